@@ -1,0 +1,24 @@
+// The command line: `headlight` opens the window, its subcommands work without a display.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "app/cli/options.h"
+
+namespace headlight {
+
+/// Runs the program; returns its exit status: 0, 1 (failed) or 2 (bad use). Messages go to stderr.
+int run_command_line(int argc, char** argv);
+
+/// Each adds its subcommand to the app; `run` is set to what has to be done.
+using Run = std::function<int()>;
+void add_trace_command(CLI::App&, Run& run);
+void add_explain_command(CLI::App&, Run& run);
+void add_render_command(CLI::App&, Run& run);
+void add_screenshot_command(CLI::App&, Run& run);
+void add_walk_command(CLI::App&, Run& run);
+void add_bench_command(CLI::App&, Run& run);
+
+}  // namespace headlight

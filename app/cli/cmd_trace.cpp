@@ -1,0 +1,143 @@
+// headlight trace: every tensor of a run, into a file or as a list.
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "app/cli/cli.h"
+#include "core/error.h"
+#include "core/explain.h"
+#include "core/io/atomic_file.h"
+#include "core/io/json_numbers.h"
+#include "core/io/npz.h"
+#include "core/io/safetensors.h"
+
+namespace headlight {
+namespace {
+
+struct TraceOptions {
+  ModelOptions model;
+  std::string out, weights_out;
+  bool list = false;
+};
+
+std::vector<std::int64_t> sizes(std::span<const Axis> axes) {
+  std::vector<std::int64_t> result;
+  for (const Axis& axis : axes) result.push_back(axis.size);
+  return result;
+}
+
+// The field's name of a parameter in a weights file. Inside a program, attn.v is the values.
+std::string weight_name(const std::string& name) {
+  const std::string_view ours = "attn.score_v";
+  if (!name.ends_with(ours)) return name;
+  return name.substr(0, name.size() - ours.size()) + "attn.v";
+}
+
+struct Arrays {
+  std::vector<NamedArray> list;
+  std::vector<std::int64_t> ids;
+};
+
+// token_ids as integers, all else as float32, the batch axis left out.
+Arrays trace_arrays(const Trace& trace) {
+  Arrays arrays;
+  arrays.ids.assign(trace.input().ids.begin(), trace.input().ids.end());
+  const Program& program = trace.program();
+  for (std::size_t id = 0; id < program.tensors.size(); ++id) {
+    const TensorSpec& spec = program.tensors[id];
+    if (spec.kind == TensorKind::kParameter) continue;
+    const std::vector<Axis> axes = shown_axes(spec.axes);
+    if (static_cast<TensorId>(id) == program.token_ids) {
+      arrays.list.push_back({spec.name, sizes(axes), std::span<const std::int64_t>(arrays.ids)});
+    } else {
+      arrays.list.push_back(
+          {spec.name, sizes(axes), trace.tensor(static_cast<TensorId>(id)).cells()});
+    }
+  }
+  return arrays;
+}
+
+std::string json_list(const std::vector<std::string>& values) {
+  return nlohmann::json(values).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::map<std::string, std::string> metadata(const Trace& trace) {
+  return {{"tokens", json_list(trace.input().tokens)},
+          {"vocab", json_list(trace.input().vocab)},
+          {"producer", "headlight " HEADLIGHT_VERSION}};
+}
+
+void write_trace(const Trace& trace, const std::string& path) {
+  const Arrays arrays = trace_arrays(trace);
+  const std::vector<StringList> lists = {{"tokens", trace.input().tokens},
+                                         {"vocab", trace.input().vocab}};
+  std::string bytes;
+  if (path.ends_with(".npz")) {
+    bytes = to_npz(arrays.list, lists);
+  } else if (path.ends_with(".safetensors")) {
+    bytes = to_safetensors(arrays.list, metadata(trace));
+  } else {
+    bytes = to_trace_json(arrays.list, lists);
+  }
+  write_file_atomic(path, bytes);
+}
+
+void write_weights(const Trace& trace, const std::string& path) {
+  std::vector<NamedArray> arrays;
+  const Program& program = trace.program();
+  for (std::size_t id = 0; id < program.tensors.size(); ++id) {
+    const TensorSpec& spec = program.tensors[id];
+    if (spec.kind != TensorKind::kParameter) continue;
+    arrays.push_back({weight_name(spec.name), sizes(spec.axes),
+                      trace.tensor(static_cast<TensorId>(id)).cells()});
+  }
+  write_file_atomic(path, to_safetensors(arrays, metadata(trace)));
+}
+
+void print_list(const Trace& trace) {
+  for (const TensorSpec& spec : trace.program().tensors) {
+    if (spec.kind == TensorKind::kParameter) continue;
+    std::string axes, shape;
+    for (const Axis& axis : shown_axes(spec.axes)) {
+      axes += (axes.empty() ? "" : ", ") + axis.name;
+      shape += (shape.empty() ? "" : ", ") + std::to_string(axis.size);
+    }
+    std::printf("%-32s (%s)  (%s)\n", spec.name.c_str(), axes.c_str(), shape.c_str());
+  }
+}
+
+void check_paths(const TraceOptions& o) {
+  if (o.out.empty() && o.weights_out.empty() && !o.list) {
+    throw UsageError(
+        "say where the trace should go: --out FILE.npz, .safetensors or .json, or --list");
+  }
+  const bool known = o.out.empty() || o.out.ends_with(".npz") || o.out.ends_with(".safetensors") ||
+                     o.out.ends_with(".json");
+  if (!known)
+    throw UsageError("--out must end in .npz, .safetensors or .json; got '" + o.out + "'");
+  if (!o.weights_out.empty() && !o.weights_out.ends_with(".safetensors")) {
+    throw UsageError("--weights-out must end in .safetensors; got '" + o.weights_out + "'");
+  }
+}
+
+int run_trace(const TraceOptions& o) {
+  check_paths(o);
+  const auto trace = run_or_throw(o.model, o.model.document());
+  if (!o.out.empty()) write_trace(*trace, o.out);
+  if (!o.weights_out.empty()) write_weights(*trace, o.weights_out);
+  if (o.list) print_list(*trace);
+  return 0;
+}
+
+}  // namespace
+
+void add_trace_command(CLI::App& app, Run& run) {
+  auto options = std::make_shared<TraceOptions>();
+  CLI::App* sub = app.add_subcommand("trace", "Writes every tensor of a run to a file");
+  options->model.add_to(*sub);
+  sub->add_option("--out", options->out, "FILE.npz, FILE.safetensors or FILE.json");
+  sub->add_option("--weights-out", options->weights_out, "FILE.safetensors for all parameters");
+  sub->add_flag("--list", options->list, "Prints name, axes and shape of each tensor");
+  sub->callback([options, &run] { run = [options] { return run_trace(*options); }; });
+}
+
+}  // namespace headlight

@@ -1,0 +1,268 @@
+#include "app/cli/options.h"
+
+#include <charconv>
+#include <cstdio>
+
+#include "core/error.h"
+#include "core/io/atomic_file.h"
+#include "core/session_file.h"
+#include "core/text/number_text.h"
+#include "core/text/utf8.h"
+
+namespace headlight {
+
+void ModelOptions::add_to(CLI::App& app) {
+  const auto text = [&](const char* name, std::optional<std::string>& value, const char* help) {
+    app.add_option(name, value, help)->group("Model and sentence");
+  };
+  const auto number = [&](const char* name, std::optional<int>& value, const char* help) {
+    app.add_option(name, value, help)->group("Model and sentence");
+  };
+  text("--sentence", sentence, "The sentence, UTF-8");
+  text("--sentence-file", sentence_file, "A text file that holds the sentence");
+  text("--session", session, "A .headlight.json file to start from");
+  text("--tokenizer", tokenizer, "words, characters or bytes");
+  number("--layers", layers, "Number of layers");
+  number("--heads", heads, "Number of heads");
+  number("--d-model", d_model, "Width of the model");
+  number("--d-head", d_head, "Width of a head (0: from the kind of attention)");
+  number("--d-hidden", d_hidden, "Width of the feed-forward network (0: 4 x d_model)");
+  text("--attention", attention, "basic, single, narrow or wide");
+  text("--scores", scores, "scaled, dot or additive");
+  text("--attention-scale", attention_scale, "on or off: divide the scores by the root of d_head");
+  text("--block", block, "attention, post-norm or pre-norm");
+  text("--activation", activation, "relu, gelu or gelu-tanh");
+  text("--positions", positions, "none, sinusoidal or learned");
+  text("--mask", mask, "none, causal, padding, local, strided or free");
+  text("--mask-causal", mask_causal, "on or off: also forbid the future (local, strided: on)");
+  number("--window", window, "Local mask: |i - j| <= N");
+  number("--stride", stride, "Strided mask: i - j < N or (i - j) mod N = 0");
+  text("--pad", pad, "Padding mask: positions that are padding, as 5,6");
+  text("--forbid", forbid, "Free mask: forbidden cells, as 0,1;2,3 (query,key)");
+  text("--allow", allow, "Free mask: allow only these cells, as 0,0;1,0;1,1");
+  text("--bias", bias, "on or off");
+  text("--residual", residual, "on or off");
+  app.add_option("--seed", seed, "Seed of the weights")->group("Model and sentence");
+  number("--max-tokens", max_tokens, "Limit on tokens (default 1024)");
+  app.add_option("--max-memory", memory_gb, "Limit on memory, in GB (default: what is free)");
+  app.add_option("--backend", backend, "reference or eigen")->capture_default_str();
+  app.add_option("--threads", threads, "Threads of the eigen backend")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 256));
+}
+
+namespace {
+
+template <class T>
+void set_choice(const char* option, const std::optional<std::string>& given, T& out) {
+  if (!given) return;
+  const std::optional<T> chosen = from_word<T>(*given);
+  if (!chosen)
+    throw UsageError(std::string(option) + " must be " + choice_list(T{}) + "; got '" + *given +
+                     "'");
+  out = *chosen;
+}
+
+bool parse_switch(const char* option, const std::string& given) {
+  if (given == "on") return true;
+  if (given == "off") return false;
+  throw UsageError(std::string(option) + " must be on or off; got '" + given + "'");
+}
+
+void set_switch(const char* option, const std::optional<std::string>& given, bool& out) {
+  if (given) out = parse_switch(option, *given);
+}
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  std::size_t begin = 0;
+  while (begin <= text.size()) {
+    const std::size_t end = std::min(text.find(separator, begin), text.size());
+    if (end > begin) parts.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+std::int64_t parse_number(const std::string& text, const std::string& whole) {
+  std::int64_t value = 0;
+  const char* end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || at != end || value < 0) {
+    throw UsageError("expected whole numbers from 0, separated by commas (as 0,3,1); got '" +
+                     whole + "'");
+  }
+  return value;
+}
+
+std::vector<std::pair<int, int>> parse_cells(const std::string& text) {
+  std::vector<std::pair<int, int>> cells;
+  for (const std::string& part : split(text, ';')) {
+    const std::vector<std::int64_t> pair = parse_index(part);
+    if (pair.size() != 2 || pair[0] >= kLargestMaxTokens || pair[1] >= kLargestMaxTokens) {
+      throw UsageError("expected cells as query,key;query,key (as 0,1;2,3); got '" + text + "'");
+    }
+    cells.emplace_back(static_cast<int>(pair[0]), static_cast<int>(pair[1]));
+  }
+  return cells;
+}
+
+// "only these" is written as everything else forbidden, for as many tokens as the sentence has.
+std::vector<std::pair<int, int>> all_but(const std::vector<std::pair<int, int>>& allowed,
+                                         int tokens) {
+  std::vector<std::pair<int, int>> forbidden;
+  for (int i = 0; i < tokens; ++i) {
+    for (int j = 0; j < tokens; ++j) {
+      if (std::find(allowed.begin(), allowed.end(), std::pair(i, j)) == allowed.end())
+        forbidden.emplace_back(i, j);
+    }
+  }
+  return forbidden;
+}
+
+void set_scores(const ModelOptions& o, Config& c) {
+  if (o.attention && c.attention == AttentionKind::kBasic && !o.scores) c.scale = false;
+  if (o.scores) {
+    if (*o.scores == "scaled") {
+      c.scores = ScoreKind::kDot;
+      c.scale = true;
+    } else if (*o.scores == "dot" || *o.scores == "additive") {
+      c.scores = *o.scores == "dot" ? ScoreKind::kDot : ScoreKind::kAdditive;
+      c.scale = false;
+    } else {
+      throw UsageError("--scores must be one of scaled, dot, additive; got '" + *o.scores + "'");
+    }
+  }
+  set_switch("--attention-scale", o.attention_scale, c.scale);
+}
+
+void set_mask(const ModelOptions& o, const Document& doc, MaskSpec& mask) {
+  set_choice("--mask", o.mask, mask.kind);
+  if (o.mask) mask.causal.reset();
+  if (o.mask_causal) mask.causal = parse_switch("--mask-causal", *o.mask_causal);
+  if (o.window) mask.window = *o.window;
+  if (o.stride) mask.stride = *o.stride;
+  if (o.pad) {
+    mask.padding.clear();
+    for (const std::int64_t p : parse_index(*o.pad))
+      mask.padding.push_back(static_cast<int>(std::min<std::int64_t>(p, kLargestMaxTokens)));
+  }
+  if (o.forbid) mask.forbidden = parse_cells(*o.forbid);
+  if (o.allow) {
+    const std::size_t tokens = Tokenizer(doc.tokenizer).count(doc.sentence);
+    if (tokens > 4096)
+      throw UsageError(
+          "--allow works for up to 4,096 tokens; this sentence has more. Use --forbid");
+    mask.forbidden = all_but(parse_cells(*o.allow), static_cast<int>(tokens));
+  }
+}
+
+void check_numbers(const ModelOptions& o) {
+  if (o.window && *o.window < 0)
+    throw UsageError("--window must be 0 or more; got " + std::to_string(*o.window));
+  if (o.stride && *o.stride < 1)
+    throw UsageError("--stride must be 1 or more; got " + std::to_string(*o.stride));
+  if (o.max_tokens && (*o.max_tokens < 1 || *o.max_tokens > kLargestMaxTokens)) {
+    throw UsageError("--max-tokens must be between 1 and " + std::to_string(kLargestMaxTokens) +
+                     "; got " + std::to_string(*o.max_tokens));
+  }
+}
+
+void note(const std::string& text) { std::fprintf(stderr, "headlight: %s\n", text.c_str()); }
+
+}  // namespace
+
+Document ModelOptions::document() const {
+  Document doc;
+  check_numbers(*this);
+  if (sentence && sentence_file) throw UsageError("give --sentence or --sentence-file, not both");
+  if (session) {
+    SessionFile file = read_session(*session);
+    doc = std::move(file.document);
+    for (const std::string& text : file.notes) note(text);
+  }
+  std::optional<std::string> text = sentence;
+  if (sentence_file) text = read_file(*sentence_file, 256u << 20);
+  if (text) {
+    const CleanText clean = clean_utf8(*text);
+    if (clean.replaced > 0) {
+      note("the sentence had " + std::to_string(clean.replaced) +
+           " invalid UTF-8 sequence(s); each became U+FFFD");
+    }
+    doc = apply(doc, SetSentence{clean.text});
+  }
+  if (tokenizer) {
+    const auto kind = tokenizer_from_string(*tokenizer);
+    if (!kind)
+      throw UsageError("--tokenizer must be one of words, characters, bytes; got '" + *tokenizer +
+                       "'");
+    doc.tokenizer = *kind;
+  }
+  if (max_tokens) doc.max_tokens = *max_tokens;
+  Config c = doc.config;
+  if (layers) c.layers = *layers;
+  if (heads) c.heads = *heads;
+  if (d_model) c.d_model = *d_model;
+  if (d_head) c.d_head = *d_head;
+  if (d_hidden) c.d_hidden = *d_hidden;
+  if (seed) c.seed = *seed;
+  set_choice("--attention", attention, c.attention);
+  set_scores(*this, c);
+  set_choice("--block", block, c.block);
+  set_choice("--activation", activation, c.activation);
+  set_choice("--positions", positions, c.positions);
+  set_switch("--bias", bias, c.bias);
+  set_switch("--residual", residual, c.residual);
+  set_mask(*this, doc, c.mask);
+  validate(c);
+  return apply(doc, SetConfig{c});
+}
+
+RunLimits ModelOptions::limits() const {
+  RunLimits limits = machine_limits();
+  if (memory_gb) limits.memory_bytes = *memory_gb * 1e9;
+  return limits;
+}
+
+std::pair<int, int> parse_size(const std::string& text) {
+  const std::size_t x = text.find_first_of("xX");
+  int width = 0, height = 0;
+  if (x != std::string::npos) {
+    std::from_chars(text.data(), text.data() + x, width);
+    const auto [at, error] =
+        std::from_chars(text.data() + x + 1, text.data() + text.size(), height);
+    if (at != text.data() + text.size()) height = 0;
+  }
+  if (width < 64 || height < 64 || width > 16384 || height > 16384) {
+    throw UsageError("a size is written as 1280x720, each side from 64 to 16384; got '" + text +
+                     "'");
+  }
+  return {width, height};
+}
+
+std::vector<std::int64_t> parse_index(const std::string& text) {
+  std::vector<std::int64_t> index;
+  for (const std::string& part : split(text, ',')) index.push_back(parse_number(part, text));
+  if (index.empty())
+    throw UsageError("expected whole numbers separated by commas (as 0,3,1); got '" + text + "'");
+  return index;
+}
+
+std::shared_ptr<const Trace> run_or_throw(const ModelOptions& options, const Document& doc) {
+  const auto backend = make_backend(options.backend, options.threads);
+  Runner runner(options.limits());
+  RunResult result = runner.run(doc, *backend);
+  if (!result.trace) {
+    if (result.is_usage) throw UsageError(result.problem);
+    throw Error(result.problem);
+  }
+  if (result.cut) {
+    throw UsageError(
+        "the sentence has " + count_text(static_cast<long long>(result.tokens_in_sentence)) +
+        " tokens, over the limit of " + count_text(doc.max_tokens) +
+        ": attention keeps a number for every pair of tokens. Raise it with --max-tokens N");
+  }
+  return result.trace;
+}
+
+}  // namespace headlight

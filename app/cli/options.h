@@ -1,0 +1,44 @@
+// Options that several subcommands share: the sentence and the model.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/shell.h"
+#include "core/runner.h"
+
+namespace headlight {
+
+/// What the command line says about the document; what it does not say comes from --session or the
+/// defaults.
+struct ModelOptions {
+  std::optional<std::string> sentence, sentence_file, session;
+  std::optional<std::string> tokenizer, attention, scores, attention_scale, block, activation,
+      positions;
+  std::optional<std::string> mask, mask_causal, bias, residual, pad, forbid, allow;
+  std::optional<int> layers, heads, d_model, d_head, d_hidden, window, stride, max_tokens;
+  std::optional<std::uint64_t> seed;
+  std::optional<double> memory_gb;
+  std::string backend = "eigen";
+  int threads = 2;
+
+  void add_to(CLI::App&);
+  /// The document. Throws UsageError; notes (invalid UTF-8, …) go to stderr.
+  Document document() const;
+  RunLimits limits() const;
+};
+
+/// "1280x720" -> {1280, 720}; throws UsageError.
+std::pair<int, int> parse_size(const std::string&);
+/// "0,3,1" -> {0, 3, 1}; throws UsageError.
+std::vector<std::int64_t> parse_index(const std::string&);
+
+/// Runs the document on the command line: every problem is an Error (a text over the token limit
+/// too).
+std::shared_ptr<const Trace> run_or_throw(const ModelOptions&, const Document&);
+
+}  // namespace headlight

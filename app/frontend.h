@@ -1,0 +1,56 @@
+// Frontend: an ImGui context around a Shell. Builds frames; whoever has OpenGL draws them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "app/shell.h"
+#include "app/ui/fonts.h"
+#include "app/ui/probe.h"
+#include "app/ui/ui.h"
+
+namespace headlight {
+
+/// The ImGui context lives as long as this; there is one at a time.
+class ImGuiHost {
+ public:
+  ImGuiHost();
+  ~ImGuiHost();
+  ImGuiHost(const ImGuiHost&) = delete;
+  ImGuiHost& operator=(const ImGuiHost&) = delete;
+};
+
+class Frontend {
+ public:
+  Frontend(Shell& shell, HeatmapSink& sink) : shell_(shell), sink_(sink) {}
+
+  /// Before ImGui::NewFrame: builds the font atlas when the scale or the characters changed. True
+  /// when it did, and the atlas has to go to the graphics card again.
+  bool prepare_fonts();
+  /// Between ImGui::NewFrame and ImGui::Render: draws the window and carries out what was asked
+  /// for.
+  void draw(float width, float height);
+  /// From now on only the stage is drawn, over the whole picture: one head, or all of them.
+  void show_only_stage(bool all_heads) {
+    stage_only_ = all_heads ? StageOnly::kAllHeads : StageOnly::kOne;
+  }
+  /// Does anything move by itself, so that another frame is needed without input?
+  bool wants_frame() const { return !shell_.queue().empty() || shell_.state().derived.computing; }
+
+  Shell& shell() { return shell_; }
+  const Probe& probe() const { return probe_; }
+  const Fonts& fonts() const { return fonts_; }
+
+ private:
+  enum class StageOnly { kNo, kOne, kAllHeads };
+  Shell& shell_;
+  HeatmapSink& sink_;
+  Fonts fonts_;
+  Probe probe_;
+  float built_scale_ = 0;
+  bool dark_ = false;
+  StageOnly stage_only_ = StageOnly::kNo;
+  std::string seen_text_;
+};
+
+}  // namespace headlight

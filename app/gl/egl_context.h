@@ -1,0 +1,43 @@
+// An OpenGL context without a window or a display, for pictures made on the command line and tests;
+// and what this machine's driver is, in words.
+#pragma once
+
+#include <string>
+
+namespace headlight {
+
+/// An OpenGL 3.3 core context that draws only into framebuffer objects. It is current on the thread
+/// that made it until it is destroyed. Objects made with it (programs, textures, framebuffers) must
+/// go first.
+class EglContext {
+ public:
+  /// Tries, in this order: EGL's surfaceless platform (Mesa; its software renderer when there is no
+  /// GPU), the EGL device platform (NVIDIA and others), the default display. Throws Error when none
+  /// offers OpenGL 3.3, with what each one answered.
+  EglContext();
+  ~EglContext();
+  EglContext(const EglContext&) = delete;
+  EglContext& operator=(const EglContext&) = delete;
+
+  /// Makes it current on the calling thread. Throws Error when it is current on another one.
+  void make_current();
+
+  /// How the context was found: "surfaceless", "device" or "default display".
+  const std::string& platform() const { return platform_; }
+
+ private:
+  void* display_ = nullptr;
+  void* context_ = nullptr;
+  void* surface_ = nullptr;  // 1x1, only where the driver cannot do without one
+  std::string platform_;
+};
+
+/// "llvmpipe (LLVM 15.0.6, 256 bits), OpenGL 4.5": renderer and version of the current context.
+/// Needs a current context.
+std::string gl_description();
+
+/// Throws Error when the current context offers less than OpenGL 3.3, with what the driver offers
+/// and what to do. Needs a current context.
+void require_gl33();
+
+}  // namespace headlight

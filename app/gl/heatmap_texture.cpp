@@ -1,0 +1,147 @@
+#include "app/gl/heatmap_texture.h"
+
+#include <epoxy/gl.h>
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "app/gl/egl_context.h"
+#include "core/error.h"
+
+namespace headlight {
+namespace {
+
+constexpr std::size_t kStagingFloats = std::size_t{1} << 20;
+
+std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+/// OpenGL reads lines of neighbouring floats, each line a fixed distance after the one before.
+bool readable(std::int64_t lines, std::int64_t line_stride, std::int64_t texels,
+              std::int64_t texel_stride) {
+  const bool neighbours = texels == 1 || texel_stride == 1;
+  const bool in_order =
+      lines == 1 || (line_stride >= texels && line_stride <= std::numeric_limits<int>::max());
+  return neighbours && in_order;
+}
+
+void split(HeatmapLayout& layout, int max_size) {
+  const auto cut = [max_size](int texels, int& tile, int& count) {
+    count = static_cast<int>(divide_up(texels, max_size));
+    tile = static_cast<int>(divide_up(texels, count));  // equal tiles waste less than full ones
+  };
+  cut(layout.width, layout.tile_width, layout.tiles_across);
+  cut(layout.height, layout.tile_height, layout.tiles_down);
+}
+
+struct Tile {
+  int x, y, width, height, layer;
+};
+
+/// Lets OpenGL read the caller's memory.
+void upload_direct(const float* data, const HeatmapLayout& layout, const Tile& tile) {
+  const std::int64_t line = layout.height == 1 ? layout.width : layout.line_stride;
+  glPixelStorei(GL_UNPACK_ROW_LENGTH, static_cast<GLint>(line));
+  glTexSubImage3D(GL_TEXTURE_2D_ARRAY, 0, 0, 0, tile.layer, tile.width, tile.height, 1, GL_RED,
+                  GL_FLOAT, data + tile.y * line + tile.x);
+}
+
+/// Gathers lines in `staging` and uploads them band by band.
+void upload_gathered(const float* data, const HeatmapLayout& layout, const Tile& tile,
+                     std::vector<float>& staging) {
+  const std::size_t width = static_cast<std::size_t>(tile.width);
+  const int band = std::clamp(static_cast<int>(kStagingFloats / width), 1, tile.height);
+  staging.resize(std::max(staging.size(), width * static_cast<std::size_t>(band)));
+  glPixelStorei(GL_UNPACK_ROW_LENGTH, 0);
+  for (int y0 = 0; y0 < tile.height; y0 += band) {
+    const int lines = std::min(band, tile.height - y0);
+    float* out = staging.data();
+    for (int y = 0; y < lines; ++y) {
+      const float* in =
+          data + (tile.y + y0 + y) * layout.line_stride + tile.x * layout.texel_stride;
+      for (int x = 0; x < tile.width; ++x) *out++ = in[x * layout.texel_stride];
+    }
+    glTexSubImage3D(GL_TEXTURE_2D_ARRAY, 0, 0, y0, tile.layer, tile.width, lines, 1, GL_RED,
+                    GL_FLOAT, staging.data());
+  }
+}
+
+void upload(const float* data, const HeatmapLayout& layout, std::vector<float>& staging) {
+  for (int ty = 0; ty < layout.tiles_down; ++ty) {
+    for (int tx = 0; tx < layout.tiles_across; ++tx) {
+      const int x = tx * layout.tile_width, y = ty * layout.tile_height;
+      const Tile tile = {x, y, std::min(layout.tile_width, layout.width - x),
+                         std::min(layout.tile_height, layout.height - y),
+                         ty * layout.tiles_across + tx};
+      if (tile.width <= 0 || tile.height <= 0) continue;
+      if (layout.direct) {
+        upload_direct(data, layout, tile);
+      } else {
+        upload_gathered(data, layout, tile, staging);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+HeatmapLayout plan_heatmap_texture(const HeatmapQuad& quad, int max_size, int max_layers) {
+  HeatmapLayout layout;
+  for (std::int64_t step = 1;; step *= 2) {
+    const std::int64_t rows = divide_up(quad.rows, step), columns = divide_up(quad.columns, step);
+    if (rows > HeatmapLayout::kMostCells / columns) continue;
+    if (divide_up(rows, max_size) * divide_up(columns, max_size) > max_layers) continue;
+    layout.step = static_cast<int>(step);
+    layout.rows = static_cast<int>(rows);
+    layout.columns = static_cast<int>(columns);
+    break;
+  }
+  const std::int64_t row_stride = quad.row_stride * layout.step;
+  const std::int64_t column_stride = quad.column_stride * layout.step;
+  const bool plain = readable(layout.rows, row_stride, layout.columns, column_stride);
+  layout.transposed = !plain && readable(layout.columns, column_stride, layout.rows, row_stride);
+  layout.direct = plain || layout.transposed;
+  layout.width = layout.transposed ? layout.rows : layout.columns;
+  layout.height = layout.transposed ? layout.columns : layout.rows;
+  layout.line_stride = layout.transposed ? column_stride : row_stride;
+  layout.texel_stride = layout.transposed ? row_stride : column_stride;
+  split(layout, max_size);
+  return layout;
+}
+
+HeatmapTexture::HeatmapTexture(const HeatmapQuad& quad, const HeatmapLayout& layout,
+                               std::vector<float>& staging)
+    : layout_(layout) {
+  // Errors that someone else left would be taken for ours. A lost context reports without end.
+  for (int i = 0; i < 16 && glGetError() != GL_NO_ERROR; ++i) {
+  }
+  glGenTextures(1, &id_);
+  glActiveTexture(GL_TEXTURE0);
+  glBindTexture(GL_TEXTURE_2D_ARRAY, id_);
+  glBindBuffer(GL_PIXEL_UNPACK_BUFFER, 0);
+  glTexParameteri(GL_TEXTURE_2D_ARRAY, GL_TEXTURE_MIN_FILTER, GL_NEAREST);
+  glTexParameteri(GL_TEXTURE_2D_ARRAY, GL_TEXTURE_MAG_FILTER, GL_NEAREST);
+  glTexParameteri(GL_TEXTURE_2D_ARRAY, GL_TEXTURE_MAX_LEVEL, 0);
+  glTexImage3D(GL_TEXTURE_2D_ARRAY, 0, GL_R32F, layout.tile_width, layout.tile_height,
+               layout.layers(), 0, GL_RED, GL_FLOAT, nullptr);
+  GLenum error = glGetError();
+  if (error == GL_NO_ERROR) {
+    upload(quad.data, layout, staging);
+    glPixelStorei(GL_UNPACK_ROW_LENGTH, 0);
+    error = glGetError();
+  }
+  glBindTexture(GL_TEXTURE_2D_ARRAY, 0);
+  if (error != GL_NO_ERROR) {
+    glDeleteTextures(1, &id_);
+    throw Error("A heatmap of " + std::to_string(quad.rows) + " x " + std::to_string(quad.columns) +
+                " numbers (" + std::to_string(layout.bytes() >> 20) +
+                " MiB) did not fit into the graphics memory of " + gl_description() +
+                " (OpenGL error " + std::to_string(error) +
+                "); close other pictures or choose a smaller model.");
+  }
+}
+
+HeatmapTexture::~HeatmapTexture() { glDeleteTextures(1, &id_); }
+
+}  // namespace headlight

@@ -1,0 +1,39 @@
+#include "app/heatmap_bridge.h"
+
+#include <imgui_impl_opengl3.h>
+
+#include <cmath>
+
+namespace headlight {
+
+void HeatmapBridge::draw(ImDrawList* list, const HeatmapQuad& quad) {
+  quads_.push_back({quad, this});
+  list->AddCallback(&HeatmapBridge::callback, &quads_.back());
+  list->AddCallback(ImDrawCallback_ResetRenderState, nullptr);
+}
+
+void HeatmapBridge::callback(const ImDrawList*, const ImDrawCmd* command) {
+  const auto* item = static_cast<const Item*>(command->UserCallbackData);
+  HeatmapBridge& bridge = *item->bridge;
+  HeatmapQuad quad = item->quad;
+  const auto x = [&](float v) { return (v - bridge.origin_.x) * bridge.scale_.x; };
+  const auto y = [&](float v) { return (v - bridge.origin_.y) * bridge.scale_.y; };
+  quad.x0 = x(quad.x0);
+  quad.x1 = x(quad.x1);
+  quad.y0 = y(quad.y0);
+  quad.y1 = y(quad.y1);
+  const ImVec4& clip = command->ClipRect;
+  const auto whole = [](float v) { return static_cast<int>(std::lround(v)); };
+  bridge.renderer_.draw(quad,
+                        {whole(x(clip.x)), whole(y(clip.y)), whole(x(clip.z)), whole(y(clip.w))});
+}
+
+void HeatmapBridge::render(ImDrawData* data, int width, int height) {
+  origin_ = data->DisplayPos;
+  scale_ = data->FramebufferScale;
+  renderer_.begin_frame(width, height);
+  ImGui_ImplOpenGL3_RenderDrawData(data);
+  renderer_.end_frame();
+}
+
+}  // namespace headlight

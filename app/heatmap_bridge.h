@@ -1,0 +1,34 @@
+// Joins the panels' heatmaps to OpenGL: each becomes a callback in ImGui's draw list.
+#pragma once
+
+#include <deque>
+#include <string>
+
+#include "app/gl/heatmap_renderer.h"
+#include "app/ui/ui.h"
+
+namespace headlight {
+
+class HeatmapBridge final : public HeatmapSink {
+ public:
+  void draw(ImDrawList*, const HeatmapQuad&) override;
+  /// Before the frame is built.
+  void begin_frame() { quads_.clear(); }
+  /// Why a picture could not be drawn; empty when all went well.
+  const std::string& problem() const { return problem_; }
+  /// Draws ImGui's lists into the current framebuffer of this many pixels.
+  void render(ImDrawData*, int width, int height);
+
+ private:
+  struct Item {
+    HeatmapQuad quad;
+    HeatmapBridge* bridge = nullptr;
+  };
+  static void callback(const ImDrawList*, const ImDrawCmd*);
+  HeatmapRenderer renderer_;
+  std::deque<Item> quads_;  // stays where it is while it grows: the draw lists point into it
+  std::string problem_;
+  ImVec2 origin_, scale_ = {1, 1};
+};
+
+}  // namespace headlight

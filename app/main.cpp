@@ -1,0 +1,3 @@
+#include "app/cli/cli.h"
+
+int main(int argc, char** argv) { return headlight::run_command_line(argc, argv); }

@@ -1,0 +1,240 @@
+#include "app/ui/commands.h"
+
+#include <array>
+
+namespace headlight {
+
+std::span<const CommandInfo> all_commands() {
+  static constexpr std::array<CommandInfo, 26> kCommands = {{
+      {Command::kFocusSentence,
+       "sentence/focus",
+       "Edit the sentence",
+       "Puts the cursor into the sentence",
+       {'L', true, false},
+       "Edit",
+       true},
+      {Command::kNextStep,
+       "step/next",
+       "Next step",
+       "Shows the next step of the computation",
+       {kKeyRight, false, false},
+       "View",
+       false},
+      {Command::kPreviousStep,
+       "step/previous",
+       "Previous step",
+       "Shows the step before",
+       {kKeyLeft, false, false},
+       "View",
+       false},
+      {Command::kToggleCausal,
+       "attn/causal_mask",
+       "Causal mask on/off",
+       "A query may not look at later tokens",
+       {'M', false, false},
+       "Edit",
+       false},
+      {Command::kNextHead,
+       "head/next",
+       "Next head",
+       "Shows the next head of this layer",
+       {']', false, false},
+       "View",
+       false},
+      {Command::kPreviousHead,
+       "head/previous",
+       "Previous head",
+       "Shows the head before",
+       {'[', false, false},
+       "View",
+       false},
+      {Command::kNextLayer,
+       "layer/next",
+       "Next layer",
+       "Shows the same step one layer on",
+       {kKeyPageDown, false, false},
+       "View",
+       false},
+      {Command::kPreviousLayer,
+       "layer/previous",
+       "Previous layer",
+       "Shows the same step one layer back",
+       {kKeyPageUp, false, false},
+       "View",
+       false},
+      {Command::kUndo,
+       "edit/undo",
+       "Undo",
+       "Takes the last change back",
+       {'Z', true, false},
+       "Edit",
+       true},
+      {Command::kRedo,
+       "edit/redo",
+       "Redo",
+       "Makes the change again",
+       {'Z', true, true},
+       "Edit",
+       true},
+      {Command::kOpen,
+       "file/open",
+       "Open session…",
+       "Opens a .headlight.json file",
+       {'O', true, false},
+       "File",
+       true},
+      {Command::kSave, "file/save", "Save", "Saves the session", {'S', true, false}, "File", true},
+      {Command::kSaveAs,
+       "file/save_as",
+       "Save as…",
+       "Saves the session in another file",
+       {'S', true, true},
+       "File",
+       true},
+      {Command::kToggleTheme,
+       "view/theme",
+       "Light or dark",
+       "Switches between light and dark",
+       {'T', true, false},
+       "View",
+       true},
+      {Command::kToggleCompare,
+       "heads/compare",
+       "Compare two heads",
+       "Shows two heads side by side with their difference",
+       {'C', false, false},
+       "View",
+       false},
+      {Command::kToggleHeads,
+       "view/heads",
+       "Heads of the layer",
+       "Shows or folds the row of heads",
+       {'H', false, false},
+       "View",
+       false},
+      {Command::kToggleInspector,
+       "view/inspector",
+       "Numbers",
+       "Shows or folds the inspector",
+       {'I', false, false},
+       "View",
+       false},
+      {Command::kToggleModel,
+       "model/settings",
+       "Model settings",
+       "Layers, heads, widths and kinds",
+       {'E', true, false},
+       "Edit",
+       true},
+      {Command::kToggleScale,
+       "attn/scale",
+       "÷ √d_k on/off",
+       "Divides the scores by the root of the head width",
+       {'D', false, false},
+       "Edit",
+       false},
+      {Command::kLarger,
+       "view/larger",
+       "Larger",
+       "Makes everything larger",
+       {'=', true, false},
+       "View",
+       true},
+      {Command::kSmaller,
+       "view/smaller",
+       "Smaller",
+       "Makes everything smaller",
+       {'-', true, false},
+       "View",
+       true},
+      {Command::kResetSize,
+       "view/reset_size",
+       "Normal size",
+       "Goes back to 100 %",
+       {'0', true, false},
+       "View",
+       true},
+      {Command::kKeys, "help/keys", "Keys", "Lists all keys", {kKeyF1, false, false}, "Help", true},
+      {Command::kAbout, "help/about", "About Headlight", "Version and licence", {}, "Help", true},
+      {Command::kLeaveField,
+       "field/leave",
+       "Leave a field",
+       "Gives the keyboard back to the window, closes what is open",
+       {kKeyEscape, false, false},
+       "",
+       true},
+      {Command::kQuit, "file/quit", "Quit", "Closes Headlight", {'Q', true, false}, "File", true},
+  }};
+  return kCommands;
+}
+
+const CommandInfo& command_info(Command command) {
+  return all_commands()[static_cast<std::size_t>(command)];
+}
+
+std::string shortcut_text(const Shortcut& key) {
+  if (key.key == kKeyNone) return "";
+  std::string text = key.ctrl ? "Ctrl+" : "";
+  if (key.shift) text += "Shift+";
+  switch (key.key) {
+    case kKeyRight:
+      return text + "→";
+    case kKeyLeft:
+      return text + "←";
+    case kKeyPageUp:
+      return text + "PageUp";
+    case kKeyPageDown:
+      return text + "PageDown";
+    case kKeyEscape:
+      return text + "Esc";
+    case kKeyF1:
+      return text + "F1";
+    case '=':
+      return text + "+";
+    default:
+      return text + static_cast<char>(key.key);
+  }
+}
+
+bool is_enabled(Command command, const AppState& state) {
+  switch (command) {
+    case Command::kUndo:
+      return state.history.can_undo();
+    case Command::kRedo:
+      return state.history.can_redo();
+    case Command::kNextHead:
+    case Command::kPreviousHead:
+    case Command::kToggleCompare:
+      return state.document().config.head_count() > 1;
+    case Command::kNextLayer:
+    case Command::kPreviousLayer:
+      return state.document().config.layers > 1;
+    case Command::kNextStep:
+    case Command::kPreviousStep:
+      return state.derived.trace != nullptr;
+    default:
+      return true;
+  }
+}
+
+std::optional<Command> command_for(const Shortcut& key, bool in_field) {
+  for (const CommandInfo& info : all_commands()) {
+    if (info.key.key == kKeyNone || info.key.key != key.key) continue;
+    if (info.key.ctrl != key.ctrl || info.key.shift != key.shift) continue;
+    if (in_field && !info.in_fields) return std::nullopt;
+    return info.command;
+  }
+  return std::nullopt;
+}
+
+std::string key_table_markdown() {
+  std::string text = "| key | what it does |\n|---|---|\n";
+  for (const CommandInfo& info : all_commands()) {
+    if (info.key.key == kKeyNone) continue;
+    text += "| " + shortcut_text(info.key) + " | " + std::string(info.label) + ": " +
+            std::string(info.help) + " |\n";
+  }
+  return text;
+}
+
+}  // namespace headlight

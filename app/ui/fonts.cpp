@@ -1,0 +1,206 @@
+#include "app/ui/fonts.h"
+
+#include <imgui_freetype.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <unordered_map>
+
+#include "app/ui/font_astral.h"
+#include "core/text/utf8.h"
+
+namespace headlight {
+namespace {
+
+// ---- characters above U+FFFF ----
+
+constexpr unsigned kPrivateFirst = 0xE000, kPrivateLast = 0xF8FF;
+
+struct AstralTable {
+  std::unordered_map<unsigned, unsigned> to_private;
+  std::vector<unsigned> from_private;
+};
+
+AstralTable& astral() {
+  static AstralTable table;
+  return table;
+}
+
+}  // namespace
+
+unsigned to_field_character(unsigned c) {
+  if (c <= 0xFFFF) return c;
+  AstralTable& table = astral();
+  const auto found = table.to_private.find(c);
+  if (found != table.to_private.end()) return found->second;
+  const auto place = kPrivateFirst + static_cast<unsigned>(table.from_private.size());
+  if (place > kPrivateLast) return 0xFFFD;  // over 6,400 different emoji in one session
+  table.from_private.push_back(c);
+  table.to_private.emplace(c, place);
+  return place;
+}
+
+std::string to_field_text(std::string_view utf8) {
+  // Four-byte sequences start with F0 or more; without one there is nothing to do.
+  const bool has_astral = std::any_of(utf8.begin(), utf8.end(),
+                                      [](char c) { return static_cast<unsigned char>(c) >= 0xF0; });
+  if (!has_astral) return std::string(utf8);
+  std::string text;
+  for (const char32_t c : to_code_points(utf8)) text += to_utf8(to_field_character(c));
+  return text;
+}
+
+std::string from_field_text(std::string_view field) {
+  const AstralTable& table = astral();
+  if (table.from_private.empty()) return std::string(field);
+  std::string text;
+  for (const char32_t c : to_code_points(field)) {
+    const bool mapped = c >= kPrivateFirst && c - kPrivateFirst < table.from_private.size();
+    text += to_utf8(mapped ? table.from_private[c - kPrivateFirst] : c);
+  }
+  return text;
+}
+
+namespace {
+
+// ---- files ----
+
+std::string first_existing(std::initializer_list<const char*> names) {
+  static constexpr std::array kFolders = {"/usr/share/fonts/opentype/inter/",
+                                          "/usr/share/fonts/truetype/inter/",
+                                          "/usr/share/fonts/truetype/jetbrains-mono/",
+                                          "/usr/share/fonts/opentype/noto/",
+                                          "/usr/share/fonts/truetype/dejavu/",
+                                          "/usr/share/fonts/truetype/liberation/",
+                                          "/usr/share/fonts/TTF/",
+                                          "/usr/share/fonts/noto-cjk/",
+                                          "/usr/local/share/fonts/",
+                                          "/System/Library/Fonts/"};
+  if (std::getenv("HEADLIGHT_NO_FONTS")) return "";  // to see what a machine without fonts shows
+  for (const char* name : names) {
+    for (const char* folder : kFolders) {
+      std::error_code ignored;
+      const std::string path = std::string(folder) + name;
+      if (std::filesystem::is_regular_file(path, ignored)) return path;
+    }
+  }
+  return "";
+}
+
+struct Files {
+  std::string regular = first_existing({"Inter-Regular.otf", "DejaVuSans.ttf"});
+  std::string medium = first_existing({"Inter-Medium.otf", "Inter-Regular.otf", "DejaVuSans.ttf"});
+  std::string bold = first_existing({"Inter-Bold.otf", "DejaVuSans-Bold.ttf", "DejaVuSans.ttf"});
+  std::string italic = first_existing({"Inter-SemiBoldItalic.otf", "Inter-BoldItalic.otf",
+                                       "DejaVuSans-Bold.ttf", "DejaVuSans.ttf"});
+  std::string mono = first_existing(
+      {"JetBrainsMono-Regular.ttf", "DejaVuSansMono.ttf", "LiberationMono-Regular.ttf"});
+  std::string fallback = first_existing({"DejaVuSans.ttf"});
+  std::string mono_fallback = first_existing({"DejaVuSansMono.ttf"});
+  std::string cjk = first_existing({"NotoSansCJK-Regular.ttc"});
+};
+
+constexpr int kSimplifiedChinese = 2;  // face number inside NotoSansCJK-Regular.ttc
+
+// Latin with accents, Greek, punctuation, arrows, mathematics: everything that our own texts use.
+constexpr std::array<ImWchar, 21> kBaseRanges = {
+    0x0020, 0x007E, 0x00A0, 0x00FF, 0x0391, 0x03C9, 0x2010, 0x2026, 0x2070, 0x209C, 0x2190,
+    0x2193, 0x2202, 0x2203, 0x2211, 0x2212, 0x221A, 0x221E, 0x2422, 0x2423, 0};
+// These are beside them one by one.
+constexpr std::array<ImWchar, 16> kBaseSingles = {0x1D40, 0x2032, 0x2080, 0x21E5, 0x21B5, 0x21E7,
+                                                  0x2205, 0x2264, 0x2265, 0x2248, 0x25B2, 0x25BE,
+                                                  0x2713, 0x00D7, 0xFFFD, 0x2260};
+
+ImFont* add_face(const std::string& path, float size, const ImWchar* ranges, bool merge,
+                 int face = 0) {
+  ImFontConfig config;
+  config.MergeMode = merge;
+  config.FontNo = face;
+  config.OversampleH = config.OversampleV = 1;
+  config.PixelSnapH = false;
+  config.FontBuilderFlags = ImGuiFreeTypeBuilderFlags_LightHinting;
+  return ImGui::GetIO().Fonts->AddFontFromFileTTF(path.c_str(), size, &config, ranges);
+}
+
+}  // namespace
+
+bool Fonts::need(std::string_view text) {
+  bool grown = false;
+  for (const char32_t c : to_code_points(text)) {
+    if (c < 0x100) continue;
+    grown |= extra_.insert(static_cast<ImWchar>(to_field_character(c))).second;
+  }
+  return grown;
+}
+
+void Fonts::build(float scale) {
+  ImFontAtlas& atlas = *ImGui::GetIO().Fonts;
+  atlas.Clear();
+  atlas.FontBuilderIO = ImGuiFreeType::GetBuilderForFreeType();
+  atlas.Flags |= ImFontAtlasFlags_NoPowerOfTwoHeight;
+  problem_.clear();
+  latin_ranges_.assign(kBaseRanges.begin(), kBaseRanges.end() - 1);
+  for (const ImWchar c : kBaseSingles) latin_ranges_.insert(latin_ranges_.end(), {c, c});
+  all_ranges_ = latin_ranges_;
+  bool wants_cjk = false;
+  for (const ImWchar c : extra_) {
+    all_ranges_.insert(all_ranges_.end(), {c, c});
+    wants_cjk |= c >= 0x2E80 && c < kPrivateFirst;
+    wants_cjk |= c > kPrivateLast;
+  }
+  latin_ranges_.push_back(0);
+  all_ranges_.push_back(0);
+
+  const Files files;
+  std::vector<ImFont*> with_astral;
+  const auto add = [&](const std::string& path, float size, bool any_text, bool is_mono) {
+    const float pixels = size * scale;
+    const ImWchar* ranges = any_text ? all_ranges_.data() : latin_ranges_.data();
+    ImFont* font = nullptr;
+    if (path.empty()) {
+      ImFontConfig config;
+      config.SizePixels = pixels;
+      font = atlas.AddFontDefault(&config);
+    } else {
+      font = add_face(path, pixels, ranges, false);
+    }
+    const std::string& fallback = is_mono ? files.mono_fallback : files.fallback;
+    if (!fallback.empty() && fallback != path) add_face(fallback, pixels, ranges, true);
+    if (any_text && wants_cjk && !files.cjk.empty()) {
+      add_face(files.cjk, pixels, ranges, true, kSimplifiedChinese);
+    }
+    if (any_text) with_astral.push_back(font);
+    return font;
+  };
+  set_.title = add(files.bold, 24, false, false);
+  set_.formula = add(files.italic, 20, false, false);
+  set_.sentence = add(files.medium, 18, true, false);
+  set_.body = add(files.regular, 14.5f, true, false);
+  set_.control = add(files.medium, 13.5f, true, false);
+  set_.strong = add(files.bold, 13.5f, true, false);
+  set_.note = add(files.regular, 12, true, false);
+  set_.mono = add(files.mono, 13, true, true);
+  set_.mono_small = add(files.mono, 11, false, true);
+  if (files.regular.empty()) {
+    problem_ =
+        "No font files were found (Inter, DejaVu Sans): using a plain built-in font that knows "
+        "English only. Install the packages fonts-inter and fonts-noto-cjk";
+  } else if (wants_cjk && files.cjk.empty()) {
+    problem_ =
+        "No Chinese font was found (Noto Sans CJK), so some characters show as boxes. Install the "
+        "package fonts-noto-cjk";
+  }
+  AstralGlyphs glyphs;
+  for (const ImWchar c : extra_) {
+    if (c < kPrivateFirst || c > kPrivateLast) continue;
+    const std::size_t slot = c - kPrivateFirst;
+    if (slot >= astral().from_private.size()) continue;
+    for (ImFont* font : with_astral) glyphs.reserve(font, c, astral().from_private[slot]);
+  }
+  atlas.Build();
+  glyphs.paint(atlas);
+  ImGui::GetIO().FontDefault = set_.control;
+}
+
+}  // namespace headlight

@@ -1,0 +1,52 @@
+// Fonts: Inter for words, JetBrains Mono for numbers, Noto Sans CJK and DejaVu for the rest, each
+// with fallbacks. The atlas holds only the characters that are on the screen, so that Chinese costs
+// nothing until it is typed.
+#pragma once
+
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/ui/imgui_compat.h"
+
+namespace headlight {
+
+/// One entry per role in the design's type scale.
+struct FontSet {
+  ImFont* title = nullptr;       // 24 bold
+  ImFont* formula = nullptr;     // 21 semi-bold italic
+  ImFont* sentence = nullptr;    // 18 medium
+  ImFont* body = nullptr;        // 14.5
+  ImFont* control = nullptr;     // 13.5 medium
+  ImFont* strong = nullptr;      // 13.5 bold
+  ImFont* note = nullptr;        // 11.5
+  ImFont* mono = nullptr;        // 13
+  ImFont* mono_small = nullptr;  // 11
+};
+
+class Fonts {
+ public:
+  /// Builds the atlas of the current ImGui context. Missing font files are replaced by the next
+  /// fallback, in the end ImGui's own font; problem() then says so.
+  void build(float scale);
+  /// Takes note of the characters of `text`; true when the atlas must be built again to show them.
+  bool need(std::string_view text);
+  const FontSet& set() const { return set_; }
+  const std::string& problem() const { return problem_; }
+
+ private:
+  std::set<ImWchar> extra_;
+  std::vector<ImWchar> latin_ranges_, all_ranges_;
+  FontSet set_;
+  std::string problem_;
+};
+
+/// Characters above U+FFFF do not fit ImGui's 16-bit text. Each that is seen gets a place in the
+/// private use area, both ways, so that nothing typed or pasted is lost on the way through a field.
+std::string to_field_text(std::string_view utf8);
+std::string from_field_text(std::string_view field);
+/// The place of one character (itself when it fits).
+unsigned to_field_character(unsigned code_point);
+
+}  // namespace headlight

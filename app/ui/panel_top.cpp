@@ -1,0 +1,176 @@
+// The top of the window: menus, notices, the sentence.
+#include <algorithm>
+
+#include "app/ui/commands.h"
+#include "app/ui/panels.h"
+#include "core/text/number_text.h"
+
+namespace headlight {
+namespace {
+
+void menu_popup(const AppState& state, Ui& ui, std::string_view menu) {
+  for (const CommandInfo& info : all_commands()) {
+    if (info.menu != menu) continue;
+    const std::string label(info.label), key = shortcut_text(info.key);
+    if (ImGui::MenuItem(label.c_str(), key.c_str(), false, is_enabled(info.command, state))) {
+      ui.push(DoCommand{info.command});
+    }
+    ui.probe.add("menu/" + std::string(info.id), ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
+  }
+}
+
+std::string status_text(const AppState& state) {
+  if (state.derived.computing) return "computing…";
+  if (!state.derived.trace) return "nothing computed yet";
+  const std::string backend(state.derived.trace->backend() == "eigen" ? "Eigen" : "reference");
+  return "CPU · " + backend + "  " + number_text(state.derived.run_ms, 2) + " ms";
+}
+
+}  // namespace
+
+void panel_menu(const AppState& state, Ui& ui, const Rect& r) {
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  list->AddRectFilled(r.min(), r.max(), to_u32(ui.theme.surface));
+  list->AddLine({r.x0, r.y1}, {r.x1, r.y1}, to_u32(ui.theme.line));
+  const float middle = (r.y0 + r.y1) / 2;
+  ui.text(ui.fonts.strong, {r.x0 + ui.px(20), middle - ui.px(8)}, ui.theme.text, "Headlight");
+  float x = r.x0 + ui.px(110);
+  for (const char* menu : {"File", "Edit", "View", "Help"}) {
+    const float width = ui.measure(ui.fonts.control, menu).x + ui.px(24);
+    bool over = false;
+    const std::string id = "menu/" + std::string(menu);
+    if (ui.hot(id, {x, r.y0 + ui.px(5), x + width, r.y1 - ui.px(5)}, &over)) ImGui::OpenPopup(menu);
+    if (over) {
+      list->AddRectFilled({x, r.y0 + ui.px(5)}, {x + width, r.y1 - ui.px(5)},
+                          to_u32(ui.theme.selection), ui.px(6));
+    }
+    ui.text(ui.fonts.control, {x + ui.px(12), middle - ui.px(8)},
+            over ? ui.theme.text : ui.theme.muted, menu);
+    ImGui::SetNextWindowPos({x, r.y1});
+    if (ImGui::BeginPopup(menu)) {
+      menu_popup(state, ui, menu);
+      ImGui::EndPopup();
+    }
+    x += width;
+  }
+  const Rect theme_button{r.x1 - ui.px(56), r.y0 + ui.px(6), r.x1 - ui.px(20), r.y1 - ui.px(6)};
+  bool over = false;
+  if (ui.hot("view/theme", theme_button, &over)) ui.push(DoCommand{Command::kToggleTheme});
+  if (over) ui.tooltip("Light or dark  Ctrl+T");
+  const ImVec2 c = {(theme_button.x0 + theme_button.x1) / 2, middle};
+  list->AddCircle(c, ui.px(7), to_u32(ui.theme.muted), 0, ui.px(1.5f));
+  list->PathArcTo(c, ui.px(7), 1.5708f, 4.7124f, 16);
+  list->PathFillConvex(to_u32(ui.theme.muted));
+  const std::string status = status_text(state);
+  const float width = ui.measure(ui.fonts.note, status).x + ui.px(28);
+  const Rect pill{theme_button.x0 - ui.px(16) - width, middle - ui.px(11),
+                  theme_button.x0 - ui.px(16), middle + ui.px(11)};
+  list->AddRectFilled(pill.min(), pill.max(), to_u32(ui.theme.selection), ui.px(11));
+  ui.text(ui.fonts.note, {pill.x0 + ui.px(14), middle - ui.px(7)}, ui.theme.muted, status);
+  const std::string path = state.session_path.empty() ? "" : state.session_path;
+  const std::string file =
+      (state.history.is_saved() ? "" : "• ") +
+      (path.empty() ? std::string("not saved yet") : path.substr(path.find_last_of('/') + 1));
+  const float room = pill.x0 - x - ui.px(32);
+  if (room > ui.px(80)) {
+    const float file_width = std::min(room, ui.measure(ui.fonts.note, to_field_text(file)).x);
+    ui.user_text(ui.fonts.note, {pill.x0 - ui.px(16) - file_width, middle - ui.px(7)},
+                 ui.theme.muted, to_field_text(file), room);
+  }
+}
+
+void panel_notices(const AppState& state, Ui& ui, const Rect& r) {
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  float y = r.y0;
+  for (std::size_t i = 0; i < state.notices.size(); ++i) {
+    const Notice& notice = state.notices[i];
+    const Rect line{r.x0, y, r.x1, y + ui.px(34)};
+    const Color edge = notice.kind == NoticeKind::kError     ? ui.theme.error
+                       : notice.kind == NoticeKind::kWarning ? ui.theme.k
+                                                             : ui.theme.q;
+    list->AddRectFilled(line.min(), line.max(), to_u32(ui.theme.surface), ui.px(6));
+    list->AddRect(line.min(), line.max(), to_u32(edge), ui.px(6));
+    list->AddRectFilled(line.min(), {line.x0 + ui.px(5), line.y1}, to_u32(edge), ui.px(6),
+                        ImDrawFlags_RoundCornersLeft);
+    const std::string words = to_field_text(notice.text);
+    const float room = line.width() - ui.px(70);
+    ui.user_text(ui.fonts.control, {line.x0 + ui.px(18), line.y0 + ui.px(9)}, ui.theme.text, words,
+                 room);
+    bool over = false;
+    const Rect close{line.x1 - ui.px(34), line.y0, line.x1, line.y1};
+    ui.hot("notice/" + std::to_string(i), {line.x0, line.y0, close.x0, line.y1}, &over);
+    if (over && ui.measure(ui.fonts.control, words).x > room) ui.tooltip(words);
+    if (ui.hot("notice/" + std::to_string(i) + "/close", close)) ui.push(DismissNotice{i});
+    const ImVec2 c = {(close.x0 + close.x1) / 2, (close.y0 + close.y1) / 2};
+    const float a = ui.px(4);
+    list->AddLine({c.x - a, c.y - a}, {c.x + a, c.y + a}, to_u32(ui.theme.muted), ui.px(1.5f));
+    list->AddLine({c.x - a, c.y + a}, {c.x + a, c.y - a}, to_u32(ui.theme.muted), ui.px(1.5f));
+    y += ui.px(38);
+  }
+}
+
+namespace {
+
+// An active field keeps a text of its own; after an undo it has to be told the new one.
+struct Refresh {
+  const std::string* text;
+  bool wanted;
+};
+
+int refresh_field(ImGuiInputTextCallbackData* data) {
+  const auto& refresh = *static_cast<const Refresh*>(data->UserData);
+  if (refresh.wanted &&
+      *refresh.text != std::string_view(data->Buf, static_cast<std::size_t>(data->BufTextLen))) {
+    data->DeleteChars(0, data->BufTextLen);
+    data->InsertChars(0, refresh.text->data(), refresh.text->data() + refresh.text->size());
+  }
+  return 0;
+}
+
+}  // namespace
+
+void panel_sentence(const AppState& state, Ui& ui, const Rect& r) {
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  list->AddRectFilled(r.min(), r.max(), to_u32(ui.theme.surface), ui.px(8));
+  std::string count;
+  if (state.derived.cut) {
+    count = count_text(state.derived.trace ? state.derived.trace->length() : 0) + " of " +
+            count_text(static_cast<long long>(state.derived.tokens_in_sentence)) + " tokens";
+  } else {
+    count = count_text(static_cast<long long>(state.derived.tokens_in_sentence)) +
+            (state.derived.tokens_in_sentence == 1 ? " token" : " tokens");
+  }
+  const float count_width = ui.measure(ui.fonts.note, count).x;
+
+  ImGui::PushFont(ui.fonts.sentence);
+  ImGui::PushStyleColor(ImGuiCol_FrameBg, ImVec4(0, 0, 0, 0));
+  ImGui::PushStyleVar(ImGuiStyleVar_FrameBorderSize, 0);
+  const float pad = (r.height() - ui.fonts.sentence->FontSize) / 2;
+  ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ImVec2(ui.px(16), pad));
+  ImGui::SetCursorScreenPos(r.min());
+  ImGui::SetNextItemWidth(r.width() - count_width - ui.px(32));
+  if (state.session.focus_sentence) ImGui::SetKeyboardFocusHere();
+  // ImGui keeps the text being typed itself; this copy only carries it in and out.
+  std::string text = to_field_text(state.document().sentence);
+  const std::string shown = text;
+  int& revision = *ImGui::GetStateStorage()->GetIntRef(ImGui::GetID("##revision"), 0);
+  Refresh refresh{&shown, revision != state.session.text_revision};
+  revision = state.session.text_revision;
+  const bool changed =
+      ImGui::InputTextWithHint("##sentence", "Type a sentence, in any language", &text,
+                               ImGuiInputTextFlags_CallbackAlways, refresh_field, &refresh);
+  if (changed && text != shown) ui.push(DoEdit{SetSentence{from_field_text(text)}, "sentence"});
+  if (state.session.focus_sentence) ui.push(FocusDone{});
+  const bool active = ImGui::IsItemActive();
+  if (ImGui::IsItemDeactivated()) ui.push(EndEdit{});
+  ImGui::PopStyleVar(2);
+  ImGui::PopStyleColor();
+  ImGui::PopFont();
+  list->AddRect(r.min(), r.max(), to_u32(active ? ui.theme.text : ui.theme.line), ui.px(8), 0,
+                active ? ui.px(1.5f) : 1);
+  ui.probe.add("sentence", r.min(), {r.x1 - count_width - ui.px(32), r.y1});
+  ui.text(ui.fonts.note, {r.x1 - ui.px(16) - count_width, (r.y0 + r.y1) / 2 - ui.px(7)},
+          state.derived.cut ? ui.theme.k : ui.theme.muted, count);
+}
+
+}  // namespace headlight

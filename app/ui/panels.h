@@ -1,0 +1,31 @@
+// One function per panel: reads a const state, draws, pushes actions.
+#pragma once
+
+#include "app/ui/layout.h"
+#include "app/ui/state.h"
+#include "app/ui/ui.h"
+
+namespace headlight {
+
+void panel_menu(const AppState&, Ui&, const Rect&);
+void panel_notices(const AppState&, Ui&, const Rect&);
+void panel_sentence(const AppState&, Ui&, const Rect&);
+void panel_model(const AppState&, Ui&, const Rect&);
+void panel_switches(const AppState&, Ui&, const Rect&);
+void panel_rail(const AppState&, Ui&, const Rect&);
+void panel_stage(const AppState&, Ui&, const Rect&);
+void panel_heads(const AppState&, Ui&, const Rect&, bool open);
+void panel_inspector(const AppState&, Ui&, const Rect&, bool open);
+void panel_help(const AppState&, Ui&, float width, float height);
+
+/// The whole window, between ImGui::NewFrame and ImGui::Render.
+void draw_window(const AppState&, Ui&, float width, float height);
+
+/// Only the stage, for `headlight render`: one head's page, or the result of every head.
+void draw_stage_only(const AppState&, Ui&, float width, float height, bool all_heads);
+void panel_stage_heads(const AppState&, Ui&, const Rect&);
+
+/// The step that is shown, and the one that a session's step name leads to.
+const Step* current_step(const AppState&);
+
+}  // namespace headlight

@@ -1,0 +1,51 @@
+// Probe: where each control stood in the last frame, by its stable id. Tests click by id, and check
+// that nothing is cut off or overlaps.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "app/ui/imgui_compat.h"
+
+namespace headlight {
+
+struct ProbeRect {
+  ImVec2 min, max;
+  bool enabled = true;
+  ImVec2 center() const { return {(min.x + max.x) / 2, (min.y + max.y) / 2}; }
+};
+
+/// A text that was drawn, and the room it had.
+struct ProbeText {
+  std::string text;
+  float width = 0, room = 0;
+};
+
+class Probe {
+ public:
+  void begin_frame() {
+    rects_.clear();
+    cut_.clear();
+  }
+  void add(std::string_view id, ImVec2 min, ImVec2 max, bool enabled = true) {
+    rects_[std::string(id)] = {min, max, enabled};
+  }
+  void add_cut_text(std::string text, float width, float room) {
+    cut_.push_back({std::move(text), width, room});
+  }
+  const ProbeRect* find(std::string_view id) const {
+    const auto at = rects_.find(std::string(id));
+    return at == rects_.end() ? nullptr : &at->second;
+  }
+  const std::unordered_map<std::string, ProbeRect>& all() const { return rects_; }
+  /// Texts of ours (not the person's) that did not fit their room.
+  const std::vector<ProbeText>& cut_texts() const { return cut_; }
+
+ private:
+  std::unordered_map<std::string, ProbeRect> rects_;
+  std::vector<ProbeText> cut_;
+};
+
+}  // namespace headlight

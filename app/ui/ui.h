@@ -1,0 +1,93 @@
+// Ui: what a panel draws with. Widgets carry stable ids, actions go into a queue, heatmaps to
+// whoever can draw them.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/ui/fonts.h"
+#include "app/ui/probe.h"
+#include "app/ui/state.h"
+#include "app/ui/theme.h"
+#include "core/heatmap.h"
+
+namespace headlight {
+
+/// Draws matrices into a draw list: OpenGL in the window, a recorder in tests.
+class HeatmapSink {
+ public:
+  virtual ~HeatmapSink() = default;
+  virtual void draw(ImDrawList*, const HeatmapQuad&) = 0;
+};
+
+struct Rect {
+  float x0 = 0, y0 = 0, x1 = 0, y1 = 0;
+  float width() const { return x1 - x0; }
+  float height() const { return y1 - y0; }
+  ImVec2 min() const { return {x0, y0}; }
+  ImVec2 max() const { return {x1, y1}; }
+  bool contains(ImVec2 p) const { return p.x >= x0 && p.x < x1 && p.y >= y0 && p.y < y1; }
+};
+
+class Ui {
+ public:
+  Ui(Theme theme_now, const FontSet& fonts_now, float scale_now, Probe& probe_now,
+     HeatmapSink& heatmaps_now, std::vector<Action>& actions)
+      : theme(theme_now),
+        fonts(fonts_now),
+        scale(scale_now),
+        probe(probe_now),
+        heatmaps(heatmaps_now),
+        actions_(actions) {}
+
+  const Theme theme;
+  const FontSet& fonts;
+  const float scale;
+  Probe& probe;
+  HeatmapSink& heatmaps;
+
+  /// Design pixels to screen pixels.
+  float px(float design) const { return design * scale; }
+  void push(Action action) { actions_.push_back(std::move(action)); }
+
+  // ---- text, at a place, in one line ----
+  ImVec2 measure(ImFont*, std::string_view) const;
+  /// Draws our own text; reports to the probe when it is wider than `room` (0: any).
+  void text(ImFont*, ImVec2 at, Color, std::string_view, float room = 0);
+  /// Draws a text of the person's (tokens, file names), shortened with "…" to `room`.
+  void user_text(ImFont*, ImVec2 at, Color, std::string_view, float room);
+  /// Right-aligned at `right`.
+  void text_right(ImFont*, float right, float y, Color, std::string_view);
+  /// Words over several lines; returns the height used.
+  float wrapped(ImFont*, ImVec2 at, float width, Color, std::string_view);
+  /// Formula markup ({q|Q}, ^{T}, _{k}); returns the width. Draws nothing when `draw` is false.
+  float formula(ImVec2 at, std::string_view markup, bool draw = true);
+
+  // ---- widgets ----
+  /// A surface with border; the panel's contents go between begin_panel and end_panel.
+  void begin_panel(const char* id, const Rect&, bool scrolls = false);
+  void end_panel();
+  /// A button that fills `rect`; true when pressed.
+  bool button(std::string_view id, std::string_view label, const Rect&, bool on = false,
+              bool enabled = true, std::string_view help = {});
+  /// An invisible button; true when pressed. `hovered` may be null.
+  bool hot(std::string_view id, const Rect&, bool* hovered = nullptr, bool enabled = true);
+  /// One of several; returns the index pressed or -1.
+  int segmented(std::string_view id, std::span<const std::string> labels, int chosen, ImVec2 at,
+                float height, std::span<const std::string_view> words);
+  float segmented_width(std::span<const std::string> labels) const;
+  /// "−  12  +": returns the new value.
+  int stepper(std::string_view id, int value, int low, int high, const Rect&);
+  void tooltip(std::string_view);
+
+ private:
+  std::vector<Action>& actions_;
+};
+
+/// How a token reads in the window: visible, in visual order, within ImGui's characters.
+std::string token_label(std::string_view token);
+
+}  // namespace headlight

@@ -1,0 +1,28 @@
+// The real window: GLFW, OpenGL and input around a Shell.
+#pragma once
+
+#include <string>
+
+#include "core/document.h"
+#include "core/runner.h"
+
+namespace headlight {
+
+struct WindowOptions {
+  std::string session_path;
+  std::string size = "1440x900";
+  float scale = 0;  // 0: the screen's own
+  bool dark = false;
+  int frames = 0;  // > 0: close after so many and report (for measuring)
+  RunLimits limits;
+  std::string backend = "eigen";
+  int threads = 2;
+};
+
+/// Opens the window and runs it until it is closed; returns the exit status. Throws Error when
+/// there is no display or no OpenGL 3.3.
+int run_window(const Document&, const WindowOptions&);
+
+bool path_exists(const std::string&);
+
+}  // namespace headlight

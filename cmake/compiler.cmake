@@ -1,0 +1,30 @@
+# Flags that every target of ours shares: warnings, instruction set, sanitizers.
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+
+find_program(CCACHE ccache)
+if(CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+endif()
+
+add_library(headlight_flags INTERFACE)
+target_compile_options(headlight_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # GCC 12 reports both for correct code of the standard library (its bugs 105562, 105651).
+  target_compile_options(headlight_flags INTERFACE -Wno-maybe-uninitialized -Wno-restrict)
+endif()
+if(HEADLIGHT_WERROR)
+  target_compile_options(headlight_flags INTERFACE -Werror)
+endif()
+if(HEADLIGHT_NATIVE)
+  # Eigen runs at about twice the rate with AVX-512 than with AVX2; never -ffast-math (NaN, infinity).
+  target_compile_options(headlight_flags INTERFACE -march=native)
+endif()
+# One rounding per operation in the reference backend, whatever the machine can fuse.
+target_compile_options(headlight_flags INTERFACE -ffp-contract=off)
+if(HEADLIGHT_SANITIZE)
+  target_compile_options(headlight_flags INTERFACE -fsanitize=${HEADLIGHT_SANITIZE}
+                         -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(headlight_flags INTERFACE -fsanitize=${HEADLIGHT_SANITIZE})
+endif()

@@ -1,0 +1,16 @@
+# Everything comes from the system (Debian 12) or, elsewhere, from vcpkg.json.
+find_package(PkgConfig REQUIRED)
+find_package(Threads REQUIRED)
+find_package(Eigen3 3.4 REQUIRED NO_MODULE)
+find_package(nlohmann_json 3.11 REQUIRED)
+find_package(CLI11 2.1 REQUIRED)
+find_package(glfw3 3.3 REQUIRED)
+find_package(ICU 60 REQUIRED COMPONENTS uc i18n data)
+pkg_check_modules(imgui REQUIRED IMPORTED_TARGET imgui)
+# The static library of Dear ImGui draws its glyphs with FreeType, which its .pc file does not name.
+pkg_check_modules(freetype REQUIRED IMPORTED_TARGET freetype2)
+pkg_check_modules(epoxy REQUIRED IMPORTED_TARGET epoxy)
+find_path(STB_INCLUDE stb_image_write.h PATH_SUFFIXES stb REQUIRED)
+add_library(headlight_stb INTERFACE)
+target_include_directories(headlight_stb SYSTEM INTERFACE ${STB_INCLUDE})
+find_path(IMGUI_BACKENDS imgui_impl_opengl3.h PATH_SUFFIXES imgui/backends imgui REQUIRED)

@@ -1,0 +1,76 @@
+// Document: what the person made. Undoable, saved, changed only by pure edits.
+#pragma once
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/config.h"
+#include "core/text/tokenizer.h"
+
+namespace headlight {
+
+inline constexpr int kDefaultMaxTokens = 1024;
+inline constexpr int kLargestMaxTokens = 65536;
+inline constexpr const char* kDefaultSentence =
+    "The animal didn't cross the street because it was too tired";
+
+struct Document {
+  std::string sentence = kDefaultSentence;
+  TokenizerKind tokenizer = TokenizerKind::kWords;
+  Config config;
+  int max_tokens = kDefaultMaxTokens;
+  bool operator==(const Document&) const = default;
+};
+
+// ---- edits: each says what to change, nothing else ----
+
+struct SetSentence {
+  std::string text;
+};
+struct SetTokenizer {
+  TokenizerKind kind{};
+};
+struct SetConfig {
+  Config config;
+};
+struct SetMask {
+  MaskSpec mask;
+};
+struct SetMaxTokens {
+  int count = 0;
+};
+using Edit = std::variant<SetSentence, SetTokenizer, SetConfig, SetMask, SetMaxTokens>;
+
+/// The document with the edit applied. Invalid UTF-8 becomes U+FFFD, numbers are kept in range,
+/// lists sorted; nothing throws.
+Document apply(Document, const Edit&);
+
+/// The past and the future of a document.
+class History {
+ public:
+  explicit History(Document start = {}) : now_(std::move(start)), saved_(now_) {}
+  const Document& now() const { return now_; }
+  /// Edits that follow each other with the same non-empty group are one step of undo (a slider
+  /// drag, a word being typed).
+  void edit(const Edit&, const std::string& group = {});
+  /// The next edit starts a step of its own (the mouse was released, a field was left).
+  void end_group() { group_.clear(); }
+  bool can_undo() const { return !past_.empty(); }
+  bool can_redo() const { return !future_.empty(); }
+  void undo();
+  void redo();
+  /// Replaces the document (a session was opened) and forgets the past.
+  void reset(Document);
+  bool is_saved() const { return now_ == saved_; }
+  void mark_saved() { saved_ = now_; }
+
+ private:
+  Document now_, saved_;
+  std::vector<Document> past_, future_;
+  std::string group_;
+};
+
+inline constexpr std::size_t kMaxUndoSteps = 500;
+
+}  // namespace headlight

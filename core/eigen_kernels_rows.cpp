@@ -1,0 +1,169 @@
+// Operations on cells and rows. Sums run in packets of floats over short stretches, and stretches
+// are added in double: nearly as exact as the reference, at the speed of packets.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/eigen_kernels.h"
+#include "core/eigen_kernels_simd.h"
+
+namespace headlight::kernels {
+namespace {
+
+using namespace simd;
+using packet::padd;
+using packet::pmadd;
+using packet::pmul;
+using packet::psub;
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+// Cells that a packet of floats sums before it is added to a double.
+constexpr std::int64_t kStretch = 64 * kWidth;
+
+// Σ term(i, extent) over a row. `term` gives a packet with 0 outside the row.
+template <class F>
+inline double sum_row(std::int64_t n, F&& term) {
+  double total = 0;
+  for (std::int64_t begin = 0; begin < n; begin += kStretch) {
+    Packet sum = all(0.0f);
+    for_packets(std::min(kStretch, n - begin),
+                [&](std::int64_t i, auto extent) { sum = padd(sum, term(begin + i, extent)); });
+    total += static_cast<double>(packet::predux(sum));
+  }
+  return total;
+}
+
+// x - y, and in `low` what the rounding of it lost (Knuth's two-sum).
+inline Packet exact_difference(Packet x, Packet y, Packet& low) {
+  const Packet d = psub(x, y);
+  const Packet back = psub(d, x);
+  low = psub(psub(x, psub(d, back)), padd(y, back));
+  return d;
+}
+
+// x minus a number given as a sum of two floats
+inline Packet centre(Packet x, Packet high, Packet low) { return psub(psub(x, high), low); }
+
+}  // namespace
+
+void add(const float* a, const float* b, float* y, std::int64_t n) {
+  for_packets(n, [&](std::int64_t i, auto extent) {
+    store(y + i, padd(load(a + i, extent), load(b + i, extent)), extent);
+  });
+}
+
+void scale(const float* x, float factor, float* y, std::int64_t n) {
+  for_packets(n, [&](std::int64_t i, auto extent) {
+    store(y + i, pmul(load(x + i, extent), all(factor)), extent);
+  });
+}
+
+void mask(const float* x, const float* mask, float* y, std::int64_t n) {
+  for_packets(n, [&](std::int64_t i, auto extent) {
+    const Packet allowed = packet::pcmp_eq(load(mask + i, extent), all(0.0f));
+    store(y + i, packet::pselect(allowed, load(x + i, extent), all(-kInfinity)), extent);
+  });
+}
+
+void relu(const float* x, float* y, std::int64_t n) {
+  // A product with a gate, as the reference has it: NaN stays NaN, where a maximum would hide it.
+  for_packets(n, [&](std::int64_t i, auto extent) {
+    const Packet cells = load(x + i, extent);
+    const Packet positive = packet::pcmp_lt(all(0.0f), cells);
+    store(y + i, pmul(cells, packet::pselect(positive, all(1.0f), all(0.0f))), extent);
+  });
+}
+
+void gelu(const float* x, float* y, std::int64_t n) {
+  for_packets(n, [&](std::int64_t i, auto extent) {
+    const Packet cells = load(x + i, extent);
+    store(y + i, pmul(cells, normal_cdf(cells)), extent);
+  });
+}
+
+void gelu_tanh(const float* x, float* y, std::int64_t n) {
+  for_packets(n, [&](std::int64_t i, auto extent) {
+    const Packet cells = load(x + i, extent);
+    store(y + i, pmul(cells, gelu_tanh_gate(cells)), extent);
+  });
+}
+
+void softmax_row(const float* x, float* y, std::int64_t n) {
+  Packet largest = all(-kInfinity);
+  for_packets(n, [&](std::int64_t i, auto extent) {
+    largest = packet::pmax(largest, load(x + i, extent, -kInfinity));
+  });
+  const float max = packet::predux_max(largest);
+  if (max == -kInfinity) {
+    std::fill(y, y + n, 0.0f);
+    return;
+  }
+  const double sum = sum_row(n, [&](std::int64_t i, auto extent) {
+    Packet low;
+    const Packet d = exact_difference(load(x + i, extent, -kInfinity), all(max), low);
+    const Packet weight = simd::exp(d, low);
+    store(y + i, weight, extent);
+    return weight;
+  });
+  if (std::isnan(sum) || max == kInfinity) {
+    std::fill(y, y + n, std::numeric_limits<float>::quiet_NaN());
+    return;
+  }
+  scale(y, static_cast<float>(1.0 / sum), y, n);
+}
+
+void layer_norm_row(const float* x, const float* weight, const float* bias, float epsilon, float* y,
+                    std::int64_t n) {
+  const auto count = static_cast<double>(n);
+  const double mean =
+      sum_row(n, [&](std::int64_t i, auto extent) { return load(x + i, extent); }) / count;
+  // The mean in two parts: a row far from 0 would lose the mean's last bits, and its own with them.
+  const auto near = static_cast<float>(mean);
+  const Packet high = all(near), low = all(static_cast<float>(mean - static_cast<double>(near)));
+  const double squares = sum_row(n, [&](std::int64_t i, auto extent) {
+    const Packet d = only(centre(load(x + i, extent), high, low), extent);
+    return pmul(d, d);
+  });
+  const Packet inverse =
+      all(static_cast<float>(1.0 / std::sqrt(squares / count + static_cast<double>(epsilon))));
+  for_packets(n, [&](std::int64_t i, auto extent) {
+    const Packet d = pmul(centre(load(x + i, extent), high, low), inverse);
+    const Packet w = load(weight + i, extent);
+    store(y + i, bias ? pmadd(d, w, load(bias + i, extent)) : pmul(d, w), extent);
+  });
+}
+
+// The angle of a pair of features grows by the same step from position to position, so each row is
+// the row before it turned by that step. In double a turn loses about 1e-16.
+void sinusoid_rows(std::int64_t first, std::int64_t rows, std::int64_t width, float* y) {
+  constexpr std::int64_t kPairs = 32;
+  double sine[kPairs], cosine[kPairs], step_sine[kPairs], step_cosine[kPairs];
+  const std::int64_t pairs = (width + 1) / 2;
+  for (std::int64_t begin = 0; begin < pairs; begin += kPairs) {
+    const std::int64_t count = std::min(kPairs, pairs - begin);
+    for (std::int64_t i = 0; i < count; ++i) {
+      const double exponent = static_cast<double>(2 * (begin + i)) / static_cast<double>(width);
+      const double wavelength = std::pow(10000.0, exponent);
+      const double angle = static_cast<double>(first) / wavelength;
+      sine[i] = std::sin(angle);
+      cosine[i] = std::cos(angle);
+      step_sine[i] = std::sin(1.0 / wavelength);
+      step_cosine[i] = std::cos(1.0 / wavelength);
+    }
+    for (std::int64_t row = 0; row < rows; ++row) {
+      float* out = y + row * width + 2 * begin;
+      for (std::int64_t i = 0; i < count; ++i) {
+        out[2 * i] = static_cast<float>(sine[i]);
+        if (2 * (begin + i) + 1 < width) out[2 * i + 1] = static_cast<float>(cosine[i]);
+      }
+      for (std::int64_t i = 0; i < count; ++i) {
+        const double turned = sine[i] * step_cosine[i] + cosine[i] * step_sine[i];
+        cosine[i] = cosine[i] * step_cosine[i] - sine[i] * step_sine[i];
+        sine[i] = turned;
+      }
+    }
+  }
+}
+
+}  // namespace headlight::kernels

@@ -1,0 +1,94 @@
+#include "core/io/json_numbers.h"
+
+#include <charconv>
+#include <cmath>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+
+namespace headlight {
+namespace {
+
+template <class Float>
+void append_number(std::string& out, Float value) {
+  if (std::isnan(value)) {
+    out += "\"nan\"";
+  } else if (std::isinf(value)) {
+    out += value < 0 ? "\"-inf\"" : "\"inf\"";
+  } else {
+    char buffer[40];  // the longest shortest double has 24 characters
+    const auto end = std::to_chars(buffer, buffer + sizeof buffer, value).ptr;
+    out.append(buffer, end);
+  }
+}
+
+void append_number(std::string& out, std::int64_t value) { out += std::to_string(value); }
+
+void append_string(std::string& out, const std::string& text) {
+  using Json = nlohmann::json;
+  out += Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+template <class Range, class Append>
+void append_list(std::string& out, const Range& values, Append append) {
+  out += '[';
+  bool first = true;
+  for (const auto& value : values) {
+    if (!first) out += ',';
+    first = false;
+    append(out, value);
+  }
+  out += ']';
+}
+
+void append_array(std::string& out, const NamedArray& array) {
+  const auto append = [](std::string& o, auto value) { append_number(o, value); };
+  append_string(out, array.name);
+  out += ":{\"shape\":";
+  append_list(out, array.shape, append);
+  out += ",\"data\":";
+  std::visit([&](const auto& data) { append_list(out, data, append); }, array.data);
+  out += '}';
+}
+
+}  // namespace
+
+std::string json_number(double value) {
+  std::string out;
+  append_number(out, value);
+  return out;
+}
+
+std::string json_number(float value) {
+  std::string out;
+  append_number(out, value);
+  return out;
+}
+
+std::string to_trace_json(std::span<const NamedArray> arrays, std::span<const StringList> lists) {
+  check_arrays(arrays, lists);
+  std::string out = "{\"tensors\":{";
+  bool first = true;
+  for (const NamedArray& array : arrays) {
+    out += first ? "\n" : ",\n";
+    first = false;
+    append_array(out, array);
+  }
+  out += "}";
+  for (const StringList& list : lists) {
+    if (list.name == "tensors") {
+      throw Error(
+          "A list of a trace cannot be called 'tensors': that name holds the arrays. "
+          "Rename the list.");
+    }
+    out += ",\n";
+    append_string(out, list.name);
+    out += ':';
+    append_list(out, list.values, append_string);
+  }
+  return out + "}\n";
+}
+
+}  // namespace headlight

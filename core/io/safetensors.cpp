@@ -1,0 +1,353 @@
+#include "core/io/safetensors.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <limits>
+#include <set>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "core/error.h"
+
+namespace headlight {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::size_t kLengthBytes = 8;
+constexpr std::uint64_t kMaxHeader = 100'000'000;  // bytes; the limit of the format's own library
+constexpr std::string_view kMetadata = "__metadata__";
+
+struct Dtype {
+  std::string_view name;
+  std::size_t size;  // bytes of one number
+};
+constexpr Dtype kDtypes[] = {{"F64", 8}, {"F32", 4}, {"F16", 2},  {"BF16", 2},    {"I64", 8},
+                             {"I32", 4}, {"I16", 2}, {"I8", 1},   {"U64", 8},     {"U32", 4},
+                             {"U16", 2}, {"U8", 1},  {"BOOL", 1}, {"F8_E4M3", 1}, {"F8_E5M2", 1}};
+
+[[noreturn]] void bad_file(const std::string& what) {
+  throw Error("This is not a usable .safetensors file: " + what +
+              " It is damaged or of another kind; download or save it again.");
+}
+
+[[noreturn]] void bad_tensor(const std::string& name, const std::string& what) {
+  bad_file("the tensor '" + name + "' " + what);
+}
+
+// nlohmann keeps the last of two equal keys without a word, and deep nesting costs memory; the
+// format allows neither. The parser calls this while it reads.
+class HeaderGuard {
+ public:
+  bool operator()(int depth, Json::parse_event_t event, Json& parsed) {
+    const auto level = static_cast<std::size_t>(depth);
+    if (event == Json::parse_event_t::object_start || event == Json::parse_event_t::array_start) {
+      if (level >= keys_.size()) bad_file("its header is nested deeper than the format allows.");
+      keys_[level].clear();
+    } else if (event == Json::parse_event_t::key) {
+      // A key stands one level below the brace that opened its object.
+      const auto& key = parsed.get_ref<const std::string&>();
+      if (!keys_.at(level - 1).insert(key).second) {
+        bad_file("its header names '" + key + "' twice.");
+      }
+    }
+    return true;
+  }
+
+ private:
+  // Keys of the objects that are open: the header, one tensor or the metadata, a list in it.
+  std::array<std::set<std::string>, 3> keys_;
+};
+
+Json parse_header(std::string_view header) {
+  if (header.empty() || header.front() != '{') {
+    bad_file("its header should be a JSON object and begin with '{'.");
+  }
+  try {
+    HeaderGuard guard;
+    return Json::parse(header, std::ref(guard));
+  } catch (const Json::exception& e) {
+    bad_file(std::string("its header is not valid JSON (") + e.what() + ").");
+  }
+}
+
+// A whole number from 0 to 2^63 - 1.
+std::int64_t whole_number(const Json& value, const std::string& name, const char* where) {
+  if (!value.is_number_unsigned() ||
+      value.get<std::uint64_t>() >
+          static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
+    bad_tensor(name, std::string("has ") + where + " that are not whole numbers of 0 or more.");
+  }
+  return value.get<std::int64_t>();
+}
+
+std::size_t dtype_size(const std::string& dtype, const std::string& name) {
+  for (const Dtype& d : kDtypes) {
+    if (d.name == dtype) return d.size;
+  }
+  bad_tensor(name, "has the number type '" + dtype + "', which Headlight does not know.");
+}
+
+// Bytes that a tensor of this shape takes; nothing is multiplied that could overflow.
+std::uint64_t bytes_of_shape(const SafetensorsEntry& entry, std::size_t number_size,
+                             const std::string& name) {
+  const auto is_zero = [](std::int64_t size) { return size == 0; };
+  if (std::any_of(entry.shape.begin(), entry.shape.end(), is_zero)) return 0;
+  std::uint64_t bytes = number_size;
+  for (const std::int64_t size : entry.shape) {
+    if (bytes > std::numeric_limits<std::uint64_t>::max() / static_cast<std::uint64_t>(size)) {
+      bad_tensor(name, "has a shape with more cells than can be counted.");
+    }
+    bytes *= static_cast<std::uint64_t>(size);
+  }
+  return bytes;
+}
+
+const Json& field(const Json& tensor, const char* key, const std::string& name) {
+  const auto it = tensor.find(key);
+  if (it == tensor.end()) bad_tensor(name, std::string("has no '") + key + "' in the header.");
+  return *it;
+}
+
+SafetensorsEntry parse_entry(const std::string& name, const Json& tensor, std::size_t data_size) {
+  if (!tensor.is_object()) bad_tensor(name, "is not described by a JSON object.");
+  const Json& dtype = field(tensor, "dtype", name);
+  const Json& shape = field(tensor, "shape", name);
+  const Json& offsets = field(tensor, "data_offsets", name);
+  if (tensor.size() != 3) bad_tensor(name, "has more in the header than the format allows.");
+  if (!dtype.is_string()) bad_tensor(name, "has a 'dtype' that is not a text.");
+  if (!shape.is_array()) bad_tensor(name, "has a 'shape' that is not a list.");
+  if (!offsets.is_array() || offsets.size() != 2) {
+    bad_tensor(name, "should have two 'data_offsets', a begin and an end.");
+  }
+  SafetensorsEntry entry;
+  entry.dtype = dtype.get<std::string>();
+  for (const Json& size : shape) entry.shape.push_back(whole_number(size, name, "sizes"));
+  const auto begin = static_cast<std::uint64_t>(whole_number(offsets[0], name, "offsets"));
+  const auto end = static_cast<std::uint64_t>(whole_number(offsets[1], name, "offsets"));
+  if (begin > end || end > data_size) {
+    bad_tensor(name, "should lie in the " + std::to_string(data_size) +
+                         " bytes of data, but its range is " + std::to_string(begin) + " to " +
+                         std::to_string(end) + ".");
+  }
+  const std::uint64_t needed = bytes_of_shape(entry, dtype_size(entry.dtype, name), name);
+  if (needed != end - begin) {
+    bad_tensor(name, "needs " + std::to_string(needed) +
+                         " bytes for its shape, but its range has " + std::to_string(end - begin) +
+                         ".");
+  }
+  entry.begin = static_cast<std::size_t>(begin);
+  entry.end = static_cast<std::size_t>(end);
+  return entry;
+}
+
+std::map<std::string, std::string> parse_metadata(const Json& json) {
+  if (!json.is_object()) bad_file("its '__metadata__' should be a JSON object.");
+  std::map<std::string, std::string> metadata;
+  for (const auto& [key, value] : json.items()) {
+    if (!value.is_string()) bad_file("the value of '" + key + "' in '__metadata__' is not a text.");
+    metadata[key] = value.get<std::string>();
+  }
+  return metadata;
+}
+
+// The ranges, put in order, must follow one another from the first byte of the data to the last.
+void check_cover(const SafetensorsFile& file) {
+  using Item = std::pair<const std::string, SafetensorsEntry>;
+  std::vector<const Item*> items;
+  for (const Item& item : file.entries) items.push_back(&item);
+  std::sort(items.begin(), items.end(), [](const Item* a, const Item* b) {
+    return std::pair(a->second.begin, a->second.end) < std::pair(b->second.begin, b->second.end);
+  });
+  std::size_t at = 0;
+  for (const Item* item : items) {
+    if (item->second.begin != at) {
+      bad_tensor(item->first, "should begin at byte " + std::to_string(at) +
+                                  " of the data, but it begins at " +
+                                  std::to_string(item->second.begin) + " (an overlap or a hole).");
+    }
+    at = item->second.end;
+  }
+  const std::size_t data_size = file.bytes.size() - file.data_start;
+  if (at != data_size) {
+    bad_file("its tensors take " + std::to_string(at) + " bytes, but " + std::to_string(data_size) +
+             " follow the header.");
+  }
+}
+
+// IEEE half precision, bit by bit: sign, 5 bits of exponent, 10 of fraction.
+float half_to_float(std::uint16_t h) {
+  const std::uint32_t sign = (h & 0x8000u) << 16;
+  const std::uint32_t exponent = (h >> 10) & 0x1F;
+  const std::uint32_t fraction = h & 0x3FF;
+  if (exponent == 0) {  // zero and subnormal: fraction * 2^-24
+    const float magnitude = static_cast<float>(fraction) * 0x1p-24f;
+    return sign ? -magnitude : magnitude;
+  }
+  const std::uint32_t wide = exponent == 31 ? 255 : exponent + 112;
+  return std::bit_cast<float>(sign | (wide << 23) | (fraction << 13));
+}
+
+// Reads values of type Raw (the file's bytes may not be aligned) and converts each.
+template <class Out, class Raw, class Convert>
+std::vector<Out> convert_all(std::string_view bytes, Convert convert) {
+  std::vector<Out> out(bytes.size() / sizeof(Raw));
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    Raw raw;
+    std::memcpy(&raw, bytes.data() + i * sizeof(Raw), sizeof(Raw));
+    out[i] = convert(raw);
+  }
+  return out;
+}
+
+const SafetensorsEntry& find_entry(const SafetensorsFile& file, std::string_view name) {
+  const auto it = file.entries.find(std::string(name));
+  if (it == file.entries.end()) {
+    throw Error("The file has no tensor named '" + std::string(name) + "'; it has " +
+                std::to_string(file.entries.size()) +
+                " others. Check that it belongs to this kind of model.");
+  }
+  return it->second;
+}
+
+// The integer dtypes, for both readers. Nothing when `dtype` is not one of them.
+template <class Out>
+bool convert_integers(std::string_view bytes, std::string_view dtype, std::vector<Out>& out) {
+  const auto plain = [](auto v) { return static_cast<Out>(v); };
+  if (dtype == "I64")
+    out = convert_all<Out, std::int64_t>(bytes, plain);
+  else if (dtype == "I32")
+    out = convert_all<Out, std::int32_t>(bytes, plain);
+  else if (dtype == "I16")
+    out = convert_all<Out, std::int16_t>(bytes, plain);
+  else if (dtype == "I8")
+    out = convert_all<Out, std::int8_t>(bytes, plain);
+  else if (dtype == "U64")
+    out = convert_all<Out, std::uint64_t>(bytes, plain);
+  else if (dtype == "U32")
+    out = convert_all<Out, std::uint32_t>(bytes, plain);
+  else if (dtype == "U16")
+    out = convert_all<Out, std::uint16_t>(bytes, plain);
+  else if (dtype == "U8")
+    out = convert_all<Out, std::uint8_t>(bytes, plain);
+  else if (dtype == "BOOL") {
+    out = convert_all<Out, std::uint8_t>(bytes, [](auto v) { return static_cast<Out>(v != 0); });
+  } else
+    return false;
+  return true;
+}
+
+}  // namespace
+
+std::string to_safetensors(std::span<const NamedArray> arrays,
+                           const std::map<std::string, std::string>& metadata) {
+  check_arrays(arrays, {});
+  std::vector<const NamedArray*> order;
+  for (const NamedArray& array : arrays) {
+    if (array.name == kMetadata) {
+      throw Error("A tensor cannot be called '__metadata__' in a .safetensors file. Rename it.");
+    }
+    order.push_back(&array);
+  }
+  std::sort(order.begin(), order.end(), [](const NamedArray* a, const NamedArray* b) {
+    const std::size_t size_a = element_size(*a), size_b = element_size(*b);
+    return size_a != size_b ? size_a > size_b : a->name < b->name;
+  });
+  // Put together piece by piece: looking up each key in one JSON object that keeps its order would
+  // take quadratic time.
+  const auto dump = [](const auto& value) {
+    return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  };
+  std::string json = "{";
+  if (!metadata.empty()) json += dump(Json(kMetadata)) + ":" + dump(Json(metadata));
+  std::uint64_t at = 0;
+  for (const NamedArray* array : order) {
+    const std::size_t size = element_size(*array);
+    const std::uint64_t end = at + element_count(*array) * size;
+    const nlohmann::ordered_json entry = {
+        {"dtype", size == 4 ? "F32" : "I64"}, {"shape", array->shape}, {"data_offsets", {at, end}}};
+    if (json.size() > 1) json += ',';
+    json += dump(Json(array->name)) + ":" + dump(entry);
+    at = end;
+  }
+  json += '}';
+  json.append((8 - json.size() % 8) % 8, ' ');
+  if (json.size() > kMaxHeader) {
+    throw Error(
+        "The header of a .safetensors file may have up to 100 MB, but the names and notes of "
+        "this one take " +
+        std::to_string(json.size()) + " bytes. Shorten them.");
+  }
+  std::string out;
+  out.reserve(kLengthBytes + json.size() + at);
+  const std::uint64_t length = json.size();
+  out.append(reinterpret_cast<const char*>(&length), sizeof length);
+  out += json;
+  for (const NamedArray* array : order) append_data(out, *array);
+  return out;
+}
+
+SafetensorsFile parse_safetensors(std::string bytes) {
+  if (bytes.size() < kLengthBytes) {
+    bad_file("it should begin with 8 bytes of header length, but it has " +
+             std::to_string(bytes.size()) + " bytes.");
+  }
+  std::uint64_t length = 0;
+  std::memcpy(&length, bytes.data(), sizeof length);
+  if (length > kMaxHeader || length > bytes.size() - kLengthBytes) {
+    bad_file("its header should have " + std::to_string(length) + " bytes, but " +
+             std::to_string(bytes.size() - kLengthBytes) +
+             " follow (and at most 100 MB are allowed).");
+  }
+  SafetensorsFile file;
+  file.bytes = std::move(bytes);
+  file.data_start = kLengthBytes + static_cast<std::size_t>(length);
+  const std::size_t data_size = file.bytes.size() - file.data_start;
+  const Json header = parse_header(std::string_view(file.bytes).substr(kLengthBytes, length));
+  for (const auto& [name, value] : header.items()) {
+    if (name == kMetadata) {
+      file.metadata = parse_metadata(value);
+    } else {
+      file.entries[name] = parse_entry(name, value, data_size);
+    }
+  }
+  check_cover(file);
+  return file;
+}
+
+std::vector<float> tensor_as_float(const SafetensorsFile& file, std::string_view name) {
+  const SafetensorsEntry& entry = find_entry(file, name);
+  const std::string_view bytes = file.data_of(entry);
+  const auto plain = [](auto v) { return static_cast<float>(v); };
+  std::vector<float> out;
+  if (entry.dtype == "F32") return convert_all<float, float>(bytes, plain);
+  if (entry.dtype == "F64") return convert_all<float, double>(bytes, plain);
+  if (entry.dtype == "F16") return convert_all<float, std::uint16_t>(bytes, half_to_float);
+  if (entry.dtype == "BF16") {  // the upper half of a float
+    return convert_all<float, std::uint16_t>(
+        bytes, [](std::uint16_t v) { return std::bit_cast<float>(std::uint32_t{v} << 16); });
+  }
+  if (convert_integers(bytes, entry.dtype, out)) return out;
+  throw Error("The tensor '" + std::string(name) + "' holds numbers of type " + entry.dtype +
+              ", which Headlight does not read. Convert the file to F32, F16 or BF16.");
+}
+
+std::vector<std::int64_t> tensor_as_int64(const SafetensorsFile& file, std::string_view name) {
+  const SafetensorsEntry& entry = find_entry(file, name);
+  std::vector<std::int64_t> out;
+  if (!convert_integers(file.data_of(entry), entry.dtype, out)) {
+    throw Error("The tensor '" + std::string(name) + "' should hold whole numbers, but it holds " +
+                entry.dtype + ". Save it as I64.");
+  }
+  const auto negative = [](std::int64_t v) { return v < 0; };
+  if (entry.dtype == "U64" && std::any_of(out.begin(), out.end(), negative)) {
+    throw Error("The tensor '" + std::string(name) +
+                "' holds a number over 2^63 - 1, which does not fit. Save it as I64.");
+  }
+  return out;
+}
+
+}  // namespace headlight

@@ -1,0 +1,99 @@
+#include "core/model/sandbox.h"
+
+#include <cmath>
+
+#include "core/random.h"
+
+namespace headlight {
+namespace {
+
+bool ends_with(std::string_view text, std::string_view end) { return text.ends_with(end); }
+
+// How a parameter is drawn: mean + deviation · bell.
+struct Spread {
+  float mean = 0, deviation = 1;
+};
+
+// Deviations keep each tensor near unit size from layer to layer; queries and keys are drawn a
+// little wider (1.5) so that attention patterns differ visibly between heads.
+Spread spread_of(const TensorSpec& spec) {
+  const std::string_view name = spec.name;
+  const auto size = [&](std::size_t axis) { return static_cast<double>(spec.axes[axis].size); };
+  const auto over_root = [](double gain, double n) {
+    return static_cast<float>(gain / std::sqrt(n));
+  };
+  if (name == "embed.W_E") return {0, 1};
+  if (name == "pos_embed.W_pos") return {0, 0.5f};
+  if (name == "unembed.W_U") return {0, over_root(1.5, size(0))};
+  if (ends_with(name, "W_Q") || ends_with(name, "W_K")) return {0, over_root(1.5, size(1))};
+  if (ends_with(name, "W_V")) return {0, over_root(1.0, size(1))};
+  if (ends_with(name, "W_O")) return {0, over_root(1.0, size(0) * size(1))};
+  if (ends_with(name, "score_v")) return {0, over_root(2.0, size(1))};
+  if (ends_with(name, "W_in") || ends_with(name, "W_out")) return {0, over_root(1.0, size(0))};
+  if (ends_with(name, ".w")) return {1, 0.1f};
+  return {0, 0.1f};  // biases and shifts
+}
+
+void fill(float* out, std::int64_t n, std::uint64_t key, Spread spread) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    out[i] = spread.mean + spread.deviation * bell(key, static_cast<std::uint64_t>(i));
+  }
+}
+
+bool has_vocab(const TensorSpec& spec) {
+  for (const Axis& axis : spec.axes) {
+    if (axis.name == "vocab") return true;
+  }
+  return false;
+}
+
+// Rows of W_E, columns of W_U and cells of b_U belong to a token: drawn from its text.
+void fill_by_token(Tensor& t, std::uint64_t key, Spread spread, const RunInput& input) {
+  const auto vocab = static_cast<std::int64_t>(input.vocab.size());
+  const bool token_first = t.axes[0].name == "vocab";
+  const std::int64_t width = vocab == 0 ? 0 : cell_count(t.axes) / vocab;
+  for (std::int64_t v = 0; v < vocab; ++v) {
+    const std::uint64_t token_key =
+        scatter(key ^ hash_text(input.vocab[static_cast<std::size_t>(v)]));
+    for (std::int64_t f = 0; f < width; ++f) {
+      const float value =
+          spread.mean + spread.deviation * bell(token_key, static_cast<std::uint64_t>(f));
+      t.data[static_cast<std::size_t>(token_first ? v * width + f : f * vocab + v)] = value;
+    }
+  }
+}
+
+}  // namespace
+
+RunInput sandbox_input(std::vector<std::string> tokens) {
+  RunInput input;
+  input.tokens = std::move(tokens);
+  std::unordered_map<std::string_view, int> rows;
+  for (const std::string& token : input.tokens) {
+    const auto [at, fresh] = rows.emplace(token, static_cast<int>(input.vocab.size()));
+    if (fresh) input.vocab.push_back(token);
+    input.ids.push_back(at->second);
+  }
+  return input;
+}
+
+std::shared_ptr<const Tensor> SandboxModel::parameter(const TensorSpec& spec,
+                                                      const RunInput& input) {
+  const bool by_token = has_vocab(spec);
+  std::shared_ptr<const Tensor>& kept = kept_[spec.name];
+  if (!by_token && kept && kept->axes == spec.axes) return kept;
+  auto made = std::make_shared<Tensor>();
+  made->name = spec.name;
+  made->axes = spec.axes;
+  made->data.resize(static_cast<std::size_t>(cell_count(spec.axes)));
+  const std::uint64_t key = scatter(seed_ ^ scatter(hash_text(spec.name)));
+  if (by_token) {
+    fill_by_token(*made, key, spread_of(spec), input);
+    return made;
+  }
+  fill(made->data.data(), cell_count(spec.axes), key, spread_of(spec));
+  kept = made;
+  return made;
+}
+
+}  // namespace headlight

@@ -1,0 +1,47 @@
+// Addition of two tensors of one shape: positions joining embeddings, the residual stream.
+#include "core/ops/op.h"
+
+namespace headlight {
+namespace {
+
+// a, b of equal sizes -> the axes of a
+std::vector<Axis> shape(std::span<const TensorView> in, const OpParams&) {
+  expect_inputs("add", in, 2, 2);
+  bool same = in[0].axes.size() == in[1].axes.size();
+  for (std::size_t i = 0; same && i < in[0].axes.size(); ++i) {
+    same = in[0].axes[i].size == in[1].axes[i].size;
+  }
+  if (!same) shape_error("add", in, "two tensors of one shape");
+  return {in[0].axes.begin(), in[0].axes.end()};
+}
+
+// y = a + b, cell by cell
+void forward(const OpArgs& args) {
+  const auto a = args.in[0].cells();
+  const auto b = args.in[1].cells();
+  for (std::size_t i = 0; i < a.size(); ++i) args.result[i] = a[i] + b[i];
+}
+
+OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
+  const std::vector<std::int64_t> cell(index.begin(), index.end());
+  return {{{{0, cell}, args.in[0].at(cell), 1.0, {}, ""},
+           {{1, cell}, args.in[1].at(cell), 1.0, {}, ""}},
+          {},
+          "a[t, f] + b[t, f]"};
+}
+
+std::vector<Pane> panes(const OpArgs& args, std::int64_t head) {
+  return {matrix_pane(args.in[0], 0, PaneRole::kOperand, head),
+          matrix_pane(args.in[1], 1, PaneRole::kOperand, head),
+          matrix_pane(args.out, -1, PaneRole::kResult, head)};
+}
+
+}  // namespace
+
+const OpInfo& add_op() {
+  static const OpInfo info{Op::kAdd, "add", "adds cell by cell", Layout::kRow, "+", shape, forward,
+                           explain,  panes};
+  return info;
+}
+
+}  // namespace headlight

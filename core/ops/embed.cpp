@@ -1,0 +1,51 @@
+// Token embedding: each token id picks its row of the table.
+#include "core/ops/op.h"
+
+namespace headlight {
+namespace {
+
+// ids (batch, position), W_E (vocab, d_model) -> (batch, position, feature)
+std::vector<Axis> shape(std::span<const TensorView> in, const OpParams&) {
+  expect_inputs("embed", in, 2, 2);
+  if (in[0].axes.size() != 2 || in[1].axes.size() != 2) {
+    shape_error("embed", in, "ids (batch, position) and a table (vocab, d_model)");
+  }
+  return {in[0].axes[0], in[0].axes[1], {"feature", in[1].axes[1].size}};
+}
+
+// y[b, t, :] = W_E[id[b, t], :].  Ids are stored as float32, exact below 2^24.
+void forward(const OpArgs& args) {
+  const auto ids = args.in[0].cells();
+  const std::int64_t width = args.in[1].axes[1].size;
+  for (std::size_t t = 0; t < ids.size(); ++t) {
+    const float* row = args.in[1].data + static_cast<std::int64_t>(ids[t]) * width;
+    for (std::int64_t f = 0; f < width; ++f)
+      args.result[static_cast<std::int64_t>(t) * width + f] = row[f];
+  }
+}
+
+OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
+  const std::int64_t id_at[] = {index[0], index[1]};
+  const auto id = static_cast<std::int64_t>(args.in[0].at(id_at));
+  const std::int64_t cell[] = {id, index[2]};
+  OpTerm term{{1, {id, index[2]}}, args.in[1].at(cell), 1.0, {{0, {index[0], index[1]}}}, ""};
+  term.note = "row " + std::to_string(id) + " of the table";
+  return {{term}, {{"token id", static_cast<double>(id)}}, "W_E[id, f]"};
+}
+
+std::vector<Pane> panes(const OpArgs& args, std::int64_t) {
+  Pane table = matrix_pane(args.in[1], 1, PaneRole::kOperand, 0);
+  table.row_follow = Follow::kTokenId;
+  return {table, matrix_pane(args.out, -1, PaneRole::kResult, 0)};
+}
+
+}  // namespace
+
+const OpInfo& embed_op() {
+  static const OpInfo info{Op::kEmbed,   "embed", "picks a row of the table",
+                           Layout::kRow, "",      shape,
+                           forward,      explain, panes};
+  return info;
+}
+
+}  // namespace headlight

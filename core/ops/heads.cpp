@@ -1,0 +1,119 @@
+// Splitting a row into heads, and laying the heads side by side again. Nothing is computed: every
+// cell is a cell of the input, found at another place.
+#include "core/error.h"
+#include "core/ops/op.h"
+
+namespace headlight {
+namespace {
+
+// ---- split ----
+
+// x (batch, position, feature = head · d_head), W (head, d_model, d_head) lends the sizes
+//   -> (batch, head, position, d_head)
+std::vector<Axis> split_shape(std::span<const TensorView> in, const OpParams&) {
+  expect_inputs("split_heads", in, 2, 2);
+  const auto& x = in[0].axes;
+  const auto& w = in[1].axes;
+  if (x.size() != 3 || w.size() != 3 || x[2].size != w[0].size * w[2].size) {
+    shape_error("split_heads", in, "x (batch, position, head · d_head) and W (head, n, d_head)");
+  }
+  return {x[0], {"head", w[0].size}, {"position", x[1].size}, {"d_head", w[2].size}};
+}
+
+// y[b, h, t, e] = x[b, t, h·d_head + e]
+void split_forward(const OpArgs& args) {
+  const auto& out = args.out.axes;
+  const std::int64_t heads = out[1].size, positions = out[2].size, width = out[3].size;
+  float* y = args.result;
+  for (std::int64_t b = 0; b < out[0].size; ++b) {
+    for (std::int64_t h = 0; h < heads; ++h) {
+      for (std::int64_t t = 0; t < positions; ++t) {
+        const float* x = args.in[0].data + ((b * positions + t) * heads + h) * width;
+        for (std::int64_t e = 0; e < width; ++e) *y++ = x[e];
+      }
+    }
+  }
+}
+
+OpExplanation split_explain(const OpArgs& args, std::span<const std::int64_t> index) {
+  const std::int64_t width = args.out.axes[3].size;
+  const std::vector<std::int64_t> cell = {index[0], index[2], index[1] * width + index[3]};
+  return {{{{0, cell}, args.in[0].at(cell), 1.0, {}, "the same number, found by its head"}},
+          {},
+          "x[t, h · d_head + e]"};
+}
+
+std::vector<Pane> split_panes(const OpArgs& args, std::int64_t head) {
+  Pane all = matrix_pane(args.in[0], 0, PaneRole::kOperand, 0);
+  all.column_follow = Follow::kFree;
+  return {all, matrix_pane(args.out, -1, PaneRole::kResult, head)};
+}
+
+// ---- concat ----
+
+// z (batch, head, query, d_head) -> (batch, query, feature = head · d_head), heads in order
+std::vector<Axis> concat_shape(std::span<const TensorView> in, const OpParams&) {
+  expect_inputs("concat_heads", in, 1, 1);
+  const auto& z = in[0].axes;
+  if (z.size() != 4) shape_error("concat_heads", in, "z (batch, head, query, d_head)");
+  return {z[0], z[2], {"feature", z[1].size * z[3].size}};
+}
+
+// y[b, t, h·d_head + e] = z[b, h, t, e]
+void concat_forward(const OpArgs& args) {
+  const auto& in = args.in[0].axes;
+  const std::int64_t heads = in[1].size, positions = in[2].size, width = in[3].size;
+  const float* z = args.in[0].data;
+  for (std::int64_t b = 0; b < in[0].size; ++b) {
+    for (std::int64_t h = 0; h < heads; ++h) {
+      for (std::int64_t t = 0; t < positions; ++t) {
+        float* y = args.result + ((b * positions + t) * heads + h) * width;
+        for (std::int64_t e = 0; e < width; ++e) y[e] = *z++;
+      }
+    }
+  }
+}
+
+OpExplanation concat_explain(const OpArgs& args, std::span<const std::int64_t> index) {
+  const std::int64_t width = args.in[0].axes[3].size;
+  const std::int64_t h = index[2] / width;
+  const std::vector<std::int64_t> cell = {index[0], h, index[1], index[2] % width};
+  OpTerm term{{0, cell}, args.in[0].at(cell), 1.0, {}, "from head " + std::to_string(h)};
+  return {{term}, {{"head", static_cast<double>(h)}}, "z[f div d_head, t, f mod d_head]"};
+}
+
+std::vector<Pane> concat_panes(const OpArgs& args, std::int64_t head) {
+  Pane one = matrix_pane(args.in[0], 0, PaneRole::kOperand, head);
+  one.column_follow = Follow::kFree;
+  return {one, matrix_pane(args.out, -1, PaneRole::kResult, 0)};
+}
+
+}  // namespace
+
+const OpInfo& split_heads_op() {
+  static const OpInfo info{Op::kSplitHeads,
+                           "split_heads",
+                           "the same number, found by its head",
+                           Layout::kRow,
+                           "",
+                           split_shape,
+                           split_forward,
+                           split_explain,
+                           split_panes};
+  return info;
+}
+
+const OpInfo& concat_heads_op() {
+  static const OpInfo info{Op::kConcatHeads,
+                           "concat_heads",
+                           "the heads laid side by side",
+                           Layout::kRow,
+                           "",
+                           concat_shape,
+                           concat_forward,
+                           concat_explain,
+                           concat_panes};
+  return info;
+}
+
+}  // namespace headlight

@@ -1,0 +1,95 @@
+// Layer normalisation (Ba, Kiros, Hinton 2016): each row to mean 0 and variance 1, then scale,
+// shift.
+#include <cmath>
+
+#include "core/ops/op.h"
+
+namespace headlight {
+namespace {
+
+// x (..., feature), w (d_model), b (d_model, may be left out) -> the axes of x
+std::vector<Axis> shape(std::span<const TensorView> in, const OpParams&) {
+  expect_inputs("layer_norm", in, 2, 3);
+  for (std::size_t i = 1; i < in.size(); ++i) {
+    if (in[i].axes.size() != 1 || in[i].axes[0].size != in[0].axes.back().size) {
+      shape_error("layer_norm", in, "x (..., feature) with w and b as long as a row");
+    }
+  }
+  return {in[0].axes.begin(), in[0].axes.end()};
+}
+
+struct RowStatistics {
+  double mean = 0, variance = 0;
+};
+
+// The variance is the biased one: divided by n.
+RowStatistics statistics(const float* row, std::int64_t n) {
+  double sum = 0;
+  for (std::int64_t i = 0; i < n; ++i) sum += row[i];
+  const double mean = sum / static_cast<double>(n);
+  double squares = 0;
+  for (std::int64_t i = 0; i < n; ++i) squares += (row[i] - mean) * (row[i] - mean);
+  return {mean, squares / static_cast<double>(n)};
+}
+
+// y = (x - mean) / sqrt(variance + ε) · w + b, row by row
+void forward(const OpArgs& args) {
+  const auto [rows, n] = as_rows(args.out.axes);
+  const float* bias = args.in.size() > 2 ? args.in[2].data : nullptr;
+  for (std::int64_t r = 0; r < rows; ++r) {
+    const float* x = args.in[0].data + r * n;
+    const auto [mean, variance] = statistics(x, n);
+    const double inverse = 1.0 / std::sqrt(variance + args.params.epsilon);
+    for (std::int64_t i = 0; i < n; ++i) {
+      const double y = (x[i] - mean) * inverse * args.in[1].data[i] + (bias ? bias[i] : 0.0f);
+      args.result[r * n + i] = static_cast<float>(y);
+    }
+  }
+}
+
+// With the row's deviation σ taken as it is, y is linear in x: the cell itself counts (1 -
+// 1/n)·w/σ, every other cell of the row, through the mean, -w/(n·σ).
+OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
+  const std::int64_t n = args.out.axes.back().size;
+  std::vector<std::int64_t> cell(index.begin(), index.end());
+  const std::int64_t i = cell.back();
+  const std::int64_t row = flat_index(args.out.axes, cell) - i;
+  const float* x = args.in[0].data + row;
+  const auto [mean, variance] = statistics(x, n);
+  const double sigma = std::sqrt(variance + args.params.epsilon);
+  const double w = args.in[1].data[i];
+  OpExplanation result;
+  result.formula = "(x[t, f] - mean) / sqrt(variance + ε) · w[f] + b[f]";
+  result.quantities = {{"mean", mean}, {"variance", variance}, {"sqrt(variance + ε)", sigma}};
+  for (std::int64_t j = 0; j < n; ++j) {
+    cell.back() = j;
+    const double share = (j == i ? 1.0 : 0.0) - 1.0 / static_cast<double>(n);
+    OpTerm term{{0, cell}, x[j], share * w / sigma, {{1, {i}}}, ""};
+    term.note = j == i ? "(1 - 1/n) · w / σ" : "through the mean: -w / (n · σ)";
+    result.terms.push_back(std::move(term));
+  }
+  if (args.in.size() > 2) {
+    result.terms.push_back({{2, {i}}, args.in[2].data[i], 1.0, {}, "shift"});
+  }
+  return result;
+}
+
+std::vector<Pane> panes(const OpArgs& args, std::int64_t) {
+  Pane x = matrix_pane(args.in[0], 0, PaneRole::kOperand, 0);
+  x.column_follow = Follow::kFree;
+  std::vector<Pane> result = {x, vector_pane(args.in[1], 1, PaneRole::kRowVector)};
+  if (args.in.size() > 2) result.push_back(vector_pane(args.in[2], 2, PaneRole::kRowVector));
+  result.push_back(matrix_pane(args.out, -1, PaneRole::kResult, 0));
+  return result;
+}
+
+}  // namespace
+
+const OpInfo& layer_norm_op() {
+  static const OpInfo info{Op::kLayerNorm, "layer_norm", "normalises the row",
+                           Layout::kRow,   "",           shape,
+                           forward,        explain,      panes};
+  return info;
+}
+
+}  // namespace headlight

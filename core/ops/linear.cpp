@@ -1,0 +1,179 @@
+// Products with a weight matrix: a plain linear layer (feed-forward, W_O, unembedding) and the
+// projection of a row into every head's queries, keys or values.
+#include "core/ops/op.h"
+
+namespace headlight {
+namespace {
+
+// ---- linear: y = x · W + b ----
+
+// x (..., n), W (..., m) whose leading axes multiply to n, b (m, may be left out) -> (..., m)
+// W_O (head, d_head, d_model) is such a matrix with its rows in order of the heads.
+std::vector<Axis> linear_shape(std::span<const TensorView> in, const OpParams&) {
+  expect_inputs("linear", in, 2, 3);
+  const auto [inner, outer] = as_rows(in[1].axes);
+  const bool fits =
+      in[0].axes.back().size == inner && (in.size() < 3 || cell_count(in[2].axes) == outer);
+  if (!fits) shape_error("linear", in, "x (..., n), W (n, m) and b (m)");
+  std::vector<Axis> axes(in[0].axes.begin(), in[0].axes.end());
+  for (Axis& axis : axes) {
+    if (axis.name == "query") axis.name = "position";  // what a query gathered joins its position
+  }
+  const std::string& word = in[1].axes.back().name;
+  axes.back() = {word == "d_model" ? "feature" : word, outer};
+  return axes;
+}
+
+// y[r, j] = Σ_i x[r, i] · W[i, j] + b[j], summed in double, in order of i
+void linear_forward(const OpArgs& args) {
+  const auto [rows, inner] = as_rows(args.in[0].axes);
+  const std::int64_t outer = args.out.axes.back().size;
+  for (std::int64_t r = 0; r < rows; ++r) {
+    for (std::int64_t j = 0; j < outer; ++j) {
+      double sum = args.in.size() > 2 ? args.in[2].data[j] : 0.0;
+      for (std::int64_t i = 0; i < inner; ++i) {
+        sum += static_cast<double>(args.in[0].data[r * inner + i]) * args.in[1].data[i * outer + j];
+      }
+      args.result[r * outer + j] = static_cast<float>(sum);
+    }
+  }
+}
+
+OpExplanation linear_explain(const OpArgs& args, std::span<const std::int64_t> index) {
+  const std::int64_t inner = args.in[0].axes.back().size;
+  const std::int64_t outer = args.out.axes.back().size;
+  std::vector<std::int64_t> cell(index.begin(), index.end());
+  const std::int64_t j = cell.back();
+  OpExplanation result;
+  result.formula = "Σ_i x[t, i] · W[i, j] + b[j]";
+  for (std::int64_t i = 0; i < inner; ++i) {
+    cell.back() = i;
+    result.terms.push_back({{0, cell},
+                            args.in[0].at(cell),
+                            args.in[1].data[i * outer + j],
+                            {{1, unravel(args.in[1].axes, i * outer + j)}},
+                            ""});
+  }
+  if (args.in.size() > 2) result.terms.push_back({{2, {j}}, args.in[2].data[j], 1.0, {}, "bias"});
+  return result;
+}
+
+std::vector<Pane> linear_panes(const OpArgs& args, std::int64_t) {
+  Pane left = matrix_pane(args.in[0], 0, PaneRole::kLeft, 0);
+  left.column_follow = Follow::kFree;
+  const auto [inner, outer] = as_rows(args.in[1].axes);
+  Pane top = matrix_pane(args.in[1], 1, PaneRole::kTop, 0);
+  top.rows = inner;  // all heads' rows, one below the other
+  top.row_axis = args.in[0].axes.back().name;
+  top.row_follow = Follow::kFree;
+  std::vector<Pane> result = {left, top};
+  if (args.in.size() > 2) result.push_back(vector_pane(args.in[2], 2, PaneRole::kRowVector));
+  result.push_back(matrix_pane(args.out, -1, PaneRole::kResult, 0));
+  return result;
+}
+
+// ---- project: the same product for every head at once ----
+
+// x (batch, position, feature), W (head, d_model, d_head), b (head, d_head, may be left out)
+//   -> (batch, position, feature = head · d_head)
+std::vector<Axis> project_shape(std::span<const TensorView> in, const OpParams&) {
+  expect_inputs("project", in, 2, 3);
+  const bool fits =
+      in[0].axes.size() == 3 && in[1].axes.size() == 3 &&
+      in[0].axes[2].size == in[1].axes[1].size &&
+      (in.size() < 3 || cell_count(in[2].axes) == in[1].axes[0].size * in[1].axes[2].size);
+  if (!fits) {
+    shape_error("project", in, "x (batch, position, n), W (head, n, d_head) and b (head, d_head)");
+  }
+  return {in[0].axes[0], in[0].axes[1], {"feature", in[1].axes[0].size * in[1].axes[2].size}};
+}
+
+// y[t, h·d_head + e] = Σ_m x[t, m] · W[h, m, e] + b[h, e]
+void project_forward(const OpArgs& args) {
+  const auto [rows, inner] = as_rows(args.in[0].axes);
+  const std::int64_t heads = args.in[1].axes[0].size;
+  const std::int64_t width = args.in[1].axes[2].size;
+  for (std::int64_t r = 0; r < rows; ++r) {
+    for (std::int64_t h = 0; h < heads; ++h) {
+      const float* weight = args.in[1].data + h * inner * width;
+      for (std::int64_t e = 0; e < width; ++e) {
+        double sum = args.in.size() > 2 ? args.in[2].data[h * width + e] : 0.0;
+        for (std::int64_t m = 0; m < inner; ++m) {
+          sum += static_cast<double>(args.in[0].data[r * inner + m]) * weight[m * width + e];
+        }
+        args.result[(r * heads + h) * width + e] = static_cast<float>(sum);
+      }
+    }
+  }
+}
+
+OpExplanation project_explain(const OpArgs& args, std::span<const std::int64_t> index) {
+  const std::int64_t inner = args.in[1].axes[1].size;
+  const std::int64_t width = args.in[1].axes[2].size;
+  const std::int64_t h = index[2] / width;
+  const std::int64_t e = index[2] % width;
+  OpExplanation result;
+  result.formula = "Σ_m x[t, m] · W[h, m, e] + b[h, e]";
+  result.quantities = {{"head", static_cast<double>(h)}};
+  for (std::int64_t m = 0; m < inner; ++m) {
+    const std::vector<std::int64_t> cell = {index[0], index[1], m};
+    const std::vector<std::int64_t> weight = {h, m, e};
+    result.terms.push_back(
+        {{0, cell}, args.in[0].at(cell), args.in[1].at(weight), {{1, weight}}, ""});
+  }
+  if (args.in.size() > 2) {
+    const std::vector<std::int64_t> bias = {h, e};
+    result.terms.push_back({{2, bias}, args.in[2].at(bias), 1.0, {}, "bias"});
+  }
+  return result;
+}
+
+std::vector<Pane> project_panes(const OpArgs& args, std::int64_t head) {
+  const std::int64_t width = args.in[1].axes[2].size;
+  Pane left = matrix_pane(args.in[0], 0, PaneRole::kLeft, 0);
+  left.column_follow = Follow::kFree;
+  Pane top = matrix_pane(args.in[1], 1, PaneRole::kTop, head);
+  top.row_follow = Follow::kFree;
+  std::vector<Pane> result = {left, top};
+  if (args.in.size() > 2) {
+    Pane bias = vector_pane(args.in[2], 2, PaneRole::kRowVector);
+    bias.offset = head * width;
+    result.push_back(bias);
+  }
+  Pane out = matrix_pane(args.out, -1, PaneRole::kResult, 0);
+  out.offset = head * width;  // this head's columns
+  out.columns = width;
+  out.column_axis = "d_head";
+  result.push_back(out);
+  return result;
+}
+
+}  // namespace
+
+const OpInfo& linear_op() {
+  static const OpInfo info{Op::kLinear,
+                           "linear",
+                           "a row times a column of weights",
+                           Layout::kProduct,
+                           "",
+                           linear_shape,
+                           linear_forward,
+                           linear_explain,
+                           linear_panes};
+  return info;
+}
+
+const OpInfo& project_op() {
+  static const OpInfo info{Op::kProject,
+                           "project",
+                           "a row times a column of the head's weights",
+                           Layout::kProduct,
+                           "",
+                           project_shape,
+                           project_forward,
+                           project_explain,
+                           project_panes};
+  return info;
+}
+
+}  // namespace headlight

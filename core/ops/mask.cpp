@@ -1,0 +1,60 @@
+// The mask: 0 where a key may be looked at, −∞ where it may not, added to the scores.
+#include <cmath>
+#include <limits>
+
+#include "core/ops/op.h"
+
+namespace headlight {
+namespace {
+
+// scores (batch, head, query, key), mask (batch, query, key) -> the axes of the scores
+std::vector<Axis> shape(std::span<const TensorView> in, const OpParams&) {
+  expect_inputs("mask", in, 2, 2);
+  const auto& s = in[0].axes;
+  const auto& m = in[1].axes;
+  const bool fits = s.size() == 4 && m.size() == 3 && s[0].size == m[0].size &&
+                    s[2].size == m[1].size && s[3].size == m[2].size;
+  if (!fits) shape_error("mask", in, "scores (batch, head, query, key), mask (batch, query, key)");
+  return {s.begin(), s.end()};
+}
+
+// y[h, i, j] = S[h, i, j] where mask[i, j] = 0, and −∞ where mask[i, j] = −∞.
+// Written as a choice, not a sum: a forbidden cell is −∞ whatever the score was, NaN included.
+void forward(const OpArgs& args) {
+  const auto& axes = args.out.axes;
+  const std::int64_t cells = axes[2].size * axes[3].size;
+  for (std::int64_t bh = 0; bh < axes[0].size * axes[1].size; ++bh) {
+    const float* mask = args.in[1].data + bh / axes[1].size * cells;
+    for (std::int64_t i = 0; i < cells; ++i) {
+      args.result[bh * cells + i] = mask[i] == 0.0f ? args.in[0].data[bh * cells + i]
+                                                    : -std::numeric_limits<float>::infinity();
+    }
+  }
+}
+
+OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
+  const std::vector<std::int64_t> score(index.begin(), index.end());
+  const std::vector<std::int64_t> mask = {index[0], index[2], index[3]};
+  const bool allowed = args.in[1].at(mask) == 0.0f;
+  return {{{{0, score}, args.in[0].at(score), 1.0, {}, ""},
+           {{1, mask}, args.in[1].at(mask), 1.0, {}, allowed ? "allowed" : "forbidden"}},
+          {},
+          "S[i, j] + mask[i, j]"};
+}
+
+std::vector<Pane> panes(const OpArgs& args, std::int64_t head) {
+  return {matrix_pane(args.in[0], 0, PaneRole::kOperand, head),
+          matrix_pane(args.in[1], 1, PaneRole::kOperand, 0),
+          matrix_pane(args.out, -1, PaneRole::kResult, head)};
+}
+
+}  // namespace
+
+const OpInfo& mask_op() {
+  static const OpInfo info{Op::kMask,    "mask",  "forbidden keys become −∞",
+                           Layout::kRow, "+",     shape,
+                           forward,      explain, panes};
+  return info;
+}
+
+}  // namespace headlight

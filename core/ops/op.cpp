@@ -1,0 +1,66 @@
+#include "core/ops/op.h"
+
+#include <array>
+
+#include "core/error.h"
+
+namespace headlight {
+
+std::span<const OpInfo> all_ops() {
+  static const std::array<OpInfo, 18> kOps = {
+      embed_op(),        sinusoid_op(),     learned_position_op(),
+      add_op(),          layer_norm_op(),   project_op(),
+      split_heads_op(),  scores_op(),       additive_scores_op(),
+      scale_op(),        mask_op(),         softmax_op(),
+      weighted_sum_op(), concat_heads_op(), linear_op(),
+      relu_op(),         gelu_op(),         gelu_tanh_op()};
+  return kOps;
+}
+
+const OpInfo& op_info(Op op) { return all_ops()[static_cast<std::size_t>(op)]; }
+
+void shape_error(std::string_view op, std::span<const TensorView> in, std::string_view expected) {
+  std::string text = std::string(op) + " expects " + std::string(expected) + "; got";
+  for (const TensorView& t : in) text += " " + std::string(t.name) + " " + shape_text(t.axes);
+  throw UsageError(text);
+}
+
+void expect_inputs(std::string_view op, std::span<const TensorView> in, std::size_t least,
+                   std::size_t most) {
+  if (in.size() >= least && in.size() <= most) return;
+  shape_error(op, in,
+              least == most ? std::to_string(least) + " inputs"
+                            : std::to_string(least) + " to " + std::to_string(most) + " inputs");
+}
+
+Pane matrix_pane(const TensorView& t, int input, PaneRole role, std::int64_t head) {
+  const std::size_t n = t.axes.size();
+  Pane pane;
+  pane.input = input;
+  pane.role = role;
+  pane.rows = t.axes[n - 2].size;
+  pane.columns = t.axes[n - 1].size;
+  pane.row_axis = t.axes[n - 2].name;
+  pane.column_axis = t.axes[n - 1].name;
+  pane.row_stride = pane.columns;
+  if (n >= 3 && t.axes[n - 3].name == "head") pane.offset = head * pane.rows * pane.columns;
+  return pane;
+}
+
+Pane vector_pane(const TensorView& t, int input, PaneRole role) {
+  Pane pane;
+  pane.input = input;
+  pane.role = role;
+  pane.rows = 1;
+  pane.columns = t.axes.back().size;
+  pane.column_axis = t.axes.back().name;
+  pane.row_stride = pane.columns;
+  pane.row_follow = Follow::kFree;
+  return pane;
+}
+
+RowShape as_rows(std::span<const Axis> axes) {
+  return {cell_count(axes.first(axes.size() - 1)), axes.back().size};
+}
+
+}  // namespace headlight

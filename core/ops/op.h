@@ -1,0 +1,166 @@
+// What an operation is. One file per operation holds, in this order: shape rule, reference forward,
+// (gradient, when training comes), explanation, and how a person sees it (panes).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/tensor.h"
+
+namespace headlight {
+
+enum class Op {
+  kEmbed,
+  kSinusoid,
+  kLearnedPosition,
+  kAdd,
+  kLayerNorm,
+  kProject,
+  kSplitHeads,
+  kScores,
+  kAdditiveScores,
+  kScale,
+  kMask,
+  kSoftmax,
+  kWeightedSum,
+  kConcatHeads,
+  kLinear,
+  kRelu,
+  kGelu,
+  kGeluTanh,
+};
+
+using TensorId = int;
+
+struct OpParams {
+  float factor = 1.0f;        // kScale
+  float epsilon = 1e-5f;      // kLayerNorm
+  std::int64_t features = 0;  // kSinusoid: width of a row
+  bool operator==(const OpParams&) const = default;
+};
+
+/// One line of a program: data that can be listed and replayed.
+struct OpCall {
+  Op op{};
+  std::vector<TensorId> in;
+  TensorId out = -1;
+  OpParams params;
+};
+
+/// What an operation gets to work on. `out` has the cells that the shape rule says.
+struct OpArgs {
+  std::span<const TensorView> in;
+  TensorView out;
+  const OpParams& params;
+  float* result = nullptr;  // the memory of `out`; null when only looking
+};
+
+/// A cell of one of the operation's inputs.
+struct InputCell {
+  int input = -1;  // which input; -1 for a constant
+  std::vector<std::int64_t> index;
+};
+
+/// One addend of a cell: value × factor. `cell` holds the value; `factor_cells` name where the
+/// factor came from (k when q × k), if it came from cells.
+struct OpTerm {
+  InputCell cell;
+  double value = 0;
+  double factor = 1;
+  std::vector<InputCell> factor_cells;
+  std::string note;  // how the factor came about, where it is not simply another cell
+};
+
+/// A number on the way to a cell that is not itself a cell: a row maximum, a mean.
+struct Quantity {
+  std::string name;
+  double value = 0;
+};
+
+struct OpExplanation {
+  std::vector<OpTerm> terms;  // they add up to the cell
+  std::vector<Quantity> quantities;
+  std::string formula;  // in letters: "Σ_d q[i, d] · k[j, d]"
+};
+
+/// How a pane's rows or columns follow the result's when a result cell (i, j) is looked at.
+enum class Follow { kFree, kRow, kColumn, kTokenId };
+
+enum class PaneRole { kLeft, kTop, kResult, kOperand, kRowVector };
+
+/// A two-dimensional look at a tensor: cell (r, c) lies at offset + r·row_stride + c·column_stride.
+struct Pane {
+  int input = -1;  // which input; -1 is the result
+  PaneRole role = PaneRole::kOperand;
+  std::int64_t offset = 0;
+  std::int64_t rows = 0, columns = 0;
+  std::int64_t row_stride = 0, column_stride = 1;
+  std::string_view row_axis, column_axis;
+  Follow row_follow = Follow::kRow, column_follow = Follow::kColumn;
+  bool transposed = false;  // drawn as the transpose of how it lies in memory (Kᵀ)
+};
+
+/// How the panes stand on the stage.
+enum class Layout {
+  kProduct,  // top operand above the result, left operand beside it
+  kRow,      // operands in a row, then the result
+};
+
+struct OpInfo {
+  Op op{};
+  std::string_view id;      // "softmax"
+  std::string_view phrase;  // "softmax over the row"
+  Layout layout = Layout::kRow;
+  std::string_view sign;  // between two operands of Layout::kRow: "+"
+  std::vector<Axis> (*shape)(std::span<const TensorView> in, const OpParams&) = nullptr;
+  void (*forward)(const OpArgs&) = nullptr;
+  OpExplanation (*explain)(const OpArgs&, std::span<const std::int64_t> index) = nullptr;
+  /// Panes of the operation for one head (ignored where there is none), batch item 0.
+  std::vector<Pane> (*panes)(const OpArgs&, std::int64_t head) = nullptr;
+};
+
+/// Every operation, in the order of enum Op.
+std::span<const OpInfo> all_ops();
+const OpInfo& op_info(Op op);
+
+// ---- small helpers that the operations' files share ----
+
+/// Throws UsageError naming the operation and its inputs' shapes.
+[[noreturn]] void shape_error(std::string_view op, std::span<const TensorView> in,
+                              std::string_view expected);
+/// Throws unless there are between `least` and `most` inputs.
+void expect_inputs(std::string_view op, std::span<const TensorView> in, std::size_t least,
+                   std::size_t most);
+/// A pane over the last two axes of `t`, for `head` where the tensor has a head axis.
+Pane matrix_pane(const TensorView& t, int input, PaneRole role, std::int64_t head);
+/// A pane over a one-dimensional parameter, as one row.
+Pane vector_pane(const TensorView& t, int input, PaneRole role);
+/// Number of rows when all axes but the last are flattened, and the length of a row.
+struct RowShape {
+  std::int64_t rows = 0, columns = 0;
+};
+RowShape as_rows(std::span<const Axis> axes);
+
+const OpInfo& embed_op();
+const OpInfo& sinusoid_op();
+const OpInfo& learned_position_op();
+const OpInfo& add_op();
+const OpInfo& layer_norm_op();
+const OpInfo& project_op();
+const OpInfo& split_heads_op();
+const OpInfo& scores_op();
+const OpInfo& additive_scores_op();
+const OpInfo& scale_op();
+const OpInfo& mask_op();
+const OpInfo& softmax_op();
+const OpInfo& weighted_sum_op();
+const OpInfo& concat_heads_op();
+const OpInfo& linear_op();
+const OpInfo& relu_op();
+const OpInfo& gelu_op();
+const OpInfo& gelu_tanh_op();
+
+}  // namespace headlight

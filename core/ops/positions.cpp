@@ -1,0 +1,112 @@
+// Positions: the sinusoids of "Attention Is All You Need" (section 3.5), and a learned table.
+#include <cmath>
+
+#include "core/ops/op.h"
+
+namespace headlight {
+namespace {
+
+// ---- sinusoidal ----
+
+// ids (batch, position) only lend their shape -> (batch, position, feature)
+std::vector<Axis> sinusoid_shape(std::span<const TensorView> in, const OpParams& params) {
+  expect_inputs("sinusoid", in, 1, 1);
+  if (in[0].axes.size() != 2) shape_error("sinusoid", in, "ids (batch, position)");
+  return {in[0].axes[0], in[0].axes[1], {"feature", params.features}};
+}
+
+double sinusoid_angle(std::int64_t t, std::int64_t f, std::int64_t width) {
+  const auto pair = static_cast<double>(f - f % 2);
+  return static_cast<double>(t) / std::pow(10000.0, pair / static_cast<double>(width));
+}
+
+// PE[t, 2i] = sin(t / 10000^(2i/d)),  PE[t, 2i+1] = cos of the same angle.
+void sinusoid_forward(const OpArgs& args) {
+  const auto& axes = args.out.axes;
+  float* out = args.result;
+  for (std::int64_t b = 0; b < axes[0].size; ++b) {
+    for (std::int64_t t = 0; t < axes[1].size; ++t) {
+      for (std::int64_t f = 0; f < axes[2].size; ++f) {
+        const double angle = sinusoid_angle(t, f, axes[2].size);
+        *out++ = static_cast<float>(f % 2 == 0 ? std::sin(angle) : std::cos(angle));
+      }
+    }
+  }
+}
+
+OpExplanation sinusoid_explain(const OpArgs& args, std::span<const std::int64_t> index) {
+  const double angle = sinusoid_angle(index[1], index[2], args.out.axes[2].size);
+  const bool even = index[2] % 2 == 0;
+  OpTerm term{{}, even ? std::sin(angle) : std::cos(angle), 1.0, {}, ""};
+  term.note = even ? "sin(angle)" : "cos(angle)";
+  return {{term},
+          {{"position", static_cast<double>(index[1])}, {"angle", angle}},
+          even ? "sin(t / 10000^(f/d))" : "cos(t / 10000^((f-1)/d))"};
+}
+
+std::vector<Pane> sinusoid_panes(const OpArgs& args, std::int64_t) {
+  return {matrix_pane(args.out, -1, PaneRole::kResult, 0)};
+}
+
+// ---- learned ----
+
+// ids (batch, position), W_pos (position, d_model) -> (batch, position, feature)
+std::vector<Axis> learned_shape(std::span<const TensorView> in, const OpParams&) {
+  expect_inputs("learned_position", in, 2, 2);
+  if (in[0].axes.size() != 2 || in[1].axes.size() != 2 || in[1].axes[0].size < in[0].axes[1].size) {
+    shape_error("learned_position", in,
+                "ids (batch, position) and a table with a row for each position");
+  }
+  return {in[0].axes[0], in[0].axes[1], {"feature", in[1].axes[1].size}};
+}
+
+// y[b, t, :] = W_pos[t, :]
+void learned_forward(const OpArgs& args) {
+  const auto& axes = args.out.axes;
+  const std::int64_t cells = axes[1].size * axes[2].size;
+  for (std::int64_t b = 0; b < axes[0].size; ++b) {
+    for (std::int64_t i = 0; i < cells; ++i) args.result[b * cells + i] = args.in[1].data[i];
+  }
+}
+
+OpExplanation learned_explain(const OpArgs& args, std::span<const std::int64_t> index) {
+  const std::int64_t cell[] = {index[1], index[2]};
+  OpTerm term{{1, {index[1], index[2]}}, args.in[1].at(cell), 1.0, {}, ""};
+  term.note = "row " + std::to_string(index[1]) + " of the position table";
+  return {{term}, {{"position", static_cast<double>(index[1])}}, "W_pos[t, f]"};
+}
+
+std::vector<Pane> learned_panes(const OpArgs& args, std::int64_t) {
+  return {matrix_pane(args.in[1], 1, PaneRole::kOperand, 0),
+          matrix_pane(args.out, -1, PaneRole::kResult, 0)};
+}
+
+}  // namespace
+
+const OpInfo& sinusoid_op() {
+  static const OpInfo info{Op::kSinusoid,
+                           "sinusoid",
+                           "a sine or cosine of the position",
+                           Layout::kRow,
+                           "",
+                           sinusoid_shape,
+                           sinusoid_forward,
+                           sinusoid_explain,
+                           sinusoid_panes};
+  return info;
+}
+
+const OpInfo& learned_position_op() {
+  static const OpInfo info{Op::kLearnedPosition,
+                           "learned_position",
+                           "picks the position's row of the table",
+                           Layout::kRow,
+                           "",
+                           learned_shape,
+                           learned_forward,
+                           learned_explain,
+                           learned_panes};
+  return info;
+}
+
+}  // namespace headlight

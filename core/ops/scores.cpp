@@ -1,0 +1,150 @@
+// Attention scores: how well each key answers each query, as a dot product or additively.
+#include <cmath>
+
+#include "core/ops/op.h"
+
+namespace headlight {
+namespace {
+
+// q (batch, head, query, d_head), k (batch, head, key, d_head) -> (batch, head, query, key)
+std::vector<Axis> pair_shape(std::string_view op, std::span<const TensorView> in) {
+  const bool fits = in[0].axes.size() == 4 && in[1].axes.size() == 4 &&
+                    in[0].axes[0].size == in[1].axes[0].size &&
+                    in[0].axes[1].size == in[1].axes[1].size &&
+                    in[0].axes[3].size == in[1].axes[3].size;
+  if (!fits) {
+    shape_error(op, in, "q (batch, head, query, d_head) and k (batch, head, key, d_head)");
+  }
+  return {in[0].axes[0], in[0].axes[1], {"query", in[0].axes[2].size}, {"key", in[1].axes[2].size}};
+}
+
+std::vector<Axis> shape(std::span<const TensorView> in, const OpParams&) {
+  expect_inputs("scores", in, 2, 2);
+  return pair_shape("scores", in);
+}
+
+// S[h, i, j] = Σ_e q[h, i, e] · k[h, j, e]     (Vaswani et al. 2017, equation 1, without the root)
+void forward(const OpArgs& args) {
+  const auto& axes = args.out.axes;
+  const std::int64_t queries = axes[2].size, keys = axes[3].size;
+  const std::int64_t width = args.in[0].axes[3].size;
+  float* out = args.result;
+  for (std::int64_t bh = 0; bh < axes[0].size * axes[1].size; ++bh) {
+    for (std::int64_t i = 0; i < queries; ++i) {
+      const float* q = args.in[0].data + (bh * queries + i) * width;
+      for (std::int64_t j = 0; j < keys; ++j) {
+        const float* k = args.in[1].data + (bh * keys + j) * width;
+        double sum = 0;
+        for (std::int64_t e = 0; e < width; ++e) sum += static_cast<double>(q[e]) * k[e];
+        *out++ = static_cast<float>(sum);
+      }
+    }
+  }
+}
+
+OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
+  OpExplanation result;
+  result.formula = "Σ_d q[i, d] · k[j, d]";
+  for (std::int64_t e = 0; e < args.in[0].axes[3].size; ++e) {
+    const std::vector<std::int64_t> q = {index[0], index[1], index[2], e};
+    const std::vector<std::int64_t> k = {index[0], index[1], index[3], e};
+    result.terms.push_back({{0, q}, args.in[0].at(q), args.in[1].at(k), {{1, k}}, ""});
+  }
+  return result;
+}
+
+// Kᵀ stands above the result and shares its columns, Q beside it and shares its rows.
+std::vector<Pane> panes(const OpArgs& args, std::int64_t head) {
+  Pane q = matrix_pane(args.in[0], 0, PaneRole::kLeft, head);
+  q.row_axis = "query";
+  q.column_follow = Follow::kFree;
+  Pane k = matrix_pane(args.in[1], 1, PaneRole::kTop, head);
+  std::swap(k.rows, k.columns);
+  std::swap(k.row_stride, k.column_stride);
+  k.row_axis = "d_head";
+  k.column_axis = "key";
+  k.transposed = true;
+  k.row_follow = Follow::kFree;
+  return {q, k, matrix_pane(args.out, -1, PaneRole::kResult, head)};
+}
+
+// ---- additive (Bahdanau, Cho, Bengio 2014, appendix A.1.2) ----
+
+// q, k as above, v (head, d_head) -> (batch, head, query, key)
+std::vector<Axis> additive_shape(std::span<const TensorView> in, const OpParams&) {
+  expect_inputs("additive_scores", in, 3, 3);
+  const bool fits = in[2].axes.size() == 2 && in[0].axes.size() == 4 &&
+                    in[2].axes[0].size == in[0].axes[1].size &&
+                    in[2].axes[1].size == in[0].axes[3].size;
+  if (!fits)
+    shape_error("additive_scores", in, "q, k (batch, head, ..., d_head), v (head, d_head)");
+  return pair_shape("additive_scores", in);
+}
+
+// S[h, i, j] = Σ_e v[h, e] · tanh(q[h, i, e] + k[h, j, e])
+void additive_forward(const OpArgs& args) {
+  const auto& axes = args.out.axes;
+  const std::int64_t heads = axes[1].size, queries = axes[2].size, keys = axes[3].size;
+  const std::int64_t width = args.in[0].axes[3].size;
+  float* out = args.result;
+  for (std::int64_t bh = 0; bh < axes[0].size * heads; ++bh) {
+    const float* v = args.in[2].data + bh % heads * width;
+    for (std::int64_t i = 0; i < queries; ++i) {
+      const float* q = args.in[0].data + (bh * queries + i) * width;
+      for (std::int64_t j = 0; j < keys; ++j) {
+        const float* k = args.in[1].data + (bh * keys + j) * width;
+        double sum = 0;
+        for (std::int64_t e = 0; e < width; ++e) {
+          sum += v[e] * std::tanh(static_cast<double>(q[e]) + k[e]);
+        }
+        *out++ = static_cast<float>(sum);
+      }
+    }
+  }
+}
+
+OpExplanation additive_explain(const OpArgs& args, std::span<const std::int64_t> index) {
+  OpExplanation result;
+  result.formula = "Σ_d v[d] · tanh(q[i, d] + k[j, d])";
+  for (std::int64_t e = 0; e < args.in[0].axes[3].size; ++e) {
+    const std::vector<std::int64_t> q = {index[0], index[1], index[2], e};
+    const std::vector<std::int64_t> k = {index[0], index[1], index[3], e};
+    const std::vector<std::int64_t> v = {index[1], e};
+    const double bend = std::tanh(static_cast<double>(args.in[0].at(q)) + args.in[1].at(k));
+    result.terms.push_back({{2, v}, args.in[2].at(v), bend, {{0, q}, {1, k}}, "tanh(q + k)"});
+  }
+  return result;
+}
+
+std::vector<Pane> additive_panes(const OpArgs& args, std::int64_t head) {
+  std::vector<Pane> result = panes(args, head);
+  Pane v = vector_pane(args.in[2], 2, PaneRole::kRowVector);
+  v.offset = head * v.columns;
+  v.column_follow = Follow::kFree;
+  result.insert(result.begin() + 2, v);
+  return result;
+}
+
+}  // namespace
+
+const OpInfo& scores_op() {
+  static const OpInfo info{Op::kScores,      "scores", "query times key, summed",
+                           Layout::kProduct, "",       shape,
+                           forward,          explain,  panes};
+  return info;
+}
+
+const OpInfo& additive_scores_op() {
+  static const OpInfo info{Op::kAdditiveScores,
+                           "additive_scores",
+                           "v times tanh(query + key), summed",
+                           Layout::kProduct,
+                           "",
+                           additive_shape,
+                           additive_forward,
+                           additive_explain,
+                           additive_panes};
+  return info;
+}
+
+}  // namespace headlight

@@ -1,0 +1,75 @@
+// The weighted sum of values: what a query gathers from the keys it attends to.
+#include "core/ops/op.h"
+
+namespace headlight {
+namespace {
+
+// A (batch, head, query, key), v (batch, head, position, d_head) -> (batch, head, query, d_head)
+std::vector<Axis> shape(std::span<const TensorView> in, const OpParams&) {
+  expect_inputs("weighted_sum", in, 2, 2);
+  const auto& a = in[0].axes;
+  const auto& v = in[1].axes;
+  const bool fits = a.size() == 4 && v.size() == 4 && a[0].size == v[0].size &&
+                    a[1].size == v[1].size && a[3].size == v[2].size;
+  if (!fits) {
+    shape_error("weighted_sum", in,
+                "weights (batch, head, query, key) and v (batch, head, key, d_head)");
+  }
+  return {a[0], a[1], a[2], {"d_head", v[3].size}};
+}
+
+// z[h, i, e] = Σ_j A[h, i, j] · v[h, j, e]
+void forward(const OpArgs& args) {
+  const auto& axes = args.out.axes;
+  const std::int64_t queries = axes[2].size, width = axes[3].size;
+  const std::int64_t keys = args.in[0].axes[3].size;
+  float* out = args.result;
+  for (std::int64_t bh = 0; bh < axes[0].size * axes[1].size; ++bh) {
+    const float* v = args.in[1].data + bh * keys * width;
+    for (std::int64_t i = 0; i < queries; ++i) {
+      const float* a = args.in[0].data + (bh * queries + i) * keys;
+      for (std::int64_t e = 0; e < width; ++e) {
+        double sum = 0;
+        for (std::int64_t j = 0; j < keys; ++j) sum += static_cast<double>(a[j]) * v[j * width + e];
+        *out++ = static_cast<float>(sum);
+      }
+    }
+  }
+}
+
+OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
+  OpExplanation result;
+  result.formula = "Σ_j A[i, j] · v[j, e]";
+  for (std::int64_t j = 0; j < args.in[0].axes[3].size; ++j) {
+    const std::vector<std::int64_t> a = {index[0], index[1], index[2], j};
+    const std::vector<std::int64_t> v = {index[0], index[1], j, index[3]};
+    result.terms.push_back({{0, a}, args.in[0].at(a), args.in[1].at(v), {{1, v}}, ""});
+  }
+  return result;
+}
+
+std::vector<Pane> panes(const OpArgs& args, std::int64_t head) {
+  Pane a = matrix_pane(args.in[0], 0, PaneRole::kLeft, head);
+  a.column_follow = Follow::kFree;
+  Pane v = matrix_pane(args.in[1], 1, PaneRole::kTop, head);
+  v.row_axis = "key";
+  v.row_follow = Follow::kFree;
+  return {a, v, matrix_pane(args.out, -1, PaneRole::kResult, head)};
+}
+
+}  // namespace
+
+const OpInfo& weighted_sum_op() {
+  static const OpInfo info{Op::kWeightedSum,
+                           "weighted_sum",
+                           "weights times values, summed",
+                           Layout::kProduct,
+                           "",
+                           shape,
+                           forward,
+                           explain,
+                           panes};
+  return info;
+}
+
+}  // namespace headlight

@@ -1,0 +1,35 @@
+// Random numbers that are the same on every machine: integers only, no state, no standard
+// distributions (those differ between libraries).
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace headlight {
+
+/// SplitMix64's finaliser (Steele, Lea, Flood 2014): a bijection that scatters bits.
+constexpr std::uint64_t scatter(std::uint64_t x) {
+  x += 0x9E3779B97F4A7C15ull;
+  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ull;
+  x = (x ^ (x >> 27)) * 0x94D049BB133111EBull;
+  return x ^ (x >> 31);
+}
+
+/// FNV-1a over bytes.
+constexpr std::uint64_t hash_text(std::string_view text) {
+  std::uint64_t h = 0xCBF29CE484222325ull;
+  for (const char ch : text) h = (h ^ static_cast<unsigned char>(ch)) * 0x100000001B3ull;
+  return h;
+}
+
+/// Bell-shaped number `i` of stream `key`: mean 0, deviation 1, never beyond ±3.47. It is the sum
+/// of four 16-bit uniforms, exact in integers, so that every machine gets the same bits.
+inline float bell(std::uint64_t key, std::uint64_t i) {
+  const std::uint64_t bits = scatter(key + i * 0xD1342543DE82EF95ull);
+  const auto sum = static_cast<std::int32_t>((bits & 0xFFFF) + ((bits >> 16) & 0xFFFF) +
+                                             ((bits >> 32) & 0xFFFF) + (bits >> 48));
+  // Four uniforms on 0..65535 have mean 131070 and deviation 65536/√3.
+  return static_cast<float>(sum - 131070) * 2.6428984e-5f;
+}
+
+}  // namespace headlight

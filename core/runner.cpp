@@ -1,0 +1,183 @@
+#include "core/runner.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <limits>
+
+#include "core/error.h"
+#include "core/text/utf8.h"
+
+namespace headlight {
+namespace {
+
+constexpr std::size_t kFloatsPerLine = kTensorAlignment / sizeof(float);
+
+std::size_t padded(std::int64_t cells) {
+  return (static_cast<std::size_t>(cells) + kFloatsPerLine - 1) / kFloatsPerLine * kFloatsPerLine;
+}
+
+bool in_arena(TensorKind kind) {
+  return kind == TensorKind::kInput || kind == TensorKind::kActivation;
+}
+
+void fill_mask(float* out, const MaskSpec& mask, int n) {
+  for (int i = 0; i < n; ++i) {
+    for (int j = 0; j < n; ++j) {
+      *out++ = mask.allows(i, j) ? 0.0f : -std::numeric_limits<float>::infinity();
+    }
+  }
+}
+
+}  // namespace
+
+std::string bytes_text(double bytes) {
+  constexpr const char* kUnits[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
+  int unit = 0;
+  while (bytes >= 1000 && unit < 6) {
+    bytes /= 1000;
+    ++unit;
+  }
+  char text[64];
+  std::snprintf(text, sizeof text, unit == 0 || bytes >= 100 ? "%.0f %s" : "%.1f %s", bytes,
+                kUnits[unit]);
+  return text;
+}
+
+RunLimits machine_limits() {
+  double available = 0;
+  if (std::FILE* file = std::fopen("/proc/meminfo", "r")) {
+    char line[256];
+    long long kilobytes = 0;
+    while (std::fgets(line, sizeof line, file)) {
+      if (std::sscanf(line, "MemAvailable: %lld kB", &kilobytes) == 1) {
+        available = static_cast<double>(kilobytes) * 1024;
+      }
+    }
+    std::fclose(file);
+  }
+  if (available == 0) {
+    available = 0.5 * static_cast<double>(sysconf(_SC_PHYS_PAGES)) *
+                static_cast<double>(sysconf(_SC_PAGE_SIZE));
+  }
+  return {0.8 * available};  // the rest of the machine lives on the other fifth
+}
+
+std::vector<std::string> Runner::tokenize(const Document& doc, RunResult& result) {
+  if (!tokenizer_ || tokenizer_kind_ != doc.tokenizer) {
+    tokenizer_ = std::make_unique<Tokenizer>(doc.tokenizer);
+    tokenizer_kind_ = doc.tokenizer;
+  }
+  const auto limit = static_cast<std::size_t>(doc.max_tokens);
+  std::vector<Token> tokens = tokenizer_->tokenize(doc.sentence, limit, &result.cut);
+  result.tokens_in_sentence = result.cut ? tokenizer_->count(doc.sentence) : tokens.size();
+  std::vector<std::string> texts;
+  texts.reserve(tokens.size());
+  for (Token& token : tokens) texts.push_back(std::move(token.text));
+  return texts;
+}
+
+std::shared_ptr<const Program> Runner::program_for(const Config& config, const RunShape& shape) {
+  // The mask's details and the seed live outside the list of operations, but a trace shows its
+  // config, so only an equal config may share a program.
+  if (!program_ || program_->shape != shape || program_->config != config) {
+    program_ = std::make_shared<const Program>(build_program(config, shape));
+  }
+  return program_;
+}
+
+// A trace nobody looks at any more gives its memory to the next run.
+std::shared_ptr<Trace> Runner::blank_trace(const std::shared_ptr<const Program>& program) {
+  std::size_t cells = 0;
+  for (const TensorSpec& spec : program->tensors) {
+    if (in_arena(spec.kind)) cells += padded(cell_count(spec.axes));
+  }
+  std::shared_ptr<Trace> trace;
+  for (auto& candidate : pool_) {
+    if (candidate.use_count() == 1) trace = candidate;
+  }
+  if (!trace) {
+    trace = std::make_shared<Trace>();
+    pool_.push_back(trace);
+    if (pool_.size() > 3) pool_.erase(pool_.begin());
+  }
+  if (trace->arena_.size() < cells || trace->arena_.size() > 4 * cells) {
+    trace->arena_ = FloatBuffer();  // give the old memory back before asking for the new
+    trace->arena_.resize(cells);
+  }
+  trace->program_ = program;
+  trace->memory_.assign(program->tensors.size(), nullptr);
+  trace->limits_.clear();
+  trace->parameters_.assign(program->tensors.size(), nullptr);
+  std::size_t offset = 0;
+  for (std::size_t id = 0; id < program->tensors.size(); ++id) {
+    const TensorSpec& spec = program->tensors[id];
+    if (!in_arena(spec.kind)) continue;
+    trace->memory_[id] = trace->arena_.data() + offset;
+    offset += padded(cell_count(spec.axes));
+  }
+  return trace;
+}
+
+RunResult Runner::run(const Document& doc, Backend& backend) {
+  RunResult result;
+  try {
+    validate(doc.config);
+    RunInput input = sandbox_input(tokenize(doc, result));
+    if (input.tokens.empty()) {
+      result.is_usage = true;
+      result.problem = doc.sentence.empty()
+                           ? "the sentence is empty: type at least one word"
+                           : "the sentence has no word in it, only spaces: type at least one word, "
+                             "or choose the characters tokenizer";
+      return result;
+    }
+    const auto positions = static_cast<std::int64_t>(input.tokens.size());
+    const RunShape shape{1, positions, static_cast<std::int64_t>(input.vocab.size())};
+    const double needed = memory_needed(doc.config, shape);
+    if (needed > limits_.memory_bytes) {
+      throw Error("this model on " + std::to_string(positions) + " tokens would need " +
+                  bytes_text(needed) + " of memory, and this machine can give " +
+                  bytes_text(limits_.memory_bytes) +
+                  "; choose fewer layers, heads or tokens, or a smaller width");
+    }
+    const auto program = program_for(doc.config, shape);
+    if (!model_ || model_->seed() != doc.config.seed) {
+      model_ = std::make_unique<SandboxModel>(doc.config.seed);
+    }
+    auto trace = blank_trace(program);
+    for (std::size_t id = 0; id < program->tensors.size(); ++id) {
+      const TensorSpec& spec = program->tensors[id];
+      if (spec.kind != TensorKind::kParameter) continue;
+      trace->parameters_[id] = model_->parameter(spec, input);
+      // Backends only write the outputs of calls, and no call writes a parameter.
+      trace->memory_[id] = const_cast<float*>(trace->parameters_[id]->data.data());
+    }
+    for (std::size_t id = 0; id < program->tensors.size(); ++id) {
+      const auto source = static_cast<std::size_t>(program->resolve(static_cast<TensorId>(id)));
+      trace->memory_[id] = trace->memory_[source];
+    }
+    float* ids = trace->memory_[static_cast<std::size_t>(program->token_ids)];
+    for (std::size_t t = 0; t < input.ids.size(); ++t) ids[t] = static_cast<float>(input.ids[t]);
+    if (program->mask >= 0) {
+      fill_mask(trace->memory_[static_cast<std::size_t>(program->mask)], doc.config.mask,
+                static_cast<int>(positions));
+    }
+    backend.run(*program, program->calls, trace->memory_);
+    trace->input_ = std::move(input);
+    trace->backend_ = backend.name();
+    trace->serial_ = next_serial_++;
+    result.trace = std::move(trace);
+  } catch (const UsageError& error) {
+    result.problem = error.what();
+    result.is_usage = true;
+  } catch (const std::bad_alloc&) {
+    result.problem =
+        "this run needs more memory than could be had; choose fewer layers, heads or tokens";
+  } catch (const Error& error) {
+    result.problem = error.what();
+  }
+  return result;
+}
+
+}  // namespace headlight

@@ -1,0 +1,55 @@
+// Runner: sentence and config in, trace out. Keeps what the next keystroke can use again.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/backend.h"
+#include "core/document.h"
+#include "core/model/sandbox.h"
+#include "core/trace.h"
+
+namespace headlight {
+
+/// What this machine and this person allow.
+struct RunLimits {
+  double memory_bytes = 4e9;  // refuse runs that would need more
+};
+
+/// A run, or why there is none.
+struct RunResult {
+  std::shared_ptr<const Trace> trace;  // null when the document cannot be run
+  std::string problem;                 // a sentence for the person; empty when all went well
+  std::size_t tokens_in_sentence = 0;  // counted up to a bound; more than the trace has when cut
+  bool cut = false;                    // the sentence had more tokens than the limit
+  bool is_usage = false;               // the problem is one of use (exit status 2)
+};
+
+class Runner {
+ public:
+  explicit Runner(RunLimits limits = {}) : limits_(limits) {}
+  /// Never throws for anything that a document can hold.
+  RunResult run(const Document&, Backend&);
+
+ private:
+  std::vector<std::string> tokenize(const Document&, RunResult&);
+  std::shared_ptr<const Program> program_for(const Config&, const RunShape&);
+  std::shared_ptr<Trace> blank_trace(const std::shared_ptr<const Program>&);
+
+  RunLimits limits_;
+  std::unique_ptr<Tokenizer> tokenizer_;
+  TokenizerKind tokenizer_kind_{};
+  std::unique_ptr<SandboxModel> model_;
+  std::shared_ptr<const Program> program_;
+  std::vector<std::shared_ptr<Trace>> pool_;
+  std::uint64_t next_serial_ = 1;
+};
+
+/// Physical memory that a run may take on this machine: what is available now, less a reserve.
+RunLimits machine_limits();
+
+/// "3.2 GB"
+std::string bytes_text(double bytes);
+
+}  // namespace headlight

@@ -1,0 +1,89 @@
+// Axis, Tensor, TensorView: named arrays of float32, row-major, the last axis contiguous.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace headlight {
+
+/// One dimension of a tensor. `name` is one of axis_words(), so that errors, panels and tests can
+/// speak of it.
+struct Axis {
+  std::string name;
+  std::int64_t size = 0;
+  bool operator==(const Axis&) const = default;
+};
+
+/// The closed list of words that may name an axis.
+std::span<const std::string_view> axis_words();
+
+/// Number of cells of a tensor with these axes. Throws Error when it does not fit in 63 bits.
+std::int64_t cell_count(std::span<const Axis> axes);
+
+/// "(head 4, query 12, key 12)"
+std::string shape_text(std::span<const Axis> axes);
+
+/// Row-major place of a cell. `index` has one entry per axis, each within its size.
+std::int64_t flat_index(std::span<const Axis> axes, std::span<const std::int64_t> index);
+
+/// The inverse of flat_index.
+std::vector<std::int64_t> unravel(std::span<const Axis> axes, std::int64_t flat);
+
+/// Every tensor starts on a 64-byte boundary: unaligned rows cost up to a quarter of the speed.
+inline constexpr std::size_t kTensorAlignment = 64;
+
+template <class T>
+struct AlignedAllocator {
+  using value_type = T;
+  AlignedAllocator() = default;
+  template <class U>
+  AlignedAllocator(const AlignedAllocator<U>&) {}
+  T* allocate(std::size_t n) {
+    return static_cast<T*>(::operator new (n * sizeof(T), std::align_val_t{kTensorAlignment}));
+  }
+  void deallocate(T* p, std::size_t) { ::operator delete (p, std::align_val_t{kTensorAlignment}); }
+  // Memory is left as it is: every cell is written by the run before anyone reads it.
+  template <class U>
+  void construct(U* p) noexcept {
+    ::new (static_cast<void*>(p)) U;
+  }
+  template <class U, class... Args>
+  void construct(U* p, Args&&... args) {
+    ::new (static_cast<void*>(p)) U(std::forward<Args>(args)...);
+  }
+  bool operator==(const AlignedAllocator&) const { return true; }
+};
+using FloatBuffer = std::vector<float, AlignedAllocator<float>>;
+
+/// A tensor that owns its numbers.
+struct Tensor {
+  std::string name;
+  std::vector<Axis> axes;
+  FloatBuffer data;
+};
+
+/// A tensor somewhere in memory, for reading.
+struct TensorView {
+  std::string_view name;
+  std::span<const Axis> axes;
+  const float* data = nullptr;
+
+  std::int64_t size() const { return cell_count(axes); }
+  std::span<const float> cells() const { return {data, static_cast<std::size_t>(size())}; }
+  /// Which axis has this name; throws UsageError ("blocks.0.attn.pattern has no axis 'kye'; it has
+  /// head, query, key").
+  int dim(std::string_view axis) const;
+  /// -1 when there is no such axis.
+  int find_dim(std::string_view axis) const;
+  float at(std::span<const std::int64_t> index) const { return data[flat_index(axes, index)]; }
+};
+
+inline TensorView view(const Tensor& t) { return {t.name, t.axes, t.data.data()}; }
+
+}  // namespace headlight

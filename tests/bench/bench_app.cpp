@@ -1,0 +1,136 @@
+#include "tests/bench/bench_app.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+
+#include "app/frontend.h"
+#include "app/gl/egl_context.h"
+#include "app/gl/framebuffer.h"
+#include "app/offscreen.h"
+#include "core/error.h"
+
+namespace headlight {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+double resident_mb() {
+  long pages = 0, resident = 0;
+  if (std::FILE* file = std::fopen("/proc/self/statm", "r")) {
+    if (std::fscanf(file, "%ld %ld", &pages, &resident) != 2) resident = 0;
+    std::fclose(file);
+  }
+  return static_cast<double>(resident) * static_cast<double>(sysconf(_SC_PAGE_SIZE)) / 1e6;
+}
+
+std::string words(int count) {
+  static const char* const kWords[] = {"the", "animal", "crossed", "a", "street", "because", "it", "was"};
+  std::string text;
+  for (int i = 0; i < count; ++i) text += (i ? " " : "") + std::string(kWords[i % 8]);
+  return text;
+}
+
+class NoHeatmaps final : public HeatmapSink {
+ public:
+  void draw(ImDrawList*, const HeatmapQuad&) override {}
+};
+
+BenchRow keystroke() {
+  Document document;
+  document.sentence = words(31);
+  const auto backend = make_eigen_backend(1);
+  Runner runner;
+  std::shared_ptr<const Trace> shown;  // the window keeps the last one
+  std::vector<double> times;
+  for (int i = 0; i < 400; ++i) {
+    const Document typed = apply(document, SetSentence{document.sentence + " word" + std::to_string(i)});
+    const auto start = Clock::now();
+    shown = runner.run(typed, *backend).trace;
+    times.push_back(since(start));
+  }
+  return {"keystroke to new trace, default model, 32 tokens, 1 thread", median(times), "ms", 1.0, "at most"};
+}
+
+BenchRow frame_building(const char* what, int tokens, int heads, double asked, int threads) {
+  Document document;
+  document.sentence = words(tokens);
+  document.config.heads = heads;
+  document.config.d_model = heads == 12 ? 96 : 64;
+  document.config.layers = heads == 12 ? 1 : 2;
+  ShellOptions options;
+  options.limits = machine_limits();
+  options.threads = threads;
+  options.background = false;
+  Shell shell(document, options);
+  const ImGuiHost host;
+  NoHeatmaps sink;
+  Frontend frontend(shell, sink);
+  std::vector<double> times;
+  for (int i = 0; i < 200; ++i) {
+    ImGuiIO& io = ImGui::GetIO();
+    io.DisplaySize = {1280, 720};
+    io.DeltaTime = 1.0f / 60.0f;
+    frontend.prepare_fonts();
+    // The mouse moves over the stage, so that hovering is part of it.
+    io.MousePos = {500.0f + static_cast<float>(i % 100), 420.0f};
+    const auto start = Clock::now();
+    ImGui::NewFrame();
+    frontend.draw(1280, 720);
+    ImGui::Render();
+    if (i >= 20) times.push_back(since(start));
+  }
+  return {what, median(times), "ms", asked, "at most"};
+}
+
+void first_frame(std::vector<BenchRow>& rows, int threads) {
+  try {
+    double renderer = 0;
+    {
+      const double before = resident_mb();
+      EglContext context;
+      Framebuffer target(1280, 720);
+      target.clear(rgb(0xFFFFFF));
+      target.read_rgba();
+      renderer = resident_mb() - before;
+    }
+    const auto start = Clock::now();
+    ShellOptions options;
+    options.limits = machine_limits();
+    options.threads = threads;
+    Shell shell(Document{}, options);
+    Offscreen screen(shell, 1280, 720);
+    screen.frame();
+    screen.read();
+    rows.push_back({"start to first frame, off screen, renderer loaded", since(start), "ms", 500, "at most"});
+    for (int i = 0; i < 5; ++i) screen.frame();
+    rows.push_back({"resident memory with the default window", resident_mb(), "MB", 0,
+                    "an empty picture with this renderer alone: " + std::to_string(static_cast<int>(renderer)) + " MB"});
+  } catch (const Error& error) {
+    rows.push_back({std::string("no OpenGL: ") + error.what(), 0, "", 0, ""});
+  }
+}
+
+}  // namespace
+
+std::vector<BenchRow> bench_app(int threads) {
+  std::vector<BenchRow> rows;
+  first_frame(rows, threads);
+  rows.push_back(keystroke());
+  rows.push_back(frame_building("building a frame, 32 tokens", 32, 4, 2.0, threads));
+  rows.push_back(frame_building("building a frame, 1,024 tokens, 12 heads", 1024, 12, 4.0, threads));
+  return rows;
+}
+
+}  // namespace headlight

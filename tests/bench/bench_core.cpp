@@ -1,0 +1,177 @@
+#include "tests/bench/bench_core.h"
+
+// GCC 12 takes the deliberately undefined registers inside its own intrinsics for mistakes.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+
+#include <Eigen/Core>
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+
+#include "core/backend.h"
+#include "core/random.h"
+#include "core/thread_pool.h"
+
+namespace headlight {
+namespace {
+
+template <class F>
+double seconds(F&& f) {
+  const auto begin = std::chrono::steady_clock::now();
+  f();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+double median(std::vector<double> times) {
+  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+  std::nth_element(times.begin(), middle, times.end());
+  return *middle;
+}
+
+// A program with memory of its own: parameters like a model's, and some sentence.
+class Loaded {
+ public:
+  Loaded(const Config& config, const RunShape& shape) : program_(build_program(config, shape)) {
+    memory_.resize(program_.tensors.size());
+    cells_.resize(program_.tensors.size());
+    for (std::size_t id = 0; id < cells_.size(); ++id) {
+      const TensorSpec& spec = program_.tensors[id];
+      if (spec.kind == TensorKind::kAlias) continue;
+      cells_[id].resize(static_cast<std::size_t>(cell_count(spec.axes)), 0.0f);
+      if (spec.kind == TensorKind::kParameter) fill_parameter(spec, cells_[id]);
+    }
+    for (std::size_t id = 0; id < cells_.size(); ++id) {
+      const auto source = static_cast<std::size_t>(program_.resolve(static_cast<TensorId>(id)));
+      memory_[id] = cells_[source].data();
+    }
+    FloatBuffer& ids = cells_[static_cast<std::size_t>(program_.token_ids)];
+    for (std::size_t t = 0; t < ids.size(); ++t) {
+      ids[t] = static_cast<float>(t % static_cast<std::size_t>(shape.vocab));
+    }
+    if (program_.mask >= 0) fill_mask(config, shape);
+  }
+
+  const Program& program() const { return program_; }
+  void run(Backend& backend) { backend.run(program_, program_.calls, memory_); }
+
+ private:
+  static void fill_parameter(const TensorSpec& spec, FloatBuffer& cells) {
+    const std::uint64_t key = hash_text(spec.name);
+    const bool table = spec.axes.size() > 1;
+    const float spread =
+        table ? 1.0f / std::sqrt(static_cast<float>(spec.axes[spec.axes.size() - 2].size)) : 0.1f;
+    for (std::size_t i = 0; i < cells.size(); ++i) cells[i] = spread * bell(key, i);
+  }
+
+  void fill_mask(const Config& config, const RunShape& shape) {
+    float* mask = cells_[static_cast<std::size_t>(program_.mask)].data();
+    const int n = static_cast<int>(shape.positions);
+    for (std::int64_t b = 0; b < shape.batch; ++b) {
+      for (int i = 0; i < n; ++i) {
+        for (int j = 0; j < n; ++j) {
+          *mask++ = config.mask.allows(i, j) ? 0.0f : -std::numeric_limits<float>::infinity();
+        }
+      }
+    }
+  }
+
+  Program program_;
+  std::vector<FloatBuffer> cells_;
+  std::vector<float*> memory_;
+};
+
+// A product of two square matrices by Eigen, its columns split between the threads.
+class EigenProduct {
+ public:
+  explicit EigenProduct(int threads) : pool_(threads) {
+    left_.setRandom(kSize, kSize);
+    right_.setRandom(kSize, kSize);
+    result_.setZero(kSize, kSize);
+  }
+  static double flops() { return 2.0 * kSize * kSize * kSize; }
+
+  void run() {
+    const Eigen::Index parts = pool_.threads();
+    pool_.parallel_for(parts, [&](std::int64_t part, int) {
+      const Eigen::Index begin = kSize * part / parts, end = kSize * (part + 1) / parts;
+      result_.middleCols(begin, end - begin).noalias() =
+          left_ * right_.middleCols(begin, end - begin);
+    });
+  }
+
+ private:
+  static constexpr Eigen::Index kSize = 2048;
+  ThreadPool pool_;
+  Eigen::MatrixXf left_, right_, result_;
+};
+
+// The two take turns, so that whatever else the machine does slows both alike.
+void bench_large(int threads, std::vector<BenchRow>& rows) {
+  Config config;
+  config.layers = 12;
+  config.heads = 12;
+  config.d_model = 768;
+  config.d_hidden = 3072;
+  Loaded model(config, {1, 64, 50});
+  EigenProduct product(threads);
+  const auto backend = make_eigen_backend(threads);
+  model.run(*backend);
+  product.run();
+  constexpr int kRounds = 7, kRunsPerRound = 3;
+  std::vector<double> product_times, model_times;
+  for (int round = 0; round < kRounds; ++round) {
+    product_times.push_back(seconds([&] { product.run(); }));
+    for (int i = 0; i < kRunsPerRound; ++i) {
+      model_times.push_back(seconds([&] { model.run(*backend); }));
+    }
+  }
+  const double product_rate = EigenProduct::flops() / median(product_times) * 1e-9;
+  const double model_rate = program_flops(model.program()) / median(model_times) * 1e-9;
+  const std::string on = " on " + std::to_string(threads) + (threads == 1 ? " thread" : " threads");
+  rows.push_back(
+      {"Eigen product 2048 x 2048 x 2048", product_rate, "GFLOP/s", 0, "the scale" + on});
+  rows.push_back({"12 layers, width 768, 64 tokens", median(model_times) * 1e3, "ms", 0,
+                  "one run, every tensor kept," + on});
+  rows.push_back({"", model_rate, "GFLOP/s", 0, "products of matrices only are counted"});
+  rows.push_back({"", model_rate / product_rate, "of Eigen's product", 0.5, "at least"});
+}
+
+void bench_default(std::vector<BenchRow>& rows) {
+  Loaded model(Config{}, {1, 32, 32});
+  const auto backend = make_eigen_backend(1);
+  model.run(*backend);
+  std::vector<double> times;
+  for (int i = 0; i < 301; ++i) times.push_back(seconds([&] { model.run(*backend); }));
+  rows.push_back({"default model, 32 tokens", median(times) * 1e3, "ms", 0.4,
+                  "at most; one run of the program on 1 thread"});
+}
+
+}  // namespace
+
+double program_flops(const Program& program) {
+  double flops = 0;
+  for (const OpCall& call : program.calls) {
+    const auto axes = [&](TensorId id) -> const std::vector<Axis>& {
+      return program.tensors[static_cast<std::size_t>(id)].axes;
+    };
+    const bool of_rows = call.op == Op::kLinear || call.op == Op::kProject ||
+                         call.op == Op::kScores || call.op == Op::kWeightedSum;
+    if (!of_rows) continue;
+    // Each cell of the result sums over the last axis of the first input.
+    flops += 2.0 * static_cast<double>(cell_count(axes(call.out))) *
+             static_cast<double>(axes(call.in[0]).back().size);
+  }
+  return flops;
+}
+
+std::vector<BenchRow> bench_core(int threads) {
+  std::vector<BenchRow> rows;
+  bench_large(threads, rows);
+  bench_default(rows);
+  return rows;
+}
+
+}  // namespace headlight

@@ -1,0 +1,556 @@
+// The Eigen backend beside the reference: every operation, whole programs, any number of threads.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <set>
+#include <stdexcept>
+#include <thread>
+
+#include "core/backend.h"
+#include "core/random.h"
+#include "core/thread_pool.h"
+
+// ---- counting allocations: this binary's malloc comes first, and operator new ends there too ----
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define HEADLIGHT_OWN_MALLOC 0
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
+    __has_feature(memory_sanitizer)
+#define HEADLIGHT_OWN_MALLOC 0
+#endif
+#endif
+#if !defined(HEADLIGHT_OWN_MALLOC) && defined(__GLIBC__)
+#define HEADLIGHT_OWN_MALLOC 1
+#elif !defined(HEADLIGHT_OWN_MALLOC)
+#define HEADLIGHT_OWN_MALLOC 0
+#endif
+
+namespace {
+std::atomic<long> allocations{0};
+}
+
+#if HEADLIGHT_OWN_MALLOC
+extern "C" {
+void* __libc_malloc(std::size_t);
+void* __libc_calloc(std::size_t, std::size_t);
+void* __libc_realloc(void*, std::size_t);
+void* __libc_memalign(std::size_t, std::size_t);
+
+// Weak, so that another test of the same binary may count too.
+__attribute__((weak)) void* malloc(std::size_t size) {
+  ++allocations;
+  return __libc_malloc(size);
+}
+__attribute__((weak)) void* calloc(std::size_t count, std::size_t size) {
+  ++allocations;
+  return __libc_calloc(count, size);
+}
+__attribute__((weak)) void* realloc(void* old, std::size_t size) {
+  ++allocations;
+  return __libc_realloc(old, size);
+}
+__attribute__((weak)) void* aligned_alloc(std::size_t alignment, std::size_t size) {
+  ++allocations;
+  return __libc_memalign(alignment, size);
+}
+}
+#endif
+
+namespace headlight {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr std::size_t kGuard = 16;  // words on each side; 64 bytes keep the tensor aligned
+constexpr float kGuardWord = 12345.678f;
+
+/// Memory for a program, with guard words around every tensor.
+class Memory {
+ public:
+  explicit Memory(const Program& program) : program_(program), cells_(program.tensors.size()) {
+    for (std::size_t id = 0; id < cells_.size(); ++id) {
+      const TensorSpec& spec = program.tensors[id];
+      if (spec.kind == TensorKind::kAlias) continue;
+      cells_[id].resize(static_cast<std::size_t>(cell_count(spec.axes)) + 2 * kGuard, kGuardWord);
+      for (std::size_t i = 0; i + 2 * kGuard < cells_[id].size(); ++i) {
+        cells_[id][kGuard + i] = spec.kind == TensorKind::kActivation ? -777.0f : 0.0f;
+      }
+    }
+    for (std::size_t id = 0; id < cells_.size(); ++id) {
+      const auto source = static_cast<std::size_t>(program.resolve(static_cast<TensorId>(id)));
+      pointers_.push_back(cells_[source].data() + kGuard);
+    }
+  }
+
+  std::span<float> cells(TensorId id) {
+    const auto source = static_cast<std::size_t>(program_.resolve(id));
+    return {cells_[source].data() + kGuard, cells_[source].size() - 2 * kGuard};
+  }
+  void run(Backend& backend) { backend.run(program_, program_.calls, pointers_); }
+  bool guards_hold() const {
+    for (const FloatBuffer& tensor : cells_) {
+      for (std::size_t i = 0; i < std::min(kGuard, tensor.size()); ++i) {
+        if (tensor[i] != kGuardWord || tensor[tensor.size() - 1 - i] != kGuardWord) return false;
+      }
+    }
+    return true;
+  }
+
+ private:
+  const Program& program_;
+  std::vector<FloatBuffer> cells_;
+  std::vector<float*> pointers_;
+};
+
+void fill(std::span<float> cells, std::uint64_t key, float spread) {
+  for (std::size_t i = 0; i < cells.size(); ++i) cells[i] = spread * bell(key, i);
+}
+
+void copy_inputs(const Program& program, Memory& from, Memory& to) {
+  for (std::size_t id = 0; id < program.tensors.size(); ++id) {
+    if (program.tensors[id].kind == TensorKind::kActivation) continue;
+    const auto cells = from.cells(static_cast<TensorId>(id));
+    std::copy(cells.begin(), cells.end(), to.cells(static_cast<TensorId>(id)).begin());
+  }
+}
+
+// Σ (got − expected)² / Σ expected², over the finite cells; infinite where the two do not agree on
+// which cells are infinite or NaN.
+double normalised_error(std::span<const float> got, std::span<const float> expected) {
+  double error = 0, power = 0;
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    const double g = got[i], e = expected[i];
+    if (!std::isfinite(e)) {
+      if (std::isnan(e) ? !std::isnan(g) : g != e) return kInfinity;
+      continue;
+    }
+    if (!std::isfinite(g)) return kInfinity;
+    error += (g - e) * (g - e);
+    power += e * e;
+  }
+  return power == 0 ? error : error / power;
+}
+
+// ---- operations ----
+
+// b batch, h heads, t and s positions, n and m widths
+struct Sizes {
+  std::int64_t b, h, t, s, n, m;
+};
+using Shapes = std::vector<std::vector<std::int64_t>>;
+
+/// One row of the table: the shapes of an operation's inputs, and how far the result may be off.
+struct OpCase {
+  Op op;
+  double limit;  // of the normalised error
+  Shapes (*inputs)(const Sizes&);
+};
+
+constexpr double kSame = 0, kCells = 1e-12, kProducts = 1e-10, kRows = 1e-9;
+
+// clang-format off
+const OpCase kTable[] = {
+    {Op::kEmbed, kSame, [](const Sizes& z) -> Shapes { return {{z.b, z.t}, {z.m, z.n}}; }},
+    {Op::kSinusoid, kCells, [](const Sizes& z) -> Shapes { return {{z.b, z.t}}; }},
+    {Op::kLearnedPosition, kSame, [](const Sizes& z) -> Shapes { return {{z.b, z.t}, {z.t + z.s, z.n}}; }},
+    {Op::kAdd, kSame, [](const Sizes& z) -> Shapes { return {{z.b, z.t, z.n}, {z.b, z.t, z.n}}; }},
+    {Op::kLayerNorm, kRows, [](const Sizes& z) -> Shapes { return {{z.b, z.t, z.n}, {z.n}, {z.n}}; }},
+    {Op::kLayerNorm, kRows, [](const Sizes& z) -> Shapes { return {{z.b, z.t, z.n}, {z.n}}; }},
+    {Op::kProject, kProducts, [](const Sizes& z) -> Shapes { return {{z.b, z.t, z.n}, {z.h, z.n, z.m}, {z.h, z.m}}; }},
+    {Op::kProject, kProducts, [](const Sizes& z) -> Shapes { return {{z.b, z.t, z.n}, {z.h, z.n, z.m}}; }},
+    {Op::kSplitHeads, kSame, [](const Sizes& z) -> Shapes { return {{z.b, z.t, z.h * z.m}, {z.h, z.n, z.m}}; }},
+    {Op::kScores, kProducts, [](const Sizes& z) -> Shapes { return {{z.b, z.h, z.t, z.n}, {z.b, z.h, z.s, z.n}}; }},
+    {Op::kAdditiveScores, kProducts, [](const Sizes& z) -> Shapes { return {{z.b, z.h, z.t, z.n}, {z.b, z.h, z.s, z.n}, {z.h, z.n}}; }},
+    {Op::kScale, kSame, [](const Sizes& z) -> Shapes { return {{z.b, z.h, z.t, z.s}}; }},
+    {Op::kMask, kSame, [](const Sizes& z) -> Shapes { return {{z.b, z.h, z.t, z.s}, {z.b, z.t, z.s}}; }},
+    {Op::kSoftmax, kRows, [](const Sizes& z) -> Shapes { return {{z.b, z.h, z.t, z.s}}; }},
+    {Op::kWeightedSum, kProducts, [](const Sizes& z) -> Shapes { return {{z.b, z.h, z.t, z.s}, {z.b, z.h, z.s, z.n}}; }},
+    {Op::kConcatHeads, kSame, [](const Sizes& z) -> Shapes { return {{z.b, z.h, z.t, z.n}}; }},
+    {Op::kLinear, kProducts, [](const Sizes& z) -> Shapes { return {{z.b, z.t, z.n}, {z.n, z.m}, {z.m}}; }},
+    {Op::kLinear, kProducts, [](const Sizes& z) -> Shapes { return {{z.b, z.t, z.h * z.n}, {z.h, z.n, z.m}}; }},
+    {Op::kRelu, kSame, [](const Sizes& z) -> Shapes { return {{z.b, z.t, z.n}}; }},
+    {Op::kGelu, kCells, [](const Sizes& z) -> Shapes { return {{z.b, z.t, z.n}}; }},
+    {Op::kGeluTanh, kCells, [](const Sizes& z) -> Shapes { return {{z.b, z.t, z.n}}; }},
+};
+// clang-format on
+
+// A program of one call.
+Program single_call(Op op, const Shapes& inputs, std::int64_t width) {
+  Program program;
+  std::vector<TensorView> views;
+  OpCall call{op, {}, static_cast<TensorId>(inputs.size()), {}};
+  call.params.features = width;
+  call.params.factor = 0.37f;
+  for (const auto& sizes : inputs) {
+    std::vector<Axis> axes;
+    for (const std::int64_t size : sizes) axes.push_back({"feature", size});
+    call.in.push_back(static_cast<TensorId>(program.tensors.size()));
+    program.tensors.push_back(
+        {"in" + std::to_string(call.in.back()), axes, TensorKind::kInput, -1});
+  }
+  for (const TensorId id : call.in) views.push_back(program.look(id));
+  program.tensors.push_back(
+      {"out", op_info(op).shape(views, call.params), TensorKind::kActivation, -1});
+  program.calls.push_back(std::move(call));
+  return program;
+}
+
+// What an operation's inputs may hold, apart from ordinary numbers.
+void fill_inputs(const Program& program, Memory& memory, std::uint64_t key, float spread) {
+  const OpCall& call = program.calls[0];
+  for (const TensorId id : call.in) {
+    fill(memory.cells(id), key + static_cast<std::uint64_t>(id), spread);
+  }
+  if (call.op == Op::kEmbed) {
+    const auto vocab = static_cast<std::uint64_t>(program.tensors[1].axes[0].size);
+    const auto ids = memory.cells(0);
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      ids[i] = static_cast<float>(scatter(key + i) % vocab);
+    }
+  }
+  const std::int64_t keys = program.tensors[0].axes.back().size;
+  const bool scores = call.op == Op::kSoftmax, mask = call.op == Op::kMask;
+  if (!scores && !mask) return;
+  const auto cells = memory.cells(mask ? 1 : 0);
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const auto row = static_cast<std::int64_t>(i) / keys;
+    const bool forbidden = row % 4 == 3 || scatter(key ^ i) % 3 == 0;  // a fourth of rows wholly
+    if (mask) cells[i] = forbidden ? -kInfinity : 0.0f;
+    if (scores && forbidden) cells[i] = -kInfinity;
+  }
+}
+
+void check_case(const OpCase& row, const Sizes& sizes, float spread) {
+  const Program program = single_call(row.op, row.inputs(sizes), sizes.n);
+  CAPTURE(op_info(row.op).id);
+  CAPTURE(shape_text(program.tensors.back().axes));
+  CAPTURE(spread);
+  Memory got(program), expected(program);
+  fill_inputs(program, got, hash_text(op_info(row.op).id), spread);
+  copy_inputs(program, got, expected);
+  static const auto kEigen = make_eigen_backend(2);
+  static const auto kReference = make_reference_backend();
+  CHECK(kEigen->supports(program, program.calls[0]));
+  got.run(*kEigen);
+  expected.run(*kReference);
+  const TensorId out = program.calls[0].out;
+  CHECK(normalised_error(got.cells(out), expected.cells(out)) <= row.limit);
+  CHECK(got.guards_hold());
+}
+
+TEST_CASE("eigen: every operation has a row in the table") {
+  std::set<Op> tested;
+  for (const OpCase& row : kTable) tested.insert(row.op);
+  std::string missing;
+  for (const OpInfo& info : all_ops()) {
+    if (!tested.contains(info.op)) missing += std::string(info.id) + " ";
+  }
+  CHECK(missing == "");
+}
+
+TEST_CASE("eigen: every operation agrees with the reference") {
+  constexpr std::int64_t kSizes[] = {1, 2, 7, 13, 15, 16, 17, 31, 47, 48, 49, 63, 64, 65};
+  constexpr std::size_t kCount = std::size(kSizes);
+  for (const OpCase& row : kTable) {
+    for (const std::int64_t batch : {1, 3}) {
+      for (std::size_t i = 0; i < kCount; ++i) {
+        const std::int64_t a = kSizes[i], b = kSizes[(5 * i + 3) % kCount];
+        const std::int64_t c = kSizes[(3 * i + 7) % kCount];
+        check_case(row, {batch, 3, a, b, c, a}, 1.0f);
+        check_case(row, {batch, 2, b, a, a, c}, 1.0f);
+        check_case(row, {batch, 1, c, c, b, b}, 1.0f);
+      }
+    }
+  }
+}
+
+TEST_CASE("eigen: large, small and equal numbers, long sums, many rows") {
+  for (const OpCase& row : kTable) {
+    for (const float spread : {30.0f, 300.0f, 1e-3f, 0.0f}) {
+      check_case(row, {2, 3, 17, 19, 23, 29}, spread);
+    }
+    check_case(row, {1, 1, 3, 5, 1031, 67}, 1.0f);
+    check_case(row, {1, 2, 131, 257, 67, 211}, 1.0f);
+    check_case(row, {1, 1, 1, 1543, 769, 1543}, 1.0f);
+  }
+}
+
+// One call of an operation on given cells of its first input.
+std::vector<float> run_cells(Backend& backend, Op op, const std::vector<float>& cells) {
+  const auto n = static_cast<std::int64_t>(cells.size());
+  const Program program = single_call(op, {{1, 1, n}}, n);
+  Memory memory(program);
+  std::copy(cells.begin(), cells.end(), memory.cells(0).begin());
+  memory.run(backend);
+  const auto out = memory.cells(1);
+  return {out.begin(), out.end()};
+}
+
+double largest_relative_error(const std::vector<float>& got, const std::vector<double>& expected) {
+  double worst = 0;
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    if (expected[i] == 0) continue;
+    worst = std::max(worst, std::abs(static_cast<double>(got[i]) / expected[i] - 1.0));
+  }
+  return worst;
+}
+
+TEST_CASE("eigen: each weight and each gate is right to a millionth of itself") {
+  const auto eigen = make_eigen_backend(1);
+  std::vector<float> cells;
+  std::vector<double> expected;
+  for (int i = 0; i <= 8000; ++i) cells.push_back(5.0f - 0.01f * static_cast<float>(i));
+  double sum = 0;
+  for (const float x : cells) sum += std::exp(static_cast<double>(x));
+  for (const float x : cells) expected.push_back(std::exp(static_cast<double>(x)) / sum);
+  CHECK(largest_relative_error(run_cells(*eigen, Op::kSoftmax, cells), expected) < 1e-6);
+
+  // Far below 0 the reference's 1 + erf(x) has no digits left, so erfc stands in.
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const double x = cells[i] /= 7;
+    expected[i] = 0.5 * x * std::erfc(-x * std::sqrt(0.5));
+  }
+  // 1e-7 with fused multiply-add; without it the square of x = -11 is rounded as well.
+  CHECK(largest_relative_error(run_cells(*eigen, Op::kGelu, cells), expected) < 4e-6);
+
+  // Its exponent is rounded, so the tanh form's gate is only good to its size: 45 at x = -7.
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const double x = cells[i] /= 2,
+                 u = std::sqrt(8 / 3.141592653589793) * (x + 0.044715 * x * x * x);
+    expected[i] = x / (1 + std::exp(-u));
+  }
+  CHECK(largest_relative_error(run_cells(*eigen, Op::kGeluTanh, cells), expected) < 5e-6);
+}
+
+TEST_CASE("eigen: infinite and undefined numbers come out as in the reference") {
+  const auto eigen = make_eigen_backend(1), reference = make_reference_backend();
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  const std::vector<std::vector<float>> rows = {
+      {-kInfinity, -kInfinity, -kInfinity}, {-kInfinity, 3.0f, -kInfinity, 200.0f},
+      {kInfinity, 1.0f, -kInfinity},        {1.0f, kNan, 2.0f},
+      {-kInfinity, -1e38f, -1e38f},         {3e38f, -3e38f, 0.0f},
+      {0.0f, -0.0f, 1e-30f, -1e-30f},
+  };
+  for (std::vector<float> row : rows) {
+    for (const std::size_t length : {row.size(), std::size_t{16}, std::size_t{37}}) {
+      row.resize(length, row[0]);
+      for (const Op op : {Op::kSoftmax, Op::kRelu, Op::kGelu, Op::kGeluTanh, Op::kScale}) {
+        CAPTURE(op_info(op).id);
+        CAPTURE(row);
+        CHECK(normalised_error(run_cells(*eigen, op, row), run_cells(*reference, op, row)) <=
+              1e-12);
+      }
+    }
+  }
+}
+
+// ---- whole programs ----
+
+void fill_program(const Program& program, Memory& memory) {
+  for (std::size_t i = 0; i < program.tensors.size(); ++i) {
+    const TensorSpec& spec = program.tensors[i];
+    if (spec.kind != TensorKind::kParameter) continue;
+    const bool table = spec.axes.size() > 1;
+    const auto inner = table ? spec.axes[spec.axes.size() - 2].size : 1;
+    fill(memory.cells(static_cast<TensorId>(i)), hash_text(spec.name),
+         1.5f / std::sqrt(static_cast<float>(inner)));
+  }
+  const auto ids = memory.cells(program.token_ids);
+  for (std::size_t t = 0; t < ids.size(); ++t) {
+    ids[t] = static_cast<float>(scatter(t) % static_cast<std::uint64_t>(program.shape.vocab));
+  }
+  if (program.mask < 0) return;
+  const auto mask = memory.cells(program.mask);
+  const auto n = static_cast<std::size_t>(program.shape.positions);
+  for (std::size_t i = 0; i < mask.size(); ++i) {
+    const int query = static_cast<int>(i / n % n), key = static_cast<int>(i % n);
+    mask[i] = program.config.mask.allows(query, key) ? 0.0f : -kInfinity;
+  }
+}
+
+void check_program(const Config& config, const RunShape& shape, Backend& eigen) {
+  const Program program = build_program(config, shape);
+  Memory got(program), expected(program);
+  fill_program(program, got);
+  copy_inputs(program, got, expected);
+  got.run(eigen);
+  expected.run(*make_reference_backend());
+  for (std::size_t id = 0; id < program.tensors.size(); ++id) {
+    CAPTURE(program.tensors[id].name);
+    const auto tensor = static_cast<TensorId>(id);
+    CHECK(normalised_error(got.cells(tensor), expected.cells(tensor)) <= 1e-9);
+  }
+  CHECK(got.guards_hold());
+}
+
+template <class T, class F>
+void for_choices(T& place, F&& f) {
+  for (const auto& choice : choices(T{})) {
+    place = choice.value;
+    CAPTURE(choice.word);
+    f();
+  }
+}
+
+TEST_CASE("eigen: whole programs of every kind agree with the reference") {
+  const auto eigen = make_eigen_backend(2);
+  Config c;
+  c.layers = 2;
+  c.heads = 3;
+  c.d_model = 21;
+  c.d_hidden = 35;
+  c.mask.padding = {0, 3};
+  for (int i = 0; i < 11; ++i) c.mask.forbidden.emplace_back(4, i);  // a row with no key at all
+  int number = 0;
+  const auto check = [&] {
+    // The switches that do not change the recipe's branches take turns.
+    ++number;
+    c.scale = number % 2 == 0;
+    c.bias = number % 3 != 0;
+    c.residual = number % 5 != 0;
+    c.d_head = number % 4 == 0 ? 5 : 0;
+    c.activation = choices(Activation{})[static_cast<std::size_t>(number % 3)].value;
+    const std::int64_t positions = number % 7 == 0 ? 1 : 11;
+    check_program(c, {number % 2 + 1, positions, 6}, *eigen);
+  };
+  for_choices(c.attention, [&] {
+    for_choices(c.block, [&] {
+      for_choices(c.scores,
+                  [&] { for_choices(c.positions, [&] { for_choices(c.mask.kind, check); }); });
+    });
+  });
+  CHECK(number == 4 * 3 * 2 * 3 * 6);
+}
+
+// Enough work in every operation that threads share it.
+Config shared_config() {
+  Config c;
+  c.layers = 1;
+  c.heads = 5;
+  c.d_head = 33;
+  c.d_model = 150;
+  return c;
+}
+
+TEST_CASE("eigen: any number of threads gives the same bits") {
+  for (const ScoreKind scores : {ScoreKind::kDot, ScoreKind::kAdditive}) {
+    Config c = shared_config();
+    c.scores = scores;
+    const Program program = build_program(c, {2, 131, 50});
+    Memory first(program);
+    fill_program(program, first);
+    first.run(*make_eigen_backend(1));
+    for (const int threads : {1, 2, 3, 8}) {
+      CAPTURE(threads);
+      const auto backend = make_eigen_backend(threads);
+      Memory other(program);
+      copy_inputs(program, first, other);
+      for (int repeat = 0; repeat < 3; ++repeat) {
+        other.run(*backend);
+        for (std::size_t id = 0; id < program.tensors.size(); ++id) {
+          const auto a = first.cells(static_cast<TensorId>(id));
+          const auto b = other.cells(static_cast<TensorId>(id));
+          CAPTURE(program.tensors[id].name);
+          CHECK(std::memcmp(a.data(), b.data(), a.size_bytes()) == 0);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("eigen: threads share work rightly") {
+  const auto eigen = make_eigen_backend(3);
+  Config c = shared_config();
+  check_program(c, {2, 67, 50}, *eigen);
+  c.attention = AttentionKind::kWide;
+  c.block = BlockKind::kPostNorm;
+  c.activation = Activation::kGeluTanh;
+  check_program(c, {1, 97, 300}, *eigen);
+}
+
+TEST_CASE("eigen: a second run allocates nothing") {
+#if HEADLIGHT_OWN_MALLOC
+  const long before_any = allocations;
+  const auto something = make_reference_backend();
+  if (allocations == before_any) {
+    MESSAGE("skipped: another test of this binary counts allocations");
+    return;
+  }
+  for (const int threads : {1, 2}) {
+    for (const std::int64_t positions : {32, 131}) {
+      const Program program = build_program(shared_config(), {1, positions, 50});
+      Memory memory(program);
+      fill_program(program, memory);
+      const auto backend = make_eigen_backend(threads);
+      memory.run(*backend);
+      const long before = allocations;
+      memory.run(*backend);
+      const long after = allocations;
+      CHECK(after - before == 0);
+    }
+  }
+#else
+  MESSAGE("skipped: a sanitizer has its own malloc");
+#endif
+}
+
+// ---- the thread pool ----
+
+TEST_CASE("thread pool: every piece is done once, whatever the number of threads") {
+  for (const int threads : {0, 1, 2, 5}) {
+    ThreadPool pool(threads);
+    CHECK(pool.threads() == std::max(1, threads));
+    for (int repeat = 0; repeat < 200; ++repeat) {
+      std::vector<std::atomic<int>> done(static_cast<std::size_t>(repeat % 17));
+      std::vector<std::atomic<int>> busy(static_cast<std::size_t>(pool.threads()));
+      std::atomic<int> clashes{0};
+      pool.parallel_for(static_cast<std::int64_t>(done.size()),
+                        [&](std::int64_t piece, int worker) {
+                          if (busy[static_cast<std::size_t>(worker)]++ != 0) ++clashes;
+                          ++done[static_cast<std::size_t>(piece)];
+                          --busy[static_cast<std::size_t>(worker)];
+                        });
+      CHECK(std::all_of(done.begin(), done.end(), [](const auto& count) { return count == 1; }));
+      CHECK(clashes == 0);
+      // Now and then long enough for the workers to fall asleep.
+      if (repeat % 50 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  }
+}
+
+TEST_CASE("thread pool: an exception reaches the caller, and the pool lives on") {
+  ThreadPool pool(3);
+  for (int repeat = 0; repeat < 20; ++repeat) {
+    CHECK_THROWS_WITH_AS(pool.parallel_for(50,
+                                           [](std::int64_t piece, int) {
+                                             if (piece == 33) throw std::runtime_error("piece 33");
+                                           }),
+                         "piece 33", std::runtime_error);
+    std::atomic<int> done{0};
+    pool.parallel_for(50, [&](std::int64_t, int) { ++done; });
+    CHECK(done == 50);
+  }
+}
+
+#if defined(__SSE2__) || defined(__aarch64__)
+TEST_CASE("thread pool: denormals are flushed in pieces, and as before elsewhere") {
+  volatile float smallest = std::numeric_limits<float>::min();
+  const auto halved = [&] { return smallest * 0.5f; };
+  for (const int threads : {1, 3}) {
+    ThreadPool pool(threads);
+    std::atomic<int> kept{0};
+    pool.parallel_for(64, [&](std::int64_t, int) { kept += halved() != 0.0f; });
+    CHECK(kept == 0);
+    CHECK(halved() > 0.0f);
+  }
+}
+#endif
+
+}  // namespace
+}  // namespace headlight
