@@ -384,8 +384,15 @@ void Shell::pick_default() {
   }
   const StepPage page = step_page(trace, step, s.head);
   const TensorId shown = page.lines.empty() ? step.tensor : page.lines[0].back().tensor;
-  s.picked = CellPick{trace.program().tensors[static_cast<std::size_t>(shown)].name,
-                      default_cell(trace, step, s.head, row)};
+  std::vector<std::int64_t> cell = default_cell(trace, step, s.head, row);
+  // From scores to scale to mask to softmax the same key stays chosen.
+  if (s.picked) {
+    const TensorView before = trace.find(s.picked->tensor), now = trace.tensor(shown);
+    const bool same_axes = before.data && before.find_dim("key") == 3 && now.find_dim("key") == 3;
+    if (same_axes && s.picked->index.size() == 4) cell[3] = s.picked->index[3];
+  }
+  s.picked =
+      CellPick{trace.program().tensors[static_cast<std::size_t>(shown)].name, std::move(cell)};
 }
 
 void Shell::update_difference() {

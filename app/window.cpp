@@ -13,10 +13,10 @@
 #include <filesystem>
 #include <memory>
 
-#include "app/cli/options.h"
 #include "app/frontend.h"
 #include "app/gl/egl_context.h"
 #include "app/heatmap_bridge.h"
+#include "app/size.h"
 #include "core/error.h"
 
 namespace headlight {

@@ -7,7 +7,7 @@ find_package(CLI11 2.1 REQUIRED)
 find_package(glfw3 3.3 REQUIRED)
 find_package(ICU 60 REQUIRED COMPONENTS uc i18n data)
 pkg_check_modules(imgui REQUIRED IMPORTED_TARGET imgui)
-# The static library of Dear ImGui draws its glyphs with FreeType, which its .pc file does not name.
+# Dear ImGui's static library has FreeType inside, which its .pc file does not name.
 pkg_check_modules(freetype REQUIRED IMPORTED_TARGET freetype2)
 pkg_check_modules(epoxy REQUIRED IMPORTED_TARGET epoxy)
 find_path(STB_INCLUDE stb_image_write.h PATH_SUFFIXES stb REQUIRED)

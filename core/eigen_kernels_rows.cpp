@@ -96,7 +96,9 @@ void softmax_row(const float* x, float* y, std::int64_t n) {
   });
   const float max = packet::predux_max(largest);
   if (max == -kInfinity) {
-    std::fill(y, y + n, 0.0f);
+    // Nothing is allowed; but a NaN among the forbidden must not read as 0.
+    const bool nan = std::any_of(x, x + n, [](float v) { return std::isnan(v); });
+    std::fill(y, y + n, nan ? std::numeric_limits<float>::quiet_NaN() : 0.0f);
     return;
   }
   const double sum = sum_row(n, [&](std::int64_t i, auto extent) {

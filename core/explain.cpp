@@ -16,10 +16,10 @@ bool drops_batch(std::span<const Axis> axes) {
 
 void check_index(const TensorView& t, std::span<const std::int64_t> index) {
   if (index.size() != t.axes.size()) {
-    throw UsageError(std::string(t.name) + " has the axes " + shape_text(shown_axes(t.axes)) +
-                     ", so a cell is named by " + std::to_string(shown_axes(t.axes).size()) +
-                     " numbers; got " +
-                     std::to_string(index.size() - (drops_batch(t.axes) ? 1 : 0)));
+    throw UsageError(
+        std::string(t.name) + " has the axes " + shape_text(shown_axes(t.axes)) +
+        ", so a cell is named by " + std::to_string(shown_axes(t.axes).size()) + " numbers; got " +
+        std::to_string(index.size() - (drops_batch(t.axes) && !index.empty() ? 1 : 0)));
   }
   for (std::size_t a = 0; a < index.size(); ++a) {
     if (index[a] >= 0 && index[a] < t.axes[a].size) continue;
@@ -69,7 +69,7 @@ Explanation explain(const Trace& trace, TensorId tensor, const std::vector<std::
   result.formula = made.formula;
   result.quantities = made.quantities;
   for (const OpTerm& t : made.terms) {
-    Term term{cell_ref(call, t.cell), t.value, t.factor, {}, t.note};
+    Term term{cell_ref(call, t.cell), t.value, t.factor, {}, t.note, t.inner};
     for (const InputCell& f : t.factor_cells) term.factor_cells.push_back(cell_ref(call, f));
     result.terms.push_back(std::move(term));
   }

@@ -1,6 +1,7 @@
 // explain: a cell -> how it was made, with its real numbers. The terms add up to the cell.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,7 @@ struct Term {
   double factor = 1;
   std::vector<CellRef> factor_cells;
   std::string note;
+  std::optional<double> inner = std::nullopt;  // see OpTerm
   double product() const { return value * factor; }
 };
 

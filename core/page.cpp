@@ -48,7 +48,9 @@ std::string column_label(const Trace& trace, const Pane& pane, std::int64_t c) {
 CellLink link_from(const Trace& trace, const PagePane& p, std::int64_t r, std::int64_t c) {
   CellLink link;
   if (p.pane.row_follow == Follow::kRow) link.row = r;
-  if (p.pane.column_follow == Follow::kColumn) link.column = c;
+  if (p.pane.column_follow == Follow::kColumn && c + p.pane.column_shift >= 0) {
+    link.column = c + p.pane.column_shift;
+  }
   if (p.pane.row_follow == Follow::kTokenId) {
     for (std::size_t t = 0; t < trace.input().ids.size() && !link.row; ++t) {
       if (trace.input().ids[t] == r) link.row = static_cast<std::int64_t>(t);
@@ -60,7 +62,11 @@ CellLink link_from(const Trace& trace, const PagePane& p, std::int64_t r, std::i
 CellLink link_to(const Trace& trace, const PagePane& p, const CellLink& result) {
   CellLink link;
   if (p.pane.row_follow == Follow::kRow) link.row = result.row;
-  if (p.pane.column_follow == Follow::kColumn) link.column = result.column;
+  if (p.pane.column_follow == Follow::kColumn && result.column) {
+    link.column = *result.column - p.pane.column_shift;
+    // A cell of another head: nothing of this pane belongs to it.
+    if (*link.column < 0 || *link.column >= p.pane.columns) return {};
+  }
   if (p.pane.row_follow == Follow::kTokenId && result.row) {
     const auto place = static_cast<std::size_t>(*result.row);
     if (place < trace.input().ids.size()) link.row = trace.input().ids[place];
@@ -83,12 +89,15 @@ std::vector<std::int64_t> default_cell(const Trace& trace, const Step& step, std
   const Pane& result = page.lines[0].back().pane;
   const std::int64_t r = std::min(row.value_or(result.rows - 1), result.rows - 1);
   std::int64_t best = 0;
-  float best_size = -1;
+  // Scores and weights: the key that answers loudest. Features: the largest either way.
+  const bool loudest = result.column_axis == "key" || result.column_axis == "vocab";
+  float best_size = -INFINITY;
   for (std::int64_t c = 0; c < result.columns; ++c) {
     const float value = t.data[pane_flat(result, r, c)];
-    if (std::isfinite(value) && std::fabs(value) > best_size) {
+    const float size = loudest ? value : std::fabs(value);
+    if (std::isfinite(value) && size > best_size) {
       best = c;
-      best_size = std::fabs(value);
+      best_size = size;
     }
   }
   const TensorView shown = trace.tensor(page.lines[0].back().tensor);

@@ -29,7 +29,7 @@ inline float bell(std::uint64_t key, std::uint64_t i) {
   const auto sum = static_cast<std::int32_t>((bits & 0xFFFF) + ((bits >> 16) & 0xFFFF) +
                                              ((bits >> 32) & 0xFFFF) + (bits >> 48));
   // Four uniforms on 0..65535 have mean 131070 and deviation 65536/√3.
-  return static_cast<float>(sum - 131070) * 2.6428984e-5f;
+  return static_cast<float>(sum - 131070) * 2.6428998e-5f;
 }
 
 }  // namespace headlight

@@ -56,11 +56,11 @@ class Builder {
   }
 
   TensorId block(TensorId x) {
+    section_ = Section::kAttention;
     const TensorId pre = alias("resid_pre", x, p.tensors[x].axes);
     const TensorId input =
         c.block == BlockKind::kPreNorm ? norm(StepKind::kNormBeforeAttention, pre, "ln1") : pre;
     const TensorId attended = attention(input);
-    section_ = Section::kAttention;
     if (c.block == BlockKind::kAttention) {
       return join(StepKind::kResidualAttention, pre, attended, "resid_post");
     }
@@ -76,7 +76,6 @@ class Builder {
   }
 
   TensorId attention(TensorId x) {
-    section_ = Section::kAttention;
     const std::int64_t heads = c.head_count(), width = c.head_width();
     const bool basic = c.attention == AttentionKind::kBasic;
     TensorId q = -1, k = -1, v = -1;
@@ -265,9 +264,14 @@ double memory_needed(const Config& c, const RunShape& s) {
   const double hidden = c.has_feed_forward() ? c.hidden_width() : 0;
   const double rows = static_cast<double>(s.batch) * static_cast<double>(s.positions);
   const double pairs = rows * static_cast<double>(s.positions);
-  const double weights = c.attention == AttentionKind::kBasic ? 0 : 4 * d * wide;
-  const double layer_cells = weights + 2 * d * hidden + 4 * d +
-                             rows * (8 * wide + 2 * hidden + 7 * d) + 4 * pairs * c.head_count();
+  const bool basic = c.attention == AttentionKind::kBasic, feeds = c.has_feed_forward();
+  const double weights = basic ? 0 : 4 * d * wide;
+  const double wide_rows = basic ? 1 : c.attention == AttentionKind::kSingle ? 4 : 8;
+  const double score_maps = 2 + c.scale + (c.mask.kind != MaskKind::kNone);
+  const double model_rows = !basic + c.residual + (feeds ? 3 + c.residual : 0);
+  const double layer_cells = weights + 2 * d * hidden + (feeds ? 4 * d : 0) +
+                             rows * (wide_rows * wide + 2 * hidden + model_rows * d) +
+                             score_maps * pairs * c.head_count();
   const double vocab = static_cast<double>(s.vocab);
   const double ends = 2 * d * vocab + 2 * rows * vocab + rows * 4 * d + pairs;
   return sizeof(float) * (c.layers * layer_cells + ends);

@@ -193,7 +193,7 @@ Cells highlighted(const std::vector<Pane>& panes, std::int64_t row, std::int64_t
     for (std::int64_t r = 0; r < p.rows; ++r) {
       if (!follows(p.row_follow, r, row, column, token_id)) continue;
       for (std::int64_t c = 0; c < p.columns; ++c) {
-        if (follows(p.column_follow, c, row, column, token_id))
+        if (follows(p.column_follow, c + p.column_shift, row, column, token_id))
           cells[p.input].insert(flat(p, r, c));
       }
     }
@@ -241,9 +241,7 @@ void check_pane(const Computed& c, const Pane& p) {
 }
 
 // These show more than the terms: the rest of a row is context, or acts through a sum.
-bool shows_whole_rows(Op op) {
-  return op == Op::kSplitHeads || op == Op::kConcatHeads || op == Op::kSoftmax;
-}
+bool shows_whole_rows(Op op) { return op == Op::kSoftmax; }
 
 // The cells that the panes light up against the cells that the explanation names.
 void check_highlight(const Computed& c, const std::vector<Pane>& panes, std::int64_t row,
@@ -406,9 +404,7 @@ TEST_CASE("explain: the panes light up the cells that the explanation names") {
       const Pane& result = result_pane(panes);
       for (std::int64_t r = 0; r < result.rows; ++r) {
         for (std::int64_t column = 0; column < result.columns; ++column) {
-          // The concatenation shows all heads' columns, its operand only the chosen head.
-          const bool other_head = c.made().op == Op::kConcatHeads && column / kWidth.size != head;
-          if (!other_head) check_highlight(c, panes, r, column);
+          check_highlight(c, panes, r, column);
         }
       }
     }

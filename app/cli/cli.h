@@ -6,11 +6,9 @@
 #include <string>
 
 #include "app/cli/options.h"
+#include "app/main.h"
 
 namespace headlight {
-
-/// Runs the program; returns its exit status: 0, 1 (failed) or 2 (bad use). Messages go to stderr.
-int run_command_line(int argc, char** argv);
 
 /// Each adds its subcommand to the app; `run` is set to what has to be done.
 using Run = std::function<int()>;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "app/shell.h"
+#include "app/size.h"
 #include "core/runner.h"
 
 namespace headlight {
@@ -32,8 +33,6 @@ struct ModelOptions {
   RunLimits limits() const;
 };
 
-/// "1280x720" -> {1280, 720}; throws UsageError.
-std::pair<int, int> parse_size(const std::string&);
 /// "0,3,1" -> {0, 3, 1}; throws UsageError.
 std::vector<std::int64_t> parse_index(const std::string&);
 

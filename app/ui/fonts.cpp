@@ -1,7 +1,5 @@
 #include "app/ui/fonts.h"
 
-#include <imgui_freetype.h>
-
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -117,9 +115,9 @@ ImFont* add_face(const std::string& path, float size, const ImWchar* ranges, boo
   ImFontConfig config;
   config.MergeMode = merge;
   config.FontNo = face;
-  config.OversampleH = config.OversampleV = 1;
+  config.OversampleH = 2;  // letters stand at fractions of a pixel, so words keep their rhythm
+  config.OversampleV = 1;
   config.PixelSnapH = false;
-  config.FontBuilderFlags = ImGuiFreeTypeBuilderFlags_LightHinting;
   return ImGui::GetIO().Fonts->AddFontFromFileTTF(path.c_str(), size, &config, ranges);
 }
 
@@ -137,7 +135,8 @@ bool Fonts::need(std::string_view text) {
 void Fonts::build(float scale) {
   ImFontAtlas& atlas = *ImGui::GetIO().Fonts;
   atlas.Clear();
-  atlas.FontBuilderIO = ImGuiFreeType::GetBuilderForFreeType();
+  // Not FreeType: through ImGui 1.86 it rounds every letter's width up, which pulls words apart.
+  atlas.FontBuilderIO = ImFontAtlasGetBuilderForStbTruetype();
   atlas.Flags |= ImFontAtlasFlags_NoPowerOfTwoHeight;
   problem_.clear();
   latin_ranges_.assign(kBaseRanges.begin(), kBaseRanges.end() - 1);

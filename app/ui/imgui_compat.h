@@ -8,6 +8,9 @@
 
 #include <cstdint>
 
+// Declared by ImGui only for programs that compile it themselves.
+const ImFontBuilderIO* ImFontAtlasGetBuilderForStbTruetype();
+
 namespace headlight {
 
 #if IMGUI_VERSION_NUM >= 19000

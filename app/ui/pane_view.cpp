@@ -124,7 +124,7 @@ void draw_column_labels(Ui& ui, const Trace& trace, const PlacedPane& p, const C
 void draw_numbers(Ui& ui, const PlacedPane& p, const ColorScale& scale, const float* data) {
   ImFont* font = ui.fonts.mono_small;
   const float advance = ui.measure(font, "0").x;
-  const int room = static_cast<int>((p.cell_w - ui.px(3)) / advance);
+  const int room = static_cast<int>((p.cell_w - ui.px(4)) / advance);
   if (room < 3 || p.cell_h < font->FontSize + ui.px(2) ||
       p.pane->pane.rows * p.pane->pane.columns > 2500) {
     return;
@@ -134,7 +134,8 @@ void draw_numbers(Ui& ui, const PlacedPane& p, const ColorScale& scale, const fl
     for (std::int64_t c = 0; c < p.pane->pane.columns; ++c) {
       const float value = data[r * p.pane->pane.row_stride + c * p.pane->pane.column_stride];
       const std::string words = cell_number(value, std::min(room, 5));
-      if (words.empty()) continue;
+      // A small hatched cell says it already.
+      if (words.empty() || (!std::isfinite(value) && p.cell_w < ui.px(26))) continue;
       const ImVec2 size = ui.measure(font, words);
       const ImVec2 at = {p.rect.x0 + (static_cast<float>(c) + 0.5f) * p.cell_w - size.x / 2,
                          p.rect.y0 + (static_cast<float>(r) + 0.5f) * p.cell_h - size.y / 2};

@@ -124,8 +124,69 @@ void draw_term(Column& c, const Explanation& e, std::size_t i, double largest) {
   c.y += height;
 }
 
+// The row of a softmax: each score, its exponential, and its share of the row's sum.
+void draw_exponentials(Column& c, const Explanation& e) {
+  Ui& ui = c.ui;
+  double sum = 0;
+  for (const Term& term : e.terms) sum += term.inner.value_or(0);
+  std::vector<std::size_t> order(e.terms.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return e.terms[a].inner.value_or(-1) > e.terms[b].inner.value_or(-1);
+  });
+  const float share_left = c.right - ui.px(52), exp_right = share_left - ui.px(10),
+              value_right = exp_right - ui.px(72);
+  c.y += ui.px(4);
+  ui.text(ui.fonts.note, {c.x, c.y}, ui.theme.muted, "key");
+  ui.text_right(ui.fonts.note, value_right, c.y, ui.theme.muted, "x");
+  ui.text_right(ui.fonts.note, exp_right, c.y, ui.theme.muted, "exp(x − max)");
+  ui.text(ui.fonts.note, {share_left, c.y}, ui.theme.muted, "of the sum");
+  c.y += ui.px(20);
+  double rest = 0;
+  std::size_t left_out = 0;
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    const Term& term = e.terms[order[k]];
+    if (!term.inner) continue;
+    const bool own = term.cell.index == e.cell.index;
+    if (k >= kTermsShown && !own) {
+      rest += *term.inner;
+      ++left_out;
+      continue;
+    }
+    const Rect line{c.x - ui.px(6), c.y, c.right + ui.px(6), c.y + ui.px(22)};
+    bool over = false;
+    if (ui.hot("term/" + std::to_string(order[k]), line, &over)) ui.push(pick(c.trace, term.cell));
+    if (over || own)
+      ImGui::GetWindowDrawList()->AddRectFilled(line.min(), line.max(), to_u32(ui.theme.selection),
+                                                ui.px(4));
+    const float y = c.y + ui.px(3);
+    const TensorSpec& spec = c.trace.program().tensors[static_cast<std::size_t>(term.cell.tensor)];
+    const std::string token =
+        token_label(c.trace.tick(spec.axes.back().name, term.cell.index.back()));
+    ui.user_text(own ? ui.fonts.strong : ui.fonts.control, {c.x, y}, ui.theme.text, token,
+                 value_right - ui.px(56) - c.x);
+    ui.text_right(ui.fonts.mono, value_right, y, ui.theme.text, number_text(term.value));
+    ui.text_right(ui.fonts.mono, exp_right, y, ui.theme.text, number_text(*term.inner));
+    const float share = static_cast<float>(*term.inner / sum);
+    ImGui::GetWindowDrawList()->AddRectFilled({share_left, c.y + ui.px(5)},
+                                              {share_left + ui.px(52) * share, c.y + ui.px(17)},
+                                              to_u32(ui.theme.pattern), ui.px(2));
+    c.y += ui.px(22);
+  }
+  if (left_out > 0)
+    fact(c, "and " + std::to_string(left_out) + " smaller ones, together", number_text(rest));
+  ImGui::GetWindowDrawList()->AddLine({c.x, c.y + ui.px(4)}, {c.right, c.y + ui.px(4)},
+                                      to_u32(ui.theme.line));
+  c.y += ui.px(12);
+  fact(c, "own exponential ÷ row sum", number_text(e.value, 5));
+}
+
 void draw_terms(Column& c, const Explanation& e) {
   Ui& ui = c.ui;
+  if (std::any_of(e.terms.begin(), e.terms.end(),
+                  [](const Term& t) { return t.inner.has_value(); })) {
+    return draw_exponentials(c, e);
+  }
   const std::vector<std::size_t> order = by_size(e.terms);
   double largest = 0;
   for (const Term& term : e.terms) {

@@ -96,7 +96,9 @@ void place_line(const std::vector<PagePane>& line, std::string_view sign, const 
     rows = std::max(rows, p.pane.rows);
     square &= is_token_axis(p.pane.column_axis);
   }
-  const float between = 34 * unit;
+  // Many operands (the heads of a concatenation) stand close, without signs.
+  const bool many = matrices > 4;
+  const float between = (many ? 10 : 34) * unit;
   const float strip = static_cast<float>(vectors) * (12 * unit + m.caption_height);
   const float labels = square ? m.column_label_height : 0;
   const float width = area.width() -
@@ -133,7 +135,7 @@ void place_line(const std::vector<PagePane>& line, std::string_view sign, const 
     ++index;
     if (index < matrices) {
       const bool before_result = index == matrices - 1;
-      out.signs.push_back({x + between / 2, middle, before_result || sign.empty() ? "→" : sign});
+      if (!many) out.signs.push_back({x + between / 2, middle, before_result || sign.empty() ? "→" : sign});
       if (before_result && !sign.empty()) out.signs.back().text = "=";
       x += between;
     }

@@ -45,7 +45,7 @@ OpExplanation split_explain(const OpArgs& args, std::span<const std::int64_t> in
 
 std::vector<Pane> split_panes(const OpArgs& args, std::int64_t head) {
   Pane all = matrix_pane(args.in[0], 0, PaneRole::kOperand, 0);
-  all.column_follow = Follow::kFree;
+  all.column_shift = -head * args.out.axes[3].size;
   return {all, matrix_pane(args.out, -1, PaneRole::kResult, head)};
 }
 
@@ -82,10 +82,16 @@ OpExplanation concat_explain(const OpArgs& args, std::span<const std::int64_t> i
   return {{term}, {{"head", static_cast<double>(h)}}, "z[f div d_head, t, f mod d_head]"};
 }
 
-std::vector<Pane> concat_panes(const OpArgs& args, std::int64_t head) {
-  Pane one = matrix_pane(args.in[0], 0, PaneRole::kOperand, head);
-  one.column_follow = Follow::kFree;
-  return {one, matrix_pane(args.out, -1, PaneRole::kResult, 0)};
+// Every head's z, then all of them side by side.
+std::vector<Pane> concat_panes(const OpArgs& args, std::int64_t) {
+  std::vector<Pane> result;
+  const auto& z = args.in[0].axes;
+  for (std::int64_t h = 0; h < z[1].size; ++h) {
+    result.push_back(matrix_pane(args.in[0], 0, PaneRole::kOperand, h));
+    result.back().column_shift = h * z[3].size;
+  }
+  result.push_back(matrix_pane(args.out, -1, PaneRole::kResult, 0));
+  return result;
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ void expect_inputs(std::string_view op, std::span<const TensorView> in, std::siz
                    std::size_t most) {
   if (in.size() >= least && in.size() <= most) return;
   shape_error(op, in,
-              least == most ? std::to_string(least) + " inputs"
+              least == most ? std::to_string(least) + (least == 1 ? " input" : " inputs")
                             : std::to_string(least) + " to " + std::to_string(most) + " inputs");
 }
 

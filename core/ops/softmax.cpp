@@ -13,16 +13,20 @@ std::vector<Axis> shape(std::span<const TensorView> in, const OpParams&) {
   return {in[0].axes.begin(), in[0].axes.end()};
 }
 
+constexpr double kForbidden = -std::numeric_limits<double>::infinity();
+
 struct RowParts {
-  double max = -std::numeric_limits<double>::infinity();
+  double max = kForbidden;
   double sum = 0;
 };
 
 RowParts parts(const float* row, std::int64_t n) {
   RowParts result;
-  for (std::int64_t j = 0; j < n; ++j)
-    result.max = std::max(result.max, static_cast<double>(row[j]));
-  if (std::isinf(result.max)) return result;
+  for (std::int64_t j = 0; j < n; ++j) {
+    const double x = row[j];
+    if (x > result.max || std::isnan(x)) result.max = x;  // a NaN stays: nothing is larger
+  }
+  if (result.max == kForbidden) return result;
   for (std::int64_t j = 0; j < n; ++j) result.sum += std::exp(row[j] - result.max);
   return result;
 }
@@ -34,7 +38,7 @@ void forward(const OpArgs& args) {
   for (std::int64_t r = 0; r < rows; ++r) {
     const float* x = args.in[0].data + r * n;
     const RowParts row = parts(x, n);
-    const bool empty = row.max == -std::numeric_limits<double>::infinity();
+    const bool empty = row.max == kForbidden;
     for (std::int64_t j = 0; j < n; ++j) {
       args.result[r * n + j] =
           empty ? 0.0f : static_cast<float>(std::exp(x[j] - row.max) / row.sum);
@@ -54,23 +58,23 @@ OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
   const RowParts row = parts(x, n);
   OpExplanation result;
   result.formula = "exp(x[j] − max) / Σ_k exp(x[k] − max)";
-  if (std::isinf(row.max)) {
+  if (row.max == kForbidden) {
     result.formula += "; no key is allowed, so the row is zero";
     return result;
   }
   const double own = std::exp(x[j] - row.max);
   result.quantities = {{"row maximum", row.max}, {"exp(x − max)", own}, {"row sum", row.sum}};
   for (std::int64_t k = 0; k < n; ++k) {
-    if (std::isinf(x[k])) continue;  // a forbidden key adds nothing
+    if (x[k] == kForbidden) continue;  // a forbidden key adds nothing
     cell.back() = k;
     const double e = std::exp(x[k] - row.max);
-    OpTerm term{{0, cell}, x[k], 0.0, {}, ""};
-    term.note = "exp = " + std::to_string(e) + ", share " + std::to_string(e / row.sum);
+    OpTerm term{{0, cell}, x[k], 0.0, {}, "", e};
+    term.note = k == j ? "exp(x − max) / row sum, written as a factor" : "only through the row sum";
     if (k == j && x[k] != 0.0f) term.factor = own / row.sum / x[k];
     result.terms.push_back(std::move(term));
   }
   if (x[j] == 0.0f) {  // no factor turns 0 into a weight: say it as a constant
-    result.terms.push_back({{}, own / row.sum, 1.0, {}, "exp(0 − max) / sum"});
+    result.terms.push_back({{}, own / row.sum, 1.0, {}, "exp(0 − max) / row sum", {}});
   }
   return result;
 }
