@@ -388,7 +388,9 @@ void Shell::pick_default() {
   // From scores to scale to mask to softmax the same key stays chosen.
   if (s.picked) {
     const TensorView before = trace.find(s.picked->tensor), now = trace.tensor(shown);
-    const bool same_axes = before.data && before.find_dim("key") == 3 && now.find_dim("key") == 3;
+    const std::string here = "blocks." + std::to_string(s.layer) + ".";
+    const bool same_axes = before.data && before.find_dim("key") == 3 && now.find_dim("key") == 3 &&
+                           s.picked->tensor.starts_with(here);
     if (same_axes && s.picked->index.size() == 4) cell[3] = s.picked->index[3];
   }
   s.picked =

@@ -56,10 +56,9 @@ const AstralGlyphs::Face* AstralGlyphs::face_for(unsigned code_point) {
   return nullptr;
 }
 
-void AstralGlyphs::reserve(ImFont* font, ImWchar place, unsigned code_point) {
+void AstralGlyphs::reserve(ImFont* font, float pixels, ImWchar place, unsigned code_point) {
   const Face* face = face_for(code_point);
   if (!face) return;  // shown as the font's fallback box
-  const float pixels = font->ConfigData->SizePixels;
   const float scale = stbtt_ScaleForMappingEmToPixels(&face->info, pixels);
   int x0 = 0, y0 = 0, x1 = 0, y1 = 0, advance = 0, bearing = 0;
   stbtt_GetCodepointBitmapBox(&face->info, static_cast<int>(code_point), scale, scale, &x0, &y0,

@@ -14,8 +14,9 @@ class AstralGlyphs {
  public:
   AstralGlyphs();
   ~AstralGlyphs();
-  /// Before the atlas is built: keeps room for `code_point` of `font`, to be shown as `place`.
-  void reserve(ImFont* font, ImWchar place, unsigned code_point);
+  /// Before the atlas is built: keeps room for `code_point` in `font` of this size, to be shown as
+  /// `place`.
+  void reserve(ImFont* font, float pixels, ImWchar place, unsigned code_point);
   /// After the atlas was built: draws them.
   void paint(ImFontAtlas&);
 

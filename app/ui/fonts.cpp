@@ -152,7 +152,7 @@ void Fonts::build(float scale) {
   all_ranges_.push_back(0);
 
   const Files files;
-  std::vector<ImFont*> with_astral;
+  std::vector<std::pair<ImFont*, float>> with_astral;
   const auto add = [&](const std::string& path, float size, bool any_text, bool is_mono) {
     const float pixels = size * scale;
     const ImWchar* ranges = any_text ? all_ranges_.data() : latin_ranges_.data();
@@ -167,9 +167,10 @@ void Fonts::build(float scale) {
     const std::string& fallback = is_mono ? files.mono_fallback : files.fallback;
     if (!fallback.empty() && fallback != path) add_face(fallback, pixels, ranges, true);
     if (any_text && wants_cjk && !files.cjk.empty()) {
-      add_face(files.cjk, pixels, ranges, true, kSimplifiedChinese);
+      // Its lines are taller than Inter's: asked for the same height, its characters would be small.
+      add_face(files.cjk, pixels * 1.2f, ranges, true, kSimplifiedChinese);
     }
-    if (any_text) with_astral.push_back(font);
+    if (any_text) with_astral.emplace_back(font, pixels);
     return font;
   };
   set_.title = add(files.bold, 24, false, false);
@@ -181,6 +182,7 @@ void Fonts::build(float scale) {
   set_.note = add(files.regular, 12, true, false);
   set_.mono = add(files.mono, 13, true, true);
   set_.mono_small = add(files.mono, 11, false, true);
+  set_.mono_cell = add(files.mono, 9.5f, false, true);
   if (files.regular.empty()) {
     problem_ =
         "No font files were found (Inter, DejaVu Sans): using a plain built-in font that knows "
@@ -195,7 +197,9 @@ void Fonts::build(float scale) {
     if (c < kPrivateFirst || c > kPrivateLast) continue;
     const std::size_t slot = c - kPrivateFirst;
     if (slot >= astral().from_private.size()) continue;
-    for (ImFont* font : with_astral) glyphs.reserve(font, c, astral().from_private[slot]);
+    for (const auto& [font, pixels] : with_astral) {
+      glyphs.reserve(font, pixels, c, astral().from_private[slot]);
+    }
   }
   atlas.Build();
   glyphs.paint(atlas);

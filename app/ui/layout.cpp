@@ -10,7 +10,7 @@ WindowLayout window_layout(float width, float height, float scale, std::optional
   const auto px = [&](float design) { return std::round(design * scale); };
   const float w = width / scale, h = height / scale;  // the window in design pixels
   WindowLayout l;
-  l.heads_open = heads.value_or(h >= 700);
+  l.heads_open = heads.value_or(h >= 640);
   l.inspector_open = inspector.value_or(w >= 1100);
   const float margin = px(w >= 1600 ? 20 : 12), gap = px(w >= 1600 ? 16 : 10);
   const float rail_width = px(std::clamp(w * 0.14f, 196.0f, 268.0f));
@@ -39,7 +39,8 @@ WindowLayout window_layout(float width, float height, float scale, std::optional
   l.inspector_tab = {right - folded, y, right, y + px(120)};
   const float stage_left = l.rail.x1 + gap, stage_right = inspector_left - gap;
   const float heads_height =
-      l.heads_open ? std::min(px(std::clamp(h * 0.225f, 150.0f, 300.0f)), (bottom - y) * 0.45f)
+      l.heads_open ? std::min(px(std::clamp(h * (h < 800 ? 0.18f : 0.225f), 124.0f, 300.0f)),
+                              (bottom - y) * 0.45f)
                    : folded;
   l.heads = {stage_left, bottom - heads_height, stage_right, bottom};
   l.heads_tab = l.heads;

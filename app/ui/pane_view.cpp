@@ -122,17 +122,19 @@ void draw_column_labels(Ui& ui, const Trace& trace, const PlacedPane& p, const C
 }
 
 void draw_numbers(Ui& ui, const PlacedPane& p, const ColorScale& scale, const float* data) {
-  ImFont* font = ui.fonts.mono_small;
-  const float advance = ui.measure(font, "0").x;
-  const int room = static_cast<int>((p.cell_w - ui.px(4)) / advance);
-  if (room < 3 || p.cell_h < font->FontSize + ui.px(2) ||
-      p.pane->pane.rows * p.pane->pane.columns > 2500) {
-    return;
-  }
+  const auto room_for = [&](ImFont* f) {
+    return static_cast<int>((p.cell_w - ui.px(3)) / ui.measure(f, "0").x);
+  };
+  ImFont* font = room_for(ui.fonts.mono_small) >= 4 ? ui.fonts.mono_small : ui.fonts.mono_cell;
+  const int room = room_for(font);
+  const bool too_many = p.pane->pane.rows * p.pane->pane.columns > 2500;
+  if (room < 3 || p.cell_h < font->FontSize + ui.px(2) || too_many) return;
+  const bool weights = scale.map == ColorMap::kSequential;
   ImDrawList* list = ImGui::GetWindowDrawList();
   for (std::int64_t r = 0; r < p.pane->pane.rows; ++r) {
     for (std::int64_t c = 0; c < p.pane->pane.columns; ++c) {
       const float value = data[r * p.pane->pane.row_stride + c * p.pane->pane.column_stride];
+      if (weights && value == 0) continue;  // an empty cell says it
       const std::string words = cell_number(value, std::min(room, 5));
       // A small hatched cell says it already.
       if (words.empty() || (!std::isfinite(value) && p.cell_w < ui.px(26))) continue;

@@ -40,7 +40,7 @@ void head_card(const AppState& state, Ui& ui, const Step& step, int head, const 
                 chosen ? ui.px(2) : 1);
   const Trace& trace = *state.derived.trace;
   const PagePane pane = step_page(trace, step, head).lines[0].back();
-  const float pad = ui.px(8), label = ui.px(22);
+  const float pad = ui.px(6), label = ui.px(21);
   Rect picture{card.x0 + pad, card.y0 + pad, card.x1 - pad, card.y1 - label};
   // Keep the matrix's proportions while it is not too long.
   const float aspect = static_cast<float>(pane.pane.columns) /
@@ -86,7 +86,7 @@ void panel_heads(const AppState& state, Ui& ui, const Rect& r, bool open) {
       ui.push(DoCommand{Command::kToggleCompare});
     }
     const int heads = state.derived.trace->config().head_count();
-    const float top = r.y0 + ui.px(38), height = r.y1 - top - ui.px(10), gap = ui.px(10);
+    const float top = r.y0 + ui.px(36), height = r.y1 - top - ui.px(8), gap = ui.px(10);
     const float card_width = std::max(ui.px(72), height - ui.px(16));
     const float needed = static_cast<float>(heads) * (card_width + gap) - gap;
     const Rect strip{r.x0 + ui.px(14), top, r.x1 - ui.px(14), r.y1 - ui.px(8)};

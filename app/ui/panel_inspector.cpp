@@ -72,23 +72,80 @@ PickCell pick(const Trace& trace, const CellRef& cell) {
   return {{trace.program().tensors[static_cast<std::size_t>(cell.tensor)].name, cell.index}, true};
 }
 
-// What tells the terms of a sum apart: the axis along which they run.
-std::string term_name(const Trace& trace, const Term& term, const Explanation& e) {
-  if (term.cell.tensor < 0) return "constant";
-  const TensorSpec& spec = trace.program().tensors[static_cast<std::size_t>(term.cell.tensor)];
-  const bool same_tensor_terms = std::count_if(e.terms.begin(), e.terms.end(), [&](const Term& t) {
-                                   return t.cell.tensor == term.cell.tensor;
-                                 }) > 1;
-  if (!same_tensor_terms) return std::string(tensor_symbol(spec.name));
-  const std::string& axis = spec.axes.back().name;
-  const std::string tick = token_label(trace.tick(axis, term.cell.index.back()));
-  return axis == "key" ? tick : std::string(tensor_symbol(spec.name)) + " " + tick;
+std::string_view symbol_of(const Trace& trace, const CellRef& cell) {
+  return cell.tensor < 0
+             ? ""
+             : tensor_symbol(trace.program().tensors[static_cast<std::size_t>(cell.tensor)].name);
 }
 
-void draw_term(Column& c, const Explanation& e, std::size_t i, double largest) {
+// Terms that run along an axis are told apart by their place on it; single ones by their tensor.
+bool runs_along_axis(const Explanation& e, const Term& term) {
+  return std::count_if(e.terms.begin(), e.terms.end(),
+                       [&](const Term& t) { return t.cell.tensor == term.cell.tensor; }) > 1;
+}
+
+std::string term_name(const Trace& trace, const Term& term, const Explanation& e) {
+  if (term.cell.tensor < 0) return "const";
+  if (!runs_along_axis(e, term)) return std::string(symbol_of(trace, term.cell));
+  const TensorSpec& spec = trace.program().tensors[static_cast<std::size_t>(term.cell.tensor)];
+  return token_label(trace.tick(spec.axes.back().name, term.cell.index.back()));
+}
+
+// Where the columns of the table of terms end.
+struct TermColumns {
+  ImFont* font;
+  float bar, name, value, factor, product;
+};
+
+TermColumns term_columns(const Column& c) {
+  const bool narrow = c.width() < c.ui.px(300);
+  TermColumns t{};
+  t.font = narrow ? c.ui.fonts.mono_small : c.ui.fonts.mono;
+  t.bar = c.ui.px(narrow ? 34 : 44);
+  const float step = c.ui.px(narrow ? 58 : 70);
+  t.product = c.right - t.bar - c.ui.px(8);
+  t.factor = t.product - step;
+  t.value = t.factor - step;
+  t.name = t.value - c.ui.px(narrow ? 46 : 54);
+  return t;
+}
+
+void draw_term_head(Column& c, const Explanation& e, const TermColumns& t) {
+  const Term& first = e.terms[by_size(e.terms)[0]];
+  Ui& ui = c.ui;
+  const std::string& axis =
+      first.cell.tensor < 0
+          ? std::string()
+          : c.trace.program().tensors[static_cast<std::size_t>(first.cell.tensor)].axes.back().name;
+  const bool along = runs_along_axis(e, first);
+  const auto color = [&](const CellRef& cell) {
+    const Color own =
+        cell.tensor < 0
+            ? ui.theme.text
+            : tensor_color(ui.theme,
+                           c.trace.program().tensors[static_cast<std::size_t>(cell.tensor)].name);
+    return own == ui.theme.text ? ui.theme.muted : own;
+  };
+  ui.text(ui.fonts.note, {c.x, c.y}, ui.theme.muted,
+          !along                                   ? "from"
+          : axis == "d_head"                       ? "d"
+          : axis == "feature" || axis == "d_model" ? "f"
+                                                   : axis);
+  ui.text_right(ui.fonts.note, t.value, c.y, color(first.cell),
+                along ? symbol_of(c.trace, first.cell) : "value");
+  const bool from_cell = !first.factor_cells.empty() && along;
+  ui.text_right(
+      ui.fonts.note, t.factor, c.y, from_cell ? color(first.factor_cells[0]) : ui.theme.muted,
+      from_cell && first.note.empty() ? symbol_of(c.trace, first.factor_cells[0]) : "factor");
+  ui.text_right(ui.fonts.note, t.product, c.y, ui.theme.muted, "product");
+  c.y += ui.px(20);
+}
+
+void draw_term(Column& c, const Explanation& e, std::size_t i, double largest,
+               const TermColumns& t) {
   Ui& ui = c.ui;
   const Term& term = e.terms[i];
-  const float height = ui.px(23);
+  const float height = ui.px(22);
   const Rect line{c.x - ui.px(6), c.y, c.right + ui.px(6), c.y + height};
   bool over = false;
   if (ui.hot("term/" + std::to_string(i), line, &over) && term.cell.tensor >= 0)
@@ -104,24 +161,28 @@ void draw_term(Column& c, const Explanation& e, std::size_t i, double largest) {
     if (!term.note.empty()) help += "\n" + term.note;
     ui.tooltip(help);
   }
-  const float y = c.y + ui.px(3);
-  const float bar = ui.px(44), gap = ui.px(8);
-  const float product_right = c.right - bar - gap;
-  const float factor_right = product_right - ui.px(66), value_right = factor_right - ui.px(66);
-  ui.user_text(ui.fonts.mono_small, {c.x, y + ui.px(1)}, ui.theme.muted,
-               term_name(c.trace, term, e), value_right - ui.px(46) - c.x);
-  ui.text_right(ui.fonts.mono, value_right, y, ui.theme.text, number_text(term.value));
-  ui.text(ui.fonts.mono, {value_right + ui.px(3), y}, ui.theme.muted, "×");
-  ui.text_right(ui.fonts.mono, factor_right, y, ui.theme.text, number_text(term.factor));
-  ui.text(ui.fonts.mono, {factor_right + ui.px(3), y}, ui.theme.muted, "=");
-  ui.text_right(ui.fonts.mono, product_right, y, ui.theme.text, signed_number(term.product()));
+  const float y = c.y + (height - t.font->FontSize) / 2;
+  ui.user_text(t.font, {c.x, y}, ui.theme.muted, term_name(c.trace, term, e), t.name - c.x);
+  ui.text_right(t.font, t.value, y, ui.theme.text, number_text(term.value));
+  ui.text(t.font, {t.value + ui.px(2), y}, ui.theme.muted, "×");
+  ui.text_right(t.font, t.factor, y, ui.theme.text, number_text(term.factor));
+  ui.text(t.font, {t.factor + ui.px(2), y}, ui.theme.muted, "=");
+  ui.text_right(t.font, t.product, y, ui.theme.text, signed_number(term.product()));
   const double share =
       largest > 0 && std::isfinite(term.product()) ? std::fabs(term.product()) / largest : 0;
   ImGui::GetWindowDrawList()->AddRectFilled(
-      {c.right - bar, c.y + ui.px(5)},
-      {c.right - bar + bar * static_cast<float>(share), c.y + ui.px(18)},
+      {c.right - t.bar, c.y + ui.px(5)},
+      {c.right - t.bar + t.bar * static_cast<float>(share), c.y + ui.px(17)},
       to_u32(term.product() < 0 ? ui.theme.negative : ui.theme.positive), ui.px(2));
   c.y += height;
+}
+
+// Whole numbers that count or name something are written without decimals.
+std::string plain_number(double value) {
+  const bool whole = std::floor(value) == value && std::fabs(value) < 1e6;
+  return whole
+             ? number_text(value, 1 + static_cast<int>(std::log10(std::max(1.0, std::fabs(value)))))
+             : number_text(value, 5);
 }
 
 // The row of a softmax: each score, its exponential, and its share of the row's sum.
@@ -173,8 +234,7 @@ void draw_exponentials(Column& c, const Explanation& e) {
                                               to_u32(ui.theme.pattern), ui.px(2));
     c.y += ui.px(22);
   }
-  if (left_out > 0)
-    fact(c, "and " + std::to_string(left_out) + " smaller ones, together", number_text(rest));
+  if (left_out > 0) fact(c, "+ " + std::to_string(left_out) + " smaller ones", number_text(rest));
   ImGui::GetWindowDrawList()->AddLine({c.x, c.y + ui.px(4)}, {c.right, c.y + ui.px(4)},
                                       to_u32(ui.theme.line));
   c.y += ui.px(12);
@@ -194,10 +254,13 @@ void draw_terms(Column& c, const Explanation& e) {
   }
   double rest = 0;
   const std::size_t shown = std::min(kTermsShown, order.size());
-  for (std::size_t k = 0; k < shown; ++k) draw_term(c, e, order[k], largest);
+  const TermColumns columns = term_columns(c);
+  draw_term_head(c, e, columns);
+  for (std::size_t k = 0; k < shown; ++k) draw_term(c, e, order[k], largest, columns);
   for (std::size_t k = shown; k < order.size(); ++k) rest += e.terms[order[k]].product();
+  c.y += ui.px(4);
   if (shown < order.size()) {
-    fact(c, "and " + std::to_string(order.size() - shown) + " smaller terms, together",
+    fact(c, "and " + std::to_string(order.size() - shown) + " smaller terms",
          signed_number(rest));
   }
   c.y += ui.px(4);
@@ -282,7 +345,8 @@ void draw_row_bars(Column& c, const CellRef& cell) {
 void draw_cell(Column& c, const CellRef& cell) {
   Ui& ui = c.ui;
   const Explanation e = explain(c.trace, cell.tensor, cell.index);
-  const std::string number = number_text(e.value, 5);
+  const bool counts = e.operation == "input" && cell.tensor == c.trace.program().token_ids;
+  const std::string number = counts ? plain_number(e.value) : number_text(e.value, 5);
   const float number_width = ui.measure(ui.fonts.sentence, number).x;
   ui.user_text(ui.fonts.sentence, {c.x, c.y}, ui.theme.text, cell_title(c.trace, cell),
                c.width() - number_width - ui.px(10));
@@ -294,7 +358,7 @@ void draw_cell(Column& c, const CellRef& cell) {
   c.y += ui.wrapped(ui.fonts.control, {c.x, c.y}, c.width(), ui.theme.muted,
                     e.phrase + (e.formula.empty() ? "" : ": " + e.formula)) +
          ui.px(10);
-  for (const Quantity& q : e.quantities) fact(c, q.name, number_text(q.value, 5));
+  for (const Quantity& q : e.quantities) fact(c, q.name, plain_number(q.value));
   if (!e.terms.empty()) draw_terms(c, e);
   draw_where_it_goes(c, cell);
   draw_row_bars(c, cell);

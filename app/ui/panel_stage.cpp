@@ -51,8 +51,8 @@ std::string where_text(const AppState& state, const Step& step, const StepPage& 
       per_head |= t.find_dim("head") >= 0 && p.pane.role != PaneRole::kRowVector;
     }
   }
-  // W_O holds every head's rows: the page is about all of them.
-  if (step.kind == StepKind::kOutput) per_head = false;
+  // Here the page is about all heads.
+  if (step.kind == StepKind::kOutput || step.kind == StepKind::kConcat) per_head = false;
   if (per_head) text += " · head " + std::to_string(state.session.head);
   return text;
 }
@@ -188,6 +188,7 @@ StageMeasures measures(const Ui& ui, const Trace& trace) {
   m.column_label_height = std::min(widest, ui.px(62)) * 0.72f + ui.px(16);
   m.caption_height = ui.px(24);
   m.gap = ui.px(16);
+  m.side_caption = ui.px(104);
   m.max_cell = ui.px(30);
   m.square_cell = ui.px(40);
   return m;
@@ -356,7 +357,7 @@ void panel_stage(const AppState& state, Ui& ui, const Rect& r) {
   const Trace& trace = *state.derived.trace;
   const StepPage page = step_page(trace, *step, state.session.head);
   const float top = draw_header(state, ui, r, *step, page);
-  const float bar = ui.px(44);
+  const float bar = ui.px(40);
   const Rect area{r.x0 + ui.px(24), top, r.x1 - ui.px(12), r.y1 - bar - ui.px(6)};
   const bool has_head = trace.tensor(step->tensor).find_dim("head") >= 0;
   const bool compare = state.session.compare && has_head && state.session.other_head >= 0;

@@ -46,8 +46,8 @@ StagePlacement place_product(const std::vector<PagePane>& line, const Rect& area
   const float strip = vector ? 12 * unit + m.gap * 0.6f : 0;
 
   const float height = area.height() - labels - 2 * m.caption_height - m.gap - strip;
-  const float width = area.width() - 2 * m.row_label_width - m.gap;
-  float ch = fit(height * 0.64f, result.pane.rows, m.max_cell);
+  const float width = area.width() - m.row_label_width - m.gap - m.side_caption;
+  float ch = fit(height * 0.7f, result.pane.rows, m.max_cell);
   float cw = fit(width * 0.6f, result.pane.columns, m.square_cell);
   if (is_token_axis(result.pane.row_axis) && labelled) cw = ch = std::min(cw, ch);
   const float used_h = ch * static_cast<float>(result.pane.rows);
@@ -58,7 +58,7 @@ StagePlacement place_product(const std::vector<PagePane>& line, const Rect& area
 
   const float left_w = lw * static_cast<float>(left.pane.columns);
   const float top_h = th * static_cast<float>(top.pane.rows);
-  const float total_w = left_w + m.gap + m.row_label_width + used_w;
+  const float total_w = left_w + m.gap + m.row_label_width + used_w + m.side_caption;
   const float total_h = labels + top_h + strip + m.caption_height + used_h + m.caption_height;
   const float x0 = std::round(area.x0 + std::max(0.0f, (area.width() - total_w) / 2));
   const float y0 = std::round(area.y0 + std::max(0.0f, (area.height() - total_h) / 2));
@@ -135,7 +135,8 @@ void place_line(const std::vector<PagePane>& line, std::string_view sign, const 
     ++index;
     if (index < matrices) {
       const bool before_result = index == matrices - 1;
-      if (!many) out.signs.push_back({x + between / 2, middle, before_result || sign.empty() ? "→" : sign});
+      if (!many)
+        out.signs.push_back({x + between / 2, middle, before_result || sign.empty() ? "→" : sign});
       if (before_result && !sign.empty()) out.signs.back().text = "=";
       x += between;
     }

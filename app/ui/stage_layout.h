@@ -28,6 +28,7 @@ struct StagePlacement {
 struct StageMeasures {
   float row_label_width = 60;      // room for token labels left of a matrix
   float column_label_height = 50;  // room for slanted labels above
+  float side_caption = 90;         // room for "W_Q (64 × 16)" right of the upper operand
   float caption_height = 20, gap = 14, max_cell = 30, square_cell = 34;
 };
 
