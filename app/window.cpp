@@ -10,8 +10,10 @@
 
 #include <chrono>
 #include <cstdio>
+#include <deque>
 #include <filesystem>
 #include <memory>
+#include <set>
 
 #include "app/frontend.h"
 #include "app/gl/egl_context.h"
@@ -57,6 +59,13 @@ GLFWwindow* create_window(int width, int height) {
       "`headlight walk` and `headlight trace` still work");
 }
 
+// A key or a character, kept until a frame takes it.
+struct Input {
+  bool is_character = false;
+  unsigned character = 0;
+  int key = 0, scancode = 0, action = 0, mods = 0;
+};
+
 // The window and everything that draws into it.
 class App {
  public:
@@ -66,7 +75,8 @@ class App {
 
  private:
   void install_callbacks();
-  void on_key(int key, int scancode, int action, int mods);
+  void drain_input();
+  bool on_key(const Input&);
   void on_character(unsigned c);
   void update_scale();
   void frame();
@@ -83,6 +93,8 @@ class App {
   std::unique_ptr<ImGuiHost> host_;
   std::unique_ptr<HeatmapBridge> bridge_;
   std::unique_ptr<Frontend> frontend_;
+  std::deque<Input> input_;
+  int hold_input_ = 0;      // frames that take no input
   int pending_frames_ = 3;  // frames still to draw after the last thing that happened
   int frames_drawn_ = 0;
   double first_frame_ms_ = 0;
@@ -157,11 +169,11 @@ void App::update_scale() {
 void App::install_callbacks() {
   glfwSetKeyCallback(window_, [](GLFWwindow* w, int key, int scancode, int action, int mods) {
     self(w).pending_frames_ = 3;
-    self(w).on_key(key, scancode, action, mods);
+    self(w).input_.push_back({false, 0, key, scancode, action, mods});
   });
   glfwSetCharCallback(window_, [](GLFWwindow* w, unsigned c) {
     self(w).pending_frames_ = 3;
-    self(w).on_character(c);
+    self(w).input_.push_back({true, c, 0, 0, 0, 0});
   });
   glfwSetMouseButtonCallback(window_, [](GLFWwindow* w, int button, int action, int mods) {
     self(w).pending_frames_ = 4;
@@ -219,20 +231,69 @@ int shortcut_key(int key, int scancode) {
   return c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c;
 }
 
-void App::on_key(int key, int scancode, int action, int mods) {
+// Keys that write nothing by themselves: their order among the characters matters.
+bool is_editing_key(const Input& input) {
+  const bool prints = input.key >= GLFW_KEY_SPACE && input.key <= GLFW_KEY_GRAVE_ACCENT;
+  return !prints || (input.mods & (GLFW_MOD_CONTROL | GLFW_MOD_SUPER | GLFW_MOD_ALT)) != 0;
+}
+
+bool is_modifier(int key) { return key >= GLFW_KEY_LEFT_SHIFT && key <= GLFW_KEY_RIGHT_SUPER; }
+
+// ImGui 1.86 sees only how the keys stand when a frame begins. So that nothing typed fast is lost
+// or changes its order, a frame takes input up to the first key that would hide an earlier one.
+void App::drain_input() {
+  // A field that is being left or entered still says the opposite: wait until it is done.
+  const Session& session = shell_.state().session;
+  if (hold_input_ > 0 || session.leave_field || session.focus_sentence) {
+    hold_input_ = std::max(0, hold_input_ - 1);
+    pending_frames_ = std::max(pending_frames_, 3);
+    return;
+  }
+  bool typed = false;
+  std::set<int> changed;
+  while (!input_.empty()) {
+    const Input& next = input_.front();
+    if (next.is_character) {
+      on_character(next.character);
+      typed = true;
+    } else if (!is_modifier(next.key)) {
+      const bool presses = next.action != GLFW_RELEASE;
+      const bool hides = changed.count(next.key) > 0;
+      if (hides || (presses && is_editing_key(next) && (typed || !changed.empty()))) break;
+      if (presses && on_key(next)) {
+        input_.pop_front();
+        break;  // a command: what follows comes after it
+      }
+      if (!presses) on_key(next);
+      if (is_editing_key(next)) changed.insert(next.key);
+    } else {
+      if (!changed.empty()) break;  // Ctrl may not go before the key it belongs to
+      on_key(next);
+    }
+    input_.pop_front();
+  }
+  if (!input_.empty()) pending_frames_ = std::max(pending_frames_, 3);
+}
+
+// True when it was a command.
+bool App::on_key(const Input& input) {
   const bool in_field = ImGui::GetIO().WantTextInput;
-  if (action != GLFW_RELEASE) {
-    const int ours = shortcut_key(key, scancode);
+  if (input.action != GLFW_RELEASE) {
+    const int ours = shortcut_key(input.key, input.scancode);
     // Brackets come as characters: on many keyboards they need AltGr.
     const bool bracket = ours == '[' || ours == ']';
-    const bool ctrl = (mods & (GLFW_MOD_CONTROL | GLFW_MOD_SUPER)) != 0;
-    const bool shift = (mods & GLFW_MOD_SHIFT) != 0 && ours != '=';
-    if (ours != kKeyNone && !bracket && !(mods & GLFW_MOD_ALT) &&
-        shell_.key({ours, ctrl, shift}, in_field)) {
-      return;
+    const bool ctrl = (input.mods & (GLFW_MOD_CONTROL | GLFW_MOD_SUPER)) != 0;
+    const bool shift = (input.mods & GLFW_MOD_SHIFT) != 0 && ours != '=';
+    const bool plain = ours != kKeyNone && !bracket && !(input.mods & GLFW_MOD_ALT);
+    if (plain && shell_.key({ours, ctrl, shift}, in_field)) {
+      const bool moves_focus =
+          ours == kKeyEscape || (ctrl && (ours == 'L' || ours == 'O' || ours == 'S'));
+      hold_input_ = moves_focus ? 2 : 0;
+      return true;
     }
   }
-  ImGui_ImplGlfw_KeyCallback(window_, key, scancode, action, mods);
+  ImGui_ImplGlfw_KeyCallback(window_, input.key, input.scancode, input.action, input.mods);
+  return false;
 }
 
 void App::on_character(unsigned c) {
@@ -254,6 +315,7 @@ void App::frame() {
   }
   fonts_uploaded_ = true;
   ImGui_ImplOpenGL3_NewFrame();
+  drain_input();
   ImGui_ImplGlfw_NewFrame();
   ImGui::NewFrame();
   bridge_->begin_frame();

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <fstream>
-#include <iterator>
+
+#include "app/ui/font_files.h"
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow"
@@ -17,20 +17,18 @@
 namespace headlight {
 
 struct AstralGlyphs::Face {
-  std::string bytes;
+  std::span<unsigned char> bytes;
   stbtt_fontinfo info{};
 };
 
 namespace {
 
 struct Source {
-  const char* path;
+  const char* name;
   int face;
 };
 constexpr std::array<Source, 3> kSources = {
-    {{"/usr/share/fonts/truetype/ancient-scripts/Symbola_hint.ttf", 0},
-     {"/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf", 0},
-     {"/usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc", 2}}};
+    {{"Symbola_hint.ttf", 0}, {"DejaVuSans.ttf", 0}, {"NotoSansCJK-Regular.ttc", 2}}};
 
 }  // namespace
 
@@ -41,12 +39,11 @@ const AstralGlyphs::Face* AstralGlyphs::face_for(unsigned code_point) {
   for (std::size_t s = 0; s < kSources.size(); ++s) {
     if (s >= faces_.size()) {
       auto face = std::make_unique<Face>();
-      std::ifstream file(kSources[s].path, std::ios::binary);
-      face->bytes.assign(std::istreambuf_iterator<char>(file), {});
-      const auto* data = reinterpret_cast<const unsigned char*>(face->bytes.data());
-      const int offset =
-          face->bytes.empty() ? -1 : stbtt_GetFontOffsetForIndex(data, kSources[s].face);
-      if (offset < 0 || !stbtt_InitFont(&face->info, data, offset)) face->bytes.clear();
+      face->bytes = font_bytes(first_font_file({kSources[s].name}));
+      const int offset = face->bytes.empty()
+                             ? -1
+                             : stbtt_GetFontOffsetForIndex(face->bytes.data(), kSources[s].face);
+      if (offset < 0 || !stbtt_InitFont(&face->info, face->bytes.data(), offset)) face->bytes = {};
       faces_.push_back(std::move(face));
     }
     const Face& face = *faces_[s];

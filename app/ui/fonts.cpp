@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <unordered_map>
 
 #include "app/ui/font_astral.h"
+#include "app/ui/font_files.h"
 #include "core/text/utf8.h"
 
 namespace headlight {
@@ -64,39 +64,17 @@ namespace {
 
 // ---- files ----
 
-std::string first_existing(std::initializer_list<const char*> names) {
-  static constexpr std::array kFolders = {"/usr/share/fonts/opentype/inter/",
-                                          "/usr/share/fonts/truetype/inter/",
-                                          "/usr/share/fonts/truetype/jetbrains-mono/",
-                                          "/usr/share/fonts/opentype/noto/",
-                                          "/usr/share/fonts/truetype/dejavu/",
-                                          "/usr/share/fonts/truetype/liberation/",
-                                          "/usr/share/fonts/TTF/",
-                                          "/usr/share/fonts/noto-cjk/",
-                                          "/usr/local/share/fonts/",
-                                          "/System/Library/Fonts/"};
-  if (std::getenv("HEADLIGHT_NO_FONTS")) return "";  // to see what a machine without fonts shows
-  for (const char* name : names) {
-    for (const char* folder : kFolders) {
-      std::error_code ignored;
-      const std::string path = std::string(folder) + name;
-      if (std::filesystem::is_regular_file(path, ignored)) return path;
-    }
-  }
-  return "";
-}
-
 struct Files {
-  std::string regular = first_existing({"Inter-Regular.otf", "DejaVuSans.ttf"});
-  std::string medium = first_existing({"Inter-Medium.otf", "Inter-Regular.otf", "DejaVuSans.ttf"});
-  std::string bold = first_existing({"Inter-Bold.otf", "DejaVuSans-Bold.ttf", "DejaVuSans.ttf"});
-  std::string italic = first_existing({"Inter-SemiBoldItalic.otf", "Inter-BoldItalic.otf",
-                                       "DejaVuSans-Bold.ttf", "DejaVuSans.ttf"});
-  std::string mono = first_existing(
+  std::string regular = first_font_file({"Inter-Regular.otf", "DejaVuSans.ttf"});
+  std::string medium = first_font_file({"Inter-Medium.otf", "Inter-Regular.otf", "DejaVuSans.ttf"});
+  std::string bold = first_font_file({"Inter-Bold.otf", "DejaVuSans-Bold.ttf", "DejaVuSans.ttf"});
+  std::string italic = first_font_file({"Inter-SemiBoldItalic.otf", "Inter-BoldItalic.otf",
+                                        "DejaVuSans-Bold.ttf", "DejaVuSans.ttf"});
+  std::string mono = first_font_file(
       {"JetBrainsMono-Regular.ttf", "DejaVuSansMono.ttf", "LiberationMono-Regular.ttf"});
-  std::string fallback = first_existing({"DejaVuSans.ttf"});
-  std::string mono_fallback = first_existing({"DejaVuSansMono.ttf"});
-  std::string cjk = first_existing({"NotoSansCJK-Regular.ttc"});
+  std::string fallback = first_font_file({"DejaVuSans.ttf"});
+  std::string mono_fallback = first_font_file({"DejaVuSansMono.ttf"});
+  std::string cjk = first_font_file({"NotoSansCJK-Regular.ttc"});
 };
 
 constexpr int kSimplifiedChinese = 2;  // face number inside NotoSansCJK-Regular.ttc
@@ -118,7 +96,14 @@ ImFont* add_face(const std::string& path, float size, const ImWchar* ranges, boo
   config.OversampleH = 2;  // letters stand at fractions of a pixel, so words keep their rhythm
   config.OversampleV = 1;
   config.PixelSnapH = false;
-  return ImGui::GetIO().Fonts->AddFontFromFileTTF(path.c_str(), size, &config, ranges);
+  const std::span<unsigned char> bytes = font_bytes(path);
+  if (bytes.empty()) return nullptr;
+  ImFontAtlas& atlas = *ImGui::GetIO().Fonts;
+  ImFont* font = atlas.AddFontFromMemoryTTF(bytes.data(), static_cast<int>(bytes.size()), size,
+                                            &config, ranges);
+  // Had we said so before, ImGui would have made a copy of the file for every size.
+  atlas.ConfigData.back().FontDataOwnedByAtlas = false;
+  return font;
 }
 
 }  // namespace
@@ -157,17 +142,17 @@ void Fonts::build(float scale) {
     const float pixels = size * scale;
     const ImWchar* ranges = any_text ? all_ranges_.data() : latin_ranges_.data();
     ImFont* font = nullptr;
-    if (path.empty()) {
+    if (!path.empty()) font = add_face(path, pixels, ranges, false);
+    if (!font) {
       ImFontConfig config;
       config.SizePixels = pixels;
       font = atlas.AddFontDefault(&config);
-    } else {
-      font = add_face(path, pixels, ranges, false);
     }
     const std::string& fallback = is_mono ? files.mono_fallback : files.fallback;
     if (!fallback.empty() && fallback != path) add_face(fallback, pixels, ranges, true);
     if (any_text && wants_cjk && !files.cjk.empty()) {
-      // Its lines are taller than Inter's: asked for the same height, its characters would be small.
+      // Its lines are taller than Inter's: asked for the same height, its characters would be
+      // small.
       add_face(files.cjk, pixels * 1.2f, ranges, true, kSimplifiedChinese);
     }
     if (any_text) with_astral.emplace_back(font, pixels);

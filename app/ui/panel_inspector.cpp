@@ -260,8 +260,7 @@ void draw_terms(Column& c, const Explanation& e) {
   for (std::size_t k = shown; k < order.size(); ++k) rest += e.terms[order[k]].product();
   c.y += ui.px(4);
   if (shown < order.size()) {
-    fact(c, "and " + std::to_string(order.size() - shown) + " smaller terms",
-         signed_number(rest));
+    fact(c, "and " + std::to_string(order.size() - shown) + " smaller terms", signed_number(rest));
   }
   c.y += ui.px(4);
   ImGui::GetWindowDrawList()->AddLine({c.x, c.y}, {c.right, c.y}, to_u32(ui.theme.line));
