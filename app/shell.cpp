@@ -271,8 +271,7 @@ void Shell::take(RunResult result, double milliseconds) {
       d.tokens_in_sentence = static_cast<std::size_t>(d.trace->length());
     }
   }
-  if (!cut_notice_.empty())
-    notify(result.trace ? NoticeKind::kWarning : NoticeKind::kError, cut_notice_);
+  if (!cut_notice_.empty()) notify(d.cut ? NoticeKind::kWarning : NoticeKind::kError, cut_notice_);
   settle();
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 namespace headlight {
 
@@ -32,20 +33,39 @@ Color color_at(const ColorScale& scale, float value) {
   return t < 0 ? mix(scale.center, scale.low, -t) : mix(scale.center, scale.high, t);
 }
 
+namespace {
+
+constexpr std::size_t kFewCells = 1 << 14;
+
+// The magnitude that one cell in a thousand exceeds, of an even sample of the cells.
+float high_quantile(std::span<const float> cells) {
+  const std::size_t step = std::max<std::size_t>(1, cells.size() / 65521);
+  std::vector<float> sample;
+  sample.reserve(cells.size() / step + 1);
+  for (std::size_t i = 0; i < cells.size(); i += step) {
+    const float size = std::fabs(cells[i]);
+    if (std::isfinite(size)) sample.push_back(size);
+  }
+  if (sample.empty()) return 0;
+  const auto at =
+      sample.begin() + static_cast<std::ptrdiff_t>(sample.size() - 1 - sample.size() / 1000);
+  std::nth_element(sample.begin(), at, sample.end());
+  return *at;
+}
+
+}  // namespace
+
 float robust_limit(std::span<const float> cells) {
   float largest = 0, second = 0;
   for (const float cell : cells) {
     const float size = std::fabs(cell);
-    if (!std::isfinite(size)) continue;
-    if (size > largest) {
-      second = largest;
-      largest = size;
-    } else if (size > second) {
-      second = size;
-    }
+    if (!(size > second) || !std::isfinite(size)) continue;
+    second = std::min(size, largest);
+    largest = std::max(size, largest);
   }
   if (largest == 0) return 1;
-  return second > 0 && largest > 4 * second ? second : largest;
+  const float rest = cells.size() > kFewCells ? high_quantile(cells) : second;
+  return rest > 0 && largest > 4 * rest ? rest : largest;
 }
 
 }  // namespace headlight

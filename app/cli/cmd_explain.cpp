@@ -64,9 +64,15 @@ void print_text(const Trace& trace, const Explanation& e) {
   for (const Quantity& q : e.quantities)
     std::printf("  %s = %s\n", q.name.c_str(), number_text(q.value, 6).c_str());
   if (e.terms.empty()) return;
-  std::printf("terms, largest first (value × factor = product):\n");
+  const bool exponentials = e.terms[0].inner.has_value();
+  std::printf(exponentials ? "the row:\n" : "terms, largest first (value × factor = product):\n");
   for (const std::size_t i : by_size(e.terms)) {
     const Term& t = e.terms[i];
+    if (t.inner) {
+      std::printf("  x = %s, exp(x − max) = %s   %s\n", number_text(t.value, 6).c_str(),
+                  number_text(*t.inner, 6).c_str(), cell_text(trace, t.cell).c_str());
+      continue;
+    }
     std::string factor = t.factor_cells.empty() ? "" : "  factor: ";
     for (std::size_t f = 0; f < t.factor_cells.size(); ++f)
       factor += (f ? ", " : "") + cell_text(trace, t.factor_cells[f]);
@@ -74,6 +80,10 @@ void print_text(const Trace& trace, const Explanation& e) {
                 number_text(t.factor, 6).c_str(), signed_number(t.product(), 6).c_str(),
                 cell_text(trace, t.cell).c_str(), factor.c_str(), t.note.empty() ? "" : "  ",
                 t.note.c_str());
+  }
+  if (exponentials) {
+    std::printf("own exponential / row sum = %s\n", number_text(e.sum(), 6).c_str());
+    return;
   }
   std::printf("sum of %zu %s = %s\n", e.terms.size(), e.terms.size() == 1 ? "term" : "terms",
               number_text(e.sum(), 6).c_str());

@@ -77,6 +77,7 @@ struct Files {
   std::string cjk = first_font_file({"NotoSansCJK-Regular.ttc"});
 };
 
+constexpr float kMostExtra = 4000;     // characters at scale 1
 constexpr int kSimplifiedChinese = 2;  // face number inside NotoSansCJK-Regular.ttc
 
 // Latin with accents, Greek, punctuation, arrows, mathematics: everything that our own texts use.
@@ -128,7 +129,15 @@ void Fonts::build(float scale) {
   for (const ImWchar c : kBaseSingles) latin_ranges_.insert(latin_ranges_.end(), {c, c});
   all_ranges_ = latin_ranges_;
   bool wants_cjk = false;
+  // The atlas has to fit one texture: fewer different characters the larger they are drawn.
+  auto room = static_cast<int>(kMostExtra / (scale * scale));
   for (const ImWchar c : extra_) {
+    if (room-- == 0) {
+      problem_ =
+          "The text uses more different characters than can be drawn at this size; some show as "
+          "boxes";
+      break;
+    }
     all_ranges_.insert(all_ranges_.end(), {c, c});
     wants_cjk |= c >= 0x2E80 && c < kPrivateFirst;
     wants_cjk |= c > kPrivateLast;

@@ -6,7 +6,7 @@
 namespace headlight {
 
 WindowLayout window_layout(float width, float height, float scale, std::optional<bool> heads,
-                           std::optional<bool> inspector, int notices) {
+                           std::optional<bool> inspector, float notices_height) {
   const auto px = [&](float design) { return std::round(design * scale); };
   const float w = width / scale, h = height / scale;  // the window in design pixels
   WindowLayout l;
@@ -29,9 +29,9 @@ WindowLayout window_layout(float width, float height, float scale, std::optional
   y = l.sentence.y1 + px(h >= 800 ? 14 : 8);
   l.switches = {margin, y, right, y + px(30)};
   y = l.switches.y1 + px(h >= 800 ? 14 : 8);
-  if (notices > 0) {
-    l.notices = {margin, y, right, y + px(38) * static_cast<float>(notices)};
-    y = l.notices.y1 + px(6);
+  if (notices_height > 0) {
+    l.notices = {margin, y, right, y + notices_height};
+    y = l.notices.y1 + px(8);
   }
   const float bottom = height - margin;
   l.rail = {margin, y, margin + rail_width, bottom};

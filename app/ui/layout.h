@@ -15,7 +15,8 @@ struct WindowLayout {
 };
 
 /// `width` and `height` in screen pixels. The two wishes override what the size suggests.
+/// `notices_height` in screen pixels, 0 when there are none.
 WindowLayout window_layout(float width, float height, float scale, std::optional<bool> heads,
-                           std::optional<bool> inspector, int notices);
+                           std::optional<bool> inspector, float notices_height);
 
 }  // namespace headlight

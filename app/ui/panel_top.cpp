@@ -79,12 +79,27 @@ void panel_menu(const AppState& state, Ui& ui, const Rect& r) {
   }
 }
 
+namespace {
+
+float notice_height(const Ui& ui, const Notice& notice, float width) {
+  return ui.wrapped_height(ui.fonts.control, width - ui.px(90), to_field_text(notice.text)) +
+         ui.px(16);
+}
+
+}  // namespace
+
+float notices_height(const AppState& state, const Ui& ui, float width) {
+  float height = 0;
+  for (const Notice& notice : state.notices) height += notice_height(ui, notice, width) + ui.px(6);
+  return height;
+}
+
 void panel_notices(const AppState& state, Ui& ui, const Rect& r) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   float y = r.y0;
   for (std::size_t i = 0; i < state.notices.size(); ++i) {
     const Notice& notice = state.notices[i];
-    const Rect line{r.x0, y, r.x1, y + ui.px(34)};
+    const Rect line{r.x0, y, r.x1, y + notice_height(ui, notice, r.width())};
     const Color edge = notice.kind == NoticeKind::kError     ? ui.theme.error
                        : notice.kind == NoticeKind::kWarning ? ui.theme.k
                                                              : ui.theme.q;
@@ -92,20 +107,15 @@ void panel_notices(const AppState& state, Ui& ui, const Rect& r) {
     list->AddRect(line.min(), line.max(), to_u32(edge), ui.px(6));
     list->AddRectFilled(line.min(), {line.x0 + ui.px(5), line.y1}, to_u32(edge), ui.px(6),
                         ImDrawFlags_RoundCornersLeft);
-    const std::string words = to_field_text(notice.text);
-    const float room = line.width() - ui.px(70);
-    ui.user_text(ui.fonts.control, {line.x0 + ui.px(18), line.y0 + ui.px(9)}, ui.theme.text, words,
-                 room);
-    bool over = false;
-    const Rect close{line.x1 - ui.px(34), line.y0, line.x1, line.y1};
-    ui.hot("notice/" + std::to_string(i), {line.x0, line.y0, close.x0, line.y1}, &over);
-    if (over && ui.measure(ui.fonts.control, words).x > room) ui.tooltip(words);
+    ui.wrapped(ui.fonts.control, {line.x0 + ui.px(18), line.y0 + ui.px(8)}, r.width() - ui.px(90),
+               ui.theme.text, to_field_text(notice.text));
+    const Rect close{line.x1 - ui.px(34), line.y0, line.x1, line.y0 + ui.px(34)};
     if (ui.hot("notice/" + std::to_string(i) + "/close", close)) ui.push(DismissNotice{i});
     const ImVec2 c = {(close.x0 + close.x1) / 2, (close.y0 + close.y1) / 2};
     const float a = ui.px(4);
     list->AddLine({c.x - a, c.y - a}, {c.x + a, c.y + a}, to_u32(ui.theme.muted), ui.px(1.5f));
     list->AddLine({c.x - a, c.y + a}, {c.x + a, c.y - a}, to_u32(ui.theme.muted), ui.px(1.5f));
-    y += ui.px(38);
+    y = line.y1 + ui.px(6);
   }
 }
 

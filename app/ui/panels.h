@@ -8,6 +8,8 @@
 namespace headlight {
 
 void panel_menu(const AppState&, Ui&, const Rect&);
+/// How tall all notices are in a window of this width; 0 when there are none.
+float notices_height(const AppState&, const Ui&, float width);
 void panel_notices(const AppState&, Ui&, const Rect&);
 void panel_sentence(const AppState&, Ui&, const Rect&);
 void panel_model(const AppState&, Ui&, const Rect&);

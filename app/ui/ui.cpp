@@ -42,20 +42,37 @@ void Ui::text_right(ImFont* font, float right, float y, Color color, std::string
   text(font, {right - measure(font, words).x, y}, color, words);
 }
 
-float Ui::wrapped(ImFont* font, ImVec2 at, float width, Color color, std::string_view words) {
+namespace {
+
+// Calls `draw(line)` for each line of `words` broken at `width`; returns how many there are.
+int for_each_line(const ImFont* font, float width, std::string_view words, auto draw) {
   const char* line = words.data();
   const char* end = words.data() + words.size();
-  const float advance = std::round(font->FontSize * 1.35f);
-  float y = at.y;
+  int count = 0;
   while (line < end) {
     const char* stop = font->CalcWordWrapPositionA(1.0f, line, end, width);
     if (stop == line) stop = line + 1;
-    text(font, {at.x, y}, color, {line, static_cast<std::size_t>(stop - line)});
-    y += advance;
+    draw(std::string_view(line, static_cast<std::size_t>(stop - line)), count++);
     line = stop;
     while (line < end && (*line == ' ' || *line == '\n')) ++line;
   }
-  return y - at.y;
+  return count;
+}
+
+float line_advance(const ImFont* font) { return std::round(font->FontSize * 1.35f); }
+
+}  // namespace
+
+float Ui::wrapped(ImFont* font, ImVec2 at, float width, Color color, std::string_view words) {
+  const int lines = for_each_line(font, width, words, [&](std::string_view line, int i) {
+    text(font, {at.x, at.y + line_advance(font) * static_cast<float>(i)}, color, line);
+  });
+  return line_advance(font) * static_cast<float>(lines);
+}
+
+float Ui::wrapped_height(ImFont* font, float width, std::string_view words) const {
+  return line_advance(font) *
+         static_cast<float>(for_each_line(font, width, words, [](std::string_view, int) {}));
 }
 
 namespace {

@@ -63,6 +63,8 @@ class Ui {
   void text_right(ImFont*, float right, float y, Color, std::string_view);
   /// Words over several lines; returns the height used.
   float wrapped(ImFont*, ImVec2 at, float width, Color, std::string_view);
+  /// The height that wrapped() would use.
+  float wrapped_height(ImFont*, float width, std::string_view) const;
   /// Formula markup ({q|Q}, ^{T}, _{k}); returns the width. Draws nothing when `draw` is false.
   float formula(ImVec2 at, std::string_view markup, bool draw = true);
 

@@ -35,7 +35,7 @@ void draw_stage_only(const AppState& state, Ui& ui, float width, float height, b
 void draw_window(const AppState& state, Ui& ui, float width, float height) {
   const Session& s = state.session;
   const WindowLayout l = window_layout(width, height, ui.scale, s.heads_open, s.inspector_open,
-                                       static_cast<int>(state.notices.size()));
+                                       notices_height(state, ui, width - ui.px(40)));
   begin_canvas(width, height);
   if (l.heads_open != s.heads_shown || l.inspector_open != s.inspector_shown) {
     ui.push(Folded{l.heads_open, l.inspector_open});

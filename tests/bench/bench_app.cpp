@@ -36,7 +36,8 @@ double resident_mb() {
 }
 
 std::string words(int count) {
-  static const char* const kWords[] = {"the", "animal", "crossed", "a", "street", "because", "it", "was"};
+  static const char* const kWords[] = {"the",    "animal",  "crossed", "a",
+                                       "street", "because", "it",      "was"};
   std::string text;
   for (int i = 0; i < count; ++i) text += (i ? " " : "") + std::string(kWords[i % 8]);
   return text;
@@ -55,12 +56,14 @@ BenchRow keystroke() {
   std::shared_ptr<const Trace> shown;  // the window keeps the last one
   std::vector<double> times;
   for (int i = 0; i < 400; ++i) {
-    const Document typed = apply(document, SetSentence{document.sentence + " word" + std::to_string(i)});
+    const Document typed =
+        apply(document, SetSentence{document.sentence + " word" + std::to_string(i)});
     const auto start = Clock::now();
     shown = runner.run(typed, *backend).trace;
     times.push_back(since(start));
   }
-  return {"keystroke to new trace, default model, 32 tokens, 1 thread", median(times), "ms", 1.0, "at most"};
+  return {"keystroke to new trace, default model, 32 tokens, 1 thread", median(times), "ms", 1.0,
+          "at most"};
 }
 
 BenchRow frame_building(const char* what, int tokens, int heads, double asked, int threads) {
@@ -94,6 +97,23 @@ BenchRow frame_building(const char* what, int tokens, int heads, double asked, i
   return {what, median(times), "ms", asked, "at most"};
 }
 
+// A character that was not on the screen before: the atlas is built again.
+BenchRow new_character() {
+  const ImGuiHost host;
+  Fonts fonts;
+  fonts.need("我喜欢机器学习因为它很有意思");
+  fonts.build(1.0f);
+  std::vector<double> times;
+  for (const char* character : {"的", "是", "不", "了", "人"}) {
+    const auto start = Clock::now();
+    fonts.need(character);
+    fonts.build(1.0f);
+    times.push_back(since(start));
+  }
+  return {"a new Chinese character: fonts built again", median(times), "ms", 0,
+          "once for each character"};
+}
+
 void first_frame(std::vector<BenchRow>& rows, int threads) {
   try {
     double renderer = 0;
@@ -113,10 +133,12 @@ void first_frame(std::vector<BenchRow>& rows, int threads) {
     Offscreen screen(shell, 1280, 720);
     screen.frame();
     screen.read();
-    rows.push_back({"start to first frame, off screen, renderer loaded", since(start), "ms", 500, "at most"});
+    rows.push_back(
+        {"start to first frame, off screen, renderer loaded", since(start), "ms", 500, "at most"});
     for (int i = 0; i < 5; ++i) screen.frame();
     rows.push_back({"resident memory with the default window", resident_mb(), "MB", 0,
-                    "an empty picture with this renderer alone: " + std::to_string(static_cast<int>(renderer)) + " MB"});
+                    "an empty picture with this renderer alone: " +
+                        std::to_string(static_cast<int>(renderer)) + " MB"});
   } catch (const Error& error) {
     rows.push_back({std::string("no OpenGL: ") + error.what(), 0, "", 0, ""});
   }
@@ -128,8 +150,10 @@ std::vector<BenchRow> bench_app(int threads) {
   std::vector<BenchRow> rows;
   first_frame(rows, threads);
   rows.push_back(keystroke());
+  rows.push_back(new_character());
   rows.push_back(frame_building("building a frame, 32 tokens", 32, 4, 2.0, threads));
-  rows.push_back(frame_building("building a frame, 1,024 tokens, 12 heads", 1024, 12, 4.0, threads));
+  rows.push_back(
+      frame_building("building a frame, 1,024 tokens, 12 heads", 1024, 12, 4.0, threads));
   return rows;
 }
 

@@ -235,6 +235,17 @@ void Gui::edit_key(EditKey e) {
   frame();
 }
 
+void Gui::paste(std::string_view utf8) {
+  clipboard_ = to_field_text(utf8);
+  ImGuiIO& io = ImGui::GetIO();
+  io.ClipboardUserData = this;
+  io.GetClipboardTextFn = [](void* gui) -> const char* {
+    return static_cast<Gui*>(gui)->clipboard_.c_str();
+  };
+  key({'V', true});
+  edit_key({ImGuiKey_V, true});
+}
+
 // ---- reading the screen ----
 
 std::vector<DrawnText> Gui::texts() {

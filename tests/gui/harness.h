@@ -98,6 +98,8 @@ class Gui {
   void key(Shortcut);
   void ctrl(char letter, bool shift = false) { key({letter, true, shift}); }
   void edit_key(EditKey);
+  /// Ctrl+V with this text in the clipboard.
+  void paste(std::string_view utf8);
 
   // ---- reading the screen ----
   std::vector<DrawnText> texts();
@@ -121,6 +123,7 @@ class Gui {
   RecordingSink sink_;
   Frontend frontend_;
   ImVec2 size_;
+  std::string clipboard_;
   std::unordered_map<std::uint64_t, unsigned> glyphs_;  // by place in the atlas
 };
 
