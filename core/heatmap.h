@@ -39,9 +39,9 @@ struct ColorScale {
 /// The colour of a number. −∞ gives `center` (the hatching is drawn over it), NaN and +∞ `invalid`.
 Color color_at(const ColorScale&, float value);
 
-/// The range that colours a picture: the largest finite magnitude, robust to a single outlier (the
-/// second largest counts when the largest is over 4 times as far). 1 when nothing is finite or all
-/// is zero.
+/// The range that colours a picture: the largest finite magnitude, unless it stands over 4 times as
+/// far out as the rest; then the rest counts (of few cells the second largest, of many the magnitude
+/// that one cell in a thousand exceeds). 1 when nothing is finite or all is zero.
 float robust_limit(std::span<const float> cells);
 
 /// One matrix to be drawn: cell (r, c) is data[r·row_stride + c·column_stride].
