@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "app/ui/commands.h"
+#include "app/ui/inspector.h"
 #include "app/ui/pane_view.h"
 #include "app/ui/panels.h"
 #include "core/explain.h"
@@ -13,16 +14,6 @@
 
 namespace headlight {
 namespace {
-
-constexpr std::size_t kTermsShown = 10;
-
-struct Column {
-  const AppState& state;
-  Ui& ui;
-  const Trace& trace;
-  float x, y, right;
-  float width() const { return right - x; }
-};
 
 std::string short_name(const std::string& name) {
   // "blocks.1.attn.scores_raw" -> "scores_raw"
@@ -55,223 +46,8 @@ std::string index_text(const Trace& trace, const CellRef& cell) {
   return text + "]";
 }
 
-void section(Column& c, std::string_view title) {
-  c.y += c.ui.px(14);
-  c.ui.text(c.ui.fonts.strong, {c.x, c.y}, c.ui.theme.text, title, c.width());
-  c.y += c.ui.px(24);
-}
-
-// name ........ number
-void fact(Column& c, std::string_view name, const std::string& number) {
-  c.ui.user_text(c.ui.fonts.control, {c.x, c.y}, c.ui.theme.muted, name, c.width() - c.ui.px(90));
-  c.ui.text_right(c.ui.fonts.mono, c.right, c.y, c.ui.theme.text, number);
-  c.y += c.ui.px(22);
-}
-
-PickCell pick(const Trace& trace, const CellRef& cell) {
-  return {{trace.program().tensors[static_cast<std::size_t>(cell.tensor)].name, cell.index}, true};
-}
-
-std::string_view symbol_of(const Trace& trace, const CellRef& cell) {
-  return cell.tensor < 0
-             ? ""
-             : tensor_symbol(trace.program().tensors[static_cast<std::size_t>(cell.tensor)].name);
-}
-
-// Terms that run along an axis are told apart by their place on it; single ones by their tensor.
-bool runs_along_axis(const Explanation& e, const Term& term) {
-  return std::count_if(e.terms.begin(), e.terms.end(),
-                       [&](const Term& t) { return t.cell.tensor == term.cell.tensor; }) > 1;
-}
-
-std::string term_name(const Trace& trace, const Term& term, const Explanation& e) {
-  if (term.cell.tensor < 0) return "const";
-  if (!runs_along_axis(e, term)) return std::string(symbol_of(trace, term.cell));
-  const TensorSpec& spec = trace.program().tensors[static_cast<std::size_t>(term.cell.tensor)];
-  return token_label(trace.tick(spec.axes.back().name, term.cell.index.back()));
-}
-
-// Where the columns of the table of terms end.
-struct TermColumns {
-  ImFont* font;
-  float bar, name, value, factor, product;
-};
-
-TermColumns term_columns(const Column& c) {
-  const bool narrow = c.width() < c.ui.px(300);
-  TermColumns t{};
-  t.font = narrow ? c.ui.fonts.mono_small : c.ui.fonts.mono;
-  t.bar = c.ui.px(narrow ? 34 : 44);
-  const float step = c.ui.px(narrow ? 58 : 70);
-  t.product = c.right - t.bar - c.ui.px(8);
-  t.factor = t.product - step;
-  t.value = t.factor - step;
-  t.name = t.value - c.ui.px(narrow ? 46 : 54);
-  return t;
-}
-
-void draw_term_head(Column& c, const Explanation& e, const TermColumns& t) {
-  const Term& first = e.terms[by_size(e.terms)[0]];
-  Ui& ui = c.ui;
-  const std::string& axis =
-      first.cell.tensor < 0
-          ? std::string()
-          : c.trace.program().tensors[static_cast<std::size_t>(first.cell.tensor)].axes.back().name;
-  const bool along = runs_along_axis(e, first);
-  const auto color = [&](const CellRef& cell) {
-    const Color own =
-        cell.tensor < 0
-            ? ui.theme.text
-            : tensor_color(ui.theme,
-                           c.trace.program().tensors[static_cast<std::size_t>(cell.tensor)].name);
-    return own == ui.theme.text ? ui.theme.muted : own;
-  };
-  ui.text(ui.fonts.note, {c.x, c.y}, ui.theme.muted,
-          !along                                   ? "from"
-          : axis == "d_head"                       ? "d"
-          : axis == "feature" || axis == "d_model" ? "f"
-                                                   : axis);
-  ui.text_right(ui.fonts.note, t.value, c.y, color(first.cell),
-                along ? symbol_of(c.trace, first.cell) : "value");
-  const bool from_cell = !first.factor_cells.empty() && along;
-  ui.text_right(
-      ui.fonts.note, t.factor, c.y, from_cell ? color(first.factor_cells[0]) : ui.theme.muted,
-      from_cell && first.note.empty() ? symbol_of(c.trace, first.factor_cells[0]) : "factor");
-  ui.text_right(ui.fonts.note, t.product, c.y, ui.theme.muted, "product");
-  c.y += ui.px(20);
-}
-
-void draw_term(Column& c, const Explanation& e, std::size_t i, double largest,
-               const TermColumns& t) {
-  Ui& ui = c.ui;
-  const Term& term = e.terms[i];
-  const float height = ui.px(22);
-  const Rect line{c.x - ui.px(6), c.y, c.right + ui.px(6), c.y + height};
-  bool over = false;
-  if (ui.hot("term/" + std::to_string(i), line, &over) && term.cell.tensor >= 0)
-    ui.push(pick(c.trace, term.cell));
-  if (over) {
-    ImGui::GetWindowDrawList()->AddRectFilled(line.min(), line.max(), to_u32(ui.theme.selection),
-                                              ui.px(4));
-    std::string help =
-        term.cell.tensor < 0 ? "a constant" : to_field_text(cell_text(c.trace, term.cell));
-    help += " = " + exact_number(static_cast<float>(term.value));
-    for (const CellRef& f : term.factor_cells)
-      help += "\nfactor from " + to_field_text(cell_text(c.trace, f));
-    if (!term.note.empty()) help += "\n" + term.note;
-    ui.tooltip(help);
-  }
-  const float y = c.y + (height - t.font->FontSize) / 2;
-  ui.user_text(t.font, {c.x, y}, ui.theme.muted, term_name(c.trace, term, e), t.name - c.x);
-  ui.text_right(t.font, t.value, y, ui.theme.text, number_text(term.value));
-  ui.text(t.font, {t.value + ui.px(2), y}, ui.theme.muted, "×");
-  ui.text_right(t.font, t.factor, y, ui.theme.text, number_text(term.factor));
-  ui.text(t.font, {t.factor + ui.px(2), y}, ui.theme.muted, "=");
-  ui.text_right(t.font, t.product, y, ui.theme.text, signed_number(term.product()));
-  const double share =
-      largest > 0 && std::isfinite(term.product()) ? std::fabs(term.product()) / largest : 0;
-  ImGui::GetWindowDrawList()->AddRectFilled(
-      {c.right - t.bar, c.y + ui.px(5)},
-      {c.right - t.bar + t.bar * static_cast<float>(share), c.y + ui.px(17)},
-      to_u32(term.product() < 0 ? ui.theme.negative : ui.theme.positive), ui.px(2));
-  c.y += height;
-}
-
-// Whole numbers that count or name something are written without decimals.
-std::string plain_number(double value) {
-  const bool whole = std::floor(value) == value && std::fabs(value) < 1e6;
-  return whole
-             ? number_text(value, 1 + static_cast<int>(std::log10(std::max(1.0, std::fabs(value)))))
-             : number_text(value, 5);
-}
-
-// The row of a softmax: each score, its exponential, and its share of the row's sum.
-void draw_exponentials(Column& c, const Explanation& e) {
-  Ui& ui = c.ui;
-  double sum = 0;
-  for (const Term& term : e.terms) sum += term.inner.value_or(0);
-  std::vector<std::size_t> order(e.terms.size());
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return e.terms[a].inner.value_or(-1) > e.terms[b].inner.value_or(-1);
-  });
-  const float share_left = c.right - ui.px(52), exp_right = share_left - ui.px(10),
-              value_right = exp_right - ui.px(72);
-  c.y += ui.px(4);
-  ui.text(ui.fonts.note, {c.x, c.y}, ui.theme.muted, "key");
-  ui.text_right(ui.fonts.note, value_right, c.y, ui.theme.muted, "x");
-  ui.text_right(ui.fonts.note, exp_right, c.y, ui.theme.muted, "exp(x − max)");
-  ui.text(ui.fonts.note, {share_left, c.y}, ui.theme.muted, "of the sum");
-  c.y += ui.px(20);
-  double rest = 0;
-  std::size_t left_out = 0;
-  for (std::size_t k = 0; k < order.size(); ++k) {
-    const Term& term = e.terms[order[k]];
-    if (!term.inner) continue;
-    const bool own = term.cell.index == e.cell.index;
-    if (k >= kTermsShown && !own) {
-      rest += *term.inner;
-      ++left_out;
-      continue;
-    }
-    const Rect line{c.x - ui.px(6), c.y, c.right + ui.px(6), c.y + ui.px(22)};
-    bool over = false;
-    if (ui.hot("term/" + std::to_string(order[k]), line, &over)) ui.push(pick(c.trace, term.cell));
-    if (over || own)
-      ImGui::GetWindowDrawList()->AddRectFilled(line.min(), line.max(), to_u32(ui.theme.selection),
-                                                ui.px(4));
-    const float y = c.y + ui.px(3);
-    const TensorSpec& spec = c.trace.program().tensors[static_cast<std::size_t>(term.cell.tensor)];
-    const std::string token =
-        token_label(c.trace.tick(spec.axes.back().name, term.cell.index.back()));
-    ui.user_text(own ? ui.fonts.strong : ui.fonts.control, {c.x, y}, ui.theme.text, token,
-                 value_right - ui.px(56) - c.x);
-    ui.text_right(ui.fonts.mono, value_right, y, ui.theme.text, number_text(term.value));
-    ui.text_right(ui.fonts.mono, exp_right, y, ui.theme.text, number_text(*term.inner));
-    const float share = static_cast<float>(*term.inner / sum);
-    ImGui::GetWindowDrawList()->AddRectFilled({share_left, c.y + ui.px(5)},
-                                              {share_left + ui.px(52) * share, c.y + ui.px(17)},
-                                              to_u32(ui.theme.pattern), ui.px(2));
-    c.y += ui.px(22);
-  }
-  if (left_out > 0) fact(c, "+ " + std::to_string(left_out) + " smaller ones", number_text(rest));
-  ImGui::GetWindowDrawList()->AddLine({c.x, c.y + ui.px(4)}, {c.right, c.y + ui.px(4)},
-                                      to_u32(ui.theme.line));
-  c.y += ui.px(12);
-  fact(c, "own exponential ÷ row sum", number_text(e.value, 5));
-}
-
-void draw_terms(Column& c, const Explanation& e) {
-  Ui& ui = c.ui;
-  if (std::any_of(e.terms.begin(), e.terms.end(),
-                  [](const Term& t) { return t.inner.has_value(); })) {
-    return draw_exponentials(c, e);
-  }
-  const std::vector<std::size_t> order = by_size(e.terms);
-  double largest = 0;
-  for (const Term& term : e.terms) {
-    if (std::isfinite(term.product())) largest = std::max(largest, std::fabs(term.product()));
-  }
-  double rest = 0;
-  const std::size_t shown = std::min(kTermsShown, order.size());
-  const TermColumns columns = term_columns(c);
-  draw_term_head(c, e, columns);
-  for (std::size_t k = 0; k < shown; ++k) draw_term(c, e, order[k], largest, columns);
-  for (std::size_t k = shown; k < order.size(); ++k) rest += e.terms[order[k]].product();
-  c.y += ui.px(4);
-  if (shown < order.size()) {
-    fact(c, "and " + std::to_string(order.size() - shown) + " smaller terms", signed_number(rest));
-  }
-  c.y += ui.px(4);
-  ImGui::GetWindowDrawList()->AddLine({c.x, c.y}, {c.right, c.y}, to_u32(ui.theme.line));
-  c.y += ui.px(8);
-  const std::string count =
-      std::to_string(e.terms.size()) + (e.terms.size() == 1 ? " term" : " terms");
-  fact(c, "sum of " + count, signed_number(e.sum()));
-}
-
 // The cell's way through the operations that keep its place: scale, mask, softmax.
-void draw_where_it_goes(Column& c, const CellRef& cell) {
+void draw_where_it_goes(InspectorColumn& c, const CellRef& cell) {
   const Program& program = c.trace.program();
   TensorId id = program.resolve(cell.tensor);
   bool headed = false;
@@ -280,16 +56,16 @@ void draw_where_it_goes(Column& c, const CellRef& cell) {
                              call.op == Op::kSoftmax || call.op == Op::kRelu ||
                              call.op == Op::kGelu || call.op == Op::kGeluTanh;
     if (!keeps_place || program.resolve(call.in[0]) != id) continue;
-    if (!headed) section(c, "Where it goes");
+    if (!headed) inspector_section(c, "Where it goes");
     headed = true;
     const TensorView t = c.trace.tensor(call.out);
-    fact(c, short_name(std::string(t.name)), number_text(t.at(cell.index)));
+    inspector_fact(c, short_name(std::string(t.name)), number_text(t.at(cell.index)));
     id = call.out;
   }
 }
 
 // A row of weights as bars, strongest first where there are too many.
-void draw_row_bars(Column& c, const CellRef& cell) {
+void draw_row_bars(InspectorColumn& c, const CellRef& cell) {
   Ui& ui = c.ui;
   const Program& program = c.trace.program();
   TensorId id = cell.tensor;
@@ -312,7 +88,7 @@ void draw_row_bars(Column& c, const CellRef& cell) {
                      [](const auto& a, const auto& b) { return a.first > b.first; });
   }
   const std::size_t query = index.size() - 2;
-  section(
+  inspector_section(
       c, "Row “" + token_label(c.trace.tick(t.axes[query].name, index[query])) + "” after softmax");
   float largest = 1e-9f;
   for (const auto& [value, j] : row) largest = std::max(largest, value);
@@ -338,10 +114,10 @@ void draw_row_bars(Column& c, const CellRef& cell) {
     c.y += ui.px(20);
   }
   if (shown < row.size())
-    fact(c, std::to_string(row.size() - shown) + " more, together", number_text(rest, 3));
+    inspector_fact(c, std::to_string(row.size() - shown) + " more, together", number_text(rest, 3));
 }
 
-void draw_cell(Column& c, const CellRef& cell) {
+void draw_cell(InspectorColumn& c, const CellRef& cell) {
   Ui& ui = c.ui;
   const Explanation e = explain(c.trace, cell.tensor, cell.index);
   const bool counts = e.operation == "input" && cell.tensor == c.trace.program().token_ids;
@@ -357,8 +133,8 @@ void draw_cell(Column& c, const CellRef& cell) {
   c.y += ui.wrapped(ui.fonts.control, {c.x, c.y}, c.width(), ui.theme.muted,
                     e.phrase + (e.formula.empty() ? "" : ": " + e.formula)) +
          ui.px(10);
-  for (const Quantity& q : e.quantities) fact(c, q.name, plain_number(q.value));
-  if (!e.terms.empty()) draw_terms(c, e);
+  for (const Quantity& q : e.quantities) inspector_fact(c, q.name, plain_number(q.value));
+  if (!e.terms.empty()) inspector_terms(c, e);
   draw_where_it_goes(c, cell);
   draw_row_bars(c, cell);
 }
@@ -386,7 +162,7 @@ void panel_inspector(const AppState& state, Ui& ui, const Rect& r, bool open) {
                                       ui.px(2));
   if (state.derived.trace && state.derived.tokens_in_sentence > 0) {
     const Trace& trace = *state.derived.trace;
-    Column c{state, ui, trace, r.x0 + ui.px(20), top + ui.px(58), r.x1 - ui.px(22)};
+    InspectorColumn c{state, ui, trace, r.x0 + ui.px(20), top + ui.px(58), r.x1 - ui.px(22)};
     const auto& picked = state.session.picked;
     const TensorId id = picked ? trace.program().find(picked->tensor) : -1;
     bool fits = id >= 0 && picked->index.size() == trace.tensor(id).axes.size();

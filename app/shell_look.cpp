@@ -1,0 +1,151 @@
+// The shell's second half: what is looked at, kept in line with the trace.
+#include <algorithm>
+
+#include "app/shell.h"
+#include "core/page.h"
+
+namespace headlight {
+
+void Shell::go_to(const std::string& tensor) {
+  if (!state_.derived.trace) return;
+  const Program& program = state_.derived.trace->program();
+  const TensorId id = program.find(tensor);
+  if (id < 0) return;
+  const Step& step = program.steps[static_cast<std::size_t>(program.step_of(id))];
+  state_.session.step = program.tensors[static_cast<std::size_t>(step.tensor)].name;
+  if (step.layer >= 0) state_.session.layer = step.layer;
+  state_.session.hovered.reset();
+  pick_default();
+  update_difference();
+}
+
+void Shell::step_by(int direction) {
+  if (!state_.derived.trace) return;
+  const Program& program = state_.derived.trace->program();
+  const TensorId id = program.find(state_.session.step);
+  const int now = id < 0 ? 0 : program.step_of(id);
+  const int next = std::clamp(now + direction, 0, static_cast<int>(program.steps.size()) - 1);
+  const Step& step = program.steps[static_cast<std::size_t>(next)];
+  go_to(program.tensors[static_cast<std::size_t>(step.tensor)].name);
+}
+
+void Shell::change_layer(int layer) {
+  Session& s = state_.session;
+  const int last = state_.document().config.layers - 1;
+  layer = std::clamp(layer, 0, last);
+  const std::string here = "blocks." + std::to_string(s.layer) + ".";
+  s.layer = layer;
+  if (s.step.starts_with(here)) {
+    const std::string there = "blocks." + std::to_string(layer) + "." + s.step.substr(here.size());
+    // The first layer has a step of its own (the sum with the positions) that the others lack.
+    const bool exists = state_.derived.trace && state_.derived.trace->program().find(there) >= 0;
+    go_to(exists ? there : "blocks." + std::to_string(layer) + ".attn.pattern");
+  }
+  update_difference();
+}
+
+void Shell::change_head(int head) {
+  Session& s = state_.session;
+  const int count = state_.document().config.head_count();
+  s.head = (head % count + count) % count;
+  // The picked cell moves to the same place of the other head.
+  if (s.picked && state_.derived.trace) {
+    const TensorView t = state_.derived.trace->find(s.picked->tensor);
+    const int axis = t.data ? t.find_dim("head") : -1;
+    if (axis >= 0 && s.picked->index.size() == t.axes.size()) {
+      s.picked->index[static_cast<std::size_t>(axis)] = s.head;
+    } else {
+      pick_default();
+    }
+  }
+  if (s.other_head == s.head) s.other_head = count > 1 ? (s.head + 1) % count : -1;
+  update_difference();
+}
+
+void Shell::settle() {
+  Session& s = state_.session;
+  if (!state_.derived.trace) return;
+  const Trace& trace = *state_.derived.trace;
+  const int heads = trace.config().head_count();
+  s.head = std::clamp(s.head, 0, heads - 1);
+  s.layer = std::clamp(s.layer, 0, trace.config().layers - 1);
+  if (s.other_head >= heads) s.other_head = -1;
+  if (s.compare && s.other_head < 0) s.other_head = heads > 1 ? (s.head + 1) % heads : -1;
+  if (s.compare && s.other_head == s.head) s.other_head = (s.head + 1) % heads;
+  if (heads < 2) s.compare = false;
+  if (s.step.empty()) s.step = "blocks." + std::to_string(s.layer) + ".attn.pattern";
+  const TensorId id = trace.program().find(s.step);
+  if (id < 0) {
+    // The step was switched off (no mask, no scale): stay in the neighbourhood.
+    const bool in_layer = s.step.starts_with("blocks.");
+    const std::string pattern = "blocks." + std::to_string(s.layer) + ".attn.pattern";
+    s.step = in_layer ? pattern : "embed";
+  }
+  s.hovered.reset();
+  bool fits = false;
+  if (s.picked) {
+    const TensorView t = trace.find(s.picked->tensor);
+    fits = t.data && s.picked->index.size() == t.axes.size();
+    for (std::size_t a = 0; fits && a < t.axes.size(); ++a)
+      fits = s.picked->index[a] < t.axes[a].size;
+  }
+  if (!fits) pick_default();
+  update_difference();
+}
+
+void Shell::pick_default() {
+  Session& s = state_.session;
+  const Trace& trace = *state_.derived.trace;
+  const TensorId id = trace.program().find(s.step);
+  if (id < 0) return;
+  const Step& step = trace.program().steps[static_cast<std::size_t>(trace.program().step_of(id))];
+  // The same token's row as before, where there was one.
+  std::optional<std::int64_t> row;
+  if (s.picked) {
+    const TensorView t = trace.find(s.picked->tensor);
+    for (const char* axis : {"query", "position"}) {
+      const int at = t.data ? t.find_dim(axis) : -1;
+      if (at >= 0 && s.picked->index.size() == t.axes.size() && !row) {
+        row = s.picked->index[static_cast<std::size_t>(at)];
+      }
+    }
+  }
+  const StepPage page = step_page(trace, step, s.head);
+  const TensorId shown = page.lines.empty() ? step.tensor : page.lines[0].back().tensor;
+  std::vector<std::int64_t> cell = default_cell(trace, step, s.head, row);
+  // From scores to scale to mask to softmax the same key stays chosen.
+  if (s.picked) {
+    const TensorView before = trace.find(s.picked->tensor), now = trace.tensor(shown);
+    const std::string here = "blocks." + std::to_string(s.layer) + ".";
+    const bool same_axes = before.data && before.find_dim("key") == 3 && now.find_dim("key") == 3 &&
+                           s.picked->tensor.starts_with(here);
+    if (same_axes && s.picked->index.size() == 4) cell[3] = s.picked->index[3];
+  }
+  s.picked =
+      CellPick{trace.program().tensors[static_cast<std::size_t>(shown)].name, std::move(cell)};
+}
+
+void Shell::update_difference() {
+  const Session& s = state_.session;
+  Derived& d = state_.derived;
+  d.difference.clear();
+  if (!s.compare || s.other_head < 0 || !d.trace) return;
+  const TensorId id = d.trace->program().find(s.step);
+  if (id < 0) return;
+  const Step& step =
+      d.trace->program().steps[static_cast<std::size_t>(d.trace->program().step_of(id))];
+  const TensorView t = d.trace->tensor(step.tensor);
+  if (t.find_dim("head") < 0) return;
+  const Pane a = step_page(*d.trace, step, s.head).lines[0].back().pane;
+  const Pane b = step_page(*d.trace, step, s.other_head).lines[0].back().pane;
+  d.difference.reserve(static_cast<std::size_t>(a.rows * a.columns));
+  for (std::int64_t r = 0; r < a.rows; ++r) {
+    for (std::int64_t c = 0; c < a.columns; ++c) {
+      const float x = t.data[pane_flat(a, r, c)], y = t.data[pane_flat(b, r, c)];
+      d.difference.push_back(x == y ? 0.0f : x - y);  // −∞ − (−∞) is no difference
+    }
+  }
+  ++d.difference_key;
+}
+
+}  // namespace headlight
