@@ -40,8 +40,8 @@ struct ColorScale {
 Color color_at(const ColorScale&, float value);
 
 /// The range that colours a picture: the largest finite magnitude, unless it stands over 4 times as
-/// far out as the rest; then the rest counts (of few cells the second largest, of many the magnitude
-/// that one cell in a thousand exceeds). 1 when nothing is finite or all is zero.
+/// far out as the rest; then the rest counts (of few cells the second largest, of many the
+/// magnitude that one cell in a thousand exceeds). 1 when nothing is finite or all is zero.
 float robust_limit(std::span<const float> cells);
 
 /// One matrix to be drawn: cell (r, c) is data[r·row_stride + c·column_stride].
@@ -50,6 +50,7 @@ struct HeatmapQuad {
   const float* data = nullptr;           // must stay alive until the frame is drawn
   std::int64_t rows = 0, columns = 0, row_stride = 0, column_stride = 1;
   std::uint64_t key = 0;  // equal keys promise equal numbers: the texture is kept
+  float unit = 1;         // pixels of one design pixel: how wide hatching and checks are
   float gap = 0;          // pixels left free between cells when there is room
   ColorScale scale;
 };

@@ -17,6 +17,7 @@ uniform ivec2 cells;            // columns, rows
 uniform vec4 rect;              // x0, y0, x1, y1 in framebuffer pixels, y down
 uniform vec2 size;              // of a cell, in pixels
 uniform vec2 framebuffer;       // width, height in pixels
+uniform float unit;             // pixels of one unit of the hatching, a whole number
 uniform float gap;              // pixels left free between cells
 uniform bool sequential;
 uniform float limit;  // the value of the full colour, > 0
@@ -24,8 +25,8 @@ uniform vec4 low, center, high, hatch, invalid;  // straight sRGB
 
 out vec4 color;
 
-const float kHatchSpacing = 5.0;  // pixels from line to line
-const float kCheckSize = 4.0;     // pixels
+const float kHatchSpacing = 5.0;  // units from line to line
+const float kCheckSize = 4.0;     // units
 
 float value_at(ivec2 cell) {
   ivec2 texel = transposed ? cell.yx : cell;
@@ -130,12 +131,12 @@ void main() {
   // keep still when the picture is scrolled.
   vec2 local = pixel - floor(rect.xy);
   if (share.z > 0.0) {
-    float on_line = mod(local.x + local.y, kHatchSpacing) < 0.5 ? 1.0 : 0.0;
+    float on_line = mod(local.x + local.y, kHatchSpacing * unit) < unit - 0.5 ? 1.0 : 0.0;
     float ink = on_line * share.z * hatch.a;
     color = vec4(mix(color.rgb, hatch.rgb, ink), max(color.a, ink));
   }
   if (share.w > 0.0) {  // one invalid cell among many must be seen
-    vec2 check = floor(local / kCheckSize);
+    vec2 check = floor(local / (kCheckSize * unit));
     color = mod(check.x + check.y, 2.0) < 0.5 ? invalid : vec4(0.0, 0.0, 0.0, 1.0);
   }
   color.a *= cell_cover(pixel, cell);

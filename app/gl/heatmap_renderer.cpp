@@ -37,6 +37,7 @@ HeatmapRenderer::Program::Program(const std::string& defines)
       tile(program.uniform("tile")),
       tiles_across(program.uniform("tiles_across")),
       transposed(program.uniform("transposed")),
+      unit(program.uniform("unit")),
       gap(program.uniform("gap")),
       sequential(program.uniform("sequential")),
       limit(program.uniform("limit")),
@@ -171,6 +172,7 @@ void HeatmapRenderer::set_uniforms(const Program& at, const HeatmapQuad& quad,
   glUniform2i(at.tile, layout.tile_width, layout.tile_height);
   glUniform1i(at.tiles_across, layout.tiles_across);
   glUniform1i(at.transposed, layout.transposed);
+  glUniform1f(at.unit, std::max(1.0f, std::round(quad.unit)));
   glUniform1f(at.gap, quad.gap);
   glUniform1i(at.sequential, scale.map == ColorMap::kSequential);
   glUniform1f(at.limit, usable ? scale.limit : 1.0f);

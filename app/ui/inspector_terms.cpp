@@ -155,7 +155,9 @@ void draw_exponentials(InspectorColumn& c, const Explanation& e) {
   const float share_left = c.right - ui.px(52), exp_right = share_left - ui.px(10),
               value_right = exp_right - ui.px(72);
   c.y += ui.px(4);
-  ui.text(ui.fonts.note, {c.x, c.y}, ui.theme.muted, "key");
+  const std::string& axis =
+      c.trace.program().tensors[static_cast<std::size_t>(e.cell.tensor)].axes.back().name;
+  ui.text(ui.fonts.note, {c.x, c.y}, ui.theme.muted, axis == "vocab" ? "token" : axis);
   ui.text_right(ui.fonts.note, value_right, c.y, ui.theme.muted, "x");
   ui.text_right(ui.fonts.note, exp_right, c.y, ui.theme.muted, "exp(x − max)");
   ui.text(ui.fonts.note, {share_left, c.y}, ui.theme.muted, "of the sum");

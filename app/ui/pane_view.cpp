@@ -34,7 +34,7 @@ std::string pane_caption(const Trace& trace, const PagePane& p) {
 
 namespace {
 
-HeatmapQuad quad_of(const Trace& trace, const PagePane& p, const Rect& r, float gap) {
+HeatmapQuad quad_of(const Trace& trace, const PagePane& p, const Rect& r, float gap, float unit) {
   HeatmapQuad quad;
   quad.x0 = r.x0;
   quad.y0 = r.y0;
@@ -46,6 +46,7 @@ HeatmapQuad quad_of(const Trace& trace, const PagePane& p, const Rect& r, float 
   quad.row_stride = p.pane.row_stride;
   quad.column_stride = p.pane.column_stride;
   quad.gap = gap;
+  quad.unit = unit;
   std::uint64_t key = scatter(trace.serial());
   for (const std::int64_t part : {static_cast<std::int64_t>(p.tensor), p.pane.offset, p.pane.rows,
                                   p.pane.columns, p.pane.row_stride, p.pane.column_stride}) {
@@ -171,7 +172,7 @@ void draw_lit(Ui& ui, const PlacedPane& p, const CellLink& lit) {
 }  // namespace
 
 void draw_heatmap(Ui& ui, const Trace& trace, const PagePane& p, const Rect& r, float gap) {
-  HeatmapQuad quad = quad_of(trace, p, r, gap);
+  HeatmapQuad quad = quad_of(trace, p, r, gap, ui.scale);
   quad.scale = scale_of(ui, trace, p.tensor);
   ui.heatmaps.draw(ImGui::GetWindowDrawList(), quad);
 }
@@ -180,8 +181,9 @@ PaneEvents draw_pane(Ui& ui, const Trace& trace, const PlacedPane& p, const Cell
                      std::string_view id, const std::string& caption, const ColorScale* scale,
                      const float* data, std::uint64_t data_key) {
   const Pane& pane = p.pane->pane;
-  HeatmapQuad quad =
-      quad_of(trace, *p.pane, p.rect, std::min(p.cell_w, p.cell_h) >= 5 ? 1.0f : 0.0f);
+  HeatmapQuad quad = quad_of(
+      trace, *p.pane, p.rect,
+      std::min(p.cell_w, p.cell_h) >= 5 ? std::max(1.0f, std::round(ui.scale)) : 0.0f, ui.scale);
   quad.scale = scale ? *scale : scale_of(ui, trace, p.pane->tensor);
   if (data) {
     quad.data = data;
