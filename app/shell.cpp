@@ -247,6 +247,7 @@ void Shell::take(RunResult result, double milliseconds) {
   Derived& d = state_.derived;
   d.computing = false;
   d.problem = result.problem;
+  d.empty = result.empty;
   d.tokens_in_sentence = result.trace || result.cut ? result.tokens_in_sentence : 0;
   d.cut = result.cut && result.trace;
   d.run_ms = milliseconds;
@@ -262,7 +263,7 @@ void Shell::take(RunResult result, double milliseconds) {
                     "the token limit in "
                     "the model settings (Ctrl+E)";
     }
-  } else if (result.tokens_in_sentence > 0 || !result.is_usage) {
+  } else if (!result.empty) {
     cut_notice_ = result.problem;
     cut_notice_[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(cut_notice_[0])));
     if (d.trace) {
@@ -295,7 +296,9 @@ void Shell::save(const std::string& path) {
     state_.history.mark_saved();
     notify(NoticeKind::kInfo, "Saved in " + path);
   } catch (const Error& error) {
-    notify(NoticeKind::kError, std::string(error.what()) + ". Your work is still here");
+    std::string problem = error.what();
+    if (problem.ends_with('.')) problem.pop_back();
+    notify(NoticeKind::kError, problem + ". Your work is still here");
   }
 }
 

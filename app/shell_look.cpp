@@ -31,14 +31,21 @@ void Shell::step_by(int direction) {
 
 void Shell::change_layer(int layer) {
   Session& s = state_.session;
-  const int last = state_.document().config.layers - 1;
+  const int last = shown_config(state_).layers - 1;
   layer = std::clamp(layer, 0, last);
   const std::string here = "blocks." + std::to_string(s.layer) + ".";
   s.layer = layer;
   if (s.step.starts_with(here)) {
     const std::string there = "blocks." + std::to_string(layer) + "." + s.step.substr(here.size());
     // The first layer has a step of its own (the sum with the positions) that the others lack.
-    const bool exists = state_.derived.trace && state_.derived.trace->program().find(there) >= 0;
+    bool exists = false;
+    if (state_.derived.trace) {
+      const Program& program = state_.derived.trace->program();
+      const TensorId id = program.find(there);
+      // Another name of a tensor of another layer is not a step of this one.
+      exists =
+          id >= 0 && program.steps[static_cast<std::size_t>(program.step_of(id))].layer == layer;
+    }
     go_to(exists ? there : "blocks." + std::to_string(layer) + ".attn.pattern");
   }
   update_difference();
@@ -46,7 +53,7 @@ void Shell::change_layer(int layer) {
 
 void Shell::change_head(int head) {
   Session& s = state_.session;
-  const int count = state_.document().config.head_count();
+  const int count = shown_config(state_).head_count();
   s.head = (head % count + count) % count;
   // The picked cell moves to the same place of the other head.
   if (s.picked && state_.derived.trace) {
@@ -119,7 +126,9 @@ void Shell::pick_default() {
     const std::string here = "blocks." + std::to_string(s.layer) + ".";
     const bool same_axes = before.data && before.find_dim("key") == 3 && now.find_dim("key") == 3 &&
                            s.picked->tensor.starts_with(here);
-    if (same_axes && s.picked->index.size() == 4) cell[3] = s.picked->index[3];
+    const bool fits =
+        same_axes && s.picked->index.size() == 4 && s.picked->index[3] < now.axes[3].size;
+    if (fits) cell[3] = s.picked->index[3];
   }
   s.picked =
       CellPick{trace.program().tensors[static_cast<std::size_t>(shown)].name, std::move(cell)};

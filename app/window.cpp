@@ -262,6 +262,8 @@ void App::drain_input() {
       if (hides || (presses && is_editing_key(next) && (typed || !changed.empty()))) break;
       if (presses && on_key(next)) {
         input_.pop_front();
+        // The letter that the key would have written must not reach a field that is entered later.
+        if (!input_.empty() && input_.front().is_character) input_.pop_front();
         break;  // a command: what follows comes after it
       }
       if (!presses) on_key(next);

@@ -1,5 +1,6 @@
 #include "core/page.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace headlight {
@@ -85,7 +86,7 @@ std::vector<std::int64_t> default_cell(const Trace& trace, const Step& step, std
                                        std::optional<std::int64_t> row) {
   const StepPage page = step_page(trace, step, head);
   const TensorView t = trace.tensor(step.tensor);
-  if (page.lines.empty()) return {0, row.value_or(0)};
+  if (page.lines.empty()) return {0, std::min(row.value_or(0), trace.length() - 1)};
   const Pane& result = page.lines[0].back().pane;
   const std::int64_t r = std::min(row.value_or(result.rows - 1), result.rows - 1);
   std::int64_t best = 0;

@@ -125,7 +125,7 @@ RunResult Runner::run(const Document& doc, Backend& backend) {
     validate(doc.config);
     RunInput input = sandbox_input(tokenize(doc, result));
     if (input.tokens.empty()) {
-      result.is_usage = true;
+      result.is_usage = result.empty = true;
       result.problem = doc.sentence.empty()
                            ? "the sentence is empty: type at least one word"
                            : "the sentence has no word in it, only spaces: type at least one word, "

@@ -22,6 +22,7 @@ struct RunResult {
   std::shared_ptr<const Trace> trace;  // null when the document cannot be run
   std::string problem;                 // a sentence for the person; empty when all went well
   std::size_t tokens_in_sentence = 0;  // counted up to a bound; more than the trace has when cut
+  bool empty = false;                  // there is no token to run
   bool cut = false;                    // the sentence had more tokens than the limit
   bool is_usage = false;               // the problem is one of use (exit status 2)
 };

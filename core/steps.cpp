@@ -94,7 +94,9 @@ StepText step_text(const Program& program, const Step& step) {
 
 namespace {
 
-std::string quoted(const std::string& token) { return "\u201c" + visible_label(token) + "\u201d"; }
+std::string quoted(const std::string& token) {
+  return "\u201c" + visible_label(shortened(token, 40)) + "\u201d";
+}
 
 struct Row {
   const float* cells = nullptr;

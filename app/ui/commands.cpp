@@ -205,10 +205,10 @@ bool is_enabled(Command command, const AppState& state) {
     case Command::kNextHead:
     case Command::kPreviousHead:
     case Command::kToggleCompare:
-      return state.document().config.head_count() > 1;
+      return shown_config(state).head_count() > 1;
     case Command::kNextLayer:
     case Command::kPreviousLayer:
-      return state.document().config.layers > 1;
+      return shown_config(state).layers > 1;
     case Command::kNextStep:
     case Command::kPreviousStep:
       return state.derived.trace != nullptr;

@@ -11,9 +11,16 @@
 namespace headlight {
 namespace {
 
-// ---- characters above U+FFFF ----
+// ---- characters that ImGui's fields cannot hold ----
 
-constexpr unsigned kPrivateFirst = 0xE000, kPrivateLast = 0xF8FF;
+// The places lent to them: a block of rare Chinese characters (extension A), whose own members are
+// lent other places of it. ImGui drops the private use area from what is typed.
+constexpr unsigned kLentFirst = 0x3400, kLentLast = 0x4DBF;
+
+bool needs_place(unsigned c) {
+  const bool lent = c >= kLentFirst && c <= kLentLast, dropped = c >= 0xE000 && c <= 0xF8FF;
+  return c > 0xFFFF || lent || dropped;
+}
 
 struct AstralTable {
   std::unordered_map<unsigned, unsigned> to_private;
@@ -28,22 +35,22 @@ AstralTable& astral() {
 }  // namespace
 
 unsigned to_field_character(unsigned c) {
-  if (c <= 0xFFFF) return c;
+  if (!needs_place(c)) return c;
   AstralTable& table = astral();
   const auto found = table.to_private.find(c);
   if (found != table.to_private.end()) return found->second;
-  const auto place = kPrivateFirst + static_cast<unsigned>(table.from_private.size());
-  if (place > kPrivateLast) return 0xFFFD;  // over 6,400 different emoji in one session
+  const auto place = kLentFirst + static_cast<unsigned>(table.from_private.size());
+  if (place > kLentLast) return 0xFFFD;  // over 6,500 different emoji in one session
   table.from_private.push_back(c);
   table.to_private.emplace(c, place);
   return place;
 }
 
 std::string to_field_text(std::string_view utf8) {
-  // Four-byte sequences start with F0 or more; without one there is nothing to do.
-  const bool has_astral = std::any_of(utf8.begin(), utf8.end(),
-                                      [](char c) { return static_cast<unsigned char>(c) >= 0xF0; });
-  if (!has_astral) return std::string(utf8);
+  // U+3400 and up starts with E3 or more; without one there is nothing to do.
+  const bool may_need = std::any_of(utf8.begin(), utf8.end(),
+                                    [](char c) { return static_cast<unsigned char>(c) >= 0xE3; });
+  if (!may_need) return std::string(utf8);
   std::string text;
   for (const char32_t c : to_code_points(utf8)) text += to_utf8(to_field_character(c));
   return text;
@@ -54,8 +61,8 @@ std::string from_field_text(std::string_view field) {
   if (table.from_private.empty()) return std::string(field);
   std::string text;
   for (const char32_t c : to_code_points(field)) {
-    const bool mapped = c >= kPrivateFirst && c - kPrivateFirst < table.from_private.size();
-    text += to_utf8(mapped ? table.from_private[c - kPrivateFirst] : c);
+    const bool mapped = c >= kLentFirst && c - kLentFirst < table.from_private.size();
+    text += to_utf8(mapped ? table.from_private[c - kLentFirst] : c);
   }
   return text;
 }
@@ -138,9 +145,9 @@ void Fonts::build(float scale) {
           "boxes";
       break;
     }
+    if (c >= kLentFirst && c <= kLentLast) continue;  // drawn one by one below
     all_ranges_.insert(all_ranges_.end(), {c, c});
-    wants_cjk |= c >= 0x2E80 && c < kPrivateFirst;
-    wants_cjk |= c > kPrivateLast;
+    wants_cjk |= c >= 0x2E80;
   }
   latin_ranges_.push_back(0);
   all_ranges_.push_back(0);
@@ -188,8 +195,8 @@ void Fonts::build(float scale) {
   }
   AstralGlyphs glyphs;
   for (const ImWchar c : extra_) {
-    if (c < kPrivateFirst || c > kPrivateLast) continue;
-    const std::size_t slot = c - kPrivateFirst;
+    if (c < kLentFirst || c > kLentLast) continue;
+    const std::size_t slot = c - kLentFirst;
     if (slot >= astral().from_private.size()) continue;
     for (const auto& [font, pixels] : with_astral) {
       glyphs.reserve(font, pixels, c, astral().from_private[slot]);

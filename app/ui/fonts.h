@@ -43,8 +43,9 @@ class Fonts {
   std::string problem_;
 };
 
-/// Characters above U+FFFF do not fit ImGui's 16-bit text. Each that is seen gets a place in the
-/// private use area, both ways, so that nothing typed or pasted is lost on the way through a field.
+/// Characters above U+FFFF do not fit ImGui's 16-bit text, and it drops private ones. Each that is
+/// seen is lent a place among rare characters, both ways, so that nothing typed or pasted is lost
+/// on the way through a field.
 std::string to_field_text(std::string_view utf8);
 std::string from_field_text(std::string_view field);
 /// The place of one character (itself when it fits).

@@ -51,21 +51,22 @@ void path_sheet(const AppState& state, Ui& ui, bool opens) {
   ImGui::PushFont(ui.fonts.strong);
   ImGui::TextUnformatted(opens ? "Open which session file?" : "Save the session as");
   ImGui::PopFont();
-  std::string path = state.session.path_typed;
+  const std::string before = to_field_text(state.session.path_typed);
+  std::string path = before;
   ImGui::SetNextItemWidth(ui.px(480));
   if (ImGui::IsWindowAppearing()) ImGui::SetKeyboardFocusHere();
   const bool entered = ImGui::InputTextWithHint("##path", "/path/to/name.headlight.json", &path,
                                                 ImGuiInputTextFlags_EnterReturnsTrue);
   ui.probe.add("path", ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
-  if (path != state.session.path_typed) ui.push(TypePath{path});
+  if (path != before) ui.push(TypePath{from_field_text(path)});
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const Rect go{at.x, at.y + ui.px(4), at.x + ui.px(90), at.y + ui.px(34)};
   const bool pressed = ui.button("path/ok", opens ? "Open" : "Save", go, true);
   if ((entered || pressed) && !path.empty()) {
     if (opens) {
-      ui.push(OpenFile{path});
+      ui.push(OpenFile{from_field_text(path)});
     } else {
-      ui.push(SaveFile{path});
+      ui.push(SaveFile{from_field_text(path)});
     }
     ImGui::CloseCurrentPopup();
   }
@@ -79,8 +80,8 @@ void panel_help(const AppState& state, Ui& ui, float width, float height) {
     if (!wanted && !ImGui::IsPopupOpen(id)) return;
     if (!begin_sheet(ui, id, wanted, width, height, size)) return;
     contents();
-    ui.probe.add(std::string("panel/") + id, ImGui::GetWindowPos(),
-                 {ImGui::GetWindowPos().x + size.x, ImGui::GetWindowPos().y + size.y});
+    const ImVec2 at = ImGui::GetWindowPos(), drawn = ImGui::GetWindowSize();
+    ui.probe.add(std::string("panel/") + id, at, {at.x + drawn.x, at.y + drawn.y});
     ImGui::EndPopup();
   };
   sheet("keys", s.keys_open, {ui.px(420), ui.px(800)}, [&] { keys_sheet(ui); });

@@ -160,7 +160,7 @@ void panel_inspector(const AppState& state, Ui& ui, const Rect& r, bool open) {
   ImGui::GetWindowDrawList()->AddLine({r.x0 + ui.px(20), top + ui.px(42)},
                                       {r.x0 + ui.px(76), top + ui.px(42)}, to_u32(ui.theme.text),
                                       ui.px(2));
-  if (state.derived.trace && state.derived.tokens_in_sentence > 0) {
+  if (state.derived.trace && !state.derived.empty) {
     const Trace& trace = *state.derived.trace;
     InspectorColumn c{state, ui, trace, r.x0 + ui.px(20), top + ui.px(58), r.x1 - ui.px(22)};
     const auto& picked = state.session.picked;

@@ -348,7 +348,7 @@ void draw_empty(const AppState& state, Ui& ui, const Rect& r) {
 void panel_stage(const AppState& state, Ui& ui, const Rect& r) {
   ui.begin_panel("stage", r);
   const Step* step = current_step(state);
-  const bool empty = !step || state.derived.tokens_in_sentence == 0;
+  const bool empty = !step || state.derived.empty;
   if (empty) {
     draw_empty(state, ui, r);
     ui.end_panel();

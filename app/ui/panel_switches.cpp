@@ -115,6 +115,7 @@ float label_width(const Ui& ui, std::string_view text) {
 
 void panel_switches(const AppState& state, Ui& ui, const Rect& r) {
   const Config& c = state.document().config;
+  const Config& shown = shown_config(state);
   Row row{r.x0, r.y0, r.height(), r.x1};
   const std::vector<std::string> masks = words_of(MaskKind{});
   const std::vector<std::string> positions = words_of(PositionKind{});
@@ -126,7 +127,7 @@ void panel_switches(const AppState& state, Ui& ui, const Rect& r) {
   float need = ui.segmented_width(masks) + ui.segmented_width(positions) +
                ui.segmented_width(on_off) + label_width(ui, "Mask") + label_width(ui, "÷ √d_k") +
                label_width(ui, "Positions") + label_width(ui, "Layer") + label_width(ui, "Head") +
-               numbers_width(c.layers) + numbers_width(c.head_count());
+               numbers_width(shown.layers) + numbers_width(shown.head_count());
   const bool extra = c.mask.kind != MaskKind::kNone && c.mask.kind != MaskKind::kCausal;
   if (extra) need += ui.px(190);
   const bool roomy_positions = need <= r.width();
@@ -160,10 +161,10 @@ void panel_switches(const AppState& state, Ui& ui, const Rect& r) {
     ui.push(DoEdit{SetConfig{next}, ""});
   }
   label(ui, row, "Layer");
-  numbered(ui, "layer", c.layers, state.session.layer, row, roomy_numbers,
+  numbered(ui, "layer", shown.layers, state.session.layer, row, roomy_numbers,
            [&](int i) { ui.push(ChooseLayer{i}); });
   label(ui, row, "Head");
-  numbered(ui, "head", c.head_count(), state.session.head, row, roomy_numbers,
+  numbered(ui, "head", shown.head_count(), state.session.head, row, roomy_numbers,
            [&](int i) { ui.push(ChooseHead{i}); });
 }
 

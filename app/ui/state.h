@@ -46,6 +46,7 @@ struct Derived {
   std::shared_ptr<const Trace> trace;  // the last one that could be made; null at the very start
   std::string problem;                 // why the document as it stands has no trace
   std::size_t tokens_in_sentence = 0;
+  bool empty = false;  // the sentence has no token
   bool cut = false;
   double run_ms = 0;
   bool computing = false;
@@ -67,6 +68,12 @@ struct AppState {
   std::string session_path;  // where Ctrl+S saves; empty: not yet known
   const Document& document() const { return history.now(); }
 };
+
+/// The model whose numbers are on the screen: the trace's, which is older than the document's while
+/// the document cannot be run.
+inline const Config& shown_config(const AppState& state) {
+  return state.derived.trace ? state.derived.trace->config() : state.document().config;
+}
 
 // ---- actions: what panels ask for ----
 

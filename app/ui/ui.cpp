@@ -8,7 +8,7 @@
 namespace headlight {
 
 std::string token_label(std::string_view token) {
-  return to_field_text(visual_order(visible_label(token)));
+  return to_field_text(visual_order(visible_label(shortened(token, 80))));
 }
 
 ImVec2 Ui::measure(ImFont* font, std::string_view text) const {
@@ -27,13 +27,13 @@ void Ui::text(ImFont* font, ImVec2 at, Color color, std::string_view text, float
 void Ui::user_text(ImFont* font, ImVec2 at, Color color, std::string_view words, float room) {
   std::string shown(words);
   if (measure(font, shown).x > room) {
-    std::u32string points = to_code_points(words);
-    do {
-      points.pop_back();
-      shown.clear();
-      for (const char32_t c : points) shown += to_utf8(c);
-      shown += "…";
-    } while (!points.empty() && measure(font, shown).x > room);
+    // The longest beginning that fits with its mark.
+    std::size_t fits = 0, too_long = words.size();
+    while (fits + 1 < too_long) {
+      const std::size_t middle = (fits + too_long) / 2;
+      (measure(font, shortened(words, middle)).x > room ? too_long : fits) = middle;
+    }
+    shown = shortened(words, fits);
   }
   text(font, at, color, shown);
 }

@@ -117,4 +117,11 @@ std::string describe_character(std::string_view token) {
   return out;
 }
 
+std::string shortened(std::string_view utf8, std::size_t points) {
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < points && at < utf8.size(); ++i) at += code_point_at(utf8, at).size;
+  if (at >= utf8.size()) return std::string(utf8);
+  return std::string(utf8.substr(0, at)) + "\u2026";
+}
+
 }  // namespace headlight

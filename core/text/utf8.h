@@ -37,6 +37,9 @@ std::string to_utf8(char32_t code_point);
 /// The code points of a token as a person would look them up: "U+0065 U+0301". Empty for "".
 std::string describe_character(std::string_view token);
 
+/// At most `points` code points; what was cut off is marked with "…".
+std::string shortened(std::string_view utf8, std::size_t points);
+
 /// What to write on an axis for a token, so that nothing is invisible and nothing moves its
 /// neighbours: space "␣", tab "⇥", newline "↵", other C0 controls and DEL as control pictures
 /// ("␀"), C1 controls, other blank characters, zero-width and bidi controls as "U+200B"; "" as "∅".

@@ -13,8 +13,9 @@
 namespace headlight::test {
 namespace {
 
-ShellOptions at_once() {
+ShellOptions at_once(RunLimits limits) {
   ShellOptions options;
+  options.limits = limits;
   options.background = false;
   return options;
 }
@@ -85,8 +86,8 @@ void RecordingSink::draw(ImDrawList* list, const HeatmapQuad& quad) {
   drawn_.push_back({quad, {low.x, low.y, high.x, high.y}});
 }
 
-Gui::Gui(Document document, ImVec2 size, float scale)
-    : shell_(std::move(document), at_once()), frontend_(shell_, sink_), size_(size) {
+Gui::Gui(Document document, ImVec2 size, float scale, RunLimits limits)
+    : shell_(std::move(document), at_once(limits)), frontend_(shell_, sink_), size_(size) {
   prepare_keys(ImGui::GetIO());
   shell_.set_look(false, scale);
   move_to({-1, -1});
@@ -181,7 +182,7 @@ void Gui::wheel(ImVec2 at, float amount) {
 void Gui::reveal(std::string_view id, std::string_view panel) {
   for (int turns = 0; turns < 80; ++turns) {
     const ProbeRect inside = rect(id), around = rect(panel);
-    const bool above = inside.min.y < around.min.y, below = inside.max.y > around.max.y;
+    const bool above = inside.min.y<around.min.y, below = inside.max.y> around.max.y;
     if (!above && !below) return;
     wheel(around.center(), above ? 1.0f : -1.0f);
   }
@@ -267,8 +268,7 @@ std::vector<DrawnText> Gui::texts() {
         const ImDrawIdx* index = list.IdxBuffer.Data + command.IdxOffset + i;
         const ImDrawVert* v = list.VtxBuffer.Data + command.VtxOffset + index[0];
         const bool is_quad = index[1] == index[0] + 1 && index[5] == index[0] + 3;
-        const auto found =
-            is_quad ? glyphs_.find(place_of(v[0].uv, v[2].uv)) : glyphs_.end();
+        const auto found = is_quad ? glyphs_.find(place_of(v[0].uv, v[2].uv)) : glyphs_.end();
         if (found == glyphs_.end()) {
           last = nullptr;
           i += 3;
@@ -282,10 +282,19 @@ std::vector<DrawnText> Gui::texts() {
           continue;
         }
         // A gap much wider than a space, or a step back: other words.
-        const ImVec2 step = last ? ImVec2(v[0].pos.x - last[1].pos.x, v[0].pos.y - last[1].pos.y)
-                                 : ImVec2(1e6f, 0);
-        if (std::hypot(step.x, step.y) > 28 * state().session.scale) result.push_back({"", v->pos});
-        result.back().words += to_utf8(found->second);
+        const ImVec2 step =
+            last ? ImVec2(v[0].pos.x - last[1].pos.x, v[0].pos.y - last[1].pos.y) : ImVec2(1e6f, 0);
+        const bool apart = step.x > 14 * state().session.scale || step.x < -3 ||
+                           std::fabs(step.y) > 14 * state().session.scale;
+        if (apart) result.push_back({"", v[0].pos, v[0].pos});
+        DrawnText& text = result.back();
+        text.words += to_utf8(found->second);
+        text.slanted |= v[0].pos.y != v[1].pos.y;
+        for (int corner = 0; corner < 4; ++corner) {
+          const ImVec2 p = v[corner].pos;
+          text.min = {std::min(text.min.x, p.x), std::min(text.min.y, p.y)};
+          text.max = {std::max(text.max.x, p.x), std::max(text.max.y, p.y)};
+        }
         last = v;
       }
     }

@@ -44,7 +44,8 @@ class RecordingSink final : public HeatmapSink {
 /// out; what the clip rectangle hides is left out as well.
 struct DrawnText {
   std::string words;
-  ImVec2 at;
+  ImVec2 min, max;
+  bool slanted = false;
 };
 
 /// A key press beside text: editing keys go to Dear ImGui, shortcuts to the shell first.
@@ -55,7 +56,8 @@ struct EditKey {
 
 class Gui {
  public:
-  explicit Gui(Document document = {}, ImVec2 size = {1440, 900}, float scale = 1);
+  explicit Gui(Document document = {}, ImVec2 size = {1440, 900}, float scale = 1,
+               RunLimits limits = {});
 
   const AppState& state() const { return shell_.state(); }
   const Document& document() const { return state().document(); }

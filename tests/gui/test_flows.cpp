@@ -1,4 +1,5 @@
-// Looking and switching: steps, masks, layers, heads. Each flow checks the document and the numbers.
+// Looking and switching: steps, masks, layers, heads. Each flow checks the document and the
+// numbers.
 #include <algorithm>
 #include <cmath>
 

@@ -36,8 +36,8 @@ TEST_CASE("flow: typing into the sentence, the tokens follow each key") {
     CHECK(gui.document().sentence == expected);
     CHECK(inconsistency(gui.state()) == "");
   }
-  CHECK(tokens(gui) == std::vector<std::string>{"the", "cat", "sat", "on", "a", "mat", "and",
-                                                "slept", "."});
+  CHECK(tokens(gui) ==
+        std::vector<std::string>{"the", "cat", "sat", "on", "a", "mat", "and", "slept", "."});
   CHECK(gui.shows("9 tokens"));
   gui.edit_key({ImGuiKey_Backspace});
   CHECK(tokens(gui).size() == 8);

@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# Makes the README's pictures anew: assets/screenshots/light.png and dark.png.
+set -euo pipefail
+source "$(dirname -- "${BASH_SOURCE[0]}")/setup.sh"
+
+install_missing "$app_packages"
+build release headlight
+mkdir -p -- "$root/assets/screenshots"
+for theme in light dark; do
+  "$root/build/release/headlight" screenshot --theme "$theme" --size 1440x900 \
+    --step blocks.0.attn.pattern --head 1 --out "$root/assets/screenshots/$theme.png"
+  say "assets/screenshots/$theme.png"
+done

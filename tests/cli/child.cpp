@@ -1,0 +1,165 @@
+#include "tests/cli/child.h"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+
+extern char** environ;
+
+namespace headlight::test {
+namespace {
+
+std::vector<std::string> environment_with(const Environment& changes) {
+  std::vector<std::string> all;
+  for (char** entry = environ; *entry; ++entry) {
+    const std::string text = *entry;
+    if (!changes.contains(text.substr(0, text.find('=')))) all.push_back(text);
+  }
+  for (const auto& [name, value] : changes) {
+    if (value) all.push_back(name + "=" + *value);
+  }
+  return all;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& texts) {
+  std::vector<char*> result;
+  for (std::string& text : texts) result.push_back(text.data());
+  result.push_back(nullptr);
+  return result;
+}
+
+void redirect(const std::string& path, int to) {
+  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  if (file < 0 || ::dup2(file, to) < 0) ::_exit(126);
+  ::close(file);
+}
+
+}  // namespace
+
+std::string shown(const Args& args) {
+  std::string text = "headlight";
+  for (const std::string& arg : args) {
+    text += " '" + (arg.size() > 80 ? arg.substr(0, 80) + "…" : arg) + "'";
+  }
+  return text;
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+Result run(const Args& args, const Environment& wanted) {
+  const Folder folder;
+  Environment changes = wanted;
+#ifdef HEADLIGHT_PRELOAD
+  changes.emplace("LD_PRELOAD", HEADLIGHT_PRELOAD);  // see keep_loaded.cpp
+#endif
+  const std::string out = folder / "out", err = folder / "err";
+  std::vector<std::string> words = joined({HEADLIGHT_BINARY}, args);
+  std::vector<std::string> environment = environment_with(changes);
+  const std::vector<char*> argv = pointers(words), envp = pointers(environment);
+  const auto start = std::chrono::steady_clock::now();
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    redirect("/dev/null", STDIN_FILENO);
+    redirect(out, STDOUT_FILENO);
+    redirect(err, STDERR_FILENO);
+    ::execve(HEADLIGHT_BINARY, argv.data(), envp.data());
+    ::_exit(127);
+  }
+  int status = 0;
+  struct rusage usage {};
+  REQUIRE(::wait4(child, &status, 0, &usage) == child);
+  Result result;
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  result.peak_mb = static_cast<double>(usage.ru_maxrss) / 1e3;
+  result.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  result.out = read_bytes(out);
+  result.err = read_bytes(err);
+  INFO(shown(args), "\n", result.err);
+  CHECK(result.status < 126);
+  CHECK_FALSE(contains(result.err, "Sanitizer"));
+  CHECK_FALSE(contains(result.err, "runtime error"));
+  return result;
+}
+
+Result run_well(const Args& args, const Environment& changes) {
+  Result result = run(args, changes);
+  REQUIRE_MESSAGE(result.status == 0, shown(args), "\n", result.err);
+  return result;
+}
+
+void check_refused(const Result& result, int status, const std::vector<std::string>& phrases) {
+  INFO("stderr: ", result.err);
+  CHECK(result.status == status);
+  CHECK(result.out == "");
+  CHECK(result.err.rfind("headlight: ", 0) == 0);
+  CHECK(std::count(result.err.begin(), result.err.end(), '\n') == 1);
+  CHECK(result.err.size() < 1000);
+  for (const std::string& phrase : phrases) {
+    INFO("should say: ", phrase);
+    CHECK(contains(result.err, phrase));
+  }
+}
+
+Folder::Folder() {
+  std::string name = (std::filesystem::temp_directory_path() / "headlight-test-XXXXXX").string();
+  REQUIRE(::mkdtemp(name.data()) != nullptr);
+  path_ = name;
+}
+
+Folder::~Folder() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+std::string Folder::write(const std::string& name, const std::string& text) const {
+  std::ofstream(path_ / name, std::ios::binary) << text;
+  return (path_ / name).string();
+}
+
+std::string read_bytes(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  REQUIRE_MESSAGE(file.good(), path, " was not written");
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+SafetensorsFile read_safetensors(const std::string& path) {
+  return parse_safetensors(read_bytes(path));
+}
+
+Exported export_run(const Args& model) {
+  const Folder folder;
+  const std::string trace = folder / "trace.safetensors", weights = folder / "weights.safetensors";
+  run_well(joined({"trace", "--out", trace, "--weights-out", weights}, model));
+  return {read_safetensors(trace), read_safetensors(weights)};
+}
+
+Args joined(Args start, const Args& more) {
+  start.insert(start.end(), more.begin(), more.end());
+  return start;
+}
+
+bool can_draw() {
+  static const Result tried = [] {
+    const Folder folder;
+    return run({"screenshot", "--size", "64x64", "--out", folder / "a.png"});
+  }();
+  if (tried.status == 0) return true;
+  std::cout << "SKIPPED: no picture could be drawn. " << tried.err << std::endl;
+  const char* required = std::getenv("HEADLIGHT_REQUIRE_GL");
+  if (required && std::string(required) != "0") FAIL_CHECK("OpenGL is required here: ", tried.err);
+  return false;
+}
+
+}  // namespace headlight::test

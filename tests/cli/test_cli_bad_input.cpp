@@ -1,0 +1,187 @@
+// What a person can get wrong: each time one sentence on stderr and an honest exit status.
+#include "tests/cli/child.h"
+
+using namespace headlight;
+using namespace headlight::test;
+
+namespace {
+
+Result list(const Args& model) { return run(joined({"trace", "--list"}, model)); }
+
+std::string repeated(const std::string& text, int times) {
+  std::string all;
+  for (int i = 0; i < times; ++i) all += text;
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("help and version are on stdout with status 0") {
+  CHECK(run_well({"--version"}).out == "headlight " HEADLIGHT_VERSION "\n");
+  const std::string help = run_well({"--help"}).out;
+  for (const char* sub : {"trace", "explain", "render", "screenshot", "walk", "bench"}) {
+    CAPTURE(sub);
+    CHECK(contains(help, sub));
+    const Result own = run_well({sub, "--help"});
+    CHECK(contains(own.out, std::string("headlight ") + sub));
+    CHECK(own.err == "");
+  }
+}
+
+TEST_CASE("sentences without a word") {
+  check_refused(list({"--sentence", ""}), 2, {"the sentence is empty", "type at least one word"});
+  check_refused(list({"--sentence", " \t \n "}), 2, {"only spaces", "characters tokenizer"});
+  check_refused(list({"--sentence", "", "--tokenizer", "bytes"}), 2, {"the sentence is empty"});
+  CHECK(list({"--sentence", "   ", "--tokenizer", "characters"}).status == 0);
+}
+
+TEST_CASE("100,000 characters: the limit, its reason and how to raise it") {
+  const Folder folder;
+  const std::string words = folder.write("words.txt", repeated("word ", 20000));
+  check_refused(list({"--sentence-file", words}), 2,
+                {"20,000 tokens", "the limit of 1,024", "every pair of tokens", "--max-tokens"});
+  // As an argument too, and for the other tokenizers.
+  check_refused(list({"--sentence", repeated("word ", 20000)}), 2, {"20,000 tokens"});
+  check_refused(list({"--sentence-file", words, "--tokenizer", "characters"}), 2,
+                {"100,000 tokens"});
+  const Args tiny = {"--layers", "1", "--heads", "1", "--d-model", "8"};
+  const Result result =
+      list(joined({"--sentence-file", words, "--max-tokens", "20000", "--max-memory", "1"}, tiny));
+  check_refused(result, 1, {"20000 tokens", "GB of memory", "fewer"});
+  CHECK(result.seconds < 2);
+  // The same number of characters in 1,000 words fits.
+  const std::string fits = folder.write("fits.txt", repeated(std::string(99, 'x') + " ", 1000));
+  CHECK(contains(run_well(joined({"trace", "--list", "--sentence-file", fits}, tiny)).out,
+                 "(1, 1000, 1000)"));
+}
+
+TEST_CASE("any text becomes tokens") {
+  const auto ids = [](const std::string& text, const std::string& tokenizer) {
+    const Args model = {"--sentence", text,      "--tokenizer", tokenizer,   "--layers",
+                        "1",          "--heads", "1",           "--d-model", "4"};
+    return tensor_as_int64(export_run(model).trace, "token_ids").size();
+  };
+  CHECK(ids("👩‍👩‍👧 🎉", "characters") == 3);
+  CHECK(ids("e\xcc\x81te\xcc\x81", "characters") == 3);
+  CHECK(ids("e\xcc\x81te\xcc\x81", "bytes") == 7);
+  CHECK(ids("שלום עולם", "words") == 2);
+  CHECK(ids("我喜欢学习", "words") > 1);
+  CHECK(ids("a\x01\x1b\x7f", "characters") == 4);
+  CHECK(ids("a\nb\tc", "words") == 3);
+}
+
+TEST_CASE("invalid UTF-8 is noted and goes on") {
+  const Result result = list({"--sentence", "abc \xff\xfe def"});
+  CHECK(result.status == 0);
+  CHECK(contains(result.err, "2 invalid UTF-8"));
+  CHECK(contains(result.err, "U+FFFD"));
+  CHECK(list({"--sentence", "abc def"}).err == "");
+}
+
+TEST_CASE("models that cannot be") {
+  check_refused(list({"--heads", "3", "--d-model", "10"}), 2,
+                {"width 10 does not divide into 3 heads", "choose 2 or 5 heads", "d_head"});
+  check_refused(list({"--heads", "5"}), 2, {"choose 4 or 8 heads"});
+  CHECK(list({"--heads", "3", "--d-model", "10", "--d-head", "4"}).status == 0);
+  check_refused(list({"--layers", "0"}), 2, {"layers", "between 1 and 256", "got 0"});
+  check_refused(list({"--layers", "-3"}), 2, {"layers", "got -3"});
+  check_refused(list({"--heads", "0"}), 2, {"heads", "got 0"});
+  check_refused(list({"--d-model", "0"}), 2, {"d_model", "got 0"});
+  check_refused(list({"--d-model", "1000000"}), 2, {"d_model", "smaller"});
+  check_refused(list({"--layers", "99999999999999999999"}), 2, {"--layers"});
+  check_refused(list({"--layers", "two"}), 2, {"--layers", "two"});
+  check_refused(list({"--window", "-1"}), 2, {"--window", "got -1"});
+  check_refused(list({"--stride", "0"}), 2, {"--stride", "got 0"});
+  check_refused(list({"--max-tokens", "0"}), 2, {"--max-tokens", "got 0"});
+  check_refused(list({"--threads", "0"}), 2, {"--threads"});
+}
+
+TEST_CASE("words that are not among the choices are answered with the choices") {
+  const std::vector<std::pair<std::string, std::string>> options = {
+      {"--attention", "narrow"}, {"--scores", "additive"},   {"--block", "pre-norm"},
+      {"--activation", "gelu"},  {"--positions", "learned"}, {"--mask", "strided"},
+      {"--tokenizer", "bytes"},  {"--backend", "eigen"}};
+  for (const auto& pair : options) {  // Clang 14 cannot capture a structured binding
+    CAPTURE(pair.first);
+    check_refused(list({pair.first, "nonsense"}), 2, {"nonsense", pair.second});
+  }
+  for (const char* option : {"--bias", "--residual", "--mask-causal", "--attention-scale"}) {
+    CAPTURE(option);
+    check_refused(list({option, "maybe"}), 2, {option, "on or off", "maybe"});
+  }
+  check_refused(list({"--mask", "free", "--forbid", "1"}), 2, {"query,key"});
+  check_refused(list({"--mask", "free", "--allow", "1,2,3"}), 2, {"query,key"});
+  check_refused(list({"--mask", "padding", "--pad", "x"}), 2, {"whole numbers"});
+}
+
+TEST_CASE("more memory than the machine has: said at once, nothing allocated") {
+  const std::vector<Args> models = {
+      {"--layers", "256", "--heads", "1024", "--d-model", "65536", "--attention", "wide"},
+      {"--layers", "256", "--d-model", "65536", "--d-hidden", "262144"},
+      {"--max-memory", "0.0001"}};
+  for (const Args& model : models) {
+    CAPTURE(shown(model));
+    const Result result = list(model);
+    check_refused(result, 1, {"would need", "of memory", "choose fewer layers, heads or tokens"});
+    CHECK(result.seconds < 2);
+    CHECK(result.peak_mb < 300);
+  }
+}
+
+TEST_CASE("unknown tensors and cells") {
+  const auto explain = [](const std::string& tensor, const std::string& at) {
+    return run({"explain", "--tensor", tensor, "--at", at});
+  };
+  const std::string pattern = "blocks.0.attn.pattern";
+  check_refused(
+      explain("blocks.0.attn.patern", "0,0,0"), 2,
+      {"no tensor named 'blocks.0.attn.patern'", "did you mean '" + pattern + "'", "trace --list"});
+  check_refused(explain("zzzzzzzzzzzzzzzzzz", "0"), 2, {"no tensor named", "trace --list"});
+  check_refused(explain(std::string(5000, 'x').substr(0, 300), "0"), 2, {"no tensor named"});
+  check_refused(explain("", "0"), 2, {"no tensor named ''"});
+  check_refused(explain(pattern, "0,0"), 2, {"head 4, query 11, key 11", "3 numbers", "got 2"});
+  check_refused(explain(pattern, "0,0,0,0"), 2, {"3 numbers", "got 4"});
+  check_refused(explain(pattern, "0,0,11"), 2, {"key 0 to 10", "got 11"});
+  check_refused(explain(pattern, "4,0,0"), 2, {"head 0 to 3", "got 4"});
+  check_refused(explain(pattern, "0,-1,0"), 2, {"whole numbers from 0", "0,-1,0"});
+  check_refused(explain(pattern, "0,1.5,0"), 2, {"0,1.5,0"});
+  check_refused(explain(pattern, ","), 2, {"whole numbers"});
+  check_refused(explain(pattern, "0,0,99999999999999999999"), 2, {"whole numbers"});
+  check_refused(explain(pattern, "0,0,9223372036854775807"), 2, {"key 0 to 10"});
+}
+
+TEST_CASE("unknown options and subcommands") {
+  check_refused(run({"--bogus"}), 2, {"--bogus", "headlight --help"});
+  check_refused(run({"bogus"}), 2, {"bogus", "headlight --help"});
+  check_refused(run({"trace", "--list", "--bogus", "1"}), 2, {"--bogus"});
+  check_refused(run({"trace", "--list", "extra"}), 2, {"extra"});
+  check_refused(run({"trace"}), 2, {"--out", "--list"});
+  check_refused(run({"explain"}), 2, {"required"});
+  check_refused(list({"--sentence", "a", "--sentence-file", "b"}), 2, {"not both"});
+  check_refused(run({"--theme", "blue"}), 2, {"light", "dark"});
+}
+
+TEST_CASE("files that cannot be read or written") {
+  const Folder folder;
+  check_refused(list({"--sentence-file", folder / "none.txt"}), 1,
+                {"none.txt", "No such file", "Check the spelling"});
+  check_refused(list({"--sentence-file", folder / "."}), 1, {"folder"});
+  check_refused(run({"trace", "--out", folder / "no/such/t.npz"}), 1,
+                {"t.npz", "No such file or directory", "Create the folder"});
+  check_refused(run({"trace", "--weights-out", folder / "no/such/w.safetensors"}), 1,
+                {"Create the folder"});
+  check_refused(run({"trace", "--out", folder / "t.txt"}), 2, {".npz, .safetensors or .json"});
+  check_refused(run({"trace", "--weights-out", folder / "w.npz"}), 2, {".safetensors"});
+  // A full disk, under a name that the trace accepts.
+  for (const char* name : {"t.npz", "t.safetensors", "t.json"}) {
+    std::filesystem::create_symlink("/dev/full", folder / name);
+    check_refused(run({"trace", "--out", folder / name}), 1, {"No space left", "Free some space"});
+  }
+}
+
+TEST_CASE("the window without a display says what to do instead") {
+  const Result result = run({}, {{"DISPLAY", {}}, {"WAYLAND_DISPLAY", {}}});
+  check_refused(result, 1, {"no display", "headlight walk --out DIR", "headlight screenshot"});
+  CHECK(result.seconds < 5);
+  check_refused(run({}, {{"DISPLAY", ":12345"}, {"WAYLAND_DISPLAY", {}}}), 1, {"no display"});
+}

@@ -1,0 +1,331 @@
+// What is on the screen is the model's number: every cell of every heatmap, the legend's range, the
+// labels, the inspector's sums. Which number belongs where is said here a second time, from the
+// tensors' names and axes alone.
+#include <cmath>
+#include <random>
+
+#include "app/ui/pane_view.h"
+#include "core/steps.h"
+#include "core/text/number_text.h"
+#include "harness.h"
+
+namespace headlight::test {
+namespace {
+
+using Cell = std::vector<std::int64_t>;
+
+bool ends_with_any(std::string_view text, std::initializer_list<std::string_view> ends) {
+  for (const std::string_view end : ends) {
+    if (text.ends_with(end)) return true;
+  }
+  return false;
+}
+
+struct DrawnPane {
+  int place = 0;  // on the page
+  std::string tensor;
+  const DrawnHeatmap* heatmap = nullptr;
+};
+
+std::vector<DrawnPane> panes_of(const Gui& gui) {
+  std::vector<DrawnPane> panes;
+  for (const auto& [id, r] : gui.probe().all()) {
+    if (!id.starts_with("pane/")) continue;
+    const std::size_t slash = id.find('/', 5);
+    panes.push_back({std::stoi(id.substr(5, slash - 5)), id.substr(slash + 1), &gui.heatmap(id)});
+  }
+  return panes;
+}
+
+// The tensor's cell that belongs at row r, column c of the pane.
+Cell expected_cell(const Gui& gui, const DrawnPane& pane, std::int64_t r, std::int64_t c) {
+  const TensorView t = gui.tensor(pane.tensor);
+  const std::string& step = gui.state().session.step;
+  const std::int64_t head = gui.state().session.head;
+  const std::int64_t columns = pane.heatmap->quad.columns;
+  const bool per_head = t.find_dim("head") >= 0;
+  const bool batch = t.find_dim("batch") == 0;
+  Cell cell;
+  if (batch) cell.push_back(0);
+  if (t.axes.size() == (batch ? 2u : 1u)) return cell.push_back(c), cell;  // a row vector
+  if (pane.tensor.ends_with(".W_O")) {  // the heads' rows, one below the other
+    const std::int64_t width = t.axes[1].size;
+    return {r / width, r % width, c};
+  }
+  if (per_head && t.axes.size() == 2) return {head, c};  // a head's own vector
+  if (per_head) {
+    // Beside each other in the concatenation, the chosen one elsewhere.
+    cell.push_back(step.ends_with(".concat") ? pane.place : head);
+    const bool transposed = pane.place == 1 && step.ends_with("scores_raw");  // Kᵀ
+    cell.push_back(transposed ? c : r);
+    cell.push_back(transposed ? r : c);
+    return cell;
+  }
+  cell.push_back(r);
+  // A projection lies in memory with all heads; the page shows the chosen head's columns.
+  const bool part =
+      ends_with_any(pane.tensor, {"q_proj", "k_proj", "v_proj"}) && columns < t.axes.back().size;
+  cell.push_back(part ? head * columns + c : c);
+  return cell;
+}
+
+bool same(float a, float b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
+// Compares all cells; says the first that differs.
+std::string first_wrong_cell(const Gui& gui, const DrawnPane& pane) {
+  const HeatmapQuad& q = pane.heatmap->quad;
+  const TensorView t = gui.tensor(pane.tensor);
+  for (std::int64_t r = 0; r < q.rows; ++r) {
+    for (std::int64_t c = 0; c < q.columns; ++c) {
+      const Cell cell = expected_cell(gui, pane, r, c);
+      if (cell.size() != t.axes.size()) return "no such cell in " + shape_text(t.axes);
+      for (std::size_t a = 0; a < cell.size(); ++a) {
+        if (cell[a] < 0 || cell[a] >= t.axes[a].size) return "outside " + shape_text(t.axes);
+      }
+      if (!same(pane.heatmap->cell(r, c), t.at(cell))) {
+        return "row " + std::to_string(r) + ", column " + std::to_string(c) + " shows " +
+               exact_number(pane.heatmap->cell(r, c)) + ", the trace has " +
+               exact_number(t.at(cell));
+      }
+    }
+  }
+  return "";
+}
+
+// As many cells as the tensor has for one head, or for all where the page shows all.
+void check_pane(Gui& gui, const DrawnPane& pane) {
+  CAPTURE(pane.tensor);
+  CHECK(first_wrong_cell(gui, pane) == "");
+  const TensorView t = gui.tensor(pane.tensor);
+  const HeatmapQuad& q = pane.heatmap->quad;
+  std::int64_t expected = t.size();
+  const int head = t.find_dim("head");
+  if (head >= 0 && !pane.tensor.ends_with(".W_O"))
+    expected /= t.axes[static_cast<std::size_t>(head)].size;
+  const bool projection = ends_with_any(pane.tensor, {"q_proj", "k_proj", "v_proj"});
+  if (!projection) CHECK(q.rows * q.columns == expected);
+  // One range for the whole tensor, made from its numbers.
+  CHECK(q.scale.limit == robust_limit(t.cells()));
+  const bool weights = ends_with_any(pane.tensor, {"attn.pattern", "probs"});
+  CHECK((q.scale.map == ColorMap::kSequential) == weights);
+}
+
+std::string label_of(const Gui& gui, std::string_view axis, std::int64_t i) {
+  const RunInput& input = gui.trace().input();
+  const auto at = static_cast<std::size_t>(i);
+  return from_field_text(token_label(axis == "vocab" ? input.vocab[at] : input.tokens[at]));
+}
+
+void check_page(Gui& gui) {
+  const std::vector<DrawnPane> panes = panes_of(gui);
+  CHECK_FALSE(panes.empty());
+  int last = 0;
+  for (const DrawnPane& pane : panes) {
+    check_pane(gui, pane);
+    last = std::max(last, pane.place);
+  }
+  for (const DrawnPane& pane : panes) {
+    if (pane.place != last) continue;  // the result: its legend stands beside it
+    CHECK(gui.shows(number_text(pane.heatmap->quad.scale.limit, 3)));
+    CHECK(gui.shows(tensor_symbol(pane.tensor)));
+    const TensorView t = gui.tensor(pane.tensor);
+    const std::string axis = t.axes[t.axes.size() - 2].name;
+    const float cell_height = (pane.heatmap->quad.y1 - pane.heatmap->quad.y0) /
+                              static_cast<float>(pane.heatmap->quad.rows);
+    if (cell_height < 14) continue;  // labels are thinned out
+    for (std::int64_t r = 0; r < pane.heatmap->quad.rows; ++r) {
+      CHECK(gui.shows(label_of(gui, axis == "vocab" ? "vocab" : "position", r)));
+    }
+  }
+}
+
+// Thumbnails of the rail and cards of the heads show the numbers of their tensor.
+void check_small_pictures(Gui& gui) {
+  const Trace& trace = gui.trace();
+  int seen = 0;
+  for (const auto& [id, r] : gui.probe().all()) {
+    const bool is_card = id.starts_with("heads/") && id != "heads/compare";
+    const bool is_line = id.starts_with("rail/") && !id.starts_with("rail/fold") &&
+                         id != "rail/current" && id != "rail/token_ids";
+    if (!is_card && !is_line) continue;
+    for (const DrawnHeatmap& d : gui.heatmaps().drawn()) {
+      const bool inside = d.quad.x0 >= r.min.x && d.quad.x1 <= r.max.x && d.quad.y0 >= r.min.y &&
+                          d.quad.y1 <= r.max.y;
+      if (!inside) continue;
+      std::string tensor = is_line ? id.substr(5) : gui.state().session.step;
+      const std::int64_t head = is_card ? std::stoi(id.substr(6)) : gui.state().session.head;
+      if (is_card && trace.tensor(tensor).find_dim("head") < 0) {
+        tensor = "blocks." + std::to_string(gui.state().session.layer) + ".attn.pattern";
+      }
+      const TensorView t = trace.tensor(tensor);
+      if (t.find_dim("head") < 0) continue;
+      const std::int64_t cells = t.axes[2].size * t.axes[3].size;
+      CAPTURE(id);
+      CHECK(d.quad.rows * d.quad.columns == cells);
+      CHECK(d.quad.data == t.data + head * cells);
+      ++seen;
+    }
+  }
+  CHECK(seen > 0);
+}
+
+struct Model {
+  std::string name;
+  Document document;
+};
+
+std::vector<Model> models() {
+  std::vector<Model> all;
+  const auto add = [&](const std::string& name, Document document) {
+    all.push_back({name, std::move(document)});
+  };
+  for (const auto& kind : choices(AttentionKind{})) {
+    Document d = small_document(2, 2, 8);
+    d.config.attention = kind.value;
+    if (kind.value == AttentionKind::kBasic) d.config.scale = false;
+    add("attention " + std::string(kind.word), d);
+  }
+  for (const auto& block : choices(BlockKind{})) {
+    Document d = small_document(1, 2, 8);
+    d.config.block = block.value;
+    d.config.bias = block.value != BlockKind::kAttention;
+    add("block " + std::string(block.word), d);
+  }
+  for (const auto& mask : choices(MaskKind{})) {
+    Document d = small_document(1, 2, 8);
+    d.config.mask.kind = mask.value;
+    d.config.mask.padding = {1, 5};
+    d.config.mask.forbidden = {{0, 0}, {2, 1}, {3, 3}};
+    add("mask " + std::string(mask.word), d);
+  }
+  Document additive = small_document(1, 2, 8);
+  additive.config.scores = ScoreKind::kAdditive;
+  additive.config.scale = false;
+  additive.config.positions = PositionKind::kLearned;
+  add("additive scores", additive);
+  add("one head", small_document(1, 1, 8));
+  add("twelve heads", small_document(1, 12, 24));
+  Document odd = small_document(1, 3, 12);
+  odd.config.d_head = 5;
+  odd.config.d_hidden = 7;
+  odd.config.residual = false;
+  odd.sentence = "猫 sat 猫 🙂";
+  add("odd widths, repeated tokens", odd);
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("consistency: every cell on the screen is the trace's number") {
+  for (const Model& model : models()) {
+    Gui gui(model.document, {1920, 1080});
+    CAPTURE(model.name);
+    REQUIRE(gui.state().derived.problem == "");
+    const int heads = gui.trace().config().head_count();
+    for (const std::string& step : step_names(gui.trace().program())) {
+      CAPTURE(step);
+      gui.push(GoToStep{step});
+      if (step == "token_ids") continue;
+      for (const int head : {0, heads - 1}) {
+        gui.push(ChooseHead{head});
+        REQUIRE(gui.state().session.step == step);
+        check_page(gui);
+        check_small_pictures(gui);
+        if (heads == 1) break;
+      }
+    }
+  }
+}
+
+TEST_CASE("consistency: the page of the tokens shows each token and its row of the vocabulary") {
+  Document document = small_document();
+  document.sentence = "the cat and the 猫";
+  Gui gui(document);
+  gui.push(GoToStep{"token_ids"});
+  const RunInput& input = gui.trace().input();
+  CHECK(input.ids == std::vector<int>{0, 1, 2, 0, 3});
+  for (std::size_t t = 0; t < input.tokens.size(); ++t) {
+    const ProbeRect chip = gui.rect("token/" + std::to_string(t));
+    std::string inside;
+    for (const DrawnText& text : gui.texts()) {
+      const ImVec2 at = {(text.min.x + text.max.x) / 2, (text.min.y + text.max.y) / 2};
+      if (at.x > chip.min.x && at.x < chip.max.x && at.y > chip.min.y && at.y < chip.max.y) {
+        inside += text.words + "|";
+      }
+    }
+    CHECK(inside == input.tokens[t] + "|" + std::to_string(input.ids[t]) + "|");
+  }
+}
+
+TEST_CASE("consistency: the inspector's sum is the cell, for random cells of every matrix") {
+  std::mt19937 random(7);
+  for (const Model& model : models()) {
+    Gui gui(model.document, {1920, 1080});
+    CAPTURE(model.name);
+    for (const std::string& step : step_names(gui.trace().program())) {
+      if (step == "token_ids") continue;
+      gui.push(GoToStep{step});
+      std::vector<std::string> ids;
+      for (const auto& [id, r] : gui.probe().all()) {
+        if (id.starts_with("pane/")) ids.push_back(id);
+      }
+      std::sort(ids.begin(), ids.end());
+      for (const std::string& id : ids) {
+        if (!gui.has(id)) continue;  // picking a cell of another head changes the page
+        const HeatmapQuad q = gui.heatmap(id).quad;
+        if ((q.x1 - q.x0) / static_cast<float>(q.columns) < 2) continue;
+        const auto r = static_cast<std::int64_t>(random() % static_cast<unsigned>(q.rows));
+        const auto c = static_cast<std::int64_t>(random() % static_cast<unsigned>(q.columns));
+        const float drawn = gui.heatmap(id).cell(r, c);
+        INFO(id, ", row ", r, ", column ", c);
+        const Document before = gui.document();
+        CHECK_NOTHROW(gui.click_cell(id, r, c));
+        if (!(gui.document() == before)) {  // the free mask: the click has painted
+          gui.ctrl('Z');
+          continue;
+        }
+        REQUIRE(gui.state().session.picked);
+        const CellPick picked = *gui.state().session.picked;
+        CHECK(picked.tensor == id.substr(id.find('/', 5) + 1));
+        const TensorView t = gui.tensor(picked.tensor);
+        CHECK(same(t.at(picked.index), drawn));
+        CHECK(gui.shows(number_text(drawn, 5)));
+        const Explanation e =
+            explain(gui.trace(), gui.trace().program().find(picked.tensor), picked.index);
+        CHECK(same(static_cast<float>(e.value), drawn));
+        if (e.terms.empty() || !std::isfinite(drawn)) continue;
+        CHECK(e.sum() == doctest::Approx(drawn).epsilon(1e-4).scale(1.0));
+        const bool exponentials = e.terms[0].inner.has_value();
+        if (!exponentials) {
+          CHECK(gui.shows("sum of " + std::to_string(e.terms.size()) + " term"));
+          CHECK(gui.shows(signed_number(e.sum())));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("consistency: one range for all heads, so that their colours can be compared") {
+  Gui gui(small_document(1, 4, 16));
+  std::vector<float> limits;
+  for (int head = 0; head < 4; ++head) {
+    gui.click("head/" + std::to_string(head));
+    limits.push_back(gui.heatmap("pane/1/blocks.0.attn.pattern").quad.scale.limit);
+  }
+  for (const float limit : limits) CHECK(limit == limits[0]);
+}
+
+TEST_CASE("consistency: what a tooltip says of a cell is that cell") {
+  Gui gui(small_document());
+  gui.push(GoToStep{"blocks.0.attn.scores_raw"});
+  const std::string id = "pane/2/blocks.0.attn.scores_raw";
+  gui.move_to(gui.cell_center(id, 5, 1));
+  gui.frame(3);
+  CHECK(gui.shows("query 5  mat"));
+  CHECK(gui.shows("key 1  cat"));
+  CHECK(gui.shows(exact_number(gui.heatmap(id).cell(5, 1))));
+  REQUIRE(gui.state().session.hovered);
+  CHECK(gui.state().session.hovered->index == Cell{0, 0, 5, 1});
+}
+
+}  // namespace headlight::test

@@ -1,0 +1,341 @@
+// Where things stand: at every size and scale nothing overlaps, leaves the window or is cut.
+#include <algorithm>
+#include <cmath>
+
+#include "harness.h"
+
+namespace headlight::test {
+namespace {
+
+struct Box {
+  std::string id;
+  ImVec2 min, max;
+};
+
+bool overlap(const Box& a, const Box& b) {
+  constexpr float kTouch = 0.6f;  // edges may fall on the same pixel
+  return a.min.x < b.max.x - kTouch && b.min.x < a.max.x - kTouch && a.min.y < b.max.y - kTouch &&
+         b.min.y < a.max.y - kTouch;
+}
+
+// "a overlaps b" for the first pair that does; empty when none does.
+std::string first_overlap(const std::vector<Box>& boxes) {
+  for (std::size_t i = 0; i < boxes.size(); ++i) {
+    for (std::size_t j = i + 1; j < boxes.size(); ++j) {
+      if (overlap(boxes[i], boxes[j])) return boxes[i].id + " overlaps " + boxes[j].id;
+    }
+  }
+  return "";
+}
+
+std::string first_outside(const std::vector<Box>& boxes, ImVec2 size) {
+  for (const Box& b : boxes) {
+    const bool inside = b.min.x >= -0.6f && b.min.y >= -0.6f && b.max.x <= size.x + 0.6f &&
+                        b.max.y <= size.y + 0.6f;
+    if (!inside || !(b.max.x > b.min.x && b.max.y > b.min.y)) {
+      return b.id + " stands at " + std::to_string(b.min.x) + "," + std::to_string(b.min.y) +
+             " to " + std::to_string(b.max.x) + "," + std::to_string(b.max.y);
+    }
+  }
+  return "";
+}
+
+std::vector<Box> boxes_of(const Gui& gui, std::initializer_list<const char*> ids) {
+  std::vector<Box> boxes;
+  for (const char* id : ids) {
+    const ProbeRect r = gui.rect(id);
+    boxes.push_back({id, r.min, r.max});
+  }
+  return boxes;
+}
+
+// The switches' own controls; a stepper counts by its two buttons.
+std::vector<Box> switches(const Gui& gui) {
+  std::vector<Box> boxes;
+  for (const auto& [id, r] : gui.probe().all()) {
+    const std::string group = id.substr(0, id.find('/'));
+    const bool ours = group == "mask" || group == "scale" || group == "positions" ||
+                      group == "layer" || group == "head";
+    if (ours && !gui.has(id + "/less")) boxes.push_back({id, r.min, r.max});
+  }
+  return boxes;
+}
+
+std::vector<Box> panels(const Gui& gui) {
+  std::vector<Box> boxes = boxes_of(
+      gui, {"sentence", "model", "panel/rail", "panel/stage", "panel/heads", "panel/inspector",
+            "menu/File", "menu/Edit", "menu/View", "menu/Help", "view/theme"});
+  for (Box& b : switches(gui)) boxes.push_back(std::move(b));
+  for (const auto& [id, r] : gui.probe().all()) {
+    if (id.starts_with("notice/") && id.ends_with("/close")) boxes.push_back({id, r.min, r.max});
+  }
+  return boxes;
+}
+
+std::string cut_texts(const Gui& gui) {
+  std::string all;
+  for (const ProbeText& text : gui.probe().cut_texts()) {
+    all += "'" + text.text + "' needs " + std::to_string(text.width) + ", has " +
+           std::to_string(text.room) + "; ";
+  }
+  return all;
+}
+
+void check_window(Gui& gui) {
+  const std::vector<Box> boxes = panels(gui);
+  CHECK(first_overlap(boxes) == "");
+  CHECK(first_outside(boxes, gui.size()) == "");
+  CHECK(cut_texts(gui) == "");
+}
+
+const ImVec2 kDesignSizes[] = {{960, 540}, {1280, 720}, {1440, 900}, {1920, 1080}, {3840, 2160}};
+
+}  // namespace
+
+TEST_CASE("layout: panels neither overlap nor leave the window, and no words are cut") {
+  Gui gui(small_document(2, 4, 16));
+  for (const float scale : {1.0f, 1.5f, 2.0f, 3.0f}) {
+    gui.set_scale(scale);
+    for (const ImVec2 design : kDesignSizes) {
+      gui.set_size(design.x * scale, design.y * scale);
+      CAPTURE(scale);
+      CAPTURE(design.x);
+      check_window(gui);
+      const ProbeRect stage = gui.rect("panel/stage");
+      CHECK(stage.max.x - stage.min.x >= 330 * scale);  // the stage never folds
+      CHECK(stage.max.y - stage.min.y >= 200 * scale);
+      for (const std::string& step : step_names(gui.trace().program())) {
+        CAPTURE(step);
+        gui.push(GoToStep{step});
+        CHECK(cut_texts(gui) == "");
+      }
+    }
+  }
+}
+
+TEST_CASE("layout: every matrix of every step stands inside the stage, apart from the others") {
+  Document document = small_document(1, 4, 16);
+  document.sentence = "The animal did not cross the street because it was too tired";
+  Gui gui(document);
+  for (const ImVec2 size : kDesignSizes) {
+    gui.set_size(size.x, size.y);
+    CAPTURE(size.x);
+    for (const std::string& step : step_names(gui.trace().program())) {
+      CAPTURE(step);
+      gui.push(GoToStep{step});
+      const ProbeRect stage = gui.rect("panel/stage");
+      std::vector<Box> boxes;
+      for (const auto& [id, r] : gui.probe().all()) {
+        if (id.starts_with("pane/")) boxes.push_back({id, r.min, r.max});
+      }
+      CHECK(first_overlap(boxes) == "");
+      for (const Box& b : boxes) {
+        CAPTURE(b.id);
+        CHECK(b.min.x >= stage.min.x);
+        CHECK(b.min.y >= stage.min.y);
+        CHECK(b.max.x <= stage.max.x);
+        CHECK(b.max.y <= gui.rect("step/next").min.y);
+        CHECK(b.max.x - b.min.x >= 3);
+        CHECK(b.max.y - b.min.y >= 3);
+      }
+    }
+  }
+}
+
+TEST_CASE("layout: no words lie over other words, and each shows its letters") {
+  Document document = small_document(2, 4, 16);
+  for (const ImVec2 size : {ImVec2{960, 540}, ImVec2{1280, 720}, ImVec2{1440, 900}}) {
+    for (const ScoreKind scores : {ScoreKind::kDot, ScoreKind::kAdditive}) {
+      for (const BlockKind block : {BlockKind::kPreNorm, BlockKind::kPostNorm}) {
+        document.config.scores = scores;
+        document.config.block = block;
+        Gui gui(document, size);
+        for (const std::string& step : step_names(gui.trace().program())) {
+          gui.push(GoToStep{step});
+          INFO(step, " at width ", size.x);
+          const std::vector<DrawnText> texts = gui.texts();
+          CHECK(texts.size() > 20);
+          std::vector<Box> boxes;
+          for (const DrawnText& t : texts) {
+            CHECK(t.words.find("\uFFFD") == std::string::npos);  // a letter without a picture
+            if (!t.slanted) boxes.push_back({"'" + t.words + "'", t.min, t.max});
+          }
+          CHECK(first_overlap(boxes) == "");
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("layout: very small windows still show the stage") {
+  Gui gui(small_document());
+  for (const float scale : {1.0f, 1.5f, 2.0f, 3.0f}) {
+    gui.set_scale(scale);
+    for (const ImVec2 size : kDesignSizes) {
+      gui.set_size(size.x, size.y);  // in pixels: at scale 3 room for a third
+      if (size.x / scale < 480) continue;
+      INFO(size.x, " x ", size.y, " pixels at scale ", scale);
+      const std::vector<Box> stage = boxes_of(gui, {"panel/stage"});
+      CHECK(first_outside(stage, size) == "");
+      CHECK(first_overlap(boxes_of(
+                gui, {"panel/rail", "panel/stage", "panel/heads", "panel/inspector"})) == "");
+    }
+  }
+  for (const ImVec2 size : {ImVec2{320, 200}, ImVec2{64, 64}, ImVec2{1, 1}, ImVec2{8000, 100}}) {
+    gui.set_size(size.x, size.y);  // must not crash
+    gui.key({kKeyRight});
+  }
+}
+
+TEST_CASE("layout: the switches fit for every number of heads and layers and every mask") {
+  Document document = small_document();
+  document.sentence = "a b";
+  document.config.attention = AttentionKind::kWide;
+  document.config.d_model = 4;
+  document.config.d_head = 2;
+  Gui gui(document);
+  for (const ImVec2 size :
+       {ImVec2{960, 540}, ImVec2{1280, 720}, ImVec2{1440, 900}, ImVec2{1920, 1080}}) {
+    gui.set_size(size.x, size.y);
+    for (const auto& mask : choices(MaskKind{})) {
+      for (int count = 1; count <= 12; ++count) {
+        for (const auto& [layers, heads] :
+             {std::pair{count, count}, std::pair{1, count}, std::pair{count, 12}}) {
+          Config config = document.config;
+          config.layers = layers;
+          config.heads = heads;
+          config.mask.kind = mask.value;
+          gui.push(DoEdit{SetConfig{config}, ""});
+          INFO("width ", size.x, ", ", layers, " layers, ", heads, " heads, mask ", mask.word);
+          const std::vector<Box> boxes = switches(gui);
+          CHECK(boxes.size() >= 6);
+          CHECK(first_overlap(boxes) == "");
+          CHECK(first_outside(boxes, gui.size()) == "");
+          CHECK(cut_texts(gui) == "");
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("layout: notices push the panels down and can be closed") {
+  Gui gui(small_document(), {1280, 720});
+  const float top = gui.rect("panel/stage").min.y;
+  const std::string longer(400, 'x');
+  for (const char* words : {"first", "second", "third", "fourth"}) {
+    gui.shell().notify(NoticeKind::kWarning, std::string(words) + " " + longer);
+  }
+  gui.frame(2);
+  CHECK(gui.state().notices.size() == 3);  // the oldest gave way
+  CHECK_FALSE(gui.shows("first"));
+  CHECK(gui.shows("fourth"));
+  check_window(gui);
+  CHECK(gui.rect("panel/stage").min.y > top);
+  gui.click("notice/1/close");
+  CHECK_FALSE(gui.shows("third"));
+  CHECK(gui.state().notices.size() == 2);
+  gui.click("notice/0/close");
+  gui.click("notice/0/close");
+  CHECK(gui.rect("panel/stage").min.y == top);
+}
+
+TEST_CASE("layout: folding the heads and the inspector gives their room to the stage") {
+  Gui gui(small_document());
+  const auto area = [&] {
+    const ProbeRect r = gui.rect("panel/stage");
+    return (r.max.x - r.min.x) * (r.max.y - r.min.y);
+  };
+  const float both = area();
+  gui.key({'H'});
+  const float without_heads = area();
+  CHECK(without_heads > both);
+  check_window(gui);
+  gui.key({'I'});
+  CHECK(area() > without_heads);
+  check_window(gui);
+  gui.click("view/heads");
+  gui.click("view/inspector");
+  CHECK(area() == both);
+  CHECK(gui.has("heads/1"));
+  gui.set_size(1000, 560);  // opened by hand: they stay, however small the window
+  CHECK(gui.state().session.heads_shown);
+  CHECK(gui.state().session.inspector_shown);
+  check_window(gui);
+}
+
+TEST_CASE("layout: a small window folds the heads, then the inspector, never the stage") {
+  Gui gui(small_document());
+  gui.set_size(1440, 560);
+  CHECK_FALSE(gui.has("heads/1"));
+  CHECK_FALSE(gui.state().session.heads_shown);
+  CHECK(gui.state().session.inspector_shown);
+  CHECK(gui.shows("Numbers"));
+  gui.set_size(1000, 560);
+  CHECK_FALSE(gui.state().session.heads_shown);
+  CHECK_FALSE(gui.state().session.inspector_shown);
+  CHECK_FALSE(gui.shows("Numbers"));
+  CHECK(gui.has("panel/stage"));
+  gui.click("view/inspector");  // the wish counts more than the size
+  CHECK(gui.state().session.inspector_shown);
+  CHECK(gui.shows("Numbers"));
+  check_window(gui);
+}
+
+TEST_CASE("layout: the model's settings fit or scroll, at every size") {
+  for (const float scale : {1.0f, 2.0f}) {
+    for (const ImVec2 design : kDesignSizes) {
+      CAPTURE(scale);
+      CAPTURE(design.x);
+      Gui gui(small_document(), {design.x * scale, design.y * scale}, scale);
+      gui.click("model");
+      std::vector<Box> popup = boxes_of(gui, {"panel/model_settings"});
+      CHECK(first_outside(popup, gui.size()) == "");
+      CHECK(cut_texts(gui) == "");
+      std::vector<Box> controls;
+      for (const auto& [id, r] : gui.probe().all()) {
+        if (!id.starts_with("model/")) continue;
+        controls.push_back({id, r.min, r.max});
+        CHECK(r.min.x >= popup[0].min.x);
+        CHECK(r.max.x <= popup[0].max.x);
+      }
+      CHECK(controls.size() > 30);
+      CHECK(first_overlap(controls) == "");
+      for (const char* id : {"model/max_tokens/more", "model/layers/more"}) {
+        gui.reveal(id, "panel/model_settings");
+        const Document before = gui.document();
+        gui.click(id);
+        CHECK_FALSE(gui.document() == before);
+      }
+    }
+  }
+}
+
+TEST_CASE("layout: menus and sheets lie inside the window") {
+  for (const ImVec2 size : {ImVec2{960, 540}, ImVec2{1440, 900}}) {
+    Gui gui(small_document(), size);
+    for (const char* menu : {"File", "Edit", "View", "Help"}) {
+      gui.click("menu/" + std::string(menu));
+      for (const auto& [id, r] : gui.probe().all()) {
+        if (id.starts_with("menu/")) CHECK(first_outside({{id, r.min, r.max}}, size) == "");
+      }
+      gui.key({kKeyEscape});
+    }
+    for (const Command sheet :
+         {Command::kKeys, Command::kAbout, Command::kOpen, Command::kSaveAs}) {
+      gui.push(DoCommand{sheet});
+      gui.frame(2);
+      int open = 0;
+      for (const auto& [id, r] : gui.probe().all()) {
+        if (id == "panel/keys" || id == "panel/about" || id.ends_with("_path")) {
+          ++open;
+          CHECK(first_outside({{id, r.min, r.max}}, size) == "");
+        }
+      }
+      CHECK(open == 1);
+      gui.key({kKeyEscape});
+      gui.key({kKeyEscape});
+    }
+  }
+}
+
+}  // namespace headlight::test

@@ -1,0 +1,153 @@
+// Thousands of random clicks, keys and letters: nothing may crash, and what is shown must always be
+// the document's, or a problem must be said.
+#include <filesystem>
+#include <random>
+
+#include "app/ui/commands.h"
+#include "core/error.h"
+#include "core/text/utf8.h"
+#include "harness.h"
+
+namespace headlight::test {
+namespace {
+
+// The standard distributions differ between libraries; this does not.
+class Dice {
+ public:
+  explicit Dice(unsigned seed) : random_(seed) {}
+  int below(int n) { return static_cast<int>(random_() % static_cast<unsigned>(std::max(n, 1))); }
+  float part() { return static_cast<float>(random_() % 10001) / 10000.0f; }
+
+ private:
+  std::mt19937 random_;
+};
+
+// Saving may write where it likes, in here.
+struct InFolder {
+  explicit InFolder(const std::string& path) : before(std::filesystem::current_path()) {
+    std::filesystem::current_path(path);
+  }
+  ~InFolder() { std::filesystem::current_path(before); }
+  std::filesystem::path before;
+};
+
+std::string random_control(const Gui& gui, Dice& dice) {
+  std::vector<std::string> ids;
+  for (const auto& [id, r] : gui.probe().all()) ids.push_back(id);
+  std::sort(ids.begin(), ids.end());  // the same order everywhere
+  return ids[static_cast<std::size_t>(dice.below(static_cast<int>(ids.size())))];
+}
+
+ImVec2 inside(const ProbeRect& r, Dice& dice) {
+  return {r.min.x + (r.max.x - r.min.x) * dice.part(), r.min.y + (r.max.y - r.min.y) * dice.part()};
+}
+
+std::string random_letters(Dice& dice) {
+  static const std::u32string kLetters =
+      U"abc .,0123456789-ß中文🙂👩👧‍\u0301\u200Dשل\U00020BB7[]";
+  std::string text;
+  for (int n = 1 + dice.below(4); n > 0; --n) {
+    text +=
+        to_utf8(kLetters[static_cast<std::size_t>(dice.below(static_cast<int>(kLetters.size())))]);
+  }
+  return text;
+}
+
+// Does one thing; says what it was.
+std::string do_something(Gui& gui, Dice& dice) {
+  const int kind = dice.below(100);
+  if (kind < 55) {
+    const std::string id = random_control(gui, dice);
+    const ImVec2 at = inside(gui.rect(id), dice);
+    gui.click_at(at);
+    return "click " + id;
+  }
+  if (kind < 60) {
+    const std::string id = random_control(gui, dice);
+    gui.shift_click(id);
+    return "shift-click " + id;
+  }
+  if (kind < 65) {
+    const std::string from = random_control(gui, dice), to = random_control(gui, dice);
+    const ImVec2 end = inside(gui.rect(to), dice);
+    gui.move_to(inside(gui.rect(from), dice));
+    gui.press(true);
+    gui.move_to(end);
+    gui.press(false);
+    return "drag " + from + " to " + to;
+  }
+  if (kind < 82) {
+    const auto commands = all_commands();
+    const CommandInfo& info =
+        commands[static_cast<std::size_t>(dice.below(static_cast<int>(commands.size())))];
+    gui.key(info.key);
+    return "key " + std::string(info.id);
+  }
+  if (kind < 90) {
+    const std::string letters = random_letters(dice);
+    gui.type(letters);
+    return "type " + letters;
+  }
+  if (kind < 95) {
+    constexpr ImGuiKey kKeys[] = {ImGuiKey_Enter, ImGuiKey_Backspace, ImGuiKey_Delete,
+                                  ImGuiKey_Home,  ImGuiKey_End,       ImGuiKey_Tab};
+    gui.edit_key({kKeys[dice.below(6)], dice.below(4) == 0, dice.below(4) == 0});
+    return "an editing key";
+  }
+  if (kind < 98) {
+    const std::string id = random_control(gui, dice);
+    gui.wheel(inside(gui.rect(id), dice), static_cast<float>(dice.below(9) - 4));
+    return "wheel at " + id;
+  }
+  const ImVec2 kSizes[] = {{1440, 900}, {960, 540}, {1920, 1080}, {700, 400}, {320, 200}};
+  const ImVec2 size = kSizes[dice.below(5)];
+  gui.set_size(size.x, size.y);
+  return "size " + std::to_string(static_cast<int>(size.x));
+}
+
+// Empty when all went well, else what was wrong and what had been done.
+std::string play(unsigned seed, int events, Document document) {
+  const TemporaryFolder folder;
+  const InFolder here(folder.path(""));
+  RunLimits limits;
+  limits.memory_bytes = 40e6;  // what is typed into the settings may ask for a huge model
+  Gui gui(std::move(document), {1440, 900}, 1, limits);
+  Dice dice(seed);
+  std::vector<std::string> done;
+  for (int i = 0; i < events; ++i) {
+    done.push_back(do_something(gui, dice));
+    std::string wrong = inconsistency(gui.state());
+    for (const DrawnHeatmap& d : gui.heatmaps().drawn()) {
+      if (!d.quad.data || d.quad.rows < 1 || d.quad.columns < 1) wrong = "an empty heatmap";
+    }
+    if (wrong.empty()) continue;
+    std::string last;
+    for (std::size_t k = done.size() - std::min<std::size_t>(done.size(), 6); k < done.size();
+         ++k) {
+      last += done[k] + "; ";
+    }
+    return "seed " + std::to_string(seed) + ", event " + std::to_string(i) + ": " + wrong +
+           " after " + last;
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("random: 3,000 clicks, keys and letters") {
+  for (unsigned seed = 1; seed <= 4; ++seed) {
+    CHECK(play(seed, 600, small_document(2, 4, 8)) == "");
+  }
+  Document additive = small_document(1, 3, 12);
+  additive.config.scores = ScoreKind::kAdditive;
+  additive.config.block = BlockKind::kPostNorm;
+  additive.config.mask.kind = MaskKind::kFree;
+  CHECK(play(5, 300, additive) == "");
+  Document basic = small_document(1, 1, 8);
+  basic.config.attention = AttentionKind::kBasic;
+  basic.sentence = "";
+  basic.tokenizer = TokenizerKind::kCharacters;
+  CHECK(play(6, 300, basic) == "");
+}
+
+}  // namespace headlight::test

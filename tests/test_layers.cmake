@@ -1,0 +1,63 @@
+# Who may include what. Run as: cmake -DSOURCE=<repository> -P test_layers.cmake
+#
+#   core <- app/ui, core <- app/gl, all <- app; ui and gl never see each other.
+cmake_minimum_required(VERSION 3.22)
+if(NOT SOURCE)
+  message(FATAL_ERROR "usage: cmake -DSOURCE=<repository> -P test_layers.cmake")
+endif()
+
+set(wrong "")
+set(files_seen 0)
+set(includes_seen 0)
+
+# check(folder words...): no #include line under `folder` may hold one of the (regular) words.
+function(check folder)
+  file(GLOB_RECURSE files "${SOURCE}/${folder}/*.h" "${SOURCE}/${folder}/*.cpp" "${SOURCE}/${folder}/*.inc")
+  list(LENGTH files count)
+  if(count EQUAL 0)
+    message(FATAL_ERROR "no sources in ${SOURCE}/${folder}: the rule checks nothing")
+  endif()
+  foreach(file IN LISTS files)
+    file(STRINGS "${file}" lines REGEX "^[ \t]*#[ \t]*include")
+    list(LENGTH lines in_file)
+    math(EXPR includes_seen "${includes_seen} + ${in_file}")
+    foreach(line IN LISTS lines)
+      foreach(word IN LISTS ARGN)
+        if(line MATCHES "${word}")
+          file(RELATIVE_PATH shown "${SOURCE}" "${file}")
+          string(STRIP "${line}" line)
+          list(APPEND wrong "${shown}: ${line}")
+        endif()
+      endforeach()
+    endforeach()
+  endforeach()
+  math(EXPR files_seen "${files_seen} + ${count}")
+  set(wrong "${wrong}" PARENT_SCOPE)
+  set(files_seen "${files_seen}" PARENT_SCOPE)
+  set(includes_seen "${includes_seen}" PARENT_SCOPE)
+endfunction()
+
+set(opengl "<epoxy/" "<GL/" "<EGL/" "<GLES" "OpenGL/" "imgui_impl_opengl")
+set(windows "GLFW" "glfw")
+set(imgui "imgui")
+set(command_line "CLI11" "CLI/" "app/cli")
+
+check(core ${opengl} ${windows} ${imgui} ${command_line} "\"app/" "\"\\.\\./")
+check(app/ui ${opengl} ${windows} ${command_line} "app/gl/" "\"app/[a-z_]+\\.h\"" "\"\\.\\./")
+check(app/gl ${imgui} ${windows} ${command_line} "app/ui/" "\"app/[a-z_]+\\.h\"" "\"\\.\\./")
+
+# One file asks for Dear ImGui's version.
+file(GLOB_RECURSE sources "${SOURCE}/core/*" "${SOURCE}/app/*" "${SOURCE}/tests/*.h" "${SOURCE}/tests/*.cpp")
+foreach(file IN LISTS sources)
+  file(RELATIVE_PATH shown "${SOURCE}" "${file}")
+  file(STRINGS "${file}" lines REGEX "IMGUI_VERSION_NUM")
+  if(lines AND NOT shown STREQUAL "app/ui/imgui_compat.h")
+    list(APPEND wrong "${shown} asks for IMGUI_VERSION_NUM; only app/ui/imgui_compat.h may")
+  endif()
+endforeach()
+
+if(wrong)
+  list(JOIN wrong "\n  " text)
+  message(FATAL_ERROR "layers are broken:\n  ${text}")
+endif()
+message(STATUS "layers hold: ${includes_seen} includes in ${files_seen} files")
