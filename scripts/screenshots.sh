@@ -8,6 +8,6 @@ build release headlight
 mkdir -p -- "$root/assets/screenshots"
 for theme in light dark; do
   "$root/build/release/headlight" screenshot --theme "$theme" --size 1440x900 \
-    --step blocks.0.attn.pattern --head 1 --out "$root/assets/screenshots/$theme.png"
+    --step blocks.0.attn.pattern --head 1 --at 1,10,7 --out "$root/assets/screenshots/$theme.png"
   say "assets/screenshots/$theme.png"
 done
