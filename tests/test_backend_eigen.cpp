@@ -33,7 +33,7 @@
 #endif
 
 namespace {
-std::atomic<long> allocations{0};
+[[maybe_unused]] std::atomic<long> allocations{0};
 }
 
 #if HEADLIGHT_OWN_MALLOC

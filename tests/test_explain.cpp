@@ -256,7 +256,9 @@ void check_highlight(const Computed& c, const std::vector<Pane>& panes, std::int
     if (term.cell.input >= 0) named[term.cell.input].insert(c.flat(term.cell));
     for (const InputCell& f : term.factor_cells) named[f.input].insert(c.flat(f));
   }
-  for (const auto& [input, cells] : named) {
+  for (const auto& entry : named) {
+    const int input = entry.first;
+    const auto& cells = entry.second;
     const bool shown = lit.contains(input);
     // The token ids stand in the step before; they choose the row, which is shown.
     if (!shown && c.made().op == Op::kEmbed && input == 0) continue;

@@ -246,7 +246,8 @@ TEST_CASE("reference: a program has the tensors of its file, no more and no fewe
     }
     std::set<std::string> ours;
     for (const TensorSpec& spec : program.tensors) ours.insert(name_in_file(spec));
-    for (const auto& [name, entry] : r.file.entries) {
+    for (const auto& entry : r.file.entries) {
+      const std::string& name = entry.first;
       CHECK_MESSAGE(ours.contains(name), name << " is only in the file");
     }
   }

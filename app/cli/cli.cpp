@@ -20,6 +20,7 @@ struct WindowCommand {
 
 int open_window(WindowCommand& command) {
   WindowOptions options = command.window;
+  parse_size(options.size);  // said before a display is looked for
   options.dark = command.theme == "dark";
   options.limits = command.model.limits();
   options.backend = command.model.backend;
@@ -63,7 +64,12 @@ int run_command_line(int argc, char** argv) {
   try {
     app.parse(argc, argv);
     if (!run) run = [window] { return open_window(*window); };
-    return run();
+    const int status = run();
+    // What could not be written (a full disk behind `>`) must not look like success.
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+      throw Error("the output could not be written; is there room where it goes?");
+    }
+    return status;
   } catch (const CLI::Success& wanted) {  // --help, --version
     return app.exit(wanted);
   } catch (const CLI::ParseError& error) {

@@ -50,7 +50,9 @@ void print_json(const Trace& trace, const Explanation& e) {
            ", \"factor_cells\": [";
     for (std::size_t f = 0; f < t.factor_cells.size(); ++f)
       out += (f ? ", {" : "{") + cell_json(trace, t.factor_cells[f]) + "}";
-    out += "], \"note\": " + quoted(t.note) + "}";
+    out += "], \"note\": " + quoted(t.note);
+    if (t.inner) out += ", \"exp\": " + json_number(*t.inner);
+    out += "}";
   }
   out += "],\n \"sum\": " + json_number(e.sum()) + "}\n";
   std::fputs(out.c_str(), stdout);

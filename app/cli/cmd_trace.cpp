@@ -66,8 +66,21 @@ std::map<std::string, std::string> metadata(const Trace& trace) {
           {"producer", "headlight " HEADLIGHT_VERSION}};
 }
 
-void write_trace(const Trace& trace, const std::string& path) {
+// The file is made in memory, beside the run itself; said before, not after.
+void check_room(const Arrays& arrays, const std::string& path, const RunLimits& limits) {
+  double cells = 0;
+  for (const NamedArray& array : arrays.list) cells += static_cast<double>(element_count(array));
+  const double needed = cells * sizeof(float) + cells * (path.ends_with(".json") ? 26 : 5);
+  if (needed <= limits.memory_bytes) return;
+  throw Error("writing this trace would need " + bytes_text(needed) +
+              " of memory, and this machine can give " + bytes_text(limits.memory_bytes) +
+              "; choose " + (path.ends_with(".json") ? ".npz or .safetensors, or " : "") +
+              "fewer tokens, heads or layers");
+}
+
+void write_trace(const Trace& trace, const std::string& path, const RunLimits& limits) {
   const Arrays arrays = trace_arrays(trace);
+  check_room(arrays, path, limits);
   const std::vector<StringList> lists = {{"tokens", trace.input().tokens},
                                          {"vocab", trace.input().vocab}};
   std::string bytes;
@@ -122,7 +135,7 @@ void check_paths(const TraceOptions& o) {
 int run_trace(const TraceOptions& o) {
   check_paths(o);
   const auto trace = run_or_throw(o.model, o.model.document());
-  if (!o.out.empty()) write_trace(*trace, o.out);
+  if (!o.out.empty()) write_trace(*trace, o.out, o.model.limits());
   if (!o.weights_out.empty()) write_weights(*trace, o.weights_out);
   if (o.list) print_list(*trace);
   return 0;

@@ -157,6 +157,16 @@ void set_mask(const ModelOptions& o, const Document& doc, MaskSpec& mask) {
   }
 }
 
+// Through text: a stream would take −1 for a very large number.
+std::uint64_t parse_seed(const std::string& text) {
+  std::uint64_t value = 0;
+  const auto [at, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || error != std::errc() || at != text.data() + text.size()) {
+    throw UsageError("--seed must be a whole number from 0 to 2^64 - 1; got '" + text + "'");
+  }
+  return value;
+}
+
 void check_numbers(const ModelOptions& o) {
   if (o.window && *o.window < 0)
     throw UsageError("--window must be 0 or more; got " + std::to_string(*o.window));
@@ -205,7 +215,7 @@ Document ModelOptions::document() const {
   if (d_model) c.d_model = *d_model;
   if (d_head) c.d_head = *d_head;
   if (d_hidden) c.d_hidden = *d_hidden;
-  if (seed) c.seed = *seed;
+  if (seed) c.seed = parse_seed(*seed);
   set_choice("--attention", attention, c.attention);
   set_scores(*this, c);
   set_choice("--block", block, c.block);

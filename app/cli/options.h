@@ -20,9 +20,8 @@ struct ModelOptions {
   std::optional<std::string> sentence, sentence_file, session;
   std::optional<std::string> tokenizer, attention, scores, attention_scale, block, activation,
       positions;
-  std::optional<std::string> mask, mask_causal, bias, residual, pad, forbid, allow;
+  std::optional<std::string> mask, mask_causal, bias, residual, pad, forbid, allow, seed;
   std::optional<int> layers, heads, d_model, d_head, d_hidden, window, stride, max_tokens;
-  std::optional<std::uint64_t> seed;
   std::optional<double> memory_gb;
   std::string backend = "eigen";
   int threads = 2;

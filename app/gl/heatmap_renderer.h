@@ -87,7 +87,8 @@ class HeatmapRenderer {
   struct Program {
     explicit Program(const std::string& defines);
     ShaderProgram program;
-    int rect, size, framebuffer, cells, tile, tiles_across, transposed, unit, gap, sequential, limit;
+    int rect, size, framebuffer, cells, tile, tiles_across, transposed, unit, gap, sequential,
+        limit;
     int low, center, high, hatch, invalid;
   };
 

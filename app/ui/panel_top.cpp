@@ -23,6 +23,7 @@ std::string status_text(const AppState& state) {
   if (state.derived.computing) return "computing…";
   if (!state.derived.trace) return "nothing computed yet";
   const std::string backend(state.derived.trace->backend() == "eigen" ? "Eigen" : "reference");
+  if (state.derived.run_ms <= 0) return "CPU · " + backend;
   return "CPU · " + backend + "  " + number_text(state.derived.run_ms, 2) + " ms";
 }
 

@@ -73,7 +73,8 @@ struct OpTerm {
   double factor = 1;
   std::vector<InputCell> factor_cells;
   std::string note;  // how the factor came about, where it is not simply another cell
-  std::optional<double> inner = std::nullopt;  // what the cell became on the way, where that is not a product: exp(x − max)
+  std::optional<double> inner =
+      std::nullopt;  // what the cell became on the way, where that is not a product: exp(x − max)
 };
 
 /// A number on the way to a cell that is not itself a cell: a row maximum, a mean.
@@ -102,7 +103,8 @@ struct Pane {
   std::int64_t row_stride = 0, column_stride = 1;
   std::string_view row_axis, column_axis;
   Follow row_follow = Follow::kRow, column_follow = Follow::kColumn;
-  std::int64_t column_shift = 0;  // Follow::kColumn: pane column c belongs to result column c + shift
+  std::int64_t column_shift =
+      0;                    // Follow::kColumn: pane column c belongs to result column c + shift
   bool transposed = false;  // drawn as the transpose of how it lies in memory (Kᵀ)
 };
 

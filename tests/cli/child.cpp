@@ -57,12 +57,8 @@ bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-Result run(const Args& args, const Environment& wanted) {
+Result run(const Args& args, const Environment& changes) {
   const Folder folder;
-  Environment changes = wanted;
-#ifdef HEADLIGHT_PRELOAD
-  changes.emplace("LD_PRELOAD", HEADLIGHT_PRELOAD);  // see keep_loaded.cpp
-#endif
   const std::string out = folder / "out", err = folder / "err";
   std::vector<std::string> words = joined({HEADLIGHT_BINARY}, args);
   std::vector<std::string> environment = environment_with(changes);

@@ -40,11 +40,6 @@ TEST_CASE("README: the examples run as they stand") {
   const Folder folder;
   const std::string binary = HEADLIGHT_BINARY;
   const std::string path = binary.substr(0, binary.rfind('/'));
-#ifdef HEADLIGHT_PRELOAD
-  const std::string preload = std::string("LD_PRELOAD='") + HEADLIGHT_PRELOAD + "' ";
-#else
-  const std::string preload;
-#endif
   const bool draws = can_draw();
   for (const std::string& example : all) {
     CAPTURE(example);
@@ -55,8 +50,8 @@ TEST_CASE("README: the examples run as they stand") {
     if (kPictures.contains(sub) && !draws) continue;
     if (sub == "bench") continue;  // it measures for seconds; nothing to learn here
     // Later examples read what earlier ones wrote, so they share the folder.
-    const std::string line = "cd '" + folder / "." + "' && PATH=\"" + path + ":$PATH\" " + preload +
-                             example + " >/dev/null";
+    const std::string line =
+        "cd '" + folder / "." + "' && PATH=\"" + path + ":$PATH\" " + example + " >/dev/null";
     CHECK(std::system(line.c_str()) == 0);
   }
 }

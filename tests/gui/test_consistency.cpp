@@ -116,6 +116,36 @@ std::string label_of(const Gui& gui, std::string_view axis, std::int64_t i) {
   return from_field_text(token_label(axis == "vocab" ? input.vocab[at] : input.tokens[at]));
 }
 
+// The labels of the rows stand beside their rows.
+void check_row_labels(Gui& gui, const DrawnPane& pane) {
+  const HeatmapQuad& q = pane.heatmap->quad;
+  const float height = (q.y1 - q.y0) / static_cast<float>(q.rows);
+  const TensorView t = gui.tensor(pane.tensor);
+  const bool vocab = t.axes[t.axes.size() - 2].name == "vocab";
+  if (height < 14 || q.rows < 2) return;  // thinned out where there is no room
+  const std::vector<DrawnText> texts = gui.texts();
+  for (std::int64_t r = 0; r < q.rows; ++r) {
+    const std::string label = label_of(gui, vocab ? "vocab" : "position", r);
+    const float top = q.y0 + static_cast<float>(r) * height;
+    const bool found = std::any_of(texts.begin(), texts.end(), [&](const DrawnText& text) {
+      const float middle = (text.min.y + text.max.y) / 2;
+      return text.words == label && text.max.x <= q.x0 && middle > top && middle < top + height;
+    });
+    INFO("'", label, "' beside row ", r, " of ", pane.tensor);
+    CHECK(found);
+  }
+}
+
+// Labelled are the product of two matrices, else the first of a row of matrices.
+bool has_row_labels(const Gui& gui, const DrawnPane& pane, int last) {
+  const Program& program = gui.trace().program();
+  const Step& step =
+      program
+          .steps[static_cast<std::size_t>(program.step_of(program.find(gui.state().session.step)))];
+  const Layout layout = step_page(gui.trace(), step, 0).layout;
+  return layout == Layout::kProduct ? pane.place == last : pane.place == 0;
+}
+
 void check_page(Gui& gui) {
   const std::vector<DrawnPane> panes = panes_of(gui);
   CHECK_FALSE(panes.empty());
@@ -125,17 +155,10 @@ void check_page(Gui& gui) {
     last = std::max(last, pane.place);
   }
   for (const DrawnPane& pane : panes) {
+    if (has_row_labels(gui, pane, last)) check_row_labels(gui, pane);
     if (pane.place != last) continue;  // the result: its legend stands beside it
     CHECK(gui.shows(number_text(pane.heatmap->quad.scale.limit, 3)));
     CHECK(gui.shows(tensor_symbol(pane.tensor)));
-    const TensorView t = gui.tensor(pane.tensor);
-    const std::string axis = t.axes[t.axes.size() - 2].name;
-    const float cell_height = (pane.heatmap->quad.y1 - pane.heatmap->quad.y0) /
-                              static_cast<float>(pane.heatmap->quad.rows);
-    if (cell_height < 14) continue;  // labels are thinned out
-    for (std::int64_t r = 0; r < pane.heatmap->quad.rows; ++r) {
-      CHECK(gui.shows(label_of(gui, axis == "vocab" ? "vocab" : "position", r)));
-    }
   }
 }
 

@@ -1,6 +1,9 @@
 // Saving and opening, and everything that can be wrong with a file.
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include <csignal>
 
 #include "core/session_file.h"
 #include "harness.h"
@@ -18,6 +21,24 @@ void answer_path(Gui& gui, Shortcut shortcut, const std::string& path) {
   gui.edit_key({ImGuiKey_Enter});
   CHECK_FALSE(gui.has("path"));
 }
+
+// While this lives, no file may grow beyond so many bytes: a disk that is full.
+struct SmallDisk {
+  explicit SmallDisk(rlim_t bytes) {
+    before_signal = std::signal(SIGXFSZ, SIG_IGN);  // the write fails instead
+    ::getrlimit(RLIMIT_FSIZE, &before);
+    const rlimit small{bytes, before.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &small);
+  }
+  ~SmallDisk() {
+    ::setrlimit(RLIMIT_FSIZE, &before);
+    std::signal(SIGXFSZ, before_signal);
+  }
+  SmallDisk(const SmallDisk&) = delete;
+  SmallDisk& operator=(const SmallDisk&) = delete;
+  rlimit before{};
+  void (*before_signal)(int) = nullptr;
+};
 
 constexpr Shortcut kOpenKey{'O', true}, kSaveKey{'S', true}, kSaveAsKey{'S', true, true};
 
@@ -194,8 +215,15 @@ TEST_CASE("flow: a save that fails says so and keeps the old file and the docume
   fails(folder.path("no/such/folder/x.json"));
   CHECK(gui.notices_say("Create the folder first"));
   fails(folder.path(""));
+  fails("/proc/headlight.json");  // nobody may write there, root neither
   const std::string old = folder.path("old.json");
   write_text(old, "the old contents");
+  {
+    const SmallDisk disk(100);
+    fails(old);
+  }
+  CHECK(read_text(old) == "the old contents");
+  CHECK(std::distance(std::filesystem::directory_iterator(folder.path("")), {}) == 1);
   if (::geteuid() != 0) {  // root may write everything
     ::chmod(old.c_str(), 0444);
     fails(old);

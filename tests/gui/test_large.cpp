@@ -49,6 +49,21 @@ TEST_CASE("large: 1,024 tokens with 12 heads are drawn at every step") {
   CHECK(std::abs(picked[3] - 123) <= 4);
 }
 
+TEST_CASE("large: more vertices than 16 bits count, numbers in every cell of a large window") {
+  Document document = small_document(1, 2, 8);
+  document.sentence = words(48);
+  Gui gui(document, {3840, 2160});
+  int largest = 0;
+  for (const std::string& step : step_names(gui.trace().program())) {
+    gui.push(GoToStep{step});
+    const ImDrawData* data = ImGui::GetDrawData();
+    for (int n = 0; n < data->CmdListsCount; ++n) {
+      largest = std::max(largest, data->CmdLists[n]->VtxBuffer.Size);
+    }
+  }
+  CHECK(largest > 65535);  // else this test shows nothing
+}
+
 TEST_CASE("large: a text of 100,000 characters is cut for the model only") {
   Document document = small_document(1, 1, 4);
   Gui gui(document);

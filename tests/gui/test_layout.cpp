@@ -199,8 +199,9 @@ TEST_CASE("layout: the switches fit for every number of heads and layers and eve
     gui.set_size(size.x, size.y);
     for (const auto& mask : choices(MaskKind{})) {
       for (int count = 1; count <= 12; ++count) {
-        for (const auto& [layers, heads] :
+        for (const auto& sizes :
              {std::pair{count, count}, std::pair{1, count}, std::pair{count, 12}}) {
+          const int layers = sizes.first, heads = sizes.second;
           Config config = document.config;
           config.layers = layers;
           config.heads = heads;
