@@ -269,7 +269,7 @@ void App::drain_input() {
       if (!presses) on_key(next);
       if (is_editing_key(next)) changed.insert(next.key);
     } else {
-      if (!changed.empty()) break;  // Ctrl may not go before the key it belongs to
+      if (!changed.empty() || typed) break;  // while Ctrl is down a field drops letters
       on_key(next);
     }
     input_.pop_front();

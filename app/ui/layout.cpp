@@ -44,7 +44,8 @@ WindowLayout window_layout(float width, float height, float scale, std::optional
                    : folded;
   l.heads = {stage_left, bottom - heads_height, stage_right, bottom};
   l.heads_tab = l.heads;
-  l.stage = {stage_left, y, stage_right, l.heads.y0 - gap};
+  l.stage = {stage_left, y, std::max(stage_right, stage_left + 1),
+             std::max(l.heads.y0 - gap, y + 1)};
   return l;
 }
 

@@ -166,7 +166,9 @@ void check_page(Gui& gui) {
 void check_small_pictures(Gui& gui) {
   const Trace& trace = gui.trace();
   int seen = 0;
-  for (const auto& [id, r] : gui.probe().all()) {
+  for (const auto& control : gui.probe().all()) {
+    const std::string& id = control.first;
+    const ProbeRect& r = control.second;
     const bool is_card = id.starts_with("heads/") && id != "heads/compare";
     const bool is_line = id.starts_with("rail/") && !id.starts_with("rail/fold") &&
                          id != "rail/current" && id != "rail/token_ids";
