@@ -58,16 +58,13 @@ HeatmapQuad quad_of(const Trace& trace, const PagePane& p, const Rect& r, float 
 
 // Text turned by 45° about its lower left corner: drawn level, then its vertices are turned.
 void slanted_text(Ui& ui, ImFont* font, ImVec2 at, Color color, std::string_view words) {
+  ui.probe.add_label(std::string(words), at);
   ImDrawList* list = ImGui::GetWindowDrawList();
-  const int first = list->VtxBuffer.Size;
   // ImGui leaves out letters beyond the clip rectangle before they are turned; so none is in force.
-  const ImVec4 clip = list->_ClipRectStack.back();
   list->PushClipRect({-1e5f, -1e5f}, {1e5f, 1e5f});
   const int begin = list->VtxBuffer.Size;
   ui.text(font, {at.x, at.y - font->FontSize}, color, words);
   list->PopClipRect();
-  (void)clip;
-  (void)first;
   constexpr float kCos = 0.70710678f, kSin = -0.70710678f;
   for (int i = begin; i < list->VtxBuffer.Size; ++i) {
     ImVec2& p = list->VtxBuffer[i].pos;

@@ -23,10 +23,17 @@ struct ProbeText {
   float width = 0, room = 0;
 };
 
+/// A slanted label: what it says, and the corner that it is turned about.
+struct ProbeLabel {
+  std::string text;
+  ImVec2 anchor;
+};
+
 class Probe {
  public:
   void begin_frame() {
     rects_.clear();
+    labels_.clear();
     cut_.clear();
   }
   void add(std::string_view id, ImVec2 min, ImVec2 max, bool enabled = true) {
@@ -35,6 +42,8 @@ class Probe {
   void add_cut_text(std::string text, float width, float room) {
     cut_.push_back({std::move(text), width, room});
   }
+  void add_label(std::string text, ImVec2 anchor) { labels_.push_back({std::move(text), anchor}); }
+  const std::vector<ProbeLabel>& labels() const { return labels_; }
   const ProbeRect* find(std::string_view id) const {
     const auto at = rects_.find(std::string(id));
     return at == rects_.end() ? nullptr : &at->second;
@@ -46,6 +55,7 @@ class Probe {
  private:
   std::unordered_map<std::string, ProbeRect> rects_;
   std::vector<ProbeText> cut_;
+  std::vector<ProbeLabel> labels_;
 };
 
 }  // namespace headlight

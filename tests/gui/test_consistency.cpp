@@ -136,6 +136,29 @@ void check_row_labels(Gui& gui, const DrawnPane& pane) {
   }
 }
 
+// A slanted label stands over the column whose token it names. The tokens come from the trace.
+int check_column_labels(Gui& gui, const DrawnPane& pane) {
+  const HeatmapQuad& q = pane.heatmap->quad;
+  const TensorView t = gui.tensor(pane.tensor);
+  const std::string axis = t.axes.back().name;
+  const bool transposed = q.column_stride > q.row_stride;  // a key's columns are its positions
+  if (axis != "key" && axis != "vocab" && !transposed) return 0;
+  const float width = (q.x1 - q.x0) / static_cast<float>(q.columns);
+  int seen = 0;
+  for (const ProbeLabel& label : gui.probe().labels()) {
+    const bool above = label.anchor.y < q.y0 && label.anchor.y > q.y0 - 12;
+    if (!above || label.anchor.x < q.x0 || label.anchor.x >= q.x1) continue;
+    const auto column = static_cast<std::int64_t>((label.anchor.x - q.x0) / width);
+    const std::string token = label_of(gui, axis == "vocab" ? "vocab" : "position", column);
+    const std::string text = from_field_text(label.text);
+    const bool cut = text.ends_with("…") && token.starts_with(text.substr(0, text.size() - 3));
+    INFO("'", text, "' over column ", column, " of ", pane.tensor);
+    CHECK((text == token || cut));
+    ++seen;
+  }
+  return seen;
+}
+
 // Labelled are the product of two matrices, else the first of a row of matrices.
 bool has_row_labels(const Gui& gui, const DrawnPane& pane, int last) {
   const Program& program = gui.trace().program();
@@ -156,6 +179,8 @@ void check_page(Gui& gui) {
   }
   for (const DrawnPane& pane : panes) {
     if (has_row_labels(gui, pane, last)) check_row_labels(gui, pane);
+    const int labels = check_column_labels(gui, pane);
+    if (pane.tensor.ends_with("attn.pattern") && pane.place == last) CHECK(labels > 0);
     if (pane.place != last) continue;  // the result: its legend stands beside it
     CHECK(gui.shows(number_text(pane.heatmap->quad.scale.limit, 3)));
     CHECK(gui.shows(tensor_symbol(pane.tensor)));
