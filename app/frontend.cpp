@@ -44,8 +44,9 @@ bool Frontend::prepare_fonts() {
 void Frontend::draw(float width, float height) {
   const AppState& state = shell_.state();
   probe_.begin_frame();
+  if (state.session.playback.playing) shell_.push(Tick{ImGui::GetIO().DeltaTime});
   Ui ui(Theme::make(state.session.dark), fonts_.set(), state.session.scale, probe_, sink_,
-        shell_.queue());
+        shell_.queue(), state.session.language);
   if (stage_only_ == StageOnly::kNo) {
     draw_window(state, ui, width, height);
   } else {

@@ -35,7 +35,10 @@ class Frontend {
     stage_only_ = all_heads ? StageOnly::kAllHeads : StageOnly::kOne;
   }
   /// Does anything move by itself, so that another frame is needed without input?
-  bool wants_frame() const { return !shell_.queue().empty() || shell_.state().derived.computing; }
+  bool wants_frame() const {
+    const AppState& state = shell_.state();
+    return !shell_.queue().empty() || state.derived.computing || state.session.playback.playing;
+  }
 
   Shell& shell() { return shell_; }
   const Probe& probe() const { return probe_; }

@@ -1,10 +1,8 @@
 #include "app/shell.h"
 
 #include <algorithm>
-#include <filesystem>
 
 #include "core/error.h"
-#include "core/session_file.h"
 #include "core/text/number_text.h"
 #include "core/text/utf8.h"
 
@@ -21,13 +19,6 @@ double estimated_bytes(const Document& doc) {
   const auto count = static_cast<std::int64_t>(tokens);
   return memory_needed(doc.config, {1, count, count}) + bytes * 40;
 }
-
-template <class... Fs>
-struct Overloaded : Fs... {
-  using Fs::operator()...;
-};
-template <class... Fs>
-Overloaded(Fs...) -> Overloaded<Fs...>;
 
 }  // namespace
 
@@ -64,63 +55,57 @@ void Shell::apply() {
   if (!(state_.document() == computed_) || !has_run_) recompute();
 }
 
-void Shell::perform(const Action& action) {
+void Shell::on(const DoEdit& a) {
+  if (const auto* typed = std::get_if<SetSentence>(&a.edit)) {
+    const int replaced = clean_utf8(typed->text).replaced;
+    if (replaced > 0) {
+      notify(NoticeKind::kWarning,
+             std::to_string(replaced) + (replaced == 1 ? " piece" : " pieces") +
+                 " of the text was not valid UTF-8 and became U+FFFD (\uFFFD)");
+    }
+  }
+  state_.history.edit(a.edit, a.group);
+}
+
+void Shell::on(const EndEdit&) { state_.history.end_group(); }
+
+void Shell::on(const CompareHead& a) {
+  state_.session.other_head = a.head;
+  state_.session.compare = a.head >= 0;
+  settle();
+}
+
+void Shell::on(const PickCell& a) {
   Session& s = state_.session;
-  std::visit(
-      Overloaded{
-          [&](const DoEdit& a) {
-            if (const auto* typed = std::get_if<SetSentence>(&a.edit)) {
-              const int replaced = clean_utf8(typed->text).replaced;
-              if (replaced > 0) {
-                notify(NoticeKind::kWarning,
-                       std::to_string(replaced) + (replaced == 1 ? " piece" : " pieces") +
-                           " of the text was not valid UTF-8 and became U+FFFD (\uFFFD)");
-              }
-            }
-            state_.history.edit(a.edit, a.group);
-          },
-          [&](const EndEdit&) { state_.history.end_group(); },
-          [&](const DoCommand& a) { perform(a.command); },
-          [&](const GoToStep& a) { go_to(a.tensor); },
-          [&](const ChooseLayer& a) { change_layer(a.layer); },
-          [&](const ChooseHead& a) { change_head(a.head); },
-          [&](const CompareHead& a) {
-            s.other_head = a.head;
-            s.compare = a.head >= 0;
-            settle();
-          },
-          [&](const PickCell& a) {
-            if (a.follow) go_to(a.cell.tensor);
-            s.picked = a.cell;
-            const TensorId id =
-                state_.derived.trace ? state_.derived.trace->program().find(a.cell.tensor) : -1;
-            if (id < 0) return;
-            const int head_axis = state_.derived.trace->tensor(id).find_dim("head");
-            if (head_axis >= 0) {
-              s.head = static_cast<int>(a.cell.index[static_cast<std::size_t>(head_axis)]);
-              update_difference();
-            }
-          },
-          [&](const HoverCell& a) { s.hovered = a.cell; },
-          [&](const DismissNotice& a) {
-            if (a.index < state_.notices.size()) {
-              state_.notices.erase(state_.notices.begin() + static_cast<std::ptrdiff_t>(a.index));
-            }
-          },
-          [&](const OpenFile& a) { open(a.path); },
-          [&](const SaveFile& a) { save(a.path); },
-          [&](const TypePath& a) { s.path_typed = a.text; },
-          [&](const ClosePopups&) {
-            s.model_open = s.keys_open = s.about_open = false;
-            s.ask_path_to_open = s.ask_path_to_save = false;
-          },
-          [&](const Folded& a) {
-            s.heads_shown = a.heads_shown;
-            s.inspector_shown = a.inspector_shown;
-          },
-          [&](const FocusDone&) { s.focus_sentence = s.leave_field = false; },
-      },
-      action);
+  if (a.follow) go_to(a.cell.tensor);
+  s.picked = a.cell;
+  const TensorId id =
+      state_.derived.trace ? state_.derived.trace->program().find(a.cell.tensor) : -1;
+  if (id < 0) return;
+  const int head_axis = state_.derived.trace->tensor(id).find_dim("head");
+  if (head_axis < 0) return;
+  s.head = static_cast<int>(a.cell.index[static_cast<std::size_t>(head_axis)]);
+  update_difference();
+}
+
+void Shell::on(const DismissNotice& a) {
+  if (a.index >= state_.notices.size()) return;
+  state_.notices.erase(state_.notices.begin() + static_cast<std::ptrdiff_t>(a.index));
+}
+
+void Shell::on(const ClosePopups&) {
+  Session& s = state_.session;
+  s.model_open = s.keys_open = s.about_open = false;
+  s.ask_path_to_open = s.ask_path_to_save = false;
+}
+
+void Shell::on(const Folded& a) {
+  state_.session.heads_shown = a.heads_shown;
+  state_.session.inspector_shown = a.inspector_shown;
+}
+
+void Shell::on(const FocusDone&) {
+  state_.session.focus_sentence = state_.session.leave_field = false;
 }
 
 void Shell::perform(Command command) {
@@ -170,17 +155,6 @@ void Shell::perform(Command command) {
       state_.history.redo();
       ++s.text_revision;
       return;
-    case Command::kOpen:
-      s.path_typed = state_.session_path;
-      s.ask_path_to_open = true;
-      return;
-    case Command::kSave:
-      if (!state_.session_path.empty()) return save(state_.session_path);
-      [[fallthrough]];
-    case Command::kSaveAs:
-      s.path_typed = state_.session_path.empty() ? "untitled.headlight.json" : state_.session_path;
-      s.ask_path_to_save = true;
-      return;
     case Command::kToggleTheme:
       s.dark = !s.dark;
       return;
@@ -211,10 +185,11 @@ void Shell::perform(Command command) {
     case Command::kLeaveField:
       s.leave_field = true;
       return;
-    case Command::kQuit:
-      s.quit = true;
-      return;
+    default:
+      break;
   }
+  perform_motion(command) || perform_inspect(command) || perform_look(command) ||
+      perform_habits(command);
 }
 
 // ---- computing ----
@@ -274,33 +249,6 @@ void Shell::take(RunResult result, double milliseconds) {
   }
   if (!cut_notice_.empty()) notify(d.cut ? NoticeKind::kWarning : NoticeKind::kError, cut_notice_);
   settle();
-}
-
-// ---- files ----
-
-void Shell::open(const std::string& path) {
-  try {
-    const SessionFile file = read_session(path);
-    state_.history.reset(file.document);
-    state_.session_path = path;
-    ++state_.session.text_revision;
-    for (const std::string& note : file.notes) notify(NoticeKind::kWarning, note);
-  } catch (const Error& error) {
-    notify(NoticeKind::kError, error.what());
-  }
-}
-
-void Shell::save(const std::string& path) {
-  try {
-    write_session(path, state_.document());
-    state_.session_path = path;
-    state_.history.mark_saved();
-    notify(NoticeKind::kInfo, "Saved in " + path);
-  } catch (const Error& error) {
-    std::string problem = error.what();
-    if (problem.ends_with('.')) problem.pop_back();
-    notify(NoticeKind::kError, problem + ". Your work is still here");
-  }
 }
 
 }  // namespace headlight

@@ -44,8 +44,58 @@ class Shell {
   void save(const std::string& path);
 
  private:
-  void perform(const Action&);
+  void perform(const Action& action) {
+    std::visit([this](const auto& a) { on(a); }, action);
+  }
   void perform(Command);
+  bool perform_look(Command);    // each carries out the commands of its area,
+  bool perform_motion(Command);  // false for all others
+  bool perform_inspect(Command);
+  bool perform_habits(Command);
+
+  // One per action. shell.cpp: the document, what is chosen.
+  void on(const DoEdit&);
+  void on(const EndEdit&);
+  void on(const DoCommand& a) { perform(a.command); }
+  void on(const GoToStep& a) { go_to(a.tensor); }
+  void on(const ChooseLayer& a) { change_layer(a.layer); }
+  void on(const ChooseHead& a) { change_head(a.head); }
+  void on(const CompareHead&);
+  void on(const PickCell&);
+  void on(const HoverCell& a) { state_.session.hovered = a.cell; }
+  void on(const DismissNotice&);
+  void on(const ClosePopups&);
+  void on(const FocusDone&);
+  void on(const Folded&);
+  // shell_motion.cpp
+  void on(const Tick&);
+  void on(const ScrubTo&);
+  void on(const SetSpeed&);
+  // shell_inspect.cpp: inspector, heads, mask painter
+  void on(const ChooseTab&);
+  void on(const GoBackTo&);
+  void on(const CopyText&);
+  void on(const LightTensor&);
+  void on(const ChooseHeadsView&);
+  void on(const ToggleLineHead&);
+  void on(const ChooseBrush&);
+  // shell_view.cpp: how things look
+  void on(const SetView&);
+  void on(const ChooseRange&);
+  void on(const ChooseVision&);
+  void on(const SizePanels&);
+  void on(const Maximize&);
+  void on(const ShowHint&);
+  void on(const ChooseLanguage&);
+  // shell_files.cpp: sessions, files, the palette
+  void on(const OpenFile&);
+  void on(const SaveFile&);
+  void on(const TypePath&);
+  void on(const AnswerLeaving&);
+  void on(const AnswerRecovery&);
+  void on(const DropFiles&);
+  void on(const TypeQuery&);
+  void on(const ChooseInPalette&);
   void recompute();
   void take(RunResult, double milliseconds);
   void go_to(const std::string& tensor);

@@ -217,6 +217,14 @@ int shortcut_key(int key, int scancode) {
       return kKeyEscape;
     case GLFW_KEY_F1:
       return kKeyF1;
+    case GLFW_KEY_SPACE:
+      return kKeySpace;
+    case GLFW_KEY_HOME:
+      return kKeyHome;
+    case GLFW_KEY_END:
+      return kKeyEnd;
+    case GLFW_KEY_BACKSPACE:
+      return kKeyBackspace;
     case GLFW_KEY_KP_ADD:
       return '=';
     case GLFW_KEY_KP_SUBTRACT:
@@ -348,7 +356,7 @@ void App::report() {
 int App::run() {
   while (!glfwWindowShouldClose(window_) && !shell_.state().session.quit) {
     if (shell_.poll()) pending_frames_ = 3;
-    const bool moving = pending_frames_ > 0 || options_.frames > 0 || !shell_.queue().empty();
+    const bool moving = pending_frames_ > 0 || options_.frames > 0 || frontend_->wants_frame();
     if (moving) {
       glfwPollEvents();
     } else {

@@ -12,3 +12,18 @@ function(headlight_embed out_var)
   file(GENERATE OUTPUT ${out} CONTENT "${body}")
   set(${out_var} ${out} PARENT_SCOPE)
 endfunction()
+
+# headlight_embed_texts(OUT_VAR file...): the same for the tables of texts, read by core/text/texts.
+# Each file may hold far more than one string literal may in the standard's eyes; GCC and Clang take it.
+function(headlight_embed_texts out_var)
+  set(out ${CMAKE_BINARY_DIR}/embedded_texts.cpp)
+  set(body "// Made by cmake/embed.cmake.\n#include <string_view>\n#include <vector>\nnamespace headlight {\nstd::vector<std::string_view> embedded_texts() {\n  return {\n")
+  foreach(file ${ARGN})
+    file(READ ${file} text)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+    string(APPEND body "  R\"EMBED(${text})EMBED\",\n")
+  endforeach()
+  string(APPEND body "  };\n}\n}  // namespace headlight\n")
+  file(GENERATE OUTPUT ${out} CONTENT "${body}")
+  set(${out_var} ${out} PARENT_SCOPE)
+endfunction()

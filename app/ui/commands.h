@@ -20,6 +20,10 @@ enum Key : int {
   kKeyPageDown,
   kKeyEscape,
   kKeyF1,
+  kKeySpace,
+  kKeyHome,
+  kKeyEnd,
+  kKeyBackspace,
 };
 
 struct Shortcut {

@@ -36,7 +36,7 @@ void panel_menu(const AppState& state, Ui& ui, const Rect& r) {
   const float middle = (r.y0 + r.y1) / 2;
   ui.text(ui.fonts.strong, {r.x0 + ui.px(20), middle - ui.px(8)}, ui.theme.text, "Headlight");
   float x = r.x0 + ui.px(110);
-  for (const char* menu : {"File", "Edit", "View", "Help"}) {
+  for (const char* menu : {"File", "Edit", "Go", "View", "Help"}) {
     const float width = ui.measure(ui.fonts.control, menu).x + ui.px(24);
     bool over = false;
     const std::string id = "menu/" + std::string(menu);

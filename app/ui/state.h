@@ -11,6 +11,7 @@
 #include "core/document.h"
 #include "core/explain.h"
 #include "core/runner.h"
+#include "core/text/texts.h"
 
 namespace headlight {
 
@@ -21,6 +22,41 @@ struct CellPick {
   std::vector<std::int64_t> index;
   bool operator==(const CellPick&) const = default;
 };
+
+/// How far the making of the shown step has been played. The picture is a function of `clock`
+/// alone, so that it can be scrubbed and tested.
+struct Playback {
+  bool shown = false;    // the stage shows the step in the making; off: the finished step
+  bool playing = false;  // the clock runs
+  double clock = 0;      // seconds of the step's own time
+  float speed = 1;
+};
+
+enum class InspectorTab { kNumbers, kCode, kWords };
+enum class HeadsView { kPictures, kLines };
+/// What the mouse does to the mask on the stage while it is painted.
+enum class Brush { kCell, kRow, kColumn, kTriangle };
+/// Which numbers a picture's colours span: its own, or those of every head and layer of its kind.
+enum class RangeMode { kPicture, kShared };
+/// The window as other eyes see it, to check the colours.
+enum class Vision { kFull, kProtanopia, kDeuteranopia, kTritanopia, kGrey };
+enum class PanelId { kNone, kRail, kStage, kHeads, kInspector };
+
+/// A part of a large matrix: `zoom` 1 shows all of it; `row` and `column` (0..1 of the matrix) are
+/// the corner at the upper left.
+struct StageView {
+  float zoom = 1, row = 0, column = 0;
+  bool operator==(const StageView&) const = default;
+};
+
+/// Sizes in design pixels that the person gave the panels by dragging; 0: as the window suggests.
+struct PanelSizes {
+  float rail = 0, inspector = 0, heads = 0;
+  bool operator==(const PanelSizes&) const = default;
+};
+
+/// What waits for an answer to "save the changes first?".
+enum class Leaving { kNone, kQuit, kNew, kOpen };
 
 /// What is looked at: not part of the document, not undone.
 struct Session {
@@ -39,6 +75,34 @@ struct Session {
   bool ask_path_to_open = false, ask_path_to_save = false;
   std::string path_typed;
   bool quit = false;
+  Language language = Language::kEnglish;
+
+  Playback playback;
+
+  InspectorTab inspector_tab = InspectorTab::kNumbers;
+  std::vector<CellPick> trail;  // the cells gone through on the way to the picked one, oldest first
+  std::string lit_tensor;       // named in words under the mouse: lit on the stage, and back
+
+  HeadsView heads_view = HeadsView::kPictures;
+  std::vector<int> line_heads;  // whose lines are drawn; empty: the chosen head's
+
+  Brush brush = Brush::kCell;
+
+  StageView view;
+  RangeMode range = RangeMode::kShared;
+  Vision vision = Vision::kFull;
+  PanelSizes sizes;
+  std::optional<bool> rail_open;
+  PanelId maximized = PanelId::kNone;
+  int hint = -1;  // which hint of the first start is shown; -1: none
+
+  bool palette_open = false;
+  std::string palette_typed;
+  int palette_choice = 0;
+  Leaving leaving = Leaving::kNone;
+  std::string leaving_path;         // kOpen: what is to be opened
+  std::string recovery_path;        // an autosave that is on offer; empty: none
+  std::vector<std::string> recent;  // session files, newest first
 };
 
 /// What follows from the document.
@@ -104,6 +168,34 @@ enum class Command {
   kAbout,
   kLeaveField,
   kQuit,
+  // motion
+  kPlay,
+  kRestartStep,
+  kSkipStep,
+  kFaster,
+  kSlower,
+  // inspector
+  kTabNumbers,
+  kTabCode,
+  kTabWords,
+  kBack,
+  kCopyText,
+  kCopyLatex,
+  kCopyTable,
+  // heads
+  kToggleLines,
+  // look
+  kToggleRange,
+  kNextVision,
+  kToggleRail,
+  kMaximize,
+  kResetView,
+  kResetPanels,
+  kHints,
+  kToggleLanguage,
+  // habits
+  kNew,
+  kPalette,
 };
 
 struct DoEdit {
@@ -152,8 +244,89 @@ struct Folded {
   bool heads_shown = true, inspector_shown = true;
 };
 
-using Action = std::variant<DoEdit, EndEdit, DoCommand, GoToStep, ChooseLayer, ChooseHead,
-                            CompareHead, PickCell, HoverCell, DismissNotice, OpenFile, SaveFile,
-                            TypePath, ClosePopups, FocusDone, Folded>;
+// motion
+/// `seconds` have gone by since the last frame.
+struct Tick {
+  double seconds = 0;
+};
+struct ScrubTo {
+  double fraction = 0;  // of the step's whole time
+};
+struct SetSpeed {
+  float speed = 1;
+};
+// inspector
+struct ChooseTab {
+  InspectorTab tab{};
+};
+/// Back to the cell at this place of the trail.
+struct GoBackTo {
+  std::size_t crumb = 0;
+};
+struct CopyText {
+  std::string text;
+};
+struct LightTensor {
+  std::string tensor;  // empty: none
+};
+// heads
+struct ChooseHeadsView {
+  HeadsView view{};
+};
+struct ToggleLineHead {
+  int head = 0;
+};
+// mask painter
+struct ChooseBrush {
+  Brush brush{};
+};
+// look
+struct SetView {
+  StageView view;
+};
+struct ChooseRange {
+  RangeMode range{};
+};
+struct ChooseVision {
+  Vision vision{};
+};
+struct SizePanels {
+  PanelSizes sizes;
+};
+struct Maximize {
+  PanelId panel{};
+};
+struct ShowHint {
+  int hint = -1;
+};
+struct ChooseLanguage {
+  Language language{};
+};
+// habits
+/// The answer to "save the changes first?".
+enum class LeaveAnswer { kSave, kDiscard, kStay };
+struct AnswerLeaving {
+  LeaveAnswer answer{};
+};
+struct AnswerRecovery {
+  bool recover = false;
+};
+struct DropFiles {
+  std::vector<std::string> paths;
+};
+struct TypeQuery {
+  std::string text;
+};
+struct ChooseInPalette {
+  int line = 0;
+};
+
+using Action =
+    std::variant<Tick, ScrubTo, SetSpeed, ChooseTab, GoBackTo, CopyText, LightTensor,
+                 ChooseHeadsView, ToggleLineHead, ChooseBrush, SetView, ChooseRange, ChooseVision,
+                 SizePanels, Maximize, ShowHint, ChooseLanguage, AnswerLeaving, AnswerRecovery,
+                 DropFiles, TypeQuery, ChooseInPalette, DoEdit, EndEdit, DoCommand, GoToStep,
+                 ChooseLayer, ChooseHead, CompareHead, PickCell, HoverCell, DismissNotice, OpenFile,
+                 SaveFile, TypePath, ClosePopups, FocusDone, Folded>;
 
 }  // namespace headlight

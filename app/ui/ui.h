@@ -35,14 +35,17 @@ struct Rect {
 class Ui {
  public:
   Ui(Theme theme_now, const FontSet& fonts_now, float scale_now, Probe& probe_now,
-     HeatmapSink& heatmaps_now, std::vector<Action>& actions)
-      : theme(theme_now),
+     HeatmapSink& heatmaps_now, std::vector<Action>& actions,
+     Language language_now = Language::kEnglish)
+      : language(language_now),
+        theme(theme_now),
         fonts(fonts_now),
         scale(scale_now),
         probe(probe_now),
         heatmaps(heatmaps_now),
         actions_(actions) {}
 
+  const Language language;
   const Theme theme;
   const FontSet& fonts;
   const float scale;
@@ -51,6 +54,11 @@ class Ui {
 
   /// Design pixels to screen pixels.
   float px(float design) const { return design * scale; }
+  /// The text of the interface with this id, in the person's language (assets/i18n).
+  std::string_view tr(std::string_view id) const { return headlight::tr(language, id); }
+  std::string tr(std::string_view id, std::initializer_list<Slot> slots) const {
+    return headlight::tr(language, id, slots);
+  }
   void push(Action action) { actions_.push_back(std::move(action)); }
 
   // ---- text, at a place, in one line ----
