@@ -6,6 +6,7 @@
 #include "app/ui/pane_view.h"
 #include "app/ui/panels.h"
 #include "app/ui/stage_layout.h"
+#include "app/ui/stage_motion.h"
 #include "core/page.h"
 #include "core/steps.h"
 #include "core/text/number_text.h"
@@ -225,6 +226,7 @@ void draw_page(const AppState& state, Ui& ui, const Rect& area, const StepPage& 
     const ImVec2 size = ui.measure(ui.fonts.title, sign.text);
     ui.text(ui.fonts.title, {sign.x - size.x / 2, sign.y - size.y / 2}, ui.theme.muted, sign.text);
   }
+  draw_motion(state, ui, body, page, placement);
   const std::string title = std::string(
       tensor_symbol(trace.program().tensors[static_cast<std::size_t>(legend_tensor)].name));
   const float height = std::min(ui.px(92), area.height() * 0.4f);
@@ -285,48 +287,6 @@ void draw_comparison(const AppState& state, Ui& ui, const Rect& area, const Step
               difference_scale, std::to_string(a) + " − " + std::to_string(b));
 }
 
-void draw_step_bar(const AppState& state, Ui& ui, const Rect& r, const Step& step) {
-  const Program& program = state.derived.trace->program();
-  ImGui::GetWindowDrawList()->AddLine({r.x0, r.y0}, {r.x1, r.y0}, to_u32(ui.theme.line));
-  const float side = ui.px(28), y = (r.y0 + r.y1 - side) / 2;
-  float x = r.x0 + ui.px(20);
-  const auto arrow = [&](std::string_view id, std::string_view label, Command command) {
-    if (ui.button(id, label, {x, y, x + ui.px(36), y + side}, false, is_enabled(command, state),
-                  std::string(command_info(command).help) + "  " +
-                      shortcut_text(command_info(command).key))) {
-      ui.push(DoCommand{command});
-    }
-    x += ui.px(42);
-  };
-  arrow("step/previous", "←", Command::kPreviousStep);
-  arrow("step/next", "→", Command::kNextStep);
-  const auto index = static_cast<int>(&step - program.steps.data());
-  const auto count = static_cast<int>(program.steps.size());
-  const std::string words = "step " + std::to_string(index + 1) + " of " + std::to_string(count);
-  const float words_width = ui.measure(ui.fonts.control, words).x;
-  ui.text(ui.fonts.control, {r.x1 - ui.px(24) - words_width, (r.y0 + r.y1) / 2 - ui.px(8)},
-          ui.theme.muted, words);
-  const Rect track{x + ui.px(10), r.y0, r.x1 - words_width - ui.px(44), r.y1};
-  const float middle = (r.y0 + r.y1) / 2;
-  const float knob =
-      track.x0 +
-      track.width() * (count > 1 ? static_cast<float>(index) / static_cast<float>(count - 1) : 0);
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  list->AddRectFilled({track.x0, middle - ui.px(1.5f)}, {track.x1, middle + ui.px(1.5f)},
-                      to_u32(ui.theme.line), ui.px(2));
-  list->AddRectFilled({track.x0, middle - ui.px(1.5f)}, {knob, middle + ui.px(1.5f)},
-                      to_u32(ui.theme.text), ui.px(2));
-  list->AddCircleFilled({knob, middle}, ui.px(6), to_u32(ui.theme.text));
-  ui.hot("step/track", track);
-  if (ImGui::IsItemActive()) {
-    const float t = std::clamp((ImGui::GetIO().MousePos.x - track.x0) / track.width(), 0.0f, 1.0f);
-    const int target = static_cast<int>(std::lround(t * static_cast<float>(count - 1)));
-    const auto& wanted = program.steps[static_cast<std::size_t>(target)];
-    if (target != index)
-      ui.push(GoToStep{program.tensors[static_cast<std::size_t>(wanted.tensor)].name});
-  }
-}
-
 // Nothing to show yet: say what to do.
 void draw_empty(const AppState& state, Ui& ui, const Rect& r) {
   const float x = r.x0 + ui.px(24), width = r.width() - ui.px(48);
@@ -368,7 +328,7 @@ void panel_stage(const AppState& state, Ui& ui, const Rect& r) {
   } else {
     draw_page(state, ui, area, page);
   }
-  draw_step_bar(state, ui, {r.x0, r.y1 - bar, r.x1, r.y1}, *step);
+  panel_playback(state, ui, {r.x0, r.y1 - bar, r.x1, r.y1});
   ui.end_panel();
 }
 

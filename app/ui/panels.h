@@ -16,6 +16,8 @@ void panel_model(const AppState&, Ui&, const Rect&);
 void panel_switches(const AppState&, Ui&, const Rect&);
 void panel_rail(const AppState&, Ui&, const Rect&);
 void panel_stage(const AppState&, Ui&, const Rect&);
+/// The bar under the stage; there must be a step to show.
+void panel_playback(const AppState&, Ui&, const Rect&);
 void panel_heads(const AppState&, Ui&, const Rect&, bool open);
 void panel_inspector(const AppState&, Ui&, const Rect&, bool open);
 void panel_help(const AppState&, Ui&, float width, float height);
