@@ -209,7 +209,7 @@ TEST_CASE("flow: the menus do what they say") {
     gui.click("menu/" + std::string(menu));
     gui.click("menu/" + std::string(item));
   };
-  choose("View", "step/next");
+  choose("Go", "step/next");
   CHECK(gui.state().session.step != "blocks.0.attn.pattern");
   choose("Edit", "attn/causal_mask");
   CHECK(gui.config().mask.kind == MaskKind::kNone);
