@@ -1,5 +1,8 @@
 #include "app/ui/theme.h"
 
+#include <algorithm>
+#include <array>
+
 namespace headlight {
 
 Theme Theme::make(bool dark) {
@@ -32,6 +35,20 @@ ColorScale Theme::signed_scale(float limit) const {
 
 ColorScale Theme::weight_scale(float limit) const {
   return {ColorMap::kSequential, limit, surface, surface, pattern, hatch, error};
+}
+
+Color head_color(const Theme& t, int head, int count) {
+  constexpr int kHues = 8;
+  // rose, indigo, olive, cyan, wine, teal, sand, grey
+  static constexpr std::array<std::uint32_t, kHues> kLight = {
+      0xCC5A72, 0x332288, 0x8A8A1F, 0x2E9BD0, 0x882255, 0x2F9C8C, 0xB8922A, 0x6B7280};
+  static constexpr std::array<std::uint32_t, kHues> kDark = {
+      0xEE8FA0, 0x8F8AF0, 0xC4C45C, 0x88CCEE, 0xC75A8C, 0x55C4B4, 0xE6CE7A, 0xA8AEB8};
+  head = std::max(head, 0);
+  const Color hue = rgb((t.dark ? kDark : kLight)[static_cast<std::size_t>(head % kHues)]);
+  const int rounds = std::max(1, (count + kHues - 1) / kHues);
+  const float shade = static_cast<float>(head / kHues % rounds) / static_cast<float>(rounds);
+  return mix(hue, t.text, 0.6f * shade);
 }
 
 Color ink_on(Color background) {

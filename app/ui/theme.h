@@ -28,6 +28,12 @@ inline ImU32 to_u32(Color c) {
 inline ImVec4 to_vec4(Color c) { return {c.r, c.g, c.b, c.a}; }
 inline Color faded(Color c, float alpha) { return {c.r, c.g, c.b, alpha}; }
 
+/// The colour of a head, wherever heads stand side by side. Eight hues that colour-blind eyes can
+/// tell apart (after Tol's "muted" scheme, away from the colours of Q, K, V and the pattern); with
+/// more heads the hues come again in other shades, so a head's number always stands beside its
+/// colour.
+Color head_color(const Theme&, int head, int count);
+
 /// Black or white, whichever can be read on `background`.
 Color ink_on(Color background);
 
