@@ -9,87 +9,163 @@
 namespace headlight {
 namespace {
 
-StepText activation_text(const Config& c) {
-  switch (c.activation) {
-    case Activation::kRelu:
-      return {"ReLU", "max(x, 0)", "h = max(0, x)"};
-    case Activation::kGelu:
-      return {"GELU", "x Φ(x)", "h = x · Φ(x)"};
-    case Activation::kGeluTanh:
-      return {"GELU (tanh)", "x Φ(x)", "h = x · ½(1 + tanh(…))"};
-  }
-  return {};
-}
-
-StepText score_text(const Config& c) {
-  if (c.attention == AttentionKind::kBasic) return {"Scores", "x xᵀ", "S = x · x^{T}"};
-  if (c.scores == ScoreKind::kAdditive) {
-    return {"Scores", "v·tanh(q+k)", "S_{ij} = v · tanh({q|q}_{i} + {k|k}_{j})"};
-  }
-  return {"Scores", "Q Kᵀ", "S = {q|Q} · {k|K}^{T}"};
-}
-
-}  // namespace
-
-StepText step_text(const Program& program, const Step& step) {
-  const Config& c = program.config;
-  switch (step.kind) {
+// The part of the text ids that stands for a step: "step.<id>", "step.<id>.words". Steps that are
+// the same to a reader share theirs.
+std::string_view text_id(StepKind kind) {
+  switch (kind) {
     case StepKind::kTokens:
-      return {"Tokens", "ids", "sentence → ids"};
+      return "step.tokens";
     case StepKind::kEmbedding:
-      return {"Embedding", "W_E[id]", "x_{t} = W_{E}[id_{t}]"};
+      return "step.embedding";
+    case StepKind::kPosition:
+      return "step.position";
+    case StepKind::kPositionSum:
+      return "step.position_sum";
+    case StepKind::kNormBeforeAttention:
+    case StepKind::kNormAfterAttention:
+    case StepKind::kNormBeforeFeedForward:
+    case StepKind::kNormAfterFeedForward:
+      return "step.norm";
+    case StepKind::kQueries:
+      return "step.queries";
+    case StepKind::kKeys:
+      return "step.keys";
+    case StepKind::kValues:
+      return "step.values";
+    case StepKind::kSplit:
+      return "step.split";
+    case StepKind::kScores:
+      return "step.scores";
+    case StepKind::kScale:
+      return "step.scale";
+    case StepKind::kMask:
+      return "step.mask";
+    case StepKind::kSoftmax:
+      return "step.softmax";
+    case StepKind::kWeightedSum:
+      return "step.weighted_sum";
+    case StepKind::kConcat:
+      return "step.concat";
+    case StepKind::kOutput:
+      return "step.output";
+    case StepKind::kResidualAttention:
+    case StepKind::kResidualFeedForward:
+      return "step.residual";
+    case StepKind::kFeedForwardIn:
+      return "step.feed_forward_in";
+    case StepKind::kActivation:
+      return "step.activation";
+    case StepKind::kFeedForwardOut:
+      return "step.feed_forward_out";
+    case StepKind::kFinalNorm:
+      return "step.final_norm";
+    case StepKind::kLogits:
+      return "step.logits";
+    case StepKind::kProbabilities:
+      return "step.probabilities";
+  }
+  return "";
+}
+
+// What is the same in every language: the hint on the rail and the formula.
+struct Symbols {
+  std::string_view hint, formula;
+};
+
+Symbols score_symbols(const Config& c) {
+  if (c.attention == AttentionKind::kBasic) return {"x xᵀ", "S = x · x^{T}"};
+  if (c.scores == ScoreKind::kAdditive) {
+    return {"v·tanh(q+k)", "S_{ij} = v · tanh({q|q}_{i} + {k|k}_{j})"};
+  }
+  return {"Q Kᵀ", "S = {q|Q} · {k|K}^{T}"};
+}
+
+Symbols activation_symbols(const Config& c) {
+  if (c.activation == Activation::kRelu) return {"max(x, 0)", "h = max(0, x)"};
+  if (c.activation == Activation::kGelu) return {"x Φ(x)", "h = x · Φ(x)"};
+  return {"x Φ(x)", "h = x · ½(1 + tanh(…))"};
+}
+
+Symbols symbols(const Config& c, StepKind kind) {
+  switch (kind) {
+    case StepKind::kTokens:
+      return {"", "w_{t} → id_{t}"};
+    case StepKind::kEmbedding:
+      return {"W_E[id]", "x_{t} = W_{E}[id_{t}]"};
     case StepKind::kPosition:
       return c.positions == PositionKind::kLearned
-                 ? StepText{"Position", "W_pos[t]", "p_{t} = W_{pos}[t]"}
-                 : StepText{"Position", "sin, cos", "p_{t,2i} = sin(t / 10000^{2i/d})"};
+                 ? Symbols{"W_pos[t]", "p_{t} = W_{pos}[t]"}
+                 : Symbols{"sin, cos", "p_{t,2i} = sin(t / 10000^{2i/d})"};
     case StepKind::kPositionSum:
-      return {"+ Position", "x + p", "x = x + p"};
+      return {"x + p", "x = x + p"};
     case StepKind::kNormBeforeAttention:
     case StepKind::kNormAfterAttention:
     case StepKind::kNormBeforeFeedForward:
     case StepKind::kNormAfterFeedForward:
     case StepKind::kFinalNorm:
-      return {step.kind == StepKind::kFinalNorm ? "Final norm" : "Layer norm", "(x−μ)/σ·w+b",
-              c.bias ? "y = (x − μ)/σ · w + b" : "y = (x − μ)/σ · w"};
+      return {"(x−μ)/σ·w+b", c.bias ? "y = (x − μ)/σ · w + b" : "y = (x − μ)/σ · w"};
     case StepKind::kQueries:
-      return {"Queries", "x W_Q", c.bias ? "{q|Q} = x · W_{Q} + b_{Q}" : "{q|Q} = x · W_{Q}"};
+      return {"x W_Q", c.bias ? "{q|Q} = x · W_{Q} + b_{Q}" : "{q|Q} = x · W_{Q}"};
     case StepKind::kKeys:
-      return {"Keys", "x W_K", c.bias ? "{k|K} = x · W_{K} + b_{K}" : "{k|K} = x · W_{K}"};
+      return {"x W_K", c.bias ? "{k|K} = x · W_{K} + b_{K}" : "{k|K} = x · W_{K}"};
     case StepKind::kValues:
-      return {"Values", "x W_V", c.bias ? "{v|V} = x · W_{V} + b_{V}" : "{v|V} = x · W_{V}"};
+      return {"x W_V", c.bias ? "{v|V} = x · W_{V} + b_{V}" : "{v|V} = x · W_{V}"};
     case StepKind::kSplit:
-      return {"Split into heads", "1 → H", "{q|Q}, {k|K}, {v|V} → H heads"};
+      return {"1 → H", "{q|Q}, {k|K}, {v|V} → {q|Q}_{h}, {k|K}_{h}, {v|V}_{h}"};
     case StepKind::kScores:
-      return score_text(c);
+      return score_symbols(c);
     case StepKind::kScale:
-      return {"Scale", "÷ √d_k", "S / √d_{k}"};
+      return {"÷ √d_k", "S / √d_{k}"};
     case StepKind::kMask:
-      return {"Mask", "−∞", "S + mask"};
+      return {"−∞", "S + mask"};
     case StepKind::kSoftmax:
-      return {"Softmax", "rows sum to 1", "{p|A} = softmax(S)"};
+      return {"", "{p|A} = softmax(S)"};
     case StepKind::kWeightedSum:
-      return {"Weighted sum", c.attention == AttentionKind::kBasic ? "A x" : "A V",
-              c.attention == AttentionKind::kBasic ? "z = {p|A} · x" : "z = {p|A} · {v|V}"};
+      return c.attention == AttentionKind::kBasic ? Symbols{"A x", "z = {p|A} · x"}
+                                                  : Symbols{"A V", "z = {p|A} · {v|V}"};
     case StepKind::kConcat:
-      return {"Concat heads", "[z₀ … z_H]", "z = [z_{0} … z_{H−1}]"};
+      return {"[z₀ … z_H]", "z = [z_{0} … z_{H−1}]"};
     case StepKind::kOutput:
-      return {"Output", "z W_O", c.bias ? "y = z · W_{O} + b_{O}" : "y = z · W_{O}"};
+      return {"z W_O", c.bias ? "y = z · W_{O} + b_{O}" : "y = z · W_{O}"};
     case StepKind::kResidualAttention:
     case StepKind::kResidualFeedForward:
-      return {"Residual", "x + y", "x = x + y"};
+      return {"x + y", "x = x + y"};
     case StepKind::kFeedForwardIn:
-      return {"Feed-forward in", "x W_in", c.bias ? "h = x · W_{in} + b_{in}" : "h = x · W_{in}"};
+      return {"x W_in", c.bias ? "h = x · W_{in} + b_{in}" : "h = x · W_{in}"};
     case StepKind::kActivation:
-      return activation_text(c);
+      return activation_symbols(c);
     case StepKind::kFeedForwardOut:
-      return {"Feed-forward out", "h W_out",
-              c.bias ? "y = h · W_{out} + b_{out}" : "y = h · W_{out}"};
+      return {"h W_out", c.bias ? "y = h · W_{out} + b_{out}" : "y = h · W_{out}"};
     case StepKind::kLogits:
-      return {"Logits", "x W_U", c.bias ? "l = x · W_{U} + b_{U}" : "l = x · W_{U}"};
+      return {"x W_U", c.bias ? "l = x · W_{U} + b_{U}" : "l = x · W_{U}"};
     case StepKind::kProbabilities:
-      return {"Next token", "softmax", "P = softmax(l)"};
+      return {"softmax", "P = softmax(l)"};
   }
   return {};
+}
+
+std::string_view activation_name(Activation activation) {
+  switch (activation) {
+    case Activation::kRelu:
+      return "ReLU";
+    case Activation::kGelu:
+      return "GELU";
+    case Activation::kGeluTanh:
+      return "GELU (tanh)";
+  }
+  return "";
+}
+
+}  // namespace
+
+StepText step_text(Language language, const Program& program, const Step& step) {
+  const Config& c = program.config;
+  const Symbols same = symbols(c, step.kind);
+  StepText text{tr(language, text_id(step.kind)), same.hint, same.formula};
+  if (step.kind == StepKind::kActivation) text.title = activation_name(c.activation);
+  if (step.kind == StepKind::kTokens) text.hint = tr(language, "step.tokens.hint");
+  if (step.kind == StepKind::kSoftmax) text.hint = tr(language, "step.softmax.hint");
+  return text;
 }
 
 namespace {
@@ -120,125 +196,116 @@ std::int64_t largest(const Row& row) {
   return best;
 }
 
-std::string score_words(const Trace& trace, const Step& step, std::int64_t head,
+std::string score_words(Language language, const Trace& trace, const Step& step, std::int64_t head,
                         std::int64_t query) {
   const Row row = row_of(trace.tensor(step.tensor), head, query);
-  const std::string asks = quoted(trace.tick("query", query));
-  const std::string answers = quoted(trace.tick("key", largest(row)));
-  return "Each query meets each key; the score is large where the two fit. " + asks +
-         " asks, and " + answers + " answers loudest.";
+  return tr(language, "step.scores.words",
+            {{"query", quoted(trace.tick("query", query))},
+             {"key", quoted(trace.tick("key", largest(row)))}});
 }
 
-std::string mask_words(const Trace& trace, const Step& step, std::int64_t head,
+std::string mask_words(Language language, const Trace& trace, const Step& step, std::int64_t head,
                        std::int64_t query) {
   const Row row = row_of(trace.tensor(step.tensor), head, query);
   std::int64_t allowed = 0;
   for (std::int64_t j = 0; j < row.size; ++j) allowed += row.cells[j] != -INFINITY;
-  return "Keys that a query may not see get −∞, so their weight becomes 0. " +
-         quoted(trace.tick("query", query)) + " may look at " + std::to_string(allowed) + " of " +
-         std::to_string(row.size) + " keys.";
+  return tr(language, "step.mask.words",
+            {{"query", quoted(trace.tick("query", query))},
+             {"allowed", std::to_string(allowed)},
+             {"keys", std::to_string(row.size)}});
 }
 
-std::string softmax_words(const Trace& trace, const Step& step, std::int64_t head,
-                          std::int64_t query) {
+std::string softmax_words(Language language, const Trace& trace, const Step& step,
+                          std::int64_t head, std::int64_t query) {
   const Row row = row_of(trace.tensor(step.tensor), head, query);
   const std::int64_t best = largest(row);
   const std::string asks = quoted(trace.tick("query", query));
-  if (row.cells[best] == 0) return asks + " may look at no key, so its whole row is 0.";
-  return "Each row becomes weights that sum to 1. " + asks + " looks most at " +
-         quoted(trace.tick("key", best)) + ", with weight " + number_text(row.cells[best], 3) + ".";
+  if (row.cells[best] == 0) return tr(language, "step.softmax.words.none", {{"query", asks}});
+  return tr(language, "step.softmax.words",
+            {{"query", asks},
+             {"key", quoted(trace.tick("key", best))},
+             {"weight", number_text(row.cells[best], 3)}});
 }
 
-std::string probability_words(const Trace& trace, const Step& step, std::int64_t query) {
+std::string probability_words(Language language, const Trace& trace, const Step& step,
+                              std::int64_t query) {
   const Row row = row_of(trace.tensor(step.tensor), 0, query);
   const std::int64_t best = largest(row);
-  return "Each row is a distribution over the vocabulary, here the words of your sentence. After " +
-         quoted(trace.tick("position", query)) + " the model expects " +
-         quoted(trace.tick("vocab", best)) + ", with probability " +
-         number_text(row.cells[best], 3) + ".";
-}
-
-std::string count(std::int64_t n, const char* one, const char* many) {
-  return std::to_string(n) + " " + (n == 1 ? one : many);
+  return tr(language, "step.probabilities.words",
+            {{"token", quoted(trace.tick("position", query))},
+             {"next", quoted(trace.tick("vocab", best))},
+             {"probability", number_text(row.cells[best], 3)}});
 }
 
 }  // namespace
 
-std::string step_words(const Trace& trace, const Step& step, std::int64_t head,
+std::string step_words(Language language, const Trace& trace, const Step& step, std::int64_t head,
                        std::int64_t query) {
   const Config& c = trace.config();
   const std::string width = std::to_string(c.d_model);
   const std::string d_head = std::to_string(c.head_width());
-  const std::string tokens = count(trace.length(), "token", "tokens");
   switch (step.kind) {
     case StepKind::kTokens:
-      return "The sentence is cut into " + tokens + ". Each distinct token has an id, its row in " +
-             "the embedding table.";
+      return tr(language, "step.tokens.words",
+                {{"tokens", tr_count(language, "count.tokens", trace.length())}});
     case StepKind::kEmbedding:
-      return "Each token id picks its row of the table: " + width +
-             " numbers. The same word gets the same row wherever it stands.";
+      return tr(language, "step.embedding.words", {{"width", width}});
     case StepKind::kPosition:
       return c.positions == PositionKind::kSinusoidal
-                 ? "Each position has its own pattern of sines and cosines, fast on the left, slow "
-                   "on the right."
-                 : "Each position has its own learned row of " + width + " numbers.";
-    case StepKind::kPositionSum:
-      return "Embedding and position are added, so the model knows both what a token is and where "
-             "it stands.";
+                 ? std::string(tr(language, "step.position.words.sinusoidal"))
+                 : tr(language, "step.position.words.learned", {{"width", width}});
     case StepKind::kNormBeforeAttention:
     case StepKind::kNormAfterAttention:
     case StepKind::kNormBeforeFeedForward:
     case StepKind::kNormAfterFeedForward:
     case StepKind::kFinalNorm:
-      return "Each row is brought to mean 0 and variance 1, then scaled by w" +
-             std::string(c.bias ? " and shifted by b." : ".");
+      return std::string(tr(language, c.bias ? "step.norm.words" : "step.norm.words.without_bias"));
     case StepKind::kQueries:
-      return "Each token asks: its row times W_Q gives a query of " + d_head + " numbers per head.";
+      return tr(language, "step.queries.words", {{"d_head", d_head}});
     case StepKind::kKeys:
-      return "Each token offers: its row times W_K gives a key of " + d_head + " numbers per head.";
+      return tr(language, "step.keys.words", {{"d_head", d_head}});
     case StepKind::kValues:
-      return "Each token carries: its row times W_V gives a value of " + d_head +
-             " numbers per head.";
+      return tr(language, "step.values.words", {{"d_head", d_head}});
     case StepKind::kSplit:
-      return "The " + std::to_string(c.head_count() * c.head_width()) + " columns are cut into " +
-             count(c.head_count(), "head", "heads") + " of " + d_head +
-             ". Nothing is computed; the numbers only find their head.";
+      return tr(language, "step.split.words",
+                {{"columns", std::to_string(c.head_count() * c.head_width())},
+                 {"heads", tr_count(language, "count.heads", c.head_count())},
+                 {"d_head", d_head}});
     case StepKind::kScores:
-      return score_words(trace, step, head, query);
+      return score_words(language, trace, step, head, query);
     case StepKind::kScale:
-      return "Every score is divided by √" + d_head + " = " +
-             number_text(std::sqrt(static_cast<double>(c.head_width())), 4) +
-             ", so that wide heads do not make softmax all-or-nothing.";
+      return tr(language, "step.scale.words",
+                {{"d_head", d_head},
+                 {"root", number_text(std::sqrt(static_cast<double>(c.head_width())), 4)}});
     case StepKind::kMask:
-      return mask_words(trace, step, head, query);
+      return mask_words(language, trace, step, head, query);
     case StepKind::kSoftmax:
-      return softmax_words(trace, step, head, query);
+      return softmax_words(language, trace, step, head, query);
     case StepKind::kWeightedSum:
-      return "What " + quoted(trace.tick("query", query)) +
-             " gathers: the values of all keys, each times its weight, added up.";
+      return tr(language, "step.weighted_sum.words",
+                {{"query", quoted(trace.tick("query", query))}});
     case StepKind::kConcat:
-      return "The heads' results stand side by side again: " +
-             count(c.head_count(), "head", "heads") + " of " + d_head + " make one row.";
+      return tr(language, "step.concat.words",
+                {{"heads", tr_count(language, "count.heads", c.head_count())}, {"d_head", d_head}});
     case StepKind::kOutput:
-      return "W_O mixes what the heads found and brings it back to " + width +
-             " numbers per token.";
-    case StepKind::kResidualAttention:
-      return "The result is added to what came in: attention only has to say what changes.";
+      return tr(language, "step.output.words", {{"width", width}});
     case StepKind::kFeedForwardIn:
-      return "Each token on its own: its row times W_in gives " + std::to_string(c.hidden_width()) +
-             " hidden numbers.";
-    case StepKind::kActivation:
-      return "Each hidden number passes the activation: large ones pass, negative ones are held "
-             "back.";
+      return tr(language, "step.feed_forward_in.words",
+                {{"hidden", std::to_string(c.hidden_width())}});
     case StepKind::kFeedForwardOut:
-      return "The hidden numbers times W_out come back to " + width + " numbers per token.";
-    case StepKind::kResidualFeedForward:
-      return "The result is added to what came in: the feed-forward network only has to say what "
-             "changes.";
-    case StepKind::kLogits:
-      return "Each token's row times W_U gives a score for every entry of the vocabulary.";
+      return tr(language, "step.feed_forward_out.words", {{"width", width}});
     case StepKind::kProbabilities:
-      return probability_words(trace, step, query);
+      return probability_words(language, trace, step, query);
+    case StepKind::kPositionSum:
+      return std::string(tr(language, "step.position_sum.words"));
+    case StepKind::kResidualAttention:
+      return std::string(tr(language, "step.residual.words.attention"));
+    case StepKind::kResidualFeedForward:
+      return std::string(tr(language, "step.residual.words.feed_forward"));
+    case StepKind::kActivation:
+      return std::string(tr(language, "step.activation.words"));
+    case StepKind::kLogits:
+      return std::string(tr(language, "step.logits.words"));
   }
   return {};
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/text/texts.h"
 #include "core/trace.h"
 
 namespace headlight {
@@ -15,10 +16,10 @@ struct StepText {
   std::string_view formula;  // markup: {q|Q} in the colour of Q, ^{T} raised, _{k} lowered
 };
 
-StepText step_text(const Program&, const Step&);
+StepText step_text(Language, const Program&, const Step&);
 
 /// Two plain sentences about this very run; `head` and `query` say which row is looked at.
-std::string step_words(const Trace&, const Step&, std::int64_t head, std::int64_t query);
+std::string step_words(Language, const Trace&, const Step&, std::int64_t head, std::int64_t query);
 
 /// What the step's output is called in figures: "S", "Q", "x". Captions read "Q (12 × 16)".
 std::string_view tensor_symbol(std::string_view tensor_name);

@@ -68,7 +68,7 @@ void panel_heads(const AppState& state, Ui& ui, const Rect& r, bool open) {
   const Step* step = heads_step(state);
   float x = r.x0 + ui.px(18) + ui.measure(ui.fonts.strong, title).x + ui.px(14);
   if (step && open) {
-    const std::string what(step_text(state.derived.trace->program(), *step).title);
+    const std::string what(step_text(ui.language, state.derived.trace->program(), *step).title);
     const std::string hint = what + " · Shift+click a second head to compare";
     const float room = r.x1 - x - ui.px(190);
     ui.text(ui.fonts.note, {x, y + ui.px(2)}, ui.theme.muted,
@@ -118,7 +118,7 @@ void panel_stage_heads(const AppState& state, Ui& ui, const Rect& r) {
     return;
   }
   const Trace& trace = *state.derived.trace;
-  const StepText text = step_text(trace.program(), *step);
+  const StepText text = step_text(ui.language, trace.program(), *step);
   ui.text(ui.fonts.title, {r.x0 + ui.px(24), r.y0 + ui.px(14)}, ui.theme.text, text.title);
   const std::string where = "layer " + std::to_string(std::max(step->layer, 0)) + " · all heads";
   ui.text(ui.fonts.control,

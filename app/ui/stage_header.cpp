@@ -54,7 +54,7 @@ std::int64_t query_row(const AppState& state, const StepPage& page) {
 float draw_stage_header(const AppState& state, Ui& ui, const Rect& r, const Step& step,
                         const StepPage& page) {
   const Trace& trace = *state.derived.trace;
-  const StepText text = step_text(trace.program(), step);
+  const StepText text = step_text(ui.language, trace.program(), step);
   const float x = r.x0 + ui.px(24);
   float y = r.y0 + ui.px(14);
   ui.text(ui.fonts.title, {x, y}, ui.theme.text, text.title);
@@ -69,9 +69,10 @@ float draw_stage_header(const AppState& state, Ui& ui, const Rect& r, const Step
   ui.formula({wide ? fx : r.x1 - ui.px(24) - formula_width, y + ui.px(2)}, text.formula);
   y += ui.px(34);
   const float words_width = (wide ? fx - x - ui.px(24) : r.width() - ui.px(48));
-  const float words = ui.wrapped(
-      ui.fonts.body, {x, y}, std::min(words_width, ui.px(640)), ui.theme.text,
-      to_field_text(step_words(trace, step, state.session.head, query_row(state, page))));
+  const float words =
+      ui.wrapped(ui.fonts.body, {x, y}, std::min(words_width, ui.px(640)), ui.theme.text,
+                 to_field_text(step_words(ui.language, trace, step, state.session.head,
+                                          query_row(state, page))));
   if (wide) ui.text(ui.fonts.mono, {fx, y + ui.px(2)}, ui.theme.muted, shapes_text(page));
   return y + words + ui.px(6);
 }

@@ -3,6 +3,8 @@
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
+#include "core/text/number_text.h"
+
 namespace headlight {
 
 // Made by cmake/embed.cmake from assets/i18n: the text of every file, one after another.
@@ -54,6 +56,11 @@ std::string_view tr(Language language, std::string_view id) {
 
 std::string tr(Language language, std::string_view id, std::initializer_list<Slot> slots) {
   return fill(tr(language, id), slots);
+}
+
+std::string tr_count(Language language, std::string_view id, long long n) {
+  if (n == 1) return tr(language, std::string(id) + ".one", {{"n", "1"}});
+  return tr(language, id, {{"n", count_text(n)}});
 }
 
 std::string fill(std::string_view text, std::initializer_list<Slot> slots) {

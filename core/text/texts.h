@@ -27,6 +27,8 @@ struct Slot {
 std::string_view tr(Language, std::string_view id);
 /// The text with its places filled.
 std::string tr(Language, std::string_view id, std::initializer_list<Slot>);
+/// How many of something: the text `id` with {n} filled, or `id`.one for exactly one.
+std::string tr_count(Language, std::string_view id, long long n);
 /// Every {name} that has a slot becomes its value.
 std::string fill(std::string_view text, std::initializer_list<Slot>);
 
