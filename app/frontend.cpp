@@ -46,7 +46,7 @@ void Frontend::draw(float width, float height) {
   probe_.begin_frame();
   if (state.session.playback.playing) shell_.push(Tick{ImGui::GetIO().DeltaTime});
   Ui ui(Theme::make(state.session.dark), fonts_.set(), state.session.scale, probe_, sink_,
-        shell_.queue(), state.session.language);
+        shell_.queue(), state.session.language, &state.session.focus);
   if (stage_only_ == StageOnly::kNo) {
     draw_window(state, ui, width, height);
   } else {

@@ -43,6 +43,7 @@ void Shell::set_look(bool dark, float scale) {
 }
 
 bool Shell::key(const Shortcut& shortcut, bool in_field) {
+  if (!in_field && focus_takes(shortcut)) return true;
   const std::optional<Command> command = command_for(shortcut, in_field);
   if (command && is_enabled(*command, state_)) push(DoCommand{*command});
   return command.has_value();
@@ -100,6 +101,7 @@ void Shell::on(const ClosePopups&) {
 }
 
 void Shell::on(const Folded& a) {
+  state_.session.rail_shown = a.rail_shown;
   state_.session.heads_shown = a.heads_shown;
   state_.session.inspector_shown = a.inspector_shown;
 }
@@ -189,7 +191,7 @@ void Shell::perform(Command command) {
       break;
   }
   perform_motion(command) || perform_inspect(command) || perform_look(command) ||
-      perform_habits(command);
+      perform_habits(command) || perform_focus(command);
 }
 
 // ---- computing ----

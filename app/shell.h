@@ -52,6 +52,7 @@ class Shell {
   bool perform_motion(Command);  // false for all others
   bool perform_inspect(Command);
   bool perform_habits(Command);
+  bool perform_focus(Command);
 
   // One per action. shell.cpp: the document, what is chosen.
   void on(const DoEdit&);
@@ -67,6 +68,11 @@ class Shell {
   void on(const ClosePopups&);
   void on(const FocusDone&);
   void on(const Folded&);
+  // shell_focus.cpp: the keyboard
+  void on(const FocusOn&);
+  void on(const UseFocus&);
+  void on(const MoveCell&);
+  bool focus_takes(const Shortcut&);
   // shell_motion.cpp
   void on(const Tick&);
   void on(const ScrubTo&);

@@ -225,6 +225,17 @@ int shortcut_key(int key, int scancode) {
       return kKeyEnd;
     case GLFW_KEY_BACKSPACE:
       return kKeyBackspace;
+    case GLFW_KEY_UP:
+      return kKeyUp;
+    case GLFW_KEY_DOWN:
+      return kKeyDown;
+    case GLFW_KEY_ENTER:
+    case GLFW_KEY_KP_ENTER:
+      return kKeyEnter;
+    case GLFW_KEY_TAB:
+      return kKeyTab;
+    case GLFW_KEY_F10:
+      return kKeyF10;
     case GLFW_KEY_KP_ADD:
       return '=';
     case GLFW_KEY_KP_SUBTRACT:
@@ -252,7 +263,7 @@ bool is_modifier(int key) { return key >= GLFW_KEY_LEFT_SHIFT && key <= GLFW_KEY
 void App::drain_input() {
   // A field that is being left or entered still says the opposite: wait until it is done.
   const Session& session = shell_.state().session;
-  if (hold_input_ > 0 || session.leave_field || session.focus_sentence) {
+  if (hold_input_ > 0 || session.leave_field || session.focus_sentence || session.focus.move != 0) {
     hold_input_ = std::max(0, hold_input_ - 1);
     pending_frames_ = std::max(pending_frames_, 3);
     return;
@@ -298,7 +309,7 @@ bool App::on_key(const Input& input) {
     if (plain && shell_.key({ours, ctrl, shift}, in_field)) {
       const bool moves_focus =
           ours == kKeyEscape || (ctrl && (ours == 'L' || ours == 'O' || ours == 'S'));
-      hold_input_ = moves_focus ? 2 : 0;
+      hold_input_ = ours == kKeyTab ? 4 : moves_focus ? 2 : 0;
       return true;
     }
   }

@@ -5,7 +5,7 @@
 namespace headlight {
 
 std::span<const CommandInfo> all_commands() {
-  static constexpr std::array<CommandInfo, 49> kCommands = {{
+  static constexpr std::array<CommandInfo, 57> kCommands = {{
       {Command::kFocusSentence,
        "sentence/focus",
        "Edit the sentence",
@@ -325,6 +325,62 @@ std::span<const CommandInfo> all_commands() {
        {'K', true, false},
        "Help",
        true},
+      {Command::kFocusNext,
+       "focus/next",
+       "Next control",
+       "Gives the keyboard to the next control",
+       {kKeyTab, false, false},
+       "",
+       true},
+      {Command::kFocusPrevious,
+       "focus/previous",
+       "Previous control",
+       "Gives the keyboard to the control before",
+       {kKeyTab, false, true},
+       "",
+       true},
+      {Command::kFocusMenu,
+       "focus/menu",
+       "Menus",
+       "Gives the keyboard to the menus",
+       {kKeyF10, false, false},
+       "",
+       true},
+      {Command::kActivate,
+       "focus/press",
+       "Press the control",
+       "Presses the control that has the keyboard; so does Space",
+       {kKeyEnter, false, false},
+       "",
+       false},
+      {Command::kCellLeft,
+       "cell/left",
+       "Cell: one to the left",
+       "Chooses the cell one to the left",
+       {kKeyLeft, false, true},
+       "",
+       false},
+      {Command::kCellRight,
+       "cell/right",
+       "Cell: one to the right",
+       "Chooses the cell one to the right",
+       {kKeyRight, false, true},
+       "",
+       false},
+      {Command::kCellUp,
+       "cell/up",
+       "Cell: one up",
+       "Chooses the cell one up",
+       {kKeyUp, false, true},
+       "",
+       false},
+      {Command::kCellDown,
+       "cell/down",
+       "Cell: one down",
+       "Chooses the cell one down",
+       {kKeyDown, false, true},
+       "",
+       false},
   }};
   return kCommands;
 }
@@ -358,6 +414,16 @@ std::string shortcut_text(const Shortcut& key) {
       return text + "End";
     case kKeyBackspace:
       return text + "Backspace";
+    case kKeyUp:
+      return text + "↑";
+    case kKeyDown:
+      return text + "↓";
+    case kKeyEnter:
+      return text + "Enter";
+    case kKeyTab:
+      return text + "Tab";
+    case kKeyF10:
+      return text + "F10";
     case '=':
       return text + "+";
     default:
@@ -378,8 +444,14 @@ bool is_enabled(Command command, const AppState& state) {
     case Command::kNextLayer:
     case Command::kPreviousLayer:
       return shown_config(state).layers > 1;
+    case Command::kActivate:
+      return state.session.focus.visible;
     case Command::kNextStep:
     case Command::kPreviousStep:
+    case Command::kCellLeft:
+    case Command::kCellRight:
+    case Command::kCellUp:
+    case Command::kCellDown:
       return state.derived.trace != nullptr;
     default:
       return true;

@@ -24,6 +24,11 @@ enum Key : int {
   kKeyHome,
   kKeyEnd,
   kKeyBackspace,
+  kKeyUp,
+  kKeyDown,
+  kKeyEnter,
+  kKeyTab,
+  kKeyF10,
 };
 
 struct Shortcut {

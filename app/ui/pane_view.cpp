@@ -206,7 +206,11 @@ PaneEvents draw_pane(Ui& ui, const Trace& trace, const PlacedPane& p, const Cell
 
   PaneEvents events;
   bool over = false;
-  events.clicked = ui.hot(id, p.rect, &over);
+  events.clicked = ui.hot(id, p.rect, &over, true, FocusKind::kPane);
+  if (ui.activated(id) && lit.row && lit.column) {
+    events.hovered = std::pair{*lit.row, *lit.column};
+    return events;
+  }
   const ImVec2 mouse = ImGui::GetIO().MousePos;
   if ((over || events.clicked) && p.rect.contains(mouse)) {
     const auto r = static_cast<std::int64_t>((mouse.y - p.rect.y0) / p.cell_h);

@@ -55,9 +55,10 @@ void path_sheet(const AppState& state, Ui& ui, bool opens) {
   std::string path = before;
   ImGui::SetNextItemWidth(ui.px(480));
   if (ImGui::IsWindowAppearing()) ImGui::SetKeyboardFocusHere();
+  ui.before_field("path");
   const bool entered = ImGui::InputTextWithHint("##path", "/path/to/name.headlight.json", &path,
                                                 ImGuiInputTextFlags_EnterReturnsTrue);
-  ui.probe.add("path", ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
+  ui.after_field("path");
   if (path != before) ui.push(TypePath{from_field_text(path)});
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const Rect go{at.x, at.y + ui.px(4), at.x + ui.px(90), at.y + ui.px(34)};

@@ -43,8 +43,9 @@ bool number_field(Form& form, const char* id, std::string_view label, int& value
   ImGui::PushStyleVar(ImGuiStyleVar_FramePadding,
                       ImVec2(ui.px(8), (r.height() - ui.fonts.mono->FontSize) / 2));
   int typed = value;
+  ui.before_field(id);
   if (ImGui::InputInt(("##" + name).c_str(), &typed, 0, 0)) next = typed;
-  ui.probe.add(id, ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
+  ui.after_field(id);
   ImGui::PopStyleVar();
   ImGui::PopFont();
   if (ui.button(name + "/more", "+", {r.x1 - side, r.y0, r.x1, r.y1}, false, value < high)) ++next;
@@ -97,8 +98,9 @@ bool seed_field(Form& form, std::uint64_t& seed) {
   ImGui::SetNextItemWidth(r.width());
   ImGui::PushFont(ui.fonts.mono);
   std::uint64_t typed = seed;
+  ui.before_field("model/seed");
   const bool entered = ImGui::InputScalar("##seed", ImGuiDataType_U64, &typed);
-  ui.probe.add("model/seed", ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
+  ui.after_field("model/seed");
   ImGui::PopFont();
   bool changed = entered && typed != seed;
   const Rect fresh{r.x1 + ui.px(8), r.y0, r.x1 + ui.px(78), r.y1};

@@ -59,7 +59,7 @@ bool rail_line(Cursor& c, const AppState& state, std::string_view id, const Step
   }
   if (!(line.y1 > c.panel.y0 && line.y0 < c.panel.y1)) {
     ui.probe.add(id, line.min(), line.max(), false);
-    return false;
+    return ui.focusable(id, line);
   }
   bool over = false;
   const bool pressed = ui.hot(id, line, &over);

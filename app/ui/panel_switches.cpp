@@ -35,10 +35,9 @@ int drop_down(Ui& ui, std::string_view id, std::span<const std::string> words, i
   ImGui::SetNextWindowPos({r.x0, r.y1 + ui.px(2)});
   if (ImGui::BeginPopup(popup.c_str())) {
     for (std::size_t i = 0; i < words.size(); ++i) {
-      if (ImGui::MenuItem(words[i].c_str(), nullptr, static_cast<int>(i) == chosen))
+      if (ui.menu_item(std::string(id) + "/" + words[i], words[i], {},
+                       static_cast<int>(i) == chosen))
         result = static_cast<int>(i);
-      ui.probe.add(std::string(id) + "/" + words[i], ImGui::GetItemRectMin(),
-                   ImGui::GetItemRectMax());
     }
     ImGui::EndPopup();
   }

@@ -11,11 +11,10 @@ namespace {
 void menu_popup(const AppState& state, Ui& ui, std::string_view menu) {
   for (const CommandInfo& info : all_commands()) {
     if (info.menu != menu) continue;
-    const std::string label(info.label), key = shortcut_text(info.key);
-    if (ImGui::MenuItem(label.c_str(), key.c_str(), false, is_enabled(info.command, state))) {
+    if (ui.menu_item("menu/" + std::string(info.id), info.label, shortcut_text(info.key), false,
+                     is_enabled(info.command, state))) {
       ui.push(DoCommand{info.command});
     }
-    ui.probe.add("menu/" + std::string(info.id), ImGui::GetItemRectMin(), ImGui::GetItemRectMax());
   }
 }
 
@@ -40,7 +39,8 @@ void panel_menu(const AppState& state, Ui& ui, const Rect& r) {
     const float width = ui.measure(ui.fonts.control, menu).x + ui.px(24);
     bool over = false;
     const std::string id = "menu/" + std::string(menu);
-    if (ui.hot(id, {x, r.y0 + ui.px(5), x + width, r.y1 - ui.px(5)}, &over)) ImGui::OpenPopup(menu);
+    if (ui.hot(id, {x, r.y0 + ui.px(5), x + width, r.y1 - ui.px(5)}, &over, true, FocusKind::kMenu))
+      ImGui::OpenPopup(menu);
     if (over) {
       list->AddRectFilled({x, r.y0 + ui.px(5)}, {x + width, r.y1 - ui.px(5)},
                           to_u32(ui.theme.selection), ui.px(6));
@@ -161,6 +161,7 @@ void panel_sentence(const AppState& state, Ui& ui, const Rect& r) {
   ImGui::SetCursorScreenPos(r.min());
   ImGui::SetNextItemWidth(r.width() - count_width - ui.px(32));
   if (state.session.focus_sentence) ImGui::SetKeyboardFocusHere();
+  ui.before_field("sentence");
   // ImGui keeps the text being typed itself; this copy only carries it in and out.
   std::string text = to_field_text(state.document().sentence);
   const std::string shown = text;
@@ -174,6 +175,7 @@ void panel_sentence(const AppState& state, Ui& ui, const Rect& r) {
   if (state.session.focus_sentence) ui.push(FocusDone{});
   const bool active = ImGui::IsItemActive();
   if (ImGui::IsItemDeactivated()) ui.push(EndEdit{});
+  ui.after_field("sentence");
   ImGui::PopStyleVar(2);
   ImGui::PopStyleColor();
   ImGui::PopFont();

@@ -55,6 +55,23 @@ struct PanelSizes {
   bool operator==(const PanelSizes&) const = default;
 };
 
+/// What a focused control does with the arrow keys: nothing, types, goes to its neighbour in the
+/// menu bar, changes its value, or moves the chosen cell.
+enum class FocusKind { kButton, kField, kMenu, kSlider, kPane };
+
+/// The control that has the keyboard. What keys ask for is carried out by the next frame, which
+/// knows the controls and their order.
+struct Focus {
+  std::string id;  // empty: none
+  FocusKind kind = FocusKind::kButton;
+  bool visible = false;  // reached by key: a ring is drawn. Clicked: only where Tab goes on from
+  std::string opener;    // had the focus before a menu or sheet opened
+  int move = 0;          // so many controls on
+  int nudge = 0;         // a slider's steps
+  bool activate = false;
+  bool reveal = false;  // just arrived: scroll to it, type in it
+};
+
 /// What waits for an answer to "save the changes first?".
 enum class Leaving { kNone, kQuit, kNew, kOpen };
 
@@ -93,8 +110,11 @@ struct Session {
   Vision vision = Vision::kFull;
   PanelSizes sizes;
   std::optional<bool> rail_open;
+  bool rail_shown = true;
+  PanelId last_opened = PanelId::kNone;  // by hand: stays open where there is room for one only
   PanelId maximized = PanelId::kNone;
   int hint = -1;  // which hint of the first start is shown; -1: none
+  Focus focus;
 
   bool palette_open = false;
   std::string palette_typed;
@@ -196,6 +216,15 @@ enum class Command {
   // habits
   kNew,
   kPalette,
+  // keyboard
+  kFocusNext,
+  kFocusPrevious,
+  kFocusMenu,
+  kActivate,
+  kCellLeft,
+  kCellRight,
+  kCellUp,
+  kCellDown,
 };
 
 struct DoEdit {
@@ -241,7 +270,23 @@ struct ClosePopups {};
 struct FocusDone {};
 /// What the window's size folds by itself.
 struct Folded {
-  bool heads_shown = true, inspector_shown = true;
+  bool rail_shown = true, heads_shown = true, inspector_shown = true;
+};
+// keyboard
+/// The keyboard is with this control from now on; what was asked of the last one is done.
+struct FocusOn {
+  std::string id;
+  FocusKind kind{};
+  bool visible = false, reveal = false;
+  std::string opener;
+};
+struct UseFocus {
+  int move = 0, nudge = 0;
+  bool activate = false;
+};
+/// The chosen cell, by rows and columns of the matrix it stands in.
+struct MoveCell {
+  int rows = 0, columns = 0;
 };
 
 // motion
@@ -322,11 +367,12 @@ struct ChooseInPalette {
 };
 
 using Action =
-    std::variant<Tick, ScrubTo, SetSpeed, ChooseTab, GoBackTo, CopyText, LightTensor,
-                 ChooseHeadsView, ToggleLineHead, ChooseBrush, SetView, ChooseRange, ChooseVision,
-                 SizePanels, Maximize, ShowHint, ChooseLanguage, AnswerLeaving, AnswerRecovery,
-                 DropFiles, TypeQuery, ChooseInPalette, DoEdit, EndEdit, DoCommand, GoToStep,
-                 ChooseLayer, ChooseHead, CompareHead, PickCell, HoverCell, DismissNotice, OpenFile,
-                 SaveFile, TypePath, ClosePopups, FocusDone, Folded>;
+    std::variant<FocusOn, UseFocus, MoveCell, Tick, ScrubTo, SetSpeed, ChooseTab, GoBackTo,
+                 CopyText, LightTensor, ChooseHeadsView, ToggleLineHead, ChooseBrush, SetView,
+                 ChooseRange, ChooseVision, SizePanels, Maximize, ShowHint, ChooseLanguage,
+                 AnswerLeaving, AnswerRecovery, DropFiles, TypeQuery, ChooseInPalette, DoEdit,
+                 EndEdit, DoCommand, GoToStep, ChooseLayer, ChooseHead, CompareHead, PickCell,
+                 HoverCell, DismissNotice, OpenFile, SaveFile, TypePath, ClosePopups, FocusDone,
+                 Folded>;
 
 }  // namespace headlight

@@ -145,19 +145,20 @@ void Ui::begin_panel(const char* id, const Rect& r, bool scrolls) {
 
 void Ui::end_panel() { ImGui::EndChild(); }
 
-bool Ui::hot(std::string_view id, const Rect& r, bool* hovered, bool enabled) {
+bool Ui::hot(std::string_view id, const Rect& r, bool* hovered, bool enabled, FocusKind kind) {
   probe.add(id, r.min(), r.max(), enabled);
   if (r.width() < 1 || r.height() < 1) return false;
   ImGui::SetCursorScreenPos(r.min());
   ImGui::PushID(id.data(), id.data() + id.size());
   const bool pressed = ImGui::InvisibleButton("hot", {r.width(), r.height()});
   const bool over = ImGui::IsItemHovered();
-  if (ImGui::IsItemFocused() && ImGui::GetIO().NavVisible) {
-    ImGui::GetWindowDrawList()->AddRect(r.min(), r.max(), to_u32(theme.text), px(6), 0, px(2));
-  }
   ImGui::PopID();
   if (hovered) *hovered = over;
-  return pressed && enabled;
+  if (!enabled) return false;
+  // Tab goes on from what was clicked.
+  if (pressed && focus_) push(FocusOn{std::string(id), kind, false, false, ""});
+  const bool by_key = focusable(id, r, kind);
+  return pressed || by_key;
 }
 
 bool Ui::button(std::string_view id, std::string_view label, const Rect& r, bool on, bool enabled,

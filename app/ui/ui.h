@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -32,18 +33,27 @@ struct Rect {
   bool contains(ImVec2 p) const { return p.x >= x0 && p.x < x1 && p.y >= y0 && p.y < y1; }
 };
 
+/// A control that the keyboard can reach, where it stands and what it stands in.
+struct Focusable {
+  std::string id;
+  Rect rect;
+  FocusKind kind{};
+  int popups = 0;  // how many menus and sheets it lies in
+};
+
 class Ui {
  public:
   Ui(Theme theme_now, const FontSet& fonts_now, float scale_now, Probe& probe_now,
      HeatmapSink& heatmaps_now, std::vector<Action>& actions,
-     Language language_now = Language::kEnglish)
+     Language language_now = Language::kEnglish, const Focus* focus_now = nullptr)
       : language(language_now),
         theme(theme_now),
         fonts(fonts_now),
         scale(scale_now),
         probe(probe_now),
         heatmaps(heatmaps_now),
-        actions_(actions) {}
+        actions_(actions),
+        focus_(focus_now) {}
 
   const Language language;
   const Theme theme;
@@ -84,7 +94,8 @@ class Ui {
   bool button(std::string_view id, std::string_view label, const Rect&, bool on = false,
               bool enabled = true, std::string_view help = {});
   /// An invisible button; true when pressed. `hovered` may be null.
-  bool hot(std::string_view id, const Rect&, bool* hovered = nullptr, bool enabled = true);
+  bool hot(std::string_view id, const Rect&, bool* hovered = nullptr, bool enabled = true,
+           FocusKind kind = FocusKind::kButton);
   /// One of several; returns the index pressed or -1.
   int segmented(std::string_view id, std::span<const std::string> labels, int chosen, ImVec2 at,
                 float height, std::span<const std::string_view> words);
@@ -92,9 +103,35 @@ class Ui {
   /// "−  12  +": returns the new value.
   int stepper(std::string_view id, int value, int low, int high, const Rect&);
   void tooltip(std::string_view);
+  /// A line of a menu; true when chosen.
+  bool menu_item(std::string_view id, std::string_view label, std::string_view key = {},
+                 bool checked = false, bool enabled = true);
+  /// Around one of ImGui's fields: the keyboard reaches it, the probe knows it.
+  void before_field(std::string_view id);
+  void after_field(std::string_view id);
+
+  // ---- the keyboard (app/ui/focus.cpp) ----
+  /// Takes the control into the order of the Tab key and draws its ring; `hot` and `button` do so
+  /// by themselves. True when a key pressed it. For controls that are scrolled out of sight.
+  bool focusable(std::string_view id, const Rect&, FocusKind kind = FocusKind::kButton);
+  bool is_focused(std::string_view id) const {
+    return focus_ && focus_->visible && focus_->id == id;
+  }
+  /// Steps by which arrow keys change this slider now: mostly 0.
+  int nudge(std::string_view id) const { return is_focused(id) ? focus_->nudge : 0; }
+  /// Was it pressed by a key in this frame?
+  bool activated(std::string_view id) const { return is_focused(id) && focus_->activate; }
+  /// At the end of the frame: draws the ring, moves the focus as the keys asked.
+  void settle_focus();
 
  private:
+  struct Ring {
+    Rect rect, clip;
+  };
   std::vector<Action>& actions_;
+  const Focus* focus_;
+  std::vector<Focusable> focusables_;  // in the order they were drawn
+  std::optional<Ring> ring_;
 };
 
 /// How a token reads in the window: visible, in visual order, within ImGui's characters.

@@ -20,6 +20,20 @@ void begin_canvas(float width, float height) {
   ImGui::PopStyleVar(3);
 }
 
+// Esc takes back one thing: a field or what is open, then the ring, then the whole window.
+void leave(const AppState& state, Ui& ui) {
+  const Session& s = state.session;
+  ImGuiContext& context = *ImGui::GetCurrentContext();
+  if (context.OpenPopupStack.Size > 0 || context.ActiveId != 0) {
+    leave_everything();
+  } else if (s.focus.visible) {
+    ui.push(FocusOn{s.focus.id, s.focus.kind, false, false, ""});
+  } else if (s.maximized != PanelId::kNone) {
+    ui.push(Maximize{PanelId::kNone});
+  }
+  ui.push(FocusDone{});
+}
+
 }  // namespace
 
 void draw_stage_only(const AppState& state, Ui& ui, float width, float height, bool all_heads) {
@@ -40,11 +54,7 @@ void draw_window(const AppState& state, Ui& ui, float width, float height) {
   if (l.heads_open != s.heads_shown || l.inspector_open != s.inspector_shown) {
     ui.push(Folded{l.heads_open, l.inspector_open});
   }
-  if (s.leave_field) {
-    leave_everything();
-    ui.push(FocusDone{});
-  }
-  panel_menu(state, ui, l.menu);
+  if (s.leave_field) leave(state, ui);
   if (!state.notices.empty()) panel_notices(state, ui, l.notices);
   panel_sentence(state, ui, l.sentence);
   panel_model(state, ui, l.model);
@@ -53,7 +63,9 @@ void draw_window(const AppState& state, Ui& ui, float width, float height) {
   panel_stage(state, ui, l.stage);
   panel_heads(state, ui, l.heads, l.heads_open);
   panel_inspector(state, ui, l.inspector, l.inspector_open);
+  panel_menu(state, ui, l.menu);  // last in the order of the Tab key
   panel_help(state, ui, width, height);
+  ui.settle_focus();
   ImGui::End();
 }
 

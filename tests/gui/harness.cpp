@@ -214,6 +214,8 @@ void Gui::key(Shortcut shortcut) {
   if (shortcut.ctrl || shortcut.shift) set_modifiers(shortcut.ctrl, shortcut.shift);
   const bool taken = shell_.key(shortcut, in_field());
   frame();
+  if (taken && shortcut.key == kKeyTab) frame(3);  // a field takes its time
+  if (!taken && shortcut.key == kKeyEnter) edit_key({ImGuiKey_Enter, shortcut.ctrl});
   if (!taken && shortcut.key == kKeyLeft) edit_key({ImGuiKey_LeftArrow, shortcut.ctrl});
   if (!taken && shortcut.key == kKeyRight) edit_key({ImGuiKey_RightArrow, shortcut.ctrl});
   // A letter also comes as a character, after the key.
