@@ -34,6 +34,7 @@ struct Cursor {
   Ui& ui;
   Rect panel;
   float y;
+  bool follow = false;  // the step has changed: bring its line into view
   float row() const { return ui.px(33); }
   bool visible(float height) const { return y + height > panel.y0 && y < panel.y1; }
 };
@@ -54,7 +55,7 @@ bool rail_line(Cursor& c, const AppState& state, std::string_view id, const Step
   c.y += c.row();
   if (current) {
     ui.probe.add("rail/current", line.min(), line.max());
-    if (line.y0 < c.panel.y0 || line.y1 > c.panel.y1)
+    if (c.follow && (line.y0 < c.panel.y0 || line.y1 > c.panel.y1))
       ImGui::SetScrollFromPosY(line.y0 - ImGui::GetWindowPos().y, 0.4f);
   }
   if (!(line.y1 > c.panel.y0 && line.y0 < c.panel.y1)) {
@@ -106,7 +107,11 @@ void panel_rail(const AppState& state, Ui& ui, const Rect& r) {
   }
   const Program& program = state.derived.trace->program();
   const auto current_index = static_cast<std::size_t>(current - program.steps.data());
-  Cursor c{ui, r, r.y0 + ui.px(4) - ImGui::GetScrollY()};
+  // Only then: otherwise the wheel could not turn away from the current step.
+  int& followed = *ImGui::GetStateStorage()->GetIntRef(ImGui::GetID("followed"), -1);
+  const auto place = static_cast<int>(current_index) * 4096 + static_cast<int>(r.height());
+  Cursor c{ui, r, r.y0 + ui.px(4) - ImGui::GetScrollY(), followed != place};
+  followed = place;
   int headed = -2;
   for (const Group& group : groups_of(program)) {
     const Step& first = program.steps[group.begin];
