@@ -52,7 +52,7 @@ void draw_window(const AppState& state, Ui& ui, float width, float height) {
                                        notices_height(state, ui, width - ui.px(40)));
   begin_canvas(width, height);
   if (l.heads_open != s.heads_shown || l.inspector_open != s.inspector_shown) {
-    ui.push(Folded{l.heads_open, l.inspector_open});
+    ui.push(Folded{true, l.heads_open, l.inspector_open});
   }
   if (s.leave_field) leave(state, ui);
   if (!state.notices.empty()) panel_notices(state, ui, l.notices);
