@@ -8,4 +8,4 @@ install_missing "$app_packages" "$test_packages"
 build release
 # Tests that draw may not pass by being skipped. Those that need a window start their own Xvfb.
 export HEADLIGHT_REQUIRE_GL=1 HEADLIGHT_REQUIRE_WINDOW=1
-exec ctest --test-dir "$root/build/release" --output-on-failure "$@"
+exec ctest --test-dir "$root/build/release" --output-on-failure --parallel "$jobs" "$@"

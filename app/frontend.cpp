@@ -5,9 +5,9 @@
 
 namespace headlight {
 
-ImGuiHost::ImGuiHost() {
+ImGuiHost::ImGuiHost() : before_(ImGui::GetCurrentContext()), own_(ImGui::CreateContext()) {
   IMGUI_CHECKVERSION();
-  ImGui::CreateContext();
+  ImGui::SetCurrentContext(own_);
   ImGuiIO& io = ImGui::GetIO();
   io.IniFilename = nullptr;
   io.LogFilename = nullptr;
@@ -15,11 +15,15 @@ ImGuiHost::ImGuiHost() {
   io.BackendFlags |= ImGuiBackendFlags_RendererHasVtxOffset;
 }
 
-ImGuiHost::~ImGuiHost() { ImGui::DestroyContext(); }
+ImGuiHost::~ImGuiHost() {
+  ImGui::DestroyContext(own_);
+  ImGui::SetCurrentContext(before_);
+}
 
 bool Frontend::prepare_fonts() {
   const AppState& state = shell_.state();
-  bool build = built_scale_ != state.session.scale;
+  const Language language = state.session.language;
+  bool build = built_scale_ != state.session.scale || built_language_ != language;
   const std::string& text = state.document().sentence;
   if (text != seen_text_) {
     seen_text_ = text;
@@ -31,8 +35,10 @@ bool Frontend::prepare_fonts() {
   build |= fonts_.need(state.session_path);
   if (build) {
     built_scale_ = state.session.scale;
-    fonts_.build(built_scale_);
-    if (!fonts_.problem().empty()) shell_.notify(NoticeKind::kWarning, fonts_.problem());
+    built_language_ = language;
+    fonts_.build(built_scale_, language);
+    if (!fonts_.problem().empty())
+      shell_.notify(NoticeKind::kWarning, Message{std::string(fonts_.problem())});
   }
   if (build || dark_ != state.session.dark) {
     dark_ = state.session.dark;
@@ -44,15 +50,19 @@ bool Frontend::prepare_fonts() {
 void Frontend::draw(float width, float height) {
   const AppState& state = shell_.state();
   probe_.begin_frame();
+  sink_.set_vision(state.session.vision);
   if (state.session.playback.playing) shell_.push(Tick{ImGui::GetIO().DeltaTime});
   Ui ui(Theme::make(state.session.dark), fonts_.set(), state.session.scale, probe_, sink_,
-        shell_.queue(), state.session.language, &state.session.focus);
+        shell_.queue(), state.session.language, &state.session.focus, state.session.range);
   if (stage_only_ == StageOnly::kNo) {
     draw_window(state, ui, width, height);
   } else {
     draw_stage_only(state, ui, width, height, stage_only_ == StageOnly::kAllHeads);
   }
   shell_.apply();
+  if (const std::string copied = shell_.take_copied(); !copied.empty()) {
+    ImGui::SetClipboardText(copied.c_str());
+  }
 }
 
 }  // namespace headlight

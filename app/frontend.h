@@ -11,13 +11,17 @@
 
 namespace headlight {
 
-/// The ImGui context lives as long as this; there is one at a time.
+/// An ImGui context of its own, current as long as this lives; then the one before it is again.
 class ImGuiHost {
  public:
   ImGuiHost();
   ~ImGuiHost();
   ImGuiHost(const ImGuiHost&) = delete;
   ImGuiHost& operator=(const ImGuiHost&) = delete;
+
+ private:
+  ImGuiContext* before_;
+  ImGuiContext* own_;
 };
 
 class Frontend {
@@ -37,7 +41,8 @@ class Frontend {
   /// Does anything move by itself, so that another frame is needed without input?
   bool wants_frame() const {
     const AppState& state = shell_.state();
-    return !shell_.queue().empty() || state.derived.computing || state.session.playback.playing;
+    return !shell_.queue().empty() || state.derived.computing || state.session.playback.playing ||
+           sink_.unfinished();
   }
 
   Shell& shell() { return shell_; }
@@ -51,6 +56,7 @@ class Frontend {
   Fonts fonts_;
   Probe probe_;
   float built_scale_ = 0;
+  Language built_language_ = Language::kEnglish;
   bool dark_ = false;
   StageOnly stage_only_ = StageOnly::kNo;
   std::string seen_text_;

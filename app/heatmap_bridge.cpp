@@ -5,6 +5,20 @@
 #include <cmath>
 
 namespace headlight {
+namespace {
+
+// Reading a million numbers takes one to two milliseconds.
+constexpr std::int64_t kCellsPerFrame = std::int64_t{4} << 20;
+
+HeatmapCacheLimits limits(bool at_once) {
+  HeatmapCacheLimits limits;
+  limits.cells_per_frame = at_once ? 0 : kCellsPerFrame;
+  return limits;
+}
+
+}  // namespace
+
+HeatmapBridge::HeatmapBridge(bool at_once) : renderer_(limits(at_once)) {}
 
 void HeatmapBridge::draw(ImDrawList* list, const HeatmapQuad& quad) {
   quads_.push_back({quad, this});
@@ -31,9 +45,13 @@ void HeatmapBridge::callback(const ImDrawList*, const ImDrawCmd* command) {
 void HeatmapBridge::render(ImDrawData* data, int width, int height) {
   origin_ = data->DisplayPos;
   scale_ = data->FramebufferScale;
+  const bool filtered = vision_ != Vision::kFull;
+  if (filtered && !filter_) filter_ = std::make_unique<VisionFilter>();
+  if (filtered) filter_->begin(width, height);
   renderer_.begin_frame(width, height);
   ImGui_ImplOpenGL3_RenderDrawData(data);
   renderer_.end_frame();
+  if (filtered) filter_->end(vision_);
 }
 
 }  // namespace headlight

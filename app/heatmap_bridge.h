@@ -2,16 +2,23 @@
 #pragma once
 
 #include <deque>
+#include <memory>
 #include <string>
 
 #include "app/gl/heatmap_renderer.h"
+#include "app/gl/vision_filter.h"
 #include "app/ui/ui.h"
 
 namespace headlight {
 
 class HeatmapBridge final : public HeatmapSink {
  public:
+  /// Numbers of new pictures are read over several frames, so that none takes long; `at_once`: all
+  /// in the frame that shows them.
+  explicit HeatmapBridge(bool at_once = false);
   void draw(ImDrawList*, const HeatmapQuad&) override;
+  void set_vision(Vision vision) override { vision_ = vision; }
+  bool unfinished() const override { return renderer_.unfinished(); }
   /// Before the frame is built.
   void begin_frame() { quads_.clear(); }
   /// Why a picture could not be drawn; empty when all went well.
@@ -28,6 +35,8 @@ class HeatmapBridge final : public HeatmapSink {
   HeatmapRenderer renderer_;
   std::deque<Item> quads_;  // stays where it is while it grows: the draw lists point into it
   std::string problem_;
+  Vision vision_ = Vision::kFull;
+  std::unique_ptr<VisionFilter> filter_;  // made when first needed
   ImVec2 origin_, scale_ = {1, 1};
 };
 

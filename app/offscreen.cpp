@@ -20,7 +20,7 @@ struct Offscreen::Parts {
   EglContext context;
   Framebuffer target;
   ImGuiHost host;
-  HeatmapBridge bridge;
+  HeatmapBridge bridge{true};
   Frontend frontend;
   bool started = false;
 };

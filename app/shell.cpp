@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "app/ui/hints.h"
 #include "core/error.h"
 #include "core/text/number_text.h"
 #include "core/text/utf8.h"
@@ -23,18 +24,27 @@ double estimated_bytes(const Document& doc) {
 }  // namespace
 
 Shell::Shell(Document document, ShellOptions options)
-    : options_(std::move(options)), worker_(options_.limits, options_.backend, options_.threads) {
+    : options_(std::move(options)),
+      worker_(options_.limits, options_.backend, options_.threads),
+      writer_(options_.background) {
   state_.history = History(std::move(document));
+  read_stored_settings();
   mask_before_causal_.kind = MaskKind::kNone;
   recompute();
 }
 
-void Shell::notify(NoticeKind kind, std::string text) {
+void Shell::notify(NoticeKind kind, const Message& message) {
   for (const Notice& notice : state_.notices) {
-    if (notice.text == text) return;
+    if (notice.message == message) return;
   }
-  state_.notices.push_back({kind, std::move(text)});
+  state_.notices.push_back({kind, say(state_.session.language, message), message});
   if (state_.notices.size() > 3) state_.notices.erase(state_.notices.begin());
+}
+
+void Shell::speak(Language language) {
+  state_.session.language = language;
+  state_.derived.problem = say(language, state_.derived.message);
+  for (Notice& notice : state_.notices) notice.text = say(language, notice.message);
 }
 
 void Shell::set_look(bool dark, float scale) {
@@ -43,8 +53,14 @@ void Shell::set_look(bool dark, float scale) {
 }
 
 bool Shell::key(const Shortcut& shortcut, bool in_field) {
+  if (state_.session.question.asking != Asking::kNothing) return question_key(shortcut);
+  if (state_.session.palette_open) return palette_key(shortcut);
   if (!in_field && focus_takes(shortcut)) return true;
   const std::optional<Command> command = command_for(shortcut, in_field);
+  // The page of the tokens has no matrix to look around in: there these keys move the chip in
+  // focus.
+  const bool looks_around = command == Command::kViewLeft || command == Command::kViewRight;
+  if (looks_around && state_.session.step == "token_ids") return false;
   if (command && is_enabled(*command, state_)) push(DoCommand{*command});
   return command.has_value();
 }
@@ -52,8 +68,13 @@ bool Shell::key(const Shortcut& shortcut, bool in_field) {
 void Shell::apply() {
   std::vector<Action> actions;
   actions.swap(queue_);
-  for (const Action& action : actions) perform(action);
+  for (const Action& action : actions) {
+    perform(action);
+    Session& s = state_.session;
+    if (does_hint(s.hint, action)) on(ShowHint{s.hint + 1});
+  }
   if (!(state_.document() == computed_) || !has_run_) recompute();
+  update_inspected();
 }
 
 void Shell::on(const DoEdit& a) {
@@ -61,8 +82,8 @@ void Shell::on(const DoEdit& a) {
     const int replaced = clean_utf8(typed->text).replaced;
     if (replaced > 0) {
       notify(NoticeKind::kWarning,
-             std::to_string(replaced) + (replaced == 1 ? " piece" : " pieces") +
-                 " of the text was not valid UTF-8 and became U+FFFD (\uFFFD)");
+             Message{replaced == 1 ? "notice.not_utf8.one" : "notice.not_utf8",
+                     {{"n", std::to_string(replaced)}}});
     }
   }
   state_.history.edit(a.edit, a.group);
@@ -73,20 +94,8 @@ void Shell::on(const EndEdit&) { state_.history.end_group(); }
 void Shell::on(const CompareHead& a) {
   state_.session.other_head = a.head;
   state_.session.compare = a.head >= 0;
+  if (a.head >= 0) state_.session.heads_view = HeadsView::kPictures;
   settle();
-}
-
-void Shell::on(const PickCell& a) {
-  Session& s = state_.session;
-  if (a.follow) go_to(a.cell.tensor);
-  s.picked = a.cell;
-  const TensorId id =
-      state_.derived.trace ? state_.derived.trace->program().find(a.cell.tensor) : -1;
-  if (id < 0) return;
-  const int head_axis = state_.derived.trace->tensor(id).find_dim("head");
-  if (head_axis < 0) return;
-  s.head = static_cast<int>(a.cell.index[static_cast<std::size_t>(head_axis)]);
-  update_difference();
 }
 
 void Shell::on(const DismissNotice& a) {
@@ -98,6 +107,7 @@ void Shell::on(const ClosePopups&) {
   Session& s = state_.session;
   s.model_open = s.keys_open = s.about_open = false;
   s.ask_path_to_open = s.ask_path_to_save = false;
+  s.palette_open = false;
 }
 
 void Shell::on(const Folded& a) {
@@ -116,6 +126,7 @@ void Shell::perform(Command command) {
   switch (command) {
     case Command::kFocusSentence:
       s.focus_sentence = true;
+      s.maximized = PanelId::kNone;  // the sentence has no place beside a whole panel
       return;
     case Command::kNextStep:
       return step_by(1);
@@ -162,13 +173,8 @@ void Shell::perform(Command command) {
       return;
     case Command::kToggleCompare:
       s.compare = !s.compare;
+      if (s.compare) s.heads_view = HeadsView::kPictures;
       return settle();
-    case Command::kToggleHeads:
-      s.heads_open = !s.heads_open.value_or(s.heads_shown);
-      return;
-    case Command::kToggleInspector:
-      s.inspector_open = !s.inspector_open.value_or(s.inspector_shown);
-      return;
     case Command::kToggleModel:
       s.model_open = true;
       return;
@@ -187,6 +193,9 @@ void Shell::perform(Command command) {
     case Command::kLeaveField:
       s.leave_field = true;
       return;
+    case Command::kToggleLines:
+      return on(ChooseHeadsView{s.heads_view == HeadsView::kLines ? HeadsView::kPictures
+                                                                  : HeadsView::kLines});
     default:
       break;
   }
@@ -213,6 +222,7 @@ bool Shell::poll() {
   std::optional<FinishedRun> run = worker_.poll();
   if (!run) return false;
   take(std::move(run->result), run->milliseconds);
+  update_inspected();
   return true;
 }
 
@@ -224,32 +234,30 @@ void Shell::wait() {
 void Shell::take(RunResult result, double milliseconds) {
   Derived& d = state_.derived;
   d.computing = false;
-  d.problem = result.problem;
+  d.message = result.message;
+  d.problem = say(state_.session.language, d.message);
   d.empty = result.empty;
   d.tokens_in_sentence = result.trace || result.cut ? result.tokens_in_sentence : 0;
   d.cut = result.cut && result.trace;
   d.run_ms = milliseconds;
-  std::erase_if(state_.notices, [&](const Notice& n) { return n.text == cut_notice_; });
-  cut_notice_.clear();
+  std::erase_if(state_.notices, [&](const Notice& n) { return n.message == run_notice_; });
+  run_notice_ = {};
   if (result.trace) {
     d.trace = std::move(result.trace);
     if (d.cut) {
       const Document& doc = state_.document();
-      cut_notice_ = "The text has " + count_text(static_cast<long long>(d.tokens_in_sentence)) +
-                    " tokens; the first " + count_text(doc.max_tokens) +
-                    " are shown, because attention keeps a number for every pair of tokens. Raise "
-                    "the token limit in "
-                    "the model settings (Ctrl+E)";
+      run_notice_ = Message{"notice.cut",
+                            {{"tokens", count_text(static_cast<long long>(d.tokens_in_sentence))},
+                             {"limit", count_text(doc.max_tokens)}}};
     }
   } else if (!result.empty) {
-    cut_notice_ = result.problem;
-    cut_notice_[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(cut_notice_[0])));
+    run_notice_.id = d.trace ? "notice.still_shown" : "notice.problem";
+    run_notice_ = run_notice_.with(result.message);
     if (d.trace) {
-      cut_notice_ += ". The last run that worked is still shown";
       d.tokens_in_sentence = static_cast<std::size_t>(d.trace->length());
     }
   }
-  if (!cut_notice_.empty()) notify(d.cut ? NoticeKind::kWarning : NoticeKind::kError, cut_notice_);
+  if (!run_notice_.empty()) notify(d.cut ? NoticeKind::kWarning : NoticeKind::kError, run_notice_);
   settle();
 }
 

@@ -3,9 +3,14 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "app/autosave.h"
+#include "app/background_writer.h"
+#include "app/settings.h"
 #include "app/trace_worker.h"
 #include "app/ui/commands.h"
 #include "app/ui/state.h"
@@ -16,7 +21,9 @@ struct ShellOptions {
   RunLimits limits;
   int threads = 2;
   std::string backend = "eigen";
+  Language first_language = Language::kEnglish;  // of a first start, without stored settings
   bool background = true;  // large runs go to another thread; off: everything at once, for pictures
+  UserFolders folders;     // where settings and unsaved work are kept; empty: nowhere
 };
 
 class Shell {
@@ -36,12 +43,32 @@ class Shell {
   /// Waits for the background (pictures, tests).
   void wait();
 
-  void set_session_path(std::string path) { state_.session_path = std::move(path); }
-  void notify(NoticeKind, std::string text);
+  /// The file that the document came from, or that Ctrl+S will make.
+  void set_session_path(const std::string& path);
+  void notify(NoticeKind, const Message&);
+  void notify(NoticeKind kind, std::string text) { notify(kind, Message::of(std::move(text))); }
   void set_look(bool dark, float scale);
+  void set_language(Language language) { speak(language); }
+  /// The screen's own scale; what the person made larger stays as much larger.
+  void set_screen_scale(float scale);
+  void set_window(int width, int height, bool maximized);
+  /// What is to go to the clipboard, once; empty: nothing.
+  std::string take_copied() { return std::exchange(state_.session.copied, {}); }
   /// Opens the file when it exists; a notice says what went wrong. The document is then unchanged.
   void open(const std::string& path);
-  void save(const std::string& path);
+  /// False when it was not saved: a notice says why, or a question is asked first.
+  bool save(const std::string& path);
+
+  // ---- what outlives the window (shell_keep.cpp) ----
+  /// The remembered settings, read when the shell was made.
+  const Settings& settings() const { return stored_; }
+  /// From now on what changes is remembered. `wall_seconds` since 1970: for work that was not saved
+  /// when a window ended, which is now on offer.
+  void start_keeping(std::int64_t wall_seconds);
+  /// Once in a while, with seconds of any steady clock: writes what has changed.
+  void keep(double seconds);
+  /// At a clean end: writes the rest, waits for it, removes the autosave.
+  void finish_keeping();
 
  private:
   void perform(const Action& action) {
@@ -62,7 +89,6 @@ class Shell {
   void on(const ChooseLayer& a) { change_layer(a.layer); }
   void on(const ChooseHead& a) { change_head(a.head); }
   void on(const CompareHead&);
-  void on(const PickCell&);
   void on(const HoverCell& a) { state_.session.hovered = a.cell; }
   void on(const DismissNotice&);
   void on(const ClosePopups&);
@@ -77,11 +103,15 @@ class Shell {
   void on(const Tick&);
   void on(const ScrubTo&);
   void on(const SetSpeed&);
-  // shell_inspect.cpp: inspector, heads, mask painter
+  // shell_inspect.cpp: the inspector
+  void on(const PickCell&);
   void on(const ChooseTab&);
   void on(const GoBackTo&);
   void on(const CopyText&);
+  void on(const ShowAllTerms&);
+  void on(const ChooseLibrary&);
   void on(const LightTensor&);
+  // shell_heads.cpp: the row of heads, the mask painter
   void on(const ChooseHeadsView&);
   void on(const ToggleLineHead&);
   void on(const ChooseBrush&);
@@ -93,16 +123,35 @@ class Shell {
   void on(const Maximize&);
   void on(const ShowHint&);
   void on(const ChooseLanguage&);
-  // shell_files.cpp: sessions, files, the palette
+  // shell_files.cpp: sessions, files, questions
   void on(const OpenFile&);
   void on(const SaveFile&);
   void on(const TypePath&);
-  void on(const AnswerLeaving&);
-  void on(const AnswerRecovery&);
+  void on(const AnswerQuestion&);
   void on(const DropFiles&);
+  void leave(Leaving, const std::string& path = {});
+  void finish_leaving(Leaving, const std::string& path);
+  void answer_leave(const Question&, Answer);
+  void answer_overwrite(const Question&, Answer);
+  void ask_path_to_save();
+  bool write(const std::string& path);
+  void remember_recent(const std::string& path);
+  void replace_document(Document, const std::string& path);
+  // shell_keep.cpp
+  void answer_recovery(Answer);
+  void offer_next_orphan();
+  void read_stored_settings();
+  Settings current_settings() const;
+  void keep_settings();
+  void keep_autosave(double seconds);
+  // shell_palette.cpp: keys while a question or the palette is open
+  bool question_key(const Shortcut&);
+  bool palette_key(const Shortcut&);
   void on(const TypeQuery&);
   void on(const ChooseInPalette&);
+  void on(const RunInPalette&);
   void recompute();
+  void speak(Language);
   void take(RunResult, double milliseconds);
   void go_to(const std::string& tensor);
   void step_by(int direction);
@@ -111,15 +160,36 @@ class Shell {
   void settle();  // brings the session in line with the trace
   void pick_default();
   void update_difference();
+  void finish_motion();      // the finished step is shown, nothing moves
+  void start_step_motion();  // another step is shown: while playing its clock starts
+  void update_inspected();
+  void go_back_to(std::size_t crumb);
 
   AppState state_;
   ShellOptions options_;
   TraceWorker worker_;
   std::vector<Action> queue_;
-  Document computed_;  // the document that the trace was made of
+  std::optional<CellPick> trail_end_;  // the cell that session.trail leads to
+  Document computed_;                  // the document that the trace was made of
   bool has_run_ = false;
   MaskSpec mask_before_causal_;
-  std::string cut_notice_;
+  Message run_notice_;  // what was said about the last run
+
+  // The departure that goes on once the path sheet has led to a saved file.
+  Leaving leave_after_save_ = Leaving::kNone;
+  std::string leave_after_save_path_;
+  std::uint64_t file_mark_ = 0;  // the session file's contents as last read or written here
+  Settings stored_, seen_;       // as remembered; as last compared with
+  float screen_scale_ = 1;
+  int window_width_ = 0, window_height_ = 0;
+  bool window_maximized_ = false;
+  bool keeping_ = false, said_settings_ = false, said_autosave_ = false;
+  double next_check_ = 0, next_autosave_ = 0;
+  std::int64_t wall_seconds_ = 0;
+  std::vector<Orphan> orphans_;
+  std::optional<Document> autosaved_;
+  std::unique_ptr<AutosavePlace> place_;
+  BackgroundWriter writer_;  // last: ends first
 };
 
 }  // namespace headlight

@@ -134,6 +134,7 @@ void Shell::on(const MoveCell& a) {
   const auto column = std::clamp<std::int64_t>(place.column + a.columns, 0, pane.columns - 1);
   const TensorView t = trace.tensor(place.pane->tensor);
   on(PickCell{{std::string(t.name), unravel(t.axes, pane_flat(pane, row, column))}});
+  state_.session.view_request.follow = true;  // into sight, where the matrix is zoomed into
 }
 
 }  // namespace headlight

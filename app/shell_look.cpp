@@ -1,7 +1,9 @@
 // The shell's second half: what is looked at, kept in line with the trace.
 #include <algorithm>
+#include <cmath>
 
 #include "app/shell.h"
+#include "app/ui/panels.h"
 #include "core/page.h"
 
 namespace headlight {
@@ -12,7 +14,9 @@ void Shell::go_to(const std::string& tensor) {
   const TensorId id = program.find(tensor);
   if (id < 0) return;
   const Step& step = program.steps[static_cast<std::size_t>(program.step_of(id))];
+  const std::string before = state_.session.step;
   state_.session.step = program.tensors[static_cast<std::size_t>(step.tensor)].name;
+  if (state_.session.step != before) start_step_motion();
   if (step.layer >= 0) state_.session.layer = step.layer;
   state_.session.hovered.reset();
   pick_default();
@@ -87,6 +91,7 @@ void Shell::settle() {
     const bool in_layer = s.step.starts_with("blocks.");
     const std::string pattern = "blocks." + std::to_string(s.layer) + ".attn.pattern";
     s.step = in_layer ? pattern : "embed";
+    finish_motion();
   }
   s.hovered.reset();
   bool fits = false;
@@ -138,22 +143,27 @@ void Shell::update_difference() {
   const Session& s = state_.session;
   Derived& d = state_.derived;
   d.difference.clear();
+  d.largest_change = -1;
   if (!s.compare || s.other_head < 0 || !d.trace) return;
-  const TensorId id = d.trace->program().find(s.step);
-  if (id < 0) return;
-  const Step& step =
-      d.trace->program().steps[static_cast<std::size_t>(d.trace->program().step_of(id))];
+  const Step* shown = heads_step(state_);
+  if (!shown || s.other_head >= d.trace->config().head_count()) return;
+  const Step& step = *shown;
   const TensorView t = d.trace->tensor(step.tensor);
-  if (t.find_dim("head") < 0) return;
   const Pane a = step_page(*d.trace, step, s.head).lines[0].back().pane;
   const Pane b = step_page(*d.trace, step, s.other_head).lines[0].back().pane;
+  float largest = 0;
   d.difference.reserve(static_cast<std::size_t>(a.rows * a.columns));
   for (std::int64_t r = 0; r < a.rows; ++r) {
     for (std::int64_t c = 0; c < a.columns; ++c) {
       const float x = t.data[pane_flat(a, r, c)], y = t.data[pane_flat(b, r, c)];
       d.difference.push_back(x == y ? 0.0f : x - y);  // −∞ − (−∞) is no difference
+      const float change = std::fabs(d.difference.back());
+      if (!(change > largest)) continue;
+      largest = change;
+      d.largest_change = static_cast<std::int64_t>(d.difference.size()) - 1;
     }
   }
+  d.difference_range = measure_range(d.difference);
   ++d.difference_key;
 }
 

@@ -74,7 +74,10 @@ void TraceWorker::loop() {
     FinishedRun done = run(document);
     if (const auto& trace = done.result.trace) {
       // The ranges of the large tensors, so that the window finds them ready.
-      for (const OpCall& call : trace->program().calls) trace->limit(call.out);
+      for (const OpCall& call : trace->program().calls) {
+        trace->shared_range(call.out);
+        trace->census(call.out);
+      }
     }
     lock.lock();
     running_ = false;

@@ -10,15 +10,17 @@
 
 #include <chrono>
 #include <cstdio>
-#include <deque>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
-#include <set>
 
 #include "app/frontend.h"
 #include "app/gl/egl_context.h"
 #include "app/heatmap_bridge.h"
+#include "app/icon.h"
 #include "app/size.h"
+#include "app/ui/line_text.h"
+#include "app/window_input.h"
 #include "core/error.h"
 
 namespace headlight {
@@ -45,7 +47,8 @@ struct Glfw {
   ~Glfw() { glfwTerminate(); }
 };
 
-GLFWwindow* create_window(int width, int height) {
+GLFWwindow* create_window(int width, int height, bool maximized) {
+  glfwWindowHint(GLFW_MAXIMIZED, maximized ? GLFW_TRUE : GLFW_FALSE);
   glfwWindowHint(GLFW_CONTEXT_VERSION_MAJOR, 3);
   glfwWindowHint(GLFW_CONTEXT_VERSION_MINOR, 3);
   glfwWindowHint(GLFW_OPENGL_PROFILE, GLFW_OPENGL_CORE_PROFILE);
@@ -59,13 +62,6 @@ GLFWwindow* create_window(int width, int height) {
       "`headlight walk` and `headlight trace` still work");
 }
 
-// A key or a character, kept until a frame takes it.
-struct Input {
-  bool is_character = false;
-  unsigned character = 0;
-  int key = 0, scancode = 0, action = 0, mods = 0;
-};
-
 // The window and everything that draws into it.
 class App {
  public:
@@ -74,15 +70,15 @@ class App {
   int run();
 
  private:
-  void install_callbacks();
-  void drain_input();
-  bool on_key(const Input&);
-  void on_character(unsigned c);
+  void open_window();
   void update_scale();
   void frame();
+  void tell_size();
+  void keep();
+  void set_title();
   void report();
-  static App& self(GLFWwindow* window) {
-    return *static_cast<App*>(glfwGetWindowUserPointer(window));
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   }
 
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
@@ -93,36 +89,45 @@ class App {
   std::unique_ptr<ImGuiHost> host_;
   std::unique_ptr<HeatmapBridge> bridge_;
   std::unique_ptr<Frontend> frontend_;
-  std::deque<Input> input_;
-  int hold_input_ = 0;      // frames that take no input
-  int pending_frames_ = 3;  // frames still to draw after the last thing that happened
+  std::unique_ptr<WindowInput> input_;
   int frames_drawn_ = 0;
-  double first_frame_ms_ = 0;
+  double first_frame_ms_ = 0, next_keep_ = 0;
   bool fonts_uploaded_ = false;
   std::string title_;
 };
+
+// What the environment says, as other programs read it: the first of these that is set.
+Language language_of_machine() {
+  for (const char* name : {"LC_ALL", "LC_MESSAGES", "LANG"}) {
+    const char* value = std::getenv(name);
+    if (!value || value[0] == '\0') continue;
+    return std::string_view(value).starts_with("zh") ? Language::kChinese : Language::kEnglish;
+  }
+  return Language::kEnglish;
+}
 
 ShellOptions shell_options(const WindowOptions& options) {
   ShellOptions shell;
   shell.limits = options.limits;
   shell.backend = options.backend;
   shell.threads = options.threads;
+  shell.folders = options.folders;
+  shell.first_language = language_of_machine();
   return shell;
 }
 
 App::App(const Document& document, const WindowOptions& options)
     : options_(options), shell_(document, shell_options(options)) {
-  const auto [width, height] = parse_size(options.size);
-  window_ = create_window(width, height);
-  glfwMakeContextCurrent(window_);
-  require_gl33();
-  glfwSwapInterval(options.frames > 0 ? 0 : 1);
-  glfwSetWindowUserPointer(window_, this);
-  if (!options.session_path.empty()) shell_.set_session_path(options.session_path);
-  shell_.set_look(options.dark, 1.0f);
+  open_window();
+  if (options.language) shell_.set_language(*options.language);
+  if (options.dark) shell_.set_look(*options.dark, shell_.state().session.scale);
   update_scale();
+  const std::chrono::duration<double> since_1970 =
+      std::chrono::system_clock::now().time_since_epoch();
+  if (!options.folders.empty()) shell_.start_keeping(static_cast<std::int64_t>(since_1970.count()));
+  if (!options.session_path.empty()) shell_.set_session_path(options.session_path);
   host_ = std::make_unique<ImGuiHost>();
-  install_callbacks();
+  input_ = std::make_unique<WindowInput>(window_, shell_);
   ImGui_ImplGlfw_InitForOpenGL(window_, false);
   if (!ImGui_ImplOpenGL3_Init("#version 330"))
     throw Error("the window's OpenGL renderer did not start");
@@ -133,12 +138,40 @@ App::App(const Document& document, const WindowOptions& options)
   io.GetClipboardTextFn = [](void* window) {
     static std::string text;  // ImGui wants a pointer that lives on
     const char* clip = glfwGetClipboardString(static_cast<GLFWwindow*>(window));
-    text = to_field_text(clip ? clip : "");
+    text = pasted_text(clip ? clip : "");
     return text.c_str();
   };
   io.SetClipboardTextFn = [](void* window, const char* text) {
     glfwSetClipboardString(static_cast<GLFWwindow*>(window), from_field_text(text).c_str());
   };
+}
+
+// As large as it was the last time, or as was asked for, but no larger than the screen.
+void App::open_window() {
+  const Settings& stored = shell_.settings();
+  int width = stored.width, height = stored.height;
+  bool maximized = stored.maximized;
+  if (options_.size) {
+    std::tie(width, height) = parse_size(*options_.size);
+    maximized = false;
+  } else if (GLFWmonitor* screen = glfwGetPrimaryMonitor()) {
+    int x = 0, y = 0, wide = 0, tall = 0;
+    glfwGetMonitorWorkarea(screen, &x, &y, &wide, &tall);
+    if (wide > 0) width = std::min(width, wide);
+    if (tall > 0) height = std::min(height, tall);
+  }
+  window_ = create_window(width, height, maximized);
+  glfwMakeContextCurrent(window_);
+  require_gl33();
+  glfwSwapInterval(options_.frames > 0 ? 0 : 1);
+  std::vector<std::vector<std::uint8_t>> pixels;
+  std::vector<GLFWimage> icons;
+  for (const int side : {16, 32, 48, 128}) {
+    pixels.push_back(icon_pixels(side));
+    icons.push_back({side, side, pixels.back().data()});
+  }
+  glfwSetWindowIcon(window_, static_cast<int>(icons.size()), icons.data());
+  tell_size();
 }
 
 App::~App() {
@@ -151,8 +184,9 @@ App::~App() {
 }
 
 void App::update_scale() {
-  float scale = options_.scale;
-  if (scale <= 0) {
+  float scale = options_.scale.value_or(0);
+  if (scale > 0) return shell_.set_look(shell_.state().session.dark, scale);
+  {
     float content = 1, ignored = 1;
     glfwGetWindowContentScale(window_, &content, &ignored);
     int width = 1, pixels = 1, unused = 0;
@@ -162,168 +196,24 @@ void App::update_scale() {
     scale =
         content * static_cast<float>(std::max(width, 1)) / static_cast<float>(std::max(pixels, 1));
   }
-  shell_.set_look(shell_.state().session.dark, scale);
+  shell_.set_screen_scale(scale);
 }
 
-// Our callbacks stand before ImGui's: a key that is a command never reaches a field as well.
-void App::install_callbacks() {
-  glfwSetKeyCallback(window_, [](GLFWwindow* w, int key, int scancode, int action, int mods) {
-    self(w).pending_frames_ = 3;
-    self(w).input_.push_back({false, 0, key, scancode, action, mods});
-  });
-  glfwSetCharCallback(window_, [](GLFWwindow* w, unsigned c) {
-    self(w).pending_frames_ = 3;
-    self(w).input_.push_back({true, c, 0, 0, 0, 0});
-  });
-  glfwSetMouseButtonCallback(window_, [](GLFWwindow* w, int button, int action, int mods) {
-    self(w).pending_frames_ = 4;
-    ImGui_ImplGlfw_MouseButtonCallback(w, button, action, mods);
-  });
-  glfwSetScrollCallback(window_, [](GLFWwindow* w, double x, double y) {
-    self(w).pending_frames_ = 3;
-    ImGui_ImplGlfw_ScrollCallback(w, x, y);
-  });
-  glfwSetCursorPosCallback(window_,
-                           [](GLFWwindow* w, double, double) { self(w).pending_frames_ = 3; });
-  glfwSetCursorEnterCallback(window_, [](GLFWwindow* w, int entered) {
-    self(w).pending_frames_ = 3;
-    ImGui_ImplGlfw_CursorEnterCallback(w, entered);
-  });
-  glfwSetWindowFocusCallback(window_, [](GLFWwindow* w, int focused) {
-    self(w).pending_frames_ = 3;
-    ImGui_ImplGlfw_WindowFocusCallback(w, focused);
-  });
-  glfwSetFramebufferSizeCallback(window_,
-                                 [](GLFWwindow* w, int, int) { self(w).pending_frames_ = 3; });
-  glfwSetWindowRefreshCallback(window_, [](GLFWwindow* w) { self(w).pending_frames_ = 2; });
-  glfwSetWindowContentScaleCallback(window_, [](GLFWwindow* w, float, float) {
-    self(w).pending_frames_ = 3;
-    self(w).update_scale();
-  });
+void App::tell_size() {
+  int width = 0, height = 0;
+  glfwGetWindowSize(window_, &width, &height);
+  shell_.set_window(width, height, glfwGetWindowAttrib(window_, GLFW_MAXIMIZED) == GLFW_TRUE);
 }
 
-// Letters by what the person's keyboard writes on them, the rest by place.
-int shortcut_key(int key, int scancode) {
-  switch (key) {
-    case GLFW_KEY_RIGHT:
-      return kKeyRight;
-    case GLFW_KEY_LEFT:
-      return kKeyLeft;
-    case GLFW_KEY_PAGE_UP:
-      return kKeyPageUp;
-    case GLFW_KEY_PAGE_DOWN:
-      return kKeyPageDown;
-    case GLFW_KEY_ESCAPE:
-      return kKeyEscape;
-    case GLFW_KEY_F1:
-      return kKeyF1;
-    case GLFW_KEY_SPACE:
-      return kKeySpace;
-    case GLFW_KEY_HOME:
-      return kKeyHome;
-    case GLFW_KEY_END:
-      return kKeyEnd;
-    case GLFW_KEY_BACKSPACE:
-      return kKeyBackspace;
-    case GLFW_KEY_UP:
-      return kKeyUp;
-    case GLFW_KEY_DOWN:
-      return kKeyDown;
-    case GLFW_KEY_ENTER:
-    case GLFW_KEY_KP_ENTER:
-      return kKeyEnter;
-    case GLFW_KEY_TAB:
-      return kKeyTab;
-    case GLFW_KEY_F10:
-      return kKeyF10;
-    case GLFW_KEY_KP_ADD:
-      return '=';
-    case GLFW_KEY_KP_SUBTRACT:
-      return '-';
-    default:
-      break;
-  }
-  const char* name = glfwGetKeyName(key, scancode);
-  if (!name || name[1] != '\0') return kKeyNone;
-  const char c = name[0];
-  if (c == '+') return '=';
-  return c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c;
-}
-
-// Keys that write nothing by themselves: their order among the characters matters.
-bool is_editing_key(const Input& input) {
-  const bool prints = input.key >= GLFW_KEY_SPACE && input.key <= GLFW_KEY_GRAVE_ACCENT;
-  return !prints || (input.mods & (GLFW_MOD_CONTROL | GLFW_MOD_SUPER | GLFW_MOD_ALT)) != 0;
-}
-
-bool is_modifier(int key) { return key >= GLFW_KEY_LEFT_SHIFT && key <= GLFW_KEY_RIGHT_SUPER; }
-
-// ImGui 1.86 sees only how the keys stand when a frame begins. So that nothing typed fast is lost
-// or changes its order, a frame takes input up to the first key that would hide an earlier one.
-void App::drain_input() {
-  // A field that is being left or entered still says the opposite: wait until it is done.
-  const Session& session = shell_.state().session;
-  if (hold_input_ > 0 || session.leave_field || session.focus_sentence || session.focus.move != 0) {
-    hold_input_ = std::max(0, hold_input_ - 1);
-    pending_frames_ = std::max(pending_frames_, 3);
-    return;
-  }
-  bool typed = false;
-  std::set<int> changed;
-  while (!input_.empty()) {
-    const Input& next = input_.front();
-    if (next.is_character) {
-      on_character(next.character);
-      typed = true;
-    } else if (!is_modifier(next.key)) {
-      const bool presses = next.action != GLFW_RELEASE;
-      const bool hides = changed.count(next.key) > 0;
-      if (hides || (presses && is_editing_key(next) && (typed || !changed.empty()))) break;
-      if (presses && on_key(next)) {
-        input_.pop_front();
-        // The letter that the key would have written must not reach a field that is entered later.
-        if (!input_.empty() && input_.front().is_character) input_.pop_front();
-        break;  // a command: what follows comes after it
-      }
-      if (!presses) on_key(next);
-      if (is_editing_key(next)) changed.insert(next.key);
-    } else {
-      if (!changed.empty() || typed) break;  // while Ctrl is down a field drops letters
-      on_key(next);
-    }
-    input_.pop_front();
-  }
-  if (!input_.empty()) pending_frames_ = std::max(pending_frames_, 3);
-}
-
-// True when it was a command.
-bool App::on_key(const Input& input) {
-  const bool in_field = ImGui::GetIO().WantTextInput;
-  if (input.action != GLFW_RELEASE) {
-    const int ours = shortcut_key(input.key, input.scancode);
-    // Brackets come as characters: on many keyboards they need AltGr.
-    const bool bracket = ours == '[' || ours == ']';
-    const bool ctrl = (input.mods & (GLFW_MOD_CONTROL | GLFW_MOD_SUPER)) != 0;
-    const bool shift = (input.mods & GLFW_MOD_SHIFT) != 0 && ours != '=';
-    const bool plain = ours != kKeyNone && !bracket && !(input.mods & GLFW_MOD_ALT);
-    if (plain && shell_.key({ours, ctrl, shift}, in_field)) {
-      const bool moves_focus =
-          ours == kKeyEscape || (ctrl && (ours == 'L' || ours == 'O' || ours == 'S'));
-      hold_input_ = ours == kKeyTab ? 4 : moves_focus ? 2 : 0;
-      return true;
-    }
-  }
-  ImGui_ImplGlfw_KeyCallback(window_, input.key, input.scancode, input.action, input.mods);
-  return false;
-}
-
-void App::on_character(unsigned c) {
-  const bool in_field = ImGui::GetIO().WantTextInput;
-  if ((c == '[' || c == ']') && !in_field) {
-    shell_.key({static_cast<int>(c), false, false}, false);
-    return;
-  }
-  ImGui_ImplGlfw_CharCallback(window_, to_field_character(c));
+// What outlives the window: its size, settings, unsaved work. Not at every frame: the question for
+// the size goes to the system.
+void App::keep() {
+  if (seconds() < next_keep_) return;
+  next_keep_ = seconds() + 0.25;
+  tell_size();
+  const std::size_t notices = shell_.state().notices.size();
+  shell_.keep(seconds());
+  if (shell_.state().notices.size() != notices) input_->want_frames(3);
 }
 
 void App::frame() {
@@ -336,7 +226,7 @@ void App::frame() {
   }
   fonts_uploaded_ = true;
   ImGui_ImplOpenGL3_NewFrame();
-  drain_input();
+  input_->drain();
   ImGui_ImplGlfw_NewFrame();
   ImGui::NewFrame();
   bridge_->begin_frame();
@@ -364,10 +254,28 @@ void App::report() {
               gl_description().c_str());
 }
 
+void App::set_title() {
+  const AppState& state = shell_.state();
+  const std::string file =
+      state.session_path.empty()
+          ? ""
+          : std::filesystem::path(state.session_path).filename().string() + " - ";
+  const std::string title = (state.history.is_saved() ? "" : "* ") + file + "Headlight";
+  if (title != title_) glfwSetWindowTitle(window_, (title_ = title).c_str());
+}
+
 int App::run() {
-  while (!glfwWindowShouldClose(window_) && !shell_.state().session.quit) {
-    if (shell_.poll()) pending_frames_ = 3;
-    const bool moving = pending_frames_ > 0 || options_.frames > 0 || frontend_->wants_frame();
+  while (!shell_.state().session.quit) {
+    if (glfwWindowShouldClose(window_)) {  // its cross: as Ctrl+Q, unsaved changes are asked about
+      glfwSetWindowShouldClose(window_, GLFW_FALSE);
+      shell_.push(DoCommand{Command::kQuit});
+      input_->want_frames(3);
+    }
+    if (shell_.poll()) input_->want_frames(3);
+    if (input_->take_scale_change()) update_scale();
+    keep();
+    const bool moving =
+        input_->wanted_frames() > 0 || options_.frames > 0 || frontend_->wants_frame();
     if (moving) {
       glfwPollEvents();
     } else {
@@ -375,28 +283,20 @@ int App::run() {
       const bool blinks = ImGui::GetIO().WantTextInput;
       const double timeout = shell_.state().derived.computing ? 0.02 : blinks ? 0.25 : 1.0;
       glfwWaitEventsTimeout(timeout);
-      if (blinks) pending_frames_ = std::max(pending_frames_, 1);
-      if (pending_frames_ == 0) continue;
+      if (blinks) input_->want_frames(1);
+      if (input_->wanted_frames() == 0) continue;
     }
     frame();
-    pending_frames_ = std::max(0, pending_frames_ - 1);
-    if (++frames_drawn_ == 1) {
-      const std::chrono::duration<double, std::milli> took =
-          std::chrono::steady_clock::now() - start_;
-      first_frame_ms_ = took.count();
-    }
+    input_->frame_done();
+    if (++frames_drawn_ == 1) first_frame_ms_ = seconds() * 1e3;
     if (options_.frames > 0 && frames_drawn_ >= options_.frames) {
       report();
       break;
     }
-    const AppState& state = shell_.state();
-    const std::string file =
-        state.session_path.empty()
-            ? ""
-            : std::filesystem::path(state.session_path).filename().string() + " - ";
-    const std::string title = (state.history.is_saved() ? "" : "* ") + file + "Headlight";
-    if (title != title_) glfwSetWindowTitle(window_, (title_ = title).c_str());
+    set_title();
   }
+  tell_size();
+  shell_.finish_keeping();
   return 0;
 }
 

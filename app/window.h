@@ -1,19 +1,25 @@
 // The real window: GLFW, OpenGL and input around a Shell.
 #pragma once
 
+#include <optional>
 #include <string>
 
+#include "app/settings.h"
 #include "core/document.h"
 #include "core/runner.h"
+#include "core/text/texts.h"
 
 namespace headlight {
 
 struct WindowOptions {
   std::string session_path;
-  std::string size = "1440x900";
-  float scale = 0;  // 0: the screen's own
-  bool dark = false;
-  int frames = 0;  // > 0: close after so many and report (for measuring)
+  // What is not given is as it was the last time.
+  std::optional<std::string> size;  // "1440x900"
+  std::optional<float> scale;       // 0: the screen's own
+  std::optional<bool> dark;
+  std::optional<Language> language;
+  UserFolders folders;  // where settings and unsaved work are kept; empty: nowhere
+  int frames = 0;       // > 0: close after so many and report (for measuring)
   RunLimits limits;
   std::string backend = "eigen";
   int threads = 2;

@@ -168,7 +168,7 @@ class EigenBackend final : public Backend {
         const float* x = c.in[0] + row * length;
         float* y = c.out + row * length;
         if (c.call.op == Op::kSoftmax) {
-          kernels::softmax_row(x, y, length);
+          kernels::softmax_row(x, c.call.params.temperature, y, length);
         } else if (c.call.op == Op::kLayerNorm) {
           kernels::layer_norm_row(x, c.in[1], c.bias(), c.call.params.epsilon, y, length);
         } else {

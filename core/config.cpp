@@ -4,6 +4,7 @@
 #include <array>
 
 #include "core/error.h"
+#include "core/text/number_text.h"
 
 namespace headlight {
 
@@ -27,9 +28,61 @@ bool MaskSpec::allows(int i, int j) const {
     case MaskKind::kStrided:
       return distance < stride || distance % stride == 0;
     case MaskKind::kFree:
-      return !std::binary_search(forbidden.begin(), forbidden.end(), std::pair(i, j));
+      return !forbidden.contains(i, j);
   }
   return true;
+}
+
+std::vector<Span> forbidden_keys(const MaskSpec& mask, int i, int tokens) {
+  std::vector<Span> spans;
+  const auto add = [&](int first, int last) {
+    first = std::max(first, 0);
+    last = std::min(last, tokens - 1);
+    if (first > last) return;
+    if (!spans.empty() && first <= spans.back().last + 1) {
+      spans.back().last = std::max(spans.back().last, last);
+    } else {
+      spans.push_back({first, last});
+    }
+  };
+  const bool causal = mask.is_causal();
+  const int end = causal ? std::min(i + 1, tokens) : tokens;  // keys from here on are the future
+  switch (mask.kind) {
+    case MaskKind::kNone:
+    case MaskKind::kCausal:
+      break;
+    case MaskKind::kPadding:
+      for (const int j : mask.padding) {
+        if (j < end) add(j, j);
+      }
+      break;
+    case MaskKind::kLocal:
+      add(0, std::min(i - mask.window - 1, end - 1));
+      add(i + mask.window + 1, end - 1);
+      break;
+    case MaskKind::kStrided:
+      for (int j = 0; j < end; ++j) {
+        if (!mask.allows(i, j)) add(j, j);
+      }
+      break;
+    case MaskKind::kFree:
+      for (const Span& span : mask.forbidden.row(i)) {
+        if (span.first < end) add(span.first, std::min(span.last, end - 1));
+      }
+      break;
+  }
+  if (causal) add(i + 1, tokens - 1);
+  return spans;
+}
+
+MaskSpec as_free(const MaskSpec& mask, int tokens) {
+  if (mask.kind == MaskKind::kFree && !mask.is_causal()) return mask;
+  MaskSpec result = mask;
+  result.kind = MaskKind::kFree;
+  result.causal.reset();
+  result.forbidden.clear();
+  for (int i = 0; i < tokens; ++i) result.forbidden.set_row(i, forbidden_keys(mask, i, tokens));
+  return result;
 }
 
 int Config::head_count() const {
@@ -47,41 +100,48 @@ int Config::hidden_width() const { return d_hidden > 0 ? d_hidden : 4 * d_model;
 
 namespace {
 
+// `what` is the text id of the number's name.
 void expect_range(std::string_view what, std::int64_t value, std::int64_t low, std::int64_t high) {
   if (value >= low && value <= high) return;
-  throw UsageError(std::string(what) + " must be between " + std::to_string(low) + " and " +
-                   std::to_string(high) + "; got " + std::to_string(value) + ". Choose a " +
-                   (value < low ? "larger" : "smaller") + " number");
+  throw UsageError(Message{value < low ? "error.too_small" : "error.too_large",
+                           {{"what", std::string(what), true},
+                            {"low", std::to_string(low)},
+                            {"high", std::to_string(high)},
+                            {"value", std::to_string(value)}}});
 }
 
 // Head counts that divide the width: the nearest below and above the one asked for.
-std::string nearest_divisors(int width, int heads) {
+Message heads_message(int width, int heads) {
   int below = 0, above = 0;
   for (int h = 1; h <= width; ++h) {
     if (width % h != 0) continue;
     if (h < heads) below = h;
     if (h > heads && above == 0) above = h;
   }
-  if (below == 0) return std::to_string(above);
-  if (above == 0) return std::to_string(below);
-  return std::to_string(below) + " or " + std::to_string(above);
+  const bool both = below != 0 && above != 0;
+  return Message{both ? "error.heads_do_not_divide.two" : "error.heads_do_not_divide",
+                 {{"width", std::to_string(width)},
+                  {"heads", std::to_string(heads)},
+                  {"below", std::to_string(below == 0 ? above : below)},
+                  {"above", std::to_string(above)}}};
 }
 
 }  // namespace
 
 void validate(const Config& c) {
-  expect_range("the number of layers", c.layers, 1, kMaxLayers);
-  expect_range("the number of heads", c.heads, 1, kMaxHeads);
-  expect_range("d_model", c.d_model, 1, kMaxWidth);
-  expect_range("d_head (0: automatic)", c.d_head, 0, kMaxWidth);
-  expect_range("d_hidden (0: automatic)", c.d_hidden, 0, 4 * kMaxWidth);
-  expect_range("the mask's window", c.mask.window, 0, 1 << 20);
-  expect_range("the mask's stride", c.mask.stride, 1, 1 << 20);
+  expect_range("quantity.layers", c.layers, 1, kMaxLayers);
+  expect_range("quantity.heads", c.heads, 1, kMaxHeads);
+  expect_range("quantity.d_model", c.d_model, 1, kMaxWidth);
+  expect_range("quantity.d_head", c.d_head, 0, kMaxWidth);
+  expect_range("quantity.d_hidden", c.d_hidden, 0, 4 * kMaxWidth);
+  if (!(c.temperature >= kLowestTemperature && c.temperature <= kHighestTemperature)) {
+    throw UsageError(Message{"error.temperature", {{"got", number_text(c.temperature, 4)}}});
+  }
+  expect_range("quantity.window", c.mask.window, 0, 1 << 20);
+  expect_range("quantity.stride", c.mask.stride, 1, 1 << 20);
   const bool divides = c.attention != AttentionKind::kNarrow || c.d_head > 0;
   if (!divides && c.d_model % c.heads != 0) {
-    throw UsageError("width " + std::to_string(c.d_model) + " does not divide into " +
-                     std::to_string(c.heads) + " heads; choose " +
-                     nearest_divisors(c.d_model, c.heads) + " heads, or set d_head");
+    throw UsageError(heads_message(c.d_model, c.heads));
   }
 }
 

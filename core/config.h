@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/cell_set.h"
+
 namespace headlight {
 
 enum class AttentionKind { kBasic, kSingle, kNarrow, kWide };
@@ -25,12 +27,18 @@ struct MaskSpec {
   int stride = 3;              // strided: i − j < stride or (i − j) mod stride = 0
   std::optional<bool> causal;  // also forbid the future; unset: yes for local and strided
   std::vector<int> padding;    // positions that are padding, ascending
-  std::vector<std::pair<int, int>> forbidden;  // free: forbidden (query, key) cells, ascending
+  CellSet forbidden;           // free: forbidden (query, key) cells
   bool operator==(const MaskSpec&) const = default;
   bool is_causal() const;
   /// May query i look at key j?
   bool allows(int i, int j) const;
 };
+
+/// The keys from 0 to tokens − 1 that query i may not look at, as ascending stretches.
+std::vector<Span> forbidden_keys(const MaskSpec&, int i, int tokens);
+/// What the mask shows for this many tokens, as a free mask to paint on. A free mask that is not
+/// causal stays as it is.
+MaskSpec as_free(const MaskSpec&, int tokens);
 
 struct Config {
   int layers = 2;
@@ -40,7 +48,8 @@ struct Config {
   int d_hidden = 0;  // 0: 4 · d_model
   AttentionKind attention = AttentionKind::kNarrow;
   ScoreKind scores = ScoreKind::kDot;
-  bool scale = true;  // ÷ √d_head
+  bool scale = true;       // ÷ √d_head
+  double temperature = 1;  // attention's softmax divides the scores by it
   BlockKind block = BlockKind::kPreNorm;
   Activation activation = Activation::kGelu;
   PositionKind positions = PositionKind::kSinusoidal;
@@ -60,6 +69,7 @@ struct Config {
 /// catch slips of the finger; whether a model fits into memory is asked by memory_needed().
 void validate(const Config&);
 
+inline constexpr double kLowestTemperature = 0.05, kHighestTemperature = 10;
 inline constexpr int kMaxLayers = 256;
 inline constexpr int kMaxHeads = 1024;
 inline constexpr int kMaxWidth = 65536;

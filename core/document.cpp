@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/text/reorder.h"
 #include "core/text/utf8.h"
 
 namespace headlight {
@@ -12,10 +13,22 @@ MaskSpec tidy(MaskSpec mask) {
   mask.stride = std::clamp(mask.stride, 1, 1 << 20);
   std::sort(mask.padding.begin(), mask.padding.end());
   mask.padding.erase(std::unique(mask.padding.begin(), mask.padding.end()), mask.padding.end());
-  std::sort(mask.forbidden.begin(), mask.forbidden.end());
-  mask.forbidden.erase(std::unique(mask.forbidden.begin(), mask.forbidden.end()),
-                       mask.forbidden.end());
   return mask;
+}
+
+// The word at `from` goes to place `to`; the marks of padding go with their words.
+Document move_token(Document doc, int from, int to) {
+  const Reordered moved = move_token(doc.sentence, doc.tokenizer, static_cast<std::int64_t>(from),
+                                     static_cast<std::int64_t>(to));
+  doc.sentence = clean_utf8(moved.text).text;
+  std::vector<int>& padding = doc.config.mask.padding;
+  for (int& place : padding) {
+    if (place >= 0 && static_cast<std::size_t>(place) < moved.new_place.size()) {
+      place = static_cast<int>(moved.new_place[static_cast<std::size_t>(place)]);
+    }
+  }
+  std::sort(padding.begin(), padding.end());
+  return doc;
 }
 
 struct Apply {
@@ -37,8 +50,16 @@ struct Apply {
     doc.config.mask = tidy(e.mask);
     return std::move(doc);
   }
+  Document operator()(const MoveToken& e) { return move_token(std::move(doc), e.from, e.to); }
   Document operator()(const SetMaxTokens& e) {
     doc.max_tokens = std::clamp(e.count, 1, kLargestMaxTokens);
+    return std::move(doc);
+  }
+  Document operator()(const SetDocument& e) {
+    doc = e.document;
+    doc.config.mask = tidy(std::move(doc.config.mask));
+    doc.max_tokens = std::clamp(doc.max_tokens, 1, kLargestMaxTokens);
+    doc.sentence = clean_utf8(doc.sentence).text;
     return std::move(doc);
   }
 };

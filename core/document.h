@@ -37,10 +37,20 @@ struct SetConfig {
 struct SetMask {
   MaskSpec mask;
 };
+/// Takes the token at place `from` out and puts it in at place `to` (places from 0, counted after
+/// it was taken out). Spaces go where the words need them; a byte takes its whole character along.
+struct MoveToken {
+  int from = 0, to = 0;
+};
 struct SetMaxTokens {
   int count = 0;
 };
-using Edit = std::variant<SetSentence, SetTokenizer, SetConfig, SetMask, SetMaxTokens>;
+/// Everything at once: work that was recovered.
+struct SetDocument {
+  Document document;
+};
+using Edit = std::variant<SetSentence, SetTokenizer, SetConfig, SetMask, MoveToken, SetMaxTokens,
+                          SetDocument>;
 
 /// The document with the edit applied. Invalid UTF-8 becomes U+FFFD, numbers are kept in range,
 /// lists sorted; nothing throws.

@@ -58,8 +58,9 @@ void gelu_tanh(const float* x, float* y, std::int64_t n);
 
 // ---- row by row, n cells a row ----
 
-/// A row without a finite or positive number is all zeros, one with +∞ or NaN is all NaN.
-void softmax_row(const float* x, float* y, std::int64_t n);
+/// Softmax of x / temperature. A row without a finite or positive number is all zeros, one with +∞
+/// or NaN is all NaN.
+void softmax_row(const float* x, double temperature, float* y, std::int64_t n);
 /// `bias` may be null.
 void layer_norm_row(const float* x, const float* weight, const float* bias, float epsilon, float* y,
                     std::int64_t n);

@@ -42,6 +42,25 @@ inline Packet exact_difference(Packet x, Packet y, Packet& low) {
   return d;
 }
 
+// A number as the sum of two floats.
+struct Factor {
+  explicit Factor(double f)
+      : high(static_cast<float>(f)), low(static_cast<float>(f - static_cast<double>(high))) {}
+  float high, low;
+};
+
+// (x + low) · factor, and in `low` what its rounding lost. Far below 0, where exp gives 0, nothing
+// is kept: −∞ would make a NaN of it.
+inline Packet times(Packet x, const Factor& factor, Packet& low) {
+  const Packet product = pmul(x, all(factor.high));
+  Packet lost = pmadd(x, all(factor.low), pmul(low, all(factor.high)));
+#ifdef EIGEN_VECTORIZE_FMA
+  lost = padd(lost, pmadd(x, all(factor.high), packet::pnegate(product)));
+#endif
+  low = packet::pselect(packet::pcmp_lt(product, all(-100.0f)), all(0.0f), lost);
+  return product;
+}
+
 // x minus a number given as a sum of two floats
 inline Packet centre(Packet x, Packet high, Packet low) { return psub(psub(x, high), low); }
 
@@ -89,7 +108,7 @@ void gelu_tanh(const float* x, float* y, std::int64_t n) {
   });
 }
 
-void softmax_row(const float* x, float* y, std::int64_t n) {
+void softmax_row(const float* x, double temperature, float* y, std::int64_t n) {
   Packet largest = all(-kInfinity);
   for_packets(n, [&](std::int64_t i, auto extent) {
     largest = packet::pmax(largest, load(x + i, extent, -kInfinity));
@@ -101,9 +120,11 @@ void softmax_row(const float* x, float* y, std::int64_t n) {
     std::fill(y, y + n, nan ? std::numeric_limits<float>::quiet_NaN() : 0.0f);
     return;
   }
+  const Factor factor(1 / temperature);
   const double sum = sum_row(n, [&](std::int64_t i, auto extent) {
     Packet low;
-    const Packet d = exact_difference(load(x + i, extent, -kInfinity), all(max), low);
+    Packet d = exact_difference(load(x + i, extent, -kInfinity), all(max), low);
+    if (temperature != 1) d = times(d, factor, low);
     const Packet weight = simd::exp(d, low);
     store(y + i, weight, extent);
     return weight;

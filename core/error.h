@@ -4,18 +4,27 @@
 #include <stdexcept>
 #include <string>
 
+#include "core/text/message.h"
+
 namespace headlight {
 
-/// Something failed (a file, memory, a device). Exit status 1 on the command line.
+/// Something failed (a file, memory, a device). Exit status 1 on the command line. what() is
+/// English; message() can be said in any language of the table.
 class Error : public std::runtime_error {
  public:
-  explicit Error(const std::string& message) : std::runtime_error(message) {}
+  explicit Error(const std::string& text) : runtime_error(text), message_(Message::of(text)) {}
+  explicit Error(const Message& message)
+      : runtime_error(say(Language::kEnglish, message)), message_(message) {}
+  const Message& message() const { return message_; }
+
+ private:
+  Message message_;
 };
 
 /// What was asked for makes no sense (a size, a name, a cell). Exit status 2 on the command line.
 class UsageError : public Error {
  public:
-  explicit UsageError(const std::string& message) : Error(message) {}
+  using Error::Error;
 };
 
 }  // namespace headlight

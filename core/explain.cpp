@@ -68,8 +68,9 @@ Explanation explain(const Trace& trace, TensorId tensor, const std::vector<std::
   result.phrase = info.phrase;
   result.formula = made.formula;
   result.quantities = made.quantities;
+  result.written = made.written;
   for (const OpTerm& t : made.terms) {
-    Term term{cell_ref(call, t.cell), t.value, t.factor, {}, t.note, t.inner};
+    Term term{cell_ref(call, t.cell), t.value, t.factor, {}, t.note, t.inner, t.written};
     for (const InputCell& f : t.factor_cells) term.factor_cells.push_back(cell_ref(call, f));
     result.terms.push_back(std::move(term));
   }

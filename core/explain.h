@@ -24,6 +24,7 @@ struct Term {
   std::vector<CellRef> factor_cells;
   std::string note;
   std::optional<double> inner = std::nullopt;  // see OpTerm
+  MathLine written = {};                       // the same
   double product() const { return value * factor; }
 };
 
@@ -35,6 +36,7 @@ struct Explanation {
   std::string formula;
   std::vector<Quantity> quantities;
   std::vector<Term> terms;
+  MathLine written = {};  // see OpExplanation
   double sum() const;
 };
 

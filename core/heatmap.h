@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 namespace headlight {
 
@@ -39,6 +40,23 @@ struct ColorScale {
 /// The colour of a number. −∞ gives `center` (the hatching is drawn over it), NaN and +∞ `invalid`.
 Color color_at(const ColorScale&, float value);
 
+/// What a set of numbers spans, and the range that colours it.
+struct CellRange {
+  float limit = 1;                // robust_limit()
+  float lowest = 0, highest = 0;  // of the finite ones; 0 when there are none
+  std::int64_t forbidden = 0;     // −∞
+  std::int64_t broken = 0;        // NaN
+  std::int64_t overflowed = 0;    // +∞
+
+  /// Are there numbers beyond the range, that have the colour of its end?
+  bool clips_high() const { return highest > limit; }
+  bool clips_low() const { return lowest < -limit; }
+  bool operator==(const CellRange&) const = default;
+};
+CellRange measure_range(std::span<const float> cells);
+/// One range for both: the wider limit, so that an outlier of either stays an outlier.
+CellRange join(const CellRange&, const CellRange&);
+
 /// The range that colours a picture: the largest finite magnitude, unless it stands over 4 times as
 /// far out as the rest; then the rest counts (of few cells the second largest, of many the
 /// magnitude that one cell in a thousand exceeds). 1 when nothing is finite or all is zero.
@@ -54,5 +72,18 @@ struct HeatmapQuad {
   float gap = 0;          // pixels left free between cells when there is room
   ColorScale scale;
 };
+
+/// Several cells in one, for pictures in which a pixel covers several.
+struct BlockCell {
+  float value = 0;  // the finite number of the largest magnitude; NaN when a number is NaN or +∞
+  float forbidden = 0;  // the share of −∞
+};
+
+/// The matrix in blocks of row_step × column_step cells, row-major; the last blocks may hold fewer.
+/// The strongest number stands for its block, so that no strong cell is lost among weak ones. A
+/// block beside one with NaN or +∞ is NaN too: a broken number must be seen even where it would be
+/// a fraction of a pixel.
+std::vector<BlockCell> strongest_blocks(const HeatmapQuad&, std::int64_t row_step,
+                                        std::int64_t column_step);
 
 }  // namespace headlight

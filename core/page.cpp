@@ -15,8 +15,10 @@ StepPage step_page(const Trace& trace, const Step& step, std::int64_t head) {
     const OpInfo& info = op_info(call.op);
     page.layout = info.layout;
     page.sign = info.sign;
+    const OpArgs args{in, trace.tensor(call.out), call.params, nullptr};
+    if (info.arrow) page.arrow = info.arrow(args);
     std::vector<PagePane> line;
-    for (const Pane& pane : info.panes({in, trace.tensor(call.out), call.params, nullptr}, head)) {
+    for (const Pane& pane : info.panes(args, head)) {
       const TensorId id = pane.input < 0 ? call.out : call.in[static_cast<std::size_t>(pane.input)];
       line.push_back({pane, id});
     }

@@ -19,6 +19,7 @@ struct PagePane {
 struct StepPage {
   Layout layout = Layout::kRow;
   std::string_view sign;
+  std::vector<std::string> arrow;  // what stands over and under the arrow to the result
   std::vector<std::vector<PagePane>>
       lines;  // one per operation of the step; the result stands last
 };

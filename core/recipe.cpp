@@ -125,7 +125,9 @@ class Builder {
     if (p.mask >= 0) {
       s = call(StepKind::kMask, Op::kMask, {s, p.mask}, "attn.scores_masked");
     }
-    return call(StepKind::kSoftmax, Op::kSoftmax, {s}, "attn.pattern");
+    OpParams params;
+    params.temperature = c.temperature;
+    return call(StepKind::kSoftmax, Op::kSoftmax, {s}, "attn.pattern", params);
   }
 
   TensorId feed_forward(TensorId mid) {

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <limits>
 
@@ -22,9 +23,10 @@ bool in_arena(TensorKind kind) {
 }
 
 void fill_mask(float* out, const MaskSpec& mask, int n) {
-  for (int i = 0; i < n; ++i) {
-    for (int j = 0; j < n; ++j) {
-      *out++ = mask.allows(i, j) ? 0.0f : -std::numeric_limits<float>::infinity();
+  std::fill_n(out, static_cast<std::ptrdiff_t>(n) * n, 0.0f);
+  for (int i = 0; i < n; ++i, out += n) {
+    for (const Span& span : forbidden_keys(mask, i, n)) {
+      std::fill(out + span.first, out + span.last + 1, -std::numeric_limits<float>::infinity());
     }
   }
 }
@@ -107,7 +109,8 @@ std::shared_ptr<Trace> Runner::blank_trace(const std::shared_ptr<const Program>&
   }
   trace->program_ = program;
   trace->memory_.assign(program->tensors.size(), nullptr);
-  trace->limits_.clear();
+  trace->ranges_ = {};
+  trace->censuses_.clear();
   trace->parameters_.assign(program->tensors.size(), nullptr);
   std::size_t offset = 0;
   for (std::size_t id = 0; id < program->tensors.size(); ++id) {
@@ -122,62 +125,63 @@ std::shared_ptr<Trace> Runner::blank_trace(const std::shared_ptr<const Program>&
 RunResult Runner::run(const Document& doc, Backend& backend) {
   RunResult result;
   try {
-    validate(doc.config);
-    RunInput input = sandbox_input(tokenize(doc, result));
-    if (input.tokens.empty()) {
-      result.is_usage = result.empty = true;
-      result.problem = doc.sentence.empty()
-                           ? "the sentence is empty: type at least one word"
-                           : "the sentence has no word in it, only spaces: type at least one word, "
-                             "or choose the characters tokenizer";
-      return result;
-    }
-    const auto positions = static_cast<std::int64_t>(input.tokens.size());
-    const RunShape shape{1, positions, static_cast<std::int64_t>(input.vocab.size())};
-    const double needed = memory_needed(doc.config, shape);
-    if (needed > limits_.memory_bytes) {
-      throw Error("this model on " + std::to_string(positions) + " tokens would need " +
-                  bytes_text(needed) + " of memory, and this machine can give " +
-                  bytes_text(limits_.memory_bytes) +
-                  "; choose fewer layers, heads or tokens, or a smaller width");
-    }
-    const auto program = program_for(doc.config, shape);
-    if (!model_ || model_->seed() != doc.config.seed) {
-      model_ = std::make_unique<SandboxModel>(doc.config.seed);
-    }
-    auto trace = blank_trace(program);
-    for (std::size_t id = 0; id < program->tensors.size(); ++id) {
-      const TensorSpec& spec = program->tensors[id];
-      if (spec.kind != TensorKind::kParameter) continue;
-      trace->parameters_[id] = model_->parameter(spec, input);
-      // Backends only write the outputs of calls, and no call writes a parameter.
-      trace->memory_[id] = const_cast<float*>(trace->parameters_[id]->data.data());
-    }
-    for (std::size_t id = 0; id < program->tensors.size(); ++id) {
-      const auto source = static_cast<std::size_t>(program->resolve(static_cast<TensorId>(id)));
-      trace->memory_[id] = trace->memory_[source];
-    }
-    float* ids = trace->memory_[static_cast<std::size_t>(program->token_ids)];
-    for (std::size_t t = 0; t < input.ids.size(); ++t) ids[t] = static_cast<float>(input.ids[t]);
-    if (program->mask >= 0) {
-      fill_mask(trace->memory_[static_cast<std::size_t>(program->mask)], doc.config.mask,
-                static_cast<int>(positions));
-    }
-    backend.run(*program, program->calls, trace->memory_);
-    trace->input_ = std::move(input);
-    trace->backend_ = backend.name();
-    trace->serial_ = next_serial_++;
-    result.trace = std::move(trace);
+    try_run(doc, backend, result);
   } catch (const UsageError& error) {
-    result.problem = error.what();
+    result.message = error.message();
     result.is_usage = true;
   } catch (const std::bad_alloc&) {
-    result.problem =
-        "this run needs more memory than could be had; choose fewer layers, heads or tokens";
+    result.message = Message{"error.no_memory"};
   } catch (const Error& error) {
-    result.problem = error.what();
+    result.message = error.message();
   }
+  result.problem = say(Language::kEnglish, result.message);
   return result;
+}
+
+void Runner::try_run(const Document& doc, Backend& backend, RunResult& result) {
+  validate(doc.config);
+  RunInput input = sandbox_input(tokenize(doc, result));
+  if (input.tokens.empty()) {
+    result.is_usage = result.empty = true;
+    result.message.id = doc.sentence.empty() ? "error.empty_sentence" : "error.only_spaces";
+    return;
+  }
+  const auto positions = static_cast<std::int64_t>(input.tokens.size());
+  const RunShape shape{1, positions, static_cast<std::int64_t>(input.vocab.size())};
+  const double needed = memory_needed(doc.config, shape);
+  if (needed > limits_.memory_bytes) {
+    throw Error(Message{"error.needs_memory",
+                        {{"tokens", std::to_string(positions)},
+                         {"needed", bytes_text(needed)},
+                         {"available", bytes_text(limits_.memory_bytes)}}});
+  }
+  const auto program = program_for(doc.config, shape);
+  if (!model_ || model_->seed() != doc.config.seed) {
+    model_ = std::make_unique<SandboxModel>(doc.config.seed);
+  }
+  auto trace = blank_trace(program);
+  for (std::size_t id = 0; id < program->tensors.size(); ++id) {
+    const TensorSpec& spec = program->tensors[id];
+    if (spec.kind != TensorKind::kParameter) continue;
+    trace->parameters_[id] = model_->parameter(spec, input);
+    // Backends only write the outputs of calls, and no call writes a parameter.
+    trace->memory_[id] = const_cast<float*>(trace->parameters_[id]->data.data());
+  }
+  for (std::size_t id = 0; id < program->tensors.size(); ++id) {
+    const auto source = static_cast<std::size_t>(program->resolve(static_cast<TensorId>(id)));
+    trace->memory_[id] = trace->memory_[source];
+  }
+  float* ids = trace->memory_[static_cast<std::size_t>(program->token_ids)];
+  for (std::size_t t = 0; t < input.ids.size(); ++t) ids[t] = static_cast<float>(input.ids[t]);
+  if (program->mask >= 0) {
+    fill_mask(trace->memory_[static_cast<std::size_t>(program->mask)], doc.config.mask,
+              static_cast<int>(positions));
+  }
+  backend.run(*program, program->calls, trace->memory_);
+  trace->input_ = std::move(input);
+  trace->backend_ = backend.name();
+  trace->serial_ = next_serial_++;
+  result.trace = std::move(trace);
 }
 
 }  // namespace headlight

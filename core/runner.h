@@ -8,6 +8,7 @@
 #include "core/backend.h"
 #include "core/document.h"
 #include "core/model/sandbox.h"
+#include "core/text/message.h"
 #include "core/trace.h"
 
 namespace headlight {
@@ -20,7 +21,8 @@ struct RunLimits {
 /// A run, or why there is none.
 struct RunResult {
   std::shared_ptr<const Trace> trace;  // null when the document cannot be run
-  std::string problem;                 // a sentence for the person; empty when all went well
+  std::string problem;                 // a sentence in English; empty when all went well
+  Message message;                     // the same for any language
   std::size_t tokens_in_sentence = 0;  // counted up to a bound; more than the trace has when cut
   bool empty = false;                  // there is no token to run
   bool cut = false;                    // the sentence had more tokens than the limit
@@ -34,6 +36,7 @@ class Runner {
   RunResult run(const Document&, Backend&);
 
  private:
+  void try_run(const Document&, Backend&, RunResult&);
   std::vector<std::string> tokenize(const Document&, RunResult&);
   std::shared_ptr<const Program> program_for(const Config&, const RunShape&);
   std::shared_ptr<Trace> blank_trace(const std::shared_ptr<const Program>&);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/document.h"
+#include "core/text/message.h"
 
 namespace headlight {
 
@@ -13,7 +14,7 @@ inline constexpr int kSessionVersion = 1;
 
 struct SessionFile {
   Document document;
-  std::vector<std::string> notes;  // what had to be changed to make sense of the file
+  std::vector<Message> notes;  // what had to be changed to make sense of the file
 };
 
 /// The text of a session file.

@@ -119,7 +119,7 @@ Symbols symbols(const Config& c, StepKind kind) {
     case StepKind::kMask:
       return {"−∞", "S + mask"};
     case StepKind::kSoftmax:
-      return {"", "{p|A} = softmax(S)"};
+      return {"", c.temperature == 1 ? "{p|A} = softmax(S)" : "{p|A} = softmax(S / τ)"};
     case StepKind::kWeightedSum:
       return c.attention == AttentionKind::kBasic ? Symbols{"A x", "z = {p|A} · x"}
                                                   : Symbols{"A V", "z = {p|A} · {v|V}"};

@@ -1,6 +1,7 @@
 #include "core/trace.h"
 
-#include "core/heatmap.h"
+#include <cmath>
+#include <string>
 
 namespace headlight {
 
@@ -15,11 +16,79 @@ TensorView Trace::find(std::string_view name) const {
   return id < 0 ? TensorView{} : tensor(id);
 }
 
-float Trace::limit(TensorId id) const {
-  limits_.resize(program_->tensors.size(), 0.0f);
-  float& kept = limits_[static_cast<std::size_t>(id)];
-  if (kept == 0) kept = robust_limit(tensor(id).cells());
-  return kept;
+const CellRange& Trace::range(TensorId id) const {
+  ranges_.own.resize(program_->tensors.size());
+  std::optional<CellRange>& kept = ranges_.own[static_cast<std::size_t>(id)];
+  if (!kept) kept = measure_range(tensor(id).cells());
+  return *kept;
+}
+
+const CellRange& Trace::shared_range(TensorId id) const {
+  ranges_.shared.resize(program_->tensors.size());
+  std::optional<CellRange>& kept = ranges_.shared[static_cast<std::size_t>(id)];
+  if (kept) return *kept;
+  CellRange all = range(id);
+  const std::string& name = program_->tensors[static_cast<std::size_t>(id)].name;
+  const std::size_t end = name.starts_with("blocks.") ? name.find('.', 7) : std::string::npos;
+  for (int layer = 0; end != std::string::npos && layer < config().layers; ++layer) {
+    const TensorId other = program_->find("blocks." + std::to_string(layer) + name.substr(end));
+    if (other >= 0 && other != id) all = join(all, range(other));
+  }
+  kept = all;
+  return *kept;
+}
+
+const CellRange& Trace::matrix_range(TensorId id, std::int64_t offset, std::int64_t rows,
+                                     std::int64_t columns, std::int64_t row_stride,
+                                     std::int64_t column_stride) const {
+  const auto [at, is_new] = ranges_.matrices.try_emplace(
+      {static_cast<std::int64_t>(id), offset, rows, columns, row_stride, column_stride});
+  if (!is_new) return at->second;
+  const float* data = tensor(id).data + offset;
+  const auto count = static_cast<std::size_t>(rows * columns);
+  const bool in_one_piece = (column_stride == 1 && (row_stride == columns || rows == 1)) ||
+                            (row_stride == 1 && (column_stride == rows || columns == 1));
+  if (in_one_piece) {
+    at->second = measure_range({data, count});
+    return at->second;
+  }
+  std::vector<float> cells;
+  cells.reserve(count);
+  for (std::int64_t r = 0; r < rows; ++r) {
+    for (std::int64_t c = 0; c < columns; ++c) {
+      cells.push_back(data[r * row_stride + c * column_stride]);
+    }
+  }
+  at->second = measure_range(cells);
+  return at->second;
+}
+
+Census take_census(const TensorView& t) {
+  Census census;
+  const std::span<const float> cells = t.cells();
+  const std::int64_t width = t.axes.empty() ? 1 : t.axes.back().size;
+  census.all_equal = cells.size() > 1 && std::isfinite(cells[0]);
+  for (std::size_t begin = 0; begin < cells.size(); begin += static_cast<std::size_t>(width)) {
+    bool empty = true;
+    for (std::size_t i = begin; i < begin + static_cast<std::size_t>(width); ++i) {
+      const float value = cells[i];
+      empty &= value == -INFINITY;
+      census.all_equal &= value == cells[0];
+      if (std::isfinite(value)) continue;
+      std::int64_t& count = std::isnan(value) ? census.nan : census.infinite;
+      std::int64_t& first = std::isnan(value) ? census.first_nan : census.first_infinite;
+      if (count++ == 0) first = static_cast<std::int64_t>(i);
+    }
+    census.empty_rows += empty;
+  }
+  return census;
+}
+
+const Census& Trace::census(TensorId id) const {
+  censuses_.resize(program_->tensors.size());
+  std::optional<Census>& kept = censuses_[static_cast<std::size_t>(id)];
+  if (!kept) kept = take_census(tensor(id));
+  return *kept;
 }
 
 std::string Trace::tick(std::string_view axis, std::int64_t i) const {

@@ -1,12 +1,16 @@
 // Trace: one run of a program, every tensor of it kept and found by name. Immutable once made.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/heatmap.h"
 #include "core/program.h"
 
 namespace headlight {
@@ -17,6 +21,15 @@ struct RunInput {
   std::vector<std::string> vocab;   // row -> token
   std::vector<int> ids;             // position -> row of the vocabulary
 };
+
+/// What is out of the ordinary in a tensor's cells.
+struct Census {
+  std::int64_t nan = 0, first_nan = -1;            // first_nan: its flat place
+  std::int64_t infinite = 0, first_infinite = -1;  // +∞ or −∞
+  bool all_equal = false;                          // every cell is the same finite number
+  std::int64_t empty_rows = 0;                     // rows (last axis) of −∞ only
+};
+Census take_census(const TensorView&);
 
 class Trace {
  public:
@@ -38,9 +51,19 @@ class Trace {
   /// the number otherwise.
   std::string tick(std::string_view axis, std::int64_t i) const;
 
-  /// robust_limit() of the whole tensor, every head included, so that heads share one range.
-  /// Computed when first asked for and kept; ask from one thread at a time.
-  float limit(TensorId id) const;
+  /// What the whole tensor spans, every head included. This and the next two are measured when
+  /// first asked for and kept; ask from one thread at a time.
+  const CellRange& range(TensorId id) const;
+  /// The same over the tensors of its kind of all layers, so that heads and layers share one range.
+  const CellRange& shared_range(TensorId id) const;
+  /// The same of one matrix in the tensor: cell (r, c) lies at offset + r·row_stride +
+  /// c·column_stride.
+  const CellRange& matrix_range(TensorId id, std::int64_t offset, std::int64_t rows,
+                                std::int64_t columns, std::int64_t row_stride,
+                                std::int64_t column_stride) const;
+
+  /// take_census() of the whole tensor. Kept as range() is; ask from one thread at a time.
+  const Census& census(TensorId id) const;
 
  private:
   friend class Runner;
@@ -51,7 +74,12 @@ class Trace {
   std::vector<float*> memory_;
   std::uint64_t serial_ = 0;
   std::string backend_;
-  mutable std::vector<float> limits_;  // by TensorId; 0: not computed yet
+  struct Ranges {  // by TensorId, and by matrix; what is not there was not asked for yet
+    std::vector<std::optional<CellRange>> own, shared;
+    std::map<std::array<std::int64_t, 6>, CellRange> matrices;
+  };
+  mutable Ranges ranges_;
+  mutable std::vector<std::optional<Census>> censuses_;  // by TensorId
 };
 
 }  // namespace headlight

@@ -40,6 +40,7 @@ xvfb|Xvfb|a screen for the tests of the window
 xauth|xauth|a key to that screen
 xdotool|xdotool|types and clicks in the tests
 python3|python3|reads what the window saved, in a test
+python3-numpy||runs the code that the inspector shows, in a test
 '
 ci_packages='
 clang|clang++|builds with sanitizers and fuzzers

@@ -1,13 +1,12 @@
 #version 330 core
 // A matrix of numbers as coloured cells. The colours are those of color_at() in core/heatmap.cpp.
 // A pixel that lies in one cell has exactly that cell's colour. A pixel that covers several cells
-// has the mean of their colours: the mean of the numbers would hide a thin diagonal of large
-// weights.
+// has the colour of the strongest, so that no strong cell is hidden by weak ones around it.
 //
 // Built in several ways (#define), because the software renderer executes every branch:
-//   TILED    the matrix is cut into tiles, one a layer
-//   MEAN     cells are smaller than a pixel: mean over all that it covers
-//   SAMPLED  they are much smaller: mean over some of them
+//   TILED      the matrix is cut into tiles, one a layer
+//   BLOCKS     the texture holds blocks of cells: strongest number, share of -inf
+//   STRONGEST  blocks are smaller than a pixel (at most two to a pixel): the strongest of those
 
 uniform sampler2DArray values;  // one layer, or tiles of a matrix too large for one texture
 uniform ivec2 tile;             // texels of one layer
@@ -28,70 +27,60 @@ out vec4 color;
 const float kHatchSpacing = 5.0;  // units from line to line
 const float kCheckSize = 4.0;     // units
 
-float value_at(ivec2 cell) {
+vec2 texel_at(ivec2 cell) {
   ivec2 texel = transposed ? cell.yx : cell;
 #ifdef TILED
   ivec2 which = texel / tile;
-  return texelFetch(values, ivec3(texel - which * tile, which.y * tiles_across + which.x), 0).r;
+  return texelFetch(values, ivec3(texel - which * tile, which.y * tiles_across + which.x), 0).rg;
 #else
-  return texelFetch(values, ivec3(texel, 0), 0).r;
+  return texelFetch(values, ivec3(texel, 0), 0).rg;
 #endif
 }
 
-// How much of `low`, `high`, hatching and `invalid` a number has; the rest is `center`. The tests
-// look at bits, because comparisons with NaN cannot be trusted on every driver.
-vec4 share_of(float value) {
-  uint bits = floatBitsToUint(value);
-  if (bits == 0xff800000u) return vec4(0.0, 0.0, 1.0, 0.0);
-  if ((bits & 0x7f800000u) == 0x7f800000u) return vec4(0.0, 0.0, 0.0, 1.0);
+// The tests look at bits, because comparisons with NaN cannot be trusted on every driver.
+bool is_finite(float value) { return (floatBitsToUint(value) & 0x7f800000u) != 0x7f800000u; }
+bool is_forbidden(float value) { return floatBitsToUint(value) == 0xff800000u; }
+
+// What a pixel shows: a finite number, a share of -inf (0..1), whether a number is NaN or +inf.
+struct Content {
+  float number, forbidden;
+  bool broken;
+};
+
+Content content_of(vec2 texel) {
+#ifdef BLOCKS
+  bool finite = is_finite(texel.r);
+  return Content(finite ? texel.r : 0.0, texel.g, !finite);
+#else
+  bool finite = is_finite(texel.r), forbidden = is_forbidden(texel.r);
+  return Content(finite ? texel.r : 0.0, forbidden ? 1.0 : 0.0, !finite && !forbidden);
+#endif
+}
+
+#ifdef STRONGEST
+Content strongest(vec2 from, vec2 to) {
+  Content all = Content(0.0, 0.0, false);
+  float count = 0.0;
+  for (float y = floor(from.y); y < to.y; y += 1.0) {
+    for (float x = floor(from.x); x < to.x; x += 1.0) {
+      Content one = content_of(texel_at(ivec2(int(x), int(y))));
+      if (abs(one.number) > abs(all.number)) all.number = one.number;
+      all.forbidden += one.forbidden;
+      all.broken = all.broken || one.broken;
+      count += 1.0;
+    }
+  }
+  all.forbidden /= max(count, 1.0);
+  return all;
+}
+#endif
+
+vec4 color_of(float value) {
   float t = clamp(value / limit, -1.0, 1.0);
   float root = sqrt(max(t, 0.0));
-  if (sequential) return vec4(0.0, root * sqrt(root), 0.0, 0.0);  // t to the power 0.75
-  return vec4(max(-t, 0.0), max(t, 0.0), 0.0, 0.0);
+  if (sequential) return mix(center, high, root * sqrt(root));  // t to the power 0.75
+  return t < 0.0 ? mix(center, low, -t) : mix(center, high, t);
 }
-
-#ifdef MEAN
-// The share of each cell by the area of the pixel that it fills.
-vec4 mean_share(vec2 from, vec2 to) {
-  vec4 sum = vec4(0.0);
-  for (float y = floor(from.y); y < to.y; y += 1.0) {
-    float height = min(to.y, y + 1.0) - max(from.y, y);
-    for (float x = floor(from.x); x < to.x; x += 1.0) {
-      float width = min(to.x, x + 1.0) - max(from.x, x);
-      sum += width * height * share_of(value_at(ivec2(int(x), int(y))));
-    }
-  }
-  return sum / ((to.x - from.x) * (to.y - from.y));
-}
-#endif
-
-#ifdef SAMPLED
-const int kMost = 8;  // samples per pixel and axis
-
-uint scramble(uint x) {
-  x = (x ^ (x >> 16)) * 0x7feb352du;
-  x = (x ^ (x >> 15)) * 0x846ca68bu;
-  return x ^ (x >> 16);
-}
-
-// The same where too many cells lie in a pixel: one sample at a scattered place of each part of the
-// pixel. Places on a grid would meet every cell of one diagonal and none of the next.
-vec4 sampled_share(vec2 from, vec2 to, vec2 pixel) {
-  ivec2 count = ivec2(clamp(ceil(to - from), 1.0, float(kMost)));
-  vec2 part = (to - from) / vec2(count);
-  uint seed = scramble(uint(int(pixel.x)) * 0x9e3779b9u + uint(int(pixel.y)));
-  vec4 sum = vec4(0.0);
-  for (int y = 0; y < count.y; ++y) {
-    for (int x = 0; x < count.x; ++x) {
-      seed = scramble(seed + 0x9e3779b9u);
-      vec2 place = vec2(float(seed & 0xffffu), float(seed >> 16)) / 65536.0;
-      vec2 at = from + (vec2(float(x), float(y)) + place) * part;
-      sum += share_of(value_at(clamp(ivec2(at), ivec2(0), cells - 1)));
-    }
-  }
-  return sum / float(count.x * count.y);
-}
-#endif
 
 // 1 in a cell, 0 in the gap beside it; between, when cells become too small for gaps (less than 4
 // gaps wide). Gaps are whole pixels, so that they look alike everywhere.
@@ -112,31 +101,30 @@ void main() {
   vec2 pixel = vec2(floor(gl_FragCoord.x), framebuffer.y - 1.0 - floor(gl_FragCoord.y));
   vec2 last = vec2(cells) - 1.0;
   vec2 cell = clamp(floor((pixel + 0.5 - rect.xy) / size), vec2(0.0), last);
-#if defined(MEAN) || defined(SAMPLED)
-  // Cells that the pixel covers, per axis: the one under its centre, or all when they are smaller.
+#ifdef STRONGEST
+  // Blocks that the pixel touches, per axis: the one under its centre, or all when they are smaller.
   bvec2 small = lessThan(size, vec2(1.0));
-  vec2 from = mix(cell, clamp((pixel - rect.xy) / size, vec2(0.0), last + 0.5), small);
-  vec2 to = mix(cell + 1.0, clamp((pixel + 1.0 - rect.xy) / size, from + 0.5, last + 1.0), small);
-#endif
-#if defined(MEAN)
-  vec4 share = mean_share(from, to);
-#elif defined(SAMPLED)
-  vec4 share = sampled_share(from, to, pixel - floor(rect.xy));
+  vec2 from = mix(cell, clamp((pixel - rect.xy) / size + 0.001, vec2(0.0), last + 0.5), small);
+  vec2 to = mix(cell + 1.0, clamp((pixel + 1.0 - rect.xy) / size - 0.001, from + 0.01, last + 1.0),
+                small);
+  Content content = strongest(from, to);
 #else
-  vec4 share = share_of(value_at(ivec2(cell)));
+  Content content = content_of(texel_at(ivec2(cell)));
 #endif
 
-  color = center + (low - center) * share.x + (high - center) * share.y;
+  color = color_of(content.number);
   // Hatching and checks count pixels from the picture's corner: they run on from cell to cell and
   // keep still when the picture is scrolled.
   vec2 local = pixel - floor(rect.xy);
-  if (share.z > 0.0) {
+  if (content.forbidden > 0.0) {
     float on_line = mod(local.x + local.y, kHatchSpacing * unit) < unit - 0.5 ? 1.0 : 0.0;
-    float ink = on_line * share.z * hatch.a;
+    // One forbidden cell among many must be seen, too.
+    float ink = on_line * max(content.forbidden, 0.6) * hatch.a;
     color = vec4(mix(color.rgb, hatch.rgb, ink), max(color.a, ink));
   }
-  if (share.w > 0.0) {  // one invalid cell among many must be seen
-    vec2 check = floor(local / (kCheckSize * unit));
+  if (content.broken) {
+    float fits = max(1.0, floor(min(size.x, size.y) * 0.5));  // small cells have small checks
+    vec2 check = floor(local / min(kCheckSize * unit, fits));
     color = mod(check.x + check.y, 2.0) < 0.5 ? invalid : vec4(0.0, 0.0, 0.0, 1.0);
   }
   color.a *= cell_cover(pixel, cell);

@@ -181,12 +181,13 @@ const OpCase kTable[] = {
 // clang-format on
 
 // A program of one call.
-Program single_call(Op op, const Shapes& inputs, std::int64_t width) {
+Program single_call(Op op, const Shapes& inputs, std::int64_t width, double temperature = 1) {
   Program program;
   std::vector<TensorView> views;
   OpCall call{op, {}, static_cast<TensorId>(inputs.size()), {}};
   call.params.features = width;
   call.params.factor = 0.37f;
+  call.params.temperature = temperature;
   for (const auto& sizes : inputs) {
     std::vector<Axis> axes;
     for (const std::int64_t size : sizes) axes.push_back({"feature", size});
@@ -282,9 +283,10 @@ TEST_CASE("eigen: large, small and equal numbers, long sums, many rows") {
 }
 
 // One call of an operation on given cells of its first input.
-std::vector<float> run_cells(Backend& backend, Op op, const std::vector<float>& cells) {
+std::vector<float> run_cells(Backend& backend, Op op, const std::vector<float>& cells,
+                             double temperature = 1) {
   const auto n = static_cast<std::int64_t>(cells.size());
-  const Program program = single_call(op, {{1, 1, n}}, n);
+  const Program program = single_call(op, {{1, 1, n}}, n, temperature);
   Memory memory(program);
   std::copy(cells.begin(), cells.end(), memory.cells(0).begin());
   memory.run(backend);
@@ -306,10 +308,18 @@ TEST_CASE("eigen: each weight and each gate is right to a millionth of itself") 
   std::vector<float> cells;
   std::vector<double> expected;
   for (int i = 0; i <= 8000; ++i) cells.push_back(5.0f - 0.01f * static_cast<float>(i));
-  double sum = 0;
-  for (const float x : cells) sum += std::exp(static_cast<double>(x));
-  for (const float x : cells) expected.push_back(std::exp(static_cast<double>(x)) / sum);
-  CHECK(largest_relative_error(run_cells(*eigen, Op::kSoftmax, cells), expected) < 1e-6);
+  for (const double temperature : {1.0, 10.0, 2.7, 0.93}) {
+    CAPTURE(temperature);
+    double sum = 0;
+    expected.clear();
+    for (const float x : cells) sum += std::exp(static_cast<double>(x) / temperature);
+    for (const float x : cells) {
+      const double weight = std::exp(static_cast<double>(x) / temperature) / sum;
+      expected.push_back(weight > 1e-37 ? weight : 0);  // below, a float has fewer digits
+    }
+    CHECK(largest_relative_error(run_cells(*eigen, Op::kSoftmax, cells, temperature), expected) <
+          1e-6);
+  }
 
   // Far below 0 the reference's 1 + erf(x) has no digits left, so erfc stands in.
   for (std::size_t i = 0; i < cells.size(); ++i) {
@@ -340,6 +350,12 @@ TEST_CASE("eigen: infinite and undefined numbers come out as in the reference") 
   for (std::vector<float> row : rows) {
     for (const std::size_t length : {row.size(), std::size_t{16}, std::size_t{37}}) {
       row.resize(length, row[0]);
+      for (const double temperature : {0.05, 0.37, 10.0}) {
+        CAPTURE(row);
+        CAPTURE(temperature);
+        CHECK(normalised_error(run_cells(*eigen, Op::kSoftmax, row, temperature),
+                               run_cells(*reference, Op::kSoftmax, row, temperature)) <= 1e-12);
+      }
       for (const Op op : {Op::kSoftmax, Op::kRelu, Op::kGelu, Op::kGeluTanh, Op::kScale}) {
         CAPTURE(op_info(op).id);
         CAPTURE(row);
@@ -406,7 +422,7 @@ TEST_CASE("eigen: whole programs of every kind agree with the reference") {
   c.d_model = 21;
   c.d_hidden = 35;
   c.mask.padding = {0, 3};
-  for (int i = 0; i < 11; ++i) c.mask.forbidden.emplace_back(4, i);  // a row with no key at all
+  for (int i = 0; i < 11; ++i) c.mask.forbidden.insert(4, i);  // a row with no key at all
   int number = 0;
   const auto check = [&] {
     // The switches that do not change the recipe's branches take turns.
@@ -414,6 +430,7 @@ TEST_CASE("eigen: whole programs of every kind agree with the reference") {
     c.scale = number % 2 == 0;
     c.bias = number % 3 != 0;
     c.residual = number % 5 != 0;
+    c.temperature = number % 3 == 0 ? 0.37 : 1;
     c.d_head = number % 4 == 0 ? 5 : 0;
     c.activation = choices(Activation{})[static_cast<std::size_t>(number % 3)].value;
     const std::int64_t positions = number % 7 == 0 ? 1 : 11;

@@ -2,6 +2,7 @@
 // look at whom under each mask.
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <optional>
 #include <set>
@@ -166,7 +167,14 @@ TEST_CASE("config: numbers out of range are named") {
   CHECK(refusal_after([](Config& c) { c.d_hidden = -1; }).starts_with("d_hidden"));
   CHECK(refusal_after([](Config& c) { c.mask.window = -1; }).starts_with("the mask's window"));
   CHECK(refusal_after([](Config& c) { c.mask.stride = 0; }).starts_with("the mask's stride"));
+  CHECK(refusal_after([](Config& c) { c.temperature = 0.04; }) ==
+        "the softmax temperature must be between 0.05 and 10; got 0.0400. Choose 1 for plain "
+        "softmax");
+  CHECK(refusal_after([](Config& c) { c.temperature = std::nan(""); }).find("NaN") !=
+        std::string::npos);
   // The bounds themselves are accepted.
+  CHECK(refusal_after([](Config& c) { c.temperature = 0.05; }).empty());
+  CHECK(refusal_after([](Config& c) { c.temperature = 10; }).empty());
   CHECK(refusal_after([](Config& c) { c.layers = kMaxLayers; }).empty());
   CHECK(refusal_after([](Config& c) { c.d_model = kMaxWidth; }).empty());
   CHECK(refusal_after([](Config& c) { c.layers = c.heads = c.d_model = 1; }).empty());
@@ -233,7 +241,7 @@ TEST_CASE("config: a free mask forbids just its cells") {
     for (int j = 0; j < kTokens; ++j) {
       if ((i * 7 + j * 5) % 4 != 0 && i != 4) continue;  // row 4 wholly
       forbidden[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)] = true;
-      mask.forbidden.emplace_back(i, j);
+      mask.forbidden.insert(i, j);
     }
   }
   const auto open = [&forbidden](int i, int j) {

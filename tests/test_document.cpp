@@ -26,13 +26,14 @@ Document rich_document() {
   d.config.positions = PositionKind::kLearned;
   d.config.bias = false;
   d.config.residual = false;
+  d.config.temperature = 0.35;
   d.config.seed = 18446744073709551615ull;
   d.config.mask.kind = MaskKind::kFree;
   d.config.mask.window = 4;
   d.config.mask.stride = 9;
   d.config.mask.causal = true;
   d.config.mask.padding = {1, 3};
-  d.config.mask.forbidden = {{0, 1}, {2, 2}};
+  d.config.mask.forbidden = {{0, 1}, {2, 2}, {2, 3}, {2, 7}};
   return d;
 }
 
@@ -138,6 +139,33 @@ TEST_CASE("session: what is written is read back, whole") {
   CHECK(parse_session(session_text(Document{})).document == Document{});
 }
 
+TEST_CASE("session: files of earlier versions load") {
+  const Document d = parse_session(session_with(R"("model": {"mask": {"kind": "free",
+      "forbidden": [[3, 1], [0, 5], [3, 2]]}})"))
+                         .document;
+  CHECK(d.config.mask.forbidden == CellSet{{0, 5}, {3, 1}, {3, 2}});
+  CHECK(d.config.temperature == 1);
+}
+
+TEST_CASE("session: a painted mask is a line for each query") {
+  Document d;
+  d.config.mask = as_free(MaskSpec{}, 1024);  // causal: half a million cells
+  const std::string text = session_text(d);
+  CHECK(text.find("\"5: 6-1023\"") != std::string::npos);
+  CHECK(text.size() < 40000);
+  CHECK(parse_session(text).document == d);
+}
+
+TEST_CASE("document: a moved word takes its mark of padding along") {
+  Document d;
+  d.sentence = "one two three four";
+  d.config.mask.padding = {0, 3, 9};
+  const Document moved = apply(d, MoveToken{0, 2});
+  CHECK(moved.sentence == "two three one four");
+  CHECK(moved.config.mask.padding == std::vector<int>{2, 3, 9});
+  CHECK(apply(d, MoveToken{7, 0}) == d);
+}
+
 TEST_CASE("session: cut off anywhere it is refused with a sentence, never half read") {
   const std::string text = session_text(rich_document());
   const std::size_t end = text.find_last_of('}');
@@ -166,6 +194,9 @@ TEST_CASE("session: what is wrong is named") {
   says(session_with(R"("model": {"seed": -1})"), "model.seed");
   says(session_with(R"("model": {"mask": {"padding": [1, "x"]}})"), "model.mask.padding");
   says(session_with(R"("model": {"mask": {"forbidden": [[1]]}})"), "[query, key]");
+  says(session_with(R"("model": {"mask": {"forbidden": ["3: x"]}})"), "3: 1-11, 14");
+  says(session_with(R"("model": {"temperature": 0})"), "0.05");
+  says(session_with(R"("model": {"temperature": "hot"})"), "model.temperature");
   says(session_with(R"("sentence": 5)"), "sentence");
   says(session_with(R"("tokenizer": "letters")"), "words, characters, bytes");
   says(std::string(100000, '['), "16 levels");
@@ -175,7 +206,8 @@ TEST_CASE("session: a model that cannot be run is kept, with a note") {
   const SessionFile file = parse_session(session_with(R"("model": {"heads": 3, "d_model": 10})"));
   CHECK(file.document.config.heads == 3);
   REQUIRE(file.notes.size() == 1);
-  CHECK(file.notes[0].find("width 10 does not divide into 3 heads") != std::string::npos);
+  const std::string note = say(Language::kEnglish, file.notes[0]);
+  CHECK(note.find("width 10 does not divide into 3 heads") != std::string::npos);
 }
 
 }  // namespace headlight

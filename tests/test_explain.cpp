@@ -77,6 +77,12 @@ OpParams with(float factor, std::int64_t features) {
   return params;
 }
 
+OpParams at_temperature(double temperature) {
+  OpParams params;
+  params.temperature = temperature;
+  return params;
+}
+
 std::vector<Case> all_cases() {
   const Tensor x = rows(), w = random_tensor("w", {kModel}), b = random_tensor("b", {kModel});
   const Tensor w3 = random_tensor("W_Q", {kHead, kModel, kWidth});
@@ -106,6 +112,7 @@ std::vector<Case> all_cases() {
       {Op::kScale, {s}, with(0.3f, 0), 3},
       {Op::kMask, {s, mask()}, {}, 3},
       {Op::kSoftmax, {masked_scores()}, {}, 3},
+      {Op::kSoftmax, {masked_scores()}, at_temperature(0.4), 3},
       {Op::kSoftmax, {random_tensor("logits", {kBatch, kPlace, {"vocab", 9}})}},
       {Op::kWeightedSum, {s, k}, {}, 3},
       {Op::kConcatHeads, {z}, {}, 3},
@@ -346,6 +353,17 @@ TEST_CASE("explain: softmax says what became of its row") {
   CHECK(c.explain(13).terms.size() == 4);  // the score 0 carries its weight as a constant
   REQUIRE(made.quantities.size() == 3);
   const double own = made.quantities[1].value, sum = made.quantities[2].value;
+  CHECK(own / sum == doctest::Approx(c.out().data[12]));
+}
+
+TEST_CASE("explain: softmax says its temperature where it is not 1") {
+  const Computed c({Op::kSoftmax, {masked_scores()}, at_temperature(0.4)});
+  const OpExplanation made = c.explain(12);
+  CHECK(made.formula == "exp((x[j] − max) / τ) / Σ_k exp((x[k] − max) / τ)");
+  REQUIRE(made.quantities.size() == 4);
+  CHECK(made.quantities[0].name == "temperature τ");
+  CHECK(made.quantities[0].value == 0.4);
+  const double own = made.quantities[2].value, sum = made.quantities[3].value;
   CHECK(own / sum == doctest::Approx(c.out().data[12]));
 }
 

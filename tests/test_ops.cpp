@@ -432,6 +432,23 @@ TEST_CASE("ops: softmax by hand") {
   softmax({30, -30}, {1, 8.7565107627e-27});
 }
 
+TEST_CASE("ops: softmax with a temperature is softmax of the scores divided by it") {
+  OpParams params;
+  const auto softmax = [&](const std::vector<float>& x, const std::vector<double>& p) {
+    expect(Op::kSoftmax, {tensor("x", pairs(1, 1, 1, static_cast<int>(x.size())), x)}, p, params);
+  };
+  params.temperature = 2;
+  softmax({0, 2 * std::log(2.0f), 2 * std::log(5.0f)}, {0.125, 0.25, 0.625});
+  softmax({-kInf, 3, -kInf}, {0, 1, 0});
+  softmax({-kInf, -kInf}, {0, 0});
+  params.temperature = 0.5;
+  softmax({0, std::log(2.0f), std::log(5.0f)}, {1 / 30.0, 4 / 30.0, 25 / 30.0});
+  params.temperature = 0.05;
+  softmax({1000, 1000, -1000}, {0.5, 0.5, 0});
+  softmax({1, 0, -kInf}, {1 / (1 + std::exp(-20.0)), std::exp(-20.0) / (1 + std::exp(-20.0)), 0});
+  softmax({-3e38f, -3e38f, 3e38f}, {0, 0, 1});
+}
+
 TEST_CASE("ops: weighted sum by hand") {
   const Tensor a = tensor("A", pairs(1, 1, 2, 3), {0.5f, 0.25f, 0.25f, 0, 0, 0});
   const Tensor v = tensor("v", heads(1, 1, 3, 2), {4, 8, 1, 2, 3, -2});

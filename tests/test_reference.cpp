@@ -90,6 +90,7 @@ Config config_of(const Reference& r) {
   c.attention = r.choice<AttentionKind>("attention");
   c.scores = r.choice<ScoreKind>("scores");
   c.scale = r.is_on("scale");
+  c.temperature = std::stod(r.word("temperature"));
   c.block = r.choice<BlockKind>("block");
   c.activation = r.choice<Activation>("activation");
   c.positions = r.choice<PositionKind>("positions");
@@ -102,9 +103,8 @@ Config config_of(const Reference& r) {
   c.mask.padding = numbers_in(r.word("padding"));
   const std::vector<int> cells = numbers_in(r.word("forbidden"));
   for (std::size_t i = 0; i + 1 < cells.size(); i += 2) {
-    c.mask.forbidden.emplace_back(cells[i], cells[i + 1]);
+    c.mask.forbidden.insert(cells[i], cells[i + 1]);
   }
-  std::sort(c.mask.forbidden.begin(), c.mask.forbidden.end());
   return c;
 }
 

@@ -15,17 +15,31 @@ void say(const std::string& text) { std::fprintf(stderr, "headlight: %s\n", text
 struct WindowCommand {
   ModelOptions model;
   WindowOptions window;
-  std::string theme = "light";
+  std::optional<std::string> file, theme, lang;
 };
+
+// `headlight FILE`, as file managers start it.
+std::string session_argument(const std::string& file) {
+  if (path_exists(file) || file.ends_with(".json")) return file;
+  throw UsageError("'" + file +
+                   "' is neither a subcommand nor a session file. `headlight --help` lists the "
+                   "subcommands; a new session may be named NAME.headlight.json");
+}
 
 int open_window(WindowCommand& command) {
   WindowOptions options = command.window;
-  parse_size(options.size);  // said before a display is looked for
-  options.dark = command.theme == "dark";
+  if (options.size) parse_size(*options.size);  // said before a display is looked for
+  if (command.theme) options.dark = *command.theme == "dark";
+  if (command.lang) options.language = language_from_word(*command.lang);
+  if (options.frames == 0) options.folders = user_folders();
   options.limits = command.model.limits();
   options.backend = command.model.backend;
   options.threads = command.model.threads;
   ModelOptions model = command.model;
+  if (command.file) {
+    if (model.session) throw UsageError("give a file or --session, not both");
+    model.session = session_argument(*command.file);
+  }
   if (model.session) {
     options.session_path = *model.session;
     // A session that does not exist yet is where Ctrl+S will save.
@@ -50,6 +64,9 @@ int run_command_line(int argc, char** argv) {
       ->check(CLI::Range(0.0, 4.0));
   app.add_option("--theme", window->theme, "light or dark")
       ->check(CLI::IsMember({"light", "dark"}));
+  app.add_option("--lang", window->lang, "Language of the interface, en or zh")
+      ->check(CLI::IsMember({"en", "zh"}));
+  app.add_option("file", window->file, "A .headlight.json file to open");
   app.add_option("--frames", window->window.frames,
                  "Closes after N frames and says how long the first one took")
       ->group("");
@@ -57,6 +74,7 @@ int run_command_line(int argc, char** argv) {
   app.require_subcommand(0, 1);
   add_trace_command(app, run);
   add_explain_command(app, run);
+  add_code_command(app, run);
   add_render_command(app, run);
   add_screenshot_command(app, run);
   add_walk_command(app, run);

@@ -14,6 +14,7 @@ namespace headlight {
 using Run = std::function<int()>;
 void add_trace_command(CLI::App&, Run& run);
 void add_explain_command(CLI::App&, Run& run);
+void add_code_command(CLI::App&, Run& run);
 void add_render_command(CLI::App&, Run& run);
 void add_screenshot_command(CLI::App&, Run& run);
 void add_walk_command(CLI::App&, Run& run);

@@ -1,9 +1,12 @@
 // headlight render, screenshot and walk: pictures drawn by the window's own code, off screen.
+#include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 
 #include "app/cli/cli.h"
 #include "app/offscreen.h"
+#include "app/ui/stage_motion.h"
 #include "core/error.h"
 #include "core/explain.h"
 #include "core/io/atomic_file.h"
@@ -12,10 +15,16 @@
 namespace headlight {
 namespace {
 
+const std::vector<std::string> kVisions = {"full", "protanopia", "deuteranopia", "tritanopia",
+                                           "grey"};
+
 struct PictureOptions {
   ModelOptions model;
-  std::string out, size = "1280x720", theme = "light", step, at, head, compare, open;
+  std::string out, size = "1280x720", theme = "light", lang = "en", step, at, head, compare, open,
+                   at_time, lines, tab;
   float scale = 1.0f;
+  int zoom = 0;
+  std::string vision = "full", range = "shared";
 
   void add_to(CLI::App& sub) {
     model.add_to(sub);
@@ -26,6 +35,14 @@ struct PictureOptions {
     sub.add_option("--theme", theme, "light or dark")
         ->capture_default_str()
         ->check(CLI::IsMember({"light", "dark"}));
+    sub.add_option("--lang", lang, "Language of the interface, en or zh")
+        ->capture_default_str()
+        ->check(CLI::IsMember({"en", "zh"}));
+  }
+  void set_look(Shell& shell) const {
+    shell.set_look(theme == "dark", scale);
+    shell.push(ChooseLanguage{language_from_word(lang).value_or(Language::kEnglish)});
+    shell.apply();
   }
 };
 
@@ -53,13 +70,28 @@ int head_number(const std::string& text, const Trace& trace) {
   return static_cast<int>(index[0]);
 }
 
+// "2.5": seconds of the step's own time; "40%": a part of it.
+void scrub_to(Shell& shell, const std::string& text) {
+  const std::optional<MotionSize> size = shown_motion_size(shell.state());
+  char* end = nullptr;
+  const double number = std::strtod(text.c_str(), &end);
+  const bool part = end && std::string_view(end) == "%";
+  if (!size || end == text.c_str() || (*end != '\0' && !part) || !(number >= 0)) {
+    throw UsageError(
+        "--at-time must be seconds, as 2.5, or a part of the step's time, as 40%; got '" + text +
+        "'");
+  }
+  shell.push(ScrubTo{part ? number / 100 : number / motion_length(*size)});
+  shell.apply();
+}
+
 // Puts the shell where the options say: step, head, cell.
 void look_at(Shell& shell, const PictureOptions& o, bool any_head) {
   const auto trace = shell.state().derived.trace;
   if (!trace) {
     // The window shows its empty state; only what asks for a step needs a run.
     if (!o.step.empty() || !o.at.empty() || !o.head.empty())
-      throw UsageError(shell.state().derived.problem);
+      throw UsageError(shell.state().derived.message);
     return;
   }
   if (!o.step.empty()) {
@@ -70,6 +102,20 @@ void look_at(Shell& shell, const PictureOptions& o, bool any_head) {
     shell.push(ChooseHead{head_number(o.head, *trace)});
   if (!o.compare.empty()) shell.push(CompareHead{head_number(o.compare, *trace)});
   shell.apply();
+  if (!o.at_time.empty()) scrub_to(shell, o.at_time);
+  if (!o.lines.empty()) {
+    shell.push(ChooseHeadsView{HeadsView::kLines});
+    const int chosen = shell.state().session.head;
+    std::vector<int> heads;
+    for (const std::int64_t head : parse_index(o.lines))
+      heads.push_back(head_number(std::to_string(head), *trace));
+    for (const int head : heads) {
+      if (head != chosen) shell.push(ToggleLineHead{head});
+    }
+    if (std::find(heads.begin(), heads.end(), chosen) == heads.end())
+      shell.push(ToggleLineHead{chosen});
+    shell.apply();
+  }
   if (o.at.empty()) return;
   const std::string name = o.step.empty() ? shell.state().session.step : o.step;
   const TensorId id = trace->program().require(name);
@@ -80,10 +126,22 @@ void look_at(Shell& shell, const PictureOptions& o, bool any_head) {
 int run_screenshot(const PictureOptions& o) {
   const auto [width, height] = parse_size(o.size);
   Shell shell(o.model.document(), shell_options(o.model));
-  shell.set_look(o.theme == "dark", o.scale);
+  o.set_look(shell);
   look_at(shell, o, false);
   if (o.open == "model") shell.push(DoCommand{Command::kToggleModel});
   if (o.open == "keys") shell.push(DoCommand{Command::kKeys});
+  for (int i = 0; i < o.zoom; ++i) shell.push(DoCommand{Command::kZoomIn});
+  const auto vision = std::find(kVisions.begin(), kVisions.end(), o.vision);
+  shell.push(ChooseVision{static_cast<Vision>(vision - kVisions.begin())});
+  shell.push(ChooseRange{o.range == "own" ? RangeMode::kPicture : RangeMode::kShared});
+  if (o.tab == "code") shell.push(ChooseTab{InspectorTab::kCode});
+  if (o.tab == "words") shell.push(ChooseTab{InspectorTab::kWords});
+  if (o.open == "palette") shell.push(DoCommand{Command::kPalette});
+  if (o.open == "path") shell.push(DoCommand{Command::kOpen});
+  if (o.open == "question") {
+    shell.push(DoEdit{SetSentence{o.model.document().sentence + " 2"}, ""});
+    shell.push(DoCommand{Command::kQuit});
+  }
   shell.apply();
   Offscreen screen(shell, width, height);
   save_png(o.out, width, height, screen.picture());
@@ -94,7 +152,7 @@ int run_render(const PictureOptions& o) {
   const auto [width, height] = parse_size(o.size);
   run_or_throw(o.model, o.model.document());  // every problem is said before anything is drawn
   Shell shell(o.model.document(), shell_options(o.model));
-  shell.set_look(o.theme == "dark", o.scale);
+  o.set_look(shell);
   look_at(shell, o, true);
   Offscreen screen(shell, width, height);
   screen.frontend().show_only_stage(o.head == "all");
@@ -108,9 +166,9 @@ int run_walk(const PictureOptions& o) {
   std::filesystem::create_directories(o.out, error);
   if (error) throw Error("the folder " + o.out + " could not be made: " + error.message());
   Shell shell(o.model.document(), shell_options(o.model));
-  shell.set_look(o.theme == "dark", o.scale);
+  o.set_look(shell);
   const auto trace = shell.state().derived.trace;
-  if (!trace) throw UsageError(shell.state().derived.problem);
+  if (!trace) throw UsageError(shell.state().derived.message);
   Offscreen screen(shell, width, height);
   for (std::size_t i = 0; i < trace->program().steps.size(); ++i) {
     const Step& step = trace->program().steps[i];
@@ -146,9 +204,22 @@ void add_screenshot_command(CLI::App& app, Run& run) {
   sub->add_option("--step", o->step, "Name of the tensor whose step is shown");
   sub->add_option("--head", o->head, "Number of the head");
   sub->add_option("--compare", o->compare, "Number of a second head, to compare with");
+  sub->add_option("--lines", o->lines, "Heads whose weights are drawn as lines, as 0,2");
   sub->add_option("--at", o->at, "The chosen cell, as 0,3,1");
-  sub->add_option("--open", o->open, "What to open: model or keys")
-      ->check(CLI::IsMember({"model", "keys"}));
+  sub->add_option("--at-time", o->at_time,
+                  "The step in the making: seconds of its own time, or a part of it, as 40%");
+  sub->add_option("--tab", o->tab, "The inspector's tab: numbers, code or words")
+      ->check(CLI::IsMember({"numbers", "code", "words"}));
+  sub->add_option("--open", o->open, "What to open: model, keys, palette, path or question")
+      ->check(CLI::IsMember({"model", "keys", "palette", "path", "question"}));
+  sub->add_option("--zoom", o->zoom, "Steps to zoom in, about the chosen cell")
+      ->check(CLI::Range(0, 40));
+  sub->add_option("--vision", o->vision, "Colours as these eyes see them")
+      ->capture_default_str()
+      ->check(CLI::IsMember(kVisions));
+  sub->add_option("--range", o->range, "Range of the colours: shared by heads and layers, or own")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"shared", "own"}));
   sub->add_option("--out", o->out, "FILE.png")->required();
   sub->callback([o, &run] { run = [o] { return run_screenshot(*o); }; });
 }

@@ -9,6 +9,7 @@
 #include "core/io/json_numbers.h"
 #include "core/io/npz.h"
 #include "core/io/safetensors.h"
+#include "core/step_code.h"
 
 namespace headlight {
 namespace {
@@ -23,13 +24,6 @@ std::vector<std::int64_t> sizes(std::span<const Axis> axes) {
   std::vector<std::int64_t> result;
   for (const Axis& axis : axes) result.push_back(axis.size);
   return result;
-}
-
-// The field's name of a parameter in a weights file. Inside a program, attn.v is the values.
-std::string weight_name(const std::string& name) {
-  const std::string_view ours = "attn.score_v";
-  if (!name.ends_with(ours)) return name;
-  return name.substr(0, name.size() - ours.size()) + "attn.v";
 }
 
 struct Arrays {
@@ -103,6 +97,7 @@ void write_weights(const Trace& trace, const std::string& path) {
     arrays.push_back({weight_name(spec.name), sizes(spec.axes),
                       trace.tensor(static_cast<TensorId>(id)).cells()});
   }
+  if (path.ends_with(".npz")) return write_file_atomic(path, to_npz(arrays));
   write_file_atomic(path, to_safetensors(arrays, metadata(trace)));
 }
 
@@ -127,8 +122,10 @@ void check_paths(const TraceOptions& o) {
                      o.out.ends_with(".json");
   if (!known)
     throw UsageError("--out must end in .npz, .safetensors or .json; got '" + o.out + "'");
-  if (!o.weights_out.empty() && !o.weights_out.ends_with(".safetensors")) {
-    throw UsageError("--weights-out must end in .safetensors; got '" + o.weights_out + "'");
+  const bool weights_known = o.weights_out.empty() || o.weights_out.ends_with(".npz") ||
+                             o.weights_out.ends_with(".safetensors");
+  if (!weights_known) {
+    throw UsageError("--weights-out must end in .npz or .safetensors; got '" + o.weights_out + "'");
   }
 }
 
@@ -148,7 +145,8 @@ void add_trace_command(CLI::App& app, Run& run) {
   CLI::App* sub = app.add_subcommand("trace", "Writes every tensor of a run to a file");
   options->model.add_to(*sub);
   sub->add_option("--out", options->out, "FILE.npz, FILE.safetensors or FILE.json");
-  sub->add_option("--weights-out", options->weights_out, "FILE.safetensors for all parameters");
+  sub->add_option("--weights-out", options->weights_out,
+                  "FILE.npz or FILE.safetensors for all parameters");
   sub->add_flag("--list", options->list, "Prints name, axes and shape of each tensor");
   sub->callback([options, &run] { run = [options] { return run_trace(*options); }; });
 }

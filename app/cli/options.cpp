@@ -30,6 +30,9 @@ void ModelOptions::add_to(CLI::App& app) {
   text("--attention", attention, "basic, single, narrow or wide");
   text("--scores", scores, "scaled, dot or additive");
   text("--attention-scale", attention_scale, "on or off: divide the scores by the root of d_head");
+  app.add_option("--temperature", temperature,
+                 "Attention's softmax divides the scores by it (0.05 to 10; default 1)")
+      ->group("Model and sentence");
   text("--block", block, "attention, post-norm or pre-norm");
   text("--activation", activation, "relu, gelu or gelu-tanh");
   text("--positions", positions, "none, sinusoidal or learned");
@@ -95,27 +98,24 @@ std::int64_t parse_number(const std::string& text, const std::string& whole) {
   return value;
 }
 
-std::vector<std::pair<int, int>> parse_cells(const std::string& text) {
-  std::vector<std::pair<int, int>> cells;
+CellSet parse_cells(const std::string& text) {
+  CellSet cells;
   for (const std::string& part : split(text, ';')) {
     const std::vector<std::int64_t> pair = parse_index(part);
     if (pair.size() != 2 || pair[0] >= kLargestMaxTokens || pair[1] >= kLargestMaxTokens) {
       throw UsageError("expected cells as query,key;query,key (as 0,1;2,3); got '" + text + "'");
     }
-    cells.emplace_back(static_cast<int>(pair[0]), static_cast<int>(pair[1]));
+    cells.insert(static_cast<int>(pair[0]), static_cast<int>(pair[1]));
   }
   return cells;
 }
 
 // "only these" is written as everything else forbidden, for as many tokens as the sentence has.
-std::vector<std::pair<int, int>> all_but(const std::vector<std::pair<int, int>>& allowed,
-                                         int tokens) {
-  std::vector<std::pair<int, int>> forbidden;
+CellSet all_but(const CellSet& allowed, int tokens) {
+  CellSet forbidden;
   for (int i = 0; i < tokens; ++i) {
-    for (int j = 0; j < tokens; ++j) {
-      if (std::find(allowed.begin(), allowed.end(), std::pair(i, j)) == allowed.end())
-        forbidden.emplace_back(i, j);
-    }
+    forbidden.set(i, {0, tokens - 1}, true);
+    for (const Span& span : allowed.row(i)) forbidden.set(i, span, false);
   }
   return forbidden;
 }
@@ -168,6 +168,10 @@ std::uint64_t parse_seed(const std::string& text) {
 }
 
 void check_numbers(const ModelOptions& o) {
+  const double t = o.temperature.value_or(1);
+  if (!(t >= kLowestTemperature && t <= kHighestTemperature)) {
+    throw UsageError("--temperature must be between 0.05 and 10; got " + number_text(t, 4));
+  }
   if (o.window && *o.window < 0)
     throw UsageError("--window must be 0 or more; got " + std::to_string(*o.window));
   if (o.stride && *o.stride < 1)
@@ -189,7 +193,7 @@ Document ModelOptions::document() const {
   if (session) {
     SessionFile file = read_session(*session);
     doc = std::move(file.document);
-    for (const std::string& text : file.notes) note(text);
+    for (const Message& text : file.notes) note(say(Language::kEnglish, text));
   }
   std::optional<std::string> text = sentence;
   if (sentence_file) text = read_file(*sentence_file, 256u << 20);
@@ -218,6 +222,7 @@ Document ModelOptions::document() const {
   if (seed) c.seed = parse_seed(*seed);
   set_choice("--attention", attention, c.attention);
   set_scores(*this, c);
+  if (temperature) c.temperature = *temperature;
   set_choice("--block", block, c.block);
   set_choice("--activation", activation, c.activation);
   set_choice("--positions", positions, c.positions);
@@ -247,8 +252,8 @@ std::shared_ptr<const Trace> run_or_throw(const ModelOptions& options, const Doc
   Runner runner(options.limits());
   RunResult result = runner.run(doc, *backend);
   if (!result.trace) {
-    if (result.is_usage) throw UsageError(result.problem);
-    throw Error(result.problem);
+    if (result.is_usage) throw UsageError(result.message);
+    throw Error(result.message);
   }
   if (result.cut) {
     throw UsageError(

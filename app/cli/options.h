@@ -22,7 +22,7 @@ struct ModelOptions {
       positions;
   std::optional<std::string> mask, mask_causal, bias, residual, pad, forbid, allow, seed;
   std::optional<int> layers, heads, d_model, d_head, d_hidden, window, stride, max_tokens;
-  std::optional<double> memory_gb;
+  std::optional<double> temperature, memory_gb;
   std::string backend = "eigen";
   int threads = 2;
 

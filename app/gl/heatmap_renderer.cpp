@@ -16,7 +16,8 @@ HeatmapRenderer::Entry::Entry(const Id& its_id, const HeatmapQuad& quad,
 
 std::size_t HeatmapRenderer::IdHash::operator()(const Id& id) const {
   std::uint64_t hash = id.key;
-  for (const std::int64_t part : {id.rows, id.columns, id.row_stride, id.column_stride}) {
+  for (const std::int64_t part : {id.rows, id.columns, id.row_stride, id.column_stride,
+                                  std::int64_t{id.row_step} * 65536 + id.column_step}) {
     hash = (hash ^ static_cast<std::uint64_t>(part)) * 0x9e3779b97f4a7c15u;
     hash ^= hash >> 32;
   }
@@ -62,6 +63,8 @@ void HeatmapRenderer::begin_frame(int framebuffer_width, int framebuffer_height)
   width_ = framebuffer_width;
   height_ = framebuffer_height;
   ++frame_;
+  cells_read_ = 0;
+  unfinished_ = false;
 }
 
 void HeatmapRenderer::draw(const HeatmapQuad& quad, const PixelRect& clip) {
@@ -73,29 +76,29 @@ void HeatmapRenderer::draw(const HeatmapQuad& quad, const PixelRect& clip) {
   };
   if (quad.rows < 1 || quad.columns < 1) return;
   if (!in(quad.x0, quad.x1, seen.x0, seen.x1) || !in(quad.y0, quad.y1, seen.y0, seen.y1)) return;
-  const HeatmapTexture& texture = texture_for(quad);
-  const Program& program = program_for(quad, texture.layout());
+  const HeatmapTexture* texture = texture_for(quad);
+  if (!texture) return;
+  const Program& program = program_for(quad, texture->layout());
   set_state(seen);
-  set_uniforms(program, quad, texture.layout());
-  glBindTexture(GL_TEXTURE_2D_ARRAY, texture.id());
+  set_uniforms(program, quad, texture->layout());
+  glBindTexture(GL_TEXTURE_2D_ARRAY, texture->id());
   glDrawArrays(GL_TRIANGLE_STRIP, 0, 4);
   glBindTexture(GL_TEXTURE_2D_ARRAY, 0);
 }
 
 const HeatmapRenderer::Program& HeatmapRenderer::program_for(const HeatmapQuad& quad,
                                                              const HeatmapLayout& layout) {
-  constexpr float kMostExact = 8;  // cells a pixel and axis: 64 fetches
   const float across = static_cast<float>(layout.columns) / (quad.x1 - quad.x0);
   const float down = static_cast<float>(layout.rows) / (quad.y1 - quad.y0);
-  const float dense = std::max(across, down);
-  const Detail detail = dense <= 1            ? Detail::kCells
-                        : dense <= kMostExact ? Detail::kMean
-                                              : Detail::kSamples;
+  const Detail detail = !layout.reduced               ? Detail::kCells
+                        : std::max(across, down) <= 1 ? Detail::kBlocks
+                                                      : Detail::kStrongest;
   const bool tiled = layout.layers() > 1;
   std::unique_ptr<Program>& program =
       programs_[static_cast<std::size_t>(detail) * 2 + (tiled ? 1 : 0)];
   if (!program) {
-    const std::array<const char*, 3> defines = {"", "#define MEAN\n", "#define SAMPLED\n"};
+    const std::array<const char*, 3> defines = {"", "#define BLOCKS\n",
+                                                "#define BLOCKS\n#define STRONGEST\n"};
     program = std::make_unique<Program>(defines[static_cast<std::size_t>(detail)] +
                                         std::string(tiled ? "#define TILED\n" : ""));
   }
@@ -106,8 +109,29 @@ void HeatmapRenderer::end_frame() {
   while (!lru_.empty() && lru_.back().used + limits_.frames < frame_) drop_oldest();
 }
 
-const HeatmapTexture& HeatmapRenderer::texture_for(const HeatmapQuad& quad) {
-  const Id id = {quad.key, quad.rows, quad.columns, quad.row_stride, quad.column_stride};
+namespace {
+
+// How many cells become one so that at most two still share a pixel.
+int step_for(std::int64_t cells, float pixels) {
+  int step = 1;
+  while (static_cast<float>(cells) > 2 * pixels * static_cast<float>(step) && step < 1 << 14) {
+    step *= 2;
+  }
+  return step;
+}
+
+}  // namespace
+
+const HeatmapTexture* HeatmapRenderer::texture_for(const HeatmapQuad& quad) {
+  Id id = {quad.key, quad.rows, quad.columns, quad.row_stride, quad.column_stride, 0, 0};
+  const float width = quad.x1 - quad.x0, height = quad.y1 - quad.y0;
+  // A little below one pixel a cell: rounding must not change the kind of a picture.
+  const bool dense = static_cast<float>(quad.columns) > width * 1.001f ||
+                     static_cast<float>(quad.rows) > height * 1.001f;
+  if (dense) {
+    id.row_step = step_for(quad.rows, height);
+    id.column_step = step_for(quad.columns, width);
+  }
   if (const auto found = entries_.find(id); found != entries_.end()) {
     lru_.splice(lru_.begin(), lru_, found->second);
   } else {
@@ -117,7 +141,16 @@ const HeatmapTexture& HeatmapRenderer::texture_for(const HeatmapQuad& quad) {
                        ") has no numbers; set HeatmapQuad::data and keep them until the frame is "
                        "drawn.");
     }
-    const HeatmapLayout layout = plan_heatmap_texture(quad, limits_.texture_side, max_layers_);
+    const std::int64_t cells = quad.rows * quad.columns;
+    if (limits_.cells_per_frame > 0 && cells_read_ > 0 &&
+        cells_read_ + cells > limits_.cells_per_frame) {
+      unfinished_ = true;
+      return nullptr;
+    }
+    cells_read_ += cells;
+    const HeatmapLayout layout =
+        plan_heatmap_texture(quad, limits_.texture_side, max_layers_, dense,
+                             std::max(id.row_step, 1), std::max(id.column_step, 1));
     make_room(layout.bytes());
     lru_.emplace_front(id, quad, layout, staging_);
     entries_.emplace(id, lru_.begin());
@@ -125,7 +158,7 @@ const HeatmapTexture& HeatmapRenderer::texture_for(const HeatmapQuad& quad) {
     ++uploads_;
   }
   lru_.front().used = frame_;
-  return lru_.front().texture;
+  return &lru_.front().texture;
 }
 
 void HeatmapRenderer::drop_oldest() {
@@ -165,8 +198,12 @@ void HeatmapRenderer::set_uniforms(const Program& at, const HeatmapQuad& quad,
   const ColorScale& scale = quad.scale;
   const bool usable = scale.limit > 0 && std::isfinite(scale.limit);
   glUniform4f(at.rect, quad.x0, quad.y0, quad.x1, quad.y1);
-  glUniform2f(at.size, (quad.x1 - quad.x0) / static_cast<float>(layout.columns),
-              (quad.y1 - quad.y0) / static_cast<float>(layout.rows));
+  // The last blocks may hold fewer cells than the others.
+  glUniform2f(
+      at.size,
+      (quad.x1 - quad.x0) / static_cast<float>(quad.columns) *
+          static_cast<float>(layout.column_step),
+      (quad.y1 - quad.y0) / static_cast<float>(quad.rows) * static_cast<float>(layout.row_step));
   glUniform2f(at.framebuffer, static_cast<float>(width_), static_cast<float>(height_));
   glUniform2i(at.cells, layout.columns, layout.rows);
   glUniform2i(at.tile, layout.tile_width, layout.tile_height);

@@ -34,6 +34,7 @@ struct HeatmapCacheLimits {
   std::size_t textures = 2048;                // likewise: small ones cost a driver more than bytes
   std::int64_t frames = 120;                  // a texture unused for longer goes
   int texture_side = 0;                       // 0: the driver's limit; less to test tiles
+  std::int64_t cells_per_frame = 0;           // read for new textures in a frame; 0: any number
 };
 
 /// Draws HeatmapQuads into the framebuffer that is bound, and keeps the numbers of each in graphics
@@ -64,6 +65,9 @@ class HeatmapRenderer {
   std::size_t texture_count() const { return lru_.size(); }
   /// Textures filled since the beginning; a frame of known keys adds none.
   std::uint64_t uploads() const { return uploads_; }
+  /// Did the last frame leave out pictures whose numbers were too many for one frame? They follow
+  /// in the next ones.
+  bool unfinished() const { return unfinished_; }
 
  private:
   /// Which numbers a texture holds. Shape and strides belong to it, so that one key used for two
@@ -71,6 +75,7 @@ class HeatmapRenderer {
   struct Id {
     std::uint64_t key = 0;
     std::int64_t rows = 0, columns = 0, row_stride = 0, column_stride = 0;
+    int row_step = 0, column_step = 0;  // 0: the numbers themselves, else blocks of them
     bool operator==(const Id&) const = default;
   };
   struct IdHash {
@@ -83,7 +88,7 @@ class HeatmapRenderer {
     std::int64_t used = 0;  // the last frame that drew it
   };
   /// One way to build the fragment shader: what it spares matters to the software renderer.
-  enum class Detail { kCells, kMean, kSamples };
+  enum class Detail { kCells, kBlocks, kStrongest };
   struct Program {
     explicit Program(const std::string& defines);
     ShaderProgram program;
@@ -93,7 +98,8 @@ class HeatmapRenderer {
   };
 
   const Program& program_for(const HeatmapQuad&, const HeatmapLayout&);
-  const HeatmapTexture& texture_for(const HeatmapQuad&);
+  /// Null when it has to wait for the next frame.
+  const HeatmapTexture* texture_for(const HeatmapQuad&);
   void drop_oldest();
   void make_room(std::size_t bytes);
   void set_state(const PixelRect& clip) const;
@@ -109,6 +115,8 @@ class HeatmapRenderer {
   std::unordered_map<Id, std::list<Entry>::iterator, IdHash> entries_;
   std::size_t bytes_ = 0;
   std::uint64_t uploads_ = 0;
+  std::int64_t cells_read_ = 0;  // in this frame
+  bool unfinished_ = false;
   std::vector<float> staging_;
 };
 

@@ -67,7 +67,17 @@ void upload_gathered(const float* data, const HeatmapLayout& layout, const Tile&
   }
 }
 
-void upload(const float* data, const HeatmapLayout& layout, std::vector<float>& staging) {
+void upload_blocks(const std::vector<BlockCell>& blocks, const HeatmapLayout& layout,
+                   const Tile& tile) {
+  glPixelStorei(GL_UNPACK_ROW_LENGTH, layout.width);
+  const BlockCell* corner = blocks.data() + static_cast<std::ptrdiff_t>(tile.y) * layout.width;
+  glTexSubImage3D(GL_TEXTURE_2D_ARRAY, 0, 0, 0, tile.layer, tile.width, tile.height, 1, GL_RG,
+                  GL_FLOAT, corner + tile.x);
+}
+
+void upload(const HeatmapQuad& quad, const HeatmapLayout& layout, std::vector<float>& staging) {
+  std::vector<BlockCell> blocks;
+  if (layout.reduced) blocks = strongest_blocks(quad, layout.row_step, layout.column_step);
   for (int ty = 0; ty < layout.tiles_down; ++ty) {
     for (int tx = 0; tx < layout.tiles_across; ++tx) {
       const int x = tx * layout.tile_width, y = ty * layout.tile_height;
@@ -75,10 +85,12 @@ void upload(const float* data, const HeatmapLayout& layout, std::vector<float>& 
                          std::min(layout.tile_height, layout.height - y),
                          ty * layout.tiles_across + tx};
       if (tile.width <= 0 || tile.height <= 0) continue;
-      if (layout.direct) {
-        upload_direct(data, layout, tile);
+      if (layout.reduced) {
+        upload_blocks(blocks, layout, tile);
+      } else if (layout.direct) {
+        upload_direct(quad.data, layout, tile);
       } else {
-        upload_gathered(data, layout, tile, staging);
+        upload_gathered(quad.data, layout, tile, staging);
       }
     }
   }
@@ -86,21 +98,28 @@ void upload(const float* data, const HeatmapLayout& layout, std::vector<float>& 
 
 }  // namespace
 
-HeatmapLayout plan_heatmap_texture(const HeatmapQuad& quad, int max_size, int max_layers) {
+HeatmapLayout plan_heatmap_texture(const HeatmapQuad& quad, int max_size, int max_layers,
+                                   bool reduced, int row_step, int column_step) {
   HeatmapLayout layout;
-  for (std::int64_t step = 1;; step *= 2) {
-    const std::int64_t rows = divide_up(quad.rows, step), columns = divide_up(quad.columns, step);
-    if (rows > HeatmapLayout::kMostCells / columns) continue;
+  layout.reduced = reduced;
+  for (;; row_step *= 2, column_step *= 2, layout.reduced = true) {
+    const std::int64_t rows = divide_up(quad.rows, row_step);
+    const std::int64_t columns = divide_up(quad.columns, column_step);
+    // A block is two numbers.
+    const std::int64_t most = HeatmapLayout::kMostCells / (layout.reduced ? 2 : 1);
+    if (rows > most / columns) continue;
     if (divide_up(rows, max_size) * divide_up(columns, max_size) > max_layers) continue;
-    layout.step = static_cast<int>(step);
+    layout.row_step = row_step;
+    layout.column_step = column_step;
     layout.rows = static_cast<int>(rows);
     layout.columns = static_cast<int>(columns);
     break;
   }
-  const std::int64_t row_stride = quad.row_stride * layout.step;
-  const std::int64_t column_stride = quad.column_stride * layout.step;
-  const bool plain = readable(layout.rows, row_stride, layout.columns, column_stride);
-  layout.transposed = !plain && readable(layout.columns, column_stride, layout.rows, row_stride);
+  const std::int64_t row_stride = quad.row_stride, column_stride = quad.column_stride;
+  const bool plain =
+      !layout.reduced && readable(layout.rows, row_stride, layout.columns, column_stride);
+  layout.transposed =
+      !layout.reduced && !plain && readable(layout.columns, column_stride, layout.rows, row_stride);
   layout.direct = plain || layout.transposed;
   layout.width = layout.transposed ? layout.rows : layout.columns;
   layout.height = layout.transposed ? layout.columns : layout.rows;
@@ -123,11 +142,12 @@ HeatmapTexture::HeatmapTexture(const HeatmapQuad& quad, const HeatmapLayout& lay
   glTexParameteri(GL_TEXTURE_2D_ARRAY, GL_TEXTURE_MIN_FILTER, GL_NEAREST);
   glTexParameteri(GL_TEXTURE_2D_ARRAY, GL_TEXTURE_MAG_FILTER, GL_NEAREST);
   glTexParameteri(GL_TEXTURE_2D_ARRAY, GL_TEXTURE_MAX_LEVEL, 0);
-  glTexImage3D(GL_TEXTURE_2D_ARRAY, 0, GL_R32F, layout.tile_width, layout.tile_height,
-               layout.layers(), 0, GL_RED, GL_FLOAT, nullptr);
+  glTexImage3D(GL_TEXTURE_2D_ARRAY, 0, layout.reduced ? GL_RG32F : GL_R32F, layout.tile_width,
+               layout.tile_height, layout.layers(), 0, layout.reduced ? GL_RG : GL_RED, GL_FLOAT,
+               nullptr);
   GLenum error = glGetError();
   if (error == GL_NO_ERROR) {
-    upload(quad.data, layout, staging);
+    upload(quad, layout, staging);
     glPixelStorei(GL_UNPACK_ROW_LENGTH, 0);
     error = glGetError();
   }

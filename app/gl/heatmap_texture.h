@@ -12,13 +12,15 @@ namespace headlight {
 /// How a matrix is laid out in a texture of 32-bit floats.
 ///
 /// A matrix wider or higher than one texture may be is split into tiles, the layers of an array
-/// texture; nothing is lost and one draw still shows it all. Only past kMostCells cells (256 MiB),
-/// or more tiles than the driver has layers, every step-th row and column is kept.
+/// texture; nothing is lost and one draw still shows it all. Where a pixel covers several cells,
+/// and past kMostCells cells (256 MiB) or more tiles than the driver has layers, the texture holds
+/// blocks of cells (strongest_blocks()).
 struct HeatmapLayout {
   static constexpr std::int64_t kMostCells = std::int64_t{1} << 26;
 
-  int step = 1;                                    // 1: every row and column is there
-  int rows = 0, columns = 0;                       // of the matrix that is kept
+  bool reduced = false;  // blocks of row_step × column_step cells
+  int row_step = 1, column_step = 1;
+  int rows = 0, columns = 0;                       // cells, or blocks
   bool transposed = false;                         // a texture row holds a matrix column
   bool direct = false;                             // OpenGL can read the caller's memory as it lies
   std::int64_t line_stride = 0, texel_stride = 0;  // in floats, along texture y and x
@@ -28,14 +30,15 @@ struct HeatmapLayout {
 
   int layers() const { return tiles_across * tiles_down; }
   std::size_t bytes() const {
-    return sizeof(float) * static_cast<std::size_t>(tile_width) *
+    return (reduced ? sizeof(BlockCell) : sizeof(float)) * static_cast<std::size_t>(tile_width) *
            static_cast<std::size_t>(tile_height) * static_cast<std::size_t>(layers());
   }
 };
 
 /// The layout for a matrix of at least one cell, on a driver with textures of up to max_size texels
-/// a side and max_layers layers.
-HeatmapLayout plan_heatmap_texture(const HeatmapQuad&, int max_size, int max_layers);
+/// a side and max_layers layers. `reduced` asks for blocks, of these steps at least.
+HeatmapLayout plan_heatmap_texture(const HeatmapQuad&, int max_size, int max_layers,
+                                   bool reduced = false, int row_step = 1, int column_step = 1);
 
 /// The texture of one matrix. Needs a current context from first to last.
 class HeatmapTexture {

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "app/ui/state.h"
+#include "core/text/texts.h"
 
 namespace headlight {
 
@@ -38,9 +39,7 @@ struct Shortcut {
 
 struct CommandInfo {
   Command command{};
-  std::string_view id;     // stable: "step/next"
-  std::string_view label;  // "Next step"
-  std::string_view help;
+  std::string_view id;  // stable: "step/next"
   Shortcut key;
   std::string_view menu;   // "" when in no menu
   bool in_fields = false;  // also works while a text field has the keyboard
@@ -48,6 +47,11 @@ struct CommandInfo {
 
 std::span<const CommandInfo> all_commands();
 const CommandInfo& command_info(Command);
+/// "Next step", "Shows the next step of the computation", in the person's language.
+std::string_view command_label(Language, Command);
+std::string_view command_help(Language, Command);
+/// For a tooltip: the label and the key, "Light or dark  Ctrl+T".
+std::string command_hint(Language, Command);
 /// "Ctrl+Shift+Z"; "" when the command has no key.
 std::string shortcut_text(const Shortcut&);
 /// Can it be done now?

@@ -6,6 +6,7 @@
 
 #include "app/ui/font_astral.h"
 #include "app/ui/font_files.h"
+#include "app/ui/line_text.h"
 #include "core/text/utf8.h"
 
 namespace headlight {
@@ -32,10 +33,10 @@ AstralTable& astral() {
   return table;
 }
 
-}  // namespace
+bool is_control(unsigned c) { return c < 0x20; }
 
-unsigned to_field_character(unsigned c) {
-  if (!needs_place(c)) return c;
+// The place that this character is lent, the same one each time.
+unsigned lend(unsigned c) {
   AstralTable& table = astral();
   const auto found = table.to_private.find(c);
   if (found != table.to_private.end()) return found->second;
@@ -44,6 +45,42 @@ unsigned to_field_character(unsigned c) {
   table.from_private.push_back(c);
   table.to_private.emplace(c, place);
   return place;
+}
+
+// What is drawn at a lent place.
+unsigned picture_of(unsigned c) {
+  if (c == '\n') return 0x21B5;
+  if (c == '\t') return 0x21E5;
+  return is_control(c) ? 0x2400 + c : c;
+}
+
+}  // namespace
+
+unsigned to_field_character(unsigned c) { return needs_place(c) ? lend(c) : c; }
+
+std::string to_line_text(std::string_view utf8) {
+  const bool any =
+      std::any_of(utf8.begin(), utf8.end(), [](char c) { return c >= 0 && is_control(c); });
+  if (!any) return to_field_text(utf8);
+  std::string text;
+  for (const char32_t c : to_code_points(utf8)) {
+    text += to_utf8(is_control(c) ? lend(c) : to_field_character(c));
+  }
+  return text;
+}
+
+std::string pasted_text(std::string_view clipboard) {
+  std::string text;
+  text.reserve(clipboard.size());
+  for (std::size_t i = 0; i < clipboard.size(); ++i) {
+    if (clipboard[i] != '\r') {
+      text += clipboard[i];
+    } else if (i + 1 == clipboard.size() || clipboard[i + 1] != '\n') {
+      text += '\n';
+    }
+  }
+  while (text.ends_with('\n')) text.pop_back();
+  return to_line_text(text);
 }
 
 std::string to_field_text(std::string_view utf8) {
@@ -82,6 +119,7 @@ struct Files {
   std::string fallback = first_font_file({"DejaVuSans.ttf"});
   std::string mono_fallback = first_font_file({"DejaVuSansMono.ttf"});
   std::string cjk = first_font_file({"NotoSansCJK-Regular.ttc"});
+  std::string cjk_bold = first_font_file({"NotoSansCJK-Bold.ttc", "NotoSansCJK-Regular.ttc"});
 };
 
 constexpr float kMostExtra = 4000;     // characters at scale 1
@@ -101,7 +139,9 @@ ImFont* add_face(const std::string& path, float size, const ImWchar* ranges, boo
   ImFontConfig config;
   config.MergeMode = merge;
   config.FontNo = face;
-  config.OversampleH = 2;  // letters stand at fractions of a pixel, so words keep their rhythm
+  // Letters stand at fractions of a pixel, so words keep their rhythm. Large Chinese characters
+  // look the same without, and there are many of them.
+  config.OversampleH = face == kSimplifiedChinese && size > 30 ? 1 : 2;
   config.OversampleV = 1;
   config.PixelSnapH = false;
   const std::span<unsigned char> bytes = font_bytes(path);
@@ -119,30 +159,53 @@ ImFont* add_face(const std::string& path, float size, const ImWchar* ranges, boo
 bool Fonts::need(std::string_view text) {
   bool grown = false;
   for (const char32_t c : to_code_points(text)) {
+    if (is_control(c)) grown |= extra_.insert(static_cast<ImWchar>(lend(c))).second;
     if (c < 0x100) continue;
     grown |= extra_.insert(static_cast<ImWchar>(to_field_character(c))).second;
   }
   return grown;
 }
 
-void Fonts::build(float scale) {
+namespace {
+
+// Every character that the table of texts needs beside the base ranges, as ranges of one.
+std::vector<ImWchar> interface_characters(Language language) {
+  std::set<ImWchar> found = {0x4E2D};  // 中, the language switch's own label
+  const auto add = [&](const std::string& text) {
+    for (const char32_t c : to_code_points(text)) {
+      if (c > 0xFF && c <= 0xFFFF) found.insert(static_cast<ImWchar>(c));
+    }
+  };
+  for (const TextEntry& entry : all_texts()) {
+    add(entry.english);
+    if (language == Language::kChinese) add(entry.chinese);
+  }
+  std::vector<ImWchar> ranges;
+  for (const ImWchar c : found) ranges.insert(ranges.end(), {c, c});
+  return ranges;
+}
+
+}  // namespace
+
+void Fonts::build(float scale, Language language) {
   ImFontAtlas& atlas = *ImGui::GetIO().Fonts;
   atlas.Clear();
   // Not FreeType: through ImGui 1.86 it rounds every letter's width up, which pulls words apart.
   atlas.FontBuilderIO = ImFontAtlasGetBuilderForStbTruetype();
   atlas.Flags |= ImFontAtlasFlags_NoPowerOfTwoHeight;
-  problem_.clear();
+  problem_ = {};
   latin_ranges_.assign(kBaseRanges.begin(), kBaseRanges.end() - 1);
   for (const ImWchar c : kBaseSingles) latin_ranges_.insert(latin_ranges_.end(), {c, c});
-  all_ranges_ = latin_ranges_;
-  bool wants_cjk = false;
+  interface_ranges_ = latin_ranges_;
+  const std::vector<ImWchar> own = interface_characters(language);
+  interface_ranges_.insert(interface_ranges_.end(), own.begin(), own.end());
+  all_ranges_ = interface_ranges_;
+  bool wants_cjk = language == Language::kChinese;
   // The atlas has to fit one texture: fewer different characters the larger they are drawn.
   auto room = static_cast<int>(kMostExtra / (scale * scale));
   for (const ImWchar c : extra_) {
     if (room-- == 0) {
-      problem_ =
-          "The text uses more different characters than can be drawn at this size; some show as "
-          "boxes";
+      problem_ = "fonts.too_many";
       break;
     }
     if (c >= kLentFirst && c <= kLentLast) continue;  // drawn one by one below
@@ -150,13 +213,20 @@ void Fonts::build(float scale) {
     wants_cjk |= c >= 0x2E80;
   }
   latin_ranges_.push_back(0);
+  interface_ranges_.push_back(0);
   all_ranges_.push_back(0);
 
   const Files files;
   std::vector<std::pair<ImFont*, float>> with_astral;
-  const auto add = [&](const std::string& path, float size, bool any_text, bool is_mono) {
+  // What a role has to show: formulas and numbers only, our own words too, or anything typed.
+  enum class Shows { kLatin, kInterface, kAnything };
+  const auto add = [&](const std::string& path, float size, Shows shows, bool is_mono = false) {
     const float pixels = size * scale;
-    const ImWchar* ranges = any_text ? all_ranges_.data() : latin_ranges_.data();
+    const bool any_text = shows == Shows::kAnything;
+    const std::vector<ImWchar>& wanted = any_text                     ? all_ranges_
+                                         : shows == Shows::kInterface ? interface_ranges_
+                                                                      : latin_ranges_;
+    const ImWchar* ranges = wanted.data();
     ImFont* font = nullptr;
     if (!path.empty()) font = add_face(path, pixels, ranges, false);
     if (!font) {
@@ -166,32 +236,29 @@ void Fonts::build(float scale) {
     }
     const std::string& fallback = is_mono ? files.mono_fallback : files.fallback;
     if (!fallback.empty() && fallback != path) add_face(fallback, pixels, ranges, true);
-    if (any_text && wants_cjk && !files.cjk.empty()) {
+    if (shows != Shows::kLatin && !files.cjk.empty()) {
       // Its lines are taller than Inter's: asked for the same height, its characters would be
       // small.
-      add_face(files.cjk, pixels * 1.2f, ranges, true, kSimplifiedChinese);
+      const bool bold = path == files.bold && language == Language::kChinese;
+      add_face(bold ? files.cjk_bold : files.cjk, pixels * 1.2f, ranges, true, kSimplifiedChinese);
     }
     if (any_text) with_astral.emplace_back(font, pixels);
     return font;
   };
-  set_.title = add(files.bold, 24, false, false);
-  set_.formula = add(files.italic, 20, false, false);
-  set_.sentence = add(files.medium, 18, true, false);
-  set_.body = add(files.regular, 14.5f, true, false);
-  set_.control = add(files.medium, 13.5f, true, false);
-  set_.strong = add(files.bold, 13.5f, true, false);
-  set_.note = add(files.regular, 12, true, false);
-  set_.mono = add(files.mono, 13, true, true);
-  set_.mono_small = add(files.mono, 11, false, true);
-  set_.mono_cell = add(files.mono, 9.5f, false, true);
+  set_.title = add(files.bold, 24, Shows::kInterface);
+  set_.formula = add(files.italic, 20, Shows::kLatin);
+  set_.sentence = add(files.medium, 18, Shows::kAnything);
+  set_.body = add(files.regular, 14.5f, Shows::kAnything);
+  set_.control = add(files.medium, 13.5f, Shows::kAnything);
+  set_.strong = add(files.bold, 13.5f, Shows::kAnything);
+  set_.note = add(files.regular, 12, Shows::kAnything);
+  set_.mono = add(files.mono, 13, Shows::kAnything, true);
+  set_.mono_small = add(files.mono, 11, Shows::kInterface, true);
+  set_.mono_cell = add(files.mono, 9.5f, Shows::kLatin, true);
   if (files.regular.empty()) {
-    problem_ =
-        "No font files were found (Inter, DejaVu Sans): using a plain built-in font that knows "
-        "English only. Install the packages fonts-inter and fonts-noto-cjk";
+    problem_ = "fonts.none";
   } else if (wants_cjk && files.cjk.empty()) {
-    problem_ =
-        "No Chinese font was found (Noto Sans CJK), so some characters show as boxes. Install the "
-        "package fonts-noto-cjk";
+    problem_ = "fonts.no_chinese";
   }
   AstralGlyphs glyphs;
   for (const ImWchar c : extra_) {
@@ -199,7 +266,7 @@ void Fonts::build(float scale) {
     const std::size_t slot = c - kLentFirst;
     if (slot >= astral().from_private.size()) continue;
     for (const auto& [font, pixels] : with_astral) {
-      glyphs.reserve(font, pixels, c, astral().from_private[slot]);
+      glyphs.reserve(font, pixels, c, picture_of(astral().from_private[slot]));
     }
   }
   atlas.Build();

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "app/ui/imgui_compat.h"
+#include "core/text/texts.h"
 
 namespace headlight {
 
@@ -28,19 +29,21 @@ struct FontSet {
 
 class Fonts {
  public:
-  /// Builds the atlas of the current ImGui context. Missing font files are replaced by the next
-  /// fallback, in the end ImGui's own font; problem() then says so.
-  void build(float scale);
+  /// Builds the atlas of the current ImGui context, with every character of the interface in this
+  /// language. Missing font files are replaced by the next fallback, in the end ImGui's own font;
+  /// problem() then says so.
+  void build(float scale, Language);
   /// Takes note of the characters of `text`; true when the atlas must be built again to show them.
   bool need(std::string_view text);
   const FontSet& set() const { return set_; }
-  const std::string& problem() const { return problem_; }
+  /// The text id of what is wrong with the fonts; empty when all is well.
+  std::string_view problem() const { return problem_; }
 
  private:
   std::set<ImWchar> extra_;
-  std::vector<ImWchar> latin_ranges_, all_ranges_;
+  std::vector<ImWchar> latin_ranges_, interface_ranges_, all_ranges_;
   FontSet set_;
-  std::string problem_;
+  std::string_view problem_;
 };
 
 /// Characters above U+FFFF do not fit ImGui's 16-bit text, and it drops private ones. Each that is

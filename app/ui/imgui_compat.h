@@ -24,6 +24,15 @@ inline bool begin_child(const char* id, ImVec2 size, int window_flags) {
 }
 #endif
 
+/// Was the key pressed in this frame, or repeated while it is held?
+inline bool key_pressed(ImGuiKey key) {
+#if IMGUI_VERSION_NUM >= 18700
+  return ImGui::IsKeyPressed(key);
+#else
+  return ImGui::IsKeyPressed(ImGui::GetKeyIndex(key));
+#endif
+}
+
 /// Takes the keyboard from whatever field has it, and closes menus and sheets.
 inline void leave_everything() {
   ImGui::ClearActiveID();

@@ -9,9 +9,13 @@
 
 namespace headlight {
 
-void inspector_section(InspectorColumn& c, std::string_view title) {
+void inspector_section(InspectorColumn& c, std::string_view title, bool names_token) {
   c.y += c.ui.px(14);
-  c.ui.text(c.ui.fonts.strong, {c.x, c.y}, c.ui.theme.text, title, c.width());
+  if (names_token) {
+    c.ui.user_text(c.ui.fonts.strong, {c.x, c.y}, c.ui.theme.text, title, c.width());
+  } else {
+    c.ui.text(c.ui.fonts.strong, {c.x, c.y}, c.ui.theme.text, title, c.width());
+  }
   c.y += c.ui.px(24);
 }
 
@@ -29,13 +33,26 @@ std::string plain_number(double value) {
              : number_text(value, 5);
 }
 
+PickCell pick_of(const Trace& trace, const CellRef& cell) {
+  return {{trace.program().tensors[static_cast<std::size_t>(cell.tensor)].name, cell.index}, true};
+}
+
+void inspector_rest(InspectorColumn& c, std::string_view words, const std::string& number) {
+  Ui& ui = c.ui;
+  const bool all = c.state.session.all_terms;
+  bool over = false;
+  const Rect line{c.x - ui.px(6), c.y - ui.px(2), c.right + ui.px(6), c.y + ui.px(20)};
+  if (ui.hot("inspector/all_terms", line, &over)) ui.push(ShowAllTerms{!all});
+  if (over) {
+    ImGui::GetWindowDrawList()->AddRectFilled(line.min(), line.max(), to_u32(ui.theme.selection),
+                                              ui.px(4));
+  }
+  inspector_fact(c, words, number);
+}
+
 namespace {
 
 constexpr std::size_t kTermsShown = 10;
-
-PickCell pick(const Trace& trace, const CellRef& cell) {
-  return {{trace.program().tensors[static_cast<std::size_t>(cell.tensor)].name, cell.index}, true};
-}
 
 std::string_view symbol_of(const Trace& trace, const CellRef& cell) {
   return cell.tensor < 0
@@ -49,11 +66,16 @@ bool runs_along_axis(const Explanation& e, const Term& term) {
                        [&](const Term& t) { return t.cell.tensor == term.cell.tensor; }) > 1;
 }
 
-std::string term_name(const Trace& trace, const Term& term, const Explanation& e) {
-  if (term.cell.tensor < 0) return "const";
+std::string term_name(const Ui& ui, const Trace& trace, const Term& term, const Explanation& e) {
+  if (term.cell.tensor < 0) return std::string(ui.tr("inspector.constant"));
   if (!runs_along_axis(e, term)) return std::string(symbol_of(trace, term.cell));
   const TensorSpec& spec = trace.program().tensors[static_cast<std::size_t>(term.cell.tensor)];
   return token_label(trace.tick(spec.axes.back().name, term.cell.index.back()));
+}
+
+// "key", "position", "hidden": the axis in the person's language.
+std::string_view axis_word(const Ui& ui, const std::string& axis) {
+  return ui.tr("inspector.axis." + axis);
 }
 
 // Where the columns of the table of terms end.
@@ -92,17 +114,18 @@ void draw_term_head(InspectorColumn& c, const Explanation& e, const TermColumns&
     return own == ui.theme.text ? ui.theme.muted : own;
   };
   ui.text(ui.fonts.note, {c.x, c.y}, ui.theme.muted,
-          !along                                   ? "from"
-          : axis == "d_head"                       ? "d"
-          : axis == "feature" || axis == "d_model" ? "f"
-                                                   : axis);
+          !along                                   ? ui.tr("inspector.from")
+          : axis == "d_head"                       ? std::string_view("d")
+          : axis == "feature" || axis == "d_model" ? std::string_view("f")
+                                                   : axis_word(ui, axis));
   ui.text_right(ui.fonts.note, t.value, c.y, color(first.cell),
-                along ? symbol_of(c.trace, first.cell) : "value");
+                along ? symbol_of(c.trace, first.cell) : ui.tr("inspector.value"));
   const bool from_cell = !first.factor_cells.empty() && along;
-  ui.text_right(
-      ui.fonts.note, t.factor, c.y, from_cell ? color(first.factor_cells[0]) : ui.theme.muted,
-      from_cell && first.note.empty() ? symbol_of(c.trace, first.factor_cells[0]) : "factor");
-  ui.text_right(ui.fonts.note, t.product, c.y, ui.theme.muted, "product");
+  ui.text_right(ui.fonts.note, t.factor, c.y,
+                from_cell ? color(first.factor_cells[0]) : ui.theme.muted,
+                from_cell && first.note.empty() ? symbol_of(c.trace, first.factor_cells[0])
+                                                : ui.tr("inspector.factor"));
+  ui.text_right(ui.fonts.note, t.product, c.y, ui.theme.muted, ui.tr("inspector.product"));
   c.y += ui.px(20);
 }
 
@@ -111,23 +134,29 @@ void draw_term(InspectorColumn& c, const Explanation& e, std::size_t i, double l
   Ui& ui = c.ui;
   const Term& term = e.terms[i];
   const float height = ui.px(22);
+  if (!c.sees(height)) {  // thousands of terms, once all are shown
+    c.y += height;
+    return;
+  }
   const Rect line{c.x - ui.px(6), c.y, c.right + ui.px(6), c.y + height};
   bool over = false;
   if (ui.hot("term/" + std::to_string(i), line, &over) && term.cell.tensor >= 0)
-    ui.push(pick(c.trace, term.cell));
+    ui.push(pick_of(c.trace, term.cell));
   if (over) {
+    if (term.cell.tensor >= 0) ui.hovered_cell = pick_of(c.trace, term.cell).cell;
     ImGui::GetWindowDrawList()->AddRectFilled(line.min(), line.max(), to_u32(ui.theme.selection),
                                               ui.px(4));
-    std::string help =
-        term.cell.tensor < 0 ? "a constant" : to_field_text(cell_text(c.trace, term.cell));
+    std::string help = term.cell.tensor < 0 ? std::string(ui.tr("inspector.constant"))
+                                            : to_field_text(cell_text(c.trace, term.cell));
     help += " = " + exact_number(static_cast<float>(term.value));
     for (const CellRef& f : term.factor_cells)
-      help += "\nfactor from " + to_field_text(cell_text(c.trace, f));
+      help +=
+          "\n" + ui.tr("inspector.factor_from", {{"cell", to_field_text(cell_text(c.trace, f))}});
     if (!term.note.empty()) help += "\n" + term.note;
     ui.tooltip(help);
   }
   const float y = c.y + (height - t.font->FontSize) / 2;
-  ui.user_text(t.font, {c.x, y}, ui.theme.muted, term_name(c.trace, term, e), t.name - c.x);
+  ui.user_text(t.font, {c.x, y}, ui.theme.muted, term_name(ui, c.trace, term, e), t.name - c.x);
   ui.text_right(t.font, t.value, y, ui.theme.text, number_text(term.value));
   ui.text(t.font, {t.value + ui.px(2), y}, ui.theme.muted, "×");
   ui.text_right(t.font, t.factor, y, ui.theme.text, number_text(term.factor));
@@ -157,25 +186,33 @@ void draw_exponentials(InspectorColumn& c, const Explanation& e) {
   c.y += ui.px(4);
   const std::string& axis =
       c.trace.program().tensors[static_cast<std::size_t>(e.cell.tensor)].axes.back().name;
-  ui.text(ui.fonts.note, {c.x, c.y}, ui.theme.muted, axis == "vocab" ? "token" : axis);
+  ui.text(ui.fonts.note, {c.x, c.y}, ui.theme.muted, axis_word(ui, axis));
   ui.text_right(ui.fonts.note, value_right, c.y, ui.theme.muted, "x");
   ui.text_right(ui.fonts.note, exp_right, c.y, ui.theme.muted, "exp(x − max)");
-  ui.text(ui.fonts.note, {share_left, c.y}, ui.theme.muted, "of the sum");
+  ui.text(ui.fonts.note, {share_left, c.y}, ui.theme.muted, ui.tr("inspector.of_the_sum"));
   c.y += ui.px(20);
+  // One line says no more than the one term that it would stand for.
+  const bool all = c.state.session.all_terms || order.size() <= kTermsShown + 1;
   double rest = 0;
   std::size_t left_out = 0;
   for (std::size_t k = 0; k < order.size(); ++k) {
     const Term& term = e.terms[order[k]];
     if (!term.inner) continue;
     const bool own = term.cell.index == e.cell.index;
-    if (k >= kTermsShown && !own) {
+    if (!all && k >= kTermsShown && !own) {
       rest += *term.inner;
       ++left_out;
       continue;
     }
+    if (!c.sees(ui.px(22))) {
+      c.y += ui.px(22);
+      continue;
+    }
     const Rect line{c.x - ui.px(6), c.y, c.right + ui.px(6), c.y + ui.px(22)};
     bool over = false;
-    if (ui.hot("term/" + std::to_string(order[k]), line, &over)) ui.push(pick(c.trace, term.cell));
+    if (ui.hot("term/" + std::to_string(order[k]), line, &over))
+      ui.push(pick_of(c.trace, term.cell));
+    if (over) ui.hovered_cell = pick_of(c.trace, term.cell).cell;
     if (over || own)
       ImGui::GetWindowDrawList()->AddRectFilled(line.min(), line.max(), to_u32(ui.theme.selection),
                                                 ui.px(4));
@@ -193,12 +230,16 @@ void draw_exponentials(InspectorColumn& c, const Explanation& e) {
                                               to_u32(ui.theme.pattern), ui.px(2));
     c.y += ui.px(22);
   }
-  if (left_out > 0)
-    inspector_fact(c, "+ " + std::to_string(left_out) + " smaller ones", number_text(rest));
+  if (left_out > 0) {
+    inspector_rest(c, ui.tr("inspector.smaller", {{"n", std::to_string(left_out)}}),
+                   signed_number(rest));
+  } else if (order.size() > kTermsShown + 1) {
+    inspector_rest(c, ui.tr("inspector.fewer"), "");
+  }
   ImGui::GetWindowDrawList()->AddLine({c.x, c.y + ui.px(4)}, {c.right, c.y + ui.px(4)},
                                       to_u32(ui.theme.line));
   c.y += ui.px(12);
-  inspector_fact(c, "own exponential ÷ row sum", number_text(e.value, 5));
+  inspector_fact(c, ui.tr("inspector.own_share"), number_text(e.value, 5));
 }
 
 }  // namespace
@@ -215,22 +256,26 @@ void inspector_terms(InspectorColumn& c, const Explanation& e) {
     if (std::isfinite(term.product())) largest = std::max(largest, std::fabs(term.product()));
   }
   double rest = 0;
-  const std::size_t shown = std::min(kTermsShown, order.size());
+  const bool all = c.state.session.all_terms || order.size() <= kTermsShown + 1;
+  const std::size_t shown = all ? order.size() : kTermsShown;
   const TermColumns columns = term_columns(c);
   draw_term_head(c, e, columns);
   for (std::size_t k = 0; k < shown; ++k) draw_term(c, e, order[k], largest, columns);
   for (std::size_t k = shown; k < order.size(); ++k) rest += e.terms[order[k]].product();
   c.y += ui.px(4);
   if (shown < order.size()) {
-    inspector_fact(c, "and " + std::to_string(order.size() - shown) + " smaller terms",
+    inspector_rest(c, ui.tr("inspector.smaller", {{"n", std::to_string(order.size() - shown)}}),
                    signed_number(rest));
+  } else if (order.size() > kTermsShown + 1) {
+    inspector_rest(c, ui.tr("inspector.fewer"), "");
   }
   c.y += ui.px(4);
   ImGui::GetWindowDrawList()->AddLine({c.x, c.y}, {c.right, c.y}, to_u32(ui.theme.line));
   c.y += ui.px(8);
-  const std::string count =
-      std::to_string(e.terms.size()) + (e.terms.size() == 1 ? " term" : " terms");
-  inspector_fact(c, "sum of " + count, signed_number(e.sum()));
+  inspector_fact(c,
+                 ui.tr(e.terms.size() == 1 ? "inspector.sum_one" : "inspector.sum",
+                       {{"n", std::to_string(e.terms.size())}}),
+                 signed_number(e.sum()));
 }
 
 }  // namespace headlight

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/ui/rich_text.h"
 #include "core/random.h"
 #include "core/steps.h"
 #include "core/text/number_text.h"
@@ -10,10 +11,15 @@
 
 namespace headlight {
 
-ColorScale scale_of(const Ui& ui, const Trace& trace, TensorId id) {
-  const float limit = trace.limit(id);
-  return shows_weights(trace.program(), id) ? ui.theme.weight_scale(limit)
-                                            : ui.theme.signed_scale(limit);
+PaneColors colors_of(const Ui& ui, const Trace& trace, const PagePane& p) {
+  const CellRange& range =
+      ui.range == RangeMode::kShared
+          ? trace.shared_range(p.tensor)
+          : trace.matrix_range(p.tensor, p.pane.offset, p.pane.rows, p.pane.columns,
+                               p.pane.row_stride, p.pane.column_stride);
+  return {shows_weights(trace.program(), p.tensor) ? ui.theme.weight_scale(range.limit)
+                                                   : ui.theme.signed_scale(range.limit),
+          range};
 }
 
 Color tensor_color(const Theme& theme, std::string_view name) {
@@ -27,9 +33,7 @@ Color tensor_color(const Theme& theme, std::string_view name) {
 std::string pane_caption(const Trace& trace, const PagePane& p) {
   std::string text(tensor_symbol(trace.program().tensors[static_cast<std::size_t>(p.tensor)].name));
   if (p.pane.transposed) text += "ᵀ";
-  if (p.pane.role == PaneRole::kRowVector)
-    return text + " (" + std::to_string(p.pane.columns) + ")";
-  return text + " (" + std::to_string(p.pane.rows) + " × " + std::to_string(p.pane.columns) + ")";
+  return text;
 }
 
 namespace {
@@ -83,17 +87,20 @@ void draw_row_labels(Ui& ui, const Trace& trace, const PlacedPane& p, const Cell
   ImFont* font = p.cell_h >= ui.px(15) ? ui.fonts.control : ui.fonts.note;
   const std::int64_t step = label_step(p.cell_h, font->FontSize * 0.92f);
   const Color lit_color = tensor_color(ui.theme, "attn.q");
-  for (std::int64_t r = 0; r < p.pane->pane.rows; ++r) {
+  const bool shows_lit = lit.row && p.rows.sees(*lit.row);
+  for (std::int64_t r = p.rows.begin(); r < p.rows.end(); ++r) {
     const bool on = lit.row == r;
     if (r % step != 0 && !on) continue;
-    if (step > 1 && lit.row && !on && std::abs(*lit.row - r) < step)
+    if (step > 1 && shows_lit && !on && std::abs(*lit.row - r) < step)
       continue;  // room for the lit one
+    const float middle = p.rows.center(r);
+    if (middle < p.rect.y0 || middle > p.rect.y1) continue;
     const std::string label = token_label(row_label(trace, p.pane->pane, r));
     const float room = ui.px(86);
     std::string shown = label;
     const float width = std::min(room, ui.measure(font, shown).x);
-    const float y = p.rect.y0 + (static_cast<float>(r) + 0.5f) * p.cell_h - font->FontSize * 0.55f;
-    ui.user_text(on ? ui.fonts.strong : font, {p.rect.x0 - ui.px(8) - width, y},
+    ui.user_text(on ? ui.fonts.strong : font,
+                 {p.rect.x0 - ui.px(8) - width, middle - font->FontSize * 0.55f},
                  on ? lit_color : ui.theme.muted, label, room);
   }
 }
@@ -102,10 +109,13 @@ void draw_column_labels(Ui& ui, const Trace& trace, const PlacedPane& p, const C
   ImFont* font = ui.fonts.note;
   const std::int64_t step = label_step(p.cell_w, font->FontSize * 1.05f);
   const Color lit_color = tensor_color(ui.theme, "attn.k");
-  for (std::int64_t c = 0; c < p.pane->pane.columns; ++c) {
+  const bool shows_lit = lit.column && p.columns.sees(*lit.column);
+  for (std::int64_t c = p.columns.begin(); c < p.columns.end(); ++c) {
     const bool on = lit.column == c;
     if (c % step != 0 && !on) continue;
-    if (step > 1 && lit.column && !on && std::abs(*lit.column - c) < step) continue;
+    if (step > 1 && shows_lit && !on && std::abs(*lit.column - c) < step) continue;
+    const float middle = p.columns.center(c);
+    if (middle < p.rect.x0 || middle > p.rect.x1) continue;
     std::string label = token_label(column_label(trace, p.pane->pane, c));
     std::u32string points = to_code_points(label);
     if (points.size() > 9) {
@@ -113,8 +123,7 @@ void draw_column_labels(Ui& ui, const Trace& trace, const PlacedPane& p, const C
       for (std::size_t i = 0; i < 8; ++i) label += to_utf8(points[i]);
       label += "…";
     }
-    const float x = p.rect.x0 + (static_cast<float>(c) + 0.62f) * p.cell_w;
-    slanted_text(ui, on ? ui.fonts.strong : font, {x, p.rect.y0 - ui.px(4)},
+    slanted_text(ui, on ? ui.fonts.strong : font, {middle + 0.12f * p.cell_w, p.rect.y0 - ui.px(4)},
                  on ? lit_color : ui.theme.muted, label);
   }
 }
@@ -125,31 +134,34 @@ void draw_numbers(Ui& ui, const PlacedPane& p, const ColorScale& scale, const fl
   };
   ImFont* font = room_for(ui.fonts.mono_small) >= 4 ? ui.fonts.mono_small : ui.fonts.mono_cell;
   const int room = room_for(font);
-  const bool too_many = p.pane->pane.rows * p.pane->pane.columns > 2500;
-  if (room < 3 || p.cell_h < font->FontSize + ui.px(2) || too_many) return;
+  const Pane& pane = p.pane->pane;
+  const std::int64_t seen = (p.rows.end() - p.rows.begin()) * (p.columns.end() - p.columns.begin());
+  // Signed numbers need a place more: cells that stay empty among others would look like zeros.
+  const int least = scale.map == ColorMap::kSequential ? 3 : 4;
+  if (room < least || p.cell_h < font->FontSize + ui.px(2) || seen > 2500) return;
   const bool weights = scale.map == ColorMap::kSequential;
   ImDrawList* list = ImGui::GetWindowDrawList();
-  for (std::int64_t r = 0; r < p.pane->pane.rows; ++r) {
-    for (std::int64_t c = 0; c < p.pane->pane.columns; ++c) {
-      const float value = data[r * p.pane->pane.row_stride + c * p.pane->pane.column_stride];
+  list->PushClipRect(p.rect.min(), p.rect.max(), true);
+  for (std::int64_t r = p.rows.begin(); r < p.rows.end(); ++r) {
+    for (std::int64_t c = p.columns.begin(); c < p.columns.end(); ++c) {
+      const float value = data[r * pane.row_stride + c * pane.column_stride];
       if (weights && value == 0) continue;  // an empty cell says it
       const std::string words = cell_number(value, std::min(room, 5));
       // A small hatched cell says it already.
       if (words.empty() || (!std::isfinite(value) && p.cell_w < ui.px(26))) continue;
       const ImVec2 size = ui.measure(font, words);
-      const ImVec2 at = {p.rect.x0 + (static_cast<float>(c) + 0.5f) * p.cell_w - size.x / 2,
-                         p.rect.y0 + (static_cast<float>(r) + 0.5f) * p.cell_h - size.y / 2};
+      const ImVec2 at = {p.columns.center(c) - size.x / 2, p.rows.center(r) - size.y / 2};
       const Color ink = std::isfinite(value) ? ink_on(color_at(scale, value)) : ui.theme.muted;
       list->AddText(font, font->FontSize, {std::round(at.x), std::round(at.y)}, to_u32(ink),
                     words.data(), words.data() + words.size());
     }
   }
+  list->PopClipRect();
 }
 
 void draw_lit(Ui& ui, const PlacedPane& p, const CellLink& lit) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   const float thick = std::max(1.5f, ui.px(1.75f));
-  const float x = p.rect.x0, y = p.rect.y0;
   const auto frame = [&](Rect r, Color color) {
     // A frame around a very small cell must still be seen.
     const float grow_x = std::max(0.0f, (ui.px(5) - r.width()) / 2);
@@ -157,12 +169,136 @@ void draw_lit(Ui& ui, const PlacedPane& p, const CellLink& lit) {
     list->AddRect({r.x0 - grow_x - 1, r.y0 - grow_y - 1}, {r.x1 + grow_x + 1, r.y1 + grow_y + 1},
                   to_u32(color), ui.px(2), 0, thick);
   };
-  const auto row = [&] { return y + static_cast<float>(*lit.row) * p.cell_h; };
-  const auto column = [&] { return x + static_cast<float>(*lit.column) * p.cell_w; };
-  if (lit.row) frame({x, row(), p.rect.x1, row() + p.cell_h}, ui.theme.q);
-  if (lit.column) frame({column(), y, column() + p.cell_w, p.rect.y1}, ui.theme.k);
-  if (lit.row && lit.column) {
-    frame({column(), row(), column() + p.cell_w, row() + p.cell_h}, ui.theme.text);
+  const bool row = lit.row && p.rows.sees(*lit.row);
+  const bool column = lit.column && p.columns.sees(*lit.column);
+  const Rect& all = p.rect;
+  // Half cells at the edge of what is seen stay inside.
+  const float out = ui.px(4);
+  list->PushClipRect({all.x0 - out, all.y0 - out}, {all.x1 + out, all.y1 + out}, true);
+  if (row) frame({all.x0, p.rows.edge(*lit.row), all.x1, p.rows.edge(*lit.row + 1)}, ui.theme.q);
+  if (column) {
+    frame({p.columns.edge(*lit.column), all.y0, p.columns.edge(*lit.column + 1), all.y1},
+          ui.theme.k);
+  }
+  if (row && column) frame(p.cell_rect(*lit.row, *lit.column), ui.theme.text);
+  list->PopClipRect();
+}
+
+// Thin bars beside a matrix that is not seen whole: which part it is.
+void draw_position(Ui& ui, const PlacedPane& p) {
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const float thick = std::max(2.0f, ui.px(3));
+  const auto bar = [&](const AxisWindow& w, auto place) {
+    if (w.sees_all()) return;
+    const auto count = static_cast<float>(w.count);
+    const float from = w.first / count, size = w.length / w.cell / count;
+    const float length = std::max(size * w.length, ui.px(8));
+    const float begin = w.origin + std::min(from * w.length, w.length - length);
+    const Rect track = place(w.origin, w.origin + w.length), knob = place(begin, begin + length);
+    list->AddRectFilled(track.min(), track.max(), to_u32(ui.theme.line), thick / 2);
+    list->AddRectFilled(knob.min(), knob.max(), to_u32(ui.theme.muted), thick / 2);
+  };
+  bar(p.rows, [&](float a, float b) { return Rect{p.rect.x1 + 2, a, p.rect.x1 + 2 + thick, b}; });
+  bar(p.columns, [&](float a, float b) {
+    return Rect{a, p.rect.y1 + 2, b, p.rect.y1 + 2 + thick};
+  });
+}
+
+// What the mouse does to the pane just drawn with ui.hot().
+void read_mouse(const Ui& ui, const PlacedPane& p, bool over, PaneEvents& events) {
+  const ImGuiIO& io = ImGui::GetIO();
+  const float still = ui.px(4);
+  const bool held = ImGui::IsItemActive() && ImGui::IsMouseDragging(0, still);
+  const bool middle = over && ImGui::IsMouseDragging(2, 0);
+  if (held || middle) events.dragged = io.MouseDelta;
+  // A drag that moved the matrix picks no cell at its end.
+  const bool moved = io.MouseDragMaxDistanceSqr[0] > still * still;
+  if (events.clicked && moved && !p.sees_all()) events.clicked = false;
+  if (over && !io.KeyCtrl) events.wheel = io.MouseWheel;
+  events.double_clicked = over && ImGui::IsMouseDoubleClicked(0);
+  if (over || events.clicked) events.hovered = p.cell_at(io.MousePos);
+  if (!events.hovered) events.clicked = false;
+}
+
+// The first of these lines that fits: the name with sizes and their words, with sizes, alone.
+Words caption_line(const Ui& ui, const Trace& trace, const PagePane& p, const std::string& caption,
+                   ImFont* font, float room) {
+  const std::string& name = trace.program().tensors[static_cast<std::size_t>(p.tensor)].name;
+  const Color own =
+      p.pane.role == PaneRole::kRowVector ? ui.theme.muted : tensor_color(ui.theme, name);
+  for (const bool named : {true, false}) {
+    Words words = {{caption + " ", own}};
+    const Words sizes = shape_words(ui, trace, p, named);
+    words.insert(words.end(), sizes.begin(), sizes.end());
+    if (room <= 0 || measure_words(ui, font, words) <= room) return words;
+  }
+  return {{caption, own}};
+}
+
+// Beside an upper operand there is more height than width: its name, then a line for each size.
+void draw_side_caption(Ui& ui, const Trace& trace, const PlacedPane& p,
+                       const std::string& caption) {
+  const PagePane& page = *p.pane;
+  const std::string& name = trace.program().tensors[static_cast<std::size_t>(page.tensor)].name;
+  const float x = p.rect.x1 + ui.px(10), line = ui.px(16);
+  const float middle = (p.rect.y0 + p.rect.y1) / 2;
+  if (p.rect.height() < 2.6f * line) {
+    const Words words = caption_line(ui, trace, page, caption, ui.fonts.strong, p.caption_room);
+    draw_words(ui, ui.fonts.strong, {x, middle - ui.px(8)}, words);
+    return;
+  }
+  Words rows = {{"(", ui.theme.muted}}, columns = {{"× ", ui.theme.muted}};
+  add_size(rows, ui, trace, page.tensor, page.pane.row_axis, page.pane.rows, true);
+  add_size(columns, ui, trace, page.tensor, page.pane.column_axis, page.pane.columns, true);
+  columns.push_back({")", ui.theme.muted});
+  float y = middle - 1.5f * line;
+  ui.text(ui.fonts.strong, {x, y}, tensor_color(ui.theme, name), caption);
+  draw_words(ui, ui.fonts.control, {x, y += line}, rows);
+  draw_words(ui, ui.fonts.control, {x, y += line}, columns);
+}
+
+void draw_caption(Ui& ui, const Trace& trace, const PlacedPane& p, const std::string& caption) {
+  const PaneRole role = p.pane->pane.role;
+  if (role == PaneRole::kTop) return draw_side_caption(ui, trace, p, caption);
+  if (role == PaneRole::kRowVector) {
+    const Words words = caption_line(ui, trace, *p.pane, caption, ui.fonts.note, p.caption_room);
+    draw_words(ui, ui.fonts.note, {p.rect.x1 + ui.px(10), p.rect.y0 - ui.px(1)}, words);
+    return;
+  }
+  const Words words = caption_line(ui, trace, *p.pane, caption, ui.fonts.strong, p.caption_room);
+  const float width = measure_words(ui, ui.fonts.strong, words);
+  draw_words(ui, ui.fonts.strong, {(p.rect.x0 + p.rect.x1 - width) / 2, p.rect.y1 + ui.px(5)},
+             words);
+}
+
+// Bars in the heads' colours over columns (beside rows) that belong to heads.
+void draw_head_bands(Ui& ui, const Trace& trace, const PlacedPane& p) {
+  const Pane& pane = p.pane->pane;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const int heads = trace.config().head_count();
+  const float thick = ui.px(4), gap = ui.px(2);
+  const auto band = [&](std::int64_t i, std::int64_t size, float cell, bool over) {
+    const auto head = static_cast<int>(pane.first_head + i);
+    const float from = static_cast<float>(i * size) * cell;
+    const float to = from + static_cast<float>(size) * cell - std::min(1.0f, cell);
+    const Color color = head_color(ui.theme, head, heads);
+    const Rect r =
+        over ? Rect{p.rect.x0 + from, p.rect.y0 - gap - thick, p.rect.x0 + to, p.rect.y0 - gap}
+             : Rect{p.rect.x0 - gap - thick, p.rect.y0 + from, p.rect.x0 - gap, p.rect.y0 + to};
+    list->AddRectFilled(r.min(), r.max(), to_u32(color));
+    const std::string number = std::to_string(head);
+    const ImVec2 size_of = ui.measure(ui.fonts.note, number);
+    if (!over || to - from < size_of.x + ui.px(4)) return;
+    ui.text(ui.fonts.note, {(r.x0 + r.x1 - size_of.x) / 2, r.y0 - size_of.y - ui.px(1)}, color,
+            number);
+  };
+  if (pane.head_columns > 0) {
+    for (std::int64_t i = 0; i * pane.head_columns < pane.columns; ++i)
+      band(i, pane.head_columns, p.cell_w, true);
+  }
+  if (pane.head_rows > 0) {
+    for (std::int64_t i = 0; i * pane.head_rows < pane.rows; ++i)
+      band(i, pane.head_rows, p.cell_h, false);
   }
 }
 
@@ -170,7 +306,7 @@ void draw_lit(Ui& ui, const PlacedPane& p, const CellLink& lit) {
 
 void draw_heatmap(Ui& ui, const Trace& trace, const PagePane& p, const Rect& r, float gap) {
   HeatmapQuad quad = quad_of(trace, p, r, gap, ui.scale);
-  quad.scale = scale_of(ui, trace, p.tensor);
+  quad.scale = colors_of(ui, trace, p).scale;
   ui.heatmaps.draw(ImGui::GetWindowDrawList(), quad);
 }
 
@@ -178,31 +314,27 @@ PaneEvents draw_pane(Ui& ui, const Trace& trace, const PlacedPane& p, const Cell
                      std::string_view id, const std::string& caption, const ColorScale* scale,
                      const float* data, std::uint64_t data_key) {
   const Pane& pane = p.pane->pane;
+  const Rect whole{p.columns.edge(0), p.rows.edge(0), p.columns.edge(pane.columns),
+                   p.rows.edge(pane.rows)};
   HeatmapQuad quad = quad_of(
-      trace, *p.pane, p.rect,
+      trace, *p.pane, whole,
       std::min(p.cell_w, p.cell_h) >= 5 ? std::max(1.0f, std::round(ui.scale)) : 0.0f, ui.scale);
-  quad.scale = scale ? *scale : scale_of(ui, trace, p.pane->tensor);
+  quad.scale = scale ? *scale : colors_of(ui, trace, *p.pane).scale;
   if (data) {
     quad.data = data;
     quad.key = data_key;
   }
   ImGui::GetWindowDrawList()->AddRectFilled(p.rect.min(), p.rect.max(), to_u32(ui.theme.line));
+  ImGui::PushClipRect(p.rect.min(), p.rect.max(), true);
   ui.heatmaps.draw(ImGui::GetWindowDrawList(), quad);
+  ImGui::PopClipRect();
   draw_numbers(ui, p, quad.scale, quad.data);
   if (p.row_labels) draw_row_labels(ui, trace, p, lit);
   if (p.column_labels) draw_column_labels(ui, trace, p, lit);
-  const std::string& name = trace.program().tensors[static_cast<std::size_t>(p.pane->tensor)].name;
-  if (pane.role == PaneRole::kTop) {
-    ui.text(ui.fonts.strong, {p.rect.x1 + ui.px(10), (p.rect.y0 + p.rect.y1) / 2 - ui.px(8)},
-            tensor_color(ui.theme, name), caption);
-  } else if (pane.role == PaneRole::kRowVector) {
-    ui.text(ui.fonts.note, {p.rect.x1 + ui.px(10), p.rect.y0 - ui.px(1)}, ui.theme.muted, caption);
-  } else {
-    const float width = ui.measure(ui.fonts.strong, caption).x;
-    const float x = (p.rect.x0 + p.rect.x1 - width) / 2;
-    ui.text(ui.fonts.strong, {x, p.rect.y1 + ui.px(5)}, tensor_color(ui.theme, name), caption);
-  }
+  draw_head_bands(ui, trace, p);
+  draw_caption(ui, trace, p, caption);
   draw_lit(ui, p, lit);
+  draw_position(ui, p);
 
   PaneEvents events;
   bool over = false;
@@ -211,47 +343,12 @@ PaneEvents draw_pane(Ui& ui, const Trace& trace, const PlacedPane& p, const Cell
     events.hovered = std::pair{*lit.row, *lit.column};
     return events;
   }
-  const ImVec2 mouse = ImGui::GetIO().MousePos;
-  if ((over || events.clicked) && p.rect.contains(mouse)) {
-    const auto r = static_cast<std::int64_t>((mouse.y - p.rect.y0) / p.cell_h);
-    const auto c = static_cast<std::int64_t>((mouse.x - p.rect.x0) / p.cell_w);
-    if (r >= 0 && c >= 0 && r < pane.rows && c < pane.columns) events.hovered = std::pair{r, c};
-  }
+  read_mouse(ui, p, over, events);
   if (events.hovered) {
     const auto [r, c] = *events.hovered;
     cell_tooltip(ui, trace, *p.pane, r, c, quad.data[r * pane.row_stride + c * pane.column_stride]);
-  } else {
-    events.clicked = false;
   }
   return events;
-}
-
-float draw_legend(Ui& ui, ImVec2 at, float height, const ColorScale& scale,
-                  std::string_view title) {
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  ui.text(ui.fonts.note, at, ui.theme.muted, title);
-  const float top = at.y + ui.px(20), width = ui.px(10);
-  constexpr int kSteps = 48;
-  const bool diverging = scale.map == ColorMap::kDiverging;
-  for (int i = 0; i < kSteps; ++i) {
-    const float t = 1.0f - (static_cast<float>(i) + 0.5f) / kSteps;
-    const float value = diverging ? (2 * t - 1) * scale.limit : t * scale.limit;
-    const float y0 = top + height * static_cast<float>(i) / kSteps;
-    list->AddRectFilled({at.x, y0}, {at.x + width, y0 + height / kSteps + 1},
-                        to_u32(color_at(scale, value)));
-  }
-  list->AddRect({at.x, top}, {at.x + width, top + height + 1}, to_u32(ui.theme.line));
-  const float x = at.x + width + ui.px(8), half = ui.fonts.mono_small->FontSize / 2;
-  ui.text(ui.fonts.mono_small, {x, top - half + ui.px(4)}, ui.theme.muted,
-          number_text(scale.limit, 3));
-  if (diverging) {
-    ui.text(ui.fonts.mono_small, {x, top + height / 2 - half}, ui.theme.muted, "0");
-    ui.text(ui.fonts.mono_small, {x, top + height - half - ui.px(4)}, ui.theme.muted,
-            number_text(-scale.limit, 3));
-  } else {
-    ui.text(ui.fonts.mono_small, {x, top + height - half - ui.px(4)}, ui.theme.muted, "0");
-  }
-  return ui.px(20) + height;
 }
 
 void cell_tooltip(Ui& ui, const Trace& trace, const PagePane& p, std::int64_t r, std::int64_t c,

@@ -7,18 +7,28 @@
 
 namespace headlight {
 
-/// The scale that colours a tensor everywhere: pictures, legends and thumbnails ask only this.
-ColorScale scale_of(const Ui&, const Trace&, TensorId);
+/// How a matrix is coloured, and what it was measured of. `scale.limit` is `range.limit`.
+struct PaneColors {
+  ColorScale scale;
+  CellRange range;
+};
+
+/// The colours of a matrix everywhere: pictures, legends and thumbnails ask only this. The range is
+/// the matrix's own, or that of its kind in all heads and layers, as the person chose.
+PaneColors colors_of(const Ui&, const Trace&, const PagePane&);
 
 /// Q, K, V and the pattern have one colour each, everywhere; other tensors the text colour.
 Color tensor_color(const Theme&, std::string_view tensor_name);
 
-/// "Q (12 × 16)"
+/// "Q", "Kᵀ"; draw_pane writes the sizes after it: "Q (T 11 × d_head 16)".
 std::string pane_caption(const Trace&, const PagePane&);
 
 struct PaneEvents {
   std::optional<std::pair<std::int64_t, std::int64_t>> hovered;  // row, column
   bool clicked = false;
+  bool double_clicked = false;
+  float wheel = 0;       // turns of the wheel over the pane, up is positive
+  ImVec2 dragged{0, 0};  // by how many pixels the mouse, held down, moved the pane
 };
 
 /// A bare heatmap, for thumbnails and the heads' row.
@@ -28,9 +38,6 @@ void draw_heatmap(Ui&, const Trace&, const PagePane&, const Rect&, float gap);
 PaneEvents draw_pane(Ui&, const Trace&, const PlacedPane&, const CellLink& lit, std::string_view id,
                      const std::string& caption, const ColorScale* scale = nullptr,
                      const float* data = nullptr, std::uint64_t data_key = 0);
-
-/// The vertical legend of a scale. Returns the height.
-float draw_legend(Ui&, ImVec2 at, float height, const ColorScale&, std::string_view title);
 
 /// Tooltip of a cell: token names and the exact value.
 void cell_tooltip(Ui&, const Trace&, const PagePane&, std::int64_t r, std::int64_t c, float value);

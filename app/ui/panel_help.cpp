@@ -1,5 +1,6 @@
-// Keys, about, and the two questions for a file's path.
+// Keys, and about.
 #include <algorithm>
+#include <vector>
 
 #include "app/ui/commands.h"
 #include "app/ui/panels.h"
@@ -7,29 +8,30 @@
 namespace headlight {
 namespace {
 
-// A sheet in the middle of the window; `wanted` opens it once. False while it is not open.
-bool begin_sheet(Ui& ui, const char* id, bool wanted, float width, float height, ImVec2 sheet) {
-  if (wanted) {
-    ImGui::OpenPopup(id);
-    ui.push(ClosePopups{});
-  }
-  ImGui::SetNextWindowPos({(width - sheet.x) / 2, std::max(ui.px(20), (height - sheet.y) / 3)});
-  ImGui::SetNextWindowSize({sheet.x, std::min(sheet.y, height - ui.px(40))});
-  return ImGui::BeginPopup(id);
+void text_line(std::string_view words) {
+  ImGui::TextUnformatted(words.data(), words.data() + words.size());
 }
 
 void keys_sheet(Ui& ui) {
   ImGui::PushFont(ui.fonts.title);
-  ImGui::TextUnformatted("Keys");
+  text_line(ui.tr("keys.title"));
   ImGui::PopFont();
+  std::vector<const CommandInfo*> keyed;
   for (const CommandInfo& info : all_commands()) {
-    if (info.key.key == kKeyNone) continue;
-    ImGui::PushFont(ui.fonts.mono);
-    ImGui::TextUnformatted(shortcut_text(info.key).c_str());
-    ImGui::PopFont();
-    ImGui::SameLine(ui.px(130));
-    const std::string label(info.label);
-    ImGui::TextUnformatted(label.c_str());
+    if (info.key.key != kKeyNone) keyed.push_back(&info);
+  }
+  // Two columns, each read downwards.
+  const std::size_t rows = (keyed.size() + 1) / 2;
+  for (std::size_t row = 0; row < rows; ++row) {
+    for (std::size_t i = row; i < keyed.size(); i += rows) {
+      const float x = i == row ? 0 : ui.px(360);
+      if (x > 0) ImGui::SameLine(ui.px(12) + x);
+      ImGui::PushFont(ui.fonts.mono);
+      text_line(shortcut_text(keyed[i]->key));
+      ImGui::PopFont();
+      ImGui::SameLine(ui.px(12 + 118) + x);
+      text_line(command_label(ui.language, keyed[i]->command));
+    }
   }
 }
 
@@ -37,40 +39,9 @@ void about_sheet(Ui& ui) {
   ImGui::PushFont(ui.fonts.title);
   ImGui::TextUnformatted("Headlight " HEADLIGHT_VERSION);
   ImGui::PopFont();
-  ImGui::PushTextWrapPos(ui.px(420));
-  ImGui::TextUnformatted(
-      "Type a sentence and see every number of a transformer's attention come into being. Every "
-      "number on the "
-      "screen is the model's own and can be asked where it came from.");
+  ui.paragraph(ui.tr("about.what"), std::min(ui.px(420), ImGui::GetContentRegionAvail().x));
   ImGui::Spacing();
-  ImGui::TextUnformatted("MIT licence. Drawn with Dear ImGui, computed with Eigen.");
-  ImGui::PopTextWrapPos();
-}
-
-void path_sheet(const AppState& state, Ui& ui, bool opens) {
-  ImGui::PushFont(ui.fonts.strong);
-  ImGui::TextUnformatted(opens ? "Open which session file?" : "Save the session as");
-  ImGui::PopFont();
-  const std::string before = to_field_text(state.session.path_typed);
-  std::string path = before;
-  ImGui::SetNextItemWidth(ui.px(480));
-  if (ImGui::IsWindowAppearing()) ImGui::SetKeyboardFocusHere();
-  ui.before_field("path");
-  const bool entered = ImGui::InputTextWithHint("##path", "/path/to/name.headlight.json", &path,
-                                                ImGuiInputTextFlags_EnterReturnsTrue);
-  ui.after_field("path");
-  if (path != before) ui.push(TypePath{from_field_text(path)});
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  const Rect go{at.x, at.y + ui.px(4), at.x + ui.px(90), at.y + ui.px(34)};
-  const bool pressed = ui.button("path/ok", opens ? "Open" : "Save", go, true);
-  if ((entered || pressed) && !path.empty()) {
-    if (opens) {
-      ui.push(OpenFile{from_field_text(path)});
-    } else {
-      ui.push(SaveFile{from_field_text(path)});
-    }
-    ImGui::CloseCurrentPopup();
-  }
+  ui.paragraph(ui.tr("about.licence"), std::min(ui.px(420), ImGui::GetContentRegionAvail().x));
 }
 
 }  // namespace
@@ -85,12 +56,9 @@ void panel_help(const AppState& state, Ui& ui, float width, float height) {
     ui.probe.add(std::string("panel/") + id, at, {at.x + drawn.x, at.y + drawn.y});
     ImGui::EndPopup();
   };
-  sheet("keys", s.keys_open, {ui.px(420), ui.px(800)}, [&] { keys_sheet(ui); });
+  sheet("keys", s.keys_open, {std::min(ui.px(740), width - ui.px(16)), ui.px(640)},
+        [&] { keys_sheet(ui); });
   sheet("about", s.about_open, {ui.px(460), ui.px(210)}, [&] { about_sheet(ui); });
-  sheet("open_path", s.ask_path_to_open, {ui.px(510), ui.px(140)},
-        [&] { path_sheet(state, ui, true); });
-  sheet("save_path", s.ask_path_to_save, {ui.px(510), ui.px(140)},
-        [&] { path_sheet(state, ui, false); });
 }
 
 }  // namespace headlight

@@ -1,182 +1,136 @@
-// The inspector: how one number came about, and where it goes.
+// The inspector: one number's arithmetic, the step as code, the step in words.
 #include <algorithm>
 #include <cmath>
 
 #include "app/ui/commands.h"
 #include "app/ui/inspector.h"
-#include "app/ui/pane_view.h"
 #include "app/ui/panels.h"
-#include "core/explain.h"
-#include "core/page.h"
-#include "core/steps.h"
-#include "core/text/number_text.h"
-#include "core/text/utf8.h"
 
 namespace headlight {
 namespace {
 
-std::string short_name(const std::string& name) {
-  // "blocks.1.attn.scores_raw" -> "scores_raw"
-  const std::size_t dot = name.find_last_of('.');
-  return dot == std::string::npos ? name : name.substr(dot + 1);
+struct Tab {
+  InspectorTab tab;
+  Command command;
+  std::string_view id, text;
+};
+constexpr Tab kTabs[] = {
+    {InspectorTab::kNumbers, Command::kTabNumbers, "inspector/numbers", "inspector.tab.numbers"},
+    {InspectorTab::kCode, Command::kTabCode, "inspector/code", "inspector.tab.code"},
+    {InspectorTab::kWords, Command::kTabWords, "inspector/words", "inspector.tab.words"}};
+
+// The tabs stand over the whole width, the chosen one underlined. Returns the height.
+float draw_tabs(const AppState& state, Ui& ui, const Rect& r) {
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const float height = ui.px(42);
+  const Rect fold{r.x1 - ui.px(44), r.y0 + ui.px(6), r.x1 - ui.px(12), r.y0 + ui.px(36)};
+  list->AddLine({r.x0, r.y0 + height}, {r.x1, r.y0 + height}, to_u32(ui.theme.line));
+  float x = r.x0 + ui.px(20);
+  for (const Tab& t : kTabs) {
+    const std::string_view label = ui.tr(t.text);
+    const bool on = state.session.inspector_tab == t.tab;
+    ImFont* font = on ? ui.fonts.strong : ui.fonts.control;
+    const float width = ui.measure(ui.fonts.strong, label).x;
+    bool over = false;
+    if (ui.hot(t.id, {x - ui.px(8), r.y0 + ui.px(4), x + width + ui.px(8), r.y0 + height}, &over)) {
+      ui.push(ChooseTab{t.tab});
+    }
+    ui.text(font, {x, r.y0 + ui.px(14)}, on || over ? ui.theme.text : ui.theme.muted, label,
+            fold.x0 - x);
+    if (on) {
+      list->AddLine({x, r.y0 + height}, {x + width, r.y0 + height}, to_u32(ui.theme.text),
+                    ui.px(2));
+    }
+    if (over) {
+      const CommandInfo& info = command_info(t.command);
+      ui.tooltip(std::string(ui.tr(std::string(t.text) + ".help")) + "  " +
+                 shortcut_text(info.key));
+    }
+    x += width + ui.px(24);
+  }
+  if (ui.hot("view/inspector", fold)) ui.push(DoCommand{Command::kToggleInspector});
+  ui.text(ui.fonts.control, {fold.x0 + ui.px(12), r.y0 + ui.px(13)}, ui.theme.muted, "»");
+  return height;
 }
 
-// "S[it, animal]": the symbol with the labels of the two visible axes.
-std::string cell_title(const Trace& trace, const CellRef& cell) {
-  const TensorSpec& spec = trace.program().tensors[static_cast<std::size_t>(cell.tensor)];
-  std::string text(tensor_symbol(spec.name));
-  text += "[";
-  bool first = true;
-  for (std::size_t a = 0; a < spec.axes.size(); ++a) {
-    if (spec.axes[a].name == "batch" || spec.axes[a].name == "head") continue;
-    if (!first) text += ", ";
-    first = false;
-    text += token_label(trace.tick(spec.axes[a].name, cell.index[a]));
+// What can be copied of this tab, at the bottom. Returns the height.
+float draw_copy_buttons(const AppState& state, Ui& ui, const Rect& r) {
+  struct Copy {
+    std::string_view id, label;
+    Command command;
+  };
+  static constexpr Copy kNumbers[] = {{"copy/text", "inspector.copy_text", Command::kCopyText},
+                                      {"copy/latex", "inspector.copy_latex", Command::kCopyLatex},
+                                      {"copy/table", "inspector.copy_table", Command::kCopyTable}};
+  if (state.session.inspector_tab == InspectorTab::kWords) return 0;
+  const float height = ui.px(52), top = r.y1 - height;
+  ImGui::GetWindowDrawList()->AddLine({r.x0, top}, {r.x1, top}, to_u32(ui.theme.line));
+  float x = r.x0 + ui.px(20);
+  const auto button = [&](std::string_view id, std::string_view label, std::string_view help) {
+    const float width = ui.measure(ui.fonts.control, label).x + ui.px(24);
+    const Rect at{x, top + ui.px(11), x + width, top + ui.px(41)};
+    x += width + ui.px(8);
+    const bool copied = state.session.copied_by == id;
+    return ui.button(id, copied ? "\u2713" : label, at, false, state.derived.inspected != nullptr,
+                     copied ? ui.tr("inspector.copied") : help);
+  };
+  if (state.session.inspector_tab == InspectorTab::kCode) {
+    if (button("copy/code", ui.tr("inspector.copy_code"), "") && state.derived.inspected) {
+      ui.push(CopyText{state.derived.inspected->code.text, "copy/code"});
+    }
+    return height;
   }
-  return text + "]";
+  for (const Copy& copy : kNumbers) {
+    const std::string help = std::string(ui.tr(std::string(copy.label) + ".help")) + "  " +
+                             shortcut_text(command_info(copy.command).key);
+    if (button(copy.id, ui.tr(copy.label), help)) ui.push(DoCommand{copy.command});
+  }
+  return height;
 }
 
-std::string index_text(const Trace& trace, const CellRef& cell) {
-  const TensorSpec& spec = trace.program().tensors[static_cast<std::size_t>(cell.tensor)];
-  std::string text = spec.name + " [";
-  for (std::size_t a = spec.axes[0].name == "batch" ? 1 : 0; a < cell.index.size(); ++a) {
-    if (text.back() != '[') text += ", ";
-    text += std::to_string(cell.index[a]);
+// Returns the tensor that the words name under the mouse.
+std::string draw_contents(const AppState& state, Ui& ui, const Rect& r) {
+  ImGui::SetCursorScreenPos(r.min());
+  ui.probe.add("panel/inspector_contents", r.min(), r.max());
+  begin_child("inspector_contents", {r.width(), r.height()}, ImGuiWindowFlags_NoBackground);
+  const Trace& trace = *state.derived.trace;
+  const float y = r.y0 - ImGui::GetScrollY() + ui.px(16);
+  InspectorColumn c{state, ui, trace, r.x0 + ui.px(19), y, r.x1 - ui.px(20), r.y0, r.y1};
+  std::string lit;
+  const Inspected* now = state.derived.inspected.get();
+  const bool current = now && now->serial == trace.serial();
+  if (state.session.inspector_tab == InspectorTab::kWords) {
+    lit = inspector_words(c);
+  } else if (!current) {
+    c.y += ui.wrapped(ui.fonts.body, {c.x, c.y}, c.width(), ui.theme.muted,
+                      ui.tr("inspector.nothing"));
+  } else if (state.session.inspector_tab == InspectorTab::kCode) {
+    inspector_code(c, *now);
+  } else {
+    inspector_numbers(c, *now);
   }
-  return text + "]";
-}
-
-// The cell's way through the operations that keep its place: scale, mask, softmax.
-void draw_where_it_goes(InspectorColumn& c, const CellRef& cell) {
-  const Program& program = c.trace.program();
-  TensorId id = program.resolve(cell.tensor);
-  bool headed = false;
-  for (const OpCall& call : program.calls) {
-    const bool keeps_place = call.op == Op::kScale || call.op == Op::kMask ||
-                             call.op == Op::kSoftmax || call.op == Op::kRelu ||
-                             call.op == Op::kGelu || call.op == Op::kGeluTanh;
-    if (!keeps_place || program.resolve(call.in[0]) != id) continue;
-    if (!headed) inspector_section(c, "Where it goes");
-    headed = true;
-    const TensorView t = c.trace.tensor(call.out);
-    inspector_fact(c, short_name(std::string(t.name)), number_text(t.at(cell.index)));
-    id = call.out;
-  }
-}
-
-// A row of weights as bars, strongest first where there are too many.
-void draw_row_bars(InspectorColumn& c, const CellRef& cell) {
-  Ui& ui = c.ui;
-  const Program& program = c.trace.program();
-  TensorId id = cell.tensor;
-  const std::string& name = program.tensors[static_cast<std::size_t>(id)].name;
-  const std::size_t scores = name.find("attn.scores");
-  if (scores != std::string::npos) id = program.find(name.substr(0, scores) + "attn.pattern");
-  if (name == "logits") id = program.find("probs");
-  if (id < 0 || !shows_weights(program, id)) return;
-  const TensorView t = c.trace.tensor(id);
-  std::vector<std::int64_t> index = cell.index;
-  const Axis& axis = t.axes.back();
-  std::vector<std::pair<float, std::int64_t>> row;
-  for (std::int64_t j = 0; j < axis.size; ++j) {
-    index.back() = j;
-    row.emplace_back(t.at(index), j);
-  }
-  const bool ranked = axis.name == "vocab" || row.size() > 14;
-  if (ranked) {
-    std::stable_sort(row.begin(), row.end(),
-                     [](const auto& a, const auto& b) { return a.first > b.first; });
-  }
-  const std::size_t query = index.size() - 2;
-  inspector_section(
-      c, "Row “" + token_label(c.trace.tick(t.axes[query].name, index[query])) + "” after softmax");
-  float largest = 1e-9f;
-  for (const auto& [value, j] : row) largest = std::max(largest, value);
-  const float label = std::min(ui.px(100), c.width() * 0.34f);
-  const std::size_t shown = std::min<std::size_t>(row.size(), 14);
-  double rest = 0;
-  for (std::size_t i = shown; i < row.size(); ++i) rest += row[i].first;
-  for (std::size_t i = 0; i < shown; ++i) {
-    const auto [value, j] = row[i];
-    const std::string token = token_label(c.trace.tick(axis.name, j));
-    const bool own = j == cell.index.back();
-    ImFont* font = own ? ui.fonts.strong : ui.fonts.control;
-    const float width = std::min(label, ui.measure(font, token).x);
-    ui.user_text(font, {c.x + label - width, c.y}, own ? ui.theme.text : ui.theme.muted, token,
-                 label);
-    const float bar = (c.width() - label - ui.px(70)) * value / largest;
-    const float x = c.x + label + ui.px(10);
-    ImGui::GetWindowDrawList()->AddRectFilled({x, c.y + ui.px(3)},
-                                              {x + std::max(bar, 1.0f), c.y + ui.px(14)},
-                                              to_u32(ui.theme.pattern), ui.px(2));
-    ui.text(ui.fonts.mono_small, {x + std::max(bar, 1.0f) + ui.px(8), c.y + ui.px(1)},
-            ui.theme.muted, number_text(value, 3));
-    c.y += ui.px(20);
-  }
-  if (shown < row.size())
-    inspector_fact(c, std::to_string(row.size() - shown) + " more, together", number_text(rest, 3));
-}
-
-void draw_cell(InspectorColumn& c, const CellRef& cell) {
-  Ui& ui = c.ui;
-  const Explanation e = explain(c.trace, cell.tensor, cell.index);
-  const bool counts = e.operation == "input" && cell.tensor == c.trace.program().token_ids;
-  const std::string number = counts ? plain_number(e.value) : number_text(e.value, 5);
-  const float number_width = ui.measure(ui.fonts.sentence, number).x;
-  ui.user_text(ui.fonts.sentence, {c.x, c.y}, ui.theme.text, cell_title(c.trace, cell),
-               c.width() - number_width - ui.px(10));
-  ui.text_right(ui.fonts.sentence, c.right, c.y, ui.theme.text, number);
-  c.y += ui.px(28);
-  ui.user_text(ui.fonts.mono_small, {c.x, c.y}, ui.theme.muted, index_text(c.trace, cell),
-               c.width());
-  c.y += ui.px(20);
-  c.y += ui.wrapped(ui.fonts.control, {c.x, c.y}, c.width(), ui.theme.muted,
-                    e.phrase + (e.formula.empty() ? "" : ": " + e.formula)) +
-         ui.px(10);
-  for (const Quantity& q : e.quantities) inspector_fact(c, q.name, plain_number(q.value));
-  if (!e.terms.empty()) inspector_terms(c, e);
-  draw_where_it_goes(c, cell);
-  draw_row_bars(c, cell);
+  ImGui::SetCursorScreenPos({c.x, c.y + ui.px(16)});
+  ImGui::Dummy({1, 1});
+  ImGui::EndChild();
+  return lit;
 }
 
 }  // namespace
 
 void panel_inspector(const AppState& state, Ui& ui, const Rect& r, bool open) {
-  ui.begin_panel("inspector", r, open);
+  ui.begin_panel("inspector", r);
+  std::string lit;
   if (!open) {
     if (ui.hot("view/inspector", r)) ui.push(DoCommand{Command::kToggleInspector});
     ui.text(ui.fonts.control, {r.x0 + ui.px(10), r.y0 + ui.px(10)}, ui.theme.muted, "«");
-    ui.end_panel();
-    return;
-  }
-  const float scroll = ImGui::GetScrollY();
-  const float top = r.y0 - scroll;
-  ui.text(ui.fonts.strong, {r.x0 + ui.px(20), top + ui.px(14)}, ui.theme.text, "Numbers");
-  const Rect fold{r.x1 - ui.px(44), top + ui.px(6), r.x1 - ui.px(12), top + ui.px(36)};
-  if (ui.hot("view/inspector", fold)) ui.push(DoCommand{Command::kToggleInspector});
-  ui.text(ui.fonts.control, {fold.x0 + ui.px(12), top + ui.px(13)}, ui.theme.muted, "»");
-  ImGui::GetWindowDrawList()->AddLine({r.x0, top + ui.px(42)}, {r.x1, top + ui.px(42)},
-                                      to_u32(ui.theme.line));
-  ImGui::GetWindowDrawList()->AddLine({r.x0 + ui.px(20), top + ui.px(42)},
-                                      {r.x0 + ui.px(76), top + ui.px(42)}, to_u32(ui.theme.text),
-                                      ui.px(2));
-  if (state.derived.trace && !state.derived.empty) {
-    const Trace& trace = *state.derived.trace;
-    InspectorColumn c{state, ui, trace, r.x0 + ui.px(20), top + ui.px(58), r.x1 - ui.px(22)};
-    const auto& picked = state.session.picked;
-    const TensorId id = picked ? trace.program().find(picked->tensor) : -1;
-    bool fits = id >= 0 && picked->index.size() == trace.tensor(id).axes.size();
-    for (std::size_t a = 0; fits && a < picked->index.size(); ++a)
-      fits = picked->index[a] < trace.tensor(id).axes[a].size;
-    if (fits) {
-      draw_cell(c, {id, picked->index});
-    } else {
-      ui.wrapped(ui.fonts.body, {c.x, c.y}, c.width(), ui.theme.muted,
-                 "Click any cell to see how its number came about.");
+  } else {
+    const float top = r.y0 + draw_tabs(state, ui, r) + 1;
+    if (state.derived.trace && !state.derived.empty) {
+      const float bottom = r.y1 - draw_copy_buttons(state, ui, r) - 1;
+      lit = draw_contents(state, ui, {r.x0 + 1, top, r.x1 - 1, bottom});
     }
-    ImGui::SetCursorScreenPos({c.x, c.y + ui.px(16)});
-    ImGui::Dummy({1, 1});
   }
+  if (lit != state.session.lit_tensor) ui.push(LightTensor{lit});
   ui.end_panel();
 }
 

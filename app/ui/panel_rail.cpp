@@ -2,6 +2,7 @@
 // looked at fold to one line per half.
 #include <algorithm>
 
+#include "app/ui/linked_hover.h"
 #include "app/ui/pane_view.h"
 #include "app/ui/panels.h"
 #include "core/page.h"
@@ -75,15 +76,14 @@ bool rail_line(Cursor& c, const AppState& state, std::string_view id, const Step
   const Rect thumb{line.x0 + ui.px(6), top, line.x0 + ui.px(6) + side, top + side};
   const StepPage page =
       step_page(trace, step, std::min(state.session.head, trace.config().head_count() - 1));
-  if (page.lines.empty()) {
-    Pane ids;
-    ids.rows = 1;
-    ids.columns = trace.length();
-    draw_heatmap(ui, trace, {ids, step.tensor}, thumb, 0);
-  } else {
-    draw_heatmap(ui, trace, page.lines[0].back(), thumb, 0);
-  }
+  PagePane picture{{}, step.tensor};
+  picture.pane.rows = 1;
+  picture.pane.columns = trace.length();
+  if (!page.lines.empty()) picture = page.lines[0].back();
+  draw_heatmap(ui, trace, picture, thumb, 0);
   list->AddRect(thumb.min(), thumb.max(), to_u32(ui.theme.line));
+  if (over) hover_picture(state, ui, picture, thumb);
+  mark_hovered_cell(state, ui, picture, thumb);
   const float text_x = thumb.x1 + ui.px(10), text_y = (line.y0 + line.y1) / 2 - ui.px(8);
   ImFont* font = current ? ui.fonts.strong : ui.fonts.control;
   ui.text(font, {text_x, text_y}, ui.theme.text, title, line.x1 - text_x);
@@ -101,7 +101,8 @@ void panel_rail(const AppState& state, Ui& ui, const Rect& r) {
   ui.begin_panel("rail", r, true);
   const Step* current = current_step(state);
   if (!current) {
-    ui.text(ui.fonts.control, {r.x0 + ui.px(16), r.y0 + ui.px(16)}, ui.theme.muted, "No steps yet");
+    ui.text(ui.fonts.control, {r.x0 + ui.px(16), r.y0 + ui.px(16)}, ui.theme.muted,
+            ui.tr("rail.empty"));
     ui.end_panel();
     return;
   }
@@ -112,13 +113,19 @@ void panel_rail(const AppState& state, Ui& ui, const Rect& r) {
   const auto place = static_cast<int>(current_index) * 4096 + static_cast<int>(r.height());
   Cursor c{ui, r, r.y0 + ui.px(4) - ImGui::GetScrollY(), followed != place};
   followed = place;
+  const Rect fold{r.x1 - ui.px(38), c.y + ui.px(3), r.x1 - ui.px(10), c.y + ui.px(27)};
+  bool over = false;
+  if (ui.hot("view/rail", fold, &over)) ui.push(DoCommand{Command::kToggleRail});
+  ui.text(ui.fonts.control, {fold.x0 + ui.px(10), c.y + ui.px(6)},
+          over ? ui.theme.text : ui.theme.muted, "«");
+  if (over) ui.tooltip(ui.tr("panel.fold"));
   int headed = -2;
   for (const Group& group : groups_of(program)) {
     const Step& first = program.steps[group.begin];
-    if (group.section == Section::kInput) heading(c, "INPUT");
-    if (group.section == Section::kPrediction) heading(c, "PREDICTION");
+    if (group.section == Section::kInput) heading(c, std::string(ui.tr("rail.input")));
+    if (group.section == Section::kPrediction) heading(c, std::string(ui.tr("rail.prediction")));
     if (group.layer >= 0 && group.layer != headed)
-      heading(c, "LAYER " + std::to_string(group.layer));
+      heading(c, ui.tr("rail.layer", {{"n", std::to_string(group.layer)}}));
     headed = group.layer;
     const bool folds =
         group.layer >= 0 && (current_index < group.begin || current_index >= group.end);
@@ -134,8 +141,10 @@ void panel_rail(const AppState& state, Ui& ui, const Rect& r) {
       }
       const std::string id =
           "rail/fold/" + std::to_string(group.layer) + (attention ? "/attention" : "/feed_forward");
-      const std::string count = std::to_string(group.end - group.begin) + " steps";
-      if (rail_line(c, state, id, *picture, attention ? "Attention" : "Feed-forward", count, false))
+      const std::string count =
+          tr_count(ui.language, "count.steps", static_cast<long long>(group.end - group.begin));
+      if (rail_line(c, state, id, *picture,
+                    ui.tr(attention ? "rail.attention" : "rail.feed_forward"), count, false))
         go(first);
       continue;
     }

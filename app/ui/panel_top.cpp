@@ -1,27 +1,99 @@
 // The top of the window: menus, notices, the sentence.
 #include <algorithm>
+#include <array>
+#include <cfloat>
 
 #include "app/ui/commands.h"
+#include "app/ui/line_text.h"
 #include "app/ui/panels.h"
 #include "core/text/number_text.h"
 
 namespace headlight {
 namespace {
 
+// The word that begins a menu's ids: its label is the text "menu.file".
+struct Menu {
+  const char* name;
+  std::string_view text;
+};
+constexpr std::array<Menu, 5> kMenus = {{{"File", "menu.file"},
+                                         {"Edit", "menu.edit"},
+                                         {"Go", "menu.go"},
+                                         {"View", "menu.view"},
+                                         {"Help", "menu.help"}}};
+
 void menu_popup(const AppState& state, Ui& ui, std::string_view menu) {
   for (const CommandInfo& info : all_commands()) {
     if (info.menu != menu) continue;
-    if (ui.menu_item("menu/" + std::string(info.id), info.label, shortcut_text(info.key), false,
-                     is_enabled(info.command, state))) {
+    if (ui.menu_item("menu/" + std::string(info.id), command_label(ui.language, info.command),
+                     shortcut_text(info.key), false, is_enabled(info.command, state))) {
       ui.push(DoCommand{info.command});
     }
+    if (info.command == Command::kOpen) menu_recent(state, ui);
   }
 }
 
-std::string status_text(const AppState& state) {
-  if (state.derived.computing) return "computing…";
-  if (!state.derived.trace) return "nothing computed yet";
-  const std::string backend(state.derived.trace->backend() == "eigen" ? "Eigen" : "reference");
+void menu_bar(const AppState& state, Ui& ui, const Rect& r, float& x) {
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const float middle = (r.y0 + r.y1) / 2;
+  for (const Menu& menu : kMenus) {
+    const std::string_view label = ui.tr(menu.text);
+    const float width = ui.measure(ui.fonts.control, label).x + ui.px(24);
+    bool over = false;
+    const std::string id = "menu/" + std::string(menu.name);
+    if (ui.hot(id, {x, r.y0 + ui.px(5), x + width, r.y1 - ui.px(5)}, &over, true, FocusKind::kMenu))
+      ImGui::OpenPopup(menu.name);
+    if (over) {
+      list->AddRectFilled({x, r.y0 + ui.px(5)}, {x + width, r.y1 - ui.px(5)},
+                          to_u32(ui.theme.selection), ui.px(6));
+    }
+    ui.text(ui.fonts.control, {x + ui.px(12), middle - ui.px(8)},
+            over ? ui.theme.text : ui.theme.muted, label);
+    ImGui::SetNextWindowPos({x, r.y1});
+    const float room = ImGui::GetIO().DisplaySize.y - r.y1 - ui.px(4);
+    ImGui::SetNextWindowSizeConstraints({0, 0}, {FLT_MAX, std::max(room, ui.px(40))});
+    if (ImGui::BeginPopup(menu.name)) {
+      menu_popup(state, ui, menu.name);
+      ImGui::EndPopup();
+    }
+    x += width;
+  }
+}
+
+// "EN / 中": both are shown, so that whoever cannot read one finds the other.
+Rect language_switch(Ui& ui, const Rect& r) {
+  ImFont* font = ui.fonts.control;
+  const bool chinese_drawn = font->FindGlyphNoFallback(0x4E2D) != nullptr;
+  const std::string_view english = "EN", chinese = chinese_drawn ? "中" : "ZH", between = " / ";
+  const float middle = (r.y0 + r.y1) / 2;
+  const float english_width = ui.measure(font, english).x;
+  const float width =
+      english_width + ui.measure(font, between).x + ui.measure(font, chinese).x + ui.px(16);
+  const Rect box{r.x1 - ui.px(12) - width, r.y0 + ui.px(6), r.x1 - ui.px(12), r.y1 - ui.px(6)};
+  bool over = false;
+  const bool in_english = ui.language == Language::kEnglish;
+  if (ui.hot("top/language", box, &over))
+    ui.push(ChooseLanguage{in_english ? Language::kChinese : Language::kEnglish});
+  if (over) {
+    ImGui::GetWindowDrawList()->AddRectFilled(box.min(), box.max(), to_u32(ui.theme.selection),
+                                              ui.px(6));
+    ui.tooltip(command_hint(ui.language, Command::kToggleLanguage));
+  }
+  float x = box.x0 + ui.px(8);
+  const float y = middle - ui.px(8);
+  ui.text(font, {x, y}, in_english ? ui.theme.text : ui.theme.muted, english);
+  x += english_width;
+  ui.text(font, {x, y}, ui.theme.muted, between);
+  x += ui.measure(font, between).x;
+  ui.text(font, {x, y}, in_english ? ui.theme.muted : ui.theme.text, chinese);
+  return box;
+}
+
+std::string status_text(const AppState& state, const Ui& ui) {
+  if (state.derived.computing) return std::string(ui.tr("top.computing"));
+  if (!state.derived.trace) return std::string(ui.tr("top.nothing_yet"));
+  const std::string backend(state.derived.trace->backend() == "eigen" ? "Eigen"
+                                                                      : ui.tr("top.reference"));
   if (state.derived.run_ms <= 0) return "CPU · " + backend;
   return "CPU · " + backend + "  " + number_text(state.derived.run_ms, 2) + " ms";
 }
@@ -33,45 +105,32 @@ void panel_menu(const AppState& state, Ui& ui, const Rect& r) {
   list->AddRectFilled(r.min(), r.max(), to_u32(ui.theme.surface));
   list->AddLine({r.x0, r.y1}, {r.x1, r.y1}, to_u32(ui.theme.line));
   const float middle = (r.y0 + r.y1) / 2;
-  ui.text(ui.fonts.strong, {r.x0 + ui.px(20), middle - ui.px(8)}, ui.theme.text, "Headlight");
-  float x = r.x0 + ui.px(110);
-  for (const char* menu : {"File", "Edit", "Go", "View", "Help"}) {
-    const float width = ui.measure(ui.fonts.control, menu).x + ui.px(24);
-    bool over = false;
-    const std::string id = "menu/" + std::string(menu);
-    if (ui.hot(id, {x, r.y0 + ui.px(5), x + width, r.y1 - ui.px(5)}, &over, true, FocusKind::kMenu))
-      ImGui::OpenPopup(menu);
-    if (over) {
-      list->AddRectFilled({x, r.y0 + ui.px(5)}, {x + width, r.y1 - ui.px(5)},
-                          to_u32(ui.theme.selection), ui.px(6));
-    }
-    ui.text(ui.fonts.control, {x + ui.px(12), middle - ui.px(8)},
-            over ? ui.theme.text : ui.theme.muted, menu);
-    ImGui::SetNextWindowPos({x, r.y1});
-    if (ImGui::BeginPopup(menu)) {
-      menu_popup(state, ui, menu);
-      ImGui::EndPopup();
-    }
-    x += width;
-  }
-  const Rect theme_button{r.x1 - ui.px(56), r.y0 + ui.px(6), r.x1 - ui.px(20), r.y1 - ui.px(6)};
+  const bool narrow = r.width() < ui.px(560);  // the menus come first
+  if (!narrow)
+    ui.text(ui.fonts.strong, {r.x0 + ui.px(20), middle - ui.px(8)}, ui.theme.text, "Headlight");
+  float x = r.x0 + ui.px(narrow ? 4 : 110);
+  menu_bar(state, ui, r, x);
+  const Rect language = language_switch(ui, r);
+  const Rect theme_button{language.x0 - ui.px(38), r.y0 + ui.px(6), language.x0 - ui.px(2),
+                          r.y1 - ui.px(6)};
   bool over = false;
   if (ui.hot("view/theme", theme_button, &over)) ui.push(DoCommand{Command::kToggleTheme});
-  if (over) ui.tooltip("Light or dark  Ctrl+T");
+  if (over) ui.tooltip(command_hint(ui.language, Command::kToggleTheme));
   const ImVec2 c = {(theme_button.x0 + theme_button.x1) / 2, middle};
   list->AddCircle(c, ui.px(7), to_u32(ui.theme.muted), 0, ui.px(1.5f));
   list->PathArcTo(c, ui.px(7), 1.5708f, 4.7124f, 16);
   list->PathFillConvex(to_u32(ui.theme.muted));
-  const std::string status = status_text(state);
+  const std::string status = status_text(state, ui);
   const float width = ui.measure(ui.fonts.note, status).x + ui.px(28);
   const Rect pill{theme_button.x0 - ui.px(16) - width, middle - ui.px(11),
                   theme_button.x0 - ui.px(16), middle + ui.px(11)};
+  if (pill.x0 < x + ui.px(8)) return;
   list->AddRectFilled(pill.min(), pill.max(), to_u32(ui.theme.selection), ui.px(11));
   ui.text(ui.fonts.note, {pill.x0 + ui.px(14), middle - ui.px(7)}, ui.theme.muted, status);
   const std::string path = state.session_path.empty() ? "" : state.session_path;
-  const std::string file =
-      (state.history.is_saved() ? "" : "• ") +
-      (path.empty() ? std::string("not saved yet") : path.substr(path.find_last_of('/') + 1));
+  const std::string file = (state.history.is_saved() ? "" : "• ") +
+                           (path.empty() ? std::string(ui.tr("top.not_saved"))
+                                         : path.substr(path.find_last_of('/') + 1));
   const float room = pill.x0 - x - ui.px(32);
   if (room > ui.px(80)) {
     const float file_width = std::min(room, ui.measure(ui.fonts.note, to_field_text(file)).x);
@@ -145,12 +204,14 @@ void panel_sentence(const AppState& state, Ui& ui, const Rect& r) {
   list->AddRectFilled(r.min(), r.max(), to_u32(ui.theme.surface), ui.px(8));
   std::string count;
   if (state.derived.cut) {
-    count = count_text(state.derived.trace ? state.derived.trace->length() : 0) + " of " +
-            count_text(static_cast<long long>(state.derived.tokens_in_sentence)) + " tokens";
+    const long long shown = state.derived.trace ? state.derived.trace->length() : 0;
+    const auto all = static_cast<long long>(state.derived.tokens_in_sentence);
+    count = ui.tr("sentence.cut", {{"shown", count_text(shown)}, {"all", count_text(all)}});
   } else {
-    count = count_text(static_cast<long long>(state.derived.tokens_in_sentence)) +
-            (state.derived.tokens_in_sentence == 1 ? " token" : " tokens");
+    count = tr_count(ui.language, "count.tokens",
+                     static_cast<long long>(state.derived.tokens_in_sentence));
   }
+  if (r.width() < ui.px(280)) count.clear();  // the sentence comes first
   const float count_width = ui.measure(ui.fonts.note, count).x;
 
   ImGui::PushFont(ui.fonts.sentence);
@@ -163,13 +224,13 @@ void panel_sentence(const AppState& state, Ui& ui, const Rect& r) {
   if (state.session.focus_sentence) ImGui::SetKeyboardFocusHere();
   ui.before_field("sentence");
   // ImGui keeps the text being typed itself; this copy only carries it in and out.
-  std::string text = to_field_text(state.document().sentence);
+  std::string text = to_line_text(state.document().sentence);
   const std::string shown = text;
   int& revision = *ImGui::GetStateStorage()->GetIntRef(ImGui::GetID("##revision"), 0);
   Refresh refresh{&shown, revision != state.session.text_revision};
   revision = state.session.text_revision;
   const bool changed =
-      ImGui::InputTextWithHint("##sentence", "Type a sentence, in any language", &text,
+      ImGui::InputTextWithHint("##sentence", ui.tr("sentence.hint").data(), &text,
                                ImGuiInputTextFlags_CallbackAlways, refresh_field, &refresh);
   if (changed && text != shown) ui.push(DoEdit{SetSentence{from_field_text(text)}, "sentence"});
   if (state.session.focus_sentence) ui.push(FocusDone{});

@@ -21,6 +21,19 @@ void panel_playback(const AppState&, Ui&, const Rect&);
 void panel_heads(const AppState&, Ui&, const Rect&, bool open);
 void panel_inspector(const AppState&, Ui&, const Rect&, bool open);
 void panel_help(const AppState&, Ui&, float width, float height);
+/// Where to open and save, and the questions that have to be answered first.
+void panel_files(const AppState&, Ui&, float width, float height);
+/// The recent sessions, as lines of the menu that is open.
+void menu_recent(const AppState&, Ui&);
+void panel_palette(const AppState&, Ui&, float width, float height);
+
+/// A sheet in the middle of the window; `wanted` opens it once. False while it is not open.
+bool begin_sheet(Ui&, const char* id, bool wanted, float width, float height, ImVec2 sheet);
+/// A sheet that is there for as long as `open` says and takes all input; false while it is not.
+bool begin_modal(Ui&, const char* id, bool open, const Rect&);
+
+/// A line over the menu while the colours are those of other eyes.
+void panel_vision(const AppState&, Ui&, float width);
 
 /// The whole window, between ImGui::NewFrame and ImGui::Render.
 void draw_window(const AppState&, Ui&, float width, float height);
@@ -29,6 +42,9 @@ void draw_window(const AppState&, Ui&, float width, float height);
 void draw_stage_only(const AppState&, Ui&, float width, float height, bool all_heads);
 void panel_stage_heads(const AppState&, Ui&, const Rect&);
 
+/// The step whose heads the row shows, null without a trace: the shown one where it has heads, the
+/// layer's softmax otherwise.
+const Step* heads_step(const AppState&);
 /// The step that is shown, and the one that a session's step name leads to.
 const Step* current_step(const AppState&);
 

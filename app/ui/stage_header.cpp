@@ -1,6 +1,7 @@
 // The stage's header: the step's title, formula, words and shapes.
 #include <algorithm>
 
+#include "app/ui/rich_text.h"
 #include "app/ui/stage_view.h"
 #include "core/page.h"
 #include "core/steps.h"
@@ -8,9 +9,10 @@
 namespace headlight {
 namespace {
 
-std::string where_text(const AppState& state, const Step& step, const StepPage& page) {
+std::string where_text(const AppState& state, const Ui& ui, const Step& step,
+                       const StepPage& page) {
   std::string text;
-  if (step.layer >= 0) text = "layer " + std::to_string(step.layer);
+  if (step.layer >= 0) text = ui.tr("stage.layer", {{"n", std::to_string(step.layer)}});
   bool per_head = false;
   for (const auto& line : page.lines) {
     for (const PagePane& p : line) {
@@ -20,27 +22,35 @@ std::string where_text(const AppState& state, const Step& step, const StepPage& 
   }
   // Here the page is about all heads.
   if (step.kind == StepKind::kOutput || step.kind == StepKind::kConcat) per_head = false;
-  if (per_head) text += " · head " + std::to_string(state.session.head);
+  if (per_head) {
+    text += " · " + ui.tr("stage.head", {{"n", std::to_string(state.session.head)}});
+  }
   return text;
 }
 
-// "(12 × 16) · (16 × 12) → (12 × 12)"
-std::string shapes_text(const StepPage& page) {
-  if (page.lines.empty()) return "";
-  std::string text;
+// "(T 11 × d_model 64) · (d_model 64 × d_head 16) → (T 11 × d_head 16)"
+Words shapes_of(const Ui& ui, const Trace& trace, const StepPage& page, bool named) {
+  Words words;
+  if (page.lines.empty()) return words;
   const auto& line = page.lines[0];
+  // The heads of a concatenation are alike: one stands for all.
+  const bool many = line.size() > 5;
   for (std::size_t i = 0; i < line.size(); ++i) {
-    const Pane& pane = line[i].pane;
-    if (pane.role == PaneRole::kRowVector) continue;
-    if (!text.empty()) {
-      const bool last = i + 1 == line.size();
-      text += last                              ? " → "
-              : page.layout == Layout::kProduct ? " · "
-                                                : " " + std::string(page.sign) + " ";
+    if (line[i].pane.role == PaneRole::kRowVector) continue;
+    const bool last = i + 1 == line.size();
+    if (many && !last && i > 0) continue;
+    if (!words.empty()) {
+      const std::string sign = page.layout == Layout::kProduct ? "·" : std::string(page.sign);
+      words.push_back({last ? " → " : " " + sign + " ", ui.theme.muted});
     }
-    text += "(" + std::to_string(pane.rows) + " × " + std::to_string(pane.columns) + ")";
+    if (many && !last) {
+      words.push_back({std::to_string(line.size() - 1), size_color(ui.theme, SizeKind::kHeads)});
+      words.push_back({" × ", ui.theme.muted});
+    }
+    const Words shape = shape_words(ui, trace, line[i], named);
+    words.insert(words.end(), shape.begin(), shape.end());
   }
-  return text;
+  return words;
 }
 
 std::int64_t query_row(const AppState& state, const StepPage& page) {
@@ -51,30 +61,44 @@ std::int64_t query_row(const AppState& state, const StepPage& page) {
 
 }  // namespace
 
+bool is_low_stage(const Ui& ui, const Rect& r) { return r.height() < ui.px(200); }
+
 float draw_stage_header(const AppState& state, Ui& ui, const Rect& r, const Step& step,
                         const StepPage& page) {
   const Trace& trace = *state.derived.trace;
   const StepText text = step_text(ui.language, trace.program(), step);
   const float x = r.x0 + ui.px(24);
-  float y = r.y0 + ui.px(14);
+  const bool low = is_low_stage(ui, r);
+  float y = r.y0 + ui.px(low ? 5 : 14);
   ui.text(ui.fonts.title, {x, y}, ui.theme.text, text.title);
   const float title_width = ui.measure(ui.fonts.title, text.title).x;
-  ui.text(ui.fonts.control, {x + title_width + ui.px(12), y + ui.px(9)}, ui.theme.muted,
-          where_text(state, step, page));
+  const std::string where = where_text(state, ui, step, page);
+  ui.text(ui.fonts.control, {x + title_width + ui.px(12), y + ui.px(9)}, ui.theme.muted, where);
   const float formula_width = ui.formula({0, 0}, text.formula, false);
+  const float left_end = x + title_width + ui.px(24) + ui.measure(ui.fonts.control, where).x;
   const bool wide = r.width() > ui.px(760);
-  const float shapes_width = ui.measure(ui.fonts.mono, shapes_text(page)).x;
-  const float right_width = std::max(formula_width, shapes_width);
-  const float fx = r.x1 - ui.px(28) - right_width;
-  ui.formula({wide ? fx : r.x1 - ui.px(24) - formula_width, y + ui.px(2)}, text.formula);
-  y += ui.px(34);
-  const float words_width = (wide ? fx - x - ui.px(24) : r.width() - ui.px(48));
-  const float words =
-      ui.wrapped(ui.fonts.body, {x, y}, std::min(words_width, ui.px(640)), ui.theme.text,
-                 to_field_text(step_words(ui.language, trace, step, state.session.head,
-                                          query_row(state, page))));
-  if (wide) ui.text(ui.fonts.mono, {fx, y + ui.px(2)}, ui.theme.muted, shapes_text(page));
-  return y + words + ui.px(6);
+  Words shapes = shapes_of(ui, trace, page, true);
+  float shapes_width = measure_words(ui, ui.fonts.mono, shapes);
+  if (!wide || shapes_width > 0.5f * r.width()) {
+    shapes = shapes_of(ui, trace, page, false);
+    shapes_width = measure_words(ui, ui.fonts.mono, shapes);
+  }
+  const float right = r.x1 - ui.px(34);  // beside the button for the whole window
+  const float right_width = wide ? std::max(formula_width, shapes_width) : formula_width;
+  const float fx = right - right_width;
+  if (fx > left_end) ui.formula({fx, y + ui.px(2)}, text.formula);
+  // On a narrow stage the shapes stand before the formula, where there is room.
+  if (!wide && fx - ui.px(20) - shapes_width > left_end)
+    draw_words(ui, ui.fonts.mono, {fx - ui.px(20) - shapes_width, y + ui.px(8)}, shapes);
+  y += ui.px(low ? 29 : 34);
+  if (r.height() < ui.px(240)) return y;  // on a low stage the numbers come first
+  if (wide) draw_words(ui, ui.fonts.mono, {fx, y + ui.px(2)}, shapes);
+  const float words_width = std::min(wide ? fx - x - ui.px(24) : r.width() - ui.px(48), ui.px(640));
+  y += ui.wrapped(ui.fonts.body, {x, y}, words_width, ui.theme.text,
+                  to_field_text(step_words(ui.language, trace, step, state.session.head,
+                                           query_row(state, page))));
+  y += draw_stage_notes(state, ui, {x, y}, wide ? words_width : r.width() - ui.px(48), step, page);
+  return y + ui.px(6);
 }
 
 }  // namespace headlight

@@ -6,6 +6,16 @@
 namespace headlight {
 namespace {
 
+bool has_head_bands(const std::vector<PagePane>& line) {
+  return std::any_of(line.begin(), line.end(),
+                     [](const PagePane& p) { return p.pane.head_columns > 0; });
+}
+
+bool picks_rows(const std::vector<PagePane>& line) {
+  return std::any_of(line.begin(), line.end(),
+                     [](const PagePane& p) { return p.pane.row_follow == Follow::kTokenId; });
+}
+
 bool is_token_axis(std::string_view axis) {
   return axis == "position" || axis == "query" || axis == "key" || axis == "vocab";
 }
@@ -24,14 +34,18 @@ const PagePane* find_role(const std::vector<PagePane>& line, PaneRole role) {
   return nullptr;
 }
 
-PlacedPane placed(const PagePane& p, float x, float y, float cw, float ch) {
-  return {
-      &p,
-      {x, y, x + cw * static_cast<float>(p.pane.columns), y + ch * static_cast<float>(p.pane.rows)},
-      cw,
-      ch,
-      false,
-      false};
+PlacedPane placed(const PagePane& p, float x, float y, float cw, float ch, float caption_room) {
+  const float width = cw * static_cast<float>(p.pane.columns);
+  const float height = ch * static_cast<float>(p.pane.rows);
+  PlacedPane out;
+  out.pane = &p;
+  out.rect = {x, y, x + width, y + height};
+  out.cell_w = cw;
+  out.cell_h = ch;
+  out.caption_room = caption_room;
+  out.rows = {y, height, ch, 0, p.pane.rows};
+  out.columns = {x, width, cw, 0, p.pane.columns};
+  return out;
 }
 
 // left × top = result: the product stands where row and column meet.
@@ -44,6 +58,7 @@ StagePlacement place_product(const std::vector<PagePane>& line, const Rect& area
   const bool labelled = is_token_axis(result.pane.column_axis);
   const float labels = labelled ? m.column_label_height : 0;
   const float strip = vector ? 12 * unit + m.gap * 0.6f : 0;
+  const float side = m.side_caption - 12 * unit;  // room for the words beside the upper operand
 
   const float height = area.height() - labels - 2 * m.caption_height - m.gap - strip;
   const float width = area.width() - m.row_label_width - m.gap - m.side_caption;
@@ -67,22 +82,23 @@ StagePlacement place_product(const std::vector<PagePane>& line, const Rect& area
   const float ry = std::round(ty + top_h + strip + m.caption_height * 0.7f);
 
   StagePlacement out;
-  out.panes.push_back(placed(left, x0, ry, lw, ch));
-  out.panes.push_back(placed(top, rx, ty, cw, th));
+  out.panes.push_back(placed(left, x0, ry, lw, ch, left_w + 40 * unit));
+  out.panes.push_back(placed(top, rx, ty, cw, th, side));
   out.panes.back().column_labels = labelled;
   if (vector) {
     const bool shares = vector->pane.column_follow == Follow::kColumn;
     out.panes.push_back(
-        placed(*vector, rx, ty + top_h + m.gap * 0.6f, shares ? cw : th, 12 * unit));
+        placed(*vector, rx, ty + top_h + m.gap * 0.6f, shares ? cw : th, 12 * unit, side));
   }
-  out.panes.push_back(placed(result, rx, ry, cw, ch));
+  out.panes.push_back(placed(result, rx, ry, cw, ch, used_w + m.row_label_width));
   out.panes.back().row_labels = true;
   return out;
 }
 
 // Operands in a row, then the result; row vectors lie above what they act on.
-void place_line(const std::vector<PagePane>& line, std::string_view sign, const Rect& area,
+void place_line(const StepPage& page, const std::vector<PagePane>& line, const Rect& area,
                 const StageMeasures& m, float unit, StagePlacement& out) {
+  const std::string_view sign = page.sign;
   std::int64_t columns = 0, rows = 1;
   int matrices = 0, vectors = 0;
   bool square = true;
@@ -98,9 +114,21 @@ void place_line(const std::vector<PagePane>& line, std::string_view sign, const 
   }
   // Many operands (the heads of a concatenation) stand close, without signs.
   const bool many = matrices > 4;
-  const float between = (many ? 10 : 34) * unit;
-  const float strip = static_cast<float>(vectors) * (12 * unit + m.caption_height);
-  const float labels = square ? m.column_label_height : 0;
+  const bool picks = picks_rows(line);
+  const float between = picks ? m.row_label_width + 90 * unit
+                        : many
+                            ? 10 * unit
+                            : std::max(m.between_width, page.arrow.empty() ? 0.0f : m.arrow_width);
+  const float vector_step = 12 * unit + 8 * unit;  // their names stand beside them
+  const float strip = static_cast<float>(vectors) * vector_step;
+  // In a low place the matrices come before the words above them.
+  const float least = 4 * unit * static_cast<float>(std::min<std::int64_t>(rows, 12));
+  const bool labelled =
+      square && area.height() - m.caption_height - strip - m.column_label_height >= least;
+  const float labels = labelled               ? m.column_label_height
+                       : square               ? 4 * unit
+                       : has_head_bands(line) ? m.band_height
+                                              : 0;
   const float width = area.width() -
                       m.row_label_width * static_cast<float>(square ? 1 : matrices > 0) -
                       between * static_cast<float>(matrices - 1);
@@ -121,23 +149,26 @@ void place_line(const std::vector<PagePane>& line, std::string_view sign, const 
   int index = 0;
   for (const PagePane& p : line) {
     if (p.pane.role == PaneRole::kRowVector) {
-      out.panes.push_back(placed(p, first_x, vector_y, cw, 12 * unit));
-      vector_y += 12 * unit + m.caption_height;
+      out.panes.push_back(placed(p, first_x, vector_y, cw, 12 * unit, 0));
+      vector_y += vector_step;
       continue;
     }
     x = std::round(x);
     const float top = y + std::round(ch * static_cast<float>(rows - p.pane.rows) / 2);
-    out.panes.push_back(placed(p, x, top, cw, ch));
+    const float room = cw * static_cast<float>(p.pane.columns) + between - 6 * unit;
+    out.panes.push_back(placed(p, x, top, cw, ch, room));
     PlacedPane& last = out.panes.back();
-    last.row_labels = index == 0;
-    last.column_labels = square;
+    last.row_labels = index == 0 || picks;
+    last.column_labels = labelled;
     x = last.rect.x1;
     ++index;
     if (index < matrices) {
       const bool before_result = index == matrices - 1;
-      if (!many)
-        out.signs.push_back({x + between / 2, middle, before_result || sign.empty() ? "→" : sign});
-      if (before_result && !sign.empty()) out.signs.back().text = "=";
+      if (!many && !picks) {
+        out.signs.push_back(
+            {x + between / 2, middle, before_result || sign.empty() ? "→" : sign, before_result});
+        if (before_result && !sign.empty()) out.signs.back().text = "=";
+      }
       x += between;
     }
   }
@@ -155,9 +186,113 @@ StagePlacement place_page(const StepPage& page, const Rect& area, const StageMea
     const float top = area.y0 + area.height() * static_cast<float>(i) / lines;
     const Rect part{area.x0, top, area.x1,
                     top + area.height() / lines - (lines > 1 ? 6 * unit : 0)};
-    place_line(page.lines[i], page.sign, part, m, unit, out);
+    place_line(page, page.lines[i], part, m, unit, out);
   }
   return out;
+}
+
+namespace {
+
+constexpr float kLargestCell = 44;  // design pixels: room for a number
+constexpr float kRoomyCell = 18;    // cells of this size are not zoomed into
+
+// Panes of the page belong together by axis where they follow the result of their line.
+const Pane& result_beside(const StepPage& page, const PagePane* pane) {
+  for (const auto& line : page.lines) {
+    if (pane >= line.data() && pane < line.data() + line.size()) return line.back().pane;
+  }
+  return pane->pane;
+}
+
+struct CellSize {
+  float w = 0, h = 0;
+};
+
+// The cells of the result when the page stands in `area`; 0 where it does not fit at all.
+CellSize result_cell(const StepPage& page, const Rect& area, const StageMeasures& m, float unit) {
+  if (area.width() < 120 * unit || area.height() < 90 * unit) return {};
+  const StagePlacement placement = place_page(page, area, m, unit);
+  for (const PlacedPane& p : placement.panes) {
+    if (p.rect.width() < 8 * unit || p.rect.height() < 5 * unit) return {};
+    if (p.rect.x1 > area.x1 + 1 || p.rect.y1 > area.y1 + 1) return {};
+  }
+  return {placement.panes.back().cell_w, placement.panes.back().cell_h};
+}
+
+// Are cells still large enough beside what they would be without company?
+bool good_enough(float cell, float whole, float unit) {
+  return cell > 0 && (cell >= 0.5f * whole || cell >= 10 * unit);
+}
+
+}  // namespace
+
+bool StagePlacement::can_zoom() const {
+  return std::any_of(axes.begin(), axes.end(), [](const PlacedAxis& a) { return a.most > 1; });
+}
+
+bool StagePlacement::sees_all() const {
+  return std::all_of(panes.begin(), panes.end(), [](const PlacedPane& p) { return p.sees_all(); });
+}
+
+void apply_view(StagePlacement& placement, const StepPage& page, const StageView& view,
+                float unit) {
+  placement.axes = {};
+  const auto note = [&](PageAxis axis, const AxisWindow& whole, std::string_view word) {
+    PlacedAxis& a = placement.axes[static_cast<std::size_t>(axis)];
+    const bool small = whole.cell < kRoomyCell * unit && whole.count > 1;
+    const float most = small ? kLargestCell * unit / whole.cell : 1;
+    if (a.whole.count == 0) {
+      a = {whole, whole, axis_kind(word), most};
+    } else {
+      a.most = std::min(a.most, most);
+    }
+  };
+  // The result first: its axes are the page's.
+  for (auto p = placement.panes.rbegin(); p != placement.panes.rend(); ++p) {
+    const Pane &pane = p->pane->pane, &result = result_beside(page, p->pane);
+    const bool own_row = pane.role == PaneRole::kRowVector;
+    const bool rows = pane.row_follow == Follow::kRow && pane.rows == result.rows;
+    // Beside its result an operand has the same columns, even where each cell needs the whole row.
+    const bool beside = page.layout == Layout::kRow && pane.column_axis == result.column_axis;
+    const bool columns = (pane.column_follow == Follow::kColumn || beside) &&
+                         pane.columns == result.columns && pane.column_shift == 0;
+    p->row_axis = rows || own_row ? PageAxis::kRows : PageAxis::kInner;
+    p->column_axis = columns ? PageAxis::kColumns : PageAxis::kInner;
+    if (!own_row) note(p->row_axis, p->rows, pane.row_axis);
+    note(p->column_axis, p->columns, pane.column_axis);
+  }
+  const auto show = [&](AxisWindow& window, PageAxis axis, std::string_view word) {
+    window = look_at(window, axis_kind(word), part(view, axis), placement.axis(axis).most);
+  };
+  for (PlacedPane& p : placement.panes) {
+    if (p.pane->pane.role != PaneRole::kRowVector) show(p.rows, p.row_axis, p.pane->pane.row_axis);
+    show(p.columns, p.column_axis, p.pane->pane.column_axis);
+    p.cell_h = p.rows.cell;
+    p.cell_w = p.columns.cell;
+  }
+  for (const PageAxis axis : {PageAxis::kRows, PageAxis::kColumns, PageAxis::kInner}) {
+    PlacedAxis& a = placement.axes[static_cast<std::size_t>(axis)];
+    a.now = look_at(a.whole, a.kind, part(view, axis), a.most);
+  }
+}
+
+StageSplit split_stage(const StepPage& page, const Rect& area, const StageMeasures& m,
+                       const OpenedNeed& need, float unit) {
+  const float gap = 20 * unit;
+  const Rect left{area.x0, area.y0, area.x1 - need.beside_width - gap, area.y1};
+  const Rect upper{area.x0, area.y0, area.x1, area.y1 - need.band_height - gap / 2};
+  const bool can_beside = need.beside_width > 0 && area.height() >= need.beside_height;
+  const bool can_band = need.band_height > 0 && area.width() >= need.band_width;
+  const CellSize whole = result_cell(page, area, m, unit);
+  const auto left_over = [&](bool can, const Rect& rest) {
+    const CellSize cell = can ? result_cell(page, rest, m, unit) : CellSize{};
+    const bool fits = good_enough(cell.w, whole.w, unit) && good_enough(cell.h, whole.h, unit);
+    return fits ? cell.w * cell.h : 0.0f;
+  };
+  const float beside = left_over(can_beside, left), band = left_over(can_band, upper);
+  if (std::max(beside, band) <= 0) return {area, {}, false};
+  if (beside >= band) return {left, {left.x1 + gap, area.y0, area.x1, area.y1}, true};
+  return {upper, {area.x0, upper.y1 + gap / 2, area.x1, area.y1}, true};
 }
 
 }  // namespace headlight

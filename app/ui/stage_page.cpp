@@ -1,9 +1,12 @@
 // A step's page: its matrices, and what lights up in them.
 #include <algorithm>
 
+#include "app/ui/linked_hover.h"
 #include "app/ui/mask_painter.h"
+#include "app/ui/rich_text.h"
 #include "app/ui/stage_motion.h"
 #include "app/ui/stage_view.h"
+#include "app/ui/stage_zoom.h"
 #include "core/steps.h"
 
 namespace headlight {
@@ -28,32 +31,119 @@ CellLink page_link(const Trace& trace, const StepPage& page, const std::optional
   return {};
 }
 
-StageMeasures stage_measures(const Ui& ui, const Trace& trace) {
-  StageMeasures m;
+namespace {
+
+float widest_token(const Ui& ui, const Trace& trace) {
   float widest = ui.px(24);
   for (std::int64_t t = 0; t < std::min<std::int64_t>(trace.length(), 200); ++t) {
     widest =
         std::max(widest, ui.measure(ui.fonts.control, token_label(trace.tick("position", t))).x);
   }
+  return widest;
+}
+
+}  // namespace
+
+StageMeasures stage_measures(const Ui& ui, const Trace& trace, const StepPage& page) {
+  StageMeasures m;
+  const float widest = widest_token(ui, trace);
   m.row_label_width = std::min(widest, ui.px(86)) + ui.px(14);
   m.column_label_height = std::min(widest, ui.px(62)) * 0.72f + ui.px(16);
   m.caption_height = ui.px(24);
   m.gap = ui.px(16);
-  m.side_caption = ui.px(104);
+  m.side_caption = ui.px(90);
+  m.band_height = ui.px(26);
+  m.between_width = ui.px(34);
+  for (const std::string& text : page.arrow)
+    m.arrow_width = std::max(m.arrow_width, ui.measure(ui.fonts.strong, text).x + ui.px(24));
+  for (const auto& line : page.lines) {
+    for (const PagePane& p : line) {
+      if (p.pane.role != PaneRole::kTop) continue;
+      Words rows, columns;
+      add_size(rows, ui, trace, p.tensor, p.pane.row_axis, p.pane.rows, true);
+      add_size(columns, ui, trace, p.tensor, p.pane.column_axis, p.pane.columns, true);
+      const float size_width = std::max(measure_words(ui, ui.fonts.control, rows),
+                                        measure_words(ui, ui.fonts.control, columns));
+      m.side_caption = std::max(m.side_caption, size_width + ui.px(32));
+    }
+  }
   m.max_cell = ui.px(30);
   m.square_cell = ui.px(40);
   return m;
 }
 
-void draw_stage_page(const AppState& state, Ui& ui, const Rect& area, const StepPage& page) {
+namespace {
+
+// Lines from the rows of the table to the places that picked them, with their ids.
+void draw_picked_rows(Ui& ui, const Trace& trace, const StagePlacement& placement,
+                      const CellLink& link, float label_width) {
+  if (placement.panes.size() != 2) return;
+  const PlacedPane &table = placement.panes[0], &result = placement.panes[1];
+  if (table.pane->pane.row_follow != Follow::kTokenId) return;
+  constexpr std::int64_t kMostLines = 64;
+  const auto& ids = trace.input().ids;
+  const auto middle = [](const PlacedPane& p, std::int64_t row) {
+    return (p.rows.edge(row) + p.rows.edge(row + 1)) / 2;
+  };
+  const float left = table.rect.x1 + ui.px(4);
+  const float id_right = result.rect.x0 - label_width;
+  const float right = id_right - ui.px(30);
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const auto draw = [&](std::int64_t t, bool lit) {
+    const float y0 = middle(table, ids[static_cast<std::size_t>(t)]), y1 = middle(result, t);
+    const auto outside = [](const PlacedPane& p, float y) {
+      return y < p.rect.y0 || y > p.rect.y1;
+    };
+    if (outside(table, y0) || outside(result, y1)) return;
+    const Color color = lit ? ui.theme.q : faded(ui.theme.muted, 0.35f);
+    const float bend = (right - left) * 0.5f;
+    list->AddBezierCubic({left, y0}, {left + bend, y0}, {right - bend, y1}, {right, y1},
+                         to_u32(color), ui.px(lit ? 2.0f : 1.0f), 24);
+    if (!lit && result.cell_h < ui.fonts.mono_small->FontSize) return;
+    ui.text_right(ui.fonts.mono_small, id_right, y1 - ui.fonts.mono_small->FontSize / 2,
+                  lit ? ui.theme.q : ui.theme.muted,
+                  std::to_string(ids[static_cast<std::size_t>(t)]));
+  };
+  const std::int64_t count = std::min<std::int64_t>(trace.length(), result.pane->pane.rows);
+  for (std::int64_t t = 0; t < count && count <= kMostLines; ++t) {
+    if (link.row != t) draw(t, false);
+  }
+  if (link.row && *link.row < count) draw(*link.row, true);
+}
+
+void draw_signs(Ui& ui, const StagePlacement& placement, const StepPage& page) {
+  for (const PlacedSign& sign : placement.signs) {
+    const ImVec2 size = ui.measure(ui.fonts.title, sign.text);
+    ui.text(ui.fonts.title, {sign.x - size.x / 2, sign.y - size.y / 2}, ui.theme.muted, sign.text);
+    if (!sign.arrow) continue;
+    // "÷ √16" over the arrow, "÷ 4" under it
+    for (std::size_t i = 0; i < page.arrow.size(); ++i) {
+      const float width = ui.measure(ui.fonts.strong, page.arrow[i]).x;
+      const float y = i == 0 ? sign.y - size.y / 2 - ui.px(20) : sign.y + size.y / 2 + ui.px(2);
+      ui.text(ui.fonts.strong, {sign.x - width / 2, y}, ui.theme.text, page.arrow[i]);
+    }
+  }
+}
+
+}  // namespace
+
+void draw_stage_page(const AppState& state, Ui& ui, const Rect& area, const Step& step,
+                     const StepPage& page) {
   const Trace& trace = *state.derived.trace;
   const float legend_width = ui.px(84);
-  const Rect body{area.x0, area.y0, area.x1 - legend_width, area.y1};
-  const StagePlacement placement = place_page(page, body, stage_measures(ui, trace), ui.scale);
+  const StageMeasures m = stage_measures(ui, trace, page);
+  const Rect whole{area.x0, area.y0, area.x1 - legend_width, area.y1};
+  const StageSplit split =
+      split_stage(page, whole, m, opened_need(state, ui, step, page), ui.scale);
+  const Rect& body = split.matrices;
+  StagePlacement placement = place_page(page, body, m, ui.scale);
+  apply_view(placement, page, state.session.view, ui.scale);
+  StageView view = state.session.view;
   const bool hovering = state.session.hovered.has_value();
-  CellLink link = page_link(trace, page, state.session.hovered);
+  CellLink link = hovered_link(state, page);
   if (!hovering || (!link.row && !link.column)) link = page_link(trace, page, state.session.picked);
-  TensorId legend_tensor = page.lines[0].back().tensor;
+  const PagePane* legend_pane = &page.lines.back().back();
+  if (const auto made = motion_link(state); made && !hovering) link = *made;
   std::optional<CellPick> hovered;
   for (std::size_t i = 0; i < placement.panes.size(); ++i) {
     const PlacedPane& p = placement.panes[i];
@@ -61,26 +151,40 @@ void draw_stage_page(const AppState& state, Ui& ui, const Rect& area, const Step
     const std::string id = "pane/" + std::to_string(i) + "/" + std::string(t.name);
     const PaneEvents events =
         draw_pane(ui, trace, p, link_to(trace, *p.pane, link), id, pane_caption(trace, *p.pane));
+    const bool paints = p.pane->tensor == trace.program().mask;
+    view = view_after(placement, p, events, paints, view);
+    paint_mask(state, ui, p, id);
+    draw_mask_handles(state, ui, p);
+    light_named_pane(state, ui, p);
     if (!events.hovered) continue;
     const auto [r, c] = *events.hovered;
     const CellPick cell{std::string(t.name), unravel(t.axes, pane_flat(p.pane->pane, r, c))};
     hovered = cell;
-    legend_tensor = p.pane->tensor;
-    paint_mask(state, ui, p, events);
+    legend_pane = p.pane;
     if (events.clicked) ui.push(PickCell{cell});
   }
-  if (hovered != state.session.hovered) ui.push(HoverCell{hovered});
-  for (const PlacedSign& sign : placement.signs) {
-    const ImVec2 size = ui.measure(ui.fonts.title, sign.text);
-    ui.text(ui.fonts.title, {sign.x - size.x / 2, sign.y - size.y / 2}, ui.theme.muted, sign.text);
-  }
+  for (const PlacedPane& p : placement.panes) mark_hovered_cell(state, ui, *p.pane, p.rect);
+  draw_signs(ui, placement, page);
+  draw_picked_rows(ui, trace, placement, link, m.row_label_width);
   draw_motion(state, ui, body, page, placement);
   const std::string title = std::string(
-      tensor_symbol(trace.program().tensors[static_cast<std::size_t>(legend_tensor)].name));
-  const float height = std::min(ui.px(92), area.height() * 0.4f);
-  draw_legend(ui,
-              {area.x1 - legend_width + ui.px(14), (area.y0 + area.y1 - height) / 2 - ui.px(10)},
-              height, scale_of(ui, trace, legend_tensor), title);
+      tensor_symbol(trace.program().tensors[static_cast<std::size_t>(legend_pane->tensor)].name));
+  const bool beside = split.shows_opened && split.opened.x0 > body.x1;
+  const float legend_x = (beside ? body.x1 : area.x1 - legend_width) + ui.px(14);
+  const Rect column{legend_x, body.y0, legend_x + legend_width - ui.px(14), body.y1};
+  draw_stage_side(ui, column, placement, colors_of(ui, trace, *legend_pane), title);
+  change_view(state, ui, placement, page_link(trace, page, state.session.picked), view);
+  if (split.shows_opened) {
+    Rect opened = split.opened;
+    if (beside) {  // the legend stays beside the matrices
+      opened.x0 += legend_width;
+      opened.x1 += legend_width - ui.px(12);
+    } else {
+      opened.x1 = area.x1 - ui.px(12);
+    }
+    if (const auto over = draw_opened(state, ui, opened, step, page)) hovered = over;
+  }
+  if (hovered) ui.hovered_cell = hovered;
 }
 
 }  // namespace headlight

@@ -5,9 +5,13 @@
 #include "app/ui/stage_layout.h"
 #include "app/ui/state.h"
 #include "app/ui/ui.h"
+#include "core/opened.h"
 #include "core/page.h"
 
 namespace headlight {
+
+/// A stage so low that title and bar make room for the picture.
+bool is_low_stage(const Ui&, const Rect& stage);
 
 /// Title, formula, words and shapes. Returns the y under them.
 float draw_stage_header(const AppState&, Ui&, const Rect&, const Step&, const StepPage&);
@@ -16,13 +20,50 @@ float draw_stage_header(const AppState&, Ui&, const Rect&, const Step&, const St
 void draw_tokens(const AppState&, Ui&, const Rect&);
 
 /// The matrices of a page, with their legend.
-void draw_stage_page(const AppState&, Ui&, const Rect&, const StepPage&);
+void draw_stage_page(const AppState&, Ui&, const Rect&, const Step&, const StepPage&);
+
+/// What is out of the ordinary on this page, in words (NaN, infinite, all equal, no allowed key,
+/// still computing); a line each. Returns the height.
+float draw_stage_notes(const AppState&, Ui&, ImVec2 at, float width, const Step&, const StepPage&);
+
+/// The whole stage while there is nothing to show: no sentence, a first run under way, a problem.
+void draw_stage_without_trace(const AppState&, Ui&, const Rect&);
+
+// ---- the opened-up part of a page: each says what it needs, and draws into what it gets ----
+
+/// The row and the cell of the page's result that is looked at: hovered, else picked, else the
+/// default.
+struct ChosenCell {
+  std::int64_t row = 0, column = 0;
+};
+ChosenCell chosen_cell(const AppState&, const Step&, const StepPage&);
+
+OpenedNeed opened_need(const AppState&, const Ui&, const Step&, const StepPage&);
+/// Returns the cell under the mouse.
+std::optional<CellPick> draw_opened(const AppState&, Ui&, const Rect&, const Step&,
+                                    const StepPage&);
+
+OpenedNeed row_table_need(const Ui&, const OpenedRow&);
+std::optional<CellPick> draw_row_table(const AppState&, Ui&, const Rect&, const OpenedRow&);
+
+OpenedNeed ranking_need(const Ui&, const Pane&);
+std::optional<CellPick> draw_ranking(const AppState&, Ui&, const Rect&, const PagePane&,
+                                     ChosenCell);
+
+OpenedNeed curve_need(const Ui&);
+/// The activation's curve, where this row's cells lie on it, and the chosen one.
+void draw_activation_curve(const AppState&, Ui&, const Rect&, const Step&, const OpenedRow&);
+/// A few columns of the result against the position, the chosen one among them.
+void draw_column_curves(const AppState&, Ui&, const Rect&, const PagePane&, ChosenCell);
 
 /// Two heads side by side and their signed difference.
 void draw_stage_comparison(const AppState&, Ui&, const Rect&, const Step&);
 
-/// Room for labels and captions in this trace.
-StageMeasures stage_measures(const Ui&, const Trace&);
+/// A frame around the matrix that the words name, while that name is under the mouse.
+void light_named_pane(const AppState&, Ui&, const PlacedPane&);
+
+/// Room for labels and captions of this page.
+StageMeasures stage_measures(const Ui&, const Trace&, const StepPage&);
 
 /// Rows and columns of the page's result that a hovered or picked cell leads to.
 CellLink page_link(const Trace&, const StepPage&, const std::optional<CellPick>&);

@@ -11,7 +11,10 @@
 #include "core/document.h"
 #include "core/explain.h"
 #include "core/runner.h"
+#include "core/step_code.h"
+#include "core/text/message.h"
 #include "core/text/texts.h"
+#include "core/vision.h"
 
 namespace headlight {
 
@@ -29,8 +32,9 @@ struct Playback {
   bool shown = false;    // the stage shows the step in the making; off: the finished step
   bool playing = false;  // the clock runs
   double clock = 0;      // seconds of the step's own time
-  float speed = 1;
+  float speed = 1;       // one of kSpeeds
 };
+inline constexpr float kSpeeds[] = {0.25f, 0.5f, 1, 2, 4};
 
 enum class InspectorTab { kNumbers, kCode, kWords };
 enum class HeadsView { kPictures, kLines };
@@ -38,15 +42,30 @@ enum class HeadsView { kPictures, kLines };
 enum class Brush { kCell, kRow, kColumn, kTriangle };
 /// Which numbers a picture's colours span: its own, or those of every head and layer of its kind.
 enum class RangeMode { kPicture, kShared };
-/// The window as other eyes see it, to check the colours.
-enum class Vision { kFull, kProtanopia, kDeuteranopia, kTritanopia, kGrey };
 enum class PanelId { kNone, kRail, kStage, kHeads, kInspector };
 
-/// A part of a large matrix: `zoom` 1 shows all of it; `row` and `column` (0..1 of the matrix) are
-/// the corner at the upper left.
+/// A part of one axis of a large matrix: `zoom` 1 shows all of it, `start` (0..1 of the axis) is
+/// where the shown part begins. It holds for axes of this kind only (axis_kind()).
+struct AxisView {
+  float zoom = 1, start = 0;
+  std::string kind;
+  bool operator==(const AxisView&) const = default;
+};
+
+/// The part of a page that the stage shows. Rows and columns are those of the page's result, shared
+/// by every operand that has them; `inner` is the axis that only operands have, as the one that a
+/// product sums over.
 struct StageView {
-  float zoom = 1, row = 0, column = 0;
+  AxisView rows, columns, inner;
   bool operator==(const StageView&) const = default;
+};
+
+/// Asked for by keys: steps of zoom and of moving. The stage, which knows the sizes, carries it
+/// out.
+struct ViewRequest {
+  int zoom = 0, right = 0, down = 0;
+  bool follow = false;  // the picked cell is to be seen
+  bool operator==(const ViewRequest&) const = default;
 };
 
 /// Sizes in design pixels that the person gave the panels by dragging; 0: as the window suggests.
@@ -72,8 +91,25 @@ struct Focus {
   bool reveal = false;  // just arrived: scroll to it, type in it
 };
 
-/// What waits for an answer to "save the changes first?".
+/// What is left undone until "save the changes first?" has its answer.
 enum class Leaving { kNone, kQuit, kNew, kOpen };
+
+/// What the person has to answer before anything else goes on.
+enum class Asking {
+  kNothing,
+  kLeave,      // there are unsaved changes: save, don't save, cancel
+  kOverwrite,  // the file holds what this window has not read or written: save as, overwrite,
+               // cancel
+  kRecover,    // work that was not saved when Headlight ended: recover, discard, later
+};
+struct Question {
+  Asking asking = Asking::kNothing;
+  Leaving leaving = Leaving::kNone;  // what comes after, kLeave and kOverwrite
+  std::string leaving_path;          // kOpen: what is to be opened
+  std::string path;                  // kOverwrite: the file; kRecover: the session's own, or ""
+  bool known = false;                // kOverwrite: the file was this session's own
+  std::string sentence, when;        // kRecover: what was typed, and the time of day
+};
 
 /// What is looked at: not part of the document, not undone.
 struct Session {
@@ -99,6 +135,10 @@ struct Session {
   InspectorTab inspector_tab = InspectorTab::kNumbers;
   std::vector<CellPick> trail;  // the cells gone through on the way to the picked one, oldest first
   std::string lit_tensor;       // named in words under the mouse: lit on the stage, and back
+  bool all_terms = false;       // the small terms are listed as well
+  CodeLibrary library = CodeLibrary::kNumpy;
+  std::string copied;     // on its way to the clipboard
+  std::string copied_by;  // the id of the button that says so, until something else is looked at
 
   HeadsView heads_view = HeadsView::kPictures;
   std::vector<int> line_heads;  // whose lines are drawn; empty: the chosen head's
@@ -106,6 +146,7 @@ struct Session {
   Brush brush = Brush::kCell;
 
   StageView view;
+  ViewRequest view_request;
   RangeMode range = RangeMode::kShared;
   Vision vision = Vision::kFull;
   PanelSizes sizes;
@@ -119,29 +160,44 @@ struct Session {
   bool palette_open = false;
   std::string palette_typed;
   int palette_choice = 0;
-  Leaving leaving = Leaving::kNone;
-  std::string leaving_path;         // kOpen: what is to be opened
-  std::string recovery_path;        // an autosave that is on offer; empty: none
+  Question question;
   std::vector<std::string> recent;  // session files, newest first
+};
+
+/// What the inspector shows. Made when the cell, the step or the trace changes, because the terms
+/// of a wide model are too many to be found anew for every frame.
+struct Inspected {
+  std::uint64_t serial = 0;  // of the trace
+  CellPick cell;
+  Explanation explanation;
+  std::optional<CellRef> special_from;  // where a NaN or an infinity came in
+  std::string step;
+  CodeLibrary library{};
+  StepCode code;
 };
 
 /// What follows from the document.
 struct Derived {
   std::shared_ptr<const Trace> trace;  // the last one that could be made; null at the very start
-  std::string problem;                 // why the document as it stands has no trace
+  std::string problem;  // why the document as it stands has no trace, in the person's language
+  Message message;      // the same, for any language
   std::size_t tokens_in_sentence = 0;
   bool empty = false;  // the sentence has no token
   bool cut = false;
   double run_ms = 0;
   bool computing = false;
   std::vector<float> difference;  // the two chosen heads, first minus second
+  CellRange difference_range;
   std::uint64_t difference_key = 0;
+  std::int64_t largest_change = -1;            // where `difference` is furthest from 0; -1: nowhere
+  std::shared_ptr<const Inspected> inspected;  // null when no cell is picked
 };
 
 enum class NoticeKind { kInfo, kWarning, kError };
 struct Notice {
   NoticeKind kind{};
-  std::string text;
+  std::string text;  // in the person's language
+  Message message;   // the same, for any language
 };
 
 struct AppState {
@@ -210,6 +266,12 @@ enum class Command {
   kToggleRail,
   kMaximize,
   kResetView,
+  kZoomIn,
+  kZoomOut,
+  kViewLeft,
+  kViewRight,
+  kViewUp,
+  kViewDown,
   kResetPanels,
   kHints,
   kToggleLanguage,
@@ -310,6 +372,13 @@ struct GoBackTo {
 };
 struct CopyText {
   std::string text;
+  std::string button;  // which one says that it was copied
+};
+struct ShowAllTerms {
+  bool all = false;
+};
+struct ChooseLibrary {
+  CodeLibrary library{};
 };
 struct LightTensor {
   std::string tensor;  // empty: none
@@ -348,13 +417,10 @@ struct ChooseLanguage {
   Language language{};
 };
 // habits
-/// The answer to "save the changes first?".
-enum class LeaveAnswer { kSave, kDiscard, kStay };
-struct AnswerLeaving {
-  LeaveAnswer answer{};
-};
-struct AnswerRecovery {
-  bool recover = false;
+/// The three buttons of a question, in their order.
+enum class Answer { kFirst, kSecond, kCancel };
+struct AnswerQuestion {
+  Answer answer{};
 };
 struct DropFiles {
   std::vector<std::string> paths;
@@ -365,14 +431,16 @@ struct TypeQuery {
 struct ChooseInPalette {
   int line = 0;
 };
+/// Does what the chosen line of the palette says, and closes it.
+struct RunInPalette {};
 
 using Action =
     std::variant<FocusOn, UseFocus, MoveCell, Tick, ScrubTo, SetSpeed, ChooseTab, GoBackTo,
-                 CopyText, LightTensor, ChooseHeadsView, ToggleLineHead, ChooseBrush, SetView,
-                 ChooseRange, ChooseVision, SizePanels, Maximize, ShowHint, ChooseLanguage,
-                 AnswerLeaving, AnswerRecovery, DropFiles, TypeQuery, ChooseInPalette, DoEdit,
-                 EndEdit, DoCommand, GoToStep, ChooseLayer, ChooseHead, CompareHead, PickCell,
-                 HoverCell, DismissNotice, OpenFile, SaveFile, TypePath, ClosePopups, FocusDone,
-                 Folded>;
+                 CopyText, ShowAllTerms, ChooseLibrary, LightTensor, ChooseHeadsView,
+                 ToggleLineHead, ChooseBrush, SetView, ChooseRange, ChooseVision, SizePanels,
+                 Maximize, ShowHint, ChooseLanguage, AnswerQuestion, DropFiles, TypeQuery,
+                 ChooseInPalette, RunInPalette, DoEdit, EndEdit, DoCommand, GoToStep, ChooseLayer,
+                 ChooseHead, CompareHead, PickCell, HoverCell, DismissNotice, OpenFile, SaveFile,
+                 TypePath, ClosePopups, FocusDone, Folded>;
 
 }  // namespace headlight

@@ -20,9 +20,13 @@ Theme Theme::make(bool dark) {
   t.q = pick(0x0072B2, 0x4FA3E0);
   t.k = pick(0xC2500A, 0xF08A4B);
   t.v = pick(0x00805C, 0x3CC79B);
-  t.pattern = pick(0x7B3FA0, 0xC99BE0);
+  t.pattern = pick(0x7A2E8C, 0xDCB8F2);  // told apart from Q without red or green, too
   t.negative = pick(0x2F6DA8, 0x5AA0DC);
   t.positive = pick(0xD98324, 0xF0A24B);
+  t.size_tokens = pick(0xB2243C, 0xFF737E);
+  t.size_model = pick(0x664400, 0xE6CD50);
+  t.size_head_width = pick(0x190099, 0x59F1FF);
+  t.size_heads = pick(0x153300, 0xA8FF8C);
   t.error = pick(0xB3261E, 0xF2867E);
   t.hatch = pick(0xC9C6BE, 0x4A4E56);
   return t;

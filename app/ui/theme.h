@@ -11,6 +11,8 @@ struct Theme {
   Color background, surface, line, text, muted, selection;
   Color q, k, v, pattern;
   Color negative, positive;
+  // The sizes T, d_model, d_head and H, wherever one is written.
+  Color size_tokens, size_model, size_head_width, size_heads;
   Color error, hatch;
 
   static Theme make(bool dark);

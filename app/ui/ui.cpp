@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/ui/line_break.h"
 #include "core/text/utf8.h"
 
 namespace headlight {
@@ -46,15 +47,13 @@ namespace {
 
 // Calls `draw(line)` for each line of `words` broken at `width`; returns how many there are.
 int for_each_line(const ImFont* font, float width, std::string_view words, auto draw) {
-  const char* line = words.data();
-  const char* end = words.data() + words.size();
   int count = 0;
-  while (line < end) {
-    const char* stop = font->CalcWordWrapPositionA(1.0f, line, end, width);
-    if (stop == line) stop = line + 1;
-    draw(std::string_view(line, static_cast<std::size_t>(stop - line)), count++);
-    line = stop;
-    while (line < end && (*line == ' ' || *line == '\n')) ++line;
+  while (!words.empty()) {
+    const auto advance = [&](char32_t c) { return font->GetCharAdvance(static_cast<ImWchar>(c)); };
+    const std::size_t stop = first_line(words, width, advance);
+    draw(words.substr(0, stop), count++);
+    words.remove_prefix(stop);
+    while (!words.empty() && (words[0] == ' ' || words[0] == '\n')) words.remove_prefix(1);
   }
   return count;
 }
@@ -161,6 +160,13 @@ bool Ui::hot(std::string_view id, const Rect& r, bool* hovered, bool enabled, Fo
   return pressed || by_key;
 }
 
+ImGuiID Ui::hot_id(std::string_view id) const {
+  ImGui::PushID(id.data(), id.data() + id.size());
+  const ImGuiID made = ImGui::GetID("hot");
+  ImGui::PopID();
+  return made;
+}
+
 bool Ui::button(std::string_view id, std::string_view label, const Rect& r, bool on, bool enabled,
                 std::string_view help) {
   bool over = false;
@@ -210,12 +216,18 @@ int Ui::stepper(std::string_view id, int value, int low, int high, const Rect& r
   return std::clamp(result, low, high);
 }
 
+void Ui::paragraph(std::string_view words, float width) {
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0, px(3)));
+  for_each_line(ImGui::GetFont(), width, words, [](std::string_view line, int) {
+    ImGui::TextUnformatted(line.data(), line.data() + line.size());
+  });
+  ImGui::PopStyleVar();
+}
+
 void Ui::tooltip(std::string_view words) {
   ImGui::PushFont(fonts.control);
   ImGui::BeginTooltip();
-  ImGui::PushTextWrapPos(px(320));
-  ImGui::TextUnformatted(words.data(), words.data() + words.size());
-  ImGui::PopTextWrapPos();
+  paragraph(words, px(320));
   ImGui::EndTooltip();
   ImGui::PopFont();
 }

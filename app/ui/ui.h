@@ -22,6 +22,10 @@ class HeatmapSink {
  public:
   virtual ~HeatmapSink() = default;
   virtual void draw(ImDrawList*, const HeatmapQuad&) = 0;
+  /// From now on the whole window is shown as these eyes see it.
+  virtual void set_vision(Vision) {}
+  /// Do pictures of the last frame wait for the next one?
+  virtual bool unfinished() const { return false; }
 };
 
 struct Rect {
@@ -45,8 +49,10 @@ class Ui {
  public:
   Ui(Theme theme_now, const FontSet& fonts_now, float scale_now, Probe& probe_now,
      HeatmapSink& heatmaps_now, std::vector<Action>& actions,
-     Language language_now = Language::kEnglish, const Focus* focus_now = nullptr)
+     Language language_now = Language::kEnglish, const Focus* focus_now = nullptr,
+     RangeMode range_now = RangeMode::kShared)
       : language(language_now),
+        range(range_now),
         theme(theme_now),
         fonts(fonts_now),
         scale(scale_now),
@@ -56,11 +62,15 @@ class Ui {
         focus_(focus_now) {}
 
   const Language language;
+  const RangeMode range;  // of the pictures' colours
   const Theme theme;
   const FontSet& fonts;
   const float scale;
   Probe& probe;
   HeatmapSink& heatmaps;
+  /// The cell under the mouse, set by whichever picture shows it; every other picture of the same
+  /// tensor lights it in the next frame.
+  std::optional<CellPick> hovered_cell;
 
   /// Design pixels to screen pixels.
   float px(float design) const { return design * scale; }
@@ -96,6 +106,8 @@ class Ui {
   /// An invisible button; true when pressed. `hovered` may be null.
   bool hot(std::string_view id, const Rect&, bool* hovered = nullptr, bool enabled = true,
            FocusKind kind = FocusKind::kButton);
+  /// ImGui's id of a hot() in the current child.
+  ImGuiID hot_id(std::string_view id) const;
   /// One of several; returns the index pressed or -1.
   int segmented(std::string_view id, std::span<const std::string> labels, int chosen, ImVec2 at,
                 float height, std::span<const std::string_view> words);
@@ -103,6 +115,8 @@ class Ui {
   /// "−  12  +": returns the new value.
   int stepper(std::string_view id, int value, int low, int high, const Rect&);
   void tooltip(std::string_view);
+  /// Words over several lines among ImGui's own items, in the current font.
+  void paragraph(std::string_view words, float width);
   /// A line of a menu; true when chosen.
   bool menu_item(std::string_view id, std::string_view label, std::string_view key = {},
                  bool checked = false, bool enabled = true);

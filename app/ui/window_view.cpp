@@ -1,6 +1,8 @@
 // The whole window: every panel at its place.
 #include <algorithm>
 
+#include "app/ui/hints.h"
+#include "app/ui/panel_frame.h"
 #include "app/ui/panels.h"
 
 namespace headlight {
@@ -34,6 +36,46 @@ void leave(const AppState& state, Ui& ui) {
   ui.push(FocusDone{});
 }
 
+bool shown(const Rect& r) { return r.width() >= 1 && r.height() >= 1; }
+
+// Draws on in a panel that has been drawn, over what stands in it; `draw` gets how far it is
+// scrolled.
+void draw_on(const char* id, const Rect& r, auto draw) {
+  ImGui::SetCursorScreenPos({r.x0 + 1, r.y0 + 1});
+  begin_child(id, {r.width() - 2, r.height() - 2}, ImGuiWindowFlags_NoBackground);
+  draw(ImGui::GetScrollY());
+  ImGui::EndChild();
+}
+
+void draw_panels(const AppState& state, Ui& ui, const WindowLayout& l) {
+  if (shown(l.rail))
+    l.rail_open ? panel_rail(state, ui, l.rail) : panel_tab(ui, PanelId::kRail, l.rail);
+  if (shown(l.stage)) {
+    panel_stage(state, ui, l.stage);
+    draw_on("stage", l.stage, [&](float) {
+      const Rect& r = l.stage;
+      maximize_button(state, ui, PanelId::kStage,
+                      {r.x1 - ui.px(23), r.y0 + ui.px(4), r.x1 - ui.px(4), r.y0 + ui.px(22)});
+    });
+  }
+  if (shown(l.heads)) {
+    if (l.heads_open) {
+      panel_heads(state, ui, l.heads, true);
+    } else {
+      panel_tab(ui, PanelId::kHeads, l.heads);
+    }
+  }
+  if (!shown(l.inspector)) return;
+  if (!l.inspector_open) return panel_tab(ui, PanelId::kInspector, l.inspector);
+  panel_inspector(state, ui, l.inspector, true);
+  draw_on("inspector", l.inspector, [&](float scroll) {
+    const Rect& r = l.inspector;
+    const float top = r.y0 - scroll;
+    maximize_button(state, ui, PanelId::kInspector,
+                    {r.x1 - ui.px(68), top + ui.px(8), r.x1 - ui.px(46), top + ui.px(34)});
+  });
+}
+
 }  // namespace
 
 void draw_stage_only(const AppState& state, Ui& ui, float width, float height, bool all_heads) {
@@ -43,29 +85,37 @@ void draw_stage_only(const AppState& state, Ui& ui, float width, float height, b
   } else {
     panel_stage(state, ui, {0, 0, width, height});
   }
+  if (ui.hovered_cell != state.session.hovered) ui.push(HoverCell{ui.hovered_cell});
   ImGui::End();
 }
 
 void draw_window(const AppState& state, Ui& ui, float width, float height) {
   const Session& s = state.session;
-  const WindowLayout l = window_layout(width, height, ui.scale, s.heads_open, s.inspector_open,
-                                       notices_height(state, ui, width - ui.px(40)));
+  LayoutWishes wish{s.rail_open, s.heads_open, s.inspector_open,
+                    s.sizes,     s.maximized,  s.last_opened};
+  wish.notices_height = notices_height(state, ui, width - ui.px(40));
+  const WindowLayout l = window_layout(width, height, ui.scale, wish);
   begin_canvas(width, height);
-  if (l.heads_open != s.heads_shown || l.inspector_open != s.inspector_shown) {
-    ui.push(Folded{true, l.heads_open, l.inspector_open});
-  }
+  const bool folded_else = l.rail_open != s.rail_shown || l.heads_open != s.heads_shown ||
+                           l.inspector_open != s.inspector_shown;
+  if (folded_else) ui.push(Folded{l.rail_open, l.heads_open, l.inspector_open});
   if (s.leave_field) leave(state, ui);
   if (!state.notices.empty()) panel_notices(state, ui, l.notices);
-  panel_sentence(state, ui, l.sentence);
-  panel_model(state, ui, l.model);
-  panel_switches(state, ui, l.switches);
-  panel_rail(state, ui, l.rail);
-  panel_stage(state, ui, l.stage);
-  panel_heads(state, ui, l.heads, l.heads_open);
-  panel_inspector(state, ui, l.inspector, l.inspector_open);
+  if (shown(l.sentence)) {
+    panel_sentence(state, ui, l.sentence);
+    panel_model(state, ui, l.model);
+    panel_switches(state, ui, l.switches);
+  }
+  draw_panels(state, ui, l);
+  panel_splits(state, ui, l);
   panel_menu(state, ui, l.menu);  // last in the order of the Tab key
+  panel_vision(state, ui, width);
   panel_help(state, ui, width, height);
+  panel_files(state, ui, width, height);
+  panel_palette(state, ui, width, height);
+  panel_hint(state, ui, width, height);
   ui.settle_focus();
+  if (ui.hovered_cell != state.session.hovered) ui.push(HoverCell{ui.hovered_cell});
   ImGui::End();
 }
 

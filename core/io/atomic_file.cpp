@@ -18,44 +18,62 @@ namespace fs = std::filesystem;
 
 std::string shown(const fs::path& path) { return "'" + path.string() + "'"; }
 
-// strerror is not safe between threads; this says the same words.
-std::string reason(int error) { return std::generic_category().message(error); }
+// The words of strerror, which itself is not safe between threads.
+MessageSlot reason(int error) {
+  switch (error) {
+    case ENOENT:
+      return {"reason", "file.reason.missing", true};
+    case EACCES:
+      return {"reason", "file.reason.denied", true};
+    case EPERM:
+      return {"reason", "file.reason.not_permitted", true};
+    case ENOSPC:
+      return {"reason", "file.reason.no_space", true};
+    case EROFS:
+      return {"reason", "file.reason.read_only", true};
+    case ENOTDIR:
+      return {"reason", "file.reason.not_a_folder", true};
+    default:
+      return {"reason", std::generic_category().message(error)};
+  }
+}
 
+// The text id of what to do.
 std::string advice(int error) {
   switch (error) {
     case ENOSPC:
     case EDQUOT:
-      return "Free some space or save to another disk.";
+      return "file.advice.space";
     case EFBIG:
-      return "The file is larger than this disk or your account allows; save to another place.";
+      return "file.advice.too_big";
     case EACCES:
     case EPERM:
-      return "Change the permissions or choose a folder that you may write to.";
+      return "file.advice.permissions";
     case EROFS:
-      return "This disk is read-only; choose another folder.";
+      return "file.advice.read_only";
     case ENOENT:
     case ENOTDIR:
-      return "Create the folder first or choose one that exists.";
+      return "file.advice.folder";
     case ENAMETOOLONG:
-      return "Choose a shorter name.";
+      return "file.advice.shorter";
     case ELOOP:
-      return "The symbolic links go round in a circle; choose another path.";
+      return "file.advice.links";
     default:
-      return "Check the disk or choose another place.";
+      return "file.advice.disk";
   }
 }
 
 [[noreturn]] void fail_to_save(const fs::path& path, int error, bool plain_file = true) {
-  throw Error("Could not save " + shown(path) + ": " + reason(error) + ". " +
-              (plain_file ? "Nothing that was there before has been changed. " : "") +
-              advice(error));
+  throw Error(Message{plain_file ? "file.not_saved" : "file.not_written",
+                      {{"path", shown(path)}, reason(error), {"advice", advice(error), true}}});
 }
 
 [[noreturn]] void fail_to_read(const fs::path& path, int error) {
-  throw Error("Could not read " + shown(path) + ": " + reason(error) + ". " +
-              (error == ENOENT   ? "Check the spelling of the path."
-               : error == EACCES ? "Ask its owner for permission to read it."
-                                 : "Check the disk or choose another file."));
+  const char* advice = error == ENOENT   ? "file.advice.spelling"
+                       : error == EACCES ? "file.advice.owner"
+                                         : "file.advice.other_file";
+  throw Error(
+      Message{"file.not_read", {{"path", shown(path)}, reason(error), {"advice", advice, true}}});
 }
 
 // Closes on every way out; `close` reports what a late write (network disks) had to say.
@@ -142,8 +160,7 @@ void write_file_atomic(const fs::path& path, std::string_view bytes) {
   struct stat old {};
   const bool exists = ::stat(path.c_str(), &old) == 0;
   if ((exists && S_ISDIR(old.st_mode)) || path.empty() || path.filename().empty()) {
-    throw Error("Could not save " + shown(path) +
-                ": expected the name of a file, but this is a folder. Add a file name to it.");
+    throw Error(Message{"file.save_is_folder", {{"path", shown(path)}}});
   }
   if (exists && !S_ISREG(old.st_mode)) return write_directly(path, bytes);
 
@@ -169,17 +186,16 @@ void write_file_atomic(const fs::path& path, std::string_view bytes) {
 
 std::string read_file(const fs::path& path, std::uint64_t max_bytes) {
   const auto too_large = [&](const std::string& size) {
-    throw Error("Could not read " + shown(path) + ": expected a file of at most " +
-                std::to_string(max_bytes) + " bytes, but it has " + size +
-                ". Check that this is the right file.");
+    throw Error(
+        Message{"file.too_large",
+                {{"path", shown(path)}, {"limit", std::to_string(max_bytes)}, {"size", size}}});
   };
   const Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (fd.get() < 0) fail_to_read(path, errno);
   struct stat info {};
   if (::fstat(fd.get(), &info) != 0) fail_to_read(path, errno);
   if (S_ISDIR(info.st_mode)) {
-    throw Error("Could not read " + shown(path) +
-                ": expected a file, but this is a folder. Choose a file inside it.");
+    throw Error(Message{"file.read_is_folder", {{"path", shown(path)}}});
   }
   const auto size = static_cast<std::uint64_t>(std::max<off_t>(info.st_size, 0));
   if (size > max_bytes) too_large(std::to_string(size));
@@ -197,7 +213,7 @@ std::string read_file(const fs::path& path, std::uint64_t max_bytes) {
     if (n < 0) fail_to_read(path, errno);
     if (n == 0) break;
     used += static_cast<std::size_t>(n);
-    if (used > max_bytes) too_large("more");
+    if (used > max_bytes) too_large("> " + std::to_string(max_bytes));
   }
   bytes.resize(used);
   return bytes;

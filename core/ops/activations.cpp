@@ -41,15 +41,47 @@ OpExplanation explain_gate(const OpArgs& args, std::span<const std::int64_t> ind
   return {{{{0, cell}, x, gate(x), {}, "gate"}}, {{"gate", gate(x)}}, formula};
 }
 
+// x × Φ(x) = x × gate
+MathLine gate_line(const OpExplanation& e, const std::string& text, const std::string& latex) {
+  const double x = e.terms[0].value, gate = e.terms[0].factor;
+  return {math(x),   math(" × " + text + "(", " \\times " + latex + "("),
+          math(x),   math(") = ", ") = "),
+          math(x),   math(" × ", " \\times "),
+          math(gate)};
+}
+
 OpExplanation relu_explain(const OpArgs& args, std::span<const std::int64_t> index) {
-  return explain_gate<relu_gate>(args, index, "max(x, 0) = x · [x > 0]");
+  OpExplanation e = explain_gate<relu_gate>(args, index, "max(x, 0) = x · [x > 0]");
+  e.written = {math("max(", "\\max("), math(e.terms[0].value), math(", 0)", ", 0)")};
+  return e;
 }
 OpExplanation gelu_explain(const OpArgs& args, std::span<const std::int64_t> index) {
-  return explain_gate<gelu_gate>(args, index, "x · Φ(x) = x · (1 + erf(x / √2)) / 2");
+  OpExplanation e = explain_gate<gelu_gate>(args, index, "x · Φ(x) = x · (1 + erf(x / √2)) / 2");
+  e.written = gate_line(e, "Φ", "\\Phi");
+  return e;
 }
 OpExplanation gelu_tanh_explain(const OpArgs& args, std::span<const std::int64_t> index) {
-  return explain_gate<gelu_tanh_gate>(args, index,
-                                      "x · (1 + tanh(√(2/π) · (x + 0.044715 x³))) / 2");
+  OpExplanation e =
+      explain_gate<gelu_tanh_gate>(args, index, "x · (1 + tanh(√(2/π) · (x + 0.044715 x³))) / 2");
+  e.written = gate_line(e, "g", "g");
+  return e;
+}
+
+template <double (*gate)(double)>
+double curve(double x) {
+  return x * gate(x);
+}
+
+// x, the gate, and what the run made of them.
+template <double (*gate)(double)>
+OpRow open_row(const OpArgs& args, std::span<const std::int64_t> index) {
+  const std::int64_t n = args.out.axes.back().size;
+  const std::int64_t begin = flat_index(args.out.axes, index) - index.back();
+  const float* x = args.in[0].data + begin;
+  const float* y = args.out.data + begin;
+  RowLine gates{"gate", {}};
+  for (std::int64_t i = 0; i < n; ++i) gates.values.push_back(gate(x[i]));
+  return {{}, {{"x", {x, x + n}}, std::move(gates), {"activated", {y, y + n}}}};
 }
 
 std::vector<Pane> panes(const OpArgs& args, std::int64_t) {
@@ -57,20 +89,64 @@ std::vector<Pane> panes(const OpArgs& args, std::int64_t) {
           matrix_pane(args.out, -1, PaneRole::kResult, 0)};
 }
 
+// ---- as code ----
+
+std::string relu_numpy(const CodeArgs& c) {
+  return c.out + " = np.maximum(" + c.in[0] + ", 0)  # negative numbers become 0\n";
+}
+std::string relu_torch(const CodeArgs& c) { return c.out + " = F.relu(" + c.in[0] + ")\n"; }
+
+// NumPy has no erf of its own; Python's math has.
+std::string gelu_numpy(const CodeArgs& c) {
+  return "erf = np.vectorize(math.erf)\n" + c.out + " = " + c.in[0] + " * 0.5 * (1 + erf(" +
+         c.in[0] + " / np.sqrt(2)))\n";
+}
+std::string gelu_torch(const CodeArgs& c) { return c.out + " = F.gelu(" + c.in[0] + ")\n"; }
+
+std::string gelu_tanh_numpy(const CodeArgs& c) {
+  const std::string& x = c.in[0];
+  return "inner = np.sqrt(2 / np.pi) * (" + x + " + 0.044715 * " + x + "**3)\n" + c.out + " = " +
+         x + " * 0.5 * (1 + np.tanh(inner))\n";
+}
+std::string gelu_tanh_torch(const CodeArgs& c) {
+  return c.out + " = F.gelu(" + c.in[0] + ", approximate=\"tanh\")\n";
+}
+
 }  // namespace
 
 const OpInfo& relu_op() {
-  static const OpInfo info{Op::kRelu,          "relu",       "negative numbers become 0",
-                           Layout::kRow,       "",           shape,
-                           forward<relu_gate>, relu_explain, panes};
+  static const OpInfo info{Op::kRelu,
+                           "relu",
+                           "negative numbers become 0",
+                           Layout::kRow,
+                           "",
+                           shape,
+                           forward<relu_gate>,
+                           relu_explain,
+                           panes,
+                           relu_numpy,
+                           relu_torch,
+                           Opening::kCurve,
+                           open_row<relu_gate>,
+                           curve<relu_gate>};
   return info;
 }
 
 const OpInfo& gelu_op() {
-  static const OpInfo info{
-      Op::kGelu,          "gelu",       "x times the normal distribution function of x",
-      Layout::kRow,       "",           shape,
-      forward<gelu_gate>, gelu_explain, panes};
+  static const OpInfo info{Op::kGelu,
+                           "gelu",
+                           "x times the normal distribution function of x",
+                           Layout::kRow,
+                           "",
+                           shape,
+                           forward<gelu_gate>,
+                           gelu_explain,
+                           panes,
+                           gelu_numpy,
+                           gelu_torch,
+                           Opening::kCurve,
+                           open_row<gelu_gate>,
+                           curve<gelu_gate>};
   return info;
 }
 
@@ -83,7 +159,12 @@ const OpInfo& gelu_tanh_op() {
                            shape,
                            forward<gelu_tanh_gate>,
                            gelu_tanh_explain,
-                           panes};
+                           panes,
+                           gelu_tanh_numpy,
+                           gelu_tanh_torch,
+                           Opening::kCurve,
+                           open_row<gelu_tanh_gate>,
+                           curve<gelu_tanh_gate>};
   return info;
 }
 

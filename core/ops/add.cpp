@@ -27,7 +27,8 @@ OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
   return {{{{0, cell}, args.in[0].at(cell), 1.0, {}, ""},
            {{1, cell}, args.in[1].at(cell), 1.0, {}, ""}},
           {},
-          "a[t, f] + b[t, f]"};
+          "a[t, f] + b[t, f]",
+          {math(args.in[0].at(cell)), math(" + ", " + "), math(args.in[1].at(cell))}};
 }
 
 std::vector<Pane> panes(const OpArgs& args, std::int64_t head) {
@@ -36,11 +37,16 @@ std::vector<Pane> panes(const OpArgs& args, std::int64_t head) {
           matrix_pane(args.out, -1, PaneRole::kResult, head)};
 }
 
+std::string code(const CodeArgs& c) {
+  return c.out + " = " + c.in[0] + " + " + c.in[1] + "  # " + code_shape(c.args.out) + "\n";
+}
+
 }  // namespace
 
 const OpInfo& add_op() {
-  static const OpInfo info{Op::kAdd, "add", "adds cell by cell", Layout::kRow, "+", shape, forward,
-                           explain,  panes};
+  static const OpInfo info{
+      Op::kAdd, "add", "adds cell by cell", Layout::kRow, "+", shape, forward, explain, panes,
+      code,     code};
   return info;
 }
 

@@ -39,12 +39,18 @@ std::vector<Pane> panes(const OpArgs& args, std::int64_t) {
   return {table, matrix_pane(args.out, -1, PaneRole::kResult, 0)};
 }
 
+std::string code(const CodeArgs& c) {
+  return c.out + " = " + c.in[1] + "[" + c.in[0] + "]  # rows of " + code_shape(c.args.in[1]) +
+         " -> " + code_shape(c.args.out) + "\n";
+}
+
 }  // namespace
 
 const OpInfo& embed_op() {
   static const OpInfo info{Op::kEmbed,   "embed", "picks a row of the table",
                            Layout::kRow, "",      shape,
-                           forward,      explain, panes};
+                           forward,      explain, panes,
+                           code,         code};
   return info;
 }
 

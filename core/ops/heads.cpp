@@ -46,8 +46,22 @@ OpExplanation split_explain(const OpArgs& args, std::span<const std::int64_t> in
 std::vector<Pane> split_panes(const OpArgs& args, std::int64_t head) {
   Pane all = matrix_pane(args.in[0], 0, PaneRole::kOperand, 0);
   all.column_shift = -head * args.out.axes[3].size;
-  return {all, matrix_pane(args.out, -1, PaneRole::kResult, head)};
+  all.head_columns = args.out.axes[3].size;
+  Pane own = matrix_pane(args.out, -1, PaneRole::kResult, head);
+  own.head_columns = own.columns;
+  own.first_head = head;
+  return {all, own};
 }
+
+// (T, H · d_head) -> (T, H, d_head) -> (H, T, d_head)
+std::string split_code(const CodeArgs& c, const std::string& swap) {
+  const TensorView& out = c.args.out;
+  return c.out + " = " + c.in[0] + ".reshape(" + code_size(out, 2) + ", " + code_size(out, 3) +
+         ", " + code_size(out, 1) + ")" + swap + "  # " + code_shape(c.args.in[0]) + " -> " +
+         code_shape(out) + "\n";
+}
+std::string split_numpy(const CodeArgs& c) { return split_code(c, ".transpose(1, 0, 2)"); }
+std::string split_torch(const CodeArgs& c) { return split_code(c, ".transpose(0, 1)"); }
 
 // ---- concat ----
 
@@ -89,10 +103,22 @@ std::vector<Pane> concat_panes(const OpArgs& args, std::int64_t) {
   for (std::int64_t h = 0; h < z[1].size; ++h) {
     result.push_back(matrix_pane(args.in[0], 0, PaneRole::kOperand, h));
     result.back().column_shift = h * z[3].size;
+    result.back().head_columns = z[3].size;
+    result.back().first_head = h;
   }
   result.push_back(matrix_pane(args.out, -1, PaneRole::kResult, 0));
+  result.back().head_columns = z[3].size;
   return result;
 }
+
+// (H, T, d_head) -> (T, H, d_head) -> (T, H · d_head)
+std::string concat_code(const CodeArgs& c, const std::string& swap) {
+  const TensorView& out = c.args.out;
+  return c.out + " = " + c.in[0] + swap + ".reshape(" + code_size(out, 2) + ", " +
+         code_size(out, 1) + ")  # " + code_shape(c.args.in[0]) + " -> " + code_shape(out) + "\n";
+}
+std::string concat_numpy(const CodeArgs& c) { return concat_code(c, ".transpose(1, 0, 2)"); }
+std::string concat_torch(const CodeArgs& c) { return concat_code(c, ".transpose(0, 1)"); }
 
 }  // namespace
 
@@ -105,7 +131,9 @@ const OpInfo& split_heads_op() {
                            split_shape,
                            split_forward,
                            split_explain,
-                           split_panes};
+                           split_panes,
+                           split_numpy,
+                           split_torch};
   return info;
 }
 
@@ -118,7 +146,9 @@ const OpInfo& concat_heads_op() {
                            concat_shape,
                            concat_forward,
                            concat_explain,
-                           concat_panes};
+                           concat_panes,
+                           concat_numpy,
+                           concat_torch};
   return info;
 }
 

@@ -1,6 +1,7 @@
 // Layer normalisation (Ba, Kiros, Hinton 2016): each row to mean 0 and variance 1, then scale,
 // shift.
 #include <cmath>
+#include <cstdio>
 
 #include "core/ops/op.h"
 
@@ -61,6 +62,12 @@ OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
   OpExplanation result;
   result.formula = "(x[t, f] - mean) / sqrt(variance + ε) · w[f] + b[f]";
   result.quantities = {{"mean", mean}, {"variance", variance}, {"sqrt(variance + ε)", sigma}};
+  result.written = {math("(", "\\frac{"), math(x[i]),  math(" − ", " - "),        math(mean),
+                    math(") / ", "}{"),   math(sigma), math(" × ", "} \\times "), math(w)};
+  if (args.in.size() > 2) {
+    result.written.push_back(math(" + ", " + "));
+    result.written.push_back(math(args.in[2].data[i]));
+  }
   for (std::int64_t j = 0; j < n; ++j) {
     cell.back() = j;
     const double share = (j == i ? 1.0 : 0.0) - 1.0 / static_cast<double>(n);
@@ -74,6 +81,29 @@ OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
   return result;
 }
 
+// x, less the mean, over the deviation, times w, plus b; the last line is what the run made.
+OpRow open_row(const OpArgs& args, std::span<const std::int64_t> index) {
+  const std::int64_t n = args.out.axes.back().size;
+  const std::int64_t begin = flat_index(args.out.axes, index) - index.back();
+  const float* x = args.in[0].data + begin;
+  const float* y = args.out.data + begin;
+  const auto [mean, variance] = statistics(x, n);
+  const double sigma = std::sqrt(variance + args.params.epsilon);
+  OpRow result;
+  result.quantities = {{"mean", mean}, {"variance", variance}, {"sqrt(variance + ε)", sigma}};
+  RowLine centred{"centred", {}}, normalised{"normalised", {}}, scaled{"scaled", {}};
+  for (std::int64_t i = 0; i < n; ++i) {
+    centred.values.push_back(x[i] - mean);
+    normalised.values.push_back((x[i] - mean) / sigma);
+    scaled.values.push_back((x[i] - mean) / sigma * args.in[1].data[i]);
+  }
+  const bool shifts = args.in.size() > 2;
+  result.lines = {{"x", {x, x + n}}, std::move(centred), std::move(normalised)};
+  if (shifts) result.lines.push_back(std::move(scaled));
+  result.lines.push_back({shifts ? "shifted" : "scaled", {y, y + n}});
+  return result;
+}
+
 std::vector<Pane> panes(const OpArgs& args, std::int64_t) {
   Pane x = matrix_pane(args.in[0], 0, PaneRole::kOperand, 0);
   x.column_follow = Follow::kFree;
@@ -83,12 +113,35 @@ std::vector<Pane> panes(const OpArgs& args, std::int64_t) {
   return result;
 }
 
+std::string epsilon_text(const CodeArgs& c) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g", static_cast<double>(c.args.params.epsilon));
+  return text;
+}
+
+std::string numpy(const CodeArgs& c) {
+  const std::string& x = c.in[0];
+  const std::string bias = c.in.size() > 2 ? " + " + c.in[2] : "";
+  return "mean = " + x + ".mean(axis=-1, keepdims=True)\n" + "variance = " + x +
+         ".var(axis=-1, keepdims=True)  # divided by n, not n - 1\n" + c.out + " = (" + x +
+         " - mean) / np.sqrt(variance + " + epsilon_text(c) + ") * " + c.in[1] + bias + "  # " +
+         code_shape(c.args.out) + "\n";
+}
+
+std::string torch(const CodeArgs& c) {
+  const std::string bias = c.in.size() > 2 ? ", " + c.in[2] : ", None";
+  return c.out + " = F.layer_norm(" + c.in[0] + ", (" + code_size(c.args.out, 1) + ",), " +
+         c.in[1] + bias + ", eps=" + epsilon_text(c) + ")  # " + code_shape(c.args.out) + "\n";
+}
+
 }  // namespace
 
 const OpInfo& layer_norm_op() {
   static const OpInfo info{Op::kLayerNorm, "layer_norm", "normalises the row",
                            Layout::kRow,   "",           shape,
-                           forward,        explain,      panes};
+                           forward,        explain,      panes,
+                           numpy,          torch,        Opening::kRow,
+                           open_row};
   return info;
 }
 

@@ -66,10 +66,31 @@ std::vector<Pane> linear_panes(const OpArgs& args, std::int64_t) {
   top.rows = inner;  // all heads' rows, one below the other
   top.row_axis = args.in[0].axes.back().name;
   top.row_follow = Follow::kFree;
+  if (args.in[1].axes.size() == 3) {  // W_O: the heads' results side by side meet its rows
+    left.head_columns = top.head_rows = args.in[1].axes[1].size;
+  }
   std::vector<Pane> result = {left, top};
   if (args.in.size() > 2) result.push_back(vector_pane(args.in[2], 2, PaneRole::kRowVector));
   result.push_back(matrix_pane(args.out, -1, PaneRole::kResult, 0));
   return result;
+}
+
+std::string bias_text(const CodeArgs& c, const std::string& reshape) {
+  return c.in.size() > 2 ? " + " + c.in[2] + reshape : "";
+}
+
+// A weight with a head axis is used as one matrix.
+std::string linear_code(const CodeArgs& c) {
+  const auto [inner, outer] = as_rows(c.args.in[1].axes);
+  const std::string sizes = std::to_string(inner) + ", " + std::to_string(outer);
+  const bool heads = c.args.in[1].axes.size() > 2;
+  std::string text, weight = c.in[1];
+  if (heads) {
+    text = "W = " + weight + ".reshape(" + sizes + ")  # the heads' rows, one below the other\n";
+    weight = "W";
+  }
+  return text + c.out + " = " + c.in[0] + " @ " + weight + bias_text(c, "") + "  # " +
+         code_shape(c.args.in[0]) + " @ (" + sizes + ") -> " + code_shape(c.args.out) + "\n";
 }
 
 // ---- project: the same product for every head at once ----
@@ -148,6 +169,18 @@ std::vector<Pane> project_panes(const OpArgs& args, std::int64_t head) {
   return result;
 }
 
+// All heads in one product: (H, d_model, d_head) -> (d_model, H · d_head).
+std::string project_code(const CodeArgs& c, const std::string& swap) {
+  const TensorView& w = c.args.in[1];
+  const std::string sizes = code_size(w, 2) + ", " + code_size(c.args.out, 1);
+  return "W = " + c.in[1] + swap + ".reshape(" + sizes + ")  # " + code_shape(w) +
+         ", heads side by side -> (" + sizes + ")\n" + c.out + " = " + c.in[0] + " @ W" +
+         bias_text(c, ".reshape(-1)") + "  # " + code_shape(c.args.in[0]) + " @ (" + sizes +
+         ") -> " + code_shape(c.args.out) + "\n";
+}
+std::string project_numpy(const CodeArgs& c) { return project_code(c, ".transpose(1, 0, 2)"); }
+std::string project_torch(const CodeArgs& c) { return project_code(c, ".transpose(0, 1)"); }
+
 }  // namespace
 
 const OpInfo& linear_op() {
@@ -159,7 +192,9 @@ const OpInfo& linear_op() {
                            linear_shape,
                            linear_forward,
                            linear_explain,
-                           linear_panes};
+                           linear_panes,
+                           linear_code,
+                           linear_code};
   return info;
 }
 
@@ -172,7 +207,9 @@ const OpInfo& project_op() {
                            project_shape,
                            project_forward,
                            project_explain,
-                           project_panes};
+                           project_panes,
+                           project_numpy,
+                           project_torch};
   return info;
 }
 

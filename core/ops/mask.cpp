@@ -39,7 +39,8 @@ OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
   return {{{{0, score}, args.in[0].at(score), 1.0, {}, ""},
            {{1, mask}, args.in[1].at(mask), 1.0, {}, allowed ? "allowed" : "forbidden"}},
           {},
-          "S[i, j] + mask[i, j]"};
+          "S[i, j] + mask[i, j]",
+          {math(args.in[0].at(score)), math(" + ", " + "), math(args.in[1].at(mask))}};
 }
 
 std::vector<Pane> panes(const OpArgs& args, std::int64_t head) {
@@ -48,12 +49,25 @@ std::vector<Pane> panes(const OpArgs& args, std::int64_t head) {
           matrix_pane(args.out, -1, PaneRole::kResult, head)};
 }
 
+std::string numpy(const CodeArgs& c) {
+  return c.out + " = np.where(" + c.in[1] + " == 0, " + c.in[0] +
+         ", -np.inf)  # forbidden keys become -inf; " + code_shape(c.args.in[1]) +
+         " for every head\n";
+}
+
+std::string torch(const CodeArgs& c) {
+  return c.out + " = " + c.in[0] + ".masked_fill(" + c.in[1] +
+         " != 0, float(\"-inf\"))  # forbidden keys become -inf; " + code_shape(c.args.in[1]) +
+         " for every head\n";
+}
+
 }  // namespace
 
 const OpInfo& mask_op() {
   static const OpInfo info{Op::kMask,    "mask",  "forbidden keys become −∞",
                            Layout::kRow, "+",     shape,
-                           forward,      explain, panes};
+                           forward,      explain, panes,
+                           numpy,        torch};
   return info;
 }
 

@@ -59,6 +59,19 @@ Pane vector_pane(const TensorView& t, int input, PaneRole role) {
   return pane;
 }
 
+std::string code_shape(const TensorView& t) {
+  const bool batch = !t.axes.empty() && t.axes[0].name == "batch";
+  std::string text = "(";
+  for (std::size_t a = batch ? 1 : 0; a < t.axes.size(); ++a) {
+    text += std::to_string(t.axes[a].size) + (a + 1 < t.axes.size() ? ", " : "");
+  }
+  return text + (t.axes.size() - (batch ? 1 : 0) == 1 ? ",)" : ")");
+}
+
+std::string code_size(const TensorView& t, std::size_t from_end) {
+  return std::to_string(t.axes[t.axes.size() - from_end].size);
+}
+
 RowShape as_rows(std::span<const Axis> axes) {
   return {cell_count(axes.first(axes.size() - 1)), axes.back().size};
 }

@@ -39,6 +39,7 @@ using TensorId = int;
 struct OpParams {
   float factor = 1.0f;        // kScale
   float epsilon = 1e-5f;      // kLayerNorm
+  double temperature = 1;     // kSoftmax: what the scores are divided by
   std::int64_t features = 0;  // kSinusoid: width of a row
   bool operator==(const OpParams&) const = default;
 };
@@ -59,6 +60,20 @@ struct OpArgs {
   float* result = nullptr;  // the memory of `out`; null when only looking
 };
 
+/// A piece of arithmetic as it is written: a number, or what stands between numbers.
+struct MathPiece {
+  std::string text, latex;       // "exp(", "\\exp("; empty for a number
+  std::optional<double> number;  // set: the piece is this number
+};
+using MathLine = std::vector<MathPiece>;
+
+/// What an operation writes its code from: its tensors, and the variables that hold them.
+struct CodeArgs {
+  const OpArgs& args;
+  std::span<const std::string> in;  // the inputs' names in the code
+  std::string out;                  // the result's name
+};
+
 /// A cell of one of the operation's inputs.
 struct InputCell {
   int input = -1;  // which input; -1 for a constant
@@ -75,6 +90,7 @@ struct OpTerm {
   std::string note;  // how the factor came about, where it is not simply another cell
   std::optional<double> inner =
       std::nullopt;  // what the cell became on the way, where that is not a product: exp(x − max)
+  MathLine written = {};  // the factor, where it is made of numbers: tanh(q + k)
 };
 
 /// A number on the way to a cell that is not itself a cell: a row maximum, a mean.
@@ -86,7 +102,31 @@ struct Quantity {
 struct OpExplanation {
   std::vector<OpTerm> terms;  // they add up to the cell
   std::vector<Quantity> quantities;
-  std::string formula;  // in letters: "Σ_d q[i, d] · k[j, d]"
+  std::string formula;    // in letters: "Σ_d q[i, d] · k[j, d]"
+  MathLine written = {};  // the cell with its numbers; empty: the sum of its terms says it
+};
+
+/// One number for each cell of a row, on the way from the operand's row to the result's.
+struct RowLine {
+  std::string_view id;  // "x", "exp": what a person reads is said in the interface's language
+  std::vector<double> values;
+  bool adds_up = false;  // the sum of several of them means something
+};
+
+/// A row of the result in the making, for operations that are no plain sum of products: the numbers
+/// that the whole row shares, then line by line what becomes of each cell. The first line is the
+/// operand's row, the last one the result's; the others and the quantities are explain()'s.
+struct OpRow {
+  std::vector<Quantity> quantities;
+  std::vector<RowLine> lines;
+};
+
+/// What the page of an operation opens up beside its matrices.
+enum class Opening {
+  kNothing,
+  kRow,     // OpInfo::open_row
+  kCurve,   // OpInfo::curve, and where the row's cells lie on it
+  kColumns  // columns as curves against the position
 };
 
 /// How a pane's rows or columns follow the result's when a result cell (i, j) is looked at.
@@ -106,6 +146,9 @@ struct Pane {
   std::int64_t column_shift =
       0;                    // Follow::kColumn: pane column c belongs to result column c + shift
   bool transposed = false;  // drawn as the transpose of how it lies in memory (Kᵀ)
+  // How many columns (rows) belong to one head where heads stand side by side; 0: they do not.
+  std::int64_t head_columns = 0, head_rows = 0;
+  std::int64_t first_head = 0;  // whose the first of them are
 };
 
 /// How the panes stand on the stage.
@@ -125,6 +168,18 @@ struct OpInfo {
   OpExplanation (*explain)(const OpArgs&, std::span<const std::int64_t> index) = nullptr;
   /// Panes of the operation for one head (ignored where there is none), batch item 0.
   std::vector<Pane> (*panes)(const OpArgs&, std::int64_t head) = nullptr;
+  /// The operation as a person would write it with NumPy and with PyTorch, for tensors without a
+  /// batch axis. A fully masked row and the like are minded where the inputs have them.
+  std::string (*numpy)(const CodeArgs&) = nullptr;
+  std::string (*torch)(const CodeArgs&) = nullptr;
+
+  // ---- what the page opens up; may be left out ----
+  Opening opening = Opening::kNothing;
+  /// The row that holds the cell at `index`.
+  OpRow (*open_row)(const OpArgs&, std::span<const std::int64_t> index) = nullptr;
+  double (*curve)(double) = nullptr;
+  /// What stands over and under the arrow to the result: "÷ √16", "÷ 4".
+  std::vector<std::string> (*arrow)(const OpArgs&) = nullptr;
 };
 
 /// Every operation, in the order of enum Op.
@@ -148,6 +203,16 @@ struct RowShape {
   std::int64_t rows = 0, columns = 0;
 };
 RowShape as_rows(std::span<const Axis> axes);
+
+/// A number, and what stands between numbers, for MathLine.
+inline MathPiece math(double number) { return {{}, {}, number}; }
+inline MathPiece math(std::string text, std::string latex) {
+  return {std::move(text), std::move(latex), std::nullopt};
+}
+/// "(4, 12, 16)": the shape as Python writes it, the batch axis left out.
+std::string code_shape(const TensorView&);
+/// The size of an axis counted from the end (1: the last), as code.
+std::string code_size(const TensorView&, std::size_t from_end);
 
 const OpInfo& embed_op();
 const OpInfo& sinusoid_op();

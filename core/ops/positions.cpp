@@ -34,6 +34,16 @@ void sinusoid_forward(const OpArgs& args) {
   }
 }
 
+// sin(8 / 10000^(4/64)) = sin(4.499)
+MathLine sinusoid_line(std::span<const std::int64_t> index, std::int64_t width, double angle) {
+  const std::string name = index[2] % 2 == 0 ? "sin" : "cos";
+  const std::string power = std::to_string(index[2] - index[2] % 2) + "/" + std::to_string(width);
+  const std::string place = std::to_string(index[1]);
+  return {math(name + "(" + place + " / 10000^(" + power + ")) = " + name + "(",
+               "\\" + name + "(" + place + " / 10000^{" + power + "}) = \\" + name + "("),
+          math(angle), math(")", ")")};
+}
+
 OpExplanation sinusoid_explain(const OpArgs& args, std::span<const std::int64_t> index) {
   const double angle = sinusoid_angle(index[1], index[2], args.out.axes[2].size);
   const bool even = index[2] % 2 == 0;
@@ -41,12 +51,24 @@ OpExplanation sinusoid_explain(const OpArgs& args, std::span<const std::int64_t>
   term.note = even ? "sin(angle)" : "cos(angle)";
   return {{term},
           {{"position", static_cast<double>(index[1])}, {"angle", angle}},
-          even ? "sin(t / 10000^(f/d))" : "cos(t / 10000^((f-1)/d))"};
+          even ? "sin(t / 10000^(f/d))" : "cos(t / 10000^((f-1)/d))",
+          sinusoid_line(index, args.out.axes[2].size, angle)};
 }
 
 std::vector<Pane> sinusoid_panes(const OpArgs& args, std::int64_t) {
   return {matrix_pane(args.out, -1, PaneRole::kResult, 0)};
 }
+
+std::string sinusoid_code(const CodeArgs& c, const std::string& library) {
+  const std::string length = code_size(c.args.out, 2), width = code_size(c.args.out, 1);
+  return "t = " + library + ".arange(" + length + ")[:, None]  # positions\n" + "f = " + library +
+         ".arange(" + width + ")            # features: sines at the even ones, cosines between\n" +
+         "angle = t / 10000 ** ((f - f % 2) / " + width + ")\n" + c.out + " = " + library +
+         ".where(f % 2 == 0, " + library + ".sin(angle), " + library + ".cos(angle))  # " +
+         code_shape(c.args.out) + "\n";
+}
+std::string sinusoid_numpy(const CodeArgs& c) { return sinusoid_code(c, "np"); }
+std::string sinusoid_torch(const CodeArgs& c) { return sinusoid_code(c, "torch"); }
 
 // ---- learned ----
 
@@ -81,6 +103,12 @@ std::vector<Pane> learned_panes(const OpArgs& args, std::int64_t) {
           matrix_pane(args.out, -1, PaneRole::kResult, 0)};
 }
 
+std::string learned_code(const CodeArgs& c) {
+  const std::string length = code_size(c.args.out, 2);
+  return c.out + " = " + c.in[1] + "[:" + length + "]  # row t for position t -> " +
+         code_shape(c.args.out) + "\n";
+}
+
 }  // namespace
 
 const OpInfo& sinusoid_op() {
@@ -92,7 +120,10 @@ const OpInfo& sinusoid_op() {
                            sinusoid_shape,
                            sinusoid_forward,
                            sinusoid_explain,
-                           sinusoid_panes};
+                           sinusoid_panes,
+                           sinusoid_numpy,
+                           sinusoid_torch,
+                           Opening::kColumns};
   return info;
 }
 
@@ -105,7 +136,9 @@ const OpInfo& learned_position_op() {
                            learned_shape,
                            learned_forward,
                            learned_explain,
-                           learned_panes};
+                           learned_panes,
+                           learned_code,
+                           learned_code};
   return info;
 }
 

@@ -1,5 +1,9 @@
 // One factor for every cell: ÷ √d_head keeps the scores' spread independent of the head's width.
+#include <cmath>
+#include <cstdio>
+
 #include "core/ops/op.h"
+#include "core/text/number_text.h"
 
 namespace headlight {
 namespace {
@@ -16,11 +20,29 @@ void forward(const OpArgs& args) {
   for (std::size_t i = 0; i < x.size(); ++i) args.result[i] = x[i] * args.params.factor;
 }
 
+// The n of 1 / √n when the factor is one; else 0.
+std::int64_t width_of(const OpParams& params) {
+  const double f = params.factor;
+  if (!(f > 1e-6)) return 0;
+  const auto n = static_cast<std::int64_t>(std::llround(1.0 / (f * f)));
+  return n > 0 && static_cast<float>(1.0 / std::sqrt(static_cast<double>(n))) == params.factor ? n
+                                                                                               : 0;
+}
+
 OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
   const std::vector<std::int64_t> cell(index.begin(), index.end());
-  return {{{{0, cell}, args.in[0].at(cell), args.params.factor, {}, "1 / √d_head"}},
-          {{"factor", args.params.factor}},
-          "S[i, j] / √d_head"};
+  const double x = args.in[0].at(cell), factor = args.params.factor;
+  OpExplanation result{
+      {{{0, cell}, x, factor, {}, "1 / √d_head"}}, {{"factor", factor}}, "S[i, j] / √d_head"};
+  result.written = {math(x)};
+  if (const std::int64_t width = width_of(args.params)) {
+    const std::string n = std::to_string(width);
+    result.written.push_back(math(" / √" + n + " = ", " / \\sqrt{" + n + "} = "));
+    result.written.push_back(math(x));
+  }
+  result.written.push_back(math(" / ", " / "));
+  result.written.push_back(math(1.0 / factor));
+  return result;
 }
 
 std::vector<Pane> panes(const OpArgs& args, std::int64_t head) {
@@ -28,11 +50,36 @@ std::vector<Pane> panes(const OpArgs& args, std::int64_t head) {
           matrix_pane(args.out, -1, PaneRole::kResult, head)};
 }
 
+// "÷ √16", "÷ 4"
+std::vector<std::string> arrow(const OpArgs& args) {
+  const double divisor = 1.0 / static_cast<double>(args.params.factor);
+  const double square = divisor * divisor, whole = std::round(square);
+  std::vector<std::string> lines;
+  if (std::fabs(square - whole) < 1e-4 * square) {
+    lines.push_back("÷ √" + count_text(static_cast<long long>(whole)));
+  }
+  lines.push_back("÷ " + exact_number(static_cast<float>(divisor)));
+  return lines;
+}
+
+std::string code(const CodeArgs& c) {
+  const std::int64_t width = width_of(c.args.params);
+  char factor[32];
+  std::snprintf(factor, sizeof factor, " * %.9g", static_cast<double>(c.args.params.factor));
+  return c.out + " = " + c.in[0] +
+         (width > 0 ? " / " + std::to_string(width) + " ** 0.5  # divided by the root of d_head"
+                    : std::string(factor)) +
+         "\n";
+}
+
 }  // namespace
 
 const OpInfo& scale_op() {
-  static const OpInfo info{
-      Op::kScale, "scale", "divided by √d_head", Layout::kRow, "", shape, forward, explain, panes};
+  static const OpInfo info{Op::kScale,   "scale", "divided by √d_head",
+                           Layout::kRow, "",      shape,
+                           forward,      explain, panes,
+                           code,         code,    Opening::kNothing,
+                           nullptr,      nullptr, arrow};
   return info;
 }
 

@@ -68,6 +68,16 @@ std::vector<Pane> panes(const OpArgs& args, std::int64_t head) {
   return {q, k, matrix_pane(args.out, -1, PaneRole::kResult, head)};
 }
 
+// q (H, T, d_head) @ kᵀ (H, d_head, T)
+std::string code_with(const CodeArgs& c, const std::string& swap) {
+  const TensorView& k = c.args.in[1];
+  return c.out + " = " + c.in[0] + " @ " + c.in[1] + swap + "  # " + code_shape(c.args.in[0]) +
+         " @ (" + code_size(k, 3) + ", " + code_size(k, 1) + ", " + code_size(k, 2) + ") -> " +
+         code_shape(c.args.out) + "\n";
+}
+std::string numpy(const CodeArgs& c) { return code_with(c, ".transpose(0, 2, 1)"); }
+std::string torch(const CodeArgs& c) { return code_with(c, ".transpose(1, 2)"); }
+
 // ---- additive (Bahdanau, Cho, Bengio 2014, appendix A.1.2) ----
 
 // q, k as above, v (head, d_head) -> (batch, head, query, key)
@@ -111,7 +121,10 @@ OpExplanation additive_explain(const OpArgs& args, std::span<const std::int64_t>
     const std::vector<std::int64_t> k = {index[0], index[1], index[3], e};
     const std::vector<std::int64_t> v = {index[1], e};
     const double bend = std::tanh(static_cast<double>(args.in[0].at(q)) + args.in[1].at(k));
-    result.terms.push_back({{2, v}, args.in[2].at(v), bend, {{0, q}, {1, k}}, "tanh(q + k)"});
+    OpTerm term{{2, v}, args.in[2].at(v), bend, {{0, q}, {1, k}}, "tanh(q + k)"};
+    term.written = {math("tanh(", "\\tanh("), math(args.in[0].at(q)), math(" + ", " + "),
+                    math(args.in[1].at(k)), math(")", ")")};
+    result.terms.push_back(std::move(term));
   }
   return result;
 }
@@ -125,12 +138,32 @@ std::vector<Pane> additive_panes(const OpArgs& args, std::int64_t head) {
   return result;
 }
 
+// Every query meets every key: (H, T, 1, d_head) + (H, 1, T, d_head).
+std::string additive_code(const CodeArgs& c, const std::string& library, const std::string& axis) {
+  const std::string& q = c.in[0];
+  return "meeting = " + library + ".tanh(" + q + "[:, :, None, :] + " + c.in[1] +
+         "[:, None, :, :])  # (" + code_size(c.args.out, 3) + ", " + code_size(c.args.out, 2) +
+         ", " + code_size(c.args.out, 1) + ", " + code_size(c.args.in[0], 1) + ")\n" + c.out +
+         " = (" + c.in[2] + "[:, None, None, :] * meeting).sum(" + axis + "=-1)  # " +
+         code_shape(c.args.out) + "\n";
+}
+std::string additive_numpy(const CodeArgs& c) { return additive_code(c, "np", "axis"); }
+std::string additive_torch(const CodeArgs& c) { return additive_code(c, "torch", "dim"); }
+
 }  // namespace
 
 const OpInfo& scores_op() {
-  static const OpInfo info{Op::kScores,      "scores", "query times key, summed",
-                           Layout::kProduct, "",       shape,
-                           forward,          explain,  panes};
+  static const OpInfo info{Op::kScores,
+                           "scores",
+                           "query times key, summed",
+                           Layout::kProduct,
+                           "",
+                           shape,
+                           forward,
+                           explain,
+                           panes,
+                           numpy,
+                           torch};
   return info;
 }
 
@@ -143,7 +176,9 @@ const OpInfo& additive_scores_op() {
                            additive_shape,
                            additive_forward,
                            additive_explain,
-                           additive_panes};
+                           additive_panes,
+                           additive_numpy,
+                           additive_torch};
   return info;
 }
 

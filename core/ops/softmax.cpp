@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "core/ops/op.h"
+#include "core/text/number_text.h"
 
 namespace headlight {
 namespace {
@@ -20,30 +21,53 @@ struct RowParts {
   double sum = 0;
 };
 
-RowParts parts(const float* row, std::int64_t n) {
+RowParts parts(const float* row, std::int64_t n, double temperature) {
   RowParts result;
   for (std::int64_t j = 0; j < n; ++j) {
     const double x = row[j];
     if (x > result.max || std::isnan(x)) result.max = x;  // a NaN stays: nothing is larger
   }
   if (result.max == kForbidden) return result;
-  for (std::int64_t j = 0; j < n; ++j) result.sum += std::exp(row[j] - result.max);
+  for (std::int64_t j = 0; j < n; ++j) result.sum += std::exp((row[j] - result.max) / temperature);
   return result;
 }
 
-// p[j] = exp(x[j] − max) / Σ_k exp(x[k] − max). A row is a distribution over the allowed keys; a
-// row with no allowed key (all −∞) is all zeros, so no NaN leaves this function because of a mask.
+// p[j] = exp((x[j] − max) / τ) / Σ_k exp((x[k] − max) / τ), with the temperature τ: 1 for plain
+// softmax, below it the largest score takes more of the row, above it the row is levelled. A row is
+// a distribution over the allowed keys; a row with no allowed key (all −∞) is all zeros, so no NaN
+// leaves this function because of a mask.
 void forward(const OpArgs& args) {
   const auto [rows, n] = as_rows(args.out.axes);
+  const double temperature = args.params.temperature;
   for (std::int64_t r = 0; r < rows; ++r) {
     const float* x = args.in[0].data + r * n;
-    const RowParts row = parts(x, n);
+    const RowParts row = parts(x, n, temperature);
     const bool empty = row.max == kForbidden;
     for (std::int64_t j = 0; j < n; ++j) {
       args.result[r * n + j] =
-          empty ? 0.0f : static_cast<float>(std::exp(x[j] - row.max) / row.sum);
+          empty ? 0.0f : static_cast<float>(std::exp((x[j] - row.max) / temperature) / row.sum);
     }
   }
+}
+
+// exp((x − max) / τ) / sum = own / sum, with the numbers of the row; no τ where it is 1.
+MathLine written(double x, const RowParts& row, double temperature, double own) {
+  MathLine line;
+  if (temperature == 1) {
+    line = {math("exp(", "\\frac{\\exp("), math(x), math(" − ", " - "), math(row.max),
+            math(") / ", ")}{")};
+  } else {
+    line = {math("exp((", "\\frac{\\exp(("),
+            math(x),
+            math(" − ", " - "),
+            math(row.max),
+            math(") / ", ") / "),
+            math(temperature),
+            math(") / ", ")}{")};
+  }
+  line.insert(line.end(),
+              {math(row.sum), math(" = ", "} = "), math(own), math(" / ", " / "), math(row.sum)});
+  return line;
 }
 
 // Softmax is not a sum of its inputs. The cell's own score carries the whole value, written as
@@ -55,27 +79,60 @@ OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
   std::vector<std::int64_t> cell(index.begin(), index.end());
   const std::int64_t j = cell.back();
   const float* x = args.in[0].data + flat_index(args.out.axes, cell) - j;
-  const RowParts row = parts(x, n);
+  const double temperature = args.params.temperature;
+  const bool plain = temperature == 1;
+  const std::string power = plain ? "exp(x − max)" : "exp((x − max) / τ)";
+  const RowParts row = parts(x, n, temperature);
   OpExplanation result;
-  result.formula = "exp(x[j] − max) / Σ_k exp(x[k] − max)";
+  result.formula = plain ? "exp(x[j] − max) / Σ_k exp(x[k] − max)"
+                         : "exp((x[j] − max) / τ) / Σ_k exp((x[k] − max) / τ)";
   if (row.max == kForbidden) {
     result.formula += "; no key is allowed, so the row is zero";
+    result.written = {math("0", "0")};
     return result;
   }
-  const double own = std::exp(x[j] - row.max);
-  result.quantities = {{"row maximum", row.max}, {"exp(x − max)", own}, {"row sum", row.sum}};
+  const double own = std::exp((x[j] - row.max) / temperature);
+  result.quantities = {{"row maximum", row.max}, {power, own}, {"row sum", row.sum}};
+  if (!plain) result.quantities.insert(result.quantities.begin(), {"temperature τ", temperature});
+  result.written = written(x[j], row, temperature, own);
   for (std::int64_t k = 0; k < n; ++k) {
     if (x[k] == kForbidden) continue;  // a forbidden key adds nothing
     cell.back() = k;
-    const double e = std::exp(x[k] - row.max);
+    const double e = std::exp((x[k] - row.max) / temperature);
     OpTerm term{{0, cell}, x[k], 0.0, {}, "", e};
-    term.note = k == j ? "exp(x − max) / row sum, written as a factor" : "only through the row sum";
+    term.note = k == j ? power + " / row sum, written as a factor" : "only through the row sum";
     if (k == j && x[k] != 0.0f) term.factor = own / row.sum / x[k];
     result.terms.push_back(std::move(term));
   }
   if (x[j] == 0.0f) {  // no factor turns 0 into a weight: say it as a constant
-    result.terms.push_back({{}, own / row.sum, 1.0, {}, "exp(0 − max) / row sum", {}});
+    result.terms.push_back({{},
+                            own / row.sum,
+                            1.0,
+                            {},
+                            (plain ? "exp(0 − max) / row sum" : "exp((0 − max) / τ) / row sum"),
+                            {}});
   }
+  return result;
+}
+
+// x, exp(x − max), and the weights that the run made of them. A forbidden key has exp(−∞) = 0.
+OpRow open_row(const OpArgs& args, std::span<const std::int64_t> index) {
+  const std::int64_t n = args.out.axes.back().size;
+  const std::int64_t begin = flat_index(args.out.axes, index) - index.back();
+  const float* x = args.in[0].data + begin;
+  const float* p = args.out.data + begin;
+  const double temperature = args.params.temperature;
+  const RowParts row = parts(x, n, temperature);
+  OpRow result;
+  result.lines.push_back({"x", {x, x + n}});
+  if (row.max != kForbidden) {
+    result.quantities = {{"row maximum", row.max}, {"row sum", row.sum}};
+    RowLine line{"exp", {}, true};
+    for (std::int64_t j = 0; j < n; ++j)
+      line.values.push_back(std::exp((x[j] - row.max) / temperature));
+    result.lines.push_back(std::move(line));
+  }
+  result.lines.push_back({"weight", {p, p + n}, true});
   return result;
 }
 
@@ -85,12 +142,48 @@ std::vector<Pane> panes(const OpArgs& args, std::int64_t head) {
   return {x, matrix_pane(args.out, -1, PaneRole::kResult, head)};
 }
 
+// Does any row have no allowed key? Then exp(−∞ − (−∞)) has to be minded.
+bool has_empty_row(const OpArgs& args) {
+  const auto [rows, n] = as_rows(args.out.axes);
+  for (std::int64_t r = 0; r < rows; ++r) {
+    if (parts(args.in[0].data + r * n, n, 1).max == kForbidden) return true;
+  }
+  return false;
+}
+
+// "(x) / 0.5" where there is a temperature.
+std::string divided(const std::string& x, const OpParams& params) {
+  if (params.temperature == 1) return x;
+  return "(" + x + ") / " + exact_number(params.temperature);
+}
+
+std::string numpy(const CodeArgs& c) {
+  const std::string& x = c.in[0];
+  const bool empty = has_empty_row(c.args);
+  std::string text = "top = " + x + ".max(axis=-1, keepdims=True)\n";
+  if (empty) text += "top = np.where(np.isneginf(top), 0, top)  # a row with no allowed key\n";
+  const std::string above_top = x + " - top";
+  text +=
+      "e = np.exp(" + divided(above_top, c.args.params) + ")  # " + code_shape(c.args.out) + "\n";
+  text += "total = e.sum(axis=-1, keepdims=True)\n";
+  if (empty) text += "total = np.where(total == 0, 1, total)    # that row stays zero\n";
+  return text + c.out + " = e / total  # every row sums to 1\n";
+}
+
+std::string torch(const CodeArgs& c) {
+  return c.out + " = torch.softmax(" + divided(c.in[0], c.args.params) + ", dim=-1)" +
+         (has_empty_row(c.args) ? ".nan_to_num(0.0)  # a row with no allowed key is zero\n"
+                                : "  # every row sums to 1\n");
+}
+
 }  // namespace
 
 const OpInfo& softmax_op() {
   static const OpInfo info{Op::kSoftmax, "softmax", "softmax over the row",
                            Layout::kRow, "",        shape,
-                           forward,      explain,   panes};
+                           forward,      explain,   panes,
+                           numpy,        torch,     Opening::kRow,
+                           open_row};
   return info;
 }
 

@@ -57,6 +57,11 @@ std::vector<Pane> panes(const OpArgs& args, std::int64_t head) {
   return {a, v, matrix_pane(args.out, -1, PaneRole::kResult, head)};
 }
 
+std::string code(const CodeArgs& c) {
+  return c.out + " = " + c.in[0] + " @ " + c.in[1] + "  # " + code_shape(c.args.in[0]) + " @ " +
+         code_shape(c.args.in[1]) + " -> " + code_shape(c.args.out) + "\n";
+}
+
 }  // namespace
 
 const OpInfo& weighted_sum_op() {
@@ -68,7 +73,9 @@ const OpInfo& weighted_sum_op() {
                            shape,
                            forward,
                            explain,
-                           panes};
+                           panes,
+                           code,
+                           code};
   return info;
 }
 

@@ -47,15 +47,17 @@ std::optional<Language> language_from_word(std::string_view text) {
   return std::nullopt;
 }
 
-std::string_view tr(Language language, std::string_view id) {
+std::string_view tr(Language language, std::string_view id) { return tr_or(language, id, id); }
+
+std::string_view tr_or(Language language, std::string_view id, std::string_view otherwise) {
   const auto at = table().by_id.find(id);
-  if (at == table().by_id.end()) return id;
+  if (at == table().by_id.end()) return otherwise;
   const TextEntry& entry = table().entries[at->second];
   return language == Language::kChinese && !entry.chinese.empty() ? entry.chinese : entry.english;
 }
 
 std::string tr(Language language, std::string_view id, std::initializer_list<Slot> slots) {
-  return fill(tr(language, id), slots);
+  return fill(tr(language, id), std::span(slots.begin(), slots.size()));
 }
 
 std::string tr_count(Language language, std::string_view id, long long n) {
@@ -63,7 +65,7 @@ std::string tr_count(Language language, std::string_view id, long long n) {
   return tr(language, id, {{"n", count_text(n)}});
 }
 
-std::string fill(std::string_view text, std::initializer_list<Slot> slots) {
+std::string fill(std::string_view text, std::span<const Slot> slots) {
   std::string result;
   std::size_t at = 0;
   while (at < text.size()) {

@@ -4,6 +4,7 @@
 
 #include <initializer_list>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,12 +26,14 @@ struct Slot {
 /// The text with this id. An id that the table lacks is its own text, in any language; tests find
 /// such ids.
 std::string_view tr(Language, std::string_view id);
+/// The text with this id, or `otherwise` when the table has none.
+std::string_view tr_or(Language, std::string_view id, std::string_view otherwise);
 /// The text with its places filled.
 std::string tr(Language, std::string_view id, std::initializer_list<Slot>);
 /// How many of something: the text `id` with {n} filled, or `id`.one for exactly one.
 std::string tr_count(Language, std::string_view id, long long n);
 /// Every {name} that has a slot becomes its value.
-std::string fill(std::string_view text, std::initializer_list<Slot>);
+std::string fill(std::string_view text, std::span<const Slot>);
 
 /// The whole table, in the order of the files, for tests.
 struct TextEntry {

@@ -66,7 +66,8 @@ BenchRow keystroke() {
           "at most"};
 }
 
-BenchRow frame_building(const char* what, int tokens, int heads, double asked, int threads) {
+BenchRow frame_building(const char* what, int tokens, int heads, double asked, int threads,
+                        bool playing = false) {
   Document document;
   document.sentence = words(tokens);
   document.config.heads = heads;
@@ -81,6 +82,12 @@ BenchRow frame_building(const char* what, int tokens, int heads, double asked, i
   NoHeatmaps sink;
   Frontend frontend(shell, sink);
   std::vector<double> times;
+  if (playing) {
+    shell.push(GoToStep{"blocks.0.attn.scores_raw"});
+    shell.push(SetSpeed{4});  // so that every phase of a step is among the frames
+    shell.push(DoCommand{Command::kPlay});
+    shell.apply();
+  }
   for (int i = 0; i < 200; ++i) {
     ImGuiIO& io = ImGui::GetIO();
     io.DisplaySize = {1280, 720};
@@ -102,12 +109,12 @@ BenchRow new_character() {
   const ImGuiHost host;
   Fonts fonts;
   fonts.need("我喜欢机器学习因为它很有意思");
-  fonts.build(1.0f);
+  fonts.build(1.0f, Language::kEnglish);
   std::vector<double> times;
   for (const char* character : {"的", "是", "不", "了", "人"}) {
     const auto start = Clock::now();
     fonts.need(character);
-    fonts.build(1.0f);
+    fonts.build(1.0f, Language::kEnglish);
     times.push_back(since(start));
   }
   return {"a new Chinese character: fonts built again", median(times), "ms", 0,
@@ -144,6 +151,35 @@ void first_frame(std::vector<BenchRow>& rows, int threads) {
   }
 }
 
+// Built, drawn and read back, all panels and pictures on the screen.
+void whole_frames(std::vector<BenchRow>& rows, const char* what, int tokens, int heads,
+                  double asked, int threads) {
+  Document document;
+  document.sentence = words(tokens);
+  document.config.heads = heads;
+  document.config.d_model = heads == 12 ? 96 : 64;
+  document.config.layers = heads == 12 ? 1 : 2;
+  ShellOptions options;
+  options.limits = machine_limits();
+  options.threads = threads;
+  options.background = false;
+  try {
+    Shell shell(document, options);
+    Offscreen screen(shell, 1280, 720);
+    std::vector<double> times;
+    for (int i = 0; i < 30; ++i) {
+      ImGui::GetIO().MousePos = {500.0f + static_cast<float>(i), 420.0f};
+      const auto start = Clock::now();
+      screen.frame();
+      screen.read();
+      if (i >= 5) times.push_back(since(start));
+    }
+    rows.push_back({what, median(times), "ms", asked, "at most"});
+  } catch (const Error& error) {
+    rows.push_back({std::string("no OpenGL: ") + error.what(), 0, "", 0, ""});
+  }
+}
+
 }  // namespace
 
 std::vector<BenchRow> bench_app(int threads) {
@@ -154,6 +190,11 @@ std::vector<BenchRow> bench_app(int threads) {
   rows.push_back(frame_building("building a frame, 32 tokens", 32, 4, 2.0, threads));
   rows.push_back(
       frame_building("building a frame, 1,024 tokens, 12 heads", 1024, 12, 4.0, threads));
+  whole_frames(rows, "a whole frame at 1280x720, 32 tokens", 32, 4, 16, threads);
+  whole_frames(rows, "a whole frame at 1280x720, 1,024 tokens, 12 heads", 1024, 12, 0, threads);
+  rows.push_back(frame_building("the same with motion, 32 tokens", 32, 4, 3.0, threads, true));
+  rows.push_back(
+      frame_building("the same with motion, 1,024 tokens, 12 heads", 1024, 12, 6.0, threads, true));
   return rows;
 }
 

@@ -96,6 +96,15 @@ TEST_CASE("models that cannot be") {
   check_refused(list({"--threads", "0"}), 2, {"--threads"});
 }
 
+TEST_CASE("a temperature out of range, and one within") {
+  for (const char* given : {"0", "-1", "0.04", "11", "nan", "inf"}) {
+    CAPTURE(given);
+    check_refused(list({"--temperature", given}), 2, {"--temperature", "between 0.05 and 10"});
+  }
+  CHECK(list({"--temperature", "warm"}).status == 2);
+  CHECK(list({"--temperature", "0.05"}).status == 0);
+}
+
 TEST_CASE("words that are not among the choices are answered with the choices") {
   const std::vector<std::pair<std::string, std::string>> options = {
       {"--attention", "narrow"}, {"--scores", "additive"},   {"--block", "pre-norm"},
@@ -171,7 +180,7 @@ TEST_CASE("files that cannot be read or written") {
   check_refused(run({"trace", "--weights-out", folder / "no/such/w.safetensors"}), 1,
                 {"Create the folder"});
   check_refused(run({"trace", "--out", folder / "t.txt"}), 2, {".npz, .safetensors or .json"});
-  check_refused(run({"trace", "--weights-out", folder / "w.npz"}), 2, {".safetensors"});
+  check_refused(run({"trace", "--weights-out", folder / "w.json"}), 2, {".npz or .safetensors"});
   // A full disk, under a name that the trace accepts.
   for (const char* name : {"t.npz", "t.safetensors", "t.json"}) {
     std::filesystem::create_symlink("/dev/full", folder / name);

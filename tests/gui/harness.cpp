@@ -8,13 +8,15 @@
 #include <fstream>
 #include <iterator>
 
+#include "app/ui/line_text.h"
 #include "core/text/utf8.h"
 
 namespace headlight::test {
 namespace {
 
-ShellOptions at_once(RunLimits limits) {
+ShellOptions at_once(RunLimits limits, UserFolders folders) {
   ShellOptions options;
+  options.folders = std::move(folders);
   options.limits = limits;
   options.background = false;
   return options;
@@ -71,6 +73,15 @@ std::uint64_t place_of(ImVec2 corner, ImVec2 opposite) {
   return key;
 }
 
+// Line ends and tabs as they are drawn.
+std::string with_signs(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    out += c == '\n' ? "↵" : c == '\t' ? "⇥" : std::string(1, c);
+  }
+  return out;
+}
+
 std::string without_spaces(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -86,10 +97,12 @@ void RecordingSink::draw(ImDrawList* list, const HeatmapQuad& quad) {
   drawn_.push_back({quad, {low.x, low.y, high.x, high.y}});
 }
 
-Gui::Gui(Document document, ImVec2 size, float scale, RunLimits limits)
-    : shell_(std::move(document), at_once(limits)), frontend_(shell_, sink_), size_(size) {
+Gui::Gui(Document document, ImVec2 size, float scale, RunLimits limits, UserFolders folders)
+    : shell_(std::move(document), at_once(limits, std::move(folders))),
+      frontend_(shell_, sink_),
+      size_(size) {
   prepare_keys(ImGui::GetIO());
-  shell_.set_look(false, scale);
+  shell_.set_screen_scale(scale);
   move_to({-1, -1});
   frame(2);
 }
@@ -166,6 +179,31 @@ void Gui::shift_click(std::string_view id) {
   set_modifiers(false, false);
 }
 
+void Gui::ctrl_click(std::string_view id) {
+  const ImVec2 at = rect(id).center();
+  set_modifiers(true, false);
+  click_at(at);
+  set_modifiers(false, false);
+}
+
+void Gui::right_click(std::string_view id) {
+  move_to(rect(id).center());
+  feed_mouse_button(ImGui::GetIO(), 1, true);
+  frame();
+  feed_mouse_button(ImGui::GetIO(), 1, false);
+  frame(3);
+}
+
+void Gui::drag(ImVec2 from, ImVec2 to) {
+  move_to(from);
+  press(true);
+  frame();
+  move_to({(from.x + to.x) / 2, (from.y + to.y) / 2});
+  move_to(to);
+  press(false);
+  frame(2);
+}
+
 ImVec2 Gui::cell_center(std::string_view id, std::int64_t r, std::int64_t c) const {
   const HeatmapQuad& q = heatmap(id).quad;
   const float w = (q.x1 - q.x0) / static_cast<float>(q.columns);
@@ -239,7 +277,7 @@ void Gui::edit_key(EditKey e) {
 }
 
 void Gui::paste(std::string_view utf8) {
-  clipboard_ = to_field_text(utf8);
+  clipboard_ = pasted_text(utf8);
   ImGuiIO& io = ImGui::GetIO();
   io.ClipboardUserData = this;
   io.GetClipboardTextFn = [](void* gui) -> const char* {
@@ -301,7 +339,7 @@ std::vector<DrawnText> Gui::texts() {
       }
     }
   }
-  for (DrawnText& text : result) text.words = from_field_text(text.words);
+  for (DrawnText& text : result) text.words = with_signs(from_field_text(text.words));
   return result;
 }
 
@@ -317,8 +355,12 @@ const DrawnHeatmap* Gui::find_heatmap(std::string_view id) const {
   const ProbeRect* r = probe().find(id);
   if (!r) return nullptr;
   for (const DrawnHeatmap& d : sink_.drawn()) {
+    // A matrix that is zoomed into reaches beyond its control and is clipped to it.
     const HeatmapQuad& q = d.quad;
-    if (q.x0 == r->min.x && q.y0 == r->min.y && q.x1 == r->max.x && q.y1 == r->max.y) return &d;
+    const bool fills =
+        std::max(q.x0, d.clip.x0) == r->min.x && std::max(q.y0, d.clip.y0) == r->min.y &&
+        std::min(q.x1, d.clip.x1) == r->max.x && std::min(q.y1, d.clip.y1) == r->max.y;
+    if (fills) return &d;
   }
   return nullptr;
 }
@@ -336,6 +378,13 @@ std::string Gui::notices() const {
 }
 
 // ---- documents, files ----
+
+ShellOptions still_options(int threads) {
+  ShellOptions options;
+  options.threads = threads;
+  options.background = false;
+  return options;
+}
 
 Document small_document(int layers, int heads, int d_model) {
   Document document;

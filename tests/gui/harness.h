@@ -57,7 +57,7 @@ struct EditKey {
 class Gui {
  public:
   explicit Gui(Document document = {}, ImVec2 size = {1440, 900}, float scale = 1,
-               RunLimits limits = {});
+               RunLimits limits = {}, UserFolders folders = {});
 
   const AppState& state() const { return shell_.state(); }
   const Document& document() const { return state().document(); }
@@ -83,6 +83,10 @@ class Gui {
   void click_at(ImVec2 at);
   void click(std::string_view id) { click_at(rect(id).center()); }
   void shift_click(std::string_view id);
+  void ctrl_click(std::string_view id);
+  void right_click(std::string_view id);
+  /// Presses on `from`, moves in two steps to `to`, lets go.
+  void drag(ImVec2 from, ImVec2 to);
   void hover(std::string_view id) { move_to(rect(id).center()); }
   /// The middle of cell (r, c) of a pane of `rows` × `columns` cells.
   ImVec2 cell_center(std::string_view id, std::int64_t r, std::int64_t c) const;
@@ -128,6 +132,9 @@ class Gui {
   std::string clipboard_;
   std::unordered_map<std::uint64_t, unsigned> glyphs_;  // by place in the atlas
 };
+
+/// For pictures: everything at once, without stored settings.
+ShellOptions still_options(int threads);
 
 /// One head and one layer short: a small, quick model.
 Document small_document(int layers = 1, int heads = 2, int d_model = 8);

@@ -104,8 +104,17 @@ void check_pane(Gui& gui, const DrawnPane& pane) {
     expected /= t.axes[static_cast<std::size_t>(head)].size;
   const bool projection = ends_with_any(pane.tensor, {"q_proj", "k_proj", "v_proj"});
   if (!projection) CHECK(q.rows * q.columns == expected);
-  // One range for the whole tensor, made from its numbers.
-  CHECK(q.scale.limit == robust_limit(t.cells()));
+  // One range for the tensors of its kind in all layers, made from their numbers.
+  float limit = robust_limit(t.cells());
+  if (pane.tensor.starts_with("blocks.")) {
+    for (int layer = 0; layer < gui.trace().config().layers; ++layer) {
+      const std::string other =
+          "blocks." + std::to_string(layer) + pane.tensor.substr(pane.tensor.find('.', 7));
+      const TensorView of_layer = gui.trace().find(other);
+      if (of_layer.data) limit = std::max(limit, robust_limit(of_layer.cells()));
+    }
+  }
+  CHECK(q.scale.limit == limit);
   const bool weights = ends_with_any(pane.tensor, {"attn.pattern", "probs"});
   CHECK((q.scale.map == ColorMap::kSequential) == weights);
 }
@@ -194,7 +203,8 @@ void check_small_pictures(Gui& gui) {
   for (const auto& control : gui.probe().all()) {
     const std::string& id = control.first;
     const ProbeRect& r = control.second;
-    const bool is_card = id.starts_with("heads/") && id != "heads/compare";
+    const bool is_card =
+        id.starts_with("heads/") && id.find_first_not_of("0123456789", 6) == std::string::npos;
     const bool is_line = id.starts_with("rail/") && !id.starts_with("rail/fold") &&
                          id != "rail/current" && id != "rail/token_ids";
     if (!is_card && !is_line) continue;

@@ -99,7 +99,7 @@ TEST_CASE("flow: bytes that are not UTF-8 are replaced, and that is said") {
   Gui gui(small_document());
   gui.push(DoEdit{SetSentence{"ab\xFF\xFE cd"}, ""});
   CHECK(gui.document().sentence == "ab\uFFFD\uFFFD cd");
-  CHECK(gui.notices_say("2 pieces of the text was not valid UTF-8"));
+  CHECK(gui.notices_say("2 pieces of the text were not valid UTF-8"));
 }
 
 TEST_CASE("flow: an empty sentence says what to do, and the last model comes back with a word") {

@@ -57,7 +57,9 @@ TEST_CASE("focus: every enabled control of the window is on the way") {
     tab(gui);
     if (!seen.insert(focused(gui)).second) break;
   }
-  for (const auto& [id, r] : gui.probe().all()) {
+  for (const auto& control : gui.probe().all()) {
+    const std::string& id = control.first;
+    const ProbeRect& r = control.second;
     const bool place = id.starts_with("panel/") || id == "rail/current" || id.starts_with("label/");
     const bool stepper = gui.has(id + "/less");
     if (place || stepper || !r.enabled) continue;
@@ -156,7 +158,9 @@ TEST_CASE("focus: in a sheet Tab stays in the sheet") {
     CAPTURE(focused(gui));
     CHECK(focused(gui).starts_with("model/"));
   }
-  for (const auto& [id, r] : gui.probe().all()) {
+  for (const auto& control : gui.probe().all()) {
+    const std::string& id = control.first;
+    const ProbeRect& r = control.second;
     if (!id.starts_with("model/") || !r.enabled) continue;
     CAPTURE(id);
     CHECK(seen.count(id) == 1);
@@ -167,7 +171,8 @@ TEST_CASE("focus: arrows move the chosen cell on a focused matrix, and step with
   Gui gui(small_document());
   gui.push(GoToStep{"blocks.0.attn.pattern"});
   std::string pane;
-  for (const auto& [id, r] : gui.probe().all()) {
+  for (const auto& control : gui.probe().all()) {
+    const std::string& id = control.first;
     if (id.starts_with("pane/") && id.ends_with("attn.pattern")) pane = id;
   }
   REQUIRE(tab_to(gui, pane));

@@ -93,7 +93,7 @@ int wrong_cells(const Bytes& picture, const Look& look, const Offscreen& offscre
 TEST_CASE("pictures: the window is drawn, light and dark, at two sizes, and always the same") {
   for (const Look& look : kLooks) {
     INFO(look.width, " x ", look.height, look.dark ? " dark" : " light");
-    Shell shell(small_document(2, 4, 16), {{}, 2, "eigen", false});
+    Shell shell(small_document(2, 4, 16), still_options(2));
     const auto offscreen = open_offscreen(shell, look);
     if (!offscreen) return;
     const Bytes picture = offscreen->picture();
@@ -116,7 +116,7 @@ TEST_CASE("pictures: the window is drawn, light and dark, at two sizes, and alwa
 TEST_CASE("pictures: each cell of a heatmap has the colour of the trace's number") {
   for (const Look& look : kLooks) {
     INFO(look.width, " x ", look.height, look.dark ? " dark" : " light");
-    Shell shell(small_document(1, 2, 8), {{}, 2, "eigen", false});
+    Shell shell(small_document(1, 2, 8), still_options(2));
     const auto offscreen = open_offscreen(shell, look);
     if (!offscreen) return;
     const Theme theme = Theme::make(look.dark);
@@ -141,7 +141,7 @@ TEST_CASE("pictures: each cell of a heatmap has the colour of the trace's number
 
 TEST_CASE("pictures: another sentence gives another picture, the first one its own again") {
   const Look look = kLooks[0];
-  Shell shell(small_document(1, 2, 8), {{}, 2, "eigen", false});
+  Shell shell(small_document(1, 2, 8), still_options(2));
   const auto offscreen = open_offscreen(shell, look);
   if (!offscreen) return;
   const auto stage = [&] {  // without the time that a run took

@@ -1,5 +1,7 @@
 // Thousands of random clicks, keys and letters: nothing may crash, and what is shown must always be
-// the document's, or a problem must be said.
+// the document's, or a problem must be said. HEADLIGHT_RANDOM_FRAMES says how many frames (a share
+// of them runs with the other tests), HEADLIGHT_RANDOM_SEED where to begin.
+#include <cstdlib>
 #include <filesystem>
 #include <random>
 
@@ -94,19 +96,32 @@ std::string do_something(Gui& gui, Dice& dice) {
     gui.edit_key({kKeys[dice.below(6)], dice.below(4) == 0, dice.below(4) == 0});
     return "an editing key";
   }
+  if (kind < 96) {
+    const std::string path = std::filesystem::current_path() / "dropped.txt";
+    write_text(path, random_letters(dice) + random_letters(dice));
+    gui.push(DropFiles{{path}});
+    return "drop a text";
+  }
   if (kind < 98) {
     const std::string id = random_control(gui, dice);
     gui.wheel(inside(gui.rect(id), dice), static_cast<float>(dice.below(9) - 4));
     return "wheel at " + id;
   }
-  const ImVec2 kSizes[] = {{1440, 900}, {960, 540}, {1920, 1080}, {700, 400}, {320, 200}};
-  const ImVec2 size = kSizes[dice.below(5)];
+  if (kind < 99) {
+    constexpr float kScales[] = {0.75f, 1, 1, 1.5f, 2, 3};
+    const float scale = kScales[dice.below(6)];
+    gui.set_scale(scale);
+    return "scale " + std::to_string(scale);
+  }
+  const ImVec2 kSizes[] = {{1440, 900}, {960, 540}, {1920, 1080}, {3840, 2160}, {1280, 720},
+                           {700, 400},  {400, 300}, {320, 200},   {427, 240}};
+  const ImVec2 size = kSizes[dice.below(9)];
   gui.set_size(size.x, size.y);
   return "size " + std::to_string(static_cast<int>(size.x));
 }
 
 // Empty when all went well, else what was wrong and what had been done.
-std::string play(unsigned seed, int events, Document document) {
+std::string play(unsigned seed, int frames, Document document) {
   const TemporaryFolder folder;
   const InFolder here(folder.path(""));
   RunLimits limits;
@@ -114,7 +129,7 @@ std::string play(unsigned seed, int events, Document document) {
   Gui gui(std::move(document), {1440, 900}, 1, limits);
   Dice dice(seed);
   std::vector<std::string> done;
-  for (int i = 0; i < events; ++i) {
+  for (int i = 0; ImGui::GetFrameCount() < frames; ++i) {
     done.push_back(do_something(gui, dice));
     std::string wrong = inconsistency(gui.state());
     for (const DrawnHeatmap& d : gui.heatmaps().drawn()) {
@@ -132,22 +147,38 @@ std::string play(unsigned seed, int events, Document document) {
   return "";
 }
 
+// A number from the environment, or what stands there when it is not set.
+int number_from(const char* name, int otherwise) {
+  const char* text = std::getenv(name);
+  return text ? std::max(1, std::atoi(text)) : otherwise;
+}
+
+// Models and sentences of every kind, in turn.
+Document random_document(unsigned seed) {
+  Document document = small_document(2, 4, 8);
+  if (seed % 3 == 1) {
+    document = small_document(1, 3, 12);
+    document.config.scores = ScoreKind::kAdditive;
+    document.config.block = BlockKind::kPostNorm;
+    document.config.mask.kind = MaskKind::kFree;
+  } else if (seed % 3 == 2) {
+    document = small_document(1, 1, 8);
+    document.config.attention = AttentionKind::kBasic;
+    document.sentence = "";
+    document.tokenizer = TokenizerKind::kCharacters;
+  }
+  return document;
+}
+
 }  // namespace
 
-TEST_CASE("random: 3,000 clicks, keys and letters") {
-  for (unsigned seed = 1; seed <= 4; ++seed) {
-    CHECK(play(seed, 600, small_document(2, 4, 8)) == "");
+TEST_CASE("random: thousands of frames of clicks, keys, letters, sizes and scales") {
+  constexpr int kFramesEach = 1500;
+  const int frames = number_from("HEADLIGHT_RANDOM_FRAMES", 6000);
+  auto seed = static_cast<unsigned>(number_from("HEADLIGHT_RANDOM_SEED", 1));
+  for (int left = frames; left > 0; left -= kFramesEach, ++seed) {
+    CHECK(play(seed, std::min(left, kFramesEach), random_document(seed)) == "");
   }
-  Document additive = small_document(1, 3, 12);
-  additive.config.scores = ScoreKind::kAdditive;
-  additive.config.block = BlockKind::kPostNorm;
-  additive.config.mask.kind = MaskKind::kFree;
-  CHECK(play(5, 300, additive) == "");
-  Document basic = small_document(1, 1, 8);
-  basic.config.attention = AttentionKind::kBasic;
-  basic.sentence = "";
-  basic.tokenizer = TokenizerKind::kCharacters;
-  CHECK(play(6, 300, basic) == "");
 }
 
 }  // namespace headlight::test

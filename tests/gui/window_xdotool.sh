@@ -37,6 +37,7 @@ fi
 folder=$(mktemp -d)
 log=$folder/log
 session=$folder/window.headlight.json
+export XDG_CONFIG_HOME=$folder/config XDG_STATE_HOME=$folder/state
 pid=
 clean_up() {
   [ -n "$pid" ] && kill "$pid" 2>/dev/null

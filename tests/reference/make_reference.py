@@ -34,7 +34,7 @@ DEFAULTS = dict(
     layers=1, heads=2, d_model=8, d_head=0, d_hidden=10, attention="narrow", scores="dot",
     scale="on", block="pre-norm", activation="gelu", positions="sinusoidal", bias="on",
     residual="on", mask="causal", window=2, stride=3, causal="auto", padding=[], forbidden=[],
-    batch=1, tokens=6)
+    batch=1, tokens=6, temperature=1.0)
 
 # What differs from DEFAULTS. Sizes are small and odd on purpose: a swapped axis must not fit.
 CONFIGS = {
@@ -89,6 +89,9 @@ CONFIGS = {
     "pre-norm-deep": dict(layers=3, heads=2, d_model=6, d_hidden=7, bias="off"),
     "post-norm-deep": dict(layers=3, heads=3, d_model=6, d_hidden=7, block="post-norm",
                            activation="gelu-tanh"),
+    "cool": dict(heads=2, temperature=0.3, layers=2),
+    "warm": dict(attention="wide", heads=2, d_model=6, temperature=2.5, mask="free",
+                 block="post-norm", forbidden=[(1, j) for j in range(6)] + [(4, 2)]),
     "one-token": dict(tokens=1, heads=2, d_model=6),
     # Every item of the batch has a mask of its own.
     "batch-pre-norm": dict(batch=2, heads=2, mask="padding", tokens=5, d_model=6,
@@ -279,7 +282,7 @@ class Run:
             scores = scores.masked_fill(self.mask[:, None] != 0, -math.inf)
             self.keep(at + "attn.scores_masked", scores)
         forbidden_rows = torch.isinf(scores).all(-1, keepdim=True)
-        pattern = F.softmax(scores, dim=-1).masked_fill(forbidden_rows, 0.0)
+        pattern = F.softmax(scores / c["temperature"], dim=-1).masked_fill(forbidden_rows, 0.0)
         self.keep(at + "attn.pattern", pattern)
         z = self.keep(at + "attn.z", torch.einsum("bhqk,bhke->bhqe", pattern, v))
         self.check_dot_product(q, k, v, z, forbidden_rows)
@@ -313,6 +316,7 @@ class Run:
     def check_dot_product(self, q, k, v, z, forbidden_rows):
         if self.c["scores"] == "additive":
             return
+        q = q / self.c["temperature"]
         if self.c["scale"] == "off":
             q = q * math.sqrt(q.shape[-1])
         mask = None
@@ -332,7 +336,7 @@ class Run:
         c = self.c
         empty = self.mask is not None and (self.mask != 0).all(-1).any()
         return (c["attention"] == "narrow" and not c["d_head"] and c["scores"] == "dot" and
-                c["scale"] == "on" and c["bias"] == "on" and not empty)
+                c["scale"] == "on" and c["temperature"] == 1 and c["bias"] == "on" and not empty)
 
     def their_mask(self):
         if self.mask is None:

@@ -1,0 +1,21 @@
+// What a file that was dropped on the window is: a session, a text, or neither.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace headlight {
+
+struct DroppedFile {
+  enum class Kind { kSession, kText, kNothing };
+  Kind kind = Kind::kNothing;
+  std::string text;            // kText: UTF-8, lines ended by \n, nothing at the end
+  std::string_view problem{};  // kNothing: the id of the text that says why
+};
+
+inline constexpr std::size_t kMaxDroppedText = 1u << 20;
+
+/// Never throws.
+DroppedFile read_dropped(const std::string& path);
+
+}  // namespace headlight

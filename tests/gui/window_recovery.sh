@@ -1,0 +1,192 @@
+#!/usr/bin/env bash
+# The real window, killed and started again: the text comes back, and so do size, theme and
+# language. Then the questions before closing, two windows on one session, the palette.
+# Run as: window_recovery.sh path/to/headlight
+# Exit status 77: skipped, with the reason. HEADLIGHT_REQUIRE_WINDOW=1 makes a skip a failure.
+set -u
+
+headlight=${1:?usage: window_recovery.sh path/to/headlight}
+
+fail() {
+  echo "FAILED: $*" >&2
+  [ -s "${log:-}" ] && sed 's/^/  headlight: /' "$log" >&2
+  [ -d "${folder:-}" ] && find "$folder" -type f >&2
+  [ -s "${settings:-}" ] && cat "$settings" >&2
+  exit 1
+}
+
+skip() {
+  [ "${HEADLIGHT_REQUIRE_WINDOW:-0}" = 0 ] || fail "$* (a window is required here)"
+  echo "SKIPPED: $*"
+  exit 77
+}
+
+if [ "${HEADLIGHT_UNDER_XVFB:-}" != 1 ]; then
+  for tool in xvfb-run xdotool python3; do
+    command -v "$tool" >/dev/null || skip "$tool is not installed"
+  done
+  HEADLIGHT_UNDER_XVFB=1 exec xvfb-run -a -s "-screen 0 1600x1000x24 -noreset" "$0" "$@"
+fi
+
+folder=$(mktemp -d)
+log=$folder/log
+export HOME=$folder/home XDG_CONFIG_HOME=$folder/config XDG_STATE_HOME=$folder/state
+settings=$XDG_CONFIG_HOME/headlight/settings.json
+autosaves=$XDG_STATE_HOME/headlight/autosave
+pid=
+other_pid=
+clean_up() {
+  [ -n "$pid" ] && kill "$pid" 2>/dev/null
+  [ -n "$other_pid" ] && kill "$other_pid" 2>/dev/null
+  rm -rf "$folder"
+}
+trap clean_up EXIT
+
+until_true() {  # SECONDS WHAT command...
+  local deadline=$((SECONDS + $1)) what=$2
+  shift 2
+  until "$@"; do
+    [ "$SECONDS" -lt "$deadline" ] || fail "waited too long for: $what"
+    sleep 0.05
+  done
+}
+find_window() {
+  window=$(xdotool search --onlyvisible --pid "$pid" --name "Headlight" 2>/dev/null | head -n 1)
+  [ -n "$window" ]
+}
+title_is() { [ "$(xdotool getwindowname "$window" 2>/dev/null)" = "$1" ]; }
+runs() { kill -0 "$pid" 2>/dev/null; }
+gone() { ! runs; }
+start() {
+  "$headlight" "$@" >"$log" 2>&1 &
+  pid=$!
+  until_true 30 "a window" find_window
+  xdotool windowfocus --sync "$window" 2>/dev/null
+  sleep 0.5
+}
+ended() {
+  until_true 25 "the end of headlight" gone
+  { wait "$pid"; } 2>/dev/null
+  status=$?
+  pid=
+  [ "$status" = 0 ] || fail "it ends with status $status"
+}
+has_key() {  # FILE KEY VALUE
+  [ -f "$1" ] && python3 - "$@" <<'PYTHON'
+import json, sys
+value = json.load(open(sys.argv[1], encoding="utf-8"))
+for key in sys.argv[2].split("."):
+    value = value[key]
+sys.exit(0 if str(value) == sys.argv[3] else 1)
+PYTHON
+}
+autosaved() {
+  for file in "$autosaves"/*.headlight.json; do
+    has_key "$file" sentence "$1" && return 0
+  done
+  return 1
+}
+no_autosave() { ! ls "$autosaves"/*.headlight.json >/dev/null 2>&1; }
+size_is() {
+  eval "$(xdotool getwindowgeometry --shell "$window")"
+  [ "$WIDTH"x"$HEIGHT" = "$1" ]
+}
+type_at_end() {
+  xdotool key ctrl+l
+  sleep 0.6  # the field takes the keyboard with the next frame
+  xdotool key End
+  sleep 0.3
+  xdotool type --delay 15 "$1"
+}
+
+# ---- type, change how things look, die ----
+start --sentence "the cat sat"
+xdotool key ctrl+t
+xdotool key ctrl+g
+xdotool windowsize --sync "$window" 1100 700
+type_at_end " on mats"
+until_true 25 "the autosave" autosaved "the cat sat on mats"
+until_true 25 "the settings" has_key "$settings" language zh
+until_true 25 "the size in the settings" has_key "$settings" width 1100
+{ kill -9 "$pid"; wait "$pid"; } 2>/dev/null
+autosaved "the cat sat on mats" || fail "the autosave did not outlive the program"
+
+# ---- start again: everything is as it was, and the text is on offer ----
+start
+size_is 1100x700 || fail "the window is ${WIDTH}x$HEIGHT"
+xdotool key Return                       # Recover
+until_true 25 "an unsaved document in the title" title_is "* Headlight"
+mine=$folder/mine.headlight.json
+xdotool key ctrl+s
+sleep 0.3
+xdotool key ctrl+a
+xdotool type --delay 5 "$mine"
+xdotool key Return
+until_true 25 "the saved text" has_key "$mine" sentence "the cat sat on mats"
+until_true 25 "no autosave after saving" no_autosave
+has_key "$settings" theme dark || fail "the theme was forgotten"
+has_key "$settings" language zh || fail "the language was forgotten"
+
+# ---- close with unsaved changes: a question; cancel, then save ----
+type_at_end " x"
+xdotool key Escape
+xdotool key ctrl+q
+sleep 0.5
+runs || fail "it closed in spite of unsaved changes"
+xdotool key m                            # gets nowhere: the question comes first
+xdotool key Escape
+sleep 0.3
+xdotool key ctrl+q
+sleep 1
+xdotool key Return                       # Save
+ended
+has_key "$mine" sentence "the cat sat on mats x" || fail "it closed without saving"
+has_key "$mine" model.mask.kind causal || fail "a key got past the question"
+no_autosave || fail "an autosave is left over after a clean end"
+
+# ---- two windows, one session: the second to save is asked ----
+start "$mine"
+other_pid=$pid
+other_window=$window
+type_at_end " first"
+start "$mine"
+type_at_end " second"
+xdotool key ctrl+s
+until_true 25 "the second window's text" has_key "$mine" sentence "the cat sat on mats x second"
+xdotool windowfocus --sync "$other_window"
+sleep 0.3
+xdotool key --window "$other_window" ctrl+s
+sleep 0.8
+has_key "$mine" sentence "the cat sat on mats x second" || fail "a newer file was overwritten"
+kill -0 "$other_pid" || fail "the first window is gone"
+xdotool key o                            # Overwrite
+until_true 25 "the first window's text" has_key "$mine" sentence "the cat sat on mats x first"
+kill "$other_pid"
+other_pid=
+xdotool windowfocus --sync "$window"
+sleep 1
+xdotool key ctrl+q
+ended
+
+# ---- the palette takes letters typed at once, and runs what is found ----
+start --theme dark --lang en "$mine"
+xdotool key ctrl+k
+xdotool type --delay 0 "causal mask"
+xdotool key Return
+xdotool key ctrl+s
+until_true 25 "the mask, switched off by the palette" has_key "$mine" model.mask.kind none
+xdotool key ctrl+q
+ended
+has_key "$settings" language zh || fail "what was asked for once was remembered"
+grep -q '"recent"' "$settings" && grep -qF "$mine" "$settings" || fail "no recent file"
+
+# ---- nowhere to keep anything: it works all the same ----
+echo file >"$folder/a_file"
+XDG_CONFIG_HOME=$folder/a_file XDG_STATE_HOME=$folder/a_file start "$mine"
+type_at_end "!"
+xdotool key ctrl+s
+until_true 25 "a save without a home folder" has_key "$mine" sentence "the cat sat on mats x first!"
+xdotool key ctrl+q
+ended
+
+echo "unsaved text outlives kill -9; size, theme and language are remembered; nothing is closed or overwritten unasked"
