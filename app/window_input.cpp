@@ -12,6 +12,15 @@
 #include "app/ui/fonts.h"
 
 namespace headlight {
+namespace {
+
+// A field asked for takes the keyboard two frames later and says so (WantTextInput) in a third; a
+// sheet with a field in it needs one or two more to open.
+constexpr int kFramesToMoveKeyboard = 6;
+// A field clicked at takes it in the frame of the click.
+constexpr int kFramesOfClick = 3;
+
+}  // namespace
 
 WindowInput::WindowInput(GLFWwindow* window, Shell& shell) : window_(window), shell_(shell) {
   glfwSetWindowUserPointer(window_, this);
@@ -44,6 +53,8 @@ void WindowInput::install_key_callbacks() {
 void WindowInput::install_other_callbacks() {
   glfwSetMouseButtonCallback(window_, [](GLFWwindow* w, int button, int action, int mods) {
     of(w).want_frames(4);
+    // A click enters a field or leaves it: keys that follow at once are for what it leads to.
+    if (action == GLFW_PRESS) of(w).hold_ = std::max(of(w).hold_, kFramesOfClick);
     ImGui_ImplGlfw_MouseButtonCallback(w, button, action, mods);
   });
   glfwSetScrollCallback(window_, [](GLFWwindow* w, double x, double y) {
@@ -132,7 +143,7 @@ bool is_modifier(int key) { return key >= GLFW_KEY_LEFT_SHIFT && key <= GLFW_KEY
 // Commands after which a field is entered or left: what follows waits until it is.
 bool moves_keyboard(int key, bool ctrl) {
   static constexpr std::string_view kOpensSomething = "LOSKNQ";
-  if (key == kKeyEscape || key == kKeyEnter) return true;
+  if (key == kKeyEscape || key == kKeyEnter || key == kKeyTab) return true;
   return ctrl && key > 0 && key < 128 &&
          kOpensSomething.find(static_cast<char>(key)) != std::string_view::npos;
 }
@@ -192,14 +203,14 @@ bool WindowInput::on_key(const Key& input) {
     const bool shift = (input.mods & GLFW_MOD_SHIFT) != 0 && ours != '=';
     const bool plain = ours != kKeyNone && !bracket && !(input.mods & GLFW_MOD_ALT);
     if (plain && shell_.key({ours, ctrl, shift}, in_field)) {
-      hold_ = ours == kKeyTab ? 4 : moves_keyboard(ours, ctrl) ? 2 : 0;
+      hold_ = moves_keyboard(ours, ctrl) ? kFramesToMoveKeyboard : 0;
       return true;
     }
   }
   ImGui_ImplGlfw_KeyCallback(window_, input.key, input.scancode, input.action, input.mods);
   // Enter in a field may close its sheet; what is typed next is for what comes then.
   const bool enter = input.key == GLFW_KEY_ENTER || input.key == GLFW_KEY_KP_ENTER;
-  if (enter && input.action == GLFW_PRESS) hold_ = 2;
+  if (enter && input.action == GLFW_PRESS) hold_ = kFramesToMoveKeyboard;
   return false;
 }
 

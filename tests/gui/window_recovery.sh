@@ -51,7 +51,7 @@ until_true() {  # SECONDS WHAT command...
   done
 }
 find_window() {
-  window=$(xdotool search --onlyvisible --pid "$pid" --name "Headlight" 2>/dev/null | head -n 1)
+  window=$(xdotool search --all --onlyvisible --pid "$pid" --name "Headlight" 2>/dev/null | head -n 1)
   [ -n "$window" ]
 }
 title_is() { [ "$(xdotool getwindowname "$window" 2>/dev/null)" = "$1" ]; }
@@ -62,7 +62,6 @@ start() {
   pid=$!
   until_true 30 "a window" find_window
   xdotool windowfocus --sync "$window" 2>/dev/null
-  sleep 0.5
 }
 ended() {
   until_true 25 "the end of headlight" gone
@@ -91,12 +90,9 @@ size_is() {
   eval "$(xdotool getwindowgeometry --shell "$window")"
   [ "$WIDTH"x"$HEIGHT" = "$1" ]
 }
-type_at_end() {
-  xdotool key ctrl+l
-  sleep 0.6  # the field takes the keyboard with the next frame
-  xdotool key End
-  sleep 0.3
-  xdotool type --delay 15 "$1"
+type_at_end() {  # as fast as keys can be sent: none may be lost or come too early
+  xdotool key --delay 0 ctrl+l End
+  xdotool type --delay 0 "$1"
 }
 
 # ---- type, change how things look, die ----
@@ -117,9 +113,7 @@ size_is 1100x700 || fail "the window is ${WIDTH}x$HEIGHT"
 xdotool key Return                       # Recover
 until_true 25 "an unsaved document in the title" title_is "* Headlight"
 mine=$folder/mine.headlight.json
-xdotool key ctrl+s
-sleep 0.3
-xdotool key ctrl+a
+xdotool key --delay 0 ctrl+s ctrl+a
 xdotool type --delay 5 "$mine"
 xdotool key Return
 until_true 25 "the saved text" has_key "$mine" sentence "the cat sat on mats"
@@ -134,11 +128,7 @@ xdotool key ctrl+q
 sleep 0.5
 runs || fail "it closed in spite of unsaved changes"
 xdotool key m                            # gets nowhere: the question comes first
-xdotool key Escape
-sleep 0.3
-xdotool key ctrl+q
-sleep 1
-xdotool key Return                       # Save
+xdotool key --delay 0 Escape ctrl+q Return  # Cancel; ask again; Save
 ended
 has_key "$mine" sentence "the cat sat on mats x" || fail "it closed without saving"
 has_key "$mine" model.mask.kind causal || fail "a key got past the question"
@@ -154,8 +144,7 @@ type_at_end " second"
 xdotool key ctrl+s
 until_true 25 "the second window's text" has_key "$mine" sentence "the cat sat on mats x second"
 xdotool windowfocus --sync "$other_window"
-sleep 0.3
-xdotool key --window "$other_window" ctrl+s
+xdotool key ctrl+s
 sleep 0.8
 has_key "$mine" sentence "the cat sat on mats x second" || fail "a newer file was overwritten"
 kill -0 "$other_pid" || fail "the first window is gone"
@@ -164,7 +153,6 @@ until_true 25 "the first window's text" has_key "$mine" sentence "the cat sat on
 kill "$other_pid"
 other_pid=
 xdotool windowfocus --sync "$window"
-sleep 1
 xdotool key ctrl+q
 ended
 

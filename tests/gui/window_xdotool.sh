@@ -57,7 +57,7 @@ until_true() {
 }
 
 find_window() {
-  window=$(xdotool search --onlyvisible --pid "$pid" --name "Headlight" 2>/dev/null | head -n 1)
+  window=$(xdotool search --all --onlyvisible --pid "$pid" --name "Headlight" 2>/dev/null | head -n 1)
   [ -n "$window" ]
 }
 title_is() { [ "$(xdotool getwindowname "$window" 2>/dev/null)" = "$1" ]; }
