@@ -17,7 +17,8 @@ void begin_canvas(float width, float height) {
   ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 0);
   const int flags = ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove |
                     ImGuiWindowFlags_NoBringToFrontOnFocus | ImGuiWindowFlags_NoSavedSettings |
-                    ImGuiWindowFlags_NoScrollWithMouse;
+                    ImGuiWindowFlags_NoScrollWithMouse |
+                    ImGuiWindowFlags_NoBackground;  // whoever draws the frame cleared it
   ImGui::Begin("headlight", nullptr, flags);
   ImGui::PopStyleVar(3);
 }
