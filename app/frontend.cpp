@@ -10,6 +10,8 @@ ImGuiHost::ImGuiHost() : before_(ImGui::GetCurrentContext()), own_(ImGui::Create
   ImGui::SetCurrentContext(own_);
   ImGuiIO& io = ImGui::GetIO();
   io.IniFilename = nullptr;
+  // A blinking cursor would draw the whole window over and over while nothing changes.
+  io.ConfigInputTextCursorBlink = false;
   io.LogFilename = nullptr;
   // Without it a draw list of more than 65,535 vertices aborts.
   io.BackendFlags |= ImGuiBackendFlags_RendererHasVtxOffset;

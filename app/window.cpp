@@ -279,11 +279,8 @@ int App::run() {
     if (moving) {
       glfwPollEvents();
     } else {
-      // Nothing changed: sleep. A field's cursor blinks, a run in the background may end.
-      const bool blinks = ImGui::GetIO().WantTextInput;
-      const double timeout = shell_.state().derived.computing ? 0.02 : blinks ? 0.25 : 1.0;
-      glfwWaitEventsTimeout(timeout);
-      if (blinks) input_->want_frames(1);
+      // Nothing changed: sleep. A run in the background may end.
+      glfwWaitEventsTimeout(shell_.state().derived.computing ? 0.02 : 1.0);
       if (input_->wanted_frames() == 0) continue;
     }
     frame();
