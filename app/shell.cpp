@@ -259,6 +259,7 @@ void Shell::take(RunResult result, double milliseconds) {
   }
   if (!run_notice_.empty()) notify(d.cut ? NoticeKind::kWarning : NoticeKind::kError, run_notice_);
   settle();
+  if (!awaited_step_.empty()) go_to(std::exchange(awaited_step_, ""));
 }
 
 }  // namespace headlight

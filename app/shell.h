@@ -172,6 +172,7 @@ class Shell {
   std::optional<CellPick> trail_end_;  // the cell that session.trail leads to
   Document computed_;                  // the document that the trace was made of
   bool has_run_ = false;
+  std::string awaited_step_;  // to be gone to once the run that brings it has ended
   MaskSpec mask_before_causal_;
   Message run_notice_;  // what was said about the last run
 

@@ -12,6 +12,9 @@ void Shell::go_to(const std::string& tensor) {
   if (!state_.derived.trace) return;
   const Program& program = state_.derived.trace->program();
   const TensorId id = program.find(tensor);
+  // A step that the edit just made brings along, as the mask of a model that had none.
+  const bool changes = state_.derived.computing || !(state_.document() == computed_);
+  awaited_step_ = id < 0 && changes ? tensor : "";
   if (id < 0) return;
   const Step& step = program.steps[static_cast<std::size_t>(program.step_of(id))];
   const std::string before = state_.session.step;

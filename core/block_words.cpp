@@ -156,7 +156,7 @@ class Writer {
   }
 
   std::string token(std::string_view axis, std::int64_t i) const {
-    const std::string label = visible_label(shortened(trace_.tick(axis, i), 40));
+    const std::string label = visible_label(shortened(trace_.name(axis, i), 40));
     return language_ == Language::kChinese ? "\u300c" + label + "\u300d"
                                            : "\u201c" + label + "\u201d";
   }

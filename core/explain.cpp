@@ -94,7 +94,7 @@ std::string cell_text(const Trace& trace, const CellRef& cell) {
     if (text.back() != '[') text += ", ";
     const std::string& axis = spec.axes[a].name;
     if (axis == "head") text += "head ";
-    text += visible_label(shortened(trace.tick(axis, cell.index[a]), 40));
+    text += visible_label(shortened(trace.name(axis, cell.index[a]), 40));
   }
   return text + "]";
 }

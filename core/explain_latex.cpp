@@ -40,7 +40,9 @@ std::string latex_text(std::string_view utf8) {
         text += "\\" + to_utf8(c);
         break;
       default:
-        if (c >= 0x20 && c < 0x7F) {
+        if (c >= 0x2080 && c <= 0x2089) {  // the position of a token, see Trace::name()
+          text += "\\textsubscript{" + std::to_string(c - 0x2080) + "}";
+        } else if (c >= 0x20 && c < 0x7F) {
           text += static_cast<char>(c);
         } else {
           // XeTeX and LuaTeX, which know \Umathchar, read any character; an 8-bit TeX would stop.
@@ -122,7 +124,7 @@ std::string explanation_as_latex(const Trace& trace, const Explanation& e) {
   for (std::size_t a = 0; a < spec.axes.size(); ++a) {
     const std::string& axis = spec.axes[a].name;
     if (axis == "batch" || axis == "head") continue;
-    labels.push_back(trace.tick(axis, e.cell.index[a]));
+    labels.push_back(trace.name(axis, e.cell.index[a]));
     is_token.push_back(axis == "query" || axis == "key" || axis == "position" || axis == "vocab");
   }
   std::string line = write_arithmetic(trace, e, writer, SIZE_MAX);

@@ -34,7 +34,7 @@ std::string cell_title(const Trace& trace, const CellRef& cell, LabelFunction la
   for (std::size_t a = 0; a < spec.axes.size(); ++a) {
     if (spec.axes[a].name == "batch" || spec.axes[a].name == "head") continue;
     if (text.back() != '[') text += ", ";
-    text += label(trace.tick(spec.axes[a].name, cell.index[a]));
+    text += label(trace.name(spec.axes[a].name, cell.index[a]));
   }
   return text + "]";
 }

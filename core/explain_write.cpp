@@ -26,7 +26,7 @@ std::string symbol_of(const Trace& trace, const CellRef& cell, int skip, const M
   for (std::size_t a = 0; a < spec.axes.size(); ++a) {
     const std::string& axis = spec.axes[a].name;
     if (axis == "batch" || axis == "head" || static_cast<int>(a) == skip) continue;
-    labels.push_back(trace.tick(axis, cell.index[a]));
+    labels.push_back(trace.name(axis, cell.index[a]));
     is_token.push_back(axis == "query" || axis == "key" || axis == "position" || axis == "vocab");
   }
   return w.symbol(tensor_symbol(spec.name), labels, is_token);

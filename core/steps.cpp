@@ -200,8 +200,8 @@ std::string score_words(Language language, const Trace& trace, const Step& step,
                         std::int64_t query) {
   const Row row = row_of(trace.tensor(step.tensor), head, query);
   return tr(language, "step.scores.words",
-            {{"query", quoted(trace.tick("query", query))},
-             {"key", quoted(trace.tick("key", largest(row)))}});
+            {{"query", quoted(trace.name("query", query))},
+             {"key", quoted(trace.name("key", largest(row)))}});
 }
 
 std::string mask_words(Language language, const Trace& trace, const Step& step, std::int64_t head,
@@ -210,7 +210,7 @@ std::string mask_words(Language language, const Trace& trace, const Step& step, 
   std::int64_t allowed = 0;
   for (std::int64_t j = 0; j < row.size; ++j) allowed += row.cells[j] != -INFINITY;
   return tr(language, "step.mask.words",
-            {{"query", quoted(trace.tick("query", query))},
+            {{"query", quoted(trace.name("query", query))},
              {"allowed", std::to_string(allowed)},
              {"keys", std::to_string(row.size)}});
 }
@@ -219,11 +219,11 @@ std::string softmax_words(Language language, const Trace& trace, const Step& ste
                           std::int64_t head, std::int64_t query) {
   const Row row = row_of(trace.tensor(step.tensor), head, query);
   const std::int64_t best = largest(row);
-  const std::string asks = quoted(trace.tick("query", query));
+  const std::string asks = quoted(trace.name("query", query));
   if (row.cells[best] == 0) return tr(language, "step.softmax.words.none", {{"query", asks}});
   return tr(language, "step.softmax.words",
             {{"query", asks},
-             {"key", quoted(trace.tick("key", best))},
+             {"key", quoted(trace.name("key", best))},
              {"weight", number_text(row.cells[best], 3)}});
 }
 
@@ -232,8 +232,8 @@ std::string probability_words(Language language, const Trace& trace, const Step&
   const Row row = row_of(trace.tensor(step.tensor), 0, query);
   const std::int64_t best = largest(row);
   return tr(language, "step.probabilities.words",
-            {{"token", quoted(trace.tick("position", query))},
-             {"next", quoted(trace.tick("vocab", best))},
+            {{"token", quoted(trace.name("position", query))},
+             {"next", quoted(trace.name("vocab", best))},
              {"probability", number_text(row.cells[best], 3)}});
 }
 
@@ -283,7 +283,7 @@ std::string step_words(Language language, const Trace& trace, const Step& step, 
       return softmax_words(language, trace, step, head, query);
     case StepKind::kWeightedSum:
       return tr(language, "step.weighted_sum.words",
-                {{"query", quoted(trace.tick("query", query))}});
+                {{"query", quoted(trace.name("query", query))}});
     case StepKind::kConcat:
       return tr(language, "step.concat.words",
                 {{"heads", tr_count(language, "count.heads", c.head_count())}, {"d_head", d_head}});

@@ -2,6 +2,8 @@
 
 #include <cmath>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 
 namespace headlight {
 
@@ -98,6 +100,23 @@ std::string Trace::tick(std::string_view axis, std::int64_t i) const {
   }
   if (axis == "vocab" && place < input_.vocab.size()) return input_.vocab[place];
   return std::to_string(i);
+}
+
+std::string Trace::name(std::string_view axis, std::int64_t i) const {
+  std::string text = tick(axis, i);
+  const bool token = axis == "position" || axis == "query" || axis == "key";
+  if (!token || i < 0 || i >= length()) return text;
+  if (repeated_.empty()) {
+    std::unordered_map<std::string_view, int> counts;
+    for (const std::string& t : input_.tokens) ++counts[t];
+    for (const std::string& t : input_.tokens) repeated_.push_back(counts[t] > 1);
+  }
+  if (!repeated_[static_cast<std::size_t>(i)]) return text;
+  for (const char digit : std::to_string(i)) {
+    text += "\xE2\x82";  // U+2080 to U+2089: subscript digits
+    text += static_cast<char>(0x80 + (digit - '0'));
+  }
+  return text;
 }
 
 }  // namespace headlight

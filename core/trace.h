@@ -50,6 +50,9 @@ class Trace {
   /// What to call cell `i` of this axis: the token for positions, the vocabulary entry for vocab,
   /// the number otherwise.
   std::string tick(std::string_view axis, std::int64_t i) const;
+  /// The same where it stands alone: a token that the sentence has more than once gets its position
+  /// as a subscript ("the₄"), so that no two cells have one name. Ask from one thread at a time.
+  std::string name(std::string_view axis, std::int64_t i) const;
 
   /// What the whole tensor spans, every head included. This and the next two are measured when
   /// first asked for and kept; ask from one thread at a time.
@@ -74,6 +77,7 @@ class Trace {
   std::vector<float*> memory_;
   std::uint64_t serial_ = 0;
   std::string backend_;
+  mutable std::vector<bool> repeated_;  // by position; filled when first asked for
   struct Ranges {  // by TensorId, and by matrix; what is not there was not asked for yet
     std::vector<std::optional<CellRange>> own, shared;
     std::map<std::array<std::int64_t, 6>, CellRange> matrices;

@@ -15,9 +15,11 @@
 #include "core/backend.h"
 #include "core/error.h"
 #include "core/explain.h"
+#include "core/explain_text.h"
 #include "core/ops/op.h"
 #include "core/random.h"
 #include "core/runner.h"
+#include "core/text/texts.h"
 
 namespace headlight {
 namespace {
@@ -361,7 +363,7 @@ TEST_CASE("explain: softmax says its temperature where it is not 1") {
   const OpExplanation made = c.explain(12);
   CHECK(made.formula == "exp((x[j] − max) / τ) / Σ_k exp((x[k] − max) / τ)");
   REQUIRE(made.quantities.size() == 4);
-  CHECK(made.quantities[0].name == "temperature τ");
+  CHECK(made.quantities[0].name == "temperature");
   CHECK(made.quantities[0].value == 0.4);
   const double own = made.quantities[2].value, sum = made.quantities[3].value;
   CHECK(own / sum == doctest::Approx(c.out().data[12]));
@@ -541,12 +543,53 @@ TEST_CASE("explain: any cell can be followed down to weights and inputs") {
   CHECK(path.size() >= 3);
 }
 
+TEST_CASE("explain: every quantity and operation has its words") {
+  std::vector<Document> all = documents();
+  all.push_back(all.back());
+  all.back().config.temperature = 0.5f;
+  for (const Document& d : all) {
+    const auto trace = run(d);
+    for (std::size_t id = 0; id < trace->program().tensors.size(); ++id) {
+      const auto tensor = static_cast<TensorId>(id);
+      const Explanation e = explain(*trace, tensor, unravel(trace->tensor(tensor).axes, 0));
+      for (const Language language : {Language::kEnglish, Language::kChinese}) {
+        CHECK(tr_or(language, "inspector.op." + e.operation, "") != "");
+        for (const Quantity& q : e.quantities) {
+          CAPTURE(q.name);
+          CHECK(tr_or(language, "inspector.quantity." + q.name, "") != "");
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("explain: a token that comes again is told apart by its position") {
+  Document d = documents().back();
+  d.sentence = "the cat saw the dog see the dog and one two three the";
+  const auto trace = run(d);
+  CHECK(trace->name("query", 0) == "the₀");
+  CHECK(trace->name("key", 12) == "the₁₂");
+  CHECK(trace->name("position", 4) == "dog₄");
+  CHECK(trace->name("position", 1) == "cat");
+  CHECK(trace->tick("position", 12) == "the");
+  CHECK(trace->name("vocab", 0) == trace->tick("vocab", 0));
+  CHECK(trace->name("d_head", 1) == "1");
+  CHECK(trace->name("query", 99) == "99");
+  std::set<std::string> names;
+  for (std::int64_t i = 0; i < trace->length(); ++i) names.insert(trace->name("query", i));
+  CHECK(names.size() == static_cast<std::size_t>(trace->length()));
+  const TensorId pattern = trace->program().require("blocks.0.attn.pattern");
+  const std::string latex = explanation_as_latex(*trace, explain(*trace, pattern, {0, 0, 12, 3}));
+  CHECK(latex.find("the\\textsubscript{1}\\textsubscript{2}") != std::string::npos);
+}
+
 TEST_CASE("explain: cells are named by what the person sees") {
   const auto trace = run(documents().back());  // pre-norm, wide, 2 heads
   const auto text = [&trace](const char* name, std::vector<std::int64_t> index) {
     return cell_text(*trace, {trace->program().require(name), std::move(index)});
   };
-  CHECK(text("blocks.0.attn.pattern", {0, 1, 4, 0}) == "blocks.0.attn.pattern[head 1, dog, the]");
+  CHECK(text("blocks.0.attn.pattern", {0, 1, 4, 0}) == "blocks.0.attn.pattern[head 1, dog, the₀]");
+  CHECK(text("blocks.0.attn.pattern", {0, 1, 3, 1}) == "blocks.0.attn.pattern[head 1, the₃, cat]");
   CHECK(text("blocks.1.attn.q", {0, 0, 2, 3}) == "blocks.1.attn.q[head 0, saw, 3]");
   CHECK(text("probs", {0, 1, 2}) == "probs[cat, saw]");
   CHECK(text("embed.W_E", {3, 5}) == "embed.W_E[dog, 5]");

@@ -245,8 +245,8 @@ void act(const AppState& state, Ui& ui, const Pointed& at, const std::vector<Att
   if (!at.line) return;
   const Trace& trace = *state.derived.trace;
   ui.tooltip(ui.tr("lines.tip", {{"head", std::to_string(line->head)},
-                                 {"query", token_label(trace.tick("query", line->query))},
-                                 {"key", token_label(trace.tick("key", line->key))},
+                                 {"query", token_label(trace.name("query", line->query))},
+                                 {"key", token_label(trace.name("key", line->key))},
                                  {"weight", exact_number(line->weight)}}));
 }
 
@@ -279,7 +279,8 @@ void draw_lines(const AppState& state, Ui& ui, const Rect& area) {
   Columns c;
   c.area = {area.x0, y + titles, area.x1, area.y1 - note};
   const float fit = c.area.height() / static_cast<float>(n);
-  c.row = std::clamp(fit, ui.px(kSmallRow), ui.px(kRow));
+  const float roomy = std::clamp(c.area.height() / ui.px(400), 1.0f, 1.6f);
+  c.row = std::clamp(fit, ui.px(kSmallRow), ui.px(kRow) * roomy);
   const float middle = (area.x0 + area.x1) / 2;
   const float span = std::clamp(area.width() * 0.36f, ui.px(80), ui.px(420));
   c.left = std::round(middle - span / 2);

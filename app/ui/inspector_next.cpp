@@ -99,7 +99,7 @@ void draw_row_bars(InspectorColumn& c, const CellRef& cell) {
                      [](const auto& a, const auto& b) { return a.first > b.first; });
   }
   const std::size_t query = index.size() - 2;
-  const std::string asks = token_label(c.trace.tick(t.axes[query].name, index[query]));
+  const std::string asks = token_label(c.trace.name(t.axes[query].name, index[query]));
   inspector_section(c, ui.tr("inspector.row", {{"token", asks}}), true);
   float largest = 1e-9f;
   for (const auto& [value, j] : row) largest = std::max(largest, value);
@@ -109,7 +109,7 @@ void draw_row_bars(InspectorColumn& c, const CellRef& cell) {
   for (std::size_t i = shown; i < row.size(); ++i) rest += row[i].first;
   for (std::size_t i = 0; i < shown; ++i) {
     const auto [value, j] = row[i];
-    const std::string token = token_label(c.trace.tick(axis.name, j));
+    const std::string token = token_label(c.trace.name(axis.name, j));
     ImFont* font = j == own ? ui.fonts.strong : ui.fonts.control;
     const float width = std::min(label, ui.measure(font, token).x);
     ui.user_text(font, {c.x + label - width, c.y}, j == own ? ui.theme.text : ui.theme.muted, token,

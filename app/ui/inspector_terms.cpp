@@ -70,7 +70,7 @@ std::string term_name(const Ui& ui, const Trace& trace, const Term& term, const 
   if (term.cell.tensor < 0) return std::string(ui.tr("inspector.constant"));
   if (!runs_along_axis(e, term)) return std::string(symbol_of(trace, term.cell));
   const TensorSpec& spec = trace.program().tensors[static_cast<std::size_t>(term.cell.tensor)];
-  return token_label(trace.tick(spec.axes.back().name, term.cell.index.back()));
+  return token_label(trace.name(spec.axes.back().name, term.cell.index.back()));
 }
 
 // "key", "position", "hidden": the axis in the person's language.
@@ -181,14 +181,18 @@ void draw_exponentials(InspectorColumn& c, const Explanation& e) {
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     return e.terms[a].inner.value_or(-1) > e.terms[b].inner.value_or(-1);
   });
+  const bool cooled = std::any_of(e.quantities.begin(), e.quantities.end(), [](const Quantity& q) {
+    return q.name.starts_with("temperature");
+  });
+  const std::string_view power = cooled ? "exp((x − max)/τ)" : "exp(x − max)";
   const float share_left = c.right - ui.px(52), exp_right = share_left - ui.px(10),
-              value_right = exp_right - ui.px(72);
+              value_right = exp_right - ui.measure(ui.fonts.note, power).x - ui.px(8);
   c.y += ui.px(4);
   const std::string& axis =
       c.trace.program().tensors[static_cast<std::size_t>(e.cell.tensor)].axes.back().name;
   ui.text(ui.fonts.note, {c.x, c.y}, ui.theme.muted, axis_word(ui, axis));
   ui.text_right(ui.fonts.note, value_right, c.y, ui.theme.muted, "x");
-  ui.text_right(ui.fonts.note, exp_right, c.y, ui.theme.muted, "exp(x − max)");
+  ui.text_right(ui.fonts.note, exp_right, c.y, ui.theme.muted, power);
   ui.text(ui.fonts.note, {share_left, c.y}, ui.theme.muted, ui.tr("inspector.of_the_sum"));
   c.y += ui.px(20);
   // One line says no more than the one term that it would stand for.
@@ -219,7 +223,7 @@ void draw_exponentials(InspectorColumn& c, const Explanation& e) {
     const float y = c.y + ui.px(3);
     const TensorSpec& spec = c.trace.program().tensors[static_cast<std::size_t>(term.cell.tensor)];
     const std::string token =
-        token_label(c.trace.tick(spec.axes.back().name, term.cell.index.back()));
+        token_label(c.trace.name(spec.axes.back().name, term.cell.index.back()));
     ui.user_text(own ? ui.fonts.strong : ui.fonts.control, {c.x, y}, ui.theme.text, token,
                  value_right - ui.px(56) - c.x);
     ui.text_right(ui.fonts.mono, value_right, y, ui.theme.text, number_text(term.value));

@@ -138,7 +138,7 @@ std::string empty_rows(const AppState& state, const Ui& ui) {
   for (std::int64_t i = 0; i < n; ++i) {
     const float* row = mask.data + i * n;
     if (std::any_of(row, row + n, [](float cell) { return cell == 0; })) continue;
-    if (++count <= 3) names += (count > 1 ? ", " : "") + token_label(trace.tick("query", i));
+    if (++count <= 3) names += (count > 1 ? ", " : "") + token_label(trace.name("query", i));
   }
   if (count == 0) return {};
   if (count == n) return std::string(ui.tr("mask.all_empty"));

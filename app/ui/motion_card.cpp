@@ -85,7 +85,7 @@ std::string line_name(const Trace& trace, const Telling& t, std::size_t i) {
   };
   if (!same(i + 1) && (i == 0 || !same(i - 1))) return symbol_of(trace, term.cell);
   const TensorSpec& spec = trace.program().tensors[static_cast<std::size_t>(term.cell.tensor)];
-  return token_label(trace.tick(spec.axes.back().name, term.cell.index.back()));
+  return token_label(trace.name(spec.axes.back().name, term.cell.index.back()));
 }
 
 Line line_of(const Trace& trace, const Telling& t, std::size_t i) {
@@ -253,7 +253,7 @@ std::string cell_name(const Trace& trace, const CellRef& cell) {
     const std::string& axis = t.axes[a].name;
     if (axis == "batch" || axis == "head") continue;
     if (name.back() != '[') name += ", ";
-    name += token_label(trace.tick(axis, cell.index[a]));
+    name += token_label(trace.name(axis, cell.index[a]));
   }
   return name + "]";
 }

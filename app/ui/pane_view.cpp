@@ -136,9 +136,8 @@ void draw_numbers(Ui& ui, const PlacedPane& p, const ColorScale& scale, const fl
   const int room = room_for(font);
   const Pane& pane = p.pane->pane;
   const std::int64_t seen = (p.rows.end() - p.rows.begin()) * (p.columns.end() - p.columns.begin());
-  // Signed numbers need a place more: cells that stay empty among others would look like zeros.
-  const int least = scale.map == ColorMap::kSequential ? 3 : 4;
-  if (room < least || p.cell_h < font->FontSize + ui.px(2) || seen > 2500) return;
+  // Cells that stay empty among others would look like zeros.
+  if (room < 4 || p.cell_h < font->FontSize + ui.px(2) || seen > 2500) return;
   const bool weights = scale.map == ColorMap::kSequential;
   ImDrawList* list = ImGui::GetWindowDrawList();
   list->PushClipRect(p.rect.min(), p.rect.max(), true);

@@ -88,7 +88,7 @@ void draw_activation_curve(const AppState& state, Ui& ui, const Rect& r, const S
   // x, what the gate lets through, and the cell: the same numbers as in the inspector.
   const auto c = static_cast<std::size_t>(opened.chosen);
   const std::string title =
-      ui.tr("stage.curve.cell", {{"token", token_label(trace.tick("position", opened.position))},
+      ui.tr("stage.curve.cell", {{"token", token_label(trace.name("position", opened.position))},
                                  {"f", std::to_string(opened.chosen)},
                                  {"x", number_text(x[c], 4)},
                                  {"gate", number_text(opened.row.lines[1].values[c], 4)},

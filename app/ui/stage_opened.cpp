@@ -1,6 +1,7 @@
 // What a page opens up beside its matrices, as its operation and its axes say.
 #include <algorithm>
 
+#include "app/ui/stage_motion.h"
 #include "app/ui/stage_view.h"
 
 namespace headlight {
@@ -8,6 +9,9 @@ namespace headlight {
 ChosenCell chosen_cell(const AppState& state, const Step& step, const StepPage& page) {
   const Trace& trace = *state.derived.trace;
   CellLink link = page_link(trace, page, state.session.hovered);
+  // While the result is being made the page tells of the cell in the making.
+  const std::optional<Motion> made = shown_motion(state);
+  if (!link.row && made && made->phase != MotionPhase::kDone) link = {made->row, made->column};
   if (!link.row) link = page_link(trace, page, state.session.picked);
   const Pane& result = page.lines[0].back().pane;
   const std::vector<std::int64_t> fallback =

@@ -67,12 +67,24 @@ StageMeasures stage_measures(const Ui& ui, const Trace& trace, const StepPage& p
       m.side_caption = std::max(m.side_caption, size_width + ui.px(32));
     }
   }
-  m.max_cell = ui.px(30);
-  m.square_cell = ui.px(40);
+  const float roomy = std::clamp(ImGui::GetIO().DisplaySize.y / ui.px(1080), 1.0f, 2.0f);
+  m.max_cell = ui.px(30) * roomy;
+  m.square_cell = ui.px(40) * roomy;
   return m;
 }
 
 namespace {
+
+// Where a page makes several tensors (Q, K and V of the heads): the one that is asked about.
+const PagePane& picked_result(const AppState& state, const StepPage& page) {
+  const Program& program = state.derived.trace->program();
+  const auto& picked = state.session.picked;
+  const TensorId id = picked ? program.find(picked->tensor) : -1;
+  for (const auto& line : page.lines) {
+    if (id >= 0 && program.resolve(line.back().tensor) == program.resolve(id)) return line.back();
+  }
+  return page.lines.back().back();
+}
 
 // Lines from the rows of the table to the places that picked them, with their ids.
 void draw_picked_rows(Ui& ui, const Trace& trace, const StagePlacement& placement,
@@ -142,7 +154,7 @@ void draw_stage_page(const AppState& state, Ui& ui, const Rect& area, const Step
   const bool hovering = state.session.hovered.has_value();
   CellLink link = hovered_link(state, page);
   if (!hovering || (!link.row && !link.column)) link = page_link(trace, page, state.session.picked);
-  const PagePane* legend_pane = &page.lines.back().back();
+  const PagePane* legend_pane = &picked_result(state, page);
   if (const auto made = motion_link(state); made && !hovering) link = *made;
   std::optional<CellPick> hovered;
   for (std::size_t i = 0; i < placement.panes.size(); ++i) {

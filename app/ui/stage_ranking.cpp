@@ -50,7 +50,7 @@ std::optional<CellPick> draw_ranking(const AppState& state, Ui& ui, const Rect& 
   const float spare = r.height() - title_height(ui) - used * line;
   const float y0 = r.y0 + (lists == 1 ? std::max(0.0f, spare * 0.4f) : 0);
   const std::string title =
-      ui.tr("stage.ranking", {{"token", token_label(trace.tick("position", cell.row))}});
+      ui.tr("stage.ranking", {{"token", token_label(trace.name("position", cell.row))}});
   ui.user_text(ui.fonts.strong, {r.x0, y0}, ui.theme.text, title, r.width());
 
   const bool weights = shows_weights(trace.program(), p.tensor);
@@ -81,7 +81,7 @@ std::optional<CellPick> draw_ranking(const AppState& state, Ui& ui, const Rect& 
                           ui.px(3));
     }
     ui.user_text(chosen ? ui.fonts.strong : ui.fonts.control, at, ui.theme.text,
-                 token_label(trace.tick("vocab", c)), name - ui.px(8));
+                 token_label(trace.name("vocab", c)), name - ui.px(8));
     if (std::isfinite(x) && largest > 0) {
       const Color color = weights ? ui.theme.pattern
                           : x < 0 ? ui.theme.negative
@@ -91,7 +91,7 @@ std::optional<CellPick> draw_ranking(const AppState& state, Ui& ui, const Rect& 
                           {at.x + name + length, at.y + line - ui.px(4)}, to_u32(color), ui.px(2));
     }
     ui.text_right(ui.fonts.mono_small, row.x1 - ui.px(2), at.y + ui.px(2),
-                  std::isnan(x) ? ui.theme.error : ui.theme.text, exact_number(x));
+                  std::isnan(x) ? ui.theme.error : ui.theme.text, number_text(x, 4));
   }
   if (ranking.rest > 0) {
     const ImVec2 at = place(ranking.columns.size());

@@ -5,6 +5,7 @@
 
 #include "app/ui/pane_view.h"
 #include "app/ui/panels.h"
+#include "app/ui/stage_motion.h"
 #include "app/ui/stage_view.h"
 #include "core/explain.h"
 #include "core/text/number_text.h"
@@ -41,7 +42,7 @@ std::string quantity_words(const Ui& ui, const std::string& name) {
 // Row “it”   row maximum 4.303   row sum 1.527
 void draw_title(Ui& ui, const Trace& trace, const Rect& r, const OpenedRow& opened) {
   const std::string row =
-      ui.tr("stage.row.title", {{"token", token_label(trace.tick("position", opened.position))}});
+      ui.tr("stage.row.title", {{"token", token_label(trace.name("position", opened.position))}});
   float x = r.x0;
   const float room = std::min(ui.px(220), r.width() * 0.4f);
   ui.user_text(ui.fonts.strong, {x, r.y0}, ui.theme.text, row, room);
@@ -59,10 +60,27 @@ void draw_title(Ui& ui, const Trace& trace, const Rect& r, const OpenedRow& open
   }
 }
 
+// Four digits where they find room: 8.758e−05 needs more than 0.0429.
+std::string table_number(const Ui& ui, double value, float room) {
+  for (int digits = 4; digits > 1; --digits) {
+    std::string words = number_text(value, digits);
+    if (ui.measure(ui.fonts.mono_small, words).x <= room) return words;
+  }
+  return number_text(value, 1);
+}
+
 // The background that the number has in its matrix, for the rows that stand there.
 const ColorScale* scale_for(std::size_t line, std::size_t lines, const ColorScale& operand,
                             const ColorScale& result) {
   return line == 0 ? &operand : line + 1 == lines ? &result : nullptr;
+}
+
+// How many numbers of the result's row are there already: all, unless the step is in the making.
+std::int64_t made_columns(const AppState& state, const StepPage& page, const OpenedRow& opened) {
+  const std::optional<Motion> m = shown_motion(state);
+  if (!m || m->phase == MotionPhase::kDone) return INT64_MAX;
+  if (m->phase < MotionPhase::kRest) return m->phase == MotionPhase::kFill ? 1 : 0;
+  return m->cells_done - opened.position * page.lines.back().back().pane.columns;
 }
 
 }  // namespace
@@ -97,6 +115,7 @@ std::optional<CellPick> draw_row_table(const AppState& state, Ui& ui, const Rect
   const StepPage page = step_page(trace, *current_step(state), state.session.head);
   const ColorScale operand = colors_of(ui, trace, page.lines.back().front()).scale;
   const ColorScale result = colors_of(ui, trace, page.lines.back().back()).scale;
+  const std::int64_t made = made_columns(state, page, opened);
   ImDrawList* list = ImGui::GetWindowDrawList();
   std::optional<CellPick> hovered;
   for (std::size_t l = 0; l < lines.size(); ++l) {
@@ -116,12 +135,13 @@ std::optional<CellPick> draw_row_table(const AppState& state, Ui& ui, const Rect
     if (ui.hot("opened/" + std::to_string(c), cells, &over)) ui.push(PickCell{pick});
     if (over) hovered = pick;
     ImFont* font = chosen ? ui.fonts.strong : ui.fonts.note;
-    const std::string tick = token_label(trace.tick(opened.axis, c));
+    const std::string tick = token_label(trace.name(opened.axis, c));
     const float room = m.column - ui.px(8);
     const float width = std::min(room, ui.measure(font, tick).x);
     ui.user_text(font, {x + m.column - ui.px(4) - width, top},
                  chosen ? ui.theme.text : ui.theme.muted, tick, room);
     for (std::size_t l = 0; l < lines.size(); ++l) {
+      if (l + 1 == lines.size() && c >= made) continue;
       const double value = lines[l].values[static_cast<std::size_t>(c)];
       const float y = top + m.line * static_cast<float>(l + 1);
       Color ink = ui.theme.text;
@@ -134,7 +154,7 @@ std::optional<CellPick> draw_row_table(const AppState& state, Ui& ui, const Rect
         ink = std::isnan(value) ? ui.theme.error : ui.theme.muted;
       }
       ui.text_right(ui.fonts.mono_small, x + m.column - ui.px(4), y + ui.px(1), ink,
-                    number_text(value, 4));
+                    table_number(ui, value, m.column - ui.px(8)));
     }
     if (chosen) {
       list->AddRect({cells.x0 - 1, cells.y0 + m.line - 1}, {cells.x1, cells.y1},

@@ -93,7 +93,7 @@ OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
   }
   const double own = std::exp((x[j] - row.max) / temperature);
   result.quantities = {{"row maximum", row.max}, {power, own}, {"row sum", row.sum}};
-  if (!plain) result.quantities.insert(result.quantities.begin(), {"temperature τ", temperature});
+  if (!plain) result.quantities.insert(result.quantities.begin(), {"temperature", temperature});
   result.written = written(x[j], row, temperature, own);
   for (std::int64_t k = 0; k < n; ++k) {
     if (x[k] == kForbidden) continue;  // a forbidden key adds nothing
@@ -127,7 +127,7 @@ OpRow open_row(const OpArgs& args, std::span<const std::int64_t> index) {
   result.lines.push_back({"x", {x, x + n}});
   if (row.max != kForbidden) {
     result.quantities = {{"row maximum", row.max}, {"row sum", row.sum}};
-    RowLine line{"exp", {}, true};
+    RowLine line{temperature == 1 ? "exp" : "exp_tau", {}, true};
     for (std::int64_t j = 0; j < n; ++j)
       line.values.push_back(std::exp((x[j] - row.max) / temperature));
     result.lines.push_back(std::move(line));

@@ -1,5 +1,6 @@
 #include "core/text/texts.h"
 
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
@@ -37,6 +38,9 @@ const Table& table() {
   return kTable;
 }
 
+std::mutex missing_mutex;
+std::string missing;
+
 }  // namespace
 
 std::string_view word(Language language) { return language == Language::kChinese ? "zh" : "en"; }
@@ -47,7 +51,18 @@ std::optional<Language> language_from_word(std::string_view text) {
   return std::nullopt;
 }
 
-std::string_view tr(Language language, std::string_view id) { return tr_or(language, id, id); }
+std::string_view tr(Language language, std::string_view id) {
+  const std::string_view text = tr_or(language, id, {});
+  if (text.data()) return text;
+  const std::lock_guard lock(missing_mutex);
+  missing = id;
+  return id;
+}
+
+std::string missing_text() {
+  const std::lock_guard lock(missing_mutex);
+  return missing;
+}
 
 std::string_view tr_or(Language language, std::string_view id, std::string_view otherwise) {
   const auto at = table().by_id.find(id);

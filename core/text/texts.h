@@ -40,5 +40,7 @@ struct TextEntry {
   std::string id, english, chinese;
 };
 const std::vector<TextEntry>& all_texts();
+/// An id that tr() was asked for and the table lacks, or ""; for tests. From any thread.
+std::string missing_text();
 
 }  // namespace headlight

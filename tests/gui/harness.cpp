@@ -9,6 +9,7 @@
 #include <iterator>
 
 #include "app/ui/line_text.h"
+#include "core/text/texts.h"
 #include "core/text/utf8.h"
 
 namespace headlight::test {
@@ -122,6 +123,7 @@ void Gui::frame(int count) {
     sink_.begin_frame(state().derived.trace);
     frontend_.draw(size_.x, size_.y);
     ImGui::Render();
+    CHECK_MESSAGE(missing_text().empty(), "no text for ", missing_text());
   }
 }
 

@@ -186,11 +186,17 @@ void check_page(Gui& gui) {
     check_pane(gui, pane);
     last = std::max(last, pane.place);
   }
+  // The legend is that of the result, of several results the one that is asked about.
+  int asked = last;
+  const auto& picked = gui.state().session.picked;
+  for (const DrawnPane& pane : panes) {
+    if (picked && pane.tensor == picked->tensor) asked = pane.place;
+  }
   for (const DrawnPane& pane : panes) {
     if (has_row_labels(gui, pane, last)) check_row_labels(gui, pane);
     const int labels = check_column_labels(gui, pane);
     if (pane.tensor.ends_with("attn.pattern") && pane.place == last) CHECK(labels > 0);
-    if (pane.place != last) continue;  // the result: its legend stands beside it
+    if (pane.place != asked) continue;
     CHECK(gui.shows(number_text(pane.heatmap->quad.scale.limit, 3)));
     CHECK(gui.shows(tensor_symbol(pane.tensor)));
   }

@@ -134,6 +134,22 @@ TEST_CASE("paint: choosing it leaves the picture as it is, and comes back to wha
   CHECK(gui.config().mask == painted);
 }
 
+TEST_CASE("paint: from a model without a mask it leads to the page that the mask brings along") {
+  Document document = small_document();
+  document.config.mask.kind = MaskKind::kNone;
+  Gui gui(document);
+  gui.push(GoToStep{"embed"});
+  gui.click("mask/free");
+  CHECK(gui.state().session.step == "blocks.0.attn.scores_masked");
+  gui.push(GoToStep{"embed"});
+  gui.click("mask/free");
+  gui.push(DoEdit{SetSentence{"some other words"}, ""});
+  CHECK(gui.state().session.step == "blocks.0.attn.scores_masked");
+  gui.push(GoToStep{"embed"});
+  gui.push(DoEdit{SetSentence{"and others again"}, ""});
+  CHECK(gui.state().session.step == "embed");  // nothing is awaited any more
+}
+
 TEST_CASE("paint: starting points, clear, invert") {
   Document document = small_document();
   document.config.mask.padding = {1, 4};

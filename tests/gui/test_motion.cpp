@@ -357,6 +357,47 @@ TEST_CASE("motion: what is not made yet is covered, the arithmetic covers no ope
   }
 }
 
+TEST_CASE("motion: the opened row is that of the cell in the making, as far as it is made") {
+  Gui gui(words("The animal did not cross the street"), {1920, 1080});
+  const std::string pattern = "blocks.0.attn.pattern";
+  go_to(gui, pattern);
+  gui.move_to({2, 2});
+  const MotionSize size = *shown_motion_size(gui.state());
+  const double whole = motion_length(size);
+  const TensorView weights = gui.tensor(pattern);
+  // A column holds the key, x, its exponential and, once it is made, the weight.
+  const auto shows_weight = [&](std::int64_t row, std::int64_t column) {
+    const std::string id = "opened/" + std::to_string(column);
+    const std::vector<std::int64_t> index = {0, 0, row, column};
+    const ProbeRect r = gui.rect(id);
+    const auto texts = gui.texts();
+    const auto count =
+        std::count_if(texts.begin(), texts.end(), [&](const DrawnText& t) { return inside(t, r); });
+    return count == 4 && says(gui, id, number_text(weights.at(index), 4));
+  };
+  gui.push(ScrubTo{(motion_begin(size, MotionPhase::kFill) - 0.01) / whole});
+  CHECK(gui.shows("Row “The”"));
+  CHECK_FALSE(shows_weight(0, 0));
+  int rows_seen = 0;
+  std::int64_t last_row = -1;
+  for (double at = motion_begin(size, MotionPhase::kRest) + 0.01; at < whole; at += whole / 40) {
+    gui.push(ScrubTo{at / whole});
+    const Motion m = *shown_motion(gui.state());
+    if (m.phase != MotionPhase::kRest || m.cells_done == 0) continue;
+    rows_seen += m.row != last_row;
+    last_row = m.row;
+    const std::int64_t made = m.cells_done - m.row * size.columns;
+    for (std::int64_t c = 0; c < size.columns; ++c) {
+      CAPTURE(m.row);
+      CAPTURE(c);
+      CHECK(shows_weight(m.row, c) == (c < made));
+    }
+  }
+  CHECK(rows_seen > 3);
+  gui.push(ScrubTo{1});
+  CHECK(gui.shows("Row “street”"));  // the picked cell's again
+}
+
 TEST_CASE("motion: the tokens come one after another") {
   Gui gui(words("a b c d e"));
   const std::vector<std::string> names = step_names(gui.trace().program());
