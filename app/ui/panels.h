@@ -33,7 +33,9 @@ bool begin_sheet(Ui&, const char* id, bool wanted, float width, float height, Im
 bool begin_modal(Ui&, const char* id, bool open, const Rect&);
 
 /// A line over the menu while the colours are those of other eyes.
-void panel_vision(const AppState&, Ui&, float width);
+/// In the menus' line or at the top of the notices' place; vision_height() is what it takes there.
+float vision_height(const AppState&, const Ui&, float width);
+void panel_vision(const AppState&, Ui&, const Rect& menu, const Rect& notices);
 
 /// The whole window, between ImGui::NewFrame and ImGui::Render.
 void draw_window(const AppState&, Ui&, float width, float height);

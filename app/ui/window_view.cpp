@@ -94,14 +94,16 @@ void draw_window(const AppState& state, Ui& ui, float width, float height) {
   const Session& s = state.session;
   LayoutWishes wish{s.rail_open, s.heads_open, s.inspector_open,
                     s.sizes,     s.maximized,  s.last_opened};
-  wish.notices_height = notices_height(state, ui, width - ui.px(40));
+  const float vision = vision_height(state, ui, width);
+  wish.notices_height = vision + notices_height(state, ui, width - ui.px(40));
   const WindowLayout l = window_layout(width, height, ui.scale, wish);
   begin_canvas(width, height);
   const bool folded_else = l.rail_open != s.rail_shown || l.heads_open != s.heads_shown ||
                            l.inspector_open != s.inspector_shown;
   if (folded_else) ui.push(Folded{l.rail_open, l.heads_open, l.inspector_open});
   if (s.leave_field) leave(state, ui);
-  if (!state.notices.empty()) panel_notices(state, ui, l.notices);
+  if (!state.notices.empty())
+    panel_notices(state, ui, {l.notices.x0, l.notices.y0 + vision, l.notices.x1, l.notices.y1});
   if (shown(l.sentence)) {
     panel_sentence(state, ui, l.sentence);
     panel_model(state, ui, l.model);
@@ -110,7 +112,7 @@ void draw_window(const AppState& state, Ui& ui, float width, float height) {
   draw_panels(state, ui, l);
   panel_splits(state, ui, l);
   panel_menu(state, ui, l.menu);  // last in the order of the Tab key
-  panel_vision(state, ui, width);
+  panel_vision(state, ui, l.menu, l.notices);
   panel_help(state, ui, width, height);
   panel_files(state, ui, width, height);
   panel_palette(state, ui, width, height);

@@ -433,6 +433,14 @@ struct LayoutState {
   std::vector<Action> actions;
 };
 
+MaskSpec nothing_allowed() {
+  MaskSpec mask;
+  mask.kind = MaskKind::kFree;
+  for (int query = 0; query < 6; ++query)
+    for (int key = 0; key < 6; ++key) mask.forbidden.insert(query, key);
+  return mask;
+}
+
 std::vector<LayoutState> layout_states() {
   const auto config = [](auto change) {
     Config c = small_document(2, 4, 16).config;
@@ -467,7 +475,25 @@ std::vector<LayoutState> layout_states() {
       {"open", {DoCommand{Command::kOpen}}},
       {"palette", {DoCommand{Command::kPalette}}},
       {"in the making", {DoCommand{Command::kPlay}, Tick{0.7}, DoCommand{Command::kPlay}}},
+      {"mask page", {GoToStep{"blocks.0.attn.scores_masked"}}},
+      {"all masked", {DoEdit{SetMask{nothing_allowed()}, ""}}},
+      {"a warm softmax", {config([](Config& c) { c.temperature = 2.5f; })}},
+      {"code", {ChooseTab{InspectorTab::kCode}}},
+      {"words", {ChooseTab{InspectorTab::kWords}}},
+      {"colours of others", {ChooseVision{Vision::kDeuteranopia}}},
+      {"zoomed in", {DoCommand{Command::kZoomIn}, DoCommand{Command::kZoomIn}}},
   };
+}
+
+// Makes every fifth number of a tensor of the trace NaN.
+void make_nan(Gui& gui, std::string_view tensor) {
+  const TensorView t = gui.tensor(tensor);
+  for (std::int64_t i = 0; i < t.size(); i += 5) const_cast<float*>(t.data)[i] = NAN;
+}
+
+std::string in_window(const Gui& gui, float scale, Language language) {
+  return std::to_string(gui.size().x) + " x " + std::to_string(gui.size().y) + ", scale " +
+         std::to_string(scale) + ", " + std::string(word(language));
 }
 
 }  // namespace
@@ -497,6 +523,9 @@ TEST_CASE("layout: every control within reach, none over another, no words cut, 
         gui.push(ShowHint{-1});
         gui.push(Maximize{PanelId::kNone});
         gui.push(DoCommand{Command::kResetPanels});
+        gui.push(ChooseTab{InspectorTab::kNumbers});
+        gui.push(ChooseVision{Vision::kFull});
+        gui.push(DoCommand{Command::kResetView});
         gui.push(CompareHead{-1});
         gui.push(ChooseHeadsView{HeadsView::kPictures});
         while (gui.state().history.can_undo()) gui.push(DoCommand{Command::kUndo});
@@ -504,6 +533,56 @@ TEST_CASE("layout: every control within reach, none over another, no words cut, 
         gui.push(GoToStep{step});
       }
     }
+  }
+}
+
+TEST_CASE("layout: every step, finished and in the making, its first numbers NaN, at every size") {
+  const struct {
+    ImVec2 size;
+    float scale;
+  } windows[] = {{{400, 300}, 1}, {{960, 600}, 1}, {{1280, 720}, 1}, {{1920, 1080}, 2}};
+  for (const auto& window : windows) {
+    for (const Language language : {Language::kEnglish, Language::kChinese}) {
+      Gui gui(small_document(1, 2, 8), window.size, window.scale);
+      gui.push(ChooseLanguage{language});
+      gui.push(ShowHint{-1});
+      for (const std::string& step : step_names(gui.trace().program())) {
+        INFO(step, " in ", in_window(gui, window.scale, language));
+        gui.push(GoToStep{step});
+        gui.frame(2);
+        CHECK(wrong_controls(gui) == "");
+        CHECK(cut_texts(gui) == "");
+        gui.push(ScrubTo{0.3});
+        CHECK(wrong_controls(gui) == "");
+        CHECK(cut_texts(gui) == "");
+        gui.push(ScrubTo{1});
+      }
+      for (const std::string& step : step_names(gui.trace().program())) {
+        INFO(step, " with NaN in ", in_window(gui, window.scale, language));
+        make_nan(gui, step);
+        gui.push(GoToStep{"token_ids"});
+        gui.push(GoToStep{step});
+        gui.frame(2);
+        CHECK(wrong_controls(gui) == "");
+        CHECK(cut_texts(gui) == "");
+      }
+    }
+  }
+}
+
+TEST_CASE("layout: 1,024 tokens, at every step") {
+  Document document = small_document(1, 2, 8);
+  document.sentence.clear();
+  for (int i = 0; i < 1024; ++i) document.sentence += "the cat sat on mats "[i % 20];
+  document.tokenizer = TokenizerKind::kCharacters;
+  Gui gui(document);
+  REQUIRE(gui.trace().length() == 1024);
+  for (const std::string& step : step_names(gui.trace().program())) {
+    INFO(step);
+    gui.push(GoToStep{step});
+    gui.frame(2);
+    CHECK(wrong_controls(gui) == "");
+    CHECK(cut_texts(gui) == "");
   }
 }
 

@@ -177,7 +177,7 @@ TEST_CASE("look: the whole window goes through the colours of other eyes") {
   Shell shell(small_document(), still_options(1));
   std::unique_ptr<Offscreen> screen;
   try {
-    screen = std::make_unique<Offscreen>(shell, 640, 400);
+    screen = std::make_unique<Offscreen>(shell, 1280, 400);
   } catch (const Error& error) {
     MESSAGE("SKIPPED: ", error.what());
     return;
@@ -188,7 +188,7 @@ TEST_CASE("look: the whole window goes through the colours of other eyes") {
     const std::vector<std::uint8_t> seen = screen->picture();
     // Below the line that says so nothing else differs.
     int wrong = 0;
-    for (std::size_t i = 640 * 40 * 4; i < full.size(); i += 4) {
+    for (std::size_t i = 1280 * 40 * 4; i < full.size(); i += 4) {
       const auto channel = [&](const std::vector<std::uint8_t>& p, std::size_t c) {
         return static_cast<float>(p[i + c]) / 255;
       };
