@@ -109,8 +109,8 @@ CellSet read_cells(const Json& list) {
     if (item.is_string()) {
       try {
         read_row(item.get<std::string>(), kLargestMaxTokens, cells);
-      } catch (const UsageError& error) {
-        throw Error("the session's '" + key + "': " + clean_utf8(error.what()).text);
+      } catch (const UsageError&) {
+        Reader::fail(key, expected, item);
       }
       continue;
     }
