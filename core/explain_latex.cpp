@@ -102,9 +102,9 @@ class LatexWriter final : public MathWriter {
   std::string times() const override { return " \\times "; }
   std::string dot() const override { return " \\cdot "; }
   std::string function(std::string_view name) const override { return "\\" + std::string(name); }
-  // Three terms to a line.
+  // Two terms to a line: three with all their digits run off the page.
   std::string plus(std::size_t i) const override {
-    return i % 3 == 0 ? " \\\\\n&\\quad + " : " + ";
+    return i % 2 == 0 ? " \\\\\n&\\quad + " : " + ";
   }
   std::string equals() const override { return " \\\\\n&= "; }
   std::string rest(std::size_t, double sum) const override { return guarded(sum); }
