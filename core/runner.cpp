@@ -4,35 +4,12 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <limits>
 
 #include "core/error.h"
+#include "core/program_memory.h"
 #include "core/text/utf8.h"
 
 namespace headlight {
-namespace {
-
-constexpr std::size_t kFloatsPerLine = kTensorAlignment / sizeof(float);
-
-std::size_t padded(std::int64_t cells) {
-  return (static_cast<std::size_t>(cells) + kFloatsPerLine - 1) / kFloatsPerLine * kFloatsPerLine;
-}
-
-bool in_arena(TensorKind kind) {
-  return kind == TensorKind::kInput || kind == TensorKind::kActivation;
-}
-
-void fill_mask(float* out, const MaskSpec& mask, int n) {
-  std::fill_n(out, static_cast<std::ptrdiff_t>(n) * n, 0.0f);
-  for (int i = 0; i < n; ++i, out += n) {
-    for (const Span& span : forbidden_keys(mask, i, n)) {
-      std::fill(out + span.first, out + span.last + 1, -std::numeric_limits<float>::infinity());
-    }
-  }
-}
-
-}  // namespace
-
 std::string bytes_text(double bytes) {
   constexpr const char* kUnits[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
   int unit = 0;
@@ -90,10 +67,7 @@ std::shared_ptr<const Program> Runner::program_for(const Config& config, const R
 
 // A trace nobody looks at any more gives its memory to the next run.
 std::shared_ptr<Trace> Runner::blank_trace(const std::shared_ptr<const Program>& program) {
-  std::size_t cells = 0;
-  for (const TensorSpec& spec : program->tensors) {
-    if (in_arena(spec.kind)) cells += padded(cell_count(spec.axes));
-  }
+  const std::size_t cells = arena_cells(*program);
   std::shared_ptr<Trace> trace;
   for (auto& candidate : pool_) {
     if (candidate.use_count() == 1) trace = candidate;
@@ -112,13 +86,7 @@ std::shared_ptr<Trace> Runner::blank_trace(const std::shared_ptr<const Program>&
   trace->ranges_ = {};
   trace->censuses_.clear();
   trace->parameters_.assign(program->tensors.size(), nullptr);
-  std::size_t offset = 0;
-  for (std::size_t id = 0; id < program->tensors.size(); ++id) {
-    const TensorSpec& spec = program->tensors[id];
-    if (!in_arena(spec.kind)) continue;
-    trace->memory_[id] = trace->arena_.data() + offset;
-    offset += padded(cell_count(spec.axes));
-  }
+  lay_out(*program, trace->arena_.data(), trace->memory_);
   return trace;
 }
 
@@ -167,15 +135,12 @@ void Runner::try_run(const Document& doc, Backend& backend, RunResult& result) {
     // Backends only write the outputs of calls, and no call writes a parameter.
     trace->memory_[id] = const_cast<float*>(trace->parameters_[id]->data.data());
   }
-  for (std::size_t id = 0; id < program->tensors.size(); ++id) {
-    const auto source = static_cast<std::size_t>(program->resolve(static_cast<TensorId>(id)));
-    trace->memory_[id] = trace->memory_[source];
-  }
+  share_aliases(*program, trace->memory_);
   float* ids = trace->memory_[static_cast<std::size_t>(program->token_ids)];
   for (std::size_t t = 0; t < input.ids.size(); ++t) ids[t] = static_cast<float>(input.ids[t]);
   if (program->mask >= 0) {
-    fill_mask(trace->memory_[static_cast<std::size_t>(program->mask)], doc.config.mask,
-              static_cast<int>(positions));
+    fill_mask(doc.config.mask, static_cast<int>(positions),
+              trace->memory_[static_cast<std::size_t>(program->mask)]);
   }
   backend.run(*program, program->calls, trace->memory_);
   trace->input_ = std::move(input);
