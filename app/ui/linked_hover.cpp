@@ -45,6 +45,19 @@ CellLink hovered_link(const AppState& state, const StepPage& page) {
 
 namespace {
 
+using Mark = ProbeMark::Kind;
+
+void frame(Ui& ui, Mark kind, const Rect& cells, Color color) {
+  // A frame around a very small cell must still be seen.
+  const float least = ui.px(5);
+  const float out_x = std::max(0.0f, (least - cells.width()) / 2) + 1;
+  const float out_y = std::max(0.0f, (least - cells.height()) / 2) + 1;
+  ImGui::GetWindowDrawList()->AddRect({cells.x0 - out_x, cells.y0 - out_y},
+                                      {cells.x1 + out_x, cells.y1 + out_y}, to_u32(color), ui.px(2),
+                                      0, std::max(1.0f, ui.px(1.25f)));
+  ui.probe.add_mark(kind, cells.min(), cells.max());
+}
+
 void mark(Ui& ui, const PagePane& p, const Rect& r,
           const std::optional<std::pair<std::int64_t, std::int64_t>>& place, bool whole) {
   if (!place) return;
@@ -52,26 +65,25 @@ void mark(Ui& ui, const PagePane& p, const Rect& r,
   const float h = r.height() / static_cast<float>(std::max<std::int64_t>(p.pane.rows, 1));
   const float x = r.x0 + static_cast<float>(place->second) * w;
   const float y = r.y0 + static_cast<float>(place->first) * h;
-  const auto frame = [&](Rect cells, Color color) {
-    // A frame around a very small cell must still be seen.
-    const float least = ui.px(5);
-    const float out_x = std::max(0.0f, (least - cells.width()) / 2) + 1;
-    const float out_y = std::max(0.0f, (least - cells.height()) / 2) + 1;
-    ImGui::GetWindowDrawList()->AddRect({cells.x0 - out_x, cells.y0 - out_y},
-                                        {cells.x1 + out_x, cells.y1 + out_y}, to_u32(color),
-                                        ui.px(2), 0, std::max(1.0f, ui.px(1.25f)));
-  };
   if (whole) {
-    frame({r.x0, y, r.x1, y + h}, ui.theme.q);
-    frame({x, r.y0, x + w, r.y1}, ui.theme.k);
+    frame(ui, Mark::kRow, {r.x0, y, r.x1, y + h}, ui.theme.q);
+    frame(ui, Mark::kColumn, {x, r.y0, x + w, r.y1}, ui.theme.k);
   }
-  frame({x, y, x + w, y + h}, ui.theme.text);
+  frame(ui, Mark::kCell, {x, y, x + w, y + h}, ui.theme.text);
 }
 
 }  // namespace
 
 void mark_hovered_cell(const AppState& state, Ui& ui, const PagePane& p, const Rect& r) {
   mark(ui, p, r, hovered_place(state, p, OtherHeads::kIgnore), false);
+}
+
+void mark_hovered_cell(const AppState& state, Ui& ui, const PlacedPane& p) {
+  const auto place = hovered_place(state, *p.pane, OtherHeads::kIgnore);
+  if (!place || !p.rows.sees(place->first) || !p.columns.sees(place->second)) return;
+  ImGui::GetWindowDrawList()->PushClipRect(p.rect.min(), p.rect.max(), true);
+  frame(ui, Mark::kCell, p.cell_rect(place->first, place->second), ui.theme.text);
+  ImGui::GetWindowDrawList()->PopClipRect();
 }
 
 void mark_hovered_place(const AppState& state, Ui& ui, const PagePane& p, const Rect& r) {

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "app/ui/stage_layout.h"
 #include "app/ui/state.h"
 #include "app/ui/ui.h"
 #include "core/page.h"
@@ -21,6 +22,8 @@ CellLink hovered_link(const AppState&, const StepPage&);
 
 /// Frames the hovered cell in a picture of the pane that fills `rect`, if the pane shows it.
 void mark_hovered_cell(const AppState&, Ui&, const PagePane&, const Rect&);
+/// The same in a matrix of the stage, which may be seen in part.
+void mark_hovered_cell(const AppState&, Ui&, const PlacedPane&);
 /// Its row and column as well, in pictures of any head.
 void mark_hovered_place(const AppState&, Ui&, const PagePane&, const Rect&);
 

@@ -161,7 +161,8 @@ void draw_numbers(Ui& ui, const PlacedPane& p, const ColorScale& scale, const fl
 void draw_lit(Ui& ui, const PlacedPane& p, const CellLink& lit) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   const float thick = std::max(1.5f, ui.px(1.75f));
-  const auto frame = [&](Rect r, Color color) {
+  const auto frame = [&](ProbeMark::Kind kind, Rect r, Color color) {
+    ui.probe.add_mark(kind, r.min(), r.max());
     // A frame around a very small cell must still be seen.
     const float grow_x = std::max(0.0f, (ui.px(5) - r.width()) / 2);
     const float grow_y = std::max(0.0f, (ui.px(5) - r.height()) / 2);
@@ -174,12 +175,17 @@ void draw_lit(Ui& ui, const PlacedPane& p, const CellLink& lit) {
   // Half cells at the edge of what is seen stay inside.
   const float out = ui.px(4);
   list->PushClipRect({all.x0 - out, all.y0 - out}, {all.x1 + out, all.y1 + out}, true);
-  if (row) frame({all.x0, p.rows.edge(*lit.row), all.x1, p.rows.edge(*lit.row + 1)}, ui.theme.q);
+  using Mark = ProbeMark::Kind;
+  if (row) {
+    frame(Mark::kRow, {all.x0, p.rows.edge(*lit.row), all.x1, p.rows.edge(*lit.row + 1)},
+          ui.theme.q);
+  }
   if (column) {
-    frame({p.columns.edge(*lit.column), all.y0, p.columns.edge(*lit.column + 1), all.y1},
+    frame(Mark::kColumn,
+          {p.columns.edge(*lit.column), all.y0, p.columns.edge(*lit.column + 1), all.y1},
           ui.theme.k);
   }
-  if (row && column) frame(p.cell_rect(*lit.row, *lit.column), ui.theme.text);
+  if (row && column) frame(Mark::kCell, p.cell_rect(*lit.row, *lit.column), ui.theme.text);
   list->PopClipRect();
 }
 

@@ -29,13 +29,24 @@ struct ProbeLabel {
   ImVec2 anchor;
 };
 
+/// What a frame around a row, a column or a cell of a picture marks.
+struct ProbeMark {
+  enum class Kind { kRow, kColumn, kCell } kind;
+  ImVec2 min, max;
+};
+
 class Probe {
  public:
   void begin_frame() {
     rects_.clear();
     labels_.clear();
     cut_.clear();
+    marks_.clear();
   }
+  void add_mark(ProbeMark::Kind kind, ImVec2 min, ImVec2 max) {
+    marks_.push_back({kind, min, max});
+  }
+  const std::vector<ProbeMark>& marks() const { return marks_; }
   void add(std::string_view id, ImVec2 min, ImVec2 max, bool enabled = true) {
     rects_[std::string(id)] = {min, max, enabled};
   }
@@ -56,6 +67,7 @@ class Probe {
   std::unordered_map<std::string, ProbeRect> rects_;
   std::vector<ProbeText> cut_;
   std::vector<ProbeLabel> labels_;
+  std::vector<ProbeMark> marks_;
 };
 
 }  // namespace headlight

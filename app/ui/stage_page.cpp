@@ -175,7 +175,7 @@ void draw_stage_page(const AppState& state, Ui& ui, const Rect& area, const Step
     legend_pane = p.pane;
     if (events.clicked) ui.push(PickCell{cell});
   }
-  for (const PlacedPane& p : placement.panes) mark_hovered_cell(state, ui, *p.pane, p.rect);
+  for (const PlacedPane& p : placement.panes) mark_hovered_cell(state, ui, p);
   draw_signs(ui, placement, page);
   draw_picked_rows(ui, trace, placement, link, m.row_label_width);
   draw_motion(state, ui, body, page, placement);

@@ -381,6 +381,94 @@ TEST_CASE("consistency: one range for all heads, so that their colours can be co
   for (const float limit : limits) CHECK(limit == limits[0]);
 }
 
+namespace {
+
+// Is just this stretch of a picture framed?
+bool framed(const Gui& gui, ProbeMark::Kind kind, ImVec2 min, ImVec2 max) {
+  const auto near = [](float a, float b) { return std::fabs(a - b) < 1.0f; };
+  const auto& marks = gui.probe().marks();
+  return std::any_of(marks.begin(), marks.end(), [&](const ProbeMark& m) {
+    return m.kind == kind && near(m.min.x, min.x) && near(m.min.y, min.y) && near(m.max.x, max.x) &&
+           near(m.max.y, max.y);
+  });
+}
+
+// Row, column and cell of the picture of rows × columns that fills the quad.
+bool framed_cross(const Gui& gui, const HeatmapQuad& q, std::int64_t row, std::int64_t column) {
+  const float w = (q.x1 - q.x0) / static_cast<float>(q.columns);
+  const float h = (q.y1 - q.y0) / static_cast<float>(q.rows);
+  const float x = q.x0 + w * static_cast<float>(column), y = q.y0 + h * static_cast<float>(row);
+  return framed(gui, ProbeMark::Kind::kRow, {q.x0, y}, {q.x1, y + h}) &&
+         framed(gui, ProbeMark::Kind::kColumn, {x, q.y0}, {x + w, q.y1}) &&
+         framed(gui, ProbeMark::Kind::kCell, {x, y}, {x + w, y + h});
+}
+
+}  // namespace
+
+TEST_CASE("consistency: the cell under the mouse is framed wherever its tensor is shown") {
+  Gui gui(small_document(1, 2, 16));
+  gui.push(GoToStep{"blocks.0.attn.pattern"});
+  const std::string id = "pane/1/blocks.0.attn.pattern";
+  const TensorView pattern = gui.tensor("blocks.0.attn.pattern");
+  const std::int64_t n = pattern.axes.back().size;
+  for (const Cell& cell : {Cell{0, 0, 5, 1}, Cell{0, 0, 2, 2}, Cell{0, 0, 0, 5}}) {
+    const std::int64_t row = cell[2], column = cell[3];
+    CAPTURE(row);
+    gui.move_to(gui.cell_center(id, static_cast<int>(row), static_cast<int>(column)));
+    gui.frame(1);  // one frame to see the mouse, one to show it
+    int heads = 0, others = 0;
+    for (const DrawnHeatmap& drawn : gui.heatmaps().drawn()) {
+      const std::ptrdiff_t place = drawn.quad.data - pattern.data;
+      if (place < 0 || place >= pattern.size() || drawn.quad.rows != n) continue;
+      const HeatmapQuad& q = drawn.quad;
+      const bool in_rail = q.x1 < gui.rect("panel/stage").min.x;
+      const float w = (q.x1 - q.x0) / static_cast<float>(n),
+                  h = (q.y1 - q.y0) / static_cast<float>(n);
+      const float x = q.x0 + w * static_cast<float>(column), y = q.y0 + h * static_cast<float>(row);
+      if (in_rail) {
+        CHECK(framed(gui, ProbeMark::Kind::kCell, {x, y}, {x + w, y + h}));
+        ++others;
+      } else {
+        CHECK(framed_cross(gui, q, row, column));
+        ++heads;
+      }
+    }
+    CHECK(heads == 3);  // the stage and two cards
+    CHECK(others == 1);
+    // In the operand of the same shape: its row.
+    const HeatmapQuad q = gui.heatmap("pane/0/blocks.0.attn.scores_masked").quad;
+    const float h = (q.y1 - q.y0) / static_cast<float>(n), y = q.y0 + h * static_cast<float>(row);
+    CHECK(framed(gui, ProbeMark::Kind::kRow, {q.x0, y}, {q.x1, y + h}));
+  }
+}
+
+TEST_CASE("consistency: zoomed in, the frame is around the cell under the mouse") {
+  Gui gui(small_document(1, 2, 16), {1920, 1080});
+  gui.push(GoToStep{"blocks.0.attn.scores_raw"});
+  const std::string id = "pane/2/blocks.0.attn.scores_raw";
+  gui.move_to(gui.cell_center(id, 4, 4));
+  for (int i = 0; i < 4; ++i) gui.push(DoCommand{Command::kZoomIn});
+  const ProbeRect r = gui.rect(id);
+  gui.move_to({(r.min.x + r.max.x) / 2 + 7, (r.min.y + r.max.y) / 2 + 5});
+  gui.frame(1);
+  REQUIRE(gui.state().session.hovered);
+  const ImVec2 mouse{(r.min.x + r.max.x) / 2 + 7, (r.min.y + r.max.y) / 2 + 5};
+  int around = 0;
+  for (const ProbeMark& m : gui.probe().marks()) {
+    const bool cell = m.kind == ProbeMark::Kind::kCell && m.min.x >= r.min.x - 1 &&
+                      m.max.x <= r.max.x + 200 && m.min.y >= r.min.y - 200;
+    const bool on_picture =
+        m.max.x > r.min.x && m.min.x < r.max.x && m.max.y > r.min.y && m.min.y < r.max.y;
+    if (!cell || !on_picture) continue;
+    CHECK(m.min.x <= mouse.x);
+    CHECK(m.max.x >= mouse.x);
+    CHECK(m.min.y <= mouse.y);
+    CHECK(m.max.y >= mouse.y);
+    ++around;
+  }
+  CHECK(around >= 1);
+}
+
 TEST_CASE("consistency: what a tooltip says of a cell is that cell") {
   Gui gui(small_document());
   gui.push(GoToStep{"blocks.0.attn.scores_raw"});

@@ -157,6 +157,19 @@ TEST_CASE("look: colour maps can be told apart and stay in order for all eyes") 
   }
 }
 
+TEST_CASE("look: red, green and blue look as the literature says") {
+  // Machado, Oliveira, Fernandes 2009, table 1, severity 1.0, by hand: linear columns to sRGB.
+  const auto near = [](Color c, float r, float g, float b) {
+    return std::fabs(c.r - r) < 0.01f && std::fabs(c.g - g) < 0.01f && std::fabs(c.b - b) < 0.01f;
+  };
+  CHECK(near(seen_with(Vision::kProtanopia, rgb(0xFF0000)), 0.427f, 0.374f, 0));
+  CHECK(near(seen_with(Vision::kProtanopia, rgb(0x00FF00)), 1, 0.899f, 0));
+  CHECK(near(seen_with(Vision::kDeuteranopia, rgb(0xFF0000)), 0.641f, 0.567f, 0));
+  CHECK(near(seen_with(Vision::kDeuteranopia, rgb(0x0000FF)), 0, 0.241f, 0.986f));
+  CHECK(near(seen_with(Vision::kTritanopia, rgb(0x0000FF)), 0, 0.421f, 0.588f));
+  CHECK(near(seen_with(Vision::kTritanopia, rgb(0x00FF00)), 0, 0.969f, 0.851f));
+}
+
 TEST_CASE("look: colours of other eyes are said, and there is a way back") {
   Gui gui(small_document());
   const Document before = gui.document();

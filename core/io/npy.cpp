@@ -1,0 +1,121 @@
+#include "core/io/npy.h"
+
+#include <charconv>
+#include <cstring>
+#include <limits>
+#include <optional>
+
+#include "core/error.h"
+#include "core/text/utf8.h"
+
+namespace headlight {
+namespace {
+
+constexpr std::string_view kMagic = "\x93NUMPY";
+constexpr std::size_t kLongestHeader = 65536;  // one dictionary; NumPy's have about 100 bytes
+constexpr std::size_t kMostDimensions = 8;
+
+[[noreturn]] void fail(const char* text, std::string_view got = {}) {
+  Message message(text);
+  if (!got.empty()) message.slots.push_back({"got", clean_utf8(got.substr(0, 80)).text});
+  throw Error(Message{"npy.unusable"}.with(message));
+}
+
+std::uint64_t little_endian(std::string_view bytes) {
+  std::uint64_t value = 0;
+  for (std::size_t i = bytes.size(); i-- > 0;)
+    value = value << 8 | static_cast<unsigned char>(bytes[i]);
+  return value;
+}
+
+struct Parts {
+  std::string_view header, data;
+};
+
+Parts parts_of(std::string_view bytes) {
+  if (!bytes.starts_with(kMagic) || bytes.size() < 10) fail("npy.no_magic");
+  const int version = bytes[6];
+  if (version < 1 || version > 3) fail("npy.version", std::to_string(version));
+  const std::size_t width = version == 1 ? 2 : 4;
+  if (bytes.size() < 8 + width) fail("npy.truncated");
+  const std::uint64_t length = little_endian(bytes.substr(8, width));
+  if (length > kLongestHeader || length > bytes.size() - 8 - width) fail("npy.truncated");
+  const std::size_t size = static_cast<std::size_t>(length);
+  return {bytes.substr(8 + width, size), bytes.substr(8 + width + size)};
+}
+
+// What follows 'key': in the dictionary of the header.
+std::string_view entry(std::string_view header, const std::string& key) {
+  const std::size_t at = header.find("'" + key + "'");
+  const std::size_t colon = at == header.npos ? at : header.find(':', at + key.size() + 2);
+  if (colon == header.npos) fail("npy.header", header);
+  std::string_view rest = header.substr(colon + 1);
+  while (!rest.empty() && rest.front() == ' ') rest.remove_prefix(1);
+  return rest;
+}
+
+// "(3, 5)", "(7,)", "()"
+std::vector<std::int64_t> read_shape(std::string_view text) {
+  std::vector<std::int64_t> shape;
+  const std::size_t end = text.find(')');
+  if (!text.starts_with("(") || end == text.npos) fail("npy.header", text);
+  std::string_view rest = text.substr(1, end - 1);
+  while (!rest.empty()) {
+    std::int64_t size = -1;
+    const auto [stop, error] = std::from_chars(rest.data(), rest.data() + rest.size(), size);
+    if (error != std::errc() || size < 0 || shape.size() == kMostDimensions)
+      fail("npy.header", text.substr(0, end + 1));
+    shape.push_back(size);
+    rest.remove_prefix(static_cast<std::size_t>(stop - rest.data()));
+    while (!rest.empty() && (rest.front() == ',' || rest.front() == ' ')) rest.remove_prefix(1);
+  }
+  return shape;
+}
+
+// Numbers that the shape has; nothing where they could not be counted.
+std::optional<std::size_t> count_of(const std::vector<std::int64_t>& shape, std::size_t most) {
+  std::size_t count = 1;
+  for (const std::int64_t size : shape) {
+    const auto n = static_cast<std::size_t>(size);
+    if (n != 0 && count > most / n) return std::nullopt;
+    count *= n;
+  }
+  return count;
+}
+
+// "'<i4'": the kind ('i' or 'u') and the bytes of a number.
+std::pair<char, std::size_t> read_dtype(std::string_view text) {
+  const std::size_t end = text.empty() ? text.npos : text.find(text.front(), 1);
+  if (end == text.npos) fail("npy.header", text);
+  const std::string_view name = text.substr(1, end - 1);
+  const bool known = name.size() == 3 && (name[0] == '<' || name[0] == '|') &&
+                     (name[1] == 'i' || name[1] == 'u') &&
+                     (name[2] == '1' || name[2] == '2' || name[2] == '4' || name[2] == '8');
+  if (!known || (name[0] == '|' && name[2] != '1')) fail("npy.dtype", name);
+  return {name[1], static_cast<std::size_t>(name[2] - '0')};
+}
+
+}  // namespace
+
+NpyIntegers parse_npy_integers(std::string_view bytes) {
+  const auto [header, data] = parts_of(bytes);
+  const auto [kind, width] = read_dtype(entry(header, "descr"));
+  if (!entry(header, "fortran_order").starts_with("False")) fail("npy.fortran");
+  NpyIntegers result;
+  result.shape = read_shape(entry(header, "shape"));
+  const auto count = count_of(result.shape, data.size() / width);
+  if (!count || *count * width != data.size())
+    fail("npy.size", std::to_string(data.size() / width));
+  result.values.reserve(*count);
+  const int unused = 64 - 8 * static_cast<int>(width);
+  for (std::size_t i = 0; i < *count; ++i) {
+    const std::uint64_t raw = little_endian(data.substr(i * width, width)) << unused;
+    const auto value = kind == 'i' ? static_cast<std::int64_t>(raw) >> unused
+                                   : static_cast<std::int64_t>(raw >> unused);
+    if (kind == 'u' && value < 0) fail("npy.too_large");
+    result.values.push_back(value);
+  }
+  return result;
+}
+
+}  // namespace headlight
