@@ -234,6 +234,7 @@ void draw_exponentials(InspectorColumn& c, const Explanation& e) {
                                               to_u32(ui.theme.pattern), ui.px(2));
     c.y += ui.px(22);
   }
+  c.y += ui.px(4);
   if (left_out > 0) {
     inspector_rest(c, ui.tr("inspector.smaller", {{"n", std::to_string(left_out)}}),
                    signed_number(rest));
