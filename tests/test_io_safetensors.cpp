@@ -130,9 +130,9 @@ TEST_CASE("safetensors: a file with any one byte changed is read or refused, nev
 TEST_CASE("safetensors: bad headers are refused with a reason") {
   CHECK(error_of("").find("8 bytes of header length") != std::string::npos);
   CHECK(error_of(std::string(8, '\xFF')).find("at most 100 MB") != std::string::npos);
-  check_refused("", "", "begin with '{'");
-  check_refused(" {}", "", "begin with '{'");
-  check_refused("[]", "", "begin with '{'");
+  check_refused("", "", "opening brace");
+  check_refused(" {}", "", "opening brace");
+  check_refused("[]", "", "opening brace");
   check_refused("{", "", "not valid JSON");
   check_refused("{\"\xFF\":1}", "", "not valid JSON");
   check_refused("{} x", "", "not valid JSON");

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "core/text/utf8.h"
 
 namespace headlight {
 namespace {
@@ -29,14 +30,15 @@ constexpr Dtype kDtypes[] = {{"F64", 8}, {"F32", 4}, {"F16", 2},  {"BF16", 2},  
                              {"I32", 4}, {"I16", 2}, {"I8", 1},   {"U64", 8},     {"U32", 4},
                              {"U16", 2}, {"U8", 1},  {"BOOL", 1}, {"F8_E4M3", 1}, {"F8_E5M2", 1}};
 
-[[noreturn]] void bad_file(const std::string& what) {
-  throw Error("This is not a usable .safetensors file: " + what +
-              " It is damaged or of another kind; download or save it again.");
+[[noreturn]] void bad_file(const Message& what) {
+  throw Error(Message{"safetensors.bad_file"}.with(what));
 }
 
-[[noreturn]] void bad_tensor(const std::string& name, const std::string& what) {
-  bad_file("the tensor '" + name + "' " + what);
+[[noreturn]] void bad_tensor(const std::string& name, const Message& what) {
+  bad_file(Message{"safetensors.bad_tensor", {{"name", clean_utf8(name).text}}}.with(what));
 }
+
+std::string digits(std::uint64_t n) { return std::to_string(n); }
 
 // nlohmann keeps the last of two equal keys without a word, and deep nesting costs memory; the
 // format allows neither. The parser calls this while it reads.
@@ -45,13 +47,13 @@ class HeaderGuard {
   bool operator()(int depth, Json::parse_event_t event, Json& parsed) {
     const auto level = static_cast<std::size_t>(depth);
     if (event == Json::parse_event_t::object_start || event == Json::parse_event_t::array_start) {
-      if (level >= keys_.size()) bad_file("its header is nested deeper than the format allows.");
+      if (level >= keys_.size()) bad_file(Message{"safetensors.too_deep"});
       keys_[level].clear();
     } else if (event == Json::parse_event_t::key) {
       // A key stands one level below the brace that opened its object.
       const auto& key = parsed.get_ref<const std::string&>();
       if (!keys_.at(level - 1).insert(key).second) {
-        bad_file("its header names '" + key + "' twice.");
+        bad_file(Message{"safetensors.twice", {{"key", clean_utf8(key).text}}});
       }
     }
     return true;
@@ -64,22 +66,22 @@ class HeaderGuard {
 
 Json parse_header(std::string_view header) {
   if (header.empty() || header.front() != '{') {
-    bad_file("its header should be a JSON object and begin with '{'.");
+    bad_file(Message{"safetensors.no_object"});
   }
   try {
     HeaderGuard guard;
     return Json::parse(header, std::ref(guard));
   } catch (const Json::exception& e) {
-    bad_file(std::string("its header is not valid JSON (") + e.what() + ").");
+    bad_file(Message{"safetensors.not_json", {{"error", clean_utf8(e.what()).text}}});
   }
 }
 
 // A whole number from 0 to 2^63 - 1.
-std::int64_t whole_number(const Json& value, const std::string& name, const char* where) {
+std::int64_t whole_number(const Json& value, const std::string& name, const char* problem) {
   if (!value.is_number_unsigned() ||
       value.get<std::uint64_t>() >
           static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
-    bad_tensor(name, std::string("has ") + where + " that are not whole numbers of 0 or more.");
+    bad_tensor(name, Message{problem});
   }
   return value.get<std::int64_t>();
 }
@@ -88,7 +90,7 @@ std::size_t dtype_size(const std::string& dtype, const std::string& name) {
   for (const Dtype& d : kDtypes) {
     if (d.name == dtype) return d.size;
   }
-  bad_tensor(name, "has the number type '" + dtype + "', which Headlight does not know.");
+  bad_tensor(name, Message{"safetensors.unknown_type", {{"dtype", clean_utf8(dtype).text}}});
 }
 
 // Bytes that a tensor of this shape takes; nothing is multiplied that could overflow.
@@ -99,7 +101,7 @@ std::uint64_t bytes_of_shape(const SafetensorsEntry& entry, std::size_t number_s
   std::uint64_t bytes = number_size;
   for (const std::int64_t size : entry.shape) {
     if (bytes > std::numeric_limits<std::uint64_t>::max() / static_cast<std::uint64_t>(size)) {
-      bad_tensor(name, "has a shape with more cells than can be counted.");
+      bad_tensor(name, Message{"safetensors.too_many_cells"});
     }
     bytes *= static_cast<std::uint64_t>(size);
   }
@@ -108,36 +110,39 @@ std::uint64_t bytes_of_shape(const SafetensorsEntry& entry, std::size_t number_s
 
 const Json& field(const Json& tensor, const char* key, const std::string& name) {
   const auto it = tensor.find(key);
-  if (it == tensor.end()) bad_tensor(name, std::string("has no '") + key + "' in the header.");
+  if (it == tensor.end()) bad_tensor(name, Message{"safetensors.no_key", {{"key", key}}});
   return *it;
 }
 
 SafetensorsEntry parse_entry(const std::string& name, const Json& tensor, std::size_t data_size) {
-  if (!tensor.is_object()) bad_tensor(name, "is not described by a JSON object.");
+  if (!tensor.is_object()) bad_tensor(name, Message{"safetensors.tensor_no_object"});
   const Json& dtype = field(tensor, "dtype", name);
   const Json& shape = field(tensor, "shape", name);
   const Json& offsets = field(tensor, "data_offsets", name);
-  if (tensor.size() != 3) bad_tensor(name, "has more in the header than the format allows.");
-  if (!dtype.is_string()) bad_tensor(name, "has a 'dtype' that is not a text.");
-  if (!shape.is_array()) bad_tensor(name, "has a 'shape' that is not a list.");
+  if (tensor.size() != 3) bad_tensor(name, Message{"safetensors.more_keys"});
+  if (!dtype.is_string()) bad_tensor(name, Message{"safetensors.dtype_no_text"});
+  if (!shape.is_array()) bad_tensor(name, Message{"safetensors.shape_no_list"});
   if (!offsets.is_array() || offsets.size() != 2) {
-    bad_tensor(name, "should have two 'data_offsets', a begin and an end.");
+    bad_tensor(name, Message{"safetensors.two_offsets"});
   }
   SafetensorsEntry entry;
   entry.dtype = dtype.get<std::string>();
-  for (const Json& size : shape) entry.shape.push_back(whole_number(size, name, "sizes"));
-  const auto begin = static_cast<std::uint64_t>(whole_number(offsets[0], name, "offsets"));
-  const auto end = static_cast<std::uint64_t>(whole_number(offsets[1], name, "offsets"));
+  for (const Json& size : shape)
+    entry.shape.push_back(whole_number(size, name, "safetensors.bad_sizes"));
+  const auto begin =
+      static_cast<std::uint64_t>(whole_number(offsets[0], name, "safetensors.bad_offsets"));
+  const auto end =
+      static_cast<std::uint64_t>(whole_number(offsets[1], name, "safetensors.bad_offsets"));
   if (begin > end || end > data_size) {
-    bad_tensor(name, "should lie in the " + std::to_string(data_size) +
-                         " bytes of data, but its range is " + std::to_string(begin) + " to " +
-                         std::to_string(end) + ".");
+    bad_tensor(
+        name,
+        Message{"safetensors.outside",
+                {{"size", digits(data_size)}, {"begin", digits(begin)}, {"end", digits(end)}}});
   }
   const std::uint64_t needed = bytes_of_shape(entry, dtype_size(entry.dtype, name), name);
   if (needed != end - begin) {
-    bad_tensor(name, "needs " + std::to_string(needed) +
-                         " bytes for its shape, but its range has " + std::to_string(end - begin) +
-                         ".");
+    bad_tensor(name, Message{"safetensors.wrong_size",
+                             {{"needed", digits(needed)}, {"size", digits(end - begin)}}});
   }
   entry.begin = static_cast<std::size_t>(begin);
   entry.end = static_cast<std::size_t>(end);
@@ -145,10 +150,12 @@ SafetensorsEntry parse_entry(const std::string& name, const Json& tensor, std::s
 }
 
 std::map<std::string, std::string> parse_metadata(const Json& json) {
-  if (!json.is_object()) bad_file("its '__metadata__' should be a JSON object.");
+  if (!json.is_object()) bad_file(Message{"safetensors.metadata_no_object"});
   std::map<std::string, std::string> metadata;
   for (const auto& [key, value] : json.items()) {
-    if (!value.is_string()) bad_file("the value of '" + key + "' in '__metadata__' is not a text.");
+    if (!value.is_string()) {
+      bad_file(Message{"safetensors.metadata_no_text", {{"key", clean_utf8(key).text}}});
+    }
     metadata[key] = value.get<std::string>();
   }
   return metadata;
@@ -165,16 +172,14 @@ void check_cover(const SafetensorsFile& file) {
   std::size_t at = 0;
   for (const Item* item : items) {
     if (item->second.begin != at) {
-      bad_tensor(item->first, "should begin at byte " + std::to_string(at) +
-                                  " of the data, but it begins at " +
-                                  std::to_string(item->second.begin) + " (an overlap or a hole).");
+      bad_tensor(item->first, Message{"safetensors.overlap",
+                                      {{"at", digits(at)}, {"begin", digits(item->second.begin)}}});
     }
     at = item->second.end;
   }
   const std::size_t data_size = file.bytes.size() - file.data_start;
   if (at != data_size) {
-    bad_file("its tensors take " + std::to_string(at) + " bytes, but " + std::to_string(data_size) +
-             " follow the header.");
+    bad_file(Message{"safetensors.rest", {{"at", digits(at)}, {"size", digits(data_size)}}});
   }
 }
 
@@ -206,9 +211,8 @@ std::vector<Out> convert_all(std::string_view bytes, Convert convert) {
 const SafetensorsEntry& find_entry(const SafetensorsFile& file, std::string_view name) {
   const auto it = file.entries.find(std::string(name));
   if (it == file.entries.end()) {
-    throw Error("The file has no tensor named '" + std::string(name) + "'; it has " +
-                std::to_string(file.entries.size()) +
-                " others. Check that it belongs to this kind of model.");
+    throw Error(Message{"safetensors.no_tensor",
+                        {{"name", std::string(name)}, {"others", digits(file.entries.size())}}});
   }
   return it->second;
 }
@@ -292,15 +296,13 @@ std::string to_safetensors(std::span<const NamedArray> arrays,
 
 SafetensorsFile parse_safetensors(std::string bytes) {
   if (bytes.size() < kLengthBytes) {
-    bad_file("it should begin with 8 bytes of header length, but it has " +
-             std::to_string(bytes.size()) + " bytes.");
+    bad_file(Message{"safetensors.too_short", {{"size", digits(bytes.size())}}});
   }
   std::uint64_t length = 0;
   std::memcpy(&length, bytes.data(), sizeof length);
   if (length > kMaxHeader || length > bytes.size() - kLengthBytes) {
-    bad_file("its header should have " + std::to_string(length) + " bytes, but " +
-             std::to_string(bytes.size() - kLengthBytes) +
-             " follow (and at most 100 MB are allowed).");
+    bad_file(Message{"safetensors.header_length",
+                     {{"length", digits(length)}, {"size", digits(bytes.size() - kLengthBytes)}}});
   }
   SafetensorsFile file;
   file.bytes = std::move(bytes);
@@ -331,8 +333,8 @@ std::vector<float> tensor_as_float(const SafetensorsFile& file, std::string_view
         bytes, [](std::uint16_t v) { return std::bit_cast<float>(std::uint32_t{v} << 16); });
   }
   if (convert_integers(bytes, entry.dtype, out)) return out;
-  throw Error("The tensor '" + std::string(name) + "' holds numbers of type " + entry.dtype +
-              ", which Headlight does not read. Convert the file to F32, F16 or BF16.");
+  throw Error(
+      Message{"safetensors.unread_type", {{"name", std::string(name)}, {"dtype", entry.dtype}}});
 }
 
 std::vector<std::int64_t> tensor_as_int64(const SafetensorsFile& file, std::string_view name) {
