@@ -32,4 +32,13 @@ inline float bell(std::uint64_t key, std::uint64_t i) {
   return static_cast<float>(sum - 131070) * 2.6428998e-5f;
 }
 
+/// Uniform number `i` of stream `key`: a multiple of 2^-53 in [0, 1).
+constexpr double uniform(std::uint64_t key, std::uint64_t i) {
+  return static_cast<double>(scatter(key + i * 0xD1342543DE82EF95ull) >> 11) * 0x1p-53;
+}
+
+/// Normal number `i` of stream `key`: mean 0, deviation 1, tails included. Only +, −, ×, ÷ and √ go
+/// into it, so that every machine gets the same bits.
+double normal(std::uint64_t key, std::uint64_t i);
+
 }  // namespace headlight

@@ -1,0 +1,76 @@
+#include "core/model/init.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "core/random.h"
+
+namespace headlight {
+namespace {
+
+constexpr std::array kInits = {Choice<Init>{Init::kNormal, "normal"},
+                               Choice<Init>{Init::kGlorot, "glorot"},
+                               Choice<Init>{Init::kKaiming, "kaiming"}};
+
+constexpr double kDeviation = 0.02;
+
+std::string_view last_part(std::string_view name) { return name.substr(name.rfind('.') + 1); }
+
+// The largest value of a uniform distribution.
+double bound(Init init, Fans fan) {
+  const double cells = static_cast<double>(init == Init::kGlorot ? fan.in + fan.out : fan.in);
+  return std::sqrt(6.0 / std::max(1.0, cells));
+}
+
+}  // namespace
+
+std::span<const Choice<Init>> choices(Init) { return kInits; }
+
+ParameterRole parameter_role(std::string_view name, std::size_t axes) {
+  const std::string_view part = last_part(name);
+  if (part == "w") return ParameterRole::kNormWeight;
+  if (part == "b" || part.starts_with("b_") || axes < 2) return ParameterRole::kBias;
+  return ParameterRole::kMatrix;
+}
+
+Fans fans(const TensorSpec& spec) {
+  const std::string_view part = last_part(spec.name);
+  const auto size = [&](std::size_t axis) { return spec.axes[axis].size; };
+  if (part == "W_E" || part == "W_pos") return {size(1), size(0)};
+  if (part == "score_v") return {size(1), 1};
+  if (spec.axes.size() == 3 && part == "W_O") return {size(0) * size(1), size(2)};
+  if (spec.axes.size() == 3) return {size(1), size(0) * size(2)};
+  if (spec.axes.size() == 2) return {size(0), size(1)};
+  return {1, 1};
+}
+
+void initialise(const TensorSpec& spec, Init init, std::uint64_t seed, std::span<float> out) {
+  const ParameterRole role = parameter_role(spec.name, spec.axes.size());
+  if (role != ParameterRole::kMatrix) {
+    std::fill(out.begin(), out.end(), role == ParameterRole::kNormWeight ? 1.0f : 0.0f);
+    return;
+  }
+  // The last scatter keeps these streams apart from the sandbox's of the same seed.
+  const std::uint64_t key = scatter(scatter(seed ^ scatter(hash_text(spec.name))) + 1);
+  const double most = bound(init, fans(spec));
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    out[i] = static_cast<float>(init == Init::kNormal ? kDeviation * normal(key, i)
+                                                      : most * (2 * uniform(key, i) - 1));
+  }
+}
+
+std::vector<Tensor> initial_parameters(const Program& program, Init init, std::uint64_t seed) {
+  std::vector<Tensor> parameters;
+  for (const TensorSpec& spec : program.tensors) {
+    if (spec.kind != TensorKind::kParameter) continue;
+    Tensor& made = parameters.emplace_back();
+    made.name = spec.name;
+    made.axes = spec.axes;
+    made.data.resize(static_cast<std::size_t>(cell_count(spec.axes)));
+    initialise(spec, init, seed, made.data);
+  }
+  return parameters;
+}
+
+}  // namespace headlight
