@@ -1,0 +1,180 @@
+#include "core/model/checkpoint.h"
+
+#include <array>
+#include <cstring>
+#include <map>
+#include <set>
+
+#include "core/error.h"
+#include "core/io/atomic_file.h"
+#include "core/io/atomic_folder.h"
+#include "core/io/file_steps.h"
+#include "core/io/safetensors.h"
+#include "core/step_code.h"
+
+namespace headlight {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kConfig = "config.json";
+constexpr const char* kWeights = "model.safetensors";
+constexpr const char* kTokenizer = "tokenizer.json";
+constexpr const char* kOptimizer = "optimizer.safetensors";
+constexpr const char* kTrain = "train.json";
+constexpr std::array<std::string_view, 5> kFiles = {kConfig, kWeights, kTokenizer, kOptimizer,
+                                                    kTrain};
+
+constexpr std::uint64_t kMaxText = std::uint64_t{1} << 28;     // bytes of a .json
+constexpr std::uint64_t kMaxNumbers = std::uint64_t{1} << 34;  // bytes of a .safetensors
+
+std::map<std::string, std::string> metadata() {
+  return {{"producer", "headlight " HEADLIGHT_VERSION}};
+}
+
+// "(4, 64, 16)"
+std::string numbers_text(std::span<const std::int64_t> shape) {
+  std::string text = "(";
+  for (const std::int64_t size : shape)
+    text += (text.size() > 1 ? ", " : "") + std::to_string(size);
+  return text + ")";
+}
+
+// Errors of one file say which.
+template <class Read>
+auto in_file(const fs::path& path, Read read) {
+  std::error_code ignored;
+  if (!fs::exists(path, ignored)) {
+    throw Error(Message{"checkpoint.missing_file", {{"path", shown(path)}}});
+  }
+  try {
+    return read();
+  } catch (const Error& error) {
+    if (std::string(error.what()).find(path.string()) != std::string::npos) throw;
+    throw Error(Message{"checkpoint.in_file", {{"path", shown(path)}}}.with(error.message()));
+  }
+}
+
+std::string read_text(const fs::path& path) {
+  return in_file(path, [&] { return read_file(path, kMaxText); });
+}
+
+void expect_f32(const std::string& name, const SafetensorsEntry& entry) {
+  if (entry.dtype == "F32") return;
+  throw Error(Message{"checkpoint.dtype", {{"name", name}, {"dtype", entry.dtype}}});
+}
+
+// The tensor that `spec` names, checked.
+const SafetensorsEntry& expect_tensor(const SafetensorsFile& file, const TensorSpec& spec) {
+  const std::string name = weight_name(spec.name);
+  const auto found = file.entries.find(name);
+  if (found == file.entries.end()) {
+    throw Error(
+        Message{"checkpoint.tensor_missing", {{"name", name}, {"shape", shape_text(spec.axes)}}});
+  }
+  const SafetensorsEntry& entry = found->second;
+  expect_f32(name, entry);
+  std::vector<std::int64_t> shape;
+  for (const Axis& axis : spec.axes) shape.push_back(axis.size);
+  if (entry.shape != shape) {
+    throw Error(Message{"checkpoint.shape",
+                        {{"name", name},
+                         {"expected", shape_text(spec.axes)},
+                         {"shape", numbers_text(entry.shape)}}});
+  }
+  return entry;
+}
+
+std::vector<Tensor> read_weights(const fs::path& path, std::span<const TensorSpec> expected) {
+  const SafetensorsFile file = parse_safetensors(read_file(path, kMaxNumbers));
+  std::set<std::string> known;
+  for (const TensorSpec& spec : expected) {
+    (void)expect_tensor(file, spec);
+    known.insert(weight_name(spec.name));
+  }
+  for (const auto& entry : file.entries) {
+    if (known.contains(entry.first)) continue;
+    throw Error(Message{"checkpoint.tensor_unknown", {{"name", entry.first}}});
+  }
+  std::vector<Tensor> weights;
+  for (const TensorSpec& spec : expected) {
+    const std::string_view bytes = file.data_of(expect_tensor(file, spec));
+    Tensor& tensor = weights.emplace_back();
+    tensor.name = spec.name;
+    tensor.axes = spec.axes;
+    tensor.data.resize(bytes.size() / sizeof(float));
+    if (!bytes.empty()) std::memcpy(tensor.data.data(), bytes.data(), bytes.size());
+  }
+  return weights;
+}
+
+std::vector<StoredArray> read_optimizer(const fs::path& path) {
+  const SafetensorsFile file = parse_safetensors(read_file(path, kMaxNumbers));
+  std::vector<StoredArray> arrays;
+  for (const auto& entry : file.entries) {
+    expect_f32(entry.first, entry.second);
+    arrays.push_back({entry.first, entry.second.shape, tensor_as_float(file, entry.first)});
+  }
+  return arrays;
+}
+
+}  // namespace
+
+void save_checkpoint(const fs::path& folder, const CheckpointParts& parts) {
+  std::vector<NamedArray> weights = parts.weights;
+  for (NamedArray& array : weights) array.name = weight_name(array.name);
+  const std::string config = model_text(parts.model), model = to_safetensors(weights, metadata());
+  std::vector<FolderFile> files = {
+      {kConfig, config}, {kWeights, model}, {kTokenizer, parts.tokenizer}};
+  std::string optimizer;
+  if (parts.training) {
+    optimizer = to_safetensors(parts.training->optimizer, metadata());
+    files.push_back({kOptimizer, optimizer});
+    files.push_back({kTrain, parts.training->json});
+  }
+  write_folder_atomic(folder, files, kFiles);
+}
+
+std::vector<NamedArray> array_views(std::span<const StoredArray> arrays) {
+  std::vector<NamedArray> views;
+  for (const StoredArray& array : arrays) {
+    views.push_back({array.name, array.shape, std::span<const float>(array.data)});
+  }
+  return views;
+}
+
+std::vector<TensorSpec> program_parameters(const ModelFile& model) {
+  const Program program =
+      build_program(model.config, {.batch = 1, .positions = model.context, .vocab = model.vocab});
+  std::vector<TensorSpec> parameters;
+  for (const TensorSpec& spec : program.tensors) {
+    if (spec.kind == TensorKind::kParameter) parameters.push_back(spec);
+  }
+  return parameters;
+}
+
+Checkpoint load_checkpoint(const fs::path& folder, bool training, ParameterList parameters) {
+  std::error_code ignored;
+  if (fs::exists(folder, ignored) && !fs::is_directory(folder, ignored)) {
+    throw Error(Message{"checkpoint.no_folder", {{"path", shown(folder)}}});
+  }
+  Checkpoint checkpoint;
+  const fs::path config = folder / kConfig, weights = folder / kWeights;
+  std::vector<TensorSpec> expected;
+  in_file(config, [&] {
+    checkpoint.model = parse_model(read_file(config, kMaxText));
+    expected = parameters(checkpoint.model);
+  });
+  checkpoint.weights = in_file(weights, [&] { return read_weights(weights, expected); });
+  checkpoint.tokenizer = read_text(folder / kTokenizer);
+  const fs::path optimizer = folder / kOptimizer, train = folder / kTrain;
+  if (!training || (!fs::exists(optimizer, ignored) && !fs::exists(train, ignored))) {
+    return checkpoint;
+  }
+  checkpoint.training.emplace();
+  checkpoint.training->json = read_text(train);
+  checkpoint.training->optimizer = in_file(optimizer, [&] { return read_optimizer(optimizer); });
+  return checkpoint;
+}
+
+}  // namespace headlight

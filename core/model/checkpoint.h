@@ -1,0 +1,73 @@
+// Checkpoints: a trained model as one folder, whole or not there.
+//
+//   config.json            which transformer (core/model/model_file.h)
+//   model.safetensors      its weights, float32, by the names of the README
+//   tokenizer.json         what makes ids of a text; only a text here
+//   optimizer.safetensors  so that a run goes on where it stopped: the optimizer's moments,
+//   train.json             and what else the run keeps (step, random state); only a text here
+//
+// The last two come together or not at all.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/io/array.h"
+#include "core/model/model_file.h"
+#include "core/program.h"
+
+namespace headlight {
+
+/// What to save. The views must live until save_checkpoint() returns.
+struct CheckpointParts {
+  ModelFile model;
+  std::string_view tokenizer;       // tokenizer.json as it stands
+  std::vector<NamedArray> weights;  // by the names of the program; all of its parameters
+  struct Training {
+    std::string_view json;              // train.json as it stands
+    std::vector<NamedArray> optimizer;  // Optimizer::state()
+  };
+  std::optional<Training> training;
+};
+
+/// Writes the folder, in one step (core/io/atomic_folder.h): on any failure, a full disk included,
+/// an old checkpoint stays whole. Other files in the folder stay. Throws Error.
+void save_checkpoint(const std::filesystem::path& folder, const CheckpointParts&);
+
+/// Numbers from a file, with their name and shape.
+struct StoredArray {
+  std::string name;
+  std::vector<std::int64_t> shape;
+  std::vector<float> data;
+};
+std::vector<NamedArray> array_views(std::span<const StoredArray>);
+
+struct Checkpoint {
+  ModelFile model;
+  std::string tokenizer;
+  std::vector<Tensor> weights;  // in the order and with the axes of the expected parameters
+  struct Training {
+    std::string json;
+    std::vector<StoredArray> optimizer;  // for Optimizer::restore(), through array_views()
+  };
+  std::optional<Training> training;  // unset: not asked for, or not there
+};
+
+/// The parameters that a model should have, by name and axes.
+using ParameterList = std::vector<TensorSpec> (*)(const ModelFile&);
+
+/// Those of build_program() with `context` positions.
+std::vector<TensorSpec> program_parameters(const ModelFile&);
+
+/// Reads and checks all of it; `training` asks for the last two files as well. Throws Error that
+/// names the file, and what is wrong: missing, truncated, not the format, a value out of range, a
+/// tensor that is missing, that the model does not have, of another number type than F32, or of
+/// another shape.
+Checkpoint load_checkpoint(const std::filesystem::path& folder, bool training = false,
+                           ParameterList = program_parameters);
+
+}  // namespace headlight
