@@ -352,7 +352,8 @@ TEST_CASE("checkpoint: overlapping offsets are refused in Chinese too") {
 TEST_CASE("checkpoint: a model of another kind brings its own list of parameters") {
   const Folder folder;
   const std::vector<float> numbers = {1, 2, 3};
-  CheckpointParts parts = Model(1).parts();
+  const Model model(1);
+  CheckpointParts parts = model.parts();
   parts.weights = {{"classify.W", {3, 1}, std::span<const float>(numbers)}};
   save_checkpoint(folder.path / "m", parts);
   CHECK(contains(error_of([&] { (void)load_checkpoint(folder.path / "m"); }), "'embed.W_E'"));
