@@ -282,7 +282,9 @@ class Run:
             scores = scores.masked_fill(self.mask[:, None] != 0, -math.inf)
             self.keep(at + "attn.scores_masked", scores)
         forbidden_rows = torch.isinf(scores).all(-1, keepdim=True)
-        pattern = F.softmax(scores / c["temperature"], dim=-1).masked_fill(forbidden_rows, 0.0)
+        # Zeros in place of a forbidden row, so that no NaN is made that a gradient would meet.
+        safe = scores.masked_fill(forbidden_rows, 0.0) / c["temperature"]
+        pattern = F.softmax(safe, dim=-1).masked_fill(forbidden_rows, 0.0)
         self.keep(at + "attn.pattern", pattern)
         z = self.keep(at + "attn.z", torch.einsum("bhqk,bhke->bhqe", pattern, v))
         self.check_dot_product(q, k, v, z, forbidden_rows)
