@@ -2,6 +2,8 @@
 // with it.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -9,6 +11,16 @@
 #include "core/program.h"
 
 namespace headlight {
+
+/// What a walk backwards does with the gradient of an input: nothing; writes it, because nothing
+/// has reached it before; or adds to it.
+enum class GradientUse : std::uint8_t { kNone, kWritten, kAdded };
+
+/// One call of a walk backwards.
+struct BackwardCall {
+  int call = -1;                         // its place in Program::calls
+  std::array<GradientUse, 4> uses = {};  // one for each input
+};
 
 class Backend {
  public:
@@ -19,6 +31,12 @@ class Backend {
   /// Runs the calls in order. `memory[id]` is where tensor `id` lives (aliases share); every input
   /// of a call is written before the call. Allocates nothing when run again with the same shapes.
   virtual void run(const Program&, std::span<const OpCall>, std::span<float* const> memory) = 0;
+  /// Passes gradients from the outputs of calls to their inputs, in the order of `calls`: the last
+  /// of the program first (see backward.h, which plans it). `memory` is as a run left it.
+  /// `gradients[id]` is where dL/d(tensor id) lives; that of a call's output is whole before the
+  /// call. Allocates nothing when run again with the same shapes.
+  virtual void run_backward(const Program&, std::span<const BackwardCall> calls,
+                            std::span<float* const> memory, std::span<float* const> gradients) = 0;
 };
 
 /// Plain loops in axis order, sums in double: the numbers that the others are measured against.

@@ -107,6 +107,39 @@ ProductSeries weighted_sum_product(const Call& c) {
           queries * width};
 }
 
+std::int64_t mask_row(const Call& c, std::int64_t row) {
+  const std::int64_t heads = c.out_axes[1].size, queries = c.out_axes[2].size;
+  return row / (heads * queries) * queries + row % queries;
+}
+
+int moved_input(const Call& c) {
+  return c.call.op == Op::kEmbed || c.call.op == Op::kLearnedPosition ? 1 : 0;
+}
+
+std::int64_t moved_width(const Call& c) {
+  return c.call.op == Op::kConcatHeads ? c.axes[0][3].size : c.out_axes.back().size;
+}
+
+std::int64_t source_row(const Call& c, std::int64_t row) {
+  const std::int64_t positions = c.axes[0][c.call.op == Op::kConcatHeads ? 2 : 1].size;
+  switch (c.call.op) {
+    case Op::kEmbed:
+      return static_cast<std::int64_t>(c.in[0][row]);
+    case Op::kLearnedPosition:
+      return row % positions;
+    case Op::kSplitHeads: {  // row (batch, head, position) lies at (batch, position, head)
+      const std::int64_t heads = c.out_axes[1].size, t = row % positions;
+      const std::int64_t h = row / positions % heads, b = row / (positions * heads);
+      return (b * positions + t) * heads + h;
+    }
+    default: {  // kConcatHeads, the other way round
+      const std::int64_t heads = c.axes[0][1].size, h = row % heads;
+      const std::int64_t t = row / heads % positions, b = row / (positions * heads);
+      return (b * heads + h) * positions + t;
+    }
+  }
+}
+
 namespace {
 
 double work_of_cell(Op op) {
@@ -137,6 +170,8 @@ double work_of(const Call& c) {
       return weighted_sum_product(c).work();
     case Op::kAdditiveScores:
       return 60.0 * static_cast<double>(c.cells()) * static_cast<double>(c.axes[0][3].size);
+    case Op::kCrossEntropy:
+      return 80.0 * static_cast<double>(cell_count(c.axes[0]));
     default:
       return work_of_cell(c.call.op) * static_cast<double>(c.cells());
   }

@@ -41,6 +41,16 @@ ProductSeries project_product(const Call&);
 ProductSeries scores_product(const Call&);
 ProductSeries weighted_sum_product(const Call&);
 
+/// mask: scores (batch, head, query, key); which row of the mask (batch, query, key) belongs to a
+/// row of the scores.
+std::int64_t mask_row(const Call&, std::int64_t row);
+
+/// The four operations that compute nothing, so that every row of the result is a row found
+/// elsewhere: in which input, how long the rows are, and which row it is.
+int moved_input(const Call&);
+std::int64_t moved_width(const Call&);
+std::int64_t source_row(const Call&, std::int64_t row);
+
 /// Work in floating-point operations of a product, which run at about 100 a nanosecond; a cell of
 /// another operation counts for as many as would take the same time. Depends on shapes alone.
 double work_of(const Call&);

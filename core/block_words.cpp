@@ -105,6 +105,8 @@ class Writer {
         return logits();
       case StepKind::kProbabilities:
         return probabilities();
+      case StepKind::kLoss:
+        return loss();
     }
     return {};
   }
@@ -290,6 +292,16 @@ class Writer {
     const std::int64_t best = largest(row);
     return say("words.probabilities.row",
                {{"best", token("vocab", best)}, {"weight", number(row[best])}});
+  }
+
+  std::vector<WordPiece> loss() {
+    paragraph("words.loss");
+    const float target = trace_.tensor(trace_.program().targets).data[query_];
+    if (target < 0) return say("words.loss.none");
+    const double cost = trace_.tensor(step_.tensor).data[query_];
+    return say("words.loss.row", {{"next", token("vocab", static_cast<std::int64_t>(target))},
+                                  {"weight", number(std::exp(-cost))},
+                                  {"loss", number(cost)}});
   }
 
   Language language_;

@@ -11,11 +11,12 @@ namespace headlight::kernels {
 
 /// C = A · B + bias. All row-major; strides count cells from one row to the next.
 struct Product {
-  const float* a = nullptr;  // (rows, inner)
+  const float* a = nullptr;  // (rows, inner), or (inner, rows) when transposed
   std::int64_t a_stride = 0;
   const float* b = nullptr;  // (inner, columns), or (columns, inner) when transposed
   std::int64_t b_stride = 0;
-  bool b_transposed = false;
+  bool a_transposed = false, b_transposed = false;
+  bool adds = false;            // C += A · B, without bias
   const float* bias = nullptr;  // (columns), may be left out
   float* c = nullptr;           // (rows, columns)
   std::int64_t c_stride = 0;
@@ -25,6 +26,11 @@ struct Product {
 /// Every cell is summed in the same order whatever piece of C is asked for, so products may be cut
 /// anywhere. `scratch` has kScratchFloats cells and starts on a 64-byte boundary.
 void multiply(const Product&, float* scratch);
+
+/// out (columns, out_stride) = b (rows, columns) transposed; cells past the rows up to a whole
+/// number of kPacketColumns become 0, and out_stride has room for them.
+void transpose(const float* b, std::int64_t rows, std::int64_t columns, float* out,
+               std::int64_t out_stride);
 
 /// Floats in a vector register, and the columns of the widest register tile: good places to cut.
 extern const std::int64_t kPacketColumns;
@@ -64,7 +70,55 @@ void softmax_row(const float* x, double temperature, float* y, std::int64_t n);
 /// `bias` may be null.
 void layer_norm_row(const float* x, const float* weight, const float* bias, float epsilon, float* y,
                     std::int64_t n);
+/// The cross-entropy of a row of n logits; 0 where `target` is no id below n.
+float cross_entropy_row(const float* x, float target, std::int64_t n);
 /// Sinusoids of positions first, first + 1, ... in `rows` rows of `width`.
 void sinusoid_rows(std::int64_t first, std::int64_t rows, std::int64_t width, float* y);
+
+// ---- gradients (eigen_kernels_backward.cpp) ----
+
+/// Where a gradient goes: it is written there, or added to what is there.
+struct Into {
+  float* cells = nullptr;
+  bool adds = false;
+  Into operator+(std::int64_t offset) const { return {cells + offset, adds}; }
+};
+
+// Cell by cell, n cells; `d` is dL/dy.
+void pass_gradient(const float* d, Into, std::int64_t n);
+void scale_backward(const float* d, float factor, Into, std::int64_t n);
+void mask_backward(const float* d, const float* mask, Into, std::int64_t n);
+void relu_backward(const float* x, const float* d, Into, std::int64_t n);
+void gelu_backward(const float* x, const float* d, Into, std::int64_t n);
+void gelu_tanh_backward(const float* x, const float* d, Into, std::int64_t n);
+
+// Row by row, n cells a row.
+
+/// `p` is the row that softmax_row() made. A weight of 0 passes nothing.
+void softmax_backward_row(const float* p, const float* d, double temperature, Into, std::int64_t n);
+/// Nothing where the target is not counted; `d` is the gradient of the row's loss.
+void cross_entropy_backward_row(const float* x, float target, float d, Into, std::int64_t n);
+
+struct LayerNormBackward {
+  const float *x = nullptr, *weight = nullptr, *d = nullptr;  // a row each
+  float epsilon = 0;
+  Into d_x = {};          // no cells: not wanted
+  float* sums = nullptr;  // (2, n), added to: what this row adds to dL/d(weight) and dL/d(bias)
+  std::int64_t n = 0;
+};
+void layer_norm_backward_row(const LayerNormBackward&);
+
+/// The sums of the columns of d (rows, columns), whose rows lie `stride` apart.
+void column_sums(const float* d, std::int64_t rows, std::int64_t stride, std::int64_t columns,
+                 Into);
+
+/// All are added to; those that are null are not wanted. d_q and d_k may be the same memory.
+struct AdditiveScoresBackward {
+  const float *q = nullptr, *k = nullptr, *v = nullptr;  // see AdditiveScores
+  const float* d = nullptr;                              // (queries, keys)
+  float *d_q = nullptr, *d_k = nullptr, *d_v = nullptr;
+  std::int64_t queries = 0, keys = 0, width = 0;
+};
+void additive_scores_backward(const AdditiveScoresBackward&);
 
 }  // namespace headlight::kernels

@@ -31,7 +31,7 @@ static_assert(kBlock * kPanelColumns <= kScratchFloats);
 
 struct Tile {
   const float* a;
-  std::int64_t a_stride;
+  std::int64_t a_stride, a_step;  // from row to row, along the summed axis
   const float* b;
   std::int64_t b_stride;
   const float* bias;  // null when there is none, or when this is not the first block
@@ -71,7 +71,7 @@ void multiply_tile(const Tile& t) {
   const float* a = t.a;
   const float* b = t.b;
   const float* ahead = t.ahead;
-  for (std::int64_t k = 0; k < t.inner; ++k, ++a, b += t.b_stride) {
+  for (std::int64_t k = 0; k < t.inner; ++k, a += t.a_step, b += t.b_stride) {
     if (k % kFetchEvery == 0) {
       for (int p = 0; p < packets; ++p) __builtin_prefetch(ahead + p * kWidth, 0, 2);
       ahead += t.ahead_stride;
@@ -194,8 +194,9 @@ class Panel {
     const std::int64_t end = part_begin(packets_, tiles_, t + 1);
     const std::int64_t j = j_ + begin * kWidth;
     Tile tile;
-    tile.a = m_.a + row * m_.a_stride + k;
-    tile.a_stride = m_.a_stride;
+    tile.a_stride = m_.a_transposed ? 1 : m_.a_stride;
+    tile.a_step = m_.a_transposed ? m_.a_stride : 1;
+    tile.a = m_.a + row * tile.a_stride + k * tile.a_step;
     tile.b = b_[t];
     tile.b_stride = b_stride_[t];
     tile.bias = m_.bias ? m_.bias + j : nullptr;
@@ -203,7 +204,7 @@ class Panel {
     tile.c_stride = m_.c_stride;
     tile.inner = inner;
     fetch_ahead(t, part, k, inner, tile);
-    tile.first = k == 0;
+    tile.first = k == 0 && !m_.adds;
     tile.last_count = static_cast<int>(std::min(end * kWidth, columns_) - (end - 1) * kWidth);
     kTiles[static_cast<std::size_t>((rows - 1) * kTilePackets + end - begin - 1)](tile);
   }
@@ -243,6 +244,14 @@ void multiply(const Product& m, float* scratch) {
       panel.add_block(k, std::min(kBlock, m.inner - k));
     }
   }
+}
+
+void transpose(const float* b, std::int64_t rows, std::int64_t columns, float* out,
+               std::int64_t out_stride) {
+  Product m;
+  m.b = b;
+  m.b_stride = columns;
+  pack_columns(m, 0, columns, 0, rows, out_stride, out);
 }
 
 // Keys lie side by side in a packet, as the columns of a transposed block of k, so that every cell

@@ -18,30 +18,6 @@ using packet::psub;
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-// Cells that a packet of floats sums before it is added to a double.
-constexpr std::int64_t kStretch = 64 * kWidth;
-
-// Σ term(i, extent) over a row. `term` gives a packet with 0 outside the row.
-template <class F>
-inline double sum_row(std::int64_t n, F&& term) {
-  double total = 0;
-  for (std::int64_t begin = 0; begin < n; begin += kStretch) {
-    Packet sum = all(0.0f);
-    for_packets(std::min(kStretch, n - begin),
-                [&](std::int64_t i, auto extent) { sum = padd(sum, term(begin + i, extent)); });
-    total += static_cast<double>(packet::predux(sum));
-  }
-  return total;
-}
-
-// x - y, and in `low` what the rounding of it lost (Knuth's two-sum).
-inline Packet exact_difference(Packet x, Packet y, Packet& low) {
-  const Packet d = psub(x, y);
-  const Packet back = psub(d, x);
-  low = psub(psub(x, psub(d, back)), padd(y, back));
-  return d;
-}
-
 // A number as the sum of two floats.
 struct Factor {
   explicit Factor(double f)
@@ -60,9 +36,6 @@ inline Packet times(Packet x, const Factor& factor, Packet& low) {
   low = packet::pselect(packet::pcmp_lt(product, all(-100.0f)), all(0.0f), lost);
   return product;
 }
-
-// x minus a number given as a sum of two floats
-inline Packet centre(Packet x, Packet high, Packet low) { return psub(psub(x, high), low); }
 
 }  // namespace
 
@@ -109,11 +82,7 @@ void gelu_tanh(const float* x, float* y, std::int64_t n) {
 }
 
 void softmax_row(const float* x, double temperature, float* y, std::int64_t n) {
-  Packet largest = all(-kInfinity);
-  for_packets(n, [&](std::int64_t i, auto extent) {
-    largest = packet::pmax(largest, load(x + i, extent, -kInfinity));
-  });
-  const float max = packet::predux_max(largest);
+  const float max = row_maximum(x, n);
   if (max == -kInfinity) {
     // Nothing is allowed; but a NaN among the forbidden must not read as 0.
     const bool nan = std::any_of(x, x + n, [](float v) { return std::isnan(v); });
@@ -142,19 +111,30 @@ void layer_norm_row(const float* x, const float* weight, const float* bias, floa
   const double mean =
       sum_row(n, [&](std::int64_t i, auto extent) { return load(x + i, extent); }) / count;
   // The mean in two parts: a row far from 0 would lose the mean's last bits, and its own with them.
-  const auto near = static_cast<float>(mean);
-  const Packet high = all(near), low = all(static_cast<float>(mean - static_cast<double>(near)));
+  const TwoFloats middle(mean);
   const double squares = sum_row(n, [&](std::int64_t i, auto extent) {
-    const Packet d = only(centre(load(x + i, extent), high, low), extent);
+    const Packet d = only(centre(load(x + i, extent), middle), extent);
     return pmul(d, d);
   });
   const Packet inverse =
       all(static_cast<float>(1.0 / std::sqrt(squares / count + static_cast<double>(epsilon))));
   for_packets(n, [&](std::int64_t i, auto extent) {
-    const Packet d = pmul(centre(load(x + i, extent), high, low), inverse);
+    const Packet d = pmul(centre(load(x + i, extent), middle), inverse);
     const Packet w = load(weight + i, extent);
     store(y + i, bias ? pmadd(d, w, load(bias + i, extent)) : pmul(d, w), extent);
   });
+}
+
+float cross_entropy_row(const float* x, float target, std::int64_t n) {
+  if (!(target >= 0 && target < static_cast<float>(n))) return 0;
+  const float max = row_maximum(x, n);
+  const double sum = sum_row(n, [&](std::int64_t i, auto extent) {
+    Packet low;
+    const Packet d = exact_difference(load(x + i, extent, -kInfinity), all(max), low);
+    return simd::exp(d, low);
+  });
+  const double own = x[static_cast<std::int64_t>(target)];
+  return static_cast<float>(std::log(sum) + (static_cast<double>(max) - own));
 }
 
 // The angle of a pair of features grows by the same step from position to position, so each row is

@@ -10,6 +10,7 @@
 #endif
 
 #include <Eigen/Core>
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -88,6 +89,56 @@ inline void for_packets(std::int64_t n, F&& f) {
   if (i < n) f(i, Part{static_cast<int>(n - i)});
 }
 
+// ---- rows ----
+
+/// Cells that a packet of floats sums before it is added to a double.
+inline constexpr std::int64_t kStretch = 64 * kWidth;
+
+/// Σ term(i, extent) over a row. `term` gives a packet with 0 outside the row.
+template <class F>
+inline double sum_row(std::int64_t n, F&& term) {
+  double total = 0;
+  for (std::int64_t begin = 0; begin < n; begin += kStretch) {
+    Packet sum = all(0.0f);
+    for_packets(std::min(kStretch, n - begin), [&](std::int64_t i, auto extent) {
+      sum = packet::padd(sum, term(begin + i, extent));
+    });
+    total += static_cast<double>(packet::predux(sum));
+  }
+  return total;
+}
+
+/// The largest number of a row; -∞ for a row of -∞. Where there is a NaN, it may be anything.
+inline float row_maximum(const float* x, std::int64_t n) {
+  constexpr float kLowest = -std::numeric_limits<float>::infinity();
+  Packet largest = all(kLowest);
+  for_packets(n, [&](std::int64_t i, auto extent) {
+    largest = packet::pmax(largest, load(x + i, extent, kLowest));
+  });
+  return packet::predux_max(largest);
+}
+
+/// x - y, and in `low` what the rounding of it lost (Knuth's two-sum).
+inline Packet exact_difference(Packet x, Packet y, Packet& low) {
+  using packet::psub;
+  const Packet d = psub(x, y);
+  const Packet back = psub(d, x);
+  low = psub(psub(x, psub(d, back)), packet::padd(y, back));
+  return d;
+}
+
+/// A number as a sum of two floats, in every place of a packet.
+struct TwoFloats {
+  explicit TwoFloats(double x)
+      : high(all(static_cast<float>(x))),
+        low(all(static_cast<float>(x - static_cast<double>(static_cast<float>(x))))) {}
+  Packet high, low;
+};
+
+inline Packet centre(Packet x, const TwoFloats& mean) {
+  return packet::psub(packet::psub(x, mean.high), mean.low);
+}
+
 // ---- functions ----
 
 /// 2^n for whole n in [-126, 127].
@@ -129,8 +180,9 @@ inline Packet exp(Packet x) { return exp(x, all(0.0f)); }
 
 inline Packet tanh(Packet x) { return packet::ptanh(x); }
 
-/// Φ(x), the normal distribution function, to about 1e-7 of the smaller of Φ(x) and Φ(-x).
-inline Packet normal_cdf(Packet x) {
+/// Φ(x), the normal distribution function, to about 1e-7 of the smaller of Φ(x) and Φ(-x); `bell`
+/// is exp(-x²/2), which it is made of.
+inline Packet normal_cdf(Packet x, Packet& bell) {
   using namespace packet;
   const Packet z = pmin(pabs(x), all(14.0f));  // Φ(-14) is far below the smallest float
   const Packet half = pmul(z, all(0.5f));
@@ -153,8 +205,14 @@ inline Packet normal_cdf(Packet x) {
   p = pmadd(p, t, all(0.110227431f));
   p = pmadd(p, t, all(0.119572829f));
   p = pmadd(p, t, all(0.119686635f));
-  const Packet tail = pmul(pmul(t, p), exp(pnegate(square), low));
+  bell = exp(pnegate(square), low);
+  const Packet tail = pmul(pmul(t, p), bell);
   return pselect(pcmp_lt(x, all(0.0f)), tail, psub(all(1.0f), tail));
+}
+
+inline Packet normal_cdf(Packet x) {
+  Packet bell;
+  return normal_cdf(x, bell);
 }
 
 /// ½ (1 + tanh(√(2/π) (x + 0.044715 x³))), as 1 / (1 + exp(-2u)): no cancellation for negative x.

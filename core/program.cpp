@@ -54,4 +54,18 @@ int Program::step_of(TensorId id) const {
   return 0;
 }
 
+std::vector<OpCall> calls_for(const Program& program, TensorId id) {
+  std::vector<bool> needed(program.tensors.size(), false);
+  needed[static_cast<std::size_t>(program.resolve(id))] = true;
+  std::vector<OpCall> calls;
+  for (std::size_t c = program.calls.size(); c-- > 0;) {
+    const OpCall& call = program.calls[c];
+    if (!needed[static_cast<std::size_t>(call.out)]) continue;
+    for (const TensorId in : call.in) needed[static_cast<std::size_t>(program.resolve(in))] = true;
+    calls.push_back(call);
+  }
+  std::reverse(calls.begin(), calls.end());
+  return calls;
+}
+
 }  // namespace headlight

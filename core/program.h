@@ -53,6 +53,7 @@ enum class StepKind {
   kFinalNorm,
   kLogits,
   kProbabilities,
+  kLoss,
 };
 
 enum class Section { kInput, kAttention, kFeedForward, kPrediction };
@@ -78,6 +79,7 @@ struct Program {
   std::vector<OpCall> calls;
   std::vector<Step> steps;
   TensorId token_ids = -1, mask = -1;  // the inputs; mask is -1 when there is none
+  TensorId targets = -1, loss = -1;    // only of a program that is for training
 
   /// -1 when there is no such tensor.
   TensorId find(std::string_view name) const;
@@ -96,6 +98,15 @@ struct Program {
 
 /// The only place that knows the order of a transformer. Throws UsageError (validate).
 Program build_program(const Config&, const RunShape&);
+
+/// The same, and what training needs: the input "targets" (batch, position), for each position the
+/// id that should come next, or -1 where none is counted; and "loss" (batch, position), the
+/// cross-entropy of the logits, 0 where none is counted. Throws UsageError (validate).
+Program build_training_program(const Config&, const RunShape&);
+
+/// The calls that tensor `id` needs, in order. A run of just these makes it, and leaves what stands
+/// apart from it (the probabilities, where the loss is asked for) unwritten.
+std::vector<OpCall> calls_for(const Program&, TensorId id);
 
 /// Bytes that a run of build_program(config, shape) takes: all parameters and every kept tensor.
 /// Computed without building anything, so that it can be said before memory is asked for.

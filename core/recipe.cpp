@@ -34,6 +34,13 @@ class Builder {
     return std::move(p);
   }
 
+  Program build_for_training() {
+    p = build();
+    p.targets = input("targets", {{"batch", p.shape.batch}, {"position", p.shape.positions}});
+    p.loss = call(StepKind::kLoss, Op::kCrossEntropy, {p.require("logits"), p.targets}, "loss");
+    return std::move(p);
+  }
+
  private:
   // ---- the recipe ----
 
@@ -258,6 +265,11 @@ class Builder {
 Program build_program(const Config& config, const RunShape& shape) {
   validate(config);
   return Builder(config, shape).build();
+}
+
+Program build_training_program(const Config& config, const RunShape& shape) {
+  validate(config);
+  return Builder(config, shape).build_for_training();
 }
 
 double memory_needed(const Config& c, const RunShape& s) {

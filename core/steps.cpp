@@ -63,6 +63,8 @@ std::string_view text_id(StepKind kind) {
       return "step.logits";
     case StepKind::kProbabilities:
       return "step.probabilities";
+    case StepKind::kLoss:
+      return "step.loss";
   }
   return "";
 }
@@ -140,6 +142,8 @@ Symbols symbols(const Config& c, StepKind kind) {
       return {"x W_U", c.bias ? "l = x · W_{U} + b_{U}" : "l = x · W_{U}"};
     case StepKind::kProbabilities:
       return {"softmax", "P = softmax(l)"};
+    case StepKind::kLoss:
+      return {"−log P", "L_{t} = −log P_{t}[target_{t}]"};
   }
   return {};
 }
@@ -237,6 +241,20 @@ std::string probability_words(Language language, const Trace& trace, const Step&
              {"probability", number_text(row.cells[best], 3)}});
 }
 
+// The token that should come next, and what it cost that it was not expected more.
+std::string loss_words(Language language, const Trace& trace, const Step& step,
+                       std::int64_t query) {
+  const float target = trace.tensor(trace.program().targets).data[query];
+  const double loss = trace.tensor(step.tensor).data[query];
+  const std::string after = quoted(trace.name("position", query));
+  if (target < 0) return tr(language, "step.loss.words.none", {{"token", after}});
+  return tr(language, "step.loss.words",
+            {{"token", after},
+             {"next", quoted(trace.name("vocab", static_cast<std::int64_t>(target)))},
+             {"probability", number_text(std::exp(-loss), 3)},
+             {"loss", number_text(loss, 3)}});
+}
+
 }  // namespace
 
 std::string step_words(Language language, const Trace& trace, const Step& step, std::int64_t head,
@@ -296,6 +314,8 @@ std::string step_words(Language language, const Trace& trace, const Step& step, 
       return tr(language, "step.feed_forward_out.words", {{"width", width}});
     case StepKind::kProbabilities:
       return probability_words(language, trace, step, query);
+    case StepKind::kLoss:
+      return loss_words(language, trace, step, query);
     case StepKind::kPositionSum:
       return std::string(tr(language, "step.position_sum.words"));
     case StepKind::kResidualAttention:
@@ -314,7 +334,7 @@ std::string_view tensor_symbol(std::string_view name) {
   struct Symbol {
     std::string_view end, symbol;
   };
-  static constexpr std::array<Symbol, 46> kSymbols = {{
+  static constexpr std::array<Symbol, 48> kSymbols = {{
       {"token_ids", "ids"},
       {"mask", "mask"},
       {"embed.W_E", "W_E"},
@@ -361,6 +381,8 @@ std::string_view tensor_symbol(std::string_view name) {
       {"mlp_out", "y"},
       {"logits", "l"},
       {"probs", "P"},
+      {"targets", "target"},
+      {"loss", "L"},
   }};
   for (const Symbol& s : kSymbols) {
     if (name.ends_with(s.end)) return s.symbol;

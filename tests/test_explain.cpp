@@ -52,6 +52,13 @@ Tensor ids() {
   return t;
 }
 
+// Ids that should come next; two positions are not counted.
+Tensor targets() {
+  Tensor t{"targets", {kBatch, kPlace}, {}};
+  t.data = {0, 8, -1, 3, 5, 2, 2, -1, 7, 1};
+  return t;
+}
+
 Tensor rows() { return random_tensor("x", {kBatch, kPlace, kFeature}); }
 
 // Some scores forbidden; the first row of each head wholly.
@@ -122,6 +129,8 @@ std::vector<Case> all_cases() {
       {Op::kLinear, {x, w_in, b_in}},
       {Op::kLinear, {concat, w_o, b}, {}, 3},
   };
+  cases.push_back(
+      {Op::kCrossEntropy, {random_tensor("logits", {kBatch, kPlace, {"vocab", 9}}), targets()}});
   for (Op op : {Op::kRelu, Op::kGelu, Op::kGeluTanh}) cases.push_back({op, {hidden}});
   return cases;
 }
@@ -367,6 +376,24 @@ TEST_CASE("explain: softmax says its temperature where it is not 1") {
   CHECK(made.quantities[0].value == 0.4);
   const double own = made.quantities[2].value, sum = made.quantities[3].value;
   CHECK(own / sum == doctest::Approx(c.out().data[12]));
+}
+
+TEST_CASE("explain: a loss is the row's level less the target's logit") {
+  const Computed c(
+      {Op::kCrossEntropy, {random_tensor("logits", {kBatch, kPlace, {"vocab", 9}}), targets()}});
+  const OpExplanation made = c.explain(3);
+  REQUIRE(made.terms.size() == 10);
+  CHECK(made.terms[3].factor == -1);
+  REQUIRE(made.quantities.size() == 4);
+  CHECK(made.quantities[0].value == 3);
+  const double level = made.quantities[3].value;
+  CHECK(level - c.tensor(0).data[3 * 9 + 3] == doctest::Approx(c.out().data[3]));
+  for (const Quantity& q : made.quantities) {
+    CHECK(tr_or(Language::kChinese, "inspector.quantity." + q.name, "") != "");
+  }
+  CHECK(tr_or(Language::kChinese, "inspector.op.cross_entropy", "") != "");
+  CHECK(c.explain(2).terms.empty());
+  CHECK(c.explain(2).formula.find("no target is counted") != std::string::npos);
 }
 
 TEST_CASE("explain: panes lie within their tensors and cover the result") {

@@ -208,6 +208,14 @@ std::vector<ShapeCase> second_shape_cases() {
       {Op::kMask, {s, wrong_mask}, "", "mask expects scores (batch, head, query, key)"},
       {Op::kWeightedSum, {s, k}, "(batch 2, head 3, query 5, d_head 4)", ""},
       {Op::kWeightedSum, {s, q}, "", "weighted_sum expects weights (batch, head, query, key)"},
+      {Op::kCrossEntropy,
+       {rows(2, 5, 7), matrix("batch", 2, "position", 5)},
+       "(batch 2, position 5)",
+       ""},
+      {Op::kCrossEntropy,
+       {rows(2, 5, 7), matrix("batch", 2, "position", 7)},
+       "",
+       "cross_entropy expects logits (batch, position, vocab) and targets (batch, position)"},
   };
   for (Op op : {Op::kScale, Op::kSoftmax, Op::kRelu, Op::kGelu, Op::kGeluTanh}) {
     cases.push_back({op, {s}, s_text, ""});
@@ -325,10 +333,10 @@ TEST_CASE("ops: the table is complete and in order") {
     CHECK(&op_info(info.op) == &info);
     CHECK(ids.insert(info.id).second);
     CHECK_FALSE(info.phrase.empty());
-    const bool whole = info.shape && info.forward && info.explain && info.panes;
+    const bool whole = info.shape && info.forward && info.backward && info.explain && info.panes;
     CHECK_MESSAGE(whole, info.id << " lacks a function");
   }
-  CHECK(all_ops().back().op == Op::kGeluTanh);  // the last of the enum
+  CHECK(all_ops().back().op == Op::kCrossEntropy);  // the last of the enum
 }
 
 TEST_CASE("ops: embed picks rows") {
@@ -461,6 +469,17 @@ TEST_CASE("ops: activations at known places") {
   expect(Op::kRelu, {tensor("x", row(3), {-0.25f, -1e-3f, 1e-3f})}, {0, 0, 1e-3f});
   expect(Op::kGelu, {x}, {0, -0.1002108019, -0.1586552539, 0, 0.8413447461, 1.3997891981, 30});
   expect(Op::kGeluTanh, {x}, {0, -0.1004284230, -0.1588080094, 0, 0.8411919906, 1.3995715770, 30});
+}
+
+TEST_CASE("ops: cross-entropy by hand, also where softmax would overflow") {
+  const Tensor x = tensor("l", rows(1, 6, 3),
+                          {0, 0, 0, std::log(2.0f), 0, 0, 1000, 0, 0, 1000, 0, 0,  //
+                           -30, 5, 5, 7, 7, 7});
+  const Tensor y = tensor("y", matrix("batch", 1, "position", 6), {2, 0, 0, 1, 0, -1});
+  expect(Op::kCrossEntropy, {x, y}, {std::log(3.0), std::log(2.0), 0, 1000, 35 + std::log(2.0), 0});
+  // What is no id of the vocabulary is not counted.
+  const Tensor outside = tensor("y", matrix("batch", 1, "position", 6), {3, -7, kNan, 1, 1e9, -1});
+  expect(Op::kCrossEntropy, {x, outside}, {0, 0, 0, 1000, 0, 0});
 }
 
 TEST_CASE("ops: softmax rows are distributions and do not feel a shift") {

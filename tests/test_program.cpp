@@ -126,7 +126,7 @@ std::string trouble(const Program& p) {
     const TensorSpec& spec = p.tensors[id];
     const auto tensor = static_cast<TensorId>(id);
     if (!ready.contains(p.resolve(tensor))) return spec.name + " is never written";
-    if (spec.name != "probs" && !read.contains(p.resolve(tensor)))
+    if (spec.name != "probs" && spec.name != "loss" && !read.contains(p.resolve(tensor)))
       return spec.name + " is not read";
   }
   return "";
@@ -398,6 +398,39 @@ TEST_CASE("program: the step and the producer of a tensor") {
   CHECK(kind_of(single, "blocks.0.attn.concat") == StepKind::kWeightedSum);
 }
 
+TEST_CASE("program: one for training has targets and a loss, and is the same before them") {
+  const Program p = build_program(one_layer(), kShape);
+  const Program training = build_training_program(one_layer(), kShape);
+  Names expected = step_names(p);
+  expected.push_back("loss");
+  CHECK(step_names(training) == expected);
+  CHECK(training.steps.back().kind == StepKind::kLoss);
+  CHECK(p.targets == -1);
+  CHECK(p.loss == -1);
+  CHECK(p.find("loss") == -1);
+  CHECK(training.find("targets") == training.targets);
+  CHECK(training.find("loss") == training.loss);
+  CHECK(shape_text(training.look(training.loss).axes) == "(batch 1, position 6)");
+  REQUIRE(training.tensors.size() == p.tensors.size() + 2);
+  for (std::size_t id = 0; id < p.tensors.size(); ++id) {
+    CHECK(training.tensors[id].name == p.tensors[id].name);
+  }
+  Config unfit = one_layer();
+  unfit.heads = 5;
+  CHECK_THROWS_AS(build_training_program(unfit, kShape), UsageError);
+}
+
+TEST_CASE("program: what a tensor needs is all that leads to it, in order") {
+  const Program p = build_training_program(one_layer(), kShape);
+  const std::vector<OpCall> calls = calls_for(p, p.loss);
+  CHECK(calls.size() == p.calls.size() - 1);  // the probabilities stand apart
+  CHECK(calls.back().op == Op::kCrossEntropy);
+  CHECK(calls.front().op == Op::kEmbed);
+  CHECK(calls_for(p, p.require("probs")).size() == p.calls.size() - 1);
+  CHECK(calls_for(p, p.require("pos_embed")).size() == 1);
+  CHECK(calls_for(p, p.require("embed.W_E")).empty());
+}
+
 TEST_CASE("program: a name that does not exist is answered with the nearest") {
   const Program p = build_program(one_layer(), kShape);
   CHECK(p.find("blocks.0.attn.patern") == -1);
@@ -425,6 +458,11 @@ TEST_CASE("program: for every combination, what is read was written, shown once,
     const Program p = build_program(c, {2, 6, 5});
     troubles.emplace(trouble(p), text(c));
     troubles.emplace(step_trouble(p), text(c));
+    if (configs % 7 == 0) {
+      const Program training = build_training_program(c, {2, 6, 5});
+      troubles.emplace(trouble(training), text(c));
+      troubles.emplace(step_trouble(training), text(c));
+    }
     ++configs;
   });
   troubles.erase("");

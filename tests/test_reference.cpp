@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <filesystem>
 #include <limits>
 #include <map>
 #include <memory>
@@ -14,111 +13,18 @@
 #include <vector>
 
 #include "core/backend.h"
-#include "core/io/atomic_file.h"
-#include "core/io/safetensors.h"
 #include "core/program.h"
+#include "tests/reference_file.h"
 
 namespace headlight {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr double kLimit = 1e-5;  // relative to the tensor's largest magnitude
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
-const std::string kParameter = "param:";
-
-// ---- one file: a configuration and its numbers ----
-
-struct Reference {
-  std::string name;
-  SafetensorsFile file;
-
-  const std::string& word(const std::string& key) const {
-    const auto found = file.metadata.find(key);
-    REQUIRE_MESSAGE(found != file.metadata.end(), name << " does not say " << key);
-    return found->second;
-  }
-  int number(const std::string& key) const { return std::stoi(word(key)); }
-  bool is_on(const std::string& key) const { return word(key) == "on"; }
-  template <class T>
-  T choice(const std::string& key) const {
-    const auto value = from_word<T>(word(key));
-    REQUIRE_MESSAGE(value, name << ": " << key << " is " << word(key));
-    return *value;
-  }
-  bool has(const std::string& tensor) const { return file.entries.contains(tensor); }
-};
-
-std::vector<Reference> read_references() {
-  std::vector<fs::path> paths;
-  for (const auto& entry : fs::directory_iterator(fs::path(HEADLIGHT_TEST_DIR) / "reference")) {
-    if (entry.path().extension() == ".safetensors") paths.push_back(entry.path());
-  }
-  std::sort(paths.begin(), paths.end());
-  std::vector<Reference> all;
-  for (const fs::path& path : paths) {
-    all.push_back({path.stem().string(), parse_safetensors(read_file(path, 1 << 20))});
-  }
-  return all;
-}
 
 const std::vector<Reference>& references() {
-  static const std::vector<Reference> all = read_references();
+  static const std::vector<Reference> all = read_references("reference");
   return all;
-}
-
-// "1,4" or "0:1,0:4" -> 1 4, or 0 1 0 4
-std::vector<int> numbers_in(const std::string& text) {
-  std::vector<int> numbers;
-  const char* at = text.c_str();
-  while (*at != '\0') {
-    char* end = nullptr;
-    numbers.push_back(static_cast<int>(std::strtol(at, &end, 10)));
-    REQUIRE(end != at);
-    at = *end == '\0' ? end : end + 1;
-  }
-  return numbers;
-}
-
-Config config_of(const Reference& r) {
-  Config c;
-  c.layers = r.number("layers");
-  c.heads = r.number("heads");
-  c.d_model = r.number("d_model");
-  c.d_head = r.number("d_head");
-  c.d_hidden = r.number("d_hidden");
-  c.attention = r.choice<AttentionKind>("attention");
-  c.scores = r.choice<ScoreKind>("scores");
-  c.scale = r.is_on("scale");
-  c.temperature = std::stod(r.word("temperature"));
-  c.block = r.choice<BlockKind>("block");
-  c.activation = r.choice<Activation>("activation");
-  c.positions = r.choice<PositionKind>("positions");
-  c.bias = r.is_on("bias");
-  c.residual = r.is_on("residual");
-  c.mask.kind = r.choice<MaskKind>("mask");
-  c.mask.window = r.number("window");
-  c.mask.stride = r.number("stride");
-  if (r.word("causal") != "auto") c.mask.causal = r.is_on("causal");
-  c.mask.padding = numbers_in(r.word("padding"));
-  const std::vector<int> cells = numbers_in(r.word("forbidden"));
-  for (std::size_t i = 0; i + 1 < cells.size(); i += 2) {
-    c.mask.forbidden.insert(cells[i], cells[i + 1]);
-  }
-  return c;
-}
-
-RunShape shape_of(const Reference& r) {
-  return {r.number("batch"), r.number("tokens"), r.number("vocab")};
-}
-
-// What the file calls a tensor of the program. The vector of additive scores is `attn.v` in a
-// weights file; in a program that name belongs to the values.
-std::string name_in_file(const TensorSpec& spec) {
-  if (spec.kind != TensorKind::kParameter) return spec.name;
-  std::string name = spec.name;
-  if (name.ends_with(".score_v")) name.replace(name.size() - 7, 7, "v");
-  return kParameter + name;
 }
 
 std::vector<std::int64_t> shape_in_file(const TensorSpec& spec) {

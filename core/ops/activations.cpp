@@ -25,11 +25,35 @@ double gelu_tanh_gate(double x) {
   return 0.5 * (1.0 + std::tanh(c * (x + 0.044715 * x * x * x)));
 }
 
+// The slopes of x · gate(x): gate(x) + x · gate'(x).
+double relu_slope(double x) { return relu_gate(x); }
+
+// Φ(x) + x · φ(x), with the bell curve φ
+double gelu_slope(double x) {
+  return gelu_gate(x) + x * std::exp(-0.5 * x * x) / std::sqrt(2.0 * std::numbers::pi);
+}
+
+// The gate is ½ (1 + tanh u), so it grows by 2 · gate · (1 − gate) · u'.
+double gelu_tanh_slope(double x) {
+  const double gate = gelu_tanh_gate(x);
+  const double u = std::sqrt(2.0 / std::numbers::pi) * (1.0 + 3.0 * 0.044715 * x * x);
+  return gate + x * 2.0 * gate * (1.0 - gate) * u;
+}
+
 template <double (*gate)(double)>
 void forward(const OpArgs& args) {
   const auto x = args.in[0].cells();
   for (std::size_t i = 0; i < x.size(); ++i) {
     args.result[i] = static_cast<float>(x[i] * gate(x[i]));
+  }
+}
+
+// dx += dy · slope(x), cell by cell
+template <double (*slope)(double)>
+void backward(const OpGradArgs& args) {
+  const auto x = args.in[0].cells();
+  for (std::size_t i = 0; args.d_in[0] && i < x.size(); ++i) {
+    args.d_in[0][i] = static_cast<float>(args.d_in[0][i] + args.d_out[i] * slope(x[i]));
   }
 }
 
@@ -122,6 +146,7 @@ const OpInfo& relu_op() {
                            "",
                            shape,
                            forward<relu_gate>,
+                           backward<relu_slope>,
                            relu_explain,
                            panes,
                            relu_numpy,
@@ -140,6 +165,7 @@ const OpInfo& gelu_op() {
                            "",
                            shape,
                            forward<gelu_gate>,
+                           backward<gelu_slope>,
                            gelu_explain,
                            panes,
                            gelu_numpy,
@@ -158,6 +184,7 @@ const OpInfo& gelu_tanh_op() {
                            "",
                            shape,
                            forward<gelu_tanh_gate>,
+                           backward<gelu_tanh_slope>,
                            gelu_tanh_explain,
                            panes,
                            gelu_tanh_numpy,

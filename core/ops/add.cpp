@@ -22,6 +22,14 @@ void forward(const OpArgs& args) {
   for (std::size_t i = 0; i < a.size(); ++i) args.result[i] = a[i] + b[i];
 }
 
+// da += dy and db += dy: each summand feels the sum as it is
+void backward(const OpGradArgs& args) {
+  const auto cells = static_cast<std::size_t>(args.out.size());
+  for (float* d : args.d_in) {
+    for (std::size_t i = 0; d && i < cells; ++i) d[i] += args.d_out[i];
+  }
+}
+
 OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
   const std::vector<std::int64_t> cell(index.begin(), index.end());
   return {{{{0, cell}, args.in[0].at(cell), 1.0, {}, ""},
@@ -44,9 +52,10 @@ std::string code(const CodeArgs& c) {
 }  // namespace
 
 const OpInfo& add_op() {
-  static const OpInfo info{
-      Op::kAdd, "add", "adds cell by cell", Layout::kRow, "+", shape, forward, explain, panes,
-      code,     code};
+  static const OpInfo info{Op::kAdd,     "add",    "adds cell by cell",
+                           Layout::kRow, "+",      shape,
+                           forward,      backward, explain,
+                           panes,        code,     code};
   return info;
 }
 

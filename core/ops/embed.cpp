@@ -24,6 +24,23 @@ void forward(const OpArgs& args) {
   }
 }
 
+// dW_E[v, f] += Σ dy[b, t, f] over the tokens (b, t) whose id is v
+void backward(const OpGradArgs& args) {
+  const auto ids = args.in[0].cells();
+  const auto& table = args.in[1].axes;
+  const std::int64_t width = table[1].size;
+  for (std::int64_t v = 0; args.d_in[1] && v < table[0].size; ++v) {
+    for (std::int64_t f = 0; f < width; ++f) {
+      double sum = args.d_in[1][v * width + f];
+      for (std::size_t t = 0; t < ids.size(); ++t) {
+        if (static_cast<std::int64_t>(ids[t]) != v) continue;
+        sum += args.d_out[static_cast<std::int64_t>(t) * width + f];
+      }
+      args.d_in[1][v * width + f] = static_cast<float>(sum);
+    }
+  }
+}
+
 OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
   const std::int64_t id_at[] = {index[0], index[1]};
   const auto id = static_cast<std::int64_t>(args.in[0].at(id_at));
@@ -47,10 +64,23 @@ std::string code(const CodeArgs& c) {
 }  // namespace
 
 const OpInfo& embed_op() {
-  static const OpInfo info{Op::kEmbed,   "embed", "picks a row of the table",
-                           Layout::kRow, "",      shape,
-                           forward,      explain, panes,
-                           code,         code};
+  static const OpInfo info{Op::kEmbed,
+                           "embed",
+                           "picks a row of the table",
+                           Layout::kRow,
+                           "",
+                           shape,
+                           forward,
+                           backward,
+                           explain,
+                           panes,
+                           code,
+                           code,
+                           Opening::kNothing,
+                           nullptr,
+                           nullptr,
+                           nullptr,
+                           0};
   return info;
 }
 

@@ -35,6 +35,21 @@ void split_forward(const OpArgs& args) {
   }
 }
 
+// dx[b, t, h·d_head + e] += dy[b, h, t, e]: every number goes back to where it was found
+void split_backward(const OpGradArgs& args) {
+  const auto& out = args.out.axes;
+  const std::int64_t heads = out[1].size, positions = out[2].size, width = out[3].size;
+  const float* dy = args.d_out;
+  for (std::int64_t b = 0; args.d_in[0] && b < out[0].size; ++b) {
+    for (std::int64_t h = 0; h < heads; ++h) {
+      for (std::int64_t t = 0; t < positions; ++t) {
+        float* dx = args.d_in[0] + ((b * positions + t) * heads + h) * width;
+        for (std::int64_t e = 0; e < width; ++e) dx[e] += *dy++;
+      }
+    }
+  }
+}
+
 OpExplanation split_explain(const OpArgs& args, std::span<const std::int64_t> index) {
   const std::int64_t width = args.out.axes[3].size;
   const std::vector<std::int64_t> cell = {index[0], index[2], index[1] * width + index[3]};
@@ -88,6 +103,21 @@ void concat_forward(const OpArgs& args) {
   }
 }
 
+// dz[b, h, t, e] += dy[b, t, h·d_head + e]
+void concat_backward(const OpGradArgs& args) {
+  const auto& in = args.in[0].axes;
+  const std::int64_t heads = in[1].size, positions = in[2].size, width = in[3].size;
+  float* dz = args.d_in[0];
+  for (std::int64_t b = 0; dz && b < in[0].size; ++b) {
+    for (std::int64_t h = 0; h < heads; ++h) {
+      for (std::int64_t t = 0; t < positions; ++t) {
+        const float* dy = args.d_out + ((b * positions + t) * heads + h) * width;
+        for (std::int64_t e = 0; e < width; ++e) *dz++ += dy[e];
+      }
+    }
+  }
+}
+
 OpExplanation concat_explain(const OpArgs& args, std::span<const std::int64_t> index) {
   const std::int64_t width = args.in[0].axes[3].size;
   const std::int64_t h = index[2] / width;
@@ -130,10 +160,16 @@ const OpInfo& split_heads_op() {
                            "",
                            split_shape,
                            split_forward,
+                           split_backward,
                            split_explain,
                            split_panes,
                            split_numpy,
-                           split_torch};
+                           split_torch,
+                           Opening::kNothing,
+                           nullptr,
+                           nullptr,
+                           nullptr,
+                           1};
   return info;
 }
 
@@ -145,6 +181,7 @@ const OpInfo& concat_heads_op() {
                            "",
                            concat_shape,
                            concat_forward,
+                           concat_backward,
                            concat_explain,
                            concat_panes,
                            concat_numpy,

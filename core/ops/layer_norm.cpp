@@ -1,5 +1,6 @@
 // Layer normalisation (Ba, Kiros, Hinton 2016): each row to mean 0 and variance 1, then scale,
 // shift.
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 
@@ -46,6 +47,57 @@ void forward(const OpArgs& args) {
       args.result[r * n + i] = static_cast<float>(y);
     }
   }
+}
+
+// dw[i] += Σ_r dy[r, i] · (x[r, i] − mean) / σ
+// db[i] += Σ_r dy[r, i]
+void add_weight_gradients(const OpGradArgs& args) {
+  const auto [rows, n] = as_rows(args.out.axes);
+  float *dw = args.d_in[1], *db = args.in.size() > 2 ? args.d_in[2] : nullptr;
+  // A few columns at a time, so that a row's statistics are not made anew for each.
+  constexpr std::int64_t kColumns = 64;
+  for (std::int64_t first = 0; first < n; first += kColumns) {
+    const std::int64_t columns = std::min(kColumns, n - first);
+    double w_sum[kColumns] = {}, b_sum[kColumns] = {};
+    for (std::int64_t r = 0; r < rows; ++r) {
+      const float *x = args.in[0].data + r * n, *dy = args.d_out + r * n;
+      const auto [mean, variance] = statistics(x, n);
+      const double sigma = std::sqrt(variance + args.params.epsilon);
+      for (std::int64_t i = 0; i < columns; ++i) {
+        w_sum[i] += dy[first + i] * ((x[first + i] - mean) / sigma);
+        b_sum[i] += dy[first + i];
+      }
+    }
+    for (std::int64_t i = 0; i < columns; ++i) {
+      if (dw) dw[first + i] = static_cast<float>(dw[first + i] + w_sum[i]);
+      if (db) db[first + i] = static_cast<float>(db[first + i] + b_sum[i]);
+    }
+  }
+}
+
+// With n[i] = (x[i] − mean) / σ, σ = sqrt(variance + ε), and g[i] = dy[i] · w[i]:
+// dx[i] += (g[i] − mean(g) − n[i] · mean(g · n)) / σ,   because the row's mean and σ follow x[i]
+void backward(const OpGradArgs& args) {
+  const auto [rows, n] = as_rows(args.out.axes);
+  const auto count = static_cast<double>(n);
+  const float* w = args.in[1].data;
+  for (std::int64_t r = 0; args.d_in[0] && r < rows; ++r) {
+    const float *x = args.in[0].data + r * n, *dy = args.d_out + r * n;
+    const auto [mean, variance] = statistics(x, n);
+    const double sigma = std::sqrt(variance + args.params.epsilon);
+    double g_mean = 0, gn_mean = 0;
+    for (std::int64_t i = 0; i < n; ++i) {
+      const double g = static_cast<double>(dy[i]) * w[i];
+      g_mean += g / count;
+      gn_mean += g * ((x[i] - mean) / sigma) / count;
+    }
+    for (std::int64_t i = 0; i < n; ++i) {
+      const double g = static_cast<double>(dy[i]) * w[i], normal = (x[i] - mean) / sigma;
+      float& dx = args.d_in[0][r * n + i];
+      dx = static_cast<float>(dx + (g - g_mean - normal * gn_mean) / sigma);
+    }
+  }
+  add_weight_gradients(args);
 }
 
 // With the row's deviation σ taken as it is, y is linear in x: the cell itself counts (1 -
@@ -139,9 +191,9 @@ std::string torch(const CodeArgs& c) {
 const OpInfo& layer_norm_op() {
   static const OpInfo info{Op::kLayerNorm, "layer_norm", "normalises the row",
                            Layout::kRow,   "",           shape,
-                           forward,        explain,      panes,
-                           numpy,          torch,        Opening::kRow,
-                           open_row};
+                           forward,        backward,     explain,
+                           panes,          numpy,        torch,
+                           Opening::kRow,  open_row};
   return info;
 }
 

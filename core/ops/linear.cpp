@@ -5,6 +5,15 @@
 namespace headlight {
 namespace {
 
+// db[j] += Σ_r dy[r, j], which is how a bias feels every row. Nothing where `db` is null.
+void add_column_sums(const float* dy, std::int64_t rows, std::int64_t columns, float* db) {
+  for (std::int64_t j = 0; db && j < columns; ++j) {
+    double sum = db[j];
+    for (std::int64_t r = 0; r < rows; ++r) sum += dy[r * columns + j];
+    db[j] = static_cast<float>(sum);
+  }
+}
+
 // ---- linear: y = x · W + b ----
 
 // x (..., n), W (..., m) whose leading axes multiply to n, b (m, may be left out) -> (..., m)
@@ -37,6 +46,38 @@ void linear_forward(const OpArgs& args) {
       args.result[r * outer + j] = static_cast<float>(sum);
     }
   }
+}
+
+// dx[r, i] += Σ_j dy[r, j] · W[i, j]
+// dW[i, j] += Σ_r x[r, i] · dy[r, j]
+// db[j]    += Σ_r dy[r, j]
+void linear_backward(const OpGradArgs& args) {
+  const auto [rows, inner] = as_rows(args.in[0].axes);
+  const std::int64_t outer = args.out.axes.back().size;
+  const float *x = args.in[0].data, *weight = args.in[1].data, *dy = args.d_out;
+  if (float* dx = args.d_in[0]) {
+    for (std::int64_t r = 0; r < rows; ++r) {
+      for (std::int64_t i = 0; i < inner; ++i) {
+        double sum = dx[r * inner + i];
+        for (std::int64_t j = 0; j < outer; ++j) {
+          sum += static_cast<double>(dy[r * outer + j]) * weight[i * outer + j];
+        }
+        dx[r * inner + i] = static_cast<float>(sum);
+      }
+    }
+  }
+  if (float* dw = args.d_in[1]) {
+    for (std::int64_t i = 0; i < inner; ++i) {
+      for (std::int64_t j = 0; j < outer; ++j) {
+        double sum = dw[i * outer + j];
+        for (std::int64_t r = 0; r < rows; ++r) {
+          sum += static_cast<double>(x[r * inner + i]) * dy[r * outer + j];
+        }
+        dw[i * outer + j] = static_cast<float>(sum);
+      }
+    }
+  }
+  if (args.in.size() > 2) add_column_sums(dy, rows, outer, args.d_in[2]);
 }
 
 OpExplanation linear_explain(const OpArgs& args, std::span<const std::int64_t> index) {
@@ -128,6 +169,43 @@ void project_forward(const OpArgs& args) {
   }
 }
 
+// dx[t, m]    += Σ_h Σ_e dy[t, h·d_head + e] · W[h, m, e]
+// dW[h, m, e] += Σ_t x[t, m] · dy[t, h·d_head + e]
+// db[h, e]    += Σ_t dy[t, h·d_head + e]
+void project_backward(const OpGradArgs& args) {
+  const auto [rows, inner] = as_rows(args.in[0].axes);
+  const std::int64_t heads = args.in[1].axes[0].size, width = args.in[1].axes[2].size;
+  const float *x = args.in[0].data, *weight = args.in[1].data, *dy = args.d_out;
+  if (float* dx = args.d_in[0]) {
+    for (std::int64_t r = 0; r < rows; ++r) {
+      for (std::int64_t m = 0; m < inner; ++m) {
+        double sum = dx[r * inner + m];
+        for (std::int64_t h = 0; h < heads; ++h) {
+          for (std::int64_t e = 0; e < width; ++e) {
+            sum += static_cast<double>(dy[(r * heads + h) * width + e]) *
+                   weight[(h * inner + m) * width + e];
+          }
+        }
+        dx[r * inner + m] = static_cast<float>(sum);
+      }
+    }
+  }
+  if (float* dw = args.d_in[1]) {
+    for (std::int64_t h = 0; h < heads; ++h) {
+      for (std::int64_t m = 0; m < inner; ++m) {
+        for (std::int64_t e = 0; e < width; ++e) {
+          double sum = dw[(h * inner + m) * width + e];
+          for (std::int64_t r = 0; r < rows; ++r) {
+            sum += static_cast<double>(x[r * inner + m]) * dy[(r * heads + h) * width + e];
+          }
+          dw[(h * inner + m) * width + e] = static_cast<float>(sum);
+        }
+      }
+    }
+  }
+  if (args.in.size() > 2) add_column_sums(dy, rows, heads * width, args.d_in[2]);
+}
+
 OpExplanation project_explain(const OpArgs& args, std::span<const std::int64_t> index) {
   const std::int64_t inner = args.in[1].axes[1].size;
   const std::int64_t width = args.in[1].axes[2].size;
@@ -191,6 +269,7 @@ const OpInfo& linear_op() {
                            "",
                            linear_shape,
                            linear_forward,
+                           linear_backward,
                            linear_explain,
                            linear_panes,
                            linear_code,
@@ -206,6 +285,7 @@ const OpInfo& project_op() {
                            "",
                            project_shape,
                            project_forward,
+                           project_backward,
                            project_explain,
                            project_panes,
                            project_numpy,

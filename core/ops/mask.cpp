@@ -32,6 +32,18 @@ void forward(const OpArgs& args) {
   }
 }
 
+// dS[h, i, j] += dy[h, i, j] where mask[i, j] = 0; a forbidden score is felt by nobody
+void backward(const OpGradArgs& args) {
+  const auto& axes = args.out.axes;
+  const std::int64_t cells = axes[2].size * axes[3].size;
+  for (std::int64_t bh = 0; args.d_in[0] && bh < axes[0].size * axes[1].size; ++bh) {
+    const float* mask = args.in[1].data + bh / axes[1].size * cells;
+    for (std::int64_t i = 0; i < cells; ++i) {
+      if (mask[i] == 0.0f) args.d_in[0][bh * cells + i] += args.d_out[bh * cells + i];
+    }
+  }
+}
+
 OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
   const std::vector<std::int64_t> score(index.begin(), index.end());
   const std::vector<std::int64_t> mask = {index[0], index[2], index[3]};
@@ -64,10 +76,23 @@ std::string torch(const CodeArgs& c) {
 }  // namespace
 
 const OpInfo& mask_op() {
-  static const OpInfo info{Op::kMask,    "mask",  "forbidden keys become −∞",
-                           Layout::kRow, "+",     shape,
-                           forward,      explain, panes,
-                           numpy,        torch};
+  static const OpInfo info{Op::kMask,
+                           "mask",
+                           "forbidden keys become −∞",
+                           Layout::kRow,
+                           "+",
+                           shape,
+                           forward,
+                           backward,
+                           explain,
+                           panes,
+                           numpy,
+                           torch,
+                           Opening::kNothing,
+                           nullptr,
+                           nullptr,
+                           nullptr,
+                           1};
   return info;
 }
 

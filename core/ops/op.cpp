@@ -7,13 +7,14 @@
 namespace headlight {
 
 std::span<const OpInfo> all_ops() {
-  static const std::array<OpInfo, 18> kOps = {
+  static const std::array<OpInfo, 19> kOps = {
       embed_op(),        sinusoid_op(),     learned_position_op(),
       add_op(),          layer_norm_op(),   project_op(),
       split_heads_op(),  scores_op(),       additive_scores_op(),
       scale_op(),        mask_op(),         softmax_op(),
       weighted_sum_op(), concat_heads_op(), linear_op(),
-      relu_op(),         gelu_op(),         gelu_tanh_op()};
+      relu_op(),         gelu_op(),         gelu_tanh_op(),
+      cross_entropy_op()};
   return kOps;
 }
 

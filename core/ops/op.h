@@ -1,5 +1,5 @@
 // What an operation is. One file per operation holds, in this order: shape rule, reference forward,
-// (gradient, when training comes), explanation, and how a person sees it (panes).
+// gradient, explanation, and how a person sees it (panes).
 #pragma once
 
 #include <cstdint>
@@ -32,6 +32,7 @@ enum class Op {
   kRelu,
   kGelu,
   kGeluTanh,
+  kCrossEntropy,
 };
 
 using TensorId = int;
@@ -58,6 +59,17 @@ struct OpArgs {
   TensorView out;
   const OpParams& params;
   float* result = nullptr;  // the memory of `out`; null when only looking
+};
+
+/// What the gradient of an operation gets to work on: the cells of its run, and dL/d(out) of some
+/// number L that the whole program leads to.
+struct OpGradArgs {
+  std::span<const TensorView> in;
+  TensorView out;
+  const OpParams& params;
+  const float* d_out = nullptr;  // (the cells of `out`)
+  /// Where dL/d(in i) is ADDED; null where it is not wanted. Two of them may be the same memory.
+  std::span<float* const> d_in;
 };
 
 /// A piece of arithmetic as it is written: a number, or what stands between numbers.
@@ -165,6 +177,8 @@ struct OpInfo {
   std::string_view sign;  // between two operands of Layout::kRow: "+"
   std::vector<Axis> (*shape)(std::span<const TensorView> in, const OpParams&) = nullptr;
   void (*forward)(const OpArgs&) = nullptr;
+  /// Adds dL/d(in) to what is in args.d_in: sums in double, in order of the axes.
+  void (*backward)(const OpGradArgs&) = nullptr;
   OpExplanation (*explain)(const OpArgs&, std::span<const std::int64_t> index) = nullptr;
   /// Panes of the operation for one head (ignored where there is none), batch item 0.
   std::vector<Pane> (*panes)(const OpArgs&, std::int64_t head) = nullptr;
@@ -180,6 +194,9 @@ struct OpInfo {
   double (*curve)(double) = nullptr;
   /// What stands over and under the arrow to the result: "÷ √16", "÷ 4".
   std::vector<std::string> (*arrow)(const OpArgs&) = nullptr;
+
+  /// The input that no gradient ever reaches, because it chooses, forbids, or only lends its sizes.
+  int fixed_input = -1;
 };
 
 /// Every operation, in the order of enum Op.
@@ -232,5 +249,6 @@ const OpInfo& linear_op();
 const OpInfo& relu_op();
 const OpInfo& gelu_op();
 const OpInfo& gelu_tanh_op();
+const OpInfo& cross_entropy_op();
 
 }  // namespace headlight

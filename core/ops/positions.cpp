@@ -34,6 +34,9 @@ void sinusoid_forward(const OpArgs& args) {
   }
 }
 
+// The waves are the same whatever is learned: nothing feels them.
+void sinusoid_backward(const OpGradArgs&) {}
+
 // sin(8 / 10000^(4/64)) = sin(4.499)
 MathLine sinusoid_line(std::span<const std::int64_t> index, std::int64_t width, double angle) {
   const std::string name = index[2] % 2 == 0 ? "sin" : "cos";
@@ -91,6 +94,17 @@ void learned_forward(const OpArgs& args) {
   }
 }
 
+// dW_pos[t, f] += Σ_b dy[b, t, f]; rows past the last position are felt by nobody
+void learned_backward(const OpGradArgs& args) {
+  const auto& axes = args.out.axes;
+  const std::int64_t cells = axes[1].size * axes[2].size;
+  for (std::int64_t i = 0; args.d_in[1] && i < cells; ++i) {
+    double sum = args.d_in[1][i];
+    for (std::int64_t b = 0; b < axes[0].size; ++b) sum += args.d_out[b * cells + i];
+    args.d_in[1][i] = static_cast<float>(sum);
+  }
+}
+
 OpExplanation learned_explain(const OpArgs& args, std::span<const std::int64_t> index) {
   const std::int64_t cell[] = {index[1], index[2]};
   OpTerm term{{1, {index[1], index[2]}}, args.in[1].at(cell), 1.0, {}, ""};
@@ -119,11 +133,16 @@ const OpInfo& sinusoid_op() {
                            "",
                            sinusoid_shape,
                            sinusoid_forward,
+                           sinusoid_backward,
                            sinusoid_explain,
                            sinusoid_panes,
                            sinusoid_numpy,
                            sinusoid_torch,
-                           Opening::kColumns};
+                           Opening::kColumns,
+                           nullptr,
+                           nullptr,
+                           nullptr,
+                           0};
   return info;
 }
 
@@ -135,10 +154,16 @@ const OpInfo& learned_position_op() {
                            "",
                            learned_shape,
                            learned_forward,
+                           learned_backward,
                            learned_explain,
                            learned_panes,
                            learned_code,
-                           learned_code};
+                           learned_code,
+                           Opening::kNothing,
+                           nullptr,
+                           nullptr,
+                           nullptr,
+                           0};
   return info;
 }
 

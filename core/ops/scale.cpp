@@ -20,6 +20,15 @@ void forward(const OpArgs& args) {
   for (std::size_t i = 0; i < x.size(); ++i) args.result[i] = x[i] * args.params.factor;
 }
 
+// dx += factor · dy
+void backward(const OpGradArgs& args) {
+  const std::int64_t cells = args.out.size();
+  const double factor = args.params.factor;
+  for (std::int64_t i = 0; args.d_in[0] && i < cells; ++i) {
+    args.d_in[0][i] = static_cast<float>(args.d_in[0][i] + factor * args.d_out[i]);
+  }
+}
+
 // The n of 1 / √n when the factor is one; else 0.
 std::int64_t width_of(const OpParams& params) {
   const double f = params.factor;
@@ -75,11 +84,22 @@ std::string code(const CodeArgs& c) {
 }  // namespace
 
 const OpInfo& scale_op() {
-  static const OpInfo info{Op::kScale,   "scale", "divided by √d_head",
-                           Layout::kRow, "",      shape,
-                           forward,      explain, panes,
-                           code,         code,    Opening::kNothing,
-                           nullptr,      nullptr, arrow};
+  static const OpInfo info{Op::kScale,
+                           "scale",
+                           "divided by √d_head",
+                           Layout::kRow,
+                           "",
+                           shape,
+                           forward,
+                           backward,
+                           explain,
+                           panes,
+                           code,
+                           code,
+                           Opening::kNothing,
+                           nullptr,
+                           nullptr,
+                           arrow};
   return info;
 }
 

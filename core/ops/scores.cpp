@@ -42,6 +42,37 @@ void forward(const OpArgs& args) {
   }
 }
 
+// dq[h, i, e] += Σ_j dS[h, i, j] · k[h, j, e]
+// dk[h, j, e] += Σ_i dS[h, i, j] · q[h, i, e]
+void backward(const OpGradArgs& args) {
+  const auto& axes = args.out.axes;
+  const std::int64_t queries = axes[2].size, keys = axes[3].size;
+  const std::int64_t width = args.in[0].axes[3].size;
+  float *dq = args.d_in[0], *dk = args.d_in[1];
+  for (std::int64_t bh = 0; bh < axes[0].size * axes[1].size; ++bh) {
+    const float* ds = args.d_out + bh * queries * keys;
+    const std::int64_t q0 = bh * queries * width, k0 = bh * keys * width;
+    for (std::int64_t i = 0; dq && i < queries; ++i) {
+      for (std::int64_t e = 0; e < width; ++e) {
+        double sum = dq[q0 + i * width + e];
+        for (std::int64_t j = 0; j < keys; ++j) {
+          sum += static_cast<double>(ds[i * keys + j]) * args.in[1].data[k0 + j * width + e];
+        }
+        dq[q0 + i * width + e] = static_cast<float>(sum);
+      }
+    }
+    for (std::int64_t j = 0; dk && j < keys; ++j) {
+      for (std::int64_t e = 0; e < width; ++e) {
+        double sum = dk[k0 + j * width + e];
+        for (std::int64_t i = 0; i < queries; ++i) {
+          sum += static_cast<double>(ds[i * keys + j]) * args.in[0].data[q0 + i * width + e];
+        }
+        dk[k0 + j * width + e] = static_cast<float>(sum);
+      }
+    }
+  }
+}
+
 OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
   OpExplanation result;
   result.formula = "Σ_d q[i, d] · k[j, d]";
@@ -113,6 +144,59 @@ void additive_forward(const OpArgs& args) {
   }
 }
 
+// With t = tanh(q[h, i, e] + k[h, j, e]), whose slope is 1 − t²:
+// dq[h, i, e] += Σ_j dS[h, i, j] · v[h, e] · (1 − t²)
+// dk[h, j, e] += Σ_i dS[h, i, j] · v[h, e] · (1 − t²)
+// dv[h, e]    += Σ_b Σ_i Σ_j dS[h, i, j] · t
+void additive_backward(const OpGradArgs& args) {
+  const auto& axes = args.out.axes;
+  const std::int64_t batch = axes[0].size, heads = axes[1].size;
+  const std::int64_t queries = axes[2].size, keys = axes[3].size;
+  const std::int64_t width = args.in[0].axes[3].size;
+  const auto bend = [&](std::int64_t bh, std::int64_t i, std::int64_t j, std::int64_t e) {
+    return std::tanh(static_cast<double>(args.in[0].data[(bh * queries + i) * width + e]) +
+                     args.in[1].data[(bh * keys + j) * width + e]);
+  };
+  const auto d_score = [&](std::int64_t bh, std::int64_t i, std::int64_t j) -> double {
+    return args.d_out[(bh * queries + i) * keys + j];
+  };
+  for (std::int64_t bh = 0; bh < batch * heads; ++bh) {
+    for (std::int64_t e = 0; e < width; ++e) {
+      const double v = args.in[2].data[bh % heads * width + e];
+      for (std::int64_t i = 0; args.d_in[0] && i < queries; ++i) {
+        float& dq = args.d_in[0][(bh * queries + i) * width + e];
+        double sum = dq;
+        for (std::int64_t j = 0; j < keys; ++j) {
+          const double t = bend(bh, i, j, e);
+          sum += d_score(bh, i, j) * v * (1 - t * t);
+        }
+        dq = static_cast<float>(sum);
+      }
+      for (std::int64_t j = 0; args.d_in[1] && j < keys; ++j) {
+        float& dk = args.d_in[1][(bh * keys + j) * width + e];
+        double sum = dk;
+        for (std::int64_t i = 0; i < queries; ++i) {
+          const double t = bend(bh, i, j, e);
+          sum += d_score(bh, i, j) * v * (1 - t * t);
+        }
+        dk = static_cast<float>(sum);
+      }
+    }
+  }
+  for (std::int64_t he = 0; args.d_in[2] && he < heads * width; ++he) {
+    double sum = args.d_in[2][he];
+    for (std::int64_t b = 0; b < batch; ++b) {
+      const std::int64_t bh = b * heads + he / width;
+      for (std::int64_t i = 0; i < queries; ++i) {
+        for (std::int64_t j = 0; j < keys; ++j) {
+          sum += d_score(bh, i, j) * bend(bh, i, j, he % width);
+        }
+      }
+    }
+    args.d_in[2][he] = static_cast<float>(sum);
+  }
+}
+
 OpExplanation additive_explain(const OpArgs& args, std::span<const std::int64_t> index) {
   OpExplanation result;
   result.formula = "Σ_d v[d] · tanh(q[i, d] + k[j, d])";
@@ -160,6 +244,7 @@ const OpInfo& scores_op() {
                            "",
                            shape,
                            forward,
+                           backward,
                            explain,
                            panes,
                            numpy,
@@ -175,6 +260,7 @@ const OpInfo& additive_scores_op() {
                            "",
                            additive_shape,
                            additive_forward,
+                           additive_backward,
                            additive_explain,
                            additive_panes,
                            additive_numpy,

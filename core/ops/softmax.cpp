@@ -50,6 +50,22 @@ void forward(const OpArgs& args) {
   }
 }
 
+// dx[j] += p[j] · (dp[j] − Σ_k p[k] · dp[k]) / τ
+// A weight of 0 passes nothing on, so that the gradient of a row with no allowed key is all zeros.
+void backward(const OpGradArgs& args) {
+  const auto [rows, n] = as_rows(args.out.axes);
+  for (std::int64_t r = 0; args.d_in[0] && r < rows; ++r) {
+    const float *p = args.out.data + r * n, *dp = args.d_out + r * n;
+    double mean = 0;  // of dp, weighted by p
+    for (std::int64_t k = 0; k < n; ++k) mean += static_cast<double>(p[k]) * dp[k];
+    for (std::int64_t j = 0; j < n; ++j) {
+      if (p[j] == 0.0f) continue;
+      float& dx = args.d_in[0][r * n + j];
+      dx = static_cast<float>(dx + p[j] * (dp[j] - mean) / args.params.temperature);
+    }
+  }
+}
+
 // exp((x − max) / τ) / sum = own / sum, with the numbers of the row; no τ where it is 1.
 MathLine written(double x, const RowParts& row, double temperature, double own) {
   MathLine line;
@@ -179,11 +195,11 @@ std::string torch(const CodeArgs& c) {
 }  // namespace
 
 const OpInfo& softmax_op() {
-  static const OpInfo info{Op::kSoftmax, "softmax", "softmax over the row",
-                           Layout::kRow, "",        shape,
-                           forward,      explain,   panes,
-                           numpy,        torch,     Opening::kRow,
-                           open_row};
+  static const OpInfo info{Op::kSoftmax,  "softmax", "softmax over the row",
+                           Layout::kRow,  "",        shape,
+                           forward,       backward,  explain,
+                           panes,         numpy,     torch,
+                           Opening::kRow, open_row};
   return info;
 }
 

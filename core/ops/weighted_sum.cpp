@@ -37,6 +37,37 @@ void forward(const OpArgs& args) {
   }
 }
 
+// dA[h, i, j] += Σ_e dz[h, i, e] · v[h, j, e]
+// dv[h, j, e] += Σ_i A[h, i, j] · dz[h, i, e]
+void backward(const OpGradArgs& args) {
+  const auto& axes = args.out.axes;
+  const std::int64_t queries = axes[2].size, width = axes[3].size;
+  const std::int64_t keys = args.in[0].axes[3].size;
+  float *da = args.d_in[0], *dv = args.d_in[1];
+  for (std::int64_t bh = 0; bh < axes[0].size * axes[1].size; ++bh) {
+    const float* dz = args.d_out + bh * queries * width;
+    const std::int64_t a0 = bh * queries * keys, v0 = bh * keys * width;
+    for (std::int64_t i = 0; da && i < queries; ++i) {
+      for (std::int64_t j = 0; j < keys; ++j) {
+        double sum = da[a0 + i * keys + j];
+        for (std::int64_t e = 0; e < width; ++e) {
+          sum += static_cast<double>(dz[i * width + e]) * args.in[1].data[v0 + j * width + e];
+        }
+        da[a0 + i * keys + j] = static_cast<float>(sum);
+      }
+    }
+    for (std::int64_t j = 0; dv && j < keys; ++j) {
+      for (std::int64_t e = 0; e < width; ++e) {
+        double sum = dv[v0 + j * width + e];
+        for (std::int64_t i = 0; i < queries; ++i) {
+          sum += static_cast<double>(args.in[0].data[a0 + i * keys + j]) * dz[i * width + e];
+        }
+        dv[v0 + j * width + e] = static_cast<float>(sum);
+      }
+    }
+  }
+}
+
 OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
   OpExplanation result;
   result.formula = "Σ_j A[i, j] · v[j, e]";
@@ -72,6 +103,7 @@ const OpInfo& weighted_sum_op() {
                            "",
                            shape,
                            forward,
+                           backward,
                            explain,
                            panes,
                            code,

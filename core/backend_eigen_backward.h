@@ -1,0 +1,49 @@
+// The walk backwards of the Eigen backend.
+#pragma once
+
+#include <span>
+
+#include "core/backend.h"
+#include "core/backend_eigen_pieces.h"
+
+namespace headlight::eigen {
+
+/// A call of the walk: what its run left, the gradient of its output, and where those of its inputs
+/// go.
+struct GradientCall {
+  Call c;
+  const float* d_out = nullptr;
+  std::array<kernels::Into, 4> d_in;  // no cells: not wanted
+};
+
+/// Each gradient is computed whole by one piece, or summed from pieces in a fixed order, so any
+/// number of threads gives the same bits.
+class BackwardPass {
+ public:
+  explicit BackwardPass(Pieces& pieces) : pieces_(pieces) {}
+  /// See Backend::run_backward.
+  void run(const Program&, std::span<const BackwardCall>, std::span<float* const> memory,
+           std::span<float* const> gradients);
+
+ private:
+  void run_call(const GradientCall&);
+  void linear(const GradientCall&);
+  void project(const GradientCall&);
+  void scores(const GradientCall&);
+  void weighted_sum(const GradientCall&);
+  void additive_scores(const GradientCall&);
+  void layer_norm(const GradientCall&);
+  void cell_by_cell(const GradientCall&);
+  void row_by_row(const GradientCall&);
+  void add(const GradientCall&);
+  void embed(const GradientCall&);
+  void learned_position(const GradientCall&);
+  void move_rows_back(const GradientCall&);
+  void bias(const float* d, std::int64_t rows, std::int64_t columns, kernels::Into);
+  float* scratch(std::int64_t cells);
+
+  Pieces& pieces_;
+  FloatBuffer scratch_;  // grows to what the largest call asks for
+};
+
+}  // namespace headlight::eigen

@@ -1,0 +1,166 @@
+// Cross-entropy: how surprised the model is by the token that really comes, in nats.
+#include <cmath>
+#include <limits>
+
+#include "core/ops/op.h"
+
+namespace headlight {
+namespace {
+
+// logits (batch, position, vocab), targets (batch, position) -> (batch, position)
+std::vector<Axis> shape(std::span<const TensorView> in, const OpParams&) {
+  expect_inputs("cross_entropy", in, 2, 2);
+  const auto &x = in[0].axes, &y = in[1].axes;
+  const bool fits = x.size() == 3 && y.size() == 2 && x[0].size == y[0].size &&
+                    x[1].size == y[1].size && x[2].size > 0;
+  if (!fits) {
+    shape_error("cross_entropy", in,
+                "logits (batch, position, vocab) and targets (batch, position)");
+  }
+  return {x[0], x[1]};
+}
+
+// The row's target, or -1 where it is not counted. Targets are ids as floats; what is no id of the
+// vocabulary (-1 by custom) is not counted.
+std::int64_t target_of(float id, std::int64_t vocab) {
+  return id >= 0 && id < static_cast<float>(vocab) ? static_cast<std::int64_t>(id) : -1;
+}
+
+struct RowParts {
+  double max = -std::numeric_limits<double>::infinity();
+  double sum = 0;  // Σ_k exp(x[k] − max)
+};
+
+RowParts parts(const float* x, std::int64_t n) {
+  RowParts row;
+  for (std::int64_t k = 0; k < n; ++k) {
+    if (x[k] > row.max || std::isnan(x[k])) row.max = x[k];  // a NaN stays: nothing is larger
+  }
+  for (std::int64_t k = 0; k < n; ++k) row.sum += std::exp(x[k] - row.max);
+  return row;
+}
+
+// L[t] = −log softmax(x[t])[target] = max + log Σ_k exp(x[t, k] − max) − x[t, target], which
+// overflows for no finite logits. A row that is not counted costs 0.
+void forward(const OpArgs& args) {
+  const auto [rows, n] = as_rows(args.in[0].axes);
+  for (std::int64_t r = 0; r < rows; ++r) {
+    const std::int64_t target = target_of(args.in[1].data[r], n);
+    const float* x = args.in[0].data + r * n;
+    args.result[r] = 0;
+    if (target < 0) continue;
+    const RowParts row = parts(x, n);
+    args.result[r] = static_cast<float>(std::log(row.sum) + (row.max - x[target]));
+  }
+}
+
+// dx[t, j] += dL[t] · (softmax(x[t])[j] − [j = target]); nothing where the row is not counted
+void backward(const OpGradArgs& args) {
+  const auto [rows, n] = as_rows(args.in[0].axes);
+  for (std::int64_t r = 0; args.d_in[0] && r < rows; ++r) {
+    const std::int64_t target = target_of(args.in[1].data[r], n);
+    if (target < 0) continue;
+    const float* x = args.in[0].data + r * n;
+    const RowParts row = parts(x, n);
+    for (std::int64_t j = 0; j < n; ++j) {
+      const double weight = std::exp(x[j] - row.max) / row.sum - (j == target ? 1.0 : 0.0);
+      float& dx = args.d_in[0][r * n + j];
+      dx = static_cast<float>(dx + args.d_out[r] * weight);
+    }
+  }
+}
+
+// The loss is the row's level, log Σ exp(x), less the target's own logit. The other logits stand
+// with factor 0 because they act only through the level.
+OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
+  const std::int64_t n = args.in[0].axes[2].size;
+  const std::int64_t r = index[0] * args.in[0].axes[1].size + index[1];
+  const float* x = args.in[0].data + r * n;
+  const std::int64_t target = target_of(args.in[1].data[r], n);
+  OpExplanation result;
+  result.formula = "log Σ_k exp(x[t, k]) − x[t, target]";
+  if (target < 0) {
+    result.formula += "; no target is counted here, so the loss is zero";
+    result.written = {math("0", "0")};
+    return result;
+  }
+  const RowParts row = parts(x, n);
+  const double level = row.max + std::log(row.sum);
+  result.quantities = {{"target", static_cast<double>(target)},
+                       {"row maximum", row.max},
+                       {"row sum", row.sum},
+                       {"max + log(row sum)", level}};
+  result.written = {math(row.max), math(" + log(", " + \\log("), math(row.sum),
+                    math(") − ", ") - "), math(x[target])};
+  for (std::int64_t k = 0; k < n; ++k) {
+    OpTerm term{{0, {index[0], index[1], k}}, x[k], 0.0, {}, "", std::exp(x[k] - row.max)};
+    term.note = k == target ? "the target's logit, taken away" : "only through the row sum";
+    if (k == target) {
+      term.factor = -1;
+      term.factor_cells = {{1, {index[0], index[1]}}};
+    }
+    result.terms.push_back(std::move(term));
+  }
+  result.terms.push_back({{}, level, 1.0, {}, "max + log(row sum)", {}});
+  return result;
+}
+
+// A tensor (batch, position) as a column: its positions from top to bottom, batch item 0.
+Pane column_pane(const TensorView& t, int input, PaneRole role) {
+  Pane pane;
+  pane.input = input;
+  pane.role = role;
+  pane.rows = t.axes[1].size;
+  pane.columns = 1;
+  pane.row_stride = 1;
+  pane.column_stride = pane.rows;
+  pane.row_axis = "position";
+  pane.column_axis = "batch";
+  return pane;
+}
+
+std::vector<Pane> panes(const OpArgs& args, std::int64_t) {
+  Pane x = matrix_pane(args.in[0], 0, PaneRole::kOperand, 0);
+  x.column_follow = Follow::kFree;  // the whole row acts, through its sum
+  return {x, column_pane(args.in[1], 1, PaneRole::kOperand),
+          column_pane(args.out, -1, PaneRole::kResult)};
+}
+
+std::string numpy(const CodeArgs& c) {
+  const std::string &x = c.in[0], &y = c.in[1];
+  return "top = " + x + ".max(axis=-1, keepdims=True)\n" + "level = top[:, 0] + np.log(np.exp(" +
+         x + " - top).sum(axis=-1))  # " + code_shape(c.args.out) + "\n" + "counted = " + y +
+         " >= 0  # a target of -1 costs nothing\n" + "own = " + x + "[np.arange(len(" + y +
+         ")), np.where(counted, " + y + ", 0).astype(int)]\n" + c.out +
+         " = np.where(counted, level - own, 0)  # " + code_shape(c.args.out) + "\n";
+}
+
+std::string torch(const CodeArgs& c) {
+  return c.out + " = F.cross_entropy(" + c.in[0] + ", " + c.in[1] +
+         ".long(), ignore_index=-1, reduction=\"none\")  # " + code_shape(c.args.out) + "\n";
+}
+
+}  // namespace
+
+const OpInfo& cross_entropy_op() {
+  static const OpInfo info{Op::kCrossEntropy,
+                           "cross_entropy",
+                           "minus the logarithm of the target's probability",
+                           Layout::kRow,
+                           "",
+                           shape,
+                           forward,
+                           backward,
+                           explain,
+                           panes,
+                           numpy,
+                           torch,
+                           Opening::kNothing,
+                           nullptr,
+                           nullptr,
+                           nullptr,
+                           1};
+  return info;
+}
+
+}  // namespace headlight

@@ -1,0 +1,148 @@
+// Small training programs with their memory, for the tests of gradients.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/backward.h"
+#include "core/random.h"
+
+namespace headlight {
+
+/// A training program with its memory, filled by name, and its walk backwards.
+class Model {
+ public:
+  Model(const Config& config, const RunShape& shape)
+      : program(std::make_shared<const Program>(build_training_program(config, shape))),
+        backward(program) {
+    owned_.resize(program->tensors.size());
+    for (std::size_t id = 0; id < owned_.size(); ++id) {
+      const TensorSpec& spec = program->tensors[id];
+      if (spec.kind != TensorKind::kAlias) {
+        owned_[id].assign(static_cast<std::size_t>(cell_count(spec.axes)),
+                          std::numeric_limits<float>::quiet_NaN());
+      }
+    }
+    for (std::size_t id = 0; id < owned_.size(); ++id) {
+      const auto source = static_cast<std::size_t>(program->resolve(static_cast<TensorId>(id)));
+      memory.push_back(owned_[source].data());
+    }
+    fill();
+  }
+
+  std::span<float> cells(TensorId id) {
+    FloatBuffer& owned = owned_[static_cast<std::size_t>(program->resolve(id))];
+    return {owned.data(), owned.size()};
+  }
+  void run(Backend& backend) { backend.run(*program, program->calls, memory); }
+  void walk(Backend& backend, ParameterGradients parameters = ParameterGradients::kFresh) {
+    backward.seed_loss(memory, counted_targets(*program, memory));
+    backward.run(backend, memory, parameters);
+  }
+  std::vector<TensorId> of_kind(TensorKind kind) const {
+    std::vector<TensorId> ids;
+    for (std::size_t id = 0; id < program->tensors.size(); ++id) {
+      if (program->tensors[id].kind == kind) ids.push_back(static_cast<TensorId>(id));
+    }
+    return ids;
+  }
+
+  std::shared_ptr<const Program> program;
+  std::vector<float*> memory;
+  Backward backward;
+
+ private:
+  void fill() {
+    for (const TensorId id : of_kind(TensorKind::kParameter)) {
+      const TensorSpec& spec = program->tensors[static_cast<std::size_t>(id)];
+      // Rows of tables about 1, what sums over n numbers 1 / √n, biases small beside either.
+      const bool table = spec.name.starts_with("embed.") || spec.name.starts_with("pos_embed.");
+      const auto inner = spec.axes.size() > 1 ? spec.axes[spec.axes.size() - 2].size : 64;
+      const float spread = table ? 1.0f : 1.0f / std::sqrt(static_cast<float>(inner));
+      const bool norm = spec.name.ends_with(".w");
+      const auto out = cells(id);
+      for (std::size_t i = 0; i < out.size(); ++i) {
+        out[i] = (norm ? 1.0f : 0.0f) + spread * bell(hash_text(spec.name), i);
+      }
+    }
+    const auto vocab = static_cast<std::uint64_t>(program->shape.vocab);
+    const auto ids = cells(program->token_ids), targets = cells(program->targets);
+    for (std::size_t t = 0; t < ids.size(); ++t) {
+      ids[t] = static_cast<float>(scatter(t) % vocab);
+      targets[t] = t % 4 == 2 ? -1.0f : static_cast<float>(scatter(t + 99) % vocab);
+    }
+    if (program->mask < 0) return;
+    const auto mask = cells(program->mask);
+    const auto n = static_cast<std::size_t>(program->shape.positions);
+    for (std::size_t i = 0; i < mask.size(); ++i) {
+      const int query = static_cast<int>(i / n % n), key = static_cast<int>(i % n);
+      mask[i] =
+          program->config.mask.allows(query, key) ? 0.0f : -std::numeric_limits<float>::infinity();
+    }
+  }
+
+  std::vector<FloatBuffer> owned_;
+};
+
+inline double rms(std::span<const float> cells) {
+  double sum = 0;
+  for (const float cell : cells) sum += static_cast<double>(cell) * cell;
+  return cells.empty() ? 0 : std::sqrt(sum / static_cast<double>(cells.size()));
+}
+
+/// Root mean square of the difference over that of `expected`, or over `least` where that is more.
+inline double normalised_error(std::span<const float> got, std::span<const float> expected,
+                               double least) {
+  double error = 0;
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    if (!std::isfinite(got[i]) || !std::isfinite(expected[i]))
+      return std::numeric_limits<float>::infinity();
+    error += (static_cast<double>(got[i]) - expected[i]) * (got[i] - expected[i]);
+  }
+  error = std::sqrt(error / static_cast<double>(std::max<std::size_t>(1, got.size())));
+  return error / std::max(rms(expected), least);
+}
+
+/// Calls f with configs that together have every attention, block and kind of scores, and by turns
+/// everything else.
+template <class F>
+void for_all_recipes(F&& f) {
+  Config c;
+  c.heads = 2;
+  c.mask.padding = {0, 3};
+  for (int i = 0; i < 16; ++i) c.mask.forbidden.insert(2, i);  // a row with no key at all
+  int number = 0;
+  for (const auto& attention : choices(AttentionKind{})) {
+    for (const auto& block : choices(BlockKind{})) {
+      for (const auto& scores : choices(ScoreKind{})) {
+        c.attention = attention.value;
+        c.block = block.value;
+        c.scores = scores.value;
+        // What does not change the recipe's branches takes turns.
+        ++number;
+        const auto turn = [&](auto first) {
+          const auto all = choices(first);
+          return all[static_cast<std::size_t>(number) % all.size()].value;
+        };
+        c.activation = turn(Activation{});
+        c.mask.kind = turn(MaskKind{});
+        c.positions = choices(PositionKind{})[static_cast<std::size_t>(number / 2) % 3].value;
+        c.layers = 1 + number % 2;
+        c.scale = number % 2 == 0;
+        c.bias = number % 5 != 0;
+        c.residual = number % 7 != 0;
+        c.temperature = number % 3 == 0 ? 0.5 : 1;
+        c.d_head = number % 4 == 0 ? 3 : 0;
+        CAPTURE(number);
+        f(c);
+      }
+    }
+  }
+}
+
+}  // namespace headlight
