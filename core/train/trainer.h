@@ -1,0 +1,107 @@
+// Trainer: batches in, better weights out. A batch is cut into a fixed number of shards; each
+// thread runs the same program on its shards, and the shards' gradients are added up in their
+// order. So the result is the same, bit for bit, on any number of threads.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "core/config.h"
+#include "core/program.h"
+#include "core/tensor.h"
+#include "core/thread_pool.h"
+#include "core/train/optimizer.h"
+#include "core/train/schedule.h"
+
+namespace headlight {
+
+/// Rows of token ids and what should come out of them; row-major.
+struct TokenBatch {
+  std::int64_t rows = 0, positions = 0;
+  std::vector<int> tokens;   // (rows, positions)
+  std::vector<int> targets;  // (rows, positions); −1: not counted
+};
+
+struct TrainerOptions {
+  OptimizerOptions optimizer;
+  Schedule schedule;
+  double clip = 0;  // the largest norm of all gradients together; 0: any
+  int shards = 8;   // pieces of a batch; another number gives other roundings
+  int threads = 1;
+};
+
+/// What one update was made from.
+struct TrainStep {
+  std::int64_t step = 0;  // counted from 0
+  double loss = 0;        // mean over the counted targets, before the update
+  double gradient_norm = 0;
+  double learning_rate = 0;
+  std::int64_t counted = 0;  // targets
+};
+
+/// How well a batch is predicted.
+struct Evaluation {
+  double loss = 0;           // mean over the counted targets
+  std::int64_t counted = 0;  // targets
+  std::int64_t correct = 0;  // of them, where the target has the largest logit
+};
+
+class Trainer {
+ public:
+  /// A model for rows of `positions` tokens. `parameters`: by the names of the program, in any
+  /// order. Throws UsageError (validate) and Error for parameters that are missing, unknown or of
+  /// another shape.
+  Trainer(const Config&, std::int64_t vocab, std::int64_t positions, std::vector<Tensor> parameters,
+          const TrainerOptions&);
+  ~Trainer();
+  Trainer(const Trainer&) = delete;
+  Trainer& operator=(const Trainer&) = delete;
+
+  /// Forward, backward, clip, update. The last rows of a batch that the shards do not divide are
+  /// spread over the first shards. Throws Error for a batch of another width, ids that are not in
+  /// the vocabulary, or nothing counted. Allocates nothing after the first batch of a size. Where
+  /// the loss or the norm is not finite nothing is updated, and the result says so.
+  TrainStep step(const TokenBatch& batch) { return step({&batch, 1}); }
+  /// The same with several batches taken as one, one after another: gradient accumulation.
+  TrainStep step(std::span<const TokenBatch>);
+  /// Forward only.
+  Evaluation evaluate(const TokenBatch&);
+  /// dL/d(parameter) as the last step() found it, after clipping.
+  std::span<const float> gradient(std::size_t parameter) const;
+
+  /// By parameter in the program's order. They may be written between steps.
+  std::span<Tensor> parameters() { return parameters_; }
+  std::span<const Tensor> parameters() const { return parameters_; }
+  Optimizer& optimizer() { return *optimizer_; }
+  TrainerOptions& options() { return options_; }
+  std::int64_t vocab() const { return vocab_; }
+  std::int64_t positions() const { return positions_; }
+  /// Bytes that this object holds: weights, gradients, moments, activations.
+  std::size_t memory_bytes() const;
+
+ private:
+  class Worker;
+  struct ShardSum {  // what a shard adds to the batch's figures
+    double loss = 0;
+    std::int64_t counted = 0, correct = 0;
+  };
+  void check(const TokenBatch&) const;
+  void set_sizes(std::int64_t rows);
+  ShardSum run_shards(const TokenBatch&, bool backward, std::int64_t counted_in_all);
+  void add_up_gradients(bool first);
+
+  Config config_;
+  std::int64_t vocab_, positions_;
+  TrainerOptions options_;
+  std::vector<Tensor> parameters_;
+  FloatBuffer gradient_;                     // of all parameters, as Backward lays them out
+  std::vector<FloatBuffer> shard_gradient_;  // by shard
+  std::vector<ShardSum> shard_sum_;
+  std::vector<std::int64_t> shard_first_;  // row; one more entry than shards
+  std::unique_ptr<Optimizer> optimizer_;
+  ThreadPool pool_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+};
+
+}  // namespace headlight
