@@ -48,7 +48,9 @@ class Trainer::Worker {
  private:
   struct Shape {
     explicit Shape(std::shared_ptr<const Program> p)
-        : program(std::move(p)), calls(calls_for(*program, program->loss)), backward(program) {}
+        : program(std::move(p)),
+          calls(calls_for(*program, program->loss)),
+          backward(program, KeptGradients::kParameters) {}
     std::shared_ptr<const Program> program;
     std::vector<OpCall> calls;
     FloatBuffer arena;
