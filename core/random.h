@@ -1,5 +1,5 @@
-// Random numbers that are the same on every machine: integers only, no state, no standard
-// distributions (those differ between libraries).
+// Random numbers that are the same on every machine: integers only, no standard distributions
+// (those differ between libraries).
 #pragma once
 
 #include <cstdint>
@@ -40,5 +40,50 @@ constexpr double uniform(std::uint64_t key, std::uint64_t i) {
 /// Normal number `i` of stream `key`: mean 0, deviation 1, tails included. Only +, −, ×, ÷ and √ go
 /// into it, so that every machine gets the same bits.
 double normal(std::uint64_t key, std::uint64_t i);
+
+/// A stream of random numbers (SplitMix64). Its whole state is one number, so that a run can be
+/// stopped and go on with the very numbers that would have come.
+class Random {
+ public:
+  /// Streams of one seed have nothing to do with each other.
+  explicit Random(std::uint64_t seed, std::uint64_t stream = 0)
+      : state_(scatter(scatter(seed) + stream)) {}
+  static Random at_state(std::uint64_t state) {
+    Random random(0);
+    random.state_ = state;
+    return random;
+  }
+  std::uint64_t state() const { return state_; }
+
+  /// 64 random bits.
+  std::uint64_t next() {
+    const std::uint64_t bits = scatter(state_);
+    state_ += 0x9E3779B97F4A7C15ull;
+    return bits;
+  }
+
+  /// 0 to n - 1 for n >= 1, each equally likely: the first bits, which would favour small numbers,
+  /// are drawn again.
+  std::uint64_t below(std::uint64_t n) {
+    const std::uint64_t surplus = (0 - n) % n;  // 2^64 mod n
+    std::uint64_t bits = next();
+    while (bits < surplus) bits = next();
+    return bits % n;
+  }
+  /// low to high, both included; low <= high.
+  int between(int low, int high) {
+    const auto count = static_cast<std::uint64_t>(std::int64_t{high} - low) + 1;
+    return static_cast<int>(low + static_cast<std::int64_t>(below(count)));
+  }
+  /// 0 <= x < 1, a multiple of 2^-53.
+  double uniform() { return static_cast<double>(next() >> 11) * 0x1p-53; }
+  /// True in `percent` of 100 draws.
+  bool percent(int percent) { return static_cast<int>(below(100)) < percent; }
+
+  bool operator==(const Random&) const = default;
+
+ private:
+  std::uint64_t state_;
+};
 
 }  // namespace headlight

@@ -35,14 +35,14 @@ bool is_white_space(std::string_view segment) {
   return true;
 }
 
+}  // namespace
+
 std::string byte_text(char byte) {
   constexpr std::string_view kHex = "0123456789ABCDEF";
   const auto value = static_cast<unsigned char>(byte);
   if (value >= 0x20 && value < 0x7F) return std::string(1, byte);
   return std::string("<0x") + kHex[value >> 4] + kHex[value & 0xF] + ">";
 }
-
-}  // namespace
 
 std::string_view to_string(TokenizerKind kind) {
   for (const auto& [k, name] : kNames) {
@@ -133,6 +133,11 @@ std::vector<Token> Tokenizer::tokenize(std::string_view text, std::size_t max_to
   });
   if (truncated != nullptr) *truncated = more;
   return tokens;
+}
+
+void Tokenizer::for_each(std::string_view text,
+                         const std::function<bool(std::size_t, std::size_t)>& visit) {
+  impl_->for_each(text, [&](std::size_t begin, std::size_t end) { return visit(begin, end); });
 }
 
 std::size_t Tokenizer::count(std::string_view text) {

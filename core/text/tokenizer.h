@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,6 +11,9 @@
 #include <vector>
 
 namespace headlight {
+
+/// One byte as a token's text: printable ASCII as itself, any other as "<0xE4>".
+std::string byte_text(char byte);
 
 /// How a sentence is cut.
 enum class TokenizerKind { kWords, kCharacters, kBytes };
@@ -53,6 +57,9 @@ class Tokenizer {
   /// safely. Throws Error for a text of 2 GiB or more.
   std::vector<Token> tokenize(std::string_view text, std::size_t max_tokens = SIZE_MAX,
                               bool* truncated = nullptr);
+
+  /// Calls visit(begin, end) with the byte range of each token in order, until it returns false.
+  void for_each(std::string_view text, const std::function<bool(std::size_t, std::size_t)>& visit);
 
   /// How many tokens `tokenize` would give, without making them.
   std::size_t count(std::string_view text);

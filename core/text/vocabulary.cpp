@@ -1,0 +1,253 @@
+#include "core/text/vocabulary.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/text/number_text.h"
+#include "core/text/similar.h"
+#include "core/text/utf8.h"
+
+namespace headlight {
+namespace {
+
+constexpr std::pair<TextCut, std::string_view> kCuts[] = {{TextCut::kWords, "words"},
+                                                          {TextCut::kCharacters, "characters"},
+                                                          {TextCut::kBytes, "bytes"},
+                                                          {TextCut::kBpe, "bpe"}};
+
+constexpr std::string_view kSpecialNames[kSpecials] = {"[PAD]", "[UNK]",  "[BOS]", "[EOS]",
+                                                       "[CLS]", "[MASK]", "[SEP]"};
+
+constexpr int kMostCompared = 10000;  // tokens, when one is sought that was meant
+
+std::string quoted(std::string_view token) { return "'" + visible_label(token) + "'"; }
+
+// A byte-pair token may end within a character; what is no character is written byte by byte.
+std::string readable(std::string_view bytes) {
+  std::string text;
+  for (std::size_t at = 0; at < bytes.size();) {
+    const CodePoint c = code_point_at(bytes, at);
+    for (std::size_t i = at; i < at + c.size; ++i) {
+      text += c.valid ? std::string(1, bytes[i]) : byte_text(bytes[i]);
+    }
+    at += c.size;
+  }
+  return text;
+}
+
+void check_token(std::string_view token, std::size_t id) {
+  const MessageSlot where{"id", std::to_string(id)};
+  if (token.empty()) throw Error(Message{"vocabulary.empty_token", {where}});
+  if (token.size() > kMaxTokenBytes) {
+    throw Error(Message{
+        "vocabulary.long_token",
+        {where, {"limit", std::to_string(kMaxTokenBytes)}, {"got", std::to_string(token.size())}}});
+  }
+  if (clean_utf8(token).replaced > 0) throw Error(Message{"vocabulary.token_not_utf8", {where}});
+}
+
+// No space before these, none after those.
+bool sticks_to_word_before(std::string_view token) {
+  static constexpr std::string_view kClosing[] = {".", ",", "!", "?", ";", ":", ")", "]", "}", "%"};
+  return std::find(std::begin(kClosing), std::end(kClosing), token) != std::end(kClosing);
+}
+bool sticks_to_word_after(std::string_view token) {
+  return token == "(" || token == "[" || token == "{";
+}
+
+}  // namespace
+
+std::string_view to_string(TextCut cut) {
+  for (const auto& [kind, name] : kCuts) {
+    if (kind == cut) return name;
+  }
+  return "unknown";
+}
+
+std::optional<TextCut> text_cut_from_string(std::string_view name) {
+  for (const auto& [kind, text] : kCuts) {
+    if (text == name) return kind;
+  }
+  return std::nullopt;
+}
+
+std::string_view to_string(Special special) {
+  return kSpecialNames[static_cast<std::size_t>(special)];
+}
+
+Vocabulary::Vocabulary(TextCut cut, std::vector<std::string> names, std::shared_ptr<const Bpe> bpe)
+    : cut_(cut),
+      names_(std::make_shared<const std::vector<std::string>>(std::move(names))),
+      bpe_(std::move(bpe)) {
+  if (names_->empty()) throw Error(Message{"vocabulary.empty"});
+  if (names_->size() > static_cast<std::size_t>(kMaxVocabulary)) {
+    throw Error(Message{"vocabulary.too_large",
+                        {{"limit", count_text(kMaxVocabulary)},
+                         {"got", count_text(static_cast<long long>(names_->size()))}}});
+  }
+  index_tokens(bpe_ ? static_cast<std::size_t>(bpe_->size()) : 0);
+}
+
+Vocabulary::Vocabulary(TextCut cut, std::vector<std::string> tokens)
+    : Vocabulary(cut, std::move(tokens), nullptr) {
+  if (cut != TextCut::kWords && cut != TextCut::kCharacters)
+    throw UsageError(Message{"vocabulary.cut_has_tokens", {{"cut", std::string(to_string(cut))}}});
+}
+
+Vocabulary Vocabulary::of_bytes(std::span<const Special> specials) {
+  std::vector<std::string> names;
+  for (int byte = 0; byte < 256; ++byte) names.push_back(byte_text(static_cast<char>(byte)));
+  for (const Special special : specials) names.emplace_back(to_string(special));
+  return {TextCut::kBytes, std::move(names), std::make_shared<const Bpe>()};
+}
+
+Vocabulary Vocabulary::of_bpe(Bpe bpe, std::span<const Special> specials) {
+  std::vector<std::string> names;
+  for (int id = 0; id < bpe.size(); ++id) names.push_back(readable(bpe.bytes(id)));
+  for (const Special special : specials) names.emplace_back(to_string(special));
+  return {TextCut::kBpe, std::move(names), std::make_shared<const Bpe>(std::move(bpe))};
+}
+
+// From `first` on; before it the tokens are bytes and merges, which are not looked up by name.
+void Vocabulary::index_tokens(std::size_t first) {
+  special_ids_.fill(-1);
+  for (std::size_t id = first; id < names_->size(); ++id) {
+    const std::string& name = (*names_)[id];
+    check_token(name, id);
+    const auto [entry, is_new] = ids_.emplace(name, static_cast<int>(id));
+    if (!is_new) {
+      throw Error(Message{"vocabulary.token_twice",
+                          {{"token", quoted(name)},
+                           {"first", std::to_string(entry->second)},
+                           {"id", std::to_string(id)}}});
+    }
+    const auto special = std::find(std::begin(kSpecialNames), std::end(kSpecialNames), name);
+    if (special != std::end(kSpecialNames))
+      special_ids_[static_cast<std::size_t>(special - kSpecialNames)] = static_cast<int>(id);
+  }
+}
+
+std::string_view Vocabulary::text_of(int id) const {
+  return bpe_ && id < bpe_->size() ? std::string_view(bpe_->bytes(id)) : token(id);
+}
+
+std::optional<int> Vocabulary::find(std::string_view token) const {
+  const auto found = ids_.find(token);
+  if (found == ids_.end()) return std::nullopt;
+  return found->second;
+}
+
+std::optional<int> Vocabulary::id_of(Special special) const {
+  const int id = special_ids_[static_cast<std::size_t>(special)];
+  if (id < 0) return std::nullopt;
+  return id;
+}
+
+bool Vocabulary::is_special(int id) const {
+  return id >= 0 && std::find(special_ids_.begin(), special_ids_.end(), id) != special_ids_.end();
+}
+
+TokenizerKind Vocabulary::tokenizer_kind() const {
+  if (cut_ == TextCut::kWords) return TokenizerKind::kWords;
+  if (cut_ == TextCut::kCharacters) return TokenizerKind::kCharacters;
+  return TokenizerKind::kBytes;
+}
+
+void Vocabulary::add_id(std::string_view token, std::size_t begin, std::size_t end,
+                        std::vector<PlacedToken>& out) const {
+  auto id = find(token);
+  if (!id) id = id_of(Special::kUnknown);
+  if (!id) {
+    std::string some;  // of those that are there
+    for (int i = 0; i < std::min(size(), 12); ++i)
+      some += (i ? " " : "") + visible_label(this->token(i));
+    if (size() > 12) some += " …";
+    std::vector<std::string_view> near;
+    if (cut_ == TextCut::kWords && size() <= kMostCompared)
+      near.assign(names_->begin(), names_->end());
+    throw Error(Message{"vocabulary.unknown_token",
+                        {{"token", "'" + shortened(visible_label(token), 40) + "'"},
+                         {"near", did_you_mean(token, near)},
+                         {"n", count_text(size())},
+                         {"some", some}}});
+  }
+  out.push_back({*id, begin, end});
+}
+
+// The part of a text from byte `from` of the whole, without specials.
+void Vocabulary::encode_plain(std::string_view text, std::size_t from, Tokenizer* kept,
+                              std::vector<PlacedToken>& out) const {
+  if (bpe_) {
+    std::size_t at = from;
+    for (const int id : bpe_->encode(text)) {
+      const std::size_t end = at + bpe_->bytes(id).size();
+      out.push_back({id, at, end});
+      at = end;
+    }
+    return;
+  }
+  kept->for_each(text, [&](std::size_t begin, std::size_t end) {
+    const std::string_view piece = text.substr(begin, end - begin);
+    const CleanText clean = clean_utf8(piece);
+    add_id(clean.replaced > 0 ? std::string_view(clean.text) : piece, from + begin, from + end,
+           out);
+    return true;
+  });
+}
+
+std::vector<PlacedToken> Vocabulary::encode_placed(std::string_view text, Tokenizer* kept) const {
+  std::optional<Tokenizer> own;
+  if (!bpe_ && !kept) kept = &own.emplace(tokenizer_kind());
+  std::vector<PlacedToken> out;
+  std::size_t plain = 0;  // where the text since the last special begins
+  for (std::size_t at = text.find('['); at != text.npos; at = text.find('[', at)) {
+    int special = -1;
+    std::size_t length = 1;
+    for (const int id : special_ids_) {
+      if (id < 0 || !text.substr(at).starts_with(token(id))) continue;
+      special = id;
+      length = token(id).size();
+    }
+    if (special >= 0) {
+      encode_plain(text.substr(plain, at - plain), plain, kept, out);
+      out.push_back({special, at, at + length});
+      plain = at + length;
+    }
+    at += length;
+  }
+  encode_plain(text.substr(plain), plain, kept, out);
+  return out;
+}
+
+std::vector<int> Vocabulary::encode(std::string_view text, Tokenizer* kept) const {
+  std::vector<int> ids;
+  for (const PlacedToken& placed : encode_placed(text, kept)) ids.push_back(placed.id);
+  return ids;
+}
+
+std::string Vocabulary::decode(std::span<const int> ids) const {
+  std::string text;
+  bool open = true;  // nothing before, or a bracket that the next word sticks to
+  for (const int id : ids) {
+    if (id < 0 || id >= size()) {
+      throw Error(Message{"vocabulary.no_such_id",
+                          {{"id", std::to_string(id)}, {"last", std::to_string(size() - 1)}}});
+    }
+    const std::string_view piece = text_of(id);
+    if (cut_ == TextCut::kWords) {
+      if (!open && !sticks_to_word_before(piece)) text += ' ';
+      open = sticks_to_word_after(piece);
+    }
+    text += piece;
+  }
+  return text;
+}
+
+bool operator==(const Vocabulary& a, const Vocabulary& b) {
+  const auto merges = [](const Vocabulary& v) {
+    return v.bpe_ ? v.bpe_->merges() : std::vector<BpeMerge>{};
+  };
+  return a.cut_ == b.cut_ && *a.names_ == *b.names_ && merges(a) == merges(b);
+}
+
+}  // namespace headlight

@@ -1,0 +1,105 @@
+// Vocabulary: the tokens that a model knows, in the order of their ids, and how text becomes ids.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "core/text/bpe.h"
+#include "core/text/tokenizer.h"
+
+namespace headlight {
+
+/// How text is cut: as the tokenizers of the same names, or by byte pairs learned from a text.
+enum class TextCut { kWords, kCharacters, kBytes, kBpe };
+
+/// "words", "characters", "bytes", "bpe"; the name in files and on the command line.
+std::string_view to_string(TextCut);
+/// The inverse; nothing for any other text.
+std::optional<TextCut> text_cut_from_string(std::string_view name);
+
+/// Tokens that stand for no text. They have their fixed names, "[PAD]" …, also when typed.
+enum class Special { kPad, kUnknown, kBegin, kEnd, kClass, kMask, kSeparator };
+inline constexpr std::size_t kSpecials = 7;
+std::string_view to_string(Special);
+
+inline constexpr int kMaxVocabulary = 262144;
+inline constexpr std::size_t kMaxTokenBytes = 4096;
+
+/// A token's id and its byte range [begin, end) in the text.
+struct PlacedToken {
+  int id = 0;
+  std::size_t begin = 0, end = 0;
+  bool operator==(const PlacedToken&) const = default;
+};
+
+/// Does not change once made, so threads may share it.
+class Vocabulary {
+ public:
+  /// Words or characters, by id. A token with a special's name is that special. Throws Error for
+  /// none, too many, an empty, too long or repeated token and one that is not UTF-8, and UsageError
+  /// for another cut.
+  Vocabulary(TextCut cut, std::vector<std::string> tokens);
+  /// The 256 bytes, id = byte, then these specials.
+  static Vocabulary of_bytes(std::span<const Special> specials = {});
+  /// The tokens of `bpe`, then these specials.
+  static Vocabulary of_bpe(Bpe bpe, std::span<const Special> specials = {});
+
+  TextCut cut() const { return cut_; }
+  int size() const { return static_cast<int>(names_->size()); }
+  /// What a person reads; bytes that are no whole character as "<0xE4>". 0 <= id < size().
+  const std::string& token(int id) const { return (*names_)[static_cast<std::size_t>(id)]; }
+  /// All of them, for the ticks of an axis.
+  std::shared_ptr<const std::vector<std::string>> tokens() const { return names_; }
+  /// The text that a token stands for: for a special its name.
+  std::string_view text_of(int id) const;
+  /// The id of a word, a character or a special.
+  std::optional<int> find(std::string_view token) const;
+  std::optional<int> id_of(Special special) const;
+  bool is_special(int id) const;
+  /// None unless the cut is kBpe.
+  const Bpe* bpe() const { return bpe_.get(); }
+
+  /// The ids of a text; specials may be written out in it, "[CLS] the [MASK] sat". A token that is
+  /// not there becomes [UNK]; without [UNK], throws Error with its name and what to do. Opening a
+  /// tokenizer takes milliseconds: give one that is kept, of the kind of tokenizer_kind(), to save
+  /// them.
+  std::vector<int> encode(std::string_view text, Tokenizer* kept = nullptr) const;
+  /// The same with the place of each token.
+  std::vector<PlacedToken> encode_placed(std::string_view text, Tokenizer* kept = nullptr) const;
+  /// The tokenizer that cuts as this does; none is needed for kBpe, and kBytes is returned.
+  TokenizerKind tokenizer_kind() const;
+
+  /// The text again: exactly, but for words, which get single spaces between them and none before
+  /// a full stop or comma. Throws Error for an id that is not there.
+  std::string decode(std::span<const int> ids) const;
+
+  /// Readable JSON that from_json takes back.
+  std::string to_json() const;
+  /// Throws Error that says what was expected and what came.
+  static Vocabulary from_json(std::string_view json);
+
+  friend bool operator==(const Vocabulary& a, const Vocabulary& b);
+
+ private:
+  Vocabulary(TextCut cut, std::vector<std::string> names, std::shared_ptr<const Bpe> bpe);
+  void index_tokens(std::size_t first);
+  void add_id(std::string_view token, std::size_t begin, std::size_t end,
+              std::vector<PlacedToken>& out) const;
+  void encode_plain(std::string_view text, std::size_t from, Tokenizer* kept,
+                    std::vector<PlacedToken>& out) const;
+
+  TextCut cut_;
+  std::shared_ptr<const std::vector<std::string>> names_;
+  std::shared_ptr<const Bpe> bpe_;                 // for kBpe, and for kBytes without merges
+  std::unordered_map<std::string_view, int> ids_;  // into names_; the specials alone for bytes, bpe
+  std::array<int, kSpecials> special_ids_{};       // -1: not there
+};
+
+}  // namespace headlight
