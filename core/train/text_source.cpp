@@ -1,0 +1,150 @@
+#include "core/train/text_source.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/text/number_text.h"
+
+namespace headlight {
+namespace {
+
+[[noreturn]] void fail_range(const char* what, int low, int high, int got) {
+  throw UsageError(Message{"text.option_range",
+                           {{"what", what, true},
+                            {"low", std::to_string(low)},
+                            {"high", std::to_string(high)},
+                            {"got", std::to_string(got)}}});
+}
+
+std::size_t text_bytes(const CutTexts& cut, std::size_t begin, std::size_t end) {
+  std::size_t bytes = 0;
+  for (std::size_t i = begin; i < end; ++i)
+    bytes += cut.vocabulary->text_of(static_cast<int>(cut.ids[i])).size();
+  return bytes;
+}
+
+class TextTask : public Task {
+ public:
+  explicit TextTask(std::shared_ptr<const TextSource> source)
+      : Task({.id = "text",
+              .kind = TaskKind::kNextToken,
+              .vocabulary = source->vocabulary(),
+              .context = source->context(),
+              .source_length = 0,
+              .classes = {},
+              .options = {{"context", source->context()}}}),
+        source_(std::move(source)) {}
+
+  bool has(Split split) const override {
+    const TextSource::Part part = source_->part(split);
+    return part.end > part.begin;
+  }
+  double bytes_per_token(Split split) const override { return source_->bytes_per_token(split); }
+
+ private:
+  TaskExample make(Random& random, Split split) const override {
+    const TextSource::Part part = source_->part(split);
+    const int length = context() + 1;
+    const std::size_t starts = part.end - part.begin - static_cast<std::size_t>(context());
+    const std::vector<int> row = source_->window(part.begin + random.below(starts), length);
+    TaskExample example;
+    example.tokens.assign(row.begin(), row.end() - 1);
+    example.targets.assign(row.begin() + 1, row.end());
+    return example;
+  }
+
+  std::shared_ptr<const TextSource> source_;
+};
+
+}  // namespace
+
+TextFile TextInput::read(const ProgressFunction& progress) const {
+  return path.empty() ? checked_text(text, name(), progress) : read_text_file(path, progress);
+}
+
+MessageSlot TextInput::name() const {
+  if (path.empty()) return {"file", "text.pasted", true};
+  return {"file", "'" + path.string() + "'"};
+}
+
+void validate(const TextOptions& options, bool rows) {
+  if (options.context < (rows ? 0 : 1) || options.context > kMostContext)
+    fail_range("text.option.context", rows ? 0 : 1, kMostContext, options.context);
+  if (options.validation < 0 || options.validation > 50)
+    fail_range("text.option.validation", 0, 50, options.validation);
+  if (options.most_tokens < 1 || options.most_tokens > kMaxVocabulary)
+    fail_range("text.option.most_tokens", 1, kMaxVocabulary, options.most_tokens);
+  if (options.vocabulary < 0 || options.vocabulary > kMaxVocabulary)
+    fail_range("text.option.vocabulary", 0, kMaxVocabulary, options.vocabulary);
+}
+
+TextSource TextSource::load(const TextInput& input, const TextOptions& options,
+                            const ProgressFunction& progress) {
+  validate(options, false);
+  TextFile text = input.read(progress);
+  TextSource source;
+  source.notes_ = std::move(text.notes);
+  source.context_ = options.context;
+  TextCutter cutter({options.cut, options.vocabulary, options.most_tokens, {}, options.known});
+  cutter.add(text.text, progress, 0, 1.0 / static_cast<double>(text.text.size()));
+  const std::size_t window = static_cast<std::size_t>(options.context) + 1;
+  const auto too_short = [&](std::size_t tokens) {
+    throw Error(Message{"text.short",
+                        {input.name(),
+                         {"tokens", count_text(static_cast<long long>(tokens))},
+                         {"window", count_text(static_cast<long long>(window))},
+                         {"context", count_text(options.context)}}});
+  };
+  if (cutter.empty()) too_short(0);
+  source.cut_ = cutter.finish(progress);
+
+  const std::size_t n = source.size();
+  std::size_t held_out = n * static_cast<std::size_t>(options.validation) / 100;
+  if (held_out < window) {
+    held_out = 0;
+    if (options.validation > 0) source.notes_.push_back(Message{"text.no_validation"});
+  }
+  if (n < window) too_short(n);
+  source.training_ = n - held_out;
+  const double all = static_cast<double>(text_bytes(source.cut_, 0, n));
+  // What a words tokenizer drops is shared out evenly.
+  const double whole = all > 0 ? static_cast<double>(text.text.size()) / all : 0;
+  for (const Split split : {Split::kTraining, Split::kValidation}) {
+    const Part part = source.part(split);
+    if (part.end == part.begin) continue;
+    source.bytes_per_token_[static_cast<int>(split)] =
+        whole * static_cast<double>(text_bytes(source.cut_, part.begin, part.end)) /
+        static_cast<double>(part.end - part.begin);
+  }
+  return source;
+}
+
+TextSource::Part TextSource::part(Split split) const {
+  if (split == Split::kTraining) return {0, training_};
+  return {training_, size()};
+}
+
+std::vector<int> TextSource::window(std::size_t begin, int length) const {
+  std::vector<int> ids;
+  ids.reserve(static_cast<std::size_t>(length));
+  for (int i = 0; i < length; ++i) ids.push_back(id(begin + static_cast<std::size_t>(i)));
+  return ids;
+}
+
+double TextSource::bytes_per_token(Split split) const {
+  return bytes_per_token_[static_cast<int>(split)];
+}
+
+LoadedTask text_task(std::shared_ptr<const TextSource> source) {
+  LoadedTask loaded;
+  loaded.notes = source->notes();
+  loaded.task = std::make_unique<TextTask>(std::move(source));
+  return loaded;
+}
+
+LoadedTask load_text_task(const TextInput& input, const TextOptions& options,
+                          const ProgressFunction& progress) {
+  return text_task(std::make_shared<const TextSource>(TextSource::load(input, options, progress)));
+}
+
+}  // namespace headlight

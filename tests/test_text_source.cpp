@@ -1,0 +1,446 @@
+// The user's own text: cut in every way, split, drawn from; tables with labels and pairs; and every
+// kind of bad input with what to do about it.
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+#include "core/text/table.h"
+#include "core/train/text_source.h"
+
+namespace headlight {
+namespace {
+
+using Words = std::vector<std::string>;
+using Ids = std::vector<int>;
+
+std::string message_of(const std::function<void()>& act) {
+  try {
+    act();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "nothing was thrown";
+}
+
+bool has(const std::string& text, std::string_view part) { return text.find(part) != text.npos; }
+
+// A file of its own that vanishes with the test.
+class TemporaryFile {
+ public:
+  explicit TemporaryFile(const std::string& bytes, const std::string& name = "text.txt")
+      : folder_(std::filesystem::temp_directory_path() /
+                ("headlight-source-" + std::to_string(::getpid()))) {
+    std::filesystem::create_directories(folder_);
+    path_ = folder_ / name;
+    std::ofstream(path_, std::ios::binary) << bytes;
+  }
+  ~TemporaryFile() { std::filesystem::remove_all(folder_); }
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path folder_, path_;
+};
+
+TextInput pasted(std::string text) { return {{}, std::move(text)}; }
+
+TextOptions by(TextCut cut, int context = 4) {
+  TextOptions options;
+  options.cut = cut;
+  options.context = context;
+  return options;
+}
+
+Ids all_ids(const TextSource& source) { return source.window(0, static_cast<int>(source.size())); }
+
+std::string refused(const std::string& text,
+                    const TextOptions& options = by(TextCut::kCharacters)) {
+  return message_of([&] { (void)TextSource::load(pasted(text), options); });
+}
+
+std::string say(const std::vector<Message>& notes) {
+  std::string text;
+  for (const Message& note : notes) text += say(Language::kEnglish, note) + "\n";
+  return text;
+}
+
+const std::string kText =
+    "The cat sat. שלום עולם!\r\nA 👨\u200D👩\u200D👧 e\u0301 was here, 我喜欢 the the the cat.\n";
+
+}  // namespace
+
+TEST_CASE(
+    "text source: cut in every way, the ids are those of the vocabulary and the text returns") {
+  std::string text;
+  for (int i = 0; i < 20; ++i) text += kText + "no. " + std::to_string(i) + "\n\n";
+  for (const TextCut cut :
+       {TextCut::kWords, TextCut::kCharacters, TextCut::kBytes, TextCut::kBpe}) {
+    CAPTURE(to_string(cut));
+    TextOptions options = by(cut);
+    if (cut == TextCut::kBpe) options.vocabulary = 300;
+    const TextSource source = TextSource::load(pasted(text), options);
+    const Ids ids = all_ids(source);
+    CHECK(ids == source.vocabulary()->encode(text));
+    if (cut != TextCut::kWords) CHECK(source.vocabulary()->decode(ids) == text);
+    CHECK(source.notes().empty());
+    const auto train = source.part(Split::kTraining), rest = source.part(Split::kValidation);
+    CHECK(rest.begin == train.end);
+    CHECK(rest.end == source.size());
+    CHECK(rest.end - rest.begin == source.size() / 10);
+    const double bytes = source.bytes_per_token(Split::kTraining) * double(train.end) +
+                         source.bytes_per_token(Split::kValidation) * double(rest.end - rest.begin);
+    CHECK(bytes == doctest::Approx(double(text.size())));
+    // The same vocabulary again: the same ids.
+    options.known = source.vocabulary();
+    CHECK(all_ids(TextSource::load(pasted(text), options)) == ids);
+    CHECK(*TextSource::load(pasted(text), options).vocabulary() == *source.vocabulary());
+  }
+}
+
+TEST_CASE("text source: characters in code point order, words by how often they come") {
+  const TextSource characters = TextSource::load(pasted("bananab"), by(TextCut::kCharacters));
+  CHECK(*characters.vocabulary()->tokens() == Words{"a", "b", "n"});
+  const std::string text = "b a c a b a d the end of it";
+  const TextSource words = TextSource::load(pasted(text), by(TextCut::kWords));
+  CHECK(*words.vocabulary()->tokens() == Words{"a", "b", "c", "d", "end", "it", "of", "the"});
+  TextOptions few = by(TextCut::kWords);
+  few.vocabulary = 3;
+  const TextSource kept = TextSource::load(pasted(text), few);
+  CHECK(*kept.vocabulary()->tokens() == Words{"[UNK]", "a", "b"});
+  CHECK(all_ids(kept) == Ids{2, 1, 0, 1, 2, 1, 0, 0, 0, 0, 0});
+  few.vocabulary = 1;
+  CHECK(has(refused(text, few), "room for at least 2 tokens"));
+  // An unknown word for a known vocabulary without [UNK].
+  TextOptions known = by(TextCut::kCharacters);
+  known.known = characters.vocabulary();
+  CHECK(has(refused("banana split", known), "does not know '␣'"));
+}
+
+TEST_CASE("text source: more than 65,536 different tokens") {
+  std::string text;
+  for (int i = 0; i < 70000; ++i) text += "w" + std::to_string(i) + (i % 9 ? " " : "\r\n");
+  text += "e\u0301\u0301 我喜欢机器学习 ";
+  for (int i = 0; i < 70000; ++i) text += "w" + std::to_string(i) + " ";
+  TextOptions options = by(TextCut::kWords);
+  CHECK(has(refused(text, options), "the text has 70,0"));
+  CHECK(has(refused(text, options), "cut it by characters or byte pairs (bpe)"));
+  options.most_tokens = 100000;
+  const TextSource source = TextSource::load(pasted(text), options);
+  CHECK(source.vocabulary()->size() > 70000);
+  CHECK(all_ids(source) == source.vocabulary()->encode(text));
+  options.vocabulary = 100;  // narrow again
+  const TextSource few = TextSource::load(pasted(text), options);
+  CHECK(all_ids(few) == few.vocabulary()->encode(text));
+  const TextSource characters = TextSource::load(pasted(text), by(TextCut::kCharacters));
+  CHECK(all_ids(characters) == characters.vocabulary()->encode(text));
+}
+
+TEST_CASE("text source: a long text is cut in steps that no token feels") {
+  constexpr std::size_t kStep = 1u << 20;
+  for (const std::string across : {"together", "\r\n", "e\u0301", "👨\u200D👩"}) {
+    // The step would end after each byte of it in turn.
+    for (std::size_t k = 1; k < across.size(); ++k) {
+      std::string text(kStep - k, ' ');
+      for (std::size_t i = 0; i + 3 < text.size(); i += 3) text.replace(i, 2, "ab");
+      text += across + " and so on";
+      CAPTURE(across);
+      const TextCut cut = across == "together" ? TextCut::kWords : TextCut::kCharacters;
+      const TextSource source = TextSource::load(pasted(text), by(cut));
+      const Ids expected = source.vocabulary()->encode(across + " and so on");
+      const auto n = static_cast<int>(expected.size());
+      REQUIRE(source.window(source.size() - expected.size(), n) == expected);
+      if (k == 3) break;
+    }
+  }
+}
+
+TEST_CASE("text source: windows are drawn from their own part, the same for the same seed") {
+  std::string text;
+  for (int i = 0; i < 90; ++i) text += "ab";
+  for (int i = 0; i < 10; ++i) text += "yz";
+  const LoadedTask loaded = load_text_task(pasted(text), by(TextCut::kCharacters, 8));
+  const Task& task = *loaded.task;
+  CHECK(task.kind() == TaskKind::kNextToken);
+  CHECK(task.context() == 8);
+  CHECK(task.has(Split::kValidation));
+  CHECK(task.bytes_per_token(Split::kValidation) == 1);
+  Random a(1), b(1);
+  std::set<Ids> windows;
+  for (const Split split : {Split::kTraining, Split::kValidation}) {
+    for (int i = 0; i < 300; ++i) {
+      const TaskExample e = task.draw(a, split);
+      REQUIRE(e == task.draw(b, split));
+      REQUIRE(e.tokens.size() == 8);
+      for (std::size_t k = 0; k < 7; ++k) REQUIRE(e.targets[k] == e.tokens[k + 1]);
+      const std::string row =
+          task.vocabulary().decode(e.tokens) + task.vocabulary().token(e.targets[7]);
+      const bool validation = split == Split::kValidation;
+      REQUIRE(row.find_first_of(validation ? "ab" : "yz") == row.npos);
+      windows.insert(e.tokens);
+    }
+  }
+  CHECK(windows.size() == 4);
+  // Each of two possible windows, the first and the last, comes.
+  const LoadedTask two = load_text_task(pasted("abcdefghij"), by(TextCut::kCharacters, 8));
+  std::set<Ids> both;
+  for (int i = 0; i < 50; ++i) both.insert(two.task->draw(a).tokens);
+  CHECK(both == std::set<Ids>{{0, 1, 2, 3, 4, 5, 6, 7}, {1, 2, 3, 4, 5, 6, 7, 8}});
+}
+
+TEST_CASE("text source: too short, empty, binary, broken or out of range") {
+  CHECK(refused("") ==
+        "the pasted text is empty: expected some text to learn from. Choose another one");
+  CHECK(has(refused("\xEF\xBB\xBF"), "is empty"));
+  CHECK(refused("abcd") ==
+        "the pasted text is too short: a window of 4 tokens needs 5 (one more to predict), but it "
+        "has 4. Choose a shorter context or a longer text");
+  CHECK(has(refused(" \n \t  ", by(TextCut::kWords)), "but it has 0"));
+  CHECK(has(refused(std::string("abcdef\0gh", 9)), "byte 6 is zero"));
+  CHECK(has(refused("\xFF\xFE"
+                    "a\0b\0c\0"),
+            "is in UTF-16"));
+  std::string latin;
+  for (int i = 0; i < 20; ++i) latin += "sch\xF6n und gut ";
+  CHECK(has(refused(latin), "is not in UTF-8: 20 of its 280 bytes"));
+  // A little damage is repaired and told.
+  const TextSource repaired = TextSource::load(pasted("ab\xFFrakadabra"), by(TextCut::kCharacters));
+  CHECK(has(say(repaired.notes()), "1 bytes were not UTF-8 and became U+FFFD"));
+  CHECK(repaired.vocabulary()->find("\uFFFD"));
+  CHECK(say(TextSource::load(pasted("\xEF\xBB\xBF"
+                                    "abcdefg"),
+                             by(TextCut::kBytes))
+                .notes()) ==
+        "The part for validation would be too short, so all of it is used for training. For a "
+        "validation loss choose a larger share, a shorter context or more text\n");
+  CHECK(!text_task(std::make_shared<const TextSource>(
+                       TextSource::load(pasted("abcdefg"), by(TextCut::kBytes))))
+             .task->has(Split::kValidation));
+  CHECK(has(refused(kText, by(TextCut::kBytes, 0)), "the context must be between 1 and 65536"));
+  TextOptions options = by(TextCut::kBytes);
+  options.validation = 51;
+  CHECK(
+      has(refused(kText, options), "the share for validation in percent must be between 0 and 50"));
+  options = by(TextCut::kBpe);
+  options.vocabulary = 100;
+  CHECK(has(refused(kText, options), "byte pairs need 257 to 65536 tokens"));
+  options = by(TextCut::kCharacters);
+  options.most_tokens = 5;
+  CHECK(has(refused(kText, options), "cut it by byte pairs (bpe) with fewer tokens, or by bytes"));
+}
+
+TEST_CASE("text source: files, also those that change while they are read") {
+  std::string text;
+  while (text.size() < (3u << 20)) text += "all work and no play ";
+  const TextOptions options = by(TextCut::kBytes);
+  double share = 0;
+  std::set<std::string> doing;
+  const auto watch = [&](const Progress& progress) {
+    doing.emplace(progress.doing);
+    share = progress.share;
+    REQUIRE((share >= 0 && share <= 1));
+    return true;
+  };
+  {
+    const TemporaryFile file(text);
+    CHECK(TextSource::load({file.path(), ""}, options, watch).size() == text.size());
+    CHECK(doing ==
+          std::set<std::string>{"progress.reading", "progress.checking", "progress.cutting"});
+  }
+  {
+    const TemporaryFile file(text);  // deleted after the first piece: what is open stays
+    const auto remove = [&](const Progress& progress) {
+      if (progress.share > 0) std::filesystem::remove(file.path());
+      return true;
+    };
+    CHECK(TextSource::load({file.path(), ""}, options, remove).size() == text.size());
+    CHECK(!std::filesystem::exists(file.path()));
+    const std::string message = message_of([&] {
+      (void)TextSource::load({file.path(), ""}, options);
+    });
+    CHECK(has(message, "No such file or directory. Check the spelling of the path."));
+  }
+  {
+    const TemporaryFile file(text);
+    const auto cut = [&](const Progress& progress) {
+      if (progress.share > 0) std::filesystem::resize_file(file.path(), 5000);
+      return true;
+    };
+    const std::string message = message_of([&] {
+      (void)TextSource::load({file.path(), ""}, options, cut);
+    });
+    CHECK(has(message, "became shorter while it was read: expected 3,145,7"));
+    CHECK(has(message, "but only 1,048,576 came"));
+  }
+  {
+    const TemporaryFile file(text);
+    for (const std::string_view stop : {"progress.reading", "progress.cutting"}) {
+      const auto cancel = [&](const Progress& progress) {
+        return progress.doing != stop || progress.share == 0;
+      };
+      CHECK_THROWS_AS((void)TextSource::load({file.path(), ""}, options, cancel), Cancelled);
+    }
+    const std::string folder = file.path().parent_path().string();
+    CHECK(has(message_of([&] { (void)TextSource::load({folder, ""}, options); }), "is a folder"));
+  }
+}
+
+TEST_CASE("tables: CSV as in RFC 4180, TSV without quotes") {
+  const auto cells = [](std::string_view text, TableFormat format) {
+    std::vector<Words> rows;
+    for (const TableRow& row : parse_table(text, format)) rows.push_back(row.cells);
+    return rows;
+  };
+  using Rows = std::vector<Words>;
+  CHECK(cells("a,b\r\n\"c,\"\"d\"\"\r\n\",e\n\n,f\n\"\"", TableFormat::kCsv) ==
+        Rows{{"a", "b"}, {"c,\"d\"\r\n", "e"}, {"", "f"}, {""}});
+  CHECK(cells("say \"x\",\n", TableFormat::kCsv) == Rows{{"say \"x\"", ""}});
+  CHECK(cells("\"a\tb,c\"\td\r\n\r\ne\rf\t", TableFormat::kTsv) ==
+        Rows{{"\"a", "b,c\"", "d"}, {"e\rf", ""}});
+  CHECK(cells("", TableFormat::kCsv).empty());
+  const std::vector<TableRow> rows = parse_table("\"1\n2\",a\n\nb,c", TableFormat::kCsv);
+  REQUIRE(rows.size() == 2);
+  CHECK(rows[0].line == 1);
+  CHECK(rows[1].line == 4);
+  CHECK(has(message_of([] { (void)parse_table("a,b\n\"c,d\ne", TableFormat::kCsv); }),
+            "line 2: a quote (\") is opened and never closed"));
+  CHECK(has(message_of([] { (void)parse_table("a\n\"b\" c", TableFormat::kCsv); }),
+            "line 2: expected a comma"));
+}
+
+namespace {
+
+LoadedTask labelled(const std::string& text, TextOptions options = by(TextCut::kWords, 0)) {
+  return load_labelled_task(pasted(text), options);
+}
+
+std::string table_refused(const std::string& text, TextOptions options = by(TextCut::kWords, 0)) {
+  return message_of([&] { (void)labelled(text, options); });
+}
+
+// Every example of a split as "text|label" or "source|target".
+std::set<std::string> drawn(const Task& task, Split split) {
+  std::set<std::string> all;
+  Random random(1);
+  for (int i = 0; i < 400; ++i) {
+    const TaskExample e = task.draw(random, split);
+    const Vocabulary& v = task.vocabulary();
+    all.insert(e.label >= 0
+                   ? v.decode(e.tokens) + "|" + task.classes()[std::size_t(e.label)]
+                   : v.decode(e.source) + "|" + v.decode(e.tokens) + "|" + v.decode(e.targets));
+  }
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("labelled rows: a classification task, split without regard to their order") {
+  std::string text = "good day\tpos\nbad day\tneg\n";
+  const LoadedTask small = labelled(text);
+  CHECK(small.task->kind() == TaskKind::kClassify);
+  CHECK(small.task->classes() == Words{"neg", "pos"});
+  CHECK(small.task->context() == 2);
+  CHECK(*small.task->vocabulary().tokens() == Words{"[PAD]", "[UNK]", "day", "bad", "good"});
+  CHECK(drawn(*small.task, Split::kTraining) ==
+        std::set<std::string>{"bad day|neg", "good day|pos"});
+  CHECK(has(say(small.notes), "used for training"));
+  CHECK(!small.task->has(Split::kValidation));
+  Random random(1);
+  CHECK(has(message_of([&] { (void)small.task->draw(random, Split::kValidation); }),
+            "no examples for validation"));
+
+  text.clear();
+  for (int i = 0; i < 100; ++i) text += "row w" + std::to_string(i) + (i < 50 ? "\ta\n" : "\tb\n");
+  const LoadedTask sorted = labelled(text);
+  const auto training = drawn(*sorted.task, Split::kTraining),
+             validation = drawn(*sorted.task, Split::kValidation);
+  CHECK(validation.size() == 10);
+  std::set<char> classes;
+  for (const std::string& row : validation) {
+    CHECK(!training.contains(row));
+    classes.insert(row.back());
+  }
+  CHECK(classes.size() == 2);
+}
+
+TEST_CASE("labelled rows: headers, quotes, long rows and known classes") {
+  TextOptions csv = by(TextCut::kWords, 0);
+  csv.format = TableFormat::kCsv;
+  const LoadedTask named = labelled("id,Sentiment,Text\n1,pos,\"fine, really\"\n2,neg,bad\n", csv);
+  CHECK(drawn(*named.task, Split::kTraining) ==
+        std::set<std::string>{"fine, really|pos", "bad|neg"});
+  const std::string plain = "text\tlabel\na\tb\n";
+  CHECK(has(table_refused(plain), "every row has the same label, “b”"));
+  TextOptions none = by(TextCut::kWords, 0);
+  none.header = TableHeader::kNone;
+  CHECK(labelled(plain, none).task->classes() == Words{"b", "label"});
+  TextOptions first = by(TextCut::kWords, 0);
+  first.header = TableHeader::kFirstRow;
+  CHECK(labelled("x\ty\na\tb\nc\td\n", first).task->classes() == Words{"b", "d"});
+
+  TextOptions two = by(TextCut::kWords, 2);
+  const LoadedTask cut = labelled("a b c\tx\n \u3000 \tx\nd\ty\n", two);
+  CHECK(drawn(*cut.task, Split::kTraining) == std::set<std::string>{"a b|x", "d|y"});
+  CHECK(has(say(cut.notes), "1 rows without a text were left out"));
+  CHECK(has(say(cut.notes), "1 texts were longer than 2 tokens and were cut there"));
+
+  TextOptions known = by(TextCut::kWords, 0);
+  known.known_classes = {"y", "x"};
+  CHECK(labelled("a\tx\n", known).task->draw(*std::make_unique<Random>(1)).label == 1);
+  CHECK(has(table_refused("a\tx\nb\tz\n", known), "line 2: the label “z” is none of the model's"));
+  for (const TextCut each : {TextCut::kCharacters, TextCut::kBytes, TextCut::kBpe}) {
+    const LoadedTask task = labelled("abc abc abc\tx\nד\ty\n", by(each, 0));
+    CHECK(drawn(*task.task, Split::kTraining) == std::set<std::string>{"abc abc abc|x", "ד|y"});
+    CHECK(task.task->vocabulary().id_of(Special::kPad));
+  }
+}
+
+TEST_CASE("labelled rows: what is missing or too much is named with its line") {
+  CHECK(has(table_refused("a\tx\n\nb\nc\t \nd\ty\n"),
+            "2 of 4 rows have no label, the first on line 3"));
+  CHECK(has(table_refused("a\tx\nb\ty\tz\n"),
+            "line 2: expected two columns, text and label, with a tab between them; got 3"));
+  CHECK(has(table_refused("\n\n"), "has no row with a text"));
+  CHECK(has(table_refused(" \tx\n"), "has no row with a text"));
+  CHECK(has(table_refused("text\tlabel\n"), "has no row with a text"));
+  CHECK(has(table_refused(""), "is empty"));
+  std::string texts;
+  for (int i = 0; i < 1001; ++i) texts += "x\tlong text " + std::to_string(i) + "\n";
+  CHECK(has(table_refused(texts), "has 1,001 different labels, such as “long text 0”"));
+  CHECK(has(table_refused("a\tx\nb\ty\n", by(TextCut::kWords, -1)), "between 0 and 65536"));
+}
+
+TEST_CASE("pairs: a translation task with teacher forcing") {
+  const TemporaryFile file("source,target\r\n\"one, two\",eins zwei\r\nthree,drei\r\n",
+                           "pairs.csv");
+  const LoadedTask loaded = load_pairs_task({file.path(), ""}, by(TextCut::kWords, 0));
+  const Task& task = *loaded.task;
+  CHECK(task.kind() == TaskKind::kTranslate);
+  CHECK(task.source_length() == 3);
+  CHECK(task.context() == 3);
+  CHECK(drawn(task, Split::kTraining) ==
+        std::set<std::string>{"one, two|[BOS] eins zwei|eins zwei [EOS]",
+                              "three|[BOS] drei|drei [EOS]"});
+  const auto refused_pairs = [](const std::string& text, TextOptions options) {
+    return message_of([&] { (void)load_pairs_task(pasted(text), options); });
+  };
+  CHECK(has(refused_pairs("a\tb\nc\n", by(TextCut::kWords, 0)),
+            "1 of 2 rows have no target, the first on line 2"));
+  TextOptions known = by(TextCut::kWords, 0);
+  known.known = std::make_shared<const Vocabulary>(TextCut::kWords, Words{"[PAD]", "a", "b"});
+  CHECK(has(refused_pairs("a\tb\n", known), "has no [BOS]"));
+  // Where a target is cut, its end is not to be learned.
+  const LoadedTask cut = load_pairs_task(pasted("a\tb c d\n"), by(TextCut::kWords, 2));
+  Random random(1);
+  const TaskExample e = cut.task->draw(random);
+  CHECK(e.tokens.size() == 3);
+  CHECK(e.targets.back() == -1);
+  CHECK(e.targets.front() == e.tokens[1]);
+}
+
+}  // namespace headlight
