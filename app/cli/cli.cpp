@@ -78,6 +78,7 @@ int run_command_line(int argc, char** argv) {
   add_render_command(app, run);
   add_screenshot_command(app, run);
   add_walk_command(app, run);
+  add_train_command(app, run);
   add_bench_command(app, run);
   try {
     app.parse(argc, argv);

@@ -18,6 +18,7 @@ void add_code_command(CLI::App&, Run& run);
 void add_render_command(CLI::App&, Run& run);
 void add_screenshot_command(CLI::App&, Run& run);
 void add_walk_command(CLI::App&, Run& run);
+void add_train_command(CLI::App&, Run& run);
 void add_bench_command(CLI::App&, Run& run);
 
 }  // namespace headlight

@@ -74,6 +74,7 @@ class Trainer {
   std::span<Tensor> parameters() { return parameters_; }
   std::span<const Tensor> parameters() const { return parameters_; }
   Optimizer& optimizer() { return *optimizer_; }
+  const Optimizer& optimizer() const { return *optimizer_; }
   TrainerOptions& options() { return options_; }
   std::int64_t vocab() const { return vocab_; }
   std::int64_t positions() const { return positions_; }

@@ -1,0 +1,137 @@
+// headlight train: the losses of given weights on given ids, a run that goes on where it stopped,
+// and what is refused.
+#include <cmath>
+#include <fstream>
+#include <sstream>
+
+#include "tests/cli/child.h"
+
+namespace headlight::test {
+namespace {
+
+std::vector<std::vector<std::string>> read_csv(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  std::vector<std::vector<std::string>> rows;
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream cells(line);
+    rows.emplace_back();
+    for (std::string cell; std::getline(cells, cell, ',');) rows.back().push_back(cell);
+  }
+  return rows;
+}
+
+// Without the speed, which is another each time.
+std::vector<std::vector<std::string>> losses(const std::filesystem::path& path) {
+  auto rows = read_csv(path);
+  for (auto& row : rows) row.resize(4);
+  return rows;
+}
+
+// int32 rows, as numpy.save writes them.
+void write_ids(const std::filesystem::path& path, std::int64_t rows, const std::vector<int>& ids) {
+  const std::string header =
+      "{'descr': '<i4', 'fortran_order': False, 'shape': (" + std::to_string(rows) + ", " +
+      std::to_string(static_cast<std::int64_t>(ids.size()) / rows) + "), }\n";
+  std::ofstream file(path, std::ios::binary);
+  file << "\x93NUMPY\x01" << '\0' << static_cast<char>(header.size()) << '\0' << header;
+  for (const int id : ids) {
+    for (int i = 0; i < 4; ++i) file << static_cast<char>(id >> (8 * i) & 0xFF);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("train: a run that goes on is the run that never stopped, on any number of threads") {
+  const Folder folder;
+  const Args task = {"--task", "reverse", "--layers", "1", "--heads", "2", "--d-model", "16"};
+  const auto train = [&](const char* out, const char* log, Args more, bool resume) {
+    Args args = {"train"};
+    if (!resume) args.insert(args.end(), task.begin(), task.end());
+    args.insert(args.end(), {"--out", folder / out, "--log", folder / log});
+    args.insert(args.end(), more.begin(), more.end());
+    return run_well(args);
+  };
+  train("whole", "whole.csv", {"--steps", "24", "--threads", "1"}, false);
+  train("half", "half.csv", {"--steps", "10", "--threads", "3"}, false);
+  train("half", "half.csv", {"--steps", "24", "--resume", folder / "half"}, true);
+  CHECK(losses(folder / "whole.csv").size() == 25);
+  CHECK(losses(folder / "whole.csv") == losses(folder / "half.csv"));
+  CHECK(read_bytes(folder / "whole/model.safetensors") ==
+        read_bytes(folder / "half/model.safetensors"));
+  const auto first = losses(folder / "whole.csv");
+  CHECK(first[0] == std::vector<std::string>{"step", "loss", "gradient_norm", "learning_rate"});
+  CHECK(std::stod(first[1][1]) == doctest::Approx(std::log(13.0)).epsilon(0.02));
+  CHECK(std::stod(first.back()[1]) < std::stod(first[1][1]));
+}
+
+TEST_CASE("train: given weights and rows of ids, the first loss is the trace's") {
+  const Folder folder;
+  const Args model = {"--layers", "2", "--heads", "2", "--d-model", "16", "--seed", "3"};
+  Args trace = {"trace",
+                "--sentence",
+                "a b c a b d",
+                "--out",
+                folder / "run.safetensors",
+                "--weights-out",
+                folder / "weights.safetensors"};
+  trace.insert(trace.end(), model.begin(), model.end());
+  run_well(trace);
+  const SafetensorsFile file = read_safetensors(folder / "run.safetensors");
+  const std::vector<float> probs = tensor_as_float(file, "probs");
+  const std::vector<int> row = {0, 1, 2, 0, 1, 3, 2};  // the sentence, and c after it
+  double loss = 0;
+  for (std::size_t t = 0; t < 6; ++t)
+    loss -= std::log(static_cast<double>(probs[t * 4 + static_cast<std::size_t>(row[t + 1])])) / 6;
+  std::vector<int> ids = row;
+  ids.insert(ids.end(), row.begin(), row.end());
+  write_ids(folder / "ids.npy", 2, ids);
+  Args train = {"train",
+                "--init",
+                folder / "weights.safetensors",
+                "--data-ids",
+                folder / "ids.npy",
+                "--steps",
+                "8",
+                "--batch",
+                "3",
+                "--optimizer",
+                "sgd",
+                "--lr",
+                "0.05",
+                "--log",
+                folder / "log.csv"};
+  train.insert(train.end(), model.begin(), model.end());
+  run_well(train);
+  const auto rows = losses(folder / "log.csv");
+  REQUIRE(rows.size() == 9);
+  CHECK(std::stod(rows[1][1]) == doctest::Approx(loss).epsilon(1e-5));
+  CHECK(std::stod(rows.back()[1]) < loss);
+  CHECK(rows[1][3] == "0.05");
+
+  train.insert(train.end(), {"--context", "5"});
+  check_refused(run(train), 2, {"--context is 5", "6"});
+  Args other = train;
+  other.resize(other.size() - 2);
+  other[other.size() - 3] = "24";  // --d-model
+  check_refused(run(other), 1, {"embed.W_E", "d_model 24", "--d-model"});
+}
+
+TEST_CASE("train: what it cannot do it says") {
+  const Folder folder;
+  check_refused(run({"train"}), 2, {"--task", "--text", "--data-ids"});
+  check_refused(run({"train", "--task", "copy", "--text", "x"}), 2, {"just one"});
+  check_refused(run({"train", "--task", "cpoy"}), 2, {"cpoy", "copy"});
+  check_refused(run({"train", "--task", "dates"}), 2, {"dates", "cannot be trained yet"});
+  check_refused(run({"train", "--task", "copy", "--lr", "0"}), 2, {"learning rate", "0"});
+  check_refused(run({"train", "--task", "copy", "--lr", "1e9"}), 2, {"learning rate"});
+  check_refused(run({"train", "--task", "copy", "--optimizer", "rmsprop"}), 2,
+                {"rmsprop", "adamw"});
+  check_refused(run({"train", "--text", folder / "none.txt"}), 1, {"none.txt"});
+  folder.write("empty.txt", "");
+  check_refused(run({"train", "--text", folder / "empty.txt"}), 1, {"empty.txt"});
+  folder.write("rows.npy", "no numbers");
+  check_refused(run({"train", "--data-ids", folder / "rows.npy"}), 1, {".npy"});
+  check_refused(run({"train", "--resume", folder / "nowhere"}), 1, {"nowhere"});
+}
+
+}  // namespace headlight::test
