@@ -5,9 +5,11 @@ endif()
 
 find_program(CCACHE ccache)
 if(CCACHE)
-  # Precompiled headers: without these ccache takes every file that uses one for a new one.
+  # Precompiled headers: without the first ccache takes every file that uses one for a new one. With
+  # the others a clone or worktree elsewhere finds what another one compiled.
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
-      CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})
+      CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1
+      ${CCACHE})
 endif()
 
 add_library(headlight_flags INTERFACE)

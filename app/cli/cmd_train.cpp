@@ -225,8 +225,10 @@ struct RunParts {
   const TrainRecipe& recipe;
 };
 
-// True when it came to its end, false when it was interrupted.
-bool train(const RunParts& run, Trainer& trainer, TrainState& state) {
+enum class Ending { kDone, kInterrupted, kBroken };
+
+// `broken` is the step whose loss or gradient was no number: it changed nothing.
+Ending train(const RunParts& run, Trainer& trainer, TrainState& state, TrainStep& broken) {
   Log log(run.o.log, state.step > 0);
   std::vector<TokenBatch> batches(static_cast<std::size_t>(run.recipe.accumulation));
   const auto began = Clock::now();
@@ -236,9 +238,9 @@ bool train(const RunParts& run, Trainer& trainer, TrainState& state) {
     for (TokenBatch& batch : batches) batch = run.data.batches->next();
     const TrainStep step = trainer.step(batches);
     if (!std::isfinite(step.loss) || !std::isfinite(step.gradient_norm)) {
-      throw Error("the loss became " + number_text(step.loss) + " at step " +
-                  std::to_string(step.step) +
-                  "; the weights before it are kept. Try a smaller --lr, a --warmup, or --clip 1");
+      broken = step;
+      std::fputc('\n', stderr);
+      return Ending::kBroken;
     }
     state.step = step.step + 1;
     state.data = run.data.batches->state();
@@ -254,7 +256,7 @@ bool train(const RunParts& run, Trainer& trainer, TrainState& state) {
     }
   }
   if (state.step > first) std::fputc('\n', stderr);
-  return !interrupted;
+  return interrupted ? Ending::kInterrupted : Ending::kDone;
 }
 
 Data open_data(const TrainOptions& o, TrainRecipe& recipe, const Checkpoint* from) {
@@ -304,13 +306,20 @@ int run_train(const TrainOptions& o) {
     data.batches->restore(state.data);
   }
   std::signal(SIGINT, [](int) { interrupted = true; });
-  const bool ended = train({o, config, data, recipe}, trainer, state);
+  TrainStep broken;
+  const Ending ending = train({o, config, data, recipe}, trainer, state, broken);
   if (!o.out.empty()) {
     save(o.out, trainer, config, data, recipe, state);
     std::fprintf(stderr, "saved in %s after step %s\n", o.out.c_str(),
                  count_text(state.step).c_str());
   }
-  return ended ? 0 : 130;
+  if (ending == Ending::kBroken) {
+    throw Error("the loss became " + number_text(broken.loss) + " (norm of the gradients " +
+                number_text(broken.gradient_norm) + ") at step " + std::to_string(broken.step) +
+                "; the run stopped with the weights before it. Try a smaller --lr, a --warmup, or "
+                "--clip 1");
+  }
+  return ending == Ending::kDone ? 0 : 130;
 }
 
 }  // namespace

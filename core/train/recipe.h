@@ -21,7 +21,6 @@ struct TrainRecipe {
   OptimizerOptions optimizer;
   Schedule schedule;
   double clip = 0;  // the largest norm of all gradients together; 0: any
-  bool operator==(const TrainRecipe&) const = default;
 };
 
 /// How far a run is.

@@ -116,6 +116,24 @@ TEST_CASE("train: given weights and rows of ids, the first loss is the trace's")
   check_refused(run(other), 1, {"embed.W_E", "d_model 24", "--d-model"});
 }
 
+TEST_CASE("train: a loss that is no number stops the run with the last good weights") {
+  const Folder folder;
+  const Result result =
+      run({"train", "--task", "copy", "--layers", "1", "--d-model", "16", "--optimizer", "sgd",
+           "--momentum", "0.99", "--lr", "100", "--steps", "400", "--out", folder / "out"});
+  CHECK(result.status == 1);
+  CHECK(contains(result.err, "the loss became"));
+  CHECK(contains(result.err, "--clip 1"));
+  const SafetensorsFile file = read_safetensors(folder / "out/model.safetensors");
+  for (const auto& entry : file.entries) {
+    CAPTURE(entry.first);
+    for (const float weight : tensor_as_float(file, entry.first)) {
+      const bool finite = std::isfinite(weight);
+      if (!finite) CHECK(finite);
+    }
+  }
+}
+
 TEST_CASE("train: what it cannot do it says") {
   const Folder folder;
   check_refused(run({"train"}), 2, {"--task", "--text", "--data-ids"});
