@@ -560,6 +560,7 @@ TEST_CASE("layout: every step, finished and in the making, its first numbers NaN
       if (window.scale > 1 || window.size.x == 960) continue;
       for (const std::string& step : step_names(gui.trace().program())) {
         INFO(step, " with NaN in ", in_window(gui, window.scale, language));
+        if (step == "token_ids") continue;  // ids choose rows: they cannot be NaN
         make_nan(gui, step);
         gui.push(GoToStep{"token_ids"});
         gui.push(GoToStep{step});
