@@ -5,11 +5,15 @@ endif()
 
 find_program(CCACHE ccache)
 if(CCACHE)
-  # Precompiled headers: without the first ccache takes every file that uses one for a new one. With
-  # the others a clone or worktree elsewhere finds what another one compiled.
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
-      CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1
-      ${CCACHE})
+  # A clone or worktree elsewhere finds what another one compiled: paths count relative to the source.
+  # What `native` means on this processor is part of the key, because a cache can outlive a machine.
+  set(cpu_macros ${CMAKE_BINARY_DIR}/cpu_macros.txt)
+  execute_process(COMMAND ${CMAKE_CXX_COMPILER} -march=native -dM -E -x c++ /dev/null
+                  OUTPUT_FILE ${cpu_macros} ERROR_QUIET)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR}
+      CCACHE_NOHASHDIR=1 CCACHE_EXTRAFILES=${cpu_macros} ${CCACHE})
+  # GCC refuses a precompiled header that was made in another folder; the cache saves more than they do.
+  set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)
 endif()
 
 add_library(headlight_flags INTERFACE)

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "core/io/atomic_file.h"
+#include "test_paths.h"
 
 namespace headlight {
 

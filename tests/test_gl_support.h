@@ -21,6 +21,7 @@
 #include "core/error.h"
 #include "core/heatmap.h"
 #include "core/io/png.h"
+#include "test_paths.h"
 
 namespace headlight::test {
 

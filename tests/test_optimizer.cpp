@@ -15,6 +15,7 @@
 #include "core/io/safetensors.h"
 #include "core/train/optimizer.h"
 #include "core/train/schedule.h"
+#include "test_paths.h"
 
 namespace headlight {
 namespace {

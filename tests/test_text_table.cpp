@@ -13,6 +13,7 @@
 #include "core/text/message.h"
 #include "core/text/texts.h"
 #include "core/text/tokenizer.h"
+#include "test_paths.h"
 
 namespace headlight {
 namespace {

@@ -10,6 +10,7 @@
 #include "core/model/init.h"
 #include "core/step_code.h"
 #include "core/train/trainer.h"
+#include "test_paths.h"
 
 namespace headlight {
 namespace {

@@ -12,6 +12,7 @@
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include "test_paths.h"
 
 extern char** environ;
 

@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "app/ui/commands.h"
+#include "test_paths.h"
 #include "tests/cli/child.h"
 
 using namespace headlight;

@@ -10,6 +10,7 @@
 #include "core/io/png.h"
 #include "core/session_file.h"
 #include "harness.h"
+#include "test_paths.h"
 
 namespace headlight::test {
 namespace {
