@@ -1,0 +1,138 @@
+#include "core/train/training_run.h"
+
+#include <cmath>
+
+#include "core/error.h"
+#include "core/model/checkpoint.h"
+
+namespace headlight {
+namespace {
+
+constexpr int kShards = 8;
+
+std::vector<Tensor> first_weights(const RunPlan& plan, const Task& task) {
+  const Program program = build_program(plan.config, {1, task.context(), task.vocabulary().size()});
+  return initial_parameters(program, plan.init, plan.config.seed);
+}
+
+TrainerOptions trainer_options(const RunPlan& plan, int threads) {
+  return {plan.recipe.optimizer, plan.recipe.schedule, plan.recipe.clip, kShards, threads};
+}
+
+ModelFile model_file(const RunPlan& plan, const Task& task) {
+  return {plan.config, task.vocabulary().size(), task.context(), task.id(),
+          task.kind() == TaskKind::kMasked ? "masked" : "next-token"};
+}
+
+}  // namespace
+
+LoadedTask make_plan_task(const RunPlan& plan, const ProgressFunction& progress) {
+  if (!plan.recipe.task.empty()) return {make_task(plan.recipe.task, plan.recipe.task_options), {}};
+  return load_text_task(plan.text, plan.text_options, progress);
+}
+
+TrainingRun::TrainingRun(RunPlan plan, std::shared_ptr<const Task> task, int threads,
+                         std::size_t history_bytes)
+    : plan_(std::move(plan)),
+      task_(std::move(task)),
+      batches_(std::make_unique<TaskBatches>(task_, plan_.recipe.batch, plan_.recipe.seed,
+                                             Split::kTraining)),
+      accumulated_(static_cast<std::size_t>(plan_.recipe.accumulation)),
+      trainer_(plan_.config, task_->vocabulary().size(), task_->context(),
+               first_weights(plan_, *task_), trainer_options(plan_, threads)),
+      probe_(plan_.config, task_, plan_.recipe.seed, kProbeExamples),
+      history_(history_bytes) {
+  plan_.recipe.task_options = task_->options();  // defaults may change, a run may not
+  if (task_->has(Split::kValidation)) {
+    TaskBatches source(task_, kValidationRows, plan_.recipe.seed, Split::kValidation);
+    validation_ = source.next();
+  }
+  measure();
+}
+
+// With the weights as they are now.
+void TrainingRun::measure() {
+  if (state_.step % kValidateEvery == 0 && validation_.rows > 0) {
+    const Evaluation found = trainer_.evaluate(validation_);
+    history_.add(ValidationPoint{
+        state_.step, found.loss,
+        found.counted > 0 ? static_cast<double>(found.correct) / static_cast<double>(found.counted)
+                          : 0});
+  }
+  if (history_.wants(state_.step)) take_snapshot();
+}
+
+void TrainingRun::take_snapshot() {
+  const auto kept = history_.snapshots();
+  if (!kept.empty() && kept.back()->step == state_.step) return;
+  history_.add(std::make_shared<const Snapshot>(
+      Snapshot{state_.step, model(), probe_.run(trainer_.parameters())}));
+}
+
+TrainStep TrainingRun::step() {
+  for (TokenBatch& batch : accumulated_) batch = batches_->next();
+  const TrainStep step = trainer_.step(accumulated_);
+  broken_ = !std::isfinite(step.loss) || !std::isfinite(step.gradient_norm);
+  if (broken_) return step;
+  state_.step = step.step + 1;
+  state_.data = batches_->state();
+  history_.add(step);
+  measure();
+  return step;
+}
+
+bool TrainingRun::finished() const {
+  const StopRule& stop = plan_.stop;
+  if (stop.steps > 0 && state_.step >= stop.steps) return true;
+  const auto points = history_.validation();
+  return stop.loss > 0 && !points.empty() && points.back().loss <= stop.loss;
+}
+
+void TrainingRun::set_rate(double peak) {
+  Schedule schedule = trainer_.options().schedule;
+  schedule.peak = peak;
+  schedule.floor = std::min(schedule.floor, peak);
+  validate(schedule);
+  plan_.recipe.schedule = trainer_.options().schedule = schedule;
+}
+
+void TrainingRun::set_clip(double norm) {
+  if (!(norm >= 0) || !std::isfinite(norm)) throw UsageError(Message{"train.clip_range"});
+  plan_.recipe.clip = trainer_.options().clip = norm;
+}
+
+std::int64_t TrainingRun::parameter_count() const {
+  std::int64_t cells = 0;
+  for (const Tensor& tensor : trainer_.parameters()) cells += cell_count(tensor.axes);
+  return cells;
+}
+
+std::int64_t TrainingRun::tokens_per_step() const {
+  return plan_.recipe.batch * plan_.recipe.accumulation * task_->context();
+}
+
+std::shared_ptr<const Model> TrainingRun::model() const {
+  auto model = std::make_shared<Model>();
+  model->ref = "run";
+  model->file = model_file(plan_, *task_);
+  model->vocabulary = task_->shared_vocabulary();
+  model->weights.assign(trainer_.parameters().begin(), trainer_.parameters().end());
+  return model;
+}
+
+void TrainingRun::save(const std::filesystem::path& folder) const {
+  CheckpointParts parts;
+  parts.model = model_file(plan_, *task_);
+  const std::string tokenizer = task_->vocabulary().to_json();
+  parts.tokenizer = tokenizer;
+  for (const Tensor& tensor : trainer_.parameters()) {
+    std::vector<std::int64_t> shape;
+    for (const Axis& axis : tensor.axes) shape.push_back(axis.size);
+    parts.weights.push_back({tensor.name, shape, std::span<const float>(tensor.data)});
+  }
+  const std::string json = train_text(plan_.recipe, state_);
+  parts.training = {json, trainer_.optimizer().state()};
+  save_checkpoint(folder, parts);
+}
+
+}  // namespace headlight

@@ -1,0 +1,97 @@
+// TrainingRun: everything of a run in one place: the task, the weights, the updates, what is
+// measured on the way and kept of it. A pure function of its plan: the same plan gives the same
+// numbers, on any number of threads, and a reset gives them again.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/model/init.h"
+#include "core/train/batches.h"
+#include "core/train/recipe.h"
+#include "core/train/run_history.h"
+#include "core/train/text_source.h"
+
+namespace headlight {
+
+/// When a run ends by itself; 0: not for this reason.
+struct StopRule {
+  std::int64_t steps = 2500;
+  double loss = 0;     // a validation loss of this or less
+  double seconds = 0;  // of training
+  bool operator==(const StopRule&) const = default;
+};
+
+/// What a run is to be.
+struct RunPlan {
+  TrainRecipe recipe;
+  Config config;  // its seed is that of the initial weights
+  Init init = Init::kNormal;
+  StopRule stop;
+  TextInput text;            // where recipe.task is empty
+  TextOptions text_options;  // likewise
+};
+
+inline constexpr std::int64_t kValidateEvery = 10;   // steps
+inline constexpr std::int64_t kValidationRows = 64;  // examples
+inline constexpr int kProbeExamples = 8;
+inline constexpr std::size_t kHistoryBytes = 64u << 20;  // of one run
+
+/// The task of a plan. Reading a text can take seconds: not on the thread of a window. Throws as
+/// make_task and load_text_task do.
+LoadedTask make_plan_task(const RunPlan&, const ProgressFunction& = {});
+
+class TrainingRun {
+ public:
+  /// Throws UsageError and Error for a plan that cannot be run.
+  TrainingRun(RunPlan, std::shared_ptr<const Task>, int threads,
+              std::size_t history_bytes = kHistoryBytes);
+
+  /// One update. Where its loss or norm is not finite nothing was changed, and broken() says so.
+  TrainStep step();
+  bool broken() const { return broken_; }
+  /// Is the plan's end reached, but for the clock? The run can still be stepped on.
+  bool finished() const;
+  /// Keeps the weights as they are now, whatever the step: at a pause, at the end.
+  void take_snapshot();
+
+  /// From the next update on. Throws UsageError for a rate or a norm out of range.
+  void set_rate(double peak);
+  void set_clip(double norm);
+
+  std::int64_t steps_done() const { return state_.step; }
+  const RunPlan& plan() const { return plan_; }
+  const Task& task() const { return *task_; }
+  std::shared_ptr<const Task> shared_task() const { return task_; }
+  const RunHistory& history() const { return history_; }
+  RunHistory& history() { return history_; }
+  std::span<const TaskExample> probe_examples() const { return probe_.examples(); }
+  std::int64_t parameter_count() const;
+  std::size_t memory_bytes() const { return trainer_.memory_bytes() + history_.bytes(); }
+  /// Targets of one update.
+  std::int64_t tokens_per_step() const;
+  /// The weights as they are now.
+  std::shared_ptr<const Model> model() const;
+  /// A checkpoint with the optimizer's state (core/model/checkpoint.h), from which
+  /// `headlight train --resume` goes on. Throws Error.
+  void save(const std::filesystem::path& folder) const;
+
+ private:
+  void measure();
+
+  RunPlan plan_;
+  std::shared_ptr<const Task> task_;
+  std::unique_ptr<TaskBatches> batches_;
+  std::vector<TokenBatch> accumulated_;
+  Trainer trainer_;
+  ModelProbe probe_;
+  TokenBatch validation_;
+  RunHistory history_;
+  TrainState state_;
+  bool broken_ = false;
+};
+
+}  // namespace headlight
