@@ -88,7 +88,7 @@ Data row_data(const TrainOptions& o, const TrainRecipe& recipe) {
   Data data;
   data.context = rows->context();
   data.vocab = rows->vocab();
-  data.tokenizer = "{}\n";
+  data.tokenizer = kNoTokenizer;
   data.task = "rows";
   data.batches = std::move(rows);
   return data;
