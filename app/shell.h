@@ -47,6 +47,9 @@ class Shell {
   void set_session_path(const std::string& path);
   void notify(NoticeKind, const Message&);
   void notify(NoticeKind kind, std::string text) { notify(kind, Message::of(std::move(text))); }
+  /// The model of the training run that the document chooses as "run"; null: there is none. What
+  /// it computes is brought up to date by the next apply().
+  void set_run_model(std::shared_ptr<const Model> model) { run_model_ = std::move(model); }
   void set_look(bool dark, float scale);
   void set_language(Language language) { speak(language); }
   /// The screen's own scale; what the person made larger stays as much larger.
@@ -123,6 +126,10 @@ class Shell {
   void on(const Maximize&);
   void on(const ShowHint&);
   void on(const ChooseLanguage&);
+  // shell_model.cpp: trained models
+  void on(const ChooseModel&);
+  void take_model(LoadedModel);
+  std::optional<Edit> move_in_model(const Edit&) const;
   // shell_files.cpp: sessions, files, questions
   void on(const OpenFile&);
   void on(const SaveFile&);
@@ -171,6 +178,7 @@ class Shell {
   std::vector<Action> queue_;
   std::optional<CellPick> trail_end_;  // the cell that session.trail leads to
   Document computed_;                  // the document that the trace was made of
+  std::shared_ptr<const Model> run_model_, computed_model_;
   bool has_run_ = false;
   std::string awaited_step_;  // to be gone to once the run that brings it has ended
   MaskSpec mask_before_causal_;

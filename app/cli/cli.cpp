@@ -59,6 +59,7 @@ int run_command_line(int argc, char** argv) {
   Run run;
   auto window = std::make_shared<WindowCommand>();
   window->model.add_to(app);
+  window->model.add_model_to(app);
   app.add_option("--scale", window->window.scale,
                  "Scale of everything, 1 is 100 % (0: from the screen)")
       ->check(CLI::Range(0.0, 4.0));
@@ -79,6 +80,9 @@ int run_command_line(int argc, char** argv) {
   add_screenshot_command(app, run);
   add_walk_command(app, run);
   add_train_command(app, run);
+  add_models_command(app, run);
+  add_eval_command(app, run);
+  add_generate_command(app, run);
   add_bench_command(app, run);
   try {
     app.parse(argc, argv);

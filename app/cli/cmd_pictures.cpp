@@ -28,6 +28,7 @@ struct PictureOptions {
 
   void add_to(CLI::App& sub) {
     model.add_to(sub);
+    model.add_model_to(sub);
     sub.add_option("--size", size, "Width x height in pixels")->capture_default_str();
     sub.add_option("--scale", scale, "Scale of everything, 1 is 100 %")
         ->capture_default_str()

@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "app/cli/cli.h"
+#include "app/cli/train_config.h"
 #include "core/error.h"
 #include "core/io/atomic_file.h"
 #include "core/io/safetensors.h"
@@ -31,6 +32,8 @@ struct TrainOptions {
   std::int64_t batch = 32, steps = 1000, accumulate = 1, warmup = 0;
   double rate = 1e-3, floor = 0, epsilon = 1e-8, clip = 0, momentum = 0;
   std::optional<double> decay;
+  std::string config;        // a recipe.json
+  TaskOptions task_options;  // of the recipe
 };
 
 std::atomic<bool> interrupted{false};
@@ -142,6 +145,7 @@ std::vector<Tensor> start_parameters(const TrainOptions& o, const Config& config
 TrainRecipe recipe_of(const TrainOptions& o, const Config& config) {
   TrainRecipe recipe;
   recipe.task = o.task;
+  recipe.task_options = o.task_options;
   recipe.batch = o.batch;
   recipe.accumulation = o.accumulate;
   recipe.seed = config.seed;
@@ -359,7 +363,13 @@ void add_train_command(CLI::App& app, Run& run) {
   sub->add_option("--resume", o->resume, "Folder of a checkpoint to go on from");
   sub->add_option("--out", o->out, "Folder for the checkpoint");
   sub->add_option("--log", o->log, "FILE.csv: a line for each step");
-  sub->callback([o, &run] { run = [o] { return run_train(*o); }; });
+  sub->add_option("--config", o->config, "A recipe.json, for what is not given here");
+  sub->callback([o, sub, &run] {
+    run = [o, sub] {
+      if (!o->config.empty()) use_recipe(read_recipe(o->config), *sub, *o);
+      return run_train(*o);
+    };
+  });
 }
 
 }  // namespace headlight

@@ -18,6 +18,7 @@ std::span<const CommandInfo> all_commands() {
       {Command::kUndo, "edit/undo", {'Z', true, false}, "Edit", true},
       {Command::kRedo, "edit/redo", {'Z', true, true}, "Edit", true},
       {Command::kOpen, "file/open", {'O', true, false}, "File", true},
+      {Command::kOpenModel, "file/open_model", {'O', true, true}, "File", true},
       {Command::kSave, "file/save", {'S', true, false}, "File", true},
       {Command::kSaveAs, "file/save_as", {'S', true, true}, "File", true},
       {Command::kToggleTheme, "view/theme", {'T', true, false}, "View", true},

@@ -125,7 +125,7 @@ struct Session {
   bool heads_shown = true, inspector_shown = true;   // what the last frame's size suggested
   bool focus_sentence = false, leave_field = false;  // asked for, cleared once done
   int text_revision = 0;  // grows when the sentence changes other than by typing
-  bool ask_path_to_open = false, ask_path_to_save = false;
+  bool ask_path_to_open = false, ask_path_to_save = false, ask_path_to_model = false;
   std::string path_typed;
   bool quit = false;
   Language language = Language::kEnglish;
@@ -184,6 +184,7 @@ struct Derived {
   std::size_t tokens_in_sentence = 0;
   bool empty = false;  // the sentence has no token
   bool cut = false;
+  std::shared_ptr<const Model> model;  // the trace's; null: the sandbox
   double run_ms = 0;
   bool computing = false;
   std::vector<float> difference;  // the two chosen heads, first minus second
@@ -229,6 +230,7 @@ enum class Command {
   kUndo,
   kRedo,
   kOpen,
+  kOpenModel,
   kSave,
   kSaveAs,
   kToggleTheme,
@@ -327,6 +329,11 @@ struct SaveFile {
 };
 struct TypePath {
   std::string text;
+};
+/// A trained model by its ref (core/model/model.h), or the sandbox (empty), with all that goes with
+/// it. The document stays as it is when the model cannot be loaded.
+struct ChooseModel {
+  std::string ref;
 };
 struct ClosePopups {};
 struct FocusDone {};
@@ -441,6 +448,6 @@ using Action =
                  Maximize, ShowHint, ChooseLanguage, AnswerQuestion, DropFiles, TypeQuery,
                  ChooseInPalette, RunInPalette, DoEdit, EndEdit, DoCommand, GoToStep, ChooseLayer,
                  ChooseHead, CompareHead, PickCell, HoverCell, DismissNotice, OpenFile, SaveFile,
-                 TypePath, ClosePopups, FocusDone, Folded>;
+                 TypePath, ChooseModel, ClosePopups, FocusDone, Folded>;
 
 }  // namespace headlight
