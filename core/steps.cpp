@@ -1,5 +1,6 @@
 #include "core/steps.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -59,6 +60,12 @@ std::string_view text_id(StepKind kind) {
       return "step.feed_forward_out";
     case StepKind::kFinalNorm:
       return "step.final_norm";
+    case StepKind::kMeanPool:
+      return "step.mean_pool";
+    case StepKind::kDropoutPattern:
+    case StepKind::kDropoutAttention:
+    case StepKind::kDropoutFeedForward:
+      return "step.dropout";
     case StepKind::kLogits:
       return "step.logits";
     case StepKind::kProbabilities:
@@ -88,7 +95,21 @@ Symbols activation_symbols(const Config& c) {
   return {"x Φ(x)", "h = x · ½(1 + tanh(…))"};
 }
 
-Symbols symbols(const Config& c, StepKind kind) {
+// Keys and values of cross-attention are made of the encoder's rows, here called e.
+Symbols cross_symbols(const Config& c, StepKind kind) {
+  const bool keys = kind == StepKind::kKeys;
+  const std::string_view formula = keys     ? "{k|K} = e · W_{K} + b_{K}"
+                                   : c.bias ? "{v|V} = e · W_{V} + b_{V}"
+                                            : "{v|V} = e · W_{V}";
+  return {keys ? "e W_K" : "e W_V", keys && !c.bias ? "{k|K} = e · W_{K}" : formula};
+}
+
+Symbols symbols(const Program& p, const Step& step) {
+  const Config& c = p.config;
+  const StepKind kind = step.kind;
+  const bool crosses = step.section == Section::kCrossAttention;
+  if (crosses && (kind == StepKind::kKeys || kind == StepKind::kValues))
+    return cross_symbols(c, kind);
   switch (kind) {
     case StepKind::kTokens:
       return {"", "w_{t} → id_{t}"};
@@ -132,6 +153,13 @@ Symbols symbols(const Config& c, StepKind kind) {
     case StepKind::kResidualAttention:
     case StepKind::kResidualFeedForward:
       return {"x + y", "x = x + y"};
+    case StepKind::kDropoutPattern:
+      return {"A · m", "{p|A} = m · {p|A}"};
+    case StepKind::kDropoutAttention:
+    case StepKind::kDropoutFeedForward:
+      return {"y · m", "y = m · y"};
+    case StepKind::kMeanPool:
+      return {"Σ x / n", "x = (1/n) · Σ_{t} x_{t}"};
     case StepKind::kFeedForwardIn:
       return {"x W_in", c.bias ? "h = x · W_{in} + b_{in}" : "h = x · W_{in}"};
     case StepKind::kActivation:
@@ -139,11 +167,14 @@ Symbols symbols(const Config& c, StepKind kind) {
     case StepKind::kFeedForwardOut:
       return {"h W_out", c.bias ? "y = h · W_{out} + b_{out}" : "y = h · W_{out}"};
     case StepKind::kLogits:
+      if (c.form == ModelForm::kClasses)
+        return {"x W_C", c.bias ? "l = x · W_{C} + b_{C}" : "l = x · W_{C}"};
       return {"x W_U", c.bias ? "l = x · W_{U} + b_{U}" : "l = x · W_{U}"};
     case StepKind::kProbabilities:
       return {"softmax", "P = softmax(l)"};
     case StepKind::kLoss:
-      return {"−log P", "L_{t} = −log P_{t}[target_{t}]"};
+      return {"−log P", c.form == ModelForm::kClasses ? "L = −log P[target]"
+                                                      : "L_{t} = −log P_{t}[target_{t}]"};
   }
   return {};
 }
@@ -164,10 +195,12 @@ std::string_view activation_name(Activation activation) {
 
 StepText step_text(Language language, const Program& program, const Step& step) {
   const Config& c = program.config;
-  const Symbols same = symbols(c, step.kind);
+  const Symbols same = symbols(program, step);
   StepText text{tr(language, text_id(step.kind)), same.hint, same.formula};
   if (step.kind == StepKind::kActivation) text.title = activation_name(c.activation);
   if (step.kind == StepKind::kTokens) text.hint = tr(language, "step.tokens.hint");
+  const bool classes = c.form == ModelForm::kClasses;
+  if (step.kind == StepKind::kProbabilities && classes) text.title = tr(language, "step.class");
   if (step.kind == StepKind::kSoftmax) text.hint = tr(language, "step.softmax.hint");
   return text;
 }
@@ -181,15 +214,22 @@ std::string quoted(const std::string& token) {
 struct Row {
   const float* cells = nullptr;
   std::int64_t size = 0;
+  std::string name;           // the token that asks, in quotes
+  std::string_view row_axis;  // of places
+  std::string_view axis;      // along the row
 };
 
-// The row of one head and one query of a (batch, head, query, …) or (batch, query, …) tensor.
-Row row_of(const TensorView& t, std::int64_t head, std::int64_t query) {
+// The row of one head and one query of a (batch, head, query, …) or (batch, query, …) tensor. Where
+// rows are source tokens there may be fewer than asked for: then it is the last.
+Row row_of(const Trace& trace, const TensorView& t, std::int64_t head, std::int64_t query) {
   const auto& axes = t.axes;
   const std::int64_t width = axes.back().size;
-  const std::int64_t rows = axes[axes.size() - 2].size;
+  const Axis& place = axes[axes.size() - 2];
+  const std::int64_t rows = place.name == "batch" ? 1 : place.size;
   const std::int64_t block = axes.size() == 4 ? head : 0;
-  return {t.data + (block * rows + query) * width, width};
+  query = std::min(query, rows - 1);
+  return {t.data + (block * rows + query) * width, width, quoted(trace.name(place.name, query)),
+          place.name, axes.back().name};
 }
 
 std::int64_t largest(const Row& row) {
@@ -200,59 +240,65 @@ std::int64_t largest(const Row& row) {
   return best;
 }
 
-std::string score_words(Language language, const Trace& trace, const Step& step, std::int64_t head,
-                        std::int64_t query) {
-  const Row row = row_of(trace.tensor(step.tensor), head, query);
+std::string score_words(Language language, const Trace& trace, const Row& row) {
   return tr(language, "step.scores.words",
-            {{"query", quoted(trace.name("query", query))},
-             {"key", quoted(trace.name("key", largest(row)))}});
+            {{"query", row.name}, {"key", quoted(trace.name(row.axis, largest(row)))}});
 }
 
-std::string mask_words(Language language, const Trace& trace, const Step& step, std::int64_t head,
-                       std::int64_t query) {
-  const Row row = row_of(trace.tensor(step.tensor), head, query);
+std::string mask_words(Language language, const Row& row) {
   std::int64_t allowed = 0;
   for (std::int64_t j = 0; j < row.size; ++j) allowed += row.cells[j] != -INFINITY;
   return tr(language, "step.mask.words",
-            {{"query", quoted(trace.name("query", query))},
+            {{"query", row.name},
              {"allowed", std::to_string(allowed)},
              {"keys", std::to_string(row.size)}});
 }
 
-std::string softmax_words(Language language, const Trace& trace, const Step& step,
-                          std::int64_t head, std::int64_t query) {
-  const Row row = row_of(trace.tensor(step.tensor), head, query);
+std::string softmax_words(Language language, const Trace& trace, const Row& row) {
   const std::int64_t best = largest(row);
-  const std::string asks = quoted(trace.name("query", query));
-  if (row.cells[best] == 0) return tr(language, "step.softmax.words.none", {{"query", asks}});
+  if (row.cells[best] == 0) return tr(language, "step.softmax.words.none", {{"query", row.name}});
   return tr(language, "step.softmax.words",
-            {{"query", asks},
-             {"key", quoted(trace.name("key", best))},
+            {{"query", row.name},
+             {"key", quoted(trace.name(row.axis, best))},
              {"weight", number_text(row.cells[best], 3)}});
 }
 
-std::string probability_words(Language language, const Trace& trace, const Step& step,
-                              std::int64_t query) {
-  const Row row = row_of(trace.tensor(step.tensor), 0, query);
+std::string probability_words(Language language, const Trace& trace, const Row& row) {
   const std::int64_t best = largest(row);
+  const std::string probability = number_text(row.cells[best], 3);
+  if (row.axis == "class") {
+    return tr(language, "step.class.words",
+              {{"class", quoted(trace.name("class", best))}, {"probability", probability}});
+  }
   return tr(language, "step.probabilities.words",
-            {{"token", quoted(trace.name("position", query))},
+            {{"token", row.name},
              {"next", quoted(trace.name("vocab", best))},
-             {"probability", number_text(row.cells[best], 3)}});
+             {"probability", probability}});
 }
 
-// The token that should come next, and what it cost that it was not expected more.
+// What should have come out, and what it cost that it was not expected more.
 std::string loss_words(Language language, const Trace& trace, const Step& step,
                        std::int64_t query) {
-  const float target = trace.tensor(trace.program().targets).data[query];
-  const double loss = trace.tensor(step.tensor).data[query];
+  const bool classes = trace.config().form == ModelForm::kClasses;
+  const std::int64_t place = classes ? 0 : query;
+  const float target = trace.tensor(trace.program().targets).data[place];
+  const double loss = trace.tensor(step.tensor).data[place];
+  const auto right = static_cast<std::int64_t>(target);
+  const std::string probability = number_text(std::exp(-loss), 3), cost = number_text(loss, 3);
+  if (classes) {
+    if (target < 0) return std::string(tr(language, "step.class_loss.words.none"));
+    return tr(language, "step.class_loss.words",
+              {{"class", quoted(trace.name("class", right))},
+               {"probability", probability},
+               {"loss", cost}});
+  }
   const std::string after = quoted(trace.name("position", query));
   if (target < 0) return tr(language, "step.loss.words.none", {{"token", after}});
   return tr(language, "step.loss.words",
             {{"token", after},
-             {"next", quoted(trace.name("vocab", static_cast<std::int64_t>(target)))},
-             {"probability", number_text(std::exp(-loss), 3)},
-             {"loss", number_text(loss, 3)}});
+             {"next", quoted(trace.name("vocab", right))},
+             {"probability", probability},
+             {"loss", cost}});
 }
 
 }  // namespace
@@ -262,10 +308,14 @@ std::string step_words(Language language, const Trace& trace, const Step& step, 
   const Config& c = trace.config();
   const std::string width = std::to_string(c.d_model);
   const std::string d_head = std::to_string(c.head_width());
+  const bool crosses = step.section == Section::kCrossAttention;
+  const auto row = [&] { return row_of(trace, trace.tensor(step.tensor), head, query); };
   switch (step.kind) {
     case StepKind::kTokens:
-      return tr(language, "step.tokens.words",
-                {{"tokens", tr_count(language, "count.tokens", trace.length())}});
+      return tr(language,
+                step.stack == Stack::kEncoder ? "step.tokens.words.source" : "step.tokens.words",
+                {{"tokens",
+                  tr_count(language, "count.tokens", trace.tensor(step.tensor).axes.back().size)}});
     case StepKind::kEmbedding:
       return tr(language, "step.embedding.words", {{"width", width}});
     case StepKind::kPosition:
@@ -281,27 +331,28 @@ std::string step_words(Language language, const Trace& trace, const Step& step, 
     case StepKind::kQueries:
       return tr(language, "step.queries.words", {{"d_head", d_head}});
     case StepKind::kKeys:
-      return tr(language, "step.keys.words", {{"d_head", d_head}});
+      return tr(language, crosses ? "step.keys.words.cross" : "step.keys.words",
+                {{"d_head", d_head}});
     case StepKind::kValues:
-      return tr(language, "step.values.words", {{"d_head", d_head}});
+      return tr(language, crosses ? "step.values.words.cross" : "step.values.words",
+                {{"d_head", d_head}});
     case StepKind::kSplit:
       return tr(language, "step.split.words",
                 {{"columns", std::to_string(c.head_count() * c.head_width())},
                  {"heads", tr_count(language, "count.heads", c.head_count())},
                  {"d_head", d_head}});
     case StepKind::kScores:
-      return score_words(language, trace, step, head, query);
+      return score_words(language, trace, row());
     case StepKind::kScale:
       return tr(language, "step.scale.words",
                 {{"d_head", d_head},
                  {"root", number_text(std::sqrt(static_cast<double>(c.head_width())), 4)}});
     case StepKind::kMask:
-      return mask_words(language, trace, step, head, query);
+      return mask_words(language, row());
     case StepKind::kSoftmax:
-      return softmax_words(language, trace, step, head, query);
+      return softmax_words(language, trace, row());
     case StepKind::kWeightedSum:
-      return tr(language, "step.weighted_sum.words",
-                {{"query", quoted(trace.name("query", query))}});
+      return tr(language, "step.weighted_sum.words", {{"query", row().name}});
     case StepKind::kConcat:
       return tr(language, "step.concat.words",
                 {{"heads", tr_count(language, "count.heads", c.head_count())}, {"d_head", d_head}});
@@ -313,19 +364,27 @@ std::string step_words(Language language, const Trace& trace, const Step& step, 
     case StepKind::kFeedForwardOut:
       return tr(language, "step.feed_forward_out.words", {{"width", width}});
     case StepKind::kProbabilities:
-      return probability_words(language, trace, step, query);
+      return probability_words(language, trace, row());
     case StepKind::kLoss:
       return loss_words(language, trace, step, query);
     case StepKind::kPositionSum:
       return std::string(tr(language, "step.position_sum.words"));
     case StepKind::kResidualAttention:
-      return std::string(tr(language, "step.residual.words.attention"));
+      return std::string(
+          tr(language, crosses ? "step.residual.words.cross" : "step.residual.words.attention"));
     case StepKind::kResidualFeedForward:
       return std::string(tr(language, "step.residual.words.feed_forward"));
     case StepKind::kActivation:
       return std::string(tr(language, "step.activation.words"));
+    case StepKind::kDropoutPattern:
+    case StepKind::kDropoutAttention:
+    case StepKind::kDropoutFeedForward:
+      return std::string(tr(language, "step.dropout.words"));
+    case StepKind::kMeanPool:
+      return std::string(tr(language, "step.mean_pool.words"));
     case StepKind::kLogits:
-      return std::string(tr(language, "step.logits.words"));
+      return std::string(tr(language, c.form == ModelForm::kClasses ? "step.class_logits.words"
+                                                                    : "step.logits.words"));
   }
   return {};
 }
@@ -334,9 +393,14 @@ std::string_view tensor_symbol(std::string_view name) {
   struct Symbol {
     std::string_view end, symbol;
   };
-  static constexpr std::array<Symbol, 48> kSymbols = {{
+  static constexpr std::array<Symbol, 61> kSymbols = {{
       {"token_ids", "ids"},
+      {"source_ids", "ids"},
       {"mask", "mask"},
+      {"present", "m"},
+      {".dropout", "m"},
+      {"pattern.dropped", "A"},
+      {".dropped", "y"},
       {"embed.W_E", "W_E"},
       {"pos_embed.W_pos", "W_pos"},
       {"pos_embed", "p"},
@@ -344,9 +408,11 @@ std::string_view tensor_symbol(std::string_view name) {
       {"resid_pre", "x"},
       {"ln1.normalized", "norm x"},
       {"ln2.normalized", "norm x"},
+      {"ln3.normalized", "norm x"},
       {"ln_final.normalized", "norm x"},
       {"ln1.input", "x + y"},
       {"ln2.input", "x + y"},
+      {"ln3.input", "x + y"},
       {".w", "w"},
       {".b", "b"},
       {"W_Q", "W_Q"},
@@ -372,6 +438,10 @@ std::string_view tensor_symbol(std::string_view name) {
       {"concat", "z"},
       {"attn_out", "y"},
       {"resid_mid", "x"},
+      {"resid_mid_cross", "x"},
+      {"pooled", "x"},
+      {"W_C", "W_C"},
+      {"b_C", "b_C"},
       {"W_in", "W_in"},
       {"b_in", "b_in"},
       {"mlp.pre", "h"},
@@ -383,6 +453,7 @@ std::string_view tensor_symbol(std::string_view name) {
       {"probs", "P"},
       {"targets", "target"},
       {"loss", "L"},
+      {"resid_post", "x"},
   }};
   for (const Symbol& s : kSymbols) {
     if (name.ends_with(s.end)) return s.symbol;

@@ -20,7 +20,12 @@ namespace headlight {
 struct TokenBatch {
   std::int64_t rows = 0, positions = 0;
   std::vector<int> tokens;   // (rows, positions)
-  std::vector<int> targets;  // (rows, positions); −1: not counted
+  std::vector<int> targets;  // (rows, positions), of classes (rows); −1: not counted
+  // How many tokens a row has before its padding; empty: as many as positions.
+  std::vector<int> lengths = {};
+  // Of an encoder-decoder, what the encoder reads: (rows, sources), and as above.
+  std::int64_t sources = 0;
+  std::vector<int> source = {}, source_lengths = {};
 };
 
 struct TrainerOptions {
@@ -29,6 +34,8 @@ struct TrainerOptions {
   double clip = 0;  // the largest norm of all gradients together; 0: any
   int shards = 8;   // pieces of a batch; another number gives other roundings
   int threads = 1;
+  double dropout = 0;      // share of weights and of residual changes that each step leaves out
+  std::uint64_t seed = 1;  // of what is left out
 };
 
 /// What one update was made from.
