@@ -393,7 +393,7 @@ std::string_view tensor_symbol(std::string_view name) {
   struct Symbol {
     std::string_view end, symbol;
   };
-  static constexpr std::array<Symbol, 61> kSymbols = {{
+  static constexpr Symbol kSymbols[] = {
       {"token_ids", "ids"},
       {"source_ids", "ids"},
       {"mask", "mask"},
@@ -453,8 +453,7 @@ std::string_view tensor_symbol(std::string_view name) {
       {"probs", "P"},
       {"targets", "target"},
       {"loss", "L"},
-      {"resid_post", "x"},
-  }};
+  };
   for (const Symbol& s : kSymbols) {
     if (name.ends_with(s.end)) return s.symbol;
   }
