@@ -171,7 +171,7 @@ Trainer::Trainer(const Config& config, const RunShape& shape, std::vector<Tensor
     throw UsageError(Message{"train.dropout", {{"got", number_text(options_.dropout, 4)}}});
   }
   shape_.batch = 1;
-  const Program program = build_training_program(config_, shape_);
+  const Program program = build_training_program(config_, shape_, options_.dropout > 0);
   parameters_ = in_order(program, std::move(parameters));
   for (int i = 0; i < pool_.threads(); ++i) workers_.push_back(std::make_unique<Worker>(*this));
   const Backward& layout = workers_[0]->backward(1);
