@@ -57,6 +57,7 @@ class EigenBackend final : public Backend {
       case Op::kRelu:
       case Op::kGelu:
       case Op::kGeluTanh:
+      case Op::kDropout:
         return cell_by_cell(c);
       case Op::kMask:
       case Op::kSoftmax:
@@ -71,6 +72,8 @@ class EigenBackend final : public Backend {
         return sinusoid(c);
       case Op::kCrossEntropy:
         return cross_entropy(c);
+      case Op::kMeanPool:
+        return mean_pool(c);
     }
   }
 
@@ -101,6 +104,8 @@ class EigenBackend final : public Backend {
       switch (c.call.op) {
         case Op::kAdd:
           return kernels::add(x, c.in[1] + begin, y, n);
+        case Op::kDropout:
+          return kernels::multiply_cells(x, c.in[1] + begin, y, n);
         case Op::kScale:
           return kernels::scale(x, c.call.params.factor, y, n);
         case Op::kRelu:
@@ -138,6 +143,17 @@ class EigenBackend final : public Backend {
         c.out[row] = kernels::cross_entropy_row(c.in[0] + row * vocab, c.in[1][row], vocab);
       }
     });
+  }
+
+  void mean_pool(const Call& c) {
+    const std::int64_t positions = c.axes[0][1].size, width = c.axes[0][2].size;
+    pieces_.for_stretches(
+        c.axes[0][0].size, positions * width, [&](std::int64_t begin, std::int64_t end) {
+          for (std::int64_t b = begin; b < end; ++b) {
+            kernels::mean_pool(c.in[0] + b * positions * width, c.in[1] + b * positions, positions,
+                               width, c.out + b * width);
+          }
+        });
   }
 
   // Operations that compute nothing: every row of the result is a row found elsewhere.

@@ -68,6 +68,7 @@ void BackwardPass::run_call(const GradientCall& g) {
     case Op::kRelu:
     case Op::kGelu:
     case Op::kGeluTanh:
+    case Op::kDropout:
       return cell_by_cell(g);
     case Op::kMask:
     case Op::kSoftmax:
@@ -80,6 +81,8 @@ void BackwardPass::run_call(const GradientCall& g) {
     case Op::kSplitHeads:
     case Op::kConcatHeads:
       return move_rows_back(g);
+    case Op::kMeanPool:
+      return mean_pool(g);
     case Op::kSinusoid:
       return;
   }
@@ -317,6 +320,8 @@ void BackwardPass::cell_by_cell(const GradientCall& g) {
     const Into into = g.d_in[0] + begin;
     const std::int64_t n = end - begin;
     switch (g.c.call.op) {
+      case Op::kDropout:
+        return kernels::multiply_backward(d, g.c.in[1] + begin, into, n);
       case Op::kScale:
         return kernels::scale_backward(d, g.c.call.params.factor, into, n);
       case Op::kRelu:
@@ -356,6 +361,18 @@ void BackwardPass::add(const GradientCall& g) {
       kernels::pass_gradient(g.d_out + begin, into + begin, end - begin);
     });
   }
+}
+
+void BackwardPass::mean_pool(const GradientCall& g) {
+  if (!g.d_in[0].cells) return;
+  const std::int64_t positions = g.c.axes[0][1].size, width = g.c.axes[0][2].size;
+  pieces_.for_stretches(
+      g.c.axes[0][0].size, positions * width, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t b = begin; b < end; ++b) {
+          kernels::mean_pool_backward(g.d_out + b * width, g.c.in[1] + b * positions, positions,
+                                      width, g.d_in[0] + b * positions * width);
+        }
+      });
 }
 
 // Several tokens may have one row of the table: each piece has some columns of all of them.

@@ -36,6 +36,7 @@ class BackwardPass {
   void cell_by_cell(const GradientCall&);
   void row_by_row(const GradientCall&);
   void add(const GradientCall&);
+  void mean_pool(const GradientCall&);
   void embed(const GradientCall&);
   void learned_position(const GradientCall&);
   void move_rows_back(const GradientCall&);

@@ -22,12 +22,12 @@ bool passes(const Program& program, const OpCall& call, std::size_t i) {
 }
 
 bool is_counted(const Program& program, float target) {
-  return target >= 0 && target < static_cast<float>(program.shape.vocab);
+  return target >= 0 && target < static_cast<float>(program.outcomes());
 }
 
 std::span<const float> targets_of(const Program& program, std::span<float* const> memory) {
   return {memory[place(program.targets)],
-          static_cast<std::size_t>(program.shape.batch * program.shape.positions)};
+          static_cast<std::size_t>(cell_count(program.look(program.targets).axes))};
 }
 
 }  // namespace

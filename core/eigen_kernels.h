@@ -56,6 +56,8 @@ void additive_scores(const AdditiveScores&, float* scratch);
 
 void add(const float* a, const float* b, float* y, std::int64_t n);
 void scale(const float* x, float factor, float* y, std::int64_t n);
+/// y = a · b
+void multiply_cells(const float* a, const float* b, float* y, std::int64_t n);
 /// y = x where mask is 0, else −∞
 void mask(const float* x, const float* mask, float* y, std::int64_t n);
 void relu(const float* x, float* y, std::int64_t n);
@@ -72,6 +74,9 @@ void layer_norm_row(const float* x, const float* weight, const float* bias, floa
                     std::int64_t n);
 /// The cross-entropy of a row of n logits; 0 where `target` is no id below n.
 float cross_entropy_row(const float* x, float target, std::int64_t n);
+/// The mean of the rows of x (rows, width) whose `present` is not 0; zeros where there is none.
+void mean_pool(const float* x, const float* present, std::int64_t rows, std::int64_t width,
+               float* y);
 /// Sinusoids of positions first, first + 1, ... in `rows` rows of `width`.
 void sinusoid_rows(std::int64_t first, std::int64_t rows, std::int64_t width, float* y);
 
@@ -87,6 +92,7 @@ struct Into {
 // Cell by cell, n cells; `d` is dL/dy.
 void pass_gradient(const float* d, Into, std::int64_t n);
 void scale_backward(const float* d, float factor, Into, std::int64_t n);
+void multiply_backward(const float* d, const float* factor, Into, std::int64_t n);
 void mask_backward(const float* d, const float* mask, Into, std::int64_t n);
 void relu_backward(const float* x, const float* d, Into, std::int64_t n);
 void gelu_backward(const float* x, const float* d, Into, std::int64_t n);
@@ -107,6 +113,10 @@ struct LayerNormBackward {
   std::int64_t n = 0;
 };
 void layer_norm_backward_row(const LayerNormBackward&);
+
+/// `d` is the gradient of the mean; goes to the rows that are present, zeros to the others.
+void mean_pool_backward(const float* d, const float* present, std::int64_t rows, std::int64_t width,
+                        Into);
 
 /// The sums of the columns of d (rows, columns), whose rows lie `stride` apart.
 void column_sums(const float* d, std::int64_t rows, std::int64_t stride, std::int64_t columns,

@@ -131,7 +131,10 @@ const OpCase kTable[] = {
     {Op::kRelu, kSame, [](const Sizes& z) -> Shapes { return {{z.b, z.t, z.n}}; }},
     {Op::kGelu, kCells, [](const Sizes& z) -> Shapes { return {{z.b, z.t, z.n}}; }},
     {Op::kGeluTanh, kCells, [](const Sizes& z) -> Shapes { return {{z.b, z.t, z.n}}; }},
+    {Op::kMeanPool, kRows, [](const Sizes& z) -> Shapes { return {{z.b, z.t, z.n}, {z.b, z.t}}; }},
+    {Op::kDropout, kSame, [](const Sizes& z) -> Shapes { return {{z.b, z.h, z.t, z.s}, {z.b, z.h, z.t, z.s}}; }},
     {Op::kCrossEntropy, kRows, [](const Sizes& z) -> Shapes { return {{z.b, z.t, z.n}, {z.b, z.t}}; }},
+    {Op::kCrossEntropy, kRows, [](const Sizes& z) -> Shapes { return {{z.t, z.n}, {z.t}}; }},
 };
 // clang-format on
 
@@ -169,6 +172,10 @@ void fill_inputs(const Program& program, Memory& memory, std::uint64_t key, floa
     for (std::size_t i = 0; i < ids.size(); ++i) {
       ids[i] = static_cast<float>(scatter(key + i) % vocab);
     }
+  }
+  if (call.op == Op::kMeanPool || call.op == Op::kDropout) {  // 0 for padding and what is left out
+    for (float& cell : memory.cells(1))
+      cell = scatter(key++) % 3 == 0 ? 0.0f : call.op == Op::kDropout ? 1.25f : 1.0f;
   }
   if (call.op == Op::kCrossEntropy) {  // every fourth target or so is not counted
     const auto vocab = static_cast<std::uint64_t>(program.tensors[0].axes.back().size);

@@ -149,8 +149,7 @@ std::vector<NamedArray> array_views(std::span<const StoredArray> arrays) {
 }
 
 std::vector<TensorSpec> program_parameters(const ModelFile& model) {
-  const Program program =
-      build_program(model.config, {.batch = 1, .positions = model.context, .vocab = model.vocab});
+  const Program program = build_program(model.config, shape_of(model));
   std::vector<TensorSpec> parameters;
   for (const TensorSpec& spec : program.tensors) {
     if (spec.kind == TensorKind::kParameter) parameters.push_back(spec);

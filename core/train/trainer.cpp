@@ -9,6 +9,8 @@
 #include "core/backward.h"
 #include "core/error.h"
 #include "core/program_memory.h"
+#include "core/text/number_text.h"
+#include "core/train/batch_inputs.h"
 
 namespace headlight {
 
@@ -22,7 +24,12 @@ class Trainer::Worker {
   ShardSum run(const TokenBatch& batch, std::int64_t first, std::int64_t rows, std::int64_t counted,
                float* gradient) {
     Shape& s = shape(rows);
-    fill_inputs(s, batch, first, rows);
+    fill_batch(*s.program, batch, first, s.memory);
+    const TrainerOptions& o = trainer_.options_;
+    fill_dropout(*s.program,
+                 {gradient ? o.dropout : 0, o.seed, trainer_.optimizer_->steps(),
+                  trainer_.rows_before_ + first},
+                 s.memory);
     backend_->run(*s.program, s.calls, s.memory);
     const ShardSum sum = add_up(s, rows, !gradient);
     if (!gradient) return sum;
@@ -61,9 +68,10 @@ class Trainer::Worker {
   Shape& shape(std::int64_t rows) {
     std::unique_ptr<Shape>& found = shapes_[rows];
     if (found) return *found;
-    const RunShape sizes{rows, trainer_.positions_, trainer_.vocab_};
-    found = std::make_unique<Shape>(
-        std::make_shared<const Program>(build_training_program(trainer_.config_, sizes)));
+    RunShape sizes = trainer_.shape_;
+    sizes.batch = rows;
+    found = std::make_unique<Shape>(std::make_shared<const Program>(
+        build_training_program(trainer_.config_, sizes, trainer_.options_.dropout > 0)));
     Shape& s = *found;
     s.arena.resize(arena_cells(*s.program));
     s.memory.assign(s.program->tensors.size(), nullptr);
@@ -81,38 +89,33 @@ class Trainer::Worker {
 
   void fill_masks(const Shape& s, std::int64_t rows) const {
     if (s.program->mask < 0) return;
-    const std::int64_t n = trainer_.positions_;
+    const std::int64_t n = trainer_.shape_.positions;
     float* mask = s.memory[static_cast<std::size_t>(s.program->mask)];
     fill_mask(trainer_.config_.mask, static_cast<int>(n), mask);
     for (std::int64_t r = 1; r < rows; ++r) std::copy_n(mask, n * n, mask + r * n * n);
-  }
-
-  static void fill_inputs(const Shape& s, const TokenBatch& batch, std::int64_t first,
-                          std::int64_t rows) {
-    const auto begin = static_cast<std::size_t>(first * batch.positions);
-    const auto count = static_cast<std::size_t>(rows * batch.positions);
-    float* ids = s.memory[static_cast<std::size_t>(s.program->token_ids)];
-    float* targets = s.memory[static_cast<std::size_t>(s.program->targets)];
-    for (std::size_t i = 0; i < count; ++i) {
-      ids[i] = static_cast<float>(batch.tokens[begin + i]);
-      targets[i] = static_cast<float>(batch.targets[begin + i]);
-    }
   }
 
   ShardSum add_up(const Shape& s, std::int64_t rows, bool compare) const {
     const float* loss = s.memory[static_cast<std::size_t>(s.program->loss)];
     const float* targets = s.memory[static_cast<std::size_t>(s.program->targets)];
     const float* logits = s.memory[static_cast<std::size_t>(s.program->require("logits"))];
-    const std::int64_t vocab = trainer_.vocab_;
+    const std::int64_t outcomes = s.program->outcomes();
+    const std::int64_t per_row = cell_count(s.program->look(s.program->targets).axes) / rows;
     ShardSum sum;
-    for (std::int64_t i = 0; i < rows * trainer_.positions_; ++i) {
-      if (targets[i] < 0) continue;
-      sum.loss += loss[i];
-      ++sum.counted;
-      if (!compare) continue;
-      const float* row = logits + i * vocab;
-      sum.correct +=
-          row + static_cast<std::int64_t>(targets[i]) == std::max_element(row, row + vocab);
+    for (std::int64_t r = 0; r < rows; ++r) {
+      const ShardSum before = sum;
+      for (std::int64_t i = r * per_row; i < (r + 1) * per_row; ++i) {
+        if (targets[i] < 0) continue;
+        sum.loss += loss[i];
+        ++sum.counted;
+        if (!compare) continue;
+        const float* row = logits + i * outcomes;
+        sum.correct +=
+            row + static_cast<std::int64_t>(targets[i]) == std::max_element(row, row + outcomes);
+      }
+      const std::int64_t counted = sum.counted - before.counted;
+      sum.rows += counted > 0;
+      sum.rows_correct += counted > 0 && counted == sum.correct - before.correct;
     }
     return sum;
   }
@@ -158,13 +161,17 @@ std::vector<std::int64_t> sizes_of(std::span<const Axis> axes) {
 
 Trainer::Trainer(const Config& config, std::int64_t vocab, std::int64_t positions,
                  std::vector<Tensor> parameters, const TrainerOptions& options)
-    : config_(config),
-      vocab_(vocab),
-      positions_(positions),
-      options_(options),
-      pool_(options.threads) {
+    : Trainer(config, RunShape{1, positions, vocab}, std::move(parameters), options) {}
+
+Trainer::Trainer(const Config& config, const RunShape& shape, std::vector<Tensor> parameters,
+                 const TrainerOptions& options)
+    : config_(config), shape_(shape), options_(options), pool_(options.threads) {
   validate(options_.schedule);
-  const Program program = build_training_program(config_, {1, positions_, vocab_});
+  if (!(options_.dropout >= 0 && options_.dropout <= kMostDropout)) {
+    throw UsageError(Message{"train.dropout", {{"got", number_text(options_.dropout, 4)}}});
+  }
+  shape_.batch = 1;
+  const Program program = build_training_program(config_, shape_, options_.dropout > 0);
   parameters_ = in_order(program, std::move(parameters));
   for (int i = 0; i < pool_.threads(); ++i) workers_.push_back(std::make_unique<Worker>(*this));
   const Backward& layout = workers_[0]->backward(1);
@@ -185,31 +192,6 @@ Trainer::~Trainer() = default;
 
 std::span<const float> Trainer::gradient(std::size_t parameter) const {
   return optimizer_->tensors()[parameter].gradient;
-}
-
-// Everything that the loops below trust.
-void Trainer::check(const TokenBatch& batch) const {
-  const auto cells = static_cast<std::size_t>(batch.rows * batch.positions);
-  const bool fits = batch.rows > 0 && batch.positions == positions_ &&
-                    batch.tokens.size() == cells && batch.targets.size() == cells;
-  if (!fits) {
-    throw Error(Message{"train.batch_shape",
-                        {{"positions", std::to_string(positions_)},
-                         {"got", std::to_string(batch.positions)},
-                         {"rows", std::to_string(batch.rows)}}});
-  }
-  const auto outside = [&](int id) { return id < 0 || id >= vocab_; };
-  for (std::size_t i = 0; i < cells; ++i) {
-    const int bad = outside(batch.tokens[i])                              ? batch.tokens[i]
-                    : batch.targets[i] != -1 && outside(batch.targets[i]) ? batch.targets[i]
-                                                                          : -1;
-    const bool wrong = outside(batch.tokens[i]) || bad != -1 || batch.targets[i] < -1;
-    if (wrong) {
-      throw Error(Message{"train.unknown_id",
-                          {{"id", std::to_string(batch.targets[i] < -1 ? batch.targets[i] : bad)},
-                           {"last", std::to_string(vocab_ - 1)}}});
-    }
-  }
 }
 
 // The first shards take a row more where the rows do not divide.
@@ -240,6 +222,8 @@ Trainer::ShardSum Trainer::run_shards(const TokenBatch& batch, bool backward,
     sum.loss += part.loss;
     sum.counted += part.counted;
     sum.correct += part.correct;
+    sum.rows += part.rows;
+    sum.rows_correct += part.rows_correct;
   }
   return sum;
 }
@@ -263,7 +247,7 @@ void Trainer::add_up_gradients(bool first) {
 TrainStep Trainer::step(std::span<const TokenBatch> batches) {
   std::int64_t counted = 0;
   for (const TokenBatch& batch : batches) {
-    check(batch);
+    check_batch(batch, config_, shape_);
     counted += std::count_if(batch.targets.begin(), batch.targets.end(),
                              [](int target) { return target >= 0; });
   }
@@ -272,9 +256,11 @@ TrainStep Trainer::step(std::span<const TokenBatch> batches) {
   result.step = optimizer_->steps();
   result.counted = counted;
   result.learning_rate = learning_rate(options_.schedule, result.step);
+  rows_before_ = 0;
   for (std::size_t b = 0; b < batches.size(); ++b) {
     result.loss += run_shards(batches[b], true, counted).loss;
     add_up_gradients(b == 0);
+    rows_before_ += batches[b].rows;
   }
   result.loss /= static_cast<double>(counted);
   result.gradient_norm = clip_gradients(optimizer_->tensors(), options_.clip);
@@ -284,10 +270,10 @@ TrainStep Trainer::step(std::span<const TokenBatch> batches) {
 }
 
 Evaluation Trainer::evaluate(const TokenBatch& batch) {
-  check(batch);
+  check_batch(batch, config_, shape_);
   const ShardSum sum = run_shards(batch, false, 1);
   const auto counted = static_cast<double>(std::max<std::int64_t>(sum.counted, 1));
-  return {sum.loss / counted, sum.counted, sum.correct};
+  return {sum.loss / counted, sum.counted, sum.correct, sum.rows, sum.rows_correct};
 }
 
 std::size_t Trainer::memory_bytes() const {
