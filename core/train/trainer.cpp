@@ -298,4 +298,6 @@ std::size_t Trainer::memory_bytes() const {
   return bytes;
 }
 
+std::size_t Trainer::needed_bytes() const { return memory_bytes(); }
+
 }  // namespace headlight

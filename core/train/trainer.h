@@ -80,6 +80,9 @@ class Trainer {
   std::int64_t positions() const { return positions_; }
   /// Bytes that this object holds: weights, gradients, moments, activations.
   std::size_t memory_bytes() const;
+  /// Bytes that a step cannot do without: weights, gradients, moments, and the activations kept for
+  /// the shards that run at the same time.
+  std::size_t needed_bytes() const;
 
  private:
   class Worker;
