@@ -25,9 +25,11 @@ class EigenBackend final : public Backend {
   void run(const Program& program, std::span<const OpCall> calls,
            std::span<float* const> memory) override {
     const FlushDenormals flush;
-    double work = 0;
-    for (const OpCall& call : calls) work += eigen::work_of(Call(program, call, {}));
-    pieces_.begin_run(work);
+    pieces_.begin_run([&] {
+      double work = 0;
+      for (const OpCall& call : calls) work += eigen::work_of(Call(program, call, {}));
+      return work;
+    });
     for (const OpCall& call : calls) run_call(Call(program, call, memory));
   }
 
@@ -40,7 +42,7 @@ class EigenBackend final : public Backend {
  private:
   void run_call(const Call& c) {
     if (c.cells() == 0) return;
-    pieces_.begin_call(eigen::work_of(c));
+    pieces_.begin_call([&] { return eigen::work_of(c); });
     switch (c.call.op) {
       case Op::kLinear:
         return pieces_.products(eigen::linear_product(c));

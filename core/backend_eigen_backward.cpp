@@ -30,12 +30,14 @@ void clear(Into into, std::int64_t cells) {
 
 void BackwardPass::run(const Program& program, std::span<const BackwardCall> calls,
                        std::span<float* const> memory, std::span<float* const> gradients) {
-  double work = 0;
-  for (const BackwardCall& step : calls) {
-    const OpCall& call = program.calls[static_cast<std::size_t>(step.call)];
-    work += kTimesTheWork * work_of(Call(program, call, {}));
-  }
-  pieces_.begin_run(work);
+  pieces_.begin_run([&] {
+    double work = 0;
+    for (const BackwardCall& step : calls) {
+      const OpCall& call = program.calls[static_cast<std::size_t>(step.call)];
+      work += kTimesTheWork * work_of(Call(program, call, {}));
+    }
+    return work;
+  });
   for (const BackwardCall& step : calls) {
     run_call(gradient_call(program, step, memory, gradients));
   }
@@ -48,7 +50,7 @@ void BackwardPass::run_call(const GradientCall& g) {
     }
     return;
   }
-  pieces_.begin_call(kTimesTheWork * work_of(g.c));
+  pieces_.begin_call([&] { return kTimesTheWork * work_of(g.c); });
   switch (g.c.call.op) {
     case Op::kLinear:
       return linear(g);
