@@ -62,8 +62,9 @@ class EigenBackend final : public Backend {
         return cell_by_cell(c);
       case Op::kMask:
       case Op::kSoftmax:
-      case Op::kLayerNorm:
         return row_by_row(c);
+      case Op::kLayerNorm:
+        return layer_norm(c);
       case Op::kEmbed:
       case Op::kLearnedPosition:
       case Op::kSplitHeads:
@@ -124,12 +125,23 @@ class EigenBackend final : public Backend {
         float* y = c.out + row * length;
         if (c.call.op == Op::kSoftmax) {
           kernels::softmax_row(x, c.call.params.temperature, y, length);
-        } else if (c.call.op == Op::kLayerNorm) {
-          kernels::layer_norm_row(x, c.in[1], c.bias(), c.call.params.epsilon, y, length);
         } else {
           kernels::mask(x, c.in[1] + eigen::mask_row(c, row) * length, y, length);
         }
       }
+    });
+  }
+
+  void layer_norm(const Call& c) {
+    const std::int64_t n = as_rows(c.out_axes).columns;
+    pieces_.for_stretches(c.cells() / n, n, [&](std::int64_t begin, std::int64_t end) {
+      kernels::layer_norm({.x = c.in[0] + begin * n,
+                           .weight = c.in[1],
+                           .bias = c.bias(),
+                           .epsilon = c.call.params.epsilon,
+                           .y = c.out + begin * n,
+                           .rows = end - begin,
+                           .n = n});
     });
   }
 

@@ -295,18 +295,17 @@ void BackwardPass::layer_norm(const GradientCall& g) {
   const Into d_w = g.d_in[1], d_b = g.d_in[2];
   float* sums = d_w.cells || d_b.cells ? scratch(pieces * 2 * n) : nullptr;
   pieces_.for_pieces(pieces, [&](std::int64_t piece, float*) {
-    kernels::LayerNormBackward row{.weight = g.c.in[1], .epsilon = g.c.call.params.epsilon, .n = n};
-    if (sums) {
-      row.sums = sums + piece * 2 * n;
-      std::fill_n(row.sums, 2 * n, 0.0f);
-    }
-    const std::int64_t end = std::min(shape.rows, (piece + 1) * length);
-    for (std::int64_t r = piece * length; r < end; ++r) {
-      row.x = g.c.in[0] + r * n;
-      row.d = g.d_out + r * n;
-      if (g.d_in[0].cells) row.d_x = g.d_in[0] + r * n;
-      kernels::layer_norm_backward_row(row);
-    }
+    const std::int64_t begin = piece * length, end = std::min(shape.rows, begin + length);
+    float* sum = sums ? sums + piece * 2 * n : nullptr;
+    if (sum) std::fill_n(sum, 2 * n, 0.0f);
+    kernels::layer_norm_backward({.x = g.c.in[0] + begin * n,
+                                  .weight = g.c.in[1],
+                                  .d = g.d_out + begin * n,
+                                  .epsilon = g.c.call.params.epsilon,
+                                  .d_x = g.d_in[0].cells ? g.d_in[0] + begin * n : kernels::Into{},
+                                  .sums = sum,
+                                  .rows = end - begin,
+                                  .n = n});
   });
   if (d_w.cells) kernels::column_sums(sums, pieces, 2 * n, n, d_w);
   if (d_b.cells) kernels::column_sums(sums + n, pieces, 2 * n, n, d_b);

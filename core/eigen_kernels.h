@@ -67,13 +67,19 @@ void gelu_tanh(const float* x, float* y, std::int64_t n);
 /// Softmax of x / temperature. A row without a finite or positive number is all zeros, one with +∞
 /// or NaN is all NaN.
 void softmax_row(const float* x, double temperature, float* y, std::int64_t n);
-/// `bias` may be null.
-void layer_norm_row(const float* x, const float* weight, const float* bias, float epsilon, float* y,
-                    std::int64_t n);
 /// The cross-entropy of a row of n logits; 0 where `target` is no id below n.
 float cross_entropy_row(const float* x, float target, std::int64_t n);
 /// Sinusoids of positions first, first + 1, ... in `rows` rows of `width`.
 void sinusoid_rows(std::int64_t first, std::int64_t rows, std::int64_t width, float* y);
+
+/// y = (x - mean) / sqrt(variance + epsilon) · weight + bias for each of `rows` rows of n cells.
+struct LayerNorm {
+  const float *x = nullptr, *weight = nullptr, *bias = nullptr;  // `bias` may be null
+  float epsilon = 0;
+  float* y = nullptr;
+  std::int64_t rows = 0, n = 0;
+};
+void layer_norm(const LayerNorm&);
 
 // ---- gradients (eigen_kernels_backward.cpp) ----
 
@@ -99,14 +105,15 @@ void softmax_backward_row(const float* p, const float* d, double temperature, In
 /// Nothing where the target is not counted; `d` is the gradient of the row's loss.
 void cross_entropy_backward_row(const float* x, float target, float d, Into, std::int64_t n);
 
+/// Gradients of LayerNorm; `d` is dL/dy.
 struct LayerNormBackward {
-  const float *x = nullptr, *weight = nullptr, *d = nullptr;  // a row each
+  const float *x = nullptr, *weight = nullptr, *d = nullptr;
   float epsilon = 0;
   Into d_x = {};          // no cells: not wanted
-  float* sums = nullptr;  // (2, n), added to: what this row adds to dL/d(weight) and dL/d(bias)
-  std::int64_t n = 0;
+  float* sums = nullptr;  // (2, n), added to: what these rows add to dL/d(weight) and dL/d(bias)
+  std::int64_t rows = 0, n = 0;
 };
-void layer_norm_backward_row(const LayerNormBackward&);
+void layer_norm_backward(const LayerNormBackward&);
 
 /// The sums of the columns of d (rows, columns), whose rows lie `stride` apart.
 void column_sums(const float* d, std::int64_t rows, std::int64_t stride, std::int64_t columns,

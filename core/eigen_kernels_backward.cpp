@@ -120,42 +120,6 @@ void cross_entropy_backward_row(const float* x, float target, float d, Into into
   into.cells[static_cast<std::int64_t>(target)] -= d;
 }
 
-void layer_norm_backward_row(const LayerNormBackward& r) {
-  const std::int64_t n = r.n;
-  const auto count = static_cast<double>(n);
-  const TwoFloats middle(
-      sum_row(n, [&](std::int64_t i, auto extent) { return load(r.x + i, extent); }) / count);
-  const double squares = sum_row(n, [&](std::int64_t i, auto extent) {
-    const Packet c = only(centre(load(r.x + i, extent), middle), extent);
-    return pmul(c, c);
-  });
-  const Packet inverse =
-      all(static_cast<float>(1.0 / std::sqrt(squares / count + static_cast<double>(r.epsilon))));
-  const auto normal = [&](std::int64_t i, auto extent) {
-    return pmul(centre(load(r.x + i, extent), middle), inverse);
-  };
-  if (r.sums) {
-    for_packets(n, [&](std::int64_t i, auto extent) {
-      const Packet d = load(r.d + i, extent);
-      store(r.sums + i, pmadd(d, normal(i, extent), load(r.sums + i, extent)), extent);
-      store(r.sums + n + i, padd(d, load(r.sums + n + i, extent)), extent);
-    });
-  }
-  if (!r.d_x.cells) return;
-  const auto weighted = [&](std::int64_t i, auto extent) {
-    return pmul(load(r.d + i, extent), load(r.weight + i, extent));  // 0 outside the row
-  };
-  const Packet mean = all(static_cast<float>(sum_row(n, weighted) / count));
-  const Packet slant = all(static_cast<float>(
-      sum_row(n, [&](std::int64_t i,
-                     auto extent) { return pmul(weighted(i, extent), normal(i, extent)); }) /
-      count));
-  send(r.d_x, n, [&](std::int64_t i, auto extent) {
-    const Packet above = psub(weighted(i, extent), mean);
-    return pmul(psub(above, pmul(normal(i, extent), slant)), inverse);
-  });
-}
-
 // Four rows side by side: one sum alone would wait for each addition to end.
 void column_sums(const float* d, std::int64_t rows, std::int64_t stride, std::int64_t columns,
                  Into into) {

@@ -15,8 +15,8 @@ using namespace simd;
 using packet::padd;
 using packet::pmadd;
 
-// A tile wants rows · packets sums, one B register for each packet, and one for A. Narrow tiles have
-// more rows: fewer sums than 24 (12 where there are 16 registers) would wait for each other.
+// A tile wants rows · packets sums, one B register for each packet, and one for A. Narrow tiles
+// have more rows: fewer sums than 24 (12 where there are 16 registers) would wait for each other.
 constexpr bool kManyRegisters = EIGEN_ARCH_DEFAULT_NUMBER_OF_REGISTERS >= 32;
 constexpr int kTilePackets = 3;
 constexpr int kMostRows = kManyRegisters ? 16 : 12;

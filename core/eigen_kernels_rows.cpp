@@ -105,26 +105,6 @@ void softmax_row(const float* x, double temperature, float* y, std::int64_t n) {
   scale(y, static_cast<float>(1.0 / sum), y, n);
 }
 
-void layer_norm_row(const float* x, const float* weight, const float* bias, float epsilon, float* y,
-                    std::int64_t n) {
-  const auto count = static_cast<double>(n);
-  const double mean =
-      sum_row(n, [&](std::int64_t i, auto extent) { return load(x + i, extent); }) / count;
-  // The mean in two parts: a row far from 0 would lose the mean's last bits, and its own with them.
-  const TwoFloats middle(mean);
-  const double squares = sum_row(n, [&](std::int64_t i, auto extent) {
-    const Packet d = only(centre(load(x + i, extent), middle), extent);
-    return pmul(d, d);
-  });
-  const Packet inverse =
-      all(static_cast<float>(1.0 / std::sqrt(squares / count + static_cast<double>(epsilon))));
-  for_packets(n, [&](std::int64_t i, auto extent) {
-    const Packet d = pmul(centre(load(x + i, extent), middle), inverse);
-    const Packet w = load(weight + i, extent);
-    store(y + i, bias ? pmadd(d, w, load(bias + i, extent)) : pmul(d, w), extent);
-  });
-}
-
 float cross_entropy_row(const float* x, float target, std::int64_t n) {
   if (!(target >= 0 && target < static_cast<float>(n))) return 0;
   const float max = row_maximum(x, n);

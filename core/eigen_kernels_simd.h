@@ -108,6 +108,17 @@ inline double sum_row(std::int64_t n, F&& term) {
   return total;
 }
 
+/// Number r of the result is the sum of packet r. Leaves the square turned.
+inline Packet sums_of(Square& square) {
+  packet::ptranspose(square);
+  for (int half = kWidth / 2; half > 0; half /= 2) {
+    for (int i = 0; i < half; ++i) {
+      square.packet[i] = packet::padd(square.packet[i], square.packet[i + half]);
+    }
+  }
+  return square.packet[0];
+}
+
 /// The largest number of a row; -∞ for a row of -∞. Where there is a NaN, it may be anything.
 inline float row_maximum(const float* x, std::int64_t n) {
   constexpr float kLowest = -std::numeric_limits<float>::infinity();
