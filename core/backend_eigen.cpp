@@ -17,7 +17,10 @@ using eigen::parts_of;
 
 class EigenBackend final : public Backend {
  public:
-  explicit EigenBackend(int threads) : pieces_(threads), backward_(pieces_) {}
+  explicit EigenBackend(int threads, std::shared_ptr<const Fusion> fusion = nullptr)
+      : fusion_(std::move(fusion)),
+        pieces_(threads),
+        backward_(pieces_, fusion_.get(), attention_) {}
 
   std::string_view name() const override { return "eigen"; }
   bool supports(const Program&, const OpCall&) const override { return true; }
@@ -30,7 +33,11 @@ class EigenBackend final : public Backend {
       for (const OpCall& call : calls) work += eigen::work_of(Call(program, call, {}));
       return work;
     });
-    for (const OpCall& call : calls) run_call(Call(program, call, memory));
+    if (fusion_) attention_.begin_run(program, fusion_->attentions(), memory);
+    for (const OpCall& call : calls) {
+      if (fusion_ && run_fused(program, call, memory)) continue;
+      run_call(Call(program, call, memory));
+    }
   }
 
   void run_backward(const Program& program, std::span<const BackwardCall> calls,
@@ -40,6 +47,24 @@ class EigenBackend final : public Backend {
   }
 
  private:
+  // False for a call that stands alone.
+  bool run_fused(const Program& program, const OpCall& call, std::span<float* const> memory) {
+    if (fusion_->is_between(call.out)) return true;
+    if (const FusedAttention* attention = fusion_->attention(call.out)) {
+      attention_.run(program, *attention, memory);
+      return true;
+    }
+    if (!fusion_->keeps_slope(call.out)) return false;
+    const Call c(program, call, memory);
+    float* x = memory[static_cast<std::size_t>(call.in[0])];
+    if (call.op == Op::kGelu) {
+      kernels::gelu_with_slope(x, c.out, c.cells());
+    } else {
+      kernels::gelu_tanh_with_slope(x, c.out, c.cells());
+    }
+    return true;
+  }
+
   void run_call(const Call& c) {
     if (c.cells() == 0) return;
     pieces_.begin_call([&] { return eigen::work_of(c); });
@@ -178,6 +203,8 @@ class EigenBackend final : public Backend {
     });
   }
 
+  std::shared_ptr<const Fusion> fusion_;
+  eigen::AttentionRunner attention_;
   eigen::Pieces pieces_;
   eigen::BackwardPass backward_;
 };
@@ -186,6 +213,10 @@ class EigenBackend final : public Backend {
 
 std::unique_ptr<Backend> make_eigen_backend(int threads) {
   return std::make_unique<EigenBackend>(threads);
+}
+
+std::unique_ptr<Backend> make_fusing_backend(std::shared_ptr<const Fusion> fusion) {
+  return std::make_unique<EigenBackend>(1, std::move(fusion));
 }
 
 }  // namespace headlight

@@ -38,9 +38,38 @@ void BackwardPass::run(const Program& program, std::span<const BackwardCall> cal
     }
     return work;
   });
-  for (const BackwardCall& step : calls) {
-    run_call(gradient_call(program, step, memory, gradients));
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    if (fusion_ && run_fused(program, calls.subspan(i), memory, gradients)) continue;
+    run_call(gradient_call(program, calls[i], memory, gradients));
   }
+}
+
+// The first of these steps, where it belongs to a group: all of a group's are taken at its first,
+// the others follow it.
+bool BackwardPass::run_fused(const Program& program, std::span<const BackwardCall> steps,
+                             std::span<float* const> memory, std::span<float* const> gradients) {
+  const OpCall& call = program.calls[static_cast<std::size_t>(steps[0].call)];
+  if (fusion_->is_between(call.out)) return true;
+  if (fusion_->keeps_slope(call.out)) {
+    const GradientCall g = gradient_call(program, steps[0], memory, gradients);
+    if (g.d_in[0].cells) kernels::slope_backward(g.c.in[0], g.d_out, g.d_in[0], g.c.cells());
+    return true;
+  }
+  const FusedAttention* a = fusion_->attention(call.out);
+  if (!a) return false;
+  const auto into = [&](TensorId id, int made_by, int input) -> Into {
+    for (const BackwardCall& step : steps) {
+      if (step.call != made_by) continue;
+      const GradientUse use = step.uses[static_cast<std::size_t>(input)];
+      if (use == GradientUse::kNone) return {};
+      return {gradients[static_cast<std::size_t>(id)], use == GradientUse::kAdded};
+    }
+    return {};
+  };
+  attention_.run_backward(program, *a, memory, gradients[static_cast<std::size_t>(call.out)],
+                          {into(a->q, a->q_call, 0), into(a->k, a->k_call, a->k_input),
+                           into(a->v, a->v_call, a->v_input)});
+  return true;
 }
 
 void BackwardPass::run_call(const GradientCall& g) {
@@ -132,8 +161,8 @@ void BackwardPass::project(const GradientCall& g) {
         parts_of(y.inner, kernels::kPacketColumns) * kernels::kPacketColumns;
     float* turned = scratch(all * stride);
     for (std::int64_t h = 0; h < heads; ++h) {
-      kernels::transpose(y.b + h * y.inner * width, y.inner, width, turned + h * width * stride,
-                         stride);
+      kernels::transpose(y.b + h * y.inner * width, width, y.inner, width,
+                         turned + h * width * stride, stride);
     }
     pieces_.products({{.a = g.d_out,
                        .a_stride = all,

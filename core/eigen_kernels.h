@@ -27,10 +27,10 @@ struct Product {
 /// anywhere. `scratch` has kScratchFloats cells and starts on a 64-byte boundary.
 void multiply(const Product&, float* scratch);
 
-/// out (columns, out_stride) = b (rows, columns) transposed; cells past the rows up to a whole
-/// number of kPacketColumns become 0, and out_stride has room for them.
-void transpose(const float* b, std::int64_t rows, std::int64_t columns, float* out,
-               std::int64_t out_stride);
+/// out (columns, out_stride) = b (rows, columns) transposed, whose rows lie b_stride apart; cells
+/// past the rows up to a whole number of kPacketColumns become 0, and out_stride has room for them.
+void transpose(const float* b, std::int64_t b_stride, std::int64_t rows, std::int64_t columns,
+               float* out, std::int64_t out_stride);
 
 /// Floats in a vector register, and the columns of the widest register tile: good places to cut.
 extern const std::int64_t kPacketColumns;
@@ -58,9 +58,14 @@ void add(const float* a, const float* b, float* y, std::int64_t n);
 void scale(const float* x, float factor, float* y, std::int64_t n);
 /// y = x where mask is 0, else −∞
 void mask(const float* x, const float* mask, float* y, std::int64_t n);
+/// y = x · factor where mask is 0, else −∞; in place, and `mask` may be null.
+void scale_and_mask(float* x, float factor, const float* mask, std::int64_t n);
 void relu(const float* x, float* y, std::int64_t n);
 void gelu(const float* x, float* y, std::int64_t n);
 void gelu_tanh(const float* x, float* y, std::int64_t n);
+/// y = gelu(x), and the slope there takes the place of x.
+void gelu_with_slope(float* x, float* y, std::int64_t n);
+void gelu_tanh_with_slope(float* x, float* y, std::int64_t n);
 
 // ---- row by row, n cells a row ----
 
@@ -94,6 +99,8 @@ struct Into {
 void pass_gradient(const float* d, Into, std::int64_t n);
 void scale_backward(const float* d, float factor, Into, std::int64_t n);
 void mask_backward(const float* d, const float* mask, Into, std::int64_t n);
+/// The slopes are given.
+void slope_backward(const float* slope, const float* d, Into, std::int64_t n);
 void relu_backward(const float* x, const float* d, Into, std::int64_t n);
 void gelu_backward(const float* x, const float* d, Into, std::int64_t n);
 void gelu_tanh_backward(const float* x, const float* d, Into, std::int64_t n);

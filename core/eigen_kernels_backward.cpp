@@ -57,27 +57,25 @@ void relu_backward(const float* x, const float* d, Into into, std::int64_t n) {
   });
 }
 
-// d · (Φ(x) + x · φ(x)); one exponential serves both.
+void slope_backward(const float* slope, const float* d, Into into, std::int64_t n) {
+  send(into, n, [&](std::int64_t i, auto extent) {
+    return pmul(load(d + i, extent), load(slope + i, extent));
+  });
+}
+
 void gelu_backward(const float* x, const float* d, Into into, std::int64_t n) {
   send(into, n, [&](std::int64_t i, auto extent) {
     const Packet cells = load(x + i, extent);
     Packet bell;
     const Packet gate = normal_cdf(cells, bell);
-    const Packet slope = pmadd(pmul(cells, all(0.398942280f)), bell, gate);
-    return pmul(load(d + i, extent), slope);
+    return pmul(load(d + i, extent), gelu_slope(cells, gate, bell));
   });
 }
 
-// d · (g + 2 x g (1 − g) u') with the gate g and u' = √(2/π) (1 + 3 · 0.044715 x²). Far out, where
-// g (1 − g) is nothing, u' could be infinite.
 void gelu_tanh_backward(const float* x, const float* d, Into into, std::int64_t n) {
   send(into, n, [&](std::int64_t i, auto extent) {
     const Packet cells = load(x + i, extent);
-    const Packet gate = gelu_tanh_gate(cells);
-    const Packet far = packet::pcmp_lt(all(20.0f), packet::pabs(cells));
-    const Packet u = pmadd(pmul(cells, cells), all(0.214071392f), all(1.59576912f));  // 2 u'
-    const Packet bend = pmul(pmul(pmul(cells, u), gate), psub(all(1.0f), gate));
-    return pmul(load(d + i, extent), padd(gate, unless(far, bend)));
+    return pmul(load(d + i, extent), gelu_tanh_slope(cells, gelu_tanh_gate(cells)));
   });
 }
 

@@ -265,11 +265,11 @@ void multiply(const Product& m, float* scratch) {
   }
 }
 
-void transpose(const float* b, std::int64_t rows, std::int64_t columns, float* out,
-               std::int64_t out_stride) {
+void transpose(const float* b, std::int64_t b_stride, std::int64_t rows, std::int64_t columns,
+               float* out, std::int64_t out_stride) {
   Product m;
   m.b = b;
-  m.b_stride = columns;
+  m.b_stride = b_stride;
   pack_columns(m, 0, columns, 0, rows, out_stride, out);
 }
 

@@ -234,4 +234,19 @@ inline Packet gelu_tanh_gate(Packet x) {
   return pdiv(all(1.0f), padd(all(1.0f), exp(pmul(u, all(-1.59576912f)))));
 }
 
+/// The slope of x · Φ(x), from what normal_cdf() gave: Φ(x) + x · φ(x).
+inline Packet gelu_slope(Packet x, Packet gate, Packet bell) {
+  return packet::pmadd(packet::pmul(x, all(0.398942280f)), bell, gate);
+}
+
+/// The slope of x · g with the gate g of gelu_tanh_gate(): g + 2 x g (1 − g) u' and
+/// u' = √(2/π) (1 + 3 · 0.044715 x²). Far out, where g (1 − g) is nothing, u' could be infinite.
+inline Packet gelu_tanh_slope(Packet x, Packet gate) {
+  using namespace packet;
+  const Packet far = pcmp_lt(all(20.0f), pabs(x));
+  const Packet u = pmadd(pmul(x, x), all(0.214071392f), all(1.59576912f));  // 2 u'
+  const Packet bend = pmul(pmul(pmul(x, u), gate), psub(all(1.0f), gate));
+  return padd(gate, pselect(far, all(0.0f), bend));
+}
+
 }  // namespace headlight::simd

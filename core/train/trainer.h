@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/config.h"
+#include "core/fusion.h"
 #include "core/program.h"
 #include "core/tensor.h"
 #include "core/thread_pool.h"
@@ -92,17 +93,20 @@ class Trainer {
   };
   void check(const TokenBatch&) const;
   void set_sizes(std::int64_t rows);
-  ShardSum run_shards(const TokenBatch&, bool backward, std::int64_t counted_in_all);
-  void add_up_gradients(bool first);
+  void meet_sizes(const TokenBatch&);
+  ShardSum run_shards(const TokenBatch&, bool backward, std::int64_t counted_in_all, bool fresh);
+  void add_to_gradient(std::span<const float> shard, bool fresh);
+  std::size_t model_bytes() const;
 
   Config config_;
   std::int64_t vocab_, positions_;
   TrainerOptions options_;
   std::vector<Tensor> parameters_;
-  FloatBuffer gradient_;                     // of all parameters, as Backward lays them out
-  std::vector<FloatBuffer> shard_gradient_;  // by shard
+  std::shared_ptr<const Fusion> fusion_;
+  FloatBuffer gradient_;  // of all parameters, as Backward lays them out
   std::vector<ShardSum> shard_sum_;
   std::vector<std::int64_t> shard_first_;  // row; one more entry than shards
+  std::vector<std::int64_t> sizes_met_;    // rows of a shard
   std::unique_ptr<Optimizer> optimizer_;
   ThreadPool pool_;
   std::vector<std::unique_ptr<Worker>> workers_;
