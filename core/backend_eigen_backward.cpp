@@ -30,15 +30,46 @@ void clear(Into into, std::int64_t cells) {
 
 void BackwardPass::run(const Program& program, std::span<const BackwardCall> calls,
                        std::span<float* const> memory, std::span<float* const> gradients) {
-  double work = 0;
-  for (const BackwardCall& step : calls) {
-    const OpCall& call = program.calls[static_cast<std::size_t>(step.call)];
-    work += kTimesTheWork * work_of(Call(program, call, {}));
+  pieces_.begin_run([&] {
+    double work = 0;
+    for (const BackwardCall& step : calls) {
+      const OpCall& call = program.calls[static_cast<std::size_t>(step.call)];
+      work += kTimesTheWork * work_of(Call(program, call, {}));
+    }
+    return work;
+  });
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    if (fusion_ && run_fused(program, calls.subspan(i), memory, gradients)) continue;
+    run_call(gradient_call(program, calls[i], memory, gradients));
   }
-  pieces_.begin_run(work);
-  for (const BackwardCall& step : calls) {
-    run_call(gradient_call(program, step, memory, gradients));
+}
+
+// The first of these steps, where it belongs to a group: all of a group's are taken at its first,
+// the others follow it.
+bool BackwardPass::run_fused(const Program& program, std::span<const BackwardCall> steps,
+                             std::span<float* const> memory, std::span<float* const> gradients) {
+  const OpCall& call = program.calls[static_cast<std::size_t>(steps[0].call)];
+  if (fusion_->is_between(call.out)) return true;
+  if (fusion_->keeps_slope(call.out)) {
+    const GradientCall g = gradient_call(program, steps[0], memory, gradients);
+    if (g.d_in[0].cells) kernels::slope_backward(g.c.in[0], g.d_out, g.d_in[0], g.c.cells());
+    return true;
   }
+  const FusedAttention* a = fusion_->attention(call.out);
+  if (!a) return false;
+  const auto into = [&](TensorId id, int made_by, int input) -> Into {
+    for (const BackwardCall& step : steps) {
+      if (step.call != made_by) continue;
+      const GradientUse use = step.uses[static_cast<std::size_t>(input)];
+      if (use == GradientUse::kNone) return {};
+      return {gradients[static_cast<std::size_t>(id)], use == GradientUse::kAdded};
+    }
+    return {};
+  };
+  attention_.run_backward(program, *a, memory, gradients[static_cast<std::size_t>(call.out)],
+                          {into(a->q, a->q_call, 0), into(a->k, a->k_call, a->k_input),
+                           into(a->v, a->v_call, a->v_input)});
+  return true;
 }
 
 void BackwardPass::run_call(const GradientCall& g) {
@@ -48,7 +79,7 @@ void BackwardPass::run_call(const GradientCall& g) {
     }
     return;
   }
-  pieces_.begin_call(kTimesTheWork * work_of(g.c));
+  pieces_.begin_call([&] { return kTimesTheWork * work_of(g.c); });
   switch (g.c.call.op) {
     case Op::kLinear:
       return linear(g);
@@ -133,8 +164,8 @@ void BackwardPass::project(const GradientCall& g) {
         parts_of(y.inner, kernels::kPacketColumns) * kernels::kPacketColumns;
     float* turned = scratch(all * stride);
     for (std::int64_t h = 0; h < heads; ++h) {
-      kernels::transpose(y.b + h * y.inner * width, y.inner, width, turned + h * width * stride,
-                         stride);
+      kernels::transpose(y.b + h * y.inner * width, width, y.inner, width,
+                         turned + h * width * stride, stride);
     }
     pieces_.products({{.a = g.d_out,
                        .a_stride = all,
@@ -296,18 +327,17 @@ void BackwardPass::layer_norm(const GradientCall& g) {
   const Into d_w = g.d_in[1], d_b = g.d_in[2];
   float* sums = d_w.cells || d_b.cells ? scratch(pieces * 2 * n) : nullptr;
   pieces_.for_pieces(pieces, [&](std::int64_t piece, float*) {
-    kernels::LayerNormBackward row{.weight = g.c.in[1], .epsilon = g.c.call.params.epsilon, .n = n};
-    if (sums) {
-      row.sums = sums + piece * 2 * n;
-      std::fill_n(row.sums, 2 * n, 0.0f);
-    }
-    const std::int64_t end = std::min(shape.rows, (piece + 1) * length);
-    for (std::int64_t r = piece * length; r < end; ++r) {
-      row.x = g.c.in[0] + r * n;
-      row.d = g.d_out + r * n;
-      if (g.d_in[0].cells) row.d_x = g.d_in[0] + r * n;
-      kernels::layer_norm_backward_row(row);
-    }
+    const std::int64_t begin = piece * length, end = std::min(shape.rows, begin + length);
+    float* sum = sums ? sums + piece * 2 * n : nullptr;
+    if (sum) std::fill_n(sum, 2 * n, 0.0f);
+    kernels::layer_norm_backward({.x = g.c.in[0] + begin * n,
+                                  .weight = g.c.in[1],
+                                  .d = g.d_out + begin * n,
+                                  .epsilon = g.c.call.params.epsilon,
+                                  .d_x = g.d_in[0].cells ? g.d_in[0] + begin * n : kernels::Into{},
+                                  .sums = sum,
+                                  .rows = end - begin,
+                                  .n = n});
   });
   if (d_w.cells) kernels::column_sums(sums, pieces, 2 * n, n, d_w);
   if (d_b.cells) kernels::column_sums(sums + n, pieces, 2 * n, n, d_b);

@@ -58,6 +58,15 @@ void mask(const float* x, const float* mask, float* y, std::int64_t n) {
   });
 }
 
+void scale_and_mask(float* x, float factor, const float* mask, std::int64_t n) {
+  if (!mask) return scale(x, factor, x, n);
+  for_packets(n, [&](std::int64_t i, auto extent) {
+    const Packet allowed = packet::pcmp_eq(load(mask + i, extent), all(0.0f));
+    const Packet scaled = pmul(load(x + i, extent), all(factor));
+    store(x + i, packet::pselect(allowed, scaled, all(-kInfinity)), extent);
+  });
+}
+
 void relu(const float* x, float* y, std::int64_t n) {
   // A product with a gate, as the reference has it: NaN stays NaN, where a maximum would hide it.
   for_packets(n, [&](std::int64_t i, auto extent) {
@@ -78,6 +87,24 @@ void gelu_tanh(const float* x, float* y, std::int64_t n) {
   for_packets(n, [&](std::int64_t i, auto extent) {
     const Packet cells = load(x + i, extent);
     store(y + i, pmul(cells, gelu_tanh_gate(cells)), extent);
+  });
+}
+
+void gelu_with_slope(float* x, float* y, std::int64_t n) {
+  for_packets(n, [&](std::int64_t i, auto extent) {
+    const Packet cells = load(x + i, extent);
+    Packet bell;
+    const Packet gate = normal_cdf(cells, bell);
+    store(y + i, pmul(cells, gate), extent);
+    store(x + i, gelu_slope(cells, gate, bell), extent);
+  });
+}
+
+void gelu_tanh_with_slope(float* x, float* y, std::int64_t n) {
+  for_packets(n, [&](std::int64_t i, auto extent) {
+    const Packet cells = load(x + i, extent), gate = gelu_tanh_gate(cells);
+    store(y + i, pmul(cells, gate), extent);
+    store(x + i, gelu_tanh_slope(cells, gate), extent);
   });
 }
 
@@ -103,26 +130,6 @@ void softmax_row(const float* x, double temperature, float* y, std::int64_t n) {
     return;
   }
   scale(y, static_cast<float>(1.0 / sum), y, n);
-}
-
-void layer_norm_row(const float* x, const float* weight, const float* bias, float epsilon, float* y,
-                    std::int64_t n) {
-  const auto count = static_cast<double>(n);
-  const double mean =
-      sum_row(n, [&](std::int64_t i, auto extent) { return load(x + i, extent); }) / count;
-  // The mean in two parts: a row far from 0 would lose the mean's last bits, and its own with them.
-  const TwoFloats middle(mean);
-  const double squares = sum_row(n, [&](std::int64_t i, auto extent) {
-    const Packet d = only(centre(load(x + i, extent), middle), extent);
-    return pmul(d, d);
-  });
-  const Packet inverse =
-      all(static_cast<float>(1.0 / std::sqrt(squares / count + static_cast<double>(epsilon))));
-  for_packets(n, [&](std::int64_t i, auto extent) {
-    const Packet d = pmul(centre(load(x + i, extent), middle), inverse);
-    const Packet w = load(weight + i, extent);
-    store(y + i, bias ? pmadd(d, w, load(bias + i, extent)) : pmul(d, w), extent);
-  });
 }
 
 float cross_entropy_row(const float* x, float target, std::int64_t n) {

@@ -108,6 +108,17 @@ inline double sum_row(std::int64_t n, F&& term) {
   return total;
 }
 
+/// Number r of the result is the sum of packet r. Leaves the square turned.
+inline Packet sums_of(Square& square) {
+  packet::ptranspose(square);
+  for (int half = kWidth / 2; half > 0; half /= 2) {
+    for (int i = 0; i < half; ++i) {
+      square.packet[i] = packet::padd(square.packet[i], square.packet[i + half]);
+    }
+  }
+  return square.packet[0];
+}
+
 /// The largest number of a row; -∞ for a row of -∞. Where there is a NaN, it may be anything.
 inline float row_maximum(const float* x, std::int64_t n) {
   constexpr float kLowest = -std::numeric_limits<float>::infinity();
@@ -221,6 +232,21 @@ inline Packet gelu_tanh_gate(Packet x) {
   const Packet cube = pmul(pmul(x, x), x);
   const Packet u = pmadd(cube, all(0.044715f), x);
   return pdiv(all(1.0f), padd(all(1.0f), exp(pmul(u, all(-1.59576912f)))));
+}
+
+/// The slope of x · Φ(x), from what normal_cdf() gave: Φ(x) + x · φ(x).
+inline Packet gelu_slope(Packet x, Packet gate, Packet bell) {
+  return packet::pmadd(packet::pmul(x, all(0.398942280f)), bell, gate);
+}
+
+/// The slope of x · g with the gate g of gelu_tanh_gate(): g + 2 x g (1 − g) u' and
+/// u' = √(2/π) (1 + 3 · 0.044715 x²). Far out, where g (1 − g) is nothing, u' could be infinite.
+inline Packet gelu_tanh_slope(Packet x, Packet gate) {
+  using namespace packet;
+  const Packet far = pcmp_lt(all(20.0f), pabs(x));
+  const Packet u = pmadd(pmul(x, x), all(0.214071392f), all(1.59576912f));  // 2 u'
+  const Packet bend = pmul(pmul(pmul(x, u), gate), psub(all(1.0f), gate));
+  return padd(gate, pselect(far, all(0.0f), bend));
 }
 
 }  // namespace headlight::simd

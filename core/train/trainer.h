@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/config.h"
+#include "core/fusion.h"
 #include "core/program.h"
 #include "core/tensor.h"
 #include "core/thread_pool.h"
@@ -96,6 +97,9 @@ class Trainer {
   std::int64_t positions() const { return shape_.positions; }
   /// Bytes that this object holds: weights, gradients, moments, activations.
   std::size_t memory_bytes() const;
+  /// Bytes that a step cannot do without: weights, gradients, moments, and the activations kept for
+  /// the shards that run at the same time.
+  std::size_t needed_bytes() const;
 
  private:
   class Worker;
@@ -105,18 +109,21 @@ class Trainer {
     std::int64_t rows = 0, rows_correct = 0;
   };
   void set_sizes(std::int64_t rows);
-  ShardSum run_shards(const TokenBatch&, bool backward, std::int64_t counted_in_all);
-  void add_up_gradients(bool first);
+  void meet_sizes(const TokenBatch&);
+  ShardSum run_shards(const TokenBatch&, bool backward, std::int64_t counted_in_all, bool fresh);
+  void add_to_gradient(std::span<const float> shard, bool fresh);
+  std::size_t model_bytes() const;
 
   Config config_;
   RunShape shape_;
   TrainerOptions options_;
   std::vector<Tensor> parameters_;
-  FloatBuffer gradient_;                     // of all parameters, as Backward lays them out
-  std::vector<FloatBuffer> shard_gradient_;  // by shard
+  std::shared_ptr<const Fusion> fusion_;
+  FloatBuffer gradient_;  // of all parameters, as Backward lays them out
   std::vector<ShardSum> shard_sum_;
   std::vector<std::int64_t> shard_first_;  // row; one more entry than shards
   std::int64_t rows_before_ = 0;           // of this step's batches before this one
+  std::vector<std::int64_t> sizes_met_;    // rows of a shard
   std::unique_ptr<Optimizer> optimizer_;
   ThreadPool pool_;
   std::vector<std::unique_ptr<Worker>> workers_;
