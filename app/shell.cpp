@@ -61,11 +61,14 @@ bool Shell::key(const Shortcut& shortcut, bool in_field) {
   // focus.
   const bool looks_around = command == Command::kViewLeft || command == Command::kViewRight;
   if (looks_around && state_.session.step == "token_ids") return false;
+  if (command && train_takes(*command)) return true;
   if (command && is_enabled(*command, state_)) push(DoCommand{*command});
   return command.has_value();
 }
 
 void Shell::apply() {
+  drawn_ = {state_.derived.trace, state_.train.newest, state_.train.pinned,
+            state_.train.differences};
   std::vector<Action> actions;
   actions.swap(queue_);
   for (const Action& action : actions) {
@@ -73,6 +76,7 @@ void Shell::apply() {
     Session& s = state_.session;
     if (does_hint(s.hint, action)) on(ShowHint{s.hint + 1});
   }
+  set_run_model(marked_model());
   const bool new_weights = state_.document().model == kRunRef && run_model_ != computed_model_;
   if (!(state_.document() == computed_) || !has_run_ || new_weights) recompute();
   update_inspected();
@@ -201,8 +205,8 @@ void Shell::perform(Command command) {
     default:
       break;
   }
-  perform_motion(command) || perform_inspect(command) || perform_look(command) ||
-      perform_habits(command) || perform_focus(command);
+  perform_train(command) || perform_motion(command) || perform_inspect(command) ||
+      perform_look(command) || perform_habits(command) || perform_focus(command);
 }
 
 // ---- computing ----
@@ -226,13 +230,16 @@ bool Shell::poll() {
   if (loaded) take_model(std::move(*loaded));
   std::optional<FinishedRun> run = worker_.poll();
   if (run) take(std::move(run->result), run->milliseconds);
+  const bool trained = poll_train();
   if (run) update_inspected();
-  return loaded || run;
+  return loaded || run || trained;
 }
 
 void Shell::wait() {
   worker_.wait();
+  if (trainer_) trainer_->wait();
   poll();
+  apply();
   if (state_.document() == computed_) return;
   apply();  // a model came
   worker_.wait();
@@ -268,6 +275,7 @@ void Shell::take(RunResult result, double milliseconds) {
   if (!run_notice_.empty()) notify(d.cut ? NoticeKind::kWarning : NoticeKind::kError, run_notice_);
   settle();
   if (!awaited_step_.empty()) go_to(std::exchange(awaited_step_, ""));
+  update_compared();
 }
 
 }  // namespace headlight

@@ -280,7 +280,8 @@ int App::run() {
       glfwPollEvents();
     } else {
       // Nothing changed: sleep. A run in the background may end.
-      glfwWaitEventsTimeout(shell_.state().derived.computing ? 0.02 : 1.0);
+      const bool soon = shell_.state().derived.computing || shell_.is_training();
+      glfwWaitEventsTimeout(soon ? 0.02 : 1.0);
       if (input_->wanted_frames() == 0) continue;
     }
     frame();

@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "app/ui/train_state.h"
 #include "core/document.h"
 #include "core/explain.h"
 #include "core/runner.h"
@@ -162,6 +163,8 @@ struct Session {
   int palette_choice = 0;
   Question question;
   std::vector<std::string> recent;  // session files, newest first
+
+  TrainSession train;
 };
 
 /// What the inspector shows. Made when the cell, the step or the trace changes, because the terms
@@ -205,6 +208,7 @@ struct AppState {
   History history;
   Session session;
   Derived derived;
+  TrainData train;
   std::vector<Notice> notices;
   std::string session_path;  // where Ctrl+S saves; empty: not yet known
   const Document& document() const { return history.now(); }
@@ -289,6 +293,14 @@ enum class Command {
   kCellRight,
   kCellUp,
   kCellDown,
+  // training
+  kTrain,
+  kTrainPlay,
+  kTrainStep,
+  kTrainSame,
+  kTrainNew,
+  kTrainFilm,
+  kTrainKeep,
 };
 
 struct DoEdit {
@@ -448,6 +460,8 @@ using Action =
                  Maximize, ShowHint, ChooseLanguage, AnswerQuestion, DropFiles, TypeQuery,
                  ChooseInPalette, RunInPalette, DoEdit, EndEdit, DoCommand, GoToStep, ChooseLayer,
                  ChooseHead, CompareHead, PickCell, HoverCell, DismissNotice, OpenFile, SaveFile,
-                 TypePath, ChooseModel, ClosePopups, FocusDone, Folded>;
+                 TypePath, ChooseModel, ClosePopups, FocusDone, Folded, PlanRun, StartRun, PlayRun,
+                 StepRun, MarkStep, PlayFilm, PinStep, ChooseCurve, KeepRun, ForgetRun, SetSampling,
+                 AskText, UseText, GenerateToken>;
 
 }  // namespace headlight
