@@ -26,14 +26,13 @@ void rewrite_header(const std::string& path, const std::function<void(nlohmann::
   const std::string bytes = read_bytes(path);
   std::uint64_t length = 0;
   std::memcpy(&length, bytes.data(), 8);
-  auto header = nlohmann::ordered_json::parse(bytes.substr(8, length));
-  nlohmann::json plain = header;
-  change(plain);
-  const std::string text = plain.dump();
+  nlohmann::json header = nlohmann::json::parse(bytes.substr(8, length));
+  change(header);
+  const std::string numbers = bytes.substr(8 + length), text = header.dump();
   length = text.size();
   std::ofstream file(path, std::ios::binary);
   file.write(reinterpret_cast<const char*>(&length), 8);
-  file << text << bytes.substr(8 + std::string(header.dump()).size());
+  file << text << numbers;
 }
 
 void write_bytes(const std::string& path, const std::string& bytes) {
@@ -60,7 +59,7 @@ TEST_CASE("--model: the trace of a folder is that of its weights; the shape is t
   CHECK(used.entries.at("pos_embed.W_pos").shape == std::vector<std::int64_t>{4, 8});
   CHECK(trace.entries.at("blocks.0.attn.pattern").shape == std::vector<std::int64_t>{2, 4, 4});
   CHECK(tensor_as_int64(trace, "token_ids") == std::vector<std::int64_t>{1, 2, 0, 2});
-  CHECK(contains(run_well({"explain", "--model", "induction", "--step", "blocks.1.attn.pattern",
+  CHECK(contains(run_well({"explain", "--model", "induction", "--tensor", "blocks.1.attn.pattern",
                            "--at", "0,3,1"})
                      .out,
                  "blocks.1.attn.pattern"));
@@ -137,7 +136,7 @@ TEST_CASE("train --config: a short run of a bundled recipe reaches its score, as
   CHECK(score["token_accuracy"].get<double>() >=
         nlohmann::json::parse(read_bytes(recipe))["score"].get<double>());
   // What is given beside it counts; the rest is the recipe's.
-  run_well({"train", "--config", recipe, "--steps", "2", "--layers", "1", "--out", folder / "one"});
+  run_well({"train", "--config", recipe, "--steps", "2", "--warmup", "0", "--layers", "1", "--out", folder / "one"});
   const auto config = nlohmann::json::parse(read_bytes(folder / "one/config.json"));
   CHECK(config["model"]["layers"] == 1);
   CHECK(config["model"]["d_model"] == 64);
