@@ -3,6 +3,7 @@
 #include <clocale>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 
 #include "app/window.h"
 #include "core/error.h"
@@ -45,7 +46,16 @@ int open_window(WindowCommand& command) {
     // A session that does not exist yet is where Ctrl+S will save.
     if (!path_exists(*model.session)) model.session.reset();
   }
-  return run_window(model.document(), options);
+  Document document = model.document();
+  const bool nothing_asked = document == Document{} && options.session_path.empty();
+  const std::string& settings = options.folders.settings;
+  if (nothing_asked && !settings.empty() && !read_settings(settings).exists) {
+    document = first_document();
+    options.step = "blocks.1.attn.pattern";
+  }
+  if (!document.model.empty() && !document.model.starts_with(kBundledRef))
+    document.model = std::filesystem::absolute(document.model).lexically_normal().string();
+  return run_window(document, options);
 }
 
 }  // namespace

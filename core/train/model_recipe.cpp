@@ -109,6 +109,12 @@ SetModel choose_model(const Document& document, const Model& model) {
   return edit;
 }
 
+Document first_document() {
+  const auto model = load_model(std::string(kBundledRef) + "induction");
+  Document document;
+  return apply(document, choose_model(document, *model));
+}
+
 Document move_model_token(Document doc, const Vocabulary& vocabulary, const MoveToken& move) {
   const std::vector<PlacedToken> tokens = vocabulary.encode_placed(doc.sentence);
   const auto count = static_cast<int>(tokens.size());

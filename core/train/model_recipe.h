@@ -37,6 +37,10 @@ std::string example_sentence(const Model&);
 /// it does not know a token of the sentence (or there is none), its example sentence.
 SetModel choose_model(const Document&, const Model&);
 
+/// What the window shows at its very first start: a trained model and a sentence on which its heads
+/// mean something.
+Document first_document();
+
 /// The sentence with one of the model's tokens moved (specials are one token, "[SEP]"), and its
 /// marks of padding with it.
 Document move_model_token(Document, const Vocabulary&, const MoveToken&);
