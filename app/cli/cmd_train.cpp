@@ -96,7 +96,6 @@ Data row_data(const TrainOptions& o, const TrainRecipe& recipe) {
   Data data;
   data.shape = {.batch = 1, .positions = rows->context(), .vocab = rows->vocab()};
   data.tokenizer = kNoTokenizer;
-  data.task = "rows";
   data.batches = std::move(rows);
   return data;
 }
