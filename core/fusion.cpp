@@ -149,9 +149,8 @@ const FusedAttention* Fusion::attention(TensorId out) const {
 }
 
 bool Fusion::is_left_out(TensorId id) const {
-  return is_between(id) &&
-         std::none_of(attentions_.begin(), attentions_.end(),
-                      [&](const FusedAttention& a) { return a.pattern == id; });
+  return is_between(id) && std::none_of(attentions_.begin(), attentions_.end(),
+                                        [&](const FusedAttention& a) { return a.pattern == id; });
 }
 
 }  // namespace headlight

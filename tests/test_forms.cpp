@@ -162,8 +162,9 @@ TEST_CASE("forms: every cell is explained, and every operation and quantity has 
         double magnitude = std::fabs(e.value);
         for (const Term& term : e.terms) magnitude = std::max(magnitude, std::fabs(term.product()));
         const bool given = p.producer(tensor) < 0;
-        const bool same = std::isinf(e.value) ? e.sum() == e.value
-                                              : std::fabs(e.sum() - e.value) <= 1e-4 * magnitude + 1e-30;
+        const bool same = std::isinf(e.value)
+                              ? e.sum() == e.value
+                              : std::fabs(e.sum() - e.value) <= 1e-4 * magnitude + 1e-30;
         CHECK((given || same));
         CHECK(tr_or(Language::kChinese, "inspector.op." + e.operation, "") != "");
         for (const Quantity& q : e.quantities)

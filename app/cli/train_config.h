@@ -30,7 +30,8 @@ void use_recipe(const ModelRecipe& recipe, const CLI::App& sub, Options& o) {
   };
   const TrainRecipe& r = recipe.training;
   o.model.base = recipe.config;
-  if (o.text.empty() && o.data_ids.empty() && o.task.empty()) {
+  if (o.text.empty() && o.labels.empty() && o.pairs.empty() && o.data_ids.empty() &&
+      o.task.empty()) {
     o.task = r.task;
     o.task_options = r.task_options;
   }
