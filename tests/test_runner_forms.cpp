@@ -10,6 +10,7 @@
 #include "core/runner_forms.h"
 #include "core/trace_run.h"
 #include "core/train/batches.h"
+#include "core/train/model_recipe.h"
 #include "core/train/model_score.h"
 #include "core/train/predictor.h"
 
@@ -210,6 +211,37 @@ TEST_CASE("score: classes and rows are counted as each alone would be") {
     CHECK_THROWS_AS(Predictor(model, 1), UsageError);
     CHECK_THROWS_AS(score_task(model, *make_task("copy"), 1, 5, 1), Error);
   }
+}
+
+TEST_CASE("bundled models: a class, a date, hidden words") {
+  const auto judge = load_model("bundled:sentiment");
+  const auto positive = [&](const char* sentence) {
+    return run(sentence, judge).trace->tensor("probs").cells()[1];
+  };
+  CHECK(positive("the book is good .") > 0.9);
+  CHECK(positive("the book is not good .") < 0.1);
+  CHECK(positive("mary does not think that the book is not good .") > 0.9);
+
+  const auto dates = load_model("bundled:dates");
+  CHECK(text_of(*run("march 5 2021", dates).trace) == "[BOS]2021-03-05");
+  CHECK(text_of(*run("29 february 2048", dates).trace) == "[BOS]2048-02-29");
+  CHECK(score_task(dates, *task_of(*dates), 9, 200, 1).score.sequence_accuracy() > 0.98);
+  Document document;
+  document.sentence = "5 may 1999 → 1999-05";
+  CHECK_FALSE(choose_model(document, *dates).sentence);  // it knows what stands on both sides
+  document.sentence = "5 may 1999 → §";
+  CHECK(choose_model(document, *dates).sentence == "march 5 2021");
+
+  const auto masked = load_model("bundled:masked");
+  const auto trace = run(bundled_recipe("masked").example, masked).trace;
+  const auto vocab = static_cast<std::size_t>(masked->file.vocab);
+  std::vector<std::string> guesses;
+  for (std::size_t t = 0; t < trace->input().tokens.size(); ++t) {
+    if (trace->input().tokens[t] == "[MASK]")
+      guesses.push_back(masked->vocabulary->token(
+          largest(trace->tensor("logits").cells().subspan(t * vocab, vocab))));
+  }
+  CHECK(guesses == std::vector<std::string>{"he", "are"});
 }
 
 }  // namespace headlight
