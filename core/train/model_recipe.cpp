@@ -122,7 +122,12 @@ Document first_document() {
 }
 
 Document move_model_token(Document doc, const Vocabulary& vocabulary, const MoveToken& move) {
-  const std::vector<PlacedToken> tokens = vocabulary.encode_placed(doc.sentence);
+  std::vector<PlacedToken> tokens;
+  try {
+    tokens = vocabulary.encode_placed(doc.sentence);
+  } catch (const Error&) {
+    return doc;  // it is no row of tokens, as where an encoder-decoder's has an arrow
+  }
   const auto count = static_cast<int>(tokens.size());
   if (move.from < 0 || move.from >= count) return doc;
   std::vector<int> order;  // new place -> old place

@@ -43,7 +43,7 @@ SetModel choose_model(const Document&, const Model&);
 Document first_document();
 
 /// The sentence with one of the model's tokens moved (specials are one token, "[SEP]"), and its
-/// marks of padding with it.
+/// marks of padding with it. A sentence that the vocabulary does not know stays as it is.
 Document move_model_token(Document, const Vocabulary&, const MoveToken&);
 
 }  // namespace headlight
