@@ -7,9 +7,35 @@
 
 #include "core/error.h"
 #include "core/program_memory.h"
+#include "core/runner_forms.h"
 #include "core/text/utf8.h"
 
 namespace headlight {
+namespace {
+
+void name_tokens(const Vocabulary& vocabulary, const std::vector<int>& ids,
+                 std::vector<std::string>& out) {
+  out.clear();
+  for (const int id : ids) out.push_back(vocabulary.token(id));
+}
+
+// Of an encoder-decoder: the most ids of the decoder's row, [BOS] among them.
+std::size_t longest_target(const Model& model, const Document& doc) {
+  return static_cast<std::size_t>(std::min<std::int64_t>(model.file.context, doc.max_tokens));
+}
+
+// Of a run whose shape has everything but the positions: `row` tokens.
+RunShape shape_for(const Model* model, const RunInput& input, std::size_t row) {
+  RunShape shape;
+  if (model) shape = shape_of(model->file);
+  if (!model) shape.vocab = static_cast<std::int64_t>(input.vocab.size());
+  shape.positions = static_cast<std::int64_t>(row);
+  shape.source = static_cast<std::int64_t>(input.source_ids.size());
+  return shape;
+}
+
+}  // namespace
+
 std::string bytes_text(double bytes) {
   constexpr const char* kUnits[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
   int unit = 0;
@@ -65,19 +91,53 @@ RunInput Runner::read_input(const Document& doc, RunResult& result) {
     return sandbox_input(std::move(texts));
   }
   const Model& model = *result.model;
-  if (model.file.config.positions == PositionKind::kLearned && model.file.context < result.limit) {
-    result.limit = static_cast<int>(model.file.context);
+  const bool pair = model.file.config.form == ModelForm::kTranslate;
+  const std::int64_t learned = pair ? model.file.source : model.file.context;
+  if (model.file.config.positions == PositionKind::kLearned && learned < result.limit) {
+    result.limit = static_cast<int>(learned);
     result.limit_of_model = true;
   }
-  const auto limit = static_cast<std::size_t>(result.limit);
   RunInput input;
+  input.classes = model.file.classes;
+  if (pair) {
+    read_pair(doc, result, input);
+    return input;
+  }
+  const auto limit = static_cast<std::size_t>(result.limit);
   input.ids =
       model.vocabulary->encode(doc.sentence, &tokenizer(model.vocabulary->tokenizer_kind()));
   result.tokens_in_sentence = input.ids.size();
   result.cut = input.ids.size() > limit;
   if (result.cut) input.ids.resize(limit);
-  for (const int id : input.ids) input.tokens.push_back(model.vocabulary->token(id));
+  name_tokens(*model.vocabulary, input.ids, input.tokens);
   return input;
+}
+
+// The source and, where the sentence has one, the target behind [BOS]. The source is what counts as
+// the sentence, but where the target alone is too long.
+void Runner::read_pair(const Document& doc, RunResult& result, RunInput& input) {
+  const Model& model = *result.model;
+  Tokenizer* cutter = &tokenizer(model.vocabulary->tokenizer_kind());
+  const SourceAndTarget pair = split_pair(doc.sentence);
+  input.source_ids = model.vocabulary->encode(pair.source, cutter);
+  result.tokens_in_sentence = input.source_ids.size();
+  result.cut = input.source_ids.size() > static_cast<std::size_t>(result.limit);
+  if (result.cut) input.source_ids.resize(static_cast<std::size_t>(result.limit));
+  name_tokens(*model.vocabulary, input.source_ids, input.source_tokens);
+  if (!pair.target) return;
+  input.ids = model.vocabulary->encode(*pair.target, cutter);
+  input.ids.insert(input.ids.begin(), begin_of(model));
+  const std::size_t most = longest_target(model, doc);
+  if (input.ids.size() > most) {
+    if (!result.cut) {
+      result.cut = true;
+      result.tokens_in_sentence = input.ids.size();
+      result.limit = static_cast<int>(most);
+      result.limit_of_model = doc.max_tokens > result.limit;
+    }
+    input.ids.resize(most);
+  }
+  name_tokens(*model.vocabulary, input.ids, input.tokens);
 }
 
 std::shared_ptr<const Program> Runner::program_for(const Config& config, const RunShape& shape) {
@@ -137,26 +197,34 @@ void Runner::try_run(const Document& doc, Backend& backend, RunResult& result) {
   const Config config = model ? run_config(doc.config, model->file.config) : doc.config;
   validate(config);
   RunInput input = read_input(doc, result);
-  if (input.tokens.empty()) {
+  const bool pair = model && config.form == ModelForm::kTranslate;
+  if (pair ? input.source_ids.empty() : input.tokens.empty()) {
     result.is_usage = result.empty = true;
-    result.message.id = doc.sentence.empty() ? "error.empty_sentence" : "error.only_spaces";
+    result.message.id = doc.sentence.empty() ? "error.empty_sentence"
+                        : !input.ids.empty() ? "error.form_source"  // nothing before the arrow
+                                             : "error.only_spaces";
     return;
   }
-  const auto positions = static_cast<std::int64_t>(input.tokens.size());
-  const RunShape shape{1, positions,
-                       model ? model->file.vocab : static_cast<std::int64_t>(input.vocab.size())};
-  const double needed = memory_needed(config, shape);
+  const bool writes = pair && input.ids.empty();  // the model itself, up to its longest row
+  const std::size_t row = writes ? longest_target(*model, doc) : input.ids.size();
+  const double needed = memory_needed(config, shape_for(model, input, row));
   if (needed > limits_.memory_bytes) {
     throw Error(Message{"error.needs_memory",
-                        {{"tokens", std::to_string(positions)},
+                        {{"tokens", std::to_string(row)},
                          {"needed", bytes_text(needed)},
                          {"available", bytes_text(limits_.memory_bytes)}}});
   }
+  if (model) parameters_.use(result.model);
+  if (writes) {
+    input.ids =
+        greedy_row(*model, config, input, static_cast<std::int64_t>(row), parameters_, backend);
+    name_tokens(*model->vocabulary, input.ids, input.tokens);
+  }
+  const RunShape shape = shape_for(model, input, input.ids.size());
   const auto program = program_for(config, shape);
   if (!model && (!sandbox_ || sandbox_->seed() != config.seed)) {
     sandbox_ = std::make_unique<SandboxModel>(config.seed);
   }
-  if (model) parameters_.use(result.model);
   ParameterSource& source = model ? static_cast<ParameterSource&>(parameters_) : *sandbox_;
   auto trace = blank_trace(program);
   for (std::size_t id = 0; id < program->tensors.size(); ++id) {
@@ -167,12 +235,7 @@ void Runner::try_run(const Document& doc, Backend& backend, RunResult& result) {
     trace->memory_[id] = const_cast<float*>(trace->parameters_[id]->data.data());
   }
   share_aliases(*program, trace->memory_);
-  float* ids = trace->memory_[static_cast<std::size_t>(program->token_ids)];
-  for (std::size_t t = 0; t < input.ids.size(); ++t) ids[t] = static_cast<float>(input.ids[t]);
-  if (program->mask >= 0) {
-    fill_mask(config.mask, static_cast<int>(positions),
-              trace->memory_[static_cast<std::size_t>(program->mask)]);
-  }
+  fill_inputs(*program, input.ids, input.source_ids, trace->memory_);
   backend.run(*program, program->calls, trace->memory_);
   if (model) {  // the vocabulary's texts reuse the memory of the last run's
     input.vocab = std::move(trace->input_.vocab);

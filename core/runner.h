@@ -36,6 +36,8 @@ struct RunResult {
 class Runner {
  public:
   explicit Runner(RunLimits limits = {}) : limits_(limits) {}
+  /// Of an encoder-decoder the sentence is what the encoder reads (RunInput::source_tokens), and the
+  /// trace's tokens are the row that the model writes for it by itself, or what stands behind "→".
   /// Never throws for anything that a document can hold. `model`: the one to run, whatever the
   /// document names; without it the document's own is loaded (and kept), or the sandbox run.
   RunResult run(const Document&, Backend&, std::shared_ptr<const Model> model = nullptr);
@@ -45,6 +47,7 @@ class Runner {
  private:
   void try_run(const Document&, Backend&, RunResult&);
   RunInput read_input(const Document&, RunResult&);
+  void read_pair(const Document&, RunResult&, RunInput&);
   Tokenizer& tokenizer(TokenizerKind);
   std::shared_ptr<const Program> program_for(const Config&, const RunShape&);
   std::shared_ptr<Trace> blank_trace(const std::shared_ptr<const Program>&);

@@ -99,7 +99,8 @@ std::shared_ptr<const Tensor> ModelParameters::parameter(const TensorSpec& spec,
     bool fits = tensor.axes.size() == spec.axes.size();
     for (std::size_t axis = 0; fits && axis < spec.axes.size(); ++axis) {
       const std::int64_t has = tensor.axes[axis].size, wanted = spec.axes[axis].size;
-      const bool positions = axis == 0 && spec.axes[axis].name == "position";
+      const std::string& place = spec.axes[axis].name;
+      const bool positions = axis == 0 && (place == "position" || place == "source");
       fits = has == wanted || (positions && has > wanted);
     }
     if (fits) return {model_, &tensor};

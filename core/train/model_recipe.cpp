@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "core/model/bundled.h"
 #include "core/random.h"
+#include "core/runner_forms.h"
 #include "core/text/utf8.h"
 
 namespace headlight {
@@ -37,9 +38,14 @@ TrainRecipe read_training(const JsonReader& in) {
   return recipe;
 }
 
-bool knows(const Vocabulary& vocabulary, const std::string& sentence) {
+bool knows(const Model& model, const std::string& sentence) {
+  const Vocabulary& vocabulary = *model.vocabulary;
   try {
-    return !vocabulary.encode(sentence).empty();
+    if (model.file.config.form != ModelForm::kTranslate)
+      return !vocabulary.encode(sentence).empty();
+    const SourceAndTarget pair = split_pair(sentence);
+    if (pair.target) (void)vocabulary.encode(*pair.target);
+    return !vocabulary.encode(pair.source).empty();
   } catch (const Error&) {
     return false;
   }
@@ -96,14 +102,14 @@ std::string example_sentence(const Model& model) {
     const TaskExample example = task->draw(random);
     const std::string sentence =
         task->vocabulary().decode(example.source.empty() ? example.tokens : example.source);
-    if (knows(*model.vocabulary, sentence)) return sentence;
+    if (knows(model, sentence)) return sentence;
   }
   return {};
 }
 
 SetModel choose_model(const Document& document, const Model& model) {
   SetModel edit{model.ref, model.file.config, model.vocabulary->tokenizer_kind(), std::nullopt};
-  if (knows(*model.vocabulary, document.sentence)) return edit;
+  if (knows(model, document.sentence)) return edit;
   const std::string example = example_sentence(model);
   if (!example.empty()) edit.sentence = example;
   return edit;

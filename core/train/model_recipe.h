@@ -16,7 +16,8 @@ struct ModelRecipe {
   Config config;         // its seed is that of the initial weights
   TrainRecipe training;  // of one of all_tasks()
   Init init = Init::kNormal;
-  double score = 0;  // the share of the scored tokens that it predicts on fresh examples, at least
+  double score =
+      0;  // the share of scored tokens (or classes) that is right on fresh examples, at least
   std::string example;  // a sentence on which its heads mean something
 };
 

@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "core/model/checkpoint.h"
 #include "core/random.h"
+#include "core/train/batches.h"
 #include "core/train/model_recipe.h"
 #include "core/train/predictor.h"
 
@@ -13,7 +14,8 @@ namespace headlight {
 namespace {
 
 constexpr std::int64_t kMostRows = 64;
-constexpr double kMostLogits = 4e6;  // floats at a time
+constexpr double kMostLogits = 4e6;        // floats at a time
+constexpr std::uint64_t kScoreStream = 3;  // of random numbers; 0 to 2 are those of training
 
 std::int64_t rows_at_once(std::int64_t positions, std::int64_t vocab) {
   const double fit = kMostLogits / (static_cast<double>(positions) * static_cast<double>(vocab));
@@ -79,6 +81,41 @@ class TaskScorer {
   double nats_ = 0;
 };
 
+// Adds what the next batch gives.
+void add_padded(Trainer& trainer, TaskBatches& data, TaskFigures& out, double& nats) {
+  const Evaluation e = trainer.evaluate(data.next());
+  nats += e.loss * static_cast<double>(e.counted);
+  out.counted += e.counted;
+  out.score.tokens += e.counted;
+  out.score.tokens_right += e.correct;
+  out.score.sequences += e.rows;
+  out.score.sequences_right += e.rows_correct;
+}
+
+// Of tasks whose rows differ in length, where a model would see the padding: as training pads them.
+TaskFigures score_padded(const Model& model, const Task& task, std::uint64_t seed, int count,
+                         int threads) {
+  const Split split = task.has(Split::kValidation) ? Split::kValidation : Split::kTraining;
+  TrainerOptions options;
+  options.threads = threads;
+  Trainer trainer(model.file.config, shape_of(task, model.file.config), model.weights, options);
+  const std::shared_ptr<const Task> borrowed(std::shared_ptr<void>(), &task);
+  std::uint64_t state = Random(seed, kScoreStream).state();
+  TaskFigures figures;
+  double nats = 0;
+  for (std::int64_t left = count; left > 0;) {
+    const std::int64_t rows = std::min(left, rows_at_once(task.context(), model.file.vocab));
+    TaskBatches data(borrowed, rows, seed, split);
+    data.restore(state);
+    data.count_only_scored();
+    add_padded(trainer, data, figures, nats);
+    state = data.state();
+    left -= rows;
+  }
+  figures.loss = figures.counted ? nats / static_cast<double>(figures.counted) : 0;
+  return figures;
+}
+
 }  // namespace
 
 double TextFigures::perplexity() const { return std::exp(loss()); }
@@ -101,15 +138,15 @@ std::unique_ptr<Task> task_of(const Model& model) {
 
 TaskFigures score_task(std::shared_ptr<const Model> model, const Task& task, std::uint64_t seed,
                        int count, int threads) {
-  if (task.kind() != TaskKind::kNextToken && task.kind() != TaskKind::kMasked) {
-    throw UsageError(
-        Message{"model.not_next_token", {{"name", model->name}, {"kind", model->file.kind}}});
-  }
+  if (form_of(task.kind()) != model->file.config.form)
+    throw Error(Message{"model.other_task", {{"name", model->name}, {"task", task.id()}}});
+  if (model->file.config.form != ModelForm::kTokens)
+    return score_padded(*model, task, seed, count, threads);
   const Split split = task.has(Split::kValidation) ? Split::kValidation : Split::kTraining;
   const std::int64_t rows = rows_at_once(task.context(), model->file.vocab);
   TaskScorer scorer(std::move(model), task, threads);
   TaskFigures figures;
-  Random random(seed, 3);  // 0 to 2 are those of training
+  Random random(seed, kScoreStream);
   std::vector<TaskExample> examples;
   for (int i = 0; i < count; ++i) {
     examples.push_back(task.draw(random, split));

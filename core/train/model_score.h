@@ -22,8 +22,9 @@ struct TaskFigures {
 /// a task, and Error for one whose vocabulary is not the task's.
 std::unique_ptr<Task> task_of(const Model&);
 
-/// `count` examples of the validation split, drawn by the seed. Throws UsageError for a task that
-/// does not predict tokens.
+/// `count` examples of the validation split, drawn by the seed. A classifier's are right where its
+/// class has the largest logit; an encoder-decoder is given the right row so far at each of its
+/// tokens (teacher forcing). Throws Error for a model of another form than the task needs.
 TaskFigures score_task(std::shared_ptr<const Model>, const Task&, std::uint64_t seed, int count,
                        int threads);
 

@@ -9,6 +9,10 @@ namespace headlight {
 
 Predictor::Predictor(std::shared_ptr<const Model> model, int threads)
     : model_(std::move(model)), backend_(make_eigen_backend(threads)) {
+  if (model_->file.config.form != ModelForm::kTokens) {
+    throw UsageError(
+        Message{"model.not_next_token", {{"name", model_->name}, {"kind", model_->file.kind}}});
+  }
   source_.use(model_);
 }
 

@@ -17,7 +17,8 @@ namespace headlight {
 
 class Predictor {
  public:
-  /// With the model's own config. Throws UsageError for a model that does not predict tokens.
+  /// With the model's own config. Throws UsageError for a model that does not predict the tokens of
+  /// one row: a classifier, an encoder-decoder.
   Predictor(std::shared_ptr<const Model>, int threads);
 
   /// `ids`: rows of `positions` tokens each, one after another; the result: (row, position, vocab),
