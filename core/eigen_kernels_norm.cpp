@@ -84,7 +84,8 @@ void backward_block(const LayerNormBackward& m, std::int64_t rows) {
     const Into into = m.d_x + r * n;
     for_packets(n, [&](std::int64_t i, auto extent) {
       const Packet above = psub(weighted(r, i, extent), mean[r]);
-      const Packet turned = psub(above, pmul(statistics.normal(r, i, extent), slant[r]));
+      const Packet normal = packet::pnegate(statistics.normal(r, i, extent));
+      const Packet turned = pmadd(normal, slant[r], above);
       Packet d = pmul(turned, statistics.inverse(r));
       if (into.adds) d = padd(load(into.cells + i, extent), d);
       store(into.cells + i, d, extent);
