@@ -307,6 +307,8 @@ bool Shell::poll_train() {
   const std::int64_t saved_step = run.status.saved_step;
   const bool had_model = run.live != nullptr;
   if (!trainer_->update(run)) return false;
+  // Pictures are the same each time; measured times would not be.
+  if (!options_.background) run.status.tokens_per_second = run.status.seconds = 0;
   if (!had_model && run.live) use_run();
   const TrainStatus& now = run.status;
   const bool new_phase = now.phase != phase || now.run != id;

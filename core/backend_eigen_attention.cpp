@@ -22,6 +22,15 @@ std::int64_t spread_stride(std::int64_t cells) {
   return ((cells + packet - 1) / packet | 1) * packet;
 }
 
+// The keys that a block of rows did not come to.
+void clear_outside(float* block, std::int64_t stride, std::int64_t rows, std::int64_t keys,
+                   std::int64_t begin, std::int64_t end) {
+  for (std::int64_t r = 0; r < rows; ++r) {
+    std::fill_n(block + r * stride, begin, 0.0f);
+    std::fill_n(block + r * stride + end, keys - end, 0.0f);
+  }
+}
+
 }  // namespace
 
 struct AttentionRunner::Head {
@@ -159,14 +168,15 @@ void AttentionRunner::run_head(const Head& m) {
               .rows = rows,
               .columns = keys.size(),
               .inner = m.width});
-    for (std::int64_t r = i; r < i + rows; ++r) {
-      float* row = m.pattern + r * m.keys;
-      std::fill(row, row + keys.begin, 0.0f);
-      std::fill(row + keys.end, row + m.keys, 0.0f);
-      kernels::scale_and_mask(row + keys.begin, m.factor,
-                              m.mask ? m.mask + r * m.keys + keys.begin : nullptr, keys.size());
-      kernels::softmax_row(row + keys.begin, m.temperature, row + keys.begin, keys.size());
-    }
+    kernels::weigh_scores({.scores = m.pattern + i * m.keys + keys.begin,
+                           .stride = m.keys,
+                           .factor = m.factor,
+                           .mask = m.mask ? m.mask + i * m.keys + keys.begin : nullptr,
+                           .mask_stride = m.keys,
+                           .temperature = m.temperature,
+                           .rows = rows,
+                           .n = keys.size()});
+    clear_outside(m.pattern + i * m.keys, m.keys, rows, m.keys, keys.begin, keys.end);
     multiply({.a = m.pattern + i * m.keys + keys.begin,
               .a_stride = m.keys,
               .b = m.v + keys.begin * m.v_stride,
@@ -194,14 +204,14 @@ void AttentionRunner::find_score_gradients(const Head& m, const float* v_turned,
               .rows = rows,
               .columns = keys.size(),
               .inner = m.v_width});
-    for (std::int64_t r = i; r < i + rows; ++r) {
-      float* row = d_scores + r * stride;
-      std::fill(row, row + keys.begin, 0.0f);
-      std::fill(row + keys.end, row + m.keys, 0.0f);
-      kernels::softmax_backward_row(m.pattern + r * m.keys + keys.begin, row + keys.begin,
-                                    m.temperature / static_cast<double>(m.factor),
-                                    {row + keys.begin, false}, keys.size());
-    }
+    kernels::weigh_scores_backward({.scores = d_scores + i * stride + keys.begin,
+                                    .stride = stride,
+                                    .factor = m.factor,
+                                    .temperature = m.temperature,
+                                    .rows = rows,
+                                    .n = keys.size()},
+                                   m.pattern + i * m.keys + keys.begin, m.keys);
+    clear_outside(d_scores + i * stride, stride, rows, m.keys, keys.begin, keys.end);
   }
 }
 

@@ -60,8 +60,6 @@ void scale(const float* x, float factor, float* y, std::int64_t n);
 void multiply_cells(const float* a, const float* b, float* y, std::int64_t n);
 /// y = x where mask is 0, else −∞
 void mask(const float* x, const float* mask, float* y, std::int64_t n);
-/// y = x · factor where mask is 0, else −∞; in place, and `mask` may be null.
-void scale_and_mask(float* x, float factor, const float* mask, std::int64_t n);
 void relu(const float* x, float* y, std::int64_t n);
 void gelu(const float* x, float* y, std::int64_t n);
 void gelu_tanh(const float* x, float* y, std::int64_t n);
@@ -90,6 +88,24 @@ struct LayerNorm {
   std::int64_t rows = 0, n = 0;
 };
 void layer_norm(const LayerNorm&);
+
+/// `rows` rows of n scores each, and of their mask, if any; strides count cells from one row to the
+/// next.
+struct ScoreRows {
+  float* scores = nullptr;
+  std::int64_t stride = 0;
+  float factor = 1;
+  const float* mask = nullptr;  // 0: allowed
+  std::int64_t mask_stride = 0;
+  double temperature = 1;
+  std::int64_t rows = 0, n = 0;
+};
+/// In place: scales by `factor`, masks, and takes the softmax of each row, as scale(), mask() and
+/// softmax_row() do, to a few units in the last place.
+void weigh_scores(const ScoreRows&);
+/// From the gradients of the weights, which lie where the scores did, to those of the scores before
+/// they were scaled, in place. A weight of 0 passes nothing.
+void weigh_scores_backward(const ScoreRows&, const float* weights, std::int64_t weights_stride);
 
 // ---- gradients (eigen_kernels_backward.cpp) ----
 

@@ -1,10 +1,8 @@
-// Layer norm and its gradient, as many rows at once as a packet has numbers: what a row has one of
-// (its mean, its deviation) is then a packet for all of them, where each row alone would wait for
-// its own sums, its own root and its own division.
+// Layer norm and its gradient, block of rows by block.
 #include <algorithm>
 
 #include "core/eigen_kernels.h"
-#include "core/eigen_kernels_simd.h"
+#include "core/eigen_kernels_blocks.h"
 
 namespace headlight::kernels {
 namespace {
@@ -15,58 +13,41 @@ using packet::pmadd;
 using packet::pmul;
 using packet::psub;
 
-/// A number for each of up to kWidth rows.
-struct RowNumbers {
-  alignas(64) float cells[kWidth];
-  void operator=(Packet p) { packet::pstore(cells, p); }
-  Packet all_of(std::int64_t row) const { return all(cells[row]); }
-  operator Packet() const { return packet::pload<Packet>(cells); }
-};
-
-/// Σ of each row: row r is the sum of the packets f(r, i, extent) along it.
-template <class F>
-inline Packet sum_rows(std::int64_t rows, std::int64_t n, F&& f) {
-  Square sums;
-  for (std::int64_t r = 0; r < kWidth; ++r) {
-    Packet sum = all(0.0f);
-    if (r < rows) {
-      for_packets(n, [&](std::int64_t i, auto extent) { sum = padd(sum, f(r, i, extent)); });
-    }
-    sums.packet[r] = sum;
-  }
-  return sums_of(sums);
-}
-
-/// What makes normal rows of up to kWidth rows of n cells.
+/// What makes normal rows of up to kBlockRows rows of n cells.
 class RowStatistics {
  public:
   RowStatistics(const float* x, std::int64_t rows, std::int64_t n, float epsilon) : x_(x), n_(n) {
     const Packet count = all(static_cast<float>(n));
-    mean_ = packet::pdiv(sum_rows(rows, n,
-                                  [&](std::int64_t r, std::int64_t i, auto extent) {
-                                    return load(x + r * n + i, extent);
-                                  }),
-                         count);
+    mean_ = RowNumbers(packet::pdiv(sum_rows(rows, n,
+                                             [&](std::int64_t r, std::int64_t i, auto extent) {
+                                               return load(x + r * n + i, extent);
+                                             }),
+                                    count));
     // A row far from 0 lost the last bits of its mean: they are the mean of what is left.
     const auto left = [&](std::int64_t r, std::int64_t i, auto extent) {
-      return psub(load(x + r * n + i, extent, mean_.cells[r]), mean_.all_of(r));
+      return psub(load(x + r * n + i, extent, mean_.at(r)), mean_[r]);  // 0 outside the row
     };
-    rest_ = packet::pdiv(sum_rows(rows, n, left), count);
-    const Packet squares = sum_rows(rows, n, [&](std::int64_t r, std::int64_t i, auto extent) {
-      const Packet d = psub(left(r, i, extent), only(rest_.all_of(r), extent));
-      return pmul(d, d);
-    });
-    const Packet variance = packet::pdiv(squares, count);
-    inverse_ = packet::pdiv(all(1.0f), packet::psqrt(padd(variance, all(epsilon))));
+    const Packet rest = packet::pdiv(sum_rows(rows, n, left), count);
+    const Packet squares = packet::pdiv(sum_rows(rows, n,
+                                                 [&](std::int64_t r, std::int64_t i, auto extent) {
+                                                   const Packet d = left(r, i, extent);
+                                                   return pmul(d, d);
+                                                 }),
+                                        count);
+    // Where all are equal this could be a little below 0.
+    Packet variance = psub(squares, pmul(rest, rest));
+    variance = packet::pselect(packet::pcmp_lt(variance, all(0.0f)), all(0.0f), variance);
+    rest_ = RowNumbers(rest);
+    inverse_ = RowNumbers(packet::pdiv(all(1.0f), packet::psqrt(padd(variance, all(epsilon)))));
   }
 
   /// (x − mean) / σ, cells [i, i + kWidth) of a row
   template <class Extent>
   Packet normal(std::int64_t row, std::int64_t i, Extent extent) const {
-    const Packet d = psub(load(x_ + row * n_ + i, extent), mean_.all_of(row));
-    return pmul(psub(d, rest_.all_of(row)), inverse_.all_of(row));
+    const Packet d = psub(load(x_ + row * n_ + i, extent), mean_[row]);
+    return pmul(psub(d, rest_[row]), inverse_[row]);
   }
-  Packet inverse(std::int64_t row) const { return inverse_.all_of(row); }
+  Packet inverse(std::int64_t row) const { return inverse_[row]; }
 
  private:
   const float* x_;
@@ -94,19 +75,17 @@ void backward_block(const LayerNormBackward& m, std::int64_t rows) {
     return pmul(load(m.d + r * n + i, extent), load(m.weight + i, extent));  // 0 outside the row
   };
   const Packet count = all(static_cast<float>(n));
-  RowNumbers mean, slant;
-  mean = packet::pdiv(sum_rows(rows, n, weighted), count);
-  slant =
-      packet::pdiv(sum_rows(rows, n,
-                            [&](std::int64_t r, std::int64_t i, auto extent) {
-                              return pmul(weighted(r, i, extent), statistics.normal(r, i, extent));
-                            }),
-                   count);
+  const auto slanted = [&](std::int64_t r, std::int64_t i, auto extent) {
+    return pmul(weighted(r, i, extent), statistics.normal(r, i, extent));
+  };
+  const RowNumbers mean(packet::pdiv(sum_rows(rows, n, weighted), count));
+  const RowNumbers slant(packet::pdiv(sum_rows(rows, n, slanted), count));
   for (std::int64_t r = 0; r < rows; ++r) {
     const Into into = m.d_x + r * n;
     for_packets(n, [&](std::int64_t i, auto extent) {
-      const Packet above = psub(weighted(r, i, extent), mean.all_of(r));
-      const Packet turned = psub(above, pmul(statistics.normal(r, i, extent), slant.all_of(r)));
+      const Packet above = psub(weighted(r, i, extent), mean[r]);
+      const Packet normal = packet::pnegate(statistics.normal(r, i, extent));
+      const Packet turned = pmadd(normal, slant[r], above);
       Packet d = pmul(turned, statistics.inverse(r));
       if (into.adds) d = padd(load(into.cells + i, extent), d);
       store(into.cells + i, d, extent);
@@ -117,8 +96,8 @@ void backward_block(const LayerNormBackward& m, std::int64_t rows) {
 }  // namespace
 
 void layer_norm(const LayerNorm& m) {
-  for (std::int64_t first = 0; first < m.rows; first += kWidth) {
-    const std::int64_t rows = std::min<std::int64_t>(kWidth, m.rows - first);
+  for (std::int64_t first = 0; first < m.rows; first += kBlockRows) {
+    const std::int64_t rows = std::min(kBlockRows, m.rows - first);
     const RowStatistics statistics(m.x + first * m.n, rows, m.n, m.epsilon);
     for (std::int64_t r = 0; r < rows; ++r) {
       float* y = m.y + (first + r) * m.n;
@@ -132,11 +111,11 @@ void layer_norm(const LayerNorm& m) {
 
 void layer_norm_backward(const LayerNormBackward& m) {
   LayerNormBackward block = m;
-  for (std::int64_t first = 0; first < m.rows; first += kWidth) {
+  for (std::int64_t first = 0; first < m.rows; first += kBlockRows) {
     block.x = m.x + first * m.n;
     block.d = m.d + first * m.n;
     if (m.d_x.cells) block.d_x = m.d_x + first * m.n;
-    backward_block(block, std::min<std::int64_t>(kWidth, m.rows - first));
+    backward_block(block, std::min(kBlockRows, m.rows - first));
   }
 }
 

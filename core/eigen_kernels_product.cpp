@@ -132,18 +132,8 @@ constexpr std::int64_t part_begin(std::int64_t n, std::int64_t parts, std::int64
 
 constexpr std::int64_t parts_of(std::int64_t n, std::int64_t most) { return (n + most - 1) / most; }
 
-// Copies rows [k, k + inner) of columns [j, j + columns) of B so that one tile's columns lie in
-// rows of `width`; columns past the end become 0.
-void pack_rows(const Product& m, std::int64_t k, std::int64_t inner, std::int64_t j,
-               std::int64_t columns, std::int64_t width, float* out) {
-  const float* b = m.b + k * m.b_stride + j;
-  for (std::int64_t i = 0; i < inner; ++i, b += m.b_stride, out += width) {
-    for_packets(columns,
-                [&](std::int64_t c, auto extent) { store(out + c, load(b + c, extent), Full{}); });
-  }
-}
-
-// The same for a transposed B, by squares of packets.
+// Copies rows [k, k + inner) of columns [j, j + columns) of B, which is transposed, so that one
+// tile's columns lie in rows of `width`; columns past the end become 0. By squares of packets.
 void pack_columns(const Product& m, std::int64_t k, std::int64_t inner, std::int64_t j,
                   std::int64_t columns, std::int64_t width, float* out) {
   for (std::int64_t c = 0; c < columns; c += kWidth) {
@@ -173,7 +163,7 @@ class Panel {
   }
 
   void add_block(std::int64_t k, std::int64_t inner) {
-    for (std::int64_t t = 0; t < tiles_; ++t) prepare(t, k, inner);
+    prepare(k, inner);
     const std::int64_t rows = m_.rows / row_parts_, more = m_.rows % row_parts_;
     std::int64_t row = 0;
     for (std::int64_t part = 0; part < row_parts_; ++part) {
@@ -185,24 +175,34 @@ class Panel {
 
  private:
   // Where the tiles find their columns of B.
-  void prepare(std::int64_t t, std::int64_t k, std::int64_t inner) {
-    const std::int64_t begin = begin_[t], width = begin_[t + 1] - begin;
-    const std::int64_t columns = std::min(width, columns_ - begin);
-    // Read where they lie when that is as good: they are dense, or will be read only once.
-    const bool whole = columns == width && !m_.b_transposed;
-    if (whole && (row_parts_ == 1 || m_.b_stride <= kDenseStride)) {
-      b_[t] = m_.b + k * m_.b_stride + j_ + begin;
-      b_stride_[t] = m_.b_stride;
-      return;
+  void prepare(std::int64_t k, std::int64_t inner) {
+    // They are read where they lie when that is as good: dense, or read only once.
+    const bool direct = !m_.b_transposed && columns_ % kWidth == 0 &&
+                        (row_parts_ == 1 || m_.b_stride <= kDenseStride);
+    for (std::int64_t t = 0; t < tiles_; ++t) {
+      const std::int64_t begin = begin_[t], width = begin_[t + 1] - begin;
+      float* copy = scratch_ + begin * kBlock;
+      b_[t] = direct ? m_.b + k * m_.b_stride + j_ + begin : copy;
+      b_stride_[t] = direct ? m_.b_stride : width;
+      if (!m_.b_transposed) continue;
+      pack_columns(m_, k, inner, j_ + begin, std::min(width, columns_ - begin), width, copy);
     }
-    float* out = scratch_ + begin * kBlock;
-    if (m_.b_transposed) {
-      pack_columns(m_, k, inner, j_ + begin, columns, width, out);
-    } else {
-      pack_rows(m_, k, inner, j_ + begin, columns, width, out);
+    if (!direct && !m_.b_transposed) pack_rows(k, inner);
+  }
+
+  // Copies rows [k, k + inner) of B so that each tile's columns lie in rows of their own; columns
+  // past the end become 0. Row by row, as memory likes to be read.
+  void pack_rows(std::int64_t k, std::int64_t inner) {
+    const float* b = m_.b + k * m_.b_stride + j_;
+    for (std::int64_t i = 0; i < inner; ++i, b += m_.b_stride) {
+      for (std::int64_t t = 0; t < tiles_; ++t) {
+        const std::int64_t begin = begin_[t], width = begin_[t + 1] - begin;
+        float* out = scratch_ + begin * kBlock + i * width;
+        for_packets(std::min(width, columns_ - begin), [&](std::int64_t c, auto extent) {
+          store(out + c, load(b + begin + c, extent), Full{});
+        });
+      }
     }
-    b_[t] = out;
-    b_stride_[t] = width;
   }
 
   void multiply_rows(std::int64_t t, std::int64_t part, std::int64_t row, std::int64_t rows,

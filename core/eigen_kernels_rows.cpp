@@ -58,15 +58,6 @@ void mask(const float* x, const float* mask, float* y, std::int64_t n) {
   });
 }
 
-void scale_and_mask(float* x, float factor, const float* mask, std::int64_t n) {
-  if (!mask) return scale(x, factor, x, n);
-  for_packets(n, [&](std::int64_t i, auto extent) {
-    const Packet allowed = packet::pcmp_eq(load(mask + i, extent), all(0.0f));
-    const Packet scaled = pmul(load(x + i, extent), all(factor));
-    store(x + i, packet::pselect(allowed, scaled, all(-kInfinity)), extent);
-  });
-}
-
 void relu(const float* x, float* y, std::int64_t n) {
   // A product with a gate, as the reference has it: NaN stays NaN, where a maximum would hide it.
   for_packets(n, [&](std::int64_t i, auto extent) {

@@ -108,17 +108,6 @@ inline double sum_row(std::int64_t n, F&& term) {
   return total;
 }
 
-/// Number r of the result is the sum of packet r. Leaves the square turned.
-inline Packet sums_of(Square& square) {
-  packet::ptranspose(square);
-  for (int half = kWidth / 2; half > 0; half /= 2) {
-    for (int i = 0; i < half; ++i) {
-      square.packet[i] = packet::padd(square.packet[i], square.packet[i + half]);
-    }
-  }
-  return square.packet[0];
-}
-
 /// The largest number of a row; -∞ for a row of -∞. Where there is a NaN, it may be anything.
 inline float row_maximum(const float* x, std::int64_t n) {
   constexpr float kLowest = -std::numeric_limits<float>::infinity();
@@ -189,6 +178,16 @@ inline Packet exp(Packet x, Packet low) {
 
 inline Packet exp(Packet x) { return exp(x, all(0.0f)); }
 
+/// 1 / x to about one unit in the last place, for x that are neither 0 nor infinite.
+inline Packet reciprocal(Packet x) {
+#ifdef EIGEN_VECTORIZE_AVX512
+  const Packet guess = _mm512_rcp14_ps(x);  // and a step of Newton's: a third of a division's time
+  return packet::pmadd(guess, packet::pmadd(packet::pnegate(guess), x, all(1.0f)), guess);
+#else
+  return packet::pdiv(all(1.0f), x);
+#endif
+}
+
 inline Packet tanh(Packet x) { return packet::ptanh(x); }
 
 /// Φ(x), the normal distribution function, to about 1e-7 of the smaller of Φ(x) and Φ(-x); `bell`
@@ -205,7 +204,7 @@ inline Packet normal_cdf(Packet x, Packet& bell) {
 #endif
   // Φ(-z) = exp(-z²/2) · t · p(t) with t = 1 / (1 + 0.3 z): the factor beside the exponential is so
   // smooth that ten coefficients fit it on [0, 14] to a relative error of 4e-9.
-  const Packet t = pdiv(all(1.0f), pmadd(z, all(0.3f), all(1.0f)));
+  const Packet t = reciprocal(pmadd(z, all(0.3f), all(1.0f)));
   Packet p = all(-0.0206130348f);
   p = pmadd(p, t, all(0.112376891f));
   p = pmadd(p, t, all(-0.228070119f));

@@ -124,7 +124,7 @@ void task_settings(Settings& s) {
   if (s.plan.recipe.task.empty()) chosen = static_cast<int>(ids.size());
   labels.emplace_back(ui.tr("train.own_text"));
   ids.push_back(kOwnText);
-  const int pressed = drop_down(ui, "train/task", labels, ids, chosen, s.column.row(34));
+  const int pressed = drop_down(ui, "train/set/task", labels, ids, chosen, s.column.row(34));
   if (pressed >= 0 && pressed != chosen) choose_task(s, pressed);
   s.column.y += ui.px(6);
   if (s.plan.recipe.task.empty()) {
@@ -137,7 +137,7 @@ void task_settings(Settings& s) {
   for (const TaskOption& option : info.options) {
     const auto at = s.plan.recipe.task_options.find(option.name);
     NumberRow row;
-    const std::string id = "train/option/" + std::string(option.name);
+    const std::string id = "train/set/option/" + std::string(option.name);
     row.id = id;
     row.label = ui.tr(option.label);
     row.value = at == s.plan.recipe.task_options.end() ? option.value : at->second;
@@ -157,9 +157,10 @@ void text_settings(Settings& s) {
   Ui& ui = s.ui();
   const Rect r = s.column.row(28);
   const float middle = (r.x0 + r.x1) / 2, gap = ui.px(4);
-  if (ui.button("train/text_file", ui.tr("train.text_file"), {r.x0, r.y0, middle - gap, r.y1}))
+  if (ui.button("train/set/text_file", ui.tr("train.text_file"), {r.x0, r.y0, middle - gap, r.y1}))
     ui.push(AskText{});
-  if (ui.button("train/text_paste", ui.tr("train.text_paste"), {middle + gap, r.y0, r.x1, r.y1})) {
+  if (ui.button("train/set/text_paste", ui.tr("train.text_paste"),
+                {middle + gap, r.y0, r.x1, r.y1})) {
     const char* copied = ImGui::GetClipboardText();
     s.plan.text = {{}, copied ? copied : ""};
     s.changed = true;
@@ -182,15 +183,15 @@ void text_settings(Settings& s) {
   TextOptions& options = s.plan.text_options;
   const int chosen =
       static_cast<int>(std::find(std::begin(kCuts), std::end(kCuts), options.cut) - kCuts);
-  const int pressed =
-      choice_row(ui, {"train/cut", ui.tr("train.cut"), labels, kIds, chosen, {}}, s.column.row(26));
+  const int pressed = choice_row(
+      ui, {"train/set/cut", ui.tr("train.cut"), labels, kIds, chosen, {}}, s.column.row(26));
   if (pressed >= 0 && pressed != chosen) {
     options.cut = kCuts[pressed];
     s.changed = true;
   }
   if (options.cut == TextCut::kBpe || options.cut == TextCut::kWords) {
     const double usual = options.cut == TextCut::kBpe ? 512 : 4000;
-    s.number({.id = "train/vocabulary",
+    s.number({.id = "train/set/vocabulary",
               .label = {},
               .value = options.vocabulary > 0 ? options.vocabulary : usual,
               .low = 258,
@@ -200,7 +201,7 @@ void text_settings(Settings& s) {
               .shown = {}},
              "train.vocabulary", [&](double v) { options.vocabulary = static_cast<int>(v); });
   }
-  s.number({.id = "train/context",
+  s.number({.id = "train/set/context",
             .label = {},
             .value = double(options.context),
             .low = 4,
@@ -209,7 +210,7 @@ void text_settings(Settings& s) {
             .logarithmic = true,
             .shown = {}},
            "train.context", [&](double v) { options.context = static_cast<int>(v); });
-  s.number({.id = "train/held_out",
+  s.number({.id = "train/set/held_out",
             .label = {},
             .value = double(options.validation),
             .low = 0,
@@ -234,7 +235,7 @@ int fitting_heads(int heads, int width) {
 void model_settings(Settings& s) {
   Ui& ui = s.ui();
   Config& c = s.plan.config;
-  s.number({.id = "train/layers",
+  s.number({.id = "train/set/layers",
             .label = {},
             .value = double(c.layers),
             .low = 1,
@@ -242,7 +243,7 @@ void model_settings(Settings& s) {
             .integer = true,
             .shown = {}},
            "train.layers", [&](double v) { c.layers = static_cast<int>(v); });
-  s.number({.id = "train/heads",
+  s.number({.id = "train/set/heads",
             .label = {},
             .value = double(c.heads),
             .low = 1,
@@ -251,7 +252,7 @@ void model_settings(Settings& s) {
             .shown = {}},
            "train.heads",
            [&](double v) { c.heads = fitting_heads(static_cast<int>(v), c.d_model); });
-  s.number({.id = "train/d_model",
+  s.number({.id = "train/set/d_model",
             .label = {},
             .value = double(c.d_model),
             .low = kWidths[0],
@@ -264,9 +265,9 @@ void model_settings(Settings& s) {
              c.heads = fitting_heads(c.heads, c.d_model);
            });
   const Choices positions = choices_of(ui, c.positions), blocks = choices_of(ui, c.block);
-  s.choice("train/positions", "train.positions", c.positions, positions.labels, positions.ids);
-  s.choice("train/block", "train.block", c.block, blocks.labels, blocks.ids);
-  s.choice("train/init", "train.init", s.plan.init, "train.init.");
+  s.choice("train/set/positions", "train.positions", c.positions, positions.labels, positions.ids);
+  s.choice("train/set/block", "train.block", c.block, blocks.labels, blocks.ids);
+  s.choice("train/set/init", "train.init", s.plan.init, "train.init.");
   const std::int64_t parameters = s.state.train.run.status.parameters;
   const Rect r = s.column.row();
   ui.text(ui.fonts.control, {r.x0, r.y0 + ui.px(4)}, ui.theme.muted, ui.tr("train.parameters"));
@@ -281,12 +282,12 @@ void learning_settings(Settings& s) {
   TrainRecipe& recipe = s.plan.recipe;
   Schedule& schedule = recipe.schedule;
   const OptimizerKind before = recipe.optimizer.kind;
-  s.choice("train/optimizer", "train.optimizer", recipe.optimizer.kind, "train.optimizer.");
+  s.choice("train/set/optimizer", "train.optimizer", recipe.optimizer.kind, "train.optimizer.");
   if (recipe.optimizer.kind != before) {
     recipe.optimizer = default_options(recipe.optimizer.kind);
     if (recipe.optimizer.kind == OptimizerKind::kSgd) recipe.optimizer.momentum = 0.9;
   }
-  s.number({.id = "train/rate",
+  s.number({.id = "train/set/rate",
             .label = {},
             .value = schedule.peak,
             .low = 1e-6,
@@ -297,8 +298,8 @@ void learning_settings(Settings& s) {
              schedule.peak = v;
              schedule.floor = std::min(schedule.floor, v);
            });
-  s.choice("train/schedule", "train.schedule", schedule.kind, "train.schedule.");
-  s.number({.id = "train/warmup",
+  s.choice("train/set/schedule", "train.schedule", schedule.kind, "train.schedule.");
+  s.number({.id = "train/set/warmup",
             .label = {},
             .value = double(schedule.warmup),
             .low = 0,
@@ -306,7 +307,7 @@ void learning_settings(Settings& s) {
             .integer = true,
             .shown = {}},
            "train.warmup", [&](double v) { schedule.warmup = static_cast<std::int64_t>(v); });
-  s.number({.id = "train/batch",
+  s.number({.id = "train/set/batch",
             .label = {},
             .value = double(recipe.batch),
             .low = 1,
@@ -315,7 +316,7 @@ void learning_settings(Settings& s) {
             .choices = kBatches,
             .shown = {}},
            "train.batch", [&](double v) { recipe.batch = static_cast<std::int64_t>(v); });
-  s.number({.id = "train/accumulate",
+  s.number({.id = "train/set/accumulate",
             .label = {},
             .value = double(recipe.accumulation),
             .low = 1,
@@ -324,14 +325,14 @@ void learning_settings(Settings& s) {
             .shown = {}},
            "train.accumulate",
            [&](double v) { recipe.accumulation = static_cast<std::int64_t>(v); });
-  s.number({.id = "train/dropout",
+  s.number({.id = "train/set/dropout",
             .label = {},
             .value = recipe.dropout,
             .low = 0,
             .high = 0.9,
             .shown = recipe.dropout > 0 ? std::string() : std::string(s.ui().tr("train.off"))},
            "train.dropout", [&](double v) { recipe.dropout = v; });
-  s.number({.id = "train/decay",
+  s.number({.id = "train/set/decay",
             .label = {},
             .value = recipe.optimizer.weight_decay,
             .low = 0,
@@ -340,7 +341,7 @@ void learning_settings(Settings& s) {
             .least = 1e-4,
             .shown = {}},
            "train.decay", [&](double v) { recipe.optimizer.weight_decay = v; });
-  s.number({.id = "train/clip",
+  s.number({.id = "train/set/clip",
             .label = {},
             .value = recipe.clip,
             .low = 0,
@@ -349,7 +350,7 @@ void learning_settings(Settings& s) {
             .least = 0.01,
             .shown = recipe.clip > 0 ? std::string() : std::string(s.ui().tr("train.off"))},
            "train.clip", [&](double v) { recipe.clip = v; });
-  s.number({.id = "train/seed",
+  s.number({.id = "train/set/seed",
             .label = {},
             .value = double(s.plan.config.seed),
             .low = 0,
@@ -361,7 +362,7 @@ void learning_settings(Settings& s) {
 
 void stop_settings(Settings& s) {
   StopRule& stop = s.plan.stop;
-  s.number({.id = "train/steps",
+  s.number({.id = "train/set/steps",
             .label = {},
             .value = double(stop.steps),
             .low = 10,
@@ -376,7 +377,7 @@ void stop_settings(Settings& s) {
              schedule.warmup = std::min(schedule.warmup, stop.steps / 2);
            });
   const std::string off(s.ui().tr("train.off"));
-  s.number({.id = "train/stop_loss",
+  s.number({.id = "train/set/stop_loss",
             .label = {},
             .value = stop.loss,
             .low = 0,
@@ -385,7 +386,7 @@ void stop_settings(Settings& s) {
             .least = 1e-4,
             .shown = stop.loss > 0 ? std::string() : off},
            "train.stop_loss", [&](double v) { stop.loss = v; });
-  s.number({.id = "train/stop_minutes",
+  s.number({.id = "train/set/stop_minutes",
             .label = {},
             .value = stop.seconds / 60,
             .low = 0,
@@ -424,6 +425,8 @@ void panel_train(const AppState& state, Ui& ui, const Rect& r) {
   ImGui::SetCursorScreenPos({r.x0 + 1, r.y0 + ui.px(44)});
   const float tall = std::max(r.height() - ui.px(46) - foot, 1.0f);
   begin_child("train_settings", {r.width() - 2, tall}, ImGuiWindowFlags_NoBackground);
+  ui.probe.add("panel/train_settings", {r.x0 + 1, r.y0 + ui.px(44)},
+               {r.x1 - 1, r.y0 + ui.px(44) + tall});
   const float top = r.y0 + ui.px(44) - ImGui::GetScrollY();
   Column column{ui, r.x0 + side, r.x1 - side, top - ui.px(10)};
   Settings s{state, column, state.session.train.plan};

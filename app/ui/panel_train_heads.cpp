@@ -242,6 +242,7 @@ void head_grid(const Grid& g, const Rect& r) {
   ImGui::SetCursorScreenPos(r.min());
   begin_child("train_heads_grid", {r.width(), r.height()},
               ImGuiWindowFlags_NoBackground | ImGuiWindowFlags_HorizontalScrollbar);
+  ui.probe.add("panel/train_heads_grid", r.min(), r.max());
   const ImVec2 at{r.x0 - ImGui::GetScrollX(), r.y0 - ImGui::GetScrollY()};
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const float y = at.y + static_cast<float>(i) * tall;

@@ -105,14 +105,14 @@ float sampling_rows(const AppState& state, Ui& ui, const Rect& r) {
     set(*value);
     changed = true;
   };
-  number({.id = "train/temperature",
+  number({.id = "train/side/temperature",
           .label = {},
           .value = next.temperature,
           .low = 0,
           .high = 2,
           .shown = {}},
          "train.temperature", [&](double v) { next.temperature = v; });
-  number({.id = "train/top_k",
+  number({.id = "train/side/top_k",
           .label = {},
           .value = double(next.top_k),
           .low = 0,
@@ -120,14 +120,14 @@ float sampling_rows(const AppState& state, Ui& ui, const Rect& r) {
           .integer = true,
           .shown = next.top_k > 0 ? std::string() : off},
          "train.top_k", [&](double v) { next.top_k = static_cast<std::int64_t>(v); });
-  number({.id = "train/top_p",
+  number({.id = "train/side/top_p",
           .label = {},
           .value = next.top_p,
           .low = 0.05,
           .high = 1,
           .shown = next.top_p < 1 ? std::string() : off},
          "train.top_p", [&](double v) { next.top_p = v; });
-  number({.id = "train/sampling_seed",
+  number({.id = "train/side/sampling_seed",
           .label = {},
           .value = double(seed),
           .low = 0,
@@ -139,7 +139,7 @@ float sampling_rows(const AppState& state, Ui& ui, const Rect& r) {
   y += ui.px(4);
   const bool can =
       state.document().model == kRunRef && !last_row(state.derived.trace.get()).empty();
-  if (ui.button("train/generate", ui.tr("train.generate"),
+  if (ui.button("train/side/generate", ui.tr("train.generate"),
                 {r.x0 + ui.px(18), y, r.x1 - ui.px(18), y + ui.px(28)}, false, can,
                 ui.tr("train.generate.help")))
     ui.push(GenerateToken{});
@@ -258,7 +258,7 @@ void panel_train_side(const AppState& state, Ui& ui, const Rect& r) {
   }
   y += ui.px(8);
   const bool can = is_enabled(Command::kTrainKeep, state);
-  if (ui.button("train/keep", command_label(ui.language, Command::kTrainKeep),
+  if (ui.button("train/side/keep", command_label(ui.language, Command::kTrainKeep),
                 {r.x0 + ui.px(18), y, r.x1 - ui.px(18), y + ui.px(30)}, false, can,
                 command_help(ui.language, Command::kTrainKeep)))
     ui.push(DoCommand{Command::kTrainKeep});

@@ -186,7 +186,7 @@ TEST_CASE("train: the settings make the next run, rate and clipping change this 
   open_panel(gui);
   gui.push(PlayRun{true, 5});
   settle(gui);
-  gui.click("train/rate/number");
+  gui.click("train/set/rate/number");
   gui.frame(2);
   gui.type("0.0005");
   gui.edit_key({ImGuiKey_Enter});
@@ -194,9 +194,9 @@ TEST_CASE("train: the settings make the next run, rate and clipping change this 
   CHECK(run_of(gui).plan->recipe.schedule.peak == doctest::Approx(5e-4));
   CHECK_FALSE(gui.state().session.train.changed);
   CHECK(run_of(gui).status.step == 5);
-  gui.click("train/task");
+  gui.click("train/set/task");
   gui.frame(2);
-  gui.click("train/task/copy");
+  gui.click("train/set/task/copy");
   gui.frame(2);
   CHECK(gui.state().session.train.changed);
   CHECK(gui.shows("next start on"));
@@ -212,7 +212,7 @@ TEST_CASE("train: numbers out of range are refused where they are typed") {
   Gui gui({}, {1440, 1400});
   open_panel(gui);
   for (const char* bad : {"0", "-1", "1e9", "nan"}) {
-    gui.click("train/rate/number");
+    gui.click("train/set/rate/number");
     gui.frame(2);
     gui.type(bad);
     gui.edit_key({ImGuiKey_Enter});
@@ -236,7 +236,7 @@ TEST_CASE("train: a token that is drawn stands behind the sentence") {
   const float* row = logits.data + (before - 1) * vocab;
   const auto best = static_cast<std::size_t>(std::max_element(row, row + vocab) - row);
   gui.frame();
-  gui.click("train/generate");
+  gui.click("train/side/generate");
   gui.frame(2);
   REQUIRE(gui.trace().length() == before + 1);
   CHECK(gui.trace().input().tokens.back() == gui.trace().input().vocab[best]);
@@ -268,19 +268,19 @@ TEST_CASE("train: a run that breaks keeps its last good weights and says what to
 TEST_CASE("train: a text of one's own, pasted, and what is wrong with it") {
   Gui gui({}, {1440, 1400});
   open_panel(gui);
-  gui.click("train/task");
+  gui.click("train/set/task");
   gui.frame(2);
-  gui.click("train/task/text");
+  gui.click("train/set/task/text");
   gui.frame(2);
   ImGui::SetClipboardText("too short");
-  gui.click("train/text_paste");
+  gui.click("train/set/text_paste");
   settle(gui);
   CHECK(run_of(gui).status.phase == TrainPhase::kFailed);
   CHECK(gui.notices_say("tokens"));
   std::string text;
   for (int i = 0; i < 60; ++i) text += "the cat sat on the mat and the dog lay on the log. ";
   ImGui::SetClipboardText(text.c_str());
-  gui.click("train/text_paste");
+  gui.click("train/set/text_paste");
   settle(gui);
   gui.click("train/same");
   settle(gui);
