@@ -53,7 +53,7 @@ void print_list() {
                 recipe.training.task.c_str(), count_text(parameter_count(*model)).c_str(),
                 bytes_text(static_cast<double>(bytes_of(files))).c_str(), c.layers, c.head_count(),
                 c.d_model, static_cast<long long>(model->file.context));
-    std::printf("  predicts at least %s %% of what can be known on fresh examples\n",
+    std::printf("  at least %s %% of its answers on fresh examples are right\n",
                 number_text(100 * recipe.score, 4).c_str());
     std::printf("  %s\n", std::string(english(task.about)).c_str());
     std::printf("  Look for: %s\n", std::string(english(task.look)).c_str());
