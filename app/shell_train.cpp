@@ -4,9 +4,11 @@
 #include <cmath>
 #include <cstdio>
 #include <ctime>
+#include <filesystem>
 
 #include "app/shell.h"
 #include "core/error.h"
+#include "core/train/model_recipe.h"
 
 namespace headlight {
 namespace {
@@ -328,7 +330,18 @@ void Shell::use_run() {
   for (const Message& note : run.status.notes) notify(NoticeKind::kWarning, note);
   state_.session.train.plan = *run.plan;
   set_run_model(run.live);
-  on(ChooseModel{std::string(kRunRef)});
+  const Document& before = state_.document();
+  SetModel edit = choose_model(before, *run.live);
+  // A part of an example, so that there is something left to say.
+  if (edit.sentence && run.task->kind() == TaskKind::kNextToken && !run.examples.empty()) {
+    const std::vector<int>& ids = run.examples[0].tokens;
+    const std::size_t part =
+        std::max<std::size_t>(ids.size() * 3 / 4, std::min<std::size_t>(ids.size(), 4));
+    edit.sentence = run.task->vocabulary().decode(std::span(ids).first(part));
+  }
+  if (headlight::apply(before, edit) == before) return;
+  state_.history.edit(edit);
+  ++state_.session.text_revision;
 }
 
 // After the sentence or the weights have changed: what else is shown of the sentence.
@@ -362,6 +375,8 @@ void Shell::keep_run() {
   const RunView& run = state_.train.run;
   if (!run.task || run.status.step == 0 || run.status.saved_step == run.status.step) return;
   const std::string folder = options_.folders.runs + "/" + run_name(run.task->id());
+  std::error_code ignored;  // saving says what is wrong
+  std::filesystem::create_directories(options_.folders.runs, ignored);
   trainer_->save(folder);
   trainer_->wait();
   poll_train();

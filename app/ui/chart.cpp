@@ -98,7 +98,7 @@ void draw_chart_grid(Ui& ui, const Chart& chart, bool whole_x) {
     const float y = std::round(chart.at({chart.x.low, tick}).y);
     list->AddLine({r.x0, y}, {r.x1, y}, to_u32(ui.theme.line));
     ui.text_right(font, r.x0 - ui.px(8), y - font->FontSize / 2, ui.theme.muted,
-                  number_text(tick, 3));
+                  exact_number(static_cast<float>(tick)));
   }
   const int columns = std::clamp(static_cast<int>(r.width() / ui.px(90)), 2, 8);
   for (const double tick : chart_ticks(chart.x, columns)) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdio>
 
 #include "core/text/number_text.h"
 
@@ -20,12 +21,14 @@ double log_low(const NumberRow& row) { return std::log(has_zero(row) ? row.least
 
 std::string text_of(const NumberRow& row) {
   if (!row.shown.empty()) return row.shown;
-  return row.integer ? count_text(static_cast<long long>(row.value)) : number_text(row.value, 3);
+  return row.integer ? count_text(static_cast<long long>(row.value))
+                     : exact_number(static_cast<float>(row.value));
 }
 
 std::string range_text(const Ui& ui, const NumberRow& row) {
   const auto number = [&](double value) {
-    return row.integer ? count_text(static_cast<long long>(value)) : number_text(value, 3);
+    return row.integer ? count_text(static_cast<long long>(value))
+                       : exact_number(static_cast<float>(value));
   };
   return ui.tr("row.range", {{"low", number(row.low)}, {"high", number(row.high)}});
 }
@@ -38,8 +41,9 @@ std::optional<double> field(Ui& ui, const NumberRow& row, const char* popup) {
   if (ImGui::IsWindowAppearing()) ImGui::SetKeyboardFocusHere();
   const std::string id = std::string(row.id) + "/field";
   ui.before_field(id);
-  std::string typed =
-      row.integer ? std::to_string(static_cast<long long>(row.value)) : number_text(row.value, 6);
+  char shown[32];  // with a minus sign that from_chars knows
+  std::snprintf(shown, sizeof shown, "%.6g", row.value);
+  std::string typed = row.integer ? std::to_string(static_cast<long long>(row.value)) : shown;
   ImGui::SetNextItemWidth(ui.px(140));
   const bool done =
       ImGui::InputText("##number", &typed,
@@ -140,8 +144,9 @@ double row_value(const NumberRow& row, double place) {
 std::optional<double> number_row(Ui& ui, const NumberRow& row, const Rect& r) {
   const float text_y = (r.y0 + r.y1 - ui.fonts.control->FontSize) / 2 - ui.px(1);
   const Rect number{r.x1 - ui.px(kNumberWidth), r.y0, r.x1, r.y1};
-  const float label_room = std::round(r.width() * 0.38f);
-  ui.text(ui.fonts.control, {r.x0, text_y}, ui.theme.muted, row.label, label_room);
+  const float label_room = row.label.empty() ? -ui.px(6) : std::round(r.width() * 0.38f);
+  if (!row.label.empty())
+    ui.text(ui.fonts.control, {r.x0, text_y}, ui.theme.muted, row.label, label_room);
   std::optional<double> wanted =
       track(ui, row, {r.x0 + label_room + ui.px(4), r.y0, number.x0 - ui.px(2), r.y1});
   const std::string popup = "popup/" + std::string(row.id);

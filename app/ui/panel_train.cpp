@@ -139,7 +139,10 @@ void task_settings(Settings& s) {
     NumberRow row;
     const std::string id = "train/set/option/" + std::string(option.name);
     row.id = id;
-    row.label = ui.tr(option.label);
+    // These names are whole phrases: above the slider.
+    s.column.y += ui.px(3);
+    s.column.note(ui.tr(option.label), ui.theme.muted);
+    s.column.y -= ui.px(6);
     row.value = at == s.plan.recipe.task_options.end() ? option.value : at->second;
     row.low = option.low;
     row.high = option.high;
@@ -331,7 +334,7 @@ void learning_settings(Settings& s) {
             .low = 0,
             .high = 0.9,
             .shown = recipe.dropout > 0 ? std::string() : std::string(s.ui().tr("train.off"))},
-           "train.dropout", [&](double v) { recipe.dropout = v; });
+           "train.drop", [&](double v) { recipe.dropout = v; });
   s.number({.id = "train/set/decay",
             .label = {},
             .value = recipe.optimizer.weight_decay,

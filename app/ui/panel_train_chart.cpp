@@ -4,6 +4,7 @@
 
 #include "app/ui/chart.h"
 #include "app/ui/commands.h"
+#include "app/ui/number_row.h"
 #include "app/ui/panel_train.h"
 #include "core/text/number_text.h"
 
@@ -167,11 +168,15 @@ void head_line(const AppState& state, Ui& ui, const std::vector<Line>& lines, co
   for (const std::string_view id : kCurveIds)
     labels.emplace_back(ui.tr("train.curve." + std::string(id)));
   float x = r.x0 + ui.px(18);
-  const float y = r.y0 + ui.px(9);
-  const int pressed = ui.segmented("train/curve", labels, static_cast<int>(session.curve), {x, y},
-                                   ui.px(26), kCurveIds);
+  const float y = r.y0 + ui.px(9), height = ui.px(26);
+  const int chosen = static_cast<int>(session.curve);
+  const bool roomy = ui.segmented_width(labels) + ui.px(110) < r.width();
+  const float list = std::min(ui.px(140), r.width() - ui.px(100));
+  const int pressed =
+      roomy ? ui.segmented("train/curve", labels, chosen, {x, y}, height, kCurveIds)
+            : drop_down(ui, "train/curve", labels, kCurveIds, chosen, {x, y, x + list, y + height});
   if (pressed >= 0) ui.push(ChooseCurve{static_cast<Curve>(pressed), session.logarithmic});
-  x += ui.segmented_width(labels) + ui.px(12);
+  x += (roomy ? ui.segmented_width(labels) : list) + ui.px(12);
   if (session.curve != Curve::kAccuracy) {
     const std::string label(ui.tr("train.logarithmic"));
     const float wide = ui.measure(ui.fonts.control, label).x + ui.px(18);

@@ -14,14 +14,47 @@ namespace {
 constexpr std::size_t kBars = 5;
 constexpr std::size_t kSampleRows = 6;
 
-// The row of probabilities behind the last token; empty where the trace has none.
-std::span<const float> last_row(const Trace* trace) {
-  if (!trace) return {};
+// What a model of this form says of the sentence: the next token, the hidden word, the class.
+struct Outcome {
+  std::span<const float> probabilities;  // empty where the trace has none
+  std::int64_t position = 0;             // of the token that says it
+  bool classes = false, hidden = false;
+};
+
+// Behind the last token; of a model of hidden words at the first [MASK].
+Outcome outcome_of(const Trace* trace, bool masked) {
+  Outcome out;
+  if (!trace || trace->length() == 0) return out;
   const TensorView probs = trace->find("probs");
-  if (!probs.data || probs.find_dim("vocab") < 0 || trace->length() == 0) return {};
-  const auto vocab = static_cast<std::size_t>(probs.axes.back().size);
-  const auto rows = static_cast<std::size_t>(probs.size()) / vocab;
-  return {probs.data + (rows - 1) * vocab, vocab};
+  if (!probs.data) return out;
+  out.classes = probs.find_dim("class") >= 0;
+  const auto width = static_cast<std::size_t>(probs.axes.back().size);
+  const auto rows = static_cast<std::size_t>(probs.size()) / width;
+  auto row = static_cast<std::int64_t>(rows) - 1;
+  const std::vector<std::string>& tokens = trace->input().tokens;
+  if (masked) {
+    const auto at = std::find(tokens.begin(), tokens.end(), to_string(Special::kMask));
+    out.hidden = at != tokens.end();
+    if (out.hidden) row = at - tokens.begin();
+  }
+  out.position = row;
+  out.probabilities = {probs.data + static_cast<std::size_t>(row) * width, width};
+  return out;
+}
+
+bool is_masked(const AppState& state) {
+  const auto& task = state.train.run.task;
+  return task && task->kind() == TaskKind::kMasked;
+}
+
+Outcome shown_outcome(const AppState& state) {
+  return outcome_of(state.derived.trace.get(), is_masked(state));
+}
+
+// What row `id` of the outcomes is called.
+std::string outcome_name(const Trace& trace, const Outcome& outcome, int id) {
+  const auto i = static_cast<std::size_t>(id);
+  return outcome.classes ? trace.input().classes[i] : trace.input().vocab[i];
 }
 
 std::vector<int> most_probable(std::span<const float> row, std::size_t count) {
@@ -38,23 +71,41 @@ std::vector<int> most_probable(std::span<const float> row, std::size_t count) {
   return ids;
 }
 
+// Of so small a share only that it is there.
+std::string share_text(float p) {
+  if (!(p >= 0 && p <= 1)) return number_text(p);  // NaN
+  if (p > 0 && p < 0.0005f) return "<0.001";
+  const std::string digits = std::to_string(std::lround(p * 1000));
+  return p >= 0.9995f ? "1.000" : "0." + std::string(3 - digits.size(), '0') + digits;
+}
+
+// "after “… cat”"; of a class nothing.
+std::string after_words(const Ui& ui, const Trace& trace, const Outcome& outcome) {
+  if (outcome.classes || outcome.hidden) return "";
+  const auto& tokens = trace.input().tokens;
+  const auto at = static_cast<std::size_t>(outcome.position);
+  return ui.tr("train.after", {{"token", token_label(at < tokens.size() ? tokens[at] : "")}});
+}
+
 // Bars of the newest weights; a mark where the shown step had it.
 float next_token(const AppState& state, Ui& ui, const Rect& r) {
   const Trace* shown = state.derived.trace.get();
   const Trace* newest = state.train.newest ? state.train.newest.get() : shown;
-  const std::span<const float> now = last_row(newest);
+  const Outcome outcome = outcome_of(newest, is_masked(state));
+  const std::span<const float> now = outcome.probabilities;
   const std::span<const float> then =
-      state.train.newest ? last_row(shown) : std::span<const float>();
+      state.train.newest ? shown_outcome(state).probabilities : std::span<const float>();
   float y = r.y0 + ui.px(12);
-  const std::string_view title = ui.tr("train.next_token");
+  const std::string_view title = ui.tr(outcome.classes  ? "train.class"
+                                       : outcome.hidden ? "train.hidden_word"
+                                                        : "train.next_token");
   ui.text(ui.fonts.strong, {r.x0 + ui.px(18), y}, ui.theme.text, title);
   if (now.empty() || state.document().model != kRunRef) {
     y += ui.px(28);
     return y + ui.wrapped(ui.fonts.note, {r.x0 + ui.px(18), y}, r.width() - ui.px(36),
                           ui.theme.muted, ui.tr("train.no_next"));
   }
-  const std::string after =
-      ui.tr("train.after", {{"token", token_label(newest->input().tokens.back())}});
+  const std::string after = after_words(ui, *newest, outcome);
   const float room = r.width() - ui.px(54) - ui.measure(ui.fonts.strong, title).x;
   const float wide = std::min(ui.measure(ui.fonts.note, after).x, room);
   ui.user_text(ui.fonts.note, {r.x1 - ui.px(18) - wide, y + ui.px(2)}, ui.theme.muted, after, room);
@@ -65,16 +116,15 @@ float next_token(const AppState& state, Ui& ui, const Rect& r) {
   for (const int id : most_probable(now, kBars)) {
     const float p = now[static_cast<std::size_t>(id)];
     ui.user_text(ui.fonts.strong, {r.x0 + ui.px(18), y}, ui.theme.text,
-                 token_label(newest->input().vocab[static_cast<std::size_t>(id)]),
-                 names - ui.px(8));
-    const float end = x0 + std::max(p * (x1 - x0), ui.px(2));
+                 token_label(outcome_name(*newest, outcome, id)), names - ui.px(8));
+    const float end = x0 + std::max(p > 0 ? p * (x1 - x0) : 0, ui.px(2));
     list->AddRectFilled({x0, y + ui.px(2)}, {end, y + ui.px(15)}, to_u32(ui.theme.pattern),
                         ui.px(2));
-    if (!then.empty()) {
+    if (then.size() == now.size()) {
       const float mark = std::round(x0 + then[static_cast<std::size_t>(id)] * (x1 - x0));
       list->AddLine({mark, y}, {mark, y + ui.px(17)}, to_u32(ui.theme.text), ui.px(2));
     }
-    ui.text_right(ui.fonts.mono, r.x1 - ui.px(18), y, ui.theme.text, number_text(p, 2));
+    ui.text_right(ui.fonts.mono, r.x1 - ui.px(18), y, ui.theme.text, share_text(p));
     y += ui.px(22);
   }
   if (!then.empty()) {
@@ -137,11 +187,16 @@ float sampling_rows(const AppState& state, Ui& ui, const Rect& r) {
          "train.sampling_seed", [&](double v) { seed = static_cast<std::uint64_t>(v); });
   if (changed) ui.push(SetSampling{next, seed});
   y += ui.px(4);
-  const bool can =
-      state.document().model == kRunRef && !last_row(state.derived.trace.get()).empty();
-  if (ui.button("train/side/generate", ui.tr("train.generate"),
-                {r.x0 + ui.px(18), y, r.x1 - ui.px(18), y + ui.px(28)}, false, can,
-                ui.tr("train.generate.help")))
+  const std::span<const float> row = shown_outcome(state).probabilities;
+  const auto& model = state.derived.model;
+  const bool fits = model && state.derived.trace->length() < model->file.context;
+  const bool says_next =
+      state.train.run.task && state.train.run.task->kind() == TaskKind::kNextToken;
+  const bool can = state.document().model == kRunRef && !row.empty() && fits && says_next;
+  if (ui.button(
+          "train/side/generate", ui.tr("train.generate"),
+          {r.x0 + ui.px(18), y, r.x1 - ui.px(18), y + ui.px(28)}, false, can,
+          ui.tr(row.empty() || fits || !says_next ? "train.generate.help" : "train.generate.full")))
     ui.push(GenerateToken{});
   return y + ui.px(38);
 }
@@ -159,18 +214,35 @@ void sample_row(const AppState& state, Ui& ui, const Snapshot& snapshot, std::si
   const Vocabulary& vocabulary = run.task->vocabulary();
   ui.text(ui.fonts.mono_small, {r.x0, r.y0 + ui.px(2)}, ui.theme.muted, count_text(snapshot.step));
   float x = r.x0 + ui.px(52);
-  const auto word = [&](int id, Color color) {
-    const std::string text = token_label(vocabulary.token(id));
+  const auto label = [&](const std::string& token, Color color) {
+    const std::string text = token_label(token);
     const float wide = ui.measure(ui.fonts.mono, text).x;
     if (x + wide > r.x1) return false;
     ui.text(ui.fonts.mono, {x, r.y0}, color, text);
-    x += wide + ui.px(6);
+    x += wide + ui.px(text.size() == 1 && !example.source.empty() ? 1 : 6);
     return true;
   };
+  const auto word = [&](int id, Color color) { return label(vocabulary.token(id), color); };
+  if (example.label >= 0) {  // the class, then what it was said of
+    const auto& classes = run.task->classes();
+    const bool right = predicted[0] == example.label;
+    x += ui.px(4);
+    if (!label(classes[static_cast<std::size_t>(predicted[0])],
+               right ? ui.theme.v : ui.theme.error))
+      return;
+    for (const int id : example.tokens) {
+      if (!word(id, ui.theme.text)) return;
+    }
+    return;
+  }
+  for (const int id : example.source) {  // what is translated
+    if (!word(id, ui.theme.muted)) return;
+  }
+  if (!example.source.empty()) x += ui.px(12);
   // Of a long example the part around the first answer.
   std::size_t first = 0;
   while (first < example.targets.size() && !is_scored(example, first)) ++first;
-  const std::size_t begin = first > 5 ? first - 5 : 0;
+  const std::size_t begin = !example.source.empty() ? first + 1 : first > 5 ? first - 5 : 0;
   for (std::size_t t = begin; t <= first && t < example.tokens.size(); ++t) {
     if (!word(example.tokens[t], ui.theme.text)) return;
   }

@@ -64,6 +64,7 @@ void draw_training(const AppState& state, Ui& ui, const WindowLayout& l) {
 
 // The settings of a run need more room than a list of steps, its heads more than a row.
 void wish_for_training(const Session& s, float height, float scale, LayoutWishes& wish) {
+  if (height < 420 * scale) return;
   wish.sizes.rail = std::max(s.sizes.rail, 244.0f);
   if (s.sizes.heads <= 0)
     wish.sizes.heads = std::clamp((height / scale - 190) * 0.5f, 150.0f, 420.0f);

@@ -148,6 +148,7 @@ std::int64_t TrainingRun::tokens_per_step() const {
 std::shared_ptr<const Model> TrainingRun::model() const {
   auto model = std::make_shared<Model>();
   model->ref = "run";
+  model->name = task_->id();
   model->file = model_file(plan_, *task_);
   model->vocabulary = task_->shared_vocabulary();
   model->weights.assign(trainer_.parameters().begin(), trainer_.parameters().end());
