@@ -76,7 +76,7 @@ void Shell::apply() {
     Session& s = state_.session;
     if (does_hint(s.hint, action)) on(ShowHint{s.hint + 1});
   }
-  set_run_model(marked_model());
+  if (trainer_) set_run_model(marked_model());
   const bool new_weights = state_.document().model == kRunRef && run_model_ != computed_model_;
   if (!(state_.document() == computed_) || !has_run_ || new_weights) recompute();
   update_inspected();

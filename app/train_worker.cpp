@@ -186,6 +186,11 @@ void TrainWorker::guard(const Command& command) {
 }
 
 void TrainWorker::prepare(const RunPlan& plan) {
+  {
+    // A play that was asked for before this start has nothing to do with it.
+    const std::lock_guard lock(mutex_);
+    running_ = false;
+  }
   run_.reset();
   seconds_ = speed_ = 0;
   shown_at_ = -1;

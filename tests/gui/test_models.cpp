@@ -132,32 +132,6 @@ TEST_CASE("models: from a folder, by the sheet and dropped; one that is broken c
   std::filesystem::remove_all(folder);
 }
 
-TEST_CASE("models: the model of a run is given from outside and shown when it changes") {
-  Gui gui(small_document(1, 2, 8));
-  auto first = std::make_shared<Model>(*load_model("bundled:reverse"));
-  first->ref = kRunRef;
-  auto second = std::make_shared<Model>(*first);
-  for (Tensor& w : second->weights) {
-    if (w.name == "embed.W_E") w.data[3] += 1;
-  }
-  gui.push(ChooseModel{std::string(kRunRef)});  // there is none: nothing happens
-  gui.frame();
-  CHECK(gui.document().model.empty());
-  gui.shell().set_run_model(first);
-  gui.push(ChooseModel{std::string(kRunRef)});
-  gui.frame(2);
-  CHECK(gui.shows("this run"));
-  CHECK(gui.state().derived.model == first);
-  const float before = gui.tensor("embed.W_E").data[3];
-  gui.shell().set_run_model(second);
-  gui.frame();
-  CHECK(gui.state().derived.model == second);
-  CHECK(gui.tensor("embed.W_E").data[3] == before + 1);
-  gui.shell().set_run_model(nullptr);
-  gui.frame();
-  CHECK(gui.notices_say("training run that has ended"));
-}
-
 TEST_CASE("models: a token that is dragged goes as one, specials too") {
   Document document = first_document();
   document = apply(document, choose_model(document, *load_model("bundled:reverse")));
