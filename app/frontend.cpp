@@ -53,7 +53,8 @@ void Frontend::draw(float width, float height) {
   const AppState& state = shell_.state();
   probe_.begin_frame();
   sink_.set_vision(state.session.vision);
-  if (state.session.playback.playing) shell_.push(Tick{ImGui::GetIO().DeltaTime});
+  if (state.session.playback.playing || state.session.train.film)
+    shell_.push(Tick{ImGui::GetIO().DeltaTime});
   Ui ui(Theme::make(state.session.dark), fonts_.set(), state.session.scale, probe_, sink_,
         shell_.queue(), state.session.language, &state.session.focus, state.session.range);
   if (stage_only_ == StageOnly::kNo) {

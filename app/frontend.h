@@ -42,7 +42,7 @@ class Frontend {
   bool wants_frame() const {
     const AppState& state = shell_.state();
     return !shell_.queue().empty() || state.derived.computing || state.session.playback.playing ||
-           sink_.unfinished();
+           state.session.train.film || sink_.unfinished();
   }
 
   Shell& shell() { return shell_; }

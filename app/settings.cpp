@@ -120,6 +120,7 @@ std::string settings_text(const Settings& s) {
   json["speed"] = s.speed;
   json["hints_seen"] = s.hints_seen;
   json["recent"] = s.recent;
+  if (!s.kept_runs.empty()) json["kept_runs"] = s.kept_runs;
   if (!s.other.empty()) {
     const Json other = Json::parse(s.other, nullptr, false);
     if (other.is_object()) json.insert(other.begin(), other.end());
@@ -162,6 +163,7 @@ SettingsRead parse_settings(std::string_view text) {
   in.number("speed", s.speed, 0.0625f, 64);
   in.boolean("hints_seen", s.hints_seen);
   in.paths("recent", s.recent);
+  in.paths("kept_runs", s.kept_runs);
   read.problem = in.problem();
   s.other = in.rest();
   return read;
@@ -205,6 +207,7 @@ Settings merge_changes(Settings stored, const Settings& before, const Settings& 
   merge(&Settings::speed);
   merge(&Settings::hints_seen);
   merge(&Settings::recent);
+  merge(&Settings::kept_runs);
   return stored;
 }
 
@@ -227,6 +230,8 @@ UserFolders user_folders() {
   const std::string state = folder("XDG_STATE_HOME", "/.local/state");
   if (!config.empty()) folders.settings = config + "/settings.json";
   if (!state.empty()) folders.autosave = state + "/autosave";
+  const std::string data = folder("XDG_DATA_HOME", "/.local/share");
+  if (!data.empty()) folders.runs = data + "/runs";
   return folders;
 }
 

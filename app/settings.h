@@ -22,8 +22,9 @@ struct Settings {
   Vision vision = Vision::kFull;
   float speed = 1;
   bool hints_seen = false;
-  std::vector<std::string> recent;  // session files, newest first
-  std::string other;                // keys that this version does not know, as a JSON object
+  std::vector<std::string> recent;     // session files, newest first
+  std::vector<std::string> kept_runs;  // saved when a window was closed; told at the next start
+  std::string other;                   // keys that this version does not know, as a JSON object
 
   bool operator==(const Settings&) const = default;
 };
@@ -55,10 +56,12 @@ std::vector<std::string> with_recent(std::vector<std::string> recent, const std:
 struct UserFolders {
   std::string settings;  // a file
   std::string autosave;  // a folder
+  std::string runs;      // a folder: what was being trained when a window was closed
   bool empty() const { return settings.empty() && autosave.empty(); }
 };
 /// By the XDG Base Directory Specification: $XDG_CONFIG_HOME/headlight/settings.json and
-/// $XDG_STATE_HOME/headlight/autosave; relative values count as unset.
+/// $XDG_STATE_HOME/headlight/autosave, $XDG_DATA_HOME/headlight/runs; relative values count as
+/// unset.
 UserFolders user_folders();
 
 }  // namespace headlight

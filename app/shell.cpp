@@ -61,11 +61,14 @@ bool Shell::key(const Shortcut& shortcut, bool in_field) {
   // focus.
   const bool looks_around = command == Command::kViewLeft || command == Command::kViewRight;
   if (looks_around && state_.session.step == "token_ids") return false;
+  if (command && train_takes(*command)) return true;
   if (command && is_enabled(*command, state_)) push(DoCommand{*command});
   return command.has_value();
 }
 
 void Shell::apply() {
+  drawn_ = {state_.derived.trace, state_.train.newest, state_.train.pinned,
+            state_.train.differences};
   std::vector<Action> actions;
   actions.swap(queue_);
   for (const Action& action : actions) {
@@ -73,7 +76,9 @@ void Shell::apply() {
     Session& s = state_.session;
     if (does_hint(s.hint, action)) on(ShowHint{s.hint + 1});
   }
-  if (!(state_.document() == computed_) || !has_run_) recompute();
+  if (trainer_) set_run_model(marked_model());
+  const bool new_weights = state_.document().model == kRunRef && run_model_ != computed_model_;
+  if (!(state_.document() == computed_) || !has_run_ || new_weights) recompute();
   update_inspected();
 }
 
@@ -86,7 +91,8 @@ void Shell::on(const DoEdit& a) {
                      {{"n", std::to_string(replaced)}}});
     }
   }
-  state_.history.edit(a.edit, a.group);
+  const std::optional<Edit> moved = move_in_model(a.edit);
+  state_.history.edit(moved ? *moved : a.edit, a.group);
 }
 
 void Shell::on(const EndEdit&) { state_.history.end_group(); }
@@ -106,7 +112,7 @@ void Shell::on(const DismissNotice& a) {
 void Shell::on(const ClosePopups&) {
   Session& s = state_.session;
   s.model_open = s.keys_open = s.about_open = false;
-  s.ask_path_to_open = s.ask_path_to_save = false;
+  s.ask_path_to_open = s.ask_path_to_save = s.ask_path_to_model = false;
   s.palette_open = false;
 }
 
@@ -199,34 +205,43 @@ void Shell::perform(Command command) {
     default:
       break;
   }
-  perform_motion(command) || perform_inspect(command) || perform_look(command) ||
-      perform_habits(command) || perform_focus(command);
+  perform_train(command) || perform_motion(command) || perform_inspect(command) ||
+      perform_look(command) || perform_habits(command) || perform_focus(command);
 }
 
 // ---- computing ----
 
 void Shell::recompute() {
   computed_ = state_.document();
+  computed_model_ = computed_.model == kRunRef ? run_model_ : nullptr;
   has_run_ = true;
   if (options_.background && estimated_bytes(computed_) > kRunAtOnceBytes) {
-    worker_.request(computed_);
+    worker_.request(computed_, computed_model_);
     state_.derived.computing = true;
     return;
   }
-  FinishedRun run = worker_.run_now(computed_);
+  FinishedRun run = worker_.run_now(computed_, computed_model_);
   // Pictures are the same each time; a measured time would not be.
   take(std::move(run.result), options_.background ? run.milliseconds : 0);
 }
 
 bool Shell::poll() {
+  std::optional<LoadedModel> loaded = worker_.poll_model();
+  if (loaded) take_model(std::move(*loaded));
   std::optional<FinishedRun> run = worker_.poll();
-  if (!run) return false;
-  take(std::move(run->result), run->milliseconds);
-  update_inspected();
-  return true;
+  if (run) take(std::move(run->result), run->milliseconds);
+  const bool trained = poll_train();
+  if (run) update_inspected();
+  return loaded || run || trained;
 }
 
 void Shell::wait() {
+  worker_.wait();
+  if (trainer_) trainer_->wait();
+  poll();
+  apply();
+  if (state_.document() == computed_) return;
+  apply();  // a model came
   worker_.wait();
   poll();
 }
@@ -244,11 +259,11 @@ void Shell::take(RunResult result, double milliseconds) {
   run_notice_ = {};
   if (result.trace) {
     d.trace = std::move(result.trace);
+    d.model = std::move(result.model);
     if (d.cut) {
-      const Document& doc = state_.document();
-      run_notice_ = Message{"notice.cut",
+      run_notice_ = Message{result.limit_of_model ? "notice.cut_by_model" : "notice.cut",
                             {{"tokens", count_text(static_cast<long long>(d.tokens_in_sentence))},
-                             {"limit", count_text(doc.max_tokens)}}};
+                             {"limit", count_text(result.limit)}}};
     }
   } else if (!result.empty) {
     run_notice_.id = d.trace ? "notice.still_shown" : "notice.problem";
@@ -260,6 +275,7 @@ void Shell::take(RunResult result, double milliseconds) {
   if (!run_notice_.empty()) notify(d.cut ? NoticeKind::kWarning : NoticeKind::kError, run_notice_);
   settle();
   if (!awaited_step_.empty()) go_to(std::exchange(awaited_step_, ""));
+  update_compared();
 }
 
 }  // namespace headlight

@@ -12,6 +12,7 @@
 #include "app/background_writer.h"
 #include "app/settings.h"
 #include "app/trace_worker.h"
+#include "app/train_worker.h"
 #include "app/ui/commands.h"
 #include "app/ui/state.h"
 
@@ -20,6 +21,7 @@ namespace headlight {
 struct ShellOptions {
   RunLimits limits;
   int threads = 2;
+  int train_threads = 2;
   std::string backend = "eigen";
   Language first_language = Language::kEnglish;  // of a first start, without stored settings
   bool background = true;  // large runs go to another thread; off: everything at once, for pictures
@@ -38,6 +40,8 @@ class Shell {
   bool key(const Shortcut&, bool in_field);
   /// Carries out what was asked for, then brings everything that follows up to date.
   void apply();
+  /// Is a model being trained, so that there is something new many times a second?
+  bool is_training() const;
   /// Takes in a run that was finished in the background; true when something changed.
   bool poll();
   /// Waits for the background (pictures, tests).
@@ -47,6 +51,9 @@ class Shell {
   void set_session_path(const std::string& path);
   void notify(NoticeKind, const Message&);
   void notify(NoticeKind kind, std::string text) { notify(kind, Message::of(std::move(text))); }
+  /// The model of the training run that the document chooses as "run"; null: there is none. What
+  /// it computes is brought up to date by the next apply().
+  void set_run_model(std::shared_ptr<const Model> model) { run_model_ = std::move(model); }
   void set_look(bool dark, float scale);
   void set_language(Language language) { speak(language); }
   /// The screen's own scale; what the person made larger stays as much larger.
@@ -123,6 +130,10 @@ class Shell {
   void on(const Maximize&);
   void on(const ShowHint&);
   void on(const ChooseLanguage&);
+  // shell_model.cpp: trained models
+  void on(const ChooseModel&);
+  void take_model(LoadedModel);
+  std::optional<Edit> move_in_model(const Edit&) const;
   // shell_files.cpp: sessions, files, questions
   void on(const OpenFile&);
   void on(const SaveFile&);
@@ -144,6 +155,33 @@ class Shell {
   Settings current_settings() const;
   void keep_settings();
   void keep_autosave(double seconds);
+  // shell_train.cpp: training
+  void on(const PlanRun&);
+  void on(const StartRun&);
+  void on(const PlayRun&);
+  void on(const StepRun&);
+  void on(const MarkStep&);
+  void on(const PlayFilm&);
+  void on(const PinStep&);
+  void on(const ChooseCurve&);
+  void on(const KeepRun&);
+  void on(const ForgetRun&);
+  void on(const SetSampling&);
+  void on(const AskText&);
+  void on(const UseText&);
+  void on(const GenerateToken&);
+  bool perform_train(Command);
+  bool train_takes(Command);
+  void show_training(bool open);
+  void put_aside();
+  void move_mark(int direction);
+  void move_film(double seconds);
+  bool poll_train();
+  void use_run();
+  void update_compared();
+  void keep_run();
+  std::shared_ptr<const Model> point_model(const RunPoint&) const;
+  std::shared_ptr<const Model> marked_model() const;
   // shell_palette.cpp: keys while a question or the palette is open
   bool question_key(const Shortcut&);
   bool palette_key(const Shortcut&);
@@ -165,12 +203,20 @@ class Shell {
   void update_inspected();
   void go_back_to(std::size_t crumb);
 
+  // What the last frame drew lives until the next one, which draws something else.
+  struct Drawn {
+    std::shared_ptr<const Trace> trace, newest, pinned;
+    std::shared_ptr<const PatternDifferences> differences;
+  };
+
   AppState state_;
+  Drawn drawn_;
   ShellOptions options_;
   TraceWorker worker_;
   std::vector<Action> queue_;
   std::optional<CellPick> trail_end_;  // the cell that session.trail leads to
   Document computed_;                  // the document that the trace was made of
+  std::shared_ptr<const Model> run_model_, computed_model_;
   bool has_run_ = false;
   std::string awaited_step_;  // to be gone to once the run that brings it has ended
   MaskSpec mask_before_causal_;
@@ -190,7 +236,12 @@ class Shell {
   std::vector<Orphan> orphans_;
   std::optional<Document> autosaved_;
   std::unique_ptr<AutosavePlace> place_;
-  BackgroundWriter writer_;  // last: ends first
+  // Of state_.train.pinned: what it was made from.
+  std::optional<RunPoint> pinned_point_;
+  Document pinned_document_;
+  std::vector<std::string> kept_runs_;    // to be told at the next start
+  std::unique_ptr<TrainWorker> trainer_;  // made with the first run
+  BackgroundWriter writer_;               // last: ends first
 };
 
 }  // namespace headlight

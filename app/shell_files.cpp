@@ -33,6 +33,10 @@ bool Shell::perform_habits(Command command) {
       s.path_typed = state_.session_path;
       s.ask_path_to_open = true;
       return true;
+    case Command::kOpenModel:
+      s.path_typed = state_.document().model.starts_with('/') ? state_.document().model : "";
+      s.ask_path_to_model = true;
+      return true;
     case Command::kSave:
       leave_after_save_ = Leaving::kNone;
       if (state_.session_path.empty()) {
@@ -132,6 +136,8 @@ void Shell::on(const TypePath& a) {
 }
 
 void Shell::on(const OpenFile& a) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(a.path, ignored)) return on(ChooseModel{a.path});
   if (state_.history.is_saved()) return open(a.path);
   try {
     read_session(a.path);  // what cannot be opened needs no question
@@ -230,6 +236,10 @@ void Shell::on(const DropFiles& a) {
     return say(NoticeKind::kWarning, "drop.answer_first");
   }
   if (a.paths.size() > 1) say(NoticeKind::kWarning, "drop.only_first");
+  std::error_code ignored;
+  if (std::filesystem::exists(std::filesystem::path(path) / "config.json", ignored)) {
+    return on(ChooseModel{path});
+  }
   DroppedFile dropped = read_dropped(path);
   if (dropped.kind == DroppedFile::Kind::kSession) return on(OpenFile{path});
   if (dropped.kind == DroppedFile::Kind::kNothing) return say(NoticeKind::kError, dropped.problem);

@@ -69,6 +69,7 @@ Settings Shell::current_settings() const {
   now.speed = s.playback.speed;
   now.hints_seen = stored_.hints_seen || s.hint < 0;
   now.recent = s.recent;
+  now.kept_runs = kept_runs_;
   return now;
 }
 
@@ -127,7 +128,10 @@ void Shell::keep_autosave(double seconds) {
 void Shell::start_keeping(std::int64_t wall_seconds) {
   keeping_ = true;
   wall_seconds_ = wall_seconds;
+  kept_runs_ = stored_.kept_runs;
   seen_ = current_settings();
+  for (const std::string& folder : std::exchange(kept_runs_, {}))
+    notify(NoticeKind::kInfo, Message{"train.kept_at_end", {{"path", folder}}});
   if (options_.folders.autosave.empty()) return;
   orphans_ = find_orphans(options_.folders.autosave);
   offer_next_orphan();
@@ -142,6 +146,7 @@ void Shell::keep(double seconds) {
 
 void Shell::finish_keeping() {
   if (!keeping_) return;
+  keep_run();
   keep_settings();
   writer_.wait();
   if (place_) place_->remove();

@@ -55,6 +55,7 @@ bool Shell::perform_motion(Command command) {
 }
 
 void Shell::on(const Tick& a) {
+  move_film(a.seconds);
   Playback& p = state_.session.playback;
   if (!p.playing) return;
   const std::optional<MotionSize> size = shown_motion_size(state_);

@@ -2,6 +2,8 @@
 
 #include <chrono>
 
+#include "core/error.h"
+
 namespace headlight {
 
 TraceWorker::TraceWorker(RunLimits limits, const std::string& backend, int threads)
@@ -12,33 +14,64 @@ TraceWorker::~TraceWorker() {
     const std::lock_guard lock(mutex_);
     stop_ = true;
     wanted_.reset();
+    wanted_model_.reset();
   }
   changed_.notify_all();
   if (thread_.joinable()) thread_.join();
 }
 
-FinishedRun TraceWorker::run(const Document& document) {
+FinishedRun TraceWorker::run(const Document& document, std::shared_ptr<const Model> model) {
   const std::lock_guard lock(run_mutex_);
   const auto start = std::chrono::steady_clock::now();
-  FinishedRun run{document, runner_.run(document, *backend_), 0};
+  FinishedRun run{document, runner_.run(document, *backend_, std::move(model)), 0};
   const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
   run.milliseconds = took.count();
   return run;
 }
 
-FinishedRun TraceWorker::run_now(const Document& document) {
+FinishedRun TraceWorker::run_now(const Document& document, std::shared_ptr<const Model> model) {
   {
     const std::lock_guard lock(mutex_);
     wanted_.reset();
     finished_.reset();  // older than what is asked for now
   }
-  return run(document);
+  return run(document, std::move(model));
 }
 
-void TraceWorker::request(const Document& document) {
+LoadedModel TraceWorker::load_now(const std::string& ref) {
+  const std::lock_guard lock(run_mutex_);
+  LoadedModel loaded{ref, nullptr, {}};
+  try {
+    loaded.model = runner_.load(ref);
+  } catch (const std::bad_alloc&) {
+    loaded.problem = Message{"error.no_memory"};
+  } catch (const Error& error) {
+    loaded.problem = error.message();
+  }
+  return loaded;
+}
+
+void TraceWorker::request_model(const std::string& ref) {
   {
     const std::lock_guard lock(mutex_);
-    wanted_ = document;
+    wanted_model_ = ref;
+    loaded_.reset();
+    if (!thread_.joinable()) thread_ = std::thread([this] { loop(); });
+  }
+  changed_.notify_all();
+}
+
+std::optional<LoadedModel> TraceWorker::poll_model() {
+  const std::lock_guard lock(mutex_);
+  std::optional<LoadedModel> loaded = std::move(loaded_);
+  loaded_.reset();
+  return loaded;
+}
+
+void TraceWorker::request(const Document& document, std::shared_ptr<const Model> model) {
+  {
+    const std::lock_guard lock(mutex_);
+    wanted_ = Request{document, std::move(model)};
     finished_.reset();
     if (!thread_.joinable()) thread_ = std::thread([this] { loop(); });
   }
@@ -54,34 +87,43 @@ std::optional<FinishedRun> TraceWorker::poll() {
 
 bool TraceWorker::busy() {
   const std::lock_guard lock(mutex_);
-  return running_ || wanted_.has_value();
+  return running_ || wanted_ || wanted_model_;
 }
 
 void TraceWorker::wait() {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return !running_ && !wanted_; });
+  changed_.wait(lock, [this] { return !running_ && !wanted_ && !wanted_model_; });
+}
+
+// The ranges of the large tensors, so that the window finds them ready.
+void TraceWorker::measure(const RunResult& result) {
+  if (!result.trace) return;
+  for (const OpCall& call : result.trace->program().calls) {
+    result.trace->shared_range(call.out);
+    result.trace->census(call.out);
+  }
 }
 
 void TraceWorker::loop() {
   std::unique_lock lock(mutex_);
   while (true) {
-    changed_.wait(lock, [this] { return stop_ || wanted_; });
+    changed_.wait(lock, [this] { return stop_ || wanted_ || wanted_model_; });
     if (stop_) return;
-    const Document document = std::move(*wanted_);
-    wanted_.reset();
+    std::optional<std::string> ref = std::exchange(wanted_model_, std::nullopt);
+    std::optional<Request> request;
+    if (!ref) request = std::exchange(wanted_, std::nullopt);
     running_ = true;
     lock.unlock();
-    FinishedRun done = run(document);
-    if (const auto& trace = done.result.trace) {
-      // The ranges of the large tensors, so that the window finds them ready.
-      for (const OpCall& call : trace->program().calls) {
-        trace->shared_range(call.out);
-        trace->census(call.out);
-      }
-    }
+    std::optional<LoadedModel> loaded;
+    std::optional<FinishedRun> done;
+    if (ref) loaded = load_now(*ref);
+    if (request) done = run(request->document, std::move(request->model));
+    if (done) measure(done->result);
     lock.lock();
     running_ = false;
-    if (!wanted_) finished_ = std::move(done);  // else it is out of date already
+    // What is out of date already is dropped.
+    if (loaded && !wanted_model_) loaded_ = std::move(loaded);
+    if (done && !wanted_) finished_ = std::move(done);
     changed_.notify_all();
   }
 }

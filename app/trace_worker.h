@@ -11,6 +11,13 @@
 
 namespace headlight {
 
+/// A model that was asked for, or why it could not be loaded.
+struct LoadedModel {
+  std::string ref;
+  std::shared_ptr<const Model> model;
+  Message problem;
+};
+
 struct FinishedRun {
   Document document;
   RunResult result;
@@ -24,10 +31,15 @@ class TraceWorker {
   TraceWorker(const TraceWorker&) = delete;
   TraceWorker& operator=(const TraceWorker&) = delete;
 
-  /// Runs here and now. Waits for a run in the background to end first.
-  FinishedRun run_now(const Document&);
+  /// Runs here and now. Waits for a run in the background to end first. `model`: as of Runner.
+  FinishedRun run_now(const Document&, std::shared_ptr<const Model> model = nullptr);
   /// Runs in the background; a request that was still waiting is dropped.
-  void request(const Document&);
+  void request(const Document&, std::shared_ptr<const Model> model = nullptr);
+  /// Loads a model here and now, or in the background; what is loaded is kept for the runs.
+  LoadedModel load_now(const std::string& ref);
+  void request_model(const std::string& ref);
+  /// The model that was asked for last, once.
+  std::optional<LoadedModel> poll_model();
   /// The newest finished run, once.
   std::optional<FinishedRun> poll();
   /// Is something running or waiting?
@@ -36,7 +48,12 @@ class TraceWorker {
   void wait();
 
  private:
-  FinishedRun run(const Document&);
+  struct Request {
+    Document document;
+    std::shared_ptr<const Model> model;
+  };
+  FinishedRun run(const Document&, std::shared_ptr<const Model>);
+  void measure(const RunResult&);
   void loop();
 
   std::mutex run_mutex_;  // guards runner_ and backend_
@@ -44,8 +61,10 @@ class TraceWorker {
   std::unique_ptr<Backend> backend_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::optional<Document> wanted_;
+  std::optional<Request> wanted_;
+  std::optional<std::string> wanted_model_;
   std::optional<FinishedRun> finished_;
+  std::optional<LoadedModel> loaded_;
   bool running_ = false, stop_ = false;
   std::thread thread_;
 };

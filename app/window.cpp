@@ -125,6 +125,7 @@ App::App(const Document& document, const WindowOptions& options)
   const std::chrono::duration<double> since_1970 =
       std::chrono::system_clock::now().time_since_epoch();
   if (!options.folders.empty()) shell_.start_keeping(static_cast<std::int64_t>(since_1970.count()));
+  if (!options.step.empty()) shell_.push(GoToStep{options.step});
   if (!options.session_path.empty()) shell_.set_session_path(options.session_path);
   host_ = std::make_unique<ImGuiHost>();
   input_ = std::make_unique<WindowInput>(window_, shell_);
@@ -280,7 +281,8 @@ int App::run() {
       glfwPollEvents();
     } else {
       // Nothing changed: sleep. A run in the background may end.
-      glfwWaitEventsTimeout(shell_.state().derived.computing ? 0.02 : 1.0);
+      const bool soon = shell_.state().derived.computing || shell_.is_training();
+      glfwWaitEventsTimeout(soon ? 0.02 : 1.0);
       if (input_->wanted_frames() == 0) continue;
     }
     frame();

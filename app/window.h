@@ -13,6 +13,7 @@ namespace headlight {
 
 struct WindowOptions {
   std::string session_path;
+  std::string step;  // the name of a tensor whose step is shown first; empty: as the shell chooses
   // What is not given is as it was the last time.
   std::optional<std::string> size;  // "1440x900"
   std::optional<float> scale;       // 0: the screen's own

@@ -8,6 +8,7 @@
 #include <span>
 #include <string_view>
 
+#include "core/fusion.h"
 #include "core/program.h"
 
 namespace headlight {
@@ -44,6 +45,12 @@ std::unique_ptr<Backend> make_reference_backend();
 
 /// Eigen, on `threads` threads (at least 1). The result does not depend on their number.
 std::unique_ptr<Backend> make_eigen_backend(int threads);
+
+/// The same on one thread, for training: runs groups of calls as one. What Fusion::is_between() is
+/// neither written nor read, but for the patterns; what makes a tensor of Fusion::keeps_slope()
+/// writes the slope over its input. A walk backwards goes by the run before it, and must have been
+/// planned with the same fusion.
+std::unique_ptr<Backend> make_fusing_backend(std::shared_ptr<const Fusion>);
 
 /// "reference" or "eigen"; throws UsageError for any other name.
 std::unique_ptr<Backend> make_backend(std::string_view name, int threads);

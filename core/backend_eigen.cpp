@@ -17,7 +17,10 @@ using eigen::parts_of;
 
 class EigenBackend final : public Backend {
  public:
-  explicit EigenBackend(int threads) : pieces_(threads), backward_(pieces_) {}
+  explicit EigenBackend(int threads, std::shared_ptr<const Fusion> fusion = nullptr)
+      : fusion_(std::move(fusion)),
+        pieces_(threads),
+        backward_(pieces_, fusion_.get(), attention_) {}
 
   std::string_view name() const override { return "eigen"; }
   bool supports(const Program&, const OpCall&) const override { return true; }
@@ -25,10 +28,16 @@ class EigenBackend final : public Backend {
   void run(const Program& program, std::span<const OpCall> calls,
            std::span<float* const> memory) override {
     const FlushDenormals flush;
-    double work = 0;
-    for (const OpCall& call : calls) work += eigen::work_of(Call(program, call, {}));
-    pieces_.begin_run(work);
-    for (const OpCall& call : calls) run_call(Call(program, call, memory));
+    pieces_.begin_run([&] {
+      double work = 0;
+      for (const OpCall& call : calls) work += eigen::work_of(Call(program, call, {}));
+      return work;
+    });
+    if (fusion_) attention_.begin_run(program, fusion_->attentions(), memory);
+    for (const OpCall& call : calls) {
+      if (fusion_ && run_fused(program, call, memory)) continue;
+      run_call(Call(program, call, memory));
+    }
   }
 
   void run_backward(const Program& program, std::span<const BackwardCall> calls,
@@ -38,9 +47,27 @@ class EigenBackend final : public Backend {
   }
 
  private:
+  // False for a call that stands alone.
+  bool run_fused(const Program& program, const OpCall& call, std::span<float* const> memory) {
+    if (fusion_->is_between(call.out)) return true;
+    if (const FusedAttention* attention = fusion_->attention(call.out)) {
+      attention_.run(program, *attention, memory);
+      return true;
+    }
+    if (!fusion_->keeps_slope(call.out)) return false;
+    const Call c(program, call, memory);
+    float* x = memory[static_cast<std::size_t>(call.in[0])];
+    if (call.op == Op::kGelu) {
+      kernels::gelu_with_slope(x, c.out, c.cells());
+    } else {
+      kernels::gelu_tanh_with_slope(x, c.out, c.cells());
+    }
+    return true;
+  }
+
   void run_call(const Call& c) {
     if (c.cells() == 0) return;
-    pieces_.begin_call(eigen::work_of(c));
+    pieces_.begin_call([&] { return eigen::work_of(c); });
     switch (c.call.op) {
       case Op::kLinear:
         return pieces_.products(eigen::linear_product(c));
@@ -57,11 +84,13 @@ class EigenBackend final : public Backend {
       case Op::kRelu:
       case Op::kGelu:
       case Op::kGeluTanh:
+      case Op::kDropout:
         return cell_by_cell(c);
       case Op::kMask:
       case Op::kSoftmax:
-      case Op::kLayerNorm:
         return row_by_row(c);
+      case Op::kLayerNorm:
+        return layer_norm(c);
       case Op::kEmbed:
       case Op::kLearnedPosition:
       case Op::kSplitHeads:
@@ -71,6 +100,8 @@ class EigenBackend final : public Backend {
         return sinusoid(c);
       case Op::kCrossEntropy:
         return cross_entropy(c);
+      case Op::kMeanPool:
+        return mean_pool(c);
     }
   }
 
@@ -101,6 +132,8 @@ class EigenBackend final : public Backend {
       switch (c.call.op) {
         case Op::kAdd:
           return kernels::add(x, c.in[1] + begin, y, n);
+        case Op::kDropout:
+          return kernels::multiply_cells(x, c.in[1] + begin, y, n);
         case Op::kScale:
           return kernels::scale(x, c.call.params.factor, y, n);
         case Op::kRelu:
@@ -122,12 +155,23 @@ class EigenBackend final : public Backend {
         float* y = c.out + row * length;
         if (c.call.op == Op::kSoftmax) {
           kernels::softmax_row(x, c.call.params.temperature, y, length);
-        } else if (c.call.op == Op::kLayerNorm) {
-          kernels::layer_norm_row(x, c.in[1], c.bias(), c.call.params.epsilon, y, length);
         } else {
           kernels::mask(x, c.in[1] + eigen::mask_row(c, row) * length, y, length);
         }
       }
+    });
+  }
+
+  void layer_norm(const Call& c) {
+    const std::int64_t n = as_rows(c.out_axes).columns;
+    pieces_.for_stretches(c.cells() / n, n, [&](std::int64_t begin, std::int64_t end) {
+      kernels::layer_norm({.x = c.in[0] + begin * n,
+                           .weight = c.in[1],
+                           .bias = c.bias(),
+                           .epsilon = c.call.params.epsilon,
+                           .y = c.out + begin * n,
+                           .rows = end - begin,
+                           .n = n});
     });
   }
 
@@ -138,6 +182,17 @@ class EigenBackend final : public Backend {
         c.out[row] = kernels::cross_entropy_row(c.in[0] + row * vocab, c.in[1][row], vocab);
       }
     });
+  }
+
+  void mean_pool(const Call& c) {
+    const std::int64_t positions = c.axes[0][1].size, width = c.axes[0][2].size;
+    pieces_.for_stretches(
+        c.axes[0][0].size, positions * width, [&](std::int64_t begin, std::int64_t end) {
+          for (std::int64_t b = begin; b < end; ++b) {
+            kernels::mean_pool(c.in[0] + b * positions * width, c.in[1] + b * positions, positions,
+                               width, c.out + b * width);
+          }
+        });
   }
 
   // Operations that compute nothing: every row of the result is a row found elsewhere.
@@ -164,6 +219,8 @@ class EigenBackend final : public Backend {
     });
   }
 
+  std::shared_ptr<const Fusion> fusion_;
+  eigen::AttentionRunner attention_;
   eigen::Pieces pieces_;
   eigen::BackwardPass backward_;
 };
@@ -172,6 +229,10 @@ class EigenBackend final : public Backend {
 
 std::unique_ptr<Backend> make_eigen_backend(int threads) {
   return std::make_unique<EigenBackend>(threads);
+}
+
+std::unique_ptr<Backend> make_fusing_backend(std::shared_ptr<const Fusion> fusion) {
+  return std::make_unique<EigenBackend>(1, std::move(fusion));
 }
 
 }  // namespace headlight

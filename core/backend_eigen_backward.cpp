@@ -30,15 +30,46 @@ void clear(Into into, std::int64_t cells) {
 
 void BackwardPass::run(const Program& program, std::span<const BackwardCall> calls,
                        std::span<float* const> memory, std::span<float* const> gradients) {
-  double work = 0;
-  for (const BackwardCall& step : calls) {
-    const OpCall& call = program.calls[static_cast<std::size_t>(step.call)];
-    work += kTimesTheWork * work_of(Call(program, call, {}));
+  pieces_.begin_run([&] {
+    double work = 0;
+    for (const BackwardCall& step : calls) {
+      const OpCall& call = program.calls[static_cast<std::size_t>(step.call)];
+      work += kTimesTheWork * work_of(Call(program, call, {}));
+    }
+    return work;
+  });
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    if (fusion_ && run_fused(program, calls.subspan(i), memory, gradients)) continue;
+    run_call(gradient_call(program, calls[i], memory, gradients));
   }
-  pieces_.begin_run(work);
-  for (const BackwardCall& step : calls) {
-    run_call(gradient_call(program, step, memory, gradients));
+}
+
+// The first of these steps, where it belongs to a group: all of a group's are taken at its first,
+// the others follow it.
+bool BackwardPass::run_fused(const Program& program, std::span<const BackwardCall> steps,
+                             std::span<float* const> memory, std::span<float* const> gradients) {
+  const OpCall& call = program.calls[static_cast<std::size_t>(steps[0].call)];
+  if (fusion_->is_between(call.out)) return true;
+  if (fusion_->keeps_slope(call.out)) {
+    const GradientCall g = gradient_call(program, steps[0], memory, gradients);
+    if (g.d_in[0].cells) kernels::slope_backward(g.c.in[0], g.d_out, g.d_in[0], g.c.cells());
+    return true;
   }
+  const FusedAttention* a = fusion_->attention(call.out);
+  if (!a) return false;
+  const auto into = [&](TensorId id, int made_by, int input) -> Into {
+    for (const BackwardCall& step : steps) {
+      if (step.call != made_by) continue;
+      const GradientUse use = step.uses[static_cast<std::size_t>(input)];
+      if (use == GradientUse::kNone) return {};
+      return {gradients[static_cast<std::size_t>(id)], use == GradientUse::kAdded};
+    }
+    return {};
+  };
+  attention_.run_backward(program, *a, memory, gradients[static_cast<std::size_t>(call.out)],
+                          {into(a->q, a->q_call, 0), into(a->k, a->k_call, a->k_input),
+                           into(a->v, a->v_call, a->v_input)});
+  return true;
 }
 
 void BackwardPass::run_call(const GradientCall& g) {
@@ -48,7 +79,7 @@ void BackwardPass::run_call(const GradientCall& g) {
     }
     return;
   }
-  pieces_.begin_call(kTimesTheWork * work_of(g.c));
+  pieces_.begin_call([&] { return kTimesTheWork * work_of(g.c); });
   switch (g.c.call.op) {
     case Op::kLinear:
       return linear(g);
@@ -68,6 +99,7 @@ void BackwardPass::run_call(const GradientCall& g) {
     case Op::kRelu:
     case Op::kGelu:
     case Op::kGeluTanh:
+    case Op::kDropout:
       return cell_by_cell(g);
     case Op::kMask:
     case Op::kSoftmax:
@@ -80,184 +112,12 @@ void BackwardPass::run_call(const GradientCall& g) {
     case Op::kSplitHeads:
     case Op::kConcatHeads:
       return move_rows_back(g);
+    case Op::kMeanPool:
+      return mean_pool(g);
     case Op::kSinusoid:
       return;
   }
 }
-
-// ---- products ----
-
-// dX = dY · Wᵀ, dW = Xᵀ · dY
-void BackwardPass::linear(const GradientCall& g) {
-  const ProductSeries forward = linear_product(g.c);
-  const kernels::Product& y = forward.first;
-  if (g.d_in[0].cells) {
-    pieces_.products({{.a = g.d_out,
-                       .a_stride = y.columns,
-                       .b = y.b,
-                       .b_stride = y.columns,
-                       .b_transposed = true,
-                       .adds = g.d_in[0].adds,
-                       .c = g.d_in[0].cells,
-                       .c_stride = y.inner,
-                       .rows = y.rows,
-                       .columns = y.inner,
-                       .inner = y.columns}});
-  }
-  if (g.d_in[1].cells) {
-    pieces_.products({{.a = y.a,
-                       .a_stride = y.inner,
-                       .b = g.d_out,
-                       .b_stride = y.columns,
-                       .a_transposed = true,
-                       .adds = g.d_in[1].adds,
-                       .c = g.d_in[1].cells,
-                       .c_stride = y.columns,
-                       .rows = y.inner,
-                       .columns = y.columns,
-                       .inner = y.rows}});
-  }
-  bias(g.d_out, y.rows, y.columns, g.d_in[2]);
-}
-
-// dX = Σ_h dY_h · W_hᵀ, dW_h = Xᵀ · dY_h. The heads' columns of dY lie side by side, so with the
-// transposed weights one below the other the sum over heads is one product.
-void BackwardPass::project(const GradientCall& g) {
-  const kernels::Product y = project_product(g.c).first;
-  const std::int64_t heads = g.c.axes[1][0].size, width = y.columns, all = heads * width;
-  if (g.d_in[0].cells) {
-    const std::int64_t stride =
-        parts_of(y.inner, kernels::kPacketColumns) * kernels::kPacketColumns;
-    float* turned = scratch(all * stride);
-    for (std::int64_t h = 0; h < heads; ++h) {
-      kernels::transpose(y.b + h * y.inner * width, y.inner, width, turned + h * width * stride,
-                         stride);
-    }
-    pieces_.products({{.a = g.d_out,
-                       .a_stride = all,
-                       .b = turned,
-                       .b_stride = stride,
-                       .adds = g.d_in[0].adds,
-                       .c = g.d_in[0].cells,
-                       .c_stride = y.inner,
-                       .rows = y.rows,
-                       .columns = y.inner,
-                       .inner = all}});
-  }
-  if (g.d_in[1].cells) {
-    pieces_.products({{.a = y.a,
-                       .a_stride = y.inner,
-                       .b = g.d_out,
-                       .b_stride = all,
-                       .a_transposed = true,
-                       .adds = g.d_in[1].adds,
-                       .c = g.d_in[1].cells,
-                       .c_stride = width,
-                       .rows = y.inner,
-                       .columns = width,
-                       .inner = y.rows},
-                      heads,
-                      0,
-                      width,
-                      0,
-                      y.inner * width});
-  }
-  bias(g.d_out, y.rows, all, g.d_in[2]);
-}
-
-// S = Q · Kᵀ, so dQ = dS · K and dK = dSᵀ · Q, for each batch item and head.
-void BackwardPass::scores(const GradientCall& g) {
-  const ProductSeries s = scores_product(g.c);
-  const std::int64_t queries = s.first.rows, keys = s.first.columns, width = s.first.inner;
-  if (g.d_in[0].cells) {
-    pieces_.products({{.a = g.d_out,
-                       .a_stride = keys,
-                       .b = g.c.in[1],
-                       .b_stride = width,
-                       .adds = g.d_in[0].adds,
-                       .c = g.d_in[0].cells,
-                       .c_stride = width,
-                       .rows = queries,
-                       .columns = width,
-                       .inner = keys},
-                      s.count,
-                      queries * keys,
-                      keys * width,
-                      0,
-                      queries * width});
-  }
-  if (g.d_in[1].cells) {
-    pieces_.products({{.a = g.d_out,
-                       .a_stride = keys,
-                       .b = g.c.in[0],
-                       .b_stride = width,
-                       .a_transposed = true,
-                       .adds = g.d_in[1].adds,
-                       .c = g.d_in[1].cells,
-                       .c_stride = width,
-                       .rows = keys,
-                       .columns = width,
-                       .inner = queries},
-                      s.count,
-                      queries * keys,
-                      queries * width,
-                      0,
-                      keys * width});
-  }
-}
-
-// Z = A · V, so dA = dZ · Vᵀ and dV = Aᵀ · dZ, for each batch item and head.
-void BackwardPass::weighted_sum(const GradientCall& g) {
-  const ProductSeries z = weighted_sum_product(g.c);
-  const std::int64_t queries = z.first.rows, width = z.first.columns, keys = z.first.inner;
-  if (g.d_in[0].cells) {
-    pieces_.products({{.a = g.d_out,
-                       .a_stride = width,
-                       .b = g.c.in[1],
-                       .b_stride = width,
-                       .b_transposed = true,
-                       .adds = g.d_in[0].adds,
-                       .c = g.d_in[0].cells,
-                       .c_stride = keys,
-                       .rows = queries,
-                       .columns = keys,
-                       .inner = width},
-                      z.count,
-                      queries * width,
-                      keys * width,
-                      0,
-                      queries * keys});
-  }
-  if (g.d_in[1].cells) {
-    pieces_.products({{.a = g.c.in[0],
-                       .a_stride = keys,
-                       .b = g.d_out,
-                       .b_stride = width,
-                       .a_transposed = true,
-                       .adds = g.d_in[1].adds,
-                       .c = g.d_in[1].cells,
-                       .c_stride = width,
-                       .rows = keys,
-                       .columns = width,
-                       .inner = queries},
-                      z.count,
-                      queries * keys,
-                      queries * width,
-                      0,
-                      keys * width});
-  }
-}
-
-void BackwardPass::bias(const float* d, std::int64_t rows, std::int64_t columns, Into into) {
-  if (!into.cells) return;
-  const std::int64_t stripe = 4 * kernels::kPacketColumns;
-  pieces_.for_pieces(parts_of(columns, stripe), [&](std::int64_t piece, float*) {
-    const std::int64_t begin = piece * stripe;
-    kernels::column_sums(d + begin, rows, columns, std::min(stripe, columns - begin), into + begin);
-  });
-}
-
-// ---- the others ----
 
 // Each matrix of scores gives its own part of dv; the parts are added in order of the batch.
 void BackwardPass::additive_scores(const GradientCall& g) {
@@ -293,18 +153,17 @@ void BackwardPass::layer_norm(const GradientCall& g) {
   const Into d_w = g.d_in[1], d_b = g.d_in[2];
   float* sums = d_w.cells || d_b.cells ? scratch(pieces * 2 * n) : nullptr;
   pieces_.for_pieces(pieces, [&](std::int64_t piece, float*) {
-    kernels::LayerNormBackward row{.weight = g.c.in[1], .epsilon = g.c.call.params.epsilon, .n = n};
-    if (sums) {
-      row.sums = sums + piece * 2 * n;
-      std::fill_n(row.sums, 2 * n, 0.0f);
-    }
-    const std::int64_t end = std::min(shape.rows, (piece + 1) * length);
-    for (std::int64_t r = piece * length; r < end; ++r) {
-      row.x = g.c.in[0] + r * n;
-      row.d = g.d_out + r * n;
-      if (g.d_in[0].cells) row.d_x = g.d_in[0] + r * n;
-      kernels::layer_norm_backward_row(row);
-    }
+    const std::int64_t begin = piece * length, end = std::min(shape.rows, begin + length);
+    float* sum = sums ? sums + piece * 2 * n : nullptr;
+    if (sum) std::fill_n(sum, 2 * n, 0.0f);
+    kernels::layer_norm_backward({.x = g.c.in[0] + begin * n,
+                                  .weight = g.c.in[1],
+                                  .d = g.d_out + begin * n,
+                                  .epsilon = g.c.call.params.epsilon,
+                                  .d_x = g.d_in[0].cells ? g.d_in[0] + begin * n : kernels::Into{},
+                                  .sums = sum,
+                                  .rows = end - begin,
+                                  .n = n});
   });
   if (d_w.cells) kernels::column_sums(sums, pieces, 2 * n, n, d_w);
   if (d_b.cells) kernels::column_sums(sums + n, pieces, 2 * n, n, d_b);
@@ -317,6 +176,8 @@ void BackwardPass::cell_by_cell(const GradientCall& g) {
     const Into into = g.d_in[0] + begin;
     const std::int64_t n = end - begin;
     switch (g.c.call.op) {
+      case Op::kDropout:
+        return kernels::multiply_backward(d, g.c.in[1] + begin, into, n);
       case Op::kScale:
         return kernels::scale_backward(d, g.c.call.params.factor, into, n);
       case Op::kRelu:
@@ -356,6 +217,18 @@ void BackwardPass::add(const GradientCall& g) {
       kernels::pass_gradient(g.d_out + begin, into + begin, end - begin);
     });
   }
+}
+
+void BackwardPass::mean_pool(const GradientCall& g) {
+  if (!g.d_in[0].cells) return;
+  const std::int64_t positions = g.c.axes[0][1].size, width = g.c.axes[0][2].size;
+  pieces_.for_stretches(
+      g.c.axes[0][0].size, positions * width, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t b = begin; b < end; ++b) {
+          kernels::mean_pool_backward(g.d_out + b * width, g.c.in[1] + b * positions, positions,
+                                      width, g.d_in[0] + b * positions * width);
+        }
+      });
 }
 
 // Several tokens may have one row of the table: each piece has some columns of all of them.

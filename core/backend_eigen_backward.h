@@ -4,6 +4,7 @@
 #include <span>
 
 #include "core/backend.h"
+#include "core/backend_eigen_attention.h"
 #include "core/backend_eigen_pieces.h"
 
 namespace headlight::eigen {
@@ -20,12 +21,16 @@ struct GradientCall {
 /// number of threads gives the same bits.
 class BackwardPass {
  public:
-  explicit BackwardPass(Pieces& pieces) : pieces_(pieces) {}
+  /// `fusion` may be null.
+  BackwardPass(Pieces& pieces, const Fusion* fusion, AttentionRunner& attention)
+      : pieces_(pieces), fusion_(fusion), attention_(attention) {}
   /// See Backend::run_backward.
   void run(const Program&, std::span<const BackwardCall>, std::span<float* const> memory,
            std::span<float* const> gradients);
 
  private:
+  bool run_fused(const Program&, std::span<const BackwardCall>, std::span<float* const> memory,
+                 std::span<float* const> gradients);
   void run_call(const GradientCall&);
   void linear(const GradientCall&);
   void project(const GradientCall&);
@@ -36,6 +41,7 @@ class BackwardPass {
   void cell_by_cell(const GradientCall&);
   void row_by_row(const GradientCall&);
   void add(const GradientCall&);
+  void mean_pool(const GradientCall&);
   void embed(const GradientCall&);
   void learned_position(const GradientCall&);
   void move_rows_back(const GradientCall&);
@@ -43,6 +49,8 @@ class BackwardPass {
   float* scratch(std::int64_t cells);
 
   Pieces& pieces_;
+  const Fusion* fusion_;
+  AttentionRunner& attention_;
   FloatBuffer scratch_;  // grows to what the largest call asks for
 };
 

@@ -170,6 +170,8 @@ double work_of(const Call& c) {
       return weighted_sum_product(c).work();
     case Op::kAdditiveScores:
       return 60.0 * static_cast<double>(c.cells()) * static_cast<double>(c.axes[0][3].size);
+    case Op::kMeanPool:
+      return 15.0 * static_cast<double>(cell_count(c.axes[0]));
     case Op::kCrossEntropy:
       return 80.0 * static_cast<double>(cell_count(c.axes[0]));
     default:

@@ -3,6 +3,11 @@
 namespace headlight::eigen {
 
 void Pieces::products(const ProductSeries& series) {
+  if (!share_call_) {  // B is prepared once for all rows
+    for (std::int64_t i = 0; i < series.count; ++i)
+      kernels::multiply(series.at(i), scratch_.data());
+    return;
+  }
   const kernels::Product& m = series.first;
   const std::int64_t row_parts = parts_of(m.rows, kernels::kPieceRows);
   const std::int64_t rows = parts_of(m.rows, row_parts);

@@ -23,9 +23,18 @@ class Pieces {
       : pool_(threads),
         scratch_(static_cast<std::size_t>(pool_.threads() * kernels::kScratchFloats)) {}
 
-  /// Work in floating-point operations (see work_of) of all that comes until the next time.
-  void begin_run(double work) { share_run_ = work >= kRunWorkToShare; }
-  void begin_call(double work) { share_call_ = share_run_ && work >= kCallWorkToShare; }
+  int threads() const { return pool_.threads(); }
+
+  /// work() gives the work in floating-point operations (see work_of) of all that comes until the
+  /// next time; it is not asked where nobody could share it.
+  template <class F>
+  void begin_run(F&& work) {
+    share_run_ = threads() > 1 && work() >= kRunWorkToShare;
+  }
+  template <class F>
+  void begin_call(F&& work) {
+    share_call_ = share_run_ && work() >= kCallWorkToShare;
+  }
 
   /// Calls f(piece, scratch) for each piece. `scratch` has kScratchFloats cells.
   template <class F>

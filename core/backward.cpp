@@ -22,12 +22,12 @@ bool passes(const Program& program, const OpCall& call, std::size_t i) {
 }
 
 bool is_counted(const Program& program, float target) {
-  return target >= 0 && target < static_cast<float>(program.shape.vocab);
+  return target >= 0 && target < static_cast<float>(program.outcomes());
 }
 
 std::span<const float> targets_of(const Program& program, std::span<float* const> memory) {
   return {memory[place(program.targets)],
-          static_cast<std::size_t>(program.shape.batch * program.shape.positions)};
+          static_cast<std::size_t>(cell_count(program.look(program.targets).axes))};
 }
 
 }  // namespace
@@ -51,8 +51,9 @@ double mean_loss(const Program& program, std::span<float* const> memory) {
   return counted > 0 ? sum / static_cast<double>(counted) : 0;
 }
 
-Backward::Backward(std::shared_ptr<const Program> program, KeptGradients kept)
-    : program_(std::move(program)), kept_(kept) {
+Backward::Backward(std::shared_ptr<const Program> program, KeptGradients kept,
+                   std::shared_ptr<const Fusion> fusion)
+    : program_(std::move(program)), fusion_(std::move(fusion)), kept_(kept) {
   if (program_->loss < 0) throw UsageError(Message{"error.no_loss"});
   plan({program_->loss});
   lay_out({program_->loss});
@@ -145,12 +146,15 @@ std::vector<Backward::Block> Backward::blocks(const std::vector<TensorId>& seeds
     need(seed, 0);
     need(seed, calls_.size());  // to be looked at
   }
+  std::size_t now = 0;
   for (std::size_t step = 0; step < calls_.size(); ++step) {
     const OpCall& call = p.calls[place(calls_[step].call)];
-    need(call.out, step);
+    if (!is_between(call.out)) now = step;  // a group runs at its first step
     for (std::size_t i = 0; i < call.in.size(); ++i) {
-      if (calls_[step].uses[i] != GradientUse::kNone) need(call.in[i], step);
+      const bool between = is_between(p.resolve(call.in[i]));
+      if (calls_[step].uses[i] != GradientUse::kNone && !between) need(call.in[i], now);
     }
+    if (!is_between(call.out)) need(call.out, now);
   }
   std::vector<Block> needed;
   for (std::size_t id = 0; id < all.size(); ++id) {
@@ -198,7 +202,8 @@ void Backward::lay_out(const std::vector<TensorId>& seeds) {
   for (std::size_t id = 0; id < p.tensors.size(); ++id) {
     const TensorSpec& spec = p.tensors[id];
     const bool unreached = offsets[place(owners_[id])] == kNowhere;
-    if (unreached && spec.kind == TensorKind::kActivation) {
+    if (is_between(static_cast<TensorId>(id))) shown_[id] = false;
+    if (unreached && shown_[id] && spec.kind == TensorKind::kActivation) {
       zeros = std::max(zeros, padded(cell_count(spec.axes)));
     }
   }

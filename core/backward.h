@@ -33,8 +33,10 @@ enum class KeptGradients { kAll, kParameters };
 /// allocated when this is made; a walk allocates nothing.
 class Backward {
  public:
-  /// A walk from the loss of a training program. Throws UsageError where the program has none.
-  explicit Backward(std::shared_ptr<const Program>, KeptGradients = KeptGradients::kAll);
+  /// A walk from the loss of a training program. Throws UsageError where the program has none. With
+  /// a fusion it is one for a backend that fuses, and what is_between() has no gradient.
+  explicit Backward(std::shared_ptr<const Program>, KeptGradients = KeptGradients::kAll,
+                    std::shared_ptr<const Fusion> = nullptr);
   /// A walk from these tensors, whose own gradients are given before each walk: see seed(). They
   /// must be activations; throws UsageError otherwise.
   Backward(std::shared_ptr<const Program>, const std::vector<TensorId>& seeds,
@@ -82,6 +84,9 @@ class Backward {
   std::vector<Block> blocks(const std::vector<TensorId>& seeds) const;
 
   std::shared_ptr<const Program> program_;
+  bool is_between(TensorId id) const { return fusion_ && fusion_->is_between(id); }
+
+  std::shared_ptr<const Fusion> fusion_;
   KeptGradients kept_;
   std::vector<std::string> names_;  // by TensorId: "d.…"
   std::vector<TensorId> owners_;    // by TensorId: whose memory its gradient lies in

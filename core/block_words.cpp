@@ -1,5 +1,6 @@
 #include "core/block_words.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/text/number_text.h"
@@ -17,7 +18,12 @@ TensorId link_target(const Program& program, const Step& step, std::string_view 
     const auto place = static_cast<std::size_t>(name[1] - '0');
     return place < call.in.size() ? call.in[place] : -1;
   }
-  const std::string full = "blocks." + std::to_string(step.layer) + "." + std::string(name);
+  const std::string stack = step.stack == Stack::kEncoder   ? "encoder."
+                            : step.stack == Stack::kDecoder ? "decoder."
+                                                            : "";
+  const bool crosses = step.section == Section::kCrossAttention && name.starts_with("attn.");
+  const std::string full = stack + "blocks." + std::to_string(step.layer) +
+                           (crosses ? ".cross_" : ".") + std::string(name);
   const TensorId here = step.layer >= 0 ? program.find(full) : -1;
   return here >= 0 ? here : program.find(name);
 }
@@ -51,12 +57,17 @@ class Writer {
         step_(step),
         head_(head),
         query_(query),
-        c_(trace.config()) {}
+        c_(trace.config()),
+        sources_(step.stack == Stack::kEncoder),
+        crosses_(step.section == Section::kCrossAttention) {
+    // There may be fewer source tokens than were asked for: then it is the last.
+    if (sources_) query_ = std::min(query_, trace.program().shape.source - 1);
+  }
 
   std::vector<WordPiece> write() {
     switch (step_.kind) {
       case StepKind::kTokens:
-        return say("words.tokens");
+        return say(sources_ ? "words.tokens.source" : "words.tokens");
       case StepKind::kEmbedding:
         return say("words.embedding");
       case StepKind::kPosition:
@@ -71,11 +82,11 @@ class Writer {
       case StepKind::kFinalNorm:
         return norm();
       case StepKind::kQueries:
-        return with_bias("words.queries");
+        return with_bias(crosses_ ? "words.queries.cross" : "words.queries");
       case StepKind::kKeys:
-        return with_bias("words.keys");
+        return with_bias(crosses_ ? "words.keys.cross" : "words.keys");
       case StepKind::kValues:
-        return with_bias("words.values");
+        return with_bias(crosses_ ? "words.values.cross" : "words.values");
       case StepKind::kSplit:
         return say("words.split");
       case StepKind::kScores:
@@ -107,6 +118,12 @@ class Writer {
         return probabilities();
       case StepKind::kLoss:
         return loss();
+      case StepKind::kDropoutPattern:
+      case StepKind::kDropoutAttention:
+      case StepKind::kDropoutFeedForward:
+        return say("words.dropout");
+      case StepKind::kMeanPool:
+        return say("words.mean_pool");
     }
     return {};
   }
@@ -120,8 +137,13 @@ class Writer {
 
   void paragraph(std::string_view id, std::vector<Slot> own = {}) {
     const auto number = [](std::int64_t n) { return std::to_string(n); };
+    const std::int64_t source = trace_.program().shape.source;
+    const RunInput& input = trace_.input();
+    const std::int64_t token_id =
+        (sources_ ? input.source_ids : input.ids)[static_cast<std::size_t>(query_)];
     std::vector<Slot> slots = {
-        {"T", number(trace_.length())},
+        {"T", number(sources_ ? source : trace_.length())},
+        {"keys", number(sources_ || crosses_ ? source : trace_.length())},
         {"vocab", number(static_cast<std::int64_t>(trace_.input().vocab.size()))},
         {"d_model", number(c_.d_model)},
         {"d_head", number(c_.head_width())},
@@ -129,9 +151,9 @@ class Writer {
         {"wide", number(c_.head_count() * c_.head_width())},
         {"hidden", number(c_.hidden_width())},
         {"head", number(head_)},
-        {"query", token("position", query_)},
+        {"query", token(sources_ ? "source" : "position", query_)},
         {"place", number(query_)},
-        {"id", number(trace_.input().ids[static_cast<std::size_t>(query_)])}};
+        {"id", number(token_id)}};
     for (Slot& slot : own) slots.push_back(std::move(slot));
     if (!pieces_.empty()) pieces_.push_back({"\n", -1});
     // Links are found before tokens are put in: a token may well be "[[".
@@ -173,9 +195,14 @@ class Writer {
   Row row(TensorId id) const {
     const TensorView t = trace_.tensor(id);
     const std::int64_t width = t.axes.back().size;
-    const std::int64_t rows = t.axes[t.axes.size() - 2].size;
+    const Axis& place = t.axes[t.axes.size() - 2];
     const std::int64_t block = t.axes.size() == 4 ? head_ : 0;
-    return {t.data + (block * rows + query_) * width, width};
+    const std::int64_t row = place.name == "batch" ? 0 : query_;  // of what has no places
+    return {t.data + (block * place.size + row) * width, width};
+  }
+  // "key", or where source tokens answer "source_key".
+  std::string_view key_axis() const {
+    return sources_ || crosses_ ? std::string_view("source_key") : std::string_view("key");
   }
   Row result() const { return row(step_.tensor); }
   Row input(std::size_t i) const { return row(call().in[i]); }
@@ -220,7 +247,7 @@ class Writer {
                                                   : "words.scores");
     const Row s = result();
     const std::int64_t best = largest(s);
-    return say("words.scores.row", {{"key", token("key", best)}, {"score", number(s[best])}});
+    return say("words.scores.row", {{"key", token(key_axis(), best)}, {"score", number(s[best])}});
   }
 
   std::vector<WordPiece> scale() {
@@ -228,7 +255,7 @@ class Writer {
     const std::int64_t best = largest(before);
     const double root = std::sqrt(static_cast<double>(c_.head_width()));
     paragraph("words.scale", {{"root", number_text(root, 4)}});
-    return say("words.scale.row", {{"key", token("key", best)},
+    return say("words.scale.row", {{"key", token(key_axis(), best)},
                                    {"before", number(before[best])},
                                    {"after", number(after[best])}});
   }
@@ -236,9 +263,13 @@ class Writer {
   std::vector<WordPiece> mask() {
     paragraph("words.mask");
     const MaskSpec& m = c_.mask;
-    const std::string kind = "words.mask." + std::string(word(m.kind));
-    paragraph(kind, {{"window", std::to_string(m.window)}, {"stride", std::to_string(m.stride)}});
-    if (m.kind != MaskKind::kCausal && m.is_causal()) paragraph("words.mask.also_causal");
+    if (sources_ || crosses_ || m.kind == MaskKind::kNone) {  // there for padding alone
+      paragraph("words.mask.padding");
+    } else {
+      const std::string kind = "words.mask." + std::string(word(m.kind));
+      paragraph(kind, {{"window", std::to_string(m.window)}, {"stride", std::to_string(m.stride)}});
+      if (m.kind != MaskKind::kCausal && m.is_causal()) paragraph("words.mask.also_causal");
+    }
     const Row row = result();
     std::int64_t allowed = 0;
     for (std::int64_t j = 0; j < row.size; ++j) allowed += row[j] != -INFINITY;
@@ -250,7 +281,8 @@ class Writer {
     const Row row = result();
     const std::int64_t best = largest(row);
     if (row[best] == 0) return say("words.softmax.none");
-    return say("words.softmax.row", {{"key", token("key", best)}, {"weight", number(row[best])}});
+    return say("words.softmax.row",
+               {{"key", token(key_axis(), best)}, {"weight", number(row[best])}});
   }
 
   std::vector<WordPiece> weighted_sum() {
@@ -260,7 +292,7 @@ class Writer {
     const std::int64_t best = largest(weights);
     if (weights[best] == 0) return say("words.weighted_sum.none");
     return say("words.weighted_sum.row",
-               {{"key", token("key", best)}, {"weight", number(weights[best])}});
+               {{"key", token(key_axis(), best)}, {"weight", number(weights[best])}});
   }
 
   std::vector<WordPiece> residual() {
@@ -278,30 +310,39 @@ class Writer {
     return say("words.activation.row", {{"positive", std::to_string(positive)}});
   }
 
+  // Of a classifier there is one row, and its columns are classes.
+  bool classifies() const { return c_.form == ModelForm::kClasses; }
+  std::string outcome(std::int64_t i) const { return token(classifies() ? "class" : "vocab", i); }
+
   std::vector<WordPiece> logits() {
-    paragraph("words.logits");
+    paragraph(classifies() ? "words.class_logits" : "words.logits",
+              {{"classes", std::to_string(trace_.program().outcomes())}});
     if (call().in.size() > 2) paragraph("words.bias");
     const Row row = result();
     const std::int64_t best = largest(row);
-    return say("words.logits.row", {{"best", token("vocab", best)}, {"score", number(row[best])}});
+    return say(classifies() ? "words.class_logits.row" : "words.logits.row",
+               {{"best", outcome(best)}, {"score", number(row[best])}});
   }
 
   std::vector<WordPiece> probabilities() {
-    paragraph("words.probabilities");
+    paragraph(classifies() ? "words.class" : "words.probabilities",
+              {{"classes", std::to_string(trace_.program().outcomes())}});
     const Row row = result();
     const std::int64_t best = largest(row);
-    return say("words.probabilities.row",
-               {{"best", token("vocab", best)}, {"weight", number(row[best])}});
+    return say(classifies() ? "words.class.row" : "words.probabilities.row",
+               {{"best", outcome(best)}, {"weight", number(row[best])}});
   }
 
   std::vector<WordPiece> loss() {
-    paragraph("words.loss");
-    const float target = trace_.tensor(trace_.program().targets).data[query_];
-    if (target < 0) return say("words.loss.none");
-    const double cost = trace_.tensor(step_.tensor).data[query_];
-    return say("words.loss.row", {{"next", token("vocab", static_cast<std::int64_t>(target))},
-                                  {"weight", number(std::exp(-cost))},
-                                  {"loss", number(cost)}});
+    paragraph(classifies() ? "words.class_loss" : "words.loss");
+    const std::int64_t place = classifies() ? 0 : query_;
+    const float target = trace_.tensor(trace_.program().targets).data[place];
+    if (target < 0) return say(classifies() ? "words.class_loss.none" : "words.loss.none");
+    const double cost = trace_.tensor(step_.tensor).data[place];
+    return say(classifies() ? "words.class_loss.row" : "words.loss.row",
+               {{"next", outcome(static_cast<std::int64_t>(target))},
+                {"weight", number(std::exp(-cost))},
+                {"loss", number(cost)}});
   }
 
   Language language_;
@@ -309,6 +350,7 @@ class Writer {
   const Step& step_;
   std::int64_t head_, query_;
   const Config& c_;
+  const bool sources_, crosses_;  // of the encoder, of cross-attention
   std::vector<WordPiece> pieces_;
 };
 

@@ -146,6 +146,9 @@ void validate(const Config& c) {
 }
 
 namespace {
+constexpr std::array kForm = {Choice<ModelForm>{ModelForm::kTokens, "tokens"},
+                              Choice<ModelForm>{ModelForm::kClasses, "classes"},
+                              Choice<ModelForm>{ModelForm::kTranslate, "translate"}};
 constexpr std::array kAttention = {Choice<AttentionKind>{AttentionKind::kBasic, "basic"},
                                    Choice<AttentionKind>{AttentionKind::kSingle, "single"},
                                    Choice<AttentionKind>{AttentionKind::kNarrow, "narrow"},
@@ -167,6 +170,7 @@ constexpr std::array kMask = {
     Choice<MaskKind>{MaskKind::kStrided, "strided"}, Choice<MaskKind>{MaskKind::kFree, "free"}};
 }  // namespace
 
+std::span<const Choice<ModelForm>> choices(ModelForm) { return kForm; }
 std::span<const Choice<AttentionKind>> choices(AttentionKind) { return kAttention; }
 std::span<const Choice<ScoreKind>> choices(ScoreKind) { return kScores; }
 std::span<const Choice<BlockKind>> choices(BlockKind) { return kBlock; }

@@ -13,6 +13,11 @@
 
 namespace headlight {
 
+/// What the model reads and makes:
+///   kTokens     one row of tokens, and at each of them which token stands there or comes next
+///   kClasses    one row of tokens, and which class the row belongs to
+///   kTranslate  encoder-decoder: a source row, and at each token of the target row the next one
+enum class ModelForm { kTokens, kClasses, kTranslate };
 enum class AttentionKind { kBasic, kSingle, kNarrow, kWide };
 enum class ScoreKind { kDot, kAdditive };
 enum class BlockKind { kAttention, kPostNorm, kPreNorm };
@@ -55,8 +60,9 @@ struct Config {
   PositionKind positions = PositionKind::kSinusoidal;
   bool bias = true;
   bool residual = true;
-  MaskSpec mask;
+  MaskSpec mask;  // of kTranslate: the decoder's attention to its own row
   std::uint64_t seed = 1;
+  ModelForm form = ModelForm::kTokens;
   bool operator==(const Config&) const = default;
 
   int head_count() const;    // basic and single attention have one
@@ -80,6 +86,7 @@ struct Choice {
   T value;
   std::string_view word;
 };
+std::span<const Choice<ModelForm>> choices(ModelForm);
 std::span<const Choice<AttentionKind>> choices(AttentionKind);
 std::span<const Choice<ScoreKind>> choices(ScoreKind);
 std::span<const Choice<BlockKind>> choices(BlockKind);

@@ -169,7 +169,8 @@ Message JsonReader::one_of(const std::string& list) {
 }
 
 Json config_json(const Config& c) {
-  return {{"layers", c.layers},
+  return {{"form", word(c.form)},
+          {"layers", c.layers},
           {"heads", c.heads},
           {"d_model", c.d_model},
           {"d_head", c.d_head},
@@ -190,6 +191,7 @@ Json config_json(const Config& c) {
 Config read_config(const Json& json, const std::string& where, const JsonFileWords& words) {
   const JsonReader in(json, where, words);
   Config c;
+  in.choice("form", c.form);
   in.number("layers", c.layers, 1, kMaxLayers);
   in.number("heads", c.heads, 1, kMaxHeads);
   in.number("d_model", c.d_model, 1, kMaxWidth);

@@ -55,11 +55,22 @@ struct Apply {
     doc.max_tokens = std::clamp(e.count, 1, kLargestMaxTokens);
     return std::move(doc);
   }
+  Document operator()(const SetModel& e) {
+    doc.model = clean_utf8(e.model).text;
+    if (e.config) {
+      doc.config = *e.config;
+      doc.config.mask = tidy(std::move(doc.config.mask));
+    }
+    if (e.tokenizer) doc.tokenizer = *e.tokenizer;
+    if (e.sentence) doc.sentence = clean_utf8(*e.sentence).text;
+    return std::move(doc);
+  }
   Document operator()(const SetDocument& e) {
     doc = e.document;
     doc.config.mask = tidy(std::move(doc.config.mask));
     doc.max_tokens = std::clamp(doc.max_tokens, 1, kLargestMaxTokens);
     doc.sentence = clean_utf8(doc.sentence).text;
+    doc.model = clean_utf8(doc.model).text;
     return std::move(doc);
   }
 };

@@ -1,6 +1,7 @@
 // Document: what the person made. Undoable, saved, changed only by pure edits.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -20,6 +21,9 @@ struct Document {
   TokenizerKind tokenizer = TokenizerKind::kWords;
   Config config;
   int max_tokens = kDefaultMaxTokens;
+  /// A trained model by its ref (core/model/model.h); empty: the sandbox, whose weights come from
+  /// the seed. With a model, of `config` only what needs no other weights counts (run_config()).
+  std::string model;
   bool operator==(const Document&) const = default;
 };
 
@@ -45,12 +49,20 @@ struct MoveToken {
 struct SetMaxTokens {
   int count = 0;
 };
+/// Another model (empty: the sandbox), in one step with what goes with it: its own shape, its way
+/// to cut text, a sentence that it knows. What is unset stays.
+struct SetModel {
+  std::string model;
+  std::optional<Config> config;
+  std::optional<TokenizerKind> tokenizer;
+  std::optional<std::string> sentence;
+};
 /// Everything at once: work that was recovered.
 struct SetDocument {
   Document document;
 };
 using Edit = std::variant<SetSentence, SetTokenizer, SetConfig, SetMask, MoveToken, SetMaxTokens,
-                          SetDocument>;
+                          SetModel, SetDocument>;
 
 /// The document with the edit applied. Invalid UTF-8 becomes U+FFFD, numbers are kept in range,
 /// lists sorted; nothing throws.

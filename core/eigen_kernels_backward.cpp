@@ -57,27 +57,25 @@ void relu_backward(const float* x, const float* d, Into into, std::int64_t n) {
   });
 }
 
-// d · (Φ(x) + x · φ(x)); one exponential serves both.
+void slope_backward(const float* slope, const float* d, Into into, std::int64_t n) {
+  send(into, n, [&](std::int64_t i, auto extent) {
+    return pmul(load(d + i, extent), load(slope + i, extent));
+  });
+}
+
 void gelu_backward(const float* x, const float* d, Into into, std::int64_t n) {
   send(into, n, [&](std::int64_t i, auto extent) {
     const Packet cells = load(x + i, extent);
     Packet bell;
     const Packet gate = normal_cdf(cells, bell);
-    const Packet slope = pmadd(pmul(cells, all(0.398942280f)), bell, gate);
-    return pmul(load(d + i, extent), slope);
+    return pmul(load(d + i, extent), gelu_slope(cells, gate, bell));
   });
 }
 
-// d · (g + 2 x g (1 − g) u') with the gate g and u' = √(2/π) (1 + 3 · 0.044715 x²). Far out, where
-// g (1 − g) is nothing, u' could be infinite.
 void gelu_tanh_backward(const float* x, const float* d, Into into, std::int64_t n) {
   send(into, n, [&](std::int64_t i, auto extent) {
     const Packet cells = load(x + i, extent);
-    const Packet gate = gelu_tanh_gate(cells);
-    const Packet far = packet::pcmp_lt(all(20.0f), packet::pabs(cells));
-    const Packet u = pmadd(pmul(cells, cells), all(0.214071392f), all(1.59576912f));  // 2 u'
-    const Packet bend = pmul(pmul(pmul(cells, u), gate), psub(all(1.0f), gate));
-    return pmul(load(d + i, extent), padd(gate, unless(far, bend)));
+    return pmul(load(d + i, extent), gelu_tanh_slope(cells, gelu_tanh_gate(cells)));
   });
 }
 
@@ -118,42 +116,6 @@ void cross_entropy_backward_row(const float* x, float target, float d, Into into
     return pmul(weight, factor);
   });
   into.cells[static_cast<std::int64_t>(target)] -= d;
-}
-
-void layer_norm_backward_row(const LayerNormBackward& r) {
-  const std::int64_t n = r.n;
-  const auto count = static_cast<double>(n);
-  const TwoFloats middle(
-      sum_row(n, [&](std::int64_t i, auto extent) { return load(r.x + i, extent); }) / count);
-  const double squares = sum_row(n, [&](std::int64_t i, auto extent) {
-    const Packet c = only(centre(load(r.x + i, extent), middle), extent);
-    return pmul(c, c);
-  });
-  const Packet inverse =
-      all(static_cast<float>(1.0 / std::sqrt(squares / count + static_cast<double>(r.epsilon))));
-  const auto normal = [&](std::int64_t i, auto extent) {
-    return pmul(centre(load(r.x + i, extent), middle), inverse);
-  };
-  if (r.sums) {
-    for_packets(n, [&](std::int64_t i, auto extent) {
-      const Packet d = load(r.d + i, extent);
-      store(r.sums + i, pmadd(d, normal(i, extent), load(r.sums + i, extent)), extent);
-      store(r.sums + n + i, padd(d, load(r.sums + n + i, extent)), extent);
-    });
-  }
-  if (!r.d_x.cells) return;
-  const auto weighted = [&](std::int64_t i, auto extent) {
-    return pmul(load(r.d + i, extent), load(r.weight + i, extent));  // 0 outside the row
-  };
-  const Packet mean = all(static_cast<float>(sum_row(n, weighted) / count));
-  const Packet slant = all(static_cast<float>(
-      sum_row(n, [&](std::int64_t i,
-                     auto extent) { return pmul(weighted(i, extent), normal(i, extent)); }) /
-      count));
-  send(r.d_x, n, [&](std::int64_t i, auto extent) {
-    const Packet above = psub(weighted(i, extent), mean);
-    return pmul(psub(above, pmul(normal(i, extent), slant)), inverse);
-  });
 }
 
 // Four rows side by side: one sum alone would wait for each addition to end.

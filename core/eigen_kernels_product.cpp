@@ -15,16 +15,23 @@ using namespace simd;
 using packet::padd;
 using packet::pmadd;
 
-// A tile wants rows · packets sums, one B register for each packet, and one for A.
+// A tile wants rows · packets sums, one B register for each packet, and one for A. Narrow tiles
+// have more rows: fewer sums than 24 (12 where there are 16 registers) would wait for each other.
 constexpr bool kManyRegisters = EIGEN_ARCH_DEFAULT_NUMBER_OF_REGISTERS >= 32;
-constexpr int kTileRows = kManyRegisters ? 8 : 4;
 constexpr int kTilePackets = 3;
+constexpr int kMostRows = kManyRegisters ? 16 : 12;
+constexpr int rows_of_tile(std::int64_t packets) {
+  return std::min(kMostRows, (kManyRegisters ? 24 : 12) / static_cast<int>(packets));
+}
 constexpr std::int64_t kPanelColumns = kPieceTiles * kTilePackets * kWidth;
 
 // Summed cells in a block: a packed tile (36 kB with AVX-512) and the rows of A that meet it (6 kB)
 // fit into a first-level cache of 48 kB. Each block's sum is added to C on its own, which also
 // keeps rounding errors small when thousands are summed. 128 and 256 measured 2 to 4 % slower.
 constexpr std::int64_t kBlock = 192;
+// Rows of B that lie no further apart are read where they are: a tile's block of them is in the
+// first-level cache as well as a copy would be.
+constexpr std::int64_t kDenseStride = 2 * kTilePackets * kWidth;
 // Steps of the summed axis between two rows fetched ahead.
 constexpr int kFetchEvery = 8;
 static_assert(kBlock * kPanelColumns <= kScratchFloats);
@@ -100,14 +107,23 @@ void multiply_tile(const Tile& t) {
 
 using TileFunction = void (*)(const Tile&);
 
+template <int rows, int packets>
+constexpr TileFunction tile_function() {
+  if constexpr (rows <= rows_of_tile(packets)) {
+    return multiply_tile<rows, packets>;
+  } else {
+    return nullptr;
+  }
+}
+
 // One function for each size of tile, at [rows - 1][packets - 1].
 template <int... sizes>
 constexpr auto make_tile_table(std::integer_sequence<int, sizes...>) {
   return std::array<TileFunction, sizeof...(sizes)>{
-      multiply_tile<sizes / kTilePackets + 1, sizes % kTilePackets + 1>...};
+      tile_function<sizes / kTilePackets + 1, sizes % kTilePackets + 1>()...};
 }
 constexpr auto kTiles =
-    make_tile_table(std::make_integer_sequence<int, kTileRows * kTilePackets>{});
+    make_tile_table(std::make_integer_sequence<int, kMostRows * kTilePackets>{});
 
 // n things in `parts` parts as even as can be: where part i begins.
 constexpr std::int64_t part_begin(std::int64_t n, std::int64_t parts, std::int64_t i) {
@@ -116,18 +132,8 @@ constexpr std::int64_t part_begin(std::int64_t n, std::int64_t parts, std::int64
 
 constexpr std::int64_t parts_of(std::int64_t n, std::int64_t most) { return (n + most - 1) / most; }
 
-// Copies rows [k, k + inner) of columns [j, j + columns) of B so that one tile's columns lie in
-// rows of `width`; columns past the end become 0.
-void pack_rows(const Product& m, std::int64_t k, std::int64_t inner, std::int64_t j,
-               std::int64_t columns, std::int64_t width, float* out) {
-  const float* b = m.b + k * m.b_stride + j;
-  for (std::int64_t i = 0; i < inner; ++i, b += m.b_stride, out += width) {
-    for_packets(columns,
-                [&](std::int64_t c, auto extent) { store(out + c, load(b + c, extent), Full{}); });
-  }
-}
-
-// The same for a transposed B, by squares of packets.
+// Copies rows [k, k + inner) of columns [j, j + columns) of B, which is transposed, so that one
+// tile's columns lie in rows of `width`; columns past the end become 0. By squares of packets.
 void pack_columns(const Product& m, std::int64_t k, std::int64_t inner, std::int64_t j,
                   std::int64_t columns, std::int64_t width, float* out) {
   for (std::int64_t c = 0; c < columns; c += kWidth) {
@@ -149,50 +155,59 @@ void pack_columns(const Product& m, std::int64_t k, std::int64_t inner, std::int
 class Panel {
  public:
   Panel(const Product& m, std::int64_t j, std::int64_t columns, float* scratch)
-      : m_(m),
-        j_(j),
-        columns_(columns),
-        packets_(parts_of(columns, kWidth)),
-        tiles_(parts_of(packets_, kTilePackets)),
-        row_parts_(parts_of(m.rows, kTileRows)),
-        scratch_(scratch) {}
+      : m_(m), j_(j), columns_(columns), scratch_(scratch) {
+    const std::int64_t packets = parts_of(columns, kWidth);
+    tiles_ = parts_of(packets, kTilePackets);
+    for (std::int64_t t = 0; t <= tiles_; ++t) begin_[t] = part_begin(packets, tiles_, t) * kWidth;
+    row_parts_ = parts_of(m.rows, rows_of_tile(begin_[1] / kWidth));
+  }
 
   void add_block(std::int64_t k, std::int64_t inner) {
-    for (std::int64_t t = 0; t < tiles_; ++t) prepare(t, k, inner);
+    prepare(k, inner);
+    const std::int64_t rows = m_.rows / row_parts_, more = m_.rows % row_parts_;
+    std::int64_t row = 0;
     for (std::int64_t part = 0; part < row_parts_; ++part) {
-      for (std::int64_t t = 0; t < tiles_; ++t) multiply_rows(t, part, k, inner);
+      const std::int64_t count = rows + (part < more);
+      for (std::int64_t t = 0; t < tiles_; ++t) multiply_rows(t, part, row, count, k, inner);
+      row += count;
     }
   }
 
  private:
   // Where the tiles find their columns of B.
-  void prepare(std::int64_t t, std::int64_t k, std::int64_t inner) {
-    const std::int64_t begin = part_begin(packets_, tiles_, t) * kWidth;
-    const std::int64_t width = part_begin(packets_, tiles_, t + 1) * kWidth - begin;
-    const std::int64_t columns = std::min(width, columns_ - begin);
-    // Read where they lie when that is as good: they are dense, or will be read only once.
-    const bool whole = columns == width && !m_.b_transposed;
-    if (whole && (row_parts_ == 1 || m_.b_stride == width)) {
-      b_[t] = m_.b + k * m_.b_stride + j_ + begin;
-      b_stride_[t] = m_.b_stride;
-      return;
+  void prepare(std::int64_t k, std::int64_t inner) {
+    // They are read where they lie when that is as good: dense, or read only once.
+    const bool direct = !m_.b_transposed && columns_ % kWidth == 0 &&
+                        (row_parts_ == 1 || m_.b_stride <= kDenseStride);
+    for (std::int64_t t = 0; t < tiles_; ++t) {
+      const std::int64_t begin = begin_[t], width = begin_[t + 1] - begin;
+      float* copy = scratch_ + begin * kBlock;
+      b_[t] = direct ? m_.b + k * m_.b_stride + j_ + begin : copy;
+      b_stride_[t] = direct ? m_.b_stride : width;
+      if (!m_.b_transposed) continue;
+      pack_columns(m_, k, inner, j_ + begin, std::min(width, columns_ - begin), width, copy);
     }
-    float* out = scratch_ + begin * kBlock;
-    if (m_.b_transposed) {
-      pack_columns(m_, k, inner, j_ + begin, columns, width, out);
-    } else {
-      pack_rows(m_, k, inner, j_ + begin, columns, width, out);
-    }
-    b_[t] = out;
-    b_stride_[t] = width;
+    if (!direct && !m_.b_transposed) pack_rows(k, inner);
   }
 
-  void multiply_rows(std::int64_t t, std::int64_t part, std::int64_t k, std::int64_t inner) const {
-    const std::int64_t row = part_begin(m_.rows, row_parts_, part);
-    const std::int64_t rows = part_begin(m_.rows, row_parts_, part + 1) - row;
-    const std::int64_t begin = part_begin(packets_, tiles_, t);
-    const std::int64_t end = part_begin(packets_, tiles_, t + 1);
-    const std::int64_t j = j_ + begin * kWidth;
+  // Copies rows [k, k + inner) of B so that each tile's columns lie in rows of their own; columns
+  // past the end become 0. Row by row, as memory likes to be read.
+  void pack_rows(std::int64_t k, std::int64_t inner) {
+    const float* b = m_.b + k * m_.b_stride + j_;
+    for (std::int64_t i = 0; i < inner; ++i, b += m_.b_stride) {
+      for (std::int64_t t = 0; t < tiles_; ++t) {
+        const std::int64_t begin = begin_[t], width = begin_[t + 1] - begin;
+        float* out = scratch_ + begin * kBlock + i * width;
+        for_packets(std::min(width, columns_ - begin), [&](std::int64_t c, auto extent) {
+          store(out + c, load(b + begin + c, extent), Full{});
+        });
+      }
+    }
+  }
+
+  void multiply_rows(std::int64_t t, std::int64_t part, std::int64_t row, std::int64_t rows,
+                     std::int64_t k, std::int64_t inner) const {
+    const std::int64_t begin = begin_[t], end = begin_[t + 1], j = j_ + begin;
     Tile tile;
     tile.a_stride = m_.a_transposed ? 1 : m_.a_stride;
     tile.a_step = m_.a_transposed ? m_.a_stride : 1;
@@ -205,8 +220,8 @@ class Panel {
     tile.inner = inner;
     fetch_ahead(t, part, k, inner, tile);
     tile.first = k == 0 && !m_.adds;
-    tile.last_count = static_cast<int>(std::min(end * kWidth, columns_) - (end - 1) * kWidth);
-    kTiles[static_cast<std::size_t>((rows - 1) * kTilePackets + end - begin - 1)](tile);
+    tile.last_count = static_cast<int>(std::min(end, columns_) - end + kWidth);
+    kTiles[static_cast<std::size_t>((rows - 1) * kTilePackets + (end - begin) / kWidth - 1)](tile);
   }
 
   // The first rows of tiles each bring their share of the next block of B into the cache. Without
@@ -217,7 +232,7 @@ class Panel {
     const std::int64_t next = k + inner + part * share;
     const bool packed = b_stride_[t] != m_.b_stride && !m_.b_transposed;
     if (packed && part < kFetchEvery && next + share <= m_.inner) {
-      tile.ahead = m_.b + next * m_.b_stride + j_ + part_begin(packets_, tiles_, t) * kWidth;
+      tile.ahead = m_.b + next * m_.b_stride + j_ + begin_[t];
       tile.ahead_stride = m_.b_stride;
     } else {
       tile.ahead = tile.b;  // costs nothing: it is there already
@@ -226,8 +241,9 @@ class Panel {
   }
 
   const Product& m_;
-  std::int64_t j_, columns_, packets_, tiles_, row_parts_;
+  std::int64_t j_, columns_, tiles_ = 0, row_parts_ = 0;
   float* scratch_;
+  std::int64_t begin_[kPieceTiles + 1] = {};  // the tiles' first columns
   const float* b_[kPieceTiles] = {};
   std::int64_t b_stride_[kPieceTiles] = {};
 };
@@ -238,19 +254,22 @@ const std::int64_t kPacketColumns = kWidth;
 const std::int64_t kTileColumns = kTilePackets * kWidth;
 
 void multiply(const Product& m, float* scratch) {
+  if (m.rows <= 0) return;
   for (std::int64_t j = 0; j < m.columns; j += kPanelColumns) {
     Panel panel(m, j, std::min(kPanelColumns, m.columns - j), scratch);
-    for (std::int64_t k = 0; k < m.inner; k += kBlock) {
-      panel.add_block(k, std::min(kBlock, m.inner - k));
+    const std::int64_t blocks = parts_of(m.inner, kBlock);
+    for (std::int64_t i = 0; i < blocks; ++i) {
+      const std::int64_t k = part_begin(m.inner, blocks, i);
+      panel.add_block(k, part_begin(m.inner, blocks, i + 1) - k);
     }
   }
 }
 
-void transpose(const float* b, std::int64_t rows, std::int64_t columns, float* out,
-               std::int64_t out_stride) {
+void transpose(const float* b, std::int64_t b_stride, std::int64_t rows, std::int64_t columns,
+               float* out, std::int64_t out_stride) {
   Product m;
   m.b = b;
-  m.b_stride = columns;
+  m.b_stride = b_stride;
   pack_columns(m, 0, columns, 0, rows, out_stride, out);
 }
 

@@ -81,6 +81,24 @@ void gelu_tanh(const float* x, float* y, std::int64_t n) {
   });
 }
 
+void gelu_with_slope(float* x, float* y, std::int64_t n) {
+  for_packets(n, [&](std::int64_t i, auto extent) {
+    const Packet cells = load(x + i, extent);
+    Packet bell;
+    const Packet gate = normal_cdf(cells, bell);
+    store(y + i, pmul(cells, gate), extent);
+    store(x + i, gelu_slope(cells, gate, bell), extent);
+  });
+}
+
+void gelu_tanh_with_slope(float* x, float* y, std::int64_t n) {
+  for_packets(n, [&](std::int64_t i, auto extent) {
+    const Packet cells = load(x + i, extent), gate = gelu_tanh_gate(cells);
+    store(y + i, pmul(cells, gate), extent);
+    store(x + i, gelu_tanh_slope(cells, gate), extent);
+  });
+}
+
 void softmax_row(const float* x, double temperature, float* y, std::int64_t n) {
   const float max = row_maximum(x, n);
   if (max == -kInfinity) {
@@ -103,26 +121,6 @@ void softmax_row(const float* x, double temperature, float* y, std::int64_t n) {
     return;
   }
   scale(y, static_cast<float>(1.0 / sum), y, n);
-}
-
-void layer_norm_row(const float* x, const float* weight, const float* bias, float epsilon, float* y,
-                    std::int64_t n) {
-  const auto count = static_cast<double>(n);
-  const double mean =
-      sum_row(n, [&](std::int64_t i, auto extent) { return load(x + i, extent); }) / count;
-  // The mean in two parts: a row far from 0 would lose the mean's last bits, and its own with them.
-  const TwoFloats middle(mean);
-  const double squares = sum_row(n, [&](std::int64_t i, auto extent) {
-    const Packet d = only(centre(load(x + i, extent), middle), extent);
-    return pmul(d, d);
-  });
-  const Packet inverse =
-      all(static_cast<float>(1.0 / std::sqrt(squares / count + static_cast<double>(epsilon))));
-  for_packets(n, [&](std::int64_t i, auto extent) {
-    const Packet d = pmul(centre(load(x + i, extent), middle), inverse);
-    const Packet w = load(weight + i, extent);
-    store(y + i, bias ? pmadd(d, w, load(bias + i, extent)) : pmul(d, w), extent);
-  });
 }
 
 float cross_entropy_row(const float* x, float target, std::int64_t n) {

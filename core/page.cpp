@@ -48,15 +48,25 @@ std::string column_label(const Trace& trace, const Pane& pane, std::int64_t c) {
   return trace.tick(pane.column_axis, c);
 }
 
+namespace {
+
+// The ids that pick rows of this pane; null where its rows are not picked.
+const std::vector<int>* ids_of(const Trace& trace, const Pane& pane) {
+  if (pane.row_follow == Follow::kSourceId) return &trace.input().source_ids;
+  return pane.row_follow == Follow::kTokenId ? &trace.input().ids : nullptr;
+}
+
+}  // namespace
+
 CellLink link_from(const Trace& trace, const PagePane& p, std::int64_t r, std::int64_t c) {
   CellLink link;
   if (p.pane.row_follow == Follow::kRow) link.row = r;
   if (p.pane.column_follow == Follow::kColumn && c + p.pane.column_shift >= 0) {
     link.column = c + p.pane.column_shift;
   }
-  if (p.pane.row_follow == Follow::kTokenId) {
-    for (std::size_t t = 0; t < trace.input().ids.size() && !link.row; ++t) {
-      if (trace.input().ids[t] == r) link.row = static_cast<std::int64_t>(t);
+  if (const std::vector<int>* ids = ids_of(trace, p.pane)) {
+    for (std::size_t t = 0; t < ids->size() && !link.row; ++t) {
+      if ((*ids)[t] == r) link.row = static_cast<std::int64_t>(t);
     }
   }
   return link;
@@ -70,9 +80,10 @@ CellLink link_to(const Trace& trace, const PagePane& p, const CellLink& result) 
     // A cell of another head: nothing of this pane belongs to it.
     if (*link.column < 0 || *link.column >= p.pane.columns) return {};
   }
-  if (p.pane.row_follow == Follow::kTokenId && result.row) {
+  const std::vector<int>* ids = ids_of(trace, p.pane);
+  if (ids && result.row) {
     const auto place = static_cast<std::size_t>(*result.row);
-    if (place < trace.input().ids.size()) link.row = trace.input().ids[place];
+    if (place < ids->size()) link.row = (*ids)[place];
   }
   if (link.row && *link.row >= p.pane.rows) link.row.reset();
   if (link.column && *link.column >= p.pane.columns) link.column.reset();
@@ -88,12 +99,14 @@ std::vector<std::int64_t> default_cell(const Trace& trace, const Step& step, std
                                        std::optional<std::int64_t> row) {
   const StepPage page = step_page(trace, step, head);
   const TensorView t = trace.tensor(step.tensor);
-  if (page.lines.empty()) return {0, std::min(row.value_or(0), trace.length() - 1)};
+  if (page.lines.empty()) return {0, std::min(row.value_or(0), t.axes.back().size - 1)};
   const Pane& result = page.lines[0].back().pane;
   const std::int64_t r = std::min(row.value_or(result.rows - 1), result.rows - 1);
   std::int64_t best = 0;
   // Scores and weights: the key that answers loudest. Features: the largest either way.
-  const bool loudest = result.column_axis == "key" || result.column_axis == "vocab";
+  const std::string_view along = result.column_axis;
+  const bool loudest =
+      along == "key" || along == "source_key" || along == "vocab" || along == "class";
   float best_size = -INFINITY;
   for (std::int64_t c = 0; c < result.columns; ++c) {
     const float value = t.data[pane_flat(result, r, c)];

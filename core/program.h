@@ -39,24 +39,32 @@ enum class StepKind {
   kScale,
   kMask,
   kSoftmax,
+  kDropoutPattern,
   kWeightedSum,
   kConcat,
   kOutput,
+  kDropoutAttention,
   kResidualAttention,
   kNormAfterAttention,
   kNormBeforeFeedForward,
   kFeedForwardIn,
   kActivation,
   kFeedForwardOut,
+  kDropoutFeedForward,
   kResidualFeedForward,
   kNormAfterFeedForward,
   kFinalNorm,
+  kMeanPool,
   kLogits,
   kProbabilities,
   kLoss,
 };
 
-enum class Section { kInput, kAttention, kFeedForward, kPrediction };
+/// Steps of cross-attention are of the same kinds as those of attention, in a section of their own.
+enum class Section { kInput, kAttention, kCrossAttention, kFeedForward, kPrediction };
+
+/// Which pile of layers a step belongs to.
+enum class Stack { kOnly, kEncoder, kDecoder };
 
 struct Step {
   StepKind kind{};
@@ -64,11 +72,17 @@ struct Step {
   int layer = -1;          // -1 outside the layers
   std::vector<int> calls;  // places in Program::calls; empty for the tokens
   TensorId tensor = -1;    // the step's main output; its name is the step's name
+  Stack stack = Stack::kOnly;
 };
 
 /// Sizes of a run that are not in the Config.
 struct RunShape {
   std::int64_t batch = 1, positions = 0, vocab = 0;
+  std::int64_t classes = 0;  // ModelForm::kClasses: how many, at least 2
+  std::int64_t source = 0;   // ModelForm::kTranslate: source tokens, at least 1
+  // Rows may end in padding: whatever the config's mask is, every attention whose queries would
+  // look at padding has a mask as input.
+  bool padded = false;
   bool operator==(const RunShape&) const = default;
 };
 
@@ -78,8 +92,14 @@ struct Program {
   std::vector<TensorSpec> tensors;
   std::vector<OpCall> calls;
   std::vector<Step> steps;
-  TensorId token_ids = -1, mask = -1;  // the inputs; mask is -1 when there is none
-  TensorId targets = -1, loss = -1;    // only of a program that is for training
+  // The inputs; those that the model has no use for are -1.
+  TensorId token_ids = -1, mask = -1;
+  TensorId present = -1;             // kClasses (batch, position): 1 for a token, 0 for padding
+  TensorId source_ids = -1;          // kTranslate (batch, source)
+  TensorId source_mask = -1;         // the encoder's (batch, source_query, source_key)
+  TensorId cross_mask = -1;          // cross-attention's (batch, query, source_key)
+  TensorId targets = -1, loss = -1;  // only of a program that is for training
+  std::vector<TensorId> dropout;  // inputs of 0 and 1 / (1 − p), of the shapes of what they drop
 
   /// -1 when there is no such tensor.
   TensorId find(std::string_view name) const;
@@ -91,18 +111,25 @@ struct Program {
   int producer(TensorId id) const;
   /// The step that shows this tensor: the one that makes it, or the first that reads it.
   int step_of(TensorId id) const;
+  /// Of how many things one is chosen: rows of the vocabulary, or classes.
+  std::int64_t outcomes() const {
+    return config.form == ModelForm::kClasses ? shape.classes : shape.vocab;
+  }
   TensorView look(TensorId id) const { return {tensors[id].name, tensors[id].axes, nullptr}; }
 
   std::unordered_map<std::string, TensorId> by_name;
 };
 
-/// The only place that knows the order of a transformer. Throws UsageError (validate).
+/// The only place that knows the order of a transformer. Throws UsageError (validate), also for a
+/// shape without the classes or the source that the config's form asks for.
 Program build_program(const Config&, const RunShape&);
 
 /// The same, and what training needs: the input "targets" (batch, position), for each position the
 /// id that should come next, or -1 where none is counted; and "loss" (batch, position), the
-/// cross-entropy of the logits, 0 where none is counted. Throws UsageError (validate).
-Program build_training_program(const Config&, const RunShape&);
+/// cross-entropy of the logits, 0 where none is counted. Of kClasses both are (batch), and the
+/// target is the class. With `dropout`, the patterns and what joins the residual stream are
+/// multiplied by the inputs Program::dropout. Throws UsageError (validate).
+Program build_training_program(const Config&, const RunShape&, bool dropout = false);
 
 /// The calls that tensor `id` needs, in order. A run of just these makes it, and leaves what stands
 /// apart from it (the probabilities, where the loss is asked for) unwritten.

@@ -50,4 +50,39 @@ void fill_mask(const MaskSpec& mask, int tokens, float* out) {
   }
 }
 
+void fill_inputs(const Program& program, std::span<const int> ids, std::span<const int> source_ids,
+                 std::span<float* const> memory) {
+  const auto cells = [&](TensorId id) {
+    return std::span<float>(memory[static_cast<std::size_t>(id)],
+                            static_cast<std::size_t>(cell_count(program.look(id).axes)));
+  };
+  const auto fill_all = [&](TensorId id, float value) {
+    if (id >= 0) std::ranges::fill(cells(id), value);
+  };
+  const auto fill_ids = [&](TensorId id, std::span<const int> from) {
+    if (id < 0) return;
+    std::transform(from.begin(), from.end(), cells(id).begin(),
+                   [](int token) { return static_cast<float>(token); });
+  };
+  fill_ids(program.token_ids, ids);
+  fill_ids(program.source_ids, source_ids);
+  fill_all(program.present, 1.0f);
+  for (const TensorId id : program.dropout) fill_all(id, 1.0f);
+  fill_all(program.source_mask, 0.0f);
+  fill_all(program.cross_mask, 0.0f);
+  if (program.mask >= 0) {
+    fill_mask(program.config.mask, static_cast<int>(ids.size()), cells(program.mask).data());
+  }
+  if (program.present >= 0 && program.config.mask.kind == MaskKind::kPadding) {
+    for (const int place : program.config.mask.padding) {
+      if (place < static_cast<int>(ids.size()))
+        cells(program.present)[static_cast<std::size_t>(place)] = 0.0f;
+    }
+  }
+  if (program.targets < 0) return;
+  if (program.config.form == ModelForm::kClasses) return fill_all(program.targets, 0.0f);
+  fill_all(program.targets, -1.0f);
+  if (!ids.empty()) fill_ids(program.targets, ids.subspan(1));
+}
+
 }  // namespace headlight

@@ -7,9 +7,35 @@
 
 #include "core/error.h"
 #include "core/program_memory.h"
+#include "core/runner_forms.h"
 #include "core/text/utf8.h"
 
 namespace headlight {
+namespace {
+
+void name_tokens(const Vocabulary& vocabulary, const std::vector<int>& ids,
+                 std::vector<std::string>& out) {
+  out.clear();
+  for (const int id : ids) out.push_back(vocabulary.token(id));
+}
+
+// Of an encoder-decoder: the most ids of the decoder's row, [BOS] among them.
+std::size_t longest_target(const Model& model, const Document& doc) {
+  return static_cast<std::size_t>(std::min<std::int64_t>(model.file.context, doc.max_tokens));
+}
+
+// Of a run whose shape has everything but the positions: `row` tokens.
+RunShape shape_for(const Model* model, const RunInput& input, std::size_t row) {
+  RunShape shape;
+  if (model) shape = shape_of(model->file);
+  if (!model) shape.vocab = static_cast<std::int64_t>(input.vocab.size());
+  shape.positions = static_cast<std::int64_t>(row);
+  shape.source = static_cast<std::int64_t>(input.source_ids.size());
+  return shape;
+}
+
+}  // namespace
+
 std::string bytes_text(double bytes) {
   constexpr const char* kUnits[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
   int unit = 0;
@@ -42,18 +68,76 @@ RunLimits machine_limits() {
   return {0.8 * available};  // the rest of the machine lives on the other fifth
 }
 
-std::vector<std::string> Runner::tokenize(const Document& doc, RunResult& result) {
-  if (!tokenizer_ || tokenizer_kind_ != doc.tokenizer) {
-    tokenizer_ = std::make_unique<Tokenizer>(doc.tokenizer);
-    tokenizer_kind_ = doc.tokenizer;
+Tokenizer& Runner::tokenizer(TokenizerKind kind) {
+  if (!tokenizer_ || tokenizer_kind_ != kind) {
+    tokenizer_ = std::make_unique<Tokenizer>(kind);
+    tokenizer_kind_ = kind;
   }
-  const auto limit = static_cast<std::size_t>(doc.max_tokens);
-  std::vector<Token> tokens = tokenizer_->tokenize(doc.sentence, limit, &result.cut);
-  result.tokens_in_sentence = result.cut ? tokenizer_->count(doc.sentence) : tokens.size();
-  std::vector<std::string> texts;
-  texts.reserve(tokens.size());
-  for (Token& token : tokens) texts.push_back(std::move(token.text));
-  return texts;
+  return *tokenizer_;
+}
+
+// The tokens of the sentence, as many as may be run; of a model all but the vocabulary, which is
+// laid into the trace's own memory.
+RunInput Runner::read_input(const Document& doc, RunResult& result) {
+  result.limit = doc.max_tokens;
+  if (!result.model) {
+    Tokenizer& cutter = tokenizer(doc.tokenizer);
+    const auto limit = static_cast<std::size_t>(result.limit);
+    std::vector<Token> tokens = cutter.tokenize(doc.sentence, limit, &result.cut);
+    result.tokens_in_sentence = result.cut ? cutter.count(doc.sentence) : tokens.size();
+    std::vector<std::string> texts;
+    texts.reserve(tokens.size());
+    for (Token& token : tokens) texts.push_back(std::move(token.text));
+    return sandbox_input(std::move(texts));
+  }
+  const Model& model = *result.model;
+  const bool pair = model.file.config.form == ModelForm::kTranslate;
+  const std::int64_t learned = pair ? model.file.source : model.file.context;
+  if (model.file.config.positions == PositionKind::kLearned && learned < result.limit) {
+    result.limit = static_cast<int>(learned);
+    result.limit_of_model = true;
+  }
+  RunInput input;
+  input.classes = model.file.classes;
+  if (pair) {
+    read_pair(doc, result, input);
+    return input;
+  }
+  const auto limit = static_cast<std::size_t>(result.limit);
+  input.ids =
+      model.vocabulary->encode(doc.sentence, &tokenizer(model.vocabulary->tokenizer_kind()));
+  result.tokens_in_sentence = input.ids.size();
+  result.cut = input.ids.size() > limit;
+  if (result.cut) input.ids.resize(limit);
+  name_tokens(*model.vocabulary, input.ids, input.tokens);
+  return input;
+}
+
+// The source and, where the sentence has one, the target behind [BOS]. The source is what counts as
+// the sentence, but where the target alone is too long.
+void Runner::read_pair(const Document& doc, RunResult& result, RunInput& input) {
+  const Model& model = *result.model;
+  Tokenizer* cutter = &tokenizer(model.vocabulary->tokenizer_kind());
+  const SourceAndTarget pair = split_pair(doc.sentence);
+  input.source_ids = model.vocabulary->encode(pair.source, cutter);
+  result.tokens_in_sentence = input.source_ids.size();
+  result.cut = input.source_ids.size() > static_cast<std::size_t>(result.limit);
+  if (result.cut) input.source_ids.resize(static_cast<std::size_t>(result.limit));
+  name_tokens(*model.vocabulary, input.source_ids, input.source_tokens);
+  if (!pair.target) return;
+  input.ids = model.vocabulary->encode(*pair.target, cutter);
+  input.ids.insert(input.ids.begin(), begin_of(model));
+  const std::size_t most = longest_target(model, doc);
+  if (input.ids.size() > most) {
+    if (!result.cut) {
+      result.cut = true;
+      result.tokens_in_sentence = input.ids.size();
+      result.limit = static_cast<int>(most);
+      result.limit_of_model = doc.max_tokens > result.limit;
+    }
+    input.ids.resize(most);
+  }
+  name_tokens(*model.vocabulary, input.ids, input.tokens);
 }
 
 std::shared_ptr<const Program> Runner::program_for(const Config& config, const RunShape& shape) {
@@ -90,9 +174,11 @@ std::shared_ptr<Trace> Runner::blank_trace(const std::shared_ptr<const Program>&
   return trace;
 }
 
-RunResult Runner::run(const Document& doc, Backend& backend) {
+RunResult Runner::run(const Document& doc, Backend& backend, std::shared_ptr<const Model> model) {
   RunResult result;
+  result.model = std::move(model);
   try {
+    if (!result.model && !doc.model.empty()) result.model = models_.get(doc.model);
     try_run(doc, backend, result);
   } catch (const UsageError& error) {
     result.message = error.message();
@@ -107,42 +193,54 @@ RunResult Runner::run(const Document& doc, Backend& backend) {
 }
 
 void Runner::try_run(const Document& doc, Backend& backend, RunResult& result) {
-  validate(doc.config);
-  RunInput input = sandbox_input(tokenize(doc, result));
-  if (input.tokens.empty()) {
+  const Model* model = result.model.get();
+  const Config config = model ? run_config(doc.config, model->file.config) : doc.config;
+  validate(config);
+  RunInput input = read_input(doc, result);
+  const bool pair = model && config.form == ModelForm::kTranslate;
+  if (pair ? input.source_ids.empty() : input.tokens.empty()) {
     result.is_usage = result.empty = true;
-    result.message.id = doc.sentence.empty() ? "error.empty_sentence" : "error.only_spaces";
+    result.message.id = doc.sentence.empty() ? "error.empty_sentence"
+                        : !input.ids.empty() ? "error.form_source"  // nothing before the arrow
+                                             : "error.only_spaces";
     return;
   }
-  const auto positions = static_cast<std::int64_t>(input.tokens.size());
-  const RunShape shape{1, positions, static_cast<std::int64_t>(input.vocab.size())};
-  const double needed = memory_needed(doc.config, shape);
+  const bool writes = pair && input.ids.empty();  // the model itself, up to its longest row
+  const std::size_t row = writes ? longest_target(*model, doc) : input.ids.size();
+  const double needed = memory_needed(config, shape_for(model, input, row));
   if (needed > limits_.memory_bytes) {
     throw Error(Message{"error.needs_memory",
-                        {{"tokens", std::to_string(positions)},
+                        {{"tokens", std::to_string(row)},
                          {"needed", bytes_text(needed)},
                          {"available", bytes_text(limits_.memory_bytes)}}});
   }
-  const auto program = program_for(doc.config, shape);
-  if (!model_ || model_->seed() != doc.config.seed) {
-    model_ = std::make_unique<SandboxModel>(doc.config.seed);
+  if (model) parameters_.use(result.model);
+  if (writes) {
+    input.ids =
+        greedy_row(*model, config, input, static_cast<std::int64_t>(row), parameters_, backend);
+    name_tokens(*model->vocabulary, input.ids, input.tokens);
   }
+  const RunShape shape = shape_for(model, input, input.ids.size());
+  const auto program = program_for(config, shape);
+  if (!model && (!sandbox_ || sandbox_->seed() != config.seed)) {
+    sandbox_ = std::make_unique<SandboxModel>(config.seed);
+  }
+  ParameterSource& source = model ? static_cast<ParameterSource&>(parameters_) : *sandbox_;
   auto trace = blank_trace(program);
   for (std::size_t id = 0; id < program->tensors.size(); ++id) {
     const TensorSpec& spec = program->tensors[id];
     if (spec.kind != TensorKind::kParameter) continue;
-    trace->parameters_[id] = model_->parameter(spec, input);
+    trace->parameters_[id] = source.parameter(spec, input);
     // Backends only write the outputs of calls, and no call writes a parameter.
     trace->memory_[id] = const_cast<float*>(trace->parameters_[id]->data.data());
   }
   share_aliases(*program, trace->memory_);
-  float* ids = trace->memory_[static_cast<std::size_t>(program->token_ids)];
-  for (std::size_t t = 0; t < input.ids.size(); ++t) ids[t] = static_cast<float>(input.ids[t]);
-  if (program->mask >= 0) {
-    fill_mask(doc.config.mask, static_cast<int>(positions),
-              trace->memory_[static_cast<std::size_t>(program->mask)]);
-  }
+  fill_inputs(*program, input.ids, input.source_ids, trace->memory_);
   backend.run(*program, program->calls, trace->memory_);
+  if (model) {  // the vocabulary's texts reuse the memory of the last run's
+    input.vocab = std::move(trace->input_.vocab);
+    input.vocab = *model->vocabulary->tokens();
+  }
   trace->input_ = std::move(input);
   trace->backend_ = backend.name();
   trace->serial_ = next_serial_++;

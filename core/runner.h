@@ -7,6 +7,7 @@
 
 #include "core/backend.h"
 #include "core/document.h"
+#include "core/model/model.h"
 #include "core/model/sandbox.h"
 #include "core/text/message.h"
 #include "core/trace.h"
@@ -26,25 +27,37 @@ struct RunResult {
   std::size_t tokens_in_sentence = 0;  // counted up to a bound; more than the trace has when cut
   bool empty = false;                  // there is no token to run
   bool cut = false;                    // the sentence had more tokens than the limit
+  int limit = 0;                       // the limit: the person's, or of a model's learned positions
+  bool limit_of_model = false;
+  std::shared_ptr<const Model> model;  // that the document asked for; null: the sandbox
   bool is_usage = false;               // the problem is one of use (exit status 2)
 };
 
 class Runner {
  public:
   explicit Runner(RunLimits limits = {}) : limits_(limits) {}
-  /// Never throws for anything that a document can hold.
-  RunResult run(const Document&, Backend&);
+  /// Of an encoder-decoder the sentence is what the encoder reads (RunInput::source_tokens), and the
+  /// trace's tokens are the row that the model writes for it by itself, or what stands behind "→".
+  /// Never throws for anything that a document can hold. `model`: the one to run, whatever the
+  /// document names; without it the document's own is loaded (and kept), or the sandbox run.
+  RunResult run(const Document&, Backend&, std::shared_ptr<const Model> model = nullptr);
+  /// The model with this ref, loaded unless it is kept. Throws as load_model() does.
+  std::shared_ptr<const Model> load(const std::string& ref) { return models_.get(ref); }
 
  private:
   void try_run(const Document&, Backend&, RunResult&);
-  std::vector<std::string> tokenize(const Document&, RunResult&);
+  RunInput read_input(const Document&, RunResult&);
+  void read_pair(const Document&, RunResult&, RunInput&);
+  Tokenizer& tokenizer(TokenizerKind);
   std::shared_ptr<const Program> program_for(const Config&, const RunShape&);
   std::shared_ptr<Trace> blank_trace(const std::shared_ptr<const Program>&);
 
   RunLimits limits_;
   std::unique_ptr<Tokenizer> tokenizer_;
   TokenizerKind tokenizer_kind_{};
-  std::unique_ptr<SandboxModel> model_;
+  std::unique_ptr<SandboxModel> sandbox_;
+  ModelParameters parameters_;
+  ModelCache models_;
   std::shared_ptr<const Program> program_;
   std::vector<std::shared_ptr<Trace>> pool_;
   std::uint64_t next_serial_ = 1;

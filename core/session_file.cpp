@@ -15,12 +15,14 @@ constexpr JsonFileWords kWords = {"session.wrong_value", "session.not_json", "se
 }  // namespace
 
 std::string session_text(const Document& d) {
-  return json_text({{"format", "headlight session"},
-                    {"version", kSessionVersion},
-                    {"sentence", d.sentence},
-                    {"tokenizer", to_string(d.tokenizer)},
-                    {"max_tokens", d.max_tokens},
-                    {"model", config_json(d.config)}});
+  Json json = {{"format", "headlight session"},
+               {"version", kSessionVersion},
+               {"sentence", d.sentence},
+               {"tokenizer", to_string(d.tokenizer)},
+               {"max_tokens", d.max_tokens}};
+  if (!d.model.empty()) json["trained_model"] = d.model;
+  json["model"] = config_json(d.config);
+  return json_text(json);
 }
 
 SessionFile parse_session(std::string_view text) {
@@ -50,6 +52,9 @@ SessionFile parse_session(std::string_view text) {
     file.document.tokenizer = *kind;
   }
   in.number("max_tokens", file.document.max_tokens, 1, kLargestMaxTokens);
+  std::string trained;
+  in.text("trained_model", trained);
+  file.document = apply(file.document, SetModel{trained, {}, {}, {}});
   if (const Json* model = in.find("model")) {
     file.document = apply(file.document, SetConfig{read_config(*model, "model", kWords)});
     try {

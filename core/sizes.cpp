@@ -30,6 +30,8 @@ std::vector<NamedSize> axis_sizes(const Program& program, TensorId id, std::stri
     if (length == program.shape.positions) return {{SizeKind::kTokens, "T", length}};
     return {{SizeKind::kOther, "positions", length}};
   }
+  if (axis == "class") return {{SizeKind::kOther, "classes", length}};
+  if (counts_tokens(axis)) return {{SizeKind::kTokens, "S", length}};  // of a source row
   if (axis == "feature" || axis == "d_model") return {{SizeKind::kModel, "d_model", length}};
   if (axis == "d_head") return {{SizeKind::kHeadWidth, "d_head", length}};
   if (axis == "head") return {{SizeKind::kHeads, "H", length}};

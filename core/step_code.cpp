@@ -49,8 +49,17 @@ std::string load_line(const Trace& trace, const TensorSpec& spec, const std::str
 StepCode token_code(const Trace& trace, const Step& step, CodeLibrary library) {
   StepCode code;
   const std::string& name = trace.program().tensors[static_cast<std::size_t>(step.tensor)].name;
-  code.results = {{"token_ids", name}};
+  const bool source = step.stack == Stack::kEncoder;
+  code.results = {{name, name}};
   const std::string shape = code_shape(trace.tensor(step.tensor));
+  // An encoder-decoder has one vocabulary for both rows, so it is not the words of one.
+  if (trace.program().source_ids >= 0) {
+    code.text = std::string("tokens = run[\"") + (source ? "source_tokens" : "tokens") +
+                "\"].tolist()\nvocab = run[\"vocab\"].tolist()\n" + name + " = " +
+                (library == CodeLibrary::kNumpy ? "np.array" : "torch.tensor") +
+                "([vocab.index(token) for token in tokens])  # " + shape + "\n";
+    return code;
+  }
   code.text = "tokens = run[\"tokens\"].tolist()  # " + std::to_string(trace.length()) +
               " tokens\n\nvocab = list(dict.fromkeys(tokens))  # the distinct ones, in order\n" +
               "token_ids = " + (library == CodeLibrary::kNumpy ? "np.array" : "torch.tensor") +

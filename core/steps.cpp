@@ -1,8 +1,9 @@
 #include "core/steps.h"
 
-#include <array>
+#include <algorithm>
 #include <cmath>
 
+#include "core/step_symbols.h"
 #include "core/text/number_text.h"
 #include "core/text/utf8.h"
 
@@ -59,6 +60,12 @@ std::string_view text_id(StepKind kind) {
       return "step.feed_forward_out";
     case StepKind::kFinalNorm:
       return "step.final_norm";
+    case StepKind::kMeanPool:
+      return "step.mean_pool";
+    case StepKind::kDropoutPattern:
+    case StepKind::kDropoutAttention:
+    case StepKind::kDropoutFeedForward:
+      return "step.dropout";
     case StepKind::kLogits:
       return "step.logits";
     case StepKind::kProbabilities:
@@ -67,85 +74,6 @@ std::string_view text_id(StepKind kind) {
       return "step.loss";
   }
   return "";
-}
-
-// What is the same in every language: the hint on the rail and the formula.
-struct Symbols {
-  std::string_view hint, formula;
-};
-
-Symbols score_symbols(const Config& c) {
-  if (c.attention == AttentionKind::kBasic) return {"x xᵀ", "S = x · x^{T}"};
-  if (c.scores == ScoreKind::kAdditive) {
-    return {"v·tanh(q+k)", "S_{ij} = v · tanh({q|q}_{i} + {k|k}_{j})"};
-  }
-  return {"Q Kᵀ", "S = {q|Q} · {k|K}^{T}"};
-}
-
-Symbols activation_symbols(const Config& c) {
-  if (c.activation == Activation::kRelu) return {"max(x, 0)", "h = max(0, x)"};
-  if (c.activation == Activation::kGelu) return {"x Φ(x)", "h = x · Φ(x)"};
-  return {"x Φ(x)", "h = x · ½(1 + tanh(…))"};
-}
-
-Symbols symbols(const Config& c, StepKind kind) {
-  switch (kind) {
-    case StepKind::kTokens:
-      return {"", "w_{t} → id_{t}"};
-    case StepKind::kEmbedding:
-      return {"W_E[id]", "x_{t} = W_{E}[id_{t}]"};
-    case StepKind::kPosition:
-      return c.positions == PositionKind::kLearned
-                 ? Symbols{"W_pos[t]", "p_{t} = W_{pos}[t]"}
-                 : Symbols{"sin, cos", "p_{t,2i} = sin(t / 10000^{2i/d})"};
-    case StepKind::kPositionSum:
-      return {"x + p", "x = x + p"};
-    case StepKind::kNormBeforeAttention:
-    case StepKind::kNormAfterAttention:
-    case StepKind::kNormBeforeFeedForward:
-    case StepKind::kNormAfterFeedForward:
-    case StepKind::kFinalNorm:
-      return {"(x−μ)/σ·w+b", c.bias ? "y = (x − μ)/σ · w + b" : "y = (x − μ)/σ · w"};
-    case StepKind::kQueries:
-      return {"x W_Q", c.bias ? "{q|Q} = x · W_{Q} + b_{Q}" : "{q|Q} = x · W_{Q}"};
-    case StepKind::kKeys:
-      return {"x W_K", c.bias ? "{k|K} = x · W_{K} + b_{K}" : "{k|K} = x · W_{K}"};
-    case StepKind::kValues:
-      return {"x W_V", c.bias ? "{v|V} = x · W_{V} + b_{V}" : "{v|V} = x · W_{V}"};
-    case StepKind::kSplit:
-      return {"1 → H", "{q|Q}, {k|K}, {v|V} → {q|Q}_{h}, {k|K}_{h}, {v|V}_{h}"};
-    case StepKind::kScores:
-      return score_symbols(c);
-    case StepKind::kScale:
-      return {"÷ √d_k", "S / √d_{k}"};
-    case StepKind::kMask:
-      return {"−∞", "S + mask"};
-    case StepKind::kSoftmax:
-      return {"", c.temperature == 1 ? "{p|A} = softmax(S)" : "{p|A} = softmax(S / τ)"};
-    case StepKind::kWeightedSum:
-      return c.attention == AttentionKind::kBasic ? Symbols{"A x", "z = {p|A} · x"}
-                                                  : Symbols{"A V", "z = {p|A} · {v|V}"};
-    case StepKind::kConcat:
-      return {"[z₀ … z_H]", "z = [z_{0} … z_{H−1}]"};
-    case StepKind::kOutput:
-      return {"z W_O", c.bias ? "y = z · W_{O} + b_{O}" : "y = z · W_{O}"};
-    case StepKind::kResidualAttention:
-    case StepKind::kResidualFeedForward:
-      return {"x + y", "x = x + y"};
-    case StepKind::kFeedForwardIn:
-      return {"x W_in", c.bias ? "h = x · W_{in} + b_{in}" : "h = x · W_{in}"};
-    case StepKind::kActivation:
-      return activation_symbols(c);
-    case StepKind::kFeedForwardOut:
-      return {"h W_out", c.bias ? "y = h · W_{out} + b_{out}" : "y = h · W_{out}"};
-    case StepKind::kLogits:
-      return {"x W_U", c.bias ? "l = x · W_{U} + b_{U}" : "l = x · W_{U}"};
-    case StepKind::kProbabilities:
-      return {"softmax", "P = softmax(l)"};
-    case StepKind::kLoss:
-      return {"−log P", "L_{t} = −log P_{t}[target_{t}]"};
-  }
-  return {};
 }
 
 std::string_view activation_name(Activation activation) {
@@ -164,10 +92,12 @@ std::string_view activation_name(Activation activation) {
 
 StepText step_text(Language language, const Program& program, const Step& step) {
   const Config& c = program.config;
-  const Symbols same = symbols(c, step.kind);
+  const StepSymbols same = step_symbols(program, step);
   StepText text{tr(language, text_id(step.kind)), same.hint, same.formula};
   if (step.kind == StepKind::kActivation) text.title = activation_name(c.activation);
   if (step.kind == StepKind::kTokens) text.hint = tr(language, "step.tokens.hint");
+  const bool classes = c.form == ModelForm::kClasses;
+  if (step.kind == StepKind::kProbabilities && classes) text.title = tr(language, "step.class");
   if (step.kind == StepKind::kSoftmax) text.hint = tr(language, "step.softmax.hint");
   return text;
 }
@@ -181,15 +111,22 @@ std::string quoted(const std::string& token) {
 struct Row {
   const float* cells = nullptr;
   std::int64_t size = 0;
+  std::string name;           // the token that asks, in quotes
+  std::string_view row_axis;  // of places
+  std::string_view axis;      // along the row
 };
 
-// The row of one head and one query of a (batch, head, query, …) or (batch, query, …) tensor.
-Row row_of(const TensorView& t, std::int64_t head, std::int64_t query) {
+// The row of one head and one query of a (batch, head, query, …) or (batch, query, …) tensor. Where
+// rows are source tokens there may be fewer than asked for: then it is the last.
+Row row_of(const Trace& trace, const TensorView& t, std::int64_t head, std::int64_t query) {
   const auto& axes = t.axes;
   const std::int64_t width = axes.back().size;
-  const std::int64_t rows = axes[axes.size() - 2].size;
+  const Axis& place = axes[axes.size() - 2];
+  const std::int64_t rows = place.name == "batch" ? 1 : place.size;
   const std::int64_t block = axes.size() == 4 ? head : 0;
-  return {t.data + (block * rows + query) * width, width};
+  query = std::min(query, rows - 1);
+  return {t.data + (block * rows + query) * width, width, quoted(trace.name(place.name, query)),
+          place.name, axes.back().name};
 }
 
 std::int64_t largest(const Row& row) {
@@ -200,59 +137,65 @@ std::int64_t largest(const Row& row) {
   return best;
 }
 
-std::string score_words(Language language, const Trace& trace, const Step& step, std::int64_t head,
-                        std::int64_t query) {
-  const Row row = row_of(trace.tensor(step.tensor), head, query);
+std::string score_words(Language language, const Trace& trace, const Row& row) {
   return tr(language, "step.scores.words",
-            {{"query", quoted(trace.name("query", query))},
-             {"key", quoted(trace.name("key", largest(row)))}});
+            {{"query", row.name}, {"key", quoted(trace.name(row.axis, largest(row)))}});
 }
 
-std::string mask_words(Language language, const Trace& trace, const Step& step, std::int64_t head,
-                       std::int64_t query) {
-  const Row row = row_of(trace.tensor(step.tensor), head, query);
+std::string mask_words(Language language, const Row& row) {
   std::int64_t allowed = 0;
   for (std::int64_t j = 0; j < row.size; ++j) allowed += row.cells[j] != -INFINITY;
   return tr(language, "step.mask.words",
-            {{"query", quoted(trace.name("query", query))},
+            {{"query", row.name},
              {"allowed", std::to_string(allowed)},
              {"keys", std::to_string(row.size)}});
 }
 
-std::string softmax_words(Language language, const Trace& trace, const Step& step,
-                          std::int64_t head, std::int64_t query) {
-  const Row row = row_of(trace.tensor(step.tensor), head, query);
+std::string softmax_words(Language language, const Trace& trace, const Row& row) {
   const std::int64_t best = largest(row);
-  const std::string asks = quoted(trace.name("query", query));
-  if (row.cells[best] == 0) return tr(language, "step.softmax.words.none", {{"query", asks}});
+  if (row.cells[best] == 0) return tr(language, "step.softmax.words.none", {{"query", row.name}});
   return tr(language, "step.softmax.words",
-            {{"query", asks},
-             {"key", quoted(trace.name("key", best))},
+            {{"query", row.name},
+             {"key", quoted(trace.name(row.axis, best))},
              {"weight", number_text(row.cells[best], 3)}});
 }
 
-std::string probability_words(Language language, const Trace& trace, const Step& step,
-                              std::int64_t query) {
-  const Row row = row_of(trace.tensor(step.tensor), 0, query);
+std::string probability_words(Language language, const Trace& trace, const Row& row) {
   const std::int64_t best = largest(row);
+  const std::string probability = number_text(row.cells[best], 3);
+  if (row.axis == "class") {
+    return tr(language, "step.class.words",
+              {{"class", quoted(trace.name("class", best))}, {"probability", probability}});
+  }
   return tr(language, "step.probabilities.words",
-            {{"token", quoted(trace.name("position", query))},
+            {{"token", row.name},
              {"next", quoted(trace.name("vocab", best))},
-             {"probability", number_text(row.cells[best], 3)}});
+             {"probability", probability}});
 }
 
-// The token that should come next, and what it cost that it was not expected more.
+// What should have come out, and what it cost that it was not expected more.
 std::string loss_words(Language language, const Trace& trace, const Step& step,
                        std::int64_t query) {
-  const float target = trace.tensor(trace.program().targets).data[query];
-  const double loss = trace.tensor(step.tensor).data[query];
+  const bool classes = trace.config().form == ModelForm::kClasses;
+  const std::int64_t place = classes ? 0 : query;
+  const float target = trace.tensor(trace.program().targets).data[place];
+  const double loss = trace.tensor(step.tensor).data[place];
+  const auto right = static_cast<std::int64_t>(target);
+  const std::string probability = number_text(std::exp(-loss), 3), cost = number_text(loss, 3);
+  if (classes) {
+    if (target < 0) return std::string(tr(language, "step.class_loss.words.none"));
+    return tr(language, "step.class_loss.words",
+              {{"class", quoted(trace.name("class", right))},
+               {"probability", probability},
+               {"loss", cost}});
+  }
   const std::string after = quoted(trace.name("position", query));
   if (target < 0) return tr(language, "step.loss.words.none", {{"token", after}});
   return tr(language, "step.loss.words",
             {{"token", after},
-             {"next", quoted(trace.name("vocab", static_cast<std::int64_t>(target)))},
-             {"probability", number_text(std::exp(-loss), 3)},
-             {"loss", number_text(loss, 3)}});
+             {"next", quoted(trace.name("vocab", right))},
+             {"probability", probability},
+             {"loss", cost}});
 }
 
 }  // namespace
@@ -262,10 +205,14 @@ std::string step_words(Language language, const Trace& trace, const Step& step, 
   const Config& c = trace.config();
   const std::string width = std::to_string(c.d_model);
   const std::string d_head = std::to_string(c.head_width());
+  const bool crosses = step.section == Section::kCrossAttention;
+  const auto row = [&] { return row_of(trace, trace.tensor(step.tensor), head, query); };
   switch (step.kind) {
     case StepKind::kTokens:
-      return tr(language, "step.tokens.words",
-                {{"tokens", tr_count(language, "count.tokens", trace.length())}});
+      return tr(language,
+                step.stack == Stack::kEncoder ? "step.tokens.words.source" : "step.tokens.words",
+                {{"tokens",
+                  tr_count(language, "count.tokens", trace.tensor(step.tensor).axes.back().size)}});
     case StepKind::kEmbedding:
       return tr(language, "step.embedding.words", {{"width", width}});
     case StepKind::kPosition:
@@ -281,27 +228,28 @@ std::string step_words(Language language, const Trace& trace, const Step& step, 
     case StepKind::kQueries:
       return tr(language, "step.queries.words", {{"d_head", d_head}});
     case StepKind::kKeys:
-      return tr(language, "step.keys.words", {{"d_head", d_head}});
+      return tr(language, crosses ? "step.keys.words.cross" : "step.keys.words",
+                {{"d_head", d_head}});
     case StepKind::kValues:
-      return tr(language, "step.values.words", {{"d_head", d_head}});
+      return tr(language, crosses ? "step.values.words.cross" : "step.values.words",
+                {{"d_head", d_head}});
     case StepKind::kSplit:
       return tr(language, "step.split.words",
                 {{"columns", std::to_string(c.head_count() * c.head_width())},
                  {"heads", tr_count(language, "count.heads", c.head_count())},
                  {"d_head", d_head}});
     case StepKind::kScores:
-      return score_words(language, trace, step, head, query);
+      return score_words(language, trace, row());
     case StepKind::kScale:
       return tr(language, "step.scale.words",
                 {{"d_head", d_head},
                  {"root", number_text(std::sqrt(static_cast<double>(c.head_width())), 4)}});
     case StepKind::kMask:
-      return mask_words(language, trace, step, head, query);
+      return mask_words(language, row());
     case StepKind::kSoftmax:
-      return softmax_words(language, trace, step, head, query);
+      return softmax_words(language, trace, row());
     case StepKind::kWeightedSum:
-      return tr(language, "step.weighted_sum.words",
-                {{"query", quoted(trace.name("query", query))}});
+      return tr(language, "step.weighted_sum.words", {{"query", row().name}});
     case StepKind::kConcat:
       return tr(language, "step.concat.words",
                 {{"heads", tr_count(language, "count.heads", c.head_count())}, {"d_head", d_head}});
@@ -313,83 +261,29 @@ std::string step_words(Language language, const Trace& trace, const Step& step, 
     case StepKind::kFeedForwardOut:
       return tr(language, "step.feed_forward_out.words", {{"width", width}});
     case StepKind::kProbabilities:
-      return probability_words(language, trace, step, query);
+      return probability_words(language, trace, row());
     case StepKind::kLoss:
       return loss_words(language, trace, step, query);
     case StepKind::kPositionSum:
       return std::string(tr(language, "step.position_sum.words"));
     case StepKind::kResidualAttention:
-      return std::string(tr(language, "step.residual.words.attention"));
+      return std::string(
+          tr(language, crosses ? "step.residual.words.cross" : "step.residual.words.attention"));
     case StepKind::kResidualFeedForward:
       return std::string(tr(language, "step.residual.words.feed_forward"));
     case StepKind::kActivation:
       return std::string(tr(language, "step.activation.words"));
+    case StepKind::kDropoutPattern:
+    case StepKind::kDropoutAttention:
+    case StepKind::kDropoutFeedForward:
+      return std::string(tr(language, "step.dropout.words"));
+    case StepKind::kMeanPool:
+      return std::string(tr(language, "step.mean_pool.words"));
     case StepKind::kLogits:
-      return std::string(tr(language, "step.logits.words"));
+      return std::string(tr(language, c.form == ModelForm::kClasses ? "step.class_logits.words"
+                                                                    : "step.logits.words"));
   }
   return {};
-}
-
-std::string_view tensor_symbol(std::string_view name) {
-  struct Symbol {
-    std::string_view end, symbol;
-  };
-  static constexpr std::array<Symbol, 48> kSymbols = {{
-      {"token_ids", "ids"},
-      {"mask", "mask"},
-      {"embed.W_E", "W_E"},
-      {"pos_embed.W_pos", "W_pos"},
-      {"pos_embed", "p"},
-      {"embed", "x"},
-      {"resid_pre", "x"},
-      {"ln1.normalized", "norm x"},
-      {"ln2.normalized", "norm x"},
-      {"ln_final.normalized", "norm x"},
-      {"ln1.input", "x + y"},
-      {"ln2.input", "x + y"},
-      {".w", "w"},
-      {".b", "b"},
-      {"W_Q", "W_Q"},
-      {"W_K", "W_K"},
-      {"W_V", "W_V"},
-      {"W_O", "W_O"},
-      {"b_Q", "b_Q"},
-      {"b_K", "b_K"},
-      {"b_V", "b_V"},
-      {"b_O", "b_O"},
-      {"attn.q", "Q"},
-      {"attn.k", "K"},
-      {"attn.v", "V"},
-      {"q_proj", "Q"},
-      {"k_proj", "K"},
-      {"v_proj", "V"},
-      {"score_v", "v"},
-      {"scores_raw", "S"},
-      {"scores_scaled", "S / √d"},
-      {"scores_masked", "S masked"},
-      {"pattern", "A"},
-      {"attn.z", "z"},
-      {"concat", "z"},
-      {"attn_out", "y"},
-      {"resid_mid", "x"},
-      {"W_in", "W_in"},
-      {"b_in", "b_in"},
-      {"mlp.pre", "h"},
-      {"mlp.post", "h"},
-      {"W_out", "W_out"},
-      {"b_out", "b_out"},
-      {"mlp_out", "y"},
-      {"logits", "l"},
-      {"probs", "P"},
-      {"targets", "target"},
-      {"loss", "L"},
-  }};
-  for (const Symbol& s : kSymbols) {
-    if (name.ends_with(s.end)) return s.symbol;
-  }
-  if (name.ends_with("W_U")) return "W_U";
-  if (name.ends_with("b_U")) return "b_U";
-  return "x";
 }
 
 }  // namespace headlight

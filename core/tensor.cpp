@@ -8,10 +8,14 @@
 namespace headlight {
 
 std::span<const std::string_view> axis_words() {
-  static constexpr std::array<std::string_view, 10> kWords = {
-      "batch",  "head",    "query",  "key",   "position",
-      "d_head", "d_model", "hidden", "vocab", "feature"};
+  static constexpr std::array<std::string_view, 14> kWords = {
+      "batch",      "head",   "query",   "key",    "position", "source", "source_query",
+      "source_key", "d_head", "d_model", "hidden", "vocab",    "class",  "feature"};
   return kWords;
+}
+
+bool counts_tokens(std::string_view axis) {
+  return axis == "position" || axis == "query" || axis == "key" || axis.starts_with("source");
 }
 
 std::int64_t cell_count(std::span<const Axis> axes) {

@@ -23,6 +23,9 @@ struct Axis {
 /// The closed list of words that may name an axis.
 std::span<const std::string_view> axis_words();
 
+/// Does this axis count tokens? "position", "query", "key", and those of a source row.
+bool counts_tokens(std::string_view axis);
+
 /// Number of cells of a tensor with these axes. Throws Error when it does not fit in 63 bits.
 std::int64_t cell_count(std::span<const Axis> axes);
 

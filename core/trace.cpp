@@ -31,9 +31,12 @@ const CellRange& Trace::shared_range(TensorId id) const {
   if (kept) return *kept;
   CellRange all = range(id);
   const std::string& name = program_->tensors[static_cast<std::size_t>(id)].name;
-  const std::size_t end = name.starts_with("blocks.") ? name.find('.', 7) : std::string::npos;
+  const std::size_t begin = name.find("blocks.");  // after "encoder.", "decoder." or nothing
+  const std::size_t end =
+      begin == std::string::npos ? std::string::npos : name.find('.', begin + 7);
   for (int layer = 0; end != std::string::npos && layer < config().layers; ++layer) {
-    const TensorId other = program_->find("blocks." + std::to_string(layer) + name.substr(end));
+    const TensorId other = program_->find(name.substr(0, begin) + "blocks." +
+                                          std::to_string(layer) + name.substr(end));
     if (other >= 0 && other != id) all = join(all, range(other));
   }
   kept = all;
@@ -95,23 +98,43 @@ const Census& Trace::census(TensorId id) const {
 
 std::string Trace::tick(std::string_view axis, std::int64_t i) const {
   const auto place = static_cast<std::size_t>(i);
-  if ((axis == "position" || axis == "query" || axis == "key") && place < input_.tokens.size()) {
-    return input_.tokens[place];
+  const std::vector<std::string>* names = nullptr;
+  if (axis.starts_with("source")) {
+    names = &input_.source_tokens;
+  } else if (counts_tokens(axis)) {
+    names = &input_.tokens;
+  } else if (axis == "vocab") {
+    names = &input_.vocab;
+  } else if (axis == "class") {
+    names = &input_.classes;
   }
-  if (axis == "vocab" && place < input_.vocab.size()) return input_.vocab[place];
-  return std::to_string(i);
+  return names && place < names->size() ? (*names)[place] : std::to_string(i);
 }
+
+namespace {
+
+std::vector<bool> comes_again(const std::vector<std::string>& tokens) {
+  std::unordered_map<std::string_view, int> counts;
+  for (const std::string& t : tokens) ++counts[t];
+  std::vector<bool> again;
+  for (const std::string& t : tokens) again.push_back(counts[t] > 1);
+  return again;
+}
+
+}  // namespace
 
 std::string Trace::name(std::string_view axis, std::int64_t i) const {
   std::string text = tick(axis, i);
-  const bool token = axis == "position" || axis == "query" || axis == "key";
-  if (!token || i < 0 || i >= length()) return text;
-  if (repeated_.empty()) {
-    std::unordered_map<std::string_view, int> counts;
-    for (const std::string& t : input_.tokens) ++counts[t];
-    for (const std::string& t : input_.tokens) repeated_.push_back(counts[t] > 1);
+  const bool source = axis.starts_with("source");
+  const std::vector<std::string>& tokens = source ? input_.source_tokens : input_.tokens;
+  const auto place = static_cast<std::size_t>(i);
+  if (!counts_tokens(axis) || i < 0 || place >= tokens.size()) return text;
+  if (repeated_in_ != serial_) {  // a Runner uses the memory of an old trace again
+    repeated_ = comes_again(input_.tokens);
+    repeated_sources_ = comes_again(input_.source_tokens);
+    repeated_in_ = serial_;
   }
-  if (!repeated_[static_cast<std::size_t>(i)]) return text;
+  if (!(source ? repeated_sources_ : repeated_)[place]) return text;
   for (const char digit : std::to_string(i)) {
     text += "\xE2\x82";  // U+2080 to U+2089: subscript digits
     text += static_cast<char>(0x80 + (digit - '0'));

@@ -17,9 +17,12 @@ namespace headlight {
 
 /// What a run starts from besides its parameters.
 struct RunInput {
-  std::vector<std::string> tokens;  // as the sentence has them, in order
-  std::vector<std::string> vocab;   // row -> token
-  std::vector<int> ids;             // position -> row of the vocabulary
+  std::vector<std::string> tokens;              // as the sentence has them, in order
+  std::vector<std::string> vocab;               // row -> token
+  std::vector<int> ids;                         // position -> row of the vocabulary
+  std::vector<std::string> source_tokens = {};  // of an encoder-decoder: what the encoder reads
+  std::vector<int> source_ids = {};
+  std::vector<std::string> classes = {};  // of a classifier: their names
 };
 
 /// What is out of the ordinary in a tensor's cells.
@@ -30,6 +33,9 @@ struct Census {
   std::int64_t empty_rows = 0;                     // rows (last axis) of −∞ only
 };
 Census take_census(const TensorView&);
+
+class Backend;
+class ParameterSource;
 
 class Trace {
  public:
@@ -47,8 +53,8 @@ class Trace {
   /// nullptr-like (data == nullptr) when this model has no such tensor.
   TensorView find(std::string_view name) const;
 
-  /// What to call cell `i` of this axis: the token for positions, the vocabulary entry for vocab,
-  /// the number otherwise.
+  /// What to call cell `i` of this axis: the token for positions, the source token for places of a
+  /// source row, the vocabulary entry for vocab, the class for class, the number otherwise.
   std::string tick(std::string_view axis, std::int64_t i) const;
   /// The same where it stands alone: a token that the sentence has more than once gets its position
   /// as a subscript ("the₄"), so that no two cells have one name. Ask from one thread at a time.
@@ -70,6 +76,8 @@ class Trace {
 
  private:
   friend class Runner;
+  friend std::shared_ptr<const Trace> run_trace(std::shared_ptr<const Program>, RunInput,
+                                                ParameterSource&, Backend&);
   std::shared_ptr<const Program> program_;
   std::vector<std::shared_ptr<const Tensor>> parameters_;  // by TensorId
   RunInput input_;
@@ -77,7 +85,9 @@ class Trace {
   std::vector<float*> memory_;
   std::uint64_t serial_ = 0;
   std::string backend_;
-  mutable std::vector<bool> repeated_;  // by position; filled when first asked for
+  // By position and by source token, of the run `repeated_in_`; found when first asked for.
+  mutable std::vector<bool> repeated_, repeated_sources_;
+  mutable std::optional<std::uint64_t> repeated_in_;
   struct Ranges {  // by TensorId, and by matrix; what is not there was not asked for yet
     std::vector<std::optional<CellRange>> own, shared;
     std::map<std::array<std::int64_t, 6>, CellRange> matrices;

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes the README's pictures anew: assets/screenshots/light.png and dark.png.
+# Makes the README's pictures anew: assets/screenshots/light.png, dark.png and train.png.
 set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/setup.sh"
 
@@ -11,3 +11,6 @@ for theme in light dark; do
     --step blocks.0.attn.pattern --head 1 --at 1,10,7 --out "$root/assets/screenshots/$theme.png"
   say "assets/screenshots/$theme.png"
 done
+"$root/build/release/headlight" screenshot --train induction --train-steps 900 --mark 240 \
+  --size 1440x900 --out "$root/assets/screenshots/train.png"
+say "assets/screenshots/train.png"

@@ -43,6 +43,7 @@ std::vector<int> numbers_in(const std::string& text) {
 
 Config config_of(const Reference& r) {
   Config c;
+  if (r.file.metadata.contains("form")) c.form = r.choice<ModelForm>("form");  // older: tokens
   c.layers = r.number("layers");
   c.heads = r.number("heads");
   c.d_model = r.number("d_model");
@@ -70,7 +71,12 @@ Config config_of(const Reference& r) {
 }
 
 RunShape shape_of(const Reference& r) {
-  return {r.number("batch"), r.number("tokens"), r.number("vocab")};
+  RunShape shape{r.number("batch"), r.number("tokens"), r.number("vocab")};
+  if (!r.file.metadata.contains("form")) return shape;
+  shape.classes = r.number("classes");
+  shape.source = r.number("source");
+  shape.padded = r.is_on("padded");
+  return shape;
 }
 
 std::string name_in_file(const TensorSpec& spec) {

@@ -83,6 +83,13 @@ struct Model {
     const Program program = build_program(file.config, {1, file.context, file.vocab});
     weights = initial_parameters(program, Init::kNormal, seed);
   }
+  // The same weights' shapes in another form of model.
+  explicit Model(ModelForm form) : Model(1) {
+    file.config.form = form;
+    if (form == ModelForm::kClasses) file.classes = {"bad", "good \"x\""};
+    if (form == ModelForm::kTranslate) file.source = 9;
+    weights = initial_parameters(build_program(file.config, shape_of(file)), Init::kNormal, 2);
+  }
   CheckpointParts parts(bool training = false) const {
     CheckpointParts parts;
     parts.model = file;
@@ -157,6 +164,42 @@ TEST_CASE("checkpoint: there and back bit for bit, with and without the training
   CHECK(is_saved(at, next));
   CHECK_FALSE(load_checkpoint(at, true).training);
   CHECK(folder.count() == 1);
+}
+
+TEST_CASE("checkpoint: a classifier and an encoder-decoder say what they need, or are refused") {
+  const Folder folder;
+  const fs::path at = folder.path / "model";
+  const auto damaged = [&](const std::string& from, const std::string& to) {
+    std::string text = read_file(at / "config.json", kPlenty);
+    REQUIRE(contains(text, from));
+    text.replace(text.find(from), from.size(), to);
+    write_file_atomic(at / "config.json", text);
+    return error_of([&] { (void)load_checkpoint(at); });
+  };
+  const Model classes(ModelForm::kClasses), pairs(ModelForm::kTranslate);
+  save_checkpoint(at, classes.parts());
+  CHECK(is_saved(at, classes));
+  CHECK(contains(damaged("\"bad\",", ""), "'classes' should be a list of 2 to 1000 names"));
+  save_checkpoint(at, classes.parts());
+  CHECK(contains(damaged("\"bad\"", "3"), "'classes' should be"));
+  save_checkpoint(at, classes.parts());
+  CHECK(contains(damaged("\"classes\": [", "\"glasses\": ["), "it has no 'classes'"));
+  save_checkpoint(at, classes.parts());
+  CHECK(contains(damaged("\"bad\"", "\"bad\", \"new\""), "classify.W_C"));
+  save_checkpoint(at, pairs.parts());
+  CHECK(is_saved(at, pairs));
+  CHECK(contains(damaged("\"source\": 9", "\"source\": 0"), "'source' should be"));
+  save_checkpoint(at, pairs.parts());
+  CHECK(contains(damaged("\"source\": 9", "\"source\": 8"), "encoder.pos_embed.W_pos"));
+  save_checkpoint(at, pairs.parts());
+  CHECK(contains(damaged("\"source\": 9,", ""), "it has no 'source'"));
+  // A file from before there were forms.
+  const Model old(3);
+  save_checkpoint(at, old.parts());
+  CHECK(damaged("\"form\": \"tokens\",", "").empty());
+  CHECK(is_saved(at, old));
+  CHECK(contains(damaged("\"layers\"", "\"form\": \"talk\", \"layers\""),
+                 "one of tokens, classes, translate"));
 }
 
 TEST_CASE("checkpoint: what else stands in the folder stays; links and rights too") {

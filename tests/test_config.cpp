@@ -75,6 +75,7 @@ MaskSpec mask_of(MaskKind kind, std::optional<bool> causal = std::nullopt) {
 }  // namespace
 
 TEST_CASE("config: each choice has one word") {
+  check_words<ModelForm>(3);
   check_words<AttentionKind>(4);
   check_words<ScoreKind>(2);
   check_words<BlockKind>(3);

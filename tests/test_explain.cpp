@@ -129,6 +129,18 @@ std::vector<Case> all_cases() {
       {Op::kLinear, {x, w_in, b_in}},
       {Op::kLinear, {concat, w_o, b}, {}, 3},
   };
+  Tensor present{"present", {kBatch, kPlace}, {}};
+  present.data = {1, 1, 0, 1, 0, 1, 1, 1, 1, 1};
+  cases.push_back({Op::kMeanPool, {x, present}});
+  cases.push_back({Op::kDropout, {s, random_tensor("m", s.axes)}, {}, 3});
+  Tensor label{"targets", {kBatch}, {}};
+  label.data = {2, 0};
+  cases.push_back({Op::kCrossEntropy, {random_tensor("logits", {kBatch, {"class", 4}}), label}});
+  cases.push_back({Op::kSoftmax, {random_tensor("logits", {kBatch, {"class", 4}})}});
+  cases.push_back(
+      {Op::kLinear,
+       {random_tensor("pooled", {kBatch, kFeature}), random_tensor("W_C", {kModel, {"class", 4}}),
+        random_tensor("b_C", {{"class", 4}})}});
   cases.push_back(
       {Op::kCrossEntropy, {random_tensor("logits", {kBatch, kPlace, {"vocab", 9}}), targets()}});
   for (Op op : {Op::kRelu, Op::kGelu, Op::kGeluTanh}) cases.push_back({op, {hidden}});
@@ -196,6 +208,7 @@ bool follows(Follow follow, std::int64_t at, std::int64_t row, std::int64_t colu
     case Follow::kColumn:
       return at == column;
     case Follow::kTokenId:
+    case Follow::kSourceId:
       return at == token_id;
   }
   return false;
@@ -349,8 +362,8 @@ TEST_CASE("explain: values and factors are the cells they name") {
     }
     CHECK((named == 0) == (c.made().op == Op::kSinusoid));
     const Op op = c.made().op;
-    const bool product =
-        op == Op::kProject || op == Op::kLinear || op == Op::kScores || op == Op::kWeightedSum;
+    const bool product = op == Op::kDropout || op == Op::kProject || op == Op::kLinear ||
+                         op == Op::kScores || op == Op::kWeightedSum;
     CHECK((plain_factors > 0) == product);
   }
 }

@@ -52,9 +52,9 @@ TEST_CASE("model gradients: every recipe against central differences") {
     c.d_model = 6;
     c.d_hidden = 7;
     c.bias |= c.activation == Activation::kRelu;  // see below
-    Model model(c, {2, 5, 4});
+    Model model(c, sized(c, 2, 5, 4), drops(c));
     for (const std::string_view w :
-         {word(c.activation), word(c.mask.kind), word(c.positions), word(c.block)}) {
+         {word(c.activation), word(c.mask.kind), word(c.positions), word(c.block), word(c.form)}) {
       seen.insert(std::string(w));
     }
     for (const TensorId id : model.of_kind(TensorKind::kParameter)) {
@@ -91,7 +91,7 @@ TEST_CASE("model gradients: every recipe against central differences") {
       }
     }
   });
-  CHECK(seen.size() == 3 + 6 + 3 + 3 - 1);  // "none" is a mask and a kind of position
+  CHECK(seen.size() == 3 + 6 + 3 + 3 + 3 - 1);  // "none" is a mask and a kind of position
   MESSAGE(cells << " cells, largest difference " << worst);
 }
 
@@ -104,7 +104,8 @@ TEST_CASE("model gradients: Eigen agrees with the reference, for every recipe") 
     c.d_hidden = 35;
     // Averages of averages are alike, and their scores' gradients nearly cancel.
     c.residual |= c.block == BlockKind::kAttention;
-    Model got(c, {3, 13, 19}), expected(c, {3, 13, 19});
+    const RunShape shape = sized(c, 3, 13, 19);
+    Model got(c, shape, drops(c)), expected(c, shape, drops(c));
     got.run(*eigen);
     expected.run(*reference);
     CHECK(std::fabs(mean_loss(*got.program, got.memory) -
@@ -129,7 +130,7 @@ TEST_CASE("model gradients: Eigen agrees with the reference, for every recipe") 
 
 TEST_CASE("model gradients: PyTorch's, on every backend") {
   const std::vector<Reference> references = read_references("reference/gradients");
-  REQUIRE(references.size() >= 6);
+  REQUIRE(references.size() >= 10);
   std::vector<std::unique_ptr<Backend>> backends;
   backends.push_back(make_reference_backend());
   backends.push_back(make_eigen_backend(1));
@@ -139,7 +140,7 @@ TEST_CASE("model gradients: PyTorch's, on every backend") {
     for (const Reference& r : references) {
       CAPTURE(r.name);
       CAPTURE(backend->name());
-      Model model(config_of(r), shape_of(r));
+      Model model(config_of(r), shape_of(r), r.file.metadata.contains("dropout"));
       const auto load = [&](TensorId id) {
         const auto numbers = tensor_as_float(
             r.file, name_in_file(model.program->tensors[static_cast<std::size_t>(id)]));

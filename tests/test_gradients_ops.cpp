@@ -58,7 +58,10 @@ const GradCase kTable[] = {
     {Op::kRelu, [](const Sizes& z) -> Shapes { return {{z.b, z.t, z.n}}; }},
     {Op::kGelu, [](const Sizes& z) -> Shapes { return {{z.b, z.t, z.n}}; }},
     {Op::kGeluTanh, [](const Sizes& z) -> Shapes { return {{z.b, z.t, z.n}}; }},
+    {Op::kMeanPool, [](const Sizes& z) -> Shapes { return {{z.b, z.t, z.n}, {z.b, z.t}}; }},
+    {Op::kDropout, [](const Sizes& z) -> Shapes { return {{z.b, z.t, z.n}, {z.b, z.t, z.n}}; }},
     {Op::kCrossEntropy, [](const Sizes& z) -> Shapes { return {{z.b, z.t, z.n}, {z.b, z.t}}; }},
+    {Op::kCrossEntropy, [](const Sizes& z) -> Shapes { return {{z.t, z.n}, {z.t}}; }},
 };
 // clang-format on
 
@@ -189,6 +192,14 @@ class Single {
       const auto ids = memory[0];
       for (std::size_t i = 0; i < ids.size(); ++i)
         ids[i] = pick(i, program_.tensors[1].axes[0].size);
+    }
+    if (op == Op::kMeanPool || op == Op::kDropout) {  // the first row of a batch has no token
+      const auto factors = memory[1];
+      const auto first = static_cast<std::size_t>(program_.tensors[1].axes.back().size);
+      for (std::size_t i = 0; i < factors.size(); ++i) {
+        const bool none = i < first || scatter(i) % 3 == 0;
+        factors[i] = none ? 0.0f : op == Op::kDropout ? 1.25f : 1.0f;
+      }
     }
     if (op == Op::kCrossEntropy) {
       const auto targets = memory[1];
@@ -339,7 +350,7 @@ TEST_CASE("gradients: Eigen agrees with the reference") {
       if (!got.passes(static_cast<std::size_t>(id))) continue;
       CAPTURE(id);
       const double error = normalised_error(got.gradients[id], expected.gradients[id]);
-      CHECK(error <= 1e-5);
+      CHECK(error <= 2e-5);  // with narrow packets; rows of two numbers nearly cancel in a norm
       worst = std::max(worst, error);
     }
     CHECK(got.gradients.guards_hold());

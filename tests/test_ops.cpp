@@ -208,6 +208,22 @@ std::vector<ShapeCase> second_shape_cases() {
       {Op::kMask, {s, wrong_mask}, "", "mask expects scores (batch, head, query, key)"},
       {Op::kWeightedSum, {s, k}, "(batch 2, head 3, query 5, d_head 4)", ""},
       {Op::kWeightedSum, {s, q}, "", "weighted_sum expects weights (batch, head, query, key)"},
+      {Op::kScores,
+       {q, {{"batch", 2}, {"head", 3}, {"source", 6}, {"d_head", 4}}},
+       "(batch 2, head 3, query 5, source_key 6)",
+       ""},
+      {Op::kMeanPool,
+       {rows(2, 5, 7), matrix("batch", 2, "position", 5)},
+       "(batch 2, feature 7)",
+       ""},
+      {Op::kMeanPool,
+       {rows(2, 5, 7), matrix("batch", 2, "position", 7)},
+       "",
+       "mean_pool expects x (batch, position, feature) and present (batch, position)"},
+      {Op::kDropout, {s, s}, s_text, ""},
+      {Op::kDropout, {s, mask}, "", "dropout expects two tensors of one shape"},
+      {Op::kCrossEntropy, {matrix("batch", 2, "class", 3), {{"batch", 2}}}, "(batch 2)", ""},
+      {Op::kCrossEntropy, {matrix("batch", 2, "class", 3), {{"batch", 3}}}, "", "in1 (batch 3)"},
       {Op::kCrossEntropy,
        {rows(2, 5, 7), matrix("batch", 2, "position", 5)},
        "(batch 2, position 5)",
@@ -480,6 +496,27 @@ TEST_CASE("ops: cross-entropy by hand, also where softmax would overflow") {
   // What is no id of the vocabulary is not counted.
   const Tensor outside = tensor("y", matrix("batch", 1, "position", 6), {3, -7, kNan, 1, 1e9, -1});
   expect(Op::kCrossEntropy, {x, outside}, {0, 0, 0, 1000, 0, 0});
+}
+
+TEST_CASE("ops: the loss of a class is that of one row") {
+  const Tensor x = tensor("l", matrix("batch", 2, "class", 3), {0, 0, 0, std::log(2.0f), 0, 0});
+  expect(Op::kCrossEntropy, {x, tensor("y", {{"batch", 2}}, {1, 0})},
+         {std::log(3.0), std::log(2.0)});
+  expect(Op::kCrossEntropy, {x, tensor("y", {{"batch", 2}}, {-1, 2})}, {0, std::log(4.0)});
+}
+
+TEST_CASE("ops: the mean of the tokens leaves padding out, whatever stands there") {
+  const Tensor x = tensor("x", rows(2, 3, 2), {1, 2, 3, 6, kNan, kInf, 5, 5, 7, 7, 9, -3});
+  const Tensor present = tensor("m", matrix("batch", 2, "position", 3), {1, 1, 0, 0, 0, 1});
+  expect(Op::kMeanPool, {x, present}, {2, 4, 9, -3});
+  const Tensor none = tensor("m", matrix("batch", 2, "position", 3), {0, 0, 0, 1, 1, 1});
+  expect(Op::kMeanPool, {x, none}, {0, 0, 7, 3});
+}
+
+TEST_CASE("ops: dropout leaves out what its factor is 0 for") {
+  expect(Op::kDropout,
+         {tensor("x", row(4), {1, -2, 3, 4}), tensor("m", row(4), {0, 1.25f, 0, 1.25f})},
+         {0, -2.5, 0, 5});
 }
 
 TEST_CASE("ops: softmax rows are distributions and do not feel a shift") {

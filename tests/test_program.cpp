@@ -133,7 +133,10 @@ std::string trouble(const Program& p) {
 }
 
 // Where on the rail a step belongs.
-Section section_of(StepKind kind) {
+Section section_of(StepKind kind, Section said) {
+  // Cross-attention has the steps of attention.
+  const bool attends = kind > StepKind::kPositionSum && kind <= StepKind::kNormAfterAttention;
+  if (attends && said == Section::kCrossAttention) return said;
   if (kind <= StepKind::kPositionSum) return Section::kInput;
   if (kind <= StepKind::kNormAfterAttention) return Section::kAttention;
   if (kind <= StepKind::kNormAfterFeedForward) return Section::kFeedForward;
@@ -144,15 +147,24 @@ Section section_of(StepKind kind) {
 std::string step_trouble(const Program& p) {
   std::vector<int> shown;
   int layer = -1;
+  Stack stack = p.steps[0].stack;
   for (const Step& step : p.steps) {
+    if (step.stack != stack) {
+      if (layer != p.config.layers - 1) return "not every layer of a stack has steps";
+      layer = -1;
+      stack = step.stack;
+    }
     shown.insert(shown.end(), step.calls.begin(), step.calls.end());
     if (step.layer >= 0 && step.layer < layer) return "layers out of order";
     layer = std::max(layer, step.layer);
-    if (step.section != section_of(step.kind)) return step_name(p, step) + ": section";
-    const bool inside =
-        step.section == Section::kAttention || step.section == Section::kFeedForward;
+    if (step.section != section_of(step.kind, step.section))
+      return step_name(p, step) + ": section";
+    const bool inside = step.section != Section::kInput && step.section != Section::kPrediction;
     if (inside != (step.layer >= 0)) return step_name(p, step) + ": layer";
-    const std::string prefix = "blocks." + std::to_string(step.layer) + ".";
+    const std::string root = stack == Stack::kEncoder   ? "encoder."
+                             : stack == Stack::kDecoder ? "decoder."
+                                                        : "";
+    const std::string prefix = root + "blocks." + std::to_string(step.layer) + ".";
     if (inside && !step_name(p, step).starts_with(prefix)) return step_name(p, step) + ": layer";
     if (step.kind == StepKind::kTokens) continue;
     if (step.calls.empty()) return step_name(p, step) + " has no calls";
@@ -470,6 +482,87 @@ TEST_CASE("program: for every combination, what is read was written, shown once,
   CHECK(configs == 4 * 2 * 3 * 3 * 3 * 6 * 8);
 }
 
+TEST_CASE("program: classifiers and encoder-decoders, for every combination") {
+  std::map<std::string, std::string> troubles;
+  int configs = 0;
+  for_all_configs([&](Config c) {
+    if (++configs % 17 != 0) return;
+    c.form = configs % 2 == 0 ? ModelForm::kClasses : ModelForm::kTranslate;
+    RunShape shape{2, 6, 5};
+    (c.form == ModelForm::kClasses ? shape.classes : shape.source) = 4;
+    shape.padded = configs % 3 == 0;
+    const std::string what = std::string(word(c.form)) + " " + text(c);
+    for (const Program& p :
+         {build_program(c, shape), build_training_program(c, shape, configs % 4 != 0)}) {
+      troubles.emplace(trouble(p), what);
+      troubles.emplace(step_trouble(p), what);
+    }
+  });
+  troubles.erase("");
+  for (const auto& entry : troubles) FAIL_CHECK(entry.second << ": " << entry.first);
+}
+
+TEST_CASE("program: a form without what it needs is refused") {
+  Config c = one_layer();
+  c.form = ModelForm::kClasses;
+  CHECK_THROWS_AS(build_program(c, {1, 6, 5, 1}), UsageError);
+  c.form = ModelForm::kTranslate;
+  CHECK_THROWS_AS(build_training_program(c, {1, 6, 5, 4, 0}), UsageError);
+}
+
+TEST_CASE("program: a classifier pools, an encoder-decoder crosses") {
+  Config c = one_layer();
+  c.form = ModelForm::kClasses;
+  c.mask.kind = MaskKind::kNone;
+  const Program classes = build_training_program(c, {2, 6, 5, 3});
+  const auto shape_in = [](const Program& p, const char* name) {
+    return shape_text(p.look(p.require(name)).axes);
+  };
+  CHECK(classes.mask == -1);
+  CHECK(shape_in(classes, "present") == "(batch 2, position 6)");
+  CHECK(shape_in(classes, "pooled") == "(batch 2, feature 12)");
+  CHECK(shape_in(classes, "classify.W_C") == "(d_model 12, class 3)");
+  CHECK(shape_in(classes, "probs") == "(batch 2, class 3)");
+  CHECK(shape_in(classes, "targets") == "(batch 2)");
+  CHECK(shape_in(classes, "loss") == "(batch 2)");
+  CHECK(classes.find("unembed.W_U") == -1);
+
+  c.form = ModelForm::kTranslate;
+  c.mask.kind = MaskKind::kCausal;
+  const RunShape shape{.batch = 1, .positions = 6, .vocab = 5, .source = 7, .padded = true};
+  const Program both = build_program(c, shape);
+  CHECK(shape_in(both, "encoder.blocks.0.attn.pattern") ==
+        "(batch 1, head 3, source_query 7, source_key 7)");
+  CHECK(shape_in(both, "decoder.blocks.0.attn.pattern") == "(batch 1, head 3, query 6, key 6)");
+  CHECK(shape_in(both, "decoder.blocks.0.cross_attn.pattern") ==
+        "(batch 1, head 3, query 6, source_key 7)");
+  CHECK(shape_in(both, "decoder.blocks.0.cross_attn.k") == "(batch 1, head 3, source 7, d_head 4)");
+  CHECK(shape_in(both, "decoder.blocks.0.cross_attn_out") == "(batch 1, position 6, feature 12)");
+  CHECK(shape_in(both, "encoder.ln_final.normalized") == "(batch 1, source 7, feature 12)");
+  CHECK(shape_in(both, "decoder.blocks.0.ln3.w") == "(d_model 12)");
+  const auto keys =
+      static_cast<std::size_t>(both.producer(both.require("decoder.blocks.0.cross_attn.k_proj")));
+  CHECK(both.calls[keys].in[0] == both.require("encoder.ln_final.normalized"));
+  RunShape whole = shape;
+  whole.padded = false;
+  const Program unpadded = build_program(c, whole);
+  CHECK(unpadded.cross_mask == -1);
+  CHECK(unpadded.find("decoder.blocks.0.cross_attn.scores_masked") == -1);
+  CHECK(unpadded.mask >= 0);
+}
+
+TEST_CASE("program: dropout stands where it is said, and only in training") {
+  Config c = one_layer();
+  const Program p = build_training_program(c, kShape, true);
+  CHECK(p.dropout.size() == 3);
+  for (const char* name : {"attn.pattern", "attn_out", "mlp_out"}) {
+    const std::string full = std::string("blocks.0.") + name;
+    CHECK(p.find(full + ".dropout") >= 0);
+    CHECK(p.find(full + ".dropped") >= 0);
+  }
+  CHECK(build_training_program(c, kShape).dropout.empty());
+}
+
 TEST_CASE("program: the memory said beforehand is near the memory taken") {
   for (const RunShape shape : {RunShape{1, 12, 10}, RunShape{1, 300, 120}, RunShape{4, 64, 100}}) {
     double least = 1, most = 1;
@@ -482,6 +575,18 @@ TEST_CASE("program: the memory said beforehand is near the memory taken") {
       if (ratio > most) most = ratio, most_text = text(c);
     });
     CAPTURE(shape.positions);
+    for (const ModelForm form : {ModelForm::kClasses, ModelForm::kTranslate}) {
+      Config c = one_layer();
+      c.layers = 2;
+      c.d_model = shape.positions == 12 ? 12 : 66;
+      c.form = form;
+      RunShape sized = shape;
+      sized.classes = 3;
+      sized.source = form == ModelForm::kTranslate ? shape.positions + 9 : 0;
+      const double ratio = memory_needed(c, sized) / bytes_of(build_program(c, sized));
+      if (ratio < least) least = ratio, least_text = word(form);
+      if (ratio > most) most = ratio, most_text = word(form);
+    }
     CHECK_MESSAGE(least >= 0.7, least_text);
     CHECK_MESSAGE(most <= 2, most_text);
   }

@@ -117,6 +117,7 @@ TEST_CASE("reference: the files cover every choice") {
   std::map<std::string, std::set<std::string>> seen;
   for (const Reference& r : references()) {
     for (const auto& [key, value] : r.file.metadata) seen[key].insert(value);
+    seen["form"].insert(std::string(word(config_of(r).form)));
     seen["mask, causal"].insert(r.word("mask") + ", " + r.word("causal"));
     seen["attention, scores, scale"].insert(r.word("attention") + ", " + r.word("scores") + ", " +
                                             r.word("scale"));
@@ -133,6 +134,7 @@ TEST_CASE("reference: the files cover every choice") {
   covers("activation", Activation{});
   covers("positions", PositionKind{});
   covers("mask", MaskKind{});
+  covers("form", ModelForm{});
   for (const char* key : {"scale", "bias", "residual"}) CHECK(seen[key].size() == 2);
   CHECK(seen["layers"] == std::set<std::string>{"1", "2", "3"});
   CHECK(seen["mask, causal"].contains("local, off"));

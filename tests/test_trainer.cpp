@@ -23,7 +23,25 @@ struct Case {
   const char* name;
   Config config;
   std::int64_t positions;
+  std::int64_t classes = 0, source = 0;
+
+  RunShape shape() const {
+    return {1, positions, kVocab, classes, source, config.form != ModelForm::kTokens};
+  }
 };
+
+std::vector<int> ids_of(const SafetensorsFile& file, const char* name) {
+  if (!file.entries.contains(name)) return {};
+  const std::vector<float> numbers = tensor_as_float(file, name);
+  return {numbers.begin(), numbers.end()};
+}
+
+// Part `i` of `count`.
+std::vector<int> part(const std::vector<int>& all, std::size_t i, std::size_t count) {
+  const std::size_t n = all.size() / count;
+  const auto begin = all.begin() + static_cast<std::ptrdiff_t>(i * n);
+  return {begin, begin + static_cast<std::ptrdiff_t>(n)};
+}
 
 std::vector<Case> reference_runs() {
   Config base;
@@ -49,6 +67,18 @@ std::vector<Case> reference_runs() {
   c.activation = Activation::kGeluTanh;
   c.bias = false;
   cases.push_back({"run-sgd", c, 6});
+  c = base;
+  c.form = ModelForm::kClasses;
+  c.d_model = 6;
+  c.mask.kind = MaskKind::kNone;
+  c.positions = PositionKind::kLearned;
+  cases.push_back({"run-classes", c, 5, 3});
+  c = base;
+  c.form = ModelForm::kTranslate;
+  c.layers = 2;
+  c.d_model = 6;
+  c.activation = Activation::kRelu;
+  cases.push_back({"run-translate", c, 4, 0, 5});
   return cases;
 }
 
@@ -144,23 +174,22 @@ TEST_CASE("trainer: losses and norms are PyTorch's, from the same start") {
     CAPTURE(run.name);
     const SafetensorsFile file = parse_safetensors(read_file(
         HEADLIGHT_TEST_DIR "reference/train/" + std::string(run.name) + ".safetensors", 1 << 20));
-    const std::vector<float> tokens = tensor_as_float(file, "tokens");
-    const std::vector<float> targets = tensor_as_float(file, "targets");
+    const std::vector<int> tokens = ids_of(file, "tokens"), targets = ids_of(file, "targets");
+    const std::vector<int> source = ids_of(file, "source");
     const std::vector<float> losses = tensor_as_float(file, "losses");
     const std::vector<float> norms = tensor_as_float(file, "norms");
     const auto steps = static_cast<std::int64_t>(losses.size());
-    const Program program = build_program(run.config, {1, run.positions, kVocab});
+    const Program program = build_program(run.config, run.shape());
     TrainerOptions options = options_of(file.metadata, steps);
     options.shards = 3;  // of five rows: shards of different sizes
-    Trainer trainer(run.config, kVocab, run.positions, parameters_of(file, program), options);
-    const std::size_t cells = tokens.size() / losses.size();
+    Trainer trainer(run.config, run.shape(), parameters_of(file, program), options);
     for (std::size_t s = 0; s < losses.size(); ++s) {
       CAPTURE(s);
-      TokenBatch batch{static_cast<std::int64_t>(cells) / run.positions, run.positions, {}, {}};
-      for (std::size_t i = s * cells; i < (s + 1) * cells; ++i) {
-        batch.tokens.push_back(static_cast<int>(tokens[i]));
-        batch.targets.push_back(static_cast<int>(targets[i]));
-      }
+      TokenBatch batch{5, run.positions, part(tokens, s, losses.size()),
+                       part(targets, s, losses.size()), ids_of(file, "lengths")};
+      batch.sources = run.source;
+      batch.source = part(source, s, losses.size());
+      batch.source_lengths = ids_of(file, "source_lengths");
       const TrainStep step = trainer.step(batch);
       CHECK(step.step == static_cast<std::int64_t>(s));
       CHECK(step.loss == doctest::Approx(losses[s]).epsilon(1e-5));

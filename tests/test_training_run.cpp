@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "core/model/checkpoint.h"
+#include "core/train/curve_summary.h"
 
 namespace headlight {
 namespace {
@@ -203,6 +204,26 @@ TEST_CASE("the probe scores heads as head_scores does, and finds the halves of a
   // An untrained head spreads its attention.
   CHECK(start.probe.heads[0][Badge::kUniform].value > 0.95);
   CHECK(start.probe.heads[0][Badge::kPreviousToken].rows > 100);
+}
+
+TEST_CASE("a summary of a long curve loses no spike") {
+  CurveSummary summary;
+  const std::int64_t steps = 100000;
+  for (std::int64_t i = 0; i < steps; ++i) {
+    const double loss = i == 77777 ? 50 : i == 12345 ? NAN : i == 60001 ? 0.001 : 1;
+    summary.add({i, loss, 2, 1e-3, 1});
+  }
+  CHECK(summary.pieces().size() <= CurveSummary::kMostPieces);
+  CHECK(summary.pieces().size() > CurveSummary::kMostPieces / 2 - 1);
+  bool high = false, low = false;
+  for (const CurvePiece& piece : summary.pieces()) {
+    high |= piece.high[0].step == 77777 && piece.high[0].value == 50;
+    low |= piece.low[0].step == 60001 && piece.low[0].value == 0.001;
+    CHECK(piece.low[1].value == 2);
+    CHECK(std::isfinite(piece.low[0].value));
+  }
+  CHECK(high);
+  CHECK(low);
 }
 
 }  // namespace headlight

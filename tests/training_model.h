@@ -11,14 +11,15 @@
 
 #include "core/backward.h"
 #include "core/random.h"
+#include "core/train/batch_inputs.h"
 
 namespace headlight {
 
 /// A training program with its memory, filled by name, and its walk backwards.
 class Model {
  public:
-  Model(const Config& config, const RunShape& shape)
-      : program(std::make_shared<const Program>(build_training_program(config, shape))),
+  Model(const Config& config, const RunShape& shape, bool dropout = false)
+      : program(std::make_shared<const Program>(build_training_program(config, shape, dropout))),
         backward(program) {
     owned_.resize(program->tensors.size());
     for (std::size_t id = 0; id < owned_.size(); ++id) {
@@ -70,20 +71,41 @@ class Model {
         out[i] = (norm ? 1.0f : 0.0f) + spread * bell(hash_text(spec.name), i);
       }
     }
-    const auto vocab = static_cast<std::uint64_t>(program->shape.vocab);
-    const auto ids = cells(program->token_ids), targets = cells(program->targets);
-    for (std::size_t t = 0; t < ids.size(); ++t) {
-      ids[t] = static_cast<float>(scatter(t) % vocab);
-      targets[t] = t % 4 == 2 ? -1.0f : static_cast<float>(scatter(t + 99) % vocab);
+    if (program->mask >= 0) {
+      const auto mask = cells(program->mask);
+      const auto n = static_cast<std::size_t>(program->shape.positions);
+      for (std::size_t i = 0; i < mask.size(); ++i) {
+        const int query = static_cast<int>(i / n % n), key = static_cast<int>(i % n);
+        mask[i] = program->config.mask.allows(query, key) ? 0.0f
+                                                          : -std::numeric_limits<float>::infinity();
+      }
     }
-    if (program->mask < 0) return;
-    const auto mask = cells(program->mask);
-    const auto n = static_cast<std::size_t>(program->shape.positions);
-    for (std::size_t i = 0; i < mask.size(); ++i) {
-      const int query = static_cast<int>(i / n % n), key = static_cast<int>(i % n);
-      mask[i] =
-          program->config.mask.allows(query, key) ? 0.0f : -std::numeric_limits<float>::infinity();
+    fill_batch(*program, batch(), 0, memory);
+    fill_dropout(*program, {.rate = 0.3, .seed = 7, .step = 2, .row = 1}, memory);
+  }
+
+  // Some targets are not counted; where rows may be padded, each is shorter than the one before.
+  TokenBatch batch() const {
+    const RunShape& shape = program->shape;
+    const auto vocab = static_cast<std::uint64_t>(shape.vocab);
+    TokenBatch b{shape.batch, shape.positions, {}, {}};
+    b.sources = shape.source;
+    const auto outcomes = static_cast<std::uint64_t>(program->outcomes());
+    const auto draw = [](std::uint64_t i, std::uint64_t n) {
+      return static_cast<int>(scatter(i) % n);
+    };
+    for (std::uint64_t t = 0; t < static_cast<std::uint64_t>(b.rows * b.positions); ++t)
+      b.tokens.push_back(draw(t, vocab));
+    for (std::uint64_t t = 0; t < static_cast<std::uint64_t>(b.rows * b.sources); ++t)
+      b.source.push_back(draw(t + 500, vocab));
+    const auto targets = cell_count(program->look(program->targets).axes);
+    for (std::uint64_t t = 0; t < static_cast<std::uint64_t>(targets); ++t)
+      b.targets.push_back(t % 4 == 2 ? -1 : draw(t + 99, outcomes));
+    for (std::int64_t r = 0; shape.padded && r < b.rows; ++r) {
+      b.lengths.push_back(static_cast<int>(std::max<std::int64_t>(1, b.positions - 2 * r)));
+      b.source_lengths.push_back(static_cast<int>(std::max<std::int64_t>(1, b.sources - r)));
     }
+    return b;
   }
 
   std::vector<FloatBuffer> owned_;
@@ -107,6 +129,19 @@ inline double normalised_error(std::span<const float> got, std::span<const float
   error = std::sqrt(error / static_cast<double>(std::max<std::size_t>(1, got.size())));
   return error / std::max(rms(expected), least);
 }
+
+/// The sizes of a run, and what the config's form needs besides.
+inline RunShape sized(const Config& c, std::int64_t batch, std::int64_t positions,
+                      std::int64_t vocab) {
+  RunShape shape{batch, positions, vocab};
+  shape.padded = c.form != ModelForm::kTokens;
+  if (c.form == ModelForm::kClasses) shape.classes = 3;
+  if (c.form == ModelForm::kTranslate) shape.source = positions + 2;
+  return shape;
+}
+
+/// Every second recipe with dropout; not those without norms, whose numbers it makes too large.
+inline bool drops(const Config& c) { return c.layers == 2 && c.block != BlockKind::kAttention; }
 
 /// Calls f with configs that together have every attention, block and kind of scores, and by turns
 /// everything else.
@@ -138,8 +173,19 @@ void for_all_recipes(F&& f) {
         c.residual = number % 7 != 0;
         c.temperature = number % 3 == 0 ? 0.5 : 1;
         c.d_head = number % 4 == 0 ? 3 : 0;
-        CAPTURE(number);
-        f(c);
+        // Every recipe of tokens, and half of them for each of the other forms.
+        for (const auto& form : choices(ModelForm{})) {
+          if (form.value != ModelForm::kTokens && (number + (number > 12)) % 2 == 0) continue;
+          Config own = c;
+          own.form = form.value;
+          // Without norms the numbers of two stacks would grow beyond what differences can follow.
+          const bool bare = c.block == BlockKind::kAttention && form.value != ModelForm::kTokens;
+          own.residual |= bare;
+          own.scale |= bare;
+          CAPTURE(number);
+          CAPTURE(form.word);
+          f(own);
+        }
       }
     }
   }

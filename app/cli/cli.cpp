@@ -3,6 +3,7 @@
 #include <clocale>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 
 #include "app/window.h"
 #include "core/error.h"
@@ -45,7 +46,16 @@ int open_window(WindowCommand& command) {
     // A session that does not exist yet is where Ctrl+S will save.
     if (!path_exists(*model.session)) model.session.reset();
   }
-  return run_window(model.document(), options);
+  Document document = model.document();
+  const bool nothing_asked = document == Document{} && options.session_path.empty();
+  const std::string& settings = options.folders.settings;
+  if (nothing_asked && !settings.empty() && !read_settings(settings).exists) {
+    document = first_document();
+    options.step = "blocks.1.attn.pattern";
+  }
+  if (!document.model.empty() && !document.model.starts_with(kBundledRef))
+    document.model = std::filesystem::absolute(document.model).lexically_normal().string();
+  return run_window(document, options);
 }
 
 }  // namespace
@@ -59,6 +69,7 @@ int run_command_line(int argc, char** argv) {
   Run run;
   auto window = std::make_shared<WindowCommand>();
   window->model.add_to(app);
+  window->model.add_model_to(app);
   app.add_option("--scale", window->window.scale,
                  "Scale of everything, 1 is 100 % (0: from the screen)")
       ->check(CLI::Range(0.0, 4.0));
@@ -79,6 +90,9 @@ int run_command_line(int argc, char** argv) {
   add_screenshot_command(app, run);
   add_walk_command(app, run);
   add_train_command(app, run);
+  add_models_command(app, run);
+  add_eval_command(app, run);
+  add_generate_command(app, run);
   add_bench_command(app, run);
   try {
     app.parse(argc, argv);

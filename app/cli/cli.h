@@ -19,6 +19,9 @@ void add_render_command(CLI::App&, Run& run);
 void add_screenshot_command(CLI::App&, Run& run);
 void add_walk_command(CLI::App&, Run& run);
 void add_train_command(CLI::App&, Run& run);
+void add_models_command(CLI::App&, Run& run);
+void add_eval_command(CLI::App&, Run& run);
+void add_generate_command(CLI::App&, Run& run);
 void add_bench_command(CLI::App&, Run& run);
 
 }  // namespace headlight

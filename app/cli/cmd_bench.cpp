@@ -4,6 +4,7 @@
 #include "app/cli/cli.h"
 #include "tests/bench/bench_app.h"
 #include "tests/bench/bench_core.h"
+#include "tests/bench/bench_train.h"
 
 namespace headlight {
 namespace {
@@ -17,15 +18,42 @@ void print_rows(const std::vector<BenchRow>& rows) {
   }
 }
 
+void add_threads(CLI::App& sub, int& threads, const char* help) {
+  sub.add_option("--threads", threads, help)->capture_default_str()->check(CLI::Range(1, 256));
+}
+
+// bench train, bench forward
+void add_pass(CLI::App& bench, const char* name, const char* help, BenchPass pass, Run& run) {
+  struct Chosen {
+    int threads = 2;
+    bool json = false;
+  };
+  auto chosen = std::make_shared<Chosen>();
+  CLI::App* sub = bench.add_subcommand(name, help);
+  add_threads(*sub, chosen->threads, "Threads, for training and for the product beside it");
+  sub->add_flag("--json", chosen->json, "Print as JSON");
+  sub->callback([chosen, pass, &run] {
+    run = [chosen, pass] {
+      const auto rates = bench_train(pass, chosen->threads);
+      const auto write = chosen->json ? as_json : as_table;
+      std::fputs(write(pass, chosen->threads, rates).c_str(), stdout);
+      return 0;
+    };
+  });
+}
+
 }  // namespace
 
 void add_bench_command(CLI::App& app, Run& run) {
   auto threads = std::make_shared<int>(2);
   CLI::App* sub = app.add_subcommand("bench", "Measures speed and prints it as a table");
-  sub->add_option("--threads", *threads, "Threads of the eigen backend")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 256));
-  sub->callback([threads, &run] {
+  add_threads(*sub, *threads, "Threads of the eigen backend");
+  sub->require_subcommand(0, 1);
+  add_pass(*sub, "train", "Training steps of three models: forward, backward, update",
+           BenchPass::kTrain, run);
+  add_pass(*sub, "forward", "The same models forward only", BenchPass::kForward, run);
+  sub->callback([sub, threads, &run] {
+    if (!sub->get_subcommands().empty()) return;  // which has set `run` itself
     run = [threads] {
       print_rows(bench_app(*threads));
       print_rows(bench_core(*threads));

@@ -46,6 +46,7 @@ void add_code_command(CLI::App& app, Run& run) {
   auto options = std::make_shared<CodeOptions>();
   CLI::App* sub = app.add_subcommand("code", "Writes a step as NumPy or PyTorch");
   options->model.add_to(*sub);
+  options->model.add_model_to(*sub);
   sub->add_option("--step", options->step, "Name of the step's tensor (all steps when left out)");
   sub->add_option("--library", options->library, "numpy or torch")
       ->capture_default_str()

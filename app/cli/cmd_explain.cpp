@@ -106,6 +106,7 @@ void add_explain_command(CLI::App& app, Run& run) {
   CLI::App* sub =
       app.add_subcommand("explain", "Says how one cell was made, with its real numbers");
   options->model.add_to(*sub);
+  options->model.add_model_to(*sub);
   sub->add_option("--tensor", options->tensor, "Name of the tensor, as blocks.0.attn.pattern")
       ->required();
   sub->add_option("--at", options->at, "The cell, as 0,3,1 (head, query, key)")->required();

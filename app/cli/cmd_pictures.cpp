@@ -24,10 +24,14 @@ struct PictureOptions {
                    at_time, lines, tab;
   float scale = 1.0f;
   int zoom = 0;
+  std::string train;  // a task: the Train panel is shown
+  std::int64_t train_steps = 300;
+  std::optional<std::int64_t> mark, pin;
   std::string vision = "full", range = "shared";
 
   void add_to(CLI::App& sub) {
     model.add_to(sub);
+    model.add_model_to(sub);
     sub.add_option("--size", size, "Width x height in pixels")->capture_default_str();
     sub.add_option("--scale", scale, "Scale of everything, 1 is 100 %")
         ->capture_default_str()
@@ -123,10 +127,28 @@ void look_at(Shell& shell, const PictureOptions& o, bool any_head) {
   shell.apply();
 }
 
+// Trains so far, then marks a step.
+void train(Shell& shell, const PictureOptions& o) {
+  const auto ask = [&](Action action) {
+    shell.push(std::move(action));
+    shell.apply();
+    shell.wait();
+  };
+  const RunPlan plan = default_plan(o.train);
+  ask(DoCommand{Command::kTrain});
+  ask(PlanRun{plan});
+  ask(PlayRun{true, o.train_steps});
+  const RunView& run = shell.state().train.run;
+  if (run.status.phase == TrainPhase::kFailed) throw Error(run.status.problem);
+  if (o.pin) ask(PinStep{RunPoint{run.status.run, *o.pin}});
+  if (o.mark) ask(MarkStep{*o.mark});
+}
+
 int run_screenshot(const PictureOptions& o) {
   const auto [width, height] = parse_size(o.size);
   Shell shell(o.model.document(), shell_options(o.model));
   o.set_look(shell);
+  if (!o.train.empty()) train(shell, o);
   look_at(shell, o, false);
   if (o.open == "model") shell.push(DoCommand{Command::kToggleModel});
   if (o.open == "keys") shell.push(DoCommand{Command::kKeys});
@@ -220,6 +242,12 @@ void add_screenshot_command(CLI::App& app, Run& run) {
   sub->add_option("--range", o->range, "Range of the colours: shared by heads and layers, or own")
       ->capture_default_str()
       ->check(CLI::IsMember({"shared", "own"}));
+  sub->add_option("--train", o->train, "The Train panel, on this task");
+  sub->add_option("--train-steps", o->train_steps, "--train: after so many updates")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 1000000));
+  sub->add_option("--mark", o->mark, "--train: the marked step");
+  sub->add_option("--pin", o->pin, "--train: the step that it is compared with");
   sub->add_option("--out", o->out, "FILE.png")->required();
   sub->callback([o, &run] { run = [o] { return run_screenshot(*o); }; });
 }

@@ -144,6 +144,7 @@ void add_trace_command(CLI::App& app, Run& run) {
   auto options = std::make_shared<TraceOptions>();
   CLI::App* sub = app.add_subcommand("trace", "Writes every tensor of a run to a file");
   options->model.add_to(*sub);
+  options->model.add_model_to(*sub);
   sub->add_option("--out", options->out, "FILE.npz, FILE.safetensors or FILE.json");
   sub->add_option("--weights-out", options->weights_out,
                   "FILE.npz or FILE.safetensors for all parameters");

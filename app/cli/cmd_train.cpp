@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "app/cli/cli.h"
+#include "app/cli/train_config.h"
 #include "core/error.h"
 #include "core/io/atomic_file.h"
 #include "core/io/safetensors.h"
@@ -25,12 +26,14 @@ using Clock = std::chrono::steady_clock;
 
 struct TrainOptions {
   ModelOptions model;
-  std::string task, text, data_ids, init = "normal", resume, out, log;
-  std::string cut = "characters", optimizer = "adamw", schedule = "constant", betas;
+  std::string task, text, labels, pairs, data_ids, init = "normal", resume, out, log;
+  std::string cut, optimizer = "adamw", schedule = "constant", betas;
   int vocabulary = 0, context = 0;
   std::int64_t batch = 32, steps = 1000, accumulate = 1, warmup = 0;
-  double rate = 1e-3, floor = 0, epsilon = 1e-8, clip = 0, momentum = 0;
+  double rate = 1e-3, floor = 0, epsilon = 1e-8, clip = 0, momentum = 0, dropout = 0;
   std::optional<double> decay;
+  std::string config;        // a recipe.json
+  TaskOptions task_options;  // of the recipe
 };
 
 std::atomic<bool> interrupted{false};
@@ -44,34 +47,39 @@ void tell_notes(const std::vector<Message>& notes) {
 
 struct Data {
   std::unique_ptr<BatchSource> batches;
-  std::int64_t context = 0, vocab = 0;
-  std::string tokenizer;  // tokenizer.json
-  std::string task;
-  TaskKind kind = TaskKind::kNextToken;
+  std::shared_ptr<const Task> task;  // null: rows of ids
+  RunShape shape;                    // of a batch of one row
+  std::string tokenizer;             // tokenizer.json
+  TaskKind kind() const { return task ? task->kind() : TaskKind::kNextToken; }
 };
 
+// The shape is known when the config is.
 Data task_data(std::shared_ptr<const Task> task, const TrainRecipe& recipe) {
   Data data;
-  data.context = task->context();
-  data.vocab = task->vocabulary().size();
+  data.task = task;
   data.tokenizer = task->vocabulary().to_json();
-  data.task = task->id();
-  data.kind = task->kind();
   data.batches =
       std::make_unique<TaskBatches>(std::move(task), recipe.batch, recipe.seed, Split::kTraining);
   return data;
 }
 
-Data text_data(const TrainOptions& o, const TrainRecipe& recipe,
-               std::shared_ptr<const Vocabulary> known) {
+// Running text, labelled rows or pairs. Of rows the words are what matters, so labels are cut so;
+// and a row is as long as it is.
+Data text_data(const TrainOptions& o, const TrainRecipe& recipe, const Checkpoint* from) {
   TextOptions options;
-  const std::optional<TextCut> cut = text_cut_from_string(o.cut);
+  const std::string word = !o.cut.empty() ? o.cut : o.labels.empty() ? "characters" : "words";
+  const std::optional<TextCut> cut = text_cut_from_string(word);
   if (!cut) throw UsageError("--cut must be characters, words, bytes or bpe; got '" + o.cut + "'");
   options.cut = *cut;
   options.vocabulary = o.vocabulary;
-  if (o.context > 0) options.context = o.context;
-  options.known = std::move(known);
-  LoadedTask loaded = load_text_task({o.text, ""}, options);
+  if (o.context > 0 || o.text.empty()) options.context = o.context;
+  if (from) {
+    options.known = std::make_shared<Vocabulary>(Vocabulary::from_json(from->tokenizer));
+    options.known_classes = from->model.classes;
+  }
+  LoadedTask loaded = !o.text.empty()     ? load_text_task({o.text, ""}, options)
+                      : !o.labels.empty() ? load_labelled_task({o.labels, ""}, options)
+                                          : load_pairs_task({o.pairs, ""}, options);
   tell_notes(loaded.notes);
   return task_data(std::move(loaded.task), recipe);
 }
@@ -86,10 +94,8 @@ Data row_data(const TrainOptions& o, const TrainRecipe& recipe) {
                      " ids to read and one to predict; leave --context out");
   }
   Data data;
-  data.context = rows->context();
-  data.vocab = rows->vocab();
-  data.tokenizer = "{}\n";
-  data.task = "rows";
+  data.shape = {.batch = 1, .positions = rows->context(), .vocab = rows->vocab()};
+  data.tokenizer = kNoTokenizer;
   data.batches = std::move(rows);
   return data;
 }
@@ -102,6 +108,19 @@ struct Start {
   std::optional<Checkpoint> checkpoint;
 };
 
+ModelFile model_file(const Config& config, const Data& data) {
+  const TaskKind kind = data.kind();
+  ModelFile file{config, data.shape.vocab, data.shape.positions,
+                 data.task ? data.task->id() : "rows",
+                 kind == TaskKind::kMasked      ? "masked"
+                 : kind == TaskKind::kClassify  ? "classify"
+                 : kind == TaskKind::kTranslate ? "translate"
+                                                : "next-token"};
+  if (data.task) file.classes = data.task->classes();
+  file.source = data.shape.source;
+  return file;
+}
+
 std::vector<Tensor> read_init(const std::string& path, const Config& config, Data& data) {
   constexpr std::uint64_t kMostBytes = std::uint64_t{16} << 30;
   const SafetensorsFile file = parse_safetensors(read_file(path, kMostBytes));
@@ -110,13 +129,13 @@ std::vector<Tensor> read_init(const std::string& path, const Config& config, Dat
     throw Error("the weights in " + path +
                 " have no embed.W_E; write them with --weights-out of "
                 "`headlight trace`, or by the names of the README");
-  if (table->second.shape[0] < data.vocab) {
+  if (table->second.shape[0] < data.shape.vocab) {
     throw Error("the weights in " + path + " know " + std::to_string(table->second.shape[0]) +
-                " tokens, but the data has ids up to " + std::to_string(data.vocab - 1));
+                " tokens, but the data has ids up to " + std::to_string(data.shape.vocab - 1));
   }
-  data.vocab = table->second.shape[0];
+  data.shape.vocab = table->second.shape[0];
   std::vector<Tensor> parameters;
-  for (const TensorSpec& spec : program_parameters({config, data.vocab, data.context, "", ""})) {
+  for (const TensorSpec& spec : program_parameters(model_file(config, data))) {
     const std::string name = weight_name(spec.name);
     const auto found = file.entries.find(name);
     std::vector<std::int64_t> expected;
@@ -135,13 +154,13 @@ std::vector<Tensor> read_init(const std::string& path, const Config& config, Dat
 std::vector<Tensor> start_parameters(const TrainOptions& o, const Config& config, Data& data) {
   const std::optional<Init> init = from_word<Init>(o.init);
   if (!init) return read_init(o.init, config, data);
-  return initial_parameters(build_program(config, {1, data.context, data.vocab}), *init,
-                            config.seed);
+  return initial_parameters(build_program(config, data.shape), *init, config.seed);
 }
 
 TrainRecipe recipe_of(const TrainOptions& o, const Config& config) {
   TrainRecipe recipe;
   recipe.task = o.task;
+  recipe.task_options = o.task_options;
   recipe.batch = o.batch;
   recipe.accumulation = o.accumulate;
   recipe.seed = config.seed;
@@ -164,6 +183,7 @@ TrainRecipe recipe_of(const TrainOptions& o, const Config& config) {
                      "'");
   recipe.schedule = {*schedule, o.rate, o.floor, o.warmup, o.steps};
   recipe.clip = o.clip;
+  recipe.dropout = o.dropout;
   return recipe;
 }
 
@@ -205,8 +225,7 @@ void tell_progress(const TrainStep& s, std::int64_t steps, double speed, double 
 void save(const std::string& folder, const Trainer& trainer, const Config& config, const Data& data,
           const TrainRecipe& recipe, const TrainState& state) {
   CheckpointParts parts;
-  parts.model = {config, data.vocab, data.context, data.task,
-                 data.kind == TaskKind::kMasked ? "masked" : "next-token"};
+  parts.model = model_file(config, data);
   parts.tokenizer = data.tokenizer;
   for (const Tensor& p : trainer.parameters()) {
     std::vector<std::int64_t> shape;
@@ -244,7 +263,8 @@ Ending train(const RunParts& run, Trainer& trainer, TrainState& state, TrainStep
     }
     state.step = step.step + 1;
     state.data = run.data.batches->state();
-    for (const TokenBatch& batch : batches) tokens += static_cast<double>(batch.tokens.size());
+    for (const TokenBatch& batch : batches)
+      tokens += static_cast<double>(batch.tokens.size() + batch.source.size());
     const double seconds = std::chrono::duration<double>(Clock::now() - began).count();
     const double speed = tokens / std::max(seconds, 1e-9);
     log.add(step, speed);
@@ -260,22 +280,49 @@ Ending train(const RunParts& run, Trainer& trainer, TrainState& state, TrainStep
 }
 
 Data open_data(const TrainOptions& o, TrainRecipe& recipe, const Checkpoint* from) {
-  const int given = !o.text.empty() + !o.data_ids.empty() + !recipe.task.empty();
+  const bool file = !o.text.empty() || !o.labels.empty() || !o.pairs.empty();
+  const int given = !o.text.empty() + !o.labels.empty() + !o.pairs.empty() + !o.data_ids.empty() +
+                    !recipe.task.empty();
   if (given != 1) {
-    throw UsageError("say what to learn from: --task NAME, --text FILE or --data-ids FILE.npy" +
-                     std::string(given > 1 ? ", just one of them" : ""));
+    throw UsageError(
+        "say what to learn from: --task NAME, --text FILE, --labels FILE.tsv, --pairs FILE.tsv or "
+        "--data-ids FILE.npy" +
+        std::string(given > 1 ? ", just one of them" : ""));
   }
   if (!o.data_ids.empty()) return row_data(o, recipe);
-  if (!o.text.empty()) {
-    std::shared_ptr<const Vocabulary> known;
-    if (from) known = std::make_shared<Vocabulary>(Vocabulary::from_json(from->tokenizer));
-    return text_data(o, recipe, known);
-  }
+  if (file) return text_data(o, recipe, from);
   TaskOptions sizes = recipe.task_options;
   if (o.context > 0) sizes["context"] = o.context;
   std::shared_ptr<const Task> task = make_task(recipe.task, sizes);
   recipe.task_options = task->options();  // defaults may change, a run may not
   return task_data(std::move(task), recipe);
+}
+
+// How much is right of examples that were not learned from, where the task has one right answer.
+void tell_score(const std::shared_ptr<const Task>& task, Trainer& trainer,
+                const TrainRecipe& recipe) {
+  constexpr std::int64_t kBatches = 8, kRows = 64;
+  if (!task->has(Split::kValidation)) return;
+  TaskBatches fresh(task, kRows, recipe.seed, Split::kValidation);
+  fresh.count_only_scored();
+  Evaluation all;
+  double loss = 0;
+  for (std::int64_t b = 0; b < kBatches; ++b) {
+    const Evaluation part = trainer.evaluate(fresh.next());
+    loss += part.loss * static_cast<double>(part.counted);
+    all.counted += part.counted;
+    all.correct += part.correct;
+    all.rows += part.rows;
+    all.rows_correct += part.rows_correct;
+  }
+  if (all.counted == 0) return;
+  const auto percent = [](std::int64_t part, std::int64_t of) {
+    return number_text(100.0 * static_cast<double>(part) / static_cast<double>(of), 4) + " %";
+  };
+  std::fprintf(stderr, "new examples: %s of %s answers right, %s of %s rows wholly; loss %s\n",
+               percent(all.correct, all.counted).c_str(), count_text(all.counted).c_str(),
+               percent(all.rows_correct, all.rows).c_str(), count_text(all.rows).c_str(),
+               number_text(loss / static_cast<double>(all.counted), 4).c_str());
 }
 
 int run_train(const TrainOptions& o) {
@@ -295,12 +342,19 @@ int run_train(const TrainOptions& o) {
     parse_train(from->training->json, recipe, state);
   }
   Data data = open_data(o, recipe, from ? &*from : nullptr);
-  if (data.kind == TaskKind::kMasked && !o.model.mask && !from) config.mask.kind = MaskKind::kNone;
+  if (!from) {
+    config.form = form_of(data.kind());
+    // Who fills holes or judges a whole row looks both ways.
+    const bool both_ways = data.kind() == TaskKind::kMasked || data.kind() == TaskKind::kClassify;
+    if (both_ways && !o.model.mask) config.mask.kind = MaskKind::kNone;
+  }
+  if (data.task) data.shape = shape_of(*data.task, config);
   std::vector<Tensor> parameters =
       from ? std::move(from->weights) : start_parameters(o, config, data);
-  if (from) data.vocab = from->model.vocab;
-  TrainerOptions options{recipe.optimizer, recipe.schedule, recipe.clip, 8, o.model.threads};
-  Trainer trainer(config, data.vocab, data.context, std::move(parameters), options);
+  if (from) data.shape.vocab = from->model.vocab;
+  TrainerOptions options{recipe.optimizer, recipe.schedule, recipe.clip, 8,
+                         o.model.threads,  recipe.dropout,  recipe.seed};
+  Trainer trainer(config, data.shape, std::move(parameters), options);
   if (from) {
     trainer.optimizer().restore(state.step, array_views(from->training->optimizer));
     data.batches->restore(state.data);
@@ -313,6 +367,7 @@ int run_train(const TrainOptions& o) {
     std::fprintf(stderr, "saved in %s after step %s\n", o.out.c_str(),
                  count_text(state.step).c_str());
   }
+  if (data.task && ending != Ending::kBroken) tell_score(data.task, trainer, recipe);
   if (ending == Ending::kBroken) {
     throw Error("the loss became " + number_text(broken.loss) + " (norm of the gradients " +
                 number_text(broken.gradient_norm) + ") at step " + std::to_string(broken.step) +
@@ -330,10 +385,12 @@ void add_train_command(CLI::App& app, Run& run) {
   o->model.add_to(*sub);
   sub->add_option("--task", o->task, "Name of a task: copy, reverse, sort, induction, ...");
   sub->add_option("--text", o->text, "A UTF-8 text file to learn from");
+  sub->add_option("--labels", o->labels, "A table (TSV, .csv) of texts and their classes");
+  sub->add_option("--pairs", o->pairs, "A table (TSV, .csv) of texts and their translations");
   sub->add_option("--data-ids", o->data_ids, "FILE.npy: int32 rows of context + 1 token ids");
-  sub->add_option("--cut", o->cut, "--text: characters, words, bytes or bpe")
-      ->capture_default_str();
-  sub->add_option("--vocabulary", o->vocabulary, "--text: size of the vocabulary (words, bpe)");
+  sub->add_option("--cut", o->cut,
+                  "Texts: characters, words, bytes or bpe (--labels: words, others: characters)");
+  sub->add_option("--vocabulary", o->vocabulary, "Texts: size of the vocabulary (words, bpe)");
   sub->add_option("--context", o->context, "Tokens of a row (0: of the task or the data)");
   sub->add_option("--batch", o->batch, "Rows of a batch")
       ->capture_default_str()
@@ -354,12 +411,20 @@ void add_train_command(CLI::App& app, Run& run) {
   sub->add_option("--weight-decay", o->decay, "Default 0.01 for adamw, 0 for the others");
   sub->add_option("--clip", o->clip, "Largest norm of the gradients (0: any)")
       ->capture_default_str();
+  sub->add_option("--dropout", o->dropout, "Share of weights and changes left out (0: none)")
+      ->capture_default_str();
   sub->add_option("--schedule", o->schedule, "constant or cosine")->capture_default_str();
   sub->add_option("--warmup", o->warmup, "Steps in which the rate grows")->capture_default_str();
   sub->add_option("--resume", o->resume, "Folder of a checkpoint to go on from");
   sub->add_option("--out", o->out, "Folder for the checkpoint");
   sub->add_option("--log", o->log, "FILE.csv: a line for each step");
-  sub->callback([o, &run] { run = [o] { return run_train(*o); }; });
+  sub->add_option("--config", o->config, "A recipe.json, for what is not given here");
+  sub->callback([o, sub, &run] {
+    run = [o, sub] {
+      if (!o->config.empty()) use_recipe(read_recipe(o->config), *sub, *o);
+      return run_train(*o);
+    };
+  });
 }
 
 }  // namespace headlight

@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "core/io/atomic_file.h"
+#include "core/model/bundled.h"
 #include "core/session_file.h"
 #include "core/text/number_text.h"
 #include "core/text/utf8.h"
@@ -52,6 +53,13 @@ void ModelOptions::add_to(CLI::App& app) {
   app.add_option("--threads", threads, "Threads of the eigen backend")
       ->capture_default_str()
       ->check(CLI::Range(1, 256));
+}
+
+void ModelOptions::add_model_to(CLI::App& app) {
+  app.add_option("--model", model,
+                 "A trained model: a folder that `headlight train` wrote, or a name of `headlight "
+                 "models`")
+      ->group("Model and sentence");
 }
 
 namespace {
@@ -186,17 +194,43 @@ void note(const std::string& text) { std::fprintf(stderr, "headlight: %s\n", tex
 
 }  // namespace
 
+namespace {
+
+// Where the text comes from, besides a session.
+std::optional<std::string> given_text(const ModelOptions& o) {
+  if (o.sentence && o.sentence_file)
+    throw UsageError("give --sentence or --sentence-file, not both");
+  return o.sentence_file ? read_file(*o.sentence_file, 256u << 20) : o.sentence;
+}
+
+// A trained model fits no other shape than its own.
+void check_shape(const Document& doc, const Config& trained, const ModelOptions& o) {
+  if (run_config(doc.config, trained) != doc.config || o.tokenizer || o.seed) {
+    throw UsageError(
+        "a trained model has a shape, a seed and tokens of its own: with --model only the mask, "
+        "--attention-scale, --temperature and --residual can be changed. Leave the others out");
+  }
+}
+
+}  // namespace
+
 Document ModelOptions::document() const {
   Document doc;
   check_numbers(*this);
-  if (sentence && sentence_file) throw UsageError("give --sentence or --sentence-file, not both");
+  std::optional<std::string> text = given_text(*this);
+  if (base) doc.config = *base;
   if (session) {
     SessionFile file = read_session(*session);
     doc = std::move(file.document);
-    for (const Message& text : file.notes) note(say(Language::kEnglish, text));
+    for (const Message& said : file.notes) note(say(Language::kEnglish, said));
   }
-  std::optional<std::string> text = sentence;
-  if (sentence_file) text = read_file(*sentence_file, 256u << 20);
+  std::shared_ptr<const Model> trained;
+  if (model) {
+    trained = load_model(model_ref(*model));
+    SetModel choice = choose_model(doc, *trained);
+    if (text || session) choice.sentence.reset();  // what was given stays, known or not
+    doc = apply(doc, choice);
+  }
   if (text) {
     const CleanText clean = clean_utf8(*text);
     if (clean.replaced > 0) {
@@ -230,7 +264,9 @@ Document ModelOptions::document() const {
   set_switch("--residual", residual, c.residual);
   set_mask(*this, doc, c.mask);
   validate(c);
-  return apply(doc, SetConfig{c});
+  doc = apply(doc, SetConfig{c});
+  if (trained) check_shape(doc, trained->file.config, *this);
+  return doc;
 }
 
 RunLimits ModelOptions::limits() const {
@@ -254,6 +290,12 @@ std::shared_ptr<const Trace> run_or_throw(const ModelOptions& options, const Doc
   if (!result.trace) {
     if (result.is_usage) throw UsageError(result.message);
     throw Error(result.message);
+  }
+  if (result.cut && result.limit_of_model) {
+    throw UsageError("the sentence has " +
+                     count_text(static_cast<long long>(result.tokens_in_sentence)) +
+                     " tokens, but the model has learned " + count_text(result.limit) +
+                     " positions. Give a shorter sentence, or choose another model");
   }
   if (result.cut) {
     throw UsageError(

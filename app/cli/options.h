@@ -11,6 +11,7 @@
 #include "app/shell.h"
 #include "app/size.h"
 #include "core/runner.h"
+#include "core/train/model_recipe.h"
 
 namespace headlight {
 
@@ -23,11 +24,15 @@ struct ModelOptions {
   std::optional<std::string> mask, mask_causal, bias, residual, pad, forbid, allow, seed;
   std::optional<int> layers, heads, d_model, d_head, d_hidden, window, stride, max_tokens;
   std::optional<double> temperature, memory_gb;
+  std::optional<std::string> model;  // a folder or the name of a bundled model
+  std::optional<Config> base;        // to start from where there is no session
   std::string backend = "eigen";
   int threads = 2;
 
   void add_to(CLI::App&);
-  /// The document. Throws UsageError; notes (invalid UTF-8, …) go to stderr.
+  void add_model_to(CLI::App&);
+  /// The document. Throws UsageError, and what loading a model throws; notes (invalid UTF-8, …) go
+  /// to stderr.
   Document document() const;
   RunLimits limits() const;
 };

@@ -18,6 +18,7 @@ std::span<const CommandInfo> all_commands() {
       {Command::kUndo, "edit/undo", {'Z', true, false}, "Edit", true},
       {Command::kRedo, "edit/redo", {'Z', true, true}, "Edit", true},
       {Command::kOpen, "file/open", {'O', true, false}, "File", true},
+      {Command::kOpenModel, "file/open_model", {'O', true, true}, "File", true},
       {Command::kSave, "file/save", {'S', true, false}, "File", true},
       {Command::kSaveAs, "file/save_as", {'S', true, true}, "File", true},
       {Command::kToggleTheme, "view/theme", {'T', true, false}, "View", true},
@@ -70,6 +71,13 @@ std::span<const CommandInfo> all_commands() {
       {Command::kCellRight, "cell/right", {kKeyRight, false, true}, "", false},
       {Command::kCellUp, "cell/up", {kKeyUp, false, true}, "", false},
       {Command::kCellDown, "cell/down", {kKeyDown, false, true}, "", false},
+      {Command::kTrain, "train/open", {'T', false, false}, "Train", false},
+      {Command::kTrainPlay, "train/play", {'P', false, false}, "Train", false},
+      {Command::kTrainStep, "train/step", {'N', false, false}, "Train", false},
+      {Command::kTrainSame, "train/same", {kKeyNone, false, false}, "Train", false},
+      {Command::kTrainNew, "train/new", {kKeyNone, false, false}, "Train", false},
+      {Command::kTrainFilm, "train/film", {kKeyNone, false, false}, "Train", false},
+      {Command::kTrainKeep, "train/keep", {kKeyNone, false, false}, "Train", false},
   });
   return kCommands;
 }
@@ -164,6 +172,10 @@ bool is_enabled(Command command, const AppState& state) {
       return state.session.playback.speed < *(std::end(kSpeeds) - 1);
     case Command::kSlower:
       return state.session.playback.speed > *std::begin(kSpeeds);
+    case Command::kTrainFilm:
+      return state.train.run.snapshots.size() > 1;
+    case Command::kTrainKeep:
+      return state.train.run.live != nullptr;
     default:
       return true;
   }

@@ -89,16 +89,21 @@ void recent_in_sheet(const AppState& state, Ui& ui, ImVec2 at, float width) {
   }
 }
 
-void path_sheet(const AppState& state, Ui& ui, bool opens, float width) {
+enum class PathFor { kOpen, kSave, kModel };
+
+void path_sheet(const AppState& state, Ui& ui, PathFor what, float width) {
+  const bool opens = what != PathFor::kSave, session = what != PathFor::kModel;
   ImGui::PushFont(ui.fonts.strong);
-  const std::string title(ui.tr(opens ? "files.open_which" : "files.save_where"));
+  const std::string title(ui.tr(!session ? "files.open_model"
+                                : opens  ? "files.open_which"
+                                         : "files.save_where"));
   ImGui::TextUnformatted(title.c_str());
   ImGui::PopFont();
   const std::string before = to_field_text(state.session.path_typed);
   std::string path = before;
   ImGui::SetNextItemWidth(width);
   if (ImGui::IsWindowAppearing()) ImGui::SetKeyboardFocusHere();
-  const std::string hint(ui.tr("files.path_hint"));
+  const std::string hint(ui.tr(session ? "files.path_hint" : "files.model_hint"));
   ui.before_field("path");
   const bool entered =
       ImGui::InputTextWithHint("##path", hint.c_str(), &path, ImGuiInputTextFlags_EnterReturnsTrue);
@@ -110,14 +115,16 @@ void path_sheet(const AppState& state, Ui& ui, bool opens, float width) {
   const Rect go{at.x, at.y + ui.px(4), at.x + button_width, at.y + ui.px(34)};
   const bool pressed = ui.button("path/ok", label, go, true);
   if ((entered || pressed) && !path.empty()) {
-    if (opens) {
+    if (!session) {
+      ui.push(ChooseModel{from_field_text(path)});
+    } else if (opens) {
       ui.push(OpenFile{from_field_text(path)});
     } else {
       ui.push(SaveFile{from_field_text(path)});
     }
     ImGui::CloseCurrentPopup();
   }
-  if (opens && !state.session.recent.empty()) {
+  if (opens && session && !state.session.recent.empty()) {
     recent_in_sheet(state, ui, {at.x, go.y1}, width);
   }
 }
@@ -232,18 +239,19 @@ void menu_recent(const AppState& state, Ui& ui) {
 
 void panel_files(const AppState& state, Ui& ui, float width, float height) {
   const Session& s = state.session;
-  const auto sheet = [&](const char* id, bool wanted, bool opens) {
+  const auto sheet = [&](const char* id, bool wanted, PathFor what) {
     if (!wanted && !ImGui::IsPopupOpen(id)) return;
     const float inside = std::min(ui.px(480), width * 0.9f - ui.px(30));
-    const float tall = ui.px(140) + (opens ? recent_height(state, ui) : 0);
+    const float tall = ui.px(140) + (what == PathFor::kOpen ? recent_height(state, ui) : 0);
     if (!begin_sheet(ui, id, wanted, width, height, {inside + ui.px(30), tall})) return;
-    path_sheet(state, ui, opens, inside);
+    path_sheet(state, ui, what, inside);
     const ImVec2 at = ImGui::GetWindowPos(), drawn = ImGui::GetWindowSize();
     ui.probe.add(std::string("panel/") + id, at, {at.x + drawn.x, at.y + drawn.y});
     ImGui::EndPopup();
   };
-  sheet("open_path", s.ask_path_to_open, true);
-  sheet("save_path", s.ask_path_to_save, false);
+  sheet("open_path", s.ask_path_to_open, PathFor::kOpen);
+  sheet("save_path", s.ask_path_to_save, PathFor::kSave);
+  sheet("open_model", s.ask_path_to_model, PathFor::kModel);
   question_sheet(state, ui, width, height);
 }
 

@@ -35,13 +35,13 @@ void label(Ui& ui, Row& row, std::string_view text) {
 
 // A drop-down for when the segments would not fit.
 int drop_down(Ui& ui, std::string_view id, const Choices& choices, int chosen, Row& row,
-              float width) {
+              float width, std::string_view fixed) {
   const std::vector<std::string>& words = choices.labels;
   int result = -1;
   const Rect r{row.x, row.y, row.x + width, row.y + row.height};
   const std::string popup = "popup/" + std::string(id);
   const std::string shown = (chosen >= 0 ? words[static_cast<std::size_t>(chosen)] : "?") + " ▾";
-  if (ui.button(id, shown, r)) ImGui::OpenPopup(popup.c_str());
+  if (ui.button(id, shown, r, false, fixed.empty(), fixed)) ImGui::OpenPopup(popup.c_str());
   ImGui::SetNextWindowPos({r.x0, r.y1 + ui.px(2)});
   if (ImGui::BeginPopup(popup.c_str())) {
     for (std::size_t i = 0; i < words.size(); ++i) {
@@ -55,16 +55,19 @@ int drop_down(Ui& ui, std::string_view id, const Choices& choices, int chosen, R
   return result;
 }
 
-int choose(Ui& ui, std::string_view id, const Choices& choices, int chosen, Row& row, bool roomy) {
+// `fixed`: why it cannot be chosen; empty: it can.
+int choose(Ui& ui, std::string_view id, const Choices& choices, int chosen, Row& row, bool roomy,
+           std::string_view fixed = {}) {
   int pressed = -1;
   if (roomy) {
-    pressed = ui.segmented(id, choices.labels, chosen, {row.x, row.y}, row.height, choices.ids);
+    pressed = ui.segmented(id, choices.labels, chosen, {row.x, row.y}, row.height, choices.ids,
+                           fixed.empty(), fixed);
     row.x += ui.segmented_width(choices.labels);
   } else {
     float widest = 0;
     for (const std::string& label : choices.labels)
       widest = std::max(widest, ui.measure(ui.fonts.control, label).x);
-    pressed = drop_down(ui, id, choices, chosen, row, widest + ui.px(40));
+    pressed = drop_down(ui, id, choices, chosen, row, widest + ui.px(40), fixed);
   }
   row.x += ui.px(22);
   return pressed;
@@ -196,8 +199,9 @@ void draw_groups(const AppState& state, Ui& ui, Row& row, const Roomy& roomy) {
   }
   if (row.begins(ui)) {
     label(ui, row, ui.tr("switch.positions"));
-    const int position = choose(ui, "positions", choices_of(ui, PositionKind{}),
-                                static_cast<int>(c.positions), row, roomy.positions);
+    const int position =
+        choose(ui, "positions", choices_of(ui, PositionKind{}), static_cast<int>(c.positions), row,
+               roomy.positions, state.document().model.empty() ? "" : ui.tr("model.fixed"));
     if (position >= 0) {
       Config next = c;
       next.positions = static_cast<PositionKind>(position);

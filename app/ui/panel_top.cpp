@@ -16,10 +16,11 @@ struct Menu {
   const char* name;
   std::string_view text;
 };
-constexpr std::array<Menu, 5> kMenus = {{{"File", "menu.file"},
+constexpr std::array<Menu, 6> kMenus = {{{"File", "menu.file"},
                                          {"Edit", "menu.edit"},
                                          {"Go", "menu.go"},
                                          {"View", "menu.view"},
+                                         {"Train", "menu.train"},
                                          {"Help", "menu.help"}}};
 
 void menu_popup(const AppState& state, Ui& ui, std::string_view menu) {

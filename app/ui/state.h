@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "app/ui/train_state.h"
 #include "core/document.h"
 #include "core/explain.h"
 #include "core/runner.h"
@@ -125,7 +126,7 @@ struct Session {
   bool heads_shown = true, inspector_shown = true;   // what the last frame's size suggested
   bool focus_sentence = false, leave_field = false;  // asked for, cleared once done
   int text_revision = 0;  // grows when the sentence changes other than by typing
-  bool ask_path_to_open = false, ask_path_to_save = false;
+  bool ask_path_to_open = false, ask_path_to_save = false, ask_path_to_model = false;
   std::string path_typed;
   bool quit = false;
   Language language = Language::kEnglish;
@@ -162,6 +163,8 @@ struct Session {
   int palette_choice = 0;
   Question question;
   std::vector<std::string> recent;  // session files, newest first
+
+  TrainSession train;
 };
 
 /// What the inspector shows. Made when the cell, the step or the trace changes, because the terms
@@ -184,6 +187,7 @@ struct Derived {
   std::size_t tokens_in_sentence = 0;
   bool empty = false;  // the sentence has no token
   bool cut = false;
+  std::shared_ptr<const Model> model;  // the trace's; null: the sandbox
   double run_ms = 0;
   bool computing = false;
   std::vector<float> difference;  // the two chosen heads, first minus second
@@ -204,6 +208,7 @@ struct AppState {
   History history;
   Session session;
   Derived derived;
+  TrainData train;
   std::vector<Notice> notices;
   std::string session_path;  // where Ctrl+S saves; empty: not yet known
   const Document& document() const { return history.now(); }
@@ -229,6 +234,7 @@ enum class Command {
   kUndo,
   kRedo,
   kOpen,
+  kOpenModel,
   kSave,
   kSaveAs,
   kToggleTheme,
@@ -287,6 +293,14 @@ enum class Command {
   kCellRight,
   kCellUp,
   kCellDown,
+  // training
+  kTrain,
+  kTrainPlay,
+  kTrainStep,
+  kTrainSame,
+  kTrainNew,
+  kTrainFilm,
+  kTrainKeep,
 };
 
 struct DoEdit {
@@ -327,6 +341,11 @@ struct SaveFile {
 };
 struct TypePath {
   std::string text;
+};
+/// A trained model by its ref (core/model/model.h), or the sandbox (empty), with all that goes with
+/// it. The document stays as it is when the model cannot be loaded.
+struct ChooseModel {
+  std::string ref;
 };
 struct ClosePopups {};
 struct FocusDone {};
@@ -441,6 +460,8 @@ using Action =
                  Maximize, ShowHint, ChooseLanguage, AnswerQuestion, DropFiles, TypeQuery,
                  ChooseInPalette, RunInPalette, DoEdit, EndEdit, DoCommand, GoToStep, ChooseLayer,
                  ChooseHead, CompareHead, PickCell, HoverCell, DismissNotice, OpenFile, SaveFile,
-                 TypePath, ClosePopups, FocusDone, Folded>;
+                 TypePath, ChooseModel, ClosePopups, FocusDone, Folded, PlanRun, StartRun, PlayRun,
+                 StepRun, MarkStep, PlayFilm, PinStep, ChooseCurve, KeepRun, ForgetRun, SetSampling,
+                 AskText, UseText, GenerateToken>;
 
 }  // namespace headlight

@@ -190,14 +190,16 @@ float Ui::segmented_width(std::span<const std::string> labels) const {
 }
 
 int Ui::segmented(std::string_view id, std::span<const std::string> labels, int chosen, ImVec2 at,
-                  float height, std::span<const std::string_view> words) {
+                  float height, std::span<const std::string_view> words, bool enabled,
+                  std::string_view help) {
   int pressed = -1;
   for (std::size_t i = 0; i < labels.size(); ++i) {
     const float width = measure(fonts.control, labels[i]).x + px(18);
     const Rect r{at.x, at.y, at.x + width, at.y + height};
     const std::string part =
         std::string(id) + "/" + std::string(i < words.size() ? words[i] : labels[i]);
-    if (button(part, labels[i], r, static_cast<int>(i) == chosen)) pressed = static_cast<int>(i);
+    if (button(part, labels[i], r, static_cast<int>(i) == chosen, enabled, help))
+      pressed = static_cast<int>(i);
     at.x += width + px(3);
   }
   return pressed;

@@ -110,7 +110,8 @@ class Ui {
   ImGuiID hot_id(std::string_view id) const;
   /// One of several; returns the index pressed or -1.
   int segmented(std::string_view id, std::span<const std::string> labels, int chosen, ImVec2 at,
-                float height, std::span<const std::string_view> words);
+                float height, std::span<const std::string_view> words, bool enabled = true,
+                std::string_view help = {});
   float segmented_width(std::span<const std::string> labels) const;
   /// "−  12  +": returns the new value.
   int stepper(std::string_view id, int value, int low, int high, const Rect&);

@@ -3,6 +3,7 @@
 
 #include "app/ui/hints.h"
 #include "app/ui/panel_frame.h"
+#include "app/ui/panel_train.h"
 #include "app/ui/panels.h"
 
 namespace headlight {
@@ -48,7 +49,29 @@ void draw_on(const char* id, const Rect& r, auto draw) {
   ImGui::EndChild();
 }
 
+// In the places of the steps: the run, its curves, its heads, what it says.
+void draw_training(const AppState& state, Ui& ui, const WindowLayout& l) {
+  if (shown(l.rail))
+    l.rail_open ? panel_train(state, ui, l.rail) : panel_tab(ui, PanelId::kRail, l.rail);
+  if (shown(l.stage)) panel_train_chart(state, ui, l.stage);
+  if (shown(l.heads)) {
+    l.heads_open ? panel_train_heads(state, ui, l.heads) : panel_tab(ui, PanelId::kHeads, l.heads);
+  }
+  if (!shown(l.inspector)) return;
+  l.inspector_open ? panel_train_side(state, ui, l.inspector)
+                   : panel_tab(ui, PanelId::kInspector, l.inspector);
+}
+
+// The settings of a run need more room than a list of steps, its heads more than a row.
+void wish_for_training(const Session& s, float height, float scale, LayoutWishes& wish) {
+  if (height < 420 * scale) return;
+  wish.sizes.rail = std::max(s.sizes.rail, 244.0f);
+  if (s.sizes.heads <= 0)
+    wish.sizes.heads = std::clamp((height / scale - 190) * 0.5f, 150.0f, 420.0f);
+}
+
 void draw_panels(const AppState& state, Ui& ui, const WindowLayout& l) {
+  if (state.session.train.open) return draw_training(state, ui, l);
   if (shown(l.rail))
     l.rail_open ? panel_rail(state, ui, l.rail) : panel_tab(ui, PanelId::kRail, l.rail);
   if (shown(l.stage)) {
@@ -94,6 +117,7 @@ void draw_window(const AppState& state, Ui& ui, float width, float height) {
   const Session& s = state.session;
   LayoutWishes wish{s.rail_open, s.heads_open, s.inspector_open,
                     s.sizes,     s.maximized,  s.last_opened};
+  if (s.train.open) wish_for_training(s, height, ui.scale, wish);
   const float vision = vision_height(state, ui, width);
   wish.notices_height = vision + notices_height(state, ui, width - ui.px(40));
   const WindowLayout l = window_layout(width, height, ui.scale, wish);
@@ -115,6 +139,7 @@ void draw_window(const AppState& state, Ui& ui, float width, float height) {
   panel_vision(state, ui, l.menu, l.notices);
   panel_help(state, ui, width, height);
   panel_files(state, ui, width, height);
+  sheets_train(state, ui, width, height);
   panel_palette(state, ui, width, height);
   panel_hint(state, ui, width, height);
   ui.settle_focus();

@@ -42,17 +42,22 @@ std::string numbers_text(std::span<const std::int64_t> shape) {
 
 // Errors of one file say which.
 template <class Read>
-auto in_file(const fs::path& path, Read read) {
-  std::error_code ignored;
-  if (!fs::exists(path, ignored)) {
-    throw Error(Message{"checkpoint.missing_file", {{"path", shown(path)}}});
-  }
+auto naming(const fs::path& path, Read read) {
   try {
     return read();
   } catch (const Error& error) {
     if (std::string(error.what()).find(path.string()) != std::string::npos) throw;
     throw Error(Message{"checkpoint.in_file", {{"path", shown(path)}}}.with(error.message()));
   }
+}
+
+template <class Read>
+auto in_file(const fs::path& path, Read read) {
+  std::error_code ignored;
+  if (!fs::exists(path, ignored)) {
+    throw Error(Message{"checkpoint.missing_file", {{"path", shown(path)}}});
+  }
+  return naming(path, read);
 }
 
 std::string read_text(const fs::path& path) {
@@ -85,8 +90,8 @@ const SafetensorsEntry& expect_tensor(const SafetensorsFile& file, const TensorS
   return entry;
 }
 
-std::vector<Tensor> read_weights(const fs::path& path, std::span<const TensorSpec> expected) {
-  const SafetensorsFile file = parse_safetensors(read_file(path, kMaxNumbers));
+std::vector<Tensor> parse_weights(std::string text, std::span<const TensorSpec> expected) {
+  const SafetensorsFile file = parse_safetensors(std::move(text));
   std::set<std::string> known;
   for (const TensorSpec& spec : expected) {
     (void)expect_tensor(file, spec);
@@ -144,8 +149,7 @@ std::vector<NamedArray> array_views(std::span<const StoredArray> arrays) {
 }
 
 std::vector<TensorSpec> program_parameters(const ModelFile& model) {
-  const Program program =
-      build_program(model.config, {.batch = 1, .positions = model.context, .vocab = model.vocab});
+  const Program program = build_program(model.config, shape_of(model));
   std::vector<TensorSpec> parameters;
   for (const TensorSpec& spec : program.tensors) {
     if (spec.kind == TensorKind::kParameter) parameters.push_back(spec);
@@ -165,7 +169,8 @@ Checkpoint load_checkpoint(const fs::path& folder, bool training, ParameterList 
     checkpoint.model = parse_model(read_file(config, kMaxText));
     expected = parameters(checkpoint.model);
   });
-  checkpoint.weights = in_file(weights, [&] { return read_weights(weights, expected); });
+  checkpoint.weights =
+      in_file(weights, [&] { return parse_weights(read_file(weights, kMaxNumbers), expected); });
   checkpoint.tokenizer = read_text(folder / kTokenizer);
   const fs::path optimizer = folder / kOptimizer, train = folder / kTrain;
   if (!training || (!fs::exists(optimizer, ignored) && !fs::exists(train, ignored))) {
@@ -174,6 +179,20 @@ Checkpoint load_checkpoint(const fs::path& folder, bool training, ParameterList 
   checkpoint.training.emplace();
   checkpoint.training->json = read_text(train);
   checkpoint.training->optimizer = in_file(optimizer, [&] { return read_optimizer(optimizer); });
+  return checkpoint;
+}
+
+Checkpoint parse_checkpoint(const CheckpointTexts& texts, ParameterList parameters) {
+  Checkpoint checkpoint;
+  const fs::path folder(texts.name);
+  std::vector<TensorSpec> expected;
+  naming(folder / kConfig, [&] {
+    checkpoint.model = parse_model(texts.config);
+    expected = parameters(checkpoint.model);
+  });
+  checkpoint.weights = naming(folder / kWeights,
+                              [&] { return parse_weights(std::string(texts.weights), expected); });
+  checkpoint.tokenizer = texts.tokenizer;
   return checkpoint;
 }
 

@@ -70,4 +70,15 @@ std::vector<TensorSpec> program_parameters(const ModelFile&);
 Checkpoint load_checkpoint(const std::filesystem::path& folder, bool training = false,
                            ParameterList = program_parameters);
 
+/// The files of a checkpoint that is in memory already; `name` is said in errors.
+struct CheckpointTexts {
+  std::string_view config, weights, tokenizer;
+  std::string name;
+};
+/// The same without files, and without what training keeps.
+Checkpoint parse_checkpoint(const CheckpointTexts&, ParameterList = program_parameters);
+
+/// tokenizer.json of a model that learned rows of ids, not text.
+inline constexpr std::string_view kNoTokenizer = "{}\n";
+
 }  // namespace headlight

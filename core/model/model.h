@@ -1,11 +1,18 @@
 // Model: a trained transformer, ready to be run. Immutable once made, so that threads share it.
+//
+// A model is named by its ref: "bundled:NAME" for one that comes with the program, "run" for the
+// training run of the window, and anything else is the path of a checkpoint's folder.
 #pragma once
 
+#include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/model/model_file.h"
+#include "core/model/parameter_source.h"
 #include "core/tensor.h"
 #include "core/text/vocabulary.h"
 
@@ -15,7 +22,48 @@ struct Model {
   std::string ref, name;
   ModelFile file;
   std::shared_ptr<const Vocabulary> vocabulary;
-  std::vector<Tensor> weights;
+  std::vector<Tensor> weights;  // by the names and with the axes of the program's parameters
+};
+
+inline constexpr std::string_view kBundledRef = "bundled:";
+inline constexpr std::string_view kRunRef = "run";
+
+/// Loads a model. Throws Error that names the file and what is wrong with it (as load_checkpoint()
+/// does, and for a tokenizer that does not go with the weights), and for "run", which is nowhere to
+/// be loaded from.
+std::shared_ptr<const Model> load_model(const std::string& ref);
+
+std::int64_t parameter_count(const Model&);
+
+/// What is computed when a document chooses a model: the model's config, but for what needs no
+/// other weights and so can be switched: mask, scale, temperature and residual.
+Config run_config(const Config& document, Config model);
+
+/// The parameters of a model, where they are: nothing is copied.
+class ModelParameters final : public ParameterSource {
+ public:
+  void use(std::shared_ptr<const Model> model) { model_ = std::move(model); }
+  /// Throws Error for a parameter that the model lacks or has in another shape; of learned
+  /// positions it may have more.
+  std::shared_ptr<const Tensor> parameter(const TensorSpec& spec, const RunInput&) override;
+
+ private:
+  std::shared_ptr<const Model> model_;
+};
+
+/// The models that were loaded last. A folder whose files were written anew is loaded again; one
+/// that is gone is not missed while it is kept.
+class ModelCache {
+ public:
+  /// Throws as load_model() does.
+  std::shared_ptr<const Model> get(const std::string& ref);
+
+ private:
+  struct Kept {
+    std::filesystem::file_time_type written;
+    std::shared_ptr<const Model> model;
+  };
+  std::vector<Kept> kept_;  // the newest last
 };
 
 }  // namespace headlight

@@ -11,15 +11,48 @@ constexpr JsonFileWords kWords = {"checkpoint.wrong_value", "checkpoint.not_json
 
 }  // namespace
 
-std::string model_text(const ModelFile& m) {
-  return json_text({{"format", "headlight model"},
-                    {"version", kModelVersion},
-                    {"kind", m.kind},
-                    {"task", m.task},
-                    {"vocab", m.vocab},
-                    {"context", m.context},
-                    {"model", config_json(m.config)}});
+RunShape shape_of(const ModelFile& m) {
+  return {.batch = 1,
+          .positions = m.context,
+          .vocab = m.vocab,
+          .classes = static_cast<std::int64_t>(m.classes.size()),
+          .source = m.source};
 }
+
+std::string model_text(const ModelFile& m) {
+  OrderedJson json = {{"format", "headlight model"},
+                      {"version", kModelVersion},
+                      {"kind", m.kind},
+                      {"task", m.task},
+                      {"vocab", m.vocab},
+                      {"context", m.context}};
+  if (!m.classes.empty()) json["classes"] = m.classes;
+  if (m.source > 0) json["source"] = m.source;
+  json["model"] = config_json(m.config);
+  return json_text(json);
+}
+
+namespace {
+
+// What only some forms of model have, and must have.
+void read_form(const JsonReader& in, ModelFile& file) {
+  if (file.config.form == ModelForm::kTranslate) {
+    if (!in.find("source")) throw Error(Message{"checkpoint.no_key", {{"key", "source"}}});
+    in.number("source", file.source, 1, kLargestContext);
+  }
+  if (file.config.form != ModelForm::kClasses) return;
+  const OrderedJson* list = in.find("classes");
+  if (!list) throw Error(Message{"checkpoint.no_key", {{"key", "classes"}}});
+  const Message expected{"checkpoint.classes", {{"most", std::to_string(kLargestClasses)}}};
+  if (!list->is_array() || list->size() < 2 || list->size() > kLargestClasses)
+    in.fail("classes", expected, *list);
+  for (const OrderedJson& name : *list) {
+    if (!name.is_string()) in.fail("classes", expected, name);
+    file.classes.push_back(name.get<std::string>());
+  }
+}
+
+}  // namespace
 
 ModelFile parse_model(std::string_view text) {
   const OrderedJson json = parse_json(text, kWords);
@@ -43,6 +76,7 @@ ModelFile parse_model(std::string_view text) {
   in.number("context", file.context, 1, kLargestContext);
   file.config = read_config(*in.find("model"), "model", kWords);
   validate(file.config);
+  read_form(in, file);
   return file;
 }
 

@@ -4,21 +4,29 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include "core/config.h"
+#include "core/program.h"
 
 namespace headlight {
 
 inline constexpr int kModelVersion = 1;
 inline constexpr std::int64_t kLargestVocab = 1 << 24, kLargestContext = 1 << 16;
 
+inline constexpr std::size_t kLargestClasses = 1000;
+
 struct ModelFile {
   Config config;
-  std::int64_t vocab = 0;    // rows of W_E
-  std::int64_t context = 0;  // positions that it was trained on
-  std::string task, kind;    // words of whoever trained it; kept as they are
+  std::int64_t vocab = 0;                 // rows of W_E
+  std::int64_t context = 0;               // positions that it was trained on
+  std::string task, kind;                 // words of whoever trained it; kept as they are
+  std::vector<std::string> classes = {};  // ModelForm::kClasses: their names, at least 2
+  std::int64_t source = 0;                // ModelForm::kTranslate: source positions
   bool operator==(const ModelFile&) const = default;
 };
+
+/// The shape of a program of this model, of one row of `context` tokens.
+RunShape shape_of(const ModelFile&);
 
 /// The text of config.json; the model itself in the words of a session file.
 std::string model_text(const ModelFile&);

@@ -1,5 +1,5 @@
-// Where a model's parameters come from: the sandbox makes them from a seed; checkpoints will read
-// them from files.
+// Where a model's parameters come from: the sandbox makes them from a seed, a trained model has
+// them.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,8 @@ namespace headlight {
 class ParameterSource {
  public:
   virtual ~ParameterSource() = default;
-  /// The parameter that `spec` names, of exactly its shape.
+  /// The parameter that `spec` names: its cells in row-major order. A trained model's may go on
+  /// with further rows, of positions that the run has not.
   virtual std::shared_ptr<const Tensor> parameter(const TensorSpec& spec, const RunInput&) = 0;
 };
 

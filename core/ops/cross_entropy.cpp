@@ -7,17 +7,19 @@
 namespace headlight {
 namespace {
 
-// logits (batch, position, vocab), targets (batch, position) -> (batch, position)
+// logits (batch, position, vocab), targets (batch, position) -> (batch, position); or, of classes,
+// logits (batch, class), targets (batch) -> (batch)
 std::vector<Axis> shape(std::span<const TensorView> in, const OpParams&) {
   expect_inputs("cross_entropy", in, 2, 2);
   const auto &x = in[0].axes, &y = in[1].axes;
-  const bool fits = x.size() == 3 && y.size() == 2 && x[0].size == y[0].size &&
-                    x[1].size == y[1].size && x[2].size > 0;
+  bool fits = (x.size() == 3 || x.size() == 2) && y.size() + 1 == x.size() && x.back().size > 0;
+  for (std::size_t a = 0; fits && a < y.size(); ++a) fits = x[a].size == y[a].size;
   if (!fits) {
     shape_error("cross_entropy", in,
-                "logits (batch, position, vocab) and targets (batch, position)");
+                "logits (batch, position, vocab) and targets (batch, position), or logits (batch, "
+                "class) and targets (batch)");
   }
-  return {x[0], x[1]};
+  return {x.begin(), x.end() - 1};
 }
 
 // The row's target, or -1 where it is not counted. Targets are ids as floats; what is no id of the
@@ -73,8 +75,9 @@ void backward(const OpGradArgs& args) {
 // The loss is the row's level, log Σ exp(x), less the target's own logit. The other logits stand
 // with factor 0 because they act only through the level.
 OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
-  const std::int64_t n = args.in[0].axes[2].size;
-  const std::int64_t r = index[0] * args.in[0].axes[1].size + index[1];
+  const std::int64_t n = args.in[0].axes.back().size;
+  const std::vector<std::int64_t> place(index.begin(), index.end());
+  const std::int64_t r = flat_index(args.out.axes, place);
   const float* x = args.in[0].data + r * n;
   const std::int64_t target = target_of(args.in[1].data[r], n);
   OpExplanation result;
@@ -92,12 +95,15 @@ OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
                        {"max + log(row sum)", level}};
   result.written = {math(row.max), math(" + log(", " + \\log("), math(row.sum),
                     math(") − ", ") - "), math(x[target])};
+  std::vector<std::int64_t> cell = place;
+  cell.push_back(0);
   for (std::int64_t k = 0; k < n; ++k) {
-    OpTerm term{{0, {index[0], index[1], k}}, x[k], 0.0, {}, "", std::exp(x[k] - row.max)};
+    cell.back() = k;
+    OpTerm term{{0, cell}, x[k], 0.0, {}, "", std::exp(x[k] - row.max)};
     term.note = k == target ? "the target's logit, taken away" : "only through the row sum";
     if (k == target) {
       term.factor = -1;
-      term.factor_cells = {{1, {index[0], index[1]}}};
+      term.factor_cells = {{1, place}};
     }
     result.terms.push_back(std::move(term));
   }
@@ -105,16 +111,18 @@ OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
   return result;
 }
 
-// A tensor (batch, position) as a column: its positions from top to bottom, batch item 0.
+// A tensor (batch, position) as a column: its positions from top to bottom, batch item 0; of a
+// tensor (batch) that item alone.
 Pane column_pane(const TensorView& t, int input, PaneRole role) {
   Pane pane;
   pane.input = input;
   pane.role = role;
-  pane.rows = t.axes[1].size;
+  const bool classes = t.axes.size() == 1;
+  pane.rows = classes ? 1 : t.axes[1].size;
   pane.columns = 1;
   pane.row_stride = 1;
   pane.column_stride = pane.rows;
-  pane.row_axis = "position";
+  pane.row_axis = classes ? "batch" : "position";
   pane.column_axis = "batch";
   return pane;
 }
@@ -128,6 +136,10 @@ std::vector<Pane> panes(const OpArgs& args, std::int64_t) {
 
 std::string numpy(const CodeArgs& c) {
   const std::string &x = c.in[0], &y = c.in[1];
+  if (c.args.out.axes.size() == 1) {  // one row of classes
+    return c.out + " = np.log(np.exp(" + x + " - " + x + ".max()).sum()) + " + x + ".max() - " + x +
+           "[int(" + y + ")]\n";
+  }
   return "top = " + x + ".max(axis=-1, keepdims=True)\n" + "level = top[:, 0] + np.log(np.exp(" +
          x + " - top).sum(axis=-1))  # " + code_shape(c.args.out) + "\n" + "counted = " + y +
          " >= 0  # a target of -1 costs nothing\n" + "own = " + x + "[np.arange(len(" + y +
@@ -136,6 +148,8 @@ std::string numpy(const CodeArgs& c) {
 }
 
 std::string torch(const CodeArgs& c) {
+  if (c.args.out.axes.size() == 1)
+    return c.out + " = F.cross_entropy(" + c.in[0] + ", " + c.in[1] + ".long())\n";
   return c.out + " = F.cross_entropy(" + c.in[0] + ", " + c.in[1] +
          ".long(), ignore_index=-1, reduction=\"none\")  # " + code_shape(c.args.out) + "\n";
 }

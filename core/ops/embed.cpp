@@ -52,7 +52,8 @@ OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
 
 std::vector<Pane> panes(const OpArgs& args, std::int64_t) {
   Pane table = matrix_pane(args.in[1], 1, PaneRole::kOperand, 0);
-  table.row_follow = Follow::kTokenId;
+  const bool source = args.in[0].axes[1].name == "source";
+  table.row_follow = source ? Follow::kSourceId : Follow::kTokenId;
   return {table, matrix_pane(args.out, -1, PaneRole::kResult, 0)};
 }
 

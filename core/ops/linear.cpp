@@ -26,7 +26,8 @@ std::vector<Axis> linear_shape(std::span<const TensorView> in, const OpParams&) 
   if (!fits) shape_error("linear", in, "x (..., n), W (n, m) and b (m)");
   std::vector<Axis> axes(in[0].axes.begin(), in[0].axes.end());
   for (Axis& axis : axes) {
-    if (axis.name == "query") axis.name = "position";  // what a query gathered joins its position
+    // What a query gathered joins its position.
+    if (axis.name == "query" || axis.name == "source_query") axis.name = place_word(axis.name);
   }
   const std::string& word = in[1].axes.back().name;
   axes.back() = {word == "d_model" ? "feature" : word, outer};

@@ -7,14 +7,14 @@
 namespace headlight {
 
 std::span<const OpInfo> all_ops() {
-  static const std::array<OpInfo, 19> kOps = {
+  static const std::array<OpInfo, 21> kOps = {
       embed_op(),        sinusoid_op(),     learned_position_op(),
       add_op(),          layer_norm_op(),   project_op(),
       split_heads_op(),  scores_op(),       additive_scores_op(),
       scale_op(),        mask_op(),         softmax_op(),
       weighted_sum_op(), concat_heads_op(), linear_op(),
       relu_op(),         gelu_op(),         gelu_tanh_op(),
-      cross_entropy_op()};
+      mean_pool_op(),    dropout_op(),      cross_entropy_op()};
   return kOps;
 }
 
@@ -39,7 +39,8 @@ Pane matrix_pane(const TensorView& t, int input, PaneRole role, std::int64_t hea
   Pane pane;
   pane.input = input;
   pane.role = role;
-  pane.rows = t.axes[n - 2].size;
+  // Of a tensor without places, (batch, n), the row of the first batch item.
+  pane.rows = t.axes[n - 2].name == "batch" ? 1 : t.axes[n - 2].size;
   pane.columns = t.axes[n - 1].size;
   pane.row_axis = t.axes[n - 2].name;
   pane.column_axis = t.axes[n - 1].name;
@@ -59,6 +60,14 @@ Pane vector_pane(const TensorView& t, int input, PaneRole role) {
   pane.row_follow = Follow::kFree;
   return pane;
 }
+
+namespace {
+bool is_source(std::string_view axis) { return axis.starts_with("source"); }
+}  // namespace
+
+std::string query_word(std::string_view axis) { return is_source(axis) ? "source_query" : "query"; }
+std::string key_word(std::string_view axis) { return is_source(axis) ? "source_key" : "key"; }
+std::string place_word(std::string_view axis) { return is_source(axis) ? "source" : "position"; }
 
 std::string code_shape(const TensorView& t) {
   const bool batch = !t.axes.empty() && t.axes[0].name == "batch";

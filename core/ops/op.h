@@ -32,6 +32,8 @@ enum class Op {
   kRelu,
   kGelu,
   kGeluTanh,
+  kMeanPool,
+  kDropout,
   kCrossEntropy,
 };
 
@@ -142,7 +144,8 @@ enum class Opening {
 };
 
 /// How a pane's rows or columns follow the result's when a result cell (i, j) is looked at.
-enum class Follow { kFree, kRow, kColumn, kTokenId };
+/// kTokenId, kSourceId: the table's row that the token, or the source token, picks.
+enum class Follow { kFree, kRow, kColumn, kTokenId, kSourceId };
 
 enum class PaneRole { kLeft, kTop, kResult, kOperand, kRowVector };
 
@@ -215,6 +218,11 @@ void expect_inputs(std::string_view op, std::span<const TensorView> in, std::siz
 Pane matrix_pane(const TensorView& t, int input, PaneRole role, std::int64_t head);
 /// A pane over a one-dimensional parameter, as one row.
 Pane vector_pane(const TensorView& t, int input, PaneRole role);
+/// What an axis of places is called where its tokens ask ("query"), where they answer ("key"), and
+/// everywhere else ("position"); of source tokens: "source_query", "source_key", "source".
+std::string query_word(std::string_view axis);
+std::string key_word(std::string_view axis);
+std::string place_word(std::string_view axis);
 /// Number of rows when all axes but the last are flattened, and the length of a row.
 struct RowShape {
   std::int64_t rows = 0, columns = 0;
@@ -249,6 +257,8 @@ const OpInfo& linear_op();
 const OpInfo& relu_op();
 const OpInfo& gelu_op();
 const OpInfo& gelu_tanh_op();
+const OpInfo& mean_pool_op();
+const OpInfo& dropout_op();
 const OpInfo& cross_entropy_op();
 
 }  // namespace headlight

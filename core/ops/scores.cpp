@@ -15,7 +15,11 @@ std::vector<Axis> pair_shape(std::string_view op, std::span<const TensorView> in
   if (!fits) {
     shape_error(op, in, "q (batch, head, query, d_head) and k (batch, head, key, d_head)");
   }
-  return {in[0].axes[0], in[0].axes[1], {"query", in[0].axes[2].size}, {"key", in[1].axes[2].size}};
+  const Axis &asks = in[0].axes[2], &answers = in[1].axes[2];
+  return {in[0].axes[0],
+          in[0].axes[1],
+          {query_word(asks.name), asks.size},
+          {key_word(answers.name), answers.size}};
 }
 
 std::vector<Axis> shape(std::span<const TensorView> in, const OpParams&) {
@@ -87,13 +91,13 @@ OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
 // Kᵀ stands above the result and shares its columns, Q beside it and shares its rows.
 std::vector<Pane> panes(const OpArgs& args, std::int64_t head) {
   Pane q = matrix_pane(args.in[0], 0, PaneRole::kLeft, head);
-  q.row_axis = "query";
+  q.row_axis = args.out.axes[2].name;
   q.column_follow = Follow::kFree;
   Pane k = matrix_pane(args.in[1], 1, PaneRole::kTop, head);
   std::swap(k.rows, k.columns);
   std::swap(k.row_stride, k.column_stride);
   k.row_axis = "d_head";
-  k.column_axis = "key";
+  k.column_axis = args.out.axes[3].name;
   k.transposed = true;
   k.row_follow = Follow::kFree;
   return {q, k, matrix_pane(args.out, -1, PaneRole::kResult, head)};

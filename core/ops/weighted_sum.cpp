@@ -83,7 +83,7 @@ std::vector<Pane> panes(const OpArgs& args, std::int64_t head) {
   Pane a = matrix_pane(args.in[0], 0, PaneRole::kLeft, head);
   a.column_follow = Follow::kFree;
   Pane v = matrix_pane(args.in[1], 1, PaneRole::kTop, head);
-  v.row_axis = "key";
+  v.row_axis = args.in[0].axes[3].name;
   v.row_follow = Follow::kFree;
   return {a, v, matrix_pane(args.out, -1, PaneRole::kResult, head)};
 }

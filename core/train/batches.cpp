@@ -7,25 +7,57 @@
 
 namespace headlight {
 
+ModelForm form_of(TaskKind kind) {
+  if (kind == TaskKind::kClassify) return ModelForm::kClasses;
+  return kind == TaskKind::kTranslate ? ModelForm::kTranslate : ModelForm::kTokens;
+}
+
+RunShape shape_of(const Task& task, const Config& config) {
+  const bool looks = task.kind() == TaskKind::kTranslate || !config.mask.is_causal();
+  return {.batch = 1,
+          .positions = task.context(),
+          .vocab = task.vocabulary().size(),
+          .classes = static_cast<std::int64_t>(task.classes().size()),
+          .source = task.source_length(),
+          .padded = looks && task.vocabulary().id_of(Special::kPad).has_value()};
+}
+
 TaskBatches::TaskBatches(std::shared_ptr<const Task> task, std::int64_t batch, std::uint64_t seed,
                          Split split)
     : task_(std::move(task)),
       random_(seed, split == Split::kTraining ? 0 : 1),
       split_(split),
       batch_{batch, task_->context(), {}, {}} {
-  if (task_->kind() != TaskKind::kNextToken && task_->kind() != TaskKind::kMasked)
-    throw UsageError(Message{"train.task_kind", {{"task", task_->id()}}});
+  batch_.sources = task_->source_length();
 }
 
 const TokenBatch& TaskBatches::next() {
-  batch_.tokens.clear();
-  batch_.targets.clear();
+  for (std::vector<int>* list :
+       {&batch_.tokens, &batch_.targets, &batch_.lengths, &batch_.source, &batch_.source_lengths})
+    list->clear();
   examples_.clear();
+  const bool classes = task_->kind() == TaskKind::kClassify;
+  const auto append = [](std::vector<int>& list, const std::vector<int>& ids) {
+    list.insert(list.end(), ids.begin(), ids.end());
+  };
   for (std::int64_t r = 0; r < batch_.rows; ++r) {
     TaskExample example = task_->draw(random_, split_);
+    batch_.lengths.push_back(static_cast<int>(example.tokens.size()));
+    if (batch_.sources > 0)
+      batch_.source_lengths.push_back(static_cast<int>(example.source.size()));
     pad(example, *task_);
-    batch_.tokens.insert(batch_.tokens.end(), example.tokens.begin(), example.tokens.end());
-    batch_.targets.insert(batch_.targets.end(), example.targets.begin(), example.targets.end());
+    append(batch_.tokens, example.tokens);
+    append(batch_.source, example.source);
+    if (classes) {
+      batch_.targets.push_back(example.label);
+    } else {
+      append(batch_.targets, example.targets);
+      if (only_scored_ && !example.scored.empty()) {
+        int* targets = batch_.targets.data() + batch_.targets.size() - example.targets.size();
+        for (std::size_t i = 0; i < example.scored.size(); ++i)
+          if (!example.scored[i]) targets[i] = -1;
+      }
+    }
     examples_.push_back(std::move(example));
   }
   return batch_;

@@ -22,8 +22,13 @@ class BatchSource {
   virtual void restore(std::uint64_t state) = 0;
 };
 
-/// Examples drawn from a task that predicts tokens, padded to its context. Throws UsageError for a
-/// task of another kind.
+/// The form of model that learns such a task.
+ModelForm form_of(TaskKind);
+/// The shape of a program that learns the task, for a batch of one row. It has masks for padding
+/// where the vocabulary has [PAD] and a token would look at it.
+RunShape shape_of(const Task&, const Config&);
+
+/// Examples drawn from a task, padded to its context and its source length.
 class TaskBatches final : public BatchSource {
  public:
   TaskBatches(std::shared_ptr<const Task>, std::int64_t batch, std::uint64_t seed, Split);
@@ -32,6 +37,8 @@ class TaskBatches final : public BatchSource {
   void restore(std::uint64_t state) override { random_ = Random::at_state(state); }
   /// The examples of the last batch.
   const std::vector<TaskExample>& examples() const { return examples_; }
+  /// From now on only targets that a score counts (TaskExample::scored) are counted.
+  void count_only_scored() { only_scored_ = true; }
 
  private:
   std::shared_ptr<const Task> task_;
@@ -39,6 +46,7 @@ class TaskBatches final : public BatchSource {
   Split split_;
   TokenBatch batch_;
   std::vector<TaskExample> examples_;
+  bool only_scored_ = false;
 };
 
 /// Rows of context + 1 ids in the order of a file, starting over at its end: the first `context` of

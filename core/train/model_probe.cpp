@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "core/program_memory.h"
+#include "core/train/batch_inputs.h"
+#include "core/train/batches.h"
 
 namespace headlight {
 namespace {
@@ -38,57 +40,87 @@ ModelProbe::ModelProbe(const Config& config, std::shared_ptr<const Task> task, s
                        int count)
     : task_(std::move(task)), backend_(make_eigen_backend(1)) {
   const Split split = task_->has(Split::kValidation) ? Split::kValidation : Split::kTraining;
-  Random random(seed, 2);  // 0 and 1 are those of the batches
-  for (int i = 0; i < count; ++i) examples_.push_back(task_->draw(random, split));
+  TaskBatches source(task_, count, scatter(seed ^ hash_text("probe")), split);
+  const TokenBatch& batch = source.next();
+  examples_ = source.examples();
+  for (std::size_t e = 0; e < examples_.size(); ++e) {  // as they were drawn, without padding
+    TaskExample& example = examples_[e];
+    example.tokens.resize(static_cast<std::size_t>(batch.lengths[e]));
+    example.targets.resize(std::min(example.targets.size(), example.tokens.size()));
+    example.scored.resize(std::min(example.scored.size(), example.tokens.size()));
+    if (!batch.source_lengths.empty())
+      example.source.resize(static_cast<std::size_t>(batch.source_lengths[e]));
+  }
 
-  const std::int64_t positions = task_->context();
-  program_ = std::make_shared<const Program>(
-      build_program(config, {count, positions, task_->vocabulary().size()}));
+  RunShape shape = shape_of(*task_, config);
+  shape.batch = count;
+  program_ = std::make_shared<const Program>(build_training_program(config, shape));
+  calls_ = calls_for(*program_, program_->require("logits"));
   arena_.resize(arena_cells(*program_));
   memory_.assign(program_->tensors.size(), nullptr);
   lay_out(*program_, arena_.data(), memory_);
   for (std::size_t id = 0; id < program_->tensors.size(); ++id) {
-    if (program_->tensors[id].kind == TensorKind::kParameter)
-      parameters_.push_back(static_cast<TensorId>(id));
+    const TensorSpec& spec = program_->tensors[id];
+    if (spec.kind == TensorKind::kParameter) parameters_.push_back(static_cast<TensorId>(id));
+    if (spec.kind == TensorKind::kActivation && spec.name.ends_with(".pattern"))
+      patterns_.push_back(static_cast<TensorId>(id));
   }
-  for (int layer = 0; layer < config.layers; ++layer)
-    patterns_.push_back(program_->require("blocks." + std::to_string(layer) + ".attn.pattern"));
-
-  float* ids = memory_[static_cast<std::size_t>(program_->token_ids)];
-  for (TaskExample example : examples_) {
-    pad(example, *task_);
-    ids = std::copy(example.tokens.begin(), example.tokens.end(), ids);
+  if (program_->mask >= 0) {
+    float* mask = memory_[static_cast<std::size_t>(program_->mask)];
+    const std::int64_t n = shape.positions;
+    for (int i = 0; i < count; ++i) fill_mask(config.mask, static_cast<int>(n), mask + i * n * n);
   }
-  const auto cells = static_cast<std::size_t>(positions * positions);
-  weights_.reserve(cells);
-  mask_.resize(cells);
-  fill_mask(config.mask, static_cast<int>(positions), mask_.data());
-  if (program_->mask < 0) return;
-  float* mask = memory_[static_cast<std::size_t>(program_->mask)];
-  for (int i = 0; i < count; ++i) mask = std::copy(mask_.begin(), mask_.end(), mask);
+  fill_batch(*program_, batch, 0, memory_);
 }
 
-HeadScores ModelProbe::score_head(const float* pattern, std::int64_t head, std::int64_t heads) {
-  const std::int64_t positions = task_->context();
+// Queries and keys of a pattern are tokens of the row, or of the source; padding is left out.
+HeadScores ModelProbe::score_head(TensorId pattern, std::int64_t head) const {
+  const std::vector<Axis>& axes = program_->tensors[static_cast<std::size_t>(pattern)].axes;
+  const std::int64_t heads = axes[1].size, all_queries = axes[2].size, all_keys = axes[3].size;
+  const bool from_source = axes[2].name != "query", to_source = axes[3].name != "key";
+  const bool crosses = from_source != to_source, own = !from_source && !to_source;
   HeadScores sum;
-  std::vector<float> mask;
+  std::vector<float> weights, mask;
   for (std::size_t e = 0; e < examples_.size(); ++e) {
     const TaskExample& example = examples_[e];
-    const auto n = static_cast<std::int64_t>(example.tokens.size());
-    const float* cells =
-        pattern + (static_cast<std::int64_t>(e) * heads + head) * positions * positions;
-    weights_.clear();
+    const std::vector<int>& rows = from_source ? example.source : example.tokens;
+    const std::vector<int>& columns = to_source ? example.source : example.tokens;
+    const auto queries = static_cast<std::int64_t>(rows.size());
+    const auto keys = static_cast<std::int64_t>(columns.size());
+    const float* cells = memory_[static_cast<std::size_t>(pattern)] +
+                         (static_cast<std::int64_t>(e) * heads + head) * all_queries * all_keys;
+    weights.clear();
+    for (std::int64_t i = 0; i < queries; ++i)
+      weights.insert(weights.end(), cells + i * all_keys, cells + i * all_keys + keys);
     mask.clear();
-    for (std::int64_t i = 0; i < n; ++i) {  // without the padding
-      weights_.insert(weights_.end(), cells + i * positions, cells + i * positions + n);
-      mask.insert(mask.end(), mask_.begin() + i * positions, mask_.begin() + i * positions + n);
+    if (own && program_->mask >= 0) {
+      mask.resize(weights.size());
+      fill_mask(program_->config.mask, static_cast<int>(queries), mask.data());
     }
-    add_scores(sum, head_scores({weights_, n, n, example.tokens, mask, copy_halves(example)}));
+    const std::span<const int> ids = crosses ? std::span<const int>() : std::span<const int>(rows);
+    add_scores(sum, head_scores({weights, queries, keys, ids, mask,
+                                 own ? copy_halves(example) : std::nullopt}));
   }
   for (HeadScore& score : sum.all) {
     if (score.rows > 0) score.value /= static_cast<double>(score.rows);
   }
   return sum;
+}
+
+std::vector<int> ModelProbe::predictions(std::size_t e) const {
+  const TensorId id = program_->require("logits");
+  const std::int64_t outcomes = program_->outcomes();
+  const bool classes = program_->config.form == ModelForm::kClasses;
+  const std::int64_t rows = classes ? 1 : program_->shape.positions;
+  const float* logits =
+      memory_[static_cast<std::size_t>(id)] + static_cast<std::int64_t>(e) * rows * outcomes;
+  const std::int64_t count = classes ? 1 : static_cast<std::int64_t>(examples_[e].tokens.size());
+  std::vector<int> predicted;
+  for (std::int64_t t = 0; t < count; ++t) {
+    const float* row = logits + t * outcomes;
+    predicted.push_back(static_cast<int>(std::max_element(row, row + outcomes) - row));
+  }
+  return predicted;
 }
 
 ProbeResult ModelProbe::run(std::span<const Tensor> parameters) {
@@ -97,26 +129,15 @@ ProbeResult ModelProbe::run(std::span<const Tensor> parameters) {
         const_cast<float*>(parameters[i].data.data());  // only read
   }
   share_aliases(*program_, memory_);
-  backend_->run(*program_, program_->calls, memory_);
-
+  backend_->run(*program_, calls_, memory_);
   ProbeResult result;
-  const std::int64_t heads = program_->config.head_count();
   for (const TensorId id : patterns_) {
-    for (std::int64_t h = 0; h < heads; ++h)
-      result.heads.push_back(score_head(memory_[static_cast<std::size_t>(id)], h, heads));
+    const std::int64_t heads = program_->tensors[static_cast<std::size_t>(id)].axes[1].size;
+    for (std::int64_t h = 0; h < heads; ++h) result.heads.push_back(score_head(id, h));
   }
-  const float* logits = memory_[static_cast<std::size_t>(program_->require("logits"))];
-  const std::int64_t vocab = program_->shape.vocab, positions = program_->shape.positions;
   for (std::size_t e = 0; e < examples_.size(); ++e) {
-    std::vector<int> predicted;
-    for (std::size_t t = 0; t < examples_[e].tokens.size(); ++t) {
-      const float* row =
-          logits +
-          (static_cast<std::int64_t>(e) * positions + static_cast<std::int64_t>(t)) * vocab;
-      predicted.push_back(static_cast<int>(std::max_element(row, row + vocab) - row));
-    }
-    result.score.add(examples_[e], predicted);
-    result.predicted.push_back(std::move(predicted));
+    result.predicted.push_back(predictions(e));
+    result.score.add(examples_[e], result.predicted.back());
   }
   return result;
 }

@@ -15,8 +15,11 @@ namespace headlight {
 
 /// What a model does with the examples of a probe.
 struct ProbeResult {
-  std::vector<HeadScores> heads;            // layer by layer; each score over all examples
-  std::vector<std::vector<int>> predicted;  // by example: the most probable id at each token
+  // Of every pattern in the order of the program (an encoder's before the decoder's, and there the
+  // own before the crossing one), head by head; each score over all examples.
+  std::vector<HeadScores> heads;
+  // By example: the most probable id at each token, or the most probable class alone.
+  std::vector<std::vector<int>> predicted;
   TaskScore score;
 };
 
@@ -34,16 +37,17 @@ class ModelProbe {
   std::span<const TaskExample> examples() const { return examples_; }
 
  private:
-  HeadScores score_head(const float* pattern, std::int64_t head, std::int64_t heads);
+  HeadScores score_head(TensorId pattern, std::int64_t head) const;
+  std::vector<int> predictions(std::size_t example) const;
 
   std::shared_ptr<const Task> task_;
   std::vector<TaskExample> examples_;
   std::shared_ptr<const Program> program_;
+  std::vector<OpCall> calls_;  // up to the logits
   std::vector<TensorId> parameters_, patterns_;
   FloatBuffer arena_;
   std::vector<float*> memory_;
   std::unique_ptr<Backend> backend_;
-  std::vector<float> weights_, mask_;  // of one example
 };
 
 /// Where the halves of a copy lie in an example: what is to be said is as long as what was given

@@ -5,6 +5,7 @@
 
 #include "core/config_json.h"
 #include "core/error.h"
+#include "core/train/trainer.h"
 
 namespace headlight {
 namespace {
@@ -83,6 +84,7 @@ std::string train_text(const TrainRecipe& r, const TrainState& state) {
                     {"accumulation", r.accumulation},
                     {"seed", std::to_string(r.seed)},
                     {"clip", r.clip},
+                    {"dropout", r.dropout},
                     {"optimizer", optimizer_json(r.optimizer)},
                     {"schedule", schedule_json(r.schedule)}});
 }
@@ -106,6 +108,7 @@ void parse_train(std::string_view text, TrainRecipe& recipe, TrainState& state) 
   in.number("accumulation", recipe.accumulation, 1, 1 << 20);
   recipe.seed = read_bits(in, "seed");
   in.number("clip", recipe.clip, 0, kAny);
+  in.number("dropout", recipe.dropout, 0, kMostDropout);
   if (const OrderedJson* optimizer = in.find("optimizer"))
     recipe.optimizer = read_optimizer(*optimizer);
   if (const OrderedJson* schedule = in.find("schedule")) recipe.schedule = read_schedule(*schedule);

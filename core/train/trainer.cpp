@@ -1,6 +1,7 @@
 #include "core/train/trainer.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <map>
 #include <unordered_map>
@@ -9,29 +10,38 @@
 #include "core/backward.h"
 #include "core/error.h"
 #include "core/program_memory.h"
+#include "core/text/number_text.h"
+#include "core/train/batch_inputs.h"
 
 namespace headlight {
 
 // One thread's programs: one for each number of rows that a shard may have.
 class Trainer::Worker {
  public:
-  explicit Worker(const Trainer& trainer) : trainer_(trainer), backend_(make_eigen_backend(1)) {}
+  explicit Worker(const Trainer& trainer)
+      : trainer_(trainer), backend_(make_fusing_backend(trainer.fusion_)) {}
 
-  // Runs the rows of a batch from `first` on. With `gradient`, which is laid out as Backward has
-  // it, writes dL/d(parameters) there for L = Σ loss / counted.
+  // Runs the rows of a batch from `first` on. With `backward`, finds dL/d(parameters) for
+  // L = Σ loss / counted as well: see gradient().
   ShardSum run(const TokenBatch& batch, std::int64_t first, std::int64_t rows, std::int64_t counted,
-               float* gradient) {
+               bool backward) {
     Shape& s = shape(rows);
-    fill_inputs(s, batch, first, rows);
+    fill_batch(*s.program, batch, first, s.memory);
+    const TrainerOptions& o = trainer_.options_;
+    fill_dropout(*s.program,
+                 {backward ? o.dropout : 0, o.seed, trainer_.optimizer_->steps(),
+                  trainer_.rows_before_ + first},
+                 s.memory);
     backend_->run(*s.program, s.calls, s.memory);
-    const ShardSum sum = add_up(s, rows, !gradient);
-    if (!gradient) return sum;
+    const ShardSum sum = add_up(s, rows, !backward);
+    if (!backward) return sum;
     s.backward.seed_loss(s.memory, counted);
     s.backward.run(*backend_, s.memory);
-    const std::span<const float> cells = s.backward.parameters();
-    std::copy(cells.begin(), cells.end(), gradient);
     return sum;
   }
+
+  /// What the last run of that many rows found, laid out as Backward has it.
+  std::span<const float> gradient(std::int64_t rows) { return shape(rows).backward.parameters(); }
 
   std::size_t memory_bytes() const {
     double bytes = 0;
@@ -41,16 +51,20 @@ class Trainer::Worker {
     }
     return static_cast<std::size_t>(bytes);
   }
+  /// Bytes of the tensors that a run writes, of the larger shards.
+  std::size_t kept_bytes() const {
+    return shapes_.empty() ? 0 : shapes_.rbegin()->second->arena.size() * sizeof(float);
+  }
 
   /// The layout of gradients, which is the same for any number of rows.
   const Backward& backward(std::int64_t rows) { return shape(rows).backward; }
 
  private:
   struct Shape {
-    explicit Shape(std::shared_ptr<const Program> p)
+    Shape(std::shared_ptr<const Program> p, const std::shared_ptr<const Fusion>& fusion)
         : program(std::move(p)),
           calls(calls_for(*program, program->loss)),
-          backward(program, KeptGradients::kParameters) {}
+          backward(program, KeptGradients::kParameters, fusion) {}
     std::shared_ptr<const Program> program;
     std::vector<OpCall> calls;
     FloatBuffer arena;
@@ -61,13 +75,13 @@ class Trainer::Worker {
   Shape& shape(std::int64_t rows) {
     std::unique_ptr<Shape>& found = shapes_[rows];
     if (found) return *found;
-    const RunShape sizes{rows, trainer_.positions_, trainer_.vocab_};
-    found = std::make_unique<Shape>(
-        std::make_shared<const Program>(build_training_program(trainer_.config_, sizes)));
+    RunShape sizes = trainer_.shape_;
+    sizes.batch = rows;
+    found = std::make_unique<Shape>(std::make_shared<const Program>(build_training_program(
+                                        trainer_.config_, sizes, trainer_.options_.dropout > 0)),
+                                    trainer_.fusion_);
     Shape& s = *found;
-    s.arena.resize(arena_cells(*s.program));
-    s.memory.assign(s.program->tensors.size(), nullptr);
-    lay_out(*s.program, s.arena.data(), s.memory);
+    lay_out(s);
     std::size_t next = 0;
     for (std::size_t id = 0; id < s.program->tensors.size(); ++id) {
       if (s.program->tensors[id].kind != TensorKind::kParameter) continue;
@@ -79,40 +93,58 @@ class Trainer::Worker {
     return s;
   }
 
+  // One arena for the tensors that the calls write or read, each on a 64-byte boundary.
+  void lay_out(Shape& s) const {
+    const Program& p = *s.program;
+    std::vector<bool> used(p.tensors.size(), false);
+    for (const OpCall& call : s.calls) {
+      if (trainer_.fusion_->is_left_out(call.out)) continue;
+      used[static_cast<std::size_t>(call.out)] = true;
+    }
+    std::size_t cells = 0;
+    s.memory.assign(p.tensors.size(), nullptr);
+    for (const bool measure : {true, false}) {
+      if (!measure) s.arena.resize(cells);
+      cells = 0;
+      for (std::size_t id = 0; id < p.tensors.size(); ++id) {
+        if (!used[id] && p.tensors[id].kind != TensorKind::kInput) continue;
+        if (!measure) s.memory[id] = s.arena.data() + cells;
+        constexpr std::size_t kLine = kTensorAlignment / sizeof(float);
+        const auto size = static_cast<std::size_t>(cell_count(p.tensors[id].axes));
+        cells += (size + kLine - 1) / kLine * kLine;
+      }
+    }
+  }
+
   void fill_masks(const Shape& s, std::int64_t rows) const {
     if (s.program->mask < 0) return;
-    const std::int64_t n = trainer_.positions_;
+    const std::int64_t n = trainer_.shape_.positions;
     float* mask = s.memory[static_cast<std::size_t>(s.program->mask)];
     fill_mask(trainer_.config_.mask, static_cast<int>(n), mask);
     for (std::int64_t r = 1; r < rows; ++r) std::copy_n(mask, n * n, mask + r * n * n);
-  }
-
-  static void fill_inputs(const Shape& s, const TokenBatch& batch, std::int64_t first,
-                          std::int64_t rows) {
-    const auto begin = static_cast<std::size_t>(first * batch.positions);
-    const auto count = static_cast<std::size_t>(rows * batch.positions);
-    float* ids = s.memory[static_cast<std::size_t>(s.program->token_ids)];
-    float* targets = s.memory[static_cast<std::size_t>(s.program->targets)];
-    for (std::size_t i = 0; i < count; ++i) {
-      ids[i] = static_cast<float>(batch.tokens[begin + i]);
-      targets[i] = static_cast<float>(batch.targets[begin + i]);
-    }
   }
 
   ShardSum add_up(const Shape& s, std::int64_t rows, bool compare) const {
     const float* loss = s.memory[static_cast<std::size_t>(s.program->loss)];
     const float* targets = s.memory[static_cast<std::size_t>(s.program->targets)];
     const float* logits = s.memory[static_cast<std::size_t>(s.program->require("logits"))];
-    const std::int64_t vocab = trainer_.vocab_;
+    const std::int64_t outcomes = s.program->outcomes();
+    const std::int64_t per_row = cell_count(s.program->look(s.program->targets).axes) / rows;
     ShardSum sum;
-    for (std::int64_t i = 0; i < rows * trainer_.positions_; ++i) {
-      if (targets[i] < 0) continue;
-      sum.loss += loss[i];
-      ++sum.counted;
-      if (!compare) continue;
-      const float* row = logits + i * vocab;
-      sum.correct +=
-          row + static_cast<std::int64_t>(targets[i]) == std::max_element(row, row + vocab);
+    for (std::int64_t r = 0; r < rows; ++r) {
+      const ShardSum before = sum;
+      for (std::int64_t i = r * per_row; i < (r + 1) * per_row; ++i) {
+        if (targets[i] < 0) continue;
+        sum.loss += loss[i];
+        ++sum.counted;
+        if (!compare) continue;
+        const float* row = logits + i * outcomes;
+        sum.correct +=
+            row + static_cast<std::int64_t>(targets[i]) == std::max_element(row, row + outcomes);
+      }
+      const std::int64_t counted = sum.counted - before.counted;
+      sum.rows += counted > 0;
+      sum.rows_correct += counted > 0 && counted == sum.correct - before.correct;
     }
     return sum;
   }
@@ -123,6 +155,38 @@ class Trainer::Worker {
 };
 
 namespace {
+
+// Shards are added up in their order, whoever computed them, so that the sum has the same bits on
+// any number of threads. Each is taken by a thread in order as well: the first that is not added
+// yet is always under way, and nobody waits for ever.
+struct Turns {
+  std::atomic<std::int64_t> next{0};
+};
+
+// A shard's turn; the next one's begins when this ends, also where the shard failed.
+class Turn {
+ public:
+  Turn(Turns& turns, std::int64_t shard) : turns_(turns), shard_(shard) {}
+  ~Turn() {
+    wait();
+    turns_.next.store(shard_ + 1, std::memory_order_release);
+    turns_.next.notify_all();
+  }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+  void wait() const {
+    for (;;) {
+      const std::int64_t next = turns_.next.load(std::memory_order_acquire);
+      if (next == shard_) return;
+      turns_.next.wait(next, std::memory_order_acquire);
+    }
+  }
+
+ private:
+  Turns& turns_;
+  std::int64_t shard_;
+};
 
 // The parameters in the order of the program, whatever order they came in.
 std::vector<Tensor> in_order(const Program& program, std::vector<Tensor> given) {
@@ -158,13 +222,18 @@ std::vector<std::int64_t> sizes_of(std::span<const Axis> axes) {
 
 Trainer::Trainer(const Config& config, std::int64_t vocab, std::int64_t positions,
                  std::vector<Tensor> parameters, const TrainerOptions& options)
-    : config_(config),
-      vocab_(vocab),
-      positions_(positions),
-      options_(options),
-      pool_(options.threads) {
+    : Trainer(config, RunShape{1, positions, vocab}, std::move(parameters), options) {}
+
+Trainer::Trainer(const Config& config, const RunShape& shape, std::vector<Tensor> parameters,
+                 const TrainerOptions& options)
+    : config_(config), shape_(shape), options_(options), pool_(options.threads) {
   validate(options_.schedule);
-  const Program program = build_training_program(config_, {1, positions_, vocab_});
+  if (!(options_.dropout >= 0 && options_.dropout <= kMostDropout)) {
+    throw UsageError(Message{"train.dropout", {{"got", number_text(options_.dropout, 4)}}});
+  }
+  shape_.batch = 1;
+  const Program program = build_training_program(config_, shape_, options_.dropout > 0);
+  fusion_ = std::make_shared<const Fusion>(program);
   parameters_ = in_order(program, std::move(parameters));
   for (int i = 0; i < pool_.threads(); ++i) workers_.push_back(std::make_unique<Worker>(*this));
   const Backward& layout = workers_[0]->backward(1);
@@ -187,31 +256,6 @@ std::span<const float> Trainer::gradient(std::size_t parameter) const {
   return optimizer_->tensors()[parameter].gradient;
 }
 
-// Everything that the loops below trust.
-void Trainer::check(const TokenBatch& batch) const {
-  const auto cells = static_cast<std::size_t>(batch.rows * batch.positions);
-  const bool fits = batch.rows > 0 && batch.positions == positions_ &&
-                    batch.tokens.size() == cells && batch.targets.size() == cells;
-  if (!fits) {
-    throw Error(Message{"train.batch_shape",
-                        {{"positions", std::to_string(positions_)},
-                         {"got", std::to_string(batch.positions)},
-                         {"rows", std::to_string(batch.rows)}}});
-  }
-  const auto outside = [&](int id) { return id < 0 || id >= vocab_; };
-  for (std::size_t i = 0; i < cells; ++i) {
-    const int bad = outside(batch.tokens[i])                              ? batch.tokens[i]
-                    : batch.targets[i] != -1 && outside(batch.targets[i]) ? batch.targets[i]
-                                                                          : -1;
-    const bool wrong = outside(batch.tokens[i]) || bad != -1 || batch.targets[i] < -1;
-    if (wrong) {
-      throw Error(Message{"train.unknown_id",
-                          {{"id", std::to_string(batch.targets[i] < -1 ? batch.targets[i] : bad)},
-                           {"last", std::to_string(vocab_ - 1)}}});
-    }
-  }
-}
-
 // The first shards take a row more where the rows do not divide.
 void Trainer::set_sizes(std::int64_t rows) {
   const std::int64_t shards = std::clamp<std::int64_t>(options_.shards, 1, rows);
@@ -221,49 +265,57 @@ void Trainer::set_sizes(std::int64_t rows) {
   shard_sum_.assign(static_cast<std::size_t>(shards), {});
 }
 
-Trainer::ShardSum Trainer::run_shards(const TokenBatch& batch, bool backward,
-                                      std::int64_t counted) {
+Trainer::ShardSum Trainer::run_shards(const TokenBatch& batch, bool backward, std::int64_t counted,
+                                      bool fresh) {
   set_sizes(batch.rows);
   const auto shards = static_cast<std::int64_t>(shard_sum_.size());
-  if (backward && shard_gradient_.size() < shard_sum_.size()) {
-    shard_gradient_.resize(shard_sum_.size());
-    for (FloatBuffer& g : shard_gradient_) g.resize(gradient_.size());
-  }
+  Turns turns;
   pool_.parallel_for(shards, [&](std::int64_t shard, int worker) {
     const auto s = static_cast<std::size_t>(shard);
-    shard_sum_[s] = workers_[static_cast<std::size_t>(worker)]->run(
-        batch, shard_first_[s], shard_first_[s + 1] - shard_first_[s], counted,
-        backward ? shard_gradient_[s].data() : nullptr);
+    const std::int64_t rows = shard_first_[s + 1] - shard_first_[s];
+    Worker& own = *workers_[static_cast<std::size_t>(worker)];
+    const Turn turn(turns, shard);
+    shard_sum_[s] = own.run(batch, shard_first_[s], rows, counted, backward);
+    if (!backward) return;
+    turn.wait();
+    add_to_gradient(own.gradient(rows), fresh && shard == 0);
   });
   ShardSum sum;
   for (const ShardSum& part : shard_sum_) {
     sum.loss += part.loss;
     sum.counted += part.counted;
     sum.correct += part.correct;
+    sum.rows += part.rows;
+    sum.rows_correct += part.rows_correct;
   }
   return sum;
 }
 
-// Shard after shard, cell by cell: the order does not depend on who computed what.
-void Trainer::add_up_gradients(bool first) {
-  constexpr std::int64_t kCells = 4096;
-  const auto cells = static_cast<std::int64_t>(gradient_.size());
-  const auto shards = shard_sum_.size();
-  pool_.parallel_for((cells + kCells - 1) / kCells, [&](std::int64_t piece, int) {
-    const std::int64_t begin = piece * kCells, end = std::min(cells, begin + kCells);
-    float* sum = gradient_.data();
-    if (first) std::fill(sum + begin, sum + end, 0.0f);
-    for (std::size_t s = 0; s < shards; ++s) {
-      const float* part = shard_gradient_[s].data();
-      for (std::int64_t i = begin; i < end; ++i) sum[i] += part[i];
-    }
-  });
+// Which thread meets which shard is chance. So that no later step allocates, each meets each size
+// once before the first.
+void Trainer::meet_sizes(const TokenBatch& batch) {
+  set_sizes(batch.rows);
+  for (std::size_t s = 0; s + 1 < shard_first_.size(); ++s) {
+    const std::int64_t first = shard_first_[s], rows = shard_first_[s + 1] - first;
+    if (std::find(sizes_met_.begin(), sizes_met_.end(), rows) != sizes_met_.end()) continue;
+    sizes_met_.push_back(rows);
+    for (const auto& worker : workers_) worker->run(batch, first, rows, 1, true);
+  }
+}
+
+void Trainer::add_to_gradient(std::span<const float> part, bool fresh) {
+  float* sum = gradient_.data();
+  if (fresh) {
+    std::copy(part.begin(), part.end(), sum);
+    return;
+  }
+  for (std::size_t i = 0; i < part.size(); ++i) sum[i] += part[i];
 }
 
 TrainStep Trainer::step(std::span<const TokenBatch> batches) {
   std::int64_t counted = 0;
   for (const TokenBatch& batch : batches) {
-    check(batch);
+    check_batch(batch, config_, shape_);
     counted += std::count_if(batch.targets.begin(), batch.targets.end(),
                              [](int target) { return target >= 0; });
   }
@@ -272,9 +324,11 @@ TrainStep Trainer::step(std::span<const TokenBatch> batches) {
   result.step = optimizer_->steps();
   result.counted = counted;
   result.learning_rate = learning_rate(options_.schedule, result.step);
+  rows_before_ = 0;
   for (std::size_t b = 0; b < batches.size(); ++b) {
-    result.loss += run_shards(batches[b], true, counted).loss;
-    add_up_gradients(b == 0);
+    meet_sizes(batches[b]);
+    result.loss += run_shards(batches[b], true, counted, b == 0).loss;
+    rows_before_ += batches[b].rows;
   }
   result.loss /= static_cast<double>(counted);
   result.gradient_norm = clip_gradients(optimizer_->tensors(), options_.clip);
@@ -284,17 +338,28 @@ TrainStep Trainer::step(std::span<const TokenBatch> batches) {
 }
 
 Evaluation Trainer::evaluate(const TokenBatch& batch) {
-  check(batch);
-  const ShardSum sum = run_shards(batch, false, 1);
+  check_batch(batch, config_, shape_);
+  const ShardSum sum = run_shards(batch, false, 1, false);
   const auto counted = static_cast<double>(std::max<std::int64_t>(sum.counted, 1));
-  return {sum.loss / counted, sum.counted, sum.correct};
+  return {sum.loss / counted, sum.counted, sum.correct, sum.rows, sum.rows_correct};
+}
+
+// Weights, gradients and moments.
+std::size_t Trainer::model_bytes() const {
+  std::size_t cells = 2 * gradient_.size();
+  for (const NamedArray& moment : optimizer_->state()) cells += element_count(moment);
+  return cells * sizeof(float);
 }
 
 std::size_t Trainer::memory_bytes() const {
-  std::size_t floats = 3 * gradient_.size();  // weights, gradients, and as many moments at least
-  for (const FloatBuffer& g : shard_gradient_) floats += g.size();
-  std::size_t bytes = floats * sizeof(float);
+  std::size_t bytes = model_bytes();
   for (const auto& worker : workers_) bytes += worker->memory_bytes();
+  return bytes;
+}
+
+std::size_t Trainer::needed_bytes() const {
+  std::size_t bytes = model_bytes();
+  for (const auto& worker : workers_) bytes += worker->kept_bytes();
   return bytes;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/config.h"
+#include "core/fusion.h"
 #include "core/program.h"
 #include "core/tensor.h"
 #include "core/thread_pool.h"
@@ -20,8 +21,15 @@ namespace headlight {
 struct TokenBatch {
   std::int64_t rows = 0, positions = 0;
   std::vector<int> tokens;   // (rows, positions)
-  std::vector<int> targets;  // (rows, positions); −1: not counted
+  std::vector<int> targets;  // (rows, positions), of classes (rows); −1: not counted
+  // How many tokens a row has before its padding; empty: as many as positions.
+  std::vector<int> lengths = {};
+  // Of an encoder-decoder, what the encoder reads: (rows, sources), and as above.
+  std::int64_t sources = 0;
+  std::vector<int> source = {}, source_lengths = {};
 };
+
+inline constexpr double kMostDropout = 0.95;
 
 struct TrainerOptions {
   OptimizerOptions optimizer;
@@ -29,6 +37,8 @@ struct TrainerOptions {
   double clip = 0;  // the largest norm of all gradients together; 0: any
   int shards = 8;   // pieces of a batch; another number gives other roundings
   int threads = 1;
+  double dropout = 0;      // share of weights and of residual changes that each step leaves out
+  std::uint64_t seed = 1;  // of what is left out
 };
 
 /// What one update was made from.
@@ -42,9 +52,11 @@ struct TrainStep {
 
 /// How well a batch is predicted.
 struct Evaluation {
-  double loss = 0;           // mean over the counted targets
-  std::int64_t counted = 0;  // targets
-  std::int64_t correct = 0;  // of them, where the target has the largest logit
+  double loss = 0;                // mean over the counted targets
+  std::int64_t counted = 0;       // targets
+  std::int64_t correct = 0;       // of them, where the target has the largest logit
+  std::int64_t rows = 0;          // with a target that is counted
+  std::int64_t rows_correct = 0;  // of them, where all of their targets have the largest logit
 };
 
 class Trainer {
@@ -53,6 +65,10 @@ class Trainer {
   /// order. Throws UsageError (validate) and Error for parameters that are missing, unknown or of
   /// another shape.
   Trainer(const Config&, std::int64_t vocab, std::int64_t positions, std::vector<Tensor> parameters,
+          const TrainerOptions&);
+  /// The same for any form of model: `shape` says its classes, its source tokens, and whether rows
+  /// may be padded; its batch does not matter.
+  Trainer(const Config&, const RunShape& shape, std::vector<Tensor> parameters,
           const TrainerOptions&);
   ~Trainer();
   Trainer(const Trainer&) = delete;
@@ -76,30 +92,38 @@ class Trainer {
   Optimizer& optimizer() { return *optimizer_; }
   const Optimizer& optimizer() const { return *optimizer_; }
   TrainerOptions& options() { return options_; }
-  std::int64_t vocab() const { return vocab_; }
-  std::int64_t positions() const { return positions_; }
+  const RunShape& shape() const { return shape_; }
+  std::int64_t vocab() const { return shape_.vocab; }
+  std::int64_t positions() const { return shape_.positions; }
   /// Bytes that this object holds: weights, gradients, moments, activations.
   std::size_t memory_bytes() const;
+  /// Bytes that a step cannot do without: weights, gradients, moments, and the activations kept for
+  /// the shards that run at the same time.
+  std::size_t needed_bytes() const;
 
  private:
   class Worker;
   struct ShardSum {  // what a shard adds to the batch's figures
     double loss = 0;
     std::int64_t counted = 0, correct = 0;
+    std::int64_t rows = 0, rows_correct = 0;
   };
-  void check(const TokenBatch&) const;
   void set_sizes(std::int64_t rows);
-  ShardSum run_shards(const TokenBatch&, bool backward, std::int64_t counted_in_all);
-  void add_up_gradients(bool first);
+  void meet_sizes(const TokenBatch&);
+  ShardSum run_shards(const TokenBatch&, bool backward, std::int64_t counted_in_all, bool fresh);
+  void add_to_gradient(std::span<const float> shard, bool fresh);
+  std::size_t model_bytes() const;
 
   Config config_;
-  std::int64_t vocab_, positions_;
+  RunShape shape_;
   TrainerOptions options_;
   std::vector<Tensor> parameters_;
-  FloatBuffer gradient_;                     // of all parameters, as Backward lays them out
-  std::vector<FloatBuffer> shard_gradient_;  // by shard
+  std::shared_ptr<const Fusion> fusion_;
+  FloatBuffer gradient_;  // of all parameters, as Backward lays them out
   std::vector<ShardSum> shard_sum_;
   std::vector<std::int64_t> shard_first_;  // row; one more entry than shards
+  std::int64_t rows_before_ = 0;           // of this step's batches before this one
+  std::vector<std::int64_t> sizes_met_;    // rows of a shard
   std::unique_ptr<Optimizer> optimizer_;
   ThreadPool pool_;
   std::vector<std::unique_ptr<Worker>> workers_;

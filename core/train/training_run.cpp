@@ -11,20 +11,54 @@ namespace {
 constexpr int kShards = 8;
 
 std::vector<Tensor> first_weights(const RunPlan& plan, const Task& task) {
-  const Program program = build_program(plan.config, {1, task.context(), task.vocabulary().size()});
+  const Program program = build_program(plan.config, shape_of(task, plan.config));
   return initial_parameters(program, plan.init, plan.config.seed);
 }
 
 TrainerOptions trainer_options(const RunPlan& plan, int threads) {
-  return {plan.recipe.optimizer, plan.recipe.schedule, plan.recipe.clip, kShards, threads};
+  return {plan.recipe.optimizer, plan.recipe.schedule, plan.recipe.clip, kShards, threads,
+          plan.recipe.dropout,   plan.recipe.seed};
 }
 
 ModelFile model_file(const RunPlan& plan, const Task& task) {
-  return {plan.config, task.vocabulary().size(), task.context(), task.id(),
-          task.kind() == TaskKind::kMasked ? "masked" : "next-token"};
+  const TaskKind kind = task.kind();
+  ModelFile file{plan.config, task.vocabulary().size(), task.context(), task.id(),
+                 kind == TaskKind::kMasked      ? "masked"
+                 : kind == TaskKind::kClassify  ? "classify"
+                 : kind == TaskKind::kTranslate ? "translate"
+                                                : "next-token"};
+  file.classes = task.classes();
+  file.source = task.source_length();
+  return file;
 }
 
 }  // namespace
+
+RunPlan default_plan(std::string_view task) {
+  RunPlan plan;
+  plan.recipe.task = task;
+  plan.recipe.seed = 7;
+  plan.recipe.clip = 1;
+  plan.recipe.schedule = {ScheduleKind::kCosine, 2e-3, 0, 100, plan.stop.steps};
+  plan.config.positions = PositionKind::kLearned;
+  const TaskKind kind = task.empty() ? TaskKind::kNextToken : task_info(task).kind;
+  plan.config.form = form_of(kind);
+  if (kind == TaskKind::kMasked || kind == TaskKind::kClassify)
+    plan.config.mask.kind = MaskKind::kNone;
+  return plan;
+}
+
+bool same_start(const RunPlan& a, const RunPlan& b) {
+  const auto fixed = [](const RunPlan& plan) {
+    TrainRecipe recipe = plan.recipe;
+    recipe.schedule.peak = recipe.schedule.floor = recipe.clip = 0;
+    return train_text(recipe, {});
+  };
+  const TextOptions &x = a.text_options, &y = b.text_options;
+  return a.config == b.config && a.init == b.init && fixed(a) == fixed(b) &&
+         a.text.path == b.text.path && a.text.text == b.text.text && x.cut == y.cut &&
+         x.vocabulary == y.vocabulary && x.context == y.context && x.validation == y.validation;
+}
 
 LoadedTask make_plan_task(const RunPlan& plan, const ProgressFunction& progress) {
   if (!plan.recipe.task.empty()) return {make_task(plan.recipe.task, plan.recipe.task_options), {}};
@@ -38,8 +72,8 @@ TrainingRun::TrainingRun(RunPlan plan, std::shared_ptr<const Task> task, int thr
       batches_(std::make_unique<TaskBatches>(task_, plan_.recipe.batch, plan_.recipe.seed,
                                              Split::kTraining)),
       accumulated_(static_cast<std::size_t>(plan_.recipe.accumulation)),
-      trainer_(plan_.config, task_->vocabulary().size(), task_->context(),
-               first_weights(plan_, *task_), trainer_options(plan_, threads)),
+      trainer_(plan_.config, shape_of(*task_, plan_.config), first_weights(plan_, *task_),
+               trainer_options(plan_, threads)),
       probe_(plan_.config, task_, plan_.recipe.seed, kProbeExamples),
       history_(history_bytes) {
   plan_.recipe.task_options = task_->options();  // defaults may change, a run may not
@@ -114,6 +148,7 @@ std::int64_t TrainingRun::tokens_per_step() const {
 std::shared_ptr<const Model> TrainingRun::model() const {
   auto model = std::make_shared<Model>();
   model->ref = "run";
+  model->name = task_->id();
   model->file = model_file(plan_, *task_);
   model->vocabulary = task_->shared_vocabulary();
   model->weights.assign(trainer_.parameters().begin(), trainer_.parameters().end());

@@ -40,6 +40,14 @@ inline constexpr std::int64_t kValidationRows = 64;  // examples
 inline constexpr int kProbeExamples = 8;
 inline constexpr std::size_t kHistoryBytes = 64u << 20;  // of one run
 
+/// A plan by which a small model learns this task (of all_tasks(); empty: a text) in about half a
+/// minute.
+RunPlan default_plan(std::string_view task);
+
+/// Would both start the same run? What can be changed on the way (rate, clipping, the end) does not
+/// count.
+bool same_start(const RunPlan&, const RunPlan&);
+
 /// The task of a plan. Reading a text can take seconds: not on the thread of a window. Throws as
 /// make_task and load_text_task do.
 LoadedTask make_plan_task(const RunPlan&, const ProgressFunction& = {});

@@ -1,29 +1,15 @@
 #include "tests/bench/bench_core.h"
 
-// GCC 12 takes the deliberately undefined registers inside its own intrinsics for mistakes.
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#endif
-
-#include <Eigen/Core>
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <limits>
 
 #include "core/backend.h"
 #include "core/random.h"
-#include "core/thread_pool.h"
+#include "tests/bench/eigen_product.h"
 
 namespace headlight {
 namespace {
-
-template <class F>
-double seconds(F&& f) {
-  const auto begin = std::chrono::steady_clock::now();
-  f();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
 
 double median(std::vector<double> times) {
   const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
@@ -81,31 +67,6 @@ class Loaded {
   Program program_;
   std::vector<FloatBuffer> cells_;
   std::vector<float*> memory_;
-};
-
-// A product of two square matrices by Eigen, its columns split between the threads.
-class EigenProduct {
- public:
-  explicit EigenProduct(int threads) : pool_(threads) {
-    left_.setRandom(kSize, kSize);
-    right_.setRandom(kSize, kSize);
-    result_.setZero(kSize, kSize);
-  }
-  static double flops() { return 2.0 * kSize * kSize * kSize; }
-
-  void run() {
-    const Eigen::Index parts = pool_.threads();
-    pool_.parallel_for(parts, [&](std::int64_t part, int) {
-      const Eigen::Index begin = kSize * part / parts, end = kSize * (part + 1) / parts;
-      result_.middleCols(begin, end - begin).noalias() =
-          left_ * right_.middleCols(begin, end - begin);
-    });
-  }
-
- private:
-  static constexpr Eigen::Index kSize = 2048;
-  ThreadPool pool_;
-  Eigen::MatrixXf left_, right_, result_;
 };
 
 // The two take turns, so that whatever else the machine does slows both alike.

@@ -116,6 +116,47 @@ TEST_CASE("train: given weights and rows of ids, the first loss is the trace's")
   check_refused(run(other), 1, {"embed.W_E", "d_model 24", "--d-model"});
 }
 
+TEST_CASE("train: classes and translations, with dropout, go on where they stopped") {
+  const Folder folder;
+  std::string labels = "text\tlabel\n", pairs = "source\ttarget\n";
+  for (const char* name : {"anna", "tom", "lucy", "paul"}) {
+    for (const char* thing : {"cake", "book", "song"}) {
+      const std::string who(name), what(thing);
+      labels += who + " likes the " + what + " .\tgood\n" + who + " hates it .\tbad\n";
+      pairs += who + " " + what + "\t" + what + "\n";
+    }
+  }
+  folder.write("labels.tsv", labels);
+  folder.write("pairs.tsv", pairs);
+  for (const Args& data : {Args{"--labels", folder / "labels.tsv"},
+                           Args{"--pairs", folder / "pairs.tsv"}, Args{"--task", "dates"}}) {
+    CAPTURE(data[1]);
+    Args common = {"--threads", "2", "--batch", "8", "--dropout", "0.2", "--lr", "0.003"};
+    const auto train = [&](const char* out, Args more) {
+      Args args = {"train", "--out", folder / out, "--log", (folder / out) + ".csv"};
+      args.insert(args.end(), more.begin(), more.end());
+      return run_well(args);
+    };
+    Args fresh = {"--layers", "1", "--heads", "2", "--d-model", "16"};
+    fresh.insert(fresh.end(), common.begin(), common.end());
+    fresh.insert(fresh.end(), data.begin(), data.end());
+    Args whole = fresh, half = fresh;
+    whole.insert(whole.end(), {"--steps", "12"});
+    half.insert(half.end(), {"--steps", "5"});
+    const Result result = train("whole", whole);
+    CHECK(contains(result.err, "new examples: "));
+    train("half", half);
+    Args resume = {"--steps", "12", "--threads", "1", "--resume", folder / "half"};
+    if (data[0] != "--task") resume.insert(resume.end(), data.begin(), data.end());
+    train("half", resume);
+    CHECK(losses((folder / "whole") + ".csv") == losses((folder / "half") + ".csv"));
+    CHECK(read_bytes(folder / "whole/model.safetensors") ==
+          read_bytes(folder / "half/model.safetensors"));
+    const std::string config = read_bytes(folder / "whole/config.json");
+    CHECK(contains(config, data[0] == "--labels" ? "\"bad\",\n    \"good\"" : "\"source\""));
+  }
+}
+
 TEST_CASE("train: a loss that is no number stops the run with the last good weights") {
   const Folder folder;
   const Result result =
@@ -139,7 +180,9 @@ TEST_CASE("train: what it cannot do it says") {
   check_refused(run({"train"}), 2, {"--task", "--text", "--data-ids"});
   check_refused(run({"train", "--task", "copy", "--text", "x"}), 2, {"just one"});
   check_refused(run({"train", "--task", "cpoy"}), 2, {"cpoy", "copy"});
-  check_refused(run({"train", "--task", "dates"}), 2, {"dates", "cannot be trained yet"});
+  check_refused(run({"train", "--task", "copy", "--dropout", "1"}), 2, {"dropout", "0.95"});
+  folder.write("one.tsv", "text\tlabel\na b\tx\nc d\tx\n");
+  check_refused(run({"train", "--labels", folder / "one.tsv"}), 1, {"one.tsv", "x"});
   check_refused(run({"train", "--task", "copy", "--lr", "0"}), 2, {"learning rate", "0"});
   check_refused(run({"train", "--task", "copy", "--lr", "1e9"}), 2, {"learning rate"});
   check_refused(run({"train", "--task", "copy", "--optimizer", "rmsprop"}), 2,

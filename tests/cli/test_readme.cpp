@@ -59,8 +59,8 @@ TEST_CASE("README: the examples run as they stand") {
 
 TEST_CASE("README: every subcommand is in it and in --help") {
   const std::string text = readme(), help = run_well({"--help"}).out;
-  for (const char* sub :
-       {"trace", "explain", "code", "render", "screenshot", "walk", "train", "bench"}) {
+  for (const char* sub : {"trace", "explain", "code", "render", "screenshot", "walk", "train",
+                          "models", "eval", "generate", "bench"}) {
     CAPTURE(sub);
     CHECK(contains(help, sub));
     CHECK(contains(text, std::string("headlight ") + sub));

@@ -405,6 +405,29 @@ std::vector<std::string> step_names(const Program& program) {
   return names;
 }
 
+namespace {
+
+// What the sentence is cut into: by the document's tokenizer, or by the model's vocabulary.
+std::vector<std::string> expected_tokens(const AppState& state) {
+  const Document& doc = state.document();
+  auto limit = static_cast<std::size_t>(doc.max_tokens);
+  std::vector<std::string> texts;
+  if (const auto& model = state.derived.model) {
+    if (model->file.config.positions == PositionKind::kLearned)
+      limit = std::min(limit,
+                       static_cast<std::size_t>(std::max(model->file.context, model->file.source)));
+    for (const int id : model->vocabulary->encode(doc.sentence)) {
+      if (texts.size() < limit) texts.push_back(model->vocabulary->token(id));
+    }
+    return texts;
+  }
+  Tokenizer tokenizer(doc.tokenizer);
+  for (const Token& token : tokenizer.tokenize(doc.sentence, limit)) texts.push_back(token.text);
+  return texts;
+}
+
+}  // namespace
+
 std::string inconsistency(const AppState& state) {
   const Document& doc = state.document();
   const Derived& d = state.derived;
@@ -413,11 +436,12 @@ std::string inconsistency(const AppState& state) {
   if (!d.trace) return "neither a trace nor a problem";
   const Trace& trace = *d.trace;
   if (!(trace.config() == doc.config)) return "the trace is of another config";
-  Tokenizer tokenizer(doc.tokenizer);
-  const auto tokens = tokenizer.tokenize(doc.sentence, static_cast<std::size_t>(doc.max_tokens));
-  if (static_cast<std::size_t>(trace.length()) != tokens.size()) return "another number of tokens";
+  const std::vector<std::string> tokens = expected_tokens(state);
+  const auto& shown = trace.program().shape.source > 0 ? trace.input().source_tokens  // it is read
+                                                       : trace.input().tokens;
+  if (shown.size() != tokens.size()) return "another number of tokens";
   for (std::size_t i = 0; i < tokens.size(); ++i) {
-    if (trace.input().tokens[i] != tokens[i].text) return "token " + std::to_string(i) + " differs";
+    if (shown[i] != tokens[i]) return "token " + std::to_string(i) + " differs";
   }
   const Session& s = state.session;
   if (trace.program().find(s.step) < 0) return "no such step: " + s.step;

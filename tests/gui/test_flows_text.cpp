@@ -206,6 +206,7 @@ TEST_CASE("flow: keys that a field needs do not reach the window, and the other 
 TEST_CASE("flow: characters and bytes as tokens") {
   Gui gui(small_document());
   gui.click("model");
+  gui.reveal("model/tokenizer/characters", "panel/model_settings");
   gui.click("model/tokenizer/characters");
   CHECK(gui.document().tokenizer == TokenizerKind::kCharacters);
   CHECK(gui.trace().length() == 20);
@@ -230,6 +231,7 @@ TEST_CASE("flow: more tokens than the limit are cut, and that is said") {
   CHECK(gui.shows("4 of 6 tokens"));
   CHECK(inconsistency(gui.state()) == "");
   gui.click("model");
+  gui.reveal("model/max_tokens/more", "panel/model_settings");
   gui.click("model/max_tokens/more");
   gui.click("model/max_tokens/more");
   CHECK(gui.trace().length() == 6);

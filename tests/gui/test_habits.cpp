@@ -1,6 +1,7 @@
 // Leaving with unsaved changes, files that changed on disk, recent files, dropped files.
 #include "app/dropped_file.h"
 #include "core/session_file.h"
+#include "core/train/model_recipe.h"
 #include "harness.h"
 
 namespace headlight::test {
@@ -380,9 +381,13 @@ TEST_CASE("undo takes back each kind of edit, redo makes it again") {
   config.heads = 4;
   MaskSpec mask;
   mask.kind = MaskKind::kStrided;
-  const std::vector<Edit> edits = {SetSentence{"other"}, SetTokenizer{TokenizerKind::kCharacters},
-                                   SetConfig{config},    SetMask{mask},
-                                   MoveToken{0, 2},      SetMaxTokens{3},
+  const std::vector<Edit> edits = {SetSentence{"other"},
+                                   SetTokenizer{TokenizerKind::kCharacters},
+                                   SetConfig{config},
+                                   SetMask{mask},
+                                   MoveToken{0, 2},
+                                   SetMaxTokens{3},
+                                   choose_model(small_document(), *load_model("bundled:sort")),
                                    SetDocument{target}};
   // A new kind of edit belongs into this list.
   REQUIRE(edits.size() == std::variant_size_v<Edit>);

@@ -16,7 +16,8 @@ namespace headlight::test {
 namespace {
 
 UserFolders folders_in(const TemporaryFolder& folder) {
-  return {folder.path("config/headlight/settings.json"), folder.path("state/headlight/autosave")};
+  return {folder.path("config/headlight/settings.json"), folder.path("state/headlight/autosave"),
+          folder.path("data/headlight/runs")};
 }
 
 ShellOptions options_in(const UserFolders& folders) {
@@ -176,7 +177,7 @@ TEST_CASE("settings: where nothing can be kept it is said once, and everything e
   write_text(folder.path("a_file"), "not a folder");  // root may write into read-only folders
   for (const std::string& base : {folder.path("a_file"), std::string("/proc/headlight")}) {
     CAPTURE(base);
-    const UserFolders folders{base + "/settings.json", base + "/autosave"};
+    const UserFolders folders{base + "/settings.json", base + "/autosave", base + "/runs"};
     Gui gui(small_document(), {1440, 900}, 1, {}, folders);
     gui.shell().start_keeping(0);
     for (int second = 1; second < 10; ++second) {

@@ -364,6 +364,11 @@ std::string place_of(const Gui& gui, const std::string& id) {
   if (id == "view/rail") return "panel/rail";  // goes with the list
   if (id == "inspector/numbers" || id == "inspector/code" || id == "inspector/words")
     return "panel/inspector";  // the tabs stay where they are
+  for (const auto& [prefix, place] : {std::pair{"train/set/", "panel/train_settings"},
+                                      std::pair{"train/side/", "panel/inspector"},
+                                      std::pair{"train/head/", "panel/train_heads_grid"}}) {
+    if (id.starts_with(prefix) && gui.has(place)) return place;
+  }
   for (const char* panel : {"rail", "heads", "token", "model", "term", "inspector"}) {
     const std::string name = std::string(panel) == "token"       ? "panel/tokens"
                              : std::string(panel) == "model"     ? "panel/model_settings"
@@ -391,7 +396,8 @@ std::vector<Box> controls(const Gui& gui) {
   sheet = !boxes.empty();
   for (const auto& [id, r] : gui.probe().all()) {
     const bool other = id.starts_with("panel/") || id == "rail/current" || id == "hint/target" ||
-                       id.starts_with("pane/") ||  // matrices have a test of their own
+                       id.starts_with("pane/") ||
+                       id.starts_with("train/pattern/") ||  // matrices have a test of their own
                        id.starts_with("label/") || gui.has(id + "/less");
     if (other || sheet) continue;
     const std::string place = place_of(gui, id);
@@ -532,6 +538,51 @@ TEST_CASE("layout: every control within reach, none over another, no words cut, 
         while (!gui.state().notices.empty()) gui.push(DismissNotice{0});
         gui.push(GoToStep{step});
       }
+    }
+  }
+}
+
+TEST_CASE("layout: the Train panel, at every size") {
+  const struct {
+    ImVec2 size;
+    float scale;
+  } windows[] = {{{400, 300}, 1},  {{960, 600}, 1},   {{1280, 720}, 1}, {{1280, 720}, 2},
+                 {{1280, 720}, 3}, {{1920, 1080}, 1}, {{3840, 2160}, 2}};
+  for (const auto& window : windows) {
+    for (const Language language : {Language::kEnglish, Language::kChinese}) {
+      Gui gui(small_document(1, 2, 8), window.size, window.scale);
+      gui.push(ChooseLanguage{language});
+      gui.push(DoCommand{Command::kTrain});
+      gui.frame();
+      gui.shell().wait();
+      const auto check = [&](const char* state) {
+        gui.shell().wait();
+        gui.frame(3);
+        INFO(state, " in ", in_window(gui, window.scale, language));
+        CHECK(wrong_controls(gui) == "");
+        CHECK(cut_texts(gui) == "");
+      };
+      check("fresh");
+      RunPlan plan = default_plan("reverse");
+      plan.config.heads = 8;
+      plan.config.d_model = 16;
+      plan.recipe.batch = 4;
+      gui.push(PlanRun{plan});
+      check("another task");
+      gui.push(PlayRun{true, 6});
+      check("trained");
+      gui.push(PinStep{RunPoint{gui.state().train.run.status.run, 1}});
+      gui.push(MarkStep{3});
+      check("marked and compared");
+      for (const Curve curve : {Curve::kAccuracy, Curve::kNorm, Curve::kRate}) {
+        gui.push(ChooseCurve{curve, true});
+        check("another curve");
+      }
+      plan.recipe.task.clear();
+      gui.push(PlanRun{plan});
+      check("own text, settings that wait");
+      gui.push(StartRun{});
+      check("no text");
     }
   }
 }

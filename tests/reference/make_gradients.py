@@ -7,7 +7,7 @@ the folder `gradients`, stored as float32:
 
   __metadata__          the configuration, by the words of the command line
   token_ids, targets    the inputs of the run; a target of -1 is not counted
-  mask                  where the model has one
+  mask, source_ids, …   where the model has them; NAME.dropout: 0 where NAME is left out
   param:NAME            a weight
   loss                  the cross-entropy of each position, 0 where no target is counted
   d.param:NAME          dL/d(weight)
@@ -45,7 +45,28 @@ CONFIGS = {
     "additive-warm": dict(attention="narrow", heads=2, d_head=3, d_model=4, d_hidden=5, tokens=5,
                           scores="additive", temperature=2.5, block="post-norm",
                           activation="relu", mask="padding", padding=[3]),
+    "classes": dict(form="classes", classes=3, heads=2, d_model=4, d_hidden=5, mask="none",
+                    tokens=5, batch=3, lengths=[5, 2, 4]),
+    "translate": dict(form="translate", heads=2, d_model=4, d_hidden=5, tokens=4, source=5, batch=2,
+                      positions="learned", source_lengths=[3, 5]),
+    "translate-post-norm": dict(form="translate", attention="wide", heads=2, d_model=3, d_hidden=4,
+                                tokens=3, source=4, block="post-norm", activation="relu",
+                                positions="none"),
+    "dropout": dict(heads=2, d_model=4, d_hidden=5, tokens=4, batch=2, positions="none",
+                    dropout=0.4),
 }
+
+
+def dropout_factors(c, generator):
+    """0 for what is left out, 1 / (1 - p) for the rest, of a model with narrow heads."""
+    batch, n, d = c["batch"], c["tokens"], c["d_model"]
+    made = {}
+    for layer in range(c["layers"]):
+        for name, shape in (("attn.pattern", (batch, c["heads"], n, n)),
+                            ("attn_out", (batch, n, d)), ("mlp_out", (batch, n, d))):
+            kept = torch.rand(shape, generator=generator) >= c["dropout"]
+            made[f"blocks.{layer}.{name}.dropout"] = kept.double() / (1 - c["dropout"])
+    return made
 
 
 def make(name, changes, folder):
@@ -56,24 +77,27 @@ def make(name, changes, folder):
         tensor.requires_grad_()
     shape = (c["batch"], c["tokens"])
     ids = torch.randint(0, reference.VOCAB, shape, generator=generator)
-    targets = torch.randint(0, reference.VOCAB, shape, generator=generator)
-    targets[torch.rand(shape, generator=generator) < 0.25] = -1
-    targets[0, 0] = 3  # at least one is counted
+    outcomes = c["classes"] or reference.VOCAB
+    targets = torch.randint(0, outcomes, shape[:1] if c["classes"] else shape, generator=generator)
+    targets[torch.rand(targets.shape, generator=generator) < 0.25] = -1
+    targets.view(-1)[0] = 3 if outcomes > 3 else 2  # at least one is counted
     tensors = {"token_ids": ids.double(), "targets": targets.double()}
-    mask = None
-    if c["mask"] != "none":
-        allowed = torch.stack([reference.allowed_keys(c, item) for item in range(c["batch"])])
-        mask = torch.zeros(allowed.shape, dtype=torch.float64).masked_fill(~allowed, -torch.inf)
-        tensors["mask"] = mask
-    run = reference.Run(c, parameters, ids, mask)
+    inputs = reference.make_inputs(c)
+    if c["source"]:
+        inputs["source_ids"] = torch.randint(0, reference.VOCAB, (c["batch"], c["source"]),
+                                             generator=generator)
+    if c.get("dropout"):
+        inputs |= dropout_factors(c, generator)
+    tensors |= inputs
+    run = reference.Run(c, parameters, ids, inputs)
     run.compute()
-    losses = F.cross_entropy(run.kept["logits"].transpose(1, 2), targets, ignore_index=-1,
+    losses = F.cross_entropy(run.kept["logits"].movedim(-1, 1), targets, ignore_index=-1,
                              reduction="none")
     kept = {key: tensor for key, tensor in run.kept.items() if tensor.requires_grad}
     for tensor in kept.values():
         tensor.retain_grad()
     losses.retain_grad()
-    F.cross_entropy(run.kept["logits"].reshape(-1, reference.VOCAB), targets.reshape(-1),
+    F.cross_entropy(run.kept["logits"].reshape(-1, outcomes), targets.reshape(-1),
                     ignore_index=-1).backward()
     tensors["loss"] = losses
     tensors |= {"d." + key: tensor.grad for key, tensor in kept.items() if tensor.grad is not None}
@@ -83,7 +107,7 @@ def make(name, changes, folder):
         tensors["param:" + key] = tensor
         tensors["d.param:" + key] = tensor.grad
     for key, tensor in tensors.items():
-        if key != "mask" and not torch.isfinite(tensor).all():
+        if not key.endswith("mask") and not torch.isfinite(tensor).all():
             sys.exit(f"{name}: {key} is not finite")
     path = folder / (name + ".safetensors")
     reference.write_safetensors(path, tensors, reference.metadata(c))

@@ -5,7 +5,8 @@ An implementation of the recipes in PyTorch that shares nothing with core/: torc
 wherever they exist, float64 throughout, stored as float32. One .safetensors file per configuration:
 
   __metadata__      the configuration, by the words of the command line
-  token_ids, mask   the inputs of the run
+  token_ids, mask   the inputs of the run; of the other forms also source_ids, source_mask,
+                    cross_mask, present
   param:NAME        a weight, NAME as in a weights file
   NAME              a tensor of the run
 
@@ -14,7 +15,8 @@ With a batch of 1 the batch axis is left out. Needs only torch:
   python3 tests/reference/make_reference.py [folder]     (default: the folder of this script)
 
 Layers that torch has a module for are also computed by that module (MultiheadAttention,
-TransformerEncoderLayer) and by scaled_dot_product_attention; the script fails if they differ.
+TransformerEncoderLayer, TransformerDecoderLayer) and by scaled_dot_product_attention; the script
+fails if they differ.
 """
 
 import json
@@ -34,7 +36,8 @@ DEFAULTS = dict(
     layers=1, heads=2, d_model=8, d_head=0, d_hidden=10, attention="narrow", scores="dot",
     scale="on", block="pre-norm", activation="gelu", positions="sinusoidal", bias="on",
     residual="on", mask="causal", window=2, stride=3, causal="auto", padding=[], forbidden=[],
-    batch=1, tokens=6, temperature=1.0)
+    batch=1, tokens=6, temperature=1.0, form="tokens", classes=0, source=0, lengths=[],
+    source_lengths=[])
 
 # What differs from DEFAULTS. Sizes are small and odd on purpose: a swapped axis must not fit.
 CONFIGS = {
@@ -98,6 +101,17 @@ CONFIGS = {
                            padding=[[3, 4], [0]]),
     "batch-post-norm": dict(batch=2, attention="wide", heads=2, d_model=6, tokens=5,
                             scores="additive", block="post-norm", mask="local", window=1),
+    # The other forms; rows of a batch end in padding.
+    "classes": dict(form="classes", classes=3, heads=2, d_model=4, d_hidden=5, mask="none",
+                    positions="learned", batch=2, tokens=5, lengths=[5, 3]),
+    "classes-basic": dict(form="classes", classes=4, attention="basic", d_model=3, block="attention",
+                          positions="none", tokens=4),
+    "translate": dict(form="translate", heads=2, d_model=4, d_hidden=5, tokens=4, source=6, batch=2,
+                      positions="learned", source_lengths=[4, 6]),
+    "translate-post-norm": dict(form="translate", heads=3, d_model=6, d_hidden=4, tokens=5, source=3,
+                                block="post-norm", activation="relu"),
+    "translate-attention": dict(form="translate", attention="single", d_model=3, layers=2, tokens=3,
+                                source=4, block="attention", scores="additive", mask="none"),
 }
 
 
@@ -135,10 +149,32 @@ def allowed_keys(c, item):
         allowed = torch.ones(n, n, dtype=torch.bool)
         for query, key in c["forbidden"]:
             allowed[query, key] = False
+    if c["lengths"]:  # keys that are padding
+        allowed = allowed & (j < c["lengths"][item])
     causal = {"on": True, "off": False, "auto": kind in ("causal", "local", "strided")}[c["causal"]]
     if causal and kind != "none":
         allowed = allowed & torch.ones(n, n, dtype=torch.bool).tril()
     return allowed
+
+
+def as_mask(allowed):
+    return torch.zeros(allowed.shape, dtype=torch.float64).masked_fill(~allowed, -math.inf)
+
+
+def make_inputs(c):
+    """The masks and what is present, for every item of the batch; only what the form has."""
+    batch, n, s = c["batch"], c["tokens"], c["source"]
+    made = {}
+    if c["mask"] != "none" or c["lengths"] or c["source_lengths"]:
+        made["mask"] = as_mask(torch.stack([allowed_keys(c, item) for item in range(batch)]))
+    if c["form"] == "classes":
+        lengths = torch.tensor(c["lengths"] or [n] * batch)
+        made["present"] = (torch.arange(n)[None] < lengths[:, None]).double()
+    if c["source_lengths"]:
+        there = torch.arange(s)[None] < torch.tensor(c["source_lengths"])[:, None]
+        made["source_mask"] = as_mask(there[:, None].expand(-1, s, -1))
+        made["cross_mask"] = as_mask(there[:, None].expand(-1, n, -1))
+    return made
 
 
 # ---- weights ----
@@ -155,51 +191,74 @@ def make_parameters(c, generator):
         made[name] = numbers.float().double()
 
     draw("embed.W_E", VOCAB, d)
-    if c["positions"] == "learned":
-        draw("pos_embed.W_pos", c["tokens"], d, deviation=0.5)
 
     def draw_norm(name):
         draw(name + ".w", d, deviation=0.3, mean=1.0)
         if bias:
             draw(name + ".b", d, deviation=0.3)
 
-    for layer in range(c["layers"]):
-        at = f"blocks.{layer}."
+    def draw_attention(at):
         if c["attention"] != "basic":
             for letter in "QKV":
-                draw(at + "attn.W_" + letter, heads, d, width, deviation=1.3 / math.sqrt(d))
+                draw(at + "W_" + letter, heads, d, width, deviation=1.3 / math.sqrt(d))
                 if bias:
-                    draw(at + "attn.b_" + letter, heads, width, deviation=0.3)
-            draw(at + "attn.W_O", heads, width, d, deviation=1 / math.sqrt(heads * width))
+                    draw(at + "b_" + letter, heads, width, deviation=0.3)
+            draw(at + "W_O", heads, width, d, deviation=1 / math.sqrt(heads * width))
             if bias:
-                draw(at + "attn.b_O", d, deviation=0.3)
+                draw(at + "b_O", d, deviation=0.3)
         if c["scores"] == "additive":
-            draw(at + "attn.v", heads, width)
-        if c["block"] != "attention":
-            draw_norm(at + "ln1")
-            draw_norm(at + "ln2")
-            draw(at + "mlp.W_in", d, hidden, deviation=1 / math.sqrt(d))
-            draw(at + "mlp.W_out", hidden, d, deviation=1 / math.sqrt(hidden))
-            if bias:
-                draw(at + "mlp.b_in", hidden, deviation=0.3)
-                draw(at + "mlp.b_out", d, deviation=0.3)
-    if c["block"] == "pre-norm":
-        draw_norm("ln_final")
-    draw("unembed.W_U", d, VOCAB, deviation=1 / math.sqrt(d))
+            draw(at + "v", heads, width)
+
+    def draw_stack(root, places, crosses):
+        if c["positions"] == "learned":
+            draw(root + "pos_embed.W_pos", places, d, deviation=0.5)
+        for layer in range(c["layers"]):
+            at = f"{root}blocks.{layer}."
+            draw_attention(at + "attn.")
+            if crosses:
+                draw_attention(at + "cross_attn.")
+            if c["block"] != "attention":
+                draw_norm(at + "ln1")
+                draw_norm(at + "ln2")
+                if crosses:
+                    draw_norm(at + "ln3")
+                draw(at + "mlp.W_in", d, hidden, deviation=1 / math.sqrt(d))
+                draw(at + "mlp.W_out", hidden, d, deviation=1 / math.sqrt(hidden))
+                if bias:
+                    draw(at + "mlp.b_in", hidden, deviation=0.3)
+                    draw(at + "mlp.b_out", d, deviation=0.3)
+        if c["block"] == "pre-norm":
+            draw_norm(root + "ln_final")
+
+    if c["form"] == "translate":
+        draw_stack("encoder.", c["source"], False)
+        draw_stack("decoder.", c["tokens"], True)
+    else:
+        draw_stack("", c["tokens"], False)
+    name, letter, outcomes = ("classify", "C", c["classes"]) if c["form"] == "classes" else \
+        ("unembed", "U", VOCAB)
+    draw(f"{name}.W_{letter}", d, outcomes, deviation=1 / math.sqrt(d))
     if bias:
-        draw("unembed.b_U", VOCAB, deviation=0.3)
+        draw(f"{name}.b_{letter}", outcomes, deviation=0.3)
     return made
 
 
 # ---- the model ----
 
 class Run:
-    """One run; `kept` collects every tensor by its name, batch axis first."""
+    """One run; `kept` collects every tensor by its name, batch axis first. `inputs` are those of
+    make_inputs(), the source_ids, and dropout's factors by the names of what they multiply."""
 
-    def __init__(self, c, parameters, ids, mask):
-        self.c, self.w, self.ids, self.mask = c, parameters, ids, mask
+    def __init__(self, c, parameters, ids, inputs):
+        self.c, self.w, self.ids, self.inputs = c, parameters, ids, inputs
+        self.mask = inputs.get("mask")
         self.kept = {}
         self.checks = set()
+
+    def drop(self, name, tensor):
+        if name + ".dropout" not in self.inputs:
+            return tensor
+        return self.keep(name + ".dropped", tensor * self.inputs[name + ".dropout"])
 
     def keep(self, name, tensor):
         self.kept[name] = tensor
@@ -211,21 +270,36 @@ class Run:
 
     def compute(self):
         c, w = self.c, self.w
-        x = self.keep("embed", F.embedding(self.ids, w["embed.W_E"]))
-        if c["positions"] != "none":
-            rows = w["pos_embed.W_pos"] if c["positions"] == "learned" else self.sinusoids()
-            x = x + self.keep("pos_embed", rows.expand_as(x).clone())
-        for layer in range(c["layers"]):
-            x = self.block(f"blocks.{layer}.", x)
-        if c["block"] == "pre-norm":
-            x = self.layer_norm("ln_final", x)
-        logits = self.keep("logits", F.linear(x, w["unembed.W_U"].T, w.get("unembed.b_U")))
+        if c["form"] == "translate":
+            self.mask = self.inputs.get("source_mask")
+            encoded = self.stack("encoder.", self.inputs["source_ids"])
+            self.mask = self.inputs.get("mask")
+            x = self.stack("decoder.", self.ids, encoded)
+        else:
+            x = self.stack("", self.ids)
+        name = "unembed.%s_U"
+        if c["form"] == "classes":
+            present = self.inputs["present"][..., None]
+            x = self.keep("pooled", (x * present).sum(1) / present.sum(1))
+            name = "classify.%s_C"
+        logits = self.keep("logits", F.linear(x, w[name % "W"].T, w.get(name % "b")))
         self.keep("probs", F.softmax(logits, dim=-1))
 
-    def sinusoids(self):
+    def stack(self, root, ids, encoded=None):
+        c, w = self.c, self.w
+        x = self.keep(root + "embed", F.embedding(ids, w["embed.W_E"]))
+        if c["positions"] != "none":
+            rows = w[root + "pos_embed.W_pos"] if c["positions"] == "learned" else \
+                self.sinusoids(ids.shape[1])
+            x = x + self.keep(root + "pos_embed", rows.expand_as(x).clone())
+        for layer in range(c["layers"]):
+            x = self.block(f"{root}blocks.{layer}.", x, encoded)
+        return self.layer_norm(root + "ln_final", x) if c["block"] == "pre-norm" else x
+
+    def sinusoids(self, tokens):
         d = self.c["d_model"]
-        rows = torch.zeros(self.c["tokens"], d, dtype=torch.float64)
-        for t in range(self.c["tokens"]):
+        rows = torch.zeros(tokens, d, dtype=torch.float64)
+        for t in range(tokens):
             for even in range(0, d, 2):
                 angle = t / 10000 ** (even / d)
                 rows[t, even] = math.sin(angle)
@@ -233,8 +307,10 @@ class Run:
                     rows[t, even + 1] = math.cos(angle)
         return rows
 
-    def block(self, at, x):
+    def block(self, at, x, encoded=None):
         c = self.c
+        if encoded is not None:
+            return self.decoder_block(at, x, encoded)
         residual = 1.0 if c["residual"] == "on" else 0.0
         self.keep(at + "resid_pre", x)
         if c["block"] == "attention":
@@ -251,52 +327,91 @@ class Run:
         self.check_encoder_layer(at, x, post)
         return self.keep(at + "resid_post", post)
 
-    def attention(self, at, x):
+    def decoder_block(self, at, x, encoded):
+        """Three sublayers: attention to the own row, attention to the encoder's, feed-forward."""
+        c = self.c
+        residual = 1.0 if c["residual"] == "on" else 0.0
+        alone = c["block"] == "attention"
+        self.keep(at + "resid_pre", x)
+        start = x
+        own_mask, cross_mask = self.mask, self.inputs.get("cross_mask")
+
+        def cross(rows):
+            self.mask = cross_mask
+            found = self.attention(at, rows, encoded, "cross_attn")
+            self.mask = own_mask
+            return found
+
+        sublayers = [("ln1", lambda rows: self.attention(at, rows), "resid_mid"),
+                     ("ln2", cross, "resid_post" if alone else "resid_mid_cross")]
+        if not alone:
+            sublayers.append(("ln3", lambda rows: self.feed_forward(at, rows), "resid_post"))
+        for norm, sublayer, name in sublayers:
+            if c["block"] == "pre-norm":
+                x = sublayer(self.layer_norm(at + norm, x)) + residual * x
+            else:
+                x = sublayer(x) + residual * x
+                if c["block"] == "post-norm":
+                    x = self.layer_norm(at + norm, self.keep(at + norm + ".input", x))
+            self.keep(at + name, x)
+        self.check_decoder_layer(at, start, encoded, x)
+        return x
+
+    def attention(self, at, x, source=None, name="attn"):
+        """Queries from x, keys and values from `source` (x itself where there is none)."""
+        block_at, at = at, at + name + "."
         c, w = self.c, self.w
+        source = x if source is None else source
         heads, width = head_count(c), head_width(c)
         batch, tokens, d = x.shape
         if c["attention"] == "basic":
-            q = k = v = x[:, None]
+            q, k = x[:, None], source[:, None]
+            v = k
         else:
             made = []
             for letter in "QKV":
-                weight, bias = w[at + "attn.W_" + letter], w.get(at + "attn.b_" + letter)
+                weight, bias = w[at + "W_" + letter], w.get(at + "b_" + letter)
+                rows = x if letter == "Q" else source
                 flat = weight.permute(0, 2, 1).reshape(heads * width, d)
                 flat_bias = None if bias is None else bias.reshape(-1)
-                self.keep(at + f"attn.{letter.lower()}_proj", F.linear(x, flat, flat_bias))
-                per_head = torch.einsum("btm,hme->bhte", x, weight)
+                self.keep(at + f"{letter.lower()}_proj", F.linear(rows, flat, flat_bias))
+                per_head = torch.einsum("btm,hme->bhte", rows, weight)
                 made.append(per_head if bias is None else per_head + bias[:, None, :])
             q, k, v = made
         for letter, tensor in zip("qkv", (q, k, v)):
-            self.keep(at + "attn." + letter, tensor)
+            self.keep(at + letter, tensor)
 
         if c["scores"] == "additive":
             pairs = torch.tanh(q[:, :, :, None, :] + k[:, :, None, :, :])
-            scores = (pairs * w[at + "attn.v"][:, None, None, :]).sum(-1)
+            scores = (pairs * w[at + "v"][:, None, None, :]).sum(-1)
         else:
             scores = q @ k.transpose(-1, -2)
-        self.keep(at + "attn.scores_raw", scores)
+        self.keep(at + "scores_raw", scores)
         if c["scale"] == "on":
-            scores = self.keep(at + "attn.scores_scaled", scores / math.sqrt(width))
+            scores = self.keep(at + "scores_scaled", scores / math.sqrt(width))
         if self.mask is not None:
             scores = scores.masked_fill(self.mask[:, None] != 0, -math.inf)
-            self.keep(at + "attn.scores_masked", scores)
+            self.keep(at + "scores_masked", scores)
         forbidden_rows = torch.isinf(scores).all(-1, keepdim=True)
         # Zeros in place of a forbidden row, so that no NaN is made that a gradient would meet.
         safe = scores.masked_fill(forbidden_rows, 0.0) / c["temperature"]
         pattern = F.softmax(safe, dim=-1).masked_fill(forbidden_rows, 0.0)
-        self.keep(at + "attn.pattern", pattern)
-        z = self.keep(at + "attn.z", torch.einsum("bhqk,bhke->bhqe", pattern, v))
-        self.check_dot_product(q, k, v, z, forbidden_rows)
+        self.keep(at + "pattern", pattern)
+        used = self.drop(at + "pattern", pattern)
+        z = self.keep(at + "z", torch.einsum("bhqk,bhke->bhqe", used, v))
+        if used is pattern:
+            self.check_dot_product(q, k, v, z, forbidden_rows)
         concat = z.transpose(1, 2).reshape(batch, tokens, heads * width)
-        self.keep(at + "attn.concat", concat)
+        self.keep(at + "concat", concat)
         if c["attention"] == "basic":
             out = concat
         else:
-            out = torch.einsum("bhqe,hem->bqm", z, w[at + "attn.W_O"])
-            out = out + w.get(at + "attn.b_O", 0.0)
-        self.check_multihead(at, x, pattern, out)
-        return self.keep(at + "attn_out", out)
+            out = torch.einsum("bhqe,hem->bqm", z, w[at + "W_O"])
+            out = out + w.get(at + "b_O", 0.0)
+        if used is pattern:
+            self.check_multihead(at, x, source, pattern, out)
+        self.keep(block_at + name + "_out", out)
+        return self.drop(block_at + name + "_out", out)
 
     def feed_forward(self, at, x):
         w = self.w
@@ -305,7 +420,7 @@ class Run:
              "gelu-tanh": lambda x: F.gelu(x, approximate="tanh")}[self.c["activation"]](x)
         self.keep(at + "mlp.post", x)
         x = F.linear(x, w[at + "mlp.W_out"].T, w.get(at + "mlp.b_out"))
-        return self.keep(at + "mlp_out", x)
+        return self.drop(at + "mlp_out", self.keep(at + "mlp_out", x))
 
     # ---- torch's own modules as witnesses ----
 
@@ -348,25 +463,25 @@ class Run:
     def fill_multihead(self, module, at):
         w, d = self.w, self.c["d_model"]
         with torch.no_grad():
-            stacked = [w[at + "attn.W_" + x].permute(0, 2, 1).reshape(d, d) for x in "QKV"]
+            stacked = [w[at + "W_" + x].permute(0, 2, 1).reshape(d, d) for x in "QKV"]
             module.in_proj_weight.copy_(torch.cat(stacked))
-            module.in_proj_bias.copy_(torch.cat([w[at + "attn.b_" + x].reshape(-1) for x in "QKV"]))
-            module.out_proj.weight.copy_(w[at + "attn.W_O"].reshape(d, d).T)
-            module.out_proj.bias.copy_(w[at + "attn.b_O"])
+            module.in_proj_bias.copy_(torch.cat([w[at + "b_" + x].reshape(-1) for x in "QKV"]))
+            module.out_proj.weight.copy_(w[at + "W_O"].reshape(d, d).T)
+            module.out_proj.bias.copy_(w[at + "b_O"])
 
-    def check_multihead(self, at, x, pattern, out):
+    def check_multihead(self, at, x, source, pattern, out):
         if not self.fits_torch_modules():
             return
         module = torch.nn.MultiheadAttention(
             self.c["d_model"], self.c["heads"], batch_first=True, dtype=torch.float64)
         self.fill_multihead(module, at)
-        theirs, weights = module(x, x, x, attn_mask=self.their_mask(), average_attn_weights=False)
+        theirs, weights = module(x, source, source, attn_mask=self.their_mask(), average_attn_weights=False)
         self.agree("MultiheadAttention", out, theirs)
         self.agree("MultiheadAttention", pattern, weights)
 
     def check_encoder_layer(self, at, x, post):
         c, w = self.c, self.w
-        if not self.fits_torch_modules() or c["residual"] == "off":
+        if not self.fits_torch_modules() or c["residual"] == "off" or self.drops():
             return
         activation = {"relu": F.relu, "gelu": F.gelu,
                       "gelu-tanh": lambda x: F.gelu(x, approximate="tanh")}[c["activation"]]
@@ -374,15 +489,42 @@ class Run:
             c["d_model"], c["heads"], c["d_hidden"] or 4 * c["d_model"], dropout=0.0,
             activation=activation, layer_norm_eps=EPSILON, batch_first=True,
             norm_first=c["block"] == "pre-norm", dtype=torch.float64)
-        self.fill_multihead(module.self_attn, at)
+        self.fill_multihead(module.self_attn, at + "attn.")
+        self.fill_rest(module, at, ((module.norm1, "ln1"), (module.norm2, "ln2")))
+        self.agree("TransformerEncoderLayer", post, module(x, src_mask=self.their_mask()))
+
+    def drops(self):
+        return any(name.endswith(".dropout") for name in self.inputs)
+
+    def check_decoder_layer(self, at, x, encoded, post):
+        c = self.c
+        if not self.fits_torch_modules() or c["residual"] == "off" or self.drops() or \
+                c["block"] == "attention":
+            return
+        activation = {"relu": F.relu, "gelu": F.gelu,
+                      "gelu-tanh": lambda x: F.gelu(x, approximate="tanh")}[c["activation"]]
+        module = torch.nn.TransformerDecoderLayer(
+            c["d_model"], c["heads"], c["d_hidden"] or 4 * c["d_model"], dropout=0.0,
+            activation=activation, layer_norm_eps=EPSILON, batch_first=True,
+            norm_first=c["block"] == "pre-norm", dtype=torch.float64)
+        self.fill_multihead(module.self_attn, at + "attn.")
+        self.fill_multihead(module.multihead_attn, at + "cross_attn.")
+        self.fill_rest(module, at, ((module.norm1, "ln1"), (module.norm2, "ln2"),
+                                    (module.norm3, "ln3")))
+        own, mask = self.their_mask(), self.inputs.get("cross_mask")
+        cross = None if mask is None else (mask != 0).repeat_interleave(head_count(c), dim=0)
+        theirs = module(x, encoded, tgt_mask=own, memory_mask=cross)
+        self.agree("TransformerDecoderLayer", post, theirs)
+
+    def fill_rest(self, module, at, norms):
+        w = self.w
         with torch.no_grad():
             for linear, end in ((module.linear1, "in"), (module.linear2, "out")):
                 linear.weight.copy_(w[at + "mlp.W_" + end].T)
                 linear.bias.copy_(w[at + "mlp.b_" + end])
-            for norm, name in ((module.norm1, "ln1"), (module.norm2, "ln2")):
+            for norm, name in norms:
                 norm.weight.copy_(w[at + name + ".w"])
                 norm.bias.copy_(w[at + name + ".b"])
-        self.agree("TransformerEncoderLayer", post, module(x, src_mask=self.their_mask()))
 
 
 # ---- files ----
@@ -396,8 +538,10 @@ def metadata(c):
             value = ",".join(map(str, value)) if c["batch"] == 1 else ""
         elif key == "forbidden":
             value = ",".join(f"{query}:{key}" for query, key in value)
-        words[key] = str(value)
-    return words | {"vocab": str(VOCAB)}
+        if not isinstance(value, list):  # lengths stand in the masks
+            words[key] = str(value)
+    padded = "on" if c["lengths"] or c["source_lengths"] else "off"
+    return words | {"vocab": str(VOCAB), "padded": padded}
 
 
 def write_safetensors(path, tensors, words):
@@ -420,13 +564,12 @@ def make(name, changes, folder):
     generator = torch.Generator().manual_seed(zlib.crc32(name.encode()))
     parameters = make_parameters(c, generator)
     ids = torch.randint(0, VOCAB, (c["batch"], c["tokens"]), generator=generator)
-    tensors = {"token_ids": ids.double()}
-    mask = None
-    if c["mask"] != "none":
-        allowed = torch.stack([allowed_keys(c, item) for item in range(c["batch"])])
-        mask = torch.zeros(allowed.shape, dtype=torch.float64).masked_fill(~allowed, -math.inf)
-        tensors["mask"] = mask
-    run = Run(c, parameters, ids, mask)
+    inputs = make_inputs(c)
+    if c["source"]:
+        inputs["source_ids"] = torch.randint(0, VOCAB, (c["batch"], c["source"]),
+                                             generator=generator)
+    tensors = {"token_ids": ids.double()} | inputs
+    run = Run(c, parameters, ids, inputs)
     run.compute()
     tensors |= run.kept
     if c["batch"] == 1:
@@ -446,7 +589,7 @@ def main():
         size, checks = make(name, changes, folder)
         total, seen = total + size, seen | checks
     print(f"{len(CONFIGS)} files, {total} bytes, torch {torch.__version__}")
-    missing = {"MultiheadAttention", "TransformerEncoderLayer"} - seen
+    missing = {"MultiheadAttention", "TransformerEncoderLayer", "TransformerDecoderLayer"} - seen
     if missing:
         sys.exit(f"no configuration was checked against {missing}")
 

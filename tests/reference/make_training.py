@@ -7,7 +7,10 @@ make_reference.py. One .safetensors file per run:
   __metadata__   the configuration by the words of the command line, and the optimizer's options
   param:NAME     a weight before the first update
   tokens         (steps, batch, position), token ids
-  targets        the same shape, what should come next; -1 where it is not counted
+  targets        the same shape, what should come next; -1 where it is not counted. Of classes
+                 (steps, batch)
+  lengths        where rows are padded: (batch), tokens of a row, in every step
+  source, source_lengths     likewise, of an encoder-decoder
   losses         (steps), the mean loss before each update
   norms          (steps), the norm of all gradients before clipping
 
@@ -39,6 +42,16 @@ RUNS = {
         model=dict(heads=3, d_model=6, layers=1, activation="gelu-tanh", bias="off", tokens=6),
         optimizer="sgd", lr=0.1, momentum=0.9, decay=0.01, clip=1.0,
         schedule="constant", warmup=0, counted=1.0),
+    "run-classes": dict(
+        model=dict(form="classes", classes=3, heads=2, d_model=6, mask="none", positions="learned",
+                   tokens=5, lengths=[5, 2, 4, 1, 3]),
+        optimizer="adamw", lr=0.01, beta1=0.9, beta2=0.999, decay=0.01, clip=1.0,
+        schedule="constant", warmup=0, counted=1.0),
+    "run-translate": dict(
+        model=dict(form="translate", heads=2, d_model=6, layers=2, activation="relu", tokens=4,
+                   source=5, source_lengths=[5, 3, 4, 1, 5]),
+        optimizer="adam", lr=0.01, beta1=0.9, beta2=0.98, decay=0.0, clip=1.0,
+        schedule="cosine", warmup=2, counted=0.8),
 }
 
 
@@ -69,22 +82,31 @@ def train(name, run, folder):
         value.requires_grad_(True)
     shape = (STEPS, BATCH, c["tokens"])
     tokens = torch.randint(0, reference.VOCAB, shape, generator=generator)
-    targets = torch.randint(0, reference.VOCAB, shape, generator=generator)
+    outcomes = c["classes"] or reference.VOCAB
+    shape = shape[:2] if c["classes"] else shape
+    targets = torch.randint(0, outcomes, shape, generator=generator)
     targets[torch.rand(shape, generator=generator) >= run["counted"]] = -1
-    mask = None
-    if c["mask"] != "none":
-        allowed = reference.allowed_keys(c, 0)
-        mask = torch.zeros(allowed.shape, dtype=torch.float64).masked_fill(~allowed, -math.inf)
-        mask = mask.expand(BATCH, -1, -1)
+    inputs = reference.make_inputs(c)
+    source = None
+    if c["source"]:
+        source = torch.randint(0, reference.VOCAB, (STEPS, BATCH, c["source"]), generator=generator)
+        file["source"] = source
+    for key in ("lengths", "source_lengths"):
+        if c[key]:
+            file[key] = torch.tensor(c[key])
     optimizer = make_optimizer(run, list(weights.values()))
     losses, norms = [], []
     for step in range(STEPS):
         for group in optimizer.param_groups:
             group["lr"] = learning_rate(run, step)
-        model = reference.Run(c, weights, tokens[step], mask)
-        model.check_multihead = model.check_encoder_layer = lambda *_: None  # made for one run
+        if source is not None:
+            inputs["source_ids"] = source[step]
+        model = reference.Run(c, weights, tokens[step], inputs)
+        # Made for one run:
+        model.check_multihead = model.check_encoder_layer = lambda *_: None
+        model.check_decoder_layer = lambda *_: None
         model.compute()
-        loss = F.cross_entropy(model.kept["logits"].reshape(-1, reference.VOCAB),
+        loss = F.cross_entropy(model.kept["logits"].reshape(-1, outcomes),
                                targets[step].reshape(-1), ignore_index=-1)
         optimizer.zero_grad()
         loss.backward()

@@ -1,0 +1,71 @@
+// headlight generate: how a text goes on.
+#include <cstdio>
+
+#include "app/cli/cli.h"
+#include "core/error.h"
+#include "core/model/bundled.h"
+#include "core/text/number_text.h"
+#include "core/text/utf8.h"
+#include "core/train/predictor.h"
+
+namespace headlight {
+namespace {
+
+struct GenerateOptions {
+  std::string model, prompt;
+  std::int64_t tokens = 100;
+  SamplingOptions sampling;
+  std::uint64_t seed = 1;
+  int threads = 2;
+};
+
+int run_generate(const GenerateOptions& o) {
+  if (o.tokens < 0) throw UsageError("--tokens must be 0 or more; got " + std::to_string(o.tokens));
+  validate(o.sampling);
+  const auto model = load_model(model_ref(o.model));
+  const std::string prompt = clean_utf8(o.prompt).text;
+  Generator generator(model, prompt, o.sampling, o.seed, o.threads);
+  std::fputs(prompt.c_str(), stdout);
+  bool said = false;
+  for (std::int64_t i = 0; i < o.tokens; ++i) {
+    if (generator.shifted() && !said) {
+      std::fprintf(stderr,
+                   "headlight: from here on the model reads the last %s tokens alone, its context, "
+                   "and counts positions from the first of them\n",
+                   count_text(model->file.context).c_str());
+      said = true;
+    }
+    const std::optional<std::string> text = generator.next();
+    if (!text) break;
+    std::fwrite(text->data(), 1, text->size(), stdout);
+    std::fflush(stdout);  // as it comes
+  }
+  std::fputc('\n', stdout);
+  return 0;
+}
+
+}  // namespace
+
+void add_generate_command(CLI::App& app, Run& run) {
+  auto o = std::make_shared<GenerateOptions>();
+  CLI::App* sub = app.add_subcommand("generate", "Goes on with a text, token by token");
+  sub->add_option("--model", o->model, "A model's folder, or a name of `headlight models`")
+      ->required();
+  sub->add_option("--prompt", o->prompt, "The text to go on with");
+  sub->add_option("--tokens", o->tokens, "Tokens to add, at most")->capture_default_str();
+  sub->add_option("--temperature", o->sampling.temperature,
+                  "Divides the logits; 0: always the most probable token")
+      ->capture_default_str();
+  sub->add_option("--top-k", o->sampling.top_k, "Draws from the k most probable tokens (0: all)")
+      ->capture_default_str();
+  sub->add_option("--top-p", o->sampling.top_p,
+                  "Draws from the most probable tokens that have this share (1: all)")
+      ->capture_default_str();
+  sub->add_option("--seed", o->seed, "The same seed gives the same text")->capture_default_str();
+  sub->add_option("--threads", o->threads, "Threads")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 256));
+  sub->callback([o, &run] { run = [o] { return run_generate(*o); }; });
+}
+
+}  // namespace headlight

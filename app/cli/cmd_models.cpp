@@ -1,0 +1,78 @@
+// headlight models: the trained models that come with the program.
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "app/cli/cli.h"
+#include "core/model/bundled.h"
+#include "core/text/number_text.h"
+
+namespace headlight {
+namespace {
+
+std::string_view english(std::string_view id) { return tr(Language::kEnglish, id); }
+
+std::int64_t bytes_of(const BundledModel& model) {
+  return static_cast<std::int64_t>(model.config.size() + model.weights.size() +
+                                   model.tokenizer.size() + model.recipe.size());
+}
+
+void print_json() {
+  auto list = nlohmann::ordered_json::array();
+  for (const BundledModel& files : bundled_models()) {
+    const auto model = load_model(std::string(kBundledRef) + std::string(files.name));
+    const ModelRecipe& recipe = bundled_recipe(files.name);
+    const TaskInfo& task = task_info(recipe.training.task);
+    list.push_back({{"name", files.name},
+                    {"task", recipe.training.task},
+                    {"title", english(task.name)},
+                    {"about", english(task.about)},
+                    {"look_for", english(task.look)},
+                    {"kind", model->file.kind},
+                    {"parameters", parameter_count(*model)},
+                    {"bytes", bytes_of(files)},
+                    {"layers", model->file.config.layers},
+                    {"heads", model->file.config.head_count()},
+                    {"d_model", model->file.config.d_model},
+                    {"context", model->file.context},
+                    {"vocab", model->file.vocab},
+                    {"score", recipe.score},
+                    {"example", recipe.example}});
+  }
+  std::printf("%s\n", list.dump(2).c_str());
+}
+
+void print_list() {
+  for (const BundledModel& files : bundled_models()) {
+    const auto model = load_model(std::string(kBundledRef) + std::string(files.name));
+    const ModelRecipe& recipe = bundled_recipe(files.name);
+    const TaskInfo& task = task_info(recipe.training.task);
+    const Config& c = model->file.config;
+    std::printf("%s: %s\n", std::string(files.name).c_str(),
+                std::string(english(task.name)).c_str());
+    std::printf("  task %s, %s parameters, %s; %d layers, %d heads, d_model %d, context %lld\n",
+                recipe.training.task.c_str(), count_text(parameter_count(*model)).c_str(),
+                bytes_text(static_cast<double>(bytes_of(files))).c_str(), c.layers, c.head_count(),
+                c.d_model, static_cast<long long>(model->file.context));
+    std::printf("  at least %s %% of its answers on fresh examples are right\n",
+                number_text(100 * recipe.score, 4).c_str());
+    std::printf("  %s\n", std::string(english(task.about)).c_str());
+    std::printf("  Look for: %s\n", std::string(english(task.look)).c_str());
+    std::printf("  Try: %s\n\n", recipe.example.c_str());
+  }
+}
+
+}  // namespace
+
+void add_models_command(CLI::App& app, Run& run) {
+  auto json = std::make_shared<bool>(false);
+  CLI::App* sub = app.add_subcommand("models", "Lists the trained models that come with Headlight");
+  sub->add_flag("--json", *json, "As JSON");
+  sub->callback([json, &run] {
+    run = [json] {
+      *json ? print_json() : print_list();
+      return 0;
+    };
+  });
+}
+
+}  // namespace headlight

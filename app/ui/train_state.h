@@ -1,0 +1,152 @@
+// What the window knows of a training run: what was published of it, and how it is looked at.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/text/message.h"
+#include "core/trace.h"
+#include "core/train/curve_summary.h"
+#include "core/train/sampling.h"
+#include "core/train/training_run.h"
+
+namespace headlight {
+
+enum class TrainPhase {
+  kNone,       // there is no run
+  kPreparing,  // its text is read, its weights are drawn
+  kPaused,
+  kRunning,
+  kDone,    // the plan's end is reached; it can be stepped on
+  kBroken,  // the loss became no number
+  kFailed,  // the plan cannot be run
+};
+
+struct TrainStatus {
+  std::uint64_t run = 0;  // which one, counted from 1; 0: none yet
+  TrainPhase phase = TrainPhase::kNone;
+  std::int64_t step = 0;  // updates made
+  double tokens_per_second = 0, seconds = 0;
+  std::int64_t tokens_per_step = 0, parameters = 0;
+  std::size_t history_bytes = 0, memory_bytes = 0;
+  Message problem;             // kBroken, kFailed, or a save that failed
+  std::vector<Message> notes;  // what had to be done to the text
+  std::string doing;           // kPreparing: a text id
+  double share = 0;            // of it
+  std::string saved;           // the folder of the last save; empty: none
+  std::int64_t saved_step = -1;
+};
+
+/// A run as the window sees it.
+struct RunView {
+  TrainStatus status;
+  std::shared_ptr<const RunPlan> plan;  // with what was changed on the way
+  std::shared_ptr<const Task> task;
+  std::vector<TaskExample> examples;  // of the probe
+  std::vector<TrainStep> curve;
+  CurveSummary summary;  // of `curve`
+  std::vector<ValidationPoint> validation;
+  std::vector<std::shared_ptr<const Snapshot>> snapshots;
+  std::shared_ptr<const Model> live;  // the weights of a moment ago
+  std::int64_t live_step = 0;
+  std::uint64_t version = 0;  // of what was last taken
+};
+
+enum class Curve { kLoss, kAccuracy, kNorm, kRate };
+
+/// A point of a run: which one, after how many updates.
+struct RunPoint {
+  std::uint64_t run = 0;
+  std::int64_t step = 0;
+  bool operator==(const RunPoint&) const = default;
+};
+
+/// How runs are looked at; part of the session.
+struct TrainSession {
+  bool open = false;
+  RunPlan plan;                    // what the controls show: the next start's
+  bool changed = false;            // it differs from the run's in what only a start can change
+  std::optional<std::int64_t> at;  // the marked step; unset: the newest
+  bool film = false;               // the mark moves by itself
+  double film_clock = 0;           // seconds since its beginning
+  std::optional<RunPoint> pinned;  // what the marked point is compared with
+  Curve curve = Curve::kLoss;
+  bool logarithmic = true;
+  SamplingOptions sampling{0.8, 0, 0.95};
+  std::uint64_t sampling_seed = 1;
+  bool ask_folder = false, ask_text = false;  // asked for, cleared once done
+};
+
+/// Shown minus pinned, of each pattern by its name; where both have it in one shape.
+using PatternDifferences = std::map<std::string, std::vector<float>>;
+
+/// What is known of the runs.
+struct TrainData {
+  RunView run;
+  std::vector<std::shared_ptr<const RunView>> earlier;  // oldest first
+  // The sentence's traces besides the shown one, where they differ from it: with the newest
+  // weights, and with those of the pinned point.
+  std::shared_ptr<const Trace> newest, pinned;
+  std::shared_ptr<const PatternDifferences> differences;  // null without a pinned trace
+};
+
+/// How long a film of a run takes, in seconds.
+inline constexpr double kFilmSeconds = 12;
+
+/// The step that is looked at: the marked one, or the newest.
+inline std::int64_t shown_step(const TrainSession& session, const RunView& run) {
+  return session.at.value_or(run.live_step);
+}
+
+// ---- actions ----
+
+/// The controls' new values.
+struct PlanRun {
+  RunPlan plan;
+};
+/// From the first step: with the same initial weights, or with new ones.
+struct StartRun {
+  bool new_weights = false;
+};
+struct PlayRun {
+  bool play = false;
+  std::int64_t until = 0;  // pauses after so many updates; 0: goes on
+};
+struct StepRun {};
+/// Looks at the weights of another step; unset: follows the newest.
+struct MarkStep {
+  std::optional<std::int64_t> step;
+};
+struct PlayFilm {
+  bool play = false;
+};
+struct PinStep {
+  std::optional<RunPoint> point;
+};
+struct ChooseCurve {
+  Curve curve{};
+  bool logarithmic = true;
+};
+struct KeepRun {
+  std::string folder;
+};
+struct ForgetRun {
+  std::uint64_t run = 0;
+};
+struct SetSampling {
+  SamplingOptions sampling;
+  std::uint64_t seed = 1;
+};
+/// Asks where the text to learn from is.
+struct AskText {};
+struct UseText {
+  std::string path;
+};
+/// Draws the next token and puts it behind the sentence.
+struct GenerateToken {};
+
+}  // namespace headlight

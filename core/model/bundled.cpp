@@ -1,0 +1,54 @@
+#include "core/model/bundled.h"
+
+#include <filesystem>
+#include <vector>
+
+#include "core/error.h"
+#include "core/model/model.h"
+#include "core/text/similar.h"
+
+namespace headlight {
+namespace {
+
+const BundledModel* find(std::string_view name) {
+  for (const BundledModel& model : bundled_models()) {
+    if (model.name == name) return &model;
+  }
+  return nullptr;
+}
+
+[[noreturn]] void fail(std::string_view name) {
+  std::vector<std::string_view> names;
+  std::string list;
+  for (const BundledModel& model : bundled_models()) {
+    names.push_back(model.name);
+    list += (list.empty() ? "" : ", ") + std::string(model.name);
+  }
+  throw UsageError(Message{"model.unknown",
+                           {{"name", "'" + std::string(name.substr(0, 200)) + "'"},
+                            {"near", did_you_mean(name, names)},
+                            {"list", list}}});
+}
+
+}  // namespace
+
+const BundledModel& bundled_model(std::string_view name) {
+  const BundledModel* found = find(name);
+  if (!found) fail(name);
+  return *found;
+}
+
+std::string model_ref(const std::string& typed) {
+  if (typed.starts_with(kBundledRef)) {
+    return std::string(kBundledRef) +
+           std::string(bundled_model(std::string_view(typed).substr(kBundledRef.size())).name);
+  }
+  std::error_code ignored;
+  const std::filesystem::path path(typed);
+  const bool named = find(typed) != nullptr;
+  const bool here = std::filesystem::exists(named ? path / "config.json" : path, ignored);
+  if (!typed.empty() && here) return typed;
+  return std::string(kBundledRef) + std::string(bundled_model(typed).name);
+}
+
+}  // namespace headlight

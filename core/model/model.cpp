@@ -1,0 +1,130 @@
+#include "core/model/model.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/io/file_steps.h"
+#include "core/model/bundled.h"
+#include "core/model/checkpoint.h"
+#include "core/step_code.h"
+#include "core/text/number_text.h"
+
+namespace headlight {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMostKept = 4;
+
+// A model that learned rows of ids has no text; its tokens are the ids.
+std::shared_ptr<const Vocabulary> read_vocabulary(const Checkpoint& checkpoint) {
+  if (checkpoint.tokenizer == kNoTokenizer) {
+    std::vector<std::string> numbers;
+    for (std::int64_t id = 0; id < checkpoint.model.vocab; ++id)
+      numbers.push_back(std::to_string(id));
+    return std::make_shared<const Vocabulary>(TextCut::kWords, std::move(numbers));
+  }
+  return std::make_shared<const Vocabulary>(Vocabulary::from_json(checkpoint.tokenizer));
+}
+
+// `where`: the tokenizer's place, for errors.
+Model make_model(Checkpoint checkpoint, const fs::path& where) {
+  Model model;
+  try {
+    model.vocabulary = read_vocabulary(checkpoint);
+  } catch (const Error& error) {
+    throw Error(Message{"checkpoint.in_file", {{"path", shown(where)}}}.with(error.message()));
+  }
+  model.file = std::move(checkpoint.model);
+  model.weights = std::move(checkpoint.weights);
+  if (model.vocabulary->size() != model.file.vocab) {
+    throw Error(Message{"model.vocabulary_size",
+                        {{"path", shown(where)},
+                         {"n", count_text(model.vocabulary->size())},
+                         {"vocab", count_text(model.file.vocab)}}});
+  }
+  return model;
+}
+
+// When the model of a folder was last written; the oldest time for what has none.
+fs::file_time_type written(const std::string& ref) {
+  auto latest = fs::file_time_type::min();
+  if (ref.starts_with(kBundledRef)) return latest;
+  for (const char* file : {"config.json", "model.safetensors", "tokenizer.json"}) {
+    std::error_code error;
+    const auto time = fs::last_write_time(fs::path(ref) / file, error);
+    if (!error) latest = std::max(latest, time);
+  }
+  return latest;
+}
+
+}  // namespace
+
+std::shared_ptr<const Model> load_model(const std::string& ref) {
+  if (ref == kRunRef) throw Error(Message{"model.run_gone"});
+  Model model;
+  if (ref.starts_with(kBundledRef)) {
+    const BundledModel& files = bundled_model(std::string_view(ref).substr(kBundledRef.size()));
+    model = make_model(
+        parse_checkpoint({files.config, files.weights, files.tokenizer, std::string(files.name)}),
+        files.name);
+    model.name = files.name;
+  } else {
+    const fs::path folder(ref);
+    model = make_model(load_checkpoint(folder), folder / "tokenizer.json");
+    const fs::path whole = folder.lexically_normal();
+    model.name = (whole.has_filename() ? whole : whole.parent_path()).filename().string();
+  }
+  model.ref = ref;
+  return std::make_shared<const Model>(std::move(model));
+}
+
+std::int64_t parameter_count(const Model& model) {
+  std::int64_t count = 0;
+  for (const Tensor& tensor : model.weights) count += cell_count(tensor.axes);
+  return count;
+}
+
+Config run_config(const Config& document, Config model) {
+  model.mask = document.mask;
+  model.scale = document.scale;
+  model.temperature = document.temperature;
+  model.residual = document.residual;
+  return model;
+}
+
+std::shared_ptr<const Tensor> ModelParameters::parameter(const TensorSpec& spec, const RunInput&) {
+  for (const Tensor& tensor : model_->weights) {
+    if (tensor.name != spec.name) continue;
+    bool fits = tensor.axes.size() == spec.axes.size();
+    for (std::size_t axis = 0; fits && axis < spec.axes.size(); ++axis) {
+      const std::int64_t has = tensor.axes[axis].size, wanted = spec.axes[axis].size;
+      const std::string& place = spec.axes[axis].name;
+      const bool positions = axis == 0 && (place == "position" || place == "source");
+      fits = has == wanted || (positions && has > wanted);
+    }
+    if (fits) return {model_, &tensor};
+    throw Error(Message{"checkpoint.shape",
+                        {{"name", weight_name(spec.name)},
+                         {"expected", shape_text(spec.axes)},
+                         {"shape", shape_text(tensor.axes)}}});
+  }
+  throw Error(Message{"checkpoint.tensor_missing",
+                      {{"name", weight_name(spec.name)}, {"shape", shape_text(spec.axes)}}});
+}
+
+std::shared_ptr<const Model> ModelCache::get(const std::string& ref) {
+  const auto found = std::find_if(kept_.begin(), kept_.end(),
+                                  [&](const Kept& kept) { return kept.model->ref == ref; });
+  const auto time = written(ref);
+  if (found != kept_.end()) {
+    const bool gone = time == fs::file_time_type::min();
+    if (gone || found->written == time) return found->model;
+    kept_.erase(found);
+  }
+  kept_.push_back({time, load_model(ref)});
+  if (kept_.size() > kMostKept) kept_.erase(kept_.begin());
+  return kept_.back().model;
+}
+
+}  // namespace headlight

@@ -1,0 +1,72 @@
+// Dropout (Srivastava et al. 2014): in training, some numbers are left out by chance and the others
+// grow to make up for it. What is left out is an input, so that a run can be made again.
+#include "core/ops/op.h"
+
+namespace headlight {
+namespace {
+
+// x, m of equal sizes -> the axes of x
+std::vector<Axis> shape(std::span<const TensorView> in, const OpParams&) {
+  expect_inputs("dropout", in, 2, 2);
+  bool same = in[0].axes.size() == in[1].axes.size();
+  for (std::size_t i = 0; same && i < in[0].axes.size(); ++i) {
+    same = in[0].axes[i].size == in[1].axes[i].size;
+  }
+  if (!same) shape_error("dropout", in, "two tensors of one shape");
+  return {in[0].axes.begin(), in[0].axes.end()};
+}
+
+// y = m · x, cell by cell, where m is 0 for what is left out and 1 / (1 − p) for the rest
+void forward(const OpArgs& args) {
+  const auto x = args.in[0].cells(), m = args.in[1].cells();
+  for (std::size_t i = 0; i < x.size(); ++i) args.result[i] = m[i] * x[i];
+}
+
+// dx += m · dy
+void backward(const OpGradArgs& args) {
+  const auto m = args.in[1].cells();
+  for (std::size_t i = 0; args.d_in[0] && i < m.size(); ++i) {
+    args.d_in[0][i] =
+        static_cast<float>(args.d_in[0][i] + static_cast<double>(m[i]) * args.d_out[i]);
+  }
+}
+
+OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
+  const std::vector<std::int64_t> cell(index.begin(), index.end());
+  return {{{{0, cell}, args.in[0].at(cell), args.in[1].at(cell), {{1, cell}}, ""}}, {}, "m · x"};
+}
+
+std::vector<Pane> panes(const OpArgs& args, std::int64_t head) {
+  return {matrix_pane(args.in[0], 0, PaneRole::kOperand, head),
+          matrix_pane(args.in[1], 1, PaneRole::kOperand, head),
+          matrix_pane(args.out, -1, PaneRole::kResult, head)};
+}
+
+std::string code(const CodeArgs& c) {
+  return c.out + " = " + c.in[0] + " * " + c.in[1] + "  # " + code_shape(c.args.out) + "\n";
+}
+
+}  // namespace
+
+const OpInfo& dropout_op() {
+  static const OpInfo info{Op::kDropout,
+                           "dropout",
+                           "some numbers are left out by chance",
+                           Layout::kRow,
+                           "·",
+                           shape,
+                           forward,
+                           backward,
+                           explain,
+                           panes,
+                           code,
+                           code,
+                           Opening::kNothing,
+                           nullptr,
+                           nullptr,
+                           nullptr,
+                           1};
+  return info;
+}
+
+}  // namespace headlight

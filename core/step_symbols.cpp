@@ -1,0 +1,181 @@
+#include "core/step_symbols.h"
+
+#include "core/steps.h"
+
+namespace headlight {
+namespace {
+
+StepSymbols score_symbols(const Config& c) {
+  if (c.attention == AttentionKind::kBasic) return {"x xᵀ", "S = x · x^{T}"};
+  if (c.scores == ScoreKind::kAdditive) {
+    return {"v·tanh(q+k)", "S_{ij} = v · tanh({q|q}_{i} + {k|k}_{j})"};
+  }
+  return {"Q Kᵀ", "S = {q|Q} · {k|K}^{T}"};
+}
+
+StepSymbols activation_symbols(const Config& c) {
+  if (c.activation == Activation::kRelu) return {"max(x, 0)", "h = max(0, x)"};
+  if (c.activation == Activation::kGelu) return {"x Φ(x)", "h = x · Φ(x)"};
+  return {"x Φ(x)", "h = x · ½(1 + tanh(…))"};
+}
+
+// Keys and values of cross-attention are made of the encoder's rows, here called e.
+StepSymbols cross_symbols(const Config& c, StepKind kind) {
+  const bool keys = kind == StepKind::kKeys;
+  const std::string_view formula = keys     ? "{k|K} = e · W_{K} + b_{K}"
+                                   : c.bias ? "{v|V} = e · W_{V} + b_{V}"
+                                            : "{v|V} = e · W_{V}";
+  return {keys ? "e W_K" : "e W_V", keys && !c.bias ? "{k|K} = e · W_{K}" : formula};
+}
+
+}  // namespace
+
+StepSymbols step_symbols(const Program& p, const Step& step) {
+  const Config& c = p.config;
+  const StepKind kind = step.kind;
+  const bool crosses = step.section == Section::kCrossAttention;
+  if (crosses && (kind == StepKind::kKeys || kind == StepKind::kValues))
+    return cross_symbols(c, kind);
+  switch (kind) {
+    case StepKind::kTokens:
+      return {"", "w_{t} → id_{t}"};
+    case StepKind::kEmbedding:
+      return {"W_E[id]", "x_{t} = W_{E}[id_{t}]"};
+    case StepKind::kPosition:
+      return c.positions == PositionKind::kLearned
+                 ? StepSymbols{"W_pos[t]", "p_{t} = W_{pos}[t]"}
+                 : StepSymbols{"sin, cos", "p_{t,2i} = sin(t / 10000^{2i/d})"};
+    case StepKind::kPositionSum:
+      return {"x + p", "x = x + p"};
+    case StepKind::kNormBeforeAttention:
+    case StepKind::kNormAfterAttention:
+    case StepKind::kNormBeforeFeedForward:
+    case StepKind::kNormAfterFeedForward:
+    case StepKind::kFinalNorm:
+      return {"(x−μ)/σ·w+b", c.bias ? "y = (x − μ)/σ · w + b" : "y = (x − μ)/σ · w"};
+    case StepKind::kQueries:
+      return {"x W_Q", c.bias ? "{q|Q} = x · W_{Q} + b_{Q}" : "{q|Q} = x · W_{Q}"};
+    case StepKind::kKeys:
+      return {"x W_K", c.bias ? "{k|K} = x · W_{K} + b_{K}" : "{k|K} = x · W_{K}"};
+    case StepKind::kValues:
+      return {"x W_V", c.bias ? "{v|V} = x · W_{V} + b_{V}" : "{v|V} = x · W_{V}"};
+    case StepKind::kSplit:
+      return {"1 → H", "{q|Q}, {k|K}, {v|V} → {q|Q}_{h}, {k|K}_{h}, {v|V}_{h}"};
+    case StepKind::kScores:
+      return score_symbols(c);
+    case StepKind::kScale:
+      return {"÷ √d_k", "S / √d_{k}"};
+    case StepKind::kMask:
+      return {"−∞", "S + mask"};
+    case StepKind::kSoftmax:
+      return {"", c.temperature == 1 ? "{p|A} = softmax(S)" : "{p|A} = softmax(S / τ)"};
+    case StepKind::kWeightedSum:
+      return c.attention == AttentionKind::kBasic ? StepSymbols{"A x", "z = {p|A} · x"}
+                                                  : StepSymbols{"A V", "z = {p|A} · {v|V}"};
+    case StepKind::kConcat:
+      return {"[z₀ … z_H]", "z = [z_{0} … z_{H−1}]"};
+    case StepKind::kOutput:
+      return {"z W_O", c.bias ? "y = z · W_{O} + b_{O}" : "y = z · W_{O}"};
+    case StepKind::kResidualAttention:
+    case StepKind::kResidualFeedForward:
+      return {"x + y", "x = x + y"};
+    case StepKind::kDropoutPattern:
+      return {"A · m", "{p|A} = m · {p|A}"};
+    case StepKind::kDropoutAttention:
+    case StepKind::kDropoutFeedForward:
+      return {"y · m", "y = m · y"};
+    case StepKind::kMeanPool:
+      return {"Σ x / n", "x = (1/n) · Σ_{t} x_{t}"};
+    case StepKind::kFeedForwardIn:
+      return {"x W_in", c.bias ? "h = x · W_{in} + b_{in}" : "h = x · W_{in}"};
+    case StepKind::kActivation:
+      return activation_symbols(c);
+    case StepKind::kFeedForwardOut:
+      return {"h W_out", c.bias ? "y = h · W_{out} + b_{out}" : "y = h · W_{out}"};
+    case StepKind::kLogits:
+      if (c.form == ModelForm::kClasses)
+        return {"x W_C", c.bias ? "l = x · W_{C} + b_{C}" : "l = x · W_{C}"};
+      return {"x W_U", c.bias ? "l = x · W_{U} + b_{U}" : "l = x · W_{U}"};
+    case StepKind::kProbabilities:
+      return {"softmax", "P = softmax(l)"};
+    case StepKind::kLoss:
+      return {"−log P", c.form == ModelForm::kClasses ? "L = −log P[target]"
+                                                      : "L_{t} = −log P_{t}[target_{t}]"};
+  }
+  return {};
+}
+
+std::string_view tensor_symbol(std::string_view name) {
+  struct Symbol {
+    std::string_view end, symbol;
+  };
+  static constexpr Symbol kSymbols[] = {
+      {"token_ids", "ids"},
+      {"source_ids", "ids"},
+      {"mask", "mask"},
+      {"present", "m"},
+      {".dropout", "m"},
+      {"pattern.dropped", "A"},
+      {".dropped", "y"},
+      {"embed.W_E", "W_E"},
+      {"pos_embed.W_pos", "W_pos"},
+      {"pos_embed", "p"},
+      {"embed", "x"},
+      {"resid_pre", "x"},
+      {"ln1.normalized", "norm x"},
+      {"ln2.normalized", "norm x"},
+      {"ln3.normalized", "norm x"},
+      {"ln_final.normalized", "norm x"},
+      {"ln1.input", "x + y"},
+      {"ln2.input", "x + y"},
+      {"ln3.input", "x + y"},
+      {".w", "w"},
+      {".b", "b"},
+      {"W_Q", "W_Q"},
+      {"W_K", "W_K"},
+      {"W_V", "W_V"},
+      {"W_O", "W_O"},
+      {"b_Q", "b_Q"},
+      {"b_K", "b_K"},
+      {"b_V", "b_V"},
+      {"b_O", "b_O"},
+      {"attn.q", "Q"},
+      {"attn.k", "K"},
+      {"attn.v", "V"},
+      {"q_proj", "Q"},
+      {"k_proj", "K"},
+      {"v_proj", "V"},
+      {"score_v", "v"},
+      {"scores_raw", "S"},
+      {"scores_scaled", "S / √d"},
+      {"scores_masked", "S masked"},
+      {"pattern", "A"},
+      {"attn.z", "z"},
+      {"concat", "z"},
+      {"attn_out", "y"},
+      {"resid_mid", "x"},
+      {"resid_mid_cross", "x"},
+      {"pooled", "x"},
+      {"W_C", "W_C"},
+      {"b_C", "b_C"},
+      {"W_in", "W_in"},
+      {"b_in", "b_in"},
+      {"mlp.pre", "h"},
+      {"mlp.post", "h"},
+      {"W_out", "W_out"},
+      {"b_out", "b_out"},
+      {"mlp_out", "y"},
+      {"logits", "l"},
+      {"probs", "P"},
+      {"targets", "target"},
+      {"loss", "L"},
+  };
+  for (const Symbol& s : kSymbols) {
+    if (name.ends_with(s.end)) return s.symbol;
+  }
+  if (name.ends_with("W_U")) return "W_U";
+  if (name.ends_with("b_U")) return "b_U";
+  return "x";
+}
+
+}  // namespace headlight

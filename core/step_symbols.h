@@ -1,0 +1,16 @@
+// What a step is in mathematics, which is the same in every language.
+#pragma once
+
+#include <string_view>
+
+#include "core/program.h"
+
+namespace headlight {
+
+struct StepSymbols {
+  std::string_view hint, formula;  // as in StepText
+};
+
+StepSymbols step_symbols(const Program&, const Step&);
+
+}  // namespace headlight

@@ -1,0 +1,155 @@
+#include "core/train/model_recipe.h"
+
+#include <algorithm>
+#include <map>
+
+#include "core/config_json.h"
+#include "core/error.h"
+#include "core/model/bundled.h"
+#include "core/random.h"
+#include "core/runner_forms.h"
+#include "core/text/utf8.h"
+
+namespace headlight {
+namespace {
+
+constexpr JsonFileWords kWords = {"recipe.wrong_value", "recipe.not_json", "recipe.too_deep"};
+
+// A recipe's "training" is train.json without what only a run that has begun has.
+OrderedJson training_json(const TrainRecipe& recipe) {
+  OrderedJson json = OrderedJson::parse(train_text(recipe, {}));
+  for (const char* key : {"format", "version", "step", "data"}) json.erase(key);
+  return json;
+}
+
+TrainRecipe read_training(const JsonReader& in) {
+  const OrderedJson* given = in.find("training");
+  if (!given || !given->is_object())
+    in.fail("training", Message{"session.object"}, given ? *given : OrderedJson());
+  OrderedJson json = *given;
+  json["format"] = "headlight training";
+  json["version"] = 1;
+  json["step"] = 0;
+  json["data"] = "0";
+  if (!json.contains("seed")) json["seed"] = "1";
+  TrainRecipe recipe;
+  TrainState ignored;
+  parse_train(json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace), recipe, ignored);
+  return recipe;
+}
+
+bool knows(const Model& model, const std::string& sentence) {
+  const Vocabulary& vocabulary = *model.vocabulary;
+  try {
+    if (model.file.config.form != ModelForm::kTranslate)
+      return !vocabulary.encode(sentence).empty();
+    const SourceAndTarget pair = split_pair(sentence);
+    if (pair.target) (void)vocabulary.encode(*pair.target);
+    return !vocabulary.encode(pair.source).empty();
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+std::string recipe_text(const ModelRecipe& r) {
+  return json_text({{"format", "headlight recipe"},
+                    {"version", 1},
+                    {"score", r.score},
+                    {"example", r.example},
+                    {"init", word(r.init)},
+                    {"training", training_json(r.training)},
+                    {"model", config_json(r.config)}});
+}
+
+ModelRecipe parse_recipe(std::string_view text) {
+  const OrderedJson json = parse_json(text, kWords);
+  const JsonReader in(json, "", kWords);
+  const OrderedJson* format = in.find("format");
+  if (!format || *format != "headlight recipe") throw Error(Message{"recipe.not_a_recipe"});
+  int version = 0;
+  in.number("version", version, 1, 1);
+  ModelRecipe recipe;
+  in.number("score", recipe.score, 0, 1);
+  in.text("example", recipe.example);
+  in.choice("init", recipe.init);
+  recipe.training = read_training(in);
+  if (const OrderedJson* model = in.find("model"))
+    recipe.config = read_config(*model, "model", kWords);
+  validate(recipe.config);
+  return recipe;
+}
+
+const ModelRecipe& bundled_recipe(std::string_view name) {
+  // Read once: the window asks for all of them at every frame of its list.
+  static const std::map<std::string, ModelRecipe, std::less<>> kRecipes = [] {
+    std::map<std::string, ModelRecipe, std::less<>> recipes;
+    for (const BundledModel& model : bundled_models())
+      recipes.emplace(model.name, parse_recipe(model.recipe));
+    return recipes;
+  }();
+  return kRecipes.find(bundled_model(name).name)->second;
+}
+
+std::string example_sentence(const Model& model) {
+  if (model.ref.starts_with(kBundledRef)) return bundled_recipe(model.name).example;
+  for (const TaskInfo& info : all_tasks()) {
+    if (info.id != model.file.task) continue;
+    // The task may have been made with other sizes; then it may say what the model does not know.
+    const auto task = make_task(info.id);
+    Random random(1);
+    const TaskExample example = task->draw(random);
+    const std::string sentence =
+        task->vocabulary().decode(example.source.empty() ? example.tokens : example.source);
+    if (knows(model, sentence)) return sentence;
+  }
+  return {};
+}
+
+SetModel choose_model(const Document& document, const Model& model) {
+  SetModel edit{model.ref, model.file.config, model.vocabulary->tokenizer_kind(), std::nullopt};
+  if (knows(model, document.sentence)) return edit;
+  const std::string example = example_sentence(model);
+  if (!example.empty()) edit.sentence = example;
+  return edit;
+}
+
+Document first_document() {
+  const auto model = load_model(std::string(kBundledRef) + "induction");
+  Document document;
+  return apply(document, choose_model(document, *model));
+}
+
+Document move_model_token(Document doc, const Vocabulary& vocabulary, const MoveToken& move) {
+  std::vector<PlacedToken> tokens;
+  try {
+    tokens = vocabulary.encode_placed(doc.sentence);
+  } catch (const Error&) {
+    return doc;  // it is no row of tokens, as where an encoder-decoder's has an arrow
+  }
+  const auto count = static_cast<int>(tokens.size());
+  if (move.from < 0 || move.from >= count) return doc;
+  std::vector<int> order;  // new place -> old place
+  for (int i = 0; i < count; ++i) {
+    if (i != move.from) order.push_back(i);
+  }
+  order.insert(order.begin() + std::clamp(move.to, 0, count - 1), move.from);
+  std::string text;
+  std::vector<int> new_place(tokens.size());
+  for (int place = 0; place < count; ++place) {
+    const auto old = static_cast<std::size_t>(order[static_cast<std::size_t>(place)]);
+    new_place[old] = place;
+    if (place > 0 && vocabulary.cut() == TextCut::kWords) text += ' ';
+    text.append(doc.sentence, tokens[old].begin, tokens[old].end - tokens[old].begin);
+  }
+  doc.sentence = clean_utf8(text).text;
+  std::vector<int>& padding = doc.config.mask.padding;
+  for (int& place : padding) {
+    if (place >= 0 && place < count) place = new_place[static_cast<std::size_t>(place)];
+  }
+  std::sort(padding.begin(), padding.end());
+  return doc;
+}
+
+}  // namespace headlight

@@ -1,0 +1,49 @@
+// recipe.json of a bundled model: how it was trained, what it scores, a sentence to try. `headlight
+// train --config recipe.json` trains it again.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/document.h"
+#include "core/model/init.h"
+#include "core/model/model.h"
+#include "core/train/recipe.h"
+
+namespace headlight {
+
+struct ModelRecipe {
+  Config config;         // its seed is that of the initial weights
+  TrainRecipe training;  // of one of all_tasks()
+  Init init = Init::kNormal;
+  double score =
+      0;  // the share of scored tokens (or classes) that is right on fresh examples, at least
+  std::string example;  // a sentence on which its heads mean something
+};
+
+/// The text of recipe.json.
+std::string recipe_text(const ModelRecipe&);
+/// The inverse; what is absent has its default. Throws Error that names the key, what was expected
+/// and what came, and UsageError (validate) for a model that cannot be built.
+ModelRecipe parse_recipe(std::string_view text);
+
+/// The recipe of a bundled model. Throws UsageError for another name.
+const ModelRecipe& bundled_recipe(std::string_view name);
+
+/// A sentence for a model: the recipe's of a bundled one, an example of the task that another one
+/// learned; empty where its text is its own.
+std::string example_sentence(const Model&);
+
+/// The edit that makes a document show this model: with its config, its way to cut text and, where
+/// it does not know a token of the sentence (or there is none), its example sentence.
+SetModel choose_model(const Document&, const Model&);
+
+/// What the window shows at its very first start: a trained model and a sentence on which its heads
+/// mean something.
+Document first_document();
+
+/// The sentence with one of the model's tokens moved (specials are one token, "[SEP]"), and its
+/// marks of padding with it. A sentence that the vocabulary does not know stays as it is.
+Document move_model_token(Document, const Vocabulary&, const MoveToken&);
+
+}  // namespace headlight

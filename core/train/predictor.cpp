@@ -1,0 +1,87 @@
+#include "core/train/predictor.h"
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/program_memory.h"
+
+namespace headlight {
+
+Predictor::Predictor(std::shared_ptr<const Model> model, int threads)
+    : model_(std::move(model)), backend_(make_eigen_backend(threads)) {
+  if (model_->file.config.form != ModelForm::kTokens) {
+    throw UsageError(
+        Message{"model.not_next_token", {{"name", model_->name}, {"kind", model_->file.kind}}});
+  }
+  source_.use(model_);
+}
+
+void Predictor::prepare(std::int64_t rows, std::int64_t positions) {
+  const RunShape shape{rows, positions, model_->file.vocab};
+  if (program_ && program_->shape == shape) return;
+  program_ = std::make_shared<const Program>(build_program(model_->file.config, shape));
+  calls_ = calls_for(*program_, program_->require("logits"));
+  const std::size_t cells = arena_cells(*program_);
+  if (arena_.size() < cells) arena_.resize(cells);
+  memory_.assign(program_->tensors.size(), nullptr);
+  parameters_.clear();
+  lay_out(*program_, arena_.data(), memory_);
+  for (std::size_t id = 0; id < program_->tensors.size(); ++id) {
+    if (program_->tensors[id].kind != TensorKind::kParameter) continue;
+    parameters_.push_back(source_.parameter(program_->tensors[id], {}));
+    memory_[id] = const_cast<float*>(parameters_.back()->data.data());  // only read
+  }
+  share_aliases(*program_, memory_);
+  if (program_->mask < 0) return;
+  float* mask = memory_[static_cast<std::size_t>(program_->mask)];
+  const std::int64_t square = positions * positions;
+  fill_mask(model_->file.config.mask, static_cast<int>(positions), mask);
+  for (std::int64_t row = 1; row < rows; ++row) std::copy_n(mask, square, mask + row * square);
+}
+
+std::span<const float> Predictor::logits(std::span<const int> ids, std::int64_t positions) {
+  for (const int id : ids) {
+    if (id >= 0 && id < model_->file.vocab) continue;
+    throw Error(
+        Message{"vocabulary.no_such_id",
+                {{"id", std::to_string(id)}, {"last", std::to_string(model_->file.vocab - 1)}}});
+  }
+  prepare(static_cast<std::int64_t>(ids.size()) / positions, positions);
+  float* tokens = memory_[static_cast<std::size_t>(program_->token_ids)];
+  for (const int id : ids) *tokens++ = static_cast<float>(id);
+  backend_->run(*program_, calls_, memory_);
+  const float* out = memory_[static_cast<std::size_t>(program_->require("logits"))];
+  return {out, ids.size() * static_cast<std::size_t>(model_->file.vocab)};
+}
+
+Generator::Generator(std::shared_ptr<const Model> model, const std::string& prompt,
+                     const SamplingOptions& options, std::uint64_t seed, int threads)
+    : predictor_(std::move(model), threads), options_(options), seed_(seed) {
+  validate(options);
+  const Model& m = predictor_.model();
+  if (!m.file.kind.empty() && m.file.kind != "next-token") {
+    throw UsageError(Message{"model.not_next_token", {{"name", m.name}, {"kind", m.file.kind}}});
+  }
+  ids_ = m.vocabulary->encode(prompt);
+  const std::optional<int> begin = m.vocabulary->id_of(Special::kBegin);
+  if (ids_.empty() && begin) ids_.push_back(*begin);
+  if (ids_.empty()) throw UsageError(Message{"model.no_prompt"});
+}
+
+std::optional<std::string> Generator::next() {
+  const Vocabulary& vocabulary = *predictor_.model().vocabulary;
+  if (drawn_ > 0 && ids_.back() == vocabulary.id_of(Special::kEnd)) return std::nullopt;
+  const auto count = static_cast<std::int64_t>(ids_.size());
+  const std::int64_t positions = std::min(count, predictor_.context());
+  const std::span<const float> all = predictor_.logits(
+      std::span<const int>(ids_).last(static_cast<std::size_t>(positions)), positions);
+  const auto vocab = static_cast<std::size_t>(predictor_.model().file.vocab);
+  const int id = sample_token(all.last(vocab), options_, seed_, drawn_++).id;
+  // What a token adds may begin with a space, by the token before it.
+  const int pair[] = {ids_.back(), id};
+  const std::size_t before = vocabulary.decode({pair, 1}).size();
+  ids_.push_back(id);
+  return vocabulary.decode(pair).substr(before);
+}
+
+}  // namespace headlight

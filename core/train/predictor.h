@@ -1,0 +1,68 @@
+// Predictor: token ids in, logits out, as often as asked: generating and measuring with a model.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/backend.h"
+#include "core/model/model.h"
+#include "core/train/sampling.h"
+
+namespace headlight {
+
+class Predictor {
+ public:
+  /// With the model's own config. Throws UsageError for a model that does not predict the tokens of
+  /// one row: a classifier, an encoder-decoder.
+  Predictor(std::shared_ptr<const Model>, int threads);
+
+  /// `ids`: rows of `positions` tokens each, one after another; the result: (row, position, vocab),
+  /// valid until the next call. Asked again for the same numbers it allocates nothing. Throws Error
+  /// for ids that the model does not have and for more positions than it has learned.
+  std::span<const float> logits(std::span<const int> ids, std::int64_t positions);
+
+  /// The most positions at once: what it was trained on.
+  std::int64_t context() const { return model_->file.context; }
+  const Model& model() const { return *model_; }
+
+ private:
+  void prepare(std::int64_t rows, std::int64_t positions);
+
+  std::shared_ptr<const Model> model_;
+  std::unique_ptr<Backend> backend_;
+  ModelParameters source_;
+  std::shared_ptr<const Program> program_;
+  std::vector<OpCall> calls_;
+  FloatBuffer arena_;
+  std::vector<float*> memory_;
+  std::vector<std::shared_ptr<const Tensor>> parameters_;
+};
+
+/// How a text goes on, token by token.
+class Generator {
+ public:
+  /// Throws UsageError (validate), and Error for a prompt without a token where the model has no
+  /// [BOS] to begin with, and for a token that it does not know.
+  Generator(std::shared_ptr<const Model>, const std::string& prompt, const SamplingOptions&,
+            std::uint64_t seed, int threads);
+
+  /// The text that the next token adds to what stands there; nothing after [EOS].
+  std::optional<std::string> next();
+  /// Are the tokens more than the model's context? Then the last ones alone are read, and their
+  /// positions begin at 0 again.
+  bool shifted() const { return static_cast<std::int64_t>(ids_.size()) > predictor_.context(); }
+  const std::vector<int>& ids() const { return ids_; }
+
+ private:
+  Predictor predictor_;
+  SamplingOptions options_;
+  std::uint64_t seed_, drawn_ = 0;
+  std::vector<int> ids_;
+};
+
+}  // namespace headlight

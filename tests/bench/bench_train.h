@@ -1,0 +1,36 @@
+// Speed and memory of training, measured: printed by `headlight bench train` and `bench forward`.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace headlight {
+
+enum class BenchPass { kTrain, kForward };
+
+/// One model, measured. Rates are medians of all rounds.
+struct TrainRate {
+  std::string name;  // "tiny", "toy", "small"
+  double tokens_per_second = 0;
+  /// Floating-point operations that the products of the model need, over those that the large
+  /// product beside it does in the same time: the median of all rounds, and the middle half of
+  /// them.
+  double share = 0, share_low = 0, share_high = 0;
+  double asked = 0;           // the share aimed at; 0: only for information
+  double product_gflops = 0;  // the rate of the large product
+  /// Bytes that the trainer holds; and weights, gradients, moments, and the activations kept for
+  /// the shards under way.
+  double bytes_held = 0, bytes_needed = 0;
+};
+
+/// Pre-norm models with GELU, causal masks, learned positions and biases; AdamW. In each round a
+/// 2048 × 2048 × 2048 product and training take turns of about the same length, so that whatever
+/// else the machine does slows both alike; a round's share is its training rate over the mean rate
+/// of the products right before and after it. Takes some ten seconds.
+std::vector<TrainRate> bench_train(BenchPass, int threads, int rounds = 11);
+
+/// As a table, and as JSON.
+std::string as_table(BenchPass, int threads, const std::vector<TrainRate>&);
+std::string as_json(BenchPass, int threads, const std::vector<TrainRate>&);
+
+}  // namespace headlight
