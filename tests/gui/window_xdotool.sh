@@ -132,6 +132,7 @@ saved "the cat sat on mats" none || fail "saved something else: $(cat "$session"
 # ---- resize: it goes on drawing and listening ----
 xdotool windowsize --sync "$window" 800 560
 xdotool key m
+until_true 5 "the mask's change in the title" title_starts "* "
 xdotool windowsize --sync "$window" 1500 950
 xdotool mousemove --window "$window" 300 78 click 1
 xdotool key End
