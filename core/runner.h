@@ -36,9 +36,9 @@ struct RunResult {
 class Runner {
  public:
   explicit Runner(RunLimits limits = {}) : limits_(limits) {}
-  /// Of an encoder-decoder the sentence is what the encoder reads (RunInput::source_tokens), and the
-  /// trace's tokens are the row that the model writes for it by itself, or what stands behind "→".
-  /// Never throws for anything that a document can hold. `model`: the one to run, whatever the
+  /// Of an encoder-decoder the sentence is what the encoder reads (RunInput::source_tokens), and
+  /// the trace's tokens are the row that the model writes for it by itself, or what stands behind
+  /// "→". Never throws for anything that a document can hold. `model`: the one to run, whatever the
   /// document names; without it the document's own is loaded (and kept), or the sandbox run.
   RunResult run(const Document&, Backend&, std::shared_ptr<const Model> model = nullptr);
   /// The model with this ref, loaded unless it is kept. Throws as load_model() does.

@@ -189,8 +189,7 @@ TEST_CASE("dropout: only in training, other numbers each step and seed, whatever
   const TokenBatch batch = batch_for(form, 8, 4);
   const auto plain = trainer_for(form, options_for(1));
   const auto drops = trainer_for(form, options_for(1, 0.3));
-  CHECK(plain->evaluate(batch).loss ==
-          doctest::Approx(drops->evaluate(batch).loss).epsilon(1e-6));
+  CHECK(plain->evaluate(batch).loss == doctest::Approx(drops->evaluate(batch).loss).epsilon(1e-6));
   TrainerOptions one_shard = options_for(1, 0.3);
   one_shard.shards = 1;
   const auto together = trainer_for(form, one_shard);

@@ -136,7 +136,8 @@ TEST_CASE("train --config: a short run of a bundled recipe reaches its score, as
   CHECK(score["token_accuracy"].get<double>() >=
         nlohmann::json::parse(read_bytes(recipe))["score"].get<double>());
   // What is given beside it counts; the rest is the recipe's.
-  run_well({"train", "--config", recipe, "--steps", "2", "--warmup", "0", "--layers", "1", "--out", folder / "one"});
+  run_well({"train", "--config", recipe, "--steps", "2", "--warmup", "0", "--layers", "1", "--out",
+            folder / "one"});
   const auto config = nlohmann::json::parse(read_bytes(folder / "one/config.json"));
   CHECK(config["model"]["layers"] == 1);
   CHECK(config["model"]["d_model"] == 64);
