@@ -113,6 +113,7 @@ void Shell::on(const ClosePopups&) {
   Session& s = state_.session;
   s.model_open = s.keys_open = s.about_open = false;
   s.ask_path_to_open = s.ask_path_to_save = s.ask_path_to_model = false;
+  s.train.ask_folder = s.train.ask_text = false;
   s.palette_open = false;
 }
 

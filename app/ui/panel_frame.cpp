@@ -13,14 +13,16 @@ struct PanelName {
   Command toggle;
 };
 
-PanelName name_of(PanelId id) {
+PanelName name_of(PanelId id, bool training) {
   switch (id) {
     case PanelId::kRail:
-      return {"view/rail", "panel/rail", "panel.rail", Command::kToggleRail};
+      return {"view/rail", "panel/rail", training ? "train.title" : "panel.rail",
+              Command::kToggleRail};
     case PanelId::kHeads:
       return {"view/heads", "panel/heads", "panel.heads", Command::kToggleHeads};
     default:
-      return {"view/inspector", "panel/inspector", "panel.inspector", Command::kToggleInspector};
+      return {"view/inspector", "panel/inspector", training ? "train.samples" : "panel.inspector",
+              Command::kToggleInspector};
   }
 }
 
@@ -34,8 +36,8 @@ void turn_right(ImDrawList* list, int first, ImVec2 from, ImVec2 to) {
 
 }  // namespace
 
-void panel_tab(Ui& ui, PanelId id, const Rect& r) {
-  const PanelName name = name_of(id);
+void panel_tab(Ui& ui, PanelId id, const Rect& r, bool training) {
+  const PanelName name = name_of(id, training);
   ImDrawList* list = ImGui::GetWindowDrawList();
   bool over = false;
   if (ui.hot(name.id, r, &over)) ui.push(DoCommand{name.toggle});

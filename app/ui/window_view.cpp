@@ -52,14 +52,15 @@ void draw_on(const char* id, const Rect& r, auto draw) {
 // In the places of the steps: the run, its curves, its heads, what it says.
 void draw_training(const AppState& state, Ui& ui, const WindowLayout& l) {
   if (shown(l.rail))
-    l.rail_open ? panel_train(state, ui, l.rail) : panel_tab(ui, PanelId::kRail, l.rail);
+    l.rail_open ? panel_train(state, ui, l.rail) : panel_tab(ui, PanelId::kRail, l.rail, true);
   if (shown(l.stage)) panel_train_chart(state, ui, l.stage);
   if (shown(l.heads)) {
-    l.heads_open ? panel_train_heads(state, ui, l.heads) : panel_tab(ui, PanelId::kHeads, l.heads);
+    l.heads_open ? panel_train_heads(state, ui, l.heads)
+                 : panel_tab(ui, PanelId::kHeads, l.heads, true);
   }
   if (!shown(l.inspector)) return;
   l.inspector_open ? panel_train_side(state, ui, l.inspector)
-                   : panel_tab(ui, PanelId::kInspector, l.inspector);
+                   : panel_tab(ui, PanelId::kInspector, l.inspector, true);
 }
 
 // The settings of a run need more room than a list of steps, its heads more than a row.

@@ -335,6 +335,63 @@ TEST_CASE("train: what is trained is kept, by hand and when the window closes") 
   CHECK_FALSE(third.notices_say(runs[0]));  // said once
 }
 
+TEST_CASE("train: the sheets that ask for a path open once, and do what they say") {
+  const TemporaryFolder folder;
+  Gui gui({}, {1440, 1400});
+  open_panel(gui);
+  gui.push(PlayRun{true, 2});
+  settle(gui);
+  gui.click("train/side/keep");
+  gui.frame(3);
+  REQUIRE(gui.has("panel/train_folder"));
+  gui.edit_key({ImGuiKey_A, true});
+  gui.type(folder.path("kept"));
+  gui.frame(2);
+  gui.click("path/ok");
+  settle(gui);
+  CHECK_FALSE(gui.has("panel/train_folder"));
+  CHECK(load_checkpoint(folder.path("kept"), true).training);
+  gui.click("train/side/keep");
+  gui.frame(3);
+  REQUIRE(gui.has("panel/train_folder"));
+  gui.key({kKeyEscape});
+  gui.frame(2);
+  gui.key({kKeyEscape});
+  gui.frame(3);
+  CHECK_FALSE(gui.has("panel/train_folder"));
+
+  std::string text;
+  for (int i = 0; i < 60; ++i) text += "one two three four. ";
+  write_text(folder.path("mine.txt"), text);
+  gui.click("train/set/task");
+  gui.frame(2);
+  gui.click("train/set/task/text");
+  gui.frame(2);
+  gui.click("train/set/text_file");
+  gui.frame(3);
+  REQUIRE(gui.has("panel/train_text"));
+  gui.edit_key({ImGuiKey_A, true});
+  gui.type(folder.path("mine.txt"));
+  gui.frame(2);
+  gui.click("path/ok");
+  settle(gui);
+  CHECK_FALSE(gui.has("panel/train_text"));
+  gui.click("train/same");
+  settle(gui);
+  CHECK(run_of(gui).status.phase == TrainPhase::kPaused);
+  CHECK(run_of(gui).task->id() == "text");
+}
+
+TEST_CASE("train: folded panels say what they open") {
+  Gui gui({}, {960, 540});
+  gui.push(DoCommand{Command::kTrain});
+  settle(gui);
+  gui.frame(2);
+  CHECK(gui.has("train/chart"));
+  CHECK_FALSE(gui.shows("Numbers"));
+  CHECK_FALSE(gui.shows("Steps"));
+}
+
 TEST_CASE("train: the film goes through the kept steps and ends at the newest") {
   Gui gui;
   open_panel(gui);
