@@ -105,7 +105,8 @@ void mask_numbers(const MaskSpec& mask, Ui& ui, Row& row) {
 // Layers or heads: a button each while they are few, a stepper when they are many.
 void numbered(Ui& ui, std::string_view id, int count, int chosen, Row& row, bool roomy,
               auto choose_number) {
-  if (roomy && count <= 8) {
+  // Three buttons are no wider than a stepper.
+  if ((roomy && count <= 8) || count <= 3) {
     Choices numbers;
     for (int i = 0; i < count; ++i) numbers.labels.push_back(std::to_string(i));
     numbers.ids.assign(numbers.labels.begin(), numbers.labels.end());

@@ -508,9 +508,9 @@ TEST_CASE("layout: every control within reach, none over another, no words cut, 
   const struct {
     ImVec2 size;
     float scale;
-  } windows[] = {{{400, 300}, 1},   {{960, 600}, 1},   {{960, 600}, 1.5f}, {{1280, 720}, 1},
-                 {{1280, 720}, 2},  {{1280, 720}, 3},  {{1920, 1080}, 1},  {{1920, 1080}, 2},
-                 {{3840, 2160}, 1}, {{3840, 2160}, 2}, {{3840, 2160}, 3}};
+  } windows[] = {{{400, 300}, 1},   {{700, 450}, 1},   {{960, 600}, 1},   {{960, 600}, 1.5f},
+                 {{1280, 720}, 1},  {{1280, 720}, 2},  {{1280, 720}, 3},  {{1920, 1080}, 1},
+                 {{1920, 1080}, 2}, {{3840, 2160}, 1}, {{3840, 2160}, 2}, {{3840, 2160}, 3}};
   for (const auto& window : windows) {
     for (const Language language : {Language::kEnglish, Language::kChinese}) {
       Gui gui(small_document(2, 4, 16), window.size, window.scale);
