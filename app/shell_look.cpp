@@ -5,6 +5,7 @@
 #include "app/shell.h"
 #include "app/ui/panels.h"
 #include "core/page.h"
+#include "core/step_names.h"
 
 namespace headlight {
 
@@ -40,20 +41,13 @@ void Shell::change_layer(int layer) {
   Session& s = state_.session;
   const int last = shown_config(state_).layers - 1;
   layer = std::clamp(layer, 0, last);
-  const std::string here = "blocks." + std::to_string(s.layer) + ".";
   s.layer = layer;
-  if (s.step.starts_with(here)) {
-    const std::string there = "blocks." + std::to_string(layer) + "." + s.step.substr(here.size());
+  const StepName at = split_name(s.step);
+  if (at.layer >= 0 && at.layer != layer && state_.derived.trace) {
     // The first layer has a step of its own (the sum with the positions) that the others lack.
-    bool exists = false;
-    if (state_.derived.trace) {
-      const Program& program = state_.derived.trace->program();
-      const TensorId id = program.find(there);
-      // Another name of a tensor of another layer is not a step of this one.
-      exists =
-          id >= 0 && program.steps[static_cast<std::size_t>(program.step_of(id))].layer == layer;
-    }
-    go_to(exists ? there : "blocks." + std::to_string(layer) + ".attn.pattern");
+    const Program& program = state_.derived.trace->program();
+    const std::string there = find_in_layer(program, at.stack, layer, at.rest);
+    go_to(there.empty() ? pattern_of_layer(program, s.step, layer) : there);
   }
   update_difference();
 }
@@ -87,13 +81,11 @@ void Shell::settle() {
   if (s.compare && s.other_head < 0) s.other_head = heads > 1 ? (s.head + 1) % heads : -1;
   if (s.compare && s.other_head == s.head) s.other_head = (s.head + 1) % heads;
   if (heads < 2) s.compare = false;
-  if (s.step.empty()) s.step = "blocks." + std::to_string(s.layer) + ".attn.pattern";
-  const TensorId id = trace.program().find(s.step);
-  if (id < 0) {
-    // The step was switched off (no mask, no scale): stay in the neighbourhood.
-    const bool in_layer = s.step.starts_with("blocks.");
-    const std::string pattern = "blocks." + std::to_string(s.layer) + ".attn.pattern";
-    s.step = in_layer ? pattern : "embed";
+  const Program& program = trace.program();
+  if (s.step.empty()) s.step = pattern_of_layer(program, "", s.layer);
+  if (program.find(s.step) < 0) {
+    // The step was switched off (no mask, no scale) or the model is of another kind: stay near it.
+    s.step = nearest_step(program, s.step, s.layer);
     finish_motion();
   }
   s.hovered.reset();
@@ -131,9 +123,11 @@ void Shell::pick_default() {
   // From scores to scale to mask to softmax the same key stays chosen.
   if (s.picked) {
     const TensorView before = trace.find(s.picked->tensor), now = trace.tensor(shown);
-    const std::string here = "blocks." + std::to_string(s.layer) + ".";
-    const bool same_axes = before.data && before.find_dim("key") == 3 && now.find_dim("key") == 3 &&
-                           s.picked->tensor.starts_with(here);
+    const StepName there = split_name(s.picked->tensor);
+    const bool same_axes = before.data && before.axes.size() == 4 && now.axes.size() == 4 &&
+                           (before.axes[3].name == "key" || before.axes[3].name == "source_key") &&
+                           before.axes[3].name == now.axes[3].name && there.layer == s.layer &&
+                           there.stack == split_name(s.step).stack;
     const bool fits =
         same_axes && s.picked->index.size() == 4 && s.picked->index[3] < now.axes[3].size;
     if (fits) cell[3] = s.picked->index[3];

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "core/step_names.h"
+
 namespace headlight {
 
 TensorView Trace::tensor(TensorId id) const {
@@ -31,12 +33,9 @@ const CellRange& Trace::shared_range(TensorId id) const {
   if (kept) return *kept;
   CellRange all = range(id);
   const std::string& name = program_->tensors[static_cast<std::size_t>(id)].name;
-  const std::size_t begin = name.find("blocks.");  // after "encoder.", "decoder." or nothing
-  const std::size_t end =
-      begin == std::string::npos ? std::string::npos : name.find('.', begin + 7);
-  for (int layer = 0; end != std::string::npos && layer < config().layers; ++layer) {
-    const TensorId other = program_->find(name.substr(0, begin) + "blocks." +
-                                          std::to_string(layer) + name.substr(end));
+  const StepName at = split_name(name);
+  for (int layer = 0; at.layer >= 0 && layer < config().layers; ++layer) {
+    const TensorId other = program_->find(name_in_layer(at.stack, layer, at.rest));
     if (other >= 0 && other != id) all = join(all, range(other));
   }
   kept = all;

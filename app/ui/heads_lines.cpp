@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "app/ui/heads_lines.h"
+#include "core/step_names.h"
 #include "core/text/number_text.h"
 
 namespace headlight {
@@ -20,25 +21,26 @@ std::vector<int> shown_line_heads(const Session& session, int heads) {
 
 namespace {
 
-void add_line(std::vector<AttentionLine>& lines, const float* pattern, std::int64_t n, int head,
-              std::int64_t query, std::int64_t key) {
-  const float weight = pattern[(head * n + query) * n + key];
-  if (weight >= kLeastLine) lines.push_back({head, query, key, weight});
+RowRange within(RowRange range, std::int64_t count) {
+  const std::int64_t first = std::clamp<std::int64_t>(range.first, 0, count);
+  return {first, std::clamp<std::int64_t>(range.end, first, count)};
 }
 
 }  // namespace
 
-std::vector<AttentionLine> attention_lines(const float* pattern, std::int64_t n,
-                                           const std::vector<int>& heads, RowRange shown,
-                                           std::size_t most) {
+std::vector<AttentionLine> attention_lines(const float* pattern, std::int64_t queries,
+                                           std::int64_t keys, const std::vector<int>& heads,
+                                           RowRange shown, std::size_t most) {
   std::vector<AttentionLine> lines;
-  shown.first = std::clamp<std::int64_t>(shown.first, 0, n);
-  shown.end = std::clamp<std::int64_t>(shown.end, shown.first, n);
+  const RowRange rows = within(shown, queries), columns = within(shown, keys);
   for (const int head : heads) {
-    for (std::int64_t i = 0; i < n; ++i) {
-      const bool query_shown = i >= shown.first && i < shown.end;
-      const std::int64_t begin = query_shown ? 0 : shown.first, end = query_shown ? n : shown.end;
-      for (std::int64_t j = begin; j < end; ++j) add_line(lines, pattern, n, head, i, j);
+    for (std::int64_t i = 0; i < queries; ++i) {
+      const float* row = pattern + (head * queries + i) * keys;
+      const bool query_shown = i >= rows.first && i < rows.end;
+      const RowRange in_sight = query_shown ? RowRange{0, keys} : columns;
+      for (std::int64_t j = in_sight.first; j < in_sight.end; ++j) {
+        if (row[j] >= kLeastLine) lines.push_back({head, i, j, row[j]});
+      }
     }
   }
   const auto weaker = [](const AttentionLine& a, const AttentionLine& b) {
@@ -64,6 +66,7 @@ struct Columns {
   float left = 0, right = 0;  // the ends of the lines
   float top = 0, row = 0;
   float tokens = 0;  // room for the tokens beside the ends
+  Axis queries, keys;
   float y(std::int64_t i) const { return top + (static_cast<float>(i) + 0.5f) * row; }
   std::int64_t row_at(float y) const {
     return static_cast<std::int64_t>(std::floor((y - top) / row));
@@ -129,17 +132,16 @@ float draw_head_chips(const AppState& state, Ui& ui, const Rect& area,
   return y + height - area.y0;
 }
 
-Pointed pointed_at(const Columns& c, const std::vector<AttentionLine>& lines, std::int64_t n,
-                   bool inside, float reach) {
+Pointed pointed_at(const Columns& c, const std::vector<AttentionLine>& lines, bool inside,
+                   float reach) {
   Pointed at;
   const ImVec2 mouse = ImGui::GetIO().MousePos;
   if (!inside || !c.area.contains(mouse)) return at;
   const std::int64_t row = c.row_at(mouse.y);
-  const bool on_row = row >= 0 && row < n;
   if (mouse.x < c.left) {
-    if (on_row) at.query = row;
+    if (row >= 0 && row < c.queries.size) at.query = row;
   } else if (mouse.x > c.right) {
-    if (on_row) at.key = row;
+    if (row >= 0 && row < c.keys.size) at.key = row;
   } else {
     float best = reach;
     for (const AttentionLine& line : lines) {
@@ -186,8 +188,9 @@ void draw_token_column(const AppState& state, Ui& ui, const Columns& c, RowRange
   const Trace& trace = *state.derived.trace;
   ImFont* font = c.row >= ui.px(22) ? ui.fonts.body : ui.fonts.note;
   const float room = c.tokens;
-  for (std::int64_t i = shown.first; i < shown.end; ++i) {
-    const std::string label = token_label(trace.tick("query", i));
+  const Axis& axis = queries ? c.queries : c.keys;
+  for (std::int64_t i = shown.first; i < std::min(shown.end, axis.size); ++i) {
+    const std::string label = token_label(trace.tick(axis.name, i));
     ImFont* own = lit == i ? ui.fonts.strong : font;
     const Color color = lit == i ? (queries ? ui.theme.q : ui.theme.k) : ui.theme.text;
     const float width = std::min(room, ui.measure(own, label).x);
@@ -197,7 +200,7 @@ void draw_token_column(const AppState& state, Ui& ui, const Columns& c, RowRange
     const Rect hit =
         queries ? Rect{x - ui.px(4), c.y(i) - c.row / 2, c.left, c.y(i) + c.row / 2}
                 : Rect{c.right, c.y(i) - c.row / 2, x + width + ui.px(4), c.y(i) + c.row / 2};
-    if (hit.y1 <= c.area.y1 && hit.y0 >= c.area.y0) {
+    if (hit.y1 <= c.area.y1 + 0.5f && hit.y0 >= c.area.y0 - 0.5f) {
       ui.probe.add((queries ? "lines/query/" : "lines/key/") + std::to_string(i), hit.min(),
                    hit.max());
     }
@@ -229,8 +232,8 @@ void draw_weights(Ui& ui, const Columns& c, const std::vector<AttentionLine>& li
   }
 }
 
-void act(const AppState& state, Ui& ui, const Pointed& at, const std::vector<AttentionLine>& lines,
-         const std::string& tensor, bool clicked) {
+void act(const AppState& state, Ui& ui, const Columns& c, const Pointed& at,
+         const std::vector<AttentionLine>& lines, const std::string& tensor, bool clicked) {
   // A token stands for the strongest of its lines.
   std::optional<AttentionLine> line = at.line;
   if (at.query || at.key) {
@@ -245,8 +248,8 @@ void act(const AppState& state, Ui& ui, const Pointed& at, const std::vector<Att
   if (!at.line) return;
   const Trace& trace = *state.derived.trace;
   ui.tooltip(ui.tr("lines.tip", {{"head", std::to_string(line->head)},
-                                 {"query", token_label(trace.name("query", line->query))},
-                                 {"key", token_label(trace.name("key", line->key))},
+                                 {"query", token_label(trace.name(c.queries.name, line->query))},
+                                 {"key", token_label(trace.name(c.keys.name, line->key))},
                                  {"weight", exact_number(line->weight)}}));
 }
 
@@ -267,7 +270,7 @@ void draw_lines(const AppState& state, Ui& ui, const Rect& area) {
   const std::string tensor = lines_tensor(state);
   const TensorView pattern = trace.find(tensor);
   const int heads = trace.config().head_count();
-  const std::int64_t n = trace.length();
+  if (pattern.axes.size() != 4) return;
   const std::vector<int> shown_heads = shown_line_heads(state.session, heads);
   float y = area.y0 + ui.px(4);
   y += draw_head_chips(state, ui, {area.x0, y, area.x1 - ui.px(12), area.y1}, shown_heads) +
@@ -277,6 +280,8 @@ void draw_lines(const AppState& state, Ui& ui, const Rect& area) {
   const bool low = area.y1 - y < ui.px(100);
   const float note = low ? 0 : ui.px(20), titles = low ? 0 : ui.px(18);
   Columns c;
+  c.queries = pattern.axes[2], c.keys = pattern.axes[3];
+  const std::int64_t n = std::max(c.queries.size, c.keys.size);
   c.area = {area.x0, y + titles, area.x1, area.y1 - note};
   const float fit = c.area.height() / static_cast<float>(n);
   const float roomy = std::clamp(c.area.height() / ui.px(400), 1.0f, 1.6f);
@@ -298,15 +303,18 @@ void draw_lines(const AppState& state, Ui& ui, const Rect& area) {
                        std::min(n, c.row_at(c.area.y1) + 1)};
   c.tokens = ui.px(40);
   for (std::int64_t i = shown.first; i < shown.end; ++i) {
-    const float width = ui.measure(ui.fonts.strong, token_label(trace.tick("query", i))).x;
-    c.tokens = std::min(std::max(c.tokens, width + ui.px(4)), ui.px(130));
+    for (const Axis& axis : {c.queries, c.keys}) {
+      if (i >= axis.size) continue;
+      const float width = ui.measure(ui.fonts.strong, token_label(trace.tick(axis.name, i))).x;
+      c.tokens = std::min(std::max(c.tokens, width + ui.px(4)), ui.px(130));
+    }
   }
   const std::vector<AttentionLine> lines =
-      attention_lines(pattern.data, n, shown_heads, shown, kMostLines);
+      attention_lines(pattern.data, c.queries.size, c.keys.size, shown_heads, shown, kMostLines);
   bool over = false;
   const bool clicked =
       ui.hot("lines/area", {c.area.x0, c.area.y0, c.area.x1 - ui.px(14), c.area.y1}, &over);
-  const Pointed at = pointed_at(c, lines, n, over || clicked, ui.px(5));
+  const Pointed at = pointed_at(c, lines, over || clicked, ui.px(5));
   const std::optional<AttentionLine> picked = picked_line(state, tensor, shown_heads);
   draw_strokes(ui, c, lines, at, picked, heads);
   const auto lit = [&](bool queries) -> std::optional<std::int64_t> {
@@ -318,7 +326,7 @@ void draw_lines(const AppState& state, Ui& ui, const Rect& area) {
   draw_token_column(state, ui, c, shown, true, lit(true));
   draw_token_column(state, ui, c, shown, false, lit(false));
   draw_weights(ui, c, lines, at, shown_heads, heads);
-  act(state, ui, at, lines, tensor, clicked);
+  act(state, ui, c, at, lines, tensor, clicked);
   const bool scrolls = c.row * static_cast<float>(n) > c.area.height() + 1;
   if (scrolls) {
     ImGui::SetCursorScreenPos({c.area.x0, c.top + c.row * static_cast<float>(n)});
@@ -338,7 +346,11 @@ void draw_lines(const AppState& state, Ui& ui, const Rect& area) {
 }
 
 std::string lines_tensor(const AppState& state) {
-  return "blocks." + std::to_string(state.session.layer) + ".attn.pattern";
+  if (!state.derived.trace) return "";
+  const std::string& step = state.session.step;
+  if (step.ends_with("attn.pattern")) return step;
+  const Program& program = state.derived.trace->program();
+  return pattern_of_layer(program, step, state.session.layer);
 }
 
 bool lines_are_shown(const AppState& state) {

@@ -28,12 +28,13 @@ struct RowRange {
 std::vector<int> shown_line_heads(const Session&, int heads);
 
 /// The lines of these heads that have an end in sight and weigh kLeastLine or more; of more than
-/// `most` the strongest. Weakest first. `pattern` is (head, query, key) with n queries and n keys.
-std::vector<AttentionLine> attention_lines(const float* pattern, std::int64_t n,
-                                           const std::vector<int>& heads, RowRange shown,
-                                           std::size_t most);
+/// `most` the strongest. Weakest first. `pattern` is (head, query, key).
+std::vector<AttentionLine> attention_lines(const float* pattern, std::int64_t queries,
+                                           std::int64_t keys, const std::vector<int>& heads,
+                                           RowRange shown, std::size_t most);
 
-/// The pattern whose lines are drawn, and whether the stage shows them now.
+/// The pattern whose lines are drawn (the step's, or its layer's), and whether the stage shows them
+/// now. Empty without a trace.
 std::string lines_tensor(const AppState&);
 bool lines_are_shown(const AppState&);
 

@@ -10,6 +10,7 @@
 #include "app/ui/panels.h"
 #include "core/page.h"
 #include "core/random.h"
+#include "core/step_names.h"
 #include "core/steps.h"
 #include "core/text/number_text.h"
 
@@ -21,8 +22,8 @@ const Step* heads_step(const AppState& state) {
   const Trace& trace = *state.derived.trace;
   const Program& program = trace.program();
   if (trace.tensor(step->tensor).find_dim("head") >= 0) return step;
-  const std::string name = "blocks." + std::to_string(state.session.layer) + ".attn.pattern";
-  const TensorId id = program.find(name);
+  const TensorId id =
+      program.find(pattern_of_layer(program, state.session.step, state.session.layer));
   return id < 0 ? nullptr : &program.steps[static_cast<std::size_t>(program.step_of(id))];
 }
 

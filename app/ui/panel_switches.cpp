@@ -5,6 +5,7 @@
 #include "app/ui/commands.h"
 #include "app/ui/panels.h"
 #include "app/ui/temperature_slider.h"
+#include "core/step_names.h"
 
 namespace headlight {
 namespace {
@@ -176,7 +177,9 @@ void choose_mask(const AppState& state, Ui& ui, MaskKind kind) {
     next = as_free(mask, static_cast<int>(state.derived.trace->length()));
   ui.push(DoEdit{SetMask{next}, ""});
   if (paints)
-    ui.push(GoToStep{"blocks." + std::to_string(state.session.layer) + ".attn.scores_masked"});
+    ui.push(GoToStep{
+        name_in_layer(state.document().config.form == ModelForm::kTranslate ? "decoder." : "",
+                      state.session.layer, "attn.scores_masked")});
 }
 
 void draw_groups(const AppState& state, Ui& ui, Row& row, const Roomy& roomy) {

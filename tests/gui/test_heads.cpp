@@ -141,18 +141,18 @@ TEST_CASE("lines: a token under the mouse shows its weights, a click picks the s
 }
 
 TEST_CASE("lines: just the weights of 0.01 and more that have an end in sight, at most so many") {
-  constexpr std::int64_t kTokens = 23;
-  std::vector<float> pattern(3 * kTokens * kTokens);
+  constexpr std::int64_t kQueries = 23, kKeys = 17;  // cross-attention is not square
+  std::vector<float> pattern(3 * kQueries * kKeys);
   for (std::size_t i = 0; i < pattern.size(); ++i)
     pattern[i] = static_cast<float>(scatter(i) % 1000) / 20000.0f;
   const std::vector<int> heads = {0, 2};
   const RowRange shown{5, 9};
-  const auto lines = attention_lines(pattern.data(), kTokens, heads, shown, 100000);
+  const auto lines = attention_lines(pattern.data(), kQueries, kKeys, heads, shown, 100000);
   std::size_t expected = 0;
   for (const int head : heads) {
-    for (std::int64_t i = 0; i < kTokens; ++i) {
-      for (std::int64_t j = 0; j < kTokens; ++j) {
-        const auto at = static_cast<std::size_t>((head * kTokens + i) * kTokens + j);
+    for (std::int64_t i = 0; i < kQueries; ++i) {
+      for (std::int64_t j = 0; j < kKeys; ++j) {
+        const auto at = static_cast<std::size_t>((head * kQueries + i) * kKeys + j);
         const auto in_sight = [&](std::int64_t row) { return row >= 5 && row < 9; };
         if (pattern[at] < 0.01f || (!in_sight(i) && !in_sight(j))) continue;
         ++expected;
@@ -166,7 +166,7 @@ TEST_CASE("lines: just the weights of 0.01 and more that have an end in sight, a
   CHECK(lines.size() == expected);
   CHECK(std::is_sorted(lines.begin(), lines.end(),
                        [](const auto& a, const auto& b) { return a.weight < b.weight; }));
-  const auto few = attention_lines(pattern.data(), kTokens, heads, shown, 10);
+  const auto few = attention_lines(pattern.data(), kQueries, kKeys, heads, shown, 10);
   REQUIRE(few.size() == 10);
   CHECK(few.back().weight == lines.back().weight);
   CHECK(few.front().weight == lines[lines.size() - 10].weight);

@@ -68,6 +68,58 @@ TEST_CASE("models: one that is chosen shows its numbers, its shape and a sentenc
   CHECK(gui.config().layers == 3);
 }
 
+TEST_CASE("models: from any step of one kind of model to the same one of another") {
+  Gui gui(small_document(1, 2, 8));
+  struct Change {
+    const char *from, *to;
+  };
+  const std::vector<Change> there = {
+      {"blocks.0.attn.pattern", "decoder.blocks.0.attn.pattern"},
+      {"blocks.0.mlp.post", "decoder.blocks.0.mlp.post"},
+      {"embed", "decoder.embed"},
+      {"probs", "probs"},
+  };
+  for (const Change& c : there) {
+    CAPTURE(c.from);
+    gui.push(GoToStep{c.from});
+    REQUIRE(gui.state().session.step == c.from);
+    choose(gui, "dates");
+    CHECK(gui.state().session.step == c.to);
+    CHECK(inconsistency(gui.state()) == "");
+    gui.push(DoCommand{Command::kUndo});
+    CHECK(gui.state().session.step == c.from);
+    CHECK(inconsistency(gui.state()) == "");
+  }
+  choose(gui, "dates");
+  gui.push(GoToStep{"decoder.blocks.0.cross_attn.scores_scaled"});
+  gui.push(DoCommand{Command::kUndo});
+  CHECK(gui.state().session.step == "blocks.0.attn.pattern");
+}
+
+TEST_CASE("models: the lines of cross-attention go from the target's tokens to the source's") {
+  Gui gui(small_document(1, 2, 8));
+  gui.push(ChooseModel{"bundled:dates"});
+  gui.set_size(1440, 1200);
+  gui.push(GoToStep{"decoder.blocks.0.cross_attn.pattern"});
+  gui.push(ChooseHeadsView{HeadsView::kLines});
+  CHECK(gui.state().session.step == "decoder.blocks.0.cross_attn.pattern");
+  const TensorView pattern = gui.tensor("decoder.blocks.0.cross_attn.pattern");
+  const std::int64_t queries = pattern.axes[2].size, keys = pattern.axes[3].size;
+  REQUIRE(queries != keys);
+  CHECK(gui.has("lines/query/" + std::to_string(queries - 1)));
+  CHECK_FALSE(gui.has("lines/query/" + std::to_string(queries)));
+  CHECK(gui.has("lines/key/" + std::to_string(keys - 1)));
+  CHECK_FALSE(gui.has("lines/key/" + std::to_string(keys)));
+  gui.click("lines/query/3");
+  const auto picked = gui.state().session.picked;
+  REQUIRE(picked);
+  const std::int64_t head = gui.state().session.head;
+  const float* row = pattern.data + (head * queries + 3) * keys;
+  const std::int64_t best = std::max_element(row, row + keys) - row;
+  CHECK(picked->index == std::vector<std::int64_t>{0, head, 3, best});
+  CHECK(inconsistency(gui.state()) == "");
+}
+
 TEST_CASE("models: typing, an unknown token, a long sentence, the mask") {
   Gui gui(first_document());
   CHECK(gui.shows("induction"));
