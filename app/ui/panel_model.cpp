@@ -156,11 +156,13 @@ std::string model_words(const AppState& state, const Ui& ui) {
   std::string words;
   const auto& model = state.derived.model;
   const bool loaded = model && model->ref == ref;
-  if (ref.starts_with(kBundledRef) || (loaded && !model->file.task.empty())) {
-    const std::string_view name = std::string_view(ref).substr(kBundledRef.size());
+  const bool bundled = ref.starts_with(kBundledRef);
+  const std::string task = loaded    ? model->file.task
+                           : bundled ? ref.substr(kBundledRef.size())
+                                     : std::string();
+  if (!task.empty()) {
     for (const TaskInfo& info : all_tasks()) {
-      const bool is = loaded ? info.id == model->file.task : info.id == name;
-      if (!is) continue;
+      if (info.id != task) continue;
       words = std::string(ui.tr(info.about)) + "\n" +
               ui.tr("model.look_for", {{"what", std::string(ui.tr(info.look))}}) + "\n";
     }

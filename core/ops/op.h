@@ -88,11 +88,14 @@ struct CodeArgs {
   std::string out;                  // the result's name
 };
 
-/// A cell of one of the operation's inputs.
+/// A cell that an operation reads: of an input, or what a gradient is made of.
 struct InputCell {
-  int input = -1;  // which input; -1 for a constant
+  int input = -1;  // which input; -1 for a constant, or one of the two below
   std::vector<std::int64_t> index;
 };
+
+/// InputCell::input of explain_gradient(): a cell of dL/d(out), and of the result itself.
+inline constexpr int kGradientOfOut = -2, kResultCell = -3;
 
 /// One addend of a cell: value × factor. `cell` holds the value; `factor_cells` name where the
 /// factor came from (k when q × k), if it came from cells.
@@ -200,6 +203,11 @@ struct OpInfo {
 
   /// The input that no gradient ever reaches, because it chooses, forbids, or only lends its sizes.
   int fixed_input = -1;
+
+  /// One cell of what backward() adds to dL/d(in `input`), at `index` of that input: each term is a
+  /// cell of dL/d(out) times how much it grows with the input's cell. d_in is not read.
+  OpExplanation (*explain_gradient)(const OpGradArgs&, int input,
+                                    std::span<const std::int64_t> index) = nullptr;
 };
 
 /// Every operation, in the order of enum Op.

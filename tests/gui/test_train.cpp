@@ -70,6 +70,11 @@ TEST_CASE("train: the panel opens with a run at its first step, and T closes it"
   CHECK_FALSE(gui.has("train/play"));
   CHECK(gui.has("step/next"));
   CHECK(gui.document().model == kRunRef);  // its steps can be looked at
+  gui.click("model");
+  CHECK(gui.has("panel/model_settings"));
+  CHECK(gui.shows(count_text(run_of(gui).status.parameters) + " parameters"));
+  gui.key({kKeyEscape});
+  CHECK_FALSE(gui.has("panel/model_settings"));
   gui.ctrl('Z');
   gui.frame();
   CHECK(gui.document() == Document{});  // what was there before comes back
