@@ -91,6 +91,42 @@ OpExplanation gelu_tanh_explain(const OpArgs& args, std::span<const std::int64_t
   return e;
 }
 
+// dy · (gate + x · gate'): what is behind the gate is the slope without it.
+template <double (*gate)(double), double (*slope)(double)>
+OpExplanation explain_slope(const OpGradArgs& args, std::span<const std::int64_t> index,
+                            const char* formula, const char* note) {
+  const std::vector<std::int64_t> cell(index.begin(), index.end());
+  const double x = args.in[0].at(cell), rise = slope(x);
+  OpTerm term = gradient_term(args, cell, rise, {{0, cell}}, note);
+  const double bend = rise - gate(x);
+  if (bend == 0) {
+    term.written = {math(rise)};
+  } else {
+    term.written = {math("(", "("), math(gate(x)), math(" + ", " + "), math(bend), math(")", ")")};
+  }
+  OpExplanation result{{}, {{"gate", gate(x)}, {"slope", rise}}, formula};
+  result.written = {math(term.value), math(" × ", " \\times ")};
+  result.written.insert(result.written.end(), term.written.begin(), term.written.end());
+  result.terms.push_back(std::move(term));
+  return result;
+}
+
+OpExplanation relu_explain_gradient(const OpGradArgs& args, int,
+                                    std::span<const std::int64_t> index) {
+  return explain_slope<relu_gate, relu_slope>(args, index, "dy · [x > 0]", "[x > 0]");
+}
+OpExplanation gelu_explain_gradient(const OpGradArgs& args, int,
+                                    std::span<const std::int64_t> index) {
+  return explain_slope<gelu_gate, gelu_slope>(
+      args, index, "dy · (Φ(x) + x · φ(x)), φ(x) = exp(−x² / 2) / √(2π)", "Φ(x) + x · φ(x)");
+}
+OpExplanation gelu_tanh_explain_gradient(const OpGradArgs& args, int,
+                                         std::span<const std::int64_t> index) {
+  return explain_slope<gelu_tanh_gate, gelu_tanh_slope>(
+      args, index, "dy · (g + x · 2 g (1 − g) · √(2/π) · (1 + 3 · 0.044715 x²)), with the gate g",
+      "g + x · g', with the gate g");
+}
+
 template <double (*gate)(double)>
 double curve(double x) {
   return x * gate(x);
@@ -148,6 +184,7 @@ const OpInfo& relu_op() {
                            forward<relu_gate>,
                            backward<relu_slope>,
                            relu_explain,
+                           relu_explain_gradient,
                            panes,
                            relu_numpy,
                            relu_torch,
@@ -167,6 +204,7 @@ const OpInfo& gelu_op() {
                            forward<gelu_gate>,
                            backward<gelu_slope>,
                            gelu_explain,
+                           gelu_explain_gradient,
                            panes,
                            gelu_numpy,
                            gelu_torch,
@@ -186,6 +224,7 @@ const OpInfo& gelu_tanh_op() {
                            forward<gelu_tanh_gate>,
                            backward<gelu_tanh_slope>,
                            gelu_tanh_explain,
+                           gelu_tanh_explain_gradient,
                            panes,
                            gelu_tanh_numpy,
                            gelu_tanh_torch,

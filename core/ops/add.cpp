@@ -39,6 +39,10 @@ OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
           {math(args.in[0].at(cell)), math(" + ", " + "), math(args.in[1].at(cell))}};
 }
 
+OpExplanation explain_gradient(const OpGradArgs& args, int, std::span<const std::int64_t> index) {
+  return {{gradient_term(args, {index.begin(), index.end()})}, {}, "dy[t, f]"};
+}
+
 std::vector<Pane> panes(const OpArgs& args, std::int64_t head) {
   return {matrix_pane(args.in[0], 0, PaneRole::kOperand, head),
           matrix_pane(args.in[1], 1, PaneRole::kOperand, head),
@@ -52,10 +56,9 @@ std::string code(const CodeArgs& c) {
 }  // namespace
 
 const OpInfo& add_op() {
-  static const OpInfo info{Op::kAdd,     "add",    "adds cell by cell",
-                           Layout::kRow, "+",      shape,
-                           forward,      backward, explain,
-                           panes,        code,     code};
+  static const OpInfo info{
+      Op::kAdd, "add",   "adds cell by cell", Layout::kRow, "+",  shape, forward,
+      backward, explain, explain_gradient,    panes,        code, code};
   return info;
 }
 

@@ -111,6 +111,41 @@ OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
   return result;
 }
 
+// Each logit is felt through its probability, exp(x − max) / sum; the target's own, also directly.
+OpExplanation explain_gradient(const OpGradArgs& args, int input,
+                               std::span<const std::int64_t> index) {
+  if (input != 0) return without_gradient();
+  const std::int64_t n = args.in[0].axes.back().size, j = index.back();
+  const std::vector<std::int64_t> cell(index.begin(), index.end());
+  const std::vector<std::int64_t> place(index.begin(), index.end() - 1);
+  const std::int64_t r = flat_index(args.out.axes, place);
+  const float* x = args.in[0].data + r * n;
+  const std::int64_t target = target_of(args.in[1].data[r], n);
+  const std::string formula = "dL[t] · (softmax(x[t])[j] − [j = target])";
+  if (target < 0) return zero_gradient(formula, "no target is counted here, so it is zero");
+  const RowParts row = parts(x, n);
+  const double own = std::exp(x[j] - row.max), probability = own / row.sum;
+  const bool hit = j == target;
+  OpTerm term = gradient_term(args, place, probability - (hit ? 1.0 : 0.0), {{0, cell}},
+                              hit ? "the target's probability − 1" : "the probability");
+  if (hit) {
+    term.factor_cells.push_back({1, place});
+    term.written = {math("(", "("), math(probability), math(" − 1)", " - 1)")};
+  }
+  OpExplanation result{{},
+                       {{"target", static_cast<double>(target)},
+                        {"row maximum", row.max},
+                        {"row sum", row.sum},
+                        {"probability", probability}},
+                       formula};
+  result.written = {math(term.value), math(" × (exp(", " \\times (\\exp("),
+                    math(x[j]),       math(" − ", " - "),
+                    math(row.max),    math(") / ", ") / "),
+                    math(row.sum),    hit ? math(" − 1)", " - 1)") : math(")", ")")};
+  result.terms.push_back(std::move(term));
+  return result;
+}
+
 // A tensor (batch, position) as a column: its positions from top to bottom, batch item 0; of a
 // tensor (batch) that item alone.
 Pane column_pane(const TensorView& t, int input, PaneRole role) {
@@ -166,6 +201,7 @@ const OpInfo& cross_entropy_op() {
                            forward,
                            backward,
                            explain,
+                           explain_gradient,
                            panes,
                            numpy,
                            torch,

@@ -36,6 +36,13 @@ OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
   return {{{{0, cell}, args.in[0].at(cell), args.in[1].at(cell), {{1, cell}}, ""}}, {}, "m · x"};
 }
 
+OpExplanation explain_gradient(const OpGradArgs& args, int input,
+                               std::span<const std::int64_t> index) {
+  if (input != 0) return without_gradient();
+  const std::vector<std::int64_t> cell(index.begin(), index.end());
+  return {{gradient_term(args, cell, args.in[1].at(cell), {{1, cell}})}, {}, "m · dy"};
+}
+
 std::vector<Pane> panes(const OpArgs& args, std::int64_t head) {
   return {matrix_pane(args.in[0], 0, PaneRole::kOperand, head),
           matrix_pane(args.in[1], 1, PaneRole::kOperand, head),
@@ -58,6 +65,7 @@ const OpInfo& dropout_op() {
                            forward,
                            backward,
                            explain,
+                           explain_gradient,
                            panes,
                            code,
                            code,

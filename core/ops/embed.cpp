@@ -50,6 +50,23 @@ OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
   return {{term}, {{"token id", static_cast<double>(id)}}, "W_E[id, f]"};
 }
 
+// Every token that picked the row passes on what it feels.
+OpExplanation explain_gradient(const OpGradArgs& args, int input,
+                               std::span<const std::int64_t> index) {
+  if (input != 1) return without_gradient();
+  const auto ids = args.in[0].cells();
+  const std::string formula = "Σ_t dy[t, f] where id[t] = v";
+  OpExplanation result{{}, {{"token id", static_cast<double>(index[0])}}, formula};
+  for (std::size_t t = 0; t < ids.size(); ++t) {
+    if (static_cast<std::int64_t>(ids[t]) != index[0]) continue;
+    std::vector<std::int64_t> cell = unravel(args.in[0].axes, static_cast<std::int64_t>(t));
+    cell.push_back(index[1]);
+    result.terms.push_back(gradient_term(args, std::move(cell)));
+  }
+  if (result.terms.empty()) return zero_gradient(formula, "no token picks this row, so it is zero");
+  return result;
+}
+
 std::vector<Pane> panes(const OpArgs& args, std::int64_t) {
   Pane table = matrix_pane(args.in[1], 1, PaneRole::kOperand, 0);
   const bool source = args.in[0].axes[1].name == "source";
@@ -74,6 +91,7 @@ const OpInfo& embed_op() {
                            forward,
                            backward,
                            explain,
+                           explain_gradient,
                            panes,
                            code,
                            code,

@@ -58,6 +58,15 @@ OpExplanation split_explain(const OpArgs& args, std::span<const std::int64_t> in
           "x[t, h · d_head + e]"};
 }
 
+OpExplanation split_explain_gradient(const OpGradArgs& args, int input,
+                                     std::span<const std::int64_t> index) {
+  if (input != 0) return without_gradient();
+  const std::int64_t width = args.out.axes[3].size, h = index[2] / width;
+  OpTerm term = gradient_term(args, {index[0], h, index[1], index[2] % width});
+  term.note = "from head " + std::to_string(h);
+  return {{term}, {{"head", static_cast<double>(h)}}, "dy[f div d_head, t, f mod d_head]"};
+}
+
 std::vector<Pane> split_panes(const OpArgs& args, std::int64_t head) {
   Pane all = matrix_pane(args.in[0], 0, PaneRole::kOperand, 0);
   all.column_shift = -head * args.out.axes[3].size;
@@ -126,6 +135,14 @@ OpExplanation concat_explain(const OpArgs& args, std::span<const std::int64_t> i
   return {{term}, {{"head", static_cast<double>(h)}}, "z[f div d_head, t, f mod d_head]"};
 }
 
+OpExplanation concat_explain_gradient(const OpGradArgs& args, int,
+                                      std::span<const std::int64_t> index) {
+  const std::int64_t column = index[1] * args.in[0].axes[3].size + index[3];
+  OpTerm term = gradient_term(args, {index[0], index[2], column});
+  term.note = "the same number, found beside the other heads'";
+  return {{term}, {}, "dy[t, h · d_head + e]"};
+}
+
 // Every head's z, then all of them side by side.
 std::vector<Pane> concat_panes(const OpArgs& args, std::int64_t) {
   std::vector<Pane> result;
@@ -162,6 +179,7 @@ const OpInfo& split_heads_op() {
                            split_forward,
                            split_backward,
                            split_explain,
+                           split_explain_gradient,
                            split_panes,
                            split_numpy,
                            split_torch,
@@ -183,6 +201,7 @@ const OpInfo& concat_heads_op() {
                            concat_forward,
                            concat_backward,
                            concat_explain,
+                           concat_explain_gradient,
                            concat_panes,
                            concat_numpy,
                            concat_torch};

@@ -133,6 +133,79 @@ OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
   return result;
 }
 
+// w[f] feels each row's normalised cell, and b[f] each row.
+OpExplanation explain_weight_gradient(const OpGradArgs& args, std::int64_t f) {
+  const auto [rows, n] = as_rows(args.out.axes);
+  OpExplanation result = column_gradient(args, f, "Σ_t dy[t, f] · (x[t, f] − mean) / σ");
+  for (std::int64_t r = 0; r < rows; ++r) {
+    const float* x = args.in[0].data + r * n;
+    const auto [mean, variance] = statistics(x, n);
+    const double sigma = std::sqrt(variance + args.params.epsilon);
+    OpTerm& term = result.terms[static_cast<std::size_t>(r)];
+    term.factor = (x[f] - mean) / sigma;
+    term.factor_cells = {{0, term.cell.index}};
+    term.note = "(x − mean) / σ";
+    term.written = {math("(", "("), math(x[f]),           math(" − ", " - "),
+                    math(mean),     math(") / ", ") / "), math(sigma)};
+  }
+  return result;
+}
+
+// With s = (x − mean) / σ: the own cell counts w · (1 − 1/n − s²/n) / σ, and every other cell of
+// the row −w · (1 + s · s) / (n · σ), because the row's mean and σ follow x.
+OpExplanation explain_row_gradient(const OpGradArgs& args, std::span<const std::int64_t> index) {
+  const std::int64_t n = args.out.axes.back().size, i = index.back();
+  std::vector<std::int64_t> cell(index.begin(), index.end());
+  const std::int64_t begin = flat_index(args.out.axes, cell) - i;
+  const float *x = args.in[0].data + begin, *dy = args.d_out + begin, *w = args.in[1].data;
+  const auto [mean, variance] = statistics(x, n);
+  const double sigma = std::sqrt(variance + args.params.epsilon), count = static_cast<double>(n);
+  const double own = (x[i] - mean) / sigma;
+  double g_mean = 0, gs_mean = 0;
+  OpExplanation result;
+  for (std::int64_t j = 0; j < n; ++j) {
+    const double s = (x[j] - mean) / sigma, g = static_cast<double>(dy[j]) * w[j];
+    g_mean += g / count;
+    gs_mean += g * s / count;
+    cell.back() = j;
+    const double share = (j == i ? 1.0 : 0.0) - (1 + own * s) / count;
+    OpTerm term = gradient_term(args, cell, w[j] * share / sigma, {{1, {j}}, {0, cell}});
+    if (j == i) {
+      term.note = "w · (1 − (1 + s²) / n) / σ";
+    } else {
+      term.note = "through mean and σ: −w · (1 + s · s) / (n · σ)";
+      term.factor_cells.push_back({0, {index.begin(), index.end()}});
+    }
+    term.written = {math("(", "("), math(w[j]),         math(" × ", " \\times "),
+                    math(share),    math(" / ", " / "), math(sigma),
+                    math(")", ")")};
+    result.terms.push_back(std::move(term));
+  }
+  const double g = static_cast<double>(dy[i]) * w[i];
+  result.formula = "(g[f] − mean(g) − s[f] · mean(g · s)) / σ, g = dy · w, s = (x − mean) / σ";
+  result.quantities = {
+      {"mean", mean}, {"sqrt(variance + ε)", sigma}, {"mean(g)", g_mean}, {"mean(g · s)", gs_mean}};
+  result.written = {math("(", "\\frac{"),
+                    math(g),
+                    math(" − ", " - "),
+                    math(g_mean),
+                    math(" − ", " - "),
+                    math(own),
+                    math(" × ", " \\times "),
+                    math(gs_mean),
+                    math(") / ", "}{"),
+                    math(sigma),
+                    math("", "}")};
+  return result;
+}
+
+OpExplanation explain_gradient(const OpGradArgs& args, int input,
+                               std::span<const std::int64_t> index) {
+  if (input == 1) return explain_weight_gradient(args, index[0]);
+  if (input == 2) return column_gradient(args, index[0], "Σ_t dy[t, f]");
+  return explain_row_gradient(args, index);
+}
+
 // x, less the mean, over the deviation, times w, plus b; the last line is what the run made.
 OpRow open_row(const OpArgs& args, std::span<const std::int64_t> index) {
   const std::int64_t n = args.out.axes.back().size;
@@ -189,11 +262,10 @@ std::string torch(const CodeArgs& c) {
 }  // namespace
 
 const OpInfo& layer_norm_op() {
-  static const OpInfo info{Op::kLayerNorm, "layer_norm", "normalises the row",
-                           Layout::kRow,   "",           shape,
-                           forward,        backward,     explain,
-                           panes,          numpy,        torch,
-                           Opening::kRow,  open_row};
+  static const OpInfo info{
+      Op::kLayerNorm, "layer_norm", "normalises the row", Layout::kRow, "",    shape, forward,
+      backward,       explain,      explain_gradient,     panes,        numpy, torch, Opening::kRow,
+      open_row};
   return info;
 }
 

@@ -100,6 +100,33 @@ OpExplanation linear_explain(const OpArgs& args, std::span<const std::int64_t> i
   return result;
 }
 
+OpExplanation linear_explain_gradient(const OpGradArgs& args, int input,
+                                      std::span<const std::int64_t> index) {
+  const std::int64_t outer = args.out.axes.back().size;
+  const std::int64_t flat = flat_index(args.in[static_cast<std::size_t>(input)].axes, index);
+  if (input == 2) return column_gradient(args, flat, "Σ_t dy[t, j]");
+  OpExplanation result;
+  if (input == 1) {
+    result = column_gradient(args, flat % outer, "Σ_t dy[t, j] · x[t, i]");
+    for (OpTerm& term : result.terms) {
+      std::vector<std::int64_t> cell = term.cell.index;
+      cell.back() = flat / outer;
+      term.factor = args.in[0].at(cell);
+      term.factor_cells = {{0, std::move(cell)}};
+    }
+    return result;
+  }
+  result.formula = "Σ_j dy[t, j] · W[i, j]";
+  std::vector<std::int64_t> cell(index.begin(), index.end());
+  for (std::int64_t j = 0; j < outer; ++j) {
+    const std::int64_t weight = index.back() * outer + j;
+    cell.back() = j;
+    result.terms.push_back(gradient_term(args, cell, args.in[1].data[weight],
+                                         {{1, unravel(args.in[1].axes, weight)}}));
+  }
+  return result;
+}
+
 std::vector<Pane> linear_panes(const OpArgs& args, std::int64_t) {
   Pane left = matrix_pane(args.in[0], 0, PaneRole::kLeft, 0);
   left.column_follow = Follow::kFree;
@@ -228,6 +255,38 @@ OpExplanation project_explain(const OpArgs& args, std::span<const std::int64_t> 
   return result;
 }
 
+OpExplanation project_explain_gradient(const OpGradArgs& args, int input,
+                                       std::span<const std::int64_t> index) {
+  const std::int64_t heads = args.in[1].axes[0].size, width = args.in[1].axes[2].size;
+  OpExplanation result;
+  if (input == 0) {
+    result.formula = "Σ_h Σ_e dy[t, h · d_head + e] · W[h, m, e]";
+    for (std::int64_t h = 0; h < heads; ++h) {
+      for (std::int64_t e = 0; e < width; ++e) {
+        const std::vector<std::int64_t> weight = {h, index[2], e};
+        result.terms.push_back(gradient_term(args, {index[0], index[1], h * width + e},
+                                             args.in[1].at(weight), {{1, weight}}));
+      }
+    }
+    return result;
+  }
+  if (input == 2) {
+    const std::int64_t column = flat_index(args.in[2].axes, index);
+    result = column_gradient(args, column, "Σ_t dy[t, h · d_head + e]");
+    result.quantities = {{"head", static_cast<double>(column / width)}};
+    return result;
+  }
+  result =
+      column_gradient(args, index[0] * width + index[2], "Σ_t dy[t, h · d_head + e] · x[t, m]");
+  result.quantities = {{"head", static_cast<double>(index[0])}};
+  for (OpTerm& term : result.terms) {
+    const std::vector<std::int64_t> cell = {term.cell.index[0], term.cell.index[1], index[1]};
+    term.factor = args.in[0].at(cell);
+    term.factor_cells = {{0, cell}};
+  }
+  return result;
+}
+
 std::vector<Pane> project_panes(const OpArgs& args, std::int64_t head) {
   const std::int64_t width = args.in[1].axes[2].size;
   Pane left = matrix_pane(args.in[0], 0, PaneRole::kLeft, 0);
@@ -272,6 +331,7 @@ const OpInfo& linear_op() {
                            linear_forward,
                            linear_backward,
                            linear_explain,
+                           linear_explain_gradient,
                            linear_panes,
                            linear_code,
                            linear_code};
@@ -288,6 +348,7 @@ const OpInfo& project_op() {
                            project_forward,
                            project_backward,
                            project_explain,
+                           project_explain_gradient,
                            project_panes,
                            project_numpy,
                            project_torch};

@@ -55,6 +55,18 @@ OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
           {math(args.in[0].at(score)), math(" + ", " + "), math(args.in[1].at(mask))}};
 }
 
+OpExplanation explain_gradient(const OpGradArgs& args, int input,
+                               std::span<const std::int64_t> index) {
+  if (input != 0) return without_gradient();
+  const std::vector<std::int64_t> mask = {index[0], index[2], index[3]};
+  const std::string formula = "dy[i, j] where mask[i, j] = 0";
+  if (args.in[1].at(mask) != 0.0f) {
+    return zero_gradient(formula, "the key is forbidden, so nobody feels the score");
+  }
+  return {
+      {gradient_term(args, {index.begin(), index.end()}, 1, {{1, mask}}, "allowed")}, {}, formula};
+}
+
 std::vector<Pane> panes(const OpArgs& args, std::int64_t head) {
   return {matrix_pane(args.in[0], 0, PaneRole::kOperand, head),
           matrix_pane(args.in[1], 1, PaneRole::kOperand, 0),
@@ -85,6 +97,7 @@ const OpInfo& mask_op() {
                            forward,
                            backward,
                            explain,
+                           explain_gradient,
                            panes,
                            numpy,
                            torch,

@@ -80,6 +80,23 @@ OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
   return result;
 }
 
+OpExplanation explain_gradient(const OpGradArgs& args, int input,
+                               std::span<const std::int64_t> index) {
+  if (input != 0) return without_gradient();
+  const std::int64_t positions = args.in[0].axes[1].size;
+  const double tokens = tokens_of(args.in[1].data + index[0] * positions, positions);
+  const std::vector<std::int64_t> counts = {index[0], index[1]};
+  const double m = args.in[1].at(counts);
+  const std::string formula = "dy[f] · m[t] / Σ_k m[k]";
+  if (m == 0) return zero_gradient(formula, "padding is left out, so nobody feels it");
+  OpTerm term = gradient_term(args, {index[0], index[2]}, m / tokens, {{1, counts}}, "1 / tokens");
+  OpExplanation result{{}, {{"tokens", tokens}}, formula};
+  result.written = {math(term.value), math(" × ", " \\times "), math(m), math(" / ", " / "),
+                    math(tokens)};
+  result.terms.push_back(std::move(term));
+  return result;
+}
+
 // Which tokens count, as a column beside x: batch item 0.
 std::vector<Pane> panes(const OpArgs& args, std::int64_t) {
   Pane x = matrix_pane(args.in[0], 0, PaneRole::kOperand, 0);
@@ -116,6 +133,7 @@ const OpInfo& mean_pool_op() {
                            forward,
                            backward,
                            explain,
+                           explain_gradient,
                            panes,
                            numpy,
                            torch,

@@ -82,6 +82,28 @@ std::string code_size(const TensorView& t, std::size_t from_end) {
   return std::to_string(t.axes[t.axes.size() - from_end].size);
 }
 
+OpTerm gradient_term(const OpGradArgs& args, std::vector<std::int64_t> cell, double slope,
+                     std::vector<InputCell> from, std::string note) {
+  const double value = args.d_out[flat_index(args.out.axes, cell)];
+  return {{kGradientOfOut, std::move(cell)}, value, slope, std::move(from), std::move(note)};
+}
+
+OpExplanation column_gradient(const OpGradArgs& args, std::int64_t column, std::string formula) {
+  const auto [rows, columns] = as_rows(args.out.axes);
+  OpExplanation result;
+  result.formula = std::move(formula);
+  for (std::int64_t r = 0; r < rows; ++r) {
+    result.terms.push_back(gradient_term(args, unravel(args.out.axes, r * columns + column)));
+  }
+  return result;
+}
+
+OpExplanation without_gradient() { return {{}, {}, "nothing: no gradient reaches this input"}; }
+
+OpExplanation zero_gradient(std::string formula, std::string_view why) {
+  return {{}, {}, std::move(formula) + "; " + std::string(why), {math("0", "0")}};
+}
+
 RowShape as_rows(std::span<const Axis> axes) {
   return {cell_count(axes.first(axes.size() - 1)), axes.back().size};
 }

@@ -186,6 +186,11 @@ struct OpInfo {
   /// Adds dL/d(in) to what is in args.d_in: sums in double, in order of the axes.
   void (*backward)(const OpGradArgs&) = nullptr;
   OpExplanation (*explain)(const OpArgs&, std::span<const std::int64_t> index) = nullptr;
+  /// One cell of what backward() adds to dL/d(in `input`), at `index` of that input: each term is a
+  /// cell of dL/d(out) times how much its own cell grows with the input's. d_in is not read. Cells
+  /// that the input's cell does not lead to have no term; of fixed_input there are none at all.
+  OpExplanation (*explain_gradient)(const OpGradArgs&, int input,
+                                    std::span<const std::int64_t> index) = nullptr;
   /// Panes of the operation for one head (ignored where there is none), batch item 0.
   std::vector<Pane> (*panes)(const OpArgs&, std::int64_t head) = nullptr;
   /// The operation as a person would write it with NumPy and with PyTorch, for tensors without a
@@ -203,11 +208,6 @@ struct OpInfo {
 
   /// The input that no gradient ever reaches, because it chooses, forbids, or only lends its sizes.
   int fixed_input = -1;
-
-  /// One cell of what backward() adds to dL/d(in `input`), at `index` of that input: each term is a
-  /// cell of dL/d(out) times how much it grows with the input's cell. d_in is not read.
-  OpExplanation (*explain_gradient)(const OpGradArgs&, int input,
-                                    std::span<const std::int64_t> index) = nullptr;
 };
 
 /// Every operation, in the order of enum Op.
@@ -236,6 +236,17 @@ struct RowShape {
   std::int64_t rows = 0, columns = 0;
 };
 RowShape as_rows(std::span<const Axis> axes);
+
+// For explain_gradient(): the term that the cell of dL/d(out) at `cell` gives, times `slope`, which
+// came from the cells `from`.
+OpTerm gradient_term(const OpGradArgs&, std::vector<std::int64_t> cell, double slope = 1,
+                     std::vector<InputCell> from = {}, std::string note = "");
+/// The terms of a parameter that each row has a part in: Σ_r dL/d(out)[r, column].
+OpExplanation column_gradient(const OpGradArgs&, std::int64_t column, std::string formula);
+/// Of an input that no gradient ever reaches.
+OpExplanation without_gradient();
+/// A gradient that is zero whatever comes back, and why: "a masked key is felt by nobody".
+OpExplanation zero_gradient(std::string formula, std::string_view why);
 
 /// A number, and what stands between numbers, for MathLine.
 inline MathPiece math(double number) { return {{}, {}, number}; }

@@ -58,6 +58,10 @@ OpExplanation sinusoid_explain(const OpArgs& args, std::span<const std::int64_t>
           sinusoid_line(index, args.out.axes[2].size, angle)};
 }
 
+OpExplanation sinusoid_explain_gradient(const OpGradArgs&, int, std::span<const std::int64_t>) {
+  return without_gradient();
+}
+
 std::vector<Pane> sinusoid_panes(const OpArgs& args, std::int64_t) {
   return {matrix_pane(args.out, -1, PaneRole::kResult, 0)};
 }
@@ -112,6 +116,22 @@ OpExplanation learned_explain(const OpArgs& args, std::span<const std::int64_t> 
   return {{term}, {{"position", static_cast<double>(index[1])}}, "W_pos[t, f]"};
 }
 
+// Every row of the batch has a token at the position.
+OpExplanation learned_explain_gradient(const OpGradArgs& args, int input,
+                                       std::span<const std::int64_t> index) {
+  if (input != 1) return without_gradient();
+  const std::string formula = "Σ_b dy[b, t, f]";
+  const auto& axes = args.out.axes;
+  if (index[0] >= axes[1].size) {
+    return zero_gradient(formula, "no token stands at this position, so it is zero");
+  }
+  OpExplanation result{{}, {{"position", static_cast<double>(index[0])}}, formula};
+  for (std::int64_t b = 0; b < axes[0].size; ++b) {
+    result.terms.push_back(gradient_term(args, {b, index[0], index[1]}));
+  }
+  return result;
+}
+
 std::vector<Pane> learned_panes(const OpArgs& args, std::int64_t) {
   return {matrix_pane(args.in[1], 1, PaneRole::kOperand, 0),
           matrix_pane(args.out, -1, PaneRole::kResult, 0)};
@@ -135,6 +155,7 @@ const OpInfo& sinusoid_op() {
                            sinusoid_forward,
                            sinusoid_backward,
                            sinusoid_explain,
+                           sinusoid_explain_gradient,
                            sinusoid_panes,
                            sinusoid_numpy,
                            sinusoid_torch,
@@ -156,6 +177,7 @@ const OpInfo& learned_position_op() {
                            learned_forward,
                            learned_backward,
                            learned_explain,
+                           learned_explain_gradient,
                            learned_panes,
                            learned_code,
                            learned_code,

@@ -38,20 +38,32 @@ std::int64_t width_of(const OpParams& params) {
                                                                                                : 0;
 }
 
+// x / √16 = x / 4
+MathLine written(double x, const OpParams& params) {
+  MathLine line = {math(x)};
+  if (const std::int64_t width = width_of(params)) {
+    const std::string n = std::to_string(width);
+    line.push_back(math(" / √" + n + " = ", " / \\sqrt{" + n + "} = "));
+    line.push_back(math(x));
+  }
+  line.push_back(math(" / ", " / "));
+  line.push_back(math(1.0 / static_cast<double>(params.factor)));
+  return line;
+}
+
 OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
   const std::vector<std::int64_t> cell(index.begin(), index.end());
   const double x = args.in[0].at(cell), factor = args.params.factor;
-  OpExplanation result{
-      {{{0, cell}, x, factor, {}, "1 / √d_head"}}, {{"factor", factor}}, "S[i, j] / √d_head"};
-  result.written = {math(x)};
-  if (const std::int64_t width = width_of(args.params)) {
-    const std::string n = std::to_string(width);
-    result.written.push_back(math(" / √" + n + " = ", " / \\sqrt{" + n + "} = "));
-    result.written.push_back(math(x));
-  }
-  result.written.push_back(math(" / ", " / "));
-  result.written.push_back(math(1.0 / factor));
-  return result;
+  return {{{{0, cell}, x, factor, {}, "1 / √d_head"}},
+          {{"factor", factor}},
+          "S[i, j] / √d_head",
+          written(x, args.params)};
+}
+
+OpExplanation explain_gradient(const OpGradArgs& args, int, std::span<const std::int64_t> index) {
+  const double factor = args.params.factor;
+  const OpTerm term = gradient_term(args, {index.begin(), index.end()}, factor, {}, "1 / √d_head");
+  return {{term}, {{"factor", factor}}, "dy[i, j] / √d_head", written(term.value, args.params)};
 }
 
 std::vector<Pane> panes(const OpArgs& args, std::int64_t head) {
@@ -93,6 +105,7 @@ const OpInfo& scale_op() {
                            forward,
                            backward,
                            explain,
+                           explain_gradient,
                            panes,
                            code,
                            code,

@@ -88,6 +88,21 @@ OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
   return result;
 }
 
+OpExplanation explain_gradient(const OpGradArgs& args, int input,
+                               std::span<const std::int64_t> index) {
+  const bool asks = input == 0;
+  OpExplanation result;
+  result.formula = asks ? "Σ_j dS[i, j] · k[j, d]" : "Σ_i dS[i, j] · q[i, d]";
+  const std::int64_t others = args.out.axes[asks ? 3 : 2].size;
+  for (std::int64_t o = 0; o < others; ++o) {
+    const std::vector<std::int64_t> other = {index[0], index[1], o, index[3]};
+    const std::int64_t i = asks ? index[2] : o, j = asks ? o : index[2];
+    result.terms.push_back(gradient_term(args, {index[0], index[1], i, j},
+                                         args.in[asks ? 1 : 0].at(other), {{asks ? 1 : 0, other}}));
+  }
+  return result;
+}
+
 // Kᵀ stands above the result and shares its columns, Q beside it and shares its rows.
 std::vector<Pane> panes(const OpArgs& args, std::int64_t head) {
   Pane q = matrix_pane(args.in[0], 0, PaneRole::kLeft, head);
@@ -217,6 +232,56 @@ OpExplanation additive_explain(const OpArgs& args, std::span<const std::int64_t>
   return result;
 }
 
+// v[h, e] meets every query and key of every row.
+OpExplanation explain_meetings(const OpGradArgs& args, std::int64_t h, std::int64_t e) {
+  OpExplanation result;
+  result.formula = "Σ_i Σ_j dS[i, j] · tanh(q[i, d] + k[j, d])";
+  const auto& axes = args.out.axes;
+  for (std::int64_t b = 0; b < axes[0].size; ++b) {
+    for (std::int64_t i = 0; i < axes[2].size; ++i) {
+      for (std::int64_t j = 0; j < axes[3].size; ++j) {
+        const std::vector<std::int64_t> q = {b, h, i, e}, k = {b, h, j, e};
+        const double asks = args.in[0].at(q), answers = args.in[1].at(k);
+        OpTerm term = gradient_term(args, {b, h, i, j}, std::tanh(asks + answers), {{0, q}, {1, k}},
+                                    "tanh(q + k)");
+        term.written = {math("tanh(", "\\tanh("), math(asks), math(" + ", " + "), math(answers),
+                        math(")", ")")};
+        result.terms.push_back(std::move(term));
+      }
+    }
+  }
+  return result;
+}
+
+OpExplanation additive_explain_gradient(const OpGradArgs& args, int input,
+                                        std::span<const std::int64_t> index) {
+  if (input == 2) return explain_meetings(args, index[0], index[1]);
+  const bool asks = input == 0;
+  const std::vector<std::int64_t> v = {index[1], index[3]};
+  const double weight = args.in[2].at(v);
+  OpExplanation result;
+  result.formula =
+      std::string(asks ? "Σ_j" : "Σ_i") + " dS[i, j] · v[d] · (1 − tanh²(q[i, d] + k[j, d]))";
+  const std::int64_t others = args.out.axes[asks ? 3 : 2].size;
+  for (std::int64_t o = 0; o < others; ++o) {
+    const std::int64_t i = asks ? index[2] : o, j = asks ? o : index[2];
+    const std::vector<std::int64_t> q = {index[0], index[1], i, index[3]};
+    const std::vector<std::int64_t> k = {index[0], index[1], j, index[3]};
+    const double bend = std::tanh(static_cast<double>(args.in[0].at(q)) + args.in[1].at(k));
+    OpTerm term = gradient_term(args, {index[0], index[1], i, j}, weight * (1 - bend * bend),
+                                {{2, v}, {0, q}, {1, k}}, "v · (1 − tanh²(q + k))");
+    term.written = {math("(", "("),
+                    math(weight),
+                    math(" × (1 − tanh²(", " \\times (1 - \\tanh^2("),
+                    math(args.in[0].at(q)),
+                    math(" + ", " + "),
+                    math(args.in[1].at(k)),
+                    math(")))", ")))")};
+    result.terms.push_back(std::move(term));
+  }
+  return result;
+}
+
 std::vector<Pane> additive_panes(const OpArgs& args, std::int64_t head) {
   std::vector<Pane> result = panes(args, head);
   Pane v = vector_pane(args.in[2], 2, PaneRole::kRowVector);
@@ -250,6 +315,7 @@ const OpInfo& scores_op() {
                            forward,
                            backward,
                            explain,
+                           explain_gradient,
                            panes,
                            numpy,
                            torch};
@@ -266,6 +332,7 @@ const OpInfo& additive_scores_op() {
                            additive_forward,
                            additive_backward,
                            additive_explain,
+                           additive_explain_gradient,
                            additive_panes,
                            additive_numpy,
                            additive_torch};

@@ -131,6 +131,61 @@ OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
   return result;
 }
 
+// p[j] · (1 − p[j]) / τ of the own weight, −p[j] · p[k] / τ of another; no τ where it is 1.
+OpTerm gradient_of_weight(const OpGradArgs& args, const std::vector<std::int64_t>& own,
+                          const std::vector<std::int64_t>& other) {
+  const double p = args.out.at(own), temperature = args.params.temperature;
+  const bool same = own == other, plain = temperature == 1;
+  const double q = args.out.at(other), slope = p * ((same ? 1.0 : 0.0) - q) / temperature;
+  OpTerm term = gradient_term(args, other, slope, {{kResultCell, own}});
+  if (same) {
+    term.note = "p[j] · (1 − p[j])";
+    term.written = {math(p), math(" × (1 − ", " \\times (1 - "), math(p), math(")", ")")};
+  } else {
+    term.note = "−p[j] · p[k]";
+    term.factor_cells.push_back({kResultCell, other});
+    term.written = {math("(−", "(-"), math(p), math(" × ", " \\times "), math(q), math(")", ")")};
+  }
+  if (plain) return term;
+  term.note += " / τ";
+  term.written.insert(term.written.end(), {math(" / ", " / "), math(temperature)});
+  return term;
+}
+
+// Every weight of the row feels a score: its own grows, the others shrink.
+OpExplanation explain_gradient(const OpGradArgs& args, int, std::span<const std::int64_t> index) {
+  const std::int64_t n = args.out.axes.back().size;
+  const std::vector<std::int64_t> own(index.begin(), index.end());
+  const std::int64_t begin = flat_index(args.out.axes, own) - own.back();
+  const double temperature = args.params.temperature, p = args.out.at(own);
+  const bool plain = temperature == 1;
+  const std::string formula =
+      "p[j] · (dp[j] − Σ_k p[k] · dp[k])" + std::string(plain ? "" : " / τ");
+  if (p == 0) return zero_gradient(formula, "the weight is 0, so it passes nothing on");
+  OpExplanation result;
+  result.formula = formula;
+  double mean = 0;
+  for (std::int64_t k = 0; k < n; ++k) {
+    if (args.in[0].data[begin + k] == kForbidden) continue;  // it has no weight to shrink
+    std::vector<std::int64_t> other = own;
+    other.back() = k;
+    mean += static_cast<double>(args.out.data[begin + k]) * args.d_out[begin + k];
+    result.terms.push_back(gradient_of_weight(args, own, other));
+  }
+  result.quantities = {{"Σ_k p[k] · dp[k]", mean}};
+  if (!plain) result.quantities.insert(result.quantities.begin(), {"temperature", temperature});
+  result.written = {math(p),
+                    math(" × (", " \\times ("),
+                    math(args.d_out[begin + own.back()]),
+                    math(" − ", " - "),
+                    math(mean),
+                    math(")", ")")};
+  if (!plain) {
+    result.written.insert(result.written.end(), {math(" / ", " / "), math(temperature)});
+  }
+  return result;
+}
+
 // x, exp(x − max), and the weights that the run made of them. A forbidden key has exp(−∞) = 0.
 OpRow open_row(const OpArgs& args, std::span<const std::int64_t> index) {
   const std::int64_t n = args.out.axes.back().size;
@@ -195,11 +250,10 @@ std::string torch(const CodeArgs& c) {
 }  // namespace
 
 const OpInfo& softmax_op() {
-  static const OpInfo info{Op::kSoftmax,  "softmax", "softmax over the row",
-                           Layout::kRow,  "",        shape,
-                           forward,       backward,  explain,
-                           panes,         numpy,     torch,
-                           Opening::kRow, open_row};
+  static const OpInfo info{
+      Op::kSoftmax, "softmax", "softmax over the row", Layout::kRow, "",    shape, forward,
+      backward,     explain,   explain_gradient,       panes,        numpy, torch, Opening::kRow,
+      open_row};
   return info;
 }
 

@@ -79,6 +79,27 @@ OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
   return result;
 }
 
+OpExplanation explain_gradient(const OpGradArgs& args, int input,
+                               std::span<const std::int64_t> index) {
+  OpExplanation result;
+  if (input == 0) {
+    result.formula = "Σ_e dz[i, e] · v[j, e]";
+    for (std::int64_t e = 0; e < args.out.axes[3].size; ++e) {
+      const std::vector<std::int64_t> v = {index[0], index[1], index[3], e};
+      result.terms.push_back(
+          gradient_term(args, {index[0], index[1], index[2], e}, args.in[1].at(v), {{1, v}}));
+    }
+    return result;
+  }
+  result.formula = "Σ_i dz[i, e] · A[i, j]";
+  for (std::int64_t i = 0; i < args.out.axes[2].size; ++i) {
+    const std::vector<std::int64_t> a = {index[0], index[1], i, index[2]};
+    result.terms.push_back(
+        gradient_term(args, {index[0], index[1], i, index[3]}, args.in[0].at(a), {{0, a}}));
+  }
+  return result;
+}
+
 std::vector<Pane> panes(const OpArgs& args, std::int64_t head) {
   Pane a = matrix_pane(args.in[0], 0, PaneRole::kLeft, head);
   a.column_follow = Follow::kFree;
@@ -105,6 +126,7 @@ const OpInfo& weighted_sum_op() {
                            forward,
                            backward,
                            explain,
+                           explain_gradient,
                            panes,
                            code,
                            code};
