@@ -224,13 +224,13 @@ TEST_CASE("nudge: a step is a power of two that the cell can make") {
   int exponent = 0;
   CHECK(std::frexp(step(0, 0.1), &exponent) == 0.5);
   CHECK(step(0, 1e-4) == 1);  // the loss of 2 moves by a ten-thousandth of it
-  // The size of these cells is about 500: no less than 1/4096 of it, no more than 1/64.
+  // The size of these cells is about 500: no less than 1/65536 of it, no more than 1/64.
   CHECK(step(0, 1e-9) == 8);
-  CHECK(step(0, 1e9) == 0.125);
+  CHECK(step(0, 1e9) == 1.0 / 128);
   CHECK(1000.0f + static_cast<float>(step(3, 1e9)) > 1000.0f);
   t.data = {0, 0, 0, 0};
-  CHECK(step(0, 1e-9) == 1.0 / 64);  // biases of 0 say nothing of their size
-  CHECK(step(0, 0) == 1.0 / 256);
+  CHECK(step(0, 1e-9) == 1.0 / 64);  // biases of 0 act as other cells do
+  CHECK(step(0, 0) == 1.0 / 256);    // a large step may pass the bend of a ReLU
   CHECK(step(0, NAN) == 1.0 / 256);
 }
 
