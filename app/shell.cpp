@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "app/ui/hints.h"
+#include "app/ui/panels.h"
 #include "core/error.h"
 #include "core/text/number_text.h"
 #include "core/text/utf8.h"
@@ -78,7 +79,8 @@ void Shell::apply() {
   }
   if (trainer_) set_run_model(marked_model());
   const bool new_weights = state_.document().model == kRunRef && run_model_ != computed_model_;
-  if (!(state_.document() == computed_) || !has_run_ || new_weights) recompute();
+  const bool other_walk = wants_gradients() != computed_backward_;
+  if (!(state_.document() == computed_) || !has_run_ || new_weights || other_walk) recompute();
   update_inspected();
 }
 
@@ -200,6 +202,10 @@ void Shell::perform(Command command) {
     case Command::kLeaveField:
       s.leave_field = true;
       return;
+    case Command::kWalkBackward: {
+      const Step* step = current_step(state_);
+      return on(WalkBackward{!step || !step->backward});
+    }
     case Command::kToggleLines:
       return on(ChooseHeadsView{s.heads_view == HeadsView::kLines ? HeadsView::kPictures
                                                                   : HeadsView::kLines});
@@ -215,13 +221,15 @@ void Shell::perform(Command command) {
 void Shell::recompute() {
   computed_ = state_.document();
   computed_model_ = computed_.model == kRunRef ? run_model_ : nullptr;
+  computed_backward_ = wants_gradients();
   has_run_ = true;
-  if (options_.background && estimated_bytes(computed_) > kRunAtOnceBytes) {
-    worker_.request(computed_, computed_model_);
+  const double more = computed_backward_ ? 3 : 1;  // a walk back is twice the work
+  if (options_.background && more * estimated_bytes(computed_) > kRunAtOnceBytes) {
+    worker_.request(computed_, computed_model_, computed_backward_);
     state_.derived.computing = true;
     return;
   }
-  FinishedRun run = worker_.run_now(computed_, computed_model_);
+  FinishedRun run = worker_.run_now(computed_, computed_model_, computed_backward_);
   // Pictures are the same each time; a measured time would not be.
   take(std::move(run.result), options_.background ? run.milliseconds : 0);
 }
@@ -231,9 +239,11 @@ bool Shell::poll() {
   if (loaded) take_model(std::move(*loaded));
   std::optional<FinishedRun> run = worker_.poll();
   if (run) take(std::move(run->result), run->milliseconds);
+  const std::optional<FinishedNudge> nudged = worker_.poll_nudge();
+  if (nudged) take_nudge(*nudged);
   const bool trained = poll_train();
   if (run) update_inspected();
-  return loaded || run || trained;
+  return loaded || run || nudged || trained;
 }
 
 void Shell::wait() {
@@ -275,7 +285,7 @@ void Shell::take(RunResult result, double milliseconds) {
   }
   if (!run_notice_.empty()) notify(d.cut ? NoticeKind::kWarning : NoticeKind::kError, run_notice_);
   settle();
-  if (!awaited_step_.empty()) go_to(std::exchange(awaited_step_, ""));
+  if (!awaited_step_.empty()) go_to_awaited(std::exchange(awaited_step_, ""));
   update_compared();
 }
 

@@ -94,6 +94,7 @@ class Shell {
   void on(const DoCommand& a) { perform(a.command); }
   void on(const GoToStep& a) { go_to(a.tensor); }
   void on(const ChooseLayer& a) { change_layer(a.layer); }
+  void on(const WalkBackward&);
   void on(const ChooseHead& a) { change_head(a.head); }
   void on(const CompareHead&);
   void on(const HoverCell& a) { state_.session.hovered = a.cell; }
@@ -118,6 +119,8 @@ class Shell {
   void on(const ShowAllTerms&);
   void on(const ChooseLibrary&);
   void on(const LightTensor&);
+  void on(const NudgeCell&);
+  void take_nudge(const FinishedNudge&);
   // shell_heads.cpp: the row of heads, the mask painter
   void on(const ChooseHeadsView&);
   void on(const ToggleLineHead&);
@@ -192,7 +195,9 @@ class Shell {
   void speak(Language);
   void take(RunResult, double milliseconds);
   void go_to(const std::string& tensor);
+  void go_to_awaited(const std::string& tensor);
   void step_by(int direction);
+  bool wants_gradients() const;
   void change_layer(int layer);
   void change_head(int head);
   void settle();  // brings the session in line with the trace
@@ -216,6 +221,7 @@ class Shell {
   std::vector<Action> queue_;
   std::optional<CellPick> trail_end_;  // the cell that session.trail leads to
   Document computed_;                  // the document that the trace was made of
+  bool computed_backward_ = false;     // and whether with gradients
   std::shared_ptr<const Model> run_model_, computed_model_;
   bool has_run_ = false;
   std::string awaited_step_;  // to be gone to once the run that brings it has ended

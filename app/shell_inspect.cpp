@@ -10,6 +10,9 @@
 namespace headlight {
 namespace {
 
+// Two runs of a model with less than this end within a frame.
+constexpr double kNudgeAtOnceCells = 64 * 64 * 4;
+
 bool fits(const Trace& trace, const CellPick& cell) {
   const TensorView t = trace.find(cell.tensor);
   bool fits = t.data && cell.index.size() == t.axes.size();
@@ -142,6 +145,35 @@ void Shell::update_inspected() {
     now->step.clear();  // made anew when it is looked at
   }
   d.inspected = std::move(now);
+}
+
+void Shell::on(const NudgeCell& a) {
+  Derived& d = state_.derived;
+  const auto& picked = state_.session.picked;
+  if (!d.trace || !picked || d.nudging || !fits(*d.trace, *picked)) return;
+  const Program& program = d.trace->program();
+  const TensorId gradient = program.find(picked->tensor);
+  if (!program.is_gradient(gradient)) return;
+  const NudgeRequest wanted{d.trace, gradient, picked->index, a.step};
+  const auto cells = static_cast<double>(d.trace->length()) * program.config.d_model;
+  if (options_.background && cells * program.config.layers > kNudgeAtOnceCells) {
+    worker_.request_nudge(wanted);
+    d.nudging = true;
+    return;
+  }
+  take_nudge(worker_.nudge_now(wanted));
+}
+
+void Shell::take_nudge(const FinishedNudge& done) {
+  Derived& d = state_.derived;
+  d.nudging = false;
+  if (!done.problem.empty()) return notify(NoticeKind::kError, done.problem);
+  const NudgeRequest& of = done.request;
+  const TensorView gradient = of.trace->tensor(of.gradient);
+  d.nudged = Nudged{of.trace->serial(),
+                    {std::string(gradient.name), of.index},
+                    done.nudge,
+                    static_cast<double>(gradient.at(of.index))};
 }
 
 void Shell::on(const LightTensor& a) { state_.session.lit_tensor = a.tensor; }

@@ -27,6 +27,19 @@ void Shell::go_to(const std::string& tensor) {
   update_difference();
 }
 
+// What the run was asked for may have no step that goes backwards: before the first operation the
+// walk ends, behind the logits it begins.
+void Shell::go_to_awaited(const std::string& tensor) {
+  if (!state_.derived.trace) return;
+  const Program& program = state_.derived.trace->program();
+  const bool gone = program.find(tensor) < 0 && without_gradient(tensor) != tensor;
+  if (!gone || program.gradients.empty()) return go_to(tensor);
+  const Step* step = current_step(state_);
+  const bool at_begin = step && step->section == Section::kInput;
+  const Step& back = at_begin ? program.steps.back() : program.steps[program.forward_steps()];
+  go_to(program.tensors[static_cast<std::size_t>(back.tensor)].name);
+}
+
 void Shell::step_by(int direction) {
   if (!state_.derived.trace) return;
   const Program& program = state_.derived.trace->program();
@@ -35,6 +48,27 @@ void Shell::step_by(int direction) {
   const int next = std::clamp(now + direction, 0, static_cast<int>(program.steps.size()) - 1);
   const Step& step = program.steps[static_cast<std::size_t>(next)];
   go_to(program.tensors[static_cast<std::size_t>(step.tensor)].name);
+}
+
+// While a model is trained its trace is made many times a second, and nobody walks through it.
+bool Shell::wants_gradients() const {
+  return state_.session.backward && !state_.session.train.open;
+}
+
+// To the step that goes the other way; backwards once the run that brings the gradients has ended.
+void Shell::on(const WalkBackward& a) {
+  Session& s = state_.session;
+  const Step* step = current_step(state_);
+  if (a.backward == s.backward && step && step->backward == a.backward) return;
+  s.backward = a.backward;
+  if (!step) return;
+  const Program& program = state_.derived.trace->program();
+  if (step->twin >= 0 && step->backward != a.backward)
+    return go_to(program
+                     .tensors[static_cast<std::size_t>(
+                         program.steps[static_cast<std::size_t>(step->twin)].tensor)]
+                     .name);
+  if (a.backward && !step->backward) awaited_step_ = "d." + s.step;
 }
 
 void Shell::change_layer(int layer) {
@@ -118,7 +152,7 @@ void Shell::pick_default() {
     }
   }
   const StepPage page = step_page(trace, step, s.head);
-  const TensorId shown = page.lines.empty() ? step.tensor : page.lines[0].back().tensor;
+  const TensorId shown = default_tensor(trace, step, page);
   std::vector<std::int64_t> cell = default_cell(trace, step, s.head, row);
   // From scores to scale to mask to softmax the same key stays chosen.
   if (s.picked) {

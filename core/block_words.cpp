@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/steps.h"
 #include "core/text/number_text.h"
 #include "core/text/utf8.h"
 
@@ -65,6 +66,7 @@ class Writer {
   }
 
   std::vector<WordPiece> write() {
+    if (step_.backward) return backward();
     switch (step_.kind) {
       case StepKind::kTokens:
         return say(sources_ ? "words.tokens.source" : "words.tokens");
@@ -331,6 +333,45 @@ class Writer {
     const std::int64_t best = largest(row);
     return say(classifies() ? "words.class.row" : "words.probabilities.row",
                {{"best", outcome(best)}, {"weight", number(row[best])}});
+  }
+
+  // What comes in and what goes on, as links; then what a gradient is.
+  std::vector<WordPiece> backward() {
+    const Program& p = trace_.program();
+    pieces_.push_back({step_words(language_, trace_, step_, head_, query_), -1});
+    pieces_.push_back({"\n", -1});
+    std::vector<TensorId> made;
+    for (const int c : step_.calls) {
+      const OpCall& call = p.calls[static_cast<std::size_t>(c)];
+      for (std::size_t i = 0; i < call.in.size(); ++i) {
+        const TensorId d = p.gradient(call.in[i]);
+        const bool passes = d >= 0 && static_cast<int>(i) != op_info(call.op).fixed_input;
+        if (passes && std::find(made.begin(), made.end(), d) == made.end()) made.push_back(d);
+      }
+    }
+    const auto link = [&](TensorId id) {
+      pieces_.push_back(
+          {std::string(tensor_symbol(p.tensors[static_cast<std::size_t>(id)].name)), id});
+    };
+    std::string_view rest = tr(language_, "back.from_to");
+    while (!rest.empty()) {
+      const std::size_t open = rest.find('{'), close = rest.find('}', open);
+      if (open == rest.npos || close == rest.npos) break;
+      pieces_.push_back({std::string(rest.substr(0, open)), -1});
+      if (rest.substr(open + 1, close - open - 1) == "out") {
+        link(step_.tensor);
+      } else {
+        for (std::size_t i = 0; i < made.size(); ++i) {
+          if (i > 0) pieces_.push_back({language_ == Language::kChinese ? "、" : ", ", -1});
+          link(made[i]);
+        }
+      }
+      rest = rest.substr(close + 1);
+    }
+    if (!rest.empty()) pieces_.push_back({std::string(rest), -1});
+    pieces_.push_back({"\n", -1});
+    pieces_.push_back({std::string(tr(language_, "back.about")), -1});
+    return pieces_;
   }
 
   std::vector<WordPiece> loss() {

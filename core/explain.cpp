@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "core/error.h"
+#include "core/gradient_walk.h"
 #include "core/text/utf8.h"
 
 namespace headlight {
@@ -28,9 +29,89 @@ void check_index(const TensorView& t, std::span<const std::int64_t> index) {
   }
 }
 
-CellRef cell_ref(const OpCall& call, const InputCell& cell) {
+CellRef cell_ref(const Program& program, const OpCall& call, const InputCell& cell) {
+  if (cell.input == kGradientOfOut) return {program.gradient(call.out), cell.index};
+  if (cell.input == kResultCell) return {call.out, cell.index};
   if (cell.input < 0) return {};
   return {call.in[static_cast<std::size_t>(cell.input)], cell.index};
+}
+
+void add_terms(Explanation& to, const Program& program, const OpCall& call,
+               const std::vector<OpTerm>& terms) {
+  for (const OpTerm& t : terms) {
+    Term term{cell_ref(program, call, t.cell), t.value, t.factor, {}, t.note, t.inner, t.written};
+    for (const InputCell& f : t.factor_cells)
+      term.factor_cells.push_back(cell_ref(program, call, f));
+    to.terms.push_back(std::move(term));
+  }
+}
+
+std::vector<TensorView> inputs_of(const Trace& trace, const OpCall& call) {
+  std::vector<TensorView> in;
+  for (const TensorId id : call.in) in.push_back(trace.tensor(id));
+  return in;
+}
+
+// Products of numbers, the largest first: where letters would not say what is multiplied.
+MathLine numbers_of(const Explanation& e) {
+  constexpr std::size_t kMost = 3;
+  const std::vector<std::size_t> order = by_size(e.terms);
+  MathLine line;
+  double rest = 0;
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    const Term& t = e.terms[order[k]];
+    if (k >= kMost) {
+      rest += t.product();
+      continue;
+    }
+    if (k > 0) line.push_back(math(" + ", " + "));
+    line.push_back(math(t.value));
+    line.push_back(math(" × ", " \\times "));
+    line.push_back(math(t.factor));
+  }
+  if (order.size() <= kMost) return line;
+  const std::string more = std::to_string(order.size() - kMost);
+  line.push_back(math(" + … (" + more + ") ", " + \\dots (" + more + ") "));
+  line.push_back(math(rest));
+  return line;
+}
+
+// dL/d(a cell): what each call that reads the cell passes back to it.
+void explain_gradient(const Trace& trace, Explanation& result) {
+  const Program& program = trace.program();
+  const TensorView asked = trace.tensor(result.cell.tensor);
+  const std::int64_t flat = flat_index(asked.axes, result.cell.index);
+  const TensorId of =
+      program.tensors[static_cast<std::size_t>(program.resolve(result.cell.tensor))].source;
+  result.operation = "gradient";
+  result.phrase = "how much the loss changes with this number";
+  if (of == program.loss) {
+    result.operation = "gradient_of_loss";
+    result.phrase = "the loss is the mean of these numbers";
+    result.formula = "1 / n";
+    return;
+  }
+  int parts = 0;
+  for (const GradientPart& part : gradient_parts(program, of)) {
+    const OpCall& call = program.calls[static_cast<std::size_t>(part.call)];
+    const std::vector<TensorView> in = inputs_of(trace, call);
+    const TensorView out = trace.tensor(call.out);
+    const OpInfo& info = op_info(call.op);
+    if (!info.explain_gradient) continue;
+    const OpGradArgs args{in, out, call.params, trace.tensor(program.gradient(call.out)).data, {}};
+    const auto index = unravel(in[static_cast<std::size_t>(part.input)].axes, flat);
+    const OpExplanation made = info.explain_gradient(args, part.input, index);
+    if (!result.formula.empty() && !made.formula.empty()) result.formula += " + ";
+    result.formula += made.formula;
+    for (const Quantity& q : made.quantities) result.quantities.push_back(q);
+    add_terms(result, program, call, made.terms);
+    result.written = made.written;
+    ++parts;
+  }
+  const bool plain = std::all_of(result.terms.begin(), result.terms.end(), [](const Term& t) {
+    return t.factor_cells.size() == 1 && t.note.empty() && t.written.empty();
+  });
+  if (parts > 1 || (result.written.empty() && !plain)) result.written = numbers_of(result);
 }
 
 }  // namespace
@@ -48,6 +129,10 @@ Explanation explain(const Trace& trace, TensorId tensor, const std::vector<std::
   Explanation result;
   result.cell = {tensor, index};
   result.value = asked.at(index);
+  if (program.is_gradient(tensor)) {
+    explain_gradient(trace, result);
+    return result;
+  }
   const int producer = program.producer(tensor);
   if (producer < 0) {
     const TensorKind kind = program.tensors[program.resolve(tensor)].kind;
@@ -57,8 +142,7 @@ Explanation explain(const Trace& trace, TensorId tensor, const std::vector<std::
     return result;
   }
   const OpCall& call = program.calls[static_cast<std::size_t>(producer)];
-  std::vector<TensorView> in;
-  for (TensorId id : call.in) in.push_back(trace.tensor(id));
+  const std::vector<TensorView> in = inputs_of(trace, call);
   const TensorView out = trace.tensor(call.out);
   // An alias may have other axes over the same cells.
   const auto place = unravel(out.axes, flat_index(asked.axes, index));
@@ -69,11 +153,7 @@ Explanation explain(const Trace& trace, TensorId tensor, const std::vector<std::
   result.formula = made.formula;
   result.quantities = made.quantities;
   result.written = made.written;
-  for (const OpTerm& t : made.terms) {
-    Term term{cell_ref(call, t.cell), t.value, t.factor, {}, t.note, t.inner, t.written};
-    for (const InputCell& f : t.factor_cells) term.factor_cells.push_back(cell_ref(call, f));
-    result.terms.push_back(std::move(term));
-  }
+  add_terms(result, program, call, made.terms);
   return result;
 }
 

@@ -120,6 +120,7 @@ MotionSize motion_size(const Trace& trace, const StepPage& page) {
   if (page.lines.empty()) return {trace.length(), 1, 0};
   const Pane& result = page.lines[0].back().pane;
   MotionSize size{result.rows, result.columns, 0};
+  if (page.backward) return size;  // what comes back fills as one picture
   if (size.cells() > 0) {
     size.terms = static_cast<std::int64_t>(tell_cell(trace, page, 0, 0).lines.size());
   }

@@ -16,15 +16,23 @@ StepPage step_page(const Trace& trace, const Step& step, std::int64_t head) {
     page.layout = info.layout;
     page.sign = info.sign;
     const OpArgs args{in, trace.tensor(call.out), call.params, nullptr};
-    if (info.arrow) page.arrow = info.arrow(args);
+    page.backward = step.backward;
+    if (info.arrow && !step.backward) page.arrow = info.arrow(args);
     std::vector<PagePane> line;
     for (const Pane& pane : info.panes(args, head)) {
-      const TensorId id = pane.input < 0 ? call.out : call.in[static_cast<std::size_t>(pane.input)];
+      TensorId id = pane.input < 0 ? call.out : call.in[static_cast<std::size_t>(pane.input)];
+      // What no gradient reaches (ids, masks) stands there as it is.
+      if (step.backward && program.gradient(id) >= 0) id = program.gradient(id);
       line.push_back({pane, id});
     }
     page.lines.push_back(std::move(line));
   }
   return page;
+}
+
+bool is_made(const StepPage& page, const Program& program, const PagePane& p) {
+  if (!page.backward) return p.pane.input < 0;
+  return p.pane.input >= 0 && program.is_gradient(p.tensor);
 }
 
 std::optional<std::pair<std::int64_t, std::int64_t>> pane_place(const Pane& p, std::int64_t flat) {
@@ -95,11 +103,51 @@ bool shows_weights(const Program& program, TensorId id) {
   return producer >= 0 && program.calls[static_cast<std::size_t>(producer)].op == Op::kSoftmax;
 }
 
+namespace {
+
+const PagePane& chosen_pane(const StepPage& page, const Program& program) {
+  for (const PagePane& p : page.lines[0]) {
+    if (page.backward && is_made(page, program, p)) return p;
+  }
+  return page.lines[0].back();
+}
+
+// Of what the page passes back first: the largest either way, in the row where it has that row and
+// anything came back to it.
+std::vector<std::int64_t> default_gradient(const Trace& trace, const StepPage& page,
+                                           std::optional<std::int64_t> row) {
+  const PagePane& made = chosen_pane(page, trace.program());
+  const Pane& pane = made.pane;
+  const TensorView t = trace.tensor(made.tensor);
+  const auto largest = [&](std::int64_t first, std::int64_t end) {
+    std::int64_t best = pane_flat(pane, first, 0);
+    for (std::int64_t r = first; r < end; ++r) {
+      for (std::int64_t c = 0; c < pane.columns; ++c) {
+        const std::int64_t flat = pane_flat(pane, r, c);
+        if (std::fabs(t.data[flat]) > std::fabs(t.data[best])) best = flat;
+      }
+    }
+    return best;
+  };
+  if (row && pane.row_follow == Follow::kRow && *row < pane.rows) {
+    const std::int64_t best = largest(*row, *row + 1);
+    if (t.data[best] != 0) return unravel(t.axes, best);
+  }
+  return unravel(t.axes, largest(0, pane.rows));
+}
+
+}  // namespace
+
+TensorId default_tensor(const Trace& trace, const Step& step, const StepPage& page) {
+  return page.lines.empty() ? step.tensor : chosen_pane(page, trace.program()).tensor;
+}
+
 std::vector<std::int64_t> default_cell(const Trace& trace, const Step& step, std::int64_t head,
                                        std::optional<std::int64_t> row) {
   const StepPage page = step_page(trace, step, head);
   const TensorView t = trace.tensor(step.tensor);
   if (page.lines.empty()) return {0, std::min(row.value_or(0), t.axes.back().size - 1)};
+  if (page.backward) return default_gradient(trace, page, row);
   const Pane& result = page.lines[0].back().pane;
   const std::int64_t r = std::min(row.value_or(result.rows - 1), result.rows - 1);
   std::int64_t best = 0;

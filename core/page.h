@@ -21,7 +21,8 @@ struct StepPage {
   std::string_view sign;
   std::vector<std::string> arrow;  // what stands over and under the arrow to the result
   std::vector<std::vector<PagePane>>
-      lines;  // one per operation of the step; the result stands last
+      lines;              // one per operation of the step; the result stands last
+  bool backward = false;  // the gradients of the step's tensors, which go from the result back
 };
 
 /// The page of a step for one head. The tokens' page has no lines.
@@ -53,8 +54,15 @@ CellLink link_to(const Trace&, const PagePane&, const CellLink& result);
 /// Numbers between 0 and 1 that are coloured as weights; all else is signed.
 bool shows_weights(const Program&, TensorId);
 
-/// The cell of a step's result that is most worth looking at: the strongest of the last query's row
-/// (or of the row given).
+/// What a page's motion makes: its results; of a step that goes backwards the gradients that it
+/// passes on.
+bool is_made(const StepPage&, const Program&, const PagePane&);
+
+/// The tensor whose cell is looked at first: the page's result, or what goes back first.
+TensorId default_tensor(const Trace&, const Step&, const StepPage&);
+
+/// The cell of it that is most worth looking at: the strongest of the last query's row (or of the
+/// row given).
 std::vector<std::int64_t> default_cell(const Trace&, const Step&, std::int64_t head,
                                        std::optional<std::int64_t> row);
 

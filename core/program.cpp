@@ -34,7 +34,18 @@ int Program::producer(TensorId id) const {
   return -1;
 }
 
+TensorId Program::gradient(TensorId id) const {
+  return id < 0 || gradients.empty() ? -1 : gradients[static_cast<std::size_t>(id)];
+}
+
+std::size_t Program::forward_steps() const {
+  std::size_t count = 0;
+  while (count < steps.size() && !steps[count].backward) ++count;
+  return count;
+}
+
 int Program::step_of(TensorId id) const {
+  if (is_gradient(id)) return backward_step_of(id);
   for (std::size_t s = 0; s < steps.size(); ++s) {
     if (steps[s].tensor == id) return static_cast<int>(s);
   }
@@ -52,6 +63,26 @@ int Program::step_of(TensorId id) const {
     }
   }
   return 0;
+}
+
+// Where the gradient comes in: the step that made the tensor, walked backwards. Of what no such
+// step made (parameters, positions) the one that reads it.
+int Program::backward_step_of(TensorId id) const {
+  for (std::size_t s = 0; s < steps.size(); ++s) {
+    if (steps[s].tensor == id) return static_cast<int>(s);
+  }
+  const TensorId source = resolve(tensors[resolve(id)].source);
+  const int maker = step_of(source);
+  if (steps[maker].twin >= 0) return steps[maker].twin;
+  for (const Step& step : steps) {
+    if (step.backward || step.twin < 0) continue;
+    for (int c : step.calls) {
+      for (TensorId in : calls[c].in) {
+        if (resolve(in) == source) return step.twin;
+      }
+    }
+  }
+  return static_cast<int>(forward_steps());
 }
 
 std::vector<OpCall> calls_for(const Program& program, TensorId id) {

@@ -14,14 +14,15 @@
 
 namespace headlight {
 
-enum class TensorKind { kInput, kParameter, kActivation, kAlias };
+/// kGradient: dL/d(source), of a program with a walk backwards. It lies where the walk keeps it.
+enum class TensorKind { kInput, kParameter, kActivation, kAlias, kGradient };
 
 /// A tensor of a program: its name, its axes, where its memory comes from.
 struct TensorSpec {
   std::string name;
   std::vector<Axis> axes;
   TensorKind kind = TensorKind::kActivation;
-  TensorId source = -1;  // kAlias: the tensor whose memory this is another name of
+  TensorId source = -1;  // kAlias: the tensor whose memory this is another name of; kGradient
 };
 
 /// The places on the rail. One step shows one operation, or a few that belong together.
@@ -73,6 +74,10 @@ struct Step {
   std::vector<int> calls;  // places in Program::calls; empty for the tokens
   TensorId tensor = -1;    // the step's main output; its name is the step's name
   Stack stack = Stack::kOnly;
+  // The same operations walked backwards: their gradients are shown, `tensor` is that of the
+  // result.
+  bool backward = false;
+  int twin = -1;  // the place of the step that goes the other way; -1: there is none
 };
 
 /// Sizes of a run that are not in the Config.
@@ -99,6 +104,8 @@ struct Program {
   TensorId source_mask = -1;         // the encoder's (batch, source_query, source_key)
   TensorId cross_mask = -1;          // cross-attention's (batch, query, source_key)
   TensorId targets = -1, loss = -1;  // only of a program that is for training
+  // With a walk backwards (with_gradients()), by TensorId: "d.…" of it, or -1. Otherwise empty.
+  std::vector<TensorId> gradients;
   std::vector<TensorId> dropout;  // inputs of 0 and 1 / (1 − p), of the shapes of what they drop
 
   /// -1 when there is no such tensor.
@@ -115,9 +122,20 @@ struct Program {
   std::int64_t outcomes() const {
     return config.form == ModelForm::kClasses ? shape.classes : shape.vocab;
   }
+  /// "d.…" of this tensor; -1 where there is none.
+  TensorId gradient(TensorId id) const;
+  bool is_gradient(TensorId id) const {
+    return id >= 0 && tensors[resolve(id)].kind == TensorKind::kGradient;
+  }
+  /// Does this step go backwards? The steps that do not come first.
+  bool is_backward(std::size_t step) const { return steps[step].backward; }
+  std::size_t forward_steps() const;
   TensorView look(TensorId id) const { return {tensors[id].name, tensors[id].axes, nullptr}; }
 
   std::unordered_map<std::string, TensorId> by_name;
+
+ private:
+  int backward_step_of(TensorId id) const;
 };
 
 /// The only place that knows the order of a transformer. Throws UsageError (validate), also for a

@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "core/error.h"
+#include "core/gradient_walk.h"
 #include "core/program_memory.h"
 #include "core/runner_forms.h"
 #include "core/text/utf8.h"
@@ -140,12 +141,19 @@ void Runner::read_pair(const Document& doc, RunResult& result, RunInput& input) 
   name_tokens(*model.vocabulary, input.ids, input.tokens);
 }
 
-std::shared_ptr<const Program> Runner::program_for(const Config& config, const RunShape& shape) {
+std::shared_ptr<const Program> Runner::program_for(const Config& config, const RunShape& shape,
+                                                   bool gradients) {
   // The mask's details and the seed live outside the list of operations, but a trace shows its
   // config, so only an equal config may share a program.
-  if (!program_ || program_->shape != shape || program_->config != config) {
+  const bool same = program_ && program_->shape == shape && program_->config == config;
+  if (same && gradients == (walked_ != nullptr)) return program_;
+  walked_.reset();
+  if (!gradients) {
     program_ = std::make_shared<const Program>(build_program(config, shape));
+    return program_;
   }
+  walked_ = std::make_shared<const Program>(build_training_program(config, shape));
+  program_ = std::make_shared<const Program>(with_gradients(Backward(walked_)));
   return program_;
 }
 
@@ -171,15 +179,36 @@ std::shared_ptr<Trace> Runner::blank_trace(const std::shared_ptr<const Program>&
   trace->censuses_.clear();
   trace->parameters_.assign(program->tensors.size(), nullptr);
   lay_out(*program, trace->arena_.data(), trace->memory_);
+  if (!walked_) {
+    trace->walk_.reset();
+  } else if (!trace->walk_ || &trace->walk_->program() != walked_.get()) {
+    trace->walk_ = std::make_shared<Backward>(walked_);
+  }
   return trace;
 }
 
-RunResult Runner::run(const Document& doc, Backend& backend, std::shared_ptr<const Model> model) {
+// From the loss of what the run should have said to every tensor that had a part in it.
+void Runner::walk_back(Trace& trace, const Model* model, const RunInput& input, Backend& backend) {
+  const Program& program = *trace.program_;
+  aim(program, model, input, trace.memory_);
+  const auto last = static_cast<std::size_t>(program.producer(program.loss));
+  backend.run(program, std::span(program.calls).subspan(last, 1), trace.memory_);
+  Backward& walk = *trace.walk_;
+  walk.seed_loss(trace.memory_, counted_targets(program, trace.memory_));
+  walk.run(backend, trace.memory_);
+  for (std::size_t id = 0; id < program.gradients.size(); ++id) {
+    const TensorId own = program.gradients[id];
+    if (own >= 0) trace.memory_[static_cast<std::size_t>(own)] = walk.gradients()[id];
+  }
+}
+
+RunResult Runner::run(const Document& doc, Backend& backend, std::shared_ptr<const Model> model,
+                      bool gradients) {
   RunResult result;
   result.model = std::move(model);
   try {
     if (!result.model && !doc.model.empty()) result.model = models_.get(doc.model);
-    try_run(doc, backend, result);
+    try_run(doc, backend, result, gradients);
   } catch (const UsageError& error) {
     result.message = error.message();
     result.is_usage = true;
@@ -192,7 +221,7 @@ RunResult Runner::run(const Document& doc, Backend& backend, std::shared_ptr<con
   return result;
 }
 
-void Runner::try_run(const Document& doc, Backend& backend, RunResult& result) {
+void Runner::try_run(const Document& doc, Backend& backend, RunResult& result, bool gradients) {
   const Model* model = result.model.get();
   const Config config = model ? run_config(doc.config, model->file.config) : doc.config;
   validate(config);
@@ -207,7 +236,8 @@ void Runner::try_run(const Document& doc, Backend& backend, RunResult& result) {
   }
   const bool writes = pair && input.ids.empty();  // the model itself, up to its longest row
   const std::size_t row = writes ? longest_target(*model, doc) : input.ids.size();
-  const double needed = memory_needed(config, shape_for(model, input, row));
+  // Each tensor has a gradient of its size.
+  const double needed = memory_needed(config, shape_for(model, input, row)) * (gradients ? 2 : 1);
   if (needed > limits_.memory_bytes) {
     throw Error(Message{"error.needs_memory",
                         {{"tokens", std::to_string(row)},
@@ -221,7 +251,7 @@ void Runner::try_run(const Document& doc, Backend& backend, RunResult& result) {
     name_tokens(*model->vocabulary, input.ids, input.tokens);
   }
   const RunShape shape = shape_for(model, input, input.ids.size());
-  const auto program = program_for(config, shape);
+  const auto program = program_for(config, shape, gradients);
   if (!model && (!sandbox_ || sandbox_->seed() != config.seed)) {
     sandbox_ = std::make_unique<SandboxModel>(config.seed);
   }
@@ -237,6 +267,7 @@ void Runner::try_run(const Document& doc, Backend& backend, RunResult& result) {
   share_aliases(*program, trace->memory_);
   fill_inputs(*program, input.ids, input.source_ids, trace->memory_);
   backend.run(*program, program->calls, trace->memory_);
+  if (gradients) walk_back(*trace, model, input, backend);
   if (model) {  // the vocabulary's texts reuse the memory of the last run's
     input.vocab = std::move(trace->input_.vocab);
     input.vocab = *model->vocabulary->tokens();

@@ -40,16 +40,19 @@ class Runner {
   /// the trace's tokens are the row that the model writes for it by itself, or what stands behind
   /// "→". Never throws for anything that a document can hold. `model`: the one to run, whatever the
   /// document names; without it the document's own is loaded (and kept), or the sandbox run.
-  RunResult run(const Document&, Backend&, std::shared_ptr<const Model> model = nullptr);
+  /// With `gradients` the trace goes on to a loss and from there backwards (core/gradient_walk.h).
+  RunResult run(const Document&, Backend&, std::shared_ptr<const Model> model = nullptr,
+                bool gradients = false);
   /// The model with this ref, loaded unless it is kept. Throws as load_model() does.
   std::shared_ptr<const Model> load(const std::string& ref) { return models_.get(ref); }
 
  private:
-  void try_run(const Document&, Backend&, RunResult&);
+  void try_run(const Document&, Backend&, RunResult&, bool gradients);
   RunInput read_input(const Document&, RunResult&);
   void read_pair(const Document&, RunResult&, RunInput&);
   Tokenizer& tokenizer(TokenizerKind);
-  std::shared_ptr<const Program> program_for(const Config&, const RunShape&);
+  std::shared_ptr<const Program> program_for(const Config&, const RunShape&, bool gradients);
+  void walk_back(Trace&, const Model*, const RunInput&, Backend&);
   std::shared_ptr<Trace> blank_trace(const std::shared_ptr<const Program>&);
 
   RunLimits limits_;
@@ -59,6 +62,7 @@ class Runner {
   ModelParameters parameters_;
   ModelCache models_;
   std::shared_ptr<const Program> program_;
+  std::shared_ptr<const Program> walked_;  // with gradients: what the walk is planned for
   std::vector<std::shared_ptr<Trace>> pool_;
   std::uint64_t next_serial_ = 1;
 };

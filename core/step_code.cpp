@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "core/gradient_walk.h"
+
 namespace headlight {
 namespace {
 
@@ -98,6 +100,41 @@ StepCode call_code(const Trace& trace, const Step& step, CodeLibrary library) {
   return code;
 }
 
+// PyTorch's own walk through the same lines, from the gradient of the result.
+StepCode gradient_code(const Trace& trace, const Step& step) {
+  const Program& program = trace.program();
+  Step forward = program.steps[static_cast<std::size_t>(step.twin)];
+  StepCode code;
+  Variables variables;
+  for (const int place : forward.calls) {
+    forward.calls = {place};
+    const StepCode lines = call_code(trace, forward, CodeLibrary::kTorch);
+    const OpCall& call = program.calls[static_cast<std::size_t>(place)];
+    std::string inputs, results, asks;
+    for (std::size_t i = 0; i < call.in.size(); ++i) {
+      const TensorId d = program.gradient(call.in[i]);
+      if (d < 0 || static_cast<int>(i) == op_info(call.op).fixed_input) continue;
+      const std::string& name = program.tensors[static_cast<std::size_t>(call.in[i])].name;
+      const std::string variable = variables.of(name);
+      inputs += (inputs.empty() ? "" : ", ") + variable;
+      results += (results.empty() ? "d_" : ", d_") + variable;
+      asks += variable + ".requires_grad_()\n";
+      // Another step that reads it adds its own part.
+      if (gradient_parts(program, call.in[i]).size() == 1)
+        code.results.push_back(
+            {"d_" + variable, program.tensors[static_cast<std::size_t>(d)].name});
+    }
+    const std::string& out = program.tensors[static_cast<std::size_t>(call.out)].name;
+    const std::size_t gap = lines.text.find("\n\n");
+    if (inputs.empty() || gap == lines.text.npos) continue;
+    code.text += lines.text.substr(0, gap + 1) + asks + lines.text.substr(gap + 1);
+    code.text += "d_out = torch.from_numpy(run[\"d." + out + "\"])\n" + results +
+                 ", = " + "torch.autograd.grad(" + lines.results[0].variable + ", [" + inputs +
+                 "], d_out)\n";
+  }
+  return code;
+}
+
 }  // namespace
 
 std::string weight_name(const std::string& name) {
@@ -107,10 +144,14 @@ std::string weight_name(const std::string& name) {
 }
 
 StepCode step_code(const Trace& trace, const Step& step, CodeLibrary library) {
-  StepCode code =
-      step.calls.empty() ? token_code(trace, step, library) : call_code(trace, step, library);
+  if (step.backward && library == CodeLibrary::kNumpy)
+    return {"# NumPy has no gradients of its own: choose PyTorch.\n", {}};
+  StepCode code = step.backward        ? gradient_code(trace, step)
+                  : step.calls.empty() ? token_code(trace, step, library)
+                                       : call_code(trace, step, library);
   const bool weights = code.text.find("weights[") != std::string::npos;
   std::string head = "# headlight trace --session SAVED.headlight.json --out run.npz";
+  if (step.backward) head += " --gradients";
   if (weights) head += " \\\n#   --weights-out weights.npz";
   head += "\n";
   if (code.text.find("math.") != std::string::npos) head += "import math\n";

@@ -7,7 +7,9 @@ namespace {
 
 constexpr std::string_view kBlocks = "blocks.", kPattern = "attn.pattern", kCross = "cross_attn",
                            kCrossPattern = "cross_attn.pattern";
-constexpr std::string_view kStacks[] = {"", "decoder.", "encoder."};
+constexpr std::string_view kGradient = "d.";
+constexpr std::string_view kStacks[] = {"decoder.",   "encoder.",   "",
+                                        "d.decoder.", "d.encoder.", "d."};
 
 bool is_step_of(const Program& program, const std::string& name, int layer) {
   const TensorId id = program.find(name);
@@ -20,7 +22,8 @@ bool is_step_of(const Program& program, const std::string& name, int layer) {
 StepName split_name(std::string_view name) {
   StepName parts;
   for (const std::string_view stack : kStacks) {
-    if (name.starts_with(stack)) parts.stack = name.substr(0, stack.size());
+    if (name.starts_with(stack) && stack.size() >= parts.stack.size())
+      parts.stack = name.substr(0, stack.size());
   }
   parts.rest = name.substr(parts.stack.size());
   if (!parts.rest.starts_with(kBlocks)) return parts;
@@ -44,10 +47,15 @@ std::string find_in_layer(const Program& program, std::string_view stack, int la
   std::string own = name_in_layer(stack, layer, rest);
   if (is_step_of(program, own, layer)) return own;
   for (const std::string_view other : kStacks) {
+    if (other.starts_with(kGradient) != stack.starts_with(kGradient)) continue;
     std::string there = name_in_layer(other, layer, rest);
     if (is_step_of(program, there, layer)) return there;
   }
   return "";
+}
+
+std::string_view without_gradient(std::string_view name) {
+  return name.starts_with(kGradient) ? name.substr(kGradient.size()) : name;
 }
 
 std::string pattern_of_layer(const Program& program, std::string_view name, int layer) {
@@ -61,9 +69,12 @@ std::string pattern_of_layer(const Program& program, std::string_view name, int 
 
 std::string nearest_step(const Program& program, std::string_view name, int layer) {
   if (program.find(name) >= 0) return std::string(name);
+  if (name.starts_with(kGradient) && program.gradients.empty())
+    return nearest_step(program, without_gradient(name), layer);
   const StepName parts = split_name(name);
   if (parts.layer < 0) {
     for (const std::string_view stack : kStacks) {
+      if (stack.starts_with(kGradient) != parts.stack.starts_with(kGradient)) continue;
       std::string there = std::string(stack) + std::string(parts.rest);
       if (program.find(there) >= 0) return there;
     }

@@ -10,7 +10,7 @@
 namespace headlight {
 
 struct StepName {
-  std::string_view stack;  // "encoder.", "decoder." or nothing
+  std::string_view stack;  // "encoder.", "decoder." or nothing, of gradients behind "d."
   int layer = -1;          // -1 outside the layers
   std::string_view rest;   // "attn.q"; what is after the stack outside the layers
 };
@@ -22,16 +22,20 @@ StepName split_name(std::string_view name);
 std::string name_in_layer(std::string_view stack, int layer, std::string_view rest);
 
 /// The name of the layer's step that has this rest, in the stack named or, where the program has no
-/// such stack, in one that it has (of both, the decoder). Another name of a tensor that belongs to
-/// another layer is not a step of this one. Empty when there is none.
+/// such stack, in one that it has (of both, the decoder); a gradient stays one. Another name of a
+/// tensor that belongs to another layer is not a step of this one. Empty when there is none.
 std::string find_in_layer(const Program&, std::string_view stack, int layer, std::string_view rest);
+
+/// Without "d.": what a gradient is the gradient of; itself otherwise.
+std::string_view without_gradient(std::string_view name);
 
 /// The layer's attention weights nearest to the step `name`: of its stack, of cross-attention where
 /// the step belongs to that.
 std::string pattern_of_layer(const Program&, std::string_view name, int layer);
 
 /// The step to look at in this program after `name` of another one: the same, the same in another
-/// stack, the layer's attention weights, or outside the layers the embedding.
+/// stack, what it was the gradient of, the layer's attention weights, or outside the layers the
+/// embedding.
 std::string nearest_step(const Program&, std::string_view name, int layer);
 
 }  // namespace headlight

@@ -1,5 +1,10 @@
 #include "core/step_symbols.h"
 
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "core/step_names.h"
 #include "core/steps.h"
 
 namespace headlight {
@@ -105,7 +110,95 @@ StepSymbols step_symbols(const Program& p, const Step& step) {
   return {};
 }
 
-std::string_view tensor_symbol(std::string_view name) {
+namespace {
+
+StepSymbols score_gradients(const Config& c) {
+  if (c.attention == AttentionKind::kBasic) return {"dx", "dx = dS · x + dS^{T} · x"};
+  if (c.scores == ScoreKind::kAdditive)
+    return {"dq, dk, dv", "d{q|q}_{i} = Σ_{j} dS_{ij} · v · (1 − tanh²(…))"};
+  return {"dQ, dK", "d{q|Q} = dS · {k|K},  d{k|K} = dS^{T} · {q|Q}"};
+}
+
+}  // namespace
+
+StepSymbols gradient_symbols(const Program& p, const Step& step) {
+  const Config& c = p.config;
+  const bool basic = c.attention == AttentionKind::kBasic;
+  const bool crosses = step.section == Section::kCrossAttention;
+  switch (step.kind) {
+    case StepKind::kTokens:
+      return {};
+    case StepKind::kEmbedding:
+      return {"dW_E", "dW_{E}[id] = Σ_{t} dx_{t}"};
+    case StepKind::kPosition:
+      return {"dW_pos", "dW_{pos}[t] = dp_{t}"};
+    case StepKind::kPositionSum:
+      return {"dx, dp", "dx = dp = d(x + p)"};
+    case StepKind::kNormBeforeAttention:
+    case StepKind::kNormAfterAttention:
+    case StepKind::kNormBeforeFeedForward:
+    case StepKind::kNormAfterFeedForward:
+    case StepKind::kFinalNorm:
+      return {"dx, dw", "dx = (g − mean(g) − n · mean(g · n)) / σ,  g = w · dy,  n = (x − μ)/σ"};
+    case StepKind::kQueries:
+      return {"dx, dW_Q", "dx = d{q|Q} · W_{Q}^{T},  dW_{Q} = x^{T} · d{q|Q}"};
+    case StepKind::kKeys:
+      return crosses ? StepSymbols{"de, dW_K", "de = d{k|K} · W_{K}^{T},  dW_{K} = e^{T} · d{k|K}"}
+                     : StepSymbols{"dx, dW_K", "dx = d{k|K} · W_{K}^{T},  dW_{K} = x^{T} · d{k|K}"};
+    case StepKind::kValues:
+      return crosses ? StepSymbols{"de, dW_V", "de = d{v|V} · W_{V}^{T},  dW_{V} = e^{T} · d{v|V}"}
+                     : StepSymbols{"dx, dW_V", "dx = d{v|V} · W_{V}^{T},  dW_{V} = x^{T} · d{v|V}"};
+    case StepKind::kSplit:
+      return {"H → 1", "d{q|Q}_{h}, d{k|K}_{h}, d{v|V}_{h} → d{q|Q}, d{k|K}, d{v|V}"};
+    case StepKind::kScores:
+      return score_gradients(c);
+    case StepKind::kScale:
+      return {"÷ √d_k", "dS = d(S / √d_{k}) / √d_{k}"};
+    case StepKind::kMask:
+      return {"dS", "dS = d(S + mask)"};
+    case StepKind::kSoftmax:
+      return {"dS", c.temperature == 1 ? "dS = {p|A} · (d{p|A} − Σ {p|A} · d{p|A})"
+                                       : "dS = {p|A} · (d{p|A} − Σ {p|A} · d{p|A}) / τ"};
+    case StepKind::kWeightedSum:
+      return basic ? StepSymbols{"dA, dx", "d{p|A} = dz · x^{T},  dx = {p|A}^{T} · dz"}
+                   : StepSymbols{"dA, dV", "d{p|A} = dz · {v|V}^{T},  d{v|V} = {p|A}^{T} · dz"};
+    case StepKind::kConcat:
+      return {"dz_h", "dz → [dz_{0} … dz_{H−1}]"};
+    case StepKind::kOutput:
+      return {"dz, dW_O", "dz = dy · W_{O}^{T},  dW_{O} = z^{T} · dy"};
+    case StepKind::kResidualAttention:
+    case StepKind::kResidualFeedForward:
+      return {"dx, dy", "dx = dy = d(x + y)"};
+    case StepKind::kDropoutPattern:
+      return {"m · dA", "d{p|A} = m · d{p|A}"};
+    case StepKind::kDropoutAttention:
+    case StepKind::kDropoutFeedForward:
+      return {"m · dy", "dy = m · dy"};
+    case StepKind::kMeanPool:
+      return {"dx / n", "dx_{t} = dx / n"};
+    case StepKind::kFeedForwardIn:
+      return {"dx, dW_in", "dx = dh · W_{in}^{T},  dW_{in} = x^{T} · dh"};
+    case StepKind::kActivation:
+      return {"dh · f′(x)", "dx = dh · f′(x)"};
+    case StepKind::kFeedForwardOut:
+      return {"dh, dW_out", "dh = dy · W_{out}^{T},  dW_{out} = h^{T} · dy"};
+    case StepKind::kLogits:
+      return c.form == ModelForm::kClasses
+                 ? StepSymbols{"dx, dW_C", "dx = dl · W_{C}^{T},  dW_{C} = x^{T} · dl"}
+                 : StepSymbols{"dx, dW_U", "dx = dl · W_{U}^{T},  dW_{U} = x^{T} · dl"};
+    case StepKind::kProbabilities:
+      return {};
+    case StepKind::kLoss:
+      return c.form == ModelForm::kClasses
+                 ? StepSymbols{"dl", "dl = P − [target]"}
+                 : StepSymbols{"dl", "dl_{t} = dL_{t} · (P_{t} − [target_{t}])"};
+  }
+  return {};
+}
+
+namespace {
+
+std::string_view value_symbol(std::string_view name) {
   struct Symbol {
     std::string_view end, symbol;
   };
@@ -176,6 +269,27 @@ std::string_view tensor_symbol(std::string_view name) {
   if (name.ends_with("W_U")) return "W_U";
   if (name.ends_with("b_U")) return "b_U";
   return "x";
+}
+
+// "dQ", "d(x + y)"; each made once, so that a view of it stays good.
+std::string_view gradient_symbol(std::string_view of) {
+  static std::mutex mutex;
+  static std::map<std::string, std::string, std::less<>> known;
+  const std::lock_guard lock(mutex);
+  auto found = known.find(of);
+  if (found == known.end()) {
+    const bool one = of.find(' ') == of.npos;
+    const std::string name(of);
+    found = known.emplace(name, one ? "d" + name : "d(" + name + ")").first;
+  }
+  return found->second;
+}
+
+}  // namespace
+
+std::string_view tensor_symbol(std::string_view name) {
+  const std::string_view of = without_gradient(name);
+  return of.size() == name.size() ? value_symbol(name) : gradient_symbol(value_symbol(of));
 }
 
 }  // namespace headlight

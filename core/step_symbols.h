@@ -12,5 +12,7 @@ struct StepSymbols {
 };
 
 StepSymbols step_symbols(const Program&, const Step&);
+/// The same of a step that goes backwards: what it passes on, and how.
+StepSymbols gradient_symbols(const Program&, const Step&);
 
 }  // namespace headlight

@@ -92,13 +92,15 @@ std::string_view activation_name(Activation activation) {
 
 StepText step_text(Language language, const Program& program, const Step& step) {
   const Config& c = program.config;
-  const StepSymbols same = step_symbols(program, step);
+  const StepSymbols same =
+      step.backward ? gradient_symbols(program, step) : step_symbols(program, step);
   StepText text{tr(language, text_id(step.kind)), same.hint, same.formula};
   if (step.kind == StepKind::kActivation) text.title = activation_name(c.activation);
   if (step.kind == StepKind::kTokens) text.hint = tr(language, "step.tokens.hint");
   const bool classes = c.form == ModelForm::kClasses;
   if (step.kind == StepKind::kProbabilities && classes) text.title = tr(language, "step.class");
-  if (step.kind == StepKind::kSoftmax) text.hint = tr(language, "step.softmax.hint");
+  if (step.kind == StepKind::kSoftmax && !step.backward)
+    text.hint = tr(language, "step.softmax.hint");
   return text;
 }
 
@@ -198,6 +200,36 @@ std::string loss_words(Language language, const Trace& trace, const Step& step,
              {"loss", cost}});
 }
 
+// L, and where the walk begins.
+std::string first_gradient_words(Language language, const Trace& trace) {
+  const Program& p = trace.program();
+  const TensorView targets = trace.tensor(p.targets);
+  const bool classes = p.config.form == ModelForm::kClasses;
+  std::int64_t counted = 0;
+  double sum = 0;
+  for (std::int64_t t = 0; t < targets.size(); ++t) {
+    if (targets.data[t] < 0) continue;
+    ++counted;
+    sum += trace.tensor(p.loss).data[t];
+  }
+  if (counted == 0) return std::string(tr(language, "back.no_loss"));
+  const std::string loss = number_text(sum / static_cast<double>(counted), 4);
+  if (classes) {
+    const auto right = static_cast<std::int64_t>(targets.data[0]);
+    return tr(language, "back.class_loss",
+              {{"loss", loss}, {"class", visible_label(trace.name("class", right))}});
+  }
+  return tr(language, "back.loss", {{"loss", loss}, {"n", std::to_string(counted)}});
+}
+
+std::string gradient_words(Language language, const Trace& trace, const Step& step) {
+  if (step.kind == StepKind::kLoss) return first_gradient_words(language, trace);
+  std::string_view id = text_id(step.kind);
+  if (step.kind == StepKind::kFinalNorm) id = text_id(StepKind::kNormBeforeAttention);
+  id.remove_prefix(std::string_view("step.").size());
+  return std::string(tr(language, "back." + std::string(id)));
+}
+
 }  // namespace
 
 std::string step_words(Language language, const Trace& trace, const Step& step, std::int64_t head,
@@ -207,6 +239,7 @@ std::string step_words(Language language, const Trace& trace, const Step& step, 
   const std::string d_head = std::to_string(c.head_width());
   const bool crosses = step.section == Section::kCrossAttention;
   const auto row = [&] { return row_of(trace, trace.tensor(step.tensor), head, query); };
+  if (step.backward) return gradient_words(language, trace, step);
   switch (step.kind) {
     case StepKind::kTokens:
       return tr(language,

@@ -34,6 +34,8 @@ const CellRange& Trace::shared_range(TensorId id) const {
   CellRange all = range(id);
   const std::string& name = program_->tensors[static_cast<std::size_t>(id)].name;
   const StepName at = split_name(name);
+  // Gradients fade from layer to layer: in a range of all layers most of them would be blank.
+  if (program_->is_gradient(id)) return *(kept = all);
   for (int layer = 0; at.layer >= 0 && layer < config().layers; ++layer) {
     const TensorId other = program_->find(name_in_layer(at.stack, layer, at.rest));
     if (other >= 0 && other != id) all = join(all, range(other));

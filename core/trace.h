@@ -35,6 +35,7 @@ struct Census {
 Census take_census(const TensorView&);
 
 class Backend;
+class Backward;
 class ParameterSource;
 
 class Trace {
@@ -82,6 +83,7 @@ class Trace {
   std::vector<std::shared_ptr<const Tensor>> parameters_;  // by TensorId
   RunInput input_;
   FloatBuffer arena_;
+  std::shared_ptr<Backward> walk_;  // where gradients lie; null without them
   std::vector<float*> memory_;
   std::uint64_t serial_ = 0;
   std::string backend_;

@@ -22,7 +22,7 @@ nlohmann::ordered_json code_json(const StepCode& code) {
 
 // Every step of the model, or the one asked for.
 int run_code(const CodeOptions& o) {
-  const auto trace = run_or_throw(o.model, o.model.document());
+  const auto trace = run_or_throw(o.model, o.model.document(), o.step.starts_with("d."));
   const Program& program = trace->program();
   const int asked = o.step.empty() ? -1 : program.step_of(program.require(o.step));
   auto list = nlohmann::ordered_json::array();

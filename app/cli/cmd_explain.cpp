@@ -92,7 +92,7 @@ void print_text(const Trace& trace, const Explanation& e) {
 }
 
 int run_explain(const ExplainOptions& o) {
-  const auto trace = run_or_throw(o.model, o.model.document());
+  const auto trace = run_or_throw(o.model, o.model.document(), o.tensor.starts_with("d."));
   const TensorId id = trace->program().require(o.tensor);
   const Explanation e = explain(*trace, id, full_index(*trace, id, parse_index(o.at)));
   o.json ? print_json(*trace, e) : print_text(*trace, e);

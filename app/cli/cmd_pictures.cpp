@@ -22,6 +22,7 @@ struct PictureOptions {
   ModelOptions model;
   std::string out, size = "1280x720", theme = "light", lang = "en", step, at, head, compare, open,
                    at_time, lines, tab;
+  bool nudge = false;
   float scale = 1.0f;
   int zoom = 0;
   std::string train;  // a task: the Train panel is shown
@@ -91,7 +92,7 @@ void scrub_to(Shell& shell, const std::string& text) {
 
 // Puts the shell where the options say: step, head, cell.
 void look_at(Shell& shell, const PictureOptions& o, bool any_head) {
-  const auto trace = shell.state().derived.trace;
+  auto trace = shell.state().derived.trace;
   if (!trace) {
     // The window shows its empty state; only what asks for a step needs a run.
     if (!o.step.empty() || !o.at.empty() || !o.head.empty())
@@ -99,6 +100,12 @@ void look_at(Shell& shell, const PictureOptions& o, bool any_head) {
     return;
   }
   if (!o.step.empty()) {
+    if (o.step.starts_with("d.")) {
+      shell.push(WalkBackward{true});
+      shell.apply();
+      shell.wait();
+      trace = shell.state().derived.trace;
+    }
     trace->program().require(o.step);
     shell.push(GoToStep{o.step});
   }
@@ -120,11 +127,14 @@ void look_at(Shell& shell, const PictureOptions& o, bool any_head) {
       shell.push(ToggleLineHead{chosen});
     shell.apply();
   }
-  if (o.at.empty()) return;
-  const std::string name = o.step.empty() ? shell.state().session.step : o.step;
-  const TensorId id = trace->program().require(name);
-  shell.push(PickCell{{name, full_index(*trace, id, parse_index(o.at))}});
+  if (!o.at.empty()) {
+    const std::string name = o.step.empty() ? shell.state().session.step : o.step;
+    const TensorId id = trace->program().require(name);
+    shell.push(PickCell{{name, full_index(*trace, id, parse_index(o.at))}});
+  }
+  if (o.nudge) shell.push(NudgeCell{});
   shell.apply();
+  shell.wait();
 }
 
 // Trains so far, then marks a step.
@@ -228,6 +238,7 @@ void add_screenshot_command(CLI::App& app, Run& run) {
   sub->add_option("--compare", o->compare, "Number of a second head, to compare with");
   sub->add_option("--lines", o->lines, "Heads whose weights are drawn as lines, as 0,2");
   sub->add_option("--at", o->at, "The chosen cell, as 0,3,1");
+  sub->add_flag("--nudge", o->nudge, "Checks the chosen gradient by nudging its number");
   sub->add_option("--at-time", o->at_time,
                   "The step in the making: seconds of its own time, or a part of it, as 40%");
   sub->add_option("--tab", o->tab, "The inspector's tab: numbers, code or words")

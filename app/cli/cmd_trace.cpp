@@ -17,7 +17,7 @@ namespace {
 struct TraceOptions {
   ModelOptions model;
   std::string out, weights_out;
-  bool list = false;
+  bool list = false, gradients = false;
 };
 
 std::vector<std::int64_t> sizes(std::span<const Axis> axes) {
@@ -131,7 +131,7 @@ void check_paths(const TraceOptions& o) {
 
 int run_trace(const TraceOptions& o) {
   check_paths(o);
-  const auto trace = run_or_throw(o.model, o.model.document());
+  const auto trace = run_or_throw(o.model, o.model.document(), o.gradients);
   if (!o.out.empty()) write_trace(*trace, o.out, o.model.limits());
   if (!o.weights_out.empty()) write_weights(*trace, o.weights_out);
   if (o.list) print_list(*trace);
@@ -149,6 +149,9 @@ void add_trace_command(CLI::App& app, Run& run) {
   sub->add_option("--weights-out", options->weights_out,
                   "FILE.npz or FILE.safetensors for all parameters");
   sub->add_flag("--list", options->list, "Prints name, axes and shape of each tensor");
+  sub->add_flag("--gradients", options->gradients,
+                "Also the loss of the sentence's own next tokens, and d.NAME, its gradient, of "
+                "every tensor");
   sub->callback([options, &run] { run = [options] { return run_trace(*options); }; });
 }
 

@@ -283,10 +283,11 @@ std::vector<std::int64_t> parse_index(const std::string& text) {
   return index;
 }
 
-std::shared_ptr<const Trace> run_or_throw(const ModelOptions& options, const Document& doc) {
+std::shared_ptr<const Trace> run_or_throw(const ModelOptions& options, const Document& doc,
+                                          bool gradients) {
   const auto backend = make_backend(options.backend, options.threads);
   Runner runner(options.limits());
-  RunResult result = runner.run(doc, *backend);
+  RunResult result = runner.run(doc, *backend, nullptr, gradients);
   if (!result.trace) {
     if (result.is_usage) throw UsageError(result.message);
     throw Error(result.message);

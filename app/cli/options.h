@@ -41,7 +41,8 @@ struct ModelOptions {
 std::vector<std::int64_t> parse_index(const std::string&);
 
 /// Runs the document on the command line: every problem is an Error (a text over the token limit
-/// too).
-std::shared_ptr<const Trace> run_or_throw(const ModelOptions&, const Document&);
+/// too). `gradients`: as of Runner.
+std::shared_ptr<const Trace> run_or_throw(const ModelOptions&, const Document&,
+                                          bool gradients = false);
 
 }  // namespace headlight

@@ -71,6 +71,7 @@ std::span<const CommandInfo> all_commands() {
       {Command::kCellRight, "cell/right", {kKeyRight, false, true}, "", false},
       {Command::kCellUp, "cell/up", {kKeyUp, false, true}, "", false},
       {Command::kCellDown, "cell/down", {kKeyDown, false, true}, "", false},
+      {Command::kWalkBackward, "walk/backward", {'B', false, false}, "Go", false},
       {Command::kTrain, "train/open", {'T', false, false}, "Train", false},
       {Command::kTrainPlay, "train/play", {'P', false, false}, "Train", false},
       {Command::kTrainStep, "train/step", {'N', false, false}, "Train", false},

@@ -40,6 +40,8 @@ void inspector_trail(InspectorColumn&);
 void inspector_numbers(InspectorColumn&, const Inspected&);
 /// Where the number goes next, and the row of weights that it belongs to.
 void inspector_next(InspectorColumn&, const CellRef&);
+/// Of a gradient: moves its cell and looks at what the loss does.
+void inspector_nudge(InspectorColumn&, const Inspected&);
 /// The step as NumPy or PyTorch.
 void inspector_code(InspectorColumn&, const Inspected&);
 /// The step in sentences. Returns the tensor whose name is under the mouse; empty: none.

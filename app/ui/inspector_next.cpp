@@ -54,6 +54,7 @@ void draw_where_it_goes(InspectorColumn& c, const CellRef& cell) {
   }
   // The steps that read it from there on.
   for (const Step& step : program.steps) {
+    if (step.backward) break;
     const bool reads = std::any_of(step.calls.begin(), step.calls.end(), [&](int place) {
       const OpCall& call = program.calls[static_cast<std::size_t>(place)];
       return std::any_of(call.in.begin(), call.in.end(),

@@ -107,6 +107,7 @@ void inspector_numbers(InspectorColumn& c, const Inspected& now) {
   for (const Quantity& q : e.quantities) {
     inspector_fact(c, ui.tr("inspector.quantity." + q.name), plain_number(q.value));
   }
+  if (c.trace.program().is_gradient(e.cell.tensor)) inspector_nudge(c, now);
   if (!e.terms.empty()) inspector_terms(c, e);
   inspector_next(c, e.cell);
 }

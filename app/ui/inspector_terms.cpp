@@ -91,7 +91,7 @@ TermColumns term_columns(const InspectorColumn& c) {
   t.bar = c.ui.px(narrow ? 34 : 44);
   const float step = c.ui.px(narrow ? 58 : 70);
   t.product = c.right - t.bar - c.ui.px(8);
-  t.factor = t.product - step;
+  t.factor = t.product - c.ui.px(narrow ? 66 : 74);  // "−1.234e−05"
   t.value = t.factor - step;
   t.name = t.value - c.ui.px(narrow ? 46 : 54);
   return t;

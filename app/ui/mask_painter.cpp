@@ -46,7 +46,7 @@ namespace {
 
 bool is_mask_page(const AppState& state) {
   const Step* step = current_step(state);
-  return step && step->kind == StepKind::kMask;
+  return step && step->kind == StepKind::kMask && !step->backward;
 }
 
 bool is_mask_pane(const AppState& state, const PlacedPane& p) {

@@ -196,8 +196,11 @@ void panel_playback(const AppState& state, Ui& ui, const Rect& r) {
     ui.text(font, {right - room, middle - font->FontSize * 0.55f}, color, words);
     right -= room + ui.px(18);
   };
-  const auto count = static_cast<std::int64_t>(program.steps.size());
-  const auto number = static_cast<std::int64_t>(&step - program.steps.data()) + 1;
+  const std::size_t forward = program.forward_steps();
+  const auto first = static_cast<std::int64_t>(step.backward ? forward : 0);
+  const auto count =
+      static_cast<std::int64_t>(step.backward ? program.steps.size() : forward) - first;
+  const auto number = static_cast<std::int64_t>(&step - program.steps.data()) + 1 - first;
   const std::string step_words = of_text(ui, "motion.step_of", number, count);
   const float step_room = ui.measure(font, of_text(ui, "motion.step_of", count, count)).x;
   float progress_room = step_room;

@@ -18,10 +18,12 @@ struct Group {
   std::size_t begin = 0, end = 0;
 };
 
-std::vector<Group> groups_of(const Program& program) {
+// Of the steps that go forwards, or of those that go back.
+std::vector<Group> groups_of(const Program& program, bool backward) {
   std::vector<Group> groups;
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
     const Step& step = program.steps[i];
+    if (step.backward != backward) continue;
     if (groups.empty() || groups.back().section != step.section ||
         groups.back().layer != step.layer) {
       groups.push_back({step.section, step.layer, i, i});
@@ -95,6 +97,16 @@ bool rail_line(Cursor& c, const AppState& state, std::string_view id, const Step
   return pressed;
 }
 
+// Which way the steps run.
+void draw_direction(const AppState& state, Ui& ui, ImVec2 at, bool backward) {
+  const std::string labels[] = {std::string(ui.tr("rail.forward")),
+                                std::string(ui.tr("rail.backward"))};
+  const std::string_view ids[] = {"forward", "backward"};
+  const bool wanted = backward || (state.session.backward && state.derived.computing);
+  const int pressed = ui.segmented("rail/direction", labels, wanted ? 1 : 0, at, ui.px(26), ids);
+  if (pressed >= 0) ui.push(WalkBackward{pressed == 1});
+}
+
 }  // namespace
 
 void panel_rail(const AppState& state, Ui& ui, const Rect& r) {
@@ -113,14 +125,16 @@ void panel_rail(const AppState& state, Ui& ui, const Rect& r) {
   const auto place = static_cast<int>(current_index) * 4096 + static_cast<int>(r.height());
   Cursor c{ui, r, r.y0 + ui.px(4) - ImGui::GetScrollY(), followed != place};
   followed = place;
-  const Rect fold{r.x1 - ui.px(38), c.y + ui.px(3), r.x1 - ui.px(10), c.y + ui.px(27)};
+  const Rect fold{r.x1 - ui.px(38), c.y + ui.px(5), r.x1 - ui.px(10), c.y + ui.px(29)};
+  draw_direction(state, ui, {r.x0 + ui.px(12), c.y + ui.px(4)}, current->backward);
   bool over = false;
   if (ui.hot("view/rail", fold, &over)) ui.push(DoCommand{Command::kToggleRail});
-  ui.text(ui.fonts.control, {fold.x0 + ui.px(10), c.y + ui.px(6)},
+  ui.text(ui.fonts.control, {fold.x0 + ui.px(10), c.y + ui.px(8)},
           over ? ui.theme.text : ui.theme.muted, "«");
   if (over) ui.tooltip(ui.tr("panel.fold"));
+  c.y += ui.px(32);
   int headed = -2;
-  for (const Group& group : groups_of(program)) {
+  for (const Group& group : groups_of(program, current->backward)) {
     const Step& first = program.steps[group.begin];
     if (group.section == Section::kInput) heading(c, std::string(ui.tr("rail.input")));
     if (group.section == Section::kPrediction) heading(c, std::string(ui.tr("rail.prediction")));

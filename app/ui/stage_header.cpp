@@ -25,6 +25,7 @@ std::string where_text(const AppState& state, const Ui& ui, const Step& step,
   if (per_head) {
     text += " · " + ui.tr("stage.head", {{"n", std::to_string(state.session.head)}});
   }
+  if (step.backward) text += (text.empty() ? "" : " · ") + std::string(ui.tr("stage.backward"));
   return text;
 }
 
@@ -41,7 +42,8 @@ Words shapes_of(const Ui& ui, const Trace& trace, const StepPage& page, bool nam
     if (many && !last && i > 0) continue;
     if (!words.empty()) {
       const std::string sign = page.layout == Layout::kProduct ? "·" : std::string(page.sign);
-      words.push_back({last ? " → " : " " + sign + " ", ui.theme.muted});
+      const bool back = last && page.backward;
+      words.push_back({back ? " ← " : last ? " → " : " " + sign + " ", ui.theme.muted});
     }
     if (many && !last) {
       words.push_back({std::to_string(line.size() - 1), size_color(ui.theme, SizeKind::kHeads)});

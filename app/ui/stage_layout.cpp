@@ -168,6 +168,7 @@ void place_line(const StepPage& page, const std::vector<PagePane>& line, const R
         out.signs.push_back(
             {x + between / 2, middle, before_result || sign.empty() ? "→" : sign, before_result});
         if (before_result && !sign.empty()) out.signs.back().text = "=";
+        if (page.backward) out.signs.back().text = before_result ? "←" : " ";
       }
       x += between;
     }

@@ -72,6 +72,14 @@ void cover(Ui& ui, const PlacedPane& p, const Motion& m) {
   list->AddRect(p.rect.min(), p.rect.max(), to_u32(ui.theme.line));
 }
 
+// The motion of a page's size, for a picture of another size.
+Motion share_of(const Motion& m, const MotionSize& size, const PlacedPane& p) {
+  Motion own = m;
+  const std::int64_t cells = p.pane->pane.rows * p.pane->pane.columns;
+  own.cells_done = m.cells_done * cells / std::max<std::int64_t>(size.cells(), 1);
+  return own;
+}
+
 // The highlights that the cover has hidden.
 void light_result(Ui& ui, const PlacedPane& p, const Motion& m) {
   if (m.phase == MotionPhase::kWords || m.phase == MotionPhase::kDone) return;
@@ -111,10 +119,11 @@ void draw_motion(const AppState& state, Ui& ui, const Rect& area, const StepPage
   if (!m || m->phase == MotionPhase::kDone) return;
   const Trace& trace = *state.derived.trace;
   for (const PlacedPane& p : placement.panes) {
-    if (p.pane->pane.input >= 0) continue;
-    cover(ui, p, *m);
-    light_result(ui, p, *m);
+    if (!is_made(page, trace.program(), *p.pane)) continue;
+    cover(ui, p, page.backward ? share_of(*m, motion_size(trace, page), p) : *m);
+    if (!page.backward) light_result(ui, p, *m);
   }
+  if (page.backward) return;
   if (m->phase == MotionPhase::kWords || m->phase > MotionPhase::kFill) return;
   const Telling telling = tell_cell(trace, page, 0, 0);
   light_term(ui, trace, placement, telling, *m);

@@ -57,7 +57,7 @@ void note_mask(std::vector<Note>& notes, const Ui& ui, const Trace& trace, const
   const TensorId mask = trace.program().mask;
   const bool acts = step.kind == StepKind::kMask || step.kind == StepKind::kSoftmax ||
                     step.kind == StepKind::kWeightedSum;
-  if (mask < 0 || !acts) return;
+  if (mask < 0 || !acts || step.backward) return;
   const std::int64_t empty = trace.census(mask).empty_rows;
   if (empty == trace.length()) {
     notes.push_back({std::string(ui.tr("stage.note.all_masked"))});
@@ -70,7 +70,7 @@ void note_mask(std::vector<Note>& notes, const Ui& ui, const Trace& trace, const
 // A row of equal scores: softmax has nothing to prefer.
 void note_even_row(std::vector<Note>& notes, const AppState& state, const Ui& ui, const Step& step,
                    const StepPage& page) {
-  if (step.kind != StepKind::kSoftmax) return;
+  if (step.kind != StepKind::kSoftmax || step.backward) return;
   const Trace& trace = *state.derived.trace;
   const ChosenCell cell = chosen_cell(state, step, page);
   const PagePane& scores = page.lines[0].front();

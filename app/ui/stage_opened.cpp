@@ -38,6 +38,7 @@ std::optional<OpenedRow> opened_row(const AppState& state, const Step& step, con
 
 OpenedNeed opened_need(const AppState& state, const Ui& ui, const Step& step,
                        const StepPage& page) {
+  if (page.backward) return {};
   if (ranks(page)) return ranking_need(ui, page.lines[0].back().pane);
   switch (step_opening(*state.derived.trace, step)) {
     case Opening::kRow: {

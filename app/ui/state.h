@@ -11,6 +11,7 @@
 #include "app/ui/train_state.h"
 #include "core/document.h"
 #include "core/explain.h"
+#include "core/nudge.h"
 #include "core/runner.h"
 #include "core/step_code.h"
 #include "core/text/message.h"
@@ -146,6 +147,8 @@ struct Session {
 
   Brush brush = Brush::kCell;
 
+  bool backward = false;  // gradients are computed as well, so that the rail can run in reverse
+
   StageView view;
   ViewRequest view_request;
   RangeMode range = RangeMode::kShared;
@@ -179,6 +182,14 @@ struct Inspected {
   StepCode code;
 };
 
+/// A gradient that was checked by moving its cell.
+struct Nudged {
+  std::uint64_t serial = 0;  // of the trace
+  CellPick cell;             // the gradient's
+  Nudge nudge;
+  double gradient = 0;
+};
+
 /// What follows from the document.
 struct Derived {
   std::shared_ptr<const Trace> trace;  // the last one that could be made; null at the very start
@@ -195,6 +206,8 @@ struct Derived {
   std::uint64_t difference_key = 0;
   std::int64_t largest_change = -1;            // where `difference` is furthest from 0; -1: nowhere
   std::shared_ptr<const Inspected> inspected;  // null when no cell is picked
+  std::optional<Nudged> nudged;                // of the picked cell, once asked for
+  bool nudging = false;
 };
 
 enum class NoticeKind { kInfo, kWarning, kError };
@@ -293,6 +306,7 @@ enum class Command {
   kCellRight,
   kCellUp,
   kCellDown,
+  kWalkBackward,
   // training
   kTrain,
   kTrainPlay,
@@ -326,6 +340,10 @@ struct CompareHead {
 struct PickCell {
   CellPick cell;
   bool follow = false;  // also go to the step that makes it
+};
+/// The rail forwards or in reverse; the step that goes the other way is shown.
+struct WalkBackward {
+  bool backward = false;
 };
 struct HoverCell {
   std::optional<CellPick> cell;
@@ -399,6 +417,11 @@ struct ShowAllTerms {
 struct ChooseLibrary {
   CodeLibrary library{};
 };
+/// Checks the picked gradient by moving what it is the gradient of by `step` either way; 0: by what
+/// suits it.
+struct NudgeCell {
+  double step = 0;
+};
 struct LightTensor {
   std::string tensor;  // empty: none
 };
@@ -455,13 +478,13 @@ struct RunInPalette {};
 
 using Action =
     std::variant<FocusOn, UseFocus, MoveCell, Tick, ScrubTo, SetSpeed, ChooseTab, GoBackTo,
-                 CopyText, ShowAllTerms, ChooseLibrary, LightTensor, ChooseHeadsView,
+                 CopyText, ShowAllTerms, ChooseLibrary, LightTensor, NudgeCell, ChooseHeadsView,
                  ToggleLineHead, ChooseBrush, SetView, ChooseRange, ChooseVision, SizePanels,
                  Maximize, ShowHint, ChooseLanguage, AnswerQuestion, DropFiles, TypeQuery,
                  ChooseInPalette, RunInPalette, DoEdit, EndEdit, DoCommand, GoToStep, ChooseLayer,
-                 ChooseHead, CompareHead, PickCell, HoverCell, DismissNotice, OpenFile, SaveFile,
-                 TypePath, ChooseModel, ClosePopups, FocusDone, Folded, PlanRun, StartRun, PlayRun,
-                 StepRun, MarkStep, PlayFilm, PinStep, ChooseCurve, KeepRun, ForgetRun, SetSampling,
-                 AskText, UseText, GenerateToken>;
+                 ChooseHead, CompareHead, WalkBackward, PickCell, HoverCell, DismissNotice,
+                 OpenFile, SaveFile, TypePath, ChooseModel, ClosePopups, FocusDone, Folded, PlanRun,
+                 StartRun, PlayRun, StepRun, MarkStep, PlayFilm, PinStep, ChooseCurve, KeepRun,
+                 ForgetRun, SetSampling, AskText, UseText, GenerateToken>;
 
 }  // namespace headlight

@@ -369,10 +369,11 @@ std::string place_of(const Gui& gui, const std::string& id) {
                                       std::pair{"train/head/", "panel/train_heads_grid"}}) {
     if (id.starts_with(prefix) && gui.has(place)) return place;
   }
-  for (const char* panel : {"rail", "heads", "token", "model", "term", "inspector"}) {
+  for (const char* panel : {"rail", "heads", "token", "model", "term", "nudge", "inspector"}) {
     const std::string name = std::string(panel) == "token"       ? "panel/tokens"
                              : std::string(panel) == "model"     ? "panel/model_settings"
                              : std::string(panel) == "term"      ? "panel/inspector_contents"
+                             : std::string(panel) == "nudge"     ? "panel/inspector_contents"
                              : std::string(panel) == "inspector" ? "panel/inspector_contents"
                                                                  : "panel/" + std::string(panel);
     if (id.starts_with(std::string(panel) + "/") && gui.has(name)) return name;
@@ -487,6 +488,10 @@ std::vector<LayoutState> layout_states() {
       {"code", {ChooseTab{InspectorTab::kCode}}},
       {"words", {ChooseTab{InspectorTab::kWords}}},
       {"colours of others", {ChooseVision{Vision::kDeuteranopia}}},
+      {"backward", {WalkBackward{true}}},
+      {"nudged",
+       {WalkBackward{true}, GoToStep{"d.blocks.0.mlp.pre"}, NudgeCell{}, DoCommand{Command::kPlay},
+        Tick{0.7}, DoCommand{Command::kPlay}}},
       {"zoomed in", {DoCommand{Command::kZoomIn}, DoCommand{Command::kZoomIn}}},
   };
 }
@@ -526,6 +531,7 @@ TEST_CASE("layout: every control within reach, none over another, no words cut, 
         CHECK(cut_texts(gui) == "");
         gui.key({kKeyEscape});
         gui.key({kKeyEscape});
+        gui.push(WalkBackward{false});
         gui.push(ShowHint{-1});
         gui.push(Maximize{PanelId::kNone});
         gui.push(DoCommand{Command::kResetPanels});
@@ -597,6 +603,9 @@ TEST_CASE("layout: every step, finished and in the making, its first numbers NaN
       Gui gui(small_document(1, 2, 8), window.size, window.scale);
       gui.push(ChooseLanguage{language});
       gui.push(ShowHint{-1});
+      const std::vector<std::string> forward = step_names(gui.trace().program());
+      gui.push(WalkBackward{true});
+      gui.frame(2);
       for (const std::string& step : step_names(gui.trace().program())) {
         INFO(step, " in ", in_window(gui, window.scale, language));
         gui.push(GoToStep{step});
@@ -609,7 +618,7 @@ TEST_CASE("layout: every step, finished and in the making, its first numbers NaN
         gui.push(ScrubTo{1});
       }
       if (window.scale > 1 || window.size.x == 960) continue;
-      for (const std::string& step : step_names(gui.trace().program())) {
+      for (const std::string& step : forward) {
         INFO(step, " with NaN in ", in_window(gui, window.scale, language));
         if (step == "token_ids") continue;  // ids choose rows: they cannot be NaN
         make_nan(gui, step);

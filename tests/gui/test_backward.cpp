@@ -1,0 +1,143 @@
+// The rail in reverse: gradients on the stage, their arithmetic, and the nudge that checks one.
+#include <cmath>
+
+#include "core/nudge.h"
+#include "core/text/number_text.h"
+#include "harness.h"
+
+namespace headlight::test {
+namespace {
+
+const Step& step_of(const Gui& gui) {
+  const Program& p = gui.trace().program();
+  return p.steps[static_cast<std::size_t>(p.step_of(p.find(gui.state().session.step)))];
+}
+
+}  // namespace
+
+TEST_CASE("backward: the rail turns round and goes back to the tokens, and forward again") {
+  Gui gui(small_document(1, 2, 8));
+  gui.push(GoToStep{"blocks.0.attn.scores_raw"});
+  gui.click("rail/direction/backward");
+  CHECK(gui.state().session.step == "d.blocks.0.attn.scores_raw");
+  CHECK(gui.shows("backward"));
+  CHECK(gui.has("rail/d.blocks.0.attn.scores_raw"));
+  CHECK_FALSE(gui.has("rail/blocks.0.attn.scores_raw"));
+  // Both operands and the result are gradients, in the places of what they are the gradients of.
+  CHECK(gui.has("pane/0/d.blocks.0.attn.q"));
+  CHECK(gui.has("pane/1/d.blocks.0.attn.k"));
+  CHECK(gui.has("pane/2/d.blocks.0.attn.scores_raw"));
+  gui.click("step/next");
+  CHECK(step_of(gui).kind == StepKind::kSplit);
+  CHECK(step_of(gui).backward);
+  gui.click("step/previous");
+  gui.click("step/previous");
+  CHECK(step_of(gui).kind == StepKind::kScale);
+  // From the last step forwards the walk goes on backwards.
+  gui.push(GoToStep{"loss"});
+  CHECK_FALSE(step_of(gui).backward);
+  gui.click("step/next");
+  CHECK(gui.state().session.step == "d.loss");
+  CHECK(gui.shows("The walk begins here"));
+  gui.push(GoToStep{"d.embed"});
+  gui.click("rail/direction/forward");
+  CHECK(gui.state().session.step == "embed");
+  CHECK(gui.trace().program().gradients.empty());
+  CHECK(inconsistency(gui.state()) == "");
+}
+
+TEST_CASE("backward: the key B, and steps that have no way back") {
+  Gui gui(small_document(1, 2, 8));
+  gui.push(GoToStep{"token_ids"});
+  gui.key({'B'});
+  CHECK(gui.state().session.step == "d.embed");
+  gui.key({'B'});
+  CHECK(gui.state().session.step == "embed");
+  gui.push(GoToStep{"probs"});
+  gui.key({'B'});
+  CHECK(gui.state().session.step == "d.loss");
+  // Another sentence, another model: the walk goes on.
+  gui.push(DoEdit{SetSentence{"one two"}, ""});
+  CHECK(gui.state().session.step == "d.loss");
+  CHECK(gui.trace().length() == 2);
+  gui.push(ChooseModel{"bundled:dates"});
+  CHECK(gui.state().session.step == "d.loss");
+  CHECK(inconsistency(gui.state()) == "");
+  // Training takes the place of the steps, and nobody walks meanwhile.
+  gui.push(DoCommand{Command::kTrain});
+  gui.shell().wait();
+  gui.frame(2);
+  CHECK(gui.trace().program().gradients.empty());
+  CHECK(inconsistency(gui.state()) == "");
+}
+
+TEST_CASE("backward: a gradient says what it is made of, and each part can be asked on") {
+  Gui gui(small_document(1, 2, 8));
+  gui.push(GoToStep{"blocks.0.attn.scores_raw"});
+  gui.key({'B'});
+  const CellPick q{"d.blocks.0.attn.q", {0, 1, 2, 3}};
+  gui.push(PickCell{q});
+  REQUIRE(gui.state().derived.inspected);
+  const Explanation e = gui.state().derived.inspected->explanation;
+  CHECK(gui.shows("dQ"));
+  double sum = 0;  // dq = Σ dS · k, from the tensors themselves
+  const TensorView ds = gui.tensor("d.blocks.0.attn.scores_raw"), k = gui.tensor("blocks.0.attn.k");
+  const std::int64_t tokens = gui.trace().length();
+  for (std::int64_t j = 0; j < tokens; ++j)
+    sum += static_cast<double>(ds.data[(1 * tokens + 2) * tokens + j]) *
+           k.data[(1 * tokens + j) * 4 + 3];
+  CHECK(e.value == doctest::Approx(sum).epsilon(1e-4));
+  CHECK(gui.shows(number_text(e.value, 5)));
+  const std::size_t first = by_size(e.terms)[0];
+  gui.click("term/" + std::to_string(first));
+  const auto picked = gui.state().session.picked;
+  REQUIRE(picked);
+  CHECK(picked->tensor == "d.blocks.0.attn.scores_raw");
+  CHECK(gui.state().session.trail == std::vector<CellPick>{q});
+  gui.key({kKeyBackspace});
+  CHECK(gui.state().session.picked == q);
+}
+
+TEST_CASE("backward: a nudge runs the model again and agrees") {
+  Gui gui(small_document(1, 2, 8), {1440, 1400});
+  gui.push(GoToStep{"blocks.0.mlp.pre"});
+  gui.key({'B'});
+  gui.click("nudge/do");
+  gui.frame(2);
+  REQUIRE(gui.state().derived.nudged);
+  const Nudged n = *gui.state().derived.nudged;
+  CHECK(n.cell == *gui.state().session.picked);
+  CHECK(n.gradient == gui.state().derived.inspected->explanation.value);
+  CHECK(n.nudge.slope() == doctest::Approx(n.gradient).epsilon(0.03));
+  CHECK(gui.shows("They agree"));
+  CHECK(gui.shows(number_text(n.nudge.loss_up, 7)));
+  CHECK(gui.shows(number_text(n.nudge.loss_down, 7)));
+  CHECK(gui.shows(number_text(n.nudge.slope(), 5)));
+  gui.click("nudge/smaller");
+  gui.frame(2);
+  CHECK(gui.state().derived.nudged->nudge.step == n.nudge.step / 4);
+  // Of another cell nothing is known yet.
+  gui.push(MoveCell{0, 1});
+  gui.frame(2);
+  CHECK(gui.has("nudge/do"));
+  // A value has nothing to check.
+  gui.key({'B'});
+  CHECK_FALSE(gui.has("nudge/do"));
+}
+
+TEST_CASE("backward: what the walk makes fills while it plays") {
+  Gui gui(small_document(1, 2, 8));
+  gui.push(GoToStep{"blocks.0.attn.scores_raw"});
+  gui.key({'B'});
+  gui.push(ScrubTo{0.7});
+  gui.frame(2);
+  CHECK(gui.shows("cell "));
+  gui.push(DoCommand{Command::kPlay});
+  for (int i = 0; i < 200; ++i) gui.push(Tick{0.1});
+  gui.frame(2);
+  CHECK(step_of(gui).backward);
+  CHECK(gui.state().session.step != "d.blocks.0.attn.scores_raw");
+  CHECK(inconsistency(gui.state()) == "");
+}
+
+}  // namespace headlight::test
