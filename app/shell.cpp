@@ -93,6 +93,9 @@ void Shell::on(const DoEdit& a) {
                      {{"n", std::to_string(replaced)}}});
     }
   }
+  // The row of an encoder-decoder is its own answer: there is nothing of the person's to move.
+  const bool answers = shown_config(state_).form == ModelForm::kTranslate;
+  if (answers && std::holds_alternative<MoveToken>(a.edit)) return;
   const std::optional<Edit> moved = move_in_model(a.edit);
   state_.history.edit(moved ? *moved : a.edit, a.group);
 }

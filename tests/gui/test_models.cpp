@@ -120,6 +120,14 @@ TEST_CASE("models: the lines of cross-attention go from the target's tokens to t
   CHECK(inconsistency(gui.state()) == "");
 }
 
+TEST_CASE("models: the tokens that an encoder-decoder wrote cannot be dragged") {
+  Gui gui(small_document(1, 2, 8));
+  gui.push(ChooseModel{"bundled:dates"});
+  const Document before = gui.document();
+  gui.push(DoEdit{MoveToken{0, 3}, ""});
+  CHECK(gui.document() == before);
+}
+
 TEST_CASE("models: typing, an unknown token, a long sentence, the mask") {
   Gui gui(first_document());
   CHECK(gui.shows("induction"));
