@@ -365,6 +365,11 @@ void Shell::use_run() {
   set_run_model(run.live);
   const Document& before = state_.document();
   SetModel edit = choose_model(before, *run.live);
+  // A bundled model's example is not the person's either.
+  if (before.model.starts_with(kBundledRef)) {
+    const std::string name = before.model.substr(kBundledRef.size());
+    if (before.sentence == bundled_recipe(name).example) run_sentence_ = before.sentence;
+  }
   const bool own = run.plan->recipe.task.empty();
   const bool strange =
       own && (before.sentence == run_sentence_ || is_strange(*run.live, before.sentence));

@@ -13,6 +13,7 @@ namespace headlight {
 namespace {
 
 constexpr double kLiveEvery = 0.04;   // seconds between two models for the window
+constexpr double kTellEvery = 0.1;    // seconds between two notes of how far reading is
 constexpr double kSpeedEvery = 0.25;  // seconds that a speed is measured over
 
 double now() {
@@ -276,9 +277,13 @@ void TrainWorker::load_task(const RunPlan& plan, const ProgressFunction& progres
 }
 
 void TrainWorker::make_run(const RunPlan& plan, std::uint64_t id) {
-  load_task(plan, [this, id](const Progress& progress) {
+  double told = -1;
+  load_task(plan, [this, id, &told](const Progress& progress) {
     const std::lock_guard lock(mutex_);
     if (stop_ || wanted_ != id) return false;
+    // The window would draw itself for every piece, and take the time that reading needs.
+    if (published_.status.doing == progress.doing && now() - told < kTellEvery) return true;
+    told = now();
     published_.status.doing = progress.doing;
     published_.status.share = progress.share;
     published_.version = ++version_;
