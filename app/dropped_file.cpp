@@ -1,6 +1,7 @@
 #include "app/dropped_file.h"
 
 #include <filesystem>
+#include <fstream>
 
 #include "core/error.h"
 #include "core/io/atomic_file.h"
@@ -28,27 +29,49 @@ std::string tidy_lines(std::string_view text) {
 
 DroppedFile nothing(std::string_view problem) { return {DroppedFile::Kind::kNothing, "", problem}; }
 
-}  // namespace
-
-DroppedFile read_dropped(const std::string& path) {
+// Nothing and why, a session by its name, or what has to be looked into.
+DroppedFile by_outside(const std::string& path) {
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) return nothing("drop.folder");
   if (!std::filesystem::exists(path, ignored)) return nothing("drop.missing");
   // A device or a pipe could go on for ever.
   if (!std::filesystem::is_regular_file(path, ignored)) return nothing("drop.not_text");
   if (path.ends_with(".headlight.json")) return {DroppedFile::Kind::kSession, "", {}};
-  const auto size = std::filesystem::file_size(path, ignored);
-  if (size == 0) return nothing("drop.empty");
-  if (size > kMaxDroppedText) return nothing("drop.too_large");
+  if (std::filesystem::file_size(path, ignored) == 0) return nothing("drop.empty");
+  return {DroppedFile::Kind::kText, "", {}};
+}
+
+// A session under another name.
+bool is_session(std::string_view bytes) {
+  return bytes.starts_with('{') && bytes.find("\"headlight session\"") < 200;
+}
+
+}  // namespace
+
+DroppedFile look_at_dropped(const std::string& path) {
+  DroppedFile found = by_outside(path);
+  if (found.kind != DroppedFile::Kind::kText) return found;
+  char first[256] = {};
+  std::ifstream file(path, std::ios::binary);
+  file.read(first, sizeof first);
+  if (file.gcount() == 0) return nothing("drop.unreadable");
+  if (is_session({first, static_cast<std::size_t>(file.gcount())}))
+    found.kind = DroppedFile::Kind::kSession;
+  return found;
+}
+
+DroppedFile read_dropped(const std::string& path) {
+  const DroppedFile outside = by_outside(path);
+  if (outside.kind != DroppedFile::Kind::kText) return outside;
+  std::error_code ignored;
+  if (std::filesystem::file_size(path, ignored) > kMaxDroppedText) return nothing("drop.too_large");
   std::string bytes;
   try {
     bytes = read_file(path, kMaxDroppedText);
   } catch (const Error&) {
     return nothing("drop.unreadable");
   }
-  // A session under another name.
-  const bool is_session = bytes.starts_with('{') && bytes.find("\"headlight session\"") < 200;
-  if (is_session) return {DroppedFile::Kind::kSession, "", {}};
+  if (is_session(bytes)) return {DroppedFile::Kind::kSession, "", {}};
   if (bytes.find('\0') != bytes.npos || clean_utf8(bytes).replaced > 0) {
     return nothing("drop.not_text");
   }

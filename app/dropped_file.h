@@ -18,4 +18,8 @@ inline constexpr std::size_t kMaxDroppedText = 1u << 20;
 /// Never throws.
 DroppedFile read_dropped(const std::string& path);
 
+/// The same by its name, its size and its first bytes alone: a text may have any length and is not
+/// read. Never throws.
+DroppedFile look_at_dropped(const std::string& path);
+
 }  // namespace headlight

@@ -1,5 +1,7 @@
 #include "app/frontend.h"
 
+#include <algorithm>
+
 #include "app/ui/panels.h"
 #include "core/text/utf8.h"
 
@@ -22,6 +24,25 @@ ImGuiHost::~ImGuiHost() {
   ImGui::SetCurrentContext(before_);
 }
 
+namespace {
+
+// What the Train panel shows of the person's own data: any token may be said next.
+bool need_training(Fonts& fonts, const AppState& state) {
+  constexpr std::size_t kMostTokens = 4096;
+  const RunView& run = state.train.run;
+  bool build = fonts.need(state.session.train.plan.text.path.filename().string());
+  if (!run.plan || !run.plan->recipe.task.empty()) return build;
+  build |= fonts.need(say(state.session.language, run.status.problem));
+  if (!run.task) return build;
+  for (const std::string& name : run.task->classes()) build |= fonts.need(name);
+  const auto& tokens = *run.task->vocabulary().tokens();
+  for (std::size_t i = 0; i < std::min(tokens.size(), kMostTokens); ++i)
+    build |= fonts.need(tokens[i]);
+  return build;
+}
+
+}  // namespace
+
 bool Frontend::prepare_fonts() {
   const AppState& state = shell_.state();
   const Language language = state.session.language;
@@ -35,6 +56,7 @@ bool Frontend::prepare_fonts() {
   }
   for (const Notice& notice : state.notices) build |= fonts_.need(notice.text);
   build |= fonts_.need(state.session_path);
+  if (state.session.train.open) build |= need_training(fonts_, state);
   if (build) {
     built_scale_ = state.session.scale;
     built_language_ = language;

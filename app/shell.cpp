@@ -77,11 +77,14 @@ void Shell::apply() {
     Session& s = state_.session;
     if (does_hint(s.hint, action)) on(ShowHint{s.hint + 1});
   }
-  if (trainer_) set_run_model(marked_model());
+  // Until a new run has weights the old one's stay on the screen.
+  const std::shared_ptr<const Model> trained = trainer_ ? marked_model() : nullptr;
+  if (trained) set_run_model(trained);
   const bool new_weights = state_.document().model == kRunRef && run_model_ != computed_model_;
   const bool other_walk = wants_gradients() != computed_backward_;
   if (!(state_.document() == computed_) || !has_run_ || new_weights || other_walk) recompute();
   update_inspected();
+  update_sample();
 }
 
 void Shell::on(const DoEdit& a) {
@@ -244,9 +247,11 @@ bool Shell::poll() {
   if (run) take(std::move(run->result), run->milliseconds);
   const std::optional<FinishedNudge> nudged = worker_.poll_nudge();
   if (nudged) take_nudge(*nudged);
+  std::optional<FreeSample> sample = sampler_ ? sampler_->poll() : std::nullopt;
+  if (sample) state_.train.sample = std::move(*sample);
   const bool trained = poll_train();
   if (run) update_inspected();
-  return loaded || run || nudged || trained;
+  return loaded || run || nudged || sample || trained;
 }
 
 void Shell::wait() {
@@ -254,6 +259,7 @@ void Shell::wait() {
   if (trainer_) trainer_->wait();
   poll();
   apply();
+  if (sampler_) sampler_->wait();
   if (state_.document() == computed_) return;
   apply();  // a model came
   worker_.wait();

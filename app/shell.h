@@ -10,6 +10,8 @@
 
 #include "app/autosave.h"
 #include "app/background_writer.h"
+#include "app/run_autosave.h"
+#include "app/sample_worker.h"
 #include "app/settings.h"
 #include "app/trace_worker.h"
 #include "app/train_worker.h"
@@ -171,12 +173,19 @@ class Shell {
   void on(const ForgetRun&);
   void on(const SetSampling&);
   void on(const AskText&);
+  void on(const CancelRun&);
+  void on(const AskKeep&);
   void on(const UseText&);
   void on(const GenerateToken&);
   bool perform_train(Command);
   bool train_takes(Command);
   void show_training(bool open);
-  void put_aside();
+  bool put_aside();
+  bool is_reading(const RunPlan&) const;
+  void tell_save(const SaveReport&);
+  void drop_text(const std::string& path);
+  void update_sample();
+  void tell_left_runs(std::vector<std::string> folders);
   void move_mark(int direction);
   void move_film(double seconds);
   bool poll_train();
@@ -245,7 +254,13 @@ class Shell {
   // Of state_.train.pinned: what it was made from.
   std::optional<RunPoint> pinned_point_;
   Document pinned_document_;
-  std::vector<std::string> kept_runs_;    // to be told at the next start
+  std::vector<std::string> kept_runs_;  // to be told at the next start
+  Message train_notice_;                // why the last start failed
+  bool said_run_autosave_ = false;
+  std::string run_sentence_;  // the sentence that a run brought, not the person
+  SampleWish sample_wish_;    // the last one
+  std::unique_ptr<SampleWorker> sampler_;
+  std::unique_ptr<RunAutosave> run_autosave_;
   std::unique_ptr<TrainWorker> trainer_;  // made with the first run
   BackgroundWriter writer_;               // last: ends first
 };

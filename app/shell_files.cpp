@@ -240,6 +240,7 @@ void Shell::on(const DropFiles& a) {
   if (std::filesystem::exists(std::filesystem::path(path) / "config.json", ignored)) {
     return on(ChooseModel{path});
   }
+  if (s.train.open) return drop_text(path);
   DroppedFile dropped = read_dropped(path);
   if (dropped.kind == DroppedFile::Kind::kSession) return on(OpenFile{path});
   if (dropped.kind == DroppedFile::Kind::kNothing) return say(NoticeKind::kError, dropped.problem);

@@ -130,8 +130,7 @@ void Shell::start_keeping(std::int64_t wall_seconds) {
   wall_seconds_ = wall_seconds;
   kept_runs_ = stored_.kept_runs;
   seen_ = current_settings();
-  for (const std::string& folder : std::exchange(kept_runs_, {}))
-    notify(NoticeKind::kInfo, Message{"train.kept_at_end", {{"path", folder}}});
+  tell_left_runs(std::exchange(kept_runs_, {}));
   if (options_.folders.autosave.empty()) return;
   orphans_ = find_orphans(options_.folders.autosave);
   offer_next_orphan();

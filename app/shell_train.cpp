@@ -2,12 +2,10 @@
 // with.
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <ctime>
-#include <filesystem>
 
 #include "app/shell.h"
 #include "core/error.h"
+#include "core/runner_forms.h"
 #include "core/train/model_recipe.h"
 
 namespace headlight {
@@ -31,19 +29,29 @@ std::shared_ptr<const PatternDifferences> differences_of(const Trace& shown, con
   return all;
 }
 
-// "induction-2026-11-21-190507"
-std::string run_name(const std::string& task) {
-  const std::time_t now = std::time(nullptr);
-  std::tm local{};
-  localtime_r(&now, &local);
-  char text[32];
-  std::strftime(text, sizeof text, "-%Y-%m-%d-%H%M%S", &local);
-  return task + text;
+// Does a model of the person's own data know too little of the sentence to say something about it?
+bool is_strange(const Model& model, const std::string& sentence) {
+  if (!knows(model, sentence)) return true;
+  const auto unknown = model.vocabulary->id_of(Special::kUnknown);
+  if (!unknown) return false;
+  const bool pair = model.file.config.form == ModelForm::kTranslate;
+  const std::string source(pair ? split_pair(sentence).source : sentence);
+  const std::vector<int> ids = model.vocabulary->encode(source);
+  return 2 * std::count(ids.begin(), ids.end(), *unknown) > static_cast<std::ptrdiff_t>(ids.size());
 }
 
-bool has_text(const RunPlan& plan) {
-  return !plan.recipe.task.empty() || !plan.text.path.empty() || !plan.text.text.empty();
+// What an example gives the model to read; of a text a part, so that there is something left to
+// say.
+std::string sentence_of(const Task& task, const TaskExample& example) {
+  if (!example.source.empty()) return task.vocabulary().decode(example.source);
+  const std::vector<int>& ids = example.tokens;
+  if (task.kind() != TaskKind::kNextToken) return task.vocabulary().decode(ids);
+  const std::size_t part =
+      std::max<std::size_t>(ids.size() * 3 / 4, std::min<std::size_t>(ids.size(), 4));
+  return task.vocabulary().decode(std::span(ids).first(part));
 }
+
+bool has_text(const RunPlan& plan) { return !plan.recipe.task.empty() || !plan.text.empty(); }
 
 }  // namespace
 
@@ -71,8 +79,7 @@ bool Shell::perform_train(Command command) {
       on(PlayFilm{!s.train.film});
       return true;
     case Command::kTrainKeep:
-      s.path_typed = "model-" + (state_.train.run.task ? state_.train.run.task->id() : "");
-      s.train.ask_folder = true;
+      on(AskKeep{});
       return true;
     default:
       return false;
@@ -81,7 +88,8 @@ bool Shell::perform_train(Command command) {
 
 bool Shell::is_training() const {
   const TrainPhase phase = state_.train.run.status.phase;
-  return phase == TrainPhase::kRunning || phase == TrainPhase::kPreparing;
+  return phase == TrainPhase::kRunning || phase == TrainPhase::kPreparing ||
+         (sampler_ && sampler_->busy());
 }
 
 // While the panel is open the keys of the steps are those of the run.
@@ -127,37 +135,56 @@ void Shell::on(const PlanRun& a) {
       trainer_->set_rate(a.plan.recipe.schedule.peak);
     if (a.plan.recipe.clip != before.recipe.clip) trainer_->set_clip(a.plan.recipe.clip);
   } else if (state_.train.run.status.step == 0 && has_text(train.plan) &&
-             state_.train.run.status.phase != TrainPhase::kRunning) {
+             state_.train.run.status.phase != TrainPhase::kRunning && !is_reading(train.plan)) {
     on(StartRun{});  // nothing has been learned that could be lost
   }
 }
 
+// Are the data of this plan being read? That is not begun again for every other setting.
+bool Shell::is_reading(const RunPlan& plan) const {
+  const RunView& run = state_.train.run;
+  return run.status.phase == TrainPhase::kPreparing && run.plan && same_data(plan, *run.plan);
+}
+
 void Shell::on(const StartRun& a) {
   TrainSession& train = state_.session.train;
-  if (!trainer_) trainer_ = std::make_unique<TrainWorker>(options_.train_threads);
+  if (!trainer_) {
+    if (!options_.folders.runs.empty())
+      run_autosave_ = std::make_unique<RunAutosave>(options_.folders.runs);
+    trainer_ = std::make_unique<TrainWorker>(options_.train_threads, run_autosave_.get());
+  }
   if (a.new_weights) ++train.plan.config.seed;
-  put_aside();
+  const std::uint64_t before = state_.train.run.status.run;
+  const bool kept = put_aside();
   trainer_->start(train.plan);
+  if (!kept) trainer_->forget(before);
   train.changed = train.film = false;
   train.at.reset();
   poll_train();
 }
 
+void Shell::on(const CancelRun&) {
+  if (trainer_) trainer_->cancel();
+}
+
 // The run that another takes the place of stays in the chart, if it has learned something.
-void Shell::put_aside() {
+bool Shell::put_aside() {
   RunView& run = state_.train.run;
-  if (run.curve.size() < 2) return;
+  if (run.curve.size() < 2) return false;
   RunHistory history(kEarlierBytes);
   for (const auto& snapshot : run.snapshots) history.add(snapshot);
   run.snapshots.assign(history.snapshots().begin(), history.snapshots().end());
   run.status.history_bytes = history.bytes();
+  run.task.reset();  // its text may be large
   auto& earlier = state_.train.earlier;
   earlier.push_back(std::make_shared<const RunView>(std::move(run)));
   if (earlier.size() > kMostEarlier) on(ForgetRun{earlier.front()->status.run});
   run = {};
+  return true;
 }
 
 void Shell::on(const ForgetRun& a) {
+  if (trainer_) trainer_->forget(a.run);
   auto& earlier = state_.train.earlier;
   std::erase_if(earlier, [&](const auto& run) { return run->status.run == a.run; });
   auto& pinned = state_.session.train.pinned;
@@ -237,10 +264,6 @@ void Shell::on(const ChooseCurve& a) {
   state_.session.train.logarithmic = a.logarithmic;
 }
 
-void Shell::on(const KeepRun& a) {
-  if (trainer_) trainer_->save(a.folder);
-}
-
 void Shell::on(const AskText&) {
   state_.session.path_typed = state_.session.train.plan.text.path.string();
   state_.session.train.ask_text = true;
@@ -249,6 +272,7 @@ void Shell::on(const AskText&) {
 void Shell::on(const UseText& a) {
   RunPlan plan = state_.session.train.plan;
   if (!plan.recipe.task.empty()) plan = default_plan("");
+  if (a.data && *a.data != plan.data) plan = with_data(std::move(plan), *a.data);
   plan.text = {a.path, {}};
   on(PlanRun{plan});
 }
@@ -302,11 +326,15 @@ std::shared_ptr<const Model> Shell::marked_model() const {
 
 bool Shell::poll_train() {
   if (!trainer_) return false;
+  if (run_autosave_ && !said_run_autosave_) {
+    const Message problem = run_autosave_->take_problem();
+    said_run_autosave_ = !problem.empty();
+    if (said_run_autosave_) notify(NoticeKind::kWarning, Message{"train.not_safe"}.with(problem));
+  }
   RunView& run = state_.train.run;
   const std::uint64_t id = run.status.run;
   const TrainPhase phase = run.status.phase;
-  const std::string saved = run.status.saved;
-  const std::int64_t saved_step = run.status.saved_step;
+  const std::uint64_t saves = run.status.save.count;
   const bool had_model = run.live != nullptr;
   if (!trainer_->update(run)) return false;
   // Pictures are the same each time; measured times would not be.
@@ -314,12 +342,16 @@ bool Shell::poll_train() {
   if (!had_model && run.live) use_run();
   const TrainStatus& now = run.status;
   const bool new_phase = now.phase != phase || now.run != id;
-  if (new_phase && (now.phase == TrainPhase::kBroken || now.phase == TrainPhase::kFailed))
-    notify(NoticeKind::kError, now.problem);
-  if (!now.saved.empty() && (now.saved != saved || now.saved_step != saved_step)) {
-    notify(NoticeKind::kInfo,
-           Message{"train.saved", {{"path", now.saved}, {"step", std::to_string(now.saved_step)}}});
+  // What was wrong with the last start is over.
+  if (now.run != id && !train_notice_.empty()) {
+    std::erase_if(state_.notices, [&](const Notice& n) { return n.message == train_notice_; });
+    train_notice_ = {};
   }
+  if (new_phase && (now.phase == TrainPhase::kBroken || now.phase == TrainPhase::kFailed)) {
+    notify(NoticeKind::kError, now.problem);
+    train_notice_ = now.problem;
+  }
+  if (now.save.count != saves) tell_save(now.save);
   if (state_.session.train.at) update_compared();  // the newest weights are shown as well
   return true;
 }
@@ -328,17 +360,24 @@ bool Shell::poll_train() {
 void Shell::use_run() {
   const RunView& run = state_.train.run;
   for (const Message& note : run.status.notes) notify(NoticeKind::kWarning, note);
-  state_.session.train.plan = *run.plan;
+  // What was changed while a text was read waits for the next start.
+  if (!state_.session.train.changed) state_.session.train.plan = *run.plan;
   set_run_model(run.live);
   const Document& before = state_.document();
   SetModel edit = choose_model(before, *run.live);
-  // A part of an example, so that there is something left to say.
-  if (edit.sentence && run.task->kind() == TaskKind::kNextToken && !run.examples.empty()) {
-    const std::vector<int>& ids = run.examples[0].tokens;
-    const std::size_t part =
-        std::max<std::size_t>(ids.size() * 3 / 4, std::min<std::size_t>(ids.size(), 4));
-    edit.sentence = run.task->vocabulary().decode(std::span(ids).first(part));
+  // A bundled model's example is not the person's either.
+  if (before.model.starts_with(kBundledRef)) {
+    const std::string name = before.model.substr(kBundledRef.size());
+    if (before.sentence == bundled_recipe(name).example) run_sentence_ = before.sentence;
   }
+  const bool own = run.plan->recipe.task.empty();
+  const bool strange =
+      own && (before.sentence == run_sentence_ || is_strange(*run.live, before.sentence));
+  if ((edit.sentence || strange) && !run.examples.empty()) {
+    const bool next = run.task->kind() == TaskKind::kNextToken;
+    if (next || own) edit.sentence = sentence_of(*run.task, run.examples[0]);
+  }
+  if (edit.sentence) run_sentence_ = *edit.sentence;
   if (headlight::apply(before, edit) == before) return;
   state_.history.edit(edit);
   ++state_.session.text_revision;
@@ -364,30 +403,6 @@ void Shell::update_compared() {
     pinned_document_ = state_.document();
   }
   if (data.pinned) data.differences = differences_of(*state_.derived.trace, *data.pinned);
-}
-
-// At the end of the window: what has been learned since it was last saved.
-void Shell::keep_run() {
-  if (!trainer_ || options_.folders.runs.empty()) return;
-  trainer_->pause();
-  trainer_->wait();
-  poll_train();
-  const RunView& run = state_.train.run;
-  if (!run.task || run.status.step == 0 || run.status.saved_step == run.status.step) return;
-  const std::string folder = options_.folders.runs + "/" + run_name(run.task->id());
-  std::error_code ignored;  // saving says what is wrong
-  std::filesystem::create_directories(options_.folders.runs, ignored);
-  trainer_->save(folder);
-  trainer_->wait();
-  poll_train();
-  const TrainStatus& now = state_.train.run.status;
-  if (now.saved == folder) {
-    kept_runs_.push_back(folder);
-    std::fprintf(stderr, "headlight: the training run was saved in %s\n", folder.c_str());
-  } else {
-    std::fprintf(stderr, "headlight: the training run could not be saved: %s\n",
-                 say(Language::kEnglish, now.problem).c_str());
-  }
 }
 
 }  // namespace headlight

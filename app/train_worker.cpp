@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "core/error.h"
@@ -12,6 +13,7 @@ namespace headlight {
 namespace {
 
 constexpr double kLiveEvery = 0.04;   // seconds between two models for the window
+constexpr double kTellEvery = 0.1;    // seconds between two notes of how far reading is
 constexpr double kSpeedEvery = 0.25;  // seconds that a speed is measured over
 
 double now() {
@@ -60,17 +62,29 @@ void TrainWorker::push(Command command) {
 }
 
 void TrainWorker::start(const RunPlan& plan) {
+  std::uint64_t id = 0;
   {
     const std::lock_guard lock(mutex_);
     running_ = false;
     // At once, so that no frame shows the old run under the new plan.
-    published_.status = {};
-    published_.status.run = next_id_++;
+    SaveReport save = std::move(published_.status.save);
+    published_ = {};
+    id = wanted_ = published_.status.run = next_id_++;
     published_.status.phase = TrainPhase::kPreparing;
+    published_.status.save = std::move(save);
     published_.plan = std::make_shared<const RunPlan>(plan);
     published_.version = ++version_;
   }
-  push([this, plan] { prepare(plan); });
+  push([this, plan, id] { prepare(plan, id); });
+}
+
+void TrainWorker::cancel() {
+  const std::lock_guard lock(mutex_);
+  if (published_.status.phase != TrainPhase::kPreparing) return;
+  wanted_ = 0;
+  published_.status.phase = TrainPhase::kNone;
+  published_.status.problem = Cancelled().message();
+  published_.version = ++version_;
 }
 
 void TrainWorker::play(std::int64_t until) {
@@ -95,6 +109,7 @@ void TrainWorker::pause() {
   push([this] {
     if (!run_ || run_->broken()) return;
     run_->take_snapshot();
+    keep_safe();
     if (!run_->finished()) end(TrainPhase::kPaused);
   });
 }
@@ -123,15 +138,32 @@ void TrainWorker::set_clip(double norm) {
   });
 }
 
-void TrainWorker::save(const std::string& folder) {
-  push([this, folder] {
-    if (!run_) return;
-    run_->save(folder);
+void TrainWorker::save(const std::string& folder, std::uint64_t run) {
+  push([this, folder, run] {
+    SaveReport report{0, run == 0 ? run_id_ : run, -1, folder, {}};
+    const auto earlier = earlier_.find(report.run);
+    const bool is_earlier = earlier != earlier_.end();
+    if (!is_earlier && (!run_ || report.run != run_id_)) return;
+    try {
+      report.step = is_earlier ? earlier->second->step : run_->steps_done();
+      is_earlier ? earlier->second->save(folder) : run_->save(folder);
+      if (!is_earlier) safe_step_ = report.step;
+    } catch (const Error& error) {
+      report.problem = error.message();
+    } catch (const std::bad_alloc&) {
+      report.problem = Message{"error.no_memory"};
+    }
     const std::lock_guard lock(mutex_);
-    published_.status.saved = folder;
-    published_.status.saved_step = run_->steps_done();
-    published_.status.problem = {};
+    report.count = published_.status.save.count + 1;
+    published_.status.save = std::move(report);
     published_.version = ++version_;
+  });
+}
+
+void TrainWorker::forget(std::uint64_t run) {
+  push([this, run] {
+    earlier_.erase(run);
+    if (autosave_) autosave_->discard(run);
   });
 }
 
@@ -170,10 +202,7 @@ void TrainWorker::loop() {
 void TrainWorker::guard(const Command& command) {
   Message problem;
   try {
-    command();
-    return;
-  } catch (const Cancelled&) {
-    return;  // another start has taken its place
+    return command();
   } catch (const Error& error) {
     problem = error.message();
   } catch (const std::bad_alloc&) {
@@ -181,40 +210,104 @@ void TrainWorker::guard(const Command& command) {
   }
   const std::lock_guard lock(mutex_);
   published_.status.problem = problem;
-  if (!run_) published_.status.phase = TrainPhase::kFailed;
   published_.version = ++version_;
 }
 
-void TrainWorker::prepare(const RunPlan& plan) {
+// The run that another takes the place of can still be saved.
+void TrainWorker::put_aside() {
+  if (run_ && run_->steps_done() > 0) {
+    keep_safe();
+    earlier_[run_id_] = std::make_shared<const RunCheckpoint>(run_->checkpoint());
+  }
+  run_.reset();
+}
+
+// A copy of the run between two updates; another thread takes it to the disk.
+void TrainWorker::keep_safe() {
+  safe_at_ = now();
+  if (!autosave_ || !run_ || run_->steps_done() == safe_step_) return;
+  safe_step_ = run_->steps_done();
+  autosave_->write(run_id_, std::make_shared<const RunCheckpoint>(run_->checkpoint()));
+}
+
+void TrainWorker::prepare(const RunPlan& plan, std::uint64_t id) {
   {
     // A play that was asked for before this start has nothing to do with it.
     const std::lock_guard lock(mutex_);
     running_ = false;
   }
-  run_.reset();
+  put_aside();
   seconds_ = speed_ = 0;
   shown_at_ = -1;
-  const auto tell_progress = [this](const Progress& progress) {
+  Message problem;
+  try {
+    return make_run(plan, id);
+  } catch (const Cancelled&) {
+    return run_.reset();  // another start has taken its place, or it is not wanted any more
+  } catch (const Error& error) {
+    problem = error.message();
+  } catch (const std::bad_alloc&) {
+    problem = Message{"error.no_memory"};
+  }
+  run_.reset();
+  const std::lock_guard lock(mutex_);
+  if (wanted_ != id) return;
+  published_.status.problem = problem;
+  published_.status.phase = TrainPhase::kFailed;
+  published_.version = ++version_;
+}
+
+// The task of the plan; data that were read already are not read again.
+void TrainWorker::load_task(const RunPlan& plan, const ProgressFunction& progress) {
+  LoadedData now;
+  now.plan = plan;
+  std::error_code ignored;
+  if (!plan.text.path.empty()) {
+    now.written = std::filesystem::last_write_time(plan.text.path, ignored);
+    now.bytes = std::filesystem::file_size(plan.text.path, ignored);
+  }
+  const bool known = loaded_.task && !ignored && same_data(plan, loaded_.plan) &&
+                     now.written == loaded_.written && now.bytes == loaded_.bytes;
+  if (known) return;
+  loaded_ = {};  // the memory of the old is needed for the new
+  LoadedTask loaded = make_plan_task(plan, progress);
+  now.task = std::move(loaded.task);
+  now.notes = std::move(loaded.notes);
+  loaded_ = std::move(now);
+}
+
+void TrainWorker::make_run(const RunPlan& plan, std::uint64_t id) {
+  double told = -1;
+  load_task(plan, [this, id, &told](const Progress& progress) {
     const std::lock_guard lock(mutex_);
+    if (stop_ || wanted_ != id) return false;
+    // The window would draw itself for every piece, and take the time that reading needs.
+    if (published_.status.doing == progress.doing && now() - told < kTellEvery) return true;
+    told = now();
     published_.status.doing = progress.doing;
     published_.status.share = progress.share;
     published_.version = ++version_;
-    return !stop_ && commands_.empty();
-  };
-  LoadedTask loaded = make_plan_task(plan, tell_progress);
-  const std::shared_ptr<const Task> task = std::move(loaded.task);
-  auto run = std::make_unique<TrainingRun>(plan, task, threads_);
-  run_ = std::move(run);
+    return true;
+  });
+  const std::shared_ptr<const Task> task = loaded_.task;
+  run_ = std::make_unique<TrainingRun>(plan, task, threads_);
+  run_id_ = id;
+  safe_step_ = 0;  // its first weights can be drawn again
+  safe_at_ = now();
   const std::lock_guard lock(mutex_);
-  const std::uint64_t id = published_.status.run;
+  if (wanted_ != id) throw Cancelled();
+  SaveReport save = std::move(published_.status.save);
   published_ = {};
   published_.status.run = id;
-  published_.status.notes = std::move(loaded.notes);
+  published_.status.save = std::move(save);
+  published_.status.notes = loaded_.notes;
   published_.status.phase = TrainPhase::kPaused;
   published_.status.parameters = run_->parameter_count();
   published_.status.tokens_per_step = run_->tokens_per_step();
   published_.plan = std::make_shared<const RunPlan>(run_->plan());
   published_.task = task;
+  for (const Split split : {Split::kTraining, Split::kValidation})
+    published_.bytes_per_token[static_cast<int>(split)] = task->bytes_per_token(split);
   const auto examples = run_->probe_examples();
   published_.examples.assign(examples.begin(), examples.end());
   published_.version = ++version_;
@@ -248,10 +341,12 @@ void TrainWorker::make_step() {
     run_->take_snapshot();
     return end(TrainPhase::kPaused);
   }
+  if (autosave_ && now() - safe_at_ >= autosave_->every()) keep_safe();
   publish(false);
 }
 
 void TrainWorker::end(TrainPhase phase, const Message& problem) {
+  keep_safe();
   const std::lock_guard lock(mutex_);
   running_ = false;
   published_.status.phase = phase;
@@ -308,6 +403,7 @@ bool TrainWorker::update(RunView& view) {
   view.version = published_.version;
   if (published_.status.phase == TrainPhase::kPreparing) return true;  // the rest is the old run's
   view.task = published_.task;
+  std::copy_n(published_.bytes_per_token, 2, view.bytes_per_token);
   if (view.examples.empty()) view.examples = published_.examples;
   const std::size_t known = view.curve.size();
   append_new<TrainStep>(view.curve, published_.curve);

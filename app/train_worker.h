@@ -3,14 +3,18 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstdint>
 #include <deque>
+#include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "app/run_autosave.h"
 #include "app/ui/train_state.h"
 #include "core/train/training_run.h"
 
@@ -18,14 +22,19 @@ namespace headlight {
 
 class TrainWorker {
  public:
-  explicit TrainWorker(int threads) : threads_(threads) {}
+  /// `autosave`, if any, is given what is trained now and then, and outlives this.
+  explicit TrainWorker(int threads, RunAutosave* autosave = nullptr)
+      : threads_(threads), autosave_(autosave) {}
   /// Stops after the update that is being made.
   ~TrainWorker();
   TrainWorker(const TrainWorker&) = delete;
   TrainWorker& operator=(const TrainWorker&) = delete;
 
-  /// Makes a run by this plan, at step 0; the one before is given up. Reads the plan's text first.
+  /// Makes a run by this plan, at step 0. Reads the plan's text first. The one before stands still
+  /// from now on; what has been trained of it can be saved until forget().
   void start(const RunPlan&);
+  /// Gives up the run that is being prepared.
+  void cancel();
   /// Until the plan's end, pause(), or so many updates have been made (0: no matter how many).
   void play(std::int64_t until = 0);
   void pause();
@@ -33,8 +42,11 @@ class TrainWorker {
   void step();
   void set_rate(double);
   void set_clip(double);
-  /// Between two updates. What came of it stands in TrainStatus::saved or problem.
-  void save(const std::string& folder);
+  /// Between two updates; an earlier run as it ended, `run` 0: the one that is there. What came of
+  /// it stands in TrainStatus::save.
+  void save(const std::string& folder, std::uint64_t run = 0);
+  /// An earlier run is not wanted any more.
+  void forget(std::uint64_t run);
   /// How much memory the snapshots of the run may take.
   void set_history_limit(std::size_t bytes);
 
@@ -47,7 +59,11 @@ class TrainWorker {
   using Command = std::function<void()>;
   void push(Command);
   void loop();
-  void prepare(const RunPlan&);
+  void prepare(const RunPlan&, std::uint64_t id);
+  void make_run(const RunPlan&, std::uint64_t id);
+  void load_task(const RunPlan&, const ProgressFunction&);
+  void put_aside();
+  void keep_safe();
   void make_step();
   void guard(const Command&);
   void publish(bool live);
@@ -56,17 +72,31 @@ class TrainWorker {
   void end(TrainPhase, const Message& = {});
 
   const int threads_;
+  RunAutosave* const autosave_;
+  // What was read last, so that the next start need not read it again.
+  struct LoadedData {
+    RunPlan plan;
+    std::filesystem::file_time_type written;
+    std::uintmax_t bytes = 0;
+    std::shared_ptr<const Task> task;
+    std::vector<Message> notes;
+  };
   // Only the thread touches these.
   std::unique_ptr<TrainingRun> run_;
-  std::uint64_t next_id_ = 1;
+  std::uint64_t run_id_ = 0;
+  std::map<std::uint64_t, std::shared_ptr<const RunCheckpoint>> earlier_;
+  LoadedData loaded_;
   double seconds_ = 0, window_seconds_ = 0, speed_ = 0;  // of training
   std::int64_t window_steps_ = 0, until_ = 0;
   double shown_at_ = -1;  // when the live model was last published
+  double safe_at_ = 0;    // when the run was last kept safe, and as of which step
+  std::int64_t safe_step_ = 0;
 
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Command> commands_;
   bool running_ = false, busy_ = false, stop_ = false;
+  std::uint64_t next_id_ = 1, wanted_ = 0;  // 0: the run that is being prepared is not wanted
   RunView published_;
   std::uint64_t version_ = 0;
   std::thread thread_;

@@ -25,7 +25,8 @@ struct PictureOptions {
   bool nudge = false;
   float scale = 1.0f;
   int zoom = 0;
-  std::string train;  // a task: the Train panel is shown
+  std::string train;       // a task, or OwnData: the Train panel is shown
+  std::string train_file;  // the person's own data
   std::int64_t train_steps = 300;
   std::optional<std::int64_t> mark, pin;
   std::string vision = "full", range = "shared";
@@ -144,12 +145,15 @@ void train(Shell& shell, const PictureOptions& o) {
     shell.apply();
     shell.wait();
   };
-  const RunPlan plan = default_plan(o.train);
+  const std::optional<OwnData> own = from_word<OwnData>(o.train);
+  RunPlan plan = own ? default_plan("", *own) : default_plan(o.train);
+  if (own && o.train_file.empty()) throw UsageError("--train " + o.train + " needs --train-file");
+  plan.text.path = o.train_file;
   ask(DoCommand{Command::kTrain});
   ask(PlanRun{plan});
   ask(PlayRun{true, o.train_steps});
   const RunView& run = shell.state().train.run;
-  if (run.status.phase == TrainPhase::kFailed) throw Error(run.status.problem);
+  if (run.status.phase == TrainPhase::kFailed && !own) throw Error(run.status.problem);
   if (o.pin) ask(PinStep{RunPoint{run.status.run, *o.pin}});
   if (o.mark) ask(MarkStep{*o.mark});
 }
@@ -169,6 +173,7 @@ int run_screenshot(const PictureOptions& o) {
   if (o.tab == "code") shell.push(ChooseTab{InspectorTab::kCode});
   if (o.tab == "words") shell.push(ChooseTab{InspectorTab::kWords});
   if (o.open == "palette") shell.push(DoCommand{Command::kPalette});
+  if (o.open == "data") shell.push(AskText{});
   if (o.open == "path") shell.push(DoCommand{Command::kOpen});
   if (o.open == "question") {
     shell.push(DoEdit{SetSentence{o.model.document().sentence + " 2"}, ""});
@@ -243,8 +248,8 @@ void add_screenshot_command(CLI::App& app, Run& run) {
                   "The step in the making: seconds of its own time, or a part of it, as 40%");
   sub->add_option("--tab", o->tab, "The inspector's tab: numbers, code or words")
       ->check(CLI::IsMember({"numbers", "code", "words"}));
-  sub->add_option("--open", o->open, "What to open: model, keys, palette, path or question")
-      ->check(CLI::IsMember({"model", "keys", "palette", "path", "question"}));
+  sub->add_option("--open", o->open, "What to open: model, keys, palette, path, data or question")
+      ->check(CLI::IsMember({"model", "keys", "palette", "path", "data", "question"}));
   sub->add_option("--zoom", o->zoom, "Steps to zoom in, about the chosen cell")
       ->check(CLI::Range(0, 40));
   sub->add_option("--vision", o->vision, "Colours as these eyes see them")
@@ -253,7 +258,9 @@ void add_screenshot_command(CLI::App& app, Run& run) {
   sub->add_option("--range", o->range, "Range of the colours: shared by heads and layers, or own")
       ->capture_default_str()
       ->check(CLI::IsMember({"shared", "own"}));
-  sub->add_option("--train", o->train, "The Train panel, on this task");
+  sub->add_option("--train", o->train,
+                  "The Train panel, on this task, or on data of your own: text, labels, pairs");
+  sub->add_option("--train-file", o->train_file, "--train: the file with data of your own");
   sub->add_option("--train-steps", o->train_steps, "--train: after so many updates")
       ->capture_default_str()
       ->check(CLI::Range(0, 1000000));

@@ -7,16 +7,15 @@
 
 #include "app/cli/cli.h"
 #include "app/cli/train_config.h"
+#include "app/cli/train_source.h"
 #include "core/error.h"
 #include "core/io/atomic_file.h"
 #include "core/io/safetensors.h"
-#include "core/model/checkpoint.h"
 #include "core/model/init.h"
 #include "core/step_code.h"
 #include "core/text/number_text.h"
 #include "core/train/batches.h"
-#include "core/train/recipe.h"
-#include "core/train/text_source.h"
+#include "core/train/run_checkpoint.h"
 #include "core/train/trainer.h"
 
 namespace headlight {
@@ -24,104 +23,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-struct TrainOptions {
-  ModelOptions model;
-  std::string task, text, labels, pairs, data_ids, init = "normal", resume, out, log;
-  std::string cut, optimizer = "adamw", schedule = "constant", betas;
-  int vocabulary = 0, context = 0;
-  std::int64_t batch = 32, steps = 1000, accumulate = 1, warmup = 0;
-  double rate = 1e-3, floor = 0, epsilon = 1e-8, clip = 0, momentum = 0, dropout = 0;
-  std::optional<double> decay;
-  std::string config;        // a recipe.json
-  TaskOptions task_options;  // of the recipe
-};
-
 std::atomic<bool> interrupted{false};
-
-void tell_notes(const std::vector<Message>& notes) {
-  for (const Message& note : notes)
-    std::fprintf(stderr, "headlight: %s\n", say(Language::kEnglish, note).c_str());
-}
-
-// ---- what is learned from ----
-
-struct Data {
-  std::unique_ptr<BatchSource> batches;
-  std::shared_ptr<const Task> task;  // null: rows of ids
-  RunShape shape;                    // of a batch of one row
-  std::string tokenizer;             // tokenizer.json
-  TaskKind kind() const { return task ? task->kind() : TaskKind::kNextToken; }
-};
-
-// The shape is known when the config is.
-Data task_data(std::shared_ptr<const Task> task, const TrainRecipe& recipe) {
-  Data data;
-  data.task = task;
-  data.tokenizer = task->vocabulary().to_json();
-  data.batches =
-      std::make_unique<TaskBatches>(std::move(task), recipe.batch, recipe.seed, Split::kTraining);
-  return data;
-}
-
-// Running text, labelled rows or pairs. Of rows the words are what matters, so labels are cut so;
-// and a row is as long as it is.
-Data text_data(const TrainOptions& o, const TrainRecipe& recipe, const Checkpoint* from) {
-  TextOptions options;
-  const std::string word = !o.cut.empty() ? o.cut : o.labels.empty() ? "characters" : "words";
-  const std::optional<TextCut> cut = text_cut_from_string(word);
-  if (!cut) throw UsageError("--cut must be characters, words, bytes or bpe; got '" + o.cut + "'");
-  options.cut = *cut;
-  options.vocabulary = o.vocabulary;
-  if (o.context > 0 || o.text.empty()) options.context = o.context;
-  if (from) {
-    options.known = std::make_shared<Vocabulary>(Vocabulary::from_json(from->tokenizer));
-    options.known_classes = from->model.classes;
-  }
-  LoadedTask loaded = !o.text.empty()     ? load_text_task({o.text, ""}, options)
-                      : !o.labels.empty() ? load_labelled_task({o.labels, ""}, options)
-                                          : load_pairs_task({o.pairs, ""}, options);
-  tell_notes(loaded.notes);
-  return task_data(std::move(loaded.task), recipe);
-}
-
-Data row_data(const TrainOptions& o, const TrainRecipe& recipe) {
-  constexpr std::uint64_t kMostBytes = std::uint64_t{4} << 30;
-  auto rows = std::make_unique<RowBatches>(parse_npy_integers(read_file(o.data_ids, kMostBytes)),
-                                           recipe.batch);
-  if (o.context > 0 && o.context != rows->context()) {
-    throw UsageError("--context is " + std::to_string(o.context) + ", but the rows of " +
-                     o.data_ids + " have " + std::to_string(rows->context()) +
-                     " ids to read and one to predict; leave --context out");
-  }
-  Data data;
-  data.shape = {.batch = 1, .positions = rows->context(), .vocab = rows->vocab()};
-  data.tokenizer = kNoTokenizer;
-  data.batches = std::move(rows);
-  return data;
-}
 
 // ---- the model ----
 
-struct Start {
-  Config config;
-  std::vector<Tensor> parameters;
-  std::optional<Checkpoint> checkpoint;
-};
-
-ModelFile model_file(const Config& config, const Data& data) {
-  const TaskKind kind = data.kind();
-  ModelFile file{config, data.shape.vocab, data.shape.positions,
-                 data.task ? data.task->id() : "rows",
-                 kind == TaskKind::kMasked      ? "masked"
-                 : kind == TaskKind::kClassify  ? "classify"
-                 : kind == TaskKind::kTranslate ? "translate"
-                                                : "next-token"};
-  if (data.task) file.classes = data.task->classes();
-  file.source = data.shape.source;
-  return file;
-}
-
-std::vector<Tensor> read_init(const std::string& path, const Config& config, Data& data) {
+std::vector<Tensor> read_init(const std::string& path, const Config& config, LearnedFrom& data) {
   constexpr std::uint64_t kMostBytes = std::uint64_t{16} << 30;
   const SafetensorsFile file = parse_safetensors(read_file(path, kMostBytes));
   const auto table = file.entries.find("embed.W_E");
@@ -135,7 +41,8 @@ std::vector<Tensor> read_init(const std::string& path, const Config& config, Dat
   }
   data.shape.vocab = table->second.shape[0];
   std::vector<Tensor> parameters;
-  for (const TensorSpec& spec : program_parameters(model_file(config, data))) {
+  for (const TensorSpec& spec :
+       program_parameters(model_file(config, data.shape, data.task.get()))) {
     const std::string name = weight_name(spec.name);
     const auto found = file.entries.find(name);
     std::vector<std::int64_t> expected;
@@ -151,7 +58,8 @@ std::vector<Tensor> read_init(const std::string& path, const Config& config, Dat
   return parameters;
 }
 
-std::vector<Tensor> start_parameters(const TrainOptions& o, const Config& config, Data& data) {
+std::vector<Tensor> start_parameters(const TrainOptions& o, const Config& config,
+                                     LearnedFrom& data) {
   const std::optional<Init> init = from_word<Init>(o.init);
   if (!init) return read_init(o.init, config, data);
   return initial_parameters(build_program(config, data.shape), *init, config.seed);
@@ -222,25 +130,10 @@ void tell_progress(const TrainStep& s, std::int64_t steps, double speed, double 
                count_text(static_cast<long long>(speed)).c_str(), seconds / 60, seconds % 60);
 }
 
-void save(const std::string& folder, const Trainer& trainer, const Config& config, const Data& data,
-          const TrainRecipe& recipe, const TrainState& state) {
-  CheckpointParts parts;
-  parts.model = model_file(config, data);
-  parts.tokenizer = data.tokenizer;
-  for (const Tensor& p : trainer.parameters()) {
-    std::vector<std::int64_t> shape;
-    for (const Axis& axis : p.axes) shape.push_back(axis.size);
-    parts.weights.push_back({p.name, shape, std::span<const float>(p.data)});
-  }
-  const std::string json = train_text(recipe, state);
-  parts.training = {json, trainer.optimizer().state()};
-  save_checkpoint(folder, parts);
-}
-
 struct RunParts {
   const TrainOptions& o;
   const Config& config;
-  const Data& data;
+  const LearnedFrom& data;
   const TrainRecipe& recipe;
 };
 
@@ -277,25 +170,6 @@ Ending train(const RunParts& run, Trainer& trainer, TrainState& state, TrainStep
   }
   if (state.step > first) std::fputc('\n', stderr);
   return interrupted ? Ending::kInterrupted : Ending::kDone;
-}
-
-Data open_data(const TrainOptions& o, TrainRecipe& recipe, const Checkpoint* from) {
-  const bool file = !o.text.empty() || !o.labels.empty() || !o.pairs.empty();
-  const int given = !o.text.empty() + !o.labels.empty() + !o.pairs.empty() + !o.data_ids.empty() +
-                    !recipe.task.empty();
-  if (given != 1) {
-    throw UsageError(
-        "say what to learn from: --task NAME, --text FILE, --labels FILE.tsv, --pairs FILE.tsv or "
-        "--data-ids FILE.npy" +
-        std::string(given > 1 ? ", just one of them" : ""));
-  }
-  if (!o.data_ids.empty()) return row_data(o, recipe);
-  if (file) return text_data(o, recipe, from);
-  TaskOptions sizes = recipe.task_options;
-  if (o.context > 0) sizes["context"] = o.context;
-  std::shared_ptr<const Task> task = make_task(recipe.task, sizes);
-  recipe.task_options = task->options();  // defaults may change, a run may not
-  return task_data(std::move(task), recipe);
 }
 
 // How much is right of examples that were not learned from, where the task has one right answer.
@@ -341,7 +215,7 @@ int run_train(const TrainOptions& o) {
     recipe = {};
     parse_train(from->training->json, recipe, state);
   }
-  Data data = open_data(o, recipe, from ? &*from : nullptr);
+  LearnedFrom data = open_data(o, recipe, from ? &*from : nullptr);
   if (!from) {
     config.form = form_of(data.kind());
     // Who fills holes or judges a whole row looks both ways.
@@ -363,7 +237,8 @@ int run_train(const TrainOptions& o) {
   TrainStep broken;
   const Ending ending = train({o, config, data, recipe}, trainer, state, broken);
   if (!o.out.empty()) {
-    save(o.out, trainer, config, data, recipe, state);
+    const ModelFile file = model_file(config, data.shape, data.task.get());
+    checkpoint_of(file, data.tokenizer, trainer, recipe, state).save(o.out);
     std::fprintf(stderr, "saved in %s after step %s\n", o.out.c_str(),
                  count_text(state.step).c_str());
   }

@@ -91,42 +91,25 @@ void recent_in_sheet(const AppState& state, Ui& ui, ImVec2 at, float width) {
 
 enum class PathFor { kOpen, kSave, kModel };
 
-void path_sheet(const AppState& state, Ui& ui, PathFor what, float width) {
+void open_or_save(const AppState& state, Ui& ui, PathFor what, float width) {
   const bool opens = what != PathFor::kSave, session = what != PathFor::kModel;
-  ImGui::PushFont(ui.fonts.strong);
-  const std::string title(ui.tr(!session ? "files.open_model"
-                                : opens  ? "files.open_which"
-                                         : "files.save_where"));
-  ImGui::TextUnformatted(title.c_str());
-  ImGui::PopFont();
-  const std::string before = to_field_text(state.session.path_typed);
-  std::string path = before;
-  ImGui::SetNextItemWidth(width);
-  if (ImGui::IsWindowAppearing()) ImGui::SetKeyboardFocusHere();
-  const std::string hint(ui.tr(session ? "files.path_hint" : "files.model_hint"));
-  ui.before_field("path");
-  const bool entered =
-      ImGui::InputTextWithHint("##path", hint.c_str(), &path, ImGuiInputTextFlags_EnterReturnsTrue);
-  ui.after_field("path");
-  if (path != before) ui.push(TypePath{from_field_text(path)});
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  const std::string label(ui.tr(opens ? "files.open" : "files.save"));
-  const float button_width = std::max(ui.px(90), ui.measure(ui.fonts.control, label).x + ui.px(32));
-  const Rect go{at.x, at.y + ui.px(4), at.x + button_width, at.y + ui.px(34)};
-  const bool pressed = ui.button("path/ok", label, go, true);
-  if ((entered || pressed) && !path.empty()) {
+  const PathSheet sheet{ui.tr(!session ? "files.open_model"
+                              : opens  ? "files.open_which"
+                                       : "files.save_where"),
+                        ui.tr(session ? "files.path_hint" : "files.model_hint"),
+                        ui.tr(opens ? "files.open" : "files.save"), width};
+  if (const auto path = path_sheet(state, ui, sheet)) {
     if (!session) {
-      ui.push(ChooseModel{from_field_text(path)});
+      ui.push(ChooseModel{*path});
     } else if (opens) {
-      ui.push(OpenFile{from_field_text(path)});
+      ui.push(OpenFile{*path});
     } else {
-      ui.push(SaveFile{from_field_text(path)});
+      ui.push(SaveFile{*path});
     }
     ImGui::CloseCurrentPopup();
   }
-  if (opens && session && !state.session.recent.empty()) {
-    recent_in_sheet(state, ui, {at.x, go.y1}, width);
-  }
+  if (opens && session && !state.session.recent.empty())
+    recent_in_sheet(state, ui, ImGui::GetCursorScreenPos(), width);
 }
 
 // ---- questions ----
@@ -226,6 +209,28 @@ void question_sheet(const AppState& state, Ui& ui, float width, float height) {
 
 }  // namespace
 
+std::optional<std::string> path_sheet(const AppState& state, Ui& ui, const PathSheet& sheet) {
+  ImGui::PushFont(ui.fonts.strong);
+  ImGui::TextUnformatted(std::string(sheet.title).c_str());
+  ImGui::PopFont();
+  const std::string before = to_field_text(state.session.path_typed);
+  std::string path = before;
+  ImGui::SetNextItemWidth(sheet.width);
+  if (ImGui::IsWindowAppearing()) ImGui::SetKeyboardFocusHere();
+  ui.before_field("path");
+  const bool entered = ImGui::InputTextWithHint("##path", std::string(sheet.hint).c_str(), &path,
+                                                ImGuiInputTextFlags_EnterReturnsTrue);
+  ui.after_field("path");
+  if (path != before) ui.push(TypePath{from_field_text(path)});
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float wide = std::max(ui.px(90), ui.measure(ui.fonts.control, sheet.button).x + ui.px(32));
+  const Rect go{at.x, at.y + ui.px(4), at.x + wide, at.y + ui.px(34)};
+  const bool pressed = ui.button("path/ok", sheet.button, go, true);
+  ImGui::SetCursorScreenPos({at.x, go.y1});
+  if ((!entered && !pressed) || path.empty()) return std::nullopt;
+  return from_field_text(path);
+}
+
 void menu_recent(const AppState& state, Ui& ui) {
   const std::vector<std::string>& recent = state.session.recent;
   for (std::size_t i = 0; i < std::min(recent.size(), kRecentInMenu); ++i) {
@@ -244,7 +249,7 @@ void panel_files(const AppState& state, Ui& ui, float width, float height) {
     const float inside = std::min(ui.px(480), width * 0.9f - ui.px(30));
     const float tall = ui.px(140) + (what == PathFor::kOpen ? recent_height(state, ui) : 0);
     if (!begin_sheet(ui, id, wanted, width, height, {inside + ui.px(30), tall})) return;
-    path_sheet(state, ui, what, inside);
+    open_or_save(state, ui, what, inside);
     const ImVec2 at = ImGui::GetWindowPos(), drawn = ImGui::GetWindowSize();
     ui.probe.add(std::string("panel/") + id, at, {at.x + drawn.x, at.y + drawn.y});
     ImGui::EndPopup();

@@ -21,8 +21,39 @@ struct Line {
   const RunView* trained = nullptr;  // of training: its exact values stand here
 };
 
-constexpr int kCurves = 4;
-constexpr std::string_view kCurveIds[kCurves] = {"loss", "accuracy", "norm", "rate"};
+struct CurveName {
+  Curve curve;
+  std::string_view id;
+};
+constexpr CurveName kCurves[] = {{Curve::kLoss, "loss"},
+                                 {Curve::kBits, "bits"},
+                                 {Curve::kAccuracy, "accuracy"},
+                                 {Curve::kNorm, "norm"},
+                                 {Curve::kRate, "rate"}};
+
+bool is_text(const RunView& run) {
+  return run.bytes_per_token[static_cast<int>(Split::kTraining)] > 0;
+}
+
+// Those that one of the runs has: bits per byte are of texts alone.
+std::vector<CurveName> curves_of(const TrainData& data) {
+  const bool text = is_text(data.run) || std::any_of(data.earlier.begin(), data.earlier.end(),
+                                                     [](const auto& run) { return is_text(*run); });
+  std::vector<CurveName> curves;
+  for (const CurveName& curve : kCurves) {
+    if (curve.curve != Curve::kBits || text) curves.push_back(curve);
+  }
+  return curves;
+}
+
+// The chosen one, or the loss where no run has it.
+CurveName shown_curve(const AppState& state) {
+  const std::vector<CurveName> curves = curves_of(state.train);
+  for (const CurveName& curve : curves) {
+    if (curve.curve == state.session.train.curve) return curve;
+  }
+  return curves[0];
+}
 
 StepValue value_of(Curve curve) {
   return curve == Curve::kNorm   ? StepValue::kNorm
@@ -30,28 +61,37 @@ StepValue value_of(Curve curve) {
                                  : StepValue::kLoss;
 }
 
+// A run's number as the curve shows it.
+double in_curve(const RunView& run, Curve curve, Split split, double value) {
+  return curve == Curve::kBits ? bits_per_byte(run, split, value) : value;
+}
+
 // As many as a chart can show, whatever the length of the run: no spike is lost.
 std::vector<ChartPoint> training_points(const RunView& run, Curve curve) {
   std::vector<ChartPoint> points;
-  if (curve == Curve::kAccuracy) return points;
+  if (curve == Curve::kAccuracy || (curve == Curve::kBits && !is_text(run))) return points;
+  const auto shown = [&](double y) { return in_curve(run, curve, Split::kTraining, y); };
   const auto value = static_cast<std::size_t>(value_of(curve));
   for (const CurvePiece& piece : run.summary.pieces()) {
     const auto *first = &piece.low[value], *second = &piece.high[value];
     if (first->step < 0) continue;
     if (first->step > second->step) std::swap(first, second);
-    points.push_back({static_cast<double>(first->step), first->value});
+    points.push_back({static_cast<double>(first->step), shown(first->value)});
     if (second->step != first->step)
-      points.push_back({static_cast<double>(second->step), second->value});
+      points.push_back({static_cast<double>(second->step), shown(second->value)});
   }
   return points;
 }
 
 std::vector<ChartPoint> validation_points(const RunView& run, Curve curve) {
   std::vector<ChartPoint> points;
-  if (curve != Curve::kLoss && curve != Curve::kAccuracy) return points;
+  if (curve == Curve::kNorm || curve == Curve::kRate) return points;
+  if (curve == Curve::kBits && !is_text(run)) return points;
   for (const ValidationPoint& point : run.validation) {
-    points.push_back(
-        {static_cast<double>(point.step), curve == Curve::kLoss ? point.loss : point.accuracy});
+    const double y = curve == Curve::kAccuracy
+                         ? point.accuracy
+                         : in_curve(run, curve, Split::kValidation, point.loss);
+    points.push_back({static_cast<double>(point.step), y});
   }
   return points;
 }
@@ -62,10 +102,11 @@ Color earlier_color(const Theme& theme, std::size_t i) {
 }
 
 std::vector<Line> lines_of(const AppState& state, const Ui& ui) {
-  const Curve curve = state.session.train.curve;
+  const Curve curve = shown_curve(state).curve;
   std::vector<Line> lines;
   const auto& earlier = state.train.earlier;
   for (std::size_t i = 0; i < earlier.size(); ++i) {
+    if (curve == Curve::kBits && !is_text(*earlier[i])) continue;
     const bool by_validation = curve == Curve::kAccuracy;
     lines.push_back({ui.tr("train.run_n", {{"n", std::to_string(earlier[i]->status.run)}}),
                      earlier_color(ui.theme, i),
@@ -78,7 +119,7 @@ std::vector<Line> lines_of(const AppState& state, const Ui& ui) {
     lines.push_back({std::string(ui.tr("train.this_run")), ui.theme.text,
                      training_points(run, curve), run.status.run, false, &run});
   }
-  if (curve == Curve::kLoss || curve == Curve::kAccuracy) {
+  if (curve != Curve::kNorm && curve != Curve::kRate) {
     lines.push_back({std::string(ui.tr("train.validation")), ui.theme.q,
                      validation_points(run, curve), run.status.run, false, nullptr});
   }
@@ -91,7 +132,9 @@ std::optional<ChartPoint> nearest_point(const Line& line, Curve curve, double st
     const auto& steps = line.trained->curve;
     const double last = static_cast<double>(steps.size() - 1);
     const TrainStep& found = steps[static_cast<std::size_t>(std::clamp(step, 0.0, last))];
-    return ChartPoint{static_cast<double>(found.step), step_value(found, value_of(curve))};
+    return ChartPoint{
+        static_cast<double>(found.step),
+        in_curve(*line.trained, curve, Split::kTraining, step_value(found, value_of(curve)))};
   }
   const auto& points = line.points;
   if (points.empty()) return std::nullopt;
@@ -104,7 +147,7 @@ std::optional<ChartPoint> nearest_point(const Line& line, Curve curve, double st
 
 Chart place_chart(const AppState& state, const std::vector<Line>& lines, const Rect& area) {
   const TrainSession& session = state.session.train;
-  const bool shares = session.curve == Curve::kAccuracy;
+  const bool shares = shown_curve(state).curve == Curve::kAccuracy;
   const bool logarithmic = session.logarithmic && !shares;
   double low = HUGE_VAL, high = -HUGE_VAL, last = 10;
   for (const Line& line : lines) {
@@ -131,7 +174,7 @@ float draw_legend_line(const AppState& state, Ui& ui, const std::vector<Line>& l
   const double step = static_cast<double>(shown_step(state.session.train, state.train.run));
   float x = r.x1;
   for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
-    const auto point = nearest_point(*line, state.session.train.curve, step);
+    const auto point = nearest_point(*line, shown_curve(state).curve, step);
     const std::string number = point ? number_text(point->y, 3) : "–";
     const float wide = ui.px(22) + ui.measure(ui.fonts.control, line->name).x + ui.px(10) +
                        ui.px(52) + (line->earlier ? ui.px(18) : 0);
@@ -164,31 +207,39 @@ float draw_legend_line(const AppState& state, Ui& ui, const std::vector<Line>& l
 
 void head_line(const AppState& state, Ui& ui, const std::vector<Line>& lines, const Rect& r) {
   const TrainSession& session = state.session.train;
+  const std::vector<CurveName> curves = curves_of(state.train);
+  const CurveName shown = shown_curve(state);
   std::vector<std::string> labels;
-  for (const std::string_view id : kCurveIds)
-    labels.emplace_back(ui.tr("train.curve." + std::string(id)));
+  std::vector<std::string_view> ids;
+  int chosen = 0;
+  for (const CurveName& curve : curves) {
+    if (curve.curve == shown.curve) chosen = static_cast<int>(ids.size());
+    labels.emplace_back(ui.tr("train.curve." + std::string(curve.id)));
+    ids.push_back(curve.id);
+  }
   float x = r.x0 + ui.px(18);
   const float y = r.y0 + ui.px(9), height = ui.px(26);
-  const int chosen = static_cast<int>(session.curve);
-  const bool roomy = ui.segmented_width(labels) + ui.px(110) < r.width();
+  // With one curve more the names of the lines need the room.
+  const float others = ui.px(curves.size() > 4 ? 430 : 110);
+  const bool roomy = ui.segmented_width(labels) + others < r.width();
   const float list = std::min(ui.px(140), r.width() - ui.px(100));
   const int pressed =
-      roomy ? ui.segmented("train/curve", labels, chosen, {x, y}, height, kCurveIds)
-            : drop_down(ui, "train/curve", labels, kCurveIds, chosen, {x, y, x + list, y + height});
-  if (pressed >= 0) ui.push(ChooseCurve{static_cast<Curve>(pressed), session.logarithmic});
+      roomy ? ui.segmented("train/curve", labels, chosen, {x, y}, height, ids)
+            : drop_down(ui, "train/curve", labels, ids, chosen, {x, y, x + list, y + height});
+  if (pressed >= 0)
+    ui.push(ChooseCurve{curves[static_cast<std::size_t>(pressed)].curve, session.logarithmic});
   x += (roomy ? ui.segmented_width(labels) : list) + ui.px(12);
-  if (session.curve != Curve::kAccuracy) {
+  if (shown.curve != Curve::kAccuracy) {
     const std::string label(ui.tr("train.logarithmic"));
     const float wide = ui.measure(ui.fonts.control, label).x + ui.px(18);
     if (ui.button("train/logarithmic", label, {x, y, x + wide, y + ui.px(26)}, session.logarithmic,
                   true, ui.tr("train.logarithmic.help")))
-      ui.push(ChooseCurve{session.curve, !session.logarithmic});
+      ui.push(ChooseCurve{shown.curve, !session.logarithmic});
     x += wide;
   }
   const Rect legend{x + ui.px(16), y, r.x1 - ui.px(16), y + ui.px(26)};
   const float begins = draw_legend_line(state, ui, lines, legend, legend.x0);
-  const std::string unit(
-      ui.tr("train.unit." + std::string(kCurveIds[static_cast<int>(session.curve)])));
+  const std::string unit(ui.tr("train.unit." + std::string(shown.id)));
   if (ui.measure(ui.fonts.note, unit).x < begins - legend.x0 - ui.px(12))
     ui.text(ui.fonts.note, {legend.x0, y + ui.px(6)}, ui.theme.muted, unit);
 }
@@ -229,6 +280,9 @@ void chart_body(const AppState& state, Ui& ui, const std::vector<Line>& lines, c
   draw_chart_grid(ui, chart, true);
   for (const Line& line : lines)
     draw_chart_line(ui, chart, line.points, line.color, ui.px(line.earlier ? 1.2f : 1.6f));
+  // Instead of the mark, which has nothing to be dragged over yet.
+  if (run.status.phase == TrainPhase::kPreparing && !run.status.doing.empty())
+    return train_reading(state, ui, r);
   bool over = false;
   ui.hot("train/chart", r, &over, true, FocusKind::kSlider);
   const float x = std::clamp(ImGui::GetIO().MousePos.x, r.x0, r.x1);
@@ -242,121 +296,29 @@ void chart_body(const AppState& state, Ui& ui, const std::vector<Line>& lines, c
     draw_mark(ui, chart, static_cast<double>(shown_step(session, run)), ui.theme.text);
   if (over && !run.curve.empty()) {
     ImGui::GetWindowDrawList()->AddLine({x, r.y0}, {x, r.y1}, to_u32(ui.theme.muted));
-    hover_box(ui, chart, lines, session.curve, step);
+    hover_box(ui, chart, lines, shown_curve(state).curve, step);
   }
   if (run.curve.empty() && lines.size() < 3) {
-    const std::string_view words = ui.tr(
-        run.status.phase == TrainPhase::kPreparing ? "train.chart_preparing" : "train.chart_empty");
+    const TrainPhase phase = run.status.phase;
+    const std::string_view words = ui.tr(phase == TrainPhase::kPreparing ? "train.chart_preparing"
+                                         : phase == TrainPhase::kFailed  ? "train.chart_failed"
+                                         : phase == TrainPhase::kNone    ? "train.chart_none"
+                                                                         : "train.chart_empty");
     const ImVec2 size = ui.measure(ui.fonts.body, words);
-    ui.text(ui.fonts.body, {(r.x0 + r.x1 - size.x) / 2, (r.y0 + r.y1 - size.y) / 2}, ui.theme.muted,
-            words);
+    const ImVec2 at{(r.x0 + r.x1 - size.x) / 2, (r.y0 + r.y1 - size.y) / 2};
+    ImGui::GetWindowDrawList()->AddRectFilled({at.x - ui.px(8), at.y},
+                                              {at.x + size.x + ui.px(8), at.y + size.y},
+                                              to_u32(ui.theme.surface));  // over the grid
+    ui.text(ui.fonts.body, at, ui.theme.muted, words);
   }
-}
-
-std::string clock_text(double seconds) {
-  const auto whole = static_cast<long long>(std::max(seconds, 0.0));
-  const std::string rest = std::to_string(whole % 60);
-  return count_text(whole / 60) + ":" + (rest.size() < 2 ? "0" : "") + rest;
-}
-
-// "step 920 of 2,500"
-std::string step_words(const AppState& state, const Ui& ui) {
-  const RunView& run = state.train.run;
-  const std::int64_t steps = run.plan ? run.plan->stop.steps : 0;
-  return ui.tr("train.step_of", {{"n", count_text(run.status.step)}, {"count", count_text(steps)}});
-}
-
-std::string speed_words(const AppState& state, const Ui& ui) {
-  const TrainStatus& s = state.train.run.status;
-  if (s.phase == TrainPhase::kPreparing) {
-    return std::string(ui.tr(s.doing.empty() ? "train.preparing" : s.doing)) + "  " +
-           std::to_string(static_cast<int>(s.share * 100)) + " %";
-  }
-  if (s.tokens_per_second <= 0) return "";
-  const std::int64_t steps = state.train.run.plan ? state.train.run.plan->stop.steps : 0;
-  const double left = static_cast<double>((steps - s.step) * s.tokens_per_step) /
-                      std::max(s.tokens_per_second, 1e-9);
-  std::string words =
-      ui.tr("train.speed", {{"n", count_text(static_cast<long long>(s.tokens_per_second))},
-                            {"gone", clock_text(s.seconds)}});
-  if (s.phase == TrainPhase::kRunning && steps > s.step)
-    words += ui.tr("train.left", {{"left", clock_text(left)}});
-  return words;
-}
-
-void play_icon(Ui& ui, ImVec2 c, bool pause, Color color) {
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  const float h = ui.px(6);
-  if (!pause) {
-    list->AddTriangleFilled({c.x - h * 0.6f, c.y - h}, {c.x + h, c.y}, {c.x - h * 0.6f, c.y + h},
-                            to_u32(color));
-    return;
-  }
-  for (const float side : {-1.0f, 1.0f}) {
-    const float x = std::round(c.x + side * ui.px(3.5f));
-    list->AddRectFilled({x - ui.px(1.5f), c.y - h}, {x + ui.px(1.5f), c.y + h}, to_u32(color));
-  }
-}
-
-// A label button as wide as its words; moves `x` behind it.
-bool word_button(Ui& ui, std::string_view id, std::string_view label, float& x, float y, bool on,
-                 bool enabled, std::string_view help) {
-  const float wide = ui.measure(ui.fonts.control, label).x + ui.px(20);
-  const Rect r{x, y, x + wide, y + ui.px(28)};
-  x = r.x1 + ui.px(6);
-  return ui.button(id, label, r, on, enabled, help);
-}
-
-void transport(const AppState& state, Ui& ui, const Rect& r) {
-  const RunView& run = state.train.run;
-  const TrainSession& session = state.session.train;
-  const bool running = run.status.phase == TrainPhase::kRunning;
-  const bool ready = run.live && run.status.phase != TrainPhase::kBroken;
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  list->AddLine({r.x0, r.y0}, {r.x1, r.y0}, to_u32(ui.theme.line));
-  const float middle = (r.y0 + r.y1) / 2;
-  const Rect play{r.x0 + ui.px(18), middle - ui.px(15), r.x0 + ui.px(48), middle + ui.px(15)};
-  bool over = false;
-  if (ui.hot("train/play", play, &over, ready)) ui.push(PlayRun{!running});
-  const ImVec2 center{(play.x0 + play.x1) / 2, middle};
-  list->AddCircleFilled(center, ui.px(15), to_u32(ready ? ui.theme.text : ui.theme.line), 32);
-  play_icon(ui, center, running, ui.theme.surface);
-  if (over) ui.tooltip(command_hint(ui.language, Command::kTrainPlay));
-  float x = play.x1 + ui.px(10);
-  const float y = middle - ui.px(14);
-  if (word_button(ui, "train/step", ui.tr("train.one_step"), x, y, false, ready && !running,
-                  command_help(ui.language, Command::kTrainStep)))
-    ui.push(StepRun{});
-  if (word_button(ui, "train/film", ui.tr("train.film"), x, y, session.film,
-                  is_enabled(Command::kTrainFilm, state),
-                  command_help(ui.language, Command::kTrainFilm)))
-    ui.push(DoCommand{Command::kTrainFilm});
-  if (session.at) {
-    if (word_button(ui, "train/newest", ui.tr("train.newest"), x, y, false, true,
-                    ui.tr("train.newest.help")))
-      ui.push(MarkStep{});
-  }
-  const float text_y = middle - ui.fonts.control->FontSize / 2 - ui.px(1);
-  x += ui.px(8);
-  const std::string step = step_words(state, ui), speed = speed_words(state, ui);
-  const std::string memory = ui.tr(
-      "train.history", {{"n", std::to_string(run.snapshots.size())},
-                        {"bytes", bytes_text(static_cast<double>(run.status.history_bytes))}});
-  float right = r.x1 - ui.px(18);
-  const float memory_width = ui.measure(ui.fonts.note, memory).x;
-  const float step_width = ui.measure(ui.fonts.strong, step).x;
-  if (x + step_width < right) ui.text(ui.fonts.strong, {x, text_y}, ui.theme.text, step);
-  x += step_width + ui.px(18);
-  if (x + memory_width < right && !run.snapshots.empty()) {
-    right -= memory_width;
-    ui.text(ui.fonts.note, {right, text_y + ui.px(2)}, ui.theme.muted, memory);
-    right -= ui.px(16);
-  }
-  if (x + ui.measure(ui.fonts.mono, speed).x < right)
-    ui.text(ui.fonts.mono, {x, text_y}, ui.theme.muted, speed);
 }
 
 }  // namespace
+
+double bits_per_byte(const RunView& run, Split split, double loss) {
+  const double bytes = run.bytes_per_token[static_cast<int>(split)];
+  return bytes > 0 ? loss / std::log(2.0) / bytes : 0;
+}
 
 void panel_train_chart(const AppState& state, Ui& ui, const Rect& r) {
   ui.begin_panel("stage", r);
@@ -365,7 +327,7 @@ void panel_train_chart(const AppState& state, Ui& ui, const Rect& r) {
   const float bar = ui.px(46);
   const Rect body{r.x0 + ui.px(62), r.y0 + ui.px(50), r.x1 - ui.px(20), r.y1 - bar - ui.px(26)};
   if (body.height() > ui.px(30) && body.width() > ui.px(60)) chart_body(state, ui, lines, body);
-  transport(state, ui, {r.x0, r.y1 - bar, r.x1, r.y1});
+  train_transport(state, ui, {r.x0, r.y1 - bar, r.x1, r.y1});
   ui.end_panel();
 }
 

@@ -256,9 +256,29 @@ void sample_row(const AppState& state, Ui& ui, const Snapshot& snapshot, std::si
   }
 }
 
+// Each earlier run of the chart can be kept as well.
+float earlier_runs(const AppState& state, Ui& ui, const Rect& r) {
+  float y = r.y0;
+  const std::string_view label = ui.tr("train.keep_run");
+  const float wide = ui.measure(ui.fonts.control, label).x + ui.px(24);
+  for (const auto& run : state.train.earlier) {
+    const std::string id = std::to_string(run->status.run);
+    const Rect button{r.x1 - wide, y, r.x1, y + ui.px(26)};
+    ui.user_text(ui.fonts.control, {r.x0, y + ui.px(5)}, ui.theme.text,
+                 ui.tr("train.run_n", {{"n", id}}) + ", " +
+                     ui.tr("train.step_n", {{"n", count_text(run->status.step)}}),
+                 r.width() - wide - ui.px(8));
+    if (ui.button("train/side/keep/" + id, label, button, false, true,
+                  ui.tr("train.keep_run.help")))
+      ui.push(AskKeep{run->status.run});
+    y += ui.px(30);
+  }
+  return y;
+}
+
 float samples(const AppState& state, Ui& ui, const Rect& r) {
   const RunView& run = state.train.run;
-  float y = r.y0 + ui.px(12);
+  float y = train_free_samples(state, ui, r) + ui.px(12);
   ui.text(ui.fonts.strong, {r.x0 + ui.px(18), y}, ui.theme.text, ui.tr("train.samples"));
   float x = r.x1 - ui.px(18);
   for (const auto& [id, color] :
@@ -334,7 +354,8 @@ void panel_train_side(const AppState& state, Ui& ui, const Rect& r) {
                 {r.x0 + ui.px(18), y, r.x1 - ui.px(18), y + ui.px(30)}, false, can,
                 command_help(ui.language, Command::kTrainKeep)))
     ui.push(DoCommand{Command::kTrainKeep});
-  ImGui::SetCursorScreenPos({r.x0, y + ui.px(30)});
+  y = earlier_runs(state, ui, {r.x0 + ui.px(18), y + ui.px(38), r.x1 - ui.px(18), r.y1});
+  ImGui::SetCursorScreenPos({r.x0, y});
   ImGui::Dummy({1, ui.px(8)});
   ui.end_panel();
 }

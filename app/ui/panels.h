@@ -1,6 +1,9 @@
 // One function per panel: reads a const state, draws, pushes actions.
 #pragma once
 
+#include <optional>
+#include <string>
+
 #include "app/ui/layout.h"
 #include "app/ui/state.h"
 #include "app/ui/ui.h"
@@ -31,6 +34,14 @@ void panel_palette(const AppState&, Ui&, float width, float height);
 bool begin_sheet(Ui&, const char* id, bool wanted, float width, float height, ImVec2 sheet);
 /// A sheet that is there for as long as `open` says and takes all input; false while it is not.
 bool begin_modal(Ui&, const char* id, bool open, const Rect&);
+
+/// A title, a path to type, a button, in a sheet that is open; the path when one was entered. The
+/// cursor is left below the button.
+struct PathSheet {
+  std::string_view title, hint, button;
+  float width = 0;
+};
+std::optional<std::string> path_sheet(const AppState&, Ui&, const PathSheet&);
 
 /// A line over the menu while the colours are those of other eyes.
 /// In the menus' line or at the top of the notices' place; vision_height() is what it takes there.

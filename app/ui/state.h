@@ -485,6 +485,6 @@ using Action =
                  ChooseHead, CompareHead, WalkBackward, PickCell, HoverCell, DismissNotice,
                  OpenFile, SaveFile, TypePath, ChooseModel, ClosePopups, FocusDone, Folded, PlanRun,
                  StartRun, PlayRun, StepRun, MarkStep, PlayFilm, PinStep, ChooseCurve, KeepRun,
-                 ForgetRun, SetSampling, AskText, UseText, GenerateToken>;
+                 ForgetRun, SetSampling, AskText, UseText, GenerateToken, CancelRun, AskKeep>;
 
 }  // namespace headlight

@@ -26,6 +26,15 @@ enum class TrainPhase {
   kFailed,  // the plan cannot be run
 };
 
+/// What came of the last save that was asked for.
+struct SaveReport {
+  std::uint64_t count = 0;  // of saves that have ended, one way or the other
+  std::uint64_t run = 0;    // which one it was
+  std::int64_t step = -1;
+  std::string folder;
+  Message problem;  // empty: it is there
+};
+
 struct TrainStatus {
   std::uint64_t run = 0;  // which one, counted from 1; 0: none yet
   TrainPhase phase = TrainPhase::kNone;
@@ -33,20 +42,22 @@ struct TrainStatus {
   double tokens_per_second = 0, seconds = 0;
   std::int64_t tokens_per_step = 0, parameters = 0;
   std::size_t history_bytes = 0, memory_bytes = 0;
-  Message problem;             // kBroken, kFailed, or a save that failed
+  Message problem;             // kBroken, kFailed; kNone: why it was given up
   std::vector<Message> notes;  // what had to be done to the text
   std::string doing;           // kPreparing: a text id
   double share = 0;            // of it
-  std::string saved;           // the folder of the last save; empty: none
-  std::int64_t saved_step = -1;
+  SaveReport save;             // of any run
+  Message autosave_problem;    // why what is trained could not be kept safe
 };
 
 /// A run as the window sees it.
 struct RunView {
   TrainStatus status;
   std::shared_ptr<const RunPlan> plan;  // with what was changed on the way
-  std::shared_ptr<const Task> task;
-  std::vector<TaskExample> examples;  // of the probe
+  std::shared_ptr<const Task> task;     // null for an earlier run
+  std::vector<TaskExample> examples;    // of the probe
+  // Task::bytes_per_token of the two splits; 0 where tokens are not text.
+  double bytes_per_token[2] = {0, 0};
   std::vector<TrainStep> curve;
   CurveSummary summary;  // of `curve`
   std::vector<ValidationPoint> validation;
@@ -56,7 +67,7 @@ struct RunView {
   std::uint64_t version = 0;  // of what was last taken
 };
 
-enum class Curve { kLoss, kAccuracy, kNorm, kRate };
+enum class Curve { kLoss, kBits, kAccuracy, kNorm, kRate };
 
 /// A point of a run: which one, after how many updates.
 struct RunPoint {
@@ -79,10 +90,20 @@ struct TrainSession {
   SamplingOptions sampling{0.8, 0, 0.95};
   std::uint64_t sampling_seed = 1;
   bool ask_folder = false, ask_text = false;  // asked for, cleared once done
+  std::uint64_t keep = 0;                     // ask_folder: of this run; 0: the current one
 };
 
 /// Shown minus pinned, of each pattern by its name; where both have it in one shape.
 using PatternDifferences = std::map<std::string, std::vector<float>>;
+
+/// A text that the model goes on with by itself.
+struct FreeSample {
+  std::shared_ptr<const Model> model;
+  std::int64_t step = -1;    // of the model's weights; -1: there is none yet
+  std::string prompt, text;  // what stood there, what the model wrote behind it
+  bool own = false;          // the prompt is the person's sentence, not a start of the text
+  Message problem;
+};
 
 /// What is known of the runs.
 struct TrainData {
@@ -92,6 +113,7 @@ struct TrainData {
   // weights, and with those of the pinned point.
   std::shared_ptr<const Trace> newest, pinned;
   std::shared_ptr<const PatternDifferences> differences;  // null without a pinned trace
+  FreeSample sample;                                      // of running text alone
 };
 
 /// How long a film of a run takes, in seconds.
@@ -117,6 +139,8 @@ struct PlayRun {
   std::int64_t until = 0;  // pauses after so many updates; 0: goes on
 };
 struct StepRun {};
+/// Gives up the run that is being prepared.
+struct CancelRun {};
 /// Looks at the weights of another step; unset: follows the newest.
 struct MarkStep {
   std::optional<std::int64_t> step;
@@ -131,8 +155,13 @@ struct ChooseCurve {
   Curve curve{};
   bool logarithmic = true;
 };
+/// Asks for the folder of a run; 0: the current one.
+struct AskKeep {
+  std::uint64_t run = 0;
+};
 struct KeepRun {
   std::string folder;
+  std::uint64_t run = 0;  // likewise
 };
 struct ForgetRun {
   std::uint64_t run = 0;
@@ -145,6 +174,7 @@ struct SetSampling {
 struct AskText {};
 struct UseText {
   std::string path;
+  std::optional<OwnData> data;  // unset: as the plan says
 };
 /// Draws the next token and puts it behind the sentence.
 struct GenerateToken {};

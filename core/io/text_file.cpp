@@ -1,6 +1,7 @@
 #include "core/io/text_file.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -38,8 +39,16 @@ std::uint64_t promised_size(const std::filesystem::path& path, int fd) {
   return size;
 }
 
+// Until there is something to read, or its end. Of a file there always is; who writes into a pipe
+// may take his time, and then the work can still be stopped.
+void wait_for_bytes(int fd, const ProgressFunction& progress) {
+  constexpr int kLook = 50;  // ms between two looks at the progress
+  pollfd wanted{fd, POLLIN, 0};
+  while (::poll(&wanted, 1, kLook) == 0) tell(progress, "progress.reading", 0);
+}
+
 std::string read_pieces(const std::filesystem::path& path, const ProgressFunction& progress) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.get() < 0) fail_to_read(path, errno);
   const std::uint64_t promised = promised_size(path, file.get());
   std::string bytes;
@@ -54,9 +63,10 @@ std::string read_pieces(const std::filesystem::path& path, const ProgressFunctio
                  : kPiece;
     if (wanted == 0) return bytes;
     bytes.resize(used + wanted);
+    if (!promised) wait_for_bytes(file.get(), progress);
     ssize_t n = -1;
     do n = ::read(file.get(), bytes.data() + used, wanted);
-    while (n < 0 && errno == EINTR);
+    while (n < 0 && (errno == EINTR || errno == EAGAIN));
     if (n < 0) fail_to_read(path, errno);
     bytes.resize(used + static_cast<std::size_t>(n));
     if (bytes.size() > kMaxTextBytes) fail_size(path, bytes.size());

@@ -38,6 +38,8 @@ TrainRecipe read_training(const JsonReader& in) {
   return recipe;
 }
 
+}  // namespace
+
 bool knows(const Model& model, const std::string& sentence) {
   const Vocabulary& vocabulary = *model.vocabulary;
   try {
@@ -50,8 +52,6 @@ bool knows(const Model& model, const std::string& sentence) {
     return false;
   }
 }
-
-}  // namespace
 
 std::string recipe_text(const ModelRecipe& r) {
   return json_text({{"format", "headlight recipe"},

@@ -65,8 +65,13 @@ struct TwoColumns {
   std::vector<Message> notes;
 };
 
-TableFormat format_of(const TextInput& input, const TextOptions& options) {
+TableFormat format_of(const TextInput& input, const TextOptions& options, std::string_view text) {
   if (options.format) return *options.format;
+  if (input.path.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n', text.find_first_not_of('\n')));
+    const bool commas = line.find('\t') == line.npos && line.find(',') != line.npos;
+    return commas ? TableFormat::kCsv : TableFormat::kTsv;
+  }
   return lower(input.path.extension().string()) == ".csv" ? TableFormat::kCsv : TableFormat::kTsv;
 }
 
@@ -89,7 +94,7 @@ TwoColumns read_columns(const TextInput& input, const TextOptions& options,
   table.file = input.name();
   TextFile text = input.read(progress);
   table.notes = std::move(text.notes);
-  const TableFormat format = format_of(input, options);
+  const TableFormat format = format_of(input, options, text.text);
   std::vector<TableRow> rows = parse_table(text.text, format, progress);
   std::size_t first = 0, second = 1;
   bool named = false;
@@ -100,10 +105,18 @@ TwoColumns read_columns(const TextInput& input, const TextOptions& options,
   if (rows.empty()) {
     throw Error(Message{"table.no_rows", {table.file, {"columns", names.both, true}}});
   }
+  const char* separator =
+      format == TableFormat::kCsv ? "table.separator.comma" : "table.separator.tab";
+  const auto single = [](const TableRow& row) { return row.cells.size() < 2; };
+  if (std::all_of(rows.begin(), rows.end(), single)) {
+    throw Error(Message{"table.one_column",
+                        {table.file,
+                         {"line", std::to_string(rows[0].line)},
+                         {"columns", names.both, true},
+                         {"separator", separator, true}}});
+  }
   for (TableRow& row : rows) {
     if (!named && row.cells.size() > 2) {
-      const char* separator =
-          format == TableFormat::kCsv ? "table.separator.comma" : "table.separator.tab";
       throw Error(Message{"table.columns",
                           {table.file,
                            {"line", std::to_string(row.line)},

@@ -16,10 +16,18 @@ namespace {
                             {"got", std::to_string(got)}}});
 }
 
-std::size_t text_bytes(const CutTexts& cut, std::size_t begin, std::size_t end) {
+// The bytes that the tokens [begin, end) stand for. A long text has a hundred million of them.
+std::size_t text_bytes(const CutTexts& cut, std::size_t begin, std::size_t end,
+                       const ProgressFunction& progress) {
+  constexpr std::size_t kPerTell = std::size_t{1} << 22;
+  std::vector<std::size_t> sizes;
+  for (int id = 0; id < cut.vocabulary->size(); ++id)
+    sizes.push_back(cut.vocabulary->text_of(id).size());
   std::size_t bytes = 0;
-  for (std::size_t i = begin; i < end; ++i)
-    bytes += cut.vocabulary->text_of(static_cast<int>(cut.ids[i])).size();
+  for (std::size_t i = begin; i < end; ++i) {
+    if (i % kPerTell == 0) tell(progress, "progress.cutting", 1);
+    bytes += sizes[cut.ids[i]];
+  }
   return bytes;
 }
 
@@ -59,7 +67,32 @@ class TextTask : public Task {
 }  // namespace
 
 TextFile TextInput::read(const ProgressFunction& progress) const {
-  return path.empty() ? checked_text(text, name(), progress) : read_text_file(path, progress);
+  return path.empty() ? checked_text(text.str(), name(), progress) : read_text_file(path, progress);
+}
+
+const std::string& SharedText::str() const {
+  static const std::string kEmpty;
+  return text_ ? *text_ : kEmpty;
+}
+
+std::span<const Choice<OwnData>> choices(OwnData) {
+  static constexpr Choice<OwnData> kAll[] = {
+      {OwnData::kText, "text"}, {OwnData::kLabels, "labels"}, {OwnData::kPairs, "pairs"}};
+  return kAll;
+}
+
+TaskKind kind_of(OwnData data) {
+  return data == OwnData::kLabels  ? TaskKind::kClassify
+         : data == OwnData::kPairs ? TaskKind::kTranslate
+                                   : TaskKind::kNextToken;
+}
+
+TextOptions default_options(OwnData data) {
+  TextOptions options;
+  if (data == OwnData::kText) return options;
+  options.context = 0;
+  if (data == OwnData::kLabels) options.cut = TextCut::kWords;
+  return options;
 }
 
 MessageSlot TextInput::name() const {
@@ -106,14 +139,16 @@ TextSource TextSource::load(const TextInput& input, const TextOptions& options,
   }
   if (n < window) too_short(n);
   source.training_ = n - held_out;
-  const double all = static_cast<double>(text_bytes(source.cut_, 0, n));
+  const std::size_t trained = text_bytes(source.cut_, 0, source.training_, progress);
+  const std::size_t rest = text_bytes(source.cut_, source.training_, n, progress);
+  const double all = static_cast<double>(trained + rest);
   // What a words tokenizer drops is shared out evenly.
   const double whole = all > 0 ? static_cast<double>(text.text.size()) / all : 0;
   for (const Split split : {Split::kTraining, Split::kValidation}) {
     const Part part = source.part(split);
     if (part.end == part.begin) continue;
     source.bytes_per_token_[static_cast<int>(split)] =
-        whole * static_cast<double>(text_bytes(source.cut_, part.begin, part.end)) /
+        whole * static_cast<double>(split == Split::kTraining ? trained : rest) /
         static_cast<double>(part.end - part.begin);
   }
   return source;
@@ -145,6 +180,13 @@ LoadedTask text_task(std::shared_ptr<const TextSource> source) {
 LoadedTask load_text_task(const TextInput& input, const TextOptions& options,
                           const ProgressFunction& progress) {
   return text_task(std::make_shared<const TextSource>(TextSource::load(input, options, progress)));
+}
+
+LoadedTask load_own_task(OwnData data, const TextInput& input, const TextOptions& options,
+                         const ProgressFunction& progress) {
+  if (data == OwnData::kLabels) return load_labelled_task(input, options, progress);
+  if (data == OwnData::kPairs) return load_pairs_task(input, options, progress);
+  return load_text_task(input, options, progress);
 }
 
 }  // namespace headlight

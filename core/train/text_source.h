@@ -5,9 +5,11 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "core/config.h"
 #include "core/io/text_file.h"
 #include "core/progress.h"
 #include "core/text/message.h"
@@ -17,16 +19,41 @@
 
 namespace headlight {
 
+/// A text whose copies share it: a pasted one may be large, and is part of what is copied often.
+class SharedText {
+ public:
+  SharedText() = default;
+  SharedText(std::string text)
+      : text_(text.empty() ? nullptr : std::make_shared<const std::string>(std::move(text))) {}
+  SharedText(const char* text) : SharedText(std::string(text)) {}
+  const std::string& str() const;
+  bool empty() const { return !text_; }
+  friend bool operator==(const SharedText& a, const SharedText& b) {
+    return a.text_ == b.text_ || a.str() == b.str();
+  }
+
+ private:
+  std::shared_ptr<const std::string> text_;  // null: empty
+};
+
 /// A file, or a text that was pasted.
 struct TextInput {
   std::filesystem::path path;  // empty: `text`
-  std::string text;
+  SharedText text;
+  bool empty() const { return path.empty() && text.empty(); }
 
   /// Read and checked. Throws as read_text_file.
   TextFile read(const ProgressFunction& progress) const;
   /// What messages call it: fills {file}.
   MessageSlot name() const;
 };
+
+/// What a person's own data are: running text, rows of text and label, or rows of source and
+/// target.
+enum class OwnData { kText, kLabels, kPairs };
+std::span<const Choice<OwnData>> choices(OwnData);
+/// What a model learns from them.
+TaskKind kind_of(OwnData);
 
 enum class TableHeader { kDetect, kFirstRow, kNone };
 
@@ -45,7 +72,8 @@ struct TextOptions {
   std::shared_ptr<const Vocabulary> known;  // cut and number with this one instead (to go on
                                             // training, to evaluate)
   std::vector<std::string> known_classes;   // labelled rows: their order (empty: sorted)
-  // Of tables; without a format a path that ends in .csv is CSV, anything else TSV.
+  // Of tables; without a format a path that ends in .csv is CSV, and so is what was pasted with a
+  // comma but no tab in its first line; anything else is TSV.
   std::optional<TableFormat> format;
   TableHeader header = TableHeader::kDetect;
 };
@@ -105,6 +133,12 @@ LoadedTask load_labelled_task(const TextInput& input, const TextOptions& options
 /// Translation task "pairs" from rows of source and target. Throws likewise.
 LoadedTask load_pairs_task(const TextInput& input, const TextOptions& options,
                            const ProgressFunction& progress = {});
+
+/// What a model of this kind learns from words best, and how long its rows are.
+TextOptions default_options(OwnData);
+/// One of the three above.
+LoadedTask load_own_task(OwnData, const TextInput& input, const TextOptions& options,
+                         const ProgressFunction& progress = {});
 
 /// Throws UsageError for a context, validation share or vocabulary out of range.
 void validate(const TextOptions& options, bool rows);

@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "core/error.h"
-#include "core/model/checkpoint.h"
 
 namespace headlight {
 namespace {
@@ -20,32 +19,44 @@ TrainerOptions trainer_options(const RunPlan& plan, int threads) {
           plan.recipe.dropout,   plan.recipe.seed};
 }
 
-ModelFile model_file(const RunPlan& plan, const Task& task) {
-  const TaskKind kind = task.kind();
-  ModelFile file{plan.config, task.vocabulary().size(), task.context(), task.id(),
-                 kind == TaskKind::kMasked      ? "masked"
-                 : kind == TaskKind::kClassify  ? "classify"
-                 : kind == TaskKind::kTranslate ? "translate"
-                                                : "next-token"};
-  file.classes = task.classes();
-  file.source = task.source_length();
-  return file;
+// Who fills holes or judges a whole row looks both ways.
+void set_form(Config& config, TaskKind kind) {
+  config.form = form_of(kind);
+  const bool both_ways = kind == TaskKind::kMasked || kind == TaskKind::kClassify;
+  config.mask.kind = both_ways ? MaskKind::kNone : MaskKind::kCausal;
+}
+
+ModelFile file_of(const RunPlan& plan, const Task& task) {
+  return model_file(plan.config, shape_of(task, plan.config), &task);
 }
 
 }  // namespace
 
-RunPlan default_plan(std::string_view task) {
+RunPlan with_data(RunPlan plan, OwnData data) {
+  plan.data = data;
+  plan.text_options = default_options(data);
+  set_form(plan.config, kind_of(data));
+  return plan;
+}
+
+RunPlan default_plan(std::string_view task, OwnData data) {
   RunPlan plan;
   plan.recipe.task = task;
   plan.recipe.seed = 7;
   plan.recipe.clip = 1;
   plan.recipe.schedule = {ScheduleKind::kCosine, 2e-3, 0, 100, plan.stop.steps};
   plan.config.positions = PositionKind::kLearned;
-  const TaskKind kind = task.empty() ? TaskKind::kNextToken : task_info(task).kind;
-  plan.config.form = form_of(kind);
-  if (kind == TaskKind::kMasked || kind == TaskKind::kClassify)
-    plan.config.mask.kind = MaskKind::kNone;
+  plan.data = data;
+  plan.text_options = default_options(data);
+  set_form(plan.config, task.empty() ? kind_of(data) : task_info(task).kind);
   return plan;
+}
+
+bool same_data(const RunPlan& a, const RunPlan& b) {
+  const TextOptions &x = a.text_options, &y = b.text_options;
+  return a.recipe.task.empty() && b.recipe.task.empty() && a.data == b.data &&
+         a.text.path == b.text.path && a.text.text == b.text.text && x.cut == y.cut &&
+         x.vocabulary == y.vocabulary && x.context == y.context && x.validation == y.validation;
 }
 
 bool same_start(const RunPlan& a, const RunPlan& b) {
@@ -54,15 +65,14 @@ bool same_start(const RunPlan& a, const RunPlan& b) {
     recipe.schedule.peak = recipe.schedule.floor = recipe.clip = 0;
     return train_text(recipe, {});
   };
-  const TextOptions &x = a.text_options, &y = b.text_options;
+  const bool own = a.recipe.task.empty();
   return a.config == b.config && a.init == b.init && fixed(a) == fixed(b) &&
-         a.text.path == b.text.path && a.text.text == b.text.text && x.cut == y.cut &&
-         x.vocabulary == y.vocabulary && x.context == y.context && x.validation == y.validation;
+         (!own || same_data(a, b));
 }
 
 LoadedTask make_plan_task(const RunPlan& plan, const ProgressFunction& progress) {
   if (!plan.recipe.task.empty()) return {make_task(plan.recipe.task, plan.recipe.task_options), {}};
-  return load_text_task(plan.text, plan.text_options, progress);
+  return load_own_task(plan.data, plan.text, plan.text_options, progress);
 }
 
 TrainingRun::TrainingRun(RunPlan plan, std::shared_ptr<const Task> task, int threads,
@@ -149,25 +159,15 @@ std::shared_ptr<const Model> TrainingRun::model() const {
   auto model = std::make_shared<Model>();
   model->ref = "run";
   model->name = task_->id();
-  model->file = model_file(plan_, *task_);
+  model->file = file_of(plan_, *task_);
   model->vocabulary = task_->shared_vocabulary();
   model->weights.assign(trainer_.parameters().begin(), trainer_.parameters().end());
   return model;
 }
 
-void TrainingRun::save(const std::filesystem::path& folder) const {
-  CheckpointParts parts;
-  parts.model = model_file(plan_, *task_);
-  const std::string tokenizer = task_->vocabulary().to_json();
-  parts.tokenizer = tokenizer;
-  for (const Tensor& tensor : trainer_.parameters()) {
-    std::vector<std::int64_t> shape;
-    for (const Axis& axis : tensor.axes) shape.push_back(axis.size);
-    parts.weights.push_back({tensor.name, shape, std::span<const float>(tensor.data)});
-  }
-  const std::string json = train_text(plan_.recipe, state_);
-  parts.training = {json, trainer_.optimizer().state()};
-  save_checkpoint(folder, parts);
+RunCheckpoint TrainingRun::checkpoint() const {
+  return checkpoint_of(file_of(plan_, *task_), task_->vocabulary().to_json(), trainer_,
+                       plan_.recipe, state_);
 }
 
 }  // namespace headlight

@@ -12,6 +12,7 @@
 #include "core/model/init.h"
 #include "core/train/batches.h"
 #include "core/train/recipe.h"
+#include "core/train/run_checkpoint.h"
 #include "core/train/run_history.h"
 #include "core/train/text_source.h"
 
@@ -31,8 +32,10 @@ struct RunPlan {
   Config config;  // its seed is that of the initial weights
   Init init = Init::kNormal;
   StopRule stop;
-  TextInput text;            // where recipe.task is empty
-  TextOptions text_options;  // likewise
+  // Where recipe.task is empty: the person's own data.
+  OwnData data = OwnData::kText;
+  TextInput text;
+  TextOptions text_options;
 };
 
 inline constexpr std::int64_t kValidateEvery = 10;   // steps
@@ -40,16 +43,23 @@ inline constexpr std::int64_t kValidationRows = 64;  // examples
 inline constexpr int kProbeExamples = 8;
 inline constexpr std::size_t kHistoryBytes = 64u << 20;  // of one run
 
-/// A plan by which a small model learns this task (of all_tasks(); empty: a text) in about half a
-/// minute.
-RunPlan default_plan(std::string_view task);
+/// A plan by which a small model learns this task (of all_tasks(); empty: a person's own data) in
+/// about half a minute.
+RunPlan default_plan(std::string_view task, OwnData = OwnData::kText);
+
+/// The same plan for other data of the person's own: the form of the model and how a text is cut go
+/// with them.
+RunPlan with_data(RunPlan, OwnData);
 
 /// Would both start the same run? What can be changed on the way (rate, clipping, the end) does not
 /// count.
 bool same_start(const RunPlan&, const RunPlan&);
 
+/// Would both learn from the same data of the person's own, cut alike?
+bool same_data(const RunPlan&, const RunPlan&);
+
 /// The task of a plan. Reading a text can take seconds: not on the thread of a window. Throws as
-/// make_task and load_text_task do.
+/// make_task and load_own_task do.
 LoadedTask make_plan_task(const RunPlan&, const ProgressFunction& = {});
 
 class TrainingRun {
@@ -83,9 +93,10 @@ class TrainingRun {
   std::int64_t tokens_per_step() const;
   /// The weights as they are now.
   std::shared_ptr<const Model> model() const;
-  /// A checkpoint with the optimizer's state (core/model/checkpoint.h), from which
-  /// `headlight train --resume` goes on. Throws Error.
-  void save(const std::filesystem::path& folder) const;
+  /// All of it as it is now, from which `headlight train --resume` goes on.
+  RunCheckpoint checkpoint() const;
+  /// The same in a folder. Throws Error.
+  void save(const std::filesystem::path& folder) const { checkpoint().save(folder); }
 
  private:
   void measure();

@@ -384,7 +384,8 @@ std::string place_of(const Gui& gui, const std::string& id) {
 // The sheets and menus that can lie over the panels.
 bool is_sheet(const std::string& id) {
   return id == "panel/keys" || id == "panel/about" || id == "panel/model_settings" ||
-         id == "panel/switches" || id == "panel/palette" || id.ends_with("_path");
+         id == "panel/switches" || id == "panel/palette" || id.ends_with("_path") ||
+         id == "panel/train_text" || id == "panel/train_folder";
 }
 
 // Everything that can be pressed now, as far as it can be seen.
@@ -589,6 +590,19 @@ TEST_CASE("layout: the Train panel, at every size") {
       check("own text, settings that wait");
       gui.push(StartRun{});
       check("no text");
+      for (const OwnData data : {OwnData::kLabels, OwnData::kPairs}) {
+        while (!gui.state().notices.empty()) gui.push(DismissNotice{0});
+        plan = with_data(plan, data);
+        plan.text = {{}, "one column\nalone\n"};
+        gui.push(PlanRun{plan});  // nothing was learned: it starts
+        gui.shell().wait();
+        while (!gui.state().notices.empty()) gui.push(DismissNotice{0});
+        check("a table that is refused");
+        gui.push(AskText{});
+        check("which table");
+        gui.key({kKeyEscape});
+        gui.key({kKeyEscape});
+      }
     }
   }
 }

@@ -6,39 +6,10 @@
 #include "app/ui/number_row.h"
 #include "core/model/checkpoint.h"
 #include "core/text/number_text.h"
-#include "tests/gui/harness.h"
+#include "tests/gui/train_gui.h"
 
 namespace headlight::test {
 namespace {
-
-RunPlan small_plan(const std::string& task = "induction") {
-  RunPlan plan = default_plan(task);
-  plan.config.layers = 2;
-  plan.config.heads = 2;
-  plan.config.d_model = 16;
-  plan.recipe.batch = 8;
-  plan.stop.steps = 40;
-  plan.recipe.schedule.steps = 40;
-  plan.recipe.schedule.warmup = 0;
-  return plan;
-}
-
-void settle(Gui& gui) {
-  gui.frame();
-  gui.shell().wait();
-  gui.frame(2);
-}
-
-// The panel with a small run at its first step.
-void open_panel(Gui& gui, const RunPlan& plan = small_plan()) {
-  gui.push(DoCommand{Command::kTrain});
-  settle(gui);
-  gui.push(PlanRun{plan});
-  gui.push(StartRun{});
-  settle(gui);
-}
-
-const RunView& run_of(const Gui& gui) { return gui.state().train.run; }
 
 // The pattern on the stage is that of these weights.
 void check_pattern(Gui& gui, const Model& model) {

@@ -1,0 +1,92 @@
+#include "app/cli/train_source.h"
+
+#include <cstdio>
+
+#include "core/error.h"
+#include "core/io/atomic_file.h"
+#include "core/io/npy.h"
+#include "core/train/text_source.h"
+
+namespace headlight {
+namespace {
+
+void tell_notes(const std::vector<Message>& notes) {
+  for (const Message& note : notes)
+    std::fprintf(stderr, "headlight: %s\n", say(Language::kEnglish, note).c_str());
+}
+
+// The shape is known when the config is.
+LearnedFrom task_data(std::shared_ptr<const Task> task, const TrainRecipe& recipe) {
+  LearnedFrom data;
+  data.task = task;
+  data.tokenizer = task->vocabulary().to_json();
+  data.batches =
+      std::make_unique<TaskBatches>(std::move(task), recipe.batch, recipe.seed, Split::kTraining);
+  return data;
+}
+
+// Running text, labelled rows or pairs. Of rows the words are what matters, so labels are cut so;
+// and a row is as long as it is.
+LearnedFrom text_data(const TrainOptions& o, const TrainRecipe& recipe, const Checkpoint* from) {
+  const OwnData own = !o.text.empty()     ? OwnData::kText
+                      : !o.labels.empty() ? OwnData::kLabels
+                                          : OwnData::kPairs;
+  const std::string& path = own == OwnData::kText     ? o.text
+                            : own == OwnData::kLabels ? o.labels
+                                                      : o.pairs;
+  TextOptions options = default_options(own);
+  if (!o.cut.empty()) {
+    const std::optional<TextCut> cut = text_cut_from_string(o.cut);
+    if (!cut)
+      throw UsageError("--cut must be characters, words, bytes or bpe; got '" + o.cut + "'");
+    options.cut = *cut;
+  }
+  options.vocabulary = o.vocabulary;
+  if (o.context > 0) options.context = o.context;
+  if (from) {
+    options.known = std::make_shared<Vocabulary>(Vocabulary::from_json(from->tokenizer));
+    options.known_classes = from->model.classes;
+  }
+  LoadedTask loaded = load_own_task(own, {path, ""}, options);
+  tell_notes(loaded.notes);
+  return task_data(std::move(loaded.task), recipe);
+}
+
+LearnedFrom row_data(const TrainOptions& o, const TrainRecipe& recipe) {
+  constexpr std::uint64_t kMostBytes = std::uint64_t{4} << 30;
+  auto rows = std::make_unique<RowBatches>(parse_npy_integers(read_file(o.data_ids, kMostBytes)),
+                                           recipe.batch);
+  if (o.context > 0 && o.context != rows->context()) {
+    throw UsageError("--context is " + std::to_string(o.context) + ", but the rows of " +
+                     o.data_ids + " have " + std::to_string(rows->context()) +
+                     " ids to read and one to predict; leave --context out");
+  }
+  LearnedFrom data;
+  data.shape = {.batch = 1, .positions = rows->context(), .vocab = rows->vocab()};
+  data.tokenizer = kNoTokenizer;
+  data.batches = std::move(rows);
+  return data;
+}
+
+}  // namespace
+
+LearnedFrom open_data(const TrainOptions& o, TrainRecipe& recipe, const Checkpoint* from) {
+  const bool file = !o.text.empty() || !o.labels.empty() || !o.pairs.empty();
+  const int given = !o.text.empty() + !o.labels.empty() + !o.pairs.empty() + !o.data_ids.empty() +
+                    !recipe.task.empty();
+  if (given != 1) {
+    throw UsageError(
+        "say what to learn from: --task NAME, --text FILE, --labels FILE.tsv, --pairs FILE.tsv or "
+        "--data-ids FILE.npy" +
+        std::string(given > 1 ? ", just one of them" : ""));
+  }
+  if (!o.data_ids.empty()) return row_data(o, recipe);
+  if (file) return text_data(o, recipe, from);
+  TaskOptions sizes = recipe.task_options;
+  if (o.context > 0) sizes["context"] = o.context;
+  std::shared_ptr<const Task> task = make_task(recipe.task, sizes);
+  recipe.task_options = task->options();  // defaults may change, a run may not
+  return task_data(std::move(task), recipe);
+}
+
+}  // namespace headlight

@@ -1,0 +1,42 @@
+// headlight train: its options, and what it learns from.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "app/cli/options.h"
+#include "core/model/checkpoint.h"
+#include "core/program.h"
+#include "core/train/batches.h"
+#include "core/train/recipe.h"
+
+namespace headlight {
+
+struct TrainOptions {
+  ModelOptions model;
+  std::string task, text, labels, pairs, data_ids, init = "normal", resume, out, log;
+  std::string cut, optimizer = "adamw", schedule = "constant", betas;
+  int vocabulary = 0, context = 0;
+  std::int64_t batch = 32, steps = 1000, accumulate = 1, warmup = 0;
+  double rate = 1e-3, floor = 0, epsilon = 1e-8, clip = 0, momentum = 0, dropout = 0;
+  std::optional<double> decay;
+  std::string config;        // a recipe.json
+  TaskOptions task_options;  // of the recipe
+};
+
+/// A task or rows of ids, as batches.
+struct LearnedFrom {
+  std::unique_ptr<BatchSource> batches;
+  std::shared_ptr<const Task> task;  // null: rows of ids
+  RunShape shape;                    // of a batch of one row
+  std::string tokenizer;             // tokenizer.json
+  TaskKind kind() const { return task ? task->kind() : TaskKind::kNextToken; }
+};
+
+/// What the options say to learn from; the recipe is completed with the task's sizes. `from`: the
+/// checkpoint that a run goes on from, whose vocabulary and classes are used. Throws UsageError for
+/// none or several, and as the loading of each.
+LearnedFrom open_data(const TrainOptions&, TrainRecipe&, const Checkpoint* from);
+
+}  // namespace headlight

@@ -1,0 +1,58 @@
+#include "core/train/run_checkpoint.h"
+
+#include "core/program.h"
+
+namespace headlight {
+namespace {
+
+// What a checkpoint calls the kind of a task.
+const char* kind_word(TaskKind kind) {
+  switch (kind) {
+    case TaskKind::kMasked:
+      return "masked";
+    case TaskKind::kClassify:
+      return "classify";
+    case TaskKind::kTranslate:
+      return "translate";
+    case TaskKind::kNextToken:
+      break;
+  }
+  return "next-token";
+}
+
+}  // namespace
+
+ModelFile model_file(const Config& config, const RunShape& shape, const Task* task) {
+  ModelFile file{config, shape.vocab, shape.positions, task ? task->id() : "rows",
+                 kind_word(task ? task->kind() : TaskKind::kNextToken)};
+  if (task) file.classes = task->classes();
+  file.source = shape.source;
+  return file;
+}
+
+RunCheckpoint checkpoint_of(ModelFile model, std::string tokenizer, const Trainer& trainer,
+                            const TrainRecipe& recipe, const TrainState& state) {
+  RunCheckpoint made{
+      state.step, std::move(model), std::move(tokenizer), train_text(recipe, state), {}, {}};
+  for (const Tensor& tensor : trainer.parameters()) {
+    std::vector<std::int64_t> shape;
+    for (const Axis& axis : tensor.axes) shape.push_back(axis.size);
+    made.weights.push_back({tensor.name, shape, {tensor.data.begin(), tensor.data.end()}});
+  }
+  for (const NamedArray& array : trainer.optimizer().state()) {
+    const auto& data = std::get<std::span<const float>>(array.data);
+    made.optimizer.push_back({array.name, array.shape, {data.begin(), data.end()}});
+  }
+  return made;
+}
+
+void RunCheckpoint::save(const std::filesystem::path& folder) const {
+  CheckpointParts parts;
+  parts.model = model;
+  parts.tokenizer = tokenizer;
+  parts.weights = array_views(weights);
+  parts.training = {training, array_views(optimizer)};
+  save_checkpoint(folder, parts);
+}
+
+}  // namespace headlight

@@ -1,0 +1,35 @@
+// RunCheckpoint: a training run as it can be saved: a copy that another thread may write while the
+// run goes on.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/model/checkpoint.h"
+#include "core/train/recipe.h"
+#include "core/train/task.h"
+#include "core/train/trainer.h"
+
+namespace headlight {
+
+/// config.json of a model that learns this task (null: rows of ids) in rows of this shape.
+ModelFile model_file(const Config&, const RunShape&, const Task*);
+
+struct RunCheckpoint {
+  std::int64_t step = 0;  // updates made
+  ModelFile model;
+  std::string tokenizer, training;              // tokenizer.json, train.json
+  std::vector<StoredArray> weights, optimizer;  // by the names of the program
+
+  /// Writes the folder (core/model/checkpoint.h), from which `headlight train --resume` goes on.
+  /// Throws Error.
+  void save(const std::filesystem::path& folder) const;
+};
+
+/// The run between two updates.
+RunCheckpoint checkpoint_of(ModelFile, std::string tokenizer, const Trainer&, const TrainRecipe&,
+                            const TrainState&);
+
+}  // namespace headlight
