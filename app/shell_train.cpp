@@ -339,7 +339,8 @@ bool Shell::poll_train() {
   if (!trainer_->update(run)) return false;
   // Pictures are the same each time; measured times would not be.
   if (!options_.background) run.status.tokens_per_second = run.status.seconds = 0;
-  if (!had_model && run.live) use_run();
+  // A small run may be there before the window has seen the old one go.
+  if (run.live && (!had_model || run.status.run != id)) use_run();
   const TrainStatus& now = run.status;
   const bool new_phase = now.phase != phase || now.run != id;
   // What was wrong with the last start is over.
