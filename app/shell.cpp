@@ -260,6 +260,7 @@ void Shell::wait() {
   poll();
   apply();
   if (sampler_) sampler_->wait();
+  if (run_autosave_) run_autosave_->wait();
   if (state_.document() == computed_) return;
   apply();  // a model came
   worker_.wait();

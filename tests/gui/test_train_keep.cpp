@@ -1,9 +1,7 @@
 // What a run leaves behind: samples of a text, bits per byte, earlier runs that are kept by hand,
 // and what a window that was killed has saved.
-#include <chrono>
 #include <cmath>
 #include <filesystem>
-#include <thread>
 
 #include "app/run_autosave.h"
 #include "app/sample_worker.h"
@@ -208,15 +206,10 @@ TEST_CASE("train keep: what is trained is on the disk while the window runs, unt
     settle(gui);
     gui.push(PlayRun{true, 4});
     settle(gui);
-    gui.shell().wait();
     // One folder for each run. Kept by hand: it is there, no longer here.
-    for (int i = 0; i < 2000 && kept_folders(folder.path("runs")).size() != 2; ++i)
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
     CHECK(kept_folders(folder.path("runs")).size() == 2);
     gui.push(KeepRun{folder.path("mine"), first});
     settle(gui);
-    for (int i = 0; i < 2000 && kept_folders(folder.path("runs")).size() != 1; ++i)
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
     left = kept_folders(folder.path("runs"), &locked);
     REQUIRE(left.size() == 1);
     CHECK(locked);
