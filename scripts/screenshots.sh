@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Makes the README's pictures anew: assets/screenshots/light.png, dark.png and train.png.
+# Makes the README's pictures anew: assets/screenshots/light.png, dark.png, backward.png and
+# train.png.
 set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/setup.sh"
 
@@ -11,6 +12,9 @@ for theme in light dark; do
     --step blocks.0.attn.pattern --head 1 --at 1,10,7 --out "$root/assets/screenshots/$theme.png"
   say "assets/screenshots/$theme.png"
 done
+"$root/build/release/headlight" screenshot --model grammar --step d.blocks.0.attn.scores_raw --nudge \
+  --size 1440x900 --out "$root/assets/screenshots/backward.png"
+say "assets/screenshots/backward.png"
 "$root/build/release/headlight" screenshot --train induction --train-steps 900 --mark 240 \
   --size 1440x900 --out "$root/assets/screenshots/train.png"
 say "assets/screenshots/train.png"
