@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstdio>
 
 #include "core/explain_write.h"
 #include "core/steps.h"
@@ -40,8 +41,23 @@ std::string cell_title(const Trace& trace, const CellRef& cell, LabelFunction la
 }
 
 std::string arithmetic_line(const Trace& trace, const Explanation& e, const LineStyle& style) {
-  const PlainWriter writer(style);
-  return write_arithmetic(trace, e, writer, style.most);
+  LineStyle own = style;
+  own.fine |= is_gradient(e);
+  const PlainWriter writer(own);
+  return write_arithmetic(trace, e, writer, own.most);
+}
+
+bool is_gradient(const Explanation& e) { return e.operation.starts_with("gradient"); }
+
+std::string gradient_number(double value) {
+  constexpr double kSmall = 0.01;
+  if (!(std::fabs(value) < kSmall) || value == 0) return number_text(value);
+  std::array<char, 64> buffer{};
+  std::snprintf(buffer.data(), buffer.size(), "%.2e", value);
+  std::string text(buffer.data());
+  for (std::size_t at = 0; (at = text.find('-', at)) != std::string::npos; at += 3)
+    text.replace(at, 1, "\u2212");
+  return text;
 }
 
 namespace {

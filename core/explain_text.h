@@ -26,7 +26,13 @@ struct LineStyle {
   std::size_t most = SIZE_MAX;  // so many terms; the rest as their number and their sum
   Language language = Language::kEnglish;
   LabelFunction label = plain_label;
+  bool fine = false;  // as gradient_number(); a gradient's line always is
 };
+
+/// A number of a gradient's arithmetic. Numbers of a run are mostly near 1 and have a fixed number
+/// of decimals; gradients are often small and keep their significant digits.
+std::string gradient_number(double value);
+bool is_gradient(const Explanation&);
 
 /// "q(“it”) · k(“animal”) = (−1.673 × −3.026) + (1.028 × 0.984) + … = 4.555". Empty for a number
 /// that nothing was computed for.

@@ -110,6 +110,7 @@ std::string write_arithmetic(const Trace& trace, const Explanation& e, const Mat
 }
 
 std::string PlainWriter::number(double value) const {
+  if (style_.fine && style_.digits > 0) return gradient_number(value);
   return style_.digits > 0 ? number_text(value, style_.digits) : all_digits(value);
 }
 

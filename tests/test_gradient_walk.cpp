@@ -9,6 +9,7 @@
 
 #include "core/block_words.h"
 #include "core/explain.h"
+#include "core/explain_text.h"
 #include "core/gradient_walk.h"
 #include "core/page.h"
 #include "core/random.h"
@@ -268,6 +269,18 @@ TEST_CASE("gradient trace: names find the other way") {
   CHECK(nearest_step(plain->program(), "d.loss", 0) == "embed");
   CHECK(tensor_symbol("d.blocks.0.attn.q") == "dQ");
   CHECK(tensor_symbol("d.blocks.0.ln1.input") == "d(x + y)");
+}
+
+TEST_CASE("gradient trace: small numbers keep their digits where a gradient is told") {
+  CHECK(gradient_number(0.000251) == "2.51e\u221204");
+  CHECK(gradient_number(-0.0045678) == "\u22124.57e\u221203");
+  CHECK(gradient_number(0.5) == "0.5000");
+  CHECK(gradient_number(0) == "0");
+  const auto trace = run(of_model("grammar", "mary gives the book to john")).trace;
+  const TensorId id = trace->program().require("d.blocks.0.attn.q");
+  const Explanation e = explain(*trace, id, {0, 0, 4, 9});
+  REQUIRE(std::fabs(e.value) < 0.01);
+  CHECK(arithmetic_line(*trace, e, {}).ends_with(" = " + gradient_number(e.value)));
 }
 
 TEST_CASE("gradient trace: the code of a step back asks PyTorch") {

@@ -4,6 +4,7 @@
 
 #include "app/ui/inspector.h"
 #include "app/ui/pane_view.h"
+#include "core/explain_text.h"
 #include "core/steps.h"
 #include "core/text/number_text.h"
 
@@ -129,6 +130,11 @@ void draw_term_head(InspectorColumn& c, const Explanation& e, const TermColumns&
   c.y += ui.px(20);
 }
 
+std::string signed_text(const Explanation& e, double value) {
+  if (!is_gradient(e)) return signed_number(value);
+  return (value > 0 ? "+" : "") + gradient_number(value);
+}
+
 void draw_term(InspectorColumn& c, const Explanation& e, std::size_t i, double largest,
                const TermColumns& t) {
   Ui& ui = c.ui;
@@ -157,11 +163,13 @@ void draw_term(InspectorColumn& c, const Explanation& e, std::size_t i, double l
   }
   const float y = c.y + (height - t.font->FontSize) / 2;
   ui.user_text(t.font, {c.x, y}, ui.theme.muted, term_name(ui, c.trace, term, e), t.name - c.x);
-  ui.text_right(t.font, t.value, y, ui.theme.text, number_text(term.value));
+  const bool fine = is_gradient(e);
+  const auto number = [&](double x) { return fine ? gradient_number(x) : number_text(x); };
+  ui.text_right(t.font, t.value, y, ui.theme.text, number(term.value));
   ui.text(t.font, {t.value + ui.px(2), y}, ui.theme.muted, "×");
-  ui.text_right(t.font, t.factor, y, ui.theme.text, number_text(term.factor));
+  ui.text_right(t.font, t.factor, y, ui.theme.text, number(term.factor));
   ui.text(t.font, {t.factor + ui.px(2), y}, ui.theme.muted, "=");
-  ui.text_right(t.font, t.product, y, ui.theme.text, signed_number(term.product()));
+  ui.text_right(t.font, t.product, y, ui.theme.text, signed_text(e, term.product()));
   const double share =
       largest > 0 && std::isfinite(term.product()) ? std::fabs(term.product()) / largest : 0;
   ImGui::GetWindowDrawList()->AddRectFilled(
@@ -270,7 +278,7 @@ void inspector_terms(InspectorColumn& c, const Explanation& e) {
   c.y += ui.px(4);
   if (shown < order.size()) {
     inspector_rest(c, ui.tr("inspector.smaller", {{"n", std::to_string(order.size() - shown)}}),
-                   signed_number(rest));
+                   signed_text(e, rest));
   } else if (order.size() > kTermsShown + 1) {
     inspector_rest(c, ui.tr("inspector.fewer"), "");
   }
@@ -280,7 +288,7 @@ void inspector_terms(InspectorColumn& c, const Explanation& e) {
   inspector_fact(c,
                  ui.tr(e.terms.size() == 1 ? "inspector.sum_one" : "inspector.sum",
                        {{"n", std::to_string(e.terms.size())}}),
-                 signed_number(e.sum()));
+                 signed_text(e, e.sum()));
 }
 
 }  // namespace headlight
