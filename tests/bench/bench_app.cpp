@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <thread>
 
 #include "app/frontend.h"
 #include "app/gl/egl_context.h"
@@ -104,6 +105,55 @@ BenchRow frame_building(const char* what, int tokens, int heads, double asked, i
   return {what, median(times), "ms", asked, "at most"};
 }
 
+// Frames of the Train panel at 60 a second, the run paused or playing: how long each takes from
+// taking in what was trained to its last vertex.
+std::vector<double> train_frames(Shell& shell, Frontend& frontend, bool playing) {
+  constexpr auto kFrame = std::chrono::microseconds(16667);
+  shell.push(PlayRun{playing});
+  shell.apply();
+  std::vector<double> times;
+  for (int i = 0; i < 360; ++i) {
+    const auto start = Clock::now();
+    ImGuiIO& io = ImGui::GetIO();
+    io.DisplaySize = {1280, 720};
+    io.DeltaTime = 1.0f / 60.0f;
+    frontend.prepare_fonts();
+    shell.poll();
+    ImGui::NewFrame();
+    frontend.draw(1280, 720);
+    ImGui::Render();
+    if (i >= 60) times.push_back(since(start));
+    std::this_thread::sleep_until(start + kFrame);
+  }
+  std::sort(times.begin(), times.end());
+  return times;
+}
+
+// What training adds to a frame: of 100 frames the second longest, beside a resting one.
+BenchRow frame_while_training(int threads) {
+  ShellOptions options;
+  options.limits = machine_limits();
+  options.threads = options.train_threads = threads;
+  Shell shell({}, options);
+  const ImGuiHost host;
+  NoHeatmaps sink;
+  Frontend frontend(shell, sink);
+  RunPlan plan = default_plan("induction");
+  plan.stop.steps = 1000000;  // none ends while frames are counted
+  shell.push(DoCommand{Command::kTrain});
+  shell.push(PlanRun{plan});
+  shell.push(StartRun{});
+  shell.apply();
+  shell.wait();
+  const std::vector<double> rest = train_frames(shell, frontend, false);
+  const std::vector<double> busy = train_frames(shell, frontend, true);
+  const double longest = busy[busy.size() * 99 / 100], resting = rest[rest.size() / 2];
+  shell.push(PlayRun{false});
+  shell.apply();
+  return {"training on every core holds up a frame by (99th of 100)", longest - resting, "ms", 4.0,
+          "at most"};
+}
+
 // A character that was not on the screen before: the atlas is built again.
 BenchRow new_character() {
   const ImGuiHost host;
@@ -195,6 +245,7 @@ std::vector<BenchRow> bench_app(int threads) {
   rows.push_back(frame_building("the same with motion, 32 tokens", 32, 4, 3.0, threads, true));
   rows.push_back(
       frame_building("the same with motion, 1,024 tokens, 12 heads", 1024, 12, 6.0, threads, true));
+  rows.push_back(frame_while_training(threads));
   return rows;
 }
 
