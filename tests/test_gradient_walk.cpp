@@ -190,6 +190,26 @@ TEST_CASE("gradient trace: the cells of every page are the walk's, and say what 
   }
 }
 
+TEST_CASE("gradient trace: a score's gradient names the weights, and the loss is the target's") {
+  const auto trace = run(sandbox([](Config&) {})).trace;
+  const Program& p = trace->program();
+  const TensorId pattern = p.require("blocks.0.attn.pattern");
+  const TensorId scores = p.calls[static_cast<std::size_t>(p.producer(pattern))].in[0];
+  const Explanation e = explain(*trace, p.gradient(scores), {0, 1, 4, 2});
+  REQUIRE(e.terms.size() > 1);
+  for (const Term& term : e.terms) {
+    REQUIRE_FALSE(term.factor_cells.empty());
+    for (const CellRef& cell : term.factor_cells) CHECK(cell.tensor == pattern);
+    CHECK(term.cell.tensor == p.gradient(pattern));
+  }
+  // The loss that is shown is of the targets that were chosen after the run.
+  const auto masked = run(of_model("masked", "[CLS] the boys [MASK] busy .")).trace;
+  const TensorView loss = masked->tensor("loss"), probs = masked->tensor("probs");
+  const auto right = static_cast<std::int64_t>(masked->tensor("targets").data[3]);
+  CHECK(loss.data[3] == doctest::Approx(-std::log(probs.data[3 * probs.axes.back().size + right])));
+  CHECK(loss.data[1] == 0);
+}
+
 TEST_CASE("gradient trace: what the model should have said") {
   const auto targets = [](const Trace& trace) {
     const TensorView t = trace.tensor(trace.program().targets);
