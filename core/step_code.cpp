@@ -47,6 +47,17 @@ std::string load_line(const Trace& trace, const TensorSpec& spec, const std::str
   return variable + " = " + value + "  # " + code_shape(trace.tensor(spec.name)) + "\n";
 }
 
+// Is the vocabulary the sentence's distinct tokens, in order?
+bool has_own_words(const RunInput& input) {
+  std::size_t distinct = 0;
+  for (std::size_t t = 0; t < input.ids.size(); ++t) {
+    const auto id = static_cast<std::size_t>(input.ids[t]);
+    if (id > distinct) return false;
+    distinct = std::max(distinct, id + 1);
+  }
+  return distinct == input.vocab.size();
+}
+
 // The tokens have no operation: their ids are their places in the list of distinct tokens.
 StepCode token_code(const Trace& trace, const Step& step, CodeLibrary library) {
   StepCode code;
@@ -54,8 +65,8 @@ StepCode token_code(const Trace& trace, const Step& step, CodeLibrary library) {
   const bool source = step.stack == Stack::kEncoder;
   code.results = {{name, name}};
   const std::string shape = code_shape(trace.tensor(step.tensor));
-  // An encoder-decoder has one vocabulary for both rows, so it is not the words of one.
-  if (trace.program().source_ids >= 0) {
+  // A trained model brings its own vocabulary; the sandbox's are the words of the sentence.
+  if (trace.program().source_ids >= 0 || !has_own_words(trace.input())) {
     code.text = std::string("tokens = run[\"") + (source ? "source_tokens" : "tokens") +
                 "\"].tolist()\nvocab = run[\"vocab\"].tolist()\n" + name + " = " +
                 (library == CodeLibrary::kNumpy ? "np.array" : "torch.tensor") +
@@ -162,7 +173,8 @@ StepCode step_code(const Trace& trace, const Step& step, CodeLibrary library) {
   if (weights) head += "weights = np.load(\"weights.npz\")\n";
   code.text = head + code.text + "\n";
   for (const StepCode::Result& r : code.results) {
-    code.text += "assert np.allclose(" + r.variable + ", run[\"" + r.tensor + "\"], atol=1e-4)\n";
+    code.text += "assert np.allclose(" + r.variable + ", run[\"" + r.tensor +
+                 "\"], atol=" + (step.backward ? "1e-6" : "1e-4") + ")\n";
   }
   return code;
 }

@@ -28,13 +28,14 @@ std::vector<std::int64_t> sizes(std::span<const Axis> axes) {
 
 struct Arrays {
   std::vector<NamedArray> list;
-  std::vector<std::int64_t> ids;
+  std::vector<std::int64_t> ids, source_ids;
 };
 
-// token_ids as integers, all else as float32, the batch axis left out.
+// token_ids and source_ids as integers, all else as float32, the batch axis left out.
 Arrays trace_arrays(const Trace& trace) {
   Arrays arrays;
   arrays.ids.assign(trace.input().ids.begin(), trace.input().ids.end());
+  arrays.source_ids.assign(trace.input().source_ids.begin(), trace.input().source_ids.end());
   const Program& program = trace.program();
   for (std::size_t id = 0; id < program.tensors.size(); ++id) {
     const TensorSpec& spec = program.tensors[id];
@@ -42,6 +43,9 @@ Arrays trace_arrays(const Trace& trace) {
     const std::vector<Axis> axes = shown_axes(spec.axes);
     if (static_cast<TensorId>(id) == program.token_ids) {
       arrays.list.push_back({spec.name, sizes(axes), std::span<const std::int64_t>(arrays.ids)});
+    } else if (static_cast<TensorId>(id) == program.source_ids) {
+      arrays.list.push_back(
+          {spec.name, sizes(axes), std::span<const std::int64_t>(arrays.source_ids)});
     } else {
       arrays.list.push_back(
           {spec.name, sizes(axes), trace.tensor(static_cast<TensorId>(id)).cells()});
@@ -75,8 +79,10 @@ void check_room(const Arrays& arrays, const std::string& path, const RunLimits& 
 void write_trace(const Trace& trace, const std::string& path, const RunLimits& limits) {
   const Arrays arrays = trace_arrays(trace);
   check_room(arrays, path, limits);
-  const std::vector<StringList> lists = {{"tokens", trace.input().tokens},
-                                         {"vocab", trace.input().vocab}};
+  std::vector<StringList> lists = {{"tokens", trace.input().tokens},
+                                   {"vocab", trace.input().vocab}};
+  if (!trace.input().source_tokens.empty())
+    lists.push_back({"source_tokens", trace.input().source_tokens});
   std::string bytes;
   if (path.ends_with(".npz")) {
     bytes = to_npz(arrays.list, lists);

@@ -44,6 +44,8 @@ MODELS = {
     "reference": SMALL + ["--backend", "reference"],
     "one token": SMALL + ["--sentence", "cat"],
     "characters": SMALL + ["--tokenizer", "characters"],
+    "dates": ["--model", "dates", "--sentence", "march 5 2021"],
+    "sentiment": ["--model", "sentiment", "--sentence", "mary does not think that the book is not good ."],
 }
 
 
