@@ -61,6 +61,7 @@ void Shell::on(const WalkBackward& a) {
   const Step* step = current_step(state_);
   if (a.backward == s.backward && step && step->backward == a.backward) return;
   s.backward = a.backward;
+  awaited_step_.clear();
   if (!step) return;
   const Program& program = state_.derived.trace->program();
   if (step->twin >= 0 && step->backward != a.backward)
@@ -68,7 +69,9 @@ void Shell::on(const WalkBackward& a) {
                      .tensors[static_cast<std::size_t>(
                          program.steps[static_cast<std::size_t>(step->twin)].tensor)]
                      .name);
-  if (a.backward && !step->backward) awaited_step_ = "d." + s.step;
+  if (!a.backward || step->backward) return;
+  if (!program.gradients.empty()) return go_to_awaited("d." + s.step);
+  awaited_step_ = "d." + s.step;
 }
 
 void Shell::change_layer(int layer) {

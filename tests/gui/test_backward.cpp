@@ -56,6 +56,13 @@ TEST_CASE("backward: the key B, and steps that have no way back") {
   gui.push(GoToStep{"probs"});
   gui.key({'B'});
   CHECK(gui.state().session.step == "d.loss");
+  // The gradients are there already: a step without a way back still turns round.
+  gui.push(GoToStep{"token_ids"});
+  gui.key({'B'});
+  CHECK(gui.state().session.step == "d.embed");
+  gui.push(GoToStep{"probs"});
+  gui.click("rail/direction/backward");
+  CHECK(gui.state().session.step == "d.loss");
   // Another sentence, another model: the walk goes on.
   gui.push(DoEdit{SetSentence{"one two"}, ""});
   CHECK(gui.state().session.step == "d.loss");
