@@ -72,7 +72,7 @@ class EigenBackend final : public Backend {
       case Op::kLinear:
         return pieces_.products(eigen::linear_product(c));
       case Op::kProject:
-        return pieces_.products(eigen::project_product(c));
+        return project(c);
       case Op::kScores:
         return pieces_.products(eigen::scores_product(c));
       case Op::kWeightedSum:
@@ -103,6 +103,15 @@ class EigenBackend final : public Backend {
       case Op::kMeanPool:
         return mean_pool(c);
     }
+  }
+
+  void project(const Call& c) {
+    if (!eigen::joins_heads(c)) return pieces_.products(eigen::project_product(c));
+    const auto cells = static_cast<std::size_t>(cell_count(c.axes[1]));
+    if (joined_.size() < cells) joined_.resize(cells);
+    kernels::join_heads(c.in[1], c.axes[1][0].size, c.axes[1][1].size, c.axes[1][2].size,
+                        joined_.data());
+    pieces_.products(eigen::joined_project_product(c, joined_.data()));
   }
 
   void additive_scores(const Call& c) {
@@ -223,6 +232,7 @@ class EigenBackend final : public Backend {
   eigen::AttentionRunner attention_;
   eigen::Pieces pieces_;
   eigen::BackwardPass backward_;
+  FloatBuffer joined_;  // the weights of heads side by side
 };
 
 }  // namespace

@@ -34,6 +34,7 @@ class BackwardPass {
   void run_call(const GradientCall&);
   void linear(const GradientCall&);
   void project(const GradientCall&);
+  void project_weights(const GradientCall&, const kernels::Product& forward, std::int64_t heads);
   void scores(const GradientCall&);
   void weighted_sum(const GradientCall&);
   void additive_scores(const GradientCall&);

@@ -64,25 +64,29 @@ void BackwardPass::project(const GradientCall& g) {
                        .columns = y.inner,
                        .inner = all}});
   }
-  if (g.d_in[1].cells) {
-    pieces_.products({{.a = y.a,
-                       .a_stride = y.inner,
-                       .b = g.d_out,
-                       .b_stride = all,
-                       .a_transposed = true,
-                       .adds = g.d_in[1].adds,
-                       .c = g.d_in[1].cells,
-                       .c_stride = width,
-                       .rows = y.inner,
-                       .columns = width,
-                       .inner = y.rows},
-                      heads,
-                      0,
-                      width,
-                      0,
-                      y.inner * width});
-  }
+  if (g.d_in[1].cells) project_weights(g, y, heads);
   bias(g.d_out, y.rows, all, g.d_in[2]);
+}
+
+void BackwardPass::project_weights(const GradientCall& g, const kernels::Product& y,
+                                   std::int64_t heads) {
+  const std::int64_t width = y.columns, all = heads * width;
+  const bool joins = joins_heads(g.c);
+  float* joined = joins ? scratch(y.inner * all) : nullptr;
+  const kernels::Product first = {.a = y.a,
+                                  .a_stride = y.inner,
+                                  .b = g.d_out,
+                                  .b_stride = all,
+                                  .a_transposed = true,
+                                  .adds = !joins && g.d_in[1].adds,
+                                  .c = joins ? joined : g.d_in[1].cells,
+                                  .c_stride = joins ? all : width,
+                                  .rows = y.inner,
+                                  .columns = joins ? all : width,
+                                  .inner = y.rows};
+  if (!joins) return pieces_.products({first, heads, 0, width, 0, y.inner * width});
+  pieces_.products({first});
+  kernels::part_heads(joined, heads, y.inner, width, g.d_in[1].cells, g.d_in[1].adds);
 }
 
 // S = Q · Kᵀ, so dQ = dS · K and dK = dSᵀ · Q, for each batch item and head.

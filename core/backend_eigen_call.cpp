@@ -66,6 +66,20 @@ ProductSeries project_product(const Call& c) {
           width};
 }
 
+bool joins_heads(const Call& c) {
+  const std::int64_t rows = as_rows(c.axes[0]).rows;
+  return c.axes[1][0].size > 1 && c.axes[1][2].size < kernels::kTileColumns &&
+         rows >= kernels::kPieceRows / 2;
+}
+
+ProductSeries joined_project_product(const Call& c, const float* joined) {
+  ProductSeries series = project_product(c);
+  series.first.columns *= series.count;
+  series.first.b = joined;
+  series.first.b_stride = series.first.columns;
+  return {series.first};
+}
+
 // q (queries, width) · k (keys, width) transposed, for each batch item and head
 ProductSeries scores_product(const Call& c) {
   const std::int64_t queries = c.out_axes[2].size, keys = c.out_axes[3].size;

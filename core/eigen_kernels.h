@@ -32,6 +32,13 @@ void multiply(const Product&, float* scratch);
 void transpose(const float* b, std::int64_t b_stride, std::int64_t rows, std::int64_t columns,
                float* out, std::int64_t out_stride);
 
+/// Heads' matrices (count, rows, width) as one matrix, in whose rows theirs lie side by side
+/// (rows, count · width); and back.
+void join_heads(const float* heads, std::int64_t count, std::int64_t rows, std::int64_t width,
+                float* out);
+void part_heads(const float* joined, std::int64_t count, std::int64_t rows, std::int64_t width,
+                float* heads, bool adds);
+
 /// Floats in a vector register, and the columns of the widest register tile: good places to cut.
 extern const std::int64_t kPacketColumns;
 extern const std::int64_t kTileColumns;

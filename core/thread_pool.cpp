@@ -13,9 +13,10 @@
 namespace headlight {
 namespace {
 
-// About 50 µs on current x86: longer than the gaps between the operations of a run, shorter than
-// anyone's patience with a busy processor.
-constexpr int kSpins = 1000;
+// About half a millisecond on current x86: longer than the gaps between the operations of a run and
+// the pieces that others still work on, so that a step of training does not begin with waking
+// threads up, which takes 50 µs and more; shorter than anyone's patience with a busy processor.
+constexpr int kSpins = 10000;
 
 void pause_briefly() {
 #if defined(__SSE2__)

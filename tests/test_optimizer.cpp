@@ -13,6 +13,7 @@
 #include "core/error.h"
 #include "core/io/atomic_file.h"
 #include "core/io/safetensors.h"
+#include "core/thread_pool.h"
 #include "core/train/optimizer.h"
 #include "core/train/schedule.h"
 #include "test_paths.h"

@@ -25,16 +25,21 @@ void add_threads(CLI::App& sub, int& threads, const char* help) {
 // bench train, bench forward
 void add_pass(CLI::App& bench, const char* name, const char* help, BenchPass pass, Run& run) {
   struct Chosen {
-    int threads = 2;
+    int threads = 2, rounds = 11;
+    std::string only;
     bool json = false;
   };
   auto chosen = std::make_shared<Chosen>();
   CLI::App* sub = bench.add_subcommand(name, help);
   add_threads(*sub, chosen->threads, "Threads, for training and for the product beside it");
+  sub->add_option("--model", chosen->only, "Only this one")->check(CLI::IsMember(bench_models()));
+  sub->add_option("--rounds", chosen->rounds, "Turns of each, of which the median is shown")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 10000));
   sub->add_flag("--json", chosen->json, "Print as JSON");
   sub->callback([chosen, pass, &run] {
     run = [chosen, pass] {
-      const auto rates = bench_train(pass, chosen->threads);
+      const auto rates = bench_train(pass, chosen->threads, chosen->rounds, chosen->only);
       const auto write = chosen->json ? as_json : as_table;
       std::fputs(write(pass, chosen->threads, rates).c_str(), stdout);
       return 0;

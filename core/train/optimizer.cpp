@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "core/model/init.h"
+#include "core/thread_pool.h"
 #include "core/train/check_number.h"
 
 namespace headlight {

@@ -12,9 +12,10 @@
 #include "core/config.h"
 #include "core/io/array.h"
 #include "core/tensor.h"
-#include "core/thread_pool.h"
 
 namespace headlight {
+
+class ThreadPool;
 
 enum class OptimizerKind { kSgd, kAdam, kAdamW };
 /// "sgd", "adam", "adamw"

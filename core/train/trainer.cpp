@@ -1,7 +1,6 @@
 #include "core/train/trainer.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <map>
 #include <unordered_map>
@@ -11,6 +10,7 @@
 #include "core/error.h"
 #include "core/program_memory.h"
 #include "core/text/number_text.h"
+#include "core/thread_pool.h"
 #include "core/train/batch_inputs.h"
 
 namespace headlight {
@@ -156,38 +156,6 @@ class Trainer::Worker {
 
 namespace {
 
-// Shards are added up in their order, whoever computed them, so that the sum has the same bits on
-// any number of threads. Each is taken by a thread in order as well: the first that is not added
-// yet is always under way, and nobody waits for ever.
-struct Turns {
-  std::atomic<std::int64_t> next{0};
-};
-
-// A shard's turn; the next one's begins when this ends, also where the shard failed.
-class Turn {
- public:
-  Turn(Turns& turns, std::int64_t shard) : turns_(turns), shard_(shard) {}
-  ~Turn() {
-    wait();
-    turns_.next.store(shard_ + 1, std::memory_order_release);
-    turns_.next.notify_all();
-  }
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
-
-  void wait() const {
-    for (;;) {
-      const std::int64_t next = turns_.next.load(std::memory_order_acquire);
-      if (next == shard_) return;
-      turns_.next.wait(next, std::memory_order_acquire);
-    }
-  }
-
- private:
-  Turns& turns_;
-  std::int64_t shard_;
-};
-
 // The parameters in the order of the program, whatever order they came in.
 std::vector<Tensor> in_order(const Program& program, std::vector<Tensor> given) {
   std::unordered_map<std::string, Tensor*> by_name;
@@ -226,7 +194,8 @@ Trainer::Trainer(const Config& config, std::int64_t vocab, std::int64_t position
 
 Trainer::Trainer(const Config& config, const RunShape& shape, std::vector<Tensor> parameters,
                  const TrainerOptions& options)
-    : config_(config), shape_(shape), options_(options), pool_(options.threads) {
+    : config_(config), shape_(shape), options_(options) {
+  pool_ = std::make_unique<ThreadPool>(options.threads);
   validate(options_.schedule);
   if (!(options_.dropout >= 0 && options_.dropout <= kMostDropout)) {
     throw UsageError(Message{"train.dropout", {{"got", number_text(options_.dropout, 4)}}});
@@ -235,16 +204,16 @@ Trainer::Trainer(const Config& config, const RunShape& shape, std::vector<Tensor
   const Program program = build_training_program(config_, shape_, options_.dropout > 0);
   fusion_ = std::make_shared<const Fusion>(program);
   parameters_ = in_order(program, std::move(parameters));
-  for (int i = 0; i < pool_.threads(); ++i) workers_.push_back(std::make_unique<Worker>(*this));
+  for (int i = 0; i < pool_->threads(); ++i) workers_.push_back(std::make_unique<Worker>(*this));
   const Backward& layout = workers_[0]->backward(1);
-  gradient_.assign(layout.parameters().size(), 0.0f);
+  gradient_.resize(layout.parameters().size(), pool_->threads());
   std::vector<TrainedTensor> trained;
   std::size_t next = 0;
   for (std::size_t id = 0; id < program.tensors.size(); ++id) {
     if (program.tensors[id].kind != TensorKind::kParameter) continue;
     Tensor& p = parameters_[next++];
-    const std::span<float> gradient(
-        gradient_.data() + layout.parameter_at(static_cast<TensorId>(id)), p.data.size());
+    const std::span<float> gradient =
+        gradient_.cells().subspan(layout.parameter_at(static_cast<TensorId>(id)), p.data.size());
     trained.push_back({p.name, sizes_of(p.axes), {p.data.data(), p.data.size()}, gradient});
   }
   optimizer_ = std::make_unique<Optimizer>(options_.optimizer, std::move(trained));
@@ -269,16 +238,18 @@ Trainer::ShardSum Trainer::run_shards(const TokenBatch& batch, bool backward, st
                                       bool fresh) {
   set_sizes(batch.rows);
   const auto shards = static_cast<std::int64_t>(shard_sum_.size());
-  Turns turns;
-  pool_.parallel_for(shards, [&](std::int64_t shard, int worker) {
+  if (backward) gradient_.begin(fresh);
+  pool_->parallel_for(shards, [&](std::int64_t shard, int worker) {
     const auto s = static_cast<std::size_t>(shard);
     const std::int64_t rows = shard_first_[s + 1] - shard_first_[s];
     Worker& own = *workers_[static_cast<std::size_t>(worker)];
-    const Turn turn(turns, shard);
-    shard_sum_[s] = own.run(batch, shard_first_[s], rows, counted, backward);
-    if (!backward) return;
-    turn.wait();
-    add_to_gradient(own.gradient(rows), fresh && shard == 0);
+    if (!backward) {
+      shard_sum_[s] = own.run(batch, shard_first_[s], rows, counted, false);
+      return;
+    }
+    ShardTurn turn(gradient_, shard);
+    shard_sum_[s] = own.run(batch, shard_first_[s], rows, counted, true);
+    turn.found(own.gradient(rows));
   });
   ShardSum sum;
   for (const ShardSum& part : shard_sum_) {
@@ -303,15 +274,6 @@ void Trainer::meet_sizes(const TokenBatch& batch) {
   }
 }
 
-void Trainer::add_to_gradient(std::span<const float> part, bool fresh) {
-  float* sum = gradient_.data();
-  if (fresh) {
-    std::copy(part.begin(), part.end(), sum);
-    return;
-  }
-  for (std::size_t i = 0; i < part.size(); ++i) sum[i] += part[i];
-}
-
 TrainStep Trainer::step(std::span<const TokenBatch> batches) {
   std::int64_t counted = 0;
   for (const TokenBatch& batch : batches) {
@@ -333,7 +295,7 @@ TrainStep Trainer::step(std::span<const TokenBatch> batches) {
   result.loss /= static_cast<double>(counted);
   result.gradient_norm = clip_gradients(optimizer_->tensors(), options_.clip);
   if (std::isfinite(result.loss) && std::isfinite(result.gradient_norm))
-    optimizer_->step(result.learning_rate, &pool_);
+    optimizer_->step(result.learning_rate, pool_.get());
   return result;
 }
 
@@ -352,7 +314,7 @@ std::size_t Trainer::model_bytes() const {
 }
 
 std::size_t Trainer::memory_bytes() const {
-  std::size_t bytes = model_bytes();
+  std::size_t bytes = model_bytes() + gradient_.memory_bytes() - gradient_.size() * sizeof(float);
   for (const auto& worker : workers_) bytes += worker->memory_bytes();
   return bytes;
 }

@@ -11,11 +11,13 @@
 #include "core/fusion.h"
 #include "core/program.h"
 #include "core/tensor.h"
-#include "core/thread_pool.h"
+#include "core/train/gradient_sum.h"
 #include "core/train/optimizer.h"
 #include "core/train/schedule.h"
 
 namespace headlight {
+
+class ThreadPool;
 
 /// Rows of token ids and what should come out of them; row-major.
 struct TokenBatch {
@@ -111,7 +113,6 @@ class Trainer {
   void set_sizes(std::int64_t rows);
   void meet_sizes(const TokenBatch&);
   ShardSum run_shards(const TokenBatch&, bool backward, std::int64_t counted_in_all, bool fresh);
-  void add_to_gradient(std::span<const float> shard, bool fresh);
   std::size_t model_bytes() const;
 
   Config config_;
@@ -119,13 +120,13 @@ class Trainer {
   TrainerOptions options_;
   std::vector<Tensor> parameters_;
   std::shared_ptr<const Fusion> fusion_;
-  FloatBuffer gradient_;  // of all parameters, as Backward lays them out
+  GradientSum gradient_;  // of all parameters, as Backward lays them out
   std::vector<ShardSum> shard_sum_;
   std::vector<std::int64_t> shard_first_;  // row; one more entry than shards
   std::int64_t rows_before_ = 0;           // of this step's batches before this one
   std::vector<std::int64_t> sizes_met_;    // rows of a shard
   std::unique_ptr<Optimizer> optimizer_;
-  ThreadPool pool_;
+  std::unique_ptr<ThreadPool> pool_;
   std::vector<std::unique_ptr<Worker>> workers_;
 };
 

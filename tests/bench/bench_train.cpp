@@ -121,11 +121,19 @@ class Measured {
 
 }  // namespace
 
-std::vector<TrainRate> bench_train(BenchPass pass, int threads, int rounds) {
+std::vector<std::string> bench_models() {
+  std::vector<std::string> names;
+  for (const BenchModel& model : kModels) names.emplace_back(model.name);
+  return names;
+}
+
+std::vector<TrainRate> bench_train(BenchPass pass, int threads, int rounds, std::string_view only) {
   EigenProduct product(threads);
   product.run();
   std::vector<Measured> models;
-  for (const BenchModel& model : kModels) models.emplace_back(model, pass, threads);
+  for (const BenchModel& model : kModels) {
+    if (only.empty() || only == model.name) models.emplace_back(model, pass, threads);
+  }
   const auto product_rate = [&] { return EigenProduct::flops() / seconds([&] { product.run(); }); };
   for (int round = 0; round < rounds; ++round) {
     double before = product_rate();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace headlight {
@@ -26,8 +27,12 @@ struct TrainRate {
 /// Pre-norm models with GELU, causal masks, learned positions and biases; AdamW. In each round a
 /// 2048 × 2048 × 2048 product and training take turns of about the same length, so that whatever
 /// else the machine does slows both alike; a round's share is its training rate over the mean rate
-/// of the products right before and after it. Takes some ten seconds.
-std::vector<TrainRate> bench_train(BenchPass, int threads, int rounds = 11);
+/// of the products right before and after it. Takes some ten seconds. `only`: one of the models by
+/// name; empty: all.
+std::vector<TrainRate> bench_train(BenchPass, int threads, int rounds = 11,
+                                   std::string_view only = {});
+/// The names of the models.
+std::vector<std::string> bench_models();
 
 /// As a table, and as JSON.
 std::string as_table(BenchPass, int threads, const std::vector<TrainRate>&);
