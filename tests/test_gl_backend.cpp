@@ -114,4 +114,189 @@ TEST_CASE("gl backend: every operation agrees with the reference") {
   MESSAGE("largest normalised errors:" << worst.text());
 }
 
+TEST_CASE("gl backend: infinite and undefined numbers come out as in the reference") {
+  if (!compute_ready()) return;
+  const std::vector<std::vector<float>> rows = {
+      {-kInfinity, -kInfinity, -kInfinity}, {-kInfinity, 3.0f, -kInfinity, 200.0f},
+      {kInfinity, 1.0f, -kInfinity},        {1.0f, kNan, 2.0f},
+      {-kInfinity, -1e38f, -1e38f},         {3e38f, -3e38f, 0.0f},
+      {0.0f, -0.0f, 1e-30f, -1e-30f},       {kNan, -kInfinity},
+  };
+  for (std::vector<float> row : rows) {
+    for (const std::size_t length : {row.size(), std::size_t{37}, std::size_t{300}}) {
+      row.resize(length, row[0]);
+      CAPTURE(row);
+      const auto n = static_cast<std::int64_t>(length);
+      for (const Op op : {Op::kSoftmax, Op::kRelu, Op::kGelu, Op::kGeluTanh, Op::kScale}) {
+        for (const double temperature : {0.05, 1.0, 10.0}) {
+          CAPTURE(op_info(op).id);
+          const Program program = single_call(op, {{1, 1, n}}, n, temperature);
+          Memory got(program), expected(program);
+          std::copy(row.begin(), row.end(), got.cells(0).begin());
+          copy_inputs(program, got, expected);
+          got.run(shared_backend());
+          expected.run(reference());
+          CHECK(normalised_error(got.cells(1), expected.cells(1)) <= 1e-12);
+        }
+      }
+    }
+  }
+  check_no_messages();
+}
+
+TEST_CASE("gl backend: products keep what is undefined where it belongs") {
+  if (!compute_ready()) return;
+  for (const float odd : {kNan, kInfinity}) {
+    const Program program = single_call(Op::kLinear, {{1, 67, 19}, {19, 66}, {66}}, 19);
+    Memory got(program), expected(program);
+    fill_inputs(program, got, 3, 1.0f);
+    got.cells(0)[5 * 19 + 18] = odd;  // beside the zeros that fill up its tile
+    copy_inputs(program, got, expected);
+    got.run(shared_backend());
+    expected.run(reference());
+    CHECK(normalised_error(got.cells(3), expected.cells(3)) <= 1e-10);
+    CHECK(std::isfinite(got.cells(3)[6 * 66]));
+    CHECK_FALSE(std::isfinite(got.cells(3)[5 * 66]));
+  }
+  check_no_messages();
+}
+
+// ---- backward ----
+
+namespace {
+
+void check_gradient(const GradCase& c, const Sizes& z, Worst& worst) {
+  Single got(c, z), expected(c, z);
+  CAPTURE(op_info(c.op).id);
+  CAPTURE(shape_text(got.program().tensors.back().axes));
+  got.run(reference());
+  expected.run(reference());
+  got.run_backward(shared_backend(), GradientUse::kWritten);
+  expected.run_backward(reference(), GradientUse::kWritten);
+  for (const TensorId id : got.call().in) {
+    if (!got.passes(static_cast<std::size_t>(id))) continue;
+    CAPTURE(id);
+    const double error = gradient_error(got.gradients[id], expected.gradients[id]);
+    CHECK(error * error <= limit_of(c.op));
+    worst.add(c.op, error * error);
+  }
+  CHECK(got.gradients.guards_hold());
+}
+
+}  // namespace
+
+TEST_CASE("gl backend: every gradient agrees with the reference") {
+  if (!compute_ready()) return;
+  Worst worst;
+  constexpr std::int64_t kSizes[] = {1, 2, 7, 16, 17, 31, 33, 63, 64, 65};
+  constexpr std::size_t kCount = std::size(kSizes);
+  for (const GradCase& c : kGradientTable) {
+    for (std::size_t i = 0; i < kCount; ++i) {
+      const std::int64_t x = kSizes[i], y = kSizes[(3 * i + 3) % kCount];
+      check_gradient(c, {1, 3, x, y, kSizes[(7 * i + 7) % kCount], x}, worst);
+      check_gradient(c, {i % 2 ? 3 : 1, 1, y, x, x, y}, worst);
+    }
+    check_gradient(c, {1, 1, 3, 5, 521, 67}, worst);
+    check_gradient(c, {2, 2, 131, 257, 67, 101}, worst);
+  }
+  CHECK(shared_backend().guards_hold());
+  CHECK(shared_backend().fallbacks().empty());
+  check_no_messages();
+  MESSAGE("largest normalised errors:" << worst.text());
+}
+
+TEST_CASE("gl backend: gradients are written, added, or left alone, within their tensors") {
+  if (!compute_ready()) return;
+  GlBackend& backend = shared_backend();
+  for (const GradCase& c : kGradientTable) {
+    for (const Sizes& z : {Sizes{2, 3, 5, 2, 7, 3}, Sizes{2, 2, 17, 19, 66, 18}}) {
+      CAPTURE(op_info(c.op).id);
+      Single fresh(c, z), added(c, z), less(c, z);
+      for (Single* s : {&fresh, &added, &less}) s->run(reference());
+      for (const TensorId id : added.call().in) {
+        std::fill(fresh.gradients[id].begin(), fresh.gradients[id].end(), kNan);
+        std::fill(added.gradients[id].begin(), added.gradients[id].end(), 2.0f);
+        std::fill(less.gradients[id].begin(), less.gradients[id].end(), 7.0f);
+      }
+      fresh.run_backward(backend, GradientUse::kWritten);
+      added.run_backward(backend, GradientUse::kAdded);
+      less.run_backward(backend, GradientUse::kWritten, 0);
+      for (const TensorId id : added.call().in) {
+        const auto a = added.gradients[id], f = fresh.gradients[id], l = less.gradients[id];
+        const bool passes = added.passes(static_cast<std::size_t>(id));
+        for (std::size_t i = 0; i < a.size(); ++i) {
+          if (passes) CHECK(a[i] == doctest::Approx(2.0 + f[i]).epsilon(1e-5));
+          if (!passes) CHECK(a[i] == 2.0f);
+          if (passes && id != 0) CHECK(l[i] == f[i]);
+          if (id == 0) CHECK(l[i] == 7.0f);
+        }
+      }
+      CHECK(fresh.gradients.guards_hold());
+      CHECK(added.gradients.guards_hold());
+      CHECK(fresh.memory.guards_hold());
+    }
+  }
+  CHECK(backend.guards_hold());
+  check_no_messages();
+}
+
+TEST_CASE("gl backend: a forbidden key passes no gradient, whatever comes back") {
+  if (!compute_ready()) return;
+  GlBackend& backend = shared_backend();
+  for (const std::int64_t n : {3, 37, 70}) {
+    Single softmax(Op::kSoftmax, {{1, 1, 2, n}}, n, 0.5);
+    const auto scores = softmax.memory[0], d = softmax.gradients[softmax.out()];
+    std::fill(scores.begin(), scores.end(), -kInfinity);
+    scores[1] = 3.0f;
+    d[static_cast<std::size_t>(n)] = kNan;
+    d[static_cast<std::size_t>(n) + 1] = kInfinity;
+    softmax.run(backend);
+    softmax.run_backward(backend, GradientUse::kWritten);
+    for (const float g : softmax.gradients[0]) CHECK(g == 0.0f);
+
+    Single mask(Op::kMask, {{1, 1, 1, n}, {1, 1, n}}, n, 1);
+    std::fill(mask.memory[1].begin(), mask.memory[1].end(), -kInfinity);
+    std::fill(mask.memory[0].begin(), mask.memory[0].end(), kNan);
+    std::fill(mask.gradients[2].begin(), mask.gradients[2].end(), kNan);
+    mask.memory[1][2] = 0;
+    mask.gradients[2][2] = 4;
+    mask.run(backend);
+    mask.run_backward(backend, GradientUse::kWritten);
+    for (std::size_t i = 0; i < mask.gradients[0].size(); ++i) {
+      CHECK(mask.gradients[0][i] == (i == 2 ? 4.0f : 0.0f));
+    }
+
+    Single loss(Op::kCrossEntropy, {{1, 2, n}, {1, 2}}, n, 1);
+    loss.memory[1][0] = -1;
+    loss.memory[1][1] = static_cast<float>(n);  // no id of the vocabulary either
+    loss.gradients[2][0] = kNan;
+    loss.run(backend);
+    loss.run_backward(backend, GradientUse::kWritten);
+    for (const float g : loss.gradients[0]) CHECK(g == 0.0f);
+  }
+  check_no_messages();
+}
+
+TEST_CASE("gl backend: far out, gradients of activations and losses stay finite") {
+  if (!compute_ready()) return;
+  for (const Op op : {Op::kRelu, Op::kGelu, Op::kGeluTanh}) {
+    CAPTURE(op_info(op).id);
+    Single s(op, {{1, 1, 8}}, 8, 1);
+    const float far[] = {-3e38f, -1e20f, -100, -30, 30, 100, 1e20f, 3e38f};
+    std::copy(std::begin(far), std::end(far), s.memory[0].begin());
+    std::fill(s.gradients[1].begin(), s.gradients[1].end(), 1.0f);
+    s.run_backward(shared_backend(), GradientUse::kWritten);
+    for (std::size_t i = 0; i < 8; ++i) CHECK(s.gradients[0][i] == (i < 4 ? 0.0f : 1.0f));
+  }
+  Single s(Op::kCrossEntropy, {{1, 2, 3}, {1, 2}}, 3, 1);
+  const float logits[] = {1000, 0, -1000, -1000, 1000, 0};
+  std::copy(std::begin(logits), std::end(logits), s.memory[0].begin());
+  s.memory[1][0] = s.memory[1][1] = 0;
+  std::fill(s.gradients[2].begin(), s.gradients[2].end(), 1.0f);
+  s.run_backward(shared_backend(), GradientUse::kWritten);
+  const float expected[] = {0, 0, 0, -1, 1, 0};
+  for (std::size_t i = 0; i < 6; ++i) CHECK(s.gradients[0][i] == expected[i]);
+  check_no_messages();
+}
+
 }  // namespace headlight
