@@ -1,6 +1,7 @@
 #version 430 core
 // s[b, h, i, j] = Σ_e v[h, e] · tanh(q[b, h, i, e] + k[b, h, j, e])
-// q (batch, head, query, width), k (batch, head, key, width), v (head, width), s (batch, head, query, key)
+// q (batch, head, query, width), k (batch, head, key, width), v (head, width),
+// s (batch, head, query, key)
 #include "common.glsl"
 #include "functions.glsl"
 #include "cells.glsl"

@@ -1,8 +1,9 @@
 #version 430 core
-// d[b, h, o, e] += Σ_p ds[b, h, o with p] · v[h, e] · (1 − tanh²(own[b, h, o, e] + other[b, h, p, e]))
-// The gradient of the queries (own = q, other = k, ds[i, j] at o · own_step + p) or of the keys (own
-// = k, other = q). own, d (batch, head, `owns`, width), other (batch, head, `others`, width),
-// v (head, width), ds (batch, head, query, key)
+// d[b, h, o, e] += Σ_p ds[b, h, o, p] · v[h, e] · (1 − tanh²(own[b, h, o, e] + other[b, h, p, e]))
+// The gradient of the queries, whose own is q and the other k, or of the keys, the other way round;
+// ds[b, h, o, p] stands at o · own_step + p · other_step.
+// own, d (batch, head, `owns`, width), other (batch, head, `others`, width), v (head, width),
+// ds (batch, head, query, key)
 #include "common.glsl"
 #include "gradient.glsl"
 #include "functions.glsl"

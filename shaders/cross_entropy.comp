@@ -1,6 +1,6 @@
 #version 430 core
-// loss[r] = log Σ_k exp(x[r, k] − max) + (max − x[r, target[r]]), a group to a row; 0 for a row that is
-// not counted.  x (row, column), target, loss (row)
+// loss[r] = log Σ_k exp(x[r, k] − max) + (max − x[r, target[r]]), a group to a row; 0 for a row
+// that is not counted.  x (row, column), target, loss (row)
 #include "common.glsl"
 #include "functions.glsl"
 #include "rows.glsl"

@@ -1,6 +1,6 @@
 #version 430 core
-// dx[r, j] += dloss[r] · (softmax(x[r])[j] − [j = target[r]]), a group to a row; nothing for a row that
-// is not counted.  x, dx (row, column), target, dloss (row)
+// dx[r, j] += dloss[r] · (softmax(x[r])[j] − [j = target[r]]), a group to a row; nothing for a row
+// that is not counted.  x, dx (row, column), target, dloss (row)
 #include "common.glsl"
 #include "gradient.glsl"
 #include "functions.glsl"

@@ -1,6 +1,6 @@
 #version 430 core
-// dtable[v, f] += Σ dy[t, f] over the tokens t whose id is v: the first of them adds up for all, along
-// the links that embed_links.comp made. Rows that no token picks are left as they are.
+// dtable[v, f] += Σ dy[t, f] over the tokens t whose id is v: the first of them adds up for all,
+// along the links that embed_links.comp made. Rows that no token picks are left as they are.
 // id (token), links (2, token), dy (token, feature), dtable (vocab, feature)
 #include "common.glsl"
 #include "cells.glsl"

@@ -1,5 +1,6 @@
 #version 430 core
-// With n[i] = (x[i] − mean) / σ, σ = sqrt(variance + ε), g[i] = dy[i] · w[i], row by row, a group to a row:
+// Row by row, a group to a row, with n[i] = (x[i] − mean) / σ, σ = sqrt(variance + ε) and
+// g[i] = dy[i] · w[i]:
 // dx[i] += (g[i] − mean(g) − n[i] · mean(g · n)) / σ
 // x, dy, dx (row, column), w (column)
 #include "common.glsl"

@@ -1,5 +1,5 @@
 #version 430 core
-// What layer_norm_backward_w.comp needs of each row: the mean in two parts and 1 / sqrt(variance + ε)
+// What layer_norm_backward_w.comp needs of each row: the mean in two parts, 1 / sqrt(variance + ε)
 // x (row, column), statistics (row, 3)
 #include "common.glsl"
 #include "rows.glsl"

@@ -1,7 +1,7 @@
 #version 430 core
 // y[r, j] = Σ_i x[r, i] · w[i, j] + b[j]
-// x (row, inner), w (inner, column), b (column), y (row, column); without a bias (has_bias = 0) b is
-// not read
+// x (row, inner), w (inner, column), b (column), y (row, column); without a bias (has_bias = 0) b
+// is not read
 #include "common.glsl"
 layout(std430, binding = 0) readonly buffer X { float x[]; };
 layout(std430, binding = 1) readonly buffer Weight { float w[]; };

@@ -1,6 +1,7 @@
 #version 430 core
-// y[b, f] = Σ_t m[b, t] · x[b, t, f] / Σ_t m[b, t]; 0 for a row without a token. Padding is left out,
-// whatever its numbers are.  x (batch, position, feature), present m (batch, position), y (batch, feature)
+// y[b, f] = Σ_t m[b, t] · x[b, t, f] / Σ_t m[b, t]; 0 for a row without a token. Padding is left
+// out, whatever its numbers are.
+// x (batch, position, feature), present m (batch, position), y (batch, feature)
 #include "common.glsl"
 #include "cells.glsl"
 layout(std430, binding = 0) readonly buffer X { float x[]; };

@@ -4,8 +4,8 @@
 //   LEFT_DOWN              neighbours in memory are cells of one column of `left`, else of one row
 //   TOP_DOWN               the same of `top`
 // A group makes a tile of TILE_ROWS × TILE_COLUMNS cells. For each stretch of TILE_INNER numbers of
-// the sum it copies what it needs of both operands into shared memory, zeros beyond their ends; then
-// each of SIZE_X × SIZE_Y invocations adds to a block of its own, BLOCK_ROWS × BLOCK_COLUMNS cells:
+// the sum it copies what it needs of both operands into shared memory, zeros beyond their ends.
+// Then each of SIZE_X × SIZE_Y invocations adds to BLOCK_ROWS × BLOCK_COLUMNS cells of its own:
 // every SIZE_Y-th row and every SIZE_X-th column.
 
 layout(local_size_x = SIZE_X, local_size_y = SIZE_Y) in;
