@@ -67,7 +67,7 @@ class Worst {
 
 // ---- forward ----
 
-void check_case(const OpCase& row, const Sizes& sizes, float spread, Worst& worst) {
+void check_case(GlBackend& gl, const OpCase& row, const Sizes& sizes, float spread, Worst& worst) {
   const Program program = single_call(row.op, row.inputs(sizes), sizes.n);
   CAPTURE(op_info(row.op).id);
   CAPTURE(shape_text(program.tensors.back().axes));
@@ -75,8 +75,8 @@ void check_case(const OpCase& row, const Sizes& sizes, float spread, Worst& wors
   Memory got(program), expected(program);
   fill_inputs(program, got, hash_text(op_info(row.op).id), spread);
   copy_inputs(program, got, expected);
-  CHECK(shared_backend().supports(program, program.calls[0]));
-  got.run(shared_backend());
+  CHECK(gl.supports(program, program.calls[0]));
+  got.run(gl);
   expected.run(reference());
   const TensorId out = program.calls[0].out;
   const double error = normalised_error(got.cells(out), expected.cells(out));
@@ -89,6 +89,7 @@ void check_case(const OpCase& row, const Sizes& sizes, float spread, Worst& wors
 
 TEST_CASE("gl backend: every operation agrees with the reference") {
   if (!compute_ready()) return;
+  GlBackend& gl = shared_backend();
   Worst worst;
   // Tiles are 64 wide and 16 deep; short rows have up to 64 cells, their groups 32 invocations.
   constexpr std::int64_t kSizes[] = {1, 2, 7, 15, 16, 17, 31, 63, 64, 65};
@@ -97,19 +98,19 @@ TEST_CASE("gl backend: every operation agrees with the reference") {
     for (std::size_t i = 0; i < kCount; ++i) {
       const std::int64_t a = kSizes[i], b = kSizes[(3 * i + 3) % kCount];
       const std::int64_t c = kSizes[(7 * i + 7) % kCount];
-      check_case(row, {i % 2 ? 3 : 1, 3, a, b, c, a}, 1.0f, worst);
-      check_case(row, {1, 2, b, a, a, c}, 1.0f, worst);
+      check_case(gl, row, {i % 2 ? 3 : 1, 3, a, b, c, a}, 1.0f, worst);
+      check_case(gl, row, {1, 2, b, a, a, c}, 1.0f, worst);
     }
-    check_case(row, {1, 1, 1, 255, 256, 257}, 1.0f, worst);
-    check_case(row, {1, 1, 2, 257, 255, 256}, 1.0f, worst);
+    check_case(gl, row, {1, 1, 1, 255, 256, 257}, 1.0f, worst);
+    check_case(gl, row, {1, 1, 2, 257, 255, 256}, 1.0f, worst);
     for (const float spread : {30.0f, 300.0f, 1e-3f, 0.0f}) {
-      check_case(row, {2, 3, 17, 19, 23, 29}, spread, worst);
+      check_case(gl, row, {2, 3, 17, 19, 23, 29}, spread, worst);
     }
-    check_case(row, {1, 1, 3, 5, 1031, 67}, 1.0f, worst);
-    check_case(row, {1, 2, 131, 257, 67, 211}, 1.0f, worst);
+    check_case(gl, row, {1, 1, 3, 5, 1031, 67}, 1.0f, worst);
+    check_case(gl, row, {1, 2, 131, 257, 67, 211}, 1.0f, worst);
   }
-  CHECK(shared_backend().guards_hold());
-  CHECK(shared_backend().fallbacks().empty());
+  CHECK(gl.guards_hold());
+  CHECK(gl.fallbacks().empty());
   check_no_messages();
   MESSAGE("largest normalised errors:" << worst.text());
 }
@@ -165,13 +166,13 @@ TEST_CASE("gl backend: products keep what is undefined where it belongs") {
 
 namespace {
 
-void check_gradient(const GradCase& c, const Sizes& z, Worst& worst) {
+void check_gradient(GlBackend& gl, const GradCase& c, const Sizes& z, Worst& worst) {
   Single got(c, z), expected(c, z);
   CAPTURE(op_info(c.op).id);
   CAPTURE(shape_text(got.program().tensors.back().axes));
   got.run(reference());
   expected.run(reference());
-  got.run_backward(shared_backend(), GradientUse::kWritten);
+  got.run_backward(gl, GradientUse::kWritten);
   expected.run_backward(reference(), GradientUse::kWritten);
   for (const TensorId id : got.call().in) {
     if (!got.passes(static_cast<std::size_t>(id))) continue;
@@ -187,22 +188,46 @@ void check_gradient(const GradCase& c, const Sizes& z, Worst& worst) {
 
 TEST_CASE("gl backend: every gradient agrees with the reference") {
   if (!compute_ready()) return;
+  GlBackend& gl = shared_backend();
   Worst worst;
   constexpr std::int64_t kSizes[] = {1, 2, 7, 16, 17, 31, 33, 63, 64, 65};
   constexpr std::size_t kCount = std::size(kSizes);
   for (const GradCase& c : kGradientTable) {
     for (std::size_t i = 0; i < kCount; ++i) {
       const std::int64_t x = kSizes[i], y = kSizes[(3 * i + 3) % kCount];
-      check_gradient(c, {1, 3, x, y, kSizes[(7 * i + 7) % kCount], x}, worst);
-      check_gradient(c, {i % 2 ? 3 : 1, 1, y, x, x, y}, worst);
+      check_gradient(gl, c, {1, 3, x, y, kSizes[(7 * i + 7) % kCount], x}, worst);
+      check_gradient(gl, c, {i % 2 ? 3 : 1, 1, y, x, x, y}, worst);
     }
-    check_gradient(c, {1, 1, 3, 5, 521, 67}, worst);
-    check_gradient(c, {2, 2, 131, 257, 67, 101}, worst);
+    check_gradient(gl, c, {1, 1, 3, 5, 521, 67}, worst);
+    check_gradient(gl, c, {2, 2, 131, 257, 67, 101}, worst);
   }
-  CHECK(shared_backend().guards_hold());
-  CHECK(shared_backend().fallbacks().empty());
+  CHECK(gl.guards_hold());
+  CHECK(gl.fallbacks().empty());
   check_no_messages();
   MESSAGE("largest normalised errors:" << worst.text());
+}
+
+TEST_CASE("gl backend: a device of small groups, and few of them") {
+  if (!compute_ready()) return;
+  GlBackendOptions options = test::counting_options();
+  options.guard_cells = 16;
+  options.limits = GlDevice::ask(real_gl()).limits;
+  options.limits->group_invocations = 128;
+  options.limits->shared_bytes = 8192;
+  options.limits->group_count = {7, 300, 6};  // groups have to lie in two dimensions
+  GlBackend gl(options);
+  Worst worst;
+  for (const OpCase& row : kForwardTable) {
+    check_case(gl, row, {2, 3, 17, 19, 33, 29}, 1.0f, worst);
+    check_case(gl, row, {1, 2, 33, 67, 31, 32}, 1.0f, worst);
+  }
+  for (const GradCase& c : kGradientTable) check_gradient(gl, c, {2, 3, 17, 19, 33, 29}, worst);
+  CHECK(gl.guards_hold());
+  CHECK(gl.fallbacks().empty());
+  // More matrices than groups in the third dimension.
+  const Program many = single_call(Op::kScores, {{3, 3, 2, 2}, {3, 3, 2, 2}}, 2);
+  CHECK_FALSE(gl.supports(many, many.calls[0]));
+  check_no_messages();
 }
 
 TEST_CASE("gl backend: gradients are written, added, or left alone, within their tensors") {

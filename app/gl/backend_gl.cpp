@@ -79,7 +79,7 @@ void GlBackend::run(const Program& program, std::span<const OpCall> calls,
   }
   if (fetching_) fetch_all(memory);
   gl_.use_program(0);
-  check_gl(gl_, "glGetBufferSubData");
+  check_device(gl_, "glGetBufferSubData");
 }
 
 void GlBackend::run_call(const Program& program, const GlOpCall& shapes,
@@ -160,7 +160,7 @@ void GlBackend::run_backward(const Program& program, std::span<const BackwardCal
   }
   if (fetching_) fetch_all_gradients(gradients);
   gl_.use_program(0);
-  check_gl(gl_, "glGetBufferSubData");
+  check_device(gl_, "glGetBufferSubData");
 }
 
 void GlBackend::run_call_backward(const Program& program, const BackwardCall& step, GlOpCall& c,

@@ -25,15 +25,20 @@ const char* name_of(GLenum error) {
 
 void check_gl(const GlCalls& gl, std::string_view doing) {
   const GLenum error = gl.get_error();
-  const bool reset = gl.get_graphics_reset_status && gl.get_graphics_reset_status() != GL_NO_ERROR;
-  if (error == GL_NO_ERROR && !reset) return;
+  if (error == GL_NO_ERROR) return;
   // The rest of the queue of errors is about the same; a lost context has no end of them.
   for (int i = 0; i < 16 && gl.get_error() != GL_NO_ERROR; ++i) {
   }
   const MessageSlot what{"what", std::string(doing)};
-  if (reset || error == GL_CONTEXT_LOST) throw Error(Message{"gpu.lost", {what}});
+  if (error == GL_CONTEXT_LOST) throw Error(Message{"gpu.lost", {what}});
   if (error == GL_OUT_OF_MEMORY) throw Error(Message{"gpu.memory", {what}});
   throw Error(Message{"gpu.call", {what, {"error", name_of(error)}}});
+}
+
+void check_device(const GlCalls& gl, std::string_view doing) {
+  check_gl(gl, doing);
+  if (!gl.get_graphics_reset_status || gl.get_graphics_reset_status() == GL_NO_ERROR) return;
+  throw Error(Message{"gpu.lost", {{"what", std::string(doing)}}});
 }
 
 GlQueue::GlQueue(const GlCalls& gl, const GlDevice& device) : gl_(gl), device_(device) {}

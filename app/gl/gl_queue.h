@@ -36,6 +36,9 @@ struct GlTiming {
 /// Throws Error for what the driver has to report: out of memory, a lost device, a wrong call.
 /// `doing` is the file of a kernel, or what was tried.
 void check_gl(const GlCalls&, std::string_view doing);
+/// The same, and for a device that was lost without a call that fails: once at the end of a run,
+/// because a driver may have to ask the device.
+void check_device(const GlCalls&, std::string_view doing);
 
 class GlQueue {
  public:
