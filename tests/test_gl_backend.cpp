@@ -145,19 +145,45 @@ TEST_CASE("gl backend: infinite and undefined numbers come out as in the referen
   check_no_messages();
 }
 
-TEST_CASE("gl backend: products keep what is undefined where it belongs") {
+TEST_CASE("gl backend: what is undefined stays where it belongs") {
   if (!compute_ready()) return;
   for (const float odd : {kNan, kInfinity}) {
-    const Program program = single_call(Op::kLinear, {{1, 67, 19}, {19, 66}, {66}}, 19);
+    for (const std::size_t column : {0, 18}) {  // beside the zeros that fill up a tile
+      const Program program = single_call(Op::kLinear, {{1, 67, 19}, {19, 66}, {66}}, 19);
+      Memory got(program), expected(program);
+      fill_inputs(program, got, 3, 1.0f);
+      got.cells(0)[5 * 19 + column] = odd;
+      copy_inputs(program, got, expected);
+      got.run(shared_backend());
+      expected.run(reference());
+      CHECK(normalised_error(got.cells(3), expected.cells(3)) <= 1e-10);
+      CHECK(std::isfinite(got.cells(3)[6 * 66]));
+      CHECK(std::isfinite(got.cells(3)[4 * 66]));
+      CHECK_FALSE(std::isfinite(got.cells(3)[5 * 66]));
+    }
+    const Program pool = single_call(Op::kMeanPool, {{1, 3, 2}, {1, 3}}, 2);
+    Memory memory(pool);
+    memory.cells(0)[1] = 3;
+    memory.cells(0)[2] = odd;  // of padding
+    memory.cells(1)[0] = memory.cells(1)[2] = 1;
+    memory.run(shared_backend());
+    CHECK(memory.cells(2)[0] == 0.0f);
+    CHECK(memory.cells(2)[1] == 1.5f);
+  }
+  check_no_messages();
+}
+
+TEST_CASE("gl backend: layer norm of rows whose numbers are large and alike") {
+  if (!compute_ready()) return;
+  for (const std::int64_t n : {7, 64, 300}) {
+    const Program program = single_call(Op::kLayerNorm, {{1, 5, n}, {n}, {n}}, n);
     Memory got(program), expected(program);
     fill_inputs(program, got, 3, 1.0f);
-    got.cells(0)[5 * 19 + 18] = odd;  // beside the zeros that fill up its tile
+    for (float& cell : got.cells(0)) cell = 10000.0f + std::round(64 * cell) / 4096;
     copy_inputs(program, got, expected);
     got.run(shared_backend());
     expected.run(reference());
-    CHECK(normalised_error(got.cells(3), expected.cells(3)) <= 1e-10);
-    CHECK(std::isfinite(got.cells(3)[6 * 66]));
-    CHECK_FALSE(std::isfinite(got.cells(3)[5 * 66]));
+    CHECK(normalised_error(got.cells(3), expected.cells(3)) <= 1e-9);
   }
   check_no_messages();
 }

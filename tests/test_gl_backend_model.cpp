@@ -154,7 +154,9 @@ TEST_CASE("gl backend: a run and a walk on the device alone, and a second one ma
 TEST_CASE("gl backend: gradients that take turns in memory, and those that add up") {
   if (!compute_ready()) return;
   GlBackend& gl = shared_backend();
-  Model model(small_config(), {2, 13, 19});
+  Config c = small_config();
+  c.d_hidden = 90;
+  Model model(c, {2, 13, 60});
   model.run(reference());
   model.walk(reference());
   Backward lean(model.program, KeptGradients::kParameters);
@@ -195,6 +197,23 @@ TEST_CASE("gl backend: what is left on the device comes when it is fetched") {
   CHECK(normalised_error(got.cells(program.loss), expected.cells(program.loss), 0) <= kRelative);
   CHECK(normalised_error(got.backward.gradient(weight).cells(),
                          expected.backward.gradient(weight).cells(), 0) <= kRelative);
+  check_no_messages();
+}
+
+TEST_CASE("gl backend: what one program left on the device is not another's") {
+  if (!compute_ready()) return;
+  GlBackend& gl = shared_backend();
+  const Program sum = single_call(Op::kAdd, {{4}, {4}}, 4);
+  const Program line = single_call(Op::kLinear, {{1, 4}, {4, 4}, {4}}, 4);
+  Memory first(sum), second(line);
+  fill(first.cells(0), 1, 1.0f);
+  second.cells(2)[3] = 0.5f;  // where the sum was left
+  gl.set_fetching(false);
+  first.run(gl);
+  gl.set_fetching(true);
+  second.run(gl);
+  CHECK(second.cells(3)[0] == 0.0f);
+  CHECK(second.cells(3)[3] == 0.5f);
   check_no_messages();
 }
 
