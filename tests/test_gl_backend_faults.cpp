@@ -180,6 +180,23 @@ TEST_CASE("gl backend: a uniform that is forgotten is refused") {
   CHECK(queue.dispatches() == 0);
 }
 
+TEST_CASE("gl tensors: buffers that a smaller program has no use for are given back") {
+  if (!compute_ready()) return;
+  const GlCalls calls = real_gl();
+  GlTensors tensors(calls);
+  tensors.begin(2, 1);
+  tensors.to_write(0, 4);
+  tensors.to_write(1, 4);
+  CHECK(tensors.newer_slots().size() == 2);
+  tensors.begin(1, 1);
+  CHECK(tensors.buffer(1) != 0);  // a part of the same program
+  tensors.begin(1, 2);
+  CHECK(tensors.newer_slots().empty());
+  CHECK(tensors.buffer(0) != 0);
+  CHECK(tensors.buffer(1) == 0);
+  check_no_messages();
+}
+
 TEST_CASE("gl debug: the driver's complaints are collected") {
   if (!compute_ready()) return;
   check_no_messages();

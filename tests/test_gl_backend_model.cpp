@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "app/gl/embedded.h"
 #include "tests/forward_cases.h"
 #include "tests/test_gl_backend_support.h"
 #include "tests/training_model.h"
@@ -264,6 +265,45 @@ TEST_CASE("gl backend: kernels are timed by the device when asked") {
   }
   CHECK(files.size() > 8);
   CHECK(gl.queue().take_timings().empty());
+  check_no_messages();
+}
+
+TEST_CASE("gl backend: kernels are timed by the device's clock, or, in software, by ours") {
+  if (!compute_ready()) return;
+  static int queries = 0;
+  GlCalls calls = real_gl();
+  calls.begin_query = [](GLenum target, GLuint id) {
+    ++queries;
+    glBeginQuery(target, id);
+  };
+  GlDevice device = GlDevice::ask(calls);
+  const KernelTable table = KernelTable::of(device.limits);
+  GlPrograms programs(calls, device, table, embedded_file, {});
+  GlTensors tensors(calls);
+  tensors.begin(1, 1);
+  float cells[] = {1, 2, 3, 4};
+  for (const bool software : {true, false}) {
+    CAPTURE(software);
+    device.renderer = software ? "llvmpipe" : "a graphics card";
+    GlQueue queue(calls, device);
+    queue.set_timing(true);
+    queue.set_tag(7);
+    for (int round = 0; round < 2; ++round) {
+      queries = 0;
+      for (int repeat = 0; repeat < 3; ++repeat) {
+        queue.dispatch(programs.get(Kernel::kZero, 0), {tensors.to_write(0, 4)},
+                       {{"cells", std::int64_t{4}}}, {});
+      }
+      const std::vector<GlTiming> timings = queue.take_timings();
+      REQUIRE(timings.size() == 3);
+      CHECK(timings[2].tag == 7);
+      CHECK(timings[2].file == "shaders/zero.comp");
+      CHECK(timings[2].nanoseconds >= 0);
+      CHECK(queries == (software ? 0 : 3));
+    }
+  }
+  tensors.fetch(0, cells);
+  CHECK(cells[3] == 0.0f);
   check_no_messages();
 }
 

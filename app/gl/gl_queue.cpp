@@ -1,5 +1,6 @@
 #include "app/gl/gl_queue.h"
 
+#include <chrono>
 #include <stdexcept>
 #include <string>
 
@@ -19,6 +20,11 @@ const char* name_of(GLenum error) {
     default:
       return "an OpenGL error";
   }
+}
+
+void launch(const GlCalls& gl, const GlGroups& groups) {
+  gl.dispatch_compute(static_cast<GLuint>(groups.x), static_cast<GLuint>(groups.y),
+                      static_cast<GLuint>(groups.z));
 }
 
 }  // namespace
@@ -41,7 +47,8 @@ void check_device(const GlCalls& gl, std::string_view doing) {
   throw Error(Message{"gpu.lost", {{"what", std::string(doing)}}});
 }
 
-GlQueue::GlQueue(const GlCalls& gl, const GlDevice& device) : gl_(gl), device_(device) {}
+GlQueue::GlQueue(const GlCalls& gl, const GlDevice& device)
+    : gl_(gl), device_(device), has_queries_(!is_software_renderer(device.renderer)) {}
 
 GlQueue::~GlQueue() {
   if (!queries_.empty()) gl_.delete_queries(static_cast<GLsizei>(queries_.size()), queries_.data());
@@ -56,10 +63,11 @@ void GlQueue::dispatch(const GlProgram& program, std::initializer_list<unsigned>
   for (const unsigned buffer : buffers) {
     gl_.bind_buffer_base(GL_SHADER_STORAGE_BUFFER, binding++, buffer);
   }
-  if (timing_) begin_timing(program);
-  gl_.dispatch_compute(static_cast<GLuint>(groups.x), static_cast<GLuint>(groups.y),
-                       static_cast<GLuint>(groups.z));
-  if (timing_) gl_.end_query(GL_TIME_ELAPSED);
+  if (timing_) {
+    run_timed(program, groups);
+  } else {
+    launch(gl_, groups);
+  }
   // For the next kernel, and for reading back.
   gl_.memory_barrier(GL_SHADER_STORAGE_BARRIER_BIT | GL_BUFFER_UPDATE_BARRIER_BIT);
   ++dispatches_;
@@ -90,17 +98,28 @@ GlGroups GlQueue::spread(std::int64_t groups) const {
   return {(groups + rows - 1) / rows, rows, 1};
 }
 
-void GlQueue::begin_timing(const GlProgram& program) {
-  if (timed_.size() == queries_.size()) {
+void GlQueue::run_timed(const GlProgram& program, const GlGroups& groups) {
+  timed_.push_back({tag_, program.file, 0});
+  if (!has_queries_) {
+    gl_.finish();
+    const auto start = std::chrono::steady_clock::now();
+    launch(gl_, groups);
+    gl_.finish();
+    const std::chrono::duration<double, std::nano> taken = std::chrono::steady_clock::now() - start;
+    timed_.back().nanoseconds = taken.count();
+    return;
+  }
+  if (queries_.size() < timed_.size()) {
     queries_.push_back(0);
     gl_.gen_queries(1, &queries_.back());
   }
-  gl_.begin_query(GL_TIME_ELAPSED, queries_[timed_.size()]);
-  timed_.push_back({tag_, program.file, 0});
+  gl_.begin_query(GL_TIME_ELAPSED, queries_[timed_.size() - 1]);
+  launch(gl_, groups);
+  gl_.end_query(GL_TIME_ELAPSED);
 }
 
 std::vector<GlTiming> GlQueue::take_timings() {
-  for (std::size_t i = 0; i < timed_.size(); ++i) {
+  for (std::size_t i = 0; has_queries_ && i < timed_.size(); ++i) {
     GLuint64 nanoseconds = 0;
     gl_.get_query_object_ui64v(queries_[i], GL_QUERY_RESULT, &nanoseconds);
     timed_[i].nanoseconds = static_cast<double>(nanoseconds);

@@ -26,7 +26,8 @@ struct GlGroups {
   std::int64_t x = 1, y = 1, z = 1;
 };
 
-/// How long a kernel took on the device.
+/// How long a kernel took: on the device's clock, or, of a software renderer, whose queries tell
+/// nothing of compute shaders, on ours.
 struct GlTiming {
   int tag = -1;  // what set_tag() said when it ran
   std::string_view file;
@@ -65,10 +66,11 @@ class GlQueue {
 
  private:
   void set_uniforms(const GlProgram&, std::initializer_list<GlUniform>);
-  void begin_timing(const GlProgram&);
+  void run_timed(const GlProgram&, const GlGroups&);
 
   const GlCalls& gl_;
   const GlDevice& device_;
+  bool has_queries_;  // whose times mean something
   bool timing_ = false;
   int tag_ = -1;
   std::int64_t dispatches_ = 0;

@@ -53,6 +53,10 @@ void GlTensors::begin(std::size_t count, std::uint64_t signature) {
   if (signature == signature_) return;
   signature_ = signature;
   for (Slot& slot : slots_) slot.newer = false;
+  for (std::size_t i = count; i < slots_.size(); ++i) {
+    if (slots_[i].buffer != 0) gl_.delete_buffers(1, &slots_[i].buffer);
+    slots_[i] = Slot();
+  }
 }
 
 void GlTensors::make_room(Slot& slot, std::int64_t cells, std::int64_t room) {
