@@ -21,7 +21,7 @@ class GlTensors {
 
   /// Begins a run over slots 0 to count − 1. Memory may have changed since the last one. What the
   /// device alone has stays valid while `signature`, which says whose tensors they are, is the
-  /// same.
+  /// same; with another one, buffers of slots beyond `count` are given back.
   void begin(std::size_t count, std::uint64_t signature);
 
   // Buffers for a kernel. `cells` is the tensor's size; the buffer has room for `room` at least.
