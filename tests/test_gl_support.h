@@ -17,6 +17,7 @@
 
 #include "app/gl/egl_context.h"
 #include "app/gl/framebuffer.h"
+#include "app/gl/gl_debug.h"
 #include "app/gl/heatmap_renderer.h"
 #include "core/error.h"
 #include "core/heatmap.h"
@@ -33,7 +34,7 @@ inline bool gl_ready() {
   // so.
   static EglContext* const context = []() -> EglContext* {
     try {
-      return new EglContext;
+      return new EglContext({.debug = true});
     } catch (const Error& error) {
       why = error.what();
       return nullptr;
@@ -47,6 +48,12 @@ inline bool gl_ready() {
   const char* required = std::getenv("HEADLIGHT_REQUIRE_GL");
   if (required && std::string(required) != "0") FAIL_CHECK("OpenGL is required here: ", why);
   return false;
+}
+
+/// What the driver has said about our calls since the last clear(). Needs gl_ready().
+inline GlDebugLog& debug_log() {
+  static GlDebugLog* const log = new GlDebugLog;
+  return *log;
 }
 
 inline Color pixel(const Picture& picture, int x, int y) {

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <vector>
 
+#include "app/gl/gl_device.h"
 #include "core/error.h"
 
 namespace headlight {
@@ -70,15 +71,22 @@ EGLConfig choose_config(EGLDisplay display) {
   return nullptr;
 }
 
-EGLContext create_core33(EGLDisplay display, EGLConfig config) {
-  const std::array<EGLint, 7> attributes = {EGL_CONTEXT_MAJOR_VERSION,
-                                            3,
-                                            EGL_CONTEXT_MINOR_VERSION,
-                                            3,
-                                            EGL_CONTEXT_OPENGL_PROFILE_MASK,
-                                            EGL_CONTEXT_OPENGL_CORE_PROFILE_BIT,
-                                            EGL_NONE};
+EGLContext create_core(EGLDisplay display, EGLConfig config, EGLint major, EGLint minor,
+                       bool debug) {
+  std::vector<EGLint> attributes = {
+      EGL_CONTEXT_MAJOR_VERSION,       major,
+      EGL_CONTEXT_MINOR_VERSION,       minor,
+      EGL_CONTEXT_OPENGL_PROFILE_MASK, EGL_CONTEXT_OPENGL_CORE_PROFILE_BIT};
+  if (debug) attributes.insert(attributes.end(), {EGL_CONTEXT_OPENGL_DEBUG, EGL_TRUE});
+  attributes.push_back(EGL_NONE);
   return eglCreateContext(display, config, EGL_NO_CONTEXT, attributes.data());
+}
+
+/// Compute shaders need 4.3; everything else does with 3.3.
+EGLContext create_newest(EGLDisplay display, EGLConfig config, bool debug) {
+  EGLContext context = create_core(display, config, 4, 3, debug);
+  if (context == EGL_NO_CONTEXT) context = create_core(display, config, 3, 3, debug);
+  return context == EGL_NO_CONTEXT && debug ? create_newest(display, config, false) : context;
 }
 
 /// Makes the context current, with a 1x1 surface where the driver needs one.
@@ -107,8 +115,8 @@ std::string describe_older(EGLDisplay display, EGLConfig config) {
   return words;
 }
 
-/// Makes a current 3.3 core context on this display, or says in `why` why it cannot.
-EGLContext try_display(EGLDisplay display, EGLSurface& surface, std::string& why) {
+/// Makes a current core context on this display, or says in `why` why it cannot.
+EGLContext try_display(EGLDisplay display, bool debug, EGLSurface& surface, std::string& why) {
   if (display == EGL_NO_DISPLAY || !eglInitialize(display, nullptr, nullptr)) {
     why = "not available";
     return EGL_NO_CONTEXT;
@@ -118,7 +126,7 @@ EGLContext try_display(EGLDisplay display, EGLSurface& surface, std::string& why
     why = "has no desktop OpenGL";
     return EGL_NO_CONTEXT;
   }
-  EGLContext context = create_core33(display, config);
+  EGLContext context = create_newest(display, config, debug);
   if (context == EGL_NO_CONTEXT) {
     why = "offers " + describe_older(display, config);
     return EGL_NO_CONTEXT;
@@ -132,29 +140,47 @@ EGLContext try_display(EGLDisplay display, EGLSurface& surface, std::string& why
   return context;
 }
 
+bool draws_on_processor() {
+  const auto* renderer = reinterpret_cast<const char*>(glGetString(GL_RENDERER));
+  return renderer && is_software_renderer(renderer);
+}
+
 }  // namespace
 
-EglContext::EglContext() {
+EglContext::EglContext(EglOptions options) {
   const std::lock_guard lock(g_count_mutex);
   std::string answers;
+  if (options.prefer_hardware && take_first(options, true, answers)) return;
+  answers.clear();
+  if (take_first(options, false, answers)) return;
+  throw Error(
+      "Drawing without a window needs OpenGL 3.3 through EGL; this machine answers: " + answers +
+      ". Install Mesa's EGL (Debian: libegl1 and libgl1-mesa-dri), or update the "
+      "graphics driver.");
+}
+
+bool EglContext::take_first(const EglOptions& options, bool hardware_only, std::string& answers) {
   for (const Candidate& candidate : find_displays()) {
     std::string why;
-    context_ = try_display(candidate.display, surface_, why);
+    context_ = try_display(candidate.display, options.debug, surface_, why);
+    if (context_ != EGL_NO_CONTEXT && hardware_only && draws_on_processor()) {
+      release(candidate.display, context_, surface_);
+      context_ = nullptr;
+      surface_ = nullptr;
+      why = "draws on the processor";
+    }
     if (context_ != EGL_NO_CONTEXT) {
       display_ = candidate.display;
       platform_ = candidate.platform;
       ++g_live_contexts;
-      return;
+      return true;
     }
     if (candidate.display != EGL_NO_DISPLAY && g_live_contexts == 0) {
       eglTerminate(candidate.display);
     }
     answers += (answers.empty() ? "" : "; ") + candidate.platform + ": " + why;
   }
-  throw Error(
-      "Drawing without a window needs OpenGL 3.3 through EGL; this machine answers: " + answers +
-      ". Install Mesa's EGL (Debian: libegl1 and libgl1-mesa-dri), or update the "
-      "graphics driver.");
+  return false;
 }
 
 EglContext::~EglContext() {

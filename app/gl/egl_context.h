@@ -6,15 +6,22 @@
 
 namespace headlight {
 
-/// An OpenGL 3.3 core context that draws only into framebuffer objects. It is current on the thread
-/// that made it until it is destroyed. Objects made with it (programs, textures, framebuffers) must
-/// go first.
+struct EglOptions {
+  /// The driver says what it thinks of each call (GlDebugLog), where it can.
+  bool debug = false;
+  /// A graphics card is taken before a software renderer, wherever it is found: for computing.
+  bool prefer_hardware = false;
+};
+
+/// An OpenGL core context that draws only into framebuffer objects, or computes: 4.3 or later where
+/// the driver has it, else 3.3. It is current on the thread that made it until it is destroyed.
+/// Objects made with it (programs, textures, framebuffers) must go first.
 class EglContext {
  public:
   /// Tries, in this order: EGL's surfaceless platform (Mesa; its software renderer when there is no
   /// GPU), the EGL device platform (NVIDIA and others), the default display. Throws Error when none
   /// offers OpenGL 3.3, with what each one answered.
-  EglContext();
+  explicit EglContext(EglOptions options = {});
   ~EglContext();
   EglContext(const EglContext&) = delete;
   EglContext& operator=(const EglContext&) = delete;
@@ -26,6 +33,8 @@ class EglContext {
   const std::string& platform() const { return platform_; }
 
  private:
+  bool take_first(const EglOptions&, bool hardware_only, std::string& answers);
+
   void* display_ = nullptr;
   void* context_ = nullptr;
   void* surface_ = nullptr;  // 1x1, only where the driver cannot do without one

@@ -1,0 +1,221 @@
+#include "app/gl/backend_gl.h"
+
+#include <algorithm>
+
+#include "app/gl/embedded.h"
+#include "core/error.h"
+#include "core/random.h"
+
+namespace headlight {
+namespace {
+
+std::size_t place(TensorId id) { return static_cast<std::size_t>(id); }
+
+std::int64_t cells_of(const Program& program, TensorId id) {
+  return cell_count(program.tensors[place(id)].axes);
+}
+
+GlDevice capable_device(const GlCalls& gl, const std::optional<GlLimits>& limits) {
+  GlDevice device = GlDevice::ask(gl);
+  if (limits) device.limits = *limits;
+  const Message problem = device.problem();
+  if (!problem.empty()) throw Error(problem);
+  return device;
+}
+
+// Whose tensors lie in the buffers: the program and its shapes.
+std::uint64_t signature_of(const Program& program) {
+  auto hash = reinterpret_cast<std::uintptr_t>(&program) + program.calls.size();
+  for (const TensorSpec& spec : program.tensors) {
+    hash = scatter(hash ^ static_cast<std::uint64_t>(cell_count(spec.axes)));
+  }
+  return hash;
+}
+
+}  // namespace
+
+GlBackend::GlBackend(GlBackendOptions options)
+    : gl_(options.calls ? *options.calls : real_gl()),
+      device_(capable_device(gl_, options.limits)),
+      table_(KernelTable::of(device_.limits)),
+      programs_(gl_, device_, table_, options.texts ? options.texts : GlTexts(embedded_file),
+                options.program_folder),
+      queue_(gl_, device_),
+      ops_(gl_, device_, table_, programs_, queue_),
+      tensors_(gl_, options.guard_cells),
+      gradients_(gl_, options.guard_cells),
+      elsewhere_(make_eigen_backend(options.threads)) {}
+
+std::unique_ptr<GlBackend> make_gl_backend(GlBackendOptions options) {
+  return std::make_unique<GlBackend>(std::move(options));
+}
+
+bool GlBackend::supports(const Program& program, const OpCall& call) const {
+  return ops_.fits(GlOpCall(program, call));
+}
+
+void GlBackend::begin(const Program& program) {
+  tensors_.begin(program.tensors.size(), signature_of(program));
+}
+
+unsigned GlBackend::read(const Program& program, TensorId id, std::span<float* const> memory) {
+  const TensorId source = program.resolve(id);
+  return tensors_.to_read(place(source), memory[place(source)], cells_of(program, source));
+}
+
+// ---- forward ----
+
+void GlBackend::run(const Program& program, std::span<const OpCall> calls,
+                    std::span<float* const> memory) {
+  begin(program);
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    queue_.set_tag(static_cast<int>(i));
+    const GlOpCall c(program, calls[i]);
+    if (ops_.fits(c)) {
+      run_call(program, c, memory);
+    } else {
+      run_elsewhere(program, calls[i], memory);
+    }
+  }
+  if (fetching_) fetch_all(memory);
+  gl_.use_program(0);
+  check_device(gl_, "glGetBufferSubData");
+}
+
+void GlBackend::run_call(const Program& program, const GlOpCall& shapes,
+                         std::span<float* const> memory) {
+  GlOpCall c = shapes;
+  for (std::size_t i = 0; i < c.inputs; ++i) c.in[i] = read(program, c.call.in[i], memory);
+  const TensorId out = program.resolve(c.call.out);
+  c.out = tensors_.to_write(place(out), c.cells());
+  ops_.forward(c);
+}
+
+// Its inputs go to memory first; what it makes is copied to the device when a kernel reads it.
+void GlBackend::run_elsewhere(const Program& program, const OpCall& call,
+                              std::span<float* const> memory) {
+  remember(program, call);
+  for (const TensorId id : call.in) fetch(program, id, memory);
+  elsewhere_->run(program, {&call, 1}, memory);
+  tensors_.forget(place(program.resolve(call.out)));
+}
+
+void GlBackend::remember(const Program& program, const OpCall& call) {
+  std::string shape = shape_text(program.tensors[place(call.out)].axes);
+  for (const GlFallback& known : fallbacks_) {
+    if (known.op == call.op && known.shape == shape) return;
+  }
+  fallbacks_.push_back({call.op, std::move(shape)});
+}
+
+void GlBackend::fetch(const Program& program, TensorId id, std::span<float* const> memory) {
+  const std::size_t slot = place(program.resolve(id));
+  if (tensors_.is_newer(slot)) tensors_.fetch(slot, memory[slot]);
+}
+
+void GlBackend::fetch_all(std::span<float* const> memory) {
+  for (const std::size_t slot : tensors_.newer_slots()) tensors_.fetch(slot, memory[slot]);
+}
+
+unsigned GlBackend::buffer(const Program& program, TensorId id) const {
+  return tensors_.buffer(place(program.resolve(id)));
+}
+
+// ---- backward ----
+
+// Gradients that share a place in memory (both summands of a sum have the sum's; others take turns)
+// share a buffer, which has room for the largest of them.
+void GlBackend::begin_gradients(const Program& program, std::span<float* const> gradients) {
+  const std::size_t count = program.tensors.size();
+  gradient_slots_.resize(count);
+  gradient_rooms_.assign(count, 0);
+  gradient_order_.resize(count);
+  for (std::size_t id = 0; id < count; ++id) gradient_order_[id] = id;
+  std::sort(gradient_order_.begin(), gradient_order_.end(), [&](std::size_t a, std::size_t b) {
+    return gradients[a] != gradients[b] ? std::less<>()(gradients[a], gradients[b]) : a < b;
+  });
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t id = gradient_order_[i], before = i > 0 ? gradient_order_[i - 1] : id;
+    const bool shared = i > 0 && gradients[id] == gradients[before];
+    const std::size_t slot = shared ? gradient_slots_[before] : id;
+    gradient_slots_[id] = slot;
+    gradient_rooms_[slot] =
+        std::max(gradient_rooms_[slot], cells_of(program, static_cast<TensorId>(id)));
+  }
+  gradients_.begin(count, scatter(signature_of(program)));
+}
+
+void GlBackend::run_backward(const Program& program, std::span<const BackwardCall> calls,
+                             std::span<float* const> memory, std::span<float* const> gradients) {
+  begin(program);
+  begin_gradients(program, gradients);
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    queue_.set_tag(static_cast<int>(i));
+    GlOpCall c(program, program.calls[static_cast<std::size_t>(calls[i].call)]);
+    if (ops_.fits(c)) {
+      run_call_backward(program, calls[i], c, memory, gradients);
+    } else {
+      run_elsewhere_backward(program, calls[i], memory, gradients);
+    }
+  }
+  if (fetching_) fetch_all_gradients(gradients);
+  gl_.use_program(0);
+  check_device(gl_, "glGetBufferSubData");
+}
+
+void GlBackend::run_call_backward(const Program& program, const BackwardCall& step, GlOpCall& c,
+                                  std::span<float* const> memory,
+                                  std::span<float* const> gradients) {
+  const GlReads reads = backward_reads(c.call.op);
+  for (std::size_t i = 0; i < c.inputs; ++i) {
+    if (reads.in[i]) c.in[i] = read(program, c.call.in[i], memory);
+  }
+  if (reads.out) c.out = read(program, c.call.out, memory);
+  const auto slot = [&](TensorId id) { return gradient_slots_[place(id)]; };
+  const auto room = [&](TensorId id) { return gradient_rooms_[slot(id)]; };
+  GlOpGradients d;
+  d.d_out = gradients_.to_read(slot(c.call.out), gradients[place(c.call.out)], c.cells(),
+                               room(c.call.out));
+  for (std::size_t i = 0; i < c.inputs; ++i) {
+    const TensorId id = c.call.in[i];
+    const std::int64_t cells = cell_count(c.axes[i]);
+    d.adds[i] = step.uses[i] == GradientUse::kAdded;
+    if (step.uses[i] == GradientUse::kWritten) {
+      d.d_in[i] = gradients_.to_write(slot(id), cells, room(id));
+    } else if (d.adds[i]) {
+      d.d_in[i] = gradients_.to_add(slot(id), gradients[place(id)], cells, room(id));
+    }
+  }
+  ops_.backward(c, d);
+}
+
+void GlBackend::run_elsewhere_backward(const Program& program, const BackwardCall& step,
+                                       std::span<float* const> memory,
+                                       std::span<float* const> gradients) {
+  const OpCall& call = program.calls[static_cast<std::size_t>(step.call)];
+  remember(program, call);
+  for (const TensorId id : call.in) fetch(program, id, memory);
+  fetch(program, call.out, memory);
+  fetch_gradient(call.out, gradients);
+  for (std::size_t i = 0; i < call.in.size(); ++i) {
+    if (step.uses[i] == GradientUse::kAdded) fetch_gradient(call.in[i], gradients);
+  }
+  elsewhere_->run_backward(program, {&step, 1}, memory, gradients);
+  for (std::size_t i = 0; i < call.in.size(); ++i) {
+    if (step.uses[i] != GradientUse::kNone) gradients_.forget(gradient_slots_[place(call.in[i])]);
+  }
+}
+
+void GlBackend::fetch_gradient(TensorId id, std::span<float* const> gradients) {
+  if (place(id) >= gradient_slots_.size()) return;
+  const std::size_t slot = gradient_slots_[place(id)];
+  if (gradients_.is_newer(slot)) gradients_.fetch(slot, gradients[place(id)]);
+}
+
+void GlBackend::fetch_all_gradients(std::span<float* const> gradients) {
+  for (const std::size_t slot : gradients_.newer_slots()) {
+    gradients_.fetch(slot, gradients[slot]);
+  }
+}
+
+}  // namespace headlight

@@ -1,0 +1,102 @@
+// The backend that computes on the graphics card, with compute shaders (shaders/*.comp).
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/gl/gl_ops.h"
+#include "app/gl/gl_tensors.h"
+#include "core/backend.h"
+
+namespace headlight {
+
+struct GlBackendOptions {
+  /// Where compiled programs are kept; empty: nowhere.
+  std::filesystem::path program_folder = default_program_folder();
+  /// Threads of the Eigen backend, which runs what the device cannot take.
+  int threads = 1;
+
+  // ---- for tests ----
+  const GlCalls* calls = nullptr;  // null: the driver's
+  GlTexts texts = {};              // of shaders; empty: those that the build embedded
+  std::optional<GlLimits> limits = std::nullopt;  // instead of the device's
+  std::int64_t guard_cells = 0;                   // see GlTensors
+};
+
+/// A kind of call that the device could not take, so that the processor ran it.
+struct GlFallback {
+  Op op{};
+  std::string shape;  // of the result
+};
+
+/// Keeps a buffer for each tensor of the program that ran last. Inputs and parameters are copied
+/// again only when they have changed, and a second run of the same program makes no buffer. Errors
+/// of the device (a shader that does not compile, no memory, a lost context) are Errors whose
+/// message says what and where; after one the backend should be dropped and another one used.
+/// Every call needs the context that was current when it was made.
+class GlBackend final : public Backend {
+ public:
+  /// Throws Error where the current context is older than OpenGL 4.3 (GlDevice::problem()).
+  explicit GlBackend(GlBackendOptions options = {});
+
+  std::string_view name() const override { return "gl"; }
+  bool supports(const Program&, const OpCall&) const override;
+  void run(const Program&, std::span<const OpCall>, std::span<float* const> memory) override;
+  void run_backward(const Program&, std::span<const BackwardCall>, std::span<float* const> memory,
+                    std::span<float* const> gradients) override;
+
+  const GlDevice& device() const { return device_; }
+  const GlPrograms& programs() const { return programs_; }
+  /// For timing. The tag of a kernel's time is its call's place among those of the run.
+  GlQueue& queue() { return queue_; }
+  /// What ran on the processor since this was made, each kind once.
+  const std::vector<GlFallback>& fallbacks() const { return fallbacks_; }
+
+  /// With false, runs leave what they compute on the device: memory has it only after fetch(). To
+  /// begin with they copy everything to memory.
+  void set_fetching(bool on) { fetching_ = on; }
+  /// Copies a tensor, or the gradient of one, from the device to memory where the device has a
+  /// newer one. The program must be the one that ran last.
+  void fetch(const Program&, TensorId, std::span<float* const> memory);
+  void fetch_gradient(TensorId, std::span<float* const> gradients);
+  /// The buffer of a tensor of the program that ran last, floats in row-major order; 0: none.
+  unsigned buffer(const Program&, TensorId) const;
+  /// Have all guard words been left alone?
+  bool guards_hold() { return tensors_.guards_hold() && gradients_.guards_hold(); }
+
+ private:
+  void begin(const Program&);
+  void begin_gradients(const Program&, std::span<float* const> gradients);
+  void fetch_all(std::span<float* const> memory);
+  void fetch_all_gradients(std::span<float* const> gradients);
+  unsigned read(const Program&, TensorId, std::span<float* const> memory);
+  void run_call(const Program&, const GlOpCall&, std::span<float* const> memory);
+  void run_call_backward(const Program&, const BackwardCall&, GlOpCall&,
+                         std::span<float* const> memory, std::span<float* const> gradients);
+  void run_elsewhere(const Program&, const OpCall&, std::span<float* const> memory);
+  void run_elsewhere_backward(const Program&, const BackwardCall&, std::span<float* const> memory,
+                              std::span<float* const> gradients);
+  void remember(const Program&, const OpCall&);
+
+  const GlCalls gl_;
+  GlDevice device_;
+  KernelTable table_;
+  GlPrograms programs_;
+  GlQueue queue_;
+  GlOps ops_;
+  GlTensors tensors_;    // slots are TensorIds, of the tensors that own memory
+  GlTensors gradients_;  // slots are the lowest TensorIds whose gradients lie at the same place
+  std::vector<std::size_t> gradient_slots_;   // by TensorId
+  std::vector<std::int64_t> gradient_rooms_;  // by slot: the largest of those gradients
+  std::vector<std::size_t> gradient_order_;   // for finding them
+  std::unique_ptr<Backend> elsewhere_;
+  std::vector<GlFallback> fallbacks_;
+  bool fetching_ = true;
+};
+
+std::unique_ptr<GlBackend> make_gl_backend(GlBackendOptions options = {});
+
+}  // namespace headlight

@@ -1,0 +1,132 @@
+#include "app/gl/gl_kernel_table.h"
+
+#include <array>
+#include <utility>
+
+namespace headlight {
+namespace {
+
+using enum KernelShape;
+
+// In the order of enum Kernel.
+constexpr std::array<KernelInfo, kKernels> kTable = {{
+    {Kernel::kEmbed, "shaders/embed.comp", kCells},
+    {Kernel::kEmbedLinks, "shaders/embed_links.comp", kCells},
+    {Kernel::kEmbedBackward, "shaders/embed_backward.comp", kCells},
+    {Kernel::kSinusoid, "shaders/sinusoid.comp", kCells},
+    {Kernel::kLearnedPosition, "shaders/learned_position.comp", kCells},
+    {Kernel::kLearnedPositionBackward, "shaders/learned_position_backward.comp", kCells},
+    {Kernel::kAdd, "shaders/add.comp", kCells},
+    {Kernel::kAddBackward, "shaders/add_backward.comp", kCells},
+    {Kernel::kScale, "shaders/scale.comp", kCells},
+    {Kernel::kScaleBackward, "shaders/scale_backward.comp", kCells},
+    {Kernel::kDropout, "shaders/dropout.comp", kCells},
+    {Kernel::kDropoutBackward, "shaders/dropout_backward.comp", kCells},
+    {Kernel::kMask, "shaders/mask.comp", kCells},
+    {Kernel::kMaskBackward, "shaders/mask_backward.comp", kCells},
+    {Kernel::kRelu, "shaders/relu.comp", kCells},
+    {Kernel::kReluBackward, "shaders/relu_backward.comp", kCells},
+    {Kernel::kGelu, "shaders/gelu.comp", kCells},
+    {Kernel::kGeluBackward, "shaders/gelu_backward.comp", kCells},
+    {Kernel::kGeluTanh, "shaders/gelu_tanh.comp", kCells},
+    {Kernel::kGeluTanhBackward, "shaders/gelu_tanh_backward.comp", kCells},
+    {Kernel::kSplitHeads, "shaders/split_heads.comp", kCells},
+    {Kernel::kSplitHeadsBackward, "shaders/split_heads_backward.comp", kCells},
+    {Kernel::kConcatHeads, "shaders/concat_heads.comp", kCells},
+    {Kernel::kConcatHeadsBackward, "shaders/concat_heads_backward.comp", kCells},
+    {Kernel::kMeanPool, "shaders/mean_pool.comp", kCells},
+    {Kernel::kMeanPoolBackward, "shaders/mean_pool_backward.comp", kCells},
+    {Kernel::kAdditiveScores, "shaders/additive_scores.comp", kCells},
+    {Kernel::kAdditiveScoresBackward, "shaders/additive_scores_backward.comp", kCells},
+    {Kernel::kZero, "shaders/zero.comp", kCells},
+    {Kernel::kSoftmax, "shaders/softmax.comp", kRows},
+    {Kernel::kSoftmaxBackward, "shaders/softmax_backward.comp", kRows},
+    {Kernel::kCrossEntropy, "shaders/cross_entropy.comp", kRows},
+    {Kernel::kCrossEntropyBackward, "shaders/cross_entropy_backward.comp", kRows},
+    {Kernel::kLayerNorm, "shaders/layer_norm.comp", kRows},
+    {Kernel::kLayerNormBackward, "shaders/layer_norm_backward.comp", kRows},
+    {Kernel::kLayerNormStatistics, "shaders/layer_norm_statistics.comp", kRows},
+    {Kernel::kAdditiveScoresBackwardV, "shaders/additive_scores_backward_v.comp", kRows},
+    {Kernel::kLayerNormBackwardW, "shaders/layer_norm_backward_w.comp", kColumns},
+    {Kernel::kBiasBackward, "shaders/bias_backward.comp", kColumns},
+    {Kernel::kLinear, "shaders/linear.comp", kProduct},
+    {Kernel::kLinearBackwardX, "shaders/linear_backward_x.comp", kProduct},
+    {Kernel::kLinearBackwardW, "shaders/linear_backward_w.comp", kProduct},
+    {Kernel::kProject, "shaders/project.comp", kProduct},
+    {Kernel::kProjectBackwardX, "shaders/project_backward_x.comp", kProduct},
+    {Kernel::kProjectBackwardW, "shaders/project_backward_w.comp", kProduct},
+    {Kernel::kScores, "shaders/scores.comp", kProduct},
+    {Kernel::kScoresBackwardQ, "shaders/scores_backward_q.comp", kProduct},
+    {Kernel::kScoresBackwardK, "shaders/scores_backward_k.comp", kProduct},
+    {Kernel::kWeightedSum, "shaders/weighted_sum.comp", kProduct},
+    {Kernel::kWeightedSumBackwardA, "shaders/weighted_sum_backward_a.comp", kProduct},
+    {Kernel::kWeightedSumBackwardV, "shaders/weighted_sum_backward_v.comp", kProduct},
+}};
+
+constexpr bool in_order() {
+  for (std::size_t i = 0; i < kTable.size(); ++i) {
+    if (kTable[i].kernel != static_cast<Kernel>(i)) return false;
+  }
+  return true;
+}
+static_assert(in_order());
+
+std::string define(std::string_view name, int value) {
+  return "#define " + std::string(name) + " " + std::to_string(value) + "\n";
+}
+
+}  // namespace
+
+const KernelInfo& kernel_info(Kernel kernel) { return kTable[static_cast<std::size_t>(kernel)]; }
+
+KernelTable KernelTable::of(const GlLimits& limits) {
+  KernelTable table;
+  // OpenGL 4.3 promises 1024 invocations and 32 KiB; smaller devices get smaller groups.
+  while (table.cells_group > limits.group_invocations && table.cells_group > 32) {
+    table.cells_group /= 2;
+    table.row_group /= 2;
+    table.row_lanes = table.row_lanes > 1 ? table.row_lanes / 2 : 1;
+  }
+  if (table.product.invocations() > limits.group_invocations ||
+      table.product.shared_bytes() > limits.shared_bytes) {
+    table.product = {32, 32, 8, 4, 4};
+  }
+  return table;
+}
+
+int KernelTable::variant(Kernel kernel, std::int64_t columns) const {
+  return kernel_info(kernel).shape == kRows && columns > short_row ? 1 : 0;
+}
+
+int KernelTable::group(Kernel kernel, int variant) const {
+  switch (kernel_info(kernel).shape) {
+    case kCells:
+      return cells_group;
+    case kRows:
+      return variant == 1 ? row_group : short_row_group;
+    case kColumns:
+      return column_group * row_lanes;
+    case kProduct:
+      return product.invocations();
+  }
+  return 0;
+}
+
+std::string KernelTable::defines(Kernel kernel, int variant) const {
+  switch (kernel_info(kernel).shape) {
+    case kCells:
+    case kRows:
+      return define("GROUP", group(kernel, variant));
+    case kColumns:
+      return define("COLUMN_GROUP", column_group) + define("ROW_LANES", row_lanes);
+    case kProduct:
+      return define("TILE_ROWS", product.rows) + define("TILE_COLUMNS", product.columns) +
+             define("TILE_INNER", product.inner) + define("BLOCK_ROWS", product.block_rows) +
+             define("BLOCK_COLUMNS", product.block_columns) +
+             define("SIZE_X", product.columns / product.block_columns) +
+             define("SIZE_Y", product.rows / product.block_rows);
+  }
+  return "";
+}
+
+}  // namespace headlight

@@ -1,0 +1,67 @@
+// The kernels: which shader each one is, and how large its groups and tiles are on a device. Every
+// number of the kernels' shapes stands in this table and nowhere else.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "app/gl/gl_device.h"
+
+namespace headlight {
+
+// clang-format off
+enum class Kernel {
+  kEmbed, kEmbedLinks, kEmbedBackward, kSinusoid, kLearnedPosition, kLearnedPositionBackward,
+  kAdd, kAddBackward, kScale, kScaleBackward, kDropout, kDropoutBackward, kMask, kMaskBackward,
+  kRelu, kReluBackward, kGelu, kGeluBackward, kGeluTanh, kGeluTanhBackward,
+  kSplitHeads, kSplitHeadsBackward, kConcatHeads, kConcatHeadsBackward,
+  kMeanPool, kMeanPoolBackward, kAdditiveScores, kAdditiveScoresBackward, kZero,
+  kSoftmax, kSoftmaxBackward, kCrossEntropy, kCrossEntropyBackward,
+  kLayerNorm, kLayerNormBackward, kLayerNormStatistics, kAdditiveScoresBackwardV,
+  kLayerNormBackwardW, kBiasBackward,
+  kLinear, kLinearBackwardX, kLinearBackwardW, kProject, kProjectBackwardX, kProjectBackwardW,
+  kScores, kScoresBackwardQ, kScoresBackwardK,
+  kWeightedSum, kWeightedSumBackwardA, kWeightedSumBackwardV,
+};
+// clang-format on
+inline constexpr int kKernels = static_cast<int>(Kernel::kWeightedSumBackwardV) + 1;
+
+/// How a kernel's work is cut: an invocation a cell, a group a row, a few columns a group, a tile
+/// of a product a group.
+enum class KernelShape { kCells, kRows, kColumns, kProduct };
+
+struct KernelInfo {
+  Kernel kernel{};
+  std::string_view file;  // "shaders/softmax.comp"
+  KernelShape shape{};
+};
+const KernelInfo& kernel_info(Kernel);
+
+/// A group makes a tile of rows × columns cells from `inner` numbers of the sum at a time, each of
+/// its invocations block_rows × block_columns of them.
+struct ProductTiles {
+  int rows = 64, columns = 64, inner = 16, block_rows = 4, block_columns = 4;
+  int invocations() const { return rows / block_rows * (columns / block_columns); }
+  int shared_bytes() const { return 4 * inner * (rows + columns + 2); }
+};
+
+struct KernelTable {
+  int cells_group = 256;
+  // Rows of up to `short_row` cells have smaller groups. Powers of two.
+  int short_row = 64, short_row_group = 32, row_group = 256;
+  int column_group = 32, row_lanes = 8;  // of KernelShape::kColumns
+  ProductTiles product;
+
+  /// What fits in these limits.
+  static KernelTable of(const GlLimits&);
+  /// Which of a kernel's programs is for rows of this length: 0 or 1. Only KernelShape::kRows has
+  /// two.
+  int variant(Kernel, std::int64_t columns) const;
+  /// The group's size of that program.
+  int group(Kernel, int variant) const;
+  /// "#define GROUP 256\n": what the shader is compiled with.
+  std::string defines(Kernel, int variant) const;
+};
+
+}  // namespace headlight

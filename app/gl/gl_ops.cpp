@@ -1,0 +1,262 @@
+#include "app/gl/gl_ops.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace headlight {
+namespace {
+
+std::int64_t parts_of(std::int64_t n, std::int64_t size) { return (n + size - 1) / size; }
+
+bool is_product(Op op) {
+  return op == Op::kLinear || op == Op::kProject || op == Op::kScores || op == Op::kWeightedSum;
+}
+
+// How far round the circle a position goes for each pair of features, as fractions with 64 bits
+// after the point, the upper 32 first.
+std::vector<std::uint32_t> turns_of(std::int64_t width) {
+  std::vector<std::uint32_t> turns;
+  for (std::int64_t f = 0; f < width; f += 2) {
+    const double pair = static_cast<double>(f) / static_cast<double>(width);
+    const double turn = 1.0 / (2.0 * 3.14159265358979323846 * std::pow(10000.0, pair));
+    const double upper = std::floor(turn * 0x1p32);
+    turns.push_back(static_cast<std::uint32_t>(upper));
+    turns.push_back(static_cast<std::uint32_t>((turn * 0x1p32 - upper) * 0x1p32));
+  }
+  return turns;
+}
+
+}  // namespace
+
+GlOpCall::GlOpCall(const Program& program, const OpCall& c) : call(c), inputs(c.in.size()) {
+  for (std::size_t i = 0; i < inputs; ++i) {
+    axes[i] = program.tensors[static_cast<std::size_t>(c.in[i])].axes;
+  }
+  out_axes = program.tensors[static_cast<std::size_t>(c.out)].axes;
+}
+
+GlOps::GlOps(const GlCalls& gl, const GlDevice& device, const KernelTable& table,
+             GlPrograms& programs, GlQueue& queue)
+    : gl_(gl), device_(device), table_(table), programs_(programs), queue_(queue) {}
+
+GlOps::~GlOps() {
+  for (const unsigned buffer : {scratch_, turns_}) {
+    if (buffer != 0) gl_.delete_buffers(1, &buffer);
+  }
+}
+
+bool GlOps::fits(const GlOpCall& c) const {
+  const GlLimits& limits = device_.limits;
+  // Kernels count cells with 32 bits, and launch a few more invocations than there are cells.
+  const std::int64_t most = std::min<std::int64_t>(limits.block_bytes / 4, std::int64_t{1} << 31);
+  bool good = c.cells() <= most;
+  for (std::size_t i = 0; i < c.inputs; ++i) good = good && cell_count(c.axes[i]) <= most;
+  if (!good || c.call.op == Op::kSinusoid) return good;
+  const auto& count = limits.group_count;
+  const std::int64_t across = std::min(count[0], count[1]);
+  if (is_product(c.call.op)) {
+    const std::int64_t tile = std::min(table_.product.rows, table_.product.columns);
+    const auto [rows, inner] = as_rows(c.axes[0]);
+    const std::int64_t matrices = c.out_axes.size() == 4 ? c.out_size(0) * c.out_size(1) : 1;
+    good = matrices <= count[2];
+    for (const std::int64_t side :
+         {rows / std::max<std::int64_t>(1, matrices), inner, c.out_axes.back().size}) {
+      good = good && parts_of(side, tile) <= across;
+    }
+  }
+  const std::int64_t columns = c.axes[0].back().size;
+  // What layer norm keeps for each row while it goes backwards has to fit as well.
+  if (c.call.op == Op::kLayerNorm) good = good && 3 * (c.cells() / columns) <= most;
+  return good && parts_of(columns, table_.column_group) <= count[0];
+}
+
+void GlOps::run_cells(Kernel kernel, std::int64_t cells, Buffers buffers, Uniforms uniforms) {
+  queue_.dispatch(programs_.get(kernel, 0), buffers, uniforms,
+                  queue_.spread(parts_of(cells, table_.group(kernel, 0))));
+}
+
+void GlOps::run_rows(Kernel kernel, std::int64_t rows, std::int64_t columns, Buffers buffers,
+                     Uniforms uniforms) {
+  queue_.dispatch(programs_.get(kernel, table_.variant(kernel, columns)), buffers, uniforms,
+                  queue_.spread(rows));
+}
+
+void GlOps::run_columns(Kernel kernel, std::int64_t columns, Buffers buffers, Uniforms uniforms) {
+  queue_.dispatch(programs_.get(kernel, 0), buffers, uniforms,
+                  {parts_of(columns, table_.column_group), 1, 1});
+}
+
+void GlOps::run_product(Kernel kernel, std::int64_t matrices, std::int64_t rows,
+                        std::int64_t columns, Buffers buffers, Uniforms uniforms) {
+  queue_.dispatch(
+      programs_.get(kernel, 0), buffers, uniforms,
+      {parts_of(columns, table_.product.columns), parts_of(rows, table_.product.rows), matrices});
+}
+
+unsigned GlOps::scratch(std::int64_t cells) {
+  if (cells <= scratch_cells_) return scratch_;
+  if (scratch_ == 0) gl_.gen_buffers(1, &scratch_);
+  scratch_cells_ = 0;
+  gl_.bind_buffer(GL_SHADER_STORAGE_BUFFER, scratch_);
+  gl_.buffer_data(GL_SHADER_STORAGE_BUFFER, static_cast<GLsizeiptr>(4 * cells), nullptr,
+                  GL_DYNAMIC_COPY);
+  check_gl(gl_, "glBufferData");
+  scratch_cells_ = cells;
+  return scratch_;
+}
+
+// ---- forward ----
+
+void GlOps::forward(const GlOpCall& c) {
+  if (c.cells() == 0) return;
+  switch (c.call.op) {
+    case Op::kAdd:
+    case Op::kScale:
+    case Op::kRelu:
+    case Op::kGelu:
+    case Op::kGeluTanh:
+    case Op::kDropout:
+    case Op::kMask:
+    case Op::kMeanPool:
+    case Op::kAdditiveScores:
+      return forward_cells(c);
+    case Op::kEmbed:
+    case Op::kLearnedPosition:
+    case Op::kSplitHeads:
+    case Op::kConcatHeads:
+      return forward_moves(c);
+    case Op::kSinusoid:
+      return sinusoid(c);
+    case Op::kLayerNorm:
+    case Op::kSoftmax:
+    case Op::kCrossEntropy:
+      return forward_rows(c);
+    case Op::kProject:
+    case Op::kScores:
+    case Op::kWeightedSum:
+    case Op::kLinear:
+      return forward_products(c);
+  }
+}
+
+void GlOps::forward_cells(const GlOpCall& c) {
+  const std::int64_t cells = c.cells();
+  const GlUniform count("cells", cells);
+  switch (c.call.op) {
+    case Op::kAdd:
+      return run_cells(Kernel::kAdd, cells, {c.in[0], c.in[1], c.out}, {count});
+    case Op::kDropout:
+      return run_cells(Kernel::kDropout, cells, {c.in[0], c.in[1], c.out}, {count});
+    case Op::kScale:
+      return run_cells(Kernel::kScale, cells, {c.in[0], c.out},
+                       {count, {"factor", c.call.params.factor}});
+    case Op::kRelu:
+      return run_cells(Kernel::kRelu, cells, {c.in[0], c.out}, {count});
+    case Op::kGelu:
+      return run_cells(Kernel::kGelu, cells, {c.in[0], c.out}, {count});
+    case Op::kGeluTanh:
+      return run_cells(Kernel::kGeluTanh, cells, {c.in[0], c.out}, {count});
+    case Op::kMask:
+      return run_cells(
+          Kernel::kMask, cells, {c.in[0], c.in[1], c.out},
+          {count, {"heads", c.out_size(1)}, {"places", c.out_size(2) * c.out_size(3)}});
+    case Op::kMeanPool:
+      return run_cells(Kernel::kMeanPool, cells, {c.in[0], c.in[1], c.out},
+                       {count, {"positions", c.size(0, 1)}, {"width", c.size(0, 2)}});
+    default:
+      return run_cells(Kernel::kAdditiveScores, cells, {c.in[0], c.in[1], c.in[2], c.out},
+                       {count,
+                        {"heads", c.out_size(1)},
+                        {"queries", c.out_size(2)},
+                        {"keys", c.out_size(3)},
+                        {"width", c.size(0, 3)}});
+  }
+}
+
+// Operations that compute nothing: every cell is a cell found elsewhere.
+void GlOps::forward_moves(const GlOpCall& c) {
+  const std::int64_t cells = c.cells();
+  const GlUniform count("cells", cells);
+  switch (c.call.op) {
+    case Op::kEmbed:
+      return run_cells(Kernel::kEmbed, cells, {c.in[0], c.in[1], c.out},
+                       {count, {"width", c.size(1, 1)}, {"vocab", c.size(1, 0)}});
+    case Op::kLearnedPosition:
+      return run_cells(Kernel::kLearnedPosition, cells, {c.in[1], c.out},
+                       {count, {"row", c.out_size(1) * c.out_size(2)}});
+    case Op::kSplitHeads:
+      return run_cells(Kernel::kSplitHeads, cells, {c.in[0], c.out},
+                       {count,
+                        {"heads", c.out_size(1)},
+                        {"positions", c.out_size(2)},
+                        {"width", c.out_size(3)}});
+    default:
+      return run_cells(
+          Kernel::kConcatHeads, cells, {c.in[0], c.out},
+          {count, {"heads", c.size(0, 1)}, {"positions", c.size(0, 2)}, {"width", c.size(0, 3)}});
+  }
+}
+
+void GlOps::sinusoid(const GlOpCall& c) {
+  const std::int64_t width = c.out_size(2);
+  if (turns_width_ != width) {
+    const std::vector<std::uint32_t> turns = turns_of(width);
+    if (turns_ == 0) gl_.gen_buffers(1, &turns_);
+    gl_.bind_buffer(GL_SHADER_STORAGE_BUFFER, turns_);
+    gl_.buffer_data(GL_SHADER_STORAGE_BUFFER, static_cast<GLsizeiptr>(4 * turns.size()),
+                    turns.data(), GL_STATIC_DRAW);
+    check_gl(gl_, "glBufferData");
+    turns_width_ = width;
+  }
+  run_cells(Kernel::kSinusoid, c.cells(), {turns_, c.out},
+            {{"cells", c.cells()}, {"positions", c.out_size(1)}, {"width", width}});
+}
+
+void GlOps::forward_rows(const GlOpCall& c) {
+  const auto [rows, columns] = as_rows(c.axes[0]);
+  const GlUniform row_count("rows", rows), column_count("columns", columns);
+  switch (c.call.op) {
+    case Op::kSoftmax:
+      return run_rows(Kernel::kSoftmax, rows, columns, {c.in[0], c.out},
+                      {row_count,
+                       column_count,
+                       {"temperature", static_cast<float>(c.call.params.temperature)}});
+    case Op::kCrossEntropy:
+      return run_rows(Kernel::kCrossEntropy, rows, columns, {c.in[0], c.in[1], c.out},
+                      {row_count, column_count});
+    default:
+      return run_rows(Kernel::kLayerNorm, rows, columns,
+                      {c.in[0], c.in[1], c.has_bias() ? c.in[2] : c.in[1], c.out},
+                      {row_count,
+                       column_count,
+                       {"has_bias", c.has_bias()},
+                       {"epsilon", c.call.params.epsilon}});
+  }
+}
+
+void GlOps::forward_products(const GlOpCall& c) {
+  const unsigned bias = c.has_bias() ? c.in[2] : c.in[1];
+  const GlUniform has_bias("has_bias", c.has_bias());
+  const auto [rows, inner] = as_rows(c.axes[0]);
+  const std::int64_t columns = c.out_axes.back().size;
+  if (c.call.op == Op::kLinear) {
+    return run_product(Kernel::kLinear, 1, rows, columns, {c.in[0], c.in[1], bias, c.out},
+                       {{"rows", rows}, {"columns", columns}, {"inner", inner}, has_bias});
+  }
+  if (c.call.op == Op::kProject) {
+    return run_product(Kernel::kProject, 1, rows, columns, {c.in[0], c.in[1], bias, c.out},
+                       {{"rows", rows},
+                        {"heads", c.size(1, 0)},
+                        {"width", c.size(1, 2)},
+                        {"inner", inner},
+                        has_bias});
+  }
+  const bool scores = c.call.op == Op::kScores;
+  const std::int64_t keys = c.size(1, 2), width = c.size(1, 3), queries = c.size(0, 2);
+  run_product(scores ? Kernel::kScores : Kernel::kWeightedSum, c.size(0, 0) * c.size(0, 1), queries,
+              columns, {c.in[0], c.in[1], c.out},
+              {{"queries", queries}, {"keys", keys}, {"width", width}});
+}
+
+}  // namespace headlight

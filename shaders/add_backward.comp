@@ -1,0 +1,14 @@
+#version 430 core
+// d[i] += dy[i], of either summand; both (cells)
+#include "common.glsl"
+#include "gradient.glsl"
+#include "cells.glsl"
+layout(std430, binding = 0) readonly buffer DY { float dy[]; };
+layout(std430, binding = 1) buffer D { float d[]; };
+uniform uint cells;
+
+void main() {
+  uint i = cell_index();
+  if (i >= cells) return;
+  d[i] = before(d[i]) + dy[i];
+}

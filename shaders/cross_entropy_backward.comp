@@ -1,0 +1,32 @@
+#version 430 core
+// dx[r, j] += dloss[r] · (softmax(x[r])[j] − [j = target[r]]), a group to a row; nothing for a row
+// that is not counted.  x, dx (row, column), target, dloss (row)
+#include "common.glsl"
+#include "gradient.glsl"
+#include "functions.glsl"
+#include "rows.glsl"
+layout(std430, binding = 0) readonly buffer X { float x[]; };
+layout(std430, binding = 1) readonly buffer Target { float target[]; };
+layout(std430, binding = 2) readonly buffer DLoss { float dloss[]; };
+layout(std430, binding = 3) buffer DX { float dx[]; };
+uniform uint rows, columns;
+#include "loss.glsl"
+
+void main() {
+  uint row = group_index();
+  if (row >= rows) return;
+  uint first = row * columns;
+  int chosen = target_of(target[row]);
+  if (chosen < 0) {
+    for (uint j = gl_LocalInvocationIndex; j < columns; j += uint(GROUP)) {
+      dx[first + j] = before(dx[first + j]);
+    }
+    return;
+  }
+  float most = row_maximum(first), sum = row_sum(first, most);
+  for (uint j = gl_LocalInvocationIndex; j < columns; j += uint(GROUP)) {
+    float weight = is_nan(sum) ? sum : exp_of(x[first + j] - most) / sum;
+    if (int(j) == chosen) weight -= 1.0;
+    dx[first + j] = before(dx[first + j]) + dloss[row] * weight;
+  }
+}

@@ -1,0 +1,15 @@
+#version 430 core
+// dx[i] += m[i] · dy[i]; all (cells)
+#include "common.glsl"
+#include "gradient.glsl"
+#include "cells.glsl"
+layout(std430, binding = 0) readonly buffer M { float m[]; };
+layout(std430, binding = 1) readonly buffer DY { float dy[]; };
+layout(std430, binding = 2) buffer DX { float dx[]; };
+uniform uint cells;
+
+void main() {
+  uint i = cell_index();
+  if (i >= cells) return;
+  dx[i] = before(dx[i]) + m[i] * dy[i];
+}

@@ -1,0 +1,34 @@
+#version 430 core
+// Row by row, a group to a row, with n[i] = (x[i] − mean) / σ, σ = sqrt(variance + ε) and
+// g[i] = dy[i] · w[i]:
+// dx[i] += (g[i] − mean(g) − n[i] · mean(g · n)) / σ
+// x, dy, dx (row, column), w (column)
+#include "common.glsl"
+#include "gradient.glsl"
+#include "rows.glsl"
+layout(std430, binding = 0) readonly buffer X { float x[]; };
+layout(std430, binding = 1) readonly buffer Weight { float w[]; };
+layout(std430, binding = 2) readonly buffer DY { float dy[]; };
+layout(std430, binding = 3) buffer DX { float dx[]; };
+uniform uint rows, columns;
+uniform float epsilon;
+#include "norm.glsl"
+
+void main() {
+  uint row = group_index();
+  if (row >= rows) return;
+  uint first = row * columns;
+  RowStatistics row_of_x = row_statistics(first);
+  float count = float(columns), sum = 0.0, product = 0.0;
+  for (uint j = gl_LocalInvocationIndex; j < columns; j += uint(GROUP)) {
+    float g = dy[first + j] * w[j];
+    sum += g;
+    product += g * centred(x[first + j], row_of_x) * row_of_x.inverse;
+  }
+  float mean = sum_of_group(sum) / count, slope = sum_of_group(product) / count;
+  for (uint j = gl_LocalInvocationIndex; j < columns; j += uint(GROUP)) {
+    float normal = centred(x[first + j], row_of_x) * row_of_x.inverse;
+    float gradient = (dy[first + j] * w[j] - mean - normal * slope) * row_of_x.inverse;
+    dx[first + j] = before(dx[first + j]) + gradient;
+  }
+}

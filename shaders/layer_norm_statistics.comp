@@ -1,0 +1,21 @@
+#version 430 core
+// What layer_norm_backward_w.comp needs of each row: the mean in two parts, 1 / sqrt(variance + ε)
+// x (row, column), statistics (row, 3)
+#include "common.glsl"
+#include "rows.glsl"
+layout(std430, binding = 0) readonly buffer X { float x[]; };
+layout(std430, binding = 1) writeonly buffer Statistics { float statistics[]; };
+uniform uint rows, columns;
+uniform float epsilon;
+#include "norm.glsl"
+
+void main() {
+  uint row = group_index();
+  if (row >= rows) return;
+  uint first = row * columns;
+  RowStatistics row_of_x = row_statistics(first);
+  if (gl_LocalInvocationIndex != 0u) return;
+  statistics[3u * row] = row_of_x.mean;
+  statistics[3u * row + 1u] = row_of_x.rest;
+  statistics[3u * row + 2u] = row_of_x.inverse;
+}

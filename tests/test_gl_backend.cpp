@@ -1,0 +1,353 @@
+// The GPU backend's operations beside the reference: forward and backward, every shape.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "tests/gradient_cases.h"
+#include "tests/test_gl_backend_support.h"
+
+namespace headlight {
+namespace {
+
+using test::check_no_messages;
+using test::compute_ready;
+using test::shared_backend;
+
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+Backend& reference() {
+  static const auto kReference = make_reference_backend();
+  return *kReference;
+}
+
+// How far a result may be from the reference's: cell by cell, sums of products, and all else.
+double limit_of(Op op) {
+  switch (op) {
+    case Op::kAdd:
+    case Op::kScale:
+    case Op::kMask:
+    case Op::kRelu:
+    case Op::kDropout:
+    case Op::kEmbed:
+    case Op::kSinusoid:
+    case Op::kLearnedPosition:
+    case Op::kSplitHeads:
+    case Op::kConcatHeads:
+      return 1e-12;
+    case Op::kLinear:
+    case Op::kProject:
+    case Op::kScores:
+    case Op::kAdditiveScores:
+    case Op::kWeightedSum:
+      return 1e-10;
+    default:
+      return 1e-9;
+  }
+}
+
+/// The largest error of each operation, to be printed.
+class Worst {
+ public:
+  void add(Op op, double error) { errors_[op] = std::max(errors_[op], error); }
+  std::string text() const {
+    std::ostringstream out;
+    for (const auto& entry : errors_) {
+      out << "\n  " << op_info(entry.first).id << " " << entry.second;
+    }
+    return out.str();
+  }
+
+ private:
+  std::map<Op, double> errors_;
+};
+
+// ---- forward ----
+
+void check_case(GlBackend& gl, const OpCase& row, const Sizes& sizes, float spread, Worst& worst) {
+  const Program program = single_call(row.op, row.inputs(sizes), sizes.n);
+  CAPTURE(op_info(row.op).id);
+  CAPTURE(shape_text(program.tensors.back().axes));
+  CAPTURE(spread);
+  Memory got(program), expected(program);
+  fill_inputs(program, got, hash_text(op_info(row.op).id), spread);
+  copy_inputs(program, got, expected);
+  CHECK(gl.supports(program, program.calls[0]));
+  got.run(gl);
+  expected.run(reference());
+  const TensorId out = program.calls[0].out;
+  const double error = normalised_error(got.cells(out), expected.cells(out));
+  CHECK(error <= limit_of(row.op));
+  worst.add(row.op, error);
+  CHECK(got.guards_hold());
+}
+
+}  // namespace
+
+TEST_CASE("gl backend: every operation agrees with the reference") {
+  if (!compute_ready()) return;
+  GlBackend& gl = shared_backend();
+  Worst worst;
+  // Tiles are 64 wide and 16 deep; short rows have up to 64 cells, their groups 32 invocations.
+  constexpr std::int64_t kSizes[] = {1, 2, 7, 15, 16, 17, 31, 63, 64, 65};
+  constexpr std::size_t kCount = std::size(kSizes);
+  for (const OpCase& row : kForwardTable) {
+    for (std::size_t i = 0; i < kCount; ++i) {
+      const std::int64_t a = kSizes[i], b = kSizes[(3 * i + 3) % kCount];
+      const std::int64_t c = kSizes[(7 * i + 7) % kCount];
+      check_case(gl, row, {i % 2 ? 3 : 1, 3, a, b, c, a}, 1.0f, worst);
+      check_case(gl, row, {1, 2, b, a, a, c}, 1.0f, worst);
+    }
+    check_case(gl, row, {1, 1, 1, 255, 256, 257}, 1.0f, worst);
+    check_case(gl, row, {1, 1, 2, 257, 255, 256}, 1.0f, worst);
+    for (const float spread : {30.0f, 300.0f, 1e-3f, 0.0f}) {
+      check_case(gl, row, {2, 3, 17, 19, 23, 29}, spread, worst);
+    }
+    check_case(gl, row, {1, 1, 3, 5, 1031, 67}, 1.0f, worst);
+    check_case(gl, row, {1, 2, 131, 257, 67, 211}, 1.0f, worst);
+  }
+  CHECK(gl.guards_hold());
+  CHECK(gl.fallbacks().empty());
+  check_no_messages();
+  MESSAGE("largest normalised errors:" << worst.text());
+}
+
+TEST_CASE("gl backend: infinite and undefined numbers come out as in the reference") {
+  if (!compute_ready()) return;
+  const std::vector<std::vector<float>> rows = {
+      {-kInfinity, -kInfinity, -kInfinity}, {-kInfinity, 3.0f, -kInfinity, 200.0f},
+      {kInfinity, 1.0f, -kInfinity},        {1.0f, kNan, 2.0f},
+      {-kInfinity, -1e38f, -1e38f},         {3e38f, -3e38f, 0.0f},
+      {0.0f, -0.0f, 1e-30f, -1e-30f},       {kNan, -kInfinity},
+  };
+  for (std::vector<float> row : rows) {
+    for (const std::size_t length : {row.size(), std::size_t{37}, std::size_t{300}}) {
+      row.resize(length, row[0]);
+      CAPTURE(row);
+      const auto n = static_cast<std::int64_t>(length);
+      for (const Op op : {Op::kSoftmax, Op::kRelu, Op::kGelu, Op::kGeluTanh, Op::kScale}) {
+        for (const double temperature : {0.05, 1.0, 10.0}) {
+          CAPTURE(op_info(op).id);
+          const Program program = single_call(op, {{1, 1, n}}, n, temperature);
+          Memory got(program), expected(program);
+          std::copy(row.begin(), row.end(), got.cells(0).begin());
+          copy_inputs(program, got, expected);
+          got.run(shared_backend());
+          expected.run(reference());
+          CHECK(normalised_error(got.cells(1), expected.cells(1)) <= 1e-12);
+        }
+      }
+    }
+  }
+  check_no_messages();
+}
+
+TEST_CASE("gl backend: what is undefined stays where it belongs") {
+  if (!compute_ready()) return;
+  for (const float odd : {kNan, kInfinity}) {
+    for (const std::size_t column : {0, 18}) {  // beside the zeros that fill up a tile
+      const Program program = single_call(Op::kLinear, {{1, 67, 19}, {19, 66}, {66}}, 19);
+      Memory got(program), expected(program);
+      fill_inputs(program, got, 3, 1.0f);
+      got.cells(0)[5 * 19 + column] = odd;
+      copy_inputs(program, got, expected);
+      got.run(shared_backend());
+      expected.run(reference());
+      CHECK(normalised_error(got.cells(3), expected.cells(3)) <= 1e-10);
+      CHECK(std::isfinite(got.cells(3)[6 * 66]));
+      CHECK(std::isfinite(got.cells(3)[4 * 66]));
+      CHECK_FALSE(std::isfinite(got.cells(3)[5 * 66]));
+    }
+    const Program pool = single_call(Op::kMeanPool, {{1, 3, 2}, {1, 3}}, 2);
+    Memory memory(pool);
+    memory.cells(0)[1] = 3;
+    memory.cells(0)[2] = odd;  // of padding
+    memory.cells(1)[0] = memory.cells(1)[2] = 1;
+    memory.run(shared_backend());
+    CHECK(memory.cells(2)[0] == 0.0f);
+    CHECK(memory.cells(2)[1] == 1.5f);
+  }
+  check_no_messages();
+}
+
+TEST_CASE("gl backend: layer norm of rows whose numbers are large and alike") {
+  if (!compute_ready()) return;
+  for (const std::int64_t n : {7, 64, 300}) {
+    const Program program = single_call(Op::kLayerNorm, {{1, 5, n}, {n}, {n}}, n);
+    Memory got(program), expected(program);
+    fill_inputs(program, got, 3, 1.0f);
+    for (float& cell : got.cells(0)) cell = 10000.0f + std::round(64 * cell) / 4096;
+    copy_inputs(program, got, expected);
+    got.run(shared_backend());
+    expected.run(reference());
+    CHECK(normalised_error(got.cells(3), expected.cells(3)) <= 1e-9);
+  }
+  check_no_messages();
+}
+
+// ---- backward ----
+
+namespace {
+
+void check_gradient(GlBackend& gl, const GradCase& c, const Sizes& z, Worst& worst) {
+  Single got(c, z), expected(c, z);
+  CAPTURE(op_info(c.op).id);
+  CAPTURE(shape_text(got.program().tensors.back().axes));
+  got.run(reference());
+  expected.run(reference());
+  got.run_backward(gl, GradientUse::kWritten);
+  expected.run_backward(reference(), GradientUse::kWritten);
+  for (const TensorId id : got.call().in) {
+    if (!got.passes(static_cast<std::size_t>(id))) continue;
+    CAPTURE(id);
+    const double error = gradient_error(got.gradients[id], expected.gradients[id]);
+    CHECK(error * error <= limit_of(c.op));
+    worst.add(c.op, error * error);
+  }
+  CHECK(got.gradients.guards_hold());
+}
+
+}  // namespace
+
+TEST_CASE("gl backend: every gradient agrees with the reference") {
+  if (!compute_ready()) return;
+  GlBackend& gl = shared_backend();
+  Worst worst;
+  constexpr std::int64_t kSizes[] = {1, 2, 7, 16, 17, 31, 33, 63, 64, 65};
+  constexpr std::size_t kCount = std::size(kSizes);
+  for (const GradCase& c : kGradientTable) {
+    for (std::size_t i = 0; i < kCount; ++i) {
+      const std::int64_t x = kSizes[i], y = kSizes[(3 * i + 3) % kCount];
+      check_gradient(gl, c, {1, 3, x, y, kSizes[(7 * i + 7) % kCount], x}, worst);
+      check_gradient(gl, c, {i % 2 ? 3 : 1, 1, y, x, x, y}, worst);
+    }
+    check_gradient(gl, c, {1, 1, 3, 5, 521, 67}, worst);
+    check_gradient(gl, c, {2, 2, 131, 257, 67, 101}, worst);
+  }
+  CHECK(gl.guards_hold());
+  CHECK(gl.fallbacks().empty());
+  check_no_messages();
+  MESSAGE("largest normalised errors:" << worst.text());
+}
+
+TEST_CASE("gl backend: a device of small groups, and few of them") {
+  if (!compute_ready()) return;
+  GlBackendOptions options = test::counting_options();
+  options.guard_cells = 16;
+  options.limits = GlDevice::ask(real_gl()).limits;
+  options.limits->group_invocations = 128;
+  options.limits->shared_bytes = 8192;
+  options.limits->group_count = {7, 300, 6};  // groups have to lie in two dimensions
+  GlBackend gl(options);
+  Worst worst;
+  for (const OpCase& row : kForwardTable) {
+    check_case(gl, row, {2, 3, 17, 19, 33, 29}, 1.0f, worst);
+    check_case(gl, row, {1, 2, 33, 67, 31, 32}, 1.0f, worst);
+  }
+  for (const GradCase& c : kGradientTable) check_gradient(gl, c, {2, 3, 17, 19, 33, 29}, worst);
+  CHECK(gl.guards_hold());
+  CHECK(gl.fallbacks().empty());
+  // More matrices than groups in the third dimension.
+  const Program many = single_call(Op::kScores, {{3, 3, 2, 2}, {3, 3, 2, 2}}, 2);
+  CHECK_FALSE(gl.supports(many, many.calls[0]));
+  check_no_messages();
+}
+
+TEST_CASE("gl backend: gradients are written, added, or left alone, within their tensors") {
+  if (!compute_ready()) return;
+  GlBackend& backend = shared_backend();
+  for (const GradCase& c : kGradientTable) {
+    for (const Sizes& z : {Sizes{2, 3, 5, 2, 7, 3}, Sizes{2, 2, 17, 19, 66, 18}}) {
+      CAPTURE(op_info(c.op).id);
+      Single fresh(c, z), added(c, z), less(c, z);
+      for (Single* s : {&fresh, &added, &less}) s->run(reference());
+      for (const TensorId id : added.call().in) {
+        std::fill(fresh.gradients[id].begin(), fresh.gradients[id].end(), kNan);
+        std::fill(added.gradients[id].begin(), added.gradients[id].end(), 2.0f);
+        std::fill(less.gradients[id].begin(), less.gradients[id].end(), 7.0f);
+      }
+      fresh.run_backward(backend, GradientUse::kWritten);
+      added.run_backward(backend, GradientUse::kAdded);
+      less.run_backward(backend, GradientUse::kWritten, 0);
+      for (const TensorId id : added.call().in) {
+        const auto a = added.gradients[id], f = fresh.gradients[id], l = less.gradients[id];
+        const bool passes = added.passes(static_cast<std::size_t>(id));
+        for (std::size_t i = 0; i < a.size(); ++i) {
+          if (passes) CHECK(a[i] == doctest::Approx(2.0 + f[i]).epsilon(1e-5));
+          if (!passes) CHECK(a[i] == 2.0f);
+          if (passes && id != 0) CHECK(l[i] == f[i]);
+          if (id == 0) CHECK(l[i] == 7.0f);
+        }
+      }
+      CHECK(fresh.gradients.guards_hold());
+      CHECK(added.gradients.guards_hold());
+      CHECK(fresh.memory.guards_hold());
+    }
+  }
+  CHECK(backend.guards_hold());
+  check_no_messages();
+}
+
+TEST_CASE("gl backend: a forbidden key passes no gradient, whatever comes back") {
+  if (!compute_ready()) return;
+  GlBackend& backend = shared_backend();
+  for (const std::int64_t n : {3, 37, 70}) {
+    Single softmax(Op::kSoftmax, {{1, 1, 2, n}}, n, 0.5);
+    const auto scores = softmax.memory[0], d = softmax.gradients[softmax.out()];
+    std::fill(scores.begin(), scores.end(), -kInfinity);
+    scores[1] = 3.0f;
+    d[static_cast<std::size_t>(n)] = kNan;
+    d[static_cast<std::size_t>(n) + 1] = kInfinity;
+    softmax.run(backend);
+    softmax.run_backward(backend, GradientUse::kWritten);
+    for (const float g : softmax.gradients[0]) CHECK(g == 0.0f);
+
+    Single mask(Op::kMask, {{1, 1, 1, n}, {1, 1, n}}, n, 1);
+    std::fill(mask.memory[1].begin(), mask.memory[1].end(), -kInfinity);
+    std::fill(mask.memory[0].begin(), mask.memory[0].end(), kNan);
+    std::fill(mask.gradients[2].begin(), mask.gradients[2].end(), kNan);
+    mask.memory[1][2] = 0;
+    mask.gradients[2][2] = 4;
+    mask.run(backend);
+    mask.run_backward(backend, GradientUse::kWritten);
+    for (std::size_t i = 0; i < mask.gradients[0].size(); ++i) {
+      CHECK(mask.gradients[0][i] == (i == 2 ? 4.0f : 0.0f));
+    }
+
+    Single loss(Op::kCrossEntropy, {{1, 2, n}, {1, 2}}, n, 1);
+    loss.memory[1][0] = -1;
+    loss.memory[1][1] = static_cast<float>(n);  // no id of the vocabulary either
+    loss.gradients[2][0] = kNan;
+    loss.run(backend);
+    loss.run_backward(backend, GradientUse::kWritten);
+    for (const float g : loss.gradients[0]) CHECK(g == 0.0f);
+  }
+  check_no_messages();
+}
+
+TEST_CASE("gl backend: far out, gradients of activations and losses stay finite") {
+  if (!compute_ready()) return;
+  for (const Op op : {Op::kRelu, Op::kGelu, Op::kGeluTanh}) {
+    CAPTURE(op_info(op).id);
+    Single s(op, {{1, 1, 8}}, 8, 1);
+    const float far[] = {-3e38f, -1e20f, -100, -30, 30, 100, 1e20f, 3e38f};
+    std::copy(std::begin(far), std::end(far), s.memory[0].begin());
+    std::fill(s.gradients[1].begin(), s.gradients[1].end(), 1.0f);
+    s.run_backward(shared_backend(), GradientUse::kWritten);
+    for (std::size_t i = 0; i < 8; ++i) CHECK(s.gradients[0][i] == (i < 4 ? 0.0f : 1.0f));
+  }
+  Single s(Op::kCrossEntropy, {{1, 2, 3}, {1, 2}}, 3, 1);
+  const float logits[] = {1000, 0, -1000, -1000, 1000, 0};
+  std::copy(std::begin(logits), std::end(logits), s.memory[0].begin());
+  s.memory[1][0] = s.memory[1][1] = 0;
+  std::fill(s.gradients[2].begin(), s.gradients[2].end(), 1.0f);
+  s.run_backward(shared_backend(), GradientUse::kWritten);
+  const float expected[] = {0, 0, 0, -1, 1, 0};
+  for (std::size_t i = 0; i < 6; ++i) CHECK(s.gradients[0][i] == expected[i]);
+  check_no_messages();
+}
+
+}  // namespace headlight
