@@ -198,6 +198,10 @@ struct ChooseLibrary {
 struct NudgeCell {
   double step = 0;
 };
+/// Narrows the list of targets of the loss.
+struct TypeTarget {
+  std::string text;
+};
 struct LightTensor {
   std::string tensor;  // empty: none
 };
@@ -305,15 +309,14 @@ struct UseText {
 /// Draws the next token and puts it behind the sentence.
 struct GenerateToken {};
 
-using Action =
-    std::variant<FocusOn, UseFocus, MoveCell, Tick, ScrubTo, SetSpeed, ChooseTab, GoBackTo,
-                 CopyText, ShowAllTerms, ChooseLibrary, LightTensor, NudgeCell, ChooseHeadsView,
-                 ToggleLineHead, ChooseBrush, SetView, ChooseRange, ChooseVision, SizePanels,
-                 Maximize, ShowHint, ChooseLanguage, AnswerQuestion, DropFiles, TypeQuery,
-                 ChooseInPalette, RunInPalette, DoEdit, EndEdit, DoCommand, GoToStep, ChooseLayer,
-                 ChooseHead, CompareHead, WalkBackward, PickCell, HoverCell, DismissNotice,
-                 OpenFile, SaveFile, TypePath, ChooseModel, ClosePopups, FocusDone, Folded, PlanRun,
-                 StartRun, PlayRun, StepRun, MarkStep, PlayFilm, PinStep, ChooseCurve, KeepRun,
-                 ForgetRun, SetSampling, AskText, UseText, GenerateToken, CancelRun, AskKeep>;
+using Action = std::variant<
+    FocusOn, UseFocus, MoveCell, Tick, ScrubTo, SetSpeed, ChooseTab, GoBackTo, CopyText,
+    ShowAllTerms, ChooseLibrary, LightTensor, TypeTarget, NudgeCell, ChooseHeadsView,
+    ToggleLineHead, ChooseBrush, SetView, ChooseRange, ChooseVision, SizePanels, Maximize, ShowHint,
+    ChooseLanguage, AnswerQuestion, DropFiles, TypeQuery, ChooseInPalette, RunInPalette, DoEdit,
+    EndEdit, DoCommand, GoToStep, ChooseLayer, ChooseHead, CompareHead, WalkBackward, PickCell,
+    HoverCell, DismissNotice, OpenFile, SaveFile, TypePath, ChooseModel, ClosePopups, FocusDone,
+    Folded, PlanRun, StartRun, PlayRun, StepRun, MarkStep, PlayFilm, PinStep, ChooseCurve, KeepRun,
+    ForgetRun, SetSampling, AskText, UseText, GenerateToken, CancelRun, AskKeep>;
 
 }  // namespace headlight

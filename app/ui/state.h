@@ -146,7 +146,8 @@ struct Session {
 
   Brush brush = Brush::kCell;
 
-  bool backward = false;  // gradients are computed as well, so that the rail can run in reverse
+  std::string target_typed;  // what the list of targets is narrowed to
+  bool backward = false;     // gradients are computed as well, so that the rail can run in reverse
 
   StageView view;
   ViewRequest view_request;
