@@ -209,6 +209,22 @@ TEST_CASE("backward: each [MASK] can be asked for a token, found by typing") {
   CHECK(gui.shows("No such name"));
 }
 
+TEST_CASE("backward: nobody walks while the Train panel is open") {
+  Gui gui(small_document(1, 2, 8));
+  CHECK(is_enabled(Command::kWalkBackward, gui.state()));
+  gui.push(DoCommand{Command::kTrain});
+  gui.shell().wait();
+  gui.frame(2);
+  CHECK_FALSE(is_enabled(Command::kWalkBackward, gui.state()));
+  const std::string step = gui.state().session.step;
+  gui.key({'B'});
+  CHECK_FALSE(gui.state().session.backward);
+  CHECK(gui.state().session.step == step);
+  gui.push(DoCommand{Command::kTrain});
+  gui.key({'B'});
+  CHECK(gui.state().session.backward);
+}
+
 TEST_CASE("backward: what the walk makes fills while it plays") {
   Gui gui(small_document(1, 2, 8));
   gui.push(GoToStep{"blocks.0.attn.scores_raw"});
