@@ -13,8 +13,8 @@ namespace headlight {
 namespace {
 
 constexpr std::size_t kMostBoxes = 6;    // of a sentence with many [MASK]s the first
-constexpr std::size_t kMostListed = 40;  // the others are found by typing
-constexpr std::size_t kFewNames = 12;    // these need no finding
+constexpr std::size_t kMostListed = 10;  // the others are found by typing
+constexpr std::size_t kFewNames = 12;    // these need no finding, and are all listed
 
 // One place that can be asked for something.
 struct Asked {
@@ -39,7 +39,8 @@ std::vector<std::size_t> listed(const Asked& asked, const std::string& typed) {
   for (std::size_t i = 0; i < asked.names.size(); ++i) {
     if (asked.names[i].find(typed) != std::string::npos) fit.push_back(i);
   }
-  const std::size_t shown = std::min(fit.size(), kMostListed);
+  const bool few = asked.names.size() <= kFewNames;
+  const std::size_t shown = few ? fit.size() : std::min(fit.size(), kMostListed);
   std::partial_sort(fit.begin(), fit.begin() + static_cast<std::ptrdiff_t>(shown), fit.end(),
                     [&](std::size_t a, std::size_t b) {
                       const float pa = asked.probabilities[a], pb = asked.probabilities[b];
@@ -101,7 +102,7 @@ class Boxes {
     const std::string shown =
         asked.chosen.empty() ? likeliest_label(ui_, asked) : token_label(asked.chosen);
     if (drop_box(ui_, id, shown, r)) ui_.push(TypeTarget{});
-    ImGui::SetNextWindowSizeConstraints({0, 0}, {ui_.px(320), ui_.px(300)});
+    ImGui::SetNextWindowSizeConstraints({0, 0}, {ui_.px(320), ui_.px(340)});
     if (ImGui::BeginPopup(("popup/" + id).c_str())) {
       target_list(state_, ui_, id, asked);
       ImGui::EndPopup();
