@@ -12,14 +12,12 @@
 namespace headlight {
 namespace {
 
-constexpr std::size_t kMostBoxes = 6;    // of a sentence with many [MASK]s the first
 constexpr std::size_t kMostListed = 10;  // the others are found by typing
 constexpr std::size_t kFewNames = 12;    // these need no finding, and are all listed
 
 // One place that can be asked for something.
 struct Asked {
   std::size_t number = 0;  // in Document::targets
-  std::int64_t place = 0;  // in the program's targets
   std::span<const std::string> names;
   std::span<const float> probabilities;
   std::string chosen;  // empty: the likeliest
@@ -83,42 +81,56 @@ void target_list(const AppState& state, Ui& ui, const std::string& id, const Ask
   if (fit.empty()) ImGui::TextUnformatted(ui.tr("target.none").data());
 }
 
-// The boxes one behind the other, over as many lines as they need.
-class Boxes {
- public:
-  Boxes(const AppState& state, Ui& ui, const Rect& area)
-      : state_(state), ui_(ui), area_(area), x_(area.x0), y_(area.y0) {}
-
-  void add(const std::string& label, const Asked& asked) {
-    const float text = ui_.measure(ui_.fonts.control, label).x, box = ui_.px(190);
-    if (x_ > area_.x0 && x_ + text + ui_.px(8) + box > area_.x1) {
-      x_ = area_.x0;
-      y_ += ui_.px(31);
-    }
-    ui_.text(ui_.fonts.control, {x_, y_ + ui_.px(5)}, ui_.theme.muted, label);
-    x_ += text + ui_.px(8);
-    const Rect r{x_, y_, std::min(x_ + box, area_.x1), y_ + ui_.px(26)};
-    const std::string id = "target/" + std::to_string(asked.number);
-    const std::string shown =
-        asked.chosen.empty() ? likeliest_label(ui_, asked) : token_label(asked.chosen);
-    if (drop_box(ui_, id, shown, r)) ui_.push(TypeTarget{});
-    ImGui::SetNextWindowSizeConstraints({0, 0}, {ui_.px(320), ui_.px(340)});
-    if (ImGui::BeginPopup(("popup/" + id).c_str())) {
-      target_list(state_, ui_, id, asked);
-      ImGui::EndPopup();
-    } else if (r.contains(ImGui::GetIO().MousePos) && ImGui::IsWindowHovered()) {
-      ui_.tooltip(ui_.tr("target.help"));
-    }
-    x_ = r.x1 + ui_.px(14);
-  }
-  float bottom() const { return y_ + ui_.px(30); }
-
- private:
-  const AppState& state_;
-  Ui& ui_;
-  Rect area_;
-  float x_, y_;
+struct PlacedBox {
+  ImVec2 label;
+  Rect box;
 };
+
+// The boxes one behind the other, over as many lines as leave the picture its room; those that
+// find a place.
+std::vector<PlacedBox> place_boxes(const Ui& ui, const Rect& area,
+                                   std::span<const std::string> labels) {
+  std::vector<PlacedBox> placed;
+  const float width = ui.px(190), height = ui.px(26), picture = ui.px(110);
+  float x = area.x0, y = area.y0;
+  for (const std::string& label : labels) {
+    const float text = ui.measure(ui.fonts.control, label).x + ui.px(8);
+    if (x > area.x0 && x + text + width > area.x1) {
+      x = area.x0;
+      y += ui.px(31);
+    }
+    const float room = area.y1 - y - height;
+    if (room < (y > area.y0 ? picture : 0)) break;
+    const float left = x + text;
+    placed.push_back({{x, y + ui.px(5)}, {left, y, std::min(left + width, area.x1), y + height}});
+    x = left + width + ui.px(14);
+  }
+  return placed;
+}
+
+void draw_box(const AppState& state, Ui& ui, const PlacedBox& at, const std::string& label,
+              const Asked& asked) {
+  ui.text(ui.fonts.control, at.label, ui.theme.muted, label);
+  const std::string id = "target/" + std::to_string(asked.number);
+  const std::string shown =
+      asked.chosen.empty() ? likeliest_label(ui, asked) : token_label(asked.chosen);
+  if (drop_box(ui, id, shown, at.box)) ui.push(TypeTarget{});
+  ImGui::SetNextWindowSizeConstraints({0, 0}, {ui.px(320), ui.px(340)});
+  if (ImGui::BeginPopup(("popup/" + id).c_str())) {
+    target_list(state, ui, id, asked);
+    ImGui::EndPopup();
+  } else if (at.box.contains(ImGui::GetIO().MousePos) && ImGui::IsWindowHovered()) {
+    ui.tooltip(ui.tr("target.help"));
+  }
+}
+
+// Which of the places the picked cell stands at; 0: none of them.
+std::size_t picked_number(const AppState& state, const std::vector<std::int64_t>& places) {
+  const auto& picked = state.session.picked;
+  if (!picked || picked->index.size() < 2) return 0;
+  const auto at = std::find(places.begin(), places.end(), picked->index[1]);
+  return at == places.end() ? 0 : static_cast<std::size_t>(at - places.begin());
+}
 
 }  // namespace
 
@@ -129,22 +141,33 @@ float draw_target_tools(const AppState& state, Ui& ui, const Rect& area) {
   const Trace& trace = *state.derived.trace;
   const Program& program = trace.program();
   const std::vector<std::int64_t> places = open_targets(program, model, trace.input());
-  if (places.empty()) return 0;
   const bool classes = program.config.form == ModelForm::kClasses;
-  const auto outcomes = static_cast<std::size_t>(program.outcomes());
-  Boxes boxes(state, ui, area);
-  for (std::size_t i = 0; i < std::min(places.size(), kMostBoxes); ++i) {
-    Asked asked{i, places[i], target_names(program, *model), {}, {}};
-    asked.probabilities = trace.tensor("probs").cells().subspan(
-        static_cast<std::size_t>(places[i]) * outcomes, outcomes);
-    const auto& targets = state.document().targets;
-    if (i < targets.size() && target_named(program, *model, targets[i])) asked.chosen = targets[i];
-    boxes.add(classes ? std::string(ui.tr("target.class"))
-                      : ui.tr("target.token",
-                              {{"place", token_label(trace.name("position", places[i]))}}),
-              asked);
+  std::vector<std::string> labels;
+  for (const std::int64_t place : places) {
+    labels.push_back(
+        classes ? std::string(ui.tr("target.class"))
+                : ui.tr("target.token", {{"place", token_label(trace.name("position", place))}}));
   }
-  return boxes.bottom() - area.y0;
+  // Where not all have room, from the one on that is looked at.
+  std::size_t first = 0;
+  std::vector<PlacedBox> placed = place_boxes(ui, area, labels);
+  if (const std::size_t picked = picked_number(state, places); picked >= placed.size()) {
+    first = picked;
+    placed = place_boxes(ui, area, std::span(labels).subspan(std::min(first, labels.size())));
+  }
+  if (placed.empty()) return 0;
+  const auto outcomes = static_cast<std::size_t>(program.outcomes());
+  const auto& targets = state.document().targets;
+  for (std::size_t i = 0; i < placed.size(); ++i) {
+    Asked asked{first + i, target_names(program, *model), {}, {}};
+    const auto row = static_cast<std::size_t>(places[first + i]) * outcomes;
+    asked.probabilities = trace.tensor("probs").cells().subspan(row, outcomes);
+    const bool given = asked.number < targets.size();
+    if (given && target_named(program, *model, targets[asked.number]))
+      asked.chosen = targets[asked.number];
+    draw_box(state, ui, placed[i], labels[first + i], asked);
+  }
+  return placed.back().box.y1 + ui.px(4) - area.y0;
 }
 
 }  // namespace headlight

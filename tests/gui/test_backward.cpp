@@ -209,6 +209,24 @@ TEST_CASE("backward: each [MASK] can be asked for a token, found by typing") {
   CHECK(gui.shows("No such name"));
 }
 
+TEST_CASE("backward: of many [MASK]s those behind the picked one have a place") {
+  Document document;
+  document.model = "bundled:masked";
+  document.sentence = "[CLS]";
+  for (int i = 0; i < 20; ++i) document.sentence += " [MASK]";
+  Gui gui(document, {1280, 720});
+  gui.push(GoToStep{"probs"});
+  gui.key({'B'});
+  gui.push(PickCell{{"d.loss", {0, 1}}});
+  gui.frame(2);
+  CHECK(gui.has("target/0"));
+  CHECK_FALSE(gui.has("target/17"));
+  gui.push(PickCell{{"d.loss", {0, 18}}});
+  gui.frame(2);
+  CHECK(gui.has("target/17"));
+  CHECK_FALSE(gui.has("target/0"));
+}
+
 TEST_CASE("backward: nobody walks while the Train panel is open") {
   Gui gui(small_document(1, 2, 8));
   CHECK(is_enabled(Command::kWalkBackward, gui.state()));
