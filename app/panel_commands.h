@@ -1,7 +1,7 @@
 // The commands that fold, size and maximise panels, and start the hints again.
 #pragma once
 
-#include "app/ui/state.h"
+#include "app/ui/actions.h"
 
 namespace headlight {
 

@@ -1,5 +1,6 @@
 #include "app/run_autosave.h"
 
+#include <algorithm>
 #include <ctime>
 #include <filesystem>
 
@@ -142,6 +143,86 @@ std::vector<std::string> RunAutosave::leave() {
   }
   places_.clear();
   return folders;
+}
+
+namespace {
+
+// As name_of() makes it, perhaps with a number behind: a folder of another name is somebody's own.
+bool is_run_name(const std::string& name) {
+  constexpr std::string_view kTime = "-dddd-dd-dd-dddddd";
+  const auto fits = [&](std::size_t at) {
+    for (std::size_t i = 0; i < kTime.size(); ++i) {
+      const bool digit = name[at + i] >= '0' && name[at + i] <= '9';
+      if (kTime[i] == 'd' ? !digit : name[at + i] != kTime[i]) return false;
+    }
+    const std::string_view rest = std::string_view(name).substr(at + kTime.size());
+    return rest.empty() || (rest.size() > 1 && rest[0] == '-' &&
+                            rest.find_first_not_of("0123456789", 1) == std::string_view::npos);
+  };
+  for (std::size_t at = 1; at + kTime.size() <= name.size(); ++at) {
+    if (fits(at)) return true;
+  }
+  return false;
+}
+
+std::uintmax_t bytes_in(const fs::path& folder) {
+  std::uintmax_t bytes = 0;
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    std::error_code ignored;
+    if (at->is_regular_file(ignored)) bytes += at->file_size(ignored);
+  }
+  return bytes;
+}
+
+struct LeftRun {
+  fs::file_time_type written;
+  std::string folder;
+};
+
+// The newest first.
+std::vector<LeftRun> all_runs(const std::string& folder) {
+  std::vector<LeftRun> runs;
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    std::error_code problem;
+    const bool real = fs::is_directory(at->symlink_status(problem));
+    if (!real || !is_run_name(at->path().filename().string())) continue;
+    const auto written = fs::last_write_time(at->path() / "config.json", problem);
+    if (!problem) runs.push_back({written, at->path().string()});
+  }
+  std::sort(runs.begin(), runs.end(), [](const LeftRun& a, const LeftRun& b) {
+    return a.written != b.written ? a.written > b.written : a.folder > b.folder;
+  });
+  return runs;
+}
+
+}  // namespace
+
+std::vector<std::string> remove_old_runs(const std::string& folder,
+                                         const std::vector<std::string>& told,
+                                         std::size_t most_runs, std::uintmax_t most_bytes) {
+  std::vector<std::string> removed;
+  std::uintmax_t bytes = 0;
+  std::size_t kept = 0;
+  for (const LeftRun& run : all_runs(folder)) {
+    const std::uintmax_t size = bytes_in(run.folder);
+    const bool new_to_person = std::find(told.begin(), told.end(), run.folder) != told.end();
+    const std::string lock = run.folder + std::string(kLock);
+    std::error_code error;
+    // A lock that can be taken is nobody's.
+    const bool in_use = fs::exists(lock, error) && !FileLock(lock, false).held();
+    const bool fits = kept < most_runs && bytes + size <= most_bytes;
+    if (kept == 0 || new_to_person || in_use || fits) {
+      ++kept;
+      bytes += size;
+      continue;
+    }
+    fs::remove_all(run.folder, error);
+    if (!error) removed.push_back(run.folder);
+    fs::remove(lock, error);
+  }
+  return removed;
 }
 
 std::vector<std::string> find_left_runs(const std::string& folder) {

@@ -72,4 +72,16 @@ class RunAutosave {
 /// The folders that windows have left which did not end by themselves; each is told once.
 std::vector<std::string> find_left_runs(const std::string& folder);
 
+/// What runs may stay that nobody has kept elsewhere.
+inline constexpr std::size_t kMostLeftRuns = 5;
+inline constexpr std::uintmax_t kMostLeftBytes = 200'000'000;
+
+/// Removes the oldest of the runs that lie in `folder`, so that no more than these stay. Not
+/// removed are the newest, those of windows that still run, the ones of `told` (of which the person
+/// learns only now), and what no window has put there. Returns what was removed.
+std::vector<std::string> remove_old_runs(const std::string& folder,
+                                         const std::vector<std::string>& told,
+                                         std::size_t most_runs = kMostLeftRuns,
+                                         std::uintmax_t most_bytes = kMostLeftBytes);
+
 }  // namespace headlight

@@ -121,6 +121,7 @@ class Shell {
   void on(const ShowAllTerms&);
   void on(const ChooseLibrary&);
   void on(const LightTensor&);
+  void on(const TypeTarget& a) { state_.session.target_typed = a.text; }
   void on(const NudgeCell&);
   void take_nudge(const FinishedNudge&);
   // shell_heads.cpp: the row of heads, the mask painter

@@ -32,7 +32,7 @@ std::string absolute_ref(const std::string& ref) {
 void Shell::on(const ChooseModel& a) {
   state_.history.end_group();
   if (a.ref.empty()) {
-    state_.history.edit(SetModel{});
+    state_.history.edit(choose_sandbox(state_.document()));
     return;
   }
   if (a.ref == kRunRef) {

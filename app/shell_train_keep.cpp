@@ -78,13 +78,15 @@ void Shell::tell_left_runs(std::vector<std::string> folders) {
       if (std::find(folders.begin(), folders.end(), folder) == folders.end())
         folders.push_back(std::move(folder));
     }
+    remove_old_runs(options_.folders.runs, folders);
   }
-  if (folders.size() == 1)
-    notify(NoticeKind::kInfo, Message{"train.kept_at_end", {{"path", folders[0]}}});
-  if (folders.size() < 2) return;
-  notify(NoticeKind::kInfo,
-         Message{"train.kept_several",
-                 {{"n", std::to_string(folders.size())}, {"path", options_.folders.runs}}});
+  if (folders.empty()) return;
+  const bool single = folders.size() == 1;
+  notify(NoticeKind::kInfo, Message{single ? "train.kept_at_end" : "train.kept_several",
+                                    {{"n", std::to_string(folders.size())},
+                                     {"path", single ? folders[0] : options_.folders.runs},
+                                     {"most", std::to_string(kMostLeftRuns)},
+                                     {"size", bytes_text(double(kMostLeftBytes))}}});
 }
 
 // Running text is gone on with by the weights of the shown step, as of the nearest snapshot.

@@ -2,26 +2,10 @@
 
 #include <chrono>
 
+#include "core/backward.h"
 #include "core/error.h"
 
 namespace headlight {
-
-namespace {
-
-double program_loss(const Trace& trace) {
-  const Program& program = trace.program();
-  const TensorView targets = trace.tensor(program.targets), losses = trace.tensor(program.loss);
-  double sum = 0;
-  int counted = 0;
-  for (std::int64_t t = 0; t < targets.size(); ++t) {
-    if (targets.data[t] < 0) continue;
-    sum += losses.data[t];
-    ++counted;
-  }
-  return counted > 0 ? sum / counted : 0;
-}
-
-}  // namespace
 
 TraceWorker::TraceWorker(RunLimits limits, const std::string& backend, int threads)
     : runner_(limits), backend_(make_backend(backend, threads)) {}
@@ -112,8 +96,8 @@ FinishedNudge TraceWorker::nudge_now(const NudgeRequest& request) {
     const auto index = unravel(cells.axes, flat_index(gradient.axes, request.index));
     double step = request.step;
     if (step <= 0) {
-      const double loss = program_loss(trace);
-      step = nudge_step(cells, index, static_cast<double>(gradient.at(request.index)), loss);
+      step = nudge_step(cells, index, static_cast<double>(gradient.at(request.index)),
+                        mean_loss(trace));
     }
     done.nudge = nudge(trace, of, index, step, *backend_);
   } catch (const std::bad_alloc&) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "core/error.h"
+#include "core/trace.h"
 
 namespace headlight {
 namespace {
@@ -30,25 +31,37 @@ std::span<const float> targets_of(const Program& program, std::span<float* const
           static_cast<std::size_t>(cell_count(program.look(program.targets).axes))};
 }
 
-}  // namespace
-
-std::int64_t counted_targets(const Program& program, std::span<float* const> memory) {
-  const auto targets = targets_of(program, memory);
+std::int64_t count(const Program& program, std::span<const float> targets) {
   return std::count_if(targets.begin(), targets.end(),
                        [&](float target) { return is_counted(program, target); });
 }
 
-double mean_loss(const Program& program, std::span<float* const> memory) {
-  const auto targets = targets_of(program, memory);
-  const float* losses = memory[place(program.loss)];
+double mean(const Program& program, std::span<const float> targets, const float* losses) {
   double sum = 0;
-  std::int64_t counted = 0;
   for (std::size_t i = 0; i < targets.size(); ++i) {
-    if (!is_counted(program, targets[i])) continue;
-    sum += losses[i];
-    ++counted;
+    if (is_counted(program, targets[i])) sum += losses[i];
   }
+  const std::int64_t counted = count(program, targets);
   return counted > 0 ? sum / static_cast<double>(counted) : 0;
+}
+
+}  // namespace
+
+std::int64_t counted_targets(const Program& program, std::span<float* const> memory) {
+  return count(program, targets_of(program, memory));
+}
+
+double mean_loss(const Program& program, std::span<float* const> memory) {
+  return mean(program, targets_of(program, memory), memory[place(program.loss)]);
+}
+
+std::int64_t counted_targets(const Trace& trace) {
+  return count(trace.program(), trace.tensor(trace.program().targets).cells());
+}
+
+double mean_loss(const Trace& trace) {
+  const Program& program = trace.program();
+  return mean(program, trace.tensor(program.targets).cells(), trace.tensor(program.loss).data);
 }
 
 Backward::Backward(std::shared_ptr<const Program> program, KeptGradients kept,

@@ -13,11 +13,17 @@
 
 namespace headlight {
 
+class Trace;
+
 /// How many targets of a training program's batch are counted.
 std::int64_t counted_targets(const Program&, std::span<float* const> memory);
 
 /// The mean of "loss" over the counted targets; 0 where none is counted.
 double mean_loss(const Program&, std::span<float* const> memory);
+
+/// The same of a trace of a training program.
+std::int64_t counted_targets(const Trace&);
+double mean_loss(const Trace&);
 
 /// What a walk finds in the gradients of parameters: nothing worth keeping, or those of the walks
 /// before it, to which it adds (several small batches that count as one).

@@ -16,6 +16,12 @@ MaskSpec tidy(MaskSpec mask) {
   return mask;
 }
 
+void tidy(std::vector<std::string>& targets) {
+  if (targets.size() > static_cast<std::size_t>(kMostTargets)) targets.resize(kMostTargets);
+  for (std::string& target : targets) target = clean_utf8(target).text;
+  while (!targets.empty() && targets.back().empty()) targets.pop_back();
+}
+
 // The word at `from` goes to place `to`; the marks of padding go with their words.
 Document move_token(Document doc, int from, int to) {
   const Reordered moved = move_token(doc.sentence, doc.tokenizer, static_cast<std::int64_t>(from),
@@ -55,8 +61,17 @@ struct Apply {
     doc.max_tokens = std::clamp(e.count, 1, kLargestMaxTokens);
     return std::move(doc);
   }
+  Document operator()(const SetTarget& e) {
+    if (e.place < 0 || e.place >= kMostTargets) return std::move(doc);
+    const auto place = static_cast<std::size_t>(e.place);
+    if (place >= doc.targets.size()) doc.targets.resize(place + 1);
+    doc.targets[place] = e.name;
+    tidy(doc.targets);
+    return std::move(doc);
+  }
   Document operator()(const SetModel& e) {
     doc.model = clean_utf8(e.model).text;
+    doc.targets.clear();
     if (e.config) {
       doc.config = *e.config;
       doc.config.mask = tidy(std::move(doc.config.mask));
@@ -71,6 +86,7 @@ struct Apply {
     doc.max_tokens = std::clamp(doc.max_tokens, 1, kLargestMaxTokens);
     doc.sentence = clean_utf8(doc.sentence).text;
     doc.model = clean_utf8(doc.model).text;
+    tidy(doc.targets);
     return std::move(doc);
   }
 };

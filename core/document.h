@@ -13,6 +13,7 @@ namespace headlight {
 
 inline constexpr int kDefaultMaxTokens = 1024;
 inline constexpr int kLargestMaxTokens = 65536;
+inline constexpr int kMostTargets = 4096;
 inline constexpr const char* kDefaultSentence =
     "The animal didn't cross the street because it was too tired";
 
@@ -24,6 +25,10 @@ struct Document {
   /// A trained model by its ref (core/model/model.h); empty: the sandbox, whose weights come from
   /// the seed. With a model, of `config` only what needs no other weights counts (run_config()).
   std::string model;
+  /// What the walk backwards takes for right where the sentence does not tell
+  /// (core/gradient_walk.h): a classifier's class, or a masked model's token behind each [MASK] in
+  /// turn, by name. Missing, empty, or no name of this model: what it finds likeliest.
+  std::vector<std::string> targets;
   bool operator==(const Document&) const = default;
 };
 
@@ -49,8 +54,13 @@ struct MoveToken {
 struct SetMaxTokens {
   int count = 0;
 };
+/// The `place`th of Document::targets.
+struct SetTarget {
+  int place = 0;
+  std::string name;  // empty: what the model finds likeliest
+};
 /// Another model (empty: the sandbox), in one step with what goes with it: its own shape, its way
-/// to cut text, a sentence that it knows. What is unset stays.
+/// to cut text, a sentence that it knows. What is unset stays, but for the targets.
 struct SetModel {
   std::string model;
   std::optional<Config> config;
@@ -62,7 +72,7 @@ struct SetDocument {
   Document document;
 };
 using Edit = std::variant<SetSentence, SetTokenizer, SetConfig, SetMask, MoveToken, SetMaxTokens,
-                          SetModel, SetDocument>;
+                          SetTarget, SetModel, SetDocument>;
 
 /// The document with the edit applied. Invalid UTF-8 becomes U+FFFD, numbers are kept in range,
 /// lists sorted; nothing throws.

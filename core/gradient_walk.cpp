@@ -82,31 +82,52 @@ Program with_gradients(const Backward& walk) {
   return p;
 }
 
-void aim(const Program& p, const Model* model, const RunInput& input,
-         std::span<float* const> memory) {
-  float* targets = memory[place(p.targets)];
-  const float* logits = memory[place(p.require("logits"))];
-  if (p.config.form == ModelForm::kClasses) {
-    targets[0] = static_cast<float>(likeliest(logits, p.shape.classes));
-    return;
+std::vector<std::int64_t> open_targets(const Program& p, const Model* model,
+                                       const RunInput& input) {
+  if (p.config.form == ModelForm::kClasses) return {0};
+  if (!model || p.config.form != ModelForm::kTokens) return {};
+  const std::optional<int> mask = model->vocabulary->id_of(Special::kMask);
+  std::vector<std::int64_t> places;
+  for (std::size_t t = 0; mask && t < input.ids.size(); ++t) {
+    if (input.ids[t] == *mask) places.push_back(static_cast<std::int64_t>(t));
   }
-  if (!model) return;
-  const auto count = static_cast<std::size_t>(p.shape.positions);
-  if (p.config.form == ModelForm::kTranslate) {
+  return places;
+}
+
+std::span<const std::string> target_names(const Program& p, const Model& model) {
+  if (p.config.form == ModelForm::kClasses) return model.file.classes;
+  return *model.vocabulary->tokens();
+}
+
+std::optional<std::int64_t> target_named(const Program& p, const Model& model,
+                                         std::string_view name) {
+  const auto names = target_names(p, model);
+  const auto at = std::find(names.begin(), names.end(), name);
+  if (name.empty() || at == names.end()) return std::nullopt;
+  return at - names.begin();
+}
+
+void aim(const Program& p, const Model* model, const RunInput& input,
+         std::span<const std::string> targets, std::span<float* const> memory) {
+  float* right = memory[place(p.targets)];
+  const std::vector<std::int64_t> open = open_targets(p, model, input);
+  if (model && p.config.form == ModelForm::kTranslate) {
     const std::optional<int> end = model->vocabulary->id_of(Special::kEnd);
     if (end && p.shape.positions < model->file.context)
-      targets[count - 1] = static_cast<float>(*end);
-    return;
+      right[p.shape.positions - 1] = static_cast<float>(*end);
+  } else if (model && model->vocabulary->id_of(Special::kMask) &&
+             p.config.form == ModelForm::kTokens) {
+    for (std::size_t t = 0; t < input.ids.size(); ++t) {
+      const bool own = open.empty() && !model->vocabulary->is_special(input.ids[t]);
+      right[t] = own ? static_cast<float>(input.ids[t]) : -1.0f;
+    }
   }
-  const std::optional<int> mask = model->vocabulary->id_of(Special::kMask);
-  if (!mask) return;
-  const bool hides = std::find(input.ids.begin(), input.ids.end(), *mask) != input.ids.end();
-  for (std::size_t t = 0; t < count; ++t) {
-    const int id = input.ids[t];
-    const float* row = logits + t * place(static_cast<TensorId>(p.shape.vocab));
-    targets[t] = -1;
-    if (hides && id == *mask) targets[t] = static_cast<float>(likeliest(row, p.shape.vocab));
-    if (!hides && !model->vocabulary->is_special(id)) targets[t] = static_cast<float>(id);
+  const float* logits = memory[place(p.require("logits"))];
+  for (std::size_t i = 0; i < open.size(); ++i) {
+    std::optional<std::int64_t> wanted;
+    if (model && i < targets.size()) wanted = target_named(p, *model, targets[i]);
+    if (!wanted) wanted = likeliest(logits + open[i] * p.outcomes(), p.outcomes());
+    right[open[i]] = static_cast<float>(*wanted);
   }
 }
 

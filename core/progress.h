@@ -1,6 +1,7 @@
 // Work that takes seconds: how far it is, and a way to stop it.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <string_view>
 
@@ -15,6 +16,9 @@ struct Progress {
 
 /// Called now and then by the thread that works; false stops the work. An empty one never stops it.
 using ProgressFunction = std::function<bool(const Progress&)>;
+
+/// Called now and then by work that goes through bytes once, with how many it is done with.
+using PassedFunction = std::function<void(std::size_t)>;
 
 /// The work was stopped by its ProgressFunction.
 class Cancelled : public Error {

@@ -188,9 +188,10 @@ std::shared_ptr<Trace> Runner::blank_trace(const std::shared_ptr<const Program>&
 }
 
 // From the loss of what the run should have said to every tensor that had a part in it.
-void Runner::walk_back(Trace& trace, const Model* model, const RunInput& input, Backend& backend) {
+void Runner::walk_back(Trace& trace, const Model* model, const RunInput& input, const Document& doc,
+                       Backend& backend) {
   const Program& program = *trace.program_;
-  aim(program, model, input, trace.memory_);
+  aim(program, model, input, doc.targets, trace.memory_);
   const auto last = static_cast<std::size_t>(program.producer(program.loss));
   backend.run(program, std::span(program.calls).subspan(last, 1), trace.memory_);
   Backward& walk = *trace.walk_;
@@ -267,7 +268,7 @@ void Runner::try_run(const Document& doc, Backend& backend, RunResult& result, b
   share_aliases(*program, trace->memory_);
   fill_inputs(*program, input.ids, input.source_ids, trace->memory_);
   backend.run(*program, program->calls, trace->memory_);
-  if (gradients) walk_back(*trace, model, input, backend);
+  if (gradients) walk_back(*trace, model, input, doc, backend);
   if (model) {  // the vocabulary's texts reuse the memory of the last run's
     input.vocab = std::move(trace->input_.vocab);
     input.vocab = *model->vocabulary->tokens();

@@ -52,7 +52,7 @@ class Runner {
   void read_pair(const Document&, RunResult&, RunInput&);
   Tokenizer& tokenizer(TokenizerKind);
   std::shared_ptr<const Program> program_for(const Config&, const RunShape&, bool gradients);
-  void walk_back(Trace&, const Model*, const RunInput&, Backend&);
+  void walk_back(Trace&, const Model*, const RunInput&, const Document&, Backend&);
   std::shared_ptr<Trace> blank_trace(const std::shared_ptr<const Program>&);
 
   RunLimits limits_;

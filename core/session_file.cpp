@@ -12,6 +12,16 @@ using Json = OrderedJson;
 constexpr std::uint64_t kMaxSessionBytes = 64u << 20;
 constexpr JsonFileWords kWords = {"session.wrong_value", "session.not_json", "session.too_deep"};
 
+void read_targets(const JsonReader& in, Document& document) {
+  const Json* targets = in.find("targets");
+  if (!targets) return;
+  bool texts = targets->is_array() && targets->size() <= kMostTargets;
+  for (std::size_t i = 0; texts && i < targets->size(); ++i) texts = (*targets)[i].is_string();
+  if (!texts) in.fail("targets", Message{"session.targets"}, *targets);
+  for (std::size_t i = 0; i < targets->size(); ++i)
+    document = apply(document, SetTarget{static_cast<int>(i), (*targets)[i].get<std::string>()});
+}
+
 }  // namespace
 
 std::string session_text(const Document& d) {
@@ -22,6 +32,7 @@ std::string session_text(const Document& d) {
                {"max_tokens", d.max_tokens}};
   if (!d.model.empty()) json["trained_model"] = d.model;
   json["model"] = config_json(d.config);
+  if (!d.targets.empty()) json["targets"] = d.targets;
   return json_text(json);
 }
 
@@ -55,6 +66,7 @@ SessionFile parse_session(std::string_view text) {
   std::string trained;
   in.text("trained_model", trained);
   file.document = apply(file.document, SetModel{trained, {}, {}, {}});
+  read_targets(in, file.document);
   if (const Json* model = in.find("model")) {
     file.document = apply(file.document, SetConfig{read_config(*model, "model", kWords)});
     try {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/backward.h"
 #include "core/step_symbols.h"
 #include "core/text/number_text.h"
 #include "core/text/utf8.h"
@@ -203,19 +204,11 @@ std::string loss_words(Language language, const Trace& trace, const Step& step,
 // L, and where the walk begins.
 std::string first_gradient_words(Language language, const Trace& trace) {
   const Program& p = trace.program();
-  const TensorView targets = trace.tensor(p.targets);
-  const bool classes = p.config.form == ModelForm::kClasses;
-  std::int64_t counted = 0;
-  double sum = 0;
-  for (std::int64_t t = 0; t < targets.size(); ++t) {
-    if (targets.data[t] < 0) continue;
-    ++counted;
-    sum += trace.tensor(p.loss).data[t];
-  }
+  const std::int64_t counted = counted_targets(trace);
   if (counted == 0) return std::string(tr(language, "back.no_loss"));
-  const std::string loss = number_text(sum / static_cast<double>(counted), 4);
-  if (classes) {
-    const auto right = static_cast<std::int64_t>(targets.data[0]);
+  const std::string loss = number_text(mean_loss(trace), 4);
+  if (p.config.form == ModelForm::kClasses) {
+    const auto right = static_cast<std::int64_t>(trace.tensor(p.targets).data[0]);
     return tr(language, "back.class_loss",
               {{"loss", loss}, {"class", visible_label(trace.name("class", right))}});
   }

@@ -34,6 +34,7 @@ Document rich_document() {
   d.config.mask.causal = true;
   d.config.mask.padding = {1, 3};
   d.config.mask.forbidden = {{0, 1}, {2, 2}, {2, 3}, {2, 7}};
+  d.targets = {"", "caf\u00e9"};
   return d;
 }
 
@@ -77,6 +78,17 @@ TEST_CASE("document: lists are sorted and without doubles, so that lookups find 
   CHECK_FALSE(tidy.allows(3, 1));
   CHECK_FALSE(tidy.allows(0, 2));
   CHECK(tidy.allows(1, 3));
+}
+
+TEST_CASE("document: targets are set one by one, and go with the model that they belong to") {
+  Document d = apply(Document{}, SetTarget{2, "cat\xFF"});
+  CHECK(d.targets == std::vector<std::string>{"", "", "cat\uFFFD"});
+  d = apply(d, SetTarget{0, "dog"});
+  CHECK(apply(d, SetTarget{2, ""}).targets == std::vector<std::string>{"dog"});
+  CHECK(apply(d, SetTarget{-1, "x"}) == d);
+  CHECK(apply(d, SetTarget{kMostTargets, "x"}) == d);
+  CHECK(apply(d, SetSentence{"other"}).targets == d.targets);
+  CHECK(apply(d, SetModel{"bundled:masked", {}, {}, {}}).targets.empty());
 }
 
 TEST_CASE("document: invalid UTF-8 becomes U+FFFD") {
@@ -198,6 +210,8 @@ TEST_CASE("session: what is wrong is named") {
   says(session_with(R"("model": {"temperature": 0})"), "0.05");
   says(session_with(R"("model": {"temperature": "hot"})"), "model.temperature");
   says(session_with(R"("sentence": 5)"), "sentence");
+  says(session_with(R"("targets": "pos")"), "'targets' should be a list of names");
+  says(session_with(R"("targets": ["pos", 1])"), "a list of names");
   says(session_with(R"("tokenizer": "letters")"), "words, characters, bytes");
   says(std::string(100000, '['), "16 levels");
 }

@@ -246,6 +246,50 @@ TEST_CASE("gradient trace: what the model should have said") {
   CHECK(targets(*classes.trace)[0] == (two.data[1] > two.data[0] ? 1.0f : 0.0f));
 }
 
+TEST_CASE("gradient trace: where the row does not tell, what was asked for is right") {
+  const auto loss_of = [](const Trace& trace, std::int64_t place) {
+    return trace.tensor("loss").data[place];
+  };
+  Document document = of_model("sentiment", "mary does not think that the book is not good .");
+  const auto names = run(document).trace->input().classes;
+  REQUIRE(names.size() == 2);
+  for (std::size_t c = 0; c < names.size(); ++c) {
+    document.targets = {names[c]};
+    const auto trace = run(document).trace;
+    const TensorView probs = trace->tensor("probs"), d = trace->tensor("d.logits");
+    CHECK(loss_of(*trace, 0) == doctest::Approx(-std::log(probs.data[c])));
+    for (std::size_t i = 0; i < names.size(); ++i)
+      CHECK(d.data[i] == doctest::Approx(probs.data[i] - (i == c ? 1 : 0)).epsilon(1e-4));
+  }
+  Document auto_class = document;
+  auto_class.targets = {};
+  document.targets = {"no such class"};
+  CHECK(mean_loss(*run(document).trace) == mean_loss(*run(auto_class).trace));
+
+  Document masked = of_model("masked", "[CLS] [MASK] thanks them . the boys [MASK] busy .");
+  masked.targets = {"", "is"};
+  const RunResult result = run(masked);
+  const auto places =
+      open_targets(result.trace->program(), result.model.get(), result.trace->input());
+  CHECK(places == std::vector<std::int64_t>{1, 7});
+  const TensorView probs = result.trace->tensor("probs");
+  const std::int64_t outcomes = probs.axes.back().size;
+  const auto is = static_cast<std::int64_t>(*result.model->vocabulary->find("is"));
+  const float* first = probs.data + outcomes;
+  const double likeliest = *std::max_element(first, first + outcomes);
+  const double wanted = probs.data[7 * outcomes + is];
+  CHECK(loss_of(*result.trace, 1) == doctest::Approx(-std::log(likeliest)));
+  CHECK(loss_of(*result.trace, 7) == doctest::Approx(-std::log(wanted)).epsilon(1e-4));
+  CHECK(counted_targets(*result.trace) == 2);
+  CHECK(mean_loss(*result.trace) ==
+        doctest::Approx(-(std::log(likeliest) + std::log(wanted)) / 2).epsilon(1e-4));
+  // The row tells: nothing is asked.
+  const RunResult whole = run(of_model("masked", "[CLS] the boys are busy ."));
+  CHECK(open_targets(whole.trace->program(), whole.model.get(), whole.trace->input()).empty());
+  const RunResult pair = run(of_model("dates", "march 5 2021"));
+  CHECK(open_targets(pair.trace->program(), pair.model.get(), pair.trace->input()).empty());
+}
+
 TEST_CASE("gradient trace: one token has nothing to be right about") {
   Document document = sandbox([](Config&) {});
   document.sentence = "cat";

@@ -76,7 +76,9 @@ int run_eval(const EvalOptions& o) {
   for (const Message& note : file.notes)
     std::fprintf(stderr, "headlight: %s\n", say(Language::kEnglish, note).c_str());
   try {
-    print_text(score_text(model, file.text, stride, o.threads), o.json);
+    const auto figures = file.read(
+        [&](std::string_view text) { return score_text(model, text, stride, o.threads); });
+    print_text(figures, o.json);
   } catch (const UsageError&) {
     throw;
   } catch (const Error& error) {

@@ -120,6 +120,8 @@ void print_list(const Trace& trace) {
 }
 
 void check_paths(const TraceOptions& o) {
+  if (!o.model.targets.empty() && !o.gradients)
+    throw UsageError("--target says of what the gradients are: give --gradients too");
   if (o.out.empty() && o.weights_out.empty() && !o.list) {
     throw UsageError(
         "say where the trace should go: --out FILE.npz, .safetensors or .json, or --list");

@@ -1,5 +1,6 @@
 #include "app/cli/options.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 
@@ -8,6 +9,7 @@
 #include "core/model/bundled.h"
 #include "core/session_file.h"
 #include "core/text/number_text.h"
+#include "core/text/similar.h"
 #include "core/text/utf8.h"
 
 namespace headlight {
@@ -59,6 +61,11 @@ void ModelOptions::add_model_to(CLI::App& app) {
   app.add_option("--model", model,
                  "A trained model: a folder that `headlight train` wrote, or a name of `headlight "
                  "models`")
+      ->group("Model and sentence");
+  app.add_option("--target", targets,
+                 "Of what the gradients are: the class of a classifier, or the token behind [MASK] "
+                 "(again for the next one). Default: what the model finds likeliest")
+      ->allow_extra_args(false)
       ->group("Model and sentence");
 }
 
@@ -212,6 +219,49 @@ void check_shape(const Document& doc, const Config& trained, const ModelOptions&
   }
 }
 
+[[noreturn]] void fail_target(const std::string& name, std::span<const std::string> names,
+                              bool classes) {
+  constexpr std::size_t kFew = 12;
+  const std::vector<std::string_view> views(names.begin(), names.end());
+  std::string all;
+  for (std::size_t i = 0; i < names.size() && names.size() <= kFew; ++i)
+    all += (i == 0 ? ": " : ", ") + names[i];
+  throw UsageError("--target must be one of the model's " + std::to_string(names.size()) +
+                   (classes ? " classes" : " tokens") + all + "; got '" + name + "'. " +
+                   did_you_mean(name, views));
+}
+
+// Only where the sentence does not tell what is right can it be said here.
+void check_targets(const std::vector<std::string>& targets, const Document& doc) {
+  if (targets.empty()) return;
+  const auto model = doc.model.empty() ? nullptr : load_model(doc.model);
+  const bool classes = model && model->file.config.form == ModelForm::kClasses;
+  std::size_t places = classes ? 1 : 0;
+  const bool row = model && model->file.config.form == ModelForm::kTokens;
+  if (row && model->vocabulary->id_of(Special::kMask)) {
+    const std::vector<int> ids = model->vocabulary->encode(doc.sentence);
+    places = static_cast<std::size_t>(
+        std::count(ids.begin(), ids.end(), *model->vocabulary->id_of(Special::kMask)));
+  }
+  if (places == 0) {
+    throw UsageError(
+        "--target says what is right where the sentence does not tell, for a classifier and at "
+        "the [MASK]s of a masked model; here the sentence itself tells. Leave it out");
+  }
+  if (targets.size() > places) {
+    throw UsageError("--target was given " + std::to_string(targets.size()) + " times, but " +
+                     (classes ? std::string("a sentence has one class")
+                              : "the sentence has " + std::to_string(places) + " [MASK]"));
+  }
+  const std::span<const std::string> names =
+      classes ? std::span<const std::string>(model->file.classes)
+              : std::span<const std::string>(*model->vocabulary->tokens());
+  for (const std::string& name : targets) {
+    if (std::find(names.begin(), names.end(), name) == names.end())
+      fail_target(name, names, classes);
+  }
+}
+
 }  // namespace
 
 Document ModelOptions::document() const {
@@ -266,6 +316,9 @@ Document ModelOptions::document() const {
   validate(c);
   doc = apply(doc, SetConfig{c});
   if (trained) check_shape(doc, trained->file.config, *this);
+  check_targets(targets, doc);
+  for (std::size_t i = 0; i < targets.size(); ++i)
+    doc = apply(doc, SetTarget{static_cast<int>(i), targets[i]});
   return doc;
 }
 

@@ -173,6 +173,8 @@ bool is_enabled(Command command, const AppState& state) {
       return state.session.playback.speed < *(std::end(kSpeeds) - 1);
     case Command::kSlower:
       return state.session.playback.speed > *std::begin(kSpeeds);
+    case Command::kWalkBackward:
+      return !state.session.train.open;  // which has no steps to walk
     case Command::kTrainFilm:
       return state.train.run.snapshots.size() > 1;
     case Command::kTrainKeep:

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "app/ui/state.h"
+#include "app/ui/actions.h"
 #include "core/text/texts.h"
 
 namespace headlight {

@@ -163,23 +163,28 @@ std::optional<double> number_row(Ui& ui, const NumberRow& row, const Rect& r) {
   return wanted && *wanted != row.value ? wanted : std::nullopt;
 }
 
-int drop_down(Ui& ui, std::string_view id, std::span<const std::string> labels,
-              std::span<const std::string_view> ids, int chosen, const Rect& r) {
-  int result = -1;
+bool drop_box(Ui& ui, std::string_view id, std::string_view shown, const Rect& r) {
   bool over = false;
-  const std::string popup = "popup/" + std::string(id);
-  if (ui.hot(id, r, &over)) ImGui::OpenPopup(popup.c_str());
+  const bool pressed = ui.hot(id, r, &over);
+  if (pressed) ImGui::OpenPopup(("popup/" + std::string(id)).c_str());
   ImDrawList* list = ImGui::GetWindowDrawList();
   list->AddRectFilled(r.min(), r.max(), to_u32(over ? ui.theme.selection : ui.theme.surface),
                       ui.px(6));
   list->AddRect(r.min(), r.max(), to_u32(ui.theme.line), ui.px(6));
   const float y = (r.y0 + r.y1 - ui.fonts.control->FontSize) / 2 - ui.px(1);
-  if (chosen >= 0 && chosen < static_cast<int>(labels.size()))
-    ui.user_text(ui.fonts.control, {r.x0 + ui.px(10), y}, ui.theme.text,
-                 labels[static_cast<std::size_t>(chosen)], r.width() - ui.px(34));
+  ui.user_text(ui.fonts.control, {r.x0 + ui.px(10), y}, ui.theme.text, shown,
+               r.width() - ui.px(34));
   ui.text(ui.fonts.note, {r.x1 - ui.px(18), y + ui.px(1)}, ui.theme.muted, "▾");
   ImGui::SetNextWindowPos({r.x0, r.y1 + ui.px(2)});
-  if (!ImGui::BeginPopup(popup.c_str())) return result;
+  return pressed;
+}
+
+int drop_down(Ui& ui, std::string_view id, std::span<const std::string> labels,
+              std::span<const std::string_view> ids, int chosen, const Rect& r) {
+  int result = -1;
+  const bool known = chosen >= 0 && chosen < static_cast<int>(labels.size());
+  drop_box(ui, id, known ? labels[static_cast<std::size_t>(chosen)] : std::string(), r);
+  if (!ImGui::BeginPopup(("popup/" + std::string(id)).c_str())) return result;
   for (std::size_t i = 0; i < labels.size(); ++i) {
     if (ui.menu_item(std::string(id) + "/" + std::string(ids[i]), labels[i], {},
                      static_cast<int>(i) == chosen))

@@ -43,6 +43,10 @@ struct ChoiceRow {
 /// A name and a drop-down list at its right; the one pressed, or -1.
 int choice_row(Ui&, const ChoiceRow&, const Rect& r);
 
+/// A closed list that shows what is chosen; opens the popup "popup/<id>" when pressed, then true.
+/// The next window's place is below it.
+bool drop_box(Ui&, std::string_view id, std::string_view shown, const Rect& r);
+
 /// The list alone, over all of `r`.
 int drop_down(Ui&, std::string_view id, std::span<const std::string> labels,
               std::span<const std::string_view> ids, int chosen, const Rect& r);

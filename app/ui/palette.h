@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "app/ui/state.h"
+#include "app/ui/actions.h"
 
 namespace headlight {
 

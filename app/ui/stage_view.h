@@ -19,6 +19,10 @@ float draw_stage_header(const AppState&, Ui&, const Rect&, const Step&, const St
 /// Tokens as chips, with their ids; a click marks padding while that mask is chosen.
 void draw_tokens(const AppState&, Ui&, const Rect&);
 
+/// On the page of the loss: what it takes for right where the sentence does not tell, to be chosen.
+/// Returns the height; 0 on other pages.
+float draw_target_tools(const AppState&, Ui&, const Rect&);
+
 /// The matrices of a page, with their legend.
 void draw_stage_page(const AppState&, Ui&, const Rect&, const Step&, const StepPage&);
 

@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
+#include "app/ui/actions.h"
 #include "app/ui/fonts.h"
 #include "app/ui/probe.h"
-#include "app/ui/state.h"
 #include "app/ui/theme.h"
 #include "core/heatmap.h"
 

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <string_view>
 
 #include "core/error.h"
 #include "core/io/file_steps.h"
@@ -47,10 +46,16 @@ void wait_for_bytes(int fd, const ProgressFunction& progress) {
   while (::poll(&wanted, 1, kLook) == 0) tell(progress, "progress.reading", 0);
 }
 
-std::string read_pieces(const std::filesystem::path& path, const ProgressFunction& progress) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (file.get() < 0) fail_to_read(path, errno);
-  const std::uint64_t promised = promised_size(path, file.get());
+[[noreturn]] void fail_shorter(const std::filesystem::path& path, std::uint64_t expected,
+                               std::uint64_t got) {
+  throw Error(Message{"text.truncated",
+                      {{"path", shown(path)},
+                       {"expected", count_text(static_cast<long long>(expected))},
+                       {"got", count_text(static_cast<long long>(got))}}});
+}
+
+std::string read_pieces(const std::filesystem::path& path, int fd, std::uint64_t promised,
+                        const ProgressFunction& progress) {
   std::string bytes;
   bytes.reserve(static_cast<std::size_t>(promised));
   for (;;) {
@@ -63,32 +68,42 @@ std::string read_pieces(const std::filesystem::path& path, const ProgressFunctio
                  : kPiece;
     if (wanted == 0) return bytes;
     bytes.resize(used + wanted);
-    if (!promised) wait_for_bytes(file.get(), progress);
+    if (!promised) wait_for_bytes(fd, progress);
     ssize_t n = -1;
-    do n = ::read(file.get(), bytes.data() + used, wanted);
+    do n = ::read(fd, bytes.data() + used, wanted);
     while (n < 0 && (errno == EINTR || errno == EAGAIN));
     if (n < 0) fail_to_read(path, errno);
     bytes.resize(used + static_cast<std::size_t>(n));
     if (bytes.size() > kMaxTextBytes) fail_size(path, bytes.size());
     if (n > 0) continue;
-    if (bytes.size() < promised) {
-      throw Error(Message{"text.truncated",
-                          {{"path", shown(path)},
-                           {"expected", count_text(static_cast<long long>(promised))},
-                           {"got", count_text(static_cast<long long>(bytes.size()))}}});
-    }
+    if (bytes.size() < promised) fail_shorter(path, promised, bytes.size());
     return bytes;
   }
 }
 
-// How many bytes are in no valid code point.
-std::size_t broken_bytes(std::string_view text, const ProgressFunction& progress) {
-  std::size_t broken = 0;
-  std::size_t next_tell = 0;
+bool is_utf16(std::string_view text) {
+  return text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF");
+}
+
+std::size_t mark_size(std::string_view text) { return text.starts_with("\xEF\xBB\xBF") ? 3 : 0; }
+
+// Called before each piece of a text, with how much of it has been read.
+using Look = std::function<void(std::size_t)>;
+
+// How many bytes of the text (without a byte order mark) are in no valid code point: none or few.
+std::size_t check(std::string_view text, const MessageSlot& file, const Look& look) {
+  if (text.empty()) throw Error(Message{"text.empty", {file}});
+  if (is_utf16(text)) throw Error(Message{"text.utf16", {file}});
+  std::size_t broken = 0, next = 0;
   for (std::size_t at = 0; at < text.size();) {
-    if (at >= next_tell) {
-      tell(progress, "progress.checking", static_cast<double>(at) / double(text.size()));
-      next_tell = at + 8 * kPiece;
+    if (at >= next) {
+      look(at);
+      const std::size_t nul = text.substr(next, kPiece).find('\0');
+      if (nul != text.npos) {
+        const auto place = static_cast<long long>(next + nul);
+        throw Error(Message{"text.binary", {file, {"at", count_text(place)}}});
+      }
+      next += kPiece;
     }
     if (static_cast<unsigned char>(text[at]) < 0x80) {
       ++at;
@@ -98,40 +113,98 @@ std::size_t broken_bytes(std::string_view text, const ProgressFunction& progress
     if (!c.valid) broken += c.size;
     at += c.size;
   }
+  if (broken > kFewBroken && broken > text.size() / kBrokenInverse) {
+    const MessageSlot count{"n", count_text(static_cast<long long>(broken))};
+    throw Error(Message{"text.not_utf8",
+                        {file, count, {"of", count_text(static_cast<long long>(text.size()))}}});
+  }
   return broken;
 }
 
-bool is_utf16(std::string_view text) {
-  return text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF");
+// Where a piece from `at` on ends: within no code point.
+std::size_t piece_end(std::string_view text, std::size_t at) {
+  const std::size_t end = at + kPiece;
+  if (end >= text.size()) return text.size();
+  constexpr std::size_t kLongest = 4;  // bytes of a code point
+  for (std::size_t back = 0; back < kLongest; ++back) {
+    if ((static_cast<unsigned char>(text[end - back]) & 0xC0) != 0x80) return end - back;
+  }
+  return end;  // too many bytes that go on: none of a code point that began before
+}
+
+// The text with U+FFFD for what is not UTF-8, piece by piece: a copy, but of the text alone.
+TextFile repaired(std::string_view text, std::size_t broken, const MessageSlot& file,
+                  const Look& look) {
+  std::string clean;
+  clean.reserve(text.size() + 2 * broken);
+  for (std::size_t at = 0; at < text.size();) {
+    look(at);
+    const std::size_t end = piece_end(text, at);
+    clean += clean_utf8(text.substr(at, end - at)).text;
+    at = end;
+  }
+  TextFile result(std::move(clean));
+  result.notes.push_back(
+      Message{"text.replaced", {file, {"n", count_text(static_cast<long long>(broken))}}});
+  return result;
+}
+
+TextFile check_mapped(const std::filesystem::path& path, std::unique_ptr<MappedFile> mapped,
+                      const ProgressFunction& progress) {
+  const std::size_t begin = mark_size(mapped->bytes());
+  TextFile file(path, std::move(mapped), begin);
+  const std::string_view text = file.text();
+  const MessageSlot name{"file", shown(path)};
+  const Look look = [&](std::size_t at) {
+    file.passed(at);
+    tell(progress, "progress.reading", static_cast<double>(at) / static_cast<double>(text.size()));
+  };
+  const auto broken = file.read([&](std::string_view all) { return check(all, name, look); });
+  if (broken == 0) return file;
+  return file.read([&](std::string_view all) { return repaired(all, broken, name, look); });
 }
 
 }  // namespace
 
+std::string_view TextFile::text() const {
+  return mapped_ ? mapped_->bytes().substr(begin_) : std::string_view(own_);
+}
+
+void TextFile::passed(std::size_t bytes) const {
+  if (mapped_) mapped_->passed(begin_ + bytes);
+}
+
+void TextFile::check_whole() const {
+  if (!mapped_) return;
+  switch (mapped_->state()) {
+    case MappedFile::State::kWhole:
+      return;
+    case MappedFile::State::kShorter:
+      fail_shorter(path_, mapped_->bytes().size(), mapped_->left());
+    case MappedFile::State::kWritten:
+      throw Error(Message{"text.written", {{"path", shown(path_)}}});
+    case MappedFile::State::kUnreadable:
+      fail_to_read(path_, EIO);
+  }
+}
+
 TextFile checked_text(std::string text, const MessageSlot& file, const ProgressFunction& progress) {
-  if (text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);
-  if (text.empty()) throw Error(Message{"text.empty", {file}});
-  if (is_utf16(text)) throw Error(Message{"text.utf16", {file}});
-  const std::size_t nul = text.find('\0');
-  if (nul != text.npos)
-    throw Error(Message{"text.binary", {file, {"at", count_text(static_cast<long long>(nul))}}});
-  const std::size_t broken = broken_bytes(text, progress);
-  TextFile result;
-  if (broken == 0) {
-    result.text = std::move(text);
-    return result;
-  }
-  const MessageSlot count{"n", count_text(static_cast<long long>(broken))};
-  if (broken > kFewBroken && broken > text.size() / kBrokenInverse) {
-    throw Error(Message{"text.not_utf8",
-                        {file, count, {"of", count_text(static_cast<long long>(text.size()))}}});
-  }
-  result.notes.push_back(Message{"text.replaced", {file, count}});
-  result.text = clean_utf8(text).text;
-  return result;
+  text.erase(0, mark_size(text));
+  const Look look = [&](std::size_t at) {
+    tell(progress, "progress.checking", static_cast<double>(at) / static_cast<double>(text.size()));
+  };
+  const std::size_t broken = check(text, file, look);
+  return broken == 0 ? TextFile(std::move(text)) : repaired(text, broken, file, look);
 }
 
 TextFile read_text_file(const std::filesystem::path& path, const ProgressFunction& progress) {
-  return checked_text(read_pieces(path, progress), {"file", shown(path)}, progress);
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (file.get() < 0) fail_to_read(path, errno);
+  const std::uint64_t promised = promised_size(path, file.get());
+  auto mapped = MappedFile::map(file.get(), static_cast<std::size_t>(promised));
+  if (mapped) return check_mapped(path, std::move(mapped), progress);
+  return checked_text(read_pieces(path, file.get(), promised, progress), {"file", shown(path)},
+                      progress);
 }
 
 }  // namespace headlight

@@ -1,11 +1,15 @@
-// Large text files: read in pieces, with progress, and checked to be text.
+// Large text files: read where they lie, with progress, and checked to be text.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "core/io/mapped_file.h"
 #include "core/progress.h"
 #include "core/text/message.h"
 
@@ -13,14 +17,50 @@ namespace headlight {
 
 inline constexpr std::uint64_t kMaxTextBytes = std::uint64_t{1} << 30;
 
-struct TextFile {
-  std::string text;            // valid UTF-8, without a byte order mark
+/// A text that was checked. That of a file is not copied but read from the file again, which may
+/// change meanwhile: see read().
+class TextFile {
+ public:
+  explicit TextFile(std::string text) : own_(std::move(text)) {}
+  /// The text is what the file has from byte `begin` on.
+  TextFile(std::filesystem::path path, std::unique_ptr<MappedFile> mapped, std::size_t begin)
+      : path_(std::move(path)), mapped_(std::move(mapped)), begin_(begin) {}
+
   std::vector<Message> notes;  // what had to be changed
+
+  /// Valid UTF-8 without a byte order mark. Stays where it is for as long as this does.
+  std::string_view text() const;
+  /// The text has been read up to here: its memory is given back, until it is read again.
+  void passed(std::size_t bytes) const;
+  /// work(text()), whose result must not look into the text. Throws Error when the file was cut
+  /// off or written anew meanwhile, whatever the work made of it: it must bear any bytes.
+  template <class Work>
+  auto read(const Work& work) const {
+    try {
+      auto result = work(text());
+      check_whole();
+      return result;
+    } catch (const Cancelled&) {
+      throw;
+    } catch (const Error&) {
+      check_whole();
+      throw;
+    }
+  }
+
+ private:
+  void check_whole() const;
+
+  std::string own_;
+  std::filesystem::path path_;
+  std::unique_ptr<MappedFile> mapped_;  // null: own_
+  std::size_t begin_ = 0;
 };
 
-/// Reads a whole text file. It is copied in pieces, so that a file that is deleted meanwhile is
-/// read to its end, and one that is cut off meanwhile is an Error. Throws Error for what read_file
-/// throws it for and for what checked_text refuses; Cancelled.
+/// Opens a text file and reads it once, to check it. It is mapped where that can be done, otherwise
+/// (a pipe), and where it has to be repaired, it is copied in pieces. A file that is deleted
+/// meanwhile is read to its end, and one that is cut off meanwhile is an Error. Throws Error for
+/// what read_file throws it for and for what checked_text refuses; Cancelled.
 TextFile read_text_file(const std::filesystem::path& path, const ProgressFunction& progress = {});
 
 /// The same checks for a text that is there already; `file` fills {file} in messages. Invalid UTF-8

@@ -81,11 +81,12 @@ class TableReader {
 }  // namespace
 
 std::vector<TableRow> parse_table(std::string_view text, TableFormat format,
-                                  const ProgressFunction& progress) {
+                                  const ProgressFunction& progress, const PassedFunction& passed) {
   std::vector<TableRow> rows;
   std::size_t next_tell = 0;
   for (TableReader reader(text, format); !reader.at_end();) {
     if (reader.at() >= next_tell) {
+      if (passed) passed(reader.at());
       tell(progress, "progress.cutting", reader.share());
       next_tell = reader.at() + kBytesPerTell;
     }

@@ -21,9 +21,10 @@ struct TableRow {
 ///   csv  a cell may stand in quotes, with commas, line ends and doubled quotes within. Quotes
 ///        within a cell that does not begin with one are text.
 ///   tsv  no quotes: a cell is what stands between two tabs.
-/// Throws Error for a quote that is never closed and for text after a closing quote, with the
-/// line; Cancelled.
+/// `passed` is told now and then how many bytes of the text are done with. Throws Error for a quote
+/// that is never closed and for text after a closing quote, with the line; Cancelled.
 std::vector<TableRow> parse_table(std::string_view text, TableFormat format,
-                                  const ProgressFunction& progress = {});
+                                  const ProgressFunction& progress = {},
+                                  const PassedFunction& passed = {});
 
 }  // namespace headlight

@@ -115,6 +115,14 @@ SetModel choose_model(const Document& document, const Model& model) {
   return edit;
 }
 
+SetModel choose_sandbox(const Document& document) {
+  SetModel edit;
+  if (document.config.form == ModelForm::kTokens) return edit;
+  edit.config = document.config;
+  edit.config->form = ModelForm::kTokens;
+  return edit;
+}
+
 Document first_document() {
   const auto model = load_model(std::string(kBundledRef) + "induction");
   Document document;

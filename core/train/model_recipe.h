@@ -41,6 +41,10 @@ bool knows(const Model&, const std::string& sentence);
 /// it does not know a token of the sentence (or there is none), its example sentence.
 SetModel choose_model(const Document&, const Model&);
 
+/// The edit that goes back to the sandbox. Random weights have no classes to choose from and
+/// nothing to translate: whatever model was there, it is a plain decoder.
+SetModel choose_sandbox(const Document&);
+
 /// What the window shows at its very first start: a trained model and a sentence on which its heads
 /// mean something.
 Document first_document();

@@ -92,10 +92,13 @@ TwoColumns read_columns(const TextInput& input, const TextOptions& options,
                         const ColumnNames& names, const ProgressFunction& progress) {
   TwoColumns table;
   table.file = input.name();
-  TextFile text = input.read(progress);
-  table.notes = std::move(text.notes);
-  const TableFormat format = format_of(input, options, text.text);
-  std::vector<TableRow> rows = parse_table(text.text, format, progress);
+  const TextFile file = input.read(progress);
+  table.notes = file.notes;
+  TableFormat format{};
+  std::vector<TableRow> rows = file.read([&](std::string_view text) {
+    format = format_of(input, options, text);
+    return parse_table(text, format, progress, [&](std::size_t bytes) { file.passed(bytes); });
+  });
   std::size_t first = 0, second = 1;
   bool named = false;
   if (!rows.empty() && read_header(rows[0], options.header, names, first, second)) {

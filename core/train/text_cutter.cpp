@@ -107,13 +107,14 @@ void TextCutter::add_characters(std::string_view text) {
 }
 
 void TextCutter::add(std::string_view text, const ProgressFunction& progress, double share,
-                     double per_byte) {
+                     double per_byte, const PassedFunction& passed) {
   if (ids_.size() == 0 && options_.cut != TextCut::kWords && options_.cut != TextCut::kBpe)
     ids_.reserve(text.size());
   std::size_t told = 0;
   const auto look = [&](std::size_t at) {
     if (at < told) return;
     told = at + kStep;
+    if (passed) passed(at);
     tell(progress, "progress.cutting", std::min(1.0, share + per_byte * static_cast<double>(at)));
   };
   for (std::size_t at = 0; at < text.size();) {

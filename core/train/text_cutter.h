@@ -51,9 +51,11 @@ class TextCutter {
  public:
   explicit TextCutter(CutOptions options);
 
-  /// Cuts one more text, of valid UTF-8. Progress runs from `share` on, `per_byte` a byte. Throws
-  /// Cancelled.
-  void add(std::string_view text, const ProgressFunction& progress, double share, double per_byte);
+  /// Cuts one more text, of valid UTF-8 (of other bytes the tokens mean nothing). Progress runs
+  /// from `share` on, `per_byte` a byte; `passed` is told now and then how many bytes of the text
+  /// are done with. Throws Cancelled.
+  void add(std::string_view text, const ProgressFunction& progress, double share, double per_byte,
+           const PassedFunction& passed = {});
 
   bool empty() const { return ids_.size() == 0; }
 

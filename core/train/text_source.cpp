@@ -114,12 +114,17 @@ void validate(const TextOptions& options, bool rows) {
 TextSource TextSource::load(const TextInput& input, const TextOptions& options,
                             const ProgressFunction& progress) {
   validate(options, false);
-  TextFile text = input.read(progress);
+  const TextFile file = input.read(progress);
+  const std::size_t size = file.text().size();
   TextSource source;
-  source.notes_ = std::move(text.notes);
+  source.notes_ = file.notes;
   source.context_ = options.context;
   TextCutter cutter({options.cut, options.vocabulary, options.most_tokens, {}, options.known});
-  cutter.add(text.text, progress, 0, 1.0 / static_cast<double>(text.text.size()));
+  file.read([&](std::string_view text) {
+    cutter.add(text, progress, 0, 1.0 / static_cast<double>(size),
+               [&](std::size_t bytes) { file.passed(bytes); });
+    return size;
+  });
   const std::size_t window = static_cast<std::size_t>(options.context) + 1;
   const auto too_short = [&](std::size_t tokens) {
     throw Error(Message{"text.short",
@@ -143,7 +148,7 @@ TextSource TextSource::load(const TextInput& input, const TextOptions& options,
   const std::size_t rest = text_bytes(source.cut_, source.training_, n, progress);
   const double all = static_cast<double>(trained + rest);
   // What a words tokenizer drops is shared out evenly.
-  const double whole = all > 0 ? static_cast<double>(text.text.size()) / all : 0;
+  const double whole = all > 0 ? static_cast<double>(size) / all : 0;
   for (const Split split : {Split::kTraining, Split::kValidation}) {
     const Part part = source.part(split);
     if (part.end == part.begin) continue;

@@ -73,6 +73,37 @@ TEST_CASE("--model: the trace of a folder is that of its weights; the shape is t
                 {"'inducton'", "did you mean 'induction'"});
 }
 
+TEST_CASE("--target: of what the gradients are") {
+  const Folder folder;
+  const auto loss = [&](const Args& more, std::size_t place) {
+    const std::string path = folder / "run.safetensors";
+    run_well(joined({"trace", "--gradients", "--out", path}, more));
+    const SafetensorsFile trace = read_safetensors(path);
+    const auto cells = tensor_as_float(trace, "loss");
+    return cells[place];
+  };
+  const Args sentiment = {"--model", "sentiment", "--sentence", "the book is not good ."};
+  const auto pos = loss(joined(sentiment, {"--target", "positive"}), 0);
+  const auto neg = loss(joined(sentiment, {"--target", "negative"}), 0);
+  CHECK(std::exp(-pos) + std::exp(-neg) == doctest::Approx(1).epsilon(1e-4));
+  CHECK(loss(sentiment, 0) == std::min(pos, neg));
+  const Args masked = {"--model", "masked", "--sentence",
+                       "[CLS] [MASK] thanks them . the boys [MASK] busy ."};
+  const Args both = joined(masked, {"--target", "mary", "--target", "is"});
+  CHECK(loss(both, 1) > 0);
+  CHECK(loss(both, 7) > loss(masked, 7));
+  const auto refused = [&](const Args& args, const std::vector<std::string>& phrases) {
+    check_refused(run(joined({"trace", "--gradients", "--list"}, args)), 2, phrases);
+  };
+  refused(joined(sentiment, {"--target", "positiv"}),
+          {"one of the model's 2 classes: negative, positive; got 'positiv'", "did you mean"});
+  refused(joined(masked, {"--target", "a", "--target", "b", "--target", "c"}),
+          {"given 3 times", "the sentence has 2 [MASK]"});
+  refused({"--sentence", "a b", "--target", "a"}, {"the sentence itself tells"});
+  check_refused(run(joined({"trace", "--list", "--target", "positive"}, sentiment)), 2,
+                {"give --gradients too"});
+}
+
 TEST_CASE("--model: what is wrong with a checkpoint is said in one line that names it") {
   const Folder folder;
   const std::string model = small_checkpoint(folder), weights = model + "/model.safetensors";

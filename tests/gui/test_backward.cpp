@@ -132,6 +132,117 @@ TEST_CASE("backward: a nudge runs the model again and agrees") {
   CHECK_FALSE(gui.has("nudge/do"));
 }
 
+TEST_CASE("backward: another class is taken for right, and every gradient follows") {
+  Document document;
+  document.model = "bundled:sentiment";
+  document.sentence = "mary does not think that the book is not good .";
+  Gui gui(document);
+  gui.push(GoToStep{"probs"});
+  gui.key({'B'});
+  REQUIRE(gui.state().session.step == "d.loss");
+  const auto cells = [&](const Trace& trace) {
+    const auto all = trace.tensor("d.blocks.0.attn.scores_raw").cells();
+    return std::vector<float>(all.begin(), all.end());
+  };
+  const std::vector<float> before = cells(gui.trace());
+  const TensorView probs = gui.tensor("probs");
+  const std::size_t other = probs.data[0] < probs.data[1] ? 0 : 1;
+  const std::string name = gui.trace().input().classes[other];
+  CHECK(gui.shows("(likeliest)"));
+  gui.click("target/0");
+  gui.frame(2);
+  CHECK_FALSE(gui.has("target/0/find"));
+  gui.click("target/0/is/" + name);
+  gui.frame(2);
+  CHECK(gui.document().targets == std::vector<std::string>{name});
+  CHECK(gui.shows("for the class “" + name + "”"));
+  CHECK_FALSE(gui.shows("(likeliest)"));
+  const std::vector<float> after = cells(gui.trace());
+  CHECK(after != before);
+  Document same = document;
+  same.targets = {name};
+  const auto backend = make_eigen_backend(1);
+  const RunResult expected = Runner().run(same, *backend, nullptr, true);
+  REQUIRE(expected.trace);
+  CHECK(after == cells(*expected.trace));
+  gui.ctrl('Z');
+  CHECK(cells(gui.trace()) == before);
+  gui.ctrl('Z', true);
+  CHECK(cells(gui.trace()) == after);
+  gui.click("target/0");
+  gui.frame(2);
+  gui.click("target/0/likeliest");
+  CHECK(cells(gui.trace()) == before);
+  // A model whose sentence tells what is right asks nobody.
+  gui.push(ChooseModel{"bundled:induction"});
+  CHECK(gui.state().session.step == "d.loss");
+  CHECK_FALSE(gui.has("target/0"));
+  CHECK(inconsistency(gui.state()) == "");
+}
+
+TEST_CASE("backward: each [MASK] can be asked for a token, found by typing") {
+  Document document;
+  document.model = "bundled:masked";
+  document.sentence = "[CLS] [MASK] thanks them . the boys [MASK] busy .";
+  Gui gui(document);
+  gui.push(GoToStep{"probs"});
+  gui.key({'B'});
+  CHECK(gui.shows("Right at [MASK]"));
+  gui.click("target/1");
+  gui.frame(2);
+  REQUIRE(gui.in_field());
+  gui.type("is");
+  gui.frame(2);
+  CHECK_FALSE(gui.has("target/1/is/are"));
+  gui.click("target/1/is/is");
+  gui.frame(2);
+  CHECK(gui.document().targets == std::vector<std::string>{"", "is"});
+  const auto& vocab = gui.trace().input().vocab;
+  const float* targets = gui.tensor("targets").data;
+  CHECK(vocab[static_cast<std::size_t>(targets[7])] == "is");
+  CHECK(gui.shows("(likeliest)"));  // the other one
+  gui.click("target/1");
+  gui.frame(2);
+  CHECK(gui.has("target/1/likeliest"));  // what was typed is gone
+  gui.type("no such token");
+  gui.frame(2);
+  CHECK(gui.shows("No such name"));
+}
+
+TEST_CASE("backward: of many [MASK]s those behind the picked one have a place") {
+  Document document;
+  document.model = "bundled:masked";
+  document.sentence = "[CLS]";
+  for (int i = 0; i < 20; ++i) document.sentence += " [MASK]";
+  Gui gui(document, {1280, 720});
+  gui.push(GoToStep{"probs"});
+  gui.key({'B'});
+  gui.push(PickCell{{"d.loss", {0, 1}}});
+  gui.frame(2);
+  CHECK(gui.has("target/0"));
+  CHECK_FALSE(gui.has("target/17"));
+  gui.push(PickCell{{"d.loss", {0, 18}}});
+  gui.frame(2);
+  CHECK(gui.has("target/17"));
+  CHECK_FALSE(gui.has("target/0"));
+}
+
+TEST_CASE("backward: nobody walks while the Train panel is open") {
+  Gui gui(small_document(1, 2, 8));
+  CHECK(is_enabled(Command::kWalkBackward, gui.state()));
+  gui.push(DoCommand{Command::kTrain});
+  gui.shell().wait();
+  gui.frame(2);
+  CHECK_FALSE(is_enabled(Command::kWalkBackward, gui.state()));
+  const std::string step = gui.state().session.step;
+  gui.key({'B'});
+  CHECK_FALSE(gui.state().session.backward);
+  CHECK(gui.state().session.step == step);
+  gui.push(DoCommand{Command::kTrain});
+  gui.key({'B'});
+  CHECK(gui.state().session.backward);
+}
+
 TEST_CASE("backward: what the walk makes fills while it plays") {
   Gui gui(small_document(1, 2, 8));
   gui.push(GoToStep{"blocks.0.attn.scores_raw"});

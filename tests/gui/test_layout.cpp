@@ -493,6 +493,11 @@ std::vector<LayoutState> layout_states() {
       {"nudged",
        {WalkBackward{true}, GoToStep{"d.blocks.0.mlp.pre"}, NudgeCell{}, DoCommand{Command::kPlay},
         Tick{0.7}, DoCommand{Command::kPlay}}},
+      {"which class", {ChooseModel{"bundled:sentiment"}, WalkBackward{true}, GoToStep{"d.loss"}}},
+      {"which tokens",
+       {ChooseModel{"bundled:masked"},
+        DoEdit{SetSentence{"[CLS] [MASK] [MASK] the [MASK] and [MASK] . [MASK] [MASK] [MASK]"}, ""},
+        WalkBackward{true}, GoToStep{"d.loss"}}},
       {"zoomed in", {DoCommand{Command::kZoomIn}, DoCommand{Command::kZoomIn}}},
   };
 }

@@ -68,6 +68,27 @@ TEST_CASE("models: one that is chosen shows its numbers, its shape and a sentenc
   CHECK(gui.config().layers == 3);
 }
 
+TEST_CASE("models: behind an encoder-decoder or a classifier the sandbox is a plain decoder") {
+  for (const char* name : {"dates", "sentiment"}) {
+    CAPTURE(name);
+    Gui gui(small_document(1, 2, 8));
+    choose(gui, name);
+    const Document trained = gui.document();
+    CHECK(trained.config.form != ModelForm::kTokens);
+    choose(gui, "sandbox");
+    CHECK(gui.config().form == ModelForm::kTokens);
+    CHECK(gui.config().d_model == trained.config.d_model);
+    CHECK(gui.trace().input().source_ids.empty());
+    CHECK(gui.tensor("probs").axes.back().name == "vocab");
+    CHECK(gui.state().derived.problem == "");
+    CHECK(inconsistency(gui.state()) == "");
+    gui.push(ClosePopups{});
+    gui.edit_key({ImGuiKey_Escape});
+    gui.ctrl('Z');
+    CHECK(gui.document() == trained);
+  }
+}
+
 TEST_CASE("models: from any step of one kind of model to the same one of another") {
   Gui gui(small_document(1, 2, 8));
   struct Change {

@@ -1,5 +1,6 @@
 // What a run leaves behind: samples of a text, bits per byte, earlier runs that are kept by hand,
 // and what a window that was killed has saved.
+#include <chrono>
 #include <cmath>
 #include <filesystem>
 
@@ -262,6 +263,63 @@ TEST_CASE("train keep: a playing run is written again and again, in the place of
   nowhere.wait();
   CHECK_FALSE(nowhere.take_problem().empty());
   CHECK(nowhere.leave().empty());
+}
+
+TEST_CASE("train keep: of the runs that nobody kept only the newest stay") {
+  const TemporaryFolder folder;
+  const std::string runs = folder.path("runs");
+  const auto now = std::filesystem::file_time_type::clock::now();
+  const auto make = [&](const std::string& name, int age, std::size_t bytes = 1000) {
+    const std::filesystem::path run = std::filesystem::path(runs) / name;
+    std::filesystem::create_directories(run);
+    write_text((run / "config.json").string(), "{}");
+    write_text((run / "model.safetensors").string(), std::string(bytes, 'x'));
+    std::filesystem::last_write_time(run / "config.json", now - std::chrono::hours(age));
+    return run.string();
+  };
+  std::vector<std::string> all;  // the newest first
+  for (int i = 0; i < 8; ++i)
+    all.push_back(
+        make("sort-2026-11-2" + std::to_string(9 - i) + "-120000" + (i % 2 ? "-2" : ""), i));
+  const std::string own = make("my best model", 100), other = make("sort-2026-11-1-12", 100);
+  {
+    // A window that runs, one that tells of its run only now: both stay, and count.
+    const FileLock lock(all[7] + ".lock", true);
+    REQUIRE(lock.held());
+    CHECK(remove_old_runs(runs, {all[6]}) == std::vector<std::string>{all[5]});
+  }
+  CHECK(remove_old_runs(runs, {}) == std::vector<std::string>{all[6], all[7]});
+  // Five runs, of which three are too much.
+  CHECK(remove_old_runs(runs, {}, 5, 2500) == std::vector<std::string>{all[2], all[3], all[4]});
+  CHECK(remove_old_runs(runs, {}, 5, 10) == std::vector<std::string>{all[1]});
+  CHECK(std::filesystem::exists(all[0]));  // the newest stays, however large
+  CHECK(std::filesystem::exists(own));
+  CHECK(std::filesystem::exists(other));
+  CHECK(remove_old_runs(folder.path("nowhere"), {}).empty());
+}
+
+TEST_CASE("train keep: a window that starts tells of the runs that were left, and how many stay") {
+  const TemporaryFolder folder;
+  UserFolders folders;
+  folders.runs = folder.path("runs");
+  const auto now = std::filesystem::file_time_type::clock::now();
+  for (int i = 0; i < 8; ++i) {
+    const auto run =
+        std::filesystem::path(folders.runs) / ("sort-2026-11-2" + std::to_string(i) + "-120000");
+    std::filesystem::create_directories(run);
+    write_text((run / "config.json").string(), "{}");
+    std::filesystem::last_write_time(run / "config.json", now - std::chrono::hours(8 - i));
+  }
+  // The two last ones were left by windows that were killed.
+  for (const char* name : {"sort-2026-11-26-120000", "sort-2026-11-27-120000"})
+    write_text((std::filesystem::path(folders.runs) / name).string() + ".lock", "");
+  Gui gui({}, {1440, 900}, 1, {}, folders);
+  gui.shell().start_keeping(0);
+  CHECK(gui.notices_say("2 runs that were trained"));
+  CHECK(gui.notices_say("only the newest 5 stay, 200 MB at most"));
+  CHECK(kept_folders(folders.runs).size() == 5);
+  CHECK_FALSE(
+      std::filesystem::exists(std::filesystem::path(folders.runs) / "sort-2026-11-22-120000"));
 }
 
 }  // namespace headlight::test
