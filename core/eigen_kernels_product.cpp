@@ -264,6 +264,41 @@ class Panel {
   std::int64_t b_stride_[kPieceTiles] = {};
 };
 
+// One tile wide, one block deep, and B read where it lies: the products of attention, so small that
+// planning a panel would take as long as they do.
+bool is_narrow(const Product& m) {
+  return !m.b_transposed && m.columns % kWidth == 0 && m.columns <= kTilePackets * kWidth &&
+         m.columns > 0 && m.inner <= kBlock && m.inner > 0 &&
+         (m.rows <= rows_of_tile(m.columns / kWidth) || m.b_stride <= kDenseStride);
+}
+
+void multiply_narrow(const Product& m) {
+  Tile tile;
+  tile.a_stride = m.a_transposed ? 1 : m.a_stride;
+  tile.a_step = m.a_transposed ? m.a_stride : 1;
+  tile.a = m.a;
+  tile.b = tile.ahead = m.b;
+  tile.b_stride = m.b_stride;
+  tile.ahead_stride = 0;
+  tile.bias = m.bias;
+  tile.c = m.c;
+  tile.c_stride = m.c_stride;
+  tile.inner = m.inner;
+  tile.first = !m.adds;
+  tile.last_count = kWidth;
+  const int packets = static_cast<int>(m.columns / kWidth);
+  const auto rows = static_cast<unsigned>(m.rows);
+  const unsigned most = static_cast<unsigned>(rows_of_tile(packets));
+  const unsigned parts = rows <= most ? 1 : (rows + most - 1) / most;
+  const unsigned count = parts == 1 ? rows : rows / parts, more = rows - count * parts;
+  for (unsigned part = 0; part < parts; ++part) {
+    const unsigned n = count + (part < more);
+    kTiles[(n - 1) * kTilePackets + static_cast<unsigned>(packets) - 1](tile);
+    tile.a += n * tile.a_stride;
+    tile.c += n * tile.c_stride;
+  }
+}
+
 }  // namespace
 
 const std::int64_t kPacketColumns = kWidth;
@@ -271,6 +306,7 @@ const std::int64_t kTileColumns = kTilePackets * kWidth;
 
 void multiply(const Product& m, float* scratch) {
   if (m.rows <= 0) return;
+  if (is_narrow(m)) return multiply_narrow(m);
   for (std::int64_t j = 0; j < m.columns; j += kPanelColumns) {
     Panel panel(m, j, std::min(kPanelColumns, m.columns - j), scratch);
     const std::int64_t blocks = parts_of(m.inner, kBlock);
