@@ -34,7 +34,7 @@ int open_window(WindowCommand& command) {
   if (command.lang) options.language = language_from_word(*command.lang);
   if (options.frames == 0) options.folders = user_folders();
   options.limits = command.model.limits();
-  options.backend = command.model.backend;
+  options.backend = command.model.window_backend();
   options.threads = command.model.threads;
   ModelOptions model = command.model;
   if (command.file) {

@@ -56,7 +56,7 @@ ShellOptions shell_options(const ModelOptions& model) {
   ShellOptions options;
   options.limits = model.limits();
   options.threads = model.threads;
-  options.backend = model.backend;
+  options.backend = model.window_backend();
   options.background = false;
   return options;
 }

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstdio>
 
+#include "app/cli/named_backend.h"
 #include "core/error.h"
 #include "core/io/atomic_file.h"
 #include "core/model/bundled.h"
@@ -51,7 +52,8 @@ void ModelOptions::add_to(CLI::App& app) {
   app.add_option("--seed", seed, "Seed of the weights")->group("Model and sentence");
   number("--max-tokens", max_tokens, "Limit on tokens (default 1024)");
   app.add_option("--max-memory", memory_gb, "Limit on memory, in GB (default: what is free)");
-  app.add_option("--backend", backend, "reference or eigen")->capture_default_str();
+  app.add_option("--backend", backend, "reference, eigen or gl (the graphics card)")
+      ->capture_default_str();
   app.add_option("--threads", threads, "Threads of the eigen backend")
       ->capture_default_str()
       ->check(CLI::Range(1, 256));
@@ -322,6 +324,15 @@ Document ModelOptions::document() const {
   return doc;
 }
 
+std::string ModelOptions::window_backend() const {
+  if (backend == "gl") {
+    throw UsageError(
+        "--backend gl computes for trace, explain and code; windows and their pictures take "
+        "reference or eigen, so choose one of these here");
+  }
+  return backend;
+}
+
 RunLimits ModelOptions::limits() const {
   RunLimits limits = machine_limits();
   if (memory_gb) limits.memory_bytes = *memory_gb * 1e9;
@@ -338,9 +349,16 @@ std::vector<std::int64_t> parse_index(const std::string& text) {
 
 std::shared_ptr<const Trace> run_or_throw(const ModelOptions& options, const Document& doc,
                                           bool gradients) {
-  const auto backend = make_backend(options.backend, options.threads);
+  const NamedBackend backend(options.backend, options.threads);
   Runner runner(options.limits());
-  RunResult result = runner.run(doc, *backend, nullptr, gradients);
+  auto trace = run_or_throw(runner, *backend, doc, gradients);
+  note_fallbacks(backend);
+  return trace;
+}
+
+std::shared_ptr<const Trace> run_or_throw(Runner& runner, Backend& backend, const Document& doc,
+                                          bool gradients) {
+  RunResult result = runner.run(doc, backend, nullptr, gradients);
   if (!result.trace) {
     if (result.is_usage) throw UsageError(result.message);
     throw Error(result.message);

@@ -36,6 +36,8 @@ struct ModelOptions {
   /// to stderr.
   Document document() const;
   RunLimits limits() const;
+  /// The backend of a window or its picture. Throws UsageError for "gl".
+  std::string window_backend() const;
 };
 
 /// "0,3,1" -> {0, 3, 1}; throws UsageError.
@@ -45,5 +47,7 @@ std::vector<std::int64_t> parse_index(const std::string&);
 /// too). `gradients`: as of Runner.
 std::shared_ptr<const Trace> run_or_throw(const ModelOptions&, const Document&,
                                           bool gradients = false);
+/// The same with a backend that is there already.
+std::shared_ptr<const Trace> run_or_throw(Runner&, Backend&, const Document&, bool gradients);
 
 }  // namespace headlight

@@ -1,0 +1,59 @@
+#include "app/cli/named_backend.h"
+
+#include <cstdio>
+
+#include "core/error.h"
+#include "core/ops/op.h"
+
+namespace headlight {
+namespace {
+
+// Said with what to do on the command line, which chose the graphics card by name.
+std::unique_ptr<EglContext> computing_context() {
+  std::unique_ptr<EglContext> context;
+  try {
+    context = std::make_unique<EglContext>(EglOptions{.prefer_hardware = true});
+  } catch (const Error& error) {
+    throw Error(Message{"gpu.no_context"}.with(error.message()));
+  }
+  const GlDevice device = GlDevice::ask(real_gl());
+  if (device.problem().empty()) return context;
+  throw Error(
+      Message{"gpu.no_backend", {{"device", device.renderer}, {"version", device.version}}});
+}
+
+}  // namespace
+
+NamedBackend::NamedBackend(const std::string& name, int threads, GlBackendOptions options) {
+  if (name != "reference" && name != "eigen" && name != "gl")
+    throw UsageError("there is no backend named '" + name + "'; choose reference, eigen or gl");
+  if (name != "gl") {
+    backend_ = make_backend(name, threads);
+    return;
+  }
+  context_ = computing_context();
+  options.threads = threads;
+  auto made = make_gl_backend(std::move(options));
+  gl_ = made.get();
+  backend_ = std::move(made);
+}
+
+std::string NamedBackend::device() const { return gl_ ? gl_->device().renderer : "processor"; }
+
+std::vector<std::string> NamedBackend::fallbacks() const {
+  std::vector<std::string> list;
+  if (!gl_) return list;
+  for (const GlFallback& fallback : gl_->fallbacks())
+    list.push_back(std::string(op_info(fallback.op).id) + " " + fallback.shape);
+  return list;
+}
+
+void note_fallbacks(const NamedBackend& backend) {
+  std::string list;
+  for (const std::string& one : backend.fallbacks()) list += (list.empty() ? "" : ", ") + one;
+  if (list.empty()) return;
+  std::fprintf(stderr, "headlight: note: this graphics card cannot take %s; the processor ran it\n",
+               list.c_str());
+}
+
+}  // namespace headlight
