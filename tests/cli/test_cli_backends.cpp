@@ -1,7 +1,9 @@
 // --backend gl: the graphics card as a backend of the command line.
 #include <cmath>
 #include <iostream>
+#include <nlohmann/json.hpp>
 
+#include "test_paths.h"
 #include "tests/cli/child.h"
 
 using namespace headlight;
@@ -56,6 +58,60 @@ TEST_CASE("backend gl: where there is no OpenGL 4.3 it says so, and what to do")
     check_refused(run(joined(joined(command, {"--backend", "gl"}), kSmall), kOldGl), 1,
                   {"--backend gl", "OpenGL 4.3", "4.2", "--backend eigen"});
   }
+}
+
+TEST_CASE("compare-backends: every result of every backend is within its limit") {
+  if (!can_compute()) return;
+  const Folder folder;
+  const Result said =
+      run_well(joined({"compare-backends", "--gradients", "--json", folder / "a.json"}, kSmall));
+  CHECK(contains(said.out, "eigen (processor) against reference\n"));
+  CHECK(contains(said.out, ") against reference\n"));
+  const auto list = nlohmann::json::parse(read_bytes(folder / "a.json"));
+  REQUIRE(list.size() == 2);
+  for (const auto& run : list) {
+    CAPTURE(run["backend"]);
+    CHECK(run["within"] == true);
+    CHECK(run["first_beyond"].is_null());
+    std::size_t differ = 0, gradients = 0;
+    for (const auto& row : run["rows"]) {
+      const std::string tensor = row["tensor"];
+      CHECK(row["backward"] == tensor.starts_with("d."));
+      gradients += tensor.starts_with("d.");
+      // A sum that is alone in passing its gradient on lends it: nothing is computed.
+      const auto& time = row["milliseconds"][run["backend"].get<std::string>()];
+      CHECK((time.is_number() || (row["backward"] == true && row["operation"] == "add backward")));
+      CHECK(contains(said.out, tensor));
+      if (row["index"].empty()) continue;
+      ++differ;
+      CHECK_FALSE(row["where"].get<std::string>().empty());
+      CHECK(row["largest"].get<double>() > 0);
+    }
+    CHECK(differ > 10);
+    CHECK(gradients > 20);
+  }
+}
+
+TEST_CASE("compare-backends: a shader that is wrong is named, and at its own step") {
+  if (!can_compute()) return;
+  const Folder folder;
+  std::string text = read_bytes(std::string(HEADLIGHT_TEST_DIR) + "../shaders/gelu.comp");
+  const std::string right = "normal_cdf(x[i], bell)";
+  REQUIRE(contains(text, right));
+  text.insert(text.find(right), "1.01 * ");
+  const std::string broken = folder.write("gelu.comp", text);
+  const Result said = run(
+      joined({"compare-backends", "--against", "eigen", "--broken-shader", "gelu.comp=" + broken},
+             kSmall));
+  CHECK(said.status == 1);
+  CHECK(contains(said.out, "first beyond its limit: gelu, blocks.0.mlp.post at ["));
+  const std::string unreadable = folder.write("bad.comp", "#version 430\nnonsense\n");
+  check_refused(run(joined({"compare-backends", "--against", "eigen", "--broken-shader",
+                            "gelu.comp=" + unreadable},
+                           kSmall)),
+                1, {"shaders/gelu.comp, line 2"});
+  check_refused(run(joined({"compare-backends", "--broken-shader", "nothing.comp=a"}, kSmall)), 2,
+                {"--broken-shader", "nothing.comp"});
 }
 
 TEST_CASE("backend: unknown names and windows on the graphics card are refused") {

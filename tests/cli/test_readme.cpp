@@ -47,7 +47,8 @@ TEST_CASE("README: the examples run as they stand") {
     std::istringstream words(example);
     std::string program, sub;
     words >> program >> sub;
-    static const std::set<std::string> kPictures = {"render", "screenshot", "walk"};
+    static const std::set<std::string> kPictures = {"render", "screenshot", "walk",
+                                                    "compare-backends"};
     if (kPictures.contains(sub) && !draws) continue;
     if (sub == "bench") continue;  // it measures for seconds; nothing to learn here
     // Later examples read what earlier ones wrote, so they share the folder.
@@ -60,7 +61,7 @@ TEST_CASE("README: the examples run as they stand") {
 TEST_CASE("README: every subcommand is in it and in --help") {
   const std::string text = readme(), help = run_well({"--help"}).out;
   for (const char* sub : {"trace", "explain", "code", "render", "screenshot", "walk", "train",
-                          "models", "eval", "generate", "bench"}) {
+                          "models", "eval", "generate", "compare-backends", "bench"}) {
     CAPTURE(sub);
     CHECK(contains(help, sub));
     CHECK(contains(text, std::string("headlight ") + sub));
