@@ -35,7 +35,9 @@ int Program::producer(TensorId id) const {
 }
 
 TensorId Program::gradient(TensorId id) const {
-  return id < 0 || gradients.empty() ? -1 : gradients[static_cast<std::size_t>(id)];
+  // The gradients themselves come last among the tensors, and have none.
+  const auto place = static_cast<std::size_t>(id);
+  return id < 0 || place >= gradients.size() ? -1 : gradients[place];
 }
 
 std::size_t Program::forward_steps() const {

@@ -94,6 +94,7 @@ int run_command_line(int argc, char** argv) {
   add_eval_command(app, run);
   add_generate_command(app, run);
   add_compare_command(app, run);
+  add_op_command(app, run);
   add_bench_command(app, run);
   try {
     app.parse(argc, argv);

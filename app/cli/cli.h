@@ -23,6 +23,7 @@ void add_models_command(CLI::App&, Run& run);
 void add_eval_command(CLI::App&, Run& run);
 void add_generate_command(CLI::App&, Run& run);
 void add_compare_command(CLI::App&, Run& run);
+void add_op_command(CLI::App&, Run& run);
 void add_bench_command(CLI::App&, Run& run);
 
 }  // namespace headlight

@@ -61,7 +61,7 @@ TEST_CASE("README: the examples run as they stand") {
 TEST_CASE("README: every subcommand is in it and in --help") {
   const std::string text = readme(), help = run_well({"--help"}).out;
   for (const char* sub : {"trace", "explain", "code", "render", "screenshot", "walk", "train",
-                          "models", "eval", "generate", "compare-backends", "bench"}) {
+                          "models", "eval", "generate", "compare-backends", "op", "bench"}) {
     CAPTURE(sub);
     CHECK(contains(help, sub));
     CHECK(contains(text, std::string("headlight ") + sub));

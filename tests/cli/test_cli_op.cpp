@@ -1,0 +1,131 @@
+// headlight op: one operation on the tensors of a file, against PyTorch's numbers.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <iostream>
+#include <limits>
+
+#include "test_paths.h"
+#include "tests/cli/child.h"
+
+using namespace headlight;
+using namespace headlight::test;
+
+namespace {
+
+const std::string kOps = std::string(HEADLIGHT_TEST_DIR) + "reference/ops/";
+
+std::vector<std::string> cases() {
+  std::vector<std::string> names;
+  for (const auto& file : std::filesystem::directory_iterator(kOps)) {
+    const std::string name = file.path().filename().string();
+    const std::size_t at = name.find(".out.safetensors");
+    if (at != std::string::npos) names.push_back(name.substr(0, at));
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+Result run_case(const std::string& name, const std::string& backend, const std::string& out) {
+  const SafetensorsFile file = read_safetensors(kOps + name + ".out.safetensors");
+  Args args = {"op",        file.metadata.at("op"),
+               "--in",      kOps + name + ".in.safetensors",
+               "--backend", backend,
+               "--out",     out};
+  for (const auto& word : file.metadata) {
+    if (word.first.starts_with("attr."))
+      args = joined(args, {"--attr", word.first.substr(5) + "=" + word.second});
+  }
+  return run(args);
+}
+
+// Σ (got − expected)² / Σ expected²
+double error_of(const std::vector<float>& got, const std::vector<float>& expected) {
+  double error = 0, power = 0;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    if (std::isinf(expected[i]) && got[i] == expected[i]) continue;
+    error += std::pow(static_cast<double>(got[i]) - expected[i], 2);
+    power += std::pow(static_cast<double>(expected[i]), 2);
+  }
+  return error / power;
+}
+
+}  // namespace
+
+TEST_CASE("op: every operation has PyTorch's numbers, on every backend") {
+  const Folder folder;
+  const std::string out = folder / "out.safetensors";
+  const bool gl = run_case("softmax", "gl", out).status == 0;
+  if (!gl) std::cout << "SKIPPED: --backend gl" << std::endl;
+  CHECK(cases().size() >= 16);
+  for (const std::string& name : cases()) {
+    const SafetensorsFile expected = read_safetensors(kOps + name + ".out.safetensors");
+    for (const char* backend : {"reference", "eigen", "gl"}) {
+      if (std::string(backend) == "gl" && !gl) continue;
+      CAPTURE(name);
+      CAPTURE(backend);
+      const Result said = run_case(name, backend, out);
+      CAPTURE(said.err);
+      REQUIRE(said.status == 0);
+      const SafetensorsFile got = read_safetensors(out);
+      CHECK(got.entries.at("out").shape == expected.entries.at("out").shape);
+      CHECK(error_of(tensor_as_float(got, "out"), tensor_as_float(expected, "out")) <= 1e-10);
+      CHECK(got.metadata.at("op") == expected.metadata.at("op"));
+    }
+  }
+}
+
+TEST_CASE("op: a row that may look nowhere gives zeros") {
+  const Folder folder;
+  const std::string out = folder / "out.safetensors";
+  REQUIRE(run_case("attention-boolean", "eigen", out).status == 0);
+  const SafetensorsFile got = read_safetensors(out);
+  const std::vector<float> cells = tensor_as_float(got, "out");
+  const std::vector<float> weights = tensor_as_float(got, "weights");
+  REQUIRE(cells.size() == 2 * 4 * 3 * 7);
+  REQUIRE(weights.size() == 2 * 4 * 3 * 6);
+  for (std::size_t head = 0; head < 4; ++head) {  // item 1, query 2
+    const std::size_t row = (4 + head) * 3 + 2;
+    for (std::size_t i = 0; i < 7; ++i) CHECK(cells[row * 7 + i] == 0);
+    for (std::size_t i = 0; i < 6; ++i) CHECK(weights[row * 6 + i] == 0);
+  }
+}
+
+TEST_CASE("op: --list names each operation; mistakes are said with what to do") {
+  const std::string list = run_well({"op", "--list"}).out;
+  for (const char* name :
+       {"softmax", "log-softmax", "layer-norm", "gelu-tanh", "product", "gather", "attention"})
+    CHECK(contains(list, std::string(name) + "\n  in: "));
+  const Folder folder;
+  const auto refused = [&](const std::string& op, const std::string& file, const Args& more,
+                           const std::vector<std::string>& phrases) {
+    CAPTURE(op);
+    CAPTURE(file);
+    const Args args = {
+        "op", op, "--in", kOps + file + ".in.safetensors", "--out", folder / "o.safetensors"};
+    check_refused(run(joined(args, more)), 2, phrases);
+    CHECK_FALSE(std::filesystem::exists(folder / "o.safetensors"));
+  };
+  refused("sotfmax", "softmax", {}, {"'sotfmax'", "softmax, log-softmax", "--list"});
+  refused("product", "softmax", {}, {"product", "'a'", "the file has x"});
+  refused("softmax", "layer-norm", {}, {"no input named 'bias'", "x (…, n)"});
+  refused("softmax", "softmax", {"--attr", "axis=1"}, {"no attribute 'axis'", "temperature"});
+  refused("softmax", "softmax", {"--attr", "temperature=hot"}, {"'temperature'", "'hot'"});
+  refused("softmax", "softmax", {"--attr", "temperature"}, {"KEY=VALUE"});
+  refused("attention", "attention", {"--attr", "causal=2"}, {"'causal'", "0…1", "'2'"});
+  refused("attention", "attention", {"--backend", "cuda"}, {"'cuda'"});
+  // What the cases do not have: one tensor in the place of another.
+  const auto with = [&](const std::string& name, const std::string& from, const std::string& to) {
+    std::string bytes = read_bytes(kOps + name + ".in.safetensors");
+    const std::size_t at = bytes.find(from);
+    REQUIRE(at != std::string::npos);
+    REQUIRE(from.size() == to.size());
+    return folder.write("in.safetensors", bytes.replace(at, from.size(), to));
+  };
+  const auto refused_file = [&](const std::string& op, const std::string& in,
+                                const std::vector<std::string>& phrases) {
+    check_refused(run({"op", op, "--in", in, "--out", folder / "o.safetensors"}), 2, phrases);
+  };
+  refused_file("product", with("product", "[5,4]", "[4,5]"), {"'b'", "k = 5", "(4, 5)"});
+  refused_file("attention", with("attention", "[2,2,6,5]", "[2,3,4,5]"), {"'k'", "(2, 3, 4, 5)"});
+}
