@@ -35,7 +35,8 @@ TEST_CASE("gl heatmap: golden pictures") {
   HeatmapQuad attention = quad_of(pattern, 12, 12, 20, 1);
   attention.scale.map = ColorMap::kSequential;
   attention.gap = 1;
-  test::check_golden("heatmap_attention", render(renderer, 240, 240, {attention}, paper));
+  CHECK(test::golden_problem("heatmap_attention", render(renderer, 240, 240, {attention}, paper)) ==
+        "");
 
   std::vector<float> cells(16 * 24);
   for (int r = 0; r < 16; ++r) {
@@ -48,7 +49,7 @@ TEST_CASE("gl heatmap: golden pictures") {
   cells[9 * 24 + 15] = kInfinity;
   HeatmapQuad values = quad_of(cells, 16, 24, 14, 2);
   values.gap = 1;
-  test::check_golden("heatmap_signed", render(renderer, 336, 224, {values}, paper));
+  CHECK(test::golden_problem("heatmap_signed", render(renderer, 336, 224, {values}, paper)) == "");
 
   std::vector<float> large(512 * 512);
   for (int r = 0; r < 512; ++r) {
@@ -60,7 +61,8 @@ TEST_CASE("gl heatmap: golden pictures") {
   HeatmapQuad minified = quad_of(large, 512, 512, 1, 3);
   minified.x1 = minified.y1 = 150;
   minified.scale.map = ColorMap::kSequential;
-  test::check_golden("heatmap_minified", render(renderer, 150, 150, {minified}, paper));
+  CHECK(test::golden_problem("heatmap_minified", render(renderer, 150, 150, {minified}, paper)) ==
+        "");
 }
 
 }  // namespace headlight

@@ -119,30 +119,31 @@ inline Picture render(HeatmapRenderer& renderer, int width, int height,
   return {width, height, framebuffer.read_rgba()};
 }
 
-/// Compares with tests/golden/<name>.png: no channel of 99.8 % of the pixels may differ by more
-/// than 3/255. HEADLIGHT_UPDATE_GOLDEN=1 in the environment writes the file instead.
-inline void check_golden(const std::string& name, const Picture& picture) {
+/// What is wrong beside tests/golden/<name>.png, of which no channel of 99.8 % of the pixels may
+/// differ by more than 3/255; empty when nothing is. HEADLIGHT_UPDATE_GOLDEN=1 in the environment
+/// writes the file instead.
+inline std::string golden_problem(const std::string& name, const Picture& picture) {
   const std::string path = std::string(HEADLIGHT_TEST_DIR) + "/golden/" + name + ".png";
   const char* update = std::getenv("HEADLIGHT_UPDATE_GOLDEN");
   if (update && std::string(update) == "1") {
     std::ofstream(path, std::ios::binary)
         << encode_png(picture.width, picture.height, picture.rgba);
     std::cout << "wrote " << path << std::endl;
-    return;
+    return {};
   }
   std::ifstream file(path, std::ios::binary);
-  REQUIRE_MESSAGE(file.good(), path, " is missing; make it with HEADLIGHT_UPDATE_GOLDEN=1");
+  if (!file.good()) return path + " is missing; make it with HEADLIGHT_UPDATE_GOLDEN=1";
   const Picture golden = decode_png(std::string(std::istreambuf_iterator<char>(file), {}));
-  REQUIRE(golden.width == picture.width);
-  REQUIRE(golden.height == picture.height);
+  if (golden.width != picture.width || golden.height != picture.height)
+    return path + " has another size";
   std::size_t different = 0;
   for (int y = 0; y < golden.height; ++y) {
     for (int x = 0; x < golden.width; ++x) {
       if (difference(pixel(golden, x, y), pixel(picture, x, y)) > 3.1f / 255) ++different;
     }
   }
-  INFO(path, ": pixels that differ: ", different);
-  CHECK(different * 500 <= golden.rgba.size() / 4);
+  const bool is_like = different * 500 <= golden.rgba.size() / 4;
+  return is_like ? std::string() : path + ": " + std::to_string(different) + " pixels differ";
 }
 
 }  // namespace headlight::test

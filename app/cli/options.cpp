@@ -327,7 +327,7 @@ Document ModelOptions::document() const {
 std::string ModelOptions::window_backend() const {
   if (backend == "gl") {
     throw UsageError(
-        "--backend gl computes for trace, explain and code; windows and their pictures take "
+        "--backend gl computes for trace, explain, code and op; windows and their pictures take "
         "reference or eigen, so choose one of these here");
   }
   return backend;
