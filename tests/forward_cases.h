@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/backend.h"
+#include "core/op_trials.h"
 #include "core/random.h"
 
 namespace headlight {
@@ -39,6 +40,7 @@ class Memory {
     const auto source = static_cast<std::size_t>(program_.resolve(id));
     return {cells_[source].data() + kGuard, cells_[source].size() - 2 * kGuard};
   }
+  std::span<float* const> pointers() const { return pointers_; }
   void run(Backend& backend) { backend.run(program_, program_.calls, pointers_); }
   bool guards_hold() const {
     for (const FloatBuffer& tensor : cells_) {
@@ -86,109 +88,39 @@ inline double normalised_error(std::span<const float> got, std::span<const float
 
 // ---- operations ----
 
-// b batch, h heads, t and s positions, n and m widths
-struct Sizes {
-  std::int64_t b, h, t, s, n, m;
-};
-using Shapes = std::vector<std::vector<std::int64_t>>;
+using Sizes = TrialSizes;
+using Shapes = TrialShapes;
 
-/// One row of the table: the shapes of an operation's inputs, and how far the result may be off.
+/// One row of the table: the shapes of an operation's inputs, and how far the result of a backend
+/// on the processor may be off.
 struct OpCase {
   Op op;
   double limit;  // of the normalised error
   Shapes (*inputs)(const Sizes&);
 };
 
-inline constexpr double kSameLimit = 0, kCellLimit = 1e-12, kProductLimit = 1e-10, kRowLimit = 1e-9;
+// Many operations do on the processor what the reference does, to the last bit.
+inline double processor_limit(Op op) {
+  if (op == Op::kSinusoid || op == Op::kGelu || op == Op::kGeluTanh) return 1e-12;
+  return trial_limit(op) <= 1e-12 ? 0 : trial_limit(op);
+}
 
-// clang-format off
-inline const OpCase kForwardTable[] = {
-    {Op::kEmbed, kSameLimit, [](const Sizes& z) -> Shapes { return {{z.b, z.t}, {z.m, z.n}}; }},
-    {Op::kSinusoid, kCellLimit, [](const Sizes& z) -> Shapes { return {{z.b, z.t}}; }},
-    {Op::kLearnedPosition, kSameLimit, [](const Sizes& z) -> Shapes { return {{z.b, z.t}, {z.t + z.s, z.n}}; }},
-    {Op::kAdd, kSameLimit, [](const Sizes& z) -> Shapes { return {{z.b, z.t, z.n}, {z.b, z.t, z.n}}; }},
-    {Op::kLayerNorm, kRowLimit, [](const Sizes& z) -> Shapes { return {{z.b, z.t, z.n}, {z.n}, {z.n}}; }},
-    {Op::kLayerNorm, kRowLimit, [](const Sizes& z) -> Shapes { return {{z.b, z.t, z.n}, {z.n}}; }},
-    {Op::kProject, kProductLimit, [](const Sizes& z) -> Shapes { return {{z.b, z.t, z.n}, {z.h, z.n, z.m}, {z.h, z.m}}; }},
-    {Op::kProject, kProductLimit, [](const Sizes& z) -> Shapes { return {{z.b, z.t, z.n}, {z.h, z.n, z.m}}; }},
-    {Op::kSplitHeads, kSameLimit, [](const Sizes& z) -> Shapes { return {{z.b, z.t, z.h * z.m}, {z.h, z.n, z.m}}; }},
-    {Op::kScores, kProductLimit, [](const Sizes& z) -> Shapes { return {{z.b, z.h, z.t, z.n}, {z.b, z.h, z.s, z.n}}; }},
-    {Op::kAdditiveScores, kProductLimit, [](const Sizes& z) -> Shapes { return {{z.b, z.h, z.t, z.n}, {z.b, z.h, z.s, z.n}, {z.h, z.n}}; }},
-    {Op::kScale, kSameLimit, [](const Sizes& z) -> Shapes { return {{z.b, z.h, z.t, z.s}}; }},
-    {Op::kMask, kSameLimit, [](const Sizes& z) -> Shapes { return {{z.b, z.h, z.t, z.s}, {z.b, z.t, z.s}}; }},
-    {Op::kSoftmax, kRowLimit, [](const Sizes& z) -> Shapes { return {{z.b, z.h, z.t, z.s}}; }},
-    {Op::kWeightedSum, kProductLimit, [](const Sizes& z) -> Shapes { return {{z.b, z.h, z.t, z.s}, {z.b, z.h, z.s, z.n}}; }},
-    {Op::kConcatHeads, kSameLimit, [](const Sizes& z) -> Shapes { return {{z.b, z.h, z.t, z.n}}; }},
-    {Op::kLinear, kProductLimit, [](const Sizes& z) -> Shapes { return {{z.b, z.t, z.n}, {z.n, z.m}, {z.m}}; }},
-    {Op::kLinear, kProductLimit, [](const Sizes& z) -> Shapes { return {{z.b, z.t, z.h * z.n}, {z.h, z.n, z.m}}; }},
-    {Op::kRelu, kSameLimit, [](const Sizes& z) -> Shapes { return {{z.b, z.t, z.n}}; }},
-    {Op::kGelu, kCellLimit, [](const Sizes& z) -> Shapes { return {{z.b, z.t, z.n}}; }},
-    {Op::kGeluTanh, kCellLimit, [](const Sizes& z) -> Shapes { return {{z.b, z.t, z.n}}; }},
-    {Op::kMeanPool, kRowLimit, [](const Sizes& z) -> Shapes { return {{z.b, z.t, z.n}, {z.b, z.t}}; }},
-    {Op::kDropout, kSameLimit, [](const Sizes& z) -> Shapes { return {{z.b, z.h, z.t, z.s}, {z.b, z.h, z.t, z.s}}; }},
-    {Op::kCrossEntropy, kRowLimit, [](const Sizes& z) -> Shapes { return {{z.b, z.t, z.n}, {z.b, z.t}}; }},
-    {Op::kCrossEntropy, kRowLimit, [](const Sizes& z) -> Shapes { return {{z.t, z.n}, {z.t}}; }},
-};
-// clang-format on
+inline const std::vector<OpCase> kForwardTable = [] {
+  std::vector<OpCase> table;
+  for (const OpTrial& trial : op_trials())
+    table.push_back({trial.op, processor_limit(trial.op), trial.inputs});
+  return table;
+}();
 
 // A program of one call.
 inline Program single_call(Op op, const Shapes& inputs, std::int64_t width,
                            double temperature = 1) {
-  Program program;
-  std::vector<TensorView> views;
-  OpCall call{op, {}, static_cast<TensorId>(inputs.size()), {}};
-  call.params.features = width;
-  call.params.factor = 0.37f;
-  call.params.temperature = temperature;
-  for (const auto& sizes : inputs) {
-    std::vector<Axis> axes;
-    for (const std::int64_t size : sizes) axes.push_back({"feature", size});
-    call.in.push_back(static_cast<TensorId>(program.tensors.size()));
-    program.tensors.push_back(
-        {"in" + std::to_string(call.in.back()), axes, TensorKind::kInput, -1});
-  }
-  for (const TensorId id : call.in) views.push_back(program.look(id));
-  program.tensors.push_back(
-      {"out", op_info(op).shape(views, call.params), TensorKind::kActivation, -1});
-  program.calls.push_back(std::move(call));
-  return program;
+  return trial_program(op, inputs, width, temperature);
 }
 
 // What an operation's inputs may hold, apart from ordinary numbers.
 inline void fill_inputs(const Program& program, Memory& memory, std::uint64_t key, float spread) {
-  const OpCall& call = program.calls[0];
-  for (const TensorId id : call.in) {
-    fill(memory.cells(id), key + static_cast<std::uint64_t>(id), spread);
-  }
-  if (call.op == Op::kEmbed) {
-    const auto vocab = static_cast<std::uint64_t>(program.tensors[1].axes[0].size);
-    const auto ids = memory.cells(0);
-    for (std::size_t i = 0; i < ids.size(); ++i) {
-      ids[i] = static_cast<float>(scatter(key + i) % vocab);
-    }
-  }
-  if (call.op == Op::kMeanPool || call.op == Op::kDropout) {  // 0 for padding and what is left out
-    for (float& cell : memory.cells(1))
-      cell = scatter(key++) % 3 == 0 ? 0.0f : call.op == Op::kDropout ? 1.25f : 1.0f;
-  }
-  if (call.op == Op::kCrossEntropy) {  // every fourth target or so is not counted
-    const auto vocab = static_cast<std::uint64_t>(program.tensors[0].axes.back().size);
-    const auto targets = memory.cells(1);
-    for (std::size_t i = 0; i < targets.size(); ++i) {
-      const std::uint64_t bits = scatter(key + i);
-      targets[i] = bits >> 62 == 0 ? -1.0f : static_cast<float>(bits % vocab);
-    }
-  }
-  const std::int64_t keys = program.tensors[0].axes.back().size;
-  const bool scores = call.op == Op::kSoftmax, mask = call.op == Op::kMask;
-  if (!scores && !mask) return;
-  const auto cells = memory.cells(mask ? 1 : 0);
-  for (std::size_t i = 0; i < cells.size(); ++i) {
-    const auto row = static_cast<std::int64_t>(i) / keys;
-    const bool forbidden = row % 4 == 3 || scatter(key ^ i) % 3 == 0;  // a fourth of rows wholly
-    if (mask) cells[i] = forbidden ? -kInfinity : 0.0f;
-    if (scores && forbidden) cells[i] = -kInfinity;
-  }
+  fill_trial(program, memory.pointers(), key, spread);
 }
 
 }  // namespace headlight

@@ -20,37 +20,16 @@ struct GradCase {
   double temperature = 1;
 };
 
-// clang-format off
-inline const GradCase kGradientTable[] = {
-    {Op::kEmbed, [](const Sizes& z) -> Shapes { return {{z.b, z.t}, {z.m, z.n}}; }},
-    {Op::kSinusoid, [](const Sizes& z) -> Shapes { return {{z.b, z.t}}; }},
-    {Op::kLearnedPosition, [](const Sizes& z) -> Shapes { return {{z.b, z.t}, {z.t + z.s, z.n}}; }},
-    {Op::kAdd, [](const Sizes& z) -> Shapes { return {{z.b, z.t, z.n}, {z.b, z.t, z.n}}; }},
-    {Op::kLayerNorm, [](const Sizes& z) -> Shapes { return {{z.b, z.t, z.n}, {z.n}, {z.n}}; }},
-    {Op::kLayerNorm, [](const Sizes& z) -> Shapes { return {{z.b, z.t, z.n}, {z.n}}; }},
-    {Op::kProject, [](const Sizes& z) -> Shapes { return {{z.b, z.t, z.n}, {z.h, z.n, z.m}, {z.h, z.m}}; }},
-    {Op::kProject, [](const Sizes& z) -> Shapes { return {{z.b, z.t, z.n}, {z.h, z.n, z.m}}; }},
-    {Op::kSplitHeads, [](const Sizes& z) -> Shapes { return {{z.b, z.t, z.h * z.m}, {z.h, z.n, z.m}}; }},
-    {Op::kScores, [](const Sizes& z) -> Shapes { return {{z.b, z.h, z.t, z.n}, {z.b, z.h, z.s, z.n}}; }},
-    {Op::kAdditiveScores, [](const Sizes& z) -> Shapes { return {{z.b, z.h, z.t, z.n}, {z.b, z.h, z.s, z.n}, {z.h, z.n}}; }},
-    {Op::kScale, [](const Sizes& z) -> Shapes { return {{z.b, z.h, z.t, z.s}}; }},
-    {Op::kMask, [](const Sizes& z) -> Shapes { return {{z.b, z.h, z.t, z.s}, {z.b, z.t, z.s}}; }},
-    {Op::kSoftmax, [](const Sizes& z) -> Shapes { return {{z.b, z.h, z.t, z.s}}; }},
-    {Op::kSoftmax, [](const Sizes& z) -> Shapes { return {{z.b, z.h, z.t, z.s}}; }, 0.4},
-    {Op::kSoftmax, [](const Sizes& z) -> Shapes { return {{z.b, z.h, z.t, z.s}}; }, 2.5},
-    {Op::kWeightedSum, [](const Sizes& z) -> Shapes { return {{z.b, z.h, z.t, z.s}, {z.b, z.h, z.s, z.n}}; }},
-    {Op::kConcatHeads, [](const Sizes& z) -> Shapes { return {{z.b, z.h, z.t, z.n}}; }},
-    {Op::kLinear, [](const Sizes& z) -> Shapes { return {{z.b, z.t, z.n}, {z.n, z.m}, {z.m}}; }},
-    {Op::kLinear, [](const Sizes& z) -> Shapes { return {{z.b, z.t, z.h * z.n}, {z.h, z.n, z.m}}; }},
-    {Op::kRelu, [](const Sizes& z) -> Shapes { return {{z.b, z.t, z.n}}; }},
-    {Op::kGelu, [](const Sizes& z) -> Shapes { return {{z.b, z.t, z.n}}; }},
-    {Op::kGeluTanh, [](const Sizes& z) -> Shapes { return {{z.b, z.t, z.n}}; }},
-    {Op::kMeanPool, [](const Sizes& z) -> Shapes { return {{z.b, z.t, z.n}, {z.b, z.t}}; }},
-    {Op::kDropout, [](const Sizes& z) -> Shapes { return {{z.b, z.t, z.n}, {z.b, z.t, z.n}}; }},
-    {Op::kCrossEntropy, [](const Sizes& z) -> Shapes { return {{z.b, z.t, z.n}, {z.b, z.t}}; }},
-    {Op::kCrossEntropy, [](const Sizes& z) -> Shapes { return {{z.t, z.n}, {z.t}}; }},
-};
-// clang-format on
+inline const std::vector<GradCase> kGradientTable = [] {
+  std::vector<GradCase> table;
+  for (const OpTrial& trial : op_trials()) {
+    table.push_back({trial.op, trial.inputs});
+    if (trial.op != Op::kSoftmax) continue;
+    for (const double temperature : {0.4, 2.5})
+      table.push_back({trial.op, trial.inputs, temperature});
+  }
+  return table;
+}();
 
 /// Memory for a program's tensors, with guard words around each.
 class Guarded {

@@ -24,31 +24,6 @@ Backend& reference() {
   return *kReference;
 }
 
-// How far a result may be from the reference's: cell by cell, sums of products, and all else.
-double limit_of(Op op) {
-  switch (op) {
-    case Op::kAdd:
-    case Op::kScale:
-    case Op::kMask:
-    case Op::kRelu:
-    case Op::kDropout:
-    case Op::kEmbed:
-    case Op::kSinusoid:
-    case Op::kLearnedPosition:
-    case Op::kSplitHeads:
-    case Op::kConcatHeads:
-      return 1e-12;
-    case Op::kLinear:
-    case Op::kProject:
-    case Op::kScores:
-    case Op::kAdditiveScores:
-    case Op::kWeightedSum:
-      return 1e-10;
-    default:
-      return 1e-9;
-  }
-}
-
 /// The largest error of each operation, to be printed.
 class Worst {
  public:
@@ -80,7 +55,7 @@ void check_case(GlBackend& gl, const OpCase& row, const Sizes& sizes, float spre
   expected.run(reference());
   const TensorId out = program.calls[0].out;
   const double error = normalised_error(got.cells(out), expected.cells(out));
-  CHECK(error <= limit_of(row.op));
+  CHECK(error <= trial_limit(row.op));
   worst.add(row.op, error);
   CHECK(got.guards_hold());
 }
@@ -204,7 +179,7 @@ void check_gradient(GlBackend& gl, const GradCase& c, const Sizes& z, Worst& wor
     if (!got.passes(static_cast<std::size_t>(id))) continue;
     CAPTURE(id);
     const double error = gradient_error(got.gradients[id], expected.gradients[id]);
-    CHECK(error * error <= limit_of(c.op));
+    CHECK(error * error <= trial_limit(c.op));
     worst.add(c.op, error * error);
   }
   CHECK(got.gradients.guards_hold());

@@ -49,6 +49,7 @@ class GlBackend final : public Backend {
                     std::span<float* const> gradients) override;
 
   const GlDevice& device() const { return device_; }
+  const KernelTable& kernel_table() const { return table_; }
   const GlPrograms& programs() const { return programs_; }
   /// For timing. The tag of a kernel's time is its call's place among those of the run.
   GlQueue& queue() { return queue_; }

@@ -1,9 +1,9 @@
 #include "app/gl/gl_programs.h"
 
 #include <array>
-#include <cstdlib>
 #include <cstring>
 
+#include "app/gl/gl_cache.h"
 #include "core/error.h"
 #include "core/io/atomic_file.h"
 #include "core/random.h"
@@ -14,6 +14,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kVariants = 2;
+constexpr std::string_view kEnding = ".bin";
+// All kernels of one driver are about a hundred files of some tens of KiB.
+constexpr CacheRoom kRoom = {500, std::uint64_t{64} << 20};
 constexpr std::uint64_t kMaxBinary = std::uint64_t{1} << 26;
 
 // A kept binary: this header, then the driver's bytes. Two hashes say whose it is and that it is
@@ -24,12 +27,6 @@ struct Header {
   std::uint64_t format = 0;
 };
 
-std::string hex(std::uint64_t value) {
-  std::string text;
-  for (int shift = 60; shift >= 0; shift -= 4) text += "0123456789abcdef"[value >> shift & 15];
-  return text;
-}
-
 std::string trimmed(std::string text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == 0 || text.back() == ' ')) {
     text.pop_back();
@@ -39,12 +36,7 @@ std::string trimmed(std::string text) {
 
 }  // namespace
 
-fs::path default_program_folder() {
-  const char* cache = std::getenv("XDG_CACHE_HOME");
-  if (cache && *cache) return fs::path(cache) / "headlight" / "programs";
-  const char* home = std::getenv("HOME");
-  return home && *home ? fs::path(home) / ".cache" / "headlight" / "programs" : fs::path();
-}
+fs::path default_program_folder() { return cache_folder("programs"); }
 
 GlPrograms::GlPrograms(const GlCalls& gl, const GlDevice& device, const KernelTable& table,
                        GlTexts texts, fs::path folder)
@@ -59,6 +51,7 @@ GlPrograms::~GlPrograms() {
   for (const auto& program : programs_) {
     if (program) gl_.delete_program(program->id);
   }
+  if (kept_ > 0) prune_cache(folder_, kEnding, kRoom);
 }
 
 const GlProgram& GlPrograms::get(Kernel kernel, int variant) {
@@ -73,12 +66,14 @@ std::unique_ptr<GlProgram> GlPrograms::make(Kernel kernel, int variant) {
   const GlSource source = gl_source(file, table_.defines(kernel, variant), texts_);
   const std::string identity =
       device_.vendor + '\n' + device_.renderer + '\n' + device_.version + '\n' + source.text;
-  const fs::path path = folder_.empty() ? folder_ : folder_ / (hex(hash_text(identity)) + ".bin");
+  const fs::path path =
+      folder_.empty() ? folder_ : folder_ / cache_name(hash_text(identity), kEnding);
   auto program = std::make_unique<GlProgram>();
   program->file = file;
   if (!path.empty()) program->id = load(path, identity);
   if (program->id != 0) {
     ++loaded_;
+    mark_used(path);
   } else {
     program->id = compile(source);
     ++compiled_;
@@ -174,8 +169,23 @@ void GlPrograms::keep(const fs::path& path, std::string_view identity, unsigned 
   fs::create_directories(path.parent_path(), none);
   try {
     write_file_atomic(path, bytes);
+    ++kept_;
   } catch (const Error&) {
   }
+}
+
+std::uint64_t GlPrograms::texts_hash() const {
+  std::uint64_t hash = 0;
+  for (int i = 0; i < kKernels * kVariants; ++i) {
+    const auto kernel = static_cast<Kernel>(i / kVariants);
+    const std::string defines = table_.defines(kernel, i % kVariants);
+    try {
+      hash = scatter(hash ^ hash_text(gl_source(kernel_info(kernel).file, defines, texts_).text));
+    } catch (const Error&) {  // a file that is not there
+      hash = scatter(hash);
+    }
+  }
+  return hash;
 }
 
 void GlPrograms::find_uniforms(GlProgram& program) {

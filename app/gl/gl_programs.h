@@ -30,7 +30,8 @@ std::filesystem::path default_program_folder();
 
 /// The programs of all kernels, each made when it is first asked for. With a folder their binaries
 /// are kept there, named by driver and text; one that cannot be read, or that the driver refuses,
-/// is made anew. Needs the same current context from first to last.
+/// is made anew, and when there are many, those that were not used for the longest time go. Needs
+/// the same current context from first to last.
 class GlPrograms {
  public:
   GlPrograms(const GlCalls&, const GlDevice&, const KernelTable&, GlTexts texts,
@@ -46,6 +47,9 @@ class GlPrograms {
   int compiled() const { return compiled_; }  // from their texts
   int loaded() const { return loaded_; }      // from the folder
 
+  /// Of the texts of all kernels, as the driver would get them.
+  std::uint64_t texts_hash() const;
+
  private:
   std::unique_ptr<GlProgram> make(Kernel, int variant);
   unsigned compile(const GlSource&);
@@ -60,7 +64,7 @@ class GlPrograms {
   GlTexts texts_;
   std::filesystem::path folder_;
   std::vector<std::unique_ptr<GlProgram>> programs_;  // by kernel and variant
-  int compiled_ = 0, loaded_ = 0;
+  int compiled_ = 0, loaded_ = 0, kept_ = 0;
 };
 
 }  // namespace headlight

@@ -1,0 +1,238 @@
+#include "app/gl/gl_self_test.h"
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "app/gl/gl_cache.h"
+#include "core/compare.h"
+#include "core/error.h"
+#include "core/io/atomic_file.h"
+#include "core/op_trials.h"
+#include "core/random.h"
+
+namespace headlight {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+// Change it when the trials change: results of others do not count any more.
+constexpr std::string_view kFormat = "headlight self-test 1";
+constexpr std::string_view kEnding = ".json";
+constexpr CacheRoom kRoom = {64, std::uint64_t{1} << 20};
+// Gradients that come in are of size 1. Well below that is what rounding leaves of larger numbers.
+constexpr double kLeastGradient = 0.03;
+
+// Memory for a program's tensors.
+struct Cells {
+  explicit Cells(const Program& program) {
+    for (const TensorSpec& spec : program.tensors) {
+      tensors.emplace_back(static_cast<std::size_t>(cell_count(spec.axes)), 0.0f);
+      pointers.push_back(tensors.back().data());
+    }
+  }
+  Cells(const Cells&) = delete;
+  Cells& operator=(const Cells&) = delete;
+  void copy(const Cells& other) {
+    for (std::size_t i = 0; i < tensors.size(); ++i)
+      std::copy(other.tensors[i].begin(), other.tensors[i].end(), tensors[i].begin());
+  }
+  FloatBuffer& operator[](TensorId id) { return tensors[static_cast<std::size_t>(id)]; }
+  std::vector<FloatBuffer> tensors;
+  std::vector<float*> pointers;
+};
+
+void fill_with(FloatBuffer& cells, std::uint64_t key) {
+  for (std::size_t i = 0; i < cells.size(); ++i) cells[i] = bell(key, i);
+}
+
+class Tester {
+ public:
+  explicit Tester(GlBackend& gl)
+      : gl_(gl),
+        is_hardware_(!is_software_renderer(gl.device().renderer)),
+        reference_(make_reference_backend()) {}
+
+  GlSelfTest run() {
+    const KernelTable& table = gl_.kernel_table();
+    const std::int64_t tile = std::max(table.product.rows, table.product.columns) + 1;
+    const std::int64_t longer = std::max<std::int64_t>(tile, table.short_row + 1);
+    const std::int64_t group = table.row_group + 1;
+    const TrialSizes sizes[] = {{1, 1, 1, 1, 1, 1},
+                                {2, 3, 5, 37, 41, 13},
+                                {1, 2, tile, longer, longer, tile},
+                                {1, 1, 3, group, group, 5}};
+    for (const OpTrial& trial : op_trials()) {
+      for (const TrialSizes& z : sizes) try_one(trial, z, &z == &sizes[2]);
+    }
+    return {failures_.empty(), false, std::move(failures_)};
+  }
+
+ private:
+  // `adds`: gradients are added to what is there.
+  void try_one(const OpTrial& trial, const TrialSizes& z, bool adds) {
+    // The backend tells programs apart by their place: each stays where it is.
+    const Program& program = programs_.emplace_back(trial_program(trial.op, trial.inputs(z), z.n));
+    if (!gl_.supports(program, program.calls[0])) return;  // the processor runs it
+    Cells memory(program);
+    fill_trial(program, memory.pointers, hash_text(op_info(trial.op).id), 1.0f);
+    reference_->run(program, program.calls, memory.pointers);
+    attempt(program, false, [&] { return forward_error(program, memory); });
+    const Program& back = programs_.emplace_back(program);
+    attempt(back, true, [&] { return backward_error(back, memory, adds); });
+  }
+
+  template <class Work>
+  void attempt(const Program& program, bool backward, const Work& work) {
+    const Op op = program.calls[0].op;
+    for (const GlSelfTestFailure& failure : failures_) {
+      if (failure.op == op && failure.backward == backward) return;  // one of each is enough
+    }
+    GlSelfTestFailure failure{op,
+                              backward,
+                              shape_text(program.tensors.back().axes),
+                              0,
+                              is_hardware_ ? ErrorLimits::of_hardware().of(op) : trial_limit(op),
+                              {}};
+    try {
+      failure.error = work();
+      if (failure.error <= failure.limit) return;
+    } catch (const Error& error) {
+      const std::string& id = error.message().id;
+      if (id == "gpu.lost" || id == "gpu.memory") throw;
+      failure.message = error.message();
+    }
+    failures_.push_back(std::move(failure));
+  }
+
+  double forward_error(const Program& program, Cells& expected) {
+    Cells got(program);
+    const OpCall& call = program.calls[0];
+    got.copy(expected);
+    std::fill(got[call.out].begin(), got[call.out].end(), 0.0f);
+    gl_.run(program, program.calls, got.pointers);
+    gl_.fetch(program, call.out, got.pointers);
+    return difference(got[call.out], expected[call.out]).error;
+  }
+
+  // The largest of its gradients' errors.
+  double backward_error(const Program& program, Cells& memory, bool adds) {
+    const OpCall& call = program.calls[0];
+    Cells got(program), expected(program);
+    fill_with(expected[call.out], 99);
+    BackwardCall step{0, {}};
+    for (const TensorId in : call.in) {
+      if (in == op_info(call.op).fixed_input) continue;
+      step.uses[static_cast<std::size_t>(in)] = adds ? GradientUse::kAdded : GradientUse::kWritten;
+      fill_with(expected[in], 7);
+    }
+    got.copy(expected);
+    gl_.run_backward(program, {&step, 1}, memory.pointers, got.pointers);
+    reference_->run_backward(program, {&step, 1}, memory.pointers, expected.pointers);
+    double worst = 0;
+    for (const TensorId in : call.in) {
+      if (step.uses[static_cast<std::size_t>(in)] == GradientUse::kNone) continue;
+      gl_.fetch_gradient(in, got.pointers);
+      worst = std::max(worst, difference(got[in], expected[in], kLeastGradient).error);
+    }
+    return worst;
+  }
+
+  GlBackend& gl_;
+  const bool is_hardware_;
+  std::unique_ptr<Backend> reference_;
+  std::deque<Program> programs_;
+  std::vector<GlSelfTestFailure> failures_;
+};
+
+// ---- what is kept ----
+
+std::uint64_t identity_of(const GlBackend& gl) {
+  const GlDevice& device = gl.device();
+  return scatter(hash_text(std::string(kFormat) + '\n' + device.vendor + '\n' + device.renderer +
+                           '\n' + device.version) ^
+                 gl.programs().texts_hash());
+}
+
+Json as_json(const GlBackend& gl, const GlSelfTest& test) {
+  Json failures = Json::array();
+  for (const GlSelfTestFailure& failure : test.failures) {
+    failures.push_back({{"operation", op_info(failure.op).id},
+                        {"backward", failure.backward},
+                        {"shape", failure.shape},
+                        {"error", std::isfinite(failure.error) ? Json(failure.error) : Json()},
+                        {"limit", failure.limit},
+                        {"message", say(Language::kEnglish, failure.message)}});
+  }
+  return {{"identity", cache_name(identity_of(gl), "")},
+          {"renderer", gl.device().renderer},  // these two for people to read
+          {"version", gl.device().version},
+          {"passed", test.passed},
+          {"failures", failures}};
+}
+
+// Throws for anything that is not as as_json() writes it.
+GlSelfTest from_json(const Json& json) {
+  GlSelfTest test{json.at("passed").get<bool>(), true, {}};
+  for (const Json& one : json.at("failures")) {
+    const std::string name = one.at("operation").get<std::string>();
+    const auto all = all_ops();
+    const auto info = std::find_if(all.begin(), all.end(),
+                                   [&](const OpInfo& candidate) { return candidate.id == name; });
+    if (info == all.end()) throw Error("an unknown operation");
+    const Json& error = one.at("error");
+    const auto message = one.at("message").get<std::string>();
+    test.failures.push_back(
+        {info->op, one.at("backward").get<bool>(), one.at("shape").get<std::string>(),
+         error.is_null() ? std::numeric_limits<double>::infinity() : error.get<double>(),
+         one.at("limit").get<double>(), message.empty() ? Message() : Message::of(message)});
+  }
+  if (test.passed != test.failures.empty()) throw Error("passed, with failures");
+  return test;
+}
+
+std::optional<GlSelfTest> read_kept(const fs::path& path, std::uint64_t identity) {
+  try {
+    const Json json = Json::parse(read_file(path, 1 << 20));
+    if (json.at("identity") != cache_name(identity, "")) return std::nullopt;
+    return from_json(json);
+  } catch (const Error&) {
+  } catch (const Json::exception&) {
+  }
+  return std::nullopt;
+}
+
+// Where it cannot be kept the next start tests again.
+void keep(const fs::path& path, const Json& json) {
+  std::error_code none;
+  fs::create_directories(path.parent_path(), none);
+  try {
+    write_file_atomic(path, json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
+    prune_cache(path.parent_path(), kEnding, kRoom);
+  } catch (const Error&) {
+  }
+}
+
+}  // namespace
+
+GlSelfTest self_test(GlBackend& gl) { return Tester(gl).run(); }
+
+fs::path default_self_test_folder() { return cache_folder("self_test"); }
+
+GlSelfTest known_self_test(GlBackend& gl, const fs::path& folder, bool again) {
+  if (folder.empty()) return self_test(gl);
+  const std::uint64_t identity = identity_of(gl);
+  const fs::path path = folder / cache_name(identity, kEnding);
+  if (!again) {
+    if (auto known = read_kept(path, identity)) return *known;
+  }
+  GlSelfTest test = self_test(gl);
+  keep(path, as_json(gl, test));
+  return test;
+}
+
+}  // namespace headlight

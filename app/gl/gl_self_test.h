@@ -1,0 +1,44 @@
+// Does this driver compute what it should? Every operation, forward and backward, beside the
+// reference backend, before the graphics card is chosen without being asked for.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "app/gl/backend_gl.h"
+#include "core/text/message.h"
+
+namespace headlight {
+
+/// The first shape at which an operation, or its gradient, is wrong.
+struct GlSelfTestFailure {
+  Op op{};
+  bool backward = false;
+  std::string shape;  // of the operation's result
+  double error = 0;   // CellDifference::error; 0 where there is a message
+  double limit = 0;
+  Message message;  // why it could not be run at all: a shader that does not compile
+};
+
+struct GlSelfTest {
+  bool passed = false;
+  bool kept = false;  // it comes from a file; the messages of its failures are in English
+  std::vector<GlSelfTestFailure> failures;
+};
+
+/// Tries every operation on small shapes: 1, primes, one more than a tile or a short row, one more
+/// than a group of a long row; with rows that are forbidden wholly. Limits are trial_limit() of a
+/// software renderer, 1e-7 of hardware. Results that an earlier run left on the device are lost.
+/// Throws Error for a device that is lost or has no memory left.
+GlSelfTest self_test(GlBackend&);
+
+/// "self_test" beside the folder of compiled programs; empty where there is none.
+std::filesystem::path default_self_test_folder();
+
+/// The result that the folder has for this driver, version, and these shaders and tables; else, and
+/// where its file cannot be read or with `again`, tests and keeps what came out, passed or failed.
+/// Nothing is read or kept in an empty folder. Throws Error as self_test() does.
+GlSelfTest known_self_test(GlBackend&, const std::filesystem::path& folder, bool again = false);
+
+}  // namespace headlight
