@@ -19,6 +19,7 @@ using Json = nlohmann::ordered_json;
 constexpr std::array<std::string_view, 2> kRanges = {"picture", "shared"};
 constexpr std::array<std::string_view, 5> kVisions = {"full", "protanopia", "deuteranopia",
                                                       "tritanopia", "grey"};
+constexpr std::array<std::string_view, 4> kWishes = {"automatic", "cpu", "gpu", "both"};
 
 // Takes the keys it knows out of an object; what is wrong with a value is noted, not thrown.
 class Reader {
@@ -118,6 +119,7 @@ std::string settings_text(const Settings& s) {
   json["range"] = kRanges[static_cast<std::size_t>(s.range)];
   json["vision"] = kVisions[static_cast<std::size_t>(s.vision)];
   json["speed"] = s.speed;
+  json["compute"] = kWishes[static_cast<std::size_t>(s.compute)];
   json["hints_seen"] = s.hints_seen;
   json["recent"] = s.recent;
   if (!s.kept_runs.empty()) json["kept_runs"] = s.kept_runs;
@@ -161,6 +163,7 @@ SettingsRead parse_settings(std::string_view text) {
   in.choice("range", s.range, kRanges);
   in.choice("vision", s.vision, kVisions);
   in.number("speed", s.speed, 0.0625f, 64);
+  in.choice("compute", s.compute, kWishes);
   in.boolean("hints_seen", s.hints_seen);
   in.paths("recent", s.recent);
   in.paths("kept_runs", s.kept_runs);
@@ -205,6 +208,7 @@ Settings merge_changes(Settings stored, const Settings& before, const Settings& 
   merge(&Settings::range);
   merge(&Settings::vision);
   merge(&Settings::speed);
+  merge(&Settings::compute);
   merge(&Settings::hints_seen);
   merge(&Settings::recent);
   merge(&Settings::kept_runs);

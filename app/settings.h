@@ -21,6 +21,7 @@ struct Settings {
   RangeMode range = RangeMode::kShared;
   Vision vision = Vision::kFull;
   float speed = 1;
+  ComputeWish compute = ComputeWish::kAutomatic;
   bool hints_seen = false;
   std::vector<std::string> recent;     // session files, newest first
   std::vector<std::string> kept_runs;  // saved when a window was closed; told at the next start

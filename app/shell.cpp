@@ -13,6 +13,7 @@ namespace {
 
 // Runs that keep less than this are over within a frame.
 constexpr double kRunAtOnceBytes = 24e6;
+constexpr double kPatience = 0.008;  // seconds of a frame that a run may have
 
 double estimated_bytes(const Document& doc) {
   const double bytes = static_cast<double>(doc.sentence.size());
@@ -27,9 +28,11 @@ double estimated_bytes(const Document& doc) {
 Shell::Shell(Document document, ShellOptions options)
     : options_(std::move(options)),
       worker_(options_.limits, options_.backend, options_.threads),
+      make_gpu_(options_.make_gpu),
       writer_(options_.background) {
   state_.history = History(std::move(document));
   read_stored_settings();
+  state_.session.compute = options_.compute;
   mask_before_causal_.kind = MaskKind::kNone;
   recompute();
 }
@@ -82,7 +85,10 @@ void Shell::apply() {
   if (trained) set_run_model(trained);
   const bool new_weights = state_.document().model == kRunRef && run_model_ != computed_model_;
   const bool other_walk = wants_gradients() != computed_backward_;
-  if (!(state_.document() == computed_) || !has_run_ || new_weights || other_walk) recompute();
+  const bool other_mode = state_.session.compute != computed_mode_;
+  if (!(state_.document() == computed_) || !has_run_ || new_weights || other_walk || other_mode)
+    recompute();
+  forget_sizes();
   update_inspected();
   update_sample();
 }
@@ -123,6 +129,7 @@ void Shell::on(const ClosePopups&) {
   s.ask_path_to_open = s.ask_path_to_save = s.ask_path_to_model = false;
   s.train.ask_folder = s.train.ask_text = false;
   s.palette_open = false;
+  s.compute_open = false;
 }
 
 void Shell::on(const Folded& a) {
@@ -218,8 +225,9 @@ void Shell::perform(Command command) {
     default:
       break;
   }
-  perform_train(command) || perform_motion(command) || perform_inspect(command) ||
-      perform_look(command) || perform_habits(command) || perform_focus(command);
+  perform_train(command) || perform_compute(command) || perform_motion(command) ||
+      perform_inspect(command) || perform_look(command) || perform_habits(command) ||
+      perform_focus(command);
 }
 
 // ---- computing ----
@@ -230,28 +238,37 @@ void Shell::recompute() {
   computed_backward_ = wants_gradients();
   has_run_ = true;
   const double more = computed_backward_ ? 3 : 1;  // a walk back is twice the work
-  if (options_.background && more * estimated_bytes(computed_) > kRunAtOnceBytes) {
-    worker_.request(computed_, computed_model_, computed_backward_);
+  const bool on_gpu = state_.session.compute != ComputeMode::kCpu && start_gpu();
+  computed_mode_ = state_.session.compute;
+  const RunRequest request{computed_, computed_model_, computed_backward_, computed_mode_};
+  const bool large = more * estimated_bytes(computed_) > kRunAtOnceBytes;
+  if (options_.background && (on_gpu || large || worker_.would_wait())) {
+    worker_.request(request);
     state_.derived.computing = true;
+    // While somebody types, a small run should not show in between.
+    const bool soon = on_gpu && !large && state_.derived.gpu.phase == GpuPhase::kReady;
+    if (soon && worker_.wait_for(kPatience)) take(*worker_.poll());
     return;
   }
-  FinishedRun run = worker_.run_now(computed_, computed_model_, computed_backward_);
-  // Pictures are the same each time; a measured time would not be.
-  take(std::move(run.result), options_.background ? run.milliseconds : 0);
+  take(worker_.run_now(request));
 }
 
 bool Shell::poll() {
   std::optional<LoadedModel> loaded = worker_.poll_model();
   if (loaded) take_model(std::move(*loaded));
   std::optional<FinishedRun> run = worker_.poll();
-  if (run) take(std::move(run->result), run->milliseconds);
+  if (run) take(std::move(*run));
+  const std::optional<GpuState> tested = worker_.poll_gpu();
+  if (tested) take_gpu_test(*tested);
+  std::optional<SizeChart> sizes = worker_.poll_sizes();
+  if (sizes) state_.derived.sizes = std::move(*sizes);
   const std::optional<FinishedNudge> nudged = worker_.poll_nudge();
   if (nudged) take_nudge(*nudged);
   std::optional<FreeSample> sample = sampler_ ? sampler_->poll() : std::nullopt;
   if (sample) state_.train.sample = std::move(*sample);
   const bool trained = poll_train();
   if (run) update_inspected();
-  return loaded || run || nudged || sample || trained;
+  return loaded || run || nudged || sample || trained || tested || sizes;
 }
 
 void Shell::wait() {
@@ -267,7 +284,9 @@ void Shell::wait() {
   poll();
 }
 
-void Shell::take(RunResult result, double milliseconds) {
+void Shell::take(FinishedRun run) {
+  take_gpu(run);
+  RunResult& result = run.result;
   Derived& d = state_.derived;
   d.computing = false;
   d.message = result.message;
@@ -275,7 +294,8 @@ void Shell::take(RunResult result, double milliseconds) {
   d.empty = result.empty;
   d.tokens_in_sentence = result.trace || result.cut ? result.tokens_in_sentence : 0;
   d.cut = result.cut && result.trace;
-  d.run_ms = milliseconds;
+  // Pictures are the same each time; a measured time would not be.
+  d.run_ms = options_.background ? run.milliseconds : 0;
   std::erase_if(state_.notices, [&](const Notice& n) { return n.message == run_notice_; });
   run_notice_ = {};
   if (result.trace) {

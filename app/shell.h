@@ -27,7 +27,9 @@ struct ShellOptions {
   std::string backend = "eigen";
   Language first_language = Language::kEnglish;  // of a first start, without stored settings
   bool background = true;  // large runs go to another thread; off: everything at once, for pictures
-  UserFolders folders;     // where settings and unsaved work are kept; empty: nowhere
+  ComputeMode compute = ComputeMode::kCpu;  // to begin with
+  GpuMaker make_gpu;                        // null: one without a window
+  UserFolders folders;  // where settings and unsaved work are kept; empty: nowhere
 };
 
 class Shell {
@@ -44,6 +46,8 @@ class Shell {
   void apply();
   /// Is a model being trained, so that there is something new many times a second?
   bool is_training() const;
+  /// Is anything going on in the background, so that poll() should be asked soon?
+  bool is_working() const;
   /// Takes in a run that was finished in the background; true when something changed.
   bool poll();
   /// Waits for the background (pictures, tests).
@@ -56,6 +60,11 @@ class Shell {
   /// The model of the training run that the document chooses as "run"; null: there is none. What
   /// it computes is brought up to date by the next apply().
   void set_run_model(std::shared_ptr<const Model> model) { run_model_ = std::move(model); }
+  /// What the window's own driver is, before the graphics card is asked for more; from then on
+  /// Headlight may choose it by itself.
+  void offer_gpu(GpuMaker, const GpuState&);
+  /// Before the window's context goes. What was computed stays.
+  void stop_gpu();
   void set_look(bool dark, float scale);
   void set_language(Language language) { speak(language); }
   /// The screen's own scale; what the person made larger stays as much larger.
@@ -124,6 +133,19 @@ class Shell {
   void on(const TypeTarget& a) { state_.session.target_typed = a.text; }
   void on(const NudgeCell&);
   void take_nudge(const FinishedNudge&);
+  // shell_compute.cpp: processor and graphics card
+  void on(const ChooseCompute&);
+  void on(const ComputeAutomatically&);
+  void on(const ShowSizes&);
+  void on(const MeasureSizes&);
+  void on(const ShowKernel&);
+  bool perform_compute(Command);
+  bool start_gpu();
+  void take_gpu(FinishedRun&);
+  void take_gpu_test(const GpuState&);
+  void tell_gpu(const GpuState&);
+  void forget_sizes();
+  KernelView kernel_of(const CellPick&) const;
   // shell_heads.cpp: the row of heads, the mask painter
   void on(const ChooseHeadsView&);
   void on(const ToggleLineHead&);
@@ -203,7 +225,7 @@ class Shell {
   void on(const RunInPalette&);
   void recompute();
   void speak(Language);
-  void take(RunResult, double milliseconds);
+  void take(FinishedRun);
   void go_to(const std::string& tensor);
   void go_to_awaited(const std::string& tensor);
   void step_by(int direction);
@@ -232,6 +254,10 @@ class Shell {
   std::optional<CellPick> trail_end_;  // the cell that session.trail leads to
   Document computed_;                  // the document that the trace was made of
   bool computed_backward_ = false;     // and whether with gradients
+  ComputeMode computed_mode_{};        // and by whom
+  GpuMaker make_gpu_;
+  Config sizes_config_;  // of which derived.sizes are
+  std::string sizes_model_;
   std::shared_ptr<const Model> run_model_, computed_model_;
   bool has_run_ = false;
   std::string awaited_step_;  // to be gone to once the run that brings it has ended

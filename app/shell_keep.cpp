@@ -27,6 +27,7 @@ void Shell::read_stored_settings() {
   s.range = stored_.range;
   s.vision = stored_.vision;
   s.playback.speed = stored_.speed;
+  s.compute_wish = stored_.compute;
   s.recent = stored_.recent;
   s.hint = stored_.hints_seen ? -1 : 0;
   if (!read.problem.empty()) {
@@ -67,6 +68,7 @@ Settings Shell::current_settings() const {
   now.range = s.range;
   now.vision = s.vision;
   now.speed = s.playback.speed;
+  now.compute = s.compute_wish;
   now.hints_seen = stored_.hints_seen || s.hint < 0;
   now.recent = s.recent;
   now.kept_runs = kept_runs_;

@@ -394,7 +394,7 @@ void Shell::update_compared() {
   if (!compares || !train.pinned) data.pinned.reset();
   if (!compares) return;
   const auto run = [&](const std::shared_ptr<const Model>& model) {
-    return model ? worker_.run_now(state_.document(), model).result.trace : nullptr;
+    return model ? worker_.run_now({state_.document(), model}).result.trace : nullptr;
   };
   if (train.at) data.newest = run(data.run.live);
   if (!train.pinned) return;

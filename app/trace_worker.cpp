@@ -1,46 +1,311 @@
 #include "app/trace_worker.h"
 
+#include <algorithm>
 #include <chrono>
 
+#include "app/gpu.h"
+#include "app/timed_backend.h"
 #include "core/backward.h"
 #include "core/error.h"
 
 namespace headlight {
+namespace {
+
+template <class F>
+double milliseconds(const F& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
+  return took.count();
+}
+
+// Keeps what a device has to say apart from what is wrong with a document, which Runner turns into
+// words as well.
+class GuardedBackend final : public Backend {
+ public:
+  explicit GuardedBackend(Backend& backend) : backend_(backend) {}
+  std::string_view name() const override { return backend_.name(); }
+  bool supports(const Program& program, const OpCall& call) const override {
+    return backend_.supports(program, call);
+  }
+  void run(const Program& program, std::span<const OpCall> calls,
+           std::span<float* const> memory) override {
+    guard([&] { backend_.run(program, calls, memory); });
+  }
+  void run_backward(const Program& program, std::span<const BackwardCall> calls,
+                    std::span<float* const> memory, std::span<float* const> gradients) override {
+    guard([&] { backend_.run_backward(program, calls, memory, gradients); });
+  }
+  const Message& failure() const { return failure_; }
+
+ private:
+  template <class F>
+  void guard(const F& work) {
+    try {
+      work();
+    } catch (const Error& error) {
+      failure_ = error.message();
+      throw;
+    }
+  }
+  Backend& backend_;
+  Message failure_;
+};
+
+}  // namespace
 
 TraceWorker::TraceWorker(RunLimits limits, const std::string& backend, int threads)
-    : runner_(limits), backend_(make_backend(backend, threads)) {}
+    : limits_(limits),
+      runner_(limits),
+      sizes_runner_(limits),
+      backend_(make_backend(backend, threads)),
+      sizes_backend_(make_backend(backend, threads)) {}
 
 TraceWorker::~TraceWorker() {
   {
     const std::lock_guard lock(mutex_);
     stop_ = true;
-    wanted_.reset();
-    wanted_model_.reset();
-    wanted_nudge_.reset();
+    wanted_ = {};
   }
   changed_.notify_all();
   if (thread_.joinable()) thread_.join();
 }
 
-FinishedRun TraceWorker::run(const Document& document, std::shared_ptr<const Model> model,
-                             bool gradients) {
+// ---- runs ----
+
+FinishedRun TraceWorker::run(const RunRequest& r) {
   const std::lock_guard lock(run_mutex_);
-  const auto start = std::chrono::steady_clock::now();
-  FinishedRun run{document, runner_.run(document, *backend_, std::move(model), gradients), 0};
-  const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
-  run.milliseconds = took.count();
+  FinishedRun run;
+  run.document = r.document;
+  runner_.set_limits(limits_);
+  if (r.mode != ComputeMode::kCpu) {
+    run_on_gpu(r, run);
+    if (run.gpu_problem.empty()) return run;
+  }
+  run.milliseconds =
+      milliseconds([&] { run.result = runner_.run(r.document, *backend_, r.model, r.gradients); });
   return run;
 }
 
-FinishedRun TraceWorker::run_now(const Document& document, std::shared_ptr<const Model> model,
-                                 bool gradients) {
+void TraceWorker::run_on_gpu(const RunRequest& r, FinishedRun& run) {
+  try {
+    GlBackend& gl = gpu_->backend();
+    const bool both = r.mode == ComputeMode::kBoth;
+    TimedBackend timed(gl, both ? &gl.queue() : nullptr);
+    GuardedBackend guarded(both ? static_cast<Backend&>(timed) : gl);
+    if (both) {
+      run_both(r, guarded, timed, run);
+    } else {
+      run.milliseconds = milliseconds(
+          [&] { run.result = runner_.run(r.document, guarded, r.model, r.gradients); });
+    }
+    if (!guarded.failure().empty()) throw Error(guarded.failure());
+  } catch (const Error& error) {
+    run.gpu_problem = error.message();
+    run.result = {};
+    run.both.reset();
+    gpu_->fail(error.message());
+  }
+  run.gpu = gpu_->state();
+}
+
+// What is shown is the graphics card's; the processor's is what it is measured against.
+void TraceWorker::run_both(const RunRequest& r, Backend& guarded, const TimedBackend& timed,
+                           FinishedRun& run) {
+  auto both = std::make_shared<BothRun>();
+  TimedBackend cpu(*backend_);
+  runner_.set_limits({limits_.memory_bytes / 2});  // there are two of them
+  RunResult expected;
+  both->cpu_ms =
+      milliseconds([&] { expected = runner_.run(r.document, cpu, r.model, r.gradients); });
+  if (expected.trace) {
+    const auto once = [&] { run.result = runner_.run(r.document, guarded, r.model, r.gradients); };
+    const GlPrograms& programs = gpu_->backend().programs();
+    const int made = programs.compiled() + programs.loaded();
+    both->gpu_ms = milliseconds(once);
+    // Compiling is no part of the time.
+    const bool fresh = programs.compiled() + programs.loaded() != made;
+    if (fresh && run.result.trace) both->gpu_ms = milliseconds(once);
+  } else {
+    run.result = std::move(expected);
+  }
+  runner_.set_limits(limits_);
+  if (!run.result.trace) return;
+  run.milliseconds = both->gpu_ms;
+  both->serial = run.result.trace->serial();
+  both->cpu = cpu.times();
+  both->gpu = timed.times();
+  const ErrorLimits limits = gpu_->state().software ? ErrorLimits{} : ErrorLimits::of_hardware();
+  try {
+    both->comparison = compare_traces(*run.result.trace, *expected.trace, limits);
+  } catch (const Error& error) {
+    both->problem = error.message();
+  }
+  run.both = std::move(both);
+}
+
+FinishedRun TraceWorker::run_now(const RunRequest& r) {
   {
     const std::lock_guard lock(mutex_);
-    wanted_.reset();
+    wanted_.run.reset();
     finished_.reset();  // older than what is asked for now
   }
-  return run(document, std::move(model), gradients);
+  if (r.mode == ComputeMode::kCpu) return run(r);
+  // The graphics card belongs to the thread.
+  request(r);
+  wait();
+  std::optional<FinishedRun> done = poll();
+  return done ? std::move(*done) : FinishedRun{};
 }
+
+void TraceWorker::wake() {
+  if (!thread_.joinable()) thread_ = std::thread([this] { loop(); });
+  changed_.notify_all();
+}
+
+void TraceWorker::request(const RunRequest& r) {
+  const std::lock_guard lock(mutex_);
+  wanted_.run = r;
+  finished_.reset();
+  wake();
+}
+
+bool TraceWorker::wait_for(double seconds) {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_for(lock, std::chrono::duration<double>(seconds),
+                           [this] { return finished_.has_value(); });
+}
+
+std::optional<FinishedRun> TraceWorker::poll() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(finished_, std::nullopt);
+}
+
+// ---- the graphics card ----
+
+void TraceWorker::use_gpu(std::unique_ptr<Gpu> gpu) { gpu_ = std::move(gpu); }
+
+void TraceWorker::stop_gpu() {
+  if (!gpu_) return;
+  std::unique_lock lock(mutex_);
+  wanted_.run.reset();
+  wanted_.sizes.reset();
+  wanted_.test = false;
+  if (thread_.joinable()) {  // else it was never started
+    wanted_.stop_gpu = true;
+    wake();
+    changed_.wait(lock, [this] { return !running_ && !wanted_.stop_gpu; });
+  }
+  gpu_.reset();
+}
+
+void TraceWorker::request_gpu_test() {
+  const std::lock_guard lock(mutex_);
+  wanted_.test = true;
+  wake();
+}
+
+std::optional<GpuState> TraceWorker::poll_gpu() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(gpu_state_, std::nullopt);
+}
+
+GpuState TraceWorker::test_gpu() {
+  try {
+    gpu_->test();
+  } catch (const Error& error) {
+    gpu_->fail(error.message());
+  }
+  return gpu_->state();
+}
+
+// ---- time against size ----
+
+void TraceWorker::request_sizes(const RunRequest& r) {
+  const std::lock_guard lock(mutex_);
+  wanted_.sizes = r;
+  sizes_begin_ = true;
+  wake();
+}
+
+void TraceWorker::stop_sizes() {
+  const std::lock_guard lock(mutex_);
+  wanted_.sizes.reset();
+}
+
+std::optional<SizeChart> TraceWorker::poll_sizes() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(sizes_, std::nullopt);
+}
+
+namespace {
+
+constexpr std::int64_t kFirstSize = 4;
+constexpr double kLongestRun = 1000, kLongForOne = 300;  // milliseconds
+
+// The quickest of a few runs: the first one makes buffers, and the others are disturbed only ever
+// for the worse. Negative: it could not be run.
+double time_of(Runner& runner, Backend& backend, const RunRequest& r, const Document& document,
+               std::int64_t tokens, Message& problem) {
+  double best = -1, all = 0;
+  for (int i = 0; i < 4 && all < kLongForOne; ++i) {
+    RunResult result;
+    const double ms =
+        milliseconds([&] { result = runner.run(document, backend, r.model, r.gradients); });
+    problem = result.message;
+    if (!result.trace) return -1;
+    const RunInput& input = result.trace->input();
+    const bool pair = !input.source_ids.empty();
+    const std::size_t count = pair ? input.source_ids.size() : input.tokens.size();
+    if (static_cast<std::int64_t>(count) != tokens) return -1;  // the model reads no more
+    if (i > 0 || ms > kLongestRun) best = best < 0 ? ms : std::min(best, ms);
+    all += ms;
+  }
+  return best;
+}
+
+// The sentence over and over.
+Document repeated(const Document& document, std::int64_t tokens) {
+  Document longer = document;
+  longer.max_tokens = static_cast<int>(tokens);
+  longer.config.mask.padding.clear();
+  const std::string once = document.sentence.substr(0, document.sentence.find("→")) + " ";
+  const auto enough = static_cast<std::size_t>(tokens) * 2;
+  longer.sentence.clear();
+  while (longer.sentence.size() < enough * 8 && !document.sentence.empty()) longer.sentence += once;
+  return longer;
+}
+
+}  // namespace
+
+bool TraceWorker::measure_size(const RunRequest& r, SizeChart& chart) {
+  const std::int64_t tokens = chart.points.empty() ? kFirstSize : 2 * chart.points.back().tokens;
+  chart.problem = {};
+  if (tokens > kLargestMaxTokens) return false;
+  const Document document = repeated(r.document, tokens);
+  Message problem;
+  SizePoint point{tokens, 0, 0};
+  point.cpu_ms = time_of(sizes_runner_, *sizes_backend_, r, document, tokens, problem);
+  if (point.cpu_ms >= 0) {
+    try {
+      GuardedBackend guarded(gpu_->backend());
+      point.gpu_ms = time_of(sizes_runner_, guarded, r, document, tokens, problem);
+      if (!guarded.failure().empty()) throw Error(guarded.failure());
+    } catch (const Error& error) {
+      gpu_->fail(error.message());
+      chart.problem = error.message();
+      return false;
+    }
+  }
+  if (point.cpu_ms < 0 || point.gpu_ms < 0) {
+    if (chart.points.empty()) chart.problem = problem;
+    return false;
+  }
+  chart.points.push_back(point);
+  return std::max(point.cpu_ms, point.gpu_ms) < kLongestRun;
+}
+
+// ---- models, nudges ----
 
 LoadedModel TraceWorker::load_now(const std::string& ref) {
   const std::lock_guard lock(run_mutex_);
@@ -58,11 +323,10 @@ LoadedModel TraceWorker::load_now(const std::string& ref) {
 void TraceWorker::request_model(const std::string& ref) {
   {
     const std::lock_guard lock(mutex_);
-    wanted_model_ = ref;
+    wanted_.model = ref;
     loaded_.reset();
-    if (!thread_.joinable()) thread_ = std::thread([this] { loop(); });
+    wake();
   }
-  changed_.notify_all();
 }
 
 std::optional<LoadedModel> TraceWorker::poll_model() {
@@ -70,17 +334,6 @@ std::optional<LoadedModel> TraceWorker::poll_model() {
   std::optional<LoadedModel> loaded = std::move(loaded_);
   loaded_.reset();
   return loaded;
-}
-
-void TraceWorker::request(const Document& document, std::shared_ptr<const Model> model,
-                          bool gradients) {
-  {
-    const std::lock_guard lock(mutex_);
-    wanted_ = Request{document, std::move(model), gradients};
-    finished_.reset();
-    if (!thread_.joinable()) thread_ = std::thread([this] { loop(); });
-  }
-  changed_.notify_all();
 }
 
 FinishedNudge TraceWorker::nudge_now(const NudgeRequest& request) {
@@ -111,11 +364,10 @@ FinishedNudge TraceWorker::nudge_now(const NudgeRequest& request) {
 void TraceWorker::request_nudge(NudgeRequest request) {
   {
     const std::lock_guard lock(mutex_);
-    wanted_nudge_ = std::move(request);
+    wanted_.nudge = std::move(request);
     nudged_.reset();
-    if (!thread_.joinable()) thread_ = std::thread([this] { loop(); });
+    wake();
   }
-  changed_.notify_all();
 }
 
 std::optional<FinishedNudge> TraceWorker::poll_nudge() {
@@ -123,21 +375,19 @@ std::optional<FinishedNudge> TraceWorker::poll_nudge() {
   return std::exchange(nudged_, std::nullopt);
 }
 
-std::optional<FinishedRun> TraceWorker::poll() {
-  const std::lock_guard lock(mutex_);
-  std::optional<FinishedRun> run = std::move(finished_);
-  finished_.reset();
-  return run;
-}
-
 bool TraceWorker::busy() {
   const std::lock_guard lock(mutex_);
-  return running_ || wanted_ || wanted_model_ || wanted_nudge_;
+  return running_ || wanted_.any();
+}
+
+bool TraceWorker::would_wait() {
+  const std::lock_guard lock(mutex_);
+  return running_ && !measuring_;
 }
 
 void TraceWorker::wait() {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return !running_ && !wanted_ && !wanted_model_ && !wanted_nudge_; });
+  changed_.wait(lock, [this] { return !running_ && !wanted_.any(); });
 }
 
 // The ranges of the large tensors, so that the window finds them ready.
@@ -154,30 +404,63 @@ void TraceWorker::measure(const RunResult& result) {
 void TraceWorker::loop() {
   std::unique_lock lock(mutex_);
   while (true) {
-    changed_.wait(lock, [this] { return stop_ || wanted_ || wanted_model_ || wanted_nudge_; });
-    if (stop_) return;
-    std::optional<std::string> ref = std::exchange(wanted_model_, std::nullopt);
-    std::optional<Request> request;
-    if (!ref) request = std::exchange(wanted_, std::nullopt);
-    std::optional<NudgeRequest> moved;
-    if (!ref && !request) moved = std::exchange(wanted_nudge_, std::nullopt);
+    changed_.wait(lock, [this] { return stop_ || wanted_.any(); });
+    if (stop_) break;
     running_ = true;
-    lock.unlock();
-    std::optional<LoadedModel> loaded;
-    std::optional<FinishedRun> done;
-    if (ref) loaded = load_now(*ref);
-    if (request) done = run(request->document, std::move(request->model), request->gradients);
-    if (done) measure(done->result);
-    std::optional<FinishedNudge> nudged;
-    if (moved) nudged = nudge_now(*moved);
-    lock.lock();
-    if (nudged && !wanted_nudge_) nudged_ = std::move(nudged);
+    work_off(lock);
     running_ = false;
-    // What is out of date already is dropped.
-    if (loaded && !wanted_model_) loaded_ = std::move(loaded);
-    if (done && !wanted_) finished_ = std::move(done);
     changed_.notify_all();
   }
+  lock.unlock();
+  if (gpu_ && gpu_->started()) gpu_->stop();  // its context is current here
+}
+
+// One of the wishes, with the lock open meanwhile. What is out of date when it is done is dropped.
+void TraceWorker::work_off(std::unique_lock<std::mutex>& lock) {
+  const auto open = [&](const auto& work) {
+    lock.unlock();
+    auto result = work();
+    lock.lock();
+    return result;
+  };
+  if (wanted_.stop_gpu) {
+    open([&] { return gpu_->stop(), 0; });
+    wanted_.stop_gpu = false;
+  } else if (wanted_.model) {
+    const std::string ref = *std::exchange(wanted_.model, std::nullopt);
+    LoadedModel loaded = open([&] { return load_now(ref); });
+    if (!wanted_.model) loaded_ = std::move(loaded);
+  } else if (wanted_.run) {
+    const RunRequest request = *std::exchange(wanted_.run, std::nullopt);
+    FinishedRun done = open([&] {
+      FinishedRun run_of = run(request);
+      measure(run_of.result);
+      return run_of;
+    });
+    if (!wanted_.run) finished_ = std::move(done);
+  } else if (wanted_.nudge) {
+    const NudgeRequest request = *std::exchange(wanted_.nudge, std::nullopt);
+    FinishedNudge done = open([&] { return nudge_now(request); });
+    if (!wanted_.nudge) nudged_ = std::move(done);
+  } else if (wanted_.test) {
+    wanted_.test = false;
+    gpu_state_ = open([&] { return test_gpu(); });
+  } else {
+    work_off_size(lock);
+  }
+}
+
+void TraceWorker::work_off_size(std::unique_lock<std::mutex>& lock) {
+  if (std::exchange(sizes_begin_, false)) chart_ = {};
+  const RunRequest request = *wanted_.sizes;
+  measuring_ = true;
+  lock.unlock();
+  const bool more = measure_size(request, chart_);
+  lock.lock();
+  measuring_ = false;
+  if (!more && !sizes_begin_) wanted_.sizes.reset();
+  chart_.measuring = wanted_.sizes.has_value();
+  sizes_ = chart_;
 }
 
 }  // namespace headlight

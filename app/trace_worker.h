@@ -2,15 +2,25 @@
 #pragma once
 
 #include <condition_variable>
+#include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 
+#include "app/ui/compute_state.h"
 #include "core/nudge.h"
 #include "core/runner.h"
 
 namespace headlight {
+
+class Gpu;
+class TimedBackend;
+
+/// Makes the graphics card that a window uses (app/gpu.h); called on the window's thread when it is
+/// first wanted. Throws Error.
+using GpuMaker = std::function<std::unique_ptr<Gpu>()>;
 
 /// A model that was asked for, or why it could not be loaded.
 struct LoadedModel {
@@ -19,10 +29,22 @@ struct LoadedModel {
   Message problem;
 };
 
+/// What is to be run, and on what.
+struct RunRequest {
+  Document document;
+  std::shared_ptr<const Model> model = nullptr;  // as of Runner
+  bool gradients = false;
+  ComputeMode mode = ComputeMode::kCpu;
+};
+
 struct FinishedRun {
   Document document;
   RunResult result;
   double milliseconds = 0;
+  std::shared_ptr<const BothRun> both = nullptr;  // of ComputeMode::kBoth
+  std::optional<GpuState> gpu = std::nullopt;     // unless the processor alone was asked for
+  // Why the graphics card could not run it, so that the processor did; empty otherwise.
+  Message gpu_problem = {};
 };
 
 /// A gradient to be checked by moving what it is the gradient of.
@@ -45,12 +67,24 @@ class TraceWorker {
   TraceWorker(const TraceWorker&) = delete;
   TraceWorker& operator=(const TraceWorker&) = delete;
 
-  /// Runs here and now. Waits for a run in the background to end first. The others: as of Runner.
-  FinishedRun run_now(const Document&, std::shared_ptr<const Model> model = nullptr,
-                      bool gradients = false);
+  /// The graphics card to use from now on; before it every run is the processor's.
+  void use_gpu(std::unique_ptr<Gpu>);
+  bool has_gpu() const { return gpu_ != nullptr; }
+  /// Lets go of it, before the window's context goes. Waits for the run in the background.
+  void stop_gpu();
+  /// Starts the graphics card and tests it, in the background; what came of it, once.
+  void request_gpu_test();
+  std::optional<GpuState> poll_gpu();
+  /// Runs at once and waits for it. Waits for a run in the background to end first.
+  FinishedRun run_now(const RunRequest&);
   /// Runs in the background; a request that was still waiting is dropped.
-  void request(const Document&, std::shared_ptr<const Model> model = nullptr,
-               bool gradients = false);
+  void request(const RunRequest&);
+  /// Measures the model's runs of more and more tokens, on both, in the background, until they take
+  /// too long or there is something else to do for good: stop_sizes().
+  void request_sizes(const RunRequest&);
+  void stop_sizes();
+  /// The points so far, when there is a new one.
+  std::optional<SizeChart> poll_sizes();
   /// Loads a model here and now, or in the background; what is loaded is kept for the runs.
   LoadedModel load_now(const std::string& ref);
   void request_model(const std::string& ref);
@@ -60,35 +94,56 @@ class TraceWorker {
   FinishedNudge nudge_now(const NudgeRequest&);
   void request_nudge(NudgeRequest);
   std::optional<FinishedNudge> poll_nudge();
+  /// Waits until a run has ended, but no longer; has one?
+  bool wait_for(double seconds);
   /// The newest finished run, once.
   std::optional<FinishedRun> poll();
   /// Is something running or waiting?
   bool busy();
+  /// Would run_now() of the processor have to wait for what runs in the background?
+  bool would_wait();
   /// Blocks until nothing is.
   void wait();
 
  private:
-  struct Request {
-    Document document;
-    std::shared_ptr<const Model> model;
-    bool gradients = false;
+  // What the thread has to do; the first of them comes first.
+  struct Wishes {
+    std::optional<std::string> model;
+    std::optional<RunRequest> run;
+    std::optional<NudgeRequest> nudge;
+    bool test = false;
+    bool stop_gpu = false;
+    std::optional<RunRequest> sizes;  // goes on until it is done
+    bool any() const { return model || run || nudge || test || stop_gpu || sizes; }
   };
-  FinishedRun run(const Document&, std::shared_ptr<const Model>, bool gradients);
-  void measure(const RunResult&);
+  void wake();
   void loop();
+  void work_off(std::unique_lock<std::mutex>&);
+  void work_off_size(std::unique_lock<std::mutex>&);
+  FinishedRun run(const RunRequest&);
+  void run_on_gpu(const RunRequest&, FinishedRun&);
+  void run_both(const RunRequest&, Backend& guarded, const TimedBackend& timed, FinishedRun&);
+  GpuState test_gpu();
+  bool measure_size(const RunRequest&, SizeChart&);
+  void measure(const RunResult&);
 
+  const RunLimits limits_;
   std::mutex run_mutex_;  // guards runner_ and backend_
   Runner runner_;
-  std::unique_ptr<Backend> backend_;
-  std::mutex mutex_;
+  Runner sizes_runner_;  // of the thread alone: does not take the memory of what is shown
+  std::unique_ptr<Backend> backend_, sizes_backend_;
+  std::unique_ptr<Gpu> gpu_;  // of the thread alone, once it is there
+  std::mutex mutex_;          // guards the rest
   std::condition_variable changed_;
-  std::optional<Request> wanted_;
-  std::optional<std::string> wanted_model_;
+  Wishes wanted_;
   std::optional<FinishedRun> finished_;
   std::optional<LoadedModel> loaded_;
-  std::optional<NudgeRequest> wanted_nudge_;
   std::optional<FinishedNudge> nudged_;
+  std::optional<GpuState> gpu_state_;
+  std::optional<SizeChart> sizes_;
+  SizeChart chart_;  // of the thread: the points so far
   bool running_ = false, stop_ = false;
+  bool sizes_begin_ = false, measuring_ = false;
   std::thread thread_;
 };
 

@@ -16,10 +16,12 @@
 
 #include "app/frontend.h"
 #include "app/gl/egl_context.h"
+#include "app/gpu.h"
 #include "app/heatmap_bridge.h"
 #include "app/icon.h"
 #include "app/size.h"
 #include "app/ui/line_text.h"
+#include "app/window_context.h"
 #include "app/window_input.h"
 #include "core/error.h"
 
@@ -49,13 +51,16 @@ struct Glfw {
 
 GLFWwindow* create_window(int width, int height, bool maximized) {
   glfwWindowHint(GLFW_MAXIMIZED, maximized ? GLFW_TRUE : GLFW_FALSE);
-  glfwWindowHint(GLFW_CONTEXT_VERSION_MAJOR, 3);
-  glfwWindowHint(GLFW_CONTEXT_VERSION_MINOR, 3);
   glfwWindowHint(GLFW_OPENGL_PROFILE, GLFW_OPENGL_CORE_PROFILE);
   glfwWindowHint(GLFW_OPENGL_FORWARD_COMPAT, GLFW_TRUE);
   glfwWindowHintString(GLFW_X11_CLASS_NAME, "headlight");
-  GLFWwindow* window = glfwCreateWindow(width, height, "Headlight", nullptr, nullptr);
-  if (window) return window;
+  // 4.3 can compute on the graphics card; 3.3 does for everything else.
+  for (const int major : {4, 3}) {
+    glfwWindowHint(GLFW_CONTEXT_VERSION_MAJOR, major);
+    glfwWindowHint(GLFW_CONTEXT_VERSION_MINOR, 3);
+    GLFWwindow* window = glfwCreateWindow(width, height, "Headlight", nullptr, nullptr);
+    if (window) return window;
+  }
   throw Error(
       "a window with OpenGL 3.3 could not be opened (" + g_glfw_error +
       "). Update the graphics driver, or start with LIBGL_ALWAYS_SOFTWARE=1; without a window "
@@ -71,6 +76,7 @@ class App {
 
  private:
   void open_window();
+  void offer_gpu();
   void update_scale();
   void frame();
   void tell_size();
@@ -110,6 +116,7 @@ ShellOptions shell_options(const WindowOptions& options) {
   ShellOptions shell;
   shell.limits = options.limits;
   shell.backend = options.backend;
+  shell.compute = options.compute;
   shell.threads = options.threads;
   shell.folders = options.folders;
   shell.first_language = language_of_machine();
@@ -134,6 +141,7 @@ App::App(const Document& document, const WindowOptions& options)
     throw Error("the window's OpenGL renderer did not start");
   bridge_ = std::make_unique<HeatmapBridge>();
   frontend_ = std::make_unique<Frontend>(shell_, *bridge_);
+  offer_gpu();
   ImGuiIO& io = ImGui::GetIO();
   io.ClipboardUserData = window_;
   io.GetClipboardTextFn = [](void* window) {
@@ -145,6 +153,21 @@ App::App(const Document& document, const WindowOptions& options)
   io.SetClipboardTextFn = [](void* window, const char* text) {
     glfwSetClipboardString(static_cast<GLFWwindow*>(window), from_field_text(text).c_str());
   };
+}
+
+// What the window's driver is, and how to get a context for computing when that is wanted.
+void App::offer_gpu() {
+  const GlDevice device = GlDevice::ask(real_gl());
+  GpuState gpu;
+  gpu.device = device.renderer;
+  gpu.version = device.version;
+  gpu.software = is_software_renderer(device.renderer);
+  gpu.problem = device.problem();
+  if (!gpu.problem.empty()) gpu.phase = GpuPhase::kAbsent;
+  const auto make = [window = window_] {
+    return std::make_unique<Gpu>(make_window_compute_context(window));
+  };
+  shell_.offer_gpu(make, gpu);
 }
 
 // As large as it was the last time, or as was asked for, but no larger than the screen.
@@ -176,6 +199,7 @@ void App::open_window() {
 }
 
 App::~App() {
+  shell_.stop_gpu();
   frontend_.reset();
   bridge_.reset();
   ImGui_ImplOpenGL3_Shutdown();
@@ -281,7 +305,7 @@ int App::run() {
       glfwPollEvents();
     } else {
       // Nothing changed: sleep. A run in the background may end.
-      const bool soon = shell_.state().derived.computing || shell_.is_training();
+      const bool soon = shell_.is_working();
       glfwWaitEventsTimeout(soon ? 0.02 : 1.0);
       if (input_->wanted_frames() == 0) continue;
     }

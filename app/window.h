@@ -22,7 +22,8 @@ struct WindowOptions {
   UserFolders folders;  // where settings and unsaved work are kept; empty: nowhere
   int frames = 0;       // > 0: close after so many and report (for measuring)
   RunLimits limits;
-  std::string backend = "eigen";
+  std::string backend = "eigen";  // of the processor
+  ComputeMode compute = ComputeMode::kCpu;
   int threads = 2;
 };
 

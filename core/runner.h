@@ -43,6 +43,7 @@ class Runner {
   /// With `gradients` the trace goes on to a loss and from there backwards (core/gradient_walk.h).
   RunResult run(const Document&, Backend&, std::shared_ptr<const Model> model = nullptr,
                 bool gradients = false);
+  void set_limits(const RunLimits& limits) { limits_ = limits; }
   /// The model with this ref, loaded unless it is kept. Throws as load_model() does.
   std::shared_ptr<const Model> load(const std::string& ref) { return models_.get(ref); }
 

@@ -35,6 +35,7 @@ int open_window(WindowCommand& command) {
   if (options.frames == 0) options.folders = user_folders();
   options.limits = command.model.limits();
   options.backend = command.model.window_backend();
+  options.compute = command.model.window_compute();
   options.threads = command.model.threads;
   ModelOptions model = command.model;
   if (command.file) {

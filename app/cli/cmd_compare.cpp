@@ -1,14 +1,13 @@
 // headlight compare-backends: the same run on each backend, result by result.
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <map>
 #include <nlohmann/json.hpp>
 
 #include "app/cli/cli.h"
 #include "app/cli/named_backend.h"
 #include "app/gl/embedded.h"
+#include "app/timed_backend.h"
 #include "core/compare.h"
 #include "core/error.h"
 #include "core/explain.h"
@@ -24,74 +23,6 @@ struct CompareOptions {
   ModelOptions model;
   std::string against = "reference", json, broken;
   bool gradients = false;
-};
-
-// Milliseconds of each call of a program, by its place there. On the graphics card those of its
-// kernels alone, without the copies to it and back.
-struct CallTimes {
-  std::map<int, double> forward, backward;
-  double of(const CallDifference& d) const {
-    const auto& times = d.backward ? backward : forward;
-    const auto found = times.find(d.call);
-    return found == times.end() ? -1 : found->second;
-  }
-};
-
-// Passes everything on and measures it. Only the last whole run counts.
-class TimedBackend final : public Backend {
- public:
-  explicit TimedBackend(const NamedBackend& backend) : backend_(backend) {
-    if (backend_.gl()) backend_.gl()->queue().set_timing(true);
-  }
-  std::string_view name() const override { return backend_->name(); }
-  bool supports(const Program& program, const OpCall& call) const override {
-    return backend_->supports(program, call);
-  }
-  void run(const Program& program, std::span<const OpCall> calls,
-           std::span<float* const> memory) override {
-    if (calls.size() == program.calls.size()) times_ = {};
-    // A run may be of some of the program's calls.
-    const auto place = [&](std::size_t i) {
-      const auto found = std::find_if(program.calls.begin(), program.calls.end(),
-                                      [&](const OpCall& c) { return c.out == calls[i].out; });
-      return static_cast<int>(found - program.calls.begin());
-    };
-    if (backend_.gl()) {
-      backend_->run(program, calls, memory);
-      for (const GlTiming& t : backend_.gl()->queue().take_timings())
-        times_.forward[place(static_cast<std::size_t>(t.tag))] += t.nanoseconds * 1e-6;
-      return;
-    }
-    for (std::size_t i = 0; i < calls.size(); ++i) {
-      times_.forward[place(i)] =
-          milliseconds([&] { backend_->run(program, calls.subspan(i, 1), memory); });
-    }
-  }
-  void run_backward(const Program& program, std::span<const BackwardCall> calls,
-                    std::span<float* const> memory, std::span<float* const> gradients) override {
-    if (backend_.gl()) {
-      backend_->run_backward(program, calls, memory, gradients);
-      for (const GlTiming& t : backend_.gl()->queue().take_timings())
-        times_.backward[calls[static_cast<std::size_t>(t.tag)].call] += t.nanoseconds * 1e-6;
-      return;
-    }
-    for (std::size_t i = 0; i < calls.size(); ++i) {
-      times_.backward[calls[i].call] = milliseconds(
-          [&] { backend_->run_backward(program, calls.subspan(i, 1), memory, gradients); });
-    }
-  }
-  const CallTimes& times() const { return times_; }
-
- private:
-  template <class F>
-  static double milliseconds(const F& work) {
-    const auto start = std::chrono::steady_clock::now();
-    work();
-    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
-    return took.count();
-  }
-  const NamedBackend& backend_;
-  CallTimes times_;
 };
 
 struct OneRun {
@@ -123,7 +54,7 @@ GlBackendOptions gl_options(const std::string& broken) {
 
 OneRun run_on(const std::string& name, const CompareOptions& o, const Document& document) {
   const NamedBackend backend(name, o.model.threads, gl_options(name == "gl" ? o.broken : ""));
-  TimedBackend timed(backend);
+  TimedBackend timed(*backend, backend.gl() ? &backend.gl()->queue() : nullptr);
   Runner runner(o.model.limits());
   OneRun run{name, backend.device(), {}, nullptr, {}, false};
   // The second time nothing is compiled or made any more.

@@ -57,6 +57,7 @@ ShellOptions shell_options(const ModelOptions& model) {
   options.limits = model.limits();
   options.threads = model.threads;
   options.backend = model.window_backend();
+  options.compute = model.window_compute();
   options.background = false;
   return options;
 }

@@ -52,7 +52,8 @@ void ModelOptions::add_to(CLI::App& app) {
   app.add_option("--seed", seed, "Seed of the weights")->group("Model and sentence");
   number("--max-tokens", max_tokens, "Limit on tokens (default 1024)");
   app.add_option("--max-memory", memory_gb, "Limit on memory, in GB (default: what is free)");
-  app.add_option("--backend", backend, "reference, eigen or gl (the graphics card)")
+  app.add_option("--backend", backend,
+                 "reference, eigen or gl (the graphics card); of windows also both")
       ->capture_default_str();
   app.add_option("--threads", threads, "Threads of the eigen backend")
       ->capture_default_str()
@@ -325,12 +326,13 @@ Document ModelOptions::document() const {
 }
 
 std::string ModelOptions::window_backend() const {
-  if (backend == "gl") {
-    throw UsageError(
-        "--backend gl computes for trace, explain, code and op; windows and their pictures take "
-        "reference or eigen, so choose one of these here");
-  }
-  return backend;
+  return backend == "gl" || backend == "both" ? "eigen" : backend;
+}
+
+ComputeMode ModelOptions::window_compute() const {
+  return backend == "gl"     ? ComputeMode::kGpu
+         : backend == "both" ? ComputeMode::kBoth
+                             : ComputeMode::kCpu;
 }
 
 RunLimits ModelOptions::limits() const {

@@ -10,6 +10,7 @@
 
 #include "app/shell.h"
 #include "app/size.h"
+#include "app/ui/compute_state.h"
 #include "core/runner.h"
 #include "core/train/model_recipe.h"
 
@@ -36,8 +37,10 @@ struct ModelOptions {
   /// to stderr.
   Document document() const;
   RunLimits limits() const;
-  /// The backend of a window or its picture. Throws UsageError for "gl".
+  /// What the processor computes a window or its picture with, and whether the graphics card does
+  /// so as well: --backend gl or both.
   std::string window_backend() const;
+  ComputeMode window_compute() const;
 };
 
 /// "0,3,1" -> {0, 3, 1}; throws UsageError.

@@ -71,22 +71,24 @@ EGLConfig choose_config(EGLDisplay display) {
   return nullptr;
 }
 
-EGLContext create_core(EGLDisplay display, EGLConfig config, EGLint major, EGLint minor,
-                       bool debug) {
+EGLContext create_core(EGLDisplay display, EGLConfig config, EGLint major, EGLint minor, bool debug,
+                       EGLContext share) {
   std::vector<EGLint> attributes = {
       EGL_CONTEXT_MAJOR_VERSION,       major,
       EGL_CONTEXT_MINOR_VERSION,       minor,
       EGL_CONTEXT_OPENGL_PROFILE_MASK, EGL_CONTEXT_OPENGL_CORE_PROFILE_BIT};
   if (debug) attributes.insert(attributes.end(), {EGL_CONTEXT_OPENGL_DEBUG, EGL_TRUE});
   attributes.push_back(EGL_NONE);
-  return eglCreateContext(display, config, EGL_NO_CONTEXT, attributes.data());
+  return eglCreateContext(display, config, share, attributes.data());
 }
 
 /// Compute shaders need 4.3; everything else does with 3.3.
-EGLContext create_newest(EGLDisplay display, EGLConfig config, bool debug) {
-  EGLContext context = create_core(display, config, 4, 3, debug);
-  if (context == EGL_NO_CONTEXT) context = create_core(display, config, 3, 3, debug);
-  return context == EGL_NO_CONTEXT && debug ? create_newest(display, config, false) : context;
+EGLContext create_newest(EGLDisplay display, EGLConfig config, bool debug,
+                         EGLContext share = EGL_NO_CONTEXT) {
+  EGLContext context = create_core(display, config, 4, 3, debug, share);
+  if (context == EGL_NO_CONTEXT) context = create_core(display, config, 3, 3, debug, share);
+  if (context != EGL_NO_CONTEXT || !debug) return context;
+  return create_newest(display, config, false, share);
 }
 
 /// Makes the context current, with a 1x1 surface where the driver needs one.
@@ -149,6 +151,10 @@ bool draws_on_processor() {
 
 EglContext::EglContext(EglOptions options) {
   const std::lock_guard lock(g_count_mutex);
+  if (options.share) {
+    join(*options.share, options.debug);
+    return;
+  }
   std::string answers;
   if (options.prefer_hardware && take_first(options, true, answers)) return;
   answers.clear();
@@ -181,6 +187,20 @@ bool EglContext::take_first(const EglOptions& options, bool hardware_only, std::
     answers += (answers.empty() ? "" : "; ") + candidate.platform + ": " + why;
   }
   return false;
+}
+
+void EglContext::join(const EglContext& other, bool debug) {
+  EGLConfig config = nullptr;
+  // What is bound is each thread's own.
+  if (eglBindAPI(EGL_OPENGL_API)) config = choose_config(other.display_);
+  context_ = create_newest(other.display_, config, debug, other.context_);
+  if (context_ == EGL_NO_CONTEXT || !bind_context(other.display_, config, context_, surface_)) {
+    release(other.display_, context_, surface_);
+    throw Error("a second OpenGL context beside the one that draws could not be made");
+  }
+  display_ = other.display_;
+  platform_ = other.platform_;
+  ++g_live_contexts;
 }
 
 EglContext::~EglContext() {

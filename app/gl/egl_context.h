@@ -6,11 +6,15 @@
 
 namespace headlight {
 
+class EglContext;
+
 struct EglOptions {
   /// The driver says what it thinks of each call (GlDebugLog), where it can.
   bool debug = false;
   /// A graphics card is taken before a software renderer, wherever it is found: for computing.
   bool prefer_hardware = false;
+  /// Buffers, textures and programs are common to both; the other one must outlive this.
+  const EglContext* share = nullptr;
 };
 
 /// An OpenGL core context that draws only into framebuffer objects, or computes: 4.3 or later where
@@ -34,6 +38,7 @@ class EglContext {
 
  private:
   bool take_first(const EglOptions&, bool hardware_only, std::string& answers);
+  void join(const EglContext&, bool debug);
 
   void* display_ = nullptr;
   void* context_ = nullptr;

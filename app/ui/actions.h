@@ -91,6 +91,13 @@ enum class Command {
   kTrainNew,
   kTrainFilm,
   kTrainKeep,
+  // processor and graphics card
+  kComputeCpu,
+  kComputeGpu,
+  kComputeBoth,
+  kNextCompute,
+  kCompareBackends,
+  kKernel,
 };
 
 struct DoEdit {
@@ -193,6 +200,10 @@ struct ShowAllTerms {
 struct ChooseLibrary {
   CodeLibrary library{};
 };
+/// The shader that makes the cell, instead of the code of a library.
+struct ShowKernel {
+  bool kernel = false;
+};
 /// Checks the picked gradient by moving what it is the gradient of by `step` either way; 0: by what
 /// suits it.
 struct NudgeCell {
@@ -204,6 +215,22 @@ struct TypeTarget {
 };
 struct LightTensor {
   std::string tensor;  // empty: none
+};
+// processor and graphics card
+struct ChooseCompute {
+  ComputeMode mode{};
+};
+/// From now on Headlight chooses, or what it has chosen stays.
+struct ComputeAutomatically {
+  bool automatic = false;
+};
+/// Of the sheet: time against size, or the table.
+struct ShowSizes {
+  bool sizes = false;
+};
+/// Begins to measure time against size, or stops.
+struct MeasureSizes {
+  bool measure = false;
 };
 // heads
 struct ChooseHeadsView {
@@ -317,6 +344,7 @@ using Action = std::variant<
     EndEdit, DoCommand, GoToStep, ChooseLayer, ChooseHead, CompareHead, WalkBackward, PickCell,
     HoverCell, DismissNotice, OpenFile, SaveFile, TypePath, ChooseModel, ClosePopups, FocusDone,
     Folded, PlanRun, StartRun, PlayRun, StepRun, MarkStep, PlayFilm, PinStep, ChooseCurve, KeepRun,
-    ForgetRun, SetSampling, AskText, UseText, GenerateToken, CancelRun, AskKeep>;
+    ForgetRun, SetSampling, AskText, UseText, GenerateToken, CancelRun, AskKeep, ShowKernel,
+    ChooseCompute, ComputeAutomatically, ShowSizes, MeasureSizes>;
 
 }  // namespace headlight

@@ -79,6 +79,12 @@ std::span<const CommandInfo> all_commands() {
       {Command::kTrainNew, "train/new", {kKeyNone, false, false}, "Train", false},
       {Command::kTrainFilm, "train/film", {kKeyNone, false, false}, "Train", false},
       {Command::kTrainKeep, "train/keep", {kKeyNone, false, false}, "Train", false},
+      {Command::kComputeCpu, "compute/cpu", {kKeyNone, false, false}, "View", true},
+      {Command::kComputeGpu, "compute/gpu", {kKeyNone, false, false}, "View", true},
+      {Command::kComputeBoth, "compute/both", {kKeyNone, false, false}, "View", true},
+      {Command::kNextCompute, "compute/next", {'G', false, false}, "View", false},
+      {Command::kCompareBackends, "compute/open", {'K', false, false}, "View", false},
+      {Command::kKernel, "inspector/kernel", {'4', false, false}, "Go", false},
   });
   return kCommands;
 }
@@ -179,6 +185,10 @@ bool is_enabled(Command command, const AppState& state) {
       return state.train.run.snapshots.size() > 1;
     case Command::kTrainKeep:
       return state.train.run.live != nullptr;
+    case Command::kComputeGpu:
+    case Command::kComputeBoth:
+    case Command::kNextCompute:
+      return state.derived.gpu.phase != GpuPhase::kAbsent;
     default:
       return true;
   }

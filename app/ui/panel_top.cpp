@@ -4,6 +4,7 @@
 #include <cfloat>
 
 #include "app/ui/commands.h"
+#include "app/ui/compute_view.h"
 #include "app/ui/line_text.h"
 #include "app/ui/panels.h"
 #include "core/text/number_text.h"
@@ -90,15 +91,6 @@ Rect language_switch(Ui& ui, const Rect& r) {
   return box;
 }
 
-std::string status_text(const AppState& state, const Ui& ui) {
-  if (state.derived.computing) return std::string(ui.tr("top.computing"));
-  if (!state.derived.trace) return std::string(ui.tr("top.nothing_yet"));
-  const std::string backend(state.derived.trace->backend() == "eigen" ? "Eigen"
-                                                                      : ui.tr("top.reference"));
-  if (state.derived.run_ms <= 0) return "CPU · " + backend;
-  return "CPU · " + backend + "  " + number_text(state.derived.run_ms, 2) + " ms";
-}
-
 }  // namespace
 
 void panel_menu(const AppState& state, Ui& ui, const Rect& r) {
@@ -121,22 +113,16 @@ void panel_menu(const AppState& state, Ui& ui, const Rect& r) {
   list->AddCircle(c, ui.px(7), to_u32(ui.theme.muted), 0, ui.px(1.5f));
   list->PathArcTo(c, ui.px(7), 1.5708f, 4.7124f, 16);
   list->PathFillConvex(to_u32(ui.theme.muted));
-  const std::string status = status_text(state, ui);
-  const float width = ui.measure(ui.fonts.note, status).x + ui.px(28);
-  const Rect pill{theme_button.x0 - ui.px(16) - width, middle - ui.px(11),
-                  theme_button.x0 - ui.px(16), middle + ui.px(11)};
-  if (pill.x0 < x + ui.px(8)) return;
-  list->AddRectFilled(pill.min(), pill.max(), to_u32(ui.theme.selection), ui.px(11));
-  ui.text(ui.fonts.note, {pill.x0 + ui.px(14), middle - ui.px(7)}, ui.theme.muted, status);
+  const float begin = compute_switch(state, ui, r, x + ui.px(8), theme_button.x0 - ui.px(12));
   const std::string path = state.session_path.empty() ? "" : state.session_path;
   const std::string file = (state.history.is_saved() ? "" : "• ") +
                            (path.empty() ? std::string(ui.tr("top.not_saved"))
                                          : path.substr(path.find_last_of('/') + 1));
-  const float room = pill.x0 - x - ui.px(32);
+  const float room = begin - x - ui.px(32);
   if (room > ui.px(80)) {
     const float file_width = std::min(room, ui.measure(ui.fonts.note, to_field_text(file)).x);
-    ui.user_text(ui.fonts.note, {pill.x0 - ui.px(16) - file_width, middle - ui.px(7)},
-                 ui.theme.muted, to_field_text(file), room);
+    ui.user_text(ui.fonts.note, {begin - ui.px(16) - file_width, middle - ui.px(7)}, ui.theme.muted,
+                 to_field_text(file), room);
   }
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/ui/compute_view.h"
 #include "app/ui/stage_view.h"
 #include "core/explain.h"
 #include "core/steps.h"
@@ -104,6 +105,8 @@ float draw_stage_notes(const AppState& state, Ui& ui, ImVec2 at, float width, co
   } else if (!state.derived.problem.empty()) {
     notes.push_back({std::string(ui.tr("stage.note.old"))});
   }
+  if (const CallDifference* d = difference_of(state, step))
+    notes.push_back({difference_words(state, ui, *d), !d->within()});
   std::vector<TensorId> said;
   for (const auto& line : page.lines) {
     for (const PagePane& p : line) {

@@ -7,9 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "app/ui/compute_state.h"
 #include "app/ui/train_state.h"
 #include "core/document.h"
 #include "core/explain.h"
+#include "core/kernel_view.h"
 #include "core/nudge.h"
 #include "core/runner.h"
 #include "core/step_code.h"
@@ -138,6 +140,7 @@ struct Session {
   std::string lit_tensor;       // named in words under the mouse: lit on the stage, and back
   bool all_terms = false;       // the small terms are listed as well
   CodeLibrary library = CodeLibrary::kNumpy;
+  bool kernel = false;    // instead of it: the shader that makes the cell on the graphics card
   std::string copied;     // on its way to the clipboard
   std::string copied_by;  // the id of the button that says so, until something else is looked at
 
@@ -167,6 +170,11 @@ struct Session {
   Question question;
   std::vector<std::string> recent;  // session files, newest first
 
+  ComputeMode compute = ComputeMode::kCpu;
+  ComputeWish compute_wish = ComputeWish::kAutomatic;
+  bool compute_open = false;   // the sheet with both side by side
+  bool compute_sizes = false;  // of it: time against size, instead of the table
+
   TrainSession train;
 };
 
@@ -180,6 +188,7 @@ struct Inspected {
   std::string step;
   CodeLibrary library{};
   StepCode code;
+  std::optional<KernelView> kernel;
 };
 
 /// A gradient that was checked by moving its cell.
@@ -208,6 +217,9 @@ struct Derived {
   std::shared_ptr<const Inspected> inspected;  // null when no cell is picked
   std::optional<Nudged> nudged;                // of the picked cell, once asked for
   bool nudging = false;
+  GpuState gpu;
+  std::shared_ptr<const BothRun> both;  // of the trace, when both have run it
+  SizeChart sizes;
 };
 
 enum class NoticeKind { kInfo, kWarning, kError };

@@ -1,6 +1,7 @@
 // The whole window: every panel at its place.
 #include <algorithm>
 
+#include "app/ui/compute_view.h"
 #include "app/ui/hints.h"
 #include "app/ui/panel_frame.h"
 #include "app/ui/panel_train.h"
@@ -141,6 +142,7 @@ void draw_window(const AppState& state, Ui& ui, float width, float height) {
   panel_help(state, ui, width, height);
   panel_files(state, ui, width, height);
   sheets_train(state, ui, width, height);
+  panel_compute(state, ui, width, height);
   panel_palette(state, ui, width, height);
   panel_hint(state, ui, width, height);
   ui.settle_focus();

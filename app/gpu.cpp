@@ -1,0 +1,70 @@
+#include "app/gpu.h"
+
+#include "app/gl/gl_self_test.h"
+#include "core/error.h"
+#include "core/ops/op.h"
+#include "core/text/number_text.h"
+
+namespace headlight {
+
+Gpu::Gpu(std::unique_ptr<ComputeContext> context, GlBackendOptions options)
+    : context_(std::move(context)), options_(std::move(options)) {}
+
+Gpu::~Gpu() = default;
+
+GlBackend& Gpu::backend() {
+  if (backend_) return *backend_;
+  context_->make_current();
+  const GlDevice device = GlDevice::ask(real_gl());
+  state_.device = device.renderer;
+  state_.version = device.version;
+  state_.software = is_software_renderer(device.renderer);
+  state_.phase = GpuPhase::kAbsent;
+  state_.problem = device.problem();
+  if (!state_.problem.empty()) throw Error(state_.problem);
+  backend_ = make_gl_backend(options_);
+  state_.phase = GpuPhase::kReady;
+  state_.shape =
+      std::make_shared<const GpuShape>(GpuShape{backend_->kernel_table(), backend_->device().limits});
+  return *backend_;
+}
+
+void Gpu::stop() {
+  backend_.reset();
+  context_->release();
+}
+
+void Gpu::test() {
+  GlBackend& gl = backend();
+  const std::filesystem::path folder =
+      options_.program_folder.empty() ? "" : default_self_test_folder();
+  const GlSelfTest result = known_self_test(gl, folder);
+  state_.tested = true;
+  state_.failures.clear();
+  for (const GlSelfTestFailure& failure : result.failures) {
+    Message words{failure.backward ? "compute.wrong_backward" : "compute.wrong",
+                  {{"op", std::string(op_info(failure.op).id)}, {"shape", failure.shape}}};
+    const Message numbers{"compute.wrong_by",
+                          {{"error", number_text(failure.error, 2)},
+                           {"limit", number_text(failure.limit, 2)}}};
+    state_.failures.push_back(words.with(failure.message.empty() ? numbers : failure.message));
+  }
+}
+
+void Gpu::fail(const Message& problem) {
+  const bool worked = state_.phase == GpuPhase::kReady;
+  stop();
+  state_.phase = worked ? GpuPhase::kFailed : GpuPhase::kAbsent;
+  state_.problem = problem;
+}
+
+const GpuState& Gpu::state() {
+  if (backend_ && backend_->fallbacks().size() != state_.fallbacks.size()) {
+    state_.fallbacks.clear();
+    for (const GlFallback& one : backend_->fallbacks())
+      state_.fallbacks.push_back({std::string(op_info(one.op).id), one.shape});
+  }
+  return state_;
+}
+
+}  // namespace headlight

@@ -1,0 +1,44 @@
+// The graphics card as the thread that computes uses it: a context, a backend in it, what is known
+// of the device. All but the constructor and the destructor belong to that thread.
+#pragma once
+
+#include <memory>
+
+#include "app/gl/backend_gl.h"
+#include "app/gl/compute_context.h"
+#include "app/ui/compute_state.h"
+
+namespace headlight {
+
+/// Of which a kernel's groups and tiles follow.
+struct GpuShape {
+  KernelTable table;
+  GlLimits limits;
+};
+
+class Gpu {
+ public:
+  explicit Gpu(std::unique_ptr<ComputeContext>, GlBackendOptions options = {});
+  ~Gpu();
+  Gpu(const Gpu&) = delete;
+  Gpu& operator=(const Gpu&) = delete;
+
+  /// Starts it where it has not been started. Throws Error where there is no OpenGL 4.3.
+  GlBackend& backend();
+  bool started() const { return backend_ != nullptr; }
+  /// At the end; backend() starts anew.
+  void stop();
+  /// The same after an error, which state() says from then on.
+  void fail(const Message&);
+  /// Runs every operation against the reference once for each driver; the result is kept.
+  void test();
+  const GpuState& state();
+
+ private:
+  std::unique_ptr<ComputeContext> context_;
+  GlBackendOptions options_;
+  std::unique_ptr<GlBackend> backend_;
+  GpuState state_;
+};
+
+}  // namespace headlight

@@ -1,0 +1,31 @@
+// Processor and graphics card: the switch in the menu's line, the sheet with both side by side, and
+// what a step says of its own difference.
+#pragma once
+
+#include <string>
+
+#include "app/ui/state.h"
+#include "app/ui/ui.h"
+
+namespace headlight {
+
+/// The switch, and before it in words who computes and how long it took, both as far as there is
+/// room between `left` and `right`. Returns where they begin.
+float compute_switch(const AppState&, Ui&, const Rect& menu, float left, float right);
+
+/// The sheet, while it is open.
+void panel_compute(const AppState&, Ui&, float width, float height);
+
+/// Its parts: what the device is, every operation's difference and times, time against size.
+/// Return or fill heights from the top of the rectangle.
+float compute_device(const AppState&, Ui&, const Rect&);
+void compute_table(const AppState&, Ui&, const Rect&);
+void compute_sizes(const AppState&, Ui&, const Rect&);
+
+/// The result of this step that is furthest off relative to its limit; null where both have not
+/// run the trace that is shown, or where nothing was compared.
+const CallDifference* difference_of(const AppState&, const Step&);
+/// "largest difference 3.6e−07 at A[tired, street]; processor 0.012 ms, graphics card 0.31 ms".
+std::string difference_words(const AppState&, const Ui&, const CallDifference&);
+
+}  // namespace headlight
