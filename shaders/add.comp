@@ -10,5 +10,5 @@ uniform uint cells;
 void main() {
   uint i = cell_index();
   if (i >= cells) return;
-  y[i] = a[i] + b[i];
+  y[i] = a[i] + b[i];  // cell
 }

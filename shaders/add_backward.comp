@@ -10,5 +10,5 @@ uniform uint cells;
 void main() {
   uint i = cell_index();
   if (i >= cells) return;
-  d[i] = before(d[i]) + dy[i];
+  d[i] = before(d[i]) + dy[i];  // cell
 }

@@ -15,9 +15,9 @@ void main() {
   uint i = cell_index();
   if (i >= cells) return;
   uint j = i % keys, row = i / keys, z = row / queries, h = z % heads;
-  float sum = 0.0;
+  float sum = 0.0;  // cell
   for (uint e = 0u; e < width; ++e) {
-    sum += v[h * width + e] * tanh_of(q[row * width + e] + k[(z * keys + j) * width + e]);
+    sum += v[h * width + e] * tanh_of(q[row * width + e] + k[(z * keys + j) * width + e]);  // cell
   }
-  s[i] = sum;
+  s[i] = sum;  // cell
 }

@@ -19,10 +19,10 @@ void main() {
   uint i = cell_index();
   if (i >= cells) return;
   uint e = i % width, o = i / width % owns, z = i / (width * owns);
-  float sum = 0.0;
+  float sum = 0.0;  // cell
   for (uint p = 0u; p < others; ++p) {
-    float meeting = own[i] + other[(z * others + p) * width + e];
-    sum += ds[z * owns * others + o * own_step + p * other_step] * tanh_slope(meeting);
+    float meeting = own[i] + other[(z * others + p) * width + e];  // cell
+    sum += ds[z * owns * others + o * own_step + p * other_step] * tanh_slope(meeting);  // cell
   }
-  d[i] = before(d[i]) + sum * v[z % heads * width + e];
+  d[i] = before(d[i]) + sum * v[z % heads * width + e];  // cell
 }

@@ -16,15 +16,15 @@ void main() {
   uint cell = group_index();
   if (cell >= cells) return;
   uint h = cell / width, e = cell % width, places = queries * keys;
-  float sum = 0.0;
+  float sum = 0.0;  // cell
   for (uint b = 0u; b < batch; ++b) {
     uint z = b * heads + h;
     for (uint p = gl_LocalInvocationIndex; p < places; p += uint(GROUP)) {
-      float asks = q[(z * queries + p / keys) * width + e];
-      float answers = k[(z * keys + p % keys) * width + e];
-      sum += ds[z * places + p] * tanh_of(asks + answers);
+      float asks = q[(z * queries + p / keys) * width + e];  // cell
+      float answers = k[(z * keys + p % keys) * width + e];  // cell
+      sum += ds[z * places + p] * tanh_of(asks + answers);  // cell
     }
   }
-  sum = sum_of_group(sum);
-  if (gl_LocalInvocationIndex == 0u) dv[cell] = before(dv[cell]) + sum;
+  sum = sum_of_group(sum);  // cell
+  if (gl_LocalInvocationIndex == 0u) dv[cell] = before(dv[cell]) + sum;  // cell
 }

@@ -7,5 +7,5 @@ layout(std430, binding = 0) readonly buffer DY { float dy[]; };
 layout(std430, binding = 1) buffer DB { float db[]; };
 #include "columns.glsl"
 
-float term(uint row, uint column) { return dy[row * columns + column]; }
-void store(uint column, float sum) { db[column] = before(db[column]) + sum; }
+float term(uint row, uint column) { return dy[row * columns + column]; }  // cell
+void store(uint column, float sum) { db[column] = before(db[column]) + sum; }  // cell

@@ -12,15 +12,15 @@ void store(uint column, float sum);
 void main() {
   uint x = gl_LocalInvocationID.x, lane = gl_LocalInvocationID.y;
   uint column = gl_WorkGroupID.x * uint(COLUMN_GROUP) + x;
-  float sum = 0.0;
+  float sum = 0.0;  // cell
   for (uint row = lane; column < columns && row < rows; row += uint(ROW_LANES)) {
-    sum += term(row, column);
+    sum += term(row, column);  // cell
   }
-  lanes[lane][x] = sum;
+  lanes[lane][x] = sum;  // cell
   sync_group();
   for (uint stride = uint(ROW_LANES) / 2u; stride > 0u; stride /= 2u) {
-    if (lane < stride) lanes[lane][x] += lanes[lane + stride][x];
+    if (lane < stride) lanes[lane][x] += lanes[lane + stride][x];  // cell
     sync_group();
   }
-  if (lane == 0u && column < columns) store(column, lanes[0][x]);
+  if (lane == 0u && column < columns) store(column, lanes[0][x]);  // cell
 }

@@ -1,5 +1,10 @@
 // What the kernels share: where an invocation stands, and numbers that are not finite. They are
 // told by their bits, because a driver need not keep what comparing them says.
+//
+// In all shaders, a line that ends in "// cell" computes or writes the cell that an invocation
+// makes; bounds and places do not count. On the first line of a function, "// cell: all of it"
+// stands for every line of the function. The program shows these lines with a cell; of included
+// files, those of the functions that the kernel calls.
 
 const uint kInfinityBits = 0x7f800000u;
 const uint kSignBit = 0x80000000u;

@@ -10,6 +10,6 @@ uniform uint cells, heads, positions, width;
 void main() {
   uint i = cell_index();
   if (i >= cells) return;
-  uint e = i % width, h = i / width % heads, bt = i / (width * heads);
-  y[i] = z[((bt / positions * heads + h) * positions + bt % positions) * width + e];
+  uint e = i % width, h = i / width % heads, bt = i / (width * heads);  // cell
+  y[i] = z[((bt / positions * heads + h) * positions + bt % positions) * width + e];  // cell
 }

@@ -11,7 +11,7 @@ uniform uint cells, heads, positions, width;
 void main() {
   uint i = cell_index();
   if (i >= cells) return;
-  uint e = i % width, t = i / width % positions, bh = i / (width * positions);
-  uint from = ((bh / heads * positions + t) * heads + bh % heads) * width + e;
-  dz[i] = before(dz[i]) + dy[from];
+  uint e = i % width, t = i / width % positions, bh = i / (width * positions);  // cell
+  uint from = ((bh / heads * positions + t) * heads + bh % heads) * width + e;  // cell
+  dz[i] = before(dz[i]) + dy[from];  // cell
 }

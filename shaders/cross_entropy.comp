@@ -14,12 +14,12 @@ void main() {
   uint row = group_index();
   if (row >= rows) return;
   uint first = row * columns;
-  int chosen = target_of(target[row]);
+  int chosen = target_of(target[row]);  // cell
   if (chosen < 0) {
-    if (gl_LocalInvocationIndex == 0u) loss[row] = 0.0;
+    if (gl_LocalInvocationIndex == 0u) loss[row] = 0.0;  // cell
     return;
   }
-  float most = row_maximum(first), sum = row_sum(first, most);
+  float most = row_maximum(first), sum = row_sum(first, most);  // cell
   if (gl_LocalInvocationIndex != 0u) return;
-  loss[row] = is_nan(sum) ? sum : log_of(sum) + (most - x[first + uint(chosen)]);
+  loss[row] = is_nan(sum) ? sum : log_of(sum) + (most - x[first + uint(chosen)]);  // cell
 }

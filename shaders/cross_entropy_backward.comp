@@ -16,17 +16,17 @@ void main() {
   uint row = group_index();
   if (row >= rows) return;
   uint first = row * columns;
-  int chosen = target_of(target[row]);
+  int chosen = target_of(target[row]);  // cell
   if (chosen < 0) {
     for (uint j = gl_LocalInvocationIndex; j < columns; j += uint(GROUP)) {
-      dx[first + j] = before(dx[first + j]);
+      dx[first + j] = before(dx[first + j]);  // cell
     }
     return;
   }
-  float most = row_maximum(first), sum = row_sum(first, most);
+  float most = row_maximum(first), sum = row_sum(first, most);  // cell
   for (uint j = gl_LocalInvocationIndex; j < columns; j += uint(GROUP)) {
-    float weight = is_nan(sum) ? sum : exp_of(x[first + j] - most) / sum;
-    if (int(j) == chosen) weight -= 1.0;
-    dx[first + j] = before(dx[first + j]) + dloss[row] * weight;
+    float weight = is_nan(sum) ? sum : exp_of(x[first + j] - most) / sum;  // cell
+    if (int(j) == chosen) weight -= 1.0;  // cell
+    dx[first + j] = before(dx[first + j]) + dloss[row] * weight;  // cell
   }
 }

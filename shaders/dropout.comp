@@ -10,5 +10,5 @@ uniform uint cells;
 void main() {
   uint i = cell_index();
   if (i >= cells) return;
-  y[i] = m[i] * x[i];
+  y[i] = m[i] * x[i];  // cell
 }

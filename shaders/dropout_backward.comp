@@ -11,5 +11,5 @@ uniform uint cells;
 void main() {
   uint i = cell_index();
   if (i >= cells) return;
-  dx[i] = before(dx[i]) + m[i] * dy[i];
+  dx[i] = before(dx[i]) + m[i] * dy[i];  // cell
 }

@@ -11,6 +11,6 @@ uniform uint cells, width, vocab;
 void main() {
   uint i = cell_index();
   if (i >= cells) return;
-  uint row = min(uint(id[i / width]), vocab - 1u);
-  y[i] = table[row * width + i % width];
+  uint row = min(uint(id[i / width]), vocab - 1u);  // cell
+  y[i] = table[row * width + i % width];  // cell
 }

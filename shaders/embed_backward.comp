@@ -14,7 +14,7 @@ void main() {
   uint i = cell_index();
   uint t = i / width, f = i % width;
   if (t >= tokens || links[t] == 0u) return;
-  float sum = 0.0;
-  for (uint s = t; s < tokens; s = links[tokens + s]) sum += dy[s * width + f];
-  dtable[min(uint(id[t]), vocab - 1u) * width + f] += sum;
+  float sum = 0.0;  // cell
+  for (uint s = t; s < tokens; s = links[tokens + s]) sum += dy[s * width + f];  // cell
+  dtable[min(uint(id[t]), vocab - 1u) * width + f] += sum;  // cell
 }

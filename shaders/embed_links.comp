@@ -11,14 +11,14 @@ uniform uint tokens;
 void main() {
   uint t = cell_index();
   if (t >= tokens) return;
-  float mine = id[t];
-  uint first = 1u, next = tokens;
+  float mine = id[t];  // cell
+  uint first = 1u, next = tokens;  // cell
   for (uint s = 0u; s < t; ++s) {
-    if (id[s] == mine) first = 0u;
+    if (id[s] == mine) first = 0u;  // cell
   }
   for (uint s = tokens - 1u; s > t; --s) {
-    if (id[s] == mine) next = s;
+    if (id[s] == mine) next = s;  // cell
   }
-  links[t] = first;
-  links[tokens + t] = next;
+  links[t] = first;  // cell
+  links[tokens + t] = next;  // cell
 }

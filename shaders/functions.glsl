@@ -2,7 +2,7 @@
 
 // exp(x): exactly 0 below -87.3, where denormals would begin, and at -inf; exp(88) above 88; NaN of
 // NaN. Here x = n ln 2 + r, and e^r = 1 + r + r² p(r) on |r| <= ln 2 / 2.
-float exp_of(float x) {
+float exp_of(float x) {  // cell: all of it
   if (is_nan(x)) return x;
   if (x < -87.3) return 0.0;
   float clamped = min(x, 88.0);
@@ -20,7 +20,7 @@ float exp_of(float x) {
 
 // log(x) of a positive, finite x that is no denormal: x = 2^n m with m about 1, and
 // log m = 2 artanh(s) = 2 s (1 + s² p(s²)) with s = (m − 1) / (m + 1).
-float log_of(float x) {
+float log_of(float x) {  // cell: all of it
   uint bits = floatBitsToUint(x);
   int n = int(bits >> 23) - 127;
   float m = uintBitsToFloat((bits & 0x7fffffu) | 0x3f800000u);
@@ -34,9 +34,9 @@ float log_of(float x) {
 }
 
 // e = exp(−2 |x|), from which come tanh(x) = ±(1 − e) / (1 + e) and its slope 4 e / (1 + e)².
-float tanh_power(float x) { return exp_of(-2.0 * abs(x)); }
+float tanh_power(float x) { return exp_of(-2.0 * abs(x)); }  // cell
 
-float tanh_of(float x) {
+float tanh_of(float x) {  // cell: all of it
   if (is_nan(x)) return x;
   float z = x * x;
   if (z < 0.4) {  // where 1 − e has lost digits: x + x³ p(x²)
@@ -47,17 +47,17 @@ float tanh_of(float x) {
   return x < 0.0 ? -t : t;
 }
 
-float tanh_slope(float x) {
+float tanh_slope(float x) {  // cell: all of it
   float e = tanh_power(x), sum = 1.0 + e;
   return 4.0 * e / (sum * sum);
 }
 
 // Sine and cosine of an angle between −π/4 and π/4.
-float near_sine(float x) {
+float near_sine(float x) {  // cell: all of it
   float z = x * x;
   return x + x * z * ((-0.000195878909 * z + 0.00833274827) * z - 0.166666647);
 }
-float near_cosine(float x) {
+float near_cosine(float x) {  // cell: all of it
   float z = x * x;
   return 1.0 - 0.5 * z + z * z * ((2.45479421e-05 * z - 0.0013888303) * z + 0.0416666647);
 }

@@ -12,5 +12,5 @@ void main() {
   uint i = cell_index();
   if (i >= cells) return;
   float bell;
-  y[i] = gated(x[i], normal_cdf(x[i], bell));
+  y[i] = gated(x[i], normal_cdf(x[i], bell));  // cell
 }

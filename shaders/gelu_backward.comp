@@ -13,5 +13,5 @@ uniform uint cells;
 void main() {
   uint i = cell_index();
   if (i >= cells) return;
-  dx[i] = before(dx[i]) + dy[i] * gelu_slope(x[i]);
+  dx[i] = before(dx[i]) + dy[i] * gelu_slope(x[i]);  // cell
 }

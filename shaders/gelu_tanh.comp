@@ -11,5 +11,5 @@ uniform uint cells;
 void main() {
   uint i = cell_index();
   if (i >= cells) return;
-  y[i] = gated(x[i], gelu_tanh_gate(x[i]));
+  y[i] = gated(x[i], gelu_tanh_gate(x[i]));  // cell
 }

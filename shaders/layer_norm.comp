@@ -15,9 +15,9 @@ void main() {
   uint row = group_index();
   if (row >= rows) return;
   uint first = row * columns;
-  RowStatistics row_of_x = row_statistics(first);
+  RowStatistics row_of_x = row_statistics(first);  // cell
   for (uint j = gl_LocalInvocationIndex; j < columns; j += uint(GROUP)) {
-    float bias = has_bias != 0u ? b[j] : 0.0;
-    y[first + j] = centred(x[first + j], row_of_x) * row_of_x.inverse * w[j] + bias;
+    float bias = has_bias != 0u ? b[j] : 0.0;  // cell
+    y[first + j] = centred(x[first + j], row_of_x) * row_of_x.inverse * w[j] + bias;  // cell
   }
 }

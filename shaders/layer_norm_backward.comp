@@ -18,17 +18,17 @@ void main() {
   uint row = group_index();
   if (row >= rows) return;
   uint first = row * columns;
-  RowStatistics row_of_x = row_statistics(first);
-  float count = float(columns), sum = 0.0, product = 0.0;
+  RowStatistics row_of_x = row_statistics(first);  // cell
+  float count = float(columns), sum = 0.0, product = 0.0;  // cell
   for (uint j = gl_LocalInvocationIndex; j < columns; j += uint(GROUP)) {
-    float g = dy[first + j] * w[j];
-    sum += g;
-    product += g * centred(x[first + j], row_of_x) * row_of_x.inverse;
+    float g = dy[first + j] * w[j];  // cell
+    sum += g;  // cell
+    product += g * centred(x[first + j], row_of_x) * row_of_x.inverse;  // cell
   }
-  float mean = sum_of_group(sum) / count, slope = sum_of_group(product) / count;
+  float mean = sum_of_group(sum) / count, slope = sum_of_group(product) / count;  // cell
   for (uint j = gl_LocalInvocationIndex; j < columns; j += uint(GROUP)) {
-    float normal = centred(x[first + j], row_of_x) * row_of_x.inverse;
-    float gradient = (dy[first + j] * w[j] - mean - normal * slope) * row_of_x.inverse;
-    dx[first + j] = before(dx[first + j]) + gradient;
+    float normal = centred(x[first + j], row_of_x) * row_of_x.inverse;  // cell
+    float gradient = (dy[first + j] * w[j] - mean - normal * slope) * row_of_x.inverse;  // cell
+    dx[first + j] = before(dx[first + j]) + gradient;  // cell
   }
 }

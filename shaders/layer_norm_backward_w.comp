@@ -10,7 +10,7 @@ layout(std430, binding = 3) buffer DW { float dw[]; };
 #include "columns.glsl"
 
 float term(uint row, uint column) {
-  uint i = row * columns + column, r = 3u * row;
-  return dy[i] * ((x[i] - statistics[r]) - statistics[r + 1u]) * statistics[r + 2u];
+  uint i = row * columns + column, r = 3u * row;  // cell
+  return dy[i] * ((x[i] - statistics[r]) - statistics[r + 1u]) * statistics[r + 2u];  // cell
 }
-void store(uint column, float sum) { dw[column] = before(dw[column]) + sum; }
+void store(uint column, float sum) { dw[column] = before(dw[column]) + sum; }  // cell

@@ -13,9 +13,9 @@ void main() {
   uint row = group_index();
   if (row >= rows) return;
   uint first = row * columns;
-  RowStatistics row_of_x = row_statistics(first);
+  RowStatistics row_of_x = row_statistics(first);  // cell
   if (gl_LocalInvocationIndex != 0u) return;
-  statistics[3u * row] = row_of_x.mean;
-  statistics[3u * row + 1u] = row_of_x.rest;
-  statistics[3u * row + 2u] = row_of_x.inverse;
+  statistics[3u * row] = row_of_x.mean;  // cell
+  statistics[3u * row + 1u] = row_of_x.rest;  // cell
+  statistics[3u * row + 2u] = row_of_x.inverse;  // cell
 }

@@ -11,5 +11,5 @@ uniform uint cells, row;
 void main() {
   uint i = cell_index();
   if (i >= cells) return;
-  y[i] = table[i % row];
+  y[i] = table[i % row];  // cell
 }

@@ -11,7 +11,7 @@ uniform uint cells, batch, row;
 void main() {
   uint i = cell_index();
   if (i >= cells) return;
-  float sum = 0.0;
-  for (uint b = 0u; i < row && b < batch; ++b) sum += dy[b * row + i];
-  dtable[i] = before(dtable[i]) + sum;
+  float sum = 0.0;  // cell
+  for (uint b = 0u; i < row && b < batch; ++b) sum += dy[b * row + i];  // cell
+  dtable[i] = before(dtable[i]) + sum;  // cell
 }

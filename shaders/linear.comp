@@ -12,9 +12,9 @@ uniform uint rows, columns, inner, has_bias;
 #define ROWS rows
 #define COLUMNS columns
 #define INNER inner
-float left(uint z, uint r, uint i) { return x[r * inner + i]; }
-float top(uint z, uint i, uint c) { return w[i * columns + c]; }
+float left(uint z, uint r, uint i) { return x[r * inner + i]; }  // cell
+float top(uint z, uint i, uint c) { return w[i * columns + c]; }  // cell
 void store(uint z, uint r, uint c, float sum) {
-  y[r * columns + c] = sum + (has_bias != 0u ? b[c] : 0.0);
+  y[r * columns + c] = sum + (has_bias != 0u ? b[c] : 0.0);  // cell
 }
 #include "product.glsl"

@@ -12,10 +12,10 @@ uniform uint rows, columns, inner;
 #define ROWS inner
 #define COLUMNS columns
 #define INNER rows
-float left(uint z, uint r, uint i) { return x[i * inner + r]; }
-float top(uint z, uint i, uint c) { return dy[i * columns + c]; }
+float left(uint z, uint r, uint i) { return x[i * inner + r]; }  // cell
+float top(uint z, uint i, uint c) { return dy[i * columns + c]; }  // cell
 void store(uint z, uint r, uint c, float sum) {
-  uint cell = r * columns + c;
-  dw[cell] = before(dw[cell]) + sum;
+  uint cell = r * columns + c;  // cell
+  dw[cell] = before(dw[cell]) + sum;  // cell
 }
 #include "product.glsl"

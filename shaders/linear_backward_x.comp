@@ -12,10 +12,10 @@ uniform uint rows, columns, inner;
 #define ROWS rows
 #define COLUMNS inner
 #define INNER columns
-float left(uint z, uint r, uint i) { return dy[r * columns + i]; }
-float top(uint z, uint i, uint c) { return w[c * columns + i]; }
+float left(uint z, uint r, uint i) { return dy[r * columns + i]; }  // cell
+float top(uint z, uint i, uint c) { return w[c * columns + i]; }  // cell
 void store(uint z, uint r, uint c, float sum) {
-  uint cell = r * inner + c;
-  dx[cell] = before(dx[cell]) + sum;
+  uint cell = r * inner + c;  // cell
+  dx[cell] = before(dx[cell]) + sum;  // cell
 }
 #include "product.glsl"

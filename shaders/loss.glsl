@@ -1,11 +1,11 @@
 // What both ways of the cross-entropy need of a row of logits x, whose first cell is `first`.
 
 // The row's target, or -1 where it is not counted: what is no id of the vocabulary.
-int target_of(float id) {
+int target_of(float id) {  // cell: all of it
   return !is_nan(id) && id >= 0.0 && id < float(columns) ? int(id) : -1;
 }
 
-float row_maximum(uint first) {
+float row_maximum(uint first) {  // cell: all of it
   float most = lowest();
   for (uint j = gl_LocalInvocationIndex; j < columns; j += uint(GROUP)) {
     most = larger(most, x[first + j]);
@@ -14,7 +14,7 @@ float row_maximum(uint first) {
 }
 
 // Σ_k exp(x[k] − most); NaN where the row has NaN or inf, or nothing but −inf.
-float row_sum(uint first, float most) {
+float row_sum(uint first, float most) {  // cell: all of it
   float sum = 0.0;
   for (uint j = gl_LocalInvocationIndex; j < columns; j += uint(GROUP)) {
     sum += exp_of(x[first + j] - most);

@@ -9,10 +9,10 @@ layout(std430, binding = 2) writeonly buffer Y { float y[]; };
 uniform uint cells, heads, places;
 
 // Which cell of the mask is over a score: every head of a batch item has the same.
-uint mask_of(uint i) { return i / (heads * places) * places + i % places; }
+uint mask_of(uint i) { return i / (heads * places) * places + i % places; }  // cell
 
 void main() {
   uint i = cell_index();
   if (i >= cells) return;
-  y[i] = mask[mask_of(i)] == 0.0 ? s[i] : lowest();
+  y[i] = mask[mask_of(i)] == 0.0 ? s[i] : lowest();  // cell
 }

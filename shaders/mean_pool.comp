@@ -10,7 +10,7 @@ layout(std430, binding = 2) writeonly buffer Y { float y[]; };
 uniform uint cells, positions, width;
 
 // How many tokens of a row count; present is 1 for a token and 0 for padding.
-float tokens_of(uint b) {
+float tokens_of(uint b) {  // cell: all of it
   float sum = 0.0;
   for (uint t = 0u; t < positions; ++t) sum += present[b * positions + t];
   return sum;
@@ -20,10 +20,10 @@ void main() {
   uint i = cell_index();
   if (i >= cells) return;
   uint b = i / width, f = i % width;
-  float sum = 0.0, tokens = tokens_of(b);
+  float sum = 0.0, tokens = tokens_of(b);  // cell
   for (uint t = 0u; t < positions; ++t) {
-    float m = present[b * positions + t];
-    if (m != 0.0) sum += m * x[(b * positions + t) * width + f];
+    float m = present[b * positions + t];  // cell
+    if (m != 0.0) sum += m * x[(b * positions + t) * width + f];  // cell
   }
-  y[i] = tokens > 0.0 ? sum / tokens : 0.0;
+  y[i] = tokens > 0.0 ? sum / tokens : 0.0;  // cell
 }

@@ -6,9 +6,9 @@ struct RowStatistics {
   float inverse;  // 1 / sqrt(variance + ε)
 };
 
-float centred(float cell, RowStatistics row) { return (cell - row.mean) - row.rest; }
+float centred(float cell, RowStatistics row) { return (cell - row.mean) - row.rest; }  // cell
 
-RowStatistics row_statistics(uint first) {
+RowStatistics row_statistics(uint first) {  // cell: all of it
   RowStatistics row;
   float count = float(columns), sum = 0.0;
   for (uint i = gl_LocalInvocationIndex; i < columns; i += uint(GROUP)) sum += x[first + i];

@@ -23,7 +23,7 @@ void load_tiles(uint z, uint first_row, uint first_column, uint start) {
     uint r = n / uint(TILE_INNER), i = n % uint(TILE_INNER);
 #endif
     bool inside = first_row + r < ROWS && start + i < INNER;
-    left_tile[i][r] = inside ? left(z, first_row + r, start + i) : 0.0;
+    left_tile[i][r] = inside ? left(z, first_row + r, start + i) : 0.0;  // cell
   }
   for (uint n = me; n < uint(TILE_COLUMNS * TILE_INNER); n += uint(SIZE_X * SIZE_Y)) {
 #ifdef TOP_DOWN
@@ -32,7 +32,7 @@ void load_tiles(uint z, uint first_row, uint first_column, uint start) {
     uint c = n % uint(TILE_COLUMNS), i = n / uint(TILE_COLUMNS);
 #endif
     bool inside = first_column + c < COLUMNS && start + i < INNER;
-    top_tile[i][c] = inside ? top(z, start + i, first_column + c) : 0.0;
+    top_tile[i][c] = inside ? top(z, start + i, first_column + c) : 0.0;  // cell
   }
 }
 
@@ -43,17 +43,17 @@ void main() {
   uint x = gl_LocalInvocationID.x, y = gl_LocalInvocationID.y;
   float sums[BLOCK_ROWS][BLOCK_COLUMNS];
   for (int r = 0; r < BLOCK_ROWS; ++r) {
-    for (int c = 0; c < BLOCK_COLUMNS; ++c) sums[r][c] = 0.0;
+    for (int c = 0; c < BLOCK_COLUMNS; ++c) sums[r][c] = 0.0;  // cell
   }
   for (uint start = 0u; start < INNER; start += uint(TILE_INNER)) {
     load_tiles(z, first_row, first_column, start);
     sync_group();
     for (int i = 0; i < TILE_INNER; ++i) {
       float tops[BLOCK_COLUMNS];
-      for (int c = 0; c < BLOCK_COLUMNS; ++c) tops[c] = top_tile[i][x + uint(c * SIZE_X)];
+      for (int c = 0; c < BLOCK_COLUMNS; ++c) tops[c] = top_tile[i][x + uint(c * SIZE_X)];  // cell
       for (int r = 0; r < BLOCK_ROWS; ++r) {
-        float cell = left_tile[i][y + uint(r * SIZE_Y)];
-        for (int c = 0; c < BLOCK_COLUMNS; ++c) sums[r][c] += cell * tops[c];
+        float cell = left_tile[i][y + uint(r * SIZE_Y)];  // cell
+        for (int c = 0; c < BLOCK_COLUMNS; ++c) sums[r][c] += cell * tops[c];  // cell
       }
     }
     sync_group();
@@ -61,7 +61,7 @@ void main() {
   for (int r = 0; r < BLOCK_ROWS; ++r) {
     for (int c = 0; c < BLOCK_COLUMNS; ++c) {
       uint row = first_row + y + uint(r * SIZE_Y), column = first_column + x + uint(c * SIZE_X);
-      if (row < ROWS && column < COLUMNS) store(z, row, column, sums[r][c]);
+      if (row < ROWS && column < COLUMNS) store(z, row, column, sums[r][c]);  // cell
     }
   }
 }

@@ -10,14 +10,14 @@ layout(std430, binding = 3) writeonly buffer Y { float y[]; };
 uniform uint rows, heads, width, inner, has_bias;
 
 // The heads' columns stand side by side: column c is number c % width of head c / width.
-uint weight_at(uint m, uint c) { return (c / width * inner + m) * width + c % width; }
+uint weight_at(uint m, uint c) { return (c / width * inner + m) * width + c % width; }  // cell
 
 #define ROWS rows
 #define COLUMNS (heads * width)
 #define INNER inner
-float left(uint z, uint r, uint i) { return x[r * inner + i]; }
-float top(uint z, uint i, uint c) { return w[weight_at(i, c)]; }
+float left(uint z, uint r, uint i) { return x[r * inner + i]; }  // cell
+float top(uint z, uint i, uint c) { return w[weight_at(i, c)]; }  // cell
 void store(uint z, uint r, uint c, float sum) {
-  y[r * heads * width + c] = sum + (has_bias != 0u ? b[c] : 0.0);
+  y[r * heads * width + c] = sum + (has_bias != 0u ? b[c] : 0.0);  // cell
 }
 #include "product.glsl"

@@ -9,16 +9,16 @@ layout(std430, binding = 2) buffer DW { float dw[]; };
 uniform uint rows, heads, width, inner;
 
 // The heads' columns stand side by side: column c is number c % width of head c / width.
-uint weight_at(uint m, uint c) { return (c / width * inner + m) * width + c % width; }
+uint weight_at(uint m, uint c) { return (c / width * inner + m) * width + c % width; }  // cell
 
 #define LEFT_DOWN
 #define ROWS inner
 #define COLUMNS (heads * width)
 #define INNER rows
-float left(uint z, uint r, uint i) { return x[i * inner + r]; }
-float top(uint z, uint i, uint c) { return dy[i * heads * width + c]; }
+float left(uint z, uint r, uint i) { return x[i * inner + r]; }  // cell
+float top(uint z, uint i, uint c) { return dy[i * heads * width + c]; }  // cell
 void store(uint z, uint r, uint c, float sum) {
-  uint cell = weight_at(r, c);
-  dw[cell] = before(dw[cell]) + sum;
+  uint cell = weight_at(r, c);  // cell
+  dw[cell] = before(dw[cell]) + sum;  // cell
 }
 #include "product.glsl"

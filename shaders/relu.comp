@@ -9,5 +9,5 @@ uniform uint cells;
 void main() {
   uint i = cell_index();
   if (i >= cells) return;
-  y[i] = is_nan(x[i]) || is_lowest(x[i]) ? not_a_number() : x[i] > 0.0 ? x[i] : 0.0;
+  y[i] = is_nan(x[i]) || is_lowest(x[i]) ? not_a_number() : x[i] > 0.0 ? x[i] : 0.0;  // cell
 }

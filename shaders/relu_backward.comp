@@ -11,5 +11,5 @@ uniform uint cells;
 void main() {
   uint i = cell_index();
   if (i >= cells) return;
-  dx[i] = before(dx[i]) + dy[i] * (x[i] > 0.0 ? 1.0 : 0.0);
+  dx[i] = before(dx[i]) + dy[i] * (x[i] > 0.0 ? 1.0 : 0.0);  // cell
 }

@@ -8,17 +8,17 @@ shared float partial[GROUP];
 float sum_of_group(float x) {
   uint me = gl_LocalInvocationIndex;
   sync_group();
-  partial[me] = x;
+  partial[me] = x;  // cell
   sync_group();
   for (uint stride = uint(GROUP) / 2u; stride > 0u; stride /= 2u) {
-    if (me < stride) partial[me] += partial[me + stride];
+    if (me < stride) partial[me] += partial[me + stride];  // cell
     sync_group();
   }
-  return partial[0];
+  return partial[0];  // cell
 }
 
 // A NaN is larger than anything.
-float larger(float a, float b) {
+float larger(float a, float b) {  // cell: all of it
   if (is_nan(a)) return a;
   return is_nan(b) || b > a ? b : a;
 }
@@ -27,11 +27,11 @@ float larger(float a, float b) {
 float largest_of_group(float x) {
   uint me = gl_LocalInvocationIndex;
   sync_group();
-  partial[me] = x;
+  partial[me] = x;  // cell
   sync_group();
   for (uint stride = uint(GROUP) / 2u; stride > 0u; stride /= 2u) {
-    if (me < stride) partial[me] = larger(partial[me], partial[me + stride]);
+    if (me < stride) partial[me] = larger(partial[me], partial[me + stride]);  // cell
     sync_group();
   }
-  return partial[0];
+  return partial[0];  // cell
 }

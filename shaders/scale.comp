@@ -10,5 +10,5 @@ uniform float factor;
 void main() {
   uint i = cell_index();
   if (i >= cells) return;
-  y[i] = x[i] * factor;
+  y[i] = x[i] * factor;  // cell
 }

@@ -11,5 +11,5 @@ uniform float factor;
 void main() {
   uint i = cell_index();
   if (i >= cells) return;
-  dx[i] = before(dx[i]) + factor * dy[i];
+  dx[i] = before(dx[i]) + factor * dy[i];  // cell
 }

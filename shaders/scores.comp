@@ -11,9 +11,9 @@ uniform uint queries, keys, width;
 #define ROWS queries
 #define COLUMNS keys
 #define INNER width
-float left(uint z, uint r, uint i) { return q[(z * queries + r) * width + i]; }
-float top(uint z, uint i, uint c) { return k[(z * keys + c) * width + i]; }
+float left(uint z, uint r, uint i) { return q[(z * queries + r) * width + i]; }  // cell
+float top(uint z, uint i, uint c) { return k[(z * keys + c) * width + i]; }  // cell
 void store(uint z, uint r, uint c, float sum) {
-  s[(z * queries + r) * keys + c] = sum;
+  s[(z * queries + r) * keys + c] = sum;  // cell
 }
 #include "product.glsl"

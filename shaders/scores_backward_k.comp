@@ -12,10 +12,10 @@ uniform uint queries, keys, width;
 #define ROWS keys
 #define COLUMNS width
 #define INNER queries
-float left(uint z, uint r, uint i) { return ds[(z * queries + i) * keys + r]; }
-float top(uint z, uint i, uint c) { return q[(z * queries + i) * width + c]; }
+float left(uint z, uint r, uint i) { return ds[(z * queries + i) * keys + r]; }  // cell
+float top(uint z, uint i, uint c) { return q[(z * queries + i) * width + c]; }  // cell
 void store(uint z, uint r, uint c, float sum) {
-  uint cell = (z * keys + r) * width + c;
-  dk[cell] = before(dk[cell]) + sum;
+  uint cell = (z * keys + r) * width + c;  // cell
+  dk[cell] = before(dk[cell]) + sum;  // cell
 }
 #include "product.glsl"

@@ -11,10 +11,10 @@ uniform uint queries, keys, width;
 #define ROWS queries
 #define COLUMNS width
 #define INNER keys
-float left(uint z, uint r, uint i) { return ds[(z * queries + r) * keys + i]; }
-float top(uint z, uint i, uint c) { return k[(z * keys + i) * width + c]; }
+float left(uint z, uint r, uint i) { return ds[(z * queries + r) * keys + i]; }  // cell
+float top(uint z, uint i, uint c) { return k[(z * keys + i) * width + c]; }  // cell
 void store(uint z, uint r, uint c, float sum) {
-  uint cell = (z * queries + r) * width + c;
-  dq[cell] = before(dq[cell]) + sum;
+  uint cell = (z * queries + r) * width + c;  // cell
+  dq[cell] = before(dq[cell]) + sum;  // cell
 }
 #include "product.glsl"

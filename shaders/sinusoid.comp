@@ -13,12 +13,12 @@ uniform uint cells, positions, width;
 void main() {
   uint i = cell_index();
   if (i >= cells) return;
-  uint f = i % width, t = i / width % positions, carry, low;
-  umulExtended(t, turns[f / 2u * 2u + 1u], carry, low);
-  uint turn = t * turns[f / 2u * 2u] + carry;  // of 2^32
-  uint quarter = (turn + (1u << 29)) >> 30;   // the nearest multiple of π/2
-  float angle = float(int(turn - (quarter << 30))) * 1.46291808e-9;  // 2π / 2^32
-  if (f % 2u == 1u) quarter += 1u;            // cos x = sin(x + π/2)
-  float size = quarter % 2u == 0u ? near_sine(angle) : near_cosine(angle);
-  y[i] = quarter % 4u < 2u ? size : -size;
+  uint f = i % width, t = i / width % positions, carry, low;  // cell
+  umulExtended(t, turns[f / 2u * 2u + 1u], carry, low);  // cell
+  uint turn = t * turns[f / 2u * 2u] + carry;  // cell: of 2^32
+  uint quarter = (turn + (1u << 29)) >> 30;  // cell: the nearest multiple of π/2
+  float angle = float(int(turn - (quarter << 30))) * 1.46291808e-9;  // cell: 2π / 2^32
+  if (f % 2u == 1u) quarter += 1u;  // cell: cos x = sin(x + π/2)
+  float size = quarter % 2u == 0u ? near_sine(angle) : near_cosine(angle);  // cell
+  y[i] = quarter % 4u < 2u ? size : -size;  // cell
 }

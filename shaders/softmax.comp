@@ -13,24 +13,25 @@ void main() {
   uint row = group_index();
   if (row >= rows) return;
   uint first = row * columns;
-  float most = lowest();
+  float most = lowest();  // cell
   for (uint j = gl_LocalInvocationIndex; j < columns; j += uint(GROUP)) {
-    most = larger(most, x[first + j]);
+    most = larger(most, x[first + j]);  // cell
   }
-  most = largest_of_group(most);
+  most = largest_of_group(most);  // cell
   if (is_lowest(most)) {
     for (uint j = gl_LocalInvocationIndex; j < columns; j += uint(GROUP)) {
-      y[first + j] = 0.0;
+      y[first + j] = 0.0;  // cell
     }
     return;
   }
-  float sum = 0.0;
+  float sum = 0.0;  // cell
   for (uint j = gl_LocalInvocationIndex; j < columns; j += uint(GROUP)) {
-    sum += exp_of((x[first + j] - most) / temperature);
+    sum += exp_of((x[first + j] - most) / temperature);  // cell
   }
-  sum = sum_of_group(sum);
-  bool undefined = is_nan(most) || is_infinite(most);
+  sum = sum_of_group(sum);  // cell
+  bool undefined = is_nan(most) || is_infinite(most);  // cell
   for (uint j = gl_LocalInvocationIndex; j < columns; j += uint(GROUP)) {
-    y[first + j] = undefined ? not_a_number() : exp_of((x[first + j] - most) / temperature) / sum;
+    float weight = exp_of((x[first + j] - most) / temperature) / sum;  // cell
+    y[first + j] = undefined ? not_a_number() : weight;  // cell
   }
 }

@@ -14,14 +14,14 @@ void main() {
   uint row = group_index();
   if (row >= rows) return;
   uint first = row * columns;
-  float sum = 0.0;
+  float sum = 0.0;  // cell
   for (uint j = gl_LocalInvocationIndex; j < columns; j += uint(GROUP)) {
-    sum += y[first + j] * dy[first + j];
+    sum += y[first + j] * dy[first + j];  // cell
   }
-  float mean = sum_of_group(sum);
+  float mean = sum_of_group(sum);  // cell
   for (uint j = gl_LocalInvocationIndex; j < columns; j += uint(GROUP)) {
-    float weight = y[first + j];
-    float gradient = weight == 0.0 ? 0.0 : weight * (dy[first + j] - mean) / temperature;
-    dx[first + j] = before(dx[first + j]) + gradient;
+    float weight = y[first + j];  // cell
+    float gradient = weight == 0.0 ? 0.0 : weight * (dy[first + j] - mean) / temperature;  // cell
+    dx[first + j] = before(dx[first + j]) + gradient;  // cell
   }
 }

@@ -10,6 +10,6 @@ uniform uint cells, heads, positions, width;
 void main() {
   uint i = cell_index();
   if (i >= cells) return;
-  uint e = i % width, t = i / width % positions, bh = i / (width * positions);
-  y[i] = x[((bh / heads * positions + t) * heads + bh % heads) * width + e];
+  uint e = i % width, t = i / width % positions, bh = i / (width * positions);  // cell
+  y[i] = x[((bh / heads * positions + t) * heads + bh % heads) * width + e];  // cell
 }

@@ -11,7 +11,7 @@ uniform uint cells, heads, positions, width;
 void main() {
   uint i = cell_index();
   if (i >= cells) return;
-  uint e = i % width, h = i / width % heads, bt = i / (width * heads);
-  uint from = ((bt / positions * heads + h) * positions + bt % positions) * width + e;
-  dx[i] = before(dx[i]) + dy[from];
+  uint e = i % width, h = i / width % heads, bt = i / (width * heads);  // cell
+  uint from = ((bt / positions * heads + h) * positions + bt % positions) * width + e;  // cell
+  dx[i] = before(dx[i]) + dy[from];  // cell
 }

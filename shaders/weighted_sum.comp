@@ -10,9 +10,9 @@ uniform uint queries, keys, width;
 #define ROWS queries
 #define COLUMNS width
 #define INNER keys
-float left(uint z, uint r, uint i) { return a[(z * queries + r) * keys + i]; }
-float top(uint z, uint i, uint c) { return v[(z * keys + i) * width + c]; }
+float left(uint z, uint r, uint i) { return a[(z * queries + r) * keys + i]; }  // cell
+float top(uint z, uint i, uint c) { return v[(z * keys + i) * width + c]; }  // cell
 void store(uint z, uint r, uint c, float sum) {
-  y[(z * queries + r) * width + c] = sum;
+  y[(z * queries + r) * width + c] = sum;  // cell
 }
 #include "product.glsl"

@@ -12,10 +12,10 @@ uniform uint queries, keys, width;
 #define ROWS queries
 #define COLUMNS keys
 #define INNER width
-float left(uint z, uint r, uint i) { return dy[(z * queries + r) * width + i]; }
-float top(uint z, uint i, uint c) { return v[(z * keys + c) * width + i]; }
+float left(uint z, uint r, uint i) { return dy[(z * queries + r) * width + i]; }  // cell
+float top(uint z, uint i, uint c) { return v[(z * keys + c) * width + i]; }  // cell
 void store(uint z, uint r, uint c, float sum) {
-  uint cell = (z * queries + r) * keys + c;
-  da[cell] = before(da[cell]) + sum;
+  uint cell = (z * queries + r) * keys + c;  // cell
+  da[cell] = before(da[cell]) + sum;  // cell
 }
 #include "product.glsl"

@@ -12,10 +12,10 @@ uniform uint queries, keys, width;
 #define ROWS keys
 #define COLUMNS width
 #define INNER queries
-float left(uint z, uint r, uint i) { return a[(z * queries + i) * keys + r]; }
-float top(uint z, uint i, uint c) { return dy[(z * queries + i) * width + c]; }
+float left(uint z, uint r, uint i) { return a[(z * queries + i) * keys + r]; }  // cell
+float top(uint z, uint i, uint c) { return dy[(z * queries + i) * width + c]; }  // cell
 void store(uint z, uint r, uint c, float sum) {
-  uint cell = (z * keys + r) * width + c;
-  dv[cell] = before(dv[cell]) + sum;
+  uint cell = (z * keys + r) * width + c;  // cell
+  dv[cell] = before(dv[cell]) + sum;  // cell
 }
 #include "product.glsl"

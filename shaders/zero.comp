@@ -7,5 +7,5 @@ uniform uint cells;
 
 void main() {
   uint i = cell_index();
-  if (i < cells) x[i] = 0.0;
+  if (i < cells) x[i] = 0.0;  // cell
 }

@@ -41,7 +41,8 @@ GlBackend::GlBackend(GlBackendOptions options)
       programs_(gl_, device_, table_, options.texts ? options.texts : GlTexts(embedded_file),
                 options.program_folder),
       queue_(gl_, device_),
-      ops_(gl_, device_, table_, programs_, queue_),
+      launcher_(gl_, programs_, queue_),
+      ops_(device_.limits, table_, launcher_),
       tensors_(gl_, options.guard_cells),
       gradients_(gl_, options.guard_cells),
       elsewhere_(make_eigen_backend(options.threads)) {}

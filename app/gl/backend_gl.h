@@ -87,6 +87,7 @@ class GlBackend final : public Backend {
   KernelTable table_;
   GlPrograms programs_;
   GlQueue queue_;
+  GlDeviceLauncher launcher_;
   GlOps ops_;
   GlTensors tensors_;    // slots are TensorIds, of the tensors that own memory
   GlTensors gradients_;  // slots are the lowest TensorIds whose gradients lie at the same place

@@ -122,9 +122,8 @@ std::string KernelTable::defines(Kernel kernel, int variant) const {
     case kProduct:
       return define("TILE_ROWS", product.rows) + define("TILE_COLUMNS", product.columns) +
              define("TILE_INNER", product.inner) + define("BLOCK_ROWS", product.block_rows) +
-             define("BLOCK_COLUMNS", product.block_columns) +
-             define("SIZE_X", product.columns / product.block_columns) +
-             define("SIZE_Y", product.rows / product.block_rows);
+             define("BLOCK_COLUMNS", product.block_columns) + define("SIZE_X", product.size_x()) +
+             define("SIZE_Y", product.size_y());
   }
   return "";
 }

@@ -42,7 +42,10 @@ const KernelInfo& kernel_info(Kernel);
 /// its invocations block_rows × block_columns of them.
 struct ProductTiles {
   int rows = 64, columns = 64, inner = 16, block_rows = 4, block_columns = 4;
-  int invocations() const { return rows / block_rows * (columns / block_columns); }
+  // The group's size along x and y.
+  int size_x() const { return columns / block_columns; }
+  int size_y() const { return rows / block_rows; }
+  int invocations() const { return size_x() * size_y(); }
   int shared_bytes() const { return 4 * inner * (rows + columns + 2); }
 };
 

@@ -1,8 +1,6 @@
 #include "app/gl/gl_ops.h"
 
 #include <algorithm>
-#include <cmath>
-#include <vector>
 
 namespace headlight {
 namespace {
@@ -11,20 +9,6 @@ std::int64_t parts_of(std::int64_t n, std::int64_t size) { return (n + size - 1)
 
 bool is_product(Op op) {
   return op == Op::kLinear || op == Op::kProject || op == Op::kScores || op == Op::kWeightedSum;
-}
-
-// How far round the circle a position goes for each pair of features, as fractions with 64 bits
-// after the point, the upper 32 first.
-std::vector<std::uint32_t> turns_of(std::int64_t width) {
-  std::vector<std::uint32_t> turns;
-  for (std::int64_t f = 0; f < width; f += 2) {
-    const double pair = static_cast<double>(f) / static_cast<double>(width);
-    const double turn = 1.0 / (2.0 * 3.14159265358979323846 * std::pow(10000.0, pair));
-    const double upper = std::floor(turn * 0x1p32);
-    turns.push_back(static_cast<std::uint32_t>(upper));
-    turns.push_back(static_cast<std::uint32_t>((turn * 0x1p32 - upper) * 0x1p32));
-  }
-  return turns;
 }
 
 }  // namespace
@@ -36,24 +20,16 @@ GlOpCall::GlOpCall(const Program& program, const OpCall& c) : call(c), inputs(c.
   out_axes = program.tensors[static_cast<std::size_t>(c.out)].axes;
 }
 
-GlOps::GlOps(const GlCalls& gl, const GlDevice& device, const KernelTable& table,
-             GlPrograms& programs, GlQueue& queue)
-    : gl_(gl), device_(device), table_(table), programs_(programs), queue_(queue) {}
-
-GlOps::~GlOps() {
-  for (const unsigned buffer : {scratch_, turns_}) {
-    if (buffer != 0) gl_.delete_buffers(1, &buffer);
-  }
-}
+GlOps::GlOps(const GlLimits& limits, const KernelTable& table, GlLauncher& launcher)
+    : limits_(limits), table_(table), launcher_(launcher) {}
 
 bool GlOps::fits(const GlOpCall& c) const {
-  const GlLimits& limits = device_.limits;
   // Kernels count cells with 32 bits, and launch a few more invocations than there are cells.
-  const std::int64_t most = std::min<std::int64_t>(limits.block_bytes / 4, std::int64_t{1} << 31);
+  const std::int64_t most = std::min<std::int64_t>(limits_.block_bytes / 4, std::int64_t{1} << 31);
   bool good = c.cells() <= most;
   for (std::size_t i = 0; i < c.inputs; ++i) good = good && cell_count(c.axes[i]) <= most;
   if (!good || c.call.op == Op::kSinusoid) return good;
-  const auto& count = limits.group_count;
+  const auto& count = limits_.group_count;
   const std::int64_t across = std::min(count[0], count[1]);
   if (is_product(c.call.op)) {
     const std::int64_t tile = std::min(table_.product.rows, table_.product.columns);
@@ -72,38 +48,26 @@ bool GlOps::fits(const GlOpCall& c) const {
 }
 
 void GlOps::run_cells(Kernel kernel, std::int64_t cells, Buffers buffers, Uniforms uniforms) {
-  queue_.dispatch(programs_.get(kernel, 0), buffers, uniforms,
-                  queue_.spread(parts_of(cells, table_.group(kernel, 0))));
+  const GlGroups groups = spread_groups(parts_of(cells, table_.group(kernel, 0)), limits_);
+  launcher_.launch({kernel, 0, 0, 0, groups, buffers, uniforms});
 }
 
 void GlOps::run_rows(Kernel kernel, std::int64_t rows, std::int64_t columns, Buffers buffers,
                      Uniforms uniforms) {
-  queue_.dispatch(programs_.get(kernel, table_.variant(kernel, columns)), buffers, uniforms,
-                  queue_.spread(rows));
+  launcher_.launch({kernel, table_.variant(kernel, columns), rows, columns,
+                    spread_groups(rows, limits_), buffers, uniforms});
 }
 
 void GlOps::run_columns(Kernel kernel, std::int64_t columns, Buffers buffers, Uniforms uniforms) {
-  queue_.dispatch(programs_.get(kernel, 0), buffers, uniforms,
-                  {parts_of(columns, table_.column_group), 1, 1});
+  const GlGroups groups = {parts_of(columns, table_.column_group), 1, 1};
+  launcher_.launch({kernel, 0, 0, columns, groups, buffers, uniforms});
 }
 
 void GlOps::run_product(Kernel kernel, std::int64_t matrices, std::int64_t rows,
                         std::int64_t columns, Buffers buffers, Uniforms uniforms) {
-  queue_.dispatch(
-      programs_.get(kernel, 0), buffers, uniforms,
-      {parts_of(columns, table_.product.columns), parts_of(rows, table_.product.rows), matrices});
-}
-
-unsigned GlOps::scratch(std::int64_t cells) {
-  if (cells <= scratch_cells_) return scratch_;
-  if (scratch_ == 0) gl_.gen_buffers(1, &scratch_);
-  scratch_cells_ = 0;
-  gl_.bind_buffer(GL_SHADER_STORAGE_BUFFER, scratch_);
-  gl_.buffer_data(GL_SHADER_STORAGE_BUFFER, static_cast<GLsizeiptr>(4 * cells), nullptr,
-                  GL_DYNAMIC_COPY);
-  check_gl(gl_, "glBufferData");
-  scratch_cells_ = cells;
-  return scratch_;
+  const GlGroups groups = {parts_of(columns, table_.product.columns),
+                           parts_of(rows, table_.product.rows), matrices};
+  launcher_.launch({kernel, 0, rows, columns, groups, buffers, uniforms});
 }
 
 // ---- forward ----
@@ -200,16 +164,7 @@ void GlOps::forward_moves(const GlOpCall& c) {
 
 void GlOps::sinusoid(const GlOpCall& c) {
   const std::int64_t width = c.out_size(2);
-  if (turns_width_ != width) {
-    const std::vector<std::uint32_t> turns = turns_of(width);
-    if (turns_ == 0) gl_.gen_buffers(1, &turns_);
-    gl_.bind_buffer(GL_SHADER_STORAGE_BUFFER, turns_);
-    gl_.buffer_data(GL_SHADER_STORAGE_BUFFER, static_cast<GLsizeiptr>(4 * turns.size()),
-                    turns.data(), GL_STATIC_DRAW);
-    check_gl(gl_, "glBufferData");
-    turns_width_ = width;
-  }
-  run_cells(Kernel::kSinusoid, c.cells(), {turns_, c.out},
+  run_cells(Kernel::kSinusoid, c.cells(), {launcher_.turns(width), c.out},
             {{"cells", c.cells()}, {"positions", c.out_size(1)}, {"width", width}});
 }
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <span>
 
-#include "app/gl/gl_queue.h"
+#include "app/gl/gl_launcher.h"
 #include "core/ops/op.h"
 #include "core/program.h"
 
@@ -45,10 +45,7 @@ GlReads backward_reads(Op);
 
 class GlOps {
  public:
-  GlOps(const GlCalls&, const GlDevice&, const KernelTable&, GlPrograms&, GlQueue&);
-  ~GlOps();
-  GlOps(const GlOps&) = delete;
-  GlOps& operator=(const GlOps&) = delete;
+  GlOps(const GlLimits&, const KernelTable&, GlLauncher&);
 
   /// Can the device take tensors of these sizes, forward and backward?
   bool fits(const GlOpCall&) const;
@@ -84,16 +81,9 @@ class GlOps {
   void backward_additive(const GlOpCall&, const GlOpGradients&);
   void backward_bias(const GlOpCall&, const GlOpGradients&);
 
-  unsigned scratch(std::int64_t cells);
-
-  const GlCalls& gl_;
-  const GlDevice& device_;
+  const GlLimits& limits_;
   const KernelTable& table_;
-  GlPrograms& programs_;
-  GlQueue& queue_;
-  unsigned scratch_ = 0, turns_ = 0;
-  std::int64_t scratch_cells_ = 0;
-  std::int64_t turns_width_ = 0;  // of the rows that turns_ is for
+  GlLauncher& launcher_;
 };
 
 }  // namespace headlight

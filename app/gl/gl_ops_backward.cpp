@@ -139,7 +139,7 @@ void GlOps::backward_embed(const GlOpCall& c, const GlOpGradients& d) {
   if (d.d_in[1] == 0) return;
   const std::int64_t tokens = cell_count(c.axes[0]), width = c.size(1, 1), vocab = c.size(1, 0);
   if (!d.adds[1]) run_cells(Kernel::kZero, vocab * width, {d.d_in[1]}, {{"cells", vocab * width}});
-  const unsigned links = scratch(2 * tokens);
+  const unsigned links = launcher_.scratch(2 * tokens);
   run_cells(Kernel::kEmbedLinks, tokens, {c.in[0], links}, {{"tokens", tokens}});
   run_cells(Kernel::kEmbedBackward, tokens * width, {c.in[0], links, d.d_out, d.d_in[1]},
             {{"tokens", tokens}, {"width", width}, {"vocab", vocab}});
@@ -170,7 +170,7 @@ void GlOps::backward_layer_norm(const GlOpCall& c, const GlOpGradients& d) {
              {row_count, column_count, epsilon, {"adds", d.adds[0]}});
   }
   if (d.d_in[1] != 0) {
-    const unsigned statistics = scratch(3 * rows);
+    const unsigned statistics = launcher_.scratch(3 * rows);
     run_rows(Kernel::kLayerNormStatistics, rows, columns, {c.in[0], statistics},
              {row_count, column_count, epsilon});
     run_columns(Kernel::kLayerNormBackwardW, columns, {c.in[0], statistics, d.d_out, d.d_in[1]},

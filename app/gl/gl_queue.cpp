@@ -48,7 +48,7 @@ void check_device(const GlCalls& gl, std::string_view doing) {
 }
 
 GlQueue::GlQueue(const GlCalls& gl, const GlDevice& device)
-    : gl_(gl), device_(device), has_queries_(!is_software_renderer(device.renderer)) {}
+    : gl_(gl), has_queries_(!is_software_renderer(device.renderer)) {}
 
 GlQueue::~GlQueue() {
   if (!queries_.empty()) gl_.delete_queries(static_cast<GLsizei>(queries_.size()), queries_.data());
@@ -91,8 +91,8 @@ void GlQueue::set_uniforms(const GlProgram& program, std::initializer_list<GlUni
   }
 }
 
-GlGroups GlQueue::spread(std::int64_t groups) const {
-  const std::int64_t most = device_.limits.group_count[0];
+GlGroups spread_groups(std::int64_t groups, const GlLimits& limits) {
+  const std::int64_t most = limits.group_count[0];
   if (groups <= most) return {groups, 1, 1};
   const std::int64_t rows = (groups + most - 1) / most;
   return {(groups + rows - 1) / rows, rows, 1};

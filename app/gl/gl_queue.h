@@ -26,6 +26,10 @@ struct GlGroups {
   std::int64_t x = 1, y = 1, z = 1;
 };
 
+/// As many groups as asked for in two dimensions, because none may have more than the device
+/// allows. Kernels that are dispatched so look at their index (group_index() in common.glsl).
+GlGroups spread_groups(std::int64_t groups, const GlLimits&);
+
 /// How long a kernel took: on the device's clock, or, of a software renderer, whose queries tell
 /// nothing of compute shaders, on ours.
 struct GlTiming {
@@ -52,10 +56,6 @@ class GlQueue {
   /// must be all those that the program reads, and may be more. Throws Error (check_gl).
   void dispatch(const GlProgram&, std::initializer_list<unsigned> buffers,
                 std::initializer_list<GlUniform> uniforms, const GlGroups& groups);
-  /// As many groups as asked for in two dimensions, because none may have more than the device
-  /// allows. Kernels that are dispatched so look at their index (group_index() in common.glsl).
-  GlGroups spread(std::int64_t groups) const;
-
   /// From now on kernels are timed; and what their times are to be told by.
   void set_timing(bool on) { timing_ = on; }
   void set_tag(int tag) { tag_ = tag; }
@@ -69,7 +69,6 @@ class GlQueue {
   void run_timed(const GlProgram&, const GlGroups&);
 
   const GlCalls& gl_;
-  const GlDevice& device_;
   bool has_queries_;  // whose times mean something
   bool timing_ = false;
   int tag_ = -1;

@@ -1,0 +1,16 @@
+// Which lines of a kernel make its cells, as the shaders themselves say: see shaders/common.glsl.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "app/gl/gl_source.h"
+#include "core/kernel_view.h"
+
+namespace headlight {
+
+/// The file and those that it includes, with the lines marked "// cell" in the functions that
+/// main() leads to. Throws Error for a file that is not there.
+std::vector<KernelSource> kernel_sources(std::string_view file, const GlTexts&);
+
+}  // namespace headlight
