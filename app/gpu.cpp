@@ -1,5 +1,6 @@
 #include "app/gpu.h"
 
+#include "app/gl/gl_kernel_view.h"
 #include "app/gl/gl_self_test.h"
 #include "core/error.h"
 #include "core/ops/op.h"
@@ -15,7 +16,7 @@ Gpu::~Gpu() = default;
 GlBackend& Gpu::backend() {
   if (backend_) return *backend_;
   context_->make_current();
-  const GlDevice device = GlDevice::ask(real_gl());
+  const GlDevice device = GlDevice::ask(options_.calls ? *options_.calls : real_gl());
   state_.device = device.renderer;
   state_.version = device.version;
   state_.software = is_software_renderer(device.renderer);
@@ -24,8 +25,11 @@ GlBackend& Gpu::backend() {
   if (!state_.problem.empty()) throw Error(state_.problem);
   backend_ = make_gl_backend(options_);
   state_.phase = GpuPhase::kReady;
-  state_.shape =
-      std::make_shared<const GpuShape>(GpuShape{backend_->kernel_table(), backend_->device().limits});
+  KernelDevice kernels = KernelDevice::usual();
+  kernels.table = backend_->kernel_table();
+  kernels.limits = backend_->device().limits;
+  if (options_.texts) kernels.texts = options_.texts;
+  state_.kernels = std::make_shared<const KernelDevice>(std::move(kernels));
   return *backend_;
 }
 
@@ -44,9 +48,9 @@ void Gpu::test() {
   for (const GlSelfTestFailure& failure : result.failures) {
     Message words{failure.backward ? "compute.wrong_backward" : "compute.wrong",
                   {{"op", std::string(op_info(failure.op).id)}, {"shape", failure.shape}}};
-    const Message numbers{"compute.wrong_by",
-                          {{"error", number_text(failure.error, 2)},
-                           {"limit", number_text(failure.limit, 2)}}};
+    const Message numbers{
+        "compute.wrong_by",
+        {{"error", number_text(failure.error, 2)}, {"limit", number_text(failure.limit, 2)}}};
     state_.failures.push_back(words.with(failure.message.empty() ? numbers : failure.message));
   }
 }

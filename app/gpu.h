@@ -10,12 +10,6 @@
 
 namespace headlight {
 
-/// Of which a kernel's groups and tiles follow.
-struct GpuShape {
-  KernelTable table;
-  GlLimits limits;
-};
-
 class Gpu {
  public:
   explicit Gpu(std::unique_ptr<ComputeContext>, GlBackendOptions options = {});

@@ -33,6 +33,8 @@ Shell::Shell(Document document, ShellOptions options)
   state_.history = History(std::move(document));
   read_stored_settings();
   state_.session.compute = options_.compute;
+  if (options_.compute == ComputeMode::kGpu) state_.session.compute_wish = ComputeWish::kGpu;
+  if (options_.compute == ComputeMode::kBoth) state_.session.compute_wish = ComputeWish::kBoth;
   mask_before_causal_.kind = MaskKind::kNone;
   recompute();
 }

@@ -1,6 +1,7 @@
 // The shell's part for who computes: the processor, the graphics card, or both side by side.
 #include <algorithm>
 
+#include "app/gl/gl_kernel_view.h"
 #include "app/gpu.h"
 #include "app/shell.h"
 #include "core/error.h"
@@ -43,6 +44,15 @@ void Shell::on(const ComputeAutomatically& a) {
 
 void Shell::on(const ShowSizes& a) { state_.session.compute_sizes = a.sizes; }
 void Shell::on(const ShowKernel& a) { state_.session.kernel = a.kernel; }
+
+// Of the device that is at hand, else of one as most are: the shader can be read without it.
+KernelView Shell::kernel_of(const CellPick& cell) const {
+  const Trace& trace = *state_.derived.trace;
+  const GpuState& gpu = state_.derived.gpu;
+  const auto cells = [&](TensorId id) { return trace.tensor(id).cells(); };
+  return locate_cell(trace.program(), trace.program().find(cell.tensor), cell.index,
+                     gpu.kernels ? *gpu.kernels : KernelDevice::usual(), cells);
+}
 
 bool Shell::perform_compute(Command command) {
   Session& s = state_.session;

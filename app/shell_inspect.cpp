@@ -125,7 +125,9 @@ void Shell::update_inspected() {
   const bool same_trace = old && old->serial == d.trace->serial();
   const bool same_cell = same_trace && old->cell == *s.picked;
   const bool same_code = !code || (same_trace && old->step == s.step && old->library == s.library);
-  if (same_cell && same_code) return;
+  const bool wants_kernel = code && s.kernel;
+  const bool same_kernel = !wants_kernel || (same_cell && old->kernel);
+  if (same_cell && same_code && same_kernel) return;
   if (!same_trace) std::erase_if(s.trail, [&](const CellPick& c) { return !fits(*d.trace, c); });
   s.copied_by.clear();
   auto now = std::make_shared<Inspected>(old ? *old : Inspected{});
@@ -135,7 +137,9 @@ void Shell::update_inspected() {
     const CellRef cell{d.trace->program().find(s.picked->tensor), s.picked->index};
     now->explanation = explain(*d.trace, cell.tensor, cell.index);
     now->special_from = special_origin(*d.trace, cell);
+    now->kernel.reset();
   }
+  if (wants_kernel && !now->kernel) now->kernel = kernel_of(*s.picked);
   if (code) {
     now->step = s.step;
     now->library = s.library;

@@ -172,6 +172,13 @@ int run_screenshot(const PictureOptions& o) {
   shell.push(ChooseVision{static_cast<Vision>(vision - kVisions.begin())});
   shell.push(ChooseRange{o.range == "own" ? RangeMode::kPicture : RangeMode::kShared});
   if (o.tab == "code") shell.push(ChooseTab{InspectorTab::kCode});
+  if (o.tab == "kernel") shell.push(DoCommand{Command::kKernel});
+  if (o.open == "compute") shell.push(DoCommand{Command::kCompareBackends});
+  if (o.open == "sizes") {
+    shell.push(DoCommand{Command::kCompareBackends});
+    shell.push(ShowSizes{true});
+    shell.push(MeasureSizes{true});
+  }
   if (o.tab == "words") shell.push(ChooseTab{InspectorTab::kWords});
   if (o.open == "palette") shell.push(DoCommand{Command::kPalette});
   if (o.open == "data") shell.push(AskText{});
@@ -247,10 +254,12 @@ void add_screenshot_command(CLI::App& app, Run& run) {
   sub->add_flag("--nudge", o->nudge, "Checks the chosen gradient by nudging its number");
   sub->add_option("--at-time", o->at_time,
                   "The step in the making: seconds of its own time, or a part of it, as 40%");
-  sub->add_option("--tab", o->tab, "The inspector's tab: numbers, code or words")
-      ->check(CLI::IsMember({"numbers", "code", "words"}));
-  sub->add_option("--open", o->open, "What to open: model, keys, palette, path, data or question")
-      ->check(CLI::IsMember({"model", "keys", "palette", "path", "data", "question"}));
+  sub->add_option("--tab", o->tab, "The inspector's tab: numbers, code, words or kernel")
+      ->check(CLI::IsMember({"numbers", "code", "words", "kernel"}));
+  sub->add_option("--open", o->open,
+                  "What to open: model, keys, palette, path, data, question, compute or sizes")
+      ->check(CLI::IsMember(
+          {"model", "keys", "palette", "path", "data", "question", "compute", "sizes"}));
   sub->add_option("--zoom", o->zoom, "Steps to zoom in, about the chosen cell")
       ->check(CLI::Range(0, 40));
   sub->add_option("--vision", o->vision, "Colours as these eyes see them")

@@ -44,8 +44,8 @@ struct ComputeFallback {
 /// kUnknown: nobody has asked yet. kFailed: it stopped working, and may be asked again.
 enum class GpuPhase { kUnknown, kStarting, kReady, kAbsent, kFailed };
 
-/// The device's numbers that a kernel's shape follows from (app/gl); panels pass it on.
-struct GpuShape;
+/// What a kernel's groups and tiles follow from (app/gl/gl_kernel_view.h).
+struct KernelDevice;
 
 struct GpuState {
   GpuPhase phase = GpuPhase::kUnknown;
@@ -56,7 +56,7 @@ struct GpuState {
   // The test of every operation, once for each driver.
   bool testing = false, tested = false;
   std::vector<Message> failures;  // what it found; empty: all passed
-  std::shared_ptr<const GpuShape> shape;
+  std::shared_ptr<const KernelDevice> kernels;
   bool passed() const { return tested && failures.empty(); }
 };
 

@@ -3,6 +3,7 @@
 
 #include "app/ui/commands.h"
 #include "app/ui/compute_view.h"
+#include "app/ui/line_text.h"
 #include "core/explain.h"
 #include "core/steps.h"
 #include "core/text/number_text.h"
@@ -17,7 +18,9 @@ const BothRun* shown_both(const AppState& state) {
 }
 
 std::string time_words(double milliseconds) {
-  return milliseconds < 0 ? "–" : number_text(milliseconds, 2) + " ms";
+  if (milliseconds < 0) return "–";
+  return milliseconds < 0.1 ? number_text(1000 * milliseconds, 2) + " µs"
+                            : number_text(milliseconds, 2) + " ms";
 }
 
 // How far the two are apart, in two words.
@@ -75,6 +78,14 @@ std::string status_help(const AppState& state, const Ui& ui) {
 
 }  // namespace
 
+// "A[head 3, the, street]"
+std::string place_words(const Trace& trace, const CallDifference& d) {
+  const std::string cell = cell_text(trace, {d.tensor, d.index});
+  const std::size_t bracket = std::min(cell.find('['), cell.size());
+  const auto& spec = trace.program().tensors[static_cast<std::size_t>(d.tensor)];
+  return to_field_text(std::string(tensor_symbol(spec.name)) + cell.substr(bracket));
+}
+
 const CallDifference* difference_of(const AppState& state, const Step& step) {
   const BothRun* both = shown_both(state);
   if (!both) return nullptr;
@@ -95,7 +106,7 @@ std::string difference_words(const AppState& state, const Ui& ui, const CallDiff
   const BothRun& both = *state.derived.both;
   const std::string cpu = time_words(both.cpu.of(d)), gpu = time_words(both.gpu.of(d));
   if (d.cells.place < 0) return ui.tr("compute.step_equal", {{"cpu", cpu}, {"gpu", gpu}});
-  const std::string where = token_label(cell_text(*state.derived.trace, {d.tensor, d.index}));
+  const std::string where = place_words(*state.derived.trace, d);
   return ui.tr(d.within() ? "compute.step" : "compute.step_beyond",
                {{"difference", number_text(d.cells.largest, 2)},
                 {"where", where},

@@ -19,21 +19,24 @@ struct Column {
   float end;
   bool number;
 };
-constexpr std::array<Column, 7> kColumns = {{{"compute.column.step", 0.24f, false},
-                                             {"compute.column.difference", 0.37f, true},
-                                             {"compute.column.where", 0.60f, false},
-                                             {"compute.column.error", 0.70f, true},
-                                             {"compute.column.limit", 0.79f, true},
-                                             {"compute.column.cpu", 0.89f, true},
+constexpr std::array<Column, 7> kColumns = {{{"compute.column.step", 0.22f, false},
+                                             {"compute.column.difference", 0.34f, true},
+                                             {"compute.column.where", 0.64f, false},
+                                             {"compute.column.error", 0.73f, true},
+                                             {"compute.column.limit", 0.81f, true},
+                                             {"compute.column.cpu", 0.90f, true},
                                              {"compute.column.gpu", 0.99f, true}}};
 
-float begin_of(std::size_t column, const Rect& r) {
-  return r.x0 + (column == 0 ? 0 : kColumns[column - 1].end) * r.width();
+// Words behind a number keep away from it.
+float begin_of(const Ui& ui, std::size_t column, const Rect& r) {
+  if (column == 0) return r.x0 + ui.px(8);
+  const Column& before = kColumns[column - 1];
+  return r.x0 + before.end * r.width() + ui.px(before.number && !kColumns[column].number ? 24 : 8);
 }
 
 void cell(Ui& ui, std::size_t column, const Rect& row, Color color, const std::string& words) {
   const float pad = ui.px(8), y = row.y0 + ui.px(6);
-  const float x0 = begin_of(column, row) + pad, x1 = row.x0 + kColumns[column].end * row.width();
+  const float x0 = begin_of(ui, column, row), x1 = row.x0 + kColumns[column].end * row.width();
   if (kColumns[column].number) {
     ui.text_right(ui.fonts.mono_small, x1, y + ui.px(2), color, words);
   } else {
@@ -71,9 +74,8 @@ void table_row(const AppState& state, Ui& ui, const CallDifference& d, std::size
     ui.tooltip(tensor);
   }
   const Color color = d.within() ? ui.theme.text : ui.theme.error;
-  const std::string where = d.cells.place < 0
-                                ? std::string(ui.tr("compute.equal"))
-                                : token_label(cell_text(*derived.trace, {d.tensor, d.index}));
+  const std::string where =
+      d.cells.place < 0 ? std::string(ui.tr("compute.equal")) : place_words(*derived.trace, d);
   cell(ui, 0, row, color, step_name(ui, program, d));
   cell(ui, 1, row, color, number_text(d.cells.largest, 3));
   cell(ui, 2, row, d.cells.place < 0 ? ui.theme.muted : color, where);
@@ -141,8 +143,7 @@ void compute_table(const AppState& state, Ui& ui, const Rect& r) {
   const Rect head{r.x0, y, r.x1 - ui.px(14), y + ui.px(26)};
   for (std::size_t i = 0; i < kColumns.size(); ++i) {
     const std::string_view words = ui.tr(kColumns[i].text);
-    const float begin = begin_of(i, head) + ui.px(8),
-                end = head.x0 + kColumns[i].end * head.width();
+    const float begin = begin_of(ui, i, head), end = head.x0 + kColumns[i].end * head.width();
     const float wide = std::min(ui.measure(ui.fonts.note, words).x, end - begin);
     ui.user_text(ui.fonts.note, {kColumns[i].number ? end - wide : begin, head.y0 + ui.px(5)},
                  ui.theme.muted, words, wide + 1);

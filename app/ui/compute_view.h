@@ -25,6 +25,8 @@ void compute_sizes(const AppState&, Ui&, const Rect&);
 /// The result of this step that is furthest off relative to its limit; null where both have not
 /// run the trace that is shown, or where nothing was compared.
 const CallDifference* difference_of(const AppState&, const Step&);
+/// Where it is: "A[head 3, the, street]".
+std::string place_words(const Trace&, const CallDifference&);
 /// "largest difference 3.6e−07 at A[tired, street]; processor 0.012 ms, graphics card 0.31 ms".
 std::string difference_words(const AppState&, const Ui&, const CallDifference&);
 

@@ -44,6 +44,10 @@ void inspector_next(InspectorColumn&, const CellRef&);
 void inspector_nudge(InspectorColumn&, const Inspected&);
 /// The step as NumPy or PyTorch.
 void inspector_code(InspectorColumn&, const Inspected&);
+/// The shaders that make the cell on the graphics card.
+void inspector_kernel(InspectorColumn&, const Inspected&);
+/// All of their files, each once.
+std::string kernel_text(const KernelView&);
 /// The step in sentences. Returns the tensor whose name is under the mouse; empty: none.
 std::string inspector_words(InspectorColumn&);
 

@@ -39,12 +39,19 @@ void code_line(InspectorColumn& c, std::string_view line) {
 void inspector_code(InspectorColumn& c, const Inspected& now) {
   Ui& ui = c.ui;
   const bool torch = c.state.session.library == CodeLibrary::kTorch;
-  const std::string labels[] = {"NumPy", "PyTorch"};
-  const std::string_view words[] = {"numpy", "torch"};
-  const int chosen =
-      ui.segmented("inspector/library", labels, torch ? 1 : 0, {c.x, c.y}, ui.px(28), words);
-  if (chosen >= 0) ui.push(ChooseLibrary{chosen == 1 ? CodeLibrary::kTorch : CodeLibrary::kNumpy});
+  const bool kernel = c.state.session.kernel;
+  const std::string labels[] = {"NumPy", "PyTorch", std::string(ui.tr("kernel.tab"))};
+  const std::string_view words[] = {"numpy", "torch", "kernel"};
+  const int chosen = ui.segmented("inspector/library", labels,
+                                  kernel  ? 2
+                                  : torch ? 1
+                                          : 0,
+                                  {c.x, c.y}, ui.px(28), words);
+  if (chosen >= 0) ui.push(ShowKernel{chosen == 2});
+  if (chosen >= 0 && chosen < 2)
+    ui.push(ChooseLibrary{chosen == 1 ? CodeLibrary::kTorch : CodeLibrary::kNumpy});
   c.y += ui.px(40);
+  if (kernel) return inspector_kernel(c, now);
   c.y += ui.wrapped(ui.fonts.control, {c.x, c.y}, c.width(), ui.theme.muted,
                     ui.tr("inspector.code_help")) +
          ui.px(12);

@@ -76,7 +76,9 @@ float draw_copy_buttons(const AppState& state, Ui& ui, const Rect& r) {
   };
   if (state.session.inspector_tab == InspectorTab::kCode) {
     if (button("copy/code", ui.tr("inspector.copy_code"), "") && state.derived.inspected) {
-      ui.push(CopyText{state.derived.inspected->code.text, "copy/code"});
+      const Inspected& now = *state.derived.inspected;
+      const bool kernel = state.session.kernel && now.kernel;
+      ui.push(CopyText{kernel ? kernel_text(*now.kernel) : now.code.text, "copy/code"});
     }
     return height;
   }

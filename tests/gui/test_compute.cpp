@@ -1,0 +1,308 @@
+// Processor and graphics card in the window: the switch, both side by side, a shader that is wrong,
+// a device that fails. The graphics card here is whatever EGL offers, mostly a software renderer.
+#include <cmath>
+
+#include "app/gl/embedded.h"
+#include "app/gpu.h"
+#include "app/ui/compute_state.h"
+#include "harness.h"
+
+namespace headlight::test {
+namespace {
+
+GpuMaker maker(GlBackendOptions options = {}) {
+  return [options] { return std::make_unique<Gpu>(make_egl_compute_context(), options); };
+}
+
+// The shaders as they are, but for one in which `from` is `to`.
+GlTexts with_change(const std::string& file, const std::string& from, const std::string& to) {
+  std::string text(embedded_file(file));
+  const std::size_t at = text.find(from);
+  REQUIRE(at != std::string::npos);
+  text.replace(at, from.size(), to);
+  auto changed = std::make_shared<const std::string>(std::move(text));
+  return [file, changed](std::string_view asked) -> std::string_view {
+    return asked == file ? std::string_view(*changed) : embedded_file(asked);
+  };
+}
+
+GlBackendOptions broken_softmax() {
+  GlBackendOptions options;
+  options.program_folder.clear();
+  options.texts = with_change("shaders/softmax.comp", "/ sum;", "/ sum * 1.01;");
+  return options;
+}
+
+void settle(Gui& gui) {
+  gui.frame();
+  gui.shell().wait();
+  gui.frame(2);
+}
+
+void choose(Gui& gui, const std::string& mode) {
+  gui.click("top/compute/" + mode);
+  settle(gui);
+}
+
+std::string name_of(const Gui& gui, const CallDifference& d) {
+  return gui.trace().program().tensors[static_cast<std::size_t>(d.tensor)].name;
+}
+
+bool g_lost = false;  // the calls of OpenGL have no room for anything of the test's own
+GLenum lost_or_not() { return std::exchange(g_lost, false) ? GL_CONTEXT_LOST : epoxy_glGetError(); }
+
+}  // namespace
+
+TEST_CASE("compute: the switch changes who computes, and both agree") {
+  Gui gui(small_document());
+  const std::vector<float> logits(gui.tensor("logits").cells().begin(),
+                                  gui.tensor("logits").cells().end());
+  CHECK(gui.trace().backend() == "eigen");
+  CHECK(gui.shows("CPU·Eigen"));
+  choose(gui, "gpu");
+  REQUIRE(gui.state().derived.gpu.phase == GpuPhase::kReady);
+  CHECK(gui.trace().backend() == "gl");
+  CHECK(!gui.state().derived.both);
+  const TensorView own = gui.tensor("logits");
+  REQUIRE(own.size() == static_cast<std::int64_t>(logits.size()));
+  for (std::size_t i = 0; i < logits.size(); ++i)
+    CHECK(own.data[i] == doctest::Approx(logits[i]).epsilon(1e-5));
+  choose(gui, "both");
+  const auto both = gui.state().derived.both;
+  REQUIRE(both);
+  CHECK(gui.trace().backend() == "gl");
+  CHECK(both->serial == gui.trace().serial());
+  CHECK(!both->comparison.first_beyond);
+  CHECK(both->comparison.calls.size() == gui.trace().program().calls.size());
+  for (const CallDifference& d : both->comparison.calls) {
+    CAPTURE(name_of(gui, d));
+    CHECK(both->cpu.of(d) >= 0);
+    CHECK(both->gpu.of(d) > 0);
+  }
+  CHECK(both->cpu_ms > 0);
+  CHECK(both->gpu_ms > 0);
+  choose(gui, "cpu");
+  CHECK(gui.trace().backend() == "eigen");
+  CHECK(!gui.state().derived.both);
+  CHECK(gui.notices() == "");
+}
+
+TEST_CASE("compute: every step says its own difference, and a key goes round") {
+  Gui gui(small_document());
+  gui.key({'G', false, false});
+  gui.key({'G', false, false});
+  settle(gui);
+  REQUIRE(gui.state().session.compute == ComputeMode::kBoth);
+  const auto& calls = gui.state().derived.both->comparison.calls;
+  for (const std::string step : {"blocks.0.attn.scores_raw", "blocks.0.attn.pattern", "logits"}) {
+    gui.push(GoToStep{step});
+    gui.frame(2);
+    CAPTURE(step);
+    CHECK(gui.shows("GPU"));
+    const auto at = std::find_if(calls.begin(), calls.end(),
+                                 [&](const auto& d) { return name_of(gui, d) == step; });
+    REQUIRE(at != calls.end());
+    CHECK((at->cells.place < 0 ? gui.shows("agreebitforbit") : gui.shows("GPUbesideCPU:atmost")));
+  }
+  gui.key({'G', false, false});
+  settle(gui);
+  CHECK(gui.state().session.compute == ComputeMode::kCpu);
+}
+
+TEST_CASE("compute: a wrong shader is named, at its step, in the table and on the page") {
+  Gui gui(small_document(2));
+  gui.shell().offer_gpu(maker(broken_softmax()), {});
+  choose(gui, "both");
+  const auto both = gui.state().derived.both;
+  REQUIRE(both);
+  const Comparison& c = both->comparison;
+  REQUIRE(c.first_beyond);
+  const CallDifference& first = c.calls[*c.first_beyond];
+  CHECK(name_of(gui, first) == "blocks.0.attn.pattern");
+  CHECK(first.cells.error == doctest::Approx(1e-4).epsilon(0.01));
+  CHECK(gui.shows("differs:Softmax"));
+  gui.push(GoToStep{"blocks.0.attn.scores_scaled"});
+  gui.frame(2);
+  CHECK(!gui.shows("GPUandCPUdonotagreehere"));
+  gui.key({'K', false, false});
+  gui.frame(2);
+  REQUIRE(gui.has("panel/compute"));
+  CHECK(gui.shows("Thefirstoperationbeyonditslimit:Softmax"));
+  gui.reveal("compute/row/" + std::to_string(*c.first_beyond), "compute_rows");
+  gui.click("compute/row/" + std::to_string(*c.first_beyond));
+  gui.frame(2);
+  CHECK(!gui.has("panel/compute"));
+  CHECK(gui.state().session.step == "blocks.0.attn.pattern");
+  REQUIRE(gui.state().session.picked);
+  CHECK(gui.state().session.picked->index == first.index);
+  CHECK(gui.shows("GPUandCPUdonotagreehere"));
+  // What is shown is what the graphics card computed: a row that does not sum to 1.
+  const TensorView pattern = gui.tensor("blocks.0.attn.pattern");
+  CHECK(pattern.data[0] == doctest::Approx(1.01));
+}
+
+TEST_CASE("compute: the walk backwards is compared as well") {
+  Gui gui(small_document());
+  choose(gui, "both");
+  gui.push(WalkBackward{true});
+  settle(gui);
+  const auto both = gui.state().derived.both;
+  REQUIRE(both);
+  std::size_t backward = 0;
+  for (const CallDifference& d : both->comparison.calls) {
+    if (!d.backward) continue;
+    ++backward;
+    CAPTURE(name_of(gui, d));
+    CHECK(d.within());
+    CHECK(d.step >= 0);
+    CHECK(both->gpu.of(d) > 0);
+  }
+  CHECK(backward > 20);
+}
+
+TEST_CASE("compute: typing goes on while the graphics card computes") {
+  Gui gui(small_document());
+  choose(gui, "gpu");
+  gui.click("sentence");
+  gui.type(" again and again");
+  settle(gui);
+  CHECK(gui.trace().backend() == "gl");
+  CHECK(gui.trace().tick("position", gui.trace().length() - 1) == "again");
+  CHECK(inconsistency(gui.state()) == "");
+}
+
+TEST_CASE("compute: a device that fails gives the document back to the processor") {
+  GlCalls calls;
+  {
+    const auto context = make_egl_compute_context();
+    context->make_current();
+    calls = real_gl();
+    context->release();
+  }
+  calls.get_error = lost_or_not;
+  GlBackendOptions options;
+  options.calls = &calls;
+  Gui gui(small_document());
+  gui.shell().offer_gpu(maker(options), {});
+  choose(gui, "gpu");
+  REQUIRE(gui.trace().backend() == "gl");
+  const Document before = gui.document();
+  g_lost = true;
+  gui.push(DoEdit{SetSentence{"one two three"}, ""});
+  settle(gui);
+  CHECK(gui.state().session.compute == ComputeMode::kCpu);
+  CHECK(gui.state().derived.gpu.phase == GpuPhase::kFailed);
+  CHECK(gui.trace().backend() == "eigen");
+  CHECK(gui.trace().length() == 3);
+  CHECK(gui.document().config == before.config);
+  CHECK(gui.notices_say("graphics card stopped working"));
+  CHECK(gui.notices_say("The processor goes on with the same document"));
+  // What the person wants has not changed, and may be tried again.
+  CHECK(gui.state().session.compute_wish == ComputeWish::kGpu);
+  choose(gui, "gpu");
+  CHECK(gui.trace().backend() == "gl");
+}
+
+TEST_CASE("compute: a shader that does not compile is told with file and line") {
+  GlBackendOptions options;
+  options.program_folder.clear();
+  options.texts = with_change("shaders/softmax.comp", "float sum = 0.0;", "float sum = nothing;");
+  Gui gui(small_document());
+  gui.shell().offer_gpu(maker(options), {});
+  choose(gui, "gpu");
+  CHECK(gui.trace().backend() == "eigen");
+  CHECK(gui.notices_say("shaders/softmax.comp, line "));
+}
+
+TEST_CASE("compute: without OpenGL 4.3 the processor computes, and the window says why") {
+  Gui gui(small_document());
+  GpuState old;
+  old.phase = GpuPhase::kAbsent;
+  old.device = "An old card";
+  old.problem = Message{"gpu.too_old", {{"device", "An old card"}, {"version", "4.1"}}};
+  gui.shell().offer_gpu(maker(), old);
+  gui.frame();
+  CHECK(gui.notices() == "");  // nobody asked for it
+  choose(gui, "gpu");
+  CHECK(gui.state().session.compute == ComputeMode::kCpu);
+  CHECK(gui.trace().backend() == "eigen");
+  CHECK(gui.notices_say("needs OpenGL 4.3; An old card offers 4.1"));
+  gui.key({'K', false, false});
+  gui.frame(2);
+  CHECK(gui.shows("Anoldcard"));
+}
+
+TEST_CASE("compute: the kernel page shows the shader, its group and invocation, and the lines") {
+  Gui gui(small_document());
+  gui.push(PickCell{{"blocks.0.attn.pattern", {0, 1, 3, 2}}, true});
+  gui.key({'4', false, false});
+  gui.frame(2);
+  const auto now = gui.state().derived.inspected;
+  REQUIRE(now);
+  REQUIRE(now->kernel);
+  REQUIRE(now->kernel->sites.size() == 1);
+  const KernelSite& site = now->kernel->sites[0];
+  CHECK(site.file() == "shaders/softmax.comp");
+  const std::int64_t tokens = gui.trace().length();
+  CHECK(site.group[0] == tokens + 3);  // a group to a row: head 1, query 3
+  CHECK(site.invocation[0] == 2);
+  CHECK(gui.shows("shaders/softmax.comp"));
+  CHECK(gui.shows("Theprocessormadethisnumber"));
+  gui.click("inspector/library/numpy");
+  gui.frame(2);
+  CHECK(!gui.shows("shaders/softmax.comp"));
+  gui.click("inspector/library/kernel");
+  gui.push(PickCell{{"blocks.0.attn.scores_raw", {0, 0, 1, 1}}, true});
+  gui.frame(2);
+  CHECK(gui.shows("shaders/scores.comp"));
+}
+
+TEST_CASE("compute: the size from which the graphics card wins lies between two measured ones") {
+  const auto at = [](double cpu, double gpu, std::int64_t tokens) {
+    return SizePoint{tokens, cpu, gpu};
+  };
+  CHECK(!crossover({}));
+  CHECK(!crossover({at(1, 2, 4), at(2, 3, 8)}));
+  CHECK(!crossover({at(2, 1, 4), at(2, 3, 8)}));  // wins below only
+  CHECK(*crossover({at(2, 1, 4), at(4, 2, 8)}) == 4);
+  // Twice as slow at 4, twice as quick at 16: even at 8.
+  CHECK(*crossover({at(1, 2, 4), at(4, 2, 16)}) == doctest::Approx(8));
+  CHECK(*crossover({at(9, 1, 2), at(1, 2, 4), at(4, 2, 16), at(9, 2, 32)}) == doctest::Approx(8));
+}
+
+TEST_CASE("compute: time against size is measured until it is stopped") {
+  Gui gui(small_document());
+  gui.key({'K', false, false});
+  gui.frame(2);
+  gui.click("compute/tab/sizes");
+  gui.frame();
+  gui.click("compute/measure");
+  gui.frame();
+  for (int i = 0; i < 2000 && gui.state().derived.sizes.points.size() < 3; ++i) {
+    gui.shell().poll();
+    gui.frame();
+  }
+  REQUIRE(gui.state().derived.sizes.points.size() >= 3);
+  gui.click("compute/measure");
+  settle(gui);
+  const SizeChart& sizes = gui.state().derived.sizes;
+  CHECK(!sizes.measuring);
+  for (std::size_t i = 0; i < sizes.points.size(); ++i) {
+    CHECK(sizes.points[i].tokens == (std::int64_t{4} << i));
+    CHECK(sizes.points[i].cpu_ms > 0);
+    CHECK(sizes.points[i].gpu_ms > 0);
+  }
+  // Of another model the times are others.
+  Config config = gui.config();
+  config.layers = 2;
+  gui.push(DoEdit{SetConfig{config}, ""});
+  gui.frame(2);
+  CHECK(gui.state().derived.sizes.points.empty());
+}
+
+TEST_CASE("compute: short names of devices") {
+  CHECK(short_device("llvmpipe (LLVM 15.0.6, 256 bits)") == "llvmpipe");
+  CHECK(short_device("NVIDIA X/PCIe/SSE2") == "NVIDIA X");
+}
+
+}  // namespace headlight::test
