@@ -286,6 +286,15 @@ bool mentions(const KernelView& view, const std::string& file) {
                      [&](const KernelSite& s) { return s.file() == file; });
 }
 
+// Names are one for each invocation only where no index is out of range.
+bool lies_inside(const KernelSite& s) {
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    if (s.group[axis] < 0 || s.group[axis] >= s.groups[axis]) return false;
+    if (s.invocation[axis] < 0 || s.invocation[axis] >= s.group_size[axis]) return false;
+  }
+  return true;
+}
+
 struct Looked {
   std::size_t cell = 0;
   KernelView view;
@@ -332,7 +341,9 @@ void check_job(Job& job, const KernelDevice& device, std::size_t turn) {
   const auto longest = std::max_element(
       looked.begin(), looked.end(),
       [](const Looked& a, const Looked& b) { return a.view.sites.size() < b.view.sites.size(); });
-  std::set<std::string> done;
+  for (const Looked& l : looked) {
+    for (const KernelSite& site : l.view.sites) CHECK(lies_inside(site));
+  }
   for (const KernelSite& site : longest->view.sites) {
     if (site.help != KernelHelp::kAll) {
       check_invocations(job, looked, site.file(), device, turn);
