@@ -77,7 +77,7 @@ struct Net {
 };
 
 KernelDevice this_device() {
-  const KernelTable& table = shared_backend().table();
+  const KernelTable& table = shared_backend().kernel_table();
   return {table, shared_backend().device().limits, embedded_file};
 }
 
