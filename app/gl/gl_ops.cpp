@@ -26,25 +26,49 @@ GlOps::GlOps(const GlLimits& limits, const KernelTable& table, GlLauncher& launc
 bool GlOps::fits(const GlOpCall& c) const {
   // Kernels count cells with 32 bits, and launch a few more invocations than there are cells.
   const std::int64_t most = std::min<std::int64_t>(limits_.block_bytes / 4, std::int64_t{1} << 31);
-  bool good = c.cells() <= most;
-  for (std::size_t i = 0; i < c.inputs; ++i) good = good && cell_count(c.axes[i]) <= most;
-  if (!good || c.call.op == Op::kSinusoid) return good;
+  std::int64_t cells = c.cells();
+  for (std::size_t i = 0; i < c.inputs; ++i) cells = std::max(cells, cell_count(c.axes[i]));
+  const std::int64_t spread = limits_.group_count[0] * limits_.group_count[1];
+  return std::max(cells, scratch_cells(c)) <= most &&
+         parts_of(cells, table_.cells_group) <= spread && row_groups(c) <= spread &&
+         column_groups(c) <= limits_.group_count[0] && (!is_product(c.call.op) || product_fits(c));
+}
+
+bool GlOps::product_fits(const GlOpCall& c) const {
   const auto& count = limits_.group_count;
-  const std::int64_t across = std::min(count[0], count[1]);
-  if (is_product(c.call.op)) {
-    const std::int64_t tile = std::min(table_.product.rows, table_.product.columns);
-    const auto [rows, inner] = as_rows(c.axes[0]);
-    const std::int64_t matrices = c.out_axes.size() == 4 ? c.out_size(0) * c.out_size(1) : 1;
-    good = matrices <= count[2];
-    for (const std::int64_t side :
-         {rows / std::max<std::int64_t>(1, matrices), inner, c.out_axes.back().size}) {
-      good = good && parts_of(side, tile) <= across;
-    }
+  const std::int64_t tile = std::min(table_.product.rows, table_.product.columns);
+  const auto [rows, inner] = as_rows(c.axes[0]);
+  const std::int64_t matrices = c.out_axes.size() == 4 ? c.out_size(0) * c.out_size(1) : 1;
+  const std::int64_t largest =
+      std::max({rows / std::max<std::int64_t>(1, matrices), inner, c.out_axes.back().size});
+  return matrices <= count[2] && parts_of(largest, tile) <= std::min(count[0], count[1]);
+}
+
+// Groups of the kernels that take a row each.
+std::int64_t GlOps::row_groups(const GlOpCall& c) {
+  switch (c.call.op) {
+    case Op::kSoftmax:
+    case Op::kLayerNorm:
+    case Op::kCrossEntropy:
+      return as_rows(c.axes[0]).rows;
+    case Op::kAdditiveScores:
+      return cell_count(c.axes[2]);
+    default:
+      return 0;
   }
-  const std::int64_t columns = c.axes[0].back().size;
-  // What layer norm keeps for each row while it goes backwards has to fit as well.
-  if (c.call.op == Op::kLayerNorm) good = good && 3 * (c.cells() / columns) <= most;
-  return good && parts_of(columns, table_.column_group) <= count[0];
+}
+
+// Groups of the kernels that take a few columns each: gradients of biases and norms.
+std::int64_t GlOps::column_groups(const GlOpCall& c) const {
+  const bool has_columns =
+      c.call.op == Op::kLayerNorm || c.call.op == Op::kLinear || c.call.op == Op::kProject;
+  return has_columns ? parts_of(c.out_axes.back().size, table_.column_group) : 0;
+}
+
+// What is kept besides while an operation goes backwards.
+std::int64_t GlOps::scratch_cells(const GlOpCall& c) {
+  if (c.call.op == Op::kLayerNorm) return 3 * as_rows(c.axes[0]).rows;
+  return c.call.op == Op::kEmbed ? 2 * cell_count(c.axes[0]) : 0;
 }
 
 void GlOps::run_cells(Kernel kernel, std::int64_t cells, Buffers buffers, Uniforms uniforms) {

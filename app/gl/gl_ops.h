@@ -81,6 +81,12 @@ class GlOps {
   void backward_additive(const GlOpCall&, const GlOpGradients&);
   void backward_bias(const GlOpCall&, const GlOpGradients&);
 
+  // What fits() asks for.
+  bool product_fits(const GlOpCall&) const;
+  static std::int64_t row_groups(const GlOpCall&);
+  std::int64_t column_groups(const GlOpCall&) const;
+  static std::int64_t scratch_cells(const GlOpCall&);
+
   const GlLimits& limits_;
   const KernelTable& table_;
   GlLauncher& launcher_;
