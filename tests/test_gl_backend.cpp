@@ -7,7 +7,7 @@
 #include <set>
 #include <sstream>
 
-#include "tests/gradient_cases.h"
+#include "tests/gradient_checks.h"
 #include "tests/test_gl_backend_support.h"
 
 namespace headlight {
@@ -167,22 +167,9 @@ TEST_CASE("gl backend: layer norm of rows whose numbers are large and alike") {
 
 namespace {
 
-void check_gradient(GlBackend& gl, const GradCase& c, const Sizes& z, Worst& worst) {
-  Single got(c, z), expected(c, z);
-  CAPTURE(op_info(c.op).id);
-  CAPTURE(shape_text(got.program().tensors.back().axes));
-  got.run(reference());
-  expected.run(reference());
-  got.run_backward(gl, GradientUse::kWritten);
-  expected.run_backward(reference(), GradientUse::kWritten);
-  for (const TensorId id : got.call().in) {
-    if (!got.passes(static_cast<std::size_t>(id))) continue;
-    CAPTURE(id);
-    const double error = gradient_error(got.gradients[id], expected.gradients[id]);
-    CHECK(error * error <= trial_limit(c.op));
-    worst.add(c.op, error * error);
-  }
-  CHECK(got.gradients.guards_hold());
+void check_case(GlBackend& gl, const GradCase& c, const Sizes& sizes, Worst& worst) {
+  const double error = check_gradient(gl, reference(), c, sizes, std::sqrt(trial_limit(c.op)));
+  worst.add(c.op, error * error);
 }
 
 }  // namespace
@@ -191,17 +178,8 @@ TEST_CASE("gl backend: every gradient agrees with the reference") {
   if (!compute_ready()) return;
   GlBackend& gl = shared_backend();
   Worst worst;
-  constexpr std::int64_t kSizes[] = {1, 2, 7, 16, 17, 31, 33, 63, 64, 65};
-  constexpr std::size_t kCount = std::size(kSizes);
-  for (const GradCase& c : kGradientTable) {
-    for (std::size_t i = 0; i < kCount; ++i) {
-      const std::int64_t x = kSizes[i], y = kSizes[(3 * i + 3) % kCount];
-      check_gradient(gl, c, {1, 3, x, y, kSizes[(7 * i + 7) % kCount], x}, worst);
-      check_gradient(gl, c, {i % 2 ? 3 : 1, 1, y, x, x, y}, worst);
-    }
-    check_gradient(gl, c, {1, 1, 3, 5, 521, 67}, worst);
-    check_gradient(gl, c, {2, 2, 131, 257, 67, 101}, worst);
-  }
+  for_gradient_shapes(
+      [&](const GradCase& c, const Sizes& sizes) { check_case(gl, c, sizes, worst); });
   CHECK(gl.guards_hold());
   CHECK(gl.fallbacks().empty());
   check_no_messages();
@@ -222,7 +200,7 @@ TEST_CASE("gl backend: a device of small groups, and few of them") {
     check_case(gl, row, {2, 3, 17, 19, 33, 29}, 1.0f, worst);
     check_case(gl, row, {1, 2, 33, 67, 31, 32}, 1.0f, worst);
   }
-  for (const GradCase& c : kGradientTable) check_gradient(gl, c, {2, 3, 17, 19, 33, 29}, worst);
+  for (const GradCase& c : kGradientTable) check_case(gl, c, {2, 3, 17, 19, 33, 29}, worst);
   CHECK(gl.guards_hold());
   CHECK(gl.fallbacks().empty());
   // More matrices than groups in the third dimension.
@@ -233,95 +211,24 @@ TEST_CASE("gl backend: a device of small groups, and few of them") {
 
 TEST_CASE("gl backend: gradients are written, added, or left alone, within their tensors") {
   if (!compute_ready()) return;
-  GlBackend& backend = shared_backend();
+  GlBackend& gl = shared_backend();
   for (const GradCase& c : kGradientTable) {
-    for (const Sizes& z : {Sizes{2, 3, 5, 2, 7, 3}, Sizes{2, 2, 17, 19, 66, 18}}) {
-      CAPTURE(op_info(c.op).id);
-      Single fresh(c, z), added(c, z), less(c, z);
-      for (Single* s : {&fresh, &added, &less}) s->run(reference());
-      for (const TensorId id : added.call().in) {
-        std::fill(fresh.gradients[id].begin(), fresh.gradients[id].end(), kNan);
-        std::fill(added.gradients[id].begin(), added.gradients[id].end(), 2.0f);
-        std::fill(less.gradients[id].begin(), less.gradients[id].end(), 7.0f);
-      }
-      fresh.run_backward(backend, GradientUse::kWritten);
-      added.run_backward(backend, GradientUse::kAdded);
-      less.run_backward(backend, GradientUse::kWritten, 0);
-      for (const TensorId id : added.call().in) {
-        const auto a = added.gradients[id], f = fresh.gradients[id], l = less.gradients[id];
-        const bool passes = added.passes(static_cast<std::size_t>(id));
-        for (std::size_t i = 0; i < a.size(); ++i) {
-          if (passes) CHECK(a[i] == doctest::Approx(2.0 + f[i]).epsilon(1e-5));
-          if (!passes) CHECK(a[i] == 2.0f);
-          if (passes && id != 0) CHECK(l[i] == f[i]);
-          if (id == 0) CHECK(l[i] == 7.0f);
-        }
-      }
-      CHECK(fresh.gradients.guards_hold());
-      CHECK(added.gradients.guards_hold());
-      CHECK(fresh.memory.guards_hold());
-    }
+    check_gradient_uses(gl, reference(), c, {2, 3, 5, 2, 7, 3});
+    check_gradient_uses(gl, reference(), c, {2, 2, 17, 19, 66, 18});
   }
-  CHECK(backend.guards_hold());
+  CHECK(gl.guards_hold());
   check_no_messages();
 }
 
 TEST_CASE("gl backend: a forbidden key passes no gradient, whatever comes back") {
   if (!compute_ready()) return;
-  GlBackend& backend = shared_backend();
-  for (const std::int64_t n : {3, 37, 70}) {
-    Single softmax(Op::kSoftmax, {{1, 1, 2, n}}, n, 0.5);
-    const auto scores = softmax.memory[0], d = softmax.gradients[softmax.out()];
-    std::fill(scores.begin(), scores.end(), -kInfinity);
-    scores[1] = 3.0f;
-    d[static_cast<std::size_t>(n)] = kNan;
-    d[static_cast<std::size_t>(n) + 1] = kInfinity;
-    softmax.run(backend);
-    softmax.run_backward(backend, GradientUse::kWritten);
-    for (const float g : softmax.gradients[0]) CHECK(g == 0.0f);
-
-    Single mask(Op::kMask, {{1, 1, 1, n}, {1, 1, n}}, n, 1);
-    std::fill(mask.memory[1].begin(), mask.memory[1].end(), -kInfinity);
-    std::fill(mask.memory[0].begin(), mask.memory[0].end(), kNan);
-    std::fill(mask.gradients[2].begin(), mask.gradients[2].end(), kNan);
-    mask.memory[1][2] = 0;
-    mask.gradients[2][2] = 4;
-    mask.run(backend);
-    mask.run_backward(backend, GradientUse::kWritten);
-    for (std::size_t i = 0; i < mask.gradients[0].size(); ++i) {
-      CHECK(mask.gradients[0][i] == (i == 2 ? 4.0f : 0.0f));
-    }
-
-    Single loss(Op::kCrossEntropy, {{1, 2, n}, {1, 2}}, n, 1);
-    loss.memory[1][0] = -1;
-    loss.memory[1][1] = static_cast<float>(n);  // no id of the vocabulary either
-    loss.gradients[2][0] = kNan;
-    loss.run(backend);
-    loss.run_backward(backend, GradientUse::kWritten);
-    for (const float g : loss.gradients[0]) CHECK(g == 0.0f);
-  }
+  for (const std::int64_t n : {3, 37, 70}) check_forbidden_keys(shared_backend(), n);
   check_no_messages();
 }
 
 TEST_CASE("gl backend: far out, gradients of activations and losses stay finite") {
   if (!compute_ready()) return;
-  for (const Op op : {Op::kRelu, Op::kGelu, Op::kGeluTanh}) {
-    CAPTURE(op_info(op).id);
-    Single s(op, {{1, 1, 8}}, 8, 1);
-    const float far[] = {-3e38f, -1e20f, -100, -30, 30, 100, 1e20f, 3e38f};
-    std::copy(std::begin(far), std::end(far), s.memory[0].begin());
-    std::fill(s.gradients[1].begin(), s.gradients[1].end(), 1.0f);
-    s.run_backward(shared_backend(), GradientUse::kWritten);
-    for (std::size_t i = 0; i < 8; ++i) CHECK(s.gradients[0][i] == (i < 4 ? 0.0f : 1.0f));
-  }
-  Single s(Op::kCrossEntropy, {{1, 2, 3}, {1, 2}}, 3, 1);
-  const float logits[] = {1000, 0, -1000, -1000, 1000, 0};
-  std::copy(std::begin(logits), std::end(logits), s.memory[0].begin());
-  s.memory[1][0] = s.memory[1][1] = 0;
-  std::fill(s.gradients[2].begin(), s.gradients[2].end(), 1.0f);
-  s.run_backward(shared_backend(), GradientUse::kWritten);
-  const float expected[] = {0, 0, 0, -1, 1, 0};
-  for (std::size_t i = 0; i < 6; ++i) CHECK(s.gradients[0][i] == expected[i]);
+  check_far_out(shared_backend());
   check_no_messages();
 }
 

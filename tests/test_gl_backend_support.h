@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "app/gl/backend_gl.h"
+#include "tests/strict_gl.h"
 #include "tests/test_gl_support.h"
 
 namespace headlight::test {
@@ -21,8 +22,14 @@ inline CallCounts& call_counts() {
   return counts;
 }
 
+/// Looks at every call of the tests' backends before the driver gets it.
+inline StrictGl& strict_driver() {
+  static StrictGl* const strict = new StrictGl(real_gl());
+  return *strict;
+}
+
 inline const GlCalls& counting_calls() {
-  static const GlCalls kReal = real_gl();
+  static const GlCalls kReal = strict_driver().calls();
   static const GlCalls kCounting = [] {
     GlCalls gl = kReal;
     gl.gen_buffers = [](GLsizei count, GLuint* ids) {
@@ -64,7 +71,8 @@ inline GlBackend& shared_backend() {
   return *backend;
 }
 
-/// Is there a context that can compute? Says why not, else clears the driver's messages.
+/// Is there a context that can compute? Says why not, else clears the driver's messages and what
+/// was found of mistakes.
 inline bool compute_ready() {
   if (!gl_ready()) return false;
   const GlDevice device = GlDevice::ask(real_gl());
@@ -73,11 +81,13 @@ inline bool compute_ready() {
     return false;
   }
   debug_log().clear();
+  strict_driver().take_problems();
   return true;
 }
 
-/// No message of the driver since compute_ready().
+/// No message of the driver since compute_ready(), and no mistake that it does not tell.
 inline void check_no_messages() {
+  for (const std::string& problem : strict_driver().take_problems()) FAIL_CHECK(problem);
   for (const std::string& message : debug_log().messages())
     FAIL_CHECK("the driver says: ", message);
   CHECK(debug_log().works());

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "app/gl/egl_context.h"
 #include "app/gl/shader.h"
 #include "tests/test_gl_support.h"
 

@@ -1,4 +1,4 @@
-// What the OpenGL tests share: one context without a window, and pictures to look into.
+// What the OpenGL tests share: one context, and pictures to look into.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -15,7 +15,6 @@
 #include <string>
 #include <vector>
 
-#include "app/gl/egl_context.h"
 #include "app/gl/framebuffer.h"
 #include "app/gl/gl_debug.h"
 #include "app/gl/heatmap_renderer.h"
@@ -26,23 +25,22 @@
 
 namespace headlight::test {
 
+/// Makes a debug context current that lives as long as the program: one without a window
+/// (gl_surfaceless.cpp) or that of a hidden one (gl_window.cpp), whichever the program is linked
+/// with. Throws Error where there is none.
+void take_gl_context();
+
 /// True with a current context; else prints why the calling test is skipped. With
 /// HEADLIGHT_REQUIRE_GL=1 in the environment, no context is a failure.
 inline bool gl_ready() {
   static std::string why;
-  // Never destroyed: Mesa leaks a little when its driver is unloaded, and LeakSanitizer would say
-  // so.
-  static EglContext* const context = []() -> EglContext* {
+  if (why.empty()) {
     try {
-      return new EglContext({.debug = true});
+      take_gl_context();
+      return true;
     } catch (const Error& error) {
       why = error.what();
-      return nullptr;
     }
-  }();
-  if (context) {
-    context->make_current();
-    return true;
   }
   std::cout << "SKIPPED: no OpenGL context. " << why << std::endl;
   const char* required = std::getenv("HEADLIGHT_REQUIRE_GL");
