@@ -103,7 +103,15 @@ class Preprocessor {
       text.remove_prefix(end == text.npos ? text.size() : end + 1);
       line = line.substr(0, line.find("//"));
       if (line.starts_with('#')) {
-        directive(line.substr(1));
+        // A directive goes on where its line ends with a backslash.
+        std::string whole(line.substr(1));
+        while (whole.ends_with('\\') && !text.empty()) {
+          whole.back() = ' ';
+          const std::size_t next = std::min(text.find('\n'), text.size() - 1);
+          whole += text.substr(0, next);
+          text.remove_prefix(next + 1);
+        }
+        directive(whole);
       } else if (keeps()) {
         kept.append(line).append("\n");
       }
@@ -168,7 +176,7 @@ class Declarations {
       if (word == "layout") layout();
       if (word == "buffer") refuse("a buffer without layout(std430, binding = …)");
       if (word == "uniform") uniforms();
-      if (word == "shared") shared_array();
+      if (word == "shared") shared_arrays();
     }
     keep_what_is_used();
   }
@@ -233,18 +241,20 @@ class Declarations {
     }
   }
 
-  // Of floats or other words of 4 bytes.
-  void shared_array() {
-    next();
-    next();
-    std::int64_t cells = 1;
-    for (std::string_view word = next(); word != ";"; word = next()) {
-      if (word != "[") refuse("expected an array in shared memory");
-      std::string size;
-      for (word = next(); word != "]"; word = next()) size += std::string(word) + " ";
-      cells *= number(size);
+  // Arrays of floats or other words of 4 bytes.
+  void shared_arrays() {
+    next();  // their type
+    for (std::string_view word = ","; word == ",";) {
+      next();  // a name
+      std::int64_t cells = 1;
+      for (word = next(); word == "["; word = next()) {
+        std::string size;
+        for (word = next(); word != "]"; word = next()) size += std::string(word) + " ";
+        cells *= number(size);
+      }
+      if (word != "," && word != ";") refuse("expected arrays in shared memory");
+      shader_.shared_bytes += 4 * cells;
     }
-    shader_.shared_bytes += 4 * cells;
   }
 
   // A driver leaves out uniforms that nothing reads: those that stand nowhere but in their

@@ -365,6 +365,11 @@ TEST_CASE("strict gl: shaders that only some drivers take") {
   CHECK(refusal([&](std::string& text) {
           replace(text, "uniform", many + "uniform");
         }).find("more storage buffers than the 8") != std::string::npos);
+  // What is taken: arrays side by side, and macros of several lines.
+  CHECK(
+      with("uniform uint cells;",
+           "uniform uint cells;\nshared float a[20][GROUP], b[20][GROUP];\n#define TWO \\\n  2") ==
+      "shaders/add.comp: 40960 bytes of shared memory, of at most 32768");
   const auto numbers = [](std::string_view) { return std::optional<std::int64_t>(7); };
   CHECK(test::evaluate("(a + 1) / 3 * 2 - a % 4", numbers) == 1);
   for (const std::string_view wrong : {"", "(1", "1 +", "1 2", "1 / (a - 7)"}) {
