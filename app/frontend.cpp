@@ -75,6 +75,7 @@ void Frontend::draw(float width, float height) {
   const AppState& state = shell_.state();
   probe_.begin_frame();
   sink_.set_vision(state.session.vision);
+  sink_.set_device_cells(state.derived.device_cells);
   if (state.session.playback.playing || state.session.train.film)
     shell_.push(Tick{ImGui::GetIO().DeltaTime});
   Ui ui(Theme::make(state.session.dark), fonts_.set(), state.session.scale, probe_, sink_,

@@ -38,8 +38,11 @@ void HeatmapBridge::callback(const ImDrawList*, const ImDrawCmd* command) {
   quad.y1 = y(quad.y1);
   const ImVec4& clip = command->ClipRect;
   const auto whole = [](float v) { return static_cast<int>(std::lround(v)); };
-  bridge.renderer_.draw(quad,
-                        {whole(x(clip.x)), whole(y(clip.y)), whole(x(clip.z)), whole(y(clip.w))});
+  HeatmapSource source;
+  const auto* stretch = bridge.device_cells_ ? bridge.device_cells_->find(quad.data) : nullptr;
+  if (stretch) source = {stretch->buffer, quad.data - stretch->begin, stretch->cells};
+  bridge.renderer_.draw(
+      quad, {whole(x(clip.x)), whole(y(clip.y)), whole(x(clip.z)), whole(y(clip.w))}, source);
 }
 
 void HeatmapBridge::render(ImDrawData* data, int width, int height) {

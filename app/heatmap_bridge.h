@@ -18,6 +18,12 @@ class HeatmapBridge final : public HeatmapSink {
   explicit HeatmapBridge(bool at_once = false);
   void draw(ImDrawList*, const HeatmapQuad&) override;
   void set_vision(Vision vision) override { vision_ = vision; }
+  void set_device_cells(std::shared_ptr<const DeviceCells> cells) override {
+    device_cells_ = std::move(cells);
+  }
+  /// Pictures so far, and those of them that were made of buffers of the graphics card.
+  std::uint64_t pictures() const { return renderer_.uploads(); }
+  std::uint64_t device_pictures() const { return renderer_.device_uploads(); }
   bool unfinished() const override { return renderer_.unfinished(); }
   /// Before the frame is built.
   void begin_frame() { quads_.clear(); }
@@ -36,6 +42,7 @@ class HeatmapBridge final : public HeatmapSink {
   std::deque<Item> quads_;  // stays where it is while it grows: the draw lists point into it
   std::string problem_;
   Vision vision_ = Vision::kFull;
+  std::shared_ptr<const DeviceCells> device_cells_;
   std::unique_ptr<VisionFilter> filter_;  // made when first needed
   ImVec2 origin_, scale_ = {1, 1};
 };

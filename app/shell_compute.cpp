@@ -140,6 +140,7 @@ void Shell::tell_gpu(const GpuState& gpu) {
 void Shell::take_gpu(FinishedRun& run) {
   Derived& d = state_.derived;
   d.both = run.both;
+  d.device_cells = run.device_cells;
   if (!run.gpu) return;
   const bool testing = d.gpu.testing;
   d.gpu = *run.gpu;

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "app/ui/compute_state.h"
+#include "core/device_cells.h"
 #include "core/nudge.h"
 #include "core/runner.h"
 
@@ -41,8 +42,9 @@ struct FinishedRun {
   Document document;
   RunResult result;
   double milliseconds = 0;
-  std::shared_ptr<const BothRun> both = nullptr;  // of ComputeMode::kBoth
-  std::optional<GpuState> gpu = std::nullopt;     // unless the processor alone was asked for
+  std::shared_ptr<const BothRun> both = nullptr;              // of ComputeMode::kBoth
+  std::shared_ptr<const DeviceCells> device_cells = nullptr;  // of the result, where it has some
+  std::optional<GpuState> gpu = std::nullopt;  // unless the processor alone was asked for
   // Why the graphics card could not run it, so that the processor did; empty otherwise.
   Message gpu_problem = {};
 };

@@ -11,6 +11,11 @@
 namespace headlight {
 
 HeatmapRenderer::Entry::Entry(const Id& its_id, const HeatmapQuad& quad,
+                              const HeatmapLayout& layout, const HeatmapSource& source,
+                              HeatmapFill& fill)
+    : id(its_id), texture(quad, layout, source, fill) {}
+
+HeatmapRenderer::Entry::Entry(const Id& its_id, const HeatmapQuad& quad,
                               const HeatmapLayout& layout, std::vector<float>& staging)
     : id(its_id), texture(quad, layout, staging) {}
 
@@ -67,7 +72,8 @@ void HeatmapRenderer::begin_frame(int framebuffer_width, int framebuffer_height)
   unfinished_ = false;
 }
 
-void HeatmapRenderer::draw(const HeatmapQuad& quad, const PixelRect& clip) {
+void HeatmapRenderer::draw(const HeatmapQuad& quad, const PixelRect& clip,
+                           const HeatmapSource& source) {
   const PixelRect seen = {std::max(clip.x0, 0), std::max(clip.y0, 0), std::min(clip.x1, width_),
                           std::min(clip.y1, height_)};
   const auto in = [](float low, float high, int begin, int end) {  // false for NaN, too
@@ -76,7 +82,7 @@ void HeatmapRenderer::draw(const HeatmapQuad& quad, const PixelRect& clip) {
   };
   if (quad.rows < 1 || quad.columns < 1) return;
   if (!in(quad.x0, quad.x1, seen.x0, seen.x1) || !in(quad.y0, quad.y1, seen.y0, seen.y1)) return;
-  const HeatmapTexture* texture = texture_for(quad);
+  const HeatmapTexture* texture = texture_for(quad, source);
   if (!texture) return;
   const Program& program = program_for(quad, texture->layout());
   set_state(seen);
@@ -122,7 +128,8 @@ int step_for(std::int64_t cells, float pixels) {
 
 }  // namespace
 
-const HeatmapTexture* HeatmapRenderer::texture_for(const HeatmapQuad& quad) {
+const HeatmapTexture* HeatmapRenderer::texture_for(const HeatmapQuad& quad,
+                                                   const HeatmapSource& source) {
   Id id = {quad.key, quad.rows, quad.columns, quad.row_stride, quad.column_stride, 0, 0};
   const float width = quad.x1 - quad.x0, height = quad.y1 - quad.y0;
   // A little below one pixel a cell: rounding must not change the kind of a picture.
@@ -135,7 +142,9 @@ const HeatmapTexture* HeatmapRenderer::texture_for(const HeatmapQuad& quad) {
   if (const auto found = entries_.find(id); found != entries_.end()) {
     lru_.splice(lru_.begin(), lru_, found->second);
   } else {
-    if (!quad.data) {
+    if (!fill_ && source.buffer != 0) fill_ = std::make_unique<HeatmapFill>();
+    const bool on_device = source.buffer != 0 && fill_->takes(source);
+    if (!quad.data && !on_device) {
       throw UsageError("The heatmap with key " + std::to_string(quad.key) + " (" +
                        std::to_string(quad.rows) + " x " + std::to_string(quad.columns) +
                        ") has no numbers; set HeatmapQuad::data and keep them until the frame is "
@@ -152,7 +161,12 @@ const HeatmapTexture* HeatmapRenderer::texture_for(const HeatmapQuad& quad) {
         plan_heatmap_texture(quad, limits_.texture_side, max_layers_, dense,
                              std::max(id.row_step, 1), std::max(id.column_step, 1));
     make_room(layout.bytes());
-    lru_.emplace_front(id, quad, layout, staging_);
+    if (on_device) {
+      lru_.emplace_front(id, quad, layout, source, *fill_);
+      ++device_uploads_;
+    } else {
+      lru_.emplace_front(id, quad, layout, staging_);
+    }
     entries_.emplace(id, lru_.begin());
     bytes_ += layout.bytes();
     ++uploads_;

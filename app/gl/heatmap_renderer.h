@@ -17,6 +17,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "app/gl/heatmap_fill.h"
 #include "app/gl/heatmap_texture.h"
 #include "app/gl/shader.h"
 #include "core/heatmap.h"
@@ -55,7 +56,8 @@ class HeatmapRenderer {
   /// frame like the one before does not. A quad that is empty or outside the clip draws and
   /// uploads nothing. Throws UsageError when numbers are needed and `quad.data` is null, Error when
   /// graphics memory is full.
-  void draw(const HeatmapQuad& quad, const PixelRect& clip);
+  /// Where `source` has a buffer the numbers come from there, and `quad.data` is not read.
+  void draw(const HeatmapQuad& quad, const PixelRect& clip, const HeatmapSource& source = {});
 
   /// Ends the frame: forgets textures that were not used for a while.
   void end_frame();
@@ -65,6 +67,8 @@ class HeatmapRenderer {
   std::size_t texture_count() const { return lru_.size(); }
   /// Textures filled since the beginning; a frame of known keys adds none.
   std::uint64_t uploads() const { return uploads_; }
+  /// Those of them whose numbers came from a buffer of the device.
+  std::uint64_t device_uploads() const { return device_uploads_; }
   /// Did the last frame leave out pictures whose numbers were too many for one frame? They follow
   /// in the next ones.
   bool unfinished() const { return unfinished_; }
@@ -83,6 +87,7 @@ class HeatmapRenderer {
   };
   struct Entry {
     Entry(const Id&, const HeatmapQuad&, const HeatmapLayout&, std::vector<float>& staging);
+    Entry(const Id&, const HeatmapQuad&, const HeatmapLayout&, const HeatmapSource&, HeatmapFill&);
     Id id;
     HeatmapTexture texture;
     std::int64_t used = 0;  // the last frame that drew it
@@ -99,7 +104,7 @@ class HeatmapRenderer {
 
   const Program& program_for(const HeatmapQuad&, const HeatmapLayout&);
   /// Null when it has to wait for the next frame.
-  const HeatmapTexture* texture_for(const HeatmapQuad&);
+  const HeatmapTexture* texture_for(const HeatmapQuad&, const HeatmapSource&);
   void drop_oldest();
   void make_room(std::size_t bytes);
   void set_state(const PixelRect& clip) const;
@@ -118,6 +123,8 @@ class HeatmapRenderer {
   std::int64_t cells_read_ = 0;  // in this frame
   bool unfinished_ = false;
   std::vector<float> staging_;
+  std::unique_ptr<HeatmapFill> fill_;  // made when first needed
+  std::uint64_t device_uploads_ = 0;
 };
 
 }  // namespace headlight

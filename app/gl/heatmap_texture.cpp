@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "app/gl/egl_context.h"
+#include "app/gl/heatmap_fill.h"
 #include "core/error.h"
 
 namespace headlight {
@@ -75,25 +76,31 @@ void upload_blocks(const std::vector<BlockCell>& blocks, const HeatmapLayout& la
                   GL_FLOAT, corner + tile.x);
 }
 
-void upload(const HeatmapQuad& quad, const HeatmapLayout& layout, std::vector<float>& staging) {
-  std::vector<BlockCell> blocks;
-  if (layout.reduced) blocks = strongest_blocks(quad, layout.row_step, layout.column_step);
+template <class F>
+void for_each_tile(const HeatmapLayout& layout, const F& work) {
   for (int ty = 0; ty < layout.tiles_down; ++ty) {
     for (int tx = 0; tx < layout.tiles_across; ++tx) {
       const int x = tx * layout.tile_width, y = ty * layout.tile_height;
       const Tile tile = {x, y, std::min(layout.tile_width, layout.width - x),
                          std::min(layout.tile_height, layout.height - y),
                          ty * layout.tiles_across + tx};
-      if (tile.width <= 0 || tile.height <= 0) continue;
-      if (layout.reduced) {
-        upload_blocks(blocks, layout, tile);
-      } else if (layout.direct) {
-        upload_direct(quad.data, layout, tile);
-      } else {
-        upload_gathered(quad.data, layout, tile, staging);
-      }
+      if (tile.width > 0 && tile.height > 0) work(tile);
     }
   }
+}
+
+void upload(const HeatmapQuad& quad, const HeatmapLayout& layout, std::vector<float>& staging) {
+  std::vector<BlockCell> blocks;
+  if (layout.reduced) blocks = strongest_blocks(quad, layout.row_step, layout.column_step);
+  for_each_tile(layout, [&](const Tile& tile) {
+    if (layout.reduced) {
+      upload_blocks(blocks, layout, tile);
+    } else if (layout.direct) {
+      upload_direct(quad.data, layout, tile);
+    } else {
+      upload_gathered(quad.data, layout, tile, staging);
+    }
+  });
 }
 
 }  // namespace
@@ -132,6 +139,31 @@ HeatmapLayout plan_heatmap_texture(const HeatmapQuad& quad, int max_size, int ma
 HeatmapTexture::HeatmapTexture(const HeatmapQuad& quad, const HeatmapLayout& layout,
                                std::vector<float>& staging)
     : layout_(layout) {
+  begin();
+  upload(quad, layout, staging);
+  end(quad);
+}
+
+HeatmapTexture::HeatmapTexture(const HeatmapQuad& quad, const HeatmapLayout& layout,
+                               const HeatmapSource& source, HeatmapFill& fill)
+    : layout_(layout) {
+  begin();
+  if (layout.direct) {
+    // OpenGL reads the buffer as it would read memory: offsets take the place of addresses.
+    glBindBuffer(GL_PIXEL_UNPACK_BUFFER, source.buffer);
+    const auto* first =
+        reinterpret_cast<const float*>(static_cast<std::uintptr_t>(source.first) * sizeof(float));
+    for_each_tile(layout, [&](const Tile& tile) { upload_direct(first, layout, tile); });
+    glBindBuffer(GL_PIXEL_UNPACK_BUFFER, 0);
+  } else {
+    for_each_tile(layout, [&](const Tile& tile) {
+      fill.draw(source, quad, layout, id_, tile.layer, tile.x, tile.y, tile.width, tile.height);
+    });
+  }
+  end(quad);
+}
+
+void HeatmapTexture::begin() {
   // Errors that someone else left would be taken for ours. A lost context reports without end.
   for (int i = 0; i < 16 && glGetError() != GL_NO_ERROR; ++i) {
   }
@@ -142,24 +174,22 @@ HeatmapTexture::HeatmapTexture(const HeatmapQuad& quad, const HeatmapLayout& lay
   glTexParameteri(GL_TEXTURE_2D_ARRAY, GL_TEXTURE_MIN_FILTER, GL_NEAREST);
   glTexParameteri(GL_TEXTURE_2D_ARRAY, GL_TEXTURE_MAG_FILTER, GL_NEAREST);
   glTexParameteri(GL_TEXTURE_2D_ARRAY, GL_TEXTURE_MAX_LEVEL, 0);
-  glTexImage3D(GL_TEXTURE_2D_ARRAY, 0, layout.reduced ? GL_RG32F : GL_R32F, layout.tile_width,
-               layout.tile_height, layout.layers(), 0, layout.reduced ? GL_RG : GL_RED, GL_FLOAT,
+  glTexImage3D(GL_TEXTURE_2D_ARRAY, 0, layout_.reduced ? GL_RG32F : GL_R32F, layout_.tile_width,
+               layout_.tile_height, layout_.layers(), 0, layout_.reduced ? GL_RG : GL_RED, GL_FLOAT,
                nullptr);
-  GLenum error = glGetError();
-  if (error == GL_NO_ERROR) {
-    upload(quad, layout, staging);
-    glPixelStorei(GL_UNPACK_ROW_LENGTH, 0);
-    error = glGetError();
-  }
+}
+
+void HeatmapTexture::end(const HeatmapQuad& quad) {
+  glPixelStorei(GL_UNPACK_ROW_LENGTH, 0);
+  const GLenum error = glGetError();
   glBindTexture(GL_TEXTURE_2D_ARRAY, 0);
-  if (error != GL_NO_ERROR) {
-    glDeleteTextures(1, &id_);
-    throw Error("A heatmap of " + std::to_string(quad.rows) + " x " + std::to_string(quad.columns) +
-                " numbers (" + std::to_string(layout.bytes() >> 20) +
-                " MiB) did not fit into the graphics memory of " + gl_description() +
-                " (OpenGL error " + std::to_string(error) +
-                "); close other pictures or choose a smaller model.");
-  }
+  if (error == GL_NO_ERROR) return;
+  glDeleteTextures(1, &id_);
+  throw Error("A heatmap of " + std::to_string(quad.rows) + " x " + std::to_string(quad.columns) +
+              " numbers (" + std::to_string(layout_.bytes() >> 20) +
+              " MiB) did not fit into the graphics memory of " + gl_description() +
+              " (OpenGL error " + std::to_string(error) +
+              "); close other pictures or choose a smaller model.");
 }
 
 HeatmapTexture::~HeatmapTexture() { glDeleteTextures(1, &id_); }

@@ -40,6 +40,9 @@ struct HeatmapLayout {
 HeatmapLayout plan_heatmap_texture(const HeatmapQuad&, int max_size, int max_layers,
                                    bool reduced = false, int row_step = 1, int column_step = 1);
 
+class HeatmapFill;
+struct HeatmapSource;
+
 /// The texture of one matrix. Needs a current context from first to last.
 class HeatmapTexture {
  public:
@@ -48,6 +51,9 @@ class HeatmapTexture {
   /// active without an array texture, no unpack buffer and the unpack parameters at their defaults.
   /// Throws Error when graphics memory is full.
   HeatmapTexture(const HeatmapQuad&, const HeatmapLayout&, std::vector<float>& staging);
+  /// The same from a buffer of the device, where the quad's numbers are not looked at. Leaves what
+  /// HeatmapFill::draw() leaves as well.
+  HeatmapTexture(const HeatmapQuad&, const HeatmapLayout&, const HeatmapSource&, HeatmapFill&);
   ~HeatmapTexture();
   HeatmapTexture(const HeatmapTexture&) = delete;
   HeatmapTexture& operator=(const HeatmapTexture&) = delete;
@@ -56,6 +62,9 @@ class HeatmapTexture {
   const HeatmapLayout& layout() const { return layout_; }
 
  private:
+  void begin();
+  void end(const HeatmapQuad&);
+
   unsigned id_ = 0;
   HeatmapLayout layout_;
 };

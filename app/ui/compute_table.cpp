@@ -112,6 +112,7 @@ float summary(const AppState& state, Ui& ui, const Rect& r) {
 // Only what can be seen is drawn: a large model has thousands of results.
 void rows(const AppState& state, Ui& ui, const Rect& r) {
   const auto& calls = state.derived.both->comparison.calls;
+  ui.probe.add("compute_rows", r.min(), r.max());
   ImGui::SetCursorScreenPos(r.min());
   begin_child("compute_rows", {r.width(), r.height()}, ImGuiWindowFlags_NoBackground);
   const float line = ui.px(28), wide = r.width() - ui.px(14), scroll = ImGui::GetScrollY();

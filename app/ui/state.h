@@ -9,6 +9,7 @@
 
 #include "app/ui/compute_state.h"
 #include "app/ui/train_state.h"
+#include "core/device_cells.h"
 #include "core/document.h"
 #include "core/explain.h"
 #include "core/kernel_view.h"
@@ -218,7 +219,8 @@ struct Derived {
   std::optional<Nudged> nudged;                // of the picked cell, once asked for
   bool nudging = false;
   GpuState gpu;
-  std::shared_ptr<const BothRun> both;  // of the trace, when both have run it
+  std::shared_ptr<const BothRun> both;              // of the trace, when both have run it
+  std::shared_ptr<const DeviceCells> device_cells;  // of the trace, where the window can draw them
   SizeChart sizes;
 };
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,6 +14,7 @@
 #include "app/ui/fonts.h"
 #include "app/ui/probe.h"
 #include "app/ui/theme.h"
+#include "core/device_cells.h"
 #include "core/heatmap.h"
 
 namespace headlight {
@@ -24,6 +26,8 @@ class HeatmapSink {
   virtual void draw(ImDrawList*, const HeatmapQuad&) = 0;
   /// From now on the whole window is shown as these eyes see it.
   virtual void set_vision(Vision) {}
+  /// From now on these cells can be taken from the graphics card; null: none.
+  virtual void set_device_cells(std::shared_ptr<const DeviceCells>) {}
   /// Do pictures of the last frame wait for the next one?
   virtual bool unfinished() const { return false; }
 };
