@@ -14,6 +14,7 @@ struct CallCounts {
   long buffers = 0;      // made
   long allocations = 0;  // glBufferData
   long uploads = 0;      // glBufferSubData
+  long bytes_read = 0;   // glGetBufferSubData
   long compiled = 0;     // shaders
 };
 
@@ -43,6 +44,10 @@ inline const GlCalls& counting_calls() {
     gl.buffer_sub_data = [](GLenum target, GLintptr offset, GLsizeiptr bytes, const void* data) {
       ++call_counts().uploads;
       kReal.buffer_sub_data(target, offset, bytes, data);
+    };
+    gl.get_buffer_sub_data = [](GLenum target, GLintptr offset, GLsizeiptr bytes, void* data) {
+      call_counts().bytes_read += static_cast<long>(bytes);
+      kReal.get_buffer_sub_data(target, offset, bytes, data);
     };
     gl.compile_shader = [](GLuint shader) {
       ++call_counts().compiled;

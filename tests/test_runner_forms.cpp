@@ -13,6 +13,7 @@
 #include "core/train/model_recipe.h"
 #include "core/train/model_score.h"
 #include "core/train/predictor.h"
+#include "core/train/trainer.h"
 
 namespace headlight {
 namespace {

@@ -9,6 +9,7 @@
 
 #include "core/model/checkpoint.h"
 #include "core/train/curve_summary.h"
+#include "core/train/trainer.h"
 
 namespace headlight {
 namespace {

@@ -12,13 +12,14 @@
 #include "core/backward.h"
 #include "core/random.h"
 #include "core/train/batch_inputs.h"
+#include "tests/normalised_error.h"
 
 namespace headlight {
 
 /// A training program with its memory, filled by name, and its walk backwards.
-class Model {
+class TrainingModel {
  public:
-  Model(const Config& config, const RunShape& shape, bool dropout = false)
+  TrainingModel(const Config& config, const RunShape& shape, bool dropout = false)
       : program(std::make_shared<const Program>(build_training_program(config, shape, dropout))),
         backward(program) {
     owned_.resize(program->tensors.size());
@@ -111,24 +112,8 @@ class Model {
   std::vector<FloatBuffer> owned_;
 };
 
-inline double rms(std::span<const float> cells) {
-  double sum = 0;
-  for (const float cell : cells) sum += static_cast<double>(cell) * cell;
-  return cells.empty() ? 0 : std::sqrt(sum / static_cast<double>(cells.size()));
-}
-
-/// Root mean square of the difference over that of `expected`, or over `least` where that is more.
-inline double normalised_error(std::span<const float> got, std::span<const float> expected,
-                               double least) {
-  double error = 0;
-  for (std::size_t i = 0; i < got.size(); ++i) {
-    if (!std::isfinite(got[i]) || !std::isfinite(expected[i]))
-      return std::numeric_limits<float>::infinity();
-    error += (static_cast<double>(got[i]) - expected[i]) * (got[i] - expected[i]);
-  }
-  error = std::sqrt(error / static_cast<double>(std::max<std::size_t>(1, got.size())));
-  return error / std::max(rms(expected), least);
-}
+// Not the model of core/model/model.h, which is another type.
+using Model = TrainingModel;
 
 /// The sizes of a run, and what the config's form needs besides.
 inline RunShape sized(const Config& c, std::int64_t batch, std::int64_t positions,

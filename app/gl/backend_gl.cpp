@@ -36,6 +36,7 @@ std::uint64_t signature_of(const Program& program) {
 
 GlBackend::GlBackend(GlBackendOptions options)
     : gl_(options.calls ? *options.calls : real_gl()),
+      guard_cells_(options.guard_cells),
       device_(capable_device(gl_, options.limits)),
       table_(KernelTable::of(device_.limits)),
       programs_(gl_, device_, table_, options.texts ? options.texts : GlTexts(embedded_file),
@@ -43,8 +44,8 @@ GlBackend::GlBackend(GlBackendOptions options)
       queue_(gl_, device_),
       launcher_(gl_, programs_, queue_),
       ops_(device_.limits, table_, launcher_),
-      tensors_(gl_, options.guard_cells),
-      gradients_(gl_, options.guard_cells),
+      updates_(gl_, table_, programs_, queue_),
+      own_(gl_, options.guard_cells),
       elsewhere_(make_eigen_backend(options.threads)) {}
 
 std::unique_ptr<GlBackend> make_gl_backend(GlBackendOptions options) {
@@ -56,12 +57,12 @@ bool GlBackend::supports(const Program& program, const OpCall& call) const {
 }
 
 void GlBackend::begin(const Program& program) {
-  tensors_.begin(program.tensors.size(), signature_of(program));
+  at_->tensors.begin(program.tensors.size(), signature_of(program));
 }
 
 unsigned GlBackend::read(const Program& program, TensorId id, std::span<float* const> memory) {
   const TensorId source = program.resolve(id);
-  return tensors_.to_read(place(source), memory[place(source)], cells_of(program, source));
+  return at_->tensors.to_read(place(source), memory[place(source)], cells_of(program, source));
 }
 
 // ---- forward ----
@@ -88,7 +89,7 @@ void GlBackend::run_call(const Program& program, const GlOpCall& shapes,
   GlOpCall c = shapes;
   for (std::size_t i = 0; i < c.inputs; ++i) c.in[i] = read(program, c.call.in[i], memory);
   const TensorId out = program.resolve(c.call.out);
-  c.out = tensors_.to_write(place(out), c.cells());
+  c.out = at_->tensors.to_write(place(out), c.cells());
   ops_.forward(c);
 }
 
@@ -98,7 +99,7 @@ void GlBackend::run_elsewhere(const Program& program, const OpCall& call,
   remember(program, call);
   for (const TensorId id : call.in) fetch(program, id, memory);
   elsewhere_->run(program, {&call, 1}, memory);
-  tensors_.forget(place(program.resolve(call.out)));
+  at_->tensors.forget(place(program.resolve(call.out)));
 }
 
 void GlBackend::remember(const Program& program, const OpCall& call) {
@@ -111,15 +112,15 @@ void GlBackend::remember(const Program& program, const OpCall& call) {
 
 void GlBackend::fetch(const Program& program, TensorId id, std::span<float* const> memory) {
   const std::size_t slot = place(program.resolve(id));
-  if (tensors_.is_newer(slot)) tensors_.fetch(slot, memory[slot]);
+  if (at_->tensors.is_newer(slot)) at_->tensors.fetch(slot, memory[slot]);
 }
 
 void GlBackend::fetch_all(std::span<float* const> memory) {
-  for (const std::size_t slot : tensors_.newer_slots()) tensors_.fetch(slot, memory[slot]);
+  for (const std::size_t slot : at_->tensors.newer_slots()) at_->tensors.fetch(slot, memory[slot]);
 }
 
 unsigned GlBackend::buffer(const Program& program, TensorId id) const {
-  return tensors_.buffer(place(program.resolve(id)));
+  return at_->tensors.buffer(place(program.resolve(id)));
 }
 
 // ---- backward ----
@@ -128,22 +129,23 @@ unsigned GlBackend::buffer(const Program& program, TensorId id) const {
 // share a buffer, which has room for the largest of them.
 void GlBackend::begin_gradients(const Program& program, std::span<float* const> gradients) {
   const std::size_t count = program.tensors.size();
-  gradient_slots_.resize(count);
-  gradient_rooms_.assign(count, 0);
-  gradient_order_.resize(count);
-  for (std::size_t id = 0; id < count; ++id) gradient_order_[id] = id;
-  std::sort(gradient_order_.begin(), gradient_order_.end(), [&](std::size_t a, std::size_t b) {
-    return gradients[a] != gradients[b] ? std::less<>()(gradients[a], gradients[b]) : a < b;
-  });
+  at_->gradient_slots.resize(count);
+  at_->gradient_rooms.assign(count, 0);
+  at_->gradient_order.resize(count);
+  for (std::size_t id = 0; id < count; ++id) at_->gradient_order[id] = id;
+  std::sort(
+      at_->gradient_order.begin(), at_->gradient_order.end(), [&](std::size_t a, std::size_t b) {
+        return gradients[a] != gradients[b] ? std::less<>()(gradients[a], gradients[b]) : a < b;
+      });
   for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t id = gradient_order_[i], before = i > 0 ? gradient_order_[i - 1] : id;
+    const std::size_t id = at_->gradient_order[i], before = i > 0 ? at_->gradient_order[i - 1] : id;
     const bool shared = i > 0 && gradients[id] == gradients[before];
-    const std::size_t slot = shared ? gradient_slots_[before] : id;
-    gradient_slots_[id] = slot;
-    gradient_rooms_[slot] =
-        std::max(gradient_rooms_[slot], cells_of(program, static_cast<TensorId>(id)));
+    const std::size_t slot = shared ? at_->gradient_slots[before] : id;
+    at_->gradient_slots[id] = slot;
+    at_->gradient_rooms[slot] =
+        std::max(at_->gradient_rooms[slot], cells_of(program, static_cast<TensorId>(id)));
   }
-  gradients_.begin(count, scatter(signature_of(program)));
+  at_->gradients.begin(count, scatter(signature_of(program)));
 }
 
 void GlBackend::run_backward(const Program& program, std::span<const BackwardCall> calls,
@@ -172,19 +174,19 @@ void GlBackend::run_call_backward(const Program& program, const BackwardCall& st
     if (reads.in[i]) c.in[i] = read(program, c.call.in[i], memory);
   }
   if (reads.out) c.out = read(program, c.call.out, memory);
-  const auto slot = [&](TensorId id) { return gradient_slots_[place(id)]; };
-  const auto room = [&](TensorId id) { return gradient_rooms_[slot(id)]; };
+  const auto slot = [&](TensorId id) { return at_->gradient_slots[place(id)]; };
+  const auto room = [&](TensorId id) { return at_->gradient_rooms[slot(id)]; };
   GlOpGradients d;
-  d.d_out = gradients_.to_read(slot(c.call.out), gradients[place(c.call.out)], c.cells(),
-                               room(c.call.out));
+  d.d_out = at_->gradients.to_read(slot(c.call.out), gradients[place(c.call.out)], c.cells(),
+                                   room(c.call.out));
   for (std::size_t i = 0; i < c.inputs; ++i) {
     const TensorId id = c.call.in[i];
     const std::int64_t cells = cell_count(c.axes[i]);
     d.adds[i] = step.uses[i] == GradientUse::kAdded;
     if (step.uses[i] == GradientUse::kWritten) {
-      d.d_in[i] = gradients_.to_write(slot(id), cells, room(id));
+      d.d_in[i] = at_->gradients.to_write(slot(id), cells, room(id));
     } else if (d.adds[i]) {
-      d.d_in[i] = gradients_.to_add(slot(id), gradients[place(id)], cells, room(id));
+      d.d_in[i] = at_->gradients.to_add(slot(id), gradients[place(id)], cells, room(id));
     }
   }
   ops_.backward(c, d);
@@ -203,19 +205,20 @@ void GlBackend::run_elsewhere_backward(const Program& program, const BackwardCal
   }
   elsewhere_->run_backward(program, {&step, 1}, memory, gradients);
   for (std::size_t i = 0; i < call.in.size(); ++i) {
-    if (step.uses[i] != GradientUse::kNone) gradients_.forget(gradient_slots_[place(call.in[i])]);
+    if (step.uses[i] != GradientUse::kNone)
+      at_->gradients.forget(at_->gradient_slots[place(call.in[i])]);
   }
 }
 
 void GlBackend::fetch_gradient(TensorId id, std::span<float* const> gradients) {
-  if (place(id) >= gradient_slots_.size()) return;
-  const std::size_t slot = gradient_slots_[place(id)];
-  if (gradients_.is_newer(slot)) gradients_.fetch(slot, gradients[place(id)]);
+  if (place(id) >= at_->gradient_slots.size()) return;
+  const std::size_t slot = at_->gradient_slots[place(id)];
+  if (at_->gradients.is_newer(slot)) at_->gradients.fetch(slot, gradients[place(id)]);
 }
 
 void GlBackend::fetch_all_gradients(std::span<float* const> gradients) {
-  for (const std::size_t slot : gradients_.newer_slots()) {
-    gradients_.fetch(slot, gradients[slot]);
+  for (const std::size_t slot : at_->gradients.newer_slots()) {
+    at_->gradients.fetch(slot, gradients[slot]);
   }
 }
 

@@ -9,6 +9,7 @@
 
 #include "app/gl/gl_ops.h"
 #include "app/gl/gl_tensors.h"
+#include "app/gl/gl_updates.h"
 #include "core/backend.h"
 
 namespace headlight {
@@ -32,6 +33,17 @@ struct GlFallback {
   std::string shape;  // of the result
 };
 
+/// Where the tensors and the gradients of a program lie on the device.
+struct GlStorage {
+  explicit GlStorage(const GlCalls& gl, std::int64_t guard_cells = 0)
+      : tensors(gl, guard_cells), gradients(gl, guard_cells) {}
+  GlTensors tensors;    // slots are TensorIds, of the tensors that own memory
+  GlTensors gradients;  // slots are the lowest TensorIds whose gradients lie at the same place
+  std::vector<std::size_t> gradient_slots;   // by TensorId
+  std::vector<std::int64_t> gradient_rooms;  // by slot: the largest of those gradients
+  std::vector<std::size_t> gradient_order;   // for finding them
+};
+
 /// Keeps a buffer for each tensor of the program that ran last. Inputs and parameters are copied
 /// again only when they have changed, and a second run of the same program makes no buffer. Errors
 /// of the device (a shader that does not compile, no memory, a lost context) are Errors whose
@@ -48,11 +60,19 @@ class GlBackend final : public Backend {
   void run_backward(const Program&, std::span<const BackwardCall>, std::span<float* const> memory,
                     std::span<float* const> gradients) override;
 
+  /// From now on runs use this storage, for who runs several programs in turns and wants to keep
+  /// what is on the device of each; null: the backend's own.
+  void use(GlStorage* storage) { at_ = storage ? storage : &own_; }
+
+  const GlCalls& calls() const { return gl_; }
+  std::int64_t guard_cells() const { return guard_cells_; }
   const GlDevice& device() const { return device_; }
   const KernelTable& kernel_table() const { return table_; }
   const GlPrograms& programs() const { return programs_; }
   /// For timing. The tag of a kernel's time is its call's place among those of the run.
   GlQueue& queue() { return queue_; }
+  /// What training needs beside the operations.
+  GlUpdates& updates() { return updates_; }
   /// What ran on the processor since this was made, each kind once.
   const std::vector<GlFallback>& fallbacks() const { return fallbacks_; }
 
@@ -66,7 +86,7 @@ class GlBackend final : public Backend {
   /// The buffer of a tensor of the program that ran last, floats in row-major order; 0: none.
   unsigned buffer(const Program&, TensorId) const;
   /// Have all guard words been left alone?
-  bool guards_hold() { return tensors_.guards_hold() && gradients_.guards_hold(); }
+  bool guards_hold() { return at_->tensors.guards_hold() && at_->gradients.guards_hold(); }
 
  private:
   void begin(const Program&);
@@ -83,17 +103,16 @@ class GlBackend final : public Backend {
   void remember(const Program&, const OpCall&);
 
   const GlCalls gl_;
+  const std::int64_t guard_cells_;
   GlDevice device_;
   KernelTable table_;
   GlPrograms programs_;
   GlQueue queue_;
   GlDeviceLauncher launcher_;
   GlOps ops_;
-  GlTensors tensors_;    // slots are TensorIds, of the tensors that own memory
-  GlTensors gradients_;  // slots are the lowest TensorIds whose gradients lie at the same place
-  std::vector<std::size_t> gradient_slots_;   // by TensorId
-  std::vector<std::int64_t> gradient_rooms_;  // by slot: the largest of those gradients
-  std::vector<std::size_t> gradient_order_;   // for finding them
+  GlUpdates updates_;
+  GlStorage own_;
+  GlStorage* at_ = &own_;
   std::unique_ptr<Backend> elsewhere_;
   std::vector<GlFallback> fallbacks_;
   bool fetching_ = true;

@@ -61,6 +61,15 @@ constexpr std::array<KernelInfo, kKernels> kTable = {{
     {Kernel::kWeightedSum, "shaders/weighted_sum.comp", kProduct},
     {Kernel::kWeightedSumBackwardA, "shaders/weighted_sum_backward_a.comp", kProduct},
     {Kernel::kWeightedSumBackwardV, "shaders/weighted_sum_backward_v.comp", kProduct},
+    {Kernel::kClip, "shaders/clip.comp", kCells},
+    {Kernel::kSgd, "shaders/sgd.comp", kCells},
+    {Kernel::kSgdMomentum, "shaders/sgd_momentum.comp", kCells},
+    {Kernel::kAdam, "shaders/adam.comp", kCells},
+    {Kernel::kHits, "shaders/hits.comp", kRows},
+    {Kernel::kHitSum, "shaders/hit_sum.comp", kRows},
+    {Kernel::kLossSum, "shaders/loss_sum.comp", kRows},
+    {Kernel::kSquares, "shaders/squares.comp", kRows},
+    {Kernel::kSquaresSum, "shaders/squares_sum.comp", kRows},
 }};
 
 constexpr bool in_order() {

@@ -23,9 +23,10 @@ enum class Kernel {
   kLinear, kLinearBackwardX, kLinearBackwardW, kProject, kProjectBackwardX, kProjectBackwardW,
   kScores, kScoresBackwardQ, kScoresBackwardK,
   kWeightedSum, kWeightedSumBackwardA, kWeightedSumBackwardV,
+  kClip, kSgd, kSgdMomentum, kAdam, kHits, kHitSum, kLossSum, kSquares, kSquaresSum,
 };
 // clang-format on
-inline constexpr int kKernels = static_cast<int>(Kernel::kWeightedSumBackwardV) + 1;
+inline constexpr int kKernels = static_cast<int>(Kernel::kSquaresSum) + 1;
 
 /// How a kernel's work is cut: an invocation a cell, a group a row, a few columns a group, a tile
 /// of a product a group.

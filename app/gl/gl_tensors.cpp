@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <stdexcept>
 
 #include "app/gl/gl_queue.h"
 #include "core/random.h"
@@ -41,9 +42,12 @@ GlTensors::GlTensors(const GlCalls& gl, std::int64_t guard_cells)
     : gl_(gl), guard_cells_(guard_cells) {}
 
 GlTensors::~GlTensors() {
-  for (const Slot& slot : slots_) {
-    if (slot.buffer != 0) gl_.delete_buffers(1, &slot.buffer);
-  }
+  for (Slot& slot : slots_) drop(slot);
+}
+
+void GlTensors::drop(Slot& slot) {
+  if (slot.buffer != 0 && !slot.borrowed) gl_.delete_buffers(1, &slot.buffer);
+  slot = Slot();
 }
 
 void GlTensors::begin(std::size_t count, std::uint64_t signature) {
@@ -52,17 +56,15 @@ void GlTensors::begin(std::size_t count, std::uint64_t signature) {
   newer_.reserve(slots_.size());
   if (signature == signature_) return;
   signature_ = signature;
-  for (Slot& slot : slots_) slot.newer = false;
-  for (std::size_t i = count; i < slots_.size(); ++i) {
-    if (slots_[i].buffer != 0) gl_.delete_buffers(1, &slots_[i].buffer);
-    slots_[i] = Slot();
-  }
+  for (Slot& slot : slots_) slot.newer = slot.newer && slot.borrowed;
+  for (std::size_t i = count; i < slots_.size(); ++i) drop(slots_[i]);
 }
 
 void GlTensors::make_room(Slot& slot, std::int64_t cells, std::int64_t room) {
   slot.cells = cells;
   room = std::max(cells, room);
   const bool fits = slot.buffer != 0 && slot.room == room;
+  if (slot.borrowed && !fits) throw std::logic_error("a borrowed buffer has another size");
   if (slot.buffer == 0) gl_.gen_buffers(1, &slot.buffer);
   gl_.bind_buffer(GL_SHADER_STORAGE_BUFFER, slot.buffer);
   if (fits) return;
@@ -108,6 +110,17 @@ unsigned GlTensors::to_add(std::size_t at, const float* memory, std::int64_t cel
   return to_write(at, cells, room);
 }
 
+void GlTensors::borrow(std::size_t at, unsigned buffer, std::int64_t cells) {
+  if (slots_.size() <= at) slots_.resize(at + 1);
+  Slot& slot = slots_[at];
+  if (!slot.borrowed) drop(slot);
+  slot.buffer = buffer;
+  slot.borrowed = slot.newer = true;
+  slot.known = false;
+  slot.room = slot.cells = cells;
+  slot.written_at = ++writes_;
+}
+
 void GlTensors::fetch(std::size_t at, float* memory) {
   Slot& slot = slots_[at];
   if (!slot.newer) return;
@@ -136,10 +149,16 @@ unsigned GlTensors::buffer(std::size_t slot) const {
   return slot < slots_.size() ? slots_[slot].buffer : 0;
 }
 
+std::size_t GlTensors::bytes() const {
+  std::int64_t cells = 0;
+  for (const Slot& slot : slots_) cells += slot.borrowed ? 0 : slot.room;
+  return static_cast<std::size_t>(bytes_of(cells));
+}
+
 bool GlTensors::guards_hold() {
   std::vector<float> guards(static_cast<std::size_t>(guard_cells_));
   for (const Slot& slot : slots_) {
-    if (slot.buffer == 0 || slot.room == 0) continue;
+    if (slot.buffer == 0 || slot.room == 0 || slot.borrowed) continue;
     gl_.bind_buffer(GL_SHADER_STORAGE_BUFFER, slot.buffer);
     gl_.get_buffer_sub_data(GL_SHADER_STORAGE_BUFFER, bytes_of(slot.room), bytes_of(guard_cells_),
                             guards.data());

@@ -35,6 +35,10 @@ class GlTensors {
   /// For a kernel that adds to what is there.
   unsigned to_add(std::size_t slot, const float* memory, std::int64_t cells, std::int64_t room = 0);
 
+  /// From now on this tensor lies in a buffer of somebody else's, who has its newest numbers in it,
+  /// with room for just these cells.
+  void borrow(std::size_t slot, unsigned buffer, std::int64_t cells);
+
   /// Copies to memory what a kernel wrote, where that has not been done yet.
   void fetch(std::size_t slot, float* memory);
   bool is_newer(std::size_t slot) const { return slot < slots_.size() && slots_[slot].newer; }
@@ -46,12 +50,15 @@ class GlTensors {
 
   /// The slot's buffer; 0 where there is none.
   unsigned buffer(std::size_t slot) const;
+  /// Of the device's memory that its own buffers take.
+  std::size_t bytes() const;
   /// Have all words behind the tensors been left alone?
   bool guards_hold();
 
  private:
   struct Slot {
     unsigned buffer = 0;
+    bool borrowed = false;         // the buffer is somebody else's
     std::int64_t room = 0;         // cells of the buffer, guards left out
     std::int64_t cells = 0;        // of the tensor that was last in it
     std::uint64_t hash = 0;        // of the cells that the buffer shares with memory
@@ -61,6 +68,7 @@ class GlTensors {
     std::uint64_t written_at = 0;  // counts kernels' writes
   };
 
+  void drop(Slot&);
   void make_room(Slot&, std::int64_t cells, std::int64_t room);
 
   const GlCalls& gl_;

@@ -119,6 +119,39 @@ void fill_batch(const Program& program, const TokenBatch& batch, std::int64_t fi
     fill_key_padding(at(program.cross_mask), shape, n, s, source_lengths, nullptr);
 }
 
+void fill_own_mask(const Program& program, std::span<float* const> memory) {
+  if (program.mask < 0) return;
+  const std::int64_t n = program.shape.positions;
+  float* mask = memory[static_cast<std::size_t>(program.mask)];
+  fill_mask(program.config.mask, static_cast<int>(n), mask);
+  for (std::int64_t r = 1; r < program.shape.batch; ++r) std::copy_n(mask, n * n, mask + r * n * n);
+}
+
+BatchSum sum_batch(const Program& program, std::span<float* const> memory, bool compare) {
+  const float* loss = memory[static_cast<std::size_t>(program.loss)];
+  const float* targets = memory[static_cast<std::size_t>(program.targets)];
+  const float* logits = memory[static_cast<std::size_t>(program.require("logits"))];
+  const std::int64_t outcomes = program.outcomes(), rows = program.shape.batch;
+  const std::int64_t per_row = cell_count(program.look(program.targets).axes) / rows;
+  BatchSum sum;
+  for (std::int64_t r = 0; r < rows; ++r) {
+    const BatchSum before = sum;
+    for (std::int64_t i = r * per_row; i < (r + 1) * per_row; ++i) {
+      if (targets[i] < 0) continue;
+      sum.loss += loss[i];
+      ++sum.counted;
+      if (!compare) continue;
+      const float* row = logits + i * outcomes;
+      sum.correct +=
+          row + static_cast<std::int64_t>(targets[i]) == std::max_element(row, row + outcomes);
+    }
+    const std::int64_t counted = sum.counted - before.counted;
+    sum.rows += counted > 0;
+    sum.rows_correct += counted > 0 && counted == sum.correct - before.correct;
+  }
+  return sum;
+}
+
 void fill_dropout(const Program& program, const DropoutDraw& draw, std::span<float* const> memory) {
   const auto limit = static_cast<std::uint64_t>(draw.rate * 0x1p53);
   const auto kept = static_cast<float>(1.0 / (1.0 - draw.rate));

@@ -1,12 +1,12 @@
 // A batch as the inputs of a training program: ids, targets, what is padding, what dropout leaves
-// out.
+// out; and what came of it.
 #pragma once
 
 #include <cstdint>
 #include <span>
 
 #include "core/program.h"
-#include "core/train/trainer.h"
+#include "core/train/learner.h"
 
 namespace headlight {
 
@@ -21,6 +21,20 @@ void check_batch(const TokenBatch&, const Config&, const RunShape&);
 /// it.
 void fill_batch(const Program&, const TokenBatch&, std::int64_t first,
                 std::span<float* const> memory);
+
+/// The mask of the config, for every row.
+void fill_own_mask(const Program&, std::span<float* const> memory);
+
+/// What a run of a training program says of its rows.
+struct BatchSum {
+  double loss = 0;
+  std::int64_t counted = 0, correct = 0;  // targets
+  std::int64_t rows = 0, rows_correct = 0;
+};
+
+/// Adds up the losses that are counted. With `compare`, also whether the target of each has the
+/// largest logit (the first of them, where several have it).
+BatchSum sum_batch(const Program&, std::span<float* const> memory, bool compare);
 
 /// What dropout leaves out: a number for every cell of every input Program::dropout, made of the
 /// seed, the step, the row of the step and the input's name alone.

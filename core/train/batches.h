@@ -7,8 +7,8 @@
 
 #include "core/io/npy.h"
 #include "core/random.h"
+#include "core/train/learner.h"
 #include "core/train/task.h"
-#include "core/train/trainer.h"
 
 namespace headlight {
 

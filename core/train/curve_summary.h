@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "core/train/trainer.h"
+#include "core/train/learner.h"
 
 namespace headlight {
 

@@ -9,6 +9,7 @@
 #include "core/train/batches.h"
 #include "core/train/model_recipe.h"
 #include "core/train/predictor.h"
+#include "core/train/trainer.h"
 
 namespace headlight {
 namespace {

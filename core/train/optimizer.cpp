@@ -64,12 +64,6 @@ void sgd_momentum(float* __restrict p, const float* __restrict g, float* __restr
   }
 }
 
-struct AdamStep {
-  float rate, root;   // rate / (1 − β1ᵗ), √(1 − β2ᵗ)
-  float decay, kept;  // adam: λ and 1; adamw: 0 and 1 − rate · λ
-  float beta1, rest1, beta2, rest2, epsilon;
-};
-
 void adam(float* __restrict p, const float* __restrict g, float* __restrict m, float* __restrict v,
           std::int64_t n, AdamStep s) {
   for (std::int64_t i = 0; i < n; ++i) {
@@ -79,6 +73,13 @@ void adam(float* __restrict p, const float* __restrict g, float* __restrict m, f
     p[i] = s.kept * p[i] - s.rate * m[i] / (std::sqrt(v[i]) / s.root + s.epsilon);
   }
 }
+
+void check_spans(const TrainedTensor& t) {
+  check_array({t.name, t.shape, std::span<const float>(t.value)});
+  check_array({t.name, t.shape, std::span<const float>(t.gradient)});
+}
+
+}  // namespace
 
 AdamStep adam_step(const OptimizerOptions& o, double rate, std::int64_t step, double decay) {
   const auto f = [](double x) { return static_cast<float>(x); };
@@ -93,13 +94,6 @@ AdamStep adam_step(const OptimizerOptions& o, double rate, std::int64_t step, do
           .rest2 = f(1 - o.beta2),
           .epsilon = f(o.epsilon)};
 }
-
-void check_spans(const TrainedTensor& t) {
-  check_array({t.name, t.shape, std::span<const float>(t.value)});
-  check_array({t.name, t.shape, std::span<const float>(t.gradient)});
-}
-
-}  // namespace
 
 std::span<const Choice<OptimizerKind>> choices(OptimizerKind) { return kOptimizers; }
 
@@ -177,7 +171,7 @@ void Optimizer::update(const Piece& piece, double learning_rate) {
   const TrainedTensor& t = tensors_[piece.tensor];
   float* p = t.value.data() + piece.first;
   const float* g = t.gradient.data() + piece.first;
-  const double decay = decays_[piece.tensor] ? options_.weight_decay : 0;
+  const double decay = this->decay(piece.tensor);
   if (options_.kind != OptimizerKind::kSgd) {
     adam(p, g, moments_[0].data() + piece.place, moments_[1].data() + piece.place, piece.count,
          adam_step(options_, learning_rate, steps_, decay));

@@ -52,6 +52,14 @@ double gradient_norm(std::span<const TrainedTensor>);
 /// norm that is NaN or infinite is returned and nothing is changed. `max_norm` of 0: measures only.
 double clip_gradients(std::span<const TrainedTensor>, double max_norm);
 
+/// The numbers of one update by adam or adamw, `step` counted from 1: see Optimizer::step().
+struct AdamStep {
+  float rate, root;   // rate / (1 − β1ᵗ), √(1 − β2ᵗ)
+  float decay, kept;  // adam: λ and 1; adamw: 0 and 1 − rate · λ
+  float beta1, rest1, beta2, rest2, epsilon;
+};
+AdamStep adam_step(const OptimizerOptions&, double rate, std::int64_t step, double decay);
+
 class Optimizer {
  public:
   /// Throws UsageError (validate) and Error for spans that do not fit their shape.
@@ -67,6 +75,18 @@ class Optimizer {
   ///
   /// Allocates nothing. Denormals are flushed. The result does not depend on the pool.
   void step(double learning_rate, ThreadPool* pool = nullptr);
+
+  // For who makes the same update elsewhere, on a graphics card.
+
+  /// Counts a step; returns which one it is, from 1.
+  std::int64_t count_step() { return ++steps_; }
+  /// The weight decay of a tensor: that of the options, or 0.
+  double decay(std::size_t tensor) const { return decays_[tensor] ? options_.weight_decay : 0; }
+  /// How many moments each parameter has: 0 to 2.
+  std::size_t moment_count() const { return moment_names().size(); }
+  std::span<float> moment(std::size_t tensor, std::size_t which) {
+    return {moments_[which].data() + places_[tensor], tensors_[tensor].value.size()};
+  }
 
   const OptimizerOptions& options() const { return options_; }
   std::span<const TrainedTensor> tensors() const { return tensors_; }

@@ -5,7 +5,7 @@
 
 #include "core/config_json.h"
 #include "core/error.h"
-#include "core/train/trainer.h"
+#include "core/train/learner.h"
 
 namespace headlight {
 namespace {

@@ -30,16 +30,16 @@ ModelFile model_file(const Config& config, const RunShape& shape, const Task* ta
   return file;
 }
 
-RunCheckpoint checkpoint_of(ModelFile model, std::string tokenizer, const Trainer& trainer,
+RunCheckpoint checkpoint_of(ModelFile model, std::string tokenizer, const Learner& learner,
                             const TrainRecipe& recipe, const TrainState& state) {
   RunCheckpoint made{
       state.step, std::move(model), std::move(tokenizer), train_text(recipe, state), {}, {}};
-  for (const Tensor& tensor : trainer.parameters()) {
+  for (const Tensor& tensor : learner.parameters()) {
     std::vector<std::int64_t> shape;
     for (const Axis& axis : tensor.axes) shape.push_back(axis.size);
     made.weights.push_back({tensor.name, shape, {tensor.data.begin(), tensor.data.end()}});
   }
-  for (const NamedArray& array : trainer.optimizer().state()) {
+  for (const NamedArray& array : learner.optimizer().state()) {
     const auto& data = std::get<std::span<const float>>(array.data);
     made.optimizer.push_back({array.name, array.shape, {data.begin(), data.end()}});
   }

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "core/model/checkpoint.h"
+#include "core/train/learner.h"
 #include "core/train/recipe.h"
 #include "core/train/task.h"
-#include "core/train/trainer.h"
 
 namespace headlight {
 
@@ -29,7 +29,7 @@ struct RunCheckpoint {
 };
 
 /// The run between two updates.
-RunCheckpoint checkpoint_of(ModelFile, std::string tokenizer, const Trainer&, const TrainRecipe&,
+RunCheckpoint checkpoint_of(ModelFile, std::string tokenizer, const Learner&, const TrainRecipe&,
                             const TrainState&);
 
 }  // namespace headlight

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "core/model/model.h"
+#include "core/train/learner.h"
 #include "core/train/model_probe.h"
-#include "core/train/trainer.h"
 
 namespace headlight {
 

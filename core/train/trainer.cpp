@@ -3,15 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <unordered_map>
 
 #include "core/backend.h"
 #include "core/backward.h"
 #include "core/error.h"
 #include "core/program_memory.h"
-#include "core/text/number_text.h"
 #include "core/thread_pool.h"
-#include "core/train/batch_inputs.h"
 
 namespace headlight {
 
@@ -23,7 +20,7 @@ class Trainer::Worker {
 
   // Runs the rows of a batch from `first` on. With `backward`, finds dL/d(parameters) for
   // L = Σ loss / counted as well: see gradient().
-  ShardSum run(const TokenBatch& batch, std::int64_t first, std::int64_t rows, std::int64_t counted,
+  BatchSum run(const TokenBatch& batch, std::int64_t first, std::int64_t rows, std::int64_t counted,
                bool backward) {
     Shape& s = shape(rows);
     fill_batch(*s.program, batch, first, s.memory);
@@ -33,7 +30,7 @@ class Trainer::Worker {
                   trainer_.rows_before_ + first},
                  s.memory);
     backend_->run(*s.program, s.calls, s.memory);
-    const ShardSum sum = add_up(s, rows, !backward);
+    const BatchSum sum = sum_batch(*s.program, s.memory, !backward);
     if (!backward) return sum;
     s.backward.seed_loss(s.memory, counted);
     s.backward.run(*backend_, s.memory);
@@ -89,7 +86,7 @@ class Trainer::Worker {
       s.memory[id] = const_cast<float*>(trainer_.parameters_[next++].data.data());
     }
     share_aliases(*s.program, s.memory);
-    fill_masks(s, rows);
+    fill_own_mask(*s.program, s.memory);
     return s;
   }
 
@@ -116,77 +113,10 @@ class Trainer::Worker {
     }
   }
 
-  void fill_masks(const Shape& s, std::int64_t rows) const {
-    if (s.program->mask < 0) return;
-    const std::int64_t n = trainer_.shape_.positions;
-    float* mask = s.memory[static_cast<std::size_t>(s.program->mask)];
-    fill_mask(trainer_.config_.mask, static_cast<int>(n), mask);
-    for (std::int64_t r = 1; r < rows; ++r) std::copy_n(mask, n * n, mask + r * n * n);
-  }
-
-  ShardSum add_up(const Shape& s, std::int64_t rows, bool compare) const {
-    const float* loss = s.memory[static_cast<std::size_t>(s.program->loss)];
-    const float* targets = s.memory[static_cast<std::size_t>(s.program->targets)];
-    const float* logits = s.memory[static_cast<std::size_t>(s.program->require("logits"))];
-    const std::int64_t outcomes = s.program->outcomes();
-    const std::int64_t per_row = cell_count(s.program->look(s.program->targets).axes) / rows;
-    ShardSum sum;
-    for (std::int64_t r = 0; r < rows; ++r) {
-      const ShardSum before = sum;
-      for (std::int64_t i = r * per_row; i < (r + 1) * per_row; ++i) {
-        if (targets[i] < 0) continue;
-        sum.loss += loss[i];
-        ++sum.counted;
-        if (!compare) continue;
-        const float* row = logits + i * outcomes;
-        sum.correct +=
-            row + static_cast<std::int64_t>(targets[i]) == std::max_element(row, row + outcomes);
-      }
-      const std::int64_t counted = sum.counted - before.counted;
-      sum.rows += counted > 0;
-      sum.rows_correct += counted > 0 && counted == sum.correct - before.correct;
-    }
-    return sum;
-  }
-
   const Trainer& trainer_;
   std::unique_ptr<Backend> backend_;
   std::map<std::int64_t, std::unique_ptr<Shape>> shapes_;
 };
-
-namespace {
-
-// The parameters in the order of the program, whatever order they came in.
-std::vector<Tensor> in_order(const Program& program, std::vector<Tensor> given) {
-  std::unordered_map<std::string, Tensor*> by_name;
-  for (Tensor& tensor : given) by_name[tensor.name] = &tensor;
-  std::vector<Tensor> ordered;
-  for (const TensorSpec& spec : program.tensors) {
-    if (spec.kind != TensorKind::kParameter) continue;
-    const auto found = by_name.find(spec.name);
-    if (found == by_name.end())
-      throw Error(Message{"train.missing_parameter", {{"name", spec.name}}});
-    if (found->second->axes != spec.axes) {
-      throw Error(Message{"train.parameter_shape",
-                          {{"name", spec.name},
-                           {"expected", shape_text(spec.axes)},
-                           {"got", shape_text(found->second->axes)}}});
-    }
-    ordered.push_back(std::move(*found->second));
-    by_name.erase(found);
-  }
-  if (!by_name.empty())
-    throw Error(Message{"train.unknown_parameter", {{"name", by_name.begin()->first}}});
-  return ordered;
-}
-
-std::vector<std::int64_t> sizes_of(std::span<const Axis> axes) {
-  std::vector<std::int64_t> sizes;
-  for (const Axis& axis : axes) sizes.push_back(axis.size);
-  return sizes;
-}
-
-}  // namespace
 
 Trainer::Trainer(const Config& config, std::int64_t vocab, std::int64_t positions,
                  std::vector<Tensor> parameters, const TrainerOptions& options)
@@ -194,29 +124,21 @@ Trainer::Trainer(const Config& config, std::int64_t vocab, std::int64_t position
 
 Trainer::Trainer(const Config& config, const RunShape& shape, std::vector<Tensor> parameters,
                  const TrainerOptions& options)
-    : config_(config), shape_(shape), options_(options) {
+    : Learner(config, shape, std::move(parameters), options) {
   pool_ = std::make_unique<ThreadPool>(options.threads);
-  validate(options_.schedule);
-  if (!(options_.dropout >= 0 && options_.dropout <= kMostDropout)) {
-    throw UsageError(Message{"train.dropout", {{"got", number_text(options_.dropout, 4)}}});
-  }
-  shape_.batch = 1;
   const Program program = build_training_program(config_, shape_, options_.dropout > 0);
   fusion_ = std::make_shared<const Fusion>(program);
-  parameters_ = in_order(program, std::move(parameters));
   for (int i = 0; i < pool_->threads(); ++i) workers_.push_back(std::make_unique<Worker>(*this));
   const Backward& layout = workers_[0]->backward(1);
   gradient_.resize(layout.parameters().size(), pool_->threads());
-  std::vector<TrainedTensor> trained;
-  std::size_t next = 0;
+  std::vector<std::span<float>> gradients;
   for (std::size_t id = 0; id < program.tensors.size(); ++id) {
     if (program.tensors[id].kind != TensorKind::kParameter) continue;
-    Tensor& p = parameters_[next++];
-    const std::span<float> gradient =
-        gradient_.cells().subspan(layout.parameter_at(static_cast<TensorId>(id)), p.data.size());
-    trained.push_back({p.name, sizes_of(p.axes), {p.data.data(), p.data.size()}, gradient});
+    const std::size_t cells = parameters_[gradients.size()].data.size();
+    gradients.push_back(
+        gradient_.cells().subspan(layout.parameter_at(static_cast<TensorId>(id)), cells));
   }
-  optimizer_ = std::make_unique<Optimizer>(options_.optimizer, std::move(trained));
+  make_optimizer(gradients);
 }
 
 Trainer::~Trainer() = default;
@@ -234,8 +156,8 @@ void Trainer::set_sizes(std::int64_t rows) {
   shard_sum_.assign(static_cast<std::size_t>(shards), {});
 }
 
-Trainer::ShardSum Trainer::run_shards(const TokenBatch& batch, bool backward, std::int64_t counted,
-                                      bool fresh) {
+BatchSum Trainer::run_shards(const TokenBatch& batch, bool backward, std::int64_t counted,
+                             bool fresh) {
   set_sizes(batch.rows);
   const auto shards = static_cast<std::int64_t>(shard_sum_.size());
   if (backward) gradient_.begin(fresh);
@@ -251,8 +173,8 @@ Trainer::ShardSum Trainer::run_shards(const TokenBatch& batch, bool backward, st
     shard_sum_[s] = own.run(batch, shard_first_[s], rows, counted, true);
     turn.found(own.gradient(rows));
   });
-  ShardSum sum;
-  for (const ShardSum& part : shard_sum_) {
+  BatchSum sum;
+  for (const BatchSum& part : shard_sum_) {
     sum.loss += part.loss;
     sum.counted += part.counted;
     sum.correct += part.correct;
@@ -275,24 +197,14 @@ void Trainer::meet_sizes(const TokenBatch& batch) {
 }
 
 TrainStep Trainer::step(std::span<const TokenBatch> batches) {
-  std::int64_t counted = 0;
-  for (const TokenBatch& batch : batches) {
-    check_batch(batch, config_, shape_);
-    counted += std::count_if(batch.targets.begin(), batch.targets.end(),
-                             [](int target) { return target >= 0; });
-  }
-  if (counted == 0) throw Error(Message{"train.nothing_counted"});
-  TrainStep result;
-  result.step = optimizer_->steps();
-  result.counted = counted;
-  result.learning_rate = learning_rate(options_.schedule, result.step);
+  TrainStep result = begin(batches);
   rows_before_ = 0;
   for (std::size_t b = 0; b < batches.size(); ++b) {
     meet_sizes(batches[b]);
-    result.loss += run_shards(batches[b], true, counted, b == 0).loss;
+    result.loss += run_shards(batches[b], true, result.counted, b == 0).loss;
     rows_before_ += batches[b].rows;
   }
-  result.loss /= static_cast<double>(counted);
+  result.loss /= static_cast<double>(result.counted);
   result.gradient_norm = clip_gradients(optimizer_->tensors(), options_.clip);
   if (std::isfinite(result.loss) && std::isfinite(result.gradient_norm))
     optimizer_->step(result.learning_rate, pool_.get());
@@ -301,7 +213,7 @@ TrainStep Trainer::step(std::span<const TokenBatch> batches) {
 
 Evaluation Trainer::evaluate(const TokenBatch& batch) {
   check_batch(batch, config_, shape_);
-  const ShardSum sum = run_shards(batch, false, 1, false);
+  const BatchSum sum = run_shards(batch, false, 1, false);
   const auto counted = static_cast<double>(std::max<std::int64_t>(sum.counted, 1));
   return {sum.loss / counted, sum.counted, sum.correct, sum.rows, sum.rows_correct};
 }

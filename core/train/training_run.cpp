@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "core/error.h"
+#include "core/train/trainer.h"
 
 namespace headlight {
 namespace {
@@ -12,6 +13,12 @@ constexpr int kShards = 8;
 std::vector<Tensor> first_weights(const RunPlan& plan, const Task& task) {
   const Program program = build_program(plan.config, shape_of(task, plan.config));
   return initial_parameters(program, plan.init, plan.config.seed);
+}
+
+std::unique_ptr<Learner> make_trainer(const Config& config, const RunShape& shape,
+                                      std::vector<Tensor> parameters,
+                                      const TrainerOptions& options) {
+  return std::make_unique<Trainer>(config, shape, std::move(parameters), options);
 }
 
 TrainerOptions trainer_options(const RunPlan& plan, int threads) {
@@ -76,14 +83,15 @@ LoadedTask make_plan_task(const RunPlan& plan, const ProgressFunction& progress)
 }
 
 TrainingRun::TrainingRun(RunPlan plan, std::shared_ptr<const Task> task, int threads,
-                         std::size_t history_bytes)
+                         std::size_t history_bytes, const LearnerFactory& learner)
     : plan_(std::move(plan)),
       task_(std::move(task)),
       batches_(std::make_unique<TaskBatches>(task_, plan_.recipe.batch, plan_.recipe.seed,
                                              Split::kTraining)),
       accumulated_(static_cast<std::size_t>(plan_.recipe.accumulation)),
-      trainer_(plan_.config, shape_of(*task_, plan_.config), first_weights(plan_, *task_),
-               trainer_options(plan_, threads)),
+      learner_((learner ? learner : make_trainer)(plan_.config, shape_of(*task_, plan_.config),
+                                                  first_weights(plan_, *task_),
+                                                  trainer_options(plan_, threads))),
       probe_(plan_.config, task_, plan_.recipe.seed, kProbeExamples),
       history_(history_bytes) {
   plan_.recipe.task_options = task_->options();  // defaults may change, a run may not
@@ -97,7 +105,7 @@ TrainingRun::TrainingRun(RunPlan plan, std::shared_ptr<const Task> task, int thr
 // With the weights as they are now.
 void TrainingRun::measure() {
   if (state_.step % kValidateEvery == 0 && validation_.rows > 0) {
-    const Evaluation found = trainer_.evaluate(validation_);
+    const Evaluation found = learner_->evaluate(validation_);
     history_.add(ValidationPoint{
         state_.step, found.loss,
         found.counted > 0 ? static_cast<double>(found.correct) / static_cast<double>(found.counted)
@@ -110,12 +118,12 @@ void TrainingRun::take_snapshot() {
   const auto kept = history_.snapshots();
   if (!kept.empty() && kept.back()->step == state_.step) return;
   history_.add(std::make_shared<const Snapshot>(
-      Snapshot{state_.step, model(), probe_.run(trainer_.parameters())}));
+      Snapshot{state_.step, model(), probe_.run(learner().parameters())}));
 }
 
 TrainStep TrainingRun::step() {
   for (TokenBatch& batch : accumulated_) batch = batches_->next();
-  const TrainStep step = trainer_.step(accumulated_);
+  const TrainStep step = learner_->step(accumulated_);
   broken_ = !std::isfinite(step.loss) || !std::isfinite(step.gradient_norm);
   if (broken_) return step;
   state_.step = step.step + 1;
@@ -133,22 +141,16 @@ bool TrainingRun::finished() const {
 }
 
 void TrainingRun::set_rate(double peak) {
-  Schedule schedule = trainer_.options().schedule;
+  Schedule schedule = learner_->options().schedule;
   schedule.peak = peak;
   schedule.floor = std::min(schedule.floor, peak);
   validate(schedule);
-  plan_.recipe.schedule = trainer_.options().schedule = schedule;
+  plan_.recipe.schedule = learner_->options().schedule = schedule;
 }
 
 void TrainingRun::set_clip(double norm) {
   if (!(norm >= 0) || !std::isfinite(norm)) throw UsageError(Message{"train.clip_range"});
-  plan_.recipe.clip = trainer_.options().clip = norm;
-}
-
-std::int64_t TrainingRun::parameter_count() const {
-  std::int64_t cells = 0;
-  for (const Tensor& tensor : trainer_.parameters()) cells += cell_count(tensor.axes);
-  return cells;
+  plan_.recipe.clip = learner_->options().clip = norm;
 }
 
 std::int64_t TrainingRun::tokens_per_step() const {
@@ -161,12 +163,13 @@ std::shared_ptr<const Model> TrainingRun::model() const {
   model->name = task_->id();
   model->file = file_of(plan_, *task_);
   model->vocabulary = task_->shared_vocabulary();
-  model->weights.assign(trainer_.parameters().begin(), trainer_.parameters().end());
+  const std::span<const Tensor> weights = learner().parameters();
+  model->weights.assign(weights.begin(), weights.end());
   return model;
 }
 
 RunCheckpoint TrainingRun::checkpoint() const {
-  return checkpoint_of(file_of(plan_, *task_), task_->vocabulary().to_json(), trainer_,
+  return checkpoint_of(file_of(plan_, *task_), task_->vocabulary().to_json(), *learner_,
                        plan_.recipe, state_);
 }
 

@@ -64,9 +64,11 @@ LoadedTask make_plan_task(const RunPlan&, const ProgressFunction& = {});
 
 class TrainingRun {
  public:
-  /// Throws UsageError and Error for a plan that cannot be run.
+  /// `learner` makes who computes, on this thread; empty: a Trainer, on the processor. What that
+  /// needs of its thread, this needs as well, from first to last. Throws UsageError and Error for a
+  /// plan that cannot be run.
   TrainingRun(RunPlan, std::shared_ptr<const Task>, int threads,
-              std::size_t history_bytes = kHistoryBytes);
+              std::size_t history_bytes = kHistoryBytes, const LearnerFactory& learner = {});
 
   /// One update. Where its loss or norm is not finite nothing was changed, and broken() says so.
   TrainStep step();
@@ -87,8 +89,10 @@ class TrainingRun {
   const RunHistory& history() const { return history_; }
   RunHistory& history() { return history_; }
   std::span<const TaskExample> probe_examples() const { return probe_.examples(); }
-  std::int64_t parameter_count() const;
-  std::size_t memory_bytes() const { return trainer_.memory_bytes() + history_.bytes(); }
+  std::int64_t parameter_count() const { return learner_->parameter_count(); }
+  std::size_t memory_bytes() const { return learner_->memory_bytes() + history_.bytes(); }
+  /// Who computes: its device, and what that could not take.
+  const Learner& learner() const { return *learner_; }
   /// Targets of one update.
   std::int64_t tokens_per_step() const;
   /// The weights as they are now.
@@ -105,7 +109,7 @@ class TrainingRun {
   std::shared_ptr<const Task> task_;
   std::unique_ptr<TaskBatches> batches_;
   std::vector<TokenBatch> accumulated_;
-  Trainer trainer_;
+  std::unique_ptr<Learner> learner_;
   ModelProbe probe_;
   TokenBatch validation_;
   RunHistory history_;

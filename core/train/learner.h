@@ -1,0 +1,125 @@
+// Learner: batches in, better weights out. What a trainer is, whether the processor computes
+// (trainer.h) or a graphics card.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/config.h"
+#include "core/program.h"
+#include "core/tensor.h"
+#include "core/train/optimizer.h"
+#include "core/train/schedule.h"
+
+namespace headlight {
+
+/// Rows of token ids and what should come out of them; row-major.
+struct TokenBatch {
+  std::int64_t rows = 0, positions = 0;
+  std::vector<int> tokens;   // (rows, positions)
+  std::vector<int> targets;  // (rows, positions), of classes (rows); −1: not counted
+  // How many tokens a row has before its padding; empty: as many as positions.
+  std::vector<int> lengths = {};
+  // Of an encoder-decoder, what the encoder reads: (rows, sources), and as above.
+  std::int64_t sources = 0;
+  std::vector<int> source = {}, source_lengths = {};
+};
+
+inline constexpr double kMostDropout = 0.95;
+
+struct TrainerOptions {
+  OptimizerOptions optimizer;
+  Schedule schedule;
+  double clip = 0;  // the largest norm of all gradients together; 0: any
+  int shards = 8;   // pieces of a batch on the processor; another number gives other roundings
+  int threads = 1;
+  double dropout = 0;      // share of weights and of residual changes that each step leaves out
+  std::uint64_t seed = 1;  // of what is left out
+};
+
+/// What one update was made from.
+struct TrainStep {
+  std::int64_t step = 0;  // counted from 0
+  double loss = 0;        // mean over the counted targets, before the update
+  double gradient_norm = 0;
+  double learning_rate = 0;
+  std::int64_t counted = 0;  // targets
+};
+
+/// How well a batch is predicted.
+struct Evaluation {
+  double loss = 0;                // mean over the counted targets
+  std::int64_t counted = 0;       // targets
+  std::int64_t correct = 0;       // of them, where the target has the largest logit
+  std::int64_t rows = 0;          // with a target that is counted
+  std::int64_t rows_correct = 0;  // of them, where all of their targets have the largest logit
+};
+
+class Learner {
+ public:
+  virtual ~Learner();
+  Learner(const Learner&) = delete;
+  Learner& operator=(const Learner&) = delete;
+
+  /// Forward, backward, clip, update. Throws Error for a batch of another width, ids that are not
+  /// in the vocabulary, or nothing counted. Allocates nothing after the first batch of a size.
+  /// Where the loss or the norm is not finite nothing is updated, and the result says so.
+  TrainStep step(const TokenBatch& batch) { return step({&batch, 1}); }
+  /// The same with several batches taken as one, one after another: gradient accumulation.
+  virtual TrainStep step(std::span<const TokenBatch>) = 0;
+  /// Forward only.
+  virtual Evaluation evaluate(const TokenBatch&) = 0;
+  /// dL/d(parameter) as the last step() found it, after clipping. Valid until the next step.
+  virtual std::span<const float> gradient(std::size_t parameter) const = 0;
+
+  // Weights and moments lie where the updates are made. Asking for them brings the newest here,
+  // and what is written here counts from the next step on: so ask again after each step.
+
+  /// By parameter in the program's order. They may be written between steps.
+  std::span<Tensor> parameters();
+  std::span<const Tensor> parameters() const;
+  Optimizer& optimizer();
+  const Optimizer& optimizer() const;
+
+  TrainerOptions& options() { return options_; }
+  const RunShape& shape() const { return shape_; }
+  std::int64_t vocab() const { return shape_.vocab; }
+  std::int64_t positions() const { return shape_.positions; }
+  /// Numbers in all parameters.
+  std::int64_t parameter_count() const;
+  /// The graphics card that computes; empty: the processor does.
+  virtual std::string device() const { return {}; }
+  /// What the graphics card could not take, so that the processor ran it: "scores (head 4, …)".
+  virtual std::vector<std::string> fallbacks() const { return {}; }
+  /// Bytes that this object holds: weights, gradients, moments, activations.
+  virtual std::size_t memory_bytes() const = 0;
+
+ protected:
+  /// Puts the parameters in order. Throws UsageError (validate) and Error for parameters that are
+  /// missing, unknown or of another shape.
+  Learner(const Config&, const RunShape&, std::vector<Tensor> parameters, const TrainerOptions&);
+  /// By parameter, where its gradient will be.
+  void make_optimizer(std::span<const std::span<float>> gradients);
+  /// Checks the batches, and says what of the step is known before it.
+  TrainStep begin(std::span<const TokenBatch>) const;
+
+  Config config_;
+  RunShape shape_;  // of a batch of one row
+  TrainerOptions options_;
+  mutable std::vector<Tensor> parameters_;
+  std::unique_ptr<Optimizer> optimizer_;
+
+ private:
+  // Copies the newest weights into parameters_, and moments into *optimizer_.
+  virtual void bring_parameters() const {}
+  virtual void bring_moments() const {}
+};
+
+/// Makes who learns, on the thread that will use it.
+using LearnerFactory = std::function<std::unique_ptr<Learner>(
+    const Config&, const RunShape&, std::vector<Tensor> parameters, const TrainerOptions&)>;
+
+}  // namespace headlight
