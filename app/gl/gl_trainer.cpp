@@ -5,35 +5,15 @@
 #include <cmath>
 
 #include "app/gl/egl_context.h"
-#include "core/backward.h"
 #include "core/error.h"
-#include "core/program_memory.h"
 #include "core/train/batch_inputs.h"
 
 namespace headlight {
 namespace {
 
 // Programs of so many different numbers of rows are kept: those of a step and of an evaluation.
-constexpr std::size_t kMostShapes = 4;
+constexpr std::size_t kMostPrograms = 4;
 constexpr std::array<float, kFigureWords> kNoFigures{};
-
-std::size_t place(TensorId id) { return static_cast<std::size_t>(id); }
-
-// Memory of this machine for what the device makes. Nothing touches most of it, so it must not be
-// cleared: then it takes up none.
-class Untouched {
- public:
-  float* make(std::size_t cells) {
-    const std::size_t line = kTensorAlignment / sizeof(float);
-    cells_ = std::make_unique_for_overwrite<float[]>(cells + line);
-    void* begin = cells_.get();
-    std::size_t room = (cells + line) * sizeof(float);
-    return static_cast<float*>(std::align(kTensorAlignment, cells * sizeof(float), begin, room));
-  }
-
- private:
-  std::unique_ptr<float[]> cells_;
-};
 
 // The backend as a step needs it: what it makes stays on the device. Others get it back as it was.
 class Borrowed {
@@ -59,57 +39,6 @@ struct LoneBackend {
 };
 
 }  // namespace
-
-// A program for one number of rows, with its memory here and on the device.
-struct GlTrainer::Shape {
-  Shape(std::shared_ptr<const Program> p, GlBackend& backend, std::int64_t guard_cells)
-      : program(std::move(p)),
-        calls(calls_for(*program, program->loss)),
-        backward(program, KeptGradients::kParameters),
-        storage(backend.calls(), guard_cells) {
-    lay_out();
-  }
-
-  void lay_out() {
-    const Program& p = *program;
-    memory.assign(p.tensors.size(), nullptr);
-    constexpr std::size_t kLine = kTensorAlignment / sizeof(float);
-    std::vector<std::size_t> offsets(p.tensors.size(), 0);
-    std::size_t cells = 0;
-    const auto is_here = [&](std::size_t id) {
-      const TensorKind kind = p.tensors[id].kind;
-      return kind != TensorKind::kParameter && kind != TensorKind::kAlias;
-    };
-    for (std::size_t id = 0; id < p.tensors.size(); ++id) {
-      if (p.tensors[id].kind == TensorKind::kParameter)
-        parameters.push_back(static_cast<TensorId>(id));
-      if (!is_here(id)) continue;
-      offsets[id] = cells;
-      const auto size = static_cast<std::size_t>(cell_count(p.tensors[id].axes));
-      cells += (size + kLine - 1) / kLine * kLine;
-    }
-    float* begin = arena.make(cells);
-    for (std::size_t id = 0; id < p.tensors.size(); ++id) {
-      if (is_here(id)) memory[id] = begin + offsets[id];
-    }
-  }
-
-  // A tensor of the last run, on the device.
-  GlCells look(TensorId id) {
-    const std::size_t slot = place(program->resolve(id));
-    const std::int64_t cells = cell_count(program->look(id).axes);
-    return {storage.tensors.to_read(slot, memory[slot], cells), cells};
-  }
-
-  std::shared_ptr<const Program> program;
-  std::vector<OpCall> calls;
-  std::vector<TensorId> parameters;
-  Untouched arena;
-  std::vector<float*> memory;
-  Backward backward;
-  GlStorage storage;
-  std::uint64_t used = 0;
-};
 
 GlTrainer::GlTrainer(const Config& config, const RunShape& shape, std::vector<Tensor> parameters,
                      const TrainerOptions& options, std::shared_ptr<GlBackend> backend)
@@ -174,32 +103,22 @@ void GlTrainer::make_buffers() {
 
 // ---- programs ----
 
-GlTrainer::Shape& GlTrainer::shape(std::int64_t rows) {
-  std::unique_ptr<Shape>& found = shapes_[rows];
-  if (!found) {
-    if (shapes_.size() > kMostShapes) {
-      const auto older = [](const auto& a, const auto& b) {
-        const auto used = [](const auto& entry) {
-          return entry.second ? entry.second->used : UINT64_MAX;
-        };
-        return used(a) < used(b);
-      };
-      shapes_.erase(std::min_element(shapes_.begin(), shapes_.end(), older));
+GlTrainingProgram& GlTrainer::program_for(std::int64_t rows) {
+  if (!programs_.contains(rows)) {
+    if (programs_.size() >= kMostPrograms) {
+      programs_.erase(std::min_element(
+          programs_.begin(), programs_.end(),
+          [](const auto& a, const auto& b) { return a.second->used < b.second->used; }));
     }
     RunShape sizes = shape_;
     sizes.batch = rows;
-    found = std::make_unique<Shape>(std::make_shared<const Program>(build_training_program(
-                                        config_, sizes, options_.dropout > 0)),
-                                    *backend_, guard_cells_);
-    Shape& s = *found;
-    // A run fetches a parameter only where the processor needs it, and then it is the newest.
-    for (std::size_t p = 0; p < parameters_.size(); ++p)
-      s.memory[place(s.parameters[p])] = parameters_[p].data.data();
-    share_aliases(*s.program, s.memory);
-    fill_own_mask(*s.program, s.memory);
+    programs_[rows] = std::make_unique<GlTrainingProgram>(
+        build_training_program(config_, sizes, options_.dropout > 0), backend_->calls(),
+        guard_cells_, parameters_);
   }
-  found->used = ++uses_;
-  return *found;
+  GlTrainingProgram& found = *programs_[rows];
+  found.used = ++uses_;
+  return found;
 }
 
 int GlTrainer::unfit_calls(std::int64_t rows) const {
@@ -215,39 +134,42 @@ int GlTrainer::unfit_calls(std::int64_t rows) const {
 // As few as the device can take; where it never can, as few as leave it the most.
 std::int64_t GlTrainer::pieces_for(std::int64_t rows) {
   std::int64_t& best = pieces_[rows];
+  if (best != 0) return best;
   int fewest = 0;
-  for (std::int64_t pieces = 1; best == 0 || (fewest > 0 && pieces <= rows); pieces *= 2) {
+  for (std::int64_t pieces = 1; best == 0 || fewest > 0; pieces = std::min(2 * pieces, rows)) {
     const int unfit = unfit_calls((rows + pieces - 1) / pieces);
-    if (best != 0 && unfit >= fewest) continue;
-    best = pieces;
-    fewest = unfit;
+    if (best == 0 || unfit < fewest) {
+      best = pieces;
+      fewest = unfit;
+    }
+    if (pieces == rows) break;
   }
   return best;
 }
 
 // ---- one run ----
 
-void GlTrainer::lend_parameters(Shape& s) {
+void GlTrainer::lend_parameters(GlTrainingProgram& s) {
   for (std::size_t p = 0; p < parameters_.size(); ++p) {
     const unsigned buffer = weights_on_.to_read(p, parameters_[p].data.data(), cells_of(p));
-    s.storage.tensors.borrow(place(s.parameters[p]), buffer, cells_of(p));
+    s.storage.tensors.borrow(s.parameter_slots[p], buffer, cells_of(p));
   }
 }
 
-void GlTrainer::lend_gradients(Shape& s) {
+void GlTrainer::lend_gradients(GlTrainingProgram& s) {
   for (std::size_t p = 0; p < parameters_.size(); ++p)
-    s.storage.gradients.borrow(place(s.parameters[p]), measured_[p].buffer, cells_of(p));
+    s.storage.gradients.borrow(s.parameter_slots[p], measured_[p].buffer, cells_of(p));
 }
 
 // Those that the processor found go to the device.
-void GlTrainer::take_gradients(Shape& s) {
+void GlTrainer::take_gradients(GlTrainingProgram& s) {
   for (std::size_t p = 0; p < parameters_.size(); ++p) {
-    const std::size_t slot = place(s.parameters[p]);
+    const std::size_t slot = s.parameter_slots[p];
     s.storage.gradients.to_read(slot, s.backward.gradients()[slot], cells_of(p));
   }
 }
 
-void GlTrainer::run_piece(Shape& s, const Piece& piece) {
+void GlTrainer::run_piece(GlTrainingProgram& s, const Piece& piece) {
   fill_batch(*s.program, piece.batch, piece.first, s.memory);
   fill_dropout(*s.program,
                {piece.backward ? options_.dropout : 0, options_.seed, optimizer_->steps(),
@@ -266,7 +188,7 @@ void GlTrainer::run_piece(Shape& s, const Piece& piece) {
 }
 
 // Of logits that are larger than a buffer the processor finds what the kernels would.
-void GlTrainer::add_figures(Shape& s, const Piece& piece) {
+void GlTrainer::add_figures(GlTrainingProgram& s, const Piece& piece) {
   const Program& program = *s.program;
   const TensorId logits = program.require("logits");
   const unsigned figures = figures_on_.to_add(0, kNoFigures.data(), kFigureWords);
@@ -292,7 +214,7 @@ void GlTrainer::run_batch(const TokenBatch& batch, Piece piece) {
   const std::int64_t pieces = pieces_for(batch.rows);
   for (std::int64_t i = 0; i < pieces && piece.first < batch.rows; ++i) {
     const std::int64_t rows = batch.rows / pieces + (i < batch.rows % pieces ? 1 : 0);
-    run_piece(shape(rows), piece);
+    run_piece(program_for(rows), piece);
     piece.first += rows;
     piece.adds = true;
   }
@@ -454,10 +376,9 @@ std::size_t GlTrainer::memory_bytes() const {
   for (const GlTensors* tensors : std::initializer_list<const GlTensors*>{
            &weights_on_, &gradients_on_, &moments_on_[0], &moments_on_[1], &figures_on_})
     bytes += tensors->bytes();
-  for (const auto& entry : shapes_) {
-    const Shape& s = *entry.second;
-    bytes += s.storage.tensors.bytes() + s.storage.gradients.bytes() +
-             static_cast<std::size_t>(s.backward.memory_bytes());
+  for (const auto& entry : programs_) {
+    const GlTrainingProgram& s = *entry.second;
+    bytes += s.device_bytes() + static_cast<std::size_t>(s.backward.memory_bytes());
   }
   return bytes;
 }
@@ -466,7 +387,7 @@ bool GlTrainer::guards_hold() {
   bool hold = figures_on_.guards_hold();
   for (GlTensors* tensors : {&weights_on_, &gradients_on_, &moments_on_[0], &moments_on_[1]})
     hold = hold && tensors->guards_hold();
-  for (const auto& entry : shapes_) {
+  for (const auto& entry : programs_) {
     hold = hold && entry.second->storage.tensors.guards_hold() &&
            entry.second->storage.gradients.guards_hold();
   }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "app/gl/backend_gl.h"
+#include "app/gl/gl_training_program.h"
 #include "core/train/batch_inputs.h"
 #include "core/train/learner.h"
 
@@ -40,7 +41,6 @@ class GlTrainer final : public Learner {
   bool guards_hold();
 
  private:
-  struct Shape;
   struct Piece {
     const TokenBatch& batch;
     std::int64_t first = 0;    // row
@@ -50,15 +50,15 @@ class GlTrainer final : public Learner {
   };
   void check_sizes() const;
   void make_buffers();
-  Shape& shape(std::int64_t rows);
+  GlTrainingProgram& program_for(std::int64_t rows);
   std::int64_t pieces_for(std::int64_t rows);
   int unfit_calls(std::int64_t rows) const;
   void run_batch(const TokenBatch&, Piece);
-  void run_piece(Shape&, const Piece&);
-  void lend_parameters(Shape&);
-  void lend_gradients(Shape&);
-  void take_gradients(Shape&);
-  void add_figures(Shape&, const Piece&);
+  void run_piece(GlTrainingProgram&, const Piece&);
+  void lend_parameters(GlTrainingProgram&);
+  void lend_gradients(GlTrainingProgram&);
+  void take_gradients(GlTrainingProgram&);
+  void add_figures(GlTrainingProgram&, const Piece&);
   GlFigures read_figures();
   void measure_gradients();
   void update(const TrainStep&);
@@ -78,8 +78,8 @@ class GlTrainer final : public Learner {
   mutable FloatBuffer gradient_;    // of all parameters, when somebody asks
   std::vector<std::size_t> place_;  // by parameter: where its gradient begins there
   std::vector<GlCells> measured_;
-  std::map<std::int64_t, std::unique_ptr<Shape>> shapes_;  // by rows
-  std::map<std::int64_t, std::int64_t> pieces_;            // by rows of a batch
+  std::map<std::int64_t, std::unique_ptr<GlTrainingProgram>> programs_;  // by rows
+  std::map<std::int64_t, std::int64_t> pieces_;                          // by rows of a batch
   std::uint64_t uses_ = 0;
   BatchSum elsewhere_;         // what the device could not add up
   mutable bool lost_ = false;  // the numbers on the device are not to be used
