@@ -33,27 +33,9 @@ struct OneRun {
   bool hardware = false;
 };
 
-// "softmax.comp=FILE": the driver gets the file's text in the place of the shader's own.
-GlBackendOptions gl_options(const std::string& broken) {
-  GlBackendOptions options;
-  if (broken.empty()) return options;
-  const std::size_t at = broken.find('=');
-  const std::string path = "shaders/" + broken.substr(0, at);
-  if (at == std::string::npos || embedded_file(path).empty())
-    throw UsageError(
-        "--broken-shader takes NAME=FILE with the name of a shader, as softmax.comp; "
-        "got '" +
-        broken + "'");
-  auto text = std::make_shared<const std::string>(read_file(broken.substr(at + 1), 1u << 20));
-  options.program_folder.clear();
-  options.texts = [path, text](std::string_view asked) -> std::string_view {
-    return asked == path ? std::string_view(*text) : embedded_file(asked);
-  };
-  return options;
-}
-
 OneRun run_on(const std::string& name, const CompareOptions& o, const Document& document) {
-  const NamedBackend backend(name, o.model.threads, gl_options(name == "gl" ? o.broken : ""));
+  const NamedBackend backend(name, o.model.threads,
+                             with_broken_shader(name == "gl" ? o.broken : ""));
   TimedBackend timed(*backend, backend.gl() ? &backend.gl()->queue() : nullptr);
   Runner runner(o.model.limits());
   OneRun run{name, backend.device(), {}, nullptr, {}, false};

@@ -6,7 +6,9 @@
 #include <cstdio>
 
 #include "app/cli/cli.h"
+#include "app/cli/named_backend.h"
 #include "app/cli/train_config.h"
+#include "app/cli/train_learner.h"
 #include "app/cli/train_source.h"
 #include "core/error.h"
 #include "core/io/atomic_file.h"
@@ -16,7 +18,6 @@
 #include "core/text/number_text.h"
 #include "core/train/batches.h"
 #include "core/train/run_checkpoint.h"
-#include "core/train/trainer.h"
 
 namespace headlight {
 namespace {
@@ -140,7 +141,8 @@ struct RunParts {
 enum class Ending { kDone, kInterrupted, kBroken };
 
 // `broken` is the step whose loss or gradient was no number: it changed nothing.
-Ending train(const RunParts& run, Trainer& trainer, TrainState& state, TrainStep& broken) {
+Ending train(const RunParts& run, Learner& learner, SafeRun& safe, TrainState& state,
+             TrainStep& broken) {
   Log log(run.o.log, state.step > 0);
   std::vector<TokenBatch> batches(static_cast<std::size_t>(run.recipe.accumulation));
   const auto began = Clock::now();
@@ -148,7 +150,7 @@ Ending train(const RunParts& run, Trainer& trainer, TrainState& state, TrainStep
   const std::int64_t first = state.step;
   while (state.step < run.o.steps && !interrupted) {
     for (TokenBatch& batch : batches) batch = run.data.batches->next();
-    const TrainStep step = trainer.step(batches);
+    const TrainStep step = learner.step(batches);
     if (!std::isfinite(step.loss) || !std::isfinite(step.gradient_norm)) {
       broken = step;
       std::fputc('\n', stderr);
@@ -156,6 +158,7 @@ Ending train(const RunParts& run, Trainer& trainer, TrainState& state, TrainStep
     }
     state.step = step.step + 1;
     state.data = run.data.batches->state();
+    safe.keep();
     for (const TokenBatch& batch : batches)
       tokens += static_cast<double>(batch.tokens.size() + batch.source.size());
     const double seconds = std::chrono::duration<double>(Clock::now() - began).count();
@@ -173,7 +176,7 @@ Ending train(const RunParts& run, Trainer& trainer, TrainState& state, TrainStep
 }
 
 // How much is right of examples that were not learned from, where the task has one right answer.
-void tell_score(const std::shared_ptr<const Task>& task, Trainer& trainer,
+void tell_score(const std::shared_ptr<const Task>& task, Learner& learner,
                 const TrainRecipe& recipe) {
   constexpr std::int64_t kBatches = 8, kRows = 64;
   if (!task->has(Split::kValidation)) return;
@@ -182,7 +185,7 @@ void tell_score(const std::shared_ptr<const Task>& task, Trainer& trainer,
   Evaluation all;
   double loss = 0;
   for (std::int64_t b = 0; b < kBatches; ++b) {
-    const Evaluation part = trainer.evaluate(fresh.next());
+    const Evaluation part = learner.evaluate(fresh.next());
     loss += part.loss * static_cast<double>(part.counted);
     all.counted += part.counted;
     all.correct += part.correct;
@@ -200,6 +203,7 @@ void tell_score(const std::shared_ptr<const Task>& task, Trainer& trainer,
 }
 
 int run_train(const TrainOptions& o) {
+  const LearnerFactory learners = learners_for(o);
   Config config = o.model.document().config;
   TrainRecipe recipe = recipe_of(o, config);
   TrainState state;
@@ -228,21 +232,35 @@ int run_train(const TrainOptions& o) {
   if (from) data.shape.vocab = from->model.vocab;
   TrainerOptions options{recipe.optimizer, recipe.schedule, recipe.clip, 8,
                          o.model.threads,  recipe.dropout,  recipe.seed};
-  Trainer trainer(config, data.shape, std::move(parameters), options);
+  const auto learner = learners(config, data.shape, std::move(parameters), options);
   if (from) {
-    trainer.optimizer().restore(state.step, array_views(from->training->optimizer));
+    learner->optimizer().restore(state.step, array_views(from->training->optimizer));
     data.batches->restore(state.data);
   }
   std::signal(SIGINT, [](int) { interrupted = true; });
+  tell_device(*learner, o);
+  const ModelFile file = model_file(config, data.shape, data.task.get());
+  const auto checkpoint = [&] {
+    return checkpoint_of(file, data.tokenizer, *learner, recipe, state);
+  };
+  SafeRun safe(*learner, checkpoint);
   TrainStep broken;
-  const Ending ending = train({o, config, data, recipe}, trainer, state, broken);
-  if (!o.out.empty()) {
-    const ModelFile file = model_file(config, data.shape, data.task.get());
-    checkpoint_of(file, data.tokenizer, trainer, recipe, state).save(o.out);
+  Ending ending{};
+  std::optional<RunCheckpoint> end;
+  try {
+    ending = train({o, config, data, recipe}, *learner, safe, state, broken);
+    if (!o.out.empty()) end = checkpoint();
+  } catch (const Error& error) {
+    if (learner->device().empty()) throw;
+    safe.give_up(error.what(), state.step, o);
+  }
+  note_fallbacks(learner->fallbacks());
+  if (end) {
+    end->save(o.out);
     std::fprintf(stderr, "saved in %s after step %s\n", o.out.c_str(),
                  count_text(state.step).c_str());
   }
-  if (data.task && ending != Ending::kBroken) tell_score(data.task, trainer, recipe);
+  if (data.task && ending != Ending::kBroken) tell_score(data.task, *learner, recipe);
   if (ending == Ending::kBroken) {
     throw Error("the loss became " + number_text(broken.loss) + " (norm of the gradients " +
                 number_text(broken.gradient_norm) + ") at step " + std::to_string(broken.step) +
@@ -293,6 +311,7 @@ void add_train_command(CLI::App& app, Run& run) {
   sub->add_option("--resume", o->resume, "Folder of a checkpoint to go on from");
   sub->add_option("--out", o->out, "Folder for the checkpoint");
   sub->add_option("--log", o->log, "FILE.csv: a line for each step");
+  sub->add_option("--broken-shader", o->broken, "NAME=FILE")->group("");
   sub->add_option("--config", o->config, "A recipe.json, for what is not given here");
   sub->callback([o, sub, &run] {
     run = [o, sub] {

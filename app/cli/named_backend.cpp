@@ -2,7 +2,9 @@
 
 #include <cstdio>
 
+#include "app/gl/embedded.h"
 #include "core/error.h"
+#include "core/io/atomic_file.h"
 #include "core/ops/op.h"
 
 namespace headlight {
@@ -48,12 +50,32 @@ std::vector<std::string> NamedBackend::fallbacks() const {
   return list;
 }
 
-void note_fallbacks(const NamedBackend& backend) {
+void note_fallbacks(const NamedBackend& backend) { note_fallbacks(backend.fallbacks()); }
+
+void note_fallbacks(const std::vector<std::string>& fallbacks) {
   std::string list;
-  for (const std::string& one : backend.fallbacks()) list += (list.empty() ? "" : ", ") + one;
+  for (const std::string& one : fallbacks) list += (list.empty() ? "" : ", ") + one;
   if (list.empty()) return;
   std::fprintf(stderr, "headlight: note: this graphics card cannot take %s; the processor ran it\n",
                list.c_str());
+}
+
+GlBackendOptions with_broken_shader(const std::string& broken) {
+  GlBackendOptions options;
+  if (broken.empty()) return options;
+  const std::size_t at = broken.find('=');
+  const std::string path = "shaders/" + broken.substr(0, at);
+  if (at == std::string::npos || embedded_file(path).empty())
+    throw UsageError(
+        "--broken-shader takes NAME=FILE with the name of a shader, as softmax.comp; "
+        "got '" +
+        broken + "'");
+  auto text = std::make_shared<const std::string>(read_file(broken.substr(at + 1), 1u << 20));
+  options.program_folder.clear();
+  options.texts = [path, text](std::string_view asked) -> std::string_view {
+    return asked == path ? std::string_view(*text) : embedded_file(asked);
+  };
+  return options;
 }
 
 }  // namespace headlight

@@ -34,5 +34,10 @@ class NamedBackend {
 
 /// Says on stderr what the graphics card could not take.
 void note_fallbacks(const NamedBackend&);
+void note_fallbacks(const std::vector<std::string>&);
+
+/// For tests. "softmax.comp=FILE": the driver gets the file's text in the place of the shader's
+/// own. Throws UsageError for other words than a shader's name and a file; nothing for "".
+GlBackendOptions with_broken_shader(const std::string&);
 
 }  // namespace headlight

@@ -22,6 +22,7 @@ struct TrainOptions {
   double rate = 1e-3, floor = 0, epsilon = 1e-8, clip = 0, momentum = 0, dropout = 0;
   std::optional<double> decay;
   std::string config;        // a recipe.json
+  std::string broken;        // for tests: see with_broken_shader()
   TaskOptions task_options;  // of the recipe
 };
 

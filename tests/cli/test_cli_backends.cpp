@@ -1,5 +1,6 @@
 // --backend gl: the graphics card as a backend of the command line.
 #include <cmath>
+#include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -24,6 +25,19 @@ bool can_compute() {
   if (required && std::string(required) != "0") FAIL_CHECK("OpenGL is required here: ", tried.err);
   return false;
 }
+
+// The losses of a log.
+std::vector<double> losses(const std::string& path) {
+  std::ifstream file(path);
+  std::vector<double> found;
+  std::string line;
+  std::getline(file, line);
+  while (std::getline(file, line)) found.push_back(std::stod(line.substr(line.find(',') + 1)));
+  return found;
+}
+
+const Args kCopy = {"--task", "copy",      "--layers", "1",    "--heads", "2",       "--d-model",
+                    "16",     "--dropout", "0.1",      "--lr", "0.01",    "--batch", "8"};
 
 }  // namespace
 
@@ -120,4 +134,68 @@ TEST_CASE("backend: unknown names and windows on the graphics card are refused")
   const Folder folder;
   check_refused(run({"screenshot", "--backend", "gl", "--out", folder / "a.png"}), 2,
                 {"--backend gl", "reference or eigen"});
+}
+
+TEST_CASE("train: on the graphics card, and on from there on the processor, and back") {
+  if (!can_compute()) return;
+  const Folder folder;
+  const auto train = [&](const std::string& name, const std::string& backend,
+                         const std::string& steps, const Args& more) {
+    return run_well(joined({"train", "--backend", backend, "--steps", steps, "--out", folder / name,
+                            "--log", (folder / name) + ".csv"},
+                           more));
+  };
+  const Result here = train("here", "eigen", "15", kCopy);
+  CHECK(contains(here.err, "training on the processor ("));
+  const Result there = train("there", "gl", "5", kCopy);
+  CHECK_FALSE(contains(there.err, "training on the processor"));
+  CHECK(contains(there.err, "training on "));
+  CHECK(contains(there.err, "new examples: "));
+  train("there", "eigen", "10", {"--resume", folder / "there"});
+  train("there", "gl", "15", {"--resume", folder / "there"});
+  const auto expected = losses((folder / "here") + ".csv"),
+             got = losses((folder / "there") + ".csv");
+  REQUIRE(expected.size() == 15);
+  REQUIRE(got.size() == 15);
+  for (std::size_t i = 0; i < got.size(); ++i)
+    CHECK(got[i] == doctest::Approx(expected[i]).epsilon(1e-3));
+  CHECK(read_safetensors(folder / "here/model.safetensors").entries ==
+        read_safetensors(folder / "there/model.safetensors").entries);
+}
+
+TEST_CASE("train: when the graphics card fails the run is kept, and goes on on the processor") {
+  if (!can_compute()) return;
+  const Folder folder;
+  run_well(joined({"train", "--steps", "3", "--out", folder / "run"}, kCopy));
+  const std::string bad = folder.write("bad.comp", "#version 430\nnonsense\n");
+  // In the middle of the first update; and forward, before it.
+  for (const char* shader : {"adam.comp", "softmax.comp"}) {
+    CAPTURE(shader);
+    const Result failed =
+        run({"train", "--resume", folder / "run", "--out", folder / shader, "--steps", "6",
+             "--backend", "gl", "--broken-shader", std::string(shader) + "=" + bad});
+    CHECK(failed.status == 1);
+    for (const std::string& words :
+         {std::string("stopped at step 3"), std::string(shader) + ", line 2",
+          std::string("as of step 3"), std::string("--backend eigen --steps 6")})
+      CHECK(contains(failed.err, words));
+    CHECK(read_bytes(folder / "run/model.safetensors") ==
+          read_bytes((folder / shader) + "/model.safetensors"));
+    run_well({"train", "--resume", folder / shader, "--backend", "eigen", "--steps", "6", "--out",
+              folder / shader});
+  }
+  const Result unsaved = run(joined(
+      {"train", "--steps", "6", "--backend", "gl", "--broken-shader", "adam.comp=" + bad}, kCopy));
+  CHECK(unsaved.status == 1);
+  CHECK(contains(unsaved.err, "Nothing was saved"));
+}
+
+TEST_CASE("train: other backends are refused, and no OpenGL 4.3 is said") {
+  for (const char* name : {"reference", "cuda"}) {
+    check_refused(run(joined({"train", "--backend", name}, kCopy)), 2,
+                  {std::string("'") + name + "'", "eigen or gl"});
+  }
+  if (!can_compute()) return;
+  check_refused(run(joined({"train", "--backend", "gl"}, kCopy), kOldGl), 1,
+                {"--backend gl", "OpenGL 4.3", "4.2", "--backend eigen"});
 }
