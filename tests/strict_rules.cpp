@@ -56,6 +56,15 @@ const StrictRule kRules[] = {
     {"shaders/weighted_sum.comp", "", {"matrices * queries * keys", "matrices * keys * width", "matrices * queries * width"}},
     {"shaders/weighted_sum_backward_a.comp", "", {"matrices * keys * width", "matrices * queries * width", "matrices * queries * keys"}},
     {"shaders/weighted_sum_backward_v.comp", "", {"matrices * queries * keys", "matrices * queries * width", "matrices * keys * width"}},
+    {"shaders/clip.comp", "cells", {"cells"}},
+    {"shaders/sgd.comp", "cells", {"cells", "cells"}},
+    {"shaders/sgd_momentum.comp", "cells", {"cells", "cells", "cells"}},
+    {"shaders/adam.comp", "cells", {"cells", "cells", "cells", "cells"}},
+    {"shaders/hits.comp", "rows", {"rows * columns", "rows", "rows"}},
+    {"shaders/hit_sum.comp", "1", {"rows * columns", "rows * columns", "8"}},
+    {"shaders/loss_sum.comp", "1", {"cells", "8"}},
+    {"shaders/squares.comp", "groups", {"cells", "4 * (first + groups)"}},
+    {"shaders/squares_sum.comp", "1", {"4 * count", "8"}},
 };
 // clang-format on
 

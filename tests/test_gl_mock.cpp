@@ -135,7 +135,7 @@ TEST_CASE("strict gl: every operation, forward and backward") {
     run_every_operation(backend);
     CHECK(backend.guards_hold());
     CHECK(backend.fallbacks().empty());
-    CHECK(gl.kernels().size() == static_cast<std::size_t>(kKernels));
+    CHECK(gl.kernels().size() == static_cast<std::size_t>(kOperationKernels));
     CHECK(gl.dispatches() == backend.queue().dispatches());
   }
   check_nothing_left(gl);

@@ -44,7 +44,7 @@ GlBackend::GlBackend(GlBackendOptions options)
       queue_(gl_, device_),
       launcher_(gl_, programs_, queue_),
       ops_(device_.limits, table_, launcher_),
-      updates_(gl_, table_, programs_, queue_),
+      updates_(gl_, device_.limits, table_, programs_, queue_),
       own_(gl_, options.guard_cells),
       elsewhere_(make_eigen_backend(options.threads)) {}
 

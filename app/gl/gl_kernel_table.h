@@ -27,6 +27,8 @@ enum class Kernel {
 };
 // clang-format on
 inline constexpr int kKernels = static_cast<int>(Kernel::kSquaresSum) + 1;
+/// The first of them are those of operations; the others are of training alone.
+inline constexpr int kOperationKernels = static_cast<int>(Kernel::kClip);
 
 /// How a kernel's work is cut: an invocation a cell, a group a row, a few columns a group, a tile
 /// of a product a group.

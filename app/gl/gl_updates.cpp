@@ -20,9 +20,9 @@ double GlFigures::norm() const {
                    static_cast<double>(small) * 0x1p-180);
 }
 
-GlUpdates::GlUpdates(const GlCalls& gl, const KernelTable& table, GlPrograms& programs,
-                     GlQueue& queue)
-    : table_(table), programs_(programs), queue_(queue), between_(gl) {
+GlUpdates::GlUpdates(const GlCalls& gl, const GlLimits& limits, const KernelTable& table,
+                     GlPrograms& programs, GlQueue& queue)
+    : limits_(limits), table_(table), programs_(programs), queue_(queue), between_(gl) {
   between_.begin(2, 1);
 }
 
@@ -31,7 +31,7 @@ void GlUpdates::run_cells(Kernel kernel, std::int64_t cells,
                           std::initializer_list<GlUniform> uniforms) {
   const std::int64_t group = table_.group(kernel, 0);
   queue_.dispatch(programs_.get(kernel, 0), buffers, uniforms,
-                  queue_.spread((cells + group - 1) / group));
+                  spread_groups((cells + group - 1) / group, limits_));
 }
 
 void GlUpdates::run_sum(Kernel kernel, std::initializer_list<unsigned> buffers,
@@ -51,7 +51,8 @@ void GlUpdates::count_hits(GlCells logits, GlCells targets, std::int64_t per_row
   const std::int64_t columns = logits.cells / targets.cells;
   queue_.dispatch(programs_.get(Kernel::kHits, table_.variant(Kernel::kHits, columns)),
                   {logits.buffer, targets.buffer, hits},
-                  {{"rows", targets.cells}, {"columns", columns}}, queue_.spread(targets.cells));
+                  {{"rows", targets.cells}, {"columns", columns}},
+                  spread_groups(targets.cells, limits_));
   run_sum(Kernel::kHitSum, {hits, targets.buffer, figures},
           {{"rows", targets.cells / per_row}, {"columns", per_row}});
 }

@@ -34,7 +34,7 @@ struct GlCells {
 /// Buffers that are called `figures` have room for GlFigures. Errors are those of GlQueue.
 class GlUpdates {
  public:
-  GlUpdates(const GlCalls&, const KernelTable&, GlPrograms&, GlQueue&);
+  GlUpdates(const GlCalls&, const GlLimits&, const KernelTable&, GlPrograms&, GlQueue&);
 
   /// Adds to GlFigures::loss.
   void sum_loss(GlCells loss, unsigned figures);
@@ -57,6 +57,7 @@ class GlUpdates {
                std::initializer_list<GlUniform> uniforms, std::int64_t groups = 1);
   std::int64_t groups_for(std::int64_t cells) const;
 
+  const GlLimits& limits_;
   const KernelTable& table_;
   GlPrograms& programs_;
   GlQueue& queue_;
