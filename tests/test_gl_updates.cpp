@@ -189,7 +189,8 @@ TEST_CASE("gl updates: clipping multiplies, the loss adds up") {
 TEST_CASE("gl updates: hits and wholly right examples are the processor's") {
   if (!compute_ready()) return;
   for (const std::int64_t vocab : {2, 3, 64, 65, 300}) {
-    for (const auto& [rows, positions] : {std::pair{1, 1}, {7, 3}, {300, 2}}) {
+    for (const auto& sizes : {std::pair{1, 1}, {7, 3}, {300, 2}}) {
+      const int rows = sizes.first, positions = sizes.second;
       Config config;
       config.d_model = 4;
       const auto program = build_training_program(config, {rows, positions, vocab});
