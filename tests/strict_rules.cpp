@@ -35,6 +35,8 @@ const StrictRule kRules[] = {
     {"shaders/additive_scores_backward.comp", "cells", {"cells", "cells / owns * others", "heads * width", "cells / width * others", "cells"}},
     {"shaders/additive_scores_backward_v.comp", "cells", {"batch * heads * queries * width", "batch * heads * keys * width", "batch * heads * queries * keys", "cells"}},
     {"shaders/zero.comp", "cells", {"cells"}},
+    {"shaders/copy.comp", "cells / 4", {"cells", "cells"}},
+    {"shaders/multiply_add.comp", "cells", {"cells"}},
     {"shaders/softmax.comp", "rows", {"rows * columns", "rows * columns"}},
     {"shaders/softmax_backward.comp", "rows", {"rows * columns", "rows * columns", "rows * columns"}},
     {"shaders/cross_entropy.comp", "rows", {"rows * columns", "rows", "rows"}},

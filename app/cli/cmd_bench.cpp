@@ -2,8 +2,11 @@
 #include <cstdio>
 
 #include "app/cli/cli.h"
+#include "app/cli/named_backend.h"
+#include "core/io/atomic_file.h"
 #include "tests/bench/bench_app.h"
 #include "tests/bench/bench_core.h"
+#include "tests/bench/bench_gl.h"
 #include "tests/bench/bench_train.h"
 
 namespace headlight {
@@ -47,6 +50,41 @@ void add_pass(CLI::App& bench, const char* name, const char* help, BenchPass pas
   });
 }
 
+void print_now(const std::string& text) {
+  std::fputs(text.c_str(), stdout);
+  std::fflush(stdout);
+}
+
+void add_gl(CLI::App& bench, Run& run) {
+  struct Chosen {
+    std::string json, only;
+    GlRates stated;
+  };
+  auto chosen = std::make_shared<Chosen>();
+  CLI::App* sub = bench.add_subcommand(
+      "gl", "The graphics card's kernels, each beside what the card can do at all");
+  sub->add_option("--json", chosen->json, "Also writes the figures to this file, as JSON");
+  sub->add_option("--only", chosen->only, "Only this operation, forward and backward")
+      ->check(CLI::IsMember(gl_bench_ops()));
+  sub->add_option("--rate", chosen->stated.multiply_adds,
+                  "What the card is said to compute, in GFLOP/s; else a plain kernel measures it")
+      ->check(CLI::PositiveNumber);
+  sub->add_option("--bandwidth", chosen->stated.copies,
+                  "What the card is said to read and write, in GB/s; else a plain copy measures it")
+      ->check(CLI::PositiveNumber);
+  sub->callback([chosen, &run] {
+    run = [chosen] {
+      const NamedBackend backend("gl", 1);
+      const GlBench figures = bench_gl(
+          *backend.gl(), chosen->only, chosen->stated,
+          [](const GlBench& b) { print_now(head_line(b)); },
+          [](const GlBenchRow& row) { print_now(table_line(row)); });
+      if (!chosen->json.empty()) write_file_atomic(chosen->json, gl_bench_json(figures));
+      return 0;
+    };
+  });
+}
+
 }  // namespace
 
 void add_bench_command(CLI::App& app, Run& run) {
@@ -57,6 +95,7 @@ void add_bench_command(CLI::App& app, Run& run) {
   add_pass(*sub, "train", "Training steps of three models: forward, backward, update",
            BenchPass::kTrain, run);
   add_pass(*sub, "forward", "The same models forward only", BenchPass::kForward, run);
+  add_gl(*sub, run);
   sub->callback([sub, threads, &run] {
     if (!sub->get_subcommands().empty()) return;  // which has set `run` itself
     run = [threads] {

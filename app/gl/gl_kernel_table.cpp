@@ -39,6 +39,8 @@ constexpr std::array<KernelInfo, kKernels> kTable = {{
     {Kernel::kAdditiveScores, "shaders/additive_scores.comp", kCells},
     {Kernel::kAdditiveScoresBackward, "shaders/additive_scores_backward.comp", kCells},
     {Kernel::kZero, "shaders/zero.comp", kCells},
+    {Kernel::kCopy, "shaders/copy.comp", kCells},
+    {Kernel::kMultiplyAdd, "shaders/multiply_add.comp", kCells},
     {Kernel::kSoftmax, "shaders/softmax.comp", kRows},
     {Kernel::kSoftmaxBackward, "shaders/softmax_backward.comp", kRows},
     {Kernel::kCrossEntropy, "shaders/cross_entropy.comp", kRows},

@@ -17,6 +17,7 @@ enum class Kernel {
   kRelu, kReluBackward, kGelu, kGeluBackward, kGeluTanh, kGeluTanhBackward,
   kSplitHeads, kSplitHeadsBackward, kConcatHeads, kConcatHeadsBackward,
   kMeanPool, kMeanPoolBackward, kAdditiveScores, kAdditiveScoresBackward, kZero,
+  kCopy, kMultiplyAdd,  // of no operation: what the device can do (gl_measure.h)
   kSoftmax, kSoftmaxBackward, kCrossEntropy, kCrossEntropyBackward,
   kLayerNorm, kLayerNormBackward, kLayerNormStatistics, kAdditiveScoresBackwardV,
   kLayerNormBackwardW, kBiasBackward,

@@ -147,16 +147,31 @@ Args joined(Args start, const Args& more) {
   return start;
 }
 
+namespace {
+
+// Prints why the calling test is skipped; where OpenGL is required, that is a failure.
+bool succeeded(const Result& tried, const char* what) {
+  if (tried.status == 0) return true;
+  std::cout << "SKIPPED: " << what << ". " << tried.err << std::endl;
+  const char* required = std::getenv("HEADLIGHT_REQUIRE_GL");
+  if (required && std::string(required) != "0") FAIL_CHECK("OpenGL is required here: ", tried.err);
+  return false;
+}
+
+}  // namespace
+
 bool can_draw() {
   static const Result tried = [] {
     const Folder folder;
     return run({"screenshot", "--size", "64x64", "--out", folder / "a.png"});
   }();
-  if (tried.status == 0) return true;
-  std::cout << "SKIPPED: no picture could be drawn. " << tried.err << std::endl;
-  const char* required = std::getenv("HEADLIGHT_REQUIRE_GL");
-  if (required && std::string(required) != "0") FAIL_CHECK("OpenGL is required here: ", tried.err);
-  return false;
+  return succeeded(tried, "no picture could be drawn");
+}
+
+bool can_compute() {
+  static const Result tried =
+      run({"trace", "--list", "--backend", "gl", "--layers", "1", "--d-model", "8"});
+  return succeeded(tried, "the graphics card cannot compute");
 }
 
 }  // namespace headlight::test

@@ -72,4 +72,7 @@ std::string shown(const Args& args);
 /// HEADLIGHT_REQUIRE_GL=1 in the environment that is a failure.
 bool can_draw();
 
+/// The same of `--backend gl`.
+bool can_compute();
+
 }  // namespace headlight::test

@@ -1,7 +1,6 @@
 // --backend gl: the graphics card as a backend of the command line.
 #include <cmath>
 #include <fstream>
-#include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "test_paths.h"
@@ -15,16 +14,6 @@ namespace {
 const Args kSmall = {
     "--sentence", "the cat sat on the mat", "--d-model", "8", "--heads", "2", "--layers", "1"};
 const Environment kOldGl = {{"MESA_GL_VERSION_OVERRIDE", "4.2"}};
-
-// Is there a driver to compute with?
-bool can_compute() {
-  static const Result tried = run(joined({"trace", "--list", "--backend", "gl"}, kSmall));
-  if (tried.status == 0) return true;
-  std::cout << "SKIPPED: " << tried.err << std::endl;
-  const char* required = std::getenv("HEADLIGHT_REQUIRE_GL");
-  if (required && std::string(required) != "0") FAIL_CHECK("OpenGL is required here: ", tried.err);
-  return false;
-}
 
 // The losses of a log.
 std::vector<double> losses(const std::string& path) {
