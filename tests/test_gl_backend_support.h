@@ -62,6 +62,7 @@ inline const GlCalls& counting_calls() {
 inline GlBackendOptions counting_options() {
   GlBackendOptions options;
   options.program_folder.clear();
+  options.tuned_folder.clear();
   options.calls = &counting_calls();
   return options;
 }

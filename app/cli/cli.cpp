@@ -97,6 +97,7 @@ int run_command_line(int argc, char** argv) {
   add_compare_command(app, run);
   add_op_command(app, run);
   add_bench_command(app, run);
+  add_tune_command(app, run);
   try {
     app.parse(argc, argv);
     if (!run) run = [window] { return open_window(*window); };

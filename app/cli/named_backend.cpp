@@ -37,6 +37,8 @@ NamedBackend::NamedBackend(const std::string& name, int threads, GlBackendOption
   options.threads = threads;
   auto made = make_gl_backend(std::move(options));
   gl_ = made.get();
+  if (const Message& problem = gl_->tuned_problem(); !problem.empty())
+    std::fprintf(stderr, "headlight: note: %s\n", say(Language::kEnglish, problem).c_str());
   backend_ = std::move(made);
 }
 

@@ -38,7 +38,9 @@ GlBackend::GlBackend(GlBackendOptions options)
     : gl_(options.calls ? *options.calls : real_gl()),
       guard_cells_(options.guard_cells),
       device_(capable_device(gl_, options.limits)),
-      table_(KernelTable::of(device_.limits)),
+      tuned_(options.table ? TunedTable{options.table, {}}
+                           : read_tuned(options.tuned_folder, device_)),
+      table_(tuned_.table ? *tuned_.table : KernelTable::of(device_.limits)),
       programs_(gl_, device_, table_, options.texts ? options.texts : GlTexts(embedded_file),
                 options.program_folder),
       queue_(gl_, device_),

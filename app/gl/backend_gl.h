@@ -9,6 +9,7 @@
 
 #include "app/gl/gl_ops.h"
 #include "app/gl/gl_tensors.h"
+#include "app/gl/gl_tuned.h"
 #include "app/gl/gl_updates.h"
 #include "core/backend.h"
 
@@ -17,6 +18,10 @@ namespace headlight {
 struct GlBackendOptions {
   /// Where compiled programs are kept; empty: nowhere.
   std::filesystem::path program_folder = default_program_folder();
+  /// Where `headlight tune` keeps the best kernel table of each device; empty: nowhere.
+  std::filesystem::path tuned_folder = default_tuned_folder();
+  /// In the place of the one that is kept, or follows from the device's limits: it must fit them.
+  std::optional<KernelTable> table = std::nullopt;
   /// Threads of the Eigen backend, which runs what the device cannot take.
   int threads = 1;
 
@@ -68,6 +73,8 @@ class GlBackend final : public Backend {
   std::int64_t guard_cells() const { return guard_cells_; }
   const GlDevice& device() const { return device_; }
   const KernelTable& kernel_table() const { return table_; }
+  /// Why the table that is kept for this device could not be used; empty: nothing is amiss.
+  const Message& tuned_problem() const { return tuned_.problem; }
   const GlPrograms& programs() const { return programs_; }
   /// For timing. The tag of a kernel's time is its call's place among those of the run.
   GlQueue& queue() { return queue_; }
@@ -105,6 +112,7 @@ class GlBackend final : public Backend {
   const GlCalls gl_;
   const std::int64_t guard_cells_;
   GlDevice device_;
+  TunedTable tuned_;
   KernelTable table_;
   GlPrograms programs_;
   GlQueue queue_;

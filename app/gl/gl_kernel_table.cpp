@@ -1,5 +1,6 @@
 #include "app/gl/gl_kernel_table.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -86,6 +87,27 @@ std::string define(std::string_view name, int value) {
   return "#define " + std::string(name) + " " + std::to_string(value) + "\n";
 }
 
+bool within(std::int64_t value, std::int64_t least, std::int64_t most) {
+  return value >= least && value <= most;
+}
+
+// Sums are put together as a tree.
+bool is_power_of_two(int value) { return value > 0 && (value & (value - 1)) == 0; }
+
+bool tiles_fit(const ProductTiles& t, const GlLimits& limits) {
+  constexpr int kMostSide = 256, kMostBlock = 16;
+  for (const int side : {t.rows, t.columns, t.inner}) {
+    if (!within(side, 1, kMostSide)) return false;
+  }
+  for (const int block : {t.block_rows, t.block_columns}) {
+    if (!within(block, 1, kMostBlock)) return false;
+  }
+  return t.rows % t.block_rows == 0 && t.columns % t.block_columns == 0 &&
+         t.columns / t.block_columns <= limits.group_size[0] &&
+         t.rows / t.block_rows <= limits.group_size[1] &&
+         t.invocations() <= limits.group_invocations && t.shared_bytes() <= limits.shared_bytes;
+}
+
 }  // namespace
 
 const KernelInfo& kernel_info(Kernel kernel) { return kTable[static_cast<std::size_t>(kernel)]; }
@@ -103,6 +125,20 @@ KernelTable KernelTable::of(const GlLimits& limits) {
     table.product = {32, 32, 8, 4, 4};
   }
   return table;
+}
+
+bool KernelTable::fits(const GlLimits& limits) const {
+  const std::int64_t most = std::min(limits.group_invocations, limits.group_size[0]);
+  for (const int group : {short_row_group, row_group}) {
+    if (!is_power_of_two(group) || group > most || 4 * group > limits.shared_bytes) return false;
+  }
+  constexpr int kMostShortRow = 1 << 16;
+  return within(cells_group, 1, most) && within(short_row, 0, kMostShortRow) &&
+         within(column_group, 1, most) && is_power_of_two(row_lanes) &&
+         row_lanes <= limits.group_size[1] &&
+         std::int64_t{column_group} * row_lanes <= limits.group_invocations &&
+         std::int64_t{4} * column_group * row_lanes <= limits.shared_bytes &&
+         tiles_fit(product, limits);
 }
 
 int KernelTable::variant(Kernel kernel, std::int64_t columns) const {

@@ -51,6 +51,7 @@ struct ProductTiles {
   int size_y() const { return rows / block_rows; }
   int invocations() const { return size_x() * size_y(); }
   int shared_bytes() const { return 4 * inner * (rows + columns + 2); }
+  bool operator==(const ProductTiles&) const = default;
 };
 
 struct KernelTable {
@@ -60,8 +61,10 @@ struct KernelTable {
   int column_group = 32, row_lanes = 8;  // of KernelShape::kColumns
   ProductTiles product;
 
-  /// What fits in these limits.
+  /// What fits in these limits, where nothing was measured.
   static KernelTable of(const GlLimits&);
+  /// Are these numbers that the shaders can be compiled with, and within these limits?
+  bool fits(const GlLimits&) const;
   /// Which of a kernel's programs is for rows of this length: 0 or 1. Only KernelShape::kRows has
   /// two.
   int variant(Kernel, std::int64_t columns) const;
@@ -69,6 +72,7 @@ struct KernelTable {
   int group(Kernel, int variant) const;
   /// "#define GROUP 256\n": what the shader is compiled with.
   std::string defines(Kernel, int variant) const;
+  bool operator==(const KernelTable&) const = default;
 };
 
 }  // namespace headlight

@@ -57,7 +57,7 @@ class Tester {
         is_hardware_(!is_software_renderer(gl.device().renderer)),
         reference_(make_reference_backend()) {}
 
-  GlSelfTest run() {
+  GlSelfTest run(std::span<const Op> only) {
     const KernelTable& table = gl_.kernel_table();
     const std::int64_t tile = std::max(table.product.rows, table.product.columns) + 1;
     const std::int64_t longer = std::max<std::int64_t>(tile, table.short_row + 1);
@@ -67,6 +67,7 @@ class Tester {
                                 {1, 2, tile, longer, longer, tile},
                                 {1, 1, 3, group, group, 5}};
     for (const OpTrial& trial : op_trials()) {
+      if (!only.empty() && std::find(only.begin(), only.end(), trial.op) == only.end()) continue;
       for (const TrialSizes& z : sizes) try_one(trial, z, &z == &sizes[2]);
     }
     return {failures_.empty(), false, std::move(failures_)};
@@ -219,7 +220,7 @@ void keep(const fs::path& path, const Json& json) {
 
 }  // namespace
 
-GlSelfTest self_test(GlBackend& gl) { return Tester(gl).run(); }
+GlSelfTest self_test(GlBackend& gl, std::span<const Op> only) { return Tester(gl).run(only); }
 
 fs::path default_self_test_folder() { return cache_folder("self_test"); }
 

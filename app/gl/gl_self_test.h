@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -30,8 +31,9 @@ struct GlSelfTest {
 /// Tries every operation on small shapes: 1, primes, one more than a tile or a short row, one more
 /// than a group of a long row; with rows that are forbidden wholly. Limits are trial_limit() of a
 /// software renderer, 1e-7 of hardware. Results that an earlier run left on the device are lost.
-/// Throws Error for a device that is lost or has no memory left.
-GlSelfTest self_test(GlBackend&);
+/// `only`: these operations, all where there are none. Throws Error for a device that is lost or
+/// has no memory left.
+GlSelfTest self_test(GlBackend&, std::span<const Op> only = {});
 
 /// "self_test" beside the folder of compiled programs; empty where there is none.
 std::filesystem::path default_self_test_folder();

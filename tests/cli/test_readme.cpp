@@ -48,7 +48,7 @@ TEST_CASE("README: the examples run as they stand") {
     std::string program, sub;
     words >> program >> sub;
     static const std::set<std::string> kPictures = {"render", "screenshot", "walk",
-                                                    "compare-backends"};
+                                                    "compare-backends", "tune"};
     if (kPictures.contains(sub) && !draws) continue;
     if (sub == "bench") continue;  // it measures for seconds; nothing to learn here
     // Later examples read what earlier ones wrote, so they share the folder.
@@ -60,8 +60,9 @@ TEST_CASE("README: the examples run as they stand") {
 
 TEST_CASE("README: every subcommand is in it and in --help") {
   const std::string text = readme(), help = run_well({"--help"}).out;
-  for (const char* sub : {"trace", "explain", "code", "render", "screenshot", "walk", "train",
-                          "models", "eval", "generate", "compare-backends", "op", "bench"}) {
+  for (const char* sub :
+       {"trace", "explain", "code", "render", "screenshot", "walk", "train", "models", "eval",
+        "generate", "compare-backends", "op", "bench", "tune"}) {
     CAPTURE(sub);
     CHECK(contains(help, sub));
     CHECK(contains(text, std::string("headlight ") + sub));
