@@ -33,7 +33,47 @@ GlBackend& Gpu::backend() {
   return *backend_;
 }
 
+void Gpu::use_fresh_storage() {
+  GlBackend& gl = backend();
+  used_ = 0;
+  while (used_ < storages_.size() && storages_[used_].shown.use_count() > 1) ++used_;
+  if (used_ == storages_.size()) {
+    storages_.push_back({std::make_unique<GlStorage>(gl.calls()), std::make_shared<const int>(0)});
+  }
+  gl.use(storages_[used_].tensors.get());
+}
+
+std::shared_ptr<const DeviceCells> Gpu::device_cells(const Trace& trace) {
+  if (!context_->shares_with_window() || used_ >= storages_.size()) return nullptr;
+  const Program& program = trace.program();
+  const GlStorage& at = *storages_[used_].tensors;
+  auto cells = std::make_shared<DeviceCells>();
+  const auto add = [&](TensorId tensor, unsigned buffer) {
+    const TensorView view = trace.tensor(tensor);
+    // A picture of blocks of cells tells NaN and +inf only from memory.
+    if (buffer == 0 || !view.data || trace.range(tensor).broken > 0) return;
+    cells->add({view.data, view.size(), buffer});
+  };
+  for (const OpCall& call : program.calls) {
+    const auto out = static_cast<std::size_t>(program.resolve(call.out));
+    if (at.tensors.has(out)) add(call.out, at.tensors.buffer(out));
+    const TensorId d = program.gradient(call.out);
+    if (d < 0 || out >= at.gradient_slots.size()) continue;
+    const std::size_t slot = at.gradient_slots[out];
+    if (at.gradients.has(slot)) add(d, at.gradients.buffer(slot));
+  }
+  cells->sort();
+  cells->keep = storages_[used_].shown;
+  // Another context reads them.
+  const GlCalls& gl = backend().calls();
+  gl.memory_barrier(GL_PIXEL_BUFFER_BARRIER_BIT | GL_TEXTURE_FETCH_BARRIER_BIT);
+  gl.finish();
+  return cells;
+}
+
 void Gpu::stop() {
+  if (backend_) backend_->use(nullptr);
+  storages_.clear();
   backend_.reset();
   context_->release();
 }

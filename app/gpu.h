@@ -7,6 +7,8 @@
 #include "app/gl/backend_gl.h"
 #include "app/gl/compute_context.h"
 #include "app/ui/compute_state.h"
+#include "core/device_cells.h"
+#include "core/trace.h"
 
 namespace headlight {
 
@@ -20,6 +22,11 @@ class Gpu {
   /// Starts it where it has not been started. Throws Error where there is no OpenGL 4.3.
   GlBackend& backend();
   bool started() const { return backend_ != nullptr; }
+  /// Runs from now on leave their tensors in buffers that nobody else looks at.
+  void use_fresh_storage();
+  /// Where the numbers of this run lie on the device, for pictures: what the run that ended last
+  /// computed. Null where the window could not see them.
+  std::shared_ptr<const DeviceCells> device_cells(const Trace&);
   /// At the end; backend() starts anew.
   void stop();
   /// The same after an error, which state() says from then on.
@@ -33,6 +40,13 @@ class Gpu {
   GlBackendOptions options_;
   std::unique_ptr<GlBackend> backend_;
   GpuState state_;
+  // Each run's tensors stay as long as pictures are made of them; `shown` counts who does.
+  struct Storage {
+    std::unique_ptr<GlStorage> tensors;
+    std::shared_ptr<const void> shown;
+  };
+  std::vector<Storage> storages_;
+  std::size_t used_ = 0;  // by the run that ended last
 };
 
 }  // namespace headlight

@@ -141,6 +141,8 @@ class Shell {
   void on(const ShowKernel&);
   bool perform_compute(Command);
   bool start_gpu();
+  bool give_trainer_gpu();
+  std::unique_ptr<Gpu> new_gpu() const;
   void take_gpu(FinishedRun&);
   void take_gpu_test(const GpuState&);
   void tell_gpu(const GpuState&);

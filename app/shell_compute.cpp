@@ -109,6 +109,7 @@ bool Shell::is_working() const {
 
 void Shell::stop_gpu() {
   worker_.stop_gpu();
+  if (trainer_) trainer_->stop_gpu();
   make_gpu_ = nullptr;
 }
 
@@ -119,12 +120,28 @@ bool Shell::start_gpu() {
     gpu.phase = GpuPhase::kStarting;
   if (worker_.has_gpu()) return true;
   try {
-    worker_.use_gpu(make_gpu_ ? make_gpu_() : std::make_unique<Gpu>(make_egl_compute_context()));
+    worker_.use_gpu(new_gpu());
     return true;
   } catch (const Error& error) {
     gpu.phase = GpuPhase::kAbsent;
     gpu.problem = error.message();
     tell_gpu(gpu);
+    return false;
+  }
+}
+
+std::unique_ptr<Gpu> Shell::new_gpu() const {
+  return make_gpu_ ? make_gpu_() : std::make_unique<Gpu>(make_egl_compute_context());
+}
+
+// Training has a thread of its own, and on it a context of its own.
+bool Shell::give_trainer_gpu() {
+  if (trainer_->has_gpu()) return true;
+  try {
+    trainer_->use_gpu(new_gpu());
+    return true;
+  } catch (const Error& error) {
+    notify(NoticeKind::kWarning, Message{"train.left_gpu"}.with(error.message()));
     return false;
   }
 }

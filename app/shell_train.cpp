@@ -156,7 +156,8 @@ void Shell::on(const StartRun& a) {
   if (a.new_weights) ++train.plan.config.seed;
   const std::uint64_t before = state_.train.run.status.run;
   const bool kept = put_aside();
-  trainer_->start(train.plan);
+  const bool on_gpu = state_.session.compute == ComputeMode::kGpu;
+  trainer_->start(train.plan, on_gpu && give_trainer_gpu());
   if (!kept) trainer_->forget(before);
   train.changed = train.film = false;
   train.at.reset();
@@ -336,6 +337,7 @@ bool Shell::poll_train() {
   const TrainPhase phase = run.status.phase;
   const std::uint64_t saves = run.status.save.count;
   const bool had_model = run.live != nullptr;
+  const Message gpu_problem = run.status.gpu_problem;
   if (!trainer_->update(run)) return false;
   // Pictures are the same each time; measured times would not be.
   if (!options_.background) run.status.tokens_per_second = run.status.seconds = 0;
@@ -352,6 +354,8 @@ bool Shell::poll_train() {
     notify(NoticeKind::kError, now.problem);
     train_notice_ = now.problem;
   }
+  if (!(now.gpu_problem == gpu_problem) && !now.gpu_problem.empty())
+    notify(NoticeKind::kWarning, Message{"train.left_gpu"}.with(now.gpu_problem));
   if (now.save.count != saves) tell_save(now.save);
   if (state_.session.train.at) update_compared();  // the newest weights are shown as well
   return true;

@@ -90,6 +90,7 @@ FinishedRun TraceWorker::run(const RunRequest& r) {
 void TraceWorker::run_on_gpu(const RunRequest& r, FinishedRun& run) {
   try {
     GlBackend& gl = gpu_->backend();
+    gpu_->use_fresh_storage();
     const bool both = r.mode == ComputeMode::kBoth;
     TimedBackend timed(gl, both ? &gl.queue() : nullptr);
     GuardedBackend guarded(both ? static_cast<Backend&>(timed) : gl);
@@ -100,6 +101,8 @@ void TraceWorker::run_on_gpu(const RunRequest& r, FinishedRun& run) {
           [&] { run.result = runner_.run(r.document, guarded, r.model, r.gradients); });
     }
     if (!guarded.failure().empty()) throw Error(guarded.failure());
+    measure(run.result);
+    if (run.result.trace) run.device_cells = gpu_->device_cells(*run.result.trace);
   } catch (const Error& error) {
     run.gpu_problem = error.message();
     run.result = {};

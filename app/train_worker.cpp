@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "app/gl/gl_trainer.h"
+#include "app/gpu.h"
 #include "core/error.h"
 #include "core/text/number_text.h"
 
@@ -61,7 +63,23 @@ void TrainWorker::push(Command command) {
   changed_.notify_all();
 }
 
-void TrainWorker::start(const RunPlan& plan) {
+TrainWorker::TrainWorker(int threads, RunAutosave* autosave)
+    : threads_(threads), autosave_(autosave) {}
+
+void TrainWorker::use_gpu(std::unique_ptr<Gpu> gpu) { gpu_ = std::move(gpu); }
+
+void TrainWorker::stop_gpu() {
+  if (!gpu_) return;
+  pause();
+  push([this] {
+    if (run_ && !run_->learner().device().empty()) leave_gpu({});
+    if (gpu_->started()) gpu_->stop();
+  });
+  wait();
+  gpu_.reset();
+}
+
+void TrainWorker::start(const RunPlan& plan, bool on_gpu) {
   std::uint64_t id = 0;
   {
     const std::lock_guard lock(mutex_);
@@ -75,7 +93,7 @@ void TrainWorker::start(const RunPlan& plan) {
     published_.plan = std::make_shared<const RunPlan>(plan);
     published_.version = ++version_;
   }
-  push([this, plan, id] { prepare(plan, id); });
+  push([this, plan, id, on_gpu] { prepare(plan, id, on_gpu); });
 }
 
 void TrainWorker::cancel() {
@@ -181,7 +199,7 @@ void TrainWorker::loop() {
   std::unique_lock lock(mutex_);
   while (!stop_) {
     changed_.wait(lock, [this] { return stop_ || running_ || !commands_.empty(); });
-    if (stop_) return;
+    if (stop_) break;
     busy_ = true;
     if (!commands_.empty()) {
       const Command command = std::move(commands_.front());
@@ -196,6 +214,9 @@ void TrainWorker::loop() {
     busy_ = false;
     changed_.notify_all();
   }
+  lock.unlock();
+  run_.reset();  // before what it computes with, whose context is current here
+  if (gpu_ && gpu_->started()) gpu_->stop();
 }
 
 // A command that fails leaves the run as it was and says why.
@@ -230,7 +251,7 @@ void TrainWorker::keep_safe() {
   autosave_->write(run_id_, std::make_shared<const RunCheckpoint>(run_->checkpoint()));
 }
 
-void TrainWorker::prepare(const RunPlan& plan, std::uint64_t id) {
+void TrainWorker::prepare(const RunPlan& plan, std::uint64_t id, bool on_gpu) {
   {
     // A play that was asked for before this start has nothing to do with it.
     const std::lock_guard lock(mutex_);
@@ -241,7 +262,7 @@ void TrainWorker::prepare(const RunPlan& plan, std::uint64_t id) {
   shown_at_ = -1;
   Message problem;
   try {
-    return make_run(plan, id);
+    return make_run(plan, id, on_gpu);
   } catch (const Cancelled&) {
     return run_.reset();  // another start has taken its place, or it is not wanted any more
   } catch (const Error& error) {
@@ -276,7 +297,7 @@ void TrainWorker::load_task(const RunPlan& plan, const ProgressFunction& progres
   loaded_ = std::move(now);
 }
 
-void TrainWorker::make_run(const RunPlan& plan, std::uint64_t id) {
+void TrainWorker::make_run(const RunPlan& plan, std::uint64_t id, bool on_gpu) {
   double told = -1;
   load_task(plan, [this, id, &told](const Progress& progress) {
     const std::lock_guard lock(mutex_);
@@ -290,7 +311,17 @@ void TrainWorker::make_run(const RunPlan& plan, std::uint64_t id) {
     return true;
   });
   const std::shared_ptr<const Task> task = loaded_.task;
-  run_ = std::make_unique<TrainingRun>(plan, task, threads_);
+  Message gpu_problem;
+  try {
+    run_ = std::make_unique<TrainingRun>(plan, task, threads_, kHistoryBytes, learners(on_gpu));
+  } catch (const UsageError&) {
+    throw;  // the plan is wrong, whoever computes
+  } catch (const Error& error) {
+    if (!on_gpu) throw;
+    gpu_problem = error.message();
+    gpu_->fail(gpu_problem);
+    run_ = std::make_unique<TrainingRun>(plan, task, threads_);
+  }
   run_id_ = id;
   safe_step_ = 0;  // its first weights can be drawn again
   safe_at_ = now();
@@ -302,6 +333,8 @@ void TrainWorker::make_run(const RunPlan& plan, std::uint64_t id) {
   published_.status.save = std::move(save);
   published_.status.notes = loaded_.notes;
   published_.status.phase = TrainPhase::kPaused;
+  published_.status.device = run_->learner().device();
+  published_.status.gpu_problem = gpu_problem;
   published_.status.parameters = run_->parameter_count();
   published_.status.tokens_per_step = run_->tokens_per_step();
   published_.plan = std::make_shared<const RunPlan>(run_->plan());
@@ -314,9 +347,43 @@ void TrainWorker::make_run(const RunPlan& plan, std::uint64_t id) {
   publish_locked(true);
 }
 
+// Of the graphics card, which belongs to this thread.
+LearnerFactory TrainWorker::learners(bool on_gpu) {
+  if (!on_gpu || !gpu_) return {};
+  return [this](const Config& config, const RunShape& shape, std::vector<Tensor> parameters,
+                const TrainerOptions& options) {
+    const std::shared_ptr<GlBackend> backend(std::shared_ptr<void>(), &gpu_->backend());
+    return gl_learners(backend)(config, shape, std::move(parameters), options);
+  };
+}
+
+// The same run goes on on the processor; false where the device has taken its weights along.
+bool TrainWorker::leave_gpu(const Message& why) {
+  bool moved = true;
+  try {
+    run_->move_to_processor(threads_);
+  } catch (const Error&) {
+    moved = false;
+    run_.reset();
+  }
+  if (!why.empty()) gpu_->fail(why);
+  const std::lock_guard lock(mutex_);
+  published_.status.device.clear();
+  published_.status.gpu_problem = why;
+  published_.version = ++version_;
+  return moved;
+}
+
 void TrainWorker::make_step() {
   const double began = now();
-  const TrainStep step = run_->step();
+  TrainStep step;
+  try {
+    step = run_->step();
+  } catch (const Error& error) {
+    if (run_->learner().device().empty()) throw;
+    if (leave_gpu(error.message())) return;
+    return end(TrainPhase::kFailed, Message{"train.gpu_lost"}.with(error.message()));
+  }
   const double took = now() - began;
   seconds_ += took;
   window_seconds_ += took;

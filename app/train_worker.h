@@ -20,19 +20,25 @@
 
 namespace headlight {
 
+class Gpu;
+
 class TrainWorker {
  public:
   /// `autosave`, if any, is given what is trained now and then, and outlives this.
-  explicit TrainWorker(int threads, RunAutosave* autosave = nullptr)
-      : threads_(threads), autosave_(autosave) {}
+  explicit TrainWorker(int threads, RunAutosave* autosave = nullptr);
   /// Stops after the update that is being made.
   ~TrainWorker();
   TrainWorker(const TrainWorker&) = delete;
   TrainWorker& operator=(const TrainWorker&) = delete;
 
+  /// The graphics card for the runs that start() wants there. Before the first of them.
+  void use_gpu(std::unique_ptr<Gpu>);
+  bool has_gpu() const { return gpu_ != nullptr; }
+  /// Before the window's context goes: its run, if it is there, goes on on the processor.
+  void stop_gpu();
   /// Makes a run by this plan, at step 0. Reads the plan's text first. The one before stands still
   /// from now on; what has been trained of it can be saved until forget().
-  void start(const RunPlan&);
+  void start(const RunPlan&, bool on_gpu = false);
   /// Gives up the run that is being prepared.
   void cancel();
   /// Until the plan's end, pause(), or so many updates have been made (0: no matter how many).
@@ -59,8 +65,10 @@ class TrainWorker {
   using Command = std::function<void()>;
   void push(Command);
   void loop();
-  void prepare(const RunPlan&, std::uint64_t id);
-  void make_run(const RunPlan&, std::uint64_t id);
+  void prepare(const RunPlan&, std::uint64_t id, bool on_gpu);
+  void make_run(const RunPlan&, std::uint64_t id, bool on_gpu);
+  LearnerFactory learners(bool on_gpu);
+  bool leave_gpu(const Message& why);
   void load_task(const RunPlan&, const ProgressFunction&);
   void put_aside();
   void keep_safe();
@@ -82,6 +90,7 @@ class TrainWorker {
     std::vector<Message> notes;
   };
   // Only the thread touches these.
+  std::unique_ptr<Gpu> gpu_;  // outlives the run
   std::unique_ptr<TrainingRun> run_;
   std::uint64_t run_id_ = 0;
   std::map<std::uint64_t, std::shared_ptr<const RunCheckpoint>> earlier_;

@@ -48,6 +48,11 @@ class GlTensors {
   /// Memory got numbers from elsewhere: the buffer's are old.
   void forget(std::size_t slot);
 
+  /// Does its buffer hold the tensor's numbers?
+  bool has(std::size_t slot) const {
+    return slot < slots_.size() && slots_[slot].buffer != 0 &&
+           (slots_[slot].newer || slots_[slot].known);
+  }
   /// The slot's buffer; 0 where there is none.
   unsigned buffer(std::size_t slot) const;
   /// Of the device's memory that its own buffers take.

@@ -143,7 +143,9 @@ const HeatmapTexture* HeatmapRenderer::texture_for(const HeatmapQuad& quad,
     lru_.splice(lru_.begin(), lru_, found->second);
   } else {
     if (!fill_ && source.buffer != 0) fill_ = std::make_unique<HeatmapFill>();
-    const bool on_device = source.buffer != 0 && fill_->takes(source);
+    // A device that failed may have taken its buffers along.
+    const bool on_device =
+        source.buffer != 0 && fill_->takes(source) && glIsBuffer(source.buffer) == GL_TRUE;
     if (!quad.data && !on_device) {
       throw UsageError("The heatmap with key " + std::to_string(quad.key) + " (" +
                        std::to_string(quad.rows) + " x " + std::to_string(quad.columns) +

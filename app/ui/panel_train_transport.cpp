@@ -36,6 +36,7 @@ std::string speed_words(const AppState& state, const Ui& ui) {
                             {"gone", clock_text(s.seconds)}});
   if (s.phase == TrainPhase::kRunning && steps > s.step)
     words += ui.tr("train.left", {{"left", clock_text(left)}});
+  if (!s.device.empty()) words += " · " + short_device(s.device);
   return words;
 }
 

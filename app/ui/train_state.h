@@ -47,6 +47,8 @@ struct TrainStatus {
   std::string doing;           // kPreparing: a text id
   double share = 0;            // of it
   SaveReport save;             // of any run
+  std::string device;          // the graphics card that computes; empty: the processor
+  Message gpu_problem;         // why it does not any more, or could not
   Message autosave_problem;    // why what is trained could not be kept safe
 };
 

@@ -133,6 +133,18 @@ TrainStep TrainingRun::step() {
   return step;
 }
 
+void TrainingRun::move_to_processor(int threads) {
+  const std::span<const Tensor> weights = learner().parameters();
+  TrainerOptions options = learner_->options();
+  options.threads = threads;
+  auto next =
+      make_trainer(plan_.config, learner_->shape(), {weights.begin(), weights.end()}, options);
+  const Optimizer& before = learner().optimizer();
+  next->optimizer().restore(before.steps(), before.state());
+  learner_ = std::move(next);
+  if (state_.step > 0) batches_->restore(state_.data);
+}
+
 bool TrainingRun::finished() const {
   const StopRule& stop = plan_.stop;
   if (stop.steps > 0 && state_.step >= stop.steps) return true;

@@ -82,6 +82,11 @@ class TrainingRun {
   void set_rate(double peak);
   void set_clip(double norm);
 
+  /// From the next update on the processor computes, with the weights, moments and batches that the
+  /// learner before it would have gone on with. Throws Error, and changes nothing, where that one
+  /// cannot give them any more.
+  void move_to_processor(int threads);
+
   std::int64_t steps_done() const { return state_.step; }
   const RunPlan& plan() const { return plan_; }
   const Task& task() const { return *task_; }
