@@ -3,6 +3,7 @@
 #include <epoxy/gl.h>
 #include <imgui_impl_opengl3.h>
 
+#include "app/gl/compute_context.h"
 #include "app/gl/egl_context.h"
 #include "app/gl/framebuffer.h"
 #include "app/heatmap_bridge.h"
@@ -29,6 +30,10 @@ Offscreen::Offscreen(Shell& shell, int width, int height)
     : parts_(std::make_unique<Parts>(shell, width, height)) {}
 Offscreen::~Offscreen() = default;
 Frontend& Offscreen::frontend() { return parts_->frontend; }
+const HeatmapBridge& Offscreen::bridge() const { return parts_->bridge; }
+std::unique_ptr<ComputeContext> Offscreen::compute_context() const {
+  return make_egl_compute_context(&parts_->context);
+}
 
 void Offscreen::frame() {
   Parts& p = *parts_;

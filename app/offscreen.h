@@ -9,6 +9,9 @@
 
 namespace headlight {
 
+class ComputeContext;
+class HeatmapBridge;
+
 class Offscreen {
  public:
   /// Throws Error when there is no OpenGL 3.3 to be had.
@@ -21,6 +24,10 @@ class Offscreen {
   /// The frame drawn last.
   std::vector<std::uint8_t> read();
   Frontend& frontend();
+  /// What draws the heatmaps.
+  const HeatmapBridge& bridge() const;
+  /// For computing what this draws, from the same buffers; must go before this.
+  std::unique_ptr<ComputeContext> compute_context() const;
 
  private:
   struct Parts;

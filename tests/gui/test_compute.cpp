@@ -4,8 +4,11 @@
 
 #include "app/gl/embedded.h"
 #include "app/gpu.h"
+#include "app/heatmap_bridge.h"
+#include "app/offscreen.h"
 #include "app/ui/compute_state.h"
 #include "harness.h"
+#include "train_gui.h"
 
 namespace headlight::test {
 namespace {
@@ -33,12 +36,6 @@ GlBackendOptions broken_softmax() {
   return options;
 }
 
-void settle(Gui& gui) {
-  gui.frame();
-  gui.shell().wait();
-  gui.frame(2);
-}
-
 void choose(Gui& gui, const std::string& mode) {
   gui.click("top/compute/" + mode);
   settle(gui);
@@ -49,7 +46,11 @@ std::string name_of(const Gui& gui, const CallDifference& d) {
 }
 
 bool g_lost = false;  // the calls of OpenGL have no room for anything of the test's own
-GLenum lost_or_not() { return std::exchange(g_lost, false) ? GL_CONTEXT_LOST : epoxy_glGetError(); }
+bool g_out_of_memory = false;
+GLenum lost_or_not() {
+  if (std::exchange(g_lost, false)) return GL_CONTEXT_LOST;
+  return std::exchange(g_out_of_memory, false) ? GL_OUT_OF_MEMORY : epoxy_glGetError();
+}
 
 }  // namespace
 
@@ -299,6 +300,88 @@ TEST_CASE("compute: time against size is measured until it is stopped") {
   gui.push(DoEdit{SetConfig{config}, ""});
   gui.frame(2);
   CHECK(gui.state().derived.sizes.points.empty());
+}
+
+TEST_CASE("compute: heatmaps are drawn from the graphics card's buffers, and look the same") {
+  Shell shell(small_document(2), still_options(1));
+  Offscreen screen(shell, 1100, 700);
+  screen.frontend().show_only_stage(false);
+  shell.offer_gpu([&] { return std::make_unique<Gpu>(screen.compute_context()); }, {});
+  const auto look = [&](Offscreen& at, const std::string& step) {
+    shell.push(GoToStep{step});
+    shell.apply();
+    return at.picture();
+  };
+  look(screen, "blocks.0.attn.pattern");
+  CHECK(screen.bridge().device_pictures() == 0);  // the processor's
+  shell.push(ChooseCompute{ComputeMode::kGpu});
+  shell.apply();
+  for (const std::string step :
+       {"blocks.0.attn.pattern", "blocks.1.attn.scores_masked", "blocks.1.mlp.pre", "logits"}) {
+    CAPTURE(step);
+    const std::uint64_t before = screen.bridge().device_pictures();
+    const auto picture = look(screen, step);
+    CHECK(screen.bridge().device_pictures() > before);
+    // Another window, which cannot see those buffers, draws the same numbers from memory.
+    Offscreen other(shell, 1100, 700);
+    other.frontend().show_only_stage(false);
+    CHECK(look(other, step) == picture);
+    CHECK(other.bridge().device_pictures() == 0);
+  }
+  // An older run's pictures stay right while newer ones come.
+  const auto old = shell.state().derived.device_cells;
+  REQUIRE(old);
+  for (const std::string text : {"one two", "three four five", "six"}) {
+    shell.push(DoEdit{SetSentence{text}, ""});
+    shell.apply();
+    shell.wait();
+    const auto now = shell.state().derived.device_cells;
+    REQUIRE(now);
+    for (const auto& mine : now->stretches) {
+      for (const auto& theirs : old->stretches) CHECK(mine.buffer != theirs.buffer);
+    }
+  }
+  shell.stop_gpu();
+}
+
+TEST_CASE("compute: a run is trained on the graphics card, and goes on where that fails") {
+  GlCalls calls;
+  {
+    const auto context = make_egl_compute_context();
+    context->make_current();
+    calls = real_gl();
+    context->release();
+  }
+  calls.get_error = lost_or_not;
+  GlBackendOptions options;
+  options.calls = &calls;
+  Gui gui;
+  gui.shell().offer_gpu(maker(options), {});
+  choose(gui, "gpu");
+  open_panel(gui);
+  CHECK(!run_of(gui).status.device.empty());
+  gui.push(PlayRun{true, 3});
+  settle(gui);
+  REQUIRE(run_of(gui).status.step == 3);
+  g_out_of_memory = true;
+  gui.push(PlayRun{true, 6});
+  settle(gui);
+  gui.frame(2);
+  CHECK(run_of(gui).status.step == 6);
+  CHECK(run_of(gui).status.device.empty());
+  CHECK(gui.notices_say("The run goes on on the processor"));
+  // On the processor alone the losses are the same.
+  std::vector<double> losses;
+  for (const TrainStep& step : run_of(gui).curve) losses.push_back(step.loss);
+  choose(gui, "cpu");
+  gui.push(StartRun{});
+  settle(gui);
+  CHECK(run_of(gui).status.device.empty());
+  gui.push(PlayRun{true, 6});
+  settle(gui);
+  REQUIRE(run_of(gui).curve.size() >= losses.size());
+  for (std::size_t i = 0; i < losses.size(); ++i)
+    CHECK(run_of(gui).curve[i].loss == doctest::Approx(losses[i]).epsilon(1e-4));
 }
 
 TEST_CASE("compute: short names of devices") {
