@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes the README's pictures anew: assets/screenshots/light.png, dark.png, backward.png and
-# train.png.
+# Makes the README's pictures anew: assets/screenshots/light.png, dark.png, backward.png,
+# train.png and both.png.
 set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/setup.sh"
 
@@ -18,3 +18,6 @@ say "assets/screenshots/backward.png"
 "$root/build/release/headlight" screenshot --train induction --train-steps 900 --mark 240 \
   --size 1440x900 --out "$root/assets/screenshots/train.png"
 say "assets/screenshots/train.png"
+"$root/build/release/headlight" screenshot --backend both --open compute --size 1440x900 \
+  --out "$root/assets/screenshots/both.png"
+say "assets/screenshots/both.png"

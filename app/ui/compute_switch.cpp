@@ -102,7 +102,10 @@ const CallDifference* difference_of(const AppState& state, const Step& step) {
   return worst;
 }
 
-std::string difference_words(const AppState& state, const Ui& ui, const CallDifference& d) {
+std::string difference_words(const AppState& state, const Ui& ui, const CallDifference& d,
+                             bool brief) {
+  if (brief && d.within() && d.cells.place >= 0)
+    return ui.tr("compute.step_brief", {{"difference", number_text(d.cells.largest, 2)}});
   const BothRun& both = *state.derived.both;
   const std::string cpu = time_words(both.cpu.of(d)), gpu = time_words(both.gpu.of(d));
   if (d.cells.place < 0) return ui.tr("compute.step_equal", {{"cpu", cpu}, {"gpu", gpu}});
@@ -123,12 +126,20 @@ float compute_switch(const AppState& state, Ui& ui, const Rect& menu, float left
                                 std::string(ui.tr("compute.both"))};
   const std::string_view words[] = {"cpu", "gpu", "both"};
   const float wide = ui.segmented_width(labels);
-  if (right - wide < left) return right;
-  right -= wide;
   const GpuState& gpu = state.derived.gpu;
   const bool absent = gpu.phase == GpuPhase::kAbsent;
   const std::string help =
       absent ? say(ui.language, gpu.problem) : command_hint(ui.language, Command::kNextCompute);
+  if (right - wide < left) {  // the chosen one alone, which goes on to the next
+    const std::string& label = labels[static_cast<std::size_t>(state.session.compute)];
+    const float one = ui.measure(ui.fonts.control, label).x + ui.px(18);
+    if (right - one < left) return right;
+    const Rect at{right - one, middle - ui.px(12), right, middle + ui.px(12)};
+    if (ui.button("top/compute/next", label, at, true, !absent, help))
+      ui.push(DoCommand{Command::kNextCompute});
+    return at.x0;
+  }
+  right -= wide;
   const int pressed = ui.segmented("top/compute", labels, static_cast<int>(state.session.compute),
                                    {right, middle - ui.px(12)}, ui.px(24), words, true, help);
   if (pressed >= 0) ui.push(ChooseCompute{static_cast<ComputeMode>(pressed)});

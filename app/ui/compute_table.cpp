@@ -143,8 +143,10 @@ void compute_table(const AppState& state, Ui& ui, const Rect& r) {
   float y = r.y0 + summary(state, ui, r);
   const Rect head{r.x0, y, r.x1 - ui.px(14), y + ui.px(26)};
   for (std::size_t i = 0; i < kColumns.size(); ++i) {
-    const std::string_view words = ui.tr(kColumns[i].text);
+    std::string_view words = ui.tr(kColumns[i].text);
     const float begin = begin_of(ui, i, head), end = head.x0 + kColumns[i].end * head.width();
+    if (i == 1 && ui.measure(ui.fonts.note, words).x > end - begin)
+      words = ui.tr("compute.column.difference_brief");
     const float wide = std::min(ui.measure(ui.fonts.note, words).x, end - begin);
     ui.user_text(ui.fonts.note, {kColumns[i].number ? end - wide : begin, head.y0 + ui.px(5)},
                  ui.theme.muted, words, wide + 1);

@@ -28,6 +28,7 @@ const CallDifference* difference_of(const AppState&, const Step&);
 /// Where it is: "A[head 3, the, street]".
 std::string place_words(const Trace&, const CallDifference&);
 /// "largest difference 3.6e−07 at A[tired, street]; processor 0.012 ms, graphics card 0.31 ms".
-std::string difference_words(const AppState&, const Ui&, const CallDifference&);
+/// `brief`: the difference alone, where there is little room.
+std::string difference_words(const AppState&, const Ui&, const CallDifference&, bool brief = false);
 
 }  // namespace headlight

@@ -106,7 +106,7 @@ float draw_stage_notes(const AppState& state, Ui& ui, ImVec2 at, float width, co
     notes.push_back({std::string(ui.tr("stage.note.old"))});
   }
   if (const CallDifference* d = difference_of(state, step))
-    notes.push_back({difference_words(state, ui, *d), !d->within()});
+    notes.push_back({difference_words(state, ui, *d, width < ui.px(420)), !d->within()});
   std::vector<TensorId> said;
   for (const auto& line : page.lines) {
     for (const PagePane& p : line) {
