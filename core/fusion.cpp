@@ -46,13 +46,19 @@ class Uses {
 // Goes back from a weighted sum over what leads to it; false where that is nothing known.
 class Finder {
  public:
-  Finder(const Uses& uses, int weighted_sum) : uses_(uses), sum_(weighted_sum) {}
+  Finder(const Uses& uses, int weighted_sum, FusedDropout dropout)
+      : uses_(uses), sum_(weighted_sum), dropout_(dropout) {}
 
   bool find() {
     const OpCall& sum = uses_.call(sum_);
     a.calls = {sum_};
-    a.pattern = sum.in[0];
-    TensorId s = a.pattern;
+    TensorId s = sum.in[0];
+    const int thinned = uses_.maker(s, Op::kDropout);
+    if (thinned >= 0 && dropout_ == FusedDropout::kYes) {
+      a.dropout = uses_.call(thinned).in[1];
+      if (!step_back(s, Op::kDropout)) return false;
+    }
+    a.pattern = s;
     if (!step_back(s, Op::kSoftmax)) return false;
     a.temperature = uses_.call(a.calls.back()).params.temperature;
     if (uses_.maker(s, Op::kMask) >= 0) {
@@ -119,17 +125,18 @@ class Finder {
 
   const Uses& uses_;
   int sum_;
+  FusedDropout dropout_;
 };
 
 }  // namespace
 
-Fusion::Fusion(const Program& program)
+Fusion::Fusion(const Program& program, FusedDropout dropout)
     : between_(program.tensors.size(), false), keeps_slope_(program.tensors.size(), false) {
   const Uses uses(program);
   for (std::size_t c = 0; c < program.calls.size(); ++c) {
     const OpCall& call = program.calls[c];
     if (call.op == Op::kWeightedSum) {
-      Finder finder(uses, static_cast<int>(c));
+      Finder finder(uses, static_cast<int>(c), dropout);
       if (!finder.find()) continue;
       for (const int inside : finder.a.calls) between_[place(uses.call(inside).out)] = true;
       between_[place(finder.a.out)] = false;

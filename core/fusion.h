@@ -21,15 +21,19 @@ struct FusedAttention {
   int k_input = 0, v_input = 0;
   TensorId mask = -1;     // (batch, query, key), −1: none
   TensorId pattern = -1;  // (batch, head, query, key): the only tensor between that is kept
+  TensorId dropout = -1;  // what the pattern is multiplied by, −1: nothing
   TensorId out = -1;      // (batch, query, head · d_head)
   float factor = 1;       // of the scores
   double temperature = 1;
 };
 
+/// Does attention whose pattern is thinned out count as a group? The processor's kernels say no.
+enum class FusedDropout : bool { kNo, kYes };
+
 /// Holds for every program of the same Config, whatever its batch and length.
 class Fusion {
  public:
-  explicit Fusion(const Program&);
+  explicit Fusion(const Program&, FusedDropout = FusedDropout::kNo);
 
   std::span<const FusedAttention> attentions() const { return attentions_; }
   /// The group whose last call writes this tensor; null for any other.

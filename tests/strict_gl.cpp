@@ -267,6 +267,8 @@ void StrictGl::check_groups(const Program& program, const std::array<std::int64_
     const bool cells = info.shape == KernelShape::kCells;
     if (info.shape == KernelShape::kColumns) {
       need(work, program.text.number("COLUMN_GROUP"), groups[0]);
+    } else if (info.shape == KernelShape::kAttention) {
+      need(work, program.text.number("TILE"), groups[0]);
     } else {
       need(work, cells ? program.text.invocations() : 1, count);
     }

@@ -37,6 +37,7 @@ std::uint64_t signature_of(const Program& program) {
 GlBackend::GlBackend(GlBackendOptions options)
     : gl_(options.calls ? *options.calls : real_gl()),
       guard_cells_(options.guard_cells),
+      fuses_(options.fuses),
       device_(capable_device(gl_, options.limits)),
       tuned_(options.table ? TunedTable{options.table, {}}
                            : read_tuned(options.tuned_folder, device_)),
@@ -46,6 +47,7 @@ GlBackend::GlBackend(GlBackendOptions options)
       queue_(gl_, device_),
       launcher_(gl_, programs_, queue_),
       ops_(device_.limits, table_, launcher_),
+      attention_(device_.limits, table_, launcher_),
       updates_(gl_, device_.limits, table_, programs_, queue_),
       own_(gl_, options.guard_cells),
       elsewhere_(make_eigen_backend(options.threads)) {}
@@ -60,6 +62,7 @@ bool GlBackend::supports(const Program& program, const OpCall& call) const {
 
 void GlBackend::begin(const Program& program) {
   at_->tensors.begin(program.tensors.size(), signature_of(program));
+  if (at_->fusion) at_->statistics.begin(program.tensors.size(), signature_of(program));
 }
 
 unsigned GlBackend::read(const Program& program, TensorId id, std::span<float* const> memory) {
@@ -74,6 +77,7 @@ void GlBackend::run(const Program& program, std::span<const OpCall> calls,
   begin(program);
   for (std::size_t i = 0; i < calls.size(); ++i) {
     queue_.set_tag(static_cast<int>(i));
+    if (run_fused(program, calls[i], memory)) continue;
     const GlOpCall c(program, calls[i]);
     if (ops_.fits(c)) {
       run_call(program, c, memory);
@@ -156,6 +160,7 @@ void GlBackend::run_backward(const Program& program, std::span<const BackwardCal
   begin_gradients(program, gradients);
   for (std::size_t i = 0; i < calls.size(); ++i) {
     queue_.set_tag(static_cast<int>(i));
+    if (run_fused_backward(program, calls.subspan(i), memory, gradients)) continue;
     GlOpCall c(program, program.calls[static_cast<std::size_t>(calls[i].call)]);
     if (ops_.fits(c)) {
       run_call_backward(program, calls[i], c, memory, gradients);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "app/gl/gl_attention.h"
 #include "app/gl/gl_ops.h"
 #include "app/gl/gl_tensors.h"
 #include "app/gl/gl_tuned.h"
@@ -24,6 +25,8 @@ struct GlBackendOptions {
   std::optional<KernelTable> table = std::nullopt;
   /// Threads of the Eigen backend, which runs what the device cannot take.
   int threads = 1;
+  /// Does training run attention as one kernel where it can? Without, step by step as a trace does.
+  bool fuses = true;
 
   // ---- for tests ----
   const GlCalls* calls = nullptr;  // null: the driver's
@@ -41,12 +44,16 @@ struct GlFallback {
 /// Where the tensors and the gradients of a program lie on the device.
 struct GlStorage {
   explicit GlStorage(const GlCalls& gl, std::int64_t guard_cells = 0)
-      : tensors(gl, guard_cells), gradients(gl, guard_cells) {}
+      : tensors(gl, guard_cells), gradients(gl, guard_cells), statistics(gl, guard_cells) {}
   GlTensors tensors;    // slots are TensorIds, of the tensors that own memory
   GlTensors gradients;  // slots are the lowest TensorIds whose gradients lie at the same place
   std::vector<std::size_t> gradient_slots;   // by TensorId
   std::vector<std::int64_t> gradient_rooms;  // by slot: the largest of those gradients
   std::vector<std::size_t> gradient_order;   // for finding them
+  // Set: runs with this storage take these groups of calls as one, and what is_between() is not
+  // made. Walks must have been planned with the same (Backward).
+  std::shared_ptr<const Fusion> fusion;
+  GlTensors statistics;  // slots are the TensorIds of the groups' results
 };
 
 /// Keeps a buffer for each tensor of the program that ran last. Inputs and parameters are copied
@@ -68,6 +75,12 @@ class GlBackend final : public Backend {
   /// From now on runs use this storage, for who runs several programs in turns and wants to keep
   /// what is on the device of each; null: the backend's own.
   void use(GlStorage* storage) { at_ = storage ? storage : &own_; }
+
+  /// For GlStorage::fusion: the groups of calls that the device can run as one. Null where there
+  /// are none, one of them does not fit, or the options say no.
+  std::shared_ptr<const Fusion> fusion_for(const Program&) const;
+  /// As GlBackendOptions::fuses, for programs that are made from now on.
+  void set_fusing(bool on) { fuses_ = on; }
 
   const GlCalls& calls() const { return gl_; }
   std::int64_t guard_cells() const { return guard_cells_; }
@@ -93,7 +106,10 @@ class GlBackend final : public Backend {
   /// The buffer of a tensor of the program that ran last, floats in row-major order; 0: none.
   unsigned buffer(const Program&, TensorId) const;
   /// Have all guard words been left alone?
-  bool guards_hold() { return at_->tensors.guards_hold() && at_->gradients.guards_hold(); }
+  bool guards_hold() {
+    return at_->tensors.guards_hold() && at_->gradients.guards_hold() &&
+           at_->statistics.guards_hold();
+  }
 
  private:
   void begin(const Program&);
@@ -104,6 +120,11 @@ class GlBackend final : public Backend {
   void run_call(const Program&, const GlOpCall&, std::span<float* const> memory);
   void run_call_backward(const Program&, const BackwardCall&, GlOpCall&,
                          std::span<float* const> memory, std::span<float* const> gradients);
+  GlAttentionCall attention_call(const Program&, const FusedAttention&,
+                                 std::span<float* const> memory);
+  bool run_fused(const Program&, const OpCall&, std::span<float* const> memory);
+  bool run_fused_backward(const Program&, std::span<const BackwardCall> steps,
+                          std::span<float* const> memory, std::span<float* const> gradients);
   void run_elsewhere(const Program&, const OpCall&, std::span<float* const> memory);
   void run_elsewhere_backward(const Program&, const BackwardCall&, std::span<float* const> memory,
                               std::span<float* const> gradients);
@@ -111,6 +132,7 @@ class GlBackend final : public Backend {
 
   const GlCalls gl_;
   const std::int64_t guard_cells_;
+  bool fuses_;
   GlDevice device_;
   TunedTable tuned_;
   KernelTable table_;
@@ -118,6 +140,7 @@ class GlBackend final : public Backend {
   GlQueue queue_;
   GlDeviceLauncher launcher_;
   GlOps ops_;
+  GlAttention attention_;
   GlUpdates updates_;
   GlStorage own_;
   GlStorage* at_ = &own_;

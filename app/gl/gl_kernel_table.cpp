@@ -73,6 +73,11 @@ constexpr std::array<KernelInfo, kKernels> kTable = {{
     {Kernel::kLossSum, "shaders/loss_sum.comp", kRows},
     {Kernel::kSquares, "shaders/squares.comp", kRows},
     {Kernel::kSquaresSum, "shaders/squares_sum.comp", kRows},
+    {Kernel::kAttention, "shaders/attention.comp", KernelShape::kAttention},
+    {Kernel::kAttentionDots, "shaders/attention_dots.comp", kCells},
+    {Kernel::kAttentionBackwardQ, "shaders/attention_backward_q.comp", KernelShape::kAttention},
+    {Kernel::kAttentionBackwardK, "shaders/attention_backward_k.comp", KernelShape::kAttention},
+    {Kernel::kAttentionBackwardV, "shaders/attention_backward_v.comp", KernelShape::kAttention},
 }};
 
 constexpr bool in_order() {
@@ -124,6 +129,10 @@ KernelTable KernelTable::of(const GlLimits& limits) {
       table.product.shared_bytes() > limits.shared_bytes) {
     table.product = {32, 32, 8, 4, 4};
   }
+  if (table.attention.invocations() > limits.group_invocations ||
+      table.attention.shared_bytes() > limits.shared_bytes) {
+    table.attention.side = 8;
+  }
   return table;
 }
 
@@ -142,7 +151,14 @@ bool KernelTable::fits(const GlLimits& limits) const {
 }
 
 int KernelTable::variant(Kernel kernel, std::int64_t columns) const {
-  return kernel_info(kernel).shape == kRows && columns > short_row ? 1 : 0;
+  switch (kernel_info(kernel).shape) {
+    case kRows:
+      return columns > short_row ? 1 : 0;
+    case KernelShape::kAttention:
+      return columns > attention.short_width ? 1 : 0;
+    default:
+      return 0;
+  }
 }
 
 int KernelTable::group(Kernel kernel, int variant) const {
@@ -155,6 +171,8 @@ int KernelTable::group(Kernel kernel, int variant) const {
       return column_group * row_lanes;
     case kProduct:
       return product.invocations();
+    case KernelShape::kAttention:
+      return attention.invocations();
   }
   return 0;
 }
@@ -171,6 +189,11 @@ std::string KernelTable::defines(Kernel kernel, int variant) const {
              define("TILE_INNER", product.inner) + define("BLOCK_ROWS", product.block_rows) +
              define("BLOCK_COLUMNS", product.block_columns) + define("SIZE_X", product.size_x()) +
              define("SIZE_Y", product.size_y());
+    case KernelShape::kAttention: {
+      const int width = variant == 1 ? attention.most_width : attention.short_width;
+      return define("SIDE", attention.side) + define("TILE", attention.tile()) +
+             define("WIDTH_BLOCKS", width / attention.side);
+    }
   }
   return "";
 }

@@ -25,15 +25,16 @@ enum class Kernel {
   kScores, kScoresBackwardQ, kScoresBackwardK,
   kWeightedSum, kWeightedSumBackwardA, kWeightedSumBackwardV,
   kClip, kSgd, kSgdMomentum, kAdam, kHits, kHitSum, kLossSum, kSquares, kSquaresSum,
+  kAttention, kAttentionDots, kAttentionBackwardQ, kAttentionBackwardK, kAttentionBackwardV,
 };
 // clang-format on
-inline constexpr int kKernels = static_cast<int>(Kernel::kSquaresSum) + 1;
+inline constexpr int kKernels = static_cast<int>(Kernel::kAttentionBackwardV) + 1;
 /// The first of them are those of operations; the others are of training alone.
 inline constexpr int kOperationKernels = static_cast<int>(Kernel::kClip);
 
 /// How a kernel's work is cut: an invocation a cell, a group a row, a few columns a group, a tile
-/// of a product a group.
-enum class KernelShape { kCells, kRows, kColumns, kProduct };
+/// of a product a group, a tile of rows of one head a group.
+enum class KernelShape { kCells, kRows, kColumns, kProduct, kAttention };
 
 struct KernelInfo {
   Kernel kernel{};
@@ -54,19 +55,33 @@ struct ProductTiles {
   bool operator==(const ProductTiles&) const = default;
 };
 
+/// Of attention as one kernel: a group of side × side invocations makes 2 · side rows, from as many
+/// others at a time. Heads up to short_width have a program of their own, which keeps less.
+struct AttentionTiles {
+  int side = 16, short_width = 32, most_width = 128;
+  int tile() const { return 2 * side; }
+  int invocations() const { return side * side; }
+  int shared_bytes() const {
+    return 4 * (2 * side * (tile() + 1) + tile() * (tile() + 1) + 2 * tile() * (side + 1) +
+                3 * tile() + 1);
+  }
+  bool operator==(const AttentionTiles&) const = default;
+};
+
 struct KernelTable {
   int cells_group = 256;
   // Rows of up to `short_row` cells have smaller groups. Powers of two.
   int short_row = 64, short_row_group = 32, row_group = 256;
   int column_group = 32, row_lanes = 8;  // of KernelShape::kColumns
   ProductTiles product;
+  AttentionTiles attention;
 
   /// What fits in these limits, where nothing was measured.
   static KernelTable of(const GlLimits&);
   /// Are these numbers that the shaders can be compiled with, and within these limits?
   bool fits(const GlLimits&) const;
-  /// Which of a kernel's programs is for rows of this length: 0 or 1. Only KernelShape::kRows has
-  /// two.
+  /// Which of a kernel's programs is for rows of this length: 0 or 1. KernelShape::kRows has two,
+  /// and kAttention, where it is the width of a row of the result.
   int variant(Kernel, std::int64_t columns) const;
   /// The group's size of that program.
   int group(Kernel, int variant) const;

@@ -98,6 +98,10 @@ void find_group(KernelSite& site, const Launch& l, const KernelTable& table, std
       site.help = KernelHelp::kGroup;
       return;
     }
+    case KernelShape::kAttention:  // of no operation alone
+      site.group_size = {table.attention.side, table.attention.side, 1};
+      site.help = KernelHelp::kAll;
+      return;
   }
 }
 

@@ -112,9 +112,10 @@ GlTrainingProgram& GlTrainer::program_for(std::int64_t rows) {
     }
     RunShape sizes = shape_;
     sizes.batch = rows;
+    Program program = build_training_program(config_, sizes, options_.dropout > 0);
+    std::shared_ptr<const Fusion> fusion = backend_->fusion_for(program);
     programs_[rows] = std::make_unique<GlTrainingProgram>(
-        build_training_program(config_, sizes, options_.dropout > 0), backend_->calls(),
-        guard_cells_, parameters_);
+        std::move(program), std::move(fusion), backend_->calls(), guard_cells_, parameters_);
   }
   GlTrainingProgram& found = *programs_[rows];
   found.used = ++uses_;
@@ -388,8 +389,9 @@ bool GlTrainer::guards_hold() {
   for (GlTensors* tensors : {&weights_on_, &gradients_on_, &moments_on_[0], &moments_on_[1]})
     hold = hold && tensors->guards_hold();
   for (const auto& entry : programs_) {
-    hold = hold && entry.second->storage.tensors.guards_hold() &&
-           entry.second->storage.gradients.guards_hold();
+    GlStorage& storage = entry.second->storage;
+    hold = hold && storage.tensors.guards_hold() && storage.gradients.guards_hold() &&
+           storage.statistics.guards_hold();
   }
   return hold;
 }

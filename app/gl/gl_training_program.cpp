@@ -18,12 +18,14 @@ bool is_here(const TensorSpec& spec) {
 
 }  // namespace
 
-GlTrainingProgram::GlTrainingProgram(Program p, const GlCalls& gl, std::int64_t guard_cells,
+GlTrainingProgram::GlTrainingProgram(Program p, std::shared_ptr<const Fusion> fusion,
+                                     const GlCalls& gl, std::int64_t guard_cells,
                                      std::span<Tensor> parameters)
     : program(std::make_shared<const Program>(std::move(p))),
       calls(calls_for(*program, program->loss)),
-      backward(program, KeptGradients::kParameters),
+      backward(program, KeptGradients::kParameters, fusion),
       storage(gl, guard_cells) {
+  storage.fusion = std::move(fusion);
   lay_out();
   for (std::size_t id = 0; id < program->tensors.size(); ++id) {
     if (program->tensors[id].kind != TensorKind::kParameter) continue;

@@ -13,13 +13,16 @@ namespace headlight {
 
 struct GlTrainingProgram {
   /// `parameters` in the order of the program; they must outlive this.
-  GlTrainingProgram(Program, const GlCalls&, std::int64_t guard_cells,
-                    std::span<Tensor> parameters);
+  /// With a fusion runs take its groups as one (GlStorage::fusion).
+  GlTrainingProgram(Program, std::shared_ptr<const Fusion>, const GlCalls&,
+                    std::int64_t guard_cells, std::span<Tensor> parameters);
 
   /// A tensor of the last run, on the device.
   GlCells look(TensorId);
   /// Of the device's memory.
-  std::size_t device_bytes() const { return storage.tensors.bytes() + storage.gradients.bytes(); }
+  std::size_t device_bytes() const {
+    return storage.tensors.bytes() + storage.gradients.bytes() + storage.statistics.bytes();
+  }
 
   std::shared_ptr<const Program> program;
   std::vector<OpCall> calls;                 // up to the loss

@@ -1,0 +1,113 @@
+#version 430 core
+// out[i] = Σ_j m[i, j] softmax_j(factor · q[i] · k[j] where mask[i, j] = 0, else −inf) v[j], for
+// each head of each batch item, with the maximum and the sum of each row found on the way.
+// q (batch, query, head · width), k (batch, key, head · width), v (batch, key, head · v_width),
+// mask (batch, query, key), m (batch, head, query, key), out (batch, query, head · v_width),
+// statistics (batch, head, query, 3): maximum, sum, and room for what attention_dots.comp finds
+#include "common.glsl"
+#include "functions.glsl"
+layout(std430, binding = 0) readonly buffer Q { float q[]; };
+layout(std430, binding = 1) readonly buffer K { float k[]; };
+layout(std430, binding = 2) readonly buffer V { float v[]; };
+layout(std430, binding = 3) readonly buffer Mask { float mask[]; };
+layout(std430, binding = 4) readonly buffer Dropout { float dropout[]; };
+layout(std430, binding = 5) writeonly buffer Statistics { float statistics[]; };
+layout(std430, binding = 6) writeonly buffer Y { float y[]; };
+#include "attention.glsl"
+
+shared float part[TILE][SIDE + 1];
+shared float most[TILE], total[TILE], shrink[TILE];  // of each row, as far as it is known
+
+float query_cell(uint product, uint i, uint e) { return q[row_start(i, queries, width) + e]; }  // cell
+float key_cell(uint product, uint j, uint e) { return k[row_start(j, keys, width) + e]; }  // cell
+float side_cell(uint j, uint e) { return v[row_start(j, keys, v_width) + e]; }  // cell
+
+// A NaN is larger than anything.
+float larger(float a, float b) {  // cell: all of it
+  if (is_nan(a)) return a;
+  return is_nan(b) || b > a ? b : a;
+}
+
+// The rows' maxima grow with this tile's scores; what was added up before shrinks with them.
+void grow_maxima(vec4 scores) {  // cell: all of it
+  uint me = gl_LocalInvocationIndex, x = gl_LocalInvocationID.x, row = gl_LocalInvocationID.y;
+  part[row][x] = larger(scores.x, scores.y);
+  part[row + uint(SIDE)][x] = larger(scores.z, scores.w);
+  sync_group();
+  if (me < uint(TILE)) {
+    float before = most[me], now = before;
+    for (int n = 0; n < SIDE; ++n) now = larger(now, part[me][n]);
+    shrink[me] = is_lowest(before) ? 0.0 : exp_of((before - now) / temperature);
+    most[me] = now;
+  }
+  sync_group();
+}
+
+void grow_totals() {  // cell: all of it
+  uint me = gl_LocalInvocationIndex;
+  sync_group();
+  if (me >= uint(TILE)) return;
+  float sum = 0.0;
+  for (int n = 0; n < SIDE; ++n) sum += part[me][n];
+  total[me] = total[me] * shrink[me] + sum;
+}
+
+void take_tile(uint first_query, uint first_key) {
+  uint x = gl_LocalInvocationID.x;
+  vec4 scores = multiply(0u, first_query, first_key, width);  // cell
+  for (uint n = 0u; n < 4u; ++n) {
+    uint i = first_query + gl_LocalInvocationID.y + n / 2u * uint(SIDE);
+    uint j = first_key + x + n % 2u * uint(SIDE);
+    scores[n] = may_look(i, j) ? factor * scores[n] : lowest();  // cell
+  }
+  grow_maxima(scores);  // cell
+  for (uint r = 0u; r < 2u; ++r) {
+    uint row = gl_LocalInvocationID.y + r * uint(SIDE);
+    float sum = 0.0;  // cell
+    for (uint c = 0u; c < 2u; ++c) {
+      uint i = first_query + row, column = x + c * uint(SIDE), j = first_key + column;
+      float score = scores[2u * r + c];  // cell
+      float weight = is_lowest(most[row]) ? 0.0 : exp_of((score - most[row]) / temperature);  // cell
+      sum += weight;  // cell
+      set_weight(row, column, i < queries && j < keys ? weight * kept(i, j) : 0.0);  // cell
+    }
+    part[row][x] = sum;  // cell
+    for (int b = 0; b < WIDTH_BLOCKS; ++b) sums[r][b] *= shrink[row];  // cell
+  }
+  grow_totals();  // cell
+  add_weighted(first_key, keys, v_width);  // cell
+}
+
+// A row without an allowed key gives zeros; one with NaN or inf gives NaN.
+float divided(float sum, uint row) {  // cell: all of it
+  if (is_lowest(most[row])) return 0.0;
+  if (is_nan(most[row]) || is_infinite(most[row])) return not_a_number();
+  return sum / total[row];
+}
+
+void main() {
+  uint me = gl_LocalInvocationIndex;
+  uint first_query = gl_WorkGroupID.x * uint(TILE);
+  if (me < uint(TILE)) {
+    most[me] = lowest();  // cell
+    total[me] = 0.0;  // cell
+  }
+  clear_sums();  // cell
+  for (uint first_key = 0u; first_key < keys; first_key += uint(TILE)) {
+    if (anybody_looks(first_query, first_key)) take_tile(first_query, first_key);  // cell
+  }
+  sync_group();
+  for (uint r = 0u; r < 2u; ++r) {
+    uint row = gl_LocalInvocationID.y + r * uint(SIDE), i = first_query + row;
+    for (int b = 0; b < WIDTH_BLOCKS; ++b) {
+      uint e = uint(b * SIDE) + gl_LocalInvocationID.x;
+      if (i >= queries || e >= v_width) continue;
+      y[row_start(i, queries, v_width) + e] = divided(sums[r][b], row);  // cell
+    }
+  }
+  if (me >= uint(TILE) || first_query + me >= queries) return;
+  uint at = 3u * (gl_WorkGroupID.z * queries + first_query + me);
+  statistics[at] = most[me];
+  statistics[at + 1u] = total[me];
+  statistics[at + 2u] = 0.0;
+}

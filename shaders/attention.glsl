@@ -1,0 +1,118 @@
+// What the fused kernels of attention share. Rows of q, k, v have the heads side by side; a group
+// works for one head of one batch item and makes TILE rows of its result. It goes over the rows of
+// the other side, TILE at a time, so that of queries × keys there is never more than a tile: each
+// of SIDE × SIDE invocations has four cells of it, those SIDE apart. The shader that includes this
+// says
+//   query_cell(product, i, e), key_cell(product, j, e)   the rows that multiply() multiplies
+//   side_cell(row, e)                                    the rows that add_weighted() adds up
+//   BY_KEY                                               its result has a row for each key
+layout(local_size_x = SIDE, local_size_y = SIDE) in;
+
+uniform uint heads, queries, keys, width, v_width, has_mask, has_dropout;
+uniform float factor, temperature;
+
+// One more than they are wide, so that neighbours lie in different banks.
+shared float query_tile[SIDE][TILE + 1], key_tile[SIDE][TILE + 1];
+shared float weight_tile[TILE][TILE + 1];  // result's row, other row
+shared float side_tile[TILE][SIDE + 1];
+shared uint anybody;
+
+// Of an invocation's two rows of the result, every SIDE-th cell.
+float sums[2][WIDTH_BLOCKS];
+
+float query_cell(uint product, uint i, uint e);
+float key_cell(uint product, uint j, uint e);
+float side_cell(uint row, uint e);
+
+// The first cell of row i, of this group's head, in a tensor (batch, rows, head · cells).
+uint row_start(uint i, uint rows, uint cells) {  // cell: all of it
+  uint z = gl_WorkGroupID.z;
+  return ((z / heads * rows + i) * heads + z % heads) * cells;
+}
+
+bool may_look(uint i, uint j) {  // cell: all of it
+  if (i >= queries || j >= keys) return false;
+  if (has_mask == 0u) return true;
+  return mask[(gl_WorkGroupID.z / heads * queries + i) * keys + j] == 0.0;
+}
+
+// What a weight of the pattern is multiplied by: 0 where it is dropped.
+float kept(uint i, uint j) {  // cell: all of it
+  if (has_dropout == 0u) return 1.0;
+  return dropout[(gl_WorkGroupID.z * queries + i) * keys + j];
+}
+
+// May any query of the tile look at any key of it? The same answer for the whole group.
+bool anybody_looks(uint first_query, uint first_key) {
+  uint i = first_query + gl_LocalInvocationID.y, j = first_key + gl_LocalInvocationID.x;
+  sync_group();
+  if (gl_LocalInvocationIndex == 0u) anybody = 0u;
+  sync_group();
+  bool mine = may_look(i, j) || may_look(i, j + uint(SIDE)) || may_look(i + uint(SIDE), j) ||
+              may_look(i + uint(SIDE), j + uint(SIDE));
+  if (mine) anybody = 1u;
+  sync_group();
+  return anybody != 0u;
+}
+
+void load_products(uint product, uint first_query, uint first_key, uint start, uint inner) {
+  for (uint n = gl_LocalInvocationIndex; n < uint(TILE * SIDE); n += uint(SIDE * SIDE)) {
+    uint row = n / uint(SIDE), e = n % uint(SIDE);
+    uint i = first_query + row, j = first_key + row, at = start + e;
+    query_tile[e][row] = i < queries && at < inner ? query_cell(product, i, at) : 0.0;  // cell
+    key_tile[e][row] = j < keys && at < inner ? key_cell(product, j, at) : 0.0;  // cell
+  }
+}
+
+// Σ_e query_cell · key_cell for the invocation's four cells of a tile: [2 r + c] is that of its
+// r-th query and its c-th key.
+vec4 multiply(uint product, uint first_query, uint first_key, uint inner) {
+  uint x = gl_LocalInvocationID.x, y = gl_LocalInvocationID.y;
+  vec4 cells = vec4(0.0);  // cell
+  for (uint start = 0u; start < inner; start += uint(SIDE)) {
+    load_products(product, first_query, first_key, start, inner);
+    sync_group();
+    for (int e = 0; e < SIDE; ++e) {
+      vec2 a = vec2(query_tile[e][y], query_tile[e][y + uint(SIDE)]);  // cell
+      vec2 b = vec2(key_tile[e][x], key_tile[e][x + uint(SIDE)]);  // cell
+      cells += vec4(a.x * b.x, a.x * b.y, a.y * b.x, a.y * b.y);  // cell
+    }
+    sync_group();
+  }
+  return cells;
+}
+
+// By query and key of the tile.
+void set_weight(uint query, uint key, float weight) {  // cell: all of it
+#ifdef BY_KEY
+  weight_tile[key][query] = weight;
+#else
+  weight_tile[query][key] = weight;
+#endif
+}
+
+void clear_sums() {  // cell: all of it
+  for (int b = 0; b < WIDTH_BLOCKS; ++b) sums[0][b] = sums[1][b] = 0.0;
+}
+
+// Adds the other side's rows from `first` on, of which there are `rows`, by their weights.
+void add_weighted(uint first, uint rows, uint cells) {
+  uint x = gl_LocalInvocationID.x, y = gl_LocalInvocationID.y;
+  for (int b = 0; b < WIDTH_BLOCKS && uint(b * SIDE) < cells; ++b) {
+    sync_group();
+    for (uint n = gl_LocalInvocationIndex; n < uint(TILE * SIDE); n += uint(SIDE * SIDE)) {
+      uint row = n / uint(SIDE), e = n % uint(SIDE), at = uint(b * SIDE) + e;
+      bool inside = first + row < rows && at < cells;
+      side_tile[row][e] = inside ? side_cell(first + row, at) : 0.0;  // cell
+    }
+    sync_group();
+    float upper = 0.0, lower = 0.0;  // cell
+    for (int n = 0; n < TILE; ++n) {
+      float cell = side_tile[n][x];  // cell
+      upper += weight_tile[y][n] * cell;  // cell
+      lower += weight_tile[y + uint(SIDE)][n] * cell;  // cell
+    }
+    sums[0][b] += upper;  // cell
+    sums[1][b] += lower;  // cell
+  }
+}

@@ -1,0 +1,49 @@
+// Attention as one kernel on the strict stand-in for OpenGL: shapes about the tiles' edges, on
+// devices of large groups and of small ones.
+#include <doctest/doctest.h>
+
+#include "app/gl/backend_gl.h"
+#include "tests/attention_case.h"
+#include "tests/strict_gl.h"
+
+namespace headlight {
+
+using test::least_limits;
+using test::StrictGl;
+
+TEST_CASE("strict gl: attention as one kernel, forward and backward") {
+  GlLimits small = least_limits();
+  small.group_invocations = 128;
+  small.shared_bytes = 8192;
+  small.group_count = {13, 300, 8};  // 97 rows in tiles of 16 fit, and 6 heads
+  for (const GlLimits& limits : {least_limits(), small}) {
+    StrictGl gl(limits);
+    {
+      GlBackendOptions options;
+      options.program_folder.clear();
+      options.calls = &gl.calls();
+      options.guard_cells = 16;
+      GlBackend backend(options);
+      for (const AttentionCase& c : attention_cases()) {
+        CAPTURE(c.text());
+        AttentionRun run(c);
+        GlStorage storage(gl.calls(), 16);
+        storage.fusion = backend.fusion_for(run.program);
+        REQUIRE(storage.fusion != nullptr);
+        backend.use(&storage);
+        run.run(backend);
+        run.run(backend, true);
+        CHECK(backend.guards_hold());
+        CHECK(run.guards_hold());
+        backend.use(nullptr);
+        for (const std::string& problem : gl.take_problems()) FAIL_CHECK(problem);
+      }
+      CHECK(backend.fallbacks().empty());
+      CHECK(gl.kernels().size() == 5);
+    }
+    gl.check_nothing_left();
+    for (const std::string& problem : gl.take_problems()) FAIL_CHECK(problem);
+  }
+}
+
+}  // namespace headlight
