@@ -92,7 +92,7 @@ void main() {
     most[me] = lowest();  // cell
     total[me] = 0.0;  // cell
   }
-  clear_sums();  // cell
+  begin();  // cell
   for (uint first_key = 0u; first_key < keys; first_key += uint(TILE)) {
     if (anybody_looks(first_query, first_key)) take_tile(first_query, first_key);  // cell
   }

@@ -14,7 +14,7 @@ uniform float factor, temperature;
 // One more than they are wide, so that neighbours lie in different banks.
 shared float query_tile[SIDE][TILE + 1], key_tile[SIDE][TILE + 1];
 shared float weight_tile[TILE][TILE + 1];  // result's row, other row
-shared float side_tile[TILE][SIDE + 1];
+shared float side_tile[SIDE_ROWS][WIDTH_BLOCKS * SIDE + 1];
 shared uint anybody;
 
 // Of an invocation's two rows of the result, every SIDE-th cell.
@@ -24,16 +24,25 @@ float query_cell(uint product, uint i, uint e);
 float key_cell(uint product, uint j, uint e);
 float side_cell(uint row, uint e);
 
+// The group's batch item and its head there.
+uint item, head;
+
+// Before all else.
+void begin() {  // cell: all of it
+  item = gl_WorkGroupID.z / heads;
+  head = gl_WorkGroupID.z % heads;
+  for (int b = 0; b < WIDTH_BLOCKS; ++b) sums[0][b] = sums[1][b] = 0.0;
+}
+
 // The first cell of row i, of this group's head, in a tensor (batch, rows, head · cells).
 uint row_start(uint i, uint rows, uint cells) {  // cell: all of it
-  uint z = gl_WorkGroupID.z;
-  return ((z / heads * rows + i) * heads + z % heads) * cells;
+  return ((item * rows + i) * heads + head) * cells;
 }
 
 bool may_look(uint i, uint j) {  // cell: all of it
   if (i >= queries || j >= keys) return false;
   if (has_mask == 0u) return true;
-  return mask[(gl_WorkGroupID.z / heads * queries + i) * keys + j] == 0.0;
+  return mask[(item * queries + i) * keys + j] == 0.0;
 }
 
 // What a weight of the pattern is multiplied by: 0 where it is dropped.
@@ -91,28 +100,26 @@ void set_weight(uint query, uint key, float weight) {  // cell: all of it
 #endif
 }
 
-void clear_sums() {  // cell: all of it
-  for (int b = 0; b < WIDTH_BLOCKS; ++b) sums[0][b] = sums[1][b] = 0.0;
-}
-
 // Adds the other side's rows from `first` on, of which there are `rows`, by their weights.
 void add_weighted(uint first, uint rows, uint cells) {
   uint x = gl_LocalInvocationID.x, y = gl_LocalInvocationID.y;
-  for (int b = 0; b < WIDTH_BLOCKS && uint(b * SIDE) < cells; ++b) {
+  for (uint start = 0u; start < uint(TILE) && first + start < rows; start += uint(SIDE_ROWS)) {
     sync_group();
-    for (uint n = gl_LocalInvocationIndex; n < uint(TILE * SIDE); n += uint(SIDE * SIDE)) {
-      uint row = n / uint(SIDE), e = n % uint(SIDE), at = uint(b * SIDE) + e;
-      bool inside = first + row < rows && at < cells;
-      side_tile[row][e] = inside ? side_cell(first + row, at) : 0.0;  // cell
+    for (uint n = gl_LocalInvocationIndex; n < uint(SIDE_ROWS * SIDE * WIDTH_BLOCKS);
+         n += uint(SIDE * SIDE)) {
+      uint row = n / uint(SIDE * WIDTH_BLOCKS), e = n % uint(SIDE * WIDTH_BLOCKS);
+      bool inside = first + start + row < rows && e < cells;
+      side_tile[row][e] = inside ? side_cell(first + start + row, e) : 0.0;  // cell
     }
     sync_group();
-    float upper = 0.0, lower = 0.0;  // cell
-    for (int n = 0; n < TILE; ++n) {
-      float cell = side_tile[n][x];  // cell
-      upper += weight_tile[y][n] * cell;  // cell
-      lower += weight_tile[y + uint(SIDE)][n] * cell;  // cell
+    for (int n = 0; n < SIDE_ROWS; ++n) {
+      float upper = weight_tile[y][start + uint(n)];  // cell
+      float lower = weight_tile[y + uint(SIDE)][start + uint(n)];  // cell
+      for (int b = 0; b < WIDTH_BLOCKS; ++b) {
+        float cell = side_tile[n][uint(b * SIDE) + x];  // cell
+        sums[0][b] += upper * cell;  // cell
+        sums[1][b] += lower * cell;  // cell
+      }
     }
-    sums[0][b] += upper;  // cell
-    sums[1][b] += lower;  // cell
   }
 }

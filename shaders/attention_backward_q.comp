@@ -42,7 +42,7 @@ void take_tile(uint first_query, uint first_key) {
 
 void main() {
   uint first_query = gl_WorkGroupID.x * uint(TILE);
-  clear_sums();  // cell
+  begin();  // cell
   for (uint first_key = 0u; first_key < keys; first_key += uint(TILE)) {
     if (anybody_looks(first_query, first_key)) take_tile(first_query, first_key);  // cell
   }

@@ -35,7 +35,7 @@ void take_tile(uint first_query, uint first_key) {
 
 void main() {
   uint first_key = gl_WorkGroupID.x * uint(TILE);
-  clear_sums();  // cell
+  begin();  // cell
   for (uint first_query = 0u; first_query < queries; first_query += uint(TILE)) {
     if (anybody_looks(first_query, first_key)) take_tile(first_query, first_key);  // cell
   }

@@ -223,6 +223,8 @@ TEST_CASE("gl kernels: every one has a file, and smaller devices smaller groups"
   }
   CHECK(table.product.shared_bytes() <= 8192);
   CHECK(KernelTable().product.shared_bytes() <= 16384);
+  CHECK(table.attention.shared_bytes() <= 8192);
+  CHECK(KernelTable().attention.shared_bytes() <= 16384);
 }
 
 }  // namespace headlight

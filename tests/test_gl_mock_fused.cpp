@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "app/gl/backend_gl.h"
+#include "app/gl/embedded.h"
 #include "tests/attention_case.h"
 #include "tests/strict_gl.h"
 
@@ -10,6 +11,24 @@ namespace headlight {
 
 using test::least_limits;
 using test::StrictGl;
+
+TEST_CASE("strict gl: attention takes as much shared memory as its table says") {
+  GlLimits small = least_limits();
+  small.group_invocations = 128;
+  for (const GlLimits& limits : {least_limits(), small}) {
+    const KernelTable table = KernelTable::of(limits);
+    const auto bytes = [&](Kernel kernel) {
+      const GlSource source =
+          gl_source(kernel_info(kernel).file, table.defines(kernel, 1), embedded_file);
+      return test::read_shader(source.text).shared_bytes;
+    };
+    CHECK(bytes(Kernel::kAttention) == table.attention.shared_bytes());
+    for (const Kernel kernel :
+         {Kernel::kAttentionBackwardQ, Kernel::kAttentionBackwardK, Kernel::kAttentionBackwardV}) {
+      CHECK(bytes(kernel) < table.attention.shared_bytes());
+    }
+  }
+}
 
 TEST_CASE("strict gl: attention as one kernel, forward and backward") {
   GlLimits small = least_limits();

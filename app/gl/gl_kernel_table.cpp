@@ -192,6 +192,7 @@ std::string KernelTable::defines(Kernel kernel, int variant) const {
     case KernelShape::kAttention: {
       const int width = variant == 1 ? attention.most_width : attention.short_width;
       return define("SIDE", attention.side) + define("TILE", attention.tile()) +
+             define("SIDE_ROWS", attention.side_rows()) +
              define("WIDTH_BLOCKS", width / attention.side);
     }
   }

@@ -60,10 +60,11 @@ struct ProductTiles {
 struct AttentionTiles {
   int side = 16, short_width = 32, most_width = 128;
   int tile() const { return 2 * side; }
+  int side_rows() const { return side / 2; }
   int invocations() const { return side * side; }
   int shared_bytes() const {
-    return 4 * (2 * side * (tile() + 1) + tile() * (tile() + 1) + 2 * tile() * (side + 1) +
-                3 * tile() + 1);
+    return 4 * (2 * side * (tile() + 1) + tile() * (tile() + 1) + tile() * (side + 1) +
+                side_rows() * (most_width + 1) + 3 * tile() + 1);
   }
   bool operator==(const AttentionTiles&) const = default;
 };

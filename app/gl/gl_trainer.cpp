@@ -127,8 +127,10 @@ int GlTrainer::unfit_calls(std::int64_t rows) const {
   sizes.batch = rows;
   const Program program = build_training_program(config_, sizes, options_.dropout > 0);
   const std::vector<OpCall> calls = calls_for(program, program.loss);
+  const std::shared_ptr<const Fusion> fusion = backend_->fusion_for(program);
   return static_cast<int>(std::count_if(calls.begin(), calls.end(), [&](const OpCall& call) {
-    return !backend_->supports(program, call);
+    const bool fused = fusion && (fusion->is_between(call.out) || fusion->attention(call.out));
+    return !fused && !backend_->supports(program, call);
   }));
 }
 

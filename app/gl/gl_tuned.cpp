@@ -56,8 +56,9 @@ void read_field(const Json& json, const Field& field) {
   *field.value = static_cast<int>(value);
 }
 
-KernelTable from_json(const Json& json) {
-  KernelTable table;
+// What the file does not say is as where nothing was measured.
+KernelTable from_json(const Json& json, const GlLimits& limits) {
+  KernelTable table = KernelTable::of(limits);
   for (const Field& field : fields_of(table)) read_field(json, field);
   for (const Field& field : fields_of(table.product)) read_field(json.at("product"), field);
   return table;
@@ -67,7 +68,7 @@ std::optional<KernelTable> read_table(const fs::path& path, const GlLimits& limi
   try {
     const Json json = Json::parse(read_file(path, 1 << 16));
     if (json.at("format") != kFormat) return std::nullopt;
-    const KernelTable table = from_json(json.at("table"));
+    const KernelTable table = from_json(json.at("table"), limits);
     if (table.fits(limits)) return table;
   } catch (const Error&) {
   } catch (const Json::exception&) {
