@@ -11,8 +11,9 @@ namespace headlight::test {
 /// groups along the third axis.
 struct StrictRule {
   std::string_view file;
-  /// What there is to do: invocations of KernelShape::kCells, groups of kRows, columns of kColumns.
-  /// Of kProduct the shader's own ROWS and COLUMNS say it, and this is empty.
+  /// What there is to do: invocations of KernelShape::kCells, groups of kRows, columns of kColumns,
+  /// rows of the result of kAttention. Of kProduct the shader's own ROWS and COLUMNS say it, and
+  /// this is empty.
   std::string_view work;
   /// How many cells each binding has, all of which are read, or written, or both. One of none is
   /// not touched.
