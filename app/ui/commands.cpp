@@ -79,11 +79,11 @@ std::span<const CommandInfo> all_commands() {
       {Command::kTrainNew, "train/new", {kKeyNone, false, false}, "Train", false},
       {Command::kTrainFilm, "train/film", {kKeyNone, false, false}, "Train", false},
       {Command::kTrainKeep, "train/keep", {kKeyNone, false, false}, "Train", false},
-      {Command::kComputeCpu, "compute/cpu", {kKeyNone, false, false}, "View", true},
-      {Command::kComputeGpu, "compute/gpu", {kKeyNone, false, false}, "View", true},
-      {Command::kComputeBoth, "compute/both", {kKeyNone, false, false}, "View", true},
-      {Command::kNextCompute, "compute/next", {'G', false, false}, "View", false},
-      {Command::kCompareBackends, "compute/open", {'K', false, false}, "View", false},
+      {Command::kComputeCpu, "compute/cpu", {kKeyNone, false, false}, "Edit", true},
+      {Command::kComputeGpu, "compute/gpu", {kKeyNone, false, false}, "Edit", true},
+      {Command::kComputeBoth, "compute/both", {kKeyNone, false, false}, "Edit", true},
+      {Command::kNextCompute, "compute/next", {'G', false, false}, "Edit", false},
+      {Command::kCompareBackends, "compute/open", {'K', false, false}, "Edit", false},
       {Command::kKernel, "inspector/kernel", {'4', false, false}, "Go", false},
   });
   return kCommands;

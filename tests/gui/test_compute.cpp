@@ -384,6 +384,89 @@ TEST_CASE("compute: a run is trained on the graphics card, and goes on where tha
     CHECK(run_of(gui).curve[i].loss == doctest::Approx(losses[i]).epsilon(1e-4));
 }
 
+TEST_CASE("compute: what the graphics card cannot take runs on the processor, and is counted") {
+  GlLimits limits;
+  {
+    const auto context = make_egl_compute_context();
+    context->make_current();
+    limits = GlDevice::ask(real_gl()).limits;
+    context->release();
+  }
+  limits.block_bytes = 4 * 150;  // of 11 tokens and 2 heads the scores are 242 numbers
+  GlBackendOptions options;
+  options.limits = limits;
+  Gui gui(small_document());
+  gui.shell().offer_gpu(maker(options), {});
+  choose(gui, "both");
+  const auto both = gui.state().derived.both;
+  REQUIRE(both);
+  CHECK(!both->comparison.first_beyond);
+  const auto& fallbacks = gui.state().derived.gpu.fallbacks;
+  REQUIRE(!fallbacks.empty());
+  for (const ComputeFallback& one : fallbacks) {
+    const auto& calls = gui.trace().program().calls;
+    CHECK(std::any_of(calls.begin(), calls.end(),
+                      [&](const OpCall& call) { return op_info(call.op).id == one.op; }));
+  }
+  CHECK(gui.shows("kindsofstepontheCPU"));
+  gui.key({'K', false, false});
+  gui.frame(2);
+  CHECK(gui.shows("Thegraphicscardcannottake"));
+}
+
+namespace {
+
+// A driver that says it is a real graphics card; all else is the true one's.
+GlCalls renamed_card() {
+  static PFNGLGETSTRINGPROC real = nullptr;
+  const auto context = make_egl_compute_context();
+  context->make_current();
+  GlCalls calls = real_gl();
+  real = calls.get_string;
+  calls.get_string = [](GLenum name) {
+    return name == GL_RENDERER ? reinterpret_cast<const GLubyte*>("Card") : real(name);
+  };
+  context->release();
+  return calls;
+}
+
+// A window as it starts, and what it has chosen once every operation has been tested.
+ComputeMode chosen_at_start(const GlBackendOptions& options, std::string& notices) {
+  ShellOptions window = still_options(1);
+  window.background = true;
+  Shell shell(small_document(), window);
+  GpuState card;
+  card.device = "Card";
+  shell.offer_gpu(maker(options), card);
+  CHECK(shell.state().session.compute == ComputeMode::kCpu);  // not before the test
+  shell.wait();
+  shell.apply();
+  shell.wait();
+  for (const Notice& notice : shell.state().notices) notices += notice.text + "\n";
+  CHECK(shell.state().derived.gpu.tested);
+  return shell.state().session.compute;
+}
+
+}  // namespace
+
+TEST_CASE("compute: a card is chosen without being asked for once every operation passed there") {
+  const GlCalls calls = renamed_card();
+  GlBackendOptions options;
+  options.calls = &calls;
+  options.program_folder.clear();
+  std::string notices;
+  CHECK(chosen_at_start(options, notices) == ComputeMode::kGpu);
+  CHECK(notices == "");
+  options.texts = broken_softmax().texts;
+  CHECK(chosen_at_start(options, notices) == ComputeMode::kCpu);
+  CHECK(notices.find("softmax") != std::string::npos);
+  options.texts = {};
+  options.calls = nullptr;  // a software renderer after all: no use
+  notices.clear();
+  CHECK(chosen_at_start(options, notices) == ComputeMode::kCpu);
+  CHECK(notices == "");
+}
+
 TEST_CASE("compute: short names of devices") {
   CHECK(short_device("llvmpipe (LLVM 15.0.6, 256 bits)") == "llvmpipe");
   CHECK(short_device("NVIDIA X/PCIe/SSE2") == "NVIDIA X");
