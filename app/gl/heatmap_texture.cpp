@@ -40,12 +40,15 @@ struct Tile {
   int x, y, width, height, layer;
 };
 
-/// Lets OpenGL read the caller's memory.
-void upload_direct(const float* data, const HeatmapLayout& layout, const Tile& tile) {
+/// Lets OpenGL read the caller's memory, or the pixel unpack buffer that is bound: `first` is an
+/// address in the one, an offset in the other. Both are counted as whole numbers, because nothing
+/// may be added to a null pointer.
+void upload_direct(std::uintptr_t first, const HeatmapLayout& layout, const Tile& tile) {
   const std::int64_t line = layout.height == 1 ? layout.width : layout.line_stride;
   glPixelStorei(GL_UNPACK_ROW_LENGTH, static_cast<GLint>(line));
+  const auto cells = static_cast<std::uintptr_t>(tile.y * line + tile.x);
   glTexSubImage3D(GL_TEXTURE_2D_ARRAY, 0, 0, 0, tile.layer, tile.width, tile.height, 1, GL_RED,
-                  GL_FLOAT, data + tile.y * line + tile.x);
+                  GL_FLOAT, reinterpret_cast<const void*>(first + cells * sizeof(float)));
 }
 
 /// Gathers lines in `staging` and uploads them band by band.
@@ -96,7 +99,7 @@ void upload(const HeatmapQuad& quad, const HeatmapLayout& layout, std::vector<fl
     if (layout.reduced) {
       upload_blocks(blocks, layout, tile);
     } else if (layout.direct) {
-      upload_direct(quad.data, layout, tile);
+      upload_direct(reinterpret_cast<std::uintptr_t>(quad.data), layout, tile);
     } else {
       upload_gathered(quad.data, layout, tile, staging);
     }
@@ -151,8 +154,7 @@ HeatmapTexture::HeatmapTexture(const HeatmapQuad& quad, const HeatmapLayout& lay
   if (layout.direct) {
     // OpenGL reads the buffer as it would read memory: offsets take the place of addresses.
     glBindBuffer(GL_PIXEL_UNPACK_BUFFER, source.buffer);
-    const auto* first =
-        reinterpret_cast<const float*>(static_cast<std::uintptr_t>(source.first) * sizeof(float));
+    const auto first = static_cast<std::uintptr_t>(source.first) * sizeof(float);
     for_each_tile(layout, [&](const Tile& tile) { upload_direct(first, layout, tile); });
     glBindBuffer(GL_PIXEL_UNPACK_BUFFER, 0);
   } else {
