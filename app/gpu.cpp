@@ -44,6 +44,7 @@ void Gpu::use_fresh_storage() {
 }
 
 std::shared_ptr<const DeviceCells> Gpu::device_cells(const Trace& trace) {
+  backend().use(nullptr);  // tests and measurements must not write over what is shown
   if (!context_->shares_with_window() || used_ >= storages_.size()) return nullptr;
   const Program& program = trace.program();
   const GlStorage& at = *storages_[used_].tensors;

@@ -328,6 +328,17 @@ TEST_CASE("compute: heatmaps are drawn from the graphics card's buffers, and loo
     CHECK(look(other, step) == picture);
     CHECK(other.bridge().device_pictures() == 0);
   }
+  // What is measured or tested meanwhile does not write over them.
+  shell.push(MeasureSizes{true});
+  shell.apply();
+  shell.wait();
+  REQUIRE(!shell.state().derived.sizes.points.empty());
+  const auto later = look(screen, "blocks.1.attn.z");
+  {
+    Offscreen other(shell, 1100, 700);
+    other.frontend().show_only_stage(false);
+    CHECK(look(other, "blocks.1.attn.z") == later);
+  }
   // An older run's pictures stay right while newer ones come.
   const auto old = shell.state().derived.device_cells;
   REQUIRE(old);
