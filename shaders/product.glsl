@@ -3,13 +3,15 @@
 //   left(z, r, i), top(z, i, c), store(z, r, c, sum)
 //   LEFT_DOWN              neighbours in memory are cells of one column of `left`, else of one row
 //   TOP_DOWN               the same of `top`
-// A group makes a tile of TILE_ROWS × TILE_COLUMNS cells. For each stretch of TILE_INNER numbers of
-// the sum it copies what it needs of both operands into shared memory, zeros beyond their ends.
-// Then each of SIZE_X × SIZE_Y invocations adds to BLOCK_ROWS × BLOCK_COLUMNS cells of its own:
-// every SIZE_Y-th row and every SIZE_X-th column.
+// A group makes a tile of TILE_ROWS × TILE_COLUMNS cells, each of its SIZE_X × SIZE_Y invocations
+// BLOCK_ROWS × BLOCK_COLUMNS of them: every SIZE_Y-th row and every SIZE_X-th column. For each
+// stretch of TILE_INNER numbers of the sum the group copies what it needs of both operands into
+// shared memory, zeros beyond their ends. With DIRECT every invocation reads the operands itself,
+// beyond their ends the last row or column once more: what comes of that is not stored.
 
 layout(local_size_x = SIZE_X, local_size_y = SIZE_Y) in;
 
+#ifndef DIRECT
 // One more than the tile is wide, so that neighbours lie in different banks.
 shared float left_tile[TILE_INNER][TILE_ROWS + 1];
 shared float top_tile[TILE_INNER][TILE_COLUMNS + 1];
@@ -35,6 +37,7 @@ void load_tiles(uint z, uint first_row, uint first_column, uint start) {
     top_tile[i][c] = inside ? top(z, start + i, first_column + c) : 0.0;  // cell
   }
 }
+#endif
 
 void main() {
   uint z = gl_WorkGroupID.z;
@@ -45,6 +48,18 @@ void main() {
   for (int r = 0; r < BLOCK_ROWS; ++r) {
     for (int c = 0; c < BLOCK_COLUMNS; ++c) sums[r][c] = 0.0;  // cell
   }
+#ifdef DIRECT
+  for (uint i = 0u; i < INNER; ++i) {
+    float tops[BLOCK_COLUMNS];
+    for (int c = 0; c < BLOCK_COLUMNS; ++c) {
+      tops[c] = top(z, i, min(first_column + x + uint(c * SIZE_X), COLUMNS - 1u));  // cell
+    }
+    for (int r = 0; r < BLOCK_ROWS; ++r) {
+      float cell = left(z, min(first_row + y + uint(r * SIZE_Y), ROWS - 1u), i);  // cell
+      for (int c = 0; c < BLOCK_COLUMNS; ++c) sums[r][c] += cell * tops[c];  // cell
+    }
+  }
+#else
   for (uint start = 0u; start < INNER; start += uint(TILE_INNER)) {
     load_tiles(z, first_row, first_column, start);
     sync_group();
@@ -58,6 +73,7 @@ void main() {
     }
     sync_group();
   }
+#endif
   for (int r = 0; r < BLOCK_ROWS; ++r) {
     for (int c = 0; c < BLOCK_COLUMNS; ++c) {
       uint row = first_row + y + uint(r * SIZE_Y), column = first_column + x + uint(c * SIZE_X);

@@ -67,11 +67,14 @@ inline GlBackendOptions counting_options() {
   return options;
 }
 
-/// The backend that most tests share, with guard words behind every buffer. Needs gl_ready().
+/// The backend that most tests share, with guard words behind every buffer and the kernel table of
+/// a graphics card, also where the driver is a software renderer: that has one of its own. Needs
+/// gl_ready().
 inline GlBackend& shared_backend() {
   static GlBackend* const backend = [] {
     GlBackendOptions options = counting_options();
     options.guard_cells = 16;
+    options.table = KernelTable::of(GlDevice::ask(real_gl()).limits);
     return new GlBackend(options);
   }();
   return *backend;

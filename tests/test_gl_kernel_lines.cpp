@@ -73,20 +73,21 @@ TEST_CASE("kernel view: a claimed line that goes wrong shows in the result") {
       CHECK(shows);
     }
   };
-  for_all_jobs({2, 3, 5, 7, 6, 4}, small_device(), [&](Job& job, const KernelDevice& device) {
+  const auto check_job = [&](Job& job, const KernelDevice& device) {
     for (const KernelSite& site : job.view(job.cells() - 1, device).sites) {
       if (site.file() == "shaders/embed_links.comp") continue;  // computes no fractions
       for (const KernelSource& source : site.sources) check(job, device, source);
     }
-  });
+  };
+  for_all_jobs({2, 3, 5, 7, 6, 4}, small_device(), check_job);
+  for_all_jobs({2, 3, 5, 7, 6, 4}, sharing_device(small_device()), check_job);
   CHECK(tried.size() > 100);
 }
 
 TEST_CASE("kernel view: lines are lines of code, and none that computes is left out") {
-  const KernelDevice device = KernelDevice::usual();
   std::map<std::string, std::set<int>> claimed;
   std::map<std::string, std::string> texts;
-  for_all_jobs({2, 3, 5, 7, 6, 4}, device, [&](Job& job, const KernelDevice&) {
+  const auto look = [&](Job& job, const KernelDevice& device) {
     const KernelView view = job.view(0, device);
     CHECK(view.none.empty());
     REQUIRE_FALSE(view.sites.empty());
@@ -111,7 +112,9 @@ TEST_CASE("kernel view: lines are lines of code, and none that computes is left 
         texts[source.file] = source.text;
       }
     }
-  });
+  };
+  for_all_jobs({2, 3, 5, 7, 6, 4}, KernelDevice::usual(), look);
+  for_all_jobs({2, 3, 5, 7, 6, 4}, sharing_device(KernelDevice::usual()), look);
   CHECK(texts.size() > 60);
   for (const auto& entry : texts) {
     const std::vector<std::string> lines = lines_of(entry.second);

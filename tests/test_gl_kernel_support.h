@@ -156,6 +156,7 @@ class Job {
     options.program_folder.clear();
     options.calls = &noting_calls();
     options.limits = device.limits;
+    options.table = device.table;
     options.texts = texts_with(changed);
     dispatched().clear();
     GlBackend gl(options);
@@ -209,7 +210,8 @@ void for_all_jobs(const Sizes& z, const KernelDevice& device, const F& f) {
       if (!feels) continue;
       Job job(c, z, input);
       std::vector<std::string> kernels;
-      for (const KernelSite& site : job.view(0, device).sites) kernels.push_back(site.file());
+      for (const KernelSite& site : job.view(0, device).sites)
+        kernels.push_back(site.file() + site.defines);
       if (!seen.insert({c.op, kernels}).second) continue;
       CAPTURE(op_info(c.op).id);
       CAPTURE(input);
@@ -233,6 +235,12 @@ inline KernelDevice small_device() {
   device.limits.shared_bytes = 8192;
   device.limits.group_count = {7, 300, 6};
   device.table = KernelTable::of(device.limits);
+  return device;
+}
+
+// Products of few rows have the tiles of others, in shared memory.
+inline KernelDevice sharing_device(KernelDevice device) {
+  device.table.few_rows = 0;
   return device;
 }
 

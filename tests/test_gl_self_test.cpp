@@ -46,6 +46,7 @@ struct Changed {
     REQUIRE(at != std::string::npos);
     text.replace(at, from.size(), to);
     GlBackendOptions options = counting_options();
+    options.table = shared_backend().kernel_table();
     options.texts = [this, file](std::string_view name) {
       return name == file ? std::string_view(text) : embedded_file(name);
     };

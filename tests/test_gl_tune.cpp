@@ -43,7 +43,7 @@ void check_products(const ProductTiles& tiles) {
   GlBackendOptions options = counting_options();
   options.guard_cells = 16;
   options.table = KernelTable();
-  options.table->product = tiles;
+  options.table->product = options.table->few = tiles;
   GlBackend gl(options);
   CAPTURE(tiles.rows);
   CAPTURE(tiles.columns);
@@ -51,7 +51,8 @@ void check_products(const ProductTiles& tiles) {
     if (trial_limit(trial.op) != 1e-10 || trial.op == Op::kAdditiveScores) continue;
     CAPTURE(op_info(trial.op).id);
     for (const std::int64_t off : {-1, 0, 1}) {
-      const std::int64_t r = tiles.rows + off, c = tiles.columns + off, i = tiles.inner + off;
+      const std::int64_t r = tiles.rows + off, c = tiles.columns + off;
+      const std::int64_t i = (tiles.is_direct() ? 8 : tiles.inner) + off;
       for (const Sizes& z : {Sizes{1, 2, r, c, i, c}, Sizes{2, 1, 3, i, c, r}}) {
         const GradCase row{trial.op, trial.inputs};
         Single got(row, z), expected(row, z);
@@ -77,6 +78,8 @@ TEST_CASE("gl tables: products are right at the edges of other tiles") {
   if (!compute_ready()) return;
   check_products({32, 16, 8, 2, 1});
   check_products({16, 64, 24, 4, 8});
+  check_products({16, 128, 0, 16, 8});  // unshared
+  check_products({16, 32, 0, 4, 2});
   check_no_messages();
 }
 
@@ -89,6 +92,8 @@ TEST_CASE("gl tables: operations pass their self-test with other groups") {
   small.row_group = 32;
   small.column_group = 5;
   small.row_lanes = 2;
+  small.few_rows = 20;
+  small.few = {8, 16, 8, 2, 4};
   small.product = {32, 32, 32, 4, 4};
   large.cells_group = 512;
   large.short_row = 200;
@@ -131,7 +136,7 @@ TEST_CASE("gl tables: what does not fit a device, or no shader can be compiled w
   CHECK_FALSE(fits_with([](KernelTable& t) { t.column_group = 512; }));
   CHECK_FALSE(fits_with([](KernelTable& t) { t.product.rows = 66; }));  // not whole blocks
   CHECK_FALSE(fits_with([](KernelTable& t) { t.product.columns = 62; }));
-  CHECK_FALSE(fits_with([](KernelTable& t) { t.product.inner = 0; }));
+  CHECK_FALSE(fits_with([](KernelTable& t) { t.product.inner = -1; }));
   CHECK_FALSE(fits_with([](KernelTable& t) { t.product.block_rows = 0; }));
   CHECK_FALSE(fits_with([](KernelTable& t) { t.product.inner = 64; }));  // 33280 bytes
   CHECK_FALSE(fits_with([](KernelTable& t) {
@@ -139,6 +144,8 @@ TEST_CASE("gl tables: what does not fit a device, or no shader can be compiled w
     t.product.rows = 65;
   }));
   CHECK_FALSE(fits_with([](KernelTable& t) { t.product = {64, 64, 8, 1, 1}; }));
+  CHECK_FALSE(fits_with([](KernelTable& t) { t.few = {64, 64, 0, 1, 1}; }));
+  CHECK_FALSE(fits_with([](KernelTable& t) { t.few_rows = -1; }));
   GlLimits small = limits;
   small.group_invocations = 128;
   small.shared_bytes = 8192;
@@ -171,7 +178,7 @@ TEST_CASE("gl tables: what is kept for a device is used, and what is no use is t
   options.tuned_folder = folder.path;
   const KernelTable usual = GlBackend(options).kernel_table();
   const GlDevice device = GlDevice::ask(real_gl());
-  CHECK(usual == KernelTable::of(device.limits));
+  CHECK(usual == KernelTable::of(device));
   KernelTable tuned = usual;
   tuned.product = {32, 32, 16, 2, 2};
   tuned.row_group = 64;
@@ -212,9 +219,10 @@ TEST_CASE("gl tables: what is kept for a device is used, and what is no use is t
   refused(with("\"row_group\": 64", "\"row_group\": 4294967360"));
   refused(with("\"row_group\": 64", "\"row_group\": 65536"));
   refused(with("\"row_group\": 64", "\"row_grope\": 64"));
+  refused(with("\"few\": {", "\"fee\": {"));
   refused(with("\"inner\": 16", "\"inner\": 16000"));
   refused(with("\"block_rows\": 2", "\"block_rows\": 0"));
-  refused(with("kernel table 1", "kernel table 2"));
+  refused(with("kernel table 2", "kernel table 3"));
   // A device that has become smaller, by its driver say.
   std::ofstream(file, std::ios::binary) << text;
   options.limits = device.limits;
@@ -240,8 +248,9 @@ TEST_CASE("gl tune: candidates are measured, and one that computes wrongly is ne
   options.texts = [&text](std::string_view name) {
     return name == "shaders/gelu.comp" ? std::string_view(text) : embedded_file(name);
   };
-  const GlLimits limits = GlDevice::ask(real_gl()).limits;
-  const KernelTable start = KernelTable::of(limits);
+  const GlDevice device = GlDevice::ask(real_gl());
+  const GlLimits& limits = device.limits;
+  const KernelTable start = KernelTable::of(device);
   std::vector<TuneTrial> trials;
   const TunePart parts[] = {TunePart::kCells};
   const KernelTable best = tune(options, start, parts, {0, 600},

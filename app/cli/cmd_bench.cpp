@@ -7,18 +7,22 @@
 #include "tests/bench/bench_app.h"
 #include "tests/bench/bench_core.h"
 #include "tests/bench/bench_gl.h"
+#include "tests/bench/bench_switch.h"
 #include "tests/bench/bench_train.h"
 
 namespace headlight {
 namespace {
 
+void print_row(const BenchRow& row) {
+  std::printf("%-58s %10.3f %-8s", row.what.c_str(), row.value, row.unit.c_str());
+  if (row.asked > 0) std::printf(" asked %g", row.asked);
+  if (!row.note.empty()) std::printf("  (%s)", row.note.c_str());
+  std::printf("\n");
+  std::fflush(stdout);
+}
+
 void print_rows(const std::vector<BenchRow>& rows) {
-  for (const BenchRow& row : rows) {
-    std::printf("%-58s %10.3f %-8s", row.what.c_str(), row.value, row.unit.c_str());
-    if (row.asked > 0) std::printf(" asked %g", row.asked);
-    if (!row.note.empty()) std::printf("  (%s)", row.note.c_str());
-    std::printf("\n");
-  }
+  for (const BenchRow& row : rows) print_row(row);
 }
 
 void add_threads(CLI::App& sub, int& threads, const char* help) {
@@ -85,6 +89,30 @@ void add_gl(CLI::App& bench, Run& run) {
   });
 }
 
+void add_switch(CLI::App& bench, Run& run) {
+  struct Chosen {
+    int threads = 2;
+    SwitchModel model;
+  };
+  auto chosen = std::make_shared<Chosen>();
+  CLI::App* sub = bench.add_subcommand(
+      "switch", "What choosing the processor or the graphics card takes, with a large model");
+  add_threads(*sub, chosen->threads, "Threads of the processor");
+  const auto add = [&](const char* name, int& value, int most, const char* help) {
+    sub->add_option(name, value, help)->capture_default_str()->check(CLI::Range(1, most));
+  };
+  add("--layers", chosen->model.layers, 48, "Layers of the model");
+  add("--d-model", chosen->model.d_model, 4096, "Its width");
+  add("--heads", chosen->model.heads, 64, "Its heads");
+  add("--tokens", chosen->model.tokens, 1024, "Tokens of the sentence");
+  sub->callback([chosen, &run] {
+    run = [chosen] {
+      bench_switch(chosen->model, chosen->threads, print_row);
+      return 0;
+    };
+  });
+}
+
 }  // namespace
 
 void add_bench_command(CLI::App& app, Run& run) {
@@ -96,6 +124,7 @@ void add_bench_command(CLI::App& app, Run& run) {
            BenchPass::kTrain, run);
   add_pass(*sub, "forward", "The same models forward only", BenchPass::kForward, run);
   add_gl(*sub, run);
+  add_switch(*sub, run);
   sub->callback([sub, threads, &run] {
     if (!sub->get_subcommands().empty()) return;  // which has set `run` itself
     run = [threads] {

@@ -25,8 +25,8 @@ void print_device(const GlDevice& device) {
   std::printf("%s, OpenGL %s\n", device.renderer.c_str(), device.version.c_str());
 }
 
-void print_table(const KernelTable& table, const GlLimits& limits) {
-  const KernelTable usual = KernelTable::of(limits);
+void print_table(const KernelTable& table, const GlDevice& device) {
+  const KernelTable usual = KernelTable::of(device);
   for (const TunePart part : kTuneParts) {
     const std::string words = tune_words(part, table);
     std::printf("%-11s %s%s\n", std::string(tune_part_name(part)).c_str(), words.c_str(),
@@ -50,7 +50,7 @@ void print_trial(const TuneTrial& trial) {
 
 int list_table(const GlBackend& gl, const std::filesystem::path& folder) {
   print_device(gl.device());
-  print_table(gl.kernel_table(), gl.device().limits);
+  print_table(gl.kernel_table(), gl.device());
   const auto tuned = read_tuned(folder, gl.device());
   if (tuned.table) {
     std::printf("kept in %s\n", tuned_file(folder, gl.device()).c_str());
@@ -81,8 +81,7 @@ int run_tune(const TuneOptions& o) {
   if (o.list) return list_table(gl, folder);
   if (o.forget) return forget_table(gl, folder);
   // A part alone is tuned beside what is kept of the others.
-  const GlLimits& limits = gl.device().limits;
-  const KernelTable start = o.only.empty() ? KernelTable::of(limits) : gl.kernel_table();
+  const KernelTable start = o.only.empty() ? KernelTable::of(gl.device()) : gl.kernel_table();
   std::vector<TunePart> parts;
   for (const TunePart part : kTuneParts) {
     if (o.only.empty() || o.only == tune_part_name(part)) parts.push_back(part);
@@ -100,7 +99,7 @@ int run_tune(const TuneOptions& o) {
         "`headlight tune --only PART` tunes one part alone");
   keep_tuned(folder, gl.device(), *options.table);
   std::printf("\n");
-  print_table(*options.table, limits);
+  print_table(*options.table, gl.device());
   std::printf("kept in %s\n", tuned_file(folder, gl.device()).c_str());
   return 0;
 }

@@ -41,7 +41,7 @@ GlBackend::GlBackend(GlBackendOptions options)
       device_(capable_device(gl_, options.limits)),
       tuned_(options.table ? TunedTable{options.table, {}}
                            : read_tuned(options.tuned_folder, device_)),
-      table_(tuned_.table ? *tuned_.table : KernelTable::of(device_.limits)),
+      table_(tuned_.table ? *tuned_.table : KernelTable::of(device_)),
       programs_(gl_, device_, table_, options.texts ? options.texts : GlTexts(embedded_file),
                 options.program_folder),
       queue_(gl_, device_),

@@ -52,13 +52,50 @@ std::string_view function_begun(std::string_view text, std::string_view code) {
   return code.substr(start, open - start);
 }
 
-void add_stretches(std::vector<Stretch>& all, std::size_t file, std::string_view text) {
+// Tells which lines are compiled: shaders have "#ifdef NAME", "#ifndef NAME", #else and #endif.
+class Conditions {
+ public:
+  explicit Conditions(std::string_view defines) {
+    while (!defines.empty()) {
+      const std::size_t end = std::min(defines.find('\n'), defines.size());
+      follow(trimmed(defines.substr(0, end)));
+      defines.remove_prefix(std::min(end + 1, defines.size()));
+    }
+  }
+
+  // Is this line compiled? Directives are not.
+  bool follow(std::string_view code) {
+    if (!code.starts_with('#')) return compiled();
+    const std::size_t space = code.find(' ');
+    const std::string_view kind = code.substr(0, space);
+    const std::string_view rest = space == code.npos ? "" : trimmed(code.substr(space));
+    const std::string_view name = rest.substr(0, rest.find_first_of(" ("));
+    if (kind == "#define" && compiled()) names_.insert(name);
+    if (kind == "#ifdef") branches_.push_back(names_.contains(name));
+    if (kind == "#ifndef") branches_.push_back(!names_.contains(name));
+    if (kind == "#else" && !branches_.empty()) branches_.back() = !branches_.back();
+    if (kind == "#endif" && !branches_.empty()) branches_.pop_back();
+    return false;
+  }
+
+ private:
+  bool compiled() const {
+    return std::find(branches_.begin(), branches_.end(), false) == branches_.end();
+  }
+
+  std::set<std::string_view> names_;
+  std::vector<bool> branches_;  // is each of the #ifdefs around a line fulfilled?
+};
+
+void add_stretches(std::vector<Stretch>& all, std::size_t file, std::string_view text,
+                   Conditions& conditions) {
   bool inside = false;
   for (int number = 1; !text.empty(); ++number) {
     const std::size_t end = text.find('\n');
     const std::string_view whole = text.substr(0, end);
     text.remove_prefix(end == text.npos ? text.size() : end + 1);
     const Line line = line_of(whole, number);
+    if (!conditions.follow(line.code)) continue;
     const std::string_view name = inside ? std::string_view() : function_begun(whole, line.code);
     if (!inside) all.push_back({file, name, {}});
     all.back().lines.push_back(line);
@@ -96,14 +133,18 @@ std::set<std::string_view> reached(const std::vector<Stretch>& all) {
 
 }  // namespace
 
-std::vector<KernelSource> kernel_sources(std::string_view file, const GlTexts& texts) {
+std::vector<KernelSource> kernel_sources(std::string_view file, std::string_view defines,
+                                         const GlTexts& texts) {
   std::vector<KernelSource> sources;
   for (std::string& name : gl_source(file, "", texts).files) {
     std::string text(texts(name));
     sources.push_back({std::move(name), std::move(text), {}});
   }
   std::vector<Stretch> all;
-  for (std::size_t i = 0; i < sources.size(); ++i) add_stretches(all, i, sources[i].text);
+  Conditions conditions(defines);
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    add_stretches(all, i, sources[i].text, conditions);
+  }
   const std::set<std::string_view> running = reached(all);
   for (const Stretch& stretch : all) {
     if (!stretch.name.empty() && !running.contains(stretch.name)) continue;

@@ -10,7 +10,9 @@
 namespace headlight {
 
 /// The file and those that it includes, with the lines marked "// cell" in the functions that
-/// main() leads to. Throws Error for a file that is not there.
-std::vector<KernelSource> kernel_sources(std::string_view file, const GlTexts&);
+/// main() leads to, of what is compiled with these `defines` ("#define GROUP 32\n"). Throws Error
+/// for a file that is not there.
+std::vector<KernelSource> kernel_sources(std::string_view file, std::string_view defines,
+                                         const GlTexts&);
 
 }  // namespace headlight

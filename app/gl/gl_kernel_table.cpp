@@ -101,9 +101,10 @@ bool is_power_of_two(int value) { return value > 0 && (value & (value - 1)) == 0
 
 bool tiles_fit(const ProductTiles& t, const GlLimits& limits) {
   constexpr int kMostSide = 256, kMostBlock = 16;
-  for (const int side : {t.rows, t.columns, t.inner}) {
+  for (const int side : {t.rows, t.columns}) {
     if (!within(side, 1, kMostSide)) return false;
   }
+  if (!within(t.inner, 0, kMostSide)) return false;
   for (const int block : {t.block_rows, t.block_columns}) {
     if (!within(block, 1, kMostBlock)) return false;
   }
@@ -111,6 +112,13 @@ bool tiles_fit(const ProductTiles& t, const GlLimits& limits) {
          t.columns / t.block_columns <= limits.group_size[0] &&
          t.rows / t.block_rows <= limits.group_size[1] &&
          t.invocations() <= limits.group_invocations && t.shared_bytes() <= limits.shared_bytes;
+}
+
+std::string tile_defines(const ProductTiles& t) {
+  return (t.is_direct() ? "#define DIRECT\n" : define("TILE_INNER", t.inner)) +
+         define("TILE_ROWS", t.rows) + define("TILE_COLUMNS", t.columns) +
+         define("BLOCK_ROWS", t.block_rows) + define("BLOCK_COLUMNS", t.block_columns) +
+         define("SIZE_X", t.size_x()) + define("SIZE_Y", t.size_y());
 }
 
 }  // namespace
@@ -129,10 +137,19 @@ KernelTable KernelTable::of(const GlLimits& limits) {
       table.product.shared_bytes() > limits.shared_bytes) {
     table.product = {32, 32, 8, 4, 4};
   }
+  if (table.few.invocations() > limits.group_invocations) table.few = {8, 32, 0, 4, 2};
   if (table.attention.invocations() > limits.group_invocations ||
       table.attention.shared_bytes() > limits.shared_bytes) {
     table.attention.side = 8;
   }
+  return table;
+}
+
+KernelTable KernelTable::of(const GlDevice& device) {
+  KernelTable table = of(device.limits);
+  // There each barrier of a group is dear, and each number that is read again costs as much as the
+  // first time; only what an invocation keeps to itself is quick.
+  if (is_software_renderer(device.renderer)) table.few = table.product = {16, 128, 0, 16, 8};
   return table;
 }
 
@@ -141,21 +158,23 @@ bool KernelTable::fits(const GlLimits& limits) const {
   for (const int group : {short_row_group, row_group}) {
     if (!is_power_of_two(group) || group > most || 4 * group > limits.shared_bytes) return false;
   }
-  constexpr int kMostShortRow = 1 << 16;
+  constexpr int kMostShortRow = 1 << 16, kMostFewRows = 1 << 12;
   return within(cells_group, 1, most) && within(short_row, 0, kMostShortRow) &&
          within(column_group, 1, most) && is_power_of_two(row_lanes) &&
          row_lanes <= limits.group_size[1] &&
          std::int64_t{column_group} * row_lanes <= limits.group_invocations &&
          std::int64_t{4} * column_group * row_lanes <= limits.shared_bytes &&
-         tiles_fit(product, limits);
+         within(few_rows, 0, kMostFewRows) && tiles_fit(few, limits) && tiles_fit(product, limits);
 }
 
-int KernelTable::variant(Kernel kernel, std::int64_t columns) const {
+int KernelTable::variant(Kernel kernel, std::int64_t size) const {
   switch (kernel_info(kernel).shape) {
     case kRows:
-      return columns > short_row ? 1 : 0;
+      return size > short_row ? 1 : 0;
+    case kProduct:
+      return size > few_rows ? 1 : 0;
     case KernelShape::kAttention:
-      return columns > attention.short_width ? 1 : 0;
+      return size > attention.short_width ? 1 : 0;
     default:
       return 0;
   }
@@ -170,7 +189,7 @@ int KernelTable::group(Kernel kernel, int variant) const {
     case kColumns:
       return column_group * row_lanes;
     case kProduct:
-      return product.invocations();
+      return tiles(variant).invocations();
     case KernelShape::kAttention:
       return attention.invocations();
   }
@@ -185,10 +204,7 @@ std::string KernelTable::defines(Kernel kernel, int variant) const {
     case kColumns:
       return define("COLUMN_GROUP", column_group) + define("ROW_LANES", row_lanes);
     case kProduct:
-      return define("TILE_ROWS", product.rows) + define("TILE_COLUMNS", product.columns) +
-             define("TILE_INNER", product.inner) + define("BLOCK_ROWS", product.block_rows) +
-             define("BLOCK_COLUMNS", product.block_columns) + define("SIZE_X", product.size_x()) +
-             define("SIZE_Y", product.size_y());
+      return tile_defines(tiles(variant));
     case KernelShape::kAttention: {
       const int width = variant == 1 ? attention.most_width : attention.short_width;
       return define("SIDE", attention.side) + define("TILE", attention.tile()) +

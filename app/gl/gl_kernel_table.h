@@ -43,10 +43,12 @@ struct KernelInfo {
 };
 const KernelInfo& kernel_info(Kernel);
 
-/// A group makes a tile of rows × columns cells from `inner` numbers of the sum at a time, each of
-/// its invocations block_rows × block_columns of them.
+/// A group makes a tile of rows × columns cells from `inner` numbers of the sum at a time, which it
+/// keeps in shared memory, each of its invocations block_rows × block_columns of them. With `inner`
+/// 0 there is no shared memory: each invocation reads what it needs of both operands itself.
 struct ProductTiles {
   int rows = 64, columns = 64, inner = 16, block_rows = 4, block_columns = 4;
+  bool is_direct() const { return inner == 0; }
   // The group's size along x and y.
   int size_x() const { return columns / block_columns; }
   int size_y() const { return rows / block_rows; }
@@ -74,16 +76,24 @@ struct KernelTable {
   // Rows of up to `short_row` cells have smaller groups. Powers of two.
   int short_row = 64, short_row_group = 32, row_group = 256;
   int column_group = 32, row_lanes = 8;  // of KernelShape::kColumns
-  ProductTiles product;
+  // Products of up to `few_rows` rows, a short sentence's, have tiles of their own: large ones
+  // would be empty for the most part.
+  int few_rows = 32;
+  ProductTiles few = {16, 64, 0, 4, 2}, product;
   AttentionTiles attention;
 
   /// What fits in these limits, where nothing was measured.
   static KernelTable of(const GlLimits&);
+  /// The same for a device: a software renderer has no shared memory that is faster than other.
+  static KernelTable of(const GlDevice&);
   /// Are these numbers that the shaders can be compiled with, and within these limits?
   bool fits(const GlLimits&) const;
-  /// Which of a kernel's programs is for rows of this length: 0 or 1. KernelShape::kRows has two,
-  /// and kAttention, where it is the width of a row of the result.
-  int variant(Kernel, std::int64_t columns) const;
+  /// Which of a kernel's programs is for this size: 0 or 1. It is the length of a row of
+  /// KernelShape::kRows, the width of a row of the result of kAttention, the rows of the result of
+  /// kProduct; other shapes have one program.
+  int variant(Kernel, std::int64_t size) const;
+  /// The tiles of that program of a product.
+  const ProductTiles& tiles(int variant) const { return variant == 1 ? product : few; }
   /// The group's size of that program.
   int group(Kernel, int variant) const;
   /// "#define GROUP 256\n": what the shader is compiled with.

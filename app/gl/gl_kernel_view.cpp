@@ -68,7 +68,6 @@ Place product_place(const Launch& l, std::int64_t cell) {
 void find_group(KernelSite& site, const Launch& l, const KernelTable& table, std::int64_t cell,
                 std::int64_t cells) {
   const std::int64_t size = table.group(l.kernel, l.variant);
-  const ProductTiles& tiles = table.product;
   switch (kernel_info(l.kernel).shape) {
     case KernelShape::kCells:
       site.group_size = {size, 1, 1};
@@ -91,6 +90,7 @@ void find_group(KernelSite& site, const Launch& l, const KernelTable& table, std
       return;
     case KernelShape::kProduct: {
       const auto [column, row, matrix] = product_place(l, cell);
+      const ProductTiles& tiles = table.tiles(l.variant);
       site.group_size = {tiles.size_x(), tiles.size_y(), 1};
       site.group = {column / tiles.columns, row / tiles.rows, matrix};
       site.invocation = {column % tiles.columns % tiles.size_x(), row % tiles.rows % tiles.size_y(),
@@ -203,8 +203,8 @@ class Locator {
     const OpCall& c = program_.calls[place(call)];
     KernelSite site;
     site.call = call;
-    site.sources = kernel_sources(kernel_info(l.kernel).file, device_.texts);
     site.defines = device_.table.defines(l.kernel, l.variant);
+    site.sources = kernel_sources(kernel_info(l.kernel).file, site.defines, device_.texts);
     site.groups = {l.groups.x, l.groups.y, l.groups.z};
     site.adds = l.uniform("adds") != 0;
     for (const GlUniform& u : l.uniforms) site.uniforms.emplace_back(u.name, number_text(u));

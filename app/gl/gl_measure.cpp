@@ -83,7 +83,7 @@ struct Cells {
 GlRates measure_rates(const GlBackendOptions& options) {
   const GlCalls gl = options.calls ? *options.calls : real_gl();
   const GlDevice device = GlDevice::ask(gl);
-  const KernelTable table = KernelTable::of(device.limits);
+  const KernelTable table = KernelTable::of(device);
   GlPrograms programs(gl, device, table, embedded_file, options.program_folder);
   GlQueue queue(gl, device);
   const bool hardware = !is_software_renderer(device.renderer);

@@ -34,14 +34,18 @@ bool GlOps::fits(const GlOpCall& c) const {
          column_groups(c) <= limits_.group_count[0] && (!is_product(c.call.op) || product_fits(c));
 }
 
+// The product is a matrix of (rows, columns), its gradients have the operands' shapes: (rows,
+// inner) and (inner, columns). Keys are the columns of scores, and rows of their own gradient.
 bool GlOps::product_fits(const GlOpCall& c) const {
   const auto& count = limits_.group_count;
-  const std::int64_t tile = std::min(table_.product.rows, table_.product.columns);
-  const auto [rows, inner] = as_rows(c.axes[0]);
+  const auto [all_rows, inner] = as_rows(c.axes[0]);
   const std::int64_t matrices = c.out_axes.size() == 4 ? c.out_size(0) * c.out_size(1) : 1;
-  const std::int64_t largest =
-      std::max({rows / std::max<std::int64_t>(1, matrices), inner, c.out_axes.back().size});
-  return matrices <= count[2] && parts_of(largest, tile) <= std::min(count[0], count[1]);
+  const std::int64_t rows = all_rows / std::max<std::int64_t>(1, matrices);
+  const std::int64_t columns = c.out_axes.back().size;
+  const std::int64_t highest = std::max({rows, inner, c.call.op == Op::kScores ? columns : 0});
+  const std::int64_t widest = std::max(columns, inner);
+  return matrices <= count[2] && parts_of(highest, table_.product.rows) <= count[1] &&
+         parts_of(widest, std::min(table_.product.columns, table_.few.columns)) <= count[0];
 }
 
 // Groups of the kernels that take a row each.
@@ -89,9 +93,10 @@ void GlOps::run_columns(Kernel kernel, std::int64_t columns, Buffers buffers, Un
 
 void GlOps::run_product(Kernel kernel, std::int64_t matrices, std::int64_t rows,
                         std::int64_t columns, Buffers buffers, Uniforms uniforms) {
-  const GlGroups groups = {parts_of(columns, table_.product.columns),
-                           parts_of(rows, table_.product.rows), matrices};
-  launcher_.launch({kernel, 0, rows, columns, groups, buffers, uniforms});
+  const int variant = table_.variant(kernel, rows);
+  const ProductTiles& tiles = table_.tiles(variant);
+  const GlGroups groups = {parts_of(columns, tiles.columns), parts_of(rows, tiles.rows), matrices};
+  launcher_.launch({kernel, variant, rows, columns, groups, buffers, uniforms});
 }
 
 // ---- forward ----

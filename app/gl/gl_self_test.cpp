@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
 // Change it when the trials change: results of others do not count any more.
-constexpr std::string_view kFormat = "headlight self-test 1";
+constexpr std::string_view kFormat = "headlight self-test 2";
 constexpr std::string_view kEnding = ".json";
 constexpr CacheRoom kRoom = {64, std::uint64_t{1} << 20};
 // Gradients that come in are of size 1. Well below that is what rounding leaves of larger numbers.
@@ -62,9 +62,11 @@ class Tester {
     const std::int64_t tile = std::max(table.product.rows, table.product.columns) + 1;
     const std::int64_t longer = std::max<std::int64_t>(tile, table.short_row + 1);
     const std::int64_t group = table.row_group + 1;
+    const std::int64_t few = std::clamp(table.few_rows, 1, 64);
     const TrialSizes sizes[] = {{1, 1, 1, 1, 1, 1},
                                 {2, 3, 5, 37, 41, 13},
                                 {1, 2, tile, longer, longer, tile},
+                                {1, 1, few, 7, table.few.columns + 1, 9},
                                 {1, 1, 3, group, group, 5}};
     for (const OpTrial& trial : op_trials()) {
       if (!only.empty() && std::find(only.begin(), only.end(), trial.op) == only.end()) continue;

@@ -20,8 +20,18 @@ std::string number(std::int64_t value) { return std::to_string(value); }
 // Those first that are the most likely to win: time may run out.
 constexpr ProductTiles kTiles[] = {
     {64, 64, 8, 8, 8},  {64, 64, 16, 8, 4},   {128, 64, 16, 8, 4}, {128, 128, 8, 8, 8},
-    {64, 64, 16, 4, 4}, {128, 128, 16, 8, 8}, {32, 64, 32, 4, 4},  {32, 32, 32, 4, 4},
-    {32, 32, 8, 4, 4},  {32, 32, 16, 2, 2},
+    {64, 64, 16, 4, 4}, {128, 128, 16, 8, 8}, {32, 64, 32, 4, 4},  {16, 128, 0, 16, 8},
+    {64, 64, 0, 8, 4},  {32, 32, 32, 4, 4},   {32, 32, 8, 4, 4},   {32, 32, 16, 2, 2},
+};
+// Of products of few rows: how many rows that is, and their tiles.
+struct FewTiles {
+  int rows;
+  ProductTiles tiles;
+};
+constexpr FewTiles kFewTiles[] = {
+    {32, {16, 128, 0, 16, 8}}, {32, {16, 64, 0, 4, 2}}, {32, {8, 64, 0, 4, 1}},
+    {32, {16, 64, 16, 4, 2}},  {32, {8, 128, 0, 8, 8}}, {32, {16, 32, 32, 2, 2}},
+    {16, {16, 64, 0, 4, 2}},   {64, {16, 64, 0, 4, 2}}, {0, {16, 64, 0, 4, 2}},
 };
 
 struct Pair {
@@ -44,6 +54,7 @@ void set_part(TunePart part, const Pair& p, KernelTable& table) {
 std::vector<Pair> pairs_of(TunePart part) {
   switch (part) {
     case TunePart::kProducts:
+    case TunePart::kFewRows:
       return {};
     case TunePart::kLongRows:
     case TunePart::kCells:
@@ -62,6 +73,7 @@ std::vector<Pair> pairs_of(TunePart part) {
 std::vector<Op> ops_of(TunePart part) {
   switch (part) {
     case TunePart::kProducts:
+    case TunePart::kFewRows:
       return {Op::kLinear};
     case TunePart::kLongRows:
     case TunePart::kShortRows:
@@ -78,10 +90,21 @@ void add_products(bool hardware, std::vector<GlTimedCall>& calls) {
   const std::int64_t n = hardware ? 2048 : 256, width = hardware ? 768 : 128;
   for (const int gradient : {-1, 0, 1})
     calls.push_back({Op::kLinear, {{1, n, n}, {n, n}}, gradient});
-  calls.push_back({Op::kLinear, {{1, 64, width}, {width, width}}, -1});  // a sentence
+  calls.push_back({Op::kLinear, {{1, 64, width}, {width, width}}, -1});  // a page
   const std::int64_t heads = hardware ? 16 : 2, tokens = hardware ? 1024 : 128;
   const std::vector<std::int64_t> narrow = {1, heads, tokens, 64};
   calls.push_back({Op::kScores, {narrow, narrow}, -1});
+}
+
+// Sentences of a few tokens in a model of ordinary size.
+void add_few_rows(bool hardware, std::vector<GlTimedCall>& calls) {
+  const std::int64_t width = hardware ? 768 : 256;
+  for (const std::int64_t tokens : {3, 12, 48}) {
+    calls.push_back({Op::kLinear, {{1, tokens, width}, {width, 4 * width}}, -1});
+    calls.push_back({Op::kLinear, {{1, tokens, width}, {width, width}}, 0});
+  }
+  const std::vector<std::int64_t> heads = {1, 12, 12, 64};
+  calls.push_back({Op::kScores, {heads, heads}, -1});
 }
 
 std::vector<GlTimedCall> calls_of(TunePart part, bool hardware) {
@@ -91,6 +114,9 @@ std::vector<GlTimedCall> calls_of(TunePart part, bool hardware) {
   switch (part) {
     case TunePart::kProducts:
       add_products(hardware, calls);
+      break;
+    case TunePart::kFewRows:
+      add_few_rows(hardware, calls);
       break;
     case TunePart::kLongRows:
       calls = {{Op::kSoftmax, {{rows, 1024}}, -1},
@@ -221,6 +247,8 @@ std::string_view tune_part_name(TunePart part) {
   switch (part) {
     case TunePart::kProducts:
       return "products";
+    case TunePart::kFewRows:
+      return "few-rows";
     case TunePart::kLongRows:
       return "long-rows";
     case TunePart::kShortRows:
@@ -233,12 +261,22 @@ std::string_view tune_part_name(TunePart part) {
   return "";
 }
 
+namespace {
+
+std::string tile_words(const ProductTiles& t) {
+  const std::string depth = t.is_direct() ? "unshared" : number(t.inner) + " deep";
+  return "tiles of " + number(t.rows) + " x " + number(t.columns) + ", " + depth + ", " +
+         number(t.block_rows) + " x " + number(t.block_columns) + " a piece";
+}
+
+}  // namespace
+
 std::string tune_words(TunePart part, const KernelTable& t) {
-  const ProductTiles& p = t.product;
   switch (part) {
     case TunePart::kProducts:
-      return "tiles of " + number(p.rows) + " x " + number(p.columns) + ", " + number(p.inner) +
-             " deep, " + number(p.block_rows) + " x " + number(p.block_columns) + " a piece";
+      return tile_words(t.product);
+    case TunePart::kFewRows:
+      return "up to " + number(t.few_rows) + " rows, " + tile_words(t.few);
     case TunePart::kLongRows:
       return "groups of " + number(t.row_group);
     case TunePart::kShortRows:
@@ -260,6 +298,13 @@ std::vector<KernelTable> tune_candidates(TunePart part, const KernelTable& start
   for (const Pair& pair : pairs_of(part)) {
     KernelTable table = start;
     set_part(part, pair, table);
+    add(table);
+  }
+  for (const FewTiles& few : kFewTiles) {
+    if (part != TunePart::kFewRows) break;
+    KernelTable table = start;
+    table.few_rows = few.rows;
+    table.few = few.tiles;
     add(table);
   }
   for (const ProductTiles& tiles : kTiles) {

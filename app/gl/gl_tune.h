@@ -12,10 +12,10 @@
 namespace headlight {
 
 /// The numbers of a kernel table that belong together.
-enum class TunePart { kProducts, kLongRows, kShortRows, kColumns, kCells };
-inline constexpr TunePart kTuneParts[] = {TunePart::kProducts, TunePart::kLongRows,
-                                          TunePart::kShortRows, TunePart::kColumns,
-                                          TunePart::kCells};
+enum class TunePart { kProducts, kFewRows, kLongRows, kShortRows, kColumns, kCells };
+inline constexpr TunePart kTuneParts[] = {TunePart::kProducts, TunePart::kFewRows,
+                                          TunePart::kLongRows, TunePart::kShortRows,
+                                          TunePart::kColumns,  TunePart::kCells};
 /// "products", "long-rows", …
 std::string_view tune_part_name(TunePart);
 /// "tiles of 64 x 64, 16 deep, 4 x 4 a piece": this part of a table.

@@ -14,7 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr std::string_view kFormat = "headlight kernel table 1";
+constexpr std::string_view kFormat = "headlight kernel table 2";
 
 // A number of a table, by its name in the file.
 struct Field {
@@ -22,8 +22,9 @@ struct Field {
   int* value;
 };
 
-std::array<Field, 6> fields_of(KernelTable& t) {
+std::array<Field, 7> fields_of(KernelTable& t) {
   return {{{"cells_group", &t.cells_group},
+           {"few_rows", &t.few_rows},
            {"short_row", &t.short_row},
            {"short_row_group", &t.short_row_group},
            {"row_group", &t.row_group},
@@ -39,11 +40,17 @@ std::array<Field, 5> fields_of(ProductTiles& t) {
            {"block_columns", &t.block_columns}}};
 }
 
+// The tiles of a table, by their names in the file.
+std::array<std::pair<const char*, ProductTiles*>, 2> tiles_of(KernelTable& t) {
+  return {{{"few", &t.few}, {"product", &t.product}}};
+}
+
 Json as_json(KernelTable table) {
-  Json json, product;
+  Json json;
   for (const Field& field : fields_of(table)) json[field.name] = *field.value;
-  for (const Field& field : fields_of(table.product)) product[field.name] = *field.value;
-  json["product"] = product;
+  for (const auto& [name, tiles] : tiles_of(table)) {
+    for (const Field& field : fields_of(*tiles)) json[name][field.name] = *field.value;
+  }
   return json;
 }
 
@@ -57,19 +64,21 @@ void read_field(const Json& json, const Field& field) {
 }
 
 // What the file does not say is as where nothing was measured.
-KernelTable from_json(const Json& json, const GlLimits& limits) {
-  KernelTable table = KernelTable::of(limits);
+KernelTable from_json(const Json& json, const GlDevice& device) {
+  KernelTable table = KernelTable::of(device);
   for (const Field& field : fields_of(table)) read_field(json, field);
-  for (const Field& field : fields_of(table.product)) read_field(json.at("product"), field);
+  for (const auto& [name, tiles] : tiles_of(table)) {
+    for (const Field& field : fields_of(*tiles)) read_field(json.at(name), field);
+  }
   return table;
 }
 
-std::optional<KernelTable> read_table(const fs::path& path, const GlLimits& limits) {
+std::optional<KernelTable> read_table(const fs::path& path, const GlDevice& device) {
   try {
     const Json json = Json::parse(read_file(path, 1 << 16));
     if (json.at("format") != kFormat) return std::nullopt;
-    const KernelTable table = from_json(json.at("table"), limits);
-    if (table.fits(limits)) return table;
+    const KernelTable table = from_json(json.at("table"), device);
+    if (table.fits(device.limits)) return table;
   } catch (const Error&) {
   } catch (const Json::exception&) {
   }
@@ -89,7 +98,7 @@ TunedTable read_tuned(const fs::path& folder, const GlDevice& device) {
   const fs::path path = tuned_file(folder, device);
   std::error_code none;
   if (!fs::exists(path, none)) return {};
-  TunedTable tuned{read_table(path, device.limits), {}};
+  TunedTable tuned{read_table(path, device), {}};
   if (!tuned.table)
     tuned.problem = Message{"gpu.tuned", {{"path", path.string()}, {"device", device.renderer}}};
   return tuned;

@@ -1,4 +1,5 @@
-// bench gl: the kernels of the graphics card beside what it can do.
+// bench gl, bench switch: the kernels of the graphics card beside what it can do, and what choosing
+// it takes.
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/child.h"
@@ -50,4 +51,22 @@ TEST_CASE("bench gl: what cannot be is refused") {
   check_refused(run({"bench", "gl", "--bandwidth", "-3"}), 2, {"--bandwidth"});
   if (!can_compute()) return;
   check_refused(run({"bench", "gl"}, kOldGl), 1, {"OpenGL 4.3", "4.2"});
+}
+
+TEST_CASE("bench switch: says what choosing the graphics card takes, the first time and later") {
+  const std::vector<std::string> small = {"bench", "switch", "--layers", "1", "--d-model", "16"};
+  const auto with = [&](std::initializer_list<std::string> more) {
+    std::vector<std::string> all = small;
+    all.insert(all.end(), more);
+    return all;
+  };
+  check_refused(run(with({"--heads", "0"})), 2, {"--heads"});
+  check_refused(run(with({"--heads", "3"})), 1, {"16", "3 heads"});
+  if (!can_compute()) return;
+  const Result said = run_well(with({"--heads", "2", "--tokens", "3"}));
+  for (const char* row : {"the first time", "GPU to CPU", "from the second time on", "both"})
+    CHECK(contains(said.out, row));
+  CHECK(contains(said.out, "OpenGL 4."));
+  CHECK(contains(said.out, "asked 1000"));
+  check_refused(run(with({"--heads", "2"}), kOldGl), 1, {"OpenGL 4.3", "4.2"});
 }
