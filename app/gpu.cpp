@@ -86,14 +86,20 @@ void Gpu::test() {
   const GlSelfTest result = known_self_test(gl, folder);
   state_.tested = true;
   state_.failures.clear();
-  for (const GlSelfTestFailure& failure : result.failures) {
-    Message words{failure.backward ? "compute.wrong_backward" : "compute.wrong",
-                  {{"op", std::string(op_info(failure.op).id)}, {"shape", failure.shape}}};
+  const auto add = [&](const Message& what, const auto& failure) {
     const Message numbers{
         "compute.wrong_by",
         {{"error", number_text(failure.error, 2)}, {"limit", number_text(failure.limit, 2)}}};
-    state_.failures.push_back(words.with(failure.message.empty() ? numbers : failure.message));
+    state_.failures.push_back(what.with(failure.message.empty() ? numbers : failure.message));
+  };
+  for (const GlSelfTestFailure& failure : result.failures) {
+    add(Message{failure.backward ? "compute.wrong_backward" : "compute.wrong",
+                {{"op", std::string(op_info(failure.op).id)}, {"shape", failure.shape}}},
+        failure);
   }
+  for (const GlTrainingFailure& failure : result.training)
+    add(Message{"compute.wrong_training", {{"optimizer", std::string(word(failure.optimizer))}}},
+        failure);
 }
 
 void Gpu::fail(const Message& problem) {

@@ -1,22 +1,11 @@
 #include "app/timed_backend.h"
 
 #include <algorithm>
-#include <chrono>
 
 #include "app/gl/gl_queue.h"
+#include "app/stopwatch.h"
 
 namespace headlight {
-namespace {
-
-template <class F>
-double milliseconds(const F& work) {
-  const auto start = std::chrono::steady_clock::now();
-  work();
-  const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
-  return took.count();
-}
-
-}  // namespace
 
 TimedBackend::TimedBackend(Backend& backend, GlQueue* queue) : backend_(backend), queue_(queue) {
   if (queue_) queue_->set_timing(true);

@@ -1,65 +1,19 @@
 #include "app/trace_worker.h"
 
-#include <algorithm>
-#include <chrono>
-
 #include "app/gpu.h"
+#include "app/guarded_backend.h"
+#include "app/stopwatch.h"
 #include "app/timed_backend.h"
 #include "core/backward.h"
 #include "core/error.h"
 
 namespace headlight {
-namespace {
-
-template <class F>
-double milliseconds(const F& work) {
-  const auto start = std::chrono::steady_clock::now();
-  work();
-  const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
-  return took.count();
-}
-
-// Keeps what a device has to say apart from what is wrong with a document, which Runner turns into
-// words as well.
-class GuardedBackend final : public Backend {
- public:
-  explicit GuardedBackend(Backend& backend) : backend_(backend) {}
-  std::string_view name() const override { return backend_.name(); }
-  bool supports(const Program& program, const OpCall& call) const override {
-    return backend_.supports(program, call);
-  }
-  void run(const Program& program, std::span<const OpCall> calls,
-           std::span<float* const> memory) override {
-    guard([&] { backend_.run(program, calls, memory); });
-  }
-  void run_backward(const Program& program, std::span<const BackwardCall> calls,
-                    std::span<float* const> memory, std::span<float* const> gradients) override {
-    guard([&] { backend_.run_backward(program, calls, memory, gradients); });
-  }
-  const Message& failure() const { return failure_; }
-
- private:
-  template <class F>
-  void guard(const F& work) {
-    try {
-      work();
-    } catch (const Error& error) {
-      failure_ = error.message();
-      throw;
-    }
-  }
-  Backend& backend_;
-  Message failure_;
-};
-
-}  // namespace
 
 TraceWorker::TraceWorker(RunLimits limits, const std::string& backend, int threads)
     : limits_(limits),
       runner_(limits),
-      sizes_runner_(limits),
       backend_(make_backend(backend, threads)),
-      sizes_backend_(make_backend(backend, threads)) {}
+      measurer_(limits, backend, threads) {}
 
 TraceWorker::~TraceWorker() {
   {
@@ -241,73 +195,6 @@ std::optional<SizeChart> TraceWorker::poll_sizes() {
   return std::exchange(sizes_, std::nullopt);
 }
 
-namespace {
-
-constexpr std::int64_t kFirstSize = 4;
-constexpr double kLongestRun = 1000, kLongForOne = 300;  // milliseconds
-
-// The quickest of a few runs: the first one makes buffers, and the others are disturbed only ever
-// for the worse. Negative: it could not be run.
-double time_of(Runner& runner, Backend& backend, const RunRequest& r, const Document& document,
-               std::int64_t tokens, Message& problem) {
-  double best = -1, all = 0;
-  for (int i = 0; i < 4 && all < kLongForOne; ++i) {
-    RunResult result;
-    const double ms =
-        milliseconds([&] { result = runner.run(document, backend, r.model, r.gradients); });
-    problem = result.message;
-    if (!result.trace) return -1;
-    const RunInput& input = result.trace->input();
-    const bool pair = !input.source_ids.empty();
-    const std::size_t count = pair ? input.source_ids.size() : input.tokens.size();
-    if (static_cast<std::int64_t>(count) != tokens) return -1;  // the model reads no more
-    best = i < 2 ? ms : std::min(best, ms);
-    all += ms;
-  }
-  return best;
-}
-
-// The sentence over and over.
-Document repeated(const Document& document, std::int64_t tokens) {
-  Document longer = document;
-  longer.max_tokens = static_cast<int>(tokens);
-  longer.config.mask.padding.clear();
-  const std::string once = document.sentence.substr(0, document.sentence.find("→")) + " ";
-  const auto enough = static_cast<std::size_t>(tokens) * 2;
-  longer.sentence.clear();
-  while (longer.sentence.size() < enough * 8 && !document.sentence.empty()) longer.sentence += once;
-  return longer;
-}
-
-}  // namespace
-
-bool TraceWorker::measure_size(const RunRequest& r, SizeChart& chart) {
-  const std::int64_t tokens = chart.points.empty() ? kFirstSize : 2 * chart.points.back().tokens;
-  chart.problem = {};
-  if (tokens > kLargestMaxTokens) return false;
-  const Document document = repeated(r.document, tokens);
-  Message problem;
-  SizePoint point{tokens, 0, 0};
-  point.cpu_ms = time_of(sizes_runner_, *sizes_backend_, r, document, tokens, problem);
-  if (point.cpu_ms >= 0) {
-    try {
-      GuardedBackend guarded(gpu_->backend());
-      point.gpu_ms = time_of(sizes_runner_, guarded, r, document, tokens, problem);
-      if (!guarded.failure().empty()) throw Error(guarded.failure());
-    } catch (const Error& error) {
-      gpu_->fail(error.message());
-      chart.problem = error.message();
-      return false;
-    }
-  }
-  if (point.cpu_ms < 0 || point.gpu_ms < 0) {
-    if (chart.points.empty()) chart.problem = problem;
-    return false;
-  }
-  chart.points.push_back(point);
-  return std::max(point.cpu_ms, point.gpu_ms) < kLongestRun;
-}
-
 // ---- models, nudges ----
 
 LoadedModel TraceWorker::load_now(const std::string& ref) {
@@ -458,7 +345,7 @@ void TraceWorker::work_off_size(std::unique_lock<std::mutex>& lock) {
   const RunRequest request = *wanted_.sizes;
   measuring_ = true;
   lock.unlock();
-  const bool more = measure_size(request, chart_);
+  const bool more = measurer_.add_point(request, *gpu_, chart_);
   lock.lock();
   measuring_ = false;
   if (!more && !sizes_begin_) wanted_.sizes.reset();

@@ -9,6 +9,7 @@
 #include <string>
 #include <thread>
 
+#include "app/size_measurer.h"
 #include "app/ui/compute_state.h"
 #include "core/device_cells.h"
 #include "core/nudge.h"
@@ -126,14 +127,13 @@ class TraceWorker {
   void run_on_gpu(const RunRequest&, FinishedRun&);
   void run_both(const RunRequest&, Backend& guarded, const TimedBackend& timed, FinishedRun&);
   GpuState test_gpu();
-  bool measure_size(const RunRequest&, SizeChart&);
   void measure(const RunResult&);
 
   const RunLimits limits_;
   std::mutex run_mutex_;  // guards runner_ and backend_
   Runner runner_;
-  Runner sizes_runner_;  // of the thread alone: does not take the memory of what is shown
-  std::unique_ptr<Backend> backend_, sizes_backend_;
+  std::unique_ptr<Backend> backend_;
+  SizeMeasurer measurer_;     // of the thread alone
   std::unique_ptr<Gpu> gpu_;  // of the thread alone, once it is there
   std::mutex mutex_;          // guards the rest
   std::condition_variable changed_;

@@ -22,6 +22,7 @@
 #include "core/model/checkpoint.h"
 #include "core/model/init.h"
 #include "core/train/optimizer.h"
+#include "tests/error_text.h"
 
 namespace headlight {
 namespace {
@@ -47,19 +48,6 @@ struct Folder {
     return n;
   }
 };
-
-std::string error_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 // A small model with weights by a seed, and what is saved with it.
 struct Model {
@@ -171,7 +159,7 @@ TEST_CASE("checkpoint: a classifier and an encoder-decoder say what they need, o
   const fs::path at = folder.path / "model";
   const auto damaged = [&](const std::string& from, const std::string& to) {
     std::string text = read_file(at / "config.json", kPlenty);
-    REQUIRE(contains(text, from));
+    REQUIRE(has(text, from));
     text.replace(text.find(from), from.size(), to);
     write_file_atomic(at / "config.json", text);
     return error_of([&] { (void)load_checkpoint(at); });
@@ -179,27 +167,27 @@ TEST_CASE("checkpoint: a classifier and an encoder-decoder say what they need, o
   const Model classes(ModelForm::kClasses), pairs(ModelForm::kTranslate);
   save_checkpoint(at, classes.parts());
   CHECK(is_saved(at, classes));
-  CHECK(contains(damaged("\"bad\",", ""), "'classes' should be a list of 2 to 1000 names"));
+  CHECK(has(damaged("\"bad\",", ""), "'classes' should be a list of 2 to 1000 names"));
   save_checkpoint(at, classes.parts());
-  CHECK(contains(damaged("\"bad\"", "3"), "'classes' should be"));
+  CHECK(has(damaged("\"bad\"", "3"), "'classes' should be"));
   save_checkpoint(at, classes.parts());
-  CHECK(contains(damaged("\"classes\": [", "\"glasses\": ["), "it has no 'classes'"));
+  CHECK(has(damaged("\"classes\": [", "\"glasses\": ["), "it has no 'classes'"));
   save_checkpoint(at, classes.parts());
-  CHECK(contains(damaged("\"bad\"", "\"bad\", \"new\""), "classify.W_C"));
+  CHECK(has(damaged("\"bad\"", "\"bad\", \"new\""), "classify.W_C"));
   save_checkpoint(at, pairs.parts());
   CHECK(is_saved(at, pairs));
-  CHECK(contains(damaged("\"source\": 9", "\"source\": 0"), "'source' should be"));
+  CHECK(has(damaged("\"source\": 9", "\"source\": 0"), "'source' should be"));
   save_checkpoint(at, pairs.parts());
-  CHECK(contains(damaged("\"source\": 9", "\"source\": 8"), "encoder.pos_embed.W_pos"));
+  CHECK(has(damaged("\"source\": 9", "\"source\": 8"), "encoder.pos_embed.W_pos"));
   save_checkpoint(at, pairs.parts());
-  CHECK(contains(damaged("\"source\": 9,", ""), "it has no 'source'"));
+  CHECK(has(damaged("\"source\": 9,", ""), "it has no 'source'"));
   // A file from before there were forms.
   const Model old(3);
   save_checkpoint(at, old.parts());
   CHECK(damaged("\"form\": \"tokens\",", "").empty());
   CHECK(is_saved(at, old));
-  CHECK(contains(damaged("\"layers\"", "\"form\": \"talk\", \"layers\""),
-                 "one of tokens, classes, translate"));
+  CHECK(has(damaged("\"layers\"", "\"form\": \"talk\", \"layers\""),
+            "one of tokens, classes, translate"));
 }
 
 TEST_CASE("checkpoint: what else stands in the folder stays; links and rights too") {
@@ -236,8 +224,8 @@ TEST_CASE("checkpoint: a save that fails leaves the old one whole") {
       std::signal(SIGXFSZ, SIG_IGN);
       const rlimit limit{1500, 1500};
       if (::setrlimit(RLIMIT_FSIZE, &limit) != 0) return false;
-      return contains(error_of([&] { save_checkpoint(where, next.parts()); }),
-                      "Nothing that was there before has been changed");
+      return has(error_of([&] { save_checkpoint(where, next.parts()); }),
+                 "Nothing that was there before has been changed");
     });
   };
   CHECK(half_way(at));
@@ -250,17 +238,17 @@ TEST_CASE("checkpoint: a save that fails leaves the old one whole") {
     return error_of([&] { save_checkpoint(where, next.parts()); });
   };
   write_file_atomic(folder.path / "file", "x");
-  CHECK(contains(save_error(folder.path / "file"), "this is a file"));
-  CHECK(contains(save_error(folder.path / "no" / "model"), "Create the folder first"));
-  CHECK(contains(save_error(""), "names no folder"));
-  CHECK(contains(save_error("/"), "names no folder"));
-  CHECK(contains(save_error(fs::current_path()), "was started in"));
+  CHECK(has(save_error(folder.path / "file"), "this is a file"));
+  CHECK(has(save_error(folder.path / "no" / "model"), "Create the folder first"));
+  CHECK(has(save_error(""), "names no folder"));
+  CHECK(has(save_error("/"), "names no folder"));
+  CHECK(has(save_error(fs::current_path()), "was started in"));
   fs::create_directory(at / "mine");
-  CHECK(contains(save_error(at), "holds the folder 'mine'"));
+  CHECK(has(save_error(at), "holds the folder 'mine'"));
   CHECK(is_saved(at, old));
   if (::geteuid() != 0) {
     REQUIRE(::chmod(folder.path.c_str(), 0500) == 0);
-    CHECK(contains(save_error(folder.path / "new"), "Permission denied"));
+    CHECK(has(save_error(folder.path / "new"), "Permission denied"));
     REQUIRE(::chmod(folder.path.c_str(), 0700) == 0);
   }
   CHECK(folder.count() == 2);
@@ -298,12 +286,12 @@ TEST_CASE("checkpoint: every kind of damage is refused by its name") {
   const auto with_weights = [&](const std::string& bytes) {
     write_file_atomic(weights, bytes);
     const std::string said = error();
-    CHECK(contains(said, "model.safetensors': "));
+    CHECK(has(said, "model.safetensors': "));
     return said;
   };
   const auto with_config = [&](const std::string& from, const std::string& to) {
     std::string text = config;
-    REQUIRE(contains(text, from));
+    REQUIRE(has(text, from));
     text.replace(text.find(from), from.size(), to);
     write_file_atomic(at / "config.json", text);
     return error();
@@ -314,7 +302,7 @@ TEST_CASE("checkpoint: every kind of damage is refused by its name") {
     std::memcpy(&length, whole.data(), 8);
     std::string header = whole.substr(8, length);
     const std::string data = whole.substr(8 + length);
-    REQUIRE(contains(header, from));
+    REQUIRE(has(header, from));
     header.replace(header.find(from), from.size(), to);
     length = header.size();
     std::string bytes(8, '\0');
@@ -322,56 +310,52 @@ TEST_CASE("checkpoint: every kind of damage is refused by its name") {
     return with_weights(bytes + header + data);
   };
   CHECK(error().empty());
-  CHECK(contains(with_weights(whole.substr(0, whole.size() - 1)), "bytes of data, but its range"));
-  CHECK(contains(with_weights(whole.substr(0, 100)), "its header should have"));
-  CHECK(contains(with_weights(whole.substr(0, 5)), "8 bytes of header length"));
+  CHECK(has(with_weights(whole.substr(0, whole.size() - 1)), "bytes of data, but its range"));
+  CHECK(has(with_weights(whole.substr(0, 100)), "its header should have"));
+  CHECK(has(with_weights(whole.substr(0, 5)), "8 bytes of header length"));
   std::string huge = whole;
   huge[7] = '\x80';
-  CHECK(contains(with_weights(huge), "its header should have 92233720368547"));
-  CHECK(contains(with_header("[0,", "[4,"), "needs"));
-  CHECK(
-      contains(with_header("\"F32\"", "\"I32\""), "should hold numbers of type F32; they are I32"));
-  CHECK(contains(with_header("attn.W_K", "attn.W_L"),
-                 "'blocks.0.attn.W_K' (head 2, d_model 8, "
-                 "d_head 4) is missing"));
+  CHECK(has(with_weights(huge), "its header should have 92233720368547"));
+  CHECK(has(with_header("[0,", "[4,"), "needs"));
+  CHECK(has(with_header("\"F32\"", "\"I32\""), "should hold numbers of type F32; they are I32"));
+  CHECK(has(with_header("attn.W_K", "attn.W_L"),
+            "'blocks.0.attn.W_K' (head 2, d_model 8, "
+            "d_head 4) is missing"));
   std::vector<NamedArray> more = model.parts().weights;
   for (NamedArray& array : more) {
     if (array.name == "blocks.0.attn.score_v") array.name = "blocks.0.attn.v";
   }
   more.push_back({"extra", {1}, std::span<const float>(model.moments).first(1)});
-  CHECK(contains(with_weights(to_safetensors(more)), "has the tensor 'extra'"));
+  CHECK(has(with_weights(to_safetensors(more)), "has the tensor 'extra'"));
   write_file_atomic(weights, whole);
 
-  CHECK(contains(with_config("\"d_hidden\": 0", "\"d_hidden\": 20"),
-                 "'blocks.0.mlp.W_in' should have the shape (d_model 8, hidden 20) by config.json; "
-                 "it has (8, 32)"));
-  CHECK(contains(with_config("\"vocab\": 11", "\"vocab\": 12"), "should have the shape (vocab 12"));
-  CHECK(contains(with_config("\"context\": 6", "\"context\": 7"), "'pos_embed.W_pos'"));
-  CHECK(
-      contains(with_config("\"vocab\": 11", "\"vocab\": 18446744073709551617"), "model's 'vocab'"));
-  CHECK(contains(with_config("\"vocab\": 11,", ""), "it has no 'vocab'"));
-  CHECK(contains(with_config("\"heads\": 2", "\"heads\": 3"), "does not divide into 3 heads"));
-  CHECK(
-      contains(with_config("\"heads\": 2", "\"heads\": \"2\""), "'model.heads' should be a whole"));
-  CHECK(contains(with_config("\"causal\"", "\"casual\""), "'model.mask.kind' should be one of"));
-  CHECK(contains(with_config("\"version\": 1", "\"version\": 2"), "Update Headlight"));
-  CHECK(contains(with_config("headlight model", "headlight session"), "not the config.json"));
-  CHECK(contains(with_config(config.substr(config.size() / 2), ""), "not whole JSON"));
-  CHECK(contains(with_config("{", std::string(30, '[')), "16 levels deep"));
-  CHECK(
-      contains(with_config("\"vocab\": 11", "\"vocab\": 0"), "config.json': the model's 'vocab'"));
+  CHECK(has(with_config("\"d_hidden\": 0", "\"d_hidden\": 20"),
+            "'blocks.0.mlp.W_in' should have the shape (d_model 8, hidden 20) by config.json; "
+            "it has (8, 32)"));
+  CHECK(has(with_config("\"vocab\": 11", "\"vocab\": 12"), "should have the shape (vocab 12"));
+  CHECK(has(with_config("\"context\": 6", "\"context\": 7"), "'pos_embed.W_pos'"));
+  CHECK(has(with_config("\"vocab\": 11", "\"vocab\": 18446744073709551617"), "model's 'vocab'"));
+  CHECK(has(with_config("\"vocab\": 11,", ""), "it has no 'vocab'"));
+  CHECK(has(with_config("\"heads\": 2", "\"heads\": 3"), "does not divide into 3 heads"));
+  CHECK(has(with_config("\"heads\": 2", "\"heads\": \"2\""), "'model.heads' should be a whole"));
+  CHECK(has(with_config("\"causal\"", "\"casual\""), "'model.mask.kind' should be one of"));
+  CHECK(has(with_config("\"version\": 1", "\"version\": 2"), "Update Headlight"));
+  CHECK(has(with_config("headlight model", "headlight session"), "not the config.json"));
+  CHECK(has(with_config(config.substr(config.size() / 2), ""), "not whole JSON"));
+  CHECK(has(with_config("{", std::string(30, '[')), "16 levels deep"));
+  CHECK(has(with_config("\"vocab\": 11", "\"vocab\": 0"), "config.json': the model's 'vocab'"));
   write_file_atomic(at / "config.json", config);
 
   write_file_atomic(at / "optimizer.safetensors", "x");
-  CHECK(contains(error(), "optimizer.safetensors': This is not a usable"));
+  CHECK(has(error(), "optimizer.safetensors': This is not a usable"));
   CHECK(error_of([&] { (void)load_checkpoint(at); }).empty());  // not asked for
   for (const char* name : {"train.json", "tokenizer.json", "model.safetensors", "config.json"}) {
     fs::remove(at / name);
-    CHECK(contains(error(), std::string(name) + "' is missing"));
+    CHECK(has(error(), std::string(name) + "' is missing"));
   }
-  CHECK(contains(error_of([&] { (void)load_checkpoint(folder.path / "none"); }), "is missing"));
+  CHECK(has(error_of([&] { (void)load_checkpoint(folder.path / "none"); }), "is missing"));
   write_file_atomic(folder.path / "file", "x");
-  CHECK(contains(error_of([&] { (void)load_checkpoint(folder.path / "file"); }), "is a file"));
+  CHECK(has(error_of([&] { (void)load_checkpoint(folder.path / "file"); }), "is a file"));
 }
 
 TEST_CASE("checkpoint: overlapping offsets are refused in Chinese too") {
@@ -387,8 +371,8 @@ TEST_CASE("checkpoint: overlapping offsets are refused in Chinese too") {
     (void)load_checkpoint(at);
     FAIL("offsets overlap");
   } catch (const Error& error) {
-    CHECK(contains(error.what(), "the tensor 'b' should begin at byte 4 of the data"));
-    CHECK(contains(say(Language::kChinese, error.message()), "张量“b”应从数据的第 4 字节开始"));
+    CHECK(has(error.what(), "the tensor 'b' should begin at byte 4 of the data"));
+    CHECK(has(say(Language::kChinese, error.message()), "张量“b”应从数据的第 4 字节开始"));
   }
 }
 
@@ -399,7 +383,7 @@ TEST_CASE("checkpoint: a model of another kind brings its own list of parameters
   CheckpointParts parts = model.parts();
   parts.weights = {{"classify.W", {3, 1}, std::span<const float>(numbers)}};
   save_checkpoint(folder.path / "m", parts);
-  CHECK(contains(error_of([&] { (void)load_checkpoint(folder.path / "m"); }), "'embed.W_E'"));
+  CHECK(has(error_of([&] { (void)load_checkpoint(folder.path / "m"); }), "'embed.W_E'"));
   const Checkpoint loaded = load_checkpoint(folder.path / "m", false, [](const ModelFile&) {
     return std::vector<TensorSpec>{{"classify.W", {{"feature", 3}, {"class", 1}}}};
   });

@@ -19,6 +19,7 @@
 #include "core/step_code.h"
 #include "core/steps.h"
 #include "core/trace_run.h"
+#include "tests/error_text.h"
 
 namespace headlight {
 namespace {
@@ -81,10 +82,6 @@ void for_all_traces(F&& f) {
       }
     }
   }
-}
-
-bool has(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 // Places to be filled stand in braces; "{q|Q}" is markup of formulas, not of sentences.

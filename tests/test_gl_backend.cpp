@@ -15,14 +15,10 @@ namespace {
 
 using test::check_no_messages;
 using test::compute_ready;
+using test::reference;
 using test::shared_backend;
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-
-Backend& reference() {
-  static const auto kReference = make_reference_backend();
-  return *kReference;
-}
 
 /// The largest error of each operation, to be printed.
 class Worst {

@@ -6,13 +6,14 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <set>
 #include <stdexcept>
 #include <utility>
 
 #include "app/gl/embedded.h"
 #include "core/io/atomic_file.h"
+#include "tests/changed_text.h"
+#include "tests/error_text.h"
 #include "tests/gradient_cases.h"
 #include "tests/test_gl_backend_support.h"
 
@@ -23,19 +24,6 @@ using test::check_no_messages;
 using test::compute_ready;
 using test::counting_options;
 using test::shared_backend;
-
-std::string error_of(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 // One call of softmax on a row of its own.
 std::vector<float> run_softmax(Backend& backend) {
@@ -58,17 +46,12 @@ struct Folder {
 
 TEST_CASE("gl backend: a shader that does not compile is named with its file and line") {
   if (!compute_ready()) return;
-  std::string broken;  // outlives the backends
-  const auto error_with = [&](std::string_view file, std::string_view from) {
-    broken = embedded_file(file);
-    const std::size_t at = broken.find(from);
-    REQUIRE(at != std::string::npos);
-    const auto line = 1 + std::count(broken.begin(), broken.begin() + static_cast<long>(at), '\n');
-    broken.insert(at, "sunshine ");
+  const auto error_with = [](std::string_view file, std::string_view from) {
+    const std::string_view text = embedded_file(file);
+    const std::string_view before = text.substr(0, text.find(from));
+    const auto line = 1 + std::count(before.begin(), before.end(), '\n');
     GlBackendOptions options = counting_options();
-    options.texts = [&broken, file](std::string_view name) {
-      return name == file ? std::string_view(broken) : embedded_file(name);
-    };
+    options.texts = test::texts_with(file, from, "sunshine " + std::string(from));
     GlBackend gl(options);
     const std::string error = error_of([&] { run_softmax(gl); });
     INFO(error);
@@ -81,7 +64,7 @@ TEST_CASE("gl backend: a shader that does not compile is named with its file and
   GlBackendOptions options = counting_options();
   options.texts = [](std::string_view) { return std::string_view(); };
   GlBackend gl(options);
-  CHECK(contains(error_of([&] { run_softmax(gl); }), "shaders/softmax.comp"));
+  CHECK(has(error_of([&] { run_softmax(gl); }), "shaders/softmax.comp"));
 }
 
 TEST_CASE("gl backend: compiled programs are kept on disk, and damaged ones made anew") {
@@ -144,7 +127,7 @@ TEST_CASE("gl backend: too old, out of memory, gone: an error says so") {
   options.limits = GlLimits{};
   options.limits->version = 41;
   const std::string old = error_of([&] { GlBackend gl(options); });
-  CHECK(contains(old, "needs OpenGL 4.3"));
+  CHECK(has(old, "needs OpenGL 4.3"));
 
   static GLenum error = GL_NO_ERROR, reset = GL_NO_ERROR;
   GlCalls failing = real_gl();
@@ -161,10 +144,10 @@ TEST_CASE("gl backend: too old, out of memory, gone: an error says so") {
     reset = next_reset;
     return error_of([&] { run_softmax(gl); });
   };
-  CHECK(contains(error_after(GL_OUT_OF_MEMORY, GL_NO_ERROR), "no memory left"));
-  CHECK(contains(error_after(GL_NO_ERROR, GL_GUILTY_CONTEXT_RESET), "stopped working"));
-  CHECK(contains(error_after(GL_INVALID_OPERATION, GL_NO_ERROR), "GL_INVALID_OPERATION"));
-  CHECK(contains(error_after(GL_INVALID_VALUE, GL_NO_ERROR), "shaders/softmax.comp"));
+  CHECK(has(error_after(GL_OUT_OF_MEMORY, GL_NO_ERROR), "no memory left"));
+  CHECK(has(error_after(GL_NO_ERROR, GL_GUILTY_CONTEXT_RESET), "stopped working"));
+  CHECK(has(error_after(GL_INVALID_OPERATION, GL_NO_ERROR), "GL_INVALID_OPERATION"));
+  CHECK(has(error_after(GL_INVALID_VALUE, GL_NO_ERROR), "shaders/softmax.comp"));
 }
 
 TEST_CASE("gl backend: a uniform that is forgotten is refused") {

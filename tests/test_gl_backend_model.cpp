@@ -18,14 +18,10 @@ using test::call_counts;
 using test::check_no_messages;
 using test::compute_ready;
 using test::counting_options;
+using test::reference;
 using test::shared_backend;
 
 constexpr double kRelative = 1e-5;
-
-Backend& reference() {
-  static const auto kReference = make_reference_backend();
-  return *kReference;
-}
 
 std::string name_of(const Model& model, TensorId id) {
   return model.program->tensors[static_cast<std::size_t>(id)].name;
@@ -80,15 +76,6 @@ double check_gradients(const Model& got, const Model& expected) {
   return worst;
 }
 
-Config small_config() {
-  Config c;
-  c.layers = 2;
-  c.heads = 2;
-  c.d_model = 22;
-  c.d_hidden = 35;
-  return c;
-}
-
 }  // namespace
 
 TEST_CASE("gl backend: whole models of every recipe, forward and backward") {
@@ -126,7 +113,7 @@ TEST_CASE("gl backend: whole models of every recipe, forward and backward") {
 TEST_CASE("gl backend: a run and a walk on the device alone, and a second one makes no buffer") {
   if (!compute_ready()) return;
   GlBackend& gl = shared_backend();
-  Model got(small_config(), {2, 13, 19}), expected(small_config(), {2, 13, 19});
+  Model got(uneven_config(), {2, 13, 19}), expected(uneven_config(), {2, 13, 19});
   got.run(gl);
   got.walk(gl);
   expected.run(reference());
@@ -155,7 +142,7 @@ TEST_CASE("gl backend: a run and a walk on the device alone, and a second one ma
 TEST_CASE("gl backend: gradients that take turns in memory, and those that add up") {
   if (!compute_ready()) return;
   GlBackend& gl = shared_backend();
-  Config c = small_config();
+  Config c = uneven_config();
   c.d_hidden = 90;
   Model model(c, {2, 13, 60});
   model.run(reference());
@@ -181,7 +168,7 @@ TEST_CASE("gl backend: gradients that take turns in memory, and those that add u
 TEST_CASE("gl backend: what is left on the device comes when it is fetched") {
   if (!compute_ready()) return;
   GlBackend& gl = shared_backend();
-  Model got(small_config(), {1, 7, 19}), expected(small_config(), {1, 7, 19});
+  Model got(uneven_config(), {1, 7, 19}), expected(uneven_config(), {1, 7, 19});
   expected.run(reference());
   expected.walk(reference());
   gl.set_fetching(false);
@@ -224,7 +211,7 @@ TEST_CASE("gl backend: calls that the device cannot take run on the processor") 
   options.limits = GlDevice::ask(real_gl()).limits;
   options.limits->block_bytes = 4 * 2 * 13 * 22;  // the residual stream fits, the hidden layer not
   GlBackend gl(options);
-  Model got(small_config(), {2, 13, 19}), expected(small_config(), {2, 13, 19});
+  Model got(uneven_config(), {2, 13, 19}), expected(uneven_config(), {2, 13, 19});
   const auto call_of = [&](std::string_view name) {
     return got.program
         ->calls[static_cast<std::size_t>(got.program->producer(got.program->require(name)))];
@@ -250,7 +237,7 @@ TEST_CASE("gl backend: calls that the device cannot take run on the processor") 
 TEST_CASE("gl backend: kernels are timed by the device when asked") {
   if (!compute_ready()) return;
   GlBackend& gl = shared_backend();
-  Model model(small_config(), {1, 5, 19});
+  Model model(uneven_config(), {1, 5, 19});
   gl.queue().set_timing(true);
   const std::int64_t before = gl.queue().dispatches();
   model.run(gl);

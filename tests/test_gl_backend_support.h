@@ -80,6 +80,12 @@ inline GlBackend& shared_backend() {
   return *backend;
 }
 
+/// What results are compared with.
+inline Backend& reference() {
+  static const auto kReference = make_reference_backend();
+  return *kReference;
+}
+
 /// Is there a context that can compute? Says why not, else clears the driver's messages and what
 /// was found of mistakes.
 inline bool compute_ready() {

@@ -6,6 +6,7 @@
 
 #include "app/gl/egl_context.h"
 #include "app/gl/shader.h"
+#include "tests/error_text.h"
 #include "tests/test_gl_support.h"
 
 namespace headlight {
@@ -15,18 +16,11 @@ using test::gl_ready;
 
 constexpr const char* kVertex = "#version 330 core\nvoid main() { gl_Position = vec4(0.0); }\n";
 
-std::string error_of(std::string_view vertex, std::string_view fragment) {
-  try {
-    const ShaderProgram program({{GL_VERTEX_SHADER, "shaders/a.vert", vertex},
-                                 {GL_FRAGMENT_SHADER, "shaders/b.frag", fragment}});
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
+std::string shader_error(std::string_view vertex, std::string_view fragment) {
+  return error_of([&] {
+    ShaderProgram({{GL_VERTEX_SHADER, "shaders/a.vert", vertex},
+                   {GL_FRAGMENT_SHADER, "shaders/b.frag", fragment}});
+  });
 }
 
 }  // namespace
@@ -34,7 +28,7 @@ bool contains(const std::string& text, const std::string& part) {
 TEST_CASE("gl context: says what it is, and a second one leaves the first alive") {
   if (!gl_ready()) return;
   CHECK_NOTHROW(require_gl33());
-  CHECK(contains(gl_description(), ", OpenGL "));
+  CHECK(has(gl_description(), ", OpenGL "));
   const Framebuffer framebuffer(4, 4);
   {
     const EglContext second;
@@ -69,20 +63,20 @@ TEST_CASE("gl framebuffer: rows from the top, sizes checked") {
 TEST_CASE("gl shader: errors name the file and the line") {
   if (!gl_ready()) return;
   const std::string good = "#version 330 core\nout vec4 c;\nvoid main() { c = vec4(1.0); }\n";
-  CHECK(error_of(kVertex, good).empty());
+  CHECK(shader_error(kVertex, good).empty());
   const std::string broken = "#version 330 core\nout vec4 c;\n\nvoid main() { c = sunshine; }\n";
-  const std::string error = error_of(kVertex, broken);
+  const std::string error = shader_error(kVertex, broken);
   INFO(error);
-  CHECK(contains(error, "shaders/b.frag, line 4: "));
-  CHECK(contains(error, "sunshine"));
+  CHECK(has(error, "shaders/b.frag, line 4: "));
+  CHECK(has(error, "sunshine"));
 
   const std::string writes_two =
       "#version 330 core\nout vec2 v;\nvoid main() { v = vec2(0.0); gl_Position = vec4(v, v); }\n";
   const std::string reads_three =
       "#version 330 core\nin vec3 v;\nout vec4 c;\nvoid main() { c = v.xyzz; }\n";
-  const std::string link_error = error_of(writes_two, reads_three);
+  const std::string link_error = shader_error(writes_two, reads_three);
   INFO(link_error);
-  CHECK(contains(link_error, "shaders/a.vert and shaders/b.frag"));
+  CHECK(has(link_error, "shaders/a.vert and shaders/b.frag"));
   CHECK_THROWS_WITH_AS(embedded_stage("shaders/none.frag"), doctest::Contains("shaders/none.frag"),
                        Error);
 }

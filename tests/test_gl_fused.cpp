@@ -10,6 +10,7 @@ namespace headlight {
 
 using test::check_no_messages;
 using test::compute_ready;
+using test::reference;
 using test::shared_backend;
 
 namespace {
@@ -38,11 +39,6 @@ double worst_error(AttentionRun& got, AttentionRun& expected) {
   for (const TensorId id : {got.q, got.k, got.v})
     worst = std::max(worst, normalised_error(got.gradient(id), expected.gradient(id)));
   return worst;
-}
-
-Backend& reference() {
-  static const auto kReference = make_reference_backend();
-  return *kReference;
 }
 
 // Of the parameters. The keys' biases have no gradient but rounding.

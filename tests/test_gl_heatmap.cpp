@@ -17,6 +17,7 @@ using test::pixel;
 using test::quad_of;
 using test::random_cells;
 using test::render;
+using test::transposed;
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
@@ -38,14 +39,6 @@ float worst_cell(const Picture& picture, const HeatmapQuad& quad) {
     }
   }
   return worst;
-}
-
-/// The same quad after a transposition of its strides: the picture of the transposed matrix.
-HeatmapQuad transposed(HeatmapQuad quad) {
-  std::swap(quad.rows, quad.columns);
-  std::swap(quad.row_stride, quad.column_stride);
-  std::swap(quad.x1, quad.y1);
-  return quad;
 }
 
 }  // namespace

@@ -14,6 +14,7 @@ namespace {
 using test::gl_ready;
 using test::quad_of;
 using test::random_cells;
+using test::transposed;
 
 // A buffer with numbers, and nothing of them in memory that the renderer could read.
 class Buffer {
@@ -43,13 +44,6 @@ Picture drawn(HeatmapRenderer& renderer, int side, const HeatmapQuad& quad,
   return {side, side, target.read_rgba()};
 }
 
-HeatmapQuad turned(HeatmapQuad quad) {
-  std::swap(quad.rows, quad.columns);
-  std::swap(quad.row_stride, quad.column_stride);
-  std::swap(quad.x1, quad.y1);
-  return quad;
-}
-
 }  // namespace
 
 TEST_CASE("gl heatmap device: pictures from a buffer are those from memory") {
@@ -76,7 +70,7 @@ TEST_CASE("gl heatmap device: pictures from a buffer are those from memory") {
   uneven.row_stride = 70;
   std::uint64_t key = 100;
   for (const HeatmapQuad& quad : {plain, part, sparse, upside_down, dense, uneven}) {
-    for (HeatmapQuad view : {quad, turned(quad)}) {
+    for (HeatmapQuad view : {quad, transposed(quad)}) {
       CAPTURE(quad.key);
       view.key = ++key;
       const HeatmapSource source{buffer.id(), view.data - cells.data(),

@@ -16,11 +16,6 @@
 
 namespace headlight::test {
 
-inline Backend& reference() {
-  static const auto kReference = make_reference_backend();
-  return *kReference;
-}
-
 using Groups = std::array<std::int64_t, 3>;
 
 inline std::vector<Groups>& dispatched() {

@@ -7,38 +7,22 @@
 #include <bit>
 #include <filesystem>
 
-#include "app/gl/backend_gl.h"
 #include "app/gl/embedded.h"
 #include "core/error.h"
 #include "tests/gradient_cases.h"
-#include "tests/strict_gl.h"
 #include "tests/strict_rules.h"
+#include "tests/test_gl_mock_support.h"
 #include "tests/training_model.h"
 
 namespace headlight {
 namespace {
 
+using test::check_nothing_left;
 using test::least_limits;
+using test::strict_options;
 using test::StrictGl;
 
 using Problems = std::vector<std::string>;
-
-GlBackendOptions strict_options(const StrictGl& gl) {
-  GlBackendOptions options;
-  options.program_folder.clear();
-  options.calls = &gl.calls();
-  options.guard_cells = 16;
-  return options;
-}
-
-void check_no_problem(StrictGl& gl) {
-  for (const std::string& problem : gl.take_problems()) FAIL_CHECK(problem);
-}
-
-void check_nothing_left(StrictGl& gl) {
-  gl.check_nothing_left();
-  check_no_problem(gl);
-}
 
 void run_forward(GlBackend& backend, const OpCase& row, const Sizes& sizes) {
   const Program program = single_call(row.op, row.inputs(sizes), sizes.n);
@@ -74,15 +58,6 @@ void run_every_operation(GlBackend& backend) {
       run_backward(backend, c, sizes);
     }
   }
-}
-
-Config small_config() {
-  Config c;
-  c.layers = 2;
-  c.heads = 2;
-  c.d_model = 22;
-  c.d_hidden = 35;
-  return c;
 }
 
 }  // namespace
@@ -239,7 +214,7 @@ TEST_CASE("strict gl: gradients that take turns in memory, and what stays on the
   StrictGl gl;
   {
     GlBackend backend(strict_options(gl));
-    Model model(small_config(), {2, 13, 19});
+    Model model(uneven_config(), {2, 13, 19});
     backend.set_fetching(false);
     model.run(backend);
     Backward lean(model.program, KeptGradients::kParameters);
@@ -261,7 +236,7 @@ TEST_CASE("strict gl: programs of several sizes take turns on one backend") {
   StrictGl gl;
   {
     GlBackend backend(strict_options(gl));
-    Model large(small_config(), {2, 13, 19}), small(small_config(), {1, 3, 19});
+    Model large(uneven_config(), {2, 13, 19}), small(uneven_config(), {1, 3, 19});
     const Program sum = single_call(Op::kAdd, {{4}, {4}}, 4);
     Memory memory(sum);
     for (int round = 0; round < 2; ++round) {
@@ -286,7 +261,7 @@ TEST_CASE("strict gl: calls that the device cannot take run on the processor in 
     StrictGl gl(limits);
     {
       GlBackend backend(strict_options(gl));
-      Model model(small_config(), {2, 13, 19});
+      Model model(uneven_config(), {2, 13, 19});
       for (int round = 0; round < 2; ++round) {
         model.run(backend);
         model.walk(backend);
@@ -302,7 +277,7 @@ TEST_CASE("strict gl: kernels are timed by queries, which are given back") {
   StrictGl gl;
   {
     GlBackend backend(strict_options(gl));
-    Model model(small_config(), {1, 5, 19});
+    Model model(uneven_config(), {1, 5, 19});
     backend.queue().set_timing(true);
     for (int round = 0; round < 2; ++round) {
       const std::int64_t before = gl.dispatches();
@@ -338,7 +313,7 @@ TEST_CASE("strict gl: a device without memory is an error, and leaves nothing be
   StrictGl gl;
   {
     GlBackend backend(strict_options(gl));
-    Model model(small_config(), {2, 13, 19});
+    Model model(uneven_config(), {2, 13, 19});
     gl.set_memory(4 * (2 * 13 * 22 + 16));  // the hidden layer does not fit
     CHECK_THROWS_WITH_AS(model.run(backend), doctest::Contains("no memory left"), Error);
   }

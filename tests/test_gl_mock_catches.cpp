@@ -7,7 +7,7 @@
 #include <stdexcept>
 
 #include "app/gl/backend_gl.h"
-#include "app/gl/embedded.h"
+#include "tests/changed_text.h"
 #include "tests/strict_gl.h"
 #include "tests/training_model.h"
 
@@ -111,9 +111,7 @@ std::string refusal(const std::function<void(std::string&)>& change) {
 }
 
 void replace(std::string& text, std::string_view from, std::string_view to) {
-  const std::size_t at = text.find(from);
-  REQUIRE(at != text.npos);
-  text.replace(at, from.size(), to);
+  text = test::with_change(std::move(text), from, to);
 }
 
 }  // namespace
@@ -385,9 +383,7 @@ TEST_CASE("gl queue: a shader with a uniform that the host does not know is refu
   GlBackendOptions options;
   options.program_folder.clear();
   options.calls = &gl.calls();
-  options.texts = [&](std::string_view file) {
-    return file == "shaders/softmax.comp" ? std::string_view(text) : embedded_file(file);
-  };
+  options.texts = test::texts_with("shaders/softmax.comp", text);
   GlBackend backend(options);
   Model model(Config(), {1, 3, 5});
   CHECK_THROWS_WITH_AS(model.run(backend), doctest::Contains("uniform twist is not set"),

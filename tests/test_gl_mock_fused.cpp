@@ -2,14 +2,16 @@
 // devices of large groups and of small ones.
 #include <doctest/doctest.h>
 
-#include "app/gl/backend_gl.h"
 #include "app/gl/embedded.h"
 #include "tests/attention_case.h"
-#include "tests/strict_gl.h"
+#include "tests/test_gl_mock_support.h"
 
 namespace headlight {
 
+using test::check_no_problem;
+using test::check_nothing_left;
 using test::least_limits;
+using test::strict_options;
 using test::StrictGl;
 
 TEST_CASE("strict gl: attention takes as much shared memory as its table says") {
@@ -38,11 +40,7 @@ TEST_CASE("strict gl: attention as one kernel, forward and backward") {
   for (const GlLimits& limits : {least_limits(), small}) {
     StrictGl gl(limits);
     {
-      GlBackendOptions options;
-      options.program_folder.clear();
-      options.calls = &gl.calls();
-      options.guard_cells = 16;
-      GlBackend backend(options);
+      GlBackend backend(strict_options(gl));
       for (const AttentionCase& c : attention_cases()) {
         CAPTURE(c.text());
         AttentionRun run(c);
@@ -55,13 +53,12 @@ TEST_CASE("strict gl: attention as one kernel, forward and backward") {
         CHECK(backend.guards_hold());
         CHECK(run.guards_hold());
         backend.use(nullptr);
-        for (const std::string& problem : gl.take_problems()) FAIL_CHECK(problem);
+        check_no_problem(gl);
       }
       CHECK(backend.fallbacks().empty());
       CHECK(gl.kernels().size() == 5);
     }
-    gl.check_nothing_left();
-    for (const std::string& problem : gl.take_problems()) FAIL_CHECK(problem);
+    check_nothing_left(gl);
   }
 }
 

@@ -2,7 +2,7 @@
 // renderer would hide.
 #include <doctest/doctest.h>
 
-#include "tests/strict_gl.h"
+#include "tests/test_gl_mock_support.h"
 #include "tests/test_gl_trainer_support.h"
 
 namespace headlight {
@@ -12,11 +12,7 @@ using test::StrictGl;
 TEST_CASE("strict gl: training steps of every optimizer and form, and evaluations") {
   StrictGl gl;
   {
-    GlBackendOptions options;
-    options.program_folder.clear();
-    options.calls = &gl.calls();
-    options.guard_cells = 16;
-    const auto backend = std::make_shared<GlBackend>(options);
+    const auto backend = std::make_shared<GlBackend>(test::strict_options(gl));
     for (const auto& form : choices(ModelForm{})) {
       for (const auto& kind : choices(OptimizerKind{})) {
         CAPTURE(form.word);
@@ -50,8 +46,7 @@ TEST_CASE("strict gl: training steps of every optimizer and form, and evaluation
     }
     CHECK(gl.dispatches() == backend->queue().dispatches());
   }
-  gl.check_nothing_left();
-  for (const std::string& problem : gl.take_problems()) FAIL_CHECK(problem);
+  test::check_nothing_left(gl);
 }
 
 }  // namespace headlight

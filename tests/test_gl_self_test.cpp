@@ -8,12 +8,12 @@
 #include <fstream>
 #include <set>
 
-#include "app/gl/embedded.h"
 #include "app/gl/gl_cache.h"
 #include "app/gl/gl_self_test.h"
 #include "core/io/atomic_file.h"
 #include "core/op_trials.h"
 #include "core/random.h"
+#include "tests/changed_text.h"
 #include "tests/test_gl_backend_support.h"
 
 namespace headlight {
@@ -38,23 +38,13 @@ struct Folder {
   }
 };
 
-// A backend whose shader `file` has `from` replaced, once, by `to`.
-struct Changed {
-  Changed(std::string_view file, std::string_view from, std::string_view to)
-      : text(embedded_file(file)) {
-    const std::size_t at = text.find(from);
-    REQUIRE(at != std::string::npos);
-    text.replace(at, from.size(), to);
-    GlBackendOptions options = counting_options();
-    options.table = shared_backend().kernel_table();
-    options.texts = [this, file](std::string_view name) {
-      return name == file ? std::string_view(text) : embedded_file(name);
-    };
-    gl.emplace(options);
-  }
-  std::string text;
-  std::optional<GlBackend> gl;
-};
+// Of a backend with one wrong shader.
+GlBackendOptions wrong_options(std::string_view file, std::string_view from, std::string_view to) {
+  GlBackendOptions options = counting_options();
+  options.table = shared_backend().kernel_table();
+  options.texts = test::texts_with(file, from, to);
+  return options;
+}
 
 }  // namespace
 
@@ -84,8 +74,9 @@ TEST_CASE("self-test: every operation passes here") {
 
 TEST_CASE("self-test: a wrong shader is named, and nothing else") {
   if (!compute_ready()) return;
-  Changed wrong("shaders/gelu.comp", "normal_cdf(x[i], bell)", "1.0001 * normal_cdf(x[i], bell)");
-  GlSelfTest test = self_test(*wrong.gl);
+  GlBackend wrong(wrong_options("shaders/gelu.comp", "normal_cdf(x[i], bell)",
+                                "1.0001 * normal_cdf(x[i], bell)"));
+  GlSelfTest test = self_test(wrong);
   CHECK_FALSE(test.passed);
   REQUIRE(test.failures.size() == 1);
   CHECK(test.failures[0].op == Op::kGelu);
@@ -99,8 +90,8 @@ TEST_CASE("self-test: a wrong shader is named, and nothing else") {
 TEST_CASE("self-test: what is wrong only at some shapes is found") {
   if (!compute_ready()) return;
   const auto only_failure = [](std::string_view from, std::string_view to) {
-    Changed wrong("shaders/softmax_backward.comp", from, to);
-    const GlSelfTest test = self_test(*wrong.gl);
+    GlBackend wrong(wrong_options("shaders/softmax_backward.comp", from, to));
+    const GlSelfTest test = self_test(wrong);
     REQUIRE(test.failures.size() == 1);
     CHECK(test.failures[0].op == Op::kSoftmax);
     CHECK(test.failures[0].backward);
@@ -117,8 +108,9 @@ TEST_CASE("self-test: what is wrong only at some shapes is found") {
 
 TEST_CASE("self-test: a shader that does not compile fails its operation, and the rest is tried") {
   if (!compute_ready()) return;
-  Changed broken("shaders/scores.comp", "uniform uint queries", "uniform uint sunshine queries");
-  const GlSelfTest test = self_test(*broken.gl);
+  GlBackend broken(wrong_options("shaders/scores.comp", "uniform uint queries",
+                                 "uniform uint sunshine queries"));
+  const GlSelfTest test = self_test(broken);
   REQUIRE(test.failures.size() == 1);
   CHECK(test.failures[0].op == Op::kScores);
   const std::string said = say(Language::kEnglish, test.failures[0].message);
@@ -185,11 +177,11 @@ TEST_CASE("self-test: another driver, other shaders: another file; a failure is 
   known_self_test(shared_backend(), folder.path);
   const auto first = folder.names();
   REQUIRE(first.size() == 1);
-  Changed wrong("shaders/relu.comp", "> 0.0 ? x[i]", "> 0.0 ? 2.0 * x[i]");
-  const GlSelfTest fresh = known_self_test(*wrong.gl, folder.path);
+  GlBackend wrong(wrong_options("shaders/relu.comp", "> 0.0 ? x[i]", "> 0.0 ? 2.0 * x[i]"));
+  const GlSelfTest fresh = known_self_test(wrong, folder.path);
   CHECK_FALSE(fresh.kept);
   CHECK(folder.names().size() == 2);
-  const GlSelfTest again = known_self_test(*wrong.gl, folder.path);
+  const GlSelfTest again = known_self_test(wrong, folder.path);
   CHECK(again.kept);
   CHECK_FALSE(again.passed);
   REQUIRE(again.failures.size() == 1);
@@ -213,6 +205,49 @@ TEST_CASE("self-test: another driver, other shaders: another file; a failure is 
   CHECK(known_self_test(gl, folder.path).kept);
   CHECK(known_self_test(shared_backend(), folder.path).kept);
   check_no_messages();
+}
+
+TEST_CASE("self-test: training is right here, and what is wrong in it alone is found and kept") {
+  if (!compute_ready()) return;
+  CHECK(test_training(shared_backend()).empty());
+  CHECK(shared_backend().guards_hold());
+  const Folder folder;
+  const auto options = [&](std::string_view file, std::string_view from, std::string_view to) {
+    GlBackendOptions wrong = wrong_options(file, from, to);
+    wrong.program_folder = folder.path / "programs";  // the others are compiled once
+    return wrong;
+  };
+  const auto failing = [&](std::string_view file, std::string_view from, std::string_view to) {
+    GlBackend gl(options(file, from, to));
+    std::vector<OptimizerKind> kinds;
+    for (const GlTrainingFailure& failure : test_training(gl)) {
+      CHECK(failure.error > failure.limit);
+      CHECK(failure.message.empty());
+      kinds.push_back(failure.optimizer);
+    }
+    return kinds;
+  };
+  const std::vector<OptimizerKind> all = {OptimizerKind::kSgd, OptimizerKind::kAdam,
+                                          OptimizerKind::kAdamW};
+  // Attention beyond its first tile; the norm that is clipped; one optimizer.
+  CHECK(failing("shaders/attention.glsl", "i < queries && at < inner ?",
+                "i < min(queries, uint(TILE)) && at < inner ?") == all);
+  CHECK(failing("shaders/clip.comp", "factor * g", "1.001 * factor * g") == all);
+  CHECK(failing("shaders/sgd_momentum.comp", "momentum *", "0.999 * momentum *") ==
+        std::vector<OptimizerKind>{OptimizerKind::kSgd});
+
+  GlBackend broken(options("shaders/adam.comp", "void main", "void mane"));
+  const GlSelfTest fresh = known_self_test(broken, folder.path);
+  const GlSelfTest again = known_self_test(broken, folder.path);
+  CHECK(again.kept);
+  for (const GlSelfTest& test : {fresh, again}) {
+    CHECK_FALSE(test.passed);
+    CHECK(test.failures.empty());
+    REQUIRE(test.training.size() == 2);
+    CHECK(test.training[0].optimizer == OptimizerKind::kAdam);
+    CHECK(test.training[1].optimizer == OptimizerKind::kAdamW);
+    CHECK(say(Language::kEnglish, test.training[0].message).starts_with("shaders/adam.comp"));
+  }
 }
 
 TEST_CASE("cache: the files that were used last stay, and what is not ours stays") {

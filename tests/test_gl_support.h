@@ -13,6 +13,7 @@
 #include <iterator>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "app/gl/framebuffer.h"
@@ -103,6 +104,14 @@ inline HeatmapQuad quad_of(const std::vector<float>& cells, std::int64_t rows, s
   quad.row_stride = columns;
   quad.key = key;
   quad.scale = test_scale(ColorMap::kDiverging);
+  return quad;
+}
+
+/// The same quad after a transposition of its strides: the picture of the transposed matrix.
+inline HeatmapQuad transposed(HeatmapQuad quad) {
+  std::swap(quad.rows, quad.columns);
+  std::swap(quad.row_stride, quad.column_stride);
+  std::swap(quad.x1, quad.y1);
   return quad;
 }
 

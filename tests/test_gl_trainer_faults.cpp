@@ -64,7 +64,7 @@ TEST_CASE("gl trainer: batches that are too large run in pieces, and what never 
   const auto backend = std::make_shared<GlBackend>(options);
   GlTrainer there(wide, shape, start, options_for(), backend);
   for (std::uint64_t step = 0; step < 2; ++step) {
-    const TokenBatch batch = batch_for(shape, wide, 2, step);
+    const TokenBatch batch = batch_for(shape, 2, step);
     check_step(there.step(batch), here.step(batch), 1e-4);
     if (step == 0) CHECK(worst_gradient(there, here) <= kRelative);
     check_evaluation(there.evaluate(batch), here.evaluate(batch));
@@ -78,7 +78,7 @@ TEST_CASE("gl trainer: batches that are too large run in pieces, and what never 
   shape.vocab = 300;
   start = initial_parameters(build_program(wide, shape), Init::kGlorot, 5);
   const std::string too_large =
-      problem([&] { GlTrainer(wide, shape, start, options_for(), backend); });
+      error_of([&] { GlTrainer(wide, shape, start, options_for(), backend); });
   CHECK(has(too_large, "embed.W_E (vocab 300, d_model 16)"));
   CHECK(has(too_large, "1100 numbers"));
   check_no_messages();
@@ -89,14 +89,14 @@ TEST_CASE("gl trainer: batches, weights and dropout are checked as on the proces
   Pair pair(small_config(ModelForm::kClasses), options_for());
   TokenBatch bad = pair.batch(3, 1);
   bad.targets[1] = 4;
-  CHECK(has(problem([&] { pair.there->step(bad); }), "0 to 3"));
+  CHECK(has(error_of([&] { pair.there->step(bad); }), "0 to 3"));
   bad = pair.batch(3, 1);
   bad.targets.assign(3, -1);
-  CHECK(problem([&] { pair.there->step(bad); }) == problem([&] { pair.here->step(bad); }));
-  CHECK_FALSE(problem([&] { pair.there->step(bad); }).empty());
+  CHECK(error_of([&] { pair.there->step(bad); }) == error_of([&] { pair.here->step(bad); }));
+  CHECK_FALSE(error_of([&] { pair.there->step(bad); }).empty());
   CHECK(pair.there->evaluate(bad).counted == 0);
   TrainerOptions options = options_for(1.0);
-  CHECK(has(problem([&] { Pair(small_config(), options); }), "0.95"));
+  CHECK(has(error_of([&] { Pair(small_config(), options); }), "0.95"));
 }
 
 TEST_CASE("gl trainer: after an error of the device the weights are those of the step before") {
@@ -134,7 +134,7 @@ TEST_CASE("gl trainer: after an error of the device the weights are those of the
   for (const int at : {0, kernels / 2}) {  // forward, backward
     const auto pair = fresh();
     left = at;
-    CHECK(has(problem([&] { pair->there->step(pair->batch(4, 2)); }), "no memory left"));
+    CHECK(has(error_of([&] { pair->there->step(pair->batch(4, 2)); }), "no memory left"));
     CHECK(worst_weight(*pair->there, *pair->here) <= 1e-4);
     CHECK(pair->there->optimizer().steps() == 2);
     check_step(pair->there->step(pair->batch(4, 2)), pair->here->step(pair->batch(4, 2)), 1e-4);
@@ -142,19 +142,19 @@ TEST_CASE("gl trainer: after an error of the device the weights are those of the
   {
     const auto pair = fresh();
     left = kernels - 3;  // some of the updates have been made
-    CHECK(has(problem([&] { pair->there->step(pair->batch(4, 2)); }), "no memory left"));
-    CHECK(has(problem([&] { pair->there->parameters(); }), "middle of a step"));
-    CHECK(has(problem([&] { pair->there->optimizer(); }), "middle of a step"));
-    CHECK(has(problem([&] { pair->there->step(pair->batch(4, 2)); }), "middle of a step"));
+    CHECK(has(error_of([&] { pair->there->step(pair->batch(4, 2)); }), "no memory left"));
+    CHECK(has(error_of([&] { pair->there->parameters(); }), "middle of a step"));
+    CHECK(has(error_of([&] { pair->there->optimizer(); }), "middle of a step"));
+    CHECK(has(error_of([&] { pair->there->step(pair->batch(4, 2)); }), "middle of a step"));
   }
   for (const bool in_step : {true, false}) {
     const auto pair = fresh();
     reset = GL_INNOCENT_CONTEXT_RESET;
     if (in_step)
-      CHECK(has(problem([&] { pair->there->step(pair->batch(4, 2)); }), "stopped working"));
-    CHECK_FALSE(problem([&] { pair->there->parameters(); }).empty());
+      CHECK(has(error_of([&] { pair->there->step(pair->batch(4, 2)); }), "stopped working"));
+    CHECK_FALSE(error_of([&] { pair->there->parameters(); }).empty());
     reset = GL_NO_ERROR;  // drivers say it once
-    CHECK(has(problem([&] { pair->there->parameters(); }), "middle of a step"));
+    CHECK(has(error_of([&] { pair->there->parameters(); }), "middle of a step"));
   }
 }
 
@@ -169,7 +169,7 @@ TEST_CASE("gl trainer: a backend of its own comes with its context") {
     const RunShape shape = shape_for(c);
     const auto learner = gl_learners(backend)(
         c, shape, initial_parameters(build_program(c, shape), Init::kGlorot, 5), options_for());
-    CHECK(std::isfinite(learner->step(batch_for(shape, c, 2, 1)).loss));
+    CHECK(std::isfinite(learner->step(batch_for(shape, 2, 1)).loss));
     CHECK(learner->memory_bytes() > 3 * 4 * static_cast<std::size_t>(learner->parameter_count()));
   }
   CHECK(test::gl_ready());  // the tests' context again

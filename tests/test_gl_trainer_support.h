@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "app/gl/gl_trainer.h"
-#include "core/error.h"
 #include "core/model/init.h"
-#include "core/random.h"
 #include "core/train/trainer.h"
+#include "tests/error_text.h"
 #include "tests/normalised_error.h"
 #include "tests/test_gl_backend_support.h"
+#include "tests/trainer_cases.h"
 
 namespace headlight {
 
@@ -44,37 +44,8 @@ inline TrainerOptions options_for(double dropout = 0) {
   return options;
 }
 
-/// Rows of lengths 2 to all, other ones for each `number`; what follows a token is easy to learn.
-inline TokenBatch batch_for(const RunShape& shape, const Config& c, std::int64_t rows,
-                            std::uint64_t number) {
-  const auto draw = [&](std::uint64_t i, std::int64_t n) {
-    return static_cast<int>(scatter(1000 * number + i) % static_cast<std::uint64_t>(n));
-  };
-  const bool classes = c.form == ModelForm::kClasses;
-  TokenBatch b{rows, shape.positions, {}, {}};
-  b.sources = shape.source;
-  const auto vocab = static_cast<int>(shape.vocab);
-  for (std::uint64_t r = 0; r < static_cast<std::uint64_t>(rows); ++r) {
-    int length = static_cast<int>(shape.positions);
-    if (shape.padded) length = 2 + draw(500 + r, shape.positions - 1);
-    b.lengths.push_back(length);
-    if (b.sources > 0) b.source_lengths.push_back(1 + draw(700 + r, b.sources));
-    for (int t = 0; t < static_cast<int>(b.positions); ++t) {
-      b.tokens.push_back(draw(20 * r + static_cast<std::uint64_t>(t), vocab));
-      if (!classes) b.targets.push_back(t < length ? (b.tokens.back() + 3) % vocab : -1);
-    }
-    if (classes) b.targets.push_back(b.tokens[20 * r % b.tokens.size()] % 4);
-    for (std::uint64_t t = 0; t < static_cast<std::uint64_t>(b.sources); ++t)
-      b.source.push_back(draw(400 + 10 * r + t, vocab));
-  }
-  return b;
-}
-
 inline RunShape shape_for(const Config& c) {
-  RunShape shape{.batch = 1, .positions = 6, .vocab = 9, .padded = c.form != ModelForm::kTokens};
-  if (c.form == ModelForm::kClasses) shape.classes = 4;
-  if (c.form == ModelForm::kTranslate) shape.source = 7;
-  return shape;
+  return shape_for(c.form, c.form != ModelForm::kTokens);
 }
 
 /// A model on both sides.
@@ -87,7 +58,7 @@ struct Pair {
     there = std::make_unique<GlTrainer>(c, shape, std::move(start), options, std::move(backend));
   }
   TokenBatch batch(std::int64_t rows, std::uint64_t number) const {
-    return batch_for(shape, config, rows, number);
+    return batch_for(shape, rows, number);
   }
   Config config;
   RunShape shape;
@@ -152,21 +123,6 @@ inline void check_evaluation(const Evaluation& got, const Evaluation& expected) 
   CHECK(got.correct == expected.correct);
   CHECK(got.rows == expected.rows);
   CHECK(got.rows_correct == expected.rows_correct);
-}
-
-template <class F>
-std::string problem(F&& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
-
-inline bool has(const std::string& text, const std::string& words) {
-  CAPTURE(text);
-  return text.find(words) != std::string::npos;
 }
 
 }  // namespace headlight

@@ -27,16 +27,6 @@ struct Folder {
   ~Folder() { fs::remove_all(path); }
 };
 
-GlLimits usual_limits() {
-  GlLimits limits;
-  limits.version = 43;
-  limits.group_invocations = 1024;
-  limits.group_size = {1024, 1024, 64};
-  limits.group_count = {65535, 65535, 65535};
-  limits.shared_bytes = 32768;
-  return limits;
-}
-
 // Products at the edges of a table's tiles, forward and backward, beside the reference.
 void check_products(const ProductTiles& tiles) {
   static const auto kReference = make_reference_backend();
@@ -119,7 +109,7 @@ TEST_CASE("gl tables: operations pass their self-test with other groups") {
 }
 
 TEST_CASE("gl tables: what does not fit a device, or no shader can be compiled with, is told") {
-  const GlLimits limits = usual_limits();
+  const GlLimits limits = test::least_limits();
   CHECK(KernelTable().fits(limits));
   const auto fits_with = [&](auto&& change) {
     KernelTable table;

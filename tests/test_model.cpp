@@ -14,6 +14,7 @@
 #include "core/train/model_recipe.h"
 #include "core/train/model_score.h"
 #include "core/train/predictor.h"
+#include "tests/error_text.h"
 
 namespace headlight {
 namespace {
@@ -79,17 +80,6 @@ Document with(std::string sentence, std::string model) {
   document.model = std::move(model);
   return document;
 }
-
-std::string error_of(const auto& what) {
-  try {
-    what();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
-
-bool has(const std::string& text, std::string_view part) { return text.find(part) != text.npos; }
 
 }  // namespace
 

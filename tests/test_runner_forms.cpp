@@ -14,6 +14,7 @@
 #include "core/train/model_score.h"
 #include "core/train/predictor.h"
 #include "core/train/trainer.h"
+#include "tests/error_text.h"
 
 namespace headlight {
 namespace {
@@ -88,8 +89,6 @@ std::string text_of(const Trace& trace) {
   for (const std::string& token : trace.input().tokens) text += token;
   return text;
 }
-
-bool has(const std::string& text, std::string_view part) { return text.find(part) != text.npos; }
 
 }  // namespace
 

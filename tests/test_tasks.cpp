@@ -13,6 +13,7 @@
 #include "core/text/texts.h"
 #include "core/train/english.h"
 #include "core/train/task.h"
+#include "tests/error_text.h"
 
 namespace headlight {
 namespace {
@@ -20,15 +21,6 @@ namespace {
 using Words = std::vector<std::string>;
 
 constexpr int kDraws = 300;
-
-std::string message_of(const std::function<void()>& act) {
-  try {
-    act();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
-}
 
 Words words_of(const Task& task, const std::vector<int>& ids) {
   Words words;
@@ -525,7 +517,7 @@ TEST_CASE("tasks: a typed sentence is cut into the task's own tokens") {
   CHECK(decoded("brackets", "([][SEP])") == "( [ ] [SEP] )");
   CHECK(decoded("addition", "17+9 =") == "17 + 9 =");
   CHECK(decoded("copy", "a c[SEP]a") == "a c [SEP] a");
-  const std::string message = message_of([&] { decoded("grammar", "mary gives the zebra"); });
+  const std::string message = error_of([&] { decoded("grammar", "mary gives the zebra"); });
   CAPTURE(message);
   CHECK(message.find("does not know 'zebra'; its vocabulary has 78 tokens") != message.npos);
 }
@@ -554,30 +546,29 @@ TEST_CASE("tasks: a score counts what is right where it counts") {
   CHECK(classes.token_accuracy() == 0.5);
   CHECK(classes.sequence_accuracy() == 0.5);
   CHECK(TaskScore{}.token_accuracy() == 0);
-  CHECK(
-      message_of([&] { score.add(e, std::vector<int>{1}); }).starts_with("expected 4 predictions"));
+  CHECK(error_of([&] { score.add(e, std::vector<int>{1}); }).starts_with("expected 4 predictions"));
 }
 
 TEST_CASE("tasks: what cannot be made is refused with what to do") {
-  CHECK(message_of([] {
+  CHECK(error_of([] {
           (void)make_task("copi");
         }).starts_with("there is no task 'copi'; did you mean 'copy'? the tasks are copy, "));
-  CHECK(message_of([] {
+  CHECK(error_of([] {
           (void)make_task("copy", {{"lenght", 3}});
         }) ==
         "the task copy has no option 'lenght'; did you mean 'length'? its options are length, "
         "symbols");
-  CHECK(message_of([] {
+  CHECK(error_of([] {
           (void)make_task("sentiment", {{"size", 3}});
         }).starts_with("the task sentiment has no options"));
-  CHECK(message_of([] {
+  CHECK(error_of([] {
           (void)make_task("copy", {{"length", 1}});
         }) == "the option length of the task copy must be between 2 and 256; got 1");
   CHECK_THROWS_AS((void)make_task("copy", {{"length", 257}}), UsageError);
-  CHECK(message_of([] {
+  CHECK(error_of([] {
           (void)make_task("induction", {{"longest", 30}});
         }).find("shortest ≤ longest ≤ 24") != std::string::npos);
-  CHECK(message_of([] {
+  CHECK(error_of([] {
           (void)make_task("dates", {{"first_year", 2050}});
         }).starts_with("the first year must not be after the last"));
   CHECK_THROWS_AS((void)make_task("none"), UsageError);

@@ -26,9 +26,9 @@ TEST_CASE("tables: CSV as in RFC 4180, TSV without quotes") {
   REQUIRE(rows.size() == 2);
   CHECK(rows[0].line == 1);
   CHECK(rows[1].line == 4);
-  CHECK(has(message_of([] { (void)parse_table("a,b\n\"c,d\ne", TableFormat::kCsv); }),
+  CHECK(has(error_of([] { (void)parse_table("a,b\n\"c,d\ne", TableFormat::kCsv); }),
             "line 2: a quote (\") is opened and never closed"));
-  CHECK(has(message_of([] { (void)parse_table("a\n\"b\" c", TableFormat::kCsv); }),
+  CHECK(has(error_of([] { (void)parse_table("a\n\"b\" c", TableFormat::kCsv); }),
             "line 2: expected a comma"));
 }
 
@@ -39,7 +39,7 @@ LoadedTask labelled(const std::string& text, TextOptions options = by(TextCut::k
 }
 
 std::string table_refused(const std::string& text, TextOptions options = by(TextCut::kWords, 0)) {
-  return message_of([&] { (void)labelled(text, options); });
+  return error_of([&] { (void)labelled(text, options); });
 }
 
 // Every example of a split as "text|label" or "source|target".
@@ -70,7 +70,7 @@ TEST_CASE("labelled rows: a classification task, split without regard to their o
   CHECK(has(say(small.notes), "used for training"));
   CHECK(!small.task->has(Split::kValidation));
   Random random(1);
-  CHECK(has(message_of([&] { (void)small.task->draw(random, Split::kValidation); }),
+  CHECK(has(error_of([&] { (void)small.task->draw(random, Split::kValidation); }),
             "no examples for validation"));
 
   text.clear();
@@ -146,7 +146,7 @@ TEST_CASE("pairs: a translation task with teacher forcing") {
         std::set<std::string>{"one, two|[BOS] eins zwei|eins zwei [EOS]",
                               "three|[BOS] drei|drei [EOS]"});
   const auto refused_pairs = [](const std::string& text, TextOptions options) {
-    return message_of([&] { (void)load_pairs_task(pasted(text), options); });
+    return error_of([&] { (void)load_pairs_task(pasted(text), options); });
   };
   CHECK(has(refused_pairs("a\tb\nc\n", by(TextCut::kWords, 0)),
             "1 of 2 rows have no target, the first on line 2"));

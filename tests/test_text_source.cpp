@@ -16,7 +16,7 @@ Ids all_ids(const TextSource& source) { return source.window(0, static_cast<int>
 
 std::string refused(const std::string& text,
                     const TextOptions& options = by(TextCut::kCharacters)) {
-  return message_of([&] { (void)TextSource::load(pasted(text), options); });
+  return error_of([&] { (void)TextSource::load(pasted(text), options); });
 }
 
 const std::string kText =
@@ -208,7 +208,7 @@ TEST_CASE("text source: files, also those that change while they are read") {
     };
     CHECK(TextSource::load({file.path(), ""}, options, remove).size() == text.size());
     CHECK(!std::filesystem::exists(file.path()));
-    const std::string message = message_of([&] {
+    const std::string message = error_of([&] {
       (void)TextSource::load({file.path(), ""}, options);
     });
     CHECK(has(message, "No such file or directory. Check the spelling of the path."));
@@ -222,7 +222,7 @@ TEST_CASE("text source: files, also those that change while they are read") {
         if (now) std::filesystem::resize_file(file.path(), static_cast<std::uintmax_t>(rest));
         return true;
       };
-      const std::string message = message_of([&] {
+      const std::string message = error_of([&] {
         (void)TextSource::load({file.path(), ""}, options, cut);
       });
       CHECK(has(message, "became shorter while it was read: expected 3,145,7"));
@@ -238,7 +238,7 @@ TEST_CASE("text source: files, also those that change while they are read") {
       CHECK_THROWS_AS((void)TextSource::load({file.path(), ""}, options, cancel), Cancelled);
     }
     const std::string folder = file.path().parent_path().string();
-    CHECK(has(message_of([&] { (void)TextSource::load({folder, ""}, options); }), "is a folder"));
+    CHECK(has(error_of([&] { (void)TextSource::load({folder, ""}, options); }), "is a folder"));
   }
 }
 
@@ -255,7 +255,7 @@ TEST_CASE("text source: a file is not what it becomes while it is read, for ever
           std::filesystem::resize_file(file.path(), 1'500'003);
         return true;
       };
-      CHECK(has(message_of([&] {
+      CHECK(has(error_of([&] {
                   load(TextInput{file.path(), ""}, ProgressFunction(cut));
                 }),
                 "became shorter while it was read"));
@@ -279,7 +279,7 @@ TEST_CASE("text source: a file is not what it becomes while it is read, for ever
       std::fstream(file.path(), std::ios::in | std::ios::out | std::ios::binary) << "\xFF\xFF";
     return true;
   };
-  CHECK(has(message_of([&] {
+  CHECK(has(error_of([&] {
               (void)TextSource::load({file.path(), ""}, by(TextCut::kCharacters), rewrite);
             }),
             "was written anew while it was read"));

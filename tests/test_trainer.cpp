@@ -4,13 +4,14 @@
 
 #include <cmath>
 
-#include "core/error.h"
 #include "core/io/atomic_file.h"
 #include "core/io/safetensors.h"
 #include "core/model/init.h"
 #include "core/step_code.h"
 #include "core/train/trainer.h"
 #include "test_paths.h"
+#include "tests/error_text.h"
+#include "tests/trainer_cases.h"
 
 namespace headlight {
 namespace {
@@ -145,28 +146,6 @@ std::unique_ptr<Trainer> small_trainer(int threads, double rate = 0.01) {
                                    options);
 }
 
-bool same_bits(const Trainer& a, const Trainer& b) {
-  for (std::size_t p = 0; p < a.parameters().size(); ++p) {
-    if (a.parameters()[p].data != b.parameters()[p].data) return false;
-  }
-  return true;
-}
-
-template <class F>
-std::string problem(F&& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
-
-bool has(const std::string& text, const std::string& words) {
-  CAPTURE(text);
-  return text.find(words) != std::string::npos;
-}
-
 }  // namespace
 
 TEST_CASE("trainer: losses and norms are PyTorch's, from the same start") {
@@ -262,23 +241,23 @@ TEST_CASE("trainer: what it cannot use it names") {
   const auto trainer = small_trainer(1);
   TokenBatch batch = counting(2, 8, 11, 0);
   TokenBatch narrow = counting(2, 7, 11, 0);
-  CHECK(has(problem([&] { trainer->step(narrow); }), "8"));
+  CHECK(has(error_of([&] { trainer->step(narrow); }), "8"));
   TokenBatch strange = batch;
   strange.tokens[3] = 11;
-  CHECK(has(problem([&] { trainer->step(strange); }), "11"));
+  CHECK(has(error_of([&] { trainer->step(strange); }), "11"));
   strange = batch;
   strange.targets[3] = -2;
-  CHECK(has(problem([&] { trainer->step(strange); }), "-2"));
+  CHECK(has(error_of([&] { trainer->step(strange); }), "-2"));
   TokenBatch nothing = batch;
   nothing.targets.assign(nothing.targets.size(), -1);
-  CHECK(has(problem([&] { trainer->step(nothing); }), "target"));
+  CHECK(has(error_of([&] { trainer->step(nothing); }), "target"));
 
   const Config config = small_config();
   const Program program = build_program(config, {1, 8, 11});
   const auto build = [&](auto change) {
     std::vector<Tensor> parameters = initial_parameters(program, Init::kNormal, 1);
     change(parameters);
-    return problem([&] { Trainer(config, 11, 8, std::move(parameters), {}); });
+    return error_of([&] { Trainer(config, 11, 8, std::move(parameters), {}); });
   };
   CHECK(build([](auto&) {}) == "");
   CHECK(has(build([](auto& p) { p.erase(p.begin()); }), "embed.W_E"));

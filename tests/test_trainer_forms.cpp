@@ -6,11 +6,12 @@
 #include <cmath>
 #include <set>
 
-#include "core/error.h"
 #include "core/model/init.h"
 #include "core/train/batch_inputs.h"
 #include "core/train/batches.h"
 #include "core/train/trainer.h"
+#include "tests/error_text.h"
+#include "tests/trainer_cases.h"
 
 namespace headlight {
 namespace {
@@ -27,17 +28,10 @@ Config small_config(ModelForm form) {
   return c;
 }
 
-RunShape shape_for(ModelForm form) {
-  RunShape shape{.batch = 1, .positions = 6, .vocab = 9, .padded = true};
-  if (form == ModelForm::kClasses) shape.classes = 4;
-  if (form == ModelForm::kTranslate) shape.source = 7;
-  return shape;
-}
-
 std::unique_ptr<Trainer> trainer_for(ModelForm form, TrainerOptions options,
                                      const Trainer* weights = nullptr) {
   const Config config = small_config(form);
-  const RunShape shape = shape_for(form);
+  const RunShape shape = shape_for(form, true);
   std::vector<Tensor> start =
       weights ? std::vector<Tensor>(weights->parameters().begin(), weights->parameters().end())
               : initial_parameters(build_program(config, shape), Init::kGlorot, 5);
@@ -53,49 +47,8 @@ TrainerOptions options_for(int threads, double dropout = 0, std::uint64_t seed =
   return options;
 }
 
-// Rows of lengths 2 to 6, other ones for each `number`.
 TokenBatch batch_for(ModelForm form, std::int64_t rows, std::uint64_t number) {
-  const RunShape shape = shape_for(form);
-  const auto draw = [&](std::uint64_t i, std::int64_t n) {
-    return static_cast<int>(scatter(1000 * number + i) % static_cast<std::uint64_t>(n));
-  };
-  TokenBatch b{rows, shape.positions, {}, {}};
-  b.sources = shape.source;
-  for (std::uint64_t r = 0; r < static_cast<std::uint64_t>(rows); ++r) {
-    b.lengths.push_back(2 + draw(500 + r, 5));
-    if (b.sources > 0) b.source_lengths.push_back(1 + draw(700 + r, 7));
-    for (std::uint64_t t = 0; t < static_cast<std::uint64_t>(b.positions); ++t) {
-      const bool counts = form != ModelForm::kClasses && static_cast<int>(t) < b.lengths.back();
-      b.tokens.push_back(draw(10 * r + t, shape.vocab));
-      if (form != ModelForm::kClasses) b.targets.push_back(counts ? (b.tokens.back() + 3) % 9 : -1);
-    }
-    if (form == ModelForm::kClasses) b.targets.push_back(draw(300 + r, 4));
-    for (std::uint64_t t = 0; t < static_cast<std::uint64_t>(b.sources); ++t)
-      b.source.push_back(draw(400 + 10 * r + t, shape.vocab));
-  }
-  return b;
-}
-
-bool same_bits(const Trainer& a, const Trainer& b) {
-  for (std::size_t p = 0; p < a.parameters().size(); ++p) {
-    if (a.parameters()[p].data != b.parameters()[p].data) return false;
-  }
-  return true;
-}
-
-template <class F>
-std::string problem(F&& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
-
-bool has(const std::string& text, const std::string& words) {
-  CAPTURE(text);
-  return text.find(words) != std::string::npos;
+  return batch_for(shape_for(form, true), rows, number);
 }
 
 }  // namespace
@@ -133,7 +86,7 @@ TEST_CASE("forms: a padded row costs what it costs alone") {
     double sum = 0;
     std::int64_t counted = 0;
     for (std::size_t r = 0; r < 4; ++r) {
-      RunShape shape = shape_for(form);
+      RunShape shape = shape_for(form, true);
       shape.padded = false;
       shape.positions = batch.lengths[r];
       if (form == ModelForm::kTranslate) shape.source = batch.source_lengths[r];
@@ -253,29 +206,29 @@ TEST_CASE("forms: what a batch lacks is named") {
   TokenBatch batch = batch_for(ModelForm::kClasses, 3, 1);
   TokenBatch bad = batch;
   bad.targets[1] = 4;
-  CHECK(has(problem([&] { classes->step(bad); }), "0 to 3"));
+  CHECK(has(error_of([&] { classes->step(bad); }), "0 to 3"));
   bad = batch;
   bad.targets.resize(18, -1);
-  CHECK(has(problem([&] { classes->step(bad); }), "6"));
+  CHECK(has(error_of([&] { classes->step(bad); }), "6"));
   bad = batch;
   bad.lengths = {1, 7, 2};
-  CHECK(has(problem([&] { classes->step(bad); }), "got 7"));
+  CHECK(has(error_of([&] { classes->step(bad); }), "got 7"));
   bad.lengths = {1, 2};
-  CHECK(has(problem([&] { classes->step(bad); }), "got 2"));
+  CHECK(has(error_of([&] { classes->step(bad); }), "got 2"));
   const auto pairs = trainer_for(ModelForm::kTranslate, options_for(1));
   bad = batch_for(ModelForm::kTranslate, 3, 1);
   bad.sources = 6;
-  CHECK(has(problem([&] { pairs->step(bad); }), "7 source tokens"));
+  CHECK(has(error_of([&] { pairs->step(bad); }), "7 source tokens"));
   bad = batch_for(ModelForm::kTranslate, 3, 1);
   bad.source[4] = 9;
-  CHECK(has(problem([&] { pairs->step(bad); }), "0 to 8"));
+  CHECK(has(error_of([&] { pairs->step(bad); }), "0 to 8"));
   const Config c = small_config(ModelForm::kClasses);
-  RunShape whole = shape_for(ModelForm::kClasses);
+  RunShape whole = shape_for(ModelForm::kClasses, true);
   whole.padded = false;
   Trainer unpadded(c, whole, {classes->parameters().begin(), classes->parameters().end()},
                    options_for(1));
-  CHECK(has(problem([&] { unpadded.step(batch); }), "padding"));
-  CHECK(has(problem([&] { trainer_for(ModelForm::kTokens, options_for(1, 1.0)); }), "0.95"));
+  CHECK(has(error_of([&] { unpadded.step(batch); }), "padding"));
+  CHECK(has(error_of([&] { trainer_for(ModelForm::kTokens, options_for(1, 1.0)); }), "0.95"));
 }
 
 // ---- the tasks ----

@@ -1,7 +1,6 @@
 // Vocabularies and byte pairs: text goes in and comes back, files are read back or refused.
 #include <doctest/doctest.h>
 
-#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -11,21 +10,13 @@
 #include "core/text/bpe.h"
 #include "core/text/utf8.h"
 #include "core/text/vocabulary.h"
+#include "tests/error_text.h"
 
 namespace headlight {
 namespace {
 
 using Words = std::vector<std::string>;
 using Ids = std::vector<int>;
-
-std::string message_of(const std::function<void()>& act) {
-  try {
-    act();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
-}
 
 constexpr Special kSome[] = {Special::kPad, Special::kMask};
 
@@ -181,15 +172,14 @@ TEST_CASE("bpe: pieces tile a text and end between characters") {
 
 TEST_CASE("bpe: bad sizes and merges are refused, and learning can be stopped") {
   CHECK_THROWS_AS((void)learn_bpe("abc", 256), UsageError);
-  CHECK(message_of([] { (void)learn_bpe("abc", 65537); }) ==
+  CHECK(error_of([] { (void)learn_bpe("abc", 65537); }) ==
         "byte pairs need 257 to 65536 tokens (256 are the bytes); got 65537");
-  CHECK(message_of([] { Bpe({{'a', 256}}); }).starts_with("merge 1 of the byte pairs cannot be: "));
-  CHECK(message_of([] { Bpe({{'a', 'b'}, {-1, 2}}); }).find("0 to 256") != std::string::npos);
-  CHECK(message_of([] { Bpe({{'a', 'b'}, {'a', 'b'}}); }).find("before") != std::string::npos);
+  CHECK(error_of([] { Bpe({{'a', 256}}); }).starts_with("merge 1 of the byte pairs cannot be: "));
+  CHECK(error_of([] { Bpe({{'a', 'b'}, {-1, 2}}); }).find("0 to 256") != std::string::npos);
+  CHECK(error_of([] { Bpe({{'a', 'b'}, {'a', 'b'}}); }).find("before") != std::string::npos);
   std::vector<BpeMerge> doubling = {{'a', 'a'}};
   for (int i = 0; i < 6; ++i) doubling.push_back({256 + i, 256 + i});
-  CHECK(message_of([&] { Bpe{doubling}; }).find("128 bytes; expected up to 64") !=
-        std::string::npos);
+  CHECK(error_of([&] { Bpe{doubling}; }).find("128 bytes; expected up to 64") != std::string::npos);
   CHECK_THROWS_AS((void)Bpe().decode(Ids{256}), Error);
   int calls = 0;
   const auto stop = [&](const Progress& progress) {
@@ -220,14 +210,14 @@ TEST_CASE("vocabulary: words with specials, typed as a person types them") {
   CHECK(v.encode("the cat", &kept) == v.encode("the cat"));
   const Vocabulary copy = v;
   CHECK(copy.encode("cat") == Ids{4});
-  CHECK(message_of([&] { (void)v.decode(Ids{3, 8}); }) == "there is no token 8; expected 0 to 7");
+  CHECK(error_of([&] { (void)v.decode(Ids{3, 8}); }) == "there is no token 8; expected 0 to 7");
 
   const Vocabulary no_unknown(TextCut::kWords, {"the", "cat"});
   CHECK(
-      message_of([&] { (void)no_unknown.encode("the zebra"); }) ==
+      error_of([&] { (void)no_unknown.encode("the zebra"); }) ==
       "the model does not know 'zebra'; its vocabulary has 2 tokens: the cat. Use these, or train "
       "on a text that has it");
-  CHECK(message_of([&] { (void)no_unknown.encode("caat"); }).find("did you mean 'cat'?") !=
+  CHECK(error_of([&] { (void)no_unknown.encode("caat"); }).find("did you mean 'cat'?") !=
         std::string::npos);
   CHECK(no_unknown.encode("").empty());
 }
@@ -281,7 +271,7 @@ TEST_CASE("vocabulary: cuts have names") {
 
 TEST_CASE("vocabulary: lists of tokens that cannot be are refused") {
   const auto refused = [](Words tokens) {
-    return message_of([&] { Vocabulary(TextCut::kWords, tokens); });
+    return error_of([&] { Vocabulary(TextCut::kWords, tokens); });
   };
   CHECK(refused({}).starts_with("a vocabulary needs at least one token"));
   CHECK(refused({"a", ""}).starts_with("token 1 of the vocabulary is empty"));
@@ -299,7 +289,7 @@ TEST_CASE("vocabulary: lists of tokens that cannot be are refused") {
 
 TEST_CASE("vocabulary: malformed files are refused, and what is wrong is named") {
   const auto refused = [](std::string_view json) {
-    return message_of([&] { (void)Vocabulary::from_json(json); });
+    return error_of([&] { (void)Vocabulary::from_json(json); });
   };
   const auto framed = [](const std::string& rest) {
     return R"({"format": "headlight vocabulary", "version": 1, )" + rest + "}";

@@ -6,31 +6,16 @@
 
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "core/error.h"
 #include "core/train/text_source.h"
+#include "tests/error_text.h"
 
 namespace headlight {
 
 using Words = std::vector<std::string>;
 using Ids = std::vector<int>;
-
-inline std::string message_of(const std::function<void()>& act) {
-  try {
-    act();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
-}
-
-inline bool has(const std::string& text, std::string_view part) {
-  return text.find(part) != text.npos;
-}
 
 /// A file of its own that vanishes with the test.
 class TemporaryFile {

@@ -115,6 +115,16 @@ class TrainingModel {
 // Not the model of core/model/model.h, which is another type.
 using Model = TrainingModel;
 
+/// Of widths that no tile of a kernel divides.
+inline Config uneven_config() {
+  Config c;
+  c.layers = 2;
+  c.heads = 2;
+  c.d_model = 22;
+  c.d_hidden = 35;
+  return c;
+}
+
 /// The sizes of a run, and what the config's form needs besides.
 inline RunShape sized(const Config& c, std::int64_t batch, std::int64_t positions,
                       std::int64_t vocab) {

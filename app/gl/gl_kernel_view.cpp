@@ -95,7 +95,7 @@ void find_group(KernelSite& site, const Launch& l, const KernelTable& table, std
       site.group = {column / tiles.columns, row / tiles.rows, matrix};
       site.invocation = {column % tiles.columns % tiles.size_x(), row % tiles.rows % tiles.size_y(),
                          0};
-      site.help = KernelHelp::kGroup;
+      site.help = tiles.is_direct() ? KernelHelp::kNone : KernelHelp::kGroup;
       return;
     }
     case KernelShape::kAttention:  // of no operation alone

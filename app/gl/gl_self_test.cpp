@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
 // Change it when the trials change: results of others do not count any more.
-constexpr std::string_view kFormat = "headlight self-test 2";
+constexpr std::string_view kFormat = "headlight self-test 3";
 constexpr std::string_view kEnding = ".json";
 constexpr CacheRoom kRoom = {64, std::uint64_t{1} << 20};
 // Gradients that come in are of size 1. Well below that is what rounding leaves of larger numbers.
@@ -72,7 +72,7 @@ class Tester {
       if (!only.empty() && std::find(only.begin(), only.end(), trial.op) == only.end()) continue;
       for (const TrialSizes& z : sizes) try_one(trial, z, &z == &sizes[2]);
     }
-    return {failures_.empty(), false, std::move(failures_)};
+    return {failures_.empty(), false, std::move(failures_), {}};
   }
 
  private:
@@ -161,40 +161,67 @@ std::uint64_t identity_of(const GlBackend& gl) {
                  gl.programs().texts_hash());
 }
 
+// How large an error is, or what was said instead: of both kinds of failures.
+template <class Failure>
+Json error_json(const Failure& failure) {
+  return {{"error", std::isfinite(failure.error) ? Json(failure.error) : Json()},
+          {"limit", failure.limit},
+          {"message", say(Language::kEnglish, failure.message)}};
+}
+
+template <class Failure>
+void read_error(const Json& json, Failure& failure) {
+  const Json& error = json.at("error");
+  const auto message = json.at("message").get<std::string>();
+  failure.error = error.is_null() ? std::numeric_limits<double>::infinity() : error.get<double>();
+  failure.limit = json.at("limit").get<double>();
+  failure.message = message.empty() ? Message() : Message::of(message);
+}
+
 Json as_json(const GlBackend& gl, const GlSelfTest& test) {
-  Json failures = Json::array();
+  Json failures = Json::array(), training = Json::array();
   for (const GlSelfTestFailure& failure : test.failures) {
-    failures.push_back({{"operation", op_info(failure.op).id},
-                        {"backward", failure.backward},
-                        {"shape", failure.shape},
-                        {"error", std::isfinite(failure.error) ? Json(failure.error) : Json()},
-                        {"limit", failure.limit},
-                        {"message", say(Language::kEnglish, failure.message)}});
+    Json& one = failures.emplace_back(error_json(failure));
+    one["operation"] = op_info(failure.op).id;
+    one["backward"] = failure.backward;
+    one["shape"] = failure.shape;
+  }
+  for (const GlTrainingFailure& failure : test.training) {
+    Json& one = training.emplace_back(error_json(failure));
+    one["optimizer"] = word(failure.optimizer);
   }
   return {{"identity", cache_name(identity_of(gl), "")},
           {"renderer", gl.device().renderer},  // these two for people to read
           {"version", gl.device().version},
           {"passed", test.passed},
-          {"failures", failures}};
+          {"failures", failures},
+          {"training", training}};
 }
 
 // Throws for anything that is not as as_json() writes it.
 GlSelfTest from_json(const Json& json) {
-  GlSelfTest test{json.at("passed").get<bool>(), true, {}};
+  GlSelfTest test{json.at("passed").get<bool>(), true, {}, {}};
   for (const Json& one : json.at("failures")) {
     const std::string name = one.at("operation").get<std::string>();
     const auto all = all_ops();
     const auto info = std::find_if(all.begin(), all.end(),
                                    [&](const OpInfo& candidate) { return candidate.id == name; });
     if (info == all.end()) throw Error("an unknown operation");
-    const Json& error = one.at("error");
-    const auto message = one.at("message").get<std::string>();
-    test.failures.push_back(
-        {info->op, one.at("backward").get<bool>(), one.at("shape").get<std::string>(),
-         error.is_null() ? std::numeric_limits<double>::infinity() : error.get<double>(),
-         one.at("limit").get<double>(), message.empty() ? Message() : Message::of(message)});
+    GlSelfTestFailure& failure = test.failures.emplace_back();
+    failure.op = info->op;
+    failure.backward = one.at("backward").get<bool>();
+    failure.shape = one.at("shape").get<std::string>();
+    read_error(one, failure);
   }
-  if (test.passed != test.failures.empty()) throw Error("passed, with failures");
+  for (const Json& one : json.at("training")) {
+    GlTrainingFailure& failure = test.training.emplace_back();
+    const auto optimizer = from_word<OptimizerKind>(one.at("optimizer").get<std::string>());
+    if (!optimizer) throw Error("an unknown optimizer");
+    failure.optimizer = *optimizer;
+    read_error(one, failure);
+  }
+  if (test.passed != (test.failures.empty() && test.training.empty()))
+    throw Error("passed, with failures");
   return test;
 }
 
@@ -226,14 +253,25 @@ GlSelfTest self_test(GlBackend& gl, std::span<const Op> only) { return Tester(gl
 
 fs::path default_self_test_folder() { return cache_folder("self_test"); }
 
+namespace {
+
+GlSelfTest whole_test(GlBackend& gl) {
+  GlSelfTest test = self_test(gl);
+  test.training = test_training(gl);
+  test.passed &= test.training.empty();
+  return test;
+}
+
+}  // namespace
+
 GlSelfTest known_self_test(GlBackend& gl, const fs::path& folder, bool again) {
-  if (folder.empty()) return self_test(gl);
+  if (folder.empty()) return whole_test(gl);
   const std::uint64_t identity = identity_of(gl);
   const fs::path path = folder / cache_name(identity, kEnding);
   if (!again) {
     if (auto known = read_kept(path, identity)) return *known;
   }
-  GlSelfTest test = self_test(gl);
+  GlSelfTest test = whole_test(gl);
   keep(path, as_json(gl, test));
   return test;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "app/gl/backend_gl.h"
+#include "app/gl/gl_training_test.h"
 #include "core/text/message.h"
 
 namespace headlight {
@@ -26,6 +27,7 @@ struct GlSelfTest {
   bool passed = false;
   bool kept = false;  // it comes from a file; the messages of its failures are in English
   std::vector<GlSelfTestFailure> failures;
+  std::vector<GlTrainingFailure> training;  // of known_self_test() alone
 };
 
 /// Tries every operation on small shapes: 1, primes, one more than a tile or a short row, one more
@@ -38,8 +40,9 @@ GlSelfTest self_test(GlBackend&, std::span<const Op> only = {});
 /// "self_test" beside the folder of compiled programs; empty where there is none.
 std::filesystem::path default_self_test_folder();
 
-/// The result that the folder has for this driver, version, and these shaders and tables; else, and
-/// where its file cannot be read or with `again`, tests and keeps what came out, passed or failed.
+/// The same, and training (gl_training_test.h): the result that the folder has for this driver,
+/// version, and these shaders and tables; else, and where its file cannot be read or with `again`,
+/// tests and keeps what came out, passed or failed.
 /// Nothing is read or kept in an empty folder. Throws Error as self_test() does.
 GlSelfTest known_self_test(GlBackend&, const std::filesystem::path& folder, bool again = false);
 

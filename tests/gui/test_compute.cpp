@@ -1,58 +1,11 @@
-// Processor and graphics card in the window: the switch, both side by side, a shader that is wrong,
-// a device that fails. The graphics card here is whatever EGL offers, mostly a software renderer.
-#include <cmath>
-
-#include "app/gl/embedded.h"
-#include "app/gpu.h"
+// Processor and graphics card in the window: the switch, both side by side, the kernels, time
+// against size, pictures. The graphics card here is whatever EGL offers, mostly a software
+// renderer.
 #include "app/heatmap_bridge.h"
 #include "app/offscreen.h"
-#include "app/ui/compute_state.h"
-#include "harness.h"
-#include "train_gui.h"
+#include "compute_gui.h"
 
 namespace headlight::test {
-namespace {
-
-GpuMaker maker(GlBackendOptions options = {}) {
-  return [options] { return std::make_unique<Gpu>(make_egl_compute_context(), options); };
-}
-
-// The shaders as they are, but for one in which `from` is `to`.
-GlTexts with_change(const std::string& file, const std::string& from, const std::string& to) {
-  std::string text(embedded_file(file));
-  const std::size_t at = text.find(from);
-  REQUIRE(at != std::string::npos);
-  text.replace(at, from.size(), to);
-  auto changed = std::make_shared<const std::string>(std::move(text));
-  return [file, changed](std::string_view asked) -> std::string_view {
-    return asked == file ? std::string_view(*changed) : embedded_file(asked);
-  };
-}
-
-GlBackendOptions broken_softmax() {
-  GlBackendOptions options;
-  options.program_folder.clear();
-  options.texts = with_change("shaders/softmax.comp", "/ sum;", "/ sum * 1.01;");
-  return options;
-}
-
-void choose(Gui& gui, const std::string& mode) {
-  gui.click("top/compute/" + mode);
-  settle(gui);
-}
-
-std::string name_of(const Gui& gui, const CallDifference& d) {
-  return gui.trace().program().tensors[static_cast<std::size_t>(d.tensor)].name;
-}
-
-bool g_lost = false;  // the calls of OpenGL have no room for anything of the test's own
-bool g_out_of_memory = false;
-GLenum lost_or_not() {
-  if (std::exchange(g_lost, false)) return GL_CONTEXT_LOST;
-  return std::exchange(g_out_of_memory, false) ? GL_OUT_OF_MEMORY : epoxy_glGetError();
-}
-
-}  // namespace
 
 TEST_CASE("compute: the switch changes who computes, and both agree") {
   Gui gui(small_document());
@@ -110,38 +63,6 @@ TEST_CASE("compute: every step says its own difference, and a key goes round") {
   CHECK(gui.state().session.compute == ComputeMode::kCpu);
 }
 
-TEST_CASE("compute: a wrong shader is named, at its step, in the table and on the page") {
-  Gui gui(small_document(2));
-  gui.shell().offer_gpu(maker(broken_softmax()), {});
-  choose(gui, "both");
-  const auto both = gui.state().derived.both;
-  REQUIRE(both);
-  const Comparison& c = both->comparison;
-  REQUIRE(c.first_beyond);
-  const CallDifference& first = c.calls[*c.first_beyond];
-  CHECK(name_of(gui, first) == "blocks.0.attn.pattern");
-  CHECK(first.cells.error == doctest::Approx(1e-4).epsilon(0.01));
-  CHECK(gui.shows("differs:Softmax"));
-  gui.push(GoToStep{"blocks.0.attn.scores_scaled"});
-  gui.frame(2);
-  CHECK(!gui.shows("GPUandCPUdonotagreehere"));
-  gui.key({'K', false, false});
-  gui.frame(2);
-  REQUIRE(gui.has("panel/compute"));
-  CHECK(gui.shows("Thefirstoperationbeyonditslimit:Softmax"));
-  gui.reveal("compute/row/" + std::to_string(*c.first_beyond), "compute_rows");
-  gui.click("compute/row/" + std::to_string(*c.first_beyond));
-  gui.frame(2);
-  CHECK(!gui.has("panel/compute"));
-  CHECK(gui.state().session.step == "blocks.0.attn.pattern");
-  REQUIRE(gui.state().session.picked);
-  CHECK(gui.state().session.picked->index == first.index);
-  CHECK(gui.shows("GPUandCPUdonotagreehere"));
-  // What is shown is what the graphics card computed: a row that does not sum to 1.
-  const TensorView pattern = gui.tensor("blocks.0.attn.pattern");
-  CHECK(pattern.data[0] == doctest::Approx(1.01));
-}
-
 TEST_CASE("compute: the walk backwards is compared as well") {
   Gui gui(small_document());
   choose(gui, "both");
@@ -171,67 +92,6 @@ TEST_CASE("compute: typing goes on while the graphics card computes") {
   CHECK(gui.trace().backend() == "gl");
   CHECK(gui.trace().tick("position", gui.trace().length() - 1) == "again");
   CHECK(inconsistency(gui.state()) == "");
-}
-
-TEST_CASE("compute: a device that fails gives the document back to the processor") {
-  GlCalls calls;
-  {
-    const auto context = make_egl_compute_context();
-    context->make_current();
-    calls = real_gl();
-    context->release();
-  }
-  calls.get_error = lost_or_not;
-  GlBackendOptions options;
-  options.calls = &calls;
-  Gui gui(small_document());
-  gui.shell().offer_gpu(maker(options), {});
-  choose(gui, "gpu");
-  REQUIRE(gui.trace().backend() == "gl");
-  const Document before = gui.document();
-  g_lost = true;
-  gui.push(DoEdit{SetSentence{"one two three"}, ""});
-  settle(gui);
-  CHECK(gui.state().session.compute == ComputeMode::kCpu);
-  CHECK(gui.state().derived.gpu.phase == GpuPhase::kFailed);
-  CHECK(gui.trace().backend() == "eigen");
-  CHECK(gui.trace().length() == 3);
-  CHECK(gui.document().config == before.config);
-  CHECK(gui.notices_say("graphics card stopped working"));
-  CHECK(gui.notices_say("The processor goes on with the same document"));
-  // What the person wants has not changed, and may be tried again.
-  CHECK(gui.state().session.compute_wish == ComputeWish::kGpu);
-  choose(gui, "gpu");
-  CHECK(gui.trace().backend() == "gl");
-}
-
-TEST_CASE("compute: a shader that does not compile is told with file and line") {
-  GlBackendOptions options;
-  options.program_folder.clear();
-  options.texts = with_change("shaders/softmax.comp", "float sum = 0.0;", "float sum = nothing;");
-  Gui gui(small_document());
-  gui.shell().offer_gpu(maker(options), {});
-  choose(gui, "gpu");
-  CHECK(gui.trace().backend() == "eigen");
-  CHECK(gui.notices_say("shaders/softmax.comp, line "));
-}
-
-TEST_CASE("compute: without OpenGL 4.3 the processor computes, and the window says why") {
-  Gui gui(small_document());
-  GpuState old;
-  old.phase = GpuPhase::kAbsent;
-  old.device = "An old card";
-  old.problem = Message{"gpu.too_old", {{"device", "An old card"}, {"version", "4.1"}}};
-  gui.shell().offer_gpu(maker(), old);
-  gui.frame();
-  CHECK(gui.notices() == "");  // nobody asked for it
-  choose(gui, "gpu");
-  CHECK(gui.state().session.compute == ComputeMode::kCpu);
-  CHECK(gui.trace().backend() == "eigen");
-  CHECK(gui.notices_say("needs OpenGL 4.3; An old card offers 4.1"));
-  gui.key({'K', false, false});
-  gui.frame(2);
-  CHECK(gui.shows("Anoldcard"));
 }
 
 TEST_CASE("compute: the kernel page shows the shader, its group and invocation, and the lines") {
@@ -353,129 +213,6 @@ TEST_CASE("compute: heatmaps are drawn from the graphics card's buffers, and loo
     }
   }
   shell.stop_gpu();
-}
-
-TEST_CASE("compute: a run is trained on the graphics card, and goes on where that fails") {
-  GlCalls calls;
-  {
-    const auto context = make_egl_compute_context();
-    context->make_current();
-    calls = real_gl();
-    context->release();
-  }
-  calls.get_error = lost_or_not;
-  GlBackendOptions options;
-  options.calls = &calls;
-  Gui gui;
-  gui.shell().offer_gpu(maker(options), {});
-  choose(gui, "gpu");
-  open_panel(gui);
-  CHECK(!run_of(gui).status.device.empty());
-  gui.push(PlayRun{true, 3});
-  settle(gui);
-  REQUIRE(run_of(gui).status.step == 3);
-  g_out_of_memory = true;
-  gui.push(PlayRun{true, 6});
-  settle(gui);
-  gui.frame(2);
-  CHECK(run_of(gui).status.step == 6);
-  CHECK(run_of(gui).status.device.empty());
-  CHECK(gui.notices_say("The run goes on on the processor"));
-  // On the processor alone the losses are the same.
-  std::vector<double> losses;
-  for (const TrainStep& step : run_of(gui).curve) losses.push_back(step.loss);
-  choose(gui, "cpu");
-  gui.push(StartRun{});
-  settle(gui);
-  CHECK(run_of(gui).status.device.empty());
-  gui.push(PlayRun{true, 6});
-  settle(gui);
-  REQUIRE(run_of(gui).curve.size() >= losses.size());
-  for (std::size_t i = 0; i < losses.size(); ++i)
-    CHECK(run_of(gui).curve[i].loss == doctest::Approx(losses[i]).epsilon(1e-4));
-}
-
-TEST_CASE("compute: what the graphics card cannot take runs on the processor, and is counted") {
-  GlLimits limits;
-  {
-    const auto context = make_egl_compute_context();
-    context->make_current();
-    limits = GlDevice::ask(real_gl()).limits;
-    context->release();
-  }
-  limits.block_bytes = 4 * 150;  // of 11 tokens and 2 heads the scores are 242 numbers
-  GlBackendOptions options;
-  options.limits = limits;
-  Gui gui(small_document());
-  gui.shell().offer_gpu(maker(options), {});
-  choose(gui, "both");
-  const auto both = gui.state().derived.both;
-  REQUIRE(both);
-  CHECK(!both->comparison.first_beyond);
-  const auto& fallbacks = gui.state().derived.gpu.fallbacks;
-  REQUIRE(!fallbacks.empty());
-  for (const ComputeFallback& one : fallbacks) {
-    const auto& calls = gui.trace().program().calls;
-    CHECK(std::any_of(calls.begin(), calls.end(),
-                      [&](const OpCall& call) { return op_info(call.op).id == one.op; }));
-  }
-  CHECK(gui.shows("kindsofstepontheCPU"));
-  gui.key({'K', false, false});
-  gui.frame(2);
-  CHECK(gui.shows("Thegraphicscardcannottake"));
-}
-
-namespace {
-
-// A driver that says it is a real graphics card; all else is the true one's.
-GlCalls renamed_card() {
-  static PFNGLGETSTRINGPROC real = nullptr;
-  const auto context = make_egl_compute_context();
-  context->make_current();
-  GlCalls calls = real_gl();
-  real = calls.get_string;
-  calls.get_string = [](GLenum name) {
-    return name == GL_RENDERER ? reinterpret_cast<const GLubyte*>("Card") : real(name);
-  };
-  context->release();
-  return calls;
-}
-
-// A window as it starts, and what it has chosen once every operation has been tested.
-ComputeMode chosen_at_start(const GlBackendOptions& options, std::string& notices) {
-  ShellOptions window = still_options(1);
-  window.background = true;
-  Shell shell(small_document(), window);
-  GpuState card;
-  card.device = "Card";
-  shell.offer_gpu(maker(options), card);
-  CHECK(shell.state().session.compute == ComputeMode::kCpu);  // not before the test
-  shell.wait();
-  shell.apply();
-  shell.wait();
-  for (const Notice& notice : shell.state().notices) notices += notice.text + "\n";
-  CHECK(shell.state().derived.gpu.tested);
-  return shell.state().session.compute;
-}
-
-}  // namespace
-
-TEST_CASE("compute: a card is chosen without being asked for once every operation passed there") {
-  const GlCalls calls = renamed_card();
-  GlBackendOptions options;
-  options.calls = &calls;
-  options.program_folder.clear();
-  std::string notices;
-  CHECK(chosen_at_start(options, notices) == ComputeMode::kGpu);
-  CHECK(notices == "");
-  options.texts = broken_softmax().texts;
-  CHECK(chosen_at_start(options, notices) == ComputeMode::kCpu);
-  CHECK(notices.find("softmax") != std::string::npos);
-  options.texts = {};
-  options.calls = nullptr;  // a software renderer after all: no use
-  notices.clear();
-  CHECK(chosen_at_start(options, notices) == ComputeMode::kCpu);
-  CHECK(notices == "");
 }
 
 TEST_CASE("compute: short names of devices") {

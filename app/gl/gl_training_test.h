@@ -1,0 +1,29 @@
+// Does training on this driver compute what it should? Steps of small models beside the
+// processor's: attention as one kernel, the loss, the walk backwards, clipping, and every
+// optimizer's update. It is a part of the self-test (gl_self_test.h).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "app/gl/backend_gl.h"
+#include "core/text/message.h"
+#include "core/train/optimizer.h"
+
+namespace headlight {
+
+/// Steps of one model with one optimizer that went wrong.
+struct GlTrainingFailure {
+  OptimizerKind optimizer{};
+  /// The larger of two: of the first step's gradients, and of what two steps changed of the weights
+  /// (CellDifference::error over all parameters together). 0 where there is a message.
+  double error = 0;
+  double limit = 0;
+  Message message;  // why it could not be run at all
+};
+
+/// The failures, at most one of each optimizer. Limits are 1e-9 with a software renderer, 1e-7 with
+/// hardware. Throws Error for a device that is lost or has no memory left.
+std::vector<GlTrainingFailure> test_training(GlBackend&);
+
+}  // namespace headlight

@@ -1,0 +1,28 @@
+// What the tests of processor and graphics card in the window share.
+#pragma once
+
+#include <string>
+
+#include "app/gpu.h"
+#include "app/ui/compute_state.h"
+#include "harness.h"
+#include "train_gui.h"
+
+namespace headlight::test {
+
+/// A graphics card in a context of its own, without a window.
+inline GpuMaker maker(GlBackendOptions options = {}) {
+  return [options] { return std::make_unique<Gpu>(make_egl_compute_context(), options); };
+}
+
+/// Clicks on "cpu", "gpu" or "both" and waits.
+inline void choose(Gui& gui, const std::string& mode) {
+  gui.click("top/compute/" + mode);
+  settle(gui);
+}
+
+inline std::string name_of(const Gui& gui, const CallDifference& d) {
+  return gui.trace().program().tensors[static_cast<std::size_t>(d.tensor)].name;
+}
+
+}  // namespace headlight::test
