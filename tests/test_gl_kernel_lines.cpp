@@ -134,6 +134,29 @@ TEST_CASE("kernel view: lines are lines of code, and none that computes is left 
   }
 }
 
+TEST_CASE("kernel view: a product has the lines of its tiles, shared by a group or not") {
+  const GradCase linear{Op::kLinear, [](const Sizes& z) -> Shapes {
+                          return {{z.b, z.t, z.n}, {z.n, z.m}};
+                        }};
+  Job job(linear, {2, 3, 5, 7, 6, 4}, -1);
+  const KernelDevice device = KernelDevice::usual();
+  const KernelView alone = job.view(20, device), shared = job.view(20, sharing_device(device));
+  CHECK(alone.sites.at(0).help == KernelHelp::kNone);
+  CHECK(shared.sites.at(0).help == KernelHelp::kGroup);
+  const auto claims_tiles = [](const KernelView& view) {
+    for (const KernelSource& source : view.sites[0].sources) {
+      const std::vector<std::string> lines = lines_of(source.text);
+      for (const int line : source.lines) {
+        if (lines[static_cast<std::size_t>(line - 1)].find("_tile[") != std::string::npos)
+          return true;
+      }
+    }
+    return false;
+  };
+  CHECK_FALSE(claims_tiles(alone));
+  CHECK(claims_tiles(shared));
+}
+
 TEST_CASE("kernel view: of an included file only the functions that the kernel calls") {
   const KernelDevice device = KernelDevice::usual();
   const GradCase softmax{Op::kSoftmax, [](const Sizes& z) -> Shapes {

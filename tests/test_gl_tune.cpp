@@ -85,6 +85,8 @@ TEST_CASE("gl tables: operations pass their self-test with other groups") {
   small.few_rows = 20;
   small.few = {8, 16, 8, 2, 4};
   small.product = {32, 32, 32, 4, 4};
+  small.attention.side = 8;
+  small.attention.short_width = 64;
   large.cells_group = 512;
   large.short_row = 200;
   large.short_row_group = 64;
@@ -103,6 +105,7 @@ TEST_CASE("gl tables: operations pass their self-test with other groups") {
     const std::span<const Op> only = table == small ? std::span<const Op>() : rows;
     for (const GlSelfTestFailure& failure : self_test(gl, only).failures)
       FAIL_CHECK(op_info(failure.op).id, " ", failure.backward, " ", failure.shape);
+    if (table == small) CHECK(test_training(gl).empty());
     CHECK(gl.guards_hold());
   }
   check_no_messages();
@@ -136,6 +139,10 @@ TEST_CASE("gl tables: what does not fit a device, or no shader can be compiled w
   CHECK_FALSE(fits_with([](KernelTable& t) { t.product = {64, 64, 8, 1, 1}; }));
   CHECK_FALSE(fits_with([](KernelTable& t) { t.few = {64, 64, 0, 1, 1}; }));
   CHECK_FALSE(fits_with([](KernelTable& t) { t.few_rows = -1; }));
+  CHECK_FALSE(fits_with([](KernelTable& t) { t.attention.side = 12; }));
+  CHECK_FALSE(fits_with([](KernelTable& t) { t.attention.side = 32; }));  // 50 KiB shared
+  CHECK_FALSE(fits_with([](KernelTable& t) { t.attention.short_width = 24; }));
+  CHECK_FALSE(fits_with([](KernelTable& t) { t.attention.short_width = 256; }));
   GlLimits small = limits;
   small.group_invocations = 128;
   small.shared_bytes = 8192;
@@ -210,6 +217,7 @@ TEST_CASE("gl tables: what is kept for a device is used, and what is no use is t
   refused(with("\"row_group\": 64", "\"row_group\": 65536"));
   refused(with("\"row_group\": 64", "\"row_grope\": 64"));
   refused(with("\"few\": {", "\"fee\": {"));
+  refused(with("\"side\": 16", "\"side\": 12"));
   refused(with("\"inner\": 16", "\"inner\": 16000"));
   refused(with("\"block_rows\": 2", "\"block_rows\": 0"));
   refused(with("kernel table 2", "kernel table 3"));

@@ -37,9 +37,9 @@ void print_table(const KernelTable& table, const GlDevice& device) {
 void print_trial(const TuneTrial& trial) {
   const std::string part(tune_part_name(trial.part)), words = tune_words(trial.part, trial.table);
   if (!trial.problem.empty()) {
-    std::printf("%-11s %-46s left out: %s\n", part.c_str(), words.c_str(), trial.problem.c_str());
+    std::printf("%-11s %-68s left out: %s\n", part.c_str(), words.c_str(), trial.problem.c_str());
   } else {
-    std::printf("%-11s %-46s %10.3f ms %6.2f x%s\n", part.c_str(), words.c_str(),
+    std::printf("%-11s %-68s %10.3f ms %6.2f x%s\n", part.c_str(), words.c_str(),
                 trial.milliseconds, trial.speed,
                 trial.is_start   ? "  as it was"
                 : trial.is_taken ? "  measured again: taken"
@@ -93,9 +93,9 @@ int run_tune(const TuneOptions& o) {
   options.table =
       tune(options, start, parts, hardware ? TuneTime{} : TuneTime{0.05, 60}, print_trial);
   GlBackend tuned(options);
-  if (!self_test(tuned).passed)
+  if (!self_test(tuned).passed || !test_training(tuned).empty())
     throw Error(
-        "with the fastest sizes not every operation is right, so nothing was kept; "
+        "with the fastest sizes not every operation or training is right, so nothing was kept; "
         "`headlight tune --only PART` tunes one part alone");
   keep_tuned(folder, gl.device(), *options.table);
   std::printf("\n");

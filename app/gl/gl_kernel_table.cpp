@@ -114,6 +114,14 @@ bool tiles_fit(const ProductTiles& t, const GlLimits& limits) {
          t.invocations() <= limits.group_invocations && t.shared_bytes() <= limits.shared_bytes;
 }
 
+bool attention_fits(const AttentionTiles& t, const GlLimits& limits) {
+  return is_power_of_two(t.side) && within(t.side, 2, 32) && t.short_width > 0 &&
+         t.short_width % t.side == 0 && t.short_width <= t.most_width &&
+         t.most_width % t.side == 0 && t.side <= limits.group_size[0] &&
+         t.side <= limits.group_size[1] && t.invocations() <= limits.group_invocations &&
+         t.shared_bytes() <= limits.shared_bytes;
+}
+
 std::string tile_defines(const ProductTiles& t) {
   return (t.is_direct() ? "#define DIRECT\n" : define("TILE_INNER", t.inner)) +
          define("TILE_ROWS", t.rows) + define("TILE_COLUMNS", t.columns) +
@@ -164,7 +172,8 @@ bool KernelTable::fits(const GlLimits& limits) const {
          row_lanes <= limits.group_size[1] &&
          std::int64_t{column_group} * row_lanes <= limits.group_invocations &&
          std::int64_t{4} * column_group * row_lanes <= limits.shared_bytes &&
-         within(few_rows, 0, kMostFewRows) && tiles_fit(few, limits) && tiles_fit(product, limits);
+         within(few_rows, 0, kMostFewRows) && tiles_fit(few, limits) &&
+         tiles_fit(product, limits) && attention_fits(attention, limits);
 }
 
 int KernelTable::variant(Kernel kernel, std::int64_t size) const {

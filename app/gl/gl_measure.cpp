@@ -5,6 +5,8 @@
 #include <functional>
 
 #include "app/gl/embedded.h"
+#include "app/gl/gl_trainer.h"
+#include "core/model/init.h"
 #include "core/random.h"
 
 namespace headlight {
@@ -18,29 +20,40 @@ double median(std::vector<double> times) {
   return *middle;
 }
 
-// Runs once, then until there is enough to take the median of. `queue` times what runs.
-GlTime time_runs(GlQueue& queue, double seconds, const std::function<void()>& run) {
+// Runs once, then until there is enough to take the median of. `queue` times what runs, and `take`
+// says how much of that counts, in nanoseconds.
+void repeat(GlQueue& queue, double seconds, const std::function<void()>& run,
+            const std::function<double(const std::vector<GlTiming>&)>& take) {
   run();
   queue.set_timing(true);
-  GlTime result;
-  std::vector<double> times;
   double sum = 0;
   const double enough = seconds * 1e9;
-  while (times.empty() || (times.size() < kLeastRuns && sum < 4 * enough) ||
-         (times.size() < kMostRuns && sum < enough)) {
+  for (int runs = 0;
+       runs == 0 || (runs < kLeastRuns && sum < 4 * enough) || (runs < kMostRuns && sum < enough);
+       ++runs) {
     run();
-    double taken = 0;
-    const std::vector<GlTiming> kernels = queue.take_timings();
-    for (const GlTiming& kernel : kernels) taken += kernel.nanoseconds;
-    if (!kernels.empty()) result.file = kernels.front().file;
-    times.push_back(taken);
-    sum += taken;
+    sum += take(queue.take_timings());
   }
   queue.set_timing(false);
-  result.nanoseconds = median(times);
-  result.least = *std::min_element(times.begin(), times.end());
-  result.runs = static_cast<int>(times.size());
-  return result;
+}
+
+GlTime time_of(std::string_view file, const std::vector<double>& times) {
+  return {file, median(times), *std::min_element(times.begin(), times.end()),
+          static_cast<int>(times.size())};
+}
+
+// All kernels of a run together.
+GlTime time_runs(GlQueue& queue, double seconds, const std::function<void()>& run) {
+  std::string_view file;
+  std::vector<double> times;
+  repeat(queue, seconds, run, [&](const std::vector<GlTiming>& kernels) {
+    double taken = 0;
+    for (const GlTiming& kernel : kernels) taken += kernel.nanoseconds;
+    if (!kernels.empty()) file = kernels.front().file;
+    times.push_back(taken);
+    return taken;
+  });
+  return time_of(file, times);
 }
 
 // Buffers that live as long as this.
@@ -141,6 +154,44 @@ GlTime time_call(GlBackend& gl, const GlTimedCall& call, double seconds) {
   });
   gl.set_fetching(true);
   return time;
+}
+
+std::vector<GlTime> time_attention(GlBackend& gl, const GlTimedAttention& a, double seconds) {
+  constexpr std::int64_t kVocab = 3;
+  Config config;
+  config.layers = 1;
+  config.heads = static_cast<int>(a.heads);
+  config.d_model = static_cast<int>(a.heads * a.width);
+  config.block = BlockKind::kAttention;
+  config.mask.kind = MaskKind::kNone;
+  const RunShape shape{.batch = 1, .positions = a.tokens, .vocab = kVocab};
+  // The caller keeps the backend.
+  GlTrainer trainer(config, shape,
+                    initial_parameters(build_program(config, shape), Init::kGlorot, 1), {},
+                    {std::shared_ptr<void>(), &gl});
+  TokenBatch batch{a.batch, a.tokens, {}, {}};
+  for (std::int64_t i = 0; i < a.batch * a.tokens; ++i) {
+    batch.tokens.push_back(static_cast<int>(i % kVocab));
+    batch.targets.push_back(static_cast<int>((i + 1) % kVocab));
+  }
+  std::vector<std::pair<std::string_view, std::vector<double>>> times;
+  repeat(
+      gl.queue(), seconds, [&] { trainer.step(batch); },
+      [&](const std::vector<GlTiming>& kernels) {
+        double sum = 0;
+        for (const GlTiming& kernel : kernels) {
+          if (!kernel.file.starts_with("shaders/attention")) continue;
+          const auto known = std::find_if(times.begin(), times.end(),
+                                          [&](const auto& t) { return t.first == kernel.file; });
+          auto& one = known == times.end() ? times.emplace_back(kernel.file, 0) : *known;
+          one.second.push_back(kernel.nanoseconds);
+          sum += kernel.nanoseconds;
+        }
+        return sum;
+      });
+  std::vector<GlTime> result;
+  for (const auto& [file, each] : times) result.push_back(time_of(file, each));
+  return result;
 }
 
 }  // namespace headlight

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "app/gl/backend_gl.h"
 #include "core/op_trials.h"
@@ -38,5 +39,15 @@ struct GlTime {
 /// as many as fit in `seconds`: at least one, and three where these take less than four times as
 /// long. What earlier runs left on the device is lost.
 GlTime time_call(GlBackend&, const GlTimedCall&, double seconds);
+
+/// Attention of a training step as one kernel forward and a few backward, nothing masked.
+struct GlTimedAttention {
+  std::int64_t batch = 1, heads = 1, tokens = 1;
+  std::int64_t width = 1;  // of a head
+};
+
+/// Each of its kernels, timed as by time_call(). Empty where the device cannot take it. Throws
+/// Error as GlTrainer does.
+std::vector<GlTime> time_attention(GlBackend&, const GlTimedAttention&, double seconds);
 
 }  // namespace headlight

@@ -6,6 +6,7 @@
 
 #include "app/gl/gl_measure.h"
 #include "app/gl/gl_self_test.h"
+#include "app/gl/gl_training_test.h"
 #include "core/error.h"
 
 namespace headlight {
@@ -41,6 +42,10 @@ struct Pair {
 void set_part(TunePart part, const Pair& p, KernelTable& table) {
   if (part == TunePart::kLongRows) table.row_group = p.first;
   if (part == TunePart::kCells) table.cells_group = p.first;
+  if (part == TunePart::kAttention) {
+    table.attention.side = p.first;
+    table.attention.short_width = p.second;
+  }
   if (part == TunePart::kShortRows) {
     table.short_row = p.first;
     table.short_row_group = p.second;
@@ -59,6 +64,8 @@ std::vector<Pair> pairs_of(TunePart part) {
     case TunePart::kLongRows:
     case TunePart::kCells:
       return {{32, 0}, {64, 0}, {128, 0}, {256, 0}, {512, 0}};
+    case TunePart::kAttention:
+      return {{16, 32}, {8, 32}, {16, 64}, {8, 64}, {4, 32}};
     case TunePart::kShortRows:
       return {{64, 32}, {32, 32}, {64, 16}, {64, 64}, {128, 32}, {128, 64}};
     case TunePart::kColumns:
@@ -72,6 +79,8 @@ std::vector<Pair> pairs_of(TunePart part) {
 // Some operations whose kernels have these numbers.
 std::vector<Op> ops_of(TunePart part) {
   switch (part) {
+    case TunePart::kAttention:
+      return {};  // a training step's
     case TunePart::kProducts:
     case TunePart::kFewRows:
       return {Op::kLinear};
@@ -112,6 +121,8 @@ std::vector<GlTimedCall> calls_of(TunePart part, bool hardware) {
   const std::int64_t rows = hardware ? 8192 : 128, many = hardware ? 65536 : 1024;
   const std::vector<std::int64_t> x = {1, rows, 768}, w = {768};
   switch (part) {
+    case TunePart::kAttention:
+      break;
     case TunePart::kProducts:
       add_products(hardware, calls);
       break;
@@ -141,10 +152,25 @@ std::vector<GlTimedCall> calls_of(TunePart part, bool hardware) {
   return calls;
 }
 
+std::vector<GlTimedAttention> attentions(bool hardware) {
+  if (hardware) return {{8, 8, 512, 32}, {8, 8, 512, 64}};
+  return {{1, 2, 128, 32}, {1, 2, 128, 64}};
+}
+
 // ---- trying ----
 
+std::string training_problem(GlBackend& gl) {
+  const std::vector<GlTrainingFailure> failures = test_training(gl);
+  if (failures.empty()) return "";
+  const GlTrainingFailure& failure = failures.front();
+  if (!failure.message.empty()) return say(Language::kEnglish, failure.message);
+  return "training with " + std::string(word(failure.optimizer)) + " is wrong";
+}
+
 // "softmax, gradient, (feature 65)": what is wrong, or what the driver says.
-std::string problem_of(const GlSelfTest& test) {
+std::string problem_of(GlBackend& gl, TunePart part) {
+  if (part == TunePart::kAttention) return training_problem(gl);
+  const GlSelfTest test = self_test(gl, ops_of(part));
   if (test.passed) return "";
   const GlSelfTestFailure& failure = test.failures.front();
   if (!failure.message.empty()) return say(Language::kEnglish, failure.message);
@@ -168,12 +194,18 @@ class Tuner {
     return std::make_unique<GlBackend>(options);
   }
 
-  // Milliseconds of each call.
+  // Milliseconds of each call, or of all kernels of an attention.
   std::vector<double> times(GlBackend& gl, TunePart part) const {
     std::vector<double> all;
     const bool hardware = !is_software_renderer(gl.device().renderer);
     for (const GlTimedCall& call : calls_of(part, hardware))
       all.push_back(time_call(gl, call, seconds_).least * 1e-6);
+    for (const GlTimedAttention& attention : attentions(hardware)) {
+      if (part != TunePart::kAttention) break;
+      all.push_back(0);
+      for (const GlTime& kernel : time_attention(gl, attention, seconds_))
+        all.back() += kernel.least * 1e-6;
+    }
     return all;
   }
 
@@ -216,7 +248,7 @@ KernelTable Tuner::best(TunePart part, const KernelTable& start,
     }
     auto made = trial.is_start ? nullptr : backend(table);
     GlBackend& gl = made ? *made : *first;
-    trial.problem = problem_of(self_test(gl, ops_of(part)));
+    trial.problem = problem_of(gl, part);
     if (trial.problem.empty()) {
       const std::vector<double> all = times(gl, part);
       if (trial.is_start) beside = all;
@@ -249,6 +281,8 @@ std::string_view tune_part_name(TunePart part) {
       return "products";
     case TunePart::kFewRows:
       return "few-rows";
+    case TunePart::kAttention:
+      return "attention";
     case TunePart::kLongRows:
       return "long-rows";
     case TunePart::kShortRows:
@@ -277,6 +311,9 @@ std::string tune_words(TunePart part, const KernelTable& t) {
       return tile_words(t.product);
     case TunePart::kFewRows:
       return "up to " + number(t.few_rows) + " rows, " + tile_words(t.few);
+    case TunePart::kAttention:
+      return "groups of " + number(t.attention.side) + " x " + number(t.attention.side) +
+             ", narrow heads up to " + number(t.attention.short_width);
     case TunePart::kLongRows:
       return "groups of " + number(t.row_group);
     case TunePart::kShortRows:

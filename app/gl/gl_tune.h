@@ -12,10 +12,10 @@
 namespace headlight {
 
 /// The numbers of a kernel table that belong together.
-enum class TunePart { kProducts, kFewRows, kLongRows, kShortRows, kColumns, kCells };
-inline constexpr TunePart kTuneParts[] = {TunePart::kProducts, TunePart::kFewRows,
-                                          TunePart::kLongRows, TunePart::kShortRows,
-                                          TunePart::kColumns,  TunePart::kCells};
+enum class TunePart { kProducts, kFewRows, kAttention, kLongRows, kShortRows, kColumns, kCells };
+inline constexpr TunePart kTuneParts[] = {
+    TunePart::kProducts,  TunePart::kFewRows, TunePart::kAttention, TunePart::kLongRows,
+    TunePart::kShortRows, TunePart::kColumns, TunePart::kCells};
 /// "products", "long-rows", …
 std::string_view tune_part_name(TunePart);
 /// "tiles of 64 x 64, 16 deep, 4 x 4 a piece": this part of a table.
@@ -44,10 +44,10 @@ struct TuneTime {
 };
 
 /// Tries the candidates of each part in turn, each with the best of the parts before it. Only
-/// tables with which every operation concerned passes its self-test are measured, and one is taken
-/// that is 3 % faster than the start at least. `tried` is called with each, and once more with the
-/// one that is taken. `options` are for the backends (their `table` is not looked at). Needs a
-/// current context. Throws Error as GlBackend does.
+/// tables with which every operation concerned, or training, passes its self-test are measured, and
+/// one is taken that is 3 % faster than the start at least. `tried` is called with each, and once
+/// more with the one that is taken. `options` are for the backends (their `table` is not looked
+/// at). Needs a current context. Throws Error as GlBackend does.
 KernelTable tune(const GlBackendOptions& options, const KernelTable& start,
                  std::span<const TunePart> parts, const TuneTime& time,
                  const std::function<void(const TuneTrial&)>& tried);

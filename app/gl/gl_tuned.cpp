@@ -40,6 +40,10 @@ std::array<Field, 5> fields_of(ProductTiles& t) {
            {"block_columns", &t.block_columns}}};
 }
 
+std::array<Field, 2> fields_of(AttentionTiles& t) {
+  return {{{"side", &t.side}, {"short_width", &t.short_width}}};
+}
+
 // The tiles of a table, by their names in the file.
 std::array<std::pair<const char*, ProductTiles*>, 2> tiles_of(KernelTable& t) {
   return {{{"few", &t.few}, {"product", &t.product}}};
@@ -51,6 +55,8 @@ Json as_json(KernelTable table) {
   for (const auto& [name, tiles] : tiles_of(table)) {
     for (const Field& field : fields_of(*tiles)) json[name][field.name] = *field.value;
   }
+  for (const Field& field : fields_of(table.attention))
+    json["attention"][field.name] = *field.value;
   return json;
 }
 
@@ -70,6 +76,7 @@ KernelTable from_json(const Json& json, const GlDevice& device) {
   for (const auto& [name, tiles] : tiles_of(table)) {
     for (const Field& field : fields_of(*tiles)) read_field(json.at(name), field);
   }
+  for (const Field& field : fields_of(table.attention)) read_field(json.at("attention"), field);
   return table;
 }
 

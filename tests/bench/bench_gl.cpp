@@ -7,6 +7,8 @@
 namespace headlight {
 namespace {
 
+constexpr std::string_view kFused = "attention";
+
 struct Case {
   GlTimedCall call;
   std::string shape;
@@ -77,17 +79,47 @@ std::vector<Case> cases(bool hardware) {
   return all;
 }
 
-GlBenchRow measured(GlBackend& gl, const Case& c, const GlBench& bench) {
-  const GlTime time = time_call(gl, c.call, bench.hardware ? 0.2 : 0.7);
+double seconds_for(const GlBench& bench) { return bench.hardware ? 0.2 : 0.7; }
+
+// `work` in operations of a product, else in bytes.
+GlBenchRow row_of(const GlTime& time, std::string shape, bool is_product, double work,
+                  const GlBench& bench) {
   GlBenchRow row;
   row.kernel = time.file.substr(time.file.rfind('/') + 1);
-  row.shape = c.shape;
+  row.shape = std::move(shape);
   row.milliseconds = time.nanoseconds * 1e-6;
-  row.is_product = c.is_product;
-  row.rate = c.work / time.nanoseconds;
-  row.share = row.rate / (c.is_product ? bench.limits.multiply_adds : bench.limits.copies);
+  row.is_product = is_product;
+  row.rate = work / time.nanoseconds;
+  row.share = row.rate / (is_product ? bench.limits.multiply_adds : bench.limits.copies);
+  return row;
+}
+
+GlBenchRow measured(GlBackend& gl, const Case& c, const GlBench& bench) {
+  GlBenchRow row =
+      row_of(time_call(gl, c.call, seconds_for(bench)), c.shape, c.is_product, c.work, bench);
   if (c.asked && bench.hardware) row.asked = c.is_product ? 0.4 : 0.6;
   return row;
+}
+
+// The products that each kernel of fused attention makes of queries × keys × width, those included
+// that it makes again; 0: it reads two numbers for each cell of the result.
+int products_of(std::string_view file) {
+  if (file.ends_with("dots.comp")) return 0;
+  return file.ends_with("_q.comp") || file.ends_with("_k.comp") ? 3 : 2;
+}
+
+std::vector<GlBenchRow> fused_rows(GlBackend& gl, const GlBench& bench) {
+  const std::int64_t tokens = bench.hardware ? 1024 : 256;
+  const GlTimedAttention a{1, bench.hardware ? 16 : 4, tokens, 64};
+  const double cells = number(a.batch * a.heads * a.tokens * a.width);
+  std::vector<GlBenchRow> rows;
+  for (const GlTime& time : time_attention(gl, a, seconds_for(bench))) {
+    const int products = products_of(time.file);
+    const double work = products > 0 ? 2 * products * cells * number(tokens) : 8 * cells;
+    rows.push_back(
+        row_of(time, times({a.heads, tokens, tokens, a.width}), products > 0, work, bench));
+  }
+  return rows;
 }
 
 std::string formatted(const char* format, double a, double b = 0) {
@@ -104,6 +136,7 @@ std::vector<std::string> gl_bench_ops() {
     const std::string id(op_info(c.call.op).id);
     if (std::find(ids.begin(), ids.end(), id) == ids.end()) ids.push_back(id);
   }
+  ids.emplace_back(kFused);
   return ids;
 }
 
@@ -122,6 +155,11 @@ GlBench bench_gl(GlBackend& gl, const std::string& only, const GlRates& stated,
     if (!only.empty() && only != op_info(c.call.op).id) continue;
     bench.rows.push_back(measured(gl, c, bench));
     row(bench.rows.back());
+  }
+  if (!only.empty() && only != kFused) return bench;
+  for (const GlBenchRow& fused : fused_rows(gl, bench)) {
+    bench.rows.push_back(fused);
+    row(fused);
   }
   return bench;
 }

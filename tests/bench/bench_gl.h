@@ -26,7 +26,7 @@ struct GlBench {
   std::vector<GlBenchRow> rows;
 };
 
-/// The operations of its table, by OpInfo::id.
+/// The operations of its table, by OpInfo::id, and "attention", that of training as one kernel.
 std::vector<std::string> gl_bench_ops();
 
 /// `only`: of one operation, empty: of all. `stated`: what the device is said to do, 0 where
