@@ -30,6 +30,7 @@ GlBackend& Gpu::backend() {
   kernels.limits = backend_->device().limits;
   if (options_.texts) kernels.texts = options_.texts;
   state_.kernels = std::make_shared<const KernelDevice>(std::move(kernels));
+  state_.problem = backend_->tuned_problem();
   return *backend_;
 }
 

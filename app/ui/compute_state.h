@@ -51,7 +51,7 @@ struct GpuState {
   GpuPhase phase = GpuPhase::kUnknown;
   std::string device, version;  // as the driver says them
   bool software = false;        // the processor does the graphics card's work
-  Message problem;              // of kAbsent and kFailed
+  Message problem;  // of kAbsent and kFailed; of kReady why the usual sizes of groups are taken
   std::vector<ComputeFallback> fallbacks;
   // The test of every operation, once for each driver.
   bool testing = false, tested = false;

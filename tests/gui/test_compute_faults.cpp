@@ -1,5 +1,9 @@
 // Graphics cards in the window that something is wrong with: a wrong shader, a device that fails,
 // is too old or too small, one whose operations do not pass.
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
 #include <utility>
 
 #include "compute_gui.h"
@@ -132,6 +136,25 @@ TEST_CASE("compute: a device that fails gives the document back to the processor
   CHECK(gui.state().session.compute_wish == ComputeWish::kGpu);
   choose(gui, "gpu");
   CHECK(gui.trace().backend() == "gl");
+}
+
+TEST_CASE("compute: sizes of groups that were kept and cannot be used are told of in the sheet") {
+  namespace fs = std::filesystem;
+  const fs::path folder =
+      fs::temp_directory_path() / ("headlight-sizes-" + std::to_string(::getpid()));
+  fs::create_directories(folder);
+  const GlDevice device = ask_driver([](const GlCalls& calls) { return GlDevice::ask(calls); });
+  std::ofstream(tuned_file(folder, device)) << "{}";
+  GlBackendOptions options;
+  options.tuned_folder = folder;
+  Gui gui(small_document());
+  gui.shell().offer_gpu(maker(options), {});
+  choose(gui, "gpu");
+  CHECK(gui.trace().backend() == "gl");
+  gui.key({'K', false, false});
+  gui.frame(2);
+  CHECK(gui.shows("headlighttune--forget"));
+  fs::remove_all(folder);
 }
 
 TEST_CASE("compute: a shader that does not compile is told with file and line") {
