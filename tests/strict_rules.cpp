@@ -58,6 +58,7 @@ const StrictRule kRules[] = {
     {"shaders/weighted_sum.comp", "", {"matrices * queries * keys", "matrices * keys * width", "matrices * queries * width"}},
     {"shaders/weighted_sum_backward_a.comp", "", {"matrices * keys * width", "matrices * queries * width", "matrices * queries * keys"}},
     {"shaders/weighted_sum_backward_v.comp", "", {"matrices * queries * keys", "matrices * queries * width", "matrices * keys * width"}},
+    {"shaders/draw_dropout.comp", "cells", {"cells"}},
     {"shaders/clip.comp", "cells", {"cells"}},
     {"shaders/sgd.comp", "cells", {"cells", "cells"}},
     {"shaders/sgd_momentum.comp", "cells", {"cells", "cells", "cells"}},

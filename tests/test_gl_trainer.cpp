@@ -149,6 +149,15 @@ TEST_CASE("gl trainer: nothing comes back of a step but its figures, and no buff
     CHECK(call_counts().buffers == before.buffers);
     CHECK(call_counts().allocations == before.allocations);
     CHECK(call_counts().compiled == before.compiled);
+    // What is left out is drawn on the device.
+    Pair whole(small_config(form.value), options_for(0));
+    const auto uploads = [&](GlTrainer& trainer) {
+      trainer.step(batches);
+      const long uploaded = call_counts().uploads;
+      trainer.step(batches);
+      return call_counts().uploads - uploaded;
+    };
+    CHECK(uploads(*pair.there) == uploads(*whole.there));
   }
   CHECK(sizeof(GlFigures) <= 32);
   check_no_messages();

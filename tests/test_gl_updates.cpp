@@ -1,5 +1,5 @@
-// The kernels of training beside the processor's: optimizers, the norm of the gradients, clipping,
-// the loss and the hits of a batch.
+// The kernels of training beside the processor's: dropout, optimizers, the norm of the gradients,
+// clipping, the loss and the hits of a batch.
 #include <doctest/doctest.h>
 
 #include <bit>
@@ -103,6 +103,42 @@ void check_optimizer(OptimizerOptions options, std::int64_t cells) {
 }
 
 }  // namespace
+
+TEST_CASE("gl updates: dropout leaves out the very cells that it does on the processor") {
+  if (!compute_ready()) return;
+  Config config;
+  config.layers = 1;
+  config.heads = 2;
+  config.d_model = 6;
+  const RunShape shape{.batch = 3, .positions = 17, .vocab = 5};
+  const Program program = build_training_program(config, shape, true);
+  REQUIRE(program.dropout.size() > 1);
+  std::vector<FloatBuffer> cells;
+  std::vector<float*> memory;
+  for (const TensorSpec& spec : program.tensors) {
+    cells.emplace_back(static_cast<std::size_t>(cell_count(spec.axes)));
+    memory.push_back(cells.back().data());
+  }
+  Device device;
+  // Rows so far on that places need more than 32 bits.
+  for (const std::int64_t row : {0, 1, 7600000, 1 << 30}) {
+    for (const double rate : {0.0, 0.001, 0.1, 0.5, 0.95}) {
+      CAPTURE(row);
+      CAPTURE(rate);
+      const DropoutDraw draw{rate, 123456789 + static_cast<std::uint64_t>(row), row % 1000, row};
+      fill_dropout(program, draw, memory);
+      for (const TensorId id : program.dropout) {
+        const FloatBuffer& expected = cells[static_cast<std::size_t>(id)];
+        FloatBuffer got(expected.size(), -777.0f);
+        shared_backend().updates().draw_dropout(device.put(0, got),
+                                                dropout_cells(program, id, draw));
+        device.get(0, got);
+        CHECK(got == expected);
+      }
+    }
+  }
+  check_no_messages();
+}
 
 TEST_CASE("gl updates: every optimizer makes the processor's updates") {
   if (!compute_ready()) return;

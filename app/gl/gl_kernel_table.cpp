@@ -64,6 +64,7 @@ constexpr std::array<KernelInfo, kKernels> kTable = {{
     {Kernel::kWeightedSum, "shaders/weighted_sum.comp", kProduct},
     {Kernel::kWeightedSumBackwardA, "shaders/weighted_sum_backward_a.comp", kProduct},
     {Kernel::kWeightedSumBackwardV, "shaders/weighted_sum_backward_v.comp", kProduct},
+    {Kernel::kDrawDropout, "shaders/draw_dropout.comp", kCells},
     {Kernel::kClip, "shaders/clip.comp", kCells},
     {Kernel::kSgd, "shaders/sgd.comp", kCells},
     {Kernel::kSgdMomentum, "shaders/sgd_momentum.comp", kCells},

@@ -24,13 +24,13 @@ enum class Kernel {
   kLinear, kLinearBackwardX, kLinearBackwardW, kProject, kProjectBackwardX, kProjectBackwardW,
   kScores, kScoresBackwardQ, kScoresBackwardK,
   kWeightedSum, kWeightedSumBackwardA, kWeightedSumBackwardV,
-  kClip, kSgd, kSgdMomentum, kAdam, kHits, kHitSum, kLossSum, kSquares, kSquaresSum,
+  kDrawDropout, kClip, kSgd, kSgdMomentum, kAdam, kHits, kHitSum, kLossSum, kSquares, kSquaresSum,
   kAttention, kAttentionDots, kAttentionBackwardQ, kAttentionBackwardK, kAttentionBackwardV,
 };
 // clang-format on
 inline constexpr int kKernels = static_cast<int>(Kernel::kAttentionBackwardV) + 1;
 /// The first of them are those of operations; the others are of training alone.
-inline constexpr int kOperationKernels = static_cast<int>(Kernel::kClip);
+inline constexpr int kOperationKernels = static_cast<int>(Kernel::kDrawDropout);
 
 /// How a kernel's work is cut: an invocation a cell, a group a row, a few columns a group, a tile
 /// of a product a group, a tile of rows of one head a group.

@@ -172,12 +172,27 @@ void GlTrainer::take_gradients(GlTrainingProgram& s) {
   }
 }
 
+// On the device, but for what is larger than its buffers may be: the processor uses that.
+void GlTrainer::draw_dropout(GlTrainingProgram& s, const Piece& piece) {
+  const Program& program = *s.program;
+  const DropoutDraw draw{piece.backward ? options_.dropout : 0, options_.seed, optimizer_->steps(),
+                         piece.row + piece.first};
+  const std::int64_t most = backend_->device().limits.block_bytes / 4;
+  const auto is_large = [&](TensorId id) { return cell_count(program.look(id).axes) > most; };
+  if (std::any_of(program.dropout.begin(), program.dropout.end(), is_large))
+    return fill_dropout(program, draw, s.memory);
+  for (const TensorId id : program.dropout) {
+    const auto slot = static_cast<std::size_t>(id);
+    const std::int64_t cells = cell_count(program.look(id).axes);
+    const unsigned buffer = s.drawn.to_write(slot, cells);
+    backend_->updates().draw_dropout({buffer, cells}, dropout_cells(program, id, draw));
+    s.storage.tensors.borrow(slot, buffer, cells);
+  }
+}
+
 void GlTrainer::run_piece(GlTrainingProgram& s, const Piece& piece) {
   fill_batch(*s.program, piece.batch, piece.first, s.memory);
-  fill_dropout(*s.program,
-               {piece.backward ? options_.dropout : 0, options_.seed, optimizer_->steps(),
-                piece.row + piece.first},
-               s.memory);
+  draw_dropout(s, piece);
   backend_->use(&s.storage);
   lend_parameters(s);
   backend_->run(*s.program, s.calls, s.memory);
@@ -393,7 +408,7 @@ bool GlTrainer::guards_hold() {
   for (const auto& entry : programs_) {
     GlStorage& storage = entry.second->storage;
     hold = hold && storage.tensors.guards_hold() && storage.gradients.guards_hold() &&
-           storage.statistics.guards_hold();
+           storage.statistics.guards_hold() && entry.second->drawn.guards_hold();
   }
   return hold;
 }

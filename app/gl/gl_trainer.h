@@ -55,6 +55,7 @@ class GlTrainer final : public Learner {
   int unfit_calls(std::int64_t rows) const;
   void run_batch(const TokenBatch&, Piece);
   void run_piece(GlTrainingProgram&, const Piece&);
+  void draw_dropout(GlTrainingProgram&, const Piece&);
   void lend_parameters(GlTrainingProgram&);
   void lend_gradients(GlTrainingProgram&);
   void take_gradients(GlTrainingProgram&);

@@ -24,7 +24,9 @@ GlTrainingProgram::GlTrainingProgram(Program p, std::shared_ptr<const Fusion> fu
     : program(std::make_shared<const Program>(std::move(p))),
       calls(calls_for(*program, program->loss)),
       backward(program, KeptGradients::kParameters, fusion),
-      storage(gl, guard_cells) {
+      storage(gl, guard_cells),
+      drawn(gl, guard_cells) {
+  drawn.begin(program->tensors.size(), 1);
   storage.fusion = std::move(fusion);
   lay_out();
   for (std::size_t id = 0; id < program->tensors.size(); ++id) {

@@ -21,7 +21,8 @@ struct GlTrainingProgram {
   GlCells look(TensorId);
   /// Of the device's memory.
   std::size_t device_bytes() const {
-    return storage.tensors.bytes() + storage.gradients.bytes() + storage.statistics.bytes();
+    return storage.tensors.bytes() + storage.gradients.bytes() + storage.statistics.bytes() +
+           drawn.bytes();
   }
 
   std::shared_ptr<const Program> program;
@@ -30,6 +31,7 @@ struct GlTrainingProgram {
   std::vector<float*> memory;                // by TensorId
   Backward backward;
   GlStorage storage;
+  GlTensors drawn;         // by TensorId: inputs that the device makes itself, lent to the storage
   std::uint64_t used = 0;  // when, counted by the owner
 
  private:

@@ -39,6 +39,22 @@ void GlUpdates::run_sum(Kernel kernel, std::initializer_list<unsigned> buffers,
   queue_.dispatch(programs_.get(kernel, kLarge), buffers, uniforms, {groups, 1, 1});
 }
 
+void GlUpdates::draw_dropout(GlCells cells, const DropoutCells& d) {
+  const auto lower = [](std::uint64_t bits) {
+    return static_cast<std::int64_t>(bits & 0xFFFFFFFF);
+  };
+  const auto upper = [](std::uint64_t bits) { return static_cast<std::int64_t>(bits >> 32); };
+  run_cells(Kernel::kDrawDropout, cells.cells, {cells.buffer},
+            {{"cells", cells.cells},
+             {"key_lower", lower(d.key)},
+             {"key_upper", upper(d.key)},
+             {"first_lower", lower(d.first)},
+             {"first_upper", upper(d.first)},
+             {"limit_lower", lower(d.limit)},
+             {"limit_upper", upper(d.limit)},
+             {"kept", d.kept}});
+}
+
 // ---- figures ----
 
 void GlUpdates::sum_loss(GlCells loss, unsigned figures) {

@@ -8,6 +8,7 @@
 
 #include "app/gl/gl_queue.h"
 #include "app/gl/gl_tensors.h"
+#include "core/train/batch_inputs.h"
 #include "core/train/optimizer.h"
 
 namespace headlight {
@@ -36,6 +37,8 @@ class GlUpdates {
  public:
   GlUpdates(const GlCalls&, const GlLimits&, const KernelTable&, GlPrograms&, GlQueue&);
 
+  /// Writes what dropout leaves out, as fill_dropout() does.
+  void draw_dropout(GlCells cells, const DropoutCells&);
   /// Adds to GlFigures::loss.
   void sum_loss(GlCells loss, unsigned figures);
   /// Adds to GlFigures::correct and rows_correct, of examples with `per_row` targets each.

@@ -152,23 +152,28 @@ BatchSum sum_batch(const Program& program, std::span<float* const> memory, bool 
   return sum;
 }
 
+DropoutCells dropout_cells(const Program& program, TensorId id, const DropoutDraw& draw) {
+  const TensorSpec& spec = program.tensors[static_cast<std::size_t>(id)];
+  const std::int64_t row = cell_count(spec.axes) / program.shape.batch;
+  return {scatter(scatter(scatter(draw.seed) ^ hash_text(spec.name)) +
+                  static_cast<std::uint64_t>(draw.step)),
+          static_cast<std::uint64_t>(draw.row * row),
+          static_cast<std::uint64_t>(draw.rate * 0x1p53),
+          static_cast<float>(1.0 / (1.0 - draw.rate))};
+}
+
 void fill_dropout(const Program& program, const DropoutDraw& draw, std::span<float* const> memory) {
-  const auto limit = static_cast<std::uint64_t>(draw.rate * 0x1p53);
-  const auto kept = static_cast<float>(1.0 / (1.0 - draw.rate));
   for (const TensorId id : program.dropout) {
-    const TensorSpec& spec = program.tensors[static_cast<std::size_t>(id)];
     float* out = memory[static_cast<std::size_t>(id)];
-    const std::int64_t cells = cell_count(spec.axes), row = cells / program.shape.batch;
+    const std::int64_t cells = cell_count(program.look(id).axes);
     if (draw.rate == 0) {
       std::fill_n(out, cells, 1.0f);
       continue;
     }
-    const std::uint64_t key = scatter(scatter(scatter(draw.seed) ^ hash_text(spec.name)) +
-                                      static_cast<std::uint64_t>(draw.step));
-    const auto first = static_cast<std::uint64_t>(draw.row * row);
+    const DropoutCells d = dropout_cells(program, id, draw);
     for (std::int64_t i = 0; i < cells; ++i) {
-      const std::uint64_t place = first + static_cast<std::uint64_t>(i);
-      out[i] = scatter(key + place * 0xD1342543DE82EF95ull) >> 11 < limit ? 0.0f : kept;
+      const std::uint64_t place = d.first + static_cast<std::uint64_t>(i);
+      out[i] = scatter(d.key + place * kDropoutStep) >> 11 < d.limit ? 0.0f : d.kept;
     }
   }
 }

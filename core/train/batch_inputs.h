@@ -46,4 +46,13 @@ struct DropoutDraw {
 };
 void fill_dropout(const Program&, const DropoutDraw&, std::span<float* const> memory);
 
+/// The numbers of one of these inputs: cell i is left out (0) where
+/// scatter(key + (first + i) · kDropoutStep) >> 11 is less than `limit`, else it is `kept`.
+struct DropoutCells {
+  std::uint64_t key = 0, first = 0, limit = 0;
+  float kept = 1;
+};
+inline constexpr std::uint64_t kDropoutStep = 0xD1342543DE82EF95ull;
+DropoutCells dropout_cells(const Program&, TensorId, const DropoutDraw&);
+
 }  // namespace headlight
