@@ -75,13 +75,21 @@ StageMeasures stage_measures(const Ui& ui, const Trace& trace, const StepPage& p
 
 namespace {
 
-// Where a page makes several tensors (Q, K and V of the heads): the one that is asked about.
-const PagePane& picked_result(const AppState& state, const StepPage& page) {
+// The pane that is asked about, whose colours the legend explains; where a tensor stands twice, as
+// the result. A page that makes several (Q, K and V of the heads; gradients) has one at a time.
+const PagePane& picked_pane(const AppState& state, const StepPage& page) {
   const Program& program = state.derived.trace->program();
   const auto& picked = state.session.picked;
-  const TensorId id = picked ? program.find(picked->tensor) : -1;
+  const TensorId found = picked ? program.find(picked->tensor) : -1;
+  if (found < 0) return page.lines.back().back();
+  const TensorId id = program.resolve(found);
   for (const auto& line : page.lines) {
-    if (id >= 0 && program.resolve(line.back().tensor) == program.resolve(id)) return line.back();
+    if (program.resolve(line.back().tensor) == id) return line.back();
+  }
+  for (const auto& line : page.lines) {
+    for (const PagePane& p : line) {
+      if (program.resolve(p.tensor) == id) return p;
+    }
   }
   return page.lines.back().back();
 }
@@ -154,7 +162,7 @@ void draw_stage_page(const AppState& state, Ui& ui, const Rect& area, const Step
   const bool hovering = state.session.hovered.has_value();
   CellLink link = hovered_link(state, page);
   if (!hovering || (!link.row && !link.column)) link = page_link(trace, page, state.session.picked);
-  const PagePane* legend_pane = &picked_result(state, page);
+  const PagePane* legend_pane = &picked_pane(state, page);
   if (const auto made = motion_link(state); made && !hovering) link = *made;
   std::optional<CellPick> hovered;
   for (std::size_t i = 0; i < placement.panes.size(); ++i) {
