@@ -145,13 +145,27 @@ void draw_signs(Ui& ui, const StagePlacement& placement, const StepPage& page) {
   }
 }
 
+constexpr float kLegendWidth = 84;  // design pixels
+
+// On a narrow stage the legend gives way where small cells would be larger without it.
+bool legend_has_room(const Ui& ui, const StepPage& page, const Rect& area, const StageMeasures& m) {
+  if (area.width() >= ui.px(300)) return true;
+  const auto cell = [&](float legend) {
+    const Rect rest{area.x0, area.y0, area.x1 - legend, area.y1};
+    return place_page(page, rest, m, ui.scale).panes.back().cell_w;
+  };
+  const float with = cell(ui.px(kLegendWidth));
+  return with >= ui.px(6) || with >= 0.8f * cell(0);
+}
+
 }  // namespace
 
 void draw_stage_page(const AppState& state, Ui& ui, const Rect& area, const Step& step,
                      const StepPage& page) {
   const Trace& trace = *state.derived.trace;
-  const float legend_width = ui.px(84);
   const StageMeasures m = stage_measures(ui, trace, page);
+  const bool with_legend = legend_has_room(ui, page, area, m);
+  const float legend_width = with_legend ? ui.px(kLegendWidth) : 0;
   const Rect whole{area.x0, area.y0, area.x1 - legend_width, area.y1};
   const StageSplit split =
       split_stage(page, whole, m, opened_need(state, ui, step, page), ui.scale);
@@ -192,7 +206,8 @@ void draw_stage_page(const AppState& state, Ui& ui, const Rect& area, const Step
   const bool beside = split.shows_opened && split.opened.x0 > body.x1;
   const float legend_x = (beside ? body.x1 : area.x1 - legend_width) + ui.px(14);
   const Rect column{legend_x, body.y0, legend_x + legend_width - ui.px(14), body.y1};
-  draw_stage_side(ui, column, placement, colors_of(ui, trace, *legend_pane), title);
+  if (with_legend)
+    draw_stage_side(ui, column, placement, colors_of(ui, trace, *legend_pane), title);
   change_view(state, ui, placement, page_link(trace, page, state.session.picked), view);
   if (split.shows_opened) {
     Rect opened = split.opened;
