@@ -1,9 +1,7 @@
 #include "app/ui/pane_view.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdio>
 
 #include "app/ui/rich_text.h"
 #include "core/random.h"
@@ -130,74 +128,6 @@ void draw_column_labels(Ui& ui, const Trace& trace, const PlacedPane& p, const C
   }
 }
 
-constexpr float kSmallRange = 0.5f;
-
-// Ids, counts and masks are whole numbers, and written so.
-bool all_whole(const PlacedPane& p, const float* data) {
-  const Pane& pane = p.pane->pane;
-  for (std::int64_t r = p.rows.begin(); r < p.rows.end(); ++r) {
-    for (std::int64_t c = p.columns.begin(); c < p.columns.end(); ++c) {
-      const float value = data[r * pane.row_stride + c * pane.column_stride];
-      if (std::isfinite(value) && (std::floor(value) != value || std::fabs(value) >= 1e4f))
-        return false;
-    }
-  }
-  return true;
-}
-
-// "4e−3" for what is no zero and would read as "0.00"; that where it has no room.
-std::string small_number(float value, int room) {
-  const std::string words = cell_number(value, room);
-  if (words != "0.00") return words;
-  std::array<char, 32> digits{};
-  std::snprintf(digits.data(), digits.size(), "%.0e", std::fabs(static_cast<double>(value)));
-  const std::string number(digits.data());  // "4e-03"
-  const std::size_t power = std::min(number.find_first_not_of("-0", 2), number.size());
-  const std::string sign = value < 0 ? "\u2212" : "";
-  const int width = static_cast<int>(number.size() - power) + 3 + (value < 0 ? 1 : 0);
-  return width <= room ? sign + number[0] + "e\u2212" + number.substr(power) : words;
-}
-
-// What a cell says. In a picture of small numbers two decimals would be zeros in most cells.
-std::string number_in_cell(float value, int room, bool whole, bool small) {
-  if (whole && std::isfinite(value)) {
-    const std::string words = exact_number(value);
-    if (ImTextCountCharsFromUtf8(words.data(), nullptr) <= room) return words;
-  }
-  return small ? small_number(value, room) : cell_number(value, room);
-}
-
-void draw_numbers(Ui& ui, const PlacedPane& p, const ColorScale& scale, const float* data) {
-  const auto room_for = [&](ImFont* f) {
-    return static_cast<int>((p.cell_w - ui.px(3)) / ui.measure(f, "0").x);
-  };
-  ImFont* font = room_for(ui.fonts.mono_small) >= 4 ? ui.fonts.mono_small : ui.fonts.mono_cell;
-  const int room = room_for(font);
-  const Pane& pane = p.pane->pane;
-  const std::int64_t seen = (p.rows.end() - p.rows.begin()) * (p.columns.end() - p.columns.begin());
-  // Cells that stay empty among others would look like zeros.
-  if (room < 4 || p.cell_h < font->FontSize + ui.px(2) || seen > 2500) return;
-  const bool weights = scale.map == ColorMap::kSequential;
-  const bool whole = all_whole(p, data), small = scale.limit < kSmallRange;
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  list->PushClipRect(p.rect.min(), p.rect.max(), true);
-  for (std::int64_t r = p.rows.begin(); r < p.rows.end(); ++r) {
-    for (std::int64_t c = p.columns.begin(); c < p.columns.end(); ++c) {
-      const float value = data[r * pane.row_stride + c * pane.column_stride];
-      if (weights && value == 0) continue;  // an empty cell says it
-      const std::string words = number_in_cell(value, std::min(room, 5), whole, small);
-      // A small hatched cell says it already.
-      if (words.empty() || (!std::isfinite(value) && p.cell_w < ui.px(26))) continue;
-      const ImVec2 size = ui.measure(font, words);
-      const ImVec2 at = {p.columns.center(c) - size.x / 2, p.rows.center(r) - size.y / 2};
-      const Color ink = std::isfinite(value) ? ink_on(color_at(scale, value)) : ui.theme.muted;
-      list->AddText(font, font->FontSize, {std::round(at.x), std::round(at.y)}, to_u32(ink),
-                    words.data(), words.data() + words.size());
-    }
-  }
-  list->PopClipRect();
-}
-
 void draw_lit(Ui& ui, const PlacedPane& p, const CellLink& lit) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   const float thick = std::max(1.5f, ui.px(1.75f));
@@ -287,7 +217,7 @@ void draw_side_caption(Ui& ui, const Trace& trace, const PlacedPane& p,
   const std::string& name = trace.program().tensors[static_cast<std::size_t>(page.tensor)].name;
   const float x = p.rect.x1 + ui.px(10), line = ui.px(16);
   const float middle = (p.rect.y0 + p.rect.y1) / 2;
-  if (p.rect.height() < 2.6f * line) {
+  if (p.rect.height() < 2.6f * line || p.caption_room < ui.px(40)) {
     const Words words = caption_line(ui, trace, page, caption, ui.fonts.strong, p.caption_room);
     draw_words(ui, ui.fonts.strong, {x, middle - ui.px(8)}, words);
     return;
@@ -333,7 +263,7 @@ void draw_head_bands(Ui& ui, const Trace& trace, const PlacedPane& p) {
     list->AddRectFilled(r.min(), r.max(), to_u32(color));
     const std::string number = std::to_string(head);
     const ImVec2 size_of = ui.measure(ui.fonts.note, number);
-    if (!over || to - from < size_of.x + ui.px(4)) return;
+    if (!over || !p.head_numbers || to - from < size_of.x + ui.px(4)) return;
     ui.text(ui.fonts.note, {(r.x0 + r.x1 - size_of.x) / 2, r.y0 - size_of.y - ui.px(1)}, color,
             number);
   };
@@ -373,7 +303,7 @@ PaneEvents draw_pane(Ui& ui, const Trace& trace, const PlacedPane& p, const Cell
   ImGui::PushClipRect(p.rect.min(), p.rect.max(), true);
   ui.heatmaps.draw(ImGui::GetWindowDrawList(), quad);
   ImGui::PopClipRect();
-  draw_numbers(ui, p, quad.scale, quad.data);
+  draw_pane_numbers(ui, p, quad.scale, quad.data);
   if (p.row_labels) draw_row_labels(ui, trace, p, lit);
   if (p.column_labels) draw_column_labels(ui, trace, p, lit);
   draw_head_bands(ui, trace, p);
