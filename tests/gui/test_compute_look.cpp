@@ -180,7 +180,6 @@ TEST_CASE("compute look: small gradients are no zeros in their cells, and ids ha
   gui.push(GoToStep{"d.loss"});
   gui.frame(2);
   int gradients = 0, ids = 0;
-  std::string legend_of;
   for (const auto& control : gui.probe().all()) {
     const std::string& id = control.first;
     if (!id.starts_with("pane/")) continue;
@@ -196,13 +195,26 @@ TEST_CASE("compute look: small gradients are no zeros in their cells, and ids ha
   }
   CHECK(gradients > 20);
   CHECK(ids == 11);
-  // The legend is that of what is asked about, though it is no result of the page's.
-  const std::string tensor = gui.state().session.picked->tensor;
-  CHECK(tensor == "d.logits");
-  const float limit = gui.heatmap("pane/0/d.logits").quad.scale.limit;
-  const std::vector<std::string> high = words_in(gui, gui.rect("legend/high"));
-  REQUIRE(high.size() == 1);
-  CHECK(high[0].ends_with(number_text(limit, 3)));
+}
+
+TEST_CASE("compute look: the legend of a gradient is that of the one asked about") {
+  Gui gui(eleven_tokens());
+  gui.push(WalkBackward{true});
+  gui.push(GoToStep{"d.blocks.0.attn.scores_raw"});
+  gui.frame(2);
+  const auto legend = [&] { return words_in(gui, gui.rect("legend/high")); };
+  const auto limit = [&](const std::string& pane) {
+    const float value = gui.heatmap(pane).quad.scale.limit;
+    return std::vector<std::string>{number_text(value, 3)};
+  };
+  const std::string asks = "pane/0/d.blocks.0.attn.q", scores = "pane/2/d.blocks.0.attn.scores_raw";
+  REQUIRE(gui.state().session.picked->tensor == "d.blocks.0.attn.q");
+  CHECK(limit(asks) != limit(scores));
+  CHECK(legend() == limit(asks));
+  gui.click_cell(scores, 5, 0);
+  gui.move_to({1, 1});
+  gui.frame(2);
+  CHECK(legend() == limit(scores));
 }
 
 }  // namespace headlight::test
