@@ -41,7 +41,7 @@ float sheet_device(const AppState& state, Ui& ui, const Rect& r, bool low) {
     y += ui.wrapped(ui.fonts.control, {r.x0, y}, r.width(), color, words) + ui.px(2);
   };
   line(ui.theme.muted, device_words(gpu, ui));
-  if (gpu.phase != GpuPhase::kAbsent)
+  if (gpu.phase != GpuPhase::kAbsent && !gpu.device.empty())
     line(gpu.failures.empty() ? ui.theme.muted : ui.theme.error, test_words(gpu, ui));
   constexpr std::size_t kMost = 3;
   for (std::size_t i = 0; i < std::min(gpu.fallbacks.size(), kMost); ++i) {
