@@ -11,7 +11,10 @@ namespace headlight {
 namespace {
 
 StepSymbols score_symbols(const Config& c) {
-  if (c.attention == AttentionKind::kBasic) return {"x xᵀ", "S = x · x^{T}"};
+  const bool basic = c.attention == AttentionKind::kBasic;
+  if (basic && c.scores == ScoreKind::kAdditive)
+    return {"v·tanh(x+x)", "S_{ij} = v · tanh(x_{i} + x_{j})"};
+  if (basic) return {"x xᵀ", "S = x · x^{T}"};
   if (c.scores == ScoreKind::kAdditive) {
     return {"v·tanh(q+k)", "S_{ij} = v · tanh({q|q}_{i} + {k|k}_{j})"};
   }
@@ -113,7 +116,10 @@ StepSymbols step_symbols(const Program& p, const Step& step) {
 namespace {
 
 StepSymbols score_gradients(const Config& c) {
-  if (c.attention == AttentionKind::kBasic) return {"dx", "dx = dS · x + dS^{T} · x"};
+  const bool basic = c.attention == AttentionKind::kBasic;
+  if (basic && c.scores == ScoreKind::kAdditive)
+    return {"dx, dv", "dx_{i} = Σ_{j} (dS_{ij} + dS_{ji}) · v · (1 − tanh²(…))"};
+  if (basic) return {"dx", "dx = dS · x + dS^{T} · x"};
   if (c.scores == ScoreKind::kAdditive)
     return {"dq, dk, dv", "d{q|q}_{i} = Σ_{j} dS_{ij} · v · (1 − tanh²(…))"};
   return {"dQ, dK", "d{q|Q} = dS · {k|K},  d{k|K} = dS^{T} · {q|Q}"};

@@ -217,6 +217,8 @@ std::string first_gradient_words(Language language, const Trace& trace) {
 
 std::string gradient_words(Language language, const Trace& trace, const Step& step) {
   if (step.kind == StepKind::kLoss) return first_gradient_words(language, trace);
+  if (step.kind == StepKind::kScores && trace.config().scores == ScoreKind::kAdditive)
+    return std::string(tr(language, "back.scores.additive"));
   std::string_view id = text_id(step.kind);
   if (step.kind == StepKind::kFinalNorm) id = text_id(StepKind::kNormBeforeAttention);
   id.remove_prefix(std::string_view("step.").size());

@@ -145,6 +145,17 @@ TEST_CASE("explain text: the line ends with the cell, and says how many terms it
   }
 }
 
+TEST_CASE("explain text: formulas and notes are written with the true minus sign") {
+  for (const Document& document : documents()) {
+    const auto trace = run(document);
+    for_cells(*trace, [&](const CellRef& cell, const Explanation& e) {
+      CAPTURE(cell_text(*trace, cell));
+      CHECK(e.formula.find('-') == std::string::npos);
+      for (const Term& t : e.terms) CHECK(t.note.find('-') == std::string::npos);
+    });
+  }
+}
+
 TEST_CASE("explain text: with all digits, every number reads back as the trace's own") {
   for (const Document& document : documents()) {
     const auto trace = run(document);

@@ -106,6 +106,9 @@ TEST_CASE("forms: every step has its words, its page, its sizes and its code") {
         const StepText text = step_text(language, p, step);
         CHECK_FALSE(text.title.starts_with("step."));
         CHECK_FALSE(text.formula.empty());
+        const bool additive = p.config.scores == ScoreKind::kAdditive;
+        if (step.kind == StepKind::kScores)
+          CHECK(has(std::string(text.formula), "tanh") == additive);
         for (const std::int64_t query : {0, 3}) {
           check_sentence(step_words(language, trace, step, 0, query));
           std::string all;

@@ -124,6 +124,11 @@ TEST_CASE("gradient trace: each step that passes a gradient has one that goes ba
       for (const Language language : {Language::kEnglish, Language::kChinese}) {
         CHECK(step_words(language, *trace, back, 0, 0).starts_with("back.") == false);
         CHECK(step_words(language, *trace, back, 0, 0) != "");
+        const bool additive = p.config.scores == ScoreKind::kAdditive;
+        if (back.kind == StepKind::kScores) {
+          const std::string words = step_words(language, *trace, back, 0, 0);
+          CHECK((words.find("tanh") != std::string::npos) == additive);
+        }
         std::set<TensorId> named;
         for (const WordPiece& piece : block_words(language, *trace, back, 0, 0))
           named.insert(piece.tensor);

@@ -89,6 +89,27 @@ std::vector<ChartPoint> thinned(const std::vector<ChartPoint>& line, const Chart
   return out;
 }
 
+namespace {
+
+// "1,000" as in all counts, "0.05" as it is.
+std::string tick_text(double tick) {
+  if (tick == std::floor(tick) && std::fabs(tick) < 1e9)
+    return count_text(static_cast<long long>(tick));
+  return exact_number(static_cast<float>(tick));
+}
+
+// As many of those that are wanted as have room, evenly left out.
+std::vector<double> x_ticks(const Chart& chart, int most) {
+  if (chart.x_ticks.empty()) return chart_ticks(chart.x, most);
+  const std::size_t count = chart.x_ticks.size(), room = static_cast<std::size_t>(most);
+  std::vector<double> ticks;
+  for (std::size_t i = 0; i < count; i += (count + room - 1) / room)
+    ticks.push_back(chart.x_ticks[i]);
+  return ticks;
+}
+
+}  // namespace
+
 void draw_chart_grid(Ui& ui, const Chart& chart, bool whole_x) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   const Rect& r = chart.area;
@@ -97,11 +118,10 @@ void draw_chart_grid(Ui& ui, const Chart& chart, bool whole_x) {
   for (const double tick : chart_ticks(chart.y, rows)) {
     const float y = std::round(chart.at({chart.x.low, tick}).y);
     list->AddLine({r.x0, y}, {r.x1, y}, to_u32(ui.theme.line));
-    ui.text_right(font, r.x0 - ui.px(8), y - font->FontSize / 2, ui.theme.muted,
-                  exact_number(static_cast<float>(tick)));
+    ui.text_right(font, r.x0 - ui.px(8), y - font->FontSize / 2, ui.theme.muted, tick_text(tick));
   }
   const int columns = std::clamp(static_cast<int>(r.width() / ui.px(90)), 2, 8);
-  for (const double tick : chart_ticks(chart.x, columns)) {
+  for (const double tick : x_ticks(chart, columns)) {
     if (whole_x && tick != std::floor(tick)) continue;
     const std::string text = count_text(static_cast<long long>(tick));
     const float x = chart.at({tick, chart.y.low}).x, half = ui.measure(font, text).x / 2;

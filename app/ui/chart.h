@@ -39,6 +39,7 @@ std::vector<ChartPoint> thinned(const std::vector<ChartPoint>& line, const Chart
 struct Chart {
   Rect area;
   ChartAxis x, y;
+  std::vector<double> x_ticks = {};  // numbers to write below; empty: chosen by the axis
   ImVec2 at(ChartPoint p) const {
     return {area.x0 + static_cast<float>(x.place(p.x)) * area.width(),
             area.y1 - static_cast<float>(y.place(p.y)) * area.height()};

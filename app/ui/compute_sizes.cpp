@@ -62,6 +62,8 @@ void draw_curves(Ui& ui, const Rect& r, const SizeChart& sizes) {
   chart.x = axis_around(static_cast<double>(sizes.points.front().tokens),
                         static_cast<double>(sizes.points.back().tokens), true);
   chart.y = axis_around(low, high, true);
+  // The sizes that were measured stand below their points.
+  for (const SizePoint& p : sizes.points) chart.x_ticks.push_back(static_cast<double>(p.tokens));
   draw_chart_grid(ui, chart, true);
   const std::pair<double SizePoint::*, Color> lines[] = {{&SizePoint::cpu_ms, ui.theme.q},
                                                          {&SizePoint::gpu_ms, ui.theme.k}};
@@ -110,7 +112,7 @@ void compute_sizes(const AppState& state, Ui& ui, const Rect& r) {
   ui.text_right(ui.fonts.note, r.x1, y + ui.px(2), ui.theme.muted, unit);
   y += ui.px(28);
   const Rect area{r.x0 + ui.px(62), y, r.x1 - ui.px(16), r.y1 - ui.px(26)};
-  if (area.height() > ui.px(60)) draw_curves(ui, area, sizes);
+  if (area.height() > ui.px(30)) draw_curves(ui, area, sizes);
 }
 
 }  // namespace headlight

@@ -17,12 +17,6 @@ const BothRun* shown_both(const AppState& state) {
   return current && d.both->problem.empty() ? d.both.get() : nullptr;
 }
 
-std::string time_words(double milliseconds) {
-  if (milliseconds < 0) return "–";
-  return milliseconds < 0.1 ? number_text(1000 * milliseconds, 2) + " µs"
-                            : number_text(milliseconds, 2) + " ms";
-}
-
 // How far the two are apart, in two words.
 std::string agreement(const AppState& state, const Ui& ui, const BothRun& both) {
   const Comparison& c = both.comparison;
@@ -58,8 +52,9 @@ std::string status_words(const AppState& state, const Ui& ui, bool& loud) {
     words += " · " + tr_count(ui.language, "compute.fallbacks",
                               static_cast<long long>(d.gpu.fallbacks.size()));
   }
-  if (d.run_ms > 0) words += "  " + number_text(d.run_ms, 2) + " ms";
   const BothRun* both = gpu ? shown_both(state) : nullptr;
+  // Of Both the sheet says either's time; that of the two together would read as the card's.
+  if (d.run_ms > 0 && !both) words += "  " + number_text(d.run_ms, 2) + " ms";
   if (both) {
     loud = both->comparison.first_beyond.has_value();
     words += "  " + agreement(state, ui, *both);
@@ -77,6 +72,12 @@ std::string status_help(const AppState& state, const Ui& ui) {
 }
 
 }  // namespace
+
+std::string time_words(double milliseconds) {
+  if (milliseconds < 0) return "–";
+  return milliseconds < 0.1 ? number_text(1000 * milliseconds, 2) + " µs"
+                            : number_text(milliseconds, 2) + " ms";
+}
 
 // "A[head 3, the, street]"
 std::string place_words(const Trace& trace, const CallDifference& d) {

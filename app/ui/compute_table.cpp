@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <span>
 
 #include "app/ui/compute_view.h"
+#include "app/ui/line_text.h"
 #include "app/ui/panel_frame.h"
 #include "app/ui/panels.h"
 #include "core/explain.h"
@@ -13,35 +15,65 @@
 namespace headlight {
 namespace {
 
-// Where the columns end, in shares of the width; those of numbers are written up to their ends.
-struct Column {
-  std::string_view text;
-  float end;
-  bool number;
-};
-constexpr std::array<Column, 7> kColumns = {{{"compute.column.step", 0.22f, false},
-                                             {"compute.column.difference", 0.34f, true},
-                                             {"compute.column.where", 0.64f, false},
-                                             {"compute.column.error", 0.73f, true},
-                                             {"compute.column.limit", 0.81f, true},
-                                             {"compute.column.cpu", 0.90f, true},
-                                             {"compute.column.gpu", 0.99f, true}}};
+enum class Column { kStep, kDifference, kWhere, kError, kLimit, kCpu, kGpu };
 
-// Words behind a number keep away from it.
-float begin_of(const Ui& ui, std::size_t column, const Rect& r) {
-  if (column == 0) return r.x0 + ui.px(8);
-  const Column& before = kColumns[column - 1];
-  return r.x0 + before.end * r.width() + ui.px(before.number && !kColumns[column].number ? 24 : 8);
+// Where a column ends, in shares of the width; those of numbers are written up to their ends.
+struct ColumnPlace {
+  Column column;
+  float end;
+};
+constexpr std::array<ColumnPlace, 7> kAll = {{{Column::kStep, 0.22f},
+                                              {Column::kDifference, 0.34f},
+                                              {Column::kWhere, 0.63f},
+                                              {Column::kError, 0.73f},
+                                              {Column::kLimit, 0.82f},
+                                              {Column::kCpu, 0.905f},
+                                              {Column::kGpu, 0.99f}}};
+// In a narrow sheet; error and limit are in the tooltip of each row.
+constexpr std::array<ColumnPlace, 5> kFew = {{{Column::kStep, 0.31f},
+                                              {Column::kDifference, 0.46f},
+                                              {Column::kWhere, 0.73f},
+                                              {Column::kCpu, 0.86f},
+                                              {Column::kGpu, 0.99f}}};
+
+std::span<const ColumnPlace> columns_of(const Ui& ui, float width) {
+  if (width < ui.px(720)) return kFew;
+  return kAll;
 }
 
-void cell(Ui& ui, std::size_t column, const Rect& row, Color color, const std::string& words) {
-  const float pad = ui.px(8), y = row.y0 + ui.px(6);
-  const float x0 = begin_of(ui, column, row), x1 = row.x0 + kColumns[column].end * row.width();
-  if (kColumns[column].number) {
-    ui.text_right(ui.fonts.mono_small, x1, y + ui.px(2), color, words);
-  } else {
-    ui.user_text(ui.fonts.control, {x0, y}, color, words, x1 - x0 - pad);
+bool is_number(Column c) { return c != Column::kStep && c != Column::kWhere; }
+
+struct ColumnTexts {
+  std::string_view name, help;
+};
+ColumnTexts texts_of(Column c) {
+  switch (c) {
+    case Column::kStep:
+      return {"compute.column.step", "compute.column.step.help"};
+    case Column::kDifference:
+      return {"compute.column.difference", "compute.column.difference.help"};
+    case Column::kWhere:
+      return {"compute.column.where", "compute.column.where.help"};
+    case Column::kError:
+      return {"compute.column.error", "compute.column.error.help"};
+    case Column::kLimit:
+      return {"compute.column.limit", "compute.column.limit.help"};
+    case Column::kCpu:
+      return {"compute.column.cpu", "compute.column.cpu.help"};
+    default:
+      return {"compute.column.gpu", "compute.column.gpu.help"};
   }
+}
+
+// From where to where a column's words go; words behind a number keep away from it.
+struct Span {
+  float begin, end;
+};
+Span span_of(const Ui& ui, std::span<const ColumnPlace> columns, std::size_t i, const Rect& r) {
+  const float end = r.x0 + columns[i].end * r.width();
+  if (i == 0) return {r.x0 + ui.px(8), end};
+  const bool after_number = is_number(columns[i - 1].column) && !is_number(columns[i].column);
+  return {r.x0 + columns[i - 1].end * r.width() + ui.px(after_number ? 24 : 8), end};
 }
 
 std::string step_name(const Ui& ui, const Program& program, const CallDifference& d) {
@@ -53,14 +85,36 @@ std::string step_name(const Ui& ui, const Program& program, const CallDifference
   return words;
 }
 
-std::string milliseconds_text(double milliseconds) {
-  return milliseconds < 0 ? "–" : number_text(milliseconds, 3);
+struct CellWords {
+  std::string words;
+  Color color;
+};
+
+CellWords cell_of(const AppState& state, const Ui& ui, const CallDifference& d, Column column) {
+  const Derived& derived = state.derived;
+  const Color color = d.within() ? ui.theme.text : ui.theme.error;
+  switch (column) {
+    case Column::kStep:
+      return {step_name(ui, derived.trace->program(), d), color};
+    case Column::kDifference:
+      return {number_text(d.cells.largest, 3), color};
+    case Column::kWhere:
+      if (d.cells.place < 0) return {std::string(ui.tr("compute.equal")), ui.theme.muted};
+      return {place_words(*derived.trace, d), color};
+    case Column::kError:
+      return {number_text(d.cells.error, 2), color};
+    case Column::kLimit:
+      return {number_text(d.limit, 2), ui.theme.muted};
+    case Column::kCpu:
+      return {time_words(derived.both->cpu.of(d)), ui.theme.text};
+    default:
+      return {time_words(derived.both->gpu.of(d)), ui.theme.text};
+  }
 }
 
 void table_row(const AppState& state, Ui& ui, const CallDifference& d, std::size_t place,
                const Rect& row) {
-  const Derived& derived = state.derived;
-  const Program& program = derived.trace->program();
+  const Program& program = state.derived.trace->program();
   const std::string& tensor = program.tensors[static_cast<std::size_t>(d.tensor)].name;
   bool over = false;
   if (ui.hot("compute/row/" + std::to_string(place), row, &over)) {
@@ -71,18 +125,22 @@ void table_row(const AppState& state, Ui& ui, const CallDifference& d, std::size
   if (over) {
     ImGui::GetWindowDrawList()->AddRectFilled(row.min(), row.max(), to_u32(ui.theme.selection),
                                               ui.px(4));
-    ui.tooltip(tensor);
+    ui.tooltip(tensor + "\n" +
+               ui.tr("compute.row.help", {{"error", number_text(d.cells.error, 2)},
+                                          {"limit", number_text(d.limit, 2)}}));
   }
-  const Color color = d.within() ? ui.theme.text : ui.theme.error;
-  const std::string where =
-      d.cells.place < 0 ? std::string(ui.tr("compute.equal")) : place_words(*derived.trace, d);
-  cell(ui, 0, row, color, step_name(ui, program, d));
-  cell(ui, 1, row, color, number_text(d.cells.largest, 3));
-  cell(ui, 2, row, d.cells.place < 0 ? ui.theme.muted : color, where);
-  cell(ui, 3, row, color, number_text(d.cells.error, 2));
-  cell(ui, 4, row, ui.theme.muted, number_text(d.limit, 2));
-  cell(ui, 5, row, ui.theme.text, milliseconds_text(derived.both->cpu.of(d)));
-  cell(ui, 6, row, ui.theme.text, milliseconds_text(derived.both->gpu.of(d)));
+  const std::span<const ColumnPlace> columns = columns_of(ui, row.width());
+  const float y = row.y0 + ui.px(6);
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    const CellWords cell = cell_of(state, ui, d, columns[i].column);
+    const Span span = span_of(ui, columns, i, row);
+    if (is_number(columns[i].column)) {
+      ui.text_right(ui.fonts.mono, span.end, y, cell.color, cell.words);
+    } else {
+      ui.user_text(ui.fonts.control, {span.begin, y}, cell.color, cell.words,
+                   span.end - span.begin - ui.px(8));
+    }
+  }
 }
 
 // What it comes to, in a sentence; true words only: the first operation beyond its limit is named.
@@ -103,7 +161,7 @@ float summary(const AppState& state, Ui& ui, const Rect& r) {
   } else {
     words = tr_count(ui.language, "compute.all_within", static_cast<long long>(c.calls.size()));
   }
-  words += " " + ui.tr("compute.whole_run", times);
+  words = two_sentences(words, ui.tr("compute.whole_run", times));
   return ui.wrapped(ui.fonts.body, r.min(), r.width(),
                     c.first_beyond ? ui.theme.error : ui.theme.text, words) +
          ui.px(8);
@@ -127,6 +185,27 @@ void rows(const AppState& state, Ui& ui, const Rect& r) {
   ImGui::EndChild();
 }
 
+// The columns' names; each says in its tooltip what it means.
+void table_head(Ui& ui, const Rect& head) {
+  const std::span<const ColumnPlace> columns = columns_of(ui, head.width());
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    const ColumnTexts texts = texts_of(columns[i].column);
+    const Span span = span_of(ui, columns, i, head);
+    std::string_view words = ui.tr(texts.name);
+    const float room = span.end - span.begin;
+    if (columns[i].column == Column::kDifference && ui.measure(ui.fonts.note, words).x > room)
+      words = ui.tr("compute.column.difference_brief");
+    const float wide = std::min(ui.measure(ui.fonts.note, words).x, room);
+    const float left = is_number(columns[i].column) ? span.end - wide : span.begin;
+    const Rect at{left, head.y0, left + wide, head.y1};
+    const bool over = ImGui::IsWindowHovered() && at.contains(ImGui::GetIO().MousePos);
+    ui.user_text(ui.fonts.note, {left, head.y0 + ui.px(5)}, over ? ui.theme.text : ui.theme.muted,
+                 words, wide + 1);
+    ui.probe.add("label/" + std::string(texts.name), at.min(), at.max());
+    if (over) ui.tooltip(ui.tr(texts.help));
+  }
+}
+
 }  // namespace
 
 void compute_table(const AppState& state, Ui& ui, const Rect& r) {
@@ -140,20 +219,12 @@ void compute_table(const AppState& state, Ui& ui, const Rect& r) {
     ui.wrapped(ui.fonts.body, {r.x0, r.y0 + ui.px(12)}, r.width(), ui.theme.text, words);
     return;
   }
-  float y = r.y0 + summary(state, ui, r);
-  const Rect head{r.x0, y, r.x1 - ui.px(14), y + ui.px(26)};
-  for (std::size_t i = 0; i < kColumns.size(); ++i) {
-    std::string_view words = ui.tr(kColumns[i].text);
-    const float begin = begin_of(ui, i, head), end = head.x0 + kColumns[i].end * head.width();
-    if (i == 1 && ui.measure(ui.fonts.note, words).x > end - begin)
-      words = ui.tr("compute.column.difference_brief");
-    const float wide = std::min(ui.measure(ui.fonts.note, words).x, end - begin);
-    ui.user_text(ui.fonts.note, {kColumns[i].number ? end - wide : begin, head.y0 + ui.px(5)},
-                 ui.theme.muted, words, wide + 1);
-  }
-  y = head.y1;
-  ImGui::GetWindowDrawList()->AddLine({r.x0, y}, {r.x1, y}, to_u32(ui.theme.line));
-  rows(state, ui, {r.x0, y + 1, r.x1, r.y1});
+  // In a very low window the rows themselves come first.
+  const float y = r.y0 + (r.height() > ui.px(110) ? summary(state, ui, r) : 0);
+  table_head(ui, {r.x0, y, r.x1 - ui.px(14), y + ui.px(26)});
+  ImGui::GetWindowDrawList()->AddLine({r.x0, y + ui.px(26)}, {r.x1, y + ui.px(26)},
+                                      to_u32(ui.theme.line));
+  rows(state, ui, {r.x0, y + ui.px(26) + 1, r.x1, r.y1});
 }
 
 }  // namespace headlight

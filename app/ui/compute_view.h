@@ -16,9 +16,7 @@ float compute_switch(const AppState&, Ui&, const Rect& menu, float left, float r
 /// The sheet, while it is open.
 void panel_compute(const AppState&, Ui&, float width, float height);
 
-/// Its parts: what the device is, every operation's difference and times, time against size.
-/// Return or fill heights from the top of the rectangle.
-float compute_device(const AppState&, Ui&, const Rect&);
+/// Its parts: every operation's difference and times, time against size.
 void compute_table(const AppState&, Ui&, const Rect&);
 void compute_sizes(const AppState&, Ui&, const Rect&);
 
@@ -27,6 +25,8 @@ void compute_sizes(const AppState&, Ui&, const Rect&);
 const CallDifference* difference_of(const AppState&, const Step&);
 /// Where it is: "A[head 3, the, street]".
 std::string place_words(const Trace&, const CallDifference&);
+/// "4.2 µs", "0.31 ms"; "–" where it was not measured.
+std::string time_words(double milliseconds);
 /// "largest difference 3.6e−07 at A[tired, street]; processor 0.012 ms, graphics card 0.31 ms".
 /// `brief`: the difference alone, where there is little room.
 std::string difference_words(const AppState&, const Ui&, const CallDifference&, bool brief = false);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "app/ui/inspector.h"
+#include "app/ui/line_text.h"
 
 namespace headlight {
 namespace {
@@ -60,6 +61,14 @@ void source_line(InspectorColumn& c, int number, std::string_view line, bool lit
   c.y += height;
 }
 
+// The mark by which a line is found says in the file what its ground says here.
+std::string_view without_mark(std::string_view line) {
+  constexpr std::string_view kMark = "// cell";
+  if (!line.ends_with(kMark)) return line;
+  line.remove_suffix(kMark.size());
+  return line.substr(0, line.find_last_not_of(' ') + 1);
+}
+
 void source(InspectorColumn& c, const KernelSource& file) {
   words(c, c.ui.fonts.strong, c.ui.theme.text, file.file, 2);
   if (!file.lines.empty()) {
@@ -70,7 +79,7 @@ void source(InspectorColumn& c, const KernelSource& file) {
   for (int number = 1; !rest.empty(); ++number) {
     const std::size_t end = std::min(rest.find('\n'), rest.size());
     const bool lit = std::binary_search(file.lines.begin(), file.lines.end(), number);
-    source_line(c, number, rest.substr(0, end), lit);
+    source_line(c, number, without_mark(rest.substr(0, end)), lit);
     rest = end < rest.size() ? rest.substr(end + 1) : "";
   }
   c.y += c.ui.px(14);
@@ -97,18 +106,24 @@ void site(InspectorColumn& c, const KernelSite& s, std::size_t place, std::size_
   std::string uniforms;
   for (const auto& [name, value] : s.uniforms)
     uniforms += (uniforms.empty() ? "" : ", ") + name + " = " + value;
-  c.y += ui.px(4);
-  words(c, ui.fonts.mono_small, ui.theme.muted, uniforms, 2);
+  if (place == 0) words(c, ui.fonts.note, ui.theme.muted, std::string(ui.tr("kernel.grid")), 4);
   const std::string_view help = s.help == KernelHelp::kNone     ? "kernel.help.none"
                                 : s.help == KernelHelp::kColumn ? "kernel.help.column"
                                 : s.help == KernelHelp::kGroup  ? "kernel.help.group"
                                                                 : "kernel.help.all";
-  words(c, ui.fonts.control, ui.theme.muted,
-        std::string(ui.tr(help)) + (s.adds ? " " + std::string(ui.tr("kernel.adds")) : ""), 6);
+  std::string told(ui.tr(help));
+  if (s.adds) told = two_sentences(told, ui.tr("kernel.adds"));
+  words(c, ui.fonts.control, ui.theme.muted, told, 6);
+  if (!uniforms.empty()) {
+    words(c, ui.fonts.note, ui.theme.muted, std::string(ui.tr("kernel.uniforms")), 1);
+    words(c, ui.fonts.mono_small, ui.theme.text, uniforms, 6);
+  }
+  if (!s.buffers.empty())
+    words(c, ui.fonts.note, ui.theme.muted, std::string(ui.tr("kernel.buffers")), 1);
   for (std::size_t i = 0; i < s.buffers.size(); ++i) {
     const std::string name =
         s.buffers[i].empty() ? std::string(ui.tr("kernel.scratch")) : s.buffers[i];
-    words(c, ui.fonts.mono_small, ui.theme.muted, std::to_string(i) + ": " + name, 0);
+    words(c, ui.fonts.mono_small, ui.theme.text, std::to_string(i) + ": " + name, 0);
   }
   c.y += ui.px(12);
   for (const KernelSource& file : s.sources) source(c, file);

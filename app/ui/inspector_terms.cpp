@@ -172,10 +172,12 @@ void draw_term(InspectorColumn& c, const Explanation& e, std::size_t i, double l
   ui.text_right(t.font, t.product, y, ui.theme.text, signed_text(e, term.product()));
   const double share =
       largest > 0 && std::isfinite(term.product()) ? std::fabs(term.product()) / largest : 0;
-  ImGui::GetWindowDrawList()->AddRectFilled(
-      {c.right - t.bar, c.y + ui.px(5)},
-      {c.right - t.bar + t.bar * static_cast<float>(share), c.y + ui.px(17)},
-      to_u32(term.product() < 0 ? ui.theme.negative : ui.theme.positive), ui.px(2));
+  if (share > 0) {  // rounded corners would give a term of zero a bar as well
+    ImGui::GetWindowDrawList()->AddRectFilled(
+        {c.right - t.bar, c.y + ui.px(5)},
+        {c.right - t.bar + t.bar * static_cast<float>(share), c.y + ui.px(17)},
+        to_u32(term.product() < 0 ? ui.theme.negative : ui.theme.positive), ui.px(2));
+  }
   c.y += height;
 }
 

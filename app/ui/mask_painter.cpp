@@ -146,19 +146,20 @@ std::string empty_rows(const AppState& state, const Ui& ui) {
                {{"n", std::to_string(count)}, {"names", names}});
 }
 
-// One line of buttons that goes on in the next where the area ends.
+// One line of buttons that goes on in the next where the area ends, as long as the matrices keep
+// their room; the rest waits for a larger window.
 class ToolLine {
  public:
   ToolLine(Ui& ui, const Rect& area) : ui_(ui), area_(area), x_(area.x0), y_(area.y0) {}
 
   void label(std::string_view text) {
-    room(ui_.measure(ui_.fonts.control, text).x + ui_.px(70));
+    if (!room(ui_.measure(ui_.fonts.control, text).x + ui_.px(70))) return;
     ui_.text(ui_.fonts.control, {x_, y_ + ui_.px(5)}, ui_.theme.muted, text);
     x_ += ui_.measure(ui_.fonts.control, text).x + ui_.px(8);
   }
   bool button(std::string_view id, std::string_view text, bool on, std::string_view help) {
     const float width = ui_.measure(ui_.fonts.control, text).x + ui_.px(18);
-    room(width);
+    if (!room(width)) return false;
     const bool pressed =
         ui_.button(id, text, {x_, y_, x_ + width, y_ + ui_.px(26)}, on, true, help);
     x_ += width + ui_.px(3);
@@ -168,14 +169,20 @@ class ToolLine {
   float bottom() const { return y_ + ui_.px(26); }
 
  private:
-  void room(float width) {
-    if (x_ + width <= area_.x1 || x_ == area_.x0) return;
+  // Is there room? Later buttons stay behind the first one that finds none.
+  bool room(float width) {
+    if (full_) return false;
+    if (x_ + width <= area_.x1 || x_ == area_.x0) return true;
+    full_ = area_.y1 - y_ - ui_.px(57) < ui_.px(90);
+    if (full_) return false;
     x_ = area_.x0;
     y_ += ui_.px(31);
+    return true;
   }
   Ui& ui_;
   Rect area_;
   float x_, y_;
+  bool full_ = false;
 };
 
 }  // namespace
@@ -233,8 +240,9 @@ void draw_mask_handles(const AppState& state, Ui& ui, const PlacedPane& p) {
   if (!is_mask_pane(state, p)) return;
   const float size = ui.px(7), gap = ui.px(3);
   const Rect rows{p.rect.x0 - gap - size, p.rect.y0, p.rect.x0 - gap, p.rect.y1};
-  // Labels stand above the columns: the bar is thin, what takes the mouse is not.
-  const Rect columns{p.rect.x0, p.rect.y0 - ui.px(14), p.rect.x1, p.rect.y0 - ui.px(1)};
+  // Where labels stand above the columns the bar is thin, but what takes the mouse is not.
+  const float above = ui.px(p.column_labels ? 14 : 5);
+  const Rect columns{p.rect.x0, p.rect.y0 - above, p.rect.x1, p.rect.y0 - ui.px(1)};
   const Rect thin{p.rect.x0, p.rect.y0 - ui.px(5), p.rect.x1, p.rect.y0 - ui.px(2)};
   const auto handle = [&](std::string_view id, const Rect& r, const Rect& bar, Brush brush,
                           std::string_view help) {

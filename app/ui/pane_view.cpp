@@ -128,36 +128,6 @@ void draw_column_labels(Ui& ui, const Trace& trace, const PlacedPane& p, const C
   }
 }
 
-void draw_numbers(Ui& ui, const PlacedPane& p, const ColorScale& scale, const float* data) {
-  const auto room_for = [&](ImFont* f) {
-    return static_cast<int>((p.cell_w - ui.px(3)) / ui.measure(f, "0").x);
-  };
-  ImFont* font = room_for(ui.fonts.mono_small) >= 4 ? ui.fonts.mono_small : ui.fonts.mono_cell;
-  const int room = room_for(font);
-  const Pane& pane = p.pane->pane;
-  const std::int64_t seen = (p.rows.end() - p.rows.begin()) * (p.columns.end() - p.columns.begin());
-  // Cells that stay empty among others would look like zeros.
-  if (room < 4 || p.cell_h < font->FontSize + ui.px(2) || seen > 2500) return;
-  const bool weights = scale.map == ColorMap::kSequential;
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  list->PushClipRect(p.rect.min(), p.rect.max(), true);
-  for (std::int64_t r = p.rows.begin(); r < p.rows.end(); ++r) {
-    for (std::int64_t c = p.columns.begin(); c < p.columns.end(); ++c) {
-      const float value = data[r * pane.row_stride + c * pane.column_stride];
-      if (weights && value == 0) continue;  // an empty cell says it
-      const std::string words = cell_number(value, std::min(room, 5));
-      // A small hatched cell says it already.
-      if (words.empty() || (!std::isfinite(value) && p.cell_w < ui.px(26))) continue;
-      const ImVec2 size = ui.measure(font, words);
-      const ImVec2 at = {p.columns.center(c) - size.x / 2, p.rows.center(r) - size.y / 2};
-      const Color ink = std::isfinite(value) ? ink_on(color_at(scale, value)) : ui.theme.muted;
-      list->AddText(font, font->FontSize, {std::round(at.x), std::round(at.y)}, to_u32(ink),
-                    words.data(), words.data() + words.size());
-    }
-  }
-  list->PopClipRect();
-}
-
 void draw_lit(Ui& ui, const PlacedPane& p, const CellLink& lit) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   const float thick = std::max(1.5f, ui.px(1.75f));
@@ -247,7 +217,7 @@ void draw_side_caption(Ui& ui, const Trace& trace, const PlacedPane& p,
   const std::string& name = trace.program().tensors[static_cast<std::size_t>(page.tensor)].name;
   const float x = p.rect.x1 + ui.px(10), line = ui.px(16);
   const float middle = (p.rect.y0 + p.rect.y1) / 2;
-  if (p.rect.height() < 2.6f * line) {
+  if (p.rect.height() < 2.6f * line || p.caption_room < ui.px(40)) {
     const Words words = caption_line(ui, trace, page, caption, ui.fonts.strong, p.caption_room);
     draw_words(ui, ui.fonts.strong, {x, middle - ui.px(8)}, words);
     return;
@@ -293,7 +263,7 @@ void draw_head_bands(Ui& ui, const Trace& trace, const PlacedPane& p) {
     list->AddRectFilled(r.min(), r.max(), to_u32(color));
     const std::string number = std::to_string(head);
     const ImVec2 size_of = ui.measure(ui.fonts.note, number);
-    if (!over || to - from < size_of.x + ui.px(4)) return;
+    if (!over || !p.head_numbers || to - from < size_of.x + ui.px(4)) return;
     ui.text(ui.fonts.note, {(r.x0 + r.x1 - size_of.x) / 2, r.y0 - size_of.y - ui.px(1)}, color,
             number);
   };
@@ -333,7 +303,7 @@ PaneEvents draw_pane(Ui& ui, const Trace& trace, const PlacedPane& p, const Cell
   ImGui::PushClipRect(p.rect.min(), p.rect.max(), true);
   ui.heatmaps.draw(ImGui::GetWindowDrawList(), quad);
   ImGui::PopClipRect();
-  draw_numbers(ui, p, quad.scale, quad.data);
+  draw_pane_numbers(ui, p, quad.scale, quad.data);
   if (p.row_labels) draw_row_labels(ui, trace, p, lit);
   if (p.column_labels) draw_column_labels(ui, trace, p, lit);
   draw_head_bands(ui, trace, p);

@@ -39,6 +39,9 @@ PaneEvents draw_pane(Ui&, const Trace&, const PlacedPane&, const CellLink& lit, 
                      const std::string& caption, const ColorScale* scale = nullptr,
                      const float* data = nullptr, std::uint64_t data_key = 0);
 
+/// The numbers in its cells, where these are large enough.
+void draw_pane_numbers(Ui&, const PlacedPane&, const ColorScale&, const float* data);
+
 /// Tooltip of a cell: token names and the exact value.
 void cell_tooltip(Ui&, const Trace&, const PagePane&, std::int64_t r, std::int64_t c, float value);
 

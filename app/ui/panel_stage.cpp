@@ -29,10 +29,10 @@ void panel_stage(const AppState& state, Ui& ui, const Rect& r) {
   const StepPage page = step_page(trace, *step, state.session.head);
   const float top = draw_stage_header(state, ui, r, *step, page);
   const bool low = is_low_stage(ui, r);
-  const float bar = ui.px(low ? 32 : 40);
+  const float bar = playback_height(ui, r);
   const Rect below{r.x0 + ui.px(24), top, r.x1 - ui.px(24), r.y1 - bar};
   const float tools = draw_mask_tools(state, ui, below) + draw_target_tools(state, ui, below);
-  const Rect area{r.x0 + ui.px(24), top + tools, r.x1 - ui.px(12), r.y1 - bar - ui.px(low ? 2 : 6)};
+  const Rect area = stage_picture(ui, r, top + tools);
   const bool has_head = trace.tensor(step->tensor).find_dim("head") >= 0;
   const bool compare = state.session.compare && has_head && state.session.other_head >= 0 &&
                        !state.session.playback.shown;

@@ -1,6 +1,7 @@
 // The Train panel's first settings: the task, or the person's own data.
 #include <algorithm>
 
+#include "app/ui/line_text.h"
 #include "app/ui/train_settings.h"
 #include "core/text/number_text.h"
 
@@ -184,8 +185,7 @@ void task_settings(TrainSettings& s) {
     return problem_note(s);
   }
   const TaskInfo& info = task_info(s.plan.recipe.task);
-  s.column.note(std::string(ui.tr(info.about)) + " " + std::string(ui.tr(info.look)),
-                ui.theme.muted);
+  s.column.note(two_sentences(ui.tr(info.about), ui.tr(info.look)), ui.theme.muted);
   option_settings(s, info);
   problem_note(s);
 }

@@ -65,6 +65,30 @@ std::int64_t query_row(const AppState& state, const StepPage& page) {
 
 bool is_low_stage(const Ui& ui, const Rect& r) { return r.height() < ui.px(200); }
 
+float playback_height(const Ui& ui, const Rect& r) { return ui.px(is_low_stage(ui, r) ? 32 : 40); }
+
+Rect stage_picture(const Ui& ui, const Rect& r, float top) {
+  const float under = playback_height(ui, r) + ui.px(is_low_stage(ui, r) ? 2 : 6);
+  return {r.x0 + ui.px(24), top, r.x1 - ui.px(12), r.y1 - under};
+}
+
+namespace {
+
+// On a low stage the numbers come first: the words give way where the cells, small as they are,
+// would be larger without them. The Words tab says the same at length.
+bool words_leave_room(const Ui& ui, const Trace& trace, const StepPage& page, const Rect& r,
+                      float with, float without) {
+  if (page.lines.empty()) return true;
+  const StageMeasures m = stage_measures(ui, trace, page);
+  const auto cell = [&](float top) {
+    return place_page(page, stage_picture(ui, r, top), m, ui.scale).panes.back().cell_h;
+  };
+  const float now = cell(with);
+  return now >= ui.px(9) || now >= 0.8f * cell(without);
+}
+
+}  // namespace
+
 float draw_stage_header(const AppState& state, Ui& ui, const Rect& r, const Step& step,
                         const StepPage& page) {
   const Trace& trace = *state.derived.trace;
@@ -96,10 +120,16 @@ float draw_stage_header(const AppState& state, Ui& ui, const Rect& r, const Step
   if (r.height() < ui.px(240)) return y;  // on a low stage the numbers come first
   if (wide) draw_words(ui, ui.fonts.mono, {fx, y + ui.px(2)}, shapes);
   const float words_width = std::min(wide ? fx - x - ui.px(24) : r.width() - ui.px(48), ui.px(640));
-  y += ui.wrapped(ui.fonts.body, {x, y}, words_width, ui.theme.text,
-                  to_field_text(step_words(ui.language, trace, step, state.session.head,
-                                           query_row(state, page))));
-  y += draw_stage_notes(state, ui, {x, y}, wide ? words_width : r.width() - ui.px(48), step, page);
+  const float notes_width = wide ? words_width : r.width() - ui.px(48);
+  const bool brief = notes_width < ui.px(420) || r.height() < ui.px(320);
+  const std::vector<StageNote> notes = stage_notes(state, ui, step, page, brief);
+  const float under = stage_notes_height(ui, notes_width, notes) + ui.px(6);
+  const std::string words = to_field_text(
+      step_words(ui.language, trace, step, state.session.head, query_row(state, page)));
+  const float words_height = ui.wrapped_height(ui.fonts.body, words_width, words);
+  if (words_leave_room(ui, trace, page, r, y + words_height + under, y + under))
+    y += ui.wrapped(ui.fonts.body, {x, y}, words_width, ui.theme.text, words);
+  y += draw_stage_notes(ui, {x, y}, notes_width, notes);
   return y + ui.px(6);
 }
 

@@ -24,7 +24,8 @@ bool is_token_axis(std::string_view axis) {
 float snap(float size) { return size >= 3 ? std::floor(size) : size; }
 
 float fit(float room, std::int64_t count, float largest) {
-  return snap(std::min(largest, room / static_cast<float>(std::max<std::int64_t>(count, 1))));
+  const float each = room / static_cast<float>(std::max<std::int64_t>(count, 1));
+  return snap(std::clamp(each, 0.0f, largest));
 }
 
 const PagePane* find_role(const std::vector<PagePane>& line, PaneRole role) {
@@ -48,6 +49,14 @@ PlacedPane placed(const PagePane& p, float x, float y, float cw, float ch, float
   return out;
 }
 
+bool is_narrow(const Rect& area, float unit) { return area.width() < 300 * unit; }
+
+// In a low place the matrices come before the words above them: is there room for both? `height` is
+// what the rows have beside those words.
+bool room_for_labels(float height, std::int64_t rows, float unit) {
+  return height >= 4 * unit * static_cast<float>(std::min<std::int64_t>(rows, 12));
+}
+
 // left × top = result: the product stands where row and column meet.
 StagePlacement place_product(const std::vector<PagePane>& line, const Rect& area,
                              const StageMeasures& m, float unit) {
@@ -55,16 +64,20 @@ StagePlacement place_product(const std::vector<PagePane>& line, const Rect& area
   const PagePane& top = *find_role(line, PaneRole::kTop);
   const PagePane& result = line.back();
   const PagePane* vector = find_role(line, PaneRole::kRowVector);
-  const bool labelled = is_token_axis(result.pane.column_axis);
-  const float labels = labelled ? m.column_label_height : 0;
+  const bool tokens = is_token_axis(result.pane.column_axis);
   const float strip = vector ? 12 * unit + m.gap * 0.6f : 0;
-  const float side = m.side_caption - 12 * unit;  // room for the words beside the upper operand
-
-  const float height = area.height() - labels - 2 * m.caption_height - m.gap - strip;
-  const float width = area.width() - m.row_label_width - m.gap - m.side_caption;
+  // Room for the words beside the upper operand; in a narrow place for its name alone.
+  const float side_caption = is_narrow(area, unit) ? 44 * unit : m.side_caption;
+  const float side = side_caption - 12 * unit;
+  const float rest = area.height() - 2 * m.caption_height - m.gap - strip;
+  const float for_rows = 0.7f * (rest - m.column_label_height);
+  const bool labelled = tokens && room_for_labels(for_rows, result.pane.rows, unit);
+  const float labels = labelled ? m.column_label_height : 0;
+  const float height = rest - labels;
+  const float width = area.width() - m.row_label_width - m.gap - side_caption;
   float ch = fit(height * 0.7f, result.pane.rows, m.max_cell);
   float cw = fit(width * 0.6f, result.pane.columns, m.square_cell);
-  if (is_token_axis(result.pane.row_axis) && labelled) cw = ch = std::min(cw, ch);
+  if (is_token_axis(result.pane.row_axis) && tokens) cw = ch = std::min(cw, ch);
   const float used_h = ch * static_cast<float>(result.pane.rows);
   const float used_w = cw * static_cast<float>(result.pane.columns);
   const float th = fit(std::min(height - used_h, area.height() * 0.4f), top.pane.rows, 12 * unit);
@@ -73,7 +86,7 @@ StagePlacement place_product(const std::vector<PagePane>& line, const Rect& area
 
   const float left_w = lw * static_cast<float>(left.pane.columns);
   const float top_h = th * static_cast<float>(top.pane.rows);
-  const float total_w = left_w + m.gap + m.row_label_width + used_w + m.side_caption;
+  const float total_w = left_w + m.gap + m.row_label_width + used_w + side_caption;
   const float total_h = labels + top_h + strip + m.caption_height + used_h + m.caption_height;
   const float x0 = std::round(area.x0 + std::max(0.0f, (area.width() - total_w) / 2));
   const float y0 = std::round(area.y0 + std::max(0.0f, (area.height() - total_h) / 2));
@@ -121,14 +134,15 @@ void place_line(const StepPage& page, const std::vector<PagePane>& line, const R
                             : std::max(m.between_width, page.arrow.empty() ? 0.0f : m.arrow_width);
   const float vector_step = 12 * unit + 8 * unit;  // their names stand beside them
   const float strip = static_cast<float>(vectors) * vector_step;
-  // In a low place the matrices come before the words above them.
-  const float least = 4 * unit * static_cast<float>(std::min<std::int64_t>(rows, 12));
-  const bool labelled =
-      square && area.height() - m.caption_height - strip - m.column_label_height >= least;
-  const float labels = labelled               ? m.column_label_height
-                       : square               ? 4 * unit
-                       : has_head_bands(line) ? m.band_height
-                                              : 0;
+  const float for_rows = area.height() - m.caption_height - strip - m.column_label_height;
+  const bool labelled = square && room_for_labels(for_rows, rows, unit);
+  const bool numbered =
+      room_for_labels(area.height() - m.caption_height - strip - m.band_height, rows, unit);
+  const float labels = labelled                           ? m.column_label_height
+                       : square                           ? 4 * unit
+                       : has_head_bands(line) && numbered ? m.band_height
+                       : has_head_bands(line)             ? 7 * unit
+                                                          : 0;
   const float width = area.width() -
                       m.row_label_width * static_cast<float>(square ? 1 : matrices > 0) -
                       between * static_cast<float>(matrices - 1);
@@ -160,6 +174,7 @@ void place_line(const StepPage& page, const std::vector<PagePane>& line, const R
     PlacedPane& last = out.panes.back();
     last.row_labels = index == 0 || picks;
     last.column_labels = labelled;
+    last.head_numbers = numbered;
     x = last.rect.x1;
     ++index;
     if (index < matrices) {

@@ -21,7 +21,8 @@ struct PlacedPane {
   AxisWindow rows, columns;      // which cells are shown where
   PageAxis row_axis = PageAxis::kRows, column_axis = PageAxis::kColumns;
   bool row_labels = false, column_labels = false;
-  float caption_room = 0;  // how wide the caption may be; 0: any width
+  bool head_numbers = true;  // over the bands of the heads
+  float caption_room = 0;    // how wide the caption may be; 0: any width
 
   /// Where cell (r, c) stands; parts beyond `rect` are not seen.
   Rect cell_rect(std::int64_t r, std::int64_t c) const {

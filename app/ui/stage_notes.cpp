@@ -11,10 +11,7 @@
 namespace headlight {
 namespace {
 
-struct Note {
-  std::string text;
-  bool loud = false;
-};
+using Note = StageNote;
 
 std::string symbol_of(const Trace& trace, TensorId id) {
   return std::string(tensor_symbol(trace.program().tensors[static_cast<std::size_t>(id)].name));
@@ -96,8 +93,8 @@ void note_even_row(std::vector<Note>& notes, const AppState& state, const Ui& ui
 
 }  // namespace
 
-float draw_stage_notes(const AppState& state, Ui& ui, ImVec2 at, float width, const Step& step,
-                       const StepPage& page) {
+std::vector<StageNote> stage_notes(const AppState& state, const Ui& ui, const Step& step,
+                                   const StepPage& page, bool brief) {
   const Trace& trace = *state.derived.trace;
   std::vector<Note> notes;
   if (state.derived.computing) {
@@ -106,7 +103,7 @@ float draw_stage_notes(const AppState& state, Ui& ui, ImVec2 at, float width, co
     notes.push_back({std::string(ui.tr("stage.note.old"))});
   }
   if (const CallDifference* d = difference_of(state, step))
-    notes.push_back({difference_words(state, ui, *d, width < ui.px(420)), !d->within()});
+    notes.push_back({difference_words(state, ui, *d, brief), !d->within()});
   std::vector<TensorId> said;
   for (const auto& line : page.lines) {
     for (const PagePane& p : line) {
@@ -120,6 +117,17 @@ float draw_stage_notes(const AppState& state, Ui& ui, ImVec2 at, float width, co
   note_even_row(notes, state, ui, step, page);
   constexpr std::size_t kMost = 3;  // the first are the causes
   if (notes.size() > kMost) notes.resize(kMost);
+  return notes;
+}
+
+float stage_notes_height(const Ui& ui, float width, const std::vector<StageNote>& notes) {
+  float height = 0;
+  for (const Note& note : notes)
+    height += ui.wrapped_height(ui.fonts.control, width - ui.px(12), note.text) + ui.px(3);
+  return height;
+}
+
+float draw_stage_notes(Ui& ui, ImVec2 at, float width, const std::vector<StageNote>& notes) {
   float height = 0;
   for (const Note& note : notes) {
     const float y = at.y + height + ui.px(3);

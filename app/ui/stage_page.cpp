@@ -75,13 +75,21 @@ StageMeasures stage_measures(const Ui& ui, const Trace& trace, const StepPage& p
 
 namespace {
 
-// Where a page makes several tensors (Q, K and V of the heads): the one that is asked about.
-const PagePane& picked_result(const AppState& state, const StepPage& page) {
+// The pane that is asked about, whose colours the legend explains; where a tensor stands twice, as
+// the result. A page that makes several (Q, K and V of the heads; gradients) has one at a time.
+const PagePane& picked_pane(const AppState& state, const StepPage& page) {
   const Program& program = state.derived.trace->program();
   const auto& picked = state.session.picked;
-  const TensorId id = picked ? program.find(picked->tensor) : -1;
+  const TensorId found = picked ? program.find(picked->tensor) : -1;
+  if (found < 0) return page.lines.back().back();
+  const TensorId id = program.resolve(found);
   for (const auto& line : page.lines) {
-    if (id >= 0 && program.resolve(line.back().tensor) == program.resolve(id)) return line.back();
+    if (program.resolve(line.back().tensor) == id) return line.back();
+  }
+  for (const auto& line : page.lines) {
+    for (const PagePane& p : line) {
+      if (program.resolve(p.tensor) == id) return p;
+    }
   }
   return page.lines.back().back();
 }
@@ -137,13 +145,27 @@ void draw_signs(Ui& ui, const StagePlacement& placement, const StepPage& page) {
   }
 }
 
+constexpr float kLegendWidth = 84;  // design pixels
+
+// On a narrow stage the legend gives way where small cells would be larger without it.
+bool legend_has_room(const Ui& ui, const StepPage& page, const Rect& area, const StageMeasures& m) {
+  if (area.width() >= ui.px(300)) return true;
+  const auto cell = [&](float legend) {
+    const Rect rest{area.x0, area.y0, area.x1 - legend, area.y1};
+    return place_page(page, rest, m, ui.scale).panes.back().cell_w;
+  };
+  const float with = cell(ui.px(kLegendWidth));
+  return with >= ui.px(6) || with >= 0.8f * cell(0);
+}
+
 }  // namespace
 
 void draw_stage_page(const AppState& state, Ui& ui, const Rect& area, const Step& step,
                      const StepPage& page) {
   const Trace& trace = *state.derived.trace;
-  const float legend_width = ui.px(84);
   const StageMeasures m = stage_measures(ui, trace, page);
+  const bool with_legend = legend_has_room(ui, page, area, m);
+  const float legend_width = with_legend ? ui.px(kLegendWidth) : 0;
   const Rect whole{area.x0, area.y0, area.x1 - legend_width, area.y1};
   const StageSplit split =
       split_stage(page, whole, m, opened_need(state, ui, step, page), ui.scale);
@@ -154,7 +176,7 @@ void draw_stage_page(const AppState& state, Ui& ui, const Rect& area, const Step
   const bool hovering = state.session.hovered.has_value();
   CellLink link = hovered_link(state, page);
   if (!hovering || (!link.row && !link.column)) link = page_link(trace, page, state.session.picked);
-  const PagePane* legend_pane = &picked_result(state, page);
+  const PagePane* legend_pane = &picked_pane(state, page);
   if (const auto made = motion_link(state); made && !hovering) link = *made;
   std::optional<CellPick> hovered;
   for (std::size_t i = 0; i < placement.panes.size(); ++i) {
@@ -184,7 +206,8 @@ void draw_stage_page(const AppState& state, Ui& ui, const Rect& area, const Step
   const bool beside = split.shows_opened && split.opened.x0 > body.x1;
   const float legend_x = (beside ? body.x1 : area.x1 - legend_width) + ui.px(14);
   const Rect column{legend_x, body.y0, legend_x + legend_width - ui.px(14), body.y1};
-  draw_stage_side(ui, column, placement, colors_of(ui, trace, *legend_pane), title);
+  if (with_legend)
+    draw_stage_side(ui, column, placement, colors_of(ui, trace, *legend_pane), title);
   change_view(state, ui, placement, page_link(trace, page, state.session.picked), view);
   if (split.shows_opened) {
     Rect opened = split.opened;

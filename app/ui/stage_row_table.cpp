@@ -118,6 +118,7 @@ std::optional<CellPick> draw_row_table(const AppState& state, Ui& ui, const Rect
   const std::int64_t made = made_columns(state, page, opened);
   ImDrawList* list = ImGui::GetWindowDrawList();
   std::optional<CellPick> hovered;
+  Rect frame;
   for (std::size_t l = 0; l < lines.size(); ++l) {
     const float y = top + m.line * static_cast<float>(l + 1);
     const std::string id = "stage.row." + std::string(lines[l].id);
@@ -156,10 +157,11 @@ std::optional<CellPick> draw_row_table(const AppState& state, Ui& ui, const Rect
       ui.text_right(ui.fonts.mono_small, x + m.column - ui.px(4), y + ui.px(1), ink,
                     table_number(ui, value, m.column - ui.px(8)));
     }
-    if (chosen) {
-      list->AddRect({cells.x0 - 1, cells.y0 + m.line - 1}, {cells.x1, cells.y1},
-                    to_u32(ui.theme.text), ui.px(2), 0, std::max(1.5f, ui.px(1.75f)));
-    }
+    if (chosen) frame = {cells.x0 - 1, cells.y0 + m.line - 1, cells.x1, cells.y1};
+  }
+  if (frame.width() > 0) {  // behind the cells beside it, whose ground would cover it
+    list->AddRect(frame.min(), frame.max(), to_u32(ui.theme.text), ui.px(2), 0,
+                  std::max(1.5f, ui.px(1.75f)));
   }
   if (columns.size() == all) return hovered;
   // What does not fit is counted, and added up where that means something.

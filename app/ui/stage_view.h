@@ -27,8 +27,20 @@ float draw_target_tools(const AppState&, Ui&, const Rect&);
 void draw_stage_page(const AppState&, Ui&, const Rect&, const Step&, const StepPage&);
 
 /// What is out of the ordinary on this page, in words (NaN, infinite, all equal, no allowed key,
-/// still computing); a line each. Returns the height.
-float draw_stage_notes(const AppState&, Ui&, ImVec2 at, float width, const Step&, const StepPage&);
+/// still computing), and how far processor and graphics card are apart; `brief`: in few words.
+struct StageNote {
+  std::string text;
+  bool loud = false;
+};
+std::vector<StageNote> stage_notes(const AppState&, const Ui&, const Step&, const StepPage&,
+                                   bool brief);
+/// A line each. Returns the height, which is also to be had beforehand.
+float draw_stage_notes(Ui&, ImVec2 at, float width, const std::vector<StageNote>&);
+float stage_notes_height(const Ui&, float width, const std::vector<StageNote>&);
+
+/// Where the page's picture stands under a header that ends at `top`, and the bar below it.
+Rect stage_picture(const Ui&, const Rect& stage, float top);
+float playback_height(const Ui&, const Rect& stage);
 
 /// The whole stage while there is nothing to show: no sentence, a first run under way, a problem.
 void draw_stage_without_trace(const AppState&, Ui&, const Rect&);

@@ -112,7 +112,7 @@ OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
   const double sigma = std::sqrt(variance + args.params.epsilon);
   const double w = args.in[1].data[i];
   OpExplanation result;
-  result.formula = "(x[t, f] - mean) / sqrt(variance + ε) · w[f] + b[f]";
+  result.formula = "(x[t, f] − mean) / sqrt(variance + ε) · w[f] + b[f]";
   result.quantities = {{"mean", mean}, {"variance", variance}, {"sqrt(variance + ε)", sigma}};
   result.written = {math("(", "\\frac{"), math(x[i]),  math(" − ", " - "),        math(mean),
                     math(") / ", "}{"),   math(sigma), math(" × ", "} \\times "), math(w)};
@@ -124,7 +124,7 @@ OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
     cell.back() = j;
     const double share = (j == i ? 1.0 : 0.0) - 1.0 / static_cast<double>(n);
     OpTerm term{{0, cell}, x[j], share * w / sigma, {{1, {i}}}, ""};
-    term.note = j == i ? "(1 - 1/n) · w / σ" : "through the mean: -w / (n · σ)";
+    term.note = j == i ? "(1 − 1/n) · w / σ" : "through the mean: −w / (n · σ)";
     result.terms.push_back(std::move(term));
   }
   if (args.in.size() > 2) {

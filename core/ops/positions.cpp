@@ -54,7 +54,7 @@ OpExplanation sinusoid_explain(const OpArgs& args, std::span<const std::int64_t>
   term.note = even ? "sin(angle)" : "cos(angle)";
   return {{term},
           {{"position", static_cast<double>(index[1])}, {"angle", angle}},
-          even ? "sin(t / 10000^(f/d))" : "cos(t / 10000^((f-1)/d))",
+          even ? "sin(t / 10000^(f/d))" : "cos(t / 10000^((f − 1)/d))",
           sinusoid_line(index, args.out.axes[2].size, angle)};
 }
 

@@ -384,8 +384,8 @@ std::string place_of(const Gui& gui, const std::string& id) {
 // The sheets and menus that can lie over the panels.
 bool is_sheet(const std::string& id) {
   return id == "panel/keys" || id == "panel/about" || id == "panel/model_settings" ||
-         id == "panel/switches" || id == "panel/palette" || id.ends_with("_path") ||
-         id == "panel/train_text" || id == "panel/train_folder";
+         id == "panel/switches" || id == "panel/palette" || id == "panel/compute" ||
+         id.ends_with("_path") || id == "panel/train_text" || id == "panel/train_folder";
 }
 
 // Everything that can be pressed now, as far as it can be seen.
@@ -488,6 +488,9 @@ std::vector<LayoutState> layout_states() {
       {"a warm softmax", {config([](Config& c) { c.temperature = 2.5f; })}},
       {"code", {ChooseTab{InspectorTab::kCode}}},
       {"words", {ChooseTab{InspectorTab::kWords}}},
+      {"kernel", {DoCommand{Command::kKernel}}},
+      {"processor and graphics card", {DoCommand{Command::kCompareBackends}}},
+      {"time against size", {DoCommand{Command::kCompareBackends}, ShowSizes{true}}},
       {"colours of others", {ChooseVision{Vision::kDeuteranopia}}},
       {"backward", {WalkBackward{true}}},
       {"nudged",
