@@ -108,12 +108,12 @@ void gather(Work& work) {
   const PlainTensor &table = work.floats("table"), &ids = work.any("ids");
   if (!ids.dtype.starts_with("I") && !ids.dtype.starts_with("U"))
     work.wrong_kind("ids", "I64", ids.dtype);
-  work.expect(table.shape.size() == 2 && !table.cells.empty(), "table", "(rows, width)");
-  const auto rows = static_cast<float>(table.shape[0]);
-  const bool inside = std::all_of(ids.cells.begin(), ids.cells.end(),
-                                  [&](float id) { return id >= 0 && id < rows; });
-  work.expect(inside && !ids.cells.empty(), "ids",
-              "(…), 0 ≤ id < " + std::to_string(table.shape[0]));
+  // Ids are kept as floats, which tell no more whole numbers than these apart.
+  constexpr std::int64_t kMostRows = 1 << 24;
+  work.expect(table.shape.size() == 2 && !table.cells.empty() && table.shape[0] <= kMostRows,
+              "table", "(rows ≤ " + std::to_string(kMostRows) + ", width)");
+  work.expect(!ids.cells.empty(), "ids", "(…)");
+  work.expect_ids("ids", table.shape[0]);
   Shape shape = ids.shape;
   shape.push_back(table.shape[1]);
   const TensorId places = work.input(

@@ -14,6 +14,7 @@
 #include "core/error.h"
 #include "core/program_memory.h"
 #include "core/single_op.h"
+#include "core/text/number_text.h"
 
 namespace headlight::single {
 
@@ -76,6 +77,16 @@ class Work {
                               {"name", name},
                               {"expected", expected},
                               {"shape", text_of(given_.at(name).shape)}}});
+  }
+  void expect_ids(const std::string& name, std::int64_t count) const {
+    for (const float id : given_.at(name).cells) {
+      if (id >= 0 && id < static_cast<float>(count)) continue;
+      throw UsageError(Message{"single.id",
+                               {{"op", std::string(op_.name)},
+                                {"name", name},
+                                {"count", std::to_string(count)},
+                                {"id", exact_number(id)}}});
+    }
   }
   std::optional<double> number(const std::string& name, double least, double most, bool whole) {
     attributes_.push_back(name);

@@ -1,4 +1,6 @@
 // headlight bench: the figures, as a table, each beside the machine's own limit in the same run.
+#include <charconv>
+#include <cmath>
 #include <cstdio>
 
 #include "app/cli/cli.h"
@@ -59,6 +61,17 @@ void print_now(const std::string& text) {
   std::fflush(stdout);
 }
 
+// What CLI11 says itself of numbers above 0 has the largest double in it, with all its digits.
+const CLI::Validator kAboveZero(
+    [](const std::string& text) {
+      double value = 0;
+      const char* end = text.data() + text.size();
+      const auto read = std::from_chars(text.data(), end, value);
+      const bool fits = read.ec == std::errc() && read.ptr == end && std::isfinite(value);
+      return fits && value > 0 ? "" : "must be a number above 0; got '" + text + "'";
+    },
+    "ABOVE 0");
+
 void add_gl(CLI::App& bench, Run& run) {
   struct Chosen {
     std::string json, only;
@@ -72,10 +85,10 @@ void add_gl(CLI::App& bench, Run& run) {
       ->check(CLI::IsMember(gl_bench_ops()));
   sub->add_option("--rate", chosen->stated.multiply_adds,
                   "What the card is said to compute, in GFLOP/s; else a plain kernel measures it")
-      ->check(CLI::PositiveNumber);
+      ->check(kAboveZero);
   sub->add_option("--bandwidth", chosen->stated.copies,
                   "What the card is said to read and write, in GB/s; else a plain copy measures it")
-      ->check(CLI::PositiveNumber);
+      ->check(kAboveZero);
   sub->callback([chosen, &run] {
     run = [chosen] {
       const NamedBackend backend("gl", 1);

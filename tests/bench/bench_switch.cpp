@@ -46,6 +46,7 @@ class Switch {
     document.config.layers = model.layers;
     document.config.d_model = model.d_model;
     document.config.heads = model.heads;
+    validate(document.config);
     return document;
   }
   static ShellOptions options_of(int threads) {

@@ -5,6 +5,8 @@
 #include <iostream>
 #include <limits>
 
+#include "core/error.h"
+#include "core/single_op.h"
 #include "test_paths.h"
 #include "tests/cli/child.h"
 
@@ -128,4 +130,19 @@ TEST_CASE("op: --list names each operation; mistakes are said with what to do") 
   };
   refused_file("product", with("product", "[5,4]", "[4,5]"), {"'b'", "k = 5", "(4, 5)"});
   refused_file("attention", with("attention", "[2,2,6,5]", "[2,3,4,5]"), {"'k'", "(2, 3, 4, 5)"});
+  const std::string five = '\5' + std::string(7, '\0'), six = '\6' + std::string(7, '\0');
+  refused_file("gather", with("gather", five, six), {"'ids'", "id < 6", "got 6"});
+  refused_file("gather", with("gather", five, std::string(8, '\xff')), {"'ids'", "got −1"});
+}
+
+// Ids are kept as floats: 16,777,217 would lead to the row before it.
+TEST_CASE("op: gather takes no table with more rows than ids can tell apart") {
+  constexpr std::int64_t kRows = (1 << 24) + 1;
+  const PlainTensors given = {
+      {"table", {{kRows, 1}, std::vector<float>(kRows), "F32"}},
+      {"ids", {{1}, {0}, "I64"}},
+  };
+  const auto backend = make_backend("reference", 1);
+  CHECK_THROWS_WITH_AS(run_single_op("gather", given, {}, *backend), doctest::Contains("16777216"),
+                       UsageError);
 }
