@@ -98,6 +98,7 @@ void cross_entropy_backward_row(const float* x, float target, float d, Into into
     if (!into.adds) std::fill_n(into.cells, n, 0.0f);
     return;
   }
+  const auto t = static_cast<std::int64_t>(target);
   const float max = row_maximum(x, n);
   const auto exponential = [&](std::int64_t i, auto extent) {
     Packet low;
@@ -105,17 +106,25 @@ void cross_entropy_backward_row(const float* x, float target, float d, Into into
         load(x + i, extent, -std::numeric_limits<float>::infinity()), all(max), low);
     return simd::exp(above, low);
   };
-  const double sum = sum_row(n, [&](std::int64_t i, auto extent) {
-    const Packet weight = exponential(i, extent);
-    if (!into.adds) store(into.cells + i, weight, extent);  // not made a second time
-    return weight;
-  });
+  const auto sum_of = [&](std::int64_t begin, std::int64_t end) {
+    return sum_row(end - begin, [&](std::int64_t i, auto extent) {
+      const Packet weight = exponential(begin + i, extent);
+      if (!into.adds) store(into.cells + begin + i, weight, extent);  // not made a second time
+      return weight;
+    });
+  };
+  float& own = into.cells[t];
+  const float before = into.adds ? own : 0.0f;
+  if (!into.adds) own = 0.0f;
+  const double others = sum_of(0, t) + sum_of(t + 1, n);
+  const double sum = others + std::exp(static_cast<double>(x[t]) - static_cast<double>(max));
   const Packet factor = all(static_cast<float>(static_cast<double>(d) / sum));
   send(into, n, [&](std::int64_t i, auto extent) {
     const Packet weight = into.adds ? exponential(i, extent) : load(into.cells + i, extent);
     return pmul(weight, factor);
   });
-  into.cells[static_cast<std::int64_t>(target)] -= d;
+  // P − 1 is what all others have, less: of a target that is nearly certain nothing else is left.
+  own = before - static_cast<float>(static_cast<double>(d) * (others / sum));
 }
 
 // Four rows side by side: one sum alone would wait for each addition to end.

@@ -125,14 +125,20 @@ void softmax_row(const float* x, double temperature, float* y, std::int64_t n) {
 
 float cross_entropy_row(const float* x, float target, std::int64_t n) {
   if (!(target >= 0 && target < static_cast<float>(n))) return 0;
+  const auto t = static_cast<std::int64_t>(target);
   const float max = row_maximum(x, n);
-  const double sum = sum_row(n, [&](std::int64_t i, auto extent) {
-    Packet low;
-    const Packet d = exact_difference(load(x + i, extent, -kInfinity), all(max), low);
-    return simd::exp(d, low);
-  });
-  const double own = x[static_cast<std::int64_t>(target)];
-  return static_cast<float>(std::log(sum) + (static_cast<double>(max) - own));
+  const auto sum_of = [&](const float* part, std::int64_t count) {
+    return sum_row(count, [&](std::int64_t i, auto extent) {
+      Packet low;
+      const Packet d = exact_difference(load(part + i, extent, -kInfinity), all(max), low);
+      return simd::exp(d, low);
+    });
+  };
+  // Without the target, whose 1 would swallow the others where it is nearly certain.
+  const double others = sum_of(x, t) + sum_of(x + t + 1, n - t - 1);
+  if (x[t] == max) return static_cast<float>(std::log1p(others));
+  const double below = static_cast<double>(max) - static_cast<double>(x[t]);
+  return static_cast<float>(std::log(others + std::exp(-below)) + below);
 }
 
 // The angle of a pair of features grows by the same step from position to position, so each row is

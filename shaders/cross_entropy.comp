@@ -19,7 +19,10 @@ void main() {
     if (gl_LocalInvocationIndex == 0u) loss[row] = 0.0;  // cell
     return;
   }
-  float most = row_maximum(first), sum = row_sum(first, most);  // cell
+  float most = row_maximum(first), others = sum_of_others(first, most, chosen);  // cell
   if (gl_LocalInvocationIndex != 0u) return;
-  loss[row] = is_nan(sum) ? sum : log_of(sum) + (most - x[first + uint(chosen)]);  // cell
+  float below = most - x[first + uint(chosen)];  // cell
+  // The target's own part of the sum less 1, which is exactly 0 where the target is the maximum.
+  float own = exp_of(-below) - 1.0;  // cell
+  loss[row] = is_nan(others) ? others : log_of_one_and(others + own) + below;  // cell
 }

@@ -1,6 +1,6 @@
 #version 430 core
 // dx[r, j] += dloss[r] · (softmax(x[r])[j] − [j = target[r]]), a group to a row; nothing for a row
-// that is not counted.  x, dx (row, column), target, dloss (row)
+// that is not counted. Of the target that is what all others have, less.  x, dx (row, column), target, dloss (row)
 #include "common.glsl"
 #include "gradient.glsl"
 #include "functions.glsl"
@@ -23,10 +23,11 @@ void main() {
     }
     return;
   }
-  float most = row_maximum(first), sum = row_sum(first, most);  // cell
+  float most = row_maximum(first), others = sum_of_others(first, most, chosen);  // cell
+  float sum = others + exp_of(x[first + uint(chosen)] - most);  // cell
   for (uint j = gl_LocalInvocationIndex; j < columns; j += uint(GROUP)) {
-    float weight = is_nan(sum) ? sum : exp_of(x[first + j] - most) / sum;  // cell
-    if (int(j) == chosen) weight -= 1.0;  // cell
+    float part = int(j) == chosen ? -others : exp_of(x[first + j] - most);  // cell
+    float weight = is_nan(sum) ? sum : part / sum;  // cell
     dx[first + j] = before(dx[first + j]) + dloss[row] * weight;  // cell
   }
 }

@@ -18,8 +18,14 @@ float exp_of(float x) {  // cell: all of it
   return (r * r * p + r + 1.0) * uintBitsToFloat(uint(int(n) + 127) << 23);
 }
 
+// 2 artanh(s) = 2 s (1 + s² p(s²)) on |s| <= 0.172.
+float twice_artanh(float s) {  // cell: all of it
+  float w = s * s, p = (0.147910795 * w + 0.199943659) * w + 0.333333426;
+  return 2.0 * (s + s * w * p);
+}
+
 // log(x) of a positive, finite x that is no denormal: x = 2^n m with m about 1, and
-// log m = 2 artanh(s) = 2 s (1 + s² p(s²)) with s = (m − 1) / (m + 1).
+// log m = 2 artanh((m − 1) / (m + 1)).
 float log_of(float x) {  // cell: all of it
   uint bits = floatBitsToUint(x);
   int n = int(bits >> 23) - 127;
@@ -28,9 +34,12 @@ float log_of(float x) {  // cell: all of it
     m *= 0.5;
     n += 1;
   }
-  float s = (m - 1.0) / (m + 1.0), w = s * s;
-  float p = (0.147910795 * w + 0.199943659) * w + 0.333333426;
-  return float(n) * 0.693147182 + 2.0 * (s + s * w * p);
+  return float(n) * 0.693147182 + twice_artanh((m - 1.0) / (m + 1.0));
+}
+
+// log(1 + x) of x >= 0, however small.
+float log_of_one_and(float x) {  // cell: all of it
+  return x > 0.4 ? log_of(1.0 + x) : twice_artanh(x / (2.0 + x));
 }
 
 // e = exp(−2 |x|), from which come tanh(x) = ±(1 − e) / (1 + e) and its slope 4 e / (1 + e)².

@@ -13,11 +13,12 @@ float row_maximum(uint first) {  // cell: all of it
   return largest_of_group(most);
 }
 
-// Σ_k exp(x[k] − most); NaN where the row has NaN or inf, or nothing but −inf.
-float row_sum(uint first, float most) {  // cell: all of it
+// Σ_k exp(x[k] − most) of all but the target, whose 1 would swallow them where it is nearly certain;
+// NaN where the row has NaN or inf, or nothing but −inf.
+float sum_of_others(uint first, float most, int chosen) {  // cell: all of it
   float sum = 0.0;
   for (uint j = gl_LocalInvocationIndex; j < columns; j += uint(GROUP)) {
-    sum += exp_of(x[first + j] - most);
+    if (int(j) != chosen) sum += exp_of(x[first + j] - most);
   }
   sum = sum_of_group(sum);
   return is_nan(most) || is_infinite(most) ? not_a_number() : sum;

@@ -69,7 +69,7 @@ const StrictRule kRules[] = {
     {"shaders/squares.comp", "groups", {"cells", "4 * (first + groups)"}},
     {"shaders/squares_sum.comp", "1", {"4 * count", "8"}},
     {"shaders/attention.comp", "queries", {"matrices * queries * width", "matrices * keys * width", "matrices * keys * v_width", "has_mask * matrices / heads * queries * keys", "has_dropout * matrices * queries * keys", "3 * matrices * queries", "matrices * queries * v_width"}},
-    {"shaders/attention_dots.comp", "cells", {"cells * v_width", "cells * v_width", "3 * cells"}},
+    {"shaders/attention_dots.comp", "queries", {"matrices * queries * width", "matrices * keys * width", "matrices * keys * v_width", "has_mask * matrices / heads * queries * keys", "has_dropout * matrices * queries * keys", "matrices * queries * v_width", "3 * matrices * queries"}},
     {"shaders/attention_backward_q.comp", "queries", {"matrices * queries * width", "matrices * keys * width", "matrices * keys * v_width", "has_mask * matrices / heads * queries * keys", "has_dropout * matrices * queries * keys", "3 * matrices * queries", "matrices * queries * v_width", "matrices * queries * width"}},
     {"shaders/attention_backward_k.comp", "keys", {"matrices * queries * width", "matrices * keys * width", "matrices * keys * v_width", "has_mask * matrices / heads * queries * keys", "has_dropout * matrices * queries * keys", "3 * matrices * queries", "matrices * queries * v_width", "matrices * keys * width"}},
     {"shaders/attention_backward_v.comp", "keys", {"matrices * queries * width", "matrices * keys * width", "has_mask * matrices / heads * queries * keys", "has_dropout * matrices * queries * keys", "3 * matrices * queries", "matrices * queries * v_width", "matrices * keys * v_width"}},

@@ -144,6 +144,39 @@ TEST_CASE("gl backend: what is undefined stays where it belongs") {
   check_no_messages();
 }
 
+TEST_CASE(
+    "gl backend: the loss of a target that is nearly certain, and its gradient, on all sides") {
+  if (!compute_ready()) return;
+  const auto eigen = make_eigen_backend(1);
+  for (const float ahead : {3.0f, 12.0f, 16.0f, 30.0f, 60.0f}) {
+    CAPTURE(ahead);
+    const double others = std::exp(-static_cast<double>(ahead)) * (1 + std::exp(-1.0));
+    const double loss = std::log1p(others), gradient = -others / (1 + others);
+    for (Backend* backend : {&reference(), eigen.get(), static_cast<Backend*>(&shared_backend())}) {
+      CAPTURE(backend->name());
+      for (const GradientUse use : {GradientUse::kWritten, GradientUse::kAdded}) {
+        Single single(GradCase{Op::kCrossEntropy,
+                               [](const Sizes&) -> Shapes {
+                                 return {{1, 1, 3}, {1, 1}};
+                               }},
+                      {1, 1, 1, 1, 1, 1});
+        const auto x = single.memory[0];
+        x[0] = 1.5f;
+        x[1] = 1.5f + ahead;
+        x[2] = 0.5f;
+        single.memory[1][0] = 1;
+        single.run(*backend);
+        CHECK(single.memory[2][0] == doctest::Approx(loss).epsilon(1e-6).scale(0));
+        single.gradients[2][0] = 2;
+        std::fill(single.gradients[0].begin(), single.gradients[0].end(), 0.0f);
+        single.run_backward(*backend, use);
+        CHECK(single.gradients[0][1] == doctest::Approx(2 * gradient).epsilon(1e-6).scale(0));
+      }
+    }
+  }
+  check_no_messages();
+}
+
 TEST_CASE("gl backend: layer norm of rows whose numbers are large and alike") {
   if (!compute_ready()) return;
   for (const std::int64_t n : {7, 64, 300}) {

@@ -38,8 +38,7 @@ bool GlAttention::fits(const GlAttentionCall& c) const {
   return cells > 0 && cells <= most && wide <= tiles.most_width && limits_.blocks >= 8 &&
          tiles.invocations() <= limits_.group_invocations &&
          tiles.shared_bytes() <= limits_.shared_bytes && matrices <= limits_.group_count[2] &&
-         parts_of(longest, tiles.tile()) <= limits_.group_count[0] &&
-         parts_of(c.rows(), table_.cells_group) <= limits_.group_count[0] * limits_.group_count[1];
+         parts_of(longest, tiles.tile()) <= limits_.group_count[0];
 }
 
 void GlAttention::run(Kernel kernel, const GlAttentionCall& c, std::int64_t rows,
@@ -77,14 +76,8 @@ void GlAttention::backward(const GlAttentionCall& c, const GlAttentionGradients&
         {c.q, c.k, mask, dropout, c.statistics, d.d_out, d.d_in[2]});
   }
   if (d.d_in[0] == 0 && d.d_in[1] == 0) return;
-  launcher_.launch(
-      {Kernel::kAttentionDots,
-       0,
-       0,
-       0,
-       spread_groups(parts_of(c.rows(), table_.group(Kernel::kAttentionDots, 0)), limits_),
-       {c.out, d.d_out, c.statistics},
-       {{"cells", c.rows()}, {"heads", c.heads}, {"queries", c.queries}, {"v_width", c.v_width}}});
+  run(Kernel::kAttentionDots, c, c.queries, c.v_width, false,
+      {c.q, c.k, c.v, mask, dropout, d.d_out, c.statistics});
   if (d.d_in[0] != 0) {
     run(Kernel::kAttentionBackwardQ, c, c.queries, c.width, d.adds[0],
         {c.q, c.k, c.v, mask, dropout, c.statistics, d.d_out, d.d_in[0]});

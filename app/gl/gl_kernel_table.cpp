@@ -75,7 +75,7 @@ constexpr std::array<KernelInfo, kKernels> kTable = {{
     {Kernel::kSquares, "shaders/squares.comp", kRows},
     {Kernel::kSquaresSum, "shaders/squares_sum.comp", kRows},
     {Kernel::kAttention, "shaders/attention.comp", KernelShape::kAttention},
-    {Kernel::kAttentionDots, "shaders/attention_dots.comp", kCells},
+    {Kernel::kAttentionDots, "shaders/attention_dots.comp", KernelShape::kAttention},
     {Kernel::kAttentionBackwardQ, "shaders/attention_backward_q.comp", KernelShape::kAttention},
     {Kernel::kAttentionBackwardK, "shaders/attention_backward_k.comp", KernelShape::kAttention},
     {Kernel::kAttentionBackwardV, "shaders/attention_backward_v.comp", KernelShape::kAttention},

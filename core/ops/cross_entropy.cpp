@@ -42,6 +42,13 @@ RowParts parts(const float* x, std::int64_t n) {
   return row;
 }
 
+// Σ_k exp(x[k] − max) without the target: where that is nearly certain its 1 would swallow them.
+double others_of(const float* x, std::int64_t n, std::int64_t target, double max) {
+  double sum = 0;
+  for (std::int64_t k = 0; k < n; ++k) sum += k == target ? 0.0 : std::exp(x[k] - max);
+  return sum;
+}
+
 // L[t] = −log softmax(x[t])[target] = max + log Σ_k exp(x[t, k] − max) − x[t, target], which
 // overflows for no finite logits. A row that is not counted costs 0.
 void forward(const OpArgs& args) {
@@ -52,7 +59,10 @@ void forward(const OpArgs& args) {
     args.result[r] = 0;
     if (target < 0) continue;
     const RowParts row = parts(x, n);
-    args.result[r] = static_cast<float>(std::log(row.sum) + (row.max - x[target]));
+    const double others = others_of(x, n, target, row.max);
+    const double loss =
+        x[target] == row.max ? std::log1p(others) : std::log(row.sum) + (row.max - x[target]);
+    args.result[r] = static_cast<float>(loss);
   }
 }
 
@@ -64,8 +74,9 @@ void backward(const OpGradArgs& args) {
     if (target < 0) continue;
     const float* x = args.in[0].data + r * n;
     const RowParts row = parts(x, n);
+    const double others = others_of(x, n, target, row.max);
     for (std::int64_t j = 0; j < n; ++j) {
-      const double weight = std::exp(x[j] - row.max) / row.sum - (j == target ? 1.0 : 0.0);
+      const double weight = (j == target ? -others : std::exp(x[j] - row.max)) / row.sum;
       float& dx = args.d_in[0][r * n + j];
       dx = static_cast<float>(dx + args.d_out[r] * weight);
     }

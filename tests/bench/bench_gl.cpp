@@ -102,9 +102,8 @@ GlBenchRow measured(GlBackend& gl, const Case& c, const GlBench& bench) {
 }
 
 // The products that each kernel of fused attention makes of queries × keys × width, those included
-// that it makes again; 0: it reads two numbers for each cell of the result.
+// that it makes again.
 int products_of(std::string_view file) {
-  if (file.ends_with("dots.comp")) return 0;
   return file.ends_with("_q.comp") || file.ends_with("_k.comp") ? 3 : 2;
 }
 
@@ -114,10 +113,8 @@ std::vector<GlBenchRow> fused_rows(GlBackend& gl, const GlBench& bench) {
   const double cells = number(a.batch * a.heads * a.tokens * a.width);
   std::vector<GlBenchRow> rows;
   for (const GlTime& time : time_attention(gl, a, seconds_for(bench))) {
-    const int products = products_of(time.file);
-    const double work = products > 0 ? 2 * products * cells * number(tokens) : 8 * cells;
-    rows.push_back(
-        row_of(time, times({a.heads, tokens, tokens, a.width}), products > 0, work, bench));
+    const double work = 2 * products_of(time.file) * cells * number(tokens);
+    rows.push_back(row_of(time, times({a.heads, tokens, tokens, a.width}), true, work, bench));
   }
   return rows;
 }
