@@ -1,7 +1,6 @@
 #include "app/gpu.h"
 
 #include "app/gl/gl_kernel_view.h"
-#include "app/gl/gl_self_test.h"
 #include "core/error.h"
 #include "core/ops/op.h"
 #include "core/text/number_text.h"
@@ -75,16 +74,25 @@ std::shared_ptr<const DeviceCells> Gpu::device_cells(const Trace& trace) {
 
 void Gpu::stop() {
   if (backend_) backend_->use(nullptr);
+  test_.reset();
   storages_.clear();
   backend_.reset();
   context_->release();
 }
 
-void Gpu::test() {
+bool Gpu::test_some() {
   GlBackend& gl = backend();
   const std::filesystem::path folder =
       options_.program_folder.empty() ? "" : default_self_test_folder();
-  const GlSelfTest result = known_self_test(gl, folder);
+  if (!test_) test_ = std::make_unique<GlSelfTestRun>(gl, folder);
+  test_->step();
+  if (!test_->is_done()) return true;
+  take_test(test_->result());
+  test_.reset();
+  return false;
+}
+
+void Gpu::take_test(const GlSelfTest& result) {
   state_.tested = true;
   state_.failures.clear();
   const auto add = [&](const Message& what, const auto& failure) {

@@ -6,6 +6,7 @@
 
 #include "app/gl/backend_gl.h"
 #include "app/gl/compute_context.h"
+#include "app/gl/gl_self_test.h"
 #include "app/ui/compute_state.h"
 #include "core/device_cells.h"
 #include "core/trace.h"
@@ -31,15 +32,19 @@ class Gpu {
   void stop();
   /// The same after an error, which state() says from then on.
   void fail(const Message&);
-  /// Runs every operation against the reference once for each driver; the result is kept.
-  void test();
+  /// Runs every operation, and training, against the processor once for each driver; the result is
+  /// kept. A part of it at a time, between which others may run: false when it is done.
+  bool test_some();
   const GpuState& state();
 
  private:
+  void take_test(const GlSelfTest&);
+
   std::unique_ptr<ComputeContext> context_;
   GlBackendOptions options_;
   std::unique_ptr<GlBackend> backend_;
   GpuState state_;
+  std::unique_ptr<GlSelfTestRun> test_;  // one that has begun
   // Each run's tensors stay as long as pictures are made of them; `shown` counts who does.
   struct Storage {
     std::unique_ptr<GlStorage> tensors;

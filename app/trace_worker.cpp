@@ -167,13 +167,16 @@ std::optional<GpuState> TraceWorker::poll_gpu() {
   return std::exchange(gpu_state_, std::nullopt);
 }
 
-GpuState TraceWorker::test_gpu() {
+// False when it is done, with what came of it.
+bool TraceWorker::test_some(GpuState& state) {
+  bool more = false;
   try {
-    gpu_->test();
+    more = gpu_->test_some();
   } catch (const Error& error) {
     gpu_->fail(error.message());
   }
-  return gpu_->state();
+  if (!more) state = gpu_->state();
+  return more;
 }
 
 // ---- time against size ----
@@ -333,8 +336,15 @@ void TraceWorker::work_off(std::unique_lock<std::mutex>& lock) {
     FinishedNudge done = open([&] { return nudge_now(request); });
     if (!wanted_.nudge) nudged_ = std::move(done);
   } else if (wanted_.test) {
-    wanted_.test = false;
-    gpu_state_ = open([&] { return test_gpu(); });
+    // A part of it; the other wishes come first again after that.
+    GpuState state;
+    measuring_ = true;
+    const bool more = open([&] { return test_some(state); });
+    measuring_ = false;
+    if (!more) {
+      wanted_.test = false;
+      gpu_state_ = std::move(state);
+    }
   } else {
     work_off_size(lock);
   }

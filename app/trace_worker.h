@@ -126,7 +126,7 @@ class TraceWorker {
   FinishedRun run(const RunRequest&);
   void run_on_gpu(const RunRequest&, FinishedRun&);
   void run_both(const RunRequest&, Backend& guarded, const TimedBackend& timed, FinishedRun&);
-  GpuState test_gpu();
+  bool test_some(GpuState&);
   void measure(const RunResult&);
 
   const RunLimits limits_;
@@ -145,7 +145,8 @@ class TraceWorker {
   std::optional<SizeChart> sizes_;
   SizeChart chart_;  // of the thread: the points so far
   bool running_ = false, stop_ = false;
-  bool sizes_begin_ = false, measuring_ = false;
+  bool sizes_begin_ = false;
+  bool measuring_ = false;  // what runs is a test or a measurement, without runner_
   std::thread thread_;
 };
 

@@ -50,14 +50,15 @@ void fill_with(FloatBuffer& cells, std::uint64_t key) {
   for (std::size_t i = 0; i < cells.size(); ++i) cells[i] = bell(key, i);
 }
 
-class Tester {
+}  // namespace
+
+/// The trials of the operations, one after the other.
+class GlOperationsTest {
  public:
-  explicit Tester(GlBackend& gl)
+  GlOperationsTest(GlBackend& gl, std::span<const Op> only)
       : gl_(gl),
         is_hardware_(!is_software_renderer(gl.device().renderer)),
-        reference_(make_reference_backend()) {}
-
-  GlSelfTest run(std::span<const Op> only) {
+        reference_(make_reference_backend()) {
     const KernelTable& table = gl_.kernel_table();
     const std::int64_t tile = std::max(table.product.rows, table.product.columns) + 1;
     const std::int64_t longer = std::max<std::int64_t>(tile, table.short_row + 1);
@@ -70,12 +71,26 @@ class Tester {
                                 {1, 1, 3, group, group, 5}};
     for (const OpTrial& trial : op_trials()) {
       if (!only.empty() && std::find(only.begin(), only.end(), trial.op) == only.end()) continue;
-      for (const TrialSizes& z : sizes) try_one(trial, z, &z == &sizes[2]);
+      for (const TrialSizes& z : sizes) left_.push_back({&trial, z, &z == &sizes[2]});
     }
-    return {failures_.empty(), false, std::move(failures_), {}};
+    std::reverse(left_.begin(), left_.end());
   }
 
+  bool is_done() const { return left_.empty(); }
+  void step() {
+    const Trial next = left_.back();
+    left_.pop_back();
+    try_one(*next.trial, next.sizes, next.adds);
+  }
+  GlSelfTest result() const { return {failures_.empty(), false, failures_, {}}; }
+
  private:
+  struct Trial {
+    const OpTrial* trial = nullptr;
+    TrialSizes sizes{};
+    bool adds = false;
+  };
+
   // `adds`: gradients are added to what is there.
   void try_one(const OpTrial& trial, const TrialSizes& z, bool adds) {
     // The backend tells programs apart by their place: each stays where it is.
@@ -148,9 +163,12 @@ class Tester {
   GlBackend& gl_;
   const bool is_hardware_;
   std::unique_ptr<Backend> reference_;
+  std::vector<Trial> left_;  // the next one last
   std::deque<Program> programs_;
   std::vector<GlSelfTestFailure> failures_;
 };
+
+namespace {
 
 // ---- what is kept ----
 
@@ -249,31 +267,47 @@ void keep(const fs::path& path, const Json& json) {
 
 }  // namespace
 
-GlSelfTest self_test(GlBackend& gl, std::span<const Op> only) { return Tester(gl).run(only); }
+GlSelfTest self_test(GlBackend& gl, std::span<const Op> only) {
+  GlOperationsTest test(gl, only);
+  while (!test.is_done()) test.step();
+  return test.result();
+}
 
 fs::path default_self_test_folder() { return cache_folder("self_test"); }
 
-namespace {
-
-GlSelfTest whole_test(GlBackend& gl) {
-  GlSelfTest test = self_test(gl);
-  test.training = test_training(gl);
-  test.passed &= test.training.empty();
-  return test;
+GlSelfTestRun::GlSelfTestRun(GlBackend& gl, fs::path folder, bool again)
+    : gl_(gl), folder_(std::move(folder)) {
+  const std::uint64_t identity = identity_of(gl);
+  if (!folder_.empty() && !again) {
+    if (auto known = read_kept(folder_ / cache_name(identity, kEnding), identity)) {
+      result_ = *known;
+      is_done_ = true;
+      return;
+    }
+  }
+  operations_ = std::make_unique<GlOperationsTest>(gl, std::span<const Op>());
 }
 
-}  // namespace
+GlSelfTestRun::~GlSelfTestRun() = default;
+
+void GlSelfTestRun::step() {
+  if (is_done_) return;
+  gl_.use(nullptr);  // not over what others have on the device
+  if (!operations_->is_done()) return operations_->step();
+  if (training_ < training_trials()) return try_training(gl_, training_++, result_.training);
+  const std::vector<GlTrainingFailure> training = std::move(result_.training);
+  result_ = operations_->result();
+  result_.training = training;
+  result_.passed &= training.empty();
+  is_done_ = true;
+  if (!folder_.empty())
+    keep(folder_ / cache_name(identity_of(gl_), kEnding), as_json(gl_, result_));
+}
 
 GlSelfTest known_self_test(GlBackend& gl, const fs::path& folder, bool again) {
-  if (folder.empty()) return whole_test(gl);
-  const std::uint64_t identity = identity_of(gl);
-  const fs::path path = folder / cache_name(identity, kEnding);
-  if (!again) {
-    if (auto known = read_kept(path, identity)) return *known;
-  }
-  GlSelfTest test = whole_test(gl);
-  keep(path, as_json(gl, test));
-  return test;
+  GlSelfTestRun run(gl, folder, again);
+  while (!run.is_done()) run.step();
+  return run.result();
 }
 
 }  // namespace headlight

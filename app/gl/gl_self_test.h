@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -42,8 +43,32 @@ std::filesystem::path default_self_test_folder();
 
 /// The same, and training (gl_training_test.h): the result that the folder has for this driver,
 /// version, and these shaders and tables; else, and where its file cannot be read or with `again`,
-/// tests and keeps what came out, passed or failed.
-/// Nothing is read or kept in an empty folder. Throws Error as self_test() does.
+/// tests and keeps what came out, passed or failed. Nothing is read or kept in an empty folder. It
+/// goes a trial at a time, for who has other things to do in between with the same backend, which
+/// has to outlive this.
+class GlSelfTestRun {
+ public:
+  GlSelfTestRun(GlBackend&, std::filesystem::path folder, bool again = false);
+  ~GlSelfTestRun();
+  GlSelfTestRun(const GlSelfTestRun&) = delete;
+  GlSelfTestRun& operator=(const GlSelfTestRun&) = delete;
+
+  bool is_done() const { return is_done_; }
+  /// One trial more. Throws Error as self_test() does.
+  void step();
+  /// When it is done.
+  const GlSelfTest& result() const { return result_; }
+
+ private:
+  GlBackend& gl_;
+  std::filesystem::path folder_;
+  GlSelfTest result_;
+  std::unique_ptr<class GlOperationsTest> operations_;
+  int training_ = 0;  // trials of it that have been made
+  bool is_done_ = false;
+};
+
+/// The same without a pause.
 GlSelfTest known_self_test(GlBackend&, const std::filesystem::path& folder, bool again = false);
 
 }  // namespace headlight

@@ -110,22 +110,27 @@ double error_of(const Trial& trial, GlBackend& gl) {
 
 }  // namespace
 
+int training_trials() { return static_cast<int>(std::size(kTrials)); }
+
+void try_training(GlBackend& gl, int number, std::vector<GlTrainingFailure>& failures) {
+  const Trial& trial = kTrials[number];
+  const double limit = is_software_renderer(gl.device().renderer) ? 1e-9 : 1e-7;
+  GlTrainingFailure failure{trial.optimizer, 0, limit, {}};
+  try {
+    failure.error = error_of(trial, gl);
+    if (failure.error <= limit) return;
+  } catch (const Error& error) {
+    const std::string& id = error.message().id;
+    if (id == "gpu.lost" || id == "gpu.memory") throw;
+    failure.message = error.message();
+  }
+  const bool known = !failures.empty() && failures.back().optimizer == trial.optimizer;
+  if (!known) failures.push_back(std::move(failure));
+}
+
 std::vector<GlTrainingFailure> test_training(GlBackend& gl) {
   std::vector<GlTrainingFailure> failures;
-  const double limit = is_software_renderer(gl.device().renderer) ? 1e-9 : 1e-7;
-  for (const Trial& trial : kTrials) {
-    GlTrainingFailure failure{trial.optimizer, 0, limit, {}};
-    try {
-      failure.error = error_of(trial, gl);
-      if (failure.error <= limit) continue;
-    } catch (const Error& error) {
-      const std::string& id = error.message().id;
-      if (id == "gpu.lost" || id == "gpu.memory") throw;
-      failure.message = error.message();
-    }
-    const bool known = !failures.empty() && failures.back().optimizer == trial.optimizer;
-    if (!known) failures.push_back(std::move(failure));
-  }
+  for (int trial = 0; trial < training_trials(); ++trial) try_training(gl, trial, failures);
   return failures;
 }
 

@@ -22,7 +22,13 @@ struct GlTrainingFailure {
   Message message;  // why it could not be run at all
 };
 
-/// The failures, at most one of each optimizer. Limits are 1e-9 with a software renderer, 1e-7 with
+/// How many trials there are, of each optimizer one or more.
+int training_trials();
+/// Makes one of them, and adds to the failures, of which each optimizer has one at most. Throws as
+/// test_training() does.
+void try_training(GlBackend&, int trial, std::vector<GlTrainingFailure>&);
+
+/// All of them: the failures. Limits are 1e-9 with a software renderer, 1e-7 with
 /// hardware. Throws Error for a device that is lost or has no memory left.
 std::vector<GlTrainingFailure> test_training(GlBackend&);
 

@@ -220,4 +220,32 @@ TEST_CASE("compute: short names of devices") {
   CHECK(short_device("NVIDIA X/PCIe/SSE2") == "NVIDIA X");
 }
 
+TEST_CASE(
+    "compute: the test of a graphics card lets runs pass, and ends where the card is let go") {
+  GlBackendOptions options;
+  options.program_folder.clear();  // nothing of an earlier test is known
+  TraceWorker worker(machine_limits(), "eigen", 1);
+  worker.use_gpu(maker(options)());
+  worker.request_gpu_test();
+  RunRequest request{small_document()};
+  request.mode = ComputeMode::kGpu;
+  worker.request(request);
+  REQUIRE(worker.wait_for(100));
+  CHECK_FALSE(worker.poll_gpu());  // the test goes on
+  const auto run = worker.poll();
+  REQUIRE(run);
+  REQUIRE(run->result.trace);
+  CHECK(run->result.trace->backend() == "gl");
+  request.mode = ComputeMode::kCpu;
+  CHECK(worker.run_now(request).result.trace->backend() == "eigen");
+  CHECK_FALSE(worker.poll_gpu());
+  worker.wait();
+  const auto tested = worker.poll_gpu();
+  REQUIRE(tested);
+  CHECK(tested->passed());
+  worker.request_gpu_test();
+  worker.stop_gpu();
+  CHECK_FALSE(worker.poll_gpu());
+}
+
 }  // namespace headlight::test
