@@ -152,6 +152,7 @@ int run_compare(const CompareOptions& o) {
   }
   Json list = Json::array();
   bool within = true;
+  std::string beyond;  // the last backend that is, where those after it are not
   for (std::size_t i = 1; i < runs.size(); ++i) {
     const OneRun& run = runs[i];
     const Comparison all = compare_traces(
@@ -160,7 +161,12 @@ int run_compare(const CompareOptions& o) {
     print_table(run, runs[0], all);
     list.push_back(as_json(run, runs[0], all));
     within = within && !all.first_beyond;
+    if (all.first_beyond) {
+      beyond = i + 1 < runs.size() ? run.name + ": " + verdict(*runs[0].trace, all) : "";
+    }
   }
+  // The last line says what the exit status does.
+  if (!beyond.empty()) std::printf("\n%s\n", beyond.c_str());
   if (!o.json.empty())
     write_file_atomic(o.json, list.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
   return within ? 0 : 1;

@@ -249,8 +249,10 @@ KernelTable Tuner::best(TunePart part, const KernelTable& start,
     auto made = trial.is_start ? nullptr : backend(table);
     GlBackend& gl = made ? *made : *first;
     trial.problem = problem_of(gl, part);
+    std::vector<double> all;
+    if (trial.problem.empty()) all = times(gl, part);
+    if (std::find(all.begin(), all.end(), 0.0) != all.end()) trial.problem = "it does not fit";
     if (trial.problem.empty()) {
-      const std::vector<double> all = times(gl, part);
       if (trial.is_start) beside = all;
       trial.milliseconds = sum_of(all);
       if (!beside.empty()) trial.speed = speed_of(all, beside);

@@ -96,6 +96,18 @@ TEST_CASE("compare-backends: every result of every backend is within its limit")
   }
 }
 
+TEST_CASE("compare-backends: the last line says what the exit status does") {
+  if (!can_compute()) return;
+  // Where softmax is nearly all or nothing one backend may be beyond its limit and the other not.
+  for (const char* seed : {"1", "2", "3", "4"}) {
+    CAPTURE(seed);
+    const Result said = run({"compare-backends", "--temperature", "0.05", "--seed", seed});
+    const std::size_t last = said.out.rfind('\n', said.out.size() - 2) + 1;
+    CHECK((said.status == 1) == contains(said.out.substr(last), "first beyond its limit"));
+    CHECK((said.status == 0) == contains(said.out.substr(last), "all within their limits"));
+  }
+}
+
 TEST_CASE("compare-backends: a shader that is wrong is named, and at its own step") {
   if (!can_compute()) return;
   const Folder folder;
