@@ -36,24 +36,28 @@ void softmax(Work& work) {
   row_op(work, Op::kSoftmax, params);
 }
 
-// −cross_entropy of the row for each of its places in turn, so that no cell is made another way.
+// −cross_entropy of the row for each of its places in turn, so that no cell is made another way: in
+// pieces, because each place has a row of its own.
 void log_softmax(Work& work) {
+  constexpr std::int64_t kPiece = 1 << 22;  // cells
   const Rows rows = rows_of(work, "x");
   const PlainTensor& x = work.floats("x");
-  const std::int64_t n = rows.length;
-  work.expect(n <= (1 << 26) / static_cast<std::int64_t>(x.cells.size()), "x",
-              "(…, n), cells · n ≤ 67108864");
-  std::vector<float> repeated, targets;
-  for (std::int64_t r = 0; r < rows.count; ++r) {
-    for (std::int64_t j = 0; j < n; ++j) {
-      repeated.insert(repeated.end(), x.cells.begin() + r * n, x.cells.begin() + (r + 1) * n);
-      targets.push_back(static_cast<float>(j));
+  const std::int64_t n = rows.length, all = rows.count * n;
+  work.expect(n <= kPiece, "x", "(…, n), n ≤ 4194304");
+  const std::int64_t places = std::min(all, kPiece / n);
+  const TensorId logits = work.input({{"batch", 1}, {"position", places}, {"vocab", n}}, {});
+  const TensorId aims = work.input({{"batch", 1}, {"position", places}}, {});
+  work.in_pieces((all + places - 1) / places, [=, &work, &x](std::int64_t piece) {
+    std::vector<float>&rows_again = work.cells(logits), &targets = work.cells(aims);
+    rows_again.clear();
+    targets.clear();
+    for (std::int64_t i = 0; i < places; ++i) {
+      const std::int64_t place = std::min(piece * places + i, all - 1);
+      const auto row = x.cells.begin() + place / n * n;
+      rows_again.insert(rows_again.end(), row, row + n);
+      targets.push_back(static_cast<float>(place % n));
     }
-  }
-  const std::int64_t all = rows.count * n;
-  const TensorId logits =
-      work.input({{"batch", 1}, {"position", all}, {"vocab", n}}, std::move(repeated));
-  const TensorId aims = work.input({{"batch", 1}, {"position", all}}, std::move(targets));
+  });
   OpParams params;
   params.factor = -1;
   const TensorId loss = work.call(Op::kCrossEntropy, {logits, aims});

@@ -69,7 +69,7 @@ AttentionSizes attention_sizes(Work& work, const PlainTensor* past_key,
   };
   work.expect(k.shape.size() == 4 && !k.cells.empty() && k.shape[0] == s.batch &&
                   k.shape[3] == s.width && s.heads % k.shape[1] == 0,
-              "k", four(s.batch, std::to_string(s.heads) + " / n", "keys", s.width));
+              "k", four(s.batch, std::to_string(s.heads) + " / n", "keys ≥ 1", s.width));
   s.shared_heads = k.shape[1];
   s.keys = k.shape[2];
   s.value_width = v.shape.empty() ? 0 : v.shape.back();

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -142,17 +143,27 @@ class Work {
   void output(const std::string& name, TensorId id, Shape shape) {
     outputs_[name] = {id, std::move(shape)};
   }
+  // The program runs so many times, the inputs as `fill` leaves them, which is given the number of
+  // the piece and writes to cells(). The results follow each other; of the last
+  // piece what goes beyond the output's shape does not count.
+  void in_pieces(std::int64_t pieces, std::function<void(std::int64_t piece)> fill) {
+    pieces_ = pieces;
+    fill_ = std::move(fill);
+  }
+  std::vector<float>& cells(TensorId input) { return cells_[input]; }
+
   PlainTensors run(Backend& backend) {
     FloatBuffer arena(arena_cells(program_));
     std::vector<float*> memory(program_.tensors.size(), nullptr);
     lay_out(program_, arena.data(), memory);
-    for (const auto& one : cells_)
-      std::copy(one.second.begin(), one.second.end(), memory[static_cast<std::size_t>(one.first)]);
-    backend.run(program_, program_.calls, memory);
     PlainTensors results;
-    for (const auto& one : outputs_) {
-      const float* cells = memory[static_cast<std::size_t>(one.second.id)];
-      results[one.first] = {one.second.shape, {cells, cells + product_of(one.second.shape)}};
+    for (const auto& one : outputs_) results[one.first].shape = one.second.shape;
+    for (std::int64_t piece = 0; piece < pieces_; ++piece) {
+      if (fill_) fill_(piece);
+      for (const auto& [id, cells] : cells_)
+        std::copy(cells.begin(), cells.end(), memory[static_cast<std::size_t>(id)]);
+      backend.run(program_, program_.calls, memory);
+      for (const auto& one : outputs_) add_result(one.second, memory, results[one.first].cells);
     }
     return results;
   }
@@ -162,6 +173,13 @@ class Work {
     TensorId id;
     Shape shape;
   };
+  void add_result(const Output& output, std::span<float* const> memory,
+                  std::vector<float>& result) const {
+    const float* cells = memory[static_cast<std::size_t>(output.id)];
+    const std::int64_t left = product_of(output.shape) - static_cast<std::int64_t>(result.size());
+    result.insert(result.end(), cells,
+                  cells + std::min(left, cell_count(program_.look(output.id).axes)));
+  }
   TensorId add(std::vector<Axis> axes, TensorKind kind) {
     const auto id = static_cast<TensorId>(program_.tensors.size());
     const std::string name = "t" + std::to_string(id);
@@ -177,6 +195,8 @@ class Work {
   Program program_;
   std::map<TensorId, std::vector<float>> cells_;
   std::map<std::string, Output> outputs_;
+  std::int64_t pieces_ = 1;
+  std::function<void(std::int64_t)> fill_;
 };
 
 /// single_op_attention.cpp

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "core/error.h"
+#include "core/random.h"
 #include "core/single_op.h"
 #include "test_paths.h"
 #include "tests/cli/child.h"
@@ -145,4 +146,24 @@ TEST_CASE("op: gather takes no table with more rows than ids can tell apart") {
   const auto backend = make_backend("reference", 1);
   CHECK_THROWS_WITH_AS(run_single_op("gather", given, {}, *backend), doctest::Contains("16777216"),
                        UsageError);
+}
+
+// A row for each place would take a third of a gigabyte at once.
+TEST_CASE("op: log-softmax of long rows is made in pieces") {
+  constexpr std::int64_t kRows = 3, kLength = 5003;
+  PlainTensor x{{kRows, kLength}, {}, "F32"};
+  for (std::uint64_t i = 0; i < kRows * kLength; ++i) x.cells.push_back(6 * bell(3, i));
+  const auto backend = make_backend("eigen", 2);
+  const PlainTensor got = run_single_op("log-softmax", {{"x", x}}, {}, *backend).at("out");
+  CHECK(got.shape == x.shape);
+  REQUIRE(got.cells.size() == x.cells.size());
+  std::vector<float> expected;
+  for (std::int64_t r = 0; r < kRows; ++r) {
+    const auto row = x.cells.begin() + r * kLength;
+    double sum = 0;
+    for (std::int64_t j = 0; j < kLength; ++j) sum += std::exp(static_cast<double>(row[j]));
+    for (std::int64_t j = 0; j < kLength; ++j)
+      expected.push_back(static_cast<float>(static_cast<double>(row[j]) - std::log(sum)));
+  }
+  CHECK(error_of(got.cells, expected) <= 1e-12);
 }
