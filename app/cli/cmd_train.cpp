@@ -1,4 +1,6 @@
 // headlight train: a model learns a task, a text, or rows of token ids.
+#include <unistd.h>
+
 #include <atomic>
 #include <chrono>
 #include <cmath>
@@ -25,6 +27,15 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 std::atomic<bool> interrupted{false};
+
+// A step may take minutes, so the second Ctrl+C is the system's own: it ends the program.
+void interrupt(int) {
+  constexpr std::string_view kWords =
+      "\nfinishing this step; Ctrl+C again ends at once, without saving\n";
+  interrupted = true;
+  std::signal(SIGINT, SIG_DFL);
+  if (::write(STDERR_FILENO, kWords.data(), kWords.size()) < 0) return;
+}
 
 // ---- the model ----
 
@@ -237,7 +248,7 @@ int run_train(const TrainOptions& o) {
     learner->optimizer().restore(state.step, array_views(from->training->optimizer));
     data.batches->restore(state.data);
   }
-  std::signal(SIGINT, [](int) { interrupted = true; });
+  std::signal(SIGINT, interrupt);
   tell_device(*learner, o);
   const ModelFile file = model_file(config, data.shape, data.task.get());
   const auto checkpoint = [&] {
