@@ -245,6 +245,12 @@ void Shell::recompute() {
   const RunRequest request{computed_, computed_model_, computed_backward_, computed_mode_};
   const bool large = more * estimated_bytes(computed_) > kRunAtOnceBytes;
   if (options_.background && (on_gpu || large || worker_.would_wait())) {
+    // At the start a graphics card compiles first: meanwhile the processor's numbers are shown.
+    if (on_gpu && !large && !state_.derived.trace && !worker_.would_wait()) {
+      RunRequest at_once = request;
+      at_once.mode = ComputeMode::kCpu;
+      take(worker_.run_now(at_once));
+    }
     worker_.request(request);
     state_.derived.computing = true;
     // While somebody types, a small run should not show in between.

@@ -248,4 +248,21 @@ TEST_CASE(
   CHECK_FALSE(worker.poll_gpu());
 }
 
+TEST_CASE(
+    "compute: at the start the processor's numbers are shown until the graphics card has its own") {
+  ShellOptions window = still_options(1);
+  window.background = true;
+  window.compute = ComputeMode::kGpu;
+  window.make_gpu = maker();
+  Shell shell(small_document(), window);
+  shell.apply();
+  const auto trace = [&] { return shell.state().derived.trace; };
+  REQUIRE(trace());
+  const std::string at_once(trace()->backend());
+  CHECK(shell.state().session.compute == ComputeMode::kGpu);
+  shell.wait();
+  CHECK(at_once == "eigen");
+  CHECK(trace()->backend() == "gl");
+}
+
 }  // namespace headlight::test
