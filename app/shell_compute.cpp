@@ -161,7 +161,7 @@ void Shell::take_gpu(FinishedRun& run) {
   if (!run.gpu) return;
   const bool testing = d.gpu.testing;
   d.gpu = *run.gpu;
-  d.gpu.testing = testing;
+  d.gpu.testing = testing && run.gpu_problem.empty();
   if (!run.gpu_problem.empty()) return tell_gpu(d.gpu);
   // Once for each driver; it takes a while, so what was asked for comes first.
   if (!options_.background || d.gpu.tested || testing) return;

@@ -330,6 +330,7 @@ void TraceWorker::work_off(std::unique_lock<std::mutex>& lock) {
       measure(run_of.result);
       return run_of;
     });
+    if (!done.gpu_problem.empty()) wanted_.test = false;  // nothing is left to test
     if (!wanted_.run) finished_ = std::move(done);
   } else if (wanted_.nudge) {
     const NudgeRequest request = *std::exchange(wanted_.nudge, std::nullopt);

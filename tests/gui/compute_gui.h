@@ -21,6 +21,19 @@ inline void choose(Gui& gui, const std::string& mode) {
   settle(gui);
 }
 
+/// Presses "measure" on the sheet's page of sizes until there are three of them, then stops it.
+inline void measure_three_sizes(Gui& gui) {
+  gui.click("compute/measure");
+  gui.frame();
+  for (int i = 0; i < 2000 && gui.state().derived.sizes.points.size() < 3; ++i) {
+    gui.shell().poll();
+    gui.frame();
+  }
+  REQUIRE(gui.state().derived.sizes.points.size() >= 3);
+  gui.click("compute/measure");
+  settle(gui);
+}
+
 inline std::string name_of(const Gui& gui, const CallDifference& d) {
   return gui.trace().program().tensors[static_cast<std::size_t>(d.tensor)].name;
 }

@@ -138,15 +138,7 @@ TEST_CASE("compute: time against size is measured until it is stopped") {
   gui.frame(2);
   gui.click("compute/tab/sizes");
   gui.frame();
-  gui.click("compute/measure");
-  gui.frame();
-  for (int i = 0; i < 2000 && gui.state().derived.sizes.points.size() < 3; ++i) {
-    gui.shell().poll();
-    gui.frame();
-  }
-  REQUIRE(gui.state().derived.sizes.points.size() >= 3);
-  gui.click("compute/measure");
-  settle(gui);
+  measure_three_sizes(gui);
   const SizeChart& sizes = gui.state().derived.sizes;
   CHECK(!sizes.measuring);
   for (std::size_t i = 0; i < sizes.points.size(); ++i) {

@@ -2,8 +2,10 @@
 // is too old or too small, one whose operations do not pass.
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 #include <utility>
 
 #include "compute_gui.h"
@@ -155,6 +157,35 @@ TEST_CASE("compute: sizes of groups that were kept and cannot be used are told o
   gui.frame(2);
   CHECK(gui.shows("headlighttune--forget"));
   fs::remove_all(folder);
+}
+
+TEST_CASE("compute: a card that fails while it is being tested is not started again for the test") {
+  // The first model has no GELU, so that the test has begun when the second one fails.
+  Document document = small_document();
+  document.config.block = BlockKind::kAttention;
+  ShellOptions window = still_options(1);
+  window.background = true;
+  window.compute = ComputeMode::kGpu;
+  window.make_gpu = maker(
+      options_with(texts_with("shaders/gelu.comp", "void main() {", "void main() { nonsense;")));
+  Shell shell(document, window);
+  shell.apply();
+  for (int i = 0; i < 10000 && !shell.state().derived.gpu.testing; ++i) {
+    shell.poll();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  REQUIRE(shell.state().derived.gpu.testing);
+  Config config = document.config;
+  config.block = BlockKind::kPreNorm;
+  config.activation = Activation::kGelu;
+  shell.push(DoEdit{SetConfig{config}, ""});
+  shell.apply();
+  shell.wait();
+  const GpuState& gpu = shell.state().derived.gpu;
+  CHECK(gpu.phase == GpuPhase::kFailed);
+  CHECK_FALSE(gpu.testing);
+  CHECK_FALSE(gpu.tested);
+  CHECK(shell.state().derived.trace->backend() == "eigen");
 }
 
 TEST_CASE("compute: a shader that does not compile is told with file and line") {
