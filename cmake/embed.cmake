@@ -13,7 +13,7 @@ function(headlight_embed out_var)
   set(${out_var} ${out} PARENT_SCOPE)
 endfunction()
 
-# headlight_embed_texts(OUT_VAR file...): the same for the tables of texts, read by core/text/texts.
+# headlight_embed_texts(OUT_VAR file...): the same for the tables of texts, read by core/base/texts.
 # Each file may hold far more than one string literal may in the standard's eyes; GCC and Clang take it.
 function(headlight_embed_texts out_var)
   set(out ${CMAKE_BINARY_DIR}/embedded_texts.cpp)

@@ -1,7 +1,7 @@
 #version 430 core
 // With s = g[i] + decay · p[i]:  m[i] = β1 · m[i] + (1 − β1) · s,  v[i] = β2 · v[i] + (1 − β2) · s²,
 // p[i] = kept · p[i] − rate · m[i] / (sqrt(v[i]) / root + ε): adam, and, with decay 0, adamw. The
-// rates come corrected for the step (core/train/optimizer.h).  All of them (cells)
+// rates come corrected for the step (core/train/optim/optimizer.h).  All of them (cells)
 #include "common.glsl"
 #include "cells.glsl"
 layout(std430, binding = 0) buffer P { float p[]; };

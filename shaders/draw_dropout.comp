@@ -1,6 +1,6 @@
 #version 430 core
 // x[i] = 0 for what dropout leaves out, 1 / (1 − p) for the rest, of numbers drawn by place, bit for
-// bit as the processor draws them (core/random.h: scatter, SplitMix64's finaliser). x (cells)
+// bit as the processor draws them (core/base/random.h: scatter, SplitMix64's finaliser). x (cells)
 // Numbers of 64 bits are (lower, upper).
 #include "common.glsl"
 #include "cells.glsl"

@@ -1,6 +1,7 @@
 # Who may include what. Run as: cmake -DSOURCE=<repository> -P test_layers.cmake
 #
-#   core <- app/ui, core <- app/gl, all <- app; ui and gl never see each other.
+#   core <- app/ui, core <- app/gl, all <- app; ui and gl never see each other. Inside core each folder
+#   sees only itself and those before it in `core_order`.
 cmake_minimum_required(VERSION 3.22)
 if(NOT SOURCE)
   message(FATAL_ERROR "usage: cmake -DSOURCE=<repository> -P test_layers.cmake")
@@ -43,16 +44,54 @@ set(imgui "imgui")
 set(command_line "CLI11" "CLI/" "app/cli")
 
 check(core ${opengl} ${windows} ${imgui} ${command_line} "\"app/" "\"\\.\\./")
-check(app/ui ${opengl} ${windows} ${command_line} "app/gl/" "\"app/[a-z_]+\\.h\"" "\"\\.\\./")
-check(app/gl ${imgui} ${windows} ${command_line} "app/ui/" "\"app/[a-z_]+\\.h\"" "\"\\.\\./")
+set(around "app/shell/" "app/workers/" "app/platform/" "\"app/[a-z_]+\\.h\"" "\"\\.\\./")
+check(app/ui ${opengl} ${windows} ${command_line} "app/gl/" ${around})
+check(app/gl ${imgui} ${windows} ${command_line} "app/ui/" ${around})
+
+set(core_order base io text ops graph backends document model autodiff run check explain view train)
+set(later ${core_order})
+foreach(folder IN LISTS core_order)
+  list(REMOVE_ITEM later ${folder})
+  set(words "")
+  foreach(other IN LISTS later)
+    list(APPEND words "\"core/${other}/")
+  endforeach()
+  check(core/${folder} ${words} "\"core/[a-z_]+\\.h\"")
+endforeach()
+
+# A folder shows what it is for: all of core is in one of these, and none holds too much to be read.
+file(GLOB in_core RELATIVE ${SOURCE}/core ${SOURCE}/core/*)
+foreach(entry IN LISTS in_core)
+  if(NOT entry IN_LIST core_order)
+    list(APPEND wrong "core/${entry} is in none of the folders of core: ${core_order}")
+  endif()
+endforeach()
+set(most_files 26)
+file(GLOB_RECURSE sources RELATIVE ${SOURCE} ${SOURCE}/core/*.h ${SOURCE}/core/*.cpp ${SOURCE}/app/*.h
+     ${SOURCE}/app/*.cpp ${SOURCE}/tests/*.h ${SOURCE}/tests/*.cpp)
+set(folders "")
+foreach(file IN LISTS sources)
+  get_filename_component(folder ${file} DIRECTORY)
+  list(APPEND folders ${folder})
+endforeach()
+set(seen ${folders})
+list(REMOVE_DUPLICATES seen)
+foreach(folder IN LISTS seen)
+  set(here ${folders})
+  list(FILTER here INCLUDE REGEX "^${folder}$")
+  list(LENGTH here count)
+  if(count GREATER most_files)
+    list(APPEND wrong "${folder} holds ${count} files; at most ${most_files}")
+  endif()
+endforeach()
 
 # One file asks for Dear ImGui's version.
 file(GLOB_RECURSE sources "${SOURCE}/core/*" "${SOURCE}/app/*" "${SOURCE}/tests/*.h" "${SOURCE}/tests/*.cpp")
 foreach(file IN LISTS sources)
   file(RELATIVE_PATH shown "${SOURCE}" "${file}")
   file(STRINGS "${file}" lines REGEX "IMGUI_VERSION_NUM")
-  if(lines AND NOT shown STREQUAL "app/ui/imgui_compat.h")
-    list(APPEND wrong "${shown} asks for IMGUI_VERSION_NUM; only app/ui/imgui_compat.h may")
+  if(lines AND NOT shown STREQUAL "app/ui/kit/imgui_compat.h")
+    list(APPEND wrong "${shown} asks for IMGUI_VERSION_NUM; only app/ui/kit/imgui_compat.h may")
   endif()
 endforeach()
 

@@ -5,8 +5,8 @@
 #include <exception>
 #include <filesystem>
 
-#include "app/window.h"
-#include "core/error.h"
+#include "app/platform/window.h"
+#include "core/base/error.h"
 
 namespace headlight {
 namespace {

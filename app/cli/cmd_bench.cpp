@@ -131,7 +131,7 @@ void add_switch(CLI::App& bench, Run& run) {
 void add_bench_command(CLI::App& app, Run& run) {
   auto threads = std::make_shared<int>(2);
   CLI::App* sub = app.add_subcommand("bench", "Measures speed and prints it as a table");
-  add_threads(*sub, *threads, "Threads of the eigen backend");
+  add_threads(*sub, *threads, "Threads of the cpu backend");
   sub->require_subcommand(0, 1);
   add_pass(*sub, "train", "Training steps of three models: forward, backward, update",
            BenchPass::kTrain, run);

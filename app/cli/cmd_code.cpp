@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/cli.h"
-#include "core/step_code.h"
+#include "core/explain/step_code.h"
 
 namespace headlight {
 namespace {

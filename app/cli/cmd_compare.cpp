@@ -6,13 +6,13 @@
 
 #include "app/cli/cli.h"
 #include "app/cli/named_backend.h"
-#include "app/gl/embedded.h"
-#include "app/timed_backend.h"
-#include "core/compare.h"
-#include "core/error.h"
-#include "core/explain.h"
+#include "app/gl/context/embedded.h"
+#include "app/workers/timed_backend.h"
+#include "core/base/error.h"
+#include "core/base/number_text.h"
+#include "core/check/compare.h"
+#include "core/explain/explain.h"
 #include "core/io/atomic_file.h"
-#include "core/text/number_text.h"
 
 namespace headlight {
 namespace {
@@ -147,7 +147,7 @@ int run_compare(const CompareOptions& o) {
   const Document document = o.model.document();
   std::vector<OneRun> runs;  // first the one that counts; all of them before anything is said
   runs.push_back(run_on(o.against, o, document));
-  for (const char* name : {"eigen", "gl"}) {
+  for (const char* name : {"cpu", "gl"}) {
     if (o.against != name) runs.push_back(run_on(name, o, document));
   }
   Json list = Json::array();
@@ -181,9 +181,10 @@ void add_compare_command(CLI::App& app, Run& run) {
   options->model.add_to(*sub);
   options->model.add_model_to(*sub);
   sub->remove_option(sub->get_option("--backend"));
-  sub->add_option("--against", options->against, "Whose numbers count: reference or eigen")
+  sub->add_option("--against", options->against, "Whose numbers count: reference or cpu")
       ->capture_default_str()
-      ->check(CLI::IsMember({"reference", "eigen"}));
+      ->check(CLI::IsMember({"reference", "cpu"}))
+      ->transform(current_backend_name);
   sub->add_flag("--gradients", options->gradients, "Also the walk backwards from the loss");
   sub->add_option("--json", options->json, "A file for the same as JSON");
   sub->add_option("--broken-shader", options->broken, "NAME=FILE")->group("");

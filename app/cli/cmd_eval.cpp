@@ -3,11 +3,11 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/cli.h"
-#include "core/error.h"
+#include "core/base/error.h"
+#include "core/base/number_text.h"
 #include "core/io/text_file.h"
 #include "core/model/bundled.h"
-#include "core/text/number_text.h"
-#include "core/train/model_score.h"
+#include "core/train/metrics/model_score.h"
 
 namespace headlight {
 namespace {

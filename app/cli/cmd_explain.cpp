@@ -3,10 +3,10 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/cli.h"
-#include "core/error.h"
-#include "core/explain.h"
+#include "core/base/error.h"
+#include "core/base/number_text.h"
+#include "core/explain/explain.h"
 #include "core/io/json_numbers.h"
-#include "core/text/number_text.h"
 
 namespace headlight {
 namespace {

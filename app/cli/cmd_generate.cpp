@@ -2,10 +2,10 @@
 #include <cstdio>
 
 #include "app/cli/cli.h"
-#include "core/error.h"
+#include "core/base/error.h"
+#include "core/base/number_text.h"
+#include "core/base/utf8.h"
 #include "core/model/bundled.h"
-#include "core/text/number_text.h"
-#include "core/text/utf8.h"
 #include "core/train/predictor.h"
 
 namespace headlight {

@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/cli.h"
+#include "core/base/number_text.h"
 #include "core/model/bundled.h"
-#include "core/text/number_text.h"
 
 namespace headlight {
 namespace {

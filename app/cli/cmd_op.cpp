@@ -3,16 +3,16 @@
 
 #include "app/cli/cli.h"
 #include "app/cli/named_backend.h"
-#include "core/error.h"
+#include "core/base/error.h"
+#include "core/check/single_op.h"
 #include "core/io/atomic_file.h"
 #include "core/io/safetensors.h"
-#include "core/single_op.h"
 
 namespace headlight {
 namespace {
 
 struct OpOptions {
-  std::string name, in, out, backend = "eigen";
+  std::string name, in, out, backend = "cpu";
   std::vector<std::string> attributes;
   int threads = 2;
   bool list = false;
@@ -80,9 +80,10 @@ void add_op_command(CLI::App& app, Run& run) {
   sub->add_option("--out", options->out, "FILE.safetensors for the results");
   sub->add_option("--attr", options->attributes, "KEY=VALUE, again for the next one")
       ->allow_extra_args(false);
-  sub->add_option("--backend", options->backend, "reference, eigen or gl (the graphics card)")
-      ->capture_default_str();
-  sub->add_option("--threads", options->threads, "Threads of the eigen backend")
+  sub->add_option("--backend", options->backend, "reference, cpu or gl (the graphics card)")
+      ->capture_default_str()
+      ->transform(current_backend_name);
+  sub->add_option("--threads", options->threads, "Threads of the cpu backend")
       ->capture_default_str()
       ->check(CLI::Range(1, 256));
   sub->add_flag("--list", options->list, "Prints each operation with its inputs and attributes");

@@ -5,10 +5,10 @@
 #include <filesystem>
 
 #include "app/cli/cli.h"
-#include "app/offscreen.h"
-#include "app/ui/stage_motion.h"
-#include "core/error.h"
-#include "core/explain.h"
+#include "app/platform/offscreen.h"
+#include "app/ui/stage/stage_motion.h"
+#include "core/base/error.h"
+#include "core/explain/explain.h"
 #include "core/io/atomic_file.h"
 #include "core/io/png.h"
 

@@ -3,13 +3,13 @@
 #include <nlohmann/json.hpp>
 
 #include "app/cli/cli.h"
-#include "core/error.h"
-#include "core/explain.h"
+#include "core/base/error.h"
+#include "core/explain/explain.h"
+#include "core/explain/step_code.h"
 #include "core/io/atomic_file.h"
 #include "core/io/json_numbers.h"
 #include "core/io/npz.h"
 #include "core/io/safetensors.h"
-#include "core/step_code.h"
 
 namespace headlight {
 namespace {

@@ -12,13 +12,13 @@
 #include "app/cli/train_config.h"
 #include "app/cli/train_learner.h"
 #include "app/cli/train_source.h"
-#include "core/error.h"
+#include "core/base/error.h"
+#include "core/base/number_text.h"
+#include "core/explain/step_code.h"
 #include "core/io/atomic_file.h"
 #include "core/io/safetensors.h"
 #include "core/model/init.h"
-#include "core/step_code.h"
-#include "core/text/number_text.h"
-#include "core/train/batches.h"
+#include "core/train/data/batches.h"
 #include "core/train/run_checkpoint.h"
 
 namespace headlight {
@@ -40,8 +40,8 @@ void interrupt(int) {
 // ---- the model ----
 
 std::vector<Tensor> read_init(const std::string& path, const Config& config, LearnedFrom& data) {
-  constexpr std::uint64_t kMostBytes = std::uint64_t{16} << 30;
-  const SafetensorsFile file = parse_safetensors(read_file(path, kMostBytes));
+  constexpr std::uint64_t kMaxBytes = std::uint64_t{16} << 30;
+  const SafetensorsFile file = parse_safetensors(read_file(path, kMaxBytes));
   const auto table = file.entries.find("embed.W_E");
   if (table == file.entries.end() || table->second.shape.empty())
     throw Error("the weights in " + path +
@@ -77,8 +77,8 @@ std::vector<Tensor> start_parameters(const TrainOptions& o, const Config& config
   return initial_parameters(build_program(config, data.shape), *init, config.seed);
 }
 
-TrainRecipe recipe_of(const TrainOptions& o, const Config& config) {
-  TrainRecipe recipe;
+RunSettings recipe_of(const TrainOptions& o, const Config& config) {
+  RunSettings recipe;
   recipe.task = o.task;
   recipe.task_options = o.task_options;
   recipe.batch = o.batch;
@@ -146,7 +146,7 @@ struct RunParts {
   const TrainOptions& o;
   const Config& config;
   const LearnedFrom& data;
-  const TrainRecipe& recipe;
+  const RunSettings& recipe;
 };
 
 enum class Ending { kDone, kInterrupted, kBroken };
@@ -188,7 +188,7 @@ Ending train(const RunParts& run, Learner& learner, SafeRun& safe, TrainState& s
 
 // How much is right of examples that were not learned from, where the task has one right answer.
 void tell_score(const std::shared_ptr<const Task>& task, Learner& learner,
-                const TrainRecipe& recipe) {
+                const RunSettings& recipe) {
   constexpr std::int64_t kBatches = 8, kRows = 64;
   if (!task->has(Split::kValidation)) return;
   TaskBatches fresh(task, kRows, recipe.seed, Split::kValidation);
@@ -216,7 +216,7 @@ void tell_score(const std::shared_ptr<const Task>& task, Learner& learner,
 int run_train(const TrainOptions& o) {
   const LearnerFactory learners = learners_for(o);
   Config config = o.model.document().config;
-  TrainRecipe recipe = recipe_of(o, config);
+  RunSettings recipe = recipe_of(o, config);
   TrainState state;
   std::optional<Checkpoint> from;
   if (!o.resume.empty()) {

@@ -3,9 +3,9 @@
 
 #include "app/cli/cli.h"
 #include "app/cli/named_backend.h"
-#include "app/gl/gl_self_test.h"
-#include "app/gl/gl_tune.h"
-#include "core/error.h"
+#include "app/gl/tuning/self_test.h"
+#include "app/gl/tuning/tune.h"
+#include "core/base/error.h"
 
 namespace headlight {
 namespace {

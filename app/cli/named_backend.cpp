@@ -2,8 +2,8 @@
 
 #include <cstdio>
 
-#include "app/gl/embedded.h"
-#include "core/error.h"
+#include "app/gl/context/embedded.h"
+#include "core/base/error.h"
 #include "core/io/atomic_file.h"
 #include "core/ops/op.h"
 
@@ -27,8 +27,8 @@ std::unique_ptr<EglContext> computing_context() {
 }  // namespace
 
 NamedBackend::NamedBackend(const std::string& name, int threads, GlBackendOptions options) {
-  if (name != "reference" && name != "eigen" && name != "gl")
-    throw UsageError("there is no backend named '" + name + "'; choose reference, eigen or gl");
+  if (name != "reference" && name != "cpu" && name != "gl")
+    throw UsageError("there is no backend named '" + name + "'; choose reference, cpu or gl");
   if (name != "gl") {
     backend_ = make_backend(name, threads);
     return;

@@ -5,13 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "app/gl/backend_gl.h"
-#include "app/gl/egl_context.h"
-#include "core/backend.h"
+#include "app/gl/compute/backend_gl.h"
+#include "app/gl/context/egl_context.h"
+#include "core/backends/backend.h"
 
 namespace headlight {
 
-/// "reference", "eigen" or "gl". Of "gl" it has an OpenGL context of its own, so it must be used
+/// "reference", "cpu" or "gl". Of "gl" it has an OpenGL context of its own, so it must be used
 /// and destroyed on the thread that made it.
 class NamedBackend {
  public:

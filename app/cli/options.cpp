@@ -5,15 +5,17 @@
 #include <cstdio>
 
 #include "app/cli/named_backend.h"
-#include "core/error.h"
+#include "core/base/error.h"
+#include "core/base/number_text.h"
+#include "core/base/similar.h"
+#include "core/base/utf8.h"
+#include "core/document/session_file.h"
 #include "core/io/atomic_file.h"
 #include "core/model/bundled.h"
-#include "core/session_file.h"
-#include "core/text/number_text.h"
-#include "core/text/similar.h"
-#include "core/text/utf8.h"
 
 namespace headlight {
+
+std::string current_backend_name(std::string name) { return name == "eigen" ? "cpu" : name; }
 
 void ModelOptions::add_to(CLI::App& app) {
   const auto text = [&](const char* name, std::optional<std::string>& value, const char* help) {
@@ -53,9 +55,10 @@ void ModelOptions::add_to(CLI::App& app) {
   number("--max-tokens", max_tokens, "Limit on tokens (default 1024)");
   app.add_option("--max-memory", memory_gb, "Limit on memory, in GB (default: what is free)");
   app.add_option("--backend", backend,
-                 "reference, eigen or gl (the graphics card); of windows also both")
-      ->capture_default_str();
-  app.add_option("--threads", threads, "Threads of the eigen backend")
+                 "reference, cpu or gl (the graphics card); of windows also both")
+      ->capture_default_str()
+      ->transform(current_backend_name);
+  app.add_option("--threads", threads, "Threads of the cpu backend")
       ->capture_default_str()
       ->check(CLI::Range(1, 256));
 }
@@ -326,7 +329,7 @@ Document ModelOptions::document() const {
 }
 
 std::string ModelOptions::window_backend() const {
-  return backend == "gl" || backend == "both" ? "eigen" : backend;
+  return backend == "gl" || backend == "both" ? "cpu" : backend;
 }
 
 ComputeMode ModelOptions::window_compute() const {

@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "app/shell.h"
-#include "app/size.h"
-#include "app/ui/compute_state.h"
-#include "core/runner.h"
+#include "app/platform/size.h"
+#include "app/shell/shell.h"
+#include "app/ui/state/compute_state.h"
+#include "core/run/runner.h"
 #include "core/train/model_recipe.h"
 
 namespace headlight {
@@ -28,7 +28,7 @@ struct ModelOptions {
   std::vector<std::string> targets;  // what the gradients' loss takes for right, by name
   std::optional<std::string> model;  // a folder or the name of a bundled model
   std::optional<Config> base;        // to start from where there is no session
-  std::string backend = "eigen";
+  std::string backend = "cpu";
   int threads = 2;
 
   void add_to(CLI::App&);
@@ -42,6 +42,9 @@ struct ModelOptions {
   std::string window_backend() const;
   ComputeMode window_compute() const;
 };
+
+/// The name by which a backend goes today: "cpu" was called "eigen". Others stay as they are.
+std::string current_backend_name(std::string name);
 
 /// "0,3,1" -> {0, 3, 1}; throws UsageError.
 std::vector<std::int64_t> parse_index(const std::string&);

@@ -4,10 +4,10 @@
 #include <string>
 
 #include "app/cli/options.h"
-#include "core/error.h"
+#include "core/base/error.h"
+#include "core/base/number_text.h"
 #include "core/io/atomic_file.h"
 #include "core/io/file_steps.h"
-#include "core/text/number_text.h"
 #include "core/train/model_recipe.h"
 
 namespace headlight {
@@ -28,7 +28,7 @@ void use_recipe(const ModelRecipe& recipe, const CLI::App& sub, Options& o) {
   const auto set = [&](const char* option, auto& out, const auto& value) {
     if (sub.count(option) == 0) out = value;
   };
-  const TrainRecipe& r = recipe.training;
+  const RunSettings& r = recipe.training;
   o.model.base = recipe.config;
   if (o.text.empty() && o.labels.empty() && o.pairs.empty() && o.data_ids.empty() &&
       o.task.empty()) {

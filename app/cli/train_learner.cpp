@@ -3,9 +3,9 @@
 #include <cstdio>
 
 #include "app/cli/named_backend.h"
-#include "app/gl/gl_trainer.h"
-#include "core/error.h"
-#include "core/text/number_text.h"
+#include "app/gl/training/gl_trainer.h"
+#include "core/base/error.h"
+#include "core/base/number_text.h"
 #include "core/train/trainer.h"
 
 namespace headlight {
@@ -22,8 +22,7 @@ LearnerFactory learners_for(const TrainOptions& o) {
         std::make_shared<NamedBackend>(name, o.model.threads, with_broken_shader(o.broken));
     return gl_learners({named, named->gl()});
   }
-  if (name != "eigen")
-    throw UsageError("no backend named '" + name + "' trains; choose eigen or gl");
+  if (name != "cpu") throw UsageError("no backend named '" + name + "' trains; choose cpu or gl");
   return [](const Config& config, const RunShape& shape, std::vector<Tensor> parameters,
             const TrainerOptions& options) {
     return std::make_unique<Trainer>(config, shape, std::move(parameters), options);
@@ -58,12 +57,12 @@ void SafeRun::give_up(const std::string& reason, std::int64_t step, const TrainO
       "the run on the graphics card stopped at step " + count_text(step) + ": " + reason + ". ";
   if (o.out.empty()) {
     throw Error(text +
-                "Nothing was saved, because there was no --out; --backend eigen trains on "
+                "Nothing was saved, because there was no --out; --backend cpu trains on "
                 "the processor");
   }
   last_->save(o.out);
   throw Error(text + "It was saved in " + o.out + " as of step " + count_text(last_->step) +
-              "; on the processor it goes on with --resume " + o.out + " --backend eigen --steps " +
+              "; on the processor it goes on with --resume " + o.out + " --backend cpu --steps " +
               std::to_string(o.steps));
 }
 

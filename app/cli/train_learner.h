@@ -12,7 +12,7 @@
 
 namespace headlight {
 
-/// By --backend: "eigen", the processor, or "gl", the graphics card. Throws UsageError for any
+/// By --backend: "cpu", the processor, or "gl", the graphics card. Throws UsageError for any
 /// other name, and Error as NamedBackend.
 LearnerFactory learners_for(const TrainOptions&);
 

@@ -2,10 +2,10 @@
 
 #include <cstdio>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "core/io/atomic_file.h"
 #include "core/io/npy.h"
-#include "core/train/text_source.h"
+#include "core/train/data/text_source.h"
 
 namespace headlight {
 namespace {
@@ -16,7 +16,7 @@ void tell_notes(const std::vector<Message>& notes) {
 }
 
 // The shape is known when the config is.
-LearnedFrom task_data(std::shared_ptr<const Task> task, const TrainRecipe& recipe) {
+LearnedFrom task_data(std::shared_ptr<const Task> task, const RunSettings& recipe) {
   LearnedFrom data;
   data.task = task;
   data.tokenizer = task->vocabulary().to_json();
@@ -27,7 +27,7 @@ LearnedFrom task_data(std::shared_ptr<const Task> task, const TrainRecipe& recip
 
 // Running text, labelled rows or pairs. Of rows the words are what matters, so labels are cut so;
 // and a row is as long as it is.
-LearnedFrom text_data(const TrainOptions& o, const TrainRecipe& recipe, const Checkpoint* from) {
+LearnedFrom text_data(const TrainOptions& o, const RunSettings& recipe, const Checkpoint* from) {
   const OwnData own = !o.text.empty()     ? OwnData::kText
                       : !o.labels.empty() ? OwnData::kLabels
                                           : OwnData::kPairs;
@@ -52,9 +52,9 @@ LearnedFrom text_data(const TrainOptions& o, const TrainRecipe& recipe, const Ch
   return task_data(std::move(loaded.task), recipe);
 }
 
-LearnedFrom row_data(const TrainOptions& o, const TrainRecipe& recipe) {
-  constexpr std::uint64_t kMostBytes = std::uint64_t{4} << 30;
-  auto rows = std::make_unique<RowBatches>(parse_npy_integers(read_file(o.data_ids, kMostBytes)),
+LearnedFrom row_data(const TrainOptions& o, const RunSettings& recipe) {
+  constexpr std::uint64_t kMaxBytes = std::uint64_t{4} << 30;
+  auto rows = std::make_unique<RowBatches>(parse_npy_integers(read_file(o.data_ids, kMaxBytes)),
                                            recipe.batch);
   if (o.context > 0 && o.context != rows->context()) {
     throw UsageError("--context is " + std::to_string(o.context) + ", but the rows of " +
@@ -70,7 +70,7 @@ LearnedFrom row_data(const TrainOptions& o, const TrainRecipe& recipe) {
 
 }  // namespace
 
-LearnedFrom open_data(const TrainOptions& o, TrainRecipe& recipe, const Checkpoint* from) {
+LearnedFrom open_data(const TrainOptions& o, RunSettings& recipe, const Checkpoint* from) {
   const bool file = !o.text.empty() || !o.labels.empty() || !o.pairs.empty();
   const int given = !o.text.empty() + !o.labels.empty() + !o.pairs.empty() + !o.data_ids.empty() +
                     !recipe.task.empty();

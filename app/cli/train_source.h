@@ -6,10 +6,10 @@
 #include <string>
 
 #include "app/cli/options.h"
+#include "core/graph/program.h"
 #include "core/model/checkpoint.h"
-#include "core/program.h"
-#include "core/train/batches.h"
-#include "core/train/recipe.h"
+#include "core/train/data/batches.h"
+#include "core/train/run_settings.h"
 
 namespace headlight {
 
@@ -38,6 +38,6 @@ struct LearnedFrom {
 /// What the options say to learn from; the recipe is completed with the task's sizes. `from`: the
 /// checkpoint that a run goes on from, whose vocabulary and classes are used. Throws UsageError for
 /// none or several, and as the loading of each.
-LearnedFrom open_data(const TrainOptions&, TrainRecipe&, const Checkpoint* from);
+LearnedFrom open_data(const TrainOptions&, RunSettings&, const Checkpoint* from);
 
 }  // namespace headlight

@@ -5,8 +5,8 @@
 #include <set>
 #include <string_view>
 
-#include "core/error.h"
-#include "core/text/utf8.h"
+#include "core/base/error.h"
+#include "core/base/utf8.h"
 
 namespace headlight {
 

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "core/io/file_steps.h"
 
 namespace headlight {

@@ -9,7 +9,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "core/io/file_steps.h"
 
 namespace headlight {

@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <system_error>
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 namespace headlight {
 

@@ -5,15 +5,15 @@
 #include <limits>
 #include <optional>
 
-#include "core/error.h"
-#include "core/text/utf8.h"
+#include "core/base/error.h"
+#include "core/base/utf8.h"
 
 namespace headlight {
 namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr std::size_t kLongestHeader = 65536;  // one dictionary; NumPy's have about 100 bytes
-constexpr std::size_t kMostDimensions = 8;
+constexpr std::size_t kMaxDimensions = 8;
 
 [[noreturn]] void fail(const char* text, std::string_view got = {}) {
   Message message(text);
@@ -63,7 +63,7 @@ std::vector<std::int64_t> read_shape(std::string_view text) {
   while (!rest.empty()) {
     std::int64_t size = -1;
     const auto [stop, error] = std::from_chars(rest.data(), rest.data() + rest.size(), size);
-    if (error != std::errc() || size < 0 || shape.size() == kMostDimensions)
+    if (error != std::errc() || size < 0 || shape.size() == kMaxDimensions)
       fail("npy.header", text.substr(0, end + 1));
     shape.push_back(size);
     rest.remove_prefix(static_cast<std::size_t>(stop - rest.data()));

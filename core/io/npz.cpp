@@ -7,8 +7,8 @@
 #include <limits>
 #include <vector>
 
-#include "core/error.h"
-#include "core/text/utf8.h"
+#include "core/base/error.h"
+#include "core/base/utf8.h"
 
 namespace headlight {
 namespace {

@@ -4,7 +4,7 @@
 #include <limits>
 #include <memory>
 
-#include "core/error.h"
+#include "core/base/error.h"
 
 // Static, so that another copy of stb in the program (a library's own) cannot clash with this one.
 #pragma GCC diagnostic push

@@ -8,10 +8,10 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "core/error.h"
+#include "core/base/error.h"
+#include "core/base/number_text.h"
+#include "core/base/utf8.h"
 #include "core/io/file_steps.h"
-#include "core/text/number_text.h"
-#include "core/text/utf8.h"
 
 namespace headlight {
 namespace {

@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/message.h"
+#include "core/base/progress.h"
 #include "core/io/mapped_file.h"
-#include "core/progress.h"
-#include "core/text/message.h"
 
 namespace headlight {
 

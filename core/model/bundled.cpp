@@ -3,9 +3,9 @@
 #include <filesystem>
 #include <vector>
 
-#include "core/error.h"
+#include "core/base/error.h"
+#include "core/base/similar.h"
 #include "core/model/model.h"
-#include "core/text/similar.h"
 
 namespace headlight {
 namespace {

@@ -5,12 +5,12 @@
 #include <map>
 #include <set>
 
-#include "core/error.h"
+#include "core/base/error.h"
+#include "core/graph/step_names.h"
 #include "core/io/atomic_file.h"
 #include "core/io/atomic_folder.h"
 #include "core/io/file_steps.h"
 #include "core/io/safetensors.h"
-#include "core/step_code.h"
 
 namespace headlight {
 namespace {

@@ -16,9 +16,9 @@
 #include <string_view>
 #include <vector>
 
+#include "core/graph/program.h"
 #include "core/io/array.h"
 #include "core/model/model_file.h"
-#include "core/program.h"
 
 namespace headlight {
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include "core/random.h"
+#include "core/base/random.h"
 
 namespace headlight {
 namespace {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/program.h"
+#include "core/graph/program.h"
 
 namespace headlight {
 

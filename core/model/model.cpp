@@ -2,19 +2,19 @@
 
 #include <algorithm>
 
-#include "core/error.h"
+#include "core/base/error.h"
+#include "core/base/number_text.h"
+#include "core/graph/step_names.h"
 #include "core/io/file_steps.h"
 #include "core/model/bundled.h"
 #include "core/model/checkpoint.h"
-#include "core/step_code.h"
-#include "core/text/number_text.h"
 
 namespace headlight {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMostKept = 4;
+constexpr std::size_t kMaxKept = 4;
 
 // A model that learned rows of ids has no text; its tokens are the ids.
 std::shared_ptr<const Vocabulary> read_vocabulary(const Checkpoint& checkpoint) {
@@ -123,7 +123,7 @@ std::shared_ptr<const Model> ModelCache::get(const std::string& ref) {
     kept_.erase(found);
   }
   kept_.push_back({time, load_model(ref)});
-  if (kept_.size() > kMostKept) kept_.erase(kept_.begin());
+  if (kept_.size() > kMaxKept) kept_.erase(kept_.begin());
   return kept_.back().model;
 }
 

@@ -11,9 +11,9 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/tensor.h"
 #include "core/model/model_file.h"
 #include "core/model/parameter_source.h"
-#include "core/tensor.h"
 #include "core/text/vocabulary.h"
 
 namespace headlight {

@@ -1,7 +1,7 @@
 #include "core/model/model_file.h"
 
-#include "core/config_json.h"
-#include "core/error.h"
+#include "core/base/error.h"
+#include "core/graph/config_json.h"
 
 namespace headlight {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <memory>
 
-#include "core/program.h"
-#include "core/trace.h"
+#include "core/graph/program.h"
+#include "core/graph/run_input.h"
 
 namespace headlight {
 

@@ -1,6 +1,6 @@
 // Splitting a row into heads, and laying the heads side by side again. Nothing is computed: every
 // cell is a cell of the input, found at another place.
-#include "core/error.h"
+#include "core/base/error.h"
 #include "core/ops/op.h"
 
 namespace headlight {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/tensor.h"
+#include "core/base/tensor.h"
 
 namespace headlight {
 

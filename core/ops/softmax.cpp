@@ -2,8 +2,8 @@
 #include <cmath>
 #include <limits>
 
+#include "core/base/number_text.h"
 #include "core/ops/op.h"
-#include "core/text/number_text.h"
 
 namespace headlight {
 namespace {

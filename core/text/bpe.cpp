@@ -4,8 +4,8 @@
 
 #include <limits>
 
-#include "core/error.h"
-#include "core/text/utf8.h"
+#include "core/base/error.h"
+#include "core/base/utf8.h"
 
 namespace headlight {
 namespace {

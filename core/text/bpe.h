@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/progress.h"
+#include "core/base/progress.h"
 
 namespace headlight {
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <queue>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "core/text/bpe.h"
 
 namespace headlight {

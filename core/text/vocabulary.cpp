@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "core/error.h"
-#include "core/text/number_text.h"
-#include "core/text/similar.h"
-#include "core/text/utf8.h"
+#include "core/base/error.h"
+#include "core/base/number_text.h"
+#include "core/base/similar.h"
+#include "core/base/utf8.h"
 
 namespace headlight {
 namespace {
@@ -18,7 +18,7 @@ constexpr std::pair<TextCut, std::string_view> kCuts[] = {{TextCut::kWords, "wor
 constexpr std::string_view kSpecialNames[kSpecials] = {"[PAD]", "[UNK]",  "[BOS]", "[EOS]",
                                                        "[CLS]", "[MASK]", "[SEP]"};
 
-constexpr int kMostCompared = 10000;  // tokens, when one is sought that was meant
+constexpr int kMaxCompared = 10000;  // tokens, when one is sought that was meant
 
 std::string quoted(std::string_view token) { return "'" + visible_label(token) + "'"; }
 
@@ -163,7 +163,7 @@ void Vocabulary::add_id(std::string_view token, std::size_t begin, std::size_t e
       some += (i ? " " : "") + visible_label(this->token(i));
     if (size() > 12) some += " …";
     std::vector<std::string_view> near;
-    if (cut_ == TextCut::kWords && size() <= kMostCompared)
+    if (cut_ == TextCut::kWords && size() <= kMaxCompared)
       near.assign(names_->begin(), names_->end());
     throw Error(Message{"vocabulary.unknown_token",
                         {{"token", "'" + shortened(visible_label(token), 40) + "'"},

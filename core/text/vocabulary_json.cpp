@@ -2,8 +2,8 @@
 // and must agree with them when they are read.
 #include <nlohmann/json.hpp>
 
-#include "core/error.h"
-#include "core/text/utf8.h"
+#include "core/base/error.h"
+#include "core/base/utf8.h"
 #include "core/text/vocabulary.h"
 
 namespace headlight {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "core/error.h"
-#include "core/text/number_text.h"
-#include "core/train/batch_inputs.h"
+#include "core/base/error.h"
+#include "core/base/number_text.h"
+#include "core/train/data/batch_inputs.h"
 
 namespace headlight {
 namespace {
@@ -46,7 +46,7 @@ Learner::Learner(const Config& config, const RunShape& shape, std::vector<Tensor
                  const TrainerOptions& options)
     : config_(config), shape_(shape), options_(options) {
   validate(options_.schedule);
-  if (!(options_.dropout >= 0 && options_.dropout <= kMostDropout)) {
+  if (!(options_.dropout >= 0 && options_.dropout <= kMaxDropout)) {
     throw UsageError(Message{"train.dropout", {{"got", number_text(options_.dropout, 4)}}});
   }
   shape_.batch = 1;

@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "core/config.h"
-#include "core/program.h"
-#include "core/tensor.h"
-#include "core/train/optimizer.h"
-#include "core/train/schedule.h"
+#include "core/base/tensor.h"
+#include "core/graph/config.h"
+#include "core/graph/program.h"
+#include "core/train/optim/optimizer.h"
+#include "core/train/optim/schedule.h"
 
 namespace headlight {
 
@@ -28,7 +28,7 @@ struct TokenBatch {
   std::vector<int> source = {}, source_lengths = {};
 };
 
-inline constexpr double kMostDropout = 0.95;
+inline constexpr double kMaxDropout = 0.95;
 
 struct TrainerOptions {
   OptimizerOptions optimizer;

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <map>
 
-#include "core/config_json.h"
-#include "core/error.h"
+#include "core/base/error.h"
+#include "core/base/random.h"
+#include "core/base/utf8.h"
+#include "core/graph/config_json.h"
 #include "core/model/bundled.h"
-#include "core/random.h"
-#include "core/runner_forms.h"
-#include "core/text/utf8.h"
+#include "core/run/model_input.h"
 
 namespace headlight {
 namespace {
@@ -16,13 +16,13 @@ namespace {
 constexpr JsonFileWords kWords = {"recipe.wrong_value", "recipe.not_json", "recipe.too_deep"};
 
 // A recipe's "training" is train.json without what only a run that has begun has.
-OrderedJson training_json(const TrainRecipe& recipe) {
+OrderedJson training_json(const RunSettings& recipe) {
   OrderedJson json = OrderedJson::parse(train_text(recipe, {}));
   for (const char* key : {"format", "version", "step", "data"}) json.erase(key);
   return json;
 }
 
-TrainRecipe read_training(const JsonReader& in) {
+RunSettings read_training(const JsonReader& in) {
   const OrderedJson* given = in.find("training");
   if (!given || !given->is_object())
     in.fail("training", Message{"session.object"}, given ? *given : OrderedJson());
@@ -32,7 +32,7 @@ TrainRecipe read_training(const JsonReader& in) {
   json["step"] = 0;
   json["data"] = "0";
   if (!json.contains("seed")) json["seed"] = "1";
-  TrainRecipe recipe;
+  RunSettings recipe;
   TrainState ignored;
   parse_train(json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace), recipe, ignored);
   return recipe;

@@ -5,16 +5,16 @@
 #include <string>
 #include <string_view>
 
-#include "core/document.h"
+#include "core/document/document.h"
 #include "core/model/init.h"
 #include "core/model/model.h"
-#include "core/train/recipe.h"
+#include "core/train/run_settings.h"
 
 namespace headlight {
 
 struct ModelRecipe {
   Config config;         // its seed is that of the initial weights
-  TrainRecipe training;  // of one of all_tasks()
+  RunSettings training;  // of one of all_tasks()
   Init init = Init::kNormal;
   double score =
       0;  // the share of scored tokens (or classes) that is right on fresh examples, at least

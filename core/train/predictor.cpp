@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
-#include "core/error.h"
-#include "core/program_memory.h"
+#include "core/base/error.h"
+#include "core/graph/program_memory.h"
 
 namespace headlight {
 
 Predictor::Predictor(std::shared_ptr<const Model> model, int threads)
-    : model_(std::move(model)), backend_(make_eigen_backend(threads)) {
+    : model_(std::move(model)), backend_(make_cpu_backend(threads)) {
   if (model_->file.config.form != ModelForm::kTokens) {
     throw UsageError(
         Message{"model.not_next_token", {{"name", model_->name}, {"kind", model_->file.kind}}});

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "core/backend.h"
+#include "core/backends/backend.h"
 #include "core/model/model.h"
 #include "core/train/sampling.h"
 

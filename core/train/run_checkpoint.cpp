@@ -1,6 +1,6 @@
 #include "core/train/run_checkpoint.h"
 
-#include "core/program.h"
+#include "core/graph/program.h"
 
 namespace headlight {
 namespace {
@@ -31,7 +31,7 @@ ModelFile model_file(const Config& config, const RunShape& shape, const Task* ta
 }
 
 RunCheckpoint checkpoint_of(ModelFile model, std::string tokenizer, const Learner& learner,
-                            const TrainRecipe& recipe, const TrainState& state) {
+                            const RunSettings& recipe, const TrainState& state) {
   RunCheckpoint made{
       state.step, std::move(model), std::move(tokenizer), train_text(recipe, state), {}, {}};
   for (const Tensor& tensor : learner.parameters()) {

@@ -9,8 +9,8 @@
 
 #include "core/model/checkpoint.h"
 #include "core/train/learner.h"
-#include "core/train/recipe.h"
-#include "core/train/task.h"
+#include "core/train/run_settings.h"
+#include "core/train/tasks/task.h"
 
 namespace headlight {
 
@@ -29,7 +29,7 @@ struct RunCheckpoint {
 };
 
 /// The run between two updates.
-RunCheckpoint checkpoint_of(ModelFile, std::string tokenizer, const Learner&, const TrainRecipe&,
+RunCheckpoint checkpoint_of(ModelFile, std::string tokenizer, const Learner&, const RunSettings&,
                             const TrainState&);
 
 }  // namespace headlight

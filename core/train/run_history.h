@@ -9,7 +9,7 @@
 
 #include "core/model/model.h"
 #include "core/train/learner.h"
-#include "core/train/model_probe.h"
+#include "core/train/metrics/model_probe.h"
 
 namespace headlight {
 

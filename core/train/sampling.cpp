@@ -5,9 +5,9 @@
 #include <limits>
 #include <string>
 
-#include "core/error.h"
-#include "core/random.h"
-#include "core/train/check_number.h"
+#include "core/base/error.h"
+#include "core/base/random.h"
+#include "core/train/optim/check_number.h"
 
 namespace headlight {
 namespace {

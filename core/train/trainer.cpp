@@ -4,11 +4,11 @@
 #include <cmath>
 #include <map>
 
-#include "core/backend.h"
-#include "core/backward.h"
-#include "core/error.h"
-#include "core/program_memory.h"
-#include "core/thread_pool.h"
+#include "core/autodiff/backward.h"
+#include "core/backends/backend.h"
+#include "core/base/error.h"
+#include "core/base/thread_pool.h"
+#include "core/graph/program_memory.h"
 
 namespace headlight {
 

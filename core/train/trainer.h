@@ -6,10 +6,10 @@
 #include <memory>
 #include <vector>
 
-#include "core/fusion.h"
-#include "core/train/batch_inputs.h"
-#include "core/train/gradient_sum.h"
+#include "core/graph/fusion.h"
+#include "core/train/data/batch_inputs.h"
 #include "core/train/learner.h"
+#include "core/train/optim/gradient_sum.h"
 
 namespace headlight {
 

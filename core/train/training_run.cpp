@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "core/error.h"
+#include "core/base/error.h"
 #include "core/train/trainer.h"
 
 namespace headlight {
@@ -68,7 +68,7 @@ bool same_data(const RunPlan& a, const RunPlan& b) {
 
 bool same_start(const RunPlan& a, const RunPlan& b) {
   const auto fixed = [](const RunPlan& plan) {
-    TrainRecipe recipe = plan.recipe;
+    RunSettings recipe = plan.recipe;
     recipe.schedule.peak = recipe.schedule.floor = recipe.clip = 0;
     return train_text(recipe, {});
   };

@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "core/model/init.h"
-#include "core/train/batches.h"
-#include "core/train/recipe.h"
+#include "core/train/data/batches.h"
+#include "core/train/data/text_source.h"
 #include "core/train/run_checkpoint.h"
 #include "core/train/run_history.h"
-#include "core/train/text_source.h"
+#include "core/train/run_settings.h"
 
 namespace headlight {
 
@@ -28,7 +28,7 @@ struct StopRule {
 
 /// What a run is to be.
 struct RunPlan {
-  TrainRecipe recipe;
+  RunSettings recipe;
   Config config;  // its seed is that of the initial weights
   Init init = Init::kNormal;
   StopRule stop;

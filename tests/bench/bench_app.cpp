@@ -7,11 +7,11 @@
 #include <cstdio>
 #include <thread>
 
-#include "app/frontend.h"
-#include "app/gl/egl_context.h"
-#include "app/gl/framebuffer.h"
-#include "app/offscreen.h"
-#include "core/error.h"
+#include "app/gl/context/egl_context.h"
+#include "app/gl/context/framebuffer.h"
+#include "app/platform/frontend.h"
+#include "app/platform/offscreen.h"
+#include "core/base/error.h"
 
 namespace headlight {
 namespace {
@@ -52,7 +52,7 @@ class NoHeatmaps final : public HeatmapSink {
 BenchRow keystroke() {
   Document document;
   document.sentence = words(31);
-  const auto backend = make_eigen_backend(1);
+  const auto backend = make_cpu_backend(1);
   Runner runner;
   std::shared_ptr<const Trace> shown;  // the window keeps the last one
   std::vector<double> times;

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "core/backend.h"
-#include "core/random.h"
+#include "core/backends/backend.h"
+#include "core/base/random.h"
 #include "tests/bench/eigen_product.h"
 
 namespace headlight {
@@ -78,7 +78,7 @@ void bench_large(int threads, std::vector<BenchRow>& rows) {
   config.d_hidden = 3072;
   Loaded model(config, {1, 64, 50});
   EigenProduct product(threads);
-  const auto backend = make_eigen_backend(threads);
+  const auto backend = make_cpu_backend(threads);
   model.run(*backend);
   product.run();
   constexpr int kRounds = 7, kRunsPerRound = 3;
@@ -102,7 +102,7 @@ void bench_large(int threads, std::vector<BenchRow>& rows) {
 
 void bench_default(std::vector<BenchRow>& rows) {
   Loaded model(Config{}, {1, 32, 32});
-  const auto backend = make_eigen_backend(1);
+  const auto backend = make_cpu_backend(1);
   model.run(*backend);
   std::vector<double> times;
   for (int i = 0; i < 301; ++i) times.push_back(seconds([&] { model.run(*backend); }));

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/program.h"
+#include "core/graph/program.h"
 
 namespace headlight {
 
@@ -19,7 +19,7 @@ struct BenchRow {
 /// Floating-point operations of a program's products of matrices: 2 for each term summed.
 double program_flops(const Program&);
 
-/// Times the Eigen backend: a large model on `threads` threads beside a large Eigen product on the
+/// Times the cpu backend: a large model on `threads` threads beside a large Eigen product on the
 /// same threads, and the default model on one thread. Takes some seconds and half a gigabyte.
 std::vector<BenchRow> bench_core(int threads);
 

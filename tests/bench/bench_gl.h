@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "app/gl/gl_measure.h"
+#include "app/gl/tuning/measure.h"
 
 namespace headlight {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <chrono>
 
-#include "app/shell.h"
-#include "core/error.h"
+#include "app/shell/shell.h"
+#include "core/base/error.h"
 
 namespace headlight {
 namespace {

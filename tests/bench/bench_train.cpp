@@ -4,8 +4,8 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "core/base/random.h"
 #include "core/model/init.h"
-#include "core/random.h"
 #include "core/train/trainer.h"
 #include "tests/bench/eigen_product.h"
 

@@ -9,7 +9,7 @@
 #include <Eigen/Core>
 #include <chrono>
 
-#include "core/thread_pool.h"
+#include "core/base/thread_pool.h"
 
 namespace headlight {
 

@@ -60,7 +60,7 @@ TEST_CASE("backend gl: where there is no OpenGL 4.3 it says so, and what to do")
   for (const Args& command : {Args{"trace", "--list"},
                               Args{"explain", "--tensor", "probs", "--at", "0,0"}, Args{"code"}}) {
     check_refused(run(joined(joined(command, {"--backend", "gl"}), kSmall), kOldGl), 1,
-                  {"--backend gl", "OpenGL 4.3", "4.2", "--backend eigen"});
+                  {"--backend gl", "OpenGL 4.3", "4.2", "--backend cpu"});
   }
 }
 
@@ -69,7 +69,7 @@ TEST_CASE("compare-backends: every result of every backend is within its limit")
   const Folder folder;
   const Result said =
       run_well(joined({"compare-backends", "--gradients", "--json", folder / "a.json"}, kSmall));
-  CHECK(contains(said.out, "eigen (processor) against reference\n"));
+  CHECK(contains(said.out, "cpu (processor) against reference\n"));
   CHECK(contains(said.out, ") against reference\n"));
   const auto list = nlohmann::json::parse(read_bytes(folder / "a.json"));
   REQUIRE(list.size() == 2);
@@ -116,13 +116,12 @@ TEST_CASE("compare-backends: a shader that is wrong is named, and at its own ste
   REQUIRE(contains(text, right));
   text.insert(text.find(right), "1.01 * ");
   const std::string broken = folder.write("gelu.comp", text);
-  const Result said = run(
-      joined({"compare-backends", "--against", "eigen", "--broken-shader", "gelu.comp=" + broken},
-             kSmall));
+  const Result said = run(joined(
+      {"compare-backends", "--against", "cpu", "--broken-shader", "gelu.comp=" + broken}, kSmall));
   CHECK(said.status == 1);
   CHECK(contains(said.out, "first beyond its limit: gelu, blocks.0.mlp.post at ["));
   const std::string unreadable = folder.write("bad.comp", "#version 430\nnonsense\n");
-  check_refused(run(joined({"compare-backends", "--against", "eigen", "--broken-shader",
+  check_refused(run(joined({"compare-backends", "--against", "cpu", "--broken-shader",
                             "gelu.comp=" + unreadable},
                            kSmall)),
                 1, {"shaders/gelu.comp, line 2"});
@@ -133,7 +132,7 @@ TEST_CASE("compare-backends: a shader that is wrong is named, and at its own ste
 TEST_CASE(
     "backend: unknown names are refused; pictures of a window are made on the graphics card") {
   check_refused(run(joined({"trace", "--list", "--backend", "cuda"}, kSmall)), 2,
-                {"'cuda'", "reference, eigen or gl"});
+                {"'cuda'", "reference, cpu or gl"});
   const Folder folder;
   check_refused(run({"screenshot", "--backend", "cuda", "--out", folder / "a.png"}), 2,
                 {"'cuda'", "reference"});
@@ -153,13 +152,13 @@ TEST_CASE("train: on the graphics card, and on from there on the processor, and 
                             "--log", (folder / name) + ".csv"},
                            more));
   };
-  const Result here = train("here", "eigen", "15", kCopy);
+  const Result here = train("here", "cpu", "15", kCopy);
   CHECK(contains(here.err, "training on the processor ("));
   const Result there = train("there", "gl", "5", kCopy);
   CHECK_FALSE(contains(there.err, "training on the processor"));
   CHECK(contains(there.err, "training on "));
   CHECK(contains(there.err, "new examples: "));
-  train("there", "eigen", "10", {"--resume", folder / "there"});
+  train("there", "cpu", "10", {"--resume", folder / "there"});
   train("there", "gl", "15", {"--resume", folder / "there"});
   const auto expected = losses((folder / "here") + ".csv"),
              got = losses((folder / "there") + ".csv");
@@ -185,11 +184,11 @@ TEST_CASE("train: when the graphics card fails the run is kept, and goes on on t
     CHECK(failed.status == 1);
     for (const std::string& words :
          {std::string("stopped at step 3"), std::string(shader) + ", line 2",
-          std::string("as of step 3"), std::string("--backend eigen --steps 6")})
+          std::string("as of step 3"), std::string("--backend cpu --steps 6")})
       CHECK(contains(failed.err, words));
     CHECK(read_bytes(folder / "run/model.safetensors") ==
           read_bytes((folder / shader) + "/model.safetensors"));
-    run_well({"train", "--resume", folder / shader, "--backend", "eigen", "--steps", "6", "--out",
+    run_well({"train", "--resume", folder / shader, "--backend", "cpu", "--steps", "6", "--out",
               folder / shader});
   }
   const Result unsaved = run(joined(
@@ -201,9 +200,9 @@ TEST_CASE("train: when the graphics card fails the run is kept, and goes on on t
 TEST_CASE("train: other backends are refused, and no OpenGL 4.3 is said") {
   for (const char* name : {"reference", "cuda"}) {
     check_refused(run(joined({"train", "--backend", name}, kCopy)), 2,
-                  {std::string("'") + name + "'", "eigen or gl"});
+                  {std::string("'") + name + "'", "cpu or gl"});
   }
   if (!can_compute()) return;
   check_refused(run(joined({"train", "--backend", "gl"}, kCopy), kOldGl), 1,
-                {"--backend gl", "OpenGL 4.3", "4.2", "--backend eigen"});
+                {"--backend gl", "OpenGL 4.3", "4.2", "--backend cpu"});
 }

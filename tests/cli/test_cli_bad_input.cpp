@@ -109,7 +109,7 @@ TEST_CASE("words that are not among the choices are answered with the choices") 
   const std::vector<std::pair<std::string, std::string>> options = {
       {"--attention", "narrow"}, {"--scores", "additive"},   {"--block", "pre-norm"},
       {"--activation", "gelu"},  {"--positions", "learned"}, {"--mask", "strided"},
-      {"--tokenizer", "bytes"},  {"--backend", "eigen"}};
+      {"--tokenizer", "bytes"},  {"--backend", "cpu"}};
   for (const auto& pair : options) {  // Clang 14 cannot capture a structured binding
     CAPTURE(pair.first);
     check_refused(list({pair.first, "nonsense"}), 2, {"nonsense", pair.second});

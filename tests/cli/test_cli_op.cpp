@@ -5,9 +5,9 @@
 #include <iostream>
 #include <limits>
 
-#include "core/error.h"
-#include "core/random.h"
-#include "core/single_op.h"
+#include "core/base/error.h"
+#include "core/base/random.h"
+#include "core/check/single_op.h"
 #include "test_paths.h"
 #include "tests/cli/child.h"
 
@@ -63,7 +63,7 @@ TEST_CASE("op: every operation has PyTorch's numbers, on every backend") {
   CHECK(cases().size() >= 16);
   for (const std::string& name : cases()) {
     const SafetensorsFile expected = read_safetensors(kOps + name + ".out.safetensors");
-    for (const char* backend : {"reference", "eigen", "gl"}) {
+    for (const char* backend : {"reference", "cpu", "gl"}) {
       if (std::string(backend) == "gl" && !gl) continue;
       CAPTURE(name);
       CAPTURE(backend);
@@ -81,7 +81,7 @@ TEST_CASE("op: every operation has PyTorch's numbers, on every backend") {
 TEST_CASE("op: a row that may look nowhere gives zeros") {
   const Folder folder;
   const std::string out = folder / "out.safetensors";
-  REQUIRE(run_case("attention-boolean", "eigen", out).status == 0);
+  REQUIRE(run_case("attention-boolean", "cpu", out).status == 0);
   const SafetensorsFile got = read_safetensors(out);
   const std::vector<float> cells = tensor_as_float(got, "out");
   const std::vector<float> weights = tensor_as_float(got, "weights");
@@ -153,7 +153,7 @@ TEST_CASE("op: log-softmax of long rows is made in pieces") {
   constexpr std::int64_t kRows = 3, kLength = 5003;
   PlainTensor x{{kRows, kLength}, {}, "F32"};
   for (std::uint64_t i = 0; i < kRows * kLength; ++i) x.cells.push_back(6 * bell(3, i));
-  const auto backend = make_backend("eigen", 2);
+  const auto backend = make_backend("cpu", 2);
   const PlainTensor got = run_single_op("log-softmax", {{"x", x}}, {}, *backend).at("out");
   CHECK(got.shape == x.shape);
   REQUIRE(got.cells.size() == x.cells.size());

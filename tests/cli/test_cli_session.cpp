@@ -1,5 +1,5 @@
 // Session files that someone edited, cut off or made up.
-#include "core/session_file.h"
+#include "core/document/session_file.h"
 #include "tests/cli/child.h"
 
 using namespace headlight;

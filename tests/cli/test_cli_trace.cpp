@@ -219,7 +219,7 @@ TEST_CASE("trace: an existing file is replaced, and only when all went well") {
   CHECK(read_bytes(path).size() > 1000);
 }
 
-TEST_CASE("trace: the reference and the eigen backend agree on every kind of model") {
+TEST_CASE("trace: the reference and the cpu backend agree on every kind of model") {
   const std::vector<Args> models = {
       {},
       {"--attention", "basic"},
@@ -245,7 +245,7 @@ TEST_CASE("trace: the reference and the eigen backend agree on every kind of mod
     CAPTURE(shown(model));
     const Args same = joined({"--sentence", "the cat sat on the mat", "--d-model", "16"}, model);
     const Arrays slow = read_all(export_run(joined(same, {"--backend", "reference"})).trace);
-    const Arrays fast = read_all(export_run(joined(same, {"--backend", "eigen"})).trace);
+    const Arrays fast = read_all(export_run(joined(same, {"--backend", "cpu"})).trace);
     REQUIRE(slow.size() == fast.size());
     for (const auto& tensor : slow) {  // Clang 14 cannot capture a structured binding
       CAPTURE(tensor.first);
@@ -253,6 +253,14 @@ TEST_CASE("trace: the reference and the eigen backend agree on every kind of mod
       CHECK(difference(tensor.second, fast.at(tensor.first)) <= 1e-5);
     }
   }
+}
+
+TEST_CASE("the cpu backend goes by its earlier name as well") {
+  const Args list = {"trace", "--list", "--sentence", "the cat sat", "--backend"};
+  const Result now = run(joined(list, {"cpu"})), before = run(joined(list, {"eigen"}));
+  CHECK(before.status == 0);
+  CHECK(before.out == now.out);
+  CHECK(run(joined(list, {"Eigen"})).status == 2);
 }
 
 TEST_CASE("trace: masks forbid what their options say") {

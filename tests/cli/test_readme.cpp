@@ -3,7 +3,7 @@
 #include <set>
 #include <sstream>
 
-#include "app/ui/commands.h"
+#include "app/ui/state/commands.h"
 #include "test_paths.h"
 #include "tests/cli/child.h"
 

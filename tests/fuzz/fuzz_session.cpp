@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
-#include "core/document.h"
-#include "core/error.h"
-#include "core/session_file.h"
+#include "core/base/error.h"
+#include "core/document/document.h"
+#include "core/document/session_file.h"
 
 namespace {
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
-#include "core/error.h"
-#include "core/text/table.h"
-#include "core/train/text_source.h"
+#include "core/base/error.h"
+#include "core/io/table.h"
+#include "core/train/data/text_source.h"
 
 namespace {
 

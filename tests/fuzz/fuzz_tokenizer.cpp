@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/utf8.h"
 #include "core/text/tokenizer.h"
-#include "core/text/utf8.h"
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "harness.h"
+#include "tests/gui/harness.h"
 
 #include <unistd.h>
 
@@ -8,9 +8,9 @@
 #include <fstream>
 #include <iterator>
 
-#include "app/ui/line_text.h"
-#include "core/text/texts.h"
-#include "core/text/utf8.h"
+#include "app/ui/kit/line_text.h"
+#include "core/base/texts.h"
+#include "core/base/utf8.h"
 
 namespace headlight::test {
 namespace {

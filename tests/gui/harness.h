@@ -11,8 +11,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "app/frontend.h"
-#include "core/page.h"
+#include "app/platform/frontend.h"
+#include "core/view/pane_layout.h"
 
 namespace headlight::test {
 

@@ -4,10 +4,10 @@
 #include <cmath>
 #include <random>
 
-#include "app/ui/pane_view.h"
-#include "core/steps.h"
-#include "core/text/number_text.h"
-#include "harness.h"
+#include "app/ui/matrix/pane_view.h"
+#include "core/base/number_text.h"
+#include "core/explain/steps.h"
+#include "tests/gui/harness.h"
 
 namespace headlight::test {
 namespace {

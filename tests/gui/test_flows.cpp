@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/text/number_text.h"
-#include "harness.h"
+#include "core/base/number_text.h"
+#include "tests/gui/harness.h"
 
 namespace headlight::test {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <csignal>
 
-#include "core/session_file.h"
-#include "harness.h"
+#include "core/document/session_file.h"
+#include "tests/gui/harness.h"
 
 namespace headlight::test {
 namespace {

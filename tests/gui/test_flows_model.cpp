@@ -1,7 +1,7 @@
 // The model's settings, and undo after each kind of edit.
 #include <cmath>
 
-#include "harness.h"
+#include "tests/gui/harness.h"
 
 namespace headlight::test {
 namespace {

@@ -1,7 +1,7 @@
 // Typing, undo, fields: what a person does to the sentence, checked in the document and the trace.
-#include "harness.h"
+#include "tests/gui/harness.h"
 
-#include "core/text/utf8.h"
+#include "core/base/utf8.h"
 
 namespace headlight::test {
 namespace {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <set>
 
-#include "harness.h"
+#include "tests/gui/harness.h"
 
 namespace headlight::test {
 namespace {

@@ -1,8 +1,8 @@
 // Leaving with unsaved changes, files that changed on disk, recent files, dropped files.
-#include "app/dropped_file.h"
-#include "core/session_file.h"
+#include "app/shell/dropped_file.h"
+#include "core/document/session_file.h"
 #include "core/train/model_recipe.h"
-#include "harness.h"
+#include "tests/gui/harness.h"
 
 namespace headlight::test {
 namespace {

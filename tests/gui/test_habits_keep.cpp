@@ -2,15 +2,15 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "app/autosave.h"
-#include "app/background_writer.h"
-#include "app/icon.h"
-#include "app/settings.h"
-#include "core/error.h"
+#include "app/platform/icon.h"
+#include "app/shell/autosave.h"
+#include "app/shell/settings.h"
+#include "app/workers/background_writer.h"
+#include "core/base/error.h"
+#include "core/document/session_file.h"
 #include "core/io/png.h"
-#include "core/session_file.h"
-#include "harness.h"
 #include "test_paths.h"
+#include "tests/gui/harness.h"
 
 namespace headlight::test {
 namespace {
@@ -102,7 +102,7 @@ TEST_CASE("settings: recent files without doubles, ten at most") {
   std::vector<std::string> recent;
   for (int i = 0; i < 15; ++i) recent = with_recent(recent, "/" + std::to_string(i));
   recent = with_recent(recent, "/7");
-  CHECK(recent.size() == kMostRecent);
+  CHECK(recent.size() == kMaxRecent);
   CHECK(recent[0] == "/7");
   CHECK(recent[1] == "/14");
   CHECK(std::count(recent.begin(), recent.end(), "/7") == 1);

@@ -1,10 +1,10 @@
 // The command palette: any command, recent session and step by a few letters.
 #include <algorithm>
 
-#include "app/ui/commands.h"
-#include "app/ui/palette.h"
-#include "core/session_file.h"
-#include "harness.h"
+#include "app/ui/frame/palette.h"
+#include "app/ui/state/commands.h"
+#include "core/document/session_file.h"
+#include "tests/gui/harness.h"
 
 namespace headlight::test {
 namespace {

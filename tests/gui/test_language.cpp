@@ -1,8 +1,8 @@
 // The language of the window: switched live, nothing of the person's is lost, every letter drawn.
 #include <set>
 
-#include "core/text/utf8.h"
-#include "harness.h"
+#include "core/base/utf8.h"
+#include "tests/gui/harness.h"
 
 namespace headlight::test {
 namespace {

@@ -3,8 +3,8 @@
 #include <chrono>
 #include <cstdlib>
 
-#include "core/text/utf8.h"
-#include "harness.h"
+#include "core/base/utf8.h"
+#include "tests/gui/harness.h"
 
 namespace headlight::test {
 namespace {

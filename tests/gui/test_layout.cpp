@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "harness.h"
+#include "tests/gui/harness.h"
 
 namespace headlight::test {
 namespace {
@@ -290,7 +290,7 @@ TEST_CASE("layout: a small window folds the heads, then the inspector, never the
   CHECK_FALSE(gui.state().session.inspector_shown);
   CHECK_FALSE(gui.has("maximize/inspector"));
   CHECK(gui.has("panel/stage"));
-  gui.click("view/inspector");  // the wish counts more than the size
+  gui.click("view/inspector");  // the request counts more than the size
   CHECK(gui.state().session.inspector_shown);
   CHECK(gui.has("maximize/inspector"));
   check_window(gui);

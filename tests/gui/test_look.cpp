@@ -3,10 +3,10 @@
 #include <array>
 #include <cmath>
 
-#include "app/offscreen.h"
-#include "core/error.h"
-#include "core/text/number_text.h"
-#include "harness.h"
+#include "app/platform/offscreen.h"
+#include "core/base/error.h"
+#include "core/base/number_text.h"
+#include "tests/gui/harness.h"
 
 namespace headlight::test {
 namespace {

@@ -3,8 +3,8 @@
 #include <fstream>
 
 #include "core/train/model_recipe.h"
-#include "harness.h"
 #include "test_paths.h"
+#include "tests/gui/harness.h"
 
 namespace headlight::test {
 namespace {
@@ -20,7 +20,7 @@ bool same(const TensorView& a, const TensorView& b) {
 }
 
 RunResult run(const Document& document) {
-  const auto backend = make_eigen_backend(1);
+  const auto backend = make_cpu_backend(1);
   return Runner().run(document, *backend);
 }
 

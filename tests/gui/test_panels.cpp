@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/ui/hints.h"
-#include "harness.h"
+#include "app/ui/frame/hints.h"
+#include "tests/gui/harness.h"
 
 namespace headlight::test {
 namespace {

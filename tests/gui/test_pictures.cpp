@@ -6,10 +6,10 @@
 #include <iostream>
 #include <set>
 
-#include "app/offscreen.h"
-#include "app/ui/theme.h"
-#include "core/error.h"
-#include "harness.h"
+#include "app/platform/offscreen.h"
+#include "app/ui/kit/theme.h"
+#include "core/base/error.h"
+#include "tests/gui/harness.h"
 
 namespace headlight::test {
 namespace {

@@ -5,10 +5,10 @@
 #include <filesystem>
 #include <random>
 
-#include "app/ui/commands.h"
-#include "core/error.h"
-#include "core/text/utf8.h"
-#include "harness.h"
+#include "app/ui/state/commands.h"
+#include "core/base/error.h"
+#include "core/base/utf8.h"
+#include "tests/gui/harness.h"
 
 namespace headlight::test {
 namespace {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the numbers that tests/test_optimizer.cpp compares the optimizers and schedules with:
+"""Makes the numbers that tests/train/test_optimizer.cpp compares the optimizers and schedules with:
 torch.optim itself, in float64, stored as float32 in train/optimizers.safetensors.
 
   w, b            the parameters at the start (a matrix and a vector)

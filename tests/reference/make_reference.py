@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the reference numbers that tests/test_reference.cpp compares every backend with.
+"""Makes the reference numbers that tests/reference/test_reference.cpp compares every backend with.
 
 An implementation of the recipes in PyTorch that shares nothing with core/: torch's own functions
 wherever they exist, float64 throughout, stored as float32. One .safetensors file per configuration:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the training runs that tests/test_trainer.cpp lays its own beside.
+"""Makes the training runs that tests/train/test_trainer.cpp lays its own beside.
 
 Ten updates of small models by PyTorch's autograd and optimizers, in float64, of the recipes of
 make_reference.py. One .safetensors file per run:

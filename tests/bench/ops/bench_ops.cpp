@@ -4,8 +4,8 @@
 #include <map>
 #include <string>
 
-#include "core/backend.h"
-#include "core/random.h"
+#include "core/backends/backend.h"
+#include "core/base/random.h"
 
 namespace headlight {
 namespace {
@@ -54,7 +54,7 @@ int main(int argc, char** argv) {
   const headlight::Bench bench;
   for (std::size_t call = 0; call < bench.program.calls.size(); ++call) {
     const auto& made = bench.program.calls[call];
-    for (const char* backend : {"reference", "eigen"}) {
+    for (const char* backend : {"reference", "cpu"}) {
       const std::string name = std::string(headlight::op_info(made.op).id) + "/" +
                                bench.program.tensors[static_cast<std::size_t>(made.out)].name +
                                "/" + backend;

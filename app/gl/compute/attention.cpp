@@ -1,0 +1,91 @@
+#include "app/gl/compute/attention.h"
+
+#include <algorithm>
+
+namespace headlight {
+namespace {
+
+const std::vector<Axis>& axes_of(const Program& program, TensorId id) {
+  return program.tensors[static_cast<std::size_t>(id)].axes;
+}
+
+std::int64_t parts_of(std::int64_t n, std::int64_t size) { return (n + size - 1) / size; }
+
+}  // namespace
+
+GlAttentionCall::GlAttentionCall(const Program& program, const FusedAttention& a) : group(a) {
+  const auto& pattern = axes_of(program, a.pattern);
+  batch = pattern[0].size;
+  heads = pattern[1].size;
+  queries = pattern[2].size;
+  keys = pattern[3].size;
+  width = axes_of(program, a.q).back().size / heads;
+  v_width = axes_of(program, a.v).back().size / heads;
+}
+
+GlAttention::GlAttention(const GlLimits& limits, const KernelTable& table, GlLauncher& launcher)
+    : limits_(limits), table_(table), launcher_(launcher) {}
+
+bool GlAttention::fits(const GlAttentionCall& c) const {
+  // Kernels count cells with 32 bits.
+  const std::int64_t most = std::min<std::int64_t>(limits_.block_bytes / 4, std::int64_t{1} << 31);
+  const std::int64_t matrices = c.batch * c.heads, wide = std::max(c.width, c.v_width);
+  const std::int64_t longest = std::max(c.queries, c.keys);
+  std::int64_t cells = std::max(matrices * longest * wide, c.statistics_cells());
+  if (c.group.mask >= 0) cells = std::max(cells, c.batch * c.queries * c.keys);
+  if (c.group.dropout >= 0) cells = std::max(cells, matrices * c.queries * c.keys);
+  const AttentionTiles& tiles = table_.attention;
+  return cells > 0 && cells <= most && wide <= tiles.most_width && limits_.blocks >= 8 &&
+         tiles.invocations() <= limits_.group_invocations &&
+         tiles.shared_bytes() <= limits_.shared_bytes && matrices <= limits_.group_count[2] &&
+         parts_of(longest, tiles.tile()) <= limits_.group_count[0];
+}
+
+void GlAttention::run(Kernel kernel, const GlAttentionCall& c, std::int64_t rows,
+                      std::int64_t width, bool adds, std::initializer_list<unsigned> buffers) {
+  const std::int64_t groups = parts_of(rows, table_.attention.tile());
+  launcher_.launch({kernel,
+                    table_.variant(kernel, width),
+                    rows,
+                    width,
+                    {groups, 1, c.batch * c.heads},
+                    buffers,
+                    {{"heads", c.heads},
+                     {"queries", c.queries},
+                     {"keys", c.keys},
+                     {"width", c.width},
+                     {"v_width", c.v_width},
+                     {"has_mask", c.mask != 0},
+                     {"has_dropout", c.dropout != 0},
+                     {"factor", c.group.factor},
+                     {"temperature", static_cast<float>(c.group.temperature)},
+                     {"adds", adds}}});
+}
+
+void GlAttention::forward(const GlAttentionCall& c) {
+  // What is not there is not looked at, but something must be bound.
+  const unsigned mask = c.mask != 0 ? c.mask : c.q, dropout = c.dropout != 0 ? c.dropout : c.q;
+  run(Kernel::kAttention, c, c.queries, c.v_width, false,
+      {c.q, c.k, c.v, mask, dropout, c.statistics, c.out});
+}
+
+void GlAttention::backward(const GlAttentionCall& c, const GlAttentionGradients& d) {
+  const unsigned mask = c.mask != 0 ? c.mask : c.q, dropout = c.dropout != 0 ? c.dropout : c.q;
+  if (d.d_in[2] != 0) {
+    run(Kernel::kAttentionBackwardV, c, c.keys, c.v_width, d.adds[2],
+        {c.q, c.k, mask, dropout, c.statistics, d.d_out, d.d_in[2]});
+  }
+  if (d.d_in[0] == 0 && d.d_in[1] == 0) return;
+  run(Kernel::kAttentionDots, c, c.queries, c.v_width, false,
+      {c.q, c.k, c.v, mask, dropout, d.d_out, c.statistics});
+  if (d.d_in[0] != 0) {
+    run(Kernel::kAttentionBackwardQ, c, c.queries, c.width, d.adds[0],
+        {c.q, c.k, c.v, mask, dropout, c.statistics, d.d_out, d.d_in[0]});
+  }
+  if (d.d_in[1] != 0) {
+    run(Kernel::kAttentionBackwardK, c, c.keys, c.width, d.adds[1],
+        {c.q, c.k, c.v, mask, dropout, c.statistics, d.d_out, d.d_in[1]});
+  }
+}
+
+}  // namespace headlight

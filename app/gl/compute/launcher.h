@@ -1,0 +1,56 @@
+// Between the operations and the queue: GlOps says which kernels it wants run with what, and a
+// launcher runs them, or only takes note of them (gl_kernel_view.cpp).
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+
+#include "app/gl/compute/queue.h"
+
+namespace headlight {
+
+/// A kernel and all that it is given. Lasts as long as the call that it is passed to.
+struct GlLaunch {
+  Kernel kernel{};
+  int variant = 0;  // KernelTable::variant()
+  // Rows and columns of the matrix that is cut into groups: the cells of a row that has a group,
+  // the columns that share groups, a product. Not of KernelShape::kCells.
+  std::int64_t rows = 0, columns = 0;
+  GlGroups groups = {};
+  std::initializer_list<unsigned> buffers = {};  // of the bindings 0, 1, …; it writes the last one
+  std::initializer_list<GlUniform> uniforms = {};
+};
+
+class GlLauncher {
+ public:
+  virtual ~GlLauncher() = default;
+  virtual void launch(const GlLaunch&) = 0;
+  /// A buffer for what one kernel leaves to the next, of `cells` words at least.
+  virtual unsigned scratch(std::int64_t cells) = 0;
+  /// A buffer that says for each pair of features of a row how far round the circle a position
+  /// goes: shaders/sinusoid.comp.
+  virtual unsigned turns(std::int64_t width) = 0;
+};
+
+/// Runs them. Needs the same current context from first to last.
+class GlDeviceLauncher final : public GlLauncher {
+ public:
+  GlDeviceLauncher(const GlCalls&, GlPrograms&, GlQueue&);
+  ~GlDeviceLauncher() override;
+  GlDeviceLauncher(const GlDeviceLauncher&) = delete;
+  GlDeviceLauncher& operator=(const GlDeviceLauncher&) = delete;
+
+  void launch(const GlLaunch&) override;
+  unsigned scratch(std::int64_t cells) override;
+  unsigned turns(std::int64_t width) override;
+
+ private:
+  const GlCalls& gl_;
+  GlPrograms& programs_;
+  GlQueue& queue_;
+  unsigned scratch_ = 0, turns_ = 0;
+  std::int64_t scratch_cells_ = 0;
+  std::int64_t turns_width_ = 0;  // of the rows that turns_ is for
+};
+
+}  // namespace headlight

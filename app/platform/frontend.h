@@ -1,0 +1,65 @@
+// Frontend: an ImGui context around a Shell. Builds frames; whoever has OpenGL draws them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "app/shell/shell.h"
+#include "app/ui/kit/fonts.h"
+#include "app/ui/kit/probe.h"
+#include "app/ui/kit/ui.h"
+
+namespace headlight {
+
+/// An ImGui context of its own, current as long as this lives; then the one before it is again.
+class ImGuiHost {
+ public:
+  ImGuiHost();
+  ~ImGuiHost();
+  ImGuiHost(const ImGuiHost&) = delete;
+  ImGuiHost& operator=(const ImGuiHost&) = delete;
+
+ private:
+  ImGuiContext* before_;
+  ImGuiContext* own_;
+};
+
+class Frontend {
+ public:
+  Frontend(Shell& shell, HeatmapSink& sink) : shell_(shell), sink_(sink) {}
+
+  /// Before ImGui::NewFrame: builds the font atlas when the scale or the characters changed. True
+  /// when it did, and the atlas has to go to the graphics card again.
+  bool prepare_fonts();
+  /// Between ImGui::NewFrame and ImGui::Render: draws the window and carries out what was asked
+  /// for.
+  void draw(float width, float height);
+  /// From now on only the stage is drawn, over the whole picture: one head, or all of them.
+  void show_only_stage(bool all_heads) {
+    stage_only_ = all_heads ? StageOnly::kAllHeads : StageOnly::kOne;
+  }
+  /// Does anything move by itself, so that another frame is needed without input?
+  bool wants_frame() const {
+    const AppState& state = shell_.state();
+    return !shell_.queue().empty() || state.derived.computing || state.session.playback.playing ||
+           state.session.train.film || sink_.unfinished();
+  }
+
+  Shell& shell() { return shell_; }
+  const Probe& probe() const { return probe_; }
+  const Fonts& fonts() const { return fonts_; }
+
+ private:
+  enum class StageOnly { kNo, kOne, kAllHeads };
+  Shell& shell_;
+  HeatmapSink& sink_;
+  Fonts fonts_;
+  Probe probe_;
+  float built_scale_ = 0;
+  Language built_language_ = Language::kEnglish;
+  bool dark_ = false;
+  StageOnly stage_only_ = StageOnly::kNo;
+  std::string seen_text_;
+};
+
+}  // namespace headlight

@@ -1,0 +1,36 @@
+// The real window: GLFW, OpenGL and input around a Shell.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "app/shell/settings.h"
+#include "core/base/texts.h"
+#include "core/document/document.h"
+#include "core/run/runner.h"
+
+namespace headlight {
+
+struct WindowOptions {
+  std::string session_path;
+  std::string step;  // the name of a tensor whose step is shown first; empty: as the shell chooses
+  // What is not given is as it was the last time.
+  std::optional<std::string> size;  // "1440x900"
+  std::optional<float> scale;       // 0: the screen's own
+  std::optional<bool> dark;
+  std::optional<Language> language;
+  UserFolders folders;  // where settings and unsaved work are kept; empty: nowhere
+  int frames = 0;       // > 0: close after so many and report (for measuring)
+  RunLimits limits;
+  std::string backend = "cpu";  // of the processor
+  ComputeMode compute = ComputeMode::kCpu;
+  int threads = 2;
+};
+
+/// Opens the window and runs it until it is closed; returns the exit status. Throws Error when
+/// there is no display or no OpenGL 3.3.
+int run_window(const Document&, const WindowOptions&);
+
+bool path_exists(const std::string&);
+
+}  // namespace headlight

@@ -1,0 +1,226 @@
+#include "app/platform/window_input.h"
+
+#include <epoxy/gl.h>
+// GLFW after epoxy, which brings the OpenGL declarations.
+#define GLFW_INCLUDE_NONE
+#include <GLFW/glfw3.h>
+#include <imgui_impl_glfw.h>
+
+#include <algorithm>
+#include <set>
+
+#include "app/ui/kit/fonts.h"
+
+namespace headlight {
+namespace {
+
+// A field asked for takes the keyboard two frames later and says so (WantTextInput) in a third; a
+// sheet with a field in it needs one or two more to open.
+constexpr int kFramesToMoveKeyboard = 6;
+// A field clicked at takes it in the frame of the click.
+constexpr int kFramesOfClick = 3;
+
+}  // namespace
+
+WindowInput::WindowInput(GLFWwindow* window, Shell& shell) : window_(window), shell_(shell) {
+  glfwSetWindowUserPointer(window_, this);
+  install_key_callbacks();
+  install_other_callbacks();
+}
+
+WindowInput& WindowInput::of(GLFWwindow* window) {
+  return *static_cast<WindowInput*>(glfwGetWindowUserPointer(window));
+}
+
+bool WindowInput::take_scale_change() {
+  const bool changed = scale_changed_;
+  scale_changed_ = false;
+  return changed;
+}
+
+// Our callbacks stand before ImGui's: a key that is a command never reaches a field as well.
+void WindowInput::install_key_callbacks() {
+  glfwSetKeyCallback(window_, [](GLFWwindow* w, int key, int scancode, int action, int mods) {
+    of(w).want_frames(3);
+    of(w).keys_.push_back({false, 0, key, scancode, action, mods});
+  });
+  glfwSetCharCallback(window_, [](GLFWwindow* w, unsigned c) {
+    of(w).want_frames(3);
+    of(w).keys_.push_back({true, c, 0, 0, 0, 0});
+  });
+}
+
+void WindowInput::install_other_callbacks() {
+  glfwSetMouseButtonCallback(window_, [](GLFWwindow* w, int button, int action, int mods) {
+    of(w).want_frames(4);
+    // A click enters a field or leaves it: keys that follow at once are for what it leads to.
+    if (action == GLFW_PRESS) of(w).hold_ = std::max(of(w).hold_, kFramesOfClick);
+    ImGui_ImplGlfw_MouseButtonCallback(w, button, action, mods);
+  });
+  glfwSetScrollCallback(window_, [](GLFWwindow* w, double x, double y) {
+    of(w).want_frames(3);
+    ImGui_ImplGlfw_ScrollCallback(w, x, y);
+  });
+  glfwSetCursorPosCallback(window_, [](GLFWwindow* w, double, double) { of(w).want_frames(3); });
+  glfwSetCursorEnterCallback(window_, [](GLFWwindow* w, int entered) {
+    of(w).want_frames(3);
+    ImGui_ImplGlfw_CursorEnterCallback(w, entered);
+  });
+  glfwSetWindowFocusCallback(window_, [](GLFWwindow* w, int focused) {
+    of(w).want_frames(3);
+    ImGui_ImplGlfw_WindowFocusCallback(w, focused);
+  });
+  glfwSetFramebufferSizeCallback(window_, [](GLFWwindow* w, int, int) { of(w).want_frames(3); });
+  glfwSetWindowRefreshCallback(window_, [](GLFWwindow* w) { of(w).want_frames(2); });
+  glfwSetWindowContentScaleCallback(window_, [](GLFWwindow* w, float, float) {
+    of(w).want_frames(3);
+    of(w).scale_changed_ = true;
+  });
+  glfwSetDropCallback(window_, [](GLFWwindow* w, int count, const char** paths) {
+    of(w).want_frames(3);
+    of(w).shell_.push(DropFiles{{paths, paths + count}});
+  });
+}
+
+namespace {
+
+// Letters by what the person's keyboard writes on them, the rest by place.
+int shortcut_key(int key, int scancode) {
+  switch (key) {
+    case GLFW_KEY_RIGHT:
+      return kKeyRight;
+    case GLFW_KEY_LEFT:
+      return kKeyLeft;
+    case GLFW_KEY_UP:
+      return kKeyUp;
+    case GLFW_KEY_DOWN:
+      return kKeyDown;
+    case GLFW_KEY_PAGE_UP:
+      return kKeyPageUp;
+    case GLFW_KEY_PAGE_DOWN:
+      return kKeyPageDown;
+    case GLFW_KEY_ENTER:
+    case GLFW_KEY_KP_ENTER:
+      return kKeyEnter;
+    case GLFW_KEY_TAB:
+      return kKeyTab;
+    case GLFW_KEY_F10:
+      return kKeyF10;
+    case GLFW_KEY_ESCAPE:
+      return kKeyEscape;
+    case GLFW_KEY_F1:
+      return kKeyF1;
+    case GLFW_KEY_SPACE:
+      return kKeySpace;
+    case GLFW_KEY_HOME:
+      return kKeyHome;
+    case GLFW_KEY_END:
+      return kKeyEnd;
+    case GLFW_KEY_BACKSPACE:
+      return kKeyBackspace;
+    case GLFW_KEY_KP_ADD:
+      return '=';
+    case GLFW_KEY_KP_SUBTRACT:
+      return '-';
+    default:
+      break;
+  }
+  const char* name = glfwGetKeyName(key, scancode);
+  if (!name || name[1] != '\0') return kKeyNone;
+  const char c = name[0];
+  if (c == '+') return '=';
+  return c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c;
+}
+
+// Keys that write nothing by themselves: their order among the characters matters.
+bool is_editing_key(int key, int mods) {
+  const bool prints = key >= GLFW_KEY_SPACE && key <= GLFW_KEY_GRAVE_ACCENT;
+  return !prints || (mods & (GLFW_MOD_CONTROL | GLFW_MOD_SUPER | GLFW_MOD_ALT)) != 0;
+}
+
+bool is_modifier(int key) { return key >= GLFW_KEY_LEFT_SHIFT && key <= GLFW_KEY_RIGHT_SUPER; }
+
+// Commands after which a field is entered or left: what follows waits until it is.
+bool moves_keyboard(int key, bool ctrl) {
+  static constexpr std::string_view kOpensSomething = "LOSKNQ";
+  if (key == kKeyEscape || key == kKeyEnter || key == kKeyTab) return true;
+  return ctrl && key > 0 && key < 128 &&
+         kOpensSomething.find(static_cast<char>(key)) != std::string_view::npos;
+}
+
+}  // namespace
+
+// A field that is being left or entered still says the opposite: wait until it is done.
+bool WindowInput::waits() const {
+  const Session& session = shell_.state().session;
+  return hold_ > 0 || session.leave_field || session.focus_sentence || session.focus.move != 0;
+}
+
+// ImGui 1.86 sees only how the keys stand when a frame begins. So that nothing typed fast is lost
+// or changes its order, a frame takes input up to the first key that would hide an earlier one.
+void WindowInput::drain() {
+  if (waits()) {
+    hold_ = std::max(0, hold_ - 1);
+    return want_frames(3);
+  }
+  bool typed = false;
+  std::set<int> changed;
+  while (!keys_.empty()) {
+    const Key& next = keys_.front();
+    if (next.is_character) {
+      on_character(next.character);
+      typed = true;
+    } else if (!is_modifier(next.key)) {
+      const bool presses = next.action != GLFW_RELEASE;
+      const bool edits = is_editing_key(next.key, next.mods);
+      const bool hides = changed.count(next.key) > 0;
+      if (hides || (presses && edits && (typed || !changed.empty()))) break;
+      if (presses && on_key(next)) {
+        keys_.pop_front();
+        // The letter that the key would have written must not reach a field that is entered later.
+        if (!keys_.empty() && keys_.front().is_character) keys_.pop_front();
+        break;  // a command: what follows comes after it
+      }
+      if (!presses) on_key(next);
+      if (edits) changed.insert(next.key);
+    } else {
+      if (!changed.empty() || typed) break;  // while Ctrl is down a field drops letters
+      on_key(next);
+    }
+    keys_.pop_front();
+  }
+  if (!keys_.empty()) want_frames(3);
+}
+
+// True when it was a command.
+bool WindowInput::on_key(const Key& input) {
+  const bool in_field = ImGui::GetIO().WantTextInput;
+  if (input.action != GLFW_RELEASE) {
+    const int ours = shortcut_key(input.key, input.scancode);
+    // Brackets come as characters: on many keyboards they need AltGr.
+    const bool bracket = ours == '[' || ours == ']';
+    const bool ctrl = (input.mods & (GLFW_MOD_CONTROL | GLFW_MOD_SUPER)) != 0;
+    const bool shift = (input.mods & GLFW_MOD_SHIFT) != 0 && ours != '=';
+    const bool plain = ours != kKeyNone && !bracket && !(input.mods & GLFW_MOD_ALT);
+    if (plain && shell_.key({ours, ctrl, shift}, in_field)) {
+      hold_ = moves_keyboard(ours, ctrl) ? kFramesToMoveKeyboard : 0;
+      return true;
+    }
+  }
+  ImGui_ImplGlfw_KeyCallback(window_, input.key, input.scancode, input.action, input.mods);
+  // Enter in a field may close its sheet; what is typed next is for what comes then.
+  const bool enter = input.key == GLFW_KEY_ENTER || input.key == GLFW_KEY_KP_ENTER;
+  if (enter && input.action == GLFW_PRESS) hold_ = kFramesToMoveKeyboard;
+  return false;
+}
+
+void WindowInput::on_character(unsigned c) {
+  const bool in_field = ImGui::GetIO().WantTextInput;
+  if ((c == '[' || c == ']') && !in_field) {
+    shell_.key({static_cast<int>(c), false, false}, false);
+    return;
+  }
+  ImGui_ImplGlfw_CharCallback(window_, to_field_character(c));
+}
+
+}  // namespace headlight

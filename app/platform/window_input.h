@@ -1,0 +1,51 @@
+// What the window's system says (keys, letters, the mouse, dropped files), in the order in which it
+// happened, so that nothing typed fast is lost.
+#pragma once
+
+#include <deque>
+
+#include "app/shell/shell.h"
+
+struct GLFWwindow;
+
+namespace headlight {
+
+class WindowInput {
+ public:
+  /// Becomes the window's user pointer and takes all its callbacks.
+  WindowInput(GLFWwindow*, Shell&);
+  WindowInput(const WindowInput&) = delete;
+  WindowInput& operator=(const WindowInput&) = delete;
+
+  /// Before ImGui's new frame: hands over what has come, as far as one frame can take it.
+  void drain();
+  /// Frames that are to be drawn because of what has happened.
+  int wanted_frames() const { return wanted_frames_; }
+  void want_frames(int count) { wanted_frames_ = count > wanted_frames_ ? count : wanted_frames_; }
+  void frame_done() { wanted_frames_ = wanted_frames_ > 0 ? wanted_frames_ - 1 : 0; }
+  /// Did the screen's scale change? Once.
+  bool take_scale_change();
+
+ private:
+  // A key or a character, kept until a frame takes it.
+  struct Key {
+    bool is_character = false;
+    unsigned character = 0;
+    int key = 0, scancode = 0, action = 0, mods = 0;
+  };
+  static WindowInput& of(GLFWwindow*);
+  void install_key_callbacks();
+  void install_other_callbacks();
+  bool waits() const;
+  bool on_key(const Key&);
+  void on_character(unsigned c);
+
+  GLFWwindow* window_;
+  Shell& shell_;
+  std::deque<Key> keys_;
+  int hold_ = 0;           // frames that take no input
+  int wanted_frames_ = 3;  // still to be drawn after the last thing that happened
+  bool scale_changed_ = false;
+};
+
+}  // namespace headlight

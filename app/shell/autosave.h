@@ -1,0 +1,73 @@
+// Autosave: unsaved work on disk while the window runs, found again by the next start when this one
+// was killed. Each window holds a lock; a file whose lock nobody holds has lost its window.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/document/document.h"
+
+namespace headlight {
+
+/// A lock on a file (flock), given back when this goes, or when the process ends in any way.
+class FileLock {
+ public:
+  /// Takes the lock of `path`; `fresh` only when the file is not there yet. Check held().
+  FileLock(const std::string& path, bool fresh);
+  ~FileLock();
+  FileLock(const FileLock&) = delete;
+  FileLock& operator=(const FileLock&) = delete;
+  bool held() const { return fd_ >= 0; }
+
+ private:
+  int fd_ = -1;
+};
+
+/// The session that the work belongs to, and the mark of the file's contents as this window last
+/// knew them.
+struct AutosaveOrigin {
+  std::string path;  // "": never saved
+  std::uint64_t mark = 0;
+};
+
+/// The text of an autosave: a session file with one more key.
+std::string autosave_text(const Document&, const AutosaveOrigin&);
+
+/// The place of one window's autosave. Throws Error when the folder cannot be used. What was
+/// written stays when this goes, unless remove() was called: the window may be ending by a mistake.
+class AutosavePlace {
+ public:
+  explicit AutosavePlace(const std::string& folder);
+  const std::string& path() const { return path_; }
+  void remove();
+
+ private:
+  std::string path_, lock_path_;
+  std::unique_ptr<FileLock> lock_;
+};
+
+/// Work whose window is gone. It stays locked for this window until `lock` goes.
+struct Recoverable {
+  std::string path;
+  Document document;
+  AutosaveOrigin origin;
+  std::int64_t saved_at = 0;  // seconds since 1970
+  std::shared_ptr<FileLock> lock;
+};
+
+/// Newest first. What cannot be read is left where it is; never throws.
+std::vector<Recoverable> find_recoverable(const std::string& folder);
+/// Removes the file and its lock.
+void discard_recoverable(const Recoverable&);
+
+/// A mark of the file's contents (FNV-1a); 0 when there is no plain file to read.
+std::uint64_t content_mark(const std::string& path);
+std::uint64_t content_mark_of(std::string_view bytes);
+
+/// "12:30" on the day of `now`, else "2026-03-07 12:30", in local time. Both in seconds since 1970.
+std::string time_words(std::int64_t then, std::int64_t now);
+
+}  // namespace headlight

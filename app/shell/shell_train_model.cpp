@@ -1,0 +1,118 @@
+// The shell's part for the weights that the sentence is run with while the Train panel is open:
+// those of the marked step or the newest, and those that they are compared with.
+#include <algorithm>
+
+#include "app/shell/shell.h"
+#include "core/run/model_input.h"
+#include "core/train/model_recipe.h"
+
+namespace headlight {
+namespace {
+
+// Shown minus pinned, of every pattern that both have in one shape.
+std::shared_ptr<const PatternDifferences> differences_of(const Trace& shown, const Trace& pinned) {
+  auto all = std::make_shared<PatternDifferences>();
+  for (const TensorSpec& spec : shown.program().tensors) {
+    if (!spec.name.ends_with(".pattern")) continue;
+    const TensorView own = shown.tensor(spec.name), other = pinned.find(spec.name);
+    if (!other.data || other.size() != own.size()) continue;
+    std::vector<float> cells(own.cells().begin(), own.cells().end());
+    for (std::size_t i = 0; i < cells.size(); ++i) cells[i] -= other.data[i];
+    (*all)[spec.name] = std::move(cells);
+  }
+  return all;
+}
+
+// Does a model of the person's own data know too little of the sentence to say something about it?
+bool is_irregular(const Model& model, const std::string& sentence) {
+  if (!knows(model, sentence)) return true;
+  const auto unknown = model.vocabulary->id_of(Special::kUnknown);
+  if (!unknown) return false;
+  const bool pair = model.file.config.form == ModelForm::kTranslate;
+  const std::string source(pair ? split_pair(sentence).source : sentence);
+  const std::vector<int> ids = model.vocabulary->encode(source);
+  return 2 * std::count(ids.begin(), ids.end(), *unknown) > static_cast<std::ptrdiff_t>(ids.size());
+}
+
+// What an example gives the model to read; of a text a part, so that there is something left to
+// say.
+std::string sentence_of(const Task& task, const TaskExample& example) {
+  if (!example.source.empty()) return task.vocabulary().decode(example.source);
+  const std::vector<int>& ids = example.tokens;
+  if (task.kind() != TaskKind::kNextToken) return task.vocabulary().decode(ids);
+  const std::size_t part =
+      std::max<std::size_t>(ids.size() * 3 / 4, std::min<std::size_t>(ids.size(), 4));
+  return task.vocabulary().decode(std::span(ids).first(part));
+}
+
+}  // namespace
+
+std::shared_ptr<const Model> Shell::point_model(const RunPoint& point) const {
+  const auto model_of = [&](const RunView& run) {
+    const auto snapshot = nearest_snapshot(run.snapshots, point.step);
+    return snapshot ? snapshot->model : nullptr;
+  };
+  if (state_.train.run.status.run == point.run) return model_of(state_.train.run);
+  for (const auto& run : state_.train.earlier) {
+    if (run->status.run == point.run) return model_of(*run);
+  }
+  return nullptr;
+}
+
+// Those of the marked step, or the newest.
+std::shared_ptr<const Model> Shell::marked_model() const {
+  const RunView& run = state_.train.run;
+  const auto& at = state_.session.train.at;
+  return at ? point_model({run.status.run, *at}) : run.live;
+}
+
+// A run begins: its model is the one that is looked at, with a sentence that it can read.
+void Shell::use_run() {
+  const RunView& run = state_.train.run;
+  for (const Message& note : run.status.notes) notify(NoticeKind::kWarning, note);
+  // What was changed while a text was read waits for the next start.
+  if (!state_.session.train.changed) state_.session.train.plan = *run.plan;
+  set_run_model(run.live);
+  const Document& before = state_.document();
+  SetModel edit = choose_model(before, *run.live);
+  // A bundled model's example is not the person's either.
+  if (before.model.starts_with(kBundledRef)) {
+    const std::string name = before.model.substr(kBundledRef.size());
+    if (before.sentence == bundled_recipe(name).example) run_sentence_ = before.sentence;
+  }
+  const bool own = run.plan->recipe.task.empty();
+  const bool strange =
+      own && (before.sentence == run_sentence_ || is_irregular(*run.live, before.sentence));
+  if ((edit.sentence || strange) && !run.examples.empty()) {
+    const bool next = run.task->kind() == TaskKind::kNextToken;
+    if (next || own) edit.sentence = sentence_of(*run.task, run.examples[0]);
+  }
+  if (edit.sentence) run_sentence_ = *edit.sentence;
+  if (headlight::apply(before, edit) == before) return;
+  state_.history.edit(edit);
+  ++state_.session.text_revision;
+}
+
+// After the sentence or the weights have changed: what else is shown of the sentence.
+void Shell::update_compared() {
+  TrainData& data = state_.train;
+  const TrainSession& train = state_.session.train;
+  data.newest.reset();
+  data.differences.reset();
+  const bool compares = train.open && state_.document().model == kRunRef && state_.derived.trace;
+  if (!compares || !train.pinned) data.pinned.reset();
+  if (!compares) return;
+  const auto run = [&](const std::shared_ptr<const Model>& model) {
+    return model ? worker_.run_now({state_.document(), model}).result.trace : nullptr;
+  };
+  if (train.at) data.newest = run(data.run.live);
+  if (!train.pinned) return;
+  if (!data.pinned || pinned_point_ != train.pinned || !(pinned_document_ == state_.document())) {
+    data.pinned = run(point_model(*train.pinned));
+    pinned_point_ = train.pinned;
+    pinned_document_ = state_.document();
+  }
+  if (data.pinned) data.differences = differences_of(*state_.derived.trace, *data.pinned);
+}
+
+}  // namespace headlight

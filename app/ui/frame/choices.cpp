@@ -1,0 +1,43 @@
+#include "app/ui/frame/choices.h"
+
+namespace headlight {
+namespace {
+
+// The label of the word "causal" in the group "mask" is the text "choice.mask.causal".
+void add(Choices& all, const Ui& ui, const std::string& group, std::string_view word) {
+  all.labels.emplace_back(ui.tr("choice." + group + "." + std::string(word)));
+  all.ids.push_back(word);
+}
+
+Choices of(const Ui& ui, const std::string& group, auto kind) {
+  Choices all;
+  for (const auto& choice : choices(kind)) add(all, ui, group, choice.word);
+  return all;
+}
+
+}  // namespace
+
+Choices choices_of(const Ui& ui, MaskKind kind) { return of(ui, "mask", kind); }
+Choices choices_of(const Ui& ui, PositionKind kind) { return of(ui, "positions", kind); }
+Choices choices_of(const Ui& ui, AttentionKind kind) { return of(ui, "attention", kind); }
+Choices choices_of(const Ui& ui, ScoreKind kind) { return of(ui, "scores", kind); }
+Choices choices_of(const Ui& ui, BlockKind kind) { return of(ui, "block", kind); }
+Choices choices_of(const Ui& ui, Activation kind) { return of(ui, "activation", kind); }
+
+Choices on_off_choices(const Ui& ui) {
+  Choices all;
+  add(all, ui, "switch", "on");
+  add(all, ui, "switch", "off");
+  return all;
+}
+
+Choices tokenizer_choices(const Ui& ui) {
+  Choices all;
+  for (const auto kind :
+       {TokenizerKind::kWords, TokenizerKind::kCharacters, TokenizerKind::kBytes}) {
+    add(all, ui, "tokenizer", to_string(kind));
+  }
+  return all;
+}
+
+}  // namespace headlight

@@ -1,0 +1,263 @@
+// Files: where to open and save, recent sessions, and the questions that come before.
+#include <algorithm>
+#include <array>
+
+#include "app/ui/frame/panels.h"
+#include "app/ui/state/commands.h"
+#include "core/base/utf8.h"
+
+namespace headlight {
+
+bool begin_sheet(Ui& ui, const char* id, bool wanted, float width, float height, ImVec2 sheet) {
+  if (wanted) {
+    ImGui::OpenPopup(id);
+    ui.push(ClosePopups{});
+  }
+  const float margin = ui.px(20);
+  ImGui::SetNextWindowPos({std::max((width - sheet.x) / 2, std::min(margin, width / 20)),
+                           std::max(margin, (height - sheet.y) / 3)});
+  ImGui::SetNextWindowSize(
+      {std::min(sheet.x, width * 0.9f), std::min(sheet.y, std::max(height - 2 * margin, margin))});
+  return ImGui::BeginPopup(id);
+}
+
+bool begin_modal(Ui& ui, const char* id, bool open, const Rect& r) {
+  if (open && !ImGui::IsPopupOpen(id)) ImGui::OpenPopup(id);
+  if (!open && !ImGui::IsPopupOpen(id)) return false;
+  ImGui::SetNextWindowPos(r.min());
+  ImGui::SetNextWindowSize({r.width(), r.height()});
+  const int flags = ImGuiWindowFlags_NoTitleBar | ImGuiWindowFlags_NoResize |
+                    ImGuiWindowFlags_NoMove | ImGuiWindowFlags_NoSavedSettings |
+                    ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse;
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0, 0));
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, ui.px(8));
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 1);
+  const bool shown = ImGui::BeginPopupModal(id, nullptr, flags);
+  ImGui::PopStyleVar(3);
+  if (!shown) return false;
+  if (open) return true;
+  ImGui::CloseCurrentPopup();
+  ImGui::EndPopup();
+  return false;
+}
+
+namespace {
+
+std::string file_name(const std::string& path) {
+  const std::size_t slash = path.find_last_of('/');
+  return slash == std::string::npos ? path : path.substr(slash + 1);
+}
+
+std::string folder_name(const std::string& path) {
+  const std::size_t slash = path.find_last_of('/');
+  return slash == std::string::npos ? "" : path.substr(0, slash);
+}
+
+// ---- where to open, where to save ----
+
+constexpr std::size_t kRecentInSheet = 6, kRecentInMenu = 5;
+
+float recent_height(const AppState& state, const Ui& ui) {
+  const std::size_t count = std::min(state.session.recent.size(), kRecentInSheet);
+  return count == 0 ? 0 : ui.px(34 + 28 * static_cast<float>(count));
+}
+
+// Name and folder of each; a click opens it.
+void recent_in_sheet(const AppState& state, Ui& ui, ImVec2 at, float width) {
+  ui.text(ui.fonts.note, {at.x, at.y + ui.px(10)}, ui.theme.muted, ui.tr("files.recent"), width);
+  at.y += ui.px(34);
+  const std::vector<std::string>& recent = state.session.recent;
+  for (std::size_t i = 0; i < std::min(recent.size(), kRecentInSheet); ++i) {
+    const Rect line{at.x, at.y, at.x + width, at.y + ui.px(28)};
+    bool over = false;
+    if (ui.hot("path/recent/" + std::to_string(i), line, &over)) {
+      ui.push(OpenFile{recent[i]});
+      ImGui::CloseCurrentPopup();
+    }
+    if (over) {
+      ImGui::GetWindowDrawList()->AddRectFilled(line.min(), line.max(), to_u32(ui.theme.selection),
+                                                ui.px(6));
+    }
+    const std::string name = to_field_text(file_name(recent[i]));
+    const float name_room = width * 0.6f;
+    ui.user_text(ui.fonts.control, {line.x0 + ui.px(8), line.y0 + ui.px(6)}, ui.theme.text, name,
+                 name_room);
+    const float used = std::min(ui.measure(ui.fonts.control, name).x, name_room) + ui.px(20);
+    ui.user_text(ui.fonts.note, {line.x0 + used, line.y0 + ui.px(8)}, ui.theme.muted,
+                 to_field_text(folder_name(recent[i])), width - used - ui.px(8));
+    at.y += ui.px(28);
+  }
+}
+
+enum class PathFor { kOpen, kSave, kModel };
+
+void open_or_save(const AppState& state, Ui& ui, PathFor what, float width) {
+  const bool opens = what != PathFor::kSave, session = what != PathFor::kModel;
+  const PathSheet sheet{ui.tr(!session ? "files.open_model"
+                              : opens  ? "files.open_which"
+                                       : "files.save_where"),
+                        ui.tr(session ? "files.path_hint" : "files.model_hint"),
+                        ui.tr(opens ? "files.open" : "files.save"), width};
+  if (const auto path = path_sheet(state, ui, sheet)) {
+    if (!session) {
+      ui.push(ChooseModel{*path});
+    } else if (opens) {
+      ui.push(OpenFile{*path});
+    } else {
+      ui.push(SaveFile{*path});
+    }
+    ImGui::CloseCurrentPopup();
+  }
+  if (opens && session && !state.session.recent.empty())
+    recent_in_sheet(state, ui, ImGui::GetCursorScreenPos(), width);
+}
+
+// ---- questions ----
+
+struct Wording {
+  std::string title, text;
+  std::array<std::string, 3> buttons;
+  std::array<std::string_view, 3> keys;
+};
+
+Wording wording(const AppState& state, const Ui& ui) {
+  const Question& q = state.session.question;
+  const std::string own = state.session_path.empty() ? std::string(ui.tr("files.untitled"))
+                                                     : file_name(state.session_path);
+  const auto say = [&](std::string_view id) { return std::string(ui.tr(id)); };
+  if (q.asking == Asking::kOverwrite) {
+    const Slot file{"file", to_field_text(file_name(q.path))};
+    const Slot folder{"folder", to_field_text(folder_name(q.path))};
+    return {ui.tr(q.known ? "ask.changed" : "ask.exists", {file}),
+            ui.tr(q.known ? "ask.changed.text" : "ask.exists.text", {file, folder}),
+            {say("ask.save_as"), say("ask.overwrite"), say("ask.cancel")},
+            {"Enter", "O", "Esc"}};
+  }
+  if (q.asking == Asking::kRecover) {
+    const std::string of = q.path.empty() ? own : file_name(q.path);
+    return {say("ask.recover"),
+            ui.tr("ask.recover.text", {{"sentence", to_field_text(q.sentence)},
+                                       {"file", to_field_text(of)},
+                                       {"when", q.when}}),
+            {say("ask.recover.yes"), say("ask.discard"), say("ask.later")},
+            {"Enter", "D", "Esc"}};
+  }
+  const std::string_view text = q.leaving == Leaving::kQuit  ? "ask.leave.quit"
+                                : q.leaving == Leaving::kNew ? "ask.leave.new"
+                                                             : "ask.leave.open";
+  return {ui.tr("ask.leave", {{"file", to_field_text(own)}}),
+          ui.tr(text, {{"file", to_field_text(file_name(q.leaving_path))}}),
+          {say("ask.save"), say("ask.dont_save"), say("ask.cancel")},
+          {"Enter", "D", "Esc"}};
+}
+
+constexpr std::array<std::string_view, 3> kButtonIds = {"question/first", "question/second",
+                                                        "question/cancel"};
+
+float button_width(const Ui& ui, const Wording& words, std::size_t i) {
+  return ui.measure(ui.fonts.control, words.buttons[i]).x +
+         ui.measure(ui.fonts.note, words.keys[i]).x + ui.px(38);
+}
+
+// The label, and its key in small letters behind it.
+bool question_button(Ui& ui, const Wording& words, std::size_t i, const Rect& r) {
+  const bool pressed = ui.button(kButtonIds[i], "", r, i == 0);
+  const float middle = (r.y0 + r.y1) / 2;
+  const float label = ui.measure(ui.fonts.control, words.buttons[i]).x;
+  const Color ink = i == 0 ? ui.theme.surface : ui.theme.text;
+  ui.text(ui.fonts.control, {r.x0 + ui.px(14), middle - ui.px(8)}, ink, words.buttons[i],
+          r.width() - ui.px(14));
+  ui.text(ui.fonts.note, {r.x0 + ui.px(24) + label, middle - ui.px(6.5f)}, faded(ink, 0.62f),
+          words.keys[i]);
+  return pressed;
+}
+
+// Buttons stand in a row, or below each other where the sheet is narrow.
+void question_sheet(const AppState& state, Ui& ui, float width, float height) {
+  const bool open = state.session.question.asking != Asking::kNothing;
+  if (!open && !ImGui::IsPopupOpen("question")) return;
+  const Wording words = wording(state, ui);
+  const float pad = ui.px(22), gap = ui.px(8), tall = ui.px(34);
+  const float sheet_width = std::min(ui.px(500), width - ui.px(24));
+  const float inside = sheet_width - 2 * pad;
+  float row = 0;
+  for (std::size_t i = 0; i < 3; ++i) row += button_width(ui, words, i) + (i > 0 ? gap : 0);
+  const bool stacked = row > inside;
+  const float title = ui.wrapped_height(ui.fonts.strong, inside, words.title);
+  const float text = ui.wrapped_height(ui.fonts.body, inside, words.text);
+  const float sheet_height =
+      pad + title + ui.px(8) + text + ui.px(18) + (stacked ? 3 * tall + 2 * gap : tall) + pad;
+  const float left = std::max(0.0f, (width - sheet_width) / 2);
+  const float top = std::max(0.0f, (height - sheet_height) / 3);
+  if (!begin_modal(ui, "question", open, {left, top, left + sheet_width, top + sheet_height}))
+    return;
+  ImVec2 at{left + pad, top + pad};
+  ui.wrapped(ui.fonts.strong, at, inside, ui.theme.text, words.title);
+  at.y += title + ui.px(8);
+  ui.wrapped(ui.fonts.body, at, inside, ui.theme.text, words.text);
+  at.y += text + ui.px(18);
+  for (std::size_t i = 0; i < 3; ++i) {
+    const float w = stacked ? inside : button_width(ui, words, i);
+    if (question_button(ui, words, i, {at.x, at.y, at.x + w, at.y + tall})) {
+      ui.push(AnswerQuestion{static_cast<Answer>(i)});
+    }
+    at = stacked ? ImVec2(at.x, at.y + tall + gap) : ImVec2(at.x + w + gap, at.y);
+  }
+  ui.probe.add("panel/question", {left, top}, {left + sheet_width, top + sheet_height});
+  ImGui::EndPopup();
+}
+
+}  // namespace
+
+std::optional<std::string> path_sheet(const AppState& state, Ui& ui, const PathSheet& sheet) {
+  ImGui::PushFont(ui.fonts.strong);
+  ImGui::TextUnformatted(std::string(sheet.title).c_str());
+  ImGui::PopFont();
+  const std::string before = to_field_text(state.session.path_typed);
+  std::string path = before;
+  ImGui::SetNextItemWidth(sheet.width);
+  if (ImGui::IsWindowAppearing()) ImGui::SetKeyboardFocusHere();
+  ui.before_field("path");
+  const bool entered = ImGui::InputTextWithHint("##path", std::string(sheet.hint).c_str(), &path,
+                                                ImGuiInputTextFlags_EnterReturnsTrue);
+  ui.after_field("path");
+  if (path != before) ui.push(TypePath{from_field_text(path)});
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float wide = std::max(ui.px(90), ui.measure(ui.fonts.control, sheet.button).x + ui.px(32));
+  const Rect go{at.x, at.y + ui.px(4), at.x + wide, at.y + ui.px(34)};
+  const bool pressed = ui.button("path/ok", sheet.button, go, true);
+  ImGui::SetCursorScreenPos({at.x, go.y1});
+  if ((!entered && !pressed) || path.empty()) return std::nullopt;
+  return from_field_text(path);
+}
+
+void menu_recent(const AppState& state, Ui& ui) {
+  const std::vector<std::string>& recent = state.session.recent;
+  for (std::size_t i = 0; i < std::min(recent.size(), kRecentInMenu); ++i) {
+    // A long name would make the menu wider than a small window.
+    const std::string name = to_field_text(shortened(file_name(recent[i]), 40));
+    const std::string label = ui.tr("files.recent_item", {{"file", name}});
+    if (ui.menu_item("menu/recent/" + std::to_string(i), label)) ui.push(OpenFile{recent[i]});
+    if (ImGui::IsItemHovered()) ui.tooltip(to_field_text(recent[i]));
+  }
+}
+
+void panel_files(const AppState& state, Ui& ui, float width, float height) {
+  const Session& s = state.session;
+  const auto sheet = [&](const char* id, bool wanted, PathFor what) {
+    if (!wanted && !ImGui::IsPopupOpen(id)) return;
+    const float inside = std::min(ui.px(480), width * 0.9f - ui.px(30));
+    const float tall = ui.px(140) + (what == PathFor::kOpen ? recent_height(state, ui) : 0);
+    if (!begin_sheet(ui, id, wanted, width, height, {inside + ui.px(30), tall})) return;
+    open_or_save(state, ui, what, inside);
+    const ImVec2 at = ImGui::GetWindowPos(), drawn = ImGui::GetWindowSize();
+    ui.probe.add(std::string("panel/") + id, at, {at.x + drawn.x, at.y + drawn.y});
+    ImGui::EndPopup();
+  };
+  sheet("open_path", s.ask_path_to_open, PathFor::kOpen);
+  sheet("save_path", s.ask_path_to_save, PathFor::kSave);
+  sheet("open_model", s.ask_path_to_model, PathFor::kModel);
+  question_sheet(state, ui, width, height);
+}
+
+}  // namespace headlight

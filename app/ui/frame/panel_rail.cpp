@@ -1,0 +1,177 @@
+// The rail: every step of the computation, with a thumbnail of the real tensor. Layers that are not
+// looked at fold to one line per half.
+#include <algorithm>
+
+#include "app/ui/frame/panels.h"
+#include "app/ui/matrix/linked_hover.h"
+#include "app/ui/matrix/pane_view.h"
+#include "core/explain/steps.h"
+#include "core/view/pane_layout.h"
+
+namespace headlight {
+namespace {
+
+// Steps that fold together: a section of one layer.
+struct Group {
+  Section section{};
+  int layer = -1;
+  std::size_t begin = 0, end = 0;
+};
+
+// Of the steps that go forwards, or of those that go back.
+std::vector<Group> groups_of(const Program& program, bool backward) {
+  std::vector<Group> groups;
+  for (std::size_t i = 0; i < program.steps.size(); ++i) {
+    const Step& step = program.steps[i];
+    if (step.backward != backward) continue;
+    if (groups.empty() || groups.back().section != step.section ||
+        groups.back().layer != step.layer) {
+      groups.push_back({step.section, step.layer, i, i});
+    }
+    groups.back().end = i + 1;
+  }
+  return groups;
+}
+
+struct Cursor {
+  Ui& ui;
+  Rect panel;
+  float y;
+  bool follow = false;  // the step has changed: bring its line into view
+  float row() const { return ui.px(33); }
+  bool visible(float height) const { return y + height > panel.y0 && y < panel.y1; }
+};
+
+void heading(Cursor& c, const std::string& words) {
+  if (c.visible(c.ui.px(30))) {
+    c.ui.text(c.ui.fonts.note, {c.panel.x0 + c.ui.px(16), c.y + c.ui.px(10)}, c.ui.theme.muted,
+              words);
+  }
+  c.y += c.ui.px(29);
+}
+
+// One line of the rail; true when it was pressed.
+bool rail_line(Cursor& c, const AppState& state, std::string_view id, const Step& step,
+               std::string_view title, std::string_view hint, bool current) {
+  Ui& ui = c.ui;
+  const Rect line{c.panel.x0 + ui.px(8), c.y, c.panel.x1 - ui.px(8), c.y + c.row() - ui.px(1)};
+  c.y += c.row();
+  if (current) {
+    ui.probe.add("rail/current", line.min(), line.max());
+    if (c.follow && (line.y0 < c.panel.y0 || line.y1 > c.panel.y1))
+      ImGui::SetScrollFromPosY(line.y0 - ImGui::GetWindowPos().y, 0.4f);
+  }
+  if (!(line.y1 > c.panel.y0 && line.y0 < c.panel.y1)) {
+    ui.probe.add(id, line.min(), line.max(), false);
+    return ui.focusable(id, line);
+  }
+  bool over = false;
+  const bool pressed = ui.hot(id, line, &over);
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  if (current || over)
+    list->AddRectFilled(line.min(), line.max(), to_u32(ui.theme.selection), ui.px(6));
+  if (current)
+    list->AddRectFilled({c.panel.x0, line.y0}, {c.panel.x0 + ui.px(3), line.y1},
+                        to_u32(ui.theme.text));
+  const Trace& trace = *state.derived.trace;
+  const float side = ui.px(24), top = (line.y0 + line.y1 - side) / 2;
+  const Rect thumb{line.x0 + ui.px(6), top, line.x0 + ui.px(6) + side, top + side};
+  const StepPage page =
+      step_page(trace, step, std::min(state.session.head, trace.config().head_count() - 1));
+  PagePane picture{{}, step.tensor};
+  picture.pane.rows = 1;
+  picture.pane.columns = trace.length();
+  if (!page.lines.empty()) picture = page.lines[0].back();
+  draw_heatmap(ui, trace, picture, thumb, 0);
+  list->AddRect(thumb.min(), thumb.max(), to_u32(ui.theme.line));
+  if (over) hover_picture(state, ui, picture, thumb);
+  mark_hovered_cell(state, ui, picture, thumb);
+  const float text_x = thumb.x1 + ui.px(10), text_y = (line.y0 + line.y1) / 2 - ui.px(8);
+  ImFont* font = current ? ui.fonts.strong : ui.fonts.control;
+  ui.text(font, {text_x, text_y}, ui.theme.text, title, line.x1 - text_x);
+  const float hint_width = ui.measure(ui.fonts.mono_small, hint).x;
+  const float title_end = text_x + ui.measure(font, title).x;
+  if (title_end + ui.px(8) + hint_width < line.x1 - ui.px(6)) {
+    ui.text_right(ui.fonts.mono_small, line.x1 - ui.px(8), text_y + ui.px(2), ui.theme.muted, hint);
+  }
+  return pressed;
+}
+
+// Which way the steps run.
+void draw_direction(const AppState& state, Ui& ui, ImVec2 at, bool backward) {
+  const std::string labels[] = {std::string(ui.tr("rail.forward")),
+                                std::string(ui.tr("rail.backward"))};
+  const std::string_view ids[] = {"forward", "backward"};
+  const bool wanted = backward || (state.session.backward && state.derived.computing);
+  const int pressed = ui.segmented("rail/direction", labels, wanted ? 1 : 0, at, ui.px(26), ids);
+  if (pressed >= 0) ui.push(WalkBackward{pressed == 1});
+}
+
+}  // namespace
+
+void panel_rail(const AppState& state, Ui& ui, const Rect& r) {
+  ui.begin_panel("rail", r, true);
+  const Step* current = current_step(state);
+  if (!current) {
+    ui.text(ui.fonts.control, {r.x0 + ui.px(16), r.y0 + ui.px(16)}, ui.theme.muted,
+            ui.tr("rail.empty"));
+    ui.end_panel();
+    return;
+  }
+  const Program& program = state.derived.trace->program();
+  const auto current_index = static_cast<std::size_t>(current - program.steps.data());
+  // Only then: otherwise the wheel could not turn away from the current step.
+  int& followed = *ImGui::GetStateStorage()->GetIntRef(ImGui::GetID("followed"), -1);
+  const auto place = static_cast<int>(current_index) * 4096 + static_cast<int>(r.height());
+  Cursor c{ui, r, r.y0 + ui.px(4) - ImGui::GetScrollY(), followed != place};
+  followed = place;
+  const Rect fold{r.x1 - ui.px(38), c.y + ui.px(5), r.x1 - ui.px(10), c.y + ui.px(29)};
+  draw_direction(state, ui, {r.x0 + ui.px(12), c.y + ui.px(4)}, current->backward);
+  bool over = false;
+  if (ui.hot("view/rail", fold, &over)) ui.push(DoCommand{Command::kToggleRail});
+  ui.text(ui.fonts.control, {fold.x0 + ui.px(10), c.y + ui.px(8)},
+          over ? ui.theme.text : ui.theme.muted, "«");
+  if (over) ui.tooltip(ui.tr("panel.fold"));
+  c.y += ui.px(32);
+  int headed = -2;
+  for (const Group& group : groups_of(program, current->backward)) {
+    const Step& first = program.steps[group.begin];
+    if (group.section == Section::kInput) heading(c, std::string(ui.tr("rail.input")));
+    if (group.section == Section::kPrediction) heading(c, std::string(ui.tr("rail.prediction")));
+    if (group.layer >= 0 && group.layer != headed)
+      heading(c, ui.tr("rail.layer", {{"n", std::to_string(group.layer)}}));
+    headed = group.layer;
+    const bool folds =
+        group.layer >= 0 && (current_index < group.begin || current_index >= group.end);
+    const auto go = [&](const Step& step) {
+      ui.push(GoToStep{program.tensors[static_cast<std::size_t>(step.tensor)].name});
+    };
+    if (folds) {
+      const bool attention = group.section == Section::kAttention;
+      // The picture of a folded half: the pattern for attention, the last tensor otherwise.
+      const Step* picture = &program.steps[group.end - 1];
+      for (std::size_t i = group.begin; i < group.end; ++i) {
+        if (program.steps[i].kind == StepKind::kSoftmax) picture = &program.steps[i];
+      }
+      const std::string id =
+          "rail/fold/" + std::to_string(group.layer) + (attention ? "/attention" : "/feed_forward");
+      const std::string count =
+          tr_count(ui.language, "count.steps", static_cast<long long>(group.end - group.begin));
+      if (rail_line(c, state, id, *picture,
+                    ui.tr(attention ? "rail.attention" : "rail.feed_forward"), count, false))
+        go(first);
+      continue;
+    }
+    for (std::size_t i = group.begin; i < group.end; ++i) {
+      const Step& step = program.steps[i];
+      const StepText text = step_text(ui.language, program, step);
+      const std::string id = "rail/" + program.tensors[static_cast<std::size_t>(step.tensor)].name;
+      if (rail_line(c, state, id, step, text.title, text.hint, i == current_index)) go(step);
+    }
+  }
+  ImGui::SetCursorScreenPos({r.x0, c.y + ui.px(8)});
+  ImGui::Dummy({1, 1});
+  ui.end_panel();
+}
+
+}  // namespace headlight

@@ -1,0 +1,64 @@
+// One function per panel: reads a const state, draws, pushes actions.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "app/ui/frame/layout.h"
+#include "app/ui/kit/ui.h"
+#include "app/ui/state/state.h"
+
+namespace headlight {
+
+void panel_menu(const AppState&, Ui&, const Rect&);
+/// How tall all notices are in a window of this width; 0 when there are none.
+float notices_height(const AppState&, const Ui&, float width);
+void panel_notices(const AppState&, Ui&, const Rect&);
+void panel_sentence(const AppState&, Ui&, const Rect&);
+void panel_model(const AppState&, Ui&, const Rect&);
+void panel_switches(const AppState&, Ui&, const Rect&);
+void panel_rail(const AppState&, Ui&, const Rect&);
+void panel_stage(const AppState&, Ui&, const Rect&);
+/// The bar under the stage; there must be a step to show.
+void panel_playback(const AppState&, Ui&, const Rect&);
+void panel_heads(const AppState&, Ui&, const Rect&, bool open);
+void panel_inspector(const AppState&, Ui&, const Rect&, bool open);
+void panel_help(const AppState&, Ui&, float width, float height);
+/// Where to open and save, and the questions that have to be answered first.
+void panel_files(const AppState&, Ui&, float width, float height);
+/// The recent sessions, as lines of the menu that is open.
+void menu_recent(const AppState&, Ui&);
+void panel_palette(const AppState&, Ui&, float width, float height);
+
+/// A sheet in the middle of the window; `wanted` opens it once. False while it is not open.
+bool begin_sheet(Ui&, const char* id, bool wanted, float width, float height, ImVec2 sheet);
+/// A sheet that is there for as long as `open` says and takes all input; false while it is not.
+bool begin_modal(Ui&, const char* id, bool open, const Rect&);
+
+/// A title, a path to type, a button, in a sheet that is open; the path when one was entered. The
+/// cursor is left below the button.
+struct PathSheet {
+  std::string_view title, hint, button;
+  float width = 0;
+};
+std::optional<std::string> path_sheet(const AppState&, Ui&, const PathSheet&);
+
+/// A line over the menu while the colours are those of other eyes.
+/// In the menus' line or at the top of the notices' place; vision_height() is what it takes there.
+float vision_height(const AppState&, const Ui&, float width);
+void panel_vision(const AppState&, Ui&, const Rect& menu, const Rect& notices);
+
+/// The whole window, between ImGui::NewFrame and ImGui::Render.
+void draw_window(const AppState&, Ui&, float width, float height);
+
+/// Only the stage, for `headlight render`: one head's page, or the result of every head.
+void draw_stage_only(const AppState&, Ui&, float width, float height, bool all_heads);
+void panel_stage_heads(const AppState&, Ui&, const Rect&);
+
+/// The step whose heads the row shows, null without a trace: the shown one where it has heads, the
+/// layer's softmax otherwise.
+const Step* heads_step(const AppState&);
+/// The step that is shown, and the one that a session's step name leads to.
+const Step* current_step(const AppState&);
+
+}  // namespace headlight

@@ -1,0 +1,153 @@
+// The whole window: every panel at its place.
+#include <algorithm>
+
+#include "app/ui/compute/compute_view.h"
+#include "app/ui/frame/hints.h"
+#include "app/ui/frame/panel_frame.h"
+#include "app/ui/frame/panels.h"
+#include "app/ui/train/panel_train.h"
+
+namespace headlight {
+namespace {
+
+// The one window of ImGui that everything is drawn in.
+void begin_canvas(float width, float height) {
+  ImGui::SetNextWindowPos({0, 0});
+  ImGui::SetNextWindowSize({width, height});
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0, 0));
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, 0);
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 0);
+  const int flags = ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove |
+                    ImGuiWindowFlags_NoBringToFrontOnFocus | ImGuiWindowFlags_NoSavedSettings |
+                    ImGuiWindowFlags_NoScrollWithMouse |
+                    ImGuiWindowFlags_NoBackground;  // whoever draws the frame cleared it
+  ImGui::Begin("headlight", nullptr, flags);
+  ImGui::PopStyleVar(3);
+}
+
+// Esc takes back one thing: a field or what is open, then the ring, then the whole window.
+void leave(const AppState& state, Ui& ui) {
+  const Session& s = state.session;
+  ImGuiContext& context = *ImGui::GetCurrentContext();
+  if (context.OpenPopupStack.Size > 0 || context.ActiveId != 0) {
+    leave_everything();
+  } else if (s.focus.visible) {
+    ui.push(FocusOn{s.focus.id, s.focus.kind, false, false, ""});
+  } else if (s.maximized != PanelId::kNone) {
+    ui.push(Maximize{PanelId::kNone});
+  }
+  ui.push(FocusDone{});
+}
+
+bool shown(const Rect& r) { return r.width() >= 1 && r.height() >= 1; }
+
+// Draws on in a panel that has been drawn, over what stands in it; `draw` gets how far it is
+// scrolled.
+void draw_on(const char* id, const Rect& r, auto draw) {
+  ImGui::SetCursorScreenPos({r.x0 + 1, r.y0 + 1});
+  begin_child(id, {r.width() - 2, r.height() - 2}, ImGuiWindowFlags_NoBackground);
+  draw(ImGui::GetScrollY());
+  ImGui::EndChild();
+}
+
+// In the places of the steps: the run, its curves, its heads, what it says.
+void draw_training(const AppState& state, Ui& ui, const WindowLayout& l) {
+  if (shown(l.rail))
+    l.rail_open ? panel_train(state, ui, l.rail) : panel_tab(ui, PanelId::kRail, l.rail, true);
+  if (shown(l.stage)) panel_train_chart(state, ui, l.stage);
+  if (shown(l.heads)) {
+    l.heads_open ? panel_train_heads(state, ui, l.heads)
+                 : panel_tab(ui, PanelId::kHeads, l.heads, true);
+  }
+  if (!shown(l.inspector)) return;
+  l.inspector_open ? panel_train_side(state, ui, l.inspector)
+                   : panel_tab(ui, PanelId::kInspector, l.inspector, true);
+}
+
+// The settings of a run need more room than a list of steps, its heads more than a row.
+void request_for_training(const Session& s, float height, float scale, LayoutPreferences& wanted) {
+  if (height < 420 * scale) return;
+  wanted.sizes.rail = std::max(s.sizes.rail, 244.0f);
+  if (s.sizes.heads <= 0)
+    wanted.sizes.heads = std::clamp((height / scale - 190) * 0.5f, 150.0f, 420.0f);
+}
+
+void draw_panels(const AppState& state, Ui& ui, const WindowLayout& l) {
+  if (state.session.train.open) return draw_training(state, ui, l);
+  if (shown(l.rail))
+    l.rail_open ? panel_rail(state, ui, l.rail) : panel_tab(ui, PanelId::kRail, l.rail);
+  if (shown(l.stage)) {
+    panel_stage(state, ui, l.stage);
+    draw_on("stage", l.stage, [&](float) {
+      const Rect& r = l.stage;
+      maximize_button(state, ui, PanelId::kStage,
+                      {r.x1 - ui.px(23), r.y0 + ui.px(4), r.x1 - ui.px(4), r.y0 + ui.px(22)});
+    });
+  }
+  if (shown(l.heads)) {
+    if (l.heads_open) {
+      panel_heads(state, ui, l.heads, true);
+    } else {
+      panel_tab(ui, PanelId::kHeads, l.heads);
+    }
+  }
+  if (!shown(l.inspector)) return;
+  if (!l.inspector_open) return panel_tab(ui, PanelId::kInspector, l.inspector);
+  panel_inspector(state, ui, l.inspector, true);
+  draw_on("inspector", l.inspector, [&](float scroll) {
+    const Rect& r = l.inspector;
+    const float top = r.y0 - scroll;
+    maximize_button(state, ui, PanelId::kInspector,
+                    {r.x1 - ui.px(68), top + ui.px(8), r.x1 - ui.px(46), top + ui.px(34)});
+  });
+}
+
+}  // namespace
+
+void draw_stage_only(const AppState& state, Ui& ui, float width, float height, bool all_heads) {
+  begin_canvas(width, height);
+  if (all_heads) {
+    panel_stage_heads(state, ui, {0, 0, width, height});
+  } else {
+    panel_stage(state, ui, {0, 0, width, height});
+  }
+  if (ui.hovered_cell != state.session.hovered) ui.push(HoverCell{ui.hovered_cell});
+  ImGui::End();
+}
+
+void draw_window(const AppState& state, Ui& ui, float width, float height) {
+  const Session& s = state.session;
+  LayoutPreferences wanted{s.rail_open, s.heads_open, s.inspector_open,
+                           s.sizes,     s.maximized,  s.last_opened};
+  if (s.train.open) request_for_training(s, height, ui.scale, wanted);
+  const float vision = vision_height(state, ui, width);
+  wanted.notices_height = vision + notices_height(state, ui, width - ui.px(40));
+  const WindowLayout l = window_layout(width, height, ui.scale, wanted);
+  begin_canvas(width, height);
+  const bool folded_else = l.rail_open != s.rail_shown || l.heads_open != s.heads_shown ||
+                           l.inspector_open != s.inspector_shown;
+  if (folded_else) ui.push(Folded{l.rail_open, l.heads_open, l.inspector_open});
+  if (s.leave_field) leave(state, ui);
+  if (!state.notices.empty())
+    panel_notices(state, ui, {l.notices.x0, l.notices.y0 + vision, l.notices.x1, l.notices.y1});
+  if (shown(l.sentence)) {
+    panel_sentence(state, ui, l.sentence);
+    panel_model(state, ui, l.model);
+    panel_switches(state, ui, l.switches);
+  }
+  draw_panels(state, ui, l);
+  panel_splits(state, ui, l);
+  panel_menu(state, ui, l.menu);  // last in the order of the Tab key
+  panel_vision(state, ui, l.menu, l.notices);
+  panel_help(state, ui, width, height);
+  panel_files(state, ui, width, height);
+  sheets_train(state, ui, width, height);
+  panel_compute(state, ui, width, height);
+  panel_palette(state, ui, width, height);
+  panel_hint(state, ui, width, height);
+  ui.settle_focus();
+  if (ui.hovered_cell != state.session.hovered) ui.push(HoverCell{ui.hovered_cell});
+  ImGui::End();
+}
+
+}  // namespace headlight

@@ -1,0 +1,296 @@
+// The terms of a cell: one line each, with a bar for its share.
+#include <algorithm>
+#include <cmath>
+
+#include "app/ui/inspector/inspector.h"
+#include "app/ui/matrix/pane_view.h"
+#include "core/base/number_text.h"
+#include "core/explain/arithmetic.h"
+#include "core/explain/steps.h"
+
+namespace headlight {
+
+void inspector_section(InspectorColumn& c, std::string_view title, bool names_token) {
+  c.y += c.ui.px(14);
+  if (names_token) {
+    c.ui.user_text(c.ui.fonts.strong, {c.x, c.y}, c.ui.theme.text, title, c.width());
+  } else {
+    c.ui.text(c.ui.fonts.strong, {c.x, c.y}, c.ui.theme.text, title, c.width());
+  }
+  c.y += c.ui.px(24);
+}
+
+// name ........ number
+void inspector_fact(InspectorColumn& c, std::string_view name, const std::string& number) {
+  c.ui.user_text(c.ui.fonts.control, {c.x, c.y}, c.ui.theme.muted, name, c.width() - c.ui.px(90));
+  c.ui.text_right(c.ui.fonts.mono, c.right, c.y, c.ui.theme.text, number);
+  c.y += c.ui.px(22);
+}
+
+std::string plain_number(double value) {
+  const bool whole = std::floor(value) == value && std::fabs(value) < 1e6;
+  return whole
+             ? number_text(value, 1 + static_cast<int>(std::log10(std::max(1.0, std::fabs(value)))))
+             : number_text(value, 5);
+}
+
+PickCell pick_of(const Trace& trace, const CellRef& cell) {
+  return {{trace.program().tensors[static_cast<std::size_t>(cell.tensor)].name, cell.index}, true};
+}
+
+void inspector_rest(InspectorColumn& c, std::string_view words, const std::string& number) {
+  Ui& ui = c.ui;
+  const bool all = c.state.session.all_terms;
+  bool over = false;
+  const Rect line{c.x - ui.px(6), c.y - ui.px(2), c.right + ui.px(6), c.y + ui.px(20)};
+  if (ui.hot("inspector/all_terms", line, &over)) ui.push(ShowAllTerms{!all});
+  if (over) {
+    ImGui::GetWindowDrawList()->AddRectFilled(line.min(), line.max(), to_u32(ui.theme.selection),
+                                              ui.px(4));
+  }
+  inspector_fact(c, words, number);
+}
+
+namespace {
+
+constexpr std::size_t kTermsShown = 10;
+
+std::string_view symbol_of(const Trace& trace, const CellRef& cell) {
+  return cell.tensor < 0
+             ? ""
+             : tensor_symbol(trace.program().tensors[static_cast<std::size_t>(cell.tensor)].name);
+}
+
+// Terms that run along an axis are told apart by their place on it; single ones by their tensor.
+bool runs_along_axis(const Explanation& e, const Term& term) {
+  return std::count_if(e.terms.begin(), e.terms.end(),
+                       [&](const Term& t) { return t.cell.tensor == term.cell.tensor; }) > 1;
+}
+
+std::string term_name(const Ui& ui, const Trace& trace, const Term& term, const Explanation& e) {
+  if (term.cell.tensor < 0) return std::string(ui.tr("inspector.constant"));
+  if (!runs_along_axis(e, term)) return std::string(symbol_of(trace, term.cell));
+  const TensorSpec& spec = trace.program().tensors[static_cast<std::size_t>(term.cell.tensor)];
+  return token_label(trace.name(spec.axes.back().name, term.cell.index.back()));
+}
+
+// "key", "position", "hidden": the axis in the person's language.
+std::string_view axis_word(const Ui& ui, const std::string& axis) {
+  return ui.tr("inspector.axis." + axis);
+}
+
+// Where the columns of the table of terms end.
+struct TermColumns {
+  ImFont* font;
+  float bar, name, value, factor, product;
+};
+
+TermColumns term_columns(const InspectorColumn& c) {
+  const bool narrow = c.width() < c.ui.px(300);
+  TermColumns t{};
+  t.font = narrow ? c.ui.fonts.mono_small : c.ui.fonts.mono;
+  t.bar = c.ui.px(narrow ? 34 : 44);
+  const float step = c.ui.px(narrow ? 58 : 70);
+  t.product = c.right - t.bar - c.ui.px(8);
+  t.factor = t.product - c.ui.px(narrow ? 66 : 74);  // "−1.234e−05"
+  t.value = t.factor - step;
+  t.name = t.value - c.ui.px(narrow ? 46 : 54);
+  return t;
+}
+
+void draw_term_head(InspectorColumn& c, const Explanation& e, const TermColumns& t) {
+  const Term& first = e.terms[by_size(e.terms)[0]];
+  Ui& ui = c.ui;
+  const std::string& axis =
+      first.cell.tensor < 0
+          ? std::string()
+          : c.trace.program().tensors[static_cast<std::size_t>(first.cell.tensor)].axes.back().name;
+  const bool along = runs_along_axis(e, first);
+  const auto color = [&](const CellRef& cell) {
+    const Color own =
+        cell.tensor < 0
+            ? ui.theme.text
+            : tensor_color(ui.theme,
+                           c.trace.program().tensors[static_cast<std::size_t>(cell.tensor)].name);
+    return own == ui.theme.text ? ui.theme.muted : own;
+  };
+  ui.text(ui.fonts.note, {c.x, c.y}, ui.theme.muted,
+          !along                                   ? ui.tr("inspector.from")
+          : axis == "d_head"                       ? std::string_view("d")
+          : axis == "feature" || axis == "d_model" ? std::string_view("f")
+                                                   : axis_word(ui, axis));
+  ui.text_right(ui.fonts.note, t.value, c.y, color(first.cell),
+                along ? symbol_of(c.trace, first.cell) : ui.tr("inspector.value"));
+  const bool from_cell = !first.factor_cells.empty() && along;
+  ui.text_right(ui.fonts.note, t.factor, c.y,
+                from_cell ? color(first.factor_cells[0]) : ui.theme.muted,
+                from_cell && first.note.empty() ? symbol_of(c.trace, first.factor_cells[0])
+                                                : ui.tr("inspector.factor"));
+  ui.text_right(ui.fonts.note, t.product, c.y, ui.theme.muted, ui.tr("inspector.product"));
+  c.y += ui.px(20);
+}
+
+std::string signed_text(const Explanation& e, double value) {
+  if (!is_gradient(e)) return signed_number(value);
+  return (value > 0 ? "+" : "") + gradient_number(value);
+}
+
+void draw_term(InspectorColumn& c, const Explanation& e, std::size_t i, double largest,
+               const TermColumns& t) {
+  Ui& ui = c.ui;
+  const Term& term = e.terms[i];
+  const float height = ui.px(22);
+  if (!c.sees(height)) {  // thousands of terms, once all are shown
+    c.y += height;
+    return;
+  }
+  const Rect line{c.x - ui.px(6), c.y, c.right + ui.px(6), c.y + height};
+  bool over = false;
+  if (ui.hot("term/" + std::to_string(i), line, &over) && term.cell.tensor >= 0)
+    ui.push(pick_of(c.trace, term.cell));
+  if (over) {
+    if (term.cell.tensor >= 0) ui.hovered_cell = pick_of(c.trace, term.cell).cell;
+    ImGui::GetWindowDrawList()->AddRectFilled(line.min(), line.max(), to_u32(ui.theme.selection),
+                                              ui.px(4));
+    std::string help = term.cell.tensor < 0 ? std::string(ui.tr("inspector.constant"))
+                                            : to_field_text(cell_text(c.trace, term.cell));
+    help += " = " + exact_number(static_cast<float>(term.value));
+    for (const CellRef& f : term.factor_cells)
+      help +=
+          "\n" + ui.tr("inspector.factor_from", {{"cell", to_field_text(cell_text(c.trace, f))}});
+    if (!term.note.empty()) help += "\n" + term.note;
+    ui.tooltip(help);
+  }
+  const float y = c.y + (height - t.font->FontSize) / 2;
+  ui.user_text(t.font, {c.x, y}, ui.theme.muted, term_name(ui, c.trace, term, e), t.name - c.x);
+  const bool fine = is_gradient(e);
+  const auto number = [&](double x) { return fine ? gradient_number(x) : number_text(x); };
+  ui.text_right(t.font, t.value, y, ui.theme.text, number(term.value));
+  ui.text(t.font, {t.value + ui.px(2), y}, ui.theme.muted, "×");
+  ui.text_right(t.font, t.factor, y, ui.theme.text, number(term.factor));
+  ui.text(t.font, {t.factor + ui.px(2), y}, ui.theme.muted, "=");
+  ui.text_right(t.font, t.product, y, ui.theme.text, signed_text(e, term.product()));
+  const double share =
+      largest > 0 && std::isfinite(term.product()) ? std::fabs(term.product()) / largest : 0;
+  if (share > 0) {  // rounded corners would give a term of zero a bar as well
+    ImGui::GetWindowDrawList()->AddRectFilled(
+        {c.right - t.bar, c.y + ui.px(5)},
+        {c.right - t.bar + t.bar * static_cast<float>(share), c.y + ui.px(17)},
+        to_u32(term.product() < 0 ? ui.theme.negative : ui.theme.positive), ui.px(2));
+  }
+  c.y += height;
+}
+
+// The row of a softmax: each score, its exponential, and its share of the row's sum.
+void draw_exponentials(InspectorColumn& c, const Explanation& e) {
+  Ui& ui = c.ui;
+  double sum = 0;
+  for (const Term& term : e.terms) sum += term.inner.value_or(0);
+  std::vector<std::size_t> order(e.terms.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return e.terms[a].inner.value_or(-1) > e.terms[b].inner.value_or(-1);
+  });
+  const bool cooled = std::any_of(e.quantities.begin(), e.quantities.end(), [](const Quantity& q) {
+    return q.name.starts_with("temperature");
+  });
+  const std::string_view power = cooled ? "exp((x − max)/τ)" : "exp(x − max)";
+  const float share_left = c.right - ui.px(52), exp_right = share_left - ui.px(10),
+              value_right = exp_right - ui.measure(ui.fonts.note, power).x - ui.px(8);
+  c.y += ui.px(4);
+  const std::string& axis =
+      c.trace.program().tensors[static_cast<std::size_t>(e.cell.tensor)].axes.back().name;
+  ui.text(ui.fonts.note, {c.x, c.y}, ui.theme.muted, axis_word(ui, axis));
+  ui.text_right(ui.fonts.note, value_right, c.y, ui.theme.muted, "x");
+  ui.text_right(ui.fonts.note, exp_right, c.y, ui.theme.muted, power);
+  ui.text(ui.fonts.note, {share_left, c.y}, ui.theme.muted, ui.tr("inspector.of_the_sum"));
+  c.y += ui.px(20);
+  // One line says no more than the one term that it would stand for.
+  const bool all = c.state.session.all_terms || order.size() <= kTermsShown + 1;
+  double rest = 0;
+  std::size_t left_out = 0;
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    const Term& term = e.terms[order[k]];
+    if (!term.inner) continue;
+    const bool own = term.cell.index == e.cell.index;
+    if (!all && k >= kTermsShown && !own) {
+      rest += *term.inner;
+      ++left_out;
+      continue;
+    }
+    if (!c.sees(ui.px(22))) {
+      c.y += ui.px(22);
+      continue;
+    }
+    const Rect line{c.x - ui.px(6), c.y, c.right + ui.px(6), c.y + ui.px(22)};
+    bool over = false;
+    if (ui.hot("term/" + std::to_string(order[k]), line, &over))
+      ui.push(pick_of(c.trace, term.cell));
+    if (over) ui.hovered_cell = pick_of(c.trace, term.cell).cell;
+    if (over || own)
+      ImGui::GetWindowDrawList()->AddRectFilled(line.min(), line.max(), to_u32(ui.theme.selection),
+                                                ui.px(4));
+    const float y = c.y + ui.px(3);
+    const TensorSpec& spec = c.trace.program().tensors[static_cast<std::size_t>(term.cell.tensor)];
+    const std::string token =
+        token_label(c.trace.name(spec.axes.back().name, term.cell.index.back()));
+    ui.user_text(own ? ui.fonts.strong : ui.fonts.control, {c.x, y}, ui.theme.text, token,
+                 value_right - ui.px(56) - c.x);
+    ui.text_right(ui.fonts.mono, value_right, y, ui.theme.text, number_text(term.value));
+    ui.text_right(ui.fonts.mono, exp_right, y, ui.theme.text, number_text(*term.inner));
+    const float share = static_cast<float>(*term.inner / sum);
+    ImGui::GetWindowDrawList()->AddRectFilled({share_left, c.y + ui.px(5)},
+                                              {share_left + ui.px(52) * share, c.y + ui.px(17)},
+                                              to_u32(ui.theme.pattern), ui.px(2));
+    c.y += ui.px(22);
+  }
+  c.y += ui.px(4);
+  if (left_out > 0) {
+    inspector_rest(c, ui.tr("inspector.smaller", {{"n", std::to_string(left_out)}}),
+                   signed_number(rest));
+  } else if (order.size() > kTermsShown + 1) {
+    inspector_rest(c, ui.tr("inspector.fewer"), "");
+  }
+  ImGui::GetWindowDrawList()->AddLine({c.x, c.y + ui.px(4)}, {c.right, c.y + ui.px(4)},
+                                      to_u32(ui.theme.line));
+  c.y += ui.px(12);
+  inspector_fact(c, ui.tr("inspector.own_share"), number_text(e.value, 5));
+}
+
+}  // namespace
+
+void inspector_terms(InspectorColumn& c, const Explanation& e) {
+  Ui& ui = c.ui;
+  if (std::any_of(e.terms.begin(), e.terms.end(),
+                  [](const Term& t) { return t.inner.has_value(); })) {
+    return draw_exponentials(c, e);
+  }
+  const std::vector<std::size_t> order = by_size(e.terms);
+  double largest = 0;
+  for (const Term& term : e.terms) {
+    if (std::isfinite(term.product())) largest = std::max(largest, std::fabs(term.product()));
+  }
+  double rest = 0;
+  const bool all = c.state.session.all_terms || order.size() <= kTermsShown + 1;
+  const std::size_t shown = all ? order.size() : kTermsShown;
+  const TermColumns columns = term_columns(c);
+  draw_term_head(c, e, columns);
+  for (std::size_t k = 0; k < shown; ++k) draw_term(c, e, order[k], largest, columns);
+  for (std::size_t k = shown; k < order.size(); ++k) rest += e.terms[order[k]].product();
+  c.y += ui.px(4);
+  if (shown < order.size()) {
+    inspector_rest(c, ui.tr("inspector.smaller", {{"n", std::to_string(order.size() - shown)}}),
+                   signed_text(e, rest));
+  } else if (order.size() > kTermsShown + 1) {
+    inspector_rest(c, ui.tr("inspector.fewer"), "");
+  }
+  c.y += ui.px(4);
+  ImGui::GetWindowDrawList()->AddLine({c.x, c.y}, {c.right, c.y}, to_u32(ui.theme.line));
+  c.y += ui.px(8);
+  inspector_fact(c,
+                 ui.tr(e.terms.size() == 1 ? "inspector.sum_one" : "inspector.sum",
+                       {{"n", std::to_string(e.terms.size())}}),
+                 signed_text(e, e.sum()));
+}
+
+}  // namespace headlight

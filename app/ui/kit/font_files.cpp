@@ -1,0 +1,55 @@
+#include "app/ui/kit/font_files.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+
+namespace headlight {
+
+std::string first_font_file(std::initializer_list<const char*> names) {
+  static constexpr std::array kFolders = {"/usr/share/fonts/opentype/inter/",
+                                          "/usr/share/fonts/truetype/inter/",
+                                          "/usr/share/fonts/truetype/jetbrains-mono/",
+                                          "/usr/share/fonts/opentype/noto/",
+                                          "/usr/share/fonts/truetype/dejavu/",
+                                          "/usr/share/fonts/truetype/ancient-scripts/",
+                                          "/usr/share/fonts/truetype/liberation/",
+                                          "/usr/share/fonts/TTF/",
+                                          "/usr/share/fonts/noto-cjk/",
+                                          "/usr/local/share/fonts/",
+                                          "/System/Library/Fonts/"};
+  if (std::getenv("HEADLIGHT_NO_FONTS")) return "";  // to see what a machine without fonts shows
+  for (const char* name : names) {
+    for (const char* folder : kFolders) {
+      std::error_code ignored;
+      std::string path = std::string(folder) + name;
+      if (std::filesystem::is_regular_file(path, ignored)) return path;
+    }
+  }
+  return "";
+}
+
+std::span<unsigned char> font_bytes(const std::string& path) {
+  static std::map<std::string, std::span<unsigned char>> mapped;
+  const auto known = mapped.find(path);
+  if (known != mapped.end()) return known->second;
+  std::span<unsigned char> bytes;
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  struct stat info {};
+  if (file >= 0 && fstat(file, &info) == 0 && info.st_size > 0) {
+    const auto size = static_cast<std::size_t>(info.st_size);
+    void* at = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0);
+    if (at != MAP_FAILED) bytes = {static_cast<unsigned char*>(at), size};
+  }
+  if (file >= 0) close(file);
+  mapped.emplace(path, bytes);
+  return bytes;
+}
+
+}  // namespace headlight

@@ -1,0 +1,73 @@
+// Probe: where each control stood in the last frame, by its stable id. Tests click by id, and check
+// that nothing is cut off or overlaps.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "app/ui/kit/imgui_compat.h"
+
+namespace headlight {
+
+struct ProbeRect {
+  ImVec2 min, max;
+  bool enabled = true;
+  ImVec2 center() const { return {(min.x + max.x) / 2, (min.y + max.y) / 2}; }
+};
+
+/// A text that was drawn, and the room it had.
+struct ProbeText {
+  std::string text;
+  float width = 0, room = 0;
+};
+
+/// A slanted label: what it says, and the corner that it is turned about.
+struct ProbeLabel {
+  std::string text;
+  ImVec2 anchor;
+};
+
+/// What a frame around a row, a column or a cell of a picture marks.
+struct ProbeMark {
+  enum class Kind { kRow, kColumn, kCell } kind;
+  ImVec2 min, max;
+};
+
+class Probe {
+ public:
+  void begin_frame() {
+    rects_.clear();
+    labels_.clear();
+    cut_.clear();
+    marks_.clear();
+  }
+  void add_mark(ProbeMark::Kind kind, ImVec2 min, ImVec2 max) {
+    marks_.push_back({kind, min, max});
+  }
+  const std::vector<ProbeMark>& marks() const { return marks_; }
+  void add(std::string_view id, ImVec2 min, ImVec2 max, bool enabled = true) {
+    rects_[std::string(id)] = {min, max, enabled};
+  }
+  void add_cut_text(std::string text, float width, float room) {
+    cut_.push_back({std::move(text), width, room});
+  }
+  void add_label(std::string text, ImVec2 anchor) { labels_.push_back({std::move(text), anchor}); }
+  const std::vector<ProbeLabel>& labels() const { return labels_; }
+  const ProbeRect* find(std::string_view id) const {
+    const auto at = rects_.find(std::string(id));
+    return at == rects_.end() ? nullptr : &at->second;
+  }
+  const std::unordered_map<std::string, ProbeRect>& all() const { return rects_; }
+  /// Texts of ours (not the person's) that did not fit their room.
+  const std::vector<ProbeText>& cut_texts() const { return cut_; }
+
+ private:
+  std::unordered_map<std::string, ProbeRect> rects_;
+  std::vector<ProbeText> cut_;
+  std::vector<ProbeLabel> labels_;
+  std::vector<ProbeMark> marks_;
+};
+
+}  // namespace headlight

@@ -1,0 +1,354 @@
+#include "app/ui/matrix/pane_view.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/ui/kit/rich_text.h"
+#include "core/base/number_text.h"
+#include "core/base/random.h"
+#include "core/base/utf8.h"
+#include "core/explain/steps.h"
+
+namespace headlight {
+
+PaneColors colors_of(const Ui& ui, const Trace& trace, const PagePane& p) {
+  const CellRange& range =
+      ui.range == RangeMode::kShared
+          ? trace.shared_range(p.tensor)
+          : trace.matrix_range(p.tensor, p.pane.offset, p.pane.rows, p.pane.columns,
+                               p.pane.row_stride, p.pane.column_stride);
+  return {shows_weights(trace.program(), p.tensor) ? ui.theme.weight_scale(range.limit)
+                                                   : ui.theme.signed_scale(range.limit),
+          range};
+}
+
+Color tensor_color(const Theme& theme, std::string_view name) {
+  if (name.ends_with("attn.q") || name.ends_with("q_proj")) return theme.q;
+  if (name.ends_with("attn.k") || name.ends_with("k_proj")) return theme.k;
+  if (name.ends_with("attn.v") || name.ends_with("v_proj")) return theme.v;
+  if (name.ends_with("pattern")) return theme.pattern;
+  return theme.text;
+}
+
+std::string pane_caption(const Trace& trace, const PagePane& p) {
+  std::string text(tensor_symbol(trace.program().tensors[static_cast<std::size_t>(p.tensor)].name));
+  if (p.pane.transposed) text += "ᵀ";
+  return text;
+}
+
+namespace {
+
+HeatmapQuad quad_of(const Trace& trace, const PagePane& p, const Rect& r, float gap, float unit) {
+  HeatmapQuad quad;
+  quad.x0 = r.x0;
+  quad.y0 = r.y0;
+  quad.x1 = r.x1;
+  quad.y1 = r.y1;
+  quad.data = trace.tensor(p.tensor).data + p.pane.offset;
+  quad.rows = p.pane.rows;
+  quad.columns = p.pane.columns;
+  quad.row_stride = p.pane.row_stride;
+  quad.column_stride = p.pane.column_stride;
+  quad.gap = gap;
+  quad.unit = unit;
+  std::uint64_t key = scatter(trace.serial());
+  for (const std::int64_t part : {static_cast<std::int64_t>(p.tensor), p.pane.offset, p.pane.rows,
+                                  p.pane.columns, p.pane.row_stride, p.pane.column_stride}) {
+    key = scatter(key ^ static_cast<std::uint64_t>(part));
+  }
+  quad.key = key;
+  return quad;
+}
+
+// Text turned by 45° about its lower left corner: drawn level, then its vertices are turned.
+void slanted_text(Ui& ui, ImFont* font, ImVec2 at, Color color, std::string_view words) {
+  ui.probe.add_label(std::string(words), at);
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  // ImGui leaves out letters beyond the clip rectangle before they are turned; so none is in force.
+  list->PushClipRect({-1e5f, -1e5f}, {1e5f, 1e5f});
+  const int begin = list->VtxBuffer.Size;
+  ui.text(font, {at.x, at.y - font->FontSize}, color, words);
+  list->PopClipRect();
+  constexpr float kCos = 0.70710678f, kSin = -0.70710678f;
+  for (int i = begin; i < list->VtxBuffer.Size; ++i) {
+    ImVec2& p = list->VtxBuffer[i].pos;
+    const float x = p.x - at.x, y = p.y - at.y;
+    p = {at.x + x * kCos - y * kSin, at.y + x * kSin + y * kCos};
+  }
+}
+
+// How many labels to leave out so that the rest can be read.
+std::int64_t label_step(float cell, float need) {
+  return std::max<std::int64_t>(1,
+                                static_cast<std::int64_t>(std::ceil(need / std::max(cell, 0.01f))));
+}
+
+void draw_row_labels(Ui& ui, const Trace& trace, const PlacedPane& p, const CellLink& lit) {
+  ImFont* font = p.cell_h >= ui.px(15) ? ui.fonts.control : ui.fonts.note;
+  const std::int64_t step = label_step(p.cell_h, font->FontSize * 0.92f);
+  const Color lit_color = tensor_color(ui.theme, "attn.q");
+  const bool shows_lit = lit.row && p.rows.sees(*lit.row);
+  for (std::int64_t r = p.rows.begin(); r < p.rows.end(); ++r) {
+    const bool on = lit.row == r;
+    if (r % step != 0 && !on) continue;
+    if (step > 1 && shows_lit && !on && std::abs(*lit.row - r) < step)
+      continue;  // room for the lit one
+    const float middle = p.rows.center(r);
+    if (middle < p.rect.y0 || middle > p.rect.y1) continue;
+    const std::string label = token_label(row_label(trace, p.pane->pane, r));
+    const float room = ui.px(86);
+    std::string shown = label;
+    const float width = std::min(room, ui.measure(font, shown).x);
+    ui.user_text(on ? ui.fonts.strong : font,
+                 {p.rect.x0 - ui.px(8) - width, middle - font->FontSize * 0.55f},
+                 on ? lit_color : ui.theme.muted, label, room);
+  }
+}
+
+void draw_column_labels(Ui& ui, const Trace& trace, const PlacedPane& p, const CellLink& lit) {
+  ImFont* font = ui.fonts.note;
+  const std::int64_t step = label_step(p.cell_w, font->FontSize * 1.05f);
+  const Color lit_color = tensor_color(ui.theme, "attn.k");
+  const bool shows_lit = lit.column && p.columns.sees(*lit.column);
+  for (std::int64_t c = p.columns.begin(); c < p.columns.end(); ++c) {
+    const bool on = lit.column == c;
+    if (c % step != 0 && !on) continue;
+    if (step > 1 && shows_lit && !on && std::abs(*lit.column - c) < step) continue;
+    const float middle = p.columns.center(c);
+    if (middle < p.rect.x0 || middle > p.rect.x1) continue;
+    std::string label = token_label(column_label(trace, p.pane->pane, c));
+    std::u32string points = to_code_points(label);
+    if (points.size() > 9) {
+      label.clear();
+      for (std::size_t i = 0; i < 8; ++i) label += to_utf8(points[i]);
+      label += "…";
+    }
+    slanted_text(ui, on ? ui.fonts.strong : font, {middle + 0.12f * p.cell_w, p.rect.y0 - ui.px(4)},
+                 on ? lit_color : ui.theme.muted, label);
+  }
+}
+
+void draw_lit(Ui& ui, const PlacedPane& p, const CellLink& lit) {
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const float thick = std::max(1.5f, ui.px(1.75f));
+  const auto frame = [&](ProbeMark::Kind kind, Rect r, Color color) {
+    ui.probe.add_mark(kind, r.min(), r.max());
+    // A frame around a very small cell must still be seen.
+    const float grow_x = std::max(0.0f, (ui.px(5) - r.width()) / 2);
+    const float grow_y = std::max(0.0f, (ui.px(5) - r.height()) / 2);
+    list->AddRect({r.x0 - grow_x - 1, r.y0 - grow_y - 1}, {r.x1 + grow_x + 1, r.y1 + grow_y + 1},
+                  to_u32(color), ui.px(2), 0, thick);
+  };
+  const bool row = lit.row && p.rows.sees(*lit.row);
+  const bool column = lit.column && p.columns.sees(*lit.column);
+  const Rect& all = p.rect;
+  // Half cells at the edge of what is seen stay inside.
+  const float out = ui.px(4);
+  list->PushClipRect({all.x0 - out, all.y0 - out}, {all.x1 + out, all.y1 + out}, true);
+  using Mark = ProbeMark::Kind;
+  if (row) {
+    frame(Mark::kRow, {all.x0, p.rows.edge(*lit.row), all.x1, p.rows.edge(*lit.row + 1)},
+          ui.theme.q);
+  }
+  if (column) {
+    frame(Mark::kColumn,
+          {p.columns.edge(*lit.column), all.y0, p.columns.edge(*lit.column + 1), all.y1},
+          ui.theme.k);
+  }
+  if (row && column) frame(Mark::kCell, p.cell_rect(*lit.row, *lit.column), ui.theme.text);
+  list->PopClipRect();
+}
+
+// Thin bars beside a matrix that is not seen whole: which part it is.
+void draw_position(Ui& ui, const PlacedPane& p) {
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const float thick = std::max(2.0f, ui.px(3));
+  const auto bar = [&](const AxisWindow& w, auto place) {
+    if (w.sees_all()) return;
+    const auto count = static_cast<float>(w.count);
+    const float from = w.first / count, size = w.length / w.cell / count;
+    const float length = std::max(size * w.length, ui.px(8));
+    const float begin = w.origin + std::min(from * w.length, w.length - length);
+    const Rect track = place(w.origin, w.origin + w.length), knob = place(begin, begin + length);
+    list->AddRectFilled(track.min(), track.max(), to_u32(ui.theme.line), thick / 2);
+    list->AddRectFilled(knob.min(), knob.max(), to_u32(ui.theme.muted), thick / 2);
+  };
+  bar(p.rows, [&](float a, float b) { return Rect{p.rect.x1 + 2, a, p.rect.x1 + 2 + thick, b}; });
+  bar(p.columns, [&](float a, float b) {
+    return Rect{a, p.rect.y1 + 2, b, p.rect.y1 + 2 + thick};
+  });
+}
+
+// What the mouse does to the pane just drawn with ui.hot().
+void read_mouse(const Ui& ui, const PlacedPane& p, bool over, PaneEvents& events) {
+  const ImGuiIO& io = ImGui::GetIO();
+  const float still = ui.px(4);
+  const bool held = ImGui::IsItemActive() && ImGui::IsMouseDragging(0, still);
+  const bool middle = over && ImGui::IsMouseDragging(2, 0);
+  if (held || middle) events.dragged = io.MouseDelta;
+  // A drag that moved the matrix picks no cell at its end.
+  const bool moved = io.MouseDragMaxDistanceSqr[0] > still * still;
+  if (events.clicked && moved && !p.sees_all()) events.clicked = false;
+  if (over && !io.KeyCtrl) events.wheel = io.MouseWheel;
+  events.double_clicked = over && ImGui::IsMouseDoubleClicked(0);
+  if (over || events.clicked) events.hovered = p.cell_at(io.MousePos);
+  if (!events.hovered) events.clicked = false;
+}
+
+// The first of these lines that fits: the name with sizes and their words, with sizes, alone.
+Words caption_line(const Ui& ui, const Trace& trace, const PagePane& p, const std::string& caption,
+                   ImFont* font, float room) {
+  const std::string& name = trace.program().tensors[static_cast<std::size_t>(p.tensor)].name;
+  const Color own =
+      p.pane.role == PaneRole::kRowVector ? ui.theme.muted : tensor_color(ui.theme, name);
+  for (const bool named : {true, false}) {
+    Words words = {{caption + " ", own}};
+    const Words sizes = shape_words(ui, trace, p, named);
+    words.insert(words.end(), sizes.begin(), sizes.end());
+    if (room <= 0 || measure_words(ui, font, words) <= room) return words;
+  }
+  return {{caption, own}};
+}
+
+// Beside an upper operand there is more height than width: its name, then a line for each size.
+void draw_side_caption(Ui& ui, const Trace& trace, const PlacedPane& p,
+                       const std::string& caption) {
+  const PagePane& page = *p.pane;
+  const std::string& name = trace.program().tensors[static_cast<std::size_t>(page.tensor)].name;
+  const float x = p.rect.x1 + ui.px(10), line = ui.px(16);
+  const float middle = (p.rect.y0 + p.rect.y1) / 2;
+  if (p.rect.height() < 2.6f * line || p.caption_room < ui.px(40)) {
+    const Words words = caption_line(ui, trace, page, caption, ui.fonts.strong, p.caption_room);
+    draw_words(ui, ui.fonts.strong, {x, middle - ui.px(8)}, words);
+    return;
+  }
+  Words rows = {{"(", ui.theme.muted}}, columns = {{"× ", ui.theme.muted}};
+  add_size(rows, ui, trace, page.tensor, page.pane.row_axis, page.pane.rows, true);
+  add_size(columns, ui, trace, page.tensor, page.pane.column_axis, page.pane.columns, true);
+  columns.push_back({")", ui.theme.muted});
+  float y = middle - 1.5f * line;
+  ui.text(ui.fonts.strong, {x, y}, tensor_color(ui.theme, name), caption);
+  draw_words(ui, ui.fonts.control, {x, y += line}, rows);
+  draw_words(ui, ui.fonts.control, {x, y += line}, columns);
+}
+
+void draw_caption(Ui& ui, const Trace& trace, const PlacedPane& p, const std::string& caption) {
+  const PaneRole role = p.pane->pane.role;
+  if (role == PaneRole::kTop) return draw_side_caption(ui, trace, p, caption);
+  if (role == PaneRole::kRowVector) {
+    const Words words = caption_line(ui, trace, *p.pane, caption, ui.fonts.note, p.caption_room);
+    draw_words(ui, ui.fonts.note, {p.rect.x1 + ui.px(10), p.rect.y0 - ui.px(1)}, words);
+    return;
+  }
+  const Words words = caption_line(ui, trace, *p.pane, caption, ui.fonts.strong, p.caption_room);
+  const float width = measure_words(ui, ui.fonts.strong, words);
+  draw_words(ui, ui.fonts.strong, {(p.rect.x0 + p.rect.x1 - width) / 2, p.rect.y1 + ui.px(5)},
+             words);
+}
+
+// Bars in the heads' colours over columns (beside rows) that belong to heads.
+void draw_head_bands(Ui& ui, const Trace& trace, const PlacedPane& p) {
+  const Pane& pane = p.pane->pane;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const int heads = trace.config().head_count();
+  const float thick = ui.px(4), gap = ui.px(2);
+  const auto band = [&](std::int64_t i, std::int64_t size, float cell, bool over) {
+    const auto head = static_cast<int>(pane.first_head + i);
+    const float from = static_cast<float>(i * size) * cell;
+    const float to = from + static_cast<float>(size) * cell - std::min(1.0f, cell);
+    const Color color = head_color(ui.theme, head, heads);
+    const Rect r =
+        over ? Rect{p.rect.x0 + from, p.rect.y0 - gap - thick, p.rect.x0 + to, p.rect.y0 - gap}
+             : Rect{p.rect.x0 - gap - thick, p.rect.y0 + from, p.rect.x0 - gap, p.rect.y0 + to};
+    list->AddRectFilled(r.min(), r.max(), to_u32(color));
+    const std::string number = std::to_string(head);
+    const ImVec2 size_of = ui.measure(ui.fonts.note, number);
+    if (!over || !p.head_numbers || to - from < size_of.x + ui.px(4)) return;
+    ui.text(ui.fonts.note, {(r.x0 + r.x1 - size_of.x) / 2, r.y0 - size_of.y - ui.px(1)}, color,
+            number);
+  };
+  if (pane.head_columns > 0) {
+    for (std::int64_t i = 0; i * pane.head_columns < pane.columns; ++i)
+      band(i, pane.head_columns, p.cell_w, true);
+  }
+  if (pane.head_rows > 0) {
+    for (std::int64_t i = 0; i * pane.head_rows < pane.rows; ++i)
+      band(i, pane.head_rows, p.cell_h, false);
+  }
+}
+
+}  // namespace
+
+void draw_heatmap(Ui& ui, const Trace& trace, const PagePane& p, const Rect& r, float gap) {
+  HeatmapQuad quad = quad_of(trace, p, r, gap, ui.scale);
+  quad.scale = colors_of(ui, trace, p).scale;
+  ui.heatmaps.draw(ImGui::GetWindowDrawList(), quad);
+}
+
+PaneEvents draw_pane(Ui& ui, const Trace& trace, const PlacedPane& p, const CellLink& lit,
+                     std::string_view id, const std::string& caption, const ColorScale* scale,
+                     const float* data, std::uint64_t data_key) {
+  const Pane& pane = p.pane->pane;
+  const Rect whole{p.columns.edge(0), p.rows.edge(0), p.columns.edge(pane.columns),
+                   p.rows.edge(pane.rows)};
+  HeatmapQuad quad = quad_of(
+      trace, *p.pane, whole,
+      std::min(p.cell_w, p.cell_h) >= 5 ? std::max(1.0f, std::round(ui.scale)) : 0.0f, ui.scale);
+  quad.scale = scale ? *scale : colors_of(ui, trace, *p.pane).scale;
+  if (data) {
+    quad.data = data;
+    quad.key = data_key;
+  }
+  ImGui::GetWindowDrawList()->AddRectFilled(p.rect.min(), p.rect.max(), to_u32(ui.theme.line));
+  ImGui::PushClipRect(p.rect.min(), p.rect.max(), true);
+  ui.heatmaps.draw(ImGui::GetWindowDrawList(), quad);
+  ImGui::PopClipRect();
+  draw_pane_numbers(ui, p, quad.scale, quad.data);
+  if (p.row_labels) draw_row_labels(ui, trace, p, lit);
+  if (p.column_labels) draw_column_labels(ui, trace, p, lit);
+  draw_head_bands(ui, trace, p);
+  draw_caption(ui, trace, p, caption);
+  draw_lit(ui, p, lit);
+  draw_position(ui, p);
+
+  PaneEvents events;
+  bool over = false;
+  events.clicked = ui.hot(id, p.rect, &over, true, FocusKind::kPane);
+  if (ui.activated(id) && lit.row && lit.column) {
+    events.hovered = std::pair{*lit.row, *lit.column};
+    return events;
+  }
+  read_mouse(ui, p, over, events);
+  if (events.hovered) {
+    const auto [r, c] = *events.hovered;
+    cell_tooltip(ui, trace, *p.pane, r, c, quad.data[r * pane.row_stride + c * pane.column_stride]);
+  }
+  return events;
+}
+
+void cell_tooltip(Ui& ui, const Trace& trace, const PagePane& p, std::int64_t r, std::int64_t c,
+                  float value) {
+  const TensorSpec& spec = trace.program().tensors[static_cast<std::size_t>(p.tensor)];
+  const auto name_of = [&](std::string_view axis, const std::string& tick, std::int64_t i) {
+    const bool token = axis == "query" || axis == "key" || axis == "position" || axis == "vocab";
+    std::string text = std::string(axis) + " " + std::to_string(i);
+    if (token) text += "  " + token_label(tick);
+    return text;
+  };
+  ImGui::PushFont(ui.fonts.control);
+  ImGui::BeginTooltip();
+  ImGui::PushStyleColor(ImGuiCol_Text, to_vec4(ui.theme.muted));
+  ImGui::TextUnformatted(spec.name.c_str());
+  if (!p.pane.row_axis.empty()) {
+    ImGui::TextUnformatted(name_of(p.pane.row_axis, row_label(trace, p.pane, r), r).c_str());
+  }
+  ImGui::TextUnformatted(name_of(p.pane.column_axis, column_label(trace, p.pane, c), c).c_str());
+  ImGui::PopStyleColor();
+  ImGui::PushFont(ui.fonts.mono);
+  ImGui::TextUnformatted(exact_number(value).c_str());
+  ImGui::PopFont();
+  ImGui::EndTooltip();
+  ImGui::PopFont();
+}
+
+}  // namespace headlight

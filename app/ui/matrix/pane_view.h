@@ -1,0 +1,48 @@
+// One matrix on the screen: its heatmap, labels, numbers, caption, and what lights up in it.
+#pragma once
+
+#include "app/ui/kit/ui.h"
+#include "app/ui/stage/stage_layout.h"
+#include "core/view/pane_layout.h"
+
+namespace headlight {
+
+/// How a matrix is coloured, and what it was measured of. `scale.limit` is `range.limit`.
+struct PaneColors {
+  ColorScale scale;
+  CellRange range;
+};
+
+/// The colours of a matrix everywhere: pictures, legends and thumbnails ask only this. The range is
+/// the matrix's own, or that of its kind in all heads and layers, as the person chose.
+PaneColors colors_of(const Ui&, const Trace&, const PagePane&);
+
+/// Q, K, V and the pattern have one colour each, everywhere; other tensors the text colour.
+Color tensor_color(const Theme&, std::string_view tensor_name);
+
+/// "Q", "Kᵀ"; draw_pane writes the sizes after it: "Q (T 11 × d_head 16)".
+std::string pane_caption(const Trace&, const PagePane&);
+
+struct PaneEvents {
+  std::optional<std::pair<std::int64_t, std::int64_t>> hovered;  // row, column
+  bool clicked = false;
+  bool double_clicked = false;
+  float wheel = 0;       // turns of the wheel over the pane, up is positive
+  ImVec2 dragged{0, 0};  // by how many pixels the mouse, held down, moved the pane
+};
+
+/// A bare heatmap, for thumbnails and the heads' row.
+void draw_heatmap(Ui&, const Trace&, const PagePane&, const Rect&, float gap);
+
+/// A whole pane. `lit` is what to light up; `id` is the probe's name of it.
+PaneEvents draw_pane(Ui&, const Trace&, const PlacedPane&, const CellLink& lit, std::string_view id,
+                     const std::string& caption, const ColorScale* scale = nullptr,
+                     const float* data = nullptr, std::uint64_t data_key = 0);
+
+/// The numbers in its cells, where these are large enough.
+void draw_pane_numbers(Ui&, const PlacedPane&, const ColorScale&, const float* data);
+
+/// Tooltip of a cell: token names and the exact value.
+void cell_tooltip(Ui&, const Trace&, const PagePane&, std::int64_t r, std::int64_t c, float value);
+
+}  // namespace headlight

@@ -1,0 +1,136 @@
+// The stage's header: the step's title, formula, words and shapes.
+#include <algorithm>
+
+#include "app/ui/kit/rich_text.h"
+#include "app/ui/stage/stage_view.h"
+#include "core/explain/steps.h"
+#include "core/view/pane_layout.h"
+
+namespace headlight {
+namespace {
+
+std::string where_text(const AppState& state, const Ui& ui, const Step& step,
+                       const StepPage& page) {
+  std::string text;
+  if (step.layer >= 0) text = ui.tr("stage.layer", {{"n", std::to_string(step.layer)}});
+  bool per_head = false;
+  for (const auto& line : page.lines) {
+    for (const PagePane& p : line) {
+      const TensorView t = state.derived.trace->tensor(p.tensor);
+      per_head |= t.find_dim("head") >= 0 && p.pane.role != PaneRole::kRowVector;
+    }
+  }
+  // Here the page is about all heads.
+  if (step.kind == StepKind::kOutput || step.kind == StepKind::kConcat) per_head = false;
+  if (per_head) {
+    text += " · " + ui.tr("stage.head", {{"n", std::to_string(state.session.head)}});
+  }
+  if (step.backward) text += (text.empty() ? "" : " · ") + std::string(ui.tr("stage.backward"));
+  return text;
+}
+
+// "(T 11 × d_model 64) · (d_model 64 × d_head 16) → (T 11 × d_head 16)"
+Words shapes_of(const Ui& ui, const Trace& trace, const StepPage& page, bool named) {
+  Words words;
+  if (page.lines.empty()) return words;
+  const auto& line = page.lines[0];
+  // The heads of a concatenation are alike: one stands for all.
+  const bool many = line.size() > 5;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    if (line[i].pane.role == PaneRole::kRowVector) continue;
+    const bool last = i + 1 == line.size();
+    if (many && !last && i > 0) continue;
+    if (!words.empty()) {
+      const std::string sign = page.layout == Layout::kProduct ? "·" : std::string(page.sign);
+      const bool back = last && page.backward;
+      words.push_back({back ? " ← " : last ? " → " : " " + sign + " ", ui.theme.muted});
+    }
+    if (many && !last) {
+      words.push_back({std::to_string(line.size() - 1), size_color(ui.theme, SizeKind::kHeads)});
+      words.push_back({" × ", ui.theme.muted});
+    }
+    const Words shape = shape_words(ui, trace, line[i], named);
+    words.insert(words.end(), shape.begin(), shape.end());
+  }
+  return words;
+}
+
+std::int64_t query_row(const AppState& state, const StepPage& page) {
+  const Trace& trace = *state.derived.trace;
+  const CellLink link = page_link(trace, page, state.session.picked);
+  return std::min(link.row.value_or(trace.length() - 1), trace.length() - 1);
+}
+
+}  // namespace
+
+bool is_low_stage(const Ui& ui, const Rect& r) { return r.height() < ui.px(200); }
+
+float playback_height(const Ui& ui, const Rect& r) { return ui.px(is_low_stage(ui, r) ? 32 : 40); }
+
+Rect stage_picture(const Ui& ui, const Rect& r, float top) {
+  const float under = playback_height(ui, r) + ui.px(is_low_stage(ui, r) ? 2 : 6);
+  return {r.x0 + ui.px(24), top, r.x1 - ui.px(12), r.y1 - under};
+}
+
+namespace {
+
+// On a low stage the numbers come first: the words give way where the cells, small as they are,
+// would be larger without them. The Words tab says the same at length.
+bool words_leave_room(const Ui& ui, const Trace& trace, const StepPage& page, const Rect& r,
+                      float with, float without) {
+  if (page.lines.empty()) return true;
+  const StageMeasures m = stage_measures(ui, trace, page);
+  const auto cell = [&](float top) {
+    return place_page(page, stage_picture(ui, r, top), m, ui.scale).panes.back().cell_h;
+  };
+  const float now = cell(with);
+  return now >= ui.px(9) || now >= 0.8f * cell(without);
+}
+
+}  // namespace
+
+float draw_stage_header(const AppState& state, Ui& ui, const Rect& r, const Step& step,
+                        const StepPage& page) {
+  const Trace& trace = *state.derived.trace;
+  const StepText text = step_text(ui.language, trace.program(), step);
+  const float x = r.x0 + ui.px(24);
+  const bool low = is_low_stage(ui, r);
+  float y = r.y0 + ui.px(low ? 5 : 14);
+  ui.text(ui.fonts.title, {x, y}, ui.theme.text, text.title);
+  const float title_width = ui.measure(ui.fonts.title, text.title).x;
+  const std::string where = where_text(state, ui, step, page);
+  ui.text(ui.fonts.control, {x + title_width + ui.px(12), y + ui.px(9)}, ui.theme.muted, where);
+  const float formula_width = ui.formula({0, 0}, text.formula, false);
+  const float left_end = x + title_width + ui.px(24) + ui.measure(ui.fonts.control, where).x;
+  const bool wide = r.width() > ui.px(760);
+  Words shapes = shapes_of(ui, trace, page, true);
+  float shapes_width = measure_words(ui, ui.fonts.mono, shapes);
+  if (!wide || shapes_width > 0.5f * r.width()) {
+    shapes = shapes_of(ui, trace, page, false);
+    shapes_width = measure_words(ui, ui.fonts.mono, shapes);
+  }
+  const float right = r.x1 - ui.px(34);  // beside the button for the whole window
+  const float right_width = wide ? std::max(formula_width, shapes_width) : formula_width;
+  const float fx = right - right_width;
+  if (fx > left_end) ui.formula({fx, y + ui.px(2)}, text.formula);
+  // On a narrow stage the shapes stand before the formula, where there is room.
+  if (!wide && fx - ui.px(20) - shapes_width > left_end)
+    draw_words(ui, ui.fonts.mono, {fx - ui.px(20) - shapes_width, y + ui.px(8)}, shapes);
+  y += ui.px(low ? 29 : 34);
+  if (r.height() < ui.px(240)) return y;  // on a low stage the numbers come first
+  if (wide) draw_words(ui, ui.fonts.mono, {fx, y + ui.px(2)}, shapes);
+  const float words_width = std::min(wide ? fx - x - ui.px(24) : r.width() - ui.px(48), ui.px(640));
+  const float notes_width = wide ? words_width : r.width() - ui.px(48);
+  const bool brief = notes_width < ui.px(420) || r.height() < ui.px(320);
+  const std::vector<StageNote> notes = stage_notes(state, ui, step, page, brief);
+  const float under = stage_notes_height(ui, notes_width, notes) + ui.px(6);
+  const std::string words = to_field_text(
+      step_words(ui.language, trace, step, state.session.head, query_row(state, page)));
+  const float words_height = ui.wrapped_height(ui.fonts.body, words_width, words);
+  if (words_leave_room(ui, trace, page, r, y + words_height + under, y + under))
+    y += ui.wrapped(ui.fonts.body, {x, y}, words_width, ui.theme.text, words);
+  y += draw_stage_notes(ui, {x, y}, notes_width, notes);
+  return y + ui.px(6);
+}
+
+}  // namespace headlight

@@ -1,0 +1,144 @@
+// What is out of the ordinary on a page, said in words: a picture alone does not tell it.
+#include <algorithm>
+#include <cmath>
+
+#include "app/ui/compute/compute_view.h"
+#include "app/ui/stage/stage_view.h"
+#include "core/base/number_text.h"
+#include "core/explain/explain.h"
+#include "core/explain/steps.h"
+
+namespace headlight {
+namespace {
+
+using Note = StageNote;
+
+std::string symbol_of(const Trace& trace, TensorId id) {
+  return std::string(tensor_symbol(trace.program().tensors[static_cast<std::size_t>(id)].name));
+}
+
+std::string cell_name(const Trace& trace, TensorId id, std::int64_t flat) {
+  return cell_text(trace, {id, unravel(trace.tensor(id).axes, flat)});
+}
+
+// The mask puts −∞ where it forbids: there it is no surprise.
+bool masks(const Program& program, TensorId id) {
+  if (id == program.mask) return true;
+  const int producer = program.producer(id);
+  return producer >= 0 && program.calls[static_cast<std::size_t>(producer)].op == Op::kMask;
+}
+
+void note_tensor(std::vector<Note>& notes, const Ui& ui, const Trace& trace, const PagePane& p) {
+  const TensorView t = trace.tensor(p.tensor);
+  const Anomalies& anomalies = trace.anomalies(p.tensor);
+  const std::string symbol = symbol_of(trace, p.tensor);
+  const auto say = [&](std::string_view id, std::int64_t count, std::int64_t first) {
+    notes.push_back({ui.tr(id, {{"n", count_text(count)},
+                                {"all", count_text(t.size())},
+                                {"what", symbol},
+                                {"where", token_label(cell_name(trace, p.tensor, first))}}),
+                     true});
+  };
+  if (anomalies.nan > 0) say("stage.note.nan", anomalies.nan, anomalies.first_nan);
+  if (anomalies.infinite > 0 && !masks(trace.program(), p.tensor))
+    say("stage.note.infinite", anomalies.infinite, anomalies.first_infinite);
+  const bool matrix = p.pane.role != PaneRole::kRowVector && p.pane.rows * p.pane.columns > 1;
+  if (anomalies.all_equal && matrix && p.tensor != trace.program().mask) {
+    notes.push_back({ui.tr(
+        "stage.note.equal",
+        {{"n", count_text(t.size())}, {"what", symbol}, {"value", number_text(t.data[0], 5)}})});
+  }
+}
+
+// Rows without an allowed key, on the pages where the mask acts.
+void note_mask(std::vector<Note>& notes, const Ui& ui, const Trace& trace, const Step& step) {
+  const TensorId mask = trace.program().mask;
+  const bool acts = step.kind == StepKind::kMask || step.kind == StepKind::kSoftmax ||
+                    step.kind == StepKind::kWeightedSum;
+  if (mask < 0 || !acts || step.backward) return;
+  const std::int64_t empty = trace.anomalies(mask).empty_rows;
+  if (empty == trace.length()) {
+    notes.push_back({std::string(ui.tr("stage.note.all_masked"))});
+  } else if (empty > 0) {
+    notes.push_back({ui.tr("stage.note.rows_masked",
+                           {{"n", count_text(empty)}, {"all", count_text(trace.length())}})});
+  }
+}
+
+// A row of equal scores: softmax has nothing to prefer.
+void note_even_row(std::vector<Note>& notes, const AppState& state, const Ui& ui, const Step& step,
+                   const StepPage& page) {
+  if (step.kind != StepKind::kSoftmax || step.backward) return;
+  const Trace& trace = *state.derived.trace;
+  const ChosenCell cell = chosen_cell(state, step, page);
+  const PagePane& scores = page.lines[0].front();
+  const float* data = trace.tensor(scores.tensor).data;
+  std::int64_t allowed = 0, last = -1;
+  float low = INFINITY, high = -INFINITY;
+  for (std::int64_t c = 0; c < scores.pane.columns; ++c) {
+    const float x = data[pane_flat(scores.pane, cell.row, c)];
+    if (std::isnan(x)) return;
+    if (x == -INFINITY) continue;
+    ++allowed;
+    last = c;
+    low = std::min(low, x);
+    high = std::max(high, x);
+  }
+  if (allowed < 2 || low != high) return;
+  const PagePane& weights = page.lines[0].back();
+  const float weight = trace.tensor(weights.tensor).data[pane_flat(weights.pane, cell.row, last)];
+  notes.push_back({ui.tr("stage.note.even_row",
+                         {{"n", count_text(allowed)}, {"value", number_text(weight, 4)}})});
+}
+
+}  // namespace
+
+std::vector<StageNote> stage_notes(const AppState& state, const Ui& ui, const Step& step,
+                                   const StepPage& page, bool brief) {
+  const Trace& trace = *state.derived.trace;
+  std::vector<Note> notes;
+  if (state.derived.computing) {
+    notes.push_back({std::string(ui.tr("stage.note.computing"))});
+  } else if (!state.derived.problem.empty()) {
+    notes.push_back({std::string(ui.tr("stage.note.old"))});
+  }
+  if (const CallDifference* d = difference_of(state, step))
+    notes.push_back({difference_words(state, ui, *d, brief), !d->within()});
+  std::vector<TensorId> said;
+  for (const auto& line : page.lines) {
+    for (const PagePane& p : line) {
+      const TensorId id = trace.program().resolve(p.tensor);
+      if (std::find(said.begin(), said.end(), id) != said.end()) continue;
+      said.push_back(id);
+      note_tensor(notes, ui, trace, p);
+    }
+  }
+  note_mask(notes, ui, trace, step);
+  note_even_row(notes, state, ui, step, page);
+  constexpr std::size_t kMax = 3;  // the first are the causes
+  if (notes.size() > kMax) notes.resize(kMax);
+  return notes;
+}
+
+float stage_notes_height(const Ui& ui, float width, const std::vector<StageNote>& notes) {
+  float height = 0;
+  for (const Note& note : notes)
+    height += ui.wrapped_height(ui.fonts.control, width - ui.px(12), note.text) + ui.px(3);
+  return height;
+}
+
+float draw_stage_notes(Ui& ui, ImVec2 at, float width, const std::vector<StageNote>& notes) {
+  float height = 0;
+  for (const Note& note : notes) {
+    const float y = at.y + height + ui.px(3);
+    const Color color = note.loud ? ui.theme.error : ui.theme.text;
+    const float line =
+        ui.wrapped(ui.fonts.control, {at.x + ui.px(12), y}, width - ui.px(12), color, note.text);
+    ImGui::GetWindowDrawList()->AddRectFilled({at.x, y}, {at.x + ui.px(3), y + line - ui.px(3)},
+                                              to_u32(color), ui.px(1));
+    height += line + ui.px(3);
+  }
+  return height;
+}
+
+}  // namespace headlight

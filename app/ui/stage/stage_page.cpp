@@ -1,0 +1,225 @@
+// A step's page: its matrices, and what lights up in them.
+#include <algorithm>
+
+#include "app/ui/kit/rich_text.h"
+#include "app/ui/matrix/linked_hover.h"
+#include "app/ui/stage/mask_painter.h"
+#include "app/ui/stage/stage_motion.h"
+#include "app/ui/stage/stage_view.h"
+#include "app/ui/stage/stage_zoom.h"
+#include "core/explain/steps.h"
+
+namespace headlight {
+
+// Rows and columns of the page's result that the hovered or picked cell leads to.
+CellLink page_link(const Trace& trace, const StepPage& page, const std::optional<CellPick>& cell) {
+  if (!cell) return {};
+  const TensorId id = trace.program().find(cell->tensor);
+  if (id < 0) return {};
+  const TensorView t = trace.tensor(id);
+  if (cell->index.size() != t.axes.size()) return {};
+  const std::int64_t flat = flat_index(t.axes, cell->index);
+  // The result first: the same tensor may also stand as an operand.
+  for (const auto& line : page.lines) {
+    for (auto p = line.rbegin(); p != line.rend(); ++p) {
+      if (trace.program().resolve(p->tensor) != trace.program().resolve(id)) continue;
+      if (const auto place = pane_place(p->pane, flat)) {
+        return link_from(trace, *p, place->first, place->second);
+      }
+    }
+  }
+  return {};
+}
+
+namespace {
+
+float widest_token(const Ui& ui, const Trace& trace) {
+  float widest = ui.px(24);
+  for (std::int64_t t = 0; t < std::min<std::int64_t>(trace.length(), 200); ++t) {
+    widest =
+        std::max(widest, ui.measure(ui.fonts.control, token_label(trace.tick("position", t))).x);
+  }
+  return widest;
+}
+
+}  // namespace
+
+StageMeasures stage_measures(const Ui& ui, const Trace& trace, const StepPage& page) {
+  StageMeasures m;
+  const float widest = widest_token(ui, trace);
+  m.row_label_width = std::min(widest, ui.px(86)) + ui.px(14);
+  m.column_label_height = std::min(widest, ui.px(62)) * 0.72f + ui.px(16);
+  m.caption_height = ui.px(24);
+  m.gap = ui.px(16);
+  m.side_caption = ui.px(90);
+  m.band_height = ui.px(26);
+  m.between_width = ui.px(34);
+  for (const std::string& text : page.arrow)
+    m.arrow_width = std::max(m.arrow_width, ui.measure(ui.fonts.strong, text).x + ui.px(24));
+  for (const auto& line : page.lines) {
+    for (const PagePane& p : line) {
+      if (p.pane.role != PaneRole::kTop) continue;
+      Words rows, columns;
+      add_size(rows, ui, trace, p.tensor, p.pane.row_axis, p.pane.rows, true);
+      add_size(columns, ui, trace, p.tensor, p.pane.column_axis, p.pane.columns, true);
+      const float size_width = std::max(measure_words(ui, ui.fonts.control, rows),
+                                        measure_words(ui, ui.fonts.control, columns));
+      m.side_caption = std::max(m.side_caption, size_width + ui.px(32));
+    }
+  }
+  const float roomy = std::clamp(ImGui::GetIO().DisplaySize.y / ui.px(1080), 1.0f, 2.0f);
+  m.max_cell = ui.px(30) * roomy;
+  m.square_cell = ui.px(40) * roomy;
+  return m;
+}
+
+namespace {
+
+// The pane that is asked about, whose colours the legend explains; where a tensor stands twice, as
+// the result. A page that makes several (Q, K and V of the heads; gradients) has one at a time.
+const PagePane& picked_pane(const AppState& state, const StepPage& page) {
+  const Program& program = state.derived.trace->program();
+  const auto& picked = state.session.picked;
+  const TensorId found = picked ? program.find(picked->tensor) : -1;
+  if (found < 0) return page.lines.back().back();
+  const TensorId id = program.resolve(found);
+  for (const auto& line : page.lines) {
+    if (program.resolve(line.back().tensor) == id) return line.back();
+  }
+  for (const auto& line : page.lines) {
+    for (const PagePane& p : line) {
+      if (program.resolve(p.tensor) == id) return p;
+    }
+  }
+  return page.lines.back().back();
+}
+
+// Lines from the rows of the table to the places that picked them, with their ids.
+void draw_picked_rows(Ui& ui, const Trace& trace, const StagePlacement& placement,
+                      const CellLink& link, float label_width) {
+  if (placement.panes.size() != 2) return;
+  const PlacedPane &table = placement.panes[0], &result = placement.panes[1];
+  if (table.pane->pane.row_follow != Follow::kTokenId) return;
+  constexpr std::int64_t kMaxLines = 64;
+  const auto& ids = trace.input().ids;
+  const auto middle = [](const PlacedPane& p, std::int64_t row) {
+    return (p.rows.edge(row) + p.rows.edge(row + 1)) / 2;
+  };
+  const float left = table.rect.x1 + ui.px(4);
+  const float id_right = result.rect.x0 - label_width;
+  const float right = id_right - ui.px(30);
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const auto draw = [&](std::int64_t t, bool lit) {
+    const float y0 = middle(table, ids[static_cast<std::size_t>(t)]), y1 = middle(result, t);
+    const auto outside = [](const PlacedPane& p, float y) {
+      return y < p.rect.y0 || y > p.rect.y1;
+    };
+    if (outside(table, y0) || outside(result, y1)) return;
+    const Color color = lit ? ui.theme.q : faded(ui.theme.muted, 0.35f);
+    const float bend = (right - left) * 0.5f;
+    list->AddBezierCubic({left, y0}, {left + bend, y0}, {right - bend, y1}, {right, y1},
+                         to_u32(color), ui.px(lit ? 2.0f : 1.0f), 24);
+    if (!lit && result.cell_h < ui.fonts.mono_small->FontSize) return;
+    ui.text_right(ui.fonts.mono_small, id_right, y1 - ui.fonts.mono_small->FontSize / 2,
+                  lit ? ui.theme.q : ui.theme.muted,
+                  std::to_string(ids[static_cast<std::size_t>(t)]));
+  };
+  const std::int64_t count = std::min<std::int64_t>(trace.length(), result.pane->pane.rows);
+  for (std::int64_t t = 0; t < count && count <= kMaxLines; ++t) {
+    if (link.row != t) draw(t, false);
+  }
+  if (link.row && *link.row < count) draw(*link.row, true);
+}
+
+void draw_signs(Ui& ui, const StagePlacement& placement, const StepPage& page) {
+  for (const PlacedSign& sign : placement.signs) {
+    const ImVec2 size = ui.measure(ui.fonts.title, sign.text);
+    ui.text(ui.fonts.title, {sign.x - size.x / 2, sign.y - size.y / 2}, ui.theme.muted, sign.text);
+    if (!sign.arrow) continue;
+    // "÷ √16" over the arrow, "÷ 4" under it
+    for (std::size_t i = 0; i < page.arrow.size(); ++i) {
+      const float width = ui.measure(ui.fonts.strong, page.arrow[i]).x;
+      const float y = i == 0 ? sign.y - size.y / 2 - ui.px(20) : sign.y + size.y / 2 + ui.px(2);
+      ui.text(ui.fonts.strong, {sign.x - width / 2, y}, ui.theme.text, page.arrow[i]);
+    }
+  }
+}
+
+constexpr float kLegendWidth = 84;  // design pixels
+
+// On a narrow stage the legend gives way where small cells would be larger without it.
+bool legend_has_room(const Ui& ui, const StepPage& page, const Rect& area, const StageMeasures& m) {
+  if (area.width() >= ui.px(300)) return true;
+  const auto cell = [&](float legend) {
+    const Rect rest{area.x0, area.y0, area.x1 - legend, area.y1};
+    return place_page(page, rest, m, ui.scale).panes.back().cell_w;
+  };
+  const float with = cell(ui.px(kLegendWidth));
+  return with >= ui.px(6) || with >= 0.8f * cell(0);
+}
+
+}  // namespace
+
+void draw_stage_page(const AppState& state, Ui& ui, const Rect& area, const Step& step,
+                     const StepPage& page) {
+  const Trace& trace = *state.derived.trace;
+  const StageMeasures m = stage_measures(ui, trace, page);
+  const bool with_legend = legend_has_room(ui, page, area, m);
+  const float legend_width = with_legend ? ui.px(kLegendWidth) : 0;
+  const Rect whole{area.x0, area.y0, area.x1 - legend_width, area.y1};
+  const StageSplit split =
+      split_stage(page, whole, m, opened_need(state, ui, step, page), ui.scale);
+  const Rect& body = split.matrices;
+  StagePlacement placement = place_page(page, body, m, ui.scale);
+  apply_view(placement, page, state.session.view, ui.scale);
+  StageView view = state.session.view;
+  const bool hovering = state.session.hovered.has_value();
+  CellLink link = hovered_link(state, page);
+  if (!hovering || (!link.row && !link.column)) link = page_link(trace, page, state.session.picked);
+  const PagePane* legend_pane = &picked_pane(state, page);
+  if (const auto made = motion_link(state); made && !hovering) link = *made;
+  std::optional<CellPick> hovered;
+  for (std::size_t i = 0; i < placement.panes.size(); ++i) {
+    const PlacedPane& p = placement.panes[i];
+    const TensorView t = trace.tensor(p.pane->tensor);
+    const std::string id = "pane/" + std::to_string(i) + "/" + std::string(t.name);
+    const PaneEvents events =
+        draw_pane(ui, trace, p, link_to(trace, *p.pane, link), id, pane_caption(trace, *p.pane));
+    const bool paints = p.pane->tensor == trace.program().mask;
+    view = view_after(placement, p, events, paints, view);
+    paint_mask(state, ui, p, id);
+    draw_mask_handles(state, ui, p);
+    light_named_pane(state, ui, p);
+    if (!events.hovered) continue;
+    const auto [r, c] = *events.hovered;
+    const CellPick cell{std::string(t.name), unravel(t.axes, pane_flat(p.pane->pane, r, c))};
+    hovered = cell;
+    legend_pane = p.pane;
+    if (events.clicked) ui.push(PickCell{cell});
+  }
+  for (const PlacedPane& p : placement.panes) mark_hovered_cell(state, ui, p);
+  draw_signs(ui, placement, page);
+  draw_picked_rows(ui, trace, placement, link, m.row_label_width);
+  draw_motion(state, ui, body, page, placement);
+  const std::string title = std::string(
+      tensor_symbol(trace.program().tensors[static_cast<std::size_t>(legend_pane->tensor)].name));
+  const bool beside = split.shows_opened && split.opened.x0 > body.x1;
+  const float legend_x = (beside ? body.x1 : area.x1 - legend_width) + ui.px(14);
+  const Rect column{legend_x, body.y0, legend_x + legend_width - ui.px(14), body.y1};
+  if (with_legend)
+    draw_stage_side(ui, column, placement, colors_of(ui, trace, *legend_pane), title);
+  change_view(state, ui, placement, page_link(trace, page, state.session.picked), view);
+  if (split.shows_opened) {
+    Rect opened = split.opened;
+    if (beside) {  // the legend stays beside the matrices
+      opened.x0 += legend_width;
+      opened.x1 += legend_width - ui.px(12);
+    } else {
+      opened.x1 = area.x1 - ui.px(12);
+    }
+    if (const auto over = draw_opened(state, ui, opened, step, page)) hovered = over;
+  }
+  if (hovered) ui.hovered_cell = hovered;
+}
+
+}  // namespace headlight

@@ -1,0 +1,183 @@
+// One row of a step in the making, line by line: softmax from scores to weights, layer norm from x
+// to its normalised row. The numbers are the trace's and explain()'s.
+#include <algorithm>
+#include <cmath>
+
+#include "app/ui/frame/panels.h"
+#include "app/ui/matrix/pane_view.h"
+#include "app/ui/stage/stage_motion.h"
+#include "app/ui/stage/stage_view.h"
+#include "core/base/number_text.h"
+#include "core/explain/explain.h"
+
+namespace headlight {
+namespace {
+
+struct TableMeasures {
+  float title, line, name, column, rest;
+};
+
+TableMeasures table_measures(const Ui& ui, const OpenedRow& opened) {
+  float name = 0;
+  for (const RowLine& line : opened.row.lines) {
+    const std::string id = "stage.row." + std::string(line.id);
+    name = std::max(name, ui.measure(ui.fonts.note, ui.tr(id)).x);
+  }
+  return {ui.px(24), ui.px(16), name + ui.px(16),
+          ui.measure(ui.fonts.mono_small, "−0.0000").x + ui.px(10), ui.px(74)};
+}
+
+// "row maximum" -> stage.quantity.row_maximum
+std::string quantity_words(const Ui& ui, const std::string& name) {
+  std::string id = "stage.quantity.";
+  for (const char c : name) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    if (plain) id += c;
+    if (c == ' ' && id.back() != '_') id += '_';
+  }
+  while (id.back() == '_') id.pop_back();
+  return ui.tr(id, {});
+}
+
+// Row “it”   row maximum 4.303   row sum 1.527
+void draw_title(Ui& ui, const Trace& trace, const Rect& r, const OpenedRow& opened) {
+  const std::string row =
+      ui.tr("stage.row.title", {{"token", token_label(trace.name("position", opened.position))}});
+  float x = r.x0;
+  const float room = std::min(ui.px(220), r.width() * 0.4f);
+  ui.user_text(ui.fonts.strong, {x, r.y0}, ui.theme.text, row, room);
+  x += std::min(room, ui.measure(ui.fonts.strong, row).x) + ui.px(20);
+  for (const Quantity& q : opened.row.quantities) {
+    const std::string name = quantity_words(ui, q.name), number = number_text(q.value, 5);
+    const float name_width = ui.measure(ui.fonts.note, name).x + ui.px(6);
+    const float width = name_width + ui.measure(ui.fonts.mono, number).x;
+    if (x + width > r.x1) break;
+    ui.text(ui.fonts.note, {x, r.y0 + ui.px(2)}, ui.theme.muted, name);
+    ui.text(ui.fonts.mono, {x + name_width, r.y0 + ui.px(1)}, ui.theme.text, number);
+    const std::string id = "label/quantity/" + q.name;
+    ui.probe.add(id, {x, r.y0}, {x + width, r.y0 + ui.px(18)});
+    x += width + ui.px(20);
+  }
+}
+
+// Four digits where they find room: 8.758e−05 needs more than 0.0429.
+std::string table_number(const Ui& ui, double value, float room) {
+  for (int digits = 4; digits > 1; --digits) {
+    std::string words = number_text(value, digits);
+    if (ui.measure(ui.fonts.mono_small, words).x <= room) return words;
+  }
+  return number_text(value, 1);
+}
+
+// The background that the number has in its matrix, for the rows that stand there.
+const ColorScale* scale_for(std::size_t line, std::size_t lines, const ColorScale& operand,
+                            const ColorScale& result) {
+  return line == 0 ? &operand : line + 1 == lines ? &result : nullptr;
+}
+
+// How many numbers of the result's row are there already: all, unless the step is in the making.
+std::int64_t made_columns(const AppState& state, const StepPage& page, const OpenedRow& opened) {
+  const std::optional<Motion> m = shown_motion(state);
+  if (!m || m->phase == MotionPhase::kDone) return INT64_MAX;
+  if (m->phase < MotionPhase::kRest) return m->phase == MotionPhase::kFill ? 1 : 0;
+  return m->cells_done - opened.position * page.lines.back().back().pane.columns;
+}
+
+}  // namespace
+
+OpenedNeed row_table_need(const Ui& ui, const OpenedRow& opened) {
+  const TableMeasures m = table_measures(ui, opened);
+  const auto lines = static_cast<float>(opened.row.lines.size());
+  OpenedNeed need;
+  need.band_height = m.title + m.line + lines * m.line;
+  need.band_width = m.name + 4 * m.column + m.rest;
+  return need;
+}
+
+std::optional<CellPick> draw_row_table(const AppState& state, Ui& ui, const Rect& r,
+                                       const OpenedRow& opened) {
+  const Trace& trace = *state.derived.trace;
+  const std::vector<RowLine>& lines = opened.row.lines;
+  const TableMeasures m = table_measures(ui, opened);
+  draw_title(ui, trace, r, opened);
+  const float top = r.y0 + m.title, first = r.x0 + m.name;
+  const std::size_t all = lines[0].values.size();
+  const auto fits = [&](float room) {
+    return static_cast<std::size_t>(std::max(1.0f, std::floor(room / m.column)));
+  };
+  std::size_t count = fits(r.x1 - first);
+  if (count < all) count = fits(r.x1 - first - m.rest);
+  const bool largest = lines.back().adds_up;
+  const std::vector<std::int64_t> columns =
+      shown_columns(lines.back().values, opened.chosen, count, largest);
+
+  const Program& program = trace.program();
+  const StepPage page = step_page(trace, *current_step(state), state.session.head);
+  const ColorScale operand = colors_of(ui, trace, page.lines.back().front()).scale;
+  const ColorScale result = colors_of(ui, trace, page.lines.back().back()).scale;
+  const std::int64_t made = made_columns(state, page, opened);
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  std::optional<CellPick> hovered;
+  Rect frame;
+  for (std::size_t l = 0; l < lines.size(); ++l) {
+    const float y = top + m.line * static_cast<float>(l + 1);
+    const std::string id = "stage.row." + std::string(lines[l].id);
+    ui.text(ui.fonts.note, {r.x0, y + ui.px(1)}, ui.theme.muted, ui.tr(id), m.name);
+  }
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    const std::int64_t c = columns[i];
+    const float x = first + m.column * static_cast<float>(i);
+    const Rect cells{x, top, x + m.column, top + m.line * static_cast<float>(lines.size() + 1)};
+    const bool chosen = c == opened.chosen;
+    bool over = false;
+    std::vector<std::int64_t> index = opened.index;
+    index.back() += c - opened.chosen;
+    const CellPick pick{program.tensors[static_cast<std::size_t>(opened.result)].name, index};
+    if (ui.hot("opened/" + std::to_string(c), cells, &over)) ui.push(PickCell{pick});
+    if (over) hovered = pick;
+    ImFont* font = chosen ? ui.fonts.strong : ui.fonts.note;
+    const std::string tick = token_label(trace.name(opened.axis, c));
+    const float room = m.column - ui.px(8);
+    const float width = std::min(room, ui.measure(font, tick).x);
+    ui.user_text(font, {x + m.column - ui.px(4) - width, top},
+                 chosen ? ui.theme.text : ui.theme.muted, tick, room);
+    for (std::size_t l = 0; l < lines.size(); ++l) {
+      if (l + 1 == lines.size() && c >= made) continue;
+      const double value = lines[l].values[static_cast<std::size_t>(c)];
+      const float y = top + m.line * static_cast<float>(l + 1);
+      Color ink = ui.theme.text;
+      const ColorScale* scale = scale_for(l, lines.size(), operand, result);
+      if (scale && std::isfinite(value)) {
+        const Color back = color_at(*scale, static_cast<float>(value));
+        list->AddRectFilled({x, y}, {x + m.column - 1, y + m.line - 1}, to_u32(back));
+        ink = ink_on(back);
+      } else if (!std::isfinite(value)) {
+        ink = std::isnan(value) ? ui.theme.error : ui.theme.muted;
+      }
+      ui.text_right(ui.fonts.mono_small, x + m.column - ui.px(4), y + ui.px(1), ink,
+                    table_number(ui, value, m.column - ui.px(8)));
+    }
+    if (chosen) frame = {cells.x0 - 1, cells.y0 + m.line - 1, cells.x1, cells.y1};
+  }
+  if (frame.width() > 0) {  // behind the cells beside it, whose ground would cover it
+    list->AddRect(frame.min(), frame.max(), to_u32(ui.theme.text), ui.px(2), 0,
+                  std::max(1.5f, ui.px(1.75f)));
+  }
+  if (columns.size() == all) return hovered;
+  // What does not fit is counted, and added up where that means something.
+  const float right = r.x1 - ui.px(2);
+  ui.text_right(
+      ui.fonts.note, right, top, ui.theme.muted,
+      ui.tr("stage.more", {{"n", count_text(static_cast<long long>(all - columns.size()))}}));
+  for (std::size_t l = 0; l < lines.size(); ++l) {
+    if (!lines[l].adds_up) continue;
+    double rest = 0;
+    for (const double value : lines[l].values) rest += value;
+    for (const std::int64_t c : columns) rest -= lines[l].values[static_cast<std::size_t>(c)];
+    ui.text_right(ui.fonts.mono_small, right, top + m.line * static_cast<float>(l + 1) + ui.px(1),
+                  ui.theme.muted, "Σ " + number_text(rest, 4));
+  }
+  return hovered;
+}
+
+}  // namespace headlight

@@ -1,0 +1,318 @@
+// The page of the tokens: the sentence with the tokenizer's cuts, and the tokens as chips that can
+// be put into another order and marked as padding.
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <vector>
+
+#include "app/ui/stage/stage_motion.h"
+#include "app/ui/stage/stage_view.h"
+#include "core/base/utf8.h"
+
+namespace headlight {
+namespace {
+
+constexpr float kChipHeight = 46, kChipGap = 8, kRowGap = 10, kLongestLabel = 220;
+// From here on all chips are equally wide, so that only those in sight need be measured.
+constexpr std::int64_t kManyTokens = 256;
+constexpr int kCutLines = 3;  // at most
+
+std::string chip_id(std::int64_t t) { return "token/" + std::to_string(t); }
+
+bool is_padding(const AppState& state, std::int64_t t) {
+  const MaskSpec& mask = state.document().config.mask;
+  return mask.kind == MaskKind::kPadding &&
+         std::binary_search(mask.padding.begin(), mask.padding.end(), static_cast<int>(t));
+}
+
+// Marks the token or takes its mark away; another mask becomes the padding mask first.
+void toggle_padding(const AppState& state, Ui& ui, std::int64_t t) {
+  MaskSpec next = state.document().config.mask;
+  const int place = static_cast<int>(t);
+  const bool marked = is_padding(state, t);
+  if (next.kind != MaskKind::kPadding) next.causal = next.is_causal();
+  next.kind = MaskKind::kPadding;
+  std::erase(next.padding, place);
+  if (!marked) next.padding.push_back(place);
+  ui.push(DoEdit{SetMask{next}, ""});
+}
+
+void move_to(const AppState& state, Ui& ui, std::int64_t from, std::int64_t to) {
+  to = std::clamp<std::int64_t>(to, 0, state.derived.trace->length() - 1);
+  if (from != to) ui.push(DoEdit{MoveToken{static_cast<int>(from), static_cast<int>(to)}, ""});
+}
+
+// Does the trace show the tokens of the sentence as it stands now?
+bool up_to_date(const AppState& state) {
+  return !state.derived.computing && state.derived.problem.empty();
+}
+
+std::optional<std::int64_t> hovered_token(const AppState& state) {
+  const auto& cell = state.session.hovered;
+  if (!cell || cell->tensor != "token_ids" || cell->index.size() != 2) return std::nullopt;
+  return cell->index[1];
+}
+
+// ---- the sentence with its cuts ----
+
+// The text before token `t` that belongs to no token, and where the token ends.
+struct Cut {
+  std::string_view dropped;
+  std::size_t end = 0;
+};
+
+Cut cut_of(const AppState& state, std::string_view token, std::size_t from) {
+  const std::string& sentence = state.document().sentence;
+  if (state.document().tokenizer == TokenizerKind::kBytes) return {{}, from + 1};
+  const std::size_t at = sentence.find(token, from);
+  if (at == std::string::npos) return {{}, from};
+  return {std::string_view(sentence).substr(from, at - from), at + token.size()};
+}
+
+// Each token underlined, a bar at each cut, the spaces between them visible. Returns the height.
+float draw_cuts(const AppState& state, Ui& ui, const Rect& area) {
+  const Trace& trace = *state.derived.trace;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  ImFont* font = ui.fonts.sentence;
+  const float line = ui.px(32), bar = ui.px(7), space = ui.measure(font, "␣").x;
+  const std::optional<std::int64_t> hovered = hovered_token(state);
+  float x = area.x0, y = area.y0;
+  int lines = 1;
+  const int most =
+      std::clamp(static_cast<int>((area.height() - ui.px(kChipHeight + 16)) / line), 1, kCutLines);
+  std::size_t from = 0;
+  for (std::int64_t t = 0; t < trace.length(); ++t) {
+    const std::string& token = trace.input().tokens[static_cast<std::size_t>(t)];
+    const Cut cut = cut_of(state, token, from);
+    from = cut.end;
+    const std::string label = token_label(token);
+    const float room = area.width() * 0.5f;
+    const float width = std::min(ui.measure(font, label).x, room);
+    const float before = t == 0 ? 0 : bar + (cut.dropped.empty() ? 0 : space + bar);
+    const float reserve = ui.px(lines == most ? 120 : 10);  // for what the last line ends with
+    if (x + before + width + reserve > area.x1 && x > area.x0) {
+      if (lines++ == most) {
+        const std::string more = ui.tr("tokens.more", {{"n", std::to_string(trace.length() - t)}});
+        ui.text(ui.fonts.note, {x + ui.px(10), y + ui.px(6)}, ui.theme.muted, more);
+        break;
+      }
+      x = area.x0;
+      y += line;
+    } else if (t > 0) {
+      const auto mark = [&](float at) {
+        list->AddLine({at, y + ui.px(1)}, {at, y + ui.px(25)}, to_u32(ui.theme.muted), ui.px(1));
+      };
+      mark(std::round(x + bar / 2));
+      if (!cut.dropped.empty()) {
+        ui.text(font, {x + bar, y}, faded(ui.theme.muted, 0.6f), "␣");
+        mark(std::round(x + bar * 1.5f + space));
+      }
+      x += before;
+    }
+    const bool lit = hovered == t;
+    ui.user_text(font, {x, y}, is_padding(state, t) ? ui.theme.muted : ui.theme.text, label, room);
+    list->AddRectFilled({x, y + ui.px(24)}, {x + width, y + ui.px(lit ? 27 : 25.5f)},
+                        to_u32(lit ? ui.theme.text : ui.theme.line));
+    ui.probe.add("cut/" + std::to_string(t), {x, y}, {x + width, y + line});
+    x += width;
+  }
+  return y + line - area.y0;
+}
+
+// ---- the chips ----
+
+// Where each chip stands, scrolled; rows from the top down.
+std::vector<Rect> place_chips(Ui& ui, const Trace& trace, const Rect& area, float top) {
+  std::vector<Rect> chips;
+  chips.reserve(static_cast<std::size_t>(trace.length()));
+  const bool equal = trace.length() > kManyTokens;
+  const float height = ui.px(kChipHeight);
+  float x = area.x0, y = top;
+  for (std::int64_t t = 0; t < trace.length(); ++t) {
+    float width = ui.px(104);
+    if (!equal) {
+      const std::string label = token_label(trace.tick("position", t));
+      width = std::clamp(ui.measure(ui.fonts.sentence, label).x + ui.px(24), ui.px(44),
+                         ui.px(kLongestLabel + 24));
+    }
+    if (x + width > area.x1 && x > area.x0) {
+      x = area.x0;
+      y += height + ui.px(kRowGap);
+    }
+    chips.push_back({x, y, x + width, y + height});
+    x += width + ui.px(kChipGap);
+  }
+  return chips;
+}
+
+// Before which chip the mouse is: chips.size() behind the last one.
+std::size_t slot_at(const std::vector<Rect>& chips, ImVec2 mouse, float row_gap) {
+  for (std::size_t i = 0; i < chips.size(); ++i) {
+    const bool last_of_row = i + 1 == chips.size() || chips[i + 1].y0 > chips[i].y0;
+    if (mouse.y > chips[i].y1 + row_gap / 2) continue;  // a row further down
+    if (mouse.x < (chips[i].x0 + chips[i].x1) / 2) return i;
+    if (last_of_row) return i + 1;
+  }
+  return chips.size();
+}
+
+void draw_chip(const AppState& state, Ui& ui, std::int64_t t, const Rect& chip, bool over,
+               bool lifted) {
+  const Trace& trace = *state.derived.trace;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const bool pad = is_padding(state, t), lit = over || hovered_token(state) == t;
+  const std::string label = token_label(trace.tick("position", t));
+  const std::string id = std::to_string(trace.input().ids[static_cast<std::size_t>(t)]);
+  const float alpha = lifted ? 0.35f : 1.0f;
+  list->AddRectFilled(chip.min(), chip.max(),
+                      to_u32(faded(lit ? ui.theme.selection : ui.theme.surface, alpha)), ui.px(6));
+  list->AddRect(chip.min(), chip.max(), to_u32(faded(lit ? ui.theme.muted : ui.theme.line, alpha)),
+                ui.px(6));
+  const Color ink = faded(pad ? ui.theme.muted : ui.theme.text, alpha);
+  const float x = chip.x0 + ui.px(12), room = chip.width() - ui.px(20);
+  ui.user_text(ui.fonts.sentence, {x, chip.y0 + ui.px(4)}, ink, label, room);
+  if (pad) {
+    const float y = chip.y0 + ui.px(15);
+    const float width = std::min(room, ui.measure(ui.fonts.sentence, label).x);
+    list->AddLine({x - ui.px(2), y}, {x + width + ui.px(2), y}, to_u32(ink), ui.px(1.5f));
+  }
+  const std::string under = pad ? id + " " + std::string(ui.tr("tokens.pad")) : id;
+  ui.text(ui.fonts.mono_small, {x, chip.y0 + ui.px(28)}, faded(ui.theme.muted, alpha), under);
+}
+
+void draw_menu(const AppState& state, Ui& ui) {
+  const std::int64_t last = state.derived.trace->length() - 1;
+  // The chips' window knows which one; the menu is a window of its own.
+  const auto t =
+      std::min<std::int64_t>(ImGui::GetStateStorage()->GetInt(ImGui::GetID("token")), last);
+  if (!ImGui::BeginPopup("popup/token")) return;
+  const bool padding = state.document().config.mask.kind == MaskKind::kPadding;
+  const auto item = [&](const char* id, std::string_view label, bool enabled) {
+    return ui.menu_item(id, label, {}, false, enabled);
+  };
+  const std::string_view mark = is_padding(state, t) ? "tokens.unmark"
+                                : padding            ? "tokens.mark"
+                                                     : "tokens.mark_and_switch";
+  if (item("token_menu/padding", ui.tr(mark), true)) toggle_padding(state, ui, t);
+  const bool can = up_to_date(state);
+  if (item("token_menu/left", ui.tr("tokens.left"), can && t > 0)) move_to(state, ui, t, t - 1);
+  if (item("token_menu/right", ui.tr("tokens.right"), can && t < last))
+    move_to(state, ui, t, t + 1);
+  if (item("token_menu/first", ui.tr("tokens.first"), can && t > 0)) move_to(state, ui, t, 0);
+  if (item("token_menu/last", ui.tr("tokens.last"), can && t < last)) move_to(state, ui, t, last);
+  ImGui::EndPopup();
+}
+
+// Ctrl+← and Ctrl+→ move the focused chip. Returns where to, for the focus to go with it.
+std::optional<std::int64_t> move_by_key(const AppState& state, Ui& ui, std::int64_t t) {
+  if (state.session.focus.id != chip_id(t) || !ImGui::GetIO().KeyCtrl) return std::nullopt;
+  const int direction = key_pressed(ImGuiKey_RightArrow)  ? 1
+                        : key_pressed(ImGuiKey_LeftArrow) ? -1
+                                                          : 0;
+  if (direction == 0) return std::nullopt;
+  const std::int64_t to = t + direction;
+  if (to < 0 || to >= state.derived.trace->length() || !up_to_date(state)) return std::nullopt;
+  move_to(state, ui, t, to);
+  return to;
+}
+
+// The chip in the hand follows the mouse; a bar shows where it would go. Drops it when let go.
+void drag_chip(const AppState& state, Ui& ui, const Rect& area, const std::vector<Rect>& chips,
+               std::int64_t t, bool let_go) {
+  const ImVec2 mouse = ImGui::GetIO().MousePos;
+  const std::size_t slot = slot_at(chips, mouse, ui.px(kRowGap));
+  const auto from = static_cast<std::size_t>(t);
+  if (let_go) {
+    const auto to = static_cast<std::int64_t>(slot > from ? slot - 1 : slot);
+    if (area.contains(mouse) && up_to_date(state)) move_to(state, ui, t, to);
+    return;
+  }
+  if (mouse.y > area.y1 - ui.px(20)) ImGui::SetScrollY(ImGui::GetScrollY() + ui.px(6));
+  if (mouse.y < area.y0 + ui.px(20)) ImGui::SetScrollY(ImGui::GetScrollY() - ui.px(6));
+  const bool at_end = slot == chips.size() || (slot > 0 && chips[slot].y0 > chips[slot - 1].y0 &&
+                                               mouse.y < chips[slot].y0 - ui.px(kRowGap) / 2);
+  const Rect& beside = chips[at_end ? slot - 1 : slot];
+  const float x = at_end ? beside.x1 + ui.px(kChipGap) / 2 : beside.x0 - ui.px(kChipGap) / 2;
+  ImGui::GetWindowDrawList()->AddRectFilled(
+      {x - ui.px(1.5f), beside.y0}, {x + ui.px(1.5f), beside.y1}, to_u32(ui.theme.text), ui.px(2));
+  const Rect& home = chips[from];
+  const ImVec2 at = {mouse.x - home.width() / 2, mouse.y - home.height() / 2};
+  draw_chip(state, ui, t, {at.x, at.y, at.x + home.width(), at.y + home.height()}, true, false);
+  ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
+}
+
+void draw_chips(const AppState& state, Ui& ui, const Rect& area) {
+  const Trace& trace = *state.derived.trace;
+  const bool padding = state.document().config.mask.kind == MaskKind::kPadding;
+  ImGui::SetCursorScreenPos(area.min());
+  ui.probe.add("panel/tokens", area.min(), area.max());
+  begin_child("tokens", {area.width(), area.height()}, ImGuiWindowFlags_NoBackground);
+  const std::vector<Rect> chips =
+      place_chips(ui, trace, {area.x0, area.y0, area.x1 - ui.px(12), area.y1},
+                  area.y0 - ImGui::GetScrollY() + ui.px(2));
+  const float far_enough = ui.px(6) * ui.px(6);
+  const bool was_dragged = ImGui::GetIO().MouseDragMaxDistanceSqr[0] > far_enough;
+  std::optional<std::int64_t> over_token, dragged, focus;
+  bool let_go = false;
+  // While the step is played they come one after another.
+  const std::optional<Motion> motion = shown_motion(state);
+  const std::int64_t shown = motion ? motion->cells_done : trace.length();
+  for (std::int64_t t = 0; t < trace.length(); ++t) {
+    const Rect& chip = chips[static_cast<std::size_t>(t)];
+    if (chip.y1 < area.y0 || chip.y0 > area.y1 || t >= shown) {
+      ui.focusable(chip_id(t), chip);
+      continue;
+    }
+    bool over = false;
+    const bool pressed = ui.hot(chip_id(t), chip, &over);
+    const bool held = ImGui::IsItemActive() && ImGui::IsMouseDown(0);
+    const bool dropped = ImGui::IsItemDeactivated() && ImGui::IsMouseReleased(0);
+    if ((held || dropped) && was_dragged && trace.length() > 1) {
+      dragged = t;
+      let_go = dropped;
+    } else if (pressed) {
+      if (padding) toggle_padding(state, ui, t);
+      ui.push(PickCell{{"token_ids", {0, t}}});
+    }
+    if (const auto to = move_by_key(state, ui, t)) focus = to;
+    if (over && ImGui::IsMouseClicked(1)) {
+      ImGui::GetStateStorage()->SetInt(ImGui::GetID("token"), static_cast<int>(t));
+      ImGui::OpenPopup("popup/token");
+    }
+    if (over) over_token = t;
+    draw_chip(state, ui, t, chip, over, dragged == t && !let_go);
+    if (over && !dragged) {
+      ui.tooltip(ui.tr(padding ? "tokens.tip_padding" : "tokens.tip",
+                       {{"n", std::to_string(t)},
+                        {"id", std::to_string(trace.input().ids[static_cast<std::size_t>(t)])}}));
+    }
+  }
+  const bool ring = state.session.focus.visible;
+  if (focus) ui.push(FocusOn{chip_id(*focus), FocusKind::kButton, ring, ring, ""});
+  if (dragged) drag_chip(state, ui, area, chips, *dragged, let_go);
+  draw_menu(state, ui);
+  if (over_token) ui.hovered_cell = CellPick{"token_ids", {0, *over_token}};
+  if (!chips.empty()) {
+    ImGui::SetCursorScreenPos({area.x0, chips.back().y1 + ui.px(8)});
+    ImGui::Dummy({1, 1});
+  }
+  ImGui::EndChild();
+}
+
+}  // namespace
+
+void draw_tokens(const AppState& state, Ui& ui, const Rect& area) {
+  float y = area.y0 + ui.px(4);
+  y += draw_cuts(state, ui, {area.x0, y, area.x1 - ui.px(16), area.y1}) + ui.px(10);
+  const bool padding = state.document().config.mask.kind == MaskKind::kPadding;
+  const std::string_view hint = ui.tr(padding ? "tokens.hint_padding" : "tokens.hint");
+  const float hint_width = area.width() - ui.px(16);
+  const float hint_height = ui.wrapped_height(ui.fonts.note, hint_width, hint) + ui.px(8);
+  if (area.y1 - y - hint_height >= ui.px(kChipHeight)) {  // the chips come first
+    ui.wrapped(ui.fonts.note, {area.x0, y}, hint_width, ui.theme.muted, hint);
+    y += hint_height;
+  }
+  if (area.y1 - y > ui.px(20)) draw_chips(state, ui, {area.x0, y, area.x1, area.y1});
+}
+
+}  // namespace headlight

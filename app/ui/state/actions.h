@@ -1,0 +1,350 @@
+// Actions: what panels ask for and the shell carries out.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "app/ui/state/state.h"
+
+namespace headlight {
+
+enum class Command {
+  kFocusSentence,
+  kNextStep,
+  kPreviousStep,
+  kToggleCausal,
+  kNextHead,
+  kPreviousHead,
+  kNextLayer,
+  kPreviousLayer,
+  kUndo,
+  kRedo,
+  kOpen,
+  kOpenModel,
+  kSave,
+  kSaveAs,
+  kToggleTheme,
+  kToggleCompare,
+  kToggleHeads,
+  kToggleInspector,
+  kToggleModel,
+  kToggleScale,
+  kLarger,
+  kSmaller,
+  kResetSize,
+  kKeys,
+  kAbout,
+  kLeaveField,
+  kQuit,
+  // motion
+  kPlay,
+  kRestartStep,
+  kSkipStep,
+  kFaster,
+  kSlower,
+  // inspector
+  kTabNumbers,
+  kTabCode,
+  kTabWords,
+  kBack,
+  kCopyText,
+  kCopyLatex,
+  kCopyTable,
+  // heads
+  kToggleLines,
+  // look
+  kToggleRange,
+  kNextVision,
+  kToggleRail,
+  kMaximize,
+  kResetView,
+  kZoomIn,
+  kZoomOut,
+  kViewLeft,
+  kViewRight,
+  kViewUp,
+  kViewDown,
+  kResetPanels,
+  kHints,
+  kToggleLanguage,
+  // habits
+  kNew,
+  kPalette,
+  // keyboard
+  kFocusNext,
+  kFocusPrevious,
+  kFocusMenu,
+  kActivate,
+  kCellLeft,
+  kCellRight,
+  kCellUp,
+  kCellDown,
+  kWalkBackward,
+  // training
+  kTrain,
+  kTrainPlay,
+  kTrainStep,
+  kTrainSame,
+  kTrainNew,
+  kTrainFilm,
+  kTrainKeep,
+  // processor and graphics card
+  kComputeCpu,
+  kComputeGpu,
+  kComputeBoth,
+  kNextCompute,
+  kCompareBackends,
+  kKernel,
+};
+
+struct DoEdit {
+  Edit edit;
+  std::string group;
+};
+struct EndEdit {};
+struct DoCommand {
+  Command command{};
+};
+struct GoToStep {
+  std::string tensor;
+};
+struct ChooseLayer {
+  int layer = 0;
+};
+struct ChooseHead {
+  int head = 0;
+};
+struct CompareHead {
+  int head = -1;
+};
+struct PickCell {
+  CellPick cell;
+  bool follow = false;  // also go to the step that makes it
+};
+/// The rail forwards or in reverse; the step that goes the other way is shown.
+struct WalkBackward {
+  bool backward = false;
+};
+struct HoverCell {
+  std::optional<CellPick> cell;
+};
+struct DismissNotice {
+  std::size_t index = 0;
+};
+struct OpenFile {
+  std::string path;
+};
+struct SaveFile {
+  std::string path;
+};
+struct TypePath {
+  std::string text;
+};
+/// A trained model by its ref (core/model/model.h), or the sandbox (empty), with all that goes with
+/// it. The document stays as it is when the model cannot be loaded.
+struct ChooseModel {
+  std::string ref;
+};
+struct ClosePopups {};
+struct FocusDone {};
+/// What the window's size folds by itself.
+struct Folded {
+  bool rail_shown = true, heads_shown = true, inspector_shown = true;
+};
+// keyboard
+/// The keyboard is with this control from now on; what was asked of the last one is done.
+struct FocusOn {
+  std::string id;
+  FocusKind kind{};
+  bool visible = false, reveal = false;
+  std::string opener;
+};
+struct UseFocus {
+  int move = 0, nudge = 0;
+  bool activate = false;
+};
+/// The chosen cell, by rows and columns of the matrix it stands in.
+struct MoveCell {
+  int rows = 0, columns = 0;
+};
+
+// motion
+/// `seconds` have gone by since the last frame.
+struct Tick {
+  double seconds = 0;
+};
+struct ScrubTo {
+  double fraction = 0;  // of the step's whole time
+};
+struct SetSpeed {
+  float speed = 1;
+};
+// inspector
+struct ChooseTab {
+  InspectorTab tab{};
+};
+/// Back to the cell at this place of the trail.
+struct GoBackTo {
+  std::size_t crumb = 0;
+};
+struct CopyText {
+  std::string text;
+  std::string button;  // which one says that it was copied
+};
+struct ShowAllTerms {
+  bool all = false;
+};
+struct ChooseLibrary {
+  CodeLibrary library{};
+};
+/// The shader that makes the cell, instead of the code of a library.
+struct ShowKernel {
+  bool kernel = false;
+};
+/// Checks the picked gradient by moving what it is the gradient of by `step` either way; 0: by what
+/// suits it.
+struct NudgeCell {
+  double step = 0;
+};
+/// Narrows the list of targets of the loss.
+struct TypeTarget {
+  std::string text;
+};
+struct LightTensor {
+  std::string tensor;  // empty: none
+};
+// processor and graphics card
+struct ChooseCompute {
+  ComputeMode mode{};
+};
+/// From now on Headlight chooses, or what it has chosen stays.
+struct ComputeAutomatically {
+  bool automatic = false;
+};
+/// Of the sheet: time against size, or the table.
+struct ShowSizes {
+  bool sizes = false;
+};
+/// Begins to measure time against size, or stops.
+struct MeasureSizes {
+  bool measure = false;
+};
+// heads
+struct ChooseHeadsView {
+  HeadsView view{};
+};
+struct ToggleLineHead {
+  int head = 0;
+};
+// mask painter
+struct ChooseBrush {
+  Brush brush{};
+};
+// look
+struct SetView {
+  StageView view;
+};
+struct ChooseRange {
+  RangeMode range{};
+};
+struct ChooseVision {
+  Vision vision{};
+};
+struct SizePanels {
+  PanelSizes sizes;
+};
+struct Maximize {
+  PanelId panel{};
+};
+struct ShowHint {
+  int hint = -1;
+};
+struct ChooseLanguage {
+  Language language{};
+};
+// habits
+/// The three buttons of a question, in their order.
+enum class Answer { kFirst, kSecond, kCancel };
+struct AnswerQuestion {
+  Answer answer{};
+};
+struct DropFiles {
+  std::vector<std::string> paths;
+};
+struct TypeQuery {
+  std::string text;
+};
+struct ChooseInPalette {
+  int line = 0;
+};
+/// Does what the chosen line of the palette says, and closes it.
+struct RunInPalette {};
+// training
+/// The controls' new values.
+struct PlanRun {
+  RunPlan plan;
+};
+/// From the first step: with the same initial weights, or with new ones.
+struct StartRun {
+  bool new_weights = false;
+};
+struct PlayRun {
+  bool play = false;
+  std::int64_t until = 0;  // pauses after so many updates; 0: goes on
+};
+struct StepRun {};
+/// Gives up the run that is being prepared.
+struct CancelRun {};
+/// Looks at the weights of another step; unset: follows the newest.
+struct MarkStep {
+  std::optional<std::int64_t> step;
+};
+struct PlayFilm {
+  bool play = false;
+};
+struct PinStep {
+  std::optional<RunPoint> point;
+};
+struct ChooseCurve {
+  Curve curve{};
+  bool logarithmic = true;
+};
+/// Asks for the folder of a run; 0: the current one.
+struct AskKeep {
+  std::uint64_t run = 0;
+};
+struct KeepRun {
+  std::string folder;
+  std::uint64_t run = 0;  // likewise
+};
+struct ForgetRun {
+  std::uint64_t run = 0;
+};
+struct SetSampling {
+  SamplingOptions sampling;
+  std::uint64_t seed = 1;
+};
+/// Asks where the text to learn from is.
+struct AskText {};
+struct UseText {
+  std::string path;
+  std::optional<OwnData> data;  // unset: as the plan says
+};
+/// Draws the next token and puts it behind the sentence.
+struct GenerateToken {};
+
+using Action = std::variant<
+    FocusOn, UseFocus, MoveCell, Tick, ScrubTo, SetSpeed, ChooseTab, GoBackTo, CopyText,
+    ShowAllTerms, ChooseLibrary, LightTensor, TypeTarget, NudgeCell, ChooseHeadsView,
+    ToggleLineHead, ChooseBrush, SetView, ChooseRange, ChooseVision, SizePanels, Maximize, ShowHint,
+    ChooseLanguage, AnswerQuestion, DropFiles, TypeQuery, ChooseInPalette, RunInPalette, DoEdit,
+    EndEdit, DoCommand, GoToStep, ChooseLayer, ChooseHead, CompareHead, WalkBackward, PickCell,
+    HoverCell, DismissNotice, OpenFile, SaveFile, TypePath, ChooseModel, ClosePopups, FocusDone,
+    Folded, PlanRun, StartRun, PlayRun, StepRun, MarkStep, PlayFilm, PinStep, ChooseCurve, KeepRun,
+    ForgetRun, SetSampling, AskText, UseText, GenerateToken, CancelRun, AskKeep, ShowKernel,
+    ChooseCompute, ComputeAutomatically, ShowSizes, MeasureSizes>;
+
+}  // namespace headlight

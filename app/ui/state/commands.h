@@ -1,0 +1,64 @@
+// The one table of commands: menus, shortcuts, tooltips and the README's key table are made from
+// it.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "app/ui/state/actions.h"
+#include "core/base/texts.h"
+
+namespace headlight {
+
+/// Keys by their own numbers, so that the table knows neither GLFW nor ImGui. Letters and
+/// punctuation are their capital ASCII character.
+enum Key : int {
+  kKeyNone = 0,
+  kKeyRight = 256,
+  kKeyLeft,
+  kKeyPageUp,
+  kKeyPageDown,
+  kKeyEscape,
+  kKeyF1,
+  kKeySpace,
+  kKeyHome,
+  kKeyEnd,
+  kKeyBackspace,
+  kKeyUp,
+  kKeyDown,
+  kKeyEnter,
+  kKeyTab,
+  kKeyF10,
+};
+
+struct Shortcut {
+  int key = kKeyNone;
+  bool ctrl = false, shift = false;
+};
+
+struct CommandInfo {
+  Command command{};
+  std::string_view id;  // stable: "step/next"
+  Shortcut key;
+  std::string_view menu;   // "" when in no menu
+  bool in_fields = false;  // also works while a text field has the keyboard
+};
+
+std::span<const CommandInfo> all_commands();
+const CommandInfo& command_info(Command);
+/// "Next step", "Shows the next step of the computation", in the person's language.
+std::string_view command_label(Language, Command);
+std::string_view command_help(Language, Command);
+/// For a tooltip: the label and the key, "Light or dark  Ctrl+T".
+std::string command_hint(Language, Command);
+/// "Ctrl+Shift+Z"; "" when the command has no key.
+std::string shortcut_text(const Shortcut&);
+/// Can it be done now?
+bool is_enabled(Command, const AppState&);
+/// The command of a key press, nothing when there is none or a field takes it.
+std::optional<Command> command_for(const Shortcut&, bool in_field);
+/// The key table as Markdown, for the README.
+std::string key_table_markdown();
+
+}  // namespace headlight

@@ -1,0 +1,248 @@
+// The Train panel's settings: the task, the model, how it learns, when it stops.
+#include <algorithm>
+#include <cmath>
+
+#include "app/ui/frame/choices.h"
+#include "app/ui/state/commands.h"
+#include "app/ui/train/panel_train.h"
+#include "app/ui/train/train_settings.h"
+#include "core/base/number_text.h"
+
+namespace headlight {
+namespace {
+
+constexpr double kWidths[] = {8, 16, 32, 48, 64, 96, 128, 192, 256};
+constexpr double kBatches[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512};
+
+// ---- the model ----
+
+// A number of heads that divides the width: the nearest one.
+int fitting_heads(int heads, int width) {
+  for (int distance = 0; distance < width; ++distance) {
+    for (const int n : {heads - distance, heads + distance}) {
+      if (n >= 1 && n <= width && width % n == 0) return n;
+    }
+  }
+  return 1;
+}
+
+void model_settings(TrainSettings& s) {
+  Ui& ui = s.ui();
+  Config& c = s.plan.config;
+  s.number({.id = "train/set/layers",
+            .label = {},
+            .value = double(c.layers),
+            .low = 1,
+            .high = 6,
+            .integer = true,
+            .shown = {}},
+           "train.layers", [&](double v) { c.layers = static_cast<int>(v); });
+  s.number({.id = "train/set/heads",
+            .label = {},
+            .value = double(c.heads),
+            .low = 1,
+            .high = 16,
+            .integer = true,
+            .shown = {}},
+           "train.heads",
+           [&](double v) { c.heads = fitting_heads(static_cast<int>(v), c.d_model); });
+  s.number({.id = "train/set/d_model",
+            .label = {},
+            .value = double(c.d_model),
+            .low = kWidths[0],
+            .high = 256,
+            .integer = true,
+            .choices = kWidths,
+            .shown = {}},
+           "train.d_model", [&](double v) {
+             c.d_model = static_cast<int>(v);
+             c.heads = fitting_heads(c.heads, c.d_model);
+           });
+  const Choices positions = choices_of(ui, c.positions), blocks = choices_of(ui, c.block);
+  s.choice("train/set/positions", "train.positions", c.positions, positions.labels, positions.ids);
+  s.choice("train/set/block", "train.block", c.block, blocks.labels, blocks.ids);
+  s.choice("train/set/init", "train.init", s.plan.init, "train.init.");
+  const std::int64_t parameters = s.state.train.run.status.parameters;
+  const Rect r = s.column.row();
+  ui.text(ui.fonts.control, {r.x0, r.y0 + ui.px(4)}, ui.theme.muted, ui.tr("train.parameters"));
+  const bool known = parameters > 0 && !s.state.session.train.changed;
+  ui.text_right(ui.fonts.mono, r.x1 - ui.px(2), r.y0 + ui.px(4), ui.theme.text,
+                known ? count_text(parameters) : "–");
+}
+
+// ---- learning ----
+
+void learning_settings(TrainSettings& s) {
+  RunSettings& recipe = s.plan.recipe;
+  Schedule& schedule = recipe.schedule;
+  const OptimizerKind before = recipe.optimizer.kind;
+  s.choice("train/set/optimizer", "train.optimizer", recipe.optimizer.kind, "train.optimizer.");
+  if (recipe.optimizer.kind != before) {
+    recipe.optimizer = default_options(recipe.optimizer.kind);
+    if (recipe.optimizer.kind == OptimizerKind::kSgd) recipe.optimizer.momentum = 0.9;
+  }
+  s.number({.id = "train/set/rate",
+            .label = {},
+            .value = schedule.peak,
+            .low = 1e-6,
+            .high = 10,
+            .logarithmic = true,
+            .shown = {}},
+           "train.rate", [&](double v) {
+             schedule.peak = v;
+             schedule.floor = std::min(schedule.floor, v);
+           });
+  s.choice("train/set/schedule", "train.schedule", schedule.kind, "train.schedule.");
+  s.number({.id = "train/set/warmup",
+            .label = {},
+            .value = double(schedule.warmup),
+            .low = 0,
+            .high = std::max<double>(double(schedule.steps) / 2, 1),
+            .integer = true,
+            .shown = {}},
+           "train.warmup", [&](double v) { schedule.warmup = static_cast<std::int64_t>(v); });
+  s.number({.id = "train/set/batch",
+            .label = {},
+            .value = double(recipe.batch),
+            .low = 1,
+            .high = 512,
+            .integer = true,
+            .choices = kBatches,
+            .shown = {}},
+           "train.batch", [&](double v) { recipe.batch = static_cast<std::int64_t>(v); });
+  s.number({.id = "train/set/accumulate",
+            .label = {},
+            .value = double(recipe.accumulation),
+            .low = 1,
+            .high = 16,
+            .integer = true,
+            .shown = {}},
+           "train.accumulate",
+           [&](double v) { recipe.accumulation = static_cast<std::int64_t>(v); });
+  s.number({.id = "train/set/dropout",
+            .label = {},
+            .value = recipe.dropout,
+            .low = 0,
+            .high = 0.9,
+            .shown = recipe.dropout > 0 ? std::string() : std::string(s.ui().tr("train.off"))},
+           "train.drop", [&](double v) { recipe.dropout = v; });
+  s.number({.id = "train/set/decay",
+            .label = {},
+            .value = recipe.optimizer.weight_decay,
+            .low = 0,
+            .high = 1,
+            .logarithmic = true,
+            .least = 1e-4,
+            .shown = {}},
+           "train.decay", [&](double v) { recipe.optimizer.weight_decay = v; });
+  s.number({.id = "train/set/clip",
+            .label = {},
+            .value = recipe.clip,
+            .low = 0,
+            .high = 100,
+            .logarithmic = true,
+            .least = 0.01,
+            .shown = recipe.clip > 0 ? std::string() : std::string(s.ui().tr("train.off"))},
+           "train.clip", [&](double v) { recipe.clip = v; });
+  s.number({.id = "train/set/seed",
+            .label = {},
+            .value = double(s.plan.config.seed),
+            .low = 0,
+            .high = 1000,
+            .integer = true,
+            .shown = {}},
+           "train.seed", [&](double v) { s.plan.config.seed = static_cast<std::uint64_t>(v); });
+}
+
+void stop_settings(TrainSettings& s) {
+  StopRule& stop = s.plan.stop;
+  s.number({.id = "train/set/steps",
+            .label = {},
+            .value = double(stop.steps),
+            .low = 10,
+            .high = 1e6,
+            .integer = true,
+            .logarithmic = true,
+            .shown = {}},
+           "train.steps", [&](double v) {
+             stop.steps = static_cast<std::int64_t>(v);
+             Schedule& schedule = s.plan.recipe.schedule;
+             schedule.steps = stop.steps;
+             schedule.warmup = std::min(schedule.warmup, stop.steps / 2);
+           });
+  const std::string off(s.ui().tr("train.off"));
+  s.number({.id = "train/set/stop_loss",
+            .label = {},
+            .value = stop.loss,
+            .low = 0,
+            .high = 10,
+            .logarithmic = true,
+            .least = 1e-4,
+            .shown = stop.loss > 0 ? std::string() : off},
+           "train.stop_loss", [&](double v) { stop.loss = v; });
+  s.number({.id = "train/set/stop_minutes",
+            .label = {},
+            .value = stop.seconds / 60,
+            .low = 0,
+            .high = 600,
+            .logarithmic = true,
+            .least = 0.1,
+            .shown = stop.seconds > 0 ? std::string() : off},
+           "train.stop_minutes", [&](double v) { stop.seconds = v * 60; });
+}
+
+// Below the settings, always in sight.
+void start_buttons(const AppState& state, Ui& ui, const Rect& r) {
+  const float middle = (r.x0 + r.x1) / 2, gap = ui.px(4);
+  const bool waits = state.session.train.changed;
+  if (ui.button("train/same", command_label(ui.language, Command::kTrainSame),
+                {r.x0, r.y0, middle - gap, r.y1}, waits, true,
+                command_help(ui.language, Command::kTrainSame)))
+    ui.push(DoCommand{Command::kTrainSame});
+  if (ui.button("train/new", command_label(ui.language, Command::kTrainNew),
+                {middle + gap, r.y0, r.x1, r.y1}, false, true,
+                command_help(ui.language, Command::kTrainNew)))
+    ui.push(DoCommand{Command::kTrainNew});
+}
+
+}  // namespace
+
+void panel_train(const AppState& state, Ui& ui, const Rect& r) {
+  const bool waits = state.session.train.changed;
+  const float side = ui.px(16);
+  const std::string_view hint = ui.tr("train.next_start");
+  const float hint_height =
+      waits ? ui.wrapped_height(ui.fonts.note, r.width() - 2 * side, hint) + ui.px(6) : 0;
+  const float foot = ui.px(50) + hint_height;
+  ui.begin_panel("rail", r);
+  ui.text(ui.fonts.title, {r.x0 + side, r.y0 + ui.px(10)}, ui.theme.text, ui.tr("train.title"));
+  ImGui::SetCursorScreenPos({r.x0 + 1, r.y0 + ui.px(44)});
+  const float tall = std::max(r.height() - ui.px(46) - foot, 1.0f);
+  begin_child("train_settings", {r.width() - 2, tall}, ImGuiWindowFlags_NoBackground);
+  ui.probe.add("panel/train_settings", {r.x0 + 1, r.y0 + ui.px(44)},
+               {r.x1 - 1, r.y0 + ui.px(44) + tall});
+  const float top = r.y0 + ui.px(44) - ImGui::GetScrollY();
+  SettingsColumn column{ui, r.x0 + side, r.x1 - side, top - ui.px(10)};
+  TrainSettings s{state, column, state.session.train.plan};
+  column.heading("train.group.task");
+  task_settings(s);
+  column.heading("train.group.model");
+  model_settings(s);
+  column.heading("train.group.learning");
+  learning_settings(s);
+  column.heading("train.group.stop");
+  stop_settings(s);
+  ImGui::SetCursorScreenPos({r.x0, column.y});
+  ImGui::Dummy({1, ui.px(8)});
+  ImGui::EndChild();
+  if (s.changed) ui.push(PlanRun{s.plan});
+  const float foot_top = r.y1 - foot;
+  ImGui::GetWindowDrawList()->AddLine({r.x0, foot_top}, {r.x1, foot_top}, to_u32(ui.theme.line));
+  if (waits)
+    ui.wrapped(ui.fonts.note, {r.x0 + side, foot_top + ui.px(6)}, r.width() - 2 * side,
+               ui.theme.text, hint);
+  start_buttons(state, ui, {r.x0 + side, r.y1 - ui.px(41), r.x1 - side, r.y1 - ui.px(9)});
+  ui.end_panel();
+}
+
+}  // namespace headlight

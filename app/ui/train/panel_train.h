@@ -1,0 +1,34 @@
+// The panels of training, in the places of those of the stage while it is open.
+#pragma once
+
+#include "app/ui/frame/layout.h"
+#include "app/ui/kit/ui.h"
+#include "app/ui/state/state.h"
+
+namespace headlight {
+
+/// A loss in nats per token as bits per byte of the text; 0 for a run whose tokens are not text.
+double bits_per_byte(const RunView&, Split, double loss);
+
+/// Task, model, learning: the settings of the next start.
+void panel_train(const AppState&, Ui&, const Rect&);
+/// The curves of the runs, the mark, and the buttons that play.
+void panel_train_chart(const AppState&, Ui&, const Rect&);
+/// Every head on the person's sentence as of the marked step, with its badge and how it came.
+void panel_train_heads(const AppState&, Ui&, const Rect&);
+/// The next token's probabilities, and what the model answers.
+void panel_train_side(const AppState&, Ui&, const Rect&);
+
+/// Parts of the chart: the buttons below it, and while a text is read what is done, how far it is,
+/// and a way to stop it.
+void train_transport(const AppState&, Ui&, const Rect&);
+void train_reading(const AppState&, Ui&, const Rect& area);
+
+/// A part of the last one: what the model writes by itself, of a text with loss and bits per byte.
+/// Returns where it ends, the top of `r` where there is nothing.
+float train_free_samples(const AppState&, Ui&, const Rect& r);
+
+/// The sheets that ask where a text is, and where a model is to be kept.
+void sheets_train(const AppState&, Ui&, float width, float height);
+
+}  // namespace headlight

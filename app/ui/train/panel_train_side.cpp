@@ -1,0 +1,363 @@
+// What the model says next, how the next token is drawn, and what it answers to examples.
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "app/ui/kit/number_row.h"
+#include "app/ui/state/commands.h"
+#include "app/ui/train/panel_train.h"
+#include "core/base/number_text.h"
+
+namespace headlight {
+namespace {
+
+constexpr std::size_t kBars = 5;
+constexpr std::size_t kSampleRows = 6;
+
+// What a model of this form says of the sentence: the next token, the hidden word, the class.
+struct Outcome {
+  std::span<const float> probabilities;  // empty where the trace has none
+  std::int64_t position = 0;             // of the token that says it
+  bool classes = false, hidden = false;
+};
+
+// Behind the last token; of a model of hidden words at the first [MASK].
+Outcome outcome_of(const Trace* trace, bool masked) {
+  Outcome out;
+  if (!trace || trace->length() == 0) return out;
+  const TensorView probs = trace->find("probs");
+  if (!probs.data) return out;
+  out.classes = probs.find_dim("class") >= 0;
+  const auto width = static_cast<std::size_t>(probs.axes.back().size);
+  const auto rows = static_cast<std::size_t>(probs.size()) / width;
+  auto row = static_cast<std::int64_t>(rows) - 1;
+  const std::vector<std::string>& tokens = trace->input().tokens;
+  if (masked) {
+    const auto at = std::find(tokens.begin(), tokens.end(), to_string(Special::kMask));
+    out.hidden = at != tokens.end();
+    if (out.hidden) row = at - tokens.begin();
+  }
+  out.position = row;
+  out.probabilities = {probs.data + static_cast<std::size_t>(row) * width, width};
+  return out;
+}
+
+bool is_masked(const AppState& state) {
+  const auto& task = state.train.run.task;
+  return task && task->kind() == TaskKind::kMasked;
+}
+
+Outcome shown_outcome(const AppState& state) {
+  return outcome_of(state.derived.trace.get(), is_masked(state));
+}
+
+// What row `id` of the outcomes is called.
+std::string outcome_name(const Trace& trace, const Outcome& outcome, int id) {
+  const auto i = static_cast<std::size_t>(id);
+  return outcome.classes ? trace.input().classes[i] : trace.input().vocab[i];
+}
+
+std::vector<int> most_probable(std::span<const float> row, std::size_t count) {
+  std::vector<int> ids(row.size());
+  std::iota(ids.begin(), ids.end(), 0);
+  count = std::min(count, ids.size());
+  std::partial_sort(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(count), ids.end(),
+                    [&](int a, int b) {
+                      const float x = row[static_cast<std::size_t>(a)];
+                      const float y = row[static_cast<std::size_t>(b)];
+                      return x != y ? x > y : a < b;
+                    });
+  ids.resize(count);
+  return ids;
+}
+
+// Of so small a share only that it is there.
+std::string share_text(float p) {
+  if (!(p >= 0 && p <= 1)) return number_text(p);  // NaN
+  if (p > 0 && p < 0.0005f) return "<0.001";
+  const std::string digits = std::to_string(std::lround(p * 1000));
+  return p >= 0.9995f ? "1.000" : "0." + std::string(3 - digits.size(), '0') + digits;
+}
+
+// "after “… cat”"; of a class nothing.
+std::string after_words(const Ui& ui, const Trace& trace, const Outcome& outcome) {
+  if (outcome.classes || outcome.hidden) return "";
+  const auto& tokens = trace.input().tokens;
+  const auto at = static_cast<std::size_t>(outcome.position);
+  return ui.tr("train.after", {{"token", token_label(at < tokens.size() ? tokens[at] : "")}});
+}
+
+// Bars of the newest weights; a mark where the shown step had it.
+float next_token(const AppState& state, Ui& ui, const Rect& r) {
+  const Trace* shown = state.derived.trace.get();
+  const Trace* newest = state.train.newest ? state.train.newest.get() : shown;
+  const Outcome outcome = outcome_of(newest, is_masked(state));
+  const std::span<const float> now = outcome.probabilities;
+  const std::span<const float> then =
+      state.train.newest ? shown_outcome(state).probabilities : std::span<const float>();
+  float y = r.y0 + ui.px(12);
+  const std::string_view title = ui.tr(outcome.classes  ? "train.class"
+                                       : outcome.hidden ? "train.hidden_word"
+                                                        : "train.next_token");
+  ui.text(ui.fonts.strong, {r.x0 + ui.px(18), y}, ui.theme.text, title);
+  if (now.empty() || state.document().model != kRunRef) {
+    y += ui.px(28);
+    return y + ui.wrapped(ui.fonts.note, {r.x0 + ui.px(18), y}, r.width() - ui.px(36),
+                          ui.theme.muted, ui.tr("train.no_next"));
+  }
+  const std::string after = after_words(ui, *newest, outcome);
+  const float room = r.width() - ui.px(54) - ui.measure(ui.fonts.strong, title).x;
+  const float wide = std::min(ui.measure(ui.fonts.note, after).x, room);
+  ui.user_text(ui.fonts.note, {r.x1 - ui.px(18) - wide, y + ui.px(2)}, ui.theme.muted, after, room);
+  y += ui.px(30);
+  const float names = ui.px(64), numbers = ui.px(48);
+  const float x0 = r.x0 + ui.px(18) + names, x1 = r.x1 - ui.px(18) - numbers;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  for (const int id : most_probable(now, kBars)) {
+    const float p = now[static_cast<std::size_t>(id)];
+    ui.user_text(ui.fonts.strong, {r.x0 + ui.px(18), y}, ui.theme.text,
+                 token_label(outcome_name(*newest, outcome, id)), names - ui.px(8));
+    const float end = x0 + std::max(p > 0 ? p * (x1 - x0) : 0, ui.px(2));
+    list->AddRectFilled({x0, y + ui.px(2)}, {end, y + ui.px(15)}, to_u32(ui.theme.pattern),
+                        ui.px(2));
+    if (then.size() == now.size()) {
+      const float mark = std::round(x0 + then[static_cast<std::size_t>(id)] * (x1 - x0));
+      list->AddLine({mark, y}, {mark, y + ui.px(17)}, to_u32(ui.theme.text), ui.px(2));
+    }
+    ui.text_right(ui.fonts.mono, r.x1 - ui.px(18), y, ui.theme.text, share_text(p));
+    y += ui.px(22);
+  }
+  if (!then.empty()) {
+    ui.text(ui.fonts.note, {r.x0 + ui.px(18), y + ui.px(2)}, ui.theme.muted,
+            ui.tr("train.mark_is",
+                  {{"n", count_text(shown_step(state.session.train, state.train.run))}}),
+            r.width() - ui.px(36));
+    y += ui.px(20);
+  }
+  return y;
+}
+
+float sampling_rows(const AppState& state, Ui& ui, const Rect& r) {
+  const TrainSession& session = state.session.train;
+  SamplingOptions next = session.sampling;
+  std::uint64_t seed = session.sampling_seed;
+  bool changed = false;
+  float y = r.y0 + ui.px(8);
+  const std::string off(ui.tr("train.off"));
+  const auto number = [&](NumberRow row, std::string_view label_id, auto set) {
+    row.label = ui.tr(label_id);
+    const std::string help_id = std::string(label_id) + ".help";
+    row.help = ui.tr(help_id);
+    const Rect line{r.x0 + ui.px(18), y, r.x1 - ui.px(18), y + ui.px(24)};
+    y += ui.px(26);
+    const auto value = number_row(ui, row, line);
+    if (!value) return;
+    set(*value);
+    changed = true;
+  };
+  number({.id = "train/side/temperature",
+          .label = {},
+          .value = next.temperature,
+          .low = 0,
+          .high = 2,
+          .shown = {}},
+         "train.temperature", [&](double v) { next.temperature = v; });
+  number({.id = "train/side/top_k",
+          .label = {},
+          .value = double(next.top_k),
+          .low = 0,
+          .high = 50,
+          .integer = true,
+          .shown = next.top_k > 0 ? std::string() : off},
+         "train.top_k", [&](double v) { next.top_k = static_cast<std::int64_t>(v); });
+  number({.id = "train/side/top_p",
+          .label = {},
+          .value = next.top_p,
+          .low = 0.05,
+          .high = 1,
+          .shown = next.top_p < 1 ? std::string() : off},
+         "train.top_p", [&](double v) { next.top_p = v; });
+  number({.id = "train/side/sampling_seed",
+          .label = {},
+          .value = double(seed),
+          .low = 0,
+          .high = 1000,
+          .integer = true,
+          .shown = {}},
+         "train.sampling_seed", [&](double v) { seed = static_cast<std::uint64_t>(v); });
+  if (changed) ui.push(SetSampling{next, seed});
+  y += ui.px(4);
+  const std::span<const float> row = shown_outcome(state).probabilities;
+  const auto& model = state.derived.model;
+  const bool fits = model && state.derived.trace->length() < model->file.context;
+  const bool says_next =
+      state.train.run.task && state.train.run.task->kind() == TaskKind::kNextToken;
+  const bool can = state.document().model == kRunRef && !row.empty() && fits && says_next;
+  if (ui.button(
+          "train/side/generate", ui.tr("train.generate"),
+          {r.x0 + ui.px(18), y, r.x1 - ui.px(18), y + ui.px(28)}, false, can,
+          ui.tr(row.empty() || fits || !says_next ? "train.generate.help" : "train.generate.full")))
+    ui.push(GenerateToken{});
+  return y + ui.px(38);
+}
+
+bool is_scored(const TaskExample& example, std::size_t t) {
+  return example.targets[t] >= 0 && (example.scored.empty() || example.scored[t] != 0);
+}
+
+// One example as the weights of a step answer it: what was given, then the answers.
+void sample_row(const AppState& state, Ui& ui, const Snapshot& snapshot, std::size_t which,
+                const Rect& r) {
+  const RunView& run = state.train.run;
+  const TaskExample& example = run.examples[which];
+  const std::vector<int>& predicted = snapshot.probe.predicted[which];
+  const Vocabulary& vocabulary = run.task->vocabulary();
+  ui.text(ui.fonts.mono_small, {r.x0, r.y0 + ui.px(2)}, ui.theme.muted, count_text(snapshot.step));
+  float x = r.x0 + ui.px(52);
+  const auto label = [&](const std::string& token, Color color) {
+    const std::string text = token_label(token);
+    const float wide = ui.measure(ui.fonts.mono, text).x;
+    if (x + wide > r.x1) return false;
+    ui.text(ui.fonts.mono, {x, r.y0}, color, text);
+    x += wide + ui.px(text.size() == 1 && !example.source.empty() ? 1 : 6);
+    return true;
+  };
+  const auto word = [&](int id, Color color) { return label(vocabulary.token(id), color); };
+  if (example.label >= 0) {  // the class, then what it was said of
+    const auto& classes = run.task->classes();
+    const bool right = predicted[0] == example.label;
+    x += ui.px(4);
+    if (!label(classes[static_cast<std::size_t>(predicted[0])],
+               right ? ui.theme.v : ui.theme.error))
+      return;
+    for (const int id : example.tokens) {
+      if (!word(id, ui.theme.text)) return;
+    }
+    return;
+  }
+  for (const int id : example.source) {  // what is translated
+    if (!word(id, ui.theme.muted)) return;
+  }
+  if (!example.source.empty()) x += ui.px(12);
+  // Of a long example the part around the first answer.
+  std::size_t first = 0;
+  while (first < example.targets.size() && !is_scored(example, first)) ++first;
+  const std::size_t begin = !example.source.empty() ? first + 1 : first > 5 ? first - 5 : 0;
+  for (std::size_t t = begin; t <= first && t < example.tokens.size(); ++t) {
+    if (!word(example.tokens[t], ui.theme.text)) return;
+  }
+  for (std::size_t t = first; t < example.targets.size(); ++t) {
+    if (example.targets[t] < 0) continue;
+    const bool right = predicted[t] == example.targets[t];
+    const Color color = !is_scored(example, t) ? ui.theme.muted
+                        : right                ? ui.theme.v
+                                               : ui.theme.error;
+    if (!word(predicted[t], color)) return;
+  }
+}
+
+// Each earlier run of the chart can be kept as well.
+float earlier_runs(const AppState& state, Ui& ui, const Rect& r) {
+  float y = r.y0;
+  const std::string_view label = ui.tr("train.keep_run");
+  const float wide = ui.measure(ui.fonts.control, label).x + ui.px(24);
+  for (const auto& run : state.train.earlier) {
+    const std::string id = std::to_string(run->status.run);
+    const Rect button{r.x1 - wide, y, r.x1, y + ui.px(26)};
+    ui.user_text(ui.fonts.control, {r.x0, y + ui.px(5)}, ui.theme.text,
+                 ui.tr("train.run_n", {{"n", id}}) + ", " +
+                     ui.tr("train.step_n", {{"n", count_text(run->status.step)}}),
+                 r.width() - wide - ui.px(8));
+    if (ui.button("train/side/keep/" + id, label, button, false, true,
+                  ui.tr("train.keep_run.help")))
+      ui.push(AskKeep{run->status.run});
+    y += ui.px(30);
+  }
+  return y;
+}
+
+float samples(const AppState& state, Ui& ui, const Rect& r) {
+  const RunView& run = state.train.run;
+  float y = train_free_samples(state, ui, r) + ui.px(12);
+  ui.text(ui.fonts.strong, {r.x0 + ui.px(18), y}, ui.theme.text, ui.tr("train.samples"));
+  float x = r.x1 - ui.px(18);
+  for (const auto& [id, color] :
+       {std::pair{"train.wrong", ui.theme.error}, std::pair{"train.right", ui.theme.v}}) {
+    const std::string_view text = ui.tr(id);
+    x -= ui.measure(ui.fonts.note, text).x;
+    ui.text(ui.fonts.note, {x, y + ui.px(2)}, color, text);
+    x -= ui.px(10);
+  }
+  y += ui.px(30);
+  // The shown step, then ever earlier ones.
+  const std::int64_t last = shown_step(state.session.train, run);
+  std::shared_ptr<const Snapshot> before;
+  for (std::size_t i = 0; i < kSampleRows; ++i) {
+    const double share = static_cast<double>(kSampleRows - 1 - i) / (kSampleRows - 1);
+    const auto snapshot = nearest_snapshot(
+        run.snapshots, static_cast<std::int64_t>(static_cast<double>(last) * share * share));
+    if (!snapshot || snapshot == before || run.examples.empty()) continue;
+    before = snapshot;
+    sample_row(state, ui, *snapshot, i % run.examples.size(),
+               {r.x0 + ui.px(18), y, r.x1 - ui.px(14), y + ui.px(20)});
+    y += ui.px(22);
+  }
+  return y;
+}
+
+// The last badge that a head has earned up to the shown step, and when.
+std::string news(const AppState& state, const Ui& ui) {
+  const RunView& run = state.train.run;
+  const std::int64_t last = shown_step(state.session.train, run);
+  const int heads = run.plan ? run.plan->config.head_count() : 1;
+  std::string words;
+  std::vector<std::optional<Badge>> held;
+  for (const auto& snapshot : run.snapshots) {
+    if (snapshot->step > last) break;
+    held.resize(snapshot->probe.heads.size());
+    for (std::size_t h = 0; h < held.size(); ++h) {
+      const std::optional<Badge> badge = best_badge(snapshot->probe.heads[h]);
+      if (badge && badge != held[h] && badge != Badge::kUniform) {
+        words = ui.tr("train.news",
+                      {{"head", std::to_string(h / static_cast<std::size_t>(heads)) + "." +
+                                    std::to_string(h % static_cast<std::size_t>(heads))},
+                       {"kind", std::string(ui.tr(badge_info(*badge).label))},
+                       {"n", count_text(snapshot->step)}});
+      }
+      held[h] = badge;
+    }
+  }
+  return words;
+}
+
+}  // namespace
+
+void panel_train_side(const AppState& state, Ui& ui, const Rect& r) {
+  ui.begin_panel("inspector", r, true);
+  const Rect inside{r.x0, r.y0 - ImGui::GetScrollY(), r.x1, r.y1};
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const auto rule = [&](float y) { list->AddLine({r.x0, y}, {r.x1, y}, to_u32(ui.theme.line)); };
+  float y = next_token(state, ui, inside) + ui.px(6);
+  rule(y);
+  y = sampling_rows(state, ui, {r.x0, y, r.x1, r.y1});
+  rule(y);
+  y = samples(state, ui, {r.x0, y, r.x1, r.y1}) + ui.px(6);
+  const std::string words = news(state, ui);
+  if (!words.empty()) {
+    rule(y);
+    y += ui.px(10) + ui.wrapped(ui.fonts.control, {r.x0 + ui.px(18), y + ui.px(10)},
+                                r.width() - ui.px(36), ui.theme.text, words);
+  }
+  y += ui.px(8);
+  const bool can = is_enabled(Command::kTrainKeep, state);
+  if (ui.button("train/side/keep", command_label(ui.language, Command::kTrainKeep),
+                {r.x0 + ui.px(18), y, r.x1 - ui.px(18), y + ui.px(30)}, false, can,
+                command_help(ui.language, Command::kTrainKeep)))
+    ui.push(DoCommand{Command::kTrainKeep});
+  y = earlier_runs(state, ui, {r.x0 + ui.px(18), y + ui.px(38), r.x1 - ui.px(18), r.y1});
+  ImGui::SetCursorScreenPos({r.x0, y});
+  ImGui::Dummy({1, ui.px(8)});
+  ui.end_panel();
+}
+
+}  // namespace headlight

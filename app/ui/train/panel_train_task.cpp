@@ -1,0 +1,193 @@
+// The Train panel's first settings: the task, or the person's own data.
+#include <algorithm>
+
+#include "app/ui/kit/line_text.h"
+#include "app/ui/train/train_settings.h"
+#include "core/base/number_text.h"
+
+namespace headlight {
+namespace {
+
+constexpr std::string_view kOwnText = "text";
+
+void choose_task(TrainSettings& s, int pressed) {
+  const auto& tasks = all_tasks();
+  const auto n = static_cast<std::size_t>(pressed);
+  // What was said of the person's own data stays said.
+  RunPlan next = default_plan(n < tasks.size() ? tasks[n].id : "", s.plan.data);
+  next.config.seed = s.plan.config.seed;
+  next.text = s.plan.text;
+  next.text_options = s.plan.text_options;
+  s.plan = std::move(next);
+  s.changed = true;
+}
+
+void option_settings(TrainSettings& s, const TaskInfo& info) {
+  Ui& ui = s.ui();
+  for (const TaskOption& option : info.options) {
+    const auto at = s.plan.recipe.task_options.find(option.name);
+    NumberRow row;
+    const std::string id = "train/set/option/" + std::string(option.name);
+    row.id = id;
+    // These names are whole phrases: above the slider.
+    s.column.y += ui.px(3);
+    s.column.note(ui.tr(option.label), ui.theme.muted);
+    s.column.y -= ui.px(6);
+    row.value = at == s.plan.recipe.task_options.end() ? option.value : at->second;
+    row.low = option.low;
+    row.high = option.high;
+    row.integer = true;
+    row.logarithmic = option.low > 0 && option.high > 50 * option.low;
+    if (const auto value = number_row(ui, row, s.column.row())) {
+      s.plan.recipe.task_options[std::string(option.name)] = static_cast<int>(*value);
+      s.changed = true;
+    }
+  }
+}
+
+// ---- the person's own data ----
+
+void choose_data(TrainSettings& s) {
+  const ChoiceWords words = words_of(s.ui(), s.plan.data, "train.data.");
+  const int chosen = choice_index(s.plan.data);
+  s.column.y += s.ui().px(1);
+  const int pressed = choice_row(
+      s.ui(), {"train/set/data", s.ui().tr("train.data"), words.labels, words.ids, chosen, {}},
+      s.column.row(26));
+  if (pressed < 0 || pressed == chosen) return;
+  s.plan =
+      with_data(std::move(s.plan), choices(s.plan.data)[static_cast<std::size_t>(pressed)].value);
+  s.changed = true;
+}
+
+// A file, or what was copied elsewhere.
+void choose_source(TrainSettings& s) {
+  Ui& ui = s.ui();
+  const Rect r = s.column.row(28);
+  const float middle = (r.x0 + r.x1) / 2, gap = ui.px(4);
+  if (ui.button("train/set/text_file", ui.tr("train.text_file"), {r.x0, r.y0, middle - gap, r.y1}))
+    ui.push(AskText{});
+  if (ui.button("train/set/text_paste", ui.tr("train.text_paste"),
+                {middle + gap, r.y0, r.x1, r.y1})) {
+    const char* copied = ImGui::GetClipboardText();
+    s.plan.text = {{}, copied ? copied : ""};
+    s.changed = true;
+  }
+  const TextInput& text = s.plan.text;
+  const std::string from =
+      !text.path.empty() ? text.path.filename().string()
+      : text.text.empty()
+          ? std::string(ui.tr("train.no_text"))
+          : ui.tr("train.pasted",
+                  {{"n", count_text(static_cast<long long>(text.text.str().size()))}});
+  s.column.y += ui.px(4);
+  ui.user_text(ui.fonts.note, {r.x0, s.column.y}, ui.theme.text, to_field_text(from), r.width());
+  s.column.y += ui.px(20);
+}
+
+// How the data are cut into tokens.
+void choose_cut(TrainSettings& s) {
+  Ui& ui = s.ui();
+  const std::vector<std::string> labels = {
+      std::string(ui.tr("train.cut.characters")), std::string(ui.tr("train.cut.words")),
+      std::string(ui.tr("train.cut.bytes")), std::string(ui.tr("train.cut.bpe"))};
+  constexpr TextCut kCuts[] = {TextCut::kCharacters, TextCut::kWords, TextCut::kBytes,
+                               TextCut::kBpe};
+  constexpr std::string_view kIds[] = {"characters", "words", "bytes", "bpe"};
+  TextOptions& options = s.plan.text_options;
+  const int chosen =
+      static_cast<int>(std::find(std::begin(kCuts), std::end(kCuts), options.cut) - kCuts);
+  const int pressed = choice_row(
+      ui, {"train/set/cut", ui.tr("train.cut"), labels, kIds, chosen, {}}, s.column.row(26));
+  if (pressed >= 0 && pressed != chosen) {
+    options.cut = kCuts[pressed];
+    s.changed = true;
+  }
+  if (options.cut != TextCut::kBpe && options.cut != TextCut::kWords) return;
+  const bool words = options.cut == TextCut::kWords;  // 0: all of them
+  s.number({.id = "train/set/vocabulary",
+            .label = {},
+            .value = options.vocabulary > 0 || words ? options.vocabulary : 512.0,
+            .low = words ? 0.0 : 258.0,
+            .high = 32768,
+            .integer = true,
+            .logarithmic = true,
+            .least = words ? 10.0 : 0.0,
+            .shown = words && options.vocabulary == 0 ? std::string(ui.tr("train.vocabulary.all"))
+                                                      : std::string()},
+           "train.vocabulary", [&](double v) { options.vocabulary = static_cast<int>(v); });
+}
+
+// Of running text a window, of a table the longest row.
+void own_settings(TrainSettings& s) {
+  Ui& ui = s.ui();
+  choose_data(s);
+  s.column.y += ui.px(4);
+  choose_source(s);
+  choose_cut(s);
+  const bool rows = s.plan.data != OwnData::kText;
+  TextOptions& options = s.plan.text_options;
+  s.number({.id = "train/set/context",
+            .label = {},
+            .value = double(options.context),
+            .low = rows ? 0.0 : 4.0,
+            .high = 512,
+            .integer = true,
+            .logarithmic = true,
+            .least = rows ? 4.0 : 0.0,
+            .shown = options.context > 0 ? std::string() : std::string(ui.tr("train.row.any"))},
+           rows ? "train.row" : "train.context",
+           [&](double v) { options.context = static_cast<int>(v); });
+  s.number({.id = "train/set/held_out",
+            .label = {},
+            .value = double(options.validation),
+            .low = 0,
+            .high = 50,
+            .integer = true,
+            .shown = std::to_string(options.validation) + " %"},
+           rows ? "train.rows_held_out" : "train.held_out",
+           [&](double v) { options.validation = static_cast<int>(v); });
+}
+
+// Why there is no run; what the message says to do is done in the settings above it.
+void problem_note(TrainSettings& s) {
+  const TrainStatus& status = s.state.train.run.status;
+  const bool failed = status.phase == TrainPhase::kFailed;
+  if (status.problem.empty() || !(failed || status.phase == TrainPhase::kNone)) return;
+  const std::string words = to_field_text(say(s.ui().language, status.problem));
+  const float top = s.column.y + s.ui().px(4);
+  s.column.y = top;
+  s.column.note(words, failed ? s.ui().theme.error : s.ui().theme.muted);
+  s.ui().probe.add("label/train/problem", {s.column.x0, top}, {s.column.x1, s.column.y});
+}
+
+}  // namespace
+
+void task_settings(TrainSettings& s) {
+  Ui& ui = s.ui();
+  std::vector<std::string> labels;
+  std::vector<std::string_view> ids;
+  int chosen = -1;
+  for (const TaskInfo& info : all_tasks()) {
+    if (info.id == s.plan.recipe.task) chosen = static_cast<int>(ids.size());
+    labels.emplace_back(ui.tr(info.name));
+    ids.push_back(info.id);
+  }
+  if (s.plan.recipe.task.empty()) chosen = static_cast<int>(ids.size());
+  labels.emplace_back(ui.tr("train.own_text"));
+  ids.push_back(kOwnText);
+  const int pressed = drop_down(ui, "train/set/task", labels, ids, chosen, s.column.row(34));
+  if (pressed >= 0 && pressed != chosen) choose_task(s, pressed);
+  s.column.y += ui.px(6);
+  if (s.plan.recipe.task.empty()) {
+    s.column.note(ui.tr("train.data.about." + std::string(word(s.plan.data))), ui.theme.muted);
+    own_settings(s);
+    return problem_note(s);
+  }
+  const TaskInfo& info = task_info(s.plan.recipe.task);
+  s.column.note(two_sentences(ui.tr(info.about), ui.tr(info.look)), ui.theme.muted);
+  option_settings(s, info);
+  problem_note(s);
+}
+
+}  // namespace headlight

@@ -1,0 +1,244 @@
+#include "app/workers/run_autosave.h"
+
+#include <algorithm>
+#include <ctime>
+#include <filesystem>
+
+#include "core/base/error.h"
+
+namespace headlight {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr std::string_view kLock = ".lock";
+
+// "induction-2026-11-21-190507"
+std::string name_of(const std::string& task) {
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  localtime_r(&now, &local);
+  char text[32];
+  std::strftime(text, sizeof text, "-%Y-%m-%d-%H%M%S", &local);
+  return task + text;
+}
+
+}  // namespace
+
+RunAutosave::~RunAutosave() {
+  wait();
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void RunAutosave::ask(std::uint64_t run, Job job) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (stop_) return;
+    waiting_[run] = std::move(job);
+    if (!thread_.joinable()) thread_ = std::thread([this] { loop(); });
+  }
+  changed_.notify_all();
+}
+
+void RunAutosave::write(std::uint64_t run, std::shared_ptr<const RunCheckpoint> checkpoint) {
+  ask(run, {std::move(checkpoint), 0});
+}
+
+void RunAutosave::discard(std::uint64_t run, std::int64_t step) {
+  {
+    // What waits and is newer stays; it takes the place of what is there.
+    const std::lock_guard lock(mutex_);
+    const auto waits = waiting_.find(run);
+    if (waits != waiting_.end() && waits->second.write && waits->second.write->step > step) return;
+  }
+  ask(run, {nullptr, step});
+}
+
+void RunAutosave::wait() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return !busy_ && waiting_.empty(); });
+}
+
+Message RunAutosave::take_problem() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(problem_, {});
+}
+
+void RunAutosave::loop() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [this] { return stop_ || !waiting_.empty(); });
+    if (stop_) return;
+    const auto next = waiting_.extract(waiting_.begin());
+    busy_ = true;
+    lock.unlock();
+    Message problem;
+    try {
+      carry_out(next.key(), next.mapped());
+    } catch (const Error& error) {
+      problem = error.message();
+    } catch (const std::bad_alloc&) {
+      problem = Message{"error.no_memory"};
+    }
+    lock.lock();
+    if (next.mapped().write) problem_ = problem;
+    busy_ = false;
+    changed_.notify_all();
+  }
+}
+
+void RunAutosave::carry_out(std::uint64_t run, const Job& job) {
+  const auto place = places_.find(run);
+  if (!job.write) {
+    if (place != places_.end() && place->second.step <= job.step) remove(run);
+    return;
+  }
+  Place& to =
+      place != places_.end() ? place->second : (places_[run] = make_place(job.write->model.task));
+  job.write->save(to.folder);
+  to.step = job.write->step;
+}
+
+// A folder that nobody has, with its lock.
+RunAutosave::Place RunAutosave::make_place(const std::string& task) const {
+  constexpr int kMaxTries = 100;
+  std::error_code ignored;  // saving says what is wrong
+  fs::create_directories(folder_, ignored);
+  const std::string name = (fs::path(folder_) / name_of(task)).string();
+  Place place;
+  for (int n = 1; n <= kMaxTries; ++n) {
+    place.folder = n == 1 ? name : name + "-" + std::to_string(n);
+    if (fs::exists(place.folder, ignored)) continue;
+    place.lock = std::make_unique<FileLock>(place.folder + std::string(kLock), true);
+    if (place.lock->held()) break;
+  }
+  return place;
+}
+
+void RunAutosave::remove(std::uint64_t run) {
+  const auto place = places_.find(run);
+  std::error_code ignored;
+  fs::remove_all(place->second.folder, ignored);
+  fs::remove(place->second.folder + std::string(kLock), ignored);
+  places_.erase(place);
+}
+
+std::vector<std::string> RunAutosave::leave() {
+  wait();
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+  std::vector<std::string> folders;
+  std::error_code ignored;
+  for (const auto& entry : places_) {
+    if (entry.second.step >= 0) folders.push_back(entry.second.folder);
+    fs::remove(entry.second.folder + std::string(kLock), ignored);
+  }
+  places_.clear();
+  return folders;
+}
+
+namespace {
+
+// As name_of() makes it, perhaps with a number behind: a folder of another name is somebody's own.
+bool is_run_name(const std::string& name) {
+  constexpr std::string_view kTime = "-dddd-dd-dd-dddddd";
+  const auto fits = [&](std::size_t at) {
+    for (std::size_t i = 0; i < kTime.size(); ++i) {
+      const bool digit = name[at + i] >= '0' && name[at + i] <= '9';
+      if (kTime[i] == 'd' ? !digit : name[at + i] != kTime[i]) return false;
+    }
+    const std::string_view rest = std::string_view(name).substr(at + kTime.size());
+    return rest.empty() || (rest.size() > 1 && rest[0] == '-' &&
+                            rest.find_first_not_of("0123456789", 1) == std::string_view::npos);
+  };
+  for (std::size_t at = 1; at + kTime.size() <= name.size(); ++at) {
+    if (fits(at)) return true;
+  }
+  return false;
+}
+
+std::uintmax_t bytes_in(const fs::path& folder) {
+  std::uintmax_t bytes = 0;
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    std::error_code ignored;
+    if (at->is_regular_file(ignored)) bytes += at->file_size(ignored);
+  }
+  return bytes;
+}
+
+struct LeftRun {
+  fs::file_time_type written;
+  std::string folder;
+};
+
+// The newest first.
+std::vector<LeftRun> all_runs(const std::string& folder) {
+  std::vector<LeftRun> runs;
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    std::error_code problem;
+    const bool real = fs::is_directory(at->symlink_status(problem));
+    if (!real || !is_run_name(at->path().filename().string())) continue;
+    const auto written = fs::last_write_time(at->path() / "config.json", problem);
+    if (!problem) runs.push_back({written, at->path().string()});
+  }
+  std::sort(runs.begin(), runs.end(), [](const LeftRun& a, const LeftRun& b) {
+    return a.written != b.written ? a.written > b.written : a.folder > b.folder;
+  });
+  return runs;
+}
+
+}  // namespace
+
+std::vector<std::string> remove_old_runs(const std::string& folder,
+                                         const std::vector<std::string>& told,
+                                         std::size_t most_runs, std::uintmax_t most_bytes) {
+  std::vector<std::string> removed;
+  std::uintmax_t bytes = 0;
+  std::size_t kept = 0;
+  for (const LeftRun& run : all_runs(folder)) {
+    const std::uintmax_t size = bytes_in(run.folder);
+    const bool new_to_person = std::find(told.begin(), told.end(), run.folder) != told.end();
+    const std::string lock = run.folder + std::string(kLock);
+    std::error_code error;
+    // A lock that can be taken is nobody's.
+    const bool in_use = fs::exists(lock, error) && !FileLock(lock, false).held();
+    const bool fits = kept < most_runs && bytes + size <= most_bytes;
+    if (kept == 0 || new_to_person || in_use || fits) {
+      ++kept;
+      bytes += size;
+      continue;
+    }
+    fs::remove_all(run.folder, error);
+    if (!error) removed.push_back(run.folder);
+    fs::remove(lock, error);
+  }
+  return removed;
+}
+
+std::vector<std::string> find_left_runs(const std::string& folder) {
+  std::vector<std::string> locks, left;
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    if (at->path().string().ends_with(kLock)) locks.push_back(at->path().string());
+  }
+  for (const std::string& path : locks) {
+    const FileLock lock(path, false);
+    if (!lock.held()) continue;  // its window still runs
+    const std::string run = path.substr(0, path.size() - kLock.size());
+    if (fs::exists(fs::path(run) / "config.json", error)) left.push_back(run);
+    fs::remove(path, error);
+  }
+  return left;
+}
+
+}  // namespace headlight

@@ -1,0 +1,87 @@
+// RunAutosave: what is being trained, on disk while the window runs: one folder for each run,
+// written again and again on a thread of its own. A lock beside it says that its window still runs;
+// a folder whose lock nobody holds was left by a window that was killed.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "app/shell/autosave.h"
+#include "core/base/message.h"
+#include "core/train/run_checkpoint.h"
+
+namespace headlight {
+
+class RunAutosave {
+ public:
+  /// Folders are made in `folder`; a run that is trained is to be written `every` so many seconds.
+  explicit RunAutosave(std::string folder, double every = 60)
+      : folder_(std::move(folder)), every_(every) {}
+  /// Writes what still waits. What is there stays, and so do its locks: leave() was not called.
+  ~RunAutosave();
+  RunAutosave(const RunAutosave&) = delete;
+  RunAutosave& operator=(const RunAutosave&) = delete;
+
+  double every() const { return every_; }
+  /// In the place of what was written of this run before. Returns at once; of several that wait the
+  /// last is written.
+  void write(std::uint64_t run, std::shared_ptr<const RunCheckpoint>);
+  /// Removes what is there of a run, unless it has made more steps than these.
+  void discard(std::uint64_t run, std::int64_t step = std::numeric_limits<std::int64_t>::max());
+  /// Blocks until everything is done.
+  void wait();
+  /// Why the last write failed, once; empty when it did not.
+  Message take_problem();
+  /// At a clean end: the folders that stay. Nothing is written any more.
+  std::vector<std::string> leave();
+
+ private:
+  struct Place {
+    std::string folder;
+    std::unique_ptr<FileLock> lock;
+    std::int64_t step = -1;  // of what is there; -1: nothing
+  };
+  struct Job {
+    std::shared_ptr<const RunCheckpoint> write;  // null: discard
+    std::int64_t step = 0;
+  };
+  void ask(std::uint64_t run, Job);
+  void loop();
+  void carry_out(std::uint64_t run, const Job&);
+  Place make_place(const std::string& task) const;
+  void remove(std::uint64_t run);
+
+  const std::string folder_;
+  const double every_;
+  std::map<std::uint64_t, Place> places_;  // of the thread, but for leave()
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<std::uint64_t, Job> waiting_;
+  Message problem_;
+  bool busy_ = false, stop_ = false;
+  std::thread thread_;
+};
+
+/// The folders that windows have left which did not end by themselves; each is told once.
+std::vector<std::string> find_left_runs(const std::string& folder);
+
+/// What runs may stay that nobody has kept elsewhere.
+inline constexpr std::size_t kMaxLeftRuns = 5;
+inline constexpr std::uintmax_t kMaxLeftBytes = 200'000'000;
+
+/// Removes the oldest of the runs that lie in `folder`, so that no more than these stay. Not
+/// removed are the newest, those of windows that still run, the ones of `told` (of which the person
+/// learns only now), and what no window has put there. Returns what was removed.
+std::vector<std::string> remove_old_runs(const std::string& folder,
+                                         const std::vector<std::string>& told,
+                                         std::size_t most_runs = kMaxLeftRuns,
+                                         std::uintmax_t most_bytes = kMaxLeftBytes);
+
+}  // namespace headlight

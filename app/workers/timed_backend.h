@@ -1,0 +1,35 @@
+// A backend that passes everything on and measures each call.
+#pragma once
+
+#include <optional>
+
+#include "app/ui/state/compute_state.h"
+#include "core/backends/backend.h"
+#include "core/base/message.h"
+
+namespace headlight {
+
+class GlQueue;
+
+class TimedBackend final : public Backend {
+ public:
+  /// `queue`: that of the graphics card's backend, whose kernels are then timed; null: the calls
+  /// are run one by one, and the clock is looked at.
+  explicit TimedBackend(Backend& backend, GlQueue* queue = nullptr);
+  ~TimedBackend() override;
+
+  std::string_view name() const override { return backend_.name(); }
+  bool supports(const Program&, const OpCall&) const override;
+  void run(const Program&, std::span<const OpCall>, std::span<float* const> memory) override;
+  void run_backward(const Program&, std::span<const BackwardCall>, std::span<float* const> memory,
+                    std::span<float* const> gradients) override;
+  /// Of the last run of a whole program, and of what was run of it since.
+  const CallTimes& times() const { return times_; }
+
+ private:
+  Backend& backend_;
+  GlQueue* queue_;
+  CallTimes times_;
+};
+
+}  // namespace headlight

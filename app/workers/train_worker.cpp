@@ -1,0 +1,351 @@
+#include "app/workers/train_worker.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "app/workers/gpu.h"
+#include "app/workers/stopwatch.h"
+#include "core/base/error.h"
+#include "core/base/number_text.h"
+
+namespace headlight {
+namespace {
+
+constexpr double kLiveEvery = 0.04;   // seconds between two models for the window
+constexpr double kSpeedEvery = 0.25;  // seconds that a speed is measured over
+
+// The window comes first: this thread, and those that it makes, take what is left.
+void yield_to_window() {
+#ifdef __linux__
+  setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), 10);
+#endif
+}
+
+template <class T>
+void append_new(std::vector<T>& to, std::span<const T> from) {
+  if (to.size() < from.size())
+    to.insert(to.end(), from.begin() + static_cast<std::ptrdiff_t>(to.size()), from.end());
+}
+
+// A list changes at its end, or gets shorter.
+bool same_snapshots(std::span<const std::shared_ptr<const Snapshot>> a,
+                    std::span<const std::shared_ptr<const Snapshot>> b) {
+  return a.size() == b.size() && (a.empty() || a.back() == b.back());
+}
+
+}  // namespace
+
+TrainWorker::~TrainWorker() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+    running_ = false;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void TrainWorker::push(Command command) {
+  {
+    const std::lock_guard lock(mutex_);
+    commands_.push_back(std::move(command));
+    if (!thread_.joinable()) thread_ = std::thread([this] { loop(); });
+  }
+  changed_.notify_all();
+}
+
+TrainWorker::TrainWorker(int threads, RunAutosave* autosave)
+    : threads_(threads), autosave_(autosave) {}
+
+void TrainWorker::use_gpu(std::unique_ptr<Gpu> gpu) { gpu_ = std::move(gpu); }
+
+void TrainWorker::stop_gpu() {
+  if (!gpu_) return;
+  pause();
+  push([this] {
+    if (run_ && !run_->learner().device().empty()) leave_gpu({});
+    if (gpu_->started()) gpu_->stop();
+  });
+  wait();
+  gpu_.reset();
+}
+
+void TrainWorker::start(const RunPlan& plan, bool on_gpu) {
+  std::uint64_t id = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    running_ = false;
+    // At once, so that no frame shows the old run under the new plan.
+    SaveReport save = std::move(published_.status.save);
+    published_ = {};
+    id = wanted_ = published_.status.run = next_id_++;
+    published_.status.phase = TrainPhase::kPreparing;
+    published_.status.save = std::move(save);
+    published_.plan = std::make_shared<const RunPlan>(plan);
+    published_.version = ++version_;
+  }
+  push([this, plan, id, on_gpu] { prepare(plan, id, on_gpu); });
+}
+
+void TrainWorker::cancel() {
+  const std::lock_guard lock(mutex_);
+  if (published_.status.phase != TrainPhase::kPreparing) return;
+  wanted_ = 0;
+  published_.status.phase = TrainPhase::kNone;
+  published_.status.problem = Cancelled().message();
+  published_.version = ++version_;
+}
+
+void TrainWorker::play(std::int64_t until) {
+  push([this, until] {
+    if (!run_ || run_->broken()) return;
+    until_ = until;
+    const std::lock_guard lock(mutex_);
+    running_ = true;
+    published_.status.phase = TrainPhase::kRunning;
+    published_.status.problem = {};
+    window_seconds_ = 0;
+    window_steps_ = 0;
+    published_.version = ++version_;
+  });
+}
+
+void TrainWorker::pause() {
+  {
+    const std::lock_guard lock(mutex_);
+    running_ = false;
+  }
+  push([this] {
+    if (!run_ || run_->broken()) return;
+    run_->take_snapshot();
+    keep_safe();
+    if (!run_->finished()) end(TrainPhase::kPaused);
+  });
+}
+
+void TrainWorker::step() {
+  push([this] {
+    if (!run_ || run_->broken()) return;
+    make_step();
+    if (run_->broken()) return;
+    run_->take_snapshot();
+    end(run_->finished() ? TrainPhase::kDone : TrainPhase::kPaused);
+  });
+}
+
+void TrainWorker::set_rate(double rate) {
+  push([this, rate] {
+    if (run_) run_->set_rate(rate);
+    publish_plan();
+  });
+}
+
+void TrainWorker::set_clip(double norm) {
+  push([this, norm] {
+    if (run_) run_->set_clip(norm);
+    publish_plan();
+  });
+}
+
+void TrainWorker::save(const std::string& folder, std::uint64_t run) {
+  push([this, folder, run] {
+    SaveReport report{0, run == 0 ? run_id_ : run, -1, folder, {}};
+    const auto earlier = earlier_.find(report.run);
+    const bool is_earlier = earlier != earlier_.end();
+    if (!is_earlier && (!run_ || report.run != run_id_)) return;
+    try {
+      report.step = is_earlier ? earlier->second->step : run_->steps_done();
+      is_earlier ? earlier->second->save(folder) : run_->save(folder);
+      if (!is_earlier) safe_step_ = report.step;
+    } catch (const Error& error) {
+      report.problem = error.message();
+    } catch (const std::bad_alloc&) {
+      report.problem = Message{"error.no_memory"};
+    }
+    const std::lock_guard lock(mutex_);
+    report.count = published_.status.save.count + 1;
+    published_.status.save = std::move(report);
+    published_.version = ++version_;
+  });
+}
+
+void TrainWorker::forget(std::uint64_t run) {
+  push([this, run] {
+    earlier_.erase(run);
+    if (autosave_) autosave_->discard(run);
+  });
+}
+
+void TrainWorker::set_history_limit(std::size_t bytes) {
+  push([this, bytes] {
+    if (run_) run_->history().set_limit(bytes);
+    publish(true);
+  });
+}
+
+// ---- the thread ----
+
+void TrainWorker::loop() {
+  yield_to_window();
+  std::unique_lock lock(mutex_);
+  while (!stop_) {
+    changed_.wait(lock, [this] { return stop_ || running_ || !commands_.empty(); });
+    if (stop_) break;
+    busy_ = true;
+    if (!commands_.empty()) {
+      const Command command = std::move(commands_.front());
+      commands_.pop_front();
+      lock.unlock();
+      guard(command);
+    } else {
+      lock.unlock();
+      guard([this] { make_step(); });
+    }
+    lock.lock();
+    busy_ = false;
+    changed_.notify_all();
+  }
+  lock.unlock();
+  run_.reset();  // before what it computes with, whose context is current here
+  if (gpu_ && gpu_->started()) gpu_->stop();
+}
+
+// A command that fails leaves the run as it was and says why.
+void TrainWorker::guard(const Command& command) {
+  Message problem;
+  try {
+    return command();
+  } catch (const Error& error) {
+    problem = error.message();
+  } catch (const std::bad_alloc&) {
+    problem = Message{"error.no_memory"};
+  }
+  const std::lock_guard lock(mutex_);
+  published_.status.problem = problem;
+  published_.version = ++version_;
+}
+
+// A copy of the run between two updates; another thread takes it to the disk.
+void TrainWorker::keep_safe() {
+  safe_at_ = seconds_now();
+  if (!autosave_ || !run_ || run_->steps_done() == safe_step_) return;
+  safe_step_ = run_->steps_done();
+  autosave_->write(run_id_, std::make_shared<const RunCheckpoint>(run_->checkpoint()));
+}
+
+void TrainWorker::make_step() {
+  const double began = seconds_now();
+  TrainStep step;
+  try {
+    step = run_->step();
+  } catch (const Error& error) {
+    if (run_->learner().device().empty()) throw;
+    if (leave_gpu(error.message())) return;
+    return end(TrainPhase::kFailed, Message{"train.gpu_lost"}.with(error.message()));
+  }
+  const double took = seconds_now() - began;
+  seconds_ += took;
+  window_seconds_ += took;
+  ++window_steps_;
+  if (window_seconds_ > kSpeedEvery || speed_ == 0) {
+    speed_ = static_cast<double>(window_steps_ * run_->tokens_per_step()) / window_seconds_;
+    window_seconds_ = 0;
+    window_steps_ = 0;
+  }
+  if (run_->broken()) {
+    return end(TrainPhase::kBroken, Message{"train.broken",
+                                            {{"loss", number_text(step.loss)},
+                                             {"norm", number_text(step.gradient_norm)},
+                                             {"step", std::to_string(step.step)}}});
+  }
+  const double limit = run_->plan().stop.seconds;
+  if (run_->finished() || (limit > 0 && seconds_ >= limit)) {
+    run_->take_snapshot();
+    return end(TrainPhase::kDone);
+  }
+  if (until_ > 0 && run_->steps_done() >= until_) {
+    run_->take_snapshot();
+    return end(TrainPhase::kPaused);
+  }
+  if (autosave_ && seconds_now() - safe_at_ >= autosave_->every()) keep_safe();
+  publish(false);
+}
+
+void TrainWorker::end(TrainPhase phase, const Message& problem) {
+  keep_safe();
+  const std::lock_guard lock(mutex_);
+  running_ = false;
+  published_.status.phase = phase;
+  published_.status.problem = problem;
+  publish_locked(true);
+}
+
+void TrainWorker::publish_plan() {
+  const std::lock_guard lock(mutex_);
+  if (run_) published_.plan = std::make_shared<const RunPlan>(run_->plan());
+  publish_locked(true);
+}
+
+void TrainWorker::publish(bool live) {
+  const std::lock_guard lock(mutex_);
+  publish_locked(live);
+}
+
+// What is new goes to where the window takes it from; the weights of this moment now and then.
+void TrainWorker::publish_locked(bool live) {
+  if (!run_) return;
+  const RunHistory& history = run_->history();
+  TrainStatus& status = published_.status;
+  status.step = run_->steps_done();
+  status.seconds = seconds_;
+  status.tokens_per_second = speed_;
+  append_new(published_.curve, history.curve());
+  append_new(published_.validation, history.validation());
+  const auto snapshots = history.snapshots();
+  if (!same_snapshots(published_.snapshots, snapshots)) {
+    published_.snapshots.assign(snapshots.begin(), snapshots.end());
+    status.history_bytes = history.bytes();
+    status.memory_bytes = run_->memory_bytes();
+  }
+  const double time = seconds_now();
+  if (live || time - shown_at_ > kLiveEvery) {
+    shown_at_ = time;
+    published_.live = run_->model();
+    published_.live_step = run_->steps_done();
+  }
+  published_.version = ++version_;
+}
+
+// ---- the window's side ----
+
+bool TrainWorker::update(RunView& view) {
+  const std::lock_guard lock(mutex_);
+  if (view.version == published_.version) return false;
+  if (view.status.run != published_.status.run || view.curve.size() > published_.curve.size()) {
+    view = {};
+  }
+  view.status = published_.status;
+  view.plan = published_.plan;
+  view.version = published_.version;
+  if (published_.status.phase == TrainPhase::kPreparing) return true;  // the rest is the old run's
+  view.task = published_.task;
+  std::copy_n(published_.bytes_per_token, 2, view.bytes_per_token);
+  if (view.examples.empty()) view.examples = published_.examples;
+  const std::size_t known = view.curve.size();
+  append_new<TrainStep>(view.curve, published_.curve);
+  for (std::size_t i = known; i < view.curve.size(); ++i) view.summary.add(view.curve[i]);
+  append_new<ValidationPoint>(view.validation, published_.validation);
+  if (!same_snapshots(view.snapshots, published_.snapshots)) view.snapshots = published_.snapshots;
+  view.live = published_.live;
+  view.live_step = published_.live_step;
+  return true;
+}
+
+void TrainWorker::wait() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return !running_ && !busy_ && commands_.empty(); });
+}
+
+}  // namespace headlight

@@ -1,0 +1,213 @@
+#include "core/autodiff/backward.h"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "core/autodiff/backward_plan.h"
+#include "core/base/error.h"
+
+namespace headlight {
+namespace {
+
+std::size_t place(TensorId id) { return static_cast<std::size_t>(id); }
+
+std::size_t padded(std::int64_t cells) {
+  constexpr std::size_t kLine = kTensorAlignment / sizeof(float);
+  return (static_cast<std::size_t>(cells) + kLine - 1) / kLine * kLine;
+}
+
+bool is_counted(const Program& program, float target) {
+  return target >= 0 && target < static_cast<float>(program.outcomes());
+}
+
+std::span<const float> targets_of(const Program& program, std::span<float* const> memory) {
+  return {memory[place(program.targets)],
+          static_cast<std::size_t>(cell_count(program.look(program.targets).axes))};
+}
+
+}  // namespace
+
+std::int64_t counted_targets(const Program& program, std::span<const float> targets) {
+  return std::count_if(targets.begin(), targets.end(),
+                       [&](float target) { return is_counted(program, target); });
+}
+
+double mean_loss(const Program& program, std::span<const float> targets, const float* losses) {
+  double sum = 0;
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    if (is_counted(program, targets[i])) sum += losses[i];
+  }
+  const std::int64_t counted = counted_targets(program, targets);
+  return counted > 0 ? sum / static_cast<double>(counted) : 0;
+}
+
+std::int64_t counted_targets(const Program& program, std::span<float* const> memory) {
+  return counted_targets(program, targets_of(program, memory));
+}
+
+double mean_loss(const Program& program, std::span<float* const> memory) {
+  return mean_loss(program, targets_of(program, memory), memory[place(program.loss)]);
+}
+
+Backward::Backward(std::shared_ptr<const Program> program, KeptGradients kept,
+                   std::shared_ptr<const Fusion> fusion)
+    : program_(std::move(program)), fusion_(std::move(fusion)), kept_(kept) {
+  if (program_->loss < 0) throw UsageError(Message{"error.no_loss"});
+  plan({program_->loss});
+  lay_out({program_->loss});
+}
+
+Backward::Backward(std::shared_ptr<const Program> program, const std::vector<TensorId>& seeds,
+                   KeptGradients kept)
+    : program_(std::move(program)), kept_(kept) {
+  for (const TensorId seed : seeds) {
+    const TensorSpec& spec = program_->tensors[place(program_->resolve(seed))];
+    if (spec.kind == TensorKind::kActivation) continue;
+    throw UsageError(Message{"error.no_seed", {{"tensor", spec.name}}});
+  }
+  plan(seeds);
+  lay_out(seeds);
+}
+
+// Walks after another one may add to the gradients of parameters that it left.
+void Backward::plan(const std::vector<TensorId>& seeds) {
+  const Program& p = *program_;
+  BackwardPlan found = plan_backward(p, seeds);
+  calls_ = std::move(found.calls);
+  owners_ = std::move(found.owners);
+  for (const TensorSpec& spec : p.tensors) names_.push_back("d." + spec.name);
+  adding_calls_ = calls_;
+  for (BackwardCall& step : adding_calls_) {
+    const OpCall& call = p.calls[place(step.call)];
+    for (std::size_t i = 0; i < call.in.size(); ++i) {
+      const bool parameter = p.tensors[place(p.resolve(call.in[i]))].kind == TensorKind::kParameter;
+      if (parameter && step.uses[i] == GradientUse::kWritten) step.uses[i] = GradientUse::kAdded;
+    }
+  }
+}
+
+// A stretch of the arena for the gradient of one owner, and the steps of the walk between which it
+// is needed.
+struct Backward::Block {
+  TensorId owner = -1;
+  std::size_t cells = 0, offset = 0;
+  std::size_t first = SIZE_MAX, last = 0;
+};
+
+// One for each activation that a gradient reaches, in the order in which they are reached.
+std::vector<Backward::Block> Backward::blocks(const std::vector<TensorId>& seeds) const {
+  const Program& p = *program_;
+  std::vector<Block> all(p.tensors.size());
+  const auto need = [&](TensorId id, std::size_t step) {
+    Block& block = all[place(owners_[place(id)])];
+    block.first = std::min(block.first, step);
+    block.last = std::max(block.last, step);
+  };
+  for (const TensorId seed : seeds) {
+    need(seed, 0);
+    need(seed, calls_.size());  // to be looked at
+  }
+  std::size_t now = 0;
+  for (std::size_t step = 0; step < calls_.size(); ++step) {
+    const OpCall& call = p.calls[place(calls_[step].call)];
+    if (!is_between(call.out)) now = step;  // a group runs at its first step
+    for (std::size_t i = 0; i < call.in.size(); ++i) {
+      const bool between = is_between(p.resolve(call.in[i]));
+      if (calls_[step].uses[i] != GradientUse::kNone && !between) need(call.in[i], now);
+    }
+    if (!is_between(call.out)) need(call.out, now);
+  }
+  std::vector<Block> needed;
+  for (std::size_t id = 0; id < all.size(); ++id) {
+    Block& block = all[id];
+    if (block.first == SIZE_MAX || p.tensors[id].kind != TensorKind::kActivation) continue;
+    block.owner = static_cast<TensorId>(id);
+    block.cells = padded(cell_count(p.tensors[id].axes));
+    if (kept_ == KeptGradients::kAll) block.last = calls_.size();
+    needed.push_back(block);
+  }
+  std::stable_sort(needed.begin(), needed.end(),
+                   [](const Block& a, const Block& b) { return a.first < b.first; });
+  return needed;
+}
+
+// Parameters first; then the activations, each at the lowest place that no other needs at the same
+// time; then zeros for what no gradient reaches.
+void Backward::lay_out(const std::vector<TensorId>& seeds) {
+  const Program& p = *program_;
+  constexpr std::size_t kNowhere = SIZE_MAX;
+  std::vector<std::size_t> offsets(p.tensors.size(), kNowhere);
+  shown_.assign(p.tensors.size(), true);
+  for (std::size_t id = 0; id < p.tensors.size(); ++id) {
+    if (p.tensors[id].kind != TensorKind::kParameter) continue;
+    offsets[id] = parameter_cells_;
+    parameter_cells_ += padded(cell_count(p.tensors[id].axes));
+  }
+  std::size_t end = parameter_cells_;
+  std::vector<Block> placed;  // by offset
+  for (Block& block : blocks(seeds)) {
+    block.offset = parameter_cells_;
+    auto at = placed.begin();
+    for (; at != placed.end() && at->offset < block.offset + block.cells; ++at) {
+      if (at->last >= block.first) block.offset = std::max(block.offset, at->offset + at->cells);
+    }
+    end = std::max(end, block.offset + block.cells);
+    offsets[place(block.owner)] = block.offset;
+    shown_[place(block.owner)] = block.last == calls_.size();
+    placed.insert(
+        std::upper_bound(placed.begin(), placed.end(), block.offset,
+                         [](std::size_t offset, const Block& b) { return offset < b.offset; }),
+        block);
+  }
+  std::size_t zeros = 0;
+  for (std::size_t id = 0; id < p.tensors.size(); ++id) {
+    const TensorSpec& spec = p.tensors[id];
+    const bool unreached = offsets[place(owners_[id])] == kNowhere;
+    if (is_between(static_cast<TensorId>(id))) shown_[id] = false;
+    if (unreached && shown_[id] && spec.kind == TensorKind::kActivation) {
+      zeros = std::max(zeros, padded(cell_count(spec.axes)));
+    }
+  }
+  arena_.assign(end + zeros, 0.0f);
+  for (const TensorId owner : owners_) {
+    const bool input = p.tensors[place(owner)].kind == TensorKind::kInput;
+    const std::size_t offset = offsets[place(owner)];
+    gradients_.push_back(input ? nullptr : arena_.data() + (offset == kNowhere ? end : offset));
+  }
+}
+
+std::span<float> Backward::seed(TensorId id) {
+  return {gradients_[place(id)], static_cast<std::size_t>(gradient(id).size())};
+}
+
+void Backward::seed_loss(std::span<float* const> memory, std::int64_t counted) {
+  const auto targets = targets_of(*program_, memory);
+  const std::span<float> seeds = seed(program_->loss);
+  const float share = counted > 0 ? static_cast<float>(1.0 / static_cast<double>(counted)) : 0.0f;
+  for (std::size_t i = 0; i < seeds.size(); ++i) {
+    seeds[i] = is_counted(*program_, targets[i]) ? share : 0.0f;
+  }
+}
+
+void Backward::run(Backend& backend, std::span<float* const> memory,
+                   ParameterGradients parameters) {
+  const bool adds = parameters == ParameterGradients::kAdded;
+  backend.run_backward(*program_, adds ? adding_calls_ : calls_, memory, gradients_);
+}
+
+TensorView Backward::gradient(TensorId id) const {
+  const bool shown = shown_[place(owners_[place(id)])];
+  return {names_[place(id)], program_->tensors[place(id)].axes,
+          shown ? gradients_[place(id)] : nullptr};
+}
+
+TensorView Backward::gradient(std::string_view name) const {
+  if (name.starts_with("d.")) name.remove_prefix(2);
+  return gradient(program_->require(name));
+}
+
+std::size_t Backward::parameter_at(TensorId id) const {
+  return static_cast<std::size_t>(gradients_[place(id)] - arena_.data());
+}
+
+}  // namespace headlight

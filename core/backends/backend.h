@@ -1,0 +1,58 @@
+// Backend: runs operations over memory. The reference one is slow and plain; the others must agree
+// with it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "core/graph/fusion.h"
+#include "core/graph/program.h"
+
+namespace headlight {
+
+/// What a walk backwards does with the gradient of an input: nothing; writes it, because nothing
+/// has reached it before; or adds to it.
+enum class GradientUse : std::uint8_t { kNone, kWritten, kAdded };
+
+/// One call of a walk backwards.
+struct BackwardCall {
+  int call = -1;                         // its place in Program::calls
+  std::array<GradientUse, 4> uses = {};  // one for each input
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual std::string_view name() const = 0;
+  /// Can this call be run, shapes and device limits included?
+  virtual bool supports(const Program&, const OpCall&) const = 0;
+  /// Runs the calls in order. `memory[id]` is where tensor `id` lives (aliases share); every input
+  /// of a call is written before the call. Allocates nothing when run again with the same shapes.
+  virtual void run(const Program&, std::span<const OpCall>, std::span<float* const> memory) = 0;
+  /// Passes gradients from the outputs of calls to their inputs, in the order of `calls`: the last
+  /// of the program first (see backward.h, which plans it). `memory` is as a run left it.
+  /// `gradients[id]` is where dL/d(tensor id) lives; that of a call's output is whole before the
+  /// call. Allocates nothing when run again with the same shapes.
+  virtual void run_backward(const Program&, std::span<const BackwardCall> calls,
+                            std::span<float* const> memory, std::span<float* const> gradients) = 0;
+};
+
+/// Plain loops in axis order, sums in double: the numbers that the others are measured against.
+std::unique_ptr<Backend> make_reference_backend();
+
+/// Eigen, on `threads` threads (at least 1). The result does not depend on their number.
+std::unique_ptr<Backend> make_cpu_backend(int threads);
+
+/// The same on one thread, for training: runs groups of calls as one. What Fusion::is_between() is
+/// neither written nor read, but for the patterns; what makes a tensor of Fusion::keeps_slope()
+/// writes the slope over its input. A walk backwards goes by the run before it, and must have been
+/// planned with the same fusion.
+std::unique_ptr<Backend> make_fusing_backend(std::shared_ptr<const Fusion>);
+
+/// "reference" or "cpu"; throws UsageError for any other name.
+std::unique_ptr<Backend> make_backend(std::string_view name, int threads);
+
+}  // namespace headlight

@@ -1,0 +1,293 @@
+#include "core/backends/cpu/attention.h"
+
+#include <algorithm>
+
+namespace headlight::cpu {
+namespace {
+
+using kernels::Into;
+
+// Queries in a block, and keys: the less, the more of a causal mask's other half is left out.
+constexpr std::int64_t kBlock = 16;
+
+std::int64_t blocks_of(std::int64_t n) { return (n + kBlock - 1) / kBlock; }
+
+const std::vector<Axis>& axes_of(const Program& program, TensorId id) {
+  return program.tensors[static_cast<std::size_t>(id)].axes;
+}
+
+// Rows an odd number of packets apart spread over the whole cache.
+std::int64_t spread_stride(std::int64_t cells) {
+  const std::int64_t packet = kernels::kPacketColumns;
+  return ((cells + packet - 1) / packet | 1) * packet;
+}
+
+// The keys that a block of rows did not come to.
+void clear_outside(float* block, std::int64_t stride, std::int64_t rows, std::int64_t keys,
+                   std::int64_t begin, std::int64_t end) {
+  for (std::int64_t r = 0; r < rows; ++r) {
+    std::fill_n(block + r * stride, begin, 0.0f);
+    std::fill_n(block + r * stride + end, keys - end, 0.0f);
+  }
+}
+
+}  // namespace
+
+struct AttentionRunner::Head {
+  const float *q, *k, *v, *mask;
+  std::int64_t q_stride, k_stride, v_stride, out_stride;  // from one row to the next
+  float *pattern, *out;
+  std::int64_t queries, keys, width, v_width;
+  float factor;
+  double temperature;
+  const Stretch *keys_of, *queries_of;
+  const float* d_out;
+  std::array<Into, 3> d_in;
+};
+
+void AttentionRunner::begin_run(const Program& program, std::span<const FusedAttention> attentions,
+                                std::span<float* const> memory) {
+  allowed_.resize(attentions.size());
+  std::size_t count = 0;
+  for (const FusedAttention& a : attentions) {
+    const auto& axes = axes_of(program, a.pattern);
+    const bool known = std::any_of(allowed_.begin(), allowed_.begin() + count, [&](auto& other) {
+      return other.mask == a.mask && other.queries == axes[2].size && other.keys == axes[3].size;
+    });
+    if (known) continue;
+    Allowed& entry = allowed_[count++];
+    entry.mask = a.mask;
+    entry.queries = axes[2].size;
+    entry.keys = axes[3].size;
+    find_allowed(entry, axes[0].size,
+                 a.mask < 0 ? nullptr : memory[static_cast<std::size_t>(a.mask)]);
+  }
+}
+
+void AttentionRunner::find_allowed(Allowed& a, std::int64_t batch, const float* mask) {
+  a.keys_of.clear();
+  a.queries_of.assign(static_cast<std::size_t>(batch * blocks_of(a.keys)), Stretch{});
+  for (std::int64_t b = 0; b < batch; ++b) {
+    Stretch* queries_of = a.queries_of.data() + b * blocks_of(a.keys);
+    for (std::int64_t i = 0; i < a.queries; i += kBlock) {
+      const std::int64_t last = std::min(i + kBlock, a.queries);
+      Stretch keys = mask ? Stretch{a.keys, 0} : Stretch{0, a.keys};
+      for (std::int64_t row = b * a.queries + i; mask && row < b * a.queries + last; ++row) {
+        const float* cells = mask + row * a.keys;
+        std::int64_t first = 0, end = a.keys;
+        while (first < keys.begin && cells[first] != 0) ++first;
+        while (end > keys.end && cells[end - 1] != 0) --end;
+        keys = {first, end};
+      }
+      if (keys.begin >= keys.end) keys = {0, 0};
+      keys = {keys.begin / kBlock * kBlock, std::min(blocks_of(keys.end) * kBlock, a.keys)};
+      a.keys_of.push_back(keys);
+      for (std::int64_t j = keys.begin / kBlock; j < blocks_of(keys.end); ++j) {
+        if (queries_of[j].end == 0) queries_of[j].begin = i;
+        queries_of[j].end = last;
+      }
+    }
+  }
+}
+
+const AttentionRunner::Allowed& AttentionRunner::allowed(TensorId mask, std::int64_t queries,
+                                                         std::int64_t keys) const {
+  return *std::find_if(allowed_.begin(), allowed_.end(), [&](const Allowed& a) {
+    return a.mask == mask && a.queries == queries && a.keys == keys;
+  });
+}
+
+// Calls f(head) for each matrix of scores, in order.
+template <class F>
+void AttentionRunner::for_heads(const Program& program, const FusedAttention& a,
+                                std::span<float* const> memory, F&& f) {
+  const auto at = [&](TensorId id) { return memory[static_cast<std::size_t>(id)]; };
+  const auto& axes = axes_of(program, a.pattern);
+  const std::int64_t batch = axes[0].size, heads = axes[1].size;
+  Head all = {};
+  all.queries = axes[2].size;
+  all.keys = axes[3].size;
+  all.q_stride = axes_of(program, a.q).back().size;
+  all.k_stride = axes_of(program, a.k).back().size;
+  all.v_stride = all.out_stride = axes_of(program, a.v).back().size;
+  all.width = all.q_stride / heads;
+  all.v_width = all.v_stride / heads;
+  all.factor = a.factor;
+  all.temperature = a.temperature;
+  const Allowed& stretches = allowed(a.mask, all.queries, all.keys);
+  for (std::int64_t b = 0; b < batch; ++b) {
+    for (std::int64_t h = 0; h < heads; ++h) {
+      Head head = all;
+      head.q = at(a.q) + b * all.queries * all.q_stride + h * all.width;
+      head.k = at(a.k) + b * all.keys * all.k_stride + h * all.width;
+      head.v = at(a.v) + b * all.keys * all.v_stride + h * all.v_width;
+      head.mask = a.mask < 0 ? nullptr : at(a.mask) + b * all.queries * all.keys;
+      head.pattern = at(a.pattern) + (b * heads + h) * all.queries * all.keys;
+      head.out = at(a.out) + b * all.queries * all.out_stride + h * all.v_width;
+      head.keys_of = stretches.keys_of.data() + b * blocks_of(all.queries);
+      head.queries_of = stretches.queries_of.data() + b * blocks_of(all.keys);
+      f(head);
+    }
+  }
+}
+
+void AttentionRunner::run(const Program& program, const FusedAttention& a,
+                          std::span<float* const> memory) {
+  for_heads(program, a, memory, [&](const Head& head) { run_head(head); });
+}
+
+void AttentionRunner::run_backward(const Program& program, const FusedAttention& a,
+                                   std::span<float* const> memory, const float* d_out,
+                                   const std::array<Into, 3>& d_in) {
+  for_heads(program, a, memory, [&](Head head) {
+    const auto moved = [](const Into& into, std::int64_t cells) {
+      return into.cells ? into + cells : into;
+    };
+    const auto at = [&](TensorId id) { return memory[static_cast<std::size_t>(id)]; };
+    head.d_out = d_out + (head.out - at(a.out));
+    head.d_in = {moved(d_in[0], head.q - at(a.q)), moved(d_in[1], head.k - at(a.k)),
+                 moved(d_in[2], head.v - at(a.v))};
+    run_head_backward(head);
+  });
+}
+
+// Z = softmax(mask(factor · Q Kᵀ)) · V
+void AttentionRunner::run_head(const Head& m) {
+  const std::int64_t stride = spread_stride(m.keys);
+  float* k_turned = scratch(m.width * stride);
+  kernels::transpose(m.k, m.k_stride, m.keys, m.width, k_turned, stride);
+  for (std::int64_t i = 0; i < m.queries; i += kBlock) {
+    const std::int64_t rows = std::min(kBlock, m.queries - i);
+    const Stretch keys = m.keys_of[i / kBlock];
+    multiply({.a = m.q + i * m.q_stride,
+              .a_stride = m.q_stride,
+              .b = k_turned + keys.begin,
+              .b_stride = stride,
+              .c = m.pattern + i * m.keys + keys.begin,
+              .c_stride = m.keys,
+              .rows = rows,
+              .columns = keys.size(),
+              .inner = m.width});
+    kernels::weigh_scores({.scores = m.pattern + i * m.keys + keys.begin,
+                           .stride = m.keys,
+                           .factor = m.factor,
+                           .mask = m.mask ? m.mask + i * m.keys + keys.begin : nullptr,
+                           .mask_stride = m.keys,
+                           .temperature = m.temperature,
+                           .rows = rows,
+                           .n = keys.size()});
+    clear_outside(m.pattern + i * m.keys, m.keys, rows, m.keys, keys.begin, keys.end);
+    multiply({.a = m.pattern + i * m.keys + keys.begin,
+              .a_stride = m.keys,
+              .b = m.v + keys.begin * m.v_stride,
+              .b_stride = m.v_stride,
+              .c = m.out + i * m.out_stride,
+              .c_stride = m.out_stride,
+              .rows = rows,
+              .columns = m.v_width,
+              .inner = keys.size()});
+  }
+}
+
+// With P the pattern: dP = dZ Vᵀ, dS = factor / temperature · P ∘ (dP − Σ_key P ∘ dP)
+void AttentionRunner::find_score_gradients(const Head& m, const float* v_turned, float* d_scores,
+                                           std::int64_t stride) {
+  for (std::int64_t i = 0; i < m.queries; i += kBlock) {
+    const std::int64_t rows = std::min(kBlock, m.queries - i);
+    const Stretch keys = m.keys_of[i / kBlock];
+    multiply({.a = m.d_out + i * m.out_stride,
+              .a_stride = m.out_stride,
+              .b = v_turned + keys.begin,
+              .b_stride = stride,
+              .c = d_scores + i * stride + keys.begin,
+              .c_stride = stride,
+              .rows = rows,
+              .columns = keys.size(),
+              .inner = m.v_width});
+    kernels::weigh_scores_backward({.scores = d_scores + i * stride + keys.begin,
+                                    .stride = stride,
+                                    .factor = m.factor,
+                                    .temperature = m.temperature,
+                                    .rows = rows,
+                                    .n = keys.size()},
+                                   m.pattern + i * m.keys + keys.begin, m.keys);
+    clear_outside(d_scores + i * stride, stride, rows, m.keys, keys.begin, keys.end);
+  }
+}
+
+// dV = Pᵀ dZ, dQ = dS K, dK = dSᵀ Q. In this order: in basic attention all three are added to the
+// same rows, and the first may be the one that writes them.
+void AttentionRunner::run_head_backward(const Head& m) {
+  const std::int64_t stride = spread_stride(m.keys);
+  float* v_turned = scratch((m.v_width + m.queries) * stride);
+  float* d_scores = v_turned + m.v_width * stride;
+  const auto& [d_q, d_k, d_v] = m.d_in;
+  if (d_q.cells || d_k.cells) {
+    kernels::transpose(m.v, m.v_stride, m.keys, m.v_width, v_turned, stride);
+    find_score_gradients(m, v_turned, d_scores, stride);
+  }
+  multiply_blocks({.a = m.pattern,
+                   .a_stride = m.keys,
+                   .b = m.d_out,
+                   .b_stride = m.out_stride,
+                   .a_transposed = true,
+                   .adds = d_v.adds,
+                   .c = d_v.cells,
+                   .c_stride = m.v_stride,
+                   .rows = m.keys,
+                   .columns = m.v_width},
+                  m.queries_of);
+  multiply_blocks({.a = d_scores,
+                   .a_stride = stride,
+                   .b = m.k,
+                   .b_stride = m.k_stride,
+                   .adds = d_q.adds,
+                   .c = d_q.cells,
+                   .c_stride = m.q_stride,
+                   .rows = m.queries,
+                   .columns = m.width},
+                  m.keys_of);
+  multiply_blocks({.a = d_scores,
+                   .a_stride = stride,
+                   .b = m.q,
+                   .b_stride = m.q_stride,
+                   .a_transposed = true,
+                   .adds = d_k.adds,
+                   .c = d_k.cells,
+                   .c_stride = m.k_stride,
+                   .rows = m.keys,
+                   .columns = m.width},
+                  m.queries_of);
+}
+
+// Each block of rows of C sums only over its stretch.
+void AttentionRunner::multiply_blocks(const kernels::Product& all, const Stretch* stretches) {
+  if (!all.c) return;
+  for (std::int64_t r = 0; r < all.rows; r += kBlock) {
+    const Stretch inner = stretches[r / kBlock];
+    kernels::Product part = all;
+    part.a += all.a_transposed ? inner.begin * all.a_stride + r : r * all.a_stride + inner.begin;
+    part.b += inner.begin * all.b_stride;
+    part.c += r * all.c_stride;
+    part.rows = std::min(kBlock, all.rows - r);
+    part.inner = inner.size();
+    multiply(part);
+  }
+}
+
+// An empty sum is 0.
+void AttentionRunner::multiply(const kernels::Product& m) {
+  for (std::int64_t r = 0; m.inner == 0 && !m.adds && r < m.rows; ++r) {
+    std::fill_n(m.c + r * m.c_stride, m.columns, 0.0f);
+  }
+  kernels::multiply(m, product_scratch_.data());
+}
+
+float* AttentionRunner::scratch(std::int64_t cells) {
+  if (scratch_.size() < static_cast<std::size_t>(cells)) {
+    scratch_.resize(static_cast<std::size_t>(cells));
+  }
+  return scratch_.data();
+}
+
+}  // namespace headlight::cpu

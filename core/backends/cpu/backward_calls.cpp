@@ -1,0 +1,284 @@
+#include "core/backends/cpu/backward_calls.h"
+
+#include <algorithm>
+
+namespace headlight::cpu {
+namespace {
+
+using kernels::Into;
+
+// How much more work a gradient is than its operation: a product has two of them.
+constexpr double kTimesTheWork = 2;
+
+GradientCall gradient_call(const Program& program, const BackwardCall& step,
+                           std::span<float* const> memory, std::span<float* const> gradients) {
+  const OpCall& call = program.calls[static_cast<std::size_t>(step.call)];
+  GradientCall g{Call(program, call, memory), gradients[static_cast<std::size_t>(call.out)], {}};
+  for (std::size_t i = 0; i < call.in.size(); ++i) {
+    if (step.uses[i] == GradientUse::kNone) continue;
+    g.d_in[i] = {gradients[static_cast<std::size_t>(call.in[i])],
+                 step.uses[i] == GradientUse::kAdded};
+  }
+  return g;
+}
+
+void clear(Into into, std::int64_t cells) {
+  if (!into.adds) std::fill_n(into.cells, cells, 0.0f);
+}
+
+}  // namespace
+
+void BackwardPass::run(const Program& program, std::span<const BackwardCall> calls,
+                       std::span<float* const> memory, std::span<float* const> gradients) {
+  pieces_.begin_run([&] {
+    double work = 0;
+    for (const BackwardCall& step : calls) {
+      const OpCall& call = program.calls[static_cast<std::size_t>(step.call)];
+      work += kTimesTheWork * work_of(Call(program, call, {}));
+    }
+    return work;
+  });
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    if (fusion_ && run_fused(program, calls.subspan(i), memory, gradients)) continue;
+    run_call(gradient_call(program, calls[i], memory, gradients));
+  }
+}
+
+// The first of these steps, where it belongs to a group: all of a group's are taken at its first,
+// the others follow it.
+bool BackwardPass::run_fused(const Program& program, std::span<const BackwardCall> steps,
+                             std::span<float* const> memory, std::span<float* const> gradients) {
+  const OpCall& call = program.calls[static_cast<std::size_t>(steps[0].call)];
+  if (fusion_->is_between(call.out)) return true;
+  if (fusion_->keeps_slope(call.out)) {
+    const GradientCall g = gradient_call(program, steps[0], memory, gradients);
+    if (g.d_in[0].cells) kernels::slope_backward(g.c.in[0], g.d_out, g.d_in[0], g.c.cells());
+    return true;
+  }
+  const FusedAttention* a = fusion_->attention(call.out);
+  if (!a) return false;
+  const auto into = [&](TensorId id, int made_by, int input) -> Into {
+    for (const BackwardCall& step : steps) {
+      if (step.call != made_by) continue;
+      const GradientUse use = step.uses[static_cast<std::size_t>(input)];
+      if (use == GradientUse::kNone) return {};
+      return {gradients[static_cast<std::size_t>(id)], use == GradientUse::kAdded};
+    }
+    return {};
+  };
+  attention_.run_backward(program, *a, memory, gradients[static_cast<std::size_t>(call.out)],
+                          {into(a->q, a->q_call, 0), into(a->k, a->k_call, a->k_input),
+                           into(a->v, a->v_call, a->v_input)});
+  return true;
+}
+
+void BackwardPass::run_call(const GradientCall& g) {
+  if (g.c.cells() == 0) {  // an empty batch
+    for (std::size_t i = 0; i < g.c.call.in.size(); ++i) {
+      if (g.d_in[i].cells) clear(g.d_in[i], cell_count(g.c.axes[i]));
+    }
+    return;
+  }
+  pieces_.begin_call([&] { return kTimesTheWork * work_of(g.c); });
+  switch (g.c.call.op) {
+    case Op::kLinear:
+      return linear(g);
+    case Op::kProject:
+      return project(g);
+    case Op::kScores:
+      return scores(g);
+    case Op::kWeightedSum:
+      return weighted_sum(g);
+    case Op::kAdditiveScores:
+      return additive_scores(g);
+    case Op::kLayerNorm:
+      return layer_norm(g);
+    case Op::kAdd:
+      return add(g);
+    case Op::kScale:
+    case Op::kRelu:
+    case Op::kGelu:
+    case Op::kGeluTanh:
+    case Op::kDropout:
+      return cell_by_cell(g);
+    case Op::kMask:
+    case Op::kSoftmax:
+    case Op::kCrossEntropy:
+      return row_by_row(g);
+    case Op::kEmbed:
+      return embed(g);
+    case Op::kLearnedPosition:
+      return learned_position(g);
+    case Op::kSplitHeads:
+    case Op::kConcatHeads:
+      return move_rows_back(g);
+    case Op::kMeanPool:
+      return mean_pool(g);
+    case Op::kSinusoid:
+      return;
+  }
+}
+
+// Each matrix of scores gives its own part of dv; the parts are added in order of the batch.
+void BackwardPass::additive_scores(const GradientCall& g) {
+  const std::int64_t batch = g.c.out_axes[0].size, heads = g.c.out_axes[1].size;
+  const std::int64_t queries = g.c.out_axes[2].size, keys = g.c.out_axes[3].size;
+  const std::int64_t width = g.c.axes[0][3].size;
+  float* parts = scratch(batch * heads * width);
+  const Into d_q = g.d_in[0], d_k = g.d_in[1], d_v = g.d_in[2];
+  pieces_.for_pieces(batch * heads, [&](std::int64_t matrix, float*) {
+    const std::int64_t q0 = matrix * queries * width, k0 = matrix * keys * width;
+    if (d_q.cells) clear(d_q + q0, queries * width);
+    if (d_k.cells) clear(d_k + k0, keys * width);
+    std::fill_n(parts + matrix * width, width, 0.0f);
+    kernels::additive_scores_backward({.q = g.c.in[0] + q0,
+                                       .k = g.c.in[1] + k0,
+                                       .v = g.c.in[2] + matrix % heads * width,
+                                       .d = g.d_out + matrix * queries * keys,
+                                       .d_q = d_q.cells ? d_q.cells + q0 : nullptr,
+                                       .d_k = d_k.cells ? d_k.cells + k0 : nullptr,
+                                       .d_v = parts + matrix * width,
+                                       .queries = queries,
+                                       .keys = keys,
+                                       .width = width});
+  });
+  if (d_v.cells) kernels::column_sums(parts, batch, heads * width, heads * width, d_v);
+}
+
+// Each stretch of rows gives its own part of dw and db; the parts are added in order.
+void BackwardPass::layer_norm(const GradientCall& g) {
+  const RowShape shape = as_rows(g.c.out_axes);
+  const std::int64_t n = shape.columns, length = std::max<std::int64_t>(1, kPieceCells / n);
+  const std::int64_t pieces = parts_of(shape.rows, length);
+  const Into d_w = g.d_in[1], d_b = g.d_in[2];
+  float* sums = d_w.cells || d_b.cells ? scratch(pieces * 2 * n) : nullptr;
+  pieces_.for_pieces(pieces, [&](std::int64_t piece, float*) {
+    const std::int64_t begin = piece * length, end = std::min(shape.rows, begin + length);
+    float* sum = sums ? sums + piece * 2 * n : nullptr;
+    if (sum) std::fill_n(sum, 2 * n, 0.0f);
+    kernels::layer_norm_backward({.x = g.c.in[0] + begin * n,
+                                  .weight = g.c.in[1],
+                                  .d = g.d_out + begin * n,
+                                  .epsilon = g.c.call.params.epsilon,
+                                  .d_x = g.d_in[0].cells ? g.d_in[0] + begin * n : kernels::Into{},
+                                  .sums = sum,
+                                  .rows = end - begin,
+                                  .n = n});
+  });
+  if (d_w.cells) kernels::column_sums(sums, pieces, 2 * n, n, d_w);
+  if (d_b.cells) kernels::column_sums(sums + n, pieces, 2 * n, n, d_b);
+}
+
+void BackwardPass::cell_by_cell(const GradientCall& g) {
+  if (!g.d_in[0].cells) return;
+  pieces_.for_stretches(g.c.cells(), 1, [&](std::int64_t begin, std::int64_t end) {
+    const float *x = g.c.in[0] + begin, *d = g.d_out + begin;
+    const Into into = g.d_in[0] + begin;
+    const std::int64_t n = end - begin;
+    switch (g.c.call.op) {
+      case Op::kDropout:
+        return kernels::multiply_backward(d, g.c.in[1] + begin, into, n);
+      case Op::kScale:
+        return kernels::scale_backward(d, g.c.call.params.factor, into, n);
+      case Op::kRelu:
+        return kernels::relu_backward(x, d, into, n);
+      case Op::kGelu:
+        return kernels::gelu_backward(x, d, into, n);
+      default:
+        return kernels::gelu_tanh_backward(x, d, into, n);
+    }
+  });
+}
+
+void BackwardPass::row_by_row(const GradientCall& g) {
+  if (!g.d_in[0].cells) return;
+  const RowShape shape = as_rows(g.c.axes[0]);
+  const std::int64_t n = shape.columns;
+  pieces_.for_stretches(shape.rows, n, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t row = begin; row < end; ++row) {
+      const Into into = g.d_in[0] + row * n;
+      if (g.c.call.op == Op::kSoftmax) {
+        kernels::softmax_backward_row(g.c.out + row * n, g.d_out + row * n,
+                                      g.c.call.params.temperature, into, n);
+      } else if (g.c.call.op == Op::kMask) {
+        kernels::mask_backward(g.d_out + row * n, g.c.in[1] + mask_row(g.c, row) * n, into, n);
+      } else {
+        kernels::cross_entropy_backward_row(g.c.in[0] + row * n, g.c.in[1][row], g.d_out[row], into,
+                                            n);
+      }
+    }
+  });
+}
+
+void BackwardPass::add(const GradientCall& g) {
+  for (const Into& into : g.d_in) {
+    if (!into.cells) continue;
+    pieces_.for_stretches(g.c.cells(), 1, [&](std::int64_t begin, std::int64_t end) {
+      kernels::pass_gradient(g.d_out + begin, into + begin, end - begin);
+    });
+  }
+}
+
+void BackwardPass::mean_pool(const GradientCall& g) {
+  if (!g.d_in[0].cells) return;
+  const std::int64_t positions = g.c.axes[0][1].size, width = g.c.axes[0][2].size;
+  pieces_.for_stretches(
+      g.c.axes[0][0].size, positions * width, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t b = begin; b < end; ++b) {
+          kernels::mean_pool_backward(g.d_out + b * width, g.c.in[1] + b * positions, positions,
+                                      width, g.d_in[0] + b * positions * width);
+        }
+      });
+}
+
+// Several tokens may have one row of the table: each piece has some columns of all of them.
+void BackwardPass::embed(const GradientCall& g) {
+  const Into into = g.d_in[1];
+  if (!into.cells) return;
+  const std::int64_t width = g.c.axes[1][1].size, tokens = g.c.cells() / width;
+  clear(into, g.c.axes[1][0].size * width);
+  const std::int64_t stripe = 4 * kernels::kPacketColumns;
+  pieces_.for_pieces(parts_of(width, stripe), [&](std::int64_t piece, float*) {
+    const std::int64_t begin = piece * stripe, columns = std::min(stripe, width - begin);
+    for (std::int64_t t = 0; t < tokens; ++t) {
+      const std::int64_t row = source_row(g.c, t);
+      kernels::pass_gradient(g.d_out + t * width + begin, {into.cells + row * width + begin, true},
+                             columns);
+    }
+  });
+}
+
+void BackwardPass::learned_position(const GradientCall& g) {
+  const Into into = g.d_in[1];
+  if (!into.cells) return;
+  const std::int64_t batch = g.c.out_axes[0].size, width = g.c.out_axes[2].size;
+  const std::int64_t used = g.c.out_axes[1].size * width, all = g.c.axes[1][0].size * width;
+  clear(into + used, all - used);  // rows past the last position
+  pieces_.for_stretches(used, 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t b = 0; b < batch; ++b) {
+      kernels::pass_gradient(g.d_out + b * used + begin, {into.cells + begin, into.adds || b > 0},
+                             end - begin);
+    }
+  });
+}
+
+// Splitting and joining heads: every row goes back to where it was found.
+void BackwardPass::move_rows_back(const GradientCall& g) {
+  const Into into = g.d_in[0];
+  if (!into.cells) return;
+  const std::int64_t width = moved_width(g.c);
+  pieces_.for_stretches(g.c.cells() / width, width, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t row = begin; row < end; ++row) {
+      kernels::pass_gradient(g.d_out + row * width, into + source_row(g.c, row) * width, width);
+    }
+  });
+}
+
+float* BackwardPass::scratch(std::int64_t cells) {
+  if (scratch_.size() < static_cast<std::size_t>(cells)) {
+    scratch_.resize(static_cast<std::size_t>(cells));
+  }
+  return scratch_.data();
+}
+
+}  // namespace headlight::cpu

@@ -1,0 +1,58 @@
+// The walk backwards of the cpu backend.
+#pragma once
+
+#include <span>
+
+#include "core/backends/backend.h"
+#include "core/backends/cpu/attention.h"
+#include "core/backends/cpu/pieces.h"
+
+namespace headlight::cpu {
+
+/// A call of the walk: what its run left, the gradient of its output, and where those of its inputs
+/// go.
+struct GradientCall {
+  Call c;
+  const float* d_out = nullptr;
+  std::array<kernels::Into, 4> d_in;  // no cells: not wanted
+};
+
+/// Each gradient is computed whole by one piece, or summed from pieces in a fixed order, so any
+/// number of threads gives the same bits.
+class BackwardPass {
+ public:
+  /// `fusion` may be null.
+  BackwardPass(Pieces& pieces, const Fusion* fusion, AttentionRunner& attention)
+      : pieces_(pieces), fusion_(fusion), attention_(attention) {}
+  /// See Backend::run_backward.
+  void run(const Program&, std::span<const BackwardCall>, std::span<float* const> memory,
+           std::span<float* const> gradients);
+
+ private:
+  bool run_fused(const Program&, std::span<const BackwardCall>, std::span<float* const> memory,
+                 std::span<float* const> gradients);
+  void run_call(const GradientCall&);
+  void linear(const GradientCall&);
+  void project(const GradientCall&);
+  void project_weights(const GradientCall&, const kernels::Product& forward, std::int64_t heads);
+  void scores(const GradientCall&);
+  void weighted_sum(const GradientCall&);
+  void additive_scores(const GradientCall&);
+  void layer_norm(const GradientCall&);
+  void cell_by_cell(const GradientCall&);
+  void row_by_row(const GradientCall&);
+  void add(const GradientCall&);
+  void mean_pool(const GradientCall&);
+  void embed(const GradientCall&);
+  void learned_position(const GradientCall&);
+  void move_rows_back(const GradientCall&);
+  void bias(const float* d, std::int64_t rows, std::int64_t columns, kernels::Into);
+  float* scratch(std::int64_t cells);
+
+  Pieces& pieces_;
+  const Fusion* fusion_;
+  AttentionRunner& attention_;
+  FloatBuffer scratch_;  // grows to what the largest call asks for
+};
+
+}  // namespace headlight::cpu

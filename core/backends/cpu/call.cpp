@@ -1,0 +1,196 @@
+#include "core/backends/cpu/call.h"
+
+namespace headlight::cpu {
+
+Call::Call(const Program& program, const OpCall& c, std::span<float* const> memory)
+    : call(c),
+      axes{},
+      in{},
+      out_axes(program.tensors[static_cast<std::size_t>(c.out)].axes),
+      out(memory.empty() ? nullptr : memory[static_cast<std::size_t>(c.out)]) {
+  for (std::size_t i = 0; i < c.in.size(); ++i) {
+    const auto id = static_cast<std::size_t>(c.in[i]);
+    axes[i] = program.tensors[id].axes;
+    in[i] = memory.empty() ? nullptr : memory[id];
+  }
+}
+
+kernels::Product ProductSeries::at(std::int64_t i) const {
+  kernels::Product m = first;
+  m.a += i * a_step;
+  m.b += i * b_step;
+  if (m.bias) m.bias += i * bias_step;
+  m.c += i * c_step;
+  return m;
+}
+
+double ProductSeries::work() const {
+  return 2.0 * static_cast<double>(count) * static_cast<double>(first.rows) *
+         static_cast<double>(first.columns) * static_cast<double>(first.inner);
+}
+
+// (rows, inner) · (inner, columns)
+ProductSeries linear_product(const Call& c) {
+  const auto [rows, inner] = as_rows(c.axes[0]);
+  const std::int64_t columns = c.out_axes.back().size;
+  return {{.a = c.in[0],
+           .a_stride = inner,
+           .b = c.in[1],
+           .b_stride = columns,
+           .bias = c.bias(),
+           .c = c.out,
+           .c_stride = columns,
+           .rows = rows,
+           .columns = columns,
+           .inner = inner}};
+}
+
+// One product for each head, into its columns of the common rows.
+ProductSeries project_product(const Call& c) {
+  const auto [rows, inner] = as_rows(c.axes[0]);
+  const std::int64_t heads = c.axes[1][0].size, width = c.axes[1][2].size;
+  return {{.a = c.in[0],
+           .a_stride = inner,
+           .b = c.in[1],
+           .b_stride = width,
+           .bias = c.bias(),
+           .c = c.out,
+           .c_stride = heads * width,
+           .rows = rows,
+           .columns = width,
+           .inner = inner},
+          heads,
+          0,
+          inner * width,
+          width,
+          width};
+}
+
+bool joins_heads(const Call& c) {
+  const std::int64_t rows = as_rows(c.axes[0]).rows;
+  return c.axes[1][0].size > 1 && c.axes[1][2].size < kernels::kTileColumns &&
+         rows >= kernels::kPieceRows / 2;
+}
+
+ProductSeries joined_project_product(const Call& c, const float* joined) {
+  ProductSeries series = project_product(c);
+  series.first.columns *= series.count;
+  series.first.b = joined;
+  series.first.b_stride = series.first.columns;
+  return {series.first};
+}
+
+// q (queries, width) · k (keys, width) transposed, for each batch item and head
+ProductSeries scores_product(const Call& c) {
+  const std::int64_t queries = c.out_axes[2].size, keys = c.out_axes[3].size;
+  const std::int64_t width = c.axes[0][3].size;
+  return {{.a = c.in[0],
+           .a_stride = width,
+           .b = c.in[1],
+           .b_stride = width,
+           .b_transposed = true,
+           .c = c.out,
+           .c_stride = keys,
+           .rows = queries,
+           .columns = keys,
+           .inner = width},
+          c.out_axes[0].size * c.out_axes[1].size,
+          queries * width,
+          keys * width,
+          0,
+          queries * keys};
+}
+
+// weights (queries, keys) · v (keys, width), for each batch item and head
+ProductSeries weighted_sum_product(const Call& c) {
+  const std::int64_t queries = c.out_axes[2].size, width = c.out_axes[3].size;
+  const std::int64_t keys = c.axes[0][3].size;
+  return {{.a = c.in[0],
+           .a_stride = keys,
+           .b = c.in[1],
+           .b_stride = width,
+           .c = c.out,
+           .c_stride = width,
+           .rows = queries,
+           .columns = width,
+           .inner = keys},
+          c.out_axes[0].size * c.out_axes[1].size,
+          queries * keys,
+          keys * width,
+          0,
+          queries * width};
+}
+
+std::int64_t mask_row(const Call& c, std::int64_t row) {
+  const std::int64_t heads = c.out_axes[1].size, queries = c.out_axes[2].size;
+  return row / (heads * queries) * queries + row % queries;
+}
+
+int moved_input(const Call& c) {
+  return c.call.op == Op::kEmbed || c.call.op == Op::kLearnedPosition ? 1 : 0;
+}
+
+std::int64_t moved_width(const Call& c) {
+  return c.call.op == Op::kConcatHeads ? c.axes[0][3].size : c.out_axes.back().size;
+}
+
+std::int64_t source_row(const Call& c, std::int64_t row) {
+  const std::int64_t positions = c.axes[0][c.call.op == Op::kConcatHeads ? 2 : 1].size;
+  switch (c.call.op) {
+    case Op::kEmbed:
+      return static_cast<std::int64_t>(c.in[0][row]);
+    case Op::kLearnedPosition:
+      return row % positions;
+    case Op::kSplitHeads: {  // row (batch, head, position) lies at (batch, position, head)
+      const std::int64_t heads = c.out_axes[1].size, t = row % positions;
+      const std::int64_t h = row / positions % heads, b = row / (positions * heads);
+      return (b * positions + t) * heads + h;
+    }
+    default: {  // kConcatHeads, the other way round
+      const std::int64_t heads = c.axes[0][1].size, h = row % heads;
+      const std::int64_t t = row / heads % positions, b = row / (positions * heads);
+      return (b * heads + h) * positions + t;
+    }
+  }
+}
+
+namespace {
+
+double work_of_cell(Op op) {
+  switch (op) {
+    case Op::kGelu:
+    case Op::kGeluTanh:
+    case Op::kLayerNorm:
+    case Op::kSinusoid:
+      return 50;
+    case Op::kSoftmax:
+      return 80;
+    default:
+      return 15;  // moving a number from memory to memory
+  }
+}
+
+}  // namespace
+
+double work_of(const Call& c) {
+  switch (c.call.op) {
+    case Op::kLinear:
+      return linear_product(c).work();
+    case Op::kProject:
+      return project_product(c).work();
+    case Op::kScores:
+      return scores_product(c).work();
+    case Op::kWeightedSum:
+      return weighted_sum_product(c).work();
+    case Op::kAdditiveScores:
+      return 60.0 * static_cast<double>(c.cells()) * static_cast<double>(c.axes[0][3].size);
+    case Op::kMeanPool:
+      return 15.0 * static_cast<double>(cell_count(c.axes[0]));
+    case Op::kCrossEntropy:
+      return 80.0 * static_cast<double>(cell_count(c.axes[0]));
+    default:
+      return work_of_cell(c.call.op) * static_cast<double>(c.cells());
+  }
+}
+
+}  // namespace headlight::cpu

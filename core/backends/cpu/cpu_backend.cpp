@@ -1,0 +1,248 @@
+// The fast backend: cuts each operation into pieces, and gives them to threads where that pays.
+// How a piece is computed is in kernels.h. The pieces depend on shapes alone, every cell is
+// computed whole by one piece and its sums run in a fixed order, so any number of threads gives the
+// same bits.
+#include <algorithm>
+#include <cstring>
+
+#include "core/backends/backend.h"
+#include "core/backends/cpu/backward_calls.h"
+#include "core/backends/cpu/pieces.h"
+
+namespace headlight {
+namespace {
+
+using cpu::Call;
+using cpu::parts_of;
+
+class CpuBackend final : public Backend {
+ public:
+  explicit CpuBackend(int threads, std::shared_ptr<const Fusion> fusion = nullptr)
+      : fusion_(std::move(fusion)),
+        pieces_(threads),
+        backward_(pieces_, fusion_.get(), attention_) {}
+
+  std::string_view name() const override { return "cpu"; }
+  bool supports(const Program&, const OpCall&) const override { return true; }
+
+  void run(const Program& program, std::span<const OpCall> calls,
+           std::span<float* const> memory) override {
+    const FlushDenormals flush;
+    pieces_.begin_run([&] {
+      double work = 0;
+      for (const OpCall& call : calls) work += cpu::work_of(Call(program, call, {}));
+      return work;
+    });
+    if (fusion_) attention_.begin_run(program, fusion_->attentions(), memory);
+    for (const OpCall& call : calls) {
+      if (fusion_ && run_fused(program, call, memory)) continue;
+      run_call(Call(program, call, memory));
+    }
+  }
+
+  void run_backward(const Program& program, std::span<const BackwardCall> calls,
+                    std::span<float* const> memory, std::span<float* const> gradients) override {
+    const FlushDenormals flush;
+    backward_.run(program, calls, memory, gradients);
+  }
+
+ private:
+  // False for a call that stands alone.
+  bool run_fused(const Program& program, const OpCall& call, std::span<float* const> memory) {
+    if (fusion_->is_between(call.out)) return true;
+    if (const FusedAttention* attention = fusion_->attention(call.out)) {
+      attention_.run(program, *attention, memory);
+      return true;
+    }
+    if (!fusion_->keeps_slope(call.out)) return false;
+    const Call c(program, call, memory);
+    float* x = memory[static_cast<std::size_t>(call.in[0])];
+    if (call.op == Op::kGelu) {
+      kernels::gelu_with_slope(x, c.out, c.cells());
+    } else {
+      kernels::gelu_tanh_with_slope(x, c.out, c.cells());
+    }
+    return true;
+  }
+
+  void run_call(const Call& c) {
+    if (c.cells() == 0) return;
+    pieces_.begin_call([&] { return cpu::work_of(c); });
+    switch (c.call.op) {
+      case Op::kLinear:
+        return pieces_.products(cpu::linear_product(c));
+      case Op::kProject:
+        return project(c);
+      case Op::kScores:
+        return pieces_.products(cpu::scores_product(c));
+      case Op::kWeightedSum:
+        return pieces_.products(cpu::weighted_sum_product(c));
+      case Op::kAdditiveScores:
+        return additive_scores(c);
+      case Op::kAdd:
+      case Op::kScale:
+      case Op::kRelu:
+      case Op::kGelu:
+      case Op::kGeluTanh:
+      case Op::kDropout:
+        return cell_by_cell(c);
+      case Op::kMask:
+      case Op::kSoftmax:
+        return row_by_row(c);
+      case Op::kLayerNorm:
+        return layer_norm(c);
+      case Op::kEmbed:
+      case Op::kLearnedPosition:
+      case Op::kSplitHeads:
+      case Op::kConcatHeads:
+        return move_rows(c);
+      case Op::kSinusoid:
+        return sinusoid(c);
+      case Op::kCrossEntropy:
+        return cross_entropy(c);
+      case Op::kMeanPool:
+        return mean_pool(c);
+    }
+  }
+
+  void project(const Call& c) {
+    if (!cpu::joins_heads(c)) return pieces_.products(cpu::project_product(c));
+    const auto cells = static_cast<std::size_t>(cell_count(c.axes[1]));
+    if (joined_.size() < cells) joined_.resize(cells);
+    kernels::join_heads(c.in[1], c.axes[1][0].size, c.axes[1][1].size, c.axes[1][2].size,
+                        joined_.data());
+    pieces_.products(cpu::joined_project_product(c, joined_.data()));
+  }
+
+  void additive_scores(const Call& c) {
+    const std::int64_t heads = c.out_axes[1].size, queries = c.out_axes[2].size;
+    const std::int64_t keys = c.out_axes[3].size, width = c.axes[0][3].size;
+    constexpr std::int64_t kRows = 32;
+    const std::int64_t row_parts = parts_of(queries, kRows);
+    pieces_.for_pieces(
+        c.out_axes[0].size * heads * row_parts, [&](std::int64_t piece, float* scratch) {
+          const std::int64_t matrix = piece / row_parts, row = piece % row_parts * kRows;
+          kernels::additive_scores({.q = c.in[0] + (matrix * queries + row) * width,
+                                    .k = c.in[1] + matrix * keys * width,
+                                    .v = c.in[2] + matrix % heads * width,
+                                    .scores = c.out + (matrix * queries + row) * keys,
+                                    .queries = std::min(kRows, queries - row),
+                                    .keys = keys,
+                                    .width = width},
+                                   scratch);
+        });
+  }
+
+  void cell_by_cell(const Call& c) {
+    pieces_.for_stretches(c.cells(), 1, [&](std::int64_t begin, std::int64_t end) {
+      const float* x = c.in[0] + begin;
+      float* y = c.out + begin;
+      const std::int64_t n = end - begin;
+      switch (c.call.op) {
+        case Op::kAdd:
+          return kernels::add(x, c.in[1] + begin, y, n);
+        case Op::kDropout:
+          return kernels::multiply_cells(x, c.in[1] + begin, y, n);
+        case Op::kScale:
+          return kernels::scale(x, c.call.params.factor, y, n);
+        case Op::kRelu:
+          return kernels::relu(x, y, n);
+        case Op::kGelu:
+          return kernels::gelu(x, y, n);
+        default:
+          return kernels::gelu_tanh(x, y, n);
+      }
+    });
+  }
+
+  void row_by_row(const Call& c) {
+    const auto [rows, n] = as_rows(c.out_axes);
+    const std::int64_t length = n;
+    pieces_.for_stretches(rows, length, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t row = begin; row < end; ++row) {
+        const float* x = c.in[0] + row * length;
+        float* y = c.out + row * length;
+        if (c.call.op == Op::kSoftmax) {
+          kernels::softmax_row(x, c.call.params.temperature, y, length);
+        } else {
+          kernels::mask(x, c.in[1] + cpu::mask_row(c, row) * length, y, length);
+        }
+      }
+    });
+  }
+
+  void layer_norm(const Call& c) {
+    const std::int64_t n = as_rows(c.out_axes).columns;
+    pieces_.for_stretches(c.cells() / n, n, [&](std::int64_t begin, std::int64_t end) {
+      kernels::layer_norm({.x = c.in[0] + begin * n,
+                           .weight = c.in[1],
+                           .bias = c.bias(),
+                           .epsilon = c.call.params.epsilon,
+                           .y = c.out + begin * n,
+                           .rows = end - begin,
+                           .n = n});
+    });
+  }
+
+  void cross_entropy(const Call& c) {
+    const std::int64_t vocab = c.axes[0].back().size;
+    pieces_.for_stretches(c.cells(), vocab, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t row = begin; row < end; ++row) {
+        c.out[row] = kernels::cross_entropy_row(c.in[0] + row * vocab, c.in[1][row], vocab);
+      }
+    });
+  }
+
+  void mean_pool(const Call& c) {
+    const std::int64_t positions = c.axes[0][1].size, width = c.axes[0][2].size;
+    pieces_.for_stretches(
+        c.axes[0][0].size, positions * width, [&](std::int64_t begin, std::int64_t end) {
+          for (std::int64_t b = begin; b < end; ++b) {
+            kernels::mean_pool(c.in[0] + b * positions * width, c.in[1] + b * positions, positions,
+                               width, c.out + b * width);
+          }
+        });
+  }
+
+  // Operations that compute nothing: every row of the result is a row found elsewhere.
+  void move_rows(const Call& c) {
+    const std::int64_t width = cpu::moved_width(c);
+    const float* source = c.in[static_cast<std::size_t>(cpu::moved_input(c))];
+    const std::int64_t rows = c.cells() / width;
+    pieces_.for_stretches(rows, width, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t row = begin; row < end; ++row) {
+        std::memcpy(c.out + row * width, source + cpu::source_row(c, row) * width,
+                    static_cast<std::size_t>(width) * sizeof(float));
+      }
+    });
+  }
+
+  void sinusoid(const Call& c) {
+    const std::int64_t positions = c.out_axes[1].size, width = c.out_axes[2].size;
+    constexpr std::int64_t kRows = 32;
+    const std::int64_t row_parts = parts_of(positions, kRows);
+    pieces_.for_pieces(c.out_axes[0].size * row_parts, [&](std::int64_t piece, float*) {
+      const std::int64_t first = piece % row_parts * kRows;
+      const std::int64_t row = piece / row_parts * positions + first;
+      kernels::sinusoid_rows(first, std::min(kRows, positions - first), width, c.out + row * width);
+    });
+  }
+
+  std::shared_ptr<const Fusion> fusion_;
+  cpu::AttentionRunner attention_;
+  cpu::Pieces pieces_;
+  cpu::BackwardPass backward_;
+  FloatBuffer joined_;  // the weights of heads side by side
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> make_cpu_backend(int threads) {
+  return std::make_unique<CpuBackend>(threads);
+}
+
+std::unique_ptr<Backend> make_fusing_backend(std::shared_ptr<const Fusion> fusion) {
+  return std::make_unique<CpuBackend>(1, std::move(fusion));
+}
+
+}  // namespace headlight

@@ -1,0 +1,171 @@
+// The loops of the cpu backend, over plain memory: each works on one piece of an operation, on
+// one thread. The reference operations in core/ops say what each computes; these say how to do it
+// fast.
+#pragma once
+
+#include <cstdint>
+
+namespace headlight::kernels {
+
+// ---- products ----
+
+/// C = A · B + bias. All row-major; strides count cells from one row to the next.
+struct Product {
+  const float* a = nullptr;  // (rows, inner), or (inner, rows) when transposed
+  std::int64_t a_stride = 0;
+  const float* b = nullptr;  // (inner, columns), or (columns, inner) when transposed
+  std::int64_t b_stride = 0;
+  bool a_transposed = false, b_transposed = false;
+  bool adds = false;            // C += A · B, without bias
+  const float* bias = nullptr;  // (columns), may be left out
+  float* c = nullptr;           // (rows, columns)
+  std::int64_t c_stride = 0;
+  std::int64_t rows = 0, columns = 0, inner = 0;
+};
+
+/// Every cell is summed in the same order whatever piece of C is asked for, so products may be cut
+/// anywhere. `scratch` has kScratchFloats cells and starts on a 64-byte boundary.
+void multiply(const Product&, float* scratch);
+
+/// out (columns, out_stride) = b (rows, columns) transposed, whose rows lie b_stride apart; cells
+/// past the rows up to a whole number of kPacketColumns become 0, and out_stride has room for them.
+void transpose(const float* b, std::int64_t b_stride, std::int64_t rows, std::int64_t columns,
+               float* out, std::int64_t out_stride);
+
+/// Heads' matrices (count, rows, width) as one matrix, in whose rows theirs lie side by side
+/// (rows, count · width); and back.
+void join_heads(const float* heads, std::int64_t count, std::int64_t rows, std::int64_t width,
+                float* out);
+void part_heads(const float* joined, std::int64_t count, std::int64_t rows, std::int64_t width,
+                float* heads, bool adds);
+
+/// Floats in a vector register, and the columns of the widest register tile: good places to cut.
+extern const std::int64_t kPacketColumns;
+extern const std::int64_t kTileColumns;
+/// Rows worth a piece: enough of them repay the packing of B.
+inline constexpr std::int64_t kPieceRows = 128;
+/// Tiles side by side that multiply() packs at once.
+inline constexpr std::int64_t kPieceTiles = 4;
+/// Cells of scratch memory that a kernel may ask for, whatever the machine.
+inline constexpr std::int64_t kScratchFloats = 192 * 192;
+
+/// S[i, j] = Σ_e v[e] · tanh(q[i, e] + k[j, e])
+struct AdditiveScores {
+  const float* q = nullptr;  // (queries, width)
+  const float* k = nullptr;  // (keys, width)
+  const float* v = nullptr;  // (width)
+  float* scores = nullptr;   // (queries, keys)
+  std::int64_t queries = 0, keys = 0, width = 0;
+};
+void additive_scores(const AdditiveScores&, float* scratch);
+
+// ---- cell by cell, n cells ----
+
+void add(const float* a, const float* b, float* y, std::int64_t n);
+void scale(const float* x, float factor, float* y, std::int64_t n);
+/// y = a · b
+void multiply_cells(const float* a, const float* b, float* y, std::int64_t n);
+/// y = x where mask is 0, else −∞
+void mask(const float* x, const float* mask, float* y, std::int64_t n);
+void relu(const float* x, float* y, std::int64_t n);
+void gelu(const float* x, float* y, std::int64_t n);
+void gelu_tanh(const float* x, float* y, std::int64_t n);
+/// y = gelu(x), and the slope there takes the place of x.
+void gelu_with_slope(float* x, float* y, std::int64_t n);
+void gelu_tanh_with_slope(float* x, float* y, std::int64_t n);
+
+// ---- row by row, n cells a row ----
+
+/// Softmax of x / temperature. A row without a finite or positive number is all zeros, one with +∞
+/// or NaN is all NaN.
+void softmax_row(const float* x, double temperature, float* y, std::int64_t n);
+/// The cross-entropy of a row of n logits; 0 where `target` is no id below n.
+float cross_entropy_row(const float* x, float target, std::int64_t n);
+/// The mean of the rows of x (rows, width) whose `present` is not 0; zeros where there is none.
+void mean_pool(const float* x, const float* present, std::int64_t rows, std::int64_t width,
+               float* y);
+/// Sinusoids of positions first, first + 1, ... in `rows` rows of `width`.
+void sinusoid_rows(std::int64_t first, std::int64_t rows, std::int64_t width, float* y);
+
+/// y = (x - mean) / sqrt(variance + epsilon) · weight + bias for each of `rows` rows of n cells.
+struct LayerNorm {
+  const float *x = nullptr, *weight = nullptr, *bias = nullptr;  // `bias` may be null
+  float epsilon = 0;
+  float* y = nullptr;
+  std::int64_t rows = 0, n = 0;
+};
+void layer_norm(const LayerNorm&);
+
+/// `rows` rows of n scores each, and of their mask, if any; strides count cells from one row to the
+/// next.
+struct ScoreRows {
+  float* scores = nullptr;
+  std::int64_t stride = 0;
+  float factor = 1;
+  const float* mask = nullptr;  // 0: allowed
+  std::int64_t mask_stride = 0;
+  double temperature = 1;
+  std::int64_t rows = 0, n = 0;
+};
+/// In place: scales by `factor`, masks, and takes the softmax of each row, as scale(), mask() and
+/// softmax_row() do, to a few units in the last place.
+void weigh_scores(const ScoreRows&);
+/// From the gradients of the weights, which lie where the scores did, to those of the scores before
+/// they were scaled, in place. A weight of 0 passes nothing.
+void weigh_scores_backward(const ScoreRows&, const float* weights, std::int64_t weights_stride);
+
+// ---- gradients (kernels_backward.cpp) ----
+
+/// Where a gradient goes: it is written there, or added to what is there.
+struct Into {
+  float* cells = nullptr;
+  bool adds = false;
+  Into operator+(std::int64_t offset) const { return {cells + offset, adds}; }
+};
+
+// Cell by cell, n cells; `d` is dL/dy.
+void pass_gradient(const float* d, Into, std::int64_t n);
+void scale_backward(const float* d, float factor, Into, std::int64_t n);
+void multiply_backward(const float* d, const float* factor, Into, std::int64_t n);
+void mask_backward(const float* d, const float* mask, Into, std::int64_t n);
+/// The slopes are given.
+void slope_backward(const float* slope, const float* d, Into, std::int64_t n);
+void relu_backward(const float* x, const float* d, Into, std::int64_t n);
+void gelu_backward(const float* x, const float* d, Into, std::int64_t n);
+void gelu_tanh_backward(const float* x, const float* d, Into, std::int64_t n);
+
+// Row by row, n cells a row.
+
+/// `p` is the row that softmax_row() made. A weight of 0 passes nothing.
+void softmax_backward_row(const float* p, const float* d, double temperature, Into, std::int64_t n);
+/// Nothing where the target is not counted; `d` is the gradient of the row's loss.
+void cross_entropy_backward_row(const float* x, float target, float d, Into, std::int64_t n);
+
+/// Gradients of LayerNorm; `d` is dL/dy.
+struct LayerNormBackward {
+  const float *x = nullptr, *weight = nullptr, *d = nullptr;
+  float epsilon = 0;
+  Into d_x = {};          // no cells: not wanted
+  float* sums = nullptr;  // (2, n), added to: what these rows add to dL/d(weight) and dL/d(bias)
+  std::int64_t rows = 0, n = 0;
+};
+void layer_norm_backward(const LayerNormBackward&);
+
+/// `d` is the gradient of the mean; goes to the rows that are present, zeros to the others.
+void mean_pool_backward(const float* d, const float* present, std::int64_t rows, std::int64_t width,
+                        Into);
+
+/// The sums of the columns of d (rows, columns), whose rows lie `stride` apart.
+void column_sums(const float* d, std::int64_t rows, std::int64_t stride, std::int64_t columns,
+                 Into);
+
+/// All are added to; those that are null are not wanted. d_q and d_k may be the same memory.
+struct AdditiveScoresBackward {
+  const float *q = nullptr, *k = nullptr, *v = nullptr;  // see AdditiveScores
+  const float* d = nullptr;                              // (queries, keys)
+  float *d_q = nullptr, *d_k = nullptr, *d_v = nullptr;
+  std::int64_t queries = 0, keys = 0, width = 0;
+};
+void additive_scores_backward(const AdditiveScoresBackward&);
+
+}  // namespace headlight::kernels

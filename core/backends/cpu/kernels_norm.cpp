@@ -1,0 +1,122 @@
+// Layer norm and its gradient, block of rows by block.
+#include <algorithm>
+
+#include "core/backends/cpu/kernels.h"
+#include "core/backends/cpu/row_blocks.h"
+
+namespace headlight::kernels {
+namespace {
+
+using namespace simd;
+using packet::padd;
+using packet::pmadd;
+using packet::pmul;
+using packet::psub;
+
+/// What makes normal rows of up to kBlockRows rows of n cells.
+class RowStatistics {
+ public:
+  RowStatistics(const float* x, std::int64_t rows, std::int64_t n, float epsilon) : x_(x), n_(n) {
+    const Packet count = all(static_cast<float>(n));
+    mean_ = RowNumbers(packet::pdiv(sum_rows(rows, n,
+                                             [&](std::int64_t r, std::int64_t i, auto extent) {
+                                               return load(x + r * n + i, extent);
+                                             }),
+                                    count));
+    // A row far from 0 lost the last bits of its mean: they are the mean of what is left.
+    const auto left = [&](std::int64_t r, std::int64_t i, auto extent) {
+      return psub(load(x + r * n + i, extent, mean_.at(r)), mean_[r]);  // 0 outside the row
+    };
+    const Packet rest = packet::pdiv(sum_rows(rows, n, left), count);
+    const Packet squares = packet::pdiv(sum_rows(rows, n,
+                                                 [&](std::int64_t r, std::int64_t i, auto extent) {
+                                                   const Packet d = left(r, i, extent);
+                                                   return pmul(d, d);
+                                                 }),
+                                        count);
+    // Where all are equal this could be a little below 0.
+    Packet variance = psub(squares, pmul(rest, rest));
+    variance = packet::pselect(packet::pcmp_lt(variance, all(0.0f)), all(0.0f), variance);
+    rest_ = RowNumbers(rest);
+    inverse_ = RowNumbers(packet::pdiv(all(1.0f), packet::psqrt(padd(variance, all(epsilon)))));
+  }
+
+  /// (x − mean) / σ, cells [i, i + kWidth) of a row
+  template <class Extent>
+  Packet normal(std::int64_t row, std::int64_t i, Extent extent) const {
+    const Packet d = psub(load(x_ + row * n_ + i, extent), mean_[row]);
+    return pmul(psub(d, rest_[row]), inverse_[row]);
+  }
+  Packet inverse(std::int64_t row) const { return inverse_[row]; }
+
+ private:
+  const float* x_;
+  std::int64_t n_;
+  RowNumbers mean_, rest_, inverse_;
+};
+
+void backward_block(const LayerNormBackward& m, std::int64_t rows) {
+  const std::int64_t n = m.n;
+  const RowStatistics statistics(m.x, rows, n, m.epsilon);
+  if (m.sums) {
+    for_packets(n, [&](std::int64_t i, auto extent) {
+      Packet weight = load(m.sums + i, extent), bias = load(m.sums + n + i, extent);
+      for (std::int64_t r = 0; r < rows; ++r) {
+        const Packet d = load(m.d + r * n + i, extent);
+        weight = pmadd(d, statistics.normal(r, i, extent), weight);
+        bias = padd(bias, d);
+      }
+      store(m.sums + i, weight, extent);
+      store(m.sums + n + i, bias, extent);
+    });
+  }
+  if (!m.d_x.cells) return;
+  const auto weighted = [&](std::int64_t r, std::int64_t i, auto extent) {
+    return pmul(load(m.d + r * n + i, extent), load(m.weight + i, extent));  // 0 outside the row
+  };
+  const Packet count = all(static_cast<float>(n));
+  const auto slanted = [&](std::int64_t r, std::int64_t i, auto extent) {
+    return pmul(weighted(r, i, extent), statistics.normal(r, i, extent));
+  };
+  const RowNumbers mean(packet::pdiv(sum_rows(rows, n, weighted), count));
+  const RowNumbers slant(packet::pdiv(sum_rows(rows, n, slanted), count));
+  for (std::int64_t r = 0; r < rows; ++r) {
+    const Into into = m.d_x + r * n;
+    for_packets(n, [&](std::int64_t i, auto extent) {
+      const Packet above = psub(weighted(r, i, extent), mean[r]);
+      const Packet normal = packet::pnegate(statistics.normal(r, i, extent));
+      const Packet turned = pmadd(normal, slant[r], above);
+      Packet d = pmul(turned, statistics.inverse(r));
+      if (into.adds) d = padd(load(into.cells + i, extent), d);
+      store(into.cells + i, d, extent);
+    });
+  }
+}
+
+}  // namespace
+
+void layer_norm(const LayerNorm& m) {
+  for (std::int64_t first = 0; first < m.rows; first += kBlockRows) {
+    const std::int64_t rows = std::min(kBlockRows, m.rows - first);
+    const RowStatistics statistics(m.x + first * m.n, rows, m.n, m.epsilon);
+    for (std::int64_t r = 0; r < rows; ++r) {
+      float* y = m.y + (first + r) * m.n;
+      for_packets(m.n, [&](std::int64_t i, auto extent) {
+        const Packet normal = statistics.normal(r, i, extent), w = load(m.weight + i, extent);
+        store(y + i, m.bias ? pmadd(normal, w, load(m.bias + i, extent)) : pmul(normal, w), extent);
+      });
+    }
+  }
+}
+
+void layer_norm_backward(const LayerNormBackward& m) {
+  LayerNormBackward block = m;
+  for (std::int64_t first = 0; first < m.rows; first += kBlockRows) {
+    block.x = m.x + first * m.n;
+    block.d = m.d + first * m.n;
+    if (m.d_x.cells) block.d_x = m.d_x + first * m.n;
+    backward_block(block, std::min(kBlockRows, m.rows - first));
+  }
+}
+
+}  // namespace headlight::kernels

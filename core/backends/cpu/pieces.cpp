@@ -1,0 +1,35 @@
+#include "core/backends/cpu/pieces.h"
+
+namespace headlight::cpu {
+
+void Pieces::products(const ProductSeries& series) {
+  if (!share_call_) {  // B is prepared once for all rows
+    for (std::int64_t i = 0; i < series.count; ++i)
+      kernels::multiply(series.at(i), scratch_.data());
+    return;
+  }
+  const kernels::Product& m = series.first;
+  const std::int64_t row_parts = parts_of(m.rows, kernels::kPieceRows);
+  const std::int64_t rows = parts_of(m.rows, row_parts);
+  // As many tiles side by side as leave pieces enough for some threads.
+  const std::int64_t tiles = parts_of(m.columns, kernels::kTileColumns);
+  const std::int64_t together = std::clamp<std::int64_t>(
+      tiles * row_parts * series.count / kPiecesWanted, 1, kernels::kPieceTiles);
+  const std::int64_t packets = parts_of(m.columns, kernels::kPacketColumns);
+  const std::int64_t column_parts = parts_of(tiles, together);
+  const std::int64_t columns = parts_of(packets, column_parts) * kernels::kPacketColumns;
+  for_pieces(series.count * row_parts * column_parts, [&](std::int64_t piece, float* scratch) {
+    const std::int64_t row = piece / column_parts % row_parts * rows;
+    const std::int64_t column = piece % column_parts * columns;
+    kernels::Product part = series.at(piece / (column_parts * row_parts));
+    part.a += m.a_transposed ? row : row * m.a_stride;
+    part.b += m.b_transposed ? column * m.b_stride : column;
+    if (part.bias) part.bias += column;
+    part.c += row * m.c_stride + column;
+    part.rows = std::min(rows, m.rows - row);
+    part.columns = std::min(columns, m.columns - column);
+    if (part.rows > 0 && part.columns > 0) kernels::multiply(part, scratch);
+  });
+}
+
+}  // namespace headlight::cpu

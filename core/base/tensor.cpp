@@ -1,0 +1,71 @@
+#include "core/base/tensor.h"
+
+#include <algorithm>
+#include <array>
+
+#include "core/base/error.h"
+
+namespace headlight {
+
+std::span<const std::string_view> axis_words() {
+  static constexpr std::array<std::string_view, 14> kWords = {
+      "batch",      "head",   "query",   "key",    "position", "source", "source_query",
+      "source_key", "d_head", "d_model", "hidden", "vocab",    "class",  "feature"};
+  return kWords;
+}
+
+bool counts_tokens(std::string_view axis) {
+  return axis == "position" || axis == "query" || axis == "key" || axis.starts_with("source");
+}
+
+std::int64_t cell_count(std::span<const Axis> axes) {
+  std::int64_t count = 1;
+  for (const Axis& axis : axes) {
+    if (axis.size < 0 || __builtin_mul_overflow(count, axis.size, &count)) {
+      throw Error("a tensor of shape " + shape_text(axes) + " has more cells than can be counted");
+    }
+  }
+  return count;
+}
+
+std::string shape_text(std::span<const Axis> axes) {
+  std::string text = "(";
+  for (const Axis& axis : axes) {
+    if (text.size() > 1) text += ", ";
+    text += axis.name + " " + std::to_string(axis.size);
+  }
+  return text + ")";
+}
+
+std::int64_t flat_index(std::span<const Axis> axes, std::span<const std::int64_t> index) {
+  std::int64_t flat = 0;
+  for (std::size_t i = 0; i < axes.size(); ++i) flat = flat * axes[i].size + index[i];
+  return flat;
+}
+
+std::vector<std::int64_t> unravel(std::span<const Axis> axes, std::int64_t flat) {
+  std::vector<std::int64_t> index(axes.size(), 0);
+  for (std::size_t i = axes.size(); i-- > 0;) {
+    if (axes[i].size == 0) continue;
+    index[i] = flat % axes[i].size;
+    flat /= axes[i].size;
+  }
+  return index;
+}
+
+int TensorView::find_dim(std::string_view axis) const {
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    if (axes[i].name == axis) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+int TensorView::dim(std::string_view axis) const {
+  const int found = find_dim(axis);
+  if (found >= 0) return found;
+  std::string has;
+  for (const Axis& a : axes) has += (has.empty() ? "" : ", ") + a.name;
+  throw UsageError(std::string(name) + " has no axis '" + std::string(axis) + "'; it has " + has);
+}
+
+}  // namespace headlight

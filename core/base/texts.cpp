@@ -1,0 +1,109 @@
+#include "core/base/texts.h"
+
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <unordered_map>
+
+#include "core/base/number_text.h"
+
+namespace headlight {
+
+// Made by cmake/embed.cmake from assets/i18n: the text of every file, one after another.
+std::vector<std::string_view> embedded_texts();
+
+namespace {
+
+struct Table {
+  std::vector<TextEntry> entries;
+  std::unordered_map<std::string_view, std::size_t> by_id;
+};
+
+// An ill-made table is a mistake in the repository, so it may throw: the tests read it first.
+Table read_table() {
+  Table table;
+  for (const std::string_view file : embedded_texts()) {
+    const auto json = nlohmann::ordered_json::parse(file);
+    for (const auto& [id, texts] : json.items()) {
+      table.entries.push_back({id, texts.at("en"), texts.value("zh", "")});
+    }
+  }
+  for (std::size_t i = 0; i < table.entries.size(); ++i) {
+    table.by_id.emplace(table.entries[i].id, i);
+  }
+  return table;
+}
+
+const Table& table() {
+  static const Table kTable = read_table();
+  return kTable;
+}
+
+std::mutex missing_mutex;
+std::string missing;
+
+}  // namespace
+
+std::string_view word(Language language) { return language == Language::kChinese ? "zh" : "en"; }
+
+std::optional<Language> language_from_word(std::string_view text) {
+  if (text == "en") return Language::kEnglish;
+  if (text == "zh") return Language::kChinese;
+  return std::nullopt;
+}
+
+std::string_view tr(Language language, std::string_view id) {
+  const std::string_view text = tr_or(language, id, {});
+  if (text.data()) return text;
+  const std::lock_guard lock(missing_mutex);
+  missing = id;
+  return id;
+}
+
+std::string missing_text() {
+  const std::lock_guard lock(missing_mutex);
+  return missing;
+}
+
+std::string_view tr_or(Language language, std::string_view id, std::string_view otherwise) {
+  const auto at = table().by_id.find(id);
+  if (at == table().by_id.end()) return otherwise;
+  const TextEntry& entry = table().entries[at->second];
+  return language == Language::kChinese && !entry.chinese.empty() ? entry.chinese : entry.english;
+}
+
+std::string tr(Language language, std::string_view id, std::initializer_list<Slot> slots) {
+  return fill(tr(language, id), std::span(slots.begin(), slots.size()));
+}
+
+std::string tr_count(Language language, std::string_view id, long long n) {
+  if (n == 1) return tr(language, std::string(id) + ".one", {{"n", "1"}});
+  return tr(language, id, {{"n", count_text(n)}});
+}
+
+std::string fill(std::string_view text, std::span<const Slot> slots) {
+  std::string result;
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const std::size_t open = text.find('{', at);
+    const std::size_t close = open == text.npos ? text.npos : text.find('}', open);
+    if (close == text.npos) break;
+    result += text.substr(at, open - at);
+    const std::string_view name = text.substr(open + 1, close - open - 1);
+    const Slot* found = nullptr;
+    for (const Slot& slot : slots) {
+      if (slot.name == name) found = &slot;
+    }
+    if (found) {
+      result += found->value;
+    } else {
+      result += text.substr(open, close - open + 1);
+    }
+    at = close + 1;
+  }
+  result += text.substr(std::min(at, text.size()));
+  return result;
+}
+
+const std::vector<TextEntry>& all_texts() { return table().entries; }
+
+}  // namespace headlight

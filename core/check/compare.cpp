@@ -1,0 +1,151 @@
+#include "core/check/compare.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/base/error.h"
+
+namespace headlight {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+double root_mean_square(std::span<const float> cells) {
+  double sum = 0;
+  for (const float cell : cells) sum += static_cast<double>(cell) * cell;
+  return cells.empty() ? 0 : std::sqrt(sum / static_cast<double>(cells.size()));
+}
+
+CallDifference compared(const Trace& got, const Trace& expected, TensorId tensor, double least) {
+  CallDifference d;
+  d.tensor = tensor;
+  d.step = expected.program().step_of(tensor);
+  const TensorView cells = expected.tensor(tensor);
+  d.cells = difference(got.tensor(tensor).cells(), cells.cells(), least);
+  if (d.cells.place >= 0) d.index = unravel(cells.axes, d.cells.place);
+  return d;
+}
+
+// Gradients well below those of the parameters are what rounding left of sums that cancel.
+double least_gradient(const Trace& trace) {
+  const Program& program = trace.program();
+  double sum = 0, cells = 0;
+  for (std::size_t id = 0; id < program.tensors.size(); ++id) {
+    const TensorId d = program.gradient(static_cast<TensorId>(id));
+    if (program.tensors[id].kind != TensorKind::kParameter || d < 0) continue;
+    const TensorView gradient = trace.tensor(d);
+    const auto size = static_cast<double>(gradient.size());
+    sum += std::pow(root_mean_square(gradient.cells()), 2) * size;
+    cells += size;
+  }
+  return cells > 0 ? 1e-3 * std::sqrt(sum / cells) : 0;
+}
+
+// What only makes the probabilities has no part in the loss.
+bool is_walked(const Program& program, const OpCall& call) {
+  return call.out == program.loss || program.gradient(program.resolve(call.out)) >= 0;
+}
+
+// The gradient of the keys' bias, which softmax does not feel, is all rounding: that of a bias is
+// measured against at least the size of its weights'.
+bool is_bias(const OpCall& call, TensorId in) {
+  return call.op == Op::kProject && call.in.size() > 2 && call.in[2] == in;
+}
+
+// Gradients in the order in which the walk completes them: with the first call that reads a tensor,
+// which is walked last.
+void add_gradients(const Trace& got, const Trace& expected, const ErrorLimits& limits,
+                   Comparison& comparison) {
+  const Program& program = expected.program();
+  std::vector<int> first_reader(program.tensors.size(), -1);
+  for (std::size_t c = program.calls.size(); c-- > 0;) {
+    if (!is_walked(program, program.calls[c])) continue;
+    for (const TensorId in : program.calls[c].in)
+      first_reader[static_cast<std::size_t>(program.resolve(in))] = static_cast<int>(c);
+  }
+  const double least = least_gradient(expected);
+  std::vector<bool> seen(program.tensors.size());
+  for (std::size_t c = program.calls.size(); c-- > 0;) {
+    for (const TensorId in : program.calls[c].in) {
+      const auto source = static_cast<std::size_t>(program.resolve(in));
+      const TensorId gradient = program.gradient(static_cast<TensorId>(source));
+      if (gradient < 0 || seen[source] || first_reader[source] != static_cast<int>(c)) continue;
+      if (!expected.tensor(gradient).data || !got.tensor(gradient).data) continue;
+      seen[source] = true;
+      double size = least;
+      if (is_bias(program.calls[c], in)) {
+        const TensorId weight = program.gradient(program.calls[c].in[1]);
+        size = std::max(size, root_mean_square(expected.tensor(weight).cells()));
+      }
+      CallDifference d = compared(got, expected, gradient, size);
+      d.call = static_cast<int>(c);
+      d.backward = true;
+      d.limit = limits.of(program.calls[c].op);
+      comparison.calls.push_back(std::move(d));
+    }
+  }
+}
+
+}  // namespace
+
+CellDifference difference(std::span<const float> got, std::span<const float> expected,
+                          double least) {
+  CellDifference d;
+  double error = 0, power = 0;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const double g = got[i], e = expected[i];
+    double off = std::fabs(g - e);
+    if (!std::isfinite(g) || !std::isfinite(e)) {
+      off = g == e || (std::isnan(g) && std::isnan(e)) ? 0 : kInfinity;
+    } else {
+      power += e * e;
+    }
+    error += off * off;
+    if (off <= d.largest) continue;
+    d.largest = off;
+    d.place = static_cast<std::int64_t>(i);
+  }
+  power = std::max(power, least * least * static_cast<double>(expected.size()));
+  d.error = error == 0 || error == kInfinity || power == 0 ? error : error / power;
+  return d;
+}
+
+double ErrorLimits::of(Op op) const {
+  switch (op) {
+    case Op::kSoftmax:
+    case Op::kLayerNorm:
+    case Op::kGelu:
+    case Op::kGeluTanh:
+    case Op::kMeanPool:
+    case Op::kCrossEntropy:
+      return rows;
+    default:
+      return sums;
+  }
+}
+
+Comparison compare_traces(const Trace& got, const Trace& expected, const ErrorLimits& limits) {
+  const Program &program = expected.program(), &other = got.program();
+  const bool same = program.config == other.config && program.shape == other.shape &&
+                    program.tensors.size() == other.tensors.size() &&
+                    program.calls.size() == other.calls.size() &&
+                    program.gradients.size() == other.gradients.size() &&
+                    got.input().ids == expected.input().ids &&
+                    got.input().source_ids == expected.input().source_ids;
+  if (!same) throw UsageError(Message{"compare.different"});
+  Comparison comparison;
+  for (std::size_t c = 0; c < program.calls.size(); ++c) {
+    CallDifference d = compared(got, expected, program.calls[c].out, 0);
+    d.call = static_cast<int>(c);
+    d.limit = limits.of(program.calls[c].op);
+    comparison.calls.push_back(std::move(d));
+  }
+  if (!program.gradients.empty()) add_gradients(got, expected, limits, comparison);
+  for (std::size_t i = 0; i < comparison.calls.size() && !comparison.first_beyond; ++i) {
+    if (!comparison.calls[i].within()) comparison.first_beyond = i;
+  }
+  return comparison;
+}
+
+}  // namespace headlight

@@ -1,0 +1,108 @@
+// Document: what the person made. Undoable, saved, changed only by pure edits.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/graph/config.h"
+#include "core/text/tokenizer.h"
+
+namespace headlight {
+
+inline constexpr int kDefaultMaxTokens = 1024;
+inline constexpr int kMaxTargets = 4096;
+inline constexpr const char* kDefaultSentence =
+    "The animal didn't cross the street because it was too tired";
+
+struct Document {
+  std::string sentence = kDefaultSentence;
+  TokenizerKind tokenizer = TokenizerKind::kWords;
+  Config config;
+  int max_tokens = kDefaultMaxTokens;
+  /// A trained model by its ref (core/model/model.h); empty: the sandbox, whose weights come from
+  /// the seed. With a model, of `config` only what needs no other weights counts (run_config()).
+  std::string model;
+  /// What the walk backwards takes for right where the sentence does not tell
+  /// (core/autodiff/gradient_program.h): a classifier's class, or a masked model's token behind
+  /// each [MASK] in turn, by name. Missing, empty, or no name of this model: what it finds
+  /// likeliest.
+  std::vector<std::string> targets;
+  bool operator==(const Document&) const = default;
+};
+
+// ---- edits: each says what to change, nothing else ----
+
+struct SetSentence {
+  std::string text;
+};
+struct SetTokenizer {
+  TokenizerKind kind{};
+};
+struct SetConfig {
+  Config config;
+};
+struct SetMask {
+  MaskSpec mask;
+};
+/// Takes the token at place `from` out and puts it in at place `to` (places from 0, counted after
+/// it was taken out). Spaces go where the words need them; a byte takes its whole character along.
+struct MoveToken {
+  int from = 0, to = 0;
+};
+struct SetMaxTokens {
+  int count = 0;
+};
+/// The `place`th of Document::targets.
+struct SetTarget {
+  int place = 0;
+  std::string name;  // empty: what the model finds likeliest
+};
+/// Another model (empty: the sandbox), in one step with what goes with it: its own shape, its way
+/// to cut text, a sentence that it knows. What is unset stays, but for the targets.
+struct SetModel {
+  std::string model;
+  std::optional<Config> config;
+  std::optional<TokenizerKind> tokenizer;
+  std::optional<std::string> sentence;
+};
+/// Everything at once: work that was recovered.
+struct SetDocument {
+  Document document;
+};
+using Edit = std::variant<SetSentence, SetTokenizer, SetConfig, SetMask, MoveToken, SetMaxTokens,
+                          SetTarget, SetModel, SetDocument>;
+
+/// The document with the edit applied. Invalid UTF-8 becomes U+FFFD, numbers are kept in range,
+/// lists sorted; nothing throws.
+Document apply(Document, const Edit&);
+
+/// The past and the future of a document.
+class History {
+ public:
+  explicit History(Document start = {}) : now_(std::move(start)), saved_(now_) {}
+  const Document& now() const { return now_; }
+  /// Edits that follow each other with the same non-empty group are one step of undo (a slider
+  /// drag, a word being typed).
+  void edit(const Edit&, const std::string& group = {});
+  /// The next edit starts a step of its own (the mouse was released, a field was left).
+  void end_group() { group_.clear(); }
+  bool can_undo() const { return !past_.empty(); }
+  bool can_redo() const { return !future_.empty(); }
+  void undo();
+  void redo();
+  /// Replaces the document (a session was opened) and forgets the past.
+  void reset(Document);
+  bool is_saved() const { return now_ == saved_; }
+  void mark_saved() { saved_ = now_; }
+
+ private:
+  Document now_, saved_;
+  std::vector<Document> past_, future_;
+  std::string group_;
+};
+
+inline constexpr std::size_t kMaxUndoSteps = 500;
+
+}  // namespace headlight

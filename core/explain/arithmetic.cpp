@@ -1,0 +1,133 @@
+#include "core/explain/arithmetic.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+
+#include "core/base/number_text.h"
+#include "core/base/utf8.h"
+#include "core/explain/arithmetic_writer.h"
+#include "core/explain/steps.h"
+
+namespace headlight {
+
+std::string plain_label(std::string_view token) { return visible_label(shortened(token, 40)); }
+
+std::string all_digits(double value) {
+  if (!std::isfinite(value)) return number_text(value);
+  const auto single = static_cast<float>(value);
+  if (static_cast<double>(single) == value) return exact_number(single);
+  std::array<char, 64> buffer{};
+  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
+  std::string text(buffer.data(), end.ptr);
+  for (std::size_t at = 0; (at = text.find('-', at)) != std::string::npos; at += 3) {
+    text.replace(at, 1, "\u2212");
+  }
+  return text;
+}
+
+std::string cell_title(const Trace& trace, const CellRef& cell, LabelFunction label) {
+  const TensorSpec& spec = trace.program().tensors[static_cast<std::size_t>(cell.tensor)];
+  std::string text(tensor_symbol(spec.name));
+  text += "[";
+  for (std::size_t a = 0; a < spec.axes.size(); ++a) {
+    if (spec.axes[a].name == "batch" || spec.axes[a].name == "head") continue;
+    if (text.back() != '[') text += ", ";
+    text += label(trace.name(spec.axes[a].name, cell.index[a]));
+  }
+  return text + "]";
+}
+
+std::string arithmetic_line(const Trace& trace, const Explanation& e, const LineStyle& style) {
+  LineStyle own = style;
+  own.fine |= is_gradient(e);
+  const PlainWriter writer(own);
+  return write_arithmetic(trace, e, writer, own.most);
+}
+
+bool is_gradient(const Explanation& e) { return e.operation.starts_with("gradient"); }
+
+std::string gradient_number(double value) {
+  constexpr double kSmall = 0.01;
+  if (!(std::fabs(value) < kSmall) || value == 0) return number_text(value);
+  std::array<char, 64> buffer{};
+  std::snprintf(buffer.data(), buffer.size(), "%.2e", value);
+  std::string text(buffer.data());
+  for (std::size_t at = 0; (at = text.find('-', at)) != std::string::npos; at += 3)
+    text.replace(at, 1, "\u2212");
+  return text;
+}
+
+namespace {
+
+// "−1.673 × −3.026 = 5.063   blocks.0.attn.q[head 0, it, 0], blocks.0.attn.k[head 0, animal, 0]"
+std::string term_line(const Trace& trace, const Explanation& e, const Term& t) {
+  std::string text = "  ";
+  if (t.inner) {
+    text += "exp(" + all_digits(t.value) + " \u2212 max) = " + all_digits(*t.inner);
+  } else if (t.factor == 1 && t.factor_cells.empty()) {
+    text += all_digits(t.value);
+  } else {
+    text += all_digits(t.value) + " × " + all_digits(t.factor) + " = " + all_digits(t.product());
+  }
+  text += "   " + (t.cell.tensor < 0 ? e.operation : cell_text(trace, t.cell));
+  for (const CellRef& f : t.factor_cells) text += ", " + cell_text(trace, f);
+  return text + "\n";
+}
+
+}  // namespace
+
+std::string explanation_as_text(const Trace& trace, const Explanation& e) {
+  LineStyle style;
+  style.digits = 0;
+  const std::string value = all_digits(e.value);
+  std::string text = cell_text(trace, e.cell) + " = " + value + "\n";
+  const std::string line = arithmetic_line(trace, e, style);
+  if (line.empty()) return text;
+  text += cell_title(trace, e.cell) + " = " + line + "\n";
+  for (const std::size_t i : by_size(e.terms)) text += term_line(trace, e, e.terms[i]);
+  return text;
+}
+
+namespace {
+
+// For a spreadsheet: a plain minus sign.
+std::string table_number(double value) {
+  std::string text = all_digits(value);
+  for (std::size_t at = 0; (at = text.find("\u2212", at)) != std::string::npos; ++at) {
+    text.replace(at, 3, "-");
+  }
+  if (text.ends_with("\u221e")) text = text.starts_with("-") ? "-inf" : "inf";
+  return text;
+}
+
+}  // namespace
+
+std::string explanation_as_table(const Trace& trace, const Explanation& e) {
+  const bool row = std::any_of(e.terms.begin(), e.terms.end(),
+                               [](const Term& t) { return t.inner.has_value(); });
+  double total = 0;
+  for (const Term& t : e.terms) total += t.inner.value_or(0);
+  std::string text =
+      row ? "cell\tx\texp(x-max)\tshare\n" : "cell\tvalue\tfactor from\tfactor\tproduct\n";
+  for (const std::size_t i : by_size(e.terms)) {
+    const Term& t = e.terms[i];
+    if (row && !t.inner) continue;
+    text += t.cell.tensor < 0 ? "constant" : cell_text(trace, t.cell);
+    text += "\t" + table_number(t.value) + "\t";
+    if (row) {
+      text += table_number(*t.inner) + "\t" + table_number(*t.inner / total) + "\n";
+      continue;
+    }
+    for (std::size_t f = 0; f < t.factor_cells.size(); ++f) {
+      text += (f ? "; " : "") + cell_text(trace, t.factor_cells[f]);
+    }
+    text += "\t" + table_number(t.factor) + "\t" + table_number(t.product()) + "\n";
+  }
+  text += cell_text(trace, e.cell) + (row ? "\t\t\t" : "\t\t\t\t") + table_number(e.value) + "\n";
+  return text;
+}
+
+}  // namespace headlight

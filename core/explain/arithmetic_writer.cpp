@@ -1,0 +1,138 @@
+#include "core/explain/arithmetic_writer.h"
+
+#include <cmath>
+
+#include "core/base/number_text.h"
+#include "core/explain/steps.h"
+
+namespace headlight {
+namespace {
+
+bool is_negative(double x) { return x < 0 || (x == 0 && std::signbit(x)); }
+
+// Which axis a sum runs along: the one whose index differs between two cells of one tensor.
+int summed_axis(const CellRef& a, const CellRef& b) {
+  for (std::size_t i = 0; a.tensor == b.tensor && i < a.index.size(); ++i) {
+    if (a.index[i] != b.index[i]) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+// q(“it”): the symbol of the cell's tensor and what tells its row or column from others.
+std::string symbol_of(const Trace& trace, const CellRef& cell, int skip, const MathWriter& w) {
+  const TensorSpec& spec = trace.program().tensors[static_cast<std::size_t>(cell.tensor)];
+  std::vector<std::string> labels;
+  std::vector<bool> is_token;
+  for (std::size_t a = 0; a < spec.axes.size(); ++a) {
+    const std::string& axis = spec.axes[a].name;
+    if (axis == "batch" || axis == "head" || static_cast<int>(a) == skip) continue;
+    labels.push_back(trace.name(axis, cell.index[a]));
+    is_token.push_back(counts_tokens(axis) || axis == "vocab");
+  }
+  return w.symbol(tensor_symbol(spec.name), labels, is_token);
+}
+
+bool is_plain(const Term& t) { return t.factor == 1 && t.factor_cells.empty(); }
+
+// "q(“it”) · k(“animal”) + b(3)" of a sum along an axis.
+std::string sum_in_letters(const Trace& trace, const Explanation& e, const MathWriter& w) {
+  const Term& first = e.terms[0];
+  const bool along = e.terms.size() > 1 && e.terms[1].cell.tensor == first.cell.tensor;
+  const auto skip = [&](const CellRef& cell, std::size_t f) {
+    return along ? summed_axis(cell, e.terms[1].factor_cells[f]) : -1;
+  };
+  std::string text =
+      symbol_of(trace, first.cell, along ? summed_axis(first.cell, e.terms[1].cell) : -1, w);
+  if (first.factor_cells.size() == 1) {
+    const CellRef& f = first.factor_cells[0];
+    text += w.dot() + symbol_of(trace, f, skip(f, 0), w);
+  } else if (first.factor_cells.size() == 2) {  // v · tanh(q + k)
+    const std::string name = first.note.substr(0, first.note.find('('));
+    const CellRef &a = first.factor_cells[0], &b = first.factor_cells[1];
+    text += w.dot() + w.function(name) + "(" + symbol_of(trace, a, skip(a, 0), w) + " + " +
+            symbol_of(trace, b, skip(b, 1), w) + ")";
+  }
+  const Term& last = e.terms.back();
+  if (e.terms.size() > 1 && is_plain(last) && last.cell.tensor >= 0) {
+    text += " + " + symbol_of(trace, last.cell, -1, w);
+  }
+  return text;
+}
+
+// A number of the line that stands behind an operator and is negative needs brackets.
+std::string line_text(const MathLine& line, const MathWriter& w) {
+  std::string text;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const MathPiece& piece = line[i];
+    if (!piece.number) {
+      text += w.literal(piece);
+      continue;
+    }
+    const std::string_view before = i > 0 ? std::string_view(line[i - 1].text) : "";
+    const bool behind = before.ends_with(" + ") || before.ends_with("\u2212 ") ||
+                        before.ends_with(" × ") || before.ends_with(" / ");
+    text += behind ? w.guarded(*piece.number) : w.number(*piece.number);
+  }
+  return text;
+}
+
+std::string term_text(const Term& t, const MathWriter& w) {
+  if (is_plain(t)) return w.guarded(t.value);
+  const std::string factor = t.written.empty() ? w.factor(t.factor) : line_text(t.written, w);
+  return "(" + w.number(t.value) + w.times() + factor + ")";
+}
+
+std::string sum_in_numbers(const Explanation& e, const MathWriter& w, std::size_t most) {
+  const std::vector<std::size_t> order = by_size(e.terms);
+  // One left out would take as much room as the words for it.
+  const bool all = most >= order.size() || most + 1 == order.size();
+  const std::size_t shown = all ? order.size() : most;
+  std::string text;
+  for (std::size_t i = 0; i < shown; ++i) {
+    text += (i ? w.plus(i) : "") + term_text(e.terms[order[i]], w);
+  }
+  if (shown == order.size()) return text;
+  double rest = 0;
+  for (std::size_t i = shown; i < order.size(); ++i) rest += e.terms[order[i]].product();
+  return text + w.plus(shown) + w.rest(order.size() - shown, rest);
+}
+
+}  // namespace
+
+std::string write_arithmetic(const Trace& trace, const Explanation& e, const MathWriter& w,
+                             std::size_t most) {
+  if (e.terms.empty() && e.written.empty()) return "";
+  const std::string result = w.equals() + w.number(e.value);
+  if (!e.written.empty()) return line_text(e.written, w) + result;
+  const bool moved = e.terms.size() == 1 && e.terms[0].factor == 1;
+  if (moved) return symbol_of(trace, e.terms[0].cell, -1, w) + result;
+  return sum_in_letters(trace, e, w) + w.equals() + sum_in_numbers(e, w, most) + result;
+}
+
+std::string PlainWriter::number(double value) const {
+  if (style_.fine && style_.digits > 0) return gradient_number(value);
+  return style_.digits > 0 ? number_text(value, style_.digits) : all_digits(value);
+}
+
+std::string PlainWriter::guarded(double value) const {
+  return is_negative(value) ? "(" + number(value) + ")" : number(value);
+}
+
+std::string PlainWriter::symbol(std::string_view symbol, const std::vector<std::string>& labels,
+                                const std::vector<bool>& is_token) const {
+  std::string text(symbol);
+  if (labels.empty()) return text;
+  text += "(";
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    if (i) text += ", ";
+    text += is_token[i] ? "\u201c" + style_.label(labels[i]) + "\u201d" : labels[i];
+  }
+  return text + ")";
+}
+
+std::string PlainWriter::rest(std::size_t count, double sum) const {
+  return tr(style_.language, "inspector.line_rest",
+            {{"n", std::to_string(count)}, {"sum", guarded(sum)}});
+}
+
+}  // namespace headlight

@@ -1,0 +1,195 @@
+#include "core/explain/explain.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "core/autodiff/gradient_program.h"
+#include "core/base/error.h"
+#include "core/base/utf8.h"
+
+namespace headlight {
+namespace {
+
+bool drops_batch(std::span<const Axis> axes) {
+  return !axes.empty() && axes[0].name == "batch" && axes[0].size == 1;
+}
+
+void check_index(const TensorView& t, std::span<const std::int64_t> index) {
+  if (index.size() != t.axes.size()) {
+    throw UsageError(
+        std::string(t.name) + " has the axes " + shape_text(shown_axes(t.axes)) +
+        ", so a cell is named by " + std::to_string(shown_axes(t.axes).size()) + " numbers; got " +
+        std::to_string(index.size() - (drops_batch(t.axes) && !index.empty() ? 1 : 0)));
+  }
+  for (std::size_t a = 0; a < index.size(); ++a) {
+    if (index[a] >= 0 && index[a] < t.axes[a].size) continue;
+    throw UsageError(std::string(t.name) + " has " + t.axes[a].name + " 0 to " +
+                     std::to_string(t.axes[a].size - 1) + "; got " + std::to_string(index[a]));
+  }
+}
+
+CellRef cell_ref(const Program& program, const OpCall& call, const InputCell& cell) {
+  if (cell.input == kGradientOfOut) return {program.gradient(call.out), cell.index};
+  if (cell.input == kResultCell) return {call.out, cell.index};
+  if (cell.input < 0) return {};
+  return {call.in[static_cast<std::size_t>(cell.input)], cell.index};
+}
+
+void add_terms(Explanation& to, const Program& program, const OpCall& call,
+               const std::vector<OpTerm>& terms) {
+  for (const OpTerm& t : terms) {
+    Term term{cell_ref(program, call, t.cell), t.value, t.factor, {}, t.note, t.inner, t.written};
+    for (const InputCell& f : t.factor_cells)
+      term.factor_cells.push_back(cell_ref(program, call, f));
+    to.terms.push_back(std::move(term));
+  }
+}
+
+std::vector<TensorView> inputs_of(const Trace& trace, const OpCall& call) {
+  std::vector<TensorView> in;
+  for (const TensorId id : call.in) in.push_back(trace.tensor(id));
+  return in;
+}
+
+// Products of numbers, the largest first: where letters would not say what is multiplied.
+MathLine numbers_of(const Explanation& e) {
+  constexpr std::size_t kMax = 3;
+  const std::vector<std::size_t> order = by_size(e.terms);
+  MathLine line;
+  double rest = 0;
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    const Term& t = e.terms[order[k]];
+    if (k >= kMax) {
+      rest += t.product();
+      continue;
+    }
+    if (k > 0) line.push_back(math(" + ", " + "));
+    line.push_back(math(t.value));
+    line.push_back(math(" × ", " \\times "));
+    line.push_back(math(t.factor));
+  }
+  if (order.size() <= kMax) return line;
+  const std::string more = std::to_string(order.size() - kMax);
+  line.push_back(math(" + … (" + more + ") ", " + \\dots (" + more + ") "));
+  line.push_back(math(rest));
+  return line;
+}
+
+// dL/d(a cell): what each call that reads the cell passes back to it.
+void explain_gradient(const Trace& trace, Explanation& result) {
+  const Program& program = trace.program();
+  const TensorView asked = trace.tensor(result.cell.tensor);
+  const std::int64_t flat = flat_index(asked.axes, result.cell.index);
+  const TensorId of =
+      program.tensors[static_cast<std::size_t>(program.resolve(result.cell.tensor))].source;
+  result.operation = "gradient";
+  result.phrase = "how much the loss changes with this number";
+  if (of == program.loss) {
+    result.operation = "gradient_of_loss";
+    result.phrase = "the loss is the mean of these numbers";
+    result.formula = "1 / n";
+    return;
+  }
+  int parts = 0;
+  for (const GradientPart& part : gradient_parts(program, of)) {
+    const OpCall& call = program.calls[static_cast<std::size_t>(part.call)];
+    const std::vector<TensorView> in = inputs_of(trace, call);
+    const TensorView out = trace.tensor(call.out);
+    const OpInfo& info = op_info(call.op);
+    if (!info.explain_gradient) continue;
+    const OpGradArgs args{in, out, call.params, trace.tensor(program.gradient(call.out)).data, {}};
+    const auto index = unravel(in[static_cast<std::size_t>(part.input)].axes, flat);
+    const OpExplanation made = info.explain_gradient(args, part.input, index);
+    if (!result.formula.empty() && !made.formula.empty()) result.formula += " + ";
+    result.formula += made.formula;
+    for (const Quantity& q : made.quantities) result.quantities.push_back(q);
+    add_terms(result, program, call, made.terms);
+    result.written = made.written;
+    ++parts;
+  }
+  const bool plain = std::all_of(result.terms.begin(), result.terms.end(), [](const Term& t) {
+    return t.factor_cells.size() == 1 && t.note.empty() && t.written.empty();
+  });
+  if (parts > 1 || (result.written.empty() && !plain)) result.written = numbers_of(result);
+}
+
+}  // namespace
+
+double Explanation::sum() const {
+  double total = 0;
+  for (const Term& term : terms) total += term.product();
+  return total;
+}
+
+Explanation explain(const Trace& trace, TensorId tensor, const std::vector<std::int64_t>& index) {
+  const Program& program = trace.program();
+  const TensorView asked = trace.tensor(tensor);
+  check_index(asked, index);
+  Explanation result;
+  result.cell = {tensor, index};
+  result.value = asked.at(index);
+  if (program.is_gradient(tensor)) {
+    explain_gradient(trace, result);
+    return result;
+  }
+  const int producer = program.producer(tensor);
+  if (producer < 0) {
+    const TensorKind kind = program.tensors[program.resolve(tensor)].kind;
+    const bool parameter = kind == TensorKind::kParameter;
+    result.operation = parameter ? "parameter" : "input";
+    result.phrase = parameter ? "a weight of the model" : "given by the sentence and the settings";
+    return result;
+  }
+  const OpCall& call = program.calls[static_cast<std::size_t>(producer)];
+  const std::vector<TensorView> in = inputs_of(trace, call);
+  const TensorView out = trace.tensor(call.out);
+  // An alias may have other axes over the same cells.
+  const auto place = unravel(out.axes, flat_index(asked.axes, index));
+  const OpInfo& info = op_info(call.op);
+  const OpExplanation made = info.explain({in, out, call.params, nullptr}, place);
+  result.operation = info.id;
+  result.phrase = info.phrase;
+  result.formula = made.formula;
+  result.quantities = made.quantities;
+  result.written = made.written;
+  add_terms(result, program, call, made.terms);
+  return result;
+}
+
+std::vector<std::size_t> by_size(const std::vector<Term>& terms) {
+  std::vector<std::size_t> order(terms.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return std::fabs(terms[a].product()) > std::fabs(terms[b].product());
+  });
+  return order;
+}
+
+std::string cell_text(const Trace& trace, const CellRef& cell) {
+  if (cell.tensor < 0) return "constant";
+  const TensorSpec& spec = trace.program().tensors[static_cast<std::size_t>(cell.tensor)];
+  std::string text = spec.name + "[";
+  for (std::size_t a = drops_batch(spec.axes) ? 1 : 0; a < spec.axes.size(); ++a) {
+    if (text.back() != '[') text += ", ";
+    const std::string& axis = spec.axes[a].name;
+    if (axis == "head") text += "head ";
+    text += visible_label(shortened(trace.name(axis, cell.index[a]), 40));
+  }
+  return text + "]";
+}
+
+std::vector<std::int64_t> full_index(const Trace& trace, TensorId id,
+                                     const std::vector<std::int64_t>& index) {
+  std::vector<std::int64_t> full = index;
+  const TensorView t = trace.tensor(id);
+  if (drops_batch(t.axes)) full.insert(full.begin(), 0);
+  check_index(t, full);
+  return full;
+}
+
+std::vector<Axis> shown_axes(std::span<const Axis> axes) {
+  return {axes.begin() + (drops_batch(axes) ? 1 : 0), axes.end()};
+}
+
+}  // namespace headlight

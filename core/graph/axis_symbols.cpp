@@ -1,0 +1,43 @@
+#include "core/graph/axis_symbols.h"
+
+namespace headlight {
+namespace {
+
+// Does the feature axis of this tensor hold every head's numbers, one head after the other?
+bool holds_heads_side_by_side(const Program& program, TensorId id) {
+  if (program.config.attention == AttentionKind::kBasic) return false;
+  const TensorSpec& spec = program.tensors[static_cast<std::size_t>(id)];
+  if (spec.axes.size() == 3 && spec.axes[0].name == "head") return true;  // the rows of W_O
+  const int producer = program.producer(id);
+  if (producer < 0) return false;
+  const Op op = program.calls[static_cast<std::size_t>(producer)].op;
+  // Of one head it is the weighted sum itself, under another name.
+  return op == Op::kProject || op == Op::kConcatHeads || op == Op::kWeightedSum;
+}
+
+}  // namespace
+
+std::vector<NamedSize> axis_sizes(const Program& program, TensorId id, std::string_view axis,
+                                  std::int64_t length) {
+  const Config& c = program.config;
+  if (axis == "feature" && holds_heads_side_by_side(program, id)) {
+    if (c.head_count() == 1) return {{SizeKind::kHeadWidth, "d_head", length}};
+    return {{SizeKind::kHeads, "H", c.head_count()},
+            {SizeKind::kHeadWidth, "d_head", c.head_width()}};
+  }
+  if (axis == "position" || axis == "query" || axis == "key") {
+    // A learned table may have more rows than the sentence has tokens.
+    if (length == program.shape.positions) return {{SizeKind::kTokens, "T", length}};
+    return {{SizeKind::kOther, "positions", length}};
+  }
+  if (axis == "class") return {{SizeKind::kOther, "classes", length}};
+  if (counts_tokens(axis)) return {{SizeKind::kTokens, "S", length}};  // of a source row
+  if (axis == "feature" || axis == "d_model") return {{SizeKind::kModel, "d_model", length}};
+  if (axis == "d_head") return {{SizeKind::kHeadWidth, "d_head", length}};
+  if (axis == "head") return {{SizeKind::kHeads, "H", length}};
+  if (axis == "vocab") return {{SizeKind::kOther, "vocab", length}};
+  if (axis == "hidden") return {{SizeKind::kOther, "hidden", length}};
+  return {{SizeKind::kOther, "", length}};
+}
+
+}  // namespace headlight

@@ -1,0 +1,181 @@
+#include "core/graph/config.h"
+
+#include <algorithm>
+#include <array>
+
+#include "core/base/error.h"
+#include "core/base/number_text.h"
+
+namespace headlight {
+
+bool MaskSpec::is_causal() const {
+  if (kind == MaskKind::kCausal) return true;
+  const bool sparse = kind == MaskKind::kLocal || kind == MaskKind::kStrided;
+  return kind != MaskKind::kNone && causal.value_or(sparse);
+}
+
+bool MaskSpec::allows(int i, int j) const {
+  if (is_causal() && j > i) return false;
+  const int distance = i > j ? i - j : j - i;
+  switch (kind) {
+    case MaskKind::kNone:
+    case MaskKind::kCausal:
+      return true;
+    case MaskKind::kPadding:
+      return !std::binary_search(padding.begin(), padding.end(), j);
+    case MaskKind::kLocal:
+      return distance <= window;
+    case MaskKind::kStrided:
+      return distance < stride || distance % stride == 0;
+    case MaskKind::kFree:
+      return !forbidden.contains(i, j);
+  }
+  return true;
+}
+
+std::vector<Span> forbidden_keys(const MaskSpec& mask, int i, int tokens) {
+  std::vector<Span> spans;
+  const auto add = [&](int first, int last) {
+    first = std::max(first, 0);
+    last = std::min(last, tokens - 1);
+    if (first > last) return;
+    if (!spans.empty() && first <= spans.back().last + 1) {
+      spans.back().last = std::max(spans.back().last, last);
+    } else {
+      spans.push_back({first, last});
+    }
+  };
+  const bool causal = mask.is_causal();
+  const int end = causal ? std::min(i + 1, tokens) : tokens;  // keys from here on are the future
+  switch (mask.kind) {
+    case MaskKind::kNone:
+    case MaskKind::kCausal:
+      break;
+    case MaskKind::kPadding:
+      for (const int j : mask.padding) {
+        if (j < end) add(j, j);
+      }
+      break;
+    case MaskKind::kLocal:
+      add(0, std::min(i - mask.window - 1, end - 1));
+      add(i + mask.window + 1, end - 1);
+      break;
+    case MaskKind::kStrided:
+      for (int j = 0; j < end; ++j) {
+        if (!mask.allows(i, j)) add(j, j);
+      }
+      break;
+    case MaskKind::kFree:
+      for (const Span& span : mask.forbidden.row(i)) {
+        if (span.first < end) add(span.first, std::min(span.last, end - 1));
+      }
+      break;
+  }
+  if (causal) add(i + 1, tokens - 1);
+  return spans;
+}
+
+MaskSpec as_free(const MaskSpec& mask, int tokens) {
+  if (mask.kind == MaskKind::kFree && !mask.is_causal()) return mask;
+  MaskSpec result = mask;
+  result.kind = MaskKind::kFree;
+  result.causal.reset();
+  result.forbidden.clear();
+  for (int i = 0; i < tokens; ++i) result.forbidden.set_row(i, forbidden_keys(mask, i, tokens));
+  return result;
+}
+
+int Config::head_count() const {
+  const bool one = attention == AttentionKind::kBasic || attention == AttentionKind::kSingle;
+  return one ? 1 : heads;
+}
+
+int Config::head_width() const {
+  if (attention == AttentionKind::kBasic) return d_model;
+  if (d_head > 0) return d_head;
+  return attention == AttentionKind::kNarrow ? d_model / heads : d_model;
+}
+
+int Config::hidden_width() const { return d_hidden > 0 ? d_hidden : 4 * d_model; }
+
+namespace {
+
+// `what` is the text id of the number's name.
+void expect_range(std::string_view what, std::int64_t value, std::int64_t low, std::int64_t high) {
+  if (value >= low && value <= high) return;
+  throw UsageError(Message{value < low ? "error.too_small" : "error.too_large",
+                           {{"what", std::string(what), true},
+                            {"low", std::to_string(low)},
+                            {"high", std::to_string(high)},
+                            {"value", std::to_string(value)}}});
+}
+
+// Head counts that divide the width: the nearest below and above the one asked for.
+Message heads_message(int width, int heads) {
+  int below = 0, above = 0;
+  for (int h = 1; h <= width; ++h) {
+    if (width % h != 0) continue;
+    if (h < heads) below = h;
+    if (h > heads && above == 0) above = h;
+  }
+  const bool both = below != 0 && above != 0;
+  return Message{both ? "error.heads_do_not_divide.two" : "error.heads_do_not_divide",
+                 {{"width", std::to_string(width)},
+                  {"heads", std::to_string(heads)},
+                  {"below", std::to_string(below == 0 ? above : below)},
+                  {"above", std::to_string(above)}}};
+}
+
+}  // namespace
+
+void validate(const Config& c) {
+  expect_range("quantity.layers", c.layers, 1, kMaxLayers);
+  expect_range("quantity.heads", c.heads, 1, kMaxHeads);
+  expect_range("quantity.d_model", c.d_model, 1, kMaxWidth);
+  expect_range("quantity.d_head", c.d_head, 0, kMaxWidth);
+  expect_range("quantity.d_hidden", c.d_hidden, 0, 4 * kMaxWidth);
+  if (!(c.temperature >= kLowestTemperature && c.temperature <= kHighestTemperature)) {
+    throw UsageError(Message{"error.temperature", {{"got", number_text(c.temperature, 4)}}});
+  }
+  expect_range("quantity.window", c.mask.window, 0, 1 << 20);
+  expect_range("quantity.stride", c.mask.stride, 1, 1 << 20);
+  const bool divides = c.attention != AttentionKind::kNarrow || c.d_head > 0;
+  if (!divides && c.d_model % c.heads != 0) {
+    throw UsageError(heads_message(c.d_model, c.heads));
+  }
+}
+
+namespace {
+constexpr std::array kForm = {Choice<ModelForm>{ModelForm::kTokens, "tokens"},
+                              Choice<ModelForm>{ModelForm::kClasses, "classes"},
+                              Choice<ModelForm>{ModelForm::kTranslate, "translate"}};
+constexpr std::array kAttention = {Choice<AttentionKind>{AttentionKind::kBasic, "basic"},
+                                   Choice<AttentionKind>{AttentionKind::kSingle, "single"},
+                                   Choice<AttentionKind>{AttentionKind::kNarrow, "narrow"},
+                                   Choice<AttentionKind>{AttentionKind::kWide, "wide"}};
+constexpr std::array kScores = {Choice<ScoreKind>{ScoreKind::kDot, "dot"},
+                                Choice<ScoreKind>{ScoreKind::kAdditive, "additive"}};
+constexpr std::array kBlock = {Choice<BlockKind>{BlockKind::kAttention, "attention"},
+                               Choice<BlockKind>{BlockKind::kPostNorm, "post-norm"},
+                               Choice<BlockKind>{BlockKind::kPreNorm, "pre-norm"}};
+constexpr std::array kActivation = {Choice<Activation>{Activation::kRelu, "relu"},
+                                    Choice<Activation>{Activation::kGelu, "gelu"},
+                                    Choice<Activation>{Activation::kGeluTanh, "gelu-tanh"}};
+constexpr std::array kPosition = {Choice<PositionKind>{PositionKind::kNone, "none"},
+                                  Choice<PositionKind>{PositionKind::kSinusoidal, "sinusoidal"},
+                                  Choice<PositionKind>{PositionKind::kLearned, "learned"}};
+constexpr std::array kMask = {
+    Choice<MaskKind>{MaskKind::kNone, "none"},       Choice<MaskKind>{MaskKind::kCausal, "causal"},
+    Choice<MaskKind>{MaskKind::kPadding, "padding"}, Choice<MaskKind>{MaskKind::kLocal, "local"},
+    Choice<MaskKind>{MaskKind::kStrided, "strided"}, Choice<MaskKind>{MaskKind::kFree, "free"}};
+}  // namespace
+
+std::span<const Choice<ModelForm>> choices(ModelForm) { return kForm; }
+std::span<const Choice<AttentionKind>> choices(AttentionKind) { return kAttention; }
+std::span<const Choice<ScoreKind>> choices(ScoreKind) { return kScores; }
+std::span<const Choice<BlockKind>> choices(BlockKind) { return kBlock; }
+std::span<const Choice<Activation>> choices(Activation) { return kActivation; }
+std::span<const Choice<PositionKind>> choices(PositionKind) { return kPosition; }
+std::span<const Choice<MaskKind>> choices(MaskKind) { return kMask; }
+
+}  // namespace headlight

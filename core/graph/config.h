@@ -1,0 +1,125 @@
+// Config: everything that decides which transformer a Program computes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/graph/cell_set.h"
+
+namespace headlight {
+
+/// What the model reads and makes:
+///   kTokens     one row of tokens, and at each of them which token stands there or comes next
+///   kClasses    one row of tokens, and which class the row belongs to
+///   kTranslate  encoder-decoder: a source row, and at each token of the target row the next one
+enum class ModelForm { kTokens, kClasses, kTranslate };
+enum class AttentionKind { kBasic, kSingle, kNarrow, kWide };
+enum class ScoreKind { kDot, kAdditive };
+enum class BlockKind { kAttention, kPostNorm, kPreNorm };
+enum class Activation { kRelu, kGelu, kGeluTanh };
+enum class PositionKind { kNone, kSinusoidal, kLearned };
+enum class MaskKind { kNone, kCausal, kPadding, kLocal, kStrided, kFree };
+
+/// Which keys a query may look at.
+struct MaskSpec {
+  MaskKind kind = MaskKind::kCausal;
+  int window = 2;              // local: |i − j| ≤ window
+  int stride = 3;              // strided: i − j < stride or (i − j) mod stride = 0
+  std::optional<bool> causal;  // also forbid the future; unset: yes for local and strided
+  std::vector<int> padding;    // positions that are padding, ascending
+  CellSet forbidden;           // free: forbidden (query, key) cells
+  bool operator==(const MaskSpec&) const = default;
+  bool is_causal() const;
+  /// May query i look at key j?
+  bool allows(int i, int j) const;
+};
+
+/// The keys from 0 to tokens − 1 that query i may not look at, as ascending stretches.
+std::vector<Span> forbidden_keys(const MaskSpec&, int i, int tokens);
+/// What the mask shows for this many tokens, as a free mask to paint on. A free mask that is not
+/// causal stays as it is.
+MaskSpec as_free(const MaskSpec&, int tokens);
+
+struct Config {
+  int layers = 2;
+  int heads = 4;
+  int d_model = 64;
+  int d_head = 0;    // 0: d_model / heads (narrow), d_model (wide, single)
+  int d_hidden = 0;  // 0: 4 · d_model
+  AttentionKind attention = AttentionKind::kNarrow;
+  ScoreKind scores = ScoreKind::kDot;
+  bool scale = true;       // ÷ √d_head
+  double temperature = 1;  // attention's softmax divides the scores by it
+  BlockKind block = BlockKind::kPreNorm;
+  Activation activation = Activation::kGelu;
+  PositionKind positions = PositionKind::kSinusoidal;
+  bool bias = true;
+  bool residual = true;
+  MaskSpec mask;  // of kTranslate: the decoder's attention to its own row
+  std::uint64_t seed = 1;
+  ModelForm form = ModelForm::kTokens;
+  bool operator==(const Config&) const = default;
+
+  int head_count() const;    // basic and single attention have one
+  int head_width() const;    // d_head as it will be used
+  int hidden_width() const;  // d_hidden as it will be used
+  bool has_feed_forward() const { return block != BlockKind::kAttention; }
+};
+
+/// Throws UsageError that says what was expected, what came and what to do. The limits are there to
+/// catch slips of the finger; whether a model fits into memory is asked by memory_needed().
+void validate(const Config&);
+
+inline constexpr double kLowestTemperature = 0.05, kHighestTemperature = 10;
+inline constexpr int kMaxLayers = 256;
+inline constexpr int kMaxHeads = 1024;
+inline constexpr int kMaxWidth = 65536;
+inline constexpr int kLargestMaxTokens = 65536;
+
+/// The words by which each choice is known on the command line, in sessions and in the window.
+template <class T>
+struct Choice {
+  T value;
+  std::string_view word;
+};
+std::span<const Choice<ModelForm>> choices(ModelForm);
+std::span<const Choice<AttentionKind>> choices(AttentionKind);
+std::span<const Choice<ScoreKind>> choices(ScoreKind);
+std::span<const Choice<BlockKind>> choices(BlockKind);
+std::span<const Choice<Activation>> choices(Activation);
+std::span<const Choice<PositionKind>> choices(PositionKind);
+std::span<const Choice<MaskKind>> choices(MaskKind);
+
+template <class T>
+std::string_view word(T value) {
+  for (const auto& choice : choices(value)) {
+    if (choice.value == value) return choice.word;
+  }
+  return "?";
+}
+
+template <class T>
+std::optional<T> from_word(std::string_view text) {
+  for (const auto& choice : choices(T{})) {
+    if (choice.word == text) return choice.value;
+  }
+  return std::nullopt;
+}
+
+/// "one of none, causal, padding, local, strided, free"
+template <class T>
+std::string choice_list(T) {
+  std::string text = "one of ";
+  for (const auto& choice : choices(T{})) {
+    if (text.size() > 7) text += ", ";
+    text += choice.word;
+  }
+  return text;
+}
+
+}  // namespace headlight

@@ -1,0 +1,216 @@
+#include "core/graph/config_json.h"
+
+#include <algorithm>
+#include <map>
+
+#include "core/base/number_text.h"
+#include "core/base/utf8.h"
+
+namespace headlight {
+namespace {
+
+using Json = OrderedJson;
+
+constexpr std::size_t kMaxListed = 1u << 22;  // padding positions or forbidden cells
+
+int position(const JsonReader& in, const Json& value, const std::string& key) {
+  if (!value.is_number_unsigned() || value.get<std::uint64_t>() >= 1u << 24) {
+    in.fail(key, Message{"session.positions"}, value);
+  }
+  return value.get<int>();
+}
+
+// Rows as "3: 1-11, 14"; sessions of earlier versions list [query, key] pairs.
+CellSet read_cells(const JsonReader& in, const Json& list) {
+  const std::string key = in.name("forbidden");
+  const Message expected("session.pairs");
+  if (!list.is_array() || list.size() > kMaxListed) in.fail(key, expected, list);
+  CellSet cells;
+  std::map<int, std::vector<Span>> pairs;
+  for (const Json& item : list) {
+    if (item.is_string()) {
+      try {
+        read_row(item.get<std::string>(), kLargestMaxTokens, cells);
+      } catch (const UsageError&) {
+        in.fail(key, expected, item);
+      }
+      continue;
+    }
+    if (!item.is_array() || item.size() != 2) in.fail(key, expected, item);
+    const int query = position(in, item[0], key), place = position(in, item[1], key);
+    pairs[query].push_back({place, place});
+  }
+  for (auto& [query, keys] : pairs) {
+    const std::vector<Span>& before = cells.row(query);
+    keys.insert(keys.end(), before.begin(), before.end());
+    cells.set_row(query, std::move(keys));
+  }
+  return cells;
+}
+
+MaskSpec read_mask(const Json& json, const std::string& where, const JsonFileWords& words) {
+  const JsonReader in(json, where, words);
+  MaskSpec mask;
+  in.choice("kind", mask.kind);
+  in.number("window", mask.window, 0, 1 << 20);
+  in.number("stride", mask.stride, 1, 1 << 20);
+  if (in.find("causal")) {
+    bool causal = false;
+    in.boolean("causal", causal);
+    mask.causal = causal;
+  }
+  if (const Json* list = in.find("padding")) {
+    const std::string key = in.name("padding");
+    if (!list->is_array() || list->size() > kMaxListed)
+      in.fail(key, Message{"session.positions"}, *list);
+    for (const Json& item : *list) mask.padding.push_back(position(in, item, key));
+  }
+  if (const Json* list = in.find("forbidden")) mask.forbidden = read_cells(in, *list);
+  return mask;
+}
+
+Json mask_json(const MaskSpec& mask) {
+  Json json = {{"kind", word(mask.kind)}, {"window", mask.window}, {"stride", mask.stride}};
+  if (mask.causal) json["causal"] = *mask.causal;
+  if (!mask.padding.empty()) json["padding"] = mask.padding;
+  for (const int query : mask.forbidden.rows()) {
+    json["forbidden"].push_back(row_text(query, mask.forbidden.row(query)));
+  }
+  return json;
+}
+
+}  // namespace
+
+Json parse_json(std::string_view text, const JsonFileWords& words) {
+  // nlohmann's parser is recursive; a document of ours nests five deep.
+  const auto shallow = [&](int level, Json::parse_event_t, Json&) {
+    if (level > 16) throw Error(Message{words.too_deep});
+    return true;
+  };
+  try {
+    return Json::parse(text, shallow);
+  } catch (const Json::exception& error) {
+    throw Error(Message{words.not_json, {{"error", clean_utf8(error.what()).text}}});
+  }
+}
+
+std::string json_text(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+JsonReader::JsonReader(const Json& object, std::string where, const JsonFileWords& words)
+    : object_(object), where_(std::move(where)), words_(words) {
+  if (!object_.is_object()) fail(where_, Message{"session.object"}, object_);
+}
+
+void JsonReader::fail(const std::string& key, const Message& expected, const Json& got) const {
+  std::string text = got.dump(-1, ' ', false, Json::error_handler_t::replace);
+  if (text.size() > 40) text = text.substr(0, 40) + "…";
+  throw Error(
+      Message{words_.wrong_value, {{"key", key}, {"got", clean_utf8(text).text}}}.with(expected));
+}
+
+const Json* JsonReader::find(const char* key) const {
+  const auto at = object_.find(key);
+  return at == object_.end() ? nullptr : &*at;
+}
+
+void JsonReader::number(const char* key, int& out, int low, int high) const {
+  std::int64_t wide = out;
+  number(key, wide, std::int64_t{low}, std::int64_t{high});
+  out = static_cast<int>(wide);
+}
+
+void JsonReader::number(const char* key, std::int64_t& out, std::int64_t low,
+                        std::int64_t high) const {
+  const Json* value = find(key);
+  if (!value) return;
+  const Message expected{"session.number",
+                         {{"low", std::to_string(low)}, {"high", std::to_string(high)}}};
+  if (!value->is_number_integer()) fail(name(key), expected, *value);
+  // What does not fit into 63 bits reads back as negative; it may not pass for a small number.
+  const bool huge = value->is_number_unsigned() && value->get<std::uint64_t>() > INT64_MAX;
+  const std::int64_t number = huge ? 0 : value->get<std::int64_t>();
+  if (huge || number < low || number > high) fail(name(key), expected, *value);
+  out = number;
+}
+
+void JsonReader::boolean(const char* key, bool& out) const {
+  const Json* value = find(key);
+  if (!value) return;
+  if (!value->is_boolean()) fail(name(key), Message{"session.boolean"}, *value);
+  out = value->get<bool>();
+}
+
+void JsonReader::number(const char* key, double& out, double low, double high) const {
+  const Json* value = find(key);
+  if (!value) return;
+  const bool fits =
+      value->is_number() && value->get<double>() >= low && value->get<double>() <= high;
+  if (!fits) {
+    fail(name(key),
+         Message{"session.real_number",
+                 {{"low", number_text(low, 3)}, {"high", number_text(high, 3)}}},
+         *value);
+  }
+  out = value->get<double>();
+}
+
+void JsonReader::text(const char* key, std::string& out) const {
+  const Json* value = find(key);
+  if (!value) return;
+  if (!value->is_string()) fail(name(key), Message{"session.text"}, *value);
+  out = value->get<std::string>();
+}
+
+Message JsonReader::one_of(const std::string& list) {
+  return Message{"session.choice", {{"choices", list.substr(std::string_view("one of ").size())}}};
+}
+
+Json config_json(const Config& c) {
+  return {{"form", word(c.form)},
+          {"layers", c.layers},
+          {"heads", c.heads},
+          {"d_model", c.d_model},
+          {"d_head", c.d_head},
+          {"d_hidden", c.d_hidden},
+          {"attention", word(c.attention)},
+          {"scores", word(c.scores)},
+          {"scale", c.scale},
+          {"temperature", c.temperature},
+          {"block", word(c.block)},
+          {"activation", word(c.activation)},
+          {"positions", word(c.positions)},
+          {"bias", c.bias},
+          {"residual", c.residual},
+          {"seed", c.seed},
+          {"mask", mask_json(c.mask)}};
+}
+
+Config read_config(const Json& json, const std::string& where, const JsonFileWords& words) {
+  const JsonReader in(json, where, words);
+  Config c;
+  in.choice("form", c.form);
+  in.number("layers", c.layers, 1, kMaxLayers);
+  in.number("heads", c.heads, 1, kMaxHeads);
+  in.number("d_model", c.d_model, 1, kMaxWidth);
+  in.number("d_head", c.d_head, 0, kMaxWidth);
+  in.number("d_hidden", c.d_hidden, 0, 4 * kMaxWidth);
+  in.choice("attention", c.attention);
+  in.choice("scores", c.scores);
+  in.boolean("scale", c.scale);
+  in.number("temperature", c.temperature, kLowestTemperature, kHighestTemperature);
+  in.choice("block", c.block);
+  in.choice("activation", c.activation);
+  in.choice("positions", c.positions);
+  in.boolean("bias", c.bias);
+  in.boolean("residual", c.residual);
+  if (const Json* seed = in.find("seed")) {
+    if (!seed->is_number_unsigned()) in.fail(in.name("seed"), Message{"session.seed"}, *seed);
+    c.seed = seed->get<std::uint64_t>();
+  }
+  if (const Json* mask = in.find("mask")) c.mask = read_mask(*mask, in.name("mask"), words);
+  return c;
+}
+
+}  // namespace headlight

@@ -1,0 +1,160 @@
+// Program: the transformer as data. A list of operations over named tensors, built from a Config in
+// one place; every other part of the app is a reader of this list.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "core/base/tensor.h"
+#include "core/graph/config.h"
+#include "core/ops/op.h"
+
+namespace headlight {
+
+/// kGradient: dL/d(source), of a program with a walk backwards. It lies where the walk keeps it.
+enum class TensorKind { kInput, kParameter, kActivation, kAlias, kGradient };
+
+/// A tensor of a program: its name, its axes, where its memory comes from.
+struct TensorSpec {
+  std::string name;
+  std::vector<Axis> axes;
+  TensorKind kind = TensorKind::kActivation;
+  TensorId source = -1;  // kAlias: the tensor whose memory this is another name of; kGradient
+};
+
+/// The places on the rail. One step shows one operation, or a few that belong together.
+enum class StepKind {
+  kTokens,
+  kEmbedding,
+  kPosition,
+  kPositionSum,
+  kNormBeforeAttention,
+  kQueries,
+  kKeys,
+  kValues,
+  kSplit,
+  kScores,
+  kScale,
+  kMask,
+  kSoftmax,
+  kDropoutPattern,
+  kWeightedSum,
+  kConcat,
+  kOutput,
+  kDropoutAttention,
+  kResidualAttention,
+  kNormAfterAttention,
+  kNormBeforeFeedForward,
+  kFeedForwardIn,
+  kActivation,
+  kFeedForwardOut,
+  kDropoutFeedForward,
+  kResidualFeedForward,
+  kNormAfterFeedForward,
+  kFinalNorm,
+  kMeanPool,
+  kLogits,
+  kProbabilities,
+  kLoss,
+};
+
+/// Steps of cross-attention are of the same kinds as those of attention, in a section of their own.
+enum class Section { kInput, kAttention, kCrossAttention, kFeedForward, kPrediction };
+
+/// Which stack of layers a step belongs to.
+enum class Stack { kOnly, kEncoder, kDecoder };
+
+struct Step {
+  StepKind kind{};
+  Section section{};
+  int layer = -1;          // -1 outside the layers
+  std::vector<int> calls;  // places in Program::calls; empty for the tokens
+  TensorId tensor = -1;    // the step's main output; its name is the step's name
+  Stack stack = Stack::kOnly;
+  // The same operations walked backwards: their gradients are shown, `tensor` is that of the
+  // result.
+  bool backward = false;
+  int twin = -1;  // the place of the step that goes the other way; -1: there is none
+};
+
+/// Sizes of a run that are not in the Config.
+struct RunShape {
+  std::int64_t batch = 1, positions = 0, vocab = 0;
+  std::int64_t classes = 0;  // ModelForm::kClasses: how many, at least 2
+  std::int64_t source = 0;   // ModelForm::kTranslate: source tokens, at least 1
+  // Rows may end in padding: whatever the config's mask is, every attention whose queries would
+  // look at padding has a mask as input.
+  bool padded = false;
+  bool operator==(const RunShape&) const = default;
+};
+
+struct Program {
+  Config config;
+  RunShape shape;
+  std::vector<TensorSpec> tensors;
+  std::vector<OpCall> calls;
+  std::vector<Step> steps;
+  // The inputs; those that the model has no use for are -1.
+  TensorId token_ids = -1, mask = -1;
+  TensorId present = -1;             // kClasses (batch, position): 1 for a token, 0 for padding
+  TensorId source_ids = -1;          // kTranslate (batch, source)
+  TensorId source_mask = -1;         // the encoder's (batch, source_query, source_key)
+  TensorId cross_mask = -1;          // cross-attention's (batch, query, source_key)
+  TensorId targets = -1, loss = -1;  // only of a program that is for training
+  // With a walk backwards (with_gradients()), by TensorId: "d.…" of it, or -1. Otherwise empty.
+  std::vector<TensorId> gradients;
+  std::vector<TensorId> dropout;  // inputs of 0 and 1 / (1 − p), of the shapes of what they drop
+
+  /// -1 when there is no such tensor.
+  TensorId find(std::string_view name) const;
+  /// Throws UsageError with the nearest names that do exist.
+  TensorId require(std::string_view name) const;
+  /// Follows aliases to the tensor that owns the memory.
+  TensorId resolve(TensorId id) const;
+  /// Which call made this tensor (through aliases); -1 for inputs and parameters.
+  int producer(TensorId id) const;
+  /// The step that shows this tensor: the one that makes it, or the first that reads it.
+  int step_of(TensorId id) const;
+  /// Of how many things one is chosen: rows of the vocabulary, or classes.
+  std::int64_t outcomes() const {
+    return config.form == ModelForm::kClasses ? shape.classes : shape.vocab;
+  }
+  /// "d.…" of this tensor; -1 where there is none.
+  TensorId gradient(TensorId id) const;
+  bool is_gradient(TensorId id) const {
+    return id >= 0 && tensors[resolve(id)].kind == TensorKind::kGradient;
+  }
+  /// Does this step go backwards? The steps that do not come first.
+  bool is_backward(std::size_t step) const { return steps[step].backward; }
+  std::size_t forward_steps() const;
+  TensorView look(TensorId id) const { return {tensors[id].name, tensors[id].axes, nullptr}; }
+
+  std::unordered_map<std::string, TensorId> by_name;
+
+ private:
+  int backward_step_of(TensorId id) const;
+};
+
+/// The only place that knows the order of a transformer. Throws UsageError (validate), also for a
+/// shape without the classes or the source that the config's form asks for.
+Program build_program(const Config&, const RunShape&);
+
+/// The same, and what training needs: the input "targets" (batch, position), for each position the
+/// id that should come next, or -1 where none is counted; and "loss" (batch, position), the
+/// cross-entropy of the logits, 0 where none is counted. Of kClasses both are (batch), and the
+/// target is the class. With `dropout`, the patterns and what joins the residual stream are
+/// multiplied by the inputs Program::dropout. Throws UsageError (validate).
+Program build_training_program(const Config&, const RunShape&, bool dropout = false);
+
+/// The calls that tensor `id` needs, in order. A run of just these makes it, and leaves what stands
+/// apart from it (the probabilities, where the loss is asked for) unwritten.
+std::vector<OpCall> calls_for(const Program&, TensorId id);
+
+/// Bytes that a run of build_program(config, shape) takes: all parameters and every kept tensor.
+/// Computed without building anything, so that it can be said before memory is asked for.
+double memory_needed(const Config&, const RunShape&);
+
+}  // namespace headlight

@@ -1,0 +1,88 @@
+#include "core/graph/program_memory.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace headlight {
+namespace {
+
+constexpr std::size_t kFloatsPerLine = kTensorAlignment / sizeof(float);
+
+std::size_t padded(std::int64_t cells) {
+  return (static_cast<std::size_t>(cells) + kFloatsPerLine - 1) / kFloatsPerLine * kFloatsPerLine;
+}
+
+bool in_arena(TensorKind kind) {
+  return kind == TensorKind::kInput || kind == TensorKind::kActivation;
+}
+
+}  // namespace
+
+std::size_t arena_cells(const Program& program) {
+  std::size_t cells = 0;
+  for (const TensorSpec& spec : program.tensors) {
+    if (in_arena(spec.kind)) cells += padded(cell_count(spec.axes));
+  }
+  return cells;
+}
+
+void lay_out(const Program& program, float* arena, std::span<float*> memory) {
+  for (std::size_t id = 0; id < program.tensors.size(); ++id) {
+    const TensorSpec& spec = program.tensors[id];
+    if (!in_arena(spec.kind)) continue;
+    memory[id] = arena;
+    arena += padded(cell_count(spec.axes));
+  }
+}
+
+void share_aliases(const Program& program, std::span<float*> memory) {
+  for (std::size_t id = 0; id < program.tensors.size(); ++id) {
+    memory[id] = memory[static_cast<std::size_t>(program.resolve(static_cast<TensorId>(id)))];
+  }
+}
+
+void fill_mask(const MaskSpec& mask, int tokens, float* out) {
+  std::fill_n(out, static_cast<std::ptrdiff_t>(tokens) * tokens, 0.0f);
+  for (int i = 0; i < tokens; ++i, out += tokens) {
+    for (const Span& span : forbidden_keys(mask, i, tokens)) {
+      std::fill(out + span.first, out + span.last + 1, -std::numeric_limits<float>::infinity());
+    }
+  }
+}
+
+void fill_inputs(const Program& program, std::span<const int> ids, std::span<const int> source_ids,
+                 std::span<float* const> memory) {
+  const auto cells = [&](TensorId id) {
+    return std::span<float>(memory[static_cast<std::size_t>(id)],
+                            static_cast<std::size_t>(cell_count(program.look(id).axes)));
+  };
+  const auto fill_all = [&](TensorId id, float value) {
+    if (id >= 0) std::ranges::fill(cells(id), value);
+  };
+  const auto fill_ids = [&](TensorId id, std::span<const int> from) {
+    if (id < 0) return;
+    std::transform(from.begin(), from.end(), cells(id).begin(),
+                   [](int token) { return static_cast<float>(token); });
+  };
+  fill_ids(program.token_ids, ids);
+  fill_ids(program.source_ids, source_ids);
+  fill_all(program.present, 1.0f);
+  for (const TensorId id : program.dropout) fill_all(id, 1.0f);
+  fill_all(program.source_mask, 0.0f);
+  fill_all(program.cross_mask, 0.0f);
+  if (program.mask >= 0) {
+    fill_mask(program.config.mask, static_cast<int>(ids.size()), cells(program.mask).data());
+  }
+  if (program.present >= 0 && program.config.mask.kind == MaskKind::kPadding) {
+    for (const int place : program.config.mask.padding) {
+      if (place < static_cast<int>(ids.size()))
+        cells(program.present)[static_cast<std::size_t>(place)] = 0.0f;
+    }
+  }
+  if (program.targets < 0) return;
+  if (program.config.form == ModelForm::kClasses) return fill_all(program.targets, 0.0f);
+  fill_all(program.targets, -1.0f);
+  if (!ids.empty()) fill_ids(program.targets, ids.subspan(1));
+}
+
+}  // namespace headlight

@@ -1,0 +1,29 @@
+// Where the tensors of a program lie in memory: inputs and activations in one arena, parameters
+// wherever their owner keeps them, aliases at their sources.
+#pragma once
+
+#include <span>
+
+#include "core/graph/program.h"
+
+namespace headlight {
+
+/// Floats that the inputs and activations of the program take, each on a 64-byte boundary.
+std::size_t arena_cells(const Program&);
+
+/// Gives every input and activation its place in `arena` (64-byte aligned, arena_cells() floats).
+/// `memory` has one entry for each tensor; the others are left as they are.
+void lay_out(const Program&, float* arena, std::span<float*> memory);
+
+/// Gives every alias the place of its source; after lay_out() and after the parameters are set.
+void share_aliases(const Program&, std::span<float*> memory);
+
+/// (tokens, tokens) cells: 0 where the mask lets a query look at a key, −∞ where it forbids.
+void fill_mask(const MaskSpec&, int tokens, float* out);
+
+/// Fills every input of a program of one row without padding: the ids, what of them is present, the
+/// masks, targets (the next id; −1 at the end; class 0), and dropout that leaves nothing out.
+void fill_inputs(const Program&, std::span<const int> ids, std::span<const int> source_ids,
+                 std::span<float* const> memory);
+
+}  // namespace headlight

@@ -1,0 +1,19 @@
+// RunInput: the tokens that one run of a program reads.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace headlight {
+
+/// What a run starts from besides its parameters.
+struct RunInput {
+  std::vector<std::string> tokens;              // as the sentence has them, in order
+  std::vector<std::string> vocab;               // row -> token
+  std::vector<int> ids;                         // position -> row of the vocabulary
+  std::vector<std::string> source_tokens = {};  // of an encoder-decoder: what the encoder reads
+  std::vector<int> source_ids = {};
+  std::vector<std::string> classes = {};  // of a classifier: their names
+};
+
+}  // namespace headlight

@@ -1,0 +1,45 @@
+// How the names of tensors say where they belong, and which step of another program or layer is the
+// same one: "blocks.0.attn.q" of a decoder, "encoder.blocks.0.attn.q" of an encoder–decoder.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/graph/program.h"
+
+namespace headlight {
+
+struct StepName {
+  std::string_view stack;  // "encoder.", "decoder." or nothing, of gradients behind "d."
+  int layer = -1;          // -1 outside the layers
+  std::string_view rest;   // "attn.q"; what is after the stack outside the layers
+};
+
+/// Views into `name`.
+StepName split_name(std::string_view name);
+
+/// "decoder.", 1, "attn.q" -> "decoder.blocks.1.attn.q"
+std::string name_in_layer(std::string_view stack, int layer, std::string_view rest);
+
+/// The name of the layer's step that has this rest, in the stack named or, where the program has no
+/// such stack, in one that it has (of both, the decoder); a gradient stays one. Another name of a
+/// tensor that belongs to another layer is not a step of this one. Empty when there is none.
+std::string find_in_layer(const Program&, std::string_view stack, int layer, std::string_view rest);
+
+/// Without "d.": what a gradient is the gradient of; itself otherwise.
+std::string_view without_gradient(std::string_view name);
+
+/// The layer's attention weights nearest to the step `name`: of its stack, of cross-attention where
+/// the step belongs to that.
+std::string pattern_of_layer(const Program&, std::string_view name, int layer);
+
+/// The step to look at in this program after `name` of another one: the same, the same in another
+/// stack, what it was the gradient of, the layer's attention weights, or outside the layers the
+/// embedding.
+std::string nearest_step(const Program&, std::string_view name, int layer);
+
+/// The field's name of a parameter in a weights file. Inside a program, attn.v is the values; there
+/// it is the vector of the additive scores.
+std::string weight_name(const std::string& tensor);
+
+}  // namespace headlight

@@ -1,0 +1,62 @@
+#include "core/run/model_input.h"
+
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "core/run/run_trace.h"
+
+namespace headlight {
+namespace {
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(' ');
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(' ') - first + 1);
+}
+
+}  // namespace
+
+SourceAndTarget split_pair(std::string_view sentence) {
+  constexpr std::string_view kArrows[] = {"→", "->"};
+  std::size_t at = std::string_view::npos, width = 0;
+  for (const std::string_view arrow : kArrows) {
+    const std::size_t found = sentence.find(arrow);
+    if (found >= at) continue;
+    at = found;
+    width = arrow.size();
+  }
+  if (at == std::string_view::npos) return {trimmed(sentence), std::nullopt};
+  return {trimmed(sentence.substr(0, at)), trimmed(sentence.substr(at + width))};
+}
+
+int begin_of(const Model& model) {
+  const std::optional<int> begin = model.vocabulary->id_of(Special::kBegin);
+  if (!begin) throw Error(Message{"model.no_begin", {{"name", model.name}}});
+  return *begin;
+}
+
+std::vector<int> greedy_row(const Model& model, const Config& config, const RunInput& input,
+                            std::int64_t most, ParameterSource& weights, Backend& backend) {
+  const std::optional<int> end = model.vocabulary->id_of(Special::kEnd);
+  RunShape shape = shape_of(model.file);
+  shape.source = static_cast<std::int64_t>(input.source_ids.size());
+  std::vector<int> ids = {begin_of(model)};
+  while (static_cast<std::int64_t>(ids.size()) < most) {
+    shape.positions = static_cast<std::int64_t>(ids.size());
+    RunInput so_far;
+    so_far.ids = ids;
+    so_far.tokens.resize(ids.size());  // nobody reads their names
+    so_far.source_ids = input.source_ids;
+    so_far.source_tokens.resize(input.source_ids.size());
+    const auto trace = run_trace(std::make_shared<const Program>(build_program(config, shape)),
+                                 std::move(so_far), weights, backend);
+    const auto last =
+        trace->tensor("logits").cells().last(static_cast<std::size_t>(model.file.vocab));
+    const int id = static_cast<int>(std::max_element(last.begin(), last.end()) - last.begin());
+    if (id == end) break;
+    ids.push_back(id);
+  }
+  return ids;
+}
+
+}  // namespace headlight

@@ -1,0 +1,33 @@
+// What Runner needs besides for encoder-decoders: how a sentence is read, and what the model
+// writes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "core/backends/backend.h"
+#include "core/model/model.h"
+#include "core/run/trace.h"
+
+namespace headlight {
+
+/// A sentence for an encoder-decoder: what it reads and, behind the first "→" or "->", what it is
+/// given as its own row (teacher forcing). Spaces around both are left out.
+struct SourceAndTarget {
+  std::string_view source;
+  std::optional<std::string_view> target;  // absent: the model writes it; it may be empty
+};
+SourceAndTarget split_pair(std::string_view sentence);
+
+/// The [BOS] that a model's own row begins with. Throws Error where its vocabulary has none.
+int begin_of(const Model&);
+
+/// What an encoder-decoder writes for `input.source_ids`: [BOS], then always the token with the
+/// largest logit (the first of equal ones), up to and without [EOS], `most` ids at the most. The
+/// decoder is run once for each of them, on the row so far.
+std::vector<int> greedy_row(const Model&, const Config&, const RunInput& input, std::int64_t most,
+                            ParameterSource&, Backend&);
+
+}  // namespace headlight

@@ -1,0 +1,283 @@
+#include "core/run/runner.h"
+#include "core/run/targets.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "core/autodiff/gradient_program.h"
+#include "core/base/error.h"
+#include "core/base/utf8.h"
+#include "core/graph/program_memory.h"
+#include "core/run/model_input.h"
+
+namespace headlight {
+namespace {
+
+void name_tokens(const Vocabulary& vocabulary, const std::vector<int>& ids,
+                 std::vector<std::string>& out) {
+  out.clear();
+  for (const int id : ids) out.push_back(vocabulary.token(id));
+}
+
+// Of an encoder-decoder: the most ids of the decoder's row, [BOS] among them.
+std::size_t longest_target(const Model& model, const Document& doc) {
+  return static_cast<std::size_t>(std::min<std::int64_t>(model.file.context, doc.max_tokens));
+}
+
+// Of a run whose shape has everything but the positions: `row` tokens.
+RunShape shape_for(const Model* model, const RunInput& input, std::size_t row) {
+  RunShape shape;
+  if (model) shape = shape_of(model->file);
+  if (!model) shape.vocab = static_cast<std::int64_t>(input.vocab.size());
+  shape.positions = static_cast<std::int64_t>(row);
+  shape.source = static_cast<std::int64_t>(input.source_ids.size());
+  return shape;
+}
+
+}  // namespace
+
+std::string bytes_text(double bytes) {
+  constexpr const char* kUnits[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
+  int unit = 0;
+  while (bytes >= 1000 && unit < 6) {
+    bytes /= 1000;
+    ++unit;
+  }
+  char text[64];
+  std::snprintf(text, sizeof text, unit == 0 || bytes >= 100 ? "%.0f %s" : "%.1f %s", bytes,
+                kUnits[unit]);
+  return text;
+}
+
+RunLimits machine_limits() {
+  double available = 0;
+  if (std::FILE* file = std::fopen("/proc/meminfo", "r")) {
+    char line[256];
+    long long kilobytes = 0;
+    while (std::fgets(line, sizeof line, file)) {
+      if (std::sscanf(line, "MemAvailable: %lld kB", &kilobytes) == 1) {
+        available = static_cast<double>(kilobytes) * 1024;
+      }
+    }
+    std::fclose(file);
+  }
+  if (available == 0) {
+    available = 0.5 * static_cast<double>(sysconf(_SC_PHYS_PAGES)) *
+                static_cast<double>(sysconf(_SC_PAGE_SIZE));
+  }
+  return {0.8 * available};  // the rest of the machine lives on the other fifth
+}
+
+Tokenizer& Runner::tokenizer(TokenizerKind kind) {
+  if (!tokenizer_ || tokenizer_kind_ != kind) {
+    tokenizer_ = std::make_unique<Tokenizer>(kind);
+    tokenizer_kind_ = kind;
+  }
+  return *tokenizer_;
+}
+
+// The tokens of the sentence, as many as may be run; of a model all but the vocabulary, which is
+// laid into the trace's own memory.
+RunInput Runner::read_input(const Document& doc, RunResult& result) {
+  result.limit = doc.max_tokens;
+  if (!result.model) {
+    Tokenizer& cutter = tokenizer(doc.tokenizer);
+    const auto limit = static_cast<std::size_t>(result.limit);
+    std::vector<Token> tokens = cutter.tokenize(doc.sentence, limit, &result.cut);
+    result.tokens_in_sentence = result.cut ? cutter.count(doc.sentence) : tokens.size();
+    std::vector<std::string> texts;
+    texts.reserve(tokens.size());
+    for (Token& token : tokens) texts.push_back(std::move(token.text));
+    return sandbox_input(std::move(texts));
+  }
+  const Model& model = *result.model;
+  const bool pair = model.file.config.form == ModelForm::kTranslate;
+  const std::int64_t learned = pair ? model.file.source : model.file.context;
+  if (model.file.config.positions == PositionKind::kLearned && learned < result.limit) {
+    result.limit = static_cast<int>(learned);
+    result.limit_of_model = true;
+  }
+  RunInput input;
+  input.classes = model.file.classes;
+  if (pair) {
+    read_pair(doc, result, input);
+    return input;
+  }
+  const auto limit = static_cast<std::size_t>(result.limit);
+  input.ids =
+      model.vocabulary->encode(doc.sentence, &tokenizer(model.vocabulary->tokenizer_kind()));
+  result.tokens_in_sentence = input.ids.size();
+  result.cut = input.ids.size() > limit;
+  if (result.cut) input.ids.resize(limit);
+  name_tokens(*model.vocabulary, input.ids, input.tokens);
+  return input;
+}
+
+// The source and, where the sentence has one, the target behind [BOS]. The source is what counts as
+// the sentence, but where the target alone is too long.
+void Runner::read_pair(const Document& doc, RunResult& result, RunInput& input) {
+  const Model& model = *result.model;
+  Tokenizer* cutter = &tokenizer(model.vocabulary->tokenizer_kind());
+  const SourceAndTarget pair = split_pair(doc.sentence);
+  input.source_ids = model.vocabulary->encode(pair.source, cutter);
+  result.tokens_in_sentence = input.source_ids.size();
+  result.cut = input.source_ids.size() > static_cast<std::size_t>(result.limit);
+  if (result.cut) input.source_ids.resize(static_cast<std::size_t>(result.limit));
+  name_tokens(*model.vocabulary, input.source_ids, input.source_tokens);
+  if (!pair.target) return;
+  input.ids = model.vocabulary->encode(*pair.target, cutter);
+  input.ids.insert(input.ids.begin(), begin_of(model));
+  const std::size_t most = longest_target(model, doc);
+  if (input.ids.size() > most) {
+    if (!result.cut) {
+      result.cut = true;
+      result.tokens_in_sentence = input.ids.size();
+      result.limit = static_cast<int>(most);
+      result.limit_of_model = doc.max_tokens > result.limit;
+    }
+    input.ids.resize(most);
+  }
+  name_tokens(*model.vocabulary, input.ids, input.tokens);
+}
+
+std::shared_ptr<const Program> Runner::program_for(const Config& config, const RunShape& shape,
+                                                   bool gradients) {
+  // The mask's details and the seed live outside the list of operations, but a trace shows its
+  // config, so only an equal config may share a program.
+  const bool same = program_ && program_->shape == shape && program_->config == config;
+  if (same && gradients == (walked_ != nullptr)) return program_;
+  walked_.reset();
+  if (!gradients) {
+    program_ = std::make_shared<const Program>(build_program(config, shape));
+    return program_;
+  }
+  walked_ = std::make_shared<const Program>(build_training_program(config, shape));
+  program_ = std::make_shared<const Program>(with_gradients(Backward(walked_)));
+  return program_;
+}
+
+// A trace nobody looks at any more gives its memory to the next run.
+std::shared_ptr<Trace> Runner::blank_trace(const std::shared_ptr<const Program>& program) {
+  const std::size_t cells = arena_cells(*program);
+  std::shared_ptr<Trace> trace;
+  for (auto& candidate : pool_) {
+    if (candidate.use_count() == 1) trace = candidate;
+  }
+  if (!trace) {
+    trace = std::make_shared<Trace>();
+    pool_.push_back(trace);
+    if (pool_.size() > 3) pool_.erase(pool_.begin());
+  }
+  if (trace->arena_.size() < cells || trace->arena_.size() > 4 * cells) {
+    trace->arena_ = FloatBuffer();  // give the old memory back before asking for the new
+    trace->arena_.resize(cells);
+  }
+  trace->program_ = program;
+  trace->memory_.assign(program->tensors.size(), nullptr);
+  trace->ranges_ = {};
+  trace->anomalies_.clear();
+  trace->parameters_.assign(program->tensors.size(), nullptr);
+  lay_out(*program, trace->arena_.data(), trace->memory_);
+  if (!walked_) {
+    trace->walk_.reset();
+  } else if (!trace->walk_ || &trace->walk_->program() != walked_.get()) {
+    trace->walk_ = std::make_shared<Backward>(walked_);
+  }
+  return trace;
+}
+
+// From the loss of what the run should have said to every tensor that had a part in it.
+void Runner::walk_back(Trace& trace, const Model* model, const RunInput& input, const Document& doc,
+                       Backend& backend) {
+  const Program& program = *trace.program_;
+  aim(program, model, input, doc.targets, trace.memory_);
+  const auto last = static_cast<std::size_t>(program.producer(program.loss));
+  backend.run(program, std::span(program.calls).subspan(last, 1), trace.memory_);
+  Backward& walk = *trace.walk_;
+  walk.seed_loss(trace.memory_, counted_targets(program, trace.memory_));
+  walk.run(backend, trace.memory_);
+  for (std::size_t id = 0; id < program.gradients.size(); ++id) {
+    const TensorId own = program.gradients[id];
+    if (own >= 0) trace.memory_[static_cast<std::size_t>(own)] = walk.gradients()[id];
+  }
+}
+
+RunResult Runner::run(const Document& doc, Backend& backend, std::shared_ptr<const Model> model,
+                      bool gradients) {
+  RunResult result;
+  result.model = std::move(model);
+  try {
+    if (!result.model && !doc.model.empty()) result.model = models_.get(doc.model);
+    try_run(doc, backend, result, gradients);
+  } catch (const UsageError& error) {
+    result.message = error.message();
+    result.is_usage = true;
+  } catch (const std::bad_alloc&) {
+    result.message = Message{"error.no_memory"};
+  } catch (const Error& error) {
+    result.message = error.message();
+  }
+  result.problem = say(Language::kEnglish, result.message);
+  return result;
+}
+
+void Runner::try_run(const Document& doc, Backend& backend, RunResult& result, bool gradients) {
+  const Model* model = result.model.get();
+  const Config config = model ? run_config(doc.config, model->file.config) : doc.config;
+  validate(config);
+  RunInput input = read_input(doc, result);
+  const bool pair = model && config.form == ModelForm::kTranslate;
+  if (pair ? input.source_ids.empty() : input.tokens.empty()) {
+    result.is_usage = result.empty = true;
+    result.message.id = doc.sentence.empty() ? "error.empty_sentence"
+                        : !input.ids.empty() ? "error.form_source"  // nothing before the arrow
+                                             : "error.only_spaces";
+    return;
+  }
+  const bool writes = pair && input.ids.empty();  // the model itself, up to its longest row
+  const std::size_t row = writes ? longest_target(*model, doc) : input.ids.size();
+  // Each tensor has a gradient of its size.
+  const double needed = memory_needed(config, shape_for(model, input, row)) * (gradients ? 2 : 1);
+  if (needed > limits_.memory_bytes) {
+    throw Error(Message{"error.needs_memory",
+                        {{"tokens", std::to_string(row)},
+                         {"needed", bytes_text(needed)},
+                         {"available", bytes_text(limits_.memory_bytes)}}});
+  }
+  if (model) parameters_.use(result.model);
+  if (writes) {
+    input.ids =
+        greedy_row(*model, config, input, static_cast<std::int64_t>(row), parameters_, backend);
+    name_tokens(*model->vocabulary, input.ids, input.tokens);
+  }
+  const RunShape shape = shape_for(model, input, input.ids.size());
+  const auto program = program_for(config, shape, gradients);
+  if (!model && (!sandbox_ || sandbox_->seed() != config.seed)) {
+    sandbox_ = std::make_unique<SandboxModel>(config.seed);
+  }
+  ParameterSource& source = model ? static_cast<ParameterSource&>(parameters_) : *sandbox_;
+  auto trace = blank_trace(program);
+  for (std::size_t id = 0; id < program->tensors.size(); ++id) {
+    const TensorSpec& spec = program->tensors[id];
+    if (spec.kind != TensorKind::kParameter) continue;
+    trace->parameters_[id] = source.parameter(spec, input);
+    // Backends only write the outputs of calls, and no call writes a parameter.
+    trace->memory_[id] = const_cast<float*>(trace->parameters_[id]->data.data());
+  }
+  share_aliases(*program, trace->memory_);
+  fill_inputs(*program, input.ids, input.source_ids, trace->memory_);
+  backend.run(*program, program->calls, trace->memory_);
+  if (gradients) walk_back(*trace, model, input, doc, backend);
+  if (model) {  // the vocabulary's texts reuse the memory of the last run's
+    input.vocab = std::move(trace->input_.vocab);
+    input.vocab = *model->vocabulary->tokens();
+  }
+  trace->input_ = std::move(input);
+  trace->backend_ = backend.name();
+  trace->serial_ = next_serial_++;
+  result.trace = std::move(trace);
+}
+
+}  // namespace headlight

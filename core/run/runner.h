@@ -1,0 +1,78 @@
+// Runner: sentence and config in, trace out. Keeps what the next keystroke can use again.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/backends/backend.h"
+#include "core/base/message.h"
+#include "core/document/document.h"
+#include "core/model/model.h"
+#include "core/model/sandbox.h"
+#include "core/run/trace.h"
+
+namespace headlight {
+
+/// What this machine and this person allow.
+struct RunLimits {
+  double memory_bytes = 4e9;  // refuse runs that would need more
+};
+
+/// A run, or why there is none.
+struct RunResult {
+  std::shared_ptr<const Trace> trace;  // null when the document cannot be run
+  std::string problem;                 // a sentence in English; empty when all went well
+  Message message;                     // the same for any language
+  std::size_t tokens_in_sentence = 0;  // counted up to a bound; more than the trace has when cut
+  bool empty = false;                  // there is no token to run
+  bool cut = false;                    // the sentence had more tokens than the limit
+  int limit = 0;                       // the limit: the person's, or of a model's learned positions
+  bool limit_of_model = false;
+  std::shared_ptr<const Model> model;  // that the document asked for; null: the sandbox
+  bool is_usage = false;               // the problem is one of use (exit status 2)
+};
+
+class Runner {
+ public:
+  explicit Runner(RunLimits limits = {}) : limits_(limits) {}
+  /// Of an encoder-decoder the sentence is what the encoder reads (RunInput::source_tokens), and
+  /// the trace's tokens are the row that the model writes for it by itself, or what stands behind
+  /// "→". Never throws for anything that a document can hold. `model`: the one to run, whatever the
+  /// document names; without it the document's own is loaded (and kept), or the sandbox run.
+  /// With `gradients` the trace goes on to a loss and from there backwards
+  /// (core/autodiff/gradient_program.h).
+  RunResult run(const Document&, Backend&, std::shared_ptr<const Model> model = nullptr,
+                bool gradients = false);
+  void set_limits(const RunLimits& limits) { limits_ = limits; }
+  /// The model with this ref, loaded unless it is kept. Throws as load_model() does.
+  std::shared_ptr<const Model> load(const std::string& ref) { return models_.get(ref); }
+
+ private:
+  void try_run(const Document&, Backend&, RunResult&, bool gradients);
+  RunInput read_input(const Document&, RunResult&);
+  void read_pair(const Document&, RunResult&, RunInput&);
+  Tokenizer& tokenizer(TokenizerKind);
+  std::shared_ptr<const Program> program_for(const Config&, const RunShape&, bool gradients);
+  void walk_back(Trace&, const Model*, const RunInput&, const Document&, Backend&);
+  std::shared_ptr<Trace> blank_trace(const std::shared_ptr<const Program>&);
+
+  RunLimits limits_;
+  std::unique_ptr<Tokenizer> tokenizer_;
+  TokenizerKind tokenizer_kind_{};
+  std::unique_ptr<SandboxModel> sandbox_;
+  ModelParameters parameters_;
+  ModelCache models_;
+  std::shared_ptr<const Program> program_;
+  std::shared_ptr<const Program> walked_;  // with gradients: what the walk is planned for
+  std::vector<std::shared_ptr<Trace>> pool_;
+  std::uint64_t next_serial_ = 1;
+};
+
+/// Physical memory that a run may take on this machine: what is available now, less a reserve.
+RunLimits machine_limits();
+
+/// "3.2 GB"
+std::string bytes_text(double bytes);
+
+}  // namespace headlight

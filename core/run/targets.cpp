@@ -1,0 +1,77 @@
+#include "core/run/targets.h"
+
+#include <algorithm>
+
+#include "core/autodiff/backward.h"
+
+namespace headlight {
+namespace {
+
+std::size_t place(TensorId id) { return static_cast<std::size_t>(id); }
+
+// Of each row of (batch, place, outcomes) the largest.
+std::int64_t likeliest(const float* row, std::int64_t outcomes) {
+  return std::max_element(row, row + outcomes) - row;
+}
+
+}  // namespace
+
+std::vector<std::int64_t> open_targets(const Program& p, const Model* model,
+                                       const RunInput& input) {
+  if (p.config.form == ModelForm::kClasses) return {0};
+  if (!model || p.config.form != ModelForm::kTokens) return {};
+  const std::optional<int> mask = model->vocabulary->id_of(Special::kMask);
+  std::vector<std::int64_t> places;
+  for (std::size_t t = 0; mask && t < input.ids.size(); ++t) {
+    if (input.ids[t] == *mask) places.push_back(static_cast<std::int64_t>(t));
+  }
+  return places;
+}
+
+std::span<const std::string> target_names(const Program& p, const Model& model) {
+  if (p.config.form == ModelForm::kClasses) return model.file.classes;
+  return *model.vocabulary->tokens();
+}
+
+std::optional<std::int64_t> target_named(const Program& p, const Model& model,
+                                         std::string_view name) {
+  const auto names = target_names(p, model);
+  const auto at = std::find(names.begin(), names.end(), name);
+  if (name.empty() || at == names.end()) return std::nullopt;
+  return at - names.begin();
+}
+
+void aim(const Program& p, const Model* model, const RunInput& input,
+         std::span<const std::string> targets, std::span<float* const> memory) {
+  float* right = memory[place(p.targets)];
+  const std::vector<std::int64_t> open = open_targets(p, model, input);
+  if (model && p.config.form == ModelForm::kTranslate) {
+    const std::optional<int> end = model->vocabulary->id_of(Special::kEnd);
+    if (end && p.shape.positions < model->file.context)
+      right[p.shape.positions - 1] = static_cast<float>(*end);
+  } else if (model && model->vocabulary->id_of(Special::kMask) &&
+             p.config.form == ModelForm::kTokens) {
+    for (std::size_t t = 0; t < input.ids.size(); ++t) {
+      const bool own = open.empty() && !model->vocabulary->is_special(input.ids[t]);
+      right[t] = own ? static_cast<float>(input.ids[t]) : -1.0f;
+    }
+  }
+  const float* logits = memory[place(p.require("logits"))];
+  for (std::size_t i = 0; i < open.size(); ++i) {
+    std::optional<std::int64_t> wanted;
+    if (model && i < targets.size()) wanted = target_named(p, *model, targets[i]);
+    if (!wanted) wanted = likeliest(logits + open[i] * p.outcomes(), p.outcomes());
+    right[open[i]] = static_cast<float>(*wanted);
+  }
+}
+
+std::int64_t counted_targets(const Trace& trace) {
+  return counted_targets(trace.program(), trace.tensor(trace.program().targets).cells());
+}
+
+double mean_loss(const Trace& trace) {
+  const Program& program = trace.program();
+  return mean_loss(program, trace.tensor(program.targets).cells(), trace.tensor(program.loss).data);
+}
+
+}  // namespace headlight

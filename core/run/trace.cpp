@@ -1,0 +1,146 @@
+#include "core/run/trace.h"
+
+#include <cmath>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "core/graph/step_names.h"
+
+namespace headlight {
+
+TensorView Trace::tensor(TensorId id) const {
+  TensorView t = program_->look(id);
+  t.data = memory_[static_cast<std::size_t>(id)];
+  return t;
+}
+
+TensorView Trace::find(std::string_view name) const {
+  const TensorId id = program_->find(name);
+  return id < 0 ? TensorView{} : tensor(id);
+}
+
+const CellRange& Trace::range(TensorId id) const {
+  ranges_.own.resize(program_->tensors.size());
+  std::optional<CellRange>& kept = ranges_.own[static_cast<std::size_t>(id)];
+  if (!kept) kept = measure_range(tensor(id).cells());
+  return *kept;
+}
+
+const CellRange& Trace::shared_range(TensorId id) const {
+  ranges_.shared.resize(program_->tensors.size());
+  std::optional<CellRange>& kept = ranges_.shared[static_cast<std::size_t>(id)];
+  if (kept) return *kept;
+  CellRange all = range(id);
+  const std::string& name = program_->tensors[static_cast<std::size_t>(id)].name;
+  const StepName at = split_name(name);
+  // Gradients fade from layer to layer: in a range of all layers most of them would be blank.
+  if (program_->is_gradient(id)) return *(kept = all);
+  for (int layer = 0; at.layer >= 0 && layer < config().layers; ++layer) {
+    const TensorId other = program_->find(name_in_layer(at.stack, layer, at.rest));
+    if (other >= 0 && other != id) all = join(all, range(other));
+  }
+  kept = all;
+  return *kept;
+}
+
+const CellRange& Trace::matrix_range(TensorId id, std::int64_t offset, std::int64_t rows,
+                                     std::int64_t columns, std::int64_t row_stride,
+                                     std::int64_t column_stride) const {
+  const auto [at, is_new] = ranges_.matrices.try_emplace(
+      {static_cast<std::int64_t>(id), offset, rows, columns, row_stride, column_stride});
+  if (!is_new) return at->second;
+  const float* data = tensor(id).data + offset;
+  const auto count = static_cast<std::size_t>(rows * columns);
+  const bool in_one_piece = (column_stride == 1 && (row_stride == columns || rows == 1)) ||
+                            (row_stride == 1 && (column_stride == rows || columns == 1));
+  if (in_one_piece) {
+    at->second = measure_range({data, count});
+    return at->second;
+  }
+  std::vector<float> cells;
+  cells.reserve(count);
+  for (std::int64_t r = 0; r < rows; ++r) {
+    for (std::int64_t c = 0; c < columns; ++c) {
+      cells.push_back(data[r * row_stride + c * column_stride]);
+    }
+  }
+  at->second = measure_range(cells);
+  return at->second;
+}
+
+Anomalies find_anomalies(const TensorView& t) {
+  Anomalies anomalies;
+  const std::span<const float> cells = t.cells();
+  const std::int64_t width = t.axes.empty() ? 1 : t.axes.back().size;
+  anomalies.all_equal = cells.size() > 1 && std::isfinite(cells[0]);
+  for (std::size_t begin = 0; begin < cells.size(); begin += static_cast<std::size_t>(width)) {
+    bool empty = true;
+    for (std::size_t i = begin; i < begin + static_cast<std::size_t>(width); ++i) {
+      const float value = cells[i];
+      empty &= value == -INFINITY;
+      anomalies.all_equal &= value == cells[0];
+      if (std::isfinite(value)) continue;
+      std::int64_t& count = std::isnan(value) ? anomalies.nan : anomalies.infinite;
+      std::int64_t& first = std::isnan(value) ? anomalies.first_nan : anomalies.first_infinite;
+      if (count++ == 0) first = static_cast<std::int64_t>(i);
+    }
+    anomalies.empty_rows += empty;
+  }
+  return anomalies;
+}
+
+const Anomalies& Trace::anomalies(TensorId id) const {
+  anomalies_.resize(program_->tensors.size());
+  std::optional<Anomalies>& kept = anomalies_[static_cast<std::size_t>(id)];
+  if (!kept) kept = find_anomalies(tensor(id));
+  return *kept;
+}
+
+std::string Trace::tick(std::string_view axis, std::int64_t i) const {
+  const auto place = static_cast<std::size_t>(i);
+  const std::vector<std::string>* names = nullptr;
+  if (axis.starts_with("source")) {
+    names = &input_.source_tokens;
+  } else if (counts_tokens(axis)) {
+    names = &input_.tokens;
+  } else if (axis == "vocab") {
+    names = &input_.vocab;
+  } else if (axis == "class") {
+    names = &input_.classes;
+  }
+  return names && place < names->size() ? (*names)[place] : std::to_string(i);
+}
+
+namespace {
+
+std::vector<bool> comes_again(const std::vector<std::string>& tokens) {
+  std::unordered_map<std::string_view, int> counts;
+  for (const std::string& t : tokens) ++counts[t];
+  std::vector<bool> again;
+  for (const std::string& t : tokens) again.push_back(counts[t] > 1);
+  return again;
+}
+
+}  // namespace
+
+std::string Trace::name(std::string_view axis, std::int64_t i) const {
+  std::string text = tick(axis, i);
+  const bool source = axis.starts_with("source");
+  const std::vector<std::string>& tokens = source ? input_.source_tokens : input_.tokens;
+  const auto place = static_cast<std::size_t>(i);
+  if (!counts_tokens(axis) || i < 0 || place >= tokens.size()) return text;
+  if (repeated_in_ != serial_) {  // a Runner uses the memory of an old trace again
+    repeated_ = comes_again(input_.tokens);
+    repeated_sources_ = comes_again(input_.source_tokens);
+    repeated_in_ = serial_;
+  }
+  if (!(source ? repeated_sources_ : repeated_)[place]) return text;
+  for (const char digit : std::to_string(i)) {
+    text += "\xE2\x82";  // U+2080 to U+2089: subscript digits
+    text += static_cast<char>(0x80 + (digit - '0'));
+  }
+  return text;
+}
+
+}  // namespace headlight

@@ -1,0 +1,92 @@
+// Trace: one run of a program, every tensor of it kept and found by name. Immutable once made.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/cell_range.h"
+#include "core/graph/program.h"
+#include "core/graph/run_input.h"
+
+namespace headlight {
+
+/// What is out of the ordinary in a tensor's cells.
+struct Anomalies {
+  std::int64_t nan = 0, first_nan = -1;            // first_nan: its flat place
+  std::int64_t infinite = 0, first_infinite = -1;  // +∞ or −∞
+  bool all_equal = false;                          // every cell is the same finite number
+  std::int64_t empty_rows = 0;                     // rows (last axis) of −∞ only
+};
+Anomalies find_anomalies(const TensorView&);
+
+class Backend;
+class Backward;
+class ParameterSource;
+
+class Trace {
+ public:
+  const Program& program() const { return *program_; }
+  const Config& config() const { return program_->config; }
+  const RunInput& input() const { return input_; }
+  std::int64_t length() const { return static_cast<std::int64_t>(input_.tokens.size()); }
+  /// Differs between any two runs of one Runner; pictures are cached by it.
+  std::uint64_t serial() const { return serial_; }
+  std::string_view backend() const { return backend_; }
+
+  TensorView tensor(TensorId id) const;
+  /// Throws UsageError with the nearest names.
+  TensorView tensor(std::string_view name) const { return tensor(program_->require(name)); }
+  /// nullptr-like (data == nullptr) when this model has no such tensor.
+  TensorView find(std::string_view name) const;
+
+  /// What to call cell `i` of this axis: the token for positions, the source token for places of a
+  /// source row, the vocabulary entry for vocab, the class for class, the number otherwise.
+  std::string tick(std::string_view axis, std::int64_t i) const;
+  /// The same where it stands alone: a token that the sentence has more than once gets its position
+  /// as a subscript ("the₄"), so that no two cells have one name. Ask from one thread at a time.
+  std::string name(std::string_view axis, std::int64_t i) const;
+
+  /// What the whole tensor spans, every head included. This and the next two are measured when
+  /// first asked for and kept; ask from one thread at a time.
+  const CellRange& range(TensorId id) const;
+  /// The same over the tensors of its kind of all layers, so that heads and layers share one range.
+  const CellRange& shared_range(TensorId id) const;
+  /// The same of one matrix in the tensor: cell (r, c) lies at offset + r·row_stride +
+  /// c·column_stride.
+  const CellRange& matrix_range(TensorId id, std::int64_t offset, std::int64_t rows,
+                                std::int64_t columns, std::int64_t row_stride,
+                                std::int64_t column_stride) const;
+
+  /// find_anomalies() of the whole tensor. Kept as range() is; ask from one thread at a time.
+  const Anomalies& anomalies(TensorId id) const;
+
+ private:
+  friend class Runner;
+  friend std::shared_ptr<const Trace> run_trace(std::shared_ptr<const Program>, RunInput,
+                                                ParameterSource&, Backend&);
+  std::shared_ptr<const Program> program_;
+  std::vector<std::shared_ptr<const Tensor>> parameters_;  // by TensorId
+  RunInput input_;
+  FloatBuffer arena_;
+  std::shared_ptr<Backward> walk_;  // where gradients lie; null without them
+  std::vector<float*> memory_;
+  std::uint64_t serial_ = 0;
+  std::string backend_;
+  // By position and by source token, of the run `repeated_in_`; found when first asked for.
+  mutable std::vector<bool> repeated_, repeated_sources_;
+  mutable std::optional<std::uint64_t> repeated_in_;
+  struct Ranges {  // by TensorId, and by matrix; what is not there was not asked for yet
+    std::vector<std::optional<CellRange>> own, shared;
+    std::map<std::array<std::int64_t, 6>, CellRange> matrices;
+  };
+  mutable Ranges ranges_;
+  mutable std::vector<std::optional<Anomalies>> anomalies_;  // by TensorId
+};
+
+}  // namespace headlight

@@ -1,0 +1,181 @@
+#include "core/train/data/batch_inputs.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "core/base/error.h"
+#include "core/base/random.h"
+#include "core/graph/program_memory.h"
+
+namespace headlight {
+namespace {
+
+constexpr float kForbidden = -std::numeric_limits<float>::infinity();
+
+void check_ids(const std::vector<int>& ids, std::int64_t count, int least) {
+  for (const int id : ids) {
+    if (id >= least && id < count) continue;
+    throw Error(Message{"train.unknown_id",
+                        {{"id", std::to_string(id)}, {"last", std::to_string(count - 1)}}});
+  }
+}
+
+// Whether any row is shorter than `width`.
+bool check_lengths(const std::vector<int>& lengths, std::int64_t rows, std::int64_t width) {
+  if (lengths.empty()) return false;
+  const auto outside = [&](int n) { return n < 1 || n > width; };
+  const auto bad = std::find_if(lengths.begin(), lengths.end(), outside);
+  if (static_cast<std::int64_t>(lengths.size()) != rows || bad != lengths.end()) {
+    throw Error(Message{
+        "train.batch_lengths",
+        {{"rows", std::to_string(rows)},
+         {"positions", std::to_string(width)},
+         {"got",
+          std::to_string(bad == lengths.end() ? static_cast<long long>(lengths.size()) : *bad)}}});
+  }
+  return std::any_of(lengths.begin(), lengths.end(), [&](int n) { return n < width; });
+}
+
+// Of `rows` rows from `first` on; null where none is padded.
+const int* lengths_from(const std::vector<int>& lengths, std::int64_t first) {
+  return lengths.empty() ? nullptr : lengths.data() + first;
+}
+
+// Lets queries of row r look at the first lengths[r] keys. `own` is what else is forbidden.
+void fill_key_padding(float* mask, const RunShape& shape, std::int64_t queries, std::int64_t keys,
+                      const int* lengths, const MaskSpec* own) {
+  for (std::int64_t r = 0; r < shape.batch; ++r) {
+    const std::int64_t length = lengths ? lengths[r] : keys;
+    if (own && own->kind != MaskKind::kNone) fill_mask(*own, static_cast<int>(keys), mask);
+    for (std::int64_t q = 0; q < queries; ++q, mask += keys) {
+      if (!own || own->kind == MaskKind::kNone) std::fill_n(mask, length, 0.0f);
+      std::fill(mask + length, mask + keys, kForbidden);
+    }
+  }
+}
+
+void copy_ids(const std::vector<int>& from, std::int64_t first, std::int64_t count, float* to) {
+  for (std::int64_t i = 0; i < count; ++i)
+    to[i] = static_cast<float>(from[static_cast<std::size_t>(first + i)]);
+}
+
+}  // namespace
+
+void check_batch(const TokenBatch& batch, const Config& config, const RunShape& shape) {
+  const bool classes = config.form == ModelForm::kClasses;
+  const auto cells = static_cast<std::size_t>(batch.rows * batch.positions);
+  const auto sources = static_cast<std::size_t>(batch.rows * batch.sources);
+  const bool fits =
+      batch.rows > 0 && batch.positions == shape.positions && batch.tokens.size() == cells &&
+      batch.targets.size() == (classes ? static_cast<std::size_t>(batch.rows) : cells);
+  if (!fits) {
+    throw Error(Message{"train.batch_shape",
+                        {{"positions", std::to_string(shape.positions)},
+                         {"got", std::to_string(batch.positions)},
+                         {"rows", std::to_string(batch.rows)}}});
+  }
+  if (batch.sources != shape.source || batch.source.size() != sources) {
+    throw Error(Message{
+        "train.batch_source",
+        {{"source", std::to_string(shape.source)}, {"got", std::to_string(batch.sources)}}});
+  }
+  check_ids(batch.tokens, shape.vocab, 0);
+  check_ids(batch.source, shape.vocab, 0);
+  check_ids(batch.targets, classes ? shape.classes : shape.vocab, -1);
+  const bool shorter = check_lengths(batch.lengths, batch.rows, batch.positions);
+  const bool short_source = check_lengths(batch.source_lengths, batch.rows, batch.sources);
+  const bool felt = short_source || (shorter && (classes || !config.mask.is_causal()));
+  if (felt && !shape.padded) throw Error(Message{"train.padding"});
+}
+
+void fill_batch(const Program& program, const TokenBatch& batch, std::int64_t first,
+                std::span<float* const> memory) {
+  const RunShape& shape = program.shape;
+  const auto at = [&](TensorId id) { return memory[static_cast<std::size_t>(id)]; };
+  const std::int64_t n = batch.positions, rows = shape.batch;
+  const bool classes = program.config.form == ModelForm::kClasses;
+  copy_ids(batch.tokens, first * n, rows * n, at(program.token_ids));
+  const std::int64_t targets = classes ? 1 : n;
+  copy_ids(batch.targets, first * targets, rows * targets, at(program.targets));
+  const int* lengths = lengths_from(batch.lengths, first);
+  if (program.present >= 0) {
+    for (std::int64_t r = 0; r < rows; ++r) {
+      float* row = at(program.present) + r * n;
+      const std::int64_t length = lengths ? lengths[r] : n;
+      std::fill_n(row, length, 1.0f);
+      std::fill(row + length, row + n, 0.0f);
+    }
+  }
+  const MaskSpec& own = program.config.mask;
+  if (shape.padded && program.mask >= 0 && !own.is_causal())
+    fill_key_padding(at(program.mask), shape, n, n, lengths, &own);
+  if (program.source_ids < 0) return;
+  const std::int64_t s = batch.sources;
+  copy_ids(batch.source, first * s, rows * s, at(program.source_ids));
+  const int* source_lengths = lengths_from(batch.source_lengths, first);
+  if (program.source_mask >= 0)
+    fill_key_padding(at(program.source_mask), shape, s, s, source_lengths, nullptr);
+  if (program.cross_mask >= 0)
+    fill_key_padding(at(program.cross_mask), shape, n, s, source_lengths, nullptr);
+}
+
+void fill_own_mask(const Program& program, std::span<float* const> memory) {
+  if (program.mask < 0) return;
+  const std::int64_t n = program.shape.positions;
+  float* mask = memory[static_cast<std::size_t>(program.mask)];
+  fill_mask(program.config.mask, static_cast<int>(n), mask);
+  for (std::int64_t r = 1; r < program.shape.batch; ++r) std::copy_n(mask, n * n, mask + r * n * n);
+}
+
+BatchSum sum_batch(const Program& program, std::span<float* const> memory, bool compare) {
+  const float* loss = memory[static_cast<std::size_t>(program.loss)];
+  const float* targets = memory[static_cast<std::size_t>(program.targets)];
+  const float* logits = memory[static_cast<std::size_t>(program.require("logits"))];
+  const std::int64_t outcomes = program.outcomes(), rows = program.shape.batch;
+  const std::int64_t per_row = cell_count(program.look(program.targets).axes) / rows;
+  BatchSum sum;
+  for (std::int64_t r = 0; r < rows; ++r) {
+    const BatchSum before = sum;
+    for (std::int64_t i = r * per_row; i < (r + 1) * per_row; ++i) {
+      if (targets[i] < 0) continue;
+      sum.loss += loss[i];
+      ++sum.counted;
+      if (!compare) continue;
+      const float* row = logits + i * outcomes;
+      sum.correct +=
+          row + static_cast<std::int64_t>(targets[i]) == std::max_element(row, row + outcomes);
+    }
+    const std::int64_t counted = sum.counted - before.counted;
+    sum.rows += counted > 0;
+    sum.rows_correct += counted > 0 && counted == sum.correct - before.correct;
+  }
+  return sum;
+}
+
+DropoutCells dropout_cells(const Program& program, TensorId id, const DropoutDraw& draw) {
+  const TensorSpec& spec = program.tensors[static_cast<std::size_t>(id)];
+  const std::int64_t row = cell_count(spec.axes) / program.shape.batch;
+  return {scatter(scatter(scatter(draw.seed) ^ hash_text(spec.name)) +
+                  static_cast<std::uint64_t>(draw.step)),
+          static_cast<std::uint64_t>(draw.row * row),
+          static_cast<std::uint64_t>(draw.rate * 0x1p53),
+          static_cast<float>(1.0 / (1.0 - draw.rate))};
+}
+
+void fill_dropout(const Program& program, const DropoutDraw& draw, std::span<float* const> memory) {
+  for (const TensorId id : program.dropout) {
+    float* out = memory[static_cast<std::size_t>(id)];
+    const std::int64_t cells = cell_count(program.look(id).axes);
+    if (draw.rate == 0) {
+      std::fill_n(out, cells, 1.0f);
+      continue;
+    }
+    const DropoutCells d = dropout_cells(program, id, draw);
+    for (std::int64_t i = 0; i < cells; ++i) {
+      const std::uint64_t place = d.first + static_cast<std::uint64_t>(i);
+      out[i] = scatter(d.key + place * kDropoutStep) >> 11 < d.limit ? 0.0f : d.kept;
+    }
+  }
+}
+
+}  // namespace headlight

@@ -1,0 +1,58 @@
+// A batch as the inputs of a training program: ids, targets, what is padding, what dropout leaves
+// out; and what came of it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "core/graph/program.h"
+#include "core/train/learner.h"
+
+namespace headlight {
+
+/// Everything that the loops below trust. Throws Error for a batch of another width, ids that are
+/// not in the vocabulary, classes that there are not, lengths out of range, or padding where the
+/// shape has no mask for it.
+void check_batch(const TokenBatch&, const Config&, const RunShape&);
+
+/// Fills the ids, the targets, what of a row is present, and padding in the masks, for the rows of
+/// the batch from `first` on, as many as the program has. The mask of the config must stand in the
+/// mask already; where it is causal it stays, since no token that counts looks at padding behind
+/// it.
+void fill_batch(const Program&, const TokenBatch&, std::int64_t first,
+                std::span<float* const> memory);
+
+/// The mask of the config, for every row.
+void fill_own_mask(const Program&, std::span<float* const> memory);
+
+/// What a run of a training program says of its rows.
+struct BatchSum {
+  double loss = 0;
+  std::int64_t counted = 0, correct = 0;  // targets
+  std::int64_t rows = 0, rows_correct = 0;
+};
+
+/// Adds up the losses that are counted. With `compare`, also whether the target of each has the
+/// largest logit (the first of them, where several have it).
+BatchSum sum_batch(const Program&, std::span<float* const> memory, bool compare);
+
+/// What dropout leaves out: a number for every cell of every input Program::dropout, made of the
+/// seed, the step, the row of the step and the input's name alone.
+struct DropoutDraw {
+  double rate = 0;  // 0 ≤ rate < 1: the share that is left out
+  std::uint64_t seed = 1;
+  std::int64_t step = 0;
+  std::int64_t row = 0;  // of the first row, counted over all batches of the step
+};
+void fill_dropout(const Program&, const DropoutDraw&, std::span<float* const> memory);
+
+/// The numbers of one of these inputs: cell i is left out (0) where
+/// scatter(key + (first + i) · kDropoutStep) >> 11 is less than `limit`, else it is `kept`.
+struct DropoutCells {
+  std::uint64_t key = 0, first = 0, limit = 0;
+  float kept = 1;
+};
+inline constexpr std::uint64_t kDropoutStep = 0xD1342543DE82EF95ull;
+DropoutCells dropout_cells(const Program&, TensorId, const DropoutDraw&);
+
+}  // namespace headlight

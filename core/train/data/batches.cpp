@@ -1,0 +1,96 @@
+#include "core/train/data/batches.h"
+
+#include <algorithm>
+#include <climits>
+
+#include "core/base/error.h"
+
+namespace headlight {
+
+ModelForm form_of(TaskKind kind) {
+  if (kind == TaskKind::kClassify) return ModelForm::kClasses;
+  return kind == TaskKind::kTranslate ? ModelForm::kTranslate : ModelForm::kTokens;
+}
+
+RunShape shape_of(const Task& task, const Config& config) {
+  const bool looks = task.kind() == TaskKind::kTranslate || !config.mask.is_causal();
+  return {.batch = 1,
+          .positions = task.context(),
+          .vocab = task.vocabulary().size(),
+          .classes = static_cast<std::int64_t>(task.classes().size()),
+          .source = task.source_length(),
+          .padded = looks && task.vocabulary().id_of(Special::kPad).has_value()};
+}
+
+TaskBatches::TaskBatches(std::shared_ptr<const Task> task, std::int64_t batch, std::uint64_t seed,
+                         Split split)
+    : task_(std::move(task)),
+      random_(seed, split == Split::kTraining ? 0 : 1),
+      split_(split),
+      batch_{batch, task_->context(), {}, {}} {
+  batch_.sources = task_->source_length();
+}
+
+const TokenBatch& TaskBatches::next() {
+  for (std::vector<int>* list :
+       {&batch_.tokens, &batch_.targets, &batch_.lengths, &batch_.source, &batch_.source_lengths})
+    list->clear();
+  examples_.clear();
+  const bool classes = task_->kind() == TaskKind::kClassify;
+  const auto append = [](std::vector<int>& list, const std::vector<int>& ids) {
+    list.insert(list.end(), ids.begin(), ids.end());
+  };
+  for (std::int64_t r = 0; r < batch_.rows; ++r) {
+    TaskExample example = task_->draw(random_, split_);
+    batch_.lengths.push_back(static_cast<int>(example.tokens.size()));
+    if (batch_.sources > 0)
+      batch_.source_lengths.push_back(static_cast<int>(example.source.size()));
+    pad(example, *task_);
+    append(batch_.tokens, example.tokens);
+    append(batch_.source, example.source);
+    if (classes) {
+      batch_.targets.push_back(example.label);
+    } else {
+      append(batch_.targets, example.targets);
+      if (only_scored_ && !example.scored.empty()) {
+        int* targets = batch_.targets.data() + batch_.targets.size() - example.targets.size();
+        for (std::size_t i = 0; i < example.scored.size(); ++i)
+          if (!example.scored[i]) targets[i] = -1;
+      }
+    }
+    examples_.push_back(std::move(example));
+  }
+  return batch_;
+}
+
+RowBatches::RowBatches(NpyIntegers rows, std::int64_t batch) : rows_(std::move(rows)) {
+  const std::vector<std::int64_t>& shape = rows_.shape;
+  if (shape.size() != 2 || shape[0] < 1 || shape[1] < 2) {
+    std::string got;
+    for (const std::int64_t size : shape) got += (got.empty() ? "" : ", ") + std::to_string(size);
+    throw Error(Message{"train.rows_shape", {{"got", "(" + got + ")"}}});
+  }
+  for (const std::int64_t id : rows_.values) {
+    if (id < 0 || id >= INT_MAX)
+      throw Error(Message{"train.rows_id", {{"id", std::to_string(id)}}});
+    largest_ = std::max(largest_, id);
+  }
+  batch_ = {batch, shape[1] - 1, {}, {}};
+}
+
+const TokenBatch& RowBatches::next() {
+  batch_.tokens.clear();
+  batch_.targets.clear();
+  const auto width = static_cast<std::size_t>(rows_.shape[1]);
+  const auto count = static_cast<std::uint64_t>(rows_.shape[0]);
+  for (std::int64_t r = 0; r < batch_.rows; ++r) {
+    const std::int64_t* row = rows_.values.data() + (next_row_++ % count) * width;
+    for (std::size_t t = 0; t + 1 < width; ++t) {
+      batch_.tokens.push_back(static_cast<int>(row[t]));
+      batch_.targets.push_back(static_cast<int>(row[t + 1]));
+    }
+  }
+  return batch_;
+}
+
+}  // namespace headlight

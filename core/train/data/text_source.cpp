@@ -1,0 +1,197 @@
+#include "core/train/data/text_source.h"
+
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "core/base/number_text.h"
+
+namespace headlight {
+namespace {
+
+[[noreturn]] void fail_range(const char* what, int low, int high, int got) {
+  throw UsageError(Message{"text.option_range",
+                           {{"what", what, true},
+                            {"low", std::to_string(low)},
+                            {"high", std::to_string(high)},
+                            {"got", std::to_string(got)}}});
+}
+
+// The bytes that the tokens [begin, end) stand for. A long text has a hundred million of them.
+std::size_t text_bytes(const CutTexts& cut, std::size_t begin, std::size_t end,
+                       const ProgressFunction& progress) {
+  constexpr std::size_t kPerTell = std::size_t{1} << 22;
+  std::vector<std::size_t> sizes;
+  for (int id = 0; id < cut.vocabulary->size(); ++id)
+    sizes.push_back(cut.vocabulary->text_of(id).size());
+  std::size_t bytes = 0;
+  for (std::size_t i = begin; i < end; ++i) {
+    if (i % kPerTell == 0) tell(progress, "progress.cutting", 1);
+    bytes += sizes[cut.ids[i]];
+  }
+  return bytes;
+}
+
+class TextTask : public Task {
+ public:
+  explicit TextTask(std::shared_ptr<const TextSource> source)
+      : Task({.id = "text",
+              .kind = TaskKind::kNextToken,
+              .vocabulary = source->vocabulary(),
+              .context = source->context(),
+              .source_length = 0,
+              .classes = {},
+              .options = {{"context", source->context()}}}),
+        source_(std::move(source)) {}
+
+  bool has(Split split) const override {
+    const TextSource::Part part = source_->part(split);
+    return part.end > part.begin;
+  }
+  double bytes_per_token(Split split) const override { return source_->bytes_per_token(split); }
+
+ private:
+  TaskExample make(Random& random, Split split) const override {
+    const TextSource::Part part = source_->part(split);
+    const int length = context() + 1;
+    const std::size_t starts = part.end - part.begin - static_cast<std::size_t>(context());
+    const std::vector<int> row = source_->window(part.begin + random.below(starts), length);
+    TaskExample example;
+    example.tokens.assign(row.begin(), row.end() - 1);
+    example.targets.assign(row.begin() + 1, row.end());
+    return example;
+  }
+
+  std::shared_ptr<const TextSource> source_;
+};
+
+}  // namespace
+
+TextFile TextInput::read(const ProgressFunction& progress) const {
+  return path.empty() ? checked_text(text.str(), name(), progress) : read_text_file(path, progress);
+}
+
+const std::string& SharedText::str() const {
+  static const std::string kEmpty;
+  return text_ ? *text_ : kEmpty;
+}
+
+std::span<const Choice<OwnData>> choices(OwnData) {
+  static constexpr Choice<OwnData> kAll[] = {
+      {OwnData::kText, "text"}, {OwnData::kLabels, "labels"}, {OwnData::kPairs, "pairs"}};
+  return kAll;
+}
+
+TaskKind kind_of(OwnData data) {
+  return data == OwnData::kLabels  ? TaskKind::kClassify
+         : data == OwnData::kPairs ? TaskKind::kTranslate
+                                   : TaskKind::kNextToken;
+}
+
+TextOptions default_options(OwnData data) {
+  TextOptions options;
+  if (data == OwnData::kText) return options;
+  options.context = 0;
+  if (data == OwnData::kLabels) options.cut = TextCut::kWords;
+  return options;
+}
+
+MessageSlot TextInput::name() const {
+  if (path.empty()) return {"file", "text.pasted", true};
+  return {"file", "'" + path.string() + "'"};
+}
+
+void validate(const TextOptions& options, bool rows) {
+  if (options.context < (rows ? 0 : 1) || options.context > kMaxContext)
+    fail_range("text.option.context", rows ? 0 : 1, kMaxContext, options.context);
+  if (options.validation < 0 || options.validation > 50)
+    fail_range("text.option.validation", 0, 50, options.validation);
+  if (options.most_tokens < 1 || options.most_tokens > kMaxVocabulary)
+    fail_range("text.option.most_tokens", 1, kMaxVocabulary, options.most_tokens);
+  if (options.vocabulary < 0 || options.vocabulary > kMaxVocabulary)
+    fail_range("text.option.vocabulary", 0, kMaxVocabulary, options.vocabulary);
+}
+
+TextSource TextSource::load(const TextInput& input, const TextOptions& options,
+                            const ProgressFunction& progress) {
+  validate(options, false);
+  const TextFile file = input.read(progress);
+  const std::size_t size = file.text().size();
+  TextSource source;
+  source.notes_ = file.notes;
+  source.context_ = options.context;
+  TextCutter cutter({options.cut, options.vocabulary, options.most_tokens, {}, options.known});
+  file.read([&](std::string_view text) {
+    cutter.add(text, progress, 0, 1.0 / static_cast<double>(size),
+               [&](std::size_t bytes) { file.passed(bytes); });
+    return size;
+  });
+  const std::size_t window = static_cast<std::size_t>(options.context) + 1;
+  const auto too_short = [&](std::size_t tokens) {
+    throw Error(Message{"text.short",
+                        {input.name(),
+                         {"tokens", count_text(static_cast<long long>(tokens))},
+                         {"window", count_text(static_cast<long long>(window))},
+                         {"context", count_text(options.context)}}});
+  };
+  if (cutter.empty()) too_short(0);
+  source.cut_ = cutter.finish(progress);
+
+  const std::size_t n = source.size();
+  std::size_t held_out = n * static_cast<std::size_t>(options.validation) / 100;
+  if (held_out < window) {
+    held_out = 0;
+    if (options.validation > 0) source.notes_.push_back(Message{"text.no_validation"});
+  }
+  if (n < window) too_short(n);
+  source.training_ = n - held_out;
+  const std::size_t trained = text_bytes(source.cut_, 0, source.training_, progress);
+  const std::size_t rest = text_bytes(source.cut_, source.training_, n, progress);
+  const double all = static_cast<double>(trained + rest);
+  // What a words tokenizer drops is shared out evenly.
+  const double whole = all > 0 ? static_cast<double>(size) / all : 0;
+  for (const Split split : {Split::kTraining, Split::kValidation}) {
+    const Part part = source.part(split);
+    if (part.end == part.begin) continue;
+    source.bytes_per_token_[static_cast<int>(split)] =
+        whole * static_cast<double>(split == Split::kTraining ? trained : rest) /
+        static_cast<double>(part.end - part.begin);
+  }
+  return source;
+}
+
+TextSource::Part TextSource::part(Split split) const {
+  if (split == Split::kTraining) return {0, training_};
+  return {training_, size()};
+}
+
+std::vector<int> TextSource::window(std::size_t begin, int length) const {
+  std::vector<int> ids;
+  ids.reserve(static_cast<std::size_t>(length));
+  for (int i = 0; i < length; ++i) ids.push_back(id(begin + static_cast<std::size_t>(i)));
+  return ids;
+}
+
+double TextSource::bytes_per_token(Split split) const {
+  return bytes_per_token_[static_cast<int>(split)];
+}
+
+LoadedTask text_task(std::shared_ptr<const TextSource> source) {
+  LoadedTask loaded;
+  loaded.notes = source->notes();
+  loaded.task = std::make_unique<TextTask>(std::move(source));
+  return loaded;
+}
+
+LoadedTask load_text_task(const TextInput& input, const TextOptions& options,
+                          const ProgressFunction& progress) {
+  return text_task(std::make_shared<const TextSource>(TextSource::load(input, options, progress)));
+}
+
+LoadedTask load_own_task(OwnData data, const TextInput& input, const TextOptions& options,
+                         const ProgressFunction& progress) {
+  if (data == OwnData::kLabels) return load_labelled_task(input, options, progress);
+  if (data == OwnData::kPairs) return load_pairs_task(input, options, progress);
+  return load_text_task(input, options, progress);
+}
+
+}  // namespace headlight

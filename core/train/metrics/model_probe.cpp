@@ -1,0 +1,145 @@
+#include "core/train/metrics/model_probe.h"
+
+#include <algorithm>
+
+#include "core/graph/program_memory.h"
+#include "core/train/data/batch_inputs.h"
+#include "core/train/data/batches.h"
+
+namespace headlight {
+namespace {
+
+// What a sum over examples weighs a score by: the rows that it was measured on.
+void add_scores(HeadScores& sum, const HeadScores& scores) {
+  for (std::size_t b = 0; b < kBadgeCount; ++b) {
+    sum.all[b].value += scores.all[b].value * static_cast<double>(scores.all[b].rows);
+    sum.all[b].rows += scores.all[b].rows;
+  }
+}
+
+bool is_scored(const TaskExample& example, std::size_t i) {
+  return example.targets[i] >= 0 && (example.scored.empty() || example.scored[i] != 0);
+}
+
+}  // namespace
+
+std::optional<Halves> copy_halves(const TaskExample& example) {
+  std::size_t first = 0;
+  while (first < example.targets.size() && !is_scored(example, first)) ++first;
+  const std::size_t length = example.targets.size() - first;
+  // The letters, the separator at which the answer begins, the answer but for its last letter.
+  if (first == 0 || length != first) return std::nullopt;
+  for (std::size_t i = first; i < example.targets.size(); ++i) {
+    if (!is_scored(example, i)) return std::nullopt;
+  }
+  const auto n = static_cast<std::int64_t>(first);
+  return Halves{0, n, n};
+}
+
+ModelProbe::ModelProbe(const Config& config, std::shared_ptr<const Task> task, std::uint64_t seed,
+                       int count)
+    : task_(std::move(task)), backend_(make_cpu_backend(1)) {
+  const Split split = task_->has(Split::kValidation) ? Split::kValidation : Split::kTraining;
+  TaskBatches source(task_, count, scatter(seed ^ hash_text("probe")), split);
+  const TokenBatch& batch = source.next();
+  examples_ = source.examples();
+  for (std::size_t e = 0; e < examples_.size(); ++e) {  // as they were drawn, without padding
+    TaskExample& example = examples_[e];
+    example.tokens.resize(static_cast<std::size_t>(batch.lengths[e]));
+    example.targets.resize(std::min(example.targets.size(), example.tokens.size()));
+    example.scored.resize(std::min(example.scored.size(), example.tokens.size()));
+    if (!batch.source_lengths.empty())
+      example.source.resize(static_cast<std::size_t>(batch.source_lengths[e]));
+  }
+
+  RunShape shape = shape_of(*task_, config);
+  shape.batch = count;
+  program_ = std::make_shared<const Program>(build_training_program(config, shape));
+  calls_ = calls_for(*program_, program_->require("logits"));
+  arena_.resize(arena_cells(*program_));
+  memory_.assign(program_->tensors.size(), nullptr);
+  lay_out(*program_, arena_.data(), memory_);
+  for (std::size_t id = 0; id < program_->tensors.size(); ++id) {
+    const TensorSpec& spec = program_->tensors[id];
+    if (spec.kind == TensorKind::kParameter) parameters_.push_back(static_cast<TensorId>(id));
+    if (spec.kind == TensorKind::kActivation && spec.name.ends_with(".pattern"))
+      patterns_.push_back(static_cast<TensorId>(id));
+  }
+  if (program_->mask >= 0) {
+    float* mask = memory_[static_cast<std::size_t>(program_->mask)];
+    const std::int64_t n = shape.positions;
+    for (int i = 0; i < count; ++i) fill_mask(config.mask, static_cast<int>(n), mask + i * n * n);
+  }
+  fill_batch(*program_, batch, 0, memory_);
+}
+
+// Queries and keys of a pattern are tokens of the row, or of the source; padding is left out.
+HeadScores ModelProbe::score_head(TensorId pattern, std::int64_t head) const {
+  const std::vector<Axis>& axes = program_->tensors[static_cast<std::size_t>(pattern)].axes;
+  const std::int64_t heads = axes[1].size, all_queries = axes[2].size, all_keys = axes[3].size;
+  const bool from_source = axes[2].name != "query", to_source = axes[3].name != "key";
+  const bool crosses = from_source != to_source, own = !from_source && !to_source;
+  HeadScores sum;
+  std::vector<float> weights, mask;
+  for (std::size_t e = 0; e < examples_.size(); ++e) {
+    const TaskExample& example = examples_[e];
+    const std::vector<int>& rows = from_source ? example.source : example.tokens;
+    const std::vector<int>& columns = to_source ? example.source : example.tokens;
+    const auto queries = static_cast<std::int64_t>(rows.size());
+    const auto keys = static_cast<std::int64_t>(columns.size());
+    const float* cells = memory_[static_cast<std::size_t>(pattern)] +
+                         (static_cast<std::int64_t>(e) * heads + head) * all_queries * all_keys;
+    weights.clear();
+    for (std::int64_t i = 0; i < queries; ++i)
+      weights.insert(weights.end(), cells + i * all_keys, cells + i * all_keys + keys);
+    mask.clear();
+    if (own && program_->mask >= 0) {
+      mask.resize(weights.size());
+      fill_mask(program_->config.mask, static_cast<int>(queries), mask.data());
+    }
+    const std::span<const int> ids = crosses ? std::span<const int>() : std::span<const int>(rows);
+    add_scores(sum, head_scores({weights, queries, keys, ids, mask,
+                                 own ? copy_halves(example) : std::nullopt}));
+  }
+  for (HeadScore& score : sum.all) {
+    if (score.rows > 0) score.value /= static_cast<double>(score.rows);
+  }
+  return sum;
+}
+
+std::vector<int> ModelProbe::predictions(std::size_t e) const {
+  const TensorId id = program_->require("logits");
+  const std::int64_t outcomes = program_->outcomes();
+  const bool classes = program_->config.form == ModelForm::kClasses;
+  const std::int64_t rows = classes ? 1 : program_->shape.positions;
+  const float* logits =
+      memory_[static_cast<std::size_t>(id)] + static_cast<std::int64_t>(e) * rows * outcomes;
+  const std::int64_t count = classes ? 1 : static_cast<std::int64_t>(examples_[e].tokens.size());
+  std::vector<int> predicted;
+  for (std::int64_t t = 0; t < count; ++t) {
+    const float* row = logits + t * outcomes;
+    predicted.push_back(static_cast<int>(std::max_element(row, row + outcomes) - row));
+  }
+  return predicted;
+}
+
+ProbeResult ModelProbe::run(std::span<const Tensor> parameters) {
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    memory_[static_cast<std::size_t>(parameters_[i])] =
+        const_cast<float*>(parameters[i].data.data());  // only read
+  }
+  share_aliases(*program_, memory_);
+  backend_->run(*program_, calls_, memory_);
+  ProbeResult result;
+  for (const TensorId id : patterns_) {
+    const std::int64_t heads = program_->tensors[static_cast<std::size_t>(id)].axes[1].size;
+    for (std::int64_t h = 0; h < heads; ++h) result.heads.push_back(score_head(id, h));
+  }
+  for (std::size_t e = 0; e < examples_.size(); ++e) {
+    result.predicted.push_back(predictions(e));
+    result.score.add(examples_[e], result.predicted.back());
+  }
+  return result;
+}
+
+}  // namespace headlight

@@ -1,0 +1,214 @@
+#include "core/train/metrics/model_score.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/error.h"
+#include "core/base/random.h"
+#include "core/model/checkpoint.h"
+#include "core/train/data/batches.h"
+#include "core/train/model_recipe.h"
+#include "core/train/predictor.h"
+#include "core/train/trainer.h"
+
+namespace headlight {
+namespace {
+
+constexpr std::int64_t kMaxRows = 64;
+constexpr double kMaxLogits = 4e6;         // floats at a time
+constexpr std::uint64_t kScoreStream = 3;  // of random numbers; 0 to 2 are those of training
+
+std::int64_t rows_at_once(std::int64_t positions, std::int64_t vocab) {
+  const double fit = kMaxLogits / (static_cast<double>(positions) * static_cast<double>(vocab));
+  return std::clamp(static_cast<std::int64_t>(fit), std::int64_t{1}, kMaxRows);
+}
+
+// −log softmax at the target.
+double nats_of(std::span<const float> logits, int target) {
+  const double largest = *std::max_element(logits.begin(), logits.end());
+  double sum = 0;
+  for (const float logit : logits) sum += std::exp(static_cast<double>(logit) - largest);
+  return std::log(sum) + largest - static_cast<double>(logits[static_cast<std::size_t>(target)]);
+}
+
+int largest_of(std::span<const float> logits) {
+  return static_cast<int>(std::max_element(logits.begin(), logits.end()) - logits.begin());
+}
+
+TaskOptions sizes_of(const Model& model) {
+  if (model.ref.starts_with(kBundledRef)) return bundled_recipe(model.name).training.task_options;
+  const Checkpoint checkpoint = load_checkpoint(model.ref, true);
+  if (!checkpoint.training) return {};
+  RunSettings recipe;
+  TrainState state;
+  parse_train(checkpoint.training->json, recipe, state);
+  return recipe.task_options;
+}
+
+class TaskScorer {
+ public:
+  TaskScorer(std::shared_ptr<const Model> model, const Task& task, int threads)
+      : task_(task), vocab_(model->file.vocab), predictor_(std::move(model), threads) {}
+
+  void add(std::span<const TaskExample> examples, TaskFigures& out) {
+    ids_.clear();
+    for (const TaskExample& example : examples) {
+      TaskExample whole = example;
+      pad(whole, task_);
+      ids_.insert(ids_.end(), whole.tokens.begin(), whole.tokens.end());
+    }
+    const auto positions = static_cast<std::size_t>(task_.context());
+    const auto vocab = static_cast<std::size_t>(vocab_);
+    const std::span<const float> logits = predictor_.logits(ids_, task_.context());
+    for (std::size_t e = 0; e < examples.size(); ++e) {
+      std::vector<int> predicted;
+      for (std::size_t t = 0; t < examples[e].tokens.size(); ++t) {
+        const auto row = logits.subspan((e * positions + t) * vocab, vocab);
+        predicted.push_back(largest_of(row));
+        if (examples[e].targets[t] < 0) continue;
+        nats_ += nats_of(row, examples[e].targets[t]);
+        ++out.counted;
+      }
+      out.score.add(examples[e], predicted);
+    }
+    out.loss = out.counted ? nats_ / static_cast<double>(out.counted) : 0;
+  }
+
+ private:
+  const Task& task_;
+  std::int64_t vocab_;
+  Predictor predictor_;
+  std::vector<int> ids_;
+  double nats_ = 0;
+};
+
+// Adds what the next batch gives.
+void add_padded(Trainer& trainer, TaskBatches& data, TaskFigures& out, double& nats) {
+  const Evaluation e = trainer.evaluate(data.next());
+  nats += e.loss * static_cast<double>(e.counted);
+  out.counted += e.counted;
+  out.score.tokens += e.counted;
+  out.score.tokens_right += e.correct;
+  out.score.sequences += e.rows;
+  out.score.sequences_right += e.rows_correct;
+}
+
+// Of tasks whose rows differ in length, where a model would see the padding: as training pads them.
+TaskFigures score_padded(const Model& model, const Task& task, std::uint64_t seed, int count,
+                         int threads) {
+  const Split split = task.has(Split::kValidation) ? Split::kValidation : Split::kTraining;
+  TrainerOptions options;
+  options.threads = threads;
+  Trainer trainer(model.file.config, shape_of(task, model.file.config), model.weights, options);
+  const std::shared_ptr<const Task> borrowed(std::shared_ptr<void>(), &task);
+  std::uint64_t state = Random(seed, kScoreStream).state();
+  TaskFigures figures;
+  double nats = 0;
+  for (std::int64_t left = count; left > 0;) {
+    const std::int64_t rows = std::min(left, rows_at_once(task.context(), model.file.vocab));
+    TaskBatches data(borrowed, rows, seed, split);
+    data.restore(state);
+    data.count_only_scored();
+    add_padded(trainer, data, figures, nats);
+    state = data.state();
+    left -= rows;
+  }
+  figures.loss = figures.counted ? nats / static_cast<double>(figures.counted) : 0;
+  return figures;
+}
+
+}  // namespace
+
+double TextFigures::perplexity() const { return std::exp(loss()); }
+
+double TextFigures::bits_per_byte() const {
+  return bytes ? nats / std::log(2.0) / static_cast<double>(bytes) : 0;
+}
+
+std::unique_ptr<Task> task_of(const Model& model) {
+  const auto& all = all_tasks();
+  const bool known = std::any_of(all.begin(), all.end(),
+                                 [&](const TaskInfo& info) { return info.id == model.file.task; });
+  if (!known) throw UsageError(Message{"model.no_task", {{"name", model.name}}});
+  auto task = make_task(model.file.task, sizes_of(model));
+  if (!(task->vocabulary() == *model.vocabulary) || task->context() != model.file.context) {
+    throw Error(Message{"model.other_task", {{"name", model.name}, {"task", model.file.task}}});
+  }
+  return task;
+}
+
+TaskFigures score_task(std::shared_ptr<const Model> model, const Task& task, std::uint64_t seed,
+                       int count, int threads) {
+  if (form_of(task.kind()) != model->file.config.form)
+    throw Error(Message{"model.other_task", {{"name", model->name}, {"task", task.id()}}});
+  if (model->file.config.form != ModelForm::kTokens)
+    return score_padded(*model, task, seed, count, threads);
+  const Split split = task.has(Split::kValidation) ? Split::kValidation : Split::kTraining;
+  const std::int64_t rows = rows_at_once(task.context(), model->file.vocab);
+  TaskScorer scorer(std::move(model), task, threads);
+  TaskFigures figures;
+  Random random(seed, kScoreStream);
+  std::vector<TaskExample> examples;
+  for (int i = 0; i < count; ++i) {
+    examples.push_back(task.draw(random, split));
+    if (static_cast<std::int64_t>(examples.size()) < rows && i + 1 < count) continue;
+    scorer.add(examples, figures);
+    examples.clear();
+  }
+  return figures;
+}
+
+TextFigures score_text(std::shared_ptr<const Model> model, std::string_view text,
+                       std::int64_t stride, int threads) {
+  const std::int64_t context = model->file.context;
+  if (stride < 1 || stride > context) {
+    throw UsageError(Message{
+        "model.stride", {{"context", std::to_string(context)}, {"got", std::to_string(stride)}}});
+  }
+  if (!model->file.kind.empty() && model->file.kind != "next-token") {
+    throw UsageError(
+        Message{"model.not_next_token", {{"name", model->name}, {"kind", model->file.kind}}});
+  }
+  const std::vector<PlacedToken> tokens = model->vocabulary->encode_placed(text);
+  const auto count = static_cast<std::int64_t>(tokens.size());
+  if (count < 2) throw Error(Message{"model.short_text", {{"n", std::to_string(count)}}});
+  TextFigures figures;
+  figures.context = context;
+  figures.stride = stride;
+  figures.bytes = static_cast<std::int64_t>(text.size() - tokens[0].end);
+  const auto vocab = static_cast<std::size_t>(model->file.vocab);
+  const std::int64_t most = rows_at_once(context, model->file.vocab);
+  Predictor predictor(std::move(model), threads);
+  // Targets are places 1 … count − 1; `done` of them have been predicted.
+  std::int64_t done = 0;
+  std::vector<int> ids;
+  while (done < count - 1) {
+    const std::int64_t length = std::min(context, count - 1);
+    ids.clear();
+    std::vector<std::int64_t> begins;
+    // Windows end where their last target is the next `stride` on; the last one at the text's end.
+    for (std::int64_t end = done;
+         end < count - 1 && static_cast<std::int64_t>(begins.size()) < most;) {
+      end = std::min(std::max(end + stride, length), count - 1);
+      begins.push_back(end - length);
+      for (std::int64_t i = end - length; i < end; ++i)
+        ids.push_back(tokens[static_cast<std::size_t>(i)].id);
+    }
+    const std::span<const float> logits = predictor.logits(ids, length);
+    for (std::size_t w = 0; w < begins.size(); ++w) {
+      for (std::int64_t i = done; i < begins[w] + length; ++i) {
+        const std::size_t row =
+            w * static_cast<std::size_t>(length) + static_cast<std::size_t>(i - begins[w]);
+        const auto cells = logits.subspan(row * vocab, vocab);
+        const int target = tokens[static_cast<std::size_t>(i) + 1].id;
+        figures.nats += nats_of(cells, target);
+        figures.right += largest_of(cells) == target;
+        ++figures.tokens;
+      }
+      done = begins[w] + length;
+    }
+  }
+  return figures;
+}
+
+}  // namespace headlight

@@ -1,0 +1,117 @@
+#include "core/train/run_settings.h"
+
+#include <charconv>
+#include <limits>
+
+#include "core/base/error.h"
+#include "core/graph/config_json.h"
+#include "core/train/learner.h"
+
+namespace headlight {
+namespace {
+
+constexpr JsonFileWords kWords = {"train.wrong_value", "train.not_json", "train.too_deep"};
+constexpr std::int64_t kMax = std::int64_t{1} << 53;  // what JSON's numbers hold exactly
+constexpr double kAny = std::numeric_limits<double>::max();
+
+// 64 bits do not fit JSON's numbers everywhere: written as text.
+std::uint64_t read_bits(const JsonReader& in, const char* key) {
+  std::string text;
+  in.text(key, text);
+  std::uint64_t bits = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), bits);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size())
+    in.fail(in.name(key), Message{"train.bits"}, OrderedJson(text));
+  return bits;
+}
+
+OrderedJson optimizer_json(const OptimizerOptions& o) {
+  return {{"kind", word(o.kind)},
+          {"momentum", o.momentum},
+          {"beta1", o.beta1},
+          {"beta2", o.beta2},
+          {"epsilon", o.epsilon},
+          {"weight_decay", o.weight_decay},
+          {"decay_matrices_only", o.decay_matrices_only}};
+}
+
+OptimizerOptions read_optimizer(const OrderedJson& json) {
+  const JsonReader in(json, "optimizer", kWords);
+  OptimizerOptions o;
+  in.choice("kind", o.kind);
+  in.number("momentum", o.momentum, 0, kAny);
+  in.number("beta1", o.beta1, 0, 1);
+  in.number("beta2", o.beta2, 0, 1);
+  in.number("epsilon", o.epsilon, 0, kAny);
+  in.number("weight_decay", o.weight_decay, 0, kAny);
+  in.boolean("decay_matrices_only", o.decay_matrices_only);
+  validate(o);
+  return o;
+}
+
+OrderedJson schedule_json(const Schedule& s) {
+  return {{"kind", word(s.kind)},
+          {"peak", s.peak},
+          {"floor", s.floor},
+          {"warmup", s.warmup},
+          {"steps", s.steps}};
+}
+
+Schedule read_schedule(const OrderedJson& json) {
+  const JsonReader in(json, "schedule", kWords);
+  Schedule s;
+  in.choice("kind", s.kind);
+  in.number("peak", s.peak, 0, kAny);
+  in.number("floor", s.floor, 0, kAny);
+  in.number("warmup", s.warmup, 0, kMax);
+  in.number("steps", s.steps, 1, kMax);
+  validate(s);
+  return s;
+}
+
+}  // namespace
+
+std::string train_text(const RunSettings& r, const TrainState& state) {
+  OrderedJson sizes = OrderedJson::object();
+  for (const auto& size : r.task_options) sizes[size.first] = size.second;
+  return json_text({{"format", "headlight training"},
+                    {"version", 1},
+                    {"step", state.step},
+                    {"data", std::to_string(state.data)},
+                    {"task", r.task},
+                    {"task_options", sizes},
+                    {"batch", r.batch},
+                    {"accumulation", r.accumulation},
+                    {"seed", std::to_string(r.seed)},
+                    {"clip", r.clip},
+                    {"dropout", r.dropout},
+                    {"optimizer", optimizer_json(r.optimizer)},
+                    {"schedule", schedule_json(r.schedule)}});
+}
+
+void parse_train(std::string_view text, RunSettings& recipe, TrainState& state) {
+  const OrderedJson json = parse_json(text, kWords);
+  const JsonReader in(json, "", kWords);
+  const OrderedJson* format = in.find("format");
+  if (!format || *format != "headlight training") throw Error(Message{"train.not_a_run"});
+  int version = 0;
+  in.number("version", version, 1, 1);
+  in.number("step", state.step, 0, kMax);
+  state.data = read_bits(in, "data");
+  in.text("task", recipe.task);
+  if (const OrderedJson* sizes = in.find("task_options")) {
+    const JsonReader options(*sizes, "task_options", kWords);
+    for (const auto& size : sizes->items())
+      options.number(size.key().c_str(), recipe.task_options[size.key()], 0, 1 << 30);
+  }
+  in.number("batch", recipe.batch, 1, 1 << 20);
+  in.number("accumulation", recipe.accumulation, 1, 1 << 20);
+  recipe.seed = read_bits(in, "seed");
+  in.number("clip", recipe.clip, 0, kAny);
+  in.number("dropout", recipe.dropout, 0, kMaxDropout);
+  if (const OrderedJson* optimizer = in.find("optimizer"))
+    recipe.optimizer = read_optimizer(*optimizer);
+  if (const OrderedJson* schedule = in.find("schedule")) recipe.schedule = read_schedule(*schedule);
+}
+
+}  // namespace headlight

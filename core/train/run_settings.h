@@ -1,0 +1,39 @@
+// What a training run is made of besides the model: kept with a checkpoint, so that the run goes on
+// as if it had never stopped.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/train/optim/optimizer.h"
+#include "core/train/optim/schedule.h"
+#include "core/train/tasks/task.h"
+
+namespace headlight {
+
+struct RunSettings {
+  std::string task;  // of all_tasks(); empty: the person's own text or rows
+  TaskOptions task_options;
+  std::int64_t batch = 32;        // rows of a batch
+  std::int64_t accumulation = 1;  // batches of an update
+  std::uint64_t seed = 1;         // of the data
+  OptimizerOptions optimizer;
+  Schedule schedule;
+  double clip = 0;     // the largest norm of all gradients together; 0: any
+  double dropout = 0;  // TrainerOptions::dropout, with the same seed as the data
+};
+
+/// How far a run is.
+struct TrainState {
+  std::int64_t step = 0;   // updates made
+  std::uint64_t data = 0;  // BatchSource::state()
+  bool operator==(const TrainState&) const = default;
+};
+
+/// train.json of a checkpoint.
+std::string train_text(const RunSettings&, const TrainState&);
+/// The inverse. Throws Error that names the key, what was expected and what came.
+void parse_train(std::string_view text, RunSettings&, TrainState&);
+
+}  // namespace headlight

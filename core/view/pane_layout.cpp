@@ -1,0 +1,171 @@
+#include "core/view/pane_layout.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace headlight {
+
+StepPage step_page(const Trace& trace, const Step& step, std::int64_t head) {
+  StepPage page;
+  const Program& program = trace.program();
+  for (const int c : step.calls) {
+    const OpCall& call = program.calls[static_cast<std::size_t>(c)];
+    std::vector<TensorView> in;
+    for (const TensorId id : call.in) in.push_back(trace.tensor(id));
+    const OpInfo& info = op_info(call.op);
+    page.layout = info.layout;
+    page.sign = info.sign;
+    const OpArgs args{in, trace.tensor(call.out), call.params, nullptr};
+    page.backward = step.backward;
+    if (info.arrow && !step.backward) page.arrow = info.arrow(args);
+    std::vector<PagePane> line;
+    for (const Pane& pane : info.panes(args, head)) {
+      TensorId id = pane.input < 0 ? call.out : call.in[static_cast<std::size_t>(pane.input)];
+      // What no gradient reaches (ids, masks) stands there as it is.
+      if (step.backward && program.gradient(id) >= 0) id = program.gradient(id);
+      line.push_back({pane, id});
+    }
+    page.lines.push_back(std::move(line));
+  }
+  return page;
+}
+
+bool is_made(const StepPage& page, const Program& program, const PagePane& p) {
+  if (!page.backward) return p.pane.input < 0;
+  return p.pane.input >= 0 && program.is_gradient(p.tensor);
+}
+
+std::optional<std::pair<std::int64_t, std::int64_t>> pane_place(const Pane& p, std::int64_t flat) {
+  const std::int64_t rest = flat - p.offset;
+  if (rest < 0) return std::nullopt;
+  const bool rows_first = p.row_stride >= p.column_stride;
+  const std::int64_t major = rows_first ? p.row_stride : p.column_stride;
+  const std::int64_t minor = rows_first ? p.column_stride : p.row_stride;
+  const std::int64_t a = major > 0 ? rest / major : 0;
+  const std::int64_t b = minor > 0 ? (rest - a * major) / minor : 0;
+  const std::int64_t r = rows_first ? a : b, c = rows_first ? b : a;
+  if (r >= p.rows || c >= p.columns || pane_flat(p, r, c) != flat) return std::nullopt;
+  return std::pair{r, c};
+}
+
+std::string row_label(const Trace& trace, const Pane& pane, std::int64_t r) {
+  return trace.tick(pane.row_axis, r);
+}
+
+std::string column_label(const Trace& trace, const Pane& pane, std::int64_t c) {
+  return trace.tick(pane.column_axis, c);
+}
+
+namespace {
+
+// The ids that pick rows of this pane; null where its rows are not picked.
+const std::vector<int>* ids_of(const Trace& trace, const Pane& pane) {
+  if (pane.row_follow == Follow::kSourceId) return &trace.input().source_ids;
+  return pane.row_follow == Follow::kTokenId ? &trace.input().ids : nullptr;
+}
+
+}  // namespace
+
+CellLink link_from(const Trace& trace, const PagePane& p, std::int64_t r, std::int64_t c) {
+  CellLink link;
+  if (p.pane.row_follow == Follow::kRow) link.row = r;
+  if (p.pane.column_follow == Follow::kColumn && c + p.pane.column_shift >= 0) {
+    link.column = c + p.pane.column_shift;
+  }
+  if (const std::vector<int>* ids = ids_of(trace, p.pane)) {
+    for (std::size_t t = 0; t < ids->size() && !link.row; ++t) {
+      if ((*ids)[t] == r) link.row = static_cast<std::int64_t>(t);
+    }
+  }
+  return link;
+}
+
+CellLink link_to(const Trace& trace, const PagePane& p, const CellLink& result) {
+  CellLink link;
+  if (p.pane.row_follow == Follow::kRow) link.row = result.row;
+  if (p.pane.column_follow == Follow::kColumn && result.column) {
+    link.column = *result.column - p.pane.column_shift;
+    // A cell of another head: nothing of this pane belongs to it.
+    if (*link.column < 0 || *link.column >= p.pane.columns) return {};
+  }
+  const std::vector<int>* ids = ids_of(trace, p.pane);
+  if (ids && result.row) {
+    const auto place = static_cast<std::size_t>(*result.row);
+    if (place < ids->size()) link.row = (*ids)[place];
+  }
+  if (link.row && *link.row >= p.pane.rows) link.row.reset();
+  if (link.column && *link.column >= p.pane.columns) link.column.reset();
+  return link;
+}
+
+bool shows_weights(const Program& program, TensorId id) {
+  const int producer = program.producer(id);
+  return producer >= 0 && program.calls[static_cast<std::size_t>(producer)].op == Op::kSoftmax;
+}
+
+namespace {
+
+const PagePane& chosen_pane(const StepPage& page, const Program& program) {
+  for (const PagePane& p : page.lines[0]) {
+    if (page.backward && is_made(page, program, p)) return p;
+  }
+  return page.lines[0].back();
+}
+
+// Of what the page passes back first: the largest either way, in the row where it has that row and
+// anything came back to it.
+std::vector<std::int64_t> default_gradient(const Trace& trace, const StepPage& page,
+                                           std::optional<std::int64_t> row) {
+  const PagePane& made = chosen_pane(page, trace.program());
+  const Pane& pane = made.pane;
+  const TensorView t = trace.tensor(made.tensor);
+  const auto largest = [&](std::int64_t first, std::int64_t end) {
+    std::int64_t best = pane_flat(pane, first, 0);
+    for (std::int64_t r = first; r < end; ++r) {
+      for (std::int64_t c = 0; c < pane.columns; ++c) {
+        const std::int64_t flat = pane_flat(pane, r, c);
+        if (std::fabs(t.data[flat]) > std::fabs(t.data[best])) best = flat;
+      }
+    }
+    return best;
+  };
+  if (row && pane.row_follow == Follow::kRow && *row < pane.rows) {
+    const std::int64_t best = largest(*row, *row + 1);
+    if (t.data[best] != 0) return unravel(t.axes, best);
+  }
+  return unravel(t.axes, largest(0, pane.rows));
+}
+
+}  // namespace
+
+TensorId default_tensor(const Trace& trace, const Step& step, const StepPage& page) {
+  return page.lines.empty() ? step.tensor : chosen_pane(page, trace.program()).tensor;
+}
+
+std::vector<std::int64_t> default_cell(const Trace& trace, const Step& step, std::int64_t head,
+                                       std::optional<std::int64_t> row) {
+  const StepPage page = step_page(trace, step, head);
+  const TensorView t = trace.tensor(step.tensor);
+  if (page.lines.empty()) return {0, std::min(row.value_or(0), t.axes.back().size - 1)};
+  if (page.backward) return default_gradient(trace, page, row);
+  const Pane& result = page.lines[0].back().pane;
+  const std::int64_t r = std::min(row.value_or(result.rows - 1), result.rows - 1);
+  std::int64_t best = 0;
+  // Scores and weights: the key that answers loudest. Features: the largest either way.
+  const std::string_view along = result.column_axis;
+  const bool loudest =
+      along == "key" || along == "source_key" || along == "vocab" || along == "class";
+  float best_size = -INFINITY;
+  for (std::int64_t c = 0; c < result.columns; ++c) {
+    const float value = t.data[pane_flat(result, r, c)];
+    const float size = loudest ? value : std::fabs(value);
+    if (std::isfinite(value) && size > best_size) {
+      best = c;
+      best_size = size;
+    }
+  }
+  const TensorView shown = trace.tensor(page.lines[0].back().tensor);
+  return unravel(shown.axes, pane_flat(result, r, best));
+}
+
+}  // namespace headlight

@@ -1,0 +1,69 @@
+// A step as a page: which matrices a person sees, and how their cells belong together. Made from
+// what each operation says of itself, so that a new operation needs nothing here.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/run/trace.h"
+
+namespace headlight {
+
+struct PagePane {
+  Pane pane;
+  TensorId tensor = -1;
+};
+
+struct StepPage {
+  Layout layout = Layout::kRow;
+  std::string_view sign;
+  std::vector<std::string> arrow;  // what stands over and under the arrow to the result
+  std::vector<std::vector<PagePane>>
+      lines;              // one per operation of the step; the result stands last
+  bool backward = false;  // the gradients of the step's tensors, which go from the result back
+};
+
+/// The page of a step for one head. The tokens' page has no lines.
+StepPage step_page(const Trace&, const Step&, std::int64_t head);
+
+/// Where cell (r, c) of the pane lies in its tensor.
+inline std::int64_t pane_flat(const Pane& p, std::int64_t r, std::int64_t c) {
+  return p.offset + r * p.row_stride + c * p.column_stride;
+}
+
+/// Which cell of the pane shows this place of the tensor, if it does.
+std::optional<std::pair<std::int64_t, std::int64_t>> pane_place(const Pane&, std::int64_t flat);
+
+/// What to call row `r` / column `c` of a pane.
+std::string row_label(const Trace&, const Pane&, std::int64_t r);
+std::string column_label(const Trace&, const Pane&, std::int64_t c);
+
+/// Rows and columns of a page that belong to the result's cell (row, column).
+struct CellLink {
+  std::optional<std::int64_t> row, column;
+};
+
+/// Which row and column of the result follow from looking at cell (r, c) of a pane.
+CellLink link_from(const Trace&, const PagePane&, std::int64_t r, std::int64_t c);
+
+/// What to light up in a pane: a row, a column, or (both set) one cell.
+CellLink link_to(const Trace&, const PagePane&, const CellLink& result);
+
+/// Numbers between 0 and 1 that are coloured as weights; all else is signed.
+bool shows_weights(const Program&, TensorId);
+
+/// What a page's motion makes: its results; of a step that goes backwards the gradients that it
+/// passes on.
+bool is_made(const StepPage&, const Program&, const PagePane&);
+
+/// The tensor whose cell is looked at first: the page's result, or what goes back first.
+TensorId default_tensor(const Trace&, const Step&, const StepPage&);
+
+/// The cell of it that is most worth looking at: the strongest of the last query's row (or of the
+/// row given).
+std::vector<std::int64_t> default_cell(const Trace&, const Step&, std::int64_t head,
+                                       std::optional<std::int64_t> row);
+
+}  // namespace headlight

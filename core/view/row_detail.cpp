@@ -1,0 +1,94 @@
+#include "core/view/row_detail.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace headlight {
+
+Opening step_opening(const Trace& trace, const Step& step) {
+  if (step.calls.empty()) return Opening::kNothing;
+  const OpCall& call = trace.program().calls[static_cast<std::size_t>(step.calls[0])];
+  return op_info(call.op).opening;
+}
+
+std::optional<OpenedRow> open_row(const Trace& trace, const Step& step, std::int64_t head,
+                                  std::int64_t row, std::int64_t column) {
+  if (step.calls.empty()) return std::nullopt;
+  const OpCall& call = trace.program().calls[static_cast<std::size_t>(step.calls[0])];
+  const OpInfo& info = op_info(call.op);
+  if (!info.open_row) return std::nullopt;
+  const Pane pane = step_page(trace, step, head).lines[0].back().pane;
+  const TensorView out = trace.tensor(call.out);
+  OpenedRow opened;
+  opened.result = call.out;
+  opened.axis = pane.column_axis;
+  opened.position = std::clamp<std::int64_t>(row, 0, pane.rows - 1);
+  opened.chosen = std::clamp<std::int64_t>(column, 0, pane.columns - 1);
+  opened.index = unravel(out.axes, pane_flat(pane, opened.position, opened.chosen));
+  std::vector<TensorView> in;
+  for (const TensorId id : call.in) in.push_back(trace.tensor(id));
+  opened.row = info.open_row({in, out, call.params, nullptr}, opened.index);
+  return opened;
+}
+
+namespace {
+
+// NaN before every number, so that it is not missed; then the larger first, the earlier on a tie.
+bool before(float a, float b) {
+  if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && !std::isnan(b);
+  return a > b;
+}
+
+}  // namespace
+
+Ranking rank_row(const TensorView& t, const Pane& pane, std::int64_t row, std::size_t count) {
+  const auto value = [&](std::int64_t c) { return t.data[pane_flat(pane, row, c)]; };
+  Ranking ranking;
+  std::vector<std::int64_t>& order = ranking.columns;
+  order.resize(static_cast<std::size_t>(pane.columns));
+  std::iota(order.begin(), order.end(), 0);
+  const std::size_t kept = std::min(count, order.size());
+  std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(kept), order.end(),
+                    [&](std::int64_t a, std::int64_t b) {
+                      if (before(value(a), value(b))) return true;
+                      return !before(value(b), value(a)) && a < b;
+                    });
+  ranking.rest = static_cast<std::int64_t>(order.size() - kept);
+  ranking.rest_largest = -INFINITY;
+  for (std::size_t i = kept; i < order.size(); ++i) {
+    ranking.rest_sum += value(order[i]);
+    ranking.rest_largest = std::max(ranking.rest_largest, value(order[i]));
+  }
+  order.resize(kept);
+  return ranking;
+}
+
+std::vector<std::int64_t> shown_columns(const std::vector<double>& values, std::int64_t chosen,
+                                        std::size_t count, bool largest) {
+  const auto size = static_cast<std::int64_t>(values.size());
+  const auto room = std::min(static_cast<std::int64_t>(count), size);
+  std::vector<std::int64_t> columns(static_cast<std::size_t>(size));
+  std::iota(columns.begin(), columns.end(), 0);
+  if (room == size) return columns;
+  if (!largest) {
+    // Pages of equal size: looking at another cell of the same page moves nothing.
+    const std::int64_t first = room > 0 ? chosen / room * room : 0;
+    return {columns.begin() + first, columns.begin() + std::min(first + room, size)};
+  }
+  const auto value = [&](std::int64_t c) {
+    return static_cast<float>(values[static_cast<std::size_t>(c)]);
+  };
+  std::stable_partition(columns.begin(), columns.end(), [&](auto c) { return c == chosen; });
+  if (room < 1) return {};
+  std::partial_sort(columns.begin() + 1, columns.begin() + room, columns.end(),
+                    [&](std::int64_t a, std::int64_t b) {
+                      if (before(value(a), value(b))) return true;
+                      return !before(value(b), value(a)) && a < b;
+                    });
+  columns.resize(static_cast<std::size_t>(room));
+  std::sort(columns.begin(), columns.end());
+  return columns;
+}
+
+}  // namespace headlight

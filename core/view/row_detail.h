@@ -1,0 +1,45 @@
+// The row of a step's result in the making, and its largest cells: what a page opens up beside its
+// matrices. All numbers are the trace's or explain()'s.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "core/view/pane_layout.h"
+
+namespace headlight {
+
+/// A row of a pane of the step's first operation, and the cell of it that is looked at.
+struct OpenedRow {
+  OpRow row;
+  TensorId result = -1;
+  std::string_view axis;            // of the row's cells
+  std::int64_t position = 0;        // of the row
+  std::int64_t chosen = 0;          // along the axis
+  std::vector<std::int64_t> index;  // the chosen cell, in full
+};
+
+/// What opens up on the step's page; kNothing for the tokens.
+Opening step_opening(const Trace&, const Step&);
+
+/// The row that holds cell (row, column) of the page's result for this head. Nothing where the
+/// operation has no open_row.
+std::optional<OpenedRow> open_row(const Trace&, const Step&, std::int64_t head, std::int64_t row,
+                                  std::int64_t column);
+
+/// The largest cells of a row of a pane, largest first; NaN stands before all numbers.
+struct Ranking {
+  std::vector<std::int64_t> columns;  // the first `count` of them
+  std::int64_t rest = 0;              // how many more there are
+  double rest_sum = 0;
+  float rest_largest = 0;
+};
+Ranking rank_row(const TensorView&, const Pane&, std::int64_t row, std::size_t count);
+
+/// Which columns of a row are shown where only `count` find room, in ascending order: the largest
+/// of `values` when `largest`, the page of `count` that holds `chosen` otherwise; `chosen` is
+/// always among them.
+std::vector<std::int64_t> shown_columns(const std::vector<double>& values, std::int64_t chosen,
+                                        std::size_t count, bool largest);
+
+}  // namespace headlight

@@ -1,0 +1,247 @@
+// Gradients of whole models: against central differences, against PyTorch's numbers
+// (tests/reference/make_gradients.py), Eigen against the reference, any number of threads.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tests/support/allocations.h"
+#include "tests/support/reference_file.h"
+#include "tests/support/training_model.h"
+
+namespace headlight {
+namespace {
+
+// The size below which a gradient is what rounding left. A bias of keys moves whole rows of scores,
+// which softmax does not feel: its gradient is a sum that cancels, of numbers like those of W_K.
+double least_of(const Model& model, TensorId id) {
+  const std::string& name = model.program->tensors[static_cast<std::size_t>(id)].name;
+  if (name.ends_with("attn.b_K") && model.program->config.scores == ScoreKind::kDot) {
+    return rms(model.backward.gradient(name.substr(0, name.size() - 3) + "W_K").cells());
+  }
+  return 1e-3 * rms(model.backward.parameters());
+}
+
+// dL/d(cell) by differences of the forward run, to the fourth order in the step.
+double difference(Model& model, Backend& backend, float& cell) {
+  constexpr float kStep = 1.0f / 64;
+  const float before = cell;
+  const auto at = [&](float steps) {
+    cell = before + steps * kStep;
+    model.run(backend);
+    return mean_loss(*model.program, model.memory);
+  };
+  const double near = at(1) - at(-1), far = at(2) - at(-2);
+  cell = before;
+  return (8 * near - far) / (12 * static_cast<double>(kStep));
+}
+
+}  // namespace
+
+TEST_CASE("model gradients: every recipe against central differences") {
+  const auto backend = make_reference_backend();
+  std::set<std::string> seen;
+  int cells = 0;
+  double worst = 0;
+  for_all_configs([&](Config c) {
+    c.d_model = 6;
+    c.d_hidden = 7;
+    c.bias |= c.activation == Activation::kRelu;  // see below
+    Model model(c, sized(c, 2, 5, 4), drops(c));
+    for (const std::string_view w :
+         {word(c.activation), word(c.mask.kind), word(c.positions), word(c.block), word(c.form)}) {
+      seen.insert(std::string(w));
+    }
+    for (const TensorId id : model.of_kind(TensorKind::kParameter)) {
+      const TensorSpec& spec = model.program->tensors[static_cast<std::size_t>(id)];
+      // The bend of ReLU has no slope: keep what comes before it away from 0.
+      const auto weights = model.cells(id);
+      if (c.activation == Activation::kRelu && spec.name.ends_with("mlp.W_in")) {
+        for (float& weight : weights) weight = std::round(weight) / 8;
+      }
+      if (c.activation == Activation::kRelu && spec.name.ends_with("mlp.b_in")) {
+        for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = i % 2 ? -2.0f : 2.0f;
+      }
+    }
+    model.run(*backend);
+    model.walk(*backend);
+    for (const TensorId id : model.of_kind(TensorKind::kParameter)) {
+      const std::string& name = model.program->tensors[static_cast<std::size_t>(id)].name;
+      const TensorView gradient = model.backward.gradient(id);
+      const auto all = gradient.cells();
+      const auto strongest = static_cast<std::size_t>(
+          std::max_element(all.begin(), all.end(),
+                           [](float a, float b) { return std::fabs(a) < std::fabs(b); }) -
+          all.begin());
+      for (const std::size_t i :
+           {strongest, scatter(static_cast<std::uint64_t>(id)) % all.size()}) {
+        const double expected = difference(model, *backend, model.cells(id)[i]);
+        const double off = std::fabs(all[i] - expected);
+        CAPTURE(name);
+        CAPTURE(i);
+        CHECK_MESSAGE(off <= 1e-4 + 1e-3 * std::fabs(expected),
+                      "the gradient is " << all[i] << ", differences give " << expected);
+        worst = std::max(worst, off);
+        ++cells;
+      }
+    }
+  });
+  CHECK(seen.size() == 3 + 6 + 3 + 3 + 3 - 1);  // "none" is a mask and a kind of position
+  MESSAGE(cells << " cells, largest difference " << worst);
+}
+
+TEST_CASE("model gradients: the cpu backend agrees with the reference, for every recipe") {
+  const auto cpu = make_cpu_backend(2), reference = make_reference_backend();
+  double worst = 0;
+  std::string where;
+  for_all_configs([&](Config c) {
+    c.d_model = 22;
+    c.d_hidden = 35;
+    // Averages of averages are alike, and their scores' gradients nearly cancel.
+    c.residual |= c.block == BlockKind::kAttention;
+    const RunShape shape = sized(c, 3, 13, 19);
+    Model got(c, shape, drops(c)), expected(c, shape, drops(c));
+    got.run(*cpu);
+    expected.run(*reference);
+    CHECK(std::fabs(mean_loss(*got.program, got.memory) -
+                    mean_loss(*expected.program, expected.memory)) < 1e-5);
+    // From one run: a difference of forward runs grows where softmax is nearly all or nothing.
+    got.run(*reference);
+    got.walk(*cpu);
+    expected.walk(*reference);
+    for (std::size_t id = 0; id < got.program->tensors.size(); ++id) {
+      const auto tensor = static_cast<TensorId>(id);
+      if (got.program->tensors[id].kind == TensorKind::kInput) continue;
+      const double error =
+          normalised_error(got.backward.gradient(tensor).cells(),
+                           expected.backward.gradient(tensor).cells(), least_of(expected, tensor));
+      CAPTURE(got.program->tensors[id].name);
+      CHECK(error <= 1e-5);
+      if (error > worst) worst = error, where = got.program->tensors[id].name;
+    }
+  });
+  MESSAGE("largest normalised error " << worst << " of " << where);
+}
+
+TEST_CASE("model gradients: PyTorch's, on every backend") {
+  const std::vector<Reference> references = read_references("reference/gradients");
+  REQUIRE(references.size() >= 10);
+  std::vector<std::unique_ptr<Backend>> backends;
+  backends.push_back(make_reference_backend());
+  backends.push_back(make_cpu_backend(1));
+  for (const auto& backend : backends) {
+    double worst = 0;
+    int activations = 0;
+    for (const Reference& r : references) {
+      CAPTURE(r.name);
+      CAPTURE(backend->name());
+      Model model(config_of(r), shape_of(r), r.file.metadata.contains("dropout"));
+      const auto load = [&](TensorId id) {
+        const auto numbers = tensor_as_float(
+            r.file, name_in_file(model.program->tensors[static_cast<std::size_t>(id)]));
+        REQUIRE(numbers.size() == model.cells(id).size());
+        std::copy(numbers.begin(), numbers.end(), model.cells(id).begin());
+      };
+      for (const TensorId id : model.of_kind(TensorKind::kParameter)) load(id);
+      for (const TensorId id : model.of_kind(TensorKind::kInput)) load(id);
+      model.run(*backend);
+      model.walk(*backend);
+      CHECK(normalised_error(model.cells(model.program->loss), tensor_as_float(r.file, "loss"),
+                             0) <= 1e-5);
+      for (std::size_t id = 0; id < model.program->tensors.size(); ++id) {
+        const TensorSpec& spec = model.program->tensors[id];
+        const bool parameter = spec.kind == TensorKind::kParameter;
+        const std::string name = "d." + name_in_file(spec);
+        // Aliases share their source's gradient; torch's names stand for places in its graph.
+        if (!parameter && spec.kind != TensorKind::kActivation) continue;
+        if (!r.has(name)) {
+          REQUIRE(!parameter);
+          continue;
+        }
+        activations += !parameter;
+        CAPTURE(name);
+        const std::vector<float> theirs = tensor_as_float(r.file, name);
+        const TensorView ours = model.backward.gradient(static_cast<TensorId>(id));
+        REQUIRE(theirs.size() == static_cast<std::size_t>(ours.size()));
+        const double error =
+            normalised_error(ours.cells(), theirs, least_of(model, static_cast<TensorId>(id)));
+        CHECK(error <= 1e-5);
+        worst = std::max(worst, error);
+      }
+    }
+    CHECK(activations > 90);
+    MESSAGE(backend->name() << ": " << activations << " activations and every parameter, worst "
+                            << worst);
+  }
+}
+
+namespace {
+
+// Enough work in every operation that threads share it.
+Config shared_config() {
+  Config c;
+  c.layers = 1;
+  c.heads = 5;
+  c.d_head = 33;
+  c.d_model = 150;
+  c.positions = PositionKind::kLearned;
+  return c;
+}
+
+}  // namespace
+
+TEST_CASE("model gradients: the same bits from any number of threads, and from a second walk") {
+  for (const ScoreKind scores : {ScoreKind::kDot, ScoreKind::kAdditive}) {
+    Config c = shared_config();
+    c.scores = scores;
+    Model first(c, {2, 131, 50});
+    const auto one = make_cpu_backend(1);
+    first.run(*one);
+    first.walk(*one);
+    for (const int threads : {1, 2, 3, 8}) {
+      CAPTURE(threads);
+      const auto backend = make_cpu_backend(threads);
+      Model other(c, {2, 131, 50});
+      other.run(*backend);
+      for (int repeat = 0; repeat < 2; ++repeat) {
+        other.walk(*backend);
+        for (std::size_t id = 0; id < first.program->tensors.size(); ++id) {
+          if (first.program->tensors[id].kind == TensorKind::kInput) continue;
+          const auto a = first.backward.gradient(static_cast<TensorId>(id)).cells();
+          const auto b = other.backward.gradient(static_cast<TensorId>(id)).cells();
+          CAPTURE(first.program->tensors[id].name);
+          CHECK(std::memcmp(a.data(), b.data(), a.size_bytes()) == 0);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("model gradients: a second walk allocates nothing") {
+  if (!counts_allocations()) {
+    MESSAGE("skipped: a sanitizer has its own malloc");
+    return;
+  }
+  for (const ScoreKind scores : {ScoreKind::kDot, ScoreKind::kAdditive}) {
+    Config c = shared_config();
+    c.scores = scores;
+    for (const int threads : {0, 1, 2}) {
+      const auto backend = threads == 0 ? make_reference_backend() : make_cpu_backend(threads);
+      Model model(c, {1, threads == 0 ? 3 : 131, 50});
+      model.run(*backend);
+      model.walk(*backend);
+      const long before = allocation_count();
+      model.walk(*backend);
+      model.walk(*backend, ParameterGradients::kAdded);
+      const long after = allocation_count();
+      CHECK(after - before == 0);
+    }
+  }
+}
+
+}  // namespace headlight

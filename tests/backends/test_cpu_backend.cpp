@@ -1,0 +1,363 @@
+// The cpu backend beside the reference: every operation, whole programs, any number of threads.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <set>
+#include <stdexcept>
+#include <thread>
+
+#include "core/base/thread_pool.h"
+#include "tests/support/allocations.h"
+#include "tests/support/forward_cases.h"
+
+namespace headlight {
+namespace {
+
+void check_case(const OpCase& row, const Sizes& sizes, float spread) {
+  const Program program = single_call(row.op, row.inputs(sizes), sizes.n);
+  CAPTURE(op_info(row.op).id);
+  CAPTURE(shape_text(program.tensors.back().axes));
+  CAPTURE(spread);
+  Memory got(program), expected(program);
+  fill_inputs(program, got, hash_text(op_info(row.op).id), spread);
+  copy_inputs(program, got, expected);
+  static const auto kCpu = make_cpu_backend(2);
+  static const auto kReference = make_reference_backend();
+  CHECK(kCpu->supports(program, program.calls[0]));
+  got.run(*kCpu);
+  expected.run(*kReference);
+  const TensorId out = program.calls[0].out;
+  CHECK(normalised_error(got.cells(out), expected.cells(out)) <= row.limit);
+  CHECK(got.guards_hold());
+}
+
+TEST_CASE("cpu: every operation has a row in the table") {
+  std::set<Op> tested;
+  for (const OpCase& row : kForwardTable) tested.insert(row.op);
+  std::string missing;
+  for (const OpInfo& info : all_ops()) {
+    if (!tested.contains(info.op)) missing += std::string(info.id) + " ";
+  }
+  CHECK(missing == "");
+}
+
+TEST_CASE("cpu: every operation agrees with the reference") {
+  constexpr std::int64_t kSizes[] = {1, 2, 7, 13, 15, 16, 17, 31, 47, 48, 49, 63, 64, 65};
+  constexpr std::size_t kCount = std::size(kSizes);
+  for (const OpCase& row : kForwardTable) {
+    for (const std::int64_t batch : {1, 3}) {
+      for (std::size_t i = 0; i < kCount; ++i) {
+        const std::int64_t a = kSizes[i], b = kSizes[(5 * i + 3) % kCount];
+        const std::int64_t c = kSizes[(3 * i + 7) % kCount];
+        check_case(row, {batch, 3, a, b, c, a}, 1.0f);
+        check_case(row, {batch, 2, b, a, a, c}, 1.0f);
+        check_case(row, {batch, 1, c, c, b, b}, 1.0f);
+      }
+    }
+  }
+}
+
+TEST_CASE("cpu: large, small and equal numbers, long sums, many rows") {
+  for (const OpCase& row : kForwardTable) {
+    for (const float spread : {30.0f, 300.0f, 1e-3f, 0.0f}) {
+      check_case(row, {2, 3, 17, 19, 23, 29}, spread);
+    }
+    check_case(row, {1, 1, 3, 5, 1031, 67}, 1.0f);
+    check_case(row, {1, 2, 131, 257, 67, 211}, 1.0f);
+    check_case(row, {1, 1, 1, 1543, 769, 1543}, 1.0f);
+  }
+}
+
+// One call of an operation on given cells of its first input.
+std::vector<float> run_cells(Backend& backend, Op op, const std::vector<float>& cells,
+                             double temperature = 1) {
+  const auto n = static_cast<std::int64_t>(cells.size());
+  const Program program = single_call(op, {{1, 1, n}}, n, temperature);
+  Memory memory(program);
+  std::copy(cells.begin(), cells.end(), memory.cells(0).begin());
+  memory.run(backend);
+  const auto out = memory.cells(1);
+  return {out.begin(), out.end()};
+}
+
+double largest_relative_error(const std::vector<float>& got, const std::vector<double>& expected) {
+  double worst = 0;
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    if (expected[i] == 0) continue;
+    worst = std::max(worst, std::abs(static_cast<double>(got[i]) / expected[i] - 1.0));
+  }
+  return worst;
+}
+
+TEST_CASE("cpu: each weight and each gate is right to a millionth of itself") {
+  const auto cpu = make_cpu_backend(1);
+  std::vector<float> cells;
+  std::vector<double> expected;
+  for (int i = 0; i <= 8000; ++i) cells.push_back(5.0f - 0.01f * static_cast<float>(i));
+  for (const double temperature : {1.0, 10.0, 2.7, 0.93}) {
+    CAPTURE(temperature);
+    double sum = 0;
+    expected.clear();
+    for (const float x : cells) sum += std::exp(static_cast<double>(x) / temperature);
+    for (const float x : cells) {
+      const double weight = std::exp(static_cast<double>(x) / temperature) / sum;
+      expected.push_back(weight > 1e-37 ? weight : 0);  // below, a float has fewer digits
+    }
+#ifdef __FMA__
+    constexpr double kLimit = 1e-6;
+#else
+    constexpr double kLimit = 5e-6;  // what the product with 1 / temperature loses stays lost
+#endif
+    CHECK(largest_relative_error(run_cells(*cpu, Op::kSoftmax, cells, temperature), expected) <
+          kLimit);
+  }
+
+  // Far below 0 the reference's 1 + erf(x) has no digits left, so erfc stands in.
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const double x = cells[i] /= 7;
+    expected[i] = 0.5 * x * std::erfc(-x * std::sqrt(0.5));
+  }
+  // 1e-7 with fused multiply-add; without it the square of x = -11 is rounded as well.
+  CHECK(largest_relative_error(run_cells(*cpu, Op::kGelu, cells), expected) < 4e-6);
+
+  // Its exponent is rounded, so the tanh form's gate is only good to its size: 45 at x = -7.
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const double x = cells[i] /= 2,
+                 u = std::sqrt(8 / 3.141592653589793) * (x + 0.044715 * x * x * x);
+    expected[i] = x / (1 + std::exp(-u));
+  }
+  CHECK(largest_relative_error(run_cells(*cpu, Op::kGeluTanh, cells), expected) < 5e-6);
+}
+
+TEST_CASE("cpu: infinite and undefined numbers come out as in the reference") {
+  const auto cpu = make_cpu_backend(1), reference = make_reference_backend();
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  const std::vector<std::vector<float>> rows = {
+      {-kInfinity, -kInfinity, -kInfinity}, {-kInfinity, 3.0f, -kInfinity, 200.0f},
+      {kInfinity, 1.0f, -kInfinity},        {1.0f, kNan, 2.0f},
+      {-kInfinity, -1e38f, -1e38f},         {3e38f, -3e38f, 0.0f},
+      {0.0f, -0.0f, 1e-30f, -1e-30f},
+  };
+  for (std::vector<float> row : rows) {
+    for (const std::size_t length : {row.size(), std::size_t{16}, std::size_t{37}}) {
+      row.resize(length, row[0]);
+      for (const double temperature : {0.05, 0.37, 10.0}) {
+        CAPTURE(row);
+        CAPTURE(temperature);
+        CHECK(normalised_error(run_cells(*cpu, Op::kSoftmax, row, temperature),
+                               run_cells(*reference, Op::kSoftmax, row, temperature)) <= 1e-12);
+      }
+      for (const Op op : {Op::kSoftmax, Op::kRelu, Op::kGelu, Op::kGeluTanh, Op::kScale}) {
+        CAPTURE(op_info(op).id);
+        CAPTURE(row);
+        CHECK(normalised_error(run_cells(*cpu, op, row), run_cells(*reference, op, row)) <= 1e-12);
+      }
+    }
+  }
+}
+
+// ---- whole programs ----
+
+void fill_program(const Program& program, Memory& memory) {
+  for (std::size_t i = 0; i < program.tensors.size(); ++i) {
+    const TensorSpec& spec = program.tensors[i];
+    if (spec.kind != TensorKind::kParameter) continue;
+    const bool table = spec.axes.size() > 1;
+    const auto inner = table ? spec.axes[spec.axes.size() - 2].size : 1;
+    fill(memory.cells(static_cast<TensorId>(i)), hash_text(spec.name),
+         1.5f / std::sqrt(static_cast<float>(inner)));
+  }
+  const auto ids = memory.cells(program.token_ids);
+  for (std::size_t t = 0; t < ids.size(); ++t) {
+    ids[t] = static_cast<float>(scatter(t) % static_cast<std::uint64_t>(program.shape.vocab));
+  }
+  if (program.mask < 0) return;
+  const auto mask = memory.cells(program.mask);
+  const auto n = static_cast<std::size_t>(program.shape.positions);
+  for (std::size_t i = 0; i < mask.size(); ++i) {
+    const int query = static_cast<int>(i / n % n), key = static_cast<int>(i % n);
+    mask[i] = program.config.mask.allows(query, key) ? 0.0f : -kInfinity;
+  }
+}
+
+void check_program(const Config& config, const RunShape& shape, Backend& cpu) {
+  const Program program = build_program(config, shape);
+  Memory got(program), expected(program);
+  fill_program(program, got);
+  copy_inputs(program, got, expected);
+  got.run(cpu);
+  expected.run(*make_reference_backend());
+  for (std::size_t id = 0; id < program.tensors.size(); ++id) {
+    CAPTURE(program.tensors[id].name);
+    const auto tensor = static_cast<TensorId>(id);
+    CHECK(normalised_error(got.cells(tensor), expected.cells(tensor)) <= 1e-9);
+  }
+  CHECK(got.guards_hold());
+}
+
+template <class T, class F>
+void for_choices(T& place, F&& f) {
+  for (const auto& choice : choices(T{})) {
+    place = choice.value;
+    CAPTURE(choice.word);
+    f();
+  }
+}
+
+TEST_CASE("cpu: whole programs of every kind agree with the reference") {
+  const auto cpu = make_cpu_backend(2);
+  Config c;
+  c.layers = 2;
+  c.heads = 3;
+  c.d_model = 21;
+  c.d_hidden = 35;
+  c.mask.padding = {0, 3};
+  for (int i = 0; i < 11; ++i) c.mask.forbidden.insert(4, i);  // a row with no key at all
+  int number = 0;
+  const auto check = [&] {
+    // The switches that do not change the recipe's branches take turns.
+    ++number;
+    c.scale = number % 2 == 0;
+    c.bias = number % 3 != 0;
+    c.residual = number % 5 != 0;
+    c.temperature = number % 3 == 0 ? 0.37 : 1;
+    c.d_head = number % 4 == 0 ? 5 : 0;
+    c.activation = choices(Activation{})[static_cast<std::size_t>(number % 3)].value;
+    const std::int64_t positions = number % 7 == 0 ? 1 : 11;
+    check_program(c, {number % 2 + 1, positions, 6}, *cpu);
+  };
+  for_choices(c.attention, [&] {
+    for_choices(c.block, [&] {
+      for_choices(c.scores,
+                  [&] { for_choices(c.positions, [&] { for_choices(c.mask.kind, check); }); });
+    });
+  });
+  CHECK(number == 4 * 3 * 2 * 3 * 6);
+}
+
+// Enough work in every operation that threads share it.
+Config shared_config() {
+  Config c;
+  c.layers = 1;
+  c.heads = 5;
+  c.d_head = 33;
+  c.d_model = 150;
+  return c;
+}
+
+TEST_CASE("cpu: any number of threads gives the same bits") {
+  for (const ScoreKind scores : {ScoreKind::kDot, ScoreKind::kAdditive}) {
+    Config c = shared_config();
+    c.scores = scores;
+    const Program program = build_program(c, {2, 131, 50});
+    Memory first(program);
+    fill_program(program, first);
+    first.run(*make_cpu_backend(1));
+    for (const int threads : {1, 2, 3, 8}) {
+      CAPTURE(threads);
+      const auto backend = make_cpu_backend(threads);
+      Memory other(program);
+      copy_inputs(program, first, other);
+      for (int repeat = 0; repeat < 3; ++repeat) {
+        other.run(*backend);
+        for (std::size_t id = 0; id < program.tensors.size(); ++id) {
+          const auto a = first.cells(static_cast<TensorId>(id));
+          const auto b = other.cells(static_cast<TensorId>(id));
+          CAPTURE(program.tensors[id].name);
+          CHECK(std::memcmp(a.data(), b.data(), a.size_bytes()) == 0);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("cpu: threads share work rightly") {
+  const auto cpu = make_cpu_backend(3);
+  Config c = shared_config();
+  check_program(c, {2, 67, 50}, *cpu);
+  c.attention = AttentionKind::kWide;
+  c.block = BlockKind::kPostNorm;
+  c.activation = Activation::kGeluTanh;
+  check_program(c, {1, 97, 300}, *cpu);
+}
+
+TEST_CASE("cpu: a second run allocates nothing") {
+  if (!counts_allocations()) {
+    MESSAGE("skipped: a sanitizer has its own malloc");
+    return;
+  }
+  for (const int threads : {1, 2}) {
+    for (const std::int64_t positions : {32, 131}) {
+      const Program program = build_program(shared_config(), {1, positions, 50});
+      Memory memory(program);
+      fill_program(program, memory);
+      const auto backend = make_cpu_backend(threads);
+      memory.run(*backend);
+      const long before = allocation_count();
+      memory.run(*backend);
+      const long after = allocation_count();
+      CHECK(after - before == 0);
+    }
+  }
+}
+
+// ---- the thread pool ----
+
+TEST_CASE("thread pool: every piece is done once, whatever the number of threads") {
+  for (const int threads : {0, 1, 2, 5}) {
+    ThreadPool pool(threads);
+    CHECK(pool.threads() == std::max(1, threads));
+    for (int repeat = 0; repeat < 200; ++repeat) {
+      std::vector<std::atomic<int>> done(static_cast<std::size_t>(repeat % 17));
+      std::vector<std::atomic<int>> busy(static_cast<std::size_t>(pool.threads()));
+      std::atomic<int> clashes{0};
+      pool.parallel_for(static_cast<std::int64_t>(done.size()),
+                        [&](std::int64_t piece, int worker) {
+                          if (busy[static_cast<std::size_t>(worker)]++ != 0) ++clashes;
+                          ++done[static_cast<std::size_t>(piece)];
+                          --busy[static_cast<std::size_t>(worker)];
+                        });
+      CHECK(std::all_of(done.begin(), done.end(), [](const auto& count) { return count == 1; }));
+      CHECK(clashes == 0);
+      // Now and then long enough for the workers to fall asleep.
+      if (repeat % 50 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  }
+}
+
+TEST_CASE("thread pool: an exception reaches the caller, and the pool lives on") {
+  ThreadPool pool(3);
+  for (int repeat = 0; repeat < 20; ++repeat) {
+    CHECK_THROWS_WITH_AS(pool.parallel_for(50,
+                                           [](std::int64_t piece, int) {
+                                             if (piece == 33) throw std::runtime_error("piece 33");
+                                           }),
+                         "piece 33", std::runtime_error);
+    std::atomic<int> done{0};
+    pool.parallel_for(50, [&](std::int64_t, int) { ++done; });
+    CHECK(done == 50);
+  }
+}
+
+#if defined(__SSE2__) || defined(__aarch64__)
+TEST_CASE("thread pool: denormals are flushed in pieces, and as before elsewhere") {
+  volatile float smallest = std::numeric_limits<float>::min();
+  const auto halved = [&] { return smallest * 0.5f; };
+  for (const int threads : {1, 3}) {
+    ThreadPool pool(threads);
+    std::atomic<int> kept{0};
+    pool.parallel_for(64, [&](std::int64_t, int) { kept += halved() != 0.0f; });
+    CHECK(kept == 0);
+    CHECK(halved() > 0.0f);
+  }
+}
+#endif
+
+}  // namespace
+}  // namespace headlight

@@ -1,0 +1,120 @@
+// Two backends side by side: what differs, by how much, and where it begins.
+#include "core/check/compare.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "core/base/error.h"
+#include "core/run/runner.h"
+
+namespace headlight {
+namespace {
+
+constexpr float kInf = std::numeric_limits<float>::infinity();
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+// The reference backend with one mistake: a cell of one call's output, or of a gradient, is moved.
+class Mistaken final : public Backend {
+ public:
+  std::string tensor;
+  bool backward = false;
+  std::string_view name() const override { return "mistaken"; }
+  bool supports(const Program&, const OpCall&) const override { return true; }
+  void run(const Program& program, std::span<const OpCall> calls,
+           std::span<float* const> memory) override {
+    for (const OpCall& call : calls) {
+      right_->run(program, std::span(&call, 1), memory);
+      if (!backward && program.tensors[static_cast<std::size_t>(call.out)].name == tensor)
+        memory[static_cast<std::size_t>(call.out)][1] += 0.25f;
+    }
+  }
+  void run_backward(const Program& program, std::span<const BackwardCall> calls,
+                    std::span<float* const> memory, std::span<float* const> gradients) override {
+    for (const BackwardCall& call : calls) {
+      right_->run_backward(program, std::span(&call, 1), memory, gradients);
+      const OpCall& forward = program.calls[static_cast<std::size_t>(call.call)];
+      if (backward && program.tensors[static_cast<std::size_t>(forward.in[0])].name == tensor)
+        gradients[static_cast<std::size_t>(forward.in[0])][1] += 0.25f;
+    }
+  }
+
+ private:
+  std::unique_ptr<Backend> right_ = make_reference_backend();
+};
+
+std::shared_ptr<const Trace> traced(Runner& runner, Backend& backend, const char* text = "a b c") {
+  Document d;
+  d.sentence = text;
+  d.config.d_model = 8;
+  d.config.heads = 2;
+  d.config.layers = 1;
+  return runner.run(d, backend, nullptr, true).trace;
+}
+
+}  // namespace
+
+TEST_CASE("compare: the difference of cells, where it is, and what is no number") {
+  const float a[] = {3, 4, -kInf, kNan}, b[] = {3, 4.5f, -kInf, kNan}, c[] = {3, 4, 0, kNan};
+  const CellDifference off = difference(b, a);
+  CHECK(off.largest == 0.5);
+  CHECK(off.place == 1);
+  CHECK(off.error == doctest::Approx(0.25 / 25));
+  CHECK(difference(a, a).place == -1);
+  CHECK(difference(a, a).error == 0);
+  CHECK(difference(c, a).place == 2);
+  CHECK(std::isinf(difference(c, a).error));
+  CHECK(difference(b, a, 10).error == doctest::Approx(0.25 / 400));
+}
+
+TEST_CASE("compare: cpu is within its limits, forwards and backwards") {
+  Runner runner;
+  const auto reference = make_reference_backend(), cpu = make_cpu_backend(1);
+  const auto expected = traced(runner, *reference), got = traced(runner, *cpu);
+  const Comparison all = compare_traces(*got, *expected);
+  CHECK_FALSE(all.first_beyond);
+  const Program& program = expected->program();
+  std::size_t backward = 0, gradients = 0;
+  for (const CallDifference& d : all.calls) backward += d.backward;
+  for (std::size_t id = 0; id < program.tensors.size(); ++id) {
+    const auto tensor = static_cast<TensorId>(id);
+    gradients += program.gradient(tensor) >= 0 && program.resolve(tensor) == tensor &&
+                 tensor != program.loss;
+  }
+  CHECK(all.calls.size() - backward == program.calls.size());
+  CHECK(backward > 20);
+  CHECK(backward <= gradients);
+}
+
+TEST_CASE("compare: the first that is wrong is named, not what follows from it") {
+  Runner runner;
+  const auto reference = make_reference_backend();
+  const auto expected = traced(runner, *reference);
+  for (const char* name : {"embed", "blocks.0.attn.pattern", "blocks.0.mlp.post", "logits"}) {
+    for (const bool backward : {false, true}) {
+      CAPTURE(name);
+      CAPTURE(backward);
+      if (backward && std::string(name) == "embed") continue;  // added to, not read by one call
+      Mistaken mistaken;
+      mistaken.tensor = name;
+      mistaken.backward = backward;
+      const Comparison all = compare_traces(*traced(runner, mistaken), *expected);
+      REQUIRE(all.first_beyond);
+      const CallDifference& first = all.calls[*all.first_beyond];
+      CHECK(first.backward == backward);
+      CHECK(expected->tensor(first.tensor).name == (backward ? "d." : "") + std::string(name));
+      CHECK(first.cells.largest == doctest::Approx(0.25));
+      CHECK(first.index.back() == 1);
+    }
+  }
+}
+
+TEST_CASE("compare: runs of different tokens are refused") {
+  Runner runner;
+  const auto backend = make_reference_backend();
+  const auto one = traced(runner, *backend), two = traced(runner, *backend, "a b a");
+  CHECK_THROWS_AS(compare_traces(*one, *two), UsageError);
+}
+
+}  // namespace headlight

@@ -1,0 +1,606 @@
+// The recipe: which tensors and steps a config gives, in which order, and what must hold for all.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/graph/program.h"
+
+namespace headlight {
+namespace {
+
+using Names = std::vector<std::string>;
+
+constexpr RunShape kShape{1, 6, 5};
+
+std::string step_name(const Program& p, const Step& step) {
+  return p.tensors[static_cast<std::size_t>(step.tensor)].name;
+}
+
+// The steps' names; those of layer 0 without "blocks.0."
+Names step_names(const Program& p) {
+  Names names;
+  for (const Step& step : p.steps) {
+    std::string name = step_name(p, step);
+    if (step.layer == 0 && name.starts_with("blocks.0.")) name = name.substr(9);
+    names.push_back(name);
+  }
+  return names;
+}
+
+Config one_layer() {
+  Config c;
+  c.layers = 1;
+  c.heads = 3;
+  c.d_model = 12;
+  return c;
+}
+
+std::string owner(const Program& p, std::string_view name) {
+  return p.tensors[static_cast<std::size_t>(p.resolve(p.require(name)))].name;
+}
+
+StepKind kind_of(const Program& p, std::string_view name) {
+  return p.steps[static_cast<std::size_t>(p.step_of(p.require(name)))].kind;
+}
+
+// Bytes of every tensor that owns memory.
+double bytes_of(const Program& p) {
+  double cells = 0;
+  for (const TensorSpec& spec : p.tensors) {
+    if (spec.kind != TensorKind::kAlias) cells += static_cast<double>(cell_count(spec.axes));
+  }
+  return cells * sizeof(float);
+}
+
+// Calls `visit` with a config for each combination of the choices.
+template <class Visit>
+void for_all_configs(Visit visit) {
+  Config c = one_layer();
+  c.layers = 2;
+  for (const auto& attention : choices(AttentionKind{})) {
+    for (const auto& scores : choices(ScoreKind{})) {
+      for (const auto& block : choices(BlockKind{})) {
+        for (const auto& activation : choices(Activation{})) {
+          for (const auto& positions : choices(PositionKind{})) {
+            for (const auto& mask : choices(MaskKind{})) {
+              for (int switches = 0; switches < 8; ++switches) {
+                c.attention = attention.value;
+                c.scores = scores.value;
+                c.block = block.value;
+                c.activation = activation.value;
+                c.positions = positions.value;
+                c.mask.kind = mask.value;
+                c.scale = (switches & 1) != 0;
+                c.bias = (switches & 2) != 0;
+                c.residual = (switches & 4) != 0;
+                visit(c);
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+std::string text(const Config& c) {
+  std::string all;
+  for (std::string_view w : {word(c.attention), word(c.scores), word(c.block), word(c.activation),
+                             word(c.positions), word(c.mask.kind)}) {
+    all += std::string(w) + " ";
+  }
+  return all + (c.scale ? "scale " : "") + (c.bias ? "bias " : "") + (c.residual ? "residual" : "");
+}
+
+// What is wrong with the list of operations, or nothing.
+std::string trouble(const Program& p) {
+  std::set<std::string> names;
+  std::set<TensorId> ready, read;
+  const auto words = axis_words();
+  for (std::size_t id = 0; id < p.tensors.size(); ++id) {
+    const TensorSpec& spec = p.tensors[id];
+    if (!names.insert(spec.name).second) return spec.name + " stands twice";
+    if (p.find(spec.name) != static_cast<TensorId>(id)) return spec.name + " is not found";
+    for (const Axis& axis : spec.axes) {
+      if (std::find(words.begin(), words.end(), axis.name) == words.end()) return axis.name;
+    }
+    const bool given = spec.kind == TensorKind::kInput || spec.kind == TensorKind::kParameter;
+    if (given) ready.insert(static_cast<TensorId>(id));
+    if (spec.kind != TensorKind::kAlias) continue;
+    const auto source = static_cast<std::size_t>(p.resolve(spec.source));
+    if (cell_count(spec.axes) != cell_count(p.tensors[source].axes)) return spec.name + ": size";
+  }
+  for (const OpCall& call : p.calls) {
+    for (TensorId in : call.in) {
+      if (!ready.contains(p.resolve(in))) return "a call reads what is not yet written";
+      read.insert(p.resolve(in));
+    }
+    if (!ready.insert(call.out).second) return "a tensor is written twice";
+  }
+  for (std::size_t id = 0; id < p.tensors.size(); ++id) {
+    const TensorSpec& spec = p.tensors[id];
+    const auto tensor = static_cast<TensorId>(id);
+    if (!ready.contains(p.resolve(tensor))) return spec.name + " is never written";
+    if (spec.name != "probs" && spec.name != "loss" && !read.contains(p.resolve(tensor)))
+      return spec.name + " is not read";
+  }
+  return "";
+}
+
+// Where on the rail a step belongs.
+Section section_of(StepKind kind, Section said) {
+  // Cross-attention has the steps of attention.
+  const bool attends = kind > StepKind::kPositionSum && kind <= StepKind::kNormAfterAttention;
+  if (attends && said == Section::kCrossAttention) return said;
+  if (kind <= StepKind::kPositionSum) return Section::kInput;
+  if (kind <= StepKind::kNormAfterAttention) return Section::kAttention;
+  if (kind <= StepKind::kNormAfterFeedForward) return Section::kFeedForward;
+  return Section::kPrediction;
+}
+
+// What is wrong with the steps, or nothing.
+std::string step_trouble(const Program& p) {
+  std::vector<int> shown;
+  int layer = -1;
+  Stack stack = p.steps[0].stack;
+  for (const Step& step : p.steps) {
+    if (step.stack != stack) {
+      if (layer != p.config.layers - 1) return "not every layer of a stack has steps";
+      layer = -1;
+      stack = step.stack;
+    }
+    shown.insert(shown.end(), step.calls.begin(), step.calls.end());
+    if (step.layer >= 0 && step.layer < layer) return "layers out of order";
+    layer = std::max(layer, step.layer);
+    if (step.section != section_of(step.kind, step.section))
+      return step_name(p, step) + ": section";
+    const bool inside = step.section != Section::kInput && step.section != Section::kPrediction;
+    if (inside != (step.layer >= 0)) return step_name(p, step) + ": layer";
+    const std::string root = stack == Stack::kEncoder   ? "encoder."
+                             : stack == Stack::kDecoder ? "decoder."
+                                                        : "";
+    const std::string prefix = root + "blocks." + std::to_string(step.layer) + ".";
+    if (inside && !step_name(p, step).starts_with(prefix)) return step_name(p, step) + ": layer";
+    if (step.kind == StepKind::kTokens) continue;
+    if (step.calls.empty()) return step_name(p, step) + " has no calls";
+    if (p.calls[static_cast<std::size_t>(step.calls[0])].out != step.tensor) {
+      return step_name(p, step) + " is not made by its step";
+    }
+  }
+  if (layer != p.config.layers - 1) return "not every layer has steps";
+  for (std::size_t i = 0; i < shown.size(); ++i) {
+    if (shown[i] != static_cast<int>(i)) return "a call is not shown, or out of order";
+  }
+  return shown.size() == p.calls.size() ? "" : "a call is not shown";
+}
+
+}  // namespace
+
+TEST_CASE("program: steps of a pre-norm model with several heads") {
+  const Program p = build_program(one_layer(), kShape);
+  CHECK(step_names(p) == Names{"token_ids",
+                               "embed",
+                               "pos_embed",
+                               "blocks.0.resid_pre",
+                               "ln1.normalized",
+                               "attn.q_proj",
+                               "attn.k_proj",
+                               "attn.v_proj",
+                               "attn.q",
+                               "attn.scores_raw",
+                               "attn.scores_scaled",
+                               "attn.scores_masked",
+                               "attn.pattern",
+                               "attn.z",
+                               "attn.concat",
+                               "attn_out",
+                               "resid_mid",
+                               "ln2.normalized",
+                               "mlp.pre",
+                               "mlp.post",
+                               "mlp_out",
+                               "resid_post",
+                               "ln_final.normalized",
+                               "logits",
+                               "probs"});
+  const std::vector<StepKind> kinds = {StepKind::kTokens,
+                                       StepKind::kEmbedding,
+                                       StepKind::kPosition,
+                                       StepKind::kPositionSum,
+                                       StepKind::kNormBeforeAttention,
+                                       StepKind::kQueries,
+                                       StepKind::kKeys,
+                                       StepKind::kValues,
+                                       StepKind::kSplit,
+                                       StepKind::kScores,
+                                       StepKind::kScale,
+                                       StepKind::kMask,
+                                       StepKind::kSoftmax,
+                                       StepKind::kWeightedSum,
+                                       StepKind::kConcat,
+                                       StepKind::kOutput,
+                                       StepKind::kResidualAttention,
+                                       StepKind::kNormBeforeFeedForward,
+                                       StepKind::kFeedForwardIn,
+                                       StepKind::kActivation,
+                                       StepKind::kFeedForwardOut,
+                                       StepKind::kResidualFeedForward,
+                                       StepKind::kFinalNorm,
+                                       StepKind::kLogits,
+                                       StepKind::kProbabilities};
+  REQUIRE(p.steps.size() == kinds.size());
+  for (std::size_t s = 0; s < kinds.size(); ++s) {
+    CAPTURE(step_name(p, p.steps[s]));
+    CHECK(static_cast<int>(p.steps[s].kind) == static_cast<int>(kinds[s]));
+  }
+  // One step shows the three splits.
+  CHECK(p.steps[8].calls.size() == 3);
+}
+
+TEST_CASE("program: steps of a post-norm model with one head and everything off") {
+  Config c = one_layer();
+  c.layers = 2;
+  c.attention = AttentionKind::kSingle;
+  c.block = BlockKind::kPostNorm;
+  c.positions = PositionKind::kNone;
+  c.mask.kind = MaskKind::kNone;
+  c.scale = c.bias = false;
+  const Program p = build_program(c, kShape);
+  Names expected = {"token_ids", "embed"};
+  for (const std::string at : {"", "blocks.1."}) {
+    for (const char* name : {"attn.q_proj", "attn.k_proj", "attn.v_proj", "attn.scores_raw",
+                             "attn.pattern", "attn.z", "attn_out", "ln1.input", "ln1.normalized",
+                             "mlp.pre", "mlp.post", "mlp_out", "ln2.input", "ln2.normalized"}) {
+      expected.push_back(at + name);
+    }
+  }
+  expected.insert(expected.end(), {"logits", "probs"});
+  CHECK(step_names(p) == expected);
+}
+
+TEST_CASE("program: steps of basic attention alone") {
+  Config c = one_layer();
+  c.attention = AttentionKind::kBasic;
+  c.block = BlockKind::kAttention;
+  c.positions = PositionKind::kNone;
+  c.mask.kind = MaskKind::kNone;
+  c.scale = c.residual = c.bias = false;
+  const Program p = build_program(c, kShape);
+  CHECK(step_names(p) == Names{"token_ids", "embed", "attn.scores_raw", "attn.pattern", "attn.z",
+                               "logits", "probs"});
+  CHECK(p.mask == -1);
+}
+
+TEST_CASE("program: a step that is switched off is absent") {
+  const auto has = [](const Config& c, const char* name) {
+    return build_program(c, kShape).find(name) >= 0;
+  };
+  Config c = one_layer();
+  for (const char* name :
+       {"pos_embed", "blocks.0.attn.scores_scaled", "blocks.0.attn.scores_masked", "mask",
+        "blocks.0.ln1.normalized", "ln_final.normalized", "blocks.0.resid_mid", "blocks.0.mlp.pre",
+        "blocks.0.attn.q_proj", "blocks.0.attn.b_Q", "blocks.0.ln1.b", "unembed.b_U"}) {
+    CHECK_MESSAGE(has(c, name), name);
+  }
+  CHECK_FALSE(has(c, "blocks.0.attn.score_v"));
+  CHECK_FALSE(has(c, "pos_embed.W_pos"));
+  CHECK_FALSE(has(c, "blocks.0.ln1.input"));
+  CHECK_FALSE(has(c, "blocks.1.resid_pre"));
+  c.scale = false;
+  CHECK_FALSE(has(c, "blocks.0.attn.scores_scaled"));
+  c.mask.kind = MaskKind::kNone;
+  CHECK_FALSE(has(c, "blocks.0.attn.scores_masked"));
+  CHECK_FALSE(has(c, "mask"));
+  c.positions = PositionKind::kNone;
+  CHECK_FALSE(has(c, "pos_embed"));
+  CHECK(has(c, "blocks.0.resid_pre"));
+  c.bias = false;
+  for (const char* name : {"blocks.0.attn.b_Q", "blocks.0.attn.b_O", "blocks.0.ln1.b",
+                           "blocks.0.mlp.b_in", "ln_final.b", "unembed.b_U"}) {
+    CHECK_FALSE_MESSAGE(has(c, name), name);
+  }
+  c.block = BlockKind::kPostNorm;
+  CHECK_FALSE(has(c, "ln_final.normalized"));
+  CHECK(has(c, "blocks.0.ln1.input"));
+  c.block = BlockKind::kAttention;
+  CHECK_FALSE(has(c, "blocks.0.ln1.normalized"));
+  CHECK_FALSE(has(c, "blocks.0.mlp.pre"));
+  CHECK_FALSE(has(c, "blocks.0.resid_mid"));
+  c.attention = AttentionKind::kBasic;
+  CHECK_FALSE(has(c, "blocks.0.attn.q_proj"));
+  CHECK_FALSE(has(c, "blocks.0.attn.W_O"));
+  c.scores = ScoreKind::kAdditive;
+  CHECK(has(c, "blocks.0.attn.score_v"));
+}
+
+TEST_CASE("program: parameters have the axes of the design") {
+  Config c = one_layer();
+  c.positions = PositionKind::kLearned;
+  c.scores = ScoreKind::kAdditive;
+  c.d_hidden = 10;
+  const Program p = build_program(c, kShape);
+  const auto axes = [&p](const char* name) {
+    return shape_text(p.tensors[static_cast<std::size_t>(p.require(name))].axes);
+  };
+  CHECK(axes("embed.W_E") == "(vocab 5, d_model 12)");
+  CHECK(axes("pos_embed.W_pos") == "(position 6, d_model 12)");
+  CHECK(axes("blocks.0.ln1.w") == "(d_model 12)");
+  CHECK(axes("blocks.0.attn.W_K") == "(head 3, d_model 12, d_head 4)");
+  CHECK(axes("blocks.0.attn.b_V") == "(head 3, d_head 4)");
+  CHECK(axes("blocks.0.attn.W_O") == "(head 3, d_head 4, d_model 12)");
+  CHECK(axes("blocks.0.attn.b_O") == "(d_model 12)");
+  CHECK(axes("blocks.0.attn.score_v") == "(head 3, d_head 4)");
+  CHECK(axes("blocks.0.mlp.W_in") == "(d_model 12, hidden 10)");
+  CHECK(axes("blocks.0.mlp.b_in") == "(hidden 10)");
+  CHECK(axes("blocks.0.mlp.W_out") == "(hidden 10, d_model 12)");
+  CHECK(axes("unembed.W_U") == "(d_model 12, vocab 5)");
+  CHECK(axes("unembed.b_U") == "(vocab 5)");
+  CHECK(axes("blocks.0.attn.q") == "(batch 1, head 3, position 6, d_head 4)");
+  CHECK(axes("blocks.0.attn.scores_raw") == "(batch 1, head 3, query 6, key 6)");
+  CHECK(axes("blocks.0.attn.z") == "(batch 1, head 3, query 6, d_head 4)");
+  CHECK(axes("blocks.0.attn.concat") == "(batch 1, query 6, feature 12)");
+  CHECK(axes("blocks.0.attn_out") == "(batch 1, position 6, feature 12)");
+  CHECK(axes("blocks.0.mlp.pre") == "(batch 1, position 6, hidden 10)");
+  CHECK(axes("logits") == "(batch 1, position 6, vocab 5)");
+}
+
+TEST_CASE("program: other names lead to the tensor that owns the numbers") {
+  Config c = one_layer();
+  c.layers = 2;
+  c.attention = AttentionKind::kBasic;
+  c.block = BlockKind::kAttention;
+  c.positions = PositionKind::kNone;
+  const Program basic = build_program(c, kShape);
+  for (const char* name : {"resid_pre", "attn.q", "attn.k", "attn.v"}) {
+    CHECK(owner(basic, "blocks.0." + std::string(name)) == "embed");
+    CHECK(owner(basic, "blocks.1." + std::string(name)) == "blocks.0.resid_post");
+  }
+  CHECK(owner(basic, "blocks.0.attn_out") == "blocks.0.attn.z");
+  CHECK(owner(basic, "blocks.0.attn.concat") == "blocks.0.attn.z");
+  CHECK(basic.producer(basic.require("blocks.0.attn_out")) ==
+        basic.producer(basic.require("blocks.0.attn.z")));
+  c.residual = false;
+  const Program alone = build_program(c, kShape);
+  CHECK(owner(alone, "blocks.0.resid_post") == "blocks.0.attn.z");
+  CHECK(owner(alone, "blocks.1.attn.v") == "blocks.0.attn.z");
+
+  c = one_layer();
+  c.layers = 2;
+  c.attention = AttentionKind::kSingle;
+  c.block = BlockKind::kPostNorm;
+  const Program post = build_program(c, kShape);
+  CHECK(owner(post, "blocks.0.attn.q") == "blocks.0.attn.q_proj");
+  CHECK(owner(post, "blocks.0.resid_mid") == "blocks.0.ln1.normalized");
+  CHECK(owner(post, "blocks.1.resid_pre") == "blocks.0.ln2.normalized");
+  c.block = BlockKind::kPreNorm;
+  c.residual = false;
+  const Program pre = build_program(c, kShape);
+  CHECK(owner(pre, "blocks.0.resid_mid") == "blocks.0.attn_out");
+  CHECK(owner(pre, "blocks.1.resid_pre") == "blocks.0.mlp_out");
+}
+
+TEST_CASE("program: the step and the producer of a tensor") {
+  Config c = one_layer();
+  c.layers = 2;
+  const Program p = build_program(c, kShape);
+  CHECK(p.producer(p.token_ids) == -1);
+  CHECK(p.producer(p.require("embed.W_E")) == -1);
+  CHECK(p.calls[static_cast<std::size_t>(p.producer(p.require("logits")))].op == Op::kLinear);
+  CHECK(p.step_of(p.token_ids) == 0);
+  CHECK(kind_of(p, "mask") == StepKind::kMask);  // the first step that reads it
+  CHECK(kind_of(p, "embed.W_E") == StepKind::kEmbedding);
+  CHECK(kind_of(p, "blocks.0.attn.W_K") == StepKind::kKeys);
+  CHECK(kind_of(p, "blocks.0.attn.b_V") == StepKind::kValues);
+  CHECK(kind_of(p, "blocks.1.attn.v") == StepKind::kSplit);
+  CHECK(kind_of(p, "blocks.1.attn.W_O") == StepKind::kOutput);
+  CHECK(kind_of(p, "ln_final.w") == StepKind::kFinalNorm);
+  CHECK(kind_of(p, "blocks.1.resid_pre") == StepKind::kResidualFeedForward);
+  CHECK(p.steps[static_cast<std::size_t>(p.step_of(p.require("blocks.1.attn.z")))].layer == 1);
+  for (std::size_t s = 0; s < p.steps.size(); ++s) {
+    CHECK(p.step_of(p.steps[s].tensor) == static_cast<int>(s));
+  }
+  c.attention = AttentionKind::kSingle;
+  const Program single = build_program(c, kShape);
+  CHECK(kind_of(single, "blocks.0.attn.k") == StepKind::kKeys);
+  CHECK(kind_of(single, "blocks.0.attn.concat") == StepKind::kWeightedSum);
+}
+
+TEST_CASE("program: one for training has targets and a loss, and is the same before them") {
+  const Program p = build_program(one_layer(), kShape);
+  const Program training = build_training_program(one_layer(), kShape);
+  Names expected = step_names(p);
+  expected.push_back("loss");
+  CHECK(step_names(training) == expected);
+  CHECK(training.steps.back().kind == StepKind::kLoss);
+  CHECK(p.targets == -1);
+  CHECK(p.loss == -1);
+  CHECK(p.find("loss") == -1);
+  CHECK(training.find("targets") == training.targets);
+  CHECK(training.find("loss") == training.loss);
+  CHECK(shape_text(training.look(training.loss).axes) == "(batch 1, position 6)");
+  REQUIRE(training.tensors.size() == p.tensors.size() + 2);
+  for (std::size_t id = 0; id < p.tensors.size(); ++id) {
+    CHECK(training.tensors[id].name == p.tensors[id].name);
+  }
+  Config unfit = one_layer();
+  unfit.heads = 5;
+  CHECK_THROWS_AS(build_training_program(unfit, kShape), UsageError);
+}
+
+TEST_CASE("program: what a tensor needs is all that leads to it, in order") {
+  const Program p = build_training_program(one_layer(), kShape);
+  const std::vector<OpCall> calls = calls_for(p, p.loss);
+  CHECK(calls.size() == p.calls.size() - 1);  // the probabilities stand apart
+  CHECK(calls.back().op == Op::kCrossEntropy);
+  CHECK(calls.front().op == Op::kEmbed);
+  CHECK(calls_for(p, p.require("probs")).size() == p.calls.size() - 1);
+  CHECK(calls_for(p, p.require("pos_embed")).size() == 1);
+  CHECK(calls_for(p, p.require("embed.W_E")).empty());
+}
+
+TEST_CASE("program: a name that does not exist is answered with the nearest") {
+  const Program p = build_program(one_layer(), kShape);
+  CHECK(p.find("blocks.0.attn.patern") == -1);
+  std::string message;
+  try {
+    p.require("blocks.0.attn.patern");
+  } catch (const UsageError& error) {
+    message = error.what();
+  }
+  CHECK(message.find("no tensor named 'blocks.0.attn.patern'") != std::string::npos);
+  CHECK(message.find("did you mean 'blocks.0.attn.pattern'") != std::string::npos);
+  CHECK_THROWS_AS(p.require(""), UsageError);
+}
+
+TEST_CASE("program: an unfit config is refused") {
+  Config c = one_layer();
+  c.heads = 5;
+  CHECK_THROWS_AS(build_program(c, kShape), UsageError);
+}
+
+TEST_CASE("program: for every combination, what is read was written, shown once, and fits") {
+  int configs = 0;
+  std::map<std::string, std::string> troubles;  // what is wrong -> where it was first seen
+  for_all_configs([&](const Config& c) {
+    const Program p = build_program(c, {2, 6, 5});
+    troubles.emplace(trouble(p), text(c));
+    troubles.emplace(step_trouble(p), text(c));
+    if (configs % 7 == 0) {
+      const Program training = build_training_program(c, {2, 6, 5});
+      troubles.emplace(trouble(training), text(c));
+      troubles.emplace(step_trouble(training), text(c));
+    }
+    ++configs;
+  });
+  troubles.erase("");
+  for (const auto& [what, where] : troubles) FAIL_CHECK(where << ": " << what);
+  CHECK(configs == 4 * 2 * 3 * 3 * 3 * 6 * 8);
+}
+
+TEST_CASE("program: classifiers and encoder-decoders, for every combination") {
+  std::map<std::string, std::string> troubles;
+  int configs = 0;
+  for_all_configs([&](Config c) {
+    if (++configs % 17 != 0) return;
+    c.form = configs % 2 == 0 ? ModelForm::kClasses : ModelForm::kTranslate;
+    RunShape shape{2, 6, 5};
+    (c.form == ModelForm::kClasses ? shape.classes : shape.source) = 4;
+    shape.padded = configs % 3 == 0;
+    const std::string what = std::string(word(c.form)) + " " + text(c);
+    for (const Program& p :
+         {build_program(c, shape), build_training_program(c, shape, configs % 4 != 0)}) {
+      troubles.emplace(trouble(p), what);
+      troubles.emplace(step_trouble(p), what);
+    }
+  });
+  troubles.erase("");
+  for (const auto& entry : troubles) FAIL_CHECK(entry.second << ": " << entry.first);
+}
+
+TEST_CASE("program: a form without what it needs is refused") {
+  Config c = one_layer();
+  c.form = ModelForm::kClasses;
+  CHECK_THROWS_AS(build_program(c, {1, 6, 5, 1}), UsageError);
+  c.form = ModelForm::kTranslate;
+  CHECK_THROWS_AS(build_training_program(c, {1, 6, 5, 4, 0}), UsageError);
+}
+
+TEST_CASE("program: a classifier pools, an encoder-decoder crosses") {
+  Config c = one_layer();
+  c.form = ModelForm::kClasses;
+  c.mask.kind = MaskKind::kNone;
+  const Program classes = build_training_program(c, {2, 6, 5, 3});
+  const auto shape_in = [](const Program& p, const char* name) {
+    return shape_text(p.look(p.require(name)).axes);
+  };
+  CHECK(classes.mask == -1);
+  CHECK(shape_in(classes, "present") == "(batch 2, position 6)");
+  CHECK(shape_in(classes, "pooled") == "(batch 2, feature 12)");
+  CHECK(shape_in(classes, "classify.W_C") == "(d_model 12, class 3)");
+  CHECK(shape_in(classes, "probs") == "(batch 2, class 3)");
+  CHECK(shape_in(classes, "targets") == "(batch 2)");
+  CHECK(shape_in(classes, "loss") == "(batch 2)");
+  CHECK(classes.find("unembed.W_U") == -1);
+
+  c.form = ModelForm::kTranslate;
+  c.mask.kind = MaskKind::kCausal;
+  const RunShape shape{.batch = 1, .positions = 6, .vocab = 5, .source = 7, .padded = true};
+  const Program both = build_program(c, shape);
+  CHECK(shape_in(both, "encoder.blocks.0.attn.pattern") ==
+        "(batch 1, head 3, source_query 7, source_key 7)");
+  CHECK(shape_in(both, "decoder.blocks.0.attn.pattern") == "(batch 1, head 3, query 6, key 6)");
+  CHECK(shape_in(both, "decoder.blocks.0.cross_attn.pattern") ==
+        "(batch 1, head 3, query 6, source_key 7)");
+  CHECK(shape_in(both, "decoder.blocks.0.cross_attn.k") == "(batch 1, head 3, source 7, d_head 4)");
+  CHECK(shape_in(both, "decoder.blocks.0.cross_attn_out") == "(batch 1, position 6, feature 12)");
+  CHECK(shape_in(both, "encoder.ln_final.normalized") == "(batch 1, source 7, feature 12)");
+  CHECK(shape_in(both, "decoder.blocks.0.ln3.w") == "(d_model 12)");
+  const auto keys =
+      static_cast<std::size_t>(both.producer(both.require("decoder.blocks.0.cross_attn.k_proj")));
+  CHECK(both.calls[keys].in[0] == both.require("encoder.ln_final.normalized"));
+  RunShape whole = shape;
+  whole.padded = false;
+  const Program unpadded = build_program(c, whole);
+  CHECK(unpadded.cross_mask == -1);
+  CHECK(unpadded.find("decoder.blocks.0.cross_attn.scores_masked") == -1);
+  CHECK(unpadded.mask >= 0);
+}
+
+TEST_CASE("program: dropout stands where it is said, and only in training") {
+  Config c = one_layer();
+  const Program p = build_training_program(c, kShape, true);
+  CHECK(p.dropout.size() == 3);
+  for (const char* name : {"attn.pattern", "attn_out", "mlp_out"}) {
+    const std::string full = std::string("blocks.0.") + name;
+    CHECK(p.find(full + ".dropout") >= 0);
+    CHECK(p.find(full + ".dropped") >= 0);
+  }
+  CHECK(build_training_program(c, kShape).dropout.empty());
+}
+
+TEST_CASE("program: the memory said beforehand is near the memory taken") {
+  for (const RunShape shape : {RunShape{1, 12, 10}, RunShape{1, 300, 120}, RunShape{4, 64, 100}}) {
+    double least = 1, most = 1;
+    std::string least_text, most_text;
+    for_all_configs([&](Config c) {
+      if (c.activation != Activation::kGelu || c.bias) return;  // without influence worth a run
+      c.d_model = shape.positions == 12 ? 12 : 66;
+      const double ratio = memory_needed(c, shape) / bytes_of(build_program(c, shape));
+      if (ratio < least) least = ratio, least_text = text(c);
+      if (ratio > most) most = ratio, most_text = text(c);
+    });
+    CAPTURE(shape.positions);
+    for (const ModelForm form : {ModelForm::kClasses, ModelForm::kTranslate}) {
+      Config c = one_layer();
+      c.layers = 2;
+      c.d_model = shape.positions == 12 ? 12 : 66;
+      c.form = form;
+      RunShape sized = shape;
+      sized.classes = 3;
+      sized.source = form == ModelForm::kTranslate ? shape.positions + 9 : 0;
+      const double ratio = memory_needed(c, sized) / bytes_of(build_program(c, sized));
+      if (ratio < least) least = ratio, least_text = word(form);
+      if (ratio > most) most = ratio, most_text = word(form);
+    }
+    CHECK_MESSAGE(least >= 0.7, least_text);
+    CHECK_MESSAGE(most <= 2, most_text);
+  }
+}
+
+TEST_CASE("program: the memory of absurd sizes is a number, not an overflow") {
+  Config c;
+  c.layers = kMaxLayers;
+  c.heads = kMaxHeads;
+  c.d_model = kMaxWidth;
+  c.attention = AttentionKind::kWide;
+  const double bytes = memory_needed(c, {1, 65536, 65536});
+  CHECK(bytes > 1e15);
+  CHECK(bytes < 1e25);
+}
+
+}  // namespace headlight

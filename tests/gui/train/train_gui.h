@@ -1,0 +1,52 @@
+// The Train panel in tests: a small run in it.
+#pragma once
+
+#include <string>
+
+#include "tests/gui/harness.h"
+
+namespace headlight::test {
+
+inline RunPlan small_plan(const std::string& task = "induction") {
+  RunPlan plan = default_plan(task);
+  plan.config.layers = 2;
+  plan.config.heads = 2;
+  plan.config.d_model = 16;
+  plan.recipe.batch = 8;
+  plan.stop.steps = 40;
+  plan.recipe.schedule.steps = 40;
+  plan.recipe.schedule.warmup = 0;
+  return plan;
+}
+
+inline void settle(Gui& gui) {
+  gui.frame();
+  gui.shell().wait();
+  gui.frame(2);
+}
+
+// The panel with a small run at its first step.
+inline void open_panel(Gui& gui, const RunPlan& plan = small_plan()) {
+  gui.push(DoCommand{Command::kTrain});
+  settle(gui);
+  gui.push(PlanRun{plan});
+  gui.push(StartRun{});
+  settle(gui);
+}
+
+inline const RunView& run_of(const Gui& gui) { return gui.state().train.run; }
+
+// Chooses "Your own text", and which kind of data it is.
+inline void choose_own(Gui& gui, OwnData data) {
+  RunPlan plan = small_plan("");
+  plan.config.layers = 1;
+  gui.push(PlanRun{plan});
+  gui.frame();
+  if (data == OwnData::kText) return;
+  gui.click("train/set/data");
+  gui.frame(2);
+  gui.click("train/set/data/" + std::string(word(data)));
+  gui.frame(2);
+}
+
+}  // namespace headlight::test

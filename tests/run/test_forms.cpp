@@ -1,0 +1,269 @@
+// Classifiers and encoder-decoders in every reader of a program: each step has words, a page and
+// code, each cell its explanation; padding is not looked at; names come from the right row.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <string>
+
+#include "core/backends/backend.h"
+#include "core/base/error.h"
+#include "core/explain/arithmetic.h"
+#include "core/explain/explain.h"
+#include "core/explain/step_code.h"
+#include "core/explain/step_words.h"
+#include "core/explain/steps.h"
+#include "core/graph/axis_symbols.h"
+#include "core/model/sandbox.h"
+#include "core/run/run_trace.h"
+#include "core/run/runner.h"
+#include "core/view/pane_layout.h"
+#include "tests/support/error_text.h"
+
+namespace headlight {
+namespace {
+
+Config small(ModelForm form) {
+  Config c;
+  c.layers = 2;
+  c.heads = 2;
+  c.d_model = 8;
+  c.d_hidden = 6;
+  c.form = form;
+  return c;
+}
+
+// The same words in both rows, so that their names cannot be told apart by chance.
+RunInput words(ModelForm form) {
+  RunInput input = sandbox_input({"the", "cat", "sat", "the"});
+  if (form == ModelForm::kClasses) input.classes = {"bad", "good", "none"};
+  if (form != ModelForm::kTranslate) return input;
+  input.vocab.push_back("[MASK]");
+  input.source_tokens = {"sat", "[MASK]", "sat", "cat", "sat", "the"};
+  input.source_ids = {2, 3, 2, 1, 2, 0};
+  return input;
+}
+
+std::shared_ptr<const Trace> run(const Config& c, bool training, bool padded = false) {
+  RunInput input = words(c.form);
+  const RunShape shape{.batch = 1,
+                       .positions = static_cast<std::int64_t>(input.ids.size()),
+                       .vocab = static_cast<std::int64_t>(input.vocab.size()),
+                       .classes = static_cast<std::int64_t>(input.classes.size()),
+                       .source = static_cast<std::int64_t>(input.source_ids.size()),
+                       .padded = padded};
+  SandboxModel model(3);
+  const auto backend = make_reference_backend();
+  return run_trace(std::make_shared<const Program>(training ? build_training_program(c, shape, true)
+                                                            : build_program(c, shape)),
+                   std::move(input), model, *backend);
+}
+
+// Every form with every block and kind of attention, in training and not.
+template <class F>
+void for_all_traces(F&& f) {
+  int number = 0;
+  for (const auto& form : choices(ModelForm{})) {
+    for (const auto& block : choices(BlockKind{})) {
+      for (const auto& attention : choices(AttentionKind{})) {
+        Config c = small(form.value);
+        c.block = block.value;
+        c.attention = attention.value;
+        ++number;
+        c.scores = number % 3 == 0 ? ScoreKind::kAdditive : ScoreKind::kDot;
+        c.positions = choices(PositionKind{})[static_cast<std::size_t>(number) % 3].value;
+        c.mask.kind = number % 2 == 0 ? MaskKind::kNone : MaskKind::kCausal;
+        c.bias = number % 5 != 0;
+        CAPTURE(form.word);
+        CAPTURE(block.word);
+        CAPTURE(attention.word);
+        f(*run(c, number % 2 == 0, number % 4 < 2));
+      }
+    }
+  }
+}
+
+// Places to be filled stand in braces; "{q|Q}" is markup of formulas, not of sentences.
+void check_sentence(const std::string& text) {
+  CHECK_FALSE(text.empty());
+  CHECK_FALSE(has(text, "{"));
+  CHECK_FALSE(text.starts_with("step."));
+  CHECK_FALSE(text.starts_with("words."));
+}
+
+}  // namespace
+
+TEST_CASE("forms: every step has its words, its page, its sizes and its code") {
+  std::set<StepKind> seen;
+  for_all_traces([&](const Trace& trace) {
+    const Program& p = trace.program();
+    for (const Step& step : p.steps) {
+      const std::string& name = p.tensors[static_cast<std::size_t>(step.tensor)].name;
+      CAPTURE(name);
+      seen.insert(step.kind);
+      for (const Language language : {Language::kEnglish, Language::kChinese}) {
+        const StepText text = step_text(language, p, step);
+        CHECK_FALSE(text.title.starts_with("step."));
+        CHECK_FALSE(text.formula.empty());
+        const bool additive = p.config.scores == ScoreKind::kAdditive;
+        if (step.kind == StepKind::kScores)
+          CHECK(has(std::string(text.formula), "tanh") == additive);
+        for (const std::int64_t query : {0, 3}) {
+          check_sentence(step_words(language, trace, step, 0, query));
+          std::string all;
+          for (const WordPiece& piece : block_words(language, trace, step, 0, query))
+            all += piece.text;
+          check_sentence(all);
+        }
+      }
+      for (const WordPiece& piece : block_words(Language::kEnglish, trace, step, 0, 1)) {
+        const bool link = piece.tensor >= 0;
+        CHECK((link || !has(piece.text, "|")));
+      }
+      const StepPage page = step_page(trace, step, 0);
+      CHECK(page.lines.size() == step.calls.size());
+      for (const auto& line : page.lines) {
+        CHECK(line.back().pane.role == PaneRole::kResult);
+        for (const PagePane& pane : line) {
+          CHECK_FALSE(row_label(trace, pane.pane, 0).empty());
+          CHECK_FALSE(tensor_symbol(p.tensors[static_cast<std::size_t>(pane.tensor)].name).empty());
+        }
+      }
+      const auto cell = default_cell(trace, step, 0, 1);
+      const TensorView t = trace.tensor(step.tensor);
+      REQUIRE(cell.size() == t.axes.size());
+      for (std::size_t a = 0; a < cell.size(); ++a) CHECK(cell[a] < t.axes[a].size);
+      for (const CodeLibrary library : {CodeLibrary::kNumpy, CodeLibrary::kTorch}) {
+        const StepCode code = step_code(trace, step, library);
+        CHECK(has(code.text, name));
+        CHECK_FALSE(code.results.empty());
+      }
+      for (const Axis& axis : t.axes) {
+        std::int64_t product = 1;
+        for (const NamedSize& size : axis_sizes(p, step.tensor, axis.name, axis.size))
+          product *= size.size;
+        CHECK(product == axis.size);
+      }
+    }
+  });
+  CHECK(seen.size() == static_cast<std::size_t>(StepKind::kLoss) + 1);  // every kind there is
+}
+
+TEST_CASE("forms: every cell is explained, and every operation and quantity has words") {
+  for_all_traces([&](const Trace& trace) {
+    const Program& p = trace.program();
+    for (std::size_t id = 0; id < p.tensors.size(); ++id) {
+      const auto tensor = static_cast<TensorId>(id);
+      const TensorView t = trace.tensor(tensor);
+      CAPTURE(t.name);
+      for (std::int64_t i = 0; i < t.size(); i += 7) {
+        const Explanation e = explain(trace, tensor, unravel(t.axes, i));
+        double magnitude = std::fabs(e.value);
+        for (const Term& term : e.terms) magnitude = std::max(magnitude, std::fabs(term.product()));
+        const bool given = p.producer(tensor) < 0;
+        const bool same = std::isinf(e.value)
+                              ? e.sum() == e.value
+                              : std::fabs(e.sum() - e.value) <= 1e-4 * magnitude + 1e-30;
+        CHECK((given || same));
+        CHECK(tr_or(Language::kChinese, "inspector.op." + e.operation, "") != "");
+        for (const Quantity& q : e.quantities)
+          CHECK(tr_or(Language::kChinese, "inspector.quantity." + q.name, "") != "");
+      }
+    }
+  });
+}
+
+TEST_CASE("forms: source tokens name the places of the source, and both share one table") {
+  const auto trace = run(small(ModelForm::kTranslate), false);
+  const Program& p = trace->program();
+  CHECK(trace->tick("source", 3) == "cat");
+  CHECK(trace->name("source_key", 2) == "sat₂");
+  CHECK(trace->name("source_query", 3) == "cat");
+  CHECK(trace->name("position", 2) == "sat");
+  CHECK(trace->name("query", 3) == "the₃");
+  CHECK(trace->name("source", 99) == "99");
+  const auto text = [&](const char* name, std::vector<std::int64_t> index) {
+    return cell_text(*trace, {p.require(name), std::move(index)});
+  };
+  CHECK(text("decoder.blocks.0.cross_attn.pattern", {0, 1, 2, 1}) ==
+        "decoder.blocks.0.cross_attn.pattern[head 1, sat, [MASK]]");
+  CHECK(text("encoder.embed", {0, 3, 2}) == "encoder.embed[cat, 2]");
+  // A row of the table belongs to the source token that picks it.
+  const auto page_of = [&](const char* name) {
+    const auto step = static_cast<std::size_t>(p.step_of(p.require(name)));
+    return step_page(*trace, p.steps[step], 0).lines[0];
+  };
+  const auto source = page_of("encoder.embed"), target = page_of("decoder.embed");
+  CHECK(link_to(*trace, source[0], {1, 0}).row == 3);
+  CHECK(link_from(*trace, source[0], 1, 0).row == 3);
+  CHECK(link_to(*trace, target[0], {1, 0}).row == 1);
+  // The same kind of matrix in both layers shares a range; another stack's does not join.
+  const TensorId k = p.require("decoder.blocks.0.cross_attn.k");
+  const CellRange both =
+      join(trace->range(k), trace->range(p.require("decoder.blocks.1.cross_attn.k")));
+  CHECK(trace->shared_range(k).lowest == both.lowest);
+  CHECK(trace->shared_range(k).highest == both.highest);
+  CHECK(shows_weights(p, p.require("decoder.blocks.0.cross_attn.pattern")));
+}
+
+TEST_CASE("forms: words of cross-attention speak of the source") {
+  const auto trace = run(small(ModelForm::kTranslate), false);
+  const Program& p = trace->program();
+  const auto sentence = [&](const char* name) {
+    const Step& step = p.steps[static_cast<std::size_t>(p.step_of(p.require(name)))];
+    std::string all;
+    for (const WordPiece& piece : block_words(Language::kEnglish, *trace, step, 0, 1))
+      all += piece.text;
+    return all + step_words(Language::kEnglish, *trace, step, 0, 1);
+  };
+  CHECK(has(sentence("decoder.blocks.0.cross_attn.k_proj"), "(6 × 8) times W_K gives each source"));
+  CHECK(has(sentence("decoder.blocks.0.attn.k_proj"), "(4 × 8) times W_K gives each token"));
+  CHECK(has(sentence("encoder.blocks.0.attn.k_proj"), "(6 × 8) times W_K gives each token"));
+  CHECK(has(sentence("decoder.blocks.0.cross_attn.scores_raw"), "(4 × 6 for each head)"));
+  CHECK(has(sentence("source_ids"), "has 6 tokens"));
+  CHECK(has(sentence("source_ids"), "“[MASK]” has the id 3"));
+}
+
+TEST_CASE("forms: a class is named, and what it is made of is the mean of the tokens") {
+  const auto trace = run(small(ModelForm::kClasses), true);
+  const Program& p = trace->program();
+  CHECK(trace->tick("class", 1) == "good");
+  const Step& step = p.steps[static_cast<std::size_t>(p.step_of(p.require("probs")))];
+  const std::string text = step_words(Language::kEnglish, *trace, step, 0, 3);
+  const bool named = has(text, "“bad”") || has(text, "“good”") || has(text, "“none”");
+  CHECK(named);
+  CHECK(step_text(Language::kEnglish, p, step).title == "Class");
+  const TensorView x = trace->tensor("ln_final.normalized"), mean = trace->tensor("pooled");
+  for (std::int64_t f = 0; f < 8; ++f) {
+    const double expected =
+        (double{x.data[f]} + x.data[8 + f] + x.data[16 + f] + x.data[24 + f]) / 4;
+    CHECK(mean.data[f] == doctest::Approx(expected).epsilon(1e-5));
+  }
+}
+
+TEST_CASE("forms: a run of another size is refused, and a document cannot ask for a form yet") {
+  RunInput input = words(ModelForm::kTranslate);
+  const auto program = std::make_shared<const Program>(
+      build_program(small(ModelForm::kTranslate), {.positions = 4, .vocab = 4, .source = 5}));
+  SandboxModel model(3);
+  const auto backend = make_reference_backend();
+  CHECK_THROWS_AS(run_trace(program, input, model, *backend), UsageError);
+}
+
+TEST_CASE("forms: a trace's memory is used again, not what it knew of its tokens") {
+  Runner runner;
+  const auto backend = make_reference_backend();
+  Document d;
+  d.config = small(ModelForm::kTokens);
+  d.sentence = "the cat the";
+  {
+    const auto first = runner.run(d, *backend).trace;
+    CHECK(first->name("query", 0) == "the₀");
+  }
+  d.sentence = "dog the bird";
+  const auto second = runner.run(d, *backend).trace;
+  CHECK(second->name("query", 0) == "dog");
+}
+
+}  // namespace headlight

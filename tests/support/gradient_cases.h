@@ -1,0 +1,206 @@
+// The gradient of every operation: shapes, and a program of one call with its memory, its
+// gradients, and dL/d(out).
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "core/backends/backend.h"
+#include "core/base/random.h"
+#include "tests/support/forward_cases.h"
+
+namespace headlight {
+
+/// One row of the table: the shapes of an operation's inputs, and what it is asked for.
+struct GradCase {
+  Op op;
+  Shapes (*inputs)(const Sizes&);
+  double temperature = 1;
+};
+
+inline const std::vector<GradCase> kGradientTable = [] {
+  std::vector<GradCase> table;
+  for (const OpTrial& trial : op_trials()) {
+    table.push_back({trial.op, trial.inputs});
+    if (trial.op != Op::kSoftmax) continue;
+    for (const double temperature : {0.4, 2.5})
+      table.push_back({trial.op, trial.inputs, temperature});
+  }
+  return table;
+}();
+
+/// Memory for a program's tensors, with guard words around each.
+class Guarded {
+ public:
+  explicit Guarded(const Program& program) {
+    for (const TensorSpec& spec : program.tensors) {
+      cells_.emplace_back(static_cast<std::size_t>(cell_count(spec.axes)) + 2 * kGuard, kWord);
+      pointers_.push_back(cells_.back().data() + kGuard);
+    }
+  }
+  std::span<float> operator[](TensorId id) {
+    FloatBuffer& cells = cells_[static_cast<std::size_t>(id)];
+    return {cells.data() + kGuard, cells.size() - 2 * kGuard};
+  }
+  std::span<float* const> pointers() const { return pointers_; }
+  bool guards_hold() const {
+    for (const FloatBuffer& tensor : cells_) {
+      for (std::size_t i = 0; i < kGuard; ++i) {
+        if (tensor[i] != kWord || tensor[tensor.size() - 1 - i] != kWord) return false;
+      }
+    }
+    return true;
+  }
+
+ private:
+  static constexpr std::size_t kGuard = 16;  // 64 bytes keep the tensor aligned
+  static constexpr float kWord = 12345.678f;
+  std::vector<FloatBuffer> cells_;
+  std::vector<float*> pointers_;
+};
+
+// Numbers that a step of 1/16 leaves exact.
+inline float exact(std::uint64_t key, std::size_t i) {
+  return std::round(bell(key, i) * 1024) / 1024;
+}
+
+/// A program of one call with its memory, its gradients, and dL/d(out).
+class Single {
+ public:
+  Single(const GradCase& c, const Sizes& z) : Single(c.op, c.inputs(z), z.n, c.temperature) {}
+  Single(Op op, const Shapes& inputs, std::int64_t width, double temperature)
+      : program_(make(op, inputs, width, temperature)), memory(program_), gradients(program_) {
+    for (std::size_t i = 0; i < inputs.size(); ++i) fill(static_cast<TensorId>(i));
+    fill_choices();
+    const auto d_out = gradients[out()];
+    for (std::size_t i = 0; i < d_out.size(); ++i) d_out[i] = bell(99, i);
+  }
+
+  const OpCall& call() const { return program_.calls[0]; }
+  const Program& program() const { return program_; }
+  TensorId out() const { return call().out; }
+  bool passes(std::size_t i) const { return static_cast<int>(i) != op_info(call().op).fixed_input; }
+
+  void run(Backend& backend) { backend.run(program_, program_.calls, memory.pointers()); }
+  void run_backward(Backend& backend, GradientUse use, std::size_t unwanted = 9) {
+    BackwardCall step{0, {}};
+    for (std::size_t i = 0; i < call().in.size(); ++i) {
+      if (passes(i) && i != unwanted) step.uses[i] = use;
+    }
+    backend.run_backward(program_, {&step, 1}, memory.pointers(), gradients.pointers());
+  }
+
+  // dL/d(cell) by differences of the forward run, to the fourth order in the step.
+  double difference(Backend& backend, float& cell) {
+    constexpr float kStep = 1.0f / 16;
+    const float before = cell;
+    const auto at = [&](float steps) {
+      cell = before + steps * kStep;
+      run(backend);
+      const auto cells = memory[out()];
+      const auto d_out = gradients[out()];
+      double sum = 0;
+      for (std::size_t i = 0; i < cells.size(); ++i) {
+        if (std::isfinite(cells[i])) sum += static_cast<double>(cells[i]) * d_out[i];
+      }
+      return sum;
+    };
+    const double near = at(1) - at(-1), far = at(2) - at(-2);
+    cell = before;
+    return (8 * near - far) / (12 * static_cast<double>(kStep));
+  }
+
+ private:
+  static Program make(Op op, const Shapes& inputs, std::int64_t width, double temperature) {
+    Program program;
+    OpCall call{op, {}, static_cast<TensorId>(inputs.size()), {}};
+    call.params.features = width;
+    call.params.factor = 0.375f;
+    call.params.temperature = temperature;
+    std::vector<TensorView> views;
+    for (const auto& sizes : inputs) {
+      std::vector<Axis> axes;
+      for (const std::int64_t size : sizes) axes.push_back({"feature", size});
+      call.in.push_back(static_cast<TensorId>(program.tensors.size()));
+      program.tensors.push_back(
+          {"in" + std::to_string(call.in.back()), axes, TensorKind::kParameter});
+    }
+    for (const TensorId id : call.in) views.push_back(program.look(id));
+    program.tensors.push_back(
+        {"out", op_info(op).shape(views, call.params), TensorKind::kActivation});
+    program.calls.push_back(std::move(call));
+    return program;
+  }
+
+  void fill(TensorId id) {
+    const auto cells = memory[id];
+    const auto width =
+        static_cast<std::size_t>(program_.tensors[static_cast<std::size_t>(id)].axes.back().size);
+    const Op op = call().op;
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      cells[i] = exact(static_cast<std::uint64_t>(id) + 5, i);
+      // Differences need smooth ground: away from the bend of ReLU, and no row of equal numbers.
+      if (op == Op::kRelu) cells[i] += cells[i] < 0 ? -0.25f : 0.25f;
+      if (op == Op::kLayerNorm && id == 0) {
+        cells[i] = cells[i] / 8 + 0.875f * static_cast<float>(i % width % 5);
+      }
+    }
+  }
+
+  // Inputs that choose and forbid: ids, targets, masks, and scores that a mask has been over.
+  void fill_choices() {
+    const auto pick = [](std::size_t i, std::int64_t n) {
+      return static_cast<float>(scatter(i) % static_cast<std::uint64_t>(n));
+    };
+    const Op op = call().op;
+    const std::int64_t width = program_.tensors[0].axes.back().size;
+    if (op == Op::kEmbed) {
+      const auto ids = memory[0];
+      for (std::size_t i = 0; i < ids.size(); ++i)
+        ids[i] = pick(i, program_.tensors[1].axes[0].size);
+    }
+    if (op == Op::kMeanPool || op == Op::kDropout) {  // the first row of a batch has no token
+      const auto factors = memory[1];
+      const auto first = static_cast<std::size_t>(program_.tensors[1].axes.back().size);
+      for (std::size_t i = 0; i < factors.size(); ++i) {
+        const bool none = i < first || scatter(i) % 3 == 0;
+        factors[i] = none ? 0.0f : op == Op::kDropout ? 1.25f : 1.0f;
+      }
+    }
+    if (op == Op::kCrossEntropy) {
+      const auto targets = memory[1];
+      for (std::size_t i = 0; i < targets.size(); ++i)
+        targets[i] = i % 3 == 2 ? -1 : pick(i, width);
+    }
+    if (op != Op::kSoftmax && op != Op::kMask) return;
+    const auto cells = memory[op == Op::kMask ? 1 : 0];
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      const auto row = static_cast<std::int64_t>(i) / width;
+      const bool forbidden = row % 4 == 3 || scatter(i) % 3 == 0;  // a fourth of rows wholly
+      if (forbidden) cells[i] = -kInfinity;
+      if (op == Op::kMask && !forbidden) cells[i] = 0;
+    }
+  }
+
+  Program program_;
+
+ public:
+  Guarded memory, gradients;
+};
+
+// √(Σ (got − expected)² / Σ expected²); infinite where one is no number. A gradient below 0.03 a
+// cell, where those that come in are about 1, is what is left of larger numbers.
+inline double gradient_error(std::span<const float> got, std::span<const float> expected) {
+  double error = 0, power = 0;
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    const double g = got[i], e = expected[i];
+    if (!std::isfinite(g) || !std::isfinite(e)) return kInfinity;
+    error += (g - e) * (g - e);
+    power += std::max(e * e, 1e-3);
+  }
+  return std::sqrt(error / power);
+}
+
+}  // namespace headlight

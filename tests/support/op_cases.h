@@ -1,0 +1,182 @@
+// One or more cases of every operation, with what it makes of them: for the tests of explanations.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/random.h"
+#include "core/ops/op.h"
+
+namespace headlight {
+
+inline constexpr float kInf = std::numeric_limits<float>::infinity();
+
+// ---- one case: an operation on inputs ----
+
+struct Case {
+  Op op;
+  std::vector<Tensor> in;
+  OpParams params = {};
+  std::int64_t heads = 1;  // for how many heads the panes can be asked
+};
+
+inline Tensor random_tensor(std::string name, std::vector<Axis> axes) {
+  Tensor t{std::move(name), std::move(axes), {}};
+  t.data.resize(static_cast<std::size_t>(cell_count(t.axes)));
+  for (std::size_t i = 0; i < t.data.size(); ++i) t.data[i] = bell(hash_text(t.name), i);
+  return t;
+}
+
+// Every size differs from every other, so that a mistaken axis does not fit.
+inline const Axis kBatch{"batch", 2}, kPlace{"position", 5}, kFeature{"feature", 7},
+    kWidth{"d_head", 4};
+inline const Axis kModel{"d_model", 7}, kHead{"head", 3}, kQuery{"query", 5}, kKey{"key", 6};
+
+inline Tensor ids() {
+  Tensor t{"ids", {kBatch, kPlace}, {}};
+  t.data = {3, 0, 3, 8, 1, 2, 7, 0, 0, 4};
+  return t;
+}
+
+// Ids that should come next; two positions are not counted.
+inline Tensor targets() {
+  Tensor t{"targets", {kBatch, kPlace}, {}};
+  t.data = {0, 8, -1, 3, 5, 2, 2, -1, 7, 1};
+  return t;
+}
+
+inline Tensor rows() { return random_tensor("x", {kBatch, kPlace, kFeature}); }
+
+// Some scores forbidden; the first row of each head wholly.
+inline Tensor masked_scores() {
+  Tensor t = random_tensor("scores", {kBatch, kHead, kQuery, kKey});
+  for (std::size_t i = 0; i < t.data.size(); ++i) {
+    const std::size_t query = i / 6 % 5, key = i % 6;
+    if (query == 0 || key > query) t.data[i] = -kInf;
+  }
+  t.data[13] = 0;  // a score of 0 has no factor that turns it into a weight
+  return t;
+}
+
+inline Tensor mask() {
+  Tensor t{"mask", {kBatch, kQuery, kKey}, {}};
+  t.data.assign(60, 0.0f);
+  for (std::size_t i = 0; i < t.data.size(); i += 4) t.data[i] = -kInf;
+  return t;
+}
+
+inline OpParams with(float factor, std::int64_t features) {
+  OpParams params;
+  params.factor = factor;
+  params.features = features;
+  return params;
+}
+
+inline OpParams at_temperature(double temperature) {
+  OpParams params;
+  params.temperature = temperature;
+  return params;
+}
+
+inline std::vector<Case> all_cases() {
+  const Tensor x = rows(), w = random_tensor("w", {kModel}), b = random_tensor("b", {kModel});
+  const Tensor w3 = random_tensor("W_Q", {kHead, kModel, kWidth});
+  const Tensor b3 = random_tensor("b_Q", {kHead, kWidth});
+  const Tensor wide = random_tensor("x", {kBatch, kPlace, {"feature", 12}});
+  const Tensor z = random_tensor("z", {kBatch, kHead, kQuery, kWidth});
+  const Tensor q = random_tensor("q", {kBatch, kHead, kPlace, kWidth});
+  const Tensor k = random_tensor("k", {kBatch, kHead, {"position", 6}, kWidth});
+  const Tensor s = random_tensor("s", {kBatch, kHead, kQuery, kKey});
+  const Tensor w_in = random_tensor("W_in", {kModel, {"hidden", 9}});
+  const Tensor b_in = random_tensor("b_in", {{"hidden", 9}});
+  const Tensor w_o = random_tensor("W_O", {kHead, kWidth, kModel});
+  const Tensor concat = random_tensor("concat", {kBatch, kQuery, {"feature", 12}});
+  const Tensor hidden = random_tensor("pre", {kBatch, kPlace, {"hidden", 9}});
+  std::vector<Case> cases = {
+      {Op::kEmbed, {ids(), random_tensor("W_E", {{"vocab", 9}, kModel})}},
+      {Op::kSinusoid, {ids()}, with(1, 7)},
+      {Op::kLearnedPosition, {ids(), random_tensor("W_pos", {{"position", 6}, kModel})}},
+      {Op::kAdd, {x, random_tensor("y", x.axes)}},
+      {Op::kLayerNorm, {x, w}},
+      {Op::kLayerNorm, {x, w, b}},
+      {Op::kProject, {x, w3}, {}, 3},
+      {Op::kProject, {x, w3, b3}, {}, 3},
+      {Op::kSplitHeads, {wide, w3}, {}, 3},
+      {Op::kScores, {q, k}, {}, 3},
+      {Op::kAdditiveScores, {q, k, random_tensor("v", {kHead, kWidth})}, {}, 3},
+      {Op::kScale, {s}, with(0.3f, 0), 3},
+      {Op::kMask, {s, mask()}, {}, 3},
+      {Op::kSoftmax, {masked_scores()}, {}, 3},
+      {Op::kSoftmax, {masked_scores()}, at_temperature(0.4), 3},
+      {Op::kSoftmax, {random_tensor("logits", {kBatch, kPlace, {"vocab", 9}})}},
+      {Op::kWeightedSum, {s, k}, {}, 3},
+      {Op::kConcatHeads, {z}, {}, 3},
+      {Op::kLinear, {x, w_in}},
+      {Op::kLinear, {x, w_in, b_in}},
+      {Op::kLinear, {concat, w_o, b}, {}, 3},
+  };
+  Tensor present{"present", {kBatch, kPlace}, {}};
+  present.data = {1, 1, 0, 1, 0, 1, 1, 1, 1, 1};
+  cases.push_back({Op::kMeanPool, {x, present}});
+  cases.push_back({Op::kDropout, {s, random_tensor("m", s.axes)}, {}, 3});
+  Tensor label{"targets", {kBatch}, {}};
+  label.data = {2, 0};
+  cases.push_back({Op::kCrossEntropy, {random_tensor("logits", {kBatch, {"class", 4}}), label}});
+  cases.push_back({Op::kSoftmax, {random_tensor("logits", {kBatch, {"class", 4}})}});
+  cases.push_back(
+      {Op::kLinear,
+       {random_tensor("pooled", {kBatch, kFeature}), random_tensor("W_C", {kModel, {"class", 4}}),
+        random_tensor("b_C", {{"class", 4}})}});
+  cases.push_back(
+      {Op::kCrossEntropy, {random_tensor("logits", {kBatch, kPlace, {"vocab", 9}}), targets()}});
+  for (Op op : {Op::kRelu, Op::kGelu, Op::kGeluTanh}) cases.push_back({op, {hidden}});
+  return cases;
+}
+
+// A case with its output computed.
+class Computed {
+ public:
+  explicit Computed(Case made) : c_(std::move(made)) {
+    for (const Tensor& t : c_.in) in_.push_back(view(t));
+    out_ = {"result", info().shape(in_, c_.params), {}};
+    out_.data.resize(static_cast<std::size_t>(cell_count(out_.axes)));
+    OpArgs all = args();
+    all.result = out_.data.data();
+    info().forward(all);
+  }
+  const OpInfo& info() const { return op_info(c_.op); }
+  const Case& made() const { return c_; }
+  OpArgs args() const { return {in_, view(out_), c_.params, nullptr}; }
+  TensorView out() const { return view(out_); }
+  TensorView tensor(int input) const {
+    return input < 0 ? view(out_) : in_[static_cast<std::size_t>(input)];
+  }
+  OpExplanation explain(std::int64_t flat) const {
+    return info().explain(args(), unravel(out_.axes, flat));
+  }
+  // -1 when the index does not fit
+  std::int64_t flat(const InputCell& cell) const {
+    const TensorView t = tensor(cell.input);
+    if (cell.index.size() != t.axes.size()) return -1;
+    for (std::size_t a = 0; a < cell.index.size(); ++a) {
+      if (cell.index[a] < 0 || cell.index[a] >= t.axes[a].size) return -1;
+    }
+    return flat_index(t.axes, cell.index);
+  }
+
+ private:
+  Case c_;
+  std::vector<TensorView> in_;
+  Tensor out_;
+};
+
+inline std::vector<Computed> computed_cases() {
+  std::vector<Computed> all;
+  for (Case& c : all_cases()) all.emplace_back(std::move(c));
+  return all;
+}
+
+}  // namespace headlight

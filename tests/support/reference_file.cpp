@@ -1,0 +1,89 @@
+#include "tests/support/reference_file.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include "core/io/atomic_file.h"
+#include "test_paths.h"
+
+namespace headlight {
+
+namespace fs = std::filesystem;
+
+std::vector<Reference> read_references(const std::string& folder) {
+  std::vector<fs::path> paths;
+  for (const auto& entry : fs::directory_iterator(fs::path(HEADLIGHT_TEST_DIR) / folder)) {
+    if (entry.path().extension() == ".safetensors") paths.push_back(entry.path());
+  }
+  std::sort(paths.begin(), paths.end());
+  std::vector<Reference> all;
+  for (const fs::path& path : paths) {
+    all.push_back({path.stem().string(), parse_safetensors(read_file(path, 1 << 20))});
+  }
+  return all;
+}
+
+namespace {
+
+// "1,4" or "0:1,0:4" -> 1 4, or 0 1 0 4
+std::vector<int> numbers_in(const std::string& text) {
+  std::vector<int> numbers;
+  const char* at = text.c_str();
+  while (*at != '\0') {
+    char* end = nullptr;
+    numbers.push_back(static_cast<int>(std::strtol(at, &end, 10)));
+    REQUIRE(end != at);
+    at = *end == '\0' ? end : end + 1;
+  }
+  return numbers;
+}
+
+}  // namespace
+
+Config config_of(const Reference& r) {
+  Config c;
+  if (r.file.metadata.contains("form")) c.form = r.choice<ModelForm>("form");  // older: tokens
+  c.layers = r.number("layers");
+  c.heads = r.number("heads");
+  c.d_model = r.number("d_model");
+  c.d_head = r.number("d_head");
+  c.d_hidden = r.number("d_hidden");
+  c.attention = r.choice<AttentionKind>("attention");
+  c.scores = r.choice<ScoreKind>("scores");
+  c.scale = r.is_on("scale");
+  c.temperature = std::stod(r.word("temperature"));
+  c.block = r.choice<BlockKind>("block");
+  c.activation = r.choice<Activation>("activation");
+  c.positions = r.choice<PositionKind>("positions");
+  c.bias = r.is_on("bias");
+  c.residual = r.is_on("residual");
+  c.mask.kind = r.choice<MaskKind>("mask");
+  c.mask.window = r.number("window");
+  c.mask.stride = r.number("stride");
+  if (r.word("causal") != "auto") c.mask.causal = r.is_on("causal");
+  c.mask.padding = numbers_in(r.word("padding"));
+  const std::vector<int> cells = numbers_in(r.word("forbidden"));
+  for (std::size_t i = 0; i + 1 < cells.size(); i += 2) {
+    c.mask.forbidden.insert(cells[i], cells[i + 1]);
+  }
+  return c;
+}
+
+RunShape shape_of(const Reference& r) {
+  RunShape shape{r.number("batch"), r.number("tokens"), r.number("vocab")};
+  if (!r.file.metadata.contains("form")) return shape;
+  shape.classes = r.number("classes");
+  shape.source = r.number("source");
+  shape.padded = r.is_on("padded");
+  return shape;
+}
+
+std::string name_in_file(const TensorSpec& spec) {
+  if (spec.kind != TensorKind::kParameter) return spec.name;
+  std::string name = spec.name;
+  if (name.ends_with(".score_v")) name.replace(name.size() - 7, 7, "v");
+  return "param:" + name;
+}
+
+}  // namespace headlight
