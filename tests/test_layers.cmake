@@ -85,6 +85,39 @@ foreach(folder IN LISTS seen)
   endif()
 endforeach()
 
+# What is known of an operation stands with it (OpInfo). Only what computes or builds names one; the
+# rest asks what it is like, so that a new operation is known everywhere.
+set(may_name_operations
+    "^core/(ops|backends)/" "^core/graph/transformer\\.cpp$" "^app/gl/(compute|training)/"
+    "^core/check/single_op(_attention)?\\.cpp$"  # build small programs of their own
+    "^app/gl/tuning/tune\\.cpp$")                # some that stand for their kind
+file(GLOB_RECURSE sources RELATIVE ${SOURCE} ${SOURCE}/core/*.h ${SOURCE}/core/*.cpp ${SOURCE}/app/*.h
+     ${SOURCE}/app/*.cpp)
+set(naming "")
+foreach(file IN LISTS sources)
+  file(STRINGS "${SOURCE}/${file}" lines REGEX "(^|[^A-Za-z])Op::k")
+  if(NOT lines)
+    continue()
+  endif()
+  set(allowed FALSE)
+  foreach(place IN LISTS may_name_operations)
+    if(file MATCHES "${place}")
+      set(allowed TRUE)
+      list(APPEND naming "${place}")
+    endif()
+  endforeach()
+  if(NOT allowed)
+    list(GET lines 0 line)
+    string(STRIP "${line}" line)
+    list(APPEND wrong "${file} names an operation; what it asks belongs to OpInfo: ${line}")
+  endif()
+endforeach()
+foreach(place IN LISTS may_name_operations)
+  if(NOT place IN_LIST naming)
+    list(APPEND wrong "nothing in ${place} names an operation any more: take it off the list")
+  endif()
+endforeach()
+
 # One file asks for Dear ImGui's version.
 file(GLOB_RECURSE sources "${SOURCE}/core/*" "${SOURCE}/app/*" "${SOURCE}/tests/*.h" "${SOURCE}/tests/*.cpp")
 foreach(file IN LISTS sources)

@@ -9,8 +9,6 @@
 namespace headlight {
 namespace {
 
-std::size_t place(TensorId id) { return static_cast<std::size_t>(id); }
-
 std::size_t padded(std::int64_t cells) {
   constexpr std::size_t kLine = kTensorAlignment / sizeof(float);
   return (static_cast<std::size_t>(cells) + kLine - 1) / kLine * kLine;

@@ -5,11 +5,9 @@
 namespace headlight {
 namespace {
 
-std::size_t place(TensorId id) { return static_cast<std::size_t>(id); }
-
 // May a gradient reach input i of this call?
 bool passes(const Program& program, const OpCall& call, std::size_t i) {
-  if (static_cast<int>(i) == op_info(call.op).fixed_input) return false;
+  if (op_info(call.op).is_fixed(i)) return false;
   return program.tensors[place(program.resolve(call.in[i]))].kind != TensorKind::kInput;
 }
 
@@ -45,7 +43,7 @@ BackwardPlan plan_backward(const Program& p, std::span<const TensorId> seeds) {
       if (!passes(p, call, i)) continue;
       const std::size_t source = place(p.resolve(call.in[i]));
       const bool activation = p.tensors[source].kind == TensorKind::kActivation;
-      if (call.op == Op::kAdd && activation && uses[source] == 1 && !seeded[source]) {
+      if (op_info(call.op).shares_gradient && activation && uses[source] == 1 && !seeded[source]) {
         // A summand that nothing else reads has the sum's gradient: one memory for both.
         plan.owners[source] = plan.owners[place(call.out)];
       } else {

@@ -5,8 +5,6 @@
 namespace headlight {
 namespace {
 
-std::size_t place(TensorId id) { return static_cast<std::size_t>(id); }
-
 void name_gradient(Program& p, TensorId of, TensorKind kind, TensorId source) {
   const TensorSpec& spec = p.tensors[place(of)];
   TensorSpec own{"d." + spec.name, spec.axes, kind, source};
@@ -25,7 +23,7 @@ std::vector<bool> reached(const Backward& walk) {
     const OpCall& call = p.calls[c];
     for (std::size_t i = 0; all[place(call.out)] && i < call.in.size(); ++i) {
       const std::size_t owner = place(p.resolve(call.in[i]));
-      const bool fixed = static_cast<int>(i) == op_info(call.op).fixed_input;
+      const bool fixed = op_info(call.op).is_fixed(i);
       if (!fixed && p.tensors[owner].kind != TensorKind::kInput) all[owner] = true;
     }
   }
@@ -33,8 +31,7 @@ std::vector<bool> reached(const Backward& walk) {
 }
 
 bool passes(const Program& p, const OpCall& call, std::size_t i) {
-  return static_cast<int>(i) != op_info(call.op).fixed_input && p.gradient(call.in[i]) >= 0 &&
-         p.gradient(call.out) >= 0;
+  return !op_info(call.op).is_fixed(i) && p.gradient(call.in[i]) >= 0 && p.gradient(call.out) >= 0;
 }
 
 bool goes_back(const Program& p, const Step& step) {

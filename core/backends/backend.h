@@ -38,6 +38,10 @@ class Backend {
   /// call. Allocates nothing when run again with the same shapes.
   virtual void run_backward(const Program&, std::span<const BackwardCall> calls,
                             std::span<float* const> memory, std::span<float* const> gradients) = 0;
+  /// Tensors of the runs to come that nobody ever writes to, by TensorId; null: any other. A
+  /// backend that copies takes the same one for the same numbers and does not read it again. What
+  /// lies elsewhere in memory is read as ever.
+  virtual void set_constants(std::span<const std::shared_ptr<const Tensor>>) {}
 };
 
 /// Plain loops in axis order, sums in double: the numbers that the others are measured against.

@@ -49,8 +49,9 @@ bool is_walked(const Program& program, const OpCall& call) {
 
 // The gradient of the keys' bias, which softmax does not feel, is all rounding: that of a bias is
 // measured against at least the size of its weights'.
-bool is_bias(const OpCall& call, TensorId in) {
-  return call.op == Op::kProject && call.in.size() > 2 && call.in[2] == in;
+bool is_head_bias(const OpCall& call, TensorId in) {
+  const int bias = op_info(call.op).input_of(InputKind::kHeadBias);
+  return bias >= 0 && place(bias) < call.in.size() && call.in[place(bias)] == in;
 }
 
 // Gradients in the order in which the walk completes them: with the first call that reads a tensor,
@@ -74,7 +75,7 @@ void add_gradients(const Trace& got, const Trace& expected, const ErrorLimits& l
       if (!expected.tensor(gradient).data || !got.tensor(gradient).data) continue;
       seen[source] = true;
       double size = least;
-      if (is_bias(program.calls[c], in)) {
+      if (is_head_bias(program.calls[c], in)) {
         const TensorId weight = program.gradient(program.calls[c].in[1]);
         size = std::max(size, root_mean_square(expected.tensor(weight).cells()));
       }
@@ -112,17 +113,7 @@ CellDifference difference(std::span<const float> got, std::span<const float> exp
 }
 
 double ErrorLimits::of(Op op) const {
-  switch (op) {
-    case Op::kSoftmax:
-    case Op::kLayerNorm:
-    case Op::kGelu:
-    case Op::kGeluTanh:
-    case Op::kMeanPool:
-    case Op::kCrossEntropy:
-      return rows;
-    default:
-      return sums;
-  }
+  return op_info(op).errors == ErrorClass::kRows ? rows : sums;
 }
 
 Comparison compare_traces(const Trace& got, const Trace& expected, const ErrorLimits& limits) {

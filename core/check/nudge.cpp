@@ -13,8 +13,6 @@
 namespace headlight {
 namespace {
 
-std::size_t place(TensorId id) { return static_cast<std::size_t>(id); }
-
 // Float32 keeps 24 bits of a loss; what it is computed from is of about the same size or larger.
 double rounding_of(double loss) { return std::ldexp(std::max(1.0, std::fabs(loss)), -24); }
 

@@ -4,17 +4,10 @@
 
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "core/graph/program.h"
 
 namespace headlight {
-
-/// b batch, h heads, t and s positions, n and m widths.
-struct TrialSizes {
-  std::int64_t b, h, t, s, n, m;
-};
-using TrialShapes = std::vector<std::vector<std::int64_t>>;
 
 /// An operation with the shapes of its inputs.
 struct OpTrial {
@@ -22,11 +15,11 @@ struct OpTrial {
   TrialShapes (*inputs)(const TrialSizes&) = nullptr;
 };
 
-/// Each operation at least once, with and without what it can do without.
+/// OpInfo::trials of every operation.
 std::span<const OpTrial> op_trials();
 
 /// How far one call's result, or a gradient of it, may be from the reference backend's, as
-/// CellDifference::error: cell by cell, sums of products, and all else.
+/// CellDifference::error: what its ErrorClass allows.
 double trial_limit(Op);
 
 /// A program of one call: inputs 0, 1, …, then the result. `width` is of a row that the inputs do

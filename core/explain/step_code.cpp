@@ -96,9 +96,7 @@ StepCode call_code(const Trace& trace, const Step& step, CodeLibrary library) {
       names.push_back(variables.of(spec.name));
       in.push_back(trace.tensor(id));
       // What only lends its sizes is not loaded.
-      const bool lends = (call.op == Op::kSplitHeads && names.size() == 2) ||
-                         call.op == Op::kSinusoid ||
-                         (call.op == Op::kLearnedPosition && names.size() == 1);
+      const bool lends = op_info(call.op).inputs[names.size() - 1] == InputKind::kSizes;
       if (!known && !lends) loads += load_line(trace, spec, names.back(), library);
     }
     const std::string& result = program.tensors[static_cast<std::size_t>(call.out)].name;
@@ -125,7 +123,7 @@ StepCode gradient_code(const Trace& trace, const Step& step) {
     std::string inputs, results, asks;
     for (std::size_t i = 0; i < call.in.size(); ++i) {
       const TensorId d = program.gradient(call.in[i]);
-      if (d < 0 || static_cast<int>(i) == op_info(call.op).fixed_input) continue;
+      if (d < 0 || op_info(call.op).is_fixed(i)) continue;
       const std::string& name = program.tensors[static_cast<std::size_t>(call.in[i])].name;
       const std::string variable = variables.of(name);
       inputs += (inputs.empty() ? "" : ", ") + variable;

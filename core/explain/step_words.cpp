@@ -345,7 +345,7 @@ class Writer {
       const OpCall& call = p.calls[static_cast<std::size_t>(c)];
       for (std::size_t i = 0; i < call.in.size(); ++i) {
         const TensorId d = p.gradient(call.in[i]);
-        const bool passes = d >= 0 && static_cast<int>(i) != op_info(call.op).fixed_input;
+        const bool passes = d >= 0 && !op_info(call.op).is_fixed(i);
         if (passes && std::find(made.begin(), made.end(), d) == made.end()) made.push_back(d);
       }
     }

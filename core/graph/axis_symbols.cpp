@@ -10,9 +10,8 @@ bool holds_heads_side_by_side(const Program& program, TensorId id) {
   if (spec.axes.size() == 3 && spec.axes[0].name == "head") return true;  // the rows of W_O
   const int producer = program.producer(id);
   if (producer < 0) return false;
-  const Op op = program.calls[static_cast<std::size_t>(producer)].op;
   // Of one head it is the weighted sum itself, under another name.
-  return op == Op::kProject || op == Op::kConcatHeads || op == Op::kWeightedSum;
+  return op_info(program.calls[place(producer)].op).joins_heads;
 }
 
 }  // namespace

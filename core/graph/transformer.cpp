@@ -135,8 +135,12 @@ class Builder {
   TensorId attention(TensorId x, TensorId from, TensorId mask) {
     const std::int64_t heads = c.head_count(), width = c.head_width();
     const bool basic = c.attention == AttentionKind::kBasic;
+    const bool many = c.attention == AttentionKind::kNarrow || c.attention == AttentionKind::kWide;
     TensorId q = -1, k = -1, v = -1;
+    FusedAttention fused;
     if (basic) {
+      fused.q = p.resolve(x);
+      fused.k = fused.v = p.resolve(from);
       q = one_head("q", x, width);
       k = one_head("k", from, width);
       v = one_head("v", from, width);
@@ -144,27 +148,46 @@ class Builder {
       const TensorId all_q = project(StepKind::kQueries, x, "Q", "q_proj");
       const TensorId all_k = project(StepKind::kKeys, from, "K", "k_proj");
       const TensorId all_v = project(StepKind::kValues, from, "V", "v_proj");
+      fused.q = all_q, fused.k = all_k, fused.v = all_v;
+      fused.first_call = next_call();
       q = split(all_q, "Q", "q");
       k = split(all_k, "K", "k");
       v = split(all_v, "V", "v");
     }
-    const TensorId pattern = drop(StepKind::kDropoutPattern, weights(q, k, mask));
+    const int scores = next_call();
+    fused.pattern = weights(q, k, mask, fused);
+    const TensorId pattern = drop(StepKind::kDropoutPattern, fused.pattern);
+    if (drops_) fused.dropout = p.dropout.back();
+    const int sum = next_call();
     const TensorId z = call(StepKind::kWeightedSum, Op::kWeightedSum, {pattern, v}, attn_ + ".z");
     const Axis& place = axes_of(x)[1];
     const std::vector<Axis> concat_axes = {
         batch(), {query_word(place.name), place.size}, {"feature", heads * width}};
-    const TensorId concat =
-        c.attention == AttentionKind::kNarrow || c.attention == AttentionKind::kWide
-            ? call(StepKind::kConcat, Op::kConcatHeads, {z}, attn_ + ".concat")
-            : alias(attn_ + ".concat", z, concat_axes);
+    const TensorId concat = many ? call(StepKind::kConcat, Op::kConcatHeads, {z}, attn_ + ".concat")
+                                 : alias(attn_ + ".concat", z, concat_axes);
+    fused.out = p.resolve(concat);
+    declare(fused, many, scores, sum);
     if (basic) return alias(attn_ + "_out", concat, axes_of(x));
     const TensorId w_o =
         parameter(prefix_ + attn_ + ".W_O", {{"head", heads}, {"d_head", width}, d_model()});
     return linear(StepKind::kOutput, concat, w_o, prefix_ + attn_ + ".b_O", attn_ + "_out");
   }
 
+  // The calls that were made last are one attention, if its scores are products. Gradients leave it
+  // by the calls that split the heads, where there are many of them.
+  void declare(FusedAttention a, bool many, int scores, int sum) {
+    if (c.scores != ScoreKind::kDot) return;
+    if (!many) a.first_call = scores;
+    a.last_call = next_call() - 1;
+    a.q_call = many ? a.first_call : scores;
+    a.k_call = many ? a.first_call + 1 : scores;
+    a.v_call = many ? a.first_call + 2 : sum;
+    a.k_input = a.v_input = many ? 0 : 1;
+    p.attentions.push_back(a);
+  }
+
   // queries and keys -> the attention pattern
-  TensorId weights(TensorId q, TensorId k, TensorId mask) {
+  TensorId weights(TensorId q, TensorId k, TensorId mask, FusedAttention& fused) {
     TensorId s = -1;
     if (c.scores == ScoreKind::kAdditive) {
       // The field calls this vector v as well; in a weights file it is attn.v (see weight_name),
@@ -178,11 +201,13 @@ class Builder {
     if (c.scale) {
       OpParams params;
       params.factor = static_cast<float>(1.0 / std::sqrt(static_cast<double>(c.head_width())));
+      fused.factor = params.factor;
       s = call(StepKind::kScale, Op::kScale, {s}, attn_ + ".scores_scaled", params);
     }
     if (mask >= 0) s = call(StepKind::kMask, Op::kMask, {s, mask}, attn_ + ".scores_masked");
     OpParams params;
-    params.temperature = c.temperature;
+    params.temperature = fused.temperature = c.temperature;
+    fused.mask = mask;
     return call(StepKind::kSoftmax, Op::kSoftmax, {s}, attn_ + ".pattern", params);
   }
 
@@ -231,6 +256,7 @@ class Builder {
   Axis position() const { return {"position", p.shape.positions}; }
   Axis source() const { return {"source", p.shape.source}; }
   Axis d_model() const { return {"d_model", c.d_model}; }
+  int next_call() const { return static_cast<int>(p.calls.size()); }
   const std::vector<Axis>& axes_of(TensorId id) const { return p.tensors[id].axes; }
 
   TensorId add(std::string name, std::vector<Axis> axes, TensorKind kind, TensorId source = -1) {
@@ -367,6 +393,25 @@ Program build_program(const Config& config, const RunShape& shape) {
 Program build_training_program(const Config& config, const RunShape& shape, bool dropout) {
   check_shape(config, shape);
   return Builder(config, shape, dropout).build_for_training();
+}
+
+double memory_needed(const Config& config, const RunShape& shape) {
+  // In doubles: a slip of the finger may well ask for more bytes than an integer holds.
+  const auto bytes = [&](int layers) {
+    Config c = config;
+    c.layers = layers;
+    double cells = 0;
+    for (const TensorSpec& spec : Builder(c, shape).build().tensors) {
+      if (spec.kind == TensorKind::kAlias) continue;
+      double size = 1;
+      for (const Axis& axis : spec.axes) size *= static_cast<double>(axis.size);
+      cells += size;
+    }
+    return sizeof(float) * cells;
+  };
+  // Every layer has the same tensors: two programs tell what one more takes.
+  const double one = bytes(1);
+  return config.layers == 1 ? one : one + (config.layers - 1) * (bytes(2) - one);
 }
 
 }  // namespace headlight

@@ -149,6 +149,8 @@ std::vector<Pane> panes(const OpArgs& args, std::int64_t) {
           matrix_pane(args.out, -1, PaneRole::kResult, 0)};
 }
 
+TrialShapes trial(const TrialSizes& z) { return {{z.b, z.t, z.n}}; }
+
 // ---- as code ----
 
 std::string relu_numpy(const CodeArgs& c) {
@@ -175,62 +177,74 @@ std::string gelu_tanh_torch(const CodeArgs& c) {
 }  // namespace
 
 const OpInfo& relu_op() {
-  static const OpInfo info{Op::kRelu,
-                           "relu",
-                           "negative numbers become 0",
-                           Layout::kRow,
-                           "",
-                           shape,
-                           forward<relu_gate>,
-                           backward<relu_slope>,
-                           relu_explain,
-                           relu_explain_gradient,
-                           panes,
-                           relu_numpy,
-                           relu_torch,
-                           Opening::kCurve,
-                           open_row<relu_gate>,
-                           curve<relu_gate>};
+  static const OpInfo info{
+      .op = Op::kRelu,
+      .id = "relu",
+      .phrase = "negative numbers become 0",
+      .shape = shape,
+      .forward = forward<relu_gate>,
+      .backward = backward<relu_slope>,
+      .explain = relu_explain,
+      .explain_gradient = relu_explain_gradient,
+      .panes = panes,
+      .numpy = relu_numpy,
+      .torch = relu_torch,
+      .opening = Opening::kCurve,
+      .open_row = open_row<relu_gate>,
+      .curve = curve<relu_gate>,
+      .trials = {trial},
+      .keeps_place = true,
+  };
   return info;
 }
 
 const OpInfo& gelu_op() {
-  static const OpInfo info{Op::kGelu,
-                           "gelu",
-                           "x times the normal distribution function of x",
-                           Layout::kRow,
-                           "",
-                           shape,
-                           forward<gelu_gate>,
-                           backward<gelu_slope>,
-                           gelu_explain,
-                           gelu_explain_gradient,
-                           panes,
-                           gelu_numpy,
-                           gelu_torch,
-                           Opening::kCurve,
-                           open_row<gelu_gate>,
-                           curve<gelu_gate>};
+  static const OpInfo info{
+      .op = Op::kGelu,
+      .id = "gelu",
+      .phrase = "x times the normal distribution function of x",
+      .shape = shape,
+      .forward = forward<gelu_gate>,
+      .backward = backward<gelu_slope>,
+      .explain = gelu_explain,
+      .explain_gradient = gelu_explain_gradient,
+      .panes = panes,
+      .numpy = gelu_numpy,
+      .torch = gelu_torch,
+      .opening = Opening::kCurve,
+      .open_row = open_row<gelu_gate>,
+      .curve = curve<gelu_gate>,
+      .errors = ErrorClass::kRows,
+      .work = {.flops = 50},
+      .trials = {trial},
+      .keeps_place = true,
+      .keeps_slope = true,
+  };
   return info;
 }
 
 const OpInfo& gelu_tanh_op() {
-  static const OpInfo info{Op::kGeluTanh,
-                           "gelu_tanh",
-                           "x times a tanh form of the normal distribution function",
-                           Layout::kRow,
-                           "",
-                           shape,
-                           forward<gelu_tanh_gate>,
-                           backward<gelu_tanh_slope>,
-                           gelu_tanh_explain,
-                           gelu_tanh_explain_gradient,
-                           panes,
-                           gelu_tanh_numpy,
-                           gelu_tanh_torch,
-                           Opening::kCurve,
-                           open_row<gelu_tanh_gate>,
-                           curve<gelu_tanh_gate>};
+  static const OpInfo info{
+      .op = Op::kGeluTanh,
+      .id = "gelu_tanh",
+      .phrase = "x times a tanh form of the normal distribution function",
+      .shape = shape,
+      .forward = forward<gelu_tanh_gate>,
+      .backward = backward<gelu_tanh_slope>,
+      .explain = gelu_tanh_explain,
+      .explain_gradient = gelu_tanh_explain_gradient,
+      .panes = panes,
+      .numpy = gelu_tanh_numpy,
+      .torch = gelu_tanh_torch,
+      .opening = Opening::kCurve,
+      .open_row = open_row<gelu_tanh_gate>,
+      .curve = curve<gelu_tanh_gate>,
+      .errors = ErrorClass::kRows,
+      .work = {.flops = 50},
+      .trials = {trial},
+      .keeps_place = true,
+      .keeps_slope = true,
+  };
   return info;
 }
 

@@ -57,8 +57,23 @@ std::string code(const CodeArgs& c) {
 
 const OpInfo& add_op() {
   static const OpInfo info{
-      Op::kAdd, "add",   "adds cell by cell", Layout::kRow, "+",  shape, forward,
-      backward, explain, explain_gradient,    panes,        code, code};
+      .op = Op::kAdd,
+      .id = "add",
+      .phrase = "adds cell by cell",
+      .sign = "+",
+      .shape = shape,
+      .forward = forward,
+      .backward = backward,
+      .explain = explain,
+      .explain_gradient = explain_gradient,
+      .panes = panes,
+      .numpy = code,
+      .torch = code,
+      .trials = {[](const TrialSizes& z) -> TrialShapes {
+        return {{z.b, z.t, z.n}, {z.b, z.t, z.n}};
+      }},
+      .shares_gradient = true,
+  };
   return info;
 }
 

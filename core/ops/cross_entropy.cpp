@@ -203,24 +203,28 @@ std::string torch(const CodeArgs& c) {
 }  // namespace
 
 const OpInfo& cross_entropy_op() {
-  static const OpInfo info{Op::kCrossEntropy,
-                           "cross_entropy",
-                           "minus the logarithm of the target's probability",
-                           Layout::kRow,
-                           "",
-                           shape,
-                           forward,
-                           backward,
-                           explain,
-                           explain_gradient,
-                           panes,
-                           numpy,
-                           torch,
-                           Opening::kNothing,
-                           nullptr,
-                           nullptr,
-                           nullptr,
-                           1};
+  static const OpInfo info{
+      .op = Op::kCrossEntropy,
+      .id = "cross_entropy",
+      .phrase = "minus the logarithm of the target's probability",
+      .shape = shape,
+      .forward = forward,
+      .backward = backward,
+      .explain = explain,
+      .explain_gradient = explain_gradient,
+      .panes = panes,
+      .numpy = numpy,
+      .torch = torch,
+      .inputs = {InputKind::kNumbers, InputKind::kTargets},
+      .errors = ErrorClass::kRows,
+      .work = {.flops = 80, .per = WorkPer::kInputCell},
+      .trials = {[](const TrialSizes& z) -> TrialShapes {
+                   return {{z.b, z.t, z.n}, {z.b, z.t}};
+                 },
+                 [](const TrialSizes& z) -> TrialShapes {
+                   return {{z.t, z.n}, {z.t}};
+                 }},
+  };
   return info;
 }
 

@@ -56,24 +56,24 @@ std::string code(const CodeArgs& c) {
 }  // namespace
 
 const OpInfo& dropout_op() {
-  static const OpInfo info{Op::kDropout,
-                           "dropout",
-                           "some numbers are left out by chance",
-                           Layout::kRow,
-                           "·",
-                           shape,
-                           forward,
-                           backward,
-                           explain,
-                           explain_gradient,
-                           panes,
-                           code,
-                           code,
-                           Opening::kNothing,
-                           nullptr,
-                           nullptr,
-                           nullptr,
-                           1};
+  static const OpInfo info{
+      .op = Op::kDropout,
+      .id = "dropout",
+      .phrase = "some numbers are left out by chance",
+      .sign = "·",
+      .shape = shape,
+      .forward = forward,
+      .backward = backward,
+      .explain = explain,
+      .explain_gradient = explain_gradient,
+      .panes = panes,
+      .numpy = code,
+      .torch = code,
+      .inputs = {InputKind::kNumbers, InputKind::kDropout},
+      .trials = {[](const TrialSizes& z) -> TrialShapes {
+        return {{z.b, z.h, z.t, z.s}, {z.b, z.h, z.t, z.s}};
+      }},
+  };
   return info;
 }
 

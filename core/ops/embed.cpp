@@ -82,24 +82,23 @@ std::string code(const CodeArgs& c) {
 }  // namespace
 
 const OpInfo& embed_op() {
-  static const OpInfo info{Op::kEmbed,
-                           "embed",
-                           "picks a row of the table",
-                           Layout::kRow,
-                           "",
-                           shape,
-                           forward,
-                           backward,
-                           explain,
-                           explain_gradient,
-                           panes,
-                           code,
-                           code,
-                           Opening::kNothing,
-                           nullptr,
-                           nullptr,
-                           nullptr,
-                           0};
+  static const OpInfo info{
+      .op = Op::kEmbed,
+      .id = "embed",
+      .phrase = "picks a row of the table",
+      .shape = shape,
+      .forward = forward,
+      .backward = backward,
+      .explain = explain,
+      .explain_gradient = explain_gradient,
+      .panes = panes,
+      .numpy = code,
+      .torch = code,
+      .inputs = {InputKind::kIds},
+      .trials = {[](const TrialSizes& z) -> TrialShapes {
+        return {{z.b, z.t}, {z.m, z.n}};
+      }},
+  };
   return info;
 }
 

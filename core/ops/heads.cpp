@@ -170,41 +170,44 @@ std::string concat_torch(const CodeArgs& c) { return concat_code(c, ".transpose(
 }  // namespace
 
 const OpInfo& split_heads_op() {
-  static const OpInfo info{Op::kSplitHeads,
-                           "split_heads",
-                           "the same number, found by its head",
-                           Layout::kRow,
-                           "",
-                           split_shape,
-                           split_forward,
-                           split_backward,
-                           split_explain,
-                           split_explain_gradient,
-                           split_panes,
-                           split_numpy,
-                           split_torch,
-                           Opening::kNothing,
-                           nullptr,
-                           nullptr,
-                           nullptr,
-                           1};
+  static const OpInfo info{
+      .op = Op::kSplitHeads,
+      .id = "split_heads",
+      .phrase = "the same number, found by its head",
+      .shape = split_shape,
+      .forward = split_forward,
+      .backward = split_backward,
+      .explain = split_explain,
+      .explain_gradient = split_explain_gradient,
+      .panes = split_panes,
+      .numpy = split_numpy,
+      .torch = split_torch,
+      .inputs = {InputKind::kNumbers, InputKind::kSizes},
+      .trials = {[](const TrialSizes& z) -> TrialShapes {
+        return {{z.b, z.t, z.h * z.m}, {z.h, z.n, z.m}};
+      }},
+  };
   return info;
 }
 
 const OpInfo& concat_heads_op() {
-  static const OpInfo info{Op::kConcatHeads,
-                           "concat_heads",
-                           "the heads laid side by side",
-                           Layout::kRow,
-                           "",
-                           concat_shape,
-                           concat_forward,
-                           concat_backward,
-                           concat_explain,
-                           concat_explain_gradient,
-                           concat_panes,
-                           concat_numpy,
-                           concat_torch};
+  static const OpInfo info{
+      .op = Op::kConcatHeads,
+      .id = "concat_heads",
+      .phrase = "the heads laid side by side",
+      .shape = concat_shape,
+      .forward = concat_forward,
+      .backward = concat_backward,
+      .explain = concat_explain,
+      .explain_gradient = concat_explain_gradient,
+      .panes = concat_panes,
+      .numpy = concat_numpy,
+      .torch = concat_torch,
+      .trials = {[](const TrialSizes& z) -> TrialShapes {
+        return {{z.b, z.h, z.t, z.n}};
+      }},
+      .joins_heads = true,
+  };
   return info;
 }
 

@@ -263,9 +263,28 @@ std::string torch(const CodeArgs& c) {
 
 const OpInfo& layer_norm_op() {
   static const OpInfo info{
-      Op::kLayerNorm, "layer_norm", "normalises the row", Layout::kRow, "",    shape, forward,
-      backward,       explain,      explain_gradient,     panes,        numpy, torch, Opening::kRow,
-      open_row};
+      .op = Op::kLayerNorm,
+      .id = "layer_norm",
+      .phrase = "normalises the row",
+      .shape = shape,
+      .forward = forward,
+      .backward = backward,
+      .explain = explain,
+      .explain_gradient = explain_gradient,
+      .panes = panes,
+      .numpy = numpy,
+      .torch = torch,
+      .opening = Opening::kRow,
+      .open_row = open_row,
+      .errors = ErrorClass::kRows,
+      .work = {.flops = 50},
+      .trials = {[](const TrialSizes& z) -> TrialShapes {
+                   return {{z.b, z.t, z.n}, {z.n}, {z.n}};
+                 },
+                 [](const TrialSizes& z) -> TrialShapes {
+                   return {{z.b, z.t, z.n}, {z.n}};
+                 }},
+  };
   return info;
 }
 

@@ -322,36 +322,56 @@ std::string project_torch(const CodeArgs& c) { return project_code(c, ".transpos
 }  // namespace
 
 const OpInfo& linear_op() {
-  static const OpInfo info{Op::kLinear,
-                           "linear",
-                           "a row times a column of weights",
-                           Layout::kProduct,
-                           "",
-                           linear_shape,
-                           linear_forward,
-                           linear_backward,
-                           linear_explain,
-                           linear_explain_gradient,
-                           linear_panes,
-                           linear_code,
-                           linear_code};
+  static const OpInfo info{
+      .op = Op::kLinear,
+      .id = "linear",
+      .phrase = "a row times a column of weights",
+      .layout = Layout::kProduct,
+      .shape = linear_shape,
+      .forward = linear_forward,
+      .backward = linear_backward,
+      .explain = linear_explain,
+      .explain_gradient = linear_explain_gradient,
+      .panes = linear_panes,
+      .numpy = linear_code,
+      .torch = linear_code,
+      .errors = ErrorClass::kProducts,
+      .work = {.flops = 2, .per = WorkPer::kTerm},
+      .trials = {[](const TrialSizes& z) -> TrialShapes {
+                   return {{z.b, z.t, z.n}, {z.n, z.m}, {z.m}};
+                 },
+                 [](const TrialSizes& z) -> TrialShapes {
+                   return {{z.b, z.t, z.h * z.n}, {z.h, z.n, z.m}};
+                 }},
+  };
   return info;
 }
 
 const OpInfo& project_op() {
-  static const OpInfo info{Op::kProject,
-                           "project",
-                           "a row times a column of the head's weights",
-                           Layout::kProduct,
-                           "",
-                           project_shape,
-                           project_forward,
-                           project_backward,
-                           project_explain,
-                           project_explain_gradient,
-                           project_panes,
-                           project_numpy,
-                           project_torch};
+  static const OpInfo info{
+      .op = Op::kProject,
+      .id = "project",
+      .phrase = "a row times a column of the head's weights",
+      .layout = Layout::kProduct,
+      .shape = project_shape,
+      .forward = project_forward,
+      .backward = project_backward,
+      .explain = project_explain,
+      .explain_gradient = project_explain_gradient,
+      .panes = project_panes,
+      .numpy = project_numpy,
+      .torch = project_torch,
+      .inputs = {InputKind::kNumbers, InputKind::kNumbers, InputKind::kHeadBias},
+      .errors = ErrorClass::kProducts,
+      .work = {.flops = 2, .per = WorkPer::kTerm},
+      .trials = {[](const TrialSizes& z) -> TrialShapes {
+                   return {{z.b, z.t, z.n}, {z.h, z.n, z.m}, {z.h, z.m}};
+                 },
+                 [](const TrialSizes& z) -> TrialShapes {
+                   return {{z.b, z.t, z.n}, {z.h, z.n, z.m}};
+                 }},
+      .joins_heads = true,
+  };
   return info;
 }
 

@@ -88,24 +88,25 @@ std::string torch(const CodeArgs& c) {
 }  // namespace
 
 const OpInfo& mask_op() {
-  static const OpInfo info{Op::kMask,
-                           "mask",
-                           "forbidden keys become −∞",
-                           Layout::kRow,
-                           "+",
-                           shape,
-                           forward,
-                           backward,
-                           explain,
-                           explain_gradient,
-                           panes,
-                           numpy,
-                           torch,
-                           Opening::kNothing,
-                           nullptr,
-                           nullptr,
-                           nullptr,
-                           1};
+  static const OpInfo info{
+      .op = Op::kMask,
+      .id = "mask",
+      .phrase = "forbidden keys become −∞",
+      .sign = "+",
+      .shape = shape,
+      .forward = forward,
+      .backward = backward,
+      .explain = explain,
+      .explain_gradient = explain_gradient,
+      .panes = panes,
+      .numpy = numpy,
+      .torch = torch,
+      .inputs = {InputKind::kNumbers, InputKind::kMask},
+      .trials = {[](const TrialSizes& z) -> TrialShapes {
+        return {{z.b, z.h, z.t, z.s}, {z.b, z.t, z.s}};
+      }},
+      .keeps_place = true,
+  };
   return info;
 }
 

@@ -124,24 +124,25 @@ std::string torch(const CodeArgs& c) { return code(c, "dim"); }
 }  // namespace
 
 const OpInfo& mean_pool_op() {
-  static const OpInfo info{Op::kMeanPool,
-                           "mean_pool",
-                           "the mean of the tokens' rows",
-                           Layout::kRow,
-                           "",
-                           shape,
-                           forward,
-                           backward,
-                           explain,
-                           explain_gradient,
-                           panes,
-                           numpy,
-                           torch,
-                           Opening::kNothing,
-                           nullptr,
-                           nullptr,
-                           nullptr,
-                           1};
+  static const OpInfo info{
+      .op = Op::kMeanPool,
+      .id = "mean_pool",
+      .phrase = "the mean of the tokens' rows",
+      .shape = shape,
+      .forward = forward,
+      .backward = backward,
+      .explain = explain,
+      .explain_gradient = explain_gradient,
+      .panes = panes,
+      .numpy = numpy,
+      .torch = torch,
+      .inputs = {InputKind::kNumbers, InputKind::kPresence},
+      .errors = ErrorClass::kRows,
+      .work = {.flops = 2, .per = WorkPer::kInputCell},
+      .trials = {[](const TrialSizes& z) -> TrialShapes {
+        return {{z.b, z.t, z.n}, {z.b, z.t}};
+      }},
+  };
   return info;
 }
 

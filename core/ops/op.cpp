@@ -20,6 +20,25 @@ std::span<const OpInfo> all_ops() {
 
 const OpInfo& op_info(Op op) { return all_ops()[static_cast<std::size_t>(op)]; }
 
+double call_flops(const OpInfo& info, std::span<const Axis> first_input,
+                  std::span<const Axis> out) {
+  const auto cells =
+      static_cast<double>(cell_count(info.work.per == WorkPer::kInputCell ? first_input : out));
+  const double terms =
+      info.work.per == WorkPer::kTerm ? static_cast<double>(first_input.back().size) : 1;
+  return info.work.flops * cells * terms;
+}
+
+double call_bytes(const OpInfo& info, std::span<const TensorView> in, const TensorView& out) {
+  const bool picks = info.inputs[0] == InputKind::kIds;
+  auto cells = static_cast<double>(out.size());
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    if (info.inputs[i] == InputKind::kSizes) continue;
+    cells += static_cast<double>(picks && i == 1 ? out.size() : in[i].size());
+  }
+  return sizeof(float) * cells;
+}
+
 void shape_error(std::string_view op, std::span<const TensorView> in, std::string_view expected) {
   std::string text = std::string(op) + " expects " + std::string(expected) + "; got";
   for (const TensorView& t : in) text += " " + std::string(t.name) + " " + shape_text(t.axes);

@@ -2,6 +2,7 @@
 // gradient, explanation, and how a person sees it (panes).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -38,6 +39,8 @@ enum class Op {
 };
 
 using TensorId = int;
+/// Of a tensor, a call or a step in its list.
+constexpr std::size_t place(int id) { return static_cast<std::size_t>(id); }
 
 struct OpParams {
   float factor = 1.0f;        // kScale
@@ -175,12 +178,47 @@ enum class Layout {
   kRow,      // operands in a row, then the result
 };
 
+/// What the cells of an input are. From kIds on they choose, forbid, or only lend their sizes: no
+/// gradient ever reaches them.
+enum class InputKind {
+  kNumbers,
+  kScores,    // −∞ where a key is forbidden
+  kHeadBias,  // that of the keys adds the same to every score of a row, which no softmax feels
+  kIds,       // rows of the second input
+  kTargets,   // columns of the first input; −1: not counted
+  kMask,      // 0, or −∞ where a key is forbidden
+  kPresence,  // 1 for a token, 0 for padding
+  kDropout,   // 1 / (1 − p), or 0 for what is left out
+  kSizes,     // only its sizes count
+};
+
+/// How results of two ways to compute may differ, from the least: cell by cell; sums of products;
+/// rows that are made of sums and of functions of them.
+enum class ErrorClass { kCells, kProducts, kRows };
+
+/// Floating-point operations of a call: so many for each cell of the result, for each cell of the
+/// first input, or for each term (a cell of the result has as many as the first input's rows have
+/// cells). A multiply-add is two; what is only moved counts as one.
+enum class WorkPer { kCell, kInputCell, kTerm };
+struct OpWork {
+  double flops = 1;
+  WorkPer per = WorkPer::kCell;
+};
+
+/// Sizes that an operation is tried with: b batch, h heads, t and s positions, n and m widths.
+struct TrialSizes {
+  std::int64_t b, h, t, s, n, m;
+};
+/// The shapes of all inputs.
+using TrialShapes = std::vector<std::vector<std::int64_t>>;
+
+/// All that is known of an operation, but how each backend runs it.
 struct OpInfo {
   Op op{};
   std::string_view id;      // "softmax"
   std::string_view phrase;  // "softmax over the row"
   Layout layout = Layout::kRow;
-  std::string_view sign;  // between two operands of Layout::kRow: "+"
+  std::string_view sign = {};  // between two operands of Layout::kRow: "+"
   std::vector<Axis> (*shape)(std::span<const TensorView> in, const OpParams&) = nullptr;
   void (*forward)(const OpArgs&) = nullptr;
   /// Adds dL/d(in) to what is in args.d_in: sums in double, in order of the axes.
@@ -188,7 +226,8 @@ struct OpInfo {
   OpExplanation (*explain)(const OpArgs&, std::span<const std::int64_t> index) = nullptr;
   /// One cell of what backward() adds to dL/d(in `input`), at `index` of that input: each term is a
   /// cell of dL/d(out) times how much its own cell grows with the input's. d_in is not read. Cells
-  /// that the input's cell does not lead to have no term; of fixed_input there are none at all.
+  /// that the input's cell does not lead to have no term; of an input that is_fixed() there are
+  /// none.
   OpExplanation (*explain_gradient)(const OpGradArgs&, int input,
                                     std::span<const std::int64_t> index) = nullptr;
   /// Panes of the operation for one head (ignored where there is none), batch item 0.
@@ -206,13 +245,44 @@ struct OpInfo {
   /// What stands over and under the arrow to the result: "÷ √16", "÷ 4".
   std::vector<std::string> (*arrow)(const OpArgs&) = nullptr;
 
-  /// The input that no gradient ever reaches, because it chooses, forbids, or only lends its sizes.
-  int fixed_input = -1;
+  // ---- what readers ask ----
+  std::array<InputKind, 4> inputs = {};
+  ErrorClass errors = ErrorClass::kCells;
+  OpWork work = {};
+  /// What backends are tried on: each form at least once, with and without what it can do without.
+  std::vector<TrialShapes (*)(const TrialSizes&)> trials = {};
+  /// A cell of the first input goes on as the result's cell at the same place: the inspector
+  /// follows it, and says how ("inspector.next.<id>").
+  bool keeps_place = false;
+  /// The rows of the result are ≥ 0 and add up to 1.
+  bool is_distribution = false;
+  /// The result's rows hold every head's numbers, one head after the other.
+  bool joins_heads = false;
+  /// dL/d(each input) is dL/d(out) itself.
+  bool shares_gradient = false;
+  /// In training its slope takes the input's place where nothing else reads that (see fusion.h).
+  bool keeps_slope = false;
+
+  bool is_fixed(std::size_t input) const { return inputs[input] >= InputKind::kIds; }
+  /// The first such input; −1: none.
+  int input_of(InputKind kind) const {
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (inputs[i] == kind) return static_cast<int>(i);
+    }
+    return -1;
+  }
+  /// A product of matrices: multiply-adds and nothing else.
+  bool is_product() const { return work.per == WorkPer::kTerm && work.flops == 2; }
 };
 
 /// Every operation, in the order of enum Op.
 std::span<const OpInfo> all_ops();
 const OpInfo& op_info(Op op);
+
+/// Floating-point operations of a call whose first input and result have these axes.
+double call_flops(const OpInfo&, std::span<const Axis> first_input, std::span<const Axis> out);
+/// Bytes that a call has to read and write: of a table the rows that are picked.
+double call_bytes(const OpInfo&, std::span<const TensorView> in, const TensorView& out);
 
 // ---- small helpers that the operations' files share ----
 

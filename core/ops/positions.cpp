@@ -146,46 +146,46 @@ std::string learned_code(const CodeArgs& c) {
 }  // namespace
 
 const OpInfo& sinusoid_op() {
-  static const OpInfo info{Op::kSinusoid,
-                           "sinusoid",
-                           "a sine or cosine of the position",
-                           Layout::kRow,
-                           "",
-                           sinusoid_shape,
-                           sinusoid_forward,
-                           sinusoid_backward,
-                           sinusoid_explain,
-                           sinusoid_explain_gradient,
-                           sinusoid_panes,
-                           sinusoid_numpy,
-                           sinusoid_torch,
-                           Opening::kColumns,
-                           nullptr,
-                           nullptr,
-                           nullptr,
-                           0};
+  static const OpInfo info{
+      .op = Op::kSinusoid,
+      .id = "sinusoid",
+      .phrase = "a sine or cosine of the position",
+      .shape = sinusoid_shape,
+      .forward = sinusoid_forward,
+      .backward = sinusoid_backward,
+      .explain = sinusoid_explain,
+      .explain_gradient = sinusoid_explain_gradient,
+      .panes = sinusoid_panes,
+      .numpy = sinusoid_numpy,
+      .torch = sinusoid_torch,
+      .opening = Opening::kColumns,
+      .inputs = {InputKind::kSizes},
+      .work = {.flops = 50},
+      .trials = {[](const TrialSizes& z) -> TrialShapes {
+        return {{z.b, z.t}};
+      }},
+  };
   return info;
 }
 
 const OpInfo& learned_position_op() {
-  static const OpInfo info{Op::kLearnedPosition,
-                           "learned_position",
-                           "picks the position's row of the table",
-                           Layout::kRow,
-                           "",
-                           learned_shape,
-                           learned_forward,
-                           learned_backward,
-                           learned_explain,
-                           learned_explain_gradient,
-                           learned_panes,
-                           learned_code,
-                           learned_code,
-                           Opening::kNothing,
-                           nullptr,
-                           nullptr,
-                           nullptr,
-                           0};
+  static const OpInfo info{
+      .op = Op::kLearnedPosition,
+      .id = "learned_position",
+      .phrase = "picks the position's row of the table",
+      .shape = learned_shape,
+      .forward = learned_forward,
+      .backward = learned_backward,
+      .explain = learned_explain,
+      .explain_gradient = learned_explain_gradient,
+      .panes = learned_panes,
+      .numpy = learned_code,
+      .torch = learned_code,
+      .inputs = {InputKind::kSizes},
+      .trials = {[](const TrialSizes& z) -> TrialShapes {
+        return {{z.b, z.t}, {z.t + z.s, z.n}};
+      }},
+  };
   return info;
 }
 

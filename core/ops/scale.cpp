@@ -96,23 +96,24 @@ std::string code(const CodeArgs& c) {
 }  // namespace
 
 const OpInfo& scale_op() {
-  static const OpInfo info{Op::kScale,
-                           "scale",
-                           "divided by √d_head",
-                           Layout::kRow,
-                           "",
-                           shape,
-                           forward,
-                           backward,
-                           explain,
-                           explain_gradient,
-                           panes,
-                           code,
-                           code,
-                           Opening::kNothing,
-                           nullptr,
-                           nullptr,
-                           arrow};
+  static const OpInfo info{
+      .op = Op::kScale,
+      .id = "scale",
+      .phrase = "divided by √d_head",
+      .shape = shape,
+      .forward = forward,
+      .backward = backward,
+      .explain = explain,
+      .explain_gradient = explain_gradient,
+      .panes = panes,
+      .numpy = code,
+      .torch = code,
+      .arrow = arrow,
+      .trials = {[](const TrialSizes& z) -> TrialShapes {
+        return {{z.b, z.h, z.t, z.s}};
+      }},
+      .keeps_place = true,
+  };
   return info;
 }
 

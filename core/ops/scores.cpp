@@ -306,36 +306,48 @@ std::string additive_torch(const CodeArgs& c) { return additive_code(c, "torch",
 }  // namespace
 
 const OpInfo& scores_op() {
-  static const OpInfo info{Op::kScores,
-                           "scores",
-                           "query times key, summed",
-                           Layout::kProduct,
-                           "",
-                           shape,
-                           forward,
-                           backward,
-                           explain,
-                           explain_gradient,
-                           panes,
-                           numpy,
-                           torch};
+  static const OpInfo info{
+      .op = Op::kScores,
+      .id = "scores",
+      .phrase = "query times key, summed",
+      .layout = Layout::kProduct,
+      .shape = shape,
+      .forward = forward,
+      .backward = backward,
+      .explain = explain,
+      .explain_gradient = explain_gradient,
+      .panes = panes,
+      .numpy = numpy,
+      .torch = torch,
+      .errors = ErrorClass::kProducts,
+      .work = {.flops = 2, .per = WorkPer::kTerm},
+      .trials = {[](const TrialSizes& z) -> TrialShapes {
+        return {{z.b, z.h, z.t, z.n}, {z.b, z.h, z.s, z.n}};
+      }},
+  };
   return info;
 }
 
 const OpInfo& additive_scores_op() {
-  static const OpInfo info{Op::kAdditiveScores,
-                           "additive_scores",
-                           "v times tanh(query + key), summed",
-                           Layout::kProduct,
-                           "",
-                           additive_shape,
-                           additive_forward,
-                           additive_backward,
-                           additive_explain,
-                           additive_explain_gradient,
-                           additive_panes,
-                           additive_numpy,
-                           additive_torch};
+  static const OpInfo info{
+      .op = Op::kAdditiveScores,
+      .id = "additive_scores",
+      .phrase = "v times tanh(query + key), summed",
+      .layout = Layout::kProduct,
+      .shape = additive_shape,
+      .forward = additive_forward,
+      .backward = additive_backward,
+      .explain = additive_explain,
+      .explain_gradient = additive_explain_gradient,
+      .panes = additive_panes,
+      .numpy = additive_numpy,
+      .torch = additive_torch,
+      .errors = ErrorClass::kProducts,
+      .work = {.flops = 60, .per = WorkPer::kTerm},
+      .trials = {[](const TrialSizes& z) -> TrialShapes {
+        return {{z.b, z.h, z.t, z.n}, {z.b, z.h, z.s, z.n}, {z.h, z.n}};
+      }},
+  };
   return info;
 }
 

@@ -251,9 +251,28 @@ std::string torch(const CodeArgs& c) {
 
 const OpInfo& softmax_op() {
   static const OpInfo info{
-      Op::kSoftmax, "softmax", "softmax over the row", Layout::kRow, "",    shape, forward,
-      backward,     explain,   explain_gradient,       panes,        numpy, torch, Opening::kRow,
-      open_row};
+      .op = Op::kSoftmax,
+      .id = "softmax",
+      .phrase = "softmax over the row",
+      .shape = shape,
+      .forward = forward,
+      .backward = backward,
+      .explain = explain,
+      .explain_gradient = explain_gradient,
+      .panes = panes,
+      .numpy = numpy,
+      .torch = torch,
+      .opening = Opening::kRow,
+      .open_row = open_row,
+      .inputs = {InputKind::kScores},
+      .errors = ErrorClass::kRows,
+      .work = {.flops = 80},
+      .trials = {[](const TrialSizes& z) -> TrialShapes {
+        return {{z.b, z.h, z.t, z.s}};
+      }},
+      .keeps_place = true,
+      .is_distribution = true,
+  };
   return info;
 }
 

@@ -117,19 +117,26 @@ std::string code(const CodeArgs& c) {
 }  // namespace
 
 const OpInfo& weighted_sum_op() {
-  static const OpInfo info{Op::kWeightedSum,
-                           "weighted_sum",
-                           "weights times values, summed",
-                           Layout::kProduct,
-                           "",
-                           shape,
-                           forward,
-                           backward,
-                           explain,
-                           explain_gradient,
-                           panes,
-                           code,
-                           code};
+  static const OpInfo info{
+      .op = Op::kWeightedSum,
+      .id = "weighted_sum",
+      .phrase = "weights times values, summed",
+      .layout = Layout::kProduct,
+      .shape = shape,
+      .forward = forward,
+      .backward = backward,
+      .explain = explain,
+      .explain_gradient = explain_gradient,
+      .panes = panes,
+      .numpy = code,
+      .torch = code,
+      .errors = ErrorClass::kProducts,
+      .work = {.flops = 2, .per = WorkPer::kTerm},
+      .trials = {[](const TrialSizes& z) -> TrialShapes {
+        return {{z.b, z.h, z.t, z.s}, {z.b, z.h, z.s, z.n}};
+      }},
+      .joins_heads = true,
+  };
   return info;
 }
 

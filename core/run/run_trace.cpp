@@ -33,6 +33,7 @@ std::shared_ptr<const Trace> run_trace(std::shared_ptr<const Program> program, R
   }
   share_aliases(*program, trace->memory_);
   fill_inputs(*program, input.ids, input.source_ids, trace->memory_);
+  backend.set_constants(trace->parameters_);
   backend.run(*program, program->calls, trace->memory_);
   trace->program_ = std::move(program);
   trace->input_ = std::move(input);

@@ -268,6 +268,7 @@ void Runner::try_run(const Document& doc, Backend& backend, RunResult& result, b
   }
   share_aliases(*program, trace->memory_);
   fill_inputs(*program, input.ids, input.source_ids, trace->memory_);
+  backend.set_constants(trace->parameters_);
   backend.run(*program, program->calls, trace->memory_);
   if (gradients) walk_back(*trace, model, input, doc, backend);
   if (model) {  // the vocabulary's texts reuse the memory of the last run's

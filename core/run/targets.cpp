@@ -7,8 +7,6 @@
 namespace headlight {
 namespace {
 
-std::size_t place(TensorId id) { return static_cast<std::size_t>(id); }
-
 // Of each row of (batch, place, outcomes) the largest.
 std::int64_t likeliest(const float* row, std::int64_t outcomes) {
   return std::max_element(row, row + outcomes) - row;

@@ -100,7 +100,7 @@ CellLink link_to(const Trace& trace, const PagePane& p, const CellLink& result) 
 
 bool shows_weights(const Program& program, TensorId id) {
   const int producer = program.producer(id);
-  return producer >= 0 && program.calls[static_cast<std::size_t>(producer)].op == Op::kSoftmax;
+  return producer >= 0 && op_info(program.calls[place(producer)].op).is_distribution;
 }
 
 namespace {

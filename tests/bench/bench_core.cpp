@@ -118,12 +118,8 @@ double program_flops(const Program& program) {
     const auto axes = [&](TensorId id) -> const std::vector<Axis>& {
       return program.tensors[static_cast<std::size_t>(id)].axes;
     };
-    const bool of_rows = call.op == Op::kLinear || call.op == Op::kProject ||
-                         call.op == Op::kScores || call.op == Op::kWeightedSum;
-    if (!of_rows) continue;
-    // Each cell of the result sums over the last axis of the first input.
-    flops += 2.0 * static_cast<double>(cell_count(axes(call.out))) *
-             static_cast<double>(axes(call.in[0]).back().size);
+    const OpInfo& info = op_info(call.op);
+    if (info.is_product()) flops += call_flops(info, axes(call.in[0]), axes(call.out));
   }
   return flops;
 }

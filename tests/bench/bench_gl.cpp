@@ -56,26 +56,29 @@ std::vector<Case> cases(bool hardware) {
     for (const int gradient : {-1, 0, 1}) all.push_back(of_heads(op, heads, tokens, gradient));
   }
   const std::int64_t rows = hardware ? 16384 : 2048, columns = 1024;
-  const auto add = [&](Op op, TrialShapes shapes, int gradient, double bytes_per_cell) {
-    all.push_back({{op, std::move(shapes), gradient},
-                   times({rows, columns}),
-                   false,
-                   bytes_per_cell * number(rows * columns),
-                   true});
+  // A gradient reads two tensors and writes one.
+  const auto add = [&](Op op, TrialShapes shapes, int gradient = -1) {
+    const Program p = trial_program(op, shapes, columns);
+    std::vector<TensorView> in;
+    for (const TensorId id : p.calls[0].in) in.push_back(p.look(id));
+    const TensorView out = p.look(p.calls[0].out);
+    const double bytes =
+        gradient < 0 ? call_bytes(op_info(op), in, out) : 12 * number(rows * columns);
+    all.push_back({{op, std::move(shapes), gradient}, times({rows, columns}), false, bytes, true});
   };
   const std::vector<std::int64_t> x = {1, rows, columns}, h = {1, 4, rows / 4, columns};
   const std::vector<std::int64_t> w = {columns};
-  add(Op::kSoftmax, {x}, -1, 8);
-  add(Op::kSoftmax, {x}, 0, 12);
-  add(Op::kLayerNorm, {x, w, w}, -1, 8);
-  add(Op::kLayerNorm, {x, w, w}, 0, 12);
-  add(Op::kCrossEntropy, {x, {1, rows}}, -1, 4);
-  for (const Op op : {Op::kGelu, Op::kGeluTanh, Op::kRelu, Op::kScale}) add(op, {x}, -1, 8);
-  add(Op::kGelu, {x}, 0, 12);
-  add(Op::kAdd, {x, x}, -1, 12);
-  add(Op::kDropout, {x, x}, -1, 12);
-  add(Op::kMask, {h, {1, rows / 4, columns}}, -1, 9);
-  add(Op::kConcatHeads, {h}, -1, 8);
+  add(Op::kSoftmax, {x});
+  add(Op::kSoftmax, {x}, 0);
+  add(Op::kLayerNorm, {x, w, w});
+  add(Op::kLayerNorm, {x, w, w}, 0);
+  add(Op::kCrossEntropy, {x, {1, rows}});
+  for (const Op op : {Op::kGelu, Op::kGeluTanh, Op::kRelu, Op::kScale}) add(op, {x});
+  add(Op::kGelu, {x}, 0);
+  add(Op::kAdd, {x, x});
+  add(Op::kDropout, {x, x});
+  add(Op::kMask, {h, {1, rows / 4, columns}});
+  add(Op::kConcatHeads, {h});
   return all;
 }
 

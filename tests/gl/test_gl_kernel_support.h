@@ -201,7 +201,7 @@ void for_all_jobs(const Sizes& z, const KernelDevice& device, const F& f) {
   for (const GradCase& c : kGradientTable) {
     const auto inputs = static_cast<int>(c.inputs(z).size());
     for (int input = -1; input < inputs; ++input) {
-      const bool feels = input < 0 || (input != op_info(c.op).fixed_input && c.op != Op::kSinusoid);
+      const bool feels = input < 0 || !op_info(c.op).is_fixed(place(input));
       if (!feels) continue;
       Job job(c, z, input);
       std::vector<std::string> kernels;

@@ -20,8 +20,6 @@ using test::check_no_messages;
 using test::compute_ready;
 using test::shared_backend;
 
-std::size_t place(TensorId id) { return static_cast<std::size_t>(id); }
-
 /// A training program that has run once, with its walk backwards.
 struct Net {
   explicit Net(const Config& config)

@@ -351,6 +351,7 @@ TEST_CASE("ops: the table is complete and in order") {
     CHECK_FALSE(info.phrase.empty());
     const bool whole = info.shape && info.forward && info.backward && info.explain && info.panes;
     CHECK_MESSAGE(whole, info.id << " lacks a function");
+    CHECK_MESSAGE(!info.trials.empty(), info.id << " is tried nowhere");
   }
   CHECK(all_ops().back().op == Op::kCrossEntropy);  // the last of the enum
 }

@@ -80,9 +80,28 @@ class AttentionProgram {
     now = pattern = call(Op::kSoftmax, {now}, square, softmax);
     if (c.dropout) now = call(Op::kDropout, {now, dropout}, square);
     out = call(Op::kWeightedSum, {now, v_heads}, {s.batch, s.heads, s.queries, s.v_width});
+    const int sum = last_call();
     if (s.heads > 1) {
       out = call(Op::kConcatHeads, {out}, {s.batch, s.queries, s.heads * s.v_width});
     }
+    const bool many = s.heads > 1;
+    const int first = 0, apart = many ? 1 : 0;  // after the heads of q, k and v the scores
+    program.attentions.push_back({.first_call = first,
+                                  .last_call = last_call(),
+                                  .q = q,
+                                  .k = k,
+                                  .v = v,
+                                  .q_call = first,
+                                  .k_call = first + apart,
+                                  .v_call = many ? first + 2 : sum,
+                                  .k_input = 1 - apart,
+                                  .v_input = 1 - apart,
+                                  .mask = mask,
+                                  .pattern = pattern,
+                                  .dropout = dropout,
+                                  .out = out,
+                                  .factor = c.factor,
+                                  .temperature = c.temperature});
   }
 
  private:
@@ -101,6 +120,7 @@ class AttentionProgram {
     program.calls.push_back({op, std::move(in), made, params});
     return made;
   }
+  int last_call() const { return static_cast<int>(program.calls.size()) - 1; }
   // One head is the same cells under another shape.
   TensorId split(const std::string& name, TensorId of, const std::vector<std::int64_t>& sizes) {
     if (sizes[1] > 1) return call(Op::kSplitHeads, {of}, sizes);
@@ -155,7 +175,6 @@ class AttentionRun : public AttentionProgram {
   Memory memory;
 
  private:
-  static std::size_t place(int id) { return static_cast<std::size_t>(id); }
   Guarded gradients_;
   std::vector<float*> pointers_;
 };

@@ -81,7 +81,7 @@ class Single {
   const OpCall& call() const { return program_.calls[0]; }
   const Program& program() const { return program_; }
   TensorId out() const { return call().out; }
-  bool passes(std::size_t i) const { return static_cast<int>(i) != op_info(call().op).fixed_input; }
+  bool passes(std::size_t i) const { return !op_info(call().op).is_fixed(i); }
 
   void run(Backend& backend) { backend.run(program_, program_.calls, memory.pointers()); }
   void run_backward(Backend& backend, GradientUse use, std::size_t unwanted = 9) {
@@ -154,33 +154,21 @@ class Single {
     const auto pick = [](std::size_t i, std::int64_t n) {
       return static_cast<float>(scatter(i) % static_cast<std::uint64_t>(n));
     };
-    const Op op = call().op;
     const std::int64_t width = program_.tensors[0].axes.back().size;
-    if (op == Op::kEmbed) {
-      const auto ids = memory[0];
-      for (std::size_t i = 0; i < ids.size(); ++i)
-        ids[i] = pick(i, program_.tensors[1].axes[0].size);
-    }
-    if (op == Op::kMeanPool || op == Op::kDropout) {  // the first row of a batch has no token
-      const auto factors = memory[1];
-      const auto first = static_cast<std::size_t>(program_.tensors[1].axes.back().size);
-      for (std::size_t i = 0; i < factors.size(); ++i) {
-        const bool none = i < first || scatter(i) % 3 == 0;
-        factors[i] = none ? 0.0f : op == Op::kDropout ? 1.25f : 1.0f;
+    for (const TensorId id : call().in) {
+      const auto cells = memory[id];
+      const auto row = static_cast<std::size_t>(program_.tensors[place(id)].axes.back().size);
+      for (std::size_t i = 0; i < cells.size(); ++i) {
+        const bool none = i < row || scatter(i) % 3 == 0;  // the first row of a batch has no token
+        const bool forbidden = i / row % 4 == 3 || scatter(i) % 3 == 0;  // a fourth of rows wholly
+        const InputKind kind = op_info(call().op).inputs[place(id)];
+        if (kind == InputKind::kIds) cells[i] = pick(i, program_.tensors[1].axes[0].size);
+        if (kind == InputKind::kPresence) cells[i] = none ? 0.0f : 1.0f;
+        if (kind == InputKind::kDropout) cells[i] = none ? 0.0f : 1.25f;
+        if (kind == InputKind::kTargets) cells[i] = i % 3 == 2 ? -1 : pick(i, width);
+        if (kind == InputKind::kScores && forbidden) cells[i] = -kInfinity;
+        if (kind == InputKind::kMask) cells[i] = forbidden ? -kInfinity : 0.0f;
       }
-    }
-    if (op == Op::kCrossEntropy) {
-      const auto targets = memory[1];
-      for (std::size_t i = 0; i < targets.size(); ++i)
-        targets[i] = i % 3 == 2 ? -1 : pick(i, width);
-    }
-    if (op != Op::kSoftmax && op != Op::kMask) return;
-    const auto cells = memory[op == Op::kMask ? 1 : 0];
-    for (std::size_t i = 0; i < cells.size(); ++i) {
-      const auto row = static_cast<std::int64_t>(i) / width;
-      const bool forbidden = row % 4 == 3 || scatter(i) % 3 == 0;  // a fourth of rows wholly
-      if (forbidden) cells[i] = -kInfinity;
-      if (op == Op::kMask && !forbidden) cells[i] = 0;
     }
   }
 

@@ -9,8 +9,6 @@
 namespace headlight {
 namespace {
 
-std::size_t place(TensorId id) { return static_cast<std::size_t>(id); }
-
 std::int64_t cells_of(const Program& program, TensorId id) {
   return cell_count(program.tensors[place(id)].axes);
 }
@@ -66,8 +64,15 @@ void GlBackend::begin(const Program& program) {
 }
 
 unsigned GlBackend::read(const Program& program, TensorId id, std::span<float* const> memory) {
-  const TensorId source = program.resolve(id);
-  return at_->tensors.to_read(place(source), memory[place(source)], cells_of(program, source));
+  const std::size_t slot = place(program.resolve(id));
+  const auto constant = slot < constants_.size() ? constants_[slot].lock() : nullptr;
+  const bool lies_there = constant && constant->data.data() == memory[slot];
+  return at_->tensors.to_read(slot, memory[slot], cells_of(program, static_cast<TensorId>(slot)), 0,
+                              lies_there ? constant : nullptr);
+}
+
+void GlBackend::set_constants(std::span<const std::shared_ptr<const Tensor>> tensors) {
+  constants_.assign(tensors.begin(), tensors.end());
 }
 
 // ---- forward ----

@@ -71,6 +71,7 @@ class GlBackend final : public Backend {
   void run(const Program&, std::span<const OpCall>, std::span<float* const> memory) override;
   void run_backward(const Program&, std::span<const BackwardCall>, std::span<float* const> memory,
                     std::span<float* const> gradients) override;
+  void set_constants(std::span<const std::shared_ptr<const Tensor>>) override;
 
   /// From now on runs use this storage, for who runs several programs in turns and wants to keep
   /// what is on the device of each; null: the backend's own.
@@ -147,6 +148,7 @@ class GlBackend final : public Backend {
   std::unique_ptr<Backend> elsewhere_;
   std::vector<GlFallback> fallbacks_;
   bool fetching_ = true;
+  std::vector<std::weak_ptr<const Tensor>> constants_;  // by TensorId
 };
 
 std::unique_ptr<GlBackend> make_gl_backend(GlBackendOptions options = {});

@@ -4,12 +4,6 @@
 #include "app/gl/compute/backend_gl.h"
 
 namespace headlight {
-namespace {
-
-std::size_t place(TensorId id) { return static_cast<std::size_t>(id); }
-
-}  // namespace
-
 std::shared_ptr<const Fusion> GlBackend::fusion_for(const Program& program) const {
   if (!fuses_) return nullptr;
   auto fusion = std::make_shared<const Fusion>(program, FusedDropout::kYes);

@@ -12,8 +12,6 @@
 namespace headlight {
 namespace {
 
-std::size_t place(TensorId id) { return static_cast<std::size_t>(id); }
-
 // What buffers are called by while nothing runs.
 constexpr unsigned kIn = 1, kOut = 5, kDOut = 6, kDIn = 7, kScratch = 11, kTurns = 12;
 

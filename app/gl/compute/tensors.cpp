@@ -81,11 +81,16 @@ void GlTensors::make_room(Slot& slot, std::int64_t cells, std::int64_t room) {
 }
 
 unsigned GlTensors::to_read(std::size_t at, const float* memory, std::int64_t cells,
-                            std::int64_t room) {
+                            std::int64_t room, const std::shared_ptr<const void>& constant) {
   Slot& slot = slots_[at];
   if (slot.newer || (slot.run == run_ && slot.known)) return slot.buffer;
   slot.run = run_;
-  const std::uint64_t hash = hash_cells(memory, cells);
+  const bool kept = slot.known && constant && !constant.owner_before(slot.constant) &&
+                    !slot.constant.owner_before(constant) && slot.from == memory &&
+                    slot.cells == cells;
+  const std::uint64_t hash = kept ? slot.hash : hash_cells(memory, cells);
+  slot.constant = constant;
+  slot.from = memory;
   const bool same = slot.known && slot.hash == hash && slot.cells == cells;
   make_room(slot, cells, room);
   if (same && slot.known) return slot.buffer;
@@ -98,6 +103,7 @@ unsigned GlTensors::to_read(std::size_t at, const float* memory, std::int64_t ce
 unsigned GlTensors::to_write(std::size_t at, std::int64_t cells, std::int64_t room) {
   Slot& slot = slots_[at];
   make_room(slot, cells, room);
+  slot.constant.reset();
   slot.known = false;
   slot.newer = true;
   slot.written_at = ++writes_;

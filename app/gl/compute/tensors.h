@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "app/gl/context/calls.h"
@@ -28,8 +29,10 @@ class GlTensors {
 
   /// With the numbers that `memory` has, unless the device has newer ones. Nothing is copied where
   /// memory holds what the buffer got before.
-  unsigned to_read(std::size_t slot, const float* memory, std::int64_t cells,
-                   std::int64_t room = 0);
+  /// Memory that lies in a `constant`, which nobody writes to, is not even looked at where the
+  /// buffer got it before.
+  unsigned to_read(std::size_t slot, const float* memory, std::int64_t cells, std::int64_t room = 0,
+                   const std::shared_ptr<const void>& constant = nullptr);
   /// For a kernel that writes every cell.
   unsigned to_write(std::size_t slot, std::int64_t cells, std::int64_t room = 0);
   /// For a kernel that adds to what is there.
@@ -63,11 +66,14 @@ class GlTensors {
  private:
   struct Slot {
     unsigned buffer = 0;
-    bool borrowed = false;         // the buffer is somebody else's
-    std::int64_t room = 0;         // cells of the buffer, guards left out
-    std::int64_t cells = 0;        // of the tensor that was last in it
-    std::uint64_t hash = 0;        // of the cells that the buffer shares with memory
-    bool known = false;            // `hash` counts
+    bool borrowed = false;   // the buffer is somebody else's
+    std::int64_t room = 0;   // cells of the buffer, guards left out
+    std::int64_t cells = 0;  // of the tensor that was last in it
+    std::uint64_t hash = 0;  // of the cells that the buffer shares with memory
+    bool known = false;      // `hash` counts
+    // What those cells are of, and where: a constant is the same one only as long as its owner is.
+    std::weak_ptr<const void> constant;
+    const float* from = nullptr;
     bool newer = false;            // a kernel wrote it, and memory does not have it
     std::uint64_t run = 0;         // in which it was looked at
     std::uint64_t written_at = 0;  // counts kernels' writes

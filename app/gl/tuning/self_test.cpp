@@ -144,7 +144,7 @@ class GlOperationsTest {
     fill_with(expected[call.out], 99);
     BackwardCall step{0, {}};
     for (const TensorId in : call.in) {
-      if (in == op_info(call.op).fixed_input) continue;
+      if (op_info(call.op).is_fixed(place(in))) continue;
       step.uses[static_cast<std::size_t>(in)] = adds ? GradientUse::kAdded : GradientUse::kWritten;
       fill_with(expected[in], 7);
     }

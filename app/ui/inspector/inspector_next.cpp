@@ -24,7 +24,7 @@ bool link_line(InspectorColumn& c, const std::string& id, std::string_view name,
   return pressed;
 }
 
-// The cell's way through the operations that keep its place (scale, mask, softmax), then the steps
+// The cell's way through the operations that keep its place (OpInfo::keeps_place), then the steps
 // that read the last of them.
 void draw_where_it_goes(InspectorColumn& c, const CellRef& cell) {
   Ui& ui = c.ui;
@@ -37,10 +37,7 @@ void draw_where_it_goes(InspectorColumn& c, const CellRef& cell) {
     headed = true;
   };
   for (const OpCall& call : program.calls) {
-    const bool keeps_place = call.op == Op::kScale || call.op == Op::kMask ||
-                             call.op == Op::kSoftmax || call.op == Op::kRelu ||
-                             call.op == Op::kGelu || call.op == Op::kGeluTanh;
-    if (!keeps_place || program.resolve(call.in[0]) != id) continue;
+    if (!op_info(call.op).keeps_place || program.resolve(call.in[0]) != id) continue;
     head();
     const TensorView t = c.trace.tensor(call.out);
     const auto index = unravel(t.axes, flat_index(c.trace.tensor(cell.tensor).axes, cell.index));

@@ -25,7 +25,8 @@ std::string cell_name(const Trace& trace, TensorId id, std::int64_t flat) {
 bool masks(const Program& program, TensorId id) {
   if (id == program.mask) return true;
   const int producer = program.producer(id);
-  return producer >= 0 && program.calls[static_cast<std::size_t>(producer)].op == Op::kMask;
+  return producer >= 0 &&
+         op_info(program.calls[place(producer)].op).input_of(InputKind::kMask) >= 0;
 }
 
 void note_tensor(std::vector<Note>& notes, const Ui& ui, const Trace& trace, const PagePane& p) {

@@ -1,5 +1,7 @@
 #include "core/backends/cpu/call.h"
 
+#include <algorithm>
+
 namespace headlight::cpu {
 
 Call::Call(const Program& program, const OpCall& c, std::span<float* const> memory)
@@ -22,11 +24,6 @@ kernels::Product ProductSeries::at(std::int64_t i) const {
   if (m.bias) m.bias += i * bias_step;
   m.c += i * c_step;
   return m;
-}
-
-double ProductSeries::work() const {
-  return 2.0 * static_cast<double>(count) * static_cast<double>(first.rows) *
-         static_cast<double>(first.columns) * static_cast<double>(first.inner);
 }
 
 // (rows, inner) · (inner, columns)
@@ -154,43 +151,11 @@ std::int64_t source_row(const Call& c, std::int64_t row) {
   }
 }
 
-namespace {
-
-double work_of_cell(Op op) {
-  switch (op) {
-    case Op::kGelu:
-    case Op::kGeluTanh:
-    case Op::kLayerNorm:
-    case Op::kSinusoid:
-      return 50;
-    case Op::kSoftmax:
-      return 80;
-    default:
-      return 15;  // moving a number from memory to memory
-  }
-}
-
-}  // namespace
-
 double work_of(const Call& c) {
-  switch (c.call.op) {
-    case Op::kLinear:
-      return linear_product(c).work();
-    case Op::kProject:
-      return project_product(c).work();
-    case Op::kScores:
-      return scores_product(c).work();
-    case Op::kWeightedSum:
-      return weighted_sum_product(c).work();
-    case Op::kAdditiveScores:
-      return 60.0 * static_cast<double>(c.cells()) * static_cast<double>(c.axes[0][3].size);
-    case Op::kMeanPool:
-      return 15.0 * static_cast<double>(cell_count(c.axes[0]));
-    case Op::kCrossEntropy:
-      return 80.0 * static_cast<double>(cell_count(c.axes[0]));
-    default:
-      return work_of_cell(c.call.op) * static_cast<double>(c.cells());
-  }
+  constexpr double kMove = 15;  // moving a number from memory to memory
+  const OpInfo& info = op_info(c.call.op);
+  const double flops = call_flops(info, c.axes[0], c.out_axes);
+  return info.work.per == WorkPer::kTerm ? flops : flops * std::max(1.0, kMove / info.work.flops);
 }
 
 }  // namespace headlight::cpu

@@ -32,7 +32,6 @@ struct ProductSeries {
   std::int64_t a_step = 0, b_step = 0, bias_step = 0, c_step = 0;
 
   kernels::Product at(std::int64_t i) const;
-  double work() const;
 };
 
 /// The four operations that are products; the call must be one of that operation.

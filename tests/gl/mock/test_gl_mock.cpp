@@ -210,6 +210,47 @@ TEST_CASE("strict gl: whole models of every recipe, forward and backward, twice"
   check_nothing_left(gl);
 }
 
+TEST_CASE("strict gl: a constant is copied once, and not looked at again until it is another one") {
+  StrictGl gl;
+  {
+    GlBackend backend(strict_options(gl));
+    const Program program = single_call(Op::kAdd, {{4}, {4}}, 4);
+    auto tensor = std::make_shared<Tensor>(Tensor{"w", {{"feature", 4}}, FloatBuffer(4, 1.0f)});
+    Memory memory(program);
+    fill_inputs(program, memory, 1, 1.0f);
+    std::vector<float*> places = {memory.pointers()[0], tensor->data.data(), memory.pointers()[2]};
+    const auto uploads = [&](std::shared_ptr<const Tensor> constant) {
+      const std::int64_t before = gl.uploads();
+      const std::vector<std::shared_ptr<const Tensor>> constants = {nullptr, constant, nullptr};
+      backend.set_constants(constants);
+      backend.run(program, program.calls, places);
+      return gl.uploads() - before;
+    };
+    // Two owners of the same tensor at the same place, as when memory is given back and taken anew.
+    const auto owner = [&] {
+      return std::shared_ptr<const Tensor>(std::make_shared<int>(), tensor.get());
+    };
+    auto first = owner();
+    CHECK(uploads(first) >= 2);
+    tensor->data[0] = 2;  // against the promise: what is not looked at cannot be seen to change
+    CHECK(uploads(first) == 0);
+    CHECK(uploads(std::shared_ptr<const Tensor>(first)) == 0);
+    first = owner();
+    CHECK(uploads(first) == 1);
+    CHECK(uploads(first) == 0);
+    tensor->data[1] = 3;  // written in place, as training does: it is no constant
+    CHECK(uploads(nullptr) == 1);
+    CHECK(uploads(first) == 0);  // looked at again, and found to be the same
+    FloatBuffer other(4, 5.0f);
+    places[1] = other.data();  // not where the constant lies
+    CHECK(uploads(first) == 1);
+    other[0] = 6;
+    CHECK(uploads(first) == 1);
+    first.reset();
+  }
+  check_nothing_left(gl);
+}
+
 TEST_CASE("strict gl: gradients that take turns in memory, and what stays on the device") {
   StrictGl gl;
   {

@@ -1,0 +1,66 @@
+// What readers ask of an operation: its trials, its work, what its inputs are.
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "core/ops/op.h"
+
+namespace headlight {
+namespace {
+
+std::vector<Axis> axes(const std::vector<std::int64_t>& sizes) {
+  std::vector<Axis> made;
+  for (const std::int64_t size : sizes) made.push_back({"feature", size});
+  return made;
+}
+
+std::vector<TensorView> views_of(const std::vector<Tensor>& tensors) {
+  std::vector<TensorView> views;
+  for (const Tensor& t : tensors) views.push_back({t.name, t.axes, nullptr});
+  return views;
+}
+
+}  // namespace
+
+TEST_CASE("ops: the trials are what the shape rules take, and no input is missed") {
+  const TrialSizes z = {2, 3, 4, 5, 6, 7};
+  for (const OpInfo& info : all_ops()) {
+    CAPTURE(info.id);
+    for (const auto inputs : info.trials) {
+      std::vector<Tensor> in;
+      for (const auto& sizes : inputs(z)) in.push_back({"in", axes(sizes), {}});
+      OpParams params;
+      params.features = z.n;
+      CHECK_FALSE(info.shape(views_of(in), params).empty());
+      for (std::size_t i = in.size(); i < info.inputs.size(); ++i)
+        CHECK((info.inputs[i] == InputKind::kNumbers || info.inputs[i] == InputKind::kHeadBias));
+    }
+  }
+}
+
+TEST_CASE("ops: work and bytes of a call by hand") {
+  const auto flops = [&](Op op, std::vector<std::int64_t> first, std::vector<std::int64_t> out) {
+    return call_flops(op_info(op), axes(std::move(first)), axes(std::move(out)));
+  };
+  CHECK(flops(Op::kLinear, {2, 3, 4}, {2, 3, 5}) == 2 * 6 * 4 * 5);
+  CHECK(flops(Op::kProject, {2, 3, 4}, {2, 3, 6, 5}) == 2 * 6 * 4 * 30);
+  CHECK(flops(Op::kScores, {1, 2, 3, 4}, {1, 2, 3, 7}) == 2 * 2 * 3 * 7 * 4);
+  CHECK(flops(Op::kWeightedSum, {1, 2, 3, 7}, {1, 2, 3, 4}) == 2 * 2 * 3 * 7 * 4);
+  CHECK(flops(Op::kAdd, {2, 3}, {2, 3}) == 6);
+  CHECK(flops(Op::kMeanPool, {2, 3, 4}, {2, 4}) == 2 * 24);
+  CHECK(flops(Op::kCrossEntropy, {2, 9}, {2}) == 80 * 18);
+  CHECK(op_info(Op::kLinear).is_product());
+  CHECK_FALSE(op_info(Op::kAdditiveScores).is_product());
+  const auto bytes = [&](Op op, const std::vector<Tensor>& in, std::vector<std::int64_t> out) {
+    const std::vector<Axis> made = axes(std::move(out));
+    return call_bytes(op_info(op), views_of(in), {"out", made, nullptr});
+  };
+  const Tensor x = {"x", axes({2, 3}), {}}, table = {"W", axes({100, 5}), {}};
+  CHECK(bytes(Op::kSoftmax, {x}, {2, 3}) == 4 * 12);
+  CHECK(bytes(Op::kAdd, {x, x}, {2, 3}) == 4 * 18);
+  CHECK(bytes(Op::kEmbed, {x, table}, {2, 3, 5}) == 4 * (6 + 30 + 30));  // six rows of the table
+  CHECK(bytes(Op::kSinusoid, {x}, {2, 3, 5}) == 4 * 30);                 // tokens are not read
+}
+
+}  // namespace headlight
