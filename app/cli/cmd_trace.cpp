@@ -6,6 +6,7 @@
 #include "core/base/error.h"
 #include "core/explain/explain.h"
 #include "core/explain/step_code.h"
+#include "core/graph/step_names.h"
 #include "core/io/atomic_file.h"
 #include "core/io/json_numbers.h"
 #include "core/io/npz.h"

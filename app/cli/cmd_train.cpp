@@ -15,6 +15,7 @@
 #include "core/base/error.h"
 #include "core/base/number_text.h"
 #include "core/explain/step_code.h"
+#include "core/graph/step_names.h"
 #include "core/io/atomic_file.h"
 #include "core/io/safetensors.h"
 #include "core/model/init.h"

@@ -19,8 +19,9 @@ struct BenchRow {
 /// Floating-point operations of a program's products of matrices: 2 for each term summed.
 double program_flops(const Program&);
 
-/// Times the cpu backend: a large model on `threads` threads beside a large Eigen product on the
-/// same threads, and the default model on one thread. Takes some seconds and half a gigabyte.
+/// Times the cpu backend: a large model on `threads` threads beside the machine's multiply-add peak
+/// and a large Eigen product on the same threads, and the default model on one thread. Takes some
+/// seconds and half a gigabyte.
 std::vector<BenchRow> bench_core(int threads);
 
 }  // namespace headlight

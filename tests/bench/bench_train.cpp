@@ -8,6 +8,7 @@
 #include "core/model/init.h"
 #include "core/train/trainer.h"
 #include "tests/bench/eigen_product.h"
+#include "tests/bench/multiply_add_peak.h"
 
 namespace headlight {
 namespace {
@@ -74,11 +75,13 @@ class Measured {
     });
   }
 
-  void add(double turn_seconds, double product_rate) {
+  void add(double turn_seconds, double product_rate, double peak_rate) {
     const double flops = flops_of(model_, pass_) * steps_;
     shares_.push_back(flops / turn_seconds / product_rate);
     tokens_.push_back(static_cast<double>(batch_.tokens.size()) * steps_ / turn_seconds);
     products_.push_back(product_rate);
+    peak_shares_.push_back(flops / turn_seconds / peak_rate);
+    peaks_.push_back(peak_rate);
   }
 
   TrainRate result() {
@@ -90,6 +93,8 @@ class Measured {
     rate.share_high = quantile(shares_, 0.75);
     rate.asked = pass_ == BenchPass::kTrain ? model_.asked : 0;
     rate.product_gflops = quantile(products_, 0.5) * 1e-9;
+    rate.peak_gflops = quantile(peaks_, 0.5) * 1e-9;
+    rate.peak_share = quantile(peak_shares_, 0.5);
     rate.bytes_held = static_cast<double>(trainer_->memory_bytes());
     rate.bytes_needed = static_cast<double>(trainer_->needed_bytes());
     return rate;
@@ -116,7 +121,7 @@ class Measured {
   TokenBatch batch_;
   std::unique_ptr<Trainer> trainer_;
   int steps_ = 1;  // in a turn
-  std::vector<double> shares_, tokens_, products_;
+  std::vector<double> shares_, tokens_, products_, peak_shares_, peaks_;
 };
 
 }  // namespace
@@ -130,17 +135,22 @@ std::vector<std::string> bench_models() {
 std::vector<TrainRate> bench_train(BenchPass pass, int threads, int rounds, std::string_view only) {
   EigenProduct product(threads);
   product.run();
+  MultiplyAddPeak peak(threads);
+  peak.run();
   std::vector<Measured> models;
   for (const BenchModel& model : kModels) {
     if (only.empty() || only == model.name) models.emplace_back(model, pass, threads);
   }
   const auto product_rate = [&] { return EigenProduct::flops() / seconds([&] { product.run(); }); };
+  const auto peak_rate = [&] { return peak.flops() / seconds([&] { peak.run(); }); };
   for (int round = 0; round < rounds; ++round) {
     double before = product_rate();
+    double peak_before = peak_rate();
     for (Measured& model : models) {
-      const double turn = model.turn(), after = product_rate();
-      model.add(turn, (before + after) / 2);
+      const double turn = model.turn(), after = product_rate(), peak_after = peak_rate();
+      model.add(turn, (before + after) / 2, (peak_before + peak_after) / 2);
       before = after;
+      peak_before = peak_after;
     }
   }
   std::vector<TrainRate> rates;
@@ -151,7 +161,8 @@ std::vector<TrainRate> bench_train(BenchPass pass, int threads, int rounds, std:
 std::string as_table(BenchPass pass, int threads, const std::vector<TrainRate>& rates) {
   std::string text = pass == BenchPass::kTrain ? "Forward, backward and update" : "Forward";
   text += " on " + std::to_string(threads) + (threads == 1 ? " thread" : " threads") +
-          "; the share of the rate of an Eigen product 2048 x 2048 x 2048 beside it\n";
+          "; the share of the rate of an Eigen product 2048 x 2048 x 2048 beside it,\n"
+          "and of the machine's multiply-add peak\n";
   char line[256];
   for (const TrainRate& r : rates) {
     std::snprintf(line, sizeof line, "%-6s %11.0f tokens/s  share %5.1f %% (%.1f to %.1f)",
@@ -159,7 +170,9 @@ std::string as_table(BenchPass pass, int threads, const std::vector<TrainRate>& 
                   100 * r.share_high);
     text += line;
     if (r.asked > 0) text += "  asked " + std::to_string(static_cast<int>(100 * r.asked)) + " %";
-    std::snprintf(line, sizeof line, "  product %.1f GFLOP/s\n", r.product_gflops);
+    std::snprintf(line, sizeof line,
+                  "  product %.1f GFLOP/s\n       %5.1f %% of the peak, %.1f GFLOP/s\n",
+                  r.product_gflops, 100 * r.peak_share, r.peak_gflops);
     text += line;
     if (pass == BenchPass::kForward) continue;
     std::snprintf(line, sizeof line,
@@ -176,7 +189,8 @@ std::string as_json(BenchPass pass, int threads, const std::vector<TrainRate>& r
     nlohmann::ordered_json entry = {
         {"config", r.name},           {"tokens_per_second", r.tokens_per_second},
         {"share", r.share},           {"share_low", r.share_low},
-        {"share_high", r.share_high}, {"product_gflops", r.product_gflops}};
+        {"share_high", r.share_high}, {"product_gflops", r.product_gflops},
+        {"peak_share", r.peak_share}, {"peak_gflops", r.peak_gflops}};
     if (pass == BenchPass::kTrain) {
       entry["asked"] = r.asked;
       entry["bytes_held"] = r.bytes_held;

@@ -19,16 +19,18 @@ struct TrainRate {
   double share = 0, share_low = 0, share_high = 0;
   double asked = 0;           // the share aimed at; 0: only for information
   double product_gflops = 0;  // the rate of the large product
+  double peak_gflops = 0;     // the machine's multiply-add peak on the same threads
+  double peak_share = 0;      // the same operations over those of the peak: the median
   /// Bytes that the trainer holds; and weights, gradients, moments, and the activations kept for
   /// the shards under way.
   double bytes_held = 0, bytes_needed = 0;
 };
 
 /// Pre-norm models with GELU, causal masks, learned positions and biases; AdamW. In each round a
-/// 2048 × 2048 × 2048 product and training take turns of about the same length, so that whatever
+/// 2048 × 2048 × 2048 product, a loop of multiply-adds and training take turns, so that whatever
 /// else the machine does slows both alike; a round's share is its training rate over the mean rate
-/// of the products right before and after it. Takes some ten seconds. `only`: one of the models by
-/// name; empty: all.
+/// of the products right before and after it; likewise of the peak. Takes some ten seconds. `only`:
+/// one of the models by name; empty: all.
 std::vector<TrainRate> bench_train(BenchPass, int threads, int rounds = 11,
                                    std::string_view only = {});
 /// The names of the models.

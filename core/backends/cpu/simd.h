@@ -1,6 +1,6 @@
 // Vectors of floats as wide as the machine the code is built for, through Eigen's packets: loads of
 // a row's ragged end, and the functions that the operations need. Everything here is inline; only
-// kernels_*.cpp should include it.
+// kernels_*.cpp and the benchmarks should include it.
 #pragma once
 
 // GCC 12 takes the deliberately undefined registers inside its own intrinsics for mistakes.
