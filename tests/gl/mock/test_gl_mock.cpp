@@ -241,6 +241,13 @@ TEST_CASE("strict gl: a constant is copied once, and not looked at again until i
     tensor->data[1] = 3;  // written in place, as training does: it is no constant
     CHECK(uploads(nullptr) == 1);
     CHECK(uploads(first) == 0);  // looked at again, and found to be the same
+    Program writes = program;    // whose result lies in the constant's buffer
+    writes.calls = {{Op::kScale, {0}, 1, {}}};
+    Memory elsewhere(writes);
+    std::ranges::copy(memory.cells(0), elsewhere.cells(0).begin());
+    elsewhere.run(backend);
+    CHECK(uploads(first) == 1);
+    CHECK(uploads(first) == 0);
     FloatBuffer other(4, 5.0f);
     places[1] = other.data();  // not where the constant lies
     CHECK(uploads(first) == 1);
