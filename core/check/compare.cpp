@@ -47,13 +47,6 @@ bool is_walked(const Program& program, const OpCall& call) {
   return call.out == program.loss || program.gradient(program.resolve(call.out)) >= 0;
 }
 
-// The gradient of the keys' bias, which softmax does not feel, is all rounding: that of a bias is
-// measured against at least the size of its weights'.
-bool is_head_bias(const OpCall& call, TensorId in) {
-  const int bias = op_info(call.op).input_of(InputKind::kHeadBias);
-  return bias >= 0 && place(bias) < call.in.size() && call.in[place(bias)] == in;
-}
-
 // Gradients in the order in which the walk completes them: with the first call that reads a tensor,
 // which is walked last.
 void add_gradients(const Trace& got, const Trace& expected, const ErrorLimits& limits,
@@ -63,26 +56,29 @@ void add_gradients(const Trace& got, const Trace& expected, const ErrorLimits& l
   for (std::size_t c = program.calls.size(); c-- > 0;) {
     if (!is_walked(program, program.calls[c])) continue;
     for (const TensorId in : program.calls[c].in)
-      first_reader[static_cast<std::size_t>(program.resolve(in))] = static_cast<int>(c);
+      first_reader[place(program.resolve(in))] = static_cast<int>(c);
   }
   const double least = least_gradient(expected);
   std::vector<bool> seen(program.tensors.size());
   for (std::size_t c = program.calls.size(); c-- > 0;) {
-    for (const TensorId in : program.calls[c].in) {
-      const auto source = static_cast<std::size_t>(program.resolve(in));
+    const OpCall& call = program.calls[c];
+    for (std::size_t i = 0; i < call.in.size(); ++i) {
+      const std::size_t source = place(program.resolve(call.in[i]));
       const TensorId gradient = program.gradient(static_cast<TensorId>(source));
       if (gradient < 0 || seen[source] || first_reader[source] != static_cast<int>(c)) continue;
       if (!expected.tensor(gradient).data || !got.tensor(gradient).data) continue;
       seen[source] = true;
       double size = least;
-      if (is_head_bias(program.calls[c], in)) {
-        const TensorId weight = program.gradient(program.calls[c].in[1]);
+      // The gradient of the keys' bias, which softmax does not feel, is all rounding: that of a
+      // bias is measured against at least the size of its weights'.
+      if (op_info(call.op).inputs[i] == InputKind::kHeadBias) {
+        const TensorId weight = program.gradient(call.in[1]);
         size = std::max(size, root_mean_square(expected.tensor(weight).cells()));
       }
       CallDifference d = compared(got, expected, gradient, size);
       d.call = static_cast<int>(c);
       d.backward = true;
-      d.limit = limits.of(program.calls[c].op);
+      d.limit = limits.of(call.op);
       comparison.calls.push_back(std::move(d));
     }
   }
