@@ -47,7 +47,7 @@ std::vector<Tensor> read_init(const std::string& path, const Config& config, Lea
   if (table == file.entries.end() || table->second.shape.empty())
     throw Error("the weights in " + path +
                 " have no embed.W_E; write them with --weights-out of "
-                "`headlight trace`, or by the names of the README");
+                "`headlight trace`, or by the names of docs/names.md");
   if (table->second.shape[0] < data.shape.vocab) {
     throw Error("the weights in " + path + " know " + std::to_string(table->second.shape[0]) +
                 " tokens, but the data has ids up to " + std::to_string(data.shape.vocab - 1));

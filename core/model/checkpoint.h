@@ -1,7 +1,7 @@
 // Checkpoints: a trained model as one folder, whole or not there.
 //
 //   config.json            which transformer (core/model/model_file.h)
-//   model.safetensors      its weights, float32, by the names of the README
+//   model.safetensors      its weights, float32, by the names of docs/names.md
 //   tokenizer.json         what makes ids of a text; only a text here
 //   optimizer.safetensors  so that a run goes on where it stopped: the optimizer's moments,
 //   train.json             and what else the run keeps (step, random state); only a text here

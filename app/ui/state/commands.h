@@ -1,5 +1,5 @@
-// The one table of commands: menus, shortcuts, tooltips and the README's key table are made from
-// it.
+// The one table of commands: menus, shortcuts, tooltips and the key table in docs/window.md are
+// made from it.
 #pragma once
 
 #include <span>
@@ -58,7 +58,7 @@ std::string shortcut_text(const Shortcut&);
 bool is_enabled(Command, const AppState&);
 /// The command of a key press, nothing when there is none or a field takes it.
 std::optional<Command> command_for(const Shortcut&, bool in_field);
-/// The key table as Markdown, for the README.
+/// The key table as Markdown, for docs/window.md.
 std::string key_table_markdown();
 
 }  // namespace headlight
