@@ -101,8 +101,8 @@ void write_weights(const Trace& trace, const std::string& path) {
   for (std::size_t id = 0; id < program.tensors.size(); ++id) {
     const TensorSpec& spec = program.tensors[id];
     if (spec.kind != TensorKind::kParameter) continue;
-    arrays.push_back({weight_name(spec.name), sizes(spec.axes),
-                      trace.tensor(static_cast<TensorId>(id)).cells()});
+    arrays.push_back(
+        {spec.file_name, sizes(spec.axes), trace.tensor(static_cast<TensorId>(id)).cells()});
   }
   if (path.ends_with(".npz")) return write_file_atomic(path, to_npz(arrays));
   write_file_atomic(path, to_safetensors(arrays, metadata(trace)));

@@ -56,7 +56,7 @@ std::vector<Tensor> read_init(const std::string& path, const Config& config, Lea
   std::vector<Tensor> parameters;
   for (const TensorSpec& spec :
        program_parameters(model_file(config, data.shape, data.task.get()))) {
-    const std::string name = weight_name(spec.name);
+    const std::string& name = spec.file_name;
     const auto found = file.entries.find(name);
     std::vector<std::int64_t> expected;
     for (const Axis& axis : spec.axes) expected.push_back(axis.size);

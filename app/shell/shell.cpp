@@ -67,7 +67,9 @@ bool Shell::key(const Shortcut& shortcut, bool in_field) {
   // The page of the tokens has no matrix to look around in: there these keys move the chip in
   // focus.
   const bool looks_around = command == Command::kViewLeft || command == Command::kViewRight;
-  if (looks_around && state_.session.step == "token_ids") return false;
+  const Step* step = current_step(state_);
+  if (looks_around && step && step->tensor == state_.derived.trace->program().token_ids)
+    return false;
   if (command && train_takes(*command)) return true;
   if (command && is_enabled(*command, state_)) push(DoCommand{*command});
   return command.has_value();

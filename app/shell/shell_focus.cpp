@@ -78,13 +78,13 @@ void Shell::on(const UseFocus& a) {
 
 namespace {
 
-struct Place {
+struct PanePlace {
   const PagePane* pane = nullptr;
   std::int64_t row = 0, column = 0;
 };
 
 // The pane of the page that shows the picked cell: the focused one first, then the result.
-Place place_of_pick(const Trace& trace, const StepPage& page, const Session& s) {
+PanePlace place_of_pick(const Trace& trace, const StepPage& page, const Session& s) {
   const PagePane* focused = nullptr;
   std::vector<const PagePane*> panes;
   for (const auto& line : page.lines) {
@@ -120,14 +120,16 @@ void Shell::on(const MoveCell& a) {
   const Step& step = trace.program().steps[static_cast<std::size_t>(trace.program().step_of(id))];
   const StepPage page = step_page(trace, step, s.head);
   if (page.lines.empty()) {  // the tokens in a row
-    const bool on_tokens = s.picked && s.picked->tensor == "token_ids";
+    const Program& program = trace.program();
+    const std::string& tokens = program.tensors[static_cast<std::size_t>(program.token_ids)].name;
+    const bool on_tokens = s.picked && s.picked->tensor == tokens;
     const std::int64_t now = on_tokens ? s.picked->index.back() : 0;
     const std::int64_t next =
         std::clamp<std::int64_t>(now + a.columns + a.rows, 0, trace.length() - 1);
-    on(PickCell{{"token_ids", {0, next}}});
+    on(PickCell{{tokens, {0, next}}});
     return;
   }
-  const Place place = place_of_pick(trace, page, s);
+  const PanePlace place = place_of_pick(trace, page, s);
   if (!place.pane) return;
   const Pane& pane = place.pane->pane;
   const auto row = std::clamp<std::int64_t>(place.row + a.rows, 0, pane.rows - 1);

@@ -70,8 +70,8 @@ void Shell::on(const WalkBackward& a) {
                          program.steps[static_cast<std::size_t>(step->twin)].tensor)]
                      .name);
   if (!a.backward || step->backward) return;
-  if (!program.gradients.empty()) return go_to_awaited("d." + s.step);
-  awaited_step_ = "d." + s.step;
+  if (!program.gradients.empty()) return go_to_awaited(gradient_name(s.step));
+  awaited_step_ = gradient_name(s.step);
 }
 
 void Shell::change_layer(int layer) {
@@ -137,6 +137,18 @@ void Shell::settle() {
   update_difference();
 }
 
+namespace {
+
+// Is the tensor of this layer, and of the step's stack and direction?
+bool is_near(const Program& program, std::string_view tensor, const Step& step, int layer) {
+  const TensorId id = program.require(tensor);
+  const Place& there = program.tensors[static_cast<std::size_t>(id)].place;
+  return there.layer == layer && there.stack == step.stack &&
+         program.is_gradient(id) == step.backward;
+}
+
+}  // namespace
+
 void Shell::pick_default() {
   Session& s = state_.session;
   const Trace& trace = *state_.derived.trace;
@@ -160,11 +172,10 @@ void Shell::pick_default() {
   // From scores to scale to mask to softmax the same key stays chosen.
   if (s.picked) {
     const TensorView before = trace.find(s.picked->tensor), now = trace.tensor(shown);
-    const StepName there = split_name(s.picked->tensor);
     const bool same_axes = before.data && before.axes.size() == 4 && now.axes.size() == 4 &&
                            (before.axes[3].name == "key" || before.axes[3].name == "source_key") &&
-                           before.axes[3].name == now.axes[3].name && there.layer == s.layer &&
-                           there.stack == split_name(s.step).stack;
+                           before.axes[3].name == now.axes[3].name &&
+                           is_near(trace.program(), s.picked->tensor, step, s.layer);
     const bool fits =
         same_axes && s.picked->index.size() == 4 && s.picked->index[3] < now.axes[3].size;
     if (fits) cell[3] = s.picked->index[3];

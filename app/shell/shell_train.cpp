@@ -247,8 +247,8 @@ void Shell::on(const GenerateToken&) {
   const std::shared_ptr<const Model> model = state_.derived.model;
   if (!model || !state_.derived.trace) return;
   const Trace& trace = *state_.derived.trace;
-  const TensorView logits = trace.find("logits");
-  if (!logits.data || logits.axes.back().size != model->vocabulary->size()) return;
+  const TensorView logits = trace.tensor(trace.program().logits);
+  if (logits.axes.back().size != model->vocabulary->size()) return;
   const auto vocab = static_cast<std::size_t>(logits.axes.back().size);
   const auto last = static_cast<std::size_t>(trace.length() - 1);
   try {

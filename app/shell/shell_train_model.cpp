@@ -13,7 +13,7 @@ namespace {
 std::shared_ptr<const PatternDifferences> differences_of(const Trace& shown, const Trace& pinned) {
   auto all = std::make_shared<PatternDifferences>();
   for (const TensorSpec& spec : shown.program().tensors) {
-    if (!spec.name.ends_with(".pattern")) continue;
+    if (spec.role != Role::kPattern) continue;
     const TensorView own = shown.tensor(spec.name), other = pinned.find(spec.name);
     if (!other.data || other.size() != own.size()) continue;
     std::vector<float> cells(own.cells().begin(), own.cells().end());

@@ -5,6 +5,7 @@
 
 #include "core/autodiff/backward_plan.h"
 #include "core/base/error.h"
+#include "core/graph/step_names.h"
 
 namespace headlight {
 namespace {
@@ -73,7 +74,7 @@ void Backward::plan(const std::vector<TensorId>& seeds) {
   BackwardPlan found = plan_backward(p, seeds);
   calls_ = std::move(found.calls);
   owners_ = std::move(found.owners);
-  for (const TensorSpec& spec : p.tensors) names_.push_back("d." + spec.name);
+  for (const TensorSpec& spec : p.tensors) names_.push_back(gradient_name(spec.name));
   adding_calls_ = calls_;
   for (BackwardCall& step : adding_calls_) {
     const OpCall& call = p.calls[place(step.call)];
@@ -200,8 +201,7 @@ TensorView Backward::gradient(TensorId id) const {
 }
 
 TensorView Backward::gradient(std::string_view name) const {
-  if (name.starts_with("d.")) name.remove_prefix(2);
-  return gradient(program_->require(name));
+  return gradient(program_->require(without_gradient(name)));
 }
 
 std::size_t Backward::parameter_at(TensorId id) const {

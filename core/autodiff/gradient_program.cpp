@@ -2,12 +2,17 @@
 
 #include <algorithm>
 
+#include "core/graph/step_names.h"
+
 namespace headlight {
 namespace {
 
 void name_gradient(Program& p, TensorId of, TensorKind kind, TensorId source) {
-  const TensorSpec& spec = p.tensors[place(of)];
-  TensorSpec own{"d." + spec.name, spec.axes, kind, source};
+  TensorSpec own = p.tensors[place(of)];
+  own.name = gradient_name(own.name);
+  own.kind = kind;
+  own.source = source;
+  own.symbol = own.symbol.find(' ') == own.symbol.npos ? "d" + own.symbol : "d(" + own.symbol + ")";
   const auto id = static_cast<TensorId>(p.tensors.size());
   p.by_name.emplace(own.name, id);
   p.tensors.push_back(std::move(own));

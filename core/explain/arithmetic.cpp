@@ -30,7 +30,7 @@ std::string all_digits(double value) {
 
 std::string cell_title(const Trace& trace, const CellRef& cell, LabelFunction label) {
   const TensorSpec& spec = trace.program().tensors[static_cast<std::size_t>(cell.tensor)];
-  std::string text(tensor_symbol(spec.name));
+  std::string text = spec.symbol;
   text += "[";
   for (std::size_t a = 0; a < spec.axes.size(); ++a) {
     if (spec.axes[a].name == "batch" || spec.axes[a].name == "head") continue;

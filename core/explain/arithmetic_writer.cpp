@@ -29,7 +29,7 @@ std::string symbol_of(const Trace& trace, const CellRef& cell, int skip, const M
     labels.push_back(trace.name(axis, cell.index[a]));
     is_token.push_back(counts_tokens(axis) || axis == "vocab");
   }
-  return w.symbol(tensor_symbol(spec.name), labels, is_token);
+  return w.symbol(spec.symbol, labels, is_token);
 }
 
 bool is_plain(const Term& t) { return t.factor == 1 && t.factor_cells.empty(); }

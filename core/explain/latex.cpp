@@ -129,9 +129,8 @@ std::string explanation_as_latex(const Trace& trace, const Explanation& e) {
   }
   std::string line = write_arithmetic(trace, e, writer, SIZE_MAX);
   if (line.empty()) line = latex_number(e.value);
-  return "% amsmath\n\\begin{align*}\n" +
-         writer.symbol(tensor_symbol(spec.name), labels, is_token) + " &= " + line +
-         "\n\\end{align*}\n";
+  return "% amsmath\n\\begin{align*}\n" + writer.symbol(spec.symbol, labels, is_token) +
+         " &= " + line + "\n\\end{align*}\n";
 }
 
 }  // namespace headlight

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include "core/graph/step_names.h"
 
 #include "core/autodiff/gradient_program.h"
 
@@ -10,18 +9,17 @@ namespace headlight {
 namespace {
 
 // "blocks.0.attn.scores_raw" -> "scores_raw"; a norm's output is "normed", its input "x".
-std::string variable_of(const std::string& tensor) {
-  std::string name = tensor.substr(tensor.find_last_of('.') + 1);
-  if (name == "normalized") return "normed";
-  if (name == "input") return "x";
-  return name;
+std::string variable_of(const TensorSpec& spec) {
+  if (spec.role == Role::kNormalized) return "normed";
+  if (spec.role == Role::kNormInput) return "x";
+  return spec.name.substr(spec.name.find_last_of('.') + 1);
 }
 
 // What the tensors of a step are called: no two alike.
 class Variables {
  public:
-  const std::string& of(const std::string& tensor) {
-    const auto known = names_.find(tensor);
+  const std::string& of(const TensorSpec& tensor) {
+    const auto known = names_.find(tensor.name);
     if (known != names_.end()) return known->second;
     const std::string base = variable_of(tensor);
     std::string name = base;
@@ -30,7 +28,7 @@ class Variables {
                          [&](const auto& entry) { return entry.second == name; });
     };
     for (int n = 2; taken(); ++n) name = base + std::to_string(n);
-    return names_.emplace(tensor, name).first->second;
+    return names_.emplace(tensor.name, name).first->second;
   }
   bool has(const std::string& tensor) const { return names_.contains(tensor); }
 
@@ -42,7 +40,7 @@ std::string load_line(const Trace& trace, const TensorSpec& spec, const std::str
                       CodeLibrary library) {
   const bool weight = spec.kind == TensorKind::kParameter;
   const std::string file = weight ? "weights" : "run";
-  const std::string name = weight ? weight_name(spec.name) : spec.name;
+  const std::string& name = weight ? spec.file_name : spec.name;
   std::string value = file + "[\"" + name + "\"]";
   if (library == CodeLibrary::kTorch) value = "torch.from_numpy(" + value + ")";
   return variable + " = " + value + "  # " + code_shape(trace.tensor(spec.name)) + "\n";
@@ -93,18 +91,18 @@ StepCode call_code(const Trace& trace, const Step& step, CodeLibrary library) {
     for (const TensorId id : call.in) {
       const TensorSpec& spec = program.tensors[static_cast<std::size_t>(id)];
       const bool known = variables.has(spec.name);
-      names.push_back(variables.of(spec.name));
+      names.push_back(variables.of(spec));
       in.push_back(trace.tensor(id));
       // What only lends its sizes is not loaded.
       const bool lends = op_info(call.op).inputs[names.size() - 1] == InputKind::kSizes;
       if (!known && !lends) loads += load_line(trace, spec, names.back(), library);
     }
-    const std::string& result = program.tensors[static_cast<std::size_t>(call.out)].name;
+    const TensorSpec& result = program.tensors[static_cast<std::size_t>(call.out)];
     const OpArgs args{in, trace.tensor(call.out), call.params, nullptr};
     const CodeArgs code_args{args, names, variables.of(result)};
     const OpInfo& info = op_info(call.op);
     lines += library == CodeLibrary::kNumpy ? info.numpy(code_args) : info.torch(code_args);
-    code.results.push_back({variables.of(result), result});
+    code.results.push_back({variables.of(result), result.name});
   }
   code.text = loads + (loads.empty() ? "" : "\n") + lines;
   return code;
@@ -124,8 +122,8 @@ StepCode gradient_code(const Trace& trace, const Step& step) {
     for (std::size_t i = 0; i < call.in.size(); ++i) {
       const TensorId d = program.gradient(call.in[i]);
       if (d < 0 || op_info(call.op).is_fixed(i)) continue;
-      const std::string& name = program.tensors[static_cast<std::size_t>(call.in[i])].name;
-      const std::string variable = variables.of(name);
+      const std::string variable =
+          variables.of(program.tensors[static_cast<std::size_t>(call.in[i])]);
       inputs += (inputs.empty() ? "" : ", ") + variable;
       results += (results.empty() ? "d_" : ", d_") + variable;
       asks += variable + ".requires_grad_()\n";
@@ -134,11 +132,12 @@ StepCode gradient_code(const Trace& trace, const Step& step) {
         code.results.push_back(
             {"d_" + variable, program.tensors[static_cast<std::size_t>(d)].name});
     }
-    const std::string& out = program.tensors[static_cast<std::size_t>(call.out)].name;
+    const std::string& d_out =
+        program.tensors[static_cast<std::size_t>(program.gradient(call.out))].name;
     const std::size_t gap = lines.text.find("\n\n");
     if (inputs.empty() || gap == lines.text.npos) continue;
     code.text += lines.text.substr(0, gap + 1) + asks + lines.text.substr(gap + 1);
-    code.text += "d_out = torch.from_numpy(run[\"d." + out + "\"])\n" + results +
+    code.text += "d_out = torch.from_numpy(run[\"" + d_out + "\"])\n" + results +
                  ", = " + "torch.autograd.grad(" + lines.results[0].variable + ", [" + inputs +
                  "], d_out)\n";
   }

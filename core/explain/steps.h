@@ -1,9 +1,11 @@
-// What a person reads about a step: its title, its formula, its sentence. Words come from the run:
-// a sentence that the trace does not support is not made.
+// What a person reads about a step: its title, its formula, its sentence and what is said at
+// length. Words come from the run: a sentence that the trace does not support is not made.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/base/texts.h"
 #include "core/run/trace.h"
@@ -11,17 +13,26 @@
 namespace headlight {
 
 struct StepText {
-  std::string_view title;    // "Scores"
-  std::string_view hint;     // on the rail: "Q Kᵀ"
-  std::string_view formula;  // markup: {q|Q} in the colour of Q, ^{T} raised, _{k} lowered
+  std::string_view title;  // "Scores"
+  std::string_view hint;   // the rest as in StepWords
+  std::string_view formula;
 };
 
-StepText step_text(Language, const Program&, const Step&);
+StepText step_text(Language, const Step&);
 
 /// Two plain sentences about this very run; `head` and `query` say which row is looked at.
-std::string step_words(Language, const Trace&, const Step&, std::int64_t head, std::int64_t query);
+std::string step_sentence(Language, const Trace&, const Step&, std::int64_t head,
+                          std::int64_t query);
 
-/// What the step's output is called in figures: "S", "Q", "x". Captions read "Q (12 × 16)".
-std::string_view tensor_symbol(std::string_view tensor_name);
+/// A piece of running words; a link when `tensor` is set.
+struct WordPiece {
+  std::string text;
+  TensorId tensor = -1;
+};
+
+/// What the step does, why, and what it did with the token that is looked at, with the names of
+/// tensors as links. Paragraphs are parted by a piece that is "\n".
+std::vector<WordPiece> step_paragraphs(Language, const Trace&, const Step&, std::int64_t head,
+                                       std::int64_t query);
 
 }  // namespace headlight

@@ -21,6 +21,17 @@ TensorId Program::require(std::string_view name) const {
                    did_you_mean(name, names) + "`headlight trace --list` names them all");
 }
 
+TensorId Program::find(Role role, TensorId near) const {
+  TensorId first = -1;
+  for (std::size_t id = 0; id < tensors.size(); ++id) {
+    const auto tensor = static_cast<TensorId>(id);
+    if (tensors[id].role != role || is_gradient(tensor)) continue;
+    if (tensors[id].place == tensors[near].place) return tensor;
+    if (first < 0) first = tensor;
+  }
+  return first;
+}
+
 TensorId Program::resolve(TensorId id) const {
   while (tensors[id].kind == TensorKind::kAlias) id = tensors[id].source;
   return id;

@@ -10,6 +10,7 @@
 
 #include "core/base/tensor.h"
 #include "core/graph/config.h"
+#include "core/graph/roles.h"
 #include "core/ops/op.h"
 
 namespace headlight {
@@ -17,58 +18,51 @@ namespace headlight {
 /// kGradient: dL/d(source), of a program with a walk backwards. It lies where the walk keeps it.
 enum class TensorKind { kInput, kParameter, kActivation, kAlias, kGradient };
 
-/// A tensor of a program: its name, its axes, where its memory comes from.
+/// Steps of cross-attention are those of attention, in a section of their own.
+enum class Section { kInput, kAttention, kCrossAttention, kFeedForward, kPrediction };
+
+/// Which stack of layers a step or a tensor belongs to.
+enum class Stack { kOnly, kEncoder, kDecoder };
+
+/// Where in the model a tensor belongs; what two stacks share is the encoder's.
+struct Place {
+  Stack stack = Stack::kOnly;
+  Section section = Section::kInput;
+  int layer = -1;  // -1 outside the layers
+  bool operator==(const Place&) const = default;
+};
+
+/// A tensor of a program: its name, its axes, where its memory comes from, what it is for. A
+/// gradient has the role and the place of what it is the gradient of.
 struct TensorSpec {
   std::string name;
   std::vector<Axis> axes;
   TensorKind kind = TensorKind::kActivation;
   TensorId source = -1;  // kAlias: the tensor whose memory this is another name of; kGradient
+  Role role{};
+  Place place{};
+  std::string symbol{};     // in figures: "S", "Q", "dx"; captions read "Q (12 × 16)"
+  std::string file_name{};  // kParameter: the field's name, by which weights files know it
 };
 
-/// The places on the rail. One step shows one operation, or a few that belong together.
-enum class StepKind {
-  kTokens,
-  kEmbedding,
-  kPosition,
-  kPositionSum,
-  kNormBeforeAttention,
-  kQueries,
-  kKeys,
-  kValues,
-  kSplit,
-  kScores,
-  kScale,
-  kMask,
-  kSoftmax,
-  kDropoutPattern,
-  kWeightedSum,
-  kConcat,
-  kOutput,
-  kDropoutAttention,
-  kResidualAttention,
-  kNormAfterAttention,
-  kNormBeforeFeedForward,
-  kFeedForwardIn,
-  kActivation,
-  kFeedForwardOut,
-  kDropoutFeedForward,
-  kResidualFeedForward,
-  kNormAfterFeedForward,
-  kFinalNorm,
-  kMeanPool,
-  kLogits,
-  kProbabilities,
-  kLoss,
+/// What is said of a step that goes one way: ids of the table of texts or, where it is the same in
+/// every language, the text itself.
+struct StepWords {
+  std::string_view hint;      // on the rail: "Q Kᵀ"
+  std::string_view formula;   // markup: {q|Q} in the colour of Q, ^{T} raised, _{k} lowered
+  std::string_view sentence;  // under the title; its {places} are named in core/explain/lookups.h
 };
 
-/// Steps of cross-attention are of the same kinds as those of attention, in a section of their own.
-enum class Section { kInput, kAttention, kCrossAttention, kFeedForward, kPrediction };
+/// All that is said of a step.
+struct StepRow {
+  std::string_view title;  // an id, or the same in every language: "ReLU"
+  StepWords forward, backward;
+  std::vector<std::string_view> paragraphs;  // ids of what is said at length, of the way forward
+};
 
-/// Which stack of layers a step belongs to.
-enum class Stack { kOnly, kEncoder, kDecoder };
-
+/// A place on the rail. One step shows one operation, or a few that belong together.
 struct Step {
-  StepKind kind{};
+  StepRow row;
   Section section{};
   int layer = -1;          // -1 outside the layers
   std::vector<int> calls;  // places in Program::calls; empty for the tokens
@@ -78,6 +72,8 @@ struct Step {
   // result.
   bool backward = false;
   int twin = -1;  // the place of the step that goes the other way; -1: there is none
+
+  const StepWords& words() const { return backward ? row.backward : row.forward; }
 };
 
 /// Sizes of a run that are not in the Config.
@@ -118,10 +114,11 @@ struct Program {
   std::vector<FusedAttention> attentions;  // in the order of their calls; of dot products only
   // The inputs; those that the model has no use for are -1.
   TensorId token_ids = -1, mask = -1;
-  TensorId present = -1;             // kClasses (batch, position): 1 for a token, 0 for padding
-  TensorId source_ids = -1;          // kTranslate (batch, source)
-  TensorId source_mask = -1;         // the encoder's (batch, source_query, source_key)
-  TensorId cross_mask = -1;          // cross-attention's (batch, query, source_key)
+  TensorId present = -1;      // kClasses (batch, position): 1 for a token, 0 for padding
+  TensorId source_ids = -1;   // kTranslate (batch, source)
+  TensorId source_mask = -1;  // the encoder's (batch, source_query, source_key)
+  TensorId cross_mask = -1;   // cross-attention's (batch, query, source_key)
+  TensorId logits = -1, probabilities = -1;
   TensorId targets = -1, loss = -1;  // only of a program that is for training
   // With a walk backwards (with_gradients()), by TensorId: "d.…" of it, or -1. Otherwise empty.
   std::vector<TensorId> gradients;
@@ -131,6 +128,11 @@ struct Program {
   TensorId find(std::string_view name) const;
   /// Throws UsageError with the nearest names that do exist.
   TensorId require(std::string_view name) const;
+  /// The first tensor of this role at the place of `near` or, where there is none, anywhere; -1:
+  /// the program has none. Gradients are not found.
+  TensorId find(Role, TensorId near) const;
+  /// Is this what the step makes, or of a step that goes backwards its gradient?
+  bool makes(const Step& step, Role role) const { return tensors[step.tensor].role == role; }
   /// Follows aliases to the tensor that owns the memory.
   TensorId resolve(TensorId id) const;
   /// Which call made this tensor (through aliases); -1 for inputs and parameters.

@@ -84,10 +84,18 @@ std::string nearest_step(const Program& program, std::string_view name, int laye
   return same.empty() ? pattern_of_layer(program, name, layer) : same;
 }
 
-std::string weight_name(const std::string& name) {
-  const std::string_view ours = "attn.score_v";
-  if (!name.ends_with(ours)) return name;
-  return name.substr(0, name.size() - ours.size()) + "attn.v";
+std::string gradient_name(std::string_view name) {
+  return std::string(kGradient) + std::string(name);
+}
+
+std::string shown_pattern(const Program& program, std::string_view name, int layer) {
+  const std::string_view step = without_gradient(name);
+  return step.ends_with(kPattern) ? std::string(step) : pattern_of_layer(program, step, layer);
+}
+
+std::string mask_step(const Config& config, int layer) {
+  return name_in_layer(config.form == ModelForm::kTranslate ? "decoder." : "", layer,
+                       "attn.scores_masked");
 }
 
 }  // namespace headlight

@@ -38,8 +38,14 @@ std::string pattern_of_layer(const Program&, std::string_view name, int layer);
 /// embedding.
 std::string nearest_step(const Program&, std::string_view name, int layer);
 
-/// The field's name of a parameter in a weights file. Inside a program, attn.v is the values; there
-/// it is the vector of the additive scores.
-std::string weight_name(const std::string& tensor);
+/// "d." before the name of what it is the gradient of.
+std::string gradient_name(std::string_view name);
+
+/// The attention weights that the step `name` shows or is the gradient of, or else
+/// pattern_of_layer().
+std::string shown_pattern(const Program&, std::string_view name, int layer);
+
+/// The step that a model of this config shows its own row's mask in, where it has one.
+std::string mask_step(const Config&, int layer);
 
 }  // namespace headlight

@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/graph/program.h"
+#include "core/graph/step_rows.h"
 
 namespace headlight {
 namespace {
@@ -11,7 +12,7 @@ namespace {
 class Builder {
  public:
   Builder(const Config& config, const RunShape& shape, bool dropout = false)
-      : c(config), drops_(dropout) {
+      : c(config), rows_(config), drops_(dropout) {
     p.config = config;
     p.shape = shape;
   }
@@ -21,9 +22,10 @@ class Builder {
       encoder();
       decoder();
     } else {
-      p.token_ids = input("token_ids", {batch(), position()});
+      p.token_ids = input("token_ids", {batch(), position()}, Role::kTokenIds);
       p.mask = own_mask();
-      if (c.form == ModelForm::kClasses) p.present = input("present", {batch(), position()});
+      if (c.form == ModelForm::kClasses)
+        p.present = input("present", {batch(), position()}, Role::kPresent);
       prediction(layers(p.token_ids, p.mask));
     }
     return std::move(p);
@@ -32,8 +34,9 @@ class Builder {
   Program build_for_training() {
     p = build();
     const bool classes = c.form == ModelForm::kClasses;
-    p.targets = input("targets", classes ? std::vector{batch()} : std::vector{batch(), position()});
-    p.loss = call(StepKind::kLoss, Op::kCrossEntropy, {p.require("logits"), p.targets}, "loss");
+    p.targets = input("targets", classes ? std::vector{batch()} : std::vector{batch(), position()},
+                      Role::kTargets);
+    p.loss = call(rows_.loss(), Op::kCrossEntropy, {p.logits, p.targets}, {"loss", Role::kLoss});
     return std::move(p);
   }
 
@@ -42,21 +45,23 @@ class Builder {
 
   void encoder() {
     enter(Stack::kEncoder, "encoder.");
-    p.source_ids = input("source_ids", {batch(), source()});
+    p.source_ids = input("source_ids", {batch(), source()}, Role::kTokenIds);
     if (p.shape.padded) {
       const std::int64_t n = p.shape.source;
-      p.source_mask = input("source_mask", {batch(), {"source_query", n}, {"source_key", n}});
+      p.source_mask =
+          input("source_mask", {batch(), {"source_query", n}, {"source_key", n}}, Role::kMask);
     }
     encoded_ = final_norm(layers(p.source_ids, p.source_mask));
   }
 
   void decoder() {
     enter(Stack::kDecoder, "decoder.");
-    p.token_ids = input("token_ids", {batch(), position()});
+    p.token_ids = input("token_ids", {batch(), position()}, Role::kTokenIds);
     p.mask = own_mask();
     if (p.shape.padded) {
       p.cross_mask = input("cross_mask",
-                           {batch(), {"query", p.shape.positions}, {"source_key", p.shape.source}});
+                           {batch(), {"query", p.shape.positions}, {"source_key", p.shape.source}},
+                           Role::kMask);
     }
     const TensorId x = layers(p.token_ids, p.mask);
     prediction(x);
@@ -65,12 +70,12 @@ class Builder {
   // Of a row's attention to itself.
   TensorId own_mask() {
     if (c.mask.kind == MaskKind::kNone && !p.shape.padded) return -1;
-    return input("mask", {batch(), {"query", p.shape.positions}, {"key", p.shape.positions}});
+    return input("mask", {batch(), {"query", p.shape.positions}, {"key", p.shape.positions}},
+                 Role::kMask);
   }
 
   TensorId layers(TensorId ids, TensorId mask) {
-    section_ = Section::kInput;
-    p.steps.push_back({StepKind::kTokens, section_, -1, {}, ids, stack_});
+    show(rows_.tokens(stack_), p.calls.size(), ids);
     TensorId x = embedding(ids);
     for (int layer = 0; layer < c.layers; ++layer) {
       layer_ = layer;
@@ -85,21 +90,24 @@ class Builder {
 
   TensorId embedding(TensorId ids) {
     // Source and target share one table, since they share one vocabulary.
-    const TensorId known = p.find("embed.W_E");
-    const TensorId table =
-        known >= 0 ? known : parameter("embed.W_E", {{"vocab", p.shape.vocab}, d_model()});
-    TensorId x = call(StepKind::kEmbedding, Op::kEmbed, {ids, table}, "embed");
+    if (table_ < 0)
+      table_ = parameter("embed.W_E", {{"vocab", p.shape.vocab}, d_model()}, Role::kTokenTable);
+    const TensorId x =
+        call(rows_.embedding(), Op::kEmbed, {ids, table_}, {"embed", Role::kEmbedding});
     if (c.positions == PositionKind::kNone) return x;
     TensorId where = -1;
     if (c.positions == PositionKind::kSinusoidal) {
       OpParams params;
       params.features = c.d_model;
-      where = call(StepKind::kPosition, Op::kSinusoid, {ids}, "pos_embed", params);
+      where = call(rows_.sinusoid(), Op::kSinusoid, {ids}, {"pos_embed", Role::kPosition}, params);
     } else {
-      const TensorId rows = parameter(root_ + "pos_embed.W_pos", {axes_of(ids)[1], d_model()});
-      where = call(StepKind::kPosition, Op::kLearnedPosition, {ids, rows}, "pos_embed");
+      const TensorId table =
+          parameter(root_ + "pos_embed.W_pos", {axes_of(ids)[1], d_model()}, Role::kPositionTable);
+      where = call(rows_.learned_position(), Op::kLearnedPosition, {ids, table},
+                   {"pos_embed", Role::kPosition});
     }
-    return call(StepKind::kPositionSum, Op::kAdd, {x, where}, "blocks.0.resid_pre");
+    return call(rows_.position_sum(), Op::kAdd, {x, where},
+                {"blocks.0.resid_pre", Role::kResidual});
   }
 
   TensorId block(TensorId x, TensorId mask) {
@@ -107,14 +115,14 @@ class Builder {
     const bool crosses = stack_ == Stack::kDecoder;
     section_ = Section::kAttention;
     attn_ = "attn";
-    const TensorId pre = alias("resid_pre", x, p.tensors[x].axes);
-    TensorId in = before(StepKind::kNormBeforeAttention, pre, "ln1");
+    const TensorId pre = alias({"resid_pre", Role::kResidual}, x, p.tensors[x].axes);
+    TensorId in = before(pre, "ln1");
     x = after_attention(pre, attention(in, in, mask), "ln1",
                         attends_only && !crosses ? "resid_post" : "resid_mid");
     if (crosses) {
       section_ = Section::kCrossAttention;
       attn_ = "cross_attn";
-      in = before(StepKind::kNormBeforeAttention, x, "ln2");
+      in = before(x, "ln2");
       x = after_attention(x, attention(in, encoded_, p.cross_mask), "ln2",
                           attends_only ? "resid_post" : "resid_mid_cross");
     }
@@ -125,9 +133,10 @@ class Builder {
 
   TensorId after_attention(TensorId x, TensorId change, const std::string& ln,
                            const std::string& name) {
-    change = drop(StepKind::kDropoutAttention, change);
-    return after(StepKind::kResidualAttention, StepKind::kNormAfterAttention, {x, change}, ln,
-                 name);
+    change = drop(rows_.drop(), change, Role::kSublayerOutput);
+    const bool crosses = section_ == Section::kCrossAttention;
+    return after(crosses ? "step.residual.words.cross" : "step.residual.words.attention",
+                 {x, change}, ln, name);
   }
 
   // Queries from the rows of x, keys and values from those of `from`: x itself, or what an encoder
@@ -135,121 +144,149 @@ class Builder {
   TensorId attention(TensorId x, TensorId from, TensorId mask) {
     const std::int64_t heads = c.head_count(), width = c.head_width();
     const bool basic = c.attention == AttentionKind::kBasic;
-    const bool many = c.attention == AttentionKind::kNarrow || c.attention == AttentionKind::kWide;
-    TensorId q = -1, k = -1, v = -1;
-    FusedAttention fused;
-    if (basic) {
-      fused.q = p.resolve(x);
-      fused.k = fused.v = p.resolve(from);
-      q = one_head("q", x, width);
-      k = one_head("k", from, width);
-      v = one_head("v", from, width);
-    } else {
-      const TensorId all_q = project(StepKind::kQueries, x, "Q", "q_proj");
-      const TensorId all_k = project(StepKind::kKeys, from, "K", "k_proj");
-      const TensorId all_v = project(StepKind::kValues, from, "V", "v_proj");
-      fused.q = all_q, fused.k = all_k, fused.v = all_v;
-      fused.first_call = next_call();
-      q = split(all_q, "Q", "q");
-      k = split(all_k, "K", "k");
-      v = split(all_v, "V", "v");
+    const bool crosses = section_ == Section::kCrossAttention;
+    TensorId q = x, k = from, v = from;
+    if (!basic) {
+      q = project(rows_.queries(crosses), x, "Q", {"q_proj", Role::kAllQueries},
+                  {Role::kQueryWeight, Role::kQueryBias});
+      k = project(rows_.keys(crosses), from, "K", {"k_proj", Role::kAllKeys},
+                  {Role::kKeyWeight, Role::kKeyBias});
+      v = project(rows_.values(crosses), from, "V", {"v_proj", Role::kAllValues},
+                  {Role::kValueWeight, Role::kValueBias});
     }
+    FusedAttention fused;
+    fused.q = p.resolve(q), fused.k = p.resolve(k), fused.v = p.resolve(v);
+    const int first = next_call();
+    q = split(q, "W_Q", {"q", Role::kQueries});
+    k = split(k, "W_K", {"k", Role::kKeys});
+    v = split(v, "W_V", {"v", Role::kValues});
     const int scores = next_call();
+    if (scores > first) show(rows_.split(), place(first), q);
+    fused.first_call = first;
     fused.pattern = weights(q, k, mask, fused);
-    const TensorId pattern = drop(StepKind::kDropoutPattern, fused.pattern);
+    const TensorId pattern = drop(rows_.drop_pattern(), fused.pattern, Role::kDroppedPattern);
     if (drops_) fused.dropout = p.dropout.back();
     const int sum = next_call();
-    const TensorId z = call(StepKind::kWeightedSum, Op::kWeightedSum, {pattern, v}, attn_ + ".z");
-    const Axis& place = axes_of(x)[1];
+    const TensorId z = call(rows_.weighted_sum(), Op::kWeightedSum, {pattern, v},
+                            {attn_ + ".z", Role::kHeadOutput});
+    const Axis& row = axes_of(x)[1];
     const std::vector<Axis> concat_axes = {
-        batch(), {query_word(place.name), place.size}, {"feature", heads * width}};
-    const TensorId concat = many ? call(StepKind::kConcat, Op::kConcatHeads, {z}, attn_ + ".concat")
-                                 : alias(attn_ + ".concat", z, concat_axes);
+        batch(), {query_word(row.name), row.size}, {"feature", heads * width}};
+    const Named concat_name{attn_ + ".concat", Role::kConcat};
+    const TensorId concat = has_heads() ? call(rows_.concat(), Op::kConcatHeads, {z}, concat_name)
+                                        : alias(concat_name, z, concat_axes);
     fused.out = p.resolve(concat);
-    declare(fused, many, scores, sum);
-    if (basic) return alias(attn_ + "_out", concat, axes_of(x));
+    declare(fused, scores, sum);
+    const Named out{attn_ + "_out", Role::kSublayerOutput};
+    if (basic) return alias(out, concat, axes_of(x));
     const TensorId w_o =
-        parameter(prefix_ + attn_ + ".W_O", {{"head", heads}, {"d_head", width}, d_model()});
-    return linear(StepKind::kOutput, concat, w_o, prefix_ + attn_ + ".b_O", attn_ + "_out");
+        parameter(prefix_ + attn_ + ".W_O", {{"head", heads}, {"d_head", width}, d_model()},
+                  Role::kOutputWeight);
+    return linear(rows_.output(), concat, w_o, {prefix_ + attn_ + ".b_O", Role::kOutputBias}, out);
   }
 
   // The calls that were made last are one attention, if its scores are products. Gradients leave it
-  // by the calls that split the heads, where there are many of them.
-  void declare(FusedAttention a, bool many, int scores, int sum) {
+  // by the calls that split the heads, where there are any.
+  void declare(FusedAttention a, int scores, int sum) {
     if (c.scores != ScoreKind::kDot) return;
-    if (!many) a.first_call = scores;
+    const bool splits = scores > a.first_call;
     a.last_call = next_call() - 1;
-    a.q_call = many ? a.first_call : scores;
-    a.k_call = many ? a.first_call + 1 : scores;
-    a.v_call = many ? a.first_call + 2 : sum;
-    a.k_input = a.v_input = many ? 0 : 1;
+    a.q_call = splits ? a.first_call : scores;
+    a.k_call = splits ? a.first_call + 1 : scores;
+    a.v_call = splits ? a.first_call + 2 : sum;
+    a.k_input = a.v_input = splits ? 0 : 1;
     p.attentions.push_back(a);
   }
 
   // queries and keys -> the attention pattern
   TensorId weights(TensorId q, TensorId k, TensorId mask, FusedAttention& fused) {
     TensorId s = -1;
+    const Named raw{attn_ + ".scores_raw", Role::kScores};
     if (c.scores == ScoreKind::kAdditive) {
-      // The field calls this vector v as well; in a weights file it is attn.v (see weight_name),
-      // but inside a program that name belongs to the values.
-      const TensorId v = parameter(prefix_ + attn_ + ".score_v",
-                                   {{"head", c.head_count()}, {"d_head", c.head_width()}});
-      s = call(StepKind::kScores, Op::kAdditiveScores, {q, k, v}, attn_ + ".scores_raw");
+      // The field calls this vector v as well; in a weights file it is attn.v, but inside a
+      // program that name belongs to the values.
+      const TensorId v =
+          parameter(prefix_ + attn_ + ".score_v",
+                    {{"head", c.head_count()}, {"d_head", c.head_width()}}, Role::kScoreVector);
+      p.tensors[v].file_name = prefix_ + attn_ + ".v";
+      s = call(rows_.additive_scores(), Op::kAdditiveScores, {q, k, v}, raw);
     } else {
-      s = call(StepKind::kScores, Op::kScores, {q, k}, attn_ + ".scores_raw");
+      s = call(rows_.scores(), Op::kScores, {q, k}, raw);
     }
     if (c.scale) {
       OpParams params;
       params.factor = static_cast<float>(1.0 / std::sqrt(static_cast<double>(c.head_width())));
       fused.factor = params.factor;
-      s = call(StepKind::kScale, Op::kScale, {s}, attn_ + ".scores_scaled", params);
+      s = call(rows_.scale(), Op::kScale, {s}, {attn_ + ".scores_scaled", Role::kScaledScores},
+               params);
     }
-    if (mask >= 0) s = call(StepKind::kMask, Op::kMask, {s, mask}, attn_ + ".scores_masked");
+    if (mask >= 0)
+      s = call(rows_.mask(mask == p.mask), Op::kMask, {s, mask},
+               {attn_ + ".scores_masked", Role::kMaskedScores});
     OpParams params;
     params.temperature = fused.temperature = c.temperature;
     fused.mask = mask;
-    return call(StepKind::kSoftmax, Op::kSoftmax, {s}, attn_ + ".pattern", params);
+    return call(rows_.softmax(), Op::kSoftmax, {s}, {attn_ + ".pattern", Role::kPattern}, params);
   }
 
   TensorId feed_forward(TensorId mid, const std::string& ln) {
-    TensorId x = before(StepKind::kNormBeforeFeedForward, mid, ln);
+    TensorId x = before(mid, ln);
     const Axis hidden = {"hidden", c.hidden_width()};
-    const TensorId w_in = parameter(prefix_ + "mlp.W_in", {d_model(), hidden});
-    x = linear(StepKind::kFeedForwardIn, x, w_in, prefix_ + "mlp.b_in", "mlp.pre");
+    const TensorId w_in = parameter(prefix_ + "mlp.W_in", {d_model(), hidden}, Role::kHiddenWeight);
+    x = linear(rows_.feed_forward_in(), x, w_in, {prefix_ + "mlp.b_in", Role::kHiddenBias},
+               {"mlp.pre", Role::kHidden});
     const Op op = c.activation == Activation::kRelu   ? Op::kRelu
                   : c.activation == Activation::kGelu ? Op::kGelu
                                                       : Op::kGeluTanh;
-    x = call(StepKind::kActivation, op, {x}, "mlp.post");
-    const TensorId w_out = parameter(prefix_ + "mlp.W_out", {hidden, d_model()});
-    x = linear(StepKind::kFeedForwardOut, x, w_out, prefix_ + "mlp.b_out", "mlp_out");
-    x = drop(StepKind::kDropoutFeedForward, x);
-    return after(StepKind::kResidualFeedForward, StepKind::kNormAfterFeedForward, {mid, x}, ln,
-                 "resid_post");
+    x = call(rows_.activation(), op, {x}, {"mlp.post", Role::kActivated});
+    const TensorId w_out =
+        parameter(prefix_ + "mlp.W_out", {hidden, d_model()}, Role::kFeedForwardWeight);
+    x = linear(rows_.feed_forward_out(), x, w_out, {prefix_ + "mlp.b_out", Role::kFeedForwardBias},
+               {"mlp_out", Role::kSublayerOutput});
+    x = drop(rows_.drop(), x, Role::kSublayerOutput);
+    return after("step.residual.words.feed_forward", {mid, x}, ln, "resid_post");
   }
 
   TensorId final_norm(TensorId x) {
-    return c.block == BlockKind::kPreNorm ? norm(StepKind::kFinalNorm, x, "ln_final") : x;
+    return c.block == BlockKind::kPreNorm ? norm(x, "ln_final", "step.final_norm") : x;
   }
 
   void prediction(TensorId x) {
     x = final_norm(x);
     prefix_.clear();
     if (c.form == ModelForm::kClasses) {
-      x = call(StepKind::kMeanPool, Op::kMeanPool, {x, p.present}, "pooled");
-      const TensorId w_c = parameter("classify.W_C", {d_model(), {"class", p.shape.classes}});
-      x = linear(StepKind::kLogits, x, w_c, "classify.b_C", "logits");
+      x = call(rows_.mean_pool(), Op::kMeanPool, {x, p.present}, {"pooled", Role::kPooled});
+      const TensorId w_c =
+          parameter("classify.W_C", {d_model(), {"class", p.shape.classes}}, Role::kClassWeight);
+      p.logits = linear(rows_.class_logits(), x, w_c, {"classify.b_C", Role::kClassBias},
+                        {"logits", Role::kLogits});
     } else {
-      const TensorId w_u = parameter("unembed.W_U", {d_model(), {"vocab", p.shape.vocab}});
-      x = linear(StepKind::kLogits, x, w_u, "unembed.b_U", "logits");
+      const TensorId w_u =
+          parameter("unembed.W_U", {d_model(), {"vocab", p.shape.vocab}}, Role::kUnembedding);
+      p.logits = linear(rows_.logits(), x, w_u, {"unembed.b_U", Role::kUnembeddingBias},
+                        {"logits", Role::kLogits});
     }
-    call(StepKind::kProbabilities, Op::kSoftmax, {x}, "probs");
+    p.probabilities =
+        call(rows_.probabilities(), Op::kSoftmax, {p.logits}, {"probs", Role::kProbabilities});
   }
 
   // ---- pieces ----
 
+  // A tensor to be made: its name, in the layers without "blocks.0.", and what it is for.
+  struct Named {
+    std::string name;
+    Role role{};
+  };
+
   void enter(Stack stack, const std::string& root) {
     stack_ = stack;
+    section_ = Section::kInput;
     root_ = prefix_ = root;
+  }
+
+  // Narrow and wide attention split and join their heads, even where there is just one.
+  bool has_heads() const {
+    return c.attention == AttentionKind::kNarrow || c.attention == AttentionKind::kWide;
   }
 
   Axis batch() const { return {"batch", p.shape.batch}; }
@@ -259,117 +296,135 @@ class Builder {
   int next_call() const { return static_cast<int>(p.calls.size()); }
   const std::vector<Axis>& axes_of(TensorId id) const { return p.tensors[id].axes; }
 
-  TensorId add(std::string name, std::vector<Axis> axes, TensorKind kind, TensorId source = -1) {
+  TensorId add(Named named, std::vector<Axis> axes, TensorKind kind, TensorId source = -1) {
     const auto id = static_cast<TensorId>(p.tensors.size());
-    p.by_name.emplace(name, id);
-    p.tensors.push_back({std::move(name), std::move(axes), kind, source});
+    p.by_name.emplace(named.name, id);
+    p.tensors.push_back({std::move(named.name),
+                         std::move(axes),
+                         kind,
+                         source,
+                         named.role,
+                         {stack_, section_, layer_},
+                         std::string(role_info(named.role).symbol)});
     return id;
   }
 
-  TensorId input(std::string name, std::vector<Axis> axes) {
-    return add(std::move(name), std::move(axes), TensorKind::kInput);
+  TensorId input(std::string name, std::vector<Axis> axes, Role role) {
+    return add({std::move(name), role}, std::move(axes), TensorKind::kInput);
   }
 
-  TensorId parameter(std::string name, std::vector<Axis> axes) {
-    return add(std::move(name), std::move(axes), TensorKind::kParameter);
+  TensorId parameter(const std::string& name, std::vector<Axis> axes, Role role) {
+    const TensorId id = add({name, role}, std::move(axes), TensorKind::kParameter);
+    p.tensors[id].file_name = name;
+    return id;
   }
 
   // Another name for a tensor that a switched-off step would only have copied.
-  TensorId alias(const std::string& name, TensorId source, std::vector<Axis> axes) {
-    const std::string full = prefix_ + name;
+  TensorId alias(const Named& named, TensorId source, std::vector<Axis> axes) {
+    const std::string full = prefix_ + named.name;
     if (p.tensors[source].name == full) return source;
-    return add(full, std::move(axes), TensorKind::kAlias, source);
+    return add({full, named.role}, std::move(axes), TensorKind::kAlias, source);
   }
 
-  TensorId one_head(const std::string& name, TensorId x, std::int64_t width) {
-    return alias(attn_ + "." + name, x, {batch(), {"head", 1}, axes_of(x)[1], {"d_head", width}});
-  }
-
-  TensorId call(StepKind kind, Op op, std::vector<TensorId> in, const std::string& name,
-                OpParams params = {}) {
+  TensorId compute(Op op, std::vector<TensorId> in, const Named& named, OpParams params = {}) {
     std::vector<TensorView> views;
     for (TensorId id : in) views.push_back(p.look(id));
-    const TensorId out =
-        add(prefix_ + name, op_info(op).shape(views, params), TensorKind::kActivation);
-    const int index = static_cast<int>(p.calls.size());
+    const TensorId out = add({prefix_ + named.name, named.role}, op_info(op).shape(views, params),
+                             TensorKind::kActivation);
     p.calls.push_back({op, std::move(in), out, params});
-    const bool joins = kind == StepKind::kSplit && p.steps.back().kind == kind;
-    if (joins) {
-      p.steps.back().calls.push_back(index);
-    } else {
-      p.steps.push_back({kind, section_, layer_, {index}, out, stack_});
-    }
     return out;
   }
 
-  TensorId linear(StepKind kind, TensorId x, TensorId w, const std::string& bias,
-                  const std::string& name) {
-    std::vector<TensorId> in = {x, w};
-    if (c.bias) {
-      Axis outer = axes_of(w).back();
-      in.push_back(parameter(bias, {outer}));
-    }
-    return call(kind, Op::kLinear, std::move(in), name);
+  // A step of the calls from `first` on.
+  void show(StepRow row, std::size_t first, TensorId tensor) {
+    std::vector<int> calls;
+    for (std::size_t i = first; i < p.calls.size(); ++i) calls.push_back(static_cast<int>(i));
+    p.steps.push_back({std::move(row), section_, layer_, std::move(calls), tensor, stack_});
   }
 
-  TensorId project(StepKind kind, TensorId x, const std::string& letter, const std::string& name) {
+  // One operation, and the step that shows it.
+  TensorId call(StepRow row, Op op, std::vector<TensorId> in, const Named& named,
+                OpParams params = {}) {
+    const std::size_t first = p.calls.size();
+    const TensorId out = compute(op, std::move(in), named, params);
+    show(std::move(row), first, out);
+    return out;
+  }
+
+  TensorId linear(StepRow row, TensorId x, TensorId w, const Named& bias, const Named& named) {
+    std::vector<TensorId> in = {x, w};
+    if (c.bias) in.push_back(parameter(bias.name, {axes_of(w).back()}, bias.role));
+    return call(std::move(row), Op::kLinear, std::move(in), named);
+  }
+
+  struct WeightRoles {
+    Role weight, bias;
+  };
+  TensorId project(StepRow row, TensorId x, const std::string& letter, const Named& named,
+                   WeightRoles roles) {
     const Axis head = {"head", c.head_count()};
     const Axis width = {"d_head", c.head_width()};
     const std::string at = prefix_ + attn_ + ".";
-    std::vector<TensorId> in = {x, parameter(at + "W_" + letter, {head, d_model(), width})};
-    if (c.bias) in.push_back(parameter(at + "b_" + letter, {head, width}));
-    return call(kind, Op::kProject, std::move(in), attn_ + "." + name);
+    std::vector<TensorId> in = {
+        x, parameter(at + "W_" + letter, {head, d_model(), width}, roles.weight)};
+    if (c.bias) in.push_back(parameter(at + "b_" + letter, {head, width}, roles.bias));
+    return call(std::move(row), Op::kProject, std::move(in),
+                {attn_ + "." + named.name, named.role});
   }
 
-  // With one head there is nothing to split: q is another name for the projection.
-  TensorId split(TensorId all, const std::string& letter, const std::string& name) {
-    if (c.attention == AttentionKind::kSingle) return one_head(name, all, c.head_width());
-    return call(StepKind::kSplit, Op::kSplitHeads, {all, p.find(prefix_ + attn_ + ".W_" + letter)},
-                attn_ + "." + name);
+  // With one head there is nothing to split: q is another name for the projection, or for x.
+  TensorId split(TensorId all, const std::string& weight, const Named& named) {
+    const Named own{attn_ + "." + named.name, named.role};
+    if (!has_heads())
+      return alias(own, all, {batch(), {"head", 1}, axes_of(all)[1], {"d_head", c.head_width()}});
+    return compute(Op::kSplitHeads, {all, p.find(prefix_ + attn_ + "." + weight)}, own);
   }
 
-  TensorId norm(StepKind kind, TensorId x, const std::string& name) {
-    std::vector<TensorId> in = {x, parameter(prefix_ + name + ".w", {d_model()})};
-    if (c.bias) in.push_back(parameter(prefix_ + name + ".b", {d_model()}));
-    return call(kind, Op::kLayerNorm, std::move(in), name + ".normalized");
+  TensorId norm(TensorId x, const std::string& name, std::string_view title = "step.norm") {
+    std::vector<TensorId> in = {x, parameter(prefix_ + name + ".w", {d_model()}, Role::kNormScale)};
+    if (c.bias) in.push_back(parameter(prefix_ + name + ".b", {d_model()}, Role::kNormShift));
+    return call(rows_.norm(title), Op::kLayerNorm, std::move(in),
+                {name + ".normalized", Role::kNormalized});
   }
 
   // What a sublayer starts from.
-  TensorId before(StepKind kind, TensorId x, const std::string& ln) {
-    return c.block == BlockKind::kPreNorm ? norm(kind, x, ln) : x;
+  TensorId before(TensorId x, const std::string& ln) {
+    return c.block == BlockKind::kPreNorm ? norm(x, ln) : x;
   }
 
   // What a sublayer ends with: its change joined to what it started from.
   struct Joined {
     TensorId x, change;
   };
-  TensorId after(StepKind join_kind, StepKind norm_kind, Joined in, const std::string& ln,
+  TensorId after(std::string_view sentence, Joined in, const std::string& ln,
                  const std::string& name) {
-    if (c.block != BlockKind::kPostNorm) return join(join_kind, in.x, in.change, name);
-    const TensorId sum = join(join_kind, in.x, in.change, ln + ".input");
-    return alias(name, norm(norm_kind, sum, ln), axes_of(sum));
+    if (c.block != BlockKind::kPostNorm) return join(sentence, in, {name, Role::kResidual});
+    const TensorId sum = join(sentence, in, {ln + ".input", Role::kNormInput});
+    return alias({name, Role::kResidual}, norm(sum, ln), axes_of(sum));
   }
 
-  TensorId drop(StepKind kind, TensorId x) {
+  TensorId drop(StepRow row, TensorId x, Role dropped) {
     if (!drops_) return x;
     const std::string name = p.tensors[x].name;
-    p.dropout.push_back(input(name + ".dropout", axes_of(x)));
-    return call(kind, Op::kDropout, {x, p.dropout.back()},
-                name.substr(prefix_.size()) + ".dropped");
+    p.dropout.push_back(input(name + ".dropout", axes_of(x), Role::kDropout));
+    return call(std::move(row), Op::kDropout, {x, p.dropout.back()},
+                {name.substr(prefix_.size()) + ".dropped", dropped});
   }
 
   // x + y, or only y where the residual is switched off
-  TensorId join(StepKind kind, TensorId x, TensorId y, const std::string& name) {
-    if (c.residual) return call(kind, Op::kAdd, {x, y}, name);
-    return alias(name, y, axes_of(x));
+  TensorId join(std::string_view sentence, Joined in, const Named& named) {
+    if (c.residual) return call(rows_.residual(sentence), Op::kAdd, {in.x, in.change}, named);
+    return alias(named, in.change, axes_of(in.x));
   }
 
   const Config& c;
+  const StepRows rows_;
   const bool drops_;
   Program p;
   Stack stack_ = Stack::kOnly;
   Section section_ = Section::kInput;
   int layer_ = -1;
+  TensorId table_ = -1;        // W_E
   TensorId encoded_ = -1;      // what the encoder ends with
   std::string root_, prefix_;  // "decoder.", "decoder.blocks.0."
   std::string attn_;           // "attn" or "cross_attn"

@@ -6,7 +6,6 @@
 #include <set>
 
 #include "core/base/error.h"
-#include "core/graph/step_names.h"
 #include "core/io/atomic_file.h"
 #include "core/io/atomic_folder.h"
 #include "core/io/file_steps.h"
@@ -71,7 +70,7 @@ void expect_f32(const std::string& name, const SafetensorsEntry& entry) {
 
 // The tensor that `spec` names, checked.
 const SafetensorsEntry& expect_tensor(const SafetensorsFile& file, const TensorSpec& spec) {
-  const std::string name = weight_name(spec.name);
+  const std::string& name = spec.file_name;
   const auto found = file.entries.find(name);
   if (found == file.entries.end()) {
     throw Error(
@@ -95,7 +94,7 @@ std::vector<Tensor> parse_weights(std::string text, std::span<const TensorSpec> 
   std::set<std::string> known;
   for (const TensorSpec& spec : expected) {
     (void)expect_tensor(file, spec);
-    known.insert(weight_name(spec.name));
+    known.insert(spec.file_name);
   }
   for (const auto& entry : file.entries) {
     if (known.contains(entry.first)) continue;
@@ -126,8 +125,14 @@ std::vector<StoredArray> read_optimizer(const fs::path& path) {
 }  // namespace
 
 void save_checkpoint(const fs::path& folder, const CheckpointParts& parts) {
+  std::map<std::string, std::string> names;
+  for (TensorSpec& spec : program_parameters(parts.model))
+    names.emplace(std::move(spec.name), std::move(spec.file_name));
   std::vector<NamedArray> weights = parts.weights;
-  for (NamedArray& array : weights) array.name = weight_name(array.name);
+  for (NamedArray& array : weights) {
+    const auto found = names.find(array.name);
+    if (found != names.end()) array.name = found->second;
+  }
   const std::string config = model_text(parts.model), model = to_safetensors(weights, metadata());
   std::vector<FolderFile> files = {
       {kConfig, config}, {kWeights, model}, {kTokenizer, parts.tokenizer}};

@@ -15,8 +15,6 @@ constexpr std::array kInits = {Choice<Init>{Init::kNormal, "normal"},
 
 constexpr double kDeviation = 0.02;
 
-std::string_view last_part(std::string_view name) { return name.substr(name.rfind('.') + 1); }
-
 // The largest value of a uniform distribution.
 double bound(Init init, Fans fan) {
   const double cells = static_cast<double>(init == Init::kGlorot ? fan.in + fan.out : fan.in);
@@ -27,28 +25,21 @@ double bound(Init init, Fans fan) {
 
 std::span<const Choice<Init>> choices(Init) { return kInits; }
 
-ParameterRole parameter_role(std::string_view name, std::size_t axes) {
-  const std::string_view part = last_part(name);
-  if (part == "w") return ParameterRole::kNormWeight;
-  if (part == "b" || part.starts_with("b_") || axes < 2) return ParameterRole::kBias;
-  return ParameterRole::kMatrix;
-}
-
 Fans fans(const TensorSpec& spec) {
-  const std::string_view part = last_part(spec.name);
   const auto size = [&](std::size_t axis) { return spec.axes[axis].size; };
-  if (part == "W_E" || part == "W_pos") return {size(1), size(0)};
-  if (part == "score_v") return {size(1), 1};
-  if (spec.axes.size() == 3 && part == "W_O") return {size(0) * size(1), size(2)};
+  if (spec.role == Role::kTokenTable || spec.role == Role::kPositionTable)
+    return {size(1), size(0)};
+  if (spec.role == Role::kScoreVector) return {size(1), 1};
+  if (spec.role == Role::kOutputWeight) return {size(0) * size(1), size(2)};
   if (spec.axes.size() == 3) return {size(1), size(0) * size(2)};
   if (spec.axes.size() == 2) return {size(0), size(1)};
   return {1, 1};
 }
 
 void initialise(const TensorSpec& spec, Init init, std::uint64_t seed, std::span<float> out) {
-  const ParameterRole role = parameter_role(spec.name, spec.axes.size());
-  if (role != ParameterRole::kMatrix) {
-    std::fill(out.begin(), out.end(), role == ParameterRole::kNormWeight ? 1.0f : 0.0f);
+  const ParameterKind kind = role_info(spec.role).parameter;
+  if (kind != ParameterKind::kMatrix) {
+    std::fill(out.begin(), out.end(), kind == ParameterKind::kNormScale ? 1.0f : 0.0f);
     return;
   }
   // The last scatter keeps these streams apart from the sandbox's of the same seed.

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "core/graph/program.h"
@@ -14,11 +13,6 @@ namespace headlight {
 enum class Init { kNormal, kGlorot, kKaiming };
 /// "normal", "glorot", "kaiming"
 std::span<const Choice<Init>> choices(Init);
-
-/// What a parameter is for, by the last part of its name: "w" weighs a norm, "b" and "b_…" are
-/// added, what has two axes or more besides these is a matrix (also a vector for each head).
-enum class ParameterRole { kMatrix, kNormWeight, kBias };
-ParameterRole parameter_role(std::string_view name, std::size_t axes);
 
 /// How many cells of the input make one cell of the output, and the other way round.
 struct Fans {

@@ -4,7 +4,6 @@
 
 #include "core/base/error.h"
 #include "core/base/number_text.h"
-#include "core/graph/step_names.h"
 #include "core/io/file_steps.h"
 #include "core/model/bundled.h"
 #include "core/model/checkpoint.h"
@@ -105,12 +104,12 @@ std::shared_ptr<const Tensor> ModelParameters::parameter(const TensorSpec& spec,
     }
     if (fits) return {model_, &tensor};
     throw Error(Message{"checkpoint.shape",
-                        {{"name", weight_name(spec.name)},
+                        {{"name", spec.file_name},
                          {"expected", shape_text(spec.axes)},
                          {"shape", shape_text(tensor.axes)}}});
   }
   throw Error(Message{"checkpoint.tensor_missing",
-                      {{"name", weight_name(spec.name)}, {"shape", shape_text(spec.axes)}}});
+                      {{"name", spec.file_name}, {"shape", shape_text(spec.axes)}}});
 }
 
 std::shared_ptr<const Model> ModelCache::get(const std::string& ref) {

@@ -3,11 +3,10 @@
 #include <cmath>
 
 #include "core/base/random.h"
+#include "core/model/init.h"
 
 namespace headlight {
 namespace {
-
-bool ends_with(std::string_view text, std::string_view end) { return text.ends_with(end); }
 
 // How a parameter is drawn: mean + deviation · bell.
 struct Spread {
@@ -17,21 +16,30 @@ struct Spread {
 // Deviations keep each tensor near unit size from layer to layer; queries and keys are drawn a
 // little wider (1.5) so that attention patterns differ visibly between heads.
 Spread spread_of(const TensorSpec& spec) {
-  const std::string_view name = spec.name;
-  const auto size = [&](std::size_t axis) { return static_cast<double>(spec.axes[axis].size); };
-  const auto over_root = [](double gain, double n) {
-    return static_cast<float>(gain / std::sqrt(n));
+  const auto over_root = [&](double gain) {
+    return Spread{0, static_cast<float>(gain / std::sqrt(static_cast<double>(fans(spec).in)))};
   };
-  if (name == "embed.W_E") return {0, 1};
-  if (name == "pos_embed.W_pos") return {0, 0.5f};
-  if (name == "unembed.W_U") return {0, over_root(1.5, size(0))};
-  if (ends_with(name, "W_Q") || ends_with(name, "W_K")) return {0, over_root(1.5, size(1))};
-  if (ends_with(name, "W_V")) return {0, over_root(1.0, size(1))};
-  if (ends_with(name, "W_O")) return {0, over_root(1.0, size(0) * size(1))};
-  if (ends_with(name, "score_v")) return {0, over_root(2.0, size(1))};
-  if (ends_with(name, "W_in") || ends_with(name, "W_out")) return {0, over_root(1.0, size(0))};
-  if (ends_with(name, ".w")) return {1, 0.1f};
-  return {0, 0.1f};  // biases and shifts
+  switch (spec.role) {
+    case Role::kTokenTable:
+      return {0, 1};
+    case Role::kPositionTable:
+      return {0, 0.5f};
+    case Role::kScoreVector:
+      return over_root(2);
+    case Role::kUnembedding:
+    case Role::kQueryWeight:
+    case Role::kKeyWeight:
+      return over_root(1.5);
+    case Role::kValueWeight:
+    case Role::kOutputWeight:
+    case Role::kHiddenWeight:
+    case Role::kFeedForwardWeight:
+      return over_root(1);
+    case Role::kNormScale:
+      return {1, 0.1f};
+    default:
+      return {0, 0.1f};  // biases, shifts, and a classifier's matrix
+  }
 }
 
 void fill(float* out, std::int64_t n, std::uint64_t key, Spread spread) {

@@ -50,8 +50,9 @@ std::vector<int> greedy_row(const Model& model, const Config& config, const RunI
     so_far.source_tokens.resize(input.source_ids.size());
     const auto trace = run_trace(std::make_shared<const Program>(build_program(config, shape)),
                                  std::move(so_far), weights, backend);
-    const auto last =
-        trace->tensor("logits").cells().last(static_cast<std::size_t>(model.file.vocab));
+    const auto last = trace->tensor(trace->program().logits)
+                          .cells()
+                          .last(static_cast<std::size_t>(model.file.vocab));
     const int id = static_cast<int>(std::max_element(last.begin(), last.end()) - last.begin());
     if (id == end) break;
     ids.push_back(id);

@@ -54,7 +54,7 @@ void aim(const Program& p, const Model* model, const RunInput& input,
       right[t] = own ? static_cast<float>(input.ids[t]) : -1.0f;
     }
   }
-  const float* logits = memory[place(p.require("logits"))];
+  const float* logits = memory[place(p.logits)];
   for (std::size_t i = 0; i < open.size(); ++i) {
     std::optional<std::int64_t> wanted;
     if (model && i < targets.size()) wanted = target_named(p, *model, targets[i]);

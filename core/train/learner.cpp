@@ -50,8 +50,12 @@ Learner::Learner(const Config& config, const RunShape& shape, std::vector<Tensor
     throw UsageError(Message{"train.dropout", {{"got", number_text(options_.dropout, 4)}}});
   }
   shape_.batch = 1;
-  parameters_ = in_order(build_training_program(config_, shape_, options_.dropout > 0),
-                         std::move(parameters));
+  const Program program = build_training_program(config_, shape_, options_.dropout > 0);
+  parameters_ = in_order(program, std::move(parameters));
+  for (const TensorSpec& spec : program.tensors) {
+    if (spec.kind == TensorKind::kParameter)
+      parameter_kinds_.push_back(role_info(spec.role).parameter);
+  }
 }
 
 Learner::~Learner() = default;
@@ -60,7 +64,11 @@ void Learner::make_optimizer(std::span<const std::span<float>> gradients) {
   std::vector<TrainedTensor> trained;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     Tensor& p = parameters_[i];
-    trained.push_back({p.name, sizes_of(p.axes), {p.data.data(), p.data.size()}, gradients[i]});
+    trained.push_back({p.name,
+                       sizes_of(p.axes),
+                       {p.data.data(), p.data.size()},
+                       gradients[i],
+                       parameter_kinds_[i]});
   }
   optimizer_ = std::make_unique<Optimizer>(options_.optimizer, std::move(trained));
 }

@@ -110,6 +110,7 @@ class Learner {
   RunShape shape_;  // of a batch of one row
   TrainerOptions options_;
   mutable std::vector<Tensor> parameters_;
+  std::vector<ParameterKind> parameter_kinds_;  // of parameters_, one by one
   std::unique_ptr<Optimizer> optimizer_;
 
  private:

@@ -20,7 +20,7 @@ void Predictor::prepare(std::int64_t rows, std::int64_t positions) {
   const RunShape shape{rows, positions, model_->file.vocab};
   if (program_ && program_->shape == shape) return;
   program_ = std::make_shared<const Program>(build_program(model_->file.config, shape));
-  calls_ = calls_for(*program_, program_->require("logits"));
+  calls_ = calls_for(*program_, program_->logits);
   const std::size_t cells = arena_cells(*program_);
   if (arena_.size() < cells) arena_.resize(cells);
   memory_.assign(program_->tensors.size(), nullptr);
@@ -50,7 +50,7 @@ std::span<const float> Predictor::logits(std::span<const int> ids, std::int64_t 
   float* tokens = memory_[static_cast<std::size_t>(program_->token_ids)];
   for (const int id : ids) *tokens++ = static_cast<float>(id);
   backend_->run(*program_, calls_, memory_);
-  const float* out = memory_[static_cast<std::size_t>(program_->require("logits"))];
+  const float* out = memory_[static_cast<std::size_t>(program_->logits)];
   return {out, ids.size() * static_cast<std::size_t>(model_->file.vocab)};
 }
 

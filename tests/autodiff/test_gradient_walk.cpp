@@ -12,7 +12,6 @@
 #include "core/explain/arithmetic.h"
 #include "core/explain/explain.h"
 #include "core/explain/step_code.h"
-#include "core/explain/step_words.h"
 #include "core/explain/steps.h"
 #include "core/graph/step_names.h"
 #include "core/run/runner.h"
@@ -96,7 +95,7 @@ TEST_CASE("gradient trace: what goes forward is as without it, and then comes th
     }
     const Program& p = walked->program();
     CHECK(p.forward_steps() == plain->program().steps.size() + 1);
-    CHECK(p.steps[p.forward_steps() - 1].kind == StepKind::kLoss);
+    CHECK(p.makes(p.steps[p.forward_steps() - 1], Role::kLoss));
   }
 }
 
@@ -107,8 +106,8 @@ TEST_CASE("gradient trace: each step that passes a gradient has one that goes ba
     const Program& p = trace->program();
     const std::size_t forward = p.forward_steps();
     REQUIRE(forward < p.steps.size());
-    CHECK(p.steps[forward].kind == StepKind::kLoss);
-    CHECK(p.steps.back().kind == StepKind::kEmbedding);
+    CHECK(p.makes(p.steps[forward], Role::kLoss));
+    CHECK(p.makes(p.steps.back(), Role::kEmbedding));
     int last = static_cast<int>(forward);
     for (std::size_t s = forward; s < p.steps.size(); ++s) {
       const Step& back = p.steps[s];
@@ -121,17 +120,17 @@ TEST_CASE("gradient trace: each step that passes a gradient has one that goes ba
       CHECK(name_of(p, back.tensor) == "d." + name_of(p, there.tensor));
       CHECK(p.step_of(back.tensor) == static_cast<int>(s));
       CHECK(trace->tensor(back.tensor).data);
-      CHECK_FALSE(step_text(Language::kEnglish, p, back).formula.empty());
+      CHECK_FALSE(step_text(Language::kEnglish, back).formula.empty());
       for (const Language language : {Language::kEnglish, Language::kChinese}) {
-        CHECK(step_words(language, *trace, back, 0, 0).starts_with("back.") == false);
-        CHECK(step_words(language, *trace, back, 0, 0) != "");
+        CHECK(step_sentence(language, *trace, back, 0, 0).starts_with("back.") == false);
+        CHECK(step_sentence(language, *trace, back, 0, 0) != "");
         const bool additive = p.config.scores == ScoreKind::kAdditive;
-        if (back.kind == StepKind::kScores) {
-          const std::string words = step_words(language, *trace, back, 0, 0);
+        if (p.makes(back, Role::kScores)) {
+          const std::string words = step_sentence(language, *trace, back, 0, 0);
           CHECK((words.find("tanh") != std::string::npos) == additive);
         }
         std::set<TensorId> named;
-        for (const WordPiece& piece : block_words(language, *trace, back, 0, 0))
+        for (const WordPiece& piece : step_paragraphs(language, *trace, back, 0, 0))
           named.insert(piece.tensor);
         CHECK(named.contains(back.tensor));
         CHECK(named.size() > 2);  // no link, what comes in, what goes on
@@ -302,7 +301,7 @@ TEST_CASE("gradient trace: one token has nothing to be right about") {
   const auto trace = run(document).trace;
   const Program& p = trace->program();
   for (const float g : trace->tensor("d.embed").cells()) CHECK(g == 0);
-  CHECK(step_words(Language::kEnglish, *trace, p.steps[p.forward_steps()], 0, 0)
+  CHECK(step_sentence(Language::kEnglish, *trace, p.steps[p.forward_steps()], 0, 0)
             .starts_with("No place has a next token"));
 }
 
@@ -337,8 +336,13 @@ TEST_CASE("gradient trace: names find the other way") {
   const auto plain = run(sandbox([](Config&) {}), false).trace;
   CHECK(nearest_step(plain->program(), "d.decoder.blocks.1.attn.z", 1) == "blocks.1.attn.z");
   CHECK(nearest_step(plain->program(), "d.loss", 0) == "embed");
-  CHECK(tensor_symbol("d.blocks.0.attn.q") == "dQ");
-  CHECK(tensor_symbol("d.blocks.0.ln1.input") == "d(x + y)");
+  const auto walked = run(sandbox([](Config& c) { c.block = BlockKind::kPostNorm; })).trace;
+  const auto symbol = [&](std::string_view name) {
+    const TensorId id = walked->program().require(name);
+    return walked->program().tensors[static_cast<std::size_t>(id)].symbol;
+  };
+  CHECK(symbol("d.blocks.0.attn.q") == "dQ");
+  CHECK(symbol("d.blocks.0.ln1.input") == "d(x + y)");
 }
 
 TEST_CASE("gradient trace: small numbers keep their digits where a gradient is told") {

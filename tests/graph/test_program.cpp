@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -44,8 +45,9 @@ std::string owner(const Program& p, std::string_view name) {
   return p.tensors[static_cast<std::size_t>(p.resolve(p.require(name)))].name;
 }
 
-StepKind kind_of(const Program& p, std::string_view name) {
-  return p.steps[static_cast<std::size_t>(p.step_of(p.require(name)))].kind;
+// What the step that shows the tensor is called.
+std::string_view title_of(const Program& p, std::string_view name) {
+  return p.steps[static_cast<std::size_t>(p.step_of(p.require(name)))].row.title;
 }
 
 // Bytes of every tensor that owns memory.
@@ -132,15 +134,30 @@ std::string trouble(const Program& p) {
   return "";
 }
 
-// Where on the rail a step belongs.
-Section section_of(StepKind kind, Section said) {
-  // Cross-attention has the steps of attention.
-  const bool attends = kind > StepKind::kPositionSum && kind <= StepKind::kNormAfterAttention;
-  if (attends && said == Section::kCrossAttention) return said;
-  if (kind <= StepKind::kPositionSum) return Section::kInput;
-  if (kind <= StepKind::kNormAfterAttention) return Section::kAttention;
-  if (kind <= StepKind::kNormAfterFeedForward) return Section::kFeedForward;
-  return Section::kPrediction;
+// Where on the rail a step belongs, by what it makes; nothing where that is the same in several
+// places.
+std::optional<Section> section_of(const Program& p, const Step& step) {
+  switch (p.tensors[static_cast<std::size_t>(step.tensor)].role) {
+    case Role::kTokenIds:
+    case Role::kEmbedding:
+    case Role::kPosition:
+      return Section::kInput;
+    case Role::kHidden:
+    case Role::kActivated:
+      return Section::kFeedForward;
+    case Role::kPooled:
+    case Role::kLogits:
+    case Role::kProbabilities:
+    case Role::kLoss:
+      return Section::kPrediction;
+    case Role::kResidual:
+    case Role::kNormInput:
+    case Role::kNormalized:
+    case Role::kSublayerOutput:
+      return std::nullopt;
+    default:  // Cross-attention has the steps of attention.
+      return step.section == Section::kCrossAttention ? step.section : Section::kAttention;
+  }
 }
 
 // What is wrong with the steps, or nothing.
@@ -157,8 +174,11 @@ std::string step_trouble(const Program& p) {
     shown.insert(shown.end(), step.calls.begin(), step.calls.end());
     if (step.layer >= 0 && step.layer < layer) return "layers out of order";
     layer = std::max(layer, step.layer);
-    if (step.section != section_of(step.kind, step.section))
+    if (step.section != section_of(p, step).value_or(step.section))
       return step_name(p, step) + ": section";
+    const Place place{step.stack, step.section, step.layer};
+    if (p.tensors[static_cast<std::size_t>(step.tensor)].place != place && !step.calls.empty())
+      return step_name(p, step) + ": place";
     const bool inside = step.section != Section::kInput && step.section != Section::kPrediction;
     if (inside != (step.layer >= 0)) return step_name(p, step) + ": layer";
     const std::string root = stack == Stack::kEncoder   ? "encoder."
@@ -166,7 +186,7 @@ std::string step_trouble(const Program& p) {
                                                         : "";
     const std::string prefix = root + "blocks." + std::to_string(step.layer) + ".";
     if (inside && !step_name(p, step).starts_with(prefix)) return step_name(p, step) + ": layer";
-    if (step.kind == StepKind::kTokens) continue;
+    if (p.makes(step, Role::kTokenIds)) continue;
     if (step.calls.empty()) return step_name(p, step) + " has no calls";
     if (p.calls[static_cast<std::size_t>(step.calls[0])].out != step.tensor) {
       return step_name(p, step) + " is not made by its step";
@@ -208,35 +228,35 @@ TEST_CASE("program: steps of a pre-norm model with several heads") {
                                "ln_final.normalized",
                                "logits",
                                "probs"});
-  const std::vector<StepKind> kinds = {StepKind::kTokens,
-                                       StepKind::kEmbedding,
-                                       StepKind::kPosition,
-                                       StepKind::kPositionSum,
-                                       StepKind::kNormBeforeAttention,
-                                       StepKind::kQueries,
-                                       StepKind::kKeys,
-                                       StepKind::kValues,
-                                       StepKind::kSplit,
-                                       StepKind::kScores,
-                                       StepKind::kScale,
-                                       StepKind::kMask,
-                                       StepKind::kSoftmax,
-                                       StepKind::kWeightedSum,
-                                       StepKind::kConcat,
-                                       StepKind::kOutput,
-                                       StepKind::kResidualAttention,
-                                       StepKind::kNormBeforeFeedForward,
-                                       StepKind::kFeedForwardIn,
-                                       StepKind::kActivation,
-                                       StepKind::kFeedForwardOut,
-                                       StepKind::kResidualFeedForward,
-                                       StepKind::kFinalNorm,
-                                       StepKind::kLogits,
-                                       StepKind::kProbabilities};
-  REQUIRE(p.steps.size() == kinds.size());
-  for (std::size_t s = 0; s < kinds.size(); ++s) {
+  const std::vector<std::string_view> titles = {"step.tokens",
+                                                "step.embedding",
+                                                "step.position",
+                                                "step.position_sum",
+                                                "step.norm",
+                                                "step.queries",
+                                                "step.keys",
+                                                "step.values",
+                                                "step.split",
+                                                "step.scores",
+                                                "step.scale",
+                                                "step.mask",
+                                                "step.softmax",
+                                                "step.weighted_sum",
+                                                "step.concat",
+                                                "step.output",
+                                                "step.residual",
+                                                "step.norm",
+                                                "step.feed_forward_in",
+                                                "GELU",
+                                                "step.feed_forward_out",
+                                                "step.residual",
+                                                "step.final_norm",
+                                                "step.logits",
+                                                "step.probabilities"};
+  REQUIRE(p.steps.size() == titles.size());
+  for (std::size_t s = 0; s < titles.size(); ++s) {
     CAPTURE(step_name(p, p.steps[s]));
-    CHECK(static_cast<int>(p.steps[s].kind) == static_cast<int>(kinds[s]));
+    CHECK(p.steps[s].row.title == titles[s]);
   }
   // One step shows the three splits.
   CHECK(p.steps[8].calls.size() == 3);
@@ -392,22 +412,22 @@ TEST_CASE("program: the step and the producer of a tensor") {
   CHECK(p.producer(p.require("embed.W_E")) == -1);
   CHECK(p.calls[static_cast<std::size_t>(p.producer(p.require("logits")))].op == Op::kLinear);
   CHECK(p.step_of(p.token_ids) == 0);
-  CHECK(kind_of(p, "mask") == StepKind::kMask);  // the first step that reads it
-  CHECK(kind_of(p, "embed.W_E") == StepKind::kEmbedding);
-  CHECK(kind_of(p, "blocks.0.attn.W_K") == StepKind::kKeys);
-  CHECK(kind_of(p, "blocks.0.attn.b_V") == StepKind::kValues);
-  CHECK(kind_of(p, "blocks.1.attn.v") == StepKind::kSplit);
-  CHECK(kind_of(p, "blocks.1.attn.W_O") == StepKind::kOutput);
-  CHECK(kind_of(p, "ln_final.w") == StepKind::kFinalNorm);
-  CHECK(kind_of(p, "blocks.1.resid_pre") == StepKind::kResidualFeedForward);
+  CHECK(title_of(p, "mask") == "step.mask");  // the first step that reads it
+  CHECK(title_of(p, "embed.W_E") == "step.embedding");
+  CHECK(title_of(p, "blocks.0.attn.W_K") == "step.keys");
+  CHECK(title_of(p, "blocks.0.attn.b_V") == "step.values");
+  CHECK(title_of(p, "blocks.1.attn.v") == "step.split");
+  CHECK(title_of(p, "blocks.1.attn.W_O") == "step.output");
+  CHECK(title_of(p, "ln_final.w") == "step.final_norm");
+  CHECK(title_of(p, "blocks.1.resid_pre") == "step.residual");
   CHECK(p.steps[static_cast<std::size_t>(p.step_of(p.require("blocks.1.attn.z")))].layer == 1);
   for (std::size_t s = 0; s < p.steps.size(); ++s) {
     CHECK(p.step_of(p.steps[s].tensor) == static_cast<int>(s));
   }
   c.attention = AttentionKind::kSingle;
   const Program single = build_program(c, kShape);
-  CHECK(kind_of(single, "blocks.0.attn.k") == StepKind::kKeys);
-  CHECK(kind_of(single, "blocks.0.attn.concat") == StepKind::kWeightedSum);
+  CHECK(title_of(single, "blocks.0.attn.k") == "step.keys");
+  CHECK(title_of(single, "blocks.0.attn.concat") == "step.weighted_sum");
 }
 
 TEST_CASE("program: one for training has targets and a loss, and is the same before them") {
@@ -416,7 +436,7 @@ TEST_CASE("program: one for training has targets and a loss, and is the same bef
   Names expected = step_names(p);
   expected.push_back("loss");
   CHECK(step_names(training) == expected);
-  CHECK(training.steps.back().kind == StepKind::kLoss);
+  CHECK(training.makes(training.steps.back(), Role::kLoss));
   CHECK(p.targets == -1);
   CHECK(p.loss == -1);
   CHECK(p.find("loss") == -1);

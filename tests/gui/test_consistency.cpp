@@ -6,7 +6,6 @@
 
 #include "app/ui/matrix/pane_view.h"
 #include "core/base/number_text.h"
-#include "core/explain/steps.h"
 #include "tests/gui/harness.h"
 
 namespace headlight::test {
@@ -198,7 +197,9 @@ void check_page(Gui& gui) {
     if (pane.tensor.ends_with("attn.pattern") && pane.place == last) CHECK(labels > 0);
     if (pane.place != asked) continue;
     CHECK(gui.shows(number_text(pane.heatmap->quad.scale.limit, 3)));
-    CHECK(gui.shows(tensor_symbol(pane.tensor)));
+    const Program& program = gui.trace().program();
+    CHECK(
+        gui.shows(program.tensors[static_cast<std::size_t>(program.require(pane.tensor))].symbol));
   }
 }
 

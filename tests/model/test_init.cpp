@@ -111,12 +111,13 @@ TEST_CASE("init: uniform bounds and variances by the fans of the right axes") {
       {"unembed.W_U", {64, 96}},        {"blocks.0.attn.score_v", {24, 1}}};
   Config c = wide_config();
   c.scores = ScoreKind::kAdditive;
+  const Program program = build_program(c, {1, 48, 96});
   const std::map<std::string, Tensor> glorot = weights(c, Init::kGlorot, 5);
   const std::map<std::string, Tensor> kaiming = weights(c, Init::kKaiming, 5);
   for (const auto& entry : expected) {
     const std::string& name = entry.first;
     CAPTURE(name);
-    const Fans fan = fans({name, glorot.at(name).axes});
+    const Fans fan = fans(program.tensors[static_cast<std::size_t>(program.require(name))]);
     CHECK(fan.in == entry.second.in);
     CHECK(fan.out == entry.second.out);
     const auto check = [](const Tensor& tensor, double bound) {

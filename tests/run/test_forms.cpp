@@ -12,7 +12,6 @@
 #include "core/explain/arithmetic.h"
 #include "core/explain/explain.h"
 #include "core/explain/step_code.h"
-#include "core/explain/step_words.h"
 #include "core/explain/steps.h"
 #include "core/graph/axis_symbols.h"
 #include "core/model/sandbox.h"
@@ -95,29 +94,28 @@ void check_sentence(const std::string& text) {
 }  // namespace
 
 TEST_CASE("forms: every step has its words, its page, its sizes and its code") {
-  std::set<StepKind> seen;
+  std::set<std::string_view> seen;
   for_all_traces([&](const Trace& trace) {
     const Program& p = trace.program();
     for (const Step& step : p.steps) {
       const std::string& name = p.tensors[static_cast<std::size_t>(step.tensor)].name;
       CAPTURE(name);
-      seen.insert(step.kind);
+      seen.insert(step.row.forward.sentence);
       for (const Language language : {Language::kEnglish, Language::kChinese}) {
-        const StepText text = step_text(language, p, step);
+        const StepText text = step_text(language, step);
         CHECK_FALSE(text.title.starts_with("step."));
         CHECK_FALSE(text.formula.empty());
         const bool additive = p.config.scores == ScoreKind::kAdditive;
-        if (step.kind == StepKind::kScores)
-          CHECK(has(std::string(text.formula), "tanh") == additive);
+        if (p.makes(step, Role::kScores)) CHECK(has(std::string(text.formula), "tanh") == additive);
         for (const std::int64_t query : {0, 3}) {
-          check_sentence(step_words(language, trace, step, 0, query));
+          check_sentence(step_sentence(language, trace, step, 0, query));
           std::string all;
-          for (const WordPiece& piece : block_words(language, trace, step, 0, query))
+          for (const WordPiece& piece : step_paragraphs(language, trace, step, 0, query))
             all += piece.text;
           check_sentence(all);
         }
       }
-      for (const WordPiece& piece : block_words(Language::kEnglish, trace, step, 0, 1)) {
+      for (const WordPiece& piece : step_paragraphs(Language::kEnglish, trace, step, 0, 1)) {
         const bool link = piece.tensor >= 0;
         CHECK((link || !has(piece.text, "|")));
       }
@@ -127,7 +125,7 @@ TEST_CASE("forms: every step has its words, its page, its sizes and its code") {
         CHECK(line.back().pane.role == PaneRole::kResult);
         for (const PagePane& pane : line) {
           CHECK_FALSE(row_label(trace, pane.pane, 0).empty());
-          CHECK_FALSE(tensor_symbol(p.tensors[static_cast<std::size_t>(pane.tensor)].name).empty());
+          CHECK_FALSE(p.tensors[static_cast<std::size_t>(pane.tensor)].symbol.empty());
         }
       }
       const auto cell = default_cell(trace, step, 0, 1);
@@ -147,7 +145,11 @@ TEST_CASE("forms: every step has its words, its page, its sizes and its code") {
       }
     }
   });
-  CHECK(seen.size() == static_cast<std::size_t>(StepKind::kLoss) + 1);  // every kind there is
+  for (const TextEntry& entry : all_texts()) {  // every sentence there is
+    CAPTURE(entry.id);
+    const bool sentence = entry.id.find(".words") != entry.id.npos && entry.id.starts_with("step.");
+    if (sentence && !entry.id.ends_with(".none")) CHECK(seen.contains(entry.id));
+  }
 }
 
 TEST_CASE("forms: every cell is explained, and every operation and quantity has words") {
@@ -213,9 +215,9 @@ TEST_CASE("forms: words of cross-attention speak of the source") {
   const auto sentence = [&](const char* name) {
     const Step& step = p.steps[static_cast<std::size_t>(p.step_of(p.require(name)))];
     std::string all;
-    for (const WordPiece& piece : block_words(Language::kEnglish, *trace, step, 0, 1))
+    for (const WordPiece& piece : step_paragraphs(Language::kEnglish, *trace, step, 0, 1))
       all += piece.text;
-    return all + step_words(Language::kEnglish, *trace, step, 0, 1);
+    return all + step_sentence(Language::kEnglish, *trace, step, 0, 1);
   };
   CHECK(has(sentence("decoder.blocks.0.cross_attn.k_proj"), "(6 × 8) times W_K gives each source"));
   CHECK(has(sentence("decoder.blocks.0.attn.k_proj"), "(4 × 8) times W_K gives each token"));
@@ -230,10 +232,10 @@ TEST_CASE("forms: a class is named, and what it is made of is the mean of the to
   const Program& p = trace->program();
   CHECK(trace->tick("class", 1) == "good");
   const Step& step = p.steps[static_cast<std::size_t>(p.step_of(p.require("probs")))];
-  const std::string text = step_words(Language::kEnglish, *trace, step, 0, 3);
+  const std::string text = step_sentence(Language::kEnglish, *trace, step, 0, 3);
   const bool named = has(text, "“bad”") || has(text, "“good”") || has(text, "“none”");
   CHECK(named);
-  CHECK(step_text(Language::kEnglish, p, step).title == "Class");
+  CHECK(step_text(Language::kEnglish, step).title == "Class");
   const TensorView x = trace->tensor("ln_final.normalized"), mean = trace->tensor("pooled");
   for (std::int64_t f = 0; f < 8; ++f) {
     const double expected =

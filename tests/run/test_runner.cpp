@@ -98,15 +98,15 @@ TEST_CASE("words: every claim is the trace's") {
       for (int j = 1; j < 5; ++j) {
         if (p.data[(head * 5 + query) * 5 + j] > p.data[(head * 5 + query) * 5 + best]) best = j;
       }
-      const std::string words = step_words(Language::kEnglish, *trace, step, head, query);
+      const std::string words = step_sentence(Language::kEnglish, *trace, step, head, query);
       CHECK(words.find("\u201c" + trace->tick("key", best) + "\u201d, with weight " +
                        number_text(p.data[(head * 5 + query) * 5 + best], 3)) != std::string::npos);
     }
   }
   for (const Step& each : program.steps) {
-    CHECK_FALSE(step_text(Language::kEnglish, program, each).title.empty());
-    CHECK_FALSE(step_text(Language::kEnglish, program, each).formula.empty());
-    CHECK_FALSE(step_words(Language::kEnglish, *trace, each, 0, 0).empty());
+    CHECK_FALSE(step_text(Language::kEnglish, each).title.empty());
+    CHECK_FALSE(step_text(Language::kEnglish, each).formula.empty());
+    CHECK_FALSE(step_sentence(Language::kEnglish, *trace, each, 0, 0).empty());
   }
 }
 

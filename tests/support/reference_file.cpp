@@ -80,10 +80,7 @@ RunShape shape_of(const Reference& r) {
 }
 
 std::string name_in_file(const TensorSpec& spec) {
-  if (spec.kind != TensorKind::kParameter) return spec.name;
-  std::string name = spec.name;
-  if (name.ends_with(".score_v")) name.replace(name.size() - 7, 7, "v");
-  return "param:" + name;
+  return spec.kind == TensorKind::kParameter ? "param:" + spec.file_name : spec.name;
 }
 
 }  // namespace headlight

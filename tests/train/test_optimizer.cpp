@@ -31,7 +31,9 @@ struct Model {
   std::vector<float> w, b, gw, gb;
   explicit Model(const SafetensorsFile& file)
       : w(tensor_as_float(file, "w")), b(tensor_as_float(file, "b")), gw(w.size()), gb(b.size()) {}
-  std::vector<TrainedTensor> tensors() { return {{"w1", {3, 7}, w, gw}, {"b1", {5}, b, gb}}; }
+  std::vector<TrainedTensor> tensors() {
+    return {{"w1", {3, 7}, w, gw}, {"b1", {5}, b, gb, ParameterKind::kBias}};
+  }
   void take_gradients(const SafetensorsFile& file, int step) {
     const std::string at = "g" + std::to_string(step) + ".";
     // In place: the optimizer holds views.

@@ -106,7 +106,7 @@ std::vector<Tensor> parameters_of(const SafetensorsFile& file, const Program& pr
   std::vector<Tensor> parameters;
   for (const TensorSpec& spec : program.tensors) {
     if (spec.kind != TensorKind::kParameter) continue;
-    const std::vector<float> cells = tensor_as_float(file, "param:" + weight_name(spec.name));
+    const std::vector<float> cells = tensor_as_float(file, "param:" + spec.file_name);
     parameters.push_back({spec.name, spec.axes, FloatBuffer(cells.begin(), cells.end())});
   }
   return parameters;

@@ -8,6 +8,7 @@
 #include "app/gl/compute/kernel_lines.h"
 #include "app/gl/context/embedded.h"
 #include "core/autodiff/backward_plan.h"
+#include "core/graph/step_names.h"
 
 namespace headlight {
 namespace {
@@ -116,8 +117,8 @@ std::string buffer_name(const Program& program, const OpCall& call, unsigned buf
   const auto name = [&](TensorId id) { return program.tensors[place(id)].name; };
   if (buffer >= kIn && buffer < kOut) return name(call.in[buffer - kIn]);
   if (buffer == kOut) return name(call.out);
-  if (buffer == kDOut) return "d." + name(call.out);
-  if (buffer >= kDIn && buffer < kScratch) return "d." + name(call.in[buffer - kDIn]);
+  if (buffer == kDOut) return gradient_name(name(call.out));
+  if (buffer >= kDIn && buffer < kScratch) return gradient_name(name(call.in[buffer - kDIn]));
   return {};
 }
 

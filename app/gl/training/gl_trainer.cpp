@@ -208,7 +208,7 @@ void GlTrainer::run_piece(GlTrainingProgram& s, const Piece& piece) {
 // Of logits that are larger than a buffer the processor finds what the kernels would.
 void GlTrainer::add_figures(GlTrainingProgram& s, const Piece& piece) {
   const Program& program = *s.program;
-  const TensorId logits = program.require("logits");
+  const TensorId logits = program.logits;
   const unsigned figures = figures_on_.to_add(0, kNoFigures.data(), kFigureWords);
   const std::int64_t most = backend_->device().limits.block_bytes / 4;
   if (std::max(cell_count(program.look(logits).axes), cell_count(program.look(program.loss).axes)) >

@@ -24,10 +24,10 @@ std::string agreement(const AppState& state, const Ui& ui, const BothRun& both) 
     const CallDifference& d = c.calls[*c.first_beyond];
     const Program& program = state.derived.trace->program();
     const std::string name =
-        d.step < 0 ? "?"
-                   : std::string(step_text(ui.language, program,
-                                           program.steps[static_cast<std::size_t>(d.step)])
-                                     .title);
+        d.step < 0
+            ? "?"
+            : std::string(
+                  step_text(ui.language, program.steps[static_cast<std::size_t>(d.step)]).title);
     return ui.tr("compute.differ", {{"step", name}});
   }
   double largest = 0;
@@ -83,7 +83,7 @@ std::string place_words(const Trace& trace, const CallDifference& d) {
   const std::string cell = cell_text(trace, {d.tensor, d.index});
   const std::size_t bracket = std::min(cell.find('['), cell.size());
   const auto& spec = trace.program().tensors[static_cast<std::size_t>(d.tensor)];
-  return to_field_text(std::string(tensor_symbol(spec.name)) + cell.substr(bracket));
+  return to_field_text(spec.symbol + cell.substr(bracket));
 }
 
 const CallDifference* difference_of(const AppState& state, const Step& step) {

@@ -103,7 +103,8 @@ std::string of_text(const Ui& ui, std::string_view id, std::int64_t n, std::int6
 
 // "term 3 of 16", "cell 98 of 144": what the motion is at.
 std::string progress_text(const Ui& ui, const Step& step, const MotionSize& size, const Motion& m) {
-  if (step.kind == StepKind::kTokens)
+  if (step.calls.empty())  // the tokens themselves
+
     return of_text(ui, "motion.token_of", m.cells_done, size.cells());
   switch (m.phase) {
     case MotionPhase::kTerms:

@@ -151,7 +151,7 @@ void panel_rail(const AppState& state, Ui& ui, const Rect& r) {
       // The picture of a folded half: the pattern for attention, the last tensor otherwise.
       const Step* picture = &program.steps[group.end - 1];
       for (std::size_t i = group.begin; i < group.end; ++i) {
-        if (program.steps[i].kind == StepKind::kSoftmax) picture = &program.steps[i];
+        if (program.makes(program.steps[i], Role::kPattern)) picture = &program.steps[i];
       }
       const std::string id =
           "rail/fold/" + std::to_string(group.layer) + (attention ? "/attention" : "/feed_forward");
@@ -164,7 +164,7 @@ void panel_rail(const AppState& state, Ui& ui, const Rect& r) {
     }
     for (std::size_t i = group.begin; i < group.end; ++i) {
       const Step& step = program.steps[i];
-      const StepText text = step_text(ui.language, program, step);
+      const StepText text = step_text(ui.language, step);
       const std::string id = "rail/" + program.tensors[static_cast<std::size_t>(step.tensor)].name;
       if (rail_line(c, state, id, step, text.title, text.hint, i == current_index)) go(step);
     }

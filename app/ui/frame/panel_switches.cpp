@@ -176,10 +176,7 @@ void choose_mask(const AppState& state, Ui& ui, MaskKind kind) {
   if (paints && next.forbidden.empty())
     next = as_free(mask, static_cast<int>(state.derived.trace->length()));
   ui.push(DoEdit{SetMask{next}, ""});
-  if (paints)
-    ui.push(GoToStep{
-        name_in_layer(state.document().config.form == ModelForm::kTranslate ? "decoder." : "",
-                      state.session.layer, "attn.scores_masked")});
+  if (paints) ui.push(GoToStep{mask_step(state.document().config, state.session.layer)});
 }
 
 void draw_groups(const AppState& state, Ui& ui, Row& row, const Roomy& roomy) {

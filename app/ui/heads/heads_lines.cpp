@@ -347,10 +347,7 @@ void draw_lines(const AppState& state, Ui& ui, const Rect& area) {
 
 std::string lines_tensor(const AppState& state) {
   if (!state.derived.trace) return "";
-  const std::string step(without_gradient(state.session.step));
-  if (step.ends_with("attn.pattern")) return step;
-  const Program& program = state.derived.trace->program();
-  return pattern_of_layer(program, step, state.session.layer);
+  return shown_pattern(state.derived.trace->program(), state.session.step, state.session.layer);
 }
 
 bool lines_are_shown(const AppState& state) {

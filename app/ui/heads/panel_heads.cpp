@@ -231,8 +231,7 @@ void panel_heads(const AppState& state, Ui& ui, const Rect& r, bool open) {
     maximize_button(state, ui, PanelId::kHeads, {fold.x0 - ui.px(22), fold.y0, fold.x0, fold.y1});
     const float buttons = head_line_buttons(state, ui, r, fold.x0 - ui.px(30));
     const float x = r.x0 + ui.px(18) + ui.measure(ui.fonts.strong, title).x + ui.px(14);
-    const std::string what =
-        std::string(step_text(ui.language, state.derived.trace->program(), *step).title);
+    const std::string what = std::string(step_text(ui.language, *step).title);
     const std::string hint = ui.tr("heads.hint", {{"what", what}});
     const float room = buttons - x - ui.px(10);
     const std::string& shown = ui.measure(ui.fonts.note, hint).x < room ? hint : what;
@@ -261,7 +260,7 @@ void panel_stage_heads(const AppState& state, Ui& ui, const Rect& r) {
     return;
   }
   const Trace& trace = *state.derived.trace;
-  const StepText text = step_text(ui.language, trace.program(), *step);
+  const StepText text = step_text(ui.language, *step);
   ui.text(ui.fonts.title, {r.x0 + ui.px(24), r.y0 + ui.px(14)}, ui.theme.text, text.title);
   const std::string where = ui.tr("heads.all", {{"n", std::to_string(std::max(step->layer, 0))}});
   ui.text(ui.fonts.control,
@@ -287,8 +286,7 @@ void panel_stage_heads(const AppState& state, Ui& ui, const Rect& r) {
   const PagePane pane = step_page(trace, *step, 0).lines[0].back();
   draw_legend(ui, {r.x1 - ui.px(90), r.y0, r.x1, r.y1}, r.y0 + ui.px(70), ui.px(92),
               colors_of(ui, trace, pane),
-              tensor_symbol(trace.program().tensors[static_cast<std::size_t>(pane.tensor)].name),
-              false);
+              trace.program().tensors[static_cast<std::size_t>(pane.tensor)].symbol, false);
   ui.end_panel();
 }
 

@@ -59,7 +59,7 @@ void draw_where_it_goes(InspectorColumn& c, const CellRef& cell) {
     });
     if (!reads) continue;
     head();
-    const std::string title(step_text(ui.language, program, step).title);
+    const std::string title(step_text(ui.language, step).title);
     const std::string layer =
         step.layer < 0 ? "" : ui.tr("inspector.layer", {{"n", std::to_string(step.layer)}});
     if (link_line(c, "inspector/next/" + std::to_string(lines++), title, layer)) {
@@ -70,11 +70,13 @@ void draw_where_it_goes(InspectorColumn& c, const CellRef& cell) {
 
 // The tensor of weights that the cell's row becomes, or is; -1 where there is none.
 TensorId weights_of(const Program& program, TensorId id) {
-  const std::string& name = program.tensors[static_cast<std::size_t>(id)].name;
-  const std::size_t scores = name.find("attn.scores");
-  if (scores != std::string::npos) id = program.find(name.substr(0, scores) + "attn.pattern");
-  if (name == "logits") id = program.find("probs");
-  return id >= 0 && shows_weights(program, id) ? id : -1;
+  const Role role = program.tensors[static_cast<std::size_t>(id)].role;
+  const bool scores =
+      role == Role::kScores || role == Role::kScaledScores || role == Role::kMaskedScores;
+  if (program.is_gradient(id)) return -1;
+  if (scores) id = program.find(Role::kPattern, id);
+  if (role == Role::kLogits) id = program.probabilities;
+  return shows_weights(program, id) ? id : -1;
 }
 
 // A row of weights as bars, strongest first where there are too many.

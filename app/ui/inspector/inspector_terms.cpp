@@ -6,7 +6,6 @@
 #include "app/ui/matrix/pane_view.h"
 #include "core/base/number_text.h"
 #include "core/explain/arithmetic.h"
-#include "core/explain/steps.h"
 
 namespace headlight {
 
@@ -56,9 +55,8 @@ namespace {
 constexpr std::size_t kTermsShown = 10;
 
 std::string_view symbol_of(const Trace& trace, const CellRef& cell) {
-  return cell.tensor < 0
-             ? ""
-             : tensor_symbol(trace.program().tensors[static_cast<std::size_t>(cell.tensor)].name);
+  if (cell.tensor < 0) return "";
+  return trace.program().tensors[static_cast<std::size_t>(cell.tensor)].symbol;
 }
 
 // Terms that run along an axis are told apart by their place on it; single ones by their tensor.
@@ -107,11 +105,7 @@ void draw_term_head(InspectorColumn& c, const Explanation& e, const TermColumns&
           : c.trace.program().tensors[static_cast<std::size_t>(first.cell.tensor)].axes.back().name;
   const bool along = runs_along_axis(e, first);
   const auto color = [&](const CellRef& cell) {
-    const Color own =
-        cell.tensor < 0
-            ? ui.theme.text
-            : tensor_color(ui.theme,
-                           c.trace.program().tensors[static_cast<std::size_t>(cell.tensor)].name);
+    const Color own = tensor_color(ui.theme, c.trace.program(), cell.tensor);
     return own == ui.theme.text ? ui.theme.muted : own;
   };
   ui.text(ui.fonts.note, {c.x, c.y}, ui.theme.muted,

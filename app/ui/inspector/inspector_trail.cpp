@@ -4,7 +4,6 @@
 #include "app/ui/inspector/inspector.h"
 #include "core/base/number_text.h"
 #include "core/explain/arithmetic.h"
-#include "core/explain/steps.h"
 
 namespace headlight {
 namespace {
@@ -34,7 +33,8 @@ void inspector_trail(InspectorColumn& c) {
   std::vector<std::string> names;
   std::vector<float> widths;
   const auto add = [&](const CellPick& cell) {
-    names.emplace_back(tensor_symbol(cell.tensor));
+    const Program& program = c.trace.program();
+    names.push_back(program.tensors[static_cast<std::size_t>(program.require(cell.tensor))].symbol);
     widths.push_back(ui.measure(font, names.back()).x + between);
   };
   for (const CellPick& cell : trail) add(cell);

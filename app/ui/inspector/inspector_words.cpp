@@ -5,7 +5,6 @@
 #include "app/ui/matrix/pane_view.h"
 #include "app/ui/stage/stage_view.h"
 #include "core/base/utf8.h"
-#include "core/explain/step_words.h"
 #include "core/explain/steps.h"
 
 namespace headlight {
@@ -85,7 +84,7 @@ bool draw_link(RunningWords& w, const WordPiece& piece, int place) {
   }
   const bool pointed = s.hovered && same_tensor(w.c.trace, piece.tensor, s.hovered->tensor);
   const bool lit = over || pointed || same_tensor(w.c.trace, piece.tensor, s.lit_tensor);
-  const Color color = tensor_color(ui.theme, name);
+  const Color color = tensor_color(ui.theme, w.c.trace.program(), piece.tensor);
   ImDrawList* list = ImGui::GetWindowDrawList();
   if (lit) {
     list->AddRectFilled(r.min(), r.max(), to_u32(ui.theme.selection), ui.px(4));
@@ -131,15 +130,15 @@ std::string inspector_words(InspectorColumn& c) {
   const Step* step = current_step(c.state);
   if (!step) return "";
   const Program& program = c.trace.program();
-  ui.text(ui.fonts.sentence, {c.x, c.y}, ui.theme.text,
-          step_text(ui.language, program, *step).title, c.width());
+  ui.text(ui.fonts.sentence, {c.x, c.y}, ui.theme.text, step_text(ui.language, *step).title,
+          c.width());
   c.y += ui.px(34);
   ImFont* font = ui.fonts.body;
   RunningWords w{c, font, c.x, std::round(font->FontSize * 1.5f)};
   std::string lit;
   int place = 0;
-  for (const WordPiece& piece :
-       block_words(ui.language, c.trace, *step, c.state.session.head, query_of(c.state, c.trace))) {
+  for (const WordPiece& piece : step_paragraphs(ui.language, c.trace, *step, c.state.session.head,
+                                                query_of(c.state, c.trace))) {
     if (piece.text == "\n") {
       w.new_line();
       c.y += ui.px(8);

@@ -106,6 +106,21 @@ std::vector<FormulaPiece> parse_formula(std::string_view markup) {
 
 }  // namespace
 
+Color formula_color(const Theme& theme, char letter) {
+  switch (letter) {
+    case 'q':
+      return theme.q;
+    case 'k':
+      return theme.k;
+    case 'v':
+      return theme.v;
+    case 'p':
+      return theme.pattern;
+    default:
+      return theme.text;
+  }
+}
+
 float Ui::formula(ImVec2 at, std::string_view markup, bool draw) {
   const float start = at.x;
   ImFont* font = fonts.formula;
@@ -113,11 +128,7 @@ float Ui::formula(ImVec2 at, std::string_view markup, bool draw) {
     const bool shifted = piece.style == '^' || piece.style == '_';
     const float size = font->FontSize * (shifted ? 0.66f : 1.0f);
     const float lift = piece.style == '^' ? -0.08f : piece.style == '_' ? 0.48f : 0.0f;
-    const Color color = piece.style == 'q'   ? theme.q
-                        : piece.style == 'k' ? theme.k
-                        : piece.style == 'v' ? theme.v
-                        : piece.style == 'p' ? theme.pattern
-                                             : theme.text;
+    const Color color = formula_color(theme, piece.style);
     const char* begin = piece.text.data();
     const char* end = begin + piece.text.size();
     if (draw) {

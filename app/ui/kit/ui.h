@@ -156,4 +156,8 @@ class Ui {
 /// How a token reads in the window: visible, in visual order, within ImGui's characters.
 std::string token_label(std::string_view token);
 
+/// The colour that a letter stands for in formulas and in RoleInfo: 'q', 'k', 'v', 'p'; of others
+/// that of text.
+Color formula_color(const Theme&, char letter);
+
 }  // namespace headlight

@@ -7,7 +7,6 @@
 #include "core/base/number_text.h"
 #include "core/base/random.h"
 #include "core/base/utf8.h"
-#include "core/explain/steps.h"
 
 namespace headlight {
 
@@ -22,16 +21,13 @@ PaneColors colors_of(const Ui& ui, const Trace& trace, const PagePane& p) {
           range};
 }
 
-Color tensor_color(const Theme& theme, std::string_view name) {
-  if (name.ends_with("attn.q") || name.ends_with("q_proj")) return theme.q;
-  if (name.ends_with("attn.k") || name.ends_with("k_proj")) return theme.k;
-  if (name.ends_with("attn.v") || name.ends_with("v_proj")) return theme.v;
-  if (name.ends_with("pattern")) return theme.pattern;
-  return theme.text;
+Color tensor_color(const Theme& theme, const Program& program, TensorId id) {
+  if (id < 0) return theme.text;
+  return formula_color(theme, role_info(program.tensors[static_cast<std::size_t>(id)].role).color);
 }
 
 std::string pane_caption(const Trace& trace, const PagePane& p) {
-  std::string text(tensor_symbol(trace.program().tensors[static_cast<std::size_t>(p.tensor)].name));
+  std::string text = trace.program().tensors[static_cast<std::size_t>(p.tensor)].symbol;
   if (p.pane.transposed) text += "ᵀ";
   return text;
 }
@@ -86,7 +82,7 @@ std::int64_t label_step(float cell, float need) {
 void draw_row_labels(Ui& ui, const Trace& trace, const PlacedPane& p, const CellLink& lit) {
   ImFont* font = p.cell_h >= ui.px(15) ? ui.fonts.control : ui.fonts.note;
   const std::int64_t step = label_step(p.cell_h, font->FontSize * 0.92f);
-  const Color lit_color = tensor_color(ui.theme, "attn.q");
+  const Color lit_color = ui.theme.q;
   const bool shows_lit = lit.row && p.rows.sees(*lit.row);
   for (std::int64_t r = p.rows.begin(); r < p.rows.end(); ++r) {
     const bool on = lit.row == r;
@@ -108,7 +104,7 @@ void draw_row_labels(Ui& ui, const Trace& trace, const PlacedPane& p, const Cell
 void draw_column_labels(Ui& ui, const Trace& trace, const PlacedPane& p, const CellLink& lit) {
   ImFont* font = ui.fonts.note;
   const std::int64_t step = label_step(p.cell_w, font->FontSize * 1.05f);
-  const Color lit_color = tensor_color(ui.theme, "attn.k");
+  const Color lit_color = ui.theme.k;
   const bool shows_lit = lit.column && p.columns.sees(*lit.column);
   for (std::int64_t c = p.columns.begin(); c < p.columns.end(); ++c) {
     const bool on = lit.column == c;
@@ -198,9 +194,9 @@ void read_mouse(const Ui& ui, const PlacedPane& p, bool over, PaneEvents& events
 // The first of these lines that fits: the name with sizes and their words, with sizes, alone.
 Words caption_line(const Ui& ui, const Trace& trace, const PagePane& p, const std::string& caption,
                    ImFont* font, float room) {
-  const std::string& name = trace.program().tensors[static_cast<std::size_t>(p.tensor)].name;
-  const Color own =
-      p.pane.role == PaneRole::kRowVector ? ui.theme.muted : tensor_color(ui.theme, name);
+  const Color own = p.pane.role == PaneRole::kRowVector
+                        ? ui.theme.muted
+                        : tensor_color(ui.theme, trace.program(), p.tensor);
   for (const bool named : {true, false}) {
     Words words = {{caption + " ", own}};
     const Words sizes = shape_words(ui, trace, p, named);
@@ -214,7 +210,6 @@ Words caption_line(const Ui& ui, const Trace& trace, const PagePane& p, const st
 void draw_side_caption(Ui& ui, const Trace& trace, const PlacedPane& p,
                        const std::string& caption) {
   const PagePane& page = *p.pane;
-  const std::string& name = trace.program().tensors[static_cast<std::size_t>(page.tensor)].name;
   const float x = p.rect.x1 + ui.px(10), line = ui.px(16);
   const float middle = (p.rect.y0 + p.rect.y1) / 2;
   if (p.rect.height() < 2.6f * line || p.caption_room < ui.px(40)) {
@@ -227,7 +222,7 @@ void draw_side_caption(Ui& ui, const Trace& trace, const PlacedPane& p,
   add_size(columns, ui, trace, page.tensor, page.pane.column_axis, page.pane.columns, true);
   columns.push_back({")", ui.theme.muted});
   float y = middle - 1.5f * line;
-  ui.text(ui.fonts.strong, {x, y}, tensor_color(ui.theme, name), caption);
+  ui.text(ui.fonts.strong, {x, y}, tensor_color(ui.theme, trace.program(), page.tensor), caption);
   draw_words(ui, ui.fonts.control, {x, y += line}, rows);
   draw_words(ui, ui.fonts.control, {x, y += line}, columns);
 }

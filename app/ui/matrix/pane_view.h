@@ -17,8 +17,9 @@ struct PaneColors {
 /// the matrix's own, or that of its kind in all heads and layers, as the person chose.
 PaneColors colors_of(const Ui&, const Trace&, const PagePane&);
 
-/// Q, K, V and the pattern have one colour each, everywhere; other tensors the text colour.
-Color tensor_color(const Theme&, std::string_view tensor_name);
+/// Q, K, V and the pattern have one colour each, everywhere; all else (−1: no tensor) has that of
+/// text.
+Color tensor_color(const Theme&, const Program&, TensorId);
 
 /// "Q", "Kᵀ"; draw_pane writes the sizes after it: "Q (T 11 × d_head 16)".
 std::string pane_caption(const Trace&, const PagePane&);

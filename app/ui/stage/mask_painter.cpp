@@ -46,7 +46,8 @@ namespace {
 
 bool is_mask_page(const AppState& state) {
   const Step* step = current_step(state);
-  return step && step->kind == StepKind::kMask && !step->backward;
+  return step && !step->backward &&
+         state.derived.trace->program().makes(*step, Role::kMaskedScores);
 }
 
 bool is_mask_pane(const AppState& state, const PlacedPane& p) {

@@ -6,7 +6,6 @@
 #include "app/ui/matrix/pane_view.h"
 #include "app/ui/stage/stage_view.h"
 #include "core/base/number_text.h"
-#include "core/explain/steps.h"
 
 namespace headlight {
 namespace {
@@ -72,8 +71,7 @@ bool has_factor(const Telling& t, std::size_t i) {
 
 std::string symbol_of(const Trace& trace, const CellRef& cell) {
   if (cell.tensor < 0) return "";
-  return std::string(
-      tensor_symbol(trace.program().tensors[static_cast<std::size_t>(cell.tensor)].name));
+  return std::string(trace.program().tensors[static_cast<std::size_t>(cell.tensor)].symbol);
 }
 
 // Terms that run along an axis are named by their place on it, single ones by their tensor.
@@ -99,9 +97,7 @@ Line line_of(const Trace& trace, const Telling& t, std::size_t i) {
 }
 
 Color color_of(const Ui& ui, const Trace& trace, const CellRef& cell) {
-  if (cell.tensor < 0) return ui.theme.text;
-  return tensor_color(ui.theme,
-                      trace.program().tensors[static_cast<std::size_t>(cell.tensor)].name);
+  return tensor_color(ui.theme, trace.program(), cell.tensor);
 }
 
 // How wide the columns must be; where there are very many lines some stand for all.

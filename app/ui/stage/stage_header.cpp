@@ -21,7 +21,9 @@ std::string where_text(const AppState& state, const Ui& ui, const Step& step,
     }
   }
   // Here the page is about all heads.
-  if (step.kind == StepKind::kOutput || step.kind == StepKind::kConcat) per_head = false;
+  const Program& program = state.derived.trace->program();
+  if (program.makes(step, Role::kConcat) || program.makes(step, Role::kSublayerOutput))
+    per_head = false;
   if (per_head) {
     text += " · " + ui.tr("stage.head", {{"n", std::to_string(state.session.head)}});
   }
@@ -92,7 +94,7 @@ bool words_leave_room(const Ui& ui, const Trace& trace, const StepPage& page, co
 float draw_stage_header(const AppState& state, Ui& ui, const Rect& r, const Step& step,
                         const StepPage& page) {
   const Trace& trace = *state.derived.trace;
-  const StepText text = step_text(ui.language, trace.program(), step);
+  const StepText text = step_text(ui.language, step);
   const float x = r.x0 + ui.px(24);
   const bool low = is_low_stage(ui, r);
   float y = r.y0 + ui.px(low ? 5 : 14);
@@ -125,7 +127,7 @@ float draw_stage_header(const AppState& state, Ui& ui, const Rect& r, const Step
   const std::vector<StageNote> notes = stage_notes(state, ui, step, page, brief);
   const float under = stage_notes_height(ui, notes_width, notes) + ui.px(6);
   const std::string words = to_field_text(
-      step_words(ui.language, trace, step, state.session.head, query_row(state, page)));
+      step_sentence(ui.language, trace, step, state.session.head, query_row(state, page)));
   const float words_height = ui.wrapped_height(ui.fonts.body, words_width, words);
   if (words_leave_room(ui, trace, page, r, y + words_height + under, y + under))
     y += ui.wrapped(ui.fonts.body, {x, y}, words_width, ui.theme.text, words);

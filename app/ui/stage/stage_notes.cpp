@@ -6,16 +6,11 @@
 #include "app/ui/stage/stage_view.h"
 #include "core/base/number_text.h"
 #include "core/explain/explain.h"
-#include "core/explain/steps.h"
 
 namespace headlight {
 namespace {
 
 using Note = StageNote;
-
-std::string symbol_of(const Trace& trace, TensorId id) {
-  return std::string(tensor_symbol(trace.program().tensors[static_cast<std::size_t>(id)].name));
-}
 
 std::string cell_name(const Trace& trace, TensorId id, std::int64_t flat) {
   return cell_text(trace, {id, unravel(trace.tensor(id).axes, flat)});
@@ -32,7 +27,7 @@ bool masks(const Program& program, TensorId id) {
 void note_tensor(std::vector<Note>& notes, const Ui& ui, const Trace& trace, const PagePane& p) {
   const TensorView t = trace.tensor(p.tensor);
   const Anomalies& anomalies = trace.anomalies(p.tensor);
-  const std::string symbol = symbol_of(trace, p.tensor);
+  const std::string& symbol = trace.program().tensors[static_cast<std::size_t>(p.tensor)].symbol;
   const auto say = [&](std::string_view id, std::int64_t count, std::int64_t first) {
     notes.push_back({ui.tr(id, {{"n", count_text(count)},
                                 {"all", count_text(t.size())},
@@ -53,9 +48,10 @@ void note_tensor(std::vector<Note>& notes, const Ui& ui, const Trace& trace, con
 
 // Rows without an allowed key, on the pages where the mask acts.
 void note_mask(std::vector<Note>& notes, const Ui& ui, const Trace& trace, const Step& step) {
-  const TensorId mask = trace.program().mask;
-  const bool acts = step.kind == StepKind::kMask || step.kind == StepKind::kSoftmax ||
-                    step.kind == StepKind::kWeightedSum;
+  const Program& program = trace.program();
+  const TensorId mask = program.mask;
+  const bool acts = program.makes(step, Role::kMaskedScores) ||
+                    program.makes(step, Role::kPattern) || program.makes(step, Role::kHeadOutput);
   if (mask < 0 || !acts || step.backward) return;
   const std::int64_t empty = trace.anomalies(mask).empty_rows;
   if (empty == trace.length()) {
@@ -69,8 +65,8 @@ void note_mask(std::vector<Note>& notes, const Ui& ui, const Trace& trace, const
 // A row of equal scores: softmax has nothing to prefer.
 void note_even_row(std::vector<Note>& notes, const AppState& state, const Ui& ui, const Step& step,
                    const StepPage& page) {
-  if (step.kind != StepKind::kSoftmax || step.backward) return;
   const Trace& trace = *state.derived.trace;
+  if (!trace.program().makes(step, Role::kPattern) || step.backward) return;
   const ChosenCell cell = chosen_cell(state, step, page);
   const PagePane& scores = page.lines[0].front();
   const float* data = trace.tensor(scores.tensor).data;

@@ -7,7 +7,6 @@
 #include "app/ui/stage/stage_motion.h"
 #include "app/ui/stage/stage_view.h"
 #include "app/ui/stage/stage_zoom.h"
-#include "core/explain/steps.h"
 
 namespace headlight {
 
@@ -201,8 +200,8 @@ void draw_stage_page(const AppState& state, Ui& ui, const Rect& area, const Step
   draw_signs(ui, placement, page);
   draw_picked_rows(ui, trace, placement, link, m.row_label_width);
   draw_motion(state, ui, body, page, placement);
-  const std::string title = std::string(
-      tensor_symbol(trace.program().tensors[static_cast<std::size_t>(legend_pane->tensor)].name));
+  const std::string& title =
+      trace.program().tensors[static_cast<std::size_t>(legend_pane->tensor)].symbol;
   const bool beside = split.shows_opened && split.opened.x0 > body.x1;
   const float legend_x = (beside ? body.x1 : area.x1 - legend_width) + ui.px(14);
   const Rect column{legend_x, body.y0, legend_x + legend_width - ui.px(14), body.y1};

@@ -138,9 +138,10 @@ std::size_t picked_number(const AppState& state, const std::vector<std::int64_t>
 float draw_target_tools(const AppState& state, Ui& ui, const Rect& area) {
   const Step* step = current_step(state);
   const Model* model = state.derived.model.get();
-  if (!step || step->kind != StepKind::kLoss || !model) return 0;
+  if (!step || !model) return 0;
   const Trace& trace = *state.derived.trace;
   const Program& program = trace.program();
+  if (!program.makes(*step, Role::kLoss)) return 0;
   const std::vector<std::int64_t> places = open_targets(program, model, trace.input());
   const bool classes = program.config.form == ModelForm::kClasses;
   std::vector<std::string> labels;
@@ -162,7 +163,7 @@ float draw_target_tools(const AppState& state, Ui& ui, const Rect& area) {
   for (std::size_t i = 0; i < placed.size(); ++i) {
     Asked asked{first + i, target_names(program, *model), {}, {}};
     const auto row = static_cast<std::size_t>(places[first + i]) * outcomes;
-    asked.probabilities = trace.tensor("probs").cells().subspan(row, outcomes);
+    asked.probabilities = trace.tensor(program.probabilities).cells().subspan(row, outcomes);
     const bool given = asked.number < targets.size();
     if (given && target_named(program, *model, targets[asked.number]))
       asked.chosen = targets[asked.number];

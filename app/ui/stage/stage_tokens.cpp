@@ -47,9 +47,16 @@ bool up_to_date(const AppState& state) {
   return !state.derived.computing && state.derived.problem.empty();
 }
 
+CellPick token_cell(const Trace& trace, std::int64_t t) {
+  const Program& program = trace.program();
+  return {program.tensors[static_cast<std::size_t>(program.token_ids)].name, {0, t}};
+}
+
 std::optional<std::int64_t> hovered_token(const AppState& state) {
   const auto& cell = state.session.hovered;
-  if (!cell || cell->tensor != "token_ids" || cell->index.size() != 2) return std::nullopt;
+  if (!cell || cell->tensor != token_cell(*state.derived.trace, 0).tensor ||
+      cell->index.size() != 2)
+    return std::nullopt;
   return cell->index[1];
 }
 
@@ -272,7 +279,7 @@ void draw_chips(const AppState& state, Ui& ui, const Rect& area) {
       let_go = dropped;
     } else if (pressed) {
       if (padding) toggle_padding(state, ui, t);
-      ui.push(PickCell{{"token_ids", {0, t}}});
+      ui.push(PickCell{token_cell(trace, t)});
     }
     if (const auto to = move_by_key(state, ui, t)) focus = to;
     if (over && ImGui::IsMouseClicked(1)) {
@@ -291,7 +298,7 @@ void draw_chips(const AppState& state, Ui& ui, const Rect& area) {
   if (focus) ui.push(FocusOn{chip_id(*focus), FocusKind::kButton, ring, ring, ""});
   if (dragged) drag_chip(state, ui, area, chips, *dragged, let_go);
   draw_menu(state, ui);
-  if (over_token) ui.hovered_cell = CellPick{"token_ids", {0, *over_token}};
+  if (over_token) ui.hovered_cell = token_cell(trace, *over_token);
   if (!chips.empty()) {
     ImGui::SetCursorScreenPos({area.x0, chips.back().y1 + ui.px(8)});
     ImGui::Dummy({1, 1});

@@ -146,7 +146,7 @@ std::vector<HeadRow> head_rows(const AppState& state, const Ui& ui) {
   std::vector<HeadRow> rows;
   std::size_t first = 0;
   for (const Step& step : program.steps) {
-    if (step.kind != StepKind::kSoftmax) continue;
+    if (!program.makes(step, Role::kPattern)) continue;
     const TensorSpec& spec = program.tensors[static_cast<std::size_t>(step.tensor)];
     HeadRow row{step.tensor, &step, first, static_cast<int>(spec.axes[1].size), {}, {}};
     const std::string layer = std::to_string(step.layer);

@@ -25,8 +25,7 @@ struct Outcome {
 Outcome outcome_of(const Trace* trace, bool masked) {
   Outcome out;
   if (!trace || trace->length() == 0) return out;
-  const TensorView probs = trace->find("probs");
-  if (!probs.data) return out;
+  const TensorView probs = trace->tensor(trace->program().probabilities);
   out.classes = probs.find_dim("class") >= 0;
   const auto width = static_cast<std::size_t>(probs.axes.back().size);
   const auto rows = static_cast<std::size_t>(probs.size()) / width;

@@ -130,7 +130,7 @@ void fill_own_mask(const Program& program, std::span<float* const> memory) {
 BatchSum sum_batch(const Program& program, std::span<float* const> memory, bool compare) {
   const float* loss = memory[static_cast<std::size_t>(program.loss)];
   const float* targets = memory[static_cast<std::size_t>(program.targets)];
-  const float* logits = memory[static_cast<std::size_t>(program.require("logits"))];
+  const float* logits = memory[static_cast<std::size_t>(program.logits)];
   const std::int64_t outcomes = program.outcomes(), rows = program.shape.batch;
   const std::int64_t per_row = cell_count(program.look(program.targets).axes) / rows;
   BatchSum sum;

@@ -55,15 +55,14 @@ ModelProbe::ModelProbe(const Config& config, std::shared_ptr<const Task> task, s
   RunShape shape = shape_of(*task_, config);
   shape.batch = count;
   program_ = std::make_shared<const Program>(build_training_program(config, shape));
-  calls_ = calls_for(*program_, program_->require("logits"));
+  calls_ = calls_for(*program_, program_->logits);
   arena_.resize(arena_cells(*program_));
   memory_.assign(program_->tensors.size(), nullptr);
   lay_out(*program_, arena_.data(), memory_);
   for (std::size_t id = 0; id < program_->tensors.size(); ++id) {
     const TensorSpec& spec = program_->tensors[id];
     if (spec.kind == TensorKind::kParameter) parameters_.push_back(static_cast<TensorId>(id));
-    if (spec.kind == TensorKind::kActivation && spec.name.ends_with(".pattern"))
-      patterns_.push_back(static_cast<TensorId>(id));
+    if (spec.role == Role::kPattern) patterns_.push_back(static_cast<TensorId>(id));
   }
   if (program_->mask >= 0) {
     float* mask = memory_[static_cast<std::size_t>(program_->mask)];
@@ -108,7 +107,7 @@ HeadScores ModelProbe::score_head(TensorId pattern, std::int64_t head) const {
 }
 
 std::vector<int> ModelProbe::predictions(std::size_t e) const {
-  const TensorId id = program_->require("logits");
+  const TensorId id = program_->logits;
   const std::int64_t outcomes = program_->outcomes();
   const bool classes = program_->config.form == ModelForm::kClasses;
   const std::int64_t rows = classes ? 1 : program_->shape.positions;

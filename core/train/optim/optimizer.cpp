@@ -6,7 +6,6 @@
 
 #include "core/base/error.h"
 #include "core/base/thread_pool.h"
-#include "core/model/init.h"
 #include "core/train/optim/check_number.h"
 
 namespace headlight {
@@ -141,9 +140,7 @@ Optimizer::Optimizer(const OptimizerOptions& options, std::vector<TrainedTensor>
     check_spans(tensors_[t]);
     const auto cells = static_cast<std::int64_t>(tensors_[t].value.size());
     places_.push_back(place);
-    decays_.push_back(!options_.decay_matrices_only ||
-                      parameter_role(tensors_[t].name, tensors_[t].shape.size()) ==
-                          ParameterRole::kMatrix);
+    decays_.push_back(!options_.decay_matrices_only || tensors_[t].kind == ParameterKind::kMatrix);
     for (std::int64_t first = 0; first < cells; first += kPieceCells) {
       pieces_.push_back({t, first, std::min(kPieceCells, cells - first), place + first});
     }

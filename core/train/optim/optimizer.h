@@ -11,6 +11,7 @@
 
 #include "core/base/tensor.h"
 #include "core/graph/config.h"
+#include "core/graph/roles.h"
 #include "core/io/array.h"
 
 namespace headlight {
@@ -42,6 +43,7 @@ struct TrainedTensor {
   std::string name;
   std::vector<std::int64_t> shape;
   std::span<float> value, gradient;
+  ParameterKind kind = ParameterKind::kMatrix;
 };
 
 /// √ of the sum of all squares, in double and in a fixed order.

@@ -28,11 +28,11 @@ TEST_CASE("backward: the rail turns round and goes back to the tokens, and forwa
   CHECK(gui.has("pane/1/d.blocks.0.attn.k"));
   CHECK(gui.has("pane/2/d.blocks.0.attn.scores_raw"));
   gui.click("step/next");
-  CHECK(step_of(gui).kind == StepKind::kSplit);
+  CHECK(step_of(gui).row.title == "step.split");
   CHECK(step_of(gui).backward);
   gui.click("step/previous");
   gui.click("step/previous");
-  CHECK(step_of(gui).kind == StepKind::kScale);
+  CHECK(step_of(gui).row.title == "step.scale");
   // From the last step forwards the walk goes on backwards.
   gui.push(GoToStep{"loss"});
   CHECK_FALSE(step_of(gui).backward);

@@ -9,7 +9,7 @@
 #include "core/base/number_text.h"
 #include "core/explain/arithmetic.h"
 #include "core/explain/step_code.h"
-#include "core/explain/step_words.h"
+#include "core/explain/steps.h"
 #include "tests/gui/harness.h"
 
 namespace headlight::test {
@@ -325,7 +325,7 @@ TEST_CASE("words: every name is a tensor of the program, and what is said of tok
         CAPTURE(trace.program().tensors[static_cast<std::size_t>(step.tensor)].name);
         std::string all;
         int links = 0;
-        for (const WordPiece& piece : block_words(language, trace, step, 0, 3)) {
+        for (const WordPiece& piece : step_paragraphs(language, trace, step, 0, 3)) {
           all += piece.text;
           links += piece.tensor >= 0;
           CHECK(piece.tensor < static_cast<TensorId>(trace.program().tensors.size()));
@@ -360,7 +360,7 @@ TEST_CASE("words: the loudest key is the one with the largest score of the row")
       if (scores.at(Cell{0, 1, query, key}) > scores.at(Cell{0, 1, query, best})) best = key;
     }
     std::string all;
-    for (const WordPiece& p : block_words(Language::kEnglish, gui.trace(), step, 1, query)) {
+    for (const WordPiece& p : step_paragraphs(Language::kEnglish, gui.trace(), step, 1, query)) {
       all += p.text;
     }
     const std::string said = "In head 1, \u201c" + gui.trace().tick("query", query) +

@@ -1,0 +1,82 @@
+// Roles: what a tensor is for. Whoever wants to know "is this the pattern?" asks for the role that
+// the builder gave the tensor, and never looks at its name.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+namespace headlight {
+
+enum class Role {
+  // inputs
+  kTokenIds,
+  kMask,
+  kPresent,
+  kDropout,
+  kTargets,
+  // activations
+  kEmbedding,
+  kPosition,
+  kResidual,
+  kNormInput,
+  kNormalized,
+  kAllQueries,  // of all heads side by side
+  kAllKeys,
+  kAllValues,
+  kQueries,  // head by head
+  kKeys,
+  kValues,
+  kScores,
+  kScaledScores,
+  kMaskedScores,
+  kPattern,
+  kDroppedPattern,
+  kHeadOutput,
+  kConcat,
+  kSublayerOutput,  // what attention or the feed-forward network adds to the residual stream
+  kHidden,
+  kActivated,
+  kPooled,
+  kLogits,
+  kProbabilities,
+  kLoss,
+  // parameters
+  kTokenTable,
+  kPositionTable,
+  kNormScale,
+  kNormShift,
+  kQueryWeight,
+  kKeyWeight,
+  kValueWeight,
+  kOutputWeight,
+  kQueryBias,
+  kKeyBias,
+  kValueBias,
+  kOutputBias,
+  kScoreVector,
+  kHiddenWeight,
+  kHiddenBias,
+  kFeedForwardWeight,
+  kFeedForwardBias,
+  kUnembedding,
+  kUnembeddingBias,
+  kClassWeight,
+  kClassBias,
+};
+
+/// How a parameter acts on what it meets: as a matrix (also a vector for each head), as the scale
+/// of a norm, or added.
+enum class ParameterKind { kMatrix, kNormScale, kBias };
+
+struct RoleInfo {
+  Role role{};
+  std::string_view word;    // "queries": what links in texts call it
+  std::string_view symbol;  // in figures: "Q"
+  char color = ' ';         // 'q', 'k', 'v', 'p' as in formulas (StepWords); ' ' is that of text
+  ParameterKind parameter = ParameterKind::kMatrix;  // only of parameters
+};
+
+const RoleInfo& role_info(Role);
+std::optional<Role> role_from_word(std::string_view word);
+
+}  // namespace headlight

@@ -1,0 +1,146 @@
+// All that is said about steps, against a file that someone read (tests/golden/step_texts.txt):
+// titles, formulas, symbols, sentences and what is said at length, with the links' targets, of a
+// few models that have every step among them. After a wanted change run with
+// HEADLIGHT_UPDATE_GOLDEN=1 and read the file again.
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <string>
+
+#include "core/explain/steps.h"
+#include "core/model/sandbox.h"
+#include "core/run/run_trace.h"
+#include "core/run/runner.h"
+
+namespace headlight {
+namespace {
+
+// Each line once: most steps of two models are said to be the same.
+class Lines {
+ public:
+  void add(const std::string& line) {
+    if (seen_.insert(line).second) text_ += line + "\n";
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  std::set<std::string> seen_;
+  std::string text_;
+};
+
+void write_step(Lines& lines, const Trace& trace, const Step& step) {
+  const Program& p = trace.program();
+  const auto name = [&](TensorId id) { return p.tensors[static_cast<std::size_t>(id)].name; };
+  for (const Language language : {Language::kEnglish, Language::kChinese}) {
+    const StepText text = step_text(language, step);
+    lines.add(std::string(text.title) + " | " + std::string(text.hint) + " | " +
+              std::string(text.formula));
+    for (const std::int64_t query : {std::int64_t{2}, trace.length() - 1})
+      lines.add("  " + step_sentence(language, trace, step, 0, query));
+    std::string paragraph = "    ";
+    for (const WordPiece& piece : step_paragraphs(language, trace, step, 0, 2)) {
+      if (piece.text == "\n") {
+        lines.add(paragraph);
+        paragraph = "    ";
+        continue;
+      }
+      paragraph +=
+          piece.tensor < 0 ? piece.text : "[" + piece.text + "](" + name(piece.tensor) + ")";
+    }
+    lines.add(paragraph);
+  }
+}
+
+void write_trace(Lines& lines, const Trace& trace) {
+  for (const TensorSpec& spec : trace.program().tensors) {
+    const std::size_t dot = spec.name.rfind('.');
+    lines.add((dot == spec.name.npos ? spec.name : spec.name.substr(dot)) + ": " + spec.symbol);
+  }
+  for (const Step& step : trace.program().steps) write_step(lines, trace, step);
+}
+
+Config small(ModelForm form) {
+  Config c;
+  c.layers = 1;
+  c.heads = 2;
+  c.d_model = 8;
+  c.form = form;
+  return c;
+}
+
+std::shared_ptr<const Trace> run(const Config& c, bool padded) {
+  RunInput input = sandbox_input({"the", "cat", "[[", "the"});
+  if (c.form == ModelForm::kClasses) input.classes = {"bad", "good"};
+  if (c.form == ModelForm::kTranslate) {
+    input.source_tokens = {"cat", "the"};
+    input.source_ids = {1, 0};
+  }
+  const RunShape shape{.batch = 1,
+                       .positions = static_cast<std::int64_t>(input.ids.size()),
+                       .vocab = static_cast<std::int64_t>(input.vocab.size()),
+                       .classes = static_cast<std::int64_t>(input.classes.size()),
+                       .source = static_cast<std::int64_t>(input.source_ids.size()),
+                       .padded = padded};
+  SandboxModel model(3);
+  const auto backend = make_reference_backend();
+  return run_trace(std::make_shared<const Program>(build_training_program(c, shape, true)),
+                   std::move(input), model, *backend);
+}
+
+std::string all_said() {
+  Lines lines;
+  const auto backend = make_reference_backend();
+  const auto walk = [&](const Config& c) {
+    Document document;
+    document.sentence = "the cat sat on [[ mat";
+    document.config = c;
+    write_trace(lines, *Runner().run(document, *backend, nullptr, true).trace);
+  };
+  Config c = small(ModelForm::kTokens);
+  walk(c);
+  c.attention = AttentionKind::kBasic;
+  c.scores = ScoreKind::kAdditive;
+  c.activation = Activation::kRelu;
+  c.positions = PositionKind::kLearned;
+  c.block = BlockKind::kPostNorm;
+  c.bias = false;
+  c.temperature = 2;
+  c.mask.kind = MaskKind::kFree;
+  c.mask.forbidden = {{2, 0}, {2, 1}, {2, 2}, {2, 3}, {2, 4}, {2, 5}, {2, 6}};  // looks at nothing
+  walk(c);
+  c.scores = ScoreKind::kDot;
+  c.activation = Activation::kGeluTanh;
+  c.mask.kind = MaskKind::kLocal;
+  walk(c);
+  c.attention = AttentionKind::kWide;
+  c.scores = ScoreKind::kAdditive;
+  c.mask.kind = MaskKind::kStrided;
+  walk(c);
+  write_trace(lines, *run(small(ModelForm::kClasses), true));
+  write_trace(lines, *run(small(ModelForm::kTranslate), true));
+  return lines.text();
+}
+
+}  // namespace
+
+TEST_CASE("step texts: what is said is what someone read") {
+  const std::string path = std::string(HEADLIGHT_TEST_DIR) + "/golden/step_texts.txt";
+  const std::string said = all_said();
+  const char* update = std::getenv("HEADLIGHT_UPDATE_GOLDEN");
+  if (update && std::string(update) == "1") std::ofstream(path, std::ios::binary) << said;
+  std::ifstream file(path, std::ios::binary);
+  const std::string golden(std::istreambuf_iterator<char>(file), {});
+  std::size_t line = 0;
+  for (std::size_t at = 0; at < std::min(said.size(), golden.size()); ++line) {
+    const std::size_t end = said.find('\n', at) + 1;
+    CAPTURE(line);
+    REQUIRE(said.substr(at, end - at) == golden.substr(at, end - at));
+    at = end;
+  }
+  CHECK(said.size() == golden.size());
+}
+
+}  // namespace headlight
