@@ -23,11 +23,16 @@ double estimated_bytes(const Document& doc) {
   return memory_needed(doc.config, {1, count, count}) + bytes * 40;
 }
 
+BackendMaker backend_maker(const ShellOptions& o) {
+  if (o.make_backend) return o.make_backend;
+  return [&o] { return make_backend(o.backend, o.threads); };
+}
+
 }  // namespace
 
 Shell::Shell(Document document, ShellOptions options)
     : options_(std::move(options)),
-      worker_(options_.limits, options_.backend, options_.threads),
+      worker_(options_.limits, backend_maker(options_)),
       make_gpu_(options_.make_gpu),
       writer_(options_.background) {
   state_.history = History(std::move(document));
@@ -237,31 +242,33 @@ void Shell::perform(Command command) {
 
 // ---- computing ----
 
+// Too large to be over within a frame? A walk back is twice the work.
+bool Shell::is_large(const Document& doc, bool gradients) {
+  return (gradients ? 3 : 1) * estimated_bytes(doc) > kRunAtOnceBytes;
+}
+
 void Shell::recompute() {
   computed_ = state_.document();
   computed_model_ = computed_.model == kRunRef ? run_model_ : nullptr;
   computed_backward_ = wants_gradients();
   has_run_ = true;
-  const double more = computed_backward_ ? 3 : 1;  // a walk back is twice the work
   const bool on_gpu = state_.session.compute != ComputeMode::kCpu && start_gpu();
   computed_mode_ = state_.session.compute;
   const RunRequest request{computed_, computed_model_, computed_backward_, computed_mode_};
-  const bool large = more * estimated_bytes(computed_) > kRunAtOnceBytes;
-  if (options_.background && (on_gpu || large || worker_.would_wait())) {
+  const bool large = is_large(computed_, computed_backward_);
+  if (!options_.background || !(on_gpu || large)) {
+    if (std::optional<FinishedRun> run = worker_.run_now(request)) return take(std::move(*run));
+  } else if (!large && !state_.derived.trace) {
     // At the start a graphics card compiles first: meanwhile the processor's numbers are shown.
-    if (on_gpu && !large && !state_.derived.trace && !worker_.would_wait()) {
-      RunRequest at_once = request;
-      at_once.mode = ComputeMode::kCpu;
-      take(worker_.run_now(at_once));
-    }
-    worker_.request(request);
-    state_.derived.computing = true;
-    // While somebody types, a small run should not show in between.
-    const bool soon = on_gpu && !large && state_.derived.gpu.phase == GpuPhase::kReady;
-    if (soon && worker_.wait_for(kPatience)) take(*worker_.poll());
-    return;
+    RunRequest at_once = request;
+    at_once.mode = ComputeMode::kCpu;
+    if (std::optional<FinishedRun> run = worker_.run_now(at_once)) take(std::move(*run));
   }
-  take(worker_.run_now(request));
+  worker_.request(request);
+  state_.derived.computing = true;
+  // While somebody types, a small run should not show in between.
+  const bool soon = on_gpu && !large && state_.derived.gpu.phase == GpuPhase::kReady;
+  if (soon && worker_.wait_for(kPatience)) take(*worker_.poll());
 }
 
 bool Shell::poll() {
@@ -273,13 +280,20 @@ bool Shell::poll() {
   if (tested) take_gpu_test(*tested);
   std::optional<SizeChart> sizes = worker_.poll_sizes();
   if (sizes) state_.derived.sizes = std::move(*sizes);
+  bool compared = false;
+  for (const TraceTask beside : {TraceTask::kNewest, TraceTask::kPinned}) {
+    if (std::optional<FinishedRun> done = worker_.poll(beside)) {
+      take_compared(beside, std::move(*done));
+      compared = true;
+    }
+  }
   const std::optional<FinishedNudge> nudged = worker_.poll_nudge();
   if (nudged) take_nudge(*nudged);
   std::optional<FreeSample> sample = sampler_ ? sampler_->poll() : std::nullopt;
   if (sample) state_.train.sample = std::move(*sample);
   const bool trained = poll_train();
   if (run) update_inspected();
-  return loaded || run || nudged || sample || trained || tested || sizes;
+  return loaded || run || compared || nudged || sample || trained || tested || sizes;
 }
 
 void Shell::wait() {
@@ -299,7 +313,7 @@ void Shell::take(FinishedRun run) {
   take_gpu(run);
   RunResult& result = run.result;
   Derived& d = state_.derived;
-  d.computing = false;
+  d.computing = worker_.awaits(TraceTask::kModel);
   d.message = result.message;
   d.problem = say(state_.session.language, d.message);
   d.empty = result.empty;

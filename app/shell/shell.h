@@ -25,6 +25,7 @@ struct ShellOptions {
   int threads = 2;
   int train_threads = 2;
   std::string backend = "cpu";
+  BackendMaker make_backend = nullptr;           // null: the backend of that name
   Language first_language = Language::kEnglish;  // of a first start, without stored settings
   bool background = true;  // large runs go to another thread; off: everything at once, for pictures
   ComputeMode compute = ComputeMode::kCpu;  // to begin with
@@ -216,6 +217,8 @@ class Shell {
   bool poll_train();
   void use_run();
   void update_compared();
+  void compare(TraceTask, const std::shared_ptr<const Model>&);
+  void take_compared(TraceTask, FinishedRun);
   void keep_run();
   std::shared_ptr<const Model> point_model(const RunPoint&) const;
   std::shared_ptr<const Model> marked_model() const;
@@ -225,6 +228,7 @@ class Shell {
   void on(const TypeQuery&);
   void on(const ChooseInPalette&);
   void on(const RunInPalette&);
+  static bool is_large(const Document&, bool gradients);
   void recompute();
   void speak(Language);
   void take(FinishedRun);
@@ -283,6 +287,9 @@ class Shell {
   // Of state_.train.pinned: what it was made from.
   std::optional<RunPoint> pinned_point_;
   Document pinned_document_;
+  // Of state_.train.newest, or of what is to become it.
+  std::shared_ptr<const Model> newest_model_;
+  Document newest_document_;
   std::vector<std::string> kept_runs_;  // to be told at the next start
   Message train_notice_;                // why the last start failed
   bool said_run_autosave_ = false;

@@ -104,11 +104,15 @@ void Shell::offer_gpu(GpuMaker maker, const GpuState& gpu) {
 
 bool Shell::is_working() const {
   const Derived& d = state_.derived;
-  return d.computing || d.gpu.testing || d.sizes.measuring || is_training();
+  return d.computing || d.gpu.testing || d.sizes.measuring || is_training() ||
+         worker_.awaits(TraceTask::kNewest) || worker_.awaits(TraceTask::kPinned);
 }
 
 void Shell::stop_gpu() {
   worker_.stop_gpu();
+  Derived& d = state_.derived;
+  d.computing = worker_.awaits(TraceTask::kModel);
+  d.gpu.testing = d.sizes.measuring = false;
   if (trainer_) trainer_->stop_gpu();
   make_gpu_ = nullptr;
 }
@@ -188,7 +192,7 @@ void Shell::take_gpu_test(const GpuState& gpu) {
 void Shell::on(const MeasureSizes& a) {
   Derived& d = state_.derived;
   if (!a.measure) {
-    worker_.stop_sizes();
+    worker_.drop(TraceTask::kSizes);
     d.sizes.measuring = false;
     return;
   }
@@ -206,7 +210,7 @@ void Shell::forget_sizes() {
   const Document& doc = state_.document();
   if (sizes.points.empty() && !sizes.measuring) return;
   if (doc.config == sizes_config_ && doc.model == sizes_model_) return;
-  worker_.stop_sizes();
+  worker_.drop(TraceTask::kSizes);
   sizes = {};
 }
 

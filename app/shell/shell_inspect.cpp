@@ -160,12 +160,11 @@ void Shell::on(const NudgeCell& a) {
   if (!program.is_gradient(gradient)) return;
   const NudgeRequest wanted{d.trace, gradient, picked->index, a.step};
   const auto cells = static_cast<double>(d.trace->length()) * program.config.d_model;
-  if (options_.background && cells * program.config.layers > kNudgeAtOnceCells) {
-    worker_.request_nudge(wanted);
-    d.nudging = true;
-    return;
+  if (!options_.background || cells * program.config.layers <= kNudgeAtOnceCells) {
+    if (const auto done = worker_.nudge_now(wanted)) return take_nudge(*done);
   }
-  take_nudge(worker_.nudge_now(wanted));
+  worker_.request_nudge(wanted);
+  d.nudging = true;
 }
 
 void Shell::take_nudge(const FinishedNudge& done) {

@@ -31,6 +31,8 @@ std::string absolute_ref(const std::string& ref) {
 
 void Shell::on(const ChooseModel& a) {
   state_.history.end_group();
+  worker_.drop(TraceTask::kModel);  // this one is wanted now
+  state_.derived.computing = worker_.awaits(TraceTask::kShown);
   if (a.ref.empty()) {
     state_.history.edit(choose_sandbox(state_.document()));
     return;
@@ -40,13 +42,15 @@ void Shell::on(const ChooseModel& a) {
     return;
   }
   const std::string ref = absolute_ref(a.ref);
-  if (!options_.background || is_small(ref)) return take_model(worker_.load_now(ref));
+  if (!options_.background || is_small(ref)) {
+    if (std::optional<LoadedModel> loaded = worker_.load_now(ref)) return take_model(*loaded);
+  }
   worker_.request_model(ref);
   state_.derived.computing = true;
 }
 
 void Shell::take_model(LoadedModel loaded) {
-  state_.derived.computing = false;
+  state_.derived.computing = worker_.awaits(TraceTask::kShown);
   if (!loaded.model) {
     notify(NoticeKind::kError, Message{"notice.problem"}.with(loaded.problem));
     return;

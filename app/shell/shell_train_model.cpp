@@ -93,26 +93,53 @@ void Shell::use_run() {
   ++state_.session.text_revision;
 }
 
-// After the sentence or the weights have changed: what else is shown of the sentence.
+// After the sentence or the weights have changed: what else is shown of the sentence. While another
+// trace is awaited, what there is stays beside the one that is shown.
 void Shell::update_compared() {
   TrainData& data = state_.train;
   const TrainSession& train = state_.session.train;
-  data.newest.reset();
-  data.differences.reset();
-  const bool compares = train.open && state_.document().model == kRunRef && state_.derived.trace;
-  if (!compares || !train.pinned) data.pinned.reset();
-  if (!compares) return;
-  const auto run = [&](const std::shared_ptr<const Model>& model) {
-    return model ? worker_.run_now({state_.document(), model}).result.trace : nullptr;
+  const Document& doc = state_.document();
+  const bool compares = train.open && doc.model == kRunRef && state_.derived.trace;
+  if (compares && worker_.awaits(TraceTask::kShown)) return;
+  const auto forget = [&](TraceTask task, std::shared_ptr<const Trace>& trace) {
+    worker_.drop(task);
+    trace.reset();
   };
-  if (train.at) data.newest = run(data.run.live);
-  if (!train.pinned) return;
-  if (!data.pinned || pinned_point_ != train.pinned || !(pinned_document_ == state_.document())) {
-    data.pinned = run(point_model(*train.pinned));
-    pinned_point_ = train.pinned;
-    pinned_document_ = state_.document();
+  const bool other_text = !(newest_document_ == doc);
+  if (!compares || !train.at || other_text) forget(TraceTask::kNewest, data.newest);
+  // Of newer and newer weights one run after the other comes to its end.
+  const bool newer = !data.newest || newest_model_ != data.run.live;
+  if (compares && train.at && newer && !worker_.awaits(TraceTask::kNewest)) {
+    newest_model_ = data.run.live;
+    newest_document_ = doc;
+    compare(TraceTask::kNewest, newest_model_);
   }
+  const bool other_point = pinned_point_ != train.pinned || !(pinned_document_ == doc);
+  if (!compares || !train.pinned || other_point) forget(TraceTask::kPinned, data.pinned);
+  if (compares && train.pinned && !data.pinned && !worker_.awaits(TraceTask::kPinned)) {
+    pinned_point_ = train.pinned;
+    pinned_document_ = doc;
+    compare(TraceTask::kPinned, point_model(*train.pinned));
+  }
+  data.differences.reset();
   if (data.pinned) data.differences = differences_of(*state_.derived.trace, *data.pinned);
+}
+
+// At once, as long as nothing in the background would have to be waited for.
+void Shell::compare(TraceTask task, const std::shared_ptr<const Model>& model) {
+  if (!model) return;
+  const RunRequest request{state_.document(), model};
+  const bool at_once = !options_.background || !is_large(request.document, false);
+  std::optional<FinishedRun> run = at_once ? worker_.run_now(request, task) : std::nullopt;
+  if (!run) return worker_.request(request, task);
+  auto& trace = task == TraceTask::kNewest ? state_.train.newest : state_.train.pinned;
+  trace = std::move(run->result.trace);
+}
+
+void Shell::take_compared(TraceTask task, FinishedRun run) {
+  auto& trace = task == TraceTask::kNewest ? state_.train.newest : state_.train.pinned;
+  trace = std::move(run.result.trace);
+  if (trace) update_compared();
 }
 
 }  // namespace headlight

@@ -2,20 +2,20 @@
 // never holds up a frame.
 #pragma once
 
-#include <condition_variable>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <string>
-#include <thread>
+
+#include "core/base/mailbox.h"
 
 namespace headlight {
 
 class BackgroundWriter {
  public:
   /// `background` false: everything at once, for tests.
-  explicit BackgroundWriter(bool background) : background_(background) {}
-  ~BackgroundWriter();
+  explicit BackgroundWriter(bool background);
+  /// What waits is still written.
+  ~BackgroundWriter() { wait(); }
   BackgroundWriter(const BackgroundWriter&) = delete;
   BackgroundWriter& operator=(const BackgroundWriter&) = delete;
 
@@ -25,23 +25,16 @@ class BackgroundWriter {
   /// Removes the file, after every write of it that was asked for before.
   void remove(const std::string& path) { write(path, nullptr); }
   /// Blocks until everything is done.
-  void wait();
-  bool idle();
+  void wait() { mailbox_.wait(); }
+  bool idle() { return !mailbox_.busy(); }
   /// Why the last write of this path failed, once; "" when it did not.
   std::string take_problem(const std::string& path);
 
  private:
   using Text = std::function<std::string()>;
-  void loop();
-  void carry_out(const std::string& path, const Text&);
-
   const bool background_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::map<std::string, Text> waiting_;
-  std::map<std::string, std::string> problems_;
-  bool busy_ = false, stop_ = false;
-  std::thread thread_;
+  std::map<std::string, Message> problems_;   // without a background
+  Mailbox<std::string, Text, void> mailbox_;  // by path
 };
 
 }  // namespace headlight

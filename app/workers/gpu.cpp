@@ -36,10 +36,8 @@ GlBackend& Gpu::backend() {
 void Gpu::use_fresh_storage() {
   GlBackend& gl = backend();
   used_ = 0;
-  while (used_ < storages_.size() && storages_[used_].shown.use_count() > 1) ++used_;
-  if (used_ == storages_.size()) {
-    storages_.push_back({std::make_unique<GlStorage>(gl.calls()), std::make_shared<const int>(0)});
-  }
+  while (used_ < storages_.size() && *storages_[used_].shown) ++used_;
+  if (used_ == storages_.size()) storages_.push_back({std::make_unique<GlStorage>(gl.calls())});
   gl.use(storages_[used_].tensors.get());
 }
 
@@ -64,7 +62,9 @@ std::shared_ptr<const DeviceCells> Gpu::device_cells(const Trace& trace) {
     if (at.gradients.has(slot)) add(d, at.gradients.buffer(slot));
   }
   cells->sort();
-  cells->keep = storages_[used_].shown;
+  const std::shared_ptr<std::atomic<bool>> shown = storages_[used_].shown;
+  *shown = true;
+  cells->keep = std::shared_ptr<const void>(shown.get(), [shown](const void*) { *shown = false; });
   // Another context reads them.
   const GlCalls& gl = backend().calls();
   gl.memory_barrier(GL_PIXEL_BUFFER_BARRIER_BIT | GL_TEXTURE_FETCH_BARRIER_BIT);

@@ -2,6 +2,7 @@
 // of the device. All but the constructor and the destructor belong to that thread.
 #pragma once
 
+#include <atomic>
 #include <memory>
 
 #include "app/gl/compute/backend_gl.h"
@@ -45,10 +46,11 @@ class Gpu {
   std::unique_ptr<GlBackend> backend_;
   GpuState state_;
   std::unique_ptr<GlSelfTestRun> test_;  // one that has begun
-  // Each run's tensors stay as long as pictures are made of them; `shown` counts who does.
+  // Each run's tensors stay as long as pictures are made of them; who does that last hands them
+  // back.
   struct Storage {
     std::unique_ptr<GlStorage> tensors;
-    std::shared_ptr<const void> shown;
+    std::shared_ptr<std::atomic<bool>> shown = std::make_shared<std::atomic<bool>>(false);
   };
   std::vector<Storage> storages_;
   std::size_t used_ = 0;  // by the run that ended last

@@ -24,71 +24,25 @@ std::string name_of(const std::string& task) {
 
 }  // namespace
 
-RunAutosave::~RunAutosave() {
-  wait();
-  {
-    const std::lock_guard lock(mutex_);
-    stop_ = true;
-  }
-  changed_.notify_all();
-  if (thread_.joinable()) thread_.join();
-}
-
-void RunAutosave::ask(std::uint64_t run, Job job) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (stop_) return;
-    waiting_[run] = std::move(job);
-    if (!thread_.joinable()) thread_ = std::thread([this] { loop(); });
-  }
-  changed_.notify_all();
-}
+RunAutosave::RunAutosave(std::string folder, double every)
+    : folder_(std::move(folder)),
+      every_(every),
+      mailbox_([this](const auto& job) { carry_out(job.key.first, job.request); },
+               {.finishes = true}) {}
 
 void RunAutosave::write(std::uint64_t run, std::shared_ptr<const RunCheckpoint> checkpoint) {
-  ask(run, {std::move(checkpoint), 0});
+  mailbox_.post({run, false}, {std::move(checkpoint), 0});
 }
 
 void RunAutosave::discard(std::uint64_t run, std::int64_t step) {
-  {
-    // What waits and is newer stays; it takes the place of what is there.
-    const std::lock_guard lock(mutex_);
-    const auto waits = waiting_.find(run);
-    if (waits != waiting_.end() && waits->second.write && waits->second.write->step > step) return;
-  }
-  ask(run, {nullptr, step});
-}
-
-void RunAutosave::wait() {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return !busy_ && waiting_.empty(); });
+  if (step == std::numeric_limits<std::int64_t>::max()) mailbox_.drop({run, false});
+  mailbox_.post({run, true}, {nullptr, step});
 }
 
 Message RunAutosave::take_problem() {
-  const std::lock_guard lock(mutex_);
-  return std::exchange(problem_, {});
-}
-
-void RunAutosave::loop() {
-  std::unique_lock lock(mutex_);
-  while (true) {
-    changed_.wait(lock, [this] { return stop_ || !waiting_.empty(); });
-    if (stop_) return;
-    const auto next = waiting_.extract(waiting_.begin());
-    busy_ = true;
-    lock.unlock();
-    Message problem;
-    try {
-      carry_out(next.key(), next.mapped());
-    } catch (const Error& error) {
-      problem = error.message();
-    } catch (const std::bad_alloc&) {
-      problem = Message{"error.no_memory"};
-    }
-    lock.lock();
-    if (next.mapped().write) problem_ = problem;
-    busy_ = false;
-    changed_.notify_all();
-  }
+  Message problem;
+  while (const auto reply = mailbox_.take_any()) problem = reply->problem;
+  return problem;
 }
 
 void RunAutosave::carry_out(std::uint64_t run, const Job& job) {
@@ -129,12 +83,7 @@ void RunAutosave::remove(std::uint64_t run) {
 
 std::vector<std::string> RunAutosave::leave() {
   wait();
-  {
-    const std::lock_guard lock(mutex_);
-    stop_ = true;
-  }
-  changed_.notify_all();
-  if (thread_.joinable()) thread_.join();
+  mailbox_.stop();
   std::vector<std::string> folders;
   std::error_code ignored;
   for (const auto& entry : places_) {

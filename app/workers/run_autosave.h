@@ -3,18 +3,16 @@
 // a folder whose lock nobody holds was left by a window that was killed.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <limits>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
-#include <thread>
+#include <utility>
 #include <vector>
 
 #include "app/shell/autosave.h"
-#include "core/base/message.h"
+#include "core/base/mailbox.h"
 #include "core/train/run_checkpoint.h"
 
 namespace headlight {
@@ -22,10 +20,9 @@ namespace headlight {
 class RunAutosave {
  public:
   /// Folders are made in `folder`; a run that is trained is to be written `every` so many seconds.
-  explicit RunAutosave(std::string folder, double every = 60)
-      : folder_(std::move(folder)), every_(every) {}
+  explicit RunAutosave(std::string folder, double every = 60);
   /// Writes what still waits. What is there stays, and so do its locks: leave() was not called.
-  ~RunAutosave();
+  ~RunAutosave() { wait(); }
   RunAutosave(const RunAutosave&) = delete;
   RunAutosave& operator=(const RunAutosave&) = delete;
 
@@ -36,7 +33,7 @@ class RunAutosave {
   /// Removes what is there of a run, unless it has made more steps than these.
   void discard(std::uint64_t run, std::int64_t step = std::numeric_limits<std::int64_t>::max());
   /// Blocks until everything is done.
-  void wait();
+  void wait() { mailbox_.wait(); }
   /// Why the last write failed, once; empty when it did not.
   Message take_problem();
   /// At a clean end: the folders that stay. Nothing is written any more.
@@ -52,8 +49,6 @@ class RunAutosave {
     std::shared_ptr<const RunCheckpoint> write;  // null: discard
     std::int64_t step = 0;
   };
-  void ask(std::uint64_t run, Job);
-  void loop();
   void carry_out(std::uint64_t run, const Job&);
   Place make_place(const std::string& task) const;
   void remove(std::uint64_t run);
@@ -61,12 +56,8 @@ class RunAutosave {
   const std::string folder_;
   const double every_;
   std::map<std::uint64_t, Place> places_;  // of the thread, but for leave()
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::map<std::uint64_t, Job> waiting_;
-  Message problem_;
-  bool busy_ = false, stop_ = false;
-  std::thread thread_;
+  // By run; what is asked to be discarded comes after what is to be written of it.
+  Mailbox<std::pair<std::uint64_t, bool>, Job, void> mailbox_;
 };
 
 /// The folders that windows have left which did not end by themselves; each is told once.

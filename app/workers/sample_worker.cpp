@@ -4,7 +4,6 @@
 #include <chrono>
 #include <utility>
 
-#include "core/base/error.h"
 #include "core/base/utf8.h"
 #include "core/train/model_recipe.h"
 #include "core/train/predictor.h"
@@ -43,70 +42,31 @@ FreeSample write_sample(const SampleRequest& request) {
       text += *next;
     }
     sample.text = clean_utf8(text).text;  // a model of bytes may write anything
-  } catch (const Error& error) {
-    sample.problem = error.message();
-  } catch (const std::bad_alloc&) {
-    sample.problem = Message{"error.no_memory"};
+  } catch (...) {
+    sample.problem = caught_problem();
   }
   return sample;
 }
 
-SampleWorker::~SampleWorker() {
-  {
-    const std::lock_guard lock(mutex_);
-    stop_ = true;
-  }
-  changed_.notify_all();
-  if (thread_.joinable()) thread_.join();
-}
+// A sample says itself whose it is: one that is being written is shown although a newer one waits.
+SampleWorker::SampleWorker(bool background)
+    : background_(background),
+      mailbox_([](const auto& job) { return write_sample(job.request); },
+               {.finishes = true, .rest = kPause}) {}
 
 void SampleWorker::request(SampleRequest request, bool hurry) {
-  if (!background_) {
+  if (background_) {
+    mailbox_.post({}, std::move(request), hurry);
+  } else {
     done_ = write_sample(request);
-    return;
   }
-  {
-    const std::lock_guard lock(mutex_);
-    wanted_ = std::move(request);
-    hurry_ = hurry;
-    if (!thread_.joinable()) thread_ = std::thread([this] { loop(); });
-  }
-  changed_.notify_all();
 }
 
 std::optional<FreeSample> SampleWorker::poll() {
-  const std::lock_guard lock(mutex_);
-  return std::exchange(done_, std::nullopt);
-}
-
-bool SampleWorker::busy() {
-  const std::lock_guard lock(mutex_);
-  return busy_ || wanted_;
-}
-
-void SampleWorker::wait() {
-  std::unique_lock lock(mutex_);
-  hurry_ = true;
-  changed_.notify_all();
-  changed_.wait(lock, [this] { return !busy_ && !wanted_; });
-}
-
-void SampleWorker::loop() {
-  std::unique_lock lock(mutex_);
-  while (true) {
-    changed_.wait(lock, [this] { return stop_ || wanted_; });
-    if (stop_) return;
-    const SampleRequest request = *std::exchange(wanted_, std::nullopt);
-    busy_ = true;
-    lock.unlock();
-    FreeSample sample = write_sample(request);
-    lock.lock();
-    done_ = std::move(sample);
-    busy_ = false;
-    changed_.notify_all();
-    changed_.wait_for(lock, kPause, [this] { return stop_ || (hurry_ && wanted_); });
-    if (stop_) return;
-  }
+  if (!background_) return std::exchange(done_, std::nullopt);
+  auto reply = mailbox_.take({});
+  if (reply && !reply->problem.empty()) reply->answer.problem = reply->problem;
+  return reply ? std::optional(std::move(reply->answer)) : std::nullopt;
 }
 
 }  // namespace headlight

@@ -2,13 +2,11 @@
 // first.
 #pragma once
 
-#include <condition_variable>
-#include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 
 #include "app/ui/state/train_state.h"
+#include "core/base/mailbox.h"
 
 namespace headlight {
 
@@ -29,29 +27,20 @@ FreeSample write_sample(const SampleRequest&);
 class SampleWorker {
  public:
   /// `background` false: at once, for pictures and tests.
-  explicit SampleWorker(bool background) : background_(background) {}
-  ~SampleWorker();
-  SampleWorker(const SampleWorker&) = delete;
-  SampleWorker& operator=(const SampleWorker&) = delete;
+  explicit SampleWorker(bool background);
 
   /// A request that was still waiting is dropped. `hurry` false: not more than twice a second, so
   /// that training keeps its cores.
   void request(SampleRequest, bool hurry);
   /// The newest one that was written, once.
   std::optional<FreeSample> poll();
-  bool busy();
-  void wait();
+  bool busy() { return mailbox_.busy(); }
+  void wait() { mailbox_.wait(); }
 
  private:
-  void loop();
-
   const bool background_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::optional<SampleRequest> wanted_;
-  std::optional<FreeSample> done_;
-  bool hurry_ = false, busy_ = false, stop_ = false;
-  std::thread thread_;
+  std::optional<FreeSample> done_;  // without a background
+  Mailbox<OneKey, SampleRequest, FreeSample> mailbox_;
 };
 
 }  // namespace headlight

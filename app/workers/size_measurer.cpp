@@ -49,8 +49,8 @@ Document repeated(const Document& document, std::int64_t tokens) {
 
 }  // namespace
 
-SizeMeasurer::SizeMeasurer(RunLimits limits, const std::string& backend, int threads)
-    : runner_(limits), backend_(make_backend(backend, threads)) {}
+SizeMeasurer::SizeMeasurer(RunLimits limits, std::unique_ptr<Backend> backend)
+    : runner_(limits), backend_(std::move(backend)) {}
 
 bool SizeMeasurer::add_point(const RunRequest& r, Gpu& gpu, SizeChart& chart) {
   const std::int64_t tokens = chart.points.empty() ? kFirstSize : 2 * chart.points.back().tokens;

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <memory>
-#include <string>
 
 #include "app/ui/state/compute_state.h"
 #include "core/run/runner.h"
@@ -16,7 +15,7 @@ struct RunRequest;
 /// Runs with memory and a backend of its own, so that what is shown keeps its.
 class SizeMeasurer {
  public:
-  SizeMeasurer(RunLimits, const std::string& backend, int threads);
+  SizeMeasurer(RunLimits, std::unique_ptr<Backend>);
   /// Measures twice as many tokens as the chart's last point has, and adds them to it. Is a further
   /// point worth its time? What went wrong, if anything, stands in SizeChart::problem.
   bool add_point(const RunRequest&, Gpu&, SizeChart&);

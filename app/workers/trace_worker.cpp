@@ -10,28 +10,59 @@
 
 namespace headlight {
 
-TraceWorker::TraceWorker(RunLimits limits, const std::string& backend, int threads)
+namespace {
+
+FinishedRun failed_run(const Message& problem) {
+  FinishedRun run;
+  run.result.message = problem;
+  run.result.problem = say(Language::kEnglish, problem);
+  return run;
+}
+
+}  // namespace
+
+TraceWorker::TraceWorker(RunLimits limits, const BackendMaker& make_backend)
     : limits_(limits),
       runner_(limits),
-      backend_(make_backend(backend, threads)),
-      measurer_(limits, backend, threads) {}
+      backend_(make_backend()),
+      measurer_(limits, make_backend()),
+      mailbox_([this](Box::Job& job) { return carry_out(job); }, {.end = [this] {
+                 if (gpu_ && gpu_->started()) gpu_->stop();  // its context is current here
+               }}) {}
 
-TraceWorker::~TraceWorker() {
-  {
-    const std::lock_guard lock(mutex_);
-    stop_ = true;
-    wanted_ = {};
+TraceWorker::~TraceWorker() = default;
+
+template <class Work>
+std::optional<std::invoke_result_t<Work>> TraceWorker::here_and_now(const Work& work) {
+  const std::unique_lock lock(run_mutex_, std::try_to_lock);
+  if (!lock) return std::nullopt;
+  return work();
+}
+
+TraceWorker::Answer TraceWorker::carry_out(Box::Job& job) {
+  switch (job.key) {
+    case TraceTask::kStopGpu:
+      if (gpu_->started()) gpu_->stop();
+      return {};
+    case TraceTask::kTest:
+      return test_some(job);
+    case TraceTask::kSizes:
+      return measure_size(job);
+    default:
+      break;
   }
-  changed_.notify_all();
-  if (thread_.joinable()) thread_.join();
+  const std::lock_guard lock(run_mutex_);
+  if (const auto* ref = std::get_if<std::string>(&job.request)) return load(*ref);
+  if (const auto* nudge = std::get_if<NudgeRequest>(&job.request)) return nudge_of(*nudge);
+  FinishedRun done = run(std::get<RunRequest>(job.request));
+  measure(done.result);
+  return done;
 }
 
 // ---- runs ----
 
 FinishedRun TraceWorker::run(const RunRequest& r) {
-  const std::lock_guard lock(run_mutex_);
   FinishedRun run;
-  run.document = r.document;
   runner_.set_limits(limits_);
   if (r.mode != ComputeMode::kCpu) {
     run_on_gpu(r, run);
@@ -58,11 +89,11 @@ void TraceWorker::run_on_gpu(const RunRequest& r, FinishedRun& run) {
     if (!guarded.failure().empty()) throw Error(guarded.failure());
     measure(run.result);
     if (run.result.trace) run.device_cells = gpu_->device_cells(*run.result.trace);
-  } catch (const Error& error) {
-    run.gpu_problem = error.message();
+  } catch (...) {
+    run.gpu_problem = caught_problem();
     run.result = {};
     run.both.reset();
-    gpu_->fail(error.message());
+    gpu_->fail(run.gpu_problem);
   }
   run.gpu = gpu_->state();
 }
@@ -102,41 +133,28 @@ void TraceWorker::run_both(const RunRequest& r, Backend& guarded, const TimedBac
   run.both = std::move(both);
 }
 
-FinishedRun TraceWorker::run_now(const RunRequest& r) {
-  {
-    const std::lock_guard lock(mutex_);
-    wanted_.run.reset();
-    finished_.reset();  // older than what is asked for now
+std::optional<FinishedRun> TraceWorker::run_now(const RunRequest& r, TraceTask task) {
+  mailbox_.drop(task);  // older than what is asked for now
+  if (r.mode != ComputeMode::kCpu) {
+    // The graphics card belongs to the thread.
+    request(r, task);
+    mailbox_.wait(task);
+    return poll(task);
   }
-  if (r.mode == ComputeMode::kCpu) return run(r);
-  // The graphics card belongs to the thread.
-  request(r);
-  wait();
-  std::optional<FinishedRun> done = poll();
-  return done ? std::move(*done) : FinishedRun{};
+  return here_and_now([&] {
+    try {
+      return run(r);
+    } catch (...) {
+      return failed_run(caught_problem());
+    }
+  });
 }
 
-void TraceWorker::wake() {
-  if (!thread_.joinable()) thread_ = std::thread([this] { loop(); });
-  changed_.notify_all();
-}
-
-void TraceWorker::request(const RunRequest& r) {
-  const std::lock_guard lock(mutex_);
-  wanted_.run = r;
-  finished_.reset();
-  wake();
-}
-
-bool TraceWorker::wait_for(double seconds) {
-  std::unique_lock lock(mutex_);
-  return changed_.wait_for(lock, std::chrono::duration<double>(seconds),
-                           [this] { return finished_.has_value(); });
-}
-
-std::optional<FinishedRun> TraceWorker::poll() {
-  const std::lock_guard lock(mutex_);
-  return std::exchange(finished_, std::nullopt);
+std::optional<FinishedRun> TraceWorker::poll(TraceTask task) {
+  std::optional<Box::Reply> reply = mailbox_.take(task);
+  if (!reply) return std::nullopt;
+  if (!reply->problem.empty()) return failed_run(reply->problem);
+  return std::get<FinishedRun>(std::move(reply->answer));
 }
 
 // ---- the graphics card ----
@@ -145,93 +163,76 @@ void TraceWorker::use_gpu(std::unique_ptr<Gpu> gpu) { gpu_ = std::move(gpu); }
 
 void TraceWorker::stop_gpu() {
   if (!gpu_) return;
-  std::unique_lock lock(mutex_);
-  wanted_.run.reset();
-  wanted_.sizes.reset();
-  wanted_.test = false;
-  if (thread_.joinable()) {  // else it was never started
-    wanted_.stop_gpu = true;
-    wake();
-    changed_.wait(lock, [this] { return !running_ && !wanted_.stop_gpu; });
-  }
+  for (const TraceTask task : {TraceTask::kShown, TraceTask::kSizes, TraceTask::kTest}) drop(task);
+  mailbox_.post(TraceTask::kStopGpu, {});
+  mailbox_.wait(TraceTask::kStopGpu);
   gpu_.reset();
 }
 
-void TraceWorker::request_gpu_test() {
-  const std::lock_guard lock(mutex_);
-  wanted_.test = true;
-  wake();
-}
-
 std::optional<GpuState> TraceWorker::poll_gpu() {
-  const std::lock_guard lock(mutex_);
-  return std::exchange(gpu_state_, std::nullopt);
+  std::optional<Box::Reply> reply = mailbox_.take(TraceTask::kTest);
+  GpuState* done = reply ? std::get_if<GpuState>(&reply->answer) : nullptr;
+  return done ? std::optional(std::move(*done)) : std::nullopt;
 }
 
-// False when it is done, with what came of it.
-bool TraceWorker::test_some(GpuState& state) {
-  bool more = false;
+// A part of it; the other requests come first again after that. A device that has failed is not
+// started again for it.
+TraceWorker::Answer TraceWorker::test_some(Box::Job& job) {
+  const GpuPhase phase = gpu_->state().phase;
   try {
-    more = gpu_->test_some();
-  } catch (const Error& error) {
-    gpu_->fail(error.message());
+    if (phase != GpuPhase::kFailed && phase != GpuPhase::kAbsent) job.again = gpu_->test_some();
+  } catch (...) {
+    gpu_->fail(caught_problem());
   }
-  if (!more) state = gpu_->state();
-  return more;
+  return job.again ? Answer{} : gpu_->state();
 }
 
 // ---- time against size ----
 
-void TraceWorker::request_sizes(const RunRequest& r) {
-  const std::lock_guard lock(mutex_);
-  wanted_.sizes = r;
-  sizes_begin_ = true;
-  wake();
-}
-
-void TraceWorker::stop_sizes() {
-  const std::lock_guard lock(mutex_);
-  wanted_.sizes.reset();
-}
-
 std::optional<SizeChart> TraceWorker::poll_sizes() {
-  const std::lock_guard lock(mutex_);
-  return std::exchange(sizes_, std::nullopt);
+  std::optional<Box::Reply> reply = mailbox_.take(TraceTask::kSizes);
+  if (!reply) return std::nullopt;
+  if (!reply->problem.empty()) return SizeChart{{}, false, reply->problem};
+  return std::get<SizeChart>(std::move(reply->answer));
+}
+
+TraceWorker::Answer TraceWorker::measure_size(Box::Job& job) {
+  if (std::exchange(chart_of_, job.id) != job.id) chart_ = {};
+  job.again = measurer_.add_point(std::get<RunRequest>(job.request), *gpu_, chart_);
+  chart_.measuring = job.again;
+  return chart_;
 }
 
 // ---- models, nudges ----
 
-LoadedModel TraceWorker::load_now(const std::string& ref) {
-  const std::lock_guard lock(run_mutex_);
+std::optional<LoadedModel> TraceWorker::load_now(const std::string& ref) {
+  mailbox_.drop(TraceTask::kModel);
+  return here_and_now([&] { return load(ref); });
+}
+
+LoadedModel TraceWorker::load(const std::string& ref) {
   LoadedModel loaded{ref, nullptr, {}};
   try {
     loaded.model = runner_.load(ref);
-  } catch (const std::bad_alloc&) {
-    loaded.problem = Message{"error.no_memory"};
-  } catch (const Error& error) {
-    loaded.problem = error.message();
+  } catch (...) {
+    loaded.problem = caught_problem();
   }
   return loaded;
-}
-
-void TraceWorker::request_model(const std::string& ref) {
-  {
-    const std::lock_guard lock(mutex_);
-    wanted_.model = ref;
-    loaded_.reset();
-    wake();
-  }
 }
 
 std::optional<LoadedModel> TraceWorker::poll_model() {
-  const std::lock_guard lock(mutex_);
-  std::optional<LoadedModel> loaded = std::move(loaded_);
-  loaded_.reset();
-  return loaded;
+  std::optional<Box::Reply> reply = mailbox_.take(TraceTask::kModel);
+  if (!reply) return std::nullopt;
+  if (!reply->problem.empty()) return LoadedModel{{}, nullptr, reply->problem};
+  return std::get<LoadedModel>(std::move(reply->answer));
 }
 
-FinishedNudge TraceWorker::nudge_now(const NudgeRequest& request) {
-  const std::lock_guard lock(run_mutex_);
+std::optional<FinishedNudge> TraceWorker::nudge_now(const NudgeRequest& request) {
+  mailbox_.drop(TraceTask::kNudge);
+  return here_and_now([&] { return nudge_of(request); });
+}
+
+FinishedNudge TraceWorker::nudge_of(const NudgeRequest& request) {
   FinishedNudge done{request, {}, {}};
   const Trace& trace = *request.trace;
   const Program& program = trace.program();
@@ -247,41 +248,17 @@ FinishedNudge TraceWorker::nudge_now(const NudgeRequest& request) {
                         mean_loss(trace));
     }
     done.nudge = nudge(trace, of, index, step, *backend_);
-  } catch (const std::bad_alloc&) {
-    done.problem = Message{"error.no_memory"};
-  } catch (const Error& error) {
-    done.problem = error.message();
+  } catch (...) {
+    done.problem = caught_problem();
   }
   return done;
 }
 
-void TraceWorker::request_nudge(NudgeRequest request) {
-  {
-    const std::lock_guard lock(mutex_);
-    wanted_.nudge = std::move(request);
-    nudged_.reset();
-    wake();
-  }
-}
-
 std::optional<FinishedNudge> TraceWorker::poll_nudge() {
-  const std::lock_guard lock(mutex_);
-  return std::exchange(nudged_, std::nullopt);
-}
-
-bool TraceWorker::busy() {
-  const std::lock_guard lock(mutex_);
-  return running_ || wanted_.any();
-}
-
-bool TraceWorker::would_wait() {
-  const std::lock_guard lock(mutex_);
-  return running_ && !measuring_;
-}
-
-void TraceWorker::wait() {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return !running_ && !wanted_.any(); });
+  std::optional<Box::Reply> reply = mailbox_.take(TraceTask::kNudge);
+  if (!reply) return std::nullopt;
+  if (!reply->problem.empty()) return FinishedNudge{{}, {}, reply->problem};
+  return std::get<FinishedNudge>(std::move(reply->answer));
 }
 
 // The ranges of the large tensors, so that the window finds them ready.
@@ -293,77 +270,6 @@ void TraceWorker::measure(const RunResult& result) {
     const TensorId d = result.trace->program().gradient(call.out);
     if (d >= 0) result.trace->shared_range(d);
   }
-}
-
-void TraceWorker::loop() {
-  std::unique_lock lock(mutex_);
-  while (true) {
-    changed_.wait(lock, [this] { return stop_ || wanted_.any(); });
-    if (stop_) break;
-    running_ = true;
-    take_next(lock);
-    running_ = false;
-    changed_.notify_all();
-  }
-  lock.unlock();
-  if (gpu_ && gpu_->started()) gpu_->stop();  // its context is current here
-}
-
-// One of the requests, with the lock open meanwhile. What is out of date when it is done is
-// dropped.
-void TraceWorker::take_next(std::unique_lock<std::mutex>& lock) {
-  const auto open = [&](const auto& work) {
-    lock.unlock();
-    auto result = work();
-    lock.lock();
-    return result;
-  };
-  if (wanted_.stop_gpu) {
-    open([&] { return gpu_->stop(), 0; });
-    wanted_.stop_gpu = false;
-  } else if (wanted_.model) {
-    const std::string ref = *std::exchange(wanted_.model, std::nullopt);
-    LoadedModel loaded = open([&] { return load_now(ref); });
-    if (!wanted_.model) loaded_ = std::move(loaded);
-  } else if (wanted_.run) {
-    const RunRequest request = *std::exchange(wanted_.run, std::nullopt);
-    FinishedRun done = open([&] {
-      FinishedRun run_of = run(request);
-      measure(run_of.result);
-      return run_of;
-    });
-    if (!done.gpu_problem.empty()) wanted_.test = false;  // nothing is left to test
-    if (!wanted_.run) finished_ = std::move(done);
-  } else if (wanted_.nudge) {
-    const NudgeRequest request = *std::exchange(wanted_.nudge, std::nullopt);
-    FinishedNudge done = open([&] { return nudge_now(request); });
-    if (!wanted_.nudge) nudged_ = std::move(done);
-  } else if (wanted_.test) {
-    // A part of it; the other requests come first again after that.
-    GpuState state;
-    measuring_ = true;
-    const bool more = open([&] { return test_some(state); });
-    measuring_ = false;
-    if (!more) {
-      wanted_.test = false;
-      gpu_state_ = std::move(state);
-    }
-  } else {
-    run_size(lock);
-  }
-}
-
-void TraceWorker::run_size(std::unique_lock<std::mutex>& lock) {
-  if (std::exchange(sizes_begin_, false)) chart_ = {};
-  const RunRequest request = *wanted_.sizes;
-  measuring_ = true;
-  lock.unlock();
-  const bool more = measurer_.add_point(request, *gpu_, chart_);
-  lock.lock();
-  measuring_ = false;
-  if (!more && !sizes_begin_) wanted_.sizes.reset();
-  chart_.measuring = wanted_.sizes.has_value();
-  sizes_ = chart_;
 }
 
 }  // namespace headlight

@@ -1,16 +1,16 @@
 // Runs documents: small ones at once, large ones on a thread of their own, the newest first.
 #pragma once
 
-#include <condition_variable>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
+#include <variant>
 
 #include "app/ui/state/compute_state.h"
 #include "app/workers/size_measurer.h"
+#include "core/base/mailbox.h"
 #include "core/check/nudge.h"
 #include "core/run/runner.h"
 #include "core/view/device_cells.h"
@@ -40,7 +40,6 @@ struct RunRequest {
 };
 
 struct FinishedRun {
-  Document document;
   RunResult result;
   double milliseconds = 0;
   std::shared_ptr<const BothRun> both = nullptr;              // of ComputeMode::kBoth
@@ -63,9 +62,29 @@ struct FinishedNudge {
   Message problem;  // empty when all went well
 };
 
+/// What the thread has to do; the first of them comes first. A request takes the place of the one
+/// before it of the same kind.
+enum class TraceTask {
+  kStopGpu,
+  kModel,
+  kShown,   // the run that is shown,
+  kNewest,  // and those beside it: with the newest weights, with the pinned ones
+  kPinned,
+  kNudge,
+  kTest,   // goes on until it is done
+  kSizes,  // and so does this
+};
+
+using BackendMaker = std::function<std::unique_ptr<Backend>()>;
+
+/// What is done here and now is done by the processor on the caller's thread, and only when nothing
+/// in the background computes with it: otherwise the answer is unset, and it is to be asked for.
+/// What is asked for is taken by poll…(), once; what is out of date by then never comes. Nothing
+/// here throws.
 class TraceWorker {
  public:
-  TraceWorker(RunLimits, const std::string& backend, int threads);
+  /// `make_backend` is called twice: what is measured keeps out of the way of what is shown.
+  TraceWorker(RunLimits, const BackendMaker& make_backend);
   ~TraceWorker();
   TraceWorker(const TraceWorker&) = delete;
   TraceWorker& operator=(const TraceWorker&) = delete;
@@ -75,79 +94,62 @@ class TraceWorker {
   bool has_gpu() const { return gpu_ != nullptr; }
   /// Lets go of it, before the window's context goes. Waits for the run in the background.
   void stop_gpu();
-  /// Starts the graphics card and tests it, in the background; what came of it, once.
-  void request_gpu_test();
+  /// Starts the graphics card and tests it, in the background.
+  void request_gpu_test() { mailbox_.post(TraceTask::kTest, {}); }
   std::optional<GpuState> poll_gpu();
-  /// Runs at once and waits for it. Waits for a run in the background to end first.
-  FinishedRun run_now(const RunRequest&);
-  /// Runs in the background; a request that was still waiting is dropped.
-  void request(const RunRequest&);
+  /// With the graphics card it is done by the thread, and waited for.
+  std::optional<FinishedRun> run_now(const RunRequest&, TraceTask = TraceTask::kShown);
+  void request(const RunRequest& r, TraceTask task = TraceTask::kShown) { mailbox_.post(task, r); }
+  std::optional<FinishedRun> poll(TraceTask = TraceTask::kShown);
   /// Measures the model's runs of more and more tokens, on both, in the background, until they take
-  /// too long or there is something else to do for good: stop_sizes().
-  void request_sizes(const RunRequest&);
-  void stop_sizes();
+  /// too long or it is dropped.
+  void request_sizes(const RunRequest& r) { mailbox_.post(TraceTask::kSizes, r); }
   /// The points so far, when there is a new one.
   std::optional<SizeChart> poll_sizes();
-  /// Loads a model here and now, or in the background; what is loaded is kept for the runs.
-  LoadedModel load_now(const std::string& ref);
-  void request_model(const std::string& ref);
-  /// The model that was asked for last, once.
+  /// What is loaded is kept for the runs.
+  std::optional<LoadedModel> load_now(const std::string& ref);
+  void request_model(const std::string& ref) { mailbox_.post(TraceTask::kModel, ref); }
   std::optional<LoadedModel> poll_model();
-  /// Checks a gradient here and now, or in the background. Neither throws.
-  FinishedNudge nudge_now(const NudgeRequest&);
-  void request_nudge(NudgeRequest);
+  std::optional<FinishedNudge> nudge_now(const NudgeRequest&);
+  void request_nudge(const NudgeRequest& r) { mailbox_.post(TraceTask::kNudge, r); }
   std::optional<FinishedNudge> poll_nudge();
-  /// Waits until a run has ended, but no longer; has one?
-  bool wait_for(double seconds);
-  /// The newest finished run, once.
-  std::optional<FinishedRun> poll();
-  /// Is something running or waiting?
-  bool busy();
-  /// Would run_now() of the processor have to wait for what runs in the background?
-  bool would_wait();
-  /// Blocks until nothing is.
-  void wait();
+  /// It is not wanted any more.
+  void drop(TraceTask task) { mailbox_.drop(task); }
+  /// Was it asked for, and has not been taken yet?
+  bool awaits(TraceTask task) const { return mailbox_.awaits(task); }
+  /// Waits until the run that is shown has ended, but no longer; has it?
+  bool wait_for(double seconds) { return mailbox_.wait_for(TraceTask::kShown, seconds); }
+  /// Blocks until nothing is to be done any more.
+  void wait() { mailbox_.wait(); }
 
  private:
-  // What the thread has to do; the first of them comes first.
-  struct Preferences {
-    std::optional<std::string> model;
-    std::optional<RunRequest> run;
-    std::optional<NudgeRequest> nudge;
-    bool test = false;
-    bool stop_gpu = false;
-    std::optional<RunRequest> sizes;  // goes on until it is done
-    bool any() const { return model || run || nudge || test || stop_gpu || sizes; }
-  };
-  void wake();
-  void loop();
-  void take_next(std::unique_lock<std::mutex>&);
-  void run_size(std::unique_lock<std::mutex>&);
+  using Request = std::variant<std::monostate, RunRequest, std::string, NudgeRequest>;
+  using Answer =
+      std::variant<std::monostate, FinishedRun, LoadedModel, FinishedNudge, GpuState, SizeChart>;
+  using Box = Mailbox<TraceTask, Request, Answer>;
+
+  template <class Work>
+  std::optional<std::invoke_result_t<Work>> here_and_now(const Work&);
+  Answer carry_out(Box::Job&);
   FinishedRun run(const RunRequest&);
   void run_on_gpu(const RunRequest&, FinishedRun&);
   void run_both(const RunRequest&, Backend& guarded, const TimedBackend& timed, FinishedRun&);
-  bool test_some(GpuState&);
+  LoadedModel load(const std::string& ref);
+  FinishedNudge nudge_of(const NudgeRequest&);
+  Answer test_some(Box::Job&);
+  Answer measure_size(Box::Job&);
   void measure(const RunResult&);
 
   const RunLimits limits_;
-  std::mutex run_mutex_;  // guards runner_ and backend_
+  std::mutex run_mutex_;  // guards runner_ and backend_; the window's thread never waits for it
   Runner runner_;
   std::unique_ptr<Backend> backend_;
-  SizeMeasurer measurer_;     // of the thread alone
-  std::unique_ptr<Gpu> gpu_;  // of the thread alone, once it is there
-  std::mutex mutex_;          // guards the rest
-  std::condition_variable changed_;
-  Preferences wanted_;
-  std::optional<FinishedRun> finished_;
-  std::optional<LoadedModel> loaded_;
-  std::optional<FinishedNudge> nudged_;
-  std::optional<GpuState> gpu_state_;
-  std::optional<SizeChart> sizes_;
-  SizeChart chart_;  // of the thread: the points so far
-  bool running_ = false, stop_ = false;
-  bool sizes_begin_ = false;
-  bool measuring_ = false;  // what runs is a test or a measurement, without runner_
-  std::thread thread_;
+  // Of the thread alone, once it is there.
+  SizeMeasurer measurer_;
+  std::unique_ptr<Gpu> gpu_;
+  SizeChart chart_;       // the points so far,
+  Box::Id chart_of_ = 0;  // of this request
+  Box mailbox_;           // last: its thread ends first
 };
 
 }  // namespace headlight

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "app/workers/gpu.h"
 #include "app/workers/stopwatch.h"
@@ -15,6 +16,7 @@ namespace {
 
 constexpr double kLiveEvery = 0.04;   // seconds between two models for the window
 constexpr double kSpeedEvery = 0.25;  // seconds that a speed is measured over
+constexpr std::uint64_t kSteps = std::numeric_limits<std::uint64_t>::max();  // after all commands
 
 // The window comes first: this thread, and those that it makes, take what is left.
 void yield_to_window() {
@@ -37,27 +39,18 @@ bool same_snapshots(std::span<const std::shared_ptr<const Snapshot>> a,
 
 }  // namespace
 
-TrainWorker::~TrainWorker() {
-  {
-    const std::lock_guard lock(mutex_);
-    stop_ = true;
-    running_ = false;
-  }
-  changed_.notify_all();
-  if (thread_.joinable()) thread_.join();
-}
-
-void TrainWorker::push(Command command) {
-  {
-    const std::lock_guard lock(mutex_);
-    commands_.push_back(std::move(command));
-    if (!thread_.joinable()) thread_ = std::thread([this] { loop(); });
-  }
-  changed_.notify_all();
-}
-
 TrainWorker::TrainWorker(int threads, RunAutosave* autosave)
-    : threads_(threads), autosave_(autosave) {}
+    : threads_(threads),
+      autosave_(autosave),
+      mailbox_([this](Box::Job& job) { carry_out(job); },
+               {.begin = yield_to_window, .end = [this] {
+                  run_.reset();  // before what it computes with, whose context is current here
+                  if (gpu_ && gpu_->started()) gpu_->stop();
+                }}) {}
+
+TrainWorker::~TrainWorker() = default;
+
+void TrainWorker::push(Command command) { mailbox_.post(next_command_++, std::move(command)); }
 
 void TrainWorker::use_gpu(std::unique_ptr<Gpu> gpu) { gpu_ = std::move(gpu); }
 
@@ -73,14 +66,13 @@ void TrainWorker::stop_gpu() {
 }
 
 void TrainWorker::start(const RunPlan& plan, bool on_gpu) {
-  std::uint64_t id = 0;
+  const std::uint64_t id = next_id_++;
   {
     const std::lock_guard lock(mutex_);
-    running_ = false;
     // At once, so that no frame shows the old run under the new plan.
     SaveReport save = std::move(published_.status.save);
     published_ = {};
-    id = wanted_ = published_.status.run = next_id_++;
+    wanted_ = published_.status.run = id;
     published_.status.phase = TrainPhase::kPreparing;
     published_.status.save = std::move(save);
     published_.plan = std::make_shared<const RunPlan>(plan);
@@ -102,8 +94,8 @@ void TrainWorker::play(std::int64_t until) {
   push([this, until] {
     if (!run_ || run_->broken()) return;
     until_ = until;
-    const std::lock_guard lock(mutex_);
     running_ = true;
+    const std::lock_guard lock(mutex_);
     published_.status.phase = TrainPhase::kRunning;
     published_.status.problem = {};
     window_seconds_ = 0;
@@ -113,11 +105,8 @@ void TrainWorker::play(std::int64_t until) {
 }
 
 void TrainWorker::pause() {
-  {
-    const std::lock_guard lock(mutex_);
-    running_ = false;
-  }
   push([this] {
+    running_ = false;
     if (!run_ || run_->broken()) return;
     run_->take_snapshot();
     keep_safe();
@@ -159,10 +148,8 @@ void TrainWorker::save(const std::string& folder, std::uint64_t run) {
       report.step = is_earlier ? earlier->second->step : run_->steps_done();
       is_earlier ? earlier->second->save(folder) : run_->save(folder);
       if (!is_earlier) safe_step_ = report.step;
-    } catch (const Error& error) {
-      report.problem = error.message();
-    } catch (const std::bad_alloc&) {
-      report.problem = Message{"error.no_memory"};
+    } catch (...) {
+      report.problem = caught_problem();
     }
     const std::lock_guard lock(mutex_);
     report.count = published_.status.save.count + 1;
@@ -187,44 +174,22 @@ void TrainWorker::set_history_limit(std::size_t bytes) {
 
 // ---- the thread ----
 
-void TrainWorker::loop() {
-  yield_to_window();
-  std::unique_lock lock(mutex_);
-  while (!stop_) {
-    changed_.wait(lock, [this] { return stop_ || running_ || !commands_.empty(); });
-    if (stop_) break;
-    busy_ = true;
-    if (!commands_.empty()) {
-      const Command command = std::move(commands_.front());
-      commands_.pop_front();
-      lock.unlock();
-      guard(command);
-    } else {
-      lock.unlock();
-      guard([this] { make_step(); });
-    }
-    lock.lock();
-    busy_ = false;
-    changed_.notify_all();
-  }
-  lock.unlock();
-  run_.reset();  // before what it computes with, whose context is current here
-  if (gpu_ && gpu_->started()) gpu_->stop();
-}
-
-// A command that fails leaves the run as it was and says why.
-void TrainWorker::guard(const Command& command) {
-  Message problem;
+// A command that fails leaves the run as it was and says why; a step that fails is the last one.
+void TrainWorker::carry_out(Box::Job& job) {
+  stop_ = job.stop;
+  const bool steps = job.key == kSteps;
   try {
-    return command();
-  } catch (const Error& error) {
-    problem = error.message();
-  } catch (const std::bad_alloc&) {
-    problem = Message{"error.no_memory"};
+    if (!steps) job.request();
+    if (steps && running_) make_step();
+  } catch (...) {
+    if (steps) running_ = false;
+    const std::lock_guard lock(mutex_);
+    if (steps) published_.status.phase = TrainPhase::kFailed;
+    published_.status.problem = caught_problem();
+    published_.version = ++version_;
   }
-  const std::lock_guard lock(mutex_);
-  published_.status.problem = problem;
-  published_.version = ++version_;
+  if (running_ && !steps) mailbox_.post(kSteps, nullptr);
+  job.again = running_ && steps;
 }
 
 // A copy of the run between two updates; another thread takes it to the disk.
@@ -240,10 +205,11 @@ void TrainWorker::make_step() {
   TrainStep step;
   try {
     step = run_->step();
-  } catch (const Error& error) {
+  } catch (...) {
     if (run_->learner().device().empty()) throw;
-    if (leave_gpu(error.message())) return;
-    return end(TrainPhase::kFailed, Message{"train.gpu_lost"}.with(error.message()));
+    const Message problem = caught_problem();
+    if (leave_gpu(problem)) return;
+    return end(TrainPhase::kFailed, Message{"train.gpu_lost"}.with(problem));
   }
   const double took = seconds_now() - began;
   seconds_ += took;
@@ -274,9 +240,10 @@ void TrainWorker::make_step() {
 }
 
 void TrainWorker::end(TrainPhase phase, const Message& problem) {
+  running_ = false;
   keep_safe();
   const std::lock_guard lock(mutex_);
-  running_ = false;
+  if (published_.status.run != run_id_) return;  // another was asked for meanwhile
   published_.status.phase = phase;
   published_.status.problem = problem;
   publish_locked(true);
@@ -295,6 +262,7 @@ void TrainWorker::publish(bool live) {
 
 // What is new goes to where the window takes it from; the weights of this moment now and then.
 void TrainWorker::publish_locked(bool live) {
+  published_.version = ++version_;
   if (!run_) return;
   const RunHistory& history = run_->history();
   TrainStatus& status = published_.status;
@@ -315,7 +283,6 @@ void TrainWorker::publish_locked(bool live) {
     published_.live = run_->model();
     published_.live_step = run_->steps_done();
   }
-  published_.version = ++version_;
 }
 
 // ---- the window's side ----
@@ -341,11 +308,6 @@ bool TrainWorker::update(RunView& view) {
   view.live = published_.live;
   view.live_step = published_.live_step;
   return true;
-}
-
-void TrainWorker::wait() {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return !running_ && !busy_ && commands_.empty(); });
 }
 
 }  // namespace headlight

@@ -2,20 +2,18 @@
 // is taken out once a frame.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "app/ui/state/train_state.h"
 #include "app/workers/run_autosave.h"
+#include "core/base/mailbox.h"
 #include "core/train/training_run.h"
 
 namespace headlight {
@@ -59,12 +57,14 @@ class TrainWorker {
   /// Brings `view` up to date: costs what is new. True when something is.
   bool update(RunView& view);
   /// Blocks until every command is carried out and nothing runs.
-  void wait();
+  void wait() { mailbox_.wait(); }
 
  private:
   using Command = std::function<void()>;
+  // In the order of asking; the steps of a run that plays come after all that was asked for.
+  using Box = Mailbox<std::uint64_t, Command, void>;
   void push(Command);
-  void loop();
+  void carry_out(Box::Job&);
   void prepare(const RunPlan&, std::uint64_t id, bool on_gpu);
   void make_run(const RunPlan&, std::uint64_t id, bool on_gpu);
   LearnerFactory learners(bool on_gpu);
@@ -73,7 +73,6 @@ class TrainWorker {
   void put_aside();
   void keep_safe();
   void make_step();
-  void guard(const Command&);
   void publish(bool live);
   void publish_plan();
   void publish_locked(bool live);
@@ -100,15 +99,15 @@ class TrainWorker {
   double shown_at_ = -1;  // when the live model was last published
   double safe_at_ = 0;    // when the run was last kept safe, and as of which step
   std::int64_t safe_step_ = 0;
+  bool running_ = false;  // step after step
+  std::stop_token stop_;  // of what is being carried out
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<Command> commands_;
-  bool running_ = false, busy_ = false, stop_ = false;
-  std::uint64_t next_id_ = 1, wanted_ = 0;  // 0: the run that is being prepared is not wanted
+  std::uint64_t next_id_ = 1, next_command_ = 1;  // of the window's thread
+  std::mutex mutex_;                              // guards the rest but the mailbox
+  std::uint64_t wanted_ = 0;                      // 0: the run that is being prepared is not wanted
   RunView published_;
   std::uint64_t version_ = 0;
-  std::thread thread_;
+  Box mailbox_;  // last: its thread ends first
 };
 
 }  // namespace headlight

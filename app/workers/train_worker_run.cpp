@@ -23,11 +23,7 @@ void TrainWorker::put_aside() {
 }
 
 void TrainWorker::prepare(const RunPlan& plan, std::uint64_t id, bool on_gpu) {
-  {
-    // A play that was asked for before this start has nothing to do with it.
-    const std::lock_guard lock(mutex_);
-    running_ = false;
-  }
+  running_ = false;  // a play that was asked for before this start has nothing to do with it
   put_aside();
   seconds_ = speed_ = 0;
   shown_at_ = -1;
@@ -36,10 +32,8 @@ void TrainWorker::prepare(const RunPlan& plan, std::uint64_t id, bool on_gpu) {
     return make_run(plan, id, on_gpu);
   } catch (const Cancelled&) {
     return run_.reset();  // another start has taken its place, or it is not wanted any more
-  } catch (const Error& error) {
-    problem = error.message();
-  } catch (const std::bad_alloc&) {
-    problem = Message{"error.no_memory"};
+  } catch (...) {
+    problem = caught_problem();
   }
   run_.reset();
   const std::lock_guard lock(mutex_);
@@ -72,7 +66,7 @@ void TrainWorker::make_run(const RunPlan& plan, std::uint64_t id, bool on_gpu) {
   double told = -1;
   load_task(plan, [this, id, &told](const Progress& progress) {
     const std::lock_guard lock(mutex_);
-    if (stop_ || wanted_ != id) return false;
+    if (stop_.stop_requested() || wanted_ != id) return false;
     // The window would draw itself for every piece, and take the time that reading needs.
     if (published_.status.doing == progress.doing && seconds_now() - told < kTellEvery) return true;
     told = seconds_now();
@@ -133,7 +127,7 @@ bool TrainWorker::leave_gpu(const Message& why) {
   bool moved = true;
   try {
     run_->move_to_processor(threads_);
-  } catch (const Error&) {
+  } catch (...) {
     moved = false;
     run_.reset();
   }

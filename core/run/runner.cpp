@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <mutex>
 
 #include "core/autodiff/gradient_program.h"
 #include "core/base/error.h"
@@ -158,18 +159,37 @@ std::shared_ptr<const Program> Runner::program_for(const Config& config, const R
   return program_;
 }
 
-// A trace nobody looks at any more gives its memory to the next run.
+// Traces that nobody looks at any more give their memory to the next runs. Whoever lets go of one
+// last, on whatever thread, hands it back: a count of owners that is read here would say nothing of
+// what another thread still does.
+struct Runner::TracePool {
+  std::mutex mutex;
+  std::vector<std::unique_ptr<Trace>> free;
+
+  std::unique_ptr<Trace> take() {
+    const std::lock_guard lock(mutex);
+    if (free.empty()) return std::make_unique<Trace>();
+    std::unique_ptr<Trace> trace = std::move(free.back());
+    free.pop_back();
+    return trace;
+  }
+  void give_back(std::unique_ptr<Trace> trace) {
+    constexpr std::size_t kMostFree = 2;
+    const std::lock_guard lock(mutex);
+    if (free.size() == kMostFree) free.front().swap(trace);  // that one's memory goes
+    if (free.size() < kMostFree) free.push_back(std::move(trace));
+  }
+};
+
+Runner::Runner(RunLimits limits) : limits_(limits), pool_(std::make_shared<TracePool>()) {}
+
 std::shared_ptr<Trace> Runner::blank_trace(const std::shared_ptr<const Program>& program) {
   const std::size_t cells = arena_cells(*program);
-  std::shared_ptr<Trace> trace;
-  for (auto& candidate : pool_) {
-    if (candidate.use_count() == 1) trace = candidate;
-  }
-  if (!trace) {
-    trace = std::make_shared<Trace>();
-    pool_.push_back(trace);
-    if (pool_.size() > 3) pool_.erase(pool_.begin());
-  }
+  const auto hand_back = [pool = std::weak_ptr(pool_)](Trace* used) {
+    std::unique_ptr<Trace> trace(used);
+    if (const auto still_there = pool.lock()) still_there->give_back(std::move(trace));
+  };
+  const std::shared_ptr<Trace> trace(pool_->take().release(), hand_back);
   if (trace->arena_.size() < cells || trace->arena_.size() > 4 * cells) {
     trace->arena_ = FloatBuffer();  // give the old memory back before asking for the new
     trace->arena_.resize(cells);

@@ -35,7 +35,7 @@ struct RunResult {
 
 class Runner {
  public:
-  explicit Runner(RunLimits limits = {}) : limits_(limits) {}
+  explicit Runner(RunLimits limits = {});
   /// Of an encoder-decoder the sentence is what the encoder reads (RunInput::source_tokens), and
   /// the trace's tokens are the row that the model writes for it by itself, or what stands behind
   /// "→". Never throws for anything that a document can hold. `model`: the one to run, whatever the
@@ -65,7 +65,8 @@ class Runner {
   ModelCache models_;
   std::shared_ptr<const Program> program_;
   std::shared_ptr<const Program> walked_;  // with gradients: what the walk is planned for
-  std::vector<std::shared_ptr<Trace>> pool_;
+  struct TracePool;
+  std::shared_ptr<TracePool> pool_;
   std::uint64_t next_serial_ = 1;
 };
 

@@ -162,7 +162,9 @@ void StrictGl::download(GLenum target, GLintptr offset, GLsizeiptr bytes, void* 
 }
 
 void StrictGl::barrier(GLbitfield what) {
-  constexpr GLbitfield kKnown = kKernelBarrier | kCopyBarrier;
+  // Pictures that another context draws from the buffers.
+  constexpr GLbitfield kPictures = GL_PIXEL_BUFFER_BARRIER_BIT | GL_TEXTURE_FETCH_BARRIER_BIT;
+  constexpr GLbitfield kKnown = kKernelBarrier | kCopyBarrier | kPictures;
   if (what == 0 || (what != GL_ALL_BARRIER_BITS && (what & ~kKnown))) {
     report("glMemoryBarrier: unknown bits " + number(what));
   }

@@ -216,7 +216,7 @@ TEST_CASE(
     "compute: the test of a graphics card lets runs pass, and ends where the card is let go") {
   GlBackendOptions options;
   options.program_folder.clear();  // nothing of an earlier test is known
-  TraceWorker worker(machine_limits(), "cpu", 1);
+  TraceWorker worker(machine_limits(), [] { return make_backend("cpu", 1); });
   worker.use_gpu(maker(options)());
   worker.request_gpu_test();
   RunRequest request{small_document()};
@@ -229,7 +229,7 @@ TEST_CASE(
   REQUIRE(run->result.trace);
   CHECK(run->result.trace->backend() == "gl");
   request.mode = ComputeMode::kCpu;
-  CHECK(worker.run_now(request).result.trace->backend() == "cpu");
+  CHECK(worker.run_now(request)->result.trace->backend() == "cpu");
   CHECK_FALSE(worker.poll_gpu());
   worker.wait();
   const auto tested = worker.poll_gpu();
