@@ -1,5 +1,5 @@
-// What goes into a run and what stays of it: files that are dropped on the
-// panel, samples, models that are kept, by hand or at the end of the window.
+// What goes into a run and what stays of it: files that are dropped on the panel, models that are
+// kept, by hand or at the end of the window.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
