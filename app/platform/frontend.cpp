@@ -79,13 +79,14 @@ void Frontend::draw(float width, float height) {
   if (state.session.playback.playing || state.session.train.film)
     shell_.push(Tick{ImGui::GetIO().DeltaTime});
   Ui ui(Theme::make(state.session.dark), fonts_.set(), state.session.scale, probe_, sink_,
-        shell_.queue(), state.session.language, &state.session.focus, state.session.range);
+        shell_.queue(), state.session.language, &state.session.focus, state.requests.focus,
+        state.session.range);
   if (stage_only_ == StageOnly::kNo) {
     draw_window(state, ui, width, height);
   } else {
     draw_stage_only(state, ui, width, height, stage_only_ == StageOnly::kAllHeads);
   }
-  shell_.apply();
+  shell_.end_frame();
   if (const std::string copied = shell_.take_copied(); !copied.empty()) {
     ImGui::SetClipboardText(copied.c_str());
   }

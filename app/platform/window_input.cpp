@@ -152,8 +152,8 @@ bool moves_keyboard(int key, bool ctrl) {
 
 // A field that is being left or entered still says the opposite: wait until it is done.
 bool WindowInput::waits() const {
-  const Session& session = shell_.state().session;
-  return hold_ > 0 || session.leave_field || session.focus_sentence || session.focus.move != 0;
+  const Requests& next = shell_.state().requests;
+  return hold_ > 0 || next.leave_field || next.focus_sentence || next.focus.move != 0;
 }
 
 // ImGui 1.86 sees only how the keys stand when a frame begins. So that nothing typed fast is lost

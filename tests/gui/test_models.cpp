@@ -52,7 +52,6 @@ TEST_CASE("models: one that is chosen shows its numbers, its shape and a sentenc
   CHECK(gui.config().layers == 2);
   CHECK(inconsistency(gui.state()) == "");
   // One step back, and forth again.
-  gui.push(ClosePopups{});
   gui.edit_key({ImGuiKey_Escape});
   gui.ctrl('Z');
   CHECK(gui.document() == before);
@@ -82,7 +81,6 @@ TEST_CASE("models: behind an encoder-decoder or a classifier the sandbox is a pl
     CHECK(gui.tensor("probs").axes.back().name == "vocab");
     CHECK(gui.state().derived.problem == "");
     CHECK(inconsistency(gui.state()) == "");
-    gui.push(ClosePopups{});
     gui.edit_key({ImGuiKey_Escape});
     gui.ctrl('Z');
     CHECK(gui.document() == trained);

@@ -173,7 +173,7 @@ TEST_CASE("panels: hints come one at a time, beside what they speak of, and go w
   gui.key({kKeySpace});
   CHECK(gui.state().session.hint == 4);
   gui.push(DoCommand{Command::kPalette});
-  gui.push(ClosePopups{});
+  gui.push(ClosePalette{});
   CHECK(gui.state().session.hint == -1);
 }
 

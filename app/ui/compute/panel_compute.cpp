@@ -116,7 +116,7 @@ float sheet_head(const AppState& state, Ui& ui, const Rect& r) {
 }  // namespace
 
 void panel_compute(const AppState& state, Ui& ui, float width, float height) {
-  const bool wanted = state.session.compute_open;
+  const bool wanted = state.requests.open == Sheet::kCompute;
   if (!wanted && !ImGui::IsPopupOpen("compute")) return;
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0, 0));
   const ImVec2 size{std::min(ui.px(960), width - ui.px(16)), std::min(ui.px(620), height)};

@@ -9,10 +9,7 @@
 namespace headlight {
 
 bool begin_sheet(Ui& ui, const char* id, bool wanted, float width, float height, ImVec2 sheet) {
-  if (wanted) {
-    ImGui::OpenPopup(id);
-    ui.push(ClosePopups{});
-  }
+  if (wanted) ImGui::OpenPopup(id);
   const float margin = ui.px(20);
   ImGui::SetNextWindowPos({std::max((width - sheet.x) / 2, std::min(margin, width / 20)),
                            std::max(margin, (height - sheet.y) / 3)});
@@ -89,10 +86,8 @@ void recent_in_sheet(const AppState& state, Ui& ui, ImVec2 at, float width) {
   }
 }
 
-enum class PathFor { kOpen, kSave, kModel };
-
-void open_or_save(const AppState& state, Ui& ui, PathFor what, float width) {
-  const bool opens = what != PathFor::kSave, session = what != PathFor::kModel;
+void open_or_save(const AppState& state, Ui& ui, Sheet what, float width) {
+  const bool opens = what != Sheet::kSave, session = what != Sheet::kOpenModel;
   const PathSheet sheet{ui.tr(!session ? "files.open_model"
                               : opens  ? "files.open_which"
                                        : "files.save_where"),
@@ -243,20 +238,20 @@ void menu_recent(const AppState& state, Ui& ui) {
 }
 
 void panel_files(const AppState& state, Ui& ui, float width, float height) {
-  const Session& s = state.session;
-  const auto sheet = [&](const char* id, bool wanted, PathFor what) {
+  const auto sheet = [&](const char* id, Sheet what) {
+    const bool wanted = state.requests.open == what;
     if (!wanted && !ImGui::IsPopupOpen(id)) return;
     const float inside = std::min(ui.px(480), width * 0.9f - ui.px(30));
-    const float tall = ui.px(140) + (what == PathFor::kOpen ? recent_height(state, ui) : 0);
+    const float tall = ui.px(140) + (what == Sheet::kOpen ? recent_height(state, ui) : 0);
     if (!begin_sheet(ui, id, wanted, width, height, {inside + ui.px(30), tall})) return;
     open_or_save(state, ui, what, inside);
     const ImVec2 at = ImGui::GetWindowPos(), drawn = ImGui::GetWindowSize();
     ui.probe.add(std::string("panel/") + id, at, {at.x + drawn.x, at.y + drawn.y});
     ImGui::EndPopup();
   };
-  sheet("open_path", s.ask_path_to_open, PathFor::kOpen);
-  sheet("save_path", s.ask_path_to_save, PathFor::kSave);
-  sheet("open_model", s.ask_path_to_model, PathFor::kModel);
+  sheet("open_path", Sheet::kOpen);
+  sheet("save_path", Sheet::kSave);
+  sheet("open_model", Sheet::kOpenModel);
   question_sheet(state, ui, width, height);
 }
 

@@ -47,8 +47,8 @@ void about_sheet(Ui& ui) {
 }  // namespace
 
 void panel_help(const AppState& state, Ui& ui, float width, float height) {
-  const Session& s = state.session;
-  const auto sheet = [&](const char* id, bool wanted, ImVec2 size, auto contents) {
+  const auto sheet = [&](const char* id, Sheet which, ImVec2 size, auto contents) {
+    const bool wanted = state.requests.open == which;
     if (!wanted && !ImGui::IsPopupOpen(id)) return;
     if (!begin_sheet(ui, id, wanted, width, height, size)) return;
     contents();
@@ -56,9 +56,9 @@ void panel_help(const AppState& state, Ui& ui, float width, float height) {
     ui.probe.add(std::string("panel/") + id, at, {at.x + drawn.x, at.y + drawn.y});
     ImGui::EndPopup();
   };
-  sheet("keys", s.keys_open, {std::min(ui.px(740), width - ui.px(16)), ui.px(640)},
+  sheet("keys", Sheet::kKeys, {std::min(ui.px(740), width - ui.px(16)), ui.px(640)},
         [&] { keys_sheet(ui); });
-  sheet("about", s.about_open, {ui.px(460), ui.px(210)}, [&] { about_sheet(ui); });
+  sheet("about", Sheet::kAbout, {ui.px(460), ui.px(210)}, [&] { about_sheet(ui); });
 }
 
 }  // namespace headlight

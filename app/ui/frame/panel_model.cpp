@@ -188,7 +188,6 @@ void trained_models(const AppState& state, Ui& ui, Form& form) {
   if (!listed) model_chip(form, at, "now", shown_model_name(state, ui), true, to_field_text(ref));
   if (model_chip(form, at, "open", ui.tr("model.open"), false,
                  command_hint(ui.language, Command::kOpenModel))) {
-    ui.push(ClosePopups{});
     ui.push(DoCommand{Command::kOpenModel});
     ImGui::CloseCurrentPopup();
   }
@@ -296,8 +295,7 @@ void panel_model(const AppState& state, Ui& ui, const Rect& r) {
     ui.text(ui.fonts.control, {r.x0 + ui.px(30) + name_width, y}, ui.theme.muted, summary);
   }
   if (!narrow) ui.text_right(ui.fonts.control, r.x1 - ui.px(14), y, ui.theme.muted, "▾");
-  if (pressed || state.session.model_open) ui.push(ClosePopups{});
-  if (pressed || state.session.model_open) ImGui::OpenPopup("model_settings");
+  if (pressed || state.requests.open == Sheet::kModel) ImGui::OpenPopup("model_settings");
   const float content = ui.px(480);
   const ImVec2 window = ImGui::GetIO().DisplaySize;
   const float width = std::min(content, window.x - ui.px(16));

@@ -118,7 +118,7 @@ void panel_palette(const AppState& state, Ui& ui, float width, float height) {
   // A click beside it closes it.
   const bool beside = ImGui::IsMouseClicked(0) && !ImGui::IsWindowAppearing() &&
                       !r.contains(ImGui::GetIO().MousePos);
-  if (beside) ui.push(ClosePopups{});
+  if (beside) ui.push(ClosePalette{});
   ImGui::EndPopup();
 }
 

@@ -208,7 +208,7 @@ void panel_sentence(const AppState& state, Ui& ui, const Rect& r) {
   ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ImVec2(ui.px(16), pad));
   ImGui::SetCursorScreenPos(r.min());
   ImGui::SetNextItemWidth(r.width() - count_width - ui.px(32));
-  if (state.session.focus_sentence) ImGui::SetKeyboardFocusHere();
+  if (state.requests.focus_sentence) ImGui::SetKeyboardFocusHere();
   ui.before_field("sentence");
   // ImGui keeps the text being typed itself; this copy only carries it in and out.
   std::string text = to_line_text(state.document().sentence);
@@ -220,7 +220,6 @@ void panel_sentence(const AppState& state, Ui& ui, const Rect& r) {
       ImGui::InputTextWithHint("##sentence", ui.tr("sentence.hint").data(), &text,
                                ImGuiInputTextFlags_CallbackAlways, refresh_field, &refresh);
   if (changed && text != shown) ui.push(DoEdit{SetSentence{from_field_text(text)}, "sentence"});
-  if (state.session.focus_sentence) ui.push(FocusDone{});
   const bool active = ImGui::IsItemActive();
   if (ImGui::IsItemDeactivated()) ui.push(EndEdit{});
   ui.after_field("sentence");

@@ -36,7 +36,6 @@ void leave(const AppState& state, Ui& ui) {
   } else if (s.maximized != PanelId::kNone) {
     ui.push(Maximize{PanelId::kNone});
   }
-  ui.push(FocusDone{});
 }
 
 bool shown(const Rect& r) { return r.width() >= 1 && r.height() >= 1; }
@@ -127,7 +126,7 @@ void draw_window(const AppState& state, Ui& ui, float width, float height) {
   const bool folded_else = l.rail_open != s.rail_shown || l.heads_open != s.heads_shown ||
                            l.inspector_open != s.inspector_shown;
   if (folded_else) ui.push(Folded{l.rail_open, l.heads_open, l.inspector_open});
-  if (s.leave_field) leave(state, ui);
+  if (state.requests.leave_field) leave(state, ui);
   if (!state.notices.empty())
     panel_notices(state, ui, {l.notices.x0, l.notices.y0 + vision, l.notices.x1, l.notices.y1});
   if (shown(l.sentence)) {

@@ -21,15 +21,15 @@ void scroll_to(const Rect& r) {
 }  // namespace
 
 bool Ui::focusable(std::string_view id, const Rect& r, FocusKind kind) {
-  if (!focus_ || (!focus_->visible && focus_->move == 0)) return false;
+  if (!focus_ || (!focus_->visible && request_.move == 0)) return false;
   focusables_.push_back(
       {std::string(id), r, kind, ImGui::GetCurrentContext()->BeginPopupStack.Size});
   if (!is_focused(id)) return false;
   const ImVec2 low = ImGui::GetWindowDrawList()->GetClipRectMin();
   const ImVec2 high = ImGui::GetWindowDrawList()->GetClipRectMax();
   ring_ = Ring{r, {low.x, low.y, high.x, high.y}};
-  if (focus_->reveal) scroll_to(r);
-  return focus_->activate && kind != FocusKind::kField;
+  if (request_.reveal) scroll_to(r);
+  return request_.activate && kind != FocusKind::kField;
 }
 
 bool Ui::menu_item(std::string_view id, std::string_view label, std::string_view key, bool checked,
@@ -47,7 +47,7 @@ bool Ui::menu_item(std::string_view id, std::string_view label, std::string_view
 }
 
 void Ui::before_field(std::string_view id) {
-  if (is_focused(id) && (focus_->reveal || focus_->activate)) ImGui::SetKeyboardFocusHere();
+  if (is_focused(id) && (request_.reveal || request_.activate)) ImGui::SetKeyboardFocusHere();
 }
 
 void Ui::after_field(std::string_view id) {
@@ -78,7 +78,7 @@ void Ui::settle_focus() {
     push(FocusOn{f.id, f.kind, false, false, f.opener});
     return;
   }
-  if (!f.visible && f.move == 0) return;
+  if (!f.visible && request_.move == 0) return;
 
   // Only what lies in the uppermost menu or sheet.
   const int level = open_popups();
@@ -92,20 +92,18 @@ void Ui::settle_focus() {
     push(FocusOn{c.id, c.kind, true, true, std::move(opener)});
   };
   const auto now = find(f.id);
-  const bool asked = f.move != 0 || f.activate || f.nudge != 0;
   if (now == focusables_.end() && !focusables_.empty() && level > 0) {
     // A menu or sheet has opened: into it, and back to its opener when it closes.
-    go(f.move < 0 ? focusables_.back() : focusables_.front(), f.opener.empty() ? f.id : f.opener);
+    go(request_.move < 0 ? focusables_.back() : focusables_.front(),
+       f.opener.empty() ? f.id : f.opener);
   } else if (now == focusables_.end() && find(f.opener) != focusables_.end()) {
     go(*find(f.opener), "");
-  } else if (f.move != 0 && !focusables_.empty()) {
+  } else if (request_.move != 0 && !focusables_.empty()) {
     const auto count = static_cast<int>(focusables_.size());
-    const int start = now == focusables_.end() ? (f.move > 0 ? -1 : 0)
+    const int start = now == focusables_.end() ? (request_.move > 0 ? -1 : 0)
                                                : static_cast<int>(now - focusables_.begin());
-    const int next = ((start + f.move) % count + count) % count;
+    const int next = ((start + request_.move) % count + count) % count;
     go(focusables_[static_cast<std::size_t>(next)], f.opener);
-  } else if (asked || f.reveal) {
-    push(FocusOn{f.id, f.kind, f.visible, false, f.opener});
   }
 }
 

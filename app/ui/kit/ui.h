@@ -54,7 +54,7 @@ class Ui {
   Ui(Theme theme_now, const FontSet& fonts_now, float scale_now, Probe& probe_now,
      HeatmapSink& heatmaps_now, std::vector<Action>& actions,
      Language language_now = Language::kEnglish, const Focus* focus_now = nullptr,
-     RangeMode range_now = RangeMode::kShared)
+     FocusRequest focus_request = {}, RangeMode range_now = RangeMode::kShared)
       : language(language_now),
         range(range_now),
         theme(theme_now),
@@ -63,7 +63,8 @@ class Ui {
         probe(probe_now),
         heatmaps(heatmaps_now),
         actions_(actions),
-        focus_(focus_now) {}
+        focus_(focus_now),
+        request_(focus_request) {}
 
   const Language language;
   const RangeMode range;  // of the pictures' colours
@@ -137,9 +138,9 @@ class Ui {
     return focus_ && focus_->visible && focus_->id == id;
   }
   /// Steps by which arrow keys change this slider now: mostly 0.
-  int nudge(std::string_view id) const { return is_focused(id) ? focus_->nudge : 0; }
+  int nudge(std::string_view id) const { return is_focused(id) ? request_.nudge : 0; }
   /// Was it pressed by a key in this frame?
-  bool activated(std::string_view id) const { return is_focused(id) && focus_->activate; }
+  bool activated(std::string_view id) const { return is_focused(id) && request_.activate; }
   /// At the end of the frame: draws the ring, moves the focus as the keys asked.
   void settle_focus();
 
@@ -149,6 +150,7 @@ class Ui {
   };
   std::vector<Action>& actions_;
   const Focus* focus_;
+  const FocusRequest request_;
   std::vector<Focusable> focusables_;  // in the order they were drawn
   std::optional<Ring> ring_;
 };

@@ -38,11 +38,8 @@ void panel_stage(const AppState& state, Ui& ui, const Rect& r) {
                        !state.session.playback.shown;
   if (area.height() < ui.px(40)) {
     // Under a notice in a very low window there is no room for a picture that could be read.
-    if (state.session.view_request != ViewRequest{}) ui.push(SetView{state.session.view});
   } else if (page.lines.empty()) {
     draw_tokens(state, ui, {area.x0, area.y0 + ui.px(low ? 0 : 8), area.x1, area.y1});
-    // Nothing to zoom into here; what was asked for must not wait for a later page.
-    if (state.session.view_request != ViewRequest{}) ui.push(SetView{state.session.view});
   } else if (lines_are_shown(state)) {
     draw_lines(state, ui, area);
   } else if (compare) {

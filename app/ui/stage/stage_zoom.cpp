@@ -91,9 +91,8 @@ StageView view_after(const StagePlacement& placement, const ViewRequest& request
 
 void change_view(const AppState& state, Ui& ui, const StagePlacement& placement,
                  const CellLink& lit, const StageView& view) {
-  const ViewRequest& request = state.session.view_request;
-  const StageView next = view_after(placement, request, lit, view);
-  if (next != state.session.view || request != ViewRequest{}) ui.push(SetView{next});
+  const StageView next = view_after(placement, state.requests.view, lit, view);
+  if (next != state.session.view) ui.push(SetView{next});
 }
 
 namespace {

@@ -98,7 +98,11 @@ enum class Command {
   kNextCompute,
   kCompareBackends,
   kKernel,
+  kCount  // none: how many there are
 };
+/// A command as a type of its own, so that each is handled by a function of its own.
+template <Command kCommand>
+struct Is {};
 
 struct DoEdit {
   Edit edit;
@@ -140,6 +144,11 @@ struct OpenFile {
 struct SaveFile {
   std::string path;
 };
+/// Opens a sheet that asks for a path; `path` stands there already.
+struct AskPath {
+  Sheet sheet{};
+  std::string path;
+};
 struct TypePath {
   std::string text;
 };
@@ -148,14 +157,13 @@ struct TypePath {
 struct ChooseModel {
   std::string ref;
 };
-struct ClosePopups {};
-struct FocusDone {};
+struct ClosePalette {};
 /// What the window's size folds by itself.
 struct Folded {
   bool rail_shown = true, heads_shown = true, inspector_shown = true;
 };
 // keyboard
-/// The keyboard is with this control from now on; what was asked of the last one is done.
+/// The keyboard is with this control from now on.
 struct FocusOn {
   std::string id;
   FocusKind kind{};
@@ -259,6 +267,7 @@ struct SizePanels {
 struct Maximize {
   PanelId panel{};
 };
+struct OpenInspector {};
 struct ShowHint {
   int hint = -1;
 };
@@ -269,6 +278,10 @@ struct ChooseLanguage {
 /// The three buttons of a question, in their order.
 enum class Answer { kFirst, kSecond, kCancel };
 struct AnswerQuestion {
+  Answer answer{};
+};
+/// Of the question about unsaved work of a window that has gone.
+struct AnswerRecovery {
   Answer answer{};
 };
 struct DropFiles {
@@ -302,6 +315,10 @@ struct CancelRun {};
 struct MarkStep {
   std::optional<std::int64_t> step;
 };
+/// To the next kept step, or the last one.
+struct MoveMark {
+  int direction = 1;
+};
 struct PlayFilm {
   bool play = false;
 };
@@ -333,18 +350,25 @@ struct UseText {
   std::string path;
   std::optional<OwnData> data;  // unset: as the plan says
 };
+/// What was dropped on the Train panel: a table as one, anything else as the panel says, at first
+/// as running text.
+struct DropText {
+  std::string path;
+};
 /// Draws the next token and puts it behind the sentence.
 struct GenerateToken {};
 
-using Action = std::variant<
-    FocusOn, UseFocus, MoveCell, Tick, ScrubTo, SetSpeed, ChooseTab, GoBackTo, CopyText,
-    ShowAllTerms, ChooseLibrary, LightTensor, TypeTarget, NudgeCell, ChooseHeadsView,
-    ToggleLineHead, ChooseBrush, SetView, ChooseRange, ChooseVision, SizePanels, Maximize, ShowHint,
-    ChooseLanguage, AnswerQuestion, DropFiles, TypeQuery, ChooseInPalette, RunInPalette, DoEdit,
-    EndEdit, DoCommand, GoToStep, ChooseLayer, ChooseHead, CompareHead, WalkBackward, PickCell,
-    HoverCell, DismissNotice, OpenFile, SaveFile, TypePath, ChooseModel, ClosePopups, FocusDone,
-    Folded, PlanRun, StartRun, PlayRun, StepRun, MarkStep, PlayFilm, PinStep, ChooseCurve, KeepRun,
-    ForgetRun, SetSampling, AskText, UseText, GenerateToken, CancelRun, AskKeep, ShowKernel,
-    ChooseCompute, ComputeAutomatically, ShowSizes, MeasureSizes>;
+using Action =
+    std::variant<FocusOn, UseFocus, MoveCell, Tick, ScrubTo, SetSpeed, ChooseTab, GoBackTo,
+                 CopyText, ShowAllTerms, ChooseLibrary, LightTensor, TypeTarget, NudgeCell,
+                 ChooseHeadsView, ToggleLineHead, ChooseBrush, SetView, ChooseRange, ChooseVision,
+                 SizePanels, Maximize, OpenInspector, ShowHint, ChooseLanguage, AnswerQuestion,
+                 AnswerRecovery, DropFiles, TypeQuery, ChooseInPalette, RunInPalette, DoEdit,
+                 EndEdit, DoCommand, GoToStep, ChooseLayer, ChooseHead, CompareHead, WalkBackward,
+                 PickCell, HoverCell, DismissNotice, OpenFile, SaveFile, AskPath, TypePath,
+                 ChooseModel, ClosePalette, Folded, PlanRun, StartRun, PlayRun, StepRun, MarkStep,
+                 MoveMark, PlayFilm, PinStep, ChooseCurve, KeepRun, ForgetRun, SetSampling, AskText,
+                 UseText, DropText, GenerateToken, CancelRun, AskKeep, ShowKernel, ChooseCompute,
+                 ComputeAutomatically, ShowSizes, MeasureSizes>;
 
 }  // namespace headlight

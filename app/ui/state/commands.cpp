@@ -86,6 +86,7 @@ std::span<const CommandInfo> all_commands() {
       {Command::kCompareBackends, "compute/open", {'K', false, false}, "Edit", false},
       {Command::kKernel, "inspector/kernel", {'4', false, false}, "Go", false},
   });
+  static_assert(kCommands.size() == static_cast<std::size_t>(Command::kCount));
   return kCommands;
 }
 

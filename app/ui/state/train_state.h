@@ -91,8 +91,7 @@ struct TrainSession {
   bool logarithmic = true;
   SamplingOptions sampling{0.8, 0, 0.95};
   std::uint64_t sampling_seed = 1;
-  bool ask_folder = false, ask_text = false;  // asked for, cleared once done
-  std::uint64_t keep = 0;                     // ask_folder: of this run; 0: the current one
+  std::uint64_t keep = 0;  // which run is kept in the folder that is asked for; 0: the current one
 };
 
 /// Shown minus pinned, of each pattern by its name; where both have it in one shape.

@@ -43,8 +43,9 @@ float data_hint_height(const AppState& state, const Ui& ui, float width) {
 void sheets_train(const AppState& state, Ui& ui, float width, float height) {
   const TrainSession& session = state.session.train;
   const float inside = std::min(ui.px(480), width * 0.9f - ui.px(30));
-  const auto sheet = [&](const char* id, bool wanted, std::string_view title,
+  const auto sheet = [&](const char* id, Sheet which, std::string_view title,
                          std::string_view button, float tall, auto done, auto below) {
+    const bool wanted = state.requests.open == which;
     if (!wanted && !ImGui::IsPopupOpen(id)) return;
     if (!begin_sheet(ui, id, wanted, width, height, {inside + ui.px(30), ui.px(tall)})) return;
     if (const auto path = path_sheet(state, ui, {title, {}, ui.tr(button), inside})) {
@@ -57,13 +58,13 @@ void sheets_train(const AppState& state, Ui& ui, float width, float height) {
     ImGui::EndPopup();
   };
   sheet(
-      "train_folder", session.ask_folder, folder_title(state, ui), "files.save", 140,
+      "train_folder", Sheet::kTrainFolder, folder_title(state, ui), "files.save", 140,
       [&](const std::string& path) {
         ui.push(KeepRun{path, session.keep});
       },
       [] {});
   sheet(
-      "train_text", session.ask_text, data_title(state, ui), "files.open",
+      "train_text", Sheet::kTrainText, data_title(state, ui), "files.open",
       146 + data_hint_height(state, ui, inside) / ui.scale,
       [&](const std::string& path) {
         ui.push(UseText{path, {}});

@@ -195,7 +195,7 @@ TEST_CASE("zoom: buttons and keys zoom about the picked cell, Ctrl with arrows m
   CHECK(gui.state().session.step == "blocks.0.attn.pattern");
   gui.click("zoom/out");
   CHECK(seen(gui, kPattern).rows > in.rows);
-  CHECK(gui.state().session.view_request == ViewRequest{});
+  CHECK(gui.state().requests.view == ViewRequest{});
   // A cell that is chosen by keys comes into sight.
   gui.push(PickCell{{"blocks.0.attn.pattern", {0, 1, 5, 4}}});
   CHECK(seen(gui, kPattern).row > 6);

@@ -1,7 +1,8 @@
-// The shell's part for training: the run, the marked step, and what the panel is asked for.
+#include "app/shell/controllers/training_controller.h"
+
 #include <algorithm>
 
-#include "app/shell/shell.h"
+#include "app/workers/gpu.h"
 #include "core/base/error.h"
 
 namespace headlight {
@@ -15,176 +16,167 @@ bool has_text(const RunPlan& plan) { return !plan.recipe.task.empty() || !plan.t
 
 }  // namespace
 
-bool Shell::perform_train(Command command) {
-  Session& s = state_.session;
-  const TrainPhase phase = state_.train.run.status.phase;
-  switch (command) {
-    case Command::kTrain:
-      show_training(!s.train.open);
-      return true;
-    case Command::kTrainPlay:
-      show_training(true);
-      on(PlayRun{phase != TrainPhase::kRunning});
-      return true;
-    case Command::kTrainStep:
-      show_training(true);
-      on(StepRun{});
-      return true;
-    case Command::kTrainSame:
-    case Command::kTrainNew:
-      show_training(true);
-      on(StartRun{command == Command::kTrainNew});
-      return true;
-    case Command::kTrainFilm:
-      on(PlayFilm{!s.train.film});
-      return true;
-    case Command::kTrainKeep:
-      on(AskKeep{});
-      return true;
-    default:
-      return false;
-  }
+TrainingController::TrainingController(const Shared& shared, const ShellOptions& options,
+                                       TraceWorker& runs, DocumentController& document,
+                                       ComputingController& computing, TrainSession& session,
+                                       TrainData& data)
+    : Controller(shared),
+      options_(options),
+      runs_(runs),
+      document_(document),
+      computing_(computing),
+      session_(session),
+      data_(data) {}
+
+void TrainingController::on(Is<kTrainPlay>) {
+  const TrainPhase phase = data_.run.status.phase;
+  show(true);
+  on(PlayRun{phase != TrainPhase::kRunning});
 }
 
-bool Shell::is_training() const {
-  const TrainPhase phase = state_.train.run.status.phase;
+void TrainingController::on(Is<kTrainStep>) {
+  show(true);
+  on(StepRun{});
+}
+
+void TrainingController::on(Is<kTrainSame>) {
+  show(true);
+  on(StartRun{false});
+}
+
+void TrainingController::on(Is<kTrainNew>) {
+  show(true);
+  on(StartRun{true});
+}
+
+bool TrainingController::is_working() const {
+  const TrainPhase phase = data_.run.status.phase;
   return phase == TrainPhase::kRunning || phase == TrainPhase::kPreparing ||
          (sampler_ && sampler_->busy());
 }
 
-// While the panel is open the keys of the steps are those of the run.
-bool Shell::train_takes(Command command) {
-  if (!state_.session.train.open) return false;
-  switch (command) {
-    case Command::kPlay:
-      push(DoCommand{Command::kTrainPlay});
-      return true;
-    case Command::kNextStep:
-    case Command::kPreviousStep:
-      move_mark(command == Command::kNextStep ? 1 : -1);
-      return true;
-    case Command::kRestartStep:
-      push(MarkStep{0});
-      return true;
-    case Command::kSkipStep:
-      push(MarkStep{});
-      return true;
-    default:
-      return false;
-  }
-}
-
 // The first time, the run of the usual task is made, so that there is something to play.
-void Shell::show_training(bool open) {
-  TrainSession& train = state_.session.train;
+void TrainingController::show(bool open) {
+  TrainSession& train = session_;
   train.open = open;
-  state_.session.maximized = PanelId::kNone;
+  perform(Maximize{PanelId::kNone});
   if (!open || trainer_) return;
   train.plan = default_plan("induction");
   on(StartRun{});
 }
 
-void Shell::on(const PlanRun& a) {
-  TrainSession& train = state_.session.train;
+void TrainingController::on(const PlanRun& a) {
+  TrainSession& train = session_;
   const RunPlan before = train.plan;
   train.plan = a.plan;
-  if (!trainer_ || !state_.train.run.plan) return;
-  train.changed = !same_start(train.plan, *state_.train.run.plan);
+  if (!trainer_ || !data_.run.plan) return;
+  train.changed = !same_start(train.plan, *data_.run.plan);
   if (!train.changed) {
     if (a.plan.recipe.schedule.peak != before.recipe.schedule.peak)
       trainer_->set_rate(a.plan.recipe.schedule.peak);
     if (a.plan.recipe.clip != before.recipe.clip) trainer_->set_clip(a.plan.recipe.clip);
-  } else if (state_.train.run.status.step == 0 && has_text(train.plan) &&
-             state_.train.run.status.phase != TrainPhase::kRunning && !is_reading(train.plan)) {
+  } else if (data_.run.status.step == 0 && has_text(train.plan) &&
+             data_.run.status.phase != TrainPhase::kRunning && !is_reading(train.plan)) {
     on(StartRun{});  // nothing has been learned that could be lost
   }
 }
 
+// Training has a thread of its own, and on it a context of its own.
+bool TrainingController::give_gpu() {
+  if (trainer_->has_gpu()) return true;
+  try {
+    trainer_->use_gpu(computing_.new_gpu());
+    return true;
+  } catch (const Error& error) {
+    notify(NoticeKind::kWarning, Message{"train.left_gpu"}.with(error.message()));
+    return false;
+  }
+}
+
 // Are the data of this plan being read? That is not begun again for every other setting.
-bool Shell::is_reading(const RunPlan& plan) const {
-  const RunView& run = state_.train.run;
+bool TrainingController::is_reading(const RunPlan& plan) const {
+  const RunView& run = data_.run;
   return run.status.phase == TrainPhase::kPreparing && run.plan && same_data(plan, *run.plan);
 }
 
-void Shell::on(const StartRun& a) {
-  TrainSession& train = state_.session.train;
+void TrainingController::on(const StartRun& a) {
+  TrainSession& train = session_;
   if (!trainer_) {
     if (!options_.folders.runs.empty())
-      run_autosave_ = std::make_unique<RunAutosave>(options_.folders.runs);
-    trainer_ = std::make_unique<TrainWorker>(options_.train_threads, run_autosave_.get());
+      autosave_ = std::make_unique<RunAutosave>(options_.folders.runs);
+    trainer_ = std::make_unique<TrainWorker>(options_.train_threads, autosave_.get());
   }
   if (a.new_weights) ++train.plan.config.seed;
-  const std::uint64_t before = state_.train.run.status.run;
+  const std::uint64_t before = data_.run.status.run;
   const bool kept = put_aside();
   const bool on_gpu = state_.session.compute == ComputeMode::kGpu;
-  trainer_->start(train.plan, on_gpu && give_trainer_gpu());
+  trainer_->start(train.plan, on_gpu && give_gpu());
   if (!kept) trainer_->forget(before);
   train.changed = train.film = false;
   train.at.reset();
-  poll_train();
+  update_run();
 }
 
-void Shell::on(const CancelRun&) {
+void TrainingController::on(const CancelRun&) {
   if (trainer_) trainer_->cancel();
 }
 
 // The run that another takes the place of stays in the chart, if it has learned something.
-bool Shell::put_aside() {
-  RunView& run = state_.train.run;
+bool TrainingController::put_aside() {
+  RunView& run = data_.run;
   if (run.curve.size() < 2) return false;
   RunHistory history(kEarlierBytes);
   for (const auto& snapshot : run.snapshots) history.add(snapshot);
   run.snapshots.assign(history.snapshots().begin(), history.snapshots().end());
   run.status.history_bytes = history.bytes();
   run.task.reset();  // its text may be large
-  auto& earlier = state_.train.earlier;
+  auto& earlier = data_.earlier;
   earlier.push_back(std::make_shared<const RunView>(std::move(run)));
   if (earlier.size() > kMaxEarlier) on(ForgetRun{earlier.front()->status.run});
   run = {};
   return true;
 }
 
-void Shell::on(const ForgetRun& a) {
+void TrainingController::on(const ForgetRun& a) {
   if (trainer_) trainer_->forget(a.run);
-  auto& earlier = state_.train.earlier;
+  auto& earlier = data_.earlier;
   std::erase_if(earlier, [&](const auto& run) { return run->status.run == a.run; });
-  auto& pinned = state_.session.train.pinned;
+  auto& pinned = session_.pinned;
   if (pinned && pinned->run == a.run) pinned.reset();
 }
 
-void Shell::on(const PlayRun& a) {
-  TrainSession& train = state_.session.train;
+void TrainingController::on(const PlayRun& a) {
+  TrainSession& train = session_;
   if (!trainer_) return;
   train.film = false;
   if (a.play) train.at.reset();
   a.play ? trainer_->play(a.until) : trainer_->pause();
 }
 
-void Shell::on(const StepRun&) {
+void TrainingController::on(const StepRun&) {
   if (!trainer_) return;
-  state_.session.train.at.reset();
+  session_.at.reset();
   trainer_->step();
 }
 
-void Shell::on(const MarkStep& a) {
-  TrainSession& train = state_.session.train;
+void TrainingController::on(const MarkStep& a) {
+  TrainSession& train = session_;
   train.film = false;
   const auto snapshot =
-      a.step ? nearest_snapshot(state_.train.run.snapshots, std::max<std::int64_t>(*a.step, 0))
-             : nullptr;
+      a.step ? nearest_snapshot(data_.run.snapshots, std::max<std::int64_t>(*a.step, 0)) : nullptr;
   // At the end the mark follows what comes.
-  if (!snapshot || snapshot == state_.train.run.snapshots.back()) return train.at.reset();
+  if (!snapshot || snapshot == data_.run.snapshots.back()) return train.at.reset();
   train.at = snapshot->step;
 }
 
 // To the next or the last kept step.
-void Shell::move_mark(int direction) {
-  const auto& snapshots = state_.train.run.snapshots;
+void TrainingController::on(const MoveMark& a) {
+  const auto& snapshots = data_.run.snapshots;
   if (snapshots.empty()) return;
-  const std::int64_t now = state_.session.train.at.value_or(snapshots.back()->step);
+  const std::int64_t now = session_.at.value_or(snapshots.back()->step);
   const auto after = [&](const auto& snapshot) { return snapshot->step > now; };
   auto next = std::find_if(snapshots.begin(), snapshots.end(), after);
-  if (direction < 0) {
+  if (a.direction < 0) {
     next = std::find_if(snapshots.begin(), snapshots.end(),
                         [&](const auto& snapshot) { return snapshot->step >= now; });
     if (next == snapshots.begin()) return;
@@ -193,19 +185,19 @@ void Shell::move_mark(int direction) {
   on(MarkStep{next == snapshots.end() ? std::nullopt : std::optional((*next)->step)});
 }
 
-void Shell::on(const PlayFilm& a) {
-  TrainSession& train = state_.session.train;
-  train.film = a.play && state_.train.run.snapshots.size() > 1;
+void TrainingController::on(const PlayFilm& a) {
+  TrainSession& train = session_;
+  train.film = a.play && data_.run.snapshots.size() > 1;
   train.film_clock = 0;
   if (train.film) train.at = 0;
 }
 
 // Every kept step is shown for as long: the beginning, where most happens, has most of them.
-void Shell::move_film(double seconds) {
-  TrainSession& train = state_.session.train;
+void TrainingController::on(const Tick& a) {
+  TrainSession& train = session_;
   if (!train.film) return;
-  train.film_clock += std::min(seconds, kLongestTick);
-  const auto& snapshots = state_.train.run.snapshots;
+  train.film_clock += std::min(a.seconds, kLongestTick);
+  const auto& snapshots = data_.run.snapshots;
   const double place = train.film_clock / kFilmSeconds * static_cast<double>(snapshots.size());
   if (place >= static_cast<double>(snapshots.size()) - 1) {
     train.film = false;
@@ -215,35 +207,22 @@ void Shell::move_film(double seconds) {
   train.at = snapshots[static_cast<std::size_t>(place)]->step;
 }
 
-void Shell::on(const PinStep& a) {
-  state_.session.train.pinned = a.point;
+void TrainingController::on(const PinStep& a) {
+  session_.pinned = a.point;
   update_compared();
 }
 
-void Shell::on(const ChooseCurve& a) {
-  state_.session.train.curve = a.curve;
-  state_.session.train.logarithmic = a.logarithmic;
+void TrainingController::on(const ChooseCurve& a) {
+  session_.curve = a.curve;
+  session_.logarithmic = a.logarithmic;
 }
 
-void Shell::on(const AskText&) {
-  state_.session.path_typed = state_.session.train.plan.text.path.string();
-  state_.session.train.ask_text = true;
+void TrainingController::on(const SetSampling& a) {
+  session_.sampling = a.sampling;
+  session_.sampling_seed = a.seed;
 }
 
-void Shell::on(const UseText& a) {
-  RunPlan plan = state_.session.train.plan;
-  if (!plan.recipe.task.empty()) plan = default_plan("");
-  if (a.data && *a.data != plan.data) plan = with_data(std::move(plan), *a.data);
-  plan.text = {a.path, {}};
-  on(PlanRun{plan});
-}
-
-void Shell::on(const SetSampling& a) {
-  state_.session.train.sampling = a.sampling;
-  state_.session.train.sampling_seed = a.seed;
-}
-
-void Shell::on(const GenerateToken&) {
+void TrainingController::on(const GenerateToken&) {
   const std::shared_ptr<const Model> model = state_.derived.model;
   if (!model || !state_.derived.trace) return;
   const Trace& trace = *state_.derived.trace;
@@ -252,26 +231,51 @@ void Shell::on(const GenerateToken&) {
   const auto vocab = static_cast<std::size_t>(logits.axes.back().size);
   const auto last = static_cast<std::size_t>(trace.length() - 1);
   try {
-    const TrainSession& train = state_.session.train;
+    const TrainSession& train = session_;
     const SampledToken token = sample_token({logits.data + last * vocab, vocab}, train.sampling,
                                             train.sampling_seed, last);
     std::vector<int> ids = trace.input().ids;
     ids.push_back(token.id);
-    state_.history.edit(SetSentence{model->vocabulary->decode(ids)});
-    ++state_.session.text_revision;
+    document_.edit(SetSentence{model->vocabulary->decode(ids)});
   } catch (const Error& error) {
     notify(NoticeKind::kError, error.message());
   }
 }
 
-bool Shell::poll_train() {
-  if (!trainer_) return false;
-  if (run_autosave_ && !said_run_autosave_) {
-    const Message problem = run_autosave_->take_problem();
-    said_run_autosave_ = !problem.empty();
-    if (said_run_autosave_) notify(NoticeKind::kWarning, Message{"train.not_safe"}.with(problem));
+bool TrainingController::poll() {
+  std::optional<FreeSample> sample = sampler_ ? sampler_->poll() : std::nullopt;
+  if (sample) data_.sample = std::move(*sample);
+  bool compared = false;
+  for (const TraceTask beside : {TraceTask::kNewest, TraceTask::kPinned}) {
+    if (std::optional<FinishedRun> done = runs_.poll(beside)) {
+      take_compared(beside, std::move(*done));
+      compared = true;
+    }
   }
-  RunView& run = state_.train.run;
+  return update_run() || sample || compared;
+}
+
+void TrainingController::wait() {
+  if (trainer_) trainer_->wait();
+}
+
+void TrainingController::wait_rest() {
+  if (sampler_) sampler_->wait();
+  if (autosave_) autosave_->wait();
+}
+
+void TrainingController::stop_gpu() {
+  if (trainer_) trainer_->stop_gpu();
+}
+
+bool TrainingController::update_run() {
+  if (!trainer_) return false;
+  if (autosave_ && !said_autosave_) {
+    const Message problem = autosave_->take_problem();
+    said_autosave_ = !problem.empty();
+    if (said_autosave_) notify(NoticeKind::kWarning, Message{"train.not_safe"}.with(problem));
+  }
+  RunView& run = data_.run;
   const std::uint64_t id = run.status.run;
   const TrainPhase phase = run.status.phase;
   const std::uint64_t saves = run.status.save.count;
@@ -285,18 +289,18 @@ bool Shell::poll_train() {
   const TrainStatus& now = run.status;
   const bool new_phase = now.phase != phase || now.run != id;
   // What was wrong with the last start is over.
-  if (now.run != id && !train_notice_.empty()) {
-    std::erase_if(state_.notices, [&](const Notice& n) { return n.message == train_notice_; });
-    train_notice_ = {};
+  if (now.run != id && !start_notice_.empty()) {
+    retract(start_notice_);
+    start_notice_ = {};
   }
   if (new_phase && (now.phase == TrainPhase::kBroken || now.phase == TrainPhase::kFailed)) {
     notify(NoticeKind::kError, now.problem);
-    train_notice_ = now.problem;
+    start_notice_ = now.problem;
   }
   if (!(now.gpu_problem == gpu_problem) && !now.gpu_problem.empty())
     notify(NoticeKind::kWarning, Message{"train.left_gpu"}.with(now.gpu_problem));
   if (now.save.count != saves) tell_save(now.save);
-  if (state_.session.train.at) update_compared();  // the newest weights are shown as well
+  if (session_.at) update_compared();  // the newest weights are shown as well
   return true;
 }
 

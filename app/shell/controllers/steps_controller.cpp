@@ -1,35 +1,42 @@
-// The shell's second half: what is looked at, kept in line with the trace.
-#include <algorithm>
-#include <cmath>
+#include "app/shell/controllers/steps_controller.h"
 
-#include "app/shell/shell.h"
+#include <algorithm>
+
 #include "app/ui/frame/panels.h"
 #include "core/graph/step_names.h"
 #include "core/view/pane_layout.h"
 
 namespace headlight {
 
-void Shell::go_to(const std::string& tensor) {
+StepsController::StepsController(const Shared& shared, StepsSession& session)
+    : Controller(shared), session_(session) {}
+
+void StepsController::take_trace() {
+  settle();
+  if (!awaited_step_.empty()) go_to_awaited(std::exchange(awaited_step_, ""));
+}
+
+void StepsController::go_to(const std::string& tensor) {
   if (!state_.derived.trace) return;
   const Program& program = state_.derived.trace->program();
   const TensorId id = program.find(tensor);
   // A step that the edit just made brings along, as the mask of a model that had none.
-  const bool changes = state_.derived.computing || !(state_.document() == computed_);
+  const Derived& d = state_.derived;
+  const bool changes = d.computing || !(state_.document() == d.asked);
   awaited_step_ = id < 0 && changes ? tensor : "";
   if (id < 0) return;
   const Step& step = program.steps[static_cast<std::size_t>(program.step_of(id))];
-  const std::string before = state_.session.step;
-  state_.session.step = program.tensors[static_cast<std::size_t>(step.tensor)].name;
-  if (state_.session.step != before) start_step_motion();
-  if (step.layer >= 0) state_.session.layer = step.layer;
-  state_.session.hovered.reset();
+  const std::string before = session_.step;
+  session_.step = program.tensors[static_cast<std::size_t>(step.tensor)].name;
+  if (session_.step != before) start_step_motion();
+  if (step.layer >= 0) session_.layer = step.layer;
+  session_.hovered.reset();
   pick_default();
-  update_difference();
 }
 
 // What the run was asked for may have no step that goes backwards: before the first operation the
 // walk ends, behind the logits it begins.
-void Shell::go_to_awaited(const std::string& tensor) {
+void StepsController::go_to_awaited(const std::string& tensor) {
   if (!state_.derived.trace) return;
   const Program& program = state_.derived.trace->program();
   const bool gone = program.find(tensor) < 0 && without_gradient(tensor) != tensor;
@@ -40,24 +47,19 @@ void Shell::go_to_awaited(const std::string& tensor) {
   go_to(program.tensors[static_cast<std::size_t>(back.tensor)].name);
 }
 
-void Shell::step_by(int direction) {
+void StepsController::step_by(int direction) {
   if (!state_.derived.trace) return;
   const Program& program = state_.derived.trace->program();
-  const TensorId id = program.find(state_.session.step);
+  const TensorId id = program.find(session_.step);
   const int now = id < 0 ? 0 : program.step_of(id);
   const int next = std::clamp(now + direction, 0, static_cast<int>(program.steps.size()) - 1);
   const Step& step = program.steps[static_cast<std::size_t>(next)];
   go_to(program.tensors[static_cast<std::size_t>(step.tensor)].name);
 }
 
-// While a model is trained its trace is made many times a second, and nobody walks through it.
-bool Shell::wants_gradients() const {
-  return state_.session.backward && !state_.session.train.open;
-}
-
 // To the step that goes the other way; backwards once the run that brings the gradients has ended.
-void Shell::on(const WalkBackward& a) {
-  Session& s = state_.session;
+void StepsController::on(const WalkBackward& a) {
+  StepsSession& s = session_;
   const Step* step = current_step(state_);
   if (a.backward == s.backward && step && step->backward == a.backward) return;
   s.backward = a.backward;
@@ -74,10 +76,9 @@ void Shell::on(const WalkBackward& a) {
   awaited_step_ = gradient_name(s.step);
 }
 
-void Shell::change_layer(int layer) {
-  Session& s = state_.session;
-  const int last = shown_config(state_).layers - 1;
-  layer = std::clamp(layer, 0, last);
+void StepsController::on(const ChooseLayer& a) {
+  StepsSession& s = session_;
+  const int layer = std::clamp(a.layer, 0, shown_config(state_).layers - 1);
   s.layer = layer;
   const StepName at = split_name(s.step);
   if (at.layer >= 0 && at.layer != layer && state_.derived.trace) {
@@ -86,11 +87,10 @@ void Shell::change_layer(int layer) {
     const std::string there = find_in_layer(program, at.stack, layer, at.rest);
     go_to(there.empty() ? pattern_of_layer(program, s.step, layer) : there);
   }
-  update_difference();
 }
 
-void Shell::change_head(int head) {
-  Session& s = state_.session;
+void StepsController::go_to_head(int head) {
+  StepsSession& s = session_;
   const int count = shown_config(state_).head_count();
   s.head = (head % count + count) % count;
   // The picked cell moves to the same place of the other head.
@@ -103,21 +103,19 @@ void Shell::change_head(int head) {
       pick_default();
     }
   }
-  if (s.other_head == s.head) s.other_head = count > 1 ? (s.head + 1) % count : -1;
-  update_difference();
 }
 
-void Shell::settle() {
-  Session& s = state_.session;
+void StepsController::on(Is<kWalkBackward>) {
+  const Step* step = current_step(state_);
+  on(WalkBackward{!step || !step->backward});
+}
+
+void StepsController::settle() {
+  StepsSession& s = session_;
   if (!state_.derived.trace) return;
   const Trace& trace = *state_.derived.trace;
-  const int heads = trace.config().head_count();
-  s.head = std::clamp(s.head, 0, heads - 1);
+  s.head = std::clamp(s.head, 0, trace.config().head_count() - 1);
   s.layer = std::clamp(s.layer, 0, trace.config().layers - 1);
-  if (s.other_head >= heads) s.other_head = -1;
-  if (s.compare && s.other_head < 0) s.other_head = heads > 1 ? (s.head + 1) % heads : -1;
-  if (s.compare && s.other_head == s.head) s.other_head = (s.head + 1) % heads;
-  if (heads < 2) s.compare = false;
   const Program& program = trace.program();
   if (s.step.empty()) s.step = pattern_of_layer(program, "", s.layer);
   if (program.find(s.step) < 0) {
@@ -126,15 +124,7 @@ void Shell::settle() {
     finish_motion();
   }
   s.hovered.reset();
-  bool fits = false;
-  if (s.picked) {
-    const TensorView t = trace.find(s.picked->tensor);
-    fits = t.data && s.picked->index.size() == t.axes.size();
-    for (std::size_t a = 0; fits && a < t.axes.size(); ++a)
-      fits = s.picked->index[a] < t.axes[a].size;
-  }
-  if (!fits) pick_default();
-  update_difference();
+  if (!s.picked || !has_cell(trace, *s.picked)) pick_default();
 }
 
 namespace {
@@ -149,8 +139,8 @@ bool is_near(const Program& program, std::string_view tensor, const Step& step, 
 
 }  // namespace
 
-void Shell::pick_default() {
-  Session& s = state_.session;
+void StepsController::pick_default() {
+  StepsSession& s = session_;
   const Trace& trace = *state_.derived.trace;
   const TensorId id = trace.program().find(s.step);
   if (id < 0) return;
@@ -182,34 +172,6 @@ void Shell::pick_default() {
   }
   s.picked =
       CellPick{trace.program().tensors[static_cast<std::size_t>(shown)].name, std::move(cell)};
-}
-
-void Shell::update_difference() {
-  const Session& s = state_.session;
-  Derived& d = state_.derived;
-  d.difference.clear();
-  d.largest_change = -1;
-  if (!s.compare || s.other_head < 0 || !d.trace) return;
-  const Step* shown = heads_step(state_);
-  if (!shown || s.other_head >= d.trace->config().head_count()) return;
-  const Step& step = *shown;
-  const TensorView t = d.trace->tensor(step.tensor);
-  const Pane a = step_page(*d.trace, step, s.head).lines[0].back().pane;
-  const Pane b = step_page(*d.trace, step, s.other_head).lines[0].back().pane;
-  float largest = 0;
-  d.difference.reserve(static_cast<std::size_t>(a.rows * a.columns));
-  for (std::int64_t r = 0; r < a.rows; ++r) {
-    for (std::int64_t c = 0; c < a.columns; ++c) {
-      const float x = t.data[pane_flat(a, r, c)], y = t.data[pane_flat(b, r, c)];
-      d.difference.push_back(x == y ? 0.0f : x - y);  // −∞ − (−∞) is no difference
-      const float change = std::fabs(d.difference.back());
-      if (!(change > largest)) continue;
-      largest = change;
-      d.largest_change = static_cast<std::int64_t>(d.difference.size()) - 1;
-    }
-  }
-  d.difference_range = measure_range(d.difference);
-  ++d.difference_key;
 }
 
 }  // namespace headlight

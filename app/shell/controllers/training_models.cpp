@@ -1,8 +1,8 @@
-// The shell's part for the weights that the sentence is run with while the Train panel is open:
+// The weights that the sentence is run with while the Train panel is open:
 // those of the marked step or the newest, and those that they are compared with.
 #include <algorithm>
 
-#include "app/shell/shell.h"
+#include "app/shell/controllers/training_controller.h"
 #include "core/run/model_input.h"
 #include "core/train/model_recipe.h"
 
@@ -47,32 +47,34 @@ std::string sentence_of(const Task& task, const TaskExample& example) {
 
 }  // namespace
 
-std::shared_ptr<const Model> Shell::point_model(const RunPoint& point) const {
+std::shared_ptr<const Model> TrainingController::point_model(const RunPoint& point) const {
   const auto model_of = [&](const RunView& run) {
     const auto snapshot = nearest_snapshot(run.snapshots, point.step);
     return snapshot ? snapshot->model : nullptr;
   };
-  if (state_.train.run.status.run == point.run) return model_of(state_.train.run);
-  for (const auto& run : state_.train.earlier) {
+  if (data_.run.status.run == point.run) return model_of(data_.run);
+  for (const auto& run : data_.earlier) {
     if (run->status.run == point.run) return model_of(*run);
   }
   return nullptr;
 }
 
-// Those of the marked step, or the newest.
-std::shared_ptr<const Model> Shell::marked_model() const {
-  const RunView& run = state_.train.run;
-  const auto& at = state_.session.train.at;
-  return at ? point_model({run.status.run, *at}) : run.live;
+// Those of the newest step, where none is marked. Until a new run has weights the old one's stay on
+// the screen.
+void TrainingController::show_marked() {
+  const RunView& run = data_.run;
+  const std::shared_ptr<const Model> model =
+      session_.at ? point_model({run.status.run, *session_.at}) : run.live;
+  if (trainer_ && model) computing_.set_run_model(model);
 }
 
 // A run begins: its model is the one that is looked at, with a sentence that it can read.
-void Shell::use_run() {
-  const RunView& run = state_.train.run;
+void TrainingController::use_run() {
+  const RunView& run = data_.run;
   for (const Message& note : run.status.notes) notify(NoticeKind::kWarning, note);
   // What was changed while a text was read waits for the next start.
-  if (!state_.session.train.changed) state_.session.train.plan = *run.plan;
-  set_run_model(run.live);
+  if (!session_.changed) session_.plan = *run.plan;
+  computing_.set_run_model(run.live);
   const Document& before = state_.document();
   SetModel edit = choose_model(before, *run.live);
   // A bundled model's example is not the person's either.
@@ -89,34 +91,33 @@ void Shell::use_run() {
   }
   if (edit.sentence) run_sentence_ = *edit.sentence;
   if (headlight::apply(before, edit) == before) return;
-  state_.history.edit(edit);
-  ++state_.session.text_revision;
+  document_.edit(edit);
 }
 
 // After the sentence or the weights have changed: what else is shown of the sentence. While another
 // trace is awaited, what there is stays beside the one that is shown.
-void Shell::update_compared() {
-  TrainData& data = state_.train;
-  const TrainSession& train = state_.session.train;
+void TrainingController::update_compared() {
+  TrainData& data = data_;
+  const TrainSession& train = session_;
   const Document& doc = state_.document();
   const bool compares = train.open && doc.model == kRunRef && state_.derived.trace;
-  if (compares && worker_.awaits(TraceTask::kShown)) return;
+  if (compares && runs_.awaits(TraceTask::kShown)) return;
   const auto forget = [&](TraceTask task, std::shared_ptr<const Trace>& trace) {
-    worker_.drop(task);
+    runs_.drop(task);
     trace.reset();
   };
   const bool other_text = !(newest_document_ == doc);
   if (!compares || !train.at || other_text) forget(TraceTask::kNewest, data.newest);
   // Of newer and newer weights one run after the other comes to its end.
   const bool newer = !data.newest || newest_model_ != data.run.live;
-  if (compares && train.at && newer && !worker_.awaits(TraceTask::kNewest)) {
+  if (compares && train.at && newer && !runs_.awaits(TraceTask::kNewest)) {
     newest_model_ = data.run.live;
     newest_document_ = doc;
     compare(TraceTask::kNewest, newest_model_);
   }
   const bool other_point = pinned_point_ != train.pinned || !(pinned_document_ == doc);
   if (!compares || !train.pinned || other_point) forget(TraceTask::kPinned, data.pinned);
-  if (compares && train.pinned && !data.pinned && !worker_.awaits(TraceTask::kPinned)) {
+  if (compares && train.pinned && !data.pinned && !runs_.awaits(TraceTask::kPinned)) {
     pinned_point_ = train.pinned;
     pinned_document_ = doc;
     compare(TraceTask::kPinned, point_model(*train.pinned));
@@ -126,20 +127,46 @@ void Shell::update_compared() {
 }
 
 // At once, as long as nothing in the background would have to be waited for.
-void Shell::compare(TraceTask task, const std::shared_ptr<const Model>& model) {
+void TrainingController::compare(TraceTask task, const std::shared_ptr<const Model>& model) {
   if (!model) return;
   const RunRequest request{state_.document(), model};
-  const bool at_once = !options_.background || !is_large(request.document, false);
-  std::optional<FinishedRun> run = at_once ? worker_.run_now(request, task) : std::nullopt;
-  if (!run) return worker_.request(request, task);
-  auto& trace = task == TraceTask::kNewest ? state_.train.newest : state_.train.pinned;
+  const bool at_once =
+      !options_.background || !ComputingController::is_large(request.document, false);
+  std::optional<FinishedRun> run = at_once ? runs_.run_now(request, task) : std::nullopt;
+  if (!run) return runs_.request(request, task);
+  auto& trace = task == TraceTask::kNewest ? data_.newest : data_.pinned;
   trace = std::move(run->result.trace);
 }
 
-void Shell::take_compared(TraceTask task, FinishedRun run) {
-  auto& trace = task == TraceTask::kNewest ? state_.train.newest : state_.train.pinned;
+void TrainingController::take_compared(TraceTask task, FinishedRun run) {
+  auto& trace = task == TraceTask::kNewest ? data_.newest : data_.pinned;
   trace = std::move(run.result.trace);
   if (trace) update_compared();
+}
+
+// Running text is gone on with by the weights of the shown step, as of the nearest snapshot.
+void TrainingController::update_sample() {
+  const RunView& run = data_.run;
+  const TrainSession& train = session_;
+  const bool text = train.open && run.task && run.plan->recipe.task.empty() &&
+                    run.task->kind() == TaskKind::kNextToken && !run.examples.empty();
+  const auto snapshot = text ? nearest_snapshot(run.snapshots, shown_step(train, run)) : nullptr;
+  if (!snapshot) {
+    if (!run.task) data_.sample = {};
+    return;
+  }
+  SampleRequest request{snapshot->model, snapshot->step,     "", "",
+                        train.sampling,  train.sampling_seed};
+  if (state_.document().model == kRunRef) request.sentence = state_.document().sentence;
+  const std::vector<int>& ids = run.examples[0].tokens;
+  request.start =
+      run.task->vocabulary().decode(std::span(ids).first(std::max<std::size_t>(ids.size() / 4, 1)));
+  if (request == sample_request_) return;
+  sample_request_ = request;
+  if (!sampler_) sampler_ = std::make_unique<SampleWorker>(options_.background);
+  sampler_->request(std::move(request), run.status.phase != TrainPhase::kRunning);
+  if (auto done = options_.background ? std::nullopt : sampler_->poll())
+    data_.sample = std::move(*done);
 }
 
 }  // namespace headlight

@@ -1,8 +1,7 @@
-// The shell's part for who computes: the processor, the graphics card, or both side by side.
+// Who computes: the processor, the graphics card, or both side by side.
 #include <algorithm>
 
-#include "app/gl/compute/kernel_view.h"
-#include "app/shell/shell.h"
+#include "app/shell/controllers/computing_controller.h"
 #include "app/workers/gpu.h"
 #include "core/base/error.h"
 
@@ -25,68 +24,33 @@ ComputeRequest request_of(ComputeMode mode) {
 
 }  // namespace
 
-void Shell::on(const ChooseCompute& a) {
-  Session& s = state_.session;
-  GpuState& gpu = state_.derived.gpu;
+void ComputingController::on(const ChooseCompute& a) {
+  ComputingSession& s = session_;
+  GpuState& gpu = derived_.gpu;
   if (asks_gpu(a.mode) && gpu.phase == GpuPhase::kAbsent)
     return notify(NoticeKind::kWarning, Message{"compute.absent"}.with(gpu.problem));
   s.compute_request = request_of(a.mode);
   s.compute = a.mode;
 }
 
-void Shell::on(const ComputeAutomatically& a) {
-  Session& s = state_.session;
+void ComputingController::on(const ComputeAutomatically& a) {
+  ComputingSession& s = session_;
   s.compute_request = a.automatic ? ComputeRequest::kAutomatic : request_of(s.compute);
   if (!a.automatic) return;
-  const GpuState& gpu = state_.derived.gpu;
+  const GpuState& gpu = derived_.gpu;
   s.compute = gpu.passed() && !gpu.software ? ComputeMode::kGpu : ComputeMode::kCpu;
 }
 
-void Shell::on(const ShowSizes& a) { state_.session.compute_sizes = a.sizes; }
-void Shell::on(const ShowKernel& a) { state_.session.kernel = a.kernel; }
-
-// Of the device that is at hand, else of one as most are: the shader can be read without it.
-KernelView Shell::kernel_of(const CellPick& cell) const {
-  const Trace& trace = *state_.derived.trace;
-  const GpuState& gpu = state_.derived.gpu;
-  const auto cells = [&](TensorId id) { return trace.tensor(id).cells(); };
-  return locate_cell(trace.program(), trace.program().find(cell.tensor), cell.index,
-                     gpu.kernels ? *gpu.kernels : KernelDevice::usual(), cells);
+void ComputingController::on(Is<kNextCompute>) {
+  on(ChooseCompute{session_.compute == ComputeMode::kCpu   ? ComputeMode::kGpu
+                   : session_.compute == ComputeMode::kGpu ? ComputeMode::kBoth
+                                                           : ComputeMode::kCpu});
 }
 
-bool Shell::perform_compute(Command command) {
-  Session& s = state_.session;
-  switch (command) {
-    case Command::kComputeCpu:
-      on(ChooseCompute{ComputeMode::kCpu});
-      return true;
-    case Command::kComputeGpu:
-      on(ChooseCompute{ComputeMode::kGpu});
-      return true;
-    case Command::kComputeBoth:
-      on(ChooseCompute{ComputeMode::kBoth});
-      return true;
-    case Command::kNextCompute:
-      on(ChooseCompute{s.compute == ComputeMode::kCpu   ? ComputeMode::kGpu
-                       : s.compute == ComputeMode::kGpu ? ComputeMode::kBoth
-                                                        : ComputeMode::kCpu});
-      return true;
-    case Command::kCompareBackends:
-      s.compute_open = true;
-      return true;
-    case Command::kKernel:
-      s.inspector_tab = InspectorTab::kCode;
-      s.inspector_open = s.kernel = true;
-      return true;
-    default:
-      return false;
-  }
-}
-
-void Shell::offer_gpu(GpuMaker maker, const GpuState& gpu) {
+void ComputingController::offer_gpu(GpuMaker maker, const GpuState& gpu) {
   make_gpu_ = std::move(maker);
-  state_.derived.gpu = gpu;
-  Session& s = state_.session;
+  derived_.gpu = gpu;
+  ComputingSession& s = session_;
   if (gpu.phase == GpuPhase::kAbsent) {
     if (asks_gpu(mode_of(s.compute_request)) || asks_gpu(s.compute))
       notify(NoticeKind::kWarning, Message{"compute.absent"}.with(gpu.problem));
@@ -98,28 +62,20 @@ void Shell::offer_gpu(GpuMaker maker, const GpuState& gpu) {
   // A software renderer would only make the processor do the same work in a roundabout way.
   const bool may_choose = s.compute_request == ComputeRequest::kAutomatic && !gpu.software;
   if (!may_choose || !options_.background || !start_gpu()) return;
-  state_.derived.gpu.testing = true;
+  derived_.gpu.testing = true;
   worker_.request_gpu_test();
 }
 
-bool Shell::is_working() const {
-  const Derived& d = state_.derived;
-  return d.computing || d.gpu.testing || d.sizes.measuring || is_training() ||
-         worker_.awaits(TraceTask::kNewest) || worker_.awaits(TraceTask::kPinned);
-}
-
-void Shell::stop_gpu() {
+void ComputingController::stop_gpu() {
   worker_.stop_gpu();
-  Derived& d = state_.derived;
-  d.computing = worker_.awaits(TraceTask::kModel);
-  d.gpu.testing = d.sizes.measuring = false;
-  if (trainer_) trainer_->stop_gpu();
+  derived_.computing = worker_.awaits(TraceTask::kModel);
+  derived_.gpu.testing = derived_.sizes.measuring = false;
   make_gpu_ = nullptr;
 }
 
 // True when there is one to ask; otherwise the processor computes, and a notice says why.
-bool Shell::start_gpu() {
-  GpuState& gpu = state_.derived.gpu;
+bool ComputingController::start_gpu() {
+  GpuState& gpu = derived_.gpu;
   if (gpu.phase == GpuPhase::kUnknown || gpu.phase == GpuPhase::kFailed)
     gpu.phase = GpuPhase::kStarting;
   if (worker_.has_gpu()) return true;
@@ -134,32 +90,20 @@ bool Shell::start_gpu() {
   }
 }
 
-std::unique_ptr<Gpu> Shell::new_gpu() const {
+std::unique_ptr<Gpu> ComputingController::new_gpu() const {
   return make_gpu_ ? make_gpu_() : std::make_unique<Gpu>(make_egl_compute_context());
 }
 
-// Training has a thread of its own, and on it a context of its own.
-bool Shell::give_trainer_gpu() {
-  if (trainer_->has_gpu()) return true;
-  try {
-    trainer_->use_gpu(new_gpu());
-    return true;
-  } catch (const Error& error) {
-    notify(NoticeKind::kWarning, Message{"train.left_gpu"}.with(error.message()));
-    return false;
-  }
-}
-
 // The same document goes on with the processor.
-void Shell::tell_gpu(const GpuState& gpu) {
-  state_.session.compute = computed_mode_ = ComputeMode::kCpu;
+void ComputingController::tell_gpu(const GpuState& gpu) {
+  session_.compute = ran_mode_ = ComputeMode::kCpu;
   const bool failed = gpu.phase == GpuPhase::kFailed;
   notify(failed ? NoticeKind::kError : NoticeKind::kWarning,
          Message{failed ? "compute.failed" : "compute.absent"}.with(gpu.problem));
 }
 
-void Shell::take_gpu(FinishedRun& run) {
-  Derived& d = state_.derived;
+void ComputingController::take_gpu(FinishedRun& run) {
+  ComputingDerived& d = derived_;
   d.both = run.both;
   d.device_cells = run.device_cells;
   if (!run.gpu) return;
@@ -173,9 +117,9 @@ void Shell::take_gpu(FinishedRun& run) {
   worker_.request_gpu_test();
 }
 
-void Shell::take_gpu_test(const GpuState& gpu) {
-  Session& s = state_.session;
-  state_.derived.gpu = gpu;
+void ComputingController::take_gpu_test(const GpuState& gpu) {
+  ComputingSession& s = session_;
+  derived_.gpu = gpu;
   const bool chosen = s.compute_request == ComputeRequest::kAutomatic;
   if (gpu.phase != GpuPhase::kReady) {
     if (asks_gpu(s.compute)) tell_gpu(gpu);
@@ -189,8 +133,8 @@ void Shell::take_gpu_test(const GpuState& gpu) {
 
 // ---- time against size ----
 
-void Shell::on(const MeasureSizes& a) {
-  Derived& d = state_.derived;
+void ComputingController::on(const MeasureSizes& a) {
+  ComputingDerived& d = derived_;
   if (!a.measure) {
     worker_.drop(TraceTask::kSizes);
     d.sizes.measuring = false;
@@ -205,8 +149,8 @@ void Shell::on(const MeasureSizes& a) {
 }
 
 // They are of one model; another one has other times.
-void Shell::forget_sizes() {
-  SizeChart& sizes = state_.derived.sizes;
+void ComputingController::forget_sizes() {
+  SizeChart& sizes = derived_.sizes;
   const Document& doc = state_.document();
   if (sizes.points.empty() && !sizes.measuring) return;
   if (doc.config == sizes_config_ && doc.model == sizes_model_) return;

@@ -1,81 +1,10 @@
-// The shell's part for the keyboard: which control has it, and the chosen cell by arrow keys.
+// The cells of the steps: the one that is picked, and the trail that led to it.
 #include <algorithm>
 
-#include "app/shell/shell.h"
+#include "app/shell/controllers/steps_controller.h"
 #include "core/view/pane_layout.h"
 
 namespace headlight {
-
-bool Shell::perform_focus(Command command) {
-  Focus& focus = state_.session.focus;
-  switch (command) {
-    case Command::kFocusNext:
-      ++focus.move;
-      return true;
-    case Command::kFocusPrevious:
-      --focus.move;
-      return true;
-    case Command::kFocusMenu:
-      on(FocusOn{"menu/File", FocusKind::kMenu, true, true, ""});
-      return true;
-    case Command::kActivate:
-      on(UseFocus{0, 0, true});
-      return true;
-    case Command::kCellLeft:
-      on(MoveCell{0, -1});
-      return true;
-    case Command::kCellRight:
-      on(MoveCell{0, 1});
-      return true;
-    case Command::kCellUp:
-      on(MoveCell{-1, 0});
-      return true;
-    case Command::kCellDown:
-      on(MoveCell{1, 0});
-      return true;
-    default:
-      return false;
-  }
-}
-
-// Keys that mean something else while a ring is drawn: Space presses instead of playing, arrows
-// move within what is focused.
-bool Shell::focus_takes(const Shortcut& key) {
-  const Focus& focus = state_.session.focus;
-  if (!focus.visible || key.ctrl) return false;
-  if (key.key == kKeySpace || key.key == kKeyEnter) {
-    push(UseFocus{0, 0, true});
-    return true;
-  }
-  if (key.shift) return false;
-  const int across = key.key == kKeyRight ? 1 : key.key == kKeyLeft ? -1 : 0;
-  const int along = key.key == kKeyDown ? 1 : key.key == kKeyUp ? -1 : 0;
-  if (across == 0 && along == 0) return false;
-  if (focus.kind == FocusKind::kPane) {
-    push(MoveCell{along, across});
-  } else if (focus.kind == FocusKind::kSlider) {
-    push(UseFocus{0, across != 0 ? across : -along, false});
-  } else if (focus.kind == FocusKind::kMenu && along > 0) {
-    push(UseFocus{0, 0, true});
-  } else if (focus.kind == FocusKind::kMenu || along != 0) {
-    push(UseFocus{across + along, 0, false});
-  } else {
-    return false;  // the arrow goes to the next step, as without a ring
-  }
-  return true;
-}
-
-void Shell::on(const FocusOn& a) {
-  state_.session.focus = {a.id, a.kind, a.visible, a.opener, 0, 0, false, a.reveal};
-}
-
-void Shell::on(const UseFocus& a) {
-  Focus& focus = state_.session.focus;
-  focus.move += a.move;
-  focus.nudge += a.nudge;
-  focus.activate |= a.activate;
-}
-
 namespace {
 
 struct PanePlace {
@@ -111,7 +40,61 @@ PanePlace place_of_pick(const Trace& trace, const StepPage& page, const Session&
 
 }  // namespace
 
-void Shell::on(const MoveCell& a) {
+bool has_cell(const Trace& trace, const CellPick& cell) {
+  const TensorView t = trace.find(cell.tensor);
+  bool fits = t.data && cell.index.size() == t.axes.size();
+  for (std::size_t a = 0; fits && a < t.axes.size(); ++a) {
+    fits = cell.index[a] >= 0 && cell.index[a] < t.axes[a].size;
+  }
+  return fits;
+}
+
+void StepsController::on(const PickCell& a) {
+  StepsSession& s = session_;
+  // A term of the cell, or what comes of it, lengthens the trail; a cell picked elsewhere starts
+  // a new one.
+  if (a.follow && s.picked && !(*s.picked == a.cell)) {
+    s.trail.push_back(*s.picked);
+  } else if (!a.follow) {
+    s.trail.clear();
+  }
+  if (a.follow) go_to(a.cell.tensor);
+  s.picked = trail_end_ = a.cell;
+  s.all_terms = false;
+  const TensorId id =
+      state_.derived.trace ? state_.derived.trace->program().find(a.cell.tensor) : -1;
+  if (id < 0) return;
+  const int head_axis = state_.derived.trace->tensor(id).find_dim("head");
+  if (head_axis < 0) return;
+  s.head = static_cast<int>(a.cell.index[static_cast<std::size_t>(head_axis)]);
+}
+
+void StepsController::on(const GoBackTo& a) {
+  StepsSession& s = session_;
+  if (a.crumb >= s.trail.size()) return;
+  const CellPick cell = s.trail[a.crumb];
+  std::vector<CellPick> before(s.trail.begin(),
+                               s.trail.begin() + static_cast<std::ptrdiff_t>(a.crumb));
+  if (!state_.derived.trace || !has_cell(*state_.derived.trace, cell)) {
+    s.trail = std::move(before);  // the model has changed since: that cell is no more
+    return;
+  }
+  on(PickCell{cell, true});
+  s.trail = std::move(before);
+}
+
+void StepsController::on(Is<kBack>) {
+  if (!session_.trail.empty()) on(GoBackTo{session_.trail.size() - 1});
+}
+
+// Another step or head leaves the way that was gone.
+void StepsController::update() {
+  const auto& trace = state_.derived.trace;
+  if (session_.picked != trail_end_) session_.trail.clear();
+  if (trace) std::erase_if(session_.trail, [&](const CellPick& c) { return !has_cell(*trace, c); });
+}
+
+void StepsController::on(const MoveCell& a) {
   if (!state_.derived.trace) return;
   const Session& s = state_.session;
   const Trace& trace = *state_.derived.trace;
@@ -136,7 +119,7 @@ void Shell::on(const MoveCell& a) {
   const auto column = std::clamp<std::int64_t>(place.column + a.columns, 0, pane.columns - 1);
   const TensorView t = trace.tensor(place.pane->tensor);
   on(PickCell{{std::string(t.name), unravel(t.axes, pane_flat(pane, row, column))}});
-  state_.session.view_request.follow = true;  // into sight, where the matrix is zoomed into
+  requests_.view.follow = true;  // into sight, where the matrix is zoomed into
 }
 
 }  // namespace headlight

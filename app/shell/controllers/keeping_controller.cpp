@@ -1,5 +1,5 @@
-// The shell's part for what outlives the window: settings, and unsaved work after a crash.
-#include "app/shell/shell.h"
+#include "app/shell/controllers/keeping_controller.h"
+
 #include "core/base/error.h"
 #include "core/base/utf8.h"
 
@@ -13,44 +13,30 @@ constexpr double kAutosaveEvery = 2.0;  // seconds, at most
 
 // ---- settings ----
 
-void Shell::read_stored_settings() {
-  if (options_.folders.settings.empty()) return;
-  const SettingsRead read = read_settings(options_.folders.settings);
-  stored_ = read.settings;
-  Session& s = state_.session;
-  s.dark = stored_.dark;
-  s.language = read.exists ? stored_.language : options_.first_language;
-  s.sizes = stored_.sizes;
-  s.rail_open = stored_.rail_open;
-  s.heads_open = stored_.heads_open;
-  s.inspector_open = stored_.inspector_open;
-  s.range = stored_.range;
-  s.vision = stored_.vision;
-  s.playback.speed = stored_.speed;
-  s.compute_request = stored_.compute;
-  s.recent = stored_.recent;
-  s.hint = stored_.hints_seen ? -1 : 0;
-  if (!read.problem.empty()) {
-    notify(NoticeKind::kWarning,
-           Message{"settings.unreadable",
-                   {{"path", options_.folders.settings}, {"problem", read.problem}}});
-  }
+KeepingController::KeepingController(const Shared& shared, const ShellOptions& options,
+                                     DocumentController& document, FilesController& files,
+                                     BackgroundWriter& writer)
+    : Controller(shared),
+      options_(options),
+      document_(document),
+      files_(files),
+      writer_(writer),
+      autosave_folder_(options.folders.autosave) {}
+
+float KeepingController::rescale(float screen_scale) {
+  const float zoom = started_ ? state_.session.scale / screen_scale_ : stored_.zoom;
+  screen_scale_ = screen_scale;
+  return screen_scale * zoom;
 }
 
-void Shell::set_screen_scale(float scale) {
-  const float zoom = keeping_ ? state_.session.scale / screen_scale_ : stored_.zoom;
-  screen_scale_ = scale;
-  set_look(state_.session.dark, scale * zoom);
-}
-
-void Shell::set_window(int width, int height, bool maximized) {
+void KeepingController::set_window(int width, int height, bool maximized) {
   window_maximized_ = maximized;
   if (maximized || width <= 0 || height <= 0) return;  // its size when it is not
   window_width_ = width;
   window_height_ = height;
 }
 
-Settings Shell::current_settings() const {
+Settings KeepingController::current_settings() const {
   const Session& s = state_.session;
   Settings now = stored_;
   if (window_width_ > 0) {
@@ -75,7 +61,7 @@ Settings Shell::current_settings() const {
   return now;
 }
 
-void Shell::keep_settings() {
+void KeepingController::keep_settings() {
   const std::string& path = options_.folders.settings;
   if (path.empty()) return;
   const std::string problem = writer_.take_problem(path);
@@ -97,8 +83,8 @@ void Shell::keep_settings() {
 
 // ---- unsaved work ----
 
-void Shell::keep_autosave(double seconds) {
-  if (options_.folders.autosave.empty()) return;
+void KeepingController::keep_autosave(double seconds) {
+  if (autosave_folder_.empty()) return;
   if (place_) {
     const std::string problem = writer_.take_problem(place_->path());
     if (!problem.empty() && !said_autosave_) {
@@ -114,74 +100,69 @@ void Shell::keep_autosave(double seconds) {
   if (seconds < next_autosave_ || (autosaved_ && *autosaved_ == state_.document())) return;
   next_autosave_ = seconds + kAutosaveEvery;
   try {
-    if (!place_) place_ = std::make_unique<AutosavePlace>(options_.folders.autosave);
+    if (!place_) place_ = std::make_unique<AutosavePlace>(autosave_folder_);
   } catch (const Error& error) {
-    options_.folders.autosave.clear();  // it will not work the next time either
+    autosave_folder_.clear();  // it will not work the next time either
     notify(NoticeKind::kWarning, Message{"autosave.not_kept", {{"problem", error.what()}}});
     return;
   }
   autosaved_ = state_.document();
-  writer_.write(place_->path(),
-                [document = *autosaved_, origin = AutosaveOrigin{state_.session_path, file_mark_}] {
-                  return autosave_text(document, origin);
-                });
+  writer_.write(place_->path(), [document = *autosaved_,
+                                 origin = AutosaveOrigin{state_.session_path, files_.file_mark()}] {
+    return autosave_text(document, origin);
+  });
 }
 
-void Shell::start_keeping(std::int64_t wall_seconds) {
-  keeping_ = true;
+std::vector<std::string> KeepingController::start(std::int64_t wall_seconds) {
+  started_ = true;
   wall_seconds_ = wall_seconds;
   kept_runs_ = stored_.kept_runs;
   seen_ = current_settings();
-  tell_left_runs(std::exchange(kept_runs_, {}));
-  if (options_.folders.autosave.empty()) return;
-  recoverables_ = find_recoverable(options_.folders.autosave);
+  if (!autosave_folder_.empty()) recoverables_ = find_recoverable(autosave_folder_);
   offer_next_recovery();
+  return std::exchange(kept_runs_, {});
 }
 
-void Shell::keep(double seconds) {
-  if (!keeping_ || seconds < next_check_) return;
+void KeepingController::keep(double seconds) {
+  if (!started_ || seconds < next_check_) return;
   next_check_ = seconds + kCheckEvery;
   keep_settings();
   keep_autosave(seconds);
 }
 
-void Shell::finish_keeping() {
-  if (!keeping_) return;
-  keep_run();
+void KeepingController::finish(std::vector<std::string> kept_runs) {
+  kept_runs_.insert(kept_runs_.end(), kept_runs.begin(), kept_runs.end());
   keep_settings();
   writer_.wait();
   if (place_) place_->remove();
   place_.reset();
   autosaved_.reset();
-  keeping_ = false;
+  started_ = false;
 }
 
-void Shell::offer_next_recovery() {
+void KeepingController::offer_next_recovery() {
   if (recoverables_.empty()) return;
   const Recoverable& recoverable = recoverables_.front();
-  Question& q = state_.session.question;
-  q = {};
+  Question q;
   q.asking = Asking::kRecover;
   q.path = recoverable.origin.path;
   q.sentence = shortened(recoverable.document.sentence, 60);
   q.when = time_words(recoverable.saved_at, wall_seconds_);
+  files_.ask(std::move(q));
 }
 
 // Recover, discard, later.
-void Shell::answer_recovery(Answer answer) {
+void KeepingController::on(const AnswerRecovery& a) {
   if (recoverables_.empty()) return;
-  if (answer == Answer::kCancel) return recoverables_.clear();  // they are offered again
+  if (a.answer == Answer::kCancel) return recoverables_.clear();  // they are offered again
   const Recoverable recoverable = std::move(recoverables_.front());
   recoverables_.erase(recoverables_.begin());
-  if (answer == Answer::kSecond) {
+  if (a.answer == Answer::kSecond) {
     discard_recoverable(recoverable);
     return offer_next_recovery();
   }
-  state_.history.end_group();
-  state_.history.edit(SetDocument{recoverable.document});
-  ++state_.session.text_revision;
-  state_.session_path = recoverable.origin.path;
-  file_mark_ = recoverable.origin.mark;
+  document_.edit(SetDocument{recoverable.document});
+  files_.belong_to(recoverable.origin.path, recoverable.origin.mark);
   recoverables_.clear();
   // Not before it is safe under this window's own name.
   next_autosave_ = 0;

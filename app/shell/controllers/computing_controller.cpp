@@ -1,0 +1,191 @@
+#include "app/shell/controllers/computing_controller.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "core/base/error.h"
+#include "core/base/number_text.h"
+#include "core/train/model_recipe.h"
+
+namespace headlight {
+namespace {
+
+// Runs that keep less than this are over within a frame.
+constexpr double kRunAtOnceBytes = 24e6;
+constexpr double kPatience = 0.008;  // seconds of a frame that a run may have
+
+double estimated_bytes(const Document& doc) {
+  const double bytes = static_cast<double>(doc.sentence.size());
+  const double per_token = doc.tokenizer == TokenizerKind::kWords ? 2.5 : 1.0;
+  const double tokens = std::min(static_cast<double>(doc.max_tokens), bytes / per_token);
+  const auto count = static_cast<std::int64_t>(tokens);
+  return memory_needed(doc.config, {1, count, count}) + bytes * 40;
+}
+
+namespace fs = std::filesystem;
+
+// A folder's weights of this size are read within a frame.
+constexpr std::uintmax_t kLoadAtOnceBytes = 8u << 20;
+
+bool is_small(const std::string& ref) {
+  if (ref.starts_with(kBundledRef)) return true;
+  std::error_code error;
+  const std::uintmax_t size = fs::file_size(fs::path(ref) / "model.safetensors", error);
+  return error || size <= kLoadAtOnceBytes;
+}
+
+// A session may be opened from another folder.
+std::string absolute_ref(const std::string& ref) {
+  if (ref.empty() || ref.starts_with(kBundledRef)) return ref;
+  std::error_code error;
+  const fs::path whole = fs::absolute(ref, error);
+  return error ? ref : whole.lexically_normal().string();
+}
+
+// While a model is trained its trace is made many times a second, and nobody walks through it.
+bool wants_gradients(const AppState& state) {
+  return state.session.backward && !state.session.train.open;
+}
+
+}  // namespace
+
+ComputingController::ComputingController(const Shared& shared, const ShellOptions& options,
+                                         TraceWorker& worker, DocumentController& document,
+                                         ComputingSession& session, ComputingDerived& derived)
+    : Controller(shared),
+      options_(options),
+      worker_(worker),
+      document_(document),
+      session_(session),
+      derived_(derived),
+      make_gpu_(options.make_gpu) {}
+
+void ComputingController::restore(const Settings& stored) {
+  session_.compute_request = stored.compute;
+  session_.compute = options_.compute;
+  if (options_.compute == ComputeMode::kGpu) session_.compute_request = ComputeRequest::kGpu;
+  if (options_.compute == ComputeMode::kBoth) session_.compute_request = ComputeRequest::kBoth;
+}
+
+void ComputingController::update() {
+  const bool new_weights = state_.document().model == kRunRef && run_model_ != ran_model_;
+  const bool other_walk = wants_gradients(state_) != ran_backward_;
+  const bool other_mode = session_.compute != ran_mode_;
+  if (!is_current() || new_weights || other_walk || other_mode) run();
+  forget_sizes();
+}
+
+// A walk back is twice the work.
+bool ComputingController::is_large(const Document& doc, bool gradients) {
+  return (gradients ? 3 : 1) * estimated_bytes(doc) > kRunAtOnceBytes;
+}
+
+void ComputingController::run() {
+  derived_.asked = state_.document();
+  ran_model_ = derived_.asked.model == kRunRef ? run_model_ : nullptr;
+  ran_backward_ = wants_gradients(state_);
+  has_run_ = true;
+  const bool on_gpu = session_.compute != ComputeMode::kCpu && start_gpu();
+  ran_mode_ = session_.compute;
+  const RunRequest request{derived_.asked, ran_model_, ran_backward_, ran_mode_};
+  const bool large = is_large(derived_.asked, ran_backward_);
+  if (!options_.background || !(on_gpu || large)) {
+    if (std::optional<FinishedRun> done = worker_.run_now(request)) return take(std::move(*done));
+  } else if (!large && !derived_.trace) {
+    // At the start a graphics card compiles first: meanwhile the processor's numbers are shown.
+    RunRequest at_once = request;
+    at_once.mode = ComputeMode::kCpu;
+    if (std::optional<FinishedRun> done = worker_.run_now(at_once)) take(std::move(*done));
+  }
+  worker_.request(request);
+  derived_.computing = true;
+  // While somebody types, a small run should not show in between.
+  const bool soon = on_gpu && !large && derived_.gpu.phase == GpuPhase::kReady;
+  if (soon && worker_.wait_for(kPatience)) take(*worker_.poll());
+}
+
+bool ComputingController::poll() {
+  std::optional<LoadedModel> loaded = worker_.poll_model();
+  if (loaded) take_model(std::move(*loaded));
+  std::optional<FinishedRun> run = worker_.poll();
+  if (run) take(std::move(*run));
+  const std::optional<GpuState> tested = worker_.poll_gpu();
+  if (tested) take_gpu_test(*tested);
+  std::optional<SizeChart> sizes = worker_.poll_sizes();
+  if (sizes) derived_.sizes = std::move(*sizes);
+  return loaded || run || tested || sizes;
+}
+
+void ComputingController::take(FinishedRun run) {
+  take_gpu(run);
+  RunResult& result = run.result;
+  ComputingDerived& d = derived_;
+  d.computing = worker_.awaits(TraceTask::kModel);
+  d.message = result.message;
+  d.problem = say(state_.session.language, d.message);
+  d.empty = result.empty;
+  d.tokens_in_sentence = result.trace || result.cut ? result.tokens_in_sentence : 0;
+  d.cut = result.cut && result.trace;
+  // Pictures are the same each time; a measured time would not be.
+  d.run_ms = options_.background ? run.milliseconds : 0;
+  retract(run_notice_);
+  run_notice_ = {};
+  if (result.trace) {
+    d.trace = std::move(result.trace);
+    d.model = std::move(result.model);
+    if (d.cut) {
+      run_notice_ = Message{result.limit_of_model ? "notice.cut_by_model" : "notice.cut",
+                            {{"tokens", count_text(static_cast<long long>(d.tokens_in_sentence))},
+                             {"limit", count_text(result.limit)}}};
+    }
+  } else if (!result.empty) {
+    run_notice_.id = d.trace ? "notice.still_shown" : "notice.problem";
+    run_notice_ = run_notice_.with(result.message);
+    if (d.trace) {
+      d.tokens_in_sentence = static_cast<std::size_t>(d.trace->length());
+    }
+  }
+  if (!run_notice_.empty()) notify(d.cut ? NoticeKind::kWarning : NoticeKind::kError, run_notice_);
+  news_ = true;
+}
+
+void ComputingController::on(const ChooseLanguage& a) {
+  derived_.problem = say(a.language, derived_.message);
+}
+
+// ---- trained models ----
+
+void ComputingController::on(const ChooseModel& a) {
+  perform(EndEdit{});
+  worker_.drop(TraceTask::kModel);  // this one is wanted now
+  derived_.computing = worker_.awaits(TraceTask::kShown);
+  if (a.ref.empty()) {
+    perform(DoEdit{choose_sandbox(state_.document()), ""});
+    return;
+  }
+  if (a.ref == kRunRef) {
+    if (run_model_) take_model({a.ref, run_model_, {}});
+    return;
+  }
+  const std::string ref = absolute_ref(a.ref);
+  if (!options_.background || is_small(ref)) {
+    if (std::optional<LoadedModel> loaded = worker_.load_now(ref)) return take_model(*loaded);
+  }
+  worker_.request_model(ref);
+  derived_.computing = true;
+}
+
+void ComputingController::take_model(LoadedModel loaded) {
+  derived_.computing = worker_.awaits(TraceTask::kShown);
+  if (!loaded.model) {
+    notify(NoticeKind::kError, Message{"notice.problem"}.with(loaded.problem));
+    return;
+  }
+  const SetModel edit = choose_model(state_.document(), *loaded.model);
+  const bool other = edit.sentence && *edit.sentence != state_.document().sentence;
+  if (other && !state_.document().sentence.empty())
+    notify(NoticeKind::kInfo, Message{"notice.example_sentence", {{"name", loaded.model->name}}});
+  document_.edit(edit);
+}
+
+}  // namespace headlight

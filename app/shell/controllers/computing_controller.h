@@ -1,0 +1,73 @@
+// Computing: the run of the document, the trained models it is run with, and who computes it: the
+// processor, the graphics card, or both side by side.
+#pragma once
+
+#include <memory>
+
+#include "app/shell/controllers/document_controller.h"
+#include "app/shell/shell_options.h"
+
+namespace headlight {
+
+class ComputingController : public Controller {
+ public:
+  ComputingController(const Shared&, const ShellOptions&, TraceWorker&, DocumentController&,
+                      ComputingSession&, ComputingDerived&);
+
+  void restore(const Settings&);
+  /// Runs the document again where it, its weights or what is wanted of it have changed.
+  void update();
+  /// Takes in what was finished in the background; true when something changed.
+  bool poll();
+  /// Has a run ended since this was last asked?
+  bool take_news() { return std::exchange(news_, false); }
+  /// Is the run that was begun last the one of the document as it stands?
+  bool is_current() const { return has_run_ && state_.document() == derived_.asked; }
+  /// The weights of a document whose model is a run that is being trained; null: there are none.
+  void set_run_model(std::shared_ptr<const Model> model) { run_model_ = std::move(model); }
+  /// Is a run of it too large to be over within a frame?
+  static bool is_large(const Document&, bool gradients);
+  /// Another one for another thread. Throws Error where there is none.
+  std::unique_ptr<Gpu> new_gpu() const;
+  void offer_gpu(GpuMaker, const GpuState&);
+  void stop_gpu();
+
+  void on(const ChooseModel&);
+  void on(const ChooseCompute&);
+  void on(const ComputeAutomatically&);
+  void on(const ShowSizes& a) { session_.compute_sizes = a.sizes; }
+  void on(const MeasureSizes&);
+  void on(const ChooseLanguage&);
+  void on(Is<kComputeCpu>) { on(ChooseCompute{ComputeMode::kCpu}); }
+  void on(Is<kComputeGpu>) { on(ChooseCompute{ComputeMode::kGpu}); }
+  void on(Is<kComputeBoth>) { on(ChooseCompute{ComputeMode::kBoth}); }
+  void on(Is<kNextCompute>);
+  void on(Is<kCompareBackends>) { requests_.open = Sheet::kCompute; }
+
+ private:
+  void run();
+  void take(FinishedRun);
+  void take_model(LoadedModel);
+  bool start_gpu();
+  void take_gpu(FinishedRun&);
+  void take_gpu_test(const GpuState&);
+  void tell_gpu(const GpuState&);
+  void forget_sizes();
+
+  const ShellOptions& options_;
+  TraceWorker& worker_;
+  DocumentController& document_;
+  ComputingSession& session_;
+  ComputingDerived& derived_;
+  GpuMaker make_gpu_;
+  // What the last run was asked for with, beside derived_.asked.
+  bool has_run_ = false, ran_backward_ = false;
+  ComputeMode ran_mode_{};
+  std::shared_ptr<const Model> run_model_, ran_model_;
+  bool news_ = false;
+  Message run_notice_;   // what was said about the last run
+  Config sizes_config_;  // of which derived_.sizes are
+  std::string sizes_model_;
+};
+
+}  // namespace headlight

@@ -1,0 +1,80 @@
+#include "app/shell/controllers/document_controller.h"
+
+#include "core/base/utf8.h"
+#include "core/train/model_recipe.h"
+
+namespace headlight {
+
+DocumentController::DocumentController(const Shared& shared, History& history,
+                                       DocumentSession& session)
+    : Controller(shared), history_(history), session_(session) {
+  mask_before_causal_.kind = MaskKind::kNone;
+}
+
+void DocumentController::edit(const Edit& edit) {
+  history_.end_group();
+  history_.edit(edit);
+  ++session_.text_revision;
+}
+
+void DocumentController::replace(Document document) {
+  history_.reset(std::move(document));
+  ++session_.text_revision;
+}
+
+void DocumentController::on(const DoEdit& a) {
+  if (const auto* typed = std::get_if<SetSentence>(&a.edit)) {
+    const int replaced = clean_utf8(typed->text).replaced;
+    if (replaced > 0) {
+      notify(NoticeKind::kWarning,
+             Message{replaced == 1 ? "notice.not_utf8.one" : "notice.not_utf8",
+                     {{"n", std::to_string(replaced)}}});
+    }
+  }
+  // The row of an encoder-decoder is its own answer: there is nothing of the person's to move.
+  const bool answers = shown_config(state_).form == ModelForm::kTranslate;
+  if (answers && std::holds_alternative<MoveToken>(a.edit)) return;
+  const std::optional<Edit> moved = move_in_model(a.edit);
+  history_.edit(moved ? *moved : a.edit, a.group);
+}
+
+// A model's tokens are not always the tokenizer's: "[SEP]" is one.
+std::optional<Edit> DocumentController::move_in_model(const Edit& edit) const {
+  const auto* move = std::get_if<MoveToken>(&edit);
+  const auto& model = state_.derived.model;
+  if (!move || !model || state_.document().model != model->ref) return std::nullopt;
+  if (model->vocabulary->cut() == TextCut::kBytes) return std::nullopt;
+  return SetDocument{move_model_token(state_.document(), *model->vocabulary, *move)};
+}
+
+void DocumentController::on(Is<kUndo>) {
+  history_.undo();
+  ++session_.text_revision;
+}
+
+void DocumentController::on(Is<kRedo>) {
+  history_.redo();
+  ++session_.text_revision;
+}
+
+// Off goes back to the mask that was there before.
+void DocumentController::on(Is<kToggleCausal>) {
+  MaskSpec mask = state_.document().config.mask;
+  if (mask.kind == MaskKind::kCausal) {
+    mask.kind = mask_before_causal_.kind;
+    mask.causal = mask_before_causal_.causal;
+  } else {
+    mask_before_causal_ = mask;
+    mask.kind = MaskKind::kCausal;
+    mask.causal.reset();
+  }
+  history_.edit(SetMask{mask});
+}
+
+void DocumentController::on(Is<kToggleScale>) {
+  Config config = state_.document().config;
+  config.scale = !config.scale;
+  history_.edit(SetConfig{config});
+}
+
+}  // namespace headlight

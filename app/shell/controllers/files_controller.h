@@ -1,0 +1,65 @@
+// Files: sessions that are opened and saved, the questions before work is lost, what is dropped on
+// the window.
+#pragma once
+
+#include "app/shell/controllers/document_controller.h"
+#include "app/shell/settings.h"
+#include "app/workers/background_writer.h"
+
+namespace headlight {
+
+class FilesController : public Controller {
+ public:
+  /// `settings`: the file whose recent sessions other windows add to, "" for none; `writer` writes
+  /// it.
+  FilesController(const Shared&, DocumentController&, FilesSession&, std::string& session_path,
+                  std::string settings, BackgroundWriter& writer);
+
+  void restore(const Settings& stored) { session_.recent = stored.recent; }
+  /// The file that the document came from, or that Ctrl+S will make.
+  void set_session_path(const std::string& path);
+  /// Opens the file when it exists; a notice says what went wrong. The document is then unchanged.
+  void open(const std::string& path);
+  /// False when it was not saved: a notice says why, or a question is asked first.
+  bool save(const std::string& path);
+  /// The session file's contents as last read or written here (content_mark()).
+  std::uint64_t file_mark() const { return file_mark_; }
+  /// The document is unsaved work that belongs to this file, known by this mark.
+  void belong_to(const std::string& path, std::uint64_t mark);
+  void ask(Question question) { session_.question = std::move(question); }
+
+  void on(const OpenFile&);
+  void on(const SaveFile&);
+  void on(const AskPath&);
+  void on(const TypePath&);
+  void on(const AnswerQuestion&);
+  void on(const DropFiles&);
+  void on(Is<kNew>) { leave(Leaving::kNew); }
+  void on(Is<kOpen>) { on(AskPath{Sheet::kOpen, session_path_}); }
+  void on(Is<kOpenModel>);
+  void on(Is<kSave>);
+  void on(Is<kSaveAs>);
+  void on(Is<kQuit>) { leave(Leaving::kQuit); }
+
+ private:
+  void leave(Leaving, const std::string& path = {});
+  void finish_leaving(Leaving, const std::string& path);
+  void answer_leave(const Question&, Answer);
+  void answer_overwrite(const Question&, Answer);
+  void ask_path_to_save();
+  bool write(const std::string& path);
+  void remember_recent(const std::string& path);
+  void replace_document(Document, const std::string& path);
+
+  DocumentController& document_;
+  FilesSession& session_;
+  std::string& session_path_;
+  const std::string settings_;
+  BackgroundWriter& writer_;
+  std::uint64_t file_mark_ = 0;
+  // The departure that goes on once the path sheet has led to a saved file.
+  Leaving leave_after_save_ = Leaving::kNone;
+  std::string leave_after_save_path_;
+};
+
+}  // namespace headlight

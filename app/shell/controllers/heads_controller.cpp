@@ -1,0 +1,111 @@
+#include "app/shell/controllers/heads_controller.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/ui/frame/panels.h"
+#include "app/ui/heads/heads_lines.h"
+#include "core/view/pane_layout.h"
+
+namespace headlight {
+
+HeadsController::HeadsController(const Shared& shared, StepsController& steps,
+                                 HeadsSession& session, HeadsDerived& derived)
+    : Controller(shared), steps_(steps), session_(session), derived_(derived) {}
+
+void HeadsController::settle() {
+  if (!state_.derived.trace) return;
+  HeadsSession& s = session_;
+  const int heads = state_.derived.trace->config().head_count(),
+            next = (state_.session.head + 1) % heads;
+  if (s.other_head >= heads) s.other_head = -1;
+  if (s.compare && s.other_head < 0) s.other_head = heads > 1 ? next : -1;
+  if (s.compare && s.other_head == state_.session.head) s.other_head = next;
+  if (heads < 2) s.compare = false;
+}
+
+HeadsController::Compared HeadsController::compared() const {
+  const auto& trace = state_.derived.trace;
+  if (!session_.compare || session_.other_head < 0 || !trace) return {};
+  const Step* step = heads_step(state_);
+  if (!step || session_.other_head >= trace->config().head_count()) return {};
+  return {trace->serial(), step->tensor, state_.session.head, session_.other_head};
+}
+
+void HeadsController::update() {
+  const Compared now = compared();
+  if (now == compared_) return;
+  compared_ = now;
+  HeadsDerived& d = derived_;
+  d.difference.clear();
+  d.largest_change = -1;
+  if (now.tensor < 0) return;
+  const Trace& trace = *state_.derived.trace;
+  const Step& step = *heads_step(state_);
+  const TensorView t = trace.tensor(now.tensor);
+  const Pane a = step_page(trace, step, now.head).lines[0].back().pane;
+  const Pane b = step_page(trace, step, now.other).lines[0].back().pane;
+  float largest = 0;
+  d.difference.reserve(static_cast<std::size_t>(a.rows * a.columns));
+  for (std::int64_t r = 0; r < a.rows; ++r) {
+    for (std::int64_t c = 0; c < a.columns; ++c) {
+      const float x = t.data[pane_flat(a, r, c)], y = t.data[pane_flat(b, r, c)];
+      d.difference.push_back(x == y ? 0.0f : x - y);  // −∞ − (−∞) is no difference
+      const float change = std::fabs(d.difference.back());
+      if (!(change > largest)) continue;
+      largest = change;
+      d.largest_change = static_cast<std::int64_t>(d.difference.size()) - 1;
+    }
+  }
+  d.difference_range = measure_range(d.difference);
+  ++d.difference_key;
+}
+
+void HeadsController::on(const ChooseHead& a) {
+  steps_.go_to_head(a.head);
+  const int head = state_.session.head, count = shown_config(state_).head_count();
+  if (session_.other_head == head) session_.other_head = count > 1 ? (head + 1) % count : -1;
+}
+
+void HeadsController::on(const CompareHead& a) {
+  session_.other_head = a.head;
+  session_.compare = a.head >= 0;
+  if (a.head >= 0) session_.heads_view = HeadsView::kPictures;
+  steps_.settle();
+  settle();
+}
+
+void HeadsController::on(Is<kToggleCompare>) {
+  session_.compare = !session_.compare;
+  if (session_.compare) session_.heads_view = HeadsView::kPictures;
+  steps_.settle();
+  settle();
+}
+
+void HeadsController::on(Is<kToggleLines>) {
+  on(ChooseHeadsView{session_.heads_view == HeadsView::kLines ? HeadsView::kPictures
+                                                              : HeadsView::kLines});
+}
+
+// Lines stand on the stage of the softmax step, in the place of a comparison.
+void HeadsController::on(const ChooseHeadsView& a) {
+  session_.heads_view = a.view;
+  if (a.view != HeadsView::kLines) return;
+  session_.compare = false;
+  steps_.go_to(lines_tensor(state_));
+}
+
+// None chosen means the head that is looked at; so the last one stays.
+void HeadsController::on(const ToggleLineHead& a) {
+  HeadsSession& s = session_;
+  if (s.line_heads.empty()) s.line_heads.push_back(state_.session.head);
+  const auto at = std::find(s.line_heads.begin(), s.line_heads.end(), a.head);
+  if (at == s.line_heads.end()) {
+    s.line_heads.push_back(a.head);
+    std::sort(s.line_heads.begin(), s.line_heads.end());
+  } else if (s.line_heads.size() > 1) {
+    s.line_heads.erase(at);
+  }
+}
+
+}  // namespace headlight

@@ -1,0 +1,42 @@
+// Heads: which one is chosen, two of them compared, their lines, and the brush of the mask painter.
+#pragma once
+
+#include "app/shell/controllers/steps_controller.h"
+
+namespace headlight {
+
+class HeadsController : public Controller {
+ public:
+  HeadsController(const Shared&, StepsController&, HeadsSession&, HeadsDerived&);
+
+  /// The chosen heads are such as the trace has.
+  void settle();
+  /// The difference of the two heads, where others are compared than before.
+  void update();
+
+  void on(const ChooseHead&);
+  void on(const CompareHead&);
+  void on(const ChooseHeadsView&);
+  void on(const ToggleLineHead&);
+  void on(const ChooseBrush& a) { session_.brush = a.brush; }
+  void on(Is<kNextHead>) { on(ChooseHead{state_.session.head + 1}); }
+  void on(Is<kPreviousHead>) { on(ChooseHead{state_.session.head - 1}); }
+  void on(Is<kToggleCompare>);
+  void on(Is<kToggleLines>);
+
+ private:
+  struct Compared {
+    std::uint64_t serial = 0;  // of the trace
+    TensorId tensor = -1;
+    int head = -1, other = -1;
+    bool operator==(const Compared&) const = default;
+  };
+  Compared compared() const;
+
+  StepsController& steps_;
+  HeadsSession& session_;
+  HeadsDerived& derived_;
+  Compared compared_;  // what derived_.difference is of
+};
+
+}  // namespace headlight

@@ -1,0 +1,58 @@
+// Keeping: what outlives the window, settings, and unsaved work after a crash.
+#pragma once
+
+#include "app/shell/autosave.h"
+#include "app/shell/controllers/files_controller.h"
+#include "app/shell/shell_options.h"
+
+namespace headlight {
+
+class KeepingController : public Controller {
+ public:
+  KeepingController(const Shared&, const ShellOptions&, DocumentController&, FilesController&,
+                    BackgroundWriter&);
+
+  void restore(const Settings& stored) { stored_ = stored; }
+  /// The remembered settings.
+  const Settings& settings() const { return stored_; }
+  /// From now on what changes is remembered, and unsaved work of windows that have gone is on
+  /// offer. `wall_seconds` since 1970. The folders of training runs that the last window has told
+  /// of.
+  std::vector<std::string> start(std::int64_t wall_seconds);
+  bool started() const { return started_; }
+  /// Once in a while, with seconds of any steady clock: writes what has changed.
+  void keep(double seconds);
+  /// At a clean end: writes the rest, waits for it, removes the autosave. The next window tells of
+  /// the training runs that were kept.
+  void finish(std::vector<std::string> kept_runs);
+  /// How large everything is on a screen of this scale.
+  float rescale(float screen_scale);
+  void set_window(int width, int height, bool maximized);
+
+  void on(const AnswerRecovery&);
+
+ private:
+  void offer_next_recovery();
+  Settings current_settings() const;
+  void keep_settings();
+  void keep_autosave(double seconds);
+
+  const ShellOptions& options_;
+  DocumentController& document_;
+  FilesController& files_;
+  BackgroundWriter& writer_;
+  std::string autosave_folder_;
+  Settings stored_, seen_;  // as remembered; as last compared with
+  float screen_scale_ = 1;
+  int window_width_ = 0, window_height_ = 0;
+  bool window_maximized_ = false;
+  bool started_ = false, said_settings_ = false, said_autosave_ = false;
+  double next_check_ = 0, next_autosave_ = 0;
+  std::int64_t wall_seconds_ = 0;
+  std::vector<Recoverable> recoverables_;
+  std::optional<Document> autosaved_;
+  std::unique_ptr<AutosavePlace> place_;
+  std::vector<std::string> kept_runs_;  // to be told at the next start
+};
+
+}  // namespace headlight

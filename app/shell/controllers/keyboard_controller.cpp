@@ -1,0 +1,185 @@
+#include "app/shell/controllers/keyboard_controller.h"
+
+#include <algorithm>
+
+#include "app/ui/frame/panels.h"
+#include "app/ui/frame/palette.h"
+
+namespace headlight {
+namespace {
+
+constexpr int kPageLines = 8;
+
+// Keys by which a field edits its text; the field takes them itself.
+bool edits_text(const Shortcut& key) {
+  return key.ctrl && !key.shift &&
+         (key.key == 'A' || key.key == 'C' || key.key == 'V' || key.key == 'X');
+}
+
+}  // namespace
+
+KeyboardController::KeyboardController(const Shared& shared, KeyboardSession& session)
+    : Controller(shared), session_(session) {}
+
+bool KeyboardController::press(const Shortcut& shortcut, bool in_field) {
+  if (state_.session.question.asking != Asking::kNothing) return press_in_question(shortcut);
+  if (session_.palette_open) return press_in_palette(shortcut);
+  if (!in_field && press_on_focus(shortcut)) return true;
+  const std::optional<Command> command = command_for(shortcut, in_field);
+  // The page of the tokens has no matrix to look around in: there these keys move the chip in
+  // focus.
+  const bool looks_around = command == Command::kViewLeft || command == Command::kViewRight;
+  const Step* step = current_step(state_);
+  if (looks_around && step && step->tensor == state_.derived.trace->program().token_ids)
+    return false;
+  if (command && press_in_training(*command)) return true;
+  if (command && is_enabled(*command, state_)) push(DoCommand{*command});
+  return command.has_value();
+}
+
+// Enter, a letter and Esc are the three buttons, Tab goes from one to the next; nothing gets past
+// the question.
+bool KeyboardController::press_in_question(const Shortcut& key) {
+  if (key.key == kKeyTab) {
+    push(DoCommand{key.shift ? Command::kFocusPrevious : Command::kFocusNext});
+    return true;
+  }
+  const Focus& focus = session_.focus;
+  if (focus.visible && focus.id.starts_with("question/") && press_on_focus(key)) return true;
+  const Asking asking = state_.session.question.asking;
+  const bool plain = !key.ctrl && !key.shift;
+  const int second = asking == Asking::kOverwrite ? 'O' : 'D';
+  if (plain && key.key == kKeyEnter) push(AnswerQuestion{Answer::kFirst});
+  if (plain && key.key == second) push(AnswerQuestion{Answer::kSecond});
+  if (plain && key.key == kKeyEscape) push(AnswerQuestion{Answer::kCancel});
+  return true;
+}
+
+bool KeyboardController::press_in_palette(const Shortcut& key) {
+  const int choice = session_.palette_choice;
+  const std::optional<Command> command = command_for(key, true);
+  switch (key.key) {
+    case kKeyUp:
+      push(ChooseInPalette{choice - 1});
+      return true;
+    case kKeyTab:
+      push(ChooseInPalette{choice + (key.shift ? -1 : 1)});
+      return true;
+    case kKeyDown:
+      push(ChooseInPalette{choice + 1});
+      return true;
+    case kKeyPageUp:
+      push(ChooseInPalette{choice - kPageLines});
+      return true;
+    case kKeyPageDown:
+      push(ChooseInPalette{choice + kPageLines});
+      return true;
+    case kKeyEnter:
+      push(RunInPalette{});
+      return true;
+    case kKeyEscape:
+      push(ClosePalette{});
+      return true;
+    default:
+      break;
+  }
+  if (edits_text(key) || !command) return false;
+  // The document stays as it is behind the palette; any other command takes its place.
+  if (command == Command::kUndo || command == Command::kRedo) return true;
+  push(ClosePalette{});
+  if (command != Command::kPalette && is_enabled(*command, state_)) push(DoCommand{*command});
+  return true;
+}
+
+// Keys that mean something else while a ring is drawn: Space presses instead of playing, arrows
+// move within what is focused.
+bool KeyboardController::press_on_focus(const Shortcut& key) {
+  const Focus& focus = session_.focus;
+  if (!focus.visible || key.ctrl) return false;
+  if (key.key == kKeySpace || key.key == kKeyEnter) {
+    push(UseFocus{0, 0, true});
+    return true;
+  }
+  if (key.shift) return false;
+  const int across = key.key == kKeyRight ? 1 : key.key == kKeyLeft ? -1 : 0;
+  const int along = key.key == kKeyDown ? 1 : key.key == kKeyUp ? -1 : 0;
+  if (across == 0 && along == 0) return false;
+  if (focus.kind == FocusKind::kPane) {
+    push(MoveCell{along, across});
+  } else if (focus.kind == FocusKind::kSlider) {
+    push(UseFocus{0, across != 0 ? across : -along, false});
+  } else if (focus.kind == FocusKind::kMenu && along > 0) {
+    push(UseFocus{0, 0, true});
+  } else if (focus.kind == FocusKind::kMenu || along != 0) {
+    push(UseFocus{across + along, 0, false});
+  } else {
+    return false;  // the arrow goes to the next step, as without a ring
+  }
+  return true;
+}
+
+// While the panel is open the keys of the steps are those of the run.
+bool KeyboardController::press_in_training(Command command) {
+  if (!state_.session.train.open) return false;
+  switch (command) {
+    case Command::kPlay:
+      push(DoCommand{Command::kTrainPlay});
+      return true;
+    case Command::kNextStep:
+    case Command::kPreviousStep:
+      push(MoveMark{command == Command::kNextStep ? 1 : -1});
+      return true;
+    case Command::kRestartStep:
+      push(MarkStep{0});
+      return true;
+    case Command::kSkipStep:
+      push(MarkStep{});
+      return true;
+    default:
+      return false;
+  }
+}
+
+void KeyboardController::on(const FocusOn& a) {
+  session_.focus = {a.id, a.kind, a.visible, a.opener};
+  requests_.focus = {};
+  requests_.focus.reveal = a.reveal;
+}
+
+void KeyboardController::on(const UseFocus& a) {
+  FocusRequest& focus = requests_.focus;
+  focus.move += a.move;
+  focus.nudge += a.nudge;
+  focus.activate |= a.activate;
+}
+
+void KeyboardController::on(Is<kFocusSentence>) {
+  requests_.focus_sentence = true;
+  perform(Maximize{PanelId::kNone});  // the sentence has no place beside a whole panel
+}
+
+void KeyboardController::on(Is<kPalette>) {
+  session_.palette_open = true;
+  session_.palette_typed.clear();
+  session_.palette_choice = 0;
+}
+
+void KeyboardController::on(const TypeQuery& a) {
+  session_.palette_typed = a.text;
+  session_.palette_choice = 0;
+}
+
+void KeyboardController::on(const ChooseInPalette& a) {
+  const int count = static_cast<int>(palette_lines(state_).size());
+  session_.palette_choice = std::clamp(a.line, 0, std::max(count - 1, 0));
+}
+
+void KeyboardController::on(const RunInPalette&) {
+  const std::vector<PaletteLine> lines = palette_lines(state_);
+  const auto choice = static_cast<std::size_t>(session_.palette_choice);
+  if (choice >= lines.size() || !lines[choice].enabled) return;
+  session_.palette_open = false;
+  perform(lines[choice].action);
+}
+
+}  // namespace headlight

@@ -1,0 +1,101 @@
+// Training: the run, the marked step, what the Train panel is asked for, what stays of a run.
+#pragma once
+
+#include <memory>
+
+#include "app/shell/controllers/computing_controller.h"
+#include "app/workers/run_autosave.h"
+#include "app/workers/sample_worker.h"
+#include "app/workers/train_worker.h"
+
+namespace headlight {
+
+class TrainingController : public Controller {
+ public:
+  TrainingController(const Shared&, const ShellOptions&, TraceWorker&, DocumentController&,
+                     ComputingController&, TrainSession&, TrainData&);
+
+  /// Is a model being trained, so that there is something new many times a second?
+  bool is_working() const;
+  /// Takes in what has happened in the background; true when something changed.
+  bool poll();
+  void wait();       // for the run
+  void wait_rest();  // for samples, and what is written
+  void stop_gpu();
+
+  // training_models.cpp
+  /// The weights of the marked step are those that the document is run with.
+  void show_marked();
+  /// After the sentence or the weights have changed: what else is shown of the sentence.
+  void update_compared();
+  /// Once a frame: a text of the shown weights, where they learn one.
+  void update_sample();
+
+  // training_files.cpp
+  /// What the last windows have left, and `told` of: one notice for all of it.
+  void tell_left_runs(std::vector<std::string> told);
+  /// At the end of the window: keeps what has been learned and was not kept by hand; the folders.
+  std::vector<std::string> keep_at_end();
+
+  void on(const PlanRun&);
+  void on(const StartRun&);
+  void on(const CancelRun&);
+  void on(const PlayRun&);
+  void on(const StepRun&);
+  void on(const MarkStep&);
+  void on(const MoveMark&);
+  void on(const PlayFilm&);
+  void on(const Tick&);
+  void on(const PinStep&);
+  void on(const ChooseCurve&);
+  void on(const ForgetRun&);
+  void on(const SetSampling&);
+  void on(const GenerateToken&);
+  void on(Is<kTrain>) { show(!session_.open); }
+  void on(Is<kTrainPlay>);
+  void on(Is<kTrainStep>);
+  void on(Is<kTrainSame>);
+  void on(Is<kTrainNew>);
+  void on(Is<kTrainFilm>) { on(PlayFilm{!session_.film}); }
+  // training_files.cpp
+  void on(const AskKeep&);
+  void on(const KeepRun&);
+  void on(const AskText&);
+  void on(const UseText&);
+  void on(const DropText&);
+  void on(Is<kTrainKeep>) { on(AskKeep{}); }
+
+ private:
+  void show(bool open);
+  bool put_aside();
+  bool is_reading(const RunPlan&) const;
+  bool give_gpu();
+  void tell_save(const SaveReport&);
+  bool update_run();
+  void compare(TraceTask, const std::shared_ptr<const Model>&);
+  void take_compared(TraceTask, FinishedRun);
+  void use_run();
+  std::shared_ptr<const Model> point_model(const RunPoint&) const;
+
+  const ShellOptions& options_;
+  TraceWorker& runs_;  // of the sentence
+  DocumentController& document_;
+  ComputingController& computing_;
+  TrainSession& session_;
+  TrainData& data_;
+  // Of data_.pinned: what it was made from.
+  std::optional<RunPoint> pinned_point_;
+  Document pinned_document_;
+  // Of data_.newest, or of what is to become it.
+  std::shared_ptr<const Model> newest_model_;
+  Document newest_document_;
+  Message start_notice_;          // why the last start failed
+  std::string run_sentence_;      // the sentence that a run brought, not the person
+  SampleRequest sample_request_;  // the last one
+  bool said_autosave_ = false;
+  std::unique_ptr<SampleWorker> sampler_;
+  std::unique_ptr<RunAutosave> autosave_;
+  std::unique_ptr<TrainWorker> trainer_;  // made with the first run; ends before the autosave
+};
+
+}  // namespace headlight

@@ -1,0 +1,181 @@
+// Session: how the document is looked at. One part for each controller that changes it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/ui/state/compute_state.h"
+#include "app/ui/state/train_state.h"
+#include "core/base/texts.h"
+#include "core/explain/step_code.h"
+#include "core/view/color_vision.h"
+
+namespace headlight {
+
+/// A cell by the name of its tensor, so that it outlives the trace it was picked in. The index is
+/// the tensor's full one, batch included.
+struct CellPick {
+  std::string tensor;
+  std::vector<std::int64_t> index;
+  bool operator==(const CellPick&) const = default;
+};
+
+/// How far the making of the shown step has been played. The picture is a function of `clock`
+/// alone, so that it can be scrubbed and tested.
+struct Playback {
+  bool shown = false;    // the stage shows the step in the making; off: the finished step
+  bool playing = false;  // the clock runs
+  double clock = 0;      // seconds of the step's own time
+  float speed = 1;       // one of kSpeeds
+};
+inline constexpr float kSpeeds[] = {0.25f, 0.5f, 1, 2, 4};
+
+enum class InspectorTab { kNumbers, kCode, kWords };
+enum class HeadsView { kPictures, kLines };
+/// What the mouse does to the mask on the stage while it is painted.
+enum class Brush { kCell, kRow, kColumn, kTriangle };
+/// Which numbers a picture's colours span: its own, or those of every head and layer of its kind.
+enum class RangeMode { kPicture, kShared };
+enum class PanelId { kNone, kRail, kStage, kHeads, kInspector };
+
+/// A part of one axis of a large matrix: `zoom` 1 shows all of it, `start` (0..1 of the axis) is
+/// where the shown part begins. It holds for axes of this kind only (axis_kind()).
+struct AxisView {
+  float zoom = 1, start = 0;
+  std::string kind;
+  bool operator==(const AxisView&) const = default;
+};
+
+/// The part of a page that the stage shows. Rows and columns are those of the page's result, shared
+/// by every operand that has them; `inner` is the axis that only operands have, as the one that a
+/// product sums over.
+struct StageView {
+  AxisView rows, columns, inner;
+  bool operator==(const StageView&) const = default;
+};
+
+/// Sizes in design pixels that the person gave the panels by dragging; 0: as the window suggests.
+struct PanelSizes {
+  float rail = 0, inspector = 0, heads = 0;
+  bool operator==(const PanelSizes&) const = default;
+};
+
+/// What a focused control does with the arrow keys: nothing, types, goes to its neighbour in the
+/// menu bar, changes its value, or moves the chosen cell.
+enum class FocusKind { kButton, kField, kMenu, kSlider, kPane };
+
+/// The control that has the keyboard.
+struct Focus {
+  std::string id;  // empty: none
+  FocusKind kind = FocusKind::kButton;
+  bool visible = false;  // reached by key: a ring is drawn. Clicked: only where Tab goes on from
+  std::string opener;    // had the focus before a menu or sheet opened
+};
+
+/// What is left undone until "save the changes first?" has its answer.
+enum class Leaving { kNone, kQuit, kNew, kOpen };
+
+/// What the person has to answer before anything else goes on.
+enum class Asking {
+  kNothing,
+  kLeave,      // there are unsaved changes: save, don't save, cancel
+  kOverwrite,  // the file holds what this window has not read or written: save as, overwrite,
+               // cancel
+  kRecover,    // work that was not saved when Headlight ended: recover, discard, later
+};
+struct Question {
+  Asking asking = Asking::kNothing;
+  Leaving leaving = Leaving::kNone;  // what comes after, kLeave and kOverwrite
+  std::string leaving_path;          // kOpen: what is to be opened
+  std::string path;                  // kOverwrite: the file; kRecover: the session's own, or ""
+  bool known = false;                // kOverwrite: the file was this session's own
+  std::string sentence, when;        // kRecover: what was typed, and the time of day
+};
+
+// ---- the session's parts: each is changed by one controller alone (app/shell/controllers) ----
+
+/// The step, the layer, the head and the cell that are looked at.
+struct StepsSession {
+  std::string step;  // name of the tensor whose step is shown
+  int layer = 0, head = 0;
+  bool backward = false;  // gradients are computed as well, so that the rail can run in reverse
+  std::optional<CellPick> picked, hovered;
+  std::vector<CellPick> trail;  // the cells gone through on the way to the picked one, oldest first
+  bool all_terms = false;       // of the picked cell the small terms are listed as well
+  Playback playback;
+};
+
+struct HeadsSession {
+  int other_head = -1;   // the head to compare with; -1: none
+  bool compare = false;  // the stage shows both heads and their difference
+  HeadsView heads_view = HeadsView::kPictures;
+  std::vector<int> line_heads;  // whose lines are drawn; empty: the chosen head's
+  Brush brush = Brush::kCell;
+};
+
+struct InspectorSession {
+  InspectorTab inspector_tab = InspectorTab::kNumbers;
+  std::string lit_tensor;  // named in words under the mouse: lit on the stage, and back
+  CodeLibrary library = CodeLibrary::kNumpy;
+  bool kernel = false;       // instead of it: the shader that makes the cell on the graphics card
+  std::string copied_by;     // the id of the button that says so, until something else is looked at
+  std::string target_typed;  // what the list of targets is narrowed to
+};
+
+/// How things look: colours, language, what is zoomed into, which panels are there.
+struct LookSession {
+  bool dark = false;
+  float scale = 1.0f;
+  Language language = Language::kEnglish;
+  StageView view;
+  RangeMode range = RangeMode::kShared;
+  Vision vision = Vision::kFull;
+  PanelSizes sizes;
+  std::optional<bool> rail_open, heads_open,
+      inspector_open;  // unset: as the window's size suggests
+  bool rail_shown = true, heads_shown = true, inspector_shown = true;  // as the last frame's did
+  PanelId last_opened = PanelId::kNone;  // by hand: stays open where there is room for one only
+  PanelId maximized = PanelId::kNone;
+  int hint = -1;  // which hint of the first start is shown; -1: none
+};
+
+/// What keys go to.
+struct KeyboardSession {
+  Focus focus;
+  bool palette_open = false;
+  std::string palette_typed;
+  int palette_choice = 0;
+};
+
+struct DocumentSession {
+  int text_revision = 0;  // grows when the sentence changes other than by typing
+};
+
+struct FilesSession {
+  std::string path_typed;  // into the sheet that asks for one
+  Question question;
+  std::vector<std::string> recent;  // session files, newest first
+  bool quit = false;                // the window is to end
+};
+
+struct ComputingSession {
+  ComputeMode compute = ComputeMode::kCpu;
+  ComputeRequest compute_request = ComputeRequest::kAutomatic;
+  bool compute_sizes = false;  // of the sheet: time against size, instead of the table
+};
+
+/// What is looked at: not part of the document, not undone.
+struct Session : StepsSession,
+                 HeadsSession,
+                 InspectorSession,
+                 LookSession,
+                 KeyboardSession,
+                 DocumentSession,
+                 FilesSession,
+                 ComputingSession {
+  TrainSession train;
+};
+
+}  // namespace headlight
