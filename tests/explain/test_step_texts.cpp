@@ -14,6 +14,7 @@
 #include "core/model/sandbox.h"
 #include "core/run/run_trace.h"
 #include "core/run/runner.h"
+#include "test_paths.h"
 
 namespace headlight {
 namespace {
