@@ -51,7 +51,9 @@ TEST_CASE("controllers: the document's goes back and forth, and leaves the mask 
   document.on(kIs<Command::kUndo>);
   CHECK(alone.state.document() == before);
   CHECK(alone.state.session.text_revision == 1);
-  document.on(DoEdit{SetMask{{.kind = MaskKind::kLocal}}, ""});
+  MaskSpec local;
+  local.kind = MaskKind::kLocal;
+  document.on(DoEdit{SetMask{local}, ""});
   document.on(kIs<Command::kToggleCausal>);
   CHECK(alone.state.document().config.mask.kind == MaskKind::kCausal);
   document.on(kIs<Command::kToggleCausal>);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "app/workers/gpu.h"
 #include "core/base/error.h"
 #include "core/base/number_text.h"
 #include "core/train/model_recipe.h"
@@ -45,6 +46,20 @@ std::string absolute_ref(const std::string& ref) {
 // While a model is trained its trace is made many times a second, and nobody walks through it.
 bool wants_gradients(const AppState& state) {
   return state.session.backward && !state.session.train.open;
+}
+
+bool asks_gpu(ComputeMode mode) { return mode != ComputeMode::kCpu; }
+
+ComputeMode mode_of(ComputeRequest request) {
+  return request == ComputeRequest::kBoth  ? ComputeMode::kBoth
+         : request == ComputeRequest::kGpu ? ComputeMode::kGpu
+                                           : ComputeMode::kCpu;
+}
+
+ComputeRequest request_of(ComputeMode mode) {
+  return mode == ComputeMode::kBoth  ? ComputeRequest::kBoth
+         : mode == ComputeMode::kGpu ? ComputeRequest::kGpu
+                                     : ComputeRequest::kCpu;
 }
 
 }  // namespace
@@ -186,6 +201,142 @@ void ComputingController::take_model(LoadedModel loaded) {
   if (other && !state_.document().sentence.empty())
     notify(NoticeKind::kInfo, Message{"notice.example_sentence", {{"name", loaded.model->name}}});
   document_.edit(edit);
+}
+
+// ---- the graphics card ----
+
+void ComputingController::on(const ChooseCompute& a) {
+  ComputingSession& s = session_;
+  GpuState& gpu = derived_.gpu;
+  if (asks_gpu(a.mode) && gpu.phase == GpuPhase::kAbsent)
+    return notify(NoticeKind::kWarning, Message{"compute.absent"}.with(gpu.problem));
+  s.compute_request = request_of(a.mode);
+  s.compute = a.mode;
+}
+
+void ComputingController::on(const ComputeAutomatically& a) {
+  ComputingSession& s = session_;
+  s.compute_request = a.automatic ? ComputeRequest::kAutomatic : request_of(s.compute);
+  if (!a.automatic) return;
+  const GpuState& gpu = derived_.gpu;
+  s.compute = gpu.passed() && !gpu.software ? ComputeMode::kGpu : ComputeMode::kCpu;
+}
+
+void ComputingController::on(Is<kNextCompute>) {
+  on(ChooseCompute{session_.compute == ComputeMode::kCpu   ? ComputeMode::kGpu
+                   : session_.compute == ComputeMode::kGpu ? ComputeMode::kBoth
+                                                           : ComputeMode::kCpu});
+}
+
+void ComputingController::offer_gpu(GpuMaker maker, const GpuState& gpu) {
+  make_gpu_ = std::move(maker);
+  derived_.gpu = gpu;
+  ComputingSession& s = session_;
+  if (gpu.phase == GpuPhase::kAbsent) {
+    if (asks_gpu(mode_of(s.compute_request)) || asks_gpu(s.compute))
+      notify(NoticeKind::kWarning, Message{"compute.absent"}.with(gpu.problem));
+    s.compute = ComputeMode::kCpu;
+    return;
+  }
+  if (s.compute_request != ComputeRequest::kAutomatic && !asks_gpu(s.compute))
+    s.compute = mode_of(s.compute_request);
+  // A software renderer would only make the processor do the same work in a roundabout way.
+  const bool may_choose = s.compute_request == ComputeRequest::kAutomatic && !gpu.software;
+  if (!may_choose || !options_.background || !start_gpu()) return;
+  derived_.gpu.testing = true;
+  worker_.request_gpu_test();
+}
+
+void ComputingController::stop_gpu() {
+  worker_.stop_gpu();
+  derived_.computing = worker_.awaits(TraceTask::kModel);
+  derived_.gpu.testing = derived_.sizes.measuring = false;
+  make_gpu_ = nullptr;
+}
+
+// True when there is one to ask; otherwise the processor computes, and a notice says why.
+bool ComputingController::start_gpu() {
+  GpuState& gpu = derived_.gpu;
+  if (gpu.phase == GpuPhase::kUnknown || gpu.phase == GpuPhase::kFailed)
+    gpu.phase = GpuPhase::kStarting;
+  if (worker_.has_gpu()) return true;
+  try {
+    worker_.use_gpu(new_gpu());
+    return true;
+  } catch (const Error& error) {
+    gpu.phase = GpuPhase::kAbsent;
+    gpu.problem = error.message();
+    tell_gpu(gpu);
+    return false;
+  }
+}
+
+std::unique_ptr<Gpu> ComputingController::new_gpu() const {
+  return make_gpu_ ? make_gpu_() : std::make_unique<Gpu>(make_egl_compute_context());
+}
+
+// The same document goes on with the processor.
+void ComputingController::tell_gpu(const GpuState& gpu) {
+  session_.compute = ran_mode_ = ComputeMode::kCpu;
+  const bool failed = gpu.phase == GpuPhase::kFailed;
+  notify(failed ? NoticeKind::kError : NoticeKind::kWarning,
+         Message{failed ? "compute.failed" : "compute.absent"}.with(gpu.problem));
+}
+
+void ComputingController::take_gpu(FinishedRun& run) {
+  ComputingDerived& d = derived_;
+  d.both = run.both;
+  d.device_cells = run.device_cells;
+  if (!run.gpu) return;
+  const bool testing = d.gpu.testing;
+  d.gpu = *run.gpu;
+  d.gpu.testing = testing && run.gpu_problem.empty();
+  if (!run.gpu_problem.empty()) return tell_gpu(d.gpu);
+  // Once for each driver; it takes a while, so what was asked for comes first.
+  if (!options_.background || d.gpu.tested || testing) return;
+  d.gpu.testing = true;
+  worker_.request_gpu_test();
+}
+
+void ComputingController::take_gpu_test(const GpuState& gpu) {
+  ComputingSession& s = session_;
+  derived_.gpu = gpu;
+  const bool chosen = s.compute_request == ComputeRequest::kAutomatic;
+  if (gpu.phase != GpuPhase::kReady) {
+    if (asks_gpu(s.compute)) tell_gpu(gpu);
+  } else if (!gpu.passed()) {
+    if (chosen) s.compute = ComputeMode::kCpu;
+    notify(NoticeKind::kWarning, Message{"compute.test_failed"}.with(gpu.failures.front()));
+  } else if (chosen && !gpu.software) {
+    s.compute = ComputeMode::kGpu;
+  }
+}
+
+// ---- time against size ----
+
+void ComputingController::on(const MeasureSizes& a) {
+  ComputingDerived& d = derived_;
+  if (!a.measure) {
+    worker_.drop(TraceTask::kSizes);
+    d.sizes.measuring = false;
+    return;
+  }
+  if (!d.trace || !start_gpu()) return;
+  d.sizes = {};
+  d.sizes.measuring = true;
+  sizes_config_ = state_.document().config;
+  sizes_model_ = state_.document().model;
+  worker_.request_sizes({state_.document(), d.model, false, ComputeMode::kBoth});
+}
+
+// They are of one model; another one has other times.
+void ComputingController::forget_sizes() {
+  SizeChart& sizes = derived_.sizes;
+  const Document& doc = state_.document();
+  if (sizes.points.empty() && !sizes.measuring) return;
+  if (doc.config == sizes_config_ && doc.model == sizes_model_) return;
+  worker_.drop(TraceTask::kSizes);
+  sizes = {};
 }
 
 }  // namespace headlight

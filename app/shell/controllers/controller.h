@@ -9,9 +9,27 @@
 #include <utility>
 #include <vector>
 
-#include "app/shell/controllers/notices.h"
+#include "app/ui/state/actions.h"
 
 namespace headlight {
+
+/// What is said at the top of the window until it is sent away.
+class Notices {
+ public:
+  Notices(const LookSession& look, std::vector<Notice>& shown) : look_(look), shown_(shown) {}
+
+  /// At most three, the newest; what is said already is not said again.
+  void add(NoticeKind, const Message&);
+  /// It does not hold any more.
+  void retract(const Message&);
+
+  void on(const DismissNotice&);
+  void on(const ChooseLanguage&);
+
+ private:
+  const LookSession& look_;
+  std::vector<Notice>& shown_;
+};
 
 /// What all controllers share; what it refers to outlives them.
 struct Shared {

@@ -1,4 +1,4 @@
-#include "app/shell/controllers/notices.h"
+#include "app/shell/controllers/controller.h"
 
 namespace headlight {
 
