@@ -117,6 +117,8 @@ double ErrorLimits::of(Op op) const {
     case Op::kLayerNorm:
     case Op::kGelu:
     case Op::kGeluTanh:
+    case Op::kRmsNorm:
+    case Op::kSilu:
     case Op::kMeanPool:
     case Op::kCrossEntropy:
       return rows;

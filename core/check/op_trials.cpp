@@ -37,6 +37,14 @@ constexpr OpTrial kTrials[] = {
     {Op::kDropout, [](Z z) -> Shapes { return {{z.b, z.h, z.t, z.s}, {z.b, z.h, z.t, z.s}}; }},
     {Op::kCrossEntropy, [](Z z) -> Shapes { return {{z.b, z.t, z.n}, {z.b, z.t}}; }},
     {Op::kCrossEntropy, [](Z z) -> Shapes { return {{z.t, z.n}, {z.t}}; }},
+    {Op::kRmsNorm, [](Z z) -> Shapes { return {{z.b, z.t, z.n}, {z.n}}; }},
+    {Op::kMultiply, [](Z z) -> Shapes { return {{z.b, z.t, z.n}, {z.b, z.t, z.n}}; }},
+    {Op::kRotary, [](Z z) -> Shapes { return {{z.b, z.h, z.t, 2 * z.n}}; }},
+    {Op::kSilu, [](Z z) -> Shapes { return {{z.b, z.t, z.n}}; }},
+    // Heads of keys and values that two heads of queries share.
+    {Op::kScores, [](Z z) -> Shapes { return {{z.b, 2 * z.h, z.t, z.n}, {z.b, z.h, z.s, z.n}}; }},
+    {Op::kAdditiveScores, [](Z z) -> Shapes { return {{z.b, 2 * z.h, z.t, z.n}, {z.b, z.h, z.s, z.n}, {2 * z.h, z.n}}; }},
+    {Op::kWeightedSum, [](Z z) -> Shapes { return {{z.b, 2 * z.h, z.t, z.s}, {z.b, z.h, z.s, z.n}}; }},
 };
 // clang-format on
 
@@ -61,6 +69,8 @@ double trial_limit(Op op) {
     case Op::kLearnedPosition:
     case Op::kSplitHeads:
     case Op::kConcatHeads:
+    case Op::kMultiply:
+    case Op::kRotary:
       return 1e-12;
     case Op::kLinear:
     case Op::kProject:

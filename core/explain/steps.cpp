@@ -86,6 +86,12 @@ std::string_view activation_name(Activation activation) {
       return "GELU";
     case Activation::kGeluTanh:
       return "GELU (tanh)";
+    case Activation::kSilu:
+      return "SiLU";
+    case Activation::kSwiglu:
+      return "SwiGLU";
+    case Activation::kGeglu:
+      return "GEGLU";
   }
   return "";
 }

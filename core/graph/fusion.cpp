@@ -77,9 +77,12 @@ class Finder {
     a.q = uses_.call(scores).in[0];
     a.k = uses_.call(scores).in[1];
     a.v = sum.in[1];
+    if (!turned(a.q, a.q_call, a.turned_q) || !turned(a.k, a.k_call, a.turned_k)) return false;
+    if (a.turned_q >= 0) a.turn = a.q_call;
+    if (a.turned_k >= 0) a.k_input = 0;
     if (!all_heads(a.v, a.v_call, a.v_input) || !all_heads(a.k, a.k_call, a.k_input)) return false;
     int q_input = 0;
-    return all_heads(a.q, a.q_call, q_input) && join() && follow_each_other();
+    return all_heads(a.q, a.q_call, q_input) && join() && follow_each_other() && is_known();
   }
 
   FusedAttention a;
@@ -92,6 +95,15 @@ class Finder {
     a.calls.push_back(maker);
     id = uses_.call(maker).in[0];
     return true;
+  }
+
+  // From turned queries or keys to those that turn, if they do.
+  bool turned(TensorId& id, int& call, TensorId& result) {
+    const int turn = uses_.maker(id, Op::kRotary);
+    if (turn < 0) return true;
+    call = turn;
+    result = id;
+    return step_back(id, Op::kRotary);
   }
 
   // One head alone lies as all heads together do.
@@ -115,6 +127,13 @@ class Finder {
     a.calls.push_back(joint);
     a.out = uses_.call(joint).out;
     return true;
+  }
+
+  // The graphics card neither turns nor shares heads yet.
+  bool is_known() const {
+    const OpCall& sum = uses_.call(sum_);
+    return dropout_ == FusedDropout::kNo ||
+           (a.turn < 0 && uses_.heads(sum.in[0]) == uses_.heads(sum.in[1]));
   }
 
   // Between them no other call reads or passes on what they share with others.
@@ -142,8 +161,9 @@ Fusion::Fusion(const Program& program, FusedDropout dropout)
       between_[place(finder.a.out)] = false;
       attentions_.push_back(std::move(finder.a));
     }
-    const bool is_gelu = call.op == Op::kGelu || call.op == Op::kGeluTanh;
-    if (is_gelu && uses.maker(call.in[0], Op::kLinear) >= 0 && uses.only_reader(call.in[0]) >= 0) {
+    const bool has_slope = call.op == Op::kGelu || call.op == Op::kGeluTanh || call.op == Op::kSilu;
+    if (has_slope && uses.maker(call.in[0], Op::kLinear) >= 0 &&
+        uses.only_reader(call.in[0]) >= 0) {
       keeps_slope_[place(call.out)] = true;
     }
   }
@@ -156,8 +176,10 @@ const FusedAttention* Fusion::attention(TensorId out) const {
 }
 
 bool Fusion::is_left_out(TensorId id) const {
-  return is_between(id) && std::none_of(attentions_.begin(), attentions_.end(),
-                                        [&](const FusedAttention& a) { return a.pattern == id; });
+  return is_between(id) &&
+         std::none_of(attentions_.begin(), attentions_.end(), [&](const FusedAttention& a) {
+           return a.pattern == id || a.turned_q == id || a.turned_k == id;
+         });
 }
 
 }  // namespace headlight

@@ -89,7 +89,7 @@ class Builder {
     const TensorId table =
         known >= 0 ? known : parameter("embed.W_E", {{"vocab", p.shape.vocab}, d_model()});
     TensorId x = call(StepKind::kEmbedding, Op::kEmbed, {ids, table}, "embed");
-    if (c.positions == PositionKind::kNone) return x;
+    if (c.positions == PositionKind::kNone || c.has_rotary()) return x;
     TensorId where = -1;
     if (c.positions == PositionKind::kSinusoidal) {
       OpParams params;
@@ -136,17 +136,22 @@ class Builder {
     const std::int64_t heads = c.head_count(), width = c.head_width();
     const bool basic = c.attention == AttentionKind::kBasic;
     TensorId q = -1, k = -1, v = -1;
+    const Axis kv_axis = {c.kv_head_count() == heads ? "head" : "kv_head", c.kv_head_count()};
     if (basic) {
       q = one_head("q", x, width);
       k = one_head("k", from, width);
       v = one_head("v", from, width);
     } else {
-      const TensorId all_q = project(StepKind::kQueries, x, "Q", "q_proj");
-      const TensorId all_k = project(StepKind::kKeys, from, "K", "k_proj");
-      const TensorId all_v = project(StepKind::kValues, from, "V", "v_proj");
+      const TensorId all_q = project(StepKind::kQueries, x, "Q", "q_proj", {"head", heads});
+      const TensorId all_k = project(StepKind::kKeys, from, "K", "k_proj", kv_axis);
+      const TensorId all_v = project(StepKind::kValues, from, "V", "v_proj", kv_axis);
       q = split(all_q, "Q", "q");
       k = split(all_k, "K", "k");
       v = split(all_v, "V", "v");
+    }
+    if (c.has_rotary() && attn_ == "attn") {
+      q = rotary(StepKind::kQueries, q, "rot_q");
+      k = rotary(StepKind::kKeys, k, "rot_k");
     }
     const TensorId pattern = drop(StepKind::kDropoutPattern, weights(q, k, mask));
     const TensorId z = call(StepKind::kWeightedSum, Op::kWeightedSum, {pattern, v}, attn_ + ".z");
@@ -161,6 +166,14 @@ class Builder {
     const TensorId w_o =
         parameter(prefix_ + attn_ + ".W_O", {{"head", heads}, {"d_head", width}, d_model()});
     return linear(StepKind::kOutput, concat, w_o, prefix_ + attn_ + ".b_O", attn_ + "_out");
+  }
+
+  TensorId rotary(StepKind kind, TensorId x, const std::string& name) {
+    OpParams params;
+    params.turned = c.rotary_width;
+    params.interleaved = c.rotary == RotaryPairs::kInterleaved;
+    params.base = c.rotary_base;
+    return call(kind, Op::kRotary, {x}, attn_ + "." + name, params);
   }
 
   // queries and keys -> the attention pattern
@@ -186,15 +199,38 @@ class Builder {
     return call(StepKind::kSoftmax, Op::kSoftmax, {s}, attn_ + ".pattern", params);
   }
 
+  static Op activation(Activation kind) {
+    switch (kind) {
+      case Activation::kRelu:
+        return Op::kRelu;
+      case Activation::kGeluTanh:
+        return Op::kGeluTanh;
+      case Activation::kSilu:
+      case Activation::kSwiglu:
+        return Op::kSilu;
+      case Activation::kGelu:
+      case Activation::kGeglu:
+        break;
+    }
+    return Op::kGelu;
+  }
+
   TensorId feed_forward(TensorId mid, const std::string& ln) {
     TensorId x = before(StepKind::kNormBeforeFeedForward, mid, ln);
     const Axis hidden = {"hidden", c.hidden_width()};
-    const TensorId w_in = parameter(prefix_ + "mlp.W_in", {d_model(), hidden});
-    x = linear(StepKind::kFeedForwardIn, x, w_in, prefix_ + "mlp.b_in", "mlp.pre");
-    const Op op = c.activation == Activation::kRelu   ? Op::kRelu
-                  : c.activation == Activation::kGelu ? Op::kGelu
-                                                      : Op::kGeluTanh;
-    x = call(StepKind::kActivation, op, {x}, "mlp.post");
+    const auto product = [&](TensorId of, const std::string& letter, const std::string& name) {
+      const TensorId w = parameter(prefix_ + "mlp.W_" + letter, {d_model(), hidden});
+      return linear(StepKind::kFeedForwardIn, of, w, prefix_ + "mlp.b_" + letter, "mlp." + name);
+    };
+    if (c.is_gated()) {
+      const TensorId gate = call(StepKind::kActivation, activation(c.activation),
+                                 {product(x, "gate", "pre")}, "mlp.act");
+      x = call(StepKind::kActivation, Op::kMultiply, {gate, product(x, "in", "pre_linear")},
+               "mlp.post");
+    } else {
+      x = call(StepKind::kActivation, activation(c.activation), {product(x, "in", "pre")},
+               "mlp.post");
+    }
     const TensorId w_out = parameter(prefix_ + "mlp.W_out", {hidden, d_model()});
     x = linear(StepKind::kFeedForwardOut, x, w_out, prefix_ + "mlp.b_out", "mlp_out");
     x = drop(StepKind::kDropoutFeedForward, x);
@@ -286,8 +322,8 @@ class Builder {
     return call(kind, Op::kLinear, std::move(in), name);
   }
 
-  TensorId project(StepKind kind, TensorId x, const std::string& letter, const std::string& name) {
-    const Axis head = {"head", c.head_count()};
+  TensorId project(StepKind kind, TensorId x, const std::string& letter, const std::string& name,
+                   const Axis& head) {
     const Axis width = {"d_head", c.head_width()};
     const std::string at = prefix_ + attn_ + ".";
     std::vector<TensorId> in = {x, parameter(at + "W_" + letter, {head, d_model(), width})};
@@ -304,8 +340,9 @@ class Builder {
 
   TensorId norm(StepKind kind, TensorId x, const std::string& name) {
     std::vector<TensorId> in = {x, parameter(prefix_ + name + ".w", {d_model()})};
-    if (c.bias) in.push_back(parameter(prefix_ + name + ".b", {d_model()}));
-    return call(kind, Op::kLayerNorm, std::move(in), name + ".normalized");
+    const bool layer = c.norm == NormKind::kLayer;
+    if (c.bias && layer) in.push_back(parameter(prefix_ + name + ".b", {d_model()}));
+    return call(kind, layer ? Op::kLayerNorm : Op::kRmsNorm, std::move(in), name + ".normalized");
   }
 
   // What a sublayer starts from.

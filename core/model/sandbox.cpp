@@ -29,7 +29,8 @@ Spread spread_of(const TensorSpec& spec) {
   if (ends_with(name, "W_V")) return {0, over_root(1.0, size(1))};
   if (ends_with(name, "W_O")) return {0, over_root(1.0, size(0) * size(1))};
   if (ends_with(name, "score_v")) return {0, over_root(2.0, size(1))};
-  if (ends_with(name, "W_in") || ends_with(name, "W_out")) return {0, over_root(1.0, size(0))};
+  if (ends_with(name, "W_in") || ends_with(name, "W_gate") || ends_with(name, "W_out"))
+    return {0, over_root(1.0, size(0))};
   if (ends_with(name, ".w")) return {1, 0.1f};
   return {0, 0.1f};  // biases and shifts
 }

@@ -39,7 +39,8 @@ void draw_where_it_goes(InspectorColumn& c, const CellRef& cell) {
   for (const OpCall& call : program.calls) {
     const bool keeps_place = call.op == Op::kScale || call.op == Op::kMask ||
                              call.op == Op::kSoftmax || call.op == Op::kRelu ||
-                             call.op == Op::kGelu || call.op == Op::kGeluTanh;
+                             call.op == Op::kGelu || call.op == Op::kGeluTanh ||
+                             call.op == Op::kSilu;
     if (!keeps_place || program.resolve(call.in[0]) != id) continue;
     head();
     const TensorView t = c.trace.tensor(call.out);
