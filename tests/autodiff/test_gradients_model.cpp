@@ -53,8 +53,8 @@ TEST_CASE("model gradients: every recipe against central differences") {
     c.d_hidden = 7;
     c.bias |= c.activation == Activation::kRelu;  // see below
     Model model(c, sized(c, 2, 5, 4), drops(c));
-    for (const std::string_view w :
-         {word(c.activation), word(c.mask.kind), word(c.positions), word(c.block), word(c.form)}) {
+    for (const std::string_view w : {word(c.activation), word(c.mask.kind), word(c.positions),
+                                     word(c.block), word(c.form), word(c.norm), word(c.rotary)}) {
       seen.insert(std::string(w));
     }
     for (const TensorId id : model.of_kind(TensorKind::kParameter)) {
@@ -91,7 +91,7 @@ TEST_CASE("model gradients: every recipe against central differences") {
       }
     }
   });
-  CHECK(seen.size() == 3 + 6 + 3 + 3 + 3 - 1);  // "none" is a mask and a kind of position
+  CHECK(seen.size() == 6 + 6 + 4 + 3 + 3 + 2 + 2 - 1);  // "none" is a mask and a kind of position
   MESSAGE(cells << " cells, largest difference " << worst);
 }
 
@@ -193,12 +193,23 @@ Config shared_config() {
   return c;
 }
 
+// Both kinds of scores, and the mechanisms of LLaMA.
+std::vector<Config> shared_configs() {
+  std::vector<Config> all(3, shared_config());
+  all[1].scores = ScoreKind::kAdditive;
+  all[2].heads = 6;
+  all[2].kv_heads = 2;
+  all[2].norm = NormKind::kRms;
+  all[2].positions = PositionKind::kRotary;
+  all[2].rotary_width = 32;
+  all[2].activation = Activation::kSwiglu;
+  return all;
+}
+
 }  // namespace
 
 TEST_CASE("model gradients: the same bits from any number of threads, and from a second walk") {
-  for (const ScoreKind scores : {ScoreKind::kDot, ScoreKind::kAdditive}) {
-    Config c = shared_config();
-    c.scores = scores;
+  for (const Config& c : shared_configs()) {
     Model first(c, {2, 131, 50});
     const auto one = make_cpu_backend(1);
     first.run(*one);
@@ -227,9 +238,7 @@ TEST_CASE("model gradients: a second walk allocates nothing") {
     MESSAGE("skipped: a sanitizer has its own malloc");
     return;
   }
-  for (const ScoreKind scores : {ScoreKind::kDot, ScoreKind::kAdditive}) {
-    Config c = shared_config();
-    c.scores = scores;
+  for (const Config& c : shared_configs()) {
     for (const int threads : {0, 1, 2}) {
       const auto backend = threads == 0 ? make_reference_backend() : make_cpu_backend(threads);
       Model model(c, {1, threads == 0 ? 3 : 131, 50});

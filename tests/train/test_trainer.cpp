@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/explain/step_code.h"
+#include "core/graph/step_names.h"
 #include "core/io/atomic_file.h"
 #include "core/io/safetensors.h"
 #include "core/model/init.h"
