@@ -28,17 +28,16 @@ double least_of(const Model& model, TensorId id) {
 }
 
 // dL/d(cell) by differences of the forward run, to the fourth order in the step.
-double difference(Model& model, Backend& backend, float& cell) {
-  constexpr float kStep = 1.0f / 64;
+double difference(Model& model, Backend& backend, float& cell, float step) {
   const float before = cell;
   const auto at = [&](float steps) {
-    cell = before + steps * kStep;
+    cell = before + steps * step;
     model.run(backend);
     return mean_loss(*model.program, model.memory);
   };
   const double near = at(1) - at(-1), far = at(2) - at(-2);
   cell = before;
-  return (8 * near - far) / (12 * static_cast<double>(kStep));
+  return (8 * near - far) / (12 * static_cast<double>(step));
 }
 
 }  // namespace
@@ -46,7 +45,7 @@ double difference(Model& model, Backend& backend, float& cell) {
 TEST_CASE("model gradients: every recipe against central differences") {
   const auto backend = make_reference_backend();
   std::set<std::string> seen;
-  int cells = 0;
+  int cells = 0, unsteady = 0;
   double worst = 0;
   for_all_configs([&](Config c) {
     c.d_model = 6;
@@ -80,8 +79,13 @@ TEST_CASE("model gradients: every recipe against central differences") {
           all.begin());
       for (const std::size_t i :
            {strongest, scatter(static_cast<std::uint64_t>(id)) % all.size()}) {
-        const double expected = difference(model, *backend, model.cells(id)[i]);
-        const double off = std::fabs(all[i] - expected);
+        float& cell = model.cells(id)[i];
+        const double coarse = difference(model, *backend, cell, 1.0f / 64);
+        const double expected = difference(model, *backend, cell, 1.0f / 256);
+        // How much the step matters says how far the loss bends, or rounding reaches.
+        const double unsure = std::fabs(coarse - expected);
+        const double off = std::max(0.0, std::fabs(all[i] - expected) - unsure);
+        unsteady += unsure > 1e-3;
         CAPTURE(name);
         CAPTURE(i);
         CHECK_MESSAGE(off <= 1e-4 + 1e-3 * std::fabs(expected),
@@ -92,7 +96,8 @@ TEST_CASE("model gradients: every recipe against central differences") {
     }
   });
   CHECK(seen.size() == 6 + 6 + 4 + 3 + 3 + 2 + 2 - 1);  // "none" is a mask and a kind of position
-  MESSAGE(cells << " cells, largest difference " << worst);
+  CHECK(unsteady <= cells / 20);
+  MESSAGE(cells << " cells, " << unsteady << " unsteady, largest difference " << worst);
 }
 
 TEST_CASE("model gradients: the cpu backend agrees with the reference, for every recipe") {

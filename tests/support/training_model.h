@@ -138,6 +138,15 @@ inline RunShape sized(const Config& c, std::int64_t batch, std::int64_t position
 /// Every second recipe with dropout; not those without norms, whose numbers it makes too large.
 inline bool drops(const Config& c) { return c.layers == 2 && c.block != BlockKind::kAttention; }
 
+/// Without what the graphics card has no kernels for.
+inline Config on_card(Config c) {
+  c.norm = NormKind::kLayer;
+  c.kv_heads = 0;
+  if (c.has_rotary()) c.positions = PositionKind::kLearned;
+  if (c.is_gated() || c.activation == Activation::kSilu) c.activation = Activation::kGelu;
+  return c;
+}
+
 /// Calls f with configs that together have every attention, block and kind of scores, and by turns
 /// everything else.
 template <class F>
