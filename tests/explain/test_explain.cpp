@@ -332,6 +332,19 @@ std::vector<Document> documents() {
       all.push_back(d);
     }
   }
+  // In front: some tests take the last, which is pre-norm, wide, of 2 heads.
+  Document llama = all.back();
+  llama.config.attention = AttentionKind::kNarrow;
+  llama.config.heads = 4;
+  llama.config.kv_heads = 2;
+  llama.config.d_head = 4;
+  llama.config.norm = NormKind::kRms;
+  llama.config.positions = PositionKind::kRotary;
+  llama.config.activation = Activation::kSwiglu;
+  for (const ScoreKind scores : {ScoreKind::kDot, ScoreKind::kAdditive}) {
+    llama.config.scores = scores;
+    all.insert(all.begin(), llama);
+  }
   return all;
 }
 
