@@ -30,6 +30,8 @@ void ModelOptions::add_to(CLI::App& app) {
   text("--tokenizer", tokenizer, "words, characters or bytes");
   number("--layers", layers, "Number of layers");
   number("--heads", heads, "Number of heads");
+  number("--kv-heads", kv_heads,
+         "Heads of keys and values, which divides --heads (1: multi-query; default: --heads)");
   number("--d-model", d_model, "Width of the model");
   number("--d-head", d_head, "Width of a head (0: from the kind of attention)");
   number("--d-hidden", d_hidden, "Width of the feed-forward network (0: 4 x d_model)");
@@ -40,8 +42,15 @@ void ModelOptions::add_to(CLI::App& app) {
                  "Attention's softmax divides the scores by it (0.05 to 10; default 1)")
       ->group("Model and sentence");
   text("--block", block, "attention, post-norm or pre-norm");
-  text("--activation", activation, "relu, gelu or gelu-tanh");
-  text("--positions", positions, "none, sinusoidal or learned");
+  text("--norm", norm, "layer or rms");
+  text("--activation", activation, "relu, gelu, gelu-tanh or silu; gated: swiglu or geglu");
+  text("--positions", positions, "none, sinusoidal, learned or rotary");
+  text("--rotary", rotary, "Rotary positions: half (i, i + half) or interleaved (2i, 2i + 1)");
+  app.add_option("--rotary-base", rotary_base,
+                 "Rotary positions: base of the wavelengths (1 to 1e9; default 10000)")
+      ->group("Model and sentence");
+  number("--rotary-width", rotary_width,
+         "Rotary positions: how many features of a head turn, an even number (0: all)");
   text("--mask", mask, "none, causal, padding, local, strided or free");
   text("--mask-causal", mask_causal, "on or off: also forbid the future (local, strided: on)");
   number("--window", window, "Local mask: |i - j| <= N");
@@ -178,6 +187,23 @@ void set_mask(const ModelOptions& o, const Document& doc, MaskSpec& mask) {
   }
 }
 
+void note(const std::string& text) { std::fprintf(stderr, "headlight: %s\n", text.c_str()); }
+
+void set_positions(const ModelOptions& o, Config& c) {
+  set_choice("--positions", o.positions, c.positions);
+  set_choice("--rotary", o.rotary, c.rotary);
+  if (o.rotary_base) c.rotary_base = *o.rotary_base;
+  if (o.rotary_width) c.rotary_width = *o.rotary_width;
+  if ((o.rotary || o.rotary_base || o.rotary_width) && !c.has_rotary()) {
+    note("--rotary, --rotary-base and --rotary-width change nothing without --positions rotary");
+  }
+  const bool one = c.attention == AttentionKind::kBasic || c.attention == AttentionKind::kSingle;
+  if (o.kv_heads && one) {
+    note(
+        "--kv-heads changes nothing in attention with one head; choose --attention narrow or wide");
+  }
+}
+
 // Through text: a stream would take −1 for a very large number.
 std::uint64_t parse_seed(const std::string& text) {
   std::uint64_t value = 0;
@@ -193,6 +219,9 @@ void check_numbers(const ModelOptions& o) {
   if (!(t >= kLowestTemperature && t <= kHighestTemperature)) {
     throw UsageError("--temperature must be between 0.05 and 10; got " + number_text(t, 4));
   }
+  if (o.kv_heads && *o.kv_heads < 1)
+    throw UsageError("--kv-heads must be 1 or more, a number that divides --heads; got " +
+                     std::to_string(*o.kv_heads));
   if (o.window && *o.window < 0)
     throw UsageError("--window must be 0 or more; got " + std::to_string(*o.window));
   if (o.stride && *o.stride < 1)
@@ -202,8 +231,6 @@ void check_numbers(const ModelOptions& o) {
                      "; got " + std::to_string(*o.max_tokens));
   }
 }
-
-void note(const std::string& text) { std::fprintf(stderr, "headlight: %s\n", text.c_str()); }
 
 }  // namespace
 
@@ -306,6 +333,7 @@ Document ModelOptions::document() const {
   Config c = doc.config;
   if (layers) c.layers = *layers;
   if (heads) c.heads = *heads;
+  if (kv_heads) c.kv_heads = *kv_heads;
   if (d_model) c.d_model = *d_model;
   if (d_head) c.d_head = *d_head;
   if (d_hidden) c.d_hidden = *d_hidden;
@@ -314,8 +342,9 @@ Document ModelOptions::document() const {
   set_scores(*this, c);
   if (temperature) c.temperature = *temperature;
   set_choice("--block", block, c.block);
+  set_choice("--norm", norm, c.norm);
   set_choice("--activation", activation, c.activation);
-  set_choice("--positions", positions, c.positions);
+  set_positions(*this, c);
   set_switch("--bias", bias, c.bias);
   set_switch("--residual", residual, c.residual);
   set_mask(*this, doc, c.mask);

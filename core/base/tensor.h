@@ -26,6 +26,9 @@ std::span<const std::string_view> axis_words();
 /// Does this axis count tokens? "position", "query", "key", and those of a source row.
 bool counts_tokens(std::string_view axis);
 
+/// Does this axis count heads, or heads of keys and values?
+inline bool counts_heads(std::string_view axis) { return axis == "head" || axis == "kv_head"; }
+
 /// Number of cells of a tensor with these axes. Throws Error when it does not fit in 63 bits.
 std::int64_t cell_count(std::span<const Axis> axes);
 

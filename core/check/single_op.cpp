@@ -64,10 +64,12 @@ void log_softmax(Work& work) {
   work.output("out", work.call(Op::kScale, {loss}, params), x.shape);
 }
 
-void layer_norm(Work& work) {
+// Layer norm, and RMS norm, which has no bias.
+void norm(Work& work, Op op) {
   const Rows rows = rows_of(work, "x");
   const PlainTensor& x = work.floats("x");
-  const PlainTensor *weight = work.maybe("weight"), *bias = work.maybe("bias");
+  const PlainTensor* weight = work.maybe("weight");
+  const PlainTensor* bias = op == Op::kLayerNorm ? work.maybe("bias") : nullptr;
   OpParams params;
   params.epsilon = static_cast<float>(work.number("epsilon", 0, 1, false).value_or(1e-5));
   const Shape one_row = {rows.length};
@@ -78,7 +80,35 @@ void layer_norm(Work& work) {
   const std::vector<float> ones(static_cast<std::size_t>(rows.length), 1.0f);
   in.push_back(work.input(axes, weight ? weight->cells : ones));
   if (bias) in.push_back(work.input(axes, bias->cells));
-  work.output("out", work.call(Op::kLayerNorm, std::move(in), params), x.shape);
+  work.output("out", work.call(op, std::move(in), params), x.shape);
+}
+
+void multiply(Work& work) {
+  const Rows rows = rows_of(work, "a");
+  const PlainTensor &a = work.floats("a"), &b = work.floats("b");
+  work.expect(b.shape == a.shape, "b", text_of(a.shape));
+  const TensorId x = work.input(row_axes(rows), a.cells), y = work.input(row_axes(rows), b.cells);
+  work.output("out", work.call(Op::kMultiply, {x, y}), a.shape);
+}
+
+void rotary(Work& work) {
+  const PlainTensor& x = work.floats("x");
+  work.expect(x.shape.size() == 4 && !x.cells.empty(), "x", "(batch, heads, positions, width)");
+  const std::int64_t width = x.shape[3];
+  OpParams params;
+  params.base = work.number("base", 1, 1e9, false).value_or(10000);
+  params.interleaved = work.number("interleaved", 0, 1, true).value_or(0) == 1;
+  const auto turned = work.number("turned", 2, static_cast<double>(width), true);
+  params.turned = static_cast<std::int64_t>(turned.value_or(static_cast<double>(width)));
+  if (turned && params.turned % 2 != 0)
+    throw UsageError(
+        Message{"error.rotary_width",
+                {{"got", std::to_string(params.turned)}, {"width", std::to_string(width)}}});
+  work.expect(params.turned % 2 == 0, "x", "(batch, heads, positions, an even width)");
+  const TensorId in = work.input(
+      {{"batch", x.shape[0]}, {"head", x.shape[1]}, {"position", x.shape[2]}, {"d_head", width}},
+      x.cells);
+  work.output("out", work.call(Op::kRotary, {in}, params), x.shape);
 }
 
 // ---- products ----
@@ -136,9 +166,16 @@ constexpr Entry kEntries[] = {
     {{"softmax", "x (…, n)", "temperature=1", "out (…, n)"}, softmax},
     {{"log-softmax", "x (…, n)", "", "out (…, n)"}, log_softmax},
     {{"layer-norm", "x (…, n), [weight (n)], [bias (n)]", "epsilon=1e-5", "out (…, n)"},
-     layer_norm},
+     [](Work& work) { norm(work, Op::kLayerNorm); }},
+    {{"rms-norm", "x (…, n), [weight (n)]", "epsilon=1e-5", "out (…, n)"},
+     [](Work& work) { norm(work, Op::kRmsNorm); }},
     {{"gelu", "x (…, n)", "", "out (…, n)"}, [](Work& work) { row_op(work, Op::kGelu); }},
     {{"gelu-tanh", "x (…, n)", "", "out (…, n)"}, [](Work& work) { row_op(work, Op::kGeluTanh); }},
+    {{"silu", "x (…, n)", "", "out (…, n)"}, [](Work& work) { row_op(work, Op::kSilu); }},
+    {{"multiply", "a (…, n), b (…, n)", "", "out (…, n)"}, multiply},
+    {{"rotary", "x (batch, heads, positions, width)", "base=10000, interleaved=0, turned=width",
+      "out (batch, heads, positions, width)"},
+     rotary},
     {{"product", "a (…, m, k), b (k, n) or (…, k, n)", "", "out (…, m, n)"}, product},
     {{"gather", "table (rows, width), ids (…) whole numbers", "", "out (…, width)"}, gather},
     {{"attention",

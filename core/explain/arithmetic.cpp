@@ -33,7 +33,7 @@ std::string cell_title(const Trace& trace, const CellRef& cell, LabelFunction la
   std::string text = spec.symbol;
   text += "[";
   for (std::size_t a = 0; a < spec.axes.size(); ++a) {
-    if (spec.axes[a].name == "batch" || spec.axes[a].name == "head") continue;
+    if (spec.axes[a].name == "batch" || counts_heads(spec.axes[a].name)) continue;
     if (text.back() != '[') text += ", ";
     text += label(trace.name(spec.axes[a].name, cell.index[a]));
   }

@@ -25,7 +25,7 @@ std::string symbol_of(const Trace& trace, const CellRef& cell, int skip, const M
   std::vector<bool> is_token;
   for (std::size_t a = 0; a < spec.axes.size(); ++a) {
     const std::string& axis = spec.axes[a].name;
-    if (axis == "batch" || axis == "head" || static_cast<int>(a) == skip) continue;
+    if (axis == "batch" || counts_heads(axis) || static_cast<int>(a) == skip) continue;
     labels.push_back(trace.name(axis, cell.index[a]));
     is_token.push_back(counts_tokens(axis) || axis == "vocab");
   }

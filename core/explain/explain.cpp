@@ -173,7 +173,7 @@ std::string cell_text(const Trace& trace, const CellRef& cell) {
   for (std::size_t a = drops_batch(spec.axes) ? 1 : 0; a < spec.axes.size(); ++a) {
     if (text.back() != '[') text += ", ";
     const std::string& axis = spec.axes[a].name;
-    if (axis == "head") text += "head ";
+    if (counts_heads(axis)) text += axis + " ";
     text += visible_label(shortened(trace.name(axis, cell.index[a]), 40));
   }
   return text + "]";

@@ -123,7 +123,7 @@ std::string explanation_as_latex(const Trace& trace, const Explanation& e) {
   std::vector<bool> is_token;
   for (std::size_t a = 0; a < spec.axes.size(); ++a) {
     const std::string& axis = spec.axes[a].name;
-    if (axis == "batch" || axis == "head") continue;
+    if (axis == "batch" || counts_heads(axis)) continue;
     labels.push_back(trace.name(axis, e.cell.index[a]));
     is_token.push_back(counts_tokens(axis) || axis == "vocab");
   }

@@ -115,6 +115,11 @@ double loss(const Subject& s) {
   return s.trace.tensor(s.trace.program().loss).data[counted_place(s)];
 }
 
+// How many heads of queries share one of keys and values.
+std::int64_t sharing(const Subject& s) {
+  return config(s).head_count() / config(s).kv_head_count();
+}
+
 struct Named {
   std::string_view name;
   Lookup find;
@@ -133,6 +138,13 @@ constexpr Named kLookups[] = {
      [](const Subject& s) {
        return Text(std::to_string(config(s).head_count() * config(s).head_width()));
      }},
+    {"kv_heads", [](const Subject& s) { return Text(std::to_string(config(s).kv_head_count())); }},
+    {"kv_wide",
+     [](const Subject& s) {
+       return Text(std::to_string(config(s).kv_head_count() * config(s).head_width()));
+     }},
+    {"sharing", [](const Subject& s) { return Text(std::to_string(sharing(s))); }},
+    {"kv_head", [](const Subject& s) { return Text(std::to_string(s.head / sharing(s))); }},
     {"hidden", [](const Subject& s) { return Text(std::to_string(config(s).hidden_width())); }},
     {"root",
      [](const Subject& s) {
@@ -186,6 +198,7 @@ constexpr Named kLookups[] = {
     {"length", [](const Subject& s) { return length(s, 0); }},
     {"length_of_change", [](const Subject& s) { return length(s, 1); }},
     {"mean", [](const Subject& s) { return quantity(s, "mean"); }},
+    {"rms", [](const Subject& s) { return quantity(s, "sqrt(mean(x²) + ε)"); }},
     {"sigma", [](const Subject& s) { return quantity(s, "sqrt(variance + ε)"); }},
     // Of the loss.
     {"target", target},

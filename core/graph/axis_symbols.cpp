@@ -7,7 +7,7 @@ namespace {
 bool holds_heads_side_by_side(const Program& program, TensorId id) {
   if (program.config.attention == AttentionKind::kBasic) return false;
   const TensorSpec& spec = program.tensors[static_cast<std::size_t>(id)];
-  if (spec.axes.size() == 3 && spec.axes[0].name == "head") return true;  // the rows of W_O
+  if (spec.axes.size() == 3 && counts_heads(spec.axes[0].name)) return true;  // the rows of W_O
   const int producer = program.producer(id);
   if (producer < 0) return false;
   // Of one head it is the weighted sum itself, under another name.
@@ -21,7 +21,8 @@ std::vector<NamedSize> axis_sizes(const Program& program, TensorId id, std::stri
   const Config& c = program.config;
   if (axis == "feature" && holds_heads_side_by_side(program, id)) {
     if (c.head_count() == 1) return {{SizeKind::kHeadWidth, "d_head", length}};
-    return {{SizeKind::kHeads, "H", c.head_count()},
+    const bool shared = length != std::int64_t{c.head_count()} * c.head_width();
+    return {{SizeKind::kHeads, shared ? "H_kv" : "H", shared ? c.kv_head_count() : c.head_count()},
             {SizeKind::kHeadWidth, "d_head", c.head_width()}};
   }
   if (axis == "position" || axis == "query" || axis == "key") {
@@ -34,6 +35,7 @@ std::vector<NamedSize> axis_sizes(const Program& program, TensorId id, std::stri
   if (axis == "feature" || axis == "d_model") return {{SizeKind::kModel, "d_model", length}};
   if (axis == "d_head") return {{SizeKind::kHeadWidth, "d_head", length}};
   if (axis == "head") return {{SizeKind::kHeads, "H", length}};
+  if (axis == "kv_head") return {{SizeKind::kHeads, "H_kv", length}};
   if (axis == "vocab") return {{SizeKind::kOther, "vocab", length}};
   if (axis == "hidden") return {{SizeKind::kOther, "hidden", length}};
   return {{SizeKind::kOther, "", length}};

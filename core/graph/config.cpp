@@ -90,10 +90,19 @@ int Config::head_count() const {
   return one ? 1 : heads;
 }
 
+int Config::kv_head_count() const {
+  const int all = head_count();
+  return all == 1 || kv_heads == 0 ? all : kv_heads;
+}
+
 int Config::head_width() const {
   if (attention == AttentionKind::kBasic) return d_model;
   if (d_head > 0) return d_head;
   return attention == AttentionKind::kNarrow ? d_model / heads : d_model;
+}
+
+bool Config::is_gated() const {
+  return activation == Activation::kSwiglu || activation == Activation::kGeglu;
 }
 
 int Config::hidden_width() const { return d_hidden > 0 ? d_hidden : 4 * d_model; }
@@ -126,6 +135,34 @@ Message heads_message(int width, int heads) {
                   {"above", std::to_string(above)}}};
 }
 
+// Numbers of kv heads that divide the heads: the nearest below and above the one asked for.
+Message kv_heads_message(int heads, int kv_heads) {
+  int below = 1, above = heads;
+  for (int h = 1; h <= heads; ++h) {
+    if (heads % h != 0) continue;
+    if (h < kv_heads && h < heads) below = h;
+    if (h > kv_heads && above == heads) above = h;
+  }
+  return Message{"error.kv_heads_do_not_divide",
+                 {{"heads", std::to_string(heads)},
+                  {"kv_heads", std::to_string(kv_heads)},
+                  {"below", std::to_string(below)},
+                  {"above", std::to_string(above)}}};
+}
+
+void validate_rotary(const Config& c) {
+  if (!(c.rotary_base >= kLowestRotaryBase && c.rotary_base <= kHighestRotaryBase))
+    throw UsageError(Message{"error.rotary_base", {{"got", number_text(c.rotary_base, 4)}}});
+  const int width = c.head_width();
+  if (c.rotary_width == 0 && width % 2 != 0)
+    throw UsageError(Message{"error.rotary_odd_head", {{"width", std::to_string(width)}}});
+  if (c.rotary_width % 2 != 0 || c.rotary_width < 0 || c.rotary_width > width) {
+    throw UsageError(
+        Message{"error.rotary_width",
+                {{"got", std::to_string(c.rotary_width)}, {"width", std::to_string(width)}}});
+  }
+}
+
 }  // namespace
 
 void validate(const Config& c) {
@@ -143,6 +180,10 @@ void validate(const Config& c) {
   if (!divides && c.d_model % c.heads != 0) {
     throw UsageError(heads_message(c.d_model, c.heads));
   }
+  expect_range("quantity.kv_heads", c.kv_heads, 0, kMaxHeads);
+  const int heads = c.head_count(), kv_heads = c.kv_head_count();
+  if (heads % kv_heads != 0) throw UsageError(kv_heads_message(heads, kv_heads));
+  if (c.has_rotary()) validate_rotary(c);
 }
 
 namespace {
@@ -160,10 +201,18 @@ constexpr std::array kBlock = {Choice<BlockKind>{BlockKind::kAttention, "attenti
                                Choice<BlockKind>{BlockKind::kPreNorm, "pre-norm"}};
 constexpr std::array kActivation = {Choice<Activation>{Activation::kRelu, "relu"},
                                     Choice<Activation>{Activation::kGelu, "gelu"},
-                                    Choice<Activation>{Activation::kGeluTanh, "gelu-tanh"}};
+                                    Choice<Activation>{Activation::kGeluTanh, "gelu-tanh"},
+                                    Choice<Activation>{Activation::kSilu, "silu"},
+                                    Choice<Activation>{Activation::kSwiglu, "swiglu"},
+                                    Choice<Activation>{Activation::kGeglu, "geglu"}};
+constexpr std::array kNorm = {Choice<NormKind>{NormKind::kLayer, "layer"},
+                              Choice<NormKind>{NormKind::kRms, "rms"}};
 constexpr std::array kPosition = {Choice<PositionKind>{PositionKind::kNone, "none"},
                                   Choice<PositionKind>{PositionKind::kSinusoidal, "sinusoidal"},
-                                  Choice<PositionKind>{PositionKind::kLearned, "learned"}};
+                                  Choice<PositionKind>{PositionKind::kLearned, "learned"},
+                                  Choice<PositionKind>{PositionKind::kRotary, "rotary"}};
+constexpr std::array kRotary = {Choice<RotaryPairs>{RotaryPairs::kHalf, "half"},
+                                Choice<RotaryPairs>{RotaryPairs::kInterleaved, "interleaved"}};
 constexpr std::array kMask = {
     Choice<MaskKind>{MaskKind::kNone, "none"},       Choice<MaskKind>{MaskKind::kCausal, "causal"},
     Choice<MaskKind>{MaskKind::kPadding, "padding"}, Choice<MaskKind>{MaskKind::kLocal, "local"},
@@ -174,8 +223,10 @@ std::span<const Choice<ModelForm>> choices(ModelForm) { return kForm; }
 std::span<const Choice<AttentionKind>> choices(AttentionKind) { return kAttention; }
 std::span<const Choice<ScoreKind>> choices(ScoreKind) { return kScores; }
 std::span<const Choice<BlockKind>> choices(BlockKind) { return kBlock; }
+std::span<const Choice<NormKind>> choices(NormKind) { return kNorm; }
 std::span<const Choice<Activation>> choices(Activation) { return kActivation; }
 std::span<const Choice<PositionKind>> choices(PositionKind) { return kPosition; }
+std::span<const Choice<RotaryPairs>> choices(RotaryPairs) { return kRotary; }
 std::span<const Choice<MaskKind>> choices(MaskKind) { return kMask; }
 
 }  // namespace headlight

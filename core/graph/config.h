@@ -21,8 +21,13 @@ enum class ModelForm { kTokens, kClasses, kTranslate };
 enum class AttentionKind { kBasic, kSingle, kNarrow, kWide };
 enum class ScoreKind { kDot, kAdditive };
 enum class BlockKind { kAttention, kPostNorm, kPreNorm };
-enum class Activation { kRelu, kGelu, kGeluTanh };
-enum class PositionKind { kNone, kSinusoidal, kLearned };
+enum class NormKind { kLayer, kRms };
+/// The last two are gated: a second product of the row multiplies what the function made of the
+/// first.
+enum class Activation { kRelu, kGelu, kGeluTanh, kSilu, kSwiglu, kGeglu };
+enum class PositionKind { kNone, kSinusoidal, kLearned, kRotary };
+/// Which features of a head turn together: i and i + half of them, or 2i and 2i + 1.
+enum class RotaryPairs { kHalf, kInterleaved };
 enum class MaskKind { kNone, kCausal, kPadding, kLocal, kStrided, kFree };
 
 /// Which keys a query may look at.
@@ -49,6 +54,7 @@ struct Config {
   int layers = 2;
   int heads = 4;
   int d_model = 64;
+  int kv_heads = 0;  // heads of keys and values, each shared by heads / kv_heads; 0: heads
   int d_head = 0;    // 0: d_model / heads (narrow), d_model (wide, single)
   int d_hidden = 0;  // 0: 4 · d_model
   AttentionKind attention = AttentionKind::kNarrow;
@@ -56,8 +62,12 @@ struct Config {
   bool scale = true;       // ÷ √d_head
   double temperature = 1;  // attention's softmax divides the scores by it
   BlockKind block = BlockKind::kPreNorm;
+  NormKind norm = NormKind::kLayer;
   Activation activation = Activation::kGelu;
   PositionKind positions = PositionKind::kSinusoidal;
+  RotaryPairs rotary = RotaryPairs::kHalf;  // and the next two: of PositionKind::kRotary
+  double rotary_base = 10000;
+  int rotary_width = 0;  // of a head's features so many turn, from the first; 0: all
   bool bias = true;
   bool residual = true;
   MaskSpec mask;  // of kTranslate: the decoder's attention to its own row
@@ -65,10 +75,13 @@ struct Config {
   ModelForm form = ModelForm::kTokens;
   bool operator==(const Config&) const = default;
 
-  int head_count() const;    // basic and single attention have one
-  int head_width() const;    // d_head as it will be used
-  int hidden_width() const;  // d_hidden as it will be used
+  int head_count() const;     // basic and single attention have one
+  int kv_head_count() const;  // as it will be used
+  int head_width() const;     // d_head as it will be used
+  int hidden_width() const;   // d_hidden as it will be used
   bool has_feed_forward() const { return block != BlockKind::kAttention; }
+  bool is_gated() const;
+  bool has_rotary() const { return positions == PositionKind::kRotary; }
 };
 
 /// Throws UsageError that says what was expected, what came and what to do. The limits are there to
@@ -76,6 +89,7 @@ struct Config {
 void validate(const Config&);
 
 inline constexpr double kLowestTemperature = 0.05, kHighestTemperature = 10;
+inline constexpr double kLowestRotaryBase = 1, kHighestRotaryBase = 1e9;
 inline constexpr int kMaxLayers = 256;
 inline constexpr int kMaxHeads = 1024;
 inline constexpr int kMaxWidth = 65536;
@@ -91,8 +105,10 @@ std::span<const Choice<ModelForm>> choices(ModelForm);
 std::span<const Choice<AttentionKind>> choices(AttentionKind);
 std::span<const Choice<ScoreKind>> choices(ScoreKind);
 std::span<const Choice<BlockKind>> choices(BlockKind);
+std::span<const Choice<NormKind>> choices(NormKind);
 std::span<const Choice<Activation>> choices(Activation);
 std::span<const Choice<PositionKind>> choices(PositionKind);
+std::span<const Choice<RotaryPairs>> choices(RotaryPairs);
 std::span<const Choice<MaskKind>> choices(MaskKind);
 
 template <class T>

@@ -167,24 +167,33 @@ Message JsonReader::one_of(const std::string& list) {
   return Message{"session.choice", {{"choices", list.substr(std::string_view("one of ").size())}}};
 }
 
+// What only some models have is written for those alone: files of the others stay as they were.
 Json config_json(const Config& c) {
-  return {{"form", word(c.form)},
-          {"layers", c.layers},
-          {"heads", c.heads},
-          {"d_model", c.d_model},
-          {"d_head", c.d_head},
-          {"d_hidden", c.d_hidden},
-          {"attention", word(c.attention)},
-          {"scores", word(c.scores)},
-          {"scale", c.scale},
-          {"temperature", c.temperature},
-          {"block", word(c.block)},
-          {"activation", word(c.activation)},
-          {"positions", word(c.positions)},
-          {"bias", c.bias},
-          {"residual", c.residual},
-          {"seed", c.seed},
-          {"mask", mask_json(c.mask)}};
+  Json json = {{"form", word(c.form)},
+               {"layers", c.layers},
+               {"heads", c.heads},
+               {"d_model", c.d_model},
+               {"d_head", c.d_head},
+               {"d_hidden", c.d_hidden},
+               {"attention", word(c.attention)},
+               {"scores", word(c.scores)},
+               {"scale", c.scale},
+               {"temperature", c.temperature},
+               {"block", word(c.block)},
+               {"activation", word(c.activation)},
+               {"positions", word(c.positions)},
+               {"bias", c.bias},
+               {"residual", c.residual},
+               {"seed", c.seed},
+               {"mask", mask_json(c.mask)}};
+  if (c.norm != NormKind::kLayer) json["norm"] = word(c.norm);
+  if (c.kv_heads != 0) json["kv_heads"] = c.kv_heads;
+  if (c.has_rotary()) {
+    json["rotary"] = word(c.rotary);
+    json["rotary_base"] = c.rotary_base;
+    if (c.rotary_width != 0) json["rotary_width"] = c.rotary_width;
+  }
+  return json;
 }
 
 Config read_config(const Json& json, const std::string& where, const JsonFileWords& words) {
@@ -194,6 +203,7 @@ Config read_config(const Json& json, const std::string& where, const JsonFileWor
   in.number("layers", c.layers, 1, kMaxLayers);
   in.number("heads", c.heads, 1, kMaxHeads);
   in.number("d_model", c.d_model, 1, kMaxWidth);
+  in.number("kv_heads", c.kv_heads, 1, kMaxHeads);
   in.number("d_head", c.d_head, 0, kMaxWidth);
   in.number("d_hidden", c.d_hidden, 0, 4 * kMaxWidth);
   in.choice("attention", c.attention);
@@ -201,8 +211,12 @@ Config read_config(const Json& json, const std::string& where, const JsonFileWor
   in.boolean("scale", c.scale);
   in.number("temperature", c.temperature, kLowestTemperature, kHighestTemperature);
   in.choice("block", c.block);
+  in.choice("norm", c.norm);
   in.choice("activation", c.activation);
   in.choice("positions", c.positions);
+  in.choice("rotary", c.rotary);
+  in.number("rotary_base", c.rotary_base, kLowestRotaryBase, kHighestRotaryBase);
+  in.number("rotary_width", c.rotary_width, 0, kMaxWidth);
   in.boolean("bias", c.bias);
   in.boolean("residual", c.residual);
   if (const Json* seed = in.find("seed")) {

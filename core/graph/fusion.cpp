@@ -19,6 +19,10 @@ Fusion::Fusion(const Program& program, FusedDropout dropout)
   }
   for (const FusedAttention& a : program.attentions) {
     if (a.dropout >= 0 && dropout == FusedDropout::kNo) continue;
+    // The graphics card neither turns nor shares heads yet.
+    const bool shares = program.tensors[place(a.k)].axes.back().size !=
+                        program.tensors[place(a.q)].axes.back().size;
+    if (dropout == FusedDropout::kYes && (a.turn >= 0 || shares)) continue;
     const auto inside =
         std::span(program.calls).subspan(place(a.first_call), place(a.last_call - a.first_call));
     const bool apart = std::all_of(inside.begin(), inside.end(), [&](const OpCall& call) {
@@ -43,8 +47,10 @@ const FusedAttention* Fusion::attention(TensorId out) const {
 }
 
 bool Fusion::is_left_out(TensorId id) const {
-  return is_between(id) && std::none_of(attentions_.begin(), attentions_.end(),
-                                        [&](const FusedAttention& a) { return a.pattern == id; });
+  return is_between(id) &&
+         std::none_of(attentions_.begin(), attentions_.end(), [&](const FusedAttention& a) {
+           return a.pattern == id || a.turned_q == id || a.turned_k == id;
+         });
 }
 
 }  // namespace headlight

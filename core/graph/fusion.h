@@ -12,7 +12,7 @@
 namespace headlight {
 
 /// Does attention whose pattern goes through dropout count as a group? The processor's kernels say
-/// no.
+/// no. Those of the graphics card say yes, but know neither rotary positions nor shared heads.
 enum class FusedDropout : bool { kNo, kYes };
 
 /// Holds for every program of the same Config, whatever its batch and length.

@@ -96,7 +96,10 @@ struct FusedAttention {
   TensorId q = -1, k = -1, v = -1;
   int q_call = -1, k_call = -1, v_call = -1;
   int k_input = 0, v_input = 0;
-  TensorId mask = -1;     // (batch, query, key), −1: none
+  TensorId mask = -1;  // (batch, query, key), −1: none
+  // Of rotary positions: what q and k become, each laid out like them; −1: they stay as they are.
+  TensorId turned_q = -1, turned_k = -1;
+  int turn = -1;          // the call that turns q, −1: none
   TensorId pattern = -1;  // (batch, head, query, key)
   TensorId dropout = -1;  // what the pattern is multiplied by, −1: nothing
   TensorId out = -1;      // (batch, query, head · d_head)

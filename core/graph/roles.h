@@ -26,6 +26,8 @@ enum class Role {
   kQueries,  // head by head
   kKeys,
   kValues,
+  kTurnedQueries,  // by rotary positions
+  kTurnedKeys,
   kScores,
   kScaledScores,
   kMaskedScores,
@@ -34,6 +36,8 @@ enum class Role {
   kHeadOutput,
   kConcat,
   kSublayerOutput,  // what attention or the feed-forward network adds to the residual stream
+  kGateInput,
+  kGate,
   kHidden,
   kActivated,
   kPooled,
@@ -54,6 +58,8 @@ enum class Role {
   kValueBias,
   kOutputBias,
   kScoreVector,
+  kGateWeight,
+  kGateBias,
   kHiddenWeight,
   kHiddenBias,
   kFeedForwardWeight,

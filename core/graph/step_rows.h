@@ -47,8 +47,15 @@ class StepRows {
 
   // ---- attention ----
 
-  StepRow norm(std::string_view title = "step.norm") const {
-    return {title,
+  // `title`: other than what the kind of norm is called.
+  StepRow norm(std::string_view title = "") const {
+    if (c.norm == NormKind::kRms)
+      return {
+          title.empty() ? "step.rms_norm" : title,
+          {"x/rms·w", "y = x / √(mean(x²) + ε) · w", "step.rms_norm.words"},
+          {"dx, dw", "dx = (g − n · mean(g · n)) / σ,  g = w · dy,  n = x / σ", "back.rms_norm"},
+          {"words.rms_norm", "words.norm.scale", "words.rms_norm.row"}};
+    return {title.empty() ? "step.norm" : title,
             {"(x−μ)/σ·w+b", biased("y = (x − μ)/σ · w + b"),
              c.bias ? "step.norm.words" : "step.norm.words.without_bias"},
             {"dx, dw", "dx = (g − mean(g) − n · mean(g · n)) / σ,  g = w · dy,  n = (x − μ)/σ",
@@ -67,28 +74,41 @@ class StepRows {
       return {"step.keys",
               {"e W_K", biased("{k|K} = e · W_{K} + b_{K}"), "step.keys.words.cross"},
               {"de, dW_K", "de = d{k|K} · W_{K}^{T},  dW_{K} = e^{T} · d{k|K}", "back.keys"},
-              with_bias("words.keys.cross")};
+              with_bias(shares() ? "words.keys.cross.shared" : "words.keys.cross")};
     return {"step.keys",
             {"x W_K", biased("{k|K} = x · W_{K} + b_{K}"), "step.keys.words"},
             {"dx, dW_K", "dx = d{k|K} · W_{K}^{T},  dW_{K} = x^{T} · d{k|K}", "back.keys"},
-            with_bias("words.keys")};
+            with_bias(shares() ? "words.keys.shared" : "words.keys")};
   }
   StepRow values(bool crosses) const {
     if (crosses)
       return {"step.values",
               {"e W_V", biased("{v|V} = e · W_{V} + b_{V}"), "step.values.words.cross"},
               {"de, dW_V", "de = d{v|V} · W_{V}^{T},  dW_{V} = e^{T} · d{v|V}", "back.values"},
-              with_bias("words.values.cross")};
+              with_bias(shares() ? "words.values.cross.shared" : "words.values.cross")};
     return {"step.values",
             {"x W_V", biased("{v|V} = x · W_{V} + b_{V}"), "step.values.words"},
             {"dx, dW_V", "dx = d{v|V} · W_{V}^{T},  dW_{V} = x^{T} · d{v|V}", "back.values"},
-            with_bias("words.values")};
+            with_bias(shares() ? "words.values.shared" : "words.values")};
   }
   StepRow split() const {
     return {"step.split",
-            {"1 → H", "{q|Q}, {k|K}, {v|V} → {q|Q}_{h}, {k|K}_{h}, {v|V}_{h}", "step.split.words"},
+            {"1 → H", "{q|Q}, {k|K}, {v|V} → {q|Q}_{h}, {k|K}_{h}, {v|V}_{h}",
+             shares() ? "step.split.words.shared" : "step.split.words"},
             {"H → 1", "d{q|Q}_{h}, d{k|K}_{h}, d{v|V}_{h} → d{q|Q}, d{k|K}, d{v|V}", "back.split"},
-            {"words.split"}};
+            {shares() ? "words.split.shared" : "words.split"}};
+  }
+  StepRow rotary_queries() const {
+    return {"step.rotary.queries",
+            {"R_t q", "{q|q}_{t} = R_{t} · {q|q}_{t}", "step.rotary.words"},
+            {"R_tᵀ dq", "d{q|q}_{t} = R_{t}^{T} · d{q|q}_{t}", "back.rotary"},
+            {"words.rotary", "words.rotary.row"}};
+  }
+  StepRow rotary_keys() const {
+    return {"step.rotary.keys",
+            {"R_t k", "{k|k}_{t} = R_{t} · {k|k}_{t}", "step.rotary.words"},
+            {"R_tᵀ dk", "d{k|k}_{t} = R_{t}^{T} · d{k|k}_{t}", "back.rotary"},
+            {"words.rotary", "words.rotary.row"}};
   }
   StepRow scores() const {
     if (basic())
@@ -99,7 +119,7 @@ class StepRows {
     return {"step.scores",
             {"Q Kᵀ", "S = {q|Q} · {k|K}^{T}", "step.scores.words"},
             {"dQ, dK", "d{q|Q} = dS · {k|K},  d{k|K} = dS^{T} · {q|Q}", "back.scores"},
-            {"words.scores", "words.scores.row"}};
+            with_sharing("words.scores", "words.scores.row")};
   }
   StepRow additive_scores() const {
     const StepWords forward =
@@ -111,7 +131,8 @@ class StepRows {
                             "back.scores.additive"}
                 : StepWords{"dq, dk, dv", "d{q|q}_{i} = Σ_{j} dS_{ij} · v · (1 − tanh²(…))",
                             "back.scores.additive"};
-    return {"step.scores", forward, backward, {"words.scores.additive", "words.scores.row"}};
+    return {"step.scores", forward, backward,
+            with_sharing("words.scores.additive", "words.scores.row")};
   }
   StepRow scale() const {
     return {"step.scale",
@@ -161,7 +182,7 @@ class StepRows {
     return {"step.weighted_sum",
             {"A V", "z = {p|A} · {v|V}", "step.weighted_sum.words"},
             {"dA, dV", "d{p|A} = dz · {v|V}^{T},  d{v|V} = {p|A}^{T} · dz", "back.weighted_sum"},
-            {"words.weighted_sum", "words.weighted_sum.row"}};
+            with_sharing("words.weighted_sum", "words.weighted_sum.row")};
   }
   StepRow concat() const {
     return {"step.concat",
@@ -196,6 +217,18 @@ class StepRows {
             {"dx, dW_in", "dx = dh · W_{in}^{T},  dW_{in} = x^{T} · dh", "back.feed_forward_in"},
             with_bias("words.mlp_in")};
   }
+  StepRow gate_in() const {
+    return {"step.gate_in",
+            {"x W_gate", biased("g = x · W_{gate} + b_{gate}"), "step.gate_in.words"},
+            {"dx, dW_gate", "dx = dg · W_{gate}^{T},  dW_{gate} = x^{T} · dg", "back.gate_in"},
+            with_bias("words.gate_in")};
+  }
+  StepRow gate() const {
+    return {"step.gate",
+            {"gate · h", "h = gate · h", "step.gate.words"},
+            {"dgate, dh", "dgate = dh · h,  dh = dh · gate", "back.gate"},
+            {"words.gate"}};
+  }
   StepRow activation() const {
     const StepWords back{"dh · f′(x)", "dx = dh · f′(x)", "back.activation"};
     constexpr std::string_view kWords = "step.activation.words";
@@ -204,6 +237,16 @@ class StepRows {
               {"max(x, 0)", "h = max(0, x)", kWords},
               back,
               {"words.activation.relu", "words.activation.row"}};
+    if (c.activation == Activation::kSilu || c.activation == Activation::kSwiglu)
+      return {"SiLU",
+              {"x σ(x)", c.is_gated() ? "gate = g · σ(g)" : "h = x · σ(x)", kWords},
+              back,
+              {"words.activation.gelu", "words.activation.row"}};
+    if (c.is_gated())
+      return {"GELU",
+              {"x Φ(x)", "gate = g · Φ(g)", kWords},
+              back,
+              {"words.activation.gelu", "words.activation.row"}};
     const bool exact = c.activation == Activation::kGelu;
     return {exact ? "GELU" : "GELU (tanh)",
             {"x Φ(x)", exact ? "h = x · Φ(x)" : "h = x · ½(1 + tanh(…))", kWords},
@@ -263,6 +306,7 @@ class StepRows {
 
  private:
   bool basic() const { return c.attention == AttentionKind::kBasic; }
+  bool shares() const { return c.kv_head_count() != c.head_count(); }
   bool classes() const { return c.form == ModelForm::kClasses; }
   // Without the bias, which every formula has last.
   std::string_view biased(std::string_view formula) const {
@@ -273,6 +317,12 @@ class StepRows {
     std::vector<std::string_view> ids = {first};
     if (c.bias) ids.push_back("words.bias");
     if (!last.empty()) ids.push_back(last);
+    return ids;
+  }
+  std::vector<std::string_view> with_sharing(std::string_view first, std::string_view last) const {
+    std::vector<std::string_view> ids = {first};
+    if (shares()) ids.push_back("words.shared_heads");
+    ids.push_back(last);
     return ids;
   }
   static StepWords position_back() { return {"dW_pos", "dW_{pos}[t] = dp_{t}", "back.position"}; }

@@ -94,7 +94,7 @@ class Builder {
       table_ = parameter("embed.W_E", {{"vocab", p.shape.vocab}, d_model()}, Role::kTokenTable);
     const TensorId x =
         call(rows_.embedding(), Op::kEmbed, {ids, table_}, {"embed", Role::kEmbedding});
-    if (c.positions == PositionKind::kNone) return x;
+    if (c.positions == PositionKind::kNone || c.has_rotary()) return x;
     TensorId where = -1;
     if (c.positions == PositionKind::kSinusoidal) {
       OpParams params;
@@ -145,14 +145,15 @@ class Builder {
     const std::int64_t heads = c.head_count(), width = c.head_width();
     const bool basic = c.attention == AttentionKind::kBasic;
     const bool crosses = section_ == Section::kCrossAttention;
+    const Axis kv_axis = {c.kv_head_count() == heads ? "head" : "kv_head", c.kv_head_count()};
     TensorId q = x, k = from, v = from;
     if (!basic) {
       q = project(rows_.queries(crosses), x, "Q", {"q_proj", Role::kAllQueries},
-                  {Role::kQueryWeight, Role::kQueryBias});
+                  {Role::kQueryWeight, Role::kQueryBias}, {"head", heads});
       k = project(rows_.keys(crosses), from, "K", {"k_proj", Role::kAllKeys},
-                  {Role::kKeyWeight, Role::kKeyBias});
+                  {Role::kKeyWeight, Role::kKeyBias}, kv_axis);
       v = project(rows_.values(crosses), from, "V", {"v_proj", Role::kAllValues},
-                  {Role::kValueWeight, Role::kValueBias});
+                  {Role::kValueWeight, Role::kValueBias}, kv_axis);
     }
     FusedAttention fused;
     fused.q = p.resolve(q), fused.k = p.resolve(k), fused.v = p.resolve(v);
@@ -160,8 +161,13 @@ class Builder {
     q = split(q, "W_Q", {"q", Role::kQueries});
     k = split(k, "W_K", {"k", Role::kKeys});
     v = split(v, "W_V", {"v", Role::kValues});
+    if (next_call() > first) show(rows_.split(), place(first), q);
+    if (c.has_rotary() && !crosses) {
+      fused.turn = next_call();
+      q = fused.turned_q = rotary(rows_.rotary_queries(), q, {"rot_q", Role::kTurnedQueries});
+      k = fused.turned_k = rotary(rows_.rotary_keys(), k, {"rot_k", Role::kTurnedKeys});
+    }
     const int scores = next_call();
-    if (scores > first) show(rows_.split(), place(first), q);
     fused.first_call = first;
     fused.pattern = weights(q, k, mask, fused);
     const TensorId pattern = drop(rows_.drop_pattern(), fused.pattern, Role::kDroppedPattern);
@@ -186,16 +192,25 @@ class Builder {
   }
 
   // The calls that were made last are one attention, if its scores are products. Gradients leave it
-  // by the calls that split the heads, where there are any.
+  // by the calls that split the heads, where there are any, or that turn them.
   void declare(FusedAttention a, int scores, int sum) {
     if (c.scores != ScoreKind::kDot) return;
-    const bool splits = scores > a.first_call;
+    const bool splits = has_heads(), turns = a.turn >= 0;
     a.last_call = next_call() - 1;
-    a.q_call = splits ? a.first_call : scores;
-    a.k_call = splits ? a.first_call + 1 : scores;
+    a.q_call = splits ? a.first_call : turns ? a.turn : scores;
+    a.k_call = splits ? a.first_call + 1 : turns ? a.turn + 1 : scores;
     a.v_call = splits ? a.first_call + 2 : sum;
-    a.k_input = a.v_input = splits ? 0 : 1;
+    a.k_input = splits || turns ? 0 : 1;
+    a.v_input = splits ? 0 : 1;
     p.attentions.push_back(a);
+  }
+
+  TensorId rotary(StepRow row, TensorId x, const Named& named) {
+    OpParams params;
+    params.turned = c.rotary_width;
+    params.interleaved = c.rotary == RotaryPairs::kInterleaved;
+    params.base = c.rotary_base;
+    return call(std::move(row), Op::kRotary, {x}, {attn_ + "." + named.name, named.role}, params);
   }
 
   // queries and keys -> the attention pattern
@@ -229,16 +244,44 @@ class Builder {
     return call(rows_.softmax(), Op::kSoftmax, {s}, {attn_ + ".pattern", Role::kPattern}, params);
   }
 
+  static Op activation(Activation kind) {
+    switch (kind) {
+      case Activation::kRelu:
+        return Op::kRelu;
+      case Activation::kGeluTanh:
+        return Op::kGeluTanh;
+      case Activation::kSilu:
+      case Activation::kSwiglu:
+        return Op::kSilu;
+      case Activation::kGelu:
+      case Activation::kGeglu:
+        break;
+    }
+    return Op::kGelu;
+  }
+
   TensorId feed_forward(TensorId mid, const std::string& ln) {
     TensorId x = before(mid, ln);
     const Axis hidden = {"hidden", c.hidden_width()};
-    const TensorId w_in = parameter(prefix_ + "mlp.W_in", {d_model(), hidden}, Role::kHiddenWeight);
-    x = linear(rows_.feed_forward_in(), x, w_in, {prefix_ + "mlp.b_in", Role::kHiddenBias},
-               {"mlp.pre", Role::kHidden});
-    const Op op = c.activation == Activation::kRelu   ? Op::kRelu
-                  : c.activation == Activation::kGelu ? Op::kGelu
-                                                      : Op::kGeluTanh;
-    x = call(rows_.activation(), op, {x}, {"mlp.post", Role::kActivated});
+    const auto product = [&](StepRow row, const std::string& letter, Role weight, Role bias,
+                             const Named& named) {
+      const TensorId w = parameter(prefix_ + "mlp.W_" + letter, {d_model(), hidden}, weight);
+      return linear(std::move(row), x, w, {prefix_ + "mlp.b_" + letter, bias}, named);
+    };
+    const auto hidden_product = [&](const std::string& name) {
+      return product(rows_.feed_forward_in(), "in", Role::kHiddenWeight, Role::kHiddenBias,
+                     {"mlp." + name, Role::kHidden});
+    };
+    const Named post{"mlp.post", Role::kActivated};
+    if (c.is_gated()) {
+      const TensorId pre = product(rows_.gate_in(), "gate", Role::kGateWeight, Role::kGateBias,
+                                   {"mlp.pre", Role::kGateInput});
+      const TensorId gate =
+          call(rows_.activation(), activation(c.activation), {pre}, {"mlp.act", Role::kGate});
+      x = call(rows_.gate(), Op::kMultiply, {gate, hidden_product("pre_linear")}, post);
+    } else {
+      x = call(rows_.activation(), activation(c.activation), {hidden_product("pre")}, post);
+    }
     const TensorId w_out =
         parameter(prefix_ + "mlp.W_out", {hidden, d_model()}, Role::kFeedForwardWeight);
     x = linear(rows_.feed_forward_out(), x, w_out, {prefix_ + "mlp.b_out", Role::kFeedForwardBias},
@@ -361,8 +404,7 @@ class Builder {
     Role weight, bias;
   };
   TensorId project(StepRow row, TensorId x, const std::string& letter, const Named& named,
-                   WeightRoles roles) {
-    const Axis head = {"head", c.head_count()};
+                   WeightRoles roles, const Axis& head) {
     const Axis width = {"d_head", c.head_width()};
     const std::string at = prefix_ + attn_ + ".";
     std::vector<TensorId> in = {
@@ -380,10 +422,12 @@ class Builder {
     return compute(Op::kSplitHeads, {all, p.find(prefix_ + attn_ + "." + weight)}, own);
   }
 
-  TensorId norm(TensorId x, const std::string& name, std::string_view title = "step.norm") {
+  TensorId norm(TensorId x, const std::string& name, std::string_view title = "") {
     std::vector<TensorId> in = {x, parameter(prefix_ + name + ".w", {d_model()}, Role::kNormScale)};
-    if (c.bias) in.push_back(parameter(prefix_ + name + ".b", {d_model()}, Role::kNormShift));
-    return call(rows_.norm(title), Op::kLayerNorm, std::move(in),
+    const bool layer = c.norm == NormKind::kLayer;
+    if (c.bias && layer)
+      in.push_back(parameter(prefix_ + name + ".b", {d_model()}, Role::kNormShift));
+    return call(rows_.norm(title), layer ? Op::kLayerNorm : Op::kRmsNorm, std::move(in),
                 {name + ".normalized", Role::kNormalized});
   }
 

@@ -32,6 +32,7 @@ Spread spread_of(const TensorSpec& spec) {
       return over_root(1.5);
     case Role::kValueWeight:
     case Role::kOutputWeight:
+    case Role::kGateWeight:
     case Role::kHiddenWeight:
     case Role::kFeedForwardWeight:
       return over_root(1);

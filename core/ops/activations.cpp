@@ -1,4 +1,5 @@
-// Activations of the feed-forward network: ReLU, and GELU (Hendrycks, Gimpel 2016) in both forms.
+// Activations of the feed-forward network: ReLU, GELU in both forms and SiLU (Hendrycks, Gimpel
+// 2016).
 #include <cmath>
 #include <numbers>
 
@@ -13,7 +14,7 @@ std::vector<Axis> shape(std::span<const TensorView> in, const OpParams&) {
   return {in[0].axes.begin(), in[0].axes.end()};
 }
 
-// Each of the three is x times a gate between 0 and 1.
+// Each of them is x times a gate between 0 and 1.
 double relu_gate(double x) { return x > 0 ? 1.0 : 0.0; }
 
 // Φ(x), the normal distribution function
@@ -24,6 +25,9 @@ double gelu_tanh_gate(double x) {
   const double c = std::sqrt(2.0 / std::numbers::pi);
   return 0.5 * (1.0 + std::tanh(c * (x + 0.044715 * x * x * x)));
 }
+
+// the logistic function
+double silu_gate(double x) { return 1.0 / (1.0 + std::exp(-x)); }
 
 // The slopes of x · gate(x): gate(x) + x · gate'(x).
 double relu_slope(double x) { return relu_gate(x); }
@@ -38,6 +42,12 @@ double gelu_tanh_slope(double x) {
   const double gate = gelu_tanh_gate(x);
   const double u = std::sqrt(2.0 / std::numbers::pi) * (1.0 + 3.0 * 0.044715 * x * x);
   return gate + x * 2.0 * gate * (1.0 - gate) * u;
+}
+
+// σ · (1 + x · (1 − σ)): σ grows by σ · (1 − σ).
+double silu_slope(double x) {
+  const double gate = silu_gate(x);
+  return gate + x * gate * (1.0 - gate);
 }
 
 template <double (*gate)(double)>
@@ -91,6 +101,12 @@ OpExplanation gelu_tanh_explain(const OpArgs& args, std::span<const std::int64_t
   return e;
 }
 
+OpExplanation silu_explain(const OpArgs& args, std::span<const std::int64_t> index) {
+  OpExplanation e = explain_gate<silu_gate>(args, index, "x · σ(x) = x / (1 + exp(−x))");
+  e.written = gate_line(e, "σ", "\\sigma");
+  return e;
+}
+
 // dy · (gate + x · gate'): what is behind the gate is the slope without it.
 template <double (*gate)(double), double (*slope)(double)>
 OpExplanation explain_slope(const OpGradArgs& args, std::span<const std::int64_t> index,
@@ -125,6 +141,12 @@ OpExplanation gelu_tanh_explain_gradient(const OpGradArgs& args, int,
   return explain_slope<gelu_tanh_gate, gelu_tanh_slope>(
       args, index, "dy · (g + x · 2 g (1 − g) · √(2/π) · (1 + 3 · 0.044715 x²)), with the gate g",
       "g + x · g', with the gate g");
+}
+
+OpExplanation silu_explain_gradient(const OpGradArgs& args, int,
+                                    std::span<const std::int64_t> index) {
+  return explain_slope<silu_gate, silu_slope>(args, index, "dy · (σ(x) + x · σ(x) · (1 − σ(x)))",
+                                              "σ(x) + x · σ(x) · (1 − σ(x))");
 }
 
 template <double (*gate)(double)>
@@ -173,6 +195,11 @@ std::string gelu_tanh_numpy(const CodeArgs& c) {
 std::string gelu_tanh_torch(const CodeArgs& c) {
   return c.out + " = F.gelu(" + c.in[0] + ", approximate=\"tanh\")\n";
 }
+
+std::string silu_numpy(const CodeArgs& c) {
+  return c.out + " = " + c.in[0] + " / (1 + np.exp(-" + c.in[0] + "))\n";
+}
+std::string silu_torch(const CodeArgs& c) { return c.out + " = F.silu(" + c.in[0] + ")\n"; }
 
 }  // namespace
 
@@ -239,6 +266,32 @@ const OpInfo& gelu_tanh_op() {
       .opening = Opening::kCurve,
       .open_row = open_row<gelu_tanh_gate>,
       .curve = curve<gelu_tanh_gate>,
+      .errors = ErrorClass::kRows,
+      .work = {.flops = 50},
+      .trials = {trial},
+      .keeps_place = true,
+      .keeps_slope = true,
+  };
+  return info;
+}
+
+const OpInfo& silu_op() {
+  static const OpInfo info{
+      .op = Op::kSilu,
+      .id = "silu",
+      .phrase = "x times the logistic function of x",
+
+      .shape = shape,
+      .forward = forward<silu_gate>,
+      .backward = backward<silu_slope>,
+      .explain = silu_explain,
+      .explain_gradient = silu_explain_gradient,
+      .panes = panes,
+      .numpy = silu_numpy,
+      .torch = silu_torch,
+      .opening = Opening::kCurve,
+      .open_row = open_row<silu_gate>,
+      .curve = curve<silu_gate>,
       .errors = ErrorClass::kRows,
       .work = {.flops = 50},
       .trials = {trial},

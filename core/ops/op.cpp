@@ -7,14 +7,16 @@
 namespace headlight {
 
 std::span<const OpInfo> all_ops() {
-  static const std::array<OpInfo, 21> kOps = {
+  static const std::array<OpInfo, 25> kOps = {
       embed_op(),        sinusoid_op(),     learned_position_op(),
       add_op(),          layer_norm_op(),   project_op(),
       split_heads_op(),  scores_op(),       additive_scores_op(),
       scale_op(),        mask_op(),         softmax_op(),
       weighted_sum_op(), concat_heads_op(), linear_op(),
       relu_op(),         gelu_op(),         gelu_tanh_op(),
-      mean_pool_op(),    dropout_op(),      cross_entropy_op()};
+      mean_pool_op(),    dropout_op(),      cross_entropy_op(),
+      rms_norm_op(),     multiply_op(),     rotary_op(),
+      silu_op()};
   return kOps;
 }
 
@@ -64,7 +66,7 @@ Pane matrix_pane(const TensorView& t, int input, PaneRole role, std::int64_t hea
   pane.row_axis = t.axes[n - 2].name;
   pane.column_axis = t.axes[n - 1].name;
   pane.row_stride = pane.columns;
-  if (n >= 3 && t.axes[n - 3].name == "head") pane.offset = head * pane.rows * pane.columns;
+  if (n >= 3 && counts_heads(t.axes[n - 3].name)) pane.offset = head * pane.rows * pane.columns;
   return pane;
 }
 
@@ -99,6 +101,14 @@ std::string code_shape(const TensorView& t) {
 
 std::string code_size(const TensorView& t, std::size_t from_end) {
   return std::to_string(t.axes[t.axes.size() - from_end].size);
+}
+
+std::string shared_heads(const CodeArgs& c, std::size_t input, bool torch) {
+  const std::int64_t share = heads_per_kv(c.args.in[0].axes, c.args.in[input].axes);
+  if (share == 1) return c.in[input];
+  const std::string times = std::to_string(share);
+  return torch ? c.in[input] + ".repeat_interleave(" + times + ", 0)"
+               : "np.repeat(" + c.in[input] + ", " + times + ", axis=0)";
 }
 
 OpTerm gradient_term(const OpGradArgs& args, std::vector<std::int64_t> cell, double slope,

@@ -36,6 +36,10 @@ enum class Op {
   kMeanPool,
   kDropout,
   kCrossEntropy,
+  kRmsNorm,
+  kMultiply,
+  kRotary,
+  kSilu,
 };
 
 using TensorId = int;
@@ -44,9 +48,12 @@ constexpr std::size_t place(int id) { return static_cast<std::size_t>(id); }
 
 struct OpParams {
   float factor = 1.0f;        // kScale
-  float epsilon = 1e-5f;      // kLayerNorm
+  float epsilon = 1e-5f;      // kLayerNorm, kRmsNorm
   double temperature = 1;     // kSoftmax: what the scores are divided by
   std::int64_t features = 0;  // kSinusoid: width of a row
+  std::int64_t turned = 0;    // kRotary: how many features of a head turn, from the first; 0: all
+  bool interleaved = false;   // kRotary: features 2i and 2i + 1 turn together, not i and i + half
+  double base = 10000;        // kRotary: of the wavelengths
   bool operator==(const OpParams&) const = default;
 };
 
@@ -296,6 +303,13 @@ void expect_inputs(std::string_view op, std::span<const TensorView> in, std::siz
 Pane matrix_pane(const TensorView& t, int input, PaneRole role, std::int64_t head);
 /// A pane over a one-dimensional parameter, as one row.
 Pane vector_pane(const TensorView& t, int input, PaneRole role);
+/// How many heads of queries share each head of keys or values; x, kv (batch, head, …). Their rows
+/// follow each other, so that a group is one matrix, of as many times the rows.
+inline std::int64_t heads_per_kv(std::span<const Axis> x, std::span<const Axis> kv) {
+  return kv[1].size == 0 ? 1 : x[1].size / kv[1].size;
+}
+/// "k": with the heads repeated for all that share them, as code: "np.repeat(k, 2, axis=0)".
+std::string shared_heads(const CodeArgs&, std::size_t input, bool torch);
 /// What an axis of places is called where its tokens ask ("query"), where they answer ("key"), and
 /// everywhere else ("position"); of source tokens: "source_query", "source_key", "source".
 std::string query_word(std::string_view axis);
@@ -349,5 +363,9 @@ const OpInfo& gelu_tanh_op();
 const OpInfo& mean_pool_op();
 const OpInfo& dropout_op();
 const OpInfo& cross_entropy_op();
+const OpInfo& rms_norm_op();
+const OpInfo& multiply_op();
+const OpInfo& rotary_op();
+const OpInfo& silu_op();
 
 }  // namespace headlight

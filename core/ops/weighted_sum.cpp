@@ -4,16 +4,20 @@
 namespace headlight {
 namespace {
 
-// A (batch, head, query, key), v (batch, head, position, d_head) -> (batch, head, query, d_head)
+// A (batch, head, query, key), v (batch, kv_head, position, d_head) -> (batch, head, query, d_head)
+// With fewer heads of values, head h reads v's head h / (head / kv_head).
 std::vector<Axis> shape(std::span<const TensorView> in, const OpParams&) {
   expect_inputs("weighted_sum", in, 2, 2);
   const auto& a = in[0].axes;
   const auto& v = in[1].axes;
   const bool fits = a.size() == 4 && v.size() == 4 && a[0].size == v[0].size &&
-                    a[1].size == v[1].size && a[3].size == v[2].size;
+                    (v[1].size == 0 ? a[1].size == 0 : a[1].size % v[1].size == 0) &&
+                    a[3].size == v[2].size;
   if (!fits) {
-    shape_error("weighted_sum", in,
-                "weights (batch, head, query, key) and v (batch, head, key, d_head)");
+    shape_error(
+        "weighted_sum", in,
+        "weights (batch, head, query, key) and v (batch, head, key, d_head), whose heads divide "
+        "the weights'");
   }
   return {a[0], a[1], a[2], {"d_head", v[3].size}};
 }
@@ -21,10 +25,11 @@ std::vector<Axis> shape(std::span<const TensorView> in, const OpParams&) {
 // z[h, i, e] = Σ_j A[h, i, j] · v[h, j, e]
 void forward(const OpArgs& args) {
   const auto& axes = args.out.axes;
-  const std::int64_t queries = axes[2].size, width = axes[3].size;
-  const std::int64_t keys = args.in[0].axes[3].size;
+  const std::int64_t share = heads_per_kv(args.in[0].axes, args.in[1].axes);
+  const std::int64_t queries = share * axes[2].size, width = axes[3].size;
+  const std::int64_t heads = args.in[1].axes[1].size, keys = args.in[0].axes[3].size;
   float* out = args.result;
-  for (std::int64_t bh = 0; bh < axes[0].size * axes[1].size; ++bh) {
+  for (std::int64_t bh = 0; bh < axes[0].size * heads; ++bh) {
     const float* v = args.in[1].data + bh * keys * width;
     for (std::int64_t i = 0; i < queries; ++i) {
       const float* a = args.in[0].data + (bh * queries + i) * keys;
@@ -41,10 +46,11 @@ void forward(const OpArgs& args) {
 // dv[h, j, e] += Σ_i A[h, i, j] · dz[h, i, e]
 void backward(const OpGradArgs& args) {
   const auto& axes = args.out.axes;
-  const std::int64_t queries = axes[2].size, width = axes[3].size;
-  const std::int64_t keys = args.in[0].axes[3].size;
+  const std::int64_t share = heads_per_kv(args.in[0].axes, args.in[1].axes);
+  const std::int64_t queries = share * axes[2].size, width = axes[3].size;
+  const std::int64_t heads = args.in[1].axes[1].size, keys = args.in[0].axes[3].size;
   float *da = args.d_in[0], *dv = args.d_in[1];
-  for (std::int64_t bh = 0; bh < axes[0].size * axes[1].size; ++bh) {
+  for (std::int64_t bh = 0; bh < axes[0].size * heads; ++bh) {
     const float* dz = args.d_out + bh * queries * width;
     const std::int64_t a0 = bh * queries * keys, v0 = bh * keys * width;
     for (std::int64_t i = 0; da && i < queries; ++i) {
@@ -71,9 +77,10 @@ void backward(const OpGradArgs& args) {
 OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
   OpExplanation result;
   result.formula = "Σ_j A[i, j] · v[j, e]";
+  const std::int64_t kv = index[1] / heads_per_kv(args.in[0].axes, args.in[1].axes);
   for (std::int64_t j = 0; j < args.in[0].axes[3].size; ++j) {
     const std::vector<std::int64_t> a = {index[0], index[1], index[2], j};
-    const std::vector<std::int64_t> v = {index[0], index[1], j, index[3]};
+    const std::vector<std::int64_t> v = {index[0], kv, j, index[3]};
     result.terms.push_back({{0, a}, args.in[0].at(a), args.in[1].at(v), {{1, v}}, ""});
   }
   return result;
@@ -81,21 +88,25 @@ OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
 
 OpExplanation explain_gradient(const OpGradArgs& args, int input,
                                std::span<const std::int64_t> index) {
+  const std::int64_t share = heads_per_kv(args.in[0].axes, args.in[1].axes);
   OpExplanation result;
   if (input == 0) {
     result.formula = "Σ_e dz[i, e] · v[j, e]";
     for (std::int64_t e = 0; e < args.out.axes[3].size; ++e) {
-      const std::vector<std::int64_t> v = {index[0], index[1], index[3], e};
+      const std::vector<std::int64_t> v = {index[0], index[1] / share, index[3], e};
       result.terms.push_back(
           gradient_term(args, {index[0], index[1], index[2], e}, args.in[1].at(v), {{1, v}}));
     }
     return result;
   }
-  result.formula = "Σ_i dz[i, e] · A[i, j]";
-  for (std::int64_t i = 0; i < args.out.axes[2].size; ++i) {
-    const std::vector<std::int64_t> a = {index[0], index[1], i, index[2]};
-    result.terms.push_back(
-        gradient_term(args, {index[0], index[1], i, index[3]}, args.in[0].at(a), {{0, a}}));
+  result.formula = share > 1 ? "Σ_h Σ_i dz[h, i, e] · A[h, i, j]" : "Σ_i dz[i, e] · A[i, j]";
+  // A value's head is felt by every head that shares it.
+  for (std::int64_t h = index[1] * share; h < (index[1] + 1) * share; ++h) {
+    for (std::int64_t i = 0; i < args.out.axes[2].size; ++i) {
+      const std::vector<std::int64_t> a = {index[0], h, i, index[2]};
+      result.terms.push_back(
+          gradient_term(args, {index[0], h, i, index[3]}, args.in[0].at(a), {{0, a}}));
+    }
   }
   return result;
 }
@@ -103,16 +114,21 @@ OpExplanation explain_gradient(const OpGradArgs& args, int input,
 std::vector<Pane> panes(const OpArgs& args, std::int64_t head) {
   Pane a = matrix_pane(args.in[0], 0, PaneRole::kLeft, head);
   a.column_follow = Follow::kFree;
-  Pane v = matrix_pane(args.in[1], 1, PaneRole::kTop, head);
+  Pane v = matrix_pane(args.in[1], 1, PaneRole::kTop,
+                       head / heads_per_kv(args.in[0].axes, args.in[1].axes));
   v.row_axis = args.in[0].axes[3].name;
   v.row_follow = Follow::kFree;
   return {a, v, matrix_pane(args.out, -1, PaneRole::kResult, head)};
 }
 
-std::string code(const CodeArgs& c) {
-  return c.out + " = " + c.in[0] + " @ " + c.in[1] + "  # " + code_shape(c.args.in[0]) + " @ " +
-         code_shape(c.args.in[1]) + " -> " + code_shape(c.args.out) + "\n";
+std::string code(const CodeArgs& c, bool torch) {
+  return c.out + " = " + c.in[0] + " @ " + shared_heads(c, 1, torch) + "  # " +
+         code_shape(c.args.in[0]) + " @ " + code_shape(c.args.in[1]) + " -> " +
+         code_shape(c.args.out) + "\n";
 }
+
+std::string numpy(const CodeArgs& c) { return code(c, false); }
+std::string torch(const CodeArgs& c) { return code(c, true); }
 
 }  // namespace
 
@@ -128,13 +144,16 @@ const OpInfo& weighted_sum_op() {
       .explain = explain,
       .explain_gradient = explain_gradient,
       .panes = panes,
-      .numpy = code,
-      .torch = code,
+      .numpy = numpy,
+      .torch = torch,
       .errors = ErrorClass::kProducts,
       .work = {.flops = 2, .per = WorkPer::kTerm},
       .trials = {[](const TrialSizes& z) -> TrialShapes {
-        return {{z.b, z.h, z.t, z.s}, {z.b, z.h, z.s, z.n}};
-      }},
+                   return {{z.b, z.h, z.t, z.s}, {z.b, z.h, z.s, z.n}};
+                 },
+                 [](const TrialSizes& z) -> TrialShapes {  // two heads share one of values
+                   return {{z.b, 2 * z.h, z.t, z.s}, {z.b, z.h, z.s, z.n}};
+                 }},
       .joins_heads = true,
   };
   return info;

@@ -4,10 +4,27 @@
 #include <cmath>
 
 namespace headlight {
+namespace {
+
+// Of a call that is about heads of keys or values alone: the one that this head of queries reads.
+std::int64_t own_head(const OpArgs& args, std::int64_t head, std::int64_t heads) {
+  if (args.out.find_dim("head") >= 0) return head;
+  std::int64_t kv_heads = heads;
+  const auto look = [&](const TensorView& t) {
+    const int axis = t.find_dim("kv_head");
+    if (axis >= 0) kv_heads = t.axes[static_cast<std::size_t>(axis)].size;
+  };
+  for (const TensorView& t : args.in) look(t);
+  look(args.out);
+  return head * kv_heads / heads;
+}
+
+}  // namespace
 
 StepPage step_page(const Trace& trace, const Step& step, std::int64_t head) {
   StepPage page;
   const Program& program = trace.program();
+  const std::int64_t heads = program.config.head_count();
   for (const int c : step.calls) {
     const OpCall& call = program.calls[static_cast<std::size_t>(c)];
     std::vector<TensorView> in;
@@ -19,7 +36,7 @@ StepPage step_page(const Trace& trace, const Step& step, std::int64_t head) {
     page.backward = step.backward;
     if (info.arrow && !step.backward) page.arrow = info.arrow(args);
     std::vector<PagePane> line;
-    for (const Pane& pane : info.panes(args, head)) {
+    for (const Pane& pane : info.panes(args, own_head(args, head, heads))) {
       TensorId id = pane.input < 0 ? call.out : call.in[static_cast<std::size_t>(pane.input)];
       // What no gradient reaches (ids, masks) stands there as it is.
       if (step.backward && program.gradient(id) >= 0) id = program.gradient(id);

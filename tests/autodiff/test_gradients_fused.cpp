@@ -122,8 +122,34 @@ TEST_CASE("fused: every mask, at lengths about whole blocks and widths about who
       c.d_head = positions % 2 == 0 ? 16 : static_cast<int>(positions % 19);
       c.temperature = positions % 3 == 0 ? 0.7 : 1;
       c.scale = positions % 5 != 1;
-      c.activation = choices(Activation{})[static_cast<std::size_t>(positions) % 3].value;
+      c.activation = choices(Activation{})[static_cast<std::size_t>(positions) % 6].value;
       worst = std::max(worst, fused_error(c, {2, positions, 11}));
+    }
+  }
+  MESSAGE("largest normalised error " << worst);
+}
+
+TEST_CASE("fused: turned queries and keys, and heads that share keys and values") {
+  double worst = 0;
+  for (const RotaryPairs pairs : {RotaryPairs::kHalf, RotaryPairs::kInterleaved}) {
+    for (const std::int64_t positions : {1, 16, 17, 33, 61}) {
+      for (const int kv_heads : {1, 2, 6}) {
+        CAPTURE(positions);
+        CAPTURE(kv_heads);
+        Config c = small(positions == 33 ? MaskKind::kFree : MaskKind::kCausal);
+        c.heads = 6;
+        c.kv_heads = kv_heads;
+        c.d_head = kv_heads == 2 ? 17 : 8;
+        c.positions = positions == 16 ? PositionKind::kNone : PositionKind::kRotary;
+        c.rotary = pairs;
+        c.rotary_width = kv_heads == 2 ? 10 : 0;
+        c.norm = NormKind::kRms;
+        c.activation = Activation::kSwiglu;
+        const Fusion fusion(build_training_program(c, {2, positions, 11}));
+        REQUIRE(fusion.attentions().size() == 1);
+        CHECK((fusion.attentions()[0].turn >= 0) == c.has_rotary());
+        worst = std::max(worst, fused_error(c, {2, positions, 11}));
+      }
     }
   }
   MESSAGE("largest normalised error " << worst);

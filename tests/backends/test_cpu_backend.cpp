@@ -223,7 +223,11 @@ TEST_CASE("cpu: whole programs of every kind agree with the reference") {
     c.residual = number % 5 != 0;
     c.temperature = number % 3 == 0 ? 0.37 : 1;
     c.d_head = number % 4 == 0 ? 5 : 0;
-    c.activation = choices(Activation{})[static_cast<std::size_t>(number % 3)].value;
+    c.activation = choices(Activation{})[static_cast<std::size_t>(number % 6)].value;
+    c.norm = choices(NormKind{})[static_cast<std::size_t>(number / 4 % 2)].value;
+    c.rotary = choices(RotaryPairs{})[static_cast<std::size_t>(number / 2 % 2)].value;
+    c.rotary_width = 4;
+    c.kv_heads = number % 2 == 0 ? 1 : 0;
     const std::int64_t positions = number % 7 == 0 ? 1 : 11;
     check_program(c, {number % 2 + 1, positions, 6}, *cpu);
   };
@@ -233,7 +237,7 @@ TEST_CASE("cpu: whole programs of every kind agree with the reference") {
                   [&] { for_choices(c.positions, [&] { for_choices(c.mask.kind, check); }); });
     });
   });
-  CHECK(number == 4 * 3 * 2 * 3 * 6);
+  CHECK(number == 4 * 3 * 2 * 4 * 6);
 }
 
 // Enough work in every operation that threads share it.
@@ -246,10 +250,21 @@ Config shared_config() {
   return c;
 }
 
+// Both kinds of scores, and the mechanisms of LLaMA.
+std::vector<Config> shared_configs() {
+  std::vector<Config> all(3, shared_config());
+  all[1].scores = ScoreKind::kAdditive;
+  all[2].heads = 6;
+  all[2].kv_heads = 2;
+  all[2].norm = NormKind::kRms;
+  all[2].positions = PositionKind::kRotary;
+  all[2].rotary_width = 32;
+  all[2].activation = Activation::kSwiglu;
+  return all;
+}
+
 TEST_CASE("cpu: any number of threads gives the same bits") {
-  for (const ScoreKind scores : {ScoreKind::kDot, ScoreKind::kAdditive}) {
-    Config c = shared_config();
-    c.scores = scores;
+  for (const Config& c : shared_configs()) {
     const Program program = build_program(c, {2, 131, 50});
     Memory first(program);
     fill_program(program, first);
@@ -289,7 +304,8 @@ TEST_CASE("cpu: a second run allocates nothing") {
   }
   for (const int threads : {1, 2}) {
     for (const std::int64_t positions : {32, 131}) {
-      const Program program = build_program(shared_config(), {1, positions, 50});
+      const Program program =
+          build_program(shared_configs()[positions == 32 ? 0 : 2], {1, positions, 50});
       Memory memory(program);
       fill_program(program, memory);
       const auto backend = make_cpu_backend(threads);

@@ -96,6 +96,33 @@ TEST_CASE("models that cannot be") {
   check_refused(list({"--threads", "0"}), 2, {"--threads"});
 }
 
+TEST_CASE("shared heads and rotary positions that cannot be") {
+  check_refused(list({"--kv-heads", "3"}), 2,
+                {"4 heads cannot share 3 heads of keys and values evenly", "choose 2 or 4"});
+  check_refused(list({"--kv-heads", "0"}), 2, {"--kv-heads must be 1 or more", "got 0"});
+  check_refused(list({"--kv-heads", "-2"}), 2, {"--kv-heads must be 1 or more", "got -2"});
+  check_refused(list({"--kv-heads", "8"}), 2, {"4 heads cannot share 8", "choose 2 or 4"});
+  check_refused(list({"--kv-heads", "some"}), 2, {"--kv-heads", "some"});
+  const auto rotary = [](const Args& more) {
+    return list(joined({"--positions", "rotary"}, more));
+  };
+  check_refused(rotary({"--d-head", "5"}), 2, {"even width; got 5", "Choose an even d_head"});
+  check_refused(rotary({"--rotary-width", "3"}), 2, {"even number", "16; got 3"});
+  check_refused(rotary({"--rotary-width", "18"}), 2, {"even number", "16; got 18"});
+  check_refused(rotary({"--rotary-width", "-2"}), 2, {"even number", "got -2"});
+  for (const char* base : {"0", "-5", "nan", "1e12"}) {
+    CAPTURE(base);
+    check_refused(rotary({"--rotary-base", base}), 2, {"between 1 and 1e9", "10000"});
+  }
+  CHECK(rotary({"--d-head", "5", "--rotary-width", "4"}).status == 0);
+  const Result idle = list({"--rotary-width", "4"});
+  CHECK(idle.status == 0);
+  CHECK(contains(idle.err, "change nothing without --positions rotary"));
+  const Result single = list({"--kv-heads", "2", "--attention", "single"});
+  CHECK(single.status == 0);
+  CHECK(contains(single.err, "--kv-heads changes nothing"));
+}
+
 TEST_CASE("a temperature out of range, and one within") {
   for (const char* given : {"0", "-1", "0.04", "11", "nan", "inf"}) {
     CAPTURE(given);
@@ -107,9 +134,10 @@ TEST_CASE("a temperature out of range, and one within") {
 
 TEST_CASE("words that are not among the choices are answered with the choices") {
   const std::vector<std::pair<std::string, std::string>> options = {
-      {"--attention", "narrow"}, {"--scores", "additive"},   {"--block", "pre-norm"},
-      {"--activation", "gelu"},  {"--positions", "learned"}, {"--mask", "strided"},
-      {"--tokenizer", "bytes"},  {"--backend", "cpu"}};
+      {"--attention", "narrow"},  {"--scores", "additive"},   {"--block", "pre-norm"},
+      {"--activation", "gelu"},   {"--positions", "learned"}, {"--mask", "strided"},
+      {"--tokenizer", "bytes"},   {"--backend", "cpu"},       {"--norm", "rms"},
+      {"--activation", "swiglu"}, {"--positions", "rotary"},  {"--rotary", "interleaved"}};
   for (const auto& pair : options) {  // Clang 14 cannot capture a structured binding
     CAPTURE(pair.first);
     check_refused(list({pair.first, "nonsense"}), 2, {"nonsense", pair.second});

@@ -60,7 +60,7 @@ TEST_CASE("op: every operation has PyTorch's numbers, on every backend") {
   const std::string out = folder / "out.safetensors";
   const bool gl = run_case("softmax", "gl", out).status == 0;
   if (!gl) std::cout << "SKIPPED: --backend gl" << std::endl;
-  CHECK(cases().size() >= 16);
+  CHECK(cases().size() >= 21);
   for (const std::string& name : cases()) {
     const SafetensorsFile expected = read_safetensors(kOps + name + ".out.safetensors");
     for (const char* backend : {"reference", "cpu", "gl"}) {
@@ -96,8 +96,8 @@ TEST_CASE("op: a row that may look nowhere gives zeros") {
 
 TEST_CASE("op: --list names each operation; mistakes are said with what to do") {
   const std::string list = run_well({"op", "--list"}).out;
-  for (const char* name :
-       {"softmax", "log-softmax", "layer-norm", "gelu-tanh", "product", "gather", "attention"})
+  for (const char* name : {"softmax", "log-softmax", "layer-norm", "gelu-tanh", "product", "gather",
+                           "attention", "rms-norm", "silu", "multiply", "rotary"})
     CHECK(contains(list, std::string(name) + "\n  in: "));
   const Folder folder;
   const auto refused = [&](const std::string& op, const std::string& file, const Args& more,

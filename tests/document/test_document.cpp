@@ -53,6 +53,34 @@ std::string session_with(const std::string& part) {
 
 }  // namespace
 
+TEST_CASE("document: what only some models have is written for those, and read again") {
+  const std::string plain = session_text(Document{});
+  for (const char* key : {"norm", "kv_heads", "rotary"}) {
+    CAPTURE(key);
+    CHECK(plain.find("\"" + std::string(key)) == std::string::npos);
+  }
+  Document d;
+  d.config.norm = NormKind::kRms;
+  d.config.kv_heads = 2;
+  d.config.positions = PositionKind::kRotary;
+  d.config.activation = Activation::kSwiglu;
+  CHECK(parse_session(session_text(d)).document == d);
+  d.config.rotary = RotaryPairs::kInterleaved;
+  d.config.rotary_base = 500000.5;
+  d.config.rotary_width = 4;
+  d.config.activation = Activation::kGeglu;
+  CHECK(parse_session(session_text(d)).document == d);
+  const auto refused = [](const std::string& part, const std::string& phrase) {
+    const std::string problem = problem_of(session_with(R"("model": {)" + part + "}"));
+    CHECK_MESSAGE(problem.find(phrase) != std::string::npos, problem);
+  };
+  refused(R"("norm": "batch")", "layer, rms");
+  refused(R"("rotary": "both")", "half, interleaved");
+  refused(R"("kv_heads": 0)", "kv_heads");
+  refused(R"("rotary_base": 0)", "rotary_base");
+  refused(R"("rotary_width": -2)", "rotary_width");
+}
+
 TEST_CASE("document: edits leave everything else alone") {
   const Document before = rich_document();
   Document expected = before;

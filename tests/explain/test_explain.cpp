@@ -105,7 +105,9 @@ void check_pane(const Computed& c, const Pane& p) {
 }
 
 // These show more than the terms: the rest of a row is context, or acts through a sum.
-bool shows_whole_rows(Op op) { return op == Op::kSoftmax; }
+bool shows_whole_rows(Op op) {
+  return op == Op::kSoftmax || op == Op::kRotary || op == Op::kRmsNorm;
+}
 
 // The cells that the panes light up against the cells that the explanation names.
 void check_highlight(const Computed& c, const std::vector<Pane>& panes, std::int64_t row,
@@ -196,7 +198,7 @@ TEST_CASE("explain: values and factors are the cells they name") {
     CHECK((named == 0) == (c.made().op == Op::kSinusoid));
     const Op op = c.made().op;
     const bool product = op == Op::kDropout || op == Op::kProject || op == Op::kLinear ||
-                         op == Op::kScores || op == Op::kWeightedSum;
+                         op == Op::kScores || op == Op::kWeightedSum || op == Op::kMultiply;
     CHECK((plain_factors > 0) == product);
   }
 }
@@ -329,6 +331,19 @@ std::vector<Document> documents() {
           block == BlockKind::kAttention ? PositionKind::kNone : PositionKind::kLearned;
       all.push_back(d);
     }
+  }
+  // In front: some tests take the last, which is pre-norm, wide, of 2 heads.
+  Document llama = all.back();
+  llama.config.attention = AttentionKind::kNarrow;
+  llama.config.heads = 4;
+  llama.config.kv_heads = 2;
+  llama.config.d_head = 4;
+  llama.config.norm = NormKind::kRms;
+  llama.config.positions = PositionKind::kRotary;
+  llama.config.activation = Activation::kSwiglu;
+  for (const ScoreKind scores : {ScoreKind::kDot, ScoreKind::kAdditive}) {
+    llama.config.scores = scores;
+    all.insert(all.begin(), llama);
   }
   return all;
 }

@@ -94,6 +94,9 @@ std::vector<Case> special_cases() {
       {Op::kRelu, {far}},
       {Op::kGelu, {far}},
       {Op::kGeluTanh, {far}},
+      {Op::kSilu, {far}},
+      {Op::kRmsNorm, {level, random_tensor("w", {feature})}},
+      {Op::kRotary, {random_tensor("q", {one, head, token, {"d_head", 2}})}},
   };
 }
 
@@ -267,8 +270,8 @@ TEST_CASE("explain gradient: values and factors are the cells they name") {
       }
     }
   });
-  CHECK(plain ==
-        std::set<std::string_view>{"dropout", "linear", "project", "scores", "weighted_sum"});
+  CHECK(plain == std::set<std::string_view>{"dropout", "linear", "multiply", "project", "scores",
+                                            "weighted_sum"});
 }
 
 TEST_CASE("explain gradient: a factor is the slope of its own cell") {
@@ -319,8 +322,9 @@ TEST_CASE("explain gradient: what is written comes to the factor, and to the cel
       }
     }
   });
-  CHECK(factors.size() == 7);
-  for (const auto* id : {"softmax", "layer_norm", "gelu", "cross_entropy", "mean_pool", "scale"}) {
+  CHECK(factors.size() == 9);
+  for (const auto* id : {"softmax", "layer_norm", "rms_norm", "gelu", "silu", "rotary",
+                         "cross_entropy", "mean_pool", "scale"}) {
     CHECK_MESSAGE(cells.contains(id), id << " does not write its cell");
   }
 }

@@ -84,6 +84,7 @@ TEST_CASE("gl backend: whole models of every recipe, forward and backward") {
   double worst = 0, worst_gradient = 0;
   int loose = 0;
   for_all_configs([&](Config c) {
+    c = on_card(c);
     c.d_model = 22;
     c.d_hidden = 35;
     c.residual |= c.block == BlockKind::kAttention;

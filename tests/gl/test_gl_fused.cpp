@@ -208,6 +208,7 @@ TEST_CASE("gl fused: a model's gradients with every attention, block and mask") 
   int fused = 0, loose = 0;
   double worst = 0;
   for_all_configs([&](Config c) {
+    c = on_card(c);
     c.d_model = 22;
     c.d_hidden = 35;
     const RunShape shape = sized(c, 2, 7, 19);

@@ -79,11 +79,13 @@ TEST_CASE("config: each choice has one word") {
   check_words<AttentionKind>(4);
   check_words<ScoreKind>(2);
   check_words<BlockKind>(3);
-  check_words<Activation>(3);
-  check_words<PositionKind>(3);
+  check_words<NormKind>(2);
+  check_words<Activation>(6);
+  check_words<PositionKind>(4);
+  check_words<RotaryPairs>(2);
   check_words<MaskKind>(6);
   CHECK(choice_list(MaskKind{}) == "one of none, causal, padding, local, strided, free");
-  CHECK(choice_list(Activation::kGelu) == "one of relu, gelu, gelu-tanh");
+  CHECK(choice_list(Activation::kGelu) == "one of relu, gelu, gelu-tanh, silu, swiglu, geglu");
 }
 
 TEST_CASE("config: sizes that follow from others") {
@@ -109,6 +111,56 @@ TEST_CASE("config: sizes that follow from others") {
   CHECK(c.has_feed_forward());
   c.block = BlockKind::kAttention;
   CHECK_FALSE(c.has_feed_forward());
+}
+
+TEST_CASE("config: heads of keys and values divide the heads, where there are several") {
+  const auto with = [](int heads, int kv_heads) {
+    Config c;
+    c.heads = heads;
+    c.kv_heads = kv_heads;
+    return c;
+  };
+  CHECK(with(4, 0).kv_head_count() == 4);
+  CHECK(with(4, 2).kv_head_count() == 2);
+  for (const int kv_heads : {0, 1, 2, 4}) CHECK(refusal(with(4, kv_heads)).empty());
+  CHECK(refusal(with(4, 3)) ==
+        "4 heads cannot share 3 heads of keys and values evenly; choose 2 or 4 of them");
+  CHECK(refusal(with(8, 5)) ==
+        "8 heads cannot share 5 heads of keys and values evenly; choose 4 or 8 of them");
+  CHECK(refusal(with(4, 8)) ==
+        "4 heads cannot share 8 heads of keys and values evenly; choose 2 or 4 of them");
+  CHECK(refusal(with(4, -1)).find("key and value heads must be between 0") != std::string::npos);
+  Config single = with(4, 3);
+  single.attention = AttentionKind::kSingle;  // one head: nothing is shared
+  CHECK(refusal(single).empty());
+  CHECK(single.kv_head_count() == 1);
+}
+
+TEST_CASE("config: rotary positions need pairs of features, and only they do") {
+  Config c = narrow(12, 4);  // heads of 3
+  CHECK(refusal(c).empty());
+  c.positions = PositionKind::kRotary;
+  CHECK(refusal(c).find("a head needs an even width; got 3. Choose an even d_head") !=
+        std::string::npos);
+  c.rotary_width = 2;
+  CHECK(refusal(c).empty());
+  for (const int width : {-2, 1, 3, 4}) {
+    c.rotary_width = width;
+    CHECK(refusal(c) ==
+          "the rotary width must be an even number from 0 (the whole head) to the head's width, "
+          "3; got " +
+              std::to_string(width) + ". Choose another one");
+  }
+  c.positions = PositionKind::kLearned;
+  CHECK(refusal(c).empty());
+  c = narrow(12, 3);
+  c.positions = PositionKind::kRotary;
+  for (const double base : {0.5, 2e9, std::nan("")}) {
+    c.rotary_base = base;
+    CHECK(refusal(c).find("must be between 1 and 1e9; got ") != std::string::npos);
+  }
+  c.rotary_base = 500000;
+  CHECK(refusal(c).empty());
 }
 
 TEST_CASE("config: heads that do not divide the width are answered with those that do") {

@@ -132,6 +132,12 @@ OpParams features(std::int64_t n) {
   return params;
 }
 
+OpParams turned(std::int64_t n) {
+  OpParams params;
+  params.turned = n;
+  return params;
+}
+
 std::vector<ShapeCase> first_shape_cases() {
   const std::vector<Axis> ids = matrix("batch", 2, "position", 5);
   const std::vector<Axis> table = matrix("vocab", 7, "d_model", 4);
@@ -196,7 +202,8 @@ std::vector<ShapeCase> second_shape_cases() {
       {Op::kConcatHeads, {rows(2, 5, 4)}, "", "concat_heads expects z"},
       {Op::kScores, {q, k}, s_text, ""},
       {Op::kScores, {q, heads(2, 3, 6, 5)}, "", "scores expects q (batch, head, query, d_head)"},
-      {Op::kScores, {q, heads(2, 2, 6, 4)}, "", "got in0 (batch 2, head 3, position 5, d_head 4)"},
+      {Op::kScores, {q, heads(2, 2, 6, 4)}, "", "whose heads divide q's; got in0 (batch 2, head 3"},
+      {Op::kScores, {q, heads(2, 1, 6, 4)}, s_text, ""},
       {Op::kScores, {q, heads(1, 3, 6, 4)}, "", "scores expects"},
       {Op::kAdditiveScores, {q, k, matrix("head", 3, "d_head", 4)}, s_text, ""},
       {Op::kAdditiveScores, {q, k, matrix("head", 4, "d_head", 3)}, "", "v (head, d_head)"},
@@ -207,6 +214,26 @@ std::vector<ShapeCase> second_shape_cases() {
       {Op::kMask, {s, mask}, s_text, ""},
       {Op::kMask, {s, wrong_mask}, "", "mask expects scores (batch, head, query, key)"},
       {Op::kWeightedSum, {s, k}, "(batch 2, head 3, query 5, d_head 4)", ""},
+      {Op::kWeightedSum, {s, heads(2, 1, 6, 4)}, "(batch 2, head 3, query 5, d_head 4)", ""},
+      {Op::kWeightedSum, {s, heads(2, 2, 6, 4)}, "", "whose heads divide the weights'"},
+      {Op::kSplitHeads,
+       {rows(2, 5, 8), {{"kv_head", 2}, {"d_model", 7}, {"d_head", 4}}},
+       "(batch 2, kv_head 2, position 5, d_head 4)",
+       ""},
+      {Op::kRotary, {q}, "(batch 2, head 3, position 5, d_head 4)", ""},
+      {Op::kRotary, {q}, "(batch 2, head 3, position 5, d_head 4)", "", turned(2)},
+      {Op::kRotary,
+       {heads(2, 3, 5, 7)},
+       "",
+       "an even number of features to turn, up to d_head = 7"},
+      {Op::kRotary, {q}, "", "(6 were asked for)", turned(6)},
+      {Op::kRotary, {q}, "", "(3 were asked for)", turned(3)},
+      {Op::kRotary, {rows(2, 5, 4)}, "", "rotary expects x (batch, head, position, d_head)"},
+      {Op::kRmsNorm, {rows(2, 5, 7), {{"d_model", 7}}}, "(batch 2, position 5, feature 7)", ""},
+      {Op::kRmsNorm, {rows(2, 5, 7), {{"d_model", 4}}}, "", "w as long as a row"},
+      {Op::kRmsNorm, {rows(2, 5, 7)}, "", "rms_norm expects 2 inputs"},
+      {Op::kMultiply, {q, q}, "(batch 2, head 3, position 5, d_head 4)", ""},
+      {Op::kMultiply, {q, s}, "", "multiply expects two tensors of one shape"},
       {Op::kWeightedSum, {s, q}, "", "weighted_sum expects weights (batch, head, query, key)"},
       {Op::kScores,
        {q, {{"batch", 2}, {"head", 3}, {"source", 6}, {"d_head", 4}}},
@@ -233,7 +260,7 @@ std::vector<ShapeCase> second_shape_cases() {
        "",
        "cross_entropy expects logits (batch, position, vocab) and targets (batch, position)"},
   };
-  for (Op op : {Op::kScale, Op::kSoftmax, Op::kRelu, Op::kGelu, Op::kGeluTanh}) {
+  for (Op op : {Op::kScale, Op::kSoftmax, Op::kRelu, Op::kGelu, Op::kGeluTanh, Op::kSilu}) {
     cases.push_back({op, {s}, s_text, ""});
     cases.push_back({op, {s, s}, "", "in1 (batch 2, head 3, query 5, key 6)"});
   }
@@ -353,7 +380,7 @@ TEST_CASE("ops: the table is complete and in order") {
     CHECK_MESSAGE(whole, info.id << " lacks a function");
     CHECK_MESSAGE(!info.trials.empty(), info.id << " is tried nowhere");
   }
-  CHECK(all_ops().back().op == Op::kCrossEntropy);  // the last of the enum
+  CHECK(all_ops().back().op == Op::kSilu);  // the last of the enum
 }
 
 TEST_CASE("ops: embed picks rows") {
@@ -396,6 +423,46 @@ TEST_CASE("ops: layer norm by hand") {
   // Row 0: mean 2.5, variance 1.25, so (x - 2.5) / sqrt(1.25001). A constant row becomes its shift.
   expect(Op::kLayerNorm, {x, w, b}, {-1.3416354, 9.5527882, 0.8944236, 1.6832708, 0, 10, 0, -1});
   expect(Op::kLayerNorm, {x, w}, {-1.3416354, -0.4472118, 0.8944236, 2.6832708, 0, 0, 0, 0});
+}
+
+TEST_CASE("ops: RMS norm by hand") {
+  const Tensor x = tensor("x", rows(1, 2, 4), {1, 2, 3, 4, 0, 0, 0, 0});
+  const Tensor w = tensor("w", {{"d_model", 4}}, {1, 1, 2, -2});
+  // Row 0: the mean square is 7.5, and the mean stays. Zeros stay zeros.
+  const double s = std::sqrt(7.5 + 1e-5);
+  expect(Op::kRmsNorm, {x, w}, {1 / s, 2 / s, 6 / s, -8 / s, 0, 0, 0, 0});
+}
+
+TEST_CASE("ops: multiplication, cell by cell") {
+  expect(Op::kMultiply, {tensor("a", row(3), {2, -3, 0}), tensor("b", row(3), {0.5f, 4, 7})},
+         {1, -12, 0});
+}
+
+TEST_CASE("ops: rotary positions turn pairs of features by hand") {
+  // Position 0 stays; at position 1 the pairs turn by 1 and by 1 / √100.
+  const double c = std::cos(1.0), s = std::sin(1.0), c2 = std::cos(0.1), s2 = std::sin(0.1);
+  const Tensor x = tensor("q", heads(1, 1, 2, 4), {1, 2, 3, 4, 1, 2, 3, 4});
+  OpParams params;
+  params.base = 100;
+  expect(Op::kRotary, {x}, {1, 2, 3, 4, c - 3 * s, 2 * c2 - 4 * s2, s + 3 * c, 2 * s2 + 4 * c2},
+         params);
+  params.interleaved = true;
+  expect(Op::kRotary, {x}, {1, 2, 3, 4, c - 2 * s, s + 2 * c, 3 * c2 - 4 * s2, 3 * s2 + 4 * c2},
+         params);
+  params.turned = 2;  // the rest of the head stays
+  expect(Op::kRotary, {x}, {1, 2, 3, 4, c - 2 * s, s + 2 * c, 3, 4}, params);
+}
+
+TEST_CASE("ops: heads of queries share a head of keys and one of values") {
+  const Tensor q = tensor("q", heads(1, 4, 1, 1), {1, 2, 3, 4});
+  const Tensor k = tensor("k", heads(1, 2, 2, 1), {10, 100, 7, 70});
+  expect(Op::kScores, {q, k}, {10, 100, 20, 200, 21, 210, 28, 280});
+  const Tensor a = tensor("A", pairs(1, 4, 1, 2), {1, 0, 0, 1, 0.5f, 0.5f, 1, 1});
+  expect(Op::kWeightedSum, {a, k}, {10, 100, 38.5, 77});
+  const Tensor v = tensor("v", matrix("head", 4, "d_head", 1), {1, 2, 3, 4});
+  const Tensor small = tensor("k", heads(1, 2, 1, 1), {0.5f, -1});
+  const auto t = [](double x) { return std::tanh(x); };
+  expect(Op::kAdditiveScores, {q, small, v}, {t(1.5), 2 * t(2.5), 3 * t(2), 4 * t(3)});
 }
 
 TEST_CASE("ops: products by hand") {
@@ -485,6 +552,9 @@ TEST_CASE("ops: activations at known places") {
   expect(Op::kRelu, {x}, {0, 0, 0, 0, 1, 1.5, 30});
   expect(Op::kRelu, {tensor("x", row(3), {-0.25f, -1e-3f, 1e-3f})}, {0, 0, 1e-3f});
   expect(Op::kGelu, {x}, {0, -0.1002108019, -0.1586552539, 0, 0.8413447461, 1.3997891981, 30});
+  expect(Op::kSilu, {x},
+         {-2.8072869e-12, -0.2736382868, -0.2689414214, 0, 0.7310585786, 1.2263617132, 30});
+  expect(Op::kSilu, {tensor("x", row(4), {-3e38f, -200, 200, 3e38f})}, {0, 0, 200, 3e38f});
   expect(Op::kGeluTanh, {x}, {0, -0.1004284230, -0.1588080094, 0, 0.8411919906, 1.3995715770, 30});
 }
 

@@ -54,7 +54,20 @@ CONFIGS = {
                                 positions="none"),
     "dropout": dict(heads=2, d_model=4, d_hidden=5, tokens=4, batch=2, positions="none",
                     dropout=0.4),
-}
+    "llama": dict(norm="rms", positions="rotary", heads=4, kv_heads=2, activation="swiglu",
+                  bias="off", layers=2, d_model=8, d_hidden=7, tokens=5, batch=2),
+    "llama-dropout": dict(norm="rms", positions="rotary", rotary="interleaved", heads=2, kv_heads=1,
+                          activation="geglu", d_model=4, d_hidden=5, tokens=4, batch=2,
+                          dropout=0.4),
+    "rotary-basic": dict(positions="rotary", rotary_width=4, rotary_base=50.0, attention="basic",
+                         d_model=6, block="attention", tokens=5),
+    "multi-query-additive": dict(heads=3, kv_heads=1, d_model=6, scores="additive", scale="off",
+                                 positions="rotary", d_hidden=4, activation="silu",
+                                 block="post-norm", norm="rms", tokens=4, batch=2),
+    "translate-llama": dict(form="translate", norm="rms", positions="rotary", heads=4, kv_heads=2,
+                            activation="swiglu", d_model=8, d_hidden=5, tokens=4, source=5, batch=2,
+                            source_lengths=[3, 5]),
+} | reference.mixes()
 
 
 def dropout_factors(c, generator):

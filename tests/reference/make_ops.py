@@ -54,6 +54,18 @@ def attention(q, k, v, allowed=None, added=None, scale=None):
     return torch.where(empty, torch.zeros_like(out), out)
 
 
+def turned(x, r, base, interleaved):
+    """Rotary positions by complex numbers: each pair of features is one, times e^(iθ)."""
+    first, second = (x[..., 0:r:2], x[..., 1:r:2]) if interleaved else (x[..., :r // 2],
+                                                                        x[..., r // 2:r])
+    rates = base ** (-torch.arange(0, r, 2, dtype=torch.float64) / r)
+    angles = torch.arange(x.shape[-2], dtype=torch.float64)[:, None] * rates
+    pairs = torch.complex(first, second) * torch.polar(torch.ones_like(angles), angles)
+    parts = [pairs.real, pairs.imag]
+    flat = torch.stack(parts, -1).flatten(-2) if interleaved else torch.cat(parts, -1)
+    return torch.cat([flat, x[..., r:]], -1)
+
+
 def causal(queries, keys, past):
     return torch.arange(keys)[None, :] <= torch.arange(queries)[:, None] + past
 
@@ -77,6 +89,14 @@ def cases():
     yield "layer-norm-plain", "layer-norm", {"x": x}, {}, F.layer_norm(x.double(), (7,))
     yield "gelu", "gelu", {"x": x}, {}, F.gelu(x.double())
     yield "gelu-tanh", "gelu-tanh", {"x": x}, {}, F.gelu(x.double(), approximate="tanh")
+    yield "rms-norm", "rms-norm", {"x": x, "weight": w}, {"epsilon": "0.001"}, (
+        x.double() * torch.rsqrt(x.double().pow(2).mean(-1, keepdim=True) + 1e-3) * w.double())
+    yield "silu", "silu", {"x": x}, {}, F.silu(x.double())
+    yield "multiply", "multiply", {"a": x, "b": x.flip(0)}, {}, x.double() * x.flip(0).double()
+    turns = torch.linspace(-3, 3, 2 * 3 * 9 * 6).reshape(2, 3, 9, 6).sin()
+    yield "rotary", "rotary", {"x": turns}, {}, turned(turns.double(), 6, 10000.0, False)
+    yield "rotary-interleaved", "rotary", {"x": turns}, {
+        "turned": "4", "base": "50", "interleaved": "1"}, turned(turns.double(), 4, 50.0, True)
     a, m, many = draw(2, 3, 5), draw(5, 4), draw(2, 5, 6)
     yield "product", "product", {"a": a, "b": m}, {}, a.double() @ m.double()
     yield "product-batch", "product", {"a": a, "b": many}, {}, a.double() @ many.double()

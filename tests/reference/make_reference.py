@@ -39,6 +39,10 @@ DEFAULTS = dict(
     batch=1, tokens=6, temperature=1.0, form="tokens", classes=0, source=0, lengths=[],
     source_lengths=[])
 
+# What came later: stands in a file only where it is not this.
+LATER = dict(norm="layer", kv_heads=0, rotary="half", rotary_base=10000.0, rotary_width=0)
+DEFAULTS |= LATER
+
 # What differs from DEFAULTS. Sizes are small and odd on purpose: a swapped axis must not fit.
 CONFIGS = {
     "basic": dict(attention="basic", block="attention", scale="off", positions="none",
@@ -112,13 +116,69 @@ CONFIGS = {
                                 block="post-norm", activation="relu"),
     "translate-attention": dict(form="translate", attention="single", d_model=3, layers=2, tokens=3,
                                 source=4, block="attention", scores="additive", mask="none"),
+    # The mechanisms of today's language models, one by one and as LLaMA has them.
+    "rms-post-norm": dict(norm="rms", block="post-norm", d_model=6, layers=2, tokens=4),
+    "rotary-interleaved": dict(positions="rotary", rotary="interleaved", rotary_base=100.0,
+                               rotary_width=4, heads=2, d_model=12, block="attention", tokens=7),
+    "rotary-half-width": dict(positions="rotary", rotary_width=2, heads=2, d_head=5, d_model=6,
+                              block="attention", mask="local", window=2),
+    "rotary-basic": dict(positions="rotary", attention="basic", block="attention", d_model=6,
+                         tokens=5),
+    "rotary-single": dict(positions="rotary", attention="single", d_model=6, block="attention",
+                          tokens=5, rotary="interleaved"),
+    "rotary-wide-additive": dict(positions="rotary", attention="wide", heads=2, d_model=4,
+                                 scores="additive", block="attention", tokens=5),
+    "grouped": dict(heads=6, kv_heads=2, d_model=12, block="attention", tokens=5, batch=2),
+    "multi-query": dict(attention="wide", heads=3, kv_heads=1, d_model=4, scores="additive",
+                        block="attention", bias="off", tokens=5),
+    "silu": dict(activation="silu", d_model=6, tokens=4),
+    "llama": dict(norm="rms", positions="rotary", heads=4, kv_heads=2, activation="swiglu",
+                  bias="off", layers=2, d_model=16, d_hidden=11, tokens=7),
+    "classes-llama": dict(form="classes", classes=3, norm="rms", positions="rotary", heads=4,
+                          kv_heads=2, activation="swiglu", d_model=8, d_hidden=5, mask="none",
+                          batch=2, tokens=5, lengths=[5, 3]),
+    "translate-llama": dict(form="translate", norm="rms", positions="rotary", rotary="interleaved",
+                            heads=4, kv_heads=2, activation="geglu", d_model=8, d_hidden=5,
+                            tokens=4, source=5, batch=2, source_lengths=[3, 5]),
 }
+
+
+def mixes():
+    """Every combination of the four mechanisms, small."""
+    made = {}
+    for number in range(1, 16):
+        parts = {}
+        c = dict(heads=2, d_model=4, d_hidden=5, tokens=4)
+        if number & 1:
+            parts["rms"] = dict(norm="rms")
+        if number & 2:
+            parts["rotary"] = dict(positions="rotary",
+                                   rotary="interleaved" if number & 4 else "half")
+        if number & 4:
+            parts["grouped"] = dict(kv_heads=1)
+        if number & 8:
+            parts["gated"] = dict(activation="geglu" if number & 1 else "swiglu")
+        for changes in parts.values():
+            c |= changes
+        made["mix-" + "-".join(parts)] = c
+    return made
+
+
+CONFIGS |= mixes()
 
 
 # ---- sizes and masks, by the formulas of the design ----
 
 def head_count(c):
     return 1 if c["attention"] in ("basic", "single") else c["heads"]
+
+
+def kv_head_count(c):
+    return c["kv_heads"] or head_count(c) if head_count(c) > 1 else 1
+
+
+def is_gated(c):
+    return c["activation"] in ("swiglu", "geglu")
 
 
 def head_width(c):
@@ -194,15 +254,16 @@ def make_parameters(c, generator):
 
     def draw_norm(name):
         draw(name + ".w", d, deviation=0.3, mean=1.0)
-        if bias:
+        if bias and c["norm"] == "layer":
             draw(name + ".b", d, deviation=0.3)
 
     def draw_attention(at):
         if c["attention"] != "basic":
             for letter in "QKV":
-                draw(at + "W_" + letter, heads, d, width, deviation=1.3 / math.sqrt(d))
+                own = heads if letter == "Q" else kv_head_count(c)
+                draw(at + "W_" + letter, own, d, width, deviation=1.3 / math.sqrt(d))
                 if bias:
-                    draw(at + "b_" + letter, heads, width, deviation=0.3)
+                    draw(at + "b_" + letter, own, width, deviation=0.3)
             draw(at + "W_O", heads, width, d, deviation=1 / math.sqrt(heads * width))
             if bias:
                 draw(at + "b_O", d, deviation=0.3)
@@ -222,6 +283,10 @@ def make_parameters(c, generator):
                 draw_norm(at + "ln2")
                 if crosses:
                     draw_norm(at + "ln3")
+                if is_gated(c):
+                    draw(at + "mlp.W_gate", d, hidden, deviation=1 / math.sqrt(d))
+                    if bias:
+                        draw(at + "mlp.b_gate", hidden, deviation=0.3)
                 draw(at + "mlp.W_in", d, hidden, deviation=1 / math.sqrt(d))
                 draw(at + "mlp.W_out", hidden, d, deviation=1 / math.sqrt(hidden))
                 if bias:
@@ -265,7 +330,10 @@ class Run:
         return tensor
 
     def layer_norm(self, name, x):
-        y = F.layer_norm(x, x.shape[-1:], self.w[name + ".w"], self.w.get(name + ".b"), EPSILON)
+        if self.c["norm"] == "rms":
+            y = x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + EPSILON) * self.w[name + ".w"]
+        else:
+            y = F.layer_norm(x, x.shape[-1:], self.w[name + ".w"], self.w.get(name + ".b"), EPSILON)
         return self.keep(name + ".normalized", y)
 
     def compute(self):
@@ -288,7 +356,7 @@ class Run:
     def stack(self, root, ids, encoded=None):
         c, w = self.c, self.w
         x = self.keep(root + "embed", F.embedding(ids, w["embed.W_E"]))
-        if c["positions"] != "none":
+        if c["positions"] in ("sinusoidal", "learned"):
             rows = w[root + "pos_embed.W_pos"] if c["positions"] == "learned" else \
                 self.sinusoids(ids.shape[1])
             x = x + self.keep(root + "pos_embed", rows.expand_as(x).clone())
@@ -306,6 +374,23 @@ class Run:
                 if even + 1 < d:
                     rows[t, even + 1] = math.cos(angle)
         return rows
+
+    def turn(self, x):
+        """Rotary positions by complex numbers: each pair of features is one, times e^(iθ)."""
+        r = self.c["rotary_width"] or x.shape[-1]
+        if self.c["rotary"] == "half":
+            pairs = torch.stack([x[..., :r // 2], x[..., r // 2:r]], -1)
+        else:
+            pairs = x[..., :r].reshape(*x.shape[:-1], r // 2, 2)
+        rates = self.c["rotary_base"] ** (-torch.arange(0, r, 2, dtype=torch.float64) / r)
+        angles = torch.arange(x.shape[-2], dtype=torch.float64)[:, None] * rates
+        turned = torch.view_as_real(torch.view_as_complex(pairs.contiguous()) *
+                                    torch.polar(torch.ones_like(angles), angles))
+        if self.c["rotary"] == "half":
+            turned = torch.cat([turned[..., 0], turned[..., 1]], -1)
+        else:
+            turned = turned.flatten(-2)
+        return torch.cat([turned, x[..., r:]], -1)
 
     def block(self, at, x, encoded=None):
         c = self.c
@@ -372,7 +457,7 @@ class Run:
             for letter in "QKV":
                 weight, bias = w[at + "W_" + letter], w.get(at + "b_" + letter)
                 rows = x if letter == "Q" else source
-                flat = weight.permute(0, 2, 1).reshape(heads * width, d)
+                flat = weight.permute(0, 2, 1).reshape(-1, d)
                 flat_bias = None if bias is None else bias.reshape(-1)
                 self.keep(at + f"{letter.lower()}_proj", F.linear(rows, flat, flat_bias))
                 per_head = torch.einsum("btm,hme->bhte", rows, weight)
@@ -380,6 +465,9 @@ class Run:
             q, k, v = made
         for letter, tensor in zip("qkv", (q, k, v)):
             self.keep(at + letter, tensor)
+        if c["positions"] == "rotary" and name == "attn":
+            q, k = self.keep(at + "rot_q", self.turn(q)), self.keep(at + "rot_k", self.turn(k))
+        k, v = (t.repeat_interleave(heads // t.shape[1], 1) for t in (k, v))
 
         if c["scores"] == "additive":
             pairs = torch.tanh(q[:, :, :, None, :] + k[:, :, None, :, :])
@@ -415,10 +503,15 @@ class Run:
 
     def feed_forward(self, at, x):
         w = self.w
-        x = self.keep(at + "mlp.pre", F.linear(x, w[at + "mlp.W_in"].T, w.get(at + "mlp.b_in")))
-        x = {"relu": F.relu, "gelu": F.gelu,
-             "gelu-tanh": lambda x: F.gelu(x, approximate="tanh")}[self.c["activation"]](x)
-        self.keep(at + "mlp.post", x)
+        first, gated = "gate" if is_gated(self.c) else "in", is_gated(self.c)
+        pre = self.keep(at + "mlp.pre", F.linear(x, w[at + "mlp.W_" + first].T,
+                                                 w.get(at + "mlp.b_" + first)))
+        act = {"relu": F.relu, "gelu": F.gelu, "geglu": F.gelu, "silu": F.silu, "swiglu": F.silu,
+               "gelu-tanh": lambda x: F.gelu(x, approximate="tanh")}[self.c["activation"]](pre)
+        if gated:
+            linear = F.linear(x, w[at + "mlp.W_in"].T, w.get(at + "mlp.b_in"))
+            act = self.keep(at + "mlp.act", act) * self.keep(at + "mlp.pre_linear", linear)
+        x = self.keep(at + "mlp.post", act)
         x = F.linear(x, w[at + "mlp.W_out"].T, w.get(at + "mlp.b_out"))
         return self.drop(at + "mlp_out", self.keep(at + "mlp_out", x))
 
@@ -449,11 +542,17 @@ class Run:
         self.agree("scaled_dot_product_attention", z, theirs.masked_fill(forbidden_rows, 0.0))
 
     def fits_torch_modules(self):
-        """Their attention: bias everywhere, scale, d_head = d_model / heads, no empty row."""
+        """Their attention: bias everywhere, scale, d_head = d_model / heads, no empty row, nothing
+        turned or shared."""
         c = self.c
         empty = self.mask is not None and (self.mask != 0).all(-1).any()
         return (c["attention"] == "narrow" and not c["d_head"] and c["scores"] == "dot" and
-                c["scale"] == "on" and c["temperature"] == 1 and c["bias"] == "on" and not empty)
+                c["scale"] == "on" and c["temperature"] == 1 and c["bias"] == "on" and not empty and
+                c["positions"] != "rotary" and kv_head_count(c) == head_count(c))
+
+    def fits_torch_layers(self):
+        return (self.fits_torch_modules() and self.c["norm"] == "layer" and
+                self.c["activation"] in ("relu", "gelu", "gelu-tanh"))
 
     def their_mask(self):
         if self.mask is None:
@@ -481,7 +580,7 @@ class Run:
 
     def check_encoder_layer(self, at, x, post):
         c, w = self.c, self.w
-        if not self.fits_torch_modules() or c["residual"] == "off" or self.drops():
+        if not self.fits_torch_layers() or c["residual"] == "off" or self.drops():
             return
         activation = {"relu": F.relu, "gelu": F.gelu,
                       "gelu-tanh": lambda x: F.gelu(x, approximate="tanh")}[c["activation"]]
@@ -498,7 +597,7 @@ class Run:
 
     def check_decoder_layer(self, at, x, encoded, post):
         c = self.c
-        if not self.fits_torch_modules() or c["residual"] == "off" or self.drops() or \
+        if not self.fits_torch_layers() or c["residual"] == "off" or self.drops() or \
                 c["block"] == "attention":
             return
         activation = {"relu": F.relu, "gelu": F.gelu,
@@ -533,6 +632,8 @@ def metadata(c):
     """The configuration as words; safetensors allows only strings here."""
     words = {}
     for key, value in c.items():
+        if key in LATER and value == LATER[key]:
+            continue
         if key == "padding":
             # A list for each item of the batch has no word; such a mask is only in the file.
             value = ",".join(map(str, value)) if c["batch"] == 1 else ""

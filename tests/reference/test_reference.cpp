@@ -117,6 +117,8 @@ TEST_CASE("reference: the files cover every choice") {
   std::map<std::string, std::set<std::string>> seen;
   for (const Reference& r : references()) {
     for (const auto& [key, value] : r.file.metadata) seen[key].insert(value);
+    seen["norm"].insert(std::string(word(config_of(r).norm)));
+    seen["rotary"].insert(std::string(word(config_of(r).rotary)));
     seen["form"].insert(std::string(word(config_of(r).form)));
     seen["mask, causal"].insert(r.word("mask") + ", " + r.word("causal"));
     seen["attention, scores, scale"].insert(r.word("attention") + ", " + r.word("scores") + ", " +
@@ -132,7 +134,9 @@ TEST_CASE("reference: the files cover every choice") {
   covers("scores", ScoreKind{});
   covers("block", BlockKind{});
   covers("activation", Activation{});
+  covers("norm", NormKind{});
   covers("positions", PositionKind{});
+  covers("rotary", RotaryPairs{});
   covers("mask", MaskKind{});
   covers("form", ModelForm{});
   for (const char* key : {"scale", "bias", "residual"}) CHECK(seen[key].size() == 2);

@@ -141,8 +141,10 @@ class Single {
     const Op op = call().op;
     for (std::size_t i = 0; i < cells.size(); ++i) {
       cells[i] = exact(static_cast<std::uint64_t>(id) + 5, i);
-      // Differences need smooth ground: away from the bend of ReLU, and no row of equal numbers.
+      // Differences need smooth ground: away from the bend of ReLU, no row of equal
+      // numbers, and for a norm that keeps the mean no row about 0.
       if (op == Op::kRelu) cells[i] += cells[i] < 0 ? -0.25f : 0.25f;
+      if (op == Op::kRmsNorm && id == 0) cells[i] += cells[i] < 0 ? -0.75f : 0.75f;
       if (op == Op::kLayerNorm && id == 0) {
         cells[i] = cells[i] / 8 + 0.875f * static_cast<float>(i % width % 5);
       }

@@ -81,6 +81,14 @@ inline OpParams at_temperature(double temperature) {
   return params;
 }
 
+inline OpParams turning(std::int64_t features, bool interleaved) {
+  OpParams params;
+  params.turned = features;
+  params.interleaved = interleaved;
+  params.base = 50;
+  return params;
+}
+
 inline std::vector<Case> all_cases() {
   const Tensor x = rows(), w = random_tensor("w", {kModel}), b = random_tensor("b", {kModel});
   const Tensor w3 = random_tensor("W_Q", {kHead, kModel, kWidth});
@@ -132,7 +140,27 @@ inline std::vector<Case> all_cases() {
         random_tensor("b_C", {{"class", 4}})}});
   cases.push_back(
       {Op::kCrossEntropy, {random_tensor("logits", {kBatch, kPlace, {"vocab", 9}}), targets()}});
-  for (Op op : {Op::kRelu, Op::kGelu, Op::kGeluTanh}) cases.push_back({op, {hidden}});
+  cases.push_back({Op::kRmsNorm, {x, w}});
+  cases.push_back({Op::kMultiply, {hidden, random_tensor("linear", hidden.axes)}});
+  cases.push_back({Op::kRotary, {q}, {}, 3});
+  cases.push_back({Op::kRotary,
+                   {random_tensor("q", {kBatch, kHead, kPlace, {"d_head", 7}})},
+                   turning(4, true),
+                   3});
+  // Two heads of keys and values for four of queries.
+  const Axis four{"head", 4}, two{"kv_head", 2};
+  const Tensor few = random_tensor("k", {kBatch, two, {"position", 6}, kWidth});
+  const Tensor many = random_tensor("q", {kBatch, four, kPlace, kWidth});
+  cases.push_back({Op::kScores, {many, few}, {}, 4});
+  cases.push_back({Op::kAdditiveScores, {many, few, random_tensor("v", {four, kWidth})}, {}, 4});
+  cases.push_back(
+      {Op::kWeightedSum, {random_tensor("s", {kBatch, four, kQuery, kKey}), few}, {}, 4});
+  cases.push_back({Op::kSplitHeads,
+                   {random_tensor("x", {kBatch, kPlace, {"feature", 8}}),
+                    random_tensor("W_K", {two, kModel, kWidth})},
+                   {},
+                   2});
+  for (Op op : {Op::kRelu, Op::kGelu, Op::kGeluTanh, Op::kSilu}) cases.push_back({op, {hidden}});
   return cases;
 }
 

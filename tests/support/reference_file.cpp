@@ -56,6 +56,12 @@ Config config_of(const Reference& r) {
   c.block = r.choice<BlockKind>("block");
   c.activation = r.choice<Activation>("activation");
   c.positions = r.choice<PositionKind>("positions");
+  const auto& words = r.file.metadata;  // what came later: only in files that are about it
+  if (words.contains("norm")) c.norm = r.choice<NormKind>("norm");
+  if (words.contains("kv_heads")) c.kv_heads = r.number("kv_heads");
+  if (words.contains("rotary")) c.rotary = r.choice<RotaryPairs>("rotary");
+  if (words.contains("rotary_base")) c.rotary_base = std::stod(r.word("rotary_base"));
+  if (words.contains("rotary_width")) c.rotary_width = r.number("rotary_width");
   c.bias = r.is_on("bias");
   c.residual = r.is_on("residual");
   c.mask.kind = r.choice<MaskKind>("mask");

@@ -138,6 +138,15 @@ inline RunShape sized(const Config& c, std::int64_t batch, std::int64_t position
 /// Every second recipe with dropout; not those without norms, whose numbers it makes too large.
 inline bool drops(const Config& c) { return c.layers == 2 && c.block != BlockKind::kAttention; }
 
+/// Without what the graphics card has no kernels for.
+inline Config on_card(Config c) {
+  c.norm = NormKind::kLayer;
+  c.kv_heads = 0;
+  if (c.has_rotary()) c.positions = PositionKind::kLearned;
+  if (c.is_gated() || c.activation == Activation::kSilu) c.activation = Activation::kGelu;
+  return c;
+}
+
 /// Calls f with configs that together have every attention, block and kind of scores, and by turns
 /// everything else.
 template <class F>
@@ -161,13 +170,19 @@ void for_all_configs(F&& f) {
         };
         c.activation = turn(Activation{});
         c.mask.kind = turn(MaskKind{});
-        c.positions = choices(PositionKind{})[static_cast<std::size_t>(number / 2) % 3].value;
+        c.positions = choices(PositionKind{})[static_cast<std::size_t>(number / 2) % 4].value;
+        // Not where a low temperature makes softmax bend more than differences can follow.
+        c.norm = number % 3 != 0 && number / 2 % 2 == 1 ? NormKind::kRms : NormKind::kLayer;
+        c.rotary = choices(RotaryPairs{})[static_cast<std::size_t>(number / 8) % 2].value;
+        c.kv_heads = number % 3 == 1 ? 1 : 0;
         c.layers = 1 + number % 2;
         c.scale = number % 2 == 0;
         c.bias = number % 5 != 0;
         c.residual = number % 7 != 0;
         c.temperature = number % 3 == 0 ? 0.5 : 1;
         c.d_head = number % 4 == 0 ? 3 : 0;
+        // Of heads that may have an odd width only a part turns.
+        c.rotary_width = c.attention == AttentionKind::kNarrow || c.d_head != 0 ? 2 : 0;
         // Every recipe of tokens, and half of them for each of the other forms.
         for (const auto& form : choices(ModelForm{})) {
           if (form.value != ModelForm::kTokens && (number + (number > 12)) % 2 == 0) continue;

@@ -136,12 +136,12 @@ TokenBatch counting(std::int64_t rows, std::int64_t positions, int vocab, int fi
   return batch;
 }
 
-std::unique_ptr<Trainer> small_trainer(int threads, double rate = 0.01) {
+std::unique_ptr<Trainer> small_trainer(int threads, double rate = 0.01,
+                                       const Config& config = small_config()) {
   TrainerOptions options;
   options.schedule.peak = rate;
   options.clip = 1;
   options.threads = threads;
-  const Config config = small_config();
   const Program program = build_program(config, {1, 8, 11});
   return std::make_unique<Trainer>(config, 11, 8, initial_parameters(program, Init::kNormal, 5),
                                    options);
@@ -199,6 +199,36 @@ TEST_CASE("trainer: any number of threads gives the same bits, and the model lea
   CHECK(seen.counted == 40);
   CHECK(seen.correct == 40);
   CHECK(seen.loss < 0.1);
+}
+
+TEST_CASE("trainer: every mechanism learns, to the same bits on any number of threads") {
+  std::vector<Config> configs(6, small_config());
+  configs[0].norm = NormKind::kRms;
+  configs[1].positions = PositionKind::kRotary;
+  configs[2].heads = 4;
+  configs[2].kv_heads = 2;
+  configs[3].activation = Activation::kSwiglu;
+  configs[4].activation = Activation::kGeglu;
+  Config& llama = configs[5];
+  llama.norm = NormKind::kRms;
+  llama.positions = PositionKind::kRotary;
+  llama.rotary = RotaryPairs::kInterleaved;
+  llama.heads = 4;
+  llama.kv_heads = 1;
+  llama.activation = Activation::kSwiglu;
+  llama.bias = false;
+  for (std::size_t i = 0; i < configs.size(); ++i) {
+    CAPTURE(i);
+    const auto one = small_trainer(1, 0.01, configs[i]), three = small_trainer(3, 0.01, configs[i]);
+    double last = 0;
+    for (int s = 0; s < 60; ++s) {
+      const TokenBatch batch = counting(13, 8, 11, s);
+      last = one->step(batch).loss;
+      CHECK(three->step(batch).loss == last);
+    }
+    CHECK(same_bits(*one, *three));
+    CHECK(last < 0.15);
+  }
 }
 
 TEST_CASE("trainer: batches taken as one are one batch, uncounted targets count for nothing") {

@@ -165,6 +165,35 @@ TEST_CASE("opened rows: forbidden keys, a row without keys, and NaN are shown as
   CHECK(std::isnan(third.lines[2].values[2]));
 }
 
+TEST_CASE("pages: of keys and values a page shows the head that the head of queries reads") {
+  Document d = models()[0];
+  d.config.heads = 4;
+  d.config.kv_heads = 2;
+  d.config.positions = PositionKind::kRotary;
+  d.config.rotary_width = 2;
+  const auto trace = run(d);
+  const Program& program = trace->program();
+  int shared = 0;
+  for (const Step& step : program.steps) {
+    for (std::int64_t head = 0; head < 4; ++head) {
+      for (const auto& line : step_page(*trace, step, head).lines) {
+        for (const PagePane& p : line) {
+          const TensorView t = trace->tensor(p.tensor);
+          CAPTURE(t.name);
+          const std::int64_t last = p.pane.offset + (p.pane.rows - 1) * p.pane.row_stride +
+                                    (p.pane.columns - 1) * p.pane.column_stride;
+          CHECK(last < t.size());
+          const int axis = t.find_dim("kv_head");
+          if (axis < 0 || t.axes.size() - static_cast<std::size_t>(axis) != 3) continue;
+          CHECK(p.pane.offset == head / 2 * (t.size() / 2));
+          ++shared;
+        }
+      }
+    }
+  }
+  CHECK(shared >= 4 * 8);  // W_K, W_V, k and v when split, rot_k made and read, v read, …
+}
+
 TEST_CASE("sizes: each is the axis's own, and has the word of its kind, on every step") {
   for (const Document& document : models()) {
     const auto trace = run(document);

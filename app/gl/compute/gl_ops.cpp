@@ -11,6 +11,23 @@ bool is_product(Op op) {
   return op == Op::kLinear || op == Op::kProject || op == Op::kScores || op == Op::kWeightedSum;
 }
 
+// Operations without a kernel, and heads of keys that several heads of queries share.
+bool is_unknown(const GlOpCall& c) {
+  switch (c.call.op) {
+    case Op::kRmsNorm:
+    case Op::kMultiply:
+    case Op::kRotary:
+    case Op::kSilu:
+      return true;
+    case Op::kScores:
+    case Op::kAdditiveScores:
+    case Op::kWeightedSum:
+      return c.axes[0][1].size != c.axes[1][1].size;
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 GlOpCall::GlOpCall(const Program& program, const OpCall& c) : call(c), inputs(c.in.size()) {
@@ -24,6 +41,7 @@ GlOps::GlOps(const GlLimits& limits, const KernelTable& table, GlLauncher& launc
     : limits_(limits), table_(table), launcher_(launcher) {}
 
 bool GlOps::fits(const GlOpCall& c) const {
+  if (is_unknown(c)) return false;
   // Kernels count cells with 32 bits, and launch a few more invocations than there are cells.
   const std::int64_t most = std::min<std::int64_t>(limits_.block_bytes / 4, std::int64_t{1} << 31);
   std::int64_t cells = c.cells();
@@ -130,6 +148,11 @@ void GlOps::forward(const GlOpCall& c) {
     case Op::kWeightedSum:
     case Op::kLinear:
       return forward_products(c);
+    case Op::kRmsNorm:
+    case Op::kMultiply:
+    case Op::kRotary:
+    case Op::kSilu:
+      return;  // never: fits() says no
   }
 }
 

@@ -11,6 +11,7 @@ GlReads backward_reads(Op op) {
     case Op::kLearnedPosition:
     case Op::kSplitHeads:
     case Op::kConcatHeads:
+    case Op::kRotary:
       return {};
     case Op::kSoftmax:
       return {{}, true};
@@ -18,6 +19,7 @@ GlReads backward_reads(Op op) {
     case Op::kRelu:
     case Op::kGelu:
     case Op::kGeluTanh:
+    case Op::kSilu:
       return {{true}, false};
     case Op::kDropout:
     case Op::kMask:
@@ -25,6 +27,8 @@ GlReads backward_reads(Op op) {
       return {{false, true}, false};
     case Op::kAdditiveScores:
       return {{true, true, true}, false};
+    case Op::kMultiply:
+    case Op::kRmsNorm:
     case Op::kLayerNorm:
     case Op::kProject:
     case Op::kLinear:
@@ -70,6 +74,11 @@ void GlOps::backward(const GlOpCall& c, const GlOpGradients& d) {
       return backward_attention(c, d);
     case Op::kAdditiveScores:
       return backward_additive(c, d);
+    case Op::kRmsNorm:
+    case Op::kMultiply:
+    case Op::kRotary:
+    case Op::kSilu:
+      return;  // never: fits() says no
   }
 }
 

@@ -7,12 +7,14 @@
 #include <vector>
 
 #include "core/backends/cpu/kernels.h"
+#include "core/backends/cpu/rotary.h"
 #include "core/graph/fusion.h"
 
 namespace headlight::cpu {
 
 class AttentionRunner {
  public:
+  explicit AttentionRunner(RotaryAngles& angles) : angles_(angles) {}
   /// Before the calls of a run: what the masks allow. A walk backwards goes by the run before it.
   void begin_run(const Program&, std::span<const FusedAttention>, std::span<float* const> memory);
   void run(const Program&, const FusedAttention&, std::span<float* const> memory);
@@ -39,6 +41,9 @@ class AttentionRunner {
   static void find_allowed(Allowed&, std::int64_t batch, const float* mask);
   template <class F>
   void for_heads(const Program&, const FusedAttention&, std::span<float* const> memory, F&&);
+  /// Rows of queries or keys of all heads, each head's part turned by its row's position.
+  void turn(const Program&, const FusedAttention&, TensorId rows, const float* from, kernels::Into,
+            bool back);
   void run_head(const Head&);
   void run_head_backward(const Head&);
   void find_score_gradients(const Head&, const float* v_turned, float* d_scores,
@@ -47,7 +52,9 @@ class AttentionRunner {
   void multiply(const kernels::Product&);
   float* scratch(std::int64_t cells);
 
+  RotaryAngles& angles_;
   std::vector<Allowed> allowed_;
+  FloatBuffer d_turned_;  // dL/d of turned queries, then of turned keys
   FloatBuffer scratch_, product_scratch_ = FloatBuffer(kernels::kScratchFloats);
 };
 

@@ -92,13 +92,19 @@ void BackwardPass::run_call(const GradientCall& g) {
     case Op::kAdditiveScores:
       return additive_scores(g);
     case Op::kLayerNorm:
+    case Op::kRmsNorm:
       return layer_norm(g);
+    case Op::kRotary:
+      return rotary(g);
     case Op::kAdd:
       return add(g);
+    case Op::kMultiply:
+      return multiply(g);
     case Op::kScale:
     case Op::kRelu:
     case Op::kGelu:
     case Op::kGeluTanh:
+    case Op::kSilu:
     case Op::kDropout:
       return cell_by_cell(g);
     case Op::kMask:
@@ -119,28 +125,33 @@ void BackwardPass::run_call(const GradientCall& g) {
   }
 }
 
-// Each matrix of scores gives its own part of dv; the parts are added in order of the batch.
+// Each matrix of scores gives its own part of dv; the parts are added in order of the batch. A
+// piece has all heads that share a head of keys.
 void BackwardPass::additive_scores(const GradientCall& g) {
   const std::int64_t batch = g.c.out_axes[0].size, heads = g.c.out_axes[1].size;
   const std::int64_t queries = g.c.out_axes[2].size, keys = g.c.out_axes[3].size;
   const std::int64_t width = g.c.axes[0][3].size;
+  const std::int64_t share = heads_per_kv(g.c.axes[0], g.c.axes[1]);
   float* parts = scratch(batch * heads * width);
   const Into d_q = g.d_in[0], d_k = g.d_in[1], d_v = g.d_in[2];
-  pieces_.for_pieces(batch * heads, [&](std::int64_t matrix, float*) {
-    const std::int64_t q0 = matrix * queries * width, k0 = matrix * keys * width;
-    if (d_q.cells) clear(d_q + q0, queries * width);
+  pieces_.for_pieces(batch * heads / share, [&](std::int64_t group, float*) {
+    const std::int64_t k0 = group * keys * width;
     if (d_k.cells) clear(d_k + k0, keys * width);
-    std::fill_n(parts + matrix * width, width, 0.0f);
-    kernels::additive_scores_backward({.q = g.c.in[0] + q0,
-                                       .k = g.c.in[1] + k0,
-                                       .v = g.c.in[2] + matrix % heads * width,
-                                       .d = g.d_out + matrix * queries * keys,
-                                       .d_q = d_q.cells ? d_q.cells + q0 : nullptr,
-                                       .d_k = d_k.cells ? d_k.cells + k0 : nullptr,
-                                       .d_v = parts + matrix * width,
-                                       .queries = queries,
-                                       .keys = keys,
-                                       .width = width});
+    for (std::int64_t matrix = group * share; matrix < (group + 1) * share; ++matrix) {
+      const std::int64_t q0 = matrix * queries * width;
+      if (d_q.cells) clear(d_q + q0, queries * width);
+      std::fill_n(parts + matrix * width, width, 0.0f);
+      kernels::additive_scores_backward({.q = g.c.in[0] + q0,
+                                         .k = g.c.in[1] + k0,
+                                         .v = g.c.in[2] + matrix % heads * width,
+                                         .d = g.d_out + matrix * queries * keys,
+                                         .d_q = d_q.cells ? d_q.cells + q0 : nullptr,
+                                         .d_k = d_k.cells ? d_k.cells + k0 : nullptr,
+                                         .d_v = parts + matrix * width,
+                                         .queries = queries,
+                                         .keys = keys,
+                                         .width = width});
+    }
   });
   if (d_v.cells) kernels::column_sums(parts, batch, heads * width, heads * width, d_v);
 }
@@ -160,6 +171,7 @@ void BackwardPass::layer_norm(const GradientCall& g) {
                                   .weight = g.c.in[1],
                                   .d = g.d_out + begin * n,
                                   .epsilon = g.c.call.params.epsilon,
+                                  .centred = g.c.call.op == Op::kLayerNorm,
                                   .d_x = g.d_in[0].cells ? g.d_in[0] + begin * n : kernels::Into{},
                                   .sums = sum,
                                   .rows = end - begin,
@@ -184,6 +196,8 @@ void BackwardPass::cell_by_cell(const GradientCall& g) {
         return kernels::relu_backward(x, d, into, n);
       case Op::kGelu:
         return kernels::gelu_backward(x, d, into, n);
+      case Op::kSilu:
+        return kernels::silu_backward(x, d, into, n);
       default:
         return kernels::gelu_tanh_backward(x, d, into, n);
     }
@@ -217,6 +231,30 @@ void BackwardPass::add(const GradientCall& g) {
       kernels::pass_gradient(g.d_out + begin, into + begin, end - begin);
     });
   }
+}
+
+// Each factor feels the sum by what the other one is.
+void BackwardPass::multiply(const GradientCall& g) {
+  for (std::size_t input = 0; input < 2; ++input) {
+    const Into into = g.d_in[input];
+    const float* other = g.c.in[1 - input];
+    if (!into.cells) continue;
+    pieces_.for_stretches(g.c.cells(), 1, [&](std::int64_t begin, std::int64_t end) {
+      kernels::multiply_backward(g.d_out + begin, other + begin, into + begin, end - begin);
+    });
+  }
+}
+
+void BackwardPass::rotary(const GradientCall& g) {
+  if (!g.d_in[0].cells) return;
+  const std::int64_t positions = g.c.out_axes[2].size, width = g.c.out_axes[3].size;
+  kernels::Rotary turn = angles_.of(g.c.call.params, positions, width);
+  turn.back = true;
+  pieces_.for_stretches(g.c.cells() / width, width, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t row = begin; row < end; ++row) {
+      kernels::rotate_row(turn, row % positions, g.d_out + row * width, g.d_in[0] + row * width);
+    }
+  });
 }
 
 void BackwardPass::mean_pool(const GradientCall& g) {

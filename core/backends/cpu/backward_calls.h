@@ -22,8 +22,9 @@ struct GradientCall {
 class BackwardPass {
  public:
   /// `fusion` may be null.
-  BackwardPass(Pieces& pieces, const Fusion* fusion, AttentionRunner& attention)
-      : pieces_(pieces), fusion_(fusion), attention_(attention) {}
+  BackwardPass(Pieces& pieces, const Fusion* fusion, AttentionRunner& attention,
+               RotaryAngles& angles)
+      : pieces_(pieces), fusion_(fusion), attention_(attention), angles_(angles) {}
   /// See Backend::run_backward.
   void run(const Program&, std::span<const BackwardCall>, std::span<float* const> memory,
            std::span<float* const> gradients);
@@ -41,7 +42,9 @@ class BackwardPass {
   void layer_norm(const GradientCall&);
   void cell_by_cell(const GradientCall&);
   void row_by_row(const GradientCall&);
+  void rotary(const GradientCall&);
   void add(const GradientCall&);
+  void multiply(const GradientCall&);
   void mean_pool(const GradientCall&);
   void embed(const GradientCall&);
   void learned_position(const GradientCall&);
@@ -52,6 +55,7 @@ class BackwardPass {
   Pieces& pieces_;
   const Fusion* fusion_;
   AttentionRunner& attention_;
+  RotaryAngles& angles_;
   FloatBuffer scratch_;  // grows to what the largest call asks for
 };
 

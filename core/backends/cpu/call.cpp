@@ -77,9 +77,15 @@ ProductSeries joined_project_product(const Call& c, const float* joined) {
   return {series.first};
 }
 
-// q (queries, width) · k (keys, width) transposed, for each batch item and head
+// The queries of all heads that share a head of keys or values follow each other: one matrix of so
+// many times the rows.
+std::int64_t shared_rows(const Call& c) {
+  return heads_per_kv(c.axes[0], c.axes[1]) * c.out_axes[2].size;
+}
+
+// q (queries, width) · k (keys, width) transposed, for each batch item and head of keys
 ProductSeries scores_product(const Call& c) {
-  const std::int64_t queries = c.out_axes[2].size, keys = c.out_axes[3].size;
+  const std::int64_t queries = shared_rows(c), keys = c.out_axes[3].size;
   const std::int64_t width = c.axes[0][3].size;
   return {{.a = c.in[0],
            .a_stride = width,
@@ -91,16 +97,16 @@ ProductSeries scores_product(const Call& c) {
            .rows = queries,
            .columns = keys,
            .inner = width},
-          c.out_axes[0].size * c.out_axes[1].size,
+          c.out_axes[0].size * c.axes[1][1].size,
           queries * width,
           keys * width,
           0,
           queries * keys};
 }
 
-// weights (queries, keys) · v (keys, width), for each batch item and head
+// weights (queries, keys) · v (keys, width), for each batch item and head of values
 ProductSeries weighted_sum_product(const Call& c) {
-  const std::int64_t queries = c.out_axes[2].size, width = c.out_axes[3].size;
+  const std::int64_t queries = shared_rows(c), width = c.out_axes[3].size;
   const std::int64_t keys = c.axes[0][3].size;
   return {{.a = c.in[0],
            .a_stride = keys,
@@ -111,7 +117,7 @@ ProductSeries weighted_sum_product(const Call& c) {
            .rows = queries,
            .columns = width,
            .inner = keys},
-          c.out_axes[0].size * c.out_axes[1].size,
+          c.out_axes[0].size * c.axes[1][1].size,
           queries * keys,
           keys * width,
           0,

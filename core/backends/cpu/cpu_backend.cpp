@@ -20,7 +20,8 @@ class CpuBackend final : public Backend {
   explicit CpuBackend(int threads, std::shared_ptr<const Fusion> fusion = nullptr)
       : fusion_(std::move(fusion)),
         pieces_(threads),
-        backward_(pieces_, fusion_.get(), attention_) {}
+        attention_(angles_),
+        backward_(pieces_, fusion_.get(), attention_, angles_) {}
 
   std::string_view name() const override { return "cpu"; }
   bool supports(const Program&, const OpCall&) const override { return true; }
@@ -59,6 +60,8 @@ class CpuBackend final : public Backend {
     float* x = memory[static_cast<std::size_t>(call.in[0])];
     if (call.op == Op::kGelu) {
       kernels::gelu_with_slope(x, c.out, c.cells());
+    } else if (call.op == Op::kSilu) {
+      kernels::silu_with_slope(x, c.out, c.cells());
     } else {
       kernels::gelu_tanh_with_slope(x, c.out, c.cells());
     }
@@ -84,13 +87,18 @@ class CpuBackend final : public Backend {
       case Op::kRelu:
       case Op::kGelu:
       case Op::kGeluTanh:
+      case Op::kSilu:
       case Op::kDropout:
+      case Op::kMultiply:
         return cell_by_cell(c);
       case Op::kMask:
       case Op::kSoftmax:
         return row_by_row(c);
       case Op::kLayerNorm:
+      case Op::kRmsNorm:
         return layer_norm(c);
+      case Op::kRotary:
+        return rotary(c);
       case Op::kEmbed:
       case Op::kLearnedPosition:
       case Op::kSplitHeads:
@@ -117,13 +125,14 @@ class CpuBackend final : public Backend {
   void additive_scores(const Call& c) {
     const std::int64_t heads = c.out_axes[1].size, queries = c.out_axes[2].size;
     const std::int64_t keys = c.out_axes[3].size, width = c.axes[0][3].size;
+    const std::int64_t share = heads_per_kv(c.axes[0], c.axes[1]);
     constexpr std::int64_t kRows = 32;
     const std::int64_t row_parts = parts_of(queries, kRows);
     pieces_.for_pieces(
         c.out_axes[0].size * heads * row_parts, [&](std::int64_t piece, float* scratch) {
           const std::int64_t matrix = piece / row_parts, row = piece % row_parts * kRows;
           kernels::additive_scores({.q = c.in[0] + (matrix * queries + row) * width,
-                                    .k = c.in[1] + matrix * keys * width,
+                                    .k = c.in[1] + matrix / share * keys * width,
                                     .v = c.in[2] + matrix % heads * width,
                                     .scores = c.out + (matrix * queries + row) * keys,
                                     .queries = std::min(kRows, queries - row),
@@ -142,6 +151,7 @@ class CpuBackend final : public Backend {
         case Op::kAdd:
           return kernels::add(x, c.in[1] + begin, y, n);
         case Op::kDropout:
+        case Op::kMultiply:
           return kernels::multiply_cells(x, c.in[1] + begin, y, n);
         case Op::kScale:
           return kernels::scale(x, c.call.params.factor, y, n);
@@ -149,6 +159,8 @@ class CpuBackend final : public Backend {
           return kernels::relu(x, y, n);
         case Op::kGelu:
           return kernels::gelu(x, y, n);
+        case Op::kSilu:
+          return kernels::silu(x, y, n);
         default:
           return kernels::gelu_tanh(x, y, n);
       }
@@ -178,9 +190,21 @@ class CpuBackend final : public Backend {
                            .weight = c.in[1],
                            .bias = c.bias(),
                            .epsilon = c.call.params.epsilon,
+                           .centred = c.call.op == Op::kLayerNorm,
                            .y = c.out + begin * n,
                            .rows = end - begin,
                            .n = n});
+    });
+  }
+
+  void rotary(const Call& c) {
+    const std::int64_t positions = c.out_axes[2].size, width = c.out_axes[3].size;
+    const kernels::Rotary turn = angles_.of(c.call.params, positions, width);
+    pieces_.for_stretches(c.cells() / width, width, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t row = begin; row < end; ++row) {
+        kernels::rotate_row(turn, row % positions, c.in[0] + row * width,
+                            {c.out + row * width, false});
+      }
     });
   }
 
@@ -229,8 +253,9 @@ class CpuBackend final : public Backend {
   }
 
   std::shared_ptr<const Fusion> fusion_;
-  cpu::AttentionRunner attention_;
   cpu::Pieces pieces_;
+  cpu::RotaryAngles angles_;
+  cpu::AttentionRunner attention_;
   cpu::BackwardPass backward_;
   FloatBuffer joined_;  // the weights of heads side by side
 };

@@ -70,9 +70,11 @@ void mask(const float* x, const float* mask, float* y, std::int64_t n);
 void relu(const float* x, float* y, std::int64_t n);
 void gelu(const float* x, float* y, std::int64_t n);
 void gelu_tanh(const float* x, float* y, std::int64_t n);
+void silu(const float* x, float* y, std::int64_t n);
 /// y = gelu(x), and the slope there takes the place of x.
 void gelu_with_slope(float* x, float* y, std::int64_t n);
 void gelu_tanh_with_slope(float* x, float* y, std::int64_t n);
+void silu_with_slope(float* x, float* y, std::int64_t n);
 
 // ---- row by row, n cells a row ----
 
@@ -88,9 +90,11 @@ void mean_pool(const float* x, const float* present, std::int64_t rows, std::int
 void sinusoid_rows(std::int64_t first, std::int64_t rows, std::int64_t width, float* y);
 
 /// y = (x - mean) / sqrt(variance + epsilon) · weight + bias for each of `rows` rows of n cells.
+/// Not centred it is the RMS norm: the mean stays, and the variance is that about 0.
 struct LayerNorm {
   const float *x = nullptr, *weight = nullptr, *bias = nullptr;  // `bias` may be null
   float epsilon = 0;
+  bool centred = true;
   float* y = nullptr;
   std::int64_t rows = 0, n = 0;
 };
@@ -133,6 +137,7 @@ void slope_backward(const float* slope, const float* d, Into, std::int64_t n);
 void relu_backward(const float* x, const float* d, Into, std::int64_t n);
 void gelu_backward(const float* x, const float* d, Into, std::int64_t n);
 void gelu_tanh_backward(const float* x, const float* d, Into, std::int64_t n);
+void silu_backward(const float* x, const float* d, Into, std::int64_t n);
 
 // Row by row, n cells a row.
 
@@ -141,10 +146,20 @@ void softmax_backward_row(const float* p, const float* d, double temperature, In
 /// Nothing where the target is not counted; `d` is the gradient of the row's loss.
 void cross_entropy_backward_row(const float* x, float target, float d, Into, std::int64_t n);
 
+/// Pairs of a row's features turned by the angles of its position; the rest stays as it is.
+struct Rotary {
+  const float *cosine = nullptr, *sine = nullptr;  // (positions, pairs)
+  std::int64_t pairs = 0, width = 0;  // cells of a row: width, of which 2 · pairs turn
+  bool interleaved = false;           // 2i and 2i + 1 are a pair, not i and i + pairs
+  bool back = false;                  // the other way round, as gradients go
+};
+void rotate_row(const Rotary&, std::int64_t position, const float* x, Into);
+
 /// Gradients of LayerNorm; `d` is dL/dy.
 struct LayerNormBackward {
   const float *x = nullptr, *weight = nullptr, *d = nullptr;
   float epsilon = 0;
+  bool centred = true;
   Into d_x = {};          // no cells: not wanted
   float* sums = nullptr;  // (2, n), added to: what these rows add to dL/d(weight) and dL/d(bias)
   std::int64_t rows = 0, n = 0;

@@ -79,6 +79,13 @@ void gelu_tanh_backward(const float* x, const float* d, Into into, std::int64_t 
   });
 }
 
+void silu_backward(const float* x, const float* d, Into into, std::int64_t n) {
+  send(into, n, [&](std::int64_t i, auto extent) {
+    const Packet cells = load(x + i, extent);
+    return pmul(load(d + i, extent), silu_slope(cells, silu_gate(cells)));
+  });
+}
+
 void softmax_backward_row(const float* p, const float* d, double temperature, Into into,
                           std::int64_t n) {
   const double mean = sum_row(n, [&](std::int64_t i, auto extent) {

@@ -1,4 +1,4 @@
-// Layer norm and its gradient, block of rows by block.
+// Layer norm, RMS norm and their gradients, block of rows by block.
 #include <algorithm>
 
 #include "core/backends/cpu/kernels.h"
@@ -16,8 +16,18 @@ using packet::psub;
 /// What makes normal rows of up to kBlockRows rows of n cells.
 class RowStatistics {
  public:
-  RowStatistics(const float* x, std::int64_t rows, std::int64_t n, float epsilon) : x_(x), n_(n) {
+  RowStatistics(const float* x, std::int64_t rows, std::int64_t n, float epsilon, bool centred)
+      : x_(x), n_(n) {
     const Packet count = all(static_cast<float>(n));
+    if (!centred) {
+      const auto square = [&](std::int64_t r, std::int64_t i, auto extent) {
+        const Packet cells = load(x + r * n + i, extent);
+        return pmul(cells, cells);
+      };
+      mean_ = rest_ = RowNumbers(all(0.0f));
+      set_inverse(packet::pdiv(sum_rows(rows, n, square), count), epsilon);
+      return;
+    }
     mean_ = RowNumbers(packet::pdiv(sum_rows(rows, n,
                                              [&](std::int64_t r, std::int64_t i, auto extent) {
                                                return load(x + r * n + i, extent);
@@ -38,7 +48,7 @@ class RowStatistics {
     Packet variance = psub(squares, pmul(rest, rest));
     variance = packet::pselect(packet::pcmp_lt(variance, all(0.0f)), all(0.0f), variance);
     rest_ = RowNumbers(rest);
-    inverse_ = RowNumbers(packet::pdiv(all(1.0f), packet::psqrt(padd(variance, all(epsilon)))));
+    set_inverse(variance, epsilon);
   }
 
   /// (x − mean) / σ, cells [i, i + kWidth) of a row
@@ -50,6 +60,10 @@ class RowStatistics {
   Packet inverse(std::int64_t row) const { return inverse_[row]; }
 
  private:
+  void set_inverse(Packet variance, float epsilon) {
+    inverse_ = RowNumbers(packet::pdiv(all(1.0f), packet::psqrt(padd(variance, all(epsilon)))));
+  }
+
   const float* x_;
   std::int64_t n_;
   RowNumbers mean_, rest_, inverse_;
@@ -57,7 +71,7 @@ class RowStatistics {
 
 void backward_block(const LayerNormBackward& m, std::int64_t rows) {
   const std::int64_t n = m.n;
-  const RowStatistics statistics(m.x, rows, n, m.epsilon);
+  const RowStatistics statistics(m.x, rows, n, m.epsilon, m.centred);
   if (m.sums) {
     for_packets(n, [&](std::int64_t i, auto extent) {
       Packet weight = load(m.sums + i, extent), bias = load(m.sums + n + i, extent);
@@ -78,7 +92,7 @@ void backward_block(const LayerNormBackward& m, std::int64_t rows) {
   const auto slanted = [&](std::int64_t r, std::int64_t i, auto extent) {
     return pmul(weighted(r, i, extent), statistics.normal(r, i, extent));
   };
-  const RowNumbers mean(packet::pdiv(sum_rows(rows, n, weighted), count));
+  const RowNumbers mean(m.centred ? packet::pdiv(sum_rows(rows, n, weighted), count) : all(0.0f));
   const RowNumbers slant(packet::pdiv(sum_rows(rows, n, slanted), count));
   for (std::int64_t r = 0; r < rows; ++r) {
     const Into into = m.d_x + r * n;
@@ -98,7 +112,7 @@ void backward_block(const LayerNormBackward& m, std::int64_t rows) {
 void layer_norm(const LayerNorm& m) {
   for (std::int64_t first = 0; first < m.rows; first += kBlockRows) {
     const std::int64_t rows = std::min(kBlockRows, m.rows - first);
-    const RowStatistics statistics(m.x + first * m.n, rows, m.n, m.epsilon);
+    const RowStatistics statistics(m.x + first * m.n, rows, m.n, m.epsilon, m.centred);
     for (std::int64_t r = 0; r < rows; ++r) {
       float* y = m.y + (first + r) * m.n;
       for_packets(m.n, [&](std::int64_t i, auto extent) {

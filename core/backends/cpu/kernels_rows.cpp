@@ -81,6 +81,13 @@ void gelu_tanh(const float* x, float* y, std::int64_t n) {
   });
 }
 
+void silu(const float* x, float* y, std::int64_t n) {
+  for_packets(n, [&](std::int64_t i, auto extent) {
+    const Packet cells = load(x + i, extent);
+    store(y + i, pmul(cells, silu_gate(cells)), extent);
+  });
+}
+
 void gelu_with_slope(float* x, float* y, std::int64_t n) {
   for_packets(n, [&](std::int64_t i, auto extent) {
     const Packet cells = load(x + i, extent);
@@ -96,6 +103,14 @@ void gelu_tanh_with_slope(float* x, float* y, std::int64_t n) {
     const Packet cells = load(x + i, extent), gate = gelu_tanh_gate(cells);
     store(y + i, pmul(cells, gate), extent);
     store(x + i, gelu_tanh_slope(cells, gate), extent);
+  });
+}
+
+void silu_with_slope(float* x, float* y, std::int64_t n) {
+  for_packets(n, [&](std::int64_t i, auto extent) {
+    const Packet cells = load(x + i, extent), gate = silu_gate(cells);
+    store(y + i, pmul(cells, gate), extent);
+    store(x + i, silu_slope(cells, gate), extent);
   });
 }
 

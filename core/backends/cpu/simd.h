@@ -233,6 +233,19 @@ inline Packet gelu_tanh_gate(Packet x) {
   return pdiv(all(1.0f), padd(all(1.0f), exp(pmul(u, all(-1.59576912f)))));
 }
 
+/// The logistic function σ(x); 0 where it is below the smallest float, so that it beats any x.
+inline Packet silu_gate(Packet x) {
+  using namespace packet;
+  const Packet gate = pdiv(all(1.0f), padd(all(1.0f), exp(pnegate(x))));
+  return pselect(pcmp_lt(x, all(-87.0f)), all(0.0f), gate);
+}
+
+/// The slope of x · σ(x), from its gate: g + x g (1 − g).
+inline Packet silu_slope(Packet x, Packet gate) {
+  using namespace packet;
+  return pmadd(pmul(x, gate), psub(all(1.0f), gate), gate);
+}
+
 /// The slope of x · Φ(x), from what normal_cdf() gave: Φ(x) + x · φ(x).
 inline Packet gelu_slope(Packet x, Packet gate, Packet bell) {
   return packet::pmadd(packet::pmul(x, all(0.398942280f)), bell, gate);

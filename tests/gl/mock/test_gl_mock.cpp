@@ -49,11 +49,11 @@ void run_every_operation(GlBackend& backend) {
   constexpr Sizes kSizes[] = {
       {1, 1, 1, 1, 1, 1}, {2, 3, 5, 2, 7, 3}, {1, 2, 64, 65, 63, 17}, {2, 1, 3, 257, 131, 66}};
   for (const Sizes& sizes : kSizes) {
-    for (const OpCase& row : kForwardTable) {
+    for (const OpCase& row : on_card(kForwardTable)) {
       CAPTURE(op_info(row.op).id);
       run_forward(backend, row, sizes);
     }
-    for (const GradCase& c : kGradientTable) {
+    for (const GradCase& c : on_card(kGradientTable)) {
       CAPTURE(op_info(c.op).id);
       run_backward(backend, c, sizes);
     }
@@ -130,11 +130,12 @@ TEST_CASE("strict gl: every operation on a device of small groups, and few of th
   StrictGl gl(limits);
   {
     GlBackend backend(strict_options(gl));
-    for (const OpCase& row : kForwardTable) {
+    for (const OpCase& row : on_card(kForwardTable)) {
       run_forward(backend, row, {2, 3, 17, 19, 33, 29});
       run_forward(backend, row, {1, 2, 33, 67, 31, 32});
     }
-    for (const GradCase& c : kGradientTable) run_backward(backend, c, {2, 3, 17, 19, 33, 29});
+    for (const GradCase& c : on_card(kGradientTable))
+      run_backward(backend, c, {2, 3, 17, 19, 33, 29});
     CHECK(backend.fallbacks().empty());
   }
   check_nothing_left(gl);
@@ -150,7 +151,7 @@ TEST_CASE("strict gl: what a small device says that it can take, it can take") {
   {
     GlBackend backend(strict_options(gl));
     int taken = 0, refused = 0;
-    for (const GradCase& c : kGradientTable) {
+    for (const GradCase& c : on_card(kGradientTable)) {
       for (std::uint64_t i = 0; i < 60; ++i) {
         const auto draw = [&](std::uint64_t k) { return kSizes[scatter(8 * i + k) % kCount]; };
         const auto few = [&](std::uint64_t k) { return 1 + static_cast<int>(draw(k) % 3); };
@@ -190,6 +191,7 @@ TEST_CASE("strict gl: whole models of every recipe, forward and backward, twice"
   {
     GlBackend backend(strict_options(gl));
     for_all_configs([&](Config c) {
+      c = on_card(c);
       c.d_model = 22;
       c.d_hidden = 35;
       Model model(c, sized(c, 2, 7, 19), drops(c));
