@@ -296,6 +296,7 @@ TEST_CASE("docs: every tensor, parameter and axis that the program writes has it
   const std::vector<Args> runs = {
       {"--layers", "1", "--gradients"},
       {"--layers", "1", "--block", "post-norm", "--positions", "learned", "--scores", "additive"},
+      {"--norm", "rms", "--positions", "rotary", "--kv-heads", "2", "--activation", "swiglu"},
       {"--model", "sentiment"},
       {"--model", "dates"}};
   const Page& text = page("docs/names.md");
