@@ -3,19 +3,16 @@
 #include <cmath>
 
 #include "core/base/error.h"
-#include "core/graph/program.h"
+#include "core/graph/program_pieces.h"
 #include "core/graph/step_rows.h"
 
 namespace headlight {
 namespace {
 
-class Builder {
+class Builder : ProgramPieces {
  public:
   Builder(const Config& config, const RunShape& shape, bool dropout = false)
-      : c(config), rows_(config), drops_(dropout) {
-    p.config = config;
-    p.shape = shape;
-  }
+      : ProgramPieces(config, shape), rows_(config), drops_(dropout) {}
 
   Program build() {
     if (c.form == ModelForm::kTranslate) {
@@ -205,14 +202,6 @@ class Builder {
     p.attentions.push_back(a);
   }
 
-  TensorId rotary(StepRow row, TensorId x, const Named& named) {
-    OpParams params;
-    params.turned = c.rotary_width;
-    params.interleaved = c.rotary == RotaryPairs::kInterleaved;
-    params.base = c.rotary_base;
-    return call(std::move(row), Op::kRotary, {x}, {attn_ + "." + named.name, named.role}, params);
-  }
-
   // queries and keys -> the attention pattern
   TensorId weights(TensorId q, TensorId k, TensorId mask, FusedAttention& fused) {
     TensorId s = -1;
@@ -315,12 +304,6 @@ class Builder {
 
   // ---- pieces ----
 
-  // A tensor to be made: its name, in the layers without "blocks.0.", and what it is for.
-  struct Named {
-    std::string name;
-    Role role{};
-  };
-
   void enter(Stack stack, const std::string& root) {
     stack_ = stack;
     section_ = Section::kInput;
@@ -330,74 +313,6 @@ class Builder {
   // Narrow and wide attention split and join their heads, even where there is just one.
   bool has_heads() const {
     return c.attention == AttentionKind::kNarrow || c.attention == AttentionKind::kWide;
-  }
-
-  Axis batch() const { return {"batch", p.shape.batch}; }
-  Axis position() const { return {"position", p.shape.positions}; }
-  Axis source() const { return {"source", p.shape.source}; }
-  Axis d_model() const { return {"d_model", c.d_model}; }
-  int next_call() const { return static_cast<int>(p.calls.size()); }
-  const std::vector<Axis>& axes_of(TensorId id) const { return p.tensors[id].axes; }
-
-  TensorId add(Named named, std::vector<Axis> axes, TensorKind kind, TensorId source = -1) {
-    const auto id = static_cast<TensorId>(p.tensors.size());
-    p.by_name.emplace(named.name, id);
-    p.tensors.push_back({std::move(named.name),
-                         std::move(axes),
-                         kind,
-                         source,
-                         named.role,
-                         {stack_, section_, layer_},
-                         std::string(role_info(named.role).symbol)});
-    return id;
-  }
-
-  TensorId input(std::string name, std::vector<Axis> axes, Role role) {
-    return add({std::move(name), role}, std::move(axes), TensorKind::kInput);
-  }
-
-  TensorId parameter(const std::string& name, std::vector<Axis> axes, Role role) {
-    const TensorId id = add({name, role}, std::move(axes), TensorKind::kParameter);
-    p.tensors[id].file_name = name;
-    return id;
-  }
-
-  // Another name for a tensor that a switched-off step would only have copied.
-  TensorId alias(const Named& named, TensorId source, std::vector<Axis> axes) {
-    const std::string full = prefix_ + named.name;
-    if (p.tensors[source].name == full) return source;
-    return add({full, named.role}, std::move(axes), TensorKind::kAlias, source);
-  }
-
-  TensorId compute(Op op, std::vector<TensorId> in, const Named& named, OpParams params = {}) {
-    std::vector<TensorView> views;
-    for (TensorId id : in) views.push_back(p.look(id));
-    const TensorId out = add({prefix_ + named.name, named.role}, op_info(op).shape(views, params),
-                             TensorKind::kActivation);
-    p.calls.push_back({op, std::move(in), out, params});
-    return out;
-  }
-
-  // A step of the calls from `first` on.
-  void show(StepRow row, std::size_t first, TensorId tensor) {
-    std::vector<int> calls;
-    for (std::size_t i = first; i < p.calls.size(); ++i) calls.push_back(static_cast<int>(i));
-    p.steps.push_back({std::move(row), section_, layer_, std::move(calls), tensor, stack_});
-  }
-
-  // One operation, and the step that shows it.
-  TensorId call(StepRow row, Op op, std::vector<TensorId> in, const Named& named,
-                OpParams params = {}) {
-    const std::size_t first = p.calls.size();
-    const TensorId out = compute(op, std::move(in), named, params);
-    show(std::move(row), first, out);
-    return out;
-  }
-
-  TensorId linear(StepRow row, TensorId x, TensorId w, const Named& bias, const Named& named) {
-    std::vector<TensorId> in = {x, w};
-    if (c.bias) in.push_back(parameter(bias.name, {axes_of(w).back()}, bias.role));
-    return call(std::move(row), Op::kLinear, std::move(in), named);
   }
 
   struct WeightRoles {
@@ -420,6 +335,14 @@ class Builder {
     if (!has_heads())
       return alias(own, all, {batch(), {"head", 1}, axes_of(all)[1], {"d_head", c.head_width()}});
     return compute(Op::kSplitHeads, {all, p.find(prefix_ + attn_ + "." + weight)}, own);
+  }
+
+  TensorId rotary(StepRow row, TensorId x, const Named& named) {
+    OpParams params;
+    params.turned = c.rotary_width;
+    params.interleaved = c.rotary == RotaryPairs::kInterleaved;
+    params.base = c.rotary_base;
+    return call(std::move(row), Op::kRotary, {x}, {attn_ + "." + named.name, named.role}, params);
   }
 
   TensorId norm(TensorId x, const std::string& name, std::string_view title = "") {
@@ -461,17 +384,11 @@ class Builder {
     return alias(named, in.change, axes_of(in.x));
   }
 
-  const Config& c;
   const StepRows rows_;
   const bool drops_;
-  Program p;
-  Stack stack_ = Stack::kOnly;
-  Section section_ = Section::kInput;
-  int layer_ = -1;
-  TensorId table_ = -1;        // W_E
-  TensorId encoded_ = -1;      // what the encoder ends with
-  std::string root_, prefix_;  // "decoder.", "decoder.blocks.0."
-  std::string attn_;           // "attn" or "cross_attn"
+  TensorId table_ = -1;    // W_E
+  TensorId encoded_ = -1;  // what the encoder ends with
+  std::string attn_;       // "attn" or "cross_attn"
 };
 
 void check_shape(const Config& c, const RunShape& shape) {

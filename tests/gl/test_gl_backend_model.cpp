@@ -83,27 +83,28 @@ TEST_CASE("gl backend: whole models of every recipe, forward and backward") {
   const auto cpu = make_cpu_backend(1);
   double worst = 0, worst_gradient = 0;
   int loose = 0;
-  for_all_configs([&](Config c) {
-    c = on_card(c);
-    c.d_model = 22;
-    c.d_hidden = 35;
-    c.residual |= c.block == BlockKind::kAttention;
-    const RunShape shape = sized(c, 3, 13, 19);
-    Model got(c, shape, drops(c)), expected(c, shape, drops(c)), fast(c, shape, drops(c));
-    got.run(shared_backend());
-    expected.run(reference());
-    fast.run(*cpu);
-    // Where softmax is nearly all or nothing, rounding alone moves the numbers farther: then not
-    // more than twice as far as it moves Eigen's.
-    const double limit = std::max(kRelative, 2 * worst_error(fast, expected));
-    loose += limit > kRelative;
-    worst = std::max(worst, check_traces(got, expected, limit));
-    // From one run: a difference of forward runs grows where softmax is nearly all or nothing.
-    got.run(reference());
-    got.walk(shared_backend());
-    expected.walk(reference());
-    worst_gradient = std::max(worst_gradient, check_gradients(got, expected));
-  });
+  for_all_configs(
+      [&](Config c) {
+        c.d_model = 22;
+        c.d_hidden = 35;
+        c.residual |= c.block == BlockKind::kAttention;
+        const RunShape shape = sized(c, 3, 13, 19);
+        Model got(c, shape, drops(c)), expected(c, shape, drops(c)), fast(c, shape, drops(c));
+        got.run(shared_backend());
+        expected.run(reference());
+        fast.run(*cpu);
+        // Where softmax is nearly all or nothing, rounding alone moves the numbers farther: then
+        // not more than twice as far as it moves Eigen's.
+        const double limit = std::max(kRelative, 2 * worst_error(fast, expected));
+        loose += limit > kRelative;
+        worst = std::max(worst, check_traces(got, expected, limit));
+        // From one run: a difference of forward runs grows where softmax is nearly all or nothing.
+        got.run(reference());
+        got.walk(shared_backend());
+        expected.walk(reference());
+        worst_gradient = std::max(worst_gradient, check_gradients(got, expected));
+      },
+      Mechanisms::kOnCard);
   CHECK(loose <= 2);
   CHECK(shared_backend().guards_hold());
   CHECK(shared_backend().fallbacks().empty());

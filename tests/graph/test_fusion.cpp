@@ -85,7 +85,7 @@ TEST_CASE("fusion: a slope takes its input's place where a product made it and n
     Config c = two_heads();
     c.activation = activation.value;
     Program p = with_dropout(c);
-    const TensorId post = p.require("blocks.1.mlp.post");
+    const TensorId post = p.require(c.is_gated() ? "blocks.1.mlp.act" : "blocks.1.mlp.post");
     CHECK(Fusion(p).keeps_slope(post) == (activation.value != Activation::kRelu));
     read_elsewhere(p, p.require("blocks.1.mlp.pre"));
     CHECK_FALSE(Fusion(p).keeps_slope(post));

@@ -143,6 +143,8 @@ std::optional<Section> section_of(const Program& p, const Step& step) {
     case Role::kEmbedding:
     case Role::kPosition:
       return Section::kInput;
+    case Role::kGateInput:
+    case Role::kGate:
     case Role::kHidden:
     case Role::kActivated:
       return Section::kFeedForward;

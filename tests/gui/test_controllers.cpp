@@ -19,14 +19,14 @@ struct Alone {
   Shared shared{state, state.requests, notices, queue,
                 [this](const Action& a) { performed.push_back(a); }};
   ShellOptions options = still_options(1);
-  TraceWorker worker{options.limits, options.backend, 1};
+  TraceWorker worker{options.limits, [this] { return make_backend(options.backend, 1); }};
 
   explicit Alone(Document document = small_document()) {
     state.history = History(std::move(document));
   }
   void run() {
     state.derived.asked = state.document();
-    state.derived.trace = worker.run_now({state.document()}).result.trace;
+    state.derived.trace = worker.run_now({state.document()})->result.trace;
   }
   // The only action of this kind that was asked of another controller.
   template <class A>

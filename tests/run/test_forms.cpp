@@ -71,7 +71,11 @@ void for_all_traces(F&& f) {
         c.attention = attention.value;
         ++number;
         c.scores = number % 3 == 0 ? ScoreKind::kAdditive : ScoreKind::kDot;
-        c.positions = choices(PositionKind{})[static_cast<std::size_t>(number) % 3].value;
+        c.positions = choices(PositionKind{})[static_cast<std::size_t>(number) % 4].value;
+        c.rotary_width = 2;
+        c.norm = number % 7 < 3 ? NormKind::kRms : NormKind::kLayer;
+        c.kv_heads = number % 3 == 1 ? 1 : 0;
+        c.activation = choices(Activation{})[static_cast<std::size_t>(number) % 6].value;
         c.mask.kind = number % 2 == 0 ? MaskKind::kNone : MaskKind::kCausal;
         c.bias = number % 5 != 0;
         CAPTURE(form.word);

@@ -138,19 +138,14 @@ inline RunShape sized(const Config& c, std::int64_t batch, std::int64_t position
 /// Every second recipe with dropout; not those without norms, whose numbers it makes too large.
 inline bool drops(const Config& c) { return c.layers == 2 && c.block != BlockKind::kAttention; }
 
-/// Without what the graphics card has no kernels for.
-inline Config on_card(Config c) {
-  c.norm = NormKind::kLayer;
-  c.kv_heads = 0;
-  if (c.has_rotary()) c.positions = PositionKind::kLearned;
-  if (c.is_gated() || c.activation == Activation::kSilu) c.activation = Activation::kGelu;
-  return c;
-}
+/// All mechanisms, or only those that the graphics card has kernels for.
+enum class Mechanisms { kAll, kOnCard };
 
 /// Calls f with configs that together have every attention, block and kind of scores, and by turns
 /// everything else.
 template <class F>
-void for_all_configs(F&& f) {
+void for_all_configs(F&& f, Mechanisms mechanisms = Mechanisms::kAll) {
+  const bool all_mechanisms = mechanisms == Mechanisms::kAll;
   Config c;
   c.heads = 2;
   c.mask.padding = {0, 3};
@@ -164,17 +159,19 @@ void for_all_configs(F&& f) {
         c.scores = scores.value;
         // What does not change the recipe's branches takes turns.
         ++number;
-        const auto turn = [&](auto first) {
+        const auto turn = [](auto first, int place, std::size_t of = 100) {
           const auto all = choices(first);
-          return all[static_cast<std::size_t>(number) % all.size()].value;
+          return all[static_cast<std::size_t>(place) % std::min(all.size(), of)].value;
         };
-        c.activation = turn(Activation{});
-        c.mask.kind = turn(MaskKind{});
-        c.positions = choices(PositionKind{})[static_cast<std::size_t>(number / 2) % 4].value;
-        // Not where a low temperature makes softmax bend more than differences can follow.
-        c.norm = number % 3 != 0 && number / 2 % 2 == 1 ? NormKind::kRms : NormKind::kLayer;
-        c.rotary = choices(RotaryPairs{})[static_cast<std::size_t>(number / 8) % 2].value;
-        c.kv_heads = number % 3 == 1 ? 1 : 0;
+        c.activation = turn(Activation{}, number, all_mechanisms ? 100 : 3);
+        c.mask.kind = turn(MaskKind{}, number);
+        c.positions = turn(PositionKind{}, number / 2, all_mechanisms ? 100 : 3);
+        if (all_mechanisms) {
+          // Not where a low temperature makes softmax bend more than differences can follow.
+          c.norm = number % 3 != 0 && number / 2 % 2 == 1 ? NormKind::kRms : NormKind::kLayer;
+          c.rotary = turn(RotaryPairs{}, number / 8);
+          c.kv_heads = number % 3 == 1 ? 1 : 0;
+        }
         c.layers = 1 + number % 2;
         c.scale = number % 2 == 0;
         c.bias = number % 5 != 0;

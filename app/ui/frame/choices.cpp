@@ -22,6 +22,8 @@ Choices choices_of(const Ui& ui, PositionKind kind) { return of(ui, "positions",
 Choices choices_of(const Ui& ui, AttentionKind kind) { return of(ui, "attention", kind); }
 Choices choices_of(const Ui& ui, ScoreKind kind) { return of(ui, "scores", kind); }
 Choices choices_of(const Ui& ui, BlockKind kind) { return of(ui, "block", kind); }
+Choices choices_of(const Ui& ui, NormKind kind) { return of(ui, "norm", kind); }
+Choices choices_of(const Ui& ui, RotaryPairs kind) { return of(ui, "rotary", kind); }
 Choices choices_of(const Ui& ui, Activation kind) { return of(ui, "activation", kind); }
 
 Choices on_off_choices(const Ui& ui) {

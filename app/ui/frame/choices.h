@@ -19,6 +19,8 @@ Choices choices_of(const Ui&, PositionKind);
 Choices choices_of(const Ui&, AttentionKind);
 Choices choices_of(const Ui&, ScoreKind);
 Choices choices_of(const Ui&, BlockKind);
+Choices choices_of(const Ui&, NormKind);
+Choices choices_of(const Ui&, RotaryPairs);
 Choices choices_of(const Ui&, Activation);
 Choices on_off_choices(const Ui&);
 /// In the order of TokenizerKind.

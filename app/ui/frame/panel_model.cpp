@@ -213,6 +213,21 @@ void shape_settings(Ui& ui, Form& form, Config& c, bool& changed) {
                           automatic.head_width());
   changed |= number_field(form, "model/d_hidden", ui.tr("model.d_hidden"), c.d_hidden, 0,
                           4 * kMaxWidth, automatic.hidden_width());
+  changed |= number_field(form, "model/kv_heads", ui.tr("model.kv_heads"), c.kv_heads, 0, kMaxHeads,
+                          c.head_count());
+}
+
+// What of rotary positions can be chosen, while they are.
+void rotary_settings(Ui& ui, Form& form, Config& c, bool& changed) {
+  if (!c.has_rotary()) return;
+  changed |= choice_field(form, "model/rotary", ui.tr("model.rotary"), c.rotary);
+  changed |= number_field(form, "model/rotary_width", ui.tr("model.rotary_width"), c.rotary_width,
+                          0, c.head_width(), c.head_width());
+  int base = static_cast<int>(c.rotary_base);
+  if (number_field(form, "model/rotary_base", ui.tr("model.rotary_base"), base, 1, 1'000'000'000)) {
+    c.rotary_base = base;
+    changed = true;
+  }
 }
 
 // What needs no other weights can be changed of a trained model too.
@@ -234,8 +249,10 @@ void kind_settings(Ui& ui, Form& form, Config& c, bool& changed) {
   changed |= switch_field(form, "model/scale", ui.tr("model.scale"), c.scale);
   form.fixed = fixed;
   changed |= choice_field(form, "model/block", ui.tr("model.block"), c.block);
+  changed |= choice_field(form, "model/norm", ui.tr("model.norm"), c.norm);
   changed |= choice_field(form, "model/activation", ui.tr("model.activation"), c.activation);
   changed |= choice_field(form, "model/positions", ui.tr("model.positions"), c.positions);
+  rotary_settings(ui, form, c, changed);
   changed |= switch_field(form, "model/bias", ui.tr("model.bias"), c.bias);
   form.fixed = {};
   changed |= switch_field(form, "model/residual", ui.tr("model.residual"), c.residual);
@@ -296,7 +313,7 @@ void panel_model(const AppState& state, Ui& ui, const Rect& r) {
   }
   if (!narrow) ui.text_right(ui.fonts.control, r.x1 - ui.px(14), y, ui.theme.muted, "▾");
   if (pressed || state.requests.open == Sheet::kModel) ImGui::OpenPopup("model_settings");
-  const float content = ui.px(480);
+  const float content = ui.px(500);
   const ImVec2 window = ImGui::GetIO().DisplaySize;
   const float width = std::min(content, window.x - ui.px(16));
   const float height = std::min(ui.px(690), window.y - r.y1 - ui.px(16));

@@ -190,22 +190,23 @@ TEST_CASE("strict gl: whole models of every recipe, forward and backward, twice"
   StrictGl gl;
   {
     GlBackend backend(strict_options(gl));
-    for_all_configs([&](Config c) {
-      c = on_card(c);
-      c.d_model = 22;
-      c.d_hidden = 35;
-      Model model(c, sized(c, 2, 7, 19), drops(c));
-      model.run(backend);
-      model.walk(backend);
-      // What the device has and memory has not changed since is not copied again.
-      const std::size_t buffers = gl.buffers();
-      const std::int64_t uploads = gl.uploads(), dispatches = gl.dispatches();
-      model.run(backend);
-      CHECK(gl.uploads() == uploads);
-      CHECK(gl.dispatches() > dispatches);
-      model.walk(backend, ParameterGradients::kAdded);
-      CHECK(gl.buffers() == buffers);
-    });
+    for_all_configs(
+        [&](Config c) {
+          c.d_model = 22;
+          c.d_hidden = 35;
+          Model model(c, sized(c, 2, 7, 19), drops(c));
+          model.run(backend);
+          model.walk(backend);
+          // What the device has and memory has not changed since is not copied again.
+          const std::size_t buffers = gl.buffers();
+          const std::int64_t uploads = gl.uploads(), dispatches = gl.dispatches();
+          model.run(backend);
+          CHECK(gl.uploads() == uploads);
+          CHECK(gl.dispatches() > dispatches);
+          model.walk(backend, ParameterGradients::kAdded);
+          CHECK(gl.buffers() == buffers);
+        },
+        Mechanisms::kOnCard);
     CHECK(backend.guards_hold());
     CHECK(backend.fallbacks().empty());
   }
