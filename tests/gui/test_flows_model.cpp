@@ -48,6 +48,25 @@ TEST_CASE("flow: each number of the model's shape steps, and the trace has that 
   CHECK(inconsistency(gui.state()) == "");
 }
 
+TEST_CASE("flow: the kinds of today's language models are chosen") {
+  Gui gui(small_document(1, 4, 16));
+  set(gui, "model/norm/rms");
+  CHECK(gui.config().norm == NormKind::kRms);
+  CHECK_FALSE(gui.trace().find("blocks.0.ln1.b").data);
+  set(gui, "model/activation/swiglu");
+  CHECK(gui.tensor("blocks.0.mlp.pre_linear").size() > 0);
+  CHECK_FALSE(gui.has("model/rotary/half"));
+  set(gui, "model/positions/rotary");
+  CHECK(gui.tensor("blocks.0.attn.rot_q").axes.back().size == 4);
+  set(gui, "model/rotary/interleaved");
+  CHECK(gui.config().rotary == RotaryPairs::kInterleaved);
+  set(gui, "model/kv_heads/more");
+  CHECK(gui.config().kv_heads == 1);
+  CHECK(gui.tensor("blocks.0.attn.k").axes[1].size == 1);
+  CHECK(gui.tensor("blocks.0.attn.q").axes[1].size == 4);
+  CHECK(inconsistency(gui.state()) == "");
+}
+
 TEST_CASE("flow: a number that is typed") {
   Gui gui(small_document(1, 2, 8));
   open_settings(gui);
@@ -57,12 +76,12 @@ TEST_CASE("flow: a number that is typed") {
   gui.edit_key({ImGuiKey_Enter});
   CHECK(gui.config().d_model == 24);
   CHECK(gui.tensor("embed").axes.back().size == 24);
-  gui.click("model/seed");
+  set(gui, "model/seed");
   gui.edit_key({ImGuiKey_A, true});
   gui.type("77");
   gui.edit_key({ImGuiKey_Enter});
   CHECK(gui.config().seed == 77);
-  gui.click("model/d_model");
+  set(gui, "model/d_model");
   gui.edit_key({ImGuiKey_A, true});
   gui.type("999999999999");  // out of range: kept within it, no overflow
   gui.edit_key({ImGuiKey_Enter});

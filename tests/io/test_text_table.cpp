@@ -88,6 +88,8 @@ std::set<std::string> computed_ids() {
   add_choices(ids, "scores", ScoreKind{});
   add_choices(ids, "block", BlockKind{});
   add_choices(ids, "activation", Activation{});
+  add_choices(ids, "norm", NormKind{});
+  add_choices(ids, "rotary", RotaryPairs{});
   for (const auto kind : {TokenizerKind::kWords, TokenizerKind::kCharacters, TokenizerKind::kBytes})
     ids.insert("choice.tokenizer." + std::string(to_string(kind)));
   static const std::regex kCommand("Command::k\\w+,\\s*\"([^\"]+)\"");
