@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "app/ui/frame/panels.h"
 #include "app/ui/frame/palette.h"
+#include "app/ui/frame/panels.h"
 
 namespace headlight {
 namespace {
