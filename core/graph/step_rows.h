@@ -102,13 +102,13 @@ class StepRows {
     return {"step.rotary.queries",
             {"R_t q", "{q|q}_{t} = R_{t} · {q|q}_{t}", "step.rotary.words"},
             {"R_tᵀ dq", "d{q|q}_{t} = R_{t}^{T} · d{q|q}_{t}", "back.rotary"},
-            {"words.rotary", "words.rotary.row"}};
+            {turns_part() ? "words.rotary.part" : "words.rotary", "words.rotary.row"}};
   }
   StepRow rotary_keys() const {
     return {"step.rotary.keys",
             {"R_t k", "{k|k}_{t} = R_{t} · {k|k}_{t}", "step.rotary.words"},
             {"R_tᵀ dk", "d{k|k}_{t} = R_{t}^{T} · d{k|k}_{t}", "back.rotary"},
-            {"words.rotary", "words.rotary.row"}};
+            {turns_part() ? "words.rotary.part" : "words.rotary", "words.rotary.row"}};
   }
   StepRow scores() const {
     if (basic())
@@ -241,12 +241,13 @@ class StepRows {
       return {"SiLU",
               {"x σ(x)", c.is_gated() ? "gate = g · σ(g)" : "h = x · σ(x)", kWords},
               back,
-              {"words.activation.gelu", "words.activation.row"}};
+              {c.is_gated() ? "words.activation.gate" : "words.activation.gelu",
+               "words.activation.row"}};
     if (c.is_gated())
       return {"GELU",
               {"x Φ(x)", "gate = g · Φ(g)", kWords},
               back,
-              {"words.activation.gelu", "words.activation.row"}};
+              {"words.activation.gate", "words.activation.row"}};
     const bool exact = c.activation == Activation::kGelu;
     return {exact ? "GELU" : "GELU (tanh)",
             {"x Φ(x)", exact ? "h = x · Φ(x)" : "h = x · ½(1 + tanh(…))", kWords},
@@ -306,6 +307,7 @@ class StepRows {
 
  private:
   bool basic() const { return c.attention == AttentionKind::kBasic; }
+  bool turns_part() const { return c.rotary_width > 0 && c.rotary_width < c.head_width(); }
   bool shares() const { return c.kv_head_count() != c.head_count(); }
   bool classes() const { return c.form == ModelForm::kClasses; }
   // Without the bias, which every formula has last.
