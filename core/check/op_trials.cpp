@@ -18,7 +18,9 @@ std::span<const OpTrial> op_trials() {
   static const std::vector<OpTrial> kTrials = [] {
     std::vector<OpTrial> trials;
     for (const OpInfo& info : all_ops()) {
-      for (const auto inputs : info.trials) trials.push_back({info.op, inputs});
+      for (const std::string_view shapes : info.trials)
+        trials.push_back(
+            {info.op, [shapes](const TrialSizes& z) { return trial_shapes(shapes, z); }});
     }
     return trials;
   }();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 
 #include "core/graph/program.h"
@@ -12,7 +13,7 @@ namespace headlight {
 /// An operation with the shapes of its inputs.
 struct OpTrial {
   Op op{};
-  TrialShapes (*inputs)(const TrialSizes&) = nullptr;
+  std::function<TrialShapes(const TrialSizes&)> inputs;
 };
 
 /// OpInfo::trials of every operation.

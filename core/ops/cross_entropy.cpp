@@ -218,12 +218,7 @@ const OpInfo& cross_entropy_op() {
       .inputs = {InputKind::kNumbers, InputKind::kTargets},
       .errors = ErrorClass::kRows,
       .work = {.flops = 80, .per = WorkPer::kInputCell},
-      .trials = {[](const TrialSizes& z) -> TrialShapes {
-                   return {{z.b, z.t, z.n}, {z.b, z.t}};
-                 },
-                 [](const TrialSizes& z) -> TrialShapes {
-                   return {{z.t, z.n}, {z.t}};
-                 }},
+      .trials = {"b t n, b t", "t n, t"},
   };
   return info;
 }

@@ -7,13 +7,7 @@ namespace {
 
 // x, m of equal sizes -> the axes of x
 std::vector<Axis> shape(std::span<const TensorView> in, const OpParams&) {
-  expect_inputs("dropout", in, 2, 2);
-  bool same = in[0].axes.size() == in[1].axes.size();
-  for (std::size_t i = 0; same && i < in[0].axes.size(); ++i) {
-    same = in[0].axes[i].size == in[1].axes[i].size;
-  }
-  if (!same) shape_error("dropout", in, "two tensors of one shape");
-  return {in[0].axes.begin(), in[0].axes.end()};
+  return same_shape("dropout", in, 2);
 }
 
 // y = m · x, cell by cell, where m is 0 for what is left out and 1 / (1 − p) for the rest
@@ -43,12 +37,6 @@ OpExplanation explain_gradient(const OpGradArgs& args, int input,
   return {{gradient_term(args, cell, args.in[1].at(cell), {{1, cell}})}, {}, "m · dy"};
 }
 
-std::vector<Pane> panes(const OpArgs& args, std::int64_t head) {
-  return {matrix_pane(args.in[0], 0, PaneRole::kOperand, head),
-          matrix_pane(args.in[1], 1, PaneRole::kOperand, head),
-          matrix_pane(args.out, -1, PaneRole::kResult, head)};
-}
-
 std::string code(const CodeArgs& c) {
   return c.out + " = " + c.in[0] + " * " + c.in[1] + "  # " + code_shape(c.args.out) + "\n";
 }
@@ -66,13 +54,10 @@ const OpInfo& dropout_op() {
       .backward = backward,
       .explain = explain,
       .explain_gradient = explain_gradient,
-      .panes = panes,
       .numpy = code,
       .torch = code,
       .inputs = {InputKind::kNumbers, InputKind::kDropout},
-      .trials = {[](const TrialSizes& z) -> TrialShapes {
-        return {{z.b, z.h, z.t, z.s}, {z.b, z.h, z.t, z.s}};
-      }},
+      .trials = {"b h t s, b h t s"},
   };
   return info;
 }

@@ -184,9 +184,7 @@ const OpInfo& split_heads_op() {
       .numpy = split_numpy,
       .torch = split_torch,
       .inputs = {InputKind::kNumbers, InputKind::kSizes},
-      .trials = {[](const TrialSizes& z) -> TrialShapes {
-        return {{z.b, z.t, z.h * z.m}, {z.h, z.n, z.m}};
-      }},
+      .trials = {"b t hm, h n m"},
   };
   return info;
 }
@@ -204,9 +202,7 @@ const OpInfo& concat_heads_op() {
       .panes = concat_panes,
       .numpy = concat_numpy,
       .torch = concat_torch,
-      .trials = {[](const TrialSizes& z) -> TrialShapes {
-        return {{z.b, z.h, z.t, z.n}};
-      }},
+      .trials = {"b h t n"},
       .joins_heads = true,
   };
   return info;

@@ -274,16 +274,11 @@ const OpInfo& layer_norm_op() {
       .panes = panes,
       .numpy = numpy,
       .torch = torch,
-      .opening = Opening::kRow,
+      .detail = Detail::kRow,
       .open_row = open_row,
       .errors = ErrorClass::kRows,
       .work = {.flops = 50},
-      .trials = {[](const TrialSizes& z) -> TrialShapes {
-                   return {{z.b, z.t, z.n}, {z.n}, {z.n}};
-                 },
-                 [](const TrialSizes& z) -> TrialShapes {
-                   return {{z.b, z.t, z.n}, {z.n}};
-                 }},
+      .trials = {"b t n, n, n", "b t n, n"},
   };
   return info;
 }

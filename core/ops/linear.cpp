@@ -1,5 +1,7 @@
 // Products with a weight matrix: a plain linear layer (feed-forward, W_O, unembedding) and the
 // projection of a row into every head's queries, keys or values.
+#include <algorithm>
+
 #include "core/ops/op.h"
 
 namespace headlight {
@@ -11,6 +13,16 @@ void add_column_sums(const float* dy, std::int64_t rows, std::int64_t columns, f
     double sum = db[j];
     for (std::int64_t r = 0; r < rows; ++r) sum += dy[r * columns + j];
     db[j] = static_cast<float>(sum);
+  }
+}
+
+// Each row of the result starts from the bias, or from 0.
+void begin_with_bias(const OpArgs& args, std::int64_t rows, std::int64_t columns) {
+  for (std::int64_t r = 0; r < rows; ++r) {
+    if (args.in.size() > 2)
+      std::copy_n(args.in[2].data, columns, args.result + r * columns);
+    else
+      std::fill_n(args.result + r * columns, columns, 0.0f);
   }
 }
 
@@ -38,15 +50,9 @@ std::vector<Axis> linear_shape(std::span<const TensorView> in, const OpParams&) 
 void linear_forward(const OpArgs& args) {
   const auto [rows, inner] = as_rows(args.in[0].axes);
   const std::int64_t outer = args.out.axes.back().size;
-  for (std::int64_t r = 0; r < rows; ++r) {
-    for (std::int64_t j = 0; j < outer; ++j) {
-      double sum = args.in.size() > 2 ? args.in[2].data[j] : 0.0;
-      for (std::int64_t i = 0; i < inner; ++i) {
-        sum += static_cast<double>(args.in[0].data[r * inner + i]) * args.in[1].data[i * outer + j];
-      }
-      args.result[r * outer + j] = static_cast<float>(sum);
-    }
-  }
+  begin_with_bias(args, rows, outer);
+  add_product({args.in[0].data, inner}, {args.in[1].data, outer}, args.result, outer, rows, outer,
+              inner);
 }
 
 // dx[r, i] += Σ_j dy[r, j] · W[i, j]
@@ -56,28 +62,10 @@ void linear_backward(const OpGradArgs& args) {
   const auto [rows, inner] = as_rows(args.in[0].axes);
   const std::int64_t outer = args.out.axes.back().size;
   const float *x = args.in[0].data, *weight = args.in[1].data, *dy = args.d_out;
-  if (float* dx = args.d_in[0]) {
-    for (std::int64_t r = 0; r < rows; ++r) {
-      for (std::int64_t i = 0; i < inner; ++i) {
-        double sum = dx[r * inner + i];
-        for (std::int64_t j = 0; j < outer; ++j) {
-          sum += static_cast<double>(dy[r * outer + j]) * weight[i * outer + j];
-        }
-        dx[r * inner + i] = static_cast<float>(sum);
-      }
-    }
-  }
-  if (float* dw = args.d_in[1]) {
-    for (std::int64_t i = 0; i < inner; ++i) {
-      for (std::int64_t j = 0; j < outer; ++j) {
-        double sum = dw[i * outer + j];
-        for (std::int64_t r = 0; r < rows; ++r) {
-          sum += static_cast<double>(x[r * inner + i]) * dy[r * outer + j];
-        }
-        dw[i * outer + j] = static_cast<float>(sum);
-      }
-    }
-  }
+  if (float* dx = args.d_in[0])
+    add_product({dy, outer}, {weight, 1, outer}, dx, inner, rows, inner, outer);
+  if (float* dw = args.d_in[1])
+    add_product({x, 1, inner}, {dy, outer}, dw, outer, inner, outer, rows);
   if (args.in.size() > 2) add_column_sums(dy, rows, outer, args.d_in[2]);
 }
 
@@ -181,19 +169,11 @@ std::vector<Axis> project_shape(std::span<const TensorView> in, const OpParams&)
 // y[t, h·d_head + e] = Σ_m x[t, m] · W[h, m, e] + b[h, e]
 void project_forward(const OpArgs& args) {
   const auto [rows, inner] = as_rows(args.in[0].axes);
-  const std::int64_t heads = args.in[1].axes[0].size;
-  const std::int64_t width = args.in[1].axes[2].size;
-  for (std::int64_t r = 0; r < rows; ++r) {
-    for (std::int64_t h = 0; h < heads; ++h) {
-      const float* weight = args.in[1].data + h * inner * width;
-      for (std::int64_t e = 0; e < width; ++e) {
-        double sum = args.in.size() > 2 ? args.in[2].data[h * width + e] : 0.0;
-        for (std::int64_t m = 0; m < inner; ++m) {
-          sum += static_cast<double>(args.in[0].data[r * inner + m]) * weight[m * width + e];
-        }
-        args.result[(r * heads + h) * width + e] = static_cast<float>(sum);
-      }
-    }
+  const std::int64_t heads = args.in[1].axes[0].size, width = args.in[1].axes[2].size;
+  begin_with_bias(args, rows, heads * width);
+  for (std::int64_t h = 0; h < heads; ++h) {
+    add_product({args.in[0].data, inner}, {args.in[1].data + h * inner * width, width},
+                args.result + h * width, heads * width, rows, width, inner);
   }
 }
 
@@ -218,18 +198,9 @@ void project_backward(const OpGradArgs& args) {
       }
     }
   }
-  if (float* dw = args.d_in[1]) {
-    for (std::int64_t h = 0; h < heads; ++h) {
-      for (std::int64_t m = 0; m < inner; ++m) {
-        for (std::int64_t e = 0; e < width; ++e) {
-          double sum = dw[(h * inner + m) * width + e];
-          for (std::int64_t r = 0; r < rows; ++r) {
-            sum += static_cast<double>(x[r * inner + m]) * dy[(r * heads + h) * width + e];
-          }
-          dw[(h * inner + m) * width + e] = static_cast<float>(sum);
-        }
-      }
-    }
+  for (std::int64_t h = 0; args.d_in[1] && h < heads; ++h) {
+    add_product({x, 1, inner}, {dy + h * width, heads * width}, args.d_in[1] + h * inner * width,
+                width, inner, width, rows);
   }
   if (args.in.size() > 2) add_column_sums(dy, rows, heads * width, args.d_in[2]);
 }
@@ -337,12 +308,7 @@ const OpInfo& linear_op() {
       .torch = linear_code,
       .errors = ErrorClass::kProducts,
       .work = {.flops = 2, .per = WorkPer::kTerm},
-      .trials = {[](const TrialSizes& z) -> TrialShapes {
-                   return {{z.b, z.t, z.n}, {z.n, z.m}, {z.m}};
-                 },
-                 [](const TrialSizes& z) -> TrialShapes {
-                   return {{z.b, z.t, z.h * z.n}, {z.h, z.n, z.m}};
-                 }},
+      .trials = {"b t n, n m, m", "b t hn, h n m"},
   };
   return info;
 }
@@ -364,12 +330,7 @@ const OpInfo& project_op() {
       .inputs = {InputKind::kNumbers, InputKind::kNumbers, InputKind::kHeadBias},
       .errors = ErrorClass::kProducts,
       .work = {.flops = 2, .per = WorkPer::kTerm},
-      .trials = {[](const TrialSizes& z) -> TrialShapes {
-                   return {{z.b, z.t, z.n}, {z.h, z.n, z.m}, {z.h, z.m}};
-                 },
-                 [](const TrialSizes& z) -> TrialShapes {
-                   return {{z.b, z.t, z.n}, {z.h, z.n, z.m}};
-                 }},
+      .trials = {"b t n, h n m, h m", "b t n, h n m"},
       .joins_heads = true,
   };
   return info;

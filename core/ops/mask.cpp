@@ -67,12 +67,6 @@ OpExplanation explain_gradient(const OpGradArgs& args, int input,
       {gradient_term(args, {index.begin(), index.end()}, 1, {{1, mask}}, "allowed")}, {}, formula};
 }
 
-std::vector<Pane> panes(const OpArgs& args, std::int64_t head) {
-  return {matrix_pane(args.in[0], 0, PaneRole::kOperand, head),
-          matrix_pane(args.in[1], 1, PaneRole::kOperand, 0),
-          matrix_pane(args.out, -1, PaneRole::kResult, head)};
-}
-
 std::string numpy(const CodeArgs& c) {
   return c.out + " = np.where(" + c.in[1] + " == 0, " + c.in[0] +
          ", -np.inf)  # forbidden keys become -inf; " + code_shape(c.args.in[1]) +
@@ -98,13 +92,10 @@ const OpInfo& mask_op() {
       .backward = backward,
       .explain = explain,
       .explain_gradient = explain_gradient,
-      .panes = panes,
       .numpy = numpy,
       .torch = torch,
       .inputs = {InputKind::kNumbers, InputKind::kMask},
-      .trials = {[](const TrialSizes& z) -> TrialShapes {
-        return {{z.b, z.h, z.t, z.s}, {z.b, z.t, z.s}};
-      }},
+      .trials = {"b h t s, b t s"},
       .keeps_place = true,
   };
   return info;

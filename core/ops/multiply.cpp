@@ -7,13 +7,7 @@ namespace {
 
 // a, b of equal sizes -> the axes of a
 std::vector<Axis> shape(std::span<const TensorView> in, const OpParams&) {
-  expect_inputs("multiply", in, 2, 2);
-  bool same = in[0].axes.size() == in[1].axes.size();
-  for (std::size_t i = 0; same && i < in[0].axes.size(); ++i) {
-    same = in[0].axes[i].size == in[1].axes[i].size;
-  }
-  if (!same) shape_error("multiply", in, "two tensors of one shape");
-  return {in[0].axes.begin(), in[0].axes.end()};
+  return same_shape("multiply", in, 2);
 }
 
 // y = a · b, cell by cell
@@ -53,12 +47,6 @@ OpExplanation explain_gradient(const OpGradArgs& args, int input,
           input == 0 ? "dy[t, h] · b[t, h]" : "dy[t, h] · a[t, h]"};
 }
 
-std::vector<Pane> panes(const OpArgs& args, std::int64_t head) {
-  return {matrix_pane(args.in[0], 0, PaneRole::kOperand, head),
-          matrix_pane(args.in[1], 1, PaneRole::kOperand, head),
-          matrix_pane(args.out, -1, PaneRole::kResult, head)};
-}
-
 std::string code(const CodeArgs& c) {
   return c.out + " = " + c.in[0] + " * " + c.in[1] + "  # " + code_shape(c.args.out) + "\n";
 }
@@ -76,12 +64,9 @@ const OpInfo& multiply_op() {
       .backward = backward,
       .explain = explain,
       .explain_gradient = explain_gradient,
-      .panes = panes,
       .numpy = code,
       .torch = code,
-      .trials = {[](const TrialSizes& z) -> TrialShapes {
-        return {{z.b, z.t, z.n}, {z.b, z.t, z.n}};
-      }},
+      .trials = {"b t n, b t n"},
   };
   return info;
 }

@@ -1,5 +1,6 @@
 #include "core/ops/op.h"
 
+#include <algorithm>
 #include <array>
 
 #include "core/base/error.h"
@@ -21,6 +22,22 @@ std::span<const OpInfo> all_ops() {
 }
 
 const OpInfo& op_info(Op op) { return all_ops()[static_cast<std::size_t>(op)]; }
+
+TrialShapes trial_shapes(std::string_view trial, const TrialSizes& z) {
+  TrialShapes shapes(1, {1});
+  for (const char c : trial) {
+    if (c == ',') {
+      shapes.emplace_back();
+    } else if (c == ' ') {
+      shapes.back().push_back(1);
+    } else {
+      const std::size_t letter = std::string_view("bhtsnm").find(c);
+      const std::int64_t sizes[] = {z.b, z.h, z.t, z.s, z.n, z.m};
+      shapes.back().back() *= letter < std::size(sizes) ? sizes[letter] : c - '0';
+    }
+  }
+  return shapes;
+}
 
 double call_flops(const OpInfo& info, std::span<const Axis> first_input,
                   std::span<const Axis> out) {
@@ -53,6 +70,26 @@ void expect_inputs(std::string_view op, std::span<const TensorView> in, std::siz
   shape_error(op, in,
               least == most ? std::to_string(least) + (least == 1 ? " input" : " inputs")
                             : std::to_string(least) + " to " + std::to_string(most) + " inputs");
+}
+
+std::vector<Axis> same_shape(std::string_view op, std::span<const TensorView> in,
+                             std::size_t count) {
+  expect_inputs(op, in, count, count);
+  for (const TensorView& t : in) {
+    if (!std::ranges::equal(t.axes, in[0].axes, {}, &Axis::size, &Axis::size)) {
+      shape_error(op, in, "two tensors of one shape");
+    }
+  }
+  return {in[0].axes.begin(), in[0].axes.end()};
+}
+
+std::vector<Pane> matrix_panes(const OpArgs& args, std::int64_t head) {
+  std::vector<Pane> panes;
+  for (std::size_t i = 0; i < args.in.size(); ++i) {
+    panes.push_back(matrix_pane(args.in[i], static_cast<int>(i), PaneRole::kOperand, head));
+  }
+  panes.push_back(matrix_pane(args.out, -1, PaneRole::kResult, head));
+  return panes;
 }
 
 Pane matrix_pane(const TensorView& t, int input, PaneRole role, std::int64_t head) {
@@ -109,6 +146,19 @@ std::string shared_heads(const CodeArgs& c, std::size_t input, bool torch) {
   const std::string times = std::to_string(share);
   return torch ? c.in[input] + ".repeat_interleave(" + times + ", 0)"
                : "np.repeat(" + c.in[input] + ", " + times + ", axis=0)";
+}
+
+void add_product(const MatrixCells& a, const MatrixCells& b, float* c, std::int64_t c_step,
+                 std::int64_t rows, std::int64_t columns, std::int64_t inner) {
+  for (std::int64_t i = 0; i < rows; ++i) {
+    for (std::int64_t j = 0; j < columns; ++j) {
+      const float *x = a.cells + i * a.row_step, *y = b.cells + j * b.column_step;
+      double sum = c[i * c_step + j];
+      for (std::int64_t e = 0; e < inner; ++e)
+        sum += static_cast<double>(x[e * a.column_step]) * y[e * b.row_step];
+      c[i * c_step + j] = static_cast<float>(sum);
+    }
+  }
 }
 
 OpTerm gradient_term(const OpGradArgs& args, std::vector<std::int64_t> cell, double slope,

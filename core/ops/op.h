@@ -149,7 +149,7 @@ struct OpRow {
 };
 
 /// What the page of an operation opens up beside its matrices.
-enum class Opening {
+enum class Detail {
   kNothing,
   kRow,     // OpInfo::open_row
   kCurve,   // OpInfo::curve, and where the row's cells lie on it
@@ -218,6 +218,11 @@ struct TrialSizes {
 };
 /// The shapes of all inputs.
 using TrialShapes = std::vector<std::vector<std::int64_t>>;
+/// Of one of OpInfo::trials.
+TrialShapes trial_shapes(std::string_view trial, const TrialSizes&);
+
+/// Every input, then the result, each as the matrix of its last two axes.
+std::vector<Pane> matrix_panes(const OpArgs&, std::int64_t head);
 
 /// All that is known of an operation, but how each backend runs it.
 struct OpInfo {
@@ -238,14 +243,14 @@ struct OpInfo {
   OpExplanation (*explain_gradient)(const OpGradArgs&, int input,
                                     std::span<const std::int64_t> index) = nullptr;
   /// Panes of the operation for one head (ignored where there is none), batch item 0.
-  std::vector<Pane> (*panes)(const OpArgs&, std::int64_t head) = nullptr;
+  std::vector<Pane> (*panes)(const OpArgs&, std::int64_t head) = matrix_panes;
   /// The operation as a person would write it with NumPy and with PyTorch, for tensors without a
   /// batch axis. A fully masked row and the like are minded where the inputs have them.
   std::string (*numpy)(const CodeArgs&) = nullptr;
   std::string (*torch)(const CodeArgs&) = nullptr;
 
   // ---- what the page opens up; may be left out ----
-  Opening opening = Opening::kNothing;
+  Detail detail = Detail::kNothing;
   /// The row that holds the cell at `index`.
   OpRow (*open_row)(const OpArgs&, std::span<const std::int64_t> index) = nullptr;
   double (*curve)(double) = nullptr;
@@ -257,7 +262,8 @@ struct OpInfo {
   ErrorClass errors = ErrorClass::kCells;
   OpWork work = {};
   /// What backends are tried on: each form at least once, with and without what it can do without.
-  std::vector<TrialShapes (*)(const TrialSizes&)> trials = {};
+  /// The shapes of all inputs in letters of TrialSizes, an axis being their product: "b t 2n, n".
+  std::vector<std::string_view> trials = {};
   /// A cell of the first input goes on as the result's cell at the same place: the inspector
   /// follows it, and says how ("inspector.next.<id>").
   bool keeps_place = false;
@@ -299,6 +305,9 @@ double call_bytes(const OpInfo&, std::span<const TensorView> in, const TensorVie
 /// Throws unless there are between `least` and `most` inputs.
 void expect_inputs(std::string_view op, std::span<const TensorView> in, std::size_t least,
                    std::size_t most);
+/// The axes of the first of `count` inputs, whose sizes all the others must have. Throws as above.
+std::vector<Axis> same_shape(std::string_view op, std::span<const TensorView> in,
+                             std::size_t count);
 /// A pane over the last two axes of `t`, for `head` where the tensor has a head axis.
 Pane matrix_pane(const TensorView& t, int input, PaneRole role, std::int64_t head);
 /// A pane over a one-dimensional parameter, as one row.
@@ -320,6 +329,16 @@ struct RowShape {
   std::int64_t rows = 0, columns = 0;
 };
 RowShape as_rows(std::span<const Axis> axes);
+
+/// A matrix in memory: cell (i, j) lies at i · row_step + j · column_step.
+struct MatrixCells {
+  const float* cells = nullptr;
+  std::int64_t row_step = 0, column_step = 1;
+};
+/// c (rows, columns) += a (rows, inner) · b (inner, columns). Each cell is summed in double, from
+/// what it is, in order of `inner`; the rows of c lie c_step apart.
+void add_product(const MatrixCells& a, const MatrixCells& b, float* c, std::int64_t c_step,
+                 std::int64_t rows, std::int64_t columns, std::int64_t inner);
 
 // For explain_gradient(): the term that the cell of dL/d(out) at `cell` gives, times `slope`, which
 // came from the cells `from`.

@@ -158,12 +158,10 @@ const OpInfo& sinusoid_op() {
       .panes = sinusoid_panes,
       .numpy = sinusoid_numpy,
       .torch = sinusoid_torch,
-      .opening = Opening::kColumns,
+      .detail = Detail::kColumns,
       .inputs = {InputKind::kSizes},
       .work = {.flops = 50},
-      .trials = {[](const TrialSizes& z) -> TrialShapes {
-        return {{z.b, z.t}};
-      }},
+      .trials = {"b t"},
   };
   return info;
 }
@@ -182,9 +180,7 @@ const OpInfo& learned_position_op() {
       .numpy = learned_code,
       .torch = learned_code,
       .inputs = {InputKind::kSizes},
-      .trials = {[](const TrialSizes& z) -> TrialShapes {
-        return {{z.b, z.t}, {z.t + z.s, z.n}};
-      }},
+      .trials = {"b t, 2t n"},
   };
   return info;
 }

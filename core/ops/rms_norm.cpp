@@ -212,13 +212,11 @@ const OpInfo& rms_norm_op() {
       .panes = panes,
       .numpy = numpy,
       .torch = torch,
-      .opening = Opening::kRow,
+      .detail = Detail::kRow,
       .open_row = open_row,
       .errors = ErrorClass::kRows,
       .work = {.flops = 50},
-      .trials = {[](const TrialSizes& z) -> TrialShapes {
-        return {{z.b, z.t, z.n}, {z.n}};
-      }},
+      .trials = {"b t n, n"},
   };
   return info;
 }

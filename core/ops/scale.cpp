@@ -10,8 +10,7 @@ namespace {
 
 // x -> the axes of x
 std::vector<Axis> shape(std::span<const TensorView> in, const OpParams&) {
-  expect_inputs("scale", in, 1, 1);
-  return {in[0].axes.begin(), in[0].axes.end()};
+  return same_shape("scale", in, 1);
 }
 
 // y = factor · x
@@ -66,11 +65,6 @@ OpExplanation explain_gradient(const OpGradArgs& args, int, std::span<const std:
   return {{term}, {{"factor", factor}}, "dy[i, j] / √d_head", written(term.value, args.params)};
 }
 
-std::vector<Pane> panes(const OpArgs& args, std::int64_t head) {
-  return {matrix_pane(args.in[0], 0, PaneRole::kOperand, head),
-          matrix_pane(args.out, -1, PaneRole::kResult, head)};
-}
-
 // "÷ √16", "÷ 4"
 std::vector<std::string> arrow(const OpArgs& args) {
   const double divisor = 1.0 / static_cast<double>(args.params.factor);
@@ -105,13 +99,10 @@ const OpInfo& scale_op() {
       .backward = backward,
       .explain = explain,
       .explain_gradient = explain_gradient,
-      .panes = panes,
       .numpy = code,
       .torch = code,
       .arrow = arrow,
-      .trials = {[](const TrialSizes& z) -> TrialShapes {
-        return {{z.b, z.h, z.t, z.s}};
-      }},
+      .trials = {"b h t s"},
       .keeps_place = true,
   };
   return info;

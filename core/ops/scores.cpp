@@ -1,4 +1,5 @@
 // Attention scores: how well each key answers each query, as a dot product or additively.
+#include <algorithm>
 #include <cmath>
 
 #include "core/ops/op.h"
@@ -38,17 +39,11 @@ void forward(const OpArgs& args) {
   const std::int64_t share = heads_per_kv(args.in[0].axes, args.in[1].axes);
   const std::int64_t queries = share * axes[2].size, keys = axes[3].size;
   const std::int64_t heads = args.in[1].axes[1].size, width = args.in[0].axes[3].size;
-  float* out = args.result;
+  std::fill_n(args.result, args.out.size(), 0.0f);
   for (std::int64_t bh = 0; bh < axes[0].size * heads; ++bh) {
-    for (std::int64_t i = 0; i < queries; ++i) {
-      const float* q = args.in[0].data + (bh * queries + i) * width;
-      for (std::int64_t j = 0; j < keys; ++j) {
-        const float* k = args.in[1].data + (bh * keys + j) * width;
-        double sum = 0;
-        for (std::int64_t e = 0; e < width; ++e) sum += static_cast<double>(q[e]) * k[e];
-        *out++ = static_cast<float>(sum);
-      }
-    }
+    add_product({args.in[0].data + bh * queries * width, width},
+                {args.in[1].data + bh * keys * width, 1, width}, args.result + bh * queries * keys,
+                keys, queries, keys, width);
   }
 }
 
@@ -63,24 +58,11 @@ void backward(const OpGradArgs& args) {
   for (std::int64_t bh = 0; bh < axes[0].size * heads; ++bh) {
     const float* ds = args.d_out + bh * queries * keys;
     const std::int64_t q0 = bh * queries * width, k0 = bh * keys * width;
-    for (std::int64_t i = 0; dq && i < queries; ++i) {
-      for (std::int64_t e = 0; e < width; ++e) {
-        double sum = dq[q0 + i * width + e];
-        for (std::int64_t j = 0; j < keys; ++j) {
-          sum += static_cast<double>(ds[i * keys + j]) * args.in[1].data[k0 + j * width + e];
-        }
-        dq[q0 + i * width + e] = static_cast<float>(sum);
-      }
-    }
-    for (std::int64_t j = 0; dk && j < keys; ++j) {
-      for (std::int64_t e = 0; e < width; ++e) {
-        double sum = dk[k0 + j * width + e];
-        for (std::int64_t i = 0; i < queries; ++i) {
-          sum += static_cast<double>(ds[i * keys + j]) * args.in[0].data[q0 + i * width + e];
-        }
-        dk[k0 + j * width + e] = static_cast<float>(sum);
-      }
-    }
+    if (dq)
+      add_product({ds, keys}, {args.in[1].data + k0, width}, dq + q0, width, queries, width, keys);
+    if (dk)
+      add_product({ds, 1, keys}, {args.in[0].data + q0, width}, dk + k0, width, keys, width,
+                  queries);
   }
 }
 
@@ -345,12 +327,7 @@ const OpInfo& scores_op() {
       .torch = torch,
       .errors = ErrorClass::kProducts,
       .work = {.flops = 2, .per = WorkPer::kTerm},
-      .trials = {[](const TrialSizes& z) -> TrialShapes {
-                   return {{z.b, z.h, z.t, z.n}, {z.b, z.h, z.s, z.n}};
-                 },
-                 [](const TrialSizes& z) -> TrialShapes {  // two heads share one of keys
-                   return {{z.b, 2 * z.h, z.t, z.n}, {z.b, z.h, z.s, z.n}};
-                 }},
+      .trials = {"b h t n, b h s n", "b 2h t n, b h s n"},  // the second with shared heads
   };
   return info;
 }
@@ -371,12 +348,8 @@ const OpInfo& additive_scores_op() {
       .torch = additive_torch,
       .errors = ErrorClass::kProducts,
       .work = {.flops = 60, .per = WorkPer::kTerm},
-      .trials = {[](const TrialSizes& z) -> TrialShapes {
-                   return {{z.b, z.h, z.t, z.n}, {z.b, z.h, z.s, z.n}, {z.h, z.n}};
-                 },
-                 [](const TrialSizes& z) -> TrialShapes {
-                   return {{z.b, 2 * z.h, z.t, z.n}, {z.b, z.h, z.s, z.n}, {2 * z.h, z.n}};
-                 }},
+      .trials = {"b h t n, b h s n, h n",
+                 "b 2h t n, b h s n, 2h n"},  // the second with shared heads
   };
   return info;
 }

@@ -262,14 +262,12 @@ const OpInfo& softmax_op() {
       .panes = panes,
       .numpy = numpy,
       .torch = torch,
-      .opening = Opening::kRow,
+      .detail = Detail::kRow,
       .open_row = open_row,
       .inputs = {InputKind::kScores},
       .errors = ErrorClass::kRows,
       .work = {.flops = 80},
-      .trials = {[](const TrialSizes& z) -> TrialShapes {
-        return {{z.b, z.h, z.t, z.s}};
-      }},
+      .trials = {"b h t s"},
       .keeps_place = true,
       .is_distribution = true,
   };

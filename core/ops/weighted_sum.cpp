@@ -1,4 +1,6 @@
 // The weighted sum of values: what a query gathers from the keys it attends to.
+#include <algorithm>
+
 #include "core/ops/op.h"
 
 namespace headlight {
@@ -28,17 +30,11 @@ void forward(const OpArgs& args) {
   const std::int64_t share = heads_per_kv(args.in[0].axes, args.in[1].axes);
   const std::int64_t queries = share * axes[2].size, width = axes[3].size;
   const std::int64_t heads = args.in[1].axes[1].size, keys = args.in[0].axes[3].size;
-  float* out = args.result;
+  std::fill_n(args.result, args.out.size(), 0.0f);
   for (std::int64_t bh = 0; bh < axes[0].size * heads; ++bh) {
-    const float* v = args.in[1].data + bh * keys * width;
-    for (std::int64_t i = 0; i < queries; ++i) {
-      const float* a = args.in[0].data + (bh * queries + i) * keys;
-      for (std::int64_t e = 0; e < width; ++e) {
-        double sum = 0;
-        for (std::int64_t j = 0; j < keys; ++j) sum += static_cast<double>(a[j]) * v[j * width + e];
-        *out++ = static_cast<float>(sum);
-      }
-    }
+    add_product({args.in[0].data + bh * queries * keys, keys},
+                {args.in[1].data + bh * keys * width, width}, args.result + bh * queries * width,
+                width, queries, width, keys);
   }
 }
 
@@ -53,24 +49,12 @@ void backward(const OpGradArgs& args) {
   for (std::int64_t bh = 0; bh < axes[0].size * heads; ++bh) {
     const float* dz = args.d_out + bh * queries * width;
     const std::int64_t a0 = bh * queries * keys, v0 = bh * keys * width;
-    for (std::int64_t i = 0; da && i < queries; ++i) {
-      for (std::int64_t j = 0; j < keys; ++j) {
-        double sum = da[a0 + i * keys + j];
-        for (std::int64_t e = 0; e < width; ++e) {
-          sum += static_cast<double>(dz[i * width + e]) * args.in[1].data[v0 + j * width + e];
-        }
-        da[a0 + i * keys + j] = static_cast<float>(sum);
-      }
-    }
-    for (std::int64_t j = 0; dv && j < keys; ++j) {
-      for (std::int64_t e = 0; e < width; ++e) {
-        double sum = dv[v0 + j * width + e];
-        for (std::int64_t i = 0; i < queries; ++i) {
-          sum += static_cast<double>(args.in[0].data[a0 + i * keys + j]) * dz[i * width + e];
-        }
-        dv[v0 + j * width + e] = static_cast<float>(sum);
-      }
-    }
+    if (da)
+      add_product({dz, width}, {args.in[1].data + v0, 1, width}, da + a0, keys, queries, keys,
+                  width);
+    if (dv)
+      add_product({args.in[0].data + a0, 1, keys}, {dz, width}, dv + v0, width, keys, width,
+                  queries);
   }
 }
 
@@ -148,12 +132,7 @@ const OpInfo& weighted_sum_op() {
       .torch = torch,
       .errors = ErrorClass::kProducts,
       .work = {.flops = 2, .per = WorkPer::kTerm},
-      .trials = {[](const TrialSizes& z) -> TrialShapes {
-                   return {{z.b, z.h, z.t, z.s}, {z.b, z.h, z.s, z.n}};
-                 },
-                 [](const TrialSizes& z) -> TrialShapes {  // two heads share one of values
-                   return {{z.b, 2 * z.h, z.t, z.s}, {z.b, z.h, z.s, z.n}};
-                 }},
+      .trials = {"b h t s, b h s n", "b 2h t s, b h s n"},  // the second with shared heads
       .joins_heads = true,
   };
   return info;

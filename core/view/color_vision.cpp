@@ -1,37 +1,6 @@
 #include "core/view/color_vision.h"
 
-#include <algorithm>
-#include <cmath>
-
 namespace headlight {
-namespace {
-
-float to_linear(float v) {
-  return v <= 0.04045f ? v / 12.92f : std::pow((v + 0.055f) / 1.055f, 2.4f);
-}
-
-float from_linear(float v) {
-  v = std::clamp(v, 0.0f, 1.0f);
-  return v <= 0.0031308f ? v * 12.92f : 1.055f * std::pow(v, 1 / 2.4f) - 0.055f;
-}
-
-struct Lab {
-  float l, a, b;
-};
-
-// CIE 1976 L*a*b* of an sRGB colour, white point D65.
-Lab lab_of(Color c) {
-  const float r = to_linear(c.r), g = to_linear(c.g), b = to_linear(c.b);
-  const auto f = [](float t) {
-    return t > 216.0f / 24389 ? std::cbrt(t) : (24389.0f / 27 * t + 16) / 116;
-  };
-  const float x = f((0.4124f * r + 0.3576f * g + 0.1805f * b) / 0.9505f);
-  const float y = f(0.2126f * r + 0.7152f * g + 0.0722f * b);
-  const float z = f((0.0193f * r + 0.1192f * g + 0.9505f * b) / 1.0890f);
-  return {116 * y - 16, 500 * (x - y), 200 * (y - z)};
-}
-
-}  // namespace
 
 const ColorMatrix& vision_matrix(Vision vision) {
   static constexpr std::array<ColorMatrix, kVisionCount> kMatrices = {{
@@ -46,22 +15,5 @@ const ColorMatrix& vision_matrix(Vision vision) {
   }};
   return kMatrices[static_cast<std::size_t>(vision)];
 }
-
-Color seen_with(Vision vision, Color c) {
-  if (vision == Vision::kFull) return c;
-  const ColorMatrix& m = vision_matrix(vision);
-  const float r = to_linear(c.r), g = to_linear(c.g), b = to_linear(c.b);
-  const auto row = [&](std::size_t i) {
-    return from_linear(m[3 * i] * r + m[3 * i + 1] * g + m[3 * i + 2] * b);
-  };
-  return {row(0), row(1), row(2), c.a};
-}
-
-float color_difference(Color a, Color b) {
-  const Lab p = lab_of(a), q = lab_of(b);
-  return std::hypot(p.l - q.l, p.a - q.a, p.b - q.b);
-}
-
-float lightness(Color c) { return lab_of(c).l; }
 
 }  // namespace headlight

@@ -17,13 +17,4 @@ inline constexpr int kVisionCount = 5;
 using ColorMatrix = std::array<float, 9>;
 const ColorMatrix& vision_matrix(Vision);
 
-/// An sRGB colour as these eyes see it; the opacity stays.
-Color seen_with(Vision, Color);
-
-/// How far two colours look apart: the distance in CIE L*a*b* (D65). 2 can just be told apart side
-/// by side, 100 is black against white.
-float color_difference(Color, Color);
-/// CIE lightness, 0..100.
-float lightness(Color);
-
 }  // namespace headlight

@@ -5,7 +5,7 @@
 #include <set>
 #include <sstream>
 
-#include "core/io/png.h"
+#include "tests/support/read_png.h"
 #include "tests/cli/child.h"
 
 using namespace headlight;

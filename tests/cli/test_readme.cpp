@@ -210,6 +210,18 @@ std::set<std::string> options_of_all(const std::string& sub) {
   return all;
 }
 
+// The keys as Markdown.
+std::string key_table_markdown() {
+  std::string text = "| key | what it does |\n|---|---|\n";
+  for (const CommandInfo& info : all_commands()) {
+    if (info.key.key == kKeyNone) continue;
+    text += "| " + shortcut_text(info.key) + " | " +
+            std::string(command_label(Language::kEnglish, info.command)) + ": " +
+            std::string(command_help(Language::kEnglish, info.command)) + " |\n";
+  }
+  return text;
+}
+
 }  // namespace
 
 TEST_CASE("docs: the key table is made from the table of commands") {

@@ -6,6 +6,7 @@
 
 #include "core/base/error.h"
 #include "core/io/png.h"
+#include "tests/support/read_png.h"
 
 using headlight::decode_png;
 using headlight::encode_png;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <iterator>
 #include <limits>
 #include <string>
@@ -97,7 +98,7 @@ using Shapes = TrialShapes;
 struct OpCase {
   Op op;
   double limit;  // of the normalised error
-  Shapes (*inputs)(const Sizes&);
+  std::function<Shapes(const Sizes&)> inputs;
 };
 
 // Many operations do on the processor what the reference does, to the last bit.
@@ -116,7 +117,7 @@ inline const std::vector<OpCase> kForwardTable = [] {
 }();
 
 /// Has the graphics card kernels for it? What came last runs on the processor.
-inline bool is_on_card(Op op, Shapes (*inputs)(const Sizes&)) {
+inline bool is_on_card(Op op, const std::function<Shapes(const Sizes&)>& inputs) {
   for (const Op none : {Op::kRmsNorm, Op::kMultiply, Op::kRotary, Op::kSilu})
     if (op == none) return false;
   const bool pairs = op == Op::kScores || op == Op::kAdditiveScores || op == Op::kWeightedSum;

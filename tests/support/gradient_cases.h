@@ -16,7 +16,7 @@ namespace headlight {
 /// One row of the table: the shapes of an operation's inputs, and what it is asked for.
 struct GradCase {
   Op op;
-  Shapes (*inputs)(const Sizes&);
+  std::function<Shapes(const Sizes&)> inputs;
   double temperature = 1;
 };
 

@@ -21,6 +21,7 @@ double log_low(const NumberRow& row) { return std::log(has_zero(row) ? row.least
 
 std::string text_of(const NumberRow& row) {
   if (!row.shown.empty()) return row.shown;
+  if (row.value == 0 && !row.zero.empty()) return std::string(row.zero);
   return row.integer ? count_text(static_cast<long long>(row.value))
                      : exact_number(static_cast<float>(row.value));
 }

@@ -13,20 +13,35 @@
 namespace headlight {
 
 struct NumberRow {
-  std::string_view id, label;  // the probe's; what stands before it, empty: nothing
-  double value = 0, low = 0, high = 1;
+  std::string_view id;
+  double low = 0, high = 1;
   bool integer = false;
   bool logarithmic = false;              // low > 0, or 0 as the place before `least`
   double least = 0;                      // logarithmic: the smallest number but for 0
   std::span<const double> choices = {};  // only these, ascending; typed numbers go to the nearest
-  std::string shown;                     // instead of the number; empty: the number itself
-  std::string_view help = {};            // tooltip
+  std::string_view zero = {};            // instead of the number where it is 0; empty: the number
+  std::string shown = {};                // the same for every number
   bool enabled = true;
+  std::string_view label = {};  // what stands before it
+  std::string_view help = {};   // tooltip
+  double value = 0;
 };
 
 /// Draws the row into `r`; the number that the person asks for, if any. Typed numbers out of range
 /// are refused in the field, which says the range.
 std::optional<double> number_row(Ui&, const NumberRow&, const Rect& r);
+
+/// The same for a number that lies somewhere: labelled and helped by the texts "LABEL" and
+/// "LABEL.help". True when the person has changed it.
+template <class T>
+bool number_row(Ui& ui, NumberRow row, std::string_view label_id, T& number, const Rect& r) {
+  row.label = ui.tr(label_id);
+  row.help = ui.tr(std::string(label_id) + ".help");
+  row.value = static_cast<double>(number);
+  const std::optional<double> asked = number_row(ui, row, r);
+  if (asked) number = static_cast<T>(*asked);
+  return asked.has_value();
+}
 
 /// Where a value stands on the slider (0..1), and the value at a place, rounded to two digits.
 double row_place(const NumberRow&, double value);

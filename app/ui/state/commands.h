@@ -58,7 +58,5 @@ std::string shortcut_text(const Shortcut&);
 bool is_enabled(Command, const AppState&);
 /// The command of a key press, nothing when there is none or a field takes it.
 std::optional<Command> command_for(const Shortcut&, bool in_field);
-/// The key table as Markdown, for docs/window.md.
-std::string key_table_markdown();
 
 }  // namespace headlight

@@ -29,35 +29,17 @@ int fitting_heads(int heads, int width) {
 void model_settings(TrainSettings& s) {
   Ui& ui = s.ui();
   Config& c = s.plan.config;
-  s.number({.id = "train/set/layers",
-            .label = {},
-            .value = double(c.layers),
-            .low = 1,
-            .high = 6,
-            .integer = true,
-            .shown = {}},
-           "train.layers", [&](double v) { c.layers = static_cast<int>(v); });
-  s.number({.id = "train/set/heads",
-            .label = {},
-            .value = double(c.heads),
-            .low = 1,
-            .high = 16,
-            .integer = true,
-            .shown = {}},
-           "train.heads",
-           [&](double v) { c.heads = fitting_heads(static_cast<int>(v), c.d_model); });
-  s.number({.id = "train/set/d_model",
-            .label = {},
-            .value = double(c.d_model),
-            .low = kWidths[0],
-            .high = 256,
-            .integer = true,
-            .choices = kWidths,
-            .shown = {}},
-           "train.d_model", [&](double v) {
-             c.d_model = static_cast<int>(v);
-             c.heads = fitting_heads(c.heads, c.d_model);
-           });
+  s.number({.id = "train/set/layers", .low = 1, .high = 6, .integer = true}, "train.layers",
+           c.layers);
+  const bool other_heads = s.number(
+      {.id = "train/set/heads", .low = 1, .high = 16, .integer = true}, "train.heads", c.heads);
+  const bool other_width = s.number({.id = "train/set/d_model",
+                                     .low = kWidths[0],
+                                     .high = 256,
+                                     .integer = true,
+                                     .choices = kWidths},
+                                    "train.d_model", c.d_model);
+  if (other_heads || other_width) c.heads = fitting_heads(c.heads, c.d_model);
   const Choices positions = choices_of(ui, c.positions), blocks = choices_of(ui, c.block);
   s.choice("train/set/positions", "train.positions", c.positions, positions.labels, positions.ids);
   s.choice("train/set/block", "train.block", c.block, blocks.labels, blocks.ids);
@@ -73,122 +55,59 @@ void model_settings(TrainSettings& s) {
 // ---- learning ----
 
 void learning_settings(TrainSettings& s) {
-  RunSettings& recipe = s.plan.recipe;
-  Schedule& schedule = recipe.schedule;
-  const OptimizerKind before = recipe.optimizer.kind;
-  s.choice("train/set/optimizer", "train.optimizer", recipe.optimizer.kind, "train.optimizer.");
-  if (recipe.optimizer.kind != before) {
-    recipe.optimizer = default_options(recipe.optimizer.kind);
-    if (recipe.optimizer.kind == OptimizerKind::kSgd) recipe.optimizer.momentum = 0.9;
+  RunSettings& settings = s.plan.settings;
+  Schedule& schedule = settings.schedule;
+  const OptimizerKind before = settings.optimizer.kind;
+  s.choice("train/set/optimizer", "train.optimizer", settings.optimizer.kind, "train.optimizer.");
+  if (settings.optimizer.kind != before) {
+    settings.optimizer = default_options(settings.optimizer.kind);
+    if (settings.optimizer.kind == OptimizerKind::kSgd) settings.optimizer.momentum = 0.9;
   }
-  s.number({.id = "train/set/rate",
-            .label = {},
-            .value = schedule.peak,
-            .low = 1e-6,
-            .high = 10,
-            .logarithmic = true,
-            .shown = {}},
-           "train.rate", [&](double v) {
-             schedule.peak = v;
-             schedule.floor = std::min(schedule.floor, v);
-           });
+  const std::string_view off = s.ui().tr("train.off");
+  if (s.number({.id = "train/set/rate", .low = 1e-6, .high = 10, .logarithmic = true}, "train.rate",
+               schedule.peak)) {
+    schedule.floor = std::min(schedule.floor, schedule.peak);
+  }
   s.choice("train/set/schedule", "train.schedule", schedule.kind, "train.schedule.");
   s.number({.id = "train/set/warmup",
-            .label = {},
-            .value = double(schedule.warmup),
-            .low = 0,
             .high = std::max<double>(double(schedule.steps) / 2, 1),
-            .integer = true,
-            .shown = {}},
-           "train.warmup", [&](double v) { schedule.warmup = static_cast<std::int64_t>(v); });
-  s.number({.id = "train/set/batch",
-            .label = {},
-            .value = double(recipe.batch),
-            .low = 1,
-            .high = 512,
-            .integer = true,
-            .choices = kBatches,
-            .shown = {}},
-           "train.batch", [&](double v) { recipe.batch = static_cast<std::int64_t>(v); });
-  s.number({.id = "train/set/accumulate",
-            .label = {},
-            .value = double(recipe.accumulation),
-            .low = 1,
-            .high = 16,
-            .integer = true,
-            .shown = {}},
-           "train.accumulate",
-           [&](double v) { recipe.accumulation = static_cast<std::int64_t>(v); });
-  s.number({.id = "train/set/dropout",
-            .label = {},
-            .value = recipe.dropout,
-            .low = 0,
-            .high = 0.9,
-            .shown = recipe.dropout > 0 ? std::string() : std::string(s.ui().tr("train.off"))},
-           "train.drop", [&](double v) { recipe.dropout = v; });
-  s.number({.id = "train/set/decay",
-            .label = {},
-            .value = recipe.optimizer.weight_decay,
-            .low = 0,
-            .high = 1,
-            .logarithmic = true,
-            .least = 1e-4,
-            .shown = {}},
-           "train.decay", [&](double v) { recipe.optimizer.weight_decay = v; });
-  s.number({.id = "train/set/clip",
-            .label = {},
-            .value = recipe.clip,
-            .low = 0,
-            .high = 100,
-            .logarithmic = true,
-            .least = 0.01,
-            .shown = recipe.clip > 0 ? std::string() : std::string(s.ui().tr("train.off"))},
-           "train.clip", [&](double v) { recipe.clip = v; });
-  s.number({.id = "train/set/seed",
-            .label = {},
-            .value = double(s.plan.config.seed),
-            .low = 0,
-            .high = 1000,
-            .integer = true,
-            .shown = {}},
-           "train.seed", [&](double v) { s.plan.config.seed = static_cast<std::uint64_t>(v); });
+            .integer = true},
+           "train.warmup", schedule.warmup);
+  s.number({.id = "train/set/batch", .low = 1, .high = 512, .integer = true, .choices = kBatches},
+           "train.batch", settings.batch);
+  s.number({.id = "train/set/accumulate", .low = 1, .high = 16, .integer = true},
+           "train.accumulate", settings.accumulation);
+  s.number({.id = "train/set/dropout", .high = 0.9, .zero = off}, "train.drop", settings.dropout);
+  s.number({.id = "train/set/decay", .high = 1, .logarithmic = true, .least = 1e-4}, "train.decay",
+           settings.optimizer.weight_decay);
+  s.number({.id = "train/set/clip", .high = 100, .logarithmic = true, .least = 0.01, .zero = off},
+           "train.clip", settings.clip);
+  s.number({.id = "train/set/seed", .high = 1000, .integer = true}, "train.seed",
+           s.plan.config.seed);
 }
 
 void stop_settings(TrainSettings& s) {
   StopRule& stop = s.plan.stop;
-  s.number({.id = "train/set/steps",
-            .label = {},
-            .value = double(stop.steps),
-            .low = 10,
-            .high = 1e6,
-            .integer = true,
-            .logarithmic = true,
-            .shown = {}},
-           "train.steps", [&](double v) {
-             stop.steps = static_cast<std::int64_t>(v);
-             Schedule& schedule = s.plan.recipe.schedule;
-             schedule.steps = stop.steps;
-             schedule.warmup = std::min(schedule.warmup, stop.steps / 2);
-           });
-  const std::string off(s.ui().tr("train.off"));
-  s.number({.id = "train/set/stop_loss",
-            .label = {},
-            .value = stop.loss,
-            .low = 0,
-            .high = 10,
-            .logarithmic = true,
-            .least = 1e-4,
-            .shown = stop.loss > 0 ? std::string() : off},
-           "train.stop_loss", [&](double v) { stop.loss = v; });
-  s.number({.id = "train/set/stop_minutes",
-            .label = {},
-            .value = stop.seconds / 60,
-            .low = 0,
-            .high = 600,
-            .logarithmic = true,
-            .least = 0.1,
-            .shown = stop.seconds > 0 ? std::string() : off},
-           "train.stop_minutes", [&](double v) { stop.seconds = v * 60; });
+  if (s.number(
+          {.id = "train/set/steps", .low = 10, .high = 1e6, .integer = true, .logarithmic = true},
+          "train.steps", stop.steps)) {
+    Schedule& schedule = s.plan.settings.schedule;
+    schedule.steps = stop.steps;
+    schedule.warmup = std::min(schedule.warmup, stop.steps / 2);
+  }
+  const std::string_view off = s.ui().tr("train.off");
+  s.number(
+      {.id = "train/set/stop_loss", .high = 10, .logarithmic = true, .least = 1e-4, .zero = off},
+      "train.stop_loss", stop.loss);
+  double minutes = stop.seconds / 60;
+  if (s.number({.id = "train/set/stop_minutes",
+                .high = 600,
+                .logarithmic = true,
+                .least = 0.1,
+                .zero = off},
+               "train.stop_minutes", minutes)) {
+    stop.seconds = minutes * 60;
+  }
 }
 
 // Below the settings, always in sight.
@@ -219,7 +138,7 @@ void panel_train(const AppState& state, Ui& ui, const Rect& r) {
   ImGui::SetCursorScreenPos({r.x0 + 1, r.y0 + ui.px(44)});
   const float tall = std::max(r.height() - ui.px(46) - foot, 1.0f);
   begin_child("train_settings", {r.width() - 2, tall}, ImGuiWindowFlags_NoBackground);
-  ui.probe.add("panel/train_settings", {r.x0 + 1, r.y0 + ui.px(44)},
+  ui.drawn.add("panel/train_settings", {r.x0 + 1, r.y0 + ui.px(44)},
                {r.x1 - 1, r.y0 + ui.px(44) + tall});
   const float top = r.y0 + ui.px(44) - ImGui::GetScrollY();
   SettingsColumn column{ui, r.x0 + side, r.x1 - side, top - ui.px(10)};

@@ -142,48 +142,19 @@ float sampling_rows(const AppState& state, Ui& ui, const Rect& r) {
   std::uint64_t seed = session.sampling_seed;
   bool changed = false;
   float y = r.y0 + ui.px(8);
-  const std::string off(ui.tr("train.off"));
-  const auto number = [&](NumberRow row, std::string_view label_id, auto set) {
-    row.label = ui.tr(label_id);
-    const std::string help_id = std::string(label_id) + ".help";
-    row.help = ui.tr(help_id);
+  const std::string_view off = ui.tr("train.off");
+  const auto number = [&](const NumberRow& row, std::string_view label_id, auto& value) {
     const Rect line{r.x0 + ui.px(18), y, r.x1 - ui.px(18), y + ui.px(24)};
     y += ui.px(26);
-    const auto value = number_row(ui, row, line);
-    if (!value) return;
-    set(*value);
-    changed = true;
+    changed |= number_row(ui, row, label_id, value, line);
   };
-  number({.id = "train/side/temperature",
-          .label = {},
-          .value = next.temperature,
-          .low = 0,
-          .high = 2,
-          .shown = {}},
-         "train.temperature", [&](double v) { next.temperature = v; });
-  number({.id = "train/side/top_k",
-          .label = {},
-          .value = double(next.top_k),
-          .low = 0,
-          .high = 50,
-          .integer = true,
-          .shown = next.top_k > 0 ? std::string() : off},
-         "train.top_k", [&](double v) { next.top_k = static_cast<std::int64_t>(v); });
-  number({.id = "train/side/top_p",
-          .label = {},
-          .value = next.top_p,
-          .low = 0.05,
-          .high = 1,
-          .shown = next.top_p < 1 ? std::string() : off},
-         "train.top_p", [&](double v) { next.top_p = v; });
-  number({.id = "train/side/sampling_seed",
-          .label = {},
-          .value = double(seed),
-          .low = 0,
-          .high = 1000,
-          .integer = true,
-          .shown = {}},
-         "train.sampling_seed", [&](double v) { seed = static_cast<std::uint64_t>(v); });
+  number({.id = "train/side/temperature", .high = 2}, "train.temperature", next.temperature);
+  number({.id = "train/side/top_k", .high = 50, .integer = true, .zero = off}, "train.top_k",
+         next.top_k);
+  number({.id = "train/side/top_p", .low = 0.05, .shown = std::string(next.top_p < 1 ? "" : off)},
+         "train.top_p", next.top_p);
+  number({.id = "train/side/sampling_seed", .high = 1000, .integer = true}, "train.sampling_seed",
+         seed);
   if (changed) ui.push(SetSampling{next, seed});
   y += ui.px(4);
   const std::span<const float> row = shown_outcome(state).probabilities;

@@ -65,16 +65,12 @@ struct TrainSettings {
 
   Ui& ui() { return column.ui; }
 
-  // A number of the plan; `set` takes the new one.
-  template <class Set>
-  void number(NumberRow row, std::string_view label_id, Set set) {
-    row.label = ui().tr(label_id);
-    const std::string help_id = std::string(label_id) + ".help";
-    row.help = ui().tr(help_id);
-    if (const auto value = number_row(ui(), row, column.row())) {
-      set(*value);
-      changed = true;
-    }
+  // A number of the plan. True when it is a new one.
+  template <class T>
+  bool number(const NumberRow& row, std::string_view label_id, T& value) {
+    const bool is_new = number_row(ui(), row, label_id, value, column.row());
+    changed |= is_new;
+    return is_new;
   }
 
   template <class T>

@@ -86,9 +86,9 @@ void BackwardPass::run_call(const GradientCall& g) {
     case Op::kProject:
       return project(g);
     case Op::kScores:
-      return scores(g);
+      return operands(g, scores_product(g.c));
     case Op::kWeightedSum:
-      return weighted_sum(g);
+      return operands(g, weighted_sum_product(g.c));
     case Op::kAdditiveScores:
       return additive_scores(g);
     case Op::kLayerNorm:

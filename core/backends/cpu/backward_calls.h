@@ -1,4 +1,4 @@
-// The walk backwards of the cpu backend.
+// The backward pass of the cpu backend.
 #pragma once
 
 #include <span>
@@ -9,8 +9,8 @@
 
 namespace headlight::cpu {
 
-/// A call of the walk: what its run left, the gradient of its output, and where those of its inputs
-/// go.
+/// A call of the backward pass: what its run left, the gradient of its output, and where those of
+/// its inputs go.
 struct GradientCall {
   Call c;
   const float* d_out = nullptr;
@@ -36,8 +36,7 @@ class BackwardPass {
   void linear(const GradientCall&);
   void project(const GradientCall&);
   void project_weights(const GradientCall&, const kernels::Product& forward, std::int64_t heads);
-  void scores(const GradientCall&);
-  void weighted_sum(const GradientCall&);
+  void operands(const GradientCall&, const ProductSeries& forward);
   void additive_scores(const GradientCall&);
   void layer_norm(const GradientCall&);
   void cell_by_cell(const GradientCall&);

@@ -1,4 +1,4 @@
-// The walk backwards of the cpu backend through products, whose gradients are products again.
+// The backward pass of the cpu backend through products, whose gradients are products again.
 #include <algorithm>
 
 #include "core/backends/cpu/backward_calls.h"
@@ -7,37 +7,53 @@ namespace headlight::cpu {
 
 using kernels::Into;
 
-// dX = dY · Wᵀ, dW = Xᵀ · dY
-void BackwardPass::linear(const GradientCall& g) {
-  const ProductSeries forward = linear_product(g.c);
+// Of C = A · B: dA = dC · Bᵀ and dB = Aᵀ · dC. Of C = A · Bᵀ: dA = dC · B and dB = dCᵀ · A. For
+// each matrix of the series.
+void BackwardPass::operands(const GradientCall& g, const ProductSeries& forward) {
   const kernels::Product& y = forward.first;
+  const bool turned = y.b_transposed;
   if (g.d_in[0].cells) {
     pieces_.products({{.a = g.d_out,
                        .a_stride = y.columns,
                        .b = y.b,
-                       .b_stride = y.columns,
-                       .b_transposed = true,
+                       .b_stride = y.b_stride,
+                       .b_transposed = !turned,
                        .adds = g.d_in[0].adds,
                        .c = g.d_in[0].cells,
                        .c_stride = y.inner,
                        .rows = y.rows,
                        .columns = y.inner,
-                       .inner = y.columns}});
+                       .inner = y.columns},
+                      forward.count,
+                      forward.c_step,
+                      forward.b_step,
+                      0,
+                      forward.a_step});
   }
   if (g.d_in[1].cells) {
-    pieces_.products({{.a = y.a,
-                       .a_stride = y.inner,
-                       .b = g.d_out,
-                       .b_stride = y.columns,
+    pieces_.products({{.a = turned ? g.d_out : y.a,
+                       .a_stride = turned ? y.columns : y.inner,
+                       .b = turned ? y.a : g.d_out,
+                       .b_stride = turned ? y.inner : y.columns,
                        .a_transposed = true,
                        .adds = g.d_in[1].adds,
                        .c = g.d_in[1].cells,
-                       .c_stride = y.columns,
-                       .rows = y.inner,
-                       .columns = y.columns,
-                       .inner = y.rows}});
+                       .c_stride = y.b_stride,
+                       .rows = turned ? y.columns : y.inner,
+                       .columns = y.b_stride,
+                       .inner = y.rows},
+                      forward.count,
+                      turned ? forward.c_step : forward.a_step,
+                      turned ? forward.a_step : forward.c_step,
+                      0,
+                      forward.b_step});
   }
-  bias(g.d_out, y.rows, y.columns, g.d_in[2]);
+}
+
+void BackwardPass::linear(const GradientCall& g) {
+  const ProductSeries forward = linear_product(g.c);
+  operands(g, forward);
+  bias(g.d_out, forward.first.rows, forward.first.columns, g.d_in[2]);
 }
 
 // dX = Σ_h dY_h · W_hᵀ, dW_h = Xᵀ · dY_h. The heads' columns of dY lie side by side, so with the
@@ -87,89 +103,6 @@ void BackwardPass::project_weights(const GradientCall& g, const kernels::Product
   if (!joins) return pieces_.products({first, heads, 0, width, 0, y.inner * width});
   pieces_.products({first});
   kernels::part_heads(joined, heads, y.inner, width, g.d_in[1].cells, g.d_in[1].adds);
-}
-
-// S = Q · Kᵀ, so dQ = dS · K and dK = dSᵀ · Q, for each batch item and head.
-void BackwardPass::scores(const GradientCall& g) {
-  const ProductSeries s = scores_product(g.c);
-  const std::int64_t queries = s.first.rows, keys = s.first.columns, width = s.first.inner;
-  if (g.d_in[0].cells) {
-    pieces_.products({{.a = g.d_out,
-                       .a_stride = keys,
-                       .b = g.c.in[1],
-                       .b_stride = width,
-                       .adds = g.d_in[0].adds,
-                       .c = g.d_in[0].cells,
-                       .c_stride = width,
-                       .rows = queries,
-                       .columns = width,
-                       .inner = keys},
-                      s.count,
-                      queries * keys,
-                      keys * width,
-                      0,
-                      queries * width});
-  }
-  if (g.d_in[1].cells) {
-    pieces_.products({{.a = g.d_out,
-                       .a_stride = keys,
-                       .b = g.c.in[0],
-                       .b_stride = width,
-                       .a_transposed = true,
-                       .adds = g.d_in[1].adds,
-                       .c = g.d_in[1].cells,
-                       .c_stride = width,
-                       .rows = keys,
-                       .columns = width,
-                       .inner = queries},
-                      s.count,
-                      queries * keys,
-                      queries * width,
-                      0,
-                      keys * width});
-  }
-}
-
-// Z = A · V, so dA = dZ · Vᵀ and dV = Aᵀ · dZ, for each batch item and head.
-void BackwardPass::weighted_sum(const GradientCall& g) {
-  const ProductSeries z = weighted_sum_product(g.c);
-  const std::int64_t queries = z.first.rows, width = z.first.columns, keys = z.first.inner;
-  if (g.d_in[0].cells) {
-    pieces_.products({{.a = g.d_out,
-                       .a_stride = width,
-                       .b = g.c.in[1],
-                       .b_stride = width,
-                       .b_transposed = true,
-                       .adds = g.d_in[0].adds,
-                       .c = g.d_in[0].cells,
-                       .c_stride = keys,
-                       .rows = queries,
-                       .columns = keys,
-                       .inner = width},
-                      z.count,
-                      queries * width,
-                      keys * width,
-                      0,
-                      queries * keys});
-  }
-  if (g.d_in[1].cells) {
-    pieces_.products({{.a = g.c.in[0],
-                       .a_stride = keys,
-                       .b = g.d_out,
-                       .b_stride = width,
-                       .a_transposed = true,
-                       .adds = g.d_in[1].adds,
-                       .c = g.d_in[1].cells,
-                       .c_stride = width,
-                       .rows = keys,
-                       .columns = width,
-                       .inner = queries},
-                      z.count,
-                      queries * keys,
-                      queries * width,
-                      0,
-                      keys * width});
-  }
 }
 
 void BackwardPass::bias(const float* d, std::int64_t rows, std::int64_t columns, Into into) {

@@ -26,21 +26,50 @@ kernels::Product ProductSeries::at(std::int64_t i) const {
   return m;
 }
 
-// (rows, inner) · (inner, columns)
+namespace {
+
+// A · B (+ bias) of the first two inputs, or A · Bᵀ: of the first matrix, whose rows lie close
+// together.
+kernels::Product product_of(const Call& c, std::int64_t rows, std::int64_t inner,
+                            bool transposed = false) {
+  const std::int64_t columns = c.out_axes.back().size;
+  return {.a = c.in[0],
+          .a_stride = inner,
+          .b = c.in[1],
+          .b_stride = transposed ? inner : columns,
+          .b_transposed = transposed,
+          .bias = c.bias(),
+          .c = c.out,
+          .c_stride = columns,
+          .rows = rows,
+          .columns = columns,
+          .inner = inner};
+}
+
+// The same for each batch item and head of keys or values. The queries of all heads that share one
+// follow each other: one matrix of so many times the rows.
+ProductSeries product_of_heads(const Call& c, bool transposed) {
+  const std::int64_t rows = heads_per_kv(c.axes[0], c.axes[1]) * c.out_axes[2].size;
+  const std::int64_t inner = c.axes[0][3].size, columns = c.out_axes[3].size;
+  return {product_of(c, rows, inner, transposed),
+          c.out_axes[0].size * c.axes[1][1].size,
+          rows * inner,
+          columns * inner,
+          0,
+          rows * columns};
+}
+
+}  // namespace
+
 ProductSeries linear_product(const Call& c) {
   const auto [rows, inner] = as_rows(c.axes[0]);
-  const std::int64_t columns = c.out_axes.back().size;
-  return {{.a = c.in[0],
-           .a_stride = inner,
-           .b = c.in[1],
-           .b_stride = columns,
-           .bias = c.bias(),
-           .c = c.out,
-           .c_stride = columns,
-           .rows = rows,
-           .columns = columns,
-           .inner = inner}};
+  return {product_of(c, rows, inner)};
 }
+
+// q (queries, width) · k (keys, width) transposed
+ProductSeries scores_product(const Call& c) { return product_of_heads(c, true); }
+// weights (queries, keys) · v (keys, width)
+ProductSeries weighted_sum_product(const Call& c) { return product_of_heads(c, false); }
 
 // One product for each head, into its columns of the common rows.
 ProductSeries project_product(const Call& c) {
@@ -75,53 +104,6 @@ ProductSeries joined_project_product(const Call& c, const float* joined) {
   series.first.b = joined;
   series.first.b_stride = series.first.columns;
   return {series.first};
-}
-
-// The queries of all heads that share a head of keys or values follow each other: one matrix of so
-// many times the rows.
-std::int64_t shared_rows(const Call& c) {
-  return heads_per_kv(c.axes[0], c.axes[1]) * c.out_axes[2].size;
-}
-
-// q (queries, width) · k (keys, width) transposed, for each batch item and head of keys
-ProductSeries scores_product(const Call& c) {
-  const std::int64_t queries = shared_rows(c), keys = c.out_axes[3].size;
-  const std::int64_t width = c.axes[0][3].size;
-  return {{.a = c.in[0],
-           .a_stride = width,
-           .b = c.in[1],
-           .b_stride = width,
-           .b_transposed = true,
-           .c = c.out,
-           .c_stride = keys,
-           .rows = queries,
-           .columns = keys,
-           .inner = width},
-          c.out_axes[0].size * c.axes[1][1].size,
-          queries * width,
-          keys * width,
-          0,
-          queries * keys};
-}
-
-// weights (queries, keys) · v (keys, width), for each batch item and head of values
-ProductSeries weighted_sum_product(const Call& c) {
-  const std::int64_t queries = shared_rows(c), width = c.out_axes[3].size;
-  const std::int64_t keys = c.axes[0][3].size;
-  return {{.a = c.in[0],
-           .a_stride = keys,
-           .b = c.in[1],
-           .b_stride = width,
-           .c = c.out,
-           .c_stride = width,
-           .rows = queries,
-           .columns = width,
-           .inner = keys},
-          c.out_axes[0].size * c.axes[1][1].size,
-          queries * keys,
-          keys * width,
-          0,
-          queries * width};
 }
 
 std::int64_t mask_row(const Call& c, std::int64_t row) {

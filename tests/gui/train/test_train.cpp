@@ -78,7 +78,7 @@ TEST_CASE("train: dragging the mark shows the weights of that step, Newest goes 
   open_panel(gui);
   gui.push(PlayRun{true});
   settle(gui);
-  const ProbeRect chart = gui.rect("train/chart");
+  const DrawnControl chart = gui.rect("train/chart");
   // The axis spans the 40 steps of the plan.
   const float x = chart.min.x + (chart.max.x - chart.min.x) * 12 / 40;
   gui.click_at({x, chart.center().y});
@@ -170,7 +170,7 @@ TEST_CASE("train: the settings make the next run, rate and clipping change this 
   gui.type("0.0005");
   gui.edit_key({ImGuiKey_Enter});
   settle(gui);
-  CHECK(run_of(gui).plan->recipe.schedule.peak == doctest::Approx(5e-4));
+  CHECK(run_of(gui).plan->settings.schedule.peak == doctest::Approx(5e-4));
   CHECK_FALSE(gui.state().session.train.changed);
   CHECK(run_of(gui).status.step == 5);
   gui.click("train/set/task");
@@ -202,7 +202,8 @@ TEST_CASE("train: numbers out of range are refused where they are typed") {
     gui.frame(2);
     gui.key({kKeyEscape});  // and what it stands in
     gui.frame(2);
-    CHECK(gui.state().session.train.plan.recipe.schedule.peak == small_plan().recipe.schedule.peak);
+    CHECK(gui.state().session.train.plan.settings.schedule.peak ==
+          small_plan().settings.schedule.peak);
   }
 }
 
@@ -230,9 +231,9 @@ TEST_CASE("train: a token that is drawn stands behind the sentence") {
 TEST_CASE("train: a run that breaks keeps its last good weights and says what to try") {
   Gui gui;
   RunPlan plan = small_plan();
-  plan.recipe.optimizer = default_options(OptimizerKind::kSgd);
-  plan.recipe.schedule.peak = 100;
-  plan.recipe.clip = 0;
+  plan.settings.optimizer = default_options(OptimizerKind::kSgd);
+  plan.settings.schedule.peak = 100;
+  plan.settings.clip = 0;
   plan.stop.steps = 400;
   open_panel(gui, plan);
   gui.push(PlayRun{true});
@@ -389,36 +390,16 @@ TEST_CASE("train: the film goes through the kept steps and ends at the newest") 
 }
 
 TEST_CASE("train: a slider's places and values belong together") {
-  NumberRow rate{.id = "r",
-                 .label = {},
-                 .value = 1e-3,
-                 .low = 1e-6,
-                 .high = 10,
-                 .logarithmic = true,
-                 .shown = {}};
+  NumberRow rate{.id = "r", .low = 1e-6, .high = 10, .logarithmic = true};
   CHECK(row_place(rate, 1e-6) == 0);
   CHECK(row_place(rate, 10) == 1);
   CHECK(row_value(rate, row_place(rate, 0.001)) == 0.001);
-  NumberRow clip{.id = "c",
-                 .label = {},
-                 .value = 0,
-                 .low = 0,
-                 .high = 100,
-                 .logarithmic = true,
-                 .least = 0.01,
-                 .shown = {}};
+  NumberRow clip{.id = "c", .low = 0, .high = 100, .logarithmic = true, .least = 0.01};
   CHECK(row_value(clip, 0) == 0);
   CHECK(row_place(clip, 0) == 0);
   CHECK(row_value(clip, row_place(clip, 1)) == 1);
   constexpr double kSome[] = {8, 16, 64};
-  NumberRow width{.id = "w",
-                  .label = {},
-                  .value = 16,
-                  .low = 8,
-                  .high = 64,
-                  .integer = true,
-                  .choices = kSome,
-                  .shown = {}};
+  NumberRow width{.id = "w", .low = 8, .high = 64, .integer = true, .choices = kSome};
   CHECK(row_value(width, 0.5) == 16);
   CHECK(row_value(width, row_place(width, 60)) == 64);
 }
