@@ -200,7 +200,7 @@ TEST_CASE("gl fused: what does not fit, or is something else, goes step by step"
   // The processor's kernels do not thin out a pattern.
   const Program dropping = build_training_program(small_config(), shape_for(small_config()), true);
   CHECK(Fusion(dropping).attentions().empty());
-  CHECK(Fusion(dropping, FusedDropout::kYes).attentions().size() == 2);
+  CHECK(Fusion(dropping, FusedBy::kCard).attentions().size() == 2);
 }
 
 TEST_CASE("gl fused: a model's gradients with every attention, block and mask") {

@@ -62,7 +62,7 @@ TEST_CASE("fusion: what is declared follows the calls from the heads to what the
 TEST_CASE("fusion: a tensor between that somebody else reads keeps its attention apart") {
   const Program whole = with_dropout(two_heads());
   CHECK(Fusion(whole).attentions().empty());
-  const Fusion both(whole, FusedDropout::kYes);
+  const Fusion both(whole, FusedBy::kCard);
   CHECK(both.attentions().size() == 2);
   const FusedAttention& first = whole.attentions[0];
   for (int call = first.first_call; call <= first.last_call; ++call) {
@@ -72,7 +72,7 @@ TEST_CASE("fusion: a tensor between that somebody else reads keeps its attention
     CHECK(both.is_left_out(id) == (id != first.out && id != first.pattern));
     Program p = whole;
     read_elsewhere(p, id);
-    const Fusion fusion(p, FusedDropout::kYes);
+    const Fusion fusion(p, FusedBy::kCard);
     CHECK(fusion.attentions().size() == (id == first.out ? 2 : 1));
     CHECK((fusion.attention(first.out) != nullptr) == (id == first.out));
     CHECK(fusion.is_between(id) == false);

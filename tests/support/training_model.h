@@ -170,8 +170,8 @@ void for_all_configs(F&& f, Mechanisms mechanisms = Mechanisms::kAll) {
           // Not where a low temperature makes softmax bend more than differences can follow.
           c.norm = number % 3 != 0 && number / 2 % 2 == 1 ? NormKind::kRms : NormKind::kLayer;
           c.rotary = turn(RotaryPairs{}, number / 8);
-          c.kv_heads = number % 3 == 1 ? 1 : 0;
         }
+        c.kv_heads = number % 3 == 1 ? 1 : 0;
         c.layers = 1 + number % 2;
         c.scale = number % 2 == 0;
         c.bias = number % 5 != 0;

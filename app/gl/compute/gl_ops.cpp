@@ -11,7 +11,7 @@ bool is_product(Op op) {
   return op == Op::kLinear || op == Op::kProject || op == Op::kScores || op == Op::kWeightedSum;
 }
 
-// Operations without a kernel, and heads of keys that several heads of queries share.
+// Operations without a kernel.
 bool is_unknown(const GlOpCall& c) {
   switch (c.call.op) {
     case Op::kRmsNorm:
@@ -19,10 +19,6 @@ bool is_unknown(const GlOpCall& c) {
     case Op::kRotary:
     case Op::kSilu:
       return true;
-    case Op::kScores:
-    case Op::kAdditiveScores:
-    case Op::kWeightedSum:
-      return c.axes[0][1].size != c.axes[1][1].size;
     default:
       return false;
   }
@@ -57,7 +53,7 @@ bool GlOps::fits(const GlOpCall& c) const {
 bool GlOps::product_fits(const GlOpCall& c) const {
   const auto& count = limits_.group_count;
   const auto [all_rows, inner] = as_rows(c.axes[0]);
-  const std::int64_t matrices = c.out_axes.size() == 4 ? c.out_size(0) * c.out_size(1) : 1;
+  const std::int64_t matrices = c.out_axes.size() == 4 ? c.kv_matrices() : 1;
   const std::int64_t rows = all_rows / std::max<std::int64_t>(1, matrices);
   const std::int64_t columns = c.out_axes.back().size;
   const std::int64_t highest = std::max({rows, inner, c.call.op == Op::kScores ? columns : 0});
@@ -184,6 +180,7 @@ void GlOps::forward_cells(const GlOpCall& c) {
       return run_cells(Kernel::kAdditiveScores, cells, {c.in[0], c.in[1], c.in[2], c.out},
                        {count,
                         {"heads", c.out_size(1)},
+                        {"share", c.share()},
                         {"queries", c.out_size(2)},
                         {"keys", c.out_size(3)},
                         {"width", c.size(0, 3)}});
@@ -260,10 +257,9 @@ void GlOps::forward_products(const GlOpCall& c) {
                         has_bias});
   }
   const bool scores = c.call.op == Op::kScores;
-  const std::int64_t keys = c.size(1, 2), width = c.size(1, 3), queries = c.size(0, 2);
-  run_product(scores ? Kernel::kScores : Kernel::kWeightedSum, c.size(0, 0) * c.size(0, 1), queries,
-              columns, {c.in[0], c.in[1], c.out},
-              {{"queries", queries}, {"keys", keys}, {"width", width}});
+  const std::int64_t keys = c.size(1, 2), width = c.size(1, 3), queries = c.kv_queries();
+  run_product(scores ? Kernel::kScores : Kernel::kWeightedSum, c.kv_matrices(), queries, columns,
+              {c.in[0], c.in[1], c.out}, {{"queries", queries}, {"keys", keys}, {"width", width}});
 }
 
 }  // namespace headlight

@@ -27,6 +27,11 @@ struct GlOpCall {
   std::int64_t size(std::size_t input, std::size_t axis) const { return axes[input][axis].size; }
   std::int64_t out_size(std::size_t axis) const { return out_axes[axis].size; }
   bool has_bias() const { return inputs > 2; }
+  // Of attention: how many heads share one of keys or values, how many of those there are in all,
+  // and the queries of all that share one, which follow each other.
+  std::int64_t share() const { return heads_per_kv(axes[0], axes[1]); }
+  std::int64_t kv_matrices() const { return size(1, 0) * size(1, 1); }
+  std::int64_t kv_queries() const { return share() * size(0, 2); }
 };
 
 /// Buffers of gradients of a call: of its output, and of its inputs, 0 where it is not wanted.

@@ -231,8 +231,8 @@ void GlOps::backward_project(const GlOpCall& c, const GlOpGradients& d) {
 // sum: the weights' is made of the values, the values' of the weights.
 void GlOps::backward_attention(const GlOpCall& c, const GlOpGradients& d) {
   const bool scores = c.call.op == Op::kScores;
-  const std::int64_t matrices = c.size(0, 0) * c.size(0, 1);
-  const std::int64_t queries = c.size(0, 2), keys = c.size(1, 2), width = c.size(1, 3);
+  const std::int64_t matrices = c.kv_matrices();
+  const std::int64_t queries = c.kv_queries(), keys = c.size(1, 2), width = c.size(1, 3);
   const GlUniform query_count("queries", queries), key_count("keys", keys), wide("width", width);
   if (d.d_in[0] != 0) {
     run_product(scores ? Kernel::kScoresBackwardQ : Kernel::kWeightedSumBackwardA, matrices,
@@ -261,6 +261,8 @@ void GlOps::backward_additive(const GlOpCall& c, const GlOpGradients& d) {
                {"owns", owns},
                {"others", others},
                wide,
+               {"own_share", i == 0 ? 1 : c.share()},
+               {"other_share", i == 0 ? c.share() : 1},
                {"own_step", i == 0 ? keys : 1},
                {"other_step", i == 0 ? 1 : keys},
                {"adds", d.adds[i]}});
@@ -271,6 +273,7 @@ void GlOps::backward_additive(const GlOpCall& c, const GlOpGradients& d) {
            {{"cells", heads * width},
             {"batch", batch},
             head_count,
+            {"share", c.share()},
             {"queries", queries},
             {"keys", keys},
             wide,
