@@ -230,8 +230,8 @@ TEST_CASE("gl fused: a model's gradients with every attention, block and mask") 
         worst = std::max(worst, error);
       },
       Mechanisms::kOnCard);
-  CHECK(fused == 24);  // all but those with additive scores
-  CHECK(loose <= 4);
+  CHECK(fused == 20);  // all but those with additive scores or positions that turn
+  CHECK(loose <= 8);
   check_no_messages();
   MESSAGE(fused << " recipes, largest relative error of a gradient " << worst);
 }

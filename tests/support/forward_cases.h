@@ -115,10 +115,8 @@ inline const std::vector<OpCase> kForwardTable = [] {
   return table;
 }();
 
-/// Has the graphics card kernels for it? What came last runs on the processor.
+/// Has the graphics card kernels for it?
 inline bool is_on_card(Op op, Shapes (*inputs)(const Sizes&)) {
-  for (const Op none : {Op::kRmsNorm, Op::kMultiply, Op::kRotary, Op::kSilu})
-    if (op == none) return false;
   const bool pairs = op == Op::kScores || op == Op::kAdditiveScores || op == Op::kWeightedSum;
   const Shapes shapes = inputs({1, 1, 1, 1, 1, 1});
   return !pairs || shapes[0][1] == shapes[1][1];  // no heads that share others
