@@ -52,24 +52,15 @@ double check_traces(Model& got, Model& expected, double limit = kRelative) {
   return worst;
 }
 
-// The size below which a gradient is what rounding left (see test_gradients_model.cpp).
-double least_of(const Model& model, TensorId id) {
-  const std::string name = name_of(model, id);
-  if (name.ends_with("attn.b_K") && model.program->config.scores == ScoreKind::kDot) {
-    return rms(model.backward.gradient(name.substr(0, name.size() - 3) + "W_K").cells());
-  }
-  return 1e-3 * rms(model.backward.parameters());
-}
-
 double check_gradients(const Model& got, const Model& expected) {
   double worst = 0;
   for (std::size_t id = 0; id < got.program->tensors.size(); ++id) {
     if (got.program->tensors[id].kind == TensorKind::kInput) continue;
     const auto tensor = static_cast<TensorId>(id);
     CAPTURE(name_of(got, tensor));
-    const double error =
-        normalised_error(got.backward.gradient(tensor).cells(),
-                         expected.backward.gradient(tensor).cells(), least_of(expected, tensor));
+    const double error = normalised_error(got.backward.gradient(tensor).cells(),
+                                          expected.backward.gradient(tensor).cells(),
+                                          expected.least_gradient(tensor));
     CHECK(error <= kRelative);
     worst = std::max(worst, error);
   }

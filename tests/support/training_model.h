@@ -54,6 +54,16 @@ class TrainingModel {
     return ids;
   }
 
+  /// The size below which a gradient is what rounding left. A bias of keys moves whole rows of
+  /// scores, which softmax does not feel: its gradient is a sum that cancels, of numbers like those
+  /// of W_K.
+  double least_gradient(TensorId id) const {
+    const std::string& name = program->tensors[place(id)].name;
+    if (name.ends_with("attn.b_K") && program->config.scores == ScoreKind::kDot)
+      return rms(backward.gradient(name.substr(0, name.size() - 3) + "W_K").cells());
+    return 1e-3 * rms(backward.parameters());
+  }
+
   std::shared_ptr<const Program> program;
   std::vector<float*> memory;
   Backward backward;
