@@ -204,8 +204,11 @@ const OpInfo& rotary_op() {
       .torch = torch,
       .work = {.flops = 15},
       .trials = {[](const TrialSizes& z) -> TrialShapes {
-        return {{z.b, z.h, z.t, 2 * z.n}};
-      }},
+                   return {{z.b, z.h, z.t, z.n + z.n % 2}};
+                 },
+                 [](const TrialSizes& z) -> TrialShapes {
+                   return {{z.b, z.h, z.t, 2 * z.n}};
+                 }},
       .keeps_place = true,
   };
   return info;

@@ -207,31 +207,28 @@ TEST_CASE("gl fused: a model's gradients with every attention, block and mask") 
   if (!compute_ready()) return;
   int fused = 0, loose = 0;
   double worst = 0;
-  for_all_configs(
-      [&](Config c) {
-        c.d_model = 22;
-        c.d_hidden = 35;
-        const RunShape shape = sized(c, 2, 7, 19);
-        Model got(c, shape, drops(c)), steps(c, shape, drops(c)), expected(c, shape, drops(c));
-        const auto fusion = shared_backend().fusion_for(*got.program);
-        if (!fusion) return;
-        ++fused;
-        expected.run(reference());
-        expected.walk(reference());
-        steps.run(shared_backend());
-        steps.walk(shared_backend());
-        // Where softmax is nearly all or nothing, rounding alone moves the numbers farther: then
-        // not more than twice as far as it moves those of the steps.
-        const double limit =
-            std::max(kRelative, 2 * worst_gradient(steps.backward, expected.backward));
-        loose += limit > kRelative;
-        const double error = fused_error(got, fusion, expected.backward);
-        CHECK(error <= limit);
-        worst = std::max(worst, error);
-      },
-      Mechanisms::kOnCard);
-  CHECK(fused == 24);  // all but those with additive scores
-  CHECK(loose <= 4);
+  for_all_configs([&](Config c) {
+    c.d_model = 22;
+    c.d_hidden = 35;
+    const RunShape shape = sized(c, 2, 7, 19);
+    Model got(c, shape, drops(c)), steps(c, shape, drops(c)), expected(c, shape, drops(c));
+    const auto fusion = shared_backend().fusion_for(*got.program);
+    if (!fusion) return;
+    ++fused;
+    expected.run(reference());
+    expected.walk(reference());
+    steps.run(shared_backend());
+    steps.walk(shared_backend());
+    // Where softmax is nearly all or nothing, rounding alone moves the numbers farther: then
+    // not more than twice as far as it moves those of the steps.
+    const double limit = std::max(kRelative, 2 * worst_gradient(steps.backward, expected.backward));
+    loose += limit > kRelative;
+    const double error = fused_error(got, fusion, expected.backward);
+    CHECK(error <= limit);
+    worst = std::max(worst, error);
+  });
+  CHECK(fused == 20);  // all but those with additive scores or positions that turn
+  CHECK(loose <= 8);
   check_no_messages();
   MESSAGE(fused << " recipes, largest relative error of a gradient " << worst);
 }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <limits>
 #include <string>
 #include <vector>
@@ -114,22 +113,6 @@ inline const std::vector<OpCase> kForwardTable = [] {
     table.push_back({trial.op, processor_limit(trial.op), trial.inputs});
   return table;
 }();
-
-/// Has the graphics card kernels for it? What came last runs on the processor.
-inline bool is_on_card(Op op) {
-  for (const Op none : {Op::kRmsNorm, Op::kMultiply, Op::kRotary, Op::kSilu})
-    if (op == none) return false;
-  return true;
-}
-
-/// The rows of a table that the graphics card has kernels for.
-template <class Row>
-std::vector<Row> on_card(const std::vector<Row>& table) {
-  std::vector<Row> rows;
-  std::copy_if(table.begin(), table.end(), std::back_inserter(rows),
-               [](const Row& row) { return is_on_card(row.op); });
-  return rows;
-}
 
 // A program of one call.
 inline Program single_call(Op op, const Shapes& inputs, std::int64_t width,

@@ -74,12 +74,13 @@ class GlOps {
   void forward_rows(const GlOpCall&);
   void forward_products(const GlOpCall&);
   void sinusoid(const GlOpCall&);
+  void rotary(const GlOpCall&, unsigned from, unsigned into, bool is_back, bool adds);
 
   void backward_cells(const GlOpCall&, const GlOpGradients&);
   void backward_moves(const GlOpCall&, const GlOpGradients&);
   void backward_embed(const GlOpCall&, const GlOpGradients&);
   void backward_rows(const GlOpCall&, const GlOpGradients&);
-  void backward_layer_norm(const GlOpCall&, const GlOpGradients&);
+  void backward_norm(const GlOpCall&, const GlOpGradients&);
   void backward_linear(const GlOpCall&, const GlOpGradients&);
   void backward_project(const GlOpCall&, const GlOpGradients&);
   void backward_attention(const GlOpCall&, const GlOpGradients&);
