@@ -78,6 +78,7 @@ TEST_CASE("gl backend: every operation agrees with the reference") {
       check_case(gl, row, {2, 3, 17, 19, 23, 29}, spread, worst);
     }
     check_case(gl, row, {1, 1, 3, 5, 1031, 67}, 1.0f, worst);
+    check_case(gl, row, {1, 1, 9001, 2, 4, 1}, 1.0f, worst);  // positions far out
     check_case(gl, row, {1, 2, 131, 257, 67, 211}, 1.0f, worst);
   }
   CHECK(gl.guards_hold());
@@ -99,7 +100,8 @@ TEST_CASE("gl backend: infinite and undefined numbers come out as in the referen
       row.resize(length, row[0]);
       CAPTURE(row);
       const auto n = static_cast<std::int64_t>(length);
-      for (const Op op : {Op::kSoftmax, Op::kRelu, Op::kGelu, Op::kGeluTanh, Op::kScale}) {
+      for (const Op op :
+           {Op::kSoftmax, Op::kRelu, Op::kGelu, Op::kGeluTanh, Op::kSilu, Op::kScale}) {
         for (const double temperature : {0.05, 1.0, 10.0}) {
           CAPTURE(op_info(op).id);
           const Program program = single_call(op, {{1, 1, n}}, n, temperature);

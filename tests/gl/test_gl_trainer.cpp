@@ -39,6 +39,7 @@ TEST_CASE("gl trainer: a step's gradients and its loss are the processor's, for 
         CAPTURE(dropout);
         CAPTURE(accumulates);
         check(small_config(form.value), options_for(dropout), accumulates);
+        check(llama_config(form.value), options_for(dropout), accumulates);
       }
     }
   }

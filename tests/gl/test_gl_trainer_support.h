@@ -36,6 +36,18 @@ inline Config small_config(ModelForm form = ModelForm::kTokens) {
   return c;
 }
 
+/// With the mechanisms of LLaMA: RMS norm, gates, rotary positions of a part of each head.
+inline Config llama_config(ModelForm form = ModelForm::kTokens) {
+  Config c = small_config(form);
+  c.norm = NormKind::kRms;
+  c.activation = Activation::kSwiglu;
+  c.positions = PositionKind::kRotary;
+  c.rotary = form == ModelForm::kTokens ? RotaryPairs::kHalf : RotaryPairs::kInterleaved;
+  c.rotary_width = 4;
+  c.bias = false;
+  return c;
+}
+
 inline TrainerOptions options_for(double dropout = 0) {
   TrainerOptions options;
   options.schedule.peak = 0.01;

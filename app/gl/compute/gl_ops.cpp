@@ -215,7 +215,6 @@ void GlOps::rotary(const GlOpCall& c, unsigned from, unsigned into, bool is_back
   run_cells(Kernel::kRotary, c.cells(), {launcher_.turns(turned, params.base), from, into},
             {{"cells", c.cells()},
              {"positions", c.out_size(2)},
-             {"stride", width},
              {"width", width},
              {"turned", turned},
              {"interleaved", params.interleaved},
