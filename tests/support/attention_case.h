@@ -205,6 +205,7 @@ inline std::vector<AttentionCase> attention_cases() {
       c.dropout = (cases.size() + cases.size() / 5) % 2 == 1;
       c.factor = 1 / std::sqrt(static_cast<float>(sizes.width));
       c.temperature = cases.size() % 4 == 3 ? 0.6 : 1;
+      c.turned = sizes.width % 2 == 0 && cases.size() % 2 == 0;
       cases.push_back(c);
     }
   }

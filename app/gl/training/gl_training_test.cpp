@@ -18,7 +18,7 @@ struct Trial {
   OptimizerKind optimizer{};
   double momentum = 0;
   int heads = 1;
-  bool is_llama = false;  // RMS norm, gates, rotary positions
+  bool is_llama = false;  // RMS norm, gates, rotary positions, shared heads
 };
 // Heads of 24 and of 48 features: attention has a program for each (AttentionTiles::short_width).
 constexpr Trial kTrials[] = {{OptimizerKind::kSgd, 0, 2},
@@ -42,6 +42,7 @@ Config config_for(const Trial& trial) {
   c.activation = Activation::kSwiglu;
   c.positions = PositionKind::kRotary;
   c.rotary_width = 16;
+  c.kv_heads = 1;
   return c;
 }
 
