@@ -145,13 +145,10 @@ void add_weighted(uint first, uint rows, uint cells) {
 void take_tiles(uint first) {
 #ifdef BY_KEY
   uint share = heads / kv_heads;
-  for (uint other = 0u; other < queries; other += uint(TILE)) {
-    if (anybody_looks(other, first)) {
-      for (uint n = 0u; n < share; ++n) {
-        head = kv_head * share + n;  // cell
-        take_tile(other, first);  // cell
-      }
-    }
+  for (uint n = 0u; n / share * uint(TILE) < queries; ++n) {
+    uint other = n / share * uint(TILE);
+    head = kv_head * share + n % share;  // cell
+    if (anybody_looks(other, first)) take_tile(other, first);  // cell
   }
 #else
   for (uint other = 0u; other < keys; other += uint(TILE)) {
