@@ -72,8 +72,6 @@ std::vector<Case> cases(bool hardware) {
   add(Op::kSoftmax, {x}, 0);
   add(Op::kLayerNorm, {x, w, w});
   add(Op::kLayerNorm, {x, w, w}, 0);
-  add(Op::kRmsNorm, {x, w});
-  add(Op::kRmsNorm, {x, w}, 0);
   add(Op::kCrossEntropy, {x, {1, rows}});
   for (const Op op : {Op::kGelu, Op::kGeluTanh, Op::kSilu, Op::kRelu, Op::kScale}) add(op, {x});
   add(Op::kGelu, {x}, 0);

@@ -179,6 +179,21 @@ TEST_CASE(
   check_no_messages();
 }
 
+TEST_CASE("gl backend: rotary positions of one width and several bases take turns") {
+  if (!compute_ready()) return;
+  for (const double base : {10000.0, 500.0, 10000.0}) {
+    Program program = single_call(Op::kRotary, {{1, 1, 5, 8}}, 8);
+    program.calls[0].params.base = base;
+    Memory got(program), expected(program);
+    fill_inputs(program, got, 3, 1.0f);
+    copy_inputs(program, got, expected);
+    got.run(shared_backend());
+    expected.run(reference());
+    CHECK(normalised_error(got.cells(1), expected.cells(1)) <= 1e-12);
+  }
+  check_no_messages();
+}
+
 TEST_CASE("gl backend: layer norm of rows whose numbers are large and alike") {
   if (!compute_ready()) return;
   for (const std::int64_t n : {7, 64, 300}) {
