@@ -122,7 +122,7 @@ inline void check_gradients(const Reference& r, Backend& backend, ReferenceError
   }
   check_takes_all(program, backend);
   model.run(backend);
-  model.walk(backend);
+  model.run_backward(backend);
   CHECK(normalised_error(model.cells(program.loss), tensor_as_float(r.file, "loss"), 0) <= 1e-5);
   for (std::size_t id = 0; id < program.tensors.size(); ++id) {
     const TensorSpec& spec = program.tensors[id];

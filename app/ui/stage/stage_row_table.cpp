@@ -17,9 +17,9 @@ struct TableMeasures {
   float title, line, name, column, rest;
 };
 
-TableMeasures table_measures(const Ui& ui, const OpenedRow& opened) {
+TableMeasures table_measures(const Ui& ui, const RowDetail& detail) {
   float name = 0;
-  for (const RowLine& line : opened.row.lines) {
+  for (const RowLine& line : detail.row.lines) {
     const std::string id = "stage.row." + std::string(line.id);
     name = std::max(name, ui.measure(ui.fonts.note, ui.tr(id)).x);
   }
@@ -40,14 +40,14 @@ std::string quantity_words(const Ui& ui, const std::string& name) {
 }
 
 // Row “it”   row maximum 4.303   row sum 1.527
-void draw_title(Ui& ui, const Trace& trace, const Rect& r, const OpenedRow& opened) {
+void draw_title(Ui& ui, const Trace& trace, const Rect& r, const RowDetail& detail) {
   const std::string row =
-      ui.tr("stage.row.title", {{"token", token_label(trace.name("position", opened.position))}});
+      ui.tr("stage.row.title", {{"token", token_label(trace.name("position", detail.position))}});
   float x = r.x0;
   const float room = std::min(ui.px(220), r.width() * 0.4f);
   ui.user_text(ui.fonts.strong, {x, r.y0}, ui.theme.text, row, room);
   x += std::min(room, ui.measure(ui.fonts.strong, row).x) + ui.px(20);
-  for (const Quantity& q : opened.row.quantities) {
+  for (const Quantity& q : detail.row.quantities) {
     const std::string name = quantity_words(ui, q.name), number = number_text(q.value, 5);
     const float name_width = ui.measure(ui.fonts.note, name).x + ui.px(6);
     const float width = name_width + ui.measure(ui.fonts.mono, number).x;
@@ -55,7 +55,7 @@ void draw_title(Ui& ui, const Trace& trace, const Rect& r, const OpenedRow& open
     ui.text(ui.fonts.note, {x, r.y0 + ui.px(2)}, ui.theme.muted, name);
     ui.text(ui.fonts.mono, {x + name_width, r.y0 + ui.px(1)}, ui.theme.text, number);
     const std::string id = "label/quantity/" + q.name;
-    ui.probe.add(id, {x, r.y0}, {x + width, r.y0 + ui.px(18)});
+    ui.drawn.add(id, {x, r.y0}, {x + width, r.y0 + ui.px(18)});
     x += width + ui.px(20);
   }
 }
@@ -76,30 +76,30 @@ const ColorScale* scale_for(std::size_t line, std::size_t lines, const ColorScal
 }
 
 // How many numbers of the result's row are there already: all, unless the step is in the making.
-std::int64_t made_columns(const AppState& state, const StepPage& page, const OpenedRow& opened) {
+std::int64_t made_columns(const AppState& state, const StepPage& page, const RowDetail& detail) {
   const std::optional<Motion> m = shown_motion(state);
   if (!m || m->phase == MotionPhase::kDone) return INT64_MAX;
   if (m->phase < MotionPhase::kRest) return m->phase == MotionPhase::kFill ? 1 : 0;
-  return m->cells_done - opened.position * page.lines.back().back().pane.columns;
+  return m->cells_done - detail.position * page.lines.back().back().pane.columns;
 }
 
 }  // namespace
 
-OpenedNeed row_table_need(const Ui& ui, const OpenedRow& opened) {
-  const TableMeasures m = table_measures(ui, opened);
-  const auto lines = static_cast<float>(opened.row.lines.size());
-  OpenedNeed need;
+DetailNeed row_table_need(const Ui& ui, const RowDetail& detail) {
+  const TableMeasures m = table_measures(ui, detail);
+  const auto lines = static_cast<float>(detail.row.lines.size());
+  DetailNeed need;
   need.band_height = m.title + m.line + lines * m.line;
   need.band_width = m.name + 4 * m.column + m.rest;
   return need;
 }
 
 std::optional<CellPick> draw_row_table(const AppState& state, Ui& ui, const Rect& r,
-                                       const OpenedRow& opened) {
+                                       const RowDetail& detail) {
   const Trace& trace = *state.derived.trace;
-  const std::vector<RowLine>& lines = opened.row.lines;
-  const TableMeasures m = table_measures(ui, opened);
-  draw_title(ui, trace, r, opened);
+  const std::vector<RowLine>& lines = detail.row.lines;
+  const TableMeasures m = table_measures(ui, detail);
+  draw_title(ui, trace, r, detail);
   const float top = r.y0 + m.title, first = r.x0 + m.name;
   const std::size_t all = lines[0].values.size();
   const auto fits = [&](float room) {
@@ -109,13 +109,13 @@ std::optional<CellPick> draw_row_table(const AppState& state, Ui& ui, const Rect
   if (count < all) count = fits(r.x1 - first - m.rest);
   const bool largest = lines.back().adds_up;
   const std::vector<std::int64_t> columns =
-      shown_columns(lines.back().values, opened.chosen, count, largest);
+      shown_columns(lines.back().values, detail.chosen, count, largest);
 
   const Program& program = trace.program();
   const StepPage page = step_page(trace, *current_step(state), state.session.head);
   const ColorScale operand = colors_of(ui, trace, page.lines.back().front()).scale;
   const ColorScale result = colors_of(ui, trace, page.lines.back().back()).scale;
-  const std::int64_t made = made_columns(state, page, opened);
+  const std::int64_t made = made_columns(state, page, detail);
   ImDrawList* list = ImGui::GetWindowDrawList();
   std::optional<CellPick> hovered;
   Rect frame;
@@ -128,15 +128,15 @@ std::optional<CellPick> draw_row_table(const AppState& state, Ui& ui, const Rect
     const std::int64_t c = columns[i];
     const float x = first + m.column * static_cast<float>(i);
     const Rect cells{x, top, x + m.column, top + m.line * static_cast<float>(lines.size() + 1)};
-    const bool chosen = c == opened.chosen;
+    const bool chosen = c == detail.chosen;
     bool over = false;
-    std::vector<std::int64_t> index = opened.index;
-    index.back() += c - opened.chosen;
-    const CellPick pick{program.tensors[static_cast<std::size_t>(opened.result)].name, index};
-    if (ui.hot("opened/" + std::to_string(c), cells, &over)) ui.push(PickCell{pick});
+    std::vector<std::int64_t> index = detail.index;
+    index.back() += c - detail.chosen;
+    const CellPick pick{program.tensors[static_cast<std::size_t>(detail.result)].name, index};
+    if (ui.hot("detail/" + std::to_string(c), cells, &over)) ui.push(PickCell{pick});
     if (over) hovered = pick;
     ImFont* font = chosen ? ui.fonts.strong : ui.fonts.note;
-    const std::string tick = token_label(trace.name(opened.axis, c));
+    const std::string tick = token_label(trace.name(detail.axis, c));
     const float room = m.column - ui.px(8);
     const float width = std::min(room, ui.measure(font, tick).x);
     ui.user_text(font, {x + m.column - ui.px(4) - width, top},
