@@ -1,9 +1,10 @@
 #version 430 core
 // out[i] = Σ_j m[i, j] softmax_j(factor · q[i] · k[j] where mask[i, j] = 0, else −inf) v[j], for
 // each head of each batch item, with the maximum and the sum of each row found on the way.
-// q (batch, query, head · width), k (batch, key, head · width), v (batch, key, head · v_width),
-// mask (batch, query, key), m (batch, head, query, key), out (batch, query, head · v_width),
-// statistics (batch, head, query, 3): maximum, sum, and room for what attention_dots.comp finds
+// q (batch, query, head · width), k (batch, key, kv_head · width), or by head, v (batch, key,
+// kv_head · v_width), mask (batch, query, key), m (batch, head, query, key), out (batch, query,
+// head · v_width), statistics (batch, head, query, 3): maximum, sum, and room for what
+// attention_dots.comp finds
 #include "common.glsl"
 #include "functions.glsl"
 layout(std430, binding = 0) readonly buffer Q { float q[]; };
@@ -18,9 +19,9 @@ layout(std430, binding = 6) writeonly buffer Y { float y[]; };
 shared float part[TILE][SIDE + 1];
 shared float most[TILE], total[TILE], shrink[TILE];  // of each row, as far as it is known
 
-float query_cell(uint product, uint i, uint e) { return q[row_start(i, queries, width) + e]; }  // cell
-float key_cell(uint product, uint j, uint e) { return k[row_start(j, keys, width) + e]; }  // cell
-float side_cell(uint j, uint e) { return v[row_start(j, keys, v_width) + e]; }  // cell
+float query_cell(uint product, uint i, uint e) { return q[q_row(i) + e]; }  // cell
+float key_cell(uint product, uint j, uint e) { return k[k_row(j) + e]; }  // cell
+float side_cell(uint j, uint e) { return v[key_row(j, v_width) + e]; }  // cell
 
 // A NaN is larger than anything.
 float larger(float a, float b) {  // cell: all of it
@@ -93,20 +94,18 @@ void main() {
     total[me] = 0.0;  // cell
   }
   begin();  // cell
-  for (uint first_key = 0u; first_key < keys; first_key += uint(TILE)) {
-    if (anybody_looks(first_query, first_key)) take_tile(first_query, first_key);  // cell
-  }
+  take_tiles(first_query);  // cell
   sync_group();
   for (uint r = 0u; r < 2u; ++r) {
     uint row = gl_LocalInvocationID.y + r * uint(SIDE), i = first_query + row;
     for (int b = 0; b < WIDTH_BLOCKS; ++b) {
       uint e = uint(b * SIDE) + gl_LocalInvocationID.x;
       if (i >= queries || e >= v_width) continue;
-      y[row_start(i, queries, v_width) + e] = divided(sums[r][b], row);  // cell
+      y[query_row(i, v_width) + e] = divided(sums[r][b], row);  // cell
     }
   }
   if (me >= uint(TILE) || first_query + me >= queries) return;
-  uint at = 3u * (gl_WorkGroupID.z * queries + first_query + me);
+  uint at = row_by_head(first_query + me, 3u);
   statistics[at] = most[me];
   statistics[at + 1u] = total[me];
   statistics[at + 2u] = 0.0;

@@ -1,14 +1,17 @@
-// What the fused kernels of attention share. Rows of q, k, v have the heads side by side; a group
-// works for one head of one batch item and makes TILE rows of its result. It goes over the rows of
-// the other side, TILE at a time, so that of queries × keys there is never more than a tile: each
-// of SIDE × SIDE invocations has four cells of it, those SIDE apart. The shader that includes this
-// says
+// What the fused kernels of attention share. Rows of q, k, v have the heads side by side, or, of q
+// and k with `by_head`, one after the other. Of keys and values there are kv_heads, each of which
+// heads / kv_heads of queries share. A group works for one head of one batch item and makes TILE
+// rows of its result. It goes over the rows of the other side, TILE at a time, so that of queries ×
+// keys there is never more than a tile: each of SIDE × SIDE invocations has four cells of it, those
+// SIDE apart. The shader that includes this says
 //   query_cell(product, i, e), key_cell(product, j, e)   the rows that multiply() multiplies
 //   side_cell(row, e)                                    the rows that add_weighted() adds up
-//   BY_KEY                                               its result has a row for each key
+//   take_tile(first_query, first_key)                    what it does with a tile
+//   BY_KEY                                               its result has a row for each key, and a
+//                                                        group works for a head of keys
 layout(local_size_x = SIDE, local_size_y = SIDE) in;
 
-uniform uint heads, queries, keys, width, v_width, has_mask, has_dropout;
+uniform uint heads, kv_heads, queries, keys, width, v_width, by_head, has_mask, has_dropout;
 uniform float factor, temperature;
 
 // One more than they are wide, so that neighbours lie in different banks.
@@ -23,20 +26,33 @@ float sums[2][WIDTH_BLOCKS];
 float query_cell(uint product, uint i, uint e);
 float key_cell(uint product, uint j, uint e);
 float side_cell(uint row, uint e);
+void take_tile(uint first_query, uint first_key);
 
-// The group's batch item and its head there.
-uint item, head;
+// The group's batch item, a head of its queries there, and the head of keys that this one reads.
+uint item, head, kv_head;
 
 // Before all else.
 void begin() {  // cell: all of it
+#ifdef BY_KEY
+  item = gl_WorkGroupID.z / kv_heads;
+  kv_head = gl_WorkGroupID.z % kv_heads;
+  head = kv_head * (heads / kv_heads);
+#else
   item = gl_WorkGroupID.z / heads;
   head = gl_WorkGroupID.z % heads;
+  kv_head = head / (heads / kv_heads);
+#endif
   for (int b = 0; b < WIDTH_BLOCKS; ++b) sums[0][b] = sums[1][b] = 0.0;
 }
 
-// The first cell of row i, of this group's head, in a tensor (batch, rows, head · cells).
-uint row_start(uint i, uint rows, uint cells) {  // cell: all of it
-  return ((item * rows + i) * heads + head) * cells;
+// Where the cells of row i of this head begin: side by side (batch, row, head · cells), or by head
+// (batch, head, row, cells).
+uint query_row(uint i, uint cells) { return ((item * queries + i) * heads + head) * cells; }  // cell
+uint key_row(uint j, uint cells) { return ((item * keys + j) * kv_heads + kv_head) * cells; }  // cell
+uint row_by_head(uint i, uint cells) { return ((item * heads + head) * queries + i) * cells; }  // cell
+uint q_row(uint i) { return by_head != 0u ? row_by_head(i, width) : query_row(i, width); }  // cell
+uint k_row(uint j) {  // cell: all of it
+  return by_head != 0u ? ((item * kv_heads + kv_head) * keys + j) * width : key_row(j, width);
 }
 
 bool may_look(uint i, uint j) {  // cell: all of it
@@ -48,7 +64,7 @@ bool may_look(uint i, uint j) {  // cell: all of it
 // What a weight of the pattern is multiplied by: 0 where it is dropped.
 float kept(uint i, uint j) {  // cell: all of it
   if (has_dropout == 0u) return 1.0;
-  return dropout[(gl_WorkGroupID.z * queries + i) * keys + j];
+  return dropout[row_by_head(i, keys) + j];
 }
 
 // May any query of the tile look at any key of it? The same answer for the whole group.
@@ -122,4 +138,21 @@ void add_weighted(uint first, uint rows, uint cells) {
       }
     }
   }
+}
+
+// All tiles of the group's rows, which begin at `first`; those of the heads that share a head of
+// keys one after the other.
+void take_tiles(uint first) {
+#ifdef BY_KEY
+  uint share = heads / kv_heads;
+  for (uint n = 0u; n / share * uint(TILE) < queries; ++n) {
+    uint other = n / share * uint(TILE);
+    head = kv_head * share + n % share;  // cell
+    if (anybody_looks(other, first)) take_tile(other, first);  // cell
+  }
+#else
+  for (uint other = 0u; other < keys; other += uint(TILE)) {
+    if (anybody_looks(first, other)) take_tile(first, other);  // cell
+  }
+#endif
 }

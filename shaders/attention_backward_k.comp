@@ -1,8 +1,8 @@
 #version 430 core
 // dk[j] += Σ_i ds[i, j] q[i], where ds is the gradient of the scores of attention.comp, made anew
-// q (batch, query, head · width), k (batch, key, head · width), v (batch, key, head · v_width),
-// mask (batch, query, key), m (batch, head, query, key), dout (batch, query, head · v_width),
-// statistics (batch, head, query, 3)
+// q (batch, query, head · width), k (batch, key, kv_head · width), or by head, v (batch, key,
+// kv_head · v_width), mask (batch, query, key), m (batch, head, query, key), dout (batch, query,
+// head · v_width), statistics (batch, head, query, 3)
 #include "common.glsl"
 #include "functions.glsl"
 #include "gradient.glsl"
@@ -20,14 +20,14 @@ layout(std430, binding = 7) buffer DK { float dk[]; };
 
 // The products are q · k and dout · v.
 float query_cell(uint product, uint i, uint e) {  // cell: all of it
-  if (product == 0u) return q[row_start(i, queries, width) + e];
-  return dy[row_start(i, queries, v_width) + e];
+  if (product == 0u) return q[q_row(i) + e];
+  return dy[query_row(i, v_width) + e];
 }
 float key_cell(uint product, uint j, uint e) {  // cell: all of it
-  if (product == 0u) return k[row_start(j, keys, width) + e];
-  return v[row_start(j, keys, v_width) + e];
+  if (product == 0u) return k[k_row(j) + e];
+  return v[key_row(j, v_width) + e];
 }
-float side_cell(uint i, uint e) { return q[row_start(i, queries, width) + e]; }  // cell
+float side_cell(uint i, uint e) { return q[q_row(i) + e]; }  // cell
 
 void take_tile(uint first_query, uint first_key) {
   vec4 scores = multiply(0u, first_query, first_key, width);  // cell
@@ -44,15 +44,13 @@ void take_tile(uint first_query, uint first_key) {
 void main() {
   uint first_key = gl_WorkGroupID.x * uint(TILE);
   begin();  // cell
-  for (uint first_query = 0u; first_query < queries; first_query += uint(TILE)) {
-    if (anybody_looks(first_query, first_key)) take_tile(first_query, first_key);  // cell
-  }
+  take_tiles(first_key);  // cell
   for (uint r = 0u; r < 2u; ++r) {
     uint row = first_key + gl_LocalInvocationID.y + r * uint(SIDE);
     for (int b = 0; b < WIDTH_BLOCKS; ++b) {
       uint e = uint(b * SIDE) + gl_LocalInvocationID.x;
       if (row >= keys || e >= width) continue;
-      uint cell = row_start(row, keys, width) + e;  // cell
+      uint cell = k_row(row) + e;  // cell
       dk[cell] = before(dk[cell]) + sums[r][b];  // cell
     }
   }

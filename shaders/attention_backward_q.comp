@@ -1,8 +1,8 @@
 #version 430 core
 // dq[i] += Σ_j ds[i, j] k[j], where ds is the gradient of the scores of attention.comp, made anew
-// q (batch, query, head · width), k (batch, key, head · width), v (batch, key, head · v_width),
-// mask (batch, query, key), m (batch, head, query, key), dout (batch, query, head · v_width),
-// statistics (batch, head, query, 3)
+// q (batch, query, head · width), k (batch, key, kv_head · width), or by head, v (batch, key,
+// kv_head · v_width), mask (batch, query, key), m (batch, head, query, key), dout (batch, query,
+// head · v_width), statistics (batch, head, query, 3)
 #include "common.glsl"
 #include "functions.glsl"
 #include "gradient.glsl"
@@ -19,14 +19,14 @@ layout(std430, binding = 7) buffer DQ { float dq[]; };
 
 // The products are q · k and dout · v.
 float query_cell(uint product, uint i, uint e) {  // cell: all of it
-  if (product == 0u) return q[row_start(i, queries, width) + e];
-  return dy[row_start(i, queries, v_width) + e];
+  if (product == 0u) return q[q_row(i) + e];
+  return dy[query_row(i, v_width) + e];
 }
 float key_cell(uint product, uint j, uint e) {  // cell: all of it
-  if (product == 0u) return k[row_start(j, keys, width) + e];
-  return v[row_start(j, keys, v_width) + e];
+  if (product == 0u) return k[k_row(j) + e];
+  return v[key_row(j, v_width) + e];
 }
-float side_cell(uint j, uint e) { return k[row_start(j, keys, width) + e]; }  // cell
+float side_cell(uint j, uint e) { return k[k_row(j) + e]; }  // cell
 
 void take_tile(uint first_query, uint first_key) {
   vec4 scores = multiply(0u, first_query, first_key, width);  // cell
@@ -43,15 +43,13 @@ void take_tile(uint first_query, uint first_key) {
 void main() {
   uint first_query = gl_WorkGroupID.x * uint(TILE);
   begin();  // cell
-  for (uint first_key = 0u; first_key < keys; first_key += uint(TILE)) {
-    if (anybody_looks(first_query, first_key)) take_tile(first_query, first_key);  // cell
-  }
+  take_tiles(first_query);  // cell
   for (uint r = 0u; r < 2u; ++r) {
     uint row = first_query + gl_LocalInvocationID.y + r * uint(SIDE);
     for (int b = 0; b < WIDTH_BLOCKS; ++b) {
       uint e = uint(b * SIDE) + gl_LocalInvocationID.x;
       if (row >= queries || e >= width) continue;
-      uint cell = row_start(row, queries, width) + e;  // cell
+      uint cell = q_row(row) + e;  // cell
       dq[cell] = before(dq[cell]) + sums[r][b];  // cell
     }
   }

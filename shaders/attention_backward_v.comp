@@ -1,6 +1,6 @@
 #version 430 core
 // dv[j] += Σ_i m[i, j] a[i, j] dout[i], where a is the pattern of attention.comp, made anew
-// q (batch, query, head · width), k (batch, key, head · width),
+// q (batch, query, head · width), k (batch, key, kv_head · width), or by head,
 // mask (batch, query, key), m (batch, head, query, key), dout (batch, query, head · v_width),
 // statistics (batch, head, query, 3)
 #include "common.glsl"
@@ -17,9 +17,9 @@ layout(std430, binding = 6) buffer DV { float dv[]; };
 #include "attention.glsl"
 #include "attention_gradient.glsl"
 
-float query_cell(uint product, uint i, uint e) { return q[row_start(i, queries, width) + e]; }  // cell
-float key_cell(uint product, uint j, uint e) { return k[row_start(j, keys, width) + e]; }  // cell
-float side_cell(uint i, uint e) { return dy[row_start(i, queries, v_width) + e]; }  // cell
+float query_cell(uint product, uint i, uint e) { return q[q_row(i) + e]; }  // cell
+float key_cell(uint product, uint j, uint e) { return k[k_row(j) + e]; }  // cell
+float side_cell(uint i, uint e) { return dy[query_row(i, v_width) + e]; }  // cell
 
 void take_tile(uint first_query, uint first_key) {
   vec4 scores = multiply(0u, first_query, first_key, width);  // cell
@@ -36,15 +36,13 @@ void take_tile(uint first_query, uint first_key) {
 void main() {
   uint first_key = gl_WorkGroupID.x * uint(TILE);
   begin();  // cell
-  for (uint first_query = 0u; first_query < queries; first_query += uint(TILE)) {
-    if (anybody_looks(first_query, first_key)) take_tile(first_query, first_key);  // cell
-  }
+  take_tiles(first_key);  // cell
   for (uint r = 0u; r < 2u; ++r) {
     uint row = first_key + gl_LocalInvocationID.y + r * uint(SIDE);
     for (int b = 0; b < WIDTH_BLOCKS; ++b) {
       uint e = uint(b * SIDE) + gl_LocalInvocationID.x;
       if (row >= keys || e >= v_width) continue;
-      uint cell = row_start(row, keys, v_width) + e;  // cell
+      uint cell = key_row(row, v_width) + e;  // cell
       dv[cell] = before(dv[cell]) + sums[r][b];  // cell
     }
   }

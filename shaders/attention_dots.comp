@@ -3,9 +3,9 @@
 // what all scores of a row share of their gradients. out[i] · dout[i] is the same sum; but this one
 // is made of the very products that it is subtracted from afterwards, so that where one weight is
 // nearly all of a row their roundings go with them.
-// q (batch, query, head · width), k (batch, key, head · width), v (batch, key, head · v_width),
-// mask (batch, query, key), m (batch, head, query, key), dout (batch, query, head · v_width),
-// statistics (batch, head, query, 3)
+// q (batch, query, head · width), k (batch, key, kv_head · width), or by head, v (batch, key,
+// kv_head · v_width), mask (batch, query, key), m (batch, head, query, key), dout (batch, query,
+// head · v_width), statistics (batch, head, query, 3)
 #include "common.glsl"
 #include "functions.glsl"
 layout(std430, binding = 0) readonly buffer Q { float q[]; };
@@ -23,12 +23,12 @@ float means[2];  // of an invocation's two rows, over the keys that it has looke
 
 // The products are q · k and dout · v.
 float query_cell(uint product, uint i, uint e) {  // cell: all of it
-  if (product == 0u) return q[row_start(i, queries, width) + e];
-  return dy[row_start(i, queries, v_width) + e];
+  if (product == 0u) return q[q_row(i) + e];
+  return dy[query_row(i, v_width) + e];
 }
 float key_cell(uint product, uint j, uint e) {  // cell: all of it
-  if (product == 0u) return k[row_start(j, keys, width) + e];
-  return v[row_start(j, keys, v_width) + e];
+  if (product == 0u) return k[k_row(j) + e];
+  return v[key_row(j, v_width) + e];
 }
 float side_cell(uint j, uint e) { return 0.0; }  // no rows are added up
 
@@ -47,9 +47,7 @@ void main() {
   uint first_query = gl_WorkGroupID.x * uint(TILE), me = gl_LocalInvocationIndex;
   begin();  // cell
   means[0] = means[1] = 0.0;  // cell
-  for (uint first_key = 0u; first_key < keys; first_key += uint(TILE)) {
-    if (anybody_looks(first_query, first_key)) take_tile(first_query, first_key);  // cell
-  }
+  take_tiles(first_query);  // cell
   for (uint r = 0u; r < 2u; ++r) {
     part[gl_LocalInvocationID.y + r * uint(SIDE)][gl_LocalInvocationID.x] = means[r];  // cell
   }
@@ -57,5 +55,5 @@ void main() {
   if (me >= uint(TILE) || first_query + me >= queries) return;
   float sum = 0.0;  // cell
   for (int n = 0; n < SIDE; ++n) sum += part[me][n];  // cell
-  statistics[3u * (gl_WorkGroupID.z * queries + first_query + me) + 2u] = sum;  // cell
+  statistics[row_by_head(first_query + me, 3u) + 2u] = sum;  // cell
 }

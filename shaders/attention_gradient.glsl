@@ -3,7 +3,7 @@
 // The weight of a score before dropout. Rows and keys beyond the end, and forbidden ones, have 0.
 float weight_of(uint i, uint j, float score) {  // cell: all of it
   if (!may_look(i, j)) return 0.0;
-  uint row = 3u * (gl_WorkGroupID.z * queries + i);
+  uint row = row_by_head(i, 3u);
   float most = statistics[row];
   if (is_lowest(most)) return 0.0;
   if (is_nan(most) || is_infinite(most)) return not_a_number();
@@ -15,6 +15,6 @@ float weight_of(uint i, uint j, float score) {  // cell: all of it
 float score_gradient(uint i, uint j, float score, float felt) {  // cell: all of it
   float weight = weight_of(i, j, score);
   if (weight == 0.0) return 0.0;
-  float mean = statistics[3u * (gl_WorkGroupID.z * queries + i) + 2u];
+  float mean = statistics[row_by_head(i, 3u) + 2u];
   return factor * (weight * (felt * kept(i, j) - mean) / temperature);
 }

@@ -1,4 +1,4 @@
-// The gates of GELU, which are between 0 and 1, and the slopes of x · gate(x).
+// The gates of GELU and SiLU, which are between 0 and 1, and the slopes of x · gate(x).
 
 // Φ(x), the normal distribution function; `bell` is exp(−x²/2), which it is made of. With
 // t = 1 / (1 + 0.3 |x|) it is Φ(−|x|) = exp(−x²/2) t p(t): the factor beside the exponential is so
@@ -21,10 +21,15 @@ float normal_cdf(float x, out float bell) {  // cell: all of it
   return x < 0.0 ? tail : 1.0 - tail;
 }
 
+// The logistic function; 0 or 1 far out, where exp_of() ends.
+float silu_gate(float x) {  // cell: all of it
+  return x < -87.0 ? 0.0 : 1.0 / (1.0 + exp_of(-x));
+}
+
 // ½ (1 + tanh u) = 1 / (1 + exp(−2u)) with u = √(2/π) (x + 0.044715 x³); 0 or 1 beyond ±20.
 float gelu_tanh_gate(float x) {  // cell: all of it
   if (abs(x) > 20.0) return x < 0.0 ? 0.0 : 1.0;
-  return 1.0 / (1.0 + exp_of(-1.59576912 * (0.044715 * x * x * x + x)));
+  return silu_gate(1.59576912 * (0.044715 * x * x * x + x));
 }
 
 // x · gate, where −inf · 0 is no number.
@@ -45,4 +50,11 @@ float gelu_tanh_slope(float x) {  // cell: all of it
   float gate = gelu_tanh_gate(x);
   if (abs(x) > 20.0) return gate;
   return gate + x * (0.214071392 * x * x + 1.59576912) * gate * (1.0 - gate);
+}
+
+// g + x g (1 − g)
+float silu_slope(float x) {  // cell: all of it
+  if (is_nan(x) || is_infinite(x)) return not_a_number();
+  float gate = silu_gate(x);
+  return gate + x * gate * (1.0 - gate);
 }

@@ -1,6 +1,9 @@
-// What layer norm needs of a row of x, whose first cell is `first`. The mean is kept in two parts,
-// the second being what rounding took from the first, so that nothing is lost when the numbers of a
-// row are large and alike.
+// What a norm needs of a row of x, whose first cell is `first`. The mean is kept in two parts, the
+// second being what rounding took from the first, so that nothing is lost when the numbers of a row
+// are large and alike. RMS norm (has_mean = 0) takes no mean off: it is 0 in both parts.
+uniform uint rows, columns, has_mean;
+uniform float epsilon;
+
 struct RowStatistics {
   float mean, rest;
   float inverse;  // 1 / sqrt(variance + ε)
@@ -8,21 +11,24 @@ struct RowStatistics {
 
 float centred(float cell, RowStatistics row) { return (cell - row.mean) - row.rest; }  // cell
 
+// The mean of x − known.
+float mean_beyond(float known, uint first) {  // cell: all of it
+  float sum = 0.0;
+  for (uint i = gl_LocalInvocationIndex; i < columns; i += uint(GROUP)) sum += x[first + i] - known;
+  return sum_of_group(sum) / float(columns);
+}
+
 RowStatistics row_statistics(uint first) {  // cell: all of it
-  RowStatistics row;
-  float count = float(columns), sum = 0.0;
-  for (uint i = gl_LocalInvocationIndex; i < columns; i += uint(GROUP)) sum += x[first + i];
-  row.mean = sum_of_group(sum) / count;
-  sum = 0.0;
-  for (uint i = gl_LocalInvocationIndex; i < columns; i += uint(GROUP)) {
-    sum += x[first + i] - row.mean;
+  RowStatistics row = RowStatistics(0.0, 0.0, 0.0);
+  if (has_mean != 0u) {
+    row.mean = mean_beyond(0.0, first);
+    row.rest = mean_beyond(row.mean, first);
   }
-  row.rest = sum_of_group(sum) / count;
-  sum = 0.0;
+  float sum = 0.0;
   for (uint i = gl_LocalInvocationIndex; i < columns; i += uint(GROUP)) {
     float d = centred(x[first + i], row);
     sum += d * d;
   }
-  row.inverse = 1.0 / sqrt(sum_of_group(sum) / count + epsilon);
+  row.inverse = 1.0 / sqrt(sum_of_group(sum) / float(columns) + epsilon);
   return row;
 }

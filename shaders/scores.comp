@@ -1,5 +1,6 @@
 #version 430 core
-// s[z, i, j] = Σ_e q[z, i, e] · k[z, j, e], for each head of each batch item z
+// s[z, i, j] = Σ_e q[z, i, e] · k[z, j, e], for each head of keys of each batch item z.
+// The queries of the heads that share it follow each other.
 // q (z, query, width), k (z, key, width), s (z, query, key)
 #include "common.glsl"
 layout(std430, binding = 0) readonly buffer Q { float q[]; };

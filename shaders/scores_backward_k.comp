@@ -1,5 +1,6 @@
 #version 430 core
-// dk[z, j, e] += Σ_i ds[z, i, j] · q[z, i, e], for each head of each batch item z
+// dk[z, j, e] += Σ_i ds[z, i, j] · q[z, i, e], for each head of keys of each batch item z.
+// The queries of the heads that share it follow each other.
 // ds (z, query, key), q (z, query, width), dk (z, key, width)
 #include "common.glsl"
 #include "gradient.glsl"

@@ -1,5 +1,6 @@
 #version 430 core
-// dq[z, i, e] += Σ_j ds[z, i, j] · k[z, j, e], for each head of each batch item z
+// dq[z, i, e] += Σ_j ds[z, i, j] · k[z, j, e], for each head of keys of each batch item z.
+// The queries of the heads that share it follow each other.
 // ds (z, query, key), k (z, key, width), dq (z, query, width)
 #include "common.glsl"
 #include "gradient.glsl"

@@ -1,5 +1,6 @@
 #version 430 core
-// y[z, i, e] = Σ_j a[z, i, j] · v[z, j, e], for each head of each batch item z
+// y[z, i, e] = Σ_j a[z, i, j] · v[z, j, e], for each head of values of each batch item z.
+// The queries of the heads that share it follow each other.
 // a (z, query, key), v (z, key, width), y (z, query, width)
 #include "common.glsl"
 layout(std430, binding = 0) readonly buffer A { float a[]; };

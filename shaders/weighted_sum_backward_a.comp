@@ -1,5 +1,6 @@
 #version 430 core
-// da[z, i, j] += Σ_e dy[z, i, e] · v[z, j, e], for each head of each batch item z
+// da[z, i, j] += Σ_e dy[z, i, e] · v[z, j, e], for each head of values of each batch item z.
+// The queries of the heads that share it follow each other.
 // dy (z, query, width), v (z, key, width), da (z, query, key)
 #include "common.glsl"
 #include "gradient.glsl"

@@ -1,5 +1,6 @@
 #version 430 core
-// dv[z, j, e] += Σ_i a[z, i, j] · dy[z, i, e], for each head of each batch item z
+// dv[z, j, e] += Σ_i a[z, i, j] · dy[z, i, e], for each head of values of each batch item z.
+// The queries of the heads that share it follow each other.
 // a (z, query, key), dy (z, query, width), dv (z, key, width)
 #include "common.glsl"
 #include "gradient.glsl"

@@ -106,10 +106,11 @@ std::vector<Backward::Block> Backward::blocks(const std::vector<TensorId>& seeds
     need(seed, 0);
     need(seed, calls_.size());  // to be looked at
   }
-  std::size_t now = 0;
+  std::size_t group = 0;
   for (std::size_t step = 0; step < calls_.size(); ++step) {
     const OpCall& call = p.calls[place(calls_[step].call)];
-    if (!is_between(call.out)) now = step;  // a group runs at its first step
+    if (fusion_ && fusion_->attention(call.out)) group = step;
+    const std::size_t now = is_between(call.out) ? group : step;  // a group runs at its first step
     for (std::size_t i = 0; i < call.in.size(); ++i) {
       const bool between = is_between(p.resolve(call.in[i]));
       if (calls_[step].uses[i] != GradientUse::kNone && !between) need(call.in[i], now);

@@ -44,8 +44,11 @@ Program trial_program(Op op, const TrialShapes& inputs, std::int64_t width, doub
   std::vector<TensorView> views;
   OpCall call{op, {}, static_cast<TensorId>(inputs.size()), {}};
   call.params.features = width;
-  call.params.factor = 0.37f;
+  call.params.factor = 0.375f;
   call.params.temperature = temperature;
+  call.params.turned = width / 2 * 2;
+  call.params.interleaved = width / 2 % 2 == 1;
+  call.params.base = 5000;
   for (const auto& sizes : inputs) {
     std::vector<Axis> axes;
     for (const std::int64_t size : sizes) axes.push_back({"feature", size});

@@ -24,7 +24,7 @@ std::span<const OpTrial> op_trials();
 double trial_limit(Op);
 
 /// A program of one call: inputs 0, 1, …, then the result. `width` is of a row that the inputs do
-/// not tell (OpParams::features).
+/// not tell (OpParams::features), and says what turns and in which pairs.
 Program trial_program(Op, const TrialShapes& inputs, std::int64_t width, double temperature = 1);
 
 /// The inputs of such a program: bell-shaped numbers times `spread`, the same for the same key;

@@ -3,8 +3,21 @@
 #include <algorithm>
 
 namespace headlight {
+namespace {
 
-Fusion::Fusion(const Program& program, FusedDropout dropout)
+// The group without the calls that turn queries and keys, and split them before: it reads what
+// those made.
+FusedAttention once_turned(FusedAttention a) {
+  a.q = a.turned_q;
+  a.k = a.turned_k;
+  a.q_call = a.k_call = a.turn + 2;  // the scores
+  a.k_input = 1;
+  return a;
+}
+
+}  // namespace
+
+Fusion::Fusion(const Program& program, FusedBy by)
     : between_(program.tensors.size(), false), keeps_slope_(program.tensors.size(), false) {
   // Who makes each tensor, and the calls that read it first and last.
   std::vector<int> maker(program.tensors.size(), -1), first = maker, last = maker;
@@ -18,19 +31,17 @@ Fusion::Fusion(const Program& program, FusedDropout dropout)
     }
   }
   for (const FusedAttention& a : program.attentions) {
-    if (a.dropout >= 0 && dropout == FusedDropout::kNo) continue;
-    // The graphics card neither turns nor shares heads yet.
-    const bool shares = program.tensors[place(a.k)].axes.back().size !=
-                        program.tensors[place(a.q)].axes.back().size;
-    if (dropout == FusedDropout::kYes && (a.turn >= 0 || shares)) continue;
-    const auto inside =
-        std::span(program.calls).subspan(place(a.first_call), place(a.last_call - a.first_call));
-    const bool apart = std::all_of(inside.begin(), inside.end(), [&](const OpCall& call) {
-      return last[place(call.out)] <= a.last_call;
-    });
+    if (a.dropout >= 0 && by == FusedBy::kProcessor) continue;
+    const bool turned = a.turn >= 0 && by == FusedBy::kCard;
+    std::vector<TensorId> inside;
+    for (int c = a.first_call; c < a.last_call; ++c) {
+      if (!turned || c > a.turn + 1 || c == a.v_call) inside.push_back(program.calls[place(c)].out);
+    }
+    const bool apart = std::all_of(inside.begin(), inside.end(),
+                                   [&](TensorId id) { return last[place(id)] <= a.last_call; });
     if (!apart) continue;
-    for (const OpCall& call : inside) between_[place(call.out)] = true;
-    attentions_.push_back(a);
+    for (const TensorId id : inside) between_[place(id)] = true;
+    attentions_.push_back(turned ? once_turned(a) : a);
   }
   for (const OpCall& call : program.calls) {
     if (!op_info(call.op).keeps_slope) continue;

@@ -11,14 +11,15 @@
 
 namespace headlight {
 
-/// Does attention whose pattern goes through dropout count as a group? The processor's kernels say
-/// no. Those of the graphics card say yes, but know neither rotary positions nor shared heads.
-enum class FusedDropout : bool { kNo, kYes };
+/// Whose kernels run the groups. The processor's turn the rows of rotary positions themselves, but
+/// do not drop anything of a pattern: such attention is no group. The graphics card's drop, and
+/// read the rows that other calls have turned: what those make is not between.
+enum class FusedBy : bool { kProcessor, kCard };
 
 /// Holds for every program of the same Config, whatever its batch and length.
 class Fusion {
  public:
-  explicit Fusion(const Program&, FusedDropout = FusedDropout::kNo);
+  explicit Fusion(const Program&, FusedBy = FusedBy::kProcessor);
 
   std::span<const FusedAttention> attentions() const { return attentions_; }
   /// The group whose last call writes this tensor; null for any other.

@@ -31,8 +31,8 @@ TrialShapes trial_shapes(std::string_view trial, const TrialSizes& z) {
     } else if (c == ' ') {
       shapes.back().push_back(1);
     } else {
-      const std::size_t letter = std::string_view("bhtsnm").find(c);
-      const std::int64_t sizes[] = {z.b, z.h, z.t, z.s, z.n, z.m};
+      const std::size_t letter = std::string_view("bhtsnmN").find(c);
+      const std::int64_t sizes[] = {z.b, z.h, z.t, z.s, z.n, z.m, z.n + z.n % 2};
       shapes.back().back() *= letter < std::size(sizes) ? sizes[letter] : c - '0';
     }
   }

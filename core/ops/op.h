@@ -262,7 +262,8 @@ struct OpInfo {
   ErrorClass errors = ErrorClass::kCells;
   OpWork work = {};
   /// What backends are tried on: each form at least once, with and without what it can do without.
-  /// The shapes of all inputs in letters of TrialSizes, an axis being their product: "b t 2n, n".
+  /// The shapes of all inputs in letters of TrialSizes, an axis being their product: "b t 2n, n". N
+  /// is n, or the even number after it.
   std::vector<std::string_view> trials = {};
   /// A cell of the first input goes on as the result's cell at the same place: the inspector
   /// follows it, and says how ("inspector.next.<id>").

@@ -203,7 +203,7 @@ const OpInfo& rotary_op() {
       .numpy = numpy,
       .torch = torch,
       .work = {.flops = 15},
-      .trials = {"b h t 2n"},
+      .trials = {"b h t N", "b h t 2n"},
       .keeps_place = true,
   };
   return info;

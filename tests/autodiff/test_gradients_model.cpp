@@ -11,21 +11,10 @@
 #include <vector>
 
 #include "tests/support/allocations.h"
-#include "tests/support/reference_file.h"
-#include "tests/support/training_model.h"
+#include "tests/support/reference_checks.h"
 
 namespace headlight {
 namespace {
-
-// The size below which a gradient is what rounding left. A bias of keys moves whole rows of scores,
-// which softmax does not feel: its gradient is a sum that cancels, of numbers like those of W_K.
-double least_of(const Model& model, TensorId id) {
-  const std::string& name = model.program->tensors[static_cast<std::size_t>(id)].name;
-  if (name.ends_with("attn.b_K") && model.program->config.scores == ScoreKind::kDot) {
-    return rms(model.backward.gradient(name.substr(0, name.size() - 3) + "W_K").cells());
-  }
-  return 1e-3 * rms(model.backward.parameters());
-}
 
 // dL/d(cell) by differences of the forward run, to the fourth order in the step.
 double difference(Model& model, Backend& backend, float& cell, float step) {
@@ -122,9 +111,9 @@ TEST_CASE("model gradients: the cpu backend agrees with the reference, for every
     for (std::size_t id = 0; id < got.program->tensors.size(); ++id) {
       const auto tensor = static_cast<TensorId>(id);
       if (got.program->tensors[id].kind == TensorKind::kInput) continue;
-      const double error =
-          normalised_error(got.backward.gradient(tensor).cells(),
-                           expected.backward.gradient(tensor).cells(), least_of(expected, tensor));
+      const double error = normalised_error(got.backward.gradient(tensor).cells(),
+                                            expected.backward.gradient(tensor).cells(),
+                                            expected.least_gradient(tensor));
       CAPTURE(got.program->tensors[id].name);
       CHECK(error <= 1e-5);
       if (error > worst) worst = error, where = got.program->tensors[id].name;
@@ -136,52 +125,11 @@ TEST_CASE("model gradients: the cpu backend agrees with the reference, for every
 TEST_CASE("model gradients: PyTorch's, on every backend") {
   const std::vector<Reference> references = read_references("reference/gradients");
   REQUIRE(references.size() >= 10);
-  std::vector<std::unique_ptr<Backend>> backends;
-  backends.push_back(make_reference_backend());
-  backends.push_back(make_cpu_backend(1));
-  for (const auto& backend : backends) {
-    double worst = 0;
-    int activations = 0;
-    for (const Reference& r : references) {
-      CAPTURE(r.name);
-      CAPTURE(backend->name());
-      Model model(config_of(r), shape_of(r), r.file.metadata.contains("dropout"));
-      const auto load = [&](TensorId id) {
-        const auto numbers = tensor_as_float(
-            r.file, name_in_file(model.program->tensors[static_cast<std::size_t>(id)]));
-        REQUIRE(numbers.size() == model.cells(id).size());
-        std::copy(numbers.begin(), numbers.end(), model.cells(id).begin());
-      };
-      for (const TensorId id : model.of_kind(TensorKind::kParameter)) load(id);
-      for (const TensorId id : model.of_kind(TensorKind::kInput)) load(id);
-      model.run(*backend);
-      model.run_backward(*backend);
-      CHECK(normalised_error(model.cells(model.program->loss), tensor_as_float(r.file, "loss"),
-                             0) <= 1e-5);
-      for (std::size_t id = 0; id < model.program->tensors.size(); ++id) {
-        const TensorSpec& spec = model.program->tensors[id];
-        const bool parameter = spec.kind == TensorKind::kParameter;
-        const std::string name = "d." + name_in_file(spec);
-        // Aliases share their source's gradient; torch's names stand for places in its graph.
-        if (!parameter && spec.kind != TensorKind::kActivation) continue;
-        if (!r.has(name)) {
-          REQUIRE(!parameter);
-          continue;
-        }
-        activations += !parameter;
-        CAPTURE(name);
-        const std::vector<float> theirs = tensor_as_float(r.file, name);
-        const TensorView ours = model.backward.gradient(static_cast<TensorId>(id));
-        REQUIRE(theirs.size() == static_cast<std::size_t>(ours.size()));
-        const double error =
-            normalised_error(ours.cells(), theirs, least_of(model, static_cast<TensorId>(id)));
-        CHECK(error <= 1e-5);
-        worst = std::max(worst, error);
-      }
-    }
-    CHECK(activations > 90);
-    MESSAGE(backend->name() << ": " << activations << " activations and every parameter, worst "
-                            << worst);
+  for (const auto& backend : {make_reference_backend(), make_cpu_backend(1)}) {
+    ReferenceErrors errors;
+    for (const Reference& r : references) check_gradients(r, *backend, errors);
+    CHECK(errors.activations > 90);
+    MESSAGE(backend->name() << ": " << errors.text());
   }
 }
 

@@ -73,10 +73,11 @@ std::vector<Case> cases(bool hardware) {
   add(Op::kLayerNorm, {x, w, w});
   add(Op::kLayerNorm, {x, w, w}, 0);
   add(Op::kCrossEntropy, {x, {1, rows}});
-  for (const Op op : {Op::kGelu, Op::kGeluTanh, Op::kRelu, Op::kScale}) add(op, {x});
+  for (const Op op : {Op::kGelu, Op::kGeluTanh, Op::kSilu, Op::kRelu, Op::kScale}) add(op, {x});
   add(Op::kGelu, {x}, 0);
   add(Op::kAdd, {x, x});
-  add(Op::kDropout, {x, x});
+  add(Op::kMultiply, {x, x});
+  add(Op::kRotary, {h});
   add(Op::kMask, {h, {1, rows / 4, columns}});
   add(Op::kConcatHeads, {h});
   return all;

@@ -90,6 +90,7 @@ std::vector<Config> configs() {
   all[0].positions = PositionKind::kLearned;
   all[1].form = ModelForm::kTranslate;
   all[1].scores = ScoreKind::kAdditive;
+  all[1].kv_heads = 1;
   all[1].block = BlockKind::kPostNorm;
   all[1].mask.kind = MaskKind::kCausal;
   all[2].form = ModelForm::kClasses;
@@ -97,6 +98,7 @@ std::vector<Config> configs() {
   all[2].block = BlockKind::kAttention;
   all[2].layers = 1;
   all[3].attention = AttentionKind::kWide;
+  all[3].kv_heads = 1;
   all[3].activation = Activation::kGeluTanh;
   all[3].mask.kind = MaskKind::kCausal;
   return all;

@@ -194,19 +194,22 @@ class Job {
   std::vector<float> expected_;
 };
 
-// Every operation, forward (-1) and each of its gradients; the same kernels once.
+// Every operation, forward (-1) and each of its gradients; the same kernels with the same numbers
+// once.
 template <class F>
 void for_all_jobs(const Sizes& z, const KernelDevice& device, const F& f) {
   std::set<std::pair<Op, std::vector<std::string>>> seen;
-  for (const GradCase& c : on_card(kGradientTable)) {
+  for (const GradCase& c : kGradientTable) {
     const auto inputs = static_cast<int>(c.inputs(z).size());
     for (int input = -1; input < inputs; ++input) {
       const bool feels = input < 0 || !op_info(c.op).is_fixed(place(input));
       if (!feels) continue;
       Job job(c, z, input);
       std::vector<std::string> kernels;
-      for (const KernelSite& site : job.view(0, device).sites)
+      for (const KernelSite& site : job.view(0, device).sites) {
         kernels.push_back(site.file() + site.defines);
+        for (const auto& [name, number] : site.uniforms) kernels.back() += name + number;
+      }
       if (!seen.insert({c.op, kernels}).second) continue;
       CAPTURE(op_info(c.op).id);
       CAPTURE(input);

@@ -40,6 +40,7 @@ TEST_CASE(
         CAPTURE(dropout);
         CAPTURE(accumulates);
         check(small_config(form.value), options_for(dropout), accumulates);
+        check(llama_config(form.value), options_for(dropout), accumulates);
       }
     }
   }

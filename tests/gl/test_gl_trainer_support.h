@@ -36,6 +36,21 @@ inline Config small_config(ModelForm form = ModelForm::kTokens) {
   return c;
 }
 
+/// With the mechanisms of LLaMA: RMS norm, gates, rotary positions, heads that share others.
+inline Config llama_config(ModelForm form = ModelForm::kTokens) {
+  Config c = small_config(form);
+  c.norm = NormKind::kRms;
+  c.activation = Activation::kSwiglu;
+  c.positions = PositionKind::kRotary;
+  c.rotary = form == ModelForm::kTokens ? RotaryPairs::kHalf : RotaryPairs::kInterleaved;
+  c.heads = 4;
+  c.kv_heads = 2;
+  c.d_head = 6;  // of which a part turns
+  c.rotary_width = 4;
+  c.bias = false;
+  return c;
+}
+
 inline TrainerOptions options_for(double dropout = 0) {
   TrainerOptions options;
   options.schedule.peak = 0.01;

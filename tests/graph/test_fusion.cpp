@@ -62,7 +62,7 @@ TEST_CASE("fusion: what is declared follows the calls from the heads to what the
 TEST_CASE("fusion: a tensor between that somebody else reads keeps its attention apart") {
   const Program whole = with_dropout(two_heads());
   CHECK(Fusion(whole).attentions().empty());
-  const Fusion both(whole, FusedDropout::kYes);
+  const Fusion both(whole, FusedBy::kCard);
   CHECK(both.attentions().size() == 2);
   const FusedAttention& first = whole.attentions[0];
   for (int call = first.first_call; call <= first.last_call; ++call) {
@@ -72,10 +72,42 @@ TEST_CASE("fusion: a tensor between that somebody else reads keeps its attention
     CHECK(both.is_left_out(id) == (id != first.out && id != first.pattern));
     Program p = whole;
     read_elsewhere(p, id);
-    const Fusion fusion(p, FusedDropout::kYes);
+    const Fusion fusion(p, FusedBy::kCard);
     CHECK(fusion.attentions().size() == (id == first.out ? 2 : 1));
     CHECK((fusion.attention(first.out) != nullptr) == (id == first.out));
     CHECK(fusion.is_between(id) == false);
+  }
+}
+
+TEST_CASE(
+    "fusion: the card's groups begin where queries and keys are turned, the processor's before") {
+  for (const auto& attention : choices(AttentionKind{})) {
+    CAPTURE(attention.word);
+    Config c = two_heads();
+    c.attention = attention.value;
+    c.kv_heads = 1;
+    c.positions = PositionKind::kRotary;
+    const Program p = build_training_program(c, {2, 5, 7});
+    const Fusion processor(p), card(p, FusedBy::kCard);
+    REQUIRE(card.attentions().size() == 2);
+    CHECK(processor.attentions()[1] == p.attentions[1]);
+    const FusedAttention& a = card.attentions()[1];
+    const OpCall &scores = p.calls[place(a.q_call)], &value = p.calls[place(a.v_call)];
+    CHECK(scores.op == Op::kScores);
+    CHECK(a.k_call == a.q_call);
+    CHECK(p.resolve(scores.in[0]) == a.q);
+    CHECK(p.resolve(scores.in[place(a.k_input)]) == a.k);
+    CHECK(p.resolve(value.in[place(a.v_input)]) == a.v);
+    for (const TensorId id : {a.q, a.k}) {
+      const OpCall& turn = p.calls[place(p.producer(id))];
+      CHECK(turn.op == Op::kRotary);
+      for (const TensorId made : {id, p.resolve(turn.in[0])}) {
+        CHECK_FALSE(card.is_between(made));
+        CHECK(processor.is_between(made) == (p.producer(made) >= a.first_call));
+      }
+    }
+    // The values' heads are split within the group.
+    CHECK(card.is_between(value.out) == (a.v_call != a.last_call));
   }
 }
 

@@ -25,7 +25,8 @@ std::vector<TensorView> views_of(const std::vector<Tensor>& tensors) {
 
 TEST_CASE("ops: the trials are what the shape rules take, and no input is missed") {
   const TrialSizes z = {2, 3, 4, 5, 6, 7};
-  CHECK(trial_shapes("b 2h t hm, n, s n", z) == TrialShapes{{2, 6, 4, 21}, {6}, {5, 6}});
+  CHECK(trial_shapes("b 2h t hm, n, s N", z) == TrialShapes{{2, 6, 4, 21}, {6}, {5, 6}});
+  CHECK(trial_shapes("N", {1, 1, 1, 1, 3, 1}) == TrialShapes{{4}});
   for (const OpInfo& info : all_ops()) {
     CAPTURE(info.id);
     for (const std::string_view trial : info.trials) {

@@ -3,7 +3,6 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <limits>
 #include <map>
@@ -12,14 +11,11 @@
 #include <string>
 #include <vector>
 
-#include "core/backends/backend.h"
-#include "core/graph/program.h"
-#include "tests/support/reference_file.h"
+#include "tests/support/reference_checks.h"
 
 namespace headlight {
 namespace {
 
-constexpr double kLimit = 1e-5;  // relative to the tensor's largest magnitude
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 const std::vector<Reference>& references() {
@@ -33,81 +29,6 @@ std::vector<std::int64_t> shape_in_file(const TensorSpec& spec) {
     if (axis.name != "batch" || axis.size != 1) shape.push_back(axis.size);
   }
   return shape;
-}
-
-// ---- one run ----
-
-// Memory for each tensor of a program; aliases share. NaN until something is written.
-class Memory {
- public:
-  explicit Memory(const Program& program) : owned_(program.tensors.size()) {
-    for (std::size_t id = 0; id < owned_.size(); ++id) {
-      const TensorSpec& spec = program.tensors[id];
-      if (spec.kind != TensorKind::kAlias) {
-        owned_[id].assign(static_cast<std::size_t>(cell_count(spec.axes)),
-                          std::numeric_limits<float>::quiet_NaN());
-      }
-    }
-    for (std::size_t id = 0; id < owned_.size(); ++id) {
-      const TensorId source = program.resolve(static_cast<TensorId>(id));
-      cells_.push_back(owned_[static_cast<std::size_t>(source)].data());
-    }
-  }
-  std::span<float* const> cells() { return cells_; }
-  const std::vector<FloatBuffer>& owned() const { return owned_; }
-
- private:
-  std::vector<FloatBuffer> owned_;
-  std::vector<float*> cells_;
-};
-
-void load(const Reference& r, const Program& program, Memory& memory) {
-  for (std::size_t id = 0; id < program.tensors.size(); ++id) {
-    const TensorSpec& spec = program.tensors[id];
-    if (spec.kind != TensorKind::kParameter && spec.kind != TensorKind::kInput) continue;
-    const std::vector<float> numbers = tensor_as_float(r.file, name_in_file(spec));
-    REQUIRE(numbers.size() == static_cast<std::size_t>(cell_count(spec.axes)));
-    std::copy(numbers.begin(), numbers.end(), memory.cells()[id]);
-  }
-}
-
-// Largest difference over the largest finite magnitude; infinite where one side is not finite and
-// the other is not the same.
-double relative_error(std::span<const float> ours, std::span<const float> theirs) {
-  double error = 0, magnitude = 0;
-  for (std::size_t i = 0; i < theirs.size(); ++i) {
-    if (std::isfinite(theirs[i])) magnitude = std::max(magnitude, std::fabs(double{theirs[i]}));
-  }
-  for (std::size_t i = 0; i < theirs.size(); ++i) {
-    if (ours[i] == theirs[i]) continue;  // the same infinity included
-    if (!std::isfinite(ours[i]) || !std::isfinite(theirs[i])) return kInfinity;
-    error = std::max(error, std::fabs(double{ours[i]} - theirs[i]));
-  }
-  return magnitude > 0 ? error / magnitude : error;
-}
-
-struct Worst {
-  double error = 0;
-  std::string where = "nowhere";
-  int tensors = 0;
-};
-
-void compare(const Reference& r, Backend& backend, Worst& worst) {
-  const Program program = build_program(config_of(r), shape_of(r));
-  Memory memory(program);
-  load(r, program, memory);
-  for (const OpCall& call : program.calls) REQUIRE(backend.supports(program, call));
-  backend.run(program, program.calls, memory.cells());
-  for (std::size_t id = 0; id < program.tensors.size(); ++id) {
-    const TensorSpec& spec = program.tensors[id];
-    if (spec.kind != TensorKind::kActivation && spec.kind != TensorKind::kAlias) continue;
-    const std::vector<float> theirs = tensor_as_float(r.file, spec.name);
-    REQUIRE(theirs.size() == static_cast<std::size_t>(cell_count(spec.axes)));
-    const double error = relative_error({memory.cells()[id], theirs.size()}, theirs);
-    CHECK_MESSAGE(error <= kLimit, backend.name() << ": " << spec.name << " is off by " << error);
-    ++worst.tensors;
-    if (error > worst.error) worst = {error, r.name + ": " + spec.name, worst.tensors};
-  }
 }
 
 }  // namespace
@@ -190,14 +111,10 @@ TEST_CASE("reference: every tensor agrees, on every backend") {
   backends.push_back(make_cpu_backend(1));
   backends.push_back(make_cpu_backend(2));
   for (const auto& backend : backends) {
-    Worst worst;
-    for (const Reference& r : references()) {
-      CAPTURE(r.name);
-      compare(r, *backend, worst);
-    }
-    CHECK(worst.tensors > 900);
-    MESSAGE(backend->name() << ": " << worst.tensors << " tensors, worst relative error "
-                            << worst.error << " (" << worst.where << ")");
+    ReferenceErrors errors;
+    for (const Reference& r : references()) check_trace(r, *backend, errors);
+    CHECK(errors.tensors > 900);
+    MESSAGE(backend->name() << ": " << errors.text());
   }
 }
 
@@ -206,9 +123,9 @@ TEST_CASE("reference: the same bits from any number of threads, and from a secon
   for (const Reference& r : references()) {
     CAPTURE(r.name);
     const Program program = build_program(config_of(r), shape_of(r));
-    Memory first(program), second(program);
-    load(r, program, first);
-    load(r, program, second);
+    ReferenceMemory first(program), second(program);
+    first.load(r, program);
+    second.load(r, program);
     one->run(program, program.calls, first.cells());
     three->run(program, program.calls, second.cells());
     three->run(program, program.calls, second.cells());

@@ -16,6 +16,8 @@ enum class AttentionMask { kNone, kCausal, kPadding, kScattered, kEverything };
 
 struct AttentionSizes {
   std::int64_t batch = 1, heads = 1, queries = 1, keys = 1, width = 1, v_width = 1;
+  std::int64_t share = 1;  // so many heads read one of keys and values
+  std::int64_t kv_heads() const { return heads / share; }
 };
 
 struct AttentionCase {
@@ -24,13 +26,14 @@ struct AttentionCase {
   bool dropout = false;
   float factor = 1;
   double temperature = 1;
+  bool turned = false;  // queries and keys, by their positions
 
   std::string text() const {
     std::string all;
     for (const std::int64_t n : {sizes.batch, sizes.heads, sizes.queries, sizes.keys, sizes.width,
-                                 sizes.v_width, static_cast<std::int64_t>(mask)})
+                                 sizes.v_width, sizes.share, static_cast<std::int64_t>(mask)})
       all += std::to_string(n) + " ";
-    return all + (dropout ? "dropout" : "");
+    return all + (dropout ? "dropout " : "") + (turned ? "turned" : "");
   }
 };
 
@@ -61,15 +64,22 @@ class AttentionProgram {
   explicit AttentionProgram(const AttentionCase& c) {
     const AttentionSizes& s = c.sizes;
     q = add("q", {s.batch, s.queries, s.heads * s.width}, TensorKind::kParameter);
-    k = add("k", {s.batch, s.keys, s.heads * s.width}, TensorKind::kParameter);
-    v = add("v", {s.batch, s.keys, s.heads * s.v_width}, TensorKind::kParameter);
+    k = add("k", {s.batch, s.keys, s.kv_heads() * s.width}, TensorKind::kParameter);
+    v = add("v", {s.batch, s.keys, s.kv_heads() * s.v_width}, TensorKind::kParameter);
     const std::vector<std::int64_t> square = {s.batch, s.heads, s.queries, s.keys};
     if (c.mask != AttentionMask::kNone)
       mask = add("mask", {s.batch, s.queries, s.keys}, TensorKind::kInput);
     if (c.dropout) dropout = add("dropout", square, TensorKind::kInput);
-    const TensorId q_heads = split("q_heads", q, {s.batch, s.heads, s.queries, s.width});
-    const TensorId k_heads = split("k_heads", k, {s.batch, s.heads, s.keys, s.width});
-    const TensorId v_heads = split("v_heads", v, {s.batch, s.heads, s.keys, s.v_width});
+    const bool many = s.heads > 1;
+    TensorId q_heads = split("q_heads", q, {s.batch, s.heads, s.queries, s.width}, many);
+    TensorId k_heads = split("k_heads", k, {s.batch, s.kv_heads(), s.keys, s.width}, many);
+    const TensorId v_heads = split("v_heads", v, {s.batch, s.kv_heads(), s.keys, s.v_width}, many);
+    FusedAttention a{.first_call = 0, .q = q, .k = k, .v = v};
+    if (c.turned) {
+      a.turn = last_call() + 1;
+      q_heads = a.turned_q = call(Op::kRotary, {q_heads}, axes_of(q_heads));
+      k_heads = a.turned_k = call(Op::kRotary, {k_heads}, axes_of(k_heads));
+    }
     scores = call(Op::kScores, {q_heads, k_heads}, square);
     OpParams scale;
     scale.factor = c.factor;
@@ -81,27 +91,21 @@ class AttentionProgram {
     if (c.dropout) now = call(Op::kDropout, {now, dropout}, square);
     out = call(Op::kWeightedSum, {now, v_heads}, {s.batch, s.heads, s.queries, s.v_width});
     const int sum = last_call();
-    if (s.heads > 1) {
-      out = call(Op::kConcatHeads, {out}, {s.batch, s.queries, s.heads * s.v_width});
-    }
-    const bool many = s.heads > 1;
-    const int first = 0, apart = many ? 1 : 0;  // after the heads of q, k and v the scores
-    program.attentions.push_back({.first_call = first,
-                                  .last_call = last_call(),
-                                  .q = q,
-                                  .k = k,
-                                  .v = v,
-                                  .q_call = first,
-                                  .k_call = first + apart,
-                                  .v_call = many ? first + 2 : sum,
-                                  .k_input = 1 - apart,
-                                  .v_input = 1 - apart,
-                                  .mask = mask,
-                                  .pattern = pattern,
-                                  .dropout = dropout,
-                                  .out = out,
-                                  .factor = c.factor,
-                                  .temperature = c.temperature});
+    if (many) out = call(Op::kConcatHeads, {out}, {s.batch, s.queries, s.heads * s.v_width});
+    a.last_call = last_call();
+    // After the heads of q, k and v what turns them, and the scores.
+    a.q_call = 0;
+    a.k_call = many || c.turned ? 1 : 0;
+    a.v_call = many ? 2 : sum;
+    a.k_input = many || c.turned ? 0 : 1;
+    a.v_input = many ? 0 : 1;
+    a.mask = mask;
+    a.pattern = pattern;
+    a.dropout = dropout;
+    a.out = out;
+    a.factor = c.factor;
+    a.temperature = c.temperature;
+    program.attentions.push_back(a);
   }
 
  private:
@@ -120,10 +124,16 @@ class AttentionProgram {
     program.calls.push_back({op, std::move(in), made, params});
     return made;
   }
+  std::vector<std::int64_t> axes_of(TensorId id) const {
+    std::vector<std::int64_t> sizes;
+    for (const Axis& axis : program.tensors[place(id)].axes) sizes.push_back(axis.size);
+    return sizes;
+  }
   int last_call() const { return static_cast<int>(program.calls.size()) - 1; }
   // One head is the same cells under another shape.
-  TensorId split(const std::string& name, TensorId of, const std::vector<std::int64_t>& sizes) {
-    if (sizes[1] > 1) return call(Op::kSplitHeads, {of}, sizes);
+  TensorId split(const std::string& name, TensorId of, const std::vector<std::int64_t>& sizes,
+                 bool splits) {
+    if (splits) return call(Op::kSplitHeads, {of}, sizes);
     const TensorId alias = add(name, sizes, TensorKind::kAlias);
     program.tensors.back().source = of;
     return alias;
@@ -182,9 +192,10 @@ class AttentionRun : public AttentionProgram {
 /// Heads, batches, and lengths and widths about the tiles' edges.
 inline std::vector<AttentionCase> attention_cases() {
   constexpr AttentionSizes kSizes[] = {
-      {1, 1, 1, 1, 1, 1},     {1, 1, 1, 7, 5, 3},       {2, 3, 7, 13, 17, 17},
-      {1, 2, 31, 32, 16, 16}, {2, 1, 33, 31, 15, 33},   {1, 2, 32, 33, 32, 31},
-      {3, 2, 11, 67, 33, 8},  {1, 1, 65, 64, 128, 127}, {1, 4, 97, 13, 8, 64}};
+      {1, 1, 1, 1, 1, 1},        {1, 1, 1, 7, 5, 3},       {2, 3, 7, 13, 17, 17},
+      {1, 2, 31, 32, 16, 16},    {2, 1, 33, 31, 15, 33},   {1, 2, 32, 33, 32, 31},
+      {3, 2, 11, 67, 33, 8},     {1, 1, 65, 64, 128, 127}, {1, 4, 97, 13, 8, 64},
+      {1, 6, 33, 67, 15, 33, 3}, {2, 4, 34, 31, 40, 8, 2}, {1, 5, 7, 65, 8, 8, 5}};
   std::vector<AttentionCase> cases;
   for (const AttentionSizes& sizes : kSizes) {
     for (const AttentionMask mask :
@@ -194,6 +205,7 @@ inline std::vector<AttentionCase> attention_cases() {
       c.dropout = (cases.size() + cases.size() / 5) % 2 == 1;
       c.factor = 1 / std::sqrt(static_cast<float>(sizes.width));
       c.temperature = cases.size() % 4 == 3 ? 0.6 : 1;
+      c.turned = sizes.width % 2 == 0 && cases.size() % 2 == 0;
       cases.push_back(c);
     }
   }

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <iterator>
 #include <limits>
 #include <string>
 #include <vector>
@@ -115,24 +114,6 @@ inline const std::vector<OpCase> kForwardTable = [] {
     table.push_back({trial.op, processor_limit(trial.op), trial.inputs});
   return table;
 }();
-
-/// Has the graphics card kernels for it? What came last runs on the processor.
-inline bool is_on_card(Op op, const std::function<Shapes(const Sizes&)>& inputs) {
-  for (const Op none : {Op::kRmsNorm, Op::kMultiply, Op::kRotary, Op::kSilu})
-    if (op == none) return false;
-  const bool pairs = op == Op::kScores || op == Op::kAdditiveScores || op == Op::kWeightedSum;
-  const Shapes shapes = inputs({1, 1, 1, 1, 1, 1});
-  return !pairs || shapes[0][1] == shapes[1][1];  // no heads that share others
-}
-
-/// The rows of a table that the graphics card has kernels for.
-template <class Row>
-std::vector<Row> on_card(const std::vector<Row>& table) {
-  std::vector<Row> rows;
-  std::copy_if(table.begin(), table.end(), std::back_inserter(rows),
-               [](const Row& row) { return is_on_card(row.op, row.inputs); });
-  return rows;
-}
 
 // A program of one call.
 inline Program single_call(Op op, const Shapes& inputs, std::int64_t width,

@@ -114,23 +114,9 @@ class Single {
 
  private:
   static Program make(Op op, const Shapes& inputs, std::int64_t width, double temperature) {
-    Program program;
-    OpCall call{op, {}, static_cast<TensorId>(inputs.size()), {}};
-    call.params.features = width;
-    call.params.factor = 0.375f;
-    call.params.temperature = temperature;
-    std::vector<TensorView> views;
-    for (const auto& sizes : inputs) {
-      std::vector<Axis> axes;
-      for (const std::int64_t size : sizes) axes.push_back({"feature", size});
-      call.in.push_back(static_cast<TensorId>(program.tensors.size()));
-      program.tensors.push_back(
-          {"in" + std::to_string(call.in.back()), axes, TensorKind::kParameter});
-    }
-    for (const TensorId id : call.in) views.push_back(program.look(id));
-    program.tensors.push_back(
-        {"out", op_info(op).shape(views, call.params), TensorKind::kActivation});
-    program.calls.push_back(std::move(call));
+    Program program = trial_program(op, inputs, width, temperature);
+    for (const TensorId id : program.calls[0].in)
+      program.tensors[place(id)].kind = TensorKind::kParameter;
     return program;
   }
 

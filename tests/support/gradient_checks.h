@@ -124,7 +124,6 @@ inline void check_far_out(Backend& backend) {
   for (const Op op : {Op::kRelu, Op::kGelu, Op::kGeluTanh, Op::kSilu}) {
     CAPTURE(op_info(op).id);
     Single s(op, {{1, 1, 8}}, 8, 1);
-    if (!backend.supports(s.program(), s.call())) continue;  // the processor would do it
     const float far[] = {-3e38f, -1e20f, -100, -30, 30, 100, 1e20f, 3e38f};
     std::copy(std::begin(far), std::end(far), s.memory[0].begin());
     std::fill(s.gradients[1].begin(), s.gradients[1].end(), 1.0f);

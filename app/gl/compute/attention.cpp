@@ -19,8 +19,11 @@ GlAttentionCall::GlAttentionCall(const Program& program, const FusedAttention& a
   heads = pattern[1].size;
   queries = pattern[2].size;
   keys = pattern[3].size;
-  width = axes_of(program, a.q).back().size / heads;
-  v_width = axes_of(program, a.v).back().size / heads;
+  const auto &asks = axes_of(program, a.q), &answers = axes_of(program, a.k);
+  by_head = asks.size() == 4;
+  width = by_head ? asks[3].size : asks[2].size / heads;
+  kv_heads = by_head ? answers[1].size : answers[2].size / width;
+  v_width = axes_of(program, a.v).back().size / kv_heads;
 }
 
 GlAttention::GlAttention(const GlLimits& limits, const KernelTable& table, GlLauncher& launcher)
@@ -41,20 +44,25 @@ bool GlAttention::fits(const GlAttentionCall& c) const {
          parts_of(longest, tiles.tile()) <= limits_.group_count[0];
 }
 
-void GlAttention::run(Kernel kernel, const GlAttentionCall& c, std::int64_t rows,
-                      std::int64_t width, bool adds, std::initializer_list<unsigned> buffers) {
+void GlAttention::run(Kernel kernel, const GlAttentionCall& c, std::int64_t width, bool adds,
+                      std::initializer_list<unsigned> buffers) {
+  const bool by_key =
+      kernel == Kernel::kAttentionBackwardK || kernel == Kernel::kAttentionBackwardV;
+  const std::int64_t rows = by_key ? c.keys : c.queries;
   const std::int64_t groups = parts_of(rows, table_.attention.tile());
   launcher_.launch({kernel,
                     table_.variant(kernel, width),
                     rows,
                     width,
-                    {groups, 1, c.batch * c.heads},
+                    {groups, 1, c.batch * (by_key ? c.kv_heads : c.heads)},
                     buffers,
                     {{"heads", c.heads},
+                     {"kv_heads", c.kv_heads},
                      {"queries", c.queries},
                      {"keys", c.keys},
                      {"width", c.width},
                      {"v_width", c.v_width},
+                     {"by_head", c.by_head},
                      {"has_mask", c.mask != 0},
                      {"has_dropout", c.dropout != 0},
                      {"factor", c.group.factor},
@@ -65,25 +73,24 @@ void GlAttention::run(Kernel kernel, const GlAttentionCall& c, std::int64_t rows
 void GlAttention::forward(const GlAttentionCall& c) {
   // What is not there is not looked at, but something must be bound.
   const unsigned mask = c.mask != 0 ? c.mask : c.q, dropout = c.dropout != 0 ? c.dropout : c.q;
-  run(Kernel::kAttention, c, c.queries, c.v_width, false,
-      {c.q, c.k, c.v, mask, dropout, c.statistics, c.out});
+  run(Kernel::kAttention, c, c.v_width, false, {c.q, c.k, c.v, mask, dropout, c.statistics, c.out});
 }
 
 void GlAttention::backward(const GlAttentionCall& c, const GlAttentionGradients& d) {
   const unsigned mask = c.mask != 0 ? c.mask : c.q, dropout = c.dropout != 0 ? c.dropout : c.q;
   if (d.d_in[2] != 0) {
-    run(Kernel::kAttentionBackwardV, c, c.keys, c.v_width, d.adds[2],
+    run(Kernel::kAttentionBackwardV, c, c.v_width, d.adds[2],
         {c.q, c.k, mask, dropout, c.statistics, d.d_out, d.d_in[2]});
   }
   if (d.d_in[0] == 0 && d.d_in[1] == 0) return;
-  run(Kernel::kAttentionDots, c, c.queries, c.v_width, false,
+  run(Kernel::kAttentionDots, c, c.v_width, false,
       {c.q, c.k, c.v, mask, dropout, d.d_out, c.statistics});
   if (d.d_in[0] != 0) {
-    run(Kernel::kAttentionBackwardQ, c, c.queries, c.width, d.adds[0],
+    run(Kernel::kAttentionBackwardQ, c, c.width, d.adds[0],
         {c.q, c.k, c.v, mask, dropout, c.statistics, d.d_out, d.d_in[0]});
   }
   if (d.d_in[1] != 0) {
-    run(Kernel::kAttentionBackwardK, c, c.keys, c.width, d.adds[1],
+    run(Kernel::kAttentionBackwardK, c, c.width, d.adds[1],
         {c.q, c.k, c.v, mask, dropout, c.statistics, d.d_out, d.d_in[1]});
   }
 }

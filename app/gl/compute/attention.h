@@ -15,8 +15,9 @@ namespace headlight {
 struct GlAttentionCall {
   GlAttentionCall(const Program&, const FusedAttention&);
   const FusedAttention& group;
-  std::int64_t batch = 0, heads = 0, queries = 0, keys = 0;
+  std::int64_t batch = 0, heads = 0, kv_heads = 0, queries = 0, keys = 0;
   std::int64_t width = 0, v_width = 0;  // of one head
+  bool by_head = false;                 // q and k: one head after the other, else side by side
   unsigned q = 0, k = 0, v = 0, mask = 0, dropout = 0, out = 0;
   unsigned statistics = 0;  // of each row: what the kernels backward need of it
 
@@ -44,7 +45,7 @@ class GlAttention {
   void backward(const GlAttentionCall&, const GlAttentionGradients&);
 
  private:
-  void run(Kernel, const GlAttentionCall&, std::int64_t rows, std::int64_t width, bool adds,
+  void run(Kernel, const GlAttentionCall&, std::int64_t width, bool adds,
            std::initializer_list<unsigned> buffers);
 
   const GlLimits& limits_;

@@ -6,7 +6,7 @@
 namespace headlight {
 std::shared_ptr<const Fusion> GlBackend::fusion_for(const Program& program) const {
   if (!fuses_) return nullptr;
-  auto fusion = std::make_shared<const Fusion>(program, FusedDropout::kYes);
+  auto fusion = std::make_shared<const Fusion>(program, FusedBy::kCard);
   const auto groups = fusion->attentions();
   const bool fit = std::all_of(groups.begin(), groups.end(), [&](const FusedAttention& a) {
     return attention_.fits(GlAttentionCall(program, a));

@@ -11,22 +11,7 @@ bool is_product(Op op) {
   return op == Op::kLinear || op == Op::kProject || op == Op::kScores || op == Op::kWeightedSum;
 }
 
-// Operations without a kernel, and heads of keys that several heads of queries share.
-bool is_unknown(const GlOpCall& c) {
-  switch (c.call.op) {
-    case Op::kRmsNorm:
-    case Op::kMultiply:
-    case Op::kRotary:
-    case Op::kSilu:
-      return true;
-    case Op::kScores:
-    case Op::kAdditiveScores:
-    case Op::kWeightedSum:
-      return c.axes[0][1].size != c.axes[1][1].size;
-    default:
-      return false;
-  }
-}
+bool is_norm(Op op) { return op == Op::kLayerNorm || op == Op::kRmsNorm; }
 
 }  // namespace
 
@@ -41,7 +26,6 @@ GlOps::GlOps(const GlLimits& limits, const KernelTable& table, GlLauncher& launc
     : limits_(limits), table_(table), launcher_(launcher) {}
 
 bool GlOps::fits(const GlOpCall& c) const {
-  if (is_unknown(c)) return false;
   // Kernels count cells with 32 bits, and launch a few more invocations than there are cells.
   const std::int64_t most = std::min<std::int64_t>(limits_.block_bytes / 4, std::int64_t{1} << 31);
   std::int64_t cells = c.cells();
@@ -57,7 +41,7 @@ bool GlOps::fits(const GlOpCall& c) const {
 bool GlOps::product_fits(const GlOpCall& c) const {
   const auto& count = limits_.group_count;
   const auto [all_rows, inner] = as_rows(c.axes[0]);
-  const std::int64_t matrices = c.out_axes.size() == 4 ? c.out_size(0) * c.out_size(1) : 1;
+  const std::int64_t matrices = c.out_axes.size() == 4 ? c.kv_matrices() : 1;
   const std::int64_t rows = all_rows / std::max<std::int64_t>(1, matrices);
   const std::int64_t columns = c.out_axes.back().size;
   const std::int64_t highest = std::max({rows, inner, c.call.op == Op::kScores ? columns : 0});
@@ -71,6 +55,7 @@ std::int64_t GlOps::row_groups(const GlOpCall& c) {
   switch (c.call.op) {
     case Op::kSoftmax:
     case Op::kLayerNorm:
+    case Op::kRmsNorm:
     case Op::kCrossEntropy:
       return as_rows(c.axes[0]).rows;
     case Op::kAdditiveScores:
@@ -83,13 +68,13 @@ std::int64_t GlOps::row_groups(const GlOpCall& c) {
 // Groups of the kernels that take a few columns each: gradients of biases and norms.
 std::int64_t GlOps::column_groups(const GlOpCall& c) const {
   const bool has_columns =
-      c.call.op == Op::kLayerNorm || c.call.op == Op::kLinear || c.call.op == Op::kProject;
+      is_norm(c.call.op) || c.call.op == Op::kLinear || c.call.op == Op::kProject;
   return has_columns ? parts_of(c.out_axes.back().size, table_.column_group) : 0;
 }
 
 // What is kept besides while an operation goes backwards.
 std::int64_t GlOps::scratch_cells(const GlOpCall& c) {
-  if (c.call.op == Op::kLayerNorm) return 3 * as_rows(c.axes[0]).rows;
+  if (is_norm(c.call.op)) return 3 * as_rows(c.axes[0]).rows;
   return c.call.op == Op::kEmbed ? 2 * cell_count(c.axes[0]) : 0;
 }
 
@@ -127,6 +112,8 @@ void GlOps::forward(const GlOpCall& c) {
     case Op::kRelu:
     case Op::kGelu:
     case Op::kGeluTanh:
+    case Op::kSilu:
+    case Op::kMultiply:
     case Op::kDropout:
     case Op::kMask:
     case Op::kMeanPool:
@@ -139,7 +126,10 @@ void GlOps::forward(const GlOpCall& c) {
       return forward_moves(c);
     case Op::kSinusoid:
       return sinusoid(c);
+    case Op::kRotary:
+      return rotary(c, c.in[0], c.out, false, false);
     case Op::kLayerNorm:
+    case Op::kRmsNorm:
     case Op::kSoftmax:
     case Op::kCrossEntropy:
       return forward_rows(c);
@@ -148,11 +138,6 @@ void GlOps::forward(const GlOpCall& c) {
     case Op::kWeightedSum:
     case Op::kLinear:
       return forward_products(c);
-    case Op::kRmsNorm:
-    case Op::kMultiply:
-    case Op::kRotary:
-    case Op::kSilu:
-      return;  // never: fits() says no
   }
 }
 
@@ -162,8 +147,9 @@ void GlOps::forward_cells(const GlOpCall& c) {
   switch (c.call.op) {
     case Op::kAdd:
       return run_cells(Kernel::kAdd, cells, {c.in[0], c.in[1], c.out}, {count});
+    case Op::kMultiply:
     case Op::kDropout:
-      return run_cells(Kernel::kDropout, cells, {c.in[0], c.in[1], c.out}, {count});
+      return run_cells(Kernel::kMultiply, cells, {c.in[0], c.in[1], c.out}, {count});
     case Op::kScale:
       return run_cells(Kernel::kScale, cells, {c.in[0], c.out},
                        {count, {"factor", c.call.params.factor}});
@@ -173,6 +159,8 @@ void GlOps::forward_cells(const GlOpCall& c) {
       return run_cells(Kernel::kGelu, cells, {c.in[0], c.out}, {count});
     case Op::kGeluTanh:
       return run_cells(Kernel::kGeluTanh, cells, {c.in[0], c.out}, {count});
+    case Op::kSilu:
+      return run_cells(Kernel::kSilu, cells, {c.in[0], c.out}, {count});
     case Op::kMask:
       return run_cells(
           Kernel::kMask, cells, {c.in[0], c.in[1], c.out},
@@ -184,6 +172,7 @@ void GlOps::forward_cells(const GlOpCall& c) {
       return run_cells(Kernel::kAdditiveScores, cells, {c.in[0], c.in[1], c.in[2], c.out},
                        {count,
                         {"heads", c.out_size(1)},
+                        {"share", c.share()},
                         {"queries", c.out_size(2)},
                         {"keys", c.out_size(3)},
                         {"width", c.size(0, 3)}});
@@ -216,8 +205,21 @@ void GlOps::forward_moves(const GlOpCall& c) {
 
 void GlOps::sinusoid(const GlOpCall& c) {
   const std::int64_t width = c.out_size(2);
-  run_cells(Kernel::kSinusoid, c.cells(), {launcher_.turns(width), c.out},
+  run_cells(Kernel::kSinusoid, c.cells(), {launcher_.turns(width, 10000), c.out},
             {{"cells", c.cells()}, {"positions", c.out_size(1)}, {"width", width}});
+}
+
+void GlOps::rotary(const GlOpCall& c, unsigned from, unsigned into, bool is_back, bool adds) {
+  const OpParams& params = c.call.params;
+  const std::int64_t width = c.out_size(3), turned = params.turned == 0 ? width : params.turned;
+  run_cells(Kernel::kRotary, c.cells(), {launcher_.turns(turned, params.base), from, into},
+            {{"cells", c.cells()},
+             {"positions", c.out_size(2)},
+             {"width", width},
+             {"turned", turned},
+             {"interleaved", params.interleaved},
+             {"is_back", is_back},
+             {"adds", adds}});
 }
 
 void GlOps::forward_rows(const GlOpCall& c) {
@@ -233,11 +235,12 @@ void GlOps::forward_rows(const GlOpCall& c) {
       return run_rows(Kernel::kCrossEntropy, rows, columns, {c.in[0], c.in[1], c.out},
                       {row_count, column_count});
     default:
-      return run_rows(Kernel::kLayerNorm, rows, columns,
+      return run_rows(Kernel::kNorm, rows, columns,
                       {c.in[0], c.in[1], c.has_bias() ? c.in[2] : c.in[1], c.out},
                       {row_count,
                        column_count,
                        {"has_bias", c.has_bias()},
+                       {"has_mean", c.call.op == Op::kLayerNorm},
                        {"epsilon", c.call.params.epsilon}});
   }
 }
@@ -260,10 +263,9 @@ void GlOps::forward_products(const GlOpCall& c) {
                         has_bias});
   }
   const bool scores = c.call.op == Op::kScores;
-  const std::int64_t keys = c.size(1, 2), width = c.size(1, 3), queries = c.size(0, 2);
-  run_product(scores ? Kernel::kScores : Kernel::kWeightedSum, c.size(0, 0) * c.size(0, 1), queries,
-              columns, {c.in[0], c.in[1], c.out},
-              {{"queries", queries}, {"keys", keys}, {"width", width}});
+  const std::int64_t keys = c.size(1, 2), width = c.size(1, 3), queries = c.kv_queries();
+  run_product(scores ? Kernel::kScores : Kernel::kWeightedSum, c.kv_matrices(), queries, columns,
+              {c.in[0], c.in[1], c.out}, {{"queries", queries}, {"keys", keys}, {"width", width}});
 }
 
 }  // namespace headlight

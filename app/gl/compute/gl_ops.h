@@ -27,6 +27,11 @@ struct GlOpCall {
   std::int64_t size(std::size_t input, std::size_t axis) const { return axes[input][axis].size; }
   std::int64_t out_size(std::size_t axis) const { return out_axes[axis].size; }
   bool has_bias() const { return inputs > 2; }
+  // Of attention: how many heads share one of keys or values, how many of those there are in all,
+  // and the queries of all that share one, which follow each other.
+  std::int64_t share() const { return heads_per_kv(axes[0], axes[1]); }
+  std::int64_t kv_matrices() const { return size(1, 0) * size(1, 1); }
+  std::int64_t kv_queries() const { return share() * size(0, 2); }
 };
 
 /// Buffers of gradients of a call: of its output, and of its inputs, 0 where it is not wanted.
@@ -69,12 +74,13 @@ class GlOps {
   void forward_rows(const GlOpCall&);
   void forward_products(const GlOpCall&);
   void sinusoid(const GlOpCall&);
+  void rotary(const GlOpCall&, unsigned from, unsigned into, bool is_back, bool adds);
 
   void backward_cells(const GlOpCall&, const GlOpGradients&);
   void backward_moves(const GlOpCall&, const GlOpGradients&);
   void backward_embed(const GlOpCall&, const GlOpGradients&);
   void backward_rows(const GlOpCall&, const GlOpGradients&);
-  void backward_layer_norm(const GlOpCall&, const GlOpGradients&);
+  void backward_norm(const GlOpCall&, const GlOpGradients&);
   void backward_linear(const GlOpCall&, const GlOpGradients&);
   void backward_project(const GlOpCall&, const GlOpGradients&);
   void backward_attention(const GlOpCall&, const GlOpGradients&);

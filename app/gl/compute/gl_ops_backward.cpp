@@ -50,6 +50,8 @@ void GlOps::backward(const GlOpCall& c, const GlOpGradients& d) {
     case Op::kRelu:
     case Op::kGelu:
     case Op::kGeluTanh:
+    case Op::kSilu:
+    case Op::kMultiply:
     case Op::kDropout:
     case Op::kMask:
       return backward_cells(c, d);
@@ -64,7 +66,8 @@ void GlOps::backward(const GlOpCall& c, const GlOpGradients& d) {
     case Op::kCrossEntropy:
       return backward_rows(c, d);
     case Op::kLayerNorm:
-      return backward_layer_norm(c, d);
+    case Op::kRmsNorm:
+      return backward_norm(c, d);
     case Op::kLinear:
       return backward_linear(c, d);
     case Op::kProject:
@@ -74,22 +77,25 @@ void GlOps::backward(const GlOpCall& c, const GlOpGradients& d) {
       return backward_attention(c, d);
     case Op::kAdditiveScores:
       return backward_additive(c, d);
-    case Op::kRmsNorm:
-    case Op::kMultiply:
     case Op::kRotary:
-    case Op::kSilu:
-      return;  // never: fits() says no
+      if (d.d_in[0] != 0) rotary(c, d.d_out, d.d_in[0], true, d.adds[0]);
+      return;
   }
 }
 
 void GlOps::backward_cells(const GlOpCall& c, const GlOpGradients& d) {
   const std::int64_t cells = c.cells();
   const GlUniform count("cells", cells);
-  for (std::size_t i = 0; c.call.op == Op::kAdd && i < 2; ++i) {
+  const bool sum = c.call.op == Op::kAdd, product = c.call.op == Op::kMultiply;
+  for (std::size_t i = 0; (sum || product) && i < 2; ++i) {
+    const GlUniform adds("adds", d.adds[i]);
     if (d.d_in[i] == 0) continue;
-    run_cells(Kernel::kAddBackward, cells, {d.d_out, d.d_in[i]}, {count, {"adds", d.adds[i]}});
+    if (sum) run_cells(Kernel::kAddBackward, cells, {d.d_out, d.d_in[i]}, {count, adds});
+    if (product) {
+      run_cells(Kernel::kMultiplyBackward, cells, {c.in[1 - i], d.d_out, d.d_in[i]}, {count, adds});
+    }
   }
-  if (c.call.op == Op::kAdd || d.d_in[0] == 0) return;
+  if (sum || product || d.d_in[0] == 0) return;
   const GlUniform adds("adds", d.adds[0]);
   const unsigned dx = d.d_in[0];
   switch (c.call.op) {
@@ -102,8 +108,10 @@ void GlOps::backward_cells(const GlOpCall& c, const GlOpGradients& d) {
       return run_cells(Kernel::kGeluBackward, cells, {c.in[0], d.d_out, dx}, {count, adds});
     case Op::kGeluTanh:
       return run_cells(Kernel::kGeluTanhBackward, cells, {c.in[0], d.d_out, dx}, {count, adds});
+    case Op::kSilu:
+      return run_cells(Kernel::kSiluBackward, cells, {c.in[0], d.d_out, dx}, {count, adds});
     case Op::kDropout:
-      return run_cells(Kernel::kDropoutBackward, cells, {c.in[1], d.d_out, dx}, {count, adds});
+      return run_cells(Kernel::kMultiplyBackward, cells, {c.in[1], d.d_out, dx}, {count, adds});
     default:
       return run_cells(
           Kernel::kMaskBackward, cells, {c.in[1], d.d_out, dx},
@@ -170,19 +178,20 @@ void GlOps::backward_rows(const GlOpCall& c, const GlOpGradients& d) {
            {row_count, column_count, adds});
 }
 
-void GlOps::backward_layer_norm(const GlOpCall& c, const GlOpGradients& d) {
+void GlOps::backward_norm(const GlOpCall& c, const GlOpGradients& d) {
   const auto [rows, columns] = as_rows(c.axes[0]);
   const GlUniform row_count("rows", rows), column_count("columns", columns);
+  const GlUniform has_mean("has_mean", c.call.op == Op::kLayerNorm);
   const GlUniform epsilon("epsilon", c.call.params.epsilon);
   if (d.d_in[0] != 0) {
-    run_rows(Kernel::kLayerNormBackward, rows, columns, {c.in[0], c.in[1], d.d_out, d.d_in[0]},
-             {row_count, column_count, epsilon, {"adds", d.adds[0]}});
+    run_rows(Kernel::kNormBackward, rows, columns, {c.in[0], c.in[1], d.d_out, d.d_in[0]},
+             {row_count, column_count, has_mean, epsilon, {"adds", d.adds[0]}});
   }
   if (d.d_in[1] != 0) {
     const unsigned statistics = launcher_.scratch(3 * rows);
-    run_rows(Kernel::kLayerNormStatistics, rows, columns, {c.in[0], statistics},
-             {row_count, column_count, epsilon});
-    run_columns(Kernel::kLayerNormBackwardW, columns, {c.in[0], statistics, d.d_out, d.d_in[1]},
+    run_rows(Kernel::kNormStatistics, rows, columns, {c.in[0], statistics},
+             {row_count, column_count, has_mean, epsilon});
+    run_columns(Kernel::kNormBackwardW, columns, {c.in[0], statistics, d.d_out, d.d_in[1]},
                 {row_count, column_count, {"adds", d.adds[1]}});
   }
   backward_bias(c, d);
@@ -231,8 +240,8 @@ void GlOps::backward_project(const GlOpCall& c, const GlOpGradients& d) {
 // sum: the weights' is made of the values, the values' of the weights.
 void GlOps::backward_attention(const GlOpCall& c, const GlOpGradients& d) {
   const bool scores = c.call.op == Op::kScores;
-  const std::int64_t matrices = c.size(0, 0) * c.size(0, 1);
-  const std::int64_t queries = c.size(0, 2), keys = c.size(1, 2), width = c.size(1, 3);
+  const std::int64_t matrices = c.kv_matrices();
+  const std::int64_t queries = c.kv_queries(), keys = c.size(1, 2), width = c.size(1, 3);
   const GlUniform query_count("queries", queries), key_count("keys", keys), wide("width", width);
   if (d.d_in[0] != 0) {
     run_product(scores ? Kernel::kScoresBackwardQ : Kernel::kWeightedSumBackwardA, matrices,
@@ -261,6 +270,8 @@ void GlOps::backward_additive(const GlOpCall& c, const GlOpGradients& d) {
                {"owns", owns},
                {"others", others},
                wide,
+               {"own_share", i == 0 ? 1 : c.share()},
+               {"other_share", i == 0 ? c.share() : 1},
                {"own_step", i == 0 ? keys : 1},
                {"other_step", i == 0 ? 1 : keys},
                {"adds", d.adds[i]}});
@@ -271,6 +282,7 @@ void GlOps::backward_additive(const GlOpCall& c, const GlOpGradients& d) {
            {{"cells", heads * width},
             {"batch", batch},
             head_count,
+            {"share", c.share()},
             {"queries", queries},
             {"keys", keys},
             wide,

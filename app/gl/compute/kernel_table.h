@@ -13,14 +13,13 @@ namespace headlight {
 // clang-format off
 enum class Kernel {
   kEmbed, kEmbedLinks, kEmbedBackward, kSinusoid, kLearnedPosition, kLearnedPositionBackward,
-  kAdd, kAddBackward, kScale, kScaleBackward, kDropout, kDropoutBackward, kMask, kMaskBackward,
-  kRelu, kReluBackward, kGelu, kGeluBackward, kGeluTanh, kGeluTanhBackward,
-  kSplitHeads, kSplitHeadsBackward, kConcatHeads, kConcatHeadsBackward,
+  kAdd, kAddBackward, kScale, kScaleBackward, kMultiply, kMultiplyBackward, kMask, kMaskBackward,
+  kRelu, kReluBackward, kGelu, kGeluBackward, kGeluTanh, kGeluTanhBackward, kSilu, kSiluBackward,
+  kRotary, kSplitHeads, kSplitHeadsBackward, kConcatHeads, kConcatHeadsBackward,
   kMeanPool, kMeanPoolBackward, kAdditiveScores, kAdditiveScoresBackward, kZero,
   kCopy, kMultiplyAdd,  // of no operation: what the device can do (gl_measure.h)
   kSoftmax, kSoftmaxBackward, kCrossEntropy, kCrossEntropyBackward,
-  kLayerNorm, kLayerNormBackward, kLayerNormStatistics, kAdditiveScoresBackwardV,
-  kLayerNormBackwardW, kBiasBackward,
+  kNorm, kNormBackward, kNormStatistics, kAdditiveScoresBackwardV, kNormBackwardW, kBiasBackward,
   kLinear, kLinearBackwardX, kLinearBackwardW, kProject, kProjectBackwardX, kProjectBackwardW,
   kScores, kScoresBackwardQ, kScoresBackwardK,
   kWeightedSum, kWeightedSumBackwardA, kWeightedSumBackwardV,

@@ -39,7 +39,7 @@ class Notes final : public GlLauncher {
     launches.push_back({l.kernel, l.variant, l.rows, l.columns, l.groups, l.buffers, l.uniforms});
   }
   unsigned scratch(std::int64_t) override { return kScratch; }
-  unsigned turns(std::int64_t) override { return kTurns; }
+  unsigned turns(std::int64_t, double) override { return kTurns; }
 
   std::vector<Launch> launches;
 };

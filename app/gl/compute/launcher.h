@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <utility>
 
 #include "app/gl/compute/queue.h"
 
@@ -27,9 +28,9 @@ class GlLauncher {
   virtual void launch(const GlLaunch&) = 0;
   /// A buffer for what one kernel leaves to the next, of `cells` words at least.
   virtual unsigned scratch(std::int64_t cells) = 0;
-  /// A buffer that says for each pair of features of a row how far round the circle a position
-  /// goes: shaders/sinusoid.comp.
-  virtual unsigned turns(std::int64_t width) = 0;
+  /// A buffer that says for each pair of `width` features how far round the circle a position goes,
+  /// which takes base^(2 pair / width) · 2π of them: shaders/turns.glsl.
+  virtual unsigned turns(std::int64_t width, double base) = 0;
 };
 
 /// Runs them. Needs the same current context from first to last.
@@ -42,7 +43,7 @@ class GlDeviceLauncher final : public GlLauncher {
 
   void launch(const GlLaunch&) override;
   unsigned scratch(std::int64_t cells) override;
-  unsigned turns(std::int64_t width) override;
+  unsigned turns(std::int64_t width, double base) override;
 
  private:
   const GlCalls& gl_;
@@ -50,7 +51,7 @@ class GlDeviceLauncher final : public GlLauncher {
   GlQueue& queue_;
   unsigned scratch_ = 0, turns_ = 0;
   std::int64_t scratch_cells_ = 0;
-  std::int64_t turns_width_ = 0;  // of the rows that turns_ is for
+  std::pair<std::int64_t, double> turns_of_ = {};  // the width and base that turns_ is for
 };
 
 }  // namespace headlight

@@ -18,12 +18,14 @@ struct Trial {
   OptimizerKind optimizer{};
   double momentum = 0;
   int heads = 1;
+  bool is_llama = false;  // RMS norm, gates, rotary positions, shared heads
 };
 // Heads of 24 and of 48 features: attention has a program for each (AttentionTiles::short_width).
 constexpr Trial kTrials[] = {{OptimizerKind::kSgd, 0, 2},
                              {OptimizerKind::kSgd, 0.9, 1},
                              {OptimizerKind::kAdam, 0, 2},
-                             {OptimizerKind::kAdamW, 0, 1}};
+                             {OptimizerKind::kAdamW, 0, 1},
+                             {OptimizerKind::kAdamW, 0, 2, true}};
 
 // Without biases: that of the keys has a gradient of nothing but rounding, of which Adam makes as
 // much as of any other.
@@ -35,6 +37,12 @@ Config config_for(const Trial& trial) {
   c.positions = PositionKind::kLearned;
   c.mask.kind = MaskKind::kCausal;
   c.bias = false;
+  if (!trial.is_llama) return c;
+  c.norm = NormKind::kRms;
+  c.activation = Activation::kSwiglu;
+  c.positions = PositionKind::kRotary;
+  c.rotary_width = 16;
+  c.kv_heads = 1;
   return c;
 }
 

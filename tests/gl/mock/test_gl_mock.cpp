@@ -49,11 +49,11 @@ void run_every_operation(GlBackend& backend) {
   constexpr Sizes kSizes[] = {
       {1, 1, 1, 1, 1, 1}, {2, 3, 5, 2, 7, 3}, {1, 2, 64, 65, 63, 17}, {2, 1, 3, 257, 131, 66}};
   for (const Sizes& sizes : kSizes) {
-    for (const OpCase& row : on_card(kForwardTable)) {
+    for (const OpCase& row : kForwardTable) {
       CAPTURE(op_info(row.op).id);
       run_forward(backend, row, sizes);
     }
-    for (const GradCase& c : on_card(kGradientTable)) {
+    for (const GradCase& c : kGradientTable) {
       CAPTURE(op_info(c.op).id);
       run_backward(backend, c, sizes);
     }
@@ -130,12 +130,11 @@ TEST_CASE("strict gl: every operation on a device of small groups, and few of th
   StrictGl gl(limits);
   {
     GlBackend backend(strict_options(gl));
-    for (const OpCase& row : on_card(kForwardTable)) {
+    for (const OpCase& row : kForwardTable) {
       run_forward(backend, row, {2, 3, 17, 19, 33, 29});
       run_forward(backend, row, {1, 2, 33, 67, 31, 32});
     }
-    for (const GradCase& c : on_card(kGradientTable))
-      run_backward(backend, c, {2, 3, 17, 19, 33, 29});
+    for (const GradCase& c : kGradientTable) run_backward(backend, c, {2, 3, 17, 19, 33, 29});
     CHECK(backend.fallbacks().empty());
   }
   check_nothing_left(gl);
@@ -151,7 +150,7 @@ TEST_CASE("strict gl: what a small device says that it can take, it can take") {
   {
     GlBackend backend(strict_options(gl));
     int taken = 0, refused = 0;
-    for (const GradCase& c : on_card(kGradientTable)) {
+    for (const GradCase& c : kGradientTable) {
       for (std::uint64_t i = 0; i < 60; ++i) {
         const auto draw = [&](std::uint64_t k) { return kSizes[scatter(8 * i + k) % kCount]; };
         const auto few = [&](std::uint64_t k) { return 1 + static_cast<int>(draw(k) % 3); };
@@ -190,23 +189,21 @@ TEST_CASE("strict gl: whole models of every configuration, forward and backward,
   StrictGl gl;
   {
     GlBackend backend(strict_options(gl));
-    for_all_configs(
-        [&](Config c) {
-          c.d_model = 22;
-          c.d_hidden = 35;
-          Model model(c, sized(c, 2, 7, 19), drops(c));
-          model.run(backend);
-          model.run_backward(backend);
-          // What the device has and memory has not changed since is not copied again.
-          const std::size_t buffers = gl.buffers();
-          const std::int64_t uploads = gl.uploads(), dispatches = gl.dispatches();
-          model.run(backend);
-          CHECK(gl.uploads() == uploads);
-          CHECK(gl.dispatches() > dispatches);
-          model.run_backward(backend, ParameterGradients::kAdded);
-          CHECK(gl.buffers() == buffers);
-        },
-        Mechanisms::kOnCard);
+    for_all_configs([&](Config c) {
+      c.d_model = 22;
+      c.d_hidden = 35;
+      Model model(c, sized(c, 2, 7, 19), drops(c));
+      model.run(backend);
+      model.run_backward(backend);
+      // What the device has and memory has not changed since is not copied again.
+      const std::size_t buffers = gl.buffers();
+      const std::int64_t uploads = gl.uploads(), dispatches = gl.dispatches();
+      model.run(backend);
+      CHECK(gl.uploads() == uploads);
+      CHECK(gl.dispatches() > dispatches);
+      model.run_backward(backend, ParameterGradients::kAdded);
+      CHECK(gl.buffers() == buffers);
+    });
     CHECK(backend.guards_hold());
     CHECK(backend.fallbacks().empty());
   }

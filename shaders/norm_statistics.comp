@@ -1,12 +1,10 @@
 #version 430 core
-// What layer_norm_backward_w.comp needs of each row: the mean in two parts, 1 / sqrt(variance + ε)
+// What norm_backward_w.comp needs of each row: the mean in two parts, 1 / sqrt(variance + ε)
 // x (row, column), statistics (row, 3)
 #include "common.glsl"
 #include "rows.glsl"
 layout(std430, binding = 0) readonly buffer X { float x[]; };
 layout(std430, binding = 1) writeonly buffer Statistics { float statistics[]; };
-uniform uint rows, columns;
-uniform float epsilon;
 #include "norm.glsl"
 
 void main() {

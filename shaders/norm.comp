@@ -1,5 +1,6 @@
 #version 430 core
-// y[i] = (x[i] − mean) / sqrt(variance + ε) · w[i] + b[i], row by row, a group to a row
+// Layer norm: y[i] = (x[i] − mean) / sqrt(variance + ε) · w[i] + b[i], row by row, a group to a row.
+// RMS norm: the same without a mean (has_mean = 0), so that the variance is the mean of the squares.
 // x, y (row, column), w, b (column); without a bias (has_bias = 0) b is not read
 #include "common.glsl"
 #include "rows.glsl"
@@ -7,8 +8,7 @@ layout(std430, binding = 0) readonly buffer X { float x[]; };
 layout(std430, binding = 1) readonly buffer Weight { float w[]; };
 layout(std430, binding = 2) readonly buffer Bias { float b[]; };
 layout(std430, binding = 3) writeonly buffer Y { float y[]; };
-uniform uint rows, columns, has_bias;
-uniform float epsilon;
+uniform uint has_bias;
 #include "norm.glsl"
 
 void main() {

@@ -1,9 +1,11 @@
 #version 430 core
-// dx[i] += m[i] · dy[i]; all (cells)
+// dx[i] += dy[i] · (σ(x[i]) + x[i] σ(x[i]) (1 − σ(x[i]))); all (cells)
 #include "common.glsl"
 #include "gradient.glsl"
+#include "functions.glsl"
+#include "gates.glsl"
 #include "cells.glsl"
-layout(std430, binding = 0) readonly buffer M { float m[]; };
+layout(std430, binding = 0) readonly buffer X { float x[]; };
 layout(std430, binding = 1) readonly buffer DY { float dy[]; };
 layout(std430, binding = 2) buffer DX { float dx[]; };
 uniform uint cells;
@@ -11,5 +13,5 @@ uniform uint cells;
 void main() {
   uint i = cell_index();
   if (i >= cells) return;
-  dx[i] = before(dx[i]) + m[i] * dy[i];  // cell
+  dx[i] = before(dx[i]) + dy[i] * silu_slope(x[i]);  // cell
 }

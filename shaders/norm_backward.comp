@@ -1,7 +1,7 @@
 #version 430 core
 // Row by row, a group to a row, with n[i] = (x[i] − mean) / σ, σ = sqrt(variance + ε) and
 // g[i] = dy[i] · w[i]:
-// dx[i] += (g[i] − mean(g) − n[i] · mean(g · n)) / σ
+// dx[i] += (g[i] − mean(g) − n[i] · mean(g · n)) / σ, and without a mean (norm.comp) no mean(g)
 // x, dy, dx (row, column), w (column)
 #include "common.glsl"
 #include "gradient.glsl"
@@ -10,8 +10,6 @@ layout(std430, binding = 0) readonly buffer X { float x[]; };
 layout(std430, binding = 1) readonly buffer Weight { float w[]; };
 layout(std430, binding = 2) readonly buffer DY { float dy[]; };
 layout(std430, binding = 3) buffer DX { float dx[]; };
-uniform uint rows, columns;
-uniform float epsilon;
 #include "norm.glsl"
 
 void main() {
@@ -22,7 +20,7 @@ void main() {
   float count = float(columns), sum = 0.0, product = 0.0;  // cell
   for (uint j = gl_LocalInvocationIndex; j < columns; j += uint(GROUP)) {
     float g = dy[first + j] * w[j];  // cell
-    sum += g;  // cell
+    sum += has_mean != 0u ? g : 0.0;  // cell
     product += g * centred(x[first + j], row_of_x) * row_of_x.inverse;  // cell
   }
   float mean = sum_of_group(sum) / count, slope = sum_of_group(product) / count;  // cell

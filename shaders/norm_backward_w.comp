@@ -1,6 +1,6 @@
 #version 430 core
 // dw[i] += Σ_r dy[r, i] · (x[r, i] − mean[r]) / σ[r]
-// x, dy (row, column), statistics (row, 3) of layer_norm_statistics.comp, dw (column)
+// x, dy (row, column), statistics (row, 3) of norm_statistics.comp, dw (column)
 #include "common.glsl"
 #include "gradient.glsl"
 layout(std430, binding = 0) readonly buffer X { float x[]; };
