@@ -53,6 +53,19 @@ OpExplanation explain_gradient(const OpGradArgs& args, int input,
           input == 0 ? "dy[t, h] · b[t, h]" : "dy[t, h] · a[t, h]"};
 }
 
+// Both operands, and what the run made of them.
+OpRow open_row(const OpArgs& args, std::span<const std::int64_t> index) {
+  const std::int64_t n = args.out.axes.back().size;
+  const std::int64_t begin = flat_index(args.out.axes, index) - index.back();
+  const auto row = [&](const TensorView& t) {
+    return std::vector<double>(t.data + begin, t.data + begin + n);
+  };
+  return {{},
+          {{"factor", row(args.in[0])},
+           {"times", row(args.in[1]), false, 1},
+           {"product", row(args.out)}}};
+}
+
 std::vector<Pane> panes(const OpArgs& args, std::int64_t head) {
   return {matrix_pane(args.in[0], 0, PaneRole::kOperand, head),
           matrix_pane(args.in[1], 1, PaneRole::kOperand, head),
@@ -79,6 +92,8 @@ const OpInfo& multiply_op() {
       .panes = panes,
       .numpy = code,
       .torch = code,
+      .opening = Opening::kRow,
+      .open_row = open_row,
       .trials = {[](const TrialSizes& z) -> TrialShapes {
         return {{z.b, z.t, z.n}, {z.b, z.t, z.n}};
       }},

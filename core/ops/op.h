@@ -138,6 +138,7 @@ struct RowLine {
   std::string_view id;  // "x", "exp": what a person reads is said in the interface's language
   std::vector<double> values;
   bool adds_up = false;  // the sum of several of them means something
+  int input = -1;        // whose row they are, of an operand that is not the first
 };
 
 /// A row of the result in the making, for operations that are no plain sum of products: the numbers
@@ -148,12 +149,20 @@ struct OpRow {
   std::vector<RowLine> lines;
 };
 
+/// Two numbers of a row that turn together, as the ends of an arrow on two axes: `angle` in
+/// radians, from the first's axis towards the second's.
+struct OpPair {
+  std::int64_t first = 0, second = 0;  // places in the row
+  double angle = 0;
+};
+
 /// What the page of an operation opens up beside its matrices.
 enum class Opening {
   kNothing,
-  kRow,     // OpInfo::open_row
-  kCurve,   // OpInfo::curve, and where the row's cells lie on it
-  kColumns  // columns as curves against the position
+  kRow,      // OpInfo::open_row
+  kCurve,    // OpInfo::curve, and where the row's cells lie on it
+  kColumns,  // columns as curves against the position
+  kPairs,    // OpInfo::pairs as arrows
 };
 
 /// How a pane's rows or columns follow the result's when a result cell (i, j) is looked at.
@@ -249,6 +258,8 @@ struct OpInfo {
   /// The row that holds the cell at `index`.
   OpRow (*open_row)(const OpArgs&, std::span<const std::int64_t> index) = nullptr;
   double (*curve)(double) = nullptr;
+  /// The pairs of the row that holds the cell at `index`; what is in none of them stays as it is.
+  std::vector<OpPair> (*pairs)(const OpArgs&, std::span<const std::int64_t> index) = nullptr;
   /// What stands over and under the arrow to the result: "÷ √16", "÷ 4".
   std::vector<std::string> (*arrow)(const OpArgs&) = nullptr;
 

@@ -5,6 +5,15 @@
 #include <numeric>
 
 namespace headlight {
+namespace {
+
+std::vector<TensorView> inputs_of(const Trace& trace, const OpCall& call) {
+  std::vector<TensorView> in;
+  for (const TensorId id : call.in) in.push_back(trace.tensor(id));
+  return in;
+}
+
+}  // namespace
 
 Opening step_opening(const Trace& trace, const Step& step) {
   if (step.calls.empty()) return Opening::kNothing;
@@ -23,13 +32,37 @@ std::optional<OpenedRow> open_row(const Trace& trace, const Step& step, std::int
   OpenedRow opened;
   opened.result = call.out;
   opened.axis = pane.column_axis;
+  opened.row_axis = pane.row_axis;
   opened.position = std::clamp<std::int64_t>(row, 0, pane.rows - 1);
   opened.chosen = std::clamp<std::int64_t>(column, 0, pane.columns - 1);
   opened.index = unravel(out.axes, pane_flat(pane, opened.position, opened.chosen));
-  std::vector<TensorView> in;
-  for (const TensorId id : call.in) in.push_back(trace.tensor(id));
+  const std::vector<TensorView> in = inputs_of(trace, call);
   opened.row = info.open_row({in, out, call.params, nullptr}, opened.index);
+  for (const RowLine& line : opened.row.lines)
+    opened.tensors.push_back(line.input < 0 ? -1 : call.in[static_cast<std::size_t>(line.input)]);
+  opened.tensors.front() = call.in[0];
+  opened.tensors.back() = call.out;
   return opened;
+}
+
+std::vector<TurnedPair> open_pairs(const Trace& trace, const Step& step, const StepPage& page,
+                                   std::int64_t row) {
+  std::vector<TurnedPair> turned;
+  const OpCall& call = trace.program().calls[static_cast<std::size_t>(step.calls[0])];
+  const OpInfo& info = op_info(call.op);
+  if (!info.pairs) return turned;
+  const Pane &from = page.lines[0].front().pane, &to = page.lines[0].back().pane;
+  const std::vector<TensorView> in = inputs_of(trace, call);
+  const TensorView out = trace.tensor(call.out);
+  const OpArgs args{in, out, call.params, nullptr};
+  for (const OpPair& pair : info.pairs(args, unravel(out.axes, pane_flat(to, row, 0)))) {
+    const auto arrow = [&](const TensorView& t, const Pane& pane) {
+      return std::array<double, 2>{t.data[pane_flat(pane, row, pair.first)],
+                                   t.data[pane_flat(pane, row, pair.second)]};
+    };
+    turned.push_back({pair, arrow(in[0], from), arrow(out, to)});
+  }
+  return turned;
 }
 
 namespace {

@@ -27,6 +27,11 @@ std::string where_text(const AppState& state, const Ui& ui, const Step& step,
   if (per_head) {
     text += " · " + ui.tr("stage.head", {{"n", std::to_string(state.session.head)}});
   }
+  const std::int64_t heads = program.config.head_count();
+  if (page.kv_heads > 0 && page.lines.size() == 1) {
+    const std::int64_t head = state.session.head * page.kv_heads / heads;
+    text += " · " + ui.tr("stage.kv_head", {{"n", std::to_string(head)}});
+  }
   if (step.backward) text += (text.empty() ? "" : " · ") + std::string(ui.tr("stage.backward"));
   return text;
 }

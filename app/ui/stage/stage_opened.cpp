@@ -43,11 +43,13 @@ OpenedNeed opened_need(const AppState& state, const Ui& ui, const Step& step,
   switch (step_opening(*state.derived.trace, step)) {
     case Opening::kRow: {
       const auto opened = opened_row(state, step, page);
-      return opened ? row_table_need(ui, *opened) : OpenedNeed{};
+      return opened ? row_table_need(ui, *state.derived.trace, *opened) : OpenedNeed{};
     }
     case Opening::kCurve:
     case Opening::kColumns:
       return curve_need(ui);
+    case Opening::kPairs:
+      return pairs_need(ui);
     case Opening::kNothing:
       break;
   }
@@ -65,6 +67,7 @@ std::optional<CellPick> draw_opened(const AppState& state, Ui& ui, const Rect& r
     draw_column_curves(state, ui, r, result, cell);
     return std::nullopt;
   }
+  if (opening == Opening::kPairs) return draw_pairs(state, ui, r, step, page, cell);
   const auto opened = opened_row(state, step, page);
   if (!opened) return std::nullopt;
   if (opening == Opening::kRow) return draw_row_table(state, ui, r, *opened);
