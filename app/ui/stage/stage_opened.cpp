@@ -49,7 +49,7 @@ OpenedNeed opened_need(const AppState& state, const Ui& ui, const Step& step,
     case Opening::kColumns:
       return curve_need(ui);
     case Opening::kPairs:
-      return pairs_need(ui);
+      return pairs_need(ui, page.lines[0].back().pane);
     case Opening::kNothing:
       break;
   }

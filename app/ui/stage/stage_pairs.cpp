@@ -27,18 +27,20 @@ struct Measures {
   float height() const { return title + 2 * strip() + gap; }
 };
 
-Measures measures(const Ui& ui) {
+Measures measures(const Ui& ui, const Pane& pane) {
   const float dial =
       std::clamp(ImGui::GetIO().DisplaySize.y * 0.05f - ui.px(4), ui.px(30), ui.px(72));
   const float number = ui.measure(ui.fonts.mono_small, "0.0000").x;
-  const Slot many[] = {
-      {"first", "0000"}, {"last", "0000"}, {"n", "0000"}, {"r", "0.000"}, {"pair", "00, 00"}};
+  const std::string most = std::to_string(std::max(pane.rows, pane.columns));
   float names = 0;
-  for (const char* id : {"radius", "pairs", "positions", "features", "angle"})
-    names = std::max(names,
-                     ui.measure(ui.fonts.note, ui.tr("stage.pairs." + std::string(id),
-                                                     {many[0], many[1], many[2], many[3], many[4]}))
-                         .x);
+  for (const std::string id : {"radius", "pairs", "positions", "features", "angle"}) {
+    const std::string words = ui.tr("stage.pairs." + id, {{"first", most},
+                                                          {"last", most},
+                                                          {"n", most},
+                                                          {"r", "0.000"},
+                                                          {"pair", most + ", " + most}});
+    names = std::max(names, ui.measure(ui.fonts.note, words).x);
+  }
   Measures m{ui.px(22), ui.px(14),        dial, std::max(dial, number) + ui.px(8),
              ui.px(4),  names + ui.px(10)};
   m.left = m.height() - m.title + ui.px(28);
@@ -278,8 +280,8 @@ Looked look_at_pairs(const AppState& state, const Step& step, const StepPage& pa
 
 }  // namespace
 
-OpenedNeed pairs_need(const Ui& ui) {
-  const Measures m = measures(ui);
+OpenedNeed pairs_need(const Ui& ui, const Pane& pane) {
+  const Measures m = measures(ui, pane);
   return {0, 0, m.left + m.names + 4 * m.column, m.height()};
 }
 
@@ -288,7 +290,7 @@ std::optional<CellPick> draw_pairs(const AppState& state, Ui& ui, const Rect& r,
   const Looked l = look_at_pairs(state, step, page, cell);
   if (l.pairs.empty()) return std::nullopt;
   const Color color = tensor_color(ui.theme, l.trace.program(), l.result().tensor);
-  const Measures m = measures(ui);
+  const Measures m = measures(ui, l.result().pane);
   draw_title(ui, l, r, color);
   const float left = r.x0 + m.left, top = r.y0 + m.title, second = top + m.strip() + m.gap;
   const auto all = static_cast<std::size_t>(l.result().pane.columns),

@@ -75,7 +75,7 @@ void draw_activation_curve(const AppState&, Ui&, const Rect&, const Step&, const
 /// A few columns of the result against the position, the chosen one among them.
 void draw_column_curves(const AppState&, Ui&, const Rect&, const PagePane&, ChosenCell);
 
-OpenedNeed pairs_need(const Ui&);
+OpenedNeed pairs_need(const Ui&, const Pane&);
 /// The pairs that turn, as arrows before and after.
 std::optional<CellPick> draw_pairs(const AppState&, Ui&, const Rect&, const Step&, const StepPage&,
                                    ChosenCell);
