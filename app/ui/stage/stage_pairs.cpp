@@ -17,7 +17,7 @@ using Arrow = std::array<double, 2>;
 
 double length(const Arrow& a) { return std::hypot(a[0], a[1]); }
 bool holds(const OpPair& p, std::int64_t column) { return p.first == column || p.second == column; }
-Color faint(Color color) { return faded(color, 0.4f); }
+Color faint(Color color) { return faded(color, 0.5f); }
 
 // In screen pixels; circles are larger in a large window.
 struct Measures {
@@ -116,7 +116,7 @@ struct Looked {
     return {std::string(t.name), unravel(t.axes, pane_flat(result().pane, row, column))};
   }
   std::string token(std::int64_t row) const {
-    return token_label(shortened(row_label(trace, result().pane, row), 16));
+    return token_label(shortened(trace.name(result().pane.row_axis, row), 16));
   }
 };
 
@@ -282,7 +282,8 @@ Looked look_at_pairs(const AppState& state, const Step& step, const StepPage& pa
 
 OpenedNeed pairs_need(const Ui& ui, const Pane& pane) {
   const Measures m = measures(ui, pane);
-  return {0, 0, m.left + m.names + 4 * m.column, m.height()};
+  // Numbers that turn are not seen in a matrix, however large its cells.
+  return {0, 0, m.left + m.names + 4 * m.column, m.height(), 0.3f};
 }
 
 std::optional<CellPick> draw_pairs(const AppState& state, Ui& ui, const Rect& r, const Step& step,
