@@ -42,7 +42,7 @@ bool is_sound(const MotionSize& s, const Motion& m) {
          m.terms_summed <= m.terms_shown && m.cells_done >= 0 && m.cells_done <= s.cells() &&
          now == std::min(m.cells_done, last) && (m.terms_summed == 0 || m.terms_shown == s.terms) &&
          (m.cells_done == 0 || m.terms_summed == s.terms) && m.rows_done >= 0 &&
-         m.rows_done * columns > static_cast<double>(m.cells_done) - 1e-6 * columns &&
+         m.rows_done * columns >= static_cast<double>(m.cells_done) - 1e-6 * columns &&
          (s.columns == 0 || m.rows_done <= static_cast<double>(m.row) + 1);
 }
 

@@ -248,6 +248,11 @@ TEST_CASE("shared heads: the picture joins each head of queries to its own, a cl
     CHECK(gui.shows("key/value head 1"));
     gui.click("share/key/1");  // its own already
     CHECK(gui.state().session.head == 3);
+    gui.click("share/query/1");
+    gui.frame(2);
+    CHECK(gui.shows("key/value head 0"));
+    gui.click("share/key/1");
+    CHECK(gui.state().session.head == 2);
     gui.click("share/key/0");
     CHECK(gui.state().session.head == 0);
     // Each stands over the middle of those that share it.
