@@ -62,10 +62,9 @@ Words shapes_of(const Ui& ui, const Trace& trace, const StepPage& page, bool nam
   return words;
 }
 
+// Of the chosen cell, or more than there are: the last.
 std::int64_t query_row(const AppState& state, const StepPage& page) {
-  const Trace& trace = *state.derived.trace;
-  const CellLink link = page_link(trace, page, state.session.picked);
-  return std::min(link.row.value_or(trace.length() - 1), trace.length() - 1);
+  return page_link(*state.derived.trace, page, state.session.picked).row.value_or(INT64_MAX);
 }
 
 }  // namespace
