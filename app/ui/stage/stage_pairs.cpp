@@ -41,7 +41,7 @@ Measures measures(const Ui& ui, const Pane& pane) {
                                                           {"pair", most + ", " + most}});
     names = std::max(names, ui.measure(ui.fonts.note, words).x);
   }
-  Measures m{ui.px(22), ui.px(14),        dial, std::max(dial, number) + ui.px(8),
+  Measures m{ui.px(22), ui.px(14),        dial, std::max(dial, number) + ui.px(6),
              ui.px(4),  names + ui.px(10)};
   m.left = m.height() - m.title + ui.px(28);
   return m;
@@ -76,8 +76,8 @@ void draw_dial(Ui& ui, ImVec2 center, float radius, const TurnedPair& p, double 
   const double angle = p.pair.angle * part, c = std::cos(angle), s = std::sin(angle);
   const Arrow to =
       part == 1 ? p.after : Arrow{from[0] * c - from[1] * s, from[0] * s + from[1] * c};
-  if (!std::isfinite(length(from)) || !std::isfinite(length(to))) {
-    const std::string words = number_text(length(to), 3);
+  if (const double both = length(from) + length(to); !std::isfinite(both)) {
+    const std::string words = number_text(both, 3);
     const ImVec2 size = ui.measure(ui.fonts.mono_small, words);
     ui.text(ui.fonts.mono_small, {center.x - size.x / 2, center.y - size.y / 2}, ui.theme.error,
             words);

@@ -189,6 +189,24 @@ TEST_CASE("rotary page: what does not turn is said, and many pairs are shown in 
   CHECK(large.shows("of 60"));
 }
 
+TEST_CASE("rotary page: a pair with a NaN says so, and the others keep their scale") {
+  Gui gui(modern(), {1920, 1080});
+  gui.push(GoToStep{kTurned});
+  gui.push(PickCell{{kTurned, {0, 0, 5, 0}}});
+  const std::vector<std::int64_t> cell = {0, 0, 5, 1};
+  const TensorView t = gui.tensor("blocks.0.attn.q");
+  const_cast<float*>(t.data)[flat_index(t.axes, cell)] = NAN;
+  gui.frame(2);
+  CHECK(arrows(gui, "pair/1").empty());
+  const ProbeRect r = gui.rect("pair/1");
+  CHECK(std::ranges::any_of(gui.texts(), [&](const DrawnText& text) {
+    return text.words == "NaN" && text.min.x > r.min.x && text.max.x < r.max.x;
+  }));
+  double scale = 0;
+  for (const std::size_t i : {0, 2, 3})
+    check_dial(gui, "pair/" + std::to_string(i), 5, pairs_of_row(gui, 5)[i].pair, scale);
+}
+
 TEST_CASE("rotary page: the step's sentence says the angle of the run") {
   Document document = modern();
   document.config.rotary_base = 50;
