@@ -185,7 +185,7 @@ void add_compare_command(CLI::App& app, Run& run) {
       ->capture_default_str()
       ->check(CLI::IsMember({"reference", "cpu"}))
       ->transform(current_backend_name);
-  sub->add_flag("--gradients", options->gradients, "Also the walk backwards from the loss");
+  sub->add_flag("--gradients", options->gradients, "Also the backward pass from the loss");
   sub->add_option("--json", options->json, "A file for the same as JSON");
   sub->add_option("--broken-shader", options->broken, "NAME=FILE")->group("");
   sub->callback([options, &run] { run = [options] { return run_compare(*options); }; });

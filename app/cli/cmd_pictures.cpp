@@ -103,7 +103,7 @@ void look_at(Shell& shell, const PictureOptions& o, bool any_head) {
   }
   if (!o.step.empty()) {
     if (o.step.starts_with("d.")) {
-      shell.push(WalkBackward{true});
+      shell.push(ShowBackward{true});
       shell.apply();
       shell.wait();
       trace = shell.state().derived.trace;

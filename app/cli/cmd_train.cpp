@@ -78,34 +78,34 @@ std::vector<Tensor> start_parameters(const TrainOptions& o, const Config& config
   return initial_parameters(build_program(config, data.shape), *init, config.seed);
 }
 
-RunSettings recipe_of(const TrainOptions& o, const Config& config) {
-  RunSettings recipe;
-  recipe.task = o.task;
-  recipe.task_options = o.task_options;
-  recipe.batch = o.batch;
-  recipe.accumulation = o.accumulate;
-  recipe.seed = config.seed;
+RunSettings settings_of(const TrainOptions& o, const Config& config) {
+  RunSettings settings;
+  settings.task = o.task;
+  settings.task_options = o.task_options;
+  settings.batch = o.batch;
+  settings.accumulation = o.accumulate;
+  settings.seed = config.seed;
   const auto kind = from_word<OptimizerKind>(o.optimizer);
   if (!kind)
     throw UsageError("--optimizer must be " + choice_list(OptimizerKind{}) + "; got '" +
                      o.optimizer + "'");
-  recipe.optimizer = default_options(*kind);
-  recipe.optimizer.epsilon = o.epsilon;
-  recipe.optimizer.momentum = o.momentum;
-  if (o.decay) recipe.optimizer.weight_decay = *o.decay;
+  settings.optimizer = default_options(*kind);
+  settings.optimizer.epsilon = o.epsilon;
+  settings.optimizer.momentum = o.momentum;
+  if (o.decay) settings.optimizer.weight_decay = *o.decay;
   if (!o.betas.empty()) {
-    const int read =
-        std::sscanf(o.betas.c_str(), "%lf,%lf", &recipe.optimizer.beta1, &recipe.optimizer.beta2);
+    const int read = std::sscanf(o.betas.c_str(), "%lf,%lf", &settings.optimizer.beta1,
+                                 &settings.optimizer.beta2);
     if (read != 2) throw UsageError("--betas are two numbers, as 0.9,0.99; got '" + o.betas + "'");
   }
   const auto schedule = from_word<ScheduleKind>(o.schedule);
   if (!schedule)
     throw UsageError("--schedule must be " + choice_list(ScheduleKind{}) + "; got '" + o.schedule +
                      "'");
-  recipe.schedule = {*schedule, o.rate, o.floor, o.warmup, o.steps};
-  recipe.clip = o.clip;
-  recipe.dropout = o.dropout;
-  return recipe;
+  settings.schedule = {*schedule, o.rate, o.floor, o.warmup, o.steps};
+  settings.clip = o.clip;
+  settings.dropout = o.dropout;
+  return settings;
 }
 
 // ---- the run ----
@@ -147,7 +147,7 @@ struct RunParts {
   const TrainOptions& o;
   const Config& config;
   const LearnedFrom& data;
-  const RunSettings& recipe;
+  const RunSettings& settings;
 };
 
 enum class Ending { kDone, kInterrupted, kBroken };
@@ -156,7 +156,7 @@ enum class Ending { kDone, kInterrupted, kBroken };
 Ending train(const RunParts& run, Learner& learner, SafeRun& safe, TrainState& state,
              TrainStep& broken) {
   Log log(run.o.log, state.step > 0);
-  std::vector<TokenBatch> batches(static_cast<std::size_t>(run.recipe.accumulation));
+  std::vector<TokenBatch> batches(static_cast<std::size_t>(run.settings.accumulation));
   const auto began = Clock::now();
   double tokens = 0, told = -1;
   const std::int64_t first = state.step;
@@ -189,10 +189,10 @@ Ending train(const RunParts& run, Learner& learner, SafeRun& safe, TrainState& s
 
 // How much is right of examples that were not learned from, where the task has one right answer.
 void tell_score(const std::shared_ptr<const Task>& task, Learner& learner,
-                const RunSettings& recipe) {
+                const RunSettings& settings) {
   constexpr std::int64_t kBatches = 8, kRows = 64;
   if (!task->has(Split::kValidation)) return;
-  TaskBatches fresh(task, kRows, recipe.seed, Split::kValidation);
+  TaskBatches fresh(task, kRows, settings.seed, Split::kValidation);
   fresh.count_only_scored();
   Evaluation all;
   double loss = 0;
@@ -217,7 +217,7 @@ void tell_score(const std::shared_ptr<const Task>& task, Learner& learner,
 int run_train(const TrainOptions& o) {
   const LearnerFactory learners = learners_for(o);
   Config config = o.model.document().config;
-  RunSettings recipe = recipe_of(o, config);
+  RunSettings settings = settings_of(o, config);
   TrainState state;
   std::optional<Checkpoint> from;
   if (!o.resume.empty()) {
@@ -228,10 +228,10 @@ int run_train(const TrainOptions& o) {
                   "/model.safetensors");
     }
     config = from->model.config;
-    recipe = {};
-    parse_train(from->training->json, recipe, state);
+    settings = {};
+    parse_train(from->training->json, settings, state);
   }
-  LearnedFrom data = open_data(o, recipe, from ? &*from : nullptr);
+  LearnedFrom data = open_data(o, settings, from ? &*from : nullptr);
   if (!from) {
     config.form = form_of(data.kind());
     // Who fills holes or judges a whole row looks both ways.
@@ -242,8 +242,8 @@ int run_train(const TrainOptions& o) {
   std::vector<Tensor> parameters =
       from ? std::move(from->weights) : start_parameters(o, config, data);
   if (from) data.shape.vocab = from->model.vocab;
-  TrainerOptions options{recipe.optimizer, recipe.schedule, recipe.clip, 8,
-                         o.model.threads,  recipe.dropout,  recipe.seed};
+  TrainerOptions options{settings.optimizer, settings.schedule, settings.clip, 8,
+                         o.model.threads,    settings.dropout,  settings.seed};
   const auto learner = learners(config, data.shape, std::move(parameters), options);
   if (from) {
     learner->optimizer().restore(state.step, array_views(from->training->optimizer));
@@ -253,14 +253,14 @@ int run_train(const TrainOptions& o) {
   tell_device(*learner, o);
   const ModelFile file = model_file(config, data.shape, data.task.get());
   const auto checkpoint = [&] {
-    return checkpoint_of(file, data.tokenizer, *learner, recipe, state);
+    return checkpoint_of(file, data.tokenizer, *learner, settings, state);
   };
   SafeRun safe(*learner, checkpoint);
   TrainStep broken;
   Ending ending{};
   std::optional<RunCheckpoint> end;
   try {
-    ending = train({o, config, data, recipe}, *learner, safe, state, broken);
+    ending = train({o, config, data, settings}, *learner, safe, state, broken);
     if (!o.out.empty()) end = checkpoint();
   } catch (const Error& error) {
     if (learner->device().empty()) throw;
@@ -272,7 +272,7 @@ int run_train(const TrainOptions& o) {
     std::fprintf(stderr, "saved in %s after step %s\n", o.out.c_str(),
                  count_text(state.step).c_str());
   }
-  if (data.task && ending != Ending::kBroken) tell_score(data.task, *learner, recipe);
+  if (data.task && ending != Ending::kBroken) tell_score(data.task, *learner, settings);
   if (ending == Ending::kBroken) {
     throw Error("the loss became " + number_text(broken.loss) + " (norm of the gradients " +
                 number_text(broken.gradient_norm) + ") at step " + std::to_string(broken.step) +

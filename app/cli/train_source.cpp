@@ -16,18 +16,18 @@ void tell_notes(const std::vector<Message>& notes) {
 }
 
 // The shape is known when the config is.
-LearnedFrom task_data(std::shared_ptr<const Task> task, const RunSettings& recipe) {
+LearnedFrom task_data(std::shared_ptr<const Task> task, const RunSettings& settings) {
   LearnedFrom data;
   data.task = task;
   data.tokenizer = task->vocabulary().to_json();
-  data.batches =
-      std::make_unique<TaskBatches>(std::move(task), recipe.batch, recipe.seed, Split::kTraining);
+  data.batches = std::make_unique<TaskBatches>(std::move(task), settings.batch, settings.seed,
+                                               Split::kTraining);
   return data;
 }
 
 // Running text, labelled rows or pairs. Of rows the words are what matters, so labels are cut so;
 // and a row is as long as it is.
-LearnedFrom text_data(const TrainOptions& o, const RunSettings& recipe, const Checkpoint* from) {
+LearnedFrom text_data(const TrainOptions& o, const RunSettings& settings, const Checkpoint* from) {
   const OwnData own = !o.text.empty()     ? OwnData::kText
                       : !o.labels.empty() ? OwnData::kLabels
                                           : OwnData::kPairs;
@@ -49,13 +49,13 @@ LearnedFrom text_data(const TrainOptions& o, const RunSettings& recipe, const Ch
   }
   LoadedTask loaded = load_own_task(own, {path, ""}, options);
   tell_notes(loaded.notes);
-  return task_data(std::move(loaded.task), recipe);
+  return task_data(std::move(loaded.task), settings);
 }
 
-LearnedFrom row_data(const TrainOptions& o, const RunSettings& recipe) {
+LearnedFrom row_data(const TrainOptions& o, const RunSettings& settings) {
   constexpr std::uint64_t kMaxBytes = std::uint64_t{4} << 30;
   auto rows = std::make_unique<RowBatches>(parse_npy_integers(read_file(o.data_ids, kMaxBytes)),
-                                           recipe.batch);
+                                           settings.batch);
   if (o.context > 0 && o.context != rows->context()) {
     throw UsageError("--context is " + std::to_string(o.context) + ", but the rows of " +
                      o.data_ids + " have " + std::to_string(rows->context()) +
@@ -70,23 +70,23 @@ LearnedFrom row_data(const TrainOptions& o, const RunSettings& recipe) {
 
 }  // namespace
 
-LearnedFrom open_data(const TrainOptions& o, RunSettings& recipe, const Checkpoint* from) {
+LearnedFrom open_data(const TrainOptions& o, RunSettings& settings, const Checkpoint* from) {
   const bool file = !o.text.empty() || !o.labels.empty() || !o.pairs.empty();
   const int given = !o.text.empty() + !o.labels.empty() + !o.pairs.empty() + !o.data_ids.empty() +
-                    !recipe.task.empty();
+                    !settings.task.empty();
   if (given != 1) {
     throw UsageError(
         "say what to learn from: --task NAME, --text FILE, --labels FILE.tsv, --pairs FILE.tsv or "
         "--data-ids FILE.npy" +
         std::string(given > 1 ? ", just one of them" : ""));
   }
-  if (!o.data_ids.empty()) return row_data(o, recipe);
-  if (file) return text_data(o, recipe, from);
-  TaskOptions sizes = recipe.task_options;
+  if (!o.data_ids.empty()) return row_data(o, settings);
+  if (file) return text_data(o, settings, from);
+  TaskOptions sizes = settings.task_options;
   if (o.context > 0) sizes["context"] = o.context;
-  std::shared_ptr<const Task> task = make_task(recipe.task, sizes);
-  recipe.task_options = task->options();  // defaults may change, a run may not
-  return task_data(std::move(task), recipe);
+  std::shared_ptr<const Task> task = make_task(settings.task, sizes);
+  settings.task_options = task->options();  // defaults may change, a run may not
+  return task_data(std::move(task), settings);
 }
 
 }  // namespace headlight

@@ -23,7 +23,7 @@ struct TrainOptions {
   std::optional<double> decay;
   std::string config;        // a recipe.json
   std::string broken;        // for tests: see with_broken_shader()
-  TaskOptions task_options;  // of the recipe
+  TaskOptions task_options;  // of the run
 };
 
 /// A task or rows of ids, as batches.
@@ -35,9 +35,9 @@ struct LearnedFrom {
   TaskKind kind() const { return task ? task->kind() : TaskKind::kNextToken; }
 };
 
-/// What the options say to learn from; the recipe is completed with the task's sizes. `from`: the
-/// checkpoint that a run goes on from, whose vocabulary and classes are used. Throws UsageError for
-/// none or several, and as the loading of each.
+/// What the options say to learn from; the settings are completed with the task's sizes. `from`:
+/// the checkpoint that a run goes on from, whose vocabulary and classes are used. Throws UsageError
+/// for none or several, and as the loading of each.
 LearnedFrom open_data(const TrainOptions&, RunSettings&, const Checkpoint* from);
 
 }  // namespace headlight

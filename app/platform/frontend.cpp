@@ -31,7 +31,7 @@ bool need_training(Fonts& fonts, const AppState& state) {
   constexpr std::size_t kMaxTokens = 4096;
   const RunView& run = state.train.run;
   bool build = fonts.need(state.session.train.plan.text.path.filename().string());
-  if (!run.plan || !run.plan->recipe.task.empty()) return build;
+  if (!run.plan || !run.plan->settings.task.empty()) return build;
   build |= fonts.need(say(state.session.language, run.status.problem));
   if (!run.task) return build;
   for (const std::string& name : run.task->classes()) build |= fonts.need(name);
@@ -73,12 +73,12 @@ bool Frontend::prepare_fonts() {
 
 void Frontend::draw(float width, float height) {
   const AppState& state = shell_.state();
-  probe_.begin_frame();
+  drawn_.begin_frame();
   sink_.set_vision(state.session.vision);
   sink_.set_device_cells(state.derived.device_cells);
   if (state.session.playback.playing || state.session.train.film)
     shell_.push(Tick{ImGui::GetIO().DeltaTime});
-  Ui ui(Theme::make(state.session.dark), fonts_.set(), state.session.scale, probe_, sink_,
+  Ui ui(Theme::make(state.session.dark), fonts_.set(), state.session.scale, drawn_, sink_,
         shell_.queue(), state.session.language, &state.session.focus, state.requests.focus,
         state.session.range);
   if (stage_only_ == StageOnly::kNo) {

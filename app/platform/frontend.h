@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "app/shell/shell.h"
+#include "app/ui/kit/drawn.h"
 #include "app/ui/kit/fonts.h"
-#include "app/ui/kit/probe.h"
 #include "app/ui/kit/ui.h"
 
 namespace headlight {
@@ -46,7 +46,7 @@ class Frontend {
   }
 
   Shell& shell() { return shell_; }
-  const Probe& probe() const { return probe_; }
+  const Drawn& drawn() const { return drawn_; }
   const Fonts& fonts() const { return fonts_; }
 
  private:
@@ -54,7 +54,7 @@ class Frontend {
   Shell& shell_;
   HeatmapSink& sink_;
   Fonts fonts_;
-  Probe probe_;
+  Drawn drawn_;
   float built_scale_ = 0;
   Language built_language_ = Language::kEnglish;
   bool dark_ = false;

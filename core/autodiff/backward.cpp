@@ -68,7 +68,7 @@ Backward::Backward(std::shared_ptr<const Program> program, const std::vector<Ten
   lay_out(seeds);
 }
 
-// Walks after another one may add to the gradients of parameters that it left.
+// Passes after another one may add to the gradients of parameters that it left.
 void Backward::plan(const std::vector<TensorId>& seeds) {
   const Program& p = *program_;
   BackwardPlan found = plan_backward(p, seeds);
@@ -85,8 +85,8 @@ void Backward::plan(const std::vector<TensorId>& seeds) {
   }
 }
 
-// A stretch of the arena for the gradient of one owner, and the steps of the walk between which it
-// is needed.
+// A stretch of the arena for the gradient of one owner, and the steps of the backward pass between
+// which it is needed.
 struct Backward::Block {
   TensorId owner = -1;
   std::size_t cells = 0, offset = 0;

@@ -1,4 +1,4 @@
-// Backward: the program walked from its end to its beginning, each operation passing dL/d(its
+// Backward: the program run from its end to its beginning, each operation passing dL/d(its
 // output) on to its inputs. L is the mean loss, or whatever the seeds say.
 #pragma once
 
@@ -23,26 +23,26 @@ double mean_loss(const Program&, std::span<float* const> memory);
 std::int64_t counted_targets(const Program&, std::span<const float> targets);
 double mean_loss(const Program&, std::span<const float> targets, const float* losses);
 
-/// What a walk finds in the gradients of parameters: nothing worth keeping, or those of the walks
-/// before it, to which it adds (several small batches that count as one).
+/// What a backward pass finds in the gradients of parameters: nothing worth keeping, or those of
+/// the backward passes before it, to which it adds (several small batches that count as one).
 enum class ParameterGradients { kFresh, kAdded };
 
-/// Which gradients can be looked at after a walk: all; or only those of parameters and seeds, while
-/// those of activations share memory one after the other. That takes a fraction of the memory, and
-/// most of what a walk touches stays in the cache.
+/// Which gradients can be looked at after a backward pass: all; or only those of parameters and
+/// seeds, while those of activations share memory one after the other. That takes a fraction of the
+/// memory, and most of what a backward pass touches stays in the cache.
 enum class KeptGradients { kAll, kParameters };
 
 /// dL/d(tensor) for every activation and every parameter of a program. Tensors that do not lead to
 /// L have zeros, inputs have no gradient, and aliases share that of their source. Everything is
-/// allocated when this is made; a walk allocates nothing.
+/// allocated when this is made; a backward pass allocates nothing.
 class Backward {
  public:
-  /// A walk from the loss of a training program. Throws UsageError where the program has none. With
-  /// a fusion it is one for a backend that fuses, and what is_between() has no gradient.
+  /// A backward pass from the loss of a training program. Throws UsageError where the program has
+  /// none. With a fusion it is one for a backend that fuses, and what is_between() has no gradient.
   explicit Backward(std::shared_ptr<const Program>, KeptGradients = KeptGradients::kAll,
                     std::shared_ptr<const Fusion> = nullptr);
-  /// A walk from these tensors, whose own gradients are given before each walk: see seed(). They
-  /// must be activations; throws UsageError otherwise.
+  /// A backward pass from these tensors, whose own gradients are given before each backward pass:
+  /// see seed(). They must be activations; throws UsageError otherwise.
   Backward(std::shared_ptr<const Program>, const std::vector<TensorId>& seeds,
            KeptGradients = KeptGradients::kAll);
 
@@ -51,14 +51,14 @@ class Backward {
 
   const Program& program() const { return *program_; }
 
-  /// Where the gradient that a seed starts from is to be written, before each walk: a walk from
-  /// other seeds may add to it.
+  /// Where the gradient that a seed starts from is to be written, before each backward pass: a
+  /// backward pass from other seeds may add to it.
   std::span<float> seed(TensorId);
   /// Seeds "loss" so that L is the sum of the counted losses over `counted`; with counted =
   /// counted_targets() it is their mean. A shard of a batch gives the count of the whole batch.
   void seed_loss(std::span<float* const> memory, std::int64_t counted);
 
-  /// Walks. `memory` is as a run left it.
+  /// Runs it. `memory` is as a run left it.
   void run(Backend&, std::span<float* const> memory,
            ParameterGradients = ParameterGradients::kFresh);
 
@@ -74,7 +74,7 @@ class Backward {
   std::span<const float> parameters() const { return {arena_.data(), parameter_cells_}; }
   std::size_t parameter_at(TensorId) const;
 
-  /// The calls of the walk, in its order: the last of the program first.
+  /// The calls of the backward pass, in its order: the last of the program first.
   std::span<const BackwardCall> calls() const { return calls_; }
   /// Where the gradients lie, by TensorId; null for inputs.
   std::span<float* const> gradients() const { return gradients_; }
@@ -98,7 +98,7 @@ class Backward {
   FloatBuffer arena_;  // parameters, activations, then zeros for what is not reached
   std::size_t parameter_cells_ = 0;
   std::vector<float*> gradients_;  // by TensorId
-  std::vector<bool> shown_;        // by owner: is it there when the walk has ended?
+  std::vector<bool> shown_;        // by owner: is it there when the backward pass has ended?
 };
 
 }  // namespace headlight

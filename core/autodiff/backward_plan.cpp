@@ -15,7 +15,7 @@ bool passes(const Program& program, const OpCall& call, std::size_t i) {
 
 // First, from the end, what leads to L and how often each tensor is read on the way. Then, again
 // from the end, whether a gradient is the first to reach a tensor: it is written, later ones are
-// added, and nothing has to be cleared before a walk.
+// added, and nothing has to be cleared before a backward pass.
 BackwardPlan plan_backward(const Program& p, std::span<const TensorId> seeds) {
   const std::size_t count = p.tensors.size();
   std::vector<bool> leads(count, false);

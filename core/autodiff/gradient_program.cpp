@@ -20,8 +20,8 @@ void name_gradient(Program& p, TensorId of, TensorKind kind, TensorId source) {
 }
 
 // The tensors that a gradient reaches, by TensorId; aliases go by their owners.
-std::vector<bool> reached(const Backward& walk) {
-  const Program& p = walk.program();
+std::vector<bool> reached(const Backward& pass) {
+  const Program& p = pass.program();
   std::vector<bool> all(p.tensors.size(), false);
   all[place(p.loss)] = true;
   for (std::size_t c = p.calls.size(); c-- > 0;) {
@@ -51,9 +51,9 @@ bool goes_back(const Program& p, const Step& step) {
 
 }  // namespace
 
-Program with_gradients(const Backward& walk) {
-  Program p = walk.program();
-  const std::vector<bool> has = reached(walk);
+Program with_gradients(const Backward& pass) {
+  Program p = pass.program();
+  const std::vector<bool> has = reached(pass);
   const std::size_t forward = p.tensors.size();
   p.gradients.assign(forward, -1);
   for (std::size_t id = 0; id < forward; ++id) {

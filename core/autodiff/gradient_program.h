@@ -1,4 +1,4 @@
-// The walk backwards, as a part of the program that a person can go through: the gradient of every
+// The backward pass, as a part of the program that a person can go through: the gradient of every
 // tensor is a tensor of its own, "d.…", and every step has one that goes the other way.
 #pragma once
 
@@ -8,8 +8,9 @@
 
 namespace headlight {
 
-/// The program of the walk with the gradients it reaches, and its steps in reverse behind those
-/// that go forward. Tensors, calls and steps of the walk's own program keep their places.
+/// The program of the backward pass with the gradients it reaches, and its steps in reverse behind
+/// those that go forward. Tensors, calls and steps of the backward pass's own program keep their
+/// places.
 Program with_gradients(const Backward&);
 
 /// In which order explain() has them: the calls that read this tensor and pass a gradient to it.

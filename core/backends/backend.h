@@ -13,11 +13,11 @@
 
 namespace headlight {
 
-/// What a walk backwards does with the gradient of an input: nothing; writes it, because nothing
+/// What a backward pass does with the gradient of an input: nothing; writes it, because nothing
 /// has reached it before; or adds to it.
 enum class GradientUse : std::uint8_t { kNone, kWritten, kAdded };
 
-/// One call of a walk backwards.
+/// One call of a backward pass.
 struct BackwardCall {
   int call = -1;                         // its place in Program::calls
   std::array<GradientUse, 4> uses = {};  // one for each input
@@ -52,7 +52,7 @@ std::unique_ptr<Backend> make_cpu_backend(int threads);
 
 /// The same on one thread, for training: runs groups of calls as one. What Fusion::is_between() is
 /// neither written nor read, but for the patterns; what makes a tensor of Fusion::keeps_slope()
-/// writes the slope over its input. A walk backwards goes by the run before it, and must have been
+/// writes the slope over its input. A backward pass goes by the run before it, and must have been
 /// planned with the same fusion.
 std::unique_ptr<Backend> make_fusing_backend(std::shared_ptr<const Fusion>);
 

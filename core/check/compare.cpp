@@ -43,18 +43,18 @@ double least_gradient(const Trace& trace) {
 }
 
 // What only makes the probabilities has no part in the loss.
-bool is_walked(const Program& program, const OpCall& call) {
+bool has_gradient(const Program& program, const OpCall& call) {
   return call.out == program.loss || program.gradient(program.resolve(call.out)) >= 0;
 }
 
-// Gradients in the order in which the walk completes them: with the first call that reads a tensor,
-// which is walked last.
+// Gradients in the order in which the backward pass completes them: with the first call that reads
+// a tensor, which runs last in reverse.
 void add_gradients(const Trace& got, const Trace& expected, const ErrorLimits& limits,
                    Comparison& comparison) {
   const Program& program = expected.program();
   std::vector<int> first_reader(program.tensors.size(), -1);
   for (std::size_t c = program.calls.size(); c-- > 0;) {
-    if (!is_walked(program, program.calls[c])) continue;
+    if (!has_gradient(program, program.calls[c])) continue;
     for (const TensorId in : program.calls[c].in)
       first_reader[place(program.resolve(in))] = static_cast<int>(c);
   }

@@ -33,7 +33,7 @@ struct ErrorLimits {
   static ErrorLimits of_hardware() { return {1e-7, 1e-7}; }
 };
 
-/// One result of a run, or a gradient of its walk backwards.
+/// One result of a run, or a gradient of its backward pass.
 struct CallDifference {
   int call =
       -1;  // its place in Program::calls: what made the result, or what completed the gradient
@@ -52,7 +52,7 @@ struct Comparison {
   std::optional<std::size_t> first_beyond;  // the first that is not within its limit
 };
 
-/// `got` beside `expected`: two traces of equal programs and inputs, with the walk backwards where
+/// `got` beside `expected`: two traces of equal programs and inputs, with the backward pass where
 /// they have one. Throws UsageError for traces of different programs or tokens.
 Comparison compare_traces(const Trace& got, const Trace& expected, const ErrorLimits& limits = {});
 

@@ -1,5 +1,5 @@
 // Nudge: one cell moved a little up and a little down, and the loss run again each time. The slope
-// between the two losses is what the walk backwards says the cell's gradient is.
+// between the two losses is what the backward pass says the cell's gradient is.
 #pragma once
 
 #include <cstdint>

@@ -46,9 +46,9 @@ void log_softmax(Work& work) {
   work.expect(n <= kPiece, "x", "(…, n), n ≤ 4194304");
   const std::int64_t places = std::min(all, kPiece / n);
   const TensorId logits = work.input({{"batch", 1}, {"position", places}, {"vocab", n}}, {});
-  const TensorId aims = work.input({{"batch", 1}, {"position", places}}, {});
+  const TensorId classes = work.input({{"batch", 1}, {"position", places}}, {});
   work.in_pieces((all + places - 1) / places, [=, &work, &x](std::int64_t piece) {
-    std::vector<float>&rows_again = work.cells(logits), &targets = work.cells(aims);
+    std::vector<float>&rows_again = work.cells(logits), &targets = work.cells(classes);
     rows_again.clear();
     targets.clear();
     for (std::int64_t i = 0; i < places; ++i) {
@@ -60,7 +60,7 @@ void log_softmax(Work& work) {
   });
   OpParams params;
   params.factor = -1;
-  const TensorId loss = work.call(Op::kCrossEntropy, {logits, aims});
+  const TensorId loss = work.call(Op::kCrossEntropy, {logits, classes});
   work.output("out", work.call(Op::kScale, {loss}, params), x.shape);
 }
 

@@ -24,7 +24,7 @@ struct Document {
   /// A trained model by its ref (core/model/model.h); empty: the sandbox, whose weights come from
   /// the seed. With a model, of `config` only what needs no other weights counts (run_config()).
   std::string model;
-  /// What the walk backwards takes for right where the sentence does not tell
+  /// What the backward pass takes for right where the sentence does not tell
   /// (core/autodiff/gradient_program.h): a classifier's class, or a masked model's token behind
   /// each [MASK] in turn, by name. Missing, empty, or no name of this model: what it finds
   /// likeliest.

@@ -108,7 +108,7 @@ StepCode call_code(const Trace& trace, const Step& step, CodeLibrary library) {
   return code;
 }
 
-// PyTorch's own walk through the same lines, from the gradient of the result.
+// PyTorch's own backward pass through the same lines, from the gradient of the result.
 StepCode gradient_code(const Trace& trace, const Step& step) {
   const Program& program = trace.program();
   Step forward = program.steps[static_cast<std::size_t>(step.twin)];

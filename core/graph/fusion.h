@@ -29,8 +29,8 @@ class Fusion {
   /// Does a run of a backend that fuses neither write nor read this tensor?
   bool is_left_out(TensorId id) const;
   /// Is the call that writes `out` an activation function (OpInfo::keeps_slope) whose input, which
-  /// a product made, nobody reads again? Then its slope takes the input's place, and the walk
-  /// backwards need not compute it.
+  /// a product made, nobody reads again? Then its slope takes the input's place, and the backward
+  /// pass backwards need not compute it.
   bool keeps_slope(TensorId out) const { return keeps_slope_[static_cast<std::size_t>(out)]; }
 
  private:

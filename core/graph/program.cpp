@@ -78,7 +78,7 @@ int Program::step_of(TensorId id) const {
   return 0;
 }
 
-// Where the gradient comes in: the step that made the tensor, walked backwards. Of what no such
+// Where the gradient comes in: the step that made the tensor, run in reverse. Of what no such
 // step made (parameters, positions) the one that reads it.
 int Program::backward_step_of(TensorId id) const {
   for (std::size_t s = 0; s < steps.size(); ++s) {

@@ -15,7 +15,8 @@
 
 namespace headlight {
 
-/// kGradient: dL/d(source), of a program with a walk backwards. It lies where the walk keeps it.
+/// kGradient: dL/d(source), of a program with a backward pass. It lies where the backward pass
+/// keeps it.
 enum class TensorKind { kInput, kParameter, kActivation, kAlias, kGradient };
 
 /// Steps of cross-attention are those of attention, in a section of their own.
@@ -68,7 +69,7 @@ struct Step {
   std::vector<int> calls;  // places in Program::calls; empty for the tokens
   TensorId tensor = -1;    // the step's main output; its name is the step's name
   Stack stack = Stack::kOnly;
-  // The same operations walked backwards: their gradients are shown, `tensor` is that of the
+  // The same operations run in reverse: their gradients are shown, `tensor` is that of the
   // result.
   bool backward = false;
   int twin = -1;  // the place of the step that goes the other way; -1: there is none
@@ -123,7 +124,7 @@ struct Program {
   TensorId cross_mask = -1;   // cross-attention's (batch, query, source_key)
   TensorId logits = -1, probabilities = -1;
   TensorId targets = -1, loss = -1;  // only of a program that is for training
-  // With a walk backwards (with_gradients()), by TensorId: "d.…" of it, or -1. Otherwise empty.
+  // With a backward pass (with_gradients()), by TensorId: "d.…" of it, or -1. Otherwise empty.
   std::vector<TensorId> gradients;
   std::vector<TensorId> dropout;  // inputs of 0 and 1 / (1 − p), of the shapes of what they drop
 

@@ -38,7 +38,7 @@ class Builder : ProgramPieces {
   }
 
  private:
-  // ---- the recipe ----
+  // ---- the program ----
 
   void encoder() {
     enter(Stack::kEncoder, "encoder.");

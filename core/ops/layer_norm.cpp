@@ -274,7 +274,7 @@ const OpInfo& layer_norm_op() {
       .panes = panes,
       .numpy = numpy,
       .torch = torch,
-      .opening = Opening::kRow,
+      .detail = Detail::kRow,
       .open_row = open_row,
       .errors = ErrorClass::kRows,
       .work = {.flops = 50},

@@ -92,7 +92,7 @@ const OpInfo& multiply_op() {
       .panes = panes,
       .numpy = code,
       .torch = code,
-      .opening = Opening::kRow,
+      .detail = Detail::kRow,
       .open_row = open_row,
       .trials = {[](const TrialSizes& z) -> TrialShapes {
         return {{z.b, z.t, z.n}, {z.b, z.t, z.n}};

@@ -157,7 +157,7 @@ struct OpPair {
 };
 
 /// What the page of an operation opens up beside its matrices.
-enum class Opening {
+enum class Detail {
   kNothing,
   kRow,      // OpInfo::open_row
   kCurve,    // OpInfo::curve, and where the row's cells lie on it
@@ -254,7 +254,7 @@ struct OpInfo {
   std::string (*torch)(const CodeArgs&) = nullptr;
 
   // ---- what the page opens up; may be left out ----
-  Opening opening = Opening::kNothing;
+  Detail detail = Detail::kNothing;
   /// The row that holds the cell at `index`.
   OpRow (*open_row)(const OpArgs&, std::span<const std::int64_t> index) = nullptr;
   double (*curve)(double) = nullptr;

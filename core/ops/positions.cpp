@@ -158,7 +158,7 @@ const OpInfo& sinusoid_op() {
       .panes = sinusoid_panes,
       .numpy = sinusoid_numpy,
       .torch = sinusoid_torch,
-      .opening = Opening::kColumns,
+      .detail = Detail::kColumns,
       .inputs = {InputKind::kSizes},
       .work = {.flops = 50},
       .trials = {[](const TrialSizes& z) -> TrialShapes {

@@ -203,7 +203,7 @@ const OpInfo& rotary_op() {
       .panes = panes,
       .numpy = numpy,
       .torch = torch,
-      .opening = Opening::kPairs,
+      .detail = Detail::kPairs,
       .pairs = pairs,
       .work = {.flops = 15},
       .trials = {[](const TrialSizes& z) -> TrialShapes {

@@ -262,7 +262,7 @@ const OpInfo& softmax_op() {
       .panes = panes,
       .numpy = numpy,
       .torch = torch,
-      .opening = Opening::kRow,
+      .detail = Detail::kRow,
       .open_row = open_row,
       .inputs = {InputKind::kScores},
       .errors = ErrorClass::kRows,

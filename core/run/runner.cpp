@@ -148,14 +148,14 @@ std::shared_ptr<const Program> Runner::program_for(const Config& config, const R
   // The mask's details and the seed live outside the list of operations, but a trace shows its
   // config, so only an equal config may share a program.
   const bool same = program_ && program_->shape == shape && program_->config == config;
-  if (same && gradients == (walked_ != nullptr)) return program_;
-  walked_.reset();
+  if (same && gradients == (forward_ != nullptr)) return program_;
+  forward_.reset();
   if (!gradients) {
     program_ = std::make_shared<const Program>(build_program(config, shape));
     return program_;
   }
-  walked_ = std::make_shared<const Program>(build_training_program(config, shape));
-  program_ = std::make_shared<const Program>(with_gradients(Backward(walked_)));
+  forward_ = std::make_shared<const Program>(build_training_program(config, shape));
+  program_ = std::make_shared<const Program>(with_gradients(Backward(forward_)));
   return program_;
 }
 
@@ -200,27 +200,27 @@ std::shared_ptr<Trace> Runner::blank_trace(const std::shared_ptr<const Program>&
   trace->anomalies_.clear();
   trace->parameters_.assign(program->tensors.size(), nullptr);
   lay_out(*program, trace->arena_.data(), trace->memory_);
-  if (!walked_) {
-    trace->walk_.reset();
-  } else if (!trace->walk_ || &trace->walk_->program() != walked_.get()) {
-    trace->walk_ = std::make_shared<Backward>(walked_);
+  if (!forward_) {
+    trace->backward_.reset();
+  } else if (!trace->backward_ || &trace->backward_->program() != forward_.get()) {
+    trace->backward_ = std::make_shared<Backward>(forward_);
   }
   return trace;
 }
 
 // From the loss of what the run should have said to every tensor that had a part in it.
-void Runner::walk_back(Trace& trace, const Model* model, const RunInput& input, const Document& doc,
-                       Backend& backend) {
+void Runner::backpropagate(Trace& trace, const Model* model, const RunInput& input,
+                           const Document& doc, Backend& backend) {
   const Program& program = *trace.program_;
   aim(program, model, input, doc.targets, trace.memory_);
   const auto last = static_cast<std::size_t>(program.producer(program.loss));
   backend.run(program, std::span(program.calls).subspan(last, 1), trace.memory_);
-  Backward& walk = *trace.walk_;
-  walk.seed_loss(trace.memory_, counted_targets(program, trace.memory_));
-  walk.run(backend, trace.memory_);
+  Backward& pass = *trace.backward_;
+  pass.seed_loss(trace.memory_, counted_targets(program, trace.memory_));
+  pass.run(backend, trace.memory_);
   for (std::size_t id = 0; id < program.gradients.size(); ++id) {
     const TensorId own = program.gradients[id];
-    if (own >= 0) trace.memory_[static_cast<std::size_t>(own)] = walk.gradients()[id];
+    if (own >= 0) trace.memory_[static_cast<std::size_t>(own)] = pass.gradients()[id];
   }
 }
 
@@ -290,7 +290,7 @@ void Runner::try_run(const Document& doc, Backend& backend, RunResult& result, b
   fill_inputs(*program, input.ids, input.source_ids, trace->memory_);
   backend.set_constants(trace->parameters_);
   backend.run(*program, program->calls, trace->memory_);
-  if (gradients) walk_back(*trace, model, input, doc, backend);
+  if (gradients) backpropagate(*trace, model, input, doc, backend);
   if (model) {  // the vocabulary's texts reuse the memory of the last run's
     input.vocab = std::move(trace->input_.vocab);
     input.vocab = *model->vocabulary->tokens();

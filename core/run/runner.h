@@ -54,7 +54,7 @@ class Runner {
   void read_pair(const Document&, RunResult&, RunInput&);
   Tokenizer& tokenizer(TokenizerKind);
   std::shared_ptr<const Program> program_for(const Config&, const RunShape&, bool gradients);
-  void walk_back(Trace&, const Model*, const RunInput&, const Document&, Backend&);
+  void backpropagate(Trace&, const Model*, const RunInput&, const Document&, Backend&);
   std::shared_ptr<Trace> blank_trace(const std::shared_ptr<const Program>&);
 
   RunLimits limits_;
@@ -64,7 +64,7 @@ class Runner {
   ModelParameters parameters_;
   ModelCache models_;
   std::shared_ptr<const Program> program_;
-  std::shared_ptr<const Program> walked_;  // with gradients: what the walk is planned for
+  std::shared_ptr<const Program> forward_;  // with gradients: what the backward pass is planned for
   struct TracePool;
   std::shared_ptr<TracePool> pool_;
   std::uint64_t next_serial_ = 1;

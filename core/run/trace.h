@@ -74,7 +74,7 @@ class Trace {
   std::vector<std::shared_ptr<const Tensor>> parameters_;  // by TensorId
   RunInput input_;
   FloatBuffer arena_;
-  std::shared_ptr<Backward> walk_;  // where gradients lie; null without them
+  std::shared_ptr<Backward> backward_;  // where gradients lie; null without them
   std::vector<float*> memory_;
   std::uint64_t serial_ = 0;
   std::string backend_;

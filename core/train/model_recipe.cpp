@@ -16,8 +16,8 @@ namespace {
 constexpr JsonFileWords kWords = {"recipe.wrong_value", "recipe.not_json", "recipe.too_deep"};
 
 // A recipe's "training" is train.json without what only a run that has begun has.
-OrderedJson training_json(const RunSettings& recipe) {
-  OrderedJson json = OrderedJson::parse(train_text(recipe, {}));
+OrderedJson training_json(const RunSettings& settings) {
+  OrderedJson json = OrderedJson::parse(train_text(settings, {}));
   for (const char* key : {"format", "version", "step", "data"}) json.erase(key);
   return json;
 }
@@ -32,10 +32,10 @@ RunSettings read_training(const JsonReader& in) {
   json["step"] = 0;
   json["data"] = "0";
   if (!json.contains("seed")) json["seed"] = "1";
-  RunSettings recipe;
+  RunSettings settings;
   TrainState ignored;
-  parse_train(json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace), recipe, ignored);
-  return recipe;
+  parse_train(json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace), settings, ignored);
+  return settings;
 }
 
 }  // namespace

@@ -31,9 +31,9 @@ ModelFile model_file(const Config& config, const RunShape& shape, const Task* ta
 }
 
 RunCheckpoint checkpoint_of(ModelFile model, std::string tokenizer, const Learner& learner,
-                            const RunSettings& recipe, const TrainState& state) {
+                            const RunSettings& settings, const TrainState& state) {
   RunCheckpoint made{
-      state.step, std::move(model), std::move(tokenizer), train_text(recipe, state), {}, {}};
+      state.step, std::move(model), std::move(tokenizer), train_text(settings, state), {}, {}};
   for (const Tensor& tensor : learner.parameters()) {
     std::vector<std::int64_t> shape;
     for (const Axis& axis : tensor.axes) shape.push_back(axis.size);

@@ -89,7 +89,7 @@ std::string train_text(const RunSettings& r, const TrainState& state) {
                     {"schedule", schedule_json(r.schedule)}});
 }
 
-void parse_train(std::string_view text, RunSettings& recipe, TrainState& state) {
+void parse_train(std::string_view text, RunSettings& settings, TrainState& state) {
   const OrderedJson json = parse_json(text, kWords);
   const JsonReader in(json, "", kWords);
   const OrderedJson* format = in.find("format");
@@ -98,20 +98,21 @@ void parse_train(std::string_view text, RunSettings& recipe, TrainState& state) 
   in.number("version", version, 1, 1);
   in.number("step", state.step, 0, kMax);
   state.data = read_bits(in, "data");
-  in.text("task", recipe.task);
+  in.text("task", settings.task);
   if (const OrderedJson* sizes = in.find("task_options")) {
     const JsonReader options(*sizes, "task_options", kWords);
     for (const auto& size : sizes->items())
-      options.number(size.key().c_str(), recipe.task_options[size.key()], 0, 1 << 30);
+      options.number(size.key().c_str(), settings.task_options[size.key()], 0, 1 << 30);
   }
-  in.number("batch", recipe.batch, 1, 1 << 20);
-  in.number("accumulation", recipe.accumulation, 1, 1 << 20);
-  recipe.seed = read_bits(in, "seed");
-  in.number("clip", recipe.clip, 0, kAny);
-  in.number("dropout", recipe.dropout, 0, kMaxDropout);
+  in.number("batch", settings.batch, 1, 1 << 20);
+  in.number("accumulation", settings.accumulation, 1, 1 << 20);
+  settings.seed = read_bits(in, "seed");
+  in.number("clip", settings.clip, 0, kAny);
+  in.number("dropout", settings.dropout, 0, kMaxDropout);
   if (const OrderedJson* optimizer = in.find("optimizer"))
-    recipe.optimizer = read_optimizer(*optimizer);
-  if (const OrderedJson* schedule = in.find("schedule")) recipe.schedule = read_schedule(*schedule);
+    settings.optimizer = read_optimizer(*optimizer);
+  if (const OrderedJson* schedule = in.find("schedule"))
+    settings.schedule = read_schedule(*schedule);
 }
 
 }  // namespace headlight

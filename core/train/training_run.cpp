@@ -22,8 +22,8 @@ std::unique_ptr<Learner> make_trainer(const Config& config, const RunShape& shap
 }
 
 TrainerOptions trainer_options(const RunPlan& plan, int threads) {
-  return {plan.recipe.optimizer, plan.recipe.schedule, plan.recipe.clip, kShards, threads,
-          plan.recipe.dropout,   plan.recipe.seed};
+  return {plan.settings.optimizer, plan.settings.schedule, plan.settings.clip, kShards, threads,
+          plan.settings.dropout,   plan.settings.seed};
 }
 
 // Who fills holes or judges a whole row looks both ways.
@@ -48,10 +48,10 @@ RunPlan with_data(RunPlan plan, OwnData data) {
 
 RunPlan default_plan(std::string_view task, OwnData data) {
   RunPlan plan;
-  plan.recipe.task = task;
-  plan.recipe.seed = 7;
-  plan.recipe.clip = 1;
-  plan.recipe.schedule = {ScheduleKind::kCosine, 2e-3, 0, 100, plan.stop.steps};
+  plan.settings.task = task;
+  plan.settings.seed = 7;
+  plan.settings.clip = 1;
+  plan.settings.schedule = {ScheduleKind::kCosine, 2e-3, 0, 100, plan.stop.steps};
   plan.config.positions = PositionKind::kLearned;
   plan.data = data;
   plan.text_options = default_options(data);
@@ -61,24 +61,25 @@ RunPlan default_plan(std::string_view task, OwnData data) {
 
 bool same_data(const RunPlan& a, const RunPlan& b) {
   const TextOptions &x = a.text_options, &y = b.text_options;
-  return a.recipe.task.empty() && b.recipe.task.empty() && a.data == b.data &&
+  return a.settings.task.empty() && b.settings.task.empty() && a.data == b.data &&
          a.text.path == b.text.path && a.text.text == b.text.text && x.cut == y.cut &&
          x.vocabulary == y.vocabulary && x.context == y.context && x.validation == y.validation;
 }
 
 bool same_start(const RunPlan& a, const RunPlan& b) {
   const auto fixed = [](const RunPlan& plan) {
-    RunSettings recipe = plan.recipe;
-    recipe.schedule.peak = recipe.schedule.floor = recipe.clip = 0;
-    return train_text(recipe, {});
+    RunSettings settings = plan.settings;
+    settings.schedule.peak = settings.schedule.floor = settings.clip = 0;
+    return train_text(settings, {});
   };
-  const bool own = a.recipe.task.empty();
+  const bool own = a.settings.task.empty();
   return a.config == b.config && a.init == b.init && fixed(a) == fixed(b) &&
          (!own || same_data(a, b));
 }
 
 LoadedTask make_plan_task(const RunPlan& plan, const ProgressFunction& progress) {
-  if (!plan.recipe.task.empty()) return {make_task(plan.recipe.task, plan.recipe.task_options), {}};
+  if (!plan.settings.task.empty())
+    return {make_task(plan.settings.task, plan.settings.task_options), {}};
   return load_own_task(plan.data, plan.text, plan.text_options, progress);
 }
 
@@ -86,17 +87,17 @@ TrainingRun::TrainingRun(RunPlan plan, std::shared_ptr<const Task> task, int thr
                          std::size_t history_bytes, const LearnerFactory& learner)
     : plan_(std::move(plan)),
       task_(std::move(task)),
-      batches_(std::make_unique<TaskBatches>(task_, plan_.recipe.batch, plan_.recipe.seed,
+      batches_(std::make_unique<TaskBatches>(task_, plan_.settings.batch, plan_.settings.seed,
                                              Split::kTraining)),
-      accumulated_(static_cast<std::size_t>(plan_.recipe.accumulation)),
+      accumulated_(static_cast<std::size_t>(plan_.settings.accumulation)),
       learner_((learner ? learner : make_trainer)(plan_.config, shape_of(*task_, plan_.config),
                                                   first_weights(plan_, *task_),
                                                   trainer_options(plan_, threads))),
-      probe_(plan_.config, task_, plan_.recipe.seed, kProbeExamples),
+      probe_(plan_.config, task_, plan_.settings.seed, kProbeExamples),
       history_(history_bytes) {
-  plan_.recipe.task_options = task_->options();  // defaults may change, a run may not
+  plan_.settings.task_options = task_->options();  // defaults may change, a run may not
   if (task_->has(Split::kValidation)) {
-    TaskBatches source(task_, kValidationRows, plan_.recipe.seed, Split::kValidation);
+    TaskBatches source(task_, kValidationRows, plan_.settings.seed, Split::kValidation);
     validation_ = source.next();
   }
   measure();
@@ -157,16 +158,16 @@ void TrainingRun::set_rate(double peak) {
   schedule.peak = peak;
   schedule.floor = std::min(schedule.floor, peak);
   validate(schedule);
-  plan_.recipe.schedule = learner_->options().schedule = schedule;
+  plan_.settings.schedule = learner_->options().schedule = schedule;
 }
 
 void TrainingRun::set_clip(double norm) {
   if (!(norm >= 0) || !std::isfinite(norm)) throw UsageError(Message{"train.clip_range"});
-  plan_.recipe.clip = learner_->options().clip = norm;
+  plan_.settings.clip = learner_->options().clip = norm;
 }
 
 std::int64_t TrainingRun::tokens_per_step() const {
-  return plan_.recipe.batch * plan_.recipe.accumulation * task_->context();
+  return plan_.settings.batch * plan_.settings.accumulation * task_->context();
 }
 
 std::shared_ptr<const Model> TrainingRun::model() const {
@@ -182,7 +183,7 @@ std::shared_ptr<const Model> TrainingRun::model() const {
 
 RunCheckpoint TrainingRun::checkpoint() const {
   return checkpoint_of(file_of(plan_, *task_), task_->vocabulary().to_json(), *learner_,
-                       plan_.recipe, state_);
+                       plan_.settings, state_);
 }
 
 }  // namespace headlight

@@ -28,11 +28,11 @@ struct StopRule {
 
 /// What a run is to be.
 struct RunPlan {
-  RunSettings recipe;
+  RunSettings settings;
   Config config;  // its seed is that of the initial weights
   Init init = Init::kNormal;
   StopRule stop;
-  // Where recipe.task is empty: the person's own data.
+  // Where settings.task is empty: the person's own data.
   OwnData data = OwnData::kText;
   TextInput text;
   TextOptions text_options;

@@ -15,13 +15,13 @@ std::vector<TensorView> inputs_of(const Trace& trace, const OpCall& call) {
 
 }  // namespace
 
-Opening step_opening(const Trace& trace, const Step& step) {
-  if (step.calls.empty()) return Opening::kNothing;
+Detail step_detail(const Trace& trace, const Step& step) {
+  if (step.calls.empty()) return Detail::kNothing;
   const OpCall& call = trace.program().calls[static_cast<std::size_t>(step.calls[0])];
-  return op_info(call.op).opening;
+  return op_info(call.op).detail;
 }
 
-std::optional<OpenedRow> open_row(const Trace& trace, const Step& step, std::int64_t head,
+std::optional<RowDetail> open_row(const Trace& trace, const Step& step, std::int64_t head,
                                   std::int64_t row, std::int64_t column) {
   if (step.calls.empty()) return std::nullopt;
   const OpCall& call = trace.program().calls[static_cast<std::size_t>(step.calls[0])];
@@ -29,20 +29,20 @@ std::optional<OpenedRow> open_row(const Trace& trace, const Step& step, std::int
   if (!info.open_row) return std::nullopt;
   const Pane pane = step_page(trace, step, head).lines[0].back().pane;
   const TensorView out = trace.tensor(call.out);
-  OpenedRow opened;
-  opened.result = call.out;
-  opened.axis = pane.column_axis;
-  opened.row_axis = pane.row_axis;
-  opened.position = std::clamp<std::int64_t>(row, 0, pane.rows - 1);
-  opened.chosen = std::clamp<std::int64_t>(column, 0, pane.columns - 1);
-  opened.index = unravel(out.axes, pane_flat(pane, opened.position, opened.chosen));
+  RowDetail detail;
+  detail.result = call.out;
+  detail.axis = pane.column_axis;
+  detail.row_axis = pane.row_axis;
+  detail.position = std::clamp<std::int64_t>(row, 0, pane.rows - 1);
+  detail.chosen = std::clamp<std::int64_t>(column, 0, pane.columns - 1);
+  detail.index = unravel(out.axes, pane_flat(pane, detail.position, detail.chosen));
   const std::vector<TensorView> in = inputs_of(trace, call);
-  opened.row = info.open_row({in, out, call.params, nullptr}, opened.index);
-  for (const RowLine& line : opened.row.lines)
-    opened.tensors.push_back(line.input < 0 ? -1 : call.in[static_cast<std::size_t>(line.input)]);
-  opened.tensors.front() = call.in[0];
-  opened.tensors.back() = call.out;
-  return opened;
+  detail.row = info.open_row({in, out, call.params, nullptr}, detail.index);
+  for (const RowLine& line : detail.row.lines)
+    detail.tensors.push_back(line.input < 0 ? -1 : call.in[static_cast<std::size_t>(line.input)]);
+  detail.tensors.front() = call.in[0];
+  detail.tensors.back() = call.out;
+  return detail;
 }
 
 std::vector<TurnedPair> open_pairs(const Trace& trace, const Step& step, const StepPage& page,

@@ -11,7 +11,7 @@
 namespace headlight {
 
 /// A row of a pane of the step's first operation, and the cell of it that is looked at.
-struct OpenedRow {
+struct RowDetail {
   OpRow row;
   TensorId result = -1;
   std::vector<TensorId> tensors;    // whose row each line is; -1: of none
@@ -23,11 +23,11 @@ struct OpenedRow {
 };
 
 /// What opens up on the step's page; kNothing for the tokens.
-Opening step_opening(const Trace&, const Step&);
+Detail step_detail(const Trace&, const Step&);
 
 /// The row that holds cell (row, column) of the page's result for this head. Nothing where the
 /// operation has no open_row.
-std::optional<OpenedRow> open_row(const Trace&, const Step&, std::int64_t head, std::int64_t row,
+std::optional<RowDetail> open_row(const Trace&, const Step&, std::int64_t head, std::int64_t row,
                                   std::int64_t column);
 
 /// A pair of a row's numbers as an arrow on two axes, before the operation and after it.

@@ -11,25 +11,26 @@
 namespace headlight {
 namespace {
 
-/// The largest difference between a fused run and walk and the operations one by one, on Eigen.
+/// The largest difference between a fused run and backward pass and the operations one by one, on
+/// Eigen.
 double fused_error(const Config& config, const RunShape& shape) {
   Model plain(config, shape), fused(config, shape);
   const auto cpu = make_cpu_backend(1);
   plain.run(*cpu);
-  plain.walk(*cpu);
+  plain.run_backward(*cpu);
   const auto fusion = std::make_shared<const Fusion>(*fused.program);
   const auto fusing = make_fusing_backend(fusion);
   fused.run(*fusing);
-  Backward walk(fused.program, KeptGradients::kParameters, fusion);
-  walk.seed_loss(fused.memory, counted_targets(*fused.program, fused.memory));
-  walk.run(*fusing, fused.memory);
+  Backward pass(fused.program, KeptGradients::kParameters, fusion);
+  pass.seed_loss(fused.memory, counted_targets(*fused.program, fused.memory));
+  pass.run(*fusing, fused.memory);
   const TensorId logits = fused.program->require("logits");
   double worst = normalised_error(fused.cells(logits), plain.cells(logits), 0.01);
   for (const FusedAttention& a : fusion->attentions()) {
     worst = std::max(worst, normalised_error(fused.cells(a.pattern), plain.cells(a.pattern), 0.01));
   }
   for (const TensorId id : fused.of_kind(TensorKind::kParameter)) {
-    const auto got = walk.gradient(id).cells(), expected = plain.backward.gradient(id).cells();
+    const auto got = pass.gradient(id).cells(), expected = plain.backward.gradient(id).cells();
     CAPTURE(fused.program->tensors[static_cast<std::size_t>(id)].name);
     // The keys' biases have no gradient but rounding: softmax does not see what all scores share.
     const double all = rms(plain.backward.parameters());
@@ -92,7 +93,7 @@ TokenBatch batch_of(const TrainingShape& s, int rows) {
 
 }  // namespace
 
-TEST_CASE("fused: every recipe has the losses and gradients of its operations one by one") {
+TEST_CASE("fused: every configuration has the losses and gradients of its operations one by one") {
   int fused = 0, alone = 0;
   double worst = 0;
   for_all_configs([&](Config c) {
@@ -176,13 +177,13 @@ TEST_CASE("fused: what lies between has neither memory nor a gradient") {
   Model model(small(MaskKind::kCausal), {1, 5, 4});
   const auto fusion = std::make_shared<const Fusion>(*model.program);
   model.run(*make_fusing_backend(fusion));
-  Backward walk(model.program, KeptGradients::kParameters, fusion);
+  Backward pass(model.program, KeptGradients::kParameters, fusion);
   for (const char* name : {"q", "k", "v", "scores_raw", "scores_scaled", "scores_masked", "z"}) {
     const TensorId id = model.program->require("blocks.0.attn." + std::string(name));
     CAPTURE(name);
     CHECK(fusion->is_left_out(id));
     CHECK(std::isnan(model.cells(id)[0]));
-    CHECK(walk.gradient(id).data == nullptr);
+    CHECK(pass.gradient(id).data == nullptr);
   }
   CHECK_FALSE(fusion->is_left_out(model.program->require("blocks.0.attn.pattern")));
   CHECK_FALSE(fusion->is_left_out(model.program->require("blocks.0.attn.concat")));

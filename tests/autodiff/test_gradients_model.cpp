@@ -42,7 +42,7 @@ double difference(Model& model, Backend& backend, float& cell, float step) {
 
 }  // namespace
 
-TEST_CASE("model gradients: every recipe against central differences") {
+TEST_CASE("model gradients: every configuration against central differences") {
   const auto backend = make_reference_backend();
   std::set<std::string> seen;
   int cells = 0, unsteady = 0;
@@ -68,7 +68,7 @@ TEST_CASE("model gradients: every recipe against central differences") {
       }
     }
     model.run(*backend);
-    model.walk(*backend);
+    model.run_backward(*backend);
     for (const TensorId id : model.of_kind(TensorKind::kParameter)) {
       const std::string& name = model.program->tensors[static_cast<std::size_t>(id)].name;
       const TensorView gradient = model.backward.gradient(id);
@@ -82,7 +82,7 @@ TEST_CASE("model gradients: every recipe against central differences") {
         float& cell = model.cells(id)[i];
         const double coarse = difference(model, *backend, cell, 1.0f / 64);
         const double expected = difference(model, *backend, cell, 1.0f / 256);
-        // How much the step matters says how far the loss bends, or rounding reaches.
+        // How much the step matters says how far the loss curves, or rounding reaches.
         const double unsure = std::fabs(coarse - expected);
         const double off = std::max(0.0, std::fabs(all[i] - expected) - unsure);
         unsteady += unsure > 1e-3;
@@ -100,7 +100,7 @@ TEST_CASE("model gradients: every recipe against central differences") {
   MESSAGE(cells << " cells, " << unsteady << " unsteady, largest difference " << worst);
 }
 
-TEST_CASE("model gradients: the cpu backend agrees with the reference, for every recipe") {
+TEST_CASE("model gradients: the cpu backend agrees with the reference, for every configuration") {
   const auto cpu = make_cpu_backend(2), reference = make_reference_backend();
   double worst = 0;
   std::string where;
@@ -117,8 +117,8 @@ TEST_CASE("model gradients: the cpu backend agrees with the reference, for every
                     mean_loss(*expected.program, expected.memory)) < 1e-5);
     // From one run: a difference of forward runs grows where softmax is nearly all or nothing.
     got.run(*reference);
-    got.walk(*cpu);
-    expected.walk(*reference);
+    got.run_backward(*cpu);
+    expected.run_backward(*reference);
     for (std::size_t id = 0; id < got.program->tensors.size(); ++id) {
       const auto tensor = static_cast<TensorId>(id);
       if (got.program->tensors[id].kind == TensorKind::kInput) continue;
@@ -155,7 +155,7 @@ TEST_CASE("model gradients: PyTorch's, on every backend") {
       for (const TensorId id : model.of_kind(TensorKind::kParameter)) load(id);
       for (const TensorId id : model.of_kind(TensorKind::kInput)) load(id);
       model.run(*backend);
-      model.walk(*backend);
+      model.run_backward(*backend);
       CHECK(normalised_error(model.cells(model.program->loss), tensor_as_float(r.file, "loss"),
                              0) <= 1e-5);
       for (std::size_t id = 0; id < model.program->tensors.size(); ++id) {
@@ -213,19 +213,20 @@ std::vector<Config> shared_configs() {
 
 }  // namespace
 
-TEST_CASE("model gradients: the same bits from any number of threads, and from a second walk") {
+TEST_CASE(
+    "model gradients: the same bits from any number of threads, and from a second backward pass") {
   for (const Config& c : shared_configs()) {
     Model first(c, {2, 131, 50});
     const auto one = make_cpu_backend(1);
     first.run(*one);
-    first.walk(*one);
+    first.run_backward(*one);
     for (const int threads : {1, 2, 3, 8}) {
       CAPTURE(threads);
       const auto backend = make_cpu_backend(threads);
       Model other(c, {2, 131, 50});
       other.run(*backend);
       for (int repeat = 0; repeat < 2; ++repeat) {
-        other.walk(*backend);
+        other.run_backward(*backend);
         for (std::size_t id = 0; id < first.program->tensors.size(); ++id) {
           if (first.program->tensors[id].kind == TensorKind::kInput) continue;
           const auto a = first.backward.gradient(static_cast<TensorId>(id)).cells();
@@ -238,7 +239,7 @@ TEST_CASE("model gradients: the same bits from any number of threads, and from a
   }
 }
 
-TEST_CASE("model gradients: a second walk allocates nothing") {
+TEST_CASE("model gradients: a second backward pass allocates nothing") {
   if (!counts_allocations()) {
     MESSAGE("skipped: a sanitizer has its own malloc");
     return;
@@ -248,10 +249,10 @@ TEST_CASE("model gradients: a second walk allocates nothing") {
       const auto backend = threads == 0 ? make_reference_backend() : make_cpu_backend(threads);
       Model model(c, {1, threads == 0 ? 3 : 131, 50});
       model.run(*backend);
-      model.walk(*backend);
+      model.run_backward(*backend);
       const long before = allocation_count();
-      model.walk(*backend);
-      model.walk(*backend, ParameterGradients::kAdded);
+      model.run_backward(*backend);
+      model.run_backward(*backend, ParameterGradients::kAdded);
       const long after = allocation_count();
       CHECK(after - before == 0);
     }

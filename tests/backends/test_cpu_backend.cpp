@@ -216,7 +216,7 @@ TEST_CASE("cpu: whole programs of every kind agree with the reference") {
   for (int i = 0; i < 11; ++i) c.mask.forbidden.insert(4, i);  // a row with no key at all
   int number = 0;
   const auto check = [&] {
-    // The switches that do not change the recipe's branches take turns.
+    // The switches that do not change the program's branches take turns.
     ++number;
     c.scale = number % 2 == 0;
     c.bias = number % 3 != 0;

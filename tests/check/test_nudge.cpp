@@ -1,4 +1,4 @@
-// Nudge: the slope that a person sees agrees with the walk backwards, for cells of every tensor,
+// Nudge: the slope that a person sees agrees with the backward pass, for cells of every tensor,
 // and the run that is looked at stays as it was.
 #include <doctest/doctest.h>
 
@@ -19,7 +19,7 @@
 namespace headlight {
 namespace {
 
-/// A run of a training program, and the walk backwards after it.
+/// A run of a training program, and the backward pass after it.
 struct Run {
   Run(const Config& c, std::uint64_t seed, const char* name = "reference")
       : backend(make_backend(name, 1)) {
@@ -40,19 +40,19 @@ struct Run {
     for (std::size_t id = 0; id < program->tensors.size(); ++id) {
       memory.push_back(const_cast<float*>(trace->tensor(static_cast<TensorId>(id)).data));
     }
-    walk = std::make_unique<Backward>(program);
-    walk->seed_loss(memory, counted_targets(*program, memory));
-    walk->run(*backend, memory);
+    pass = std::make_unique<Backward>(program);
+    pass->seed_loss(memory, counted_targets(*program, memory));
+    pass->run(*backend, memory);
     loss = mean_loss(*program, memory);
   }
   std::vector<TensorId> with_gradient() const {
     std::vector<TensorId> ids;
     for (std::size_t id = 0; id < memory.size(); ++id) {
-      if (walk->gradient(static_cast<TensorId>(id)).data) ids.push_back(static_cast<TensorId>(id));
+      if (pass->gradient(static_cast<TensorId>(id)).data) ids.push_back(static_cast<TensorId>(id));
     }
     return ids;
   }
-  double gradient(TensorId id, std::int64_t cell) const { return walk->gradient(id).data[cell]; }
+  double gradient(TensorId id, std::int64_t cell) const { return pass->gradient(id).data[cell]; }
   Nudge move(TensorId id, std::int64_t cell, double step) const {
     return nudge(*trace, id, unravel(trace->tensor(id).axes, cell), step, *backend);
   }
@@ -74,7 +74,7 @@ struct Run {
   std::shared_ptr<const Program> program;
   std::shared_ptr<const Trace> trace;
   std::vector<float*> memory;
-  std::unique_ptr<Backward> walk;
+  std::unique_ptr<Backward> pass;
   double loss = 0;
 };
 
@@ -125,7 +125,7 @@ double rms(std::span<const float> cells) {
 
 }  // namespace
 
-TEST_CASE("nudge: slopes agree with the walk backwards") {
+TEST_CASE("nudge: slopes agree with the backward pass") {
   const char* backends[] = {"reference", "cpu", "cpu"};
   for (std::size_t kind = 0; kind < configs().size(); ++kind) {
     const Config c = configs()[kind];
@@ -136,7 +136,7 @@ TEST_CASE("nudge: slopes agree with the walk backwards") {
     for (const TensorId id : run.with_gradient()) {
       const TensorView t = run.trace->tensor(id);
       CAPTURE(t.name);
-      const double usual = rms(run.walk->gradient(id).cells());
+      const double usual = rms(run.pass->gradient(id).cells());
       for (const std::int64_t cell : drawn_cells(t, 4)) {
         CAPTURE(cell);
         const Nudge n = run.move(id, cell);

@@ -15,12 +15,12 @@ namespace headlight {
 namespace {
 
 /// A case with dL/d(out) drawn, and what backward() makes of it.
-class Walked {
+class Differentiated {
  public:
-  explicit Walked(Case made) : c_(std::move(made)) {
+  explicit Differentiated(Case made) : c_(std::move(made)) {
     d_out_.resize(static_cast<std::size_t>(c_.out().size()));
     for (std::size_t i = 0; i < d_out_.size(); ++i) d_out_[i] = bell(31, i);
-    walk();
+    run_backward();
   }
 
   const Computed& forward() const { return c_; }
@@ -30,7 +30,7 @@ class Walked {
   std::span<const float> gradient(int i) const { return d_in_[static_cast<std::size_t>(i)]; }
   void set_d_out(std::size_t i, float value) {
     d_out_[i] = value;
-    walk();
+    run_backward();
   }
 
   OpExplanation explain(int i, std::int64_t flat) const {
@@ -51,7 +51,7 @@ class Walked {
     return {views(), c_.out(), c_.made().params, d_out_.data(), d_in};
   }
   std::span<const TensorView> views() const { return c_.args().in; }
-  void walk() {
+  void run_backward() {
     d_in_.clear();
     std::vector<float*> places;
     for (int i = 0; i < inputs(); ++i) {
@@ -100,8 +100,8 @@ std::vector<Case> special_cases() {
   };
 }
 
-std::vector<Walked> walked_cases() {
-  std::vector<Walked> all;
+std::vector<Differentiated> gradient_cases() {
+  std::vector<Differentiated> all;
   for (Case& c : all_cases()) all.emplace_back(std::move(c));
   for (Case& c : special_cases()) all.emplace_back(std::move(c));
   return all;
@@ -110,7 +110,7 @@ std::vector<Walked> walked_cases() {
 /// Calls f(case, input, flat place of a cell) for each cell that may have a gradient.
 template <class F>
 void for_all_cells(F&& f) {
-  for (const Walked& w : walked_cases()) {
+  for (const Differentiated& w : gradient_cases()) {
     CAPTURE(w.id());
     for (int i = 0; i < w.inputs(); ++i) {
       if (w.forward().info().is_fixed(place(i))) continue;
@@ -231,7 +231,7 @@ TEST_CASE("explain gradient: every operation has one, and a case") {
 
 TEST_CASE("explain gradient: the terms add up to every cell that backward adds") {
   std::set<std::string_view> felt;
-  for_all_cells([&](const Walked& w, int i, std::int64_t cell) {
+  for_all_cells([&](const Differentiated& w, int i, std::int64_t cell) {
     const OpExplanation made = w.explain(i, cell);
     const double added = w.gradient(i)[static_cast<std::size_t>(cell)], sum = sum_of(made);
     double magnitude = std::fabs(added);
@@ -253,7 +253,7 @@ TEST_CASE("explain gradient: the terms add up to every cell that backward adds")
 
 TEST_CASE("explain gradient: values and factors are the cells they name") {
   std::set<std::string_view> plain;
-  for_all_cells([&](const Walked& w, int i, std::int64_t cell) {
+  for_all_cells([&](const Differentiated& w, int i, std::int64_t cell) {
     std::set<std::vector<std::int64_t>> seen;
     for (const OpTerm& term : w.explain(i, cell).terms) {
       CHECK(term.cell.input == kGradientOfOut);
@@ -276,9 +276,9 @@ TEST_CASE("explain gradient: values and factors are the cells they name") {
 
 TEST_CASE("explain gradient: a factor is the slope of its own cell") {
   // One cell of dL/d(out) at a time: what it alone adds is its term, and no other has a part.
-  for (const Walked& made : walked_cases()) {
+  for (const Differentiated& made : gradient_cases()) {
     CAPTURE(made.id());
-    Walked w = made;
+    Differentiated w = made;
     const auto cells = static_cast<std::size_t>(w.forward().out().size());
     for (std::size_t o = 0; o < cells; ++o) w.set_d_out(o, 0);
     for (std::size_t o = 0; o < cells; o += 5) {
@@ -302,7 +302,7 @@ TEST_CASE("explain gradient: a factor is the slope of its own cell") {
 
 TEST_CASE("explain gradient: what is written comes to the factor, and to the cell") {
   std::set<std::string_view> factors, cells;
-  for_all_cells([&](const Walked& w, int i, std::int64_t cell) {
+  for_all_cells([&](const Differentiated& w, int i, std::int64_t cell) {
     const OpExplanation made = w.explain(i, cell);
     double magnitude = 0;
     for (const OpTerm& term : made.terms) {
@@ -331,7 +331,7 @@ TEST_CASE("explain gradient: what is written comes to the factor, and to the cel
 
 TEST_CASE("explain gradient: what chooses, forbids or lends its sizes has no terms") {
   int fixed = 0;
-  for (const Walked& w : walked_cases()) {
+  for (const Differentiated& w : gradient_cases()) {
     CAPTURE(w.id());
     for (int i = 0; i < w.inputs(); ++i) {
       if (!w.forward().info().is_fixed(place(i))) continue;
@@ -345,31 +345,31 @@ TEST_CASE("explain gradient: what chooses, forbids or lends its sizes has no ter
 }
 
 TEST_CASE("explain gradient: masked keys, empty rows and padding say that they are not felt") {
-  const Walked softmax({Op::kSoftmax, {masked_scores()}});
+  const Differentiated softmax({Op::kSoftmax, {masked_scores()}});
   CHECK(softmax.explain(0, 2).terms.empty());       // no key is allowed in the first row
   CHECK(softmax.explain(0, 12 + 4).terms.empty());  // a masked key of the third row
   CHECK(softmax.explain(0, 12).terms.size() == 3);  // allowed: keys 0 to 2, and no masked one
   CHECK(softmax.explain(0, 12).terms[1].factor < 0);
   CHECK(softmax.explain(0, 12).quantities.size() == 1);
-  const Walked warm({Op::kSoftmax, {masked_scores()}, at_temperature(2)});
+  const Differentiated warm({Op::kSoftmax, {masked_scores()}, at_temperature(2)});
   CHECK(warm.explain(0, 12).terms[0].note == "p[j] · (1 − p[j]) / τ");
   CHECK(warm.explain(0, 12).formula == "p[j] · (dp[j] − Σ_k p[k] · dp[k]) / τ");
   CHECK(warm.explain(0, 12).quantities.front().value == 2);
 
-  Walked masked({Op::kMask, {random_tensor("s", {kBatch, kHead, kQuery, kKey}), mask()}});
+  Differentiated masked({Op::kMask, {random_tensor("s", {kBatch, kHead, kQuery, kKey}), mask()}});
   masked.set_d_out(0, NAN);
   CHECK(masked.gradient(0)[0] == 0);
   CHECK(masked.explain(0, 0).terms.empty());
   CHECK(masked.explain(0, 1).terms.size() == 1);
 
   // Rows of the batch add up in what they share, and only the rows that picked a table's row.
-  const Walked bias({Op::kLinear,
-                     {rows(), random_tensor("W_in", {kModel, {"hidden", 9}}),
-                      random_tensor("b_in", {{"hidden", 9}})}});
+  const Differentiated bias({Op::kLinear,
+                             {rows(), random_tensor("W_in", {kModel, {"hidden", 9}}),
+                              random_tensor("b_in", {{"hidden", 9}})}});
   CHECK(bias.explain(2, 4).terms.size() == 10);
   CHECK(bias.explain(1, 4).terms.size() == 10);
   CHECK(bias.explain(0, 4).terms.size() == 9);
-  const Walked embed({Op::kEmbed, {ids(), random_tensor("W_E", {{"vocab", 9}, kModel})}});
+  const Differentiated embed({Op::kEmbed, {ids(), random_tensor("W_E", {{"vocab", 9}, kModel})}});
   CHECK(embed.explain(1, 0).terms.size() == 3);  // id 0 stands in three places
   CHECK(embed.explain(1, 5 * 7).terms.empty());  // id 5 nowhere
   CHECK(embed.explain(1, 8 * 7).terms.size() == 1);

@@ -94,14 +94,14 @@ std::shared_ptr<const Trace> run(const Config& c, bool padded) {
 std::string all_said() {
   Lines lines;
   const auto backend = make_reference_backend();
-  const auto walk = [&](const Config& c) {
+  const auto check = [&](const Config& c) {
     Document document;
     document.sentence = "the cat sat on [[ mat";
     document.config = c;
     write_trace(lines, *Runner().run(document, *backend, nullptr, true).trace);
   };
   Config c = small(ModelForm::kTokens);
-  walk(c);
+  check(c);
   c.attention = AttentionKind::kBasic;
   c.scores = ScoreKind::kAdditive;
   c.activation = Activation::kRelu;
@@ -111,15 +111,15 @@ std::string all_said() {
   c.temperature = 2;
   c.mask.kind = MaskKind::kFree;
   c.mask.forbidden = {{2, 0}, {2, 1}, {2, 2}, {2, 3}, {2, 4}, {2, 5}, {2, 6}};  // looks at nothing
-  walk(c);
+  check(c);
   c.scores = ScoreKind::kDot;
   c.activation = Activation::kGeluTanh;
   c.mask.kind = MaskKind::kLocal;
-  walk(c);
+  check(c);
   c.attention = AttentionKind::kWide;
   c.scores = ScoreKind::kAdditive;
   c.mask.kind = MaskKind::kStrided;
-  walk(c);
+  check(c);
   write_trace(lines, *run(small(ModelForm::kClasses), true));
   write_trace(lines, *run(small(ModelForm::kTranslate), true));
   return lines.text();

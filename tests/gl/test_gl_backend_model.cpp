@@ -78,7 +78,7 @@ double check_gradients(const Model& got, const Model& expected) {
 
 }  // namespace
 
-TEST_CASE("gl backend: whole models of every recipe, forward and backward") {
+TEST_CASE("gl backend: whole models of every configuration, forward and backward") {
   if (!compute_ready()) return;
   const auto cpu = make_cpu_backend(1);
   double worst = 0, worst_gradient = 0;
@@ -100,8 +100,8 @@ TEST_CASE("gl backend: whole models of every recipe, forward and backward") {
         worst = std::max(worst, check_traces(got, expected, limit));
         // From one run: a difference of forward runs grows where softmax is nearly all or nothing.
         got.run(reference());
-        got.walk(shared_backend());
-        expected.walk(reference());
+        got.run_backward(shared_backend());
+        expected.run_backward(reference());
         worst_gradient = std::max(worst_gradient, check_gradients(got, expected));
       },
       Mechanisms::kOnCard);
@@ -112,21 +112,22 @@ TEST_CASE("gl backend: whole models of every recipe, forward and backward") {
   MESSAGE("largest error of a trace " << worst << ", of a gradient " << worst_gradient);
 }
 
-TEST_CASE("gl backend: a run and a walk on the device alone, and a second one makes no buffer") {
+TEST_CASE(
+    "gl backend: a run and a backward pass on the device alone, and a second one makes no buffer") {
   if (!compute_ready()) return;
   GlBackend& gl = shared_backend();
   Model got(uneven_config(), {2, 13, 19}), expected(uneven_config(), {2, 13, 19});
   got.run(gl);
-  got.walk(gl);
+  got.run_backward(gl);
   expected.run(reference());
-  expected.walk(reference());
+  expected.run_backward(reference());
   check_traces(got, expected);
   check_gradients(got, expected);
 
   const test::CallCounts before = call_counts();
   got.run(gl);
   CHECK(call_counts().uploads == before.uploads);  // nothing has changed
-  got.walk(gl);
+  got.run_backward(gl);
   CHECK(call_counts().uploads == before.uploads);
   const TensorId weight = got.of_kind(TensorKind::kParameter)[3];
   got.cells(weight)[1] += 0.25f;
@@ -148,17 +149,17 @@ TEST_CASE("gl backend: gradients that take turns in memory, and those that add u
   c.d_hidden = 90;
   Model model(c, {2, 13, 60});
   model.run(reference());
-  model.walk(reference());
+  model.run_backward(reference());
   Backward lean(model.program, KeptGradients::kParameters);
-  const auto walk = [&](ParameterGradients how) {
+  const auto backward = [&](ParameterGradients how) {
     lean.seed_loss(model.memory, counted_targets(*model.program, model.memory));
     lean.run(gl, model.memory, how);
   };
-  walk(ParameterGradients::kFresh);
+  backward(ParameterGradients::kFresh);
   const auto expected = std::as_const(model.backward).parameters();
   CHECK(normalised_error(lean.parameters(), expected, 0) <= kRelative);
   const test::CallCounts before = call_counts();
-  walk(ParameterGradients::kAdded);
+  backward(ParameterGradients::kAdded);
   CHECK(call_counts().buffers == before.buffers);
   CHECK(call_counts().allocations == before.allocations);
   std::vector<float> twice(expected.begin(), expected.end());
@@ -172,10 +173,10 @@ TEST_CASE("gl backend: what is left on the device comes when it is fetched") {
   GlBackend& gl = shared_backend();
   Model got(uneven_config(), {1, 7, 19}), expected(uneven_config(), {1, 7, 19});
   expected.run(reference());
-  expected.walk(reference());
+  expected.run_backward(reference());
   gl.set_fetching(false);
   got.run(gl);
-  got.walk(gl);
+  got.run_backward(gl);
   const Program& program = *got.program;
   const TensorId weight = got.of_kind(TensorKind::kParameter).back();
   CHECK(std::isnan(got.cells(program.loss)[0]));
@@ -222,9 +223,9 @@ TEST_CASE("gl backend: calls that the device cannot take run on the processor") 
   CHECK_FALSE(gl.supports(*got.program, call_of("blocks.0.mlp.post")));
   for (int repeat = 0; repeat < 2; ++repeat) {
     got.run(gl);
-    got.walk(gl);
+    got.run_backward(gl);
     expected.run(reference());
-    expected.walk(reference());
+    expected.run_backward(reference());
     check_traces(got, expected);
     check_gradients(got, expected);
   }

@@ -56,18 +56,18 @@ double worst_gradient(const Backward& got, const Backward& expected) {
   return worst;
 }
 
-// Of a run and a walk of a whole model whose attention is one kernel each.
+// Of a run and a backward pass of a whole model whose attention is one kernel each.
 double fused_error(Model& model, std::shared_ptr<const Fusion> fusion, const Backward& expected) {
   GlStorage storage(shared_backend().calls(), 16);
   storage.fusion = fusion;
   shared_backend().use(&storage);
   model.run(shared_backend());
-  Backward walk(model.program, KeptGradients::kParameters, fusion);
-  walk.seed_loss(model.memory, counted_targets(*model.program, model.memory));
-  walk.run(shared_backend(), model.memory);
+  Backward pass(model.program, KeptGradients::kParameters, fusion);
+  pass.seed_loss(model.memory, counted_targets(*model.program, model.memory));
+  pass.run(shared_backend(), model.memory);
   CHECK(shared_backend().guards_hold());
   shared_backend().use(nullptr);
-  return worst_gradient(walk, expected);
+  return worst_gradient(pass, expected);
 }
 
 // One that makes the largest score 30, up or down.
@@ -217,9 +217,9 @@ TEST_CASE("gl fused: a model's gradients with every attention, block and mask") 
         if (!fusion) return;
         ++fused;
         expected.run(reference());
-        expected.walk(reference());
+        expected.run_backward(reference());
         steps.run(shared_backend());
-        steps.walk(shared_backend());
+        steps.run_backward(shared_backend());
         // Where softmax is nearly all or nothing, rounding alone moves the numbers farther: then
         // not more than twice as far as it moves those of the steps.
         const double limit =
@@ -233,7 +233,7 @@ TEST_CASE("gl fused: a model's gradients with every attention, block and mask") 
   CHECK(fused == 24);  // all but those with additive scores
   CHECK(loose <= 4);
   check_no_messages();
-  MESSAGE(fused << " recipes, largest relative error of a gradient " << worst);
+  MESSAGE(fused << " configurations, largest relative error of a gradient " << worst);
 }
 
 TEST_CASE("gl fused: a training step has the gradients of one that goes step by step") {

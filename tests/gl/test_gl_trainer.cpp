@@ -15,7 +15,8 @@ using test::shared_backend;
 
 // ---- the same numbers ----
 
-TEST_CASE("gl trainer: a step's gradients and its loss are the processor's, for every recipe") {
+TEST_CASE(
+    "gl trainer: a step's gradients and its loss are the processor's, for every configuration") {
   if (!compute_ready()) return;
   double worst = 0;
   const auto check = [&](const Config& c, const TrainerOptions& options, bool accumulates) {
@@ -229,7 +230,7 @@ TEST_CASE("gl trainer: a run goes on on the other side, and says what one side w
 TEST_CASE("gl trainer: a training run on the device measures, saves and goes on") {
   if (!compute_ready()) return;
   RunPlan plan = default_plan("induction");
-  plan.recipe.batch = 8;
+  plan.settings.batch = 8;
   plan.config.layers = 1;
   plan.config.heads = 2;
   plan.config.d_model = 16;

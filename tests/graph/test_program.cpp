@@ -1,4 +1,4 @@
-// The recipe: which tensors and steps a config gives, in which order, and what must hold for all.
+// The program: which tensors and steps a config gives, in which order, and what must hold for all.
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -144,12 +144,12 @@ void Gui::push(Action action) {
 
 // ---- pointing ----
 
-ProbeRect Gui::rect(std::string_view id) const {
-  const ProbeRect* found = probe().find(id);
+DrawnControl Gui::rect(std::string_view id) const {
+  const DrawnControl* found = drawn().find(id);
   std::string near;
   if (!found) {
     const std::string_view start = id.substr(0, id.find('/'));
-    for (const auto& [name, where] : probe().all()) {
+    for (const auto& [name, where] : drawn().all()) {
       if (name.starts_with(start)) near += " " + name;
     }
   }
@@ -221,7 +221,7 @@ void Gui::wheel(ImVec2 at, float amount) {
 
 void Gui::reveal(std::string_view id, std::string_view panel) {
   for (int turns = 0; turns < 80; ++turns) {
-    const ProbeRect inside = rect(id), around = rect(panel);
+    const DrawnControl inside = rect(id), around = rect(panel);
     const bool above = inside.min.y<around.min.y, below = inside.max.y> around.max.y;
     if (!above && !below) return;
     wheel(around.center(), above ? 1.0f : -1.0f);
@@ -354,7 +354,7 @@ bool Gui::shows(std::string_view words) {
 }
 
 const DrawnHeatmap* Gui::find_heatmap(std::string_view id) const {
-  const ProbeRect* r = probe().find(id);
+  const DrawnControl* r = drawn().find(id);
   if (!r) return nullptr;
   for (const DrawnHeatmap& d : sink_.drawn()) {
     // A matrix that is zoomed into reaches beyond its control and is clipped to it.

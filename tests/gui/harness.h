@@ -66,7 +66,7 @@ class Gui {
   const Trace& trace() const;
   TensorView tensor(std::string_view name) const { return trace().tensor(name); }
   Shell& shell() { return shell_; }
-  const Probe& probe() const { return frontend_.probe(); }
+  const Drawn& drawn() const { return frontend_.drawn(); }
   const RecordingSink& heatmaps() const { return sink_; }
   ImVec2 size() const { return size_; }
 
@@ -76,8 +76,8 @@ class Gui {
   void push(Action action);
 
   // ---- pointing; an id that is not on the screen fails the test ----
-  bool has(std::string_view id) const { return probe().find(id) != nullptr; }
-  ProbeRect rect(std::string_view id) const;
+  bool has(std::string_view id) const { return drawn().find(id) != nullptr; }
+  DrawnControl rect(std::string_view id) const;
   void move_to(ImVec2 at);
   void press(bool down);
   void click_at(ImVec2 at);

@@ -28,7 +28,7 @@ struct DrawnPane {
 
 std::vector<DrawnPane> panes_of(const Gui& gui) {
   std::vector<DrawnPane> panes;
-  for (const auto& [id, r] : gui.probe().all()) {
+  for (const auto& [id, r] : gui.drawn().all()) {
     if (!id.starts_with("pane/")) continue;
     const std::size_t slash = id.find('/', 5);
     panes.push_back({std::stoi(id.substr(5, slash - 5)), id.substr(slash + 1), &gui.heatmap(id)});
@@ -153,7 +153,7 @@ int check_column_labels(Gui& gui, const DrawnPane& pane) {
   if (axis != "key" && axis != "vocab" && !transposed) return 0;
   const float width = (q.x1 - q.x0) / static_cast<float>(q.columns);
   int seen = 0;
-  for (const ProbeLabel& label : gui.probe().labels()) {
+  for (const DrawnLabel& label : gui.drawn().labels()) {
     const bool above = label.anchor.y < q.y0 && label.anchor.y > q.y0 - 12;
     if (!above || label.anchor.x < q.x0 || label.anchor.x >= q.x1) continue;
     const auto column = static_cast<std::int64_t>((label.anchor.x - q.x0) / width);
@@ -207,9 +207,9 @@ void check_page(Gui& gui) {
 void check_small_pictures(Gui& gui) {
   const Trace& trace = gui.trace();
   int seen = 0;
-  for (const auto& control : gui.probe().all()) {
+  for (const auto& control : gui.drawn().all()) {
     const std::string& id = control.first;
-    const ProbeRect& r = control.second;
+    const DrawnControl& r = control.second;
     const bool is_card =
         id.starts_with("heads/") && id.find_first_not_of("0123456789", 6) == std::string::npos;
     const bool is_line = id.starts_with("rail/") && !id.starts_with("rail/fold") &&
@@ -312,7 +312,7 @@ TEST_CASE("consistency: the page of the tokens shows each token and its row of t
   const RunInput& input = gui.trace().input();
   CHECK(input.ids == std::vector<int>{0, 1, 2, 0, 3});
   for (std::size_t t = 0; t < input.tokens.size(); ++t) {
-    const ProbeRect chip = gui.rect("token/" + std::to_string(t));
+    const DrawnControl chip = gui.rect("token/" + std::to_string(t));
     std::string inside;
     for (const DrawnText& text : gui.texts()) {
       const ImVec2 at = {(text.min.x + text.max.x) / 2, (text.min.y + text.max.y) / 2};
@@ -333,7 +333,7 @@ TEST_CASE("consistency: the inspector's sum is the cell, for random cells of eve
       if (step == "token_ids") continue;
       gui.push(GoToStep{step});
       std::vector<std::string> ids;
-      for (const auto& [id, r] : gui.probe().all()) {
+      for (const auto& [id, r] : gui.drawn().all()) {
         if (id.starts_with("pane/")) ids.push_back(id);
       }
       std::sort(ids.begin(), ids.end());
@@ -385,10 +385,10 @@ TEST_CASE("consistency: one range for all heads, so that their colours can be co
 namespace {
 
 // Is just this stretch of a picture framed?
-bool framed(const Gui& gui, ProbeMark::Kind kind, ImVec2 min, ImVec2 max) {
+bool framed(const Gui& gui, DrawnMark::Kind kind, ImVec2 min, ImVec2 max) {
   const auto near = [](float a, float b) { return std::fabs(a - b) < 1.0f; };
-  const auto& marks = gui.probe().marks();
-  return std::any_of(marks.begin(), marks.end(), [&](const ProbeMark& m) {
+  const auto& marks = gui.drawn().marks();
+  return std::any_of(marks.begin(), marks.end(), [&](const DrawnMark& m) {
     return m.kind == kind && near(m.min.x, min.x) && near(m.min.y, min.y) && near(m.max.x, max.x) &&
            near(m.max.y, max.y);
   });
@@ -399,9 +399,9 @@ bool framed_cross(const Gui& gui, const HeatmapQuad& q, std::int64_t row, std::i
   const float w = (q.x1 - q.x0) / static_cast<float>(q.columns);
   const float h = (q.y1 - q.y0) / static_cast<float>(q.rows);
   const float x = q.x0 + w * static_cast<float>(column), y = q.y0 + h * static_cast<float>(row);
-  return framed(gui, ProbeMark::Kind::kRow, {q.x0, y}, {q.x1, y + h}) &&
-         framed(gui, ProbeMark::Kind::kColumn, {x, q.y0}, {x + w, q.y1}) &&
-         framed(gui, ProbeMark::Kind::kCell, {x, y}, {x + w, y + h});
+  return framed(gui, DrawnMark::Kind::kRow, {q.x0, y}, {q.x1, y + h}) &&
+         framed(gui, DrawnMark::Kind::kColumn, {x, q.y0}, {x + w, q.y1}) &&
+         framed(gui, DrawnMark::Kind::kCell, {x, y}, {x + w, y + h});
 }
 
 }  // namespace
@@ -427,7 +427,7 @@ TEST_CASE("consistency: the cell under the mouse is framed wherever its tensor i
                   h = (q.y1 - q.y0) / static_cast<float>(n);
       const float x = q.x0 + w * static_cast<float>(column), y = q.y0 + h * static_cast<float>(row);
       if (in_rail) {
-        CHECK(framed(gui, ProbeMark::Kind::kCell, {x, y}, {x + w, y + h}));
+        CHECK(framed(gui, DrawnMark::Kind::kCell, {x, y}, {x + w, y + h}));
         ++others;
       } else {
         CHECK(framed_cross(gui, q, row, column));
@@ -439,7 +439,7 @@ TEST_CASE("consistency: the cell under the mouse is framed wherever its tensor i
     // In the operand of the same shape: its row.
     const HeatmapQuad q = gui.heatmap("pane/0/blocks.0.attn.scores_masked").quad;
     const float h = (q.y1 - q.y0) / static_cast<float>(n), y = q.y0 + h * static_cast<float>(row);
-    CHECK(framed(gui, ProbeMark::Kind::kRow, {q.x0, y}, {q.x1, y + h}));
+    CHECK(framed(gui, DrawnMark::Kind::kRow, {q.x0, y}, {q.x1, y + h}));
   }
 }
 
@@ -451,14 +451,14 @@ TEST_CASE("consistency: zoomed in, the frame is around the cell under the mouse"
   const std::string id = "pane/2/blocks.0.attn.scores_raw";
   gui.move_to(gui.cell_center(id, 24, 20));
   for (int i = 0; i < 6; ++i) gui.push(DoCommand{Command::kZoomIn});
-  const ProbeRect r = gui.rect(id);
+  const DrawnControl r = gui.rect(id);
   gui.move_to({(r.min.x + r.max.x) / 2 + 7, (r.min.y + r.max.y) / 2 + 5});
   gui.frame(1);
   REQUIRE(gui.state().session.hovered);
   const ImVec2 mouse{(r.min.x + r.max.x) / 2 + 7, (r.min.y + r.max.y) / 2 + 5};
   int around = 0;
-  for (const ProbeMark& m : gui.probe().marks()) {
-    const bool cell = m.kind == ProbeMark::Kind::kCell && m.min.x >= r.min.x - 1 &&
+  for (const DrawnMark& m : gui.drawn().marks()) {
+    const bool cell = m.kind == DrawnMark::Kind::kCell && m.min.x >= r.min.x - 1 &&
                       m.max.x <= r.max.x + 200 && m.min.y >= r.min.y - 200;
     const bool on_picture =
         m.max.x > r.min.x && m.min.x < r.max.x && m.max.y > r.min.y && m.min.y < r.max.y;

@@ -1,4 +1,4 @@
-// Saving and opening, and everything that can be wrong with a file.
+// Saving and detail, and everything that can be wrong with a file.
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -57,9 +57,9 @@ TEST_CASE("focus: every enabled control of the window is on the way") {
     tab(gui);
     if (!seen.insert(focused(gui)).second) break;
   }
-  for (const auto& control : gui.probe().all()) {
+  for (const auto& control : gui.drawn().all()) {
     const std::string& id = control.first;
-    const ProbeRect& r = control.second;
+    const DrawnControl& r = control.second;
     const bool place = id.starts_with("panel/") || id == "rail/current" || id.starts_with("label/");
     const bool stepper = gui.has(id + "/less");
     if (place || stepper || !r.enabled) continue;
@@ -158,9 +158,9 @@ TEST_CASE("focus: in a sheet Tab stays in the sheet") {
     CAPTURE(focused(gui));
     CHECK(focused(gui).starts_with("model/"));
   }
-  for (const auto& control : gui.probe().all()) {
+  for (const auto& control : gui.drawn().all()) {
     const std::string& id = control.first;
-    const ProbeRect& r = control.second;
+    const DrawnControl& r = control.second;
     if (!id.starts_with("model/") || !r.enabled) continue;
     CAPTURE(id);
     CHECK(seen.count(id) == 1);
@@ -171,7 +171,7 @@ TEST_CASE("focus: arrows move the chosen cell on a focused matrix, and step with
   Gui gui(small_document());
   gui.push(GoToStep{"blocks.0.attn.pattern"});
   std::string pane;
-  for (const auto& control : gui.probe().all()) {
+  for (const auto& control : gui.drawn().all()) {
     const std::string& id = control.first;
     if (id.starts_with("pane/") && id.ends_with("attn.pattern")) pane = id;
   }
@@ -200,7 +200,7 @@ TEST_CASE("focus: what is scrolled out of sight comes into view") {
   Gui gui(small_document(8, 2, 8), {1280, 500});
   REQUIRE(tab_to(gui, "rail/probs"));
   gui.frame(2);
-  const ProbeRect line = gui.rect("rail/probs"), panel = gui.rect("panel/rail");
+  const DrawnControl line = gui.rect("rail/probs"), panel = gui.rect("panel/rail");
   CHECK(line.min.y >= panel.min.y);
   CHECK(line.max.y <= panel.max.y);
   gui.key({kKeyEnter});

@@ -119,9 +119,9 @@ TEST_CASE("language: a menu that is longer than the window scrolls inside it") {
     gui.click("menu/View");
     CHECK(gui.has("menu/view/theme"));
     CHECK(ImGui::GetCurrentContext()->OpenPopupStack.Size == 1);
-    for (const auto& control : gui.probe().all()) {
+    for (const auto& control : gui.drawn().all()) {
       const std::string& id = control.first;
-      const ProbeRect& r = control.second;
+      const DrawnControl& r = control.second;
       if (!id.starts_with("menu/")) continue;
       CAPTURE(id);
       CHECK(r.min.y < 300);

@@ -43,7 +43,7 @@ std::string first_outside(const std::vector<Box>& boxes, ImVec2 size) {
 std::vector<Box> boxes_of(const Gui& gui, std::initializer_list<const char*> ids) {
   std::vector<Box> boxes;
   for (const char* id : ids) {
-    const ProbeRect r = gui.rect(id);
+    const DrawnControl r = gui.rect(id);
     boxes.push_back({id, r.min, r.max});
   }
   return boxes;
@@ -52,7 +52,7 @@ std::vector<Box> boxes_of(const Gui& gui, std::initializer_list<const char*> ids
 // The switches' own controls; a stepper counts by its two buttons.
 std::vector<Box> switches(const Gui& gui) {
   std::vector<Box> boxes;
-  for (const auto& [id, r] : gui.probe().all()) {
+  for (const auto& [id, r] : gui.drawn().all()) {
     const std::string group = id.substr(0, id.find('/'));
     const bool ours = group == "mask" || group == "scale" || group == "positions" ||
                       group == "layer" || group == "head" || group == "temperature";
@@ -66,7 +66,7 @@ std::vector<Box> panels(const Gui& gui) {
       gui, {"sentence", "model", "panel/rail", "panel/stage", "panel/heads", "panel/inspector",
             "menu/File", "menu/Edit", "menu/View", "menu/Help", "view/theme"});
   for (Box& b : switches(gui)) boxes.push_back(std::move(b));
-  for (const auto& [id, r] : gui.probe().all()) {
+  for (const auto& [id, r] : gui.drawn().all()) {
     if (id.starts_with("notice/") && id.ends_with("/close")) boxes.push_back({id, r.min, r.max});
   }
   return boxes;
@@ -74,7 +74,7 @@ std::vector<Box> panels(const Gui& gui) {
 
 std::string cut_texts(const Gui& gui) {
   std::string all;
-  for (const ProbeText& text : gui.probe().cut_texts()) {
+  for (const CutText& text : gui.drawn().cut_texts()) {
     all += "'" + text.text + "' needs " + std::to_string(text.width) + ", has " +
            std::to_string(text.room) + "; ";
   }
@@ -110,7 +110,7 @@ TEST_CASE("layout: panels neither overlap nor leave the window, and no words are
       CAPTURE(scale);
       CAPTURE(design.x);
       check_window(gui);
-      const ProbeRect stage = gui.rect("panel/stage");
+      const DrawnControl stage = gui.rect("panel/stage");
       CHECK(stage.max.x - stage.min.x >= 330 * scale);  // the stage never folds
       CHECK(stage.max.y - stage.min.y >= 200 * scale);
       for (const std::string& step : step_names(gui.trace().program())) {
@@ -132,9 +132,9 @@ TEST_CASE("layout: every matrix of every step stands inside the stage, apart fro
     for (const std::string& step : step_names(gui.trace().program())) {
       CAPTURE(step);
       gui.push(GoToStep{step});
-      const ProbeRect stage = gui.rect("panel/stage");
+      const DrawnControl stage = gui.rect("panel/stage");
       std::vector<Box> boxes;
-      for (const auto& [id, r] : gui.probe().all()) {
+      for (const auto& [id, r] : gui.drawn().all()) {
         if (id.starts_with("pane/")) boxes.push_back({id, r.min, r.max});
       }
       CHECK(first_overlap(boxes) == "");
@@ -257,7 +257,7 @@ TEST_CASE("layout: notices push the panels down and can be closed") {
 TEST_CASE("layout: folding the heads and the inspector gives their room to the stage") {
   Gui gui(small_document());
   const auto area = [&] {
-    const ProbeRect r = gui.rect("panel/stage");
+    const DrawnControl r = gui.rect("panel/stage");
     return (r.max.x - r.min.x) * (r.max.y - r.min.y);
   };
   const float both = area();
@@ -309,7 +309,7 @@ TEST_CASE("layout: the model's settings fit or scroll, at every size") {
       CHECK(first_outside(popup, gui.size()) == "");
       CHECK(cut_texts(gui) == "");
       std::vector<Box> controls;
-      for (const auto& [id, r] : gui.probe().all()) {
+      for (const auto& [id, r] : gui.drawn().all()) {
         if (!id.starts_with("model/")) continue;
         controls.push_back({id, r.min, r.max});
         CHECK(r.min.x >= popup[0].min.x);
@@ -334,7 +334,7 @@ TEST_CASE("layout: menus and sheets lie inside the window") {
     gui.push(ChooseLanguage{language});
     for (const char* menu : {"File", "Edit", "View", "Help"}) {
       gui.click("menu/" + std::string(menu));
-      for (const auto& [id, r] : gui.probe().all()) {
+      for (const auto& [id, r] : gui.drawn().all()) {
         if (id.starts_with("menu/")) CHECK(first_outside({{id, r.min, r.max}}, size) == "");
       }
       gui.key({kKeyEscape});
@@ -344,7 +344,7 @@ TEST_CASE("layout: menus and sheets lie inside the window") {
       gui.push(DoCommand{sheet});
       gui.frame(2);
       int open = 0;
-      for (const auto& [id, r] : gui.probe().all()) {
+      for (const auto& [id, r] : gui.drawn().all()) {
         if (id == "panel/keys" || id == "panel/about" || id.ends_with("_path")) {
           ++open;
           CHECK(first_outside({{id, r.min, r.max}}, size) == "");
@@ -392,11 +392,11 @@ bool is_sheet(const std::string& id) {
 std::vector<Box> controls(const Gui& gui) {
   std::vector<Box> boxes;
   bool sheet = false;
-  for (const auto& [id, r] : gui.probe().all()) {
+  for (const auto& [id, r] : gui.drawn().all()) {
     if (is_sheet(id)) boxes.push_back({id, r.min, r.max});
   }
   sheet = !boxes.empty();
-  for (const auto& [id, r] : gui.probe().all()) {
+  for (const auto& [id, r] : gui.drawn().all()) {
     const bool other = id.starts_with("panel/") || id == "rail/current" || id == "hint/target" ||
                        id.starts_with("pane/") ||
                        id.starts_with("train/pattern/") ||  // matrices have a test of their own
@@ -407,7 +407,7 @@ std::vector<Box> controls(const Gui& gui) {
       boxes.push_back({id, r.min, r.max});
       continue;
     }
-    const ProbeRect around = gui.rect(place);
+    const DrawnControl around = gui.rect(place);
     const ImVec2 low{std::max(r.min.x, around.min.x), std::max(r.min.y, around.min.y)};
     const ImVec2 high{std::min(r.max.x, around.max.x), std::min(r.max.y, around.max.y)};
     if (high.x > low.x && high.y > low.y) boxes.push_back({id, low, high});
@@ -492,15 +492,15 @@ std::vector<LayoutState> layout_states() {
       {"processor and graphics card", {DoCommand{Command::kCompareBackends}}},
       {"time against size", {DoCommand{Command::kCompareBackends}, ShowSizes{true}}},
       {"colours of others", {ChooseVision{Vision::kDeuteranopia}}},
-      {"backward", {WalkBackward{true}}},
+      {"backward", {ShowBackward{true}}},
       {"nudged",
-       {WalkBackward{true}, GoToStep{"d.blocks.0.mlp.pre"}, NudgeCell{}, DoCommand{Command::kPlay},
+       {ShowBackward{true}, GoToStep{"d.blocks.0.mlp.pre"}, NudgeCell{}, DoCommand{Command::kPlay},
         Tick{0.7}, DoCommand{Command::kPlay}}},
-      {"which class", {ChooseModel{"bundled:sentiment"}, WalkBackward{true}, GoToStep{"d.loss"}}},
+      {"which class", {ChooseModel{"bundled:sentiment"}, ShowBackward{true}, GoToStep{"d.loss"}}},
       {"which tokens",
        {ChooseModel{"bundled:masked"},
         DoEdit{SetSentence{"[CLS] [MASK] [MASK] the [MASK] and [MASK] . [MASK] [MASK] [MASK]"}, ""},
-        WalkBackward{true}, GoToStep{"d.loss"}}},
+        ShowBackward{true}, GoToStep{"d.loss"}}},
       {"zoomed in", {DoCommand{Command::kZoomIn}, DoCommand{Command::kZoomIn}}},
   };
 }
@@ -540,7 +540,7 @@ TEST_CASE("layout: every control within reach, none over another, no words cut, 
         CHECK(cut_texts(gui) == "");
         gui.key({kKeyEscape});
         gui.key({kKeyEscape});
-        gui.push(WalkBackward{false});
+        gui.push(ShowBackward{false});
         gui.push(ShowHint{-1});
         gui.push(Maximize{PanelId::kNone});
         gui.push(DoCommand{Command::kResetPanels});
@@ -581,7 +581,7 @@ TEST_CASE("layout: the Train panel, at every size") {
       RunPlan plan = default_plan("reverse");
       plan.config.heads = 8;
       plan.config.d_model = 16;
-      plan.recipe.batch = 4;
+      plan.settings.batch = 4;
       gui.push(PlanRun{plan});
       check("another task");
       gui.push(PlayRun{true, 6});
@@ -593,7 +593,7 @@ TEST_CASE("layout: the Train panel, at every size") {
         gui.push(ChooseCurve{curve, true});
         check("another curve");
       }
-      plan.recipe.task.clear();
+      plan.settings.task.clear();
       gui.push(PlanRun{plan});
       check("own text, settings that wait");
       gui.push(StartRun{});
@@ -626,7 +626,7 @@ TEST_CASE("layout: every step, finished and in the making, its first numbers NaN
       gui.push(ChooseLanguage{language});
       gui.push(ShowHint{-1});
       const std::vector<std::string> forward = step_names(gui.trace().program());
-      gui.push(WalkBackward{true});
+      gui.push(ShowBackward{true});
       gui.frame(2);
       for (const std::string& step : step_names(gui.trace().program())) {
         INFO(step, " in ", in_window(gui, window.scale, language));

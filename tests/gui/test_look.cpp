@@ -16,7 +16,7 @@ constexpr std::array<Vision, 3> kDichromacies = {Vision::kProtanopia, Vision::kD
 
 // The words that stand in a rectangle of the window.
 std::string words_in(Gui& gui, const std::string& id) {
-  const ProbeRect r = gui.rect(id);
+  const DrawnControl r = gui.rect(id);
   for (const DrawnText& text : gui.texts()) {
     const ImVec2 middle = {(text.min.x + text.max.x) / 2, (text.min.y + text.max.y) / 2};
     if (middle.x >= r.min.x - 1 && middle.x <= r.max.x + 1 && middle.y >= r.min.y - 2 &&
@@ -30,7 +30,7 @@ std::string words_in(Gui& gui, const std::string& id) {
 // Panes of the page that is shown, by their probe ids.
 std::vector<std::string> pane_ids(const Gui& gui) {
   std::vector<std::string> ids;
-  for (const auto& entry : gui.probe().all()) {
+  for (const auto& entry : gui.drawn().all()) {
     if (entry.first.starts_with("pane/")) ids.push_back(entry.first);
   }
   std::sort(ids.begin(), ids.end());

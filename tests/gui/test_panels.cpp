@@ -9,11 +9,11 @@ namespace headlight::test {
 namespace {
 
 float width_of(const Gui& gui, std::string_view id) {
-  const ProbeRect r = gui.rect(id);
+  const DrawnControl r = gui.rect(id);
   return r.max.x - r.min.x;
 }
 float height_of(const Gui& gui, std::string_view id) {
-  const ProbeRect r = gui.rect(id);
+  const DrawnControl r = gui.rect(id);
   return r.max.y - r.min.y;
 }
 
@@ -39,7 +39,7 @@ void double_click(Gui& gui, std::string_view id) {
   gui.frame(3);
 }
 
-bool apart(const ProbeRect& a, const ProbeRect& b) {
+bool apart(const DrawnControl& a, const DrawnControl& b) {
   return a.max.x <= b.min.x || b.max.x <= a.min.x || a.max.y <= b.min.y || b.max.y <= a.min.y;
 }
 
@@ -186,7 +186,7 @@ TEST_CASE("panels: hints never cover their target, at any size") {
       CAPTURE(hint);
       CAPTURE(size.x);
       if (!gui.has("panel/hint")) continue;
-      const ProbeRect r = gui.rect("panel/hint");
+      const DrawnControl r = gui.rect("panel/hint");
       CHECK(apart(r, gui.rect("hint/target")));
       CHECK(r.min.x >= 0);
       CHECK(r.min.y >= 0);
@@ -200,7 +200,7 @@ TEST_CASE("panels: a thumbnail of the rail tells the cell under the mouse") {
   Gui gui(small_document());
   const std::string step = "blocks.0.attn.q";
   gui.push(GoToStep{step});
-  const ProbeRect line = gui.rect("rail/" + step);
+  const DrawnControl line = gui.rect("rail/" + step);
   // The first row and column of Q, whose cells are a few pixels each.
   gui.move_to({line.min.x + 8, line.center().y - 10});
   gui.frame();

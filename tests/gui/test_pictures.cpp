@@ -51,7 +51,7 @@ float distance(Color a, Color b) {
   return std::max({std::fabs(a.r - b.r), std::fabs(a.g - b.g), std::fabs(a.b - b.b)});
 }
 
-std::size_t different_colors(const Bytes& picture, int width, const ProbeRect& r) {
+std::size_t different_colors(const Bytes& picture, int width, const DrawnControl& r) {
   std::set<std::uint32_t> colors;
   for (float y = r.min.y; y < r.max.y; y += 1) {
     for (float x = r.min.x; x < r.max.x; x += 1) {
@@ -67,8 +67,8 @@ std::size_t different_colors(const Bytes& picture, int width, const ProbeRect& r
 // a cell, so its upper left part is looked at.
 int wrong_cells(const Bytes& picture, const Look& look, const Offscreen& offscreen,
                 const Trace& trace, const std::string& id, const ColorScale& scale) {
-  const Probe& probe = const_cast<Offscreen&>(offscreen).frontend().probe();
-  const ProbeRect* r = probe.find(id);
+  const Drawn& drawn = const_cast<Offscreen&>(offscreen).frontend().drawn();
+  const DrawnControl* r = drawn.find(id);
   REQUIRE_MESSAGE(r, id, " is not on the screen");
   const TensorView t = trace.tensor(id.substr(id.find('/', 5) + 1));
   const std::int64_t rows = t.axes[2].size, columns = t.axes[3].size;
@@ -98,13 +98,13 @@ TEST_CASE("pictures: the window is drawn, light and dark, at two sizes, and alwa
     if (!offscreen) return;
     const Bytes picture = offscreen->picture();
     CHECK(picture.size() == 4u * static_cast<std::size_t>(look.width * look.height));
-    const Probe& probe = offscreen->frontend().probe();
+    const Drawn& drawn = offscreen->frontend().drawn();
     for (const char* id : {"panel/stage", "panel/rail", "panel/inspector", "sentence", "mask/none",
                            "menu/File", "model"}) {
       CAPTURE(id);
-      REQUIRE(probe.find(id));
+      REQUIRE(drawn.find(id));
       // Letters are drawn with many shades.
-      CHECK(different_colors(picture, look.width, *probe.find(id)) > 12);
+      CHECK(different_colors(picture, look.width, *drawn.find(id)) > 12);
     }
     const Theme theme = Theme::make(look.dark);
     CHECK(distance(pixel_at(picture, look.width, 2, static_cast<float>(look.height) - 3),
@@ -146,7 +146,7 @@ TEST_CASE("pictures: another sentence gives another picture, the first one its o
   if (!offscreen) return;
   const auto stage = [&] {  // without the time that a run took
     const Bytes picture = offscreen->picture();
-    const ProbeRect r = *offscreen->frontend().probe().find("panel/stage");
+    const DrawnControl r = *offscreen->frontend().drawn().find("panel/stage");
     std::vector<Color> part;
     for (float y = r.min.y; y < r.max.y; y += 1) {
       for (float x = r.min.x; x < r.max.x; x += 1) {

@@ -35,12 +35,12 @@ struct InFolder {
 
 std::string random_control(const Gui& gui, Dice& dice) {
   std::vector<std::string> ids;
-  for (const auto& [id, r] : gui.probe().all()) ids.push_back(id);
+  for (const auto& [id, r] : gui.drawn().all()) ids.push_back(id);
   std::sort(ids.begin(), ids.end());  // the same order everywhere
   return ids[static_cast<std::size_t>(dice.below(static_cast<int>(ids.size())))];
 }
 
-ImVec2 inside(const ProbeRect& r, Dice& dice) {
+ImVec2 inside(const DrawnControl& r, Dice& dice) {
   return {r.min.x + (r.max.x - r.min.x) * dice.part(), r.min.y + (r.max.y - r.min.y) * dice.part()};
 }
 

@@ -43,7 +43,7 @@ struct Rotation {
     std::vector<float*> memory = {in.data(), out.data()};
     backend.run(program, program.calls, memory);
   }
-  void walk(Backend& backend, GradientUse use) {
+  void run_backward(Backend& backend, GradientUse use) {
     std::vector<float*> memory = {in.data(), out.data()}, gradients = {d_in.data(), d_out.data()};
     const BackwardCall step{0, {use}};
     backend.run_backward(program, {&step, 1}, memory, gradients);
@@ -92,15 +92,15 @@ TEST_CASE("rotary: the cpu backend turns as the reference does, and gradients tu
     expected.run(*reference);
     CHECK(largest_difference(got.out, expected.out) < 2e-6);
     // ⟨d, R x⟩ = ⟨Rᵀ d, x⟩, and no row becomes longer or shorter.
-    expected.walk(*reference, GradientUse::kWritten);
+    expected.run_backward(*reference, GradientUse::kWritten);
     CHECK(dot(expected.d_in, expected.in) ==
           doctest::Approx(dot(expected.d_out, expected.out)).epsilon(1e-5));
     CHECK(dot(expected.out, expected.out) ==
           doctest::Approx(dot(expected.in, expected.in)).epsilon(1e-6));
-    got.walk(*cpu, GradientUse::kWritten);
+    got.run_backward(*cpu, GradientUse::kWritten);
     CHECK(largest_difference(got.d_in, expected.d_in) < 2e-6);
     const FloatBuffer once = got.d_in;
-    got.walk(*cpu, GradientUse::kAdded);
+    got.run_backward(*cpu, GradientUse::kAdded);
     for (std::size_t i = 0; i < once.size(); ++i)
       CHECK(got.d_in[i] == doctest::Approx(2 * once[i]).epsilon(1e-5));
   });

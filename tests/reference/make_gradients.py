@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes the gradients that tests/autodiff/test_gradients_model.cpp compares every backend with.
 
-The models are those of make_reference.py, in float64; torch's autograd walks them backwards from the
+The models are those of make_reference.py, in float64; torch's autograd differentiates them from the
 mean cross-entropy (torch's own) over the counted targets. One .safetensors file per configuration in
 the folder `gradients`, stored as float32:
 

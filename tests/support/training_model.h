@@ -16,7 +16,7 @@
 
 namespace headlight {
 
-/// A training program with its memory, filled by name, and its walk backwards.
+/// A training program with its memory, filled by name, and its backward pass.
 class TrainingModel {
  public:
   TrainingModel(const Config& config, const RunShape& shape, bool dropout = false)
@@ -42,7 +42,7 @@ class TrainingModel {
     return {owned.data(), owned.size()};
   }
   void run(Backend& backend) { backend.run(*program, program->calls, memory); }
-  void walk(Backend& backend, ParameterGradients parameters = ParameterGradients::kFresh) {
+  void run_backward(Backend& backend, ParameterGradients parameters = ParameterGradients::kFresh) {
     backward.seed_loss(memory, counted_targets(*program, memory));
     backward.run(backend, memory, parameters);
   }
@@ -135,7 +135,8 @@ inline RunShape sized(const Config& c, std::int64_t batch, std::int64_t position
   return shape;
 }
 
-/// Every second recipe with dropout; not those without norms, whose numbers it makes too large.
+/// Every second configuration with dropout; not those without norms, whose numbers it makes too
+/// large.
 inline bool drops(const Config& c) { return c.layers == 2 && c.block != BlockKind::kAttention; }
 
 /// All mechanisms, or only those that the graphics card has kernels for.
@@ -157,7 +158,7 @@ void for_all_configs(F&& f, Mechanisms mechanisms = Mechanisms::kAll) {
         c.attention = attention.value;
         c.block = block.value;
         c.scores = scores.value;
-        // What does not change the recipe's branches takes turns.
+        // What does not change the program's branches takes turns.
         ++number;
         const auto turn = [](auto first, int place, std::size_t of = 100) {
           const auto all = choices(first);
@@ -180,7 +181,7 @@ void for_all_configs(F&& f, Mechanisms mechanisms = Mechanisms::kAll) {
         c.d_head = number % 4 == 0 ? 3 : 0;
         // Of heads that may have an odd width only a part turns.
         c.rotary_width = c.attention == AttentionKind::kNarrow || c.d_head != 0 ? 2 : 0;
-        // Every recipe of tokens, and half of them for each of the other forms.
+        // Every configuration of tokens, and half of them for each of the other forms.
         for (const auto& form : choices(ModelForm{})) {
           if (form.value != ModelForm::kTokens && (number + (number > 12)) % 2 == 0) continue;
           Config own = c;

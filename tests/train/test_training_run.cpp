@@ -16,10 +16,10 @@ namespace {
 
 RunPlan small_plan(const std::string& task = "induction") {
   RunPlan plan;
-  plan.recipe.task = task;
-  plan.recipe.batch = 8;
-  plan.recipe.seed = 7;
-  plan.recipe.schedule.peak = 2e-3;
+  plan.settings.task = task;
+  plan.settings.batch = 8;
+  plan.settings.seed = 7;
+  plan.settings.schedule.peak = 2e-3;
   plan.config.layers = 2;
   plan.config.heads = 2;
   plan.config.d_model = 16;
@@ -94,16 +94,16 @@ TEST_CASE("a saved run goes on as if it had never stopped") {
   const Checkpoint saved = load_checkpoint(folder, true);
   std::filesystem::remove_all(folder);
   REQUIRE(saved.training);
-  RunSettings recipe;
+  RunSettings settings;
   TrainState state;
-  parse_train(saved.training->json, recipe, state);
+  parse_train(saved.training->json, settings, state);
   CHECK(state.step == 5);
   CHECK(saved.model.task == "induction");
   const std::shared_ptr<const Task> task = make_plan_task(run.plan()).task;
   Trainer trainer(saved.model.config, saved.model.vocab, saved.model.context, saved.weights,
-                  {recipe.optimizer, recipe.schedule, recipe.clip, 8, 1});
+                  {settings.optimizer, settings.schedule, settings.clip, 8, 1});
   trainer.optimizer().restore(state.step, array_views(saved.training->optimizer));
-  TaskBatches batches(task, recipe.batch, recipe.seed, Split::kTraining);
+  TaskBatches batches(task, settings.batch, settings.seed, Split::kTraining);
   batches.restore(state.data);
   for (int i = 0; i < 5; ++i) CHECK(trainer.step(batches.next()).loss == run.step().loss);
 }
@@ -121,8 +121,8 @@ TEST_CASE("the rate can be changed while a run runs") {
 
 TEST_CASE("a loss that is no number stops a run with the weights before it") {
   RunPlan plan = small_plan();
-  plan.recipe.optimizer = default_options(OptimizerKind::kSgd);
-  plan.recipe.schedule.peak = 100;
+  plan.settings.optimizer = default_options(OptimizerKind::kSgd);
+  plan.settings.schedule.peak = 100;
   TrainingRun run = make_run(plan);
   std::shared_ptr<const Model> before = run.model();
   for (int i = 0; i < 200 && !run.broken(); ++i) {
@@ -136,8 +136,8 @@ TEST_CASE("a loss that is no number stops a run with the weights before it") {
 
 TEST_CASE("a run ends at the loss that was asked for") {
   RunPlan plan = small_plan("copy");
-  plan.recipe.task_options = {{"length", 2}, {"symbols", 2}};
-  plan.recipe.schedule.peak = 1e-2;
+  plan.settings.task_options = {{"length", 2}, {"symbols", 2}};
+  plan.settings.schedule.peak = 1e-2;
   plan.stop = {400, 0.3, 0};
   TrainingRun run = make_run(plan);
   while (!run.finished()) run.step();

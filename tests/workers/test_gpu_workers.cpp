@@ -48,8 +48,8 @@ RunPlan small_plan() {
   plan.config.layers = 1;
   plan.config.heads = 2;
   plan.config.d_model = 8;
-  plan.recipe.batch = 2;
-  plan.stop.steps = plan.recipe.schedule.steps = 100000;
+  plan.settings.batch = 2;
+  plan.stop.steps = plan.settings.schedule.steps = 100000;
   return plan;
 }
 

@@ -16,8 +16,8 @@ void train_some(Shell& shell) {
   plan.config.heads = 2;
   plan.config.d_model = 8;
   plan.config.positions = PositionKind::kLearned;
-  plan.recipe.batch = 4;
-  plan.stop.steps = plan.recipe.schedule.steps = 1000;
+  plan.settings.batch = 4;
+  plan.stop.steps = plan.settings.schedule.steps = 1000;
   push(shell, PlanRun{plan});
   push(shell, StartRun{});
   REQUIRE(frames_until(shell, [&] { return run_of(shell).status.phase == TrainPhase::kPaused; }));

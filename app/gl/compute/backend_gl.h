@@ -51,7 +51,7 @@ struct GlStorage {
   std::vector<std::int64_t> gradient_rooms;  // by slot: the largest of those gradients
   std::vector<std::size_t> gradient_order;   // for finding them
   // Set: runs with this storage take these groups of calls as one, and what is_between() is not
-  // made. Walks must have been planned with the same (Backward).
+  // made. Backward passes must have been planned with the same (Backward).
   std::shared_ptr<const Fusion> fusion;
   GlTensors statistics;  // slots are the TensorIds of the groups' results
 };

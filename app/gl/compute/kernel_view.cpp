@@ -228,7 +228,7 @@ TensorId source_of(const Program& program, TensorId tensor) {
   return program.resolve(owner.kind == TensorKind::kGradient ? owner.source : tensor);
 }
 
-BackwardPlan walk_of(const Program& program) {
+BackwardPlan backward_plan_of(const Program& program) {
   const TensorId seed = program.loss >= 0 ? program.loss : program.calls.back().out;
   return plan_backward(program, {&seed, 1});
 }
@@ -270,15 +270,15 @@ KernelView locate_kernel(const Program& program, int call, TensorId gradient,
   }
   const TensorId source = source_of(program, gradient);
   const std::int64_t cell = cell_of(program, gradient, index);
-  const BackwardPlan walk = walk_of(program);
-  for (const BackwardCall& step : walk.calls) {
+  const BackwardPlan plan = backward_plan_of(program);
+  for (const BackwardCall& step : plan.calls) {
     for (std::size_t i = 0; step.call == call && i < c.in.size(); ++i) {
       const GradientUse use = step.uses[i];
       if (use == GradientUse::kNone || program.resolve(c.in[i]) != source) continue;
       locator.backward(call, i, use == GradientUse::kAdded, cell, view);
     }
   }
-  const bool shares = walk.owners[place(source)] != source;
+  const bool shares = plan.owners[place(source)] != source;
   explain_nothing(view, shares ? "kernel.shared" : "kernel.unreached",
                   program.tensors[place(c.out)].name);
   return view;
@@ -297,13 +297,13 @@ KernelView locate_cell(const Program& program, TensorId tensor, std::span<const 
     if (call < 0) explain_nothing(view, "kernel.given", name);
     return view;
   }
-  const BackwardPlan walk = walk_of(program);
-  const TensorId owner = walk.owners[place(source_of(program, tensor))];
-  for (const BackwardCall& step : walk.calls) {
+  const BackwardPlan plan = backward_plan_of(program);
+  const TensorId owner = plan.owners[place(source_of(program, tensor))];
+  for (const BackwardCall& step : plan.calls) {
     const std::vector<TensorId>& in = program.calls[place(step.call)].in;
     for (std::size_t i = 0; i < in.size(); ++i) {
       const GradientUse use = step.uses[i];
-      if (use == GradientUse::kNone || walk.owners[place(in[i])] != owner) continue;
+      if (use == GradientUse::kNone || plan.owners[place(in[i])] != owner) continue;
       locator.backward(step.call, i, use == GradientUse::kAdded, cell, view);
     }
   }

@@ -28,7 +28,7 @@ using KernelCells = std::function<std::span<const float>(TensorId)>;
 
 /// The kernels that make a cell of any tensor of the program, at `index` of it, batch axis
 /// included. Of a gradient ("d.…", with_gradients()) those of all calls that pass a part of it on
-/// in a walk from the loss, in its order.
+/// in a backward pass from the loss, in its order.
 KernelView locate_cell(const Program&, TensorId tensor, std::span<const std::int64_t> index,
                        const KernelDevice&, const KernelCells& = {});
 

@@ -85,7 +85,8 @@ std::int64_t GlTrainer::cells_of(std::size_t parameter) const {
   return static_cast<std::int64_t>(parameters_[parameter].data.size());
 }
 
-// Everything that a step needs beside its batch. Gradients that no walk reaches stay zeros.
+// Everything that a step needs beside its batch. Gradients that no backward pass reaches stay
+// zeros.
 void GlTrainer::make_buffers() {
   const std::size_t count = parameters_.size();
   figures_on_.begin(1, 1);

@@ -1,5 +1,5 @@
 // Does training on this driver compute what it should? Steps of small models beside the
-// processor's: attention as one kernel, the loss, the walk backwards, clipping, and every
+// processor's: attention as one kernel, the loss, the backward pass, clipping, and every
 // optimizer's update. It is a part of the self-test (gl_self_test.h).
 #pragma once
 

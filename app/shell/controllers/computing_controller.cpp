@@ -43,7 +43,7 @@ std::string absolute_ref(const std::string& ref) {
   return error ? ref : whole.lexically_normal().string();
 }
 
-// While a model is trained its trace is made many times a second, and nobody walks through it.
+// While a model is trained its trace is made many times a second, and nobody looks at its steps.
 bool wants_gradients(const AppState& state) {
   return state.session.backward && !state.session.train.open;
 }
@@ -84,13 +84,13 @@ void ComputingController::restore(const Settings& stored) {
 
 void ComputingController::update() {
   const bool new_weights = state_.document().model == kRunRef && run_model_ != ran_model_;
-  const bool other_walk = wants_gradients(state_) != ran_backward_;
+  const bool other_pass = wants_gradients(state_) != ran_backward_;
   const bool other_mode = session_.compute != ran_mode_;
-  if (!is_current() || new_weights || other_walk || other_mode) run();
+  if (!is_current() || new_weights || other_pass || other_mode) run();
   forget_sizes();
 }
 
-// A walk back is twice the work.
+// A backward pass is twice the work.
 bool ComputingController::is_large(const Document& doc, bool gradients) {
   return (gradients ? 3 : 1) * estimated_bytes(doc) > kRunAtOnceBytes;
 }

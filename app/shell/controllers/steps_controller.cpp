@@ -35,7 +35,7 @@ void StepsController::go_to(const std::string& tensor) {
 }
 
 // What the run was asked for may have no step that goes backwards: before the first operation the
-// walk ends, behind the logits it begins.
+// pass ends, behind the logits it begins.
 void StepsController::go_to_awaited(const std::string& tensor) {
   if (!state_.derived.trace) return;
   const Program& program = state_.derived.trace->program();
@@ -58,7 +58,7 @@ void StepsController::step_by(int direction) {
 }
 
 // To the step that goes the other way; backwards once the run that brings the gradients has ended.
-void StepsController::on(const WalkBackward& a) {
+void StepsController::on(const ShowBackward& a) {
   StepsSession& s = session_;
   const Step* step = current_step(state_);
   if (a.backward == s.backward && step && step->backward == a.backward) return;
@@ -105,9 +105,9 @@ void StepsController::go_to_head(int head) {
   }
 }
 
-void StepsController::on(Is<kWalkBackward>) {
+void StepsController::on(Is<kShowBackward>) {
   const Step* step = current_step(state_);
-  on(WalkBackward{!step || !step->backward});
+  on(ShowBackward{!step || !step->backward});
 }
 
 void StepsController::settle() {

@@ -24,12 +24,12 @@ class StepsController : public Controller {
 
   void on(const GoToStep& a) { go_to(a.tensor); }
   void on(const ChooseLayer&);
-  void on(const WalkBackward&);
+  void on(const ShowBackward&);
   void on(Is<kNextStep>) { step_by(1); }
   void on(Is<kPreviousStep>) { step_by(-1); }
   void on(Is<kNextLayer>) { on(ChooseLayer{session_.layer + 1}); }
   void on(Is<kPreviousLayer>) { on(ChooseLayer{session_.layer - 1}); }
-  void on(Is<kWalkBackward>);
+  void on(Is<kShowBackward>);
 
   // steps_cells.cpp
   void on(const HoverCell& a) { session_.hovered = a.cell; }

@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kEarlierBytes = kHistoryBytes / 4, kMaxEarlier = 4;
 constexpr double kLongestTick = 0.1;  // a frame that came late does not skip a part of the film
 
-bool has_text(const RunPlan& plan) { return !plan.recipe.task.empty() || !plan.text.empty(); }
+bool has_text(const RunPlan& plan) { return !plan.settings.task.empty() || !plan.text.empty(); }
 
 }  // namespace
 
@@ -72,9 +72,9 @@ void TrainingController::on(const PlanRun& a) {
   if (!trainer_ || !data_.run.plan) return;
   train.changed = !same_start(train.plan, *data_.run.plan);
   if (!train.changed) {
-    if (a.plan.recipe.schedule.peak != before.recipe.schedule.peak)
-      trainer_->set_rate(a.plan.recipe.schedule.peak);
-    if (a.plan.recipe.clip != before.recipe.clip) trainer_->set_clip(a.plan.recipe.clip);
+    if (a.plan.settings.schedule.peak != before.settings.schedule.peak)
+      trainer_->set_rate(a.plan.settings.schedule.peak);
+    if (a.plan.settings.clip != before.settings.clip) trainer_->set_clip(a.plan.settings.clip);
   } else if (data_.run.status.step == 0 && has_text(train.plan) &&
              data_.run.status.phase != TrainPhase::kRunning && !is_reading(train.plan)) {
     on(StartRun{});  // nothing has been learned that could be lost

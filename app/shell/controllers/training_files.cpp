@@ -39,7 +39,7 @@ void TrainingController::on(const AskText&) {
 
 void TrainingController::on(const UseText& a) {
   RunPlan plan = session_.plan;
-  if (!plan.recipe.task.empty()) plan = default_plan("");
+  if (!plan.settings.task.empty()) plan = default_plan("");
   if (a.data && *a.data != plan.data) plan = with_data(std::move(plan), *a.data);
   plan.text = {a.path, {}};
   on(PlanRun{plan});
@@ -58,7 +58,7 @@ void TrainingController::on(const DropText& a) {
   if (dropped.kind == DroppedFile::Kind::kNothing) return say(NoticeKind::kError, dropped.problem);
   const RunPlan& plan = session_.plan;
   const bool table = path.ends_with(".csv") || path.ends_with(".tsv");
-  const OwnData data = plan.recipe.task.empty() ? plan.data : OwnData::kText;
+  const OwnData data = plan.settings.task.empty() ? plan.data : OwnData::kText;
   on(UseText{path, table && data == OwnData::kText ? OwnData::kLabels : data});
   const OwnData taken = session_.plan.data;
   say(NoticeKind::kInfo, taken == OwnData::kLabels  ? "drop.is_labels"

@@ -82,7 +82,7 @@ void TrainingController::use_run() {
     const std::string name = before.model.substr(kBundledRef.size());
     if (before.sentence == bundled_recipe(name).example) run_sentence_ = before.sentence;
   }
-  const bool own = run.plan->recipe.task.empty();
+  const bool own = run.plan->settings.task.empty();
   const bool strange =
       own && (before.sentence == run_sentence_ || is_irregular(*run.live, before.sentence));
   if ((edit.sentence || strange) && !run.examples.empty()) {
@@ -148,7 +148,7 @@ void TrainingController::take_compared(TraceTask task, FinishedRun run) {
 void TrainingController::update_sample() {
   const RunView& run = data_.run;
   const TrainSession& train = session_;
-  const bool text = train.open && run.task && run.plan->recipe.task.empty() &&
+  const bool text = train.open && run.task && run.plan->settings.task.empty() &&
                     run.task->kind() == TaskKind::kNextToken && !run.examples.empty();
   const auto snapshot = text ? nearest_snapshot(run.snapshots, shown_step(train, run)) : nullptr;
   if (!snapshot) {

@@ -170,7 +170,7 @@ float summary(const AppState& state, Ui& ui, const Rect& r) {
 // Only what can be seen is drawn: a large model has thousands of results.
 void rows(const AppState& state, Ui& ui, const Rect& r) {
   const auto& calls = state.derived.both->comparison.calls;
-  ui.probe.add("compute_rows", r.min(), r.max());
+  ui.drawn.add("compute_rows", r.min(), r.max());
   ImGui::SetCursorScreenPos(r.min());
   begin_child("compute_rows", {r.width(), r.height()}, ImGuiWindowFlags_NoBackground);
   const float line = ui.px(28), wide = r.width() - ui.px(14), scroll = ImGui::GetScrollY();
@@ -201,7 +201,7 @@ void table_head(Ui& ui, const Rect& head) {
     const bool over = ImGui::IsWindowHovered() && at.contains(ImGui::GetIO().MousePos);
     ui.user_text(ui.fonts.note, {left, head.y0 + ui.px(5)}, over ? ui.theme.text : ui.theme.muted,
                  words, wide + 1);
-    ui.probe.add("label/" + std::string(texts.name), at.min(), at.max());
+    ui.drawn.add("label/" + std::string(texts.name), at.min(), at.max());
     if (over) ui.tooltip(ui.tr(texts.help));
   }
 }

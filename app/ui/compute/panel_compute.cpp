@@ -135,7 +135,7 @@ void panel_compute(const AppState& state, Ui& ui, float width, float height) {
       compute_table(state, ui, body);
     }
   }
-  ui.probe.add("panel/compute", at, {at.x + drawn.x, at.y + drawn.y});
+  ui.drawn.add("panel/compute", at, {at.x + drawn.x, at.y + drawn.y});
   ImGui::EndPopup();
 }
 

@@ -198,7 +198,7 @@ void question_sheet(const AppState& state, Ui& ui, float width, float height) {
     }
     at = stacked ? ImVec2(at.x, at.y + tall + gap) : ImVec2(at.x + w + gap, at.y);
   }
-  ui.probe.add("panel/question", {left, top}, {left + sheet_width, top + sheet_height});
+  ui.drawn.add("panel/question", {left, top}, {left + sheet_width, top + sheet_height});
   ImGui::EndPopup();
 }
 
@@ -246,7 +246,7 @@ void panel_files(const AppState& state, Ui& ui, float width, float height) {
     if (!begin_sheet(ui, id, wanted, width, height, {inside + ui.px(30), tall})) return;
     open_or_save(state, ui, what, inside);
     const ImVec2 at = ImGui::GetWindowPos(), drawn = ImGui::GetWindowSize();
-    ui.probe.add(std::string("panel/") + id, at, {at.x + drawn.x, at.y + drawn.y});
+    ui.drawn.add(std::string("panel/") + id, at, {at.x + drawn.x, at.y + drawn.y});
     ImGui::EndPopup();
   };
   sheet("open_path", Sheet::kOpen);

@@ -41,7 +41,7 @@ void panel_tab(Ui& ui, PanelId id, const Rect& r, bool training) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   bool over = false;
   if (ui.hot(name.id, r, &over)) ui.push(DoCommand{name.toggle});
-  ui.probe.add(name.panel, r.min(), r.max());
+  ui.drawn.add(name.panel, r.min(), r.max());
   list->AddRectFilled(r.min(), r.max(), to_u32(over ? ui.theme.selection : ui.theme.surface),
                       ui.px(8));
   list->AddRect(r.min(), r.max(), to_u32(ui.theme.line), ui.px(8));

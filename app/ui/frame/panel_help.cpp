@@ -53,7 +53,7 @@ void panel_help(const AppState& state, Ui& ui, float width, float height) {
     if (!begin_sheet(ui, id, wanted, width, height, size)) return;
     contents();
     const ImVec2 at = ImGui::GetWindowPos(), drawn = ImGui::GetWindowSize();
-    ui.probe.add(std::string("panel/") + id, at, {at.x + drawn.x, at.y + drawn.y});
+    ui.drawn.add(std::string("panel/") + id, at, {at.x + drawn.x, at.y + drawn.y});
     ImGui::EndPopup();
   };
   sheet("keys", Sheet::kKeys, {std::min(ui.px(740), width - ui.px(16)), ui.px(640)},

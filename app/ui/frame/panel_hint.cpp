@@ -19,13 +19,13 @@ bool is_command(const Action& action, Command command) {
   return done && done->command == command;
 }
 
-Rect rect_of(const ProbeRect& r) { return {r.min.x, r.min.y, r.max.x, r.max.y}; }
+Rect rect_of(const DrawnControl& r) { return {r.min.x, r.min.y, r.max.x, r.max.y}; }
 
 // What a hint points at; the first of these that is on the screen.
 std::optional<Rect> target(const Ui& ui, int hint) {
   const auto find = [&](std::initializer_list<std::string_view> ids) -> std::optional<Rect> {
     for (const std::string_view id : ids) {
-      const ProbeRect* r = ui.probe.find(id);
+      const DrawnControl* r = ui.drawn.find(id);
       if (r && r->max.x > r->min.x && r->max.y > r->min.y) return rect_of(*r);
     }
     return std::nullopt;
@@ -35,9 +35,9 @@ std::optional<Rect> target(const Ui& ui, int hint) {
       return find({"sentence"});
     case 1: {
       // The result of the step stands last on its page.
-      const ProbeRect* last = nullptr;
+      const DrawnControl* last = nullptr;
       std::string_view last_id;
-      for (const auto& [id, r] : ui.probe.all()) {
+      for (const auto& [id, r] : ui.drawn.all()) {
         if (!id.starts_with("pane/") || id < last_id) continue;
         last = &r;
         last_id = id;
@@ -161,8 +161,8 @@ void panel_hint(const AppState& state, Ui& ui, float width, float height) {
     if (button("hint/next", ui.tr("hint.next"), true)) ui.push(ShowHint{hint + 1});
     if (button("hint/done", ui.tr("hint.done"), false)) ui.push(ShowHint{-1});
   }
-  ui.probe.add("panel/hint", r.min(), r.max());
-  ui.probe.add("hint/target", t->min(), t->max());
+  ui.drawn.add("panel/hint", r.min(), r.max());
+  ui.drawn.add("hint/target", t->min(), t->max());
   list->PopClipRect();
   ImGui::End();
   ImGui::PopStyleVar(3);

@@ -328,7 +328,7 @@ void panel_model(const AppState& state, Ui& ui, const Rect& r) {
     ImGui::SetCursorScreenPos(
         {width < content ? left + content - ui.px(20) : left, end + ui.px(8)});
     ImGui::Dummy({1, 1});
-    ui.probe.add("panel/model_settings", at, {at.x + width, at.y + height});
+    ui.drawn.add("panel/model_settings", at, {at.x + width, at.y + height});
     ImGui::EndPopup();
   }
 }

@@ -114,7 +114,7 @@ void panel_palette(const AppState& state, Ui& ui, float width, float height) {
     const Rect list{r.x0 + 1, line + ui.px(7), r.x1 - 1, r.y1 - ui.px(7)};
     draw_list(ui, {lines, state.session.palette_choice, list});
   }
-  ui.probe.add("panel/palette", r.min(), r.max());
+  ui.drawn.add("panel/palette", r.min(), r.max());
   // A click beside it closes it.
   const bool beside = ImGui::IsMouseClicked(0) && !ImGui::IsWindowAppearing() &&
                       !r.contains(ImGui::GetIO().MousePos);

@@ -57,12 +57,12 @@ bool rail_line(Cursor& c, const AppState& state, std::string_view id, const Step
   const Rect line{c.panel.x0 + ui.px(8), c.y, c.panel.x1 - ui.px(8), c.y + c.row() - ui.px(1)};
   c.y += c.row();
   if (current) {
-    ui.probe.add("rail/current", line.min(), line.max());
+    ui.drawn.add("rail/current", line.min(), line.max());
     if (c.follow && (line.y0 < c.panel.y0 || line.y1 > c.panel.y1))
       ImGui::SetScrollFromPosY(line.y0 - ImGui::GetWindowPos().y, 0.4f);
   }
   if (!(line.y1 > c.panel.y0 && line.y0 < c.panel.y1)) {
-    ui.probe.add(id, line.min(), line.max(), false);
+    ui.drawn.add(id, line.min(), line.max(), false);
     return ui.focusable(id, line);
   }
   bool over = false;
@@ -104,7 +104,7 @@ void draw_direction(const AppState& state, Ui& ui, ImVec2 at, bool backward) {
   const std::string_view ids[] = {"forward", "backward"};
   const bool wanted = backward || (state.session.backward && state.derived.computing);
   const int pressed = ui.segmented("rail/direction", labels, wanted ? 1 : 0, at, ui.px(26), ids);
-  if (pressed >= 0) ui.push(WalkBackward{pressed == 1});
+  if (pressed >= 0) ui.push(ShowBackward{pressed == 1});
 }
 
 }  // namespace

@@ -248,7 +248,7 @@ void more_sheet(const AppState& state, Ui& ui, const Rect& button, std::size_t f
   draw_groups(state, ui, row, roomy);
   ImGui::SetCursorScreenPos({row.left, row.y + line + pad});
   ImGui::Dummy({1, 1});
-  ui.probe.add("panel/switches", at, {at.x + width, at.y + height});
+  ui.drawn.add("panel/switches", at, {at.x + width, at.y + height});
   ImGui::EndPopup();
 }
 

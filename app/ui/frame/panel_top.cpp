@@ -228,7 +228,7 @@ void panel_sentence(const AppState& state, Ui& ui, const Rect& r) {
   ImGui::PopFont();
   list->AddRect(r.min(), r.max(), to_u32(active ? ui.theme.text : ui.theme.line), ui.px(8), 0,
                 active ? ui.px(1.5f) : 1);
-  ui.probe.add("sentence", r.min(), {r.x1 - count_width - ui.px(32), r.y1});
+  ui.drawn.add("sentence", r.min(), {r.x1 - count_width - ui.px(32), r.y1});
   ui.text(ui.fonts.note, {r.x1 - ui.px(16) - count_width, (r.y0 + r.y1) / 2 - ui.px(7)},
           state.derived.cut ? ui.theme.k : ui.theme.muted, count);
 }

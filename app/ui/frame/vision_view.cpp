@@ -58,7 +58,7 @@ void panel_vision(const AppState& state, Ui& ui, const Rect& menu, const Rect& n
   const float right = row.x1 - ui.px(4);
   const Rect place{std::max(row.x0, right - b.button), row.y0 + ui.px(4), right, row.y1 - ui.px(4)};
   if (ui.button("vision/back", ui.tr("vision.back"), place)) ui.push(ChooseVision{Vision::kFull});
-  ui.probe.add("vision", row.min(), row.max(), false);
+  ui.drawn.add("vision", row.min(), row.max(), false);
 }
 
 }  // namespace headlight

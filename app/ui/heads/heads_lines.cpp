@@ -201,7 +201,7 @@ void draw_token_column(const AppState& state, Ui& ui, const Columns& c, RowRange
         queries ? Rect{x - ui.px(4), c.y(i) - c.row / 2, c.left, c.y(i) + c.row / 2}
                 : Rect{c.right, c.y(i) - c.row / 2, x + width + ui.px(4), c.y(i) + c.row / 2};
     if (hit.y1 <= c.area.y1 + 0.5f && hit.y0 >= c.area.y0 - 0.5f) {
-      ui.probe.add((queries ? "lines/query/" : "lines/key/") + std::to_string(i), hit.min(),
+      ui.drawn.add((queries ? "lines/query/" : "lines/key/") + std::to_string(i), hit.min(),
                    hit.max());
     }
   }

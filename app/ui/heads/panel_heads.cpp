@@ -141,7 +141,7 @@ void difference_card(const AppState& state, Ui& ui, const Step& step, const Rect
   quad.gap = picture_gap(pane.pane, picture);
   quad.scale = ui.theme.signed_scale(robust_limit(d.difference));
   ui.heatmaps.draw(ImGui::GetWindowDrawList(), quad);
-  ui.probe.add("heads/difference", picture.min(), picture.max());
+  ui.drawn.add("heads/difference", picture.min(), picture.max());
   ImGui::GetWindowDrawList()->AddRect(picture.min(), picture.max(), to_u32(ui.theme.line));
   ui.text(ui.fonts.strong, {picture.x0, card.y1 - ui.px(19)}, ui.theme.text,
           std::to_string(session.head) + " − " + std::to_string(session.other_head));

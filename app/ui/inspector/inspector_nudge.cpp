@@ -19,7 +19,7 @@ void draw_verdict(InspectorColumn& c, const Nudged& n) {
   const bool tiny = !agrees && apart <= 4 * n.nudge.rounding_error();
   const std::string words =
       agrees ? ui.tr("nudge.agrees", {{"share", share}})
-      : tiny ? ui.tr("nudge.tiny", {{"blur", number_text(n.nudge.rounding_error(), 2)}})
+      : tiny ? ui.tr("nudge.tiny", {{"rounding", number_text(n.nudge.rounding_error(), 2)}})
              : ui.tr("nudge.differs", {{"share", share}});
   c.y += ui.px(4);
   c.y += ui.wrapped(ui.fonts.control, {c.x, c.y}, c.width(),

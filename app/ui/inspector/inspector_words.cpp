@@ -88,7 +88,7 @@ bool draw_link(RunningWords& w, const WordPiece& piece, int place) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   if (lit) {
     list->AddRectFilled(r.min(), r.max(), to_u32(ui.theme.selection), ui.px(4));
-    ui.probe.add("words/lit/" + name, r.min(), r.max());
+    ui.drawn.add("words/lit/" + name, r.min(), r.max());
   }
   ui.user_text(w.font, {w.x, w.c.y}, color, piece.text, w.c.width());
   list->AddLine({w.x, w.c.y + w.font->FontSize + ui.px(2)},
@@ -120,7 +120,7 @@ void light_named_pane(const AppState& state, Ui& ui, const PlacedPane& p) {
   const Rect r{p.rect.x0 - out, p.rect.y0 - out, p.rect.x1 + out, p.rect.y1 + out};
   ImGui::GetWindowDrawList()->AddRect(r.min(), r.max(), to_u32(ui.theme.text), ui.px(4), 0,
                                       ui.px(3));
-  ui.probe.add("lit/" + state.session.lit_tensor, r.min(), r.max());
+  ui.drawn.add("lit/" + state.session.lit_tensor, r.min(), r.max());
 }
 
 std::string inspector_words(InspectorColumn& c) {

@@ -93,7 +93,7 @@ float draw_copy_buttons(const AppState& state, Ui& ui, const Rect& r) {
 // Returns the tensor that the words name under the mouse.
 std::string draw_contents(const AppState& state, Ui& ui, const Rect& r) {
   ImGui::SetCursorScreenPos(r.min());
-  ui.probe.add("panel/inspector_contents", r.min(), r.max());
+  ui.drawn.add("panel/inspector_contents", r.min(), r.max());
   begin_child("inspector_contents", {r.width(), r.height()}, ImGuiWindowFlags_NoBackground);
   const Trace& trace = *state.derived.trace;
   const float y = r.y0 - ImGui::GetScrollY() + ui.px(16);

@@ -39,7 +39,7 @@ bool Ui::menu_item(std::string_view id, std::string_view label, std::string_view
   const bool chosen = ImGui::MenuItem(words.c_str(), shortcut.c_str(), checked, enabled);
   ImGui::PopID();
   const ImVec2 low = ImGui::GetItemRectMin(), high = ImGui::GetItemRectMax();
-  if (ImGui::IsItemVisible()) probe.add(id, low, high, enabled);  // a long menu scrolls
+  if (ImGui::IsItemVisible()) drawn.add(id, low, high, enabled);  // a long menu scrolls
   if (!enabled) return chosen;
   const bool by_key = focusable(id, {low.x, low.y, high.x, high.y});
   if (by_key) ImGui::CloseCurrentPopup();
@@ -52,7 +52,7 @@ void Ui::before_field(std::string_view id) {
 
 void Ui::after_field(std::string_view id) {
   const ImVec2 low = ImGui::GetItemRectMin(), high = ImGui::GetItemRectMax();
-  probe.add(id, low, high);
+  drawn.add(id, low, high);
   focusable(id, {low.x, low.y, high.x, high.y}, FocusKind::kField);
   if (ImGui::IsItemActivated() && focus_ && focus_->id != id)
     push(FocusOn{std::string(id), FocusKind::kField, false, false, ""});

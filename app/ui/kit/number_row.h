@@ -13,7 +13,7 @@
 namespace headlight {
 
 struct NumberRow {
-  std::string_view id, label;  // the probe's; what stands before it, empty: nothing
+  std::string_view id, label;  // the record's; what stands before it, empty: nothing
   double value = 0, low = 0, high = 1;
   bool integer = false;
   bool logarithmic = false;              // low > 0, or 0 as the place before `least`

@@ -19,7 +19,7 @@ ImVec2 Ui::measure(ImFont* font, std::string_view text) const {
 void Ui::text(ImFont* font, ImVec2 at, Color color, std::string_view text, float room) {
   if (room > 0) {
     const float width = measure(font, text).x;
-    if (width > room + 0.5f) probe.add_cut_text(std::string(text), width, room);
+    if (width > room + 0.5f) drawn.add_cut_text(std::string(text), width, room);
   }
   ImGui::GetWindowDrawList()->AddText(font, font->FontSize, {std::round(at.x), std::round(at.y)},
                                       to_u32(color), text.data(), text.data() + text.size());
@@ -150,13 +150,13 @@ void Ui::begin_panel(const char* id, const Rect& r, bool scrolls) {
   if (scrolls) flags = 0;
   begin_child(id, {r.width() - 2, r.height() - 2}, flags | ImGuiWindowFlags_NoBackground);
   ImGui::PopStyleVar();
-  probe.add(std::string("panel/") + id, r.min(), r.max());
+  drawn.add(std::string("panel/") + id, r.min(), r.max());
 }
 
 void Ui::end_panel() { ImGui::EndChild(); }
 
 bool Ui::hot(std::string_view id, const Rect& r, bool* hovered, bool enabled, FocusKind kind) {
-  probe.add(id, r.min(), r.max(), enabled);
+  drawn.add(id, r.min(), r.max(), enabled);
   if (r.width() < 1 || r.height() < 1) return false;
   ImGui::SetCursorScreenPos(r.min());
   ImGui::PushID(id.data(), id.data() + id.size());
@@ -225,7 +225,7 @@ int Ui::stepper(std::string_view id, int value, int low, int high, const Rect& r
   const std::string number = std::to_string(value);
   const ImVec2 size = measure(fonts.mono, number);
   text(fonts.mono, {(r.x0 + r.x1 - size.x) / 2, (r.y0 + r.y1 - size.y) / 2}, theme.text, number);
-  probe.add(id, r.min(), r.max());
+  drawn.add(id, r.min(), r.max());
   return std::clamp(result, low, high);
 }
 

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "app/ui/kit/drawn.h"
 #include "app/ui/kit/fonts.h"
-#include "app/ui/kit/probe.h"
 #include "app/ui/kit/theme.h"
 #include "app/ui/state/actions.h"
 #include "core/view/device_cells.h"
@@ -51,7 +51,7 @@ struct Focusable {
 
 class Ui {
  public:
-  Ui(Theme theme_now, const FontSet& fonts_now, float scale_now, Probe& probe_now,
+  Ui(Theme theme_now, const FontSet& fonts_now, float scale_now, Drawn& drawn_now,
      HeatmapSink& heatmaps_now, std::vector<Action>& actions,
      Language language_now = Language::kEnglish, const Focus* focus_now = nullptr,
      FocusRequest focus_request = {}, RangeMode range_now = RangeMode::kShared)
@@ -60,7 +60,7 @@ class Ui {
         theme(theme_now),
         fonts(fonts_now),
         scale(scale_now),
-        probe(probe_now),
+        drawn(drawn_now),
         heatmaps(heatmaps_now),
         actions_(actions),
         focus_(focus_now),
@@ -71,7 +71,7 @@ class Ui {
   const Theme theme;
   const FontSet& fonts;
   const float scale;
-  Probe& probe;
+  Drawn& drawn;
   HeatmapSink& heatmaps;
   /// The cell under the mouse, set by whichever picture shows it; every other picture of the same
   /// tensor lights it in the next frame.
@@ -88,7 +88,7 @@ class Ui {
 
   // ---- text, at a place, in one line ----
   ImVec2 measure(ImFont*, std::string_view) const;
-  /// Draws our own text; reports to the probe when it is wider than `room` (0: any).
+  /// Draws our own text; reports to the record when it is wider than `room` (0: any).
   void text(ImFont*, ImVec2 at, Color, std::string_view, float room = 0);
   /// Draws a text of the person's (tokens, file names), shortened with "…" to `room`.
   void user_text(ImFont*, ImVec2 at, Color, std::string_view, float room);
@@ -126,7 +126,7 @@ class Ui {
   /// A line of a menu; true when chosen.
   bool menu_item(std::string_view id, std::string_view label, std::string_view key = {},
                  bool checked = false, bool enabled = true);
-  /// Around one of ImGui's fields: the keyboard reaches it, the probe knows it.
+  /// Around one of ImGui's fields: the keyboard reaches it, the record knows it.
   void before_field(std::string_view id);
   void after_field(std::string_view id);
 

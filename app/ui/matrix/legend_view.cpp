@@ -29,7 +29,7 @@ void end_number(Ui& ui, const char* id, ImVec2 at, const std::string& words) {
   ImFont* font = ui.fonts.mono_small;
   ui.text(font, at, ui.theme.muted, words);
   const ImVec2 size = ui.measure(font, words);
-  ui.probe.add(id, at, {at.x + size.x, at.y + font->FontSize}, false);  // no control
+  ui.drawn.add(id, at, {at.x + size.x, at.y + font->FontSize}, false);  // no control
 }
 
 // A cell of this value as the pictures show it, and its name.
@@ -61,7 +61,7 @@ float draw_legend(Ui& ui, const Rect& column, float y, float bar_height, const P
   y += ui.px(kTitle);
   const Rect bar{column.x0, y, column.x0 + ui.px(10), y + bar_height};
   draw_bar(ui, bar, scale);
-  ui.probe.add("legend", bar.min(), bar.max(), false);
+  ui.drawn.add("legend", bar.min(), bar.max(), false);
   const bool diverging = scale.map == ColorMap::kDiverging;
   const float x = bar.x1 + ui.px(8), half = ui.fonts.mono_small->FontSize / 2;
   end_number(ui, "legend/high", {x, bar.y0 - half + ui.px(4)},

@@ -45,7 +45,7 @@ CellLink hovered_link(const AppState& state, const StepPage& page) {
 
 namespace {
 
-using Mark = ProbeMark::Kind;
+using Mark = DrawnMark::Kind;
 
 void frame(Ui& ui, Mark kind, const Rect& cells, Color color) {
   // A frame around a very small cell must still be seen.
@@ -55,7 +55,7 @@ void frame(Ui& ui, Mark kind, const Rect& cells, Color color) {
   ImGui::GetWindowDrawList()->AddRect({cells.x0 - out_x, cells.y0 - out_y},
                                       {cells.x1 + out_x, cells.y1 + out_y}, to_u32(color), ui.px(2),
                                       0, std::max(1.0f, ui.px(1.25f)));
-  ui.probe.add_mark(kind, cells.min(), cells.max());
+  ui.drawn.add_mark(kind, cells.min(), cells.max());
 }
 
 void mark(Ui& ui, const PagePane& p, const Rect& r,

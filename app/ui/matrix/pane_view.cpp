@@ -58,7 +58,7 @@ HeatmapQuad quad_of(const Trace& trace, const PagePane& p, const Rect& r, float 
 
 // Text turned by 45° about its lower left corner: drawn level, then its vertices are turned.
 void slanted_text(Ui& ui, ImFont* font, ImVec2 at, Color color, std::string_view words) {
-  ui.probe.add_label(std::string(words), at);
+  ui.drawn.add_label(std::string(words), at);
   ImDrawList* list = ImGui::GetWindowDrawList();
   // ImGui leaves out letters beyond the clip rectangle before they are turned; so none is in force.
   list->PushClipRect({-1e5f, -1e5f}, {1e5f, 1e5f});
@@ -127,8 +127,8 @@ void draw_column_labels(Ui& ui, const Trace& trace, const PlacedPane& p, const C
 void draw_lit(Ui& ui, const PlacedPane& p, const CellLink& lit) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   const float thick = std::max(1.5f, ui.px(1.75f));
-  const auto frame = [&](ProbeMark::Kind kind, Rect r, Color color) {
-    ui.probe.add_mark(kind, r.min(), r.max());
+  const auto frame = [&](DrawnMark::Kind kind, Rect r, Color color) {
+    ui.drawn.add_mark(kind, r.min(), r.max());
     // A frame around a very small cell must still be seen.
     const float grow_x = std::max(0.0f, (ui.px(5) - r.width()) / 2);
     const float grow_y = std::max(0.0f, (ui.px(5) - r.height()) / 2);
@@ -141,7 +141,7 @@ void draw_lit(Ui& ui, const PlacedPane& p, const CellLink& lit) {
   // Half cells at the edge of what is seen stay inside.
   const float out = ui.px(4);
   list->PushClipRect({all.x0 - out, all.y0 - out}, {all.x1 + out, all.y1 + out}, true);
-  using Mark = ProbeMark::Kind;
+  using Mark = DrawnMark::Kind;
   if (row) {
     frame(Mark::kRow, {all.x0, p.rows.edge(*lit.row), all.x1, p.rows.edge(*lit.row + 1)},
           ui.theme.q);

@@ -342,7 +342,7 @@ void draw_motion_card(Ui& ui, const Trace& trace, const StepPage& page, const Re
   ImDrawList* list = ImGui::GetWindowDrawList();
   list->AddRectFilled(card.rect.min(), card.rect.max(), to_u32(ui.theme.surface), ui.px(6));
   list->AddRect(card.rect.min(), card.rect.max(), to_u32(ui.theme.line), ui.px(6));
-  ui.probe.add("motion/card", card.rect.min(), card.rect.max());
+  ui.drawn.add("motion/card", card.rect.min(), card.rect.max());
   draw_title(told, card, m);
   draw_lines(told, card, m);
 }

@@ -66,15 +66,15 @@ void draw_x_range(Ui& ui, const Plot& plot, const std::string& low, const std::s
 
 }  // namespace
 
-OpenedNeed curve_need(const Ui& ui) { return {ui.px(330), ui.px(170), ui.px(330), ui.px(136)}; }
+DetailNeed curve_need(const Ui& ui) { return {ui.px(330), ui.px(170), ui.px(330), ui.px(136)}; }
 
 void draw_activation_curve(const AppState& state, Ui& ui, const Rect& r, const Step& step,
-                           const OpenedRow& opened) {
+                           const RowDetail& detail) {
   const Trace& trace = *state.derived.trace;
   const OpCall& call = trace.program().calls[static_cast<std::size_t>(step.calls[0])];
   const auto curve = op_info(call.op).curve;
-  const std::vector<double>&x = opened.row.lines.front().values,
-        &y = opened.row.lines.back().values;
+  const std::vector<double>&x = detail.row.lines.front().values,
+        &y = detail.row.lines.back().values;
   double low = -3, high = 3;
   for (const double value : x) {
     if (!std::isfinite(value)) continue;
@@ -86,15 +86,15 @@ void draw_activation_curve(const AppState& state, Ui& ui, const Rect& r, const S
     if (std::isfinite(value)) plot.y0 = std::min(plot.y0, value);
   }
   // x, what the gate lets through, and the cell: the same numbers as in the inspector.
-  const auto c = static_cast<std::size_t>(opened.chosen);
+  const auto c = static_cast<std::size_t>(detail.chosen);
   // Where the result is a gate, the factor is not called one.
   const bool gate = trace.program().makes(step, Role::kGate);
   const std::string title =
       ui.tr(gate ? "stage.curve.gate" : "stage.curve.cell",
-            {{"token", token_label(trace.name(opened.row_axis, opened.position))},
-             {"f", std::to_string(opened.chosen)},
+            {{"token", token_label(trace.name(detail.row_axis, detail.position))},
+             {"f", std::to_string(detail.chosen)},
              {"x", number_text(x[c], 4)},
-             {"gate", number_text(opened.row.lines[1].values[c], 4)},
+             {"gate", number_text(detail.row.lines[1].values[c], 4)},
              {"y", number_text(y[c], 4)}});
   ui.user_text(ui.fonts.control, {r.x0, plot.r.y0 - ui.px(24)}, ui.theme.text, title, r.width());
   draw_axes(ui, plot);

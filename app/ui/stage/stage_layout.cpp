@@ -293,7 +293,7 @@ void apply_view(StagePlacement& placement, const StepPage& page, const StageView
 }
 
 StageSplit split_stage(const StepPage& page, const Rect& area, const StageMeasures& m,
-                       const OpenedNeed& need, float unit) {
+                       const DetailNeed& need, float unit) {
   const float gap = 20 * unit;
   const Rect left{area.x0, area.y0, area.x1 - need.beside_width - gap, area.y1};
   const Rect upper{area.x0, area.y0, area.x1, area.y1 - need.band_height - gap / 2};

@@ -85,22 +85,22 @@ inline const AxisView& part(const StageView& view, PageAxis a) {
   return a == PageAxis::kRows ? view.rows : a == PageAxis::kColumns ? view.columns : view.inner;
 }
 
-/// What the opened-up part of a page needs, in screen pixels; a width or height of 0: it cannot
+/// What the detail of a page needs, in screen pixels; a width or height of 0: it cannot
 /// stand there at all.
-struct OpenedNeed {
+struct DetailNeed {
   float beside_width = 0, beside_height = 0;  // right of the matrices
   float band_width = 0, band_height = 0;      // below them
   float least = 0.5f;  // smaller than this part of what they were the cells must not become
 };
 
 struct StageSplit {
-  Rect matrices, opened;
-  bool shows_opened = false;
+  Rect matrices, detail;
+  bool shows_detail = false;
 };
 
-/// Gives the opened-up part its place beside or below the matrices, where it costs them less; it
+/// Gives the detail its place beside or below the matrices, where it costs them less; it
 /// folds away where they would become too small.
-StageSplit split_stage(const StepPage&, const Rect& area, const StageMeasures&, const OpenedNeed&,
+StageSplit split_stage(const StepPage&, const Rect& area, const StageMeasures&, const DetailNeed&,
                        float unit);
 
 }  // namespace headlight

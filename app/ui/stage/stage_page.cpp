@@ -148,7 +148,7 @@ void draw_signs(Ui& ui, const StagePlacement& placement, const StepPage& page) {
 void mark_turned(const AppState& state, Ui& ui, const Step& step, const StepPage& page,
                  const StagePlacement& placement) {
   const Trace& trace = *state.derived.trace;
-  if (page.backward || shown_motion(state) || step_opening(trace, step) != Opening::kPairs) return;
+  if (page.backward || shown_motion(state) || step_detail(trace, step) != Detail::kPairs) return;
   const ChosenCell cell = chosen_cell(state, step, page);
   for (const TurnedPair& p : open_pairs(trace, step, page, cell.row)) {
     if (p.pair.first != cell.column && p.pair.second != cell.column) continue;
@@ -182,7 +182,7 @@ void draw_stage_page(const AppState& state, Ui& ui, const Rect& area, const Step
   const float legend_width = with_legend ? ui.px(kLegendWidth) : 0;
   const Rect whole{area.x0, area.y0, area.x1 - legend_width, area.y1};
   const StageSplit split =
-      split_stage(page, whole, m, opened_need(state, ui, step, page), ui.scale);
+      split_stage(page, whole, m, detail_need(state, ui, step, page), ui.scale);
   const Rect& body = split.matrices;
   StagePlacement placement = place_page(page, body, m, ui.scale);
   apply_view(placement, page, state.session.view, ui.scale);
@@ -219,21 +219,21 @@ void draw_stage_page(const AppState& state, Ui& ui, const Rect& area, const Step
   draw_motion(state, ui, body, page, placement);
   const std::string& title =
       trace.program().tensors[static_cast<std::size_t>(legend_pane->tensor)].symbol;
-  const bool beside = split.shows_opened && split.opened.x0 > body.x1;
+  const bool beside = split.shows_detail && split.detail.x0 > body.x1;
   const float legend_x = (beside ? body.x1 : area.x1 - legend_width) + ui.px(14);
   const Rect column{legend_x, body.y0, legend_x + legend_width - ui.px(14), body.y1};
   if (with_legend)
     draw_stage_side(ui, column, placement, colors_of(ui, trace, *legend_pane), title);
   change_view(state, ui, placement, page_link(trace, page, state.session.picked), view);
-  if (split.shows_opened) {
-    Rect opened = split.opened;
+  if (split.shows_detail) {
+    Rect detail = split.detail;
     if (beside) {  // the legend stays beside the matrices
-      opened.x0 += legend_width;
-      opened.x1 += legend_width - ui.px(12);
+      detail.x0 += legend_width;
+      detail.x1 += legend_width - ui.px(12);
     } else {
-      opened.x1 = area.x1 - ui.px(12);
+      detail.x1 = area.x1 - ui.px(12);
     }
-    if (const auto over = draw_opened(state, ui, opened, step, page)) hovered = over;
+    if (const auto over = draw_detail(state, ui, detail, step, page)) hovered = over;
   }
   if (hovered) ui.hovered_cell = hovered;
 }

@@ -48,7 +48,7 @@ Measures measures(const Ui& ui, const Pane& pane) {
 }
 
 void draw_arrow(Ui& ui, ImVec2 from, ImVec2 tip, Color color, float thick) {
-  ui.probe.add_mark(ProbeMark::Kind::kArrow, from, tip);
+  ui.drawn.add_mark(DrawnMark::Kind::kArrow, from, tip);
   const float x = tip.x - from.x, y = tip.y - from.y, size = std::hypot(x, y);
   if (size < 1) return;
   const float head = std::min(size, 2.2f * thick + ui.px(3));
@@ -280,7 +280,7 @@ Looked look_at_pairs(const AppState& state, const Step& step, const StepPage& pa
 
 }  // namespace
 
-OpenedNeed pairs_need(const Ui& ui, const Pane& pane) {
+DetailNeed pairs_need(const Ui& ui, const Pane& pane) {
   const Measures m = measures(ui, pane);
   // Numbers that turn are not seen in a matrix, however large its cells.
   return {0, 0, m.left + m.names + 4 * m.column, m.height(), 0.3f};

@@ -21,10 +21,10 @@ std::size_t ranked(const Pane& pane) {
 
 }  // namespace
 
-OpenedNeed ranking_need(const Ui& ui, const Pane& pane) {
+DetailNeed ranking_need(const Ui& ui, const Pane& pane) {
   const bool rest = static_cast<std::size_t>(pane.columns) > kMax;
   const auto lines = static_cast<float>(ranked(pane) + rest);
-  OpenedNeed need;
+  DetailNeed need;
   need.beside_width = list_width(ui);
   need.beside_height = title_height(ui) + lines * line_height(ui);
   need.band_width = list_width(ui);

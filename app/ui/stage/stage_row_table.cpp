@@ -18,16 +18,16 @@ struct TableMeasures {
 };
 
 // "÷ row sum", "× u"
-std::string line_words(const Ui& ui, const Trace& trace, const OpenedRow& opened, std::size_t l) {
-  const TensorId id = opened.tensors[l];
-  return ui.tr("stage.row." + std::string(opened.row.lines[l].id),
+std::string line_words(const Ui& ui, const Trace& trace, const RowDetail& detail, std::size_t l) {
+  const TensorId id = detail.tensors[l];
+  return ui.tr("stage.row." + std::string(detail.row.lines[l].id),
                {{"name", id < 0 ? "" : trace.program().tensors[place(id)].symbol}});
 }
 
-TableMeasures table_measures(const Ui& ui, const Trace& trace, const OpenedRow& opened) {
+TableMeasures table_measures(const Ui& ui, const Trace& trace, const RowDetail& detail) {
   float name = 0;
-  for (std::size_t l = 0; l < opened.row.lines.size(); ++l)
-    name = std::max(name, ui.measure(ui.fonts.note, line_words(ui, trace, opened, l)).x);
+  for (std::size_t l = 0; l < detail.row.lines.size(); ++l)
+    name = std::max(name, ui.measure(ui.fonts.note, line_words(ui, trace, detail, l)).x);
   return {ui.px(24), ui.px(16), name + ui.px(16),
           ui.measure(ui.fonts.mono_small, "−0.0000").x + ui.px(10), ui.px(74)};
 }
@@ -45,14 +45,14 @@ std::string quantity_words(const Ui& ui, const std::string& name) {
 }
 
 // Row “it”   row maximum 4.303   row sum 1.527
-void draw_title(Ui& ui, const Trace& trace, const Rect& r, const OpenedRow& opened) {
+void draw_title(Ui& ui, const Trace& trace, const Rect& r, const RowDetail& detail) {
   const std::string row = ui.tr(
-      "stage.row.title", {{"token", token_label(trace.name(opened.row_axis, opened.position))}});
+      "stage.row.title", {{"token", token_label(trace.name(detail.row_axis, detail.position))}});
   float x = r.x0;
   const float room = std::min(ui.px(220), r.width() * 0.4f);
   ui.user_text(ui.fonts.strong, {x, r.y0}, ui.theme.text, row, room);
   x += std::min(room, ui.measure(ui.fonts.strong, row).x) + ui.px(20);
-  for (const Quantity& q : opened.row.quantities) {
+  for (const Quantity& q : detail.row.quantities) {
     const std::string name = quantity_words(ui, q.name), number = number_text(q.value, 5);
     const float name_width = ui.measure(ui.fonts.note, name).x + ui.px(6);
     const float width = name_width + ui.measure(ui.fonts.mono, number).x;
@@ -60,29 +60,29 @@ void draw_title(Ui& ui, const Trace& trace, const Rect& r, const OpenedRow& open
     ui.text(ui.fonts.note, {x, r.y0 + ui.px(2)}, ui.theme.muted, name);
     ui.text(ui.fonts.mono, {x + name_width, r.y0 + ui.px(1)}, ui.theme.text, number);
     const std::string id = "label/quantity/" + q.name;
-    ui.probe.add(id, {x, r.y0}, {x + width, r.y0 + ui.px(18)});
+    ui.drawn.add(id, {x, r.y0}, {x + width, r.y0 + ui.px(18)});
     x += width + ui.px(20);
   }
 }
 
 // The background that the numbers have in their matrix, for the lines that stand in one.
 std::vector<std::optional<ColorScale>> scales_of(const Ui& ui, const Trace& trace,
-                                                 const StepPage& page, const OpenedRow& opened) {
-  std::vector<std::optional<ColorScale>> scales(opened.tensors.size());
+                                                 const StepPage& page, const RowDetail& detail) {
+  std::vector<std::optional<ColorScale>> scales(detail.tensors.size());
   for (std::size_t l = 0; l < scales.size(); ++l) {
     for (const PagePane& p : page.lines.back()) {
-      if (p.tensor == opened.tensors[l]) scales[l] = colors_of(ui, trace, p).scale;
+      if (p.tensor == detail.tensors[l]) scales[l] = colors_of(ui, trace, p).scale;
     }
   }
   return scales;
 }
 
 // How many numbers of the result's row are there already: all, unless the step is in the making.
-std::int64_t made_columns(const AppState& state, const StepPage& page, const OpenedRow& opened) {
+std::int64_t made_columns(const AppState& state, const StepPage& page, const RowDetail& detail) {
   const std::optional<Motion> m = shown_motion(state);
   if (!m || m->phase == MotionPhase::kDone) return INT64_MAX;
   if (m->phase < MotionPhase::kRest) return m->phase == MotionPhase::kFill ? 1 : 0;
-  return m->cells_done - opened.position * page.lines.back().back().pane.columns;
+  return m->cells_done - detail.position * page.lines.back().back().pane.columns;
 }
 
 }  // namespace
@@ -95,21 +95,21 @@ std::string fitting_number(const Ui& ui, double value, float room) {
   return number_text(value, 1);
 }
 
-OpenedNeed row_table_need(const Ui& ui, const Trace& trace, const OpenedRow& opened) {
-  const TableMeasures m = table_measures(ui, trace, opened);
-  const auto lines = static_cast<float>(opened.row.lines.size());
-  OpenedNeed need;
+DetailNeed row_table_need(const Ui& ui, const Trace& trace, const RowDetail& detail) {
+  const TableMeasures m = table_measures(ui, trace, detail);
+  const auto lines = static_cast<float>(detail.row.lines.size());
+  DetailNeed need;
   need.band_height = m.title + m.line + lines * m.line;
   need.band_width = m.name + 4 * m.column + m.rest;
   return need;
 }
 
 std::optional<CellPick> draw_row_table(const AppState& state, Ui& ui, const Rect& r,
-                                       const OpenedRow& opened) {
+                                       const RowDetail& detail) {
   const Trace& trace = *state.derived.trace;
-  const std::vector<RowLine>& lines = opened.row.lines;
-  const TableMeasures m = table_measures(ui, trace, opened);
-  draw_title(ui, trace, r, opened);
+  const std::vector<RowLine>& lines = detail.row.lines;
+  const TableMeasures m = table_measures(ui, trace, detail);
+  draw_title(ui, trace, r, detail);
   const float top = r.y0 + m.title, first = r.x0 + m.name;
   const std::size_t all = lines[0].values.size();
   const auto fits = [&](float room) {
@@ -119,33 +119,33 @@ std::optional<CellPick> draw_row_table(const AppState& state, Ui& ui, const Rect
   if (count < all) count = fits(r.x1 - first - m.rest);
   const bool largest = lines.back().adds_up;
   const std::vector<std::int64_t> columns =
-      shown_columns(lines.back().values, opened.chosen, count, largest);
+      shown_columns(lines.back().values, detail.chosen, count, largest);
 
   const Program& program = trace.program();
   const StepPage page = step_page(trace, *current_step(state), state.session.head);
-  const auto scales = scales_of(ui, trace, page, opened);
-  const std::int64_t made = made_columns(state, page, opened);
+  const auto scales = scales_of(ui, trace, page, detail);
+  const std::int64_t made = made_columns(state, page, detail);
   ImDrawList* list = ImGui::GetWindowDrawList();
   std::optional<CellPick> hovered;
   Rect frame;
   for (std::size_t l = 0; l < lines.size(); ++l) {
     const float y = top + m.line * static_cast<float>(l + 1);
-    ui.text(ui.fonts.note, {r.x0, y + ui.px(1)}, ui.theme.muted, line_words(ui, trace, opened, l),
+    ui.text(ui.fonts.note, {r.x0, y + ui.px(1)}, ui.theme.muted, line_words(ui, trace, detail, l),
             m.name);
   }
   for (std::size_t i = 0; i < columns.size(); ++i) {
     const std::int64_t c = columns[i];
     const float x = first + m.column * static_cast<float>(i);
     const Rect cells{x, top, x + m.column, top + m.line * static_cast<float>(lines.size() + 1)};
-    const bool chosen = c == opened.chosen;
+    const bool chosen = c == detail.chosen;
     bool over = false;
-    std::vector<std::int64_t> index = opened.index;
-    index.back() += c - opened.chosen;
-    const CellPick pick{program.tensors[static_cast<std::size_t>(opened.result)].name, index};
-    if (ui.hot("opened/" + std::to_string(c), cells, &over)) ui.push(PickCell{pick});
+    std::vector<std::int64_t> index = detail.index;
+    index.back() += c - detail.chosen;
+    const CellPick pick{program.tensors[static_cast<std::size_t>(detail.result)].name, index};
+    if (ui.hot("detail/" + std::to_string(c), cells, &over)) ui.push(PickCell{pick});
     if (over) hovered = pick;
     ImFont* font = chosen ? ui.fonts.strong : ui.fonts.note;
-    const std::string tick = token_label(trace.name(opened.axis, c));
+    const std::string tick = token_label(trace.name(detail.axis, c));
     const float room = m.column - ui.px(8);
     const float width = std::min(room, ui.measure(font, tick).x);
     ui.user_text(font, {x + m.column - ui.px(4) - width, top},

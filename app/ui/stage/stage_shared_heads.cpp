@@ -101,7 +101,7 @@ void draw_shared_heads(const AppState& state, Ui& ui, const Rect& area, const St
   const float x0 = std::clamp(left->rect.x0, corner.x0, corner.x1 - width);
   c.at = {x0 + names, std::round((corner.y0 + corner.y1 - height) / 2)};
   c.lower = c.at.y + c.side + between;
-  ui.probe.add("share", {x0, c.at.y}, {x0 + width, c.lower + c.side});
+  ui.drawn.add("share", {x0, c.at.y}, {x0 + width, c.lower + c.side});
   const auto name = [&](float y, const std::string& words) {
     ui.text(ui.fonts.note, {x0, y + (c.side - ui.fonts.note->FontSize) / 2}, ui.theme.muted, words,
             names);

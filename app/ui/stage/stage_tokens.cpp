@@ -120,7 +120,7 @@ float draw_cuts(const AppState& state, Ui& ui, const Rect& area) {
     ui.user_text(font, {x, y}, is_padding(state, t) ? ui.theme.muted : ui.theme.text, label, room);
     list->AddRectFilled({x, y + ui.px(24)}, {x + width, y + ui.px(lit ? 27 : 25.5f)},
                         to_u32(lit ? ui.theme.text : ui.theme.line));
-    ui.probe.add("cut/" + std::to_string(t), {x, y}, {x + width, y + line});
+    ui.drawn.add("cut/" + std::to_string(t), {x, y}, {x + width, y + line});
     x += width;
   }
   return y + line - area.y0;
@@ -252,7 +252,7 @@ void draw_chips(const AppState& state, Ui& ui, const Rect& area) {
   const Trace& trace = *state.derived.trace;
   const bool padding = state.document().config.mask.kind == MaskKind::kPadding;
   ImGui::SetCursorScreenPos(area.min());
-  ui.probe.add("panel/tokens", area.min(), area.max());
+  ui.drawn.add("panel/tokens", area.min(), area.max());
   begin_child("tokens", {area.width(), area.height()}, ImGuiWindowFlags_NoBackground);
   const std::vector<Rect> chips =
       place_chips(ui, trace, {area.x0, area.y0, area.x1 - ui.px(12), area.y1},

@@ -45,7 +45,7 @@ float playback_height(const Ui&, const Rect& stage);
 /// The whole stage while there is nothing to show: no sentence, a first run under way, a problem.
 void draw_stage_without_trace(const AppState&, Ui&, const Rect&);
 
-// ---- the opened-up part of a page: each says what it needs, and draws into what it gets ----
+// ---- the detail of a page: each says what it needs, and draws into what it gets ----
 
 /// The row and the cell of the page's result that is looked at: hovered, else picked, else the
 /// default.
@@ -54,28 +54,28 @@ struct ChosenCell {
 };
 ChosenCell chosen_cell(const AppState&, const Step&, const StepPage&);
 
-OpenedNeed opened_need(const AppState&, const Ui&, const Step&, const StepPage&);
+DetailNeed detail_need(const AppState&, const Ui&, const Step&, const StepPage&);
 /// Returns the cell under the mouse.
-std::optional<CellPick> draw_opened(const AppState&, Ui&, const Rect&, const Step&,
+std::optional<CellPick> draw_detail(const AppState&, Ui&, const Rect&, const Step&,
                                     const StepPage&);
 
-OpenedNeed row_table_need(const Ui&, const Trace&, const OpenedRow&);
-std::optional<CellPick> draw_row_table(const AppState&, Ui&, const Rect&, const OpenedRow&);
+DetailNeed row_table_need(const Ui&, const Trace&, const RowDetail&);
+std::optional<CellPick> draw_row_table(const AppState&, Ui&, const Rect&, const RowDetail&);
 
 /// Four digits in small figures where they find room: 8.758e−05 needs more than 0.0429.
 std::string fitting_number(const Ui&, double value, float room);
 
-OpenedNeed ranking_need(const Ui&, const Pane&);
+DetailNeed ranking_need(const Ui&, const Pane&);
 std::optional<CellPick> draw_ranking(const AppState&, Ui&, const Rect&, const PagePane&,
                                      ChosenCell);
 
-OpenedNeed curve_need(const Ui&);
+DetailNeed curve_need(const Ui&);
 /// The activation's curve, where this row's cells lie on it, and the chosen one.
-void draw_activation_curve(const AppState&, Ui&, const Rect&, const Step&, const OpenedRow&);
+void draw_activation_curve(const AppState&, Ui&, const Rect&, const Step&, const RowDetail&);
 /// A few columns of the result against the position, the chosen one among them.
 void draw_column_curves(const AppState&, Ui&, const Rect&, const PagePane&, ChosenCell);
 
-OpenedNeed pairs_need(const Ui&, const Pane&);
+DetailNeed pairs_need(const Ui&, const Pane&);
 /// The pairs that turn, as arrows before and after.
 std::optional<CellPick> draw_pairs(const AppState&, Ui&, const Rect&, const Step&, const StepPage&,
                                    ChosenCell);

@@ -82,7 +82,7 @@ enum class Command {
   kCellRight,
   kCellUp,
   kCellDown,
-  kWalkBackward,
+  kShowBackward,
   // training
   kTrain,
   kTrainPlay,
@@ -129,7 +129,7 @@ struct PickCell {
   bool follow = false;  // also go to the step that makes it
 };
 /// The rail forwards or in reverse; the step that goes the other way is shown.
-struct WalkBackward {
+struct ShowBackward {
   bool backward = false;
 };
 struct HoverCell {
@@ -364,7 +364,7 @@ using Action =
                  ChooseHeadsView, ToggleLineHead, ChooseBrush, SetView, ChooseRange, ChooseVision,
                  SizePanels, Maximize, OpenInspector, ShowHint, ChooseLanguage, AnswerQuestion,
                  AnswerRecovery, DropFiles, TypeQuery, ChooseInPalette, RunInPalette, DoEdit,
-                 EndEdit, DoCommand, GoToStep, ChooseLayer, ChooseHead, CompareHead, WalkBackward,
+                 EndEdit, DoCommand, GoToStep, ChooseLayer, ChooseHead, CompareHead, ShowBackward,
                  PickCell, HoverCell, DismissNotice, OpenFile, SaveFile, AskPath, TypePath,
                  ChooseModel, ClosePalette, Folded, PlanRun, StartRun, PlayRun, StepRun, MarkStep,
                  MoveMark, PlayFilm, PinStep, ChooseCurve, KeepRun, ForgetRun, SetSampling, AskText,

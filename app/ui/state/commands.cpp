@@ -71,7 +71,7 @@ std::span<const CommandInfo> all_commands() {
       {Command::kCellRight, "cell/right", {kKeyRight, false, true}, "", false},
       {Command::kCellUp, "cell/up", {kKeyUp, false, true}, "", false},
       {Command::kCellDown, "cell/down", {kKeyDown, false, true}, "", false},
-      {Command::kWalkBackward, "walk/backward", {'B', false, false}, "Go", false},
+      {Command::kShowBackward, "show/backward", {'B', false, false}, "Go", false},
       {Command::kTrain, "train/open", {'T', false, false}, "Train", false},
       {Command::kTrainPlay, "train/play", {'P', false, false}, "Train", false},
       {Command::kTrainStep, "train/step", {'N', false, false}, "Train", false},
@@ -180,8 +180,8 @@ bool is_enabled(Command command, const AppState& state) {
       return state.session.playback.speed < *(std::end(kSpeeds) - 1);
     case Command::kSlower:
       return state.session.playback.speed > *std::begin(kSpeeds);
-    case Command::kWalkBackward:
-      return !state.session.train.open;  // which has no steps to walk
+    case Command::kShowBackward:
+      return !state.session.train.open;  // which has no steps to show
     case Command::kTrainFilm:
       return state.train.run.snapshots.size() > 1;
     case Command::kTrainKeep:

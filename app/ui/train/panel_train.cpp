@@ -73,13 +73,13 @@ void model_settings(TrainSettings& s) {
 // ---- learning ----
 
 void learning_settings(TrainSettings& s) {
-  RunSettings& recipe = s.plan.recipe;
-  Schedule& schedule = recipe.schedule;
-  const OptimizerKind before = recipe.optimizer.kind;
-  s.choice("train/set/optimizer", "train.optimizer", recipe.optimizer.kind, "train.optimizer.");
-  if (recipe.optimizer.kind != before) {
-    recipe.optimizer = default_options(recipe.optimizer.kind);
-    if (recipe.optimizer.kind == OptimizerKind::kSgd) recipe.optimizer.momentum = 0.9;
+  RunSettings& settings = s.plan.settings;
+  Schedule& schedule = settings.schedule;
+  const OptimizerKind before = settings.optimizer.kind;
+  s.choice("train/set/optimizer", "train.optimizer", settings.optimizer.kind, "train.optimizer.");
+  if (settings.optimizer.kind != before) {
+    settings.optimizer = default_options(settings.optimizer.kind);
+    if (settings.optimizer.kind == OptimizerKind::kSgd) settings.optimizer.momentum = 0.9;
   }
   s.number({.id = "train/set/rate",
             .label = {},
@@ -103,47 +103,47 @@ void learning_settings(TrainSettings& s) {
            "train.warmup", [&](double v) { schedule.warmup = static_cast<std::int64_t>(v); });
   s.number({.id = "train/set/batch",
             .label = {},
-            .value = double(recipe.batch),
+            .value = double(settings.batch),
             .low = 1,
             .high = 512,
             .integer = true,
             .choices = kBatches,
             .shown = {}},
-           "train.batch", [&](double v) { recipe.batch = static_cast<std::int64_t>(v); });
+           "train.batch", [&](double v) { settings.batch = static_cast<std::int64_t>(v); });
   s.number({.id = "train/set/accumulate",
             .label = {},
-            .value = double(recipe.accumulation),
+            .value = double(settings.accumulation),
             .low = 1,
             .high = 16,
             .integer = true,
             .shown = {}},
            "train.accumulate",
-           [&](double v) { recipe.accumulation = static_cast<std::int64_t>(v); });
+           [&](double v) { settings.accumulation = static_cast<std::int64_t>(v); });
   s.number({.id = "train/set/dropout",
             .label = {},
-            .value = recipe.dropout,
+            .value = settings.dropout,
             .low = 0,
             .high = 0.9,
-            .shown = recipe.dropout > 0 ? std::string() : std::string(s.ui().tr("train.off"))},
-           "train.drop", [&](double v) { recipe.dropout = v; });
+            .shown = settings.dropout > 0 ? std::string() : std::string(s.ui().tr("train.off"))},
+           "train.drop", [&](double v) { settings.dropout = v; });
   s.number({.id = "train/set/decay",
             .label = {},
-            .value = recipe.optimizer.weight_decay,
+            .value = settings.optimizer.weight_decay,
             .low = 0,
             .high = 1,
             .logarithmic = true,
             .least = 1e-4,
             .shown = {}},
-           "train.decay", [&](double v) { recipe.optimizer.weight_decay = v; });
+           "train.decay", [&](double v) { settings.optimizer.weight_decay = v; });
   s.number({.id = "train/set/clip",
             .label = {},
-            .value = recipe.clip,
+            .value = settings.clip,
             .low = 0,
             .high = 100,
             .logarithmic = true,
             .least = 0.01,
-            .shown = recipe.clip > 0 ? std::string() : std::string(s.ui().tr("train.off"))},
-           "train.clip", [&](double v) { recipe.clip = v; });
+            .shown = settings.clip > 0 ? std::string() : std::string(s.ui().tr("train.off"))},
+           "train.clip", [&](double v) { settings.clip = v; });
   s.number({.id = "train/set/seed",
             .label = {},
             .value = double(s.plan.config.seed),
@@ -166,7 +166,7 @@ void stop_settings(TrainSettings& s) {
             .shown = {}},
            "train.steps", [&](double v) {
              stop.steps = static_cast<std::int64_t>(v);
-             Schedule& schedule = s.plan.recipe.schedule;
+             Schedule& schedule = s.plan.settings.schedule;
              schedule.steps = stop.steps;
              schedule.warmup = std::min(schedule.warmup, stop.steps / 2);
            });
@@ -219,7 +219,7 @@ void panel_train(const AppState& state, Ui& ui, const Rect& r) {
   ImGui::SetCursorScreenPos({r.x0 + 1, r.y0 + ui.px(44)});
   const float tall = std::max(r.height() - ui.px(46) - foot, 1.0f);
   begin_child("train_settings", {r.width() - 2, tall}, ImGuiWindowFlags_NoBackground);
-  ui.probe.add("panel/train_settings", {r.x0 + 1, r.y0 + ui.px(44)},
+  ui.drawn.add("panel/train_settings", {r.x0 + 1, r.y0 + ui.px(44)},
                {r.x1 - 1, r.y0 + ui.px(44) + tall});
   const float top = r.y0 + ui.px(44) - ImGui::GetScrollY();
   SettingsColumn column{ui, r.x0 + side, r.x1 - side, top - ui.px(10)};

@@ -87,7 +87,7 @@ float free_text(const AppState& state, Ui& ui, const Rect& r) {
   const float top = y;
   y += ui.wrapped(ui.fonts.control, {left, y}, wide, ui.theme.text,
                   to_field_text(without_empty_lines(sample.text)));
-  ui.probe.add("label/train/sample", {left, top}, {left + wide, y});
+  ui.drawn.add("label/train/sample", {left, top}, {left + wide, y});
   return y + ui.px(8);
 }
 
@@ -114,7 +114,7 @@ float free_row(const AppState& state, Ui& ui, const Rect& r) {
            ? ui.wrapped(ui.fonts.note, {left, y}, wide, ui.theme.muted,
                         ui.tr("train.writes_nothing"))
            : ui.wrapped(ui.fonts.control, {left, y}, wide, ui.theme.text, to_field_text(written));
-  ui.probe.add("label/train/sample", {left, top}, {left + wide, y});
+  ui.drawn.add("label/train/sample", {left, top}, {left + wide, y});
   return y + ui.px(8);
 }
 

@@ -206,7 +206,7 @@ void head_cell(const Grid& g, const HeadRow& row, int head, const Rect& r) {
   const Rect line{map.x1 + ui.px(8), map.y0 + ui.px(20), r.x1 - pad, map.y1};
   const bool compared = picture(g, step_page(trace, *row.step, head).lines[0].back(), map,
                                 {line.x0, map.y0, line.x1, map.y1}, over);
-  ui.probe.add("train/pattern/" + number, map.min(), map.max());
+  ui.drawn.add("train/pattern/" + number, map.min(), map.max());
   HeadStory story;
   if (g.shown)
     story = story_of(g.state.train.run, *g.shown, row.first + static_cast<std::size_t>(head));
@@ -242,7 +242,7 @@ void head_grid(const Grid& g, const Rect& r) {
   ImGui::SetCursorScreenPos(r.min());
   begin_child("train_heads_grid", {r.width(), r.height()},
               ImGuiWindowFlags_NoBackground | ImGuiWindowFlags_HorizontalScrollbar);
-  ui.probe.add("panel/train_heads_grid", r.min(), r.max());
+  ui.drawn.add("panel/train_heads_grid", r.min(), r.max());
   const ImVec2 at{r.x0 - ImGui::GetScrollX(), r.y0 - ImGui::GetScrollY()};
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const float y = at.y + static_cast<float>(i) * tall;

@@ -54,7 +54,7 @@ void sheets_train(const AppState& state, Ui& ui, float width, float height) {
     }
     below();
     const ImVec2 at = ImGui::GetWindowPos(), drawn = ImGui::GetWindowSize();
-    ui.probe.add(std::string("panel/") + id, at, {at.x + drawn.x, at.y + drawn.y});
+    ui.drawn.add(std::string("panel/") + id, at, {at.x + drawn.x, at.y + drawn.y});
     ImGui::EndPopup();
   };
   sheet(

@@ -25,7 +25,7 @@ void choose_task(TrainSettings& s, int pressed) {
 void option_settings(TrainSettings& s, const TaskInfo& info) {
   Ui& ui = s.ui();
   for (const TaskOption& option : info.options) {
-    const auto at = s.plan.recipe.task_options.find(option.name);
+    const auto at = s.plan.settings.task_options.find(option.name);
     NumberRow row;
     const std::string id = "train/set/option/" + std::string(option.name);
     row.id = id;
@@ -33,13 +33,13 @@ void option_settings(TrainSettings& s, const TaskInfo& info) {
     s.column.y += ui.px(3);
     s.column.note(ui.tr(option.label), ui.theme.muted);
     s.column.y -= ui.px(6);
-    row.value = at == s.plan.recipe.task_options.end() ? option.value : at->second;
+    row.value = at == s.plan.settings.task_options.end() ? option.value : at->second;
     row.low = option.low;
     row.high = option.high;
     row.integer = true;
     row.logarithmic = option.low > 0 && option.high > 50 * option.low;
     if (const auto value = number_row(ui, row, s.column.row())) {
-      s.plan.recipe.task_options[std::string(option.name)] = static_cast<int>(*value);
+      s.plan.settings.task_options[std::string(option.name)] = static_cast<int>(*value);
       s.changed = true;
     }
   }
@@ -158,7 +158,7 @@ void problem_note(TrainSettings& s) {
   const float top = s.column.y + s.ui().px(4);
   s.column.y = top;
   s.column.note(words, failed ? s.ui().theme.error : s.ui().theme.muted);
-  s.ui().probe.add("label/train/problem", {s.column.x0, top}, {s.column.x1, s.column.y});
+  s.ui().drawn.add("label/train/problem", {s.column.x0, top}, {s.column.x1, s.column.y});
 }
 
 }  // namespace
@@ -169,22 +169,22 @@ void task_settings(TrainSettings& s) {
   std::vector<std::string_view> ids;
   int chosen = -1;
   for (const TaskInfo& info : all_tasks()) {
-    if (info.id == s.plan.recipe.task) chosen = static_cast<int>(ids.size());
+    if (info.id == s.plan.settings.task) chosen = static_cast<int>(ids.size());
     labels.emplace_back(ui.tr(info.name));
     ids.push_back(info.id);
   }
-  if (s.plan.recipe.task.empty()) chosen = static_cast<int>(ids.size());
+  if (s.plan.settings.task.empty()) chosen = static_cast<int>(ids.size());
   labels.emplace_back(ui.tr("train.own_text"));
   ids.push_back(kOwnText);
   const int pressed = drop_down(ui, "train/set/task", labels, ids, chosen, s.column.row(34));
   if (pressed >= 0 && pressed != chosen) choose_task(s, pressed);
   s.column.y += ui.px(6);
-  if (s.plan.recipe.task.empty()) {
+  if (s.plan.settings.task.empty()) {
     s.column.note(ui.tr("train.data.about." + std::string(word(s.plan.data))), ui.theme.muted);
     own_settings(s);
     return problem_note(s);
   }
-  const TaskInfo& info = task_info(s.plan.recipe.task);
+  const TaskInfo& info = task_info(s.plan.settings.task);
   s.column.note(two_sentences(ui.tr(info.about), ui.tr(info.look)), ui.theme.muted);
   option_settings(s, info);
   problem_note(s);

@@ -138,7 +138,7 @@ void train_reading(const AppState& state, Ui& ui, const Rect& area) {
   const float done = bar.x0 + static_cast<float>(share) * bar.width();
   if (done > bar.x0 + 1)
     list->AddRectFilled(bar.min(), {done, bar.y1}, to_u32(ui.theme.pattern), ui.px(4));
-  ui.probe.add("train/reading", bar.min(), bar.max());
+  ui.drawn.add("train/reading", bar.min(), bar.max());
   const std::string_view label = ui.tr("train.cancel");
   const float room = ui.measure(ui.fonts.control, label).x + ui.px(32);
   const float top = box.y1 - ui.px(14) - ui.px(30);

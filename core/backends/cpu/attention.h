@@ -15,7 +15,7 @@ namespace headlight::cpu {
 class AttentionRunner {
  public:
   explicit AttentionRunner(RotaryAngles& angles) : angles_(angles) {}
-  /// Before the calls of a run: what the masks allow. A walk backwards goes by the run before it.
+  /// Before the calls of a run: what the masks allow. A backward pass goes by the run before it.
   void begin_run(const Program&, std::span<const FusedAttention>, std::span<float* const> memory);
   void run(const Program&, const FusedAttention&, std::span<float* const> memory);
   /// `d_in`: where dL/dq, dL/dk and dL/dv go; no cells where not wanted.

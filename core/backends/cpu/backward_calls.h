@@ -1,4 +1,4 @@
-// The walk backwards of the cpu backend.
+// The backward pass of the cpu backend.
 #pragma once
 
 #include <span>
@@ -9,8 +9,8 @@
 
 namespace headlight::cpu {
 
-/// A call of the walk: what its run left, the gradient of its output, and where those of its inputs
-/// go.
+/// A call of the backward pass: what its run left, the gradient of its output, and where those of
+/// its inputs go.
 struct GradientCall {
   Call c;
   const float* d_out = nullptr;

@@ -1,4 +1,4 @@
-// The walk backwards of the cpu backend through products, whose gradients are products again.
+// The backward pass of the cpu backend through products, whose gradients are products again.
 #include <algorithm>
 
 #include "core/backends/cpu/backward_calls.h"

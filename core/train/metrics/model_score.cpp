@@ -39,10 +39,10 @@ TaskOptions sizes_of(const Model& model) {
   if (model.ref.starts_with(kBundledRef)) return bundled_recipe(model.name).training.task_options;
   const Checkpoint checkpoint = load_checkpoint(model.ref, true);
   if (!checkpoint.training) return {};
-  RunSettings recipe;
+  RunSettings settings;
   TrainState state;
-  parse_train(checkpoint.training->json, recipe, state);
-  return recipe.task_options;
+  parse_train(checkpoint.training->json, settings, state);
+  return settings.task_options;
 }
 
 class TaskScorer {

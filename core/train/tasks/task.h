@@ -64,7 +64,7 @@ class Task {
   int context() const { return shape_.context; }
   /// The most source tokens of an example; 0 unless kTranslate.
   int source_length() const { return shape_.source_length; }
-  /// All sizes by name, to write into a recipe; make_task(id, options) makes the task again.
+  /// All sizes by name, to write into a file; make_task(id, options) makes the task again.
   const TaskOptions& options() const { return shape_.options; }
 
   /// An example, not padded. Throws Error for a split that the task does not have.

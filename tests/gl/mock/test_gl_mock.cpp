@@ -186,7 +186,7 @@ TEST_CASE("strict gl: what a small device says that it can take, it can take") {
   check_nothing_left(gl);
 }
 
-TEST_CASE("strict gl: whole models of every recipe, forward and backward, twice") {
+TEST_CASE("strict gl: whole models of every configuration, forward and backward, twice") {
   StrictGl gl;
   {
     GlBackend backend(strict_options(gl));
@@ -196,14 +196,14 @@ TEST_CASE("strict gl: whole models of every recipe, forward and backward, twice"
           c.d_hidden = 35;
           Model model(c, sized(c, 2, 7, 19), drops(c));
           model.run(backend);
-          model.walk(backend);
+          model.run_backward(backend);
           // What the device has and memory has not changed since is not copied again.
           const std::size_t buffers = gl.buffers();
           const std::int64_t uploads = gl.uploads(), dispatches = gl.dispatches();
           model.run(backend);
           CHECK(gl.uploads() == uploads);
           CHECK(gl.dispatches() > dispatches);
-          model.walk(backend, ParameterGradients::kAdded);
+          model.run_backward(backend, ParameterGradients::kAdded);
           CHECK(gl.buffers() == buffers);
         },
         Mechanisms::kOnCard);
@@ -273,7 +273,7 @@ TEST_CASE("strict gl: gradients that take turns in memory, and what stays on the
       lean.seed_loss(model.memory, counted_targets(*model.program, model.memory));
       lean.run(backend, model.memory, how);
     }
-    model.walk(backend);
+    model.run_backward(backend);
     const Program& program = *model.program;
     backend.fetch(program, program.loss, model.memory);
     CHECK(model.cells(program.loss)[0] == 0.0f);  // all that kernels write here
@@ -292,14 +292,14 @@ TEST_CASE("strict gl: programs of several sizes take turns on one backend") {
     Memory memory(sum);
     for (int round = 0; round < 2; ++round) {
       large.run(backend);
-      large.walk(backend);
+      large.run_backward(backend);
       const std::size_t most = gl.buffers();
       small.run(backend);
       backend.set_fetching(false);
       memory.run(backend);
       backend.set_fetching(true);
       CHECK(gl.buffers() < most);  // the sum has no use for so many
-      small.walk(backend);
+      small.run_backward(backend);
     }
   }
   check_nothing_left(gl);
@@ -315,7 +315,7 @@ TEST_CASE("strict gl: calls that the device cannot take run on the processor in 
       Model model(uneven_config(), {2, 13, 19});
       for (int round = 0; round < 2; ++round) {
         model.run(backend);
-        model.walk(backend);
+        model.run_backward(backend);
       }
       CHECK_FALSE(backend.fallbacks().empty());
       CHECK((gl.dispatches() > 0) == (cells > 1));

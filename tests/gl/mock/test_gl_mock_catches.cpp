@@ -34,7 +34,7 @@ std::string all(const Problems& problems) {
   return text;
 }
 
-// A run and a walk of a model by a host that makes this mistake.
+// A run and a backward pass of a model by a host that makes this mistake.
 Problems problems_of(void (*mistake)(GlCalls&)) {
   StrictGl gl;
   g_strict = gl.calls();
@@ -51,7 +51,7 @@ Problems problems_of(void (*mistake)(GlCalls&)) {
     c.heads = 2;
     Model model(c, {1, 3, 5});
     model.run(backend);
-    model.walk(backend);
+    model.run_backward(backend);
     backend.queue().take_timings();
   }
   gl.check_nothing_left();

@@ -63,10 +63,10 @@ TEST_CASE("compute: every step says its own difference, and a key goes round") {
   CHECK(gui.state().session.compute == ComputeMode::kCpu);
 }
 
-TEST_CASE("compute: the walk backwards is compared as well") {
+TEST_CASE("compute: the backward pass is compared as well") {
   Gui gui(small_document());
   choose(gui, "both");
-  gui.push(WalkBackward{true});
+  gui.push(ShowBackward{true});
   settle(gui);
   const auto both = gui.state().derived.both;
   REQUIRE(both);

@@ -15,23 +15,23 @@ Document eleven_tokens() {
   return document;
 }
 
-bool inside(const ProbeRect& r, const ProbeRect& room) {
+bool inside(const DrawnControl& r, const DrawnControl& room) {
   return r.min.x >= room.min.x && r.min.y >= room.min.y && r.max.x <= room.max.x &&
          r.max.y <= room.max.y;
 }
 
-bool apart(const ProbeRect& a, const ProbeRect& b) {
+bool apart(const DrawnControl& a, const DrawnControl& b) {
   return a.max.x <= b.min.x || b.max.x <= a.min.x || a.max.y <= b.min.y || b.max.y <= a.min.y;
 }
 
 std::string cut_words(const Gui& gui) {
   std::string all;
-  for (const ProbeText& text : gui.probe().cut_texts()) all += "'" + text.text + "' ";
+  for (const CutText& text : gui.drawn().cut_texts()) all += "'" + text.text + "' ";
   return all;
 }
 
 // Everything that is written inside this rectangle.
-std::vector<std::string> words_in(Gui& gui, const ProbeRect& r) {
+std::vector<std::string> words_in(Gui& gui, const DrawnControl& r) {
   std::vector<std::string> words;
   for (const DrawnText& text : gui.texts()) {
     if (inside({text.min, text.max}, r)) words.push_back(text.words);
@@ -66,7 +66,7 @@ void for_each_window(Gui& gui, const F& f) {
 float result_cell(const Gui& gui) {
   int last = -1;
   float height = 0;
-  for (const auto& control : gui.probe().all()) {
+  for (const auto& control : gui.drawn().all()) {
     if (!control.first.starts_with("pane/")) continue;
     const int place = std::stoi(control.first.substr(5));
     if (place < last) continue;
@@ -91,7 +91,7 @@ TEST_CASE("compute look: at every size the sheet shows operations, and its cross
   for (const Language language : {Language::kEnglish, Language::kChinese}) {
     gui.push(ChooseLanguage{language});
     for_each_window(gui, [&](const auto& window) {
-      const ProbeRect sheet = gui.rect("panel/compute"), table = gui.rect("compute_rows");
+      const DrawnControl sheet = gui.rect("panel/compute"), table = gui.rect("compute_rows");
       int seen = 0;
       for (int i = 0; gui.has("compute/row/" + std::to_string(i)); ++i)
         seen += inside(gui.rect("compute/row/" + std::to_string(i)), table);
@@ -124,7 +124,7 @@ TEST_CASE("compute look: at every size time against size is drawn, with the size
     measured.insert(count_text(point.tokens));
   for_each_window(gui, [&](const auto& window) {
     REQUIRE(gui.has("compute/chart"));
-    const ProbeRect chart = gui.rect("compute/chart");
+    const DrawnControl chart = gui.rect("compute/chart");
     CHECK(inside(chart, gui.rect("panel/compute")));
     CHECK(chart.max.y - chart.min.y >= 60 * window.scale);
     const float s = window.scale;
@@ -181,11 +181,11 @@ TEST_CASE("compute look: with Both on a low stage the matrices keep their room")
 
 TEST_CASE("compute look: small gradients are no zeros in their cells, and ids have no decimals") {
   Gui gui(eleven_tokens(), {1920, 1080});
-  gui.push(WalkBackward{true});
+  gui.push(ShowBackward{true});
   gui.push(GoToStep{"d.loss"});
   gui.frame(2);
   int gradients = 0, ids = 0;
-  for (const auto& control : gui.probe().all()) {
+  for (const auto& control : gui.drawn().all()) {
     const std::string& id = control.first;
     if (!id.starts_with("pane/")) continue;
     CAPTURE(id);
@@ -204,7 +204,7 @@ TEST_CASE("compute look: small gradients are no zeros in their cells, and ids ha
 
 TEST_CASE("compute look: the legend of a gradient is that of the one asked about") {
   Gui gui(eleven_tokens());
-  gui.push(WalkBackward{true});
+  gui.push(ShowBackward{true});
   gui.push(GoToStep{"d.blocks.0.attn.scores_raw"});
   gui.frame(2);
   const auto legend = [&] { return words_in(gui, gui.rect("legend/high")); };

@@ -33,12 +33,12 @@ TEST_CASE("backward: the rail turns round and goes back to the tokens, and forwa
   gui.click("step/previous");
   gui.click("step/previous");
   CHECK(step_of(gui).row.title == "step.scale");
-  // From the last step forwards the walk goes on backwards.
+  // From the last step forwards the backward pass goes on backwards.
   gui.push(GoToStep{"loss"});
   CHECK_FALSE(step_of(gui).backward);
   gui.click("step/next");
   CHECK(gui.state().session.step == "d.loss");
-  CHECK(gui.shows("The walk begins here"));
+  CHECK(gui.shows("The backward pass begins here"));
   gui.push(GoToStep{"d.embed"});
   gui.click("rail/direction/forward");
   CHECK(gui.state().session.step == "embed");
@@ -63,14 +63,14 @@ TEST_CASE("backward: the key B, and steps that have no way back") {
   gui.push(GoToStep{"probs"});
   gui.click("rail/direction/backward");
   CHECK(gui.state().session.step == "d.loss");
-  // Another sentence, another model: the walk goes on.
+  // Another sentence, another model: the backward pass goes on.
   gui.push(DoEdit{SetSentence{"one two"}, ""});
   CHECK(gui.state().session.step == "d.loss");
   CHECK(gui.trace().length() == 2);
   gui.push(ChooseModel{"bundled:dates"});
   CHECK(gui.state().session.step == "d.loss");
   CHECK(inconsistency(gui.state()) == "");
-  // Training takes the place of the steps, and nobody walks meanwhile.
+  // Training takes the place of the steps, and nobody looks at them meanwhile.
   gui.push(DoCommand{Command::kTrain});
   gui.shell().wait();
   gui.frame(2);
@@ -227,13 +227,13 @@ TEST_CASE("backward: of many [MASK]s those behind the picked one have a place") 
   CHECK_FALSE(gui.has("target/0"));
 }
 
-TEST_CASE("backward: nobody walks while the Train panel is open") {
+TEST_CASE("backward: no steps are shown while the Train panel is open") {
   Gui gui(small_document(1, 2, 8));
-  CHECK(is_enabled(Command::kWalkBackward, gui.state()));
+  CHECK(is_enabled(Command::kShowBackward, gui.state()));
   gui.push(DoCommand{Command::kTrain});
   gui.shell().wait();
   gui.frame(2);
-  CHECK_FALSE(is_enabled(Command::kWalkBackward, gui.state()));
+  CHECK_FALSE(is_enabled(Command::kShowBackward, gui.state()));
   const std::string step = gui.state().session.step;
   gui.key({'B'});
   CHECK_FALSE(gui.state().session.backward);
@@ -243,7 +243,7 @@ TEST_CASE("backward: nobody walks while the Train panel is open") {
   CHECK(gui.state().session.backward);
 }
 
-TEST_CASE("backward: what the walk makes fills while it plays") {
+TEST_CASE("backward: what the backward pass makes fills while it plays") {
   Gui gui(small_document(1, 2, 8));
   gui.push(GoToStep{"blocks.0.attn.scores_raw"});
   gui.key({'B'});

@@ -65,7 +65,7 @@ TEST_CASE("heads: of many heads the chosen one comes into sight, the wheel moves
   CHECK_FALSE(gui.has("heads/25"));
   for (int i = 0; i < 25; ++i) gui.key({']'});
   gui.frame(2);
-  const ProbeRect strip = gui.rect("panel/heads"), card = gui.rect("heads/25");
+  const DrawnControl strip = gui.rect("panel/heads"), card = gui.rect("heads/25");
   CHECK(card.min.x >= strip.min.x);
   CHECK(card.max.x <= strip.max.x);
   const float before = card.min.x;
@@ -130,8 +130,8 @@ TEST_CASE("lines: a token under the mouse shows its weights, a click picks the s
   gui.click("lines/query/" + std::to_string(last));
   CHECK(gui.state().session.picked == CellPick{kPattern, {0, best_head, last, best_key}});
   // On a line itself: that very cell.
-  const ProbeRect from = gui.rect("lines/query/" + std::to_string(last));
-  const ProbeRect to = gui.rect("lines/key/" + std::to_string(best_key));
+  const DrawnControl from = gui.rect("lines/query/" + std::to_string(last));
+  const DrawnControl to = gui.rect("lines/key/" + std::to_string(best_key));
   const float t = 0.9f;
   gui.click_at({from.max.x + t * (to.min.x - from.max.x),
                 from.center().y + t * (to.center().y - from.center().y)});
@@ -181,7 +181,7 @@ TEST_CASE("lines: 200 tokens scroll, and say what is left out") {
   CHECK(gui.has("lines/query/1"));
   CHECK_FALSE(gui.has("lines/query/150"));
   CHECK(gui.shows("Only lines with an end in sight are drawn"));
-  const ProbeRect area = gui.rect("lines/area");
+  const DrawnControl area = gui.rect("lines/area");
   gui.wheel(area.center(), -8);
   gui.frame(2);
   CHECK_FALSE(gui.has("lines/query/1"));

@@ -135,7 +135,7 @@ std::set<std::string> allowed_numbers(const Gui& gui, const Explanation& e) {
 
 // Does the inspector say this, over however many lines?
 bool says(Gui& gui, std::string words) {
-  const ProbeRect panel = gui.rect("panel/inspector");
+  const DrawnControl panel = gui.rect("panel/inspector");
   std::string all;
   for (const DrawnText& text : gui.texts()) {
     if (text.min.x >= panel.min.x && text.max.x <= panel.max.x) all += text.words;
@@ -185,7 +185,7 @@ TEST_CASE("inspector: every number of a cell's table is the trace's, for every o
         for (std::size_t i = 0; i < e.terms.size(); ++i) {
           const std::string id = "term/" + std::to_string(i);
           if (!gui.has(id)) continue;
-          const ProbeRect line = gui.rect(id);
+          const DrawnControl line = gui.rect(id);
           for (const DrawnText& text : texts) {
             const float y = (text.min.y + text.max.y) / 2;
             const bool inside = y > line.min.y && y < line.max.y && text.min.x > line.min.x + 60 &&
@@ -223,12 +223,12 @@ TEST_CASE("inspector: a term leads to its cell, crumbs and Backspace lead back")
   CHECK((end.operation == "parameter" || end.operation == "sinusoid"));
   // A long trail stays on its line: the first, "…", the last ones, none over another.
   CHECK(gui.has("inspector/crumb/more"));
-  std::vector<ProbeRect> crumbs;
-  for (const auto& entry : gui.probe().all()) {
+  std::vector<DrawnControl> crumbs;
+  for (const auto& entry : gui.drawn().all()) {
     if (entry.first.starts_with("inspector/crumb/")) crumbs.push_back(entry.second);
   }
   std::sort(crumbs.begin(), crumbs.end(),
-            [](const ProbeRect& a, const ProbeRect& b) { return a.min.x < b.min.x; });
+            [](const DrawnControl& a, const DrawnControl& b) { return a.min.x < b.min.x; });
   for (std::size_t i = 0; i + 1 < crumbs.size(); ++i) {
     CHECK(crumbs[i].max.x <= crumbs[i + 1].min.x);
   }
@@ -379,7 +379,8 @@ TEST_CASE("words: a name under the mouse lights its matrix, and the other way ro
   gui.hover("words/0");
   gui.frame(2);
   CHECK(gui.state().session.lit_tensor == "blocks.0.attn.q");
-  const ProbeRect lit = gui.rect("lit/blocks.0.attn.q"), pane = gui.rect("pane/0/blocks.0.attn.q");
+  const DrawnControl lit = gui.rect("lit/blocks.0.attn.q"),
+                     pane = gui.rect("pane/0/blocks.0.attn.q");
   CHECK(lit.min.x < pane.min.x);
   CHECK(lit.max.y > pane.max.y);
   CHECK(gui.has("words/lit/blocks.0.attn.q"));
@@ -429,7 +430,7 @@ TEST_CASE("inspector: nothing is cut off in any tab, at any size, in both langua
           gui.push(GoToStep{step});
           gui.frame();
           CAPTURE(step);
-          const ProbeRect panel = gui.rect("panel/inspector");
+          const DrawnControl panel = gui.rect("panel/inspector");
           for (const DrawnText& text : gui.texts()) {
             if (text.slanted || text.min.x < panel.min.x || text.min.y < panel.min.y) continue;
             INFO(text.words);
@@ -437,7 +438,7 @@ TEST_CASE("inspector: nothing is cut off in any tab, at any size, in both langua
             CHECK(text.words.find("inspector.") == std::string::npos);  // an id without a text
             CHECK(text.words.find("words.") == std::string::npos);
           }
-          for (const ProbeText& text : gui.probe().cut_texts()) FAIL_CHECK(text.text);
+          for (const CutText& text : gui.drawn().cut_texts()) FAIL_CHECK(text.text);
         }
       }
     }

@@ -88,7 +88,7 @@ TEST_CASE("paint: brushes for rows, columns and triangles") {
 TEST_CASE("paint: the bars beside the mask paint rows and columns with any brush") {
   Gui gui(free_document());
   open_mask(gui);
-  const ProbeRect rows = gui.rect("paint/rows"), columns = gui.rect("paint/columns");
+  const DrawnControl rows = gui.rect("paint/rows"), columns = gui.rect("paint/columns");
   const ImVec2 at = gui.cell_center(kPane, 2, 1);
   gui.drag({rows.center().x, at.y}, {rows.center().x, gui.cell_center(kPane, 3, 1).y});
   CHECK(gui.config().mask.forbidden.row(2) == std::vector<Span>{{0, 5}});

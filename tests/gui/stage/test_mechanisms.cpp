@@ -35,19 +35,19 @@ struct Drawn {
 
 // The arrows that start in this control: before and after.
 std::vector<Drawn> arrows(const Gui& gui, const std::string& id) {
-  const ProbeRect r = gui.rect(id);
+  const DrawnControl r = gui.rect(id);
   std::vector<Drawn> found;
-  for (const ProbeMark& m : gui.probe().marks()) {
+  for (const DrawnMark& m : gui.drawn().marks()) {
     const bool inside =
         m.min.x > r.min.x && m.min.x < r.max.x && m.min.y > r.min.y && m.min.y < r.max.y;
-    if (m.kind == ProbeMark::Kind::kArrow && inside) found.push_back({m.min, m.max});
+    if (m.kind == DrawnMark::Kind::kArrow && inside) found.push_back({m.min, m.max});
   }
   return found;
 }
 
 std::vector<std::string> ids_with(const Gui& gui, const std::string& prefix) {
   std::vector<std::string> ids;
-  for (const auto& control : gui.probe().all()) {
+  for (const auto& control : gui.drawn().all()) {
     const std::string& id = control.first;
     const bool digit = id.size() > prefix.size() && std::isdigit(id[prefix.size()]) != 0;
     if (id.starts_with(prefix) && digit) ids.push_back(id);
@@ -157,9 +157,9 @@ TEST_CASE("rotary page: a click on a circle picks its cell, both cells of the pa
   for (const char* pane : panes) {
     for (const std::int64_t feature : {2, 6}) {
       const ImVec2 at = gui.cell_center(pane, 8, feature);
-      const auto& marks = gui.probe().marks();
-      CHECK(std::ranges::any_of(marks, [&](const ProbeMark& m) {
-        return m.kind == ProbeMark::Kind::kCell && m.min.x < at.x && at.x < m.max.x &&
+      const auto& marks = gui.drawn().marks();
+      CHECK(std::ranges::any_of(marks, [&](const DrawnMark& m) {
+        return m.kind == DrawnMark::Kind::kCell && m.min.x < at.x && at.x < m.max.x &&
                m.min.y < at.y && at.y < m.max.y;
       }));
     }
@@ -198,7 +198,7 @@ TEST_CASE("rotary page: a pair with a NaN says so, and the others keep their sca
   const_cast<float*>(t.data)[flat_index(t.axes, cell)] = NAN;
   gui.frame(2);
   CHECK(arrows(gui, "pair/1").empty());
-  const ProbeRect r = gui.rect("pair/1");
+  const DrawnControl r = gui.rect("pair/1");
   CHECK(std::ranges::any_of(gui.texts(), [&](const DrawnText& text) {
     return text.words == "NaN" && text.min.x > r.min.x && text.max.x < r.max.x;
   }));
@@ -312,7 +312,7 @@ TEST_CASE("gate: the opened row prints the gate, what it multiplies, and the pro
     const std::vector<std::int64_t> cell = {0, 6, 5};
     const double value = gui.tensor(names[l]).at(cell);
     CHECK(opened->row.lines[l].values[5] == value);
-    const ProbeRect r = gui.rect("opened/5");
+    const DrawnControl r = gui.rect("detail/5");
     const std::string words = number_text(value, 4);
     CHECK(std::ranges::any_of(gui.texts(), [&](const DrawnText& t) {
       return t.min.x >= r.min.x - 1 && t.max.x <= r.max.x + 1 && t.min.y >= r.min.y &&
@@ -337,22 +337,22 @@ TEST_CASE("mechanisms: nothing is cut, overlaps, or stands without its words") {
           CAPTURE(step);
           gui.push(GoToStep{step});
           gui.frame(2);
-          for (const ProbeText& text : gui.probe().cut_texts()) FAIL_CHECK(text.text);
+          for (const CutText& text : gui.drawn().cut_texts()) FAIL_CHECK(text.text);
           for (const DrawnText& t : gui.texts()) {
             CAPTURE(t.words);
             CHECK_FALSE(t.words.starts_with("stage."));
           }
           if (ids_with(gui, "pair/").empty() && !gui.has("share")) continue;
           ++shown;
-          std::vector<ProbeRect> apart;
-          for (const auto& control : gui.probe().all()) {
+          std::vector<DrawnControl> apart;
+          for (const auto& control : gui.drawn().all()) {
             const std::string& id = control.first;
             if (id.starts_with("pair/") || id.starts_with("pane/") || id == "share")
               apart.push_back(control.second);
           }
           for (std::size_t i = 0; i < apart.size(); ++i) {
             for (std::size_t j = 0; j < i; ++j) {
-              const ProbeRect &a = apart[i], &b = apart[j];
+              const DrawnControl &a = apart[i], &b = apart[j];
               const bool meet = a.min.x < b.max.x - 1 && b.min.x < a.max.x - 1 &&
                                 a.min.y < b.max.y - 1 && b.min.y < a.max.y - 1;
               CHECK_FALSE(meet);

@@ -26,12 +26,12 @@ void wait_for(Gui& gui, double seconds) {
 
 // Drags the knob to a part of the track.
 ImVec2 on_track(const Gui& gui, float part) {
-  const ProbeRect r = gui.rect("motion/track");
+  const DrawnControl r = gui.rect("motion/track");
   const float inset = 6;
   return {r.min.x + inset + (r.max.x - r.min.x - 2 * inset) * part, r.center().y};
 }
 
-bool inside(const DrawnText& t, const ProbeRect& r) {
+bool inside(const DrawnText& t, const DrawnControl& r) {
   return t.min.x >= r.min.x - 1 && t.max.x <= r.max.x + 1 && t.min.y >= r.min.y - 1 &&
          t.max.y <= r.max.y + 1;
 }
@@ -46,7 +46,7 @@ std::string without_spaces(const std::string& text) {
 
 // Do these words stand in this control?
 bool says(Gui& gui, std::string_view id, const std::string& words) {
-  const ProbeRect r = gui.rect(id);
+  const DrawnControl r = gui.rect(id);
   for (const DrawnText& t : gui.texts()) {
     if (inside(t, r) && t.words == without_spaces(words)) return true;
   }
@@ -265,7 +265,7 @@ TEST_CASE("motion: at its end a step looks like the finished one") {
     go_to(gui, name);
     gui.move_to({2, 2});
     gui.frame(2);
-    const ProbeRect stage = gui.rect("panel/stage"), bar = gui.rect("motion/track");
+    const DrawnControl stage = gui.rect("panel/stage"), bar = gui.rect("motion/track");
     const auto seen = [&] {
       std::vector<std::string> all;
       for (const DrawnText& t : gui.texts()) {
@@ -340,12 +340,12 @@ TEST_CASE("motion: what is not made yet is covered, the arithmetic covers no ope
       const MotionSize motion = *shown_motion_size(gui.state());
       gui.push(ScrubTo{(motion_begin(motion, MotionPhase::kFill) - 0.01) / motion_length(motion)});
       if (!gui.has("motion/card")) continue;
-      const ProbeRect card = gui.rect("motion/card");
-      const ProbeRect stage = gui.rect("panel/stage");
+      const DrawnControl card = gui.rect("motion/card");
+      const DrawnControl stage = gui.rect("panel/stage");
       CHECK(card.max.x <= stage.max.x);
       CHECK(card.max.y <= gui.rect("motion/track").min.y + 1);
       const std::string result(gui.trace().tensor(page.lines[0].back().tensor).name);
-      for (const auto& [id, r] : gui.probe().all()) {
+      for (const auto& [id, r] : gui.drawn().all()) {
         const std::string pane = id;
         CAPTURE(pane);
         if (!id.starts_with("pane/") || id.ends_with("/" + result)) continue;
@@ -367,9 +367,9 @@ TEST_CASE("motion: the opened row is that of the cell in the making, as far as i
   const TensorView weights = gui.tensor(pattern);
   // A column holds the key, x, its exponential and, once it is made, the weight.
   const auto shows_weight = [&](std::int64_t row, std::int64_t column) {
-    const std::string id = "opened/" + std::to_string(column);
+    const std::string id = "detail/" + std::to_string(column);
     const std::vector<std::int64_t> index = {0, 0, row, column};
-    const ProbeRect r = gui.rect(id);
+    const DrawnControl r = gui.rect(id);
     const auto texts = gui.texts();
     const auto count =
         std::count_if(texts.begin(), texts.end(), [&](const DrawnText& t) { return inside(t, r); });
@@ -443,7 +443,7 @@ TEST_CASE(
     "hover: a cell of a head's picture lights the stage within one frame, and the other way") {
   Gui gui(words("The animal did not cross"), {1440, 900});
   go_to(gui, "blocks.0.attn.pattern");
-  const ProbeRect card = gui.rect("heads/1");
+  const DrawnControl card = gui.rect("heads/1");
   const DrawnHeatmap* picture = nullptr;
   for (const DrawnHeatmap& h : gui.heatmaps().drawn()) {
     if (h.quad.x0 >= card.min.x && h.quad.x1 <= card.max.x && h.quad.y0 >= card.min.y) picture = &h;

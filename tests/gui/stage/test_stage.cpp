@@ -30,7 +30,7 @@ std::string no_spaces(std::string text) {
 }
 
 // All words that stand inside the rectangle, top to bottom.
-std::vector<std::string> words_in(Gui& gui, const ProbeRect& r) {
+std::vector<std::string> words_in(Gui& gui, const DrawnControl& r) {
   std::vector<DrawnText> inside;
   for (const DrawnText& text : gui.texts()) {
     const ImVec2 at{(text.min.x + text.max.x) / 2, (text.min.y + text.max.y) / 2};
@@ -56,9 +56,9 @@ TEST_CASE("stage: the opened row prints the trace's and explain's numbers") {
     const auto opened = open_row(gui.trace(), step_named(gui.trace(), name), 0, 10,
                                  gui.state().session.picked->index.back());
     REQUIRE(opened);
-    REQUIRE(gui.has("panel/opened"));
+    REQUIRE(gui.has("panel/detail"));
     for (std::size_t c = 0; c < opened->row.lines[0].values.size(); ++c) {
-      const std::string id = "opened/" + std::to_string(c);
+      const std::string id = "detail/" + std::to_string(c);
       if (!gui.has(id)) continue;
       const std::vector<std::string> words = words_in(gui, gui.rect(id));
       REQUIRE(words.size() == opened->row.lines.size() + 1);
@@ -82,9 +82,9 @@ TEST_CASE("stage: a click in the opened row picks the cell, a click in the ranki
   Gui gui(sentence_of_eleven(), {1920, 1080});
   gui.push(GoToStep{kPattern});
   gui.frame(2);
-  gui.click("opened/3");
+  gui.click("detail/3");
   CHECK(gui.state().session.picked == CellPick{kPattern, {0, 0, 10, 3}});
-  gui.hover("opened/5");
+  gui.hover("detail/5");
   CHECK(gui.state().session.hovered == CellPick{kPattern, {0, 0, 10, 5}});
   gui.push(GoToStep{"probs"});
   gui.frame(2);
@@ -135,16 +135,16 @@ TEST_CASE("stage: what opens up never overlaps the matrices nor leaves the stage
       CAPTURE(step);
       gui.push(GoToStep{step});
       gui.frame();
-      if (!gui.has("panel/opened")) continue;
+      if (!gui.has("panel/detail")) continue;
       ++shown;
-      const ProbeRect opened = gui.rect("panel/opened"), stage = gui.rect("panel/stage");
+      const DrawnControl opened = gui.rect("panel/detail"), stage = gui.rect("panel/stage");
       CHECK(opened.min.x >= stage.min.x);
       CHECK(opened.max.x <= stage.max.x);
       CHECK(opened.max.y <= gui.rect("step/next").min.y);
-      for (const auto& control : gui.probe().all()) {
+      for (const auto& control : gui.drawn().all()) {
         const std::string& id = control.first;
-        const ProbeRect& r = control.second;
-        const bool inner = id.starts_with("opened/") || id.starts_with("rank/");
+        const DrawnControl& r = control.second;
+        const bool inner = id.starts_with("detail/") || id.starts_with("rank/");
         if (inner) {
           CAPTURE(id);
           CHECK(r.min.y >= opened.min.y - 1);

@@ -8,7 +8,7 @@ namespace headlight::test {
 namespace {
 
 ImVec2 place(Gui& gui, double temperature) {
-  const ProbeRect track = gui.rect("temperature");
+  const DrawnControl track = gui.rect("temperature");
   return {track.min.x + temperature_place(temperature) * (track.max.x - track.min.x),
           track.center().y};
 }

@@ -12,7 +12,7 @@ void open_tokens(Gui& gui) { gui.push(GoToStep{"token_ids"}); }
 
 // Just left of a chip: before it.
 ImVec2 before(Gui& gui, const std::string& id) {
-  const ProbeRect chip = gui.rect(id);
+  const DrawnControl chip = gui.rect(id);
   return {chip.min.x + 3, chip.center().y};
 }
 
@@ -24,7 +24,7 @@ TEST_CASE("tokens: a word dragged to another place changes the sentence, in one 
   gui.drag(gui.rect("token/2").center(), before(gui, "token/0"));
   CHECK(gui.document().sentence == "sat the cat on a mat");
   CHECK(words(gui) == std::vector<std::string>{"sat", "the", "cat", "on", "a", "mat"});
-  const ProbeRect last = gui.rect("token/5");
+  const DrawnControl last = gui.rect("token/5");
   gui.drag(gui.rect("token/0").center(), {last.max.x + 30, last.center().y});
   CHECK(gui.document().sentence == "the cat on a mat sat");
   gui.ctrl('Z');

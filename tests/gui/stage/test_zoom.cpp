@@ -24,7 +24,7 @@ struct Seen {
 };
 Seen seen(const Gui& gui, const std::string& id) {
   const DrawnHeatmap& d = gui.heatmap(id);
-  const ProbeRect r = gui.rect(id);
+  const DrawnControl r = gui.rect(id);
   const HeatmapQuad& q = d.quad;
   const double w = (q.x1 - q.x0) / static_cast<double>(q.columns);
   const double h = (q.y1 - q.y0) / static_cast<double>(q.rows);
@@ -120,7 +120,7 @@ TEST_CASE("zoom: the wheel zooms about the mouse, in every pane of the page") {
   Gui gui(long_document());
   gui.push(GoToStep{"blocks.0.attn.pattern"});
   const Document before = gui.document();
-  const ProbeRect r = gui.rect(kPattern);
+  const DrawnControl r = gui.rect(kPattern);
   const ImVec2 at{std::floor(r.min.x + (r.max.x - r.min.x) * 0.3f),
                   std::floor(r.min.y + (r.max.y - r.min.y) * 0.7f)};
   gui.move_to(at);

@@ -78,7 +78,7 @@ TEST_CASE("train: dragging the mark shows the weights of that step, Newest goes 
   open_panel(gui);
   gui.push(PlayRun{true});
   settle(gui);
-  const ProbeRect chart = gui.rect("train/chart");
+  const DrawnControl chart = gui.rect("train/chart");
   // The axis spans the 40 steps of the plan.
   const float x = chart.min.x + (chart.max.x - chart.min.x) * 12 / 40;
   gui.click_at({x, chart.center().y});
@@ -170,7 +170,7 @@ TEST_CASE("train: the settings make the next run, rate and clipping change this 
   gui.type("0.0005");
   gui.edit_key({ImGuiKey_Enter});
   settle(gui);
-  CHECK(run_of(gui).plan->recipe.schedule.peak == doctest::Approx(5e-4));
+  CHECK(run_of(gui).plan->settings.schedule.peak == doctest::Approx(5e-4));
   CHECK_FALSE(gui.state().session.train.changed);
   CHECK(run_of(gui).status.step == 5);
   gui.click("train/set/task");
@@ -202,7 +202,8 @@ TEST_CASE("train: numbers out of range are refused where they are typed") {
     gui.frame(2);
     gui.key({kKeyEscape});  // and what it stands in
     gui.frame(2);
-    CHECK(gui.state().session.train.plan.recipe.schedule.peak == small_plan().recipe.schedule.peak);
+    CHECK(gui.state().session.train.plan.settings.schedule.peak ==
+          small_plan().settings.schedule.peak);
   }
 }
 
@@ -230,9 +231,9 @@ TEST_CASE("train: a token that is drawn stands behind the sentence") {
 TEST_CASE("train: a run that breaks keeps its last good weights and says what to try") {
   Gui gui;
   RunPlan plan = small_plan();
-  plan.recipe.optimizer = default_options(OptimizerKind::kSgd);
-  plan.recipe.schedule.peak = 100;
-  plan.recipe.clip = 0;
+  plan.settings.optimizer = default_options(OptimizerKind::kSgd);
+  plan.settings.schedule.peak = 100;
+  plan.settings.clip = 0;
   plan.stop.steps = 400;
   open_panel(gui, plan);
   gui.push(PlayRun{true});

@@ -112,10 +112,10 @@ TEST_CASE(
   CHECK(kept.model.kind == "classify");
   CHECK(kept.model.classes == run_of(gui).task->classes());
   REQUIRE(kept.training);
-  RunSettings recipe;
+  RunSettings settings;
   TrainState state;
-  parse_train(kept.training->json, recipe, state);
-  CHECK(recipe.task == "");
+  parse_train(kept.training->json, settings, state);
+  CHECK(settings.task == "");
   CHECK(state.step == 5);
 }
 

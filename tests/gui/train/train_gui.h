@@ -12,10 +12,10 @@ inline RunPlan small_plan(const std::string& task = "induction") {
   plan.config.layers = 2;
   plan.config.heads = 2;
   plan.config.d_model = 16;
-  plan.recipe.batch = 8;
+  plan.settings.batch = 8;
   plan.stop.steps = 40;
-  plan.recipe.schedule.steps = 40;
-  plan.recipe.schedule.warmup = 0;
+  plan.settings.schedule.steps = 40;
+  plan.settings.schedule.warmup = 0;
   return plan;
 }
 

@@ -1,4 +1,4 @@
-// Backward: what it keeps, what it adds up, and where a walk may start.
+// Backward: what it keeps, what it adds up, and where a backward pass may start.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ TEST_CASE("backward: what does not lead to the loss has zeros, inputs have nothi
   for (const auto* make : {"reference", "cpu"}) {
     const auto backend = make_backend(make, 2);
     model.run(*backend);
-    model.walk(*backend);
+    model.run_backward(*backend);
     for (const float g : model.backward.gradient("probs").cells()) CHECK(g == 0.0f);
     CHECK(rms(model.backward.gradient("d.logits").cells()) > 0);
     CHECK(model.backward.gradient("logits").name == "d.logits");
@@ -46,13 +46,14 @@ TEST_CASE("backward: what does not lead to the loss has zeros, inputs have nothi
   CHECK_THROWS_AS(model.backward.gradient("logit"), UsageError);
 }
 
-TEST_CASE("backward: the parameters' gradients lie in one piece, and several walks add up") {
+TEST_CASE(
+    "backward: the parameters' gradients lie in one piece, and several backward passes add up") {
   Config c;
   c.d_model = 8;
   const auto backend = make_cpu_backend(1);
   Model model(c, {2, 5, 4});
   model.run(*backend);
-  model.walk(*backend);
+  model.run_backward(*backend);
   const auto all = model.backward.parameters();
   std::vector<bool> owned(all.size(), false);
   for (const TensorId id : model.of_kind(TensorKind::kParameter)) {
@@ -68,9 +69,9 @@ TEST_CASE("backward: the parameters' gradients lie in one piece, and several wal
   for (std::size_t i = 0; i < all.size(); ++i) CHECK((owned[i] || all[i] == 0.0f));
 
   const std::vector<float> once(all.begin(), all.end());
-  model.walk(*backend, ParameterGradients::kAdded);
+  model.run_backward(*backend, ParameterGradients::kAdded);
   for (std::size_t i = 0; i < all.size(); ++i) CHECK(all[i] == doctest::Approx(2.0 * once[i]));
-  model.walk(*backend);
+  model.run_backward(*backend);
   CHECK(std::memcmp(all.data(), once.data(), once.size() * sizeof(float)) == 0);
 }
 
@@ -84,7 +85,7 @@ TEST_CASE("backward: where only parameters are kept, they are the same in less m
       c.layers = 3;
       Model model(c, sized(c, 2, 5, 4), drops(c));
       model.run(*backend);
-      model.walk(*backend);
+      model.run_backward(*backend);
       Backward less(model.program, KeptGradients::kParameters);
       for (int repeat = 0; repeat < 2; ++repeat) {
         less.seed_loss(model.memory, counted_targets(*model.program, model.memory));
@@ -110,7 +111,7 @@ TEST_CASE("backward: shards that count with the whole batch add up to it") {
   const auto backend = make_cpu_backend(1);
   Model whole(c, {4, 5, 6});
   whole.run(*backend);
-  whole.walk(*backend);
+  whole.run_backward(*backend);
   const std::int64_t counted = counted_targets(*whole.program, whole.memory);
   CHECK(counted == 15);
   std::vector<double> sum(whole.backward.parameters().size(), 0.0);
@@ -147,13 +148,13 @@ TEST_CASE("backward: with no target counted, everything is zero") {
   for (const auto* make : {"reference", "cpu"}) {
     const auto backend = make_backend(make, 1);
     model.run(*backend);
-    model.walk(*backend);
+    model.run_backward(*backend);
     CHECK(mean_loss(*model.program, model.memory) == 0);
     CHECK(rms(model.backward.parameters()) == 0);
   }
 }
 
-TEST_CASE("backward: a walk from any tensors, each used as often as it likes") {
+TEST_CASE("backward: a backward pass from any tensors, each used as often as it likes") {
   // L = Σ c · logits + Σ e · attn.q of the last layer: the second seed lies on the way of the
   // first.
   Config c;
@@ -167,7 +168,7 @@ TEST_CASE("backward: a walk from any tensors, each used as often as it likes") {
   for (const auto* make : {"reference", "cpu"}) {
     const auto backend = make_backend(make, 1);
     CAPTURE(make);
-    Backward walk(program, seeds);
+    Backward pass(program, seeds);
     Model model(c, {1, 4, 5});  // lends its memory: the same tensors come first
     model.run(*backend);
     const std::vector<float*> memory(
@@ -175,12 +176,12 @@ TEST_CASE("backward: a walk from any tensors, each used as often as it likes") {
         model.memory.begin() + static_cast<std::ptrdiff_t>(program->tensors.size()));
     for (int repeat = 0; repeat < 2; ++repeat) {
       for (const TensorId seed : seeds) {
-        const auto cells = walk.seed(seed);
+        const auto cells = pass.seed(seed);
         for (std::size_t i = 0; i < cells.size(); ++i) {
           cells[i] = bell(static_cast<std::uint64_t>(seed), i);
         }
       }
-      walk.run(*backend, memory);
+      pass.run(*backend, memory);
     }
     const auto level = [&] {
       model.run(*backend);
@@ -195,7 +196,7 @@ TEST_CASE("backward: a walk from any tensors, each used as often as it likes") {
     };
     for (const char* name : {"embed.W_E", "blocks.0.ln1.w", "blocks.1.ln1.b", "unembed.W_U"}) {
       CAPTURE(name);
-      const TensorView gradient = walk.gradient(name);
+      const TensorView gradient = pass.gradient(name);
       for (std::size_t i = 0; i < gradient.cells().size(); i += 3) {
         float& cell = model.cells(program->require(name))[i];
         const float before = cell;
@@ -239,12 +240,12 @@ TEST_CASE("backward: an operation that reads one tensor twice") {
       memory.push_back(owned[id].data());
     }
     const auto reference = make_reference_backend(), cpu = make_cpu_backend(1);
-    Backward walk(made, {call.out}), fast(made, {call.out});
-    for (Backward* b : {&walk, &fast}) {
+    Backward pass(made, {call.out}), fast(made, {call.out});
+    for (Backward* b : {&pass, &fast}) {
       const auto seed = b->seed(call.out);
       for (std::size_t i = 0; i < seed.size(); ++i) seed[i] = bell(7, i);
     }
-    walk.run(*reference, memory);
+    pass.run(*reference, memory);
     fast.run(*cpu, memory);
     const auto level = [&] {
       reference->run(*made, made->calls, memory);
@@ -253,7 +254,7 @@ TEST_CASE("backward: an operation that reads one tensor twice") {
       for (std::size_t i = 0; i < out.size(); ++i) sum += static_cast<double>(out[i]) * bell(7, i);
       return sum;
     };
-    const auto gradient = walk.gradient(TensorId{0}).cells();
+    const auto gradient = pass.gradient(TensorId{0}).cells();
     CHECK(normalised_error(fast.gradient(TensorId{0}).cells(), gradient, 0) <= 1e-5);
     for (std::size_t i = 0; i < gradient.size(); i += 7) {
       const float before = owned[0][i];

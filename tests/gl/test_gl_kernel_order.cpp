@@ -20,12 +20,12 @@ using test::check_no_messages;
 using test::compute_ready;
 using test::shared_backend;
 
-/// A training program that has run once, with its walk backwards.
+/// A training program that has run once, with its backward pass.
 struct Net {
   explicit Net(const Config& config)
       : plain(std::make_shared<const Program>(build_training_program(config, shape_of(config)))),
-        walk(plain),
-        program(with_gradients(walk)) {
+        pass(plain),
+        program(with_gradients(pass)) {
     for (std::size_t id = 0; id < plain->tensors.size(); ++id) {
       const TensorSpec& spec = plain->tensors[id];
       cells.emplace_back(static_cast<std::size_t>(cell_count(spec.axes)));
@@ -45,7 +45,7 @@ struct Net {
       cells[place(plain->present)].assign(cells[place(plain->present)].size(), 1);
     const auto reference = make_reference_backend();
     reference->run(*plain, plain->calls, memory);
-    walk.seed_loss(memory, counted_targets(*plain, memory));
+    pass.seed_loss(memory, counted_targets(*plain, memory));
   }
 
   static RunShape shape_of(const Config& c) {
@@ -69,7 +69,7 @@ struct Net {
   }
 
   std::shared_ptr<const Program> plain;
-  Backward walk;
+  Backward pass;
   Program program;
   std::vector<FloatBuffer> cells;
   std::vector<float*> memory;
@@ -120,7 +120,8 @@ std::vector<Files> files_that_ran(std::size_t tags) {
 
 }  // namespace
 
-TEST_CASE("kernel view: a run and a walk dispatch the kernels that are shown, in this order") {
+TEST_CASE(
+    "kernel view: a run and a backward pass dispatch the kernels that are shown, in this order") {
   if (!compute_ready()) return;
   GlBackend& gl = shared_backend();
   gl.queue().set_timing(true);
@@ -137,9 +138,9 @@ TEST_CASE("kernel view: a run and a walk dispatch the kernels that are shown, in
                                      net.look()));
       CHECK(shown == ran[i]);
     }
-    const auto steps = net.walk.calls();
-    gl.run_backward(p, steps, net.memory, net.walk.gradients());
-    const std::vector<Files> walked = files_that_ran(steps.size());
+    const auto steps = net.pass.calls();
+    gl.run_backward(p, steps, net.memory, net.pass.gradients());
+    const std::vector<Files> backward = files_that_ran(steps.size());
     for (std::size_t s = 0; s < steps.size(); ++s) {
       const std::vector<TensorId>& in = p.calls[place(steps[s].call)].in;
       std::vector<TensorId> done;
@@ -152,7 +153,7 @@ TEST_CASE("kernel view: a run and a walk dispatch the kernels that are shown, in
         add_files(shown,
                   locate_kernel(p, steps[s].call, in[i], net.index(in[i]), device, net.look()));
       }
-      CHECK(shown == walked[s]);
+      CHECK(shown == backward[s]);
     }
   }
   gl.queue().set_timing(false);
@@ -166,7 +167,7 @@ TEST_CASE("kernel view: a gradient has the kernels of every call that changes it
   for (const Config& config : configs()) {
     Net net(config);
     const Program& p = net.program;
-    const auto gradients = net.walk.gradients();
+    const auto gradients = net.pass.gradients();
     const std::size_t count = net.plain->tensors.size();
     const auto bytes = [&](std::size_t id) { return 4 * net.cells[id].size(); };
     for (std::size_t id = 0; id < count; ++id) {
@@ -174,7 +175,7 @@ TEST_CASE("kernel view: a gradient has the kernels of every call that changes it
       std::fill_n(gradients[id], net.cells[id].size(), std::numeric_limits<float>::quiet_NaN());
     }
     std::vector<std::vector<int>> changed(count);
-    for (const BackwardCall& step : net.walk.calls()) {
+    for (const BackwardCall& step : net.pass.calls()) {
       std::vector<std::vector<float>> before;
       for (std::size_t id = 0; id < count; ++id) {
         const bool has = p.gradients[id] >= 0;

@@ -1,4 +1,4 @@
-// Probe: where each control stood in the last frame, by its stable id. Tests click by id, and check
+// Drawn: where each control stood in the last frame, by its stable id. Tests click by id, and check
 // that nothing is cut off or overlaps.
 #pragma once
 
@@ -11,32 +11,32 @@
 
 namespace headlight {
 
-struct ProbeRect {
+struct DrawnControl {
   ImVec2 min, max;
   bool enabled = true;
   ImVec2 center() const { return {(min.x + max.x) / 2, (min.y + max.y) / 2}; }
 };
 
 /// A text that was drawn, and the room it had.
-struct ProbeText {
+struct CutText {
   std::string text;
   float width = 0, room = 0;
 };
 
 /// A slanted label: what it says, and the corner that it is turned about.
-struct ProbeLabel {
+struct DrawnLabel {
   std::string text;
   ImVec2 anchor;
 };
 
 /// What a frame around a row, a column or a cell of a picture marks; an arrow goes from `min` to
 /// `max`.
-struct ProbeMark {
+struct DrawnMark {
   enum class Kind { kRow, kColumn, kCell, kArrow } kind;
   ImVec2 min, max;
 };
 
-class Probe {
+class Drawn {
  public:
   void begin_frame() {
     rects_.clear();
@@ -44,10 +44,10 @@ class Probe {
     cut_.clear();
     marks_.clear();
   }
-  void add_mark(ProbeMark::Kind kind, ImVec2 min, ImVec2 max) {
+  void add_mark(DrawnMark::Kind kind, ImVec2 min, ImVec2 max) {
     marks_.push_back({kind, min, max});
   }
-  const std::vector<ProbeMark>& marks() const { return marks_; }
+  const std::vector<DrawnMark>& marks() const { return marks_; }
   void add(std::string_view id, ImVec2 min, ImVec2 max, bool enabled = true) {
     rects_[std::string(id)] = {min, max, enabled};
   }
@@ -55,20 +55,20 @@ class Probe {
     cut_.push_back({std::move(text), width, room});
   }
   void add_label(std::string text, ImVec2 anchor) { labels_.push_back({std::move(text), anchor}); }
-  const std::vector<ProbeLabel>& labels() const { return labels_; }
-  const ProbeRect* find(std::string_view id) const {
+  const std::vector<DrawnLabel>& labels() const { return labels_; }
+  const DrawnControl* find(std::string_view id) const {
     const auto at = rects_.find(std::string(id));
     return at == rects_.end() ? nullptr : &at->second;
   }
-  const std::unordered_map<std::string, ProbeRect>& all() const { return rects_; }
+  const std::unordered_map<std::string, DrawnControl>& all() const { return rects_; }
   /// Texts of ours (not the person's) that did not fit their room.
-  const std::vector<ProbeText>& cut_texts() const { return cut_; }
+  const std::vector<CutText>& cut_texts() const { return cut_; }
 
  private:
-  std::unordered_map<std::string, ProbeRect> rects_;
-  std::vector<ProbeText> cut_;
-  std::vector<ProbeLabel> labels_;
-  std::vector<ProbeMark> marks_;
+  std::unordered_map<std::string, DrawnControl> rects_;
+  std::vector<CutText> cut_;
+  std::vector<DrawnLabel> labels_;
+  std::vector<DrawnMark> marks_;
 };
 
 }  // namespace headlight

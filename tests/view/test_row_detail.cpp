@@ -80,45 +80,45 @@ double explained_exp(const Explanation& e, std::int64_t key) {
   return 0;
 }
 
-void check_row(const Trace& trace, const Step& step, const OpenedRow& opened) {
+void check_row(const Trace& trace, const Step& step, const RowDetail& detail) {
   const OpCall& call = trace.program().calls[static_cast<std::size_t>(step.calls[0])];
   const TensorView in = trace.tensor(call.in[0]), out = trace.tensor(call.out);
-  const std::size_t n = opened.row.lines.front().values.size();
+  const std::size_t n = detail.row.lines.front().values.size();
   REQUIRE(n == static_cast<std::size_t>(out.axes.back().size));
-  std::vector<std::int64_t> index = opened.index;
+  std::vector<std::int64_t> index = detail.index;
   for (std::size_t j = 0; j < n; ++j) {
     index.back() = static_cast<std::int64_t>(j);
     const Explanation e = explain(trace, call.out, index);
-    CHECK(same(opened.row.lines.front().values[j], in.at(index)));
-    CHECK(same(opened.row.lines.back().values[j], out.at(index)));
-    for (const Quantity& q : opened.row.quantities) {
+    CHECK(same(detail.row.lines.front().values[j], in.at(index)));
+    CHECK(same(detail.row.lines.back().values[j], out.at(index)));
+    for (const Quantity& q : detail.row.quantities) {
       CAPTURE(q.name);
       CHECK(same(q.value, quantity(e, q.name)));
     }
-    if (const RowLine* exps = line_of(opened.row, "exp"))
+    if (const RowLine* exps = line_of(detail.row, "exp"))
       CHECK(same(exps->values[j], explained_exp(e, static_cast<std::int64_t>(j))));
-    if (const RowLine* gates = line_of(opened.row, "gate"))
+    if (const RowLine* gates = line_of(detail.row, "gate"))
       CHECK(same(gates->values[j], quantity(e, "gate")));
-    for (std::size_t l = 0; l < opened.tensors.size(); ++l) {
-      if (opened.tensors[l] < 0) continue;
-      CHECK(same(opened.row.lines[l].values[j], trace.tensor(opened.tensors[l]).at(index)));
+    for (std::size_t l = 0; l < detail.tensors.size(); ++l) {
+      if (detail.tensors[l] < 0) continue;
+      CHECK(same(detail.row.lines[l].values[j], trace.tensor(detail.tensors[l]).at(index)));
     }
-    if (const RowLine* over = line_of(opened.row, "over_rms"))
+    if (const RowLine* over = line_of(detail.row, "over_rms"))
       CHECK(same(over->values[j], in.at(index) / quantity(e, "sqrt(mean(x²) + ε)")));
-    if (line_of(opened.row, "product")) {
-      CHECK(opened.row.lines.size() == 3);
-      CHECK(same(opened.row.lines[1].values[j], trace.tensor(call.in[1]).at(index)));
+    if (line_of(detail.row, "product")) {
+      CHECK(detail.row.lines.size() == 3);
+      CHECK(same(detail.row.lines[1].values[j], trace.tensor(call.in[1]).at(index)));
     }
-    if (const RowLine* centred = line_of(opened.row, "centred")) {
+    if (const RowLine* centred = line_of(detail.row, "centred")) {
       const double mean = quantity(e, "mean"), sigma = quantity(e, "sqrt(variance + ε)");
       CHECK(same(centred->values[j], in.at(index) - mean));
-      CHECK(same(line_of(opened.row, "normalised")->values[j], (in.at(index) - mean) / sigma));
+      CHECK(same(line_of(detail.row, "normalised")->values[j], (in.at(index) - mean) / sigma));
       // The last lines bring the normalised cell to the run's own.
       const float w = trace.tensor(call.in[1]).data[j];
       const float b = call.in.size() > 2 ? trace.tensor(call.in[2]).data[j] : 0.0f;
-      const double scaled = line_of(opened.row, "scaled")->values[j];
+      const double scaled = line_of(detail.row, "scaled")->values[j];
       CHECK(scaled == doctest::Approx((in.at(index) - mean) / sigma * w));
-      CHECK(opened.row.lines.back().values[j] == doctest::Approx(scaled + b).epsilon(1e-4));
+      CHECK(detail.row.lines.back().values[j] == doctest::Approx(scaled + b).epsilon(1e-4));
     }
   }
 }
@@ -126,7 +126,7 @@ void check_row(const Trace& trace, const Step& step, const OpenedRow& opened) {
 }  // namespace
 
 TEST_CASE(
-    "opened rows: each number is the trace's or explain's, over all steps of several models") {
+    "detail rows: each number is the trace's or explain's, over all steps of several models") {
   int softmax = 0, norms = 0, activations = 0, roots = 0, products = 0;
   for (const Document& document : models()) {
     const auto trace = run(document);
@@ -135,15 +135,15 @@ TEST_CASE(
       CAPTURE(name);
       for (std::int64_t head = 0; head < document.config.head_count(); ++head) {
         for (std::int64_t row = 0; row < trace->length(); ++row) {
-          const auto opened = open_row(*trace, step, head, row, row);
-          if (!opened) continue;
-          CHECK(opened->position == row);
-          check_row(*trace, step, *opened);
-          softmax += line_of(opened->row, "weight") != nullptr;
-          norms += line_of(opened->row, "centred") != nullptr;
-          roots += line_of(opened->row, "over_rms") != nullptr;
-          products += line_of(opened->row, "product") != nullptr;
-          activations += line_of(opened->row, "gate") != nullptr;
+          const auto detail = open_row(*trace, step, head, row, row);
+          if (!detail) continue;
+          CHECK(detail->position == row);
+          check_row(*trace, step, *detail);
+          softmax += line_of(detail->row, "weight") != nullptr;
+          norms += line_of(detail->row, "centred") != nullptr;
+          roots += line_of(detail->row, "over_rms") != nullptr;
+          products += line_of(detail->row, "product") != nullptr;
+          activations += line_of(detail->row, "gate") != nullptr;
         }
       }
     }
@@ -155,7 +155,7 @@ TEST_CASE(
   CHECK(products > 15);
 }
 
-TEST_CASE("opened rows: forbidden keys, a row without keys, and NaN are shown as they are") {
+TEST_CASE("detail rows: forbidden keys, a row without keys, and NaN are shown as they are") {
   const std::vector<Axis> axes = {{"batch", 1}, {"head", 1}, {"query", 3}, {"key", 3}};
   Tensor x{"scores", axes, {}};
   x.data = {1, -kInf, 2, -kInf, -kInf, -kInf, 1, kNan, 2};

@@ -1,4 +1,4 @@
-// The walk backwards as a part of a trace: its tensors, its steps, and that every gradient that a
+// The backward pass as a part of a trace: its tensors, its steps, and that every gradient that a
 // person can ask about is what its explanation says.
 #include <doctest/doctest.h>
 
@@ -85,15 +85,15 @@ std::string name_of(const Program& p, TensorId id) {
 TEST_CASE("gradient trace: what goes forward is as without it, and then comes the loss") {
   for (const Case& c : cases()) {
     CAPTURE(c.name);
-    const auto plain = run(c.document, false).trace, walked = run(c.document).trace;
+    const auto plain = run(c.document, false).trace, backward = run(c.document).trace;
     CHECK(plain->program().gradients.empty());
     CHECK(plain->program().forward_steps() == plain->program().steps.size());
     for (const TensorSpec& spec : plain->program().tensors) {
-      const TensorView a = plain->tensor(spec.name), b = walked->find(spec.name);
+      const TensorView a = plain->tensor(spec.name), b = backward->find(spec.name);
       REQUIRE(b.data);
       CHECK(std::equal(a.cells().begin(), a.cells().end(), b.cells().begin()));
     }
-    const Program& p = walked->program();
+    const Program& p = backward->program();
     CHECK(p.forward_steps() == plain->program().steps.size() + 1);
     CHECK(p.makes(p.steps[p.forward_steps() - 1], Role::kLoss));
   }
@@ -142,7 +142,8 @@ TEST_CASE("gradient trace: each step that passes a gradient has one that goes ba
   }
 }
 
-TEST_CASE("gradient trace: the cells of every page are the walk's, and say what made them") {
+TEST_CASE(
+    "gradient trace: the cells of every page are the backward pass's, and say what made them") {
   for (const Case& c : cases()) {
     CAPTURE(c.name);
     const auto trace = run(c.document).trace;
@@ -336,10 +337,10 @@ TEST_CASE("gradient trace: names find the other way") {
   const auto plain = run(sandbox([](Config&) {}), false).trace;
   CHECK(nearest_step(plain->program(), "d.decoder.blocks.1.attn.z", 1) == "blocks.1.attn.z");
   CHECK(nearest_step(plain->program(), "d.loss", 0) == "embed");
-  const auto walked = run(sandbox([](Config& c) { c.block = BlockKind::kPostNorm; })).trace;
+  const auto backward = run(sandbox([](Config& c) { c.block = BlockKind::kPostNorm; })).trace;
   const auto symbol = [&](std::string_view name) {
-    const TensorId id = walked->program().require(name);
-    return walked->program().tensors[static_cast<std::size_t>(id)].symbol;
+    const TensorId id = backward->program().require(name);
+    return backward->program().tensors[static_cast<std::size_t>(id)].symbol;
   };
   CHECK(symbol("d.blocks.0.attn.q") == "dQ");
   CHECK(symbol("d.blocks.0.ln1.input") == "d(x + y)");

@@ -29,49 +29,49 @@ namespace {
 
 bool ranks(const StepPage& page) { return page.lines[0].back().pane.column_axis == "vocab"; }
 
-std::optional<OpenedRow> opened_row(const AppState& state, const Step& step, const StepPage& page) {
+std::optional<RowDetail> row_detail(const AppState& state, const Step& step, const StepPage& page) {
   const ChosenCell cell = chosen_cell(state, step, page);
   return open_row(*state.derived.trace, step, state.session.head, cell.row, cell.column);
 }
 
 }  // namespace
 
-OpenedNeed opened_need(const AppState& state, const Ui& ui, const Step& step,
+DetailNeed detail_need(const AppState& state, const Ui& ui, const Step& step,
                        const StepPage& page) {
   if (page.backward) return {};
   if (ranks(page)) return ranking_need(ui, page.lines[0].back().pane);
-  switch (step_opening(*state.derived.trace, step)) {
-    case Opening::kRow: {
-      const auto opened = opened_row(state, step, page);
-      return opened ? row_table_need(ui, *state.derived.trace, *opened) : OpenedNeed{};
+  switch (step_detail(*state.derived.trace, step)) {
+    case Detail::kRow: {
+      const auto row = row_detail(state, step, page);
+      return row ? row_table_need(ui, *state.derived.trace, *row) : DetailNeed{};
     }
-    case Opening::kCurve:
-    case Opening::kColumns:
+    case Detail::kCurve:
+    case Detail::kColumns:
       return curve_need(ui);
-    case Opening::kPairs:
+    case Detail::kPairs:
       return pairs_need(ui, page.lines[0].back().pane);
-    case Opening::kNothing:
+    case Detail::kNothing:
       break;
   }
   return {};
 }
 
-std::optional<CellPick> draw_opened(const AppState& state, Ui& ui, const Rect& r, const Step& step,
+std::optional<CellPick> draw_detail(const AppState& state, Ui& ui, const Rect& r, const Step& step,
                                     const StepPage& page) {
-  ui.probe.add("panel/opened", r.min(), r.max());
+  ui.drawn.add("panel/detail", r.min(), r.max());
   const PagePane& result = page.lines[0].back();
   const ChosenCell cell = chosen_cell(state, step, page);
   if (ranks(page)) return draw_ranking(state, ui, r, result, cell);
-  const Opening opening = step_opening(*state.derived.trace, step);
-  if (opening == Opening::kColumns) {
+  const Detail detail = step_detail(*state.derived.trace, step);
+  if (detail == Detail::kColumns) {
     draw_column_curves(state, ui, r, result, cell);
     return std::nullopt;
   }
-  if (opening == Opening::kPairs) return draw_pairs(state, ui, r, step, page, cell);
-  const auto opened = opened_row(state, step, page);
-  if (!opened) return std::nullopt;
-  if (opening == Opening::kRow) return draw_row_table(state, ui, r, *opened);
-  draw_activation_curve(state, ui, r, step, *opened);
+  if (detail == Detail::kPairs) return draw_pairs(state, ui, r, step, page, cell);
+  const auto row = row_detail(state, step, page);
+  if (!row) return std::nullopt;
+  if (detail == Detail::kRow) return draw_row_table(state, ui, r, *row);
+  draw_activation_curve(state, ui, r, step, *row);
   return std::nullopt;
 }
 
