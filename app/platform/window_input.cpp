@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <set>
+#include <unordered_map>
 
 #include "app/ui/kit/fonts.h"
 
@@ -86,45 +87,17 @@ namespace {
 
 // Letters by what the person's keyboard writes on them, the rest by place.
 int shortcut_key(int key, int scancode) {
-  switch (key) {
-    case GLFW_KEY_RIGHT:
-      return kKeyRight;
-    case GLFW_KEY_LEFT:
-      return kKeyLeft;
-    case GLFW_KEY_UP:
-      return kKeyUp;
-    case GLFW_KEY_DOWN:
-      return kKeyDown;
-    case GLFW_KEY_PAGE_UP:
-      return kKeyPageUp;
-    case GLFW_KEY_PAGE_DOWN:
-      return kKeyPageDown;
-    case GLFW_KEY_ENTER:
-    case GLFW_KEY_KP_ENTER:
-      return kKeyEnter;
-    case GLFW_KEY_TAB:
-      return kKeyTab;
-    case GLFW_KEY_F10:
-      return kKeyF10;
-    case GLFW_KEY_ESCAPE:
-      return kKeyEscape;
-    case GLFW_KEY_F1:
-      return kKeyF1;
-    case GLFW_KEY_SPACE:
-      return kKeySpace;
-    case GLFW_KEY_HOME:
-      return kKeyHome;
-    case GLFW_KEY_END:
-      return kKeyEnd;
-    case GLFW_KEY_BACKSPACE:
-      return kKeyBackspace;
-    case GLFW_KEY_KP_ADD:
-      return '=';
-    case GLFW_KEY_KP_SUBTRACT:
-      return '-';
-    default:
-      break;
-  }
+  static const std::unordered_map<int, int> kByPlace = {
+      {GLFW_KEY_RIGHT, kKeyRight},    {GLFW_KEY_LEFT, kKeyLeft},
+      {GLFW_KEY_UP, kKeyUp},          {GLFW_KEY_DOWN, kKeyDown},
+      {GLFW_KEY_PAGE_UP, kKeyPageUp}, {GLFW_KEY_PAGE_DOWN, kKeyPageDown},
+      {GLFW_KEY_ENTER, kKeyEnter},    {GLFW_KEY_KP_ENTER, kKeyEnter},
+      {GLFW_KEY_TAB, kKeyTab},        {GLFW_KEY_F10, kKeyF10},
+      {GLFW_KEY_ESCAPE, kKeyEscape},  {GLFW_KEY_F1, kKeyF1},
+      {GLFW_KEY_SPACE, kKeySpace},    {GLFW_KEY_HOME, kKeyHome},
+      {GLFW_KEY_END, kKeyEnd},        {GLFW_KEY_BACKSPACE, kKeyBackspace},
+      {GLFW_KEY_KP_ADD, '='},         {GLFW_KEY_KP_SUBTRACT, '-'}};
+  if (const auto found = kByPlace.find(key); found != kByPlace.end()) return found->second;
   const char* name = glfwGetKeyName(key, scancode);
   if (!name || name[1] != '\0') return kKeyNone;
   const char c = name[0];

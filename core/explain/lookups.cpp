@@ -22,6 +22,7 @@ std::string label(const Subject& s, std::string_view axis, std::int64_t i) {
 // ---- the model and the sentence ----
 
 const Config& config(const Subject& s) { return s.trace.config(); }
+std::int64_t heads(const Subject& s) { return config(s).head_count(); }
 bool of_encoder(const Subject& s) { return s.step.stack == Stack::kEncoder; }
 
 std::int64_t keys(const Subject& s) {
@@ -57,7 +58,7 @@ Row row(const Subject& s, TensorId id) {
   const TensorView t = s.trace.tensor(id);
   const std::int64_t width = t.axes.back().size;
   const Axis& places = t.axes[t.axes.size() - 2];
-  const std::int64_t block = t.axes.size() == 4 ? s.head : 0;
+  const std::int64_t block = t.axes.size() == 4 ? s.head * t.axes[1].size / heads(s) : 0;
   const std::int64_t at = places.name == "batch" ? 0 : place(s);
   return {{t.data + (block * places.size + at) * width, static_cast<std::size_t>(width)},
           t.axes.back().name};
@@ -91,9 +92,12 @@ Text length(const Subject& s, std::size_t i) {
   return number(std::sqrt(sum));
 }
 
-// What the operation itself says of the row.
+// What the operation itself says of the row, at its first cell.
 Text quantity(const Subject& s, std::string_view name) {
-  const Explanation e = explain(s.trace, s.step.tensor, {0, place(s), 0});
+  std::vector<std::int64_t> cell = {0, place(s), 0};
+  const TensorView t = s.trace.tensor(s.step.tensor);
+  if (t.axes.size() == 4) cell.insert(cell.begin() + 1, s.head * t.axes[1].size / heads(s));
+  const Explanation e = explain(s.trace, s.step.tensor, cell);
   const auto found = std::ranges::find(e.quantities, name, &Quantity::name);
   return found == e.quantities.end() ? std::nullopt : Text(number(found->value));
 }
@@ -116,9 +120,7 @@ double loss(const Subject& s) {
 }
 
 // How many heads of queries share one of keys and values.
-std::int64_t sharing(const Subject& s) {
-  return config(s).head_count() / config(s).kv_head_count();
-}
+std::int64_t sharing(const Subject& s) { return heads(s) / config(s).kv_head_count(); }
 
 struct Named {
   std::string_view name;
@@ -197,6 +199,7 @@ constexpr Named kLookups[] = {
      }},
     {"length", [](const Subject& s) { return length(s, 0); }},
     {"length_of_change", [](const Subject& s) { return length(s, 1); }},
+    {"angle", [](const Subject& s) { return quantity(s, "angle"); }},
     {"mean", [](const Subject& s) { return quantity(s, "mean"); }},
     {"rms", [](const Subject& s) { return quantity(s, "sqrt(mean(x²) + ε)"); }},
     {"sigma", [](const Subject& s) { return quantity(s, "sqrt(variance + ε)"); }},

@@ -212,6 +212,11 @@ class StepRows {
   // ---- feed-forward ----
 
   StepRow feed_forward_in() const {
+    if (c.is_gated())
+      return {"step.feed_forward_in",
+              {"x W_in", biased("u = x · W_{in} + b_{in}"), "step.feed_forward_in.words"},
+              {"dx, dW_in", "dx = du · W_{in}^{T},  dW_{in} = x^{T} · du", "back.feed_forward_in"},
+              with_bias("words.mlp_in")};
     return {"step.feed_forward_in",
             {"x W_in", biased("h = x · W_{in} + b_{in}"), "step.feed_forward_in.words"},
             {"dx, dW_in", "dx = dh · W_{in}^{T},  dW_{in} = x^{T} · dh", "back.feed_forward_in"},
@@ -225,32 +230,33 @@ class StepRows {
   }
   StepRow gate() const {
     return {"step.gate",
-            {"gate · h", "h = gate · h", "step.gate.words"},
-            {"dgate, dh", "dgate = dh · h,  dh = dh · gate", "back.gate"},
+            {"gate · u", "h = gate · u", "step.gate.words"},
+            {"dgate, du", "dgate = dh · u,  du = dh · gate", "back.gate"},
             {"words.gate"}};
   }
   StepRow activation() const {
     const StepWords back{"dh · f′(x)", "dx = dh · f′(x)", "back.activation"};
-    constexpr std::string_view kWords = "step.activation.words";
+    const std::string_view words =
+        c.is_gated() ? "step.activation.words.gate" : "step.activation.words";
     if (c.activation == Activation::kRelu)
       return {"ReLU",
-              {"max(x, 0)", "h = max(0, x)", kWords},
+              {"max(x, 0)", "h = max(0, x)", words},
               back,
               {"words.activation.relu", "words.activation.row"}};
     if (c.activation == Activation::kSilu || c.activation == Activation::kSwiglu)
       return {"SiLU",
-              {"x σ(x)", c.is_gated() ? "gate = g · σ(g)" : "h = x · σ(x)", kWords},
+              {"x σ(x)", c.is_gated() ? "gate = g · σ(g)" : "h = x · σ(x)", words},
               back,
               {c.is_gated() ? "words.activation.gate" : "words.activation.gelu",
                "words.activation.row"}};
     if (c.is_gated())
       return {"GELU",
-              {"x Φ(x)", "gate = g · Φ(g)", kWords},
+              {"x Φ(x)", "gate = g · Φ(g)", words},
               back,
               {"words.activation.gate", "words.activation.row"}};
     const bool exact = c.activation == Activation::kGelu;
     return {exact ? "GELU" : "GELU (tanh)",
-            {"x Φ(x)", exact ? "h = x · Φ(x)" : "h = x · ½(1 + tanh(…))", kWords},
+            {"x Φ(x)", exact ? "h = x · Φ(x)" : "h = x · ½(1 + tanh(…))", words},
             back,
             {"words.activation.gelu", "words.activation.row"}};
   }

@@ -167,7 +167,9 @@ class Builder : AttentionPieces {
                                    {"mlp.pre", Role::kGateInput});
       const TensorId gate =
           call(rows_.activation(), activation(c.activation), {pre}, {"mlp.act", Role::kGate});
-      x = call(rows_.gate(), Op::kMultiply, {gate, hidden_product("pre_linear")}, post);
+      const TensorId up = hidden_product("pre_linear");
+      p.tensors[up].symbol = "u";  // h is what the gate makes of it
+      x = call(rows_.gate(), Op::kMultiply, {gate, up}, post);
     } else {
       x = call(rows_.activation(), activation(c.activation), {hidden_product("pre")}, post);
     }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <system_error>
+#include <unordered_map>
 
 #include "core/base/error.h"
 
@@ -39,27 +40,12 @@ MessageSlot reason(int error) {
 
 // The text id of what to do.
 std::string advice(int error) {
-  switch (error) {
-    case ENOSPC:
-    case EDQUOT:
-      return "file.advice.space";
-    case EFBIG:
-      return "file.advice.too_big";
-    case EACCES:
-    case EPERM:
-      return "file.advice.permissions";
-    case EROFS:
-      return "file.advice.read_only";
-    case ENOENT:
-    case ENOTDIR:
-      return "file.advice.folder";
-    case ENAMETOOLONG:
-      return "file.advice.shorter";
-    case ELOOP:
-      return "file.advice.links";
-    default:
-      return "file.advice.disk";
-  }
+  static const std::unordered_map<int, const char*> kAdvice = {
+      {ENOSPC, "space"},         {EDQUOT, "space"},    {EFBIG, "too_big"}, {EACCES, "permissions"},
+      {EPERM, "permissions"},    {EROFS, "read_only"}, {ENOENT, "folder"}, {ENOTDIR, "folder"},
+      {ENAMETOOLONG, "shorter"}, {ELOOP, "links"}};
+  const auto known = kAdvice.find(error);
+  return std::string("file.advice.") + (known == kAdvice.end() ? "disk" : known->second);
 }
 
 }  // namespace

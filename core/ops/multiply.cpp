@@ -47,6 +47,19 @@ OpExplanation explain_gradient(const OpGradArgs& args, int input,
           input == 0 ? "dy[t, h] · b[t, h]" : "dy[t, h] · a[t, h]"};
 }
 
+// Both operands, and what the run made of them.
+OpRow open_row(const OpArgs& args, std::span<const std::int64_t> index) {
+  const std::int64_t n = args.out.axes.back().size;
+  const std::int64_t begin = flat_index(args.out.axes, index) - index.back();
+  const auto row = [&](const TensorView& t) {
+    return std::vector<double>(t.data + begin, t.data + begin + n);
+  };
+  return {{},
+          {{"factor", row(args.in[0])},
+           {"times", row(args.in[1]), false, 1},
+           {"product", row(args.out)}}};
+}
+
 std::string code(const CodeArgs& c) {
   return c.out + " = " + c.in[0] + " * " + c.in[1] + "  # " + code_shape(c.args.out) + "\n";
 }
@@ -66,6 +79,8 @@ const OpInfo& multiply_op() {
       .explain_gradient = explain_gradient,
       .numpy = code,
       .torch = code,
+      .detail = Detail::kRow,
+      .open_row = open_row,
       .trials = {"b t n, b t n"},
   };
   return info;

@@ -138,6 +138,7 @@ struct RowLine {
   std::string_view id;  // "x", "exp": what a person reads is said in the interface's language
   std::vector<double> values;
   bool adds_up = false;  // the sum of several of them means something
+  int input = -1;        // whose row they are, of an operand that is not the first
 };
 
 /// A row of the result in the making, for operations that are no plain sum of products: the numbers
@@ -148,12 +149,20 @@ struct OpRow {
   std::vector<RowLine> lines;
 };
 
+/// Two numbers of a row that turn together, as the ends of an arrow on two axes: `angle` in
+/// radians, from the first's axis towards the second's.
+struct OpPair {
+  std::int64_t first = 0, second = 0;  // places in the row
+  double angle = 0;
+};
+
 /// What the page of an operation opens up beside its matrices.
 enum class Detail {
   kNothing,
-  kRow,     // OpInfo::open_row
-  kCurve,   // OpInfo::curve, and where the row's cells lie on it
-  kColumns  // columns as curves against the position
+  kRow,      // OpInfo::open_row
+  kCurve,    // OpInfo::curve, and where the row's cells lie on it
+  kColumns,  // columns as curves against the position
+  kPairs,    // OpInfo::pairs as arrows
 };
 
 /// How a pane's rows or columns follow the result's when a result cell (i, j) is looked at.
@@ -254,6 +263,8 @@ struct OpInfo {
   /// The row that holds the cell at `index`.
   OpRow (*open_row)(const OpArgs&, std::span<const std::int64_t> index) = nullptr;
   double (*curve)(double) = nullptr;
+  /// The pairs of the row that holds the cell at `index`; what is in none of them stays as it is.
+  std::vector<OpPair> (*pairs)(const OpArgs&, std::span<const std::int64_t> index) = nullptr;
   /// What stands over and under the arrow to the result: "÷ √16", "÷ 4".
   std::vector<std::string> (*arrow)(const OpArgs&) = nullptr;
 
@@ -362,30 +373,11 @@ std::string code_shape(const TensorView&);
 /// The size of an axis counted from the end (1: the last), as code.
 std::string code_size(const TensorView&, std::size_t from_end);
 
-const OpInfo& embed_op();
-const OpInfo& sinusoid_op();
-const OpInfo& learned_position_op();
-const OpInfo& add_op();
-const OpInfo& layer_norm_op();
-const OpInfo& project_op();
-const OpInfo& split_heads_op();
-const OpInfo& scores_op();
-const OpInfo& additive_scores_op();
-const OpInfo& scale_op();
-const OpInfo& mask_op();
-const OpInfo& softmax_op();
-const OpInfo& weighted_sum_op();
-const OpInfo& concat_heads_op();
-const OpInfo& linear_op();
-const OpInfo& relu_op();
-const OpInfo& gelu_op();
-const OpInfo& gelu_tanh_op();
-const OpInfo& mean_pool_op();
-const OpInfo& dropout_op();
-const OpInfo& cross_entropy_op();
-const OpInfo& rms_norm_op();
-const OpInfo& multiply_op();
-const OpInfo& rotary_op();
-const OpInfo& silu_op();
+// One in each operation's file.
+const OpInfo &embed_op(), &sinusoid_op(), &learned_position_op(), &add_op(), &layer_norm_op(),
+    &project_op(), &split_heads_op(), &scores_op(), &additive_scores_op(), &scale_op(), &mask_op(),
+    &softmax_op(), &weighted_sum_op(), &concat_heads_op(), &linear_op(), &relu_op(), &gelu_op(),
+    &gelu_tanh_op(), &mean_pool_op(), &dropout_op(), &cross_entropy_op(), &rms_norm_op(),
+    &multiply_op(), &rotary_op(), &silu_op();
 
 }  // namespace headlight

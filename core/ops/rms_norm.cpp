@@ -172,7 +172,7 @@ OpExplanation explain_gradient(const OpGradArgs& args, int input,
 OpRow open_row(const OpArgs& args, std::span<const std::int64_t> index) {
   const CellRow row(args.in[0], index, args.params);
   const float* y = args.out.data + row.begin;
-  RowLine normalised{"normalised", {}};
+  RowLine normalised{"over_rms", {}};
   for (std::int64_t i = 0; i < row.n; ++i) normalised.values.push_back(row.x[i] / row.sigma);
   return {{{"mean(x²)", row.square}, {"sqrt(mean(x²) + ε)", row.sigma}},
           {{"x", {row.x, row.x + row.n}}, std::move(normalised), {"scaled", {y, y + row.n}}}};

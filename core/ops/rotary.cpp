@@ -28,14 +28,8 @@ std::vector<Axis> shape(std::span<const TensorView> in, const OpParams& params) 
   return {in[0].axes.begin(), in[0].axes.end()};
 }
 
-// A pair of features of one row, and by how much it turns.
-struct Pair {
-  std::int64_t first = 0, second = 0;  // places in the row
-  double angle = 0;
-};
-
 // Pair i of r features at position p: θ = p · base^(−2i / r)
-Pair pair_of(std::int64_t i, std::int64_t position, std::int64_t r, const OpParams& params) {
+OpPair pair_of(std::int64_t i, std::int64_t position, std::int64_t r, const OpParams& params) {
   const double exponent = -2.0 * static_cast<double>(i) / static_cast<double>(r);
   const double angle = static_cast<double>(position) * std::pow(params.base, exponent);
   if (params.interleaved) return {2 * i, 2 * i + 1, angle};
@@ -43,7 +37,7 @@ Pair pair_of(std::int64_t i, std::int64_t position, std::int64_t r, const OpPara
 }
 
 // The pair that feature f belongs to; f lies below r.
-Pair pair_with(std::int64_t f, std::int64_t position, std::int64_t r, const OpParams& params) {
+OpPair pair_with(std::int64_t f, std::int64_t position, std::int64_t r, const OpParams& params) {
   return pair_of(params.interleaved ? f / 2 : f % (r / 2), position, r, params);
 }
 
@@ -55,7 +49,7 @@ void for_pairs(const TensorView& x, const OpParams& params, F&& f) {
   const std::int64_t rows = as_rows(x.axes).rows;
   for (std::int64_t p = 0; p < positions; ++p) {
     for (std::int64_t i = 0; i < r / 2; ++i) {
-      const Pair pair = pair_of(i, p, r, params);
+      const OpPair pair = pair_of(i, p, r, params);
       for (std::int64_t row = p; row < rows; row += positions) f(row * d_head, pair);
     }
   }
@@ -65,7 +59,7 @@ void for_pairs(const TensorView& x, const OpParams& params, F&& f) {
 void forward(const OpArgs& args) {
   const auto x = args.in[0].cells();
   std::copy(x.begin(), x.end(), args.result);
-  for_pairs(args.in[0], args.params, [&](std::int64_t row, const Pair& pair) {
+  for_pairs(args.in[0], args.params, [&](std::int64_t row, const OpPair& pair) {
     const double a = args.in[0].data[row + pair.first], b = args.in[0].data[row + pair.second];
     const double c = std::cos(pair.angle), s = std::sin(pair.angle);
     args.result[row + pair.first] = static_cast<float>(a * c - b * s);
@@ -77,7 +71,7 @@ void forward(const OpArgs& args) {
 void backward(const OpGradArgs& args) {
   float* dx = args.d_in[0];
   if (!dx) return;
-  for_pairs(args.in[0], args.params, [&](std::int64_t row, const Pair& pair) {
+  for_pairs(args.in[0], args.params, [&](std::int64_t row, const OpPair& pair) {
     const double a = args.d_out[row + pair.first], b = args.d_out[row + pair.second];
     const double c = std::cos(pair.angle), s = std::sin(pair.angle);
     dx[row + pair.first] = static_cast<float>(dx[row + pair.first] + a * c + b * s);
@@ -105,7 +99,7 @@ Turn turn_at(const TensorView& x, const OpParams& params, std::span<const std::i
   const std::int64_t r = turned(x.axes[3].size, params);
   t.turns = index[3] < r;
   if (!t.turns) return t;
-  const Pair pair = pair_with(index[3], index[2], r, params);
+  const OpPair pair = pair_with(index[3], index[2], r, params);
   t.is_first = index[3] == pair.first;
   t.other[3] = t.is_first ? pair.second : pair.first;
   t.angle = pair.angle;
@@ -147,6 +141,13 @@ OpExplanation explain_gradient(const OpGradArgs& args, int, std::span<const std:
       gradient_term(args, t.other, t.other_factor, {}, t.is_first ? "sin θ" : "−sin θ"));
   result.written = written(result.terms[0].value, result.terms[1].value, t);
   return result;
+}
+
+std::vector<OpPair> pairs(const OpArgs& args, std::span<const std::int64_t> index) {
+  const std::int64_t r = turned(args.out.axes[3].size, args.params);
+  std::vector<OpPair> all;
+  for (std::int64_t i = 0; i < r / 2; ++i) all.push_back(pair_of(i, index[2], r, args.params));
+  return all;
 }
 
 std::vector<Pane> panes(const OpArgs& args, std::int64_t head) {
@@ -202,6 +203,8 @@ const OpInfo& rotary_op() {
       .panes = panes,
       .numpy = numpy,
       .torch = torch,
+      .detail = Detail::kPairs,
+      .pairs = pairs,
       .work = {.flops = 15},
       .trials = {"b h t N", "b h t 2n"},
       .keeps_place = true,

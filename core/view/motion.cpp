@@ -34,13 +34,21 @@ std::int64_t come(std::int64_t count, double part, double power) {
   return std::min(count, static_cast<std::int64_t>(std::floor(static_cast<double>(count) * share)));
 }
 
-// Finished cells during kRest, the first one included.
-std::int64_t cells_at(const MotionSize& size, double part) {
-  const bool by_rows = size.cells() > kRowByRow && size.rows > 1 && size.columns > 1;
-  if (!by_rows) return 1 + come(size.cells() - 1, part, 2);
+// Cells and rows during kRest, the first cell included.
+void make_rest(const MotionSize& size, Motion& m) {
+  const auto share = [&](std::int64_t count, double part, double power) {
+    return static_cast<double>(count) * std::pow(part, power);
+  };
   constexpr double kFirstRow = 0.25;
-  if (part < kFirstRow) return 1 + come(size.columns - 1, part / kFirstRow, 2);
-  return size.columns * (1 + come(size.rows - 1, (part - kFirstRow) / (1 - kFirstRow), 1.5));
+  const auto columns = static_cast<double>(size.columns);
+  const bool by_rows = size.cells() > kRowByRow && size.rows > 1 && size.columns > 1;
+  const bool rows = by_rows && m.part >= kFirstRow;
+  const double one_by_one = by_rows ? 1 + share(size.columns - 1, m.part / kFirstRow, 2)
+                                    : 1 + share(size.cells() - 1, m.part, 2);
+  m.rows_done = rows ? 1 + share(size.rows - 1, (m.part - kFirstRow) / (1 - kFirstRow), 1.5)
+                     : one_by_one / columns;
+  const double cells = rows ? columns * std::floor(m.rows_done) : one_by_one;
+  m.cells_done = std::min(size.cells(), static_cast<std::int64_t>(std::floor(cells)));
 }
 
 }  // namespace
@@ -75,8 +83,9 @@ Motion motion_at(const MotionSize& size, double seconds) {
   }
   if (after(MotionPhase::kRest)) {
     m.cells_done = size.cells();
+    m.rows_done = static_cast<double>(size.rows);
   } else if (m.phase == MotionPhase::kRest) {
-    m.cells_done = cells_at(size, m.part);
+    make_rest(size, m);
   }
   const std::int64_t now = std::min(m.cells_done, std::max<std::int64_t>(size.cells() - 1, 0));
   m.row = now / std::max<std::int64_t>(size.columns, 1);

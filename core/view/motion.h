@@ -32,10 +32,11 @@ enum class MotionPhase {
 
 struct Motion {
   MotionPhase phase = MotionPhase::kDone;
-  double part = 1;                   // how much of the phase has gone by, 0 to 1
-  std::int64_t terms_shown = 0;      // of the first cell
-  std::int64_t terms_summed = 0;     // in the running sum
-  std::int64_t cells_done = 0;       // finished cells, row after row
+  double part = 1;                // how much of the phase has gone by, 0 to 1
+  std::int64_t terms_shown = 0;   // of the first cell
+  std::int64_t terms_summed = 0;  // in the running sum
+  std::int64_t cells_done = 0;    // finished cells, row after row
+  double rows_done = 0;           // the same in rows, with what there is of the one in the making
   std::int64_t row = 0, column = 0;  // the cell in the making, the last one when all are done
   bool operator==(const Motion&) const = default;
 };

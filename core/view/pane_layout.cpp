@@ -6,17 +6,16 @@
 namespace headlight {
 namespace {
 
-// Of a call that is about heads of keys or values alone: the one that this head of queries reads.
-std::int64_t own_head(const OpArgs& args, std::int64_t head, std::int64_t heads) {
-  if (args.out.find_dim("head") >= 0) return head;
-  std::int64_t kv_heads = heads;
+// Heads of keys or values that the call knows of and that are shared; 0: none.
+std::int64_t kv_heads_of(const OpArgs& args) {
+  std::int64_t kv_heads = 0;
   const auto look = [&](const TensorView& t) {
     const int axis = t.find_dim("kv_head");
     if (axis >= 0) kv_heads = t.axes[static_cast<std::size_t>(axis)].size;
   };
   for (const TensorView& t : args.in) look(t);
   look(args.out);
-  return head * kv_heads / heads;
+  return kv_heads;
 }
 
 }  // namespace
@@ -36,7 +35,11 @@ StepPage step_page(const Trace& trace, const Step& step, std::int64_t head) {
     page.backward = step.backward;
     if (info.arrow && !step.backward) page.arrow = info.arrow(args);
     std::vector<PagePane> line;
-    for (const Pane& pane : info.panes(args, own_head(args, head, heads))) {
+    // A call that is about heads of keys or values alone: the one that this head of queries reads.
+    const std::int64_t kv_heads = kv_heads_of(args);
+    const bool own = kv_heads == 0 || args.out.find_dim("head") >= 0;
+    page.kv_heads = std::max(page.kv_heads, kv_heads);
+    for (const Pane& pane : info.panes(args, own ? head : head * kv_heads / heads)) {
       TensorId id = pane.input < 0 ? call.out : call.in[static_cast<std::size_t>(pane.input)];
       // What no gradient reaches (ids, masks) stands there as it is.
       if (step.backward && program.gradient(id) >= 0) id = program.gradient(id);

@@ -21,8 +21,9 @@ struct StepPage {
   std::string_view sign;
   std::vector<std::string> arrow;  // what stands over and under the arrow to the result
   std::vector<std::vector<PagePane>>
-      lines;              // one per operation of the step; the result stands last
-  bool backward = false;  // the gradients of the step's tensors, which go from the result back
+      lines;                  // one per operation of the step; the result stands last
+  std::int64_t kv_heads = 0;  // heads of keys or values that heads of queries share; 0: none
+  bool backward = false;      // the gradients of the step's tensors, which go from the result back
 };
 
 /// The page of a step for one head. The tokens' page has no lines.

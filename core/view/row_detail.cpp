@@ -5,6 +5,15 @@
 #include <numeric>
 
 namespace headlight {
+namespace {
+
+std::vector<TensorView> inputs_of(const Trace& trace, const OpCall& call) {
+  std::vector<TensorView> in;
+  for (const TensorId id : call.in) in.push_back(trace.tensor(id));
+  return in;
+}
+
+}  // namespace
 
 Detail step_detail(const Trace& trace, const Step& step) {
   if (step.calls.empty()) return Detail::kNothing;
@@ -23,13 +32,37 @@ std::optional<RowDetail> open_row(const Trace& trace, const Step& step, std::int
   RowDetail detail;
   detail.result = call.out;
   detail.axis = pane.column_axis;
+  detail.row_axis = pane.row_axis;
   detail.position = std::clamp<std::int64_t>(row, 0, pane.rows - 1);
   detail.chosen = std::clamp<std::int64_t>(column, 0, pane.columns - 1);
   detail.index = unravel(out.axes, pane_flat(pane, detail.position, detail.chosen));
-  std::vector<TensorView> in;
-  for (const TensorId id : call.in) in.push_back(trace.tensor(id));
+  const std::vector<TensorView> in = inputs_of(trace, call);
   detail.row = info.open_row({in, out, call.params, nullptr}, detail.index);
+  for (const RowLine& line : detail.row.lines)
+    detail.tensors.push_back(line.input < 0 ? -1 : call.in[static_cast<std::size_t>(line.input)]);
+  detail.tensors.front() = call.in[0];
+  detail.tensors.back() = call.out;
   return detail;
+}
+
+std::vector<TurnedPair> open_pairs(const Trace& trace, const Step& step, const StepPage& page,
+                                   std::int64_t row) {
+  std::vector<TurnedPair> turned;
+  const OpCall& call = trace.program().calls[static_cast<std::size_t>(step.calls[0])];
+  const OpInfo& info = op_info(call.op);
+  if (!info.pairs) return turned;
+  const Pane &from = page.lines[0].front().pane, &to = page.lines[0].back().pane;
+  const std::vector<TensorView> in = inputs_of(trace, call);
+  const TensorView out = trace.tensor(call.out);
+  const OpArgs args{in, out, call.params, nullptr};
+  for (const OpPair& pair : info.pairs(args, unravel(out.axes, pane_flat(to, row, 0)))) {
+    const auto arrow = [&](const TensorView& t, const Pane& pane) {
+      return std::array<double, 2>{t.data[pane_flat(pane, row, pair.first)],
+                                   t.data[pane_flat(pane, row, pair.second)]};
+    };
+    turned.push_back({pair, arrow(in[0], from), arrow(out, to)});
+  }
+  return turned;
 }
 
 namespace {

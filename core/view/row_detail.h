@@ -2,6 +2,7 @@
 // matrices. All numbers are the trace's or explain()'s.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <vector>
 
@@ -13,7 +14,9 @@ namespace headlight {
 struct RowDetail {
   OpRow row;
   TensorId result = -1;
+  std::vector<TensorId> tensors;    // whose row each line is; -1: of none
   std::string_view axis;            // of the row's cells
+  std::string_view row_axis;        // of `position`
   std::int64_t position = 0;        // of the row
   std::int64_t chosen = 0;          // along the axis
   std::vector<std::int64_t> index;  // the chosen cell, in full
@@ -26,6 +29,15 @@ Detail step_detail(const Trace&, const Step&);
 /// operation has no open_row.
 std::optional<RowDetail> open_row(const Trace&, const Step&, std::int64_t head, std::int64_t row,
                                   std::int64_t column);
+
+/// A pair of a row's numbers as an arrow on two axes, before the operation and after it.
+struct TurnedPair {
+  OpPair pair;
+  std::array<double, 2> before = {}, after = {};  // along the first's axis, along the second's
+};
+
+/// The pairs of this row of the page's result; none where the operation turns none.
+std::vector<TurnedPair> open_pairs(const Trace&, const Step&, const StepPage&, std::int64_t row);
 
 /// The largest cells of a row of a pane, largest first; NaN stands before all numbers.
 struct Ranking {

@@ -30,17 +30,20 @@ std::string name_of(const MotionSize& s) {
 bool before_or_same(const Motion& a, const Motion& b) {
   return a.phase <= b.phase && (a.phase < b.phase || a.part <= b.part) &&
          a.terms_shown <= b.terms_shown && a.terms_summed <= b.terms_summed &&
-         a.cells_done <= b.cells_done;
+         a.cells_done <= b.cells_done && a.rows_done <= b.rows_done;
 }
 
 // Within the sizes, and each phase after the one that it needs.
 bool is_sound(const MotionSize& s, const Motion& m) {
   const std::int64_t last = std::max<std::int64_t>(s.cells() - 1, 0);
+  const auto columns = static_cast<double>(s.columns);
   const std::int64_t now = m.row * std::max<std::int64_t>(s.columns, 1) + m.column;
   return m.part >= 0 && m.part <= 1 && m.terms_shown >= 0 && m.terms_shown <= s.terms &&
          m.terms_summed <= m.terms_shown && m.cells_done >= 0 && m.cells_done <= s.cells() &&
          now == std::min(m.cells_done, last) && (m.terms_summed == 0 || m.terms_shown == s.terms) &&
-         (m.cells_done == 0 || m.terms_summed == s.terms);
+         (m.cells_done == 0 || m.terms_summed == s.terms) && m.rows_done >= 0 &&
+         m.rows_done * columns >= static_cast<double>(m.cells_done) - 1e-6 * columns &&
+         (s.columns == 0 || m.rows_done <= static_cast<double>(m.row) + 1);
 }
 
 Document document(const std::string& sentence) {

@@ -27,7 +27,7 @@ std::vector<Document> models() {
   base.config.d_model = 12;
   base.config.heads = 3;
   base.config.d_hidden = 20;
-  std::vector<Document> all(7, base);
+  std::vector<Document> all(8, base);
   all[1].config.block = BlockKind::kPostNorm;
   all[1].config.bias = false;
   all[1].config.positions = PositionKind::kLearned;
@@ -43,6 +43,8 @@ std::vector<Document> models() {
   all[5].config.residual = false;
   all[6].config.mask.kind = MaskKind::kFree;  // a row of the pattern without a key
   for (int key = 0; key < 6; ++key) all[6].config.mask.forbidden.insert(2, key);
+  all[7].config.norm = NormKind::kRms;
+  all[7].config.activation = Activation::kGeglu;
   return all;
 }
 
@@ -97,6 +99,16 @@ void check_row(const Trace& trace, const Step& step, const RowDetail& detail) {
       CHECK(same(exps->values[j], explained_exp(e, static_cast<std::int64_t>(j))));
     if (const RowLine* gates = line_of(detail.row, "gate"))
       CHECK(same(gates->values[j], quantity(e, "gate")));
+    for (std::size_t l = 0; l < detail.tensors.size(); ++l) {
+      if (detail.tensors[l] < 0) continue;
+      CHECK(same(detail.row.lines[l].values[j], trace.tensor(detail.tensors[l]).at(index)));
+    }
+    if (const RowLine* over = line_of(detail.row, "over_rms"))
+      CHECK(same(over->values[j], in.at(index) / quantity(e, "sqrt(mean(x²) + ε)")));
+    if (line_of(detail.row, "product")) {
+      CHECK(detail.row.lines.size() == 3);
+      CHECK(same(detail.row.lines[1].values[j], trace.tensor(call.in[1]).at(index)));
+    }
     if (const RowLine* centred = line_of(detail.row, "centred")) {
       const double mean = quantity(e, "mean"), sigma = quantity(e, "sqrt(variance + ε)");
       CHECK(same(centred->values[j], in.at(index) - mean));
@@ -115,7 +127,7 @@ void check_row(const Trace& trace, const Step& step, const RowDetail& detail) {
 
 TEST_CASE(
     "detail rows: each number is the trace's or explain's, over all steps of several models") {
-  int softmax = 0, norms = 0, activations = 0;
+  int softmax = 0, norms = 0, activations = 0, roots = 0, products = 0;
   for (const Document& document : models()) {
     const auto trace = run(document);
     for (const Step& step : trace->program().steps) {
@@ -129,6 +141,8 @@ TEST_CASE(
           check_row(*trace, step, *detail);
           softmax += line_of(detail->row, "weight") != nullptr;
           norms += line_of(detail->row, "centred") != nullptr;
+          roots += line_of(detail->row, "over_rms") != nullptr;
+          products += line_of(detail->row, "product") != nullptr;
           activations += line_of(detail->row, "gate") != nullptr;
         }
       }
@@ -137,6 +151,8 @@ TEST_CASE(
   CHECK(softmax > 50);
   CHECK(norms > 50);
   CHECK(activations > 50);
+  CHECK(roots > 50);
+  CHECK(products > 15);
 }
 
 TEST_CASE("detail rows: forbidden keys, a row without keys, and NaN are shown as they are") {

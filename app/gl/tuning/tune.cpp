@@ -278,23 +278,9 @@ KernelTable Tuner::best(TunePart part, const KernelTable& start,
 }  // namespace
 
 std::string_view tune_part_name(TunePart part) {
-  switch (part) {
-    case TunePart::kProducts:
-      return "products";
-    case TunePart::kFewRows:
-      return "few-rows";
-    case TunePart::kAttention:
-      return "attention";
-    case TunePart::kLongRows:
-      return "long-rows";
-    case TunePart::kShortRows:
-      return "short-rows";
-    case TunePart::kColumns:
-      return "columns";
-    case TunePart::kCells:
-      return "cells";
-  }
-  return "";
+  static constexpr std::string_view kNames[] = {"products",   "few-rows", "attention", "long-rows",
+                                                "short-rows", "columns",  "cells"};
+  return kNames[static_cast<std::size_t>(part)];
 }
 
 namespace {

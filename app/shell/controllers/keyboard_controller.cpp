@@ -1,6 +1,7 @@
 #include "app/shell/controllers/keyboard_controller.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "app/ui/frame/palette.h"
 #include "app/ui/frame/panels.h"
@@ -58,30 +59,17 @@ bool KeyboardController::press_in_question(const Shortcut& key) {
 bool KeyboardController::press_in_palette(const Shortcut& key) {
   const int choice = session_.palette_choice;
   const std::optional<Command> command = command_for(key, true);
-  switch (key.key) {
-    case kKeyUp:
-      push(ChooseInPalette{choice - 1});
-      return true;
-    case kKeyTab:
-      push(ChooseInPalette{choice + (key.shift ? -1 : 1)});
-      return true;
-    case kKeyDown:
-      push(ChooseInPalette{choice + 1});
-      return true;
-    case kKeyPageUp:
-      push(ChooseInPalette{choice - kPageLines});
-      return true;
-    case kKeyPageDown:
-      push(ChooseInPalette{choice + kPageLines});
-      return true;
-    case kKeyEnter:
-      push(RunInPalette{});
-      return true;
-    case kKeyEscape:
-      push(ClosePalette{});
-      return true;
-    default:
-      break;
+  const std::unordered_map<int, Action> actions = {
+      {kKeyUp, ChooseInPalette{choice - 1}},
+      {kKeyDown, ChooseInPalette{choice + 1}},
+      {kKeyTab, ChooseInPalette{choice + (key.shift ? -1 : 1)}},
+      {kKeyPageUp, ChooseInPalette{choice - kPageLines}},
+      {kKeyPageDown, ChooseInPalette{choice + kPageLines}},
+      {kKeyEnter, RunInPalette{}},
+      {kKeyEscape, ClosePalette{}}};
+  if (const auto found = actions.find(key.key); found != actions.end()) {
+    push(found->second);
+    return true;
   }
   if (edits_text(key) || !command) return false;
   // The document stays as it is behind the palette; any other command takes its place.

@@ -100,18 +100,16 @@ bool draw_link(RunningWords& w, const WordPiece& piece, int place) {
 
 // The row that the words speak of: the picked cell's token.
 std::int64_t query_of(const AppState& state, const Trace& trace) {
-  std::int64_t query = trace.length() - 1;
+  constexpr std::int64_t kLast = INT64_MAX;
   const auto& picked = state.session.picked;
-  if (!picked) return query;
+  if (!picked) return kLast;
   const TensorView t = trace.find(picked->tensor);
-  for (const char* axis : {"query", "position"}) {
+  for (const char* axis : {"query", "position", "source_query", "source"}) {
     const int at = t.data ? t.find_dim(axis) : -1;
-    if (at >= 0 && picked->index.size() == t.axes.size()) {
-      query = std::min(query, picked->index[static_cast<std::size_t>(at)]);
-      break;
-    }
+    if (at >= 0 && picked->index.size() == t.axes.size())
+      return picked->index[static_cast<std::size_t>(at)];
   }
-  return query;
+  return kLast;
 }
 
 }  // namespace

@@ -29,9 +29,10 @@ struct DrawnLabel {
   ImVec2 anchor;
 };
 
-/// What a frame around a row, a column or a cell of a picture marks.
+/// What a frame around a row, a column or a cell of a picture marks; an arrow goes from `min` to
+/// `max`.
 struct DrawnMark {
-  enum class Kind { kRow, kColumn, kCell } kind;
+  enum class Kind { kRow, kColumn, kCell, kArrow } kind;
   ImVec2 min, max;
 };
 

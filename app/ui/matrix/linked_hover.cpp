@@ -80,9 +80,13 @@ void mark_hovered_cell(const AppState& state, Ui& ui, const PagePane& p, const R
 
 void mark_hovered_cell(const AppState& state, Ui& ui, const PlacedPane& p) {
   const auto place = hovered_place(state, *p.pane, OtherHeads::kIgnore);
-  if (!place || !p.rows.sees(place->first) || !p.columns.sees(place->second)) return;
+  if (place) mark_cell(ui, p, place->first, place->second);
+}
+
+void mark_cell(Ui& ui, const PlacedPane& p, std::int64_t r, std::int64_t c) {
+  if (!p.rows.sees(r) || !p.columns.sees(c)) return;
   ImGui::GetWindowDrawList()->PushClipRect(p.rect.min(), p.rect.max(), true);
-  frame(ui, Mark::kCell, p.cell_rect(place->first, place->second), ui.theme.text);
+  frame(ui, Mark::kCell, p.cell_rect(r, c), ui.theme.text);
   ImGui::GetWindowDrawList()->PopClipRect();
 }
 

@@ -24,6 +24,8 @@ CellLink hovered_link(const AppState&, const StepPage&);
 void mark_hovered_cell(const AppState&, Ui&, const PagePane&, const Rect&);
 /// The same in a matrix of the stage, which may be seen in part.
 void mark_hovered_cell(const AppState&, Ui&, const PlacedPane&);
+/// Frames a cell of a matrix of the stage, if it is seen.
+void mark_cell(Ui&, const PlacedPane&, std::int64_t r, std::int64_t c);
 /// Its row and column as well, in pictures of any head.
 void mark_hovered_place(const AppState&, Ui&, const PagePane&, const Rect&);
 

@@ -87,12 +87,15 @@ void draw_activation_curve(const AppState& state, Ui& ui, const Rect& r, const S
   }
   // x, what the gate lets through, and the cell: the same numbers as in the inspector.
   const auto c = static_cast<std::size_t>(detail.chosen);
+  // Where the result is a gate, the factor is not called one.
+  const bool gate = trace.program().makes(step, Role::kGate);
   const std::string title =
-      ui.tr("stage.curve.cell", {{"token", token_label(trace.name("position", detail.position))},
-                                 {"f", std::to_string(detail.chosen)},
-                                 {"x", number_text(x[c], 4)},
-                                 {"gate", number_text(detail.row.lines[1].values[c], 4)},
-                                 {"y", number_text(y[c], 4)}});
+      ui.tr(gate ? "stage.curve.gate" : "stage.curve.cell",
+            {{"token", token_label(trace.name(detail.row_axis, detail.position))},
+             {"f", std::to_string(detail.chosen)},
+             {"x", number_text(x[c], 4)},
+             {"gate", number_text(detail.row.lines[1].values[c], 4)},
+             {"y", number_text(y[c], 4)}});
   ui.user_text(ui.fonts.control, {r.x0, plot.r.y0 - ui.px(24)}, ui.theme.text, title, r.width());
   draw_axes(ui, plot);
   draw_x_range(ui, plot, number_text(low, 3), number_text(high, 3), ui.tr("stage.curve.x"));

@@ -43,11 +43,13 @@ DetailNeed detail_need(const AppState& state, const Ui& ui, const Step& step,
   switch (step_detail(*state.derived.trace, step)) {
     case Detail::kRow: {
       const auto row = row_detail(state, step, page);
-      return row ? row_table_need(ui, *row) : DetailNeed{};
+      return row ? row_table_need(ui, *state.derived.trace, *row) : DetailNeed{};
     }
     case Detail::kCurve:
     case Detail::kColumns:
       return curve_need(ui);
+    case Detail::kPairs:
+      return pairs_need(ui, page.lines[0].back().pane);
     case Detail::kNothing:
       break;
   }
@@ -65,6 +67,7 @@ std::optional<CellPick> draw_detail(const AppState& state, Ui& ui, const Rect& r
     draw_column_curves(state, ui, r, result, cell);
     return std::nullopt;
   }
+  if (detail == Detail::kPairs) return draw_pairs(state, ui, r, step, page, cell);
   const auto row = row_detail(state, step, page);
   if (!row) return std::nullopt;
   if (detail == Detail::kRow) return draw_row_table(state, ui, r, *row);

@@ -27,6 +27,11 @@ std::string where_text(const AppState& state, const Ui& ui, const Step& step,
   if (per_head) {
     text += " · " + ui.tr("stage.head", {{"n", std::to_string(state.session.head)}});
   }
+  const std::int64_t heads = program.config.head_count();
+  if (page.kv_heads > 0 && page.lines.size() == 1) {
+    const std::int64_t head = state.session.head * page.kv_heads / heads;
+    text += " · " + ui.tr("stage.kv_head", {{"n", std::to_string(head)}});
+  }
   if (step.backward) text += (text.empty() ? "" : " · ") + std::string(ui.tr("stage.backward"));
   return text;
 }
@@ -57,10 +62,9 @@ Words shapes_of(const Ui& ui, const Trace& trace, const StepPage& page, bool nam
   return words;
 }
 
+// Of the chosen cell, or more than there are: the last.
 std::int64_t query_row(const AppState& state, const StepPage& page) {
-  const Trace& trace = *state.derived.trace;
-  const CellLink link = page_link(trace, page, state.session.picked);
-  return std::min(link.row.value_or(trace.length() - 1), trace.length() - 1);
+  return page_link(*state.derived.trace, page, state.session.picked).row.value_or(INT64_MAX);
 }
 
 }  // namespace

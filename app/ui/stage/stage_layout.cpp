@@ -236,8 +236,8 @@ CellSize result_cell(const StepPage& page, const Rect& area, const StageMeasures
 }
 
 // Are cells still large enough beside what they would be without company?
-bool good_enough(float cell, float whole, float unit) {
-  return cell > 0 && (cell >= 0.5f * whole || cell >= 10 * unit);
+bool good_enough(float cell, float whole, float least, float unit) {
+  return cell > 0 && (cell >= least * whole || cell >= 10 * unit);
 }
 
 }  // namespace
@@ -302,7 +302,8 @@ StageSplit split_stage(const StepPage& page, const Rect& area, const StageMeasur
   const CellSize whole = result_cell(page, area, m, unit);
   const auto left_over = [&](bool can, const Rect& rest) {
     const CellSize cell = can ? result_cell(page, rest, m, unit) : CellSize{};
-    const bool fits = good_enough(cell.w, whole.w, unit) && good_enough(cell.h, whole.h, unit);
+    const bool fits = good_enough(cell.w, whole.w, need.least, unit) &&
+                      good_enough(cell.h, whole.h, need.least, unit);
     return fits ? cell.w * cell.h : 0.0f;
   };
   const float beside = left_over(can_beside, left), band = left_over(can_band, upper);

@@ -90,6 +90,7 @@ inline const AxisView& part(const StageView& view, PageAxis a) {
 struct DetailNeed {
   float beside_width = 0, beside_height = 0;  // right of the matrices
   float band_width = 0, band_height = 0;      // below them
+  float least = 0.5f;  // smaller than this part of what they were the cells must not become
 };
 
 struct StageSplit {

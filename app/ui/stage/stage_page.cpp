@@ -144,6 +144,21 @@ void draw_signs(Ui& ui, const StagePlacement& placement, const StepPage& page) {
   }
 }
 
+// The cells that the chosen one was turned with.
+void mark_turned(const AppState& state, Ui& ui, const Step& step, const StepPage& page,
+                 const StagePlacement& placement) {
+  const Trace& trace = *state.derived.trace;
+  if (page.backward || shown_motion(state) || step_detail(trace, step) != Detail::kPairs) return;
+  const ChosenCell cell = chosen_cell(state, step, page);
+  for (const TurnedPair& p : open_pairs(trace, step, page, cell.row)) {
+    if (p.pair.first != cell.column && p.pair.second != cell.column) continue;
+    for (const PlacedPane& placed : placement.panes) {
+      mark_cell(ui, placed, cell.row, p.pair.first);
+      mark_cell(ui, placed, cell.row, p.pair.second);
+    }
+  }
+}
+
 constexpr float kLegendWidth = 84;  // design pixels
 
 // On a narrow stage the legend gives way where small cells would be larger without it.
@@ -197,6 +212,8 @@ void draw_stage_page(const AppState& state, Ui& ui, const Rect& area, const Step
     if (events.clicked) ui.push(PickCell{cell});
   }
   for (const PlacedPane& p : placement.panes) mark_hovered_cell(state, ui, p);
+  mark_turned(state, ui, step, page, placement);
+  draw_shared_heads(state, ui, body, page, placement);
   draw_signs(ui, placement, page);
   draw_picked_rows(ui, trace, placement, link, m.row_label_width);
   draw_motion(state, ui, body, page, placement);

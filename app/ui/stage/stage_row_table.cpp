@@ -17,12 +17,17 @@ struct TableMeasures {
   float title, line, name, column, rest;
 };
 
-TableMeasures table_measures(const Ui& ui, const RowDetail& detail) {
+// "÷ row sum", "× u"
+std::string line_words(const Ui& ui, const Trace& trace, const RowDetail& detail, std::size_t l) {
+  const TensorId id = detail.tensors[l];
+  return ui.tr("stage.row." + std::string(detail.row.lines[l].id),
+               {{"name", id < 0 ? "" : trace.program().tensors[place(id)].symbol}});
+}
+
+TableMeasures table_measures(const Ui& ui, const Trace& trace, const RowDetail& detail) {
   float name = 0;
-  for (const RowLine& line : detail.row.lines) {
-    const std::string id = "stage.row." + std::string(line.id);
-    name = std::max(name, ui.measure(ui.fonts.note, ui.tr(id)).x);
-  }
+  for (std::size_t l = 0; l < detail.row.lines.size(); ++l)
+    name = std::max(name, ui.measure(ui.fonts.note, line_words(ui, trace, detail, l)).x);
   return {ui.px(24), ui.px(16), name + ui.px(16),
           ui.measure(ui.fonts.mono_small, "−0.0000").x + ui.px(10), ui.px(74)};
 }
@@ -41,8 +46,8 @@ std::string quantity_words(const Ui& ui, const std::string& name) {
 
 // Row “it”   row maximum 4.303   row sum 1.527
 void draw_title(Ui& ui, const Trace& trace, const Rect& r, const RowDetail& detail) {
-  const std::string row =
-      ui.tr("stage.row.title", {{"token", token_label(trace.name("position", detail.position))}});
+  const std::string row = ui.tr(
+      "stage.row.title", {{"token", token_label(trace.name(detail.row_axis, detail.position))}});
   float x = r.x0;
   const float room = std::min(ui.px(220), r.width() * 0.4f);
   ui.user_text(ui.fonts.strong, {x, r.y0}, ui.theme.text, row, room);
@@ -60,19 +65,16 @@ void draw_title(Ui& ui, const Trace& trace, const Rect& r, const RowDetail& deta
   }
 }
 
-// Four digits where they find room: 8.758e−05 needs more than 0.0429.
-std::string table_number(const Ui& ui, double value, float room) {
-  for (int digits = 4; digits > 1; --digits) {
-    std::string words = number_text(value, digits);
-    if (ui.measure(ui.fonts.mono_small, words).x <= room) return words;
+// The background that the numbers have in their matrix, for the lines that stand in one.
+std::vector<std::optional<ColorScale>> scales_of(const Ui& ui, const Trace& trace,
+                                                 const StepPage& page, const RowDetail& detail) {
+  std::vector<std::optional<ColorScale>> scales(detail.tensors.size());
+  for (std::size_t l = 0; l < scales.size(); ++l) {
+    for (const PagePane& p : page.lines.back()) {
+      if (p.tensor == detail.tensors[l]) scales[l] = colors_of(ui, trace, p).scale;
+    }
   }
-  return number_text(value, 1);
-}
-
-// The background that the number has in its matrix, for the rows that stand there.
-const ColorScale* scale_for(std::size_t line, std::size_t lines, const ColorScale& operand,
-                            const ColorScale& result) {
-  return line == 0 ? &operand : line + 1 == lines ? &result : nullptr;
+  return scales;
 }
 
 // How many numbers of the result's row are there already: all, unless the step is in the making.
@@ -85,8 +87,16 @@ std::int64_t made_columns(const AppState& state, const StepPage& page, const Row
 
 }  // namespace
 
-DetailNeed row_table_need(const Ui& ui, const RowDetail& detail) {
-  const TableMeasures m = table_measures(ui, detail);
+std::string fitting_number(const Ui& ui, double value, float room) {
+  for (int digits = 4; digits > 1; --digits) {
+    std::string words = number_text(value, digits);
+    if (ui.measure(ui.fonts.mono_small, words).x <= room) return words;
+  }
+  return number_text(value, 1);
+}
+
+DetailNeed row_table_need(const Ui& ui, const Trace& trace, const RowDetail& detail) {
+  const TableMeasures m = table_measures(ui, trace, detail);
   const auto lines = static_cast<float>(detail.row.lines.size());
   DetailNeed need;
   need.band_height = m.title + m.line + lines * m.line;
@@ -98,7 +108,7 @@ std::optional<CellPick> draw_row_table(const AppState& state, Ui& ui, const Rect
                                        const RowDetail& detail) {
   const Trace& trace = *state.derived.trace;
   const std::vector<RowLine>& lines = detail.row.lines;
-  const TableMeasures m = table_measures(ui, detail);
+  const TableMeasures m = table_measures(ui, trace, detail);
   draw_title(ui, trace, r, detail);
   const float top = r.y0 + m.title, first = r.x0 + m.name;
   const std::size_t all = lines[0].values.size();
@@ -113,16 +123,15 @@ std::optional<CellPick> draw_row_table(const AppState& state, Ui& ui, const Rect
 
   const Program& program = trace.program();
   const StepPage page = step_page(trace, *current_step(state), state.session.head);
-  const ColorScale operand = colors_of(ui, trace, page.lines.back().front()).scale;
-  const ColorScale result = colors_of(ui, trace, page.lines.back().back()).scale;
+  const auto scales = scales_of(ui, trace, page, detail);
   const std::int64_t made = made_columns(state, page, detail);
   ImDrawList* list = ImGui::GetWindowDrawList();
   std::optional<CellPick> hovered;
   Rect frame;
   for (std::size_t l = 0; l < lines.size(); ++l) {
     const float y = top + m.line * static_cast<float>(l + 1);
-    const std::string id = "stage.row." + std::string(lines[l].id);
-    ui.text(ui.fonts.note, {r.x0, y + ui.px(1)}, ui.theme.muted, ui.tr(id), m.name);
+    ui.text(ui.fonts.note, {r.x0, y + ui.px(1)}, ui.theme.muted, line_words(ui, trace, detail, l),
+            m.name);
   }
   for (std::size_t i = 0; i < columns.size(); ++i) {
     const std::int64_t c = columns[i];
@@ -146,7 +155,7 @@ std::optional<CellPick> draw_row_table(const AppState& state, Ui& ui, const Rect
       const double value = lines[l].values[static_cast<std::size_t>(c)];
       const float y = top + m.line * static_cast<float>(l + 1);
       Color ink = ui.theme.text;
-      const ColorScale* scale = scale_for(l, lines.size(), operand, result);
+      const std::optional<ColorScale>& scale = scales[l];
       if (scale && std::isfinite(value)) {
         const Color back = color_at(*scale, static_cast<float>(value));
         list->AddRectFilled({x, y}, {x + m.column - 1, y + m.line - 1}, to_u32(back));
@@ -155,7 +164,7 @@ std::optional<CellPick> draw_row_table(const AppState& state, Ui& ui, const Rect
         ink = std::isnan(value) ? ui.theme.error : ui.theme.muted;
       }
       ui.text_right(ui.fonts.mono_small, x + m.column - ui.px(4), y + ui.px(1), ink,
-                    table_number(ui, value, m.column - ui.px(8)));
+                    fitting_number(ui, value, m.column - ui.px(8)));
     }
     if (chosen) frame = {cells.x0 - 1, cells.y0 + m.line - 1, cells.x1, cells.y1};
   }

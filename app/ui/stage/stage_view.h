@@ -59,8 +59,11 @@ DetailNeed detail_need(const AppState&, const Ui&, const Step&, const StepPage&)
 std::optional<CellPick> draw_detail(const AppState&, Ui&, const Rect&, const Step&,
                                     const StepPage&);
 
-DetailNeed row_table_need(const Ui&, const RowDetail&);
+DetailNeed row_table_need(const Ui&, const Trace&, const RowDetail&);
 std::optional<CellPick> draw_row_table(const AppState&, Ui&, const Rect&, const RowDetail&);
+
+/// Four digits in small figures where they find room: 8.758e−05 needs more than 0.0429.
+std::string fitting_number(const Ui&, double value, float room);
 
 DetailNeed ranking_need(const Ui&, const Pane&);
 std::optional<CellPick> draw_ranking(const AppState&, Ui&, const Rect&, const PagePane&,
@@ -71,6 +74,16 @@ DetailNeed curve_need(const Ui&);
 void draw_activation_curve(const AppState&, Ui&, const Rect&, const Step&, const RowDetail&);
 /// A few columns of the result against the position, the chosen one among them.
 void draw_column_curves(const AppState&, Ui&, const Rect&, const PagePane&, ChosenCell);
+
+DetailNeed pairs_need(const Ui&, const Pane&);
+/// The pairs that turn, as arrows before and after.
+std::optional<CellPick> draw_pairs(const AppState&, Ui&, const Rect&, const Step&, const StepPage&,
+                                   ChosenCell);
+
+/// Which heads of queries share which head of keys and values, in the corner of a product between
+/// its two operands; a click chooses the head. Draws nothing where none is shared.
+void draw_shared_heads(const AppState&, Ui&, const Rect& area, const StepPage&,
+                       const StagePlacement&);
 
 /// Two heads side by side and their signed difference.
 void draw_stage_comparison(const AppState&, Ui&, const Rect&, const Step&);

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <iterator>
+#include <unordered_map>
 
 namespace headlight {
 
@@ -111,42 +112,18 @@ std::string shortcut_text(const Shortcut& key) {
   if (key.key == kKeyNone) return "";
   std::string text = key.ctrl ? "Ctrl+" : "";
   if (key.shift) text += "Shift+";
-  switch (key.key) {
-    case kKeyRight:
-      return text + "→";
-    case kKeyLeft:
-      return text + "←";
-    case kKeyUp:
-      return text + "↑";
-    case kKeyDown:
-      return text + "↓";
-    case kKeyPageUp:
-      return text + "PageUp";
-    case kKeyPageDown:
-      return text + "PageDown";
-    case kKeyEscape:
-      return text + "Esc";
-    case kKeyF1:
-      return text + "F1";
-    case kKeySpace:
-      return text + "Space";
-    case kKeyHome:
-      return text + "Home";
-    case kKeyEnd:
-      return text + "End";
-    case kKeyBackspace:
-      return text + "Backspace";
-    case kKeyEnter:
-      return text + "Enter";
-    case kKeyTab:
-      return text + "Tab";
-    case kKeyF10:
-      return text + "F10";
-    case '=':
-      return text + "+";
-    default:
-      return text + static_cast<char>(key.key);
-  }
+  static const std::unordered_map<int, std::string_view> kNames = {
+      {kKeyRight, "→"},       {kKeyLeft, "←"},
+      {kKeyUp, "↑"},          {kKeyDown, "↓"},
+      {kKeyPageUp, "PageUp"}, {kKeyPageDown, "PageDown"},
+      {kKeyEscape, "Esc"},    {kKeyF1, "F1"},
+      {kKeySpace, "Space"},   {kKeyHome, "Home"},
+      {kKeyEnd, "End"},       {kKeyBackspace, "Backspace"},
+      {kKeyEnter, "Enter"},   {kKeyTab, "Tab"},
+      {kKeyF10, "F10"},       {'=', "+"}};
+  const auto named = kNames.find(key.key);
+  return named != kNames.end() ? text + std::string(named->second)
+                               : text + static_cast<char>(key.key);
 }
 
 bool is_enabled(Command command, const AppState& state) {

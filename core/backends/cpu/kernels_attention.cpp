@@ -9,8 +9,6 @@ namespace headlight::kernels {
 namespace {
 
 using namespace simd;
-using packet::pmul;
-using packet::psub;
 
 void weigh_block(const ScoreRows& m, std::int64_t rows) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();

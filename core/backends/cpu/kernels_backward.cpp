@@ -9,10 +9,6 @@ namespace headlight::kernels {
 namespace {
 
 using namespace simd;
-using packet::padd;
-using packet::pmadd;
-using packet::pmul;
-using packet::psub;
 
 // Calls gradient(i, extent) for a row and writes what it gives, or adds it.
 template <class F>

@@ -8,10 +8,6 @@ namespace headlight::kernels {
 namespace {
 
 using namespace simd;
-using packet::padd;
-using packet::pmadd;
-using packet::pmul;
-using packet::psub;
 
 /// What makes normal rows of up to kBlockRows rows of n cells.
 class RowStatistics {

@@ -8,9 +8,6 @@ namespace headlight::kernels {
 namespace {
 
 using namespace simd;
-using packet::padd;
-using packet::pmadd;
-using packet::pmul;
 
 double tokens_of(const float* present, std::int64_t rows) {
   double sum = 0;

@@ -12,8 +12,6 @@ namespace headlight::kernels {
 namespace {
 
 using namespace simd;
-using packet::padd;
-using packet::pmadd;
 
 // A tile wants rows · packets sums, one B register for each packet, and one for A. Narrow tiles
 // have more rows: fewer sums than 24 (12 where there are 16 registers) would wait for each other.

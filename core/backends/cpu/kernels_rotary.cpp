@@ -6,8 +6,6 @@ namespace headlight::kernels {
 namespace {
 
 using namespace simd;
-using packet::pmadd;
-using packet::pmul;
 
 inline void send(float* cells, bool adds, Packet x, auto extent) {
   store(cells, adds ? packet::padd(load(cells, extent), x) : x, extent);

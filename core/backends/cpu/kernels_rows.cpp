@@ -11,10 +11,6 @@ namespace headlight::kernels {
 namespace {
 
 using namespace simd;
-using packet::padd;
-using packet::pmadd;
-using packet::pmul;
-using packet::psub;
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 

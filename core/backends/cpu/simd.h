@@ -21,6 +21,7 @@ namespace headlight::simd {
 
 namespace packet = Eigen::internal;
 using Packet = packet::packet_traits<float>::type;
+using packet::padd, packet::pmadd, packet::pmul, packet::psub;
 
 // GCC's own vector types carry attributes, and it warns of each template that is not told of them.
 #ifdef __GNUC__

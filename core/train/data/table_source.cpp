@@ -279,20 +279,30 @@ Labels read_labels(const TwoColumns& table, const std::vector<std::string>& know
   return labels;
 }
 
-class LabelledTask : public Task {
+// Examples drawn from the rows of a table.
+class RowsTask : public Task {
+ public:
+  RowsTask(TaskShape shape, RowIds&& ids, RowOrder&& order)
+      : Task(std::move(shape)), ids_(std::move(ids)), order_(std::move(order)) {}
+  bool has(Split split) const override { return order_.has(split); }
+
+ protected:
+  RowIds ids_;
+  RowOrder order_;
+};
+
+class LabelledTask : public RowsTask {
  public:
   LabelledTask(RowIds ids, Labels labels, RowOrder order, int context)
-      : Task({.id = "labels",
-              .kind = TaskKind::kClassify,
-              .vocabulary = ids.cut.vocabulary,
-              .context = context,
-              .source_length = 0,
-              .classes = std::move(labels.names),
-              .options = {{"context", context}}}),
-        ids_(std::move(ids)),
-        labels_(std::move(labels.of_row)),
-        order_(std::move(order)) {}
-  bool has(Split split) const override { return order_.has(split); }
+      : RowsTask({.id = "labels",
+                  .kind = TaskKind::kClassify,
+                  .vocabulary = ids.cut.vocabulary,
+                  .context = context,
+                  .source_length = 0,
+                  .classes = std::move(labels.names),
+                  .options = {{"context", context}}},
+                 std::move(ids), std::move(order)),
+        labels_(std::move(labels.of_row)) {}
 
  private:
   TaskExample make(Random& random, Split split) const override {
@@ -304,24 +314,20 @@ class LabelledTask : public Task {
     return example;
   }
 
-  RowIds ids_;
   std::vector<int> labels_;
-  RowOrder order_;
 };
 
-class PairsTask : public Task {
+class PairsTask : public RowsTask {
  public:
   PairsTask(RowIds ids, RowOrder order, int source_length, int context)
-      : Task({.id = "pairs",
-              .kind = TaskKind::kTranslate,
-              .vocabulary = ids.cut.vocabulary,
-              .context = context,
-              .source_length = source_length,
-              .classes = {},
-              .options = {{"context", context}}}),
-        ids_(std::move(ids)),
-        order_(std::move(order)) {}
-  bool has(Split split) const override { return order_.has(split); }
+      : RowsTask({.id = "pairs",
+                  .kind = TaskKind::kTranslate,
+                  .vocabulary = ids.cut.vocabulary,
+                  .context = context,
+                  .source_length = source_length,
+                  .classes = {},
+                  .options = {{"context", context}}},
+                 std::move(ids), std::move(order)) {}
 
  private:
   TaskExample make(Random& random, Split split) const override {
@@ -336,9 +342,6 @@ class PairsTask : public Task {
     example.targets.push_back(cut ? -1 : *vocabulary().id_of(Special::kEnd));
     return example;
   }
-
-  RowIds ids_;
-  RowOrder order_;
 };
 
 }  // namespace

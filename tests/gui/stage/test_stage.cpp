@@ -160,6 +160,21 @@ TEST_CASE("stage: what opens up never overlaps the matrices nor leaves the stage
   CHECK(shown > 15);
 }
 
+TEST_CASE("stage: the words of an encoder's page speak of its own tokens") {
+  Gui gui(small_document(1, 2, 8), {1920, 1080});
+  gui.push(ChooseModel{"bundled:dates"});
+  gui.push(DoEdit{SetSentence{"march 5 2021"}, ""});
+  const char* const name = "encoder.blocks.0.attn.pattern";
+  gui.push(GoToStep{name});
+  REQUIRE(gui.trace().length() < 12);  // the row it wrote is shorter
+  gui.push(PickCell{{name, {0, 0, 11, 8}}});
+  gui.push(ChooseTab{InspectorTab::kWords});
+  gui.frame(2);
+  CHECK(gui.shows("“1” looks most at"));
+  CHECK(gui.shows("Row “1”"));
+  CHECK(gui.shows("“1” gives"));
+}
+
 TEST_CASE("stage: what is out of the ordinary is said in words") {
   Gui gui(sentence_of_eleven(), {1920, 1080});
   const TensorView scores = gui.tensor("blocks.0.attn.z");
