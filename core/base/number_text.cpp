@@ -47,13 +47,14 @@ std::string number_text(double value, int significant) {
   if (!std::isfinite(value)) return special(value);
   if (value == 0) return "0";
   const double size = std::fabs(value);
-  if (size < 1e-4 || size >= 1e6) {
-    std::array<char, 64> buffer{};
-    std::snprintf(buffer.data(), buffer.size(), "%.*e", significant - 1, value);
-    return with_true_minus(buffer.data());
+  if (size >= 1e-4 && size < 1e6) {
+    const int magnitude = static_cast<int>(std::floor(std::log10(size)));
+    const std::string text = fixed(value, significant - 1 - std::max(magnitude, -1));
+    if (!is_all_zero(text)) return with_true_minus(text);  // 0.0003 is not 0.000
   }
-  const int magnitude = static_cast<int>(std::floor(std::log10(size)));
-  return with_true_minus(fixed(value, significant - 1 - std::max(magnitude, -1)));
+  std::array<char, 64> buffer{};
+  std::snprintf(buffer.data(), buffer.size(), "%.*e", significant - 1, value);
+  return with_true_minus(buffer.data());
 }
 
 std::string exact_number(float value) {

@@ -6,7 +6,8 @@
 
 namespace headlight {
 
-/// `significant` digits, no exponent between 1e-4 and 1e6: "−1.673", "0.91", "12.0", "−∞", "NaN".
+/// `significant` digits, no exponent between 1e-4 and 1e6 but where only zeros would be left:
+/// "−1.673", "0.91", "12.0", "3.12e−04" of three digits, "−∞", "NaN".
 std::string number_text(double value, int significant = 4);
 
 /// The shortest text that gives back the same float.

@@ -12,6 +12,7 @@
 #include "app/platform/frontend.h"
 #include "app/platform/offscreen.h"
 #include "core/base/error.h"
+#include "tests/bench/median.h"
 
 namespace headlight {
 namespace {
@@ -20,11 +21,6 @@ using Clock = std::chrono::steady_clock;
 
 double since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
 }
 
 double resident_mb() {

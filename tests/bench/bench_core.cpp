@@ -7,16 +7,11 @@
 #include "core/backends/backend.h"
 #include "core/base/random.h"
 #include "tests/bench/eigen_product.h"
+#include "tests/bench/median.h"
 #include "tests/bench/multiply_add_peak.h"
 
 namespace headlight {
 namespace {
-
-double median(std::vector<double> times) {
-  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
-  std::nth_element(times.begin(), middle, times.end());
-  return *middle;
-}
 
 // A program with memory of its own: parameters like a model's, and some sentence.
 class Loaded {

@@ -5,6 +5,7 @@
 
 #include "app/shell/shell.h"
 #include "core/base/error.h"
+#include "tests/bench/median.h"
 
 namespace headlight {
 namespace {
@@ -62,11 +63,6 @@ class Switch {
 
   Shell shell_;
 };
-
-double median(std::vector<double> times) {
-  std::sort(times.begin(), times.end());
-  return times[times.size() / 2];
-}
 
 }  // namespace
 

@@ -178,6 +178,8 @@ TEST_CASE("numbers: one way to write each") {
   CHECK(count_text(1234567) == "1,234,567");
   CHECK(count_text(-1000) == "\u22121,000");
   CHECK(exact_number(0.1f) == "0.1");
+  CHECK(number_text(3.12e-4, 3) == "3.12e\u221204");  // would read as zero
+  CHECK(number_text(-3.12e-4, 4) == "\u22120.0003");
   CHECK(cell_number(-14.13, 5) == "\u221214.1");
   CHECK(cell_number(-14.13, 3) == "\u221214");
   CHECK(cell_number(0.004, 3) == "");  // would read as zero

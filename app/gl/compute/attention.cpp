@@ -9,8 +9,6 @@ const std::vector<Axis>& axes_of(const Program& program, TensorId id) {
   return program.tensors[static_cast<std::size_t>(id)].axes;
 }
 
-std::int64_t parts_of(std::int64_t n, std::int64_t size) { return (n + size - 1) / size; }
-
 }  // namespace
 
 GlAttentionCall::GlAttentionCall(const Program& program, const FusedAttention& a) : group(a) {

@@ -5,8 +5,6 @@
 namespace headlight {
 namespace {
 
-std::int64_t parts_of(std::int64_t n, std::int64_t size) { return (n + size - 1) / size; }
-
 bool is_product(Op op) {
   return op == Op::kLinear || op == Op::kProject || op == Op::kScores || op == Op::kWeightedSum;
 }

@@ -10,6 +10,9 @@
 
 namespace headlight {
 
+/// Into how many parts of at most `size` n things fall.
+inline std::int64_t parts_of(std::int64_t n, std::int64_t size) { return (n + size - 1) / size; }
+
 /// A kernel and all that it is given. Lasts as long as the call that it is passed to.
 struct GlLaunch {
   Kernel kernel{};

@@ -52,7 +52,7 @@ bool BackwardPass::run_fused(const Program& program, std::span<const BackwardCal
   if (fusion_->is_between(call.out)) return true;
   if (fusion_->keeps_slope(call.out)) {
     const GradientCall g = gradient_call(program, steps[0], memory, gradients);
-    if (g.d_in[0].cells) kernels::slope_backward(g.c.in[0], g.d_out, g.d_in[0], g.c.cells());
+    if (g.d_in[0].cells) kernels::multiply_backward(g.d_out, g.c.in[0], g.d_in[0], g.c.cells());
     return true;
   }
   const FusedAttention* a = fusion_->attention(call.out);

@@ -132,8 +132,6 @@ void pass_gradient(const float* d, Into, std::int64_t n);
 void scale_backward(const float* d, float factor, Into, std::int64_t n);
 void multiply_backward(const float* d, const float* factor, Into, std::int64_t n);
 void mask_backward(const float* d, const float* mask, Into, std::int64_t n);
-/// The slopes are given.
-void slope_backward(const float* slope, const float* d, Into, std::int64_t n);
 void relu_backward(const float* x, const float* d, Into, std::int64_t n);
 void gelu_backward(const float* x, const float* d, Into, std::int64_t n);
 void gelu_tanh_backward(const float* x, const float* d, Into, std::int64_t n);

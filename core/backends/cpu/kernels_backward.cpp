@@ -46,19 +46,6 @@ void mask_backward(const float* d, const float* mask, Into into, std::int64_t n)
   });
 }
 
-void relu_backward(const float* x, const float* d, Into into, std::int64_t n) {
-  send(into, n, [&](std::int64_t i, auto extent) {
-    const Packet positive = packet::pcmp_lt(all(0.0f), load(x + i, extent));
-    return packet::pselect(positive, load(d + i, extent), all(0.0f));
-  });
-}
-
-void slope_backward(const float* slope, const float* d, Into into, std::int64_t n) {
-  send(into, n, [&](std::int64_t i, auto extent) {
-    return pmul(load(d + i, extent), load(slope + i, extent));
-  });
-}
-
 void gelu_backward(const float* x, const float* d, Into into, std::int64_t n) {
   send(into, n, [&](std::int64_t i, auto extent) {
     const Packet cells = load(x + i, extent);

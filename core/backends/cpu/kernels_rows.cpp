@@ -35,18 +35,6 @@ inline Packet times(Packet x, const Factor& factor, Packet& low) {
 
 }  // namespace
 
-void add(const float* a, const float* b, float* y, std::int64_t n) {
-  for_packets(n, [&](std::int64_t i, auto extent) {
-    store(y + i, padd(load(a + i, extent), load(b + i, extent)), extent);
-  });
-}
-
-void scale(const float* x, float factor, float* y, std::int64_t n) {
-  for_packets(n, [&](std::int64_t i, auto extent) {
-    store(y + i, pmul(load(x + i, extent), all(factor)), extent);
-  });
-}
-
 void mask(const float* x, const float* mask, float* y, std::int64_t n) {
   for_packets(n, [&](std::int64_t i, auto extent) {
     const Packet allowed = packet::pcmp_eq(load(mask + i, extent), all(0.0f));

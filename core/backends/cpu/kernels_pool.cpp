@@ -1,4 +1,4 @@
-// The operations that only classifiers and training have: the mean of a row's tokens, and dropout.
+// The mean of a row's tokens, for classifiers.
 #include <algorithm>
 
 #include "core/backends/cpu/kernels.h"
@@ -16,20 +16,6 @@ double tokens_of(const float* present, std::int64_t rows) {
 }
 
 }  // namespace
-
-void multiply_cells(const float* a, const float* b, float* y, std::int64_t n) {
-  for_packets(n, [&](std::int64_t i, auto extent) {
-    store(y + i, pmul(load(a + i, extent), load(b + i, extent)), extent);
-  });
-}
-
-void multiply_backward(const float* d, const float* factor, Into into, std::int64_t n) {
-  for_packets(n, [&](std::int64_t i, auto extent) {
-    const Packet passed = pmul(load(d + i, extent), load(factor + i, extent));
-    float* cells = into.cells + i;
-    store(cells, into.adds ? padd(load(cells, extent), passed) : passed, extent);
-  });
-}
 
 void mean_pool(const float* x, const float* present, std::int64_t rows, std::int64_t width,
                float* y) {
