@@ -5,8 +5,8 @@
 #include <set>
 #include <sstream>
 
-#include "tests/support/read_png.h"
 #include "tests/cli/child.h"
+#include "tests/support/read_png.h"
 
 using namespace headlight;
 using namespace headlight::test;

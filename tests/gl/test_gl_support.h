@@ -21,9 +21,9 @@
 #include "app/gl/heatmap/heatmap_renderer.h"
 #include "core/base/error.h"
 #include "core/io/png.h"
-#include "tests/support/read_png.h"
 #include "core/view/heatmap.h"
 #include "test_paths.h"
+#include "tests/support/read_png.h"
 
 namespace headlight::test {
 
