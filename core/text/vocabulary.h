@@ -67,7 +67,7 @@ class Vocabulary {
   const Bpe* bpe() const { return bpe_.get(); }
 
   /// The ids of a text; specials may be written out in it, "[CLS] the [MASK] sat". A token that is
-  /// not there becomes [UNK]; without [UNK], throws Error with its name and what to do. Detail a
+  /// not there becomes [UNK]; without [UNK], throws Error with its name and what to do. Opening a
   /// tokenizer takes milliseconds: give one that is kept, of the kind of tokenizer_kind(), to save
   /// them.
   std::vector<int> encode(std::string_view text, Tokenizer* kept = nullptr) const;

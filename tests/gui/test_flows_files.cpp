@@ -1,4 +1,4 @@
-// Saving and detail, and everything that can be wrong with a file.
+// Saving and opening, and everything that can be wrong with a file.
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -74,6 +74,7 @@ TEST_CASE("flow: save by typing a path, change, save again, open again") {
   gui.click("mask/causal");
 
   answer_path(gui, kOpenKey, path);
+  CHECK(gui.shows("Opening "));
   gui.click("question/second");  // the change is not saved
   CHECK(gui.document() == read_session(path).document);
   CHECK(gui.config().mask.kind == MaskKind::kNone);

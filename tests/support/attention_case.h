@@ -1,5 +1,5 @@
 // One attention as a program of its own, with all that may be fused in it, its memory and its
-// backward backwards.
+// backward pass.
 #pragma once
 
 #include <algorithm>

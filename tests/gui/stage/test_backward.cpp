@@ -33,7 +33,7 @@ TEST_CASE("backward: the rail turns round and goes back to the tokens, and forwa
   gui.click("step/previous");
   gui.click("step/previous");
   CHECK(step_of(gui).row.title == "step.scale");
-  // From the last step forwards the backward pass goes on backwards.
+  // From the last step forwards the steps go on in reverse.
   gui.push(GoToStep{"loss"});
   CHECK_FALSE(step_of(gui).backward);
   gui.click("step/next");
