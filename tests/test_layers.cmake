@@ -89,8 +89,7 @@ endforeach()
 # rest asks what it is like, so that a new operation is known everywhere.
 set(may_name_operations
     "^core/(ops|backends)/" "^core/graph/(transformer\\.cpp|(attention|program)_pieces\\.h)$" "^app/gl/(compute|training)/"
-    "^core/check/single_op(_attention)?\\.cpp$"  # build small programs of their own
-    "^app/gl/tuning/tune\\.cpp$")                # some that stand for their kind
+    "^core/check/single_op(_attention)?\\.cpp$")  # build small programs of their own
 file(GLOB_RECURSE sources RELATIVE ${SOURCE} ${SOURCE}/core/*.h ${SOURCE}/core/*.cpp ${SOURCE}/app/*.h
      ${SOURCE}/app/*.cpp)
 set(naming "")

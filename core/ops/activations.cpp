@@ -194,8 +194,12 @@ const OpInfo& relu_op() {
 }
 
 const OpInfo& gelu_op() {
-  static const OpInfo info =
-      activation<Gelu>(Op::kGelu, "gelu", "x times the normal distribution function of x");
+  static const OpInfo info = [] {
+    OpInfo gelu =
+        activation<Gelu>(Op::kGelu, "gelu", "x times the normal distribution function of x");
+    gelu.timed = {{TunePart::kCells, "b t n"}};
+    return gelu;
+  }();
   return info;
 }
 

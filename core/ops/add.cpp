@@ -57,6 +57,7 @@ const OpInfo& add_op() {
       .numpy = code,
       .torch = code,
       .trials = {"b t n, b t n"},
+      .timed = {{TunePart::kCells, "b t n, b t n"}},
       .shares_gradient = true,
   };
   return info;

@@ -279,6 +279,11 @@ const OpInfo& layer_norm_op() {
       .errors = ErrorClass::kRows,
       .work = {.flops = 50},
       .trials = {"b t n, n, n", "b t n, n"},
+      .timed = {{TunePart::kLongRows, "b t n, n, n"},
+                {TunePart::kLongRows, "b t n, n, n", 0},
+                {TunePart::kShortRows, "b t s, s, s"},
+                {TunePart::kColumns, "b t n, n, n", 1},
+                {TunePart::kColumns, "b t n, n, n", 2}},
   };
   return info;
 }

@@ -309,6 +309,12 @@ const OpInfo& linear_op() {
       .errors = ErrorClass::kProducts,
       .work = {.flops = 2, .per = WorkPer::kTerm},
       .trials = {"b t n, n m, m", "b t hn, h n m"},
+      .timed = {{TunePart::kProducts, "b n n, n n"},
+                {TunePart::kProducts, "b n n, n n", 0},
+                {TunePart::kProducts, "b n n, n n", 1},
+                {TunePart::kProducts, "b t m, m m"},
+                {TunePart::kFewRows, "b t n, n 4n"},
+                {TunePart::kFewRows, "b t n, n n", 0}},
   };
   return info;
 }

@@ -96,6 +96,7 @@ const OpInfo& mask_op() {
       .torch = torch,
       .inputs = {InputKind::kNumbers, InputKind::kMask},
       .trials = {"b h t s, b t s"},
+      .timed = {{TunePart::kCells, "b h s n, b s n"}},
       .keeps_place = true,
   };
   return info;

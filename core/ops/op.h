@@ -230,6 +230,15 @@ using TrialShapes = std::vector<std::vector<std::int64_t>>;
 /// Of one of OpInfo::trials.
 TrialShapes trial_shapes(std::string_view trial, const TrialSizes&);
 
+/// Sizes of a graphics card's kernels that are chosen together, by timing what depends on them.
+enum class TunePart { kProducts, kFewRows, kAttention, kLongRows, kShortRows, kColumns, kCells };
+/// A call, or the gradient of one of its inputs, that stands for its like when a part is timed.
+struct TimedShapes {
+  TunePart part{};
+  std::string_view shapes;  // as those of OpInfo::trials
+  int gradient = -1;        // which input's; -1: the call itself
+};
+
 /// Every input, then the result, each as the matrix of its last two axes.
 std::vector<Pane> matrix_panes(const OpArgs&, std::int64_t head);
 
@@ -276,6 +285,8 @@ struct OpInfo {
   /// The shapes of all inputs in letters of TrialSizes, an axis being their product: "b t 2n, n". N
   /// is n, or the even number after it.
   std::vector<std::string_view> trials = {};
+  /// Where it stands for its like in choosing the sizes of kernels.
+  std::vector<TimedShapes> timed = {};
   /// A cell of the first input goes on as the result's cell at the same place: the inspector
   /// follows it, and says how ("inspector.next.<id>").
   bool keeps_place = false;

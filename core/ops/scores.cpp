@@ -328,6 +328,8 @@ const OpInfo& scores_op() {
       .errors = ErrorClass::kProducts,
       .work = {.flops = 2, .per = WorkPer::kTerm},
       .trials = {"b h t n, b h s n", "b 2h t n, b h s n"},  // the second with shared heads
+      .timed = {{TunePart::kProducts, "b h s t, b h s t"},
+                {TunePart::kFewRows, "b h t m, b h t m"}},
   };
   return info;
 }

@@ -268,6 +268,9 @@ const OpInfo& softmax_op() {
       .errors = ErrorClass::kRows,
       .work = {.flops = 80},
       .trials = {"b h t s"},
+      .timed = {{TunePart::kLongRows, "t s"},
+                {TunePart::kShortRows, "t s"},
+                {TunePart::kShortRows, "t s", 0}},
       .keeps_place = true,
       .is_distribution = true,
   };

@@ -1,6 +1,7 @@
 // What readers ask of an operation: its trials, its work, what its inputs are.
 #include <doctest/doctest.h>
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,23 @@ TEST_CASE("ops: the trials are what the shape rules take, and no input is missed
         CHECK((info.inputs[i] == InputKind::kNumbers || info.inputs[i] == InputKind::kHeadBias));
     }
   }
+}
+
+TEST_CASE("ops: some stand for each part that is timed, with shapes that they take") {
+  std::set<TunePart> seen = {TunePart::kAttention};  // several calls as one: timed by itself
+  for (const OpInfo& info : all_ops()) {
+    CAPTURE(info.id);
+    for (const TimedShapes& timed : info.timed) {
+      seen.insert(timed.part);
+      std::vector<Tensor> in;
+      for (const auto& sizes : trial_shapes(timed.shapes, {2, 3, 4, 5, 6, 7}))
+        in.push_back({"in", axes(sizes), {}});
+      CHECK_FALSE(info.shape(views_of(in), {}).empty());
+      CHECK(timed.gradient < static_cast<int>(in.size()));
+      if (timed.gradient >= 0) CHECK_FALSE(info.is_fixed(place(timed.gradient)));
+    }
+  }
+  CHECK(seen.size() == 1 + static_cast<std::size_t>(TunePart::kCells));
 }
 
 TEST_CASE("ops: work and bytes of a call by hand") {

@@ -76,78 +76,52 @@ std::vector<Pair> pairs_of(TunePart part) {
 
 // ---- what it is tried on ----
 
-// Some operations whose kernels have these numbers.
-std::vector<Op> ops_of(TunePart part) {
+// Hardware gets as much as it needs to be busy; a software renderer what it can do in the time.
+std::vector<TrialSizes> sizes_of(TunePart part, bool hardware) {
+  const std::int64_t rows = hardware ? 8192 : 128, many = hardware ? 65536 : 1024;
   switch (part) {
     case TunePart::kAttention:
       return {};  // a training step's
     case TunePart::kProducts:
-    case TunePart::kFewRows:
-      return {Op::kLinear};
-    case TunePart::kLongRows:
+      if (hardware) return {{.b = 1, .h = 16, .t = 64, .s = 1024, .n = 2048, .m = 768}};
+      return {{.b = 1, .h = 2, .t = 64, .s = 128, .n = 256, .m = 128}};
+    case TunePart::kFewRows: {  // sentences of a few tokens in a model of ordinary size
+      const std::int64_t width = hardware ? 768 : 256;
+      return {{.b = 1, .h = 12, .t = 3, .s = 3, .n = width, .m = 64},
+              {.b = 1, .h = 12, .t = 12, .s = 12, .n = width, .m = 64},
+              {.b = 1, .h = 12, .t = 48, .s = 48, .n = width, .m = 64}};
+    }
     case TunePart::kShortRows:
-      return {Op::kSoftmax, Op::kLayerNorm};
+      return {{.b = 1, .h = 1, .t = many, .s = 16, .n = 16, .m = 1},
+              {.b = 1, .h = 1, .t = many, .s = 48, .n = 48, .m = 1},
+              {.b = 1, .h = 1, .t = many, .s = 100, .n = 100, .m = 1}};
+    case TunePart::kLongRows:
     case TunePart::kColumns:
-      return {Op::kLayerNorm};
+      return {{.b = 1, .h = 1, .t = rows, .s = 1024, .n = 768, .m = 1}};
     case TunePart::kCells:
-      return {Op::kAdd, Op::kMask, Op::kGelu};
+      return {{.b = 1, .h = 4, .t = many, .s = many / 4, .n = 256, .m = 1}};
   }
   return {};
 }
 
-void add_products(bool hardware, std::vector<GlTimedCall>& calls) {
-  const std::int64_t n = hardware ? 2048 : 256, width = hardware ? 768 : 128;
-  for (const int gradient : {-1, 0, 1})
-    calls.push_back({Op::kLinear, {{1, n, n}, {n, n}}, gradient});
-  calls.push_back({Op::kLinear, {{1, 64, width}, {width, width}}, -1});  // a page
-  const std::int64_t heads = hardware ? 16 : 2, tokens = hardware ? 1024 : 128;
-  const std::vector<std::int64_t> narrow = {1, heads, tokens, 64};
-  calls.push_back({Op::kScores, {narrow, narrow}, -1});
-}
-
-// Sentences of a few tokens in a model of ordinary size.
-void add_few_rows(bool hardware, std::vector<GlTimedCall>& calls) {
-  const std::int64_t width = hardware ? 768 : 256;
-  for (const std::int64_t tokens : {3, 12, 48}) {
-    calls.push_back({Op::kLinear, {{1, tokens, width}, {width, 4 * width}}, -1});
-    calls.push_back({Op::kLinear, {{1, tokens, width}, {width, width}}, 0});
+// The operations that stand for a part (OpInfo::timed).
+std::vector<Op> ops_of(TunePart part) {
+  std::vector<Op> ops;
+  for (const OpInfo& info : all_ops()) {
+    if (std::ranges::count(info.timed, part, &TimedShapes::part) > 0) ops.push_back(info.op);
   }
-  const std::vector<std::int64_t> heads = {1, 12, 12, 64};
-  calls.push_back({Op::kScores, {heads, heads}, -1});
+  return ops;
 }
 
 std::vector<GlTimedCall> calls_of(TunePart part, bool hardware) {
   std::vector<GlTimedCall> calls;
-  const std::int64_t rows = hardware ? 8192 : 128, many = hardware ? 65536 : 1024;
-  const std::vector<std::int64_t> x = {1, rows, 768}, w = {768};
-  switch (part) {
-    case TunePart::kAttention:
-      break;
-    case TunePart::kProducts:
-      add_products(hardware, calls);
-      break;
-    case TunePart::kFewRows:
-      add_few_rows(hardware, calls);
-      break;
-    case TunePart::kLongRows:
-      calls = {{Op::kSoftmax, {{rows, 1024}}, -1},
-               {Op::kLayerNorm, {x, w, w}, -1},
-               {Op::kLayerNorm, {x, w, w}, 0}};
-      break;
-    case TunePart::kShortRows:
-      for (const std::int64_t columns : {16, 48, 100}) {
-        calls.push_back({Op::kSoftmax, {{many, columns}}, -1});
-        calls.push_back({Op::kSoftmax, {{many, columns}}, 0});
+  for (const TrialSizes& sizes : sizes_of(part, hardware)) {
+    for (const OpInfo& info : all_ops()) {
+      for (const TimedShapes& timed : info.timed) {
+        if (timed.part != part) continue;
+        calls.push_back({info.op, trial_shapes(timed.shapes, sizes), timed.gradient});
       }
-      break;
-    case TunePart::kColumns:
-      calls = {{Op::kLayerNorm, {x, w, w}, 1}, {Op::kLayerNorm, {x, w, w}, 2}};
-      break;
-    case TunePart::kCells:
-      calls = {{Op::kGelu, {{1, many, 256}}, -1},
-               {Op::kAdd, {{1, many, 256}, {1, many, 256}}, -1},
-               {Op::kMask, {{1, 4, many / 4, 256}, {1, many / 4, 256}}, -1}};
-      break;
+    }
   }
   return calls;
 }

@@ -11,8 +11,6 @@
 
 namespace headlight {
 
-/// The numbers of a kernel table that belong together.
-enum class TunePart { kProducts, kFewRows, kAttention, kLongRows, kShortRows, kColumns, kCells };
 inline constexpr TunePart kTuneParts[] = {
     TunePart::kProducts,  TunePart::kFewRows, TunePart::kAttention, TunePart::kLongRows,
     TunePart::kShortRows, TunePart::kColumns, TunePart::kCells};
