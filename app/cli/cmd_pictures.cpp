@@ -37,7 +37,7 @@ struct PictureOptions {
     sub.add_option("--size", size, "Width x height in pixels")->capture_default_str();
     sub.add_option("--scale", scale, "Scale of everything, 1 is 100 %")
         ->capture_default_str()
-        ->check(CLI::Range(0.75, 4.0));
+        ->check(within(0.75, 4));
     sub.add_option("--theme", theme, "light or dark")
         ->capture_default_str()
         ->check(CLI::IsMember({"light", "dark"}));
