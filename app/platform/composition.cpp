@@ -6,7 +6,6 @@
 namespace headlight {
 
 bool Composition::press(int key, bool has_letter, bool came) {
-  if (has_letter && came) end();
   if (has_letter) {
     // Signs and digits turn the pages of the candidates or choose one; none of them begins a word.
     const bool begins = key >= GLFW_KEY_A && key <= GLFW_KEY_Z;
