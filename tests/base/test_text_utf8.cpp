@@ -8,6 +8,7 @@
 #include "core/base/printable.h"
 #include "core/base/utf8.h"
 
+using headlight::printable;
 using headlight::clean_utf8;
 using headlight::CleanText;
 using headlight::describe_character;
