@@ -90,8 +90,10 @@ int run_eval(const EvalOptions& o) {
     const auto figures = file.read(
         [&](std::string_view text) { return score_text(model, text, stride, o.threads); });
     print_text(figures, o.json);
-  } catch (const UsageError&) {
-    throw;
+  } catch (const UsageError& error) {
+    // What was asked for is right; the file does not go with the model.
+    if (error.message().id != "vocabulary.unknown_token") throw;
+    throw Error(o.text + ": " + error.what());
   } catch (const Error& error) {
     throw Error(o.text + ": " + error.what());
   }
