@@ -8,7 +8,7 @@ namespace headlight {
 
 class StepRows {
  public:
-  explicit StepRows(const Config& config) : c(config) {}
+  StepRows(const Config& config, bool in_place) : c(config), in_place_(in_place) {}
 
   // ---- before the layers ----
 
@@ -113,7 +113,7 @@ class StepRows {
   StepRow scores() const {
     if (basic())
       return {"step.scores",
-              {"x xᵀ", "S = x · x^{T}", "step.scores.words"},
+              {"x xᵀ", "S = x · x^{T}", "step.scores.words.basic"},
               {"dx", "dx = dS · x + dS^{T} · x", "back.scores"},
               {"words.scores.basic", "words.scores.row"}};
     return {"step.scores",
@@ -123,9 +123,10 @@ class StepRows {
   }
   StepRow additive_scores() const {
     const StepWords forward =
-        basic() ? StepWords{"v·tanh(x+x)", "S_{ij} = v · tanh(x_{i} + x_{j})", "step.scores.words"}
+        basic() ? StepWords{"v·tanh(x+x)", "S_{ij} = v · tanh(x_{i} + x_{j})",
+                            "step.scores.words.additive"}
                 : StepWords{"v·tanh(q+k)", "S_{ij} = v · tanh({q|q}_{i} + {k|k}_{j})",
-                            "step.scores.words"};
+                            "step.scores.words.additive"};
     const StepWords backward =
         basic() ? StepWords{"dx, dv", "dx_{i} = Σ_{j} (dS_{ij} + dS_{ji}) · v · (1 − tanh²(…))",
                             "back.scores.additive"}
@@ -176,7 +177,7 @@ class StepRows {
   StepRow weighted_sum() const {
     if (basic())
       return {"step.weighted_sum",
-              {"A x", "z = {p|A} · x", "step.weighted_sum.words"},
+              {"A x", "z = {p|A} · x", "step.weighted_sum.words.basic"},
               {"dA, dx", "d{p|A} = dz · x^{T},  dx = {p|A}^{T} · dz", "back.weighted_sum"},
               {"words.weighted_sum.basic", "words.weighted_sum.row"}};
     return {"step.weighted_sum",
@@ -277,10 +278,11 @@ class StepRows {
             {"words.mean_pool"}};
   }
   StepRow logits() const {
-    return {"step.logits",
-            {"x W_U", biased("l = x · W_{U} + b_{U}"), "step.logits.words"},
-            {"dx, dW_U", "dx = dl · W_{U}^{T},  dW_{U} = x^{T} · dl", "back.logits"},
-            with_bias("words.logits", "words.logits.row")};
+    return {
+        "step.logits",
+        {"x W_U", biased("l = x · W_{U} + b_{U}"), "step.logits.words"},
+        {"dx, dW_U", "dx = dl · W_{U}^{T},  dW_{U} = x^{T} · dl", "back.logits"},
+        with_bias("words.logits", in_place_ ? "words.logits.row.in_place" : "words.logits.row")};
   }
   StepRow class_logits() const {
     return {"step.logits",
@@ -294,6 +296,11 @@ class StepRows {
               {"softmax", "P = softmax(l)", "step.class.words"},
               {},
               {"words.class", "words.class.row"}};
+    if (in_place_)
+      return {"step.probabilities.in_place",
+              {"softmax", "P = softmax(l)", "step.probabilities.words.in_place"},
+              {},
+              {"words.probabilities", "words.probabilities.row.in_place"}};
     return {"step.probabilities",
             {"softmax", "P = softmax(l)", "step.probabilities.words"},
             {},
@@ -305,6 +312,11 @@ class StepRows {
               {"−log P", "L = −log P[target]", "step.class_loss.words"},
               {"dl", "dl = P − [target]", "back.class_loss"},
               {"words.class_loss", "words.class_loss.row"}};
+    if (in_place_)
+      return {"step.loss",
+              {"−log P", "L_{t} = −log P_{t}[target_{t}]", "step.loss.words.in_place"},
+              {"dl", "dl_{t} = dL_{t} · (P_{t} − [target_{t}])", "back.loss"},
+              {"words.loss.in_place", "words.loss.row.in_place"}};
     return {"step.loss",
             {"−log P", "L_{t} = −log P_{t}[target_{t}]", "step.loss.words"},
             {"dl", "dl_{t} = dL_{t} · (P_{t} − [target_{t}])", "back.loss"},
@@ -336,6 +348,7 @@ class StepRows {
   static StepWords position_back() { return {"dW_pos", "dW_{pos}[t] = dp_{t}", "back.position"}; }
 
   const Config& c;
+  const bool in_place_;  // RunShape::in_place
 };
 
 }  // namespace headlight
