@@ -1,5 +1,7 @@
 #include "app/platform/heatmap_bridge.h"
 
+#include "core/base/random.h"
+
 #include <imgui_impl_opengl3.h>
 
 #include <cmath>
@@ -21,6 +23,21 @@ HeatmapCacheLimits limits(bool at_once) {
 HeatmapBridge::HeatmapBridge(bool at_once) : renderer_(limits(at_once)) {}
 
 void HeatmapBridge::draw(ImDrawList* list, const HeatmapQuad& quad) {
+  if (quad.head_stride > 0) {  // each head's columns by themselves
+    const std::int64_t heads = quad.columns / quad.head_columns;
+    const float width = (quad.x1 - quad.x0) / static_cast<float>(heads);
+    for (std::int64_t head = 0; head < heads; ++head) {
+      HeatmapQuad part = quad;
+      part.head_stride = 0;
+      part.columns = quad.head_columns;
+      part.data += head * quad.head_stride;
+      part.key = scatter(quad.key ^ static_cast<std::uint64_t>(head));
+      part.x0 = quad.x0 + width * static_cast<float>(head);
+      part.x1 = head + 1 == heads ? quad.x1 : part.x0 + width;
+      draw(list, part);
+    }
+    return;
+  }
   quads_.push_back({quad, this});
   list->AddCallback(&HeatmapBridge::callback, &quads_.back());
   list->AddCallback(ImDrawCallback_ResetRenderState, nullptr);

@@ -40,6 +40,7 @@ Document repeated(const Document& document, std::int64_t tokens) {
   Document longer = document;
   longer.max_tokens = static_cast<int>(tokens);
   longer.config.mask.padding.clear();
+  longer.config.mask.source_padding.clear();
   const std::string once = document.sentence.substr(0, document.sentence.find("→")) + " ";
   const auto enough = static_cast<std::size_t>(tokens) * 2;
   longer.sentence.clear();

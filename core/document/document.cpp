@@ -11,8 +11,10 @@ namespace {
 MaskSpec tidy(MaskSpec mask) {
   mask.window = std::clamp(mask.window, 0, 1 << 20);
   mask.stride = std::clamp(mask.stride, 1, 1 << 20);
-  std::sort(mask.padding.begin(), mask.padding.end());
-  mask.padding.erase(std::unique(mask.padding.begin(), mask.padding.end()), mask.padding.end());
+  for (std::vector<int>* places : {&mask.padding, &mask.source_padding}) {
+    std::sort(places->begin(), places->end());
+    places->erase(std::unique(places->begin(), places->end()), places->end());
+  }
   return mask;
 }
 

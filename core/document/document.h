@@ -50,6 +50,7 @@ struct SetMask {
 /// it was taken out). Spaces go where the words need them; a byte takes its whole character along.
 struct MoveToken {
   int from = 0, to = 0;
+  bool source = false;  // of an encoder-decoder: a place in what it reads, not in its own row
 };
 struct SetMaxTokens {
   int count = 0;

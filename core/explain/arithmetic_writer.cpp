@@ -27,7 +27,7 @@ std::string symbol_of(const Trace& trace, const CellRef& cell, int skip, const M
     const std::string& axis = spec.axes[a].name;
     if (axis == "batch" || counts_heads(axis) || static_cast<int>(a) == skip) continue;
     labels.push_back(trace.name(axis, cell.index[a]));
-    is_token.push_back(counts_tokens(axis) || axis == "vocab");
+    is_token.push_back(names_places(axis));
   }
   return w.symbol(spec.symbol, labels, is_token);
 }

@@ -151,7 +151,7 @@ std::string explanation_as_latex(const Trace& trace, const Explanation& e) {
     const std::string& axis = spec.axes[a].name;
     if (axis == "batch" || counts_heads(axis)) continue;
     labels.push_back(trace.name(axis, e.cell.index[a]));
-    is_token.push_back(counts_tokens(axis) || axis == "vocab");
+    is_token.push_back(names_places(axis));
   }
   std::string line = write_arithmetic(trace, e, writer, SIZE_MAX);
   if (line.empty()) line = latex_number(e.value);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <unordered_set>
 
 #include "core/base/number_text.h"
 #include "core/base/utf8.h"
@@ -23,15 +24,23 @@ std::string label(const Subject& s, std::string_view axis, std::int64_t i) {
 
 const Config& config(const Subject& s) { return s.trace.config(); }
 std::int64_t heads(const Subject& s) { return config(s).head_count(); }
-bool of_encoder(const Subject& s) { return s.step.stack == Stack::kEncoder; }
 
 std::int64_t keys(const Subject& s) {
-  const bool sources = of_encoder(s) || s.step.section == Section::kCrossAttention;
+  const bool sources =
+      s.step.stack == Stack::kEncoder || s.step.section == Section::kCrossAttention;
   return sources ? s.trace.program().shape.source : s.trace.length();
 }
 
+// Whose rows the step's result has: the tokens', or the source tokens'.
+std::string_view row_axis(const Subject& s) {
+  const Axis* axis = find_row_axis(s.trace.tensor(s.step.tensor).axes);
+  return axis ? std::string_view(axis->name) : "position";
+}
+
+bool of_source(const Subject& s) { return row_axis(s).starts_with("source"); }
+
 std::int64_t tokens(const Subject& s) {
-  return of_encoder(s) ? s.trace.program().shape.source : s.trace.length();
+  return of_source(s) ? s.trace.program().shape.source : s.trace.length();
 }
 
 // The token that is looked at.
@@ -40,7 +49,7 @@ std::int64_t place(const Subject& s) { return std::min(s.query, tokens(s) - 1); 
 Text token_id(const Subject& s) {
   const RunInput& input = s.trace.input();
   return std::to_string(
-      (of_encoder(s) ? input.source_ids : input.ids)[static_cast<std::size_t>(place(s))]);
+      (of_source(s) ? input.source_ids : input.ids)[static_cast<std::size_t>(place(s))]);
 }
 
 // ---- rows ----
@@ -68,6 +77,29 @@ Row result(const Subject& s) { return row(s, s.step.tensor); }
 
 Row input(const Subject& s, std::size_t i) {
   return row(s, s.trace.program().calls[static_cast<std::size_t>(s.step.calls[0])].in[i]);
+}
+
+// The largest cell of the result's row.
+struct Largest {
+  std::int64_t place = 0;
+  float value = 0;
+};
+
+// Of scores that a mask will act on: among those of the keys that it allows.
+std::optional<Largest> largest_allowed(const Subject& s) {
+  const Program& program = s.trace.program();
+  const TensorId masked = program.find(Role::kMaskedScores, s.step.tensor);
+  const Row r = result(s);
+  if (masked < 0 || program.tensors[static_cast<std::size_t>(masked)].place !=
+                        program.tensors[static_cast<std::size_t>(s.step.tensor)].place)
+    return Largest{r.largest(), r[r.largest()]};
+  const Row allowed = row(s, masked);
+  std::optional<Largest> best;
+  for (std::int64_t i = 0; i < static_cast<std::int64_t>(r.cells.size()); ++i) {
+    if (allowed[i] == -INFINITY) continue;
+    if (!best || r[i] > best->value) best = Largest{i, r[i]};
+  }
+  return best;
 }
 
 Text best(const Subject& s) {
@@ -131,6 +163,20 @@ constexpr Named kLookups[] = {
     {"T", [](const Subject& s) { return Text(std::to_string(tokens(s))); }},
     {"keys", [](const Subject& s) { return Text(std::to_string(keys(s))); }},
     {"vocab", [](const Subject& s) { return Text(std::to_string(s.trace.input().vocab.size())); }},
+    {"distinct",
+     [](const Subject& s) {
+       const RunInput& input = s.trace.input();
+       const std::vector<int>& ids = of_source(s) ? input.source_ids : input.ids;
+       return Text(std::to_string(std::unordered_set(ids.begin(), ids.end()).size()));
+     }},
+    // Whose tokens the probabilities are of.
+    {"vocabulary",
+     [](const Subject& s) {
+       const RunInput& input = s.trace.input();
+       const auto count = static_cast<long long>(input.vocab.size());
+       return Text(tr_count(s.language,
+                            has_own_words(input) ? "count.own_words" : "count.vocabulary", count));
+     }},
     {"classes",
      [](const Subject& s) { return Text(std::to_string(s.trace.program().outcomes())); }},
     {"d_model", [](const Subject& s) { return Text(std::to_string(config(s).d_model)); }},
@@ -164,7 +210,7 @@ constexpr Named kLookups[] = {
     {"head", [](const Subject& s) { return Text(std::to_string(s.head)); }},
     {"query",
      [](const Subject& s) {
-       return Text(label(s, of_encoder(s) ? "source" : "position", place(s)));
+       return Text(label(s, of_source(s) ? "source" : "position", place(s)));
      }},
     {"place", [](const Subject& s) { return Text(std::to_string(place(s))); }},
     {"id", token_id},
@@ -172,6 +218,17 @@ constexpr Named kLookups[] = {
     // weight, how many are allowed by the mask.
     {"best", best},
     {"largest", largest},
+    // The same among the keys that the mask allows, if any.
+    {"best_allowed",
+     [](const Subject& s) {
+       const std::optional<Largest> best = largest_allowed(s);
+       return best ? Text(label(s, result(s).axis, best->place)) : std::nullopt;
+     }},
+    {"largest_allowed",
+     [](const Subject& s) {
+       const std::optional<Largest> best = largest_allowed(s);
+       return best ? Text(number(best->value)) : std::nullopt;
+     }},
     {"weight", [](const Subject& s) { return largest_weight(result(s)); }},
     {"allowed",
      [](const Subject& s) {

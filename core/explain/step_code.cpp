@@ -46,17 +46,6 @@ std::string load_line(const Trace& trace, const TensorSpec& spec, const std::str
   return variable + " = " + value + "  # " + code_shape(trace.tensor(spec.name)) + "\n";
 }
 
-// Is the vocabulary the sentence's distinct tokens, in order?
-bool has_own_words(const RunInput& input) {
-  std::size_t distinct = 0;
-  for (std::size_t t = 0; t < input.ids.size(); ++t) {
-    const auto id = static_cast<std::size_t>(input.ids[t]);
-    if (id > distinct) return false;
-    distinct = std::max(distinct, id + 1);
-  }
-  return distinct == input.vocab.size();
-}
-
 // The tokens have no operation: their ids are their places in the list of distinct tokens.
 StepCode token_code(const Trace& trace, const Step& step, CodeLibrary library) {
   StepCode code;

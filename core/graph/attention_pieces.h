@@ -14,7 +14,7 @@ namespace headlight {
 class AttentionPieces : protected ProgramPieces {
  protected:
   AttentionPieces(const Config& config, const RunShape& shape, bool dropout)
-      : ProgramPieces(config, shape), rows_(config), drops_(dropout) {}
+      : ProgramPieces(config, shape), rows_(config, shape.in_place), drops_(dropout) {}
 
   // Queries from the rows of x, keys and values from those of `from`: x itself, or what an encoder
   // made.

@@ -6,8 +6,10 @@ namespace {
 // Does the feature axis of this tensor hold every head's numbers, one head after the other?
 bool holds_heads_side_by_side(const Program& program, TensorId id) {
   if (program.config.attention == AttentionKind::kBasic) return false;
-  const TensorSpec& spec = program.tensors[static_cast<std::size_t>(id)];
-  if (spec.axes.size() == 3 && counts_heads(spec.axes[0].name)) return true;  // the rows of W_O
+  if (program.is_gradient(id)) id = program.tensors[place(program.resolve(id))].source;
+  const TensorSpec& spec = program.tensors[place(id)];
+  if (!spec.axes.empty() && counts_heads(spec.axes[0].name))
+    return true;  // the rows of W_O, the columns of W_Q
   const int producer = program.producer(id);
   if (producer < 0) return false;
   // Of one head it is the weighted sum itself, under another name.

@@ -37,7 +37,10 @@ struct MaskSpec {
   int stride = 3;              // strided: i − j < stride or (i − j) mod stride = 0
   std::optional<bool> causal;  // also forbid the future; unset: yes for local and strided
   std::vector<int> padding;    // positions that are padding, ascending
-  CellSet forbidden;           // free: forbidden (query, key) cells
+  // Source tokens of an encoder-decoder that are padding, ascending: whatever the kind is, no query
+  // of the encoder or of cross-attention looks at them.
+  std::vector<int> source_padding;
+  CellSet forbidden;  // free: forbidden (query, key) cells
   bool operator==(const MaskSpec&) const = default;
   bool is_causal() const;
   /// May query i look at key j?

@@ -60,12 +60,16 @@ MaskSpec read_mask(const Json& json, const std::string& where, const JsonFileWor
     in.boolean("causal", causal);
     mask.causal = causal;
   }
-  if (const Json* list = in.find("padding")) {
-    const std::string key = in.name("padding");
+  const auto read_positions = [&](const char* name, std::vector<int>& positions) {
+    const Json* list = in.find(name);
+    if (!list) return;
+    const std::string key = in.name(name);
     if (!list->is_array() || list->size() > kMaxListed)
       in.fail(key, Message{"session.positions"}, *list);
-    for (const Json& item : *list) mask.padding.push_back(position(in, item, key));
-  }
+    for (const Json& item : *list) positions.push_back(position(in, item, key));
+  };
+  read_positions("padding", mask.padding);
+  read_positions("source_padding", mask.source_padding);
   if (const Json* list = in.find("forbidden")) mask.forbidden = read_cells(in, *list);
   return mask;
 }
@@ -74,6 +78,7 @@ Json mask_json(const MaskSpec& mask) {
   Json json = {{"kind", word(mask.kind)}, {"window", mask.window}, {"stride", mask.stride}};
   if (mask.causal) json["causal"] = *mask.causal;
   if (!mask.padding.empty()) json["padding"] = mask.padding;
+  if (!mask.source_padding.empty()) json["source_padding"] = mask.source_padding;
   for (const int query : mask.forbidden.rows()) {
     json["forbidden"].push_back(row_text(query, mask.forbidden.row(query)));
   }

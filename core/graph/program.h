@@ -85,6 +85,9 @@ struct RunShape {
   // Rows may end in padding: whatever the config's mask is, every attention whose queries would
   // look at padding has a mask as input.
   bool padded = false;
+  // ModelForm::kTokens: what is asked for is the token at each position, as where [MASK] hides it,
+  // and not the next one.
+  bool in_place = false;
   bool operator==(const RunShape&) const = default;
 };
 

@@ -50,6 +50,24 @@ void fill_mask(const MaskSpec& mask, int tokens, float* out) {
   }
 }
 
+namespace {
+
+// (1, query, source_key): no query looks at a source token that is padding.
+void fill_source_mask(const Program& program, TensorId id, std::span<float* const> memory) {
+  if (id < 0) return;
+  const std::vector<Axis>& axes = program.tensors[static_cast<std::size_t>(id)].axes;
+  const std::int64_t keys = axes[2].size;
+  float* row = memory[static_cast<std::size_t>(id)];
+  for (std::int64_t query = 0; query < axes[1].size; ++query, row += keys) {
+    std::fill_n(row, keys, 0.0f);
+    for (const int key : program.config.mask.source_padding) {
+      if (key < keys) row[key] = -std::numeric_limits<float>::infinity();
+    }
+  }
+}
+
+}  // namespace
+
 void fill_inputs(const Program& program, std::span<const int> ids, std::span<const int> source_ids,
                  std::span<float* const> memory) {
   const auto cells = [&](TensorId id) {
@@ -68,8 +86,8 @@ void fill_inputs(const Program& program, std::span<const int> ids, std::span<con
   fill_ids(program.source_ids, source_ids);
   fill_all(program.present, 1.0f);
   for (const TensorId id : program.dropout) fill_all(id, 1.0f);
-  fill_all(program.source_mask, 0.0f);
-  fill_all(program.cross_mask, 0.0f);
+  fill_source_mask(program, program.source_mask, memory);
+  fill_source_mask(program, program.cross_mask, memory);
   if (program.mask >= 0) {
     fill_mask(program.config.mask, static_cast<int>(ids.size()), cells(program.mask).data());
   }

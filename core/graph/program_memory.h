@@ -21,8 +21,9 @@ void share_aliases(const Program&, std::span<float*> memory);
 /// (tokens, tokens) cells: 0 where the mask lets a query look at a key, −∞ where it forbids.
 void fill_mask(const MaskSpec&, int tokens, float* out);
 
-/// Fills every input of a program of one row without padding: the ids, what of them is present, the
-/// masks, targets (the next id; −1 at the end; class 0), and dropout that leaves nothing out.
+/// Fills every input of a program of one row, its padding as the config says: the ids, what of them
+/// is present, the masks, targets (the next id; −1 at the end; class 0), and dropout that leaves
+/// nothing out.
 void fill_inputs(const Program&, std::span<const int> ids, std::span<const int> source_ids,
                  std::span<float* const> memory);
 

@@ -59,7 +59,11 @@ std::string_view without_gradient(std::string_view name) {
 }
 
 std::string pattern_of_layer(const Program& program, std::string_view name, int layer) {
-  const StepName near = split_name(name);
+  StepName near = split_name(name);
+  // What the encoder reads has no stack in its name.
+  const TensorId id = program.find(name);
+  if (id >= 0 && program.tensors[static_cast<std::size_t>(id)].place.stack == Stack::kEncoder)
+    near.stack = "encoder.";
   if (near.rest.starts_with(kCross)) {
     std::string crossed = find_in_layer(program, near.stack, layer, kCrossPattern);
     if (!crossed.empty()) return crossed;

@@ -9,7 +9,7 @@ namespace headlight {
 
 class StepRows {
  public:
-  explicit StepRows(const Config& config) : c(config) {}
+  StepRows(const Config& config, bool in_place) : c(config), in_place_(in_place) {}
 
   // ---- before the layers ----
 
@@ -121,7 +121,7 @@ class StepRows {
   StepRow scores() const {
     if (basic())
       return {"step.scores",
-              {"[[x0]] [[x1]]ᵀ", "S = [[x0]] · [[x1]]^{T}", "step.scores.words"},
+              {"[[x0]] [[x1]]ᵀ", "S = [[x0]] · [[x1]]^{T}", "step.scores.words.basic"},
               {"[[d0]]", "[[d0=]] dS · [[x1]] + dS^{T} · [[x0]]", "back.scores"},
               {"words.scores.basic", "words.scores.row"}};
     return {"step.scores",
@@ -132,9 +132,9 @@ class StepRows {
   StepRow additive_scores() const {
     const StepWords forward =
         basic() ? StepWords{"v·tanh([[x0]]+[[x1]])", "S_{ij} = v · tanh([[x0]]_{i} + [[x1]]_{j})",
-                            "step.scores.words"}
+                            "step.scores.words.additive"}
                 : StepWords{"v·tanh(q+k)", "S_{ij} = v · tanh({q|q}_{i} + {k|k}_{j})",
-                            "step.scores.words"};
+                            "step.scores.words.additive"};
     const StepWords backward =
         basic() ? StepWords{"[[d0]], dv",
                             "[[d0]]_{i} += Σ_{j} (dS_{ij} + dS_{ji}) · v · (1 − tanh²(…))",
@@ -186,7 +186,7 @@ class StepRows {
   StepRow weighted_sum() const {
     if (basic())
       return {"step.weighted_sum",
-              {"[[x0]] [[x1]]", "z = {p|[[x0]]} · [[x1]]", "step.weighted_sum.words"},
+              {"[[x0]] [[x1]]", "z = {p|[[x0]]} · [[x1]]", "step.weighted_sum.words.basic"},
               {"[[d0]], [[d1]]", "{p|[[d0]]} = dz · [[x1]]^{T},  [[d1=]] {p|[[x0]]}^{T} · dz",
                "back.weighted_sum"},
               {"words.weighted_sum.basic", "words.weighted_sum.row"}};
@@ -287,10 +287,11 @@ class StepRows {
             {"words.mean_pool"}};
   }
   StepRow logits() const {
-    return {"step.logits",
-            {"[[x0]] W_U", biased("l = [[x0]] · W_{U} + b_{U}"), "step.logits.words"},
-            {"[[d0]], dW_U", "[[d0]] = dl · W_{U}^{T},  dW_{U} = [[x0]]^{T} · dl", "back.logits"},
-            with_bias("words.logits", "words.logits.row")};
+    return {
+        "step.logits",
+        {"[[x0]] W_U", biased("l = [[x0]] · W_{U} + b_{U}"), "step.logits.words"},
+        {"[[d0]], dW_U", "[[d0]] = dl · W_{U}^{T},  dW_{U} = [[x0]]^{T} · dl", "back.logits"},
+        with_bias("words.logits", in_place_ ? "words.logits.row.in_place" : "words.logits.row")};
   }
   StepRow class_logits() const {
     return {"step.logits",
@@ -304,6 +305,11 @@ class StepRows {
               {"softmax", "P = softmax(l)", "step.class.words"},
               {},
               {"words.class", "words.class.row"}};
+    if (in_place_)
+      return {"step.probabilities.in_place",
+              {"softmax", "P = softmax(l)", "step.probabilities.words.in_place"},
+              {},
+              {"words.probabilities", "words.probabilities.row.in_place"}};
     return {"step.probabilities",
             {"softmax", "P = softmax(l)", "step.probabilities.words"},
             {},
@@ -315,6 +321,11 @@ class StepRows {
               {"−log P", "L = −log P[target]", "step.class_loss.words"},
               {"dl", "dl = P − [target]", "back.class_loss"},
               {"words.class_loss", "words.class_loss.row"}};
+    if (in_place_)
+      return {"step.loss",
+              {"−log P", "L_{t} = −log P_{t}[target_{t}]", "step.loss.words.in_place"},
+              {"dl", "dl_{t} = dL_{t} · (P_{t} − [target_{t}])", "back.loss"},
+              {"words.loss.in_place", "words.loss.row.in_place"}};
     return {"step.loss",
             {"−log P", "L_{t} = −log P_{t}[target_{t}]", "step.loss.words"},
             {"dl", "dl_{t} = dL_{t} · (P_{t} − [target_{t}])", "back.loss"},
@@ -346,6 +357,7 @@ class StepRows {
   static StepWords position_back() { return {"dW_pos", "dW_{pos}[t] = dp_{t}", "back.position"}; }
 
   const Config& c;
+  const bool in_place_;  // RunShape::in_place
 };
 
 }  // namespace headlight

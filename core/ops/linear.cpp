@@ -258,22 +258,26 @@ OpExplanation project_explain_gradient(const OpGradArgs& args, int input,
   return result;
 }
 
-std::vector<Pane> project_panes(const OpArgs& args, std::int64_t head) {
+// All heads side by side, as the result has them.
+std::vector<Pane> project_panes(const OpArgs& args, std::int64_t) {
   const std::int64_t width = args.in[1].axes[2].size;
   Pane left = matrix_pane(args.in[0], 0, PaneRole::kLeft, 0);
   left.column_follow = Follow::kFree;
-  Pane top = matrix_pane(args.in[1], 1, PaneRole::kTop, head);
+  Pane out = matrix_pane(args.out, -1, PaneRole::kResult, 0);
+  out.head_columns = width;
+  Pane top = matrix_pane(args.in[1], 1, PaneRole::kTop, 0);
   top.row_follow = Follow::kFree;
+  top.columns = out.columns;
+  top.column_axis = out.column_axis;
+  top.head_columns = width;
+  top.head_stride = top.rows * width;
   std::vector<Pane> result = {left, top};
   if (args.in.size() > 2) {
     Pane bias = vector_pane(args.in[2], 2, PaneRole::kRowVector);
-    bias.offset = head * width;
+    bias.columns = bias.row_stride = out.columns;
+    bias.column_axis = out.column_axis;
     result.push_back(bias);
   }
-  Pane out = matrix_pane(args.out, -1, PaneRole::kResult, 0);
-  out.offset = head * width;  // this head's columns
-  out.columns = width;
-  out.column_axis = "d_head";
   result.push_back(out);
   return result;
 }

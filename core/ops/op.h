@@ -166,12 +166,14 @@ enum class Detail {
 };
 
 /// How a pane's rows or columns follow the result's when a result cell (i, j) is looked at.
-/// kTokenId, kSourceId: the table's row that the token, or the source token, picks.
-enum class Follow { kFree, kRow, kColumn, kTokenId, kSourceId };
+/// kWholeRow: each column belongs to one of the result, but acts on its whole row. kTokenId,
+/// kSourceId: the table's row that the token, or the source token, picks.
+enum class Follow { kFree, kRow, kColumn, kWholeRow, kTokenId, kSourceId };
 
 enum class PaneRole { kLeft, kTop, kResult, kOperand, kRowVector };
 
-/// A two-dimensional look at a tensor: cell (r, c) lies at offset + r·row_stride + c·column_stride.
+/// A two-dimensional look at a tensor: cell (r, c) lies at offset + r·row_stride + c·column_stride,
+/// but see head_stride.
 struct Pane {
   int input = -1;  // which input; -1 is the result
   PaneRole role = PaneRole::kOperand;
@@ -186,6 +188,9 @@ struct Pane {
   // How many columns (rows) belong to one head where heads stand side by side; 0: they do not.
   std::int64_t head_columns = 0, head_rows = 0;
   std::int64_t first_head = 0;  // whose the first of them are
+  // From a head's columns to the next one's where they do not follow each other in memory; 0: they
+  // do.
+  std::int64_t head_stride = 0;
 };
 
 /// How the panes stand on the stage.

@@ -180,7 +180,7 @@ OpRow open_row(const OpArgs& args, std::span<const std::int64_t> index) {
 
 std::vector<Pane> panes(const OpArgs& args, std::int64_t) {
   Pane x = matrix_pane(args.in[0], 0, PaneRole::kOperand, 0);
-  x.column_follow = Follow::kFree;
+  x.column_follow = Follow::kWholeRow;
   return {x, vector_pane(args.in[1], 1, PaneRole::kRowVector),
           matrix_pane(args.out, -1, PaneRole::kResult, 0)};
 }

@@ -209,7 +209,7 @@ OpRow open_row(const OpArgs& args, std::span<const std::int64_t> index) {
 
 std::vector<Pane> panes(const OpArgs& args, std::int64_t head) {
   Pane x = matrix_pane(args.in[0], 0, PaneRole::kOperand, head);
-  x.column_follow = Follow::kFree;  // the whole row acts, through its sum
+  x.column_follow = Follow::kWholeRow;  // through its sum
   return {x, matrix_pane(args.out, -1, PaneRole::kResult, head)};
 }
 

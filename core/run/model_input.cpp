@@ -29,6 +29,15 @@ SourceAndTarget split_pair(std::string_view sentence) {
   return {trimmed(sentence.substr(0, at)), trimmed(sentence.substr(at + width))};
 }
 
+bool fills_masks(const Model& model) {
+  return model.file.config.form == ModelForm::kTokens &&
+         model.vocabulary->id_of(Special::kMask).has_value();
+}
+
+bool pads_source(const Config& config) {
+  return config.form == ModelForm::kTranslate && !config.mask.source_padding.empty();
+}
+
 int begin_of(const Model& model) {
   const std::optional<int> begin = model.vocabulary->id_of(Special::kBegin);
   if (!begin) throw Error(Message{"model.no_begin", {{"name", model.name}}});
@@ -40,6 +49,7 @@ std::vector<int> greedy_row(const Model& model, const Config& config, const RunI
   const std::optional<int> end = model.vocabulary->id_of(Special::kEnd);
   RunShape shape = shape_of(model.file);
   shape.source = static_cast<std::int64_t>(input.source_ids.size());
+  shape.padded = pads_source(config);
   std::vector<int> ids = {begin_of(model)};
   while (static_cast<std::int64_t>(ids.size()) < most) {
     shape.positions = static_cast<std::int64_t>(ids.size());

@@ -1,5 +1,5 @@
-// What Runner needs besides for encoder-decoders: how a sentence is read, and what the model
-// writes.
+// What Runner needs besides for models that are no plain decoder: how a sentence is read, and what
+// an encoder-decoder writes.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +20,12 @@ struct SourceAndTarget {
   std::optional<std::string_view> target;  // absent: the model writes it; it may be empty
 };
 SourceAndTarget split_pair(std::string_view sentence);
+
+/// Is the model asked for the token behind each [MASK], and not for the next one?
+bool fills_masks(const Model&);
+
+/// Does the config mark source tokens of an encoder-decoder as padding?
+bool pads_source(const Config&);
 
 /// The [BOS] that a model's own row begins with. Throws Error where its vocabulary has none.
 int begin_of(const Model&);

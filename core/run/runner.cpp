@@ -28,9 +28,14 @@ std::size_t longest_target(const Model& model, const Document& doc) {
 }
 
 // Of a run whose shape has everything but the positions: `row` tokens.
-RunShape shape_for(const Model* model, const RunInput& input, std::size_t row) {
+RunShape shape_for(const Model* model, const RunInput& input, std::size_t row,
+                   const Config& config) {
   RunShape shape;
-  if (model) shape = shape_of(model->file);
+  if (model) {
+    shape = shape_of(model->file);
+    shape.in_place = fills_masks(*model);
+    shape.padded = pads_source(config);
+  }
   if (!model) shape.vocab = static_cast<std::int64_t>(input.vocab.size());
   shape.positions = static_cast<std::int64_t>(row);
   shape.source = static_cast<std::int64_t>(input.source_ids.size());
@@ -113,6 +118,10 @@ RunInput Runner::read_input(const Document& doc, RunResult& result) {
   result.cut = input.ids.size() > limit;
   if (result.cut) input.ids.resize(limit);
   name_tokens(*model.vocabulary, input.ids, input.tokens);
+  for (std::size_t t = 0; fills_masks(model) && t < input.ids.size(); ++t) {
+    if (input.ids[t] == model.vocabulary->id_of(Special::kMask))
+      input.masked.push_back(static_cast<int>(t));
+  }
   return input;
 }
 
@@ -269,7 +278,8 @@ void Runner::try_run(const Document& doc, Backend& backend, RunResult& result, b
   const bool writes = pair && input.ids.empty();  // the model itself, up to its longest row
   const std::size_t row = writes ? longest_target(*model, doc) : input.ids.size();
   // Each tensor has a gradient of its size.
-  const double needed = memory_for(config, shape_for(model, input, row)) * (gradients ? 2 : 1);
+  const double needed =
+      memory_for(config, shape_for(model, input, row, config)) * (gradients ? 2 : 1);
   if (needed > limits_.memory_bytes) {
     throw Error(Message{"error.needs_memory",
                         {{"tokens", std::to_string(row)},
@@ -282,7 +292,7 @@ void Runner::try_run(const Document& doc, Backend& backend, RunResult& result, b
         greedy_row(*model, config, input, static_cast<std::int64_t>(row), parameters_, backend);
     name_tokens(*model->vocabulary, input.ids, input.tokens);
   }
-  const RunShape shape = shape_for(model, input, input.ids.size());
+  const RunShape shape = shape_for(model, input, input.ids.size(), config);
   const auto program = program_for(config, shape, gradients);
   if (!model && (!sandbox_ || sandbox_->seed() != config.seed)) {
     sandbox_ = std::make_unique<SandboxModel>(config.seed);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/autodiff/backward.h"
+#include "core/run/model_input.h"
 
 namespace headlight {
 namespace {
@@ -46,8 +47,7 @@ void aim(const Program& p, const Model* model, const RunInput& input,
   if (model && p.config.form == ModelForm::kTranslate) {
     const std::optional<int> end = model->vocabulary->id_of(Special::kEnd);
     if (end) right[p.shape.positions - 1] = static_cast<float>(*end);
-  } else if (model && model->vocabulary->id_of(Special::kMask) &&
-             p.config.form == ModelForm::kTokens) {
+  } else if (model && fills_masks(*model)) {
     for (std::size_t t = 0; t < input.ids.size(); ++t) {
       const bool own = open.empty() && !model->vocabulary->is_special(input.ids[t]);
       right[t] = own ? static_cast<float>(input.ids[t]) : -1.0f;

@@ -1,5 +1,6 @@
 #include "core/run/trace.h"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <string_view>
@@ -8,6 +9,26 @@
 #include "core/graph/step_names.h"
 
 namespace headlight {
+
+bool names_places(std::string_view axis) {
+  return counts_tokens(axis) || axis == "vocab" || axis == "class";
+}
+
+const Axis* find_row_axis(std::span<const Axis> axes) {
+  const auto found =
+      std::ranges::find_if(axes, [](const Axis& a) { return counts_tokens(a.name); });
+  return found == axes.end() ? nullptr : &*found;
+}
+
+bool has_own_words(const RunInput& input) {
+  std::size_t distinct = 0;
+  for (std::size_t t = 0; t < input.ids.size(); ++t) {
+    const auto id = static_cast<std::size_t>(input.ids[t]);
+    if (id > distinct) return false;
+    distinct = std::max(distinct, id + 1);
+  }
+  return distinct == input.vocab.size();
+}
 
 TensorView Trace::tensor(TensorId id) const {
   TensorView t = program_->look(id);

@@ -25,6 +25,17 @@ struct Anomalies {
 };
 Anomalies find_anomalies(const TensorView&);
 
+/// Has each place along this axis a name of its own (Trace::tick): a token, an entry of the
+/// vocabulary, a class?
+bool names_places(std::string_view axis);
+
+/// The axis along which the rows of a tensor are tokens: queries and never keys. Null where there
+/// is none, as of a sentence's class.
+const Axis* find_row_axis(std::span<const Axis> axes);
+
+/// Is the vocabulary the sentence's distinct tokens, in order?
+bool has_own_words(const RunInput&);
+
 class Backend;
 class Backward;
 class ParameterSource;

@@ -129,32 +129,53 @@ Document first_document() {
   return apply(document, choose_model(document, *model));
 }
 
-Document move_model_token(Document doc, const Vocabulary& vocabulary, const MoveToken& move) {
+namespace {
+
+// The part of the sentence that the row's tokens stand for. Nothing where the model wrote the row.
+std::optional<std::string_view> moved_part(const Document& doc, bool of_pair, bool source) {
+  if (!of_pair) return doc.sentence;
+  const SourceAndTarget pair = split_pair(doc.sentence);
+  return source ? pair.source : pair.target;
+}
+
+}  // namespace
+
+Document move_model_token(Document doc, const Model& model, const MoveToken& move) {
+  const Vocabulary& vocabulary = *model.vocabulary;
+  const bool of_pair = model.file.config.form == ModelForm::kTranslate;
+  const std::optional<std::string_view> part = moved_part(doc, of_pair, move.source);
+  if (!part) return doc;
   std::vector<PlacedToken> tokens;
   try {
-    tokens = vocabulary.encode_placed(doc.sentence);
+    tokens = vocabulary.encode_placed(*part);
   } catch (const Error&) {
-    return doc;  // it is no row of tokens, as where an encoder-decoder's has an arrow
+    return doc;  // the model does not know all of it
   }
+  // An encoder-decoder's own row begins with [BOS], which stays where it is.
+  const int first = of_pair && !move.source ? 1 : 0;
   const auto count = static_cast<int>(tokens.size());
-  if (move.from < 0 || move.from >= count) return doc;
+  const int from = move.from - first;
+  if (from < 0 || from >= count) return doc;
   std::vector<int> order;  // new place -> old place
   for (int i = 0; i < count; ++i) {
-    if (i != move.from) order.push_back(i);
+    if (i != from) order.push_back(i);
   }
-  order.insert(order.begin() + std::clamp(move.to, 0, count - 1), move.from);
+  order.insert(order.begin() + std::clamp(move.to - first, 0, count - 1), from);
   std::string text;
   std::vector<int> new_place(tokens.size());
   for (int place = 0; place < count; ++place) {
     const auto old = static_cast<std::size_t>(order[static_cast<std::size_t>(place)]);
     new_place[old] = place;
     if (place > 0 && vocabulary.cut() == TextCut::kWords) text += ' ';
-    text.append(doc.sentence, tokens[old].begin, tokens[old].end - tokens[old].begin);
+    text.append(*part, tokens[old].begin, tokens[old].end - tokens[old].begin);
   }
-  doc.sentence = clean_utf8(text).text;
-  std::vector<int>& padding = doc.config.mask.padding;
+  const auto begin = static_cast<std::size_t>(part->data() - doc.sentence.data());
+  doc.sentence.replace(begin, part->size(), clean_utf8(text).text);
+  MaskSpec& mask = doc.config.mask;
+  std::vector<int>& padding = move.source ? mask.source_padding : mask.padding;
   for (int& place : padding) {
-    if (place >= 0 && place < count) place = new_place[static_cast<std::size_t>(place)];
+    const int old = place - first;
+    if (old >= 0 && old < count) place = new_place[static_cast<std::size_t>(old)] + first;
   }
   std::sort(padding.begin(), padding.end());
   return doc;

@@ -50,7 +50,8 @@ SetModel choose_sandbox(const Document&);
 Document first_document();
 
 /// The sentence with one of the model's tokens moved (specials are one token, "[SEP]"), and its
-/// marks of padding with it. A sentence that the vocabulary does not know stays as it is.
-Document move_model_token(Document, const Vocabulary&, const MoveToken&);
+/// marks of padding with it; of an encoder-decoder a source token or one of the target that the
+/// sentence gives, never [BOS]. A sentence that the vocabulary does not know stays as it is.
+Document move_model_token(Document, const Model&, const MoveToken&);
 
 }  // namespace headlight

@@ -51,6 +51,9 @@ struct HeatmapQuad {
   float unit = 1;         // pixels of one design pixel: how wide hatching and checks are
   float gap = 0;          // pixels left free between cells when there is room
   ColorScale scale;
+  // Of columns that belong to heads (Pane::head_stride): so many to each, and from the first of one
+  // to the first of the next; 0: they follow each other.
+  std::int64_t head_columns = 0, head_stride = 0;
 };
 
 /// Several cells in one, for pictures in which a pixel covers several.

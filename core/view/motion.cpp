@@ -126,7 +126,7 @@ Telling tell_cell(const Trace& trace, const StepPage& page, std::int64_t row, st
 }
 
 MotionSize motion_size(const Trace& trace, const StepPage& page) {
-  if (page.lines.empty()) return {trace.length(), 1, 0};
+  if (page.lines.empty()) return {page.tokens, 1, 0};
   const Pane& result = page.lines[0].back().pane;
   MotionSize size{result.rows, result.columns, 0};
   if (page.backward) return size;  // what comes back fills as one picture

@@ -24,6 +24,7 @@ StepPage step_page(const Trace& trace, const Step& step, std::int64_t head) {
   StepPage page;
   const Program& program = trace.program();
   const std::int64_t heads = program.config.head_count();
+  if (step.calls.empty()) page.tokens = trace.tensor(step.tensor).size();
   for (const int c : step.calls) {
     const OpCall& call = program.calls[static_cast<std::size_t>(c)];
     std::vector<TensorView> in;
@@ -55,41 +56,52 @@ bool is_made(const StepPage& page, const Program& program, const PagePane& p) {
   return p.pane.input >= 0 && program.is_gradient(p.tensor);
 }
 
+Pane head_part(const Pane& p, std::int64_t i) {
+  Pane part = p;
+  if (p.head_stride == 0) return part;
+  part.offset += i * p.head_stride;
+  part.columns = p.head_columns;
+  part.first_head += i;
+  part.head_stride = 0;
+  return part;
+}
+
 std::optional<std::pair<std::int64_t, std::int64_t>> pane_place(const Pane& p, std::int64_t flat) {
-  const std::int64_t rest = flat - p.offset;
+  std::int64_t rest = flat - p.offset, before = 0;
   if (rest < 0) return std::nullopt;
+  if (p.head_stride > 0) {
+    before = rest / p.head_stride * p.head_columns;
+    rest %= p.head_stride;
+  }
   const bool rows_first = p.row_stride >= p.column_stride;
   const std::int64_t major = rows_first ? p.row_stride : p.column_stride;
   const std::int64_t minor = rows_first ? p.column_stride : p.row_stride;
   const std::int64_t a = major > 0 ? rest / major : 0;
   const std::int64_t b = minor > 0 ? (rest - a * major) / minor : 0;
-  const std::int64_t r = rows_first ? a : b, c = rows_first ? b : a;
+  const std::int64_t r = rows_first ? a : b, c = before + (rows_first ? b : a);
   if (r >= p.rows || c >= p.columns || pane_flat(p, r, c) != flat) return std::nullopt;
   return std::pair{r, c};
 }
 
-std::string row_label(const Trace& trace, const Pane& pane, std::int64_t r) {
-  return trace.tick(pane.row_axis, r);
-}
-
-std::string column_label(const Trace& trace, const Pane& pane, std::int64_t c) {
-  return trace.tick(pane.column_axis, c);
-}
-
-namespace {
-
-// The ids that pick rows of this pane; null where its rows are not picked.
 const std::vector<int>* ids_of(const Trace& trace, const Pane& pane) {
-  if (pane.row_follow == Follow::kSourceId) return &trace.input().source_ids;
-  return pane.row_follow == Follow::kTokenId ? &trace.input().ids : nullptr;
+  if (!picks_rows(pane)) return nullptr;
+  return pane.row_follow == Follow::kSourceId ? &trace.input().source_ids : &trace.input().ids;
 }
 
-}  // namespace
+std::optional<std::int64_t> same_row(const TensorView& from, std::span<const std::int64_t> index,
+                                     const TensorView& to) {
+  const Axis *own = find_row_axis(from.axes), *other = find_row_axis(to.axes);
+  if (!own || !other || index.size() != from.axes.size()) return std::nullopt;
+  if (own->name.starts_with("source") != other->name.starts_with("source")) return std::nullopt;
+  return index[static_cast<std::size_t>(own - from.axes.data())];
+}
 
 CellLink link_from(const Trace& trace, const PagePane& p, std::int64_t r, std::int64_t c) {
   CellLink link;
   if (p.pane.row_follow == Follow::kRow) link.row = r;
-  if (p.pane.column_follow == Follow::kColumn && c + p.pane.column_shift >= 0) {
+  const bool leads =
+      p.pane.column_follow == Follow::kColumn || p.pane.column_follow == Follow::kWholeRow;
+  if (leads && c + p.pane.column_shift >= 0) {
     link.column = c + p.pane.column_shift;
   }
   if (const std::vector<int>* ids = ids_of(trace, p.pane)) {
@@ -170,11 +182,13 @@ std::vector<std::int64_t> default_cell(const Trace& trace, const Step& step, std
   if (page.backward) return default_gradient(trace, page, row);
   const Pane& result = page.lines[0].back().pane;
   const std::int64_t r = std::min(row.value_or(result.rows - 1), result.rows - 1);
+  const OpCall& call = trace.program().calls[place(step.calls[0])];
+  // Of curves the first: the one that moves.
+  if (op_info(call.op).detail == Detail::kColumns) return unravel(t.axes, pane_flat(result, r, 0));
   std::int64_t best = 0;
-  // Scores and weights: the key that answers loudest. Features: the largest either way.
+  // Scores and weights: the highest. Features: the largest either way.
   const std::string_view along = result.column_axis;
-  const bool loudest =
-      along == "key" || along == "source_key" || along == "vocab" || along == "class";
+  const bool loudest = names_places(along);
   float best_size = -INFINITY;
   for (std::int64_t c = 0; c < result.columns; ++c) {
     const float value = t.data[pane_flat(result, r, c)];

@@ -23,28 +23,49 @@ struct StepPage {
   std::vector<std::vector<PagePane>>
       lines;                  // one per operation of the step; the result stands last
   std::int64_t kv_heads = 0;  // heads of keys or values that heads of queries share; 0: none
+  std::int64_t tokens = 0;    // of the tokens' page, which has no lines: how many
   bool backward = false;      // the gradients of the step's tensors, which go from the result back
 };
 
 /// The page of a step for one head. The tokens' page has no lines.
 StepPage step_page(const Trace&, const Step&, std::int64_t head);
 
-/// Where cell (r, c) of the pane lies in its tensor.
+/// Where cell (r, c) of the pane lies behind its first one.
+inline std::int64_t pane_step(const Pane& p, std::int64_t r, std::int64_t c) {
+  if (p.head_stride == 0) return r * p.row_stride + c * p.column_stride;
+  return c / p.head_columns * p.head_stride + r * p.row_stride +
+         c % p.head_columns * p.column_stride;
+}
+/// The same in its tensor.
 inline std::int64_t pane_flat(const Pane& p, std::int64_t r, std::int64_t c) {
-  return p.offset + r * p.row_stride + c * p.column_stride;
+  return p.offset + pane_step(p, r, c);
+}
+/// The columns of the pane's `i`th head as a pane of their own; of a pane without a head_stride
+/// itself.
+Pane head_part(const Pane&, std::int64_t i);
+inline std::int64_t head_parts(const Pane& p) {
+  return p.head_stride == 0 ? 1 : p.columns / p.head_columns;
 }
 
 /// Which cell of the pane shows this place of the tensor, if it does.
 std::optional<std::pair<std::int64_t, std::int64_t>> pane_place(const Pane&, std::int64_t flat);
 
-/// What to call row `r` / column `c` of a pane.
-std::string row_label(const Trace&, const Pane&, std::int64_t r);
-std::string column_label(const Trace&, const Pane&, std::int64_t c);
+/// Are the rows of this pane a table's, of which each token picks one?
+inline bool picks_rows(const Pane& p) {
+  return p.row_follow == Follow::kTokenId || p.row_follow == Follow::kSourceId;
+}
+/// The ids of the tokens that pick them; null where no token does.
+const std::vector<int>* ids_of(const Trace&, const Pane&);
 
 /// Rows and columns of a page that belong to the result's cell (row, column).
 struct CellLink {
   std::optional<std::int64_t> row, column;
 };
+
+/// Which row of `to` is that of the token whose row of `from` has this cell; none where the two
+/// have not rows of the same tokens (the sentence's, the source's).
+std::optional<std::int64_t> same_row(const TensorView& from, std::span<const std::int64_t> index,
+                                     const TensorView& to);
 
 /// Which row and column of the result follow from looking at cell (r, c) of a pane.
 CellLink link_from(const Trace&, const PagePane&, std::int64_t r, std::int64_t c);

@@ -30,6 +30,10 @@ Detail step_detail(const Trace&, const Step&);
 std::optional<RowDetail> open_row(const Trace&, const Step&, std::int64_t head, std::int64_t row,
                                   std::int64_t column);
 
+/// A column of the page's result from its first row on, as the operation would make it for so many
+/// rows, or as many as its table has; at least the rows that there are.
+std::vector<double> open_column(const Trace&, const Step&, std::int64_t column, std::int64_t rows);
+
 /// A pair of a row's numbers as an arrow on two axes, before the operation and after it.
 struct TurnedPair {
   OpPair pair;

@@ -27,7 +27,9 @@ namespace {
 
 // Where a pane's cell lies in its tensor.
 std::int64_t flat(const Pane& p, std::int64_t r, std::int64_t c) {
-  return p.offset + r * p.row_stride + c * p.column_stride;
+  const std::int64_t head = p.head_stride > 0 ? c / p.head_columns : 0;
+  if (p.head_stride > 0) c %= p.head_columns;
+  return p.offset + head * p.head_stride + r * p.row_stride + c * p.column_stride;
 }
 
 // Does this row (or column) light up when the result's (row, column) is looked at?
@@ -35,6 +37,7 @@ bool follows(Follow follow, std::int64_t at, std::int64_t row, std::int64_t colu
              std::int64_t token_id) {
   switch (follow) {
     case Follow::kFree:
+    case Follow::kWholeRow:
       return true;
     case Follow::kRow:
       return at == row;

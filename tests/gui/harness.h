@@ -21,7 +21,9 @@ struct DrawnHeatmap {
   HeatmapQuad quad;
   Rect clip;
   float cell(std::int64_t r, std::int64_t c) const {
-    return quad.data[r * quad.row_stride + c * quad.column_stride];
+    const std::int64_t in_head = quad.head_stride > 0 ? c % quad.head_columns : c;
+    const std::int64_t head = quad.head_stride > 0 ? c / quad.head_columns : 0;
+    return quad.data[head * quad.head_stride + r * quad.row_stride + in_head * quad.column_stride];
   }
 };
 

@@ -36,20 +36,30 @@ std::vector<DrawnPane> panes_of(const Gui& gui) {
   return panes;
 }
 
+// Weights and biases of the projections stand with all heads side by side.
+bool is_projection_weight(std::string_view name) {
+  return ends_with_any(name, {".W_Q", ".W_K", ".W_V"});
+}
+bool is_projection_bias(std::string_view name) {
+  return ends_with_any(name, {".b_Q", ".b_K", ".b_V"});
+}
+
 // The tensor's cell that belongs at row r, column c of the pane.
 Cell expected_cell(const Gui& gui, const DrawnPane& pane, std::int64_t r, std::int64_t c) {
   const TensorView t = gui.tensor(pane.tensor);
   const std::string& step = gui.state().session.step;
   const std::int64_t head = gui.state().session.head;
-  const std::int64_t columns = pane.heatmap->quad.columns;
   const bool per_head = t.find_dim("head") >= 0;
   const bool batch = t.find_dim("batch") == 0;
+  const std::int64_t width = t.axes.back().size;
+  if (is_projection_weight(pane.tensor)) return {c / width, r, c % width};
+  if (is_projection_bias(pane.tensor)) return {c / width, c % width};
   Cell cell;
   if (batch) cell.push_back(0);
   if (t.axes.size() == (batch ? 2u : 1u)) return cell.push_back(c), cell;  // a row vector
   if (pane.tensor.ends_with(".W_O")) {  // the heads' rows, one below the other
-    const std::int64_t width = t.axes[1].size;
-    return {r / width, r % width, c};
+    const std::int64_t rows = t.axes[1].size;
+    return {r / rows, r % rows, c};
   }
   if (per_head && t.axes.size() == 2) return {head, c};  // a head's own vector
   if (per_head) {
@@ -61,10 +71,7 @@ Cell expected_cell(const Gui& gui, const DrawnPane& pane, std::int64_t r, std::i
     return cell;
   }
   cell.push_back(r);
-  // A projection lies in memory with all heads; the page shows the chosen head's columns.
-  const bool part =
-      ends_with_any(pane.tensor, {"q_proj", "k_proj", "v_proj"}) && columns < t.axes.back().size;
-  cell.push_back(part ? head * columns + c : c);
+  cell.push_back(c);
   return cell;
 }
 
@@ -99,10 +106,10 @@ void check_pane(Gui& gui, const DrawnPane& pane) {
   const HeatmapQuad& q = pane.heatmap->quad;
   std::int64_t expected = t.size();
   const int head = t.find_dim("head");
-  if (head >= 0 && !pane.tensor.ends_with(".W_O"))
-    expected /= t.axes[static_cast<std::size_t>(head)].size;
-  const bool projection = ends_with_any(pane.tensor, {"q_proj", "k_proj", "v_proj"});
-  if (!projection) CHECK(q.rows * q.columns == expected);
+  const bool all_heads = pane.tensor.ends_with(".W_O") || is_projection_weight(pane.tensor) ||
+                         is_projection_bias(pane.tensor);
+  if (head >= 0 && !all_heads) expected /= t.axes[static_cast<std::size_t>(head)].size;
+  CHECK(q.rows * q.columns == expected);
   // One range for the tensors of its kind in all layers, made from their numbers.
   float limit = robust_limit(t.cells());
   if (pane.tensor.starts_with("blocks.")) {
@@ -203,6 +210,28 @@ void check_page(Gui& gui) {
   }
 }
 
+// A line of the rail that stands for several steps shows a tensor of theirs:
+// "rail/fold/0/attention" one of layer 0, of attention and not of the feed-forward network.
+int check_fold(const Gui& gui, const std::string& id, const HeatmapQuad& q) {
+  const std::size_t slash = id.find('/', 10);
+  const std::string prefix = "blocks." + id.substr(10, slash - 10) + ".";
+  const bool attention = id.substr(slash + 1) == "attention";
+  const Trace& trace = gui.trace();
+  bool found = false;
+  for (const TensorSpec& spec : trace.program().tensors) {
+    const std::string_view name =
+        std::string_view(spec.name).substr(spec.name.starts_with("d.") ? 2 : 0);
+    if (!name.starts_with(prefix)) continue;
+    const TensorView t = trace.tensor(spec.name);
+    const bool own = name.find(".attn.") != name.npos || name.find("attn_out") != name.npos ||
+                     name.ends_with("resid_mid") || trace.config().block == BlockKind::kAttention;
+    if (own == attention && q.data >= t.data && q.data < t.data + t.size()) found = true;
+  }
+  CAPTURE(id);
+  CHECK(found);
+  return 1;
+}
+
 // Thumbnails of the rail and cards of the heads show the numbers of their tensor.
 void check_small_pictures(Gui& gui) {
   const Trace& trace = gui.trace();
@@ -212,13 +241,18 @@ void check_small_pictures(Gui& gui) {
     const DrawnControl& r = control.second;
     const bool is_card =
         id.starts_with("heads/") && id.find_first_not_of("0123456789", 6) == std::string::npos;
-    const bool is_line = id.starts_with("rail/") && !id.starts_with("rail/fold") &&
-                         id != "rail/current" && id != "rail/token_ids";
-    if (!is_card && !is_line) continue;
+    const bool is_fold = id.starts_with("rail/fold/");
+    const bool is_line = id.starts_with("rail/") && !is_fold && id != "rail/current" &&
+                         id != "rail/token_ids" && id != "rail/direction";
+    if (!is_card && !is_line && !is_fold) continue;
     for (const DrawnHeatmap& d : gui.heatmaps().drawn()) {
       const bool inside = d.quad.x0 >= r.min.x && d.quad.x1 <= r.max.x && d.quad.y0 >= r.min.y &&
                           d.quad.y1 <= r.max.y;
       if (!inside) continue;
+      if (is_fold) {
+        seen += check_fold(gui, id, d.quad);
+        continue;
+      }
       std::string tensor = is_line ? id.substr(5) : gui.state().session.step;
       const std::int64_t head = is_card ? std::stoi(id.substr(6)) : gui.state().session.head;
       if (is_card && trace.tensor(tensor).find_dim("head") < 0) {

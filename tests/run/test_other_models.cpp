@@ -128,7 +128,7 @@ TEST_CASE("forms: every step has its words, its page, its sizes and its code") {
       for (const auto& line : page.lines) {
         CHECK(line.back().pane.role == PaneRole::kResult);
         for (const PagePane& pane : line) {
-          CHECK_FALSE(row_label(trace, pane.pane, 0).empty());
+          CHECK_FALSE(trace.tick(pane.pane.row_axis, 0).empty());
           CHECK_FALSE(p.tensors[static_cast<std::size_t>(pane.tensor)].symbol.empty());
         }
       }

@@ -31,10 +31,10 @@ void DocumentController::on(const DoEdit& a) {
                      {{"n", std::to_string(replaced)}}});
     }
   }
-  // The row of an encoder-decoder is its own answer: there is nothing of the person's to move.
-  const bool answers = shown_config(state_).form == ModelForm::kTranslate;
-  if (answers && std::holds_alternative<MoveToken>(a.edit)) return;
   const std::optional<Edit> moved = move_in_model(a.edit);
+  // An encoder-decoder's tokens are of one side of the sentence or the other: only its model knows.
+  const bool of_pair = shown_config(state_).form == ModelForm::kTranslate;
+  if (!moved && of_pair && std::holds_alternative<MoveToken>(a.edit)) return;
   history_.edit(moved ? *moved : a.edit, a.group);
 }
 
@@ -43,8 +43,9 @@ std::optional<Edit> DocumentController::move_in_model(const Edit& edit) const {
   const auto* move = std::get_if<MoveToken>(&edit);
   const auto& model = state_.derived.model;
   if (!move || !model || state_.document().model != model->ref) return std::nullopt;
-  if (model->vocabulary->cut() == TextCut::kBytes) return std::nullopt;
-  return SetDocument{move_model_token(state_.document(), *model->vocabulary, *move)};
+  const bool of_pair = model->file.config.form == ModelForm::kTranslate;
+  if (!of_pair && model->vocabulary->cut() == TextCut::kBytes) return std::nullopt;
+  return SetDocument{move_model_token(state_.document(), *model, *move)};
 }
 
 void DocumentController::on(Is<kUndo>) {

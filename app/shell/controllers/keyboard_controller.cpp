@@ -31,7 +31,7 @@ bool KeyboardController::press(const Shortcut& shortcut, bool in_field) {
   // focus.
   const bool looks_around = command == Command::kViewLeft || command == Command::kViewRight;
   const Step* step = current_step(state_);
-  if (looks_around && step && step->tensor == state_.derived.trace->program().token_ids)
+  if (looks_around && step && state_.derived.trace->program().makes(*step, Role::kTokenIds))
     return false;
   if (command && press_in_training(*command)) return true;
   if (command && is_enabled(*command, state_)) push(DoCommand{*command});

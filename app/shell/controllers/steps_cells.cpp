@@ -60,6 +60,7 @@ void StepsController::on(const PickCell& a) {
   }
   if (a.follow) go_to(a.cell.tensor);
   s.picked = trail_end_ = a.cell;
+  picked_by_hand_ = true;
   s.all_terms = false;
   const TensorId id =
       state_.derived.trace ? state_.derived.trace->program().find(a.cell.tensor) : -1;
@@ -103,13 +104,11 @@ void StepsController::on(const MoveCell& a) {
   const Step& step = trace.program().steps[static_cast<std::size_t>(trace.program().step_of(id))];
   const StepPage page = step_page(trace, step, s.head);
   if (page.lines.empty()) {  // the tokens in a row
-    const Program& program = trace.program();
-    const std::string& tokens = program.tensors[static_cast<std::size_t>(program.token_ids)].name;
-    const bool on_tokens = s.picked && s.picked->tensor == tokens;
+    const TensorView ids = trace.tensor(step.tensor);
+    const bool on_tokens = s.picked && s.picked->tensor == ids.name;
     const std::int64_t now = on_tokens ? s.picked->index.back() : 0;
-    const std::int64_t next =
-        std::clamp<std::int64_t>(now + a.columns + a.rows, 0, trace.length() - 1);
-    on(PickCell{{tokens, {0, next}}});
+    const std::int64_t next = std::clamp<std::int64_t>(now + a.columns + a.rows, 0, ids.size() - 1);
+    on(PickCell{{std::string(ids.name), {0, next}}});
     return;
   }
   const PanePlace place = place_of_pick(trace, page, s);

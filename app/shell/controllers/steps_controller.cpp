@@ -124,7 +124,33 @@ void StepsController::settle() {
     finish_motion();
   }
   s.hovered.reset();
+  // Of another sentence the same place would be just any, unless its tokens are still those that
+  // the person chose.
+  const RunInput& input = trace.input();
+  const bool other = input.tokens != shown_tokens_ || input.source_tokens != shown_source_;
+  if (other && s.picked && !(picked_by_hand_ && same_tokens(trace, *s.picked))) {
+    s.picked.reset();
+    picked_by_hand_ = false;
+  }
   if (!s.picked || !has_cell(trace, *s.picked)) pick_default();
+  if (!other) return;
+  shown_tokens_ = input.tokens;
+  shown_source_ = input.source_tokens;
+}
+
+// Are the tokens of the cell's row and column those that they were when it was chosen?
+bool StepsController::same_tokens(const Trace& trace, const CellPick& cell) const {
+  const TensorView t = trace.find(cell.tensor);
+  if (!t.data || cell.index.size() != t.axes.size()) return false;
+  for (std::size_t a = 0; a < t.axes.size(); ++a) {
+    if (!counts_tokens(t.axes[a].name)) continue;
+    const bool source = t.axes[a].name.starts_with("source");
+    const auto& before = source ? shown_source_ : shown_tokens_;
+    const auto& now = source ? trace.input().source_tokens : trace.input().tokens;
+    const auto at = static_cast<std::size_t>(cell.index[a]);
+    if (at >= before.size() || at >= now.size() || before[at] != now[at]) return false;
+  }
+  return true;
 }
 
 namespace {
@@ -149,13 +175,12 @@ void StepsController::pick_default() {
   std::optional<std::int64_t> row;
   if (s.picked) {
     const TensorView t = trace.find(s.picked->tensor);
-    for (const char* axis : {"query", "position"}) {
-      const int at = t.data ? t.find_dim(axis) : -1;
-      if (at >= 0 && s.picked->index.size() == t.axes.size() && !row) {
-        row = s.picked->index[static_cast<std::size_t>(at)];
-      }
-    }
+    if (t.data) row = same_row(t, s.picked->index, trace.tensor(step.tensor));
   }
+  // What a model says at [MASK] is what it was trained for.
+  const std::vector<int>& masked = trace.input().masked;
+  const bool predicts = step.section == Section::kPrediction && !masked.empty();
+  if (predicts && !(row && picked_by_hand_)) row = masked.front();
   const StepPage page = step_page(trace, step, s.head);
   const TensorId shown = default_tensor(trace, step, page);
   std::vector<std::int64_t> cell = default_cell(trace, step, s.head, row);

@@ -57,11 +57,15 @@ class StepsController : public Controller {
   void go_to_awaited(const std::string& tensor);
   void step_by(int direction);
   void pick_default();
+  bool same_tokens(const Trace&, const CellPick&) const;
   void finish_motion();      // the finished step is shown, nothing moves
   void start_step_motion();  // another step is shown: while playing its clock starts
 
   StepsSession& session_;
-  std::string awaited_step_;           // to be gone to once the run that brings it has ended
+  std::string awaited_step_;  // to be gone to once the run that brings it has ended
+  // Of the run that the cell was chosen in, by the person or for them.
+  std::vector<std::string> shown_tokens_, shown_source_;
+  bool picked_by_hand_ = false;
   std::optional<CellPick> trail_end_;  // the cell that session_.trail leads to
 };
 

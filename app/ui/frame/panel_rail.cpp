@@ -13,6 +13,7 @@ namespace {
 
 // Steps that fold together: a section of one layer.
 struct Group {
+  Stack stack{};
   Section section{};
   int layer = -1;
   std::size_t begin = 0, end = 0;
@@ -25,8 +26,8 @@ std::vector<Group> groups_of(const Program& program, bool backward) {
     const Step& step = program.steps[i];
     if (step.backward != backward) continue;
     if (groups.empty() || groups.back().section != step.section ||
-        groups.back().layer != step.layer) {
-      groups.push_back({step.section, step.layer, i, i});
+        groups.back().layer != step.layer || groups.back().stack != step.stack) {
+      groups.push_back({step.stack, step.section, step.layer, i, i});
     }
     groups.back().end = i + 1;
   }
@@ -41,6 +42,39 @@ struct Cursor {
   float row() const { return ui.px(33); }
   bool visible(float height) const { return y + height > panel.y0 && y < panel.y1; }
 };
+
+// What stands above the group: its layer, or what its steps are for, and the stack of the two that
+// they belong to.
+std::string heading_words(const Ui& ui, const Group& group) {
+  std::string words;
+  if (group.stack != Stack::kOnly)
+    words = std::string(ui.tr(group.stack == Stack::kEncoder ? "rail.encoder" : "rail.decoder")) +
+            " · ";
+  if (group.layer >= 0) return words + ui.tr("rail.layer", {{"n", std::to_string(group.layer)}});
+  const bool encodes = group.stack == Stack::kEncoder;
+  return words + std::string(ui.tr(group.section == Section::kInput ? "rail.input"
+                                   : encodes                        ? "rail.output"
+                                                                    : "rail.prediction"));
+}
+
+struct FoldWords {
+  std::string id;
+  std::string_view title;  // an id of the table of texts
+};
+
+FoldWords fold_words(const Group& group) {
+  std::string id = "rail/fold/";
+  if (group.stack != Stack::kOnly) id += group.stack == Stack::kEncoder ? "encoder/" : "decoder/";
+  id += std::to_string(group.layer);
+  switch (group.section) {
+    case Section::kAttention:
+      return {id + "/attention", "rail.attention"};
+    case Section::kCrossAttention:
+      return {id + "/cross_attention", "rail.cross_attention"};
+    default:
+      return {id + "/feed_forward", "rail.feed_forward"};
+  }
+}
 
 void heading(Cursor& c, const std::string& words) {
   if (c.visible(c.ui.px(30))) {
@@ -80,7 +114,7 @@ bool rail_line(Cursor& c, const AppState& state, std::string_view id, const Step
       step_page(trace, step, std::min(state.session.head, trace.config().head_count() - 1));
   PagePane picture{{}, step.tensor};
   picture.pane.rows = 1;
-  picture.pane.columns = trace.length();
+  picture.pane.columns = page.tokens;
   if (!page.lines.empty()) picture = page.lines[0].back();
   draw_heatmap(ui, trace, picture, thumb, 0);
   list->AddRect(thumb.min(), thumb.max(), to_u32(ui.theme.line));
@@ -133,32 +167,27 @@ void panel_rail(const AppState& state, Ui& ui, const Rect& r) {
           over ? ui.theme.text : ui.theme.muted, "«");
   if (over) ui.tooltip(ui.tr("panel.fold"));
   c.y += ui.px(32);
-  int headed = -2;
+  std::string headed;
   for (const Group& group : groups_of(program, current->backward)) {
     const Step& first = program.steps[group.begin];
-    if (group.section == Section::kInput) heading(c, std::string(ui.tr("rail.input")));
-    if (group.section == Section::kPrediction) heading(c, std::string(ui.tr("rail.prediction")));
-    if (group.layer >= 0 && group.layer != headed)
-      heading(c, ui.tr("rail.layer", {{"n", std::to_string(group.layer)}}));
-    headed = group.layer;
+    const std::string words = heading_words(ui, group);
+    if (words != headed) heading(c, words);
+    headed = words;
     const bool folds =
         group.layer >= 0 && (current_index < group.begin || current_index >= group.end);
     const auto go = [&](const Step& step) {
       ui.push(GoToStep{program.tensors[static_cast<std::size_t>(step.tensor)].name});
     };
     if (folds) {
-      const bool attention = group.section == Section::kAttention;
       // The picture of a folded half: the pattern for attention, the last tensor otherwise.
       const Step* picture = &program.steps[group.end - 1];
       for (std::size_t i = group.begin; i < group.end; ++i) {
         if (program.makes(program.steps[i], Role::kPattern)) picture = &program.steps[i];
       }
-      const std::string id =
-          "rail/fold/" + std::to_string(group.layer) + (attention ? "/attention" : "/feed_forward");
+      const FoldWords fold_line = fold_words(group);
       const std::string count =
           tr_count(ui.language, "count.steps", static_cast<long long>(group.end - group.begin));
-      if (rail_line(c, state, id, *picture,
-                    ui.tr(attention ? "rail.attention" : "rail.feed_forward"), count, false))
+      if (rail_line(c, state, fold_line.id, *picture, ui.tr(fold_line.title), count, false))
         go(first);
       continue;
     }

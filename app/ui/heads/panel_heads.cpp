@@ -7,6 +7,7 @@
 #include "app/ui/matrix/legend_view.h"
 #include "app/ui/matrix/linked_hover.h"
 #include "app/ui/matrix/pane_view.h"
+#include "app/ui/matrix/place_words.h"
 #include "app/ui/state/commands.h"
 #include "core/base/number_text.h"
 #include "core/base/random.h"
@@ -151,8 +152,8 @@ void difference_card(const AppState& state, Ui& ui, const Step& step, const Rect
   float y = picture.y0;
   ui.text(ui.fonts.note, {x, y}, ui.theme.muted, ui.tr("heads.change"));
   ui.user_text(ui.fonts.strong, {x, y + ui.px(17)}, ui.theme.text,
-               token_label(row_label(trace, pane.pane, row)) + " → " +
-                   token_label(column_label(trace, pane.pane, column)),
+               place_label(ui, trace, pane.pane.row_axis, row) + " → " +
+                   place_label(ui, trace, pane.pane.column_axis, column),
                room);
   ui.text(ui.fonts.mono, {x, y + ui.px(36)}, ui.theme.text,
           signed_number(d.difference[static_cast<std::size_t>(d.largest_change)], 2));
@@ -220,9 +221,12 @@ float head_line_buttons(const AppState& state, Ui& ui, const Rect& r, float righ
 void panel_heads(const AppState& state, Ui& ui, const Rect& r, bool open) {
   ui.begin_panel("heads", r);
   const float y = r.y0 + ui.px(open ? 10 : 6);
-  const std::string title = ui.tr("heads.title", {{"n", std::to_string(state.session.layer)}});
-  ui.text(ui.fonts.strong, {r.x0 + ui.px(18), y}, ui.theme.text, title);
   const Step* step = heads_step(state);
+  const bool of_stack = step && step->stack != Stack::kOnly;
+  const std::string title =
+      of_stack ? ui.tr("heads.title_of", {{"place", step_place(ui, *step)}})
+               : ui.tr("heads.title", {{"n", std::to_string(state.session.layer)}});
+  ui.text(ui.fonts.strong, {r.x0 + ui.px(18), y}, ui.theme.text, title);
   const Rect fold{r.x1 - ui.px(40), r.y0 + ui.px(3), r.x1 - ui.px(8), r.y0 + ui.px(open ? 33 : 27)};
   if (ui.hot("view/heads", open ? fold : Rect{r.x0, r.y0, r.x1, r.y1}))
     ui.push(DoCommand{Command::kToggleHeads});
@@ -262,7 +266,10 @@ void panel_stage_heads(const AppState& state, Ui& ui, const Rect& r) {
   const Trace& trace = *state.derived.trace;
   const std::string_view title = step_title(ui.language, *step);
   ui.text(ui.fonts.title, {r.x0 + ui.px(24), r.y0 + ui.px(14)}, ui.theme.text, title);
-  const std::string where = ui.tr("heads.all", {{"n", std::to_string(std::max(step->layer, 0))}});
+  const std::string where =
+      step->stack == Stack::kOnly
+          ? ui.tr("heads.all", {{"n", std::to_string(std::max(step->layer, 0))}})
+          : ui.tr("heads.title_of", {{"place", step_place(ui, *step)}});
   ui.text(ui.fonts.control,
           {r.x0 + ui.px(36) + ui.measure(ui.fonts.title, title).x, r.y0 + ui.px(23)},
           ui.theme.muted, where);

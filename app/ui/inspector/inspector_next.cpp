@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "app/ui/inspector/inspector.h"
+#include "app/ui/matrix/place_words.h"
 #include "core/base/number_text.h"
 #include "core/explain/steps.h"
 #include "core/view/pane_layout.h"
@@ -60,9 +61,8 @@ void draw_where_it_goes(InspectorColumn& c, const CellRef& cell) {
     if (!reads) continue;
     head();
     const std::string title(step_title(ui.language, step));
-    const std::string layer =
-        step.layer < 0 ? "" : ui.tr("inspector.layer", {{"n", std::to_string(step.layer)}});
-    if (link_line(c, "inspector/next/" + std::to_string(lines++), title, layer)) {
+    const std::string where = step_place(ui, step, &program.tensors[place(cell.tensor)].place);
+    if (link_line(c, "inspector/next/" + std::to_string(lines++), title, where)) {
       ui.push(GoToStep{program.tensors[static_cast<std::size_t>(step.tensor)].name});
     }
   }
@@ -99,7 +99,7 @@ void draw_row_bars(InspectorColumn& c, const CellRef& cell) {
                      [](const auto& a, const auto& b) { return a.first > b.first; });
   }
   const std::size_t query = index.size() - 2;
-  const std::string asks = token_label(c.trace.name(t.axes[query].name, index[query]));
+  const std::string asks = place_name(ui, c.trace, t.axes[query].name, index[query]);
   inspector_section(c, ui.tr("inspector.row", {{"token", asks}}), true);
   float largest = 1e-9f;
   for (const auto& [value, j] : row) largest = std::max(largest, value);

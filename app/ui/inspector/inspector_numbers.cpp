@@ -88,7 +88,7 @@ void inspector_numbers(InspectorColumn& c, const Inspected& now) {
   Ui& ui = c.ui;
   const Explanation& e = now.explanation;
   inspector_trail(c);
-  const bool counts = e.operation == "input" && e.cell.tensor == c.trace.program().token_ids;
+  const bool counts = c.trace.program().tensors[place(e.cell.tensor)].role == Role::kTokenIds;
   const std::string number = counts ? plain_number(e.value) : number_text(e.value, 5);
   const float number_width = ui.measure(ui.fonts.sentence, number).x;
   ui.user_text(ui.fonts.sentence, {c.x, c.y}, ui.theme.text,

@@ -6,6 +6,7 @@
 #include "app/ui/stage/stage_view.h"
 #include "core/base/utf8.h"
 #include "core/explain/steps.h"
+#include "core/view/pane_layout.h"
 
 namespace headlight {
 namespace {
@@ -98,18 +99,12 @@ bool draw_link(RunningWords& w, const WordPiece& piece, int place) {
   return over;
 }
 
-// The row that the words speak of: the picked cell's token.
-std::int64_t query_of(const AppState& state, const Trace& trace) {
-  constexpr std::int64_t kLast = INT64_MAX;
+// The row that the words speak of: the picked cell's token, else the last.
+std::int64_t query_of(const AppState& state, const Trace& trace, const Step& step) {
   const auto& picked = state.session.picked;
-  if (!picked) return kLast;
-  const TensorView t = trace.find(picked->tensor);
-  for (const char* axis : {"query", "position", "source_query", "source"}) {
-    const int at = t.data ? t.find_dim(axis) : -1;
-    if (at >= 0 && picked->index.size() == t.axes.size())
-      return picked->index[static_cast<std::size_t>(at)];
-  }
-  return kLast;
+  const TensorView t = picked ? trace.find(picked->tensor) : TensorView{};
+  if (!t.data) return INT64_MAX;
+  return same_row(t, picked->index, trace.tensor(step.tensor)).value_or(INT64_MAX);
 }
 
 }  // namespace
@@ -135,7 +130,7 @@ std::string inspector_words(InspectorColumn& c) {
   std::string lit;
   int place = 0;
   for (const WordPiece& piece : step_paragraphs(ui.language, c.trace, *step, c.state.session.head,
-                                                query_of(c.state, c.trace))) {
+                                                query_of(c.state, c.trace, *step))) {
     if (piece.text == "\n") {
       w.new_line();
       c.y += ui.px(8);

@@ -23,8 +23,8 @@ std::int64_t AxisWindow::end() const {
 }
 
 std::string_view axis_kind(std::string_view axis) {
-  const bool token = axis == "query" || axis == "key" || axis == "position";
-  return token ? "token" : axis;
+  if (!counts_tokens(axis)) return axis;
+  return axis.starts_with("source") ? "source token" : "token";
 }
 
 AxisWindow look_at(const AxisWindow& whole, std::string_view kind, const AxisView& view,

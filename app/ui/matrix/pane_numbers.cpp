@@ -17,7 +17,7 @@ bool all_whole(const PlacedPane& p, const float* data) {
   const Pane& pane = p.pane->pane;
   for (std::int64_t r = p.rows.begin(); r < p.rows.end(); ++r) {
     for (std::int64_t c = p.columns.begin(); c < p.columns.end(); ++c) {
-      const float value = data[r * pane.row_stride + c * pane.column_stride];
+      const float value = data[pane_step(pane, r, c)];
       if (std::isfinite(value) && (std::floor(value) != value || std::fabs(value) >= 1e4f))
         return false;
     }
@@ -67,7 +67,7 @@ void draw_pane_numbers(Ui& ui, const PlacedPane& p, const ColorScale& scale, con
   list->PushClipRect(p.rect.min(), p.rect.max(), true);
   for (std::int64_t r = p.rows.begin(); r < p.rows.end(); ++r) {
     for (std::int64_t c = p.columns.begin(); c < p.columns.end(); ++c) {
-      const float value = data[r * pane.row_stride + c * pane.column_stride];
+      const float value = data[pane_step(pane, r, c)];
       if (weights && value == 0) continue;  // an empty cell says it
       const std::string words = number_in_cell(value, std::min(room, 5), whole, small);
       // A small hatched cell says it already.

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "app/ui/kit/rich_text.h"
+#include "app/ui/matrix/place_words.h"
 #include "core/base/number_text.h"
 #include "core/base/random.h"
 #include "core/base/utf8.h"
@@ -11,11 +12,18 @@
 namespace headlight {
 
 PaneColors colors_of(const Ui& ui, const Trace& trace, const PagePane& p) {
-  const CellRange& range =
-      ui.range == RangeMode::kShared
-          ? trace.shared_range(p.tensor)
-          : trace.matrix_range(p.tensor, p.pane.offset, p.pane.rows, p.pane.columns,
-                               p.pane.row_stride, p.pane.column_stride);
+  const auto own_range = [&] {
+    std::optional<CellRange> all;
+    for (std::int64_t i = 0; i < head_parts(p.pane); ++i) {
+      const Pane part = head_part(p.pane, i);
+      const CellRange& range = trace.matrix_range(p.tensor, part.offset, part.rows, part.columns,
+                                                  part.row_stride, part.column_stride);
+      all = all ? join(*all, range) : range;
+    }
+    return *all;
+  };
+  const CellRange range =
+      ui.range == RangeMode::kShared ? trace.shared_range(p.tensor) : own_range();
   return {shows_weights(trace.program(), p.tensor) ? ui.theme.weight_scale(range.limit)
                                                    : ui.theme.signed_scale(range.limit),
           range};
@@ -45,6 +53,8 @@ HeatmapQuad quad_of(const Trace& trace, const PagePane& p, const Rect& r, float 
   quad.columns = p.pane.columns;
   quad.row_stride = p.pane.row_stride;
   quad.column_stride = p.pane.column_stride;
+  quad.head_columns = p.pane.head_columns;
+  quad.head_stride = p.pane.head_stride;
   quad.gap = gap;
   quad.unit = unit;
   std::uint64_t key = scatter(trace.serial());
@@ -79,6 +89,15 @@ std::int64_t label_step(float cell, float need) {
                                 static_cast<std::int64_t>(std::ceil(need / std::max(cell, 0.01f))));
 }
 
+// Of a model that fills [MASK], of what it predicts: was it trained to say anything at this row?
+bool is_asked(const Trace& trace, const PagePane& p, std::int64_t row) {
+  const Program& program = trace.program();
+  const Place& place = program.tensors[static_cast<std::size_t>(p.tensor)].place;
+  const std::vector<int>& masked = trace.input().masked;
+  if (!program.shape.in_place || place.section != Section::kPrediction) return true;
+  return std::ranges::binary_search(masked, static_cast<int>(row));
+}
+
 void draw_row_labels(Ui& ui, const Trace& trace, const PlacedPane& p, const CellLink& lit) {
   ImFont* font = p.cell_h >= ui.px(15) ? ui.fonts.control : ui.fonts.note;
   const std::int64_t step = label_step(p.cell_h, font->FontSize * 0.92f);
@@ -91,13 +110,16 @@ void draw_row_labels(Ui& ui, const Trace& trace, const PlacedPane& p, const Cell
       continue;  // room for the lit one
     const float middle = p.rows.center(r);
     if (middle < p.rect.y0 || middle > p.rect.y1) continue;
-    const std::string label = token_label(row_label(trace, p.pane->pane, r));
+    const std::string label = place_label(ui, trace, p.pane->pane.row_axis, r);
     const float room = ui.px(86);
     std::string shown = label;
     const float width = std::min(room, ui.measure(font, shown).x);
     ui.user_text(on ? ui.fonts.strong : font,
                  {p.rect.x0 - ui.px(8) - width, middle - font->FontSize * 0.55f},
-                 on ? lit_color : ui.theme.muted, label, room);
+                 on                            ? lit_color
+                 : is_asked(trace, *p.pane, r) ? ui.theme.muted
+                                               : faded(ui.theme.muted, 0.55f),
+                 label, room);
   }
 }
 
@@ -112,7 +134,7 @@ void draw_column_labels(Ui& ui, const Trace& trace, const PlacedPane& p, const C
     if (step > 1 && shows_lit && !on && std::abs(*lit.column - c) < step) continue;
     const float middle = p.columns.center(c);
     if (middle < p.rect.x0 || middle > p.rect.x1) continue;
-    std::string label = token_label(column_label(trace, p.pane->pane, c));
+    std::string label = place_label(ui, trace, p.pane->pane.column_axis, c);
     std::u32string points = to_code_points(label);
     if (points.size() > 9) {
       label.clear();
@@ -316,7 +338,7 @@ PaneEvents draw_pane(Ui& ui, const Trace& trace, const PlacedPane& p, const Cell
   read_mouse(ui, p, over, events);
   if (events.hovered) {
     const auto [r, c] = *events.hovered;
-    cell_tooltip(ui, trace, *p.pane, r, c, quad.data[r * pane.row_stride + c * pane.column_stride]);
+    cell_tooltip(ui, trace, *p.pane, r, c, quad.data[pane_step(pane, r, c)]);
   }
   return events;
 }
@@ -324,10 +346,10 @@ PaneEvents draw_pane(Ui& ui, const Trace& trace, const PlacedPane& p, const Cell
 void cell_tooltip(Ui& ui, const Trace& trace, const PagePane& p, std::int64_t r, std::int64_t c,
                   float value) {
   const TensorSpec& spec = trace.program().tensors[static_cast<std::size_t>(p.tensor)];
-  const auto name_of = [&](std::string_view axis, const std::string& tick, std::int64_t i) {
-    const bool token = axis == "query" || axis == "key" || axis == "position" || axis == "vocab";
+  const auto name_of = [&](std::string_view axis, std::int64_t i) {
+    if (axis == "batch") return place_label(ui, trace, axis, i);
     std::string text = std::string(axis) + " " + std::to_string(i);
-    if (token) text += "  " + token_label(tick);
+    if (names_places(axis)) text += "  " + token_label(trace.tick(axis, i));
     return text;
   };
   ImGui::PushFont(ui.fonts.control);
@@ -335,9 +357,9 @@ void cell_tooltip(Ui& ui, const Trace& trace, const PagePane& p, std::int64_t r,
   ImGui::PushStyleColor(ImGuiCol_Text, to_vec4(ui.theme.muted));
   ImGui::TextUnformatted(spec.name.c_str());
   if (!p.pane.row_axis.empty()) {
-    ImGui::TextUnformatted(name_of(p.pane.row_axis, row_label(trace, p.pane, r), r).c_str());
+    ImGui::TextUnformatted(name_of(p.pane.row_axis, r).c_str());
   }
-  ImGui::TextUnformatted(name_of(p.pane.column_axis, column_label(trace, p.pane, c), c).c_str());
+  ImGui::TextUnformatted(name_of(p.pane.column_axis, c).c_str());
   ImGui::PopStyleColor();
   ImGui::PushFont(ui.fonts.mono);
   ImGui::TextUnformatted(exact_number(value).c_str());

@@ -119,11 +119,14 @@ void draw_activation_curve(const AppState& state, Ui& ui, const Rect& r, const S
   if (std::isfinite(x[c]) && std::isfinite(y[c])) draw_point(ui, plot.at(x[c], y[c]));
 }
 
-void draw_column_curves(const AppState& state, Ui& ui, const Rect& r, const PagePane& p,
-                        ChosenCell cell) {
+void draw_column_curves(const AppState& state, Ui& ui, const Rect& r, const Step& step,
+                        const PagePane& p, ChosenCell cell) {
   const Trace& trace = *state.derived.trace;
   const TensorView t = trace.tensor(p.tensor);
-  const std::int64_t rows = p.pane.rows, columns = p.pane.columns;
+  // A few tokens are but the beginning of a wave.
+  constexpr std::int64_t kRows = 100;
+  const std::int64_t tokens = p.pane.rows, columns = p.pane.columns;
+  const std::int64_t rows = std::max(tokens, kRows);
   const auto value = [&](std::int64_t row, std::int64_t c) {
     return static_cast<double>(t.data[pane_flat(p.pane, row, c)]);
   };
@@ -144,15 +147,17 @@ void draw_column_curves(const AppState& state, Ui& ui, const Rect& r, const Page
   for (auto c = shown.rbegin(); c != shown.rend(); ++c) {
     const bool chosen = *c == cell.column;
     std::vector<ImVec2> points;
+    const std::vector<double> whole =
+        tokens < rows ? open_column(trace, step, *c, rows) : std::vector<double>{};
     for (std::int64_t row = 0; row < rows; row += stride) {
-      points.push_back(plot.at(static_cast<double>(row), value(row, *c)));
+      const double y = whole.empty() ? value(row, *c) : whole[static_cast<std::size_t>(row)];
+      points.push_back(plot.at(static_cast<double>(row), y));
     }
     const Color color = chosen ? ui.theme.text : faded(ui.theme.muted, 0.65f);
     polyline(points, color, ui.px(chosen ? 2.0f : 1.25f));
-    if (stride == 1 && rows <= 64) {
-      for (const ImVec2& at : points)
-        ImGui::GetWindowDrawList()->AddCircleFilled(at, ui.px(chosen ? 2.5f : 1.75f), to_u32(color),
-                                                    8);
+    for (std::size_t i = 0; stride == 1 && i < static_cast<std::size_t>(tokens); ++i) {
+      ImGui::GetWindowDrawList()->AddCircleFilled(points[i], ui.px(chosen ? 2.5f : 1.75f),
+                                                  to_u32(color), 8);
     }
     // Its name at its right end, where no other name stands.
     const float y = points.back().y - ui.fonts.mono_small->FontSize / 2;

@@ -64,7 +64,7 @@ std::optional<CellPick> draw_detail(const AppState& state, Ui& ui, const Rect& r
   if (ranks(page)) return draw_ranking(state, ui, r, result, cell);
   const Detail detail = step_detail(*state.derived.trace, step);
   if (detail == Detail::kColumns) {
-    draw_column_curves(state, ui, r, result, cell);
+    draw_column_curves(state, ui, r, step, result, cell);
     return std::nullopt;
   }
   if (detail == Detail::kPairs) return draw_pairs(state, ui, r, step, page, cell);

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "app/ui/kit/rich_text.h"
+#include "app/ui/matrix/place_words.h"
 #include "app/ui/stage/stage_view.h"
 #include "core/explain/steps.h"
 #include "core/view/pane_layout.h"
@@ -11,8 +12,7 @@ namespace {
 
 std::string where_text(const AppState& state, const Ui& ui, const Step& step,
                        const StepPage& page) {
-  std::string text;
-  if (step.layer >= 0) text = ui.tr("stage.layer", {{"n", std::to_string(step.layer)}});
+  std::string text = step_place(ui, step);
   bool per_head = false;
   for (const auto& line : page.lines) {
     for (const PagePane& p : line) {
@@ -20,15 +20,17 @@ std::string where_text(const AppState& state, const Ui& ui, const Step& step,
       per_head |= t.find_dim("head") >= 0 && p.pane.role != PaneRole::kRowVector;
     }
   }
-  // Here the page is about all heads.
   const Program& program = state.derived.trace->program();
-  if (program.makes(step, Role::kConcat) || program.makes(step, Role::kSublayerOutput))
-    per_head = false;
+  constexpr Role kOfAllHeads[] = {Role::kAllQueries, Role::kAllKeys, Role::kAllValues,
+                                  Role::kConcat, Role::kSublayerOutput};
+  const bool all_heads =
+      std::ranges::any_of(kOfAllHeads, [&](Role role) { return program.makes(step, role); });
+  per_head &= !all_heads;
   if (per_head) {
     text += " · " + ui.tr("stage.head", {{"n", std::to_string(state.session.head)}});
   }
   const std::int64_t heads = program.config.head_count();
-  if (page.kv_heads > 0 && page.lines.size() == 1) {
+  if (page.kv_heads > 0 && page.lines.size() == 1 && !all_heads) {
     const std::int64_t head = state.session.head * page.kv_heads / heads;
     text += " · " + ui.tr("stage.kv_head", {{"n", std::to_string(head)}});
   }

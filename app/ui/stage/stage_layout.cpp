@@ -11,13 +11,9 @@ bool has_head_bands(const std::vector<PagePane>& line) {
                      [](const PagePane& p) { return p.pane.head_columns > 0; });
 }
 
-bool picks_rows(const std::vector<PagePane>& line) {
+bool has_picked_rows(const std::vector<PagePane>& line) {
   return std::any_of(line.begin(), line.end(),
-                     [](const PagePane& p) { return p.pane.row_follow == Follow::kTokenId; });
-}
-
-bool is_token_axis(std::string_view axis) {
-  return axis == "position" || axis == "query" || axis == "key" || axis == "vocab";
+                     [](const PagePane& p) { return picks_rows(p.pane); });
 }
 
 // Whole pixels where there is room, so that cells are equally wide.
@@ -64,7 +60,7 @@ StagePlacement place_product(const std::vector<PagePane>& line, const Rect& area
   const PagePane& top = *find_role(line, PaneRole::kTop);
   const PagePane& result = line.back();
   const PagePane* vector = find_role(line, PaneRole::kRowVector);
-  const bool tokens = is_token_axis(result.pane.column_axis);
+  const bool tokens = names_places(result.pane.column_axis);
   const float strip = vector ? 12 * unit + m.gap * 0.6f : 0;
   // Room for the words beside the upper operand; in a narrow place for its name alone.
   const float side_caption = is_narrow(area, unit) ? 44 * unit : m.side_caption;
@@ -72,12 +68,13 @@ StagePlacement place_product(const std::vector<PagePane>& line, const Rect& area
   const float rest = area.height() - 2 * m.caption_height - m.gap - strip;
   const float for_rows = 0.7f * (rest - m.column_label_height);
   const bool labelled = tokens && room_for_labels(for_rows, result.pane.rows, unit);
-  const float labels = labelled ? m.column_label_height : 0;
+  const bool banded = top.pane.head_columns > 0;
+  const float labels = labelled ? m.column_label_height : banded ? m.band_height : 0;
   const float height = rest - labels;
   const float width = area.width() - m.row_label_width - m.gap - side_caption;
   float ch = fit(height * 0.7f, result.pane.rows, m.max_cell);
   float cw = fit(width * 0.6f, result.pane.columns, m.square_cell);
-  if (is_token_axis(result.pane.row_axis) && tokens) cw = ch = std::min(cw, ch);
+  if (names_places(result.pane.row_axis) && tokens) cw = ch = std::min(cw, ch);
   const float used_h = ch * static_cast<float>(result.pane.rows);
   const float used_w = cw * static_cast<float>(result.pane.columns);
   const float th = fit(std::min(height - used_h, area.height() * 0.4f), top.pane.rows, 12 * unit);
@@ -98,6 +95,7 @@ StagePlacement place_product(const std::vector<PagePane>& line, const Rect& area
   out.panes.push_back(placed(left, x0, ry, lw, ch, left_w + 40 * unit));
   out.panes.push_back(placed(top, rx, ty, cw, th, side));
   out.panes.back().column_labels = labelled;
+  out.panes.back().head_numbers = banded;
   if (vector) {
     const bool shares = vector->pane.column_follow == Follow::kColumn;
     out.panes.push_back(
@@ -114,7 +112,7 @@ void place_line(const StepPage& page, const std::vector<PagePane>& line, const R
   const std::string_view sign = page.sign;
   std::int64_t columns = 0, rows = 1;
   int matrices = 0, vectors = 0;
-  bool square = true;
+  bool square = true, named = false;
   for (const PagePane& p : line) {
     if (p.pane.role == PaneRole::kRowVector) {
       ++vectors;
@@ -123,11 +121,12 @@ void place_line(const StepPage& page, const std::vector<PagePane>& line, const R
     ++matrices;
     columns += p.pane.columns;
     rows = std::max(rows, p.pane.rows);
-    square &= is_token_axis(p.pane.column_axis);
+    square &= names_places(p.pane.column_axis);
+    named |= names_places(p.pane.column_axis);
   }
   // Many operands (the heads of a concatenation) stand close, without signs.
   const bool many = matrices > 4;
-  const bool picks = picks_rows(line);
+  const bool picks = has_picked_rows(line);
   const float between = picks ? m.row_label_width + 90 * unit
                         : many
                             ? 10 * unit
@@ -135,7 +134,7 @@ void place_line(const StepPage& page, const std::vector<PagePane>& line, const R
   const float vector_step = 12 * unit + 8 * unit;  // their names stand beside them
   const float strip = static_cast<float>(vectors) * vector_step;
   const float for_rows = area.height() - m.caption_height - strip - m.column_label_height;
-  const bool labelled = square && room_for_labels(for_rows, rows, unit);
+  const bool labelled = named && room_for_labels(for_rows, rows, unit);
   const bool numbered =
       room_for_labels(area.height() - m.caption_height - strip - m.band_height, rows, unit);
   const float labels = labelled                           ? m.column_label_height
@@ -173,7 +172,7 @@ void place_line(const StepPage& page, const std::vector<PagePane>& line, const R
     out.panes.push_back(placed(p, x, top, cw, ch, room));
     PlacedPane& last = out.panes.back();
     last.row_labels = index == 0 || picks;
-    last.column_labels = labelled;
+    last.column_labels = labelled && names_places(p.pane.column_axis);
     last.head_numbers = numbered;
     x = last.rect.x1;
     ++index;

@@ -18,7 +18,7 @@ std::string cell_name(const Trace& trace, TensorId id, std::int64_t flat) {
 
 // The mask puts −∞ where it forbids: there it is no surprise.
 bool masks(const Program& program, TensorId id) {
-  if (id == program.mask) return true;
+  if (program.tensors[place(id)].role == Role::kMask) return true;
   const int producer = program.producer(id);
   return producer >= 0 &&
          op_info(program.calls[place(producer)].op).input_of(InputKind::kMask) >= 0;
@@ -39,7 +39,10 @@ void note_tensor(std::vector<Note>& notes, const Ui& ui, const Trace& trace, con
   if (anomalies.infinite > 0 && !masks(trace.program(), p.tensor))
     say("stage.note.infinite", anomalies.infinite, anomalies.first_infinite);
   const bool matrix = p.pane.role != PaneRole::kRowVector && p.pane.rows * p.pane.columns > 1;
-  if (anomalies.all_equal && matrix && p.tensor != trace.program().mask) {
+  // What the sentence and the settings give (masks, which tokens count) is mostly all the same.
+  const bool given =
+      trace.program().tensors[static_cast<std::size_t>(p.tensor)].kind == TensorKind::kInput;
+  if (anomalies.all_equal && matrix && !given) {
     notes.push_back({ui.tr(
         "stage.note.equal",
         {{"n", count_text(t.size())}, {"what", symbol}, {"value", number_text(t.data[0], 5)}})});
@@ -49,17 +52,29 @@ void note_tensor(std::vector<Note>& notes, const Ui& ui, const Trace& trace, con
 // Rows without an allowed key, on the pages where the mask acts.
 void note_mask(std::vector<Note>& notes, const Ui& ui, const Trace& trace, const Step& step) {
   const Program& program = trace.program();
-  const TensorId mask = program.mask;
+  const TensorId masked = program.find(Role::kMaskedScores, step.tensor);
+  const auto place_of = [&](TensorId id) { return program.tensors[place(id)].place; };
+  if (masked < 0 || place_of(masked) != place_of(step.tensor)) return;
+  const OpCall& call = program.calls[place(program.producer(masked))];
+  const TensorId mask = call.in[place(op_info(call.op).input_of(InputKind::kMask))];
   const bool acts = program.makes(step, Role::kMaskedScores) ||
                     program.makes(step, Role::kPattern) || program.makes(step, Role::kHeadOutput);
-  if (mask < 0 || !acts || step.backward) return;
+  if (!acts || step.backward) return;
   const std::int64_t empty = trace.anomalies(mask).empty_rows;
-  if (empty == trace.length()) {
+  const std::int64_t all = trace.tensor(mask).axes[1].size;
+  if (empty == all) {
     notes.push_back({std::string(ui.tr("stage.note.all_masked"))});
   } else if (empty > 0) {
-    notes.push_back({ui.tr("stage.note.rows_masked",
-                           {{"n", count_text(empty)}, {"all", count_text(trace.length())}})});
+    notes.push_back(
+        {ui.tr("stage.note.rows_masked", {{"n", count_text(empty)}, {"all", count_text(all)}})});
   }
+}
+
+// A model that fills [MASK] has nothing to fill.
+void note_no_mask(std::vector<Note>& notes, const Ui& ui, const Trace& trace, const Step& step) {
+  const bool predicts = step.section == Section::kPrediction || step.calls.empty();
+  if (trace.program().shape.in_place && trace.input().masked.empty() && predicts)
+    notes.push_back({std::string(ui.tr("stage.note.no_mask"))});
 }
 
 // A row of equal scores: softmax has nothing to prefer.
@@ -110,6 +125,7 @@ std::vector<StageNote> stage_notes(const AppState& state, const Ui& ui, const St
       note_tensor(notes, ui, trace, p);
     }
   }
+  note_no_mask(notes, ui, trace, step);
   note_mask(notes, ui, trace, step);
   note_even_row(notes, state, ui, step, page);
   constexpr std::size_t kMax = 3;  // the first are the causes

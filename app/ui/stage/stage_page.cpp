@@ -3,6 +3,7 @@
 
 #include "app/ui/kit/rich_text.h"
 #include "app/ui/matrix/linked_hover.h"
+#include "app/ui/matrix/place_words.h"
 #include "app/ui/stage/mask_painter.h"
 #include "app/ui/stage/stage_motion.h"
 #include "app/ui/stage/stage_view.h"
@@ -32,11 +33,32 @@ CellLink page_link(const Trace& trace, const StepPage& page, const std::optional
 
 namespace {
 
-float widest_token(const Ui& ui, const Trace& trace) {
+// Of the first names along an axis of `count` places.
+float widest_name(const Ui& ui, const Trace& trace, std::string_view axis, std::int64_t count) {
   float widest = ui.px(24);
-  for (std::int64_t t = 0; t < std::min<std::int64_t>(trace.length(), 200); ++t) {
-    widest =
-        std::max(widest, ui.measure(ui.fonts.control, token_label(trace.tick("position", t))).x);
+  if (!names_places(axis) && axis != "batch") return widest;
+  for (std::int64_t i = 0; i < std::min<std::int64_t>(count, 200); ++i) {
+    const std::string label = place_label(ui, trace, axis, i);
+    widest = std::max(widest, ui.measure(ui.fonts.control, label).x);
+  }
+  return widest;
+}
+
+// Of the rows and of the columns of all panes.
+std::pair<float, float> widest_names(const Ui& ui, const Trace& trace, const StepPage& page) {
+  std::pair<float, float> widest;
+  std::vector<std::string_view> rows, columns;
+  const auto look = [&](float& most, std::vector<std::string_view>& seen, std::string_view axis,
+                        std::int64_t count) {
+    if (std::ranges::find(seen, axis) != seen.end()) return;
+    seen.push_back(axis);
+    most = std::max(most, widest_name(ui, trace, axis, count));
+  };
+  for (const auto& line : page.lines) {
+    for (const PagePane& p : line) {
+      look(widest.first, rows, p.pane.row_axis, p.pane.rows);
+      look(widest.second, columns, p.pane.column_axis, p.pane.columns);
+    }
   }
   return widest;
 }
@@ -45,9 +67,9 @@ float widest_token(const Ui& ui, const Trace& trace) {
 
 StageMeasures stage_measures(const Ui& ui, const Trace& trace, const StepPage& page) {
   StageMeasures m;
-  const float widest = widest_token(ui, trace);
-  m.row_label_width = std::min(widest, ui.px(86)) + ui.px(14);
-  m.column_label_height = std::min(widest, ui.px(62)) * 0.72f + ui.px(16);
+  const auto [row, column] = widest_names(ui, trace, page);
+  m.row_label_width = std::min(row, ui.px(86)) + ui.px(14);
+  m.column_label_height = std::min(column, ui.px(62)) * 0.72f + ui.px(16);
   m.caption_height = ui.px(24);
   m.gap = ui.px(16);
   m.side_caption = ui.px(90);
@@ -98,9 +120,10 @@ void draw_picked_rows(Ui& ui, const Trace& trace, const StagePlacement& placemen
                       const CellLink& link, float label_width) {
   if (placement.panes.size() != 2) return;
   const PlacedPane &table = placement.panes[0], &result = placement.panes[1];
-  if (table.pane->pane.row_follow != Follow::kTokenId) return;
+  const std::vector<int>* picks = ids_of(trace, table.pane->pane);
+  if (!picks) return;
   constexpr std::int64_t kMaxLines = 64;
-  const auto& ids = trace.input().ids;
+  const std::vector<int>& ids = *picks;
   const auto middle = [](const PlacedPane& p, std::int64_t row) {
     return (p.rows.edge(row) + p.rows.edge(row + 1)) / 2;
   };
@@ -123,7 +146,7 @@ void draw_picked_rows(Ui& ui, const Trace& trace, const StagePlacement& placemen
                   lit ? ui.theme.q : ui.theme.muted,
                   std::to_string(ids[static_cast<std::size_t>(t)]));
   };
-  const std::int64_t count = std::min<std::int64_t>(trace.length(), result.pane->pane.rows);
+  const auto count = std::min(static_cast<std::int64_t>(ids.size()), result.pane->pane.rows);
   for (std::int64_t t = 0; t < count && count <= kMaxLines; ++t) {
     if (link.row != t) draw(t, false);
   }
@@ -141,6 +164,23 @@ void draw_signs(Ui& ui, const StagePlacement& placement, const StepPage& page) {
       const float y = i == 0 ? sign.y - size.y / 2 - ui.px(20) : sign.y + size.y / 2 + ui.px(2);
       ui.text(ui.fonts.strong, {sign.x - width / 2, y}, ui.theme.text, page.arrow[i]);
     }
+  }
+}
+
+// The chosen cell, where no row and column of its pane cross there.
+void mark_picked(const AppState& state, Ui& ui, const StagePlacement& placement,
+                 const CellLink& link) {
+  const Trace& trace = *state.derived.trace;
+  const auto& picked = state.session.picked;
+  if (!picked || !trace.find(picked->tensor).data) return;
+  const TensorView t = trace.tensor(picked->tensor);
+  if (picked->index.size() != t.axes.size()) return;
+  for (const PlacedPane& p : placement.panes) {
+    if (trace.tensor(p.pane->tensor).name != t.name) continue;
+    const auto place = pane_place(p.pane->pane, flat_index(t.axes, picked->index));
+    const CellLink lit = link_to(trace, *p.pane, link);
+    if (place && !(lit.row == place->first && lit.column == place->second))
+      mark_cell(ui, p, place->first, place->second);
   }
 }
 
@@ -212,6 +252,7 @@ void draw_stage_page(const AppState& state, Ui& ui, const Rect& area, const Step
     if (events.clicked) ui.push(PickCell{cell});
   }
   for (const PlacedPane& p : placement.panes) mark_hovered_cell(state, ui, p);
+  if (!hovering && !shown_motion(state)) mark_picked(state, ui, placement, link);
   mark_turned(state, ui, step, page, placement);
   draw_shared_heads(state, ui, body, page, placement);
   draw_signs(ui, placement, page);

@@ -5,6 +5,7 @@
 
 #include "app/ui/frame/panels.h"
 #include "app/ui/matrix/pane_view.h"
+#include "app/ui/matrix/place_words.h"
 #include "app/ui/stage/stage_motion.h"
 #include "app/ui/stage/stage_view.h"
 #include "core/base/number_text.h"
@@ -47,7 +48,7 @@ std::string quantity_words(const Ui& ui, const std::string& name) {
 // Row “it”   row maximum 4.303   row sum 1.527
 void draw_title(Ui& ui, const Trace& trace, const Rect& r, const RowDetail& detail) {
   const std::string row = ui.tr(
-      "stage.row.title", {{"token", token_label(trace.name(detail.row_axis, detail.position))}});
+      "stage.row.title", {{"token", place_name(ui, trace, detail.row_axis, detail.position)}});
   float x = r.x0;
   const float room = std::min(ui.px(220), r.width() * 0.4f);
   ui.user_text(ui.fonts.strong, {x, r.y0}, ui.theme.text, row, room);
@@ -63,6 +64,19 @@ void draw_title(Ui& ui, const Trace& trace, const Rect& r, const RowDetail& deta
     ui.drawn.add(id, {x, r.y0}, {x + width, r.y0 + ui.px(18)});
     x += width + ui.px(20);
   }
+}
+
+// So wide that the names over the columns are read whole, where all columns have that room.
+float column_width(const Ui& ui, const Trace& trace, const RowDetail& detail, float least,
+                   float room) {
+  const std::size_t count = detail.row.lines[0].values.size();
+  if (!names_places(detail.axis) || static_cast<float>(count) * least > room) return least;
+  float widest = least;
+  for (std::size_t c = 0; c < count; ++c) {
+    const std::string name = token_label(trace.name(detail.axis, static_cast<std::int64_t>(c)));
+    widest = std::max(widest, ui.measure(ui.fonts.strong, name).x + ui.px(10));
+  }
+  return std::min(widest, room / static_cast<float>(count));
 }
 
 // The background that the numbers have in their matrix, for the lines that stand in one.
@@ -108,7 +122,8 @@ std::optional<CellPick> draw_row_table(const AppState& state, Ui& ui, const Rect
                                        const RowDetail& detail) {
   const Trace& trace = *state.derived.trace;
   const std::vector<RowLine>& lines = detail.row.lines;
-  const TableMeasures m = table_measures(ui, trace, detail);
+  TableMeasures m = table_measures(ui, trace, detail);
+  m.column = column_width(ui, trace, detail, m.column, r.x1 - r.x0 - m.name);
   draw_title(ui, trace, r, detail);
   const float top = r.y0 + m.title, first = r.x0 + m.name;
   const std::size_t all = lines[0].values.size();
@@ -169,6 +184,7 @@ std::optional<CellPick> draw_row_table(const AppState& state, Ui& ui, const Rect
     if (chosen) frame = {cells.x0 - 1, cells.y0 + m.line - 1, cells.x1, cells.y1};
   }
   if (frame.width() > 0) {  // behind the cells beside it, whose ground would cover it
+    ui.drawn.add("detail/chosen", frame.min(), frame.max(), false);
     list->AddRect(frame.min(), frame.max(), to_u32(ui.theme.text), ui.px(2), 0,
                   std::max(1.5f, ui.px(1.75f)));
   }

@@ -5,9 +5,11 @@
 #include <optional>
 #include <vector>
 
+#include "app/ui/frame/panels.h"
 #include "app/ui/stage/stage_motion.h"
 #include "app/ui/stage/stage_view.h"
 #include "core/base/utf8.h"
+#include "core/run/model_input.h"
 
 namespace headlight {
 namespace {
@@ -19,27 +21,72 @@ constexpr int kCutLines = 3;  // at most
 
 std::string chip_id(std::int64_t t) { return "token/" + std::to_string(t); }
 
-bool is_padding(const AppState& state, std::int64_t t) {
+// The row of tokens that the page shows: the sentence's or, of an encoder-decoder, one side's.
+struct TokenRow {
+  std::string_view name;  // of the tensor of its ids
+  const std::vector<std::string>& tokens;
+  const std::vector<int>& ids;
+  bool source = false;
+  // What of the sentence the tokens stand for; nothing where the model wrote them.
+  std::string_view text;
+  std::int64_t first = 0;  // the first that can be moved: before it stands [BOS]
+  bool written = false;    // by the model, not by the person
+
+  std::int64_t size() const { return static_cast<std::int64_t>(tokens.size()); }
+  std::int64_t last() const { return size() - 1; }
+  bool can_move(std::int64_t t) const { return !written && t >= first && last() > first; }
+};
+
+TokenRow shown_row(const AppState& state) {
+  const Trace& trace = *state.derived.trace;
+  const RunInput& input = trace.input();
+  const std::string& sentence = state.document().sentence;
+  const Step* step = current_step(state);
+  const std::string_view name = trace.tensor(step->tensor).name;
+  if (step->stack == Stack::kOnly) return {name, input.tokens, input.ids, false, sentence};
+  const SourceAndTarget pair = split_pair(sentence);
+  if (step->stack == Stack::kEncoder)
+    return {name, input.source_tokens, input.source_ids, true, pair.source};
+  return {name, input.tokens, input.ids, false, pair.target.value_or(""), 1, !pair.target};
+}
+
+const std::vector<int>& padding_of(const MaskSpec& mask, const TokenRow& row) {
+  return row.source ? mask.source_padding : mask.padding;
+}
+
+// Does a click on a token mark it? The sentence's own padding needs the padding mask to act; a
+// source has no other mask.
+bool marks_padding(const AppState& state, const TokenRow& row) {
   const MaskSpec& mask = state.document().config.mask;
-  return mask.kind == MaskKind::kPadding &&
-         std::binary_search(mask.padding.begin(), mask.padding.end(), static_cast<int>(t));
+  return mask.kind == MaskKind::kPadding || (row.source && !mask.source_padding.empty());
+}
+
+bool is_padding(const AppState& state, const TokenRow& row, std::int64_t t) {
+  const MaskSpec& mask = state.document().config.mask;
+  const std::vector<int>& padding = padding_of(mask, row);
+  return (row.source || mask.kind == MaskKind::kPadding) &&
+         std::binary_search(padding.begin(), padding.end(), static_cast<int>(t));
 }
 
 // Marks the token or takes its mark away; another mask becomes the padding mask first.
-void toggle_padding(const AppState& state, Ui& ui, std::int64_t t) {
+void toggle_padding(const AppState& state, Ui& ui, const TokenRow& row, std::int64_t t) {
   MaskSpec next = state.document().config.mask;
   const int place = static_cast<int>(t);
-  const bool marked = is_padding(state, t);
-  if (next.kind != MaskKind::kPadding) next.causal = next.is_causal();
-  next.kind = MaskKind::kPadding;
-  std::erase(next.padding, place);
-  if (!marked) next.padding.push_back(place);
+  const bool marked = is_padding(state, row, t);
+  if (!row.source) {
+    if (next.kind != MaskKind::kPadding) next.causal = next.is_causal();
+    next.kind = MaskKind::kPadding;
+  }
+  std::vector<int>& padding = row.source ? next.source_padding : next.padding;
+  std::erase(padding, place);
+  if (!marked) padding.push_back(place);
   ui.push(DoEdit{SetMask{next}, ""});
 }
 
-void move_to(const AppState& state, Ui& ui, std::int64_t from, std::int64_t to) {
-  to = std::clamp<std::int64_t>(to, 0, state.derived.trace->length() - 1);
-  if (from != to) ui.push(DoEdit{MoveToken{static_cast<int>(from), static_cast<int>(to)}, ""});
+void move_to(Ui& ui, const TokenRow& row, std::int64_t from, std::int64_t to) {
+  to = std::clamp(to, row.first, row.last());
+  if (from == to || !row.can_move(from)) return;
+  ui.push(DoEdit{MoveToken{static_cast<int>(from), static_cast<int>(to), row.source}, ""});
 }
 
 // Does the trace show the tokens of the sentence as it stands now?
@@ -47,16 +94,11 @@ bool up_to_date(const AppState& state) {
   return !state.derived.computing && state.derived.problem.empty();
 }
 
-CellPick token_cell(const Trace& trace, std::int64_t t) {
-  const Program& program = trace.program();
-  return {program.tensors[static_cast<std::size_t>(program.token_ids)].name, {0, t}};
-}
+CellPick token_cell(const TokenRow& row, std::int64_t t) { return {std::string(row.name), {0, t}}; }
 
-std::optional<std::int64_t> hovered_token(const AppState& state) {
+std::optional<std::int64_t> hovered_token(const AppState& state, const TokenRow& row) {
   const auto& cell = state.session.hovered;
-  if (!cell || cell->tensor != token_cell(*state.derived.trace, 0).tensor ||
-      cell->index.size() != 2)
-    return std::nullopt;
+  if (!cell || cell->tensor != row.name || cell->index.size() != 2) return std::nullopt;
   return cell->index[1];
 }
 
@@ -68,29 +110,27 @@ struct Cut {
   std::size_t end = 0;
 };
 
-Cut cut_of(const AppState& state, std::string_view token, std::size_t from) {
-  const std::string& sentence = state.document().sentence;
+Cut cut_of(const AppState& state, const TokenRow& row, std::string_view token, std::size_t from) {
   if (state.document().tokenizer == TokenizerKind::kBytes) return {{}, from + 1};
-  const std::size_t at = sentence.find(token, from);
+  const std::size_t at = row.text.find(token, from);
   if (at == std::string::npos) return {{}, from};
-  return {std::string_view(sentence).substr(from, at - from), at + token.size()};
+  return {row.text.substr(from, at - from), at + token.size()};
 }
 
 // Each token underlined, a bar at each cut, the spaces between them visible. Returns the height.
-float draw_cuts(const AppState& state, Ui& ui, const Rect& area) {
-  const Trace& trace = *state.derived.trace;
+float draw_cuts(const AppState& state, Ui& ui, const TokenRow& row, const Rect& area) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   ImFont* font = ui.fonts.sentence;
   const float line = ui.px(32), bar = ui.px(7), space = ui.measure(font, "␣").x;
-  const std::optional<std::int64_t> hovered = hovered_token(state);
+  const std::optional<std::int64_t> hovered = hovered_token(state, row);
   float x = area.x0, y = area.y0;
   int lines = 1;
   const int most =
       std::clamp(static_cast<int>((area.height() - ui.px(kChipHeight + 16)) / line), 1, kCutLines);
   std::size_t from = 0;
-  for (std::int64_t t = 0; t < trace.length(); ++t) {
-    const std::string& token = trace.input().tokens[static_cast<std::size_t>(t)];
-    const Cut cut = cut_of(state, token, from);
+  for (std::int64_t t = 0; t < row.size(); ++t) {
+    const std::string& token = row.tokens[static_cast<std::size_t>(t)];
+    const Cut cut = cut_of(state, row, token, from);
     from = cut.end;
     const std::string label = token_label(token);
     const float room = area.width() * 0.5f;
@@ -99,7 +139,7 @@ float draw_cuts(const AppState& state, Ui& ui, const Rect& area) {
     const float reserve = ui.px(lines == most ? 120 : 10);  // for what the last line ends with
     if (x + before + width + reserve > area.x1 && x > area.x0) {
       if (lines++ == most) {
-        const std::string more = ui.tr("tokens.more", {{"n", std::to_string(trace.length() - t)}});
+        const std::string more = ui.tr("tokens.more", {{"n", std::to_string(row.size() - t)}});
         ui.text(ui.fonts.note, {x + ui.px(10), y + ui.px(6)}, ui.theme.muted, more);
         break;
       }
@@ -117,7 +157,8 @@ float draw_cuts(const AppState& state, Ui& ui, const Rect& area) {
       x += before;
     }
     const bool lit = hovered == t;
-    ui.user_text(font, {x, y}, is_padding(state, t) ? ui.theme.muted : ui.theme.text, label, room);
+    ui.user_text(font, {x, y}, is_padding(state, row, t) ? ui.theme.muted : ui.theme.text, label,
+                 room);
     list->AddRectFilled({x, y + ui.px(24)}, {x + width, y + ui.px(lit ? 27 : 25.5f)},
                         to_u32(lit ? ui.theme.text : ui.theme.line));
     ui.drawn.add("cut/" + std::to_string(t), {x, y}, {x + width, y + line});
@@ -129,16 +170,16 @@ float draw_cuts(const AppState& state, Ui& ui, const Rect& area) {
 // ---- the chips ----
 
 // Where each chip stands, scrolled; rows from the top down.
-std::vector<Rect> place_chips(Ui& ui, const Trace& trace, const Rect& area, float top) {
+std::vector<Rect> place_chips(Ui& ui, const TokenRow& row, const Rect& area, float top) {
   std::vector<Rect> chips;
-  chips.reserve(static_cast<std::size_t>(trace.length()));
-  const bool equal = trace.length() > kManyTokens;
+  chips.reserve(row.tokens.size());
+  const bool equal = row.size() > kManyTokens;
   const float height = ui.px(kChipHeight);
   float x = area.x0, y = top;
-  for (std::int64_t t = 0; t < trace.length(); ++t) {
+  for (const std::string& token : row.tokens) {
     float width = ui.px(104);
     if (!equal) {
-      const std::string label = token_label(trace.tick("position", t));
+      const std::string label = token_label(token);
       width = std::clamp(ui.measure(ui.fonts.sentence, label).x + ui.px(24), ui.px(44),
                          ui.px(kLongestLabel + 24));
     }
@@ -163,13 +204,12 @@ std::size_t slot_at(const std::vector<Rect>& chips, ImVec2 mouse, float row_gap)
   return chips.size();
 }
 
-void draw_chip(const AppState& state, Ui& ui, std::int64_t t, const Rect& chip, bool over,
-               bool lifted) {
-  const Trace& trace = *state.derived.trace;
+void draw_chip(const AppState& state, Ui& ui, const TokenRow& row, std::int64_t t, const Rect& chip,
+               bool over, bool lifted) {
   ImDrawList* list = ImGui::GetWindowDrawList();
-  const bool pad = is_padding(state, t), lit = over || hovered_token(state) == t;
-  const std::string label = token_label(trace.tick("position", t));
-  const std::string id = std::to_string(trace.input().ids[static_cast<std::size_t>(t)]);
+  const bool pad = is_padding(state, row, t), lit = over || hovered_token(state, row) == t;
+  const std::string label = token_label(row.tokens[static_cast<std::size_t>(t)]);
+  const std::string id = std::to_string(row.ids[static_cast<std::size_t>(t)]);
   const float alpha = lifted ? 0.35f : 1.0f;
   list->AddRectFilled(chip.min(), chip.max(),
                       to_u32(faded(lit ? ui.theme.selection : ui.theme.surface, alpha)), ui.px(6));
@@ -187,51 +227,52 @@ void draw_chip(const AppState& state, Ui& ui, std::int64_t t, const Rect& chip, 
   ui.text(ui.fonts.mono_small, {x, chip.y0 + ui.px(28)}, faded(ui.theme.muted, alpha), under);
 }
 
-void draw_menu(const AppState& state, Ui& ui) {
-  const std::int64_t last = state.derived.trace->length() - 1;
+void draw_menu(const AppState& state, Ui& ui, const TokenRow& row) {
   // The chips' window knows which one; the menu is a window of its own.
   const auto t =
-      std::min<std::int64_t>(ImGui::GetStateStorage()->GetInt(ImGui::GetID("token")), last);
+      std::min<std::int64_t>(ImGui::GetStateStorage()->GetInt(ImGui::GetID("token")), row.last());
   if (!ImGui::BeginPopup("popup/token")) return;
-  const bool padding = state.document().config.mask.kind == MaskKind::kPadding;
+  const bool acts = row.source || state.document().config.mask.kind == MaskKind::kPadding;
   const auto item = [&](const char* id, std::string_view label, bool enabled) {
     return ui.menu_item(id, label, {}, false, enabled);
   };
-  const std::string_view mark = is_padding(state, t) ? "tokens.unmark"
-                                : padding            ? "tokens.mark"
-                                                     : "tokens.mark_and_switch";
-  if (item("token_menu/padding", ui.tr(mark), true)) toggle_padding(state, ui, t);
-  const bool can = up_to_date(state);
-  if (item("token_menu/left", ui.tr("tokens.left"), can && t > 0)) move_to(state, ui, t, t - 1);
-  if (item("token_menu/right", ui.tr("tokens.right"), can && t < last))
-    move_to(state, ui, t, t + 1);
-  if (item("token_menu/first", ui.tr("tokens.first"), can && t > 0)) move_to(state, ui, t, 0);
-  if (item("token_menu/last", ui.tr("tokens.last"), can && t < last)) move_to(state, ui, t, last);
+  const std::string_view mark = is_padding(state, row, t) ? "tokens.unmark"
+                                : acts                    ? "tokens.mark"
+                                                          : "tokens.mark_and_switch";
+  if (item("token_menu/padding", ui.tr(mark), true)) toggle_padding(state, ui, row, t);
+  const bool can = up_to_date(state) && row.can_move(t);
+  const bool left = can && t > row.first, right = can && t < row.last();
+  if (item("token_menu/left", ui.tr("tokens.left"), left)) move_to(ui, row, t, t - 1);
+  if (item("token_menu/right", ui.tr("tokens.right"), right)) move_to(ui, row, t, t + 1);
+  if (item("token_menu/first", ui.tr("tokens.first"), left)) move_to(ui, row, t, row.first);
+  if (item("token_menu/last", ui.tr("tokens.last"), right)) move_to(ui, row, t, row.last());
   ImGui::EndPopup();
 }
 
 // Ctrl+← and Ctrl+→ move the focused chip. Returns where to, for the focus to go with it.
-std::optional<std::int64_t> move_by_key(const AppState& state, Ui& ui, std::int64_t t) {
+std::optional<std::int64_t> move_by_key(const AppState& state, Ui& ui, const TokenRow& row,
+                                        std::int64_t t) {
   if (state.session.focus.id != chip_id(t) || !ImGui::GetIO().KeyCtrl) return std::nullopt;
   const int direction = key_pressed(ImGuiKey_RightArrow)  ? 1
                         : key_pressed(ImGuiKey_LeftArrow) ? -1
                                                           : 0;
   if (direction == 0) return std::nullopt;
   const std::int64_t to = t + direction;
-  if (to < 0 || to >= state.derived.trace->length() || !up_to_date(state)) return std::nullopt;
-  move_to(state, ui, t, to);
+  if (to < row.first || to > row.last() || !row.can_move(t) || !up_to_date(state))
+    return std::nullopt;
+  move_to(ui, row, t, to);
   return to;
 }
 
 // The chip in the hand follows the mouse; a bar shows where it would go. Drops it when let go.
-void drag_chip(const AppState& state, Ui& ui, const Rect& area, const std::vector<Rect>& chips,
-               std::int64_t t, bool let_go) {
+void drag_chip(const AppState& state, Ui& ui, const TokenRow& row, const Rect& area,
+               const std::vector<Rect>& chips, std::int64_t t, bool let_go) {
   const ImVec2 mouse = ImGui::GetIO().MousePos;
   const std::size_t slot = slot_at(chips, mouse, ui.px(kRowGap));
   const auto from = static_cast<std::size_t>(t);
   if (let_go) {
     const auto to = static_cast<std::int64_t>(slot > from ? slot - 1 : slot);
-    if (area.contains(mouse) && up_to_date(state)) move_to(state, ui, t, to);
+    if (area.contains(mouse) && up_to_date(state)) move_to(ui, row, t, to);
     return;
   }
   if (mouse.y > area.y1 - ui.px(20)) ImGui::SetScrollY(ImGui::GetScrollY() + ui.px(6));
@@ -244,18 +285,18 @@ void drag_chip(const AppState& state, Ui& ui, const Rect& area, const std::vecto
       {x - ui.px(1.5f), beside.y0}, {x + ui.px(1.5f), beside.y1}, to_u32(ui.theme.text), ui.px(2));
   const Rect& home = chips[from];
   const ImVec2 at = {mouse.x - home.width() / 2, mouse.y - home.height() / 2};
-  draw_chip(state, ui, t, {at.x, at.y, at.x + home.width(), at.y + home.height()}, true, false);
+  draw_chip(state, ui, row, t, {at.x, at.y, at.x + home.width(), at.y + home.height()}, true,
+            false);
   ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
 }
 
-void draw_chips(const AppState& state, Ui& ui, const Rect& area) {
-  const Trace& trace = *state.derived.trace;
-  const bool padding = state.document().config.mask.kind == MaskKind::kPadding;
+void draw_chips(const AppState& state, Ui& ui, const TokenRow& row, const Rect& area) {
+  const bool padding = marks_padding(state, row);
   ImGui::SetCursorScreenPos(area.min());
   ui.drawn.add("panel/tokens", area.min(), area.max());
   begin_child("tokens", {area.width(), area.height()}, ImGuiWindowFlags_NoBackground);
   const std::vector<Rect> chips =
-      place_chips(ui, trace, {area.x0, area.y0, area.x1 - ui.px(12), area.y1},
+      place_chips(ui, row, {area.x0, area.y0, area.x1 - ui.px(12), area.y1},
                   area.y0 - ImGui::GetScrollY() + ui.px(2));
   const float far_enough = ui.px(6) * ui.px(6);
   const bool was_dragged = ImGui::GetIO().MouseDragMaxDistanceSqr[0] > far_enough;
@@ -263,8 +304,8 @@ void draw_chips(const AppState& state, Ui& ui, const Rect& area) {
   bool let_go = false;
   // While the step is played they come one after another.
   const std::optional<Motion> motion = shown_motion(state);
-  const std::int64_t shown = motion ? motion->cells_done : trace.length();
-  for (std::int64_t t = 0; t < trace.length(); ++t) {
+  const std::int64_t shown = motion ? motion->cells_done : row.size();
+  for (std::int64_t t = 0; t < row.size(); ++t) {
     const Rect& chip = chips[static_cast<std::size_t>(t)];
     if (chip.y1 < area.y0 || chip.y0 > area.y1 || t >= shown) {
       ui.focusable(chip_id(t), chip);
@@ -274,31 +315,31 @@ void draw_chips(const AppState& state, Ui& ui, const Rect& area) {
     const bool pressed = ui.hot(chip_id(t), chip, &over);
     const bool held = ImGui::IsItemActive() && ImGui::IsMouseDown(0);
     const bool dropped = ImGui::IsItemDeactivated() && ImGui::IsMouseReleased(0);
-    if ((held || dropped) && was_dragged && trace.length() > 1) {
+    if ((held || dropped) && was_dragged && row.can_move(t)) {
       dragged = t;
       let_go = dropped;
     } else if (pressed) {
-      if (padding) toggle_padding(state, ui, t);
-      ui.push(PickCell{token_cell(trace, t)});
+      if (padding) toggle_padding(state, ui, row, t);
+      ui.push(PickCell{token_cell(row, t)});
     }
-    if (const auto to = move_by_key(state, ui, t)) focus = to;
+    if (const auto to = move_by_key(state, ui, row, t)) focus = to;
     if (over && ImGui::IsMouseClicked(1)) {
       ImGui::GetStateStorage()->SetInt(ImGui::GetID("token"), static_cast<int>(t));
       ImGui::OpenPopup("popup/token");
     }
     if (over) over_token = t;
-    draw_chip(state, ui, t, chip, over, dragged == t && !let_go);
+    draw_chip(state, ui, row, t, chip, over, dragged == t && !let_go);
     if (over && !dragged) {
       ui.tooltip(ui.tr(padding ? "tokens.tip_padding" : "tokens.tip",
                        {{"n", std::to_string(t)},
-                        {"id", std::to_string(trace.input().ids[static_cast<std::size_t>(t)])}}));
+                        {"id", std::to_string(row.ids[static_cast<std::size_t>(t)])}}));
     }
   }
   const bool ring = state.session.focus.visible;
   if (focus) ui.push(FocusOn{chip_id(*focus), FocusKind::kButton, ring, ring, ""});
-  if (dragged) drag_chip(state, ui, area, chips, *dragged, let_go);
-  draw_menu(state, ui);
-  if (over_token) ui.hovered_cell = token_cell(trace, *over_token);
+  if (dragged) drag_chip(state, ui, row, area, chips, *dragged, let_go);
+  draw_menu(state, ui, row);
+  if (over_token) ui.hovered_cell = token_cell(row, *over_token);
   if (!chips.empty()) {
     ImGui::SetCursorScreenPos({area.x0, chips.back().y1 + ui.px(8)});
     ImGui::Dummy({1, 1});
@@ -309,17 +350,19 @@ void draw_chips(const AppState& state, Ui& ui, const Rect& area) {
 }  // namespace
 
 void draw_tokens(const AppState& state, Ui& ui, const Rect& area) {
+  const TokenRow row = shown_row(state);
   float y = area.y0 + ui.px(4);
-  y += draw_cuts(state, ui, {area.x0, y, area.x1 - ui.px(16), area.y1}) + ui.px(10);
-  const bool padding = state.document().config.mask.kind == MaskKind::kPadding;
-  const std::string_view hint = ui.tr(padding ? "tokens.hint_padding" : "tokens.hint");
+  y += draw_cuts(state, ui, row, {area.x0, y, area.x1 - ui.px(16), area.y1}) + ui.px(10);
+  const std::string_view hint = ui.tr(row.written                 ? "tokens.hint_written"
+                                      : marks_padding(state, row) ? "tokens.hint_padding"
+                                                                  : "tokens.hint");
   const float hint_width = area.width() - ui.px(16);
   const float hint_height = ui.wrapped_height(ui.fonts.note, hint_width, hint) + ui.px(8);
   if (area.y1 - y - hint_height >= ui.px(kChipHeight)) {  // the chips come first
     ui.wrapped(ui.fonts.note, {area.x0, y}, hint_width, ui.theme.muted, hint);
     y += hint_height;
   }
-  if (area.y1 - y > ui.px(20)) draw_chips(state, ui, {area.x0, y, area.x1, area.y1});
+  if (area.y1 - y > ui.px(20)) draw_chips(state, ui, row, {area.x0, y, area.x1, area.y1});
 }
 
 }  // namespace headlight

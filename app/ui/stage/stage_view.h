@@ -73,7 +73,8 @@ DetailNeed curve_need(const Ui&);
 /// The activation's curve, where this row's cells lie on it, and the chosen one.
 void draw_activation_curve(const AppState&, Ui&, const Rect&, const Step&, const RowDetail&);
 /// A few columns of the result against the position, the chosen one among them.
-void draw_column_curves(const AppState&, Ui&, const Rect&, const PagePane&, ChosenCell);
+void draw_column_curves(const AppState&, Ui&, const Rect&, const Step&, const PagePane&,
+                        ChosenCell);
 
 DetailNeed pairs_need(const Ui&, const Pane&);
 /// The pairs that turn, as arrows before and after.
