@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "app/workers/gpu.h"
 #include "app/workers/stopwatch.h"
@@ -70,9 +71,10 @@ void TrainWorker::start(const RunPlan& plan, bool on_gpu) {
   {
     const std::lock_guard lock(mutex_);
     // At once, so that no frame shows the old run under the new plan.
-    SaveReport save = std::move(published_.status.save);
+    SaveReport save = published_.status.save;
+    if (published_.status.phase != TrainPhase::kPreparing) before_ = std::move(published_);
     published_ = {};
-    wanted_ = published_.status.run = id;
+    wanted_ = id;
     published_.status.phase = TrainPhase::kPreparing;
     published_.status.save = std::move(save);
     published_.plan = std::make_shared<const RunPlan>(plan);
@@ -85,7 +87,10 @@ void TrainWorker::cancel() {
   const std::lock_guard lock(mutex_);
   if (published_.status.phase != TrainPhase::kPreparing) return;
   wanted_ = 0;
-  published_.status.phase = TrainPhase::kNone;
+  SaveReport save = std::move(published_.status.save);
+  published_ = std::exchange(before_, {});
+  published_.status.save = std::move(save);
+  published_.status.start_problem = {};
   published_.status.problem = Cancelled().message();
   published_.version = ++version_;
 }
@@ -155,6 +160,28 @@ void TrainWorker::save(const std::string& folder, std::uint64_t run) {
     report.count = published_.status.save.count + 1;
     published_.status.save = std::move(report);
     published_.version = ++version_;
+  });
+}
+
+void TrainWorker::keep_now() {
+  push([this] {
+    safe_step_ = -1;
+    keep_safe();
+  });
+}
+
+void TrainWorker::keep_all() {
+  push([this] {
+    if (!autosave_) return;
+    const auto is_safe = [&](std::uint64_t id, std::int64_t step) {
+      return step == 0 || autosave_->is_safe(id, step);
+    };
+    for (const auto& [id, checkpoint] : earlier_) {
+      if (!is_safe(id, checkpoint->step)) autosave_->write(id, checkpoint);
+    }
+    if (!run_ || is_safe(run_id_, run_->steps_done())) return;
+    safe_step_ = -1;
+    keep_safe();
   });
 }
 

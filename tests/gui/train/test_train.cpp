@@ -36,6 +36,8 @@ TEST_CASE("train: the panel opens with a run at its first step, and T closes it"
   CHECK(gui.document().model == kRunRef);
   CHECK(gui.trace().config().layers == run_of(gui).plan->config.layers);
   CHECK(gui.shows(count_text(run_of(gui).status.parameters)));
+  gui.click("train/step");
+  settle(gui);
   gui.key({'T'});
   gui.frame();
   CHECK_FALSE(gui.has("train/play"));
