@@ -120,7 +120,7 @@ ended
 runs_dir=$XDG_DATA_HOME/headlight/runs
 [ "$(ls "$runs_dir" | wc -l)" = 1 ] || fail "the run was not kept at the end"
 start "$mine"
-title_is "mine.headlight.json - Headlight" || fail "it is not open"
+until_true 25 "the open session in the title" title_is "mine.headlight.json - Headlight"
 xdotool key m                             # with a question in the way this would go nowhere
 xdotool key ctrl+s
 until_true 25 "the mask in the session" has_key "$mine" model.mask.kind none
