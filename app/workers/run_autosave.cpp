@@ -35,16 +35,10 @@ void RunAutosave::write(std::uint64_t run, std::shared_ptr<const RunCheckpoint> 
 }
 
 void RunAutosave::discard(std::uint64_t run, std::int64_t step) {
-  const bool forgotten = step == std::numeric_limits<std::int64_t>::max();
-  if (forgotten) mailbox_.drop({run, false});
   {
     const std::lock_guard lock(mutex_);
-    if (forgotten) {
-      known_.erase(run);
-    } else {
-      known_[run].kept = step;
-      known_[run].problem = {};
-    }
+    known_[run].kept = step;
+    known_[run].problem = {};
   }
   mailbox_.post({run, true}, {nullptr, step});
 }

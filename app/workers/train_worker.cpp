@@ -90,14 +90,21 @@ void TrainWorker::cancel() {
   SaveReport save = std::move(published_.status.save);
   published_ = std::exchange(before_, {});
   published_.status.save = std::move(save);
-  published_.status.start_problem = {};
-  published_.status.problem = Cancelled().message();
+  TrainStatus& status = published_.status;
+  (status.run == 0 ? status.problem : status.start_problem) = Cancelled().message();
   published_.version = ++version_;
 }
 
+// What is asked for while a run is prepared is meant for that one (0: none is), not for the one
+// that comes back where that fails.
 void TrainWorker::play(std::int64_t until) {
-  push([this, until] {
-    if (!run_ || run_->broken()) return;
+  std::uint64_t awaited = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    if (published_.status.phase == TrainPhase::kPreparing) awaited = before_.status.run + 1;
+  }
+  push([this, until, awaited] {
+    if (!run_ || run_->broken() || (awaited != 0 && run_id_ != awaited)) return;
     until_ = until;
     running_ = true;
     const std::lock_guard lock(mutex_);
@@ -186,10 +193,7 @@ void TrainWorker::keep_all() {
 }
 
 void TrainWorker::forget(std::uint64_t run) {
-  push([this, run] {
-    earlier_.erase(run);
-    if (autosave_) autosave_->discard(run);
-  });
+  push([this, run] { earlier_.erase(run); });
 }
 
 void TrainWorker::set_history_limit(std::size_t bytes) {

@@ -48,8 +48,9 @@ bool is_folder(const std::string& model) {
 std::string named_from(const std::string& folder, const std::string& model) {
   if (folder.empty() || !is_folder(model)) return model;
   const fs::path inside = fs::path(model).lexically_relative(folder);
-  return inside.empty() || *inside.begin() == ".." || *inside.begin() == "." ? model
-                                                                             : inside.string();
+  if (inside.empty() || *inside.begin() == ".." || *inside.begin() == ".") return model;
+  // A folder may be called as what is none.
+  return is_folder(inside.string()) ? inside.string() : "./" + inside.string();
 }
 
 // The inverse. A name that is in no session's folder may be one of where the program runs.

@@ -136,7 +136,7 @@ void TrainingController::settle_start() {
     return;
   }
   session_.changed = !same_start(session_.plan, *data_.run.plan);
-  if (now.start_problem.empty()) return;
+  if (now.start_problem.empty() || now.start_problem == Cancelled().message()) return;
   start_notice_ = now.start_problem;
   notify(NoticeKind::kError, start_notice_);
 }

@@ -93,6 +93,13 @@ RunFolder TrainingController::safe_folder() {
   const std::uint64_t run = data_.run.status.run;
   std::string folder = autosave_->folder_of(run);
   if (!folder.empty()) return {std::move(folder), false};
+  // Kept by hand, it lies there alone.
+  const SaveReport& save = data_.run.status.save;
+  if (save.count > 0 && save.run == run && save.problem.empty()) {
+    std::error_code error;
+    const auto kept = std::filesystem::absolute(save.folder, error);
+    if (!error) return {kept.lexically_normal().string(), false};
+  }
   if (std::exchange(asked_safe_, run) != run) trainer_->keep_now();
   return {"", !autosave_->failed(run)};
 }

@@ -145,7 +145,7 @@ void panel_runs(const AppState& state, Ui& ui, float width, float height) {
   const ImVec2 size{std::min(ui.px(820), width * 0.9f), std::min(ui.px(560), height * 0.8f)};
   if (!begin_sheet(ui, "runs", wanted, width, height, size)) return;
   ImGui::PushFont(ui.fonts.strong);
-  ImGui::TextUnformatted(std::string(ui.tr("command.file/runs")).c_str());
+  ImGui::TextUnformatted(std::string(ui.tr("runs.title")).c_str());
   ImGui::PopFont();
   const bool empty = state.runs.runs.empty();
   const std::string about = ui.tr(empty && state.runs.reading ? "runs.reading"

@@ -127,7 +127,7 @@ TEST_CASE("train session: names that no folder can have are said, and nothing is
   gui.push(DoEdit{SetSentence{gui.document().sentence + " a"}, ""});
   save_as(gui, folder.path(std::string(300, 'x') + ".headlight.json"));
   CHECK_FALSE(gui.state().history.is_saved());
-  CHECK(gui.notices_say("could not be saved"));
+  CHECK(gui.notices_say("Your work is still here"));
   save_as(gui, folder.path("no/such/folder.headlight.json"));
   CHECK_FALSE(gui.state().history.is_saved());
   int entries = 0;
