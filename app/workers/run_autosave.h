@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -31,8 +30,8 @@ class RunAutosave {
   /// In the place of what was written of this run before. Returns at once; of several that wait the
   /// last is written.
   void write(std::uint64_t run, std::shared_ptr<const RunCheckpoint>);
-  /// Removes what is there of a run, unless it has made more steps than these.
-  void discard(std::uint64_t run, std::int64_t step = std::numeric_limits<std::int64_t>::max());
+  /// It was kept elsewhere as of this step: removes what is there of it, unless it has made more.
+  void discard(std::uint64_t run, std::int64_t step);
   /// Blocks until everything is done.
   void wait() { mailbox_.wait(); }
   bool busy() const { return mailbox_.busy(); }

@@ -97,13 +97,13 @@ void TrainWorker::cancel() {
 
 // What is asked for while a run is prepared is meant for that one (0: none is), not for the one
 // that comes back where that fails.
+std::uint64_t TrainWorker::awaited_run() {
+  const std::lock_guard lock(mutex_);
+  return published_.status.phase == TrainPhase::kPreparing ? before_.status.run + 1 : 0;
+}
+
 void TrainWorker::play(std::int64_t until) {
-  std::uint64_t awaited = 0;
-  {
-    const std::lock_guard lock(mutex_);
-    if (published_.status.phase == TrainPhase::kPreparing) awaited = before_.status.run + 1;
-  }
-  push([this, until, awaited] {
+  push([this, until, awaited = awaited_run()] {
     if (!run_ || run_->broken() || (awaited != 0 && run_id_ != awaited)) return;
     until_ = until;
     running_ = true;
@@ -127,8 +127,8 @@ void TrainWorker::pause() {
 }
 
 void TrainWorker::step() {
-  push([this] {
-    if (!run_ || run_->broken()) return;
+  push([this, awaited = awaited_run()] {
+    if (!run_ || run_->broken() || (awaited != 0 && run_id_ != awaited)) return;
     make_step();
     if (run_->broken()) return;
     run_->take_snapshot();

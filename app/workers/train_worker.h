@@ -54,7 +54,7 @@ class TrainWorker {
   void keep_now();
   /// The same of all runs that it does not have as they are.
   void keep_all();
-  /// An earlier run is not wanted any more.
+  /// An earlier run is not wanted in memory any more; what is on the disk stays.
   void forget(std::uint64_t run);
   /// How much memory the snapshots of the run may take.
   void set_history_limit(std::size_t bytes);
@@ -76,6 +76,7 @@ class TrainWorker {
   LearnerFactory learners(bool on_gpu);
   bool leave_gpu(const Message& why);
   void load_task(const RunPlan&, const ProgressFunction&);
+  std::uint64_t awaited_run();
   void put_aside();
   bool is_wanted(std::uint64_t id);
   void keep_safe();
