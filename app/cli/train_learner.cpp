@@ -49,7 +49,7 @@ SafeRun::SafeRun(const Learner& learner, Checkpoint now, std::int64_t step, cons
 
 bool SafeRun::is_due(std::int64_t step) const {
   const std::int64_t every = options_.save_every;
-  if (options_.out.empty() || step >= options_.steps) return false;  // the end saves by itself
+  if (options_.out.empty()) return false;
   return every > 0 ? step - saved_step_ >= every : Clock::now() - saved_at_ >= kSaveEvery;
 }
 
@@ -88,8 +88,8 @@ void SafeRun::give_up(const std::string& reason, std::int64_t step) {
   }
   last_->save(options_.out);
   throw Error(text + "It was saved in " + options_.out + " as of step " + count_text(last_->step) +
-              "; on the processor it goes on with --resume " + options_.out +
-              " --backend cpu --steps " + std::to_string(options_.steps));
+              "; on the processor it goes on with --resume " + options_.out + " --backend cpu" +
+              (options_.steps ? " --steps " + std::to_string(*options_.steps) : ""));
 }
 
 }  // namespace headlight

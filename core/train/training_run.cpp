@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/io/atomic_file.h"
+#include "core/train/optim/check_number.h"
 #include "core/train/trainer.h"
 
 namespace headlight {
@@ -213,7 +214,7 @@ void TrainingRun::set_rate(double peak) {
 }
 
 void TrainingRun::set_clip(double norm) {
-  if (!(norm >= 0) || !std::isfinite(norm)) throw UsageError(Message{"train.clip_range"});
+  check_clip(norm);
   plan_.settings.clip = learner_->options().clip = norm;
 }
 

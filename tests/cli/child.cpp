@@ -1,4 +1,5 @@
 #include "tests/cli/child.h"
+#include "tests/cli/shell.h"
 
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -45,9 +46,8 @@ void redirect(const std::string& path, int to) {
   ::close(file);
 }
 
-pid_t start(const Args& args, const Environment& changes, const std::string& out,
+pid_t start(std::vector<std::string> words, const Environment& changes, const std::string& out,
             const std::string& err) {
-  std::vector<std::string> words = joined({HEADLIGHT_BINARY}, args);
   std::vector<std::string> environment = environment_with(changes);
   const std::vector<char*> argv = pointers(words), envp = pointers(environment);
   const pid_t child = ::fork();
@@ -56,7 +56,7 @@ pid_t start(const Args& args, const Environment& changes, const std::string& out
   redirect("/dev/null", STDIN_FILENO);
   redirect(out, STDOUT_FILENO);
   redirect(err, STDERR_FILENO);
-  ::execve(HEADLIGHT_BINARY, argv.data(), envp.data());
+  ::execve(argv[0], argv.data(), envp.data());
   ::_exit(127);
 }
 
@@ -74,11 +74,13 @@ bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-Result run(const Args& args, const Environment& changes) {
+namespace {
+
+Result run_program(std::vector<std::string> words, const Environment& changes) {
   const Folder folder;
   const std::string out = folder / "out", err = folder / "err";
   const auto began = std::chrono::steady_clock::now();
-  const pid_t child = start(args, changes, out, err);
+  const pid_t child = start(words, changes, out, err);
   int status = 0;
   struct rusage usage {};
   REQUIRE(::wait4(child, &status, 0, &usage) == child);
@@ -88,16 +90,26 @@ Result run(const Args& args, const Environment& changes) {
   result.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   result.out = read_bytes(out);
   result.err = read_bytes(err);
-  INFO(shown(args), "\n", result.err);
+  INFO(shown({words.begin() + 1, words.end()}), "\n", result.err);
   CHECK(result.status < 126);
   CHECK_FALSE(contains(result.err, "Sanitizer"));
   CHECK_FALSE(contains(result.err, "runtime error"));
   return result;
 }
 
+}  // namespace
+
+Result run(const Args& args, const Environment& changes) {
+  return run_program(joined({HEADLIGHT_BINARY}, args), changes);
+}
+
+Result run_shell(const std::string& line) {
+  return run_program({"/bin/sh", "-c", line}, {{"HEADLIGHT", HEADLIGHT_BINARY}});
+}
+
 void run_and_kill(const Args& args, const std::function<bool()>& enough) {
   const Folder folder;
-  const pid_t child = start(args, {}, folder / "out", folder / "err");
+  const pid_t child = start(joined({HEADLIGHT_BINARY}, args), {}, folder / "out", folder / "err");
   int status = 0;
   while (!enough() && ::waitpid(child, &status, WNOHANG) == 0) ::usleep(2000);
   ::kill(child, SIGKILL);
