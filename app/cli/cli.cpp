@@ -63,7 +63,8 @@ int open_window(WindowCommand& command) {
     document = first_document();
     options.step = "blocks.1.attn.pattern";
   }
-  if (!document.model.empty() && !document.model.starts_with(kBundledRef))
+  const std::string& ref = document.model;
+  if (!ref.empty() && ref != kRunRef && !ref.starts_with(kBundledRef))
     document.model = std::filesystem::absolute(document.model).lexically_normal().string();
   return run_window(document, options);
 }

@@ -177,7 +177,7 @@ Ending train(const RunParts& run, Learner& learner, SafeRun& safe, TrainState& s
     }
     state.step = step.step + 1;
     state.data = run.data.batches->state();
-    safe.keep();
+    safe.keep(state.step);
     for (const TokenBatch& batch : batches)
       tokens += static_cast<double>(batch.tokens.size() + batch.source.size());
     const double seconds = std::chrono::duration<double>(Clock::now() - began).count();
@@ -262,7 +262,7 @@ int run_train(const TrainOptions& o) {
   const auto checkpoint = [&] {
     return checkpoint_of(file, data.tokenizer, *learner, settings, state);
   };
-  SafeRun safe(*learner, checkpoint);
+  SafeRun safe(*learner, checkpoint, state.step, o);
   TrainStep broken;
   Ending ending{};
   std::optional<RunCheckpoint> end;
@@ -271,7 +271,7 @@ int run_train(const TrainOptions& o) {
     if (!o.out.empty()) end = checkpoint();
   } catch (const Error& error) {
     if (learner->device().empty()) throw;
-    safe.give_up(error.what(), state.step, o);
+    safe.give_up(error.what(), state.step);
   }
   note_fallbacks(learner->fallbacks());
   if (end) {
@@ -332,6 +332,10 @@ void add_train_command(CLI::App& app, Run& run) {
   of_run("--warmup", o->warmup, "Steps in which the rate grows")->capture_default_str();
   sub->add_option("--resume", o->resume, "Folder of a checkpoint to go on from");
   sub->add_option("--out", o->out, "Folder for the checkpoint");
+  sub->add_option("--save-every", o->save_every,
+                  "Steps between two saves in --out (0: it is saved every 60 s)")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
   sub->add_option("--log", o->log, "FILE.csv: a line for each step");
   sub->add_option("--broken-shader", o->broken, "NAME=FILE")->group("");
   of_run("--config", o->config, "A recipe.json, for what is not given here");

@@ -1,6 +1,7 @@
 #include "app/cli/train_learner.h"
 
 #include <cstdio>
+#include <utility>
 
 #include "app/cli/named_backend.h"
 #include "app/gl/training/gl_trainer.h"
@@ -11,7 +12,7 @@
 namespace headlight {
 namespace {
 
-constexpr std::chrono::seconds kKeepEvery{10};
+constexpr std::chrono::seconds kKeepEvery{10}, kSaveEvery{60};
 
 }  // namespace
 
@@ -36,18 +37,43 @@ void tell_device(const Learner& learner, const TrainOptions& o) {
   std::fprintf(stderr, "training on %s\n", (device.empty() ? processor : device).c_str());
 }
 
-SafeRun::SafeRun(const Learner& learner, Checkpoint now)
-    : is_needed_(!learner.device().empty()), now_(std::move(now)), kept_at_(Clock::now()) {
-  if (is_needed_) last_ = now_();
+SafeRun::SafeRun(const Learner& learner, Checkpoint now, std::int64_t step, const TrainOptions& o)
+    : options_(o),
+      on_card_(!learner.device().empty()),
+      now_(std::move(now)),
+      kept_at_(Clock::now()),
+      saved_at_(kept_at_),
+      saved_step_(step) {
+  if (on_card_) last_ = now_();
 }
 
-void SafeRun::keep() {
-  if (!is_needed_ || Clock::now() - kept_at_ < kKeepEvery) return;
-  last_ = now_();
-  kept_at_ = Clock::now();
+bool SafeRun::is_due(std::int64_t step) const {
+  const std::int64_t every = options_.save_every;
+  if (options_.out.empty()) return false;
+  return every > 0 ? step - saved_step_ >= every : Clock::now() - saved_at_ >= kSaveEvery;
 }
 
-void SafeRun::give_up(const std::string& reason, std::int64_t step, const TrainOptions& o) {
+void SafeRun::save(std::int64_t step) {
+  try {
+    now_().save(options_.out);
+  } catch (const Error& error) {
+    if (!std::exchange(said_, true))
+      std::fprintf(stderr, "\nheadlight: the run goes on, but is not saved meanwhile: %s\n",
+                   error.what());
+  }
+  saved_at_ = Clock::now();  // writing may take longer than the minute
+  saved_step_ = step;
+}
+
+void SafeRun::keep(std::int64_t step) {
+  if (on_card_ && Clock::now() - kept_at_ >= kKeepEvery) {
+    last_ = now_();
+    kept_at_ = Clock::now();
+  }
+  if (is_due(step)) save(step);
+}
+
+void SafeRun::give_up(const std::string& reason, std::int64_t step) {
   try {
     last_ = now_();
   } catch (const Error&) {
@@ -55,15 +81,15 @@ void SafeRun::give_up(const std::string& reason, std::int64_t step, const TrainO
   }
   std::string text =
       "the run on the graphics card stopped at step " + count_text(step) + ": " + reason + ". ";
-  if (o.out.empty()) {
+  if (options_.out.empty()) {
     throw Error(text +
                 "Nothing was saved, because there was no --out; --backend cpu trains on "
                 "the processor");
   }
-  last_->save(o.out);
-  throw Error(text + "It was saved in " + o.out + " as of step " + count_text(last_->step) +
-              "; on the processor it goes on with --resume " + o.out + " --backend cpu" +
-              (o.steps ? " --steps " + std::to_string(*o.steps) : ""));
+  last_->save(options_.out);
+  throw Error(text + "It was saved in " + options_.out + " as of step " + count_text(last_->step) +
+              "; on the processor it goes on with --resume " + options_.out + " --backend cpu" +
+              (options_.steps ? " --steps " + std::to_string(*options_.steps) : ""));
 }
 
 }  // namespace headlight

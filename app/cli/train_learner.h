@@ -19,25 +19,31 @@ LearnerFactory learners_for(const TrainOptions&);
 /// "training on the processor (2 threads)", on stderr.
 void tell_device(const Learner&, const TrainOptions&);
 
-/// What a run on a graphics card can be gone on from, whatever happens to the card: a copy of it,
-/// made now and then. Does nothing where the processor trains.
+/// What a run can be gone on from, whatever happens: it is saved now and then in the folder of
+/// --out, in one step each time, and of one on a graphics card a copy is made more often.
 class SafeRun {
  public:
   using Checkpoint = std::function<RunCheckpoint()>;
-  /// `now` says what the run is now. Copies it at once.
-  SafeRun(const Learner&, Checkpoint now);
-  /// After each step.
-  void keep();
+  /// `now` says what the run is now, after `step` steps. Copies it at once where that is needed.
+  SafeRun(const Learner&, Checkpoint now, std::int64_t step, const TrainOptions&);
+  /// After each step. A save that fails is said once; the run goes on.
+  void keep(std::int64_t step);
   /// The run on a graphics card stopped at `step`, for this reason: saves the newest that is known
   /// where the options say, and throws an Error that says so.
-  [[noreturn]] void give_up(const std::string& reason, std::int64_t step, const TrainOptions&);
+  [[noreturn]] void give_up(const std::string& reason, std::int64_t step);
 
  private:
   using Clock = std::chrono::steady_clock;
-  const bool is_needed_;
+  bool is_due(std::int64_t step) const;
+  void save(std::int64_t step);
+
+  const TrainOptions& options_;
+  const bool on_card_;
   Checkpoint now_;
   std::optional<RunCheckpoint> last_;
-  Clock::time_point kept_at_;
+  Clock::time_point kept_at_, saved_at_;
+  std::int64_t saved_step_;
+  bool said_ = false;
 };
 
 }  // namespace headlight

@@ -22,6 +22,7 @@ struct TrainOptions {
   int vocabulary = 0, context = 0;
   std::int64_t batch = 32, accumulate = 1, warmup = 0;
   std::optional<std::int64_t> steps;
+  std::int64_t save_every = 0;  // steps; 0: a minute
   double rate = 1e-3, floor = 0, epsilon = 1e-8, clip = 0, momentum = 0, dropout = 0;
   std::optional<double> decay;
   std::string config;        // a recipe.json

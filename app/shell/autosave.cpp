@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <ctime>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -23,15 +24,11 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kEnding = ".headlight.json";
+constexpr const char* kDiscarded = "discarded";  // a folder
 constexpr std::uint64_t kMaxBytes = 256u << 20;
 
 std::string lock_path_of(const std::string& autosave) {
   return autosave.substr(0, autosave.size() - kEnding.size()) + ".lock";
-}
-
-std::int64_t written_at(const std::string& path) {
-  struct stat info {};
-  return ::stat(path.c_str(), &info) == 0 ? static_cast<std::int64_t>(info.st_mtime) : 0;
 }
 
 // The lock of a window that was killed with nothing unsaved.
@@ -127,10 +124,64 @@ std::vector<Recoverable> find_recoverable(const std::string& folder) {
   return recoverables;
 }
 
-void discard_recoverable(const Recoverable& recoverable) {
+std::int64_t written_at(const std::string& path) {
+  struct stat info {};
+  return ::stat(path.c_str(), &info) == 0 ? static_cast<std::int64_t>(info.st_mtime) : 0;
+}
+
+void remove_recoverable(const Recoverable& recoverable) {
   std::error_code ignored;
   fs::remove(recoverable.path, ignored);
   fs::remove(lock_path_of(recoverable.path), ignored);
+}
+
+// Under the time, so that two windows with one number do not meet.
+void discard_recoverable(const Recoverable& recoverable) {
+  const fs::path path(recoverable.path), folder = path.parent_path() / kDiscarded;
+  std::error_code error;
+  fs::create_directories(folder, error);
+  const std::string name = std::to_string(recoverable.saved_at) + "-" + path.filename().string();
+  fs::rename(path, folder / name, error);
+  if (error) return;  // then it stays on offer
+  fs::last_write_time(folder / name, fs::file_time_type::clock::now(), error);
+  fs::remove(lock_path_of(recoverable.path), error);
+}
+
+std::vector<Recoverable> find_discarded(const std::string& folder) {
+  std::vector<Recoverable> found;
+  std::error_code error;
+  const fs::path discarded = fs::path(folder) / kDiscarded;
+  for (fs::directory_iterator at(discarded, error), end; !error && at != end; at.increment(error)) {
+    const std::string path = at->path().string();
+    if (!path.ends_with(kEnding)) continue;
+    try {
+      const std::string text = read_file(path, kMaxBytes);
+      found.push_back(
+          {path, parse_session(text).document, read_origin(text), written_at(path), {}});
+    } catch (const Error&) {
+      // Not ours, or of a newer version.
+    }
+  }
+  std::sort(found.begin(), found.end(),
+            [](const Recoverable& a, const Recoverable& b) { return a.saved_at > b.saved_at; });
+  return found;
+}
+
+void forget_discarded(const std::string& folder) {
+  remove_outdated((fs::path(folder) / kDiscarded).string());
+}
+
+void remove_outdated(const std::string& folder) {
+  const auto now = fs::file_time_type::clock::now();
+  std::vector<fs::path> old;
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    std::error_code problem;
+    const auto written = fs::last_write_time(at->path(), problem);
+    if (!problem && now - written > std::chrono::hours(24 * kDiscardedDays))
+      old.push_back(at->path());
+  }
+  for (const fs::path& path : old) fs::remove_all(path, error);
 }
 
 std::uint64_t content_mark_of(std::string_view bytes) {

@@ -60,8 +60,21 @@ struct Recoverable {
 
 /// Newest first. What cannot be read is left where it is; never throws.
 std::vector<Recoverable> find_recoverable(const std::string& folder);
-/// Removes the file and its lock.
+/// Removes the file and its lock: the work is safe elsewhere.
+void remove_recoverable(const Recoverable&);
+/// Puts it aside, where it stays for some days.
 void discard_recoverable(const Recoverable&);
+
+/// How long what was discarded or removed can be had back.
+inline constexpr int kDiscardedDays = 7;
+/// Newest first; without locks. Never throws.
+std::vector<Recoverable> find_discarded(const std::string& folder);
+/// Removes what was discarded longer ago.
+void forget_discarded(const std::string& folder);
+/// When a file or folder was last written, in seconds since 1970; 0: it is not there.
+std::int64_t written_at(const std::string& path);
+/// Removes what lies in a folder and was put there more than kDiscardedDays ago.
+void remove_outdated(const std::string& folder);
 
 /// A mark of the file's contents (FNV-1a); 0 when there is no plain file to read.
 std::uint64_t content_mark(const std::string& path);

@@ -122,6 +122,7 @@ std::string settings_text(const Settings& s) {
   json["compute"] = kRequests[static_cast<std::size_t>(s.compute)];
   json["hints_seen"] = s.hints_seen;
   json["recent"] = s.recent;
+  if (!s.kept_models.empty()) json["kept_models"] = s.kept_models;
   if (!s.kept_runs.empty()) json["kept_runs"] = s.kept_runs;
   if (!s.other.empty()) {
     const Json other = Json::parse(s.other, nullptr, false);
@@ -166,6 +167,7 @@ SettingsRead parse_settings(std::string_view text) {
   in.choice("compute", s.compute, kRequests);
   in.boolean("hints_seen", s.hints_seen);
   in.paths("recent", s.recent);
+  in.paths("kept_models", s.kept_models);
   in.paths("kept_runs", s.kept_runs);
   read.problem = in.problem();
   s.other = in.rest();
@@ -211,6 +213,7 @@ Settings merge_changes(Settings stored, const Settings& before, const Settings& 
   merge(&Settings::compute);
   merge(&Settings::hints_seen);
   merge(&Settings::recent);
+  merge(&Settings::kept_models);
   merge(&Settings::kept_runs);
   return stored;
 }

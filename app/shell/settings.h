@@ -23,9 +23,10 @@ struct Settings {
   float speed = 1;
   ComputeRequest compute = ComputeRequest::kAutomatic;
   bool hints_seen = false;
-  std::vector<std::string> recent;     // session files, newest first
-  std::vector<std::string> kept_runs;  // saved when a window was closed; told at the next start
-  std::string other;                   // keys that this version does not know, as a JSON object
+  std::vector<std::string> recent;       // session files, newest first
+  std::vector<std::string> kept_models;  // folders of models that were kept or opened, newest first
+  std::vector<std::string> kept_runs;    // saved when a window was closed; told at the next start
+  std::string other;                     // keys that this version does not know, as a JSON object
 
   bool operator==(const Settings&) const = default;
 };

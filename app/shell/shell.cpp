@@ -22,18 +22,18 @@ Shell::Shell(Document document, ShellOptions options)
       worker_(options_.limits, backend_maker(options_)),
       notices_(state_.session, state_.notices),
       shared_{state_, state_.requests, notices_, queue_, [this](const Action& a) { perform(a); }},
-      document_(shared_, state_.history, state_.session),
+      document_(shared_, state_.history, state_.preview, state_.session),
       look_(shared_, state_.session),
       computing_(shared_, options_, worker_, document_, state_.session, state_.derived),
       steps_(shared_, state_.session),
       heads_(shared_, steps_, state_.session, state_.derived),
       inspector_(shared_, options_, worker_, state_.session, state_.derived),
       keyboard_(shared_, state_.session),
-      files_(shared_, document_, state_.session, state_.session_path, options_.folders.settings,
-             writer_),
+      files_(shared_, document_, state_.session, state_.session_path, options_.folders, writer_),
       keeping_(shared_, options_, document_, files_, writer_),
       training_(shared_, options_, worker_, document_, computing_, state_.session.train,
                 state_.train),
+      runs_(shared_, options_, document_, files_, state_.session.runs, state_.runs),
       writer_(options_.background) {
   state_.history = History(std::move(document));
   const std::string& path = options_.folders.settings;
@@ -42,6 +42,7 @@ Shell::Shell(Document document, ShellOptions options)
     look_.restore(read.settings, read.exists ? read.settings.language : options_.first_language);
     steps_.restore(read.settings);
     files_.restore(read.settings);
+    runs_.restore(read.settings);
     keeping_.restore(read.settings);
   }
   computing_.restore(read.settings);
@@ -113,6 +114,7 @@ void Shell::take_news() {
   heads_.settle();
   heads_.update();
   training_.update_compared();
+  files_.check_weights();
 }
 
 bool Shell::poll() {
@@ -121,6 +123,8 @@ bool Shell::poll() {
   take_news();
   changed |= inspector_.poll();
   changed |= training_.poll();
+  changed |= files_.poll();
+  changed |= runs_.poll();
   if (state_.derived.trace != before) inspector_.update();
   return changed;
 }
@@ -128,9 +132,12 @@ bool Shell::poll() {
 void Shell::wait() {
   worker_.wait();
   training_.wait();
+  if (files_.is_saving()) writer_.wait();
+  runs_.wait();
   poll();
   apply();
   training_.wait_rest();
+  poll();
   if (computing_.is_current()) return;
   apply();  // a model came
   worker_.wait();
@@ -139,8 +146,9 @@ void Shell::wait() {
 
 bool Shell::is_working() const {
   const Derived& d = state_.derived;
-  return d.computing || d.gpu.testing || d.sizes.measuring || is_training() ||
-         worker_.awaits(TraceTask::kNewest) || worker_.awaits(TraceTask::kPinned);
+  return d.computing || d.gpu.testing || d.sizes.measuring || is_training() || files_.is_saving() ||
+         runs_.is_reading() || training_.is_leaving() || worker_.awaits(TraceTask::kNewest) ||
+         worker_.awaits(TraceTask::kPinned);
 }
 
 void Shell::stop_gpu() {
@@ -153,7 +161,9 @@ void Shell::set_screen_scale(float scale) {
 }
 
 void Shell::start_keeping(std::int64_t wall_seconds) {
-  training_.tell_left_runs(keeping_.start(wall_seconds));
+  std::vector<std::string> told = keeping_.start(wall_seconds);
+  runs_.start();
+  training_.tell_left_runs(std::move(told), keeping_.recoverable_models());
 }
 
 void Shell::finish_keeping() {

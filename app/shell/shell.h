@@ -16,6 +16,7 @@
 #include "app/shell/controllers/keyboard_controller.h"
 #include "app/shell/controllers/look_controller.h"
 #include "app/shell/controllers/training_controller.h"
+#include "app/shell/runs/runs_controller.h"
 
 namespace headlight {
 
@@ -66,13 +67,15 @@ class Shell {
   // ---- what outlives the window (KeepingController) ----
   const Settings& settings() const { return keeping_.settings(); }
   void start_keeping(std::int64_t wall_seconds);
-  void keep(double seconds) { keeping_.keep(seconds); }
+  void keep(double seconds) {
+    keeping_.keep(seconds, [this] { return training_.safe_folder(); });
+  }
   void finish_keeping();
 
  private:
   auto controllers() {
     return std::tie(document_, look_, notices_, computing_, steps_, heads_, inspector_, keyboard_,
-                    files_, keeping_, training_);
+                    files_, keeping_, training_, runs_);
   }
   void perform(const Action&);
   template <class Asked>
@@ -103,6 +106,7 @@ class Shell {
   FilesController files_;
   KeepingController keeping_;
   TrainingController training_;
+  RunsController runs_;
   BackgroundWriter writer_;  // last: ends first
 };
 

@@ -7,7 +7,7 @@
 namespace headlight {
 namespace {
 
-void carry_out(const std::string& path, const std::function<std::string()>& text) {
+void write_or_remove(const std::string& path, const std::function<std::string()>& text) {
   std::error_code ignored;
   if (!text) {
     std::filesystem::remove(path, ignored);
@@ -21,15 +21,19 @@ void carry_out(const std::string& path, const std::function<std::string()>& text
 
 BackgroundWriter::BackgroundWriter(bool background)
     : background_(background),
-      mailbox_([](const auto& job) { carry_out(job.key, job.request); }, {.finishes = true}) {}
+      mailbox_([](const auto& job) { job.request(); }, {.finishes = true}) {}
 
 void BackgroundWriter::write(const std::string& path, Text text) {
+  carry_out(path, [path, text = std::move(text)] { write_or_remove(path, text); });
+}
+
+void BackgroundWriter::carry_out(const std::string& path, std::function<void()> what) {
   if (background_) {
-    mailbox_.post(path, std::move(text));
+    mailbox_.post(path, std::move(what));
     return;
   }
   try {
-    carry_out(path, text);
+    what();
   } catch (...) {
     problems_[path] = caught_problem();
   }

@@ -1,5 +1,5 @@
-// BackgroundWriter: writes and removes small files on a thread of its own, so that a slow disk
-// never holds up a frame.
+// BackgroundWriter: writes and removes files on a thread of its own, so that a slow disk never
+// holds up a frame.
 #pragma once
 
 #include <functional>
@@ -24,6 +24,8 @@ class BackgroundWriter {
   void write(const std::string& path, std::function<std::string()> text);
   /// Removes the file, after every write of it that was asked for before.
   void remove(const std::string& path) { write(path, nullptr); }
+  /// Does something else with files there; `what` keeps what was wrong to itself.
+  void carry_out(const std::string& path, std::function<void()> what);
   /// Blocks until everything is done.
   void wait() { mailbox_.wait(); }
   bool idle() { return !mailbox_.busy(); }
@@ -33,8 +35,8 @@ class BackgroundWriter {
  private:
   using Text = std::function<std::string()>;
   const bool background_;
-  std::map<std::string, Message> problems_;   // without a background
-  Mailbox<std::string, Text, void> mailbox_;  // by path
+  std::map<std::string, Message> problems_;                    // without a background
+  Mailbox<std::string, std::function<void()>, void> mailbox_;  // by path
 };
 
 }  // namespace headlight

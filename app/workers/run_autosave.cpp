@@ -35,7 +35,11 @@ void RunAutosave::write(std::uint64_t run, std::shared_ptr<const RunCheckpoint> 
 }
 
 void RunAutosave::discard(std::uint64_t run, std::int64_t step) {
-  if (step == std::numeric_limits<std::int64_t>::max()) mailbox_.drop({run, false});
+  {
+    const std::lock_guard lock(mutex_);
+    known_[run].kept = step;
+    known_[run].problem = {};
+  }
   mailbox_.post({run, true}, {nullptr, step});
 }
 
@@ -53,8 +57,49 @@ void RunAutosave::carry_out(std::uint64_t run, const Job& job) {
   }
   Place& to =
       place != places_.end() ? place->second : (places_[run] = make_place(job.write->model.task));
-  job.write->save(to.folder);
+  try {
+    job.write->save(to.folder);
+  } catch (...) {
+    note(run, nullptr, caught_problem());
+    throw;
+  }
   to.step = job.write->step;
+  note(run, &to, {});
+}
+
+void RunAutosave::note(std::uint64_t run, const Place* place, const Message& problem) {
+  const std::lock_guard lock(mutex_);
+  Known& known = known_[run];
+  known.problem = problem;
+  if (!place) return;
+  known.folder = place->folder;
+  known.step = place->step;
+}
+
+std::string RunAutosave::folder_of(std::uint64_t run) const {
+  const std::lock_guard lock(mutex_);
+  const auto known = known_.find(run);
+  return known == known_.end() ? "" : known->second.folder;
+}
+
+bool RunAutosave::is_safe(std::uint64_t run, std::int64_t step) const {
+  const std::lock_guard lock(mutex_);
+  const auto known = known_.find(run);
+  return known != known_.end() && std::max(known->second.step, known->second.kept) >= step;
+}
+
+RunAutosave::Unsafe RunAutosave::unsafe() const {
+  const std::lock_guard lock(mutex_);
+  for (const auto& entry : known_) {
+    if (!entry.second.problem.empty()) return {entry.first, entry.second.problem};
+  }
+  return {};
+}
+
+bool RunAutosave::failed(std::uint64_t run) const {
+  const std::lock_guard lock(mutex_);
+  const auto known = known_.find(run);
+  return known != known_.end() && !known->second.problem.empty();
 }
 
 // A folder that nobody has, with its lock.
@@ -79,6 +124,11 @@ void RunAutosave::remove(std::uint64_t run) {
   fs::remove_all(place->second.folder, ignored);
   fs::remove(place->second.folder + std::string(kLock), ignored);
   places_.erase(place);
+  const std::lock_guard lock(mutex_);
+  const auto known = known_.find(run);
+  if (known == known_.end()) return;
+  known->second.folder.clear();
+  known->second.step = -1;
 }
 
 std::vector<std::string> RunAutosave::leave() {
@@ -87,7 +137,11 @@ std::vector<std::string> RunAutosave::leave() {
   std::vector<std::string> folders;
   std::error_code ignored;
   for (const auto& entry : places_) {
-    if (entry.second.step >= 0) folders.push_back(entry.second.folder);
+    if (entry.second.step > 0) {
+      folders.push_back(entry.second.folder);
+    } else {
+      fs::remove_all(entry.second.folder, ignored);
+    }
     fs::remove(entry.second.folder + std::string(kLock), ignored);
   }
   places_.clear();

@@ -4,9 +4,9 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,13 +30,26 @@ class RunAutosave {
   /// In the place of what was written of this run before. Returns at once; of several that wait the
   /// last is written.
   void write(std::uint64_t run, std::shared_ptr<const RunCheckpoint>);
-  /// Removes what is there of a run, unless it has made more steps than these.
-  void discard(std::uint64_t run, std::int64_t step = std::numeric_limits<std::int64_t>::max());
+  /// It was kept elsewhere as of this step: removes what is there of it, unless it has made more.
+  void discard(std::uint64_t run, std::int64_t step);
   /// Blocks until everything is done.
   void wait() { mailbox_.wait(); }
+  bool busy() const { return mailbox_.busy(); }
   /// Why the last write failed, once; empty when it did not.
   Message take_problem();
-  /// At a clean end: the folders that stay. Nothing is written any more.
+  /// Where a run lies; "": nowhere.
+  std::string folder_of(std::uint64_t run) const;
+  /// Is it there as of this step, or was it kept elsewhere as of then?
+  bool is_safe(std::uint64_t run, std::int64_t step) const;
+  /// A run that could not be written when it last was to be, and why; empty when all could be.
+  struct Unsafe {
+    std::uint64_t run = 0;
+    Message problem;
+  };
+  Unsafe unsafe() const;
+  bool failed(std::uint64_t run) const;
+  /// At a clean end: the folders that stay, those of runs that have learned something. Nothing is
+  /// written any more.
   std::vector<std::string> leave();
 
  private:
@@ -53,8 +66,18 @@ class RunAutosave {
   Place make_place(const std::string& task) const;
   void remove(std::uint64_t run);
 
+  void note(std::uint64_t run, const Place*, const Message& problem);
+
+  // What other threads ask for.
+  struct Known {
+    std::string folder;
+    std::int64_t step = -1, kept = -1;  // of what is there; of what was kept elsewhere
+    Message problem;
+  };
   const std::string folder_;
   const double every_;
+  mutable std::mutex mutex_;
+  std::map<std::uint64_t, Known> known_;   // guarded by it
   std::map<std::uint64_t, Place> places_;  // of the thread, but for leave()
   // By run; what is asked to be discarded comes after what is to be written of it.
   Mailbox<std::pair<std::uint64_t, bool>, Job, void> mailbox_;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "app/workers/gpu.h"
 #include "app/workers/stopwatch.h"
@@ -70,9 +71,10 @@ void TrainWorker::start(const RunPlan& plan, bool on_gpu) {
   {
     const std::lock_guard lock(mutex_);
     // At once, so that no frame shows the old run under the new plan.
-    SaveReport save = std::move(published_.status.save);
+    SaveReport save = published_.status.save;
+    if (published_.status.phase != TrainPhase::kPreparing) before_ = std::move(published_);
     published_ = {};
-    wanted_ = published_.status.run = id;
+    wanted_ = id;
     published_.status.phase = TrainPhase::kPreparing;
     published_.status.save = std::move(save);
     published_.plan = std::make_shared<const RunPlan>(plan);
@@ -85,14 +87,24 @@ void TrainWorker::cancel() {
   const std::lock_guard lock(mutex_);
   if (published_.status.phase != TrainPhase::kPreparing) return;
   wanted_ = 0;
-  published_.status.phase = TrainPhase::kNone;
-  published_.status.problem = Cancelled().message();
+  SaveReport save = std::move(published_.status.save);
+  published_ = std::exchange(before_, {});
+  published_.status.save = std::move(save);
+  TrainStatus& status = published_.status;
+  (status.run == 0 ? status.problem : status.start_problem) = Cancelled().message();
   published_.version = ++version_;
 }
 
+// What is asked for while a run is prepared is meant for that one (0: none is), not for the one
+// that comes back where that fails.
+std::uint64_t TrainWorker::awaited_run() {
+  const std::lock_guard lock(mutex_);
+  return published_.status.phase == TrainPhase::kPreparing ? before_.status.run + 1 : 0;
+}
+
 void TrainWorker::play(std::int64_t until) {
-  push([this, until] {
-    if (!run_ || run_->broken()) return;
+  push([this, until, awaited = awaited_run()] {
+    if (!run_ || run_->broken() || (awaited != 0 && run_id_ != awaited)) return;
     until_ = until;
     running_ = true;
     const std::lock_guard lock(mutex_);
@@ -115,8 +127,8 @@ void TrainWorker::pause() {
 }
 
 void TrainWorker::step() {
-  push([this] {
-    if (!run_ || run_->broken()) return;
+  push([this, awaited = awaited_run()] {
+    if (!run_ || run_->broken() || (awaited != 0 && run_id_ != awaited)) return;
     make_step();
     if (run_->broken()) return;
     run_->take_snapshot();
@@ -158,11 +170,30 @@ void TrainWorker::save(const std::string& folder, std::uint64_t run) {
   });
 }
 
-void TrainWorker::forget(std::uint64_t run) {
-  push([this, run] {
-    earlier_.erase(run);
-    if (autosave_) autosave_->discard(run);
+void TrainWorker::keep_now() {
+  push([this] {
+    safe_step_ = -1;
+    keep_safe();
   });
+}
+
+void TrainWorker::keep_all() {
+  push([this] {
+    if (!autosave_) return;
+    const auto is_safe = [&](std::uint64_t id, std::int64_t step) {
+      return step == 0 || autosave_->is_safe(id, step);
+    };
+    for (const auto& [id, checkpoint] : earlier_) {
+      if (!is_safe(id, checkpoint->step)) autosave_->write(id, checkpoint);
+    }
+    if (!run_ || is_safe(run_id_, run_->steps_done())) return;
+    safe_step_ = -1;
+    keep_safe();
+  });
+}
+
+void TrainWorker::forget(std::uint64_t run) {
+  push([this, run] { earlier_.erase(run); });
 }
 
 void TrainWorker::set_history_limit(std::size_t bytes) {

@@ -35,9 +35,10 @@ class TrainWorker {
   /// Before the window's context goes: its run, if it is there, goes on on the processor.
   void stop_gpu();
   /// Makes a run by this plan, at step 0. Reads the plan's text first. The one before stands still
-  /// from now on; what has been trained of it can be saved until forget().
+  /// meanwhile; what has been trained of it can be saved until forget(). Where no run can be made
+  /// it goes on as it was, and TrainStatus::start_problem says why.
   void start(const RunPlan&, bool on_gpu = false);
-  /// Gives up the run that is being prepared.
+  /// Gives up the run that is being prepared: the one before goes on as it was.
   void cancel();
   /// Until the plan's end, pause(), or so many updates have been made (0: no matter how many).
   void play(std::int64_t until = 0);
@@ -49,7 +50,11 @@ class TrainWorker {
   /// Between two updates; an earlier run as it ended, `run` 0: the one that is there. What came of
   /// it stands in TrainStatus::save.
   void save(const std::string& folder, std::uint64_t run = 0);
-  /// An earlier run is not wanted any more.
+  /// Gives the autosave the run as it is now, also at its first step.
+  void keep_now();
+  /// The same of all runs that it does not have as they are.
+  void keep_all();
+  /// An earlier run is not wanted in memory any more; what is on the disk stays.
   void forget(std::uint64_t run);
   /// How much memory the snapshots of the run may take.
   void set_history_limit(std::size_t bytes);
@@ -58,6 +63,7 @@ class TrainWorker {
   bool update(RunView& view);
   /// Blocks until every command is carried out and nothing runs.
   void wait() { mailbox_.wait(); }
+  bool busy() const { return mailbox_.busy(); }
 
  private:
   using Command = std::function<void()>;
@@ -70,13 +76,16 @@ class TrainWorker {
   LearnerFactory learners(bool on_gpu);
   bool leave_gpu(const Message& why);
   void load_task(const RunPlan&, const ProgressFunction&);
+  std::uint64_t awaited_run();
   void put_aside();
+  bool is_wanted(std::uint64_t id);
   void keep_safe();
   void make_step();
   void publish(bool live);
   void publish_plan();
   void publish_locked(bool live);
   void end(TrainPhase, const Message& = {});
+  void take_back(std::uint64_t id, const Message& problem);
 
   const int threads_;
   RunAutosave* const autosave_;
@@ -91,7 +100,7 @@ class TrainWorker {
   // Only the thread touches these.
   std::unique_ptr<Gpu> gpu_;  // outlives the run
   std::unique_ptr<TrainingRun> run_;
-  std::uint64_t run_id_ = 0;
+  std::uint64_t run_id_ = 0;  // counted from 1: starts that fail are none
   std::map<std::uint64_t, std::shared_ptr<const RunCheckpoint>> earlier_;
   LoadedData loaded_;
   double seconds_ = 0, window_seconds_ = 0, speed_ = 0;  // of training
@@ -106,6 +115,7 @@ class TrainWorker {
   std::mutex mutex_;                              // guards the rest but the mailbox
   std::uint64_t wanted_ = 0;                      // 0: the run that is being prepared is not wanted
   RunView published_;
+  RunView before_;  // what was published when a run began to be prepared
   std::uint64_t version_ = 0;
   Box mailbox_;  // last: its thread ends first
 };

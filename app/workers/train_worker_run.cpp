@@ -13,31 +13,46 @@ constexpr double kTellEvery = 0.1;  // seconds between two notes of how far read
 
 }  // namespace
 
-// The run that another takes the place of can still be saved.
+// The run that another takes the place of can still be saved, unless a graphics card has taken it
+// along.
 void TrainWorker::put_aside() {
-  if (run_ && run_->steps_done() > 0) {
+  if (!run_ || run_->steps_done() == 0) return;
+  try {
     keep_safe();
     earlier_[run_id_] = std::make_shared<const RunCheckpoint>(run_->checkpoint());
+  } catch (const Error&) {
+    if (run_->learner().device().empty()) throw;
   }
-  run_.reset();
+}
+
+bool TrainWorker::is_wanted(std::uint64_t id) {
+  const std::lock_guard lock(mutex_);
+  return wanted_ == id;
 }
 
 void TrainWorker::prepare(const RunPlan& plan, std::uint64_t id, bool on_gpu) {
-  running_ = false;  // a play that was asked for before this start has nothing to do with it
-  put_aside();
-  seconds_ = speed_ = 0;
-  shown_at_ = -1;
-  Message problem;
+  const bool was_running = std::exchange(running_, false);
   try {
     return make_run(plan, id, on_gpu);
   } catch (const Cancelled&) {
-    return run_.reset();  // another start has taken its place, or it is not wanted any more
+    // Another start has taken its place, or it is not wanted any more.
   } catch (...) {
-    problem = caught_problem();
+    take_back(id, caught_problem());
   }
-  run_.reset();
+  running_ = was_running;
+}
+
+// What was published before, with what is new of it; without a run why there is none.
+void TrainWorker::take_back(std::uint64_t id, const Message& problem) {
   const std::lock_guard lock(mutex_);
   if (wanted_ != id) return;
+  if (run_) {
+    SaveReport save = std::move(published_.status.save);
+    published_ = std::exchange(before_, {});
+    published_.status.save = std::move(save);
+    published_.status.start_problem = problem;
+    return publish_locked(true);
+  }
   published_.status.problem = problem;
   published_.status.phase = TrainPhase::kFailed;
   published_.version = ++version_;
@@ -77,24 +92,32 @@ void TrainWorker::make_run(const RunPlan& plan, std::uint64_t id, bool on_gpu) {
   });
   const std::shared_ptr<const Task> task = loaded_.task;
   Message gpu_problem;
+  std::unique_ptr<TrainingRun> made;
   try {
-    run_ = std::make_unique<TrainingRun>(plan, task, threads_, kHistoryBytes, learners(on_gpu));
+    made = std::make_unique<TrainingRun>(plan, task, threads_, kHistoryBytes, learners(on_gpu),
+                                         plan_start(plan));
   } catch (const UsageError&) {
     throw;  // the plan is wrong, whoever computes
   } catch (const Error& error) {
     if (!on_gpu) throw;
     gpu_problem = error.message();
     gpu_->fail(gpu_problem);
-    run_ = std::make_unique<TrainingRun>(plan, task, threads_);
+    made = std::make_unique<TrainingRun>(plan, task, threads_, kHistoryBytes, LearnerFactory{},
+                                         plan_start(plan));
   }
-  run_id_ = id;
+  if (!is_wanted(id)) throw Cancelled();
+  put_aside();
+  run_ = std::move(made);
+  ++run_id_;
   safe_step_ = 0;  // its first weights can be drawn again
   safe_at_ = seconds_now();
+  seconds_ = speed_ = 0;
+  shown_at_ = -1;
   const std::lock_guard lock(mutex_);
-  if (wanted_ != id) throw Cancelled();
+  before_ = {};
   SaveReport save = std::move(published_.status.save);
   published_ = {};
-  published_.status.run = id;
+  published_.status.run = run_id_;
   published_.status.save = std::move(save);
   published_.status.notes = loaded_.notes;
   published_.status.phase = TrainPhase::kPaused;

@@ -96,7 +96,9 @@ class History {
   /// Replaces the document (a session was opened) and forgets the past.
   void reset(Document);
   bool is_saved() const { return now_ == saved_; }
-  void mark_saved() { saved_ = now_; }
+  void mark_saved() { mark_saved(now_); }
+  /// A document that was this one when saving it began.
+  void mark_saved(Document document) { saved_ = std::move(document); }
 
  private:
   Document now_, saved_;

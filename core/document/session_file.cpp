@@ -1,5 +1,8 @@
 #include "core/document/session_file.h"
 
+#include <charconv>
+#include <filesystem>
+
 #include "core/base/error.h"
 #include "core/graph/config_json.h"
 #include "core/io/atomic_file.h"
@@ -22,15 +25,65 @@ void read_targets(const JsonReader& in, Document& document) {
     document = apply(document, SetTarget{static_cast<int>(i), (*targets)[i].get<std::string>()});
 }
 
+// 64 bits do not fit JSON's numbers everywhere: written as text.
+SessionWeights read_weights(const JsonReader& in) {
+  SessionWeights weights;
+  std::string mark;
+  in.text("weights_mark", mark);
+  const auto [end, error] =
+      std::from_chars(mark.data(), mark.data() + mark.size(), weights.mark, 16);
+  if (error != std::errc() || end != mark.data() + mark.size()) weights.mark = 0;
+  in.boolean("own_weights", weights.own);
+  return weights;
+}
+
+namespace fs = std::filesystem;
+
+// Is it a path (core/model/model.h)?
+bool is_folder(const std::string& model) {
+  return !model.empty() && model != "run" && !model.starts_with("bundled:");
+}
+
+// From the session's folder where the model lies in it, else as it is.
+std::string named_from(const std::string& folder, const std::string& model) {
+  if (folder.empty() || !is_folder(model)) return model;
+  const fs::path inside = fs::path(model).lexically_relative(folder);
+  if (inside.empty() || *inside.begin() == ".." || *inside.begin() == ".") return model;
+  // A folder may be called as what is none.
+  return is_folder(inside.string()) ? inside.string() : "./" + inside.string();
+}
+
+// The inverse. A name that is in no session's folder may be one of where the program runs.
+std::string whole_name(const std::string& folder, const std::string& model) {
+  if (!is_folder(model) || fs::path(model).is_absolute()) return model;
+  std::error_code ignored;
+  const fs::path beside = (fs::path(folder) / model).lexically_normal();
+  const bool elsewhere = !fs::exists(beside, ignored) && fs::exists(model, ignored);
+  return elsewhere ? model : beside.string();
+}
+
 }  // namespace
 
-std::string session_text(const Document& d) {
+std::string folder_of(const std::string& path) {
+  std::error_code error;
+  const fs::path whole = fs::absolute(path, error);
+  return (error ? fs::path(path) : whole).lexically_normal().parent_path().string();
+}
+
+std::string session_text(const Document& d, const SessionWeights& weights,
+                         const std::string& folder) {
   Json json = {{"format", "headlight session"},
                {"version", kSessionVersion},
                {"sentence", d.sentence},
                {"tokenizer", to_string(d.tokenizer)},
                {"max_tokens", d.max_tokens}};
-  if (!d.model.empty()) json["trained_model"] = d.model;
+  if (!d.model.empty()) json["trained_model"] = named_from(folder, d.model);
+  if (weights.mark != 0) {
+    char mark[17] = {};
+    std::to_chars(mark, mark + sizeof mark - 1, weights.mark, 16);
+    json["weights_mark"] = mark;
+  }
+  if (weights.own) json["own_weights"] = true;
   json["model"] = config_json(d.config);
   if (!d.targets.empty()) json["targets"] = d.targets;
   return json_text(json);
@@ -66,6 +119,7 @@ SessionFile parse_session(std::string_view text) {
   std::string trained;
   in.text("trained_model", trained);
   file.document = apply(file.document, SetModel{trained, {}, {}, {}});
+  file.weights = read_weights(in);
   read_targets(in, file.document);
   if (const Json* model = in.find("model")) {
     file.document = apply(file.document, SetConfig{read_config(*model, "model", kWords)});
@@ -80,7 +134,9 @@ SessionFile parse_session(std::string_view text) {
 
 SessionFile read_session(const std::string& path) {
   try {
-    return parse_session(read_file(path, kMaxSessionBytes));
+    SessionFile file = parse_session(read_file(path, kMaxSessionBytes));
+    file.document.model = whole_name(folder_of(path), file.document.model);
+    return file;
   } catch (const Error& error) {
     const std::string text = error.what();
     if (text.find(path) != std::string::npos) throw;
@@ -89,7 +145,7 @@ SessionFile read_session(const std::string& path) {
 }
 
 void write_session(const std::string& path, const Document& document) {
-  write_file_atomic(path, session_text(document));
+  write_file_atomic(path, session_text(document, {}, folder_of(path)));
 }
 
 }  // namespace headlight

@@ -1,6 +1,7 @@
 #include "core/model/model.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "core/base/error.h"
 #include "core/base/number_text.h"
@@ -59,6 +60,18 @@ fs::file_time_type written(const std::string& ref) {
 
 }  // namespace
 
+std::uint64_t weights_mark(std::span<const Tensor> weights) {
+  std::uint64_t mark = 1469598103934665603u;
+  for (const Tensor& tensor : weights) {
+    for (const float cell : tensor.data) {
+      std::uint32_t bits = 0;
+      std::memcpy(&bits, &cell, sizeof bits);
+      mark = (mark ^ bits) * 1099511628211u;
+    }
+  }
+  return mark == 0 ? 1 : mark;
+}
+
 std::shared_ptr<const Model> load_model(const std::string& ref) {
   if (ref == kRunRef) throw Error(Message{"model.run_gone"});
   Model model;
@@ -75,6 +88,7 @@ std::shared_ptr<const Model> load_model(const std::string& ref) {
     model.name = (whole.has_filename() ? whole : whole.parent_path()).filename().string();
   }
   model.ref = ref;
+  model.mark = weights_mark(model.weights);
   return std::make_shared<const Model>(std::move(model));
 }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,7 +24,11 @@ struct Model {
   ModelFile file;
   std::shared_ptr<const Vocabulary> vocabulary;
   std::vector<Tensor> weights;  // by the names and with the axes of the program's parameters
+  std::uint64_t mark = 0;       // weights_mark() of a loaded model; 0 of a training run's
 };
+
+/// A mark of the numbers, by which a session knows its weights again; never 0.
+std::uint64_t weights_mark(std::span<const Tensor>);
 
 inline constexpr std::string_view kBundledRef = "bundled:";
 inline constexpr std::string_view kRunRef = "run";

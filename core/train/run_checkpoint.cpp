@@ -20,6 +20,16 @@ const char* kind_word(TaskKind kind) {
   return "next-token";
 }
 
+std::vector<StoredArray> stored(std::span<const Tensor> weights) {
+  std::vector<StoredArray> arrays;
+  for (const Tensor& tensor : weights) {
+    std::vector<std::int64_t> shape;
+    for (const Axis& axis : tensor.axes) shape.push_back(axis.size);
+    arrays.push_back({tensor.name, shape, {tensor.data.begin(), tensor.data.end()}});
+  }
+  return arrays;
+}
+
 }  // namespace
 
 ModelFile model_file(const Config& config, const RunShape& shape, const Task* task) {
@@ -30,15 +40,19 @@ ModelFile model_file(const Config& config, const RunShape& shape, const Task* ta
   return file;
 }
 
+RunCheckpoint checkpoint_of(const Model& model) {
+  RunCheckpoint made{0, model.file, model.vocabulary->to_json(), {}, stored(model.weights), {}};
+  return made;
+}
+
 RunCheckpoint checkpoint_of(ModelFile model, std::string tokenizer, const Learner& learner,
                             const RunSettings& settings, const TrainState& state) {
-  RunCheckpoint made{
-      state.step, std::move(model), std::move(tokenizer), train_text(settings, state), {}, {}};
-  for (const Tensor& tensor : learner.parameters()) {
-    std::vector<std::int64_t> shape;
-    for (const Axis& axis : tensor.axes) shape.push_back(axis.size);
-    made.weights.push_back({tensor.name, shape, {tensor.data.begin(), tensor.data.end()}});
-  }
+  RunCheckpoint made{state.step,
+                     std::move(model),
+                     std::move(tokenizer),
+                     train_text(settings, state),
+                     stored(learner.parameters()),
+                     {}};
   for (const NamedArray& array : learner.optimizer().state()) {
     const auto& data = std::get<std::span<const float>>(array.data);
     made.optimizer.push_back({array.name, array.shape, {data.begin(), data.end()}});
@@ -51,7 +65,7 @@ void RunCheckpoint::save(const std::filesystem::path& folder) const {
   parts.model = model;
   parts.tokenizer = tokenizer;
   parts.weights = array_views(weights);
-  parts.training = {training, array_views(optimizer)};
+  if (!training.empty()) parts.training = {training, array_views(optimizer)};
   save_checkpoint(folder, parts);
 }
 

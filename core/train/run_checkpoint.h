@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/model/checkpoint.h"
+#include "core/model/model.h"
 #include "core/train/learner.h"
 #include "core/train/run_settings.h"
 #include "core/train/tasks/task.h"
@@ -27,6 +28,9 @@ struct RunCheckpoint {
   /// Throws Error.
   void save(const std::filesystem::path& folder) const;
 };
+
+/// A model alone, which can be looked at and not be gone on with: `training` is empty.
+RunCheckpoint checkpoint_of(const Model&);
 
 /// The run between two updates.
 RunCheckpoint checkpoint_of(ModelFile, std::string tokenizer, const Learner&, const RunSettings&,

@@ -86,19 +86,22 @@ void validate(const RunSettings& r) {
 std::string train_text(const RunSettings& r, const TrainState& state) {
   OrderedJson sizes = OrderedJson::object();
   for (const auto& size : r.task_options) sizes[size.first] = size.second;
-  return json_text({{"format", "headlight training"},
-                    {"version", 1},
-                    {"step", state.step},
-                    {"data", std::to_string(state.data)},
-                    {"task", r.task},
-                    {"task_options", sizes},
-                    {"batch", r.batch},
-                    {"accumulation", r.accumulation},
-                    {"seed", std::to_string(r.seed)},
-                    {"clip", r.clip},
-                    {"dropout", r.dropout},
-                    {"optimizer", optimizer_json(r.optimizer)},
-                    {"schedule", schedule_json(r.schedule)}});
+  OrderedJson json = {{"format", "headlight training"},
+                      {"version", 1},
+                      {"step", state.step},
+                      {"data", std::to_string(state.data)},
+                      {"task", r.task},
+                      {"task_options", sizes},
+                      {"batch", r.batch},
+                      {"accumulation", r.accumulation},
+                      {"seed", std::to_string(r.seed)},
+                      {"clip", r.clip},
+                      {"dropout", r.dropout},
+                      {"optimizer", optimizer_json(r.optimizer)},
+                      {"schedule", schedule_json(r.schedule)}};
+  if (state.score)
+    json["validation"] = {{"loss", state.score->loss}, {"accuracy", state.score->accuracy}};
+  return json_text(json);
 }
 
 void parse_train(std::string_view text, RunSettings& settings, TrainState& state) {
@@ -121,6 +124,12 @@ void parse_train(std::string_view text, RunSettings& settings, TrainState& state
   settings.seed = read_bits(in, "seed");
   in.number("clip", settings.clip, 0, kAny);
   in.number("dropout", settings.dropout, 0, kMaxDropout);
+  if (const OrderedJson* validation = in.find("validation")) {
+    const JsonReader score(*validation, "validation", kWords);
+    state.score.emplace();
+    score.number("loss", state.score->loss, 0, kAny);
+    score.number("accuracy", state.score->accuracy, 0, 1);
+  }
   if (const OrderedJson* optimizer = in.find("optimizer"))
     settings.optimizer = read_optimizer(*optimizer);
   if (const OrderedJson* schedule = in.find("schedule"))

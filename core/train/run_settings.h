@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -28,6 +29,12 @@ struct RunSettings {
 struct TrainState {
   std::int64_t step = 0;   // updates made
   std::uint64_t data = 0;  // BatchSource::state()
+  /// On examples that were not learned from, as last measured.
+  struct Score {
+    double loss = 0, accuracy = 0;  // nats per counted target; the share of them that is right
+    bool operator==(const Score&) const = default;
+  };
+  std::optional<Score> score = std::nullopt;
   bool operator==(const TrainState&) const = default;
 };
 

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "core/base/error.h"
+#include "core/io/atomic_file.h"
 #include "core/train/optim/check_number.h"
 #include "core/train/trainer.h"
 
@@ -10,8 +11,11 @@ namespace headlight {
 namespace {
 
 constexpr int kShards = 8;
+constexpr std::uint64_t kMaxSettingsText = std::uint64_t{1} << 28;  // bytes of a .json
 
-std::vector<Tensor> first_weights(const RunPlan& plan, const Task& task) {
+std::vector<Tensor> first_weights(const RunPlan& plan, const Task& task,
+                                  std::optional<RunStart>& start) {
+  if (start) return std::move(start->weights);
   const Program program = build_program(plan.config, shape_of(task, plan.config));
   return initial_parameters(program, plan.init, plan.config.seed);
 }
@@ -78,6 +82,46 @@ bool same_start(const RunPlan& a, const RunPlan& b) {
          (!own || same_data(a, b));
 }
 
+RunPlan resume_plan(const std::filesystem::path& folder) {
+  const auto text = [&](const char* name) { return read_file(folder / name, kMaxSettingsText); };
+  std::error_code ignored;
+  if (!std::filesystem::exists(folder / "train.json", ignored))
+    throw Error(Message{"train.no_resume", {{"path", folder.string()}}});
+  const ModelFile model = parse_model(text("config.json"));
+  RunSettings settings;
+  TrainState state;
+  parse_train(text("train.json"), settings, state);
+  RunPlan plan = default_plan(settings.task);
+  if (settings.task.empty()) {
+    const bool labels = !model.classes.empty(), pairs = model.source > 0;
+    plan = with_data(std::move(plan), labels  ? OwnData::kLabels
+                                      : pairs ? OwnData::kPairs
+                                              : OwnData::kText);
+    plan.text_options.known =
+        std::make_shared<Vocabulary>(Vocabulary::from_json(text("tokenizer.json")));
+    plan.text_options.cut = plan.text_options.known->cut();
+    plan.text_options.known_classes = model.classes;
+    plan.text_options.context = static_cast<int>(model.context);
+  }
+  plan.settings = settings;
+  plan.config = model.config;
+  // A run that has come to its end goes on for as long again.
+  plan.stop.steps = settings.schedule.steps > state.step ? settings.schedule.steps
+                                                         : state.step + settings.schedule.steps;
+  plan.from = folder;
+  return plan;
+}
+
+std::optional<RunStart> plan_start(const RunPlan& plan) {
+  if (plan.from.empty()) return std::nullopt;
+  Checkpoint from = load_checkpoint(plan.from, true);
+  if (!from.training) throw Error(Message{"train.no_resume", {{"path", plan.from.string()}}});
+  RunStart start{std::move(from.weights), std::move(from.training->optimizer), {}};
+  RunSettings ignored;
+  parse_train(from.training->json, ignored, start.state);
+  return start;
+}
+
 LoadedTask make_plan_task(const RunPlan& plan, const ProgressFunction& progress) {
   if (!plan.settings.task.empty())
     return {make_task(plan.settings.task, plan.settings.task_options), {}};
@@ -85,14 +129,15 @@ LoadedTask make_plan_task(const RunPlan& plan, const ProgressFunction& progress)
 }
 
 TrainingRun::TrainingRun(RunPlan plan, std::shared_ptr<const Task> task, int threads,
-                         std::size_t history_bytes, const LearnerFactory& learner)
+                         std::size_t history_bytes, const LearnerFactory& learner,
+                         std::optional<RunStart> start)
     : plan_(std::move(plan)),
       task_(std::move(task)),
       batches_(std::make_unique<TaskBatches>(task_, plan_.settings.batch, plan_.settings.seed,
                                              Split::kTraining)),
       accumulated_(static_cast<std::size_t>(plan_.settings.accumulation)),
       learner_((learner ? learner : make_trainer)(plan_.config, shape_of(*task_, plan_.config),
-                                                  first_weights(plan_, *task_),
+                                                  first_weights(plan_, *task_, start),
                                                   trainer_options(plan_, threads))),
       probe_(plan_.config, task_, plan_.settings.seed, kProbeExamples),
       history_(history_bytes) {
@@ -100,6 +145,12 @@ TrainingRun::TrainingRun(RunPlan plan, std::shared_ptr<const Task> task, int thr
   if (task_->has(Split::kValidation)) {
     TaskBatches source(task_, kValidationRows, plan_.settings.seed, Split::kValidation);
     validation_ = source.next();
+  }
+  plan_.from.clear();  // started again, it begins at its beginning
+  if (start) {
+    learner_->optimizer().restore(start->state.step, array_views(start->optimizer));
+    batches_->restore(start->state.data);
+    state_ = start->state;
   }
   measure();
 }
@@ -113,7 +164,7 @@ void TrainingRun::measure() {
         found.counted > 0 ? static_cast<double>(found.correct) / static_cast<double>(found.counted)
                           : 0});
   }
-  if (history_.wants(state_.step)) take_snapshot();
+  if (history_.wants(state_.step) || history_.snapshots().empty()) take_snapshot();
 }
 
 void TrainingRun::take_snapshot() {
@@ -183,8 +234,11 @@ std::shared_ptr<const Model> TrainingRun::model() const {
 }
 
 RunCheckpoint TrainingRun::checkpoint() const {
+  TrainState state = state_;
+  if (const auto points = history_.validation(); !points.empty())
+    state.score = {points.back().loss, points.back().accuracy};
   return checkpoint_of(file_of(plan_, *task_), task_->vocabulary().to_json(), *learner_,
-                       plan_.settings, state_);
+                       plan_.settings, state);
 }
 
 }  // namespace headlight

@@ -36,6 +36,7 @@ struct RunPlan {
   OwnData data = OwnData::kText;
   TextInput text;
   TextOptions text_options;
+  std::filesystem::path from;  // a checkpoint that the run goes on from; empty: it begins anew
 };
 
 inline constexpr std::int64_t kValidateEvery = 10;   // steps
@@ -60,15 +61,31 @@ bool same_data(const RunPlan&, const RunPlan&);
 
 /// The task of a plan. Reading a text can take seconds: not on the thread of a window. Throws as
 /// make_task and load_own_task do.
+/// The plan by which the run of this folder goes on: its settings and model, and its task; data of
+/// the person's own are of this kind, and cut by its vocabulary, but where they are is not known.
+/// Throws Error for what is no checkpoint, or has nothing to go on with.
+RunPlan resume_plan(const std::filesystem::path& folder);
+
 LoadedTask make_plan_task(const RunPlan&, const ProgressFunction& = {});
+
+/// Where a run goes on.
+struct RunStart {
+  std::vector<Tensor> weights;
+  std::vector<StoredArray> optimizer;
+  TrainState state;
+};
+/// Of the plan's checkpoint; unset where it begins anew. Throws as load_checkpoint() and
+/// parse_train().
+std::optional<RunStart> plan_start(const RunPlan&);
 
 class TrainingRun {
  public:
   /// `learner` makes who computes, on this thread; empty: a Trainer, on the processor. What that
-  /// needs of its thread, this needs as well, from first to last. Throws UsageError and Error for a
-  /// plan that cannot be run.
+  /// needs of its thread, this needs as well, from first to last. `start`: it goes on from there.
+  /// Throws UsageError and Error for a plan that cannot be run.
   TrainingRun(RunPlan, std::shared_ptr<const Task>, int threads,
-              std::size_t history_bytes = kHistoryBytes, const LearnerFactory& learner = {});
+              std::size_t history_bytes = kHistoryBytes, const LearnerFactory& learner = {},
+              std::optional<RunStart> start = {});
 
   /// One update. Where its loss or norm is not finite nothing was changed, and broken() says so.
   TrainStep step();

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -45,6 +46,20 @@ void redirect(const std::string& path, int to) {
   ::close(file);
 }
 
+pid_t start(std::vector<std::string> words, const Environment& changes, const std::string& out,
+            const std::string& err) {
+  std::vector<std::string> environment = environment_with(changes);
+  const std::vector<char*> argv = pointers(words), envp = pointers(environment);
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child != 0) return child;
+  redirect("/dev/null", STDIN_FILENO);
+  redirect(out, STDOUT_FILENO);
+  redirect(err, STDERR_FILENO);
+  ::execve(argv[0], argv.data(), envp.data());
+  ::_exit(127);
+}
+
 }  // namespace
 
 std::string shown(const Args& args) {
@@ -64,23 +79,13 @@ namespace {
 Result run_program(std::vector<std::string> words, const Environment& changes) {
   const Folder folder;
   const std::string out = folder / "out", err = folder / "err";
-  std::vector<std::string> environment = environment_with(changes);
-  const std::vector<char*> argv = pointers(words), envp = pointers(environment);
-  const auto start = std::chrono::steady_clock::now();
-  const pid_t child = ::fork();
-  REQUIRE(child >= 0);
-  if (child == 0) {
-    redirect("/dev/null", STDIN_FILENO);
-    redirect(out, STDOUT_FILENO);
-    redirect(err, STDERR_FILENO);
-    ::execve(argv[0], argv.data(), envp.data());
-    ::_exit(127);
-  }
+  const auto began = std::chrono::steady_clock::now();
+  const pid_t child = start(words, changes, out, err);
   int status = 0;
   struct rusage usage {};
   REQUIRE(::wait4(child, &status, 0, &usage) == child);
   Result result;
-  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   result.peak_mb = static_cast<double>(usage.ru_maxrss) / 1e3;
   result.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   result.out = read_bytes(out);
@@ -100,6 +105,17 @@ Result run(const Args& args, const Environment& changes) {
 
 Result run_shell(const std::string& line) {
   return run_program({"/bin/sh", "-c", line}, {{"HEADLIGHT", HEADLIGHT_BINARY}});
+}
+
+void run_and_kill(const Args& args, const std::function<bool()>& enough) {
+  const Folder folder;
+  const pid_t child = start(joined({HEADLIGHT_BINARY}, args), {}, folder / "out", folder / "err");
+  int status = 0;
+  while (!enough() && ::waitpid(child, &status, WNOHANG) == 0) ::usleep(2000);
+  ::kill(child, SIGKILL);
+  ::waitpid(child, &status, 0);
+  INFO(shown(args), "\n", read_bytes(folder / "err"));
+  CHECK(WIFSIGNALED(status));
 }
 
 Result run_well(const Args& args, const Environment& changes) {

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -28,6 +29,9 @@ struct Result {
 /// Runs the program and waits for it. Checks that no sanitizer complained and that it did not
 /// crash.
 Result run(const Args& args, const Environment& changes = {});
+
+/// Runs the program until there is enough of it, then kills it as nothing can be done against.
+void run_and_kill(const Args& args, const std::function<bool()>& enough);
 
 /// run() that must succeed; fails the test with what the program said otherwise.
 Result run_well(const Args& args, const Environment& changes = {});

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "core/train/run_settings.h"
 #include "tests/cli/child.h"
 
 namespace headlight::test {
@@ -62,6 +63,42 @@ TEST_CASE("train: a run that goes on is the run that never stopped, on any numbe
   CHECK(first[0] == std::vector<std::string>{"step", "loss", "gradient_norm", "learning_rate"});
   CHECK(std::stod(first[1][1]) == doctest::Approx(std::log(13.0)).epsilon(0.02));
   CHECK(std::stod(first.back()[1]) < std::stod(first[1][1]));
+}
+
+TEST_CASE("train: of a run that is killed at most --save-every steps are lost") {
+  const Folder folder;
+  const std::string out = folder / "run", log = folder / "log.csv";
+  const Args more = {"--save-every", "5", "--out", out, "--log", log};
+  const Args task = {"--task", "reverse",   "--layers", "1",         "--heads",
+                     "2",      "--d-model", "16",       "--threads", "1"};
+  run_and_kill(joined(joined({"train", "--steps", "1000000"}, task), more),
+               [&] { return read_csv(log).size() > 12; });
+  RunSettings settings;
+  TrainState state;
+  parse_train(read_bytes(out + "/train.json"), settings, state);
+  const auto made = static_cast<std::int64_t>(read_csv(log).size()) - 1;
+  CHECK(state.step >= 10);
+  CHECK(state.step % 5 == 0);
+  CHECK(made - state.step <= 6);  // a line may be there before its step was saved
+  // It goes on from there as a run that never stopped.
+  const std::string steps = std::to_string(state.step + 3);
+  run_well({"train", "--resume", out, "--steps", steps, "--out", out, "--log", folder / "on.csv"});
+  run_well(joined(joined({"train", "--steps", steps}, task), {"--log", folder / "whole.csv"}));
+  const auto whole = losses(folder / "whole.csv"), on = losses(folder / "on.csv");
+  REQUIRE(on.size() >= 3);
+  CHECK(on.back() == whole.back());
+}
+
+TEST_CASE("train: a save on the way that fails is said, and the run goes on") {
+  const Folder folder;
+  folder.write("file", "in the way");
+  const Result result = run({"train", "--task", "reverse", "--layers", "1", "--heads", "2",
+                             "--d-model", "16", "--steps", "6", "--save-every", "2", "--out",
+                             folder / "file", "--log", folder / "log.csv"});
+  CHECK(result.status == 1);
+  CHECK(contains(result.err, "the run goes on, but is not saved meanwhile"));
+  CHECK(read_csv(folder / "log.csv").size() == 7);
+  check_refused(run({"train", "--task", "reverse", "--save-every", "-1"}), 2, {"--save-every"});
 }
 
 TEST_CASE("train: given weights and rows of ids, the first loss is the trace's") {

@@ -44,7 +44,8 @@ constexpr Is<kCommand> kIs;
 
 TEST_CASE("controllers: the document's goes back and forth, and leaves the mask as it was") {
   Alone alone;
-  DocumentController document(alone.shared, alone.state.history, alone.state.session);
+  DocumentController document(alone.shared, alone.state.history, alone.state.preview,
+                              alone.state.session);
   const Document before = alone.state.document();
   document.on(DoEdit{SetSentence{"a b"}, "sentence"});
   CHECK(alone.state.session.text_revision == 0);  // typed: the field knows
@@ -215,8 +216,9 @@ TEST_CASE("controllers: files ask before work is lost, and tell what is dropped 
   TemporaryFolder folder;
   Alone alone;
   BackgroundWriter writer(false);
-  DocumentController document(alone.shared, alone.state.history, alone.state.session);
-  FilesController files(alone.shared, document, alone.state.session, alone.state.session_path, "",
+  DocumentController document(alone.shared, alone.state.history, alone.state.preview,
+                              alone.state.session);
+  FilesController files(alone.shared, document, alone.state.session, alone.state.session_path, {},
                         writer);
   document.edit(SetSentence{"not saved"});
   files.on(kIs<Command::kQuit>);
@@ -225,6 +227,10 @@ TEST_CASE("controllers: files ask before work is lost, and tell what is dropped 
   CHECK(alone.state.requests.open == Sheet::kSave);
   CHECK_FALSE(alone.state.session.quit);
   files.on(SaveFile{folder.path("one.json")});
+  CHECK_FALSE(alone.state.session.quit);  // what is trained is saved first
+  alone.only<LeaveWindow>();
+  alone.performed.clear();
+  files.on(EndWindow{});
   CHECK(alone.state.session.quit);
   CHECK(alone.state.session_path == folder.path("one.json"));
   CHECK(alone.state.history.is_saved());
@@ -238,7 +244,8 @@ TEST_CASE("controllers: files ask before work is lost, and tell what is dropped 
 
 TEST_CASE("controllers: computing runs what has changed, once, and tells of it once") {
   Alone alone;
-  DocumentController document(alone.shared, alone.state.history, alone.state.session);
+  DocumentController document(alone.shared, alone.state.history, alone.state.preview,
+                              alone.state.session);
   ComputingController computing(alone.shared, alone.options, alone.worker, document,
                                 alone.state.session, alone.state.derived);
   computing.restore({});
@@ -271,7 +278,8 @@ TEST_CASE("controllers: computing runs what has changed, once, and tells of it o
 
 TEST_CASE("controllers: training marks the steps that are there, and asks for a folder") {
   Alone alone;
-  DocumentController document(alone.shared, alone.state.history, alone.state.session);
+  DocumentController document(alone.shared, alone.state.history, alone.state.preview,
+                              alone.state.session);
   ComputingController computing(alone.shared, alone.options, alone.worker, document,
                                 alone.state.session, alone.state.derived);
   TrainingController training(alone.shared, alone.options, alone.worker, document, computing,

@@ -63,7 +63,7 @@ TEST_CASE("leaving: Save, Don't save and Cancel by click and by key") {
   gui.type("zzz");
   CHECK(asking(gui) == Asking::kLeave);
   CHECK(gui.document() == changed);
-  gui.key({'D'});  // don't save
+  gui.ctrl('D');  // don't save
   CHECK(gui.state().session.quit);
   CHECK_FALSE(read_session(path).document == changed);
 }
@@ -163,7 +163,7 @@ TEST_CASE("open: with unsaved changes asks first; a file that cannot be opened d
   gui.key({kKeyEscape});
   CHECK(gui.document() == changed);
   gui.push(OpenFile{path});
-  gui.key({'D'});
+  gui.ctrl('D');
   CHECK(gui.document() == other);
 }
 
@@ -206,7 +206,7 @@ TEST_CASE("two windows: what the other one saved is not overwritten unasked") {
   gui.push(SaveFile{path});
   gui.frame();  // the sheet takes its size
   CHECK(gui.shows("exists already"));
-  gui.key({'O'});  // overwrite
+  gui.ctrl('O');  // overwrite
   CHECK(read_session(path).document == mine);
   CHECK(gui.state().session_path == path);
   CHECK_FALSE(other.save(path));  // now it is asked
@@ -292,7 +292,7 @@ TEST_CASE("dropped files: a session opens, after the question") {
     // A second one waits for the answer to the first.
     gui.push(DropFiles{{folder.path("b.headlight.json")}});
     CHECK(gui.notices_say("answer the question first"));
-    gui.key({'D'});
+    gui.ctrl('D');
     CHECK(gui.document() == other);
     CHECK(gui.state().session_path == path);
   }

@@ -331,7 +331,7 @@ TEST_CASE("autosave: Discard forgets it, Later keeps it for the next start") {
   gui.click("question/second");  // discard the newer one
   CHECK(files_in(folders.autosave) == 1);
   REQUIRE(gui.has("question/first"));  // the older one is on offer now
-  gui.key({'D'});
+  gui.ctrl('D');
   CHECK_FALSE(gui.has("panel/question"));
   CHECK(files_in(folders.autosave) == 0);
   CHECK(gui.document() == small_document());

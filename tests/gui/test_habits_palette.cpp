@@ -144,7 +144,7 @@ TEST_CASE("palette: opens sheets, recent files and the question before them") {
   REQUIRE(palette_lines(gui.state()).front().id == "recent/0");
   gui.key({kKeyEnter});
   CHECK(gui.has("panel/question"));
-  gui.key({'D'});
+  gui.ctrl('D');
   CHECK(gui.document() == other);
   gui.key(kPaletteKey);
   gui.type("save as");

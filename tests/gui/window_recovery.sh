@@ -148,7 +148,10 @@ xdotool key ctrl+s
 sleep 0.8
 has_key "$mine" sentence "the cat sat on mats x second" || fail "a newer file was overwritten"
 kill -0 "$other_pid" || fail "the first window is gone"
-xdotool key o                            # Overwrite
+xdotool key o                            # a letter alone is no answer
+sleep 0.3
+has_key "$mine" sentence "the cat sat on mats x second" || fail "a letter overwrote a file"
+xdotool key ctrl+o                       # Overwrite
 until_true 25 "the first window's text" has_key "$mine" sentence "the cat sat on mats x first"
 kill "$other_pid"
 other_pid=

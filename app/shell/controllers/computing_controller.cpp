@@ -83,7 +83,7 @@ void ComputingController::restore(const Settings& stored) {
 }
 
 void ComputingController::update() {
-  const bool new_weights = state_.document().model == kRunRef && run_model_ != ran_model_;
+  const bool new_weights = state_.document().model == kRunRef && derived_.run_model != ran_model_;
   const bool other_pass = wants_gradients(state_) != ran_backward_;
   const bool other_mode = session_.compute != ran_mode_;
   if (!is_current() || new_weights || other_pass || other_mode) run();
@@ -97,7 +97,7 @@ bool ComputingController::is_large(const Document& doc, bool gradients) {
 
 void ComputingController::run() {
   derived_.asked = state_.document();
-  ran_model_ = derived_.asked.model == kRunRef ? run_model_ : nullptr;
+  ran_model_ = derived_.asked.model == kRunRef ? derived_.run_model : nullptr;
   ran_backward_ = wants_gradients(state_);
   has_run_ = true;
   const bool on_gpu = session_.compute != ComputeMode::kCpu && start_gpu();
@@ -175,11 +175,11 @@ void ComputingController::on(const ChooseModel& a) {
   worker_.drop(TraceTask::kModel);  // this one is wanted now
   derived_.computing = worker_.awaits(TraceTask::kShown);
   if (a.ref.empty()) {
-    perform(DoEdit{choose_sandbox(state_.document()), ""});
+    perform(DoEdit{choose_sandbox(state_.history.now()), ""});
     return;
   }
   if (a.ref == kRunRef) {
-    if (run_model_) take_model({a.ref, run_model_, {}});
+    if (derived_.run_model) take_model({a.ref, derived_.run_model, {}});
     return;
   }
   const std::string ref = absolute_ref(a.ref);
@@ -196,9 +196,12 @@ void ComputingController::take_model(LoadedModel loaded) {
     notify(NoticeKind::kError, Message{"notice.problem"}.with(loaded.problem));
     return;
   }
-  const SetModel edit = choose_model(state_.document(), *loaded.model);
-  const bool other = edit.sentence && *edit.sentence != state_.document().sentence;
-  if (other && !state_.document().sentence.empty())
+  if (loaded.ref != kRunRef && !loaded.ref.starts_with(kBundledRef))
+    perform(RememberModel{loaded.ref});
+  const Document& own = state_.history.now();
+  const SetModel edit = choose_model(own, *loaded.model);
+  const bool other = edit.sentence && *edit.sentence != own.sentence;
+  if (other && !own.sentence.empty())
     notify(NoticeKind::kInfo, Message{"notice.example_sentence", {{"name", loaded.model->name}}});
   document_.edit(edit);
 }

@@ -24,7 +24,7 @@ class ComputingController : public Controller {
   /// Is the run that was begun last the one of the document as it stands?
   bool is_current() const { return has_run_ && state_.document() == derived_.asked; }
   /// The weights of a document whose model is a run that is being trained; null: there are none.
-  void set_run_model(std::shared_ptr<const Model> model) { run_model_ = std::move(model); }
+  void set_run_model(std::shared_ptr<const Model> m) { derived_.run_model = std::move(m); }
   /// Is a run of it too large to be over within a frame?
   static bool is_large(const Document&, bool gradients);
   /// Another one for another thread. Throws Error where there is none.
@@ -63,7 +63,7 @@ class ComputingController : public Controller {
   // What the last run was asked for with, beside derived_.asked.
   bool has_run_ = false, ran_backward_ = false;
   ComputeMode ran_mode_{};
-  std::shared_ptr<const Model> run_model_, ran_model_;
+  std::shared_ptr<const Model> ran_model_;
   bool news_ = false;
   Message run_notice_;   // what was said about the last run
   Config sizes_config_;  // of which derived_.sizes are

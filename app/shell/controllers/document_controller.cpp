@@ -6,18 +6,36 @@
 namespace headlight {
 
 DocumentController::DocumentController(const Shared& shared, History& history,
-                                       DocumentSession& session)
-    : Controller(shared), history_(history), session_(session) {
+                                       std::optional<Document>& preview, DocumentSession& session)
+    : Controller(shared), history_(history), preview_(preview), session_(session) {
   mask_before_causal_.kind = MaskKind::kNone;
 }
 
+void DocumentController::preview(std::optional<Document> document) {
+  if (preview_ == document) return;
+  preview_ = std::move(document);
+  ++session_.text_revision;
+}
+
+// What is changed of it becomes the person's own; another model takes its place.
+void DocumentController::take_preview(const Edit& edit) {
+  if (!preview_) return;
+  const Document shown = *std::exchange(preview_, std::nullopt);
+  const bool replaced =
+      std::holds_alternative<SetModel>(edit) || std::holds_alternative<SetDocument>(edit);
+  if (!replaced) history_.edit(SetDocument{shown});
+  ++session_.text_revision;
+}
+
 void DocumentController::edit(const Edit& edit) {
+  take_preview(edit);
   history_.end_group();
   history_.edit(edit);
   ++session_.text_revision;
 }
 
 void DocumentController::replace(Document document) {
+  preview_.reset();
   history_.reset(std::move(document));
   ++session_.text_revision;
 }
@@ -31,6 +49,7 @@ void DocumentController::on(const DoEdit& a) {
                      {{"n", std::to_string(replaced)}}});
     }
   }
+  take_preview(a.edit);
   const std::optional<Edit> moved = move_in_model(a.edit);
   // An encoder-decoder's tokens are of one side of the sentence or the other: only its model knows.
   const bool of_pair = shown_config(state_).form == ModelForm::kTranslate;
@@ -48,12 +67,15 @@ std::optional<Edit> DocumentController::move_in_model(const Edit& edit) const {
   return SetDocument{move_model_token(state_.document(), *model, *move)};
 }
 
+// Not behind what is shown.
 void DocumentController::on(Is<kUndo>) {
+  if (preview_) return;
   history_.undo();
   ++session_.text_revision;
 }
 
 void DocumentController::on(Is<kRedo>) {
+  if (preview_) return;
   history_.redo();
   ++session_.text_revision;
 }
@@ -69,13 +91,13 @@ void DocumentController::on(Is<kToggleCausal>) {
     mask.kind = MaskKind::kCausal;
     mask.causal.reset();
   }
-  history_.edit(SetMask{mask});
+  on(DoEdit{SetMask{mask}, ""});
 }
 
 void DocumentController::on(Is<kToggleScale>) {
   Config config = state_.document().config;
   config.scale = !config.scale;
-  history_.edit(SetConfig{config});
+  on(DoEdit{SetConfig{config}, ""});
 }
 
 }  // namespace headlight

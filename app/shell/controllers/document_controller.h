@@ -7,13 +7,15 @@ namespace headlight {
 
 class DocumentController : public Controller {
  public:
-  DocumentController(const Shared&, History&, DocumentSession&);
+  DocumentController(const Shared&, History&, std::optional<Document>& preview, DocumentSession&);
 
   /// Other than by typing: fields show at once what has become of their text.
   void edit(const Edit&);
   /// Another document, which has no past.
   void replace(Document);
-  void mark_saved() { history_.mark_saved(); }
+  void mark_saved(Document document) { history_.mark_saved(std::move(document)); }
+  /// Shows another document without changing the person's (AppState::preview); unset: no longer.
+  void preview(std::optional<Document>);
 
   void on(const DoEdit&);
   void on(const EndEdit&) { history_.end_group(); }
@@ -23,9 +25,11 @@ class DocumentController : public Controller {
   void on(Is<kToggleScale>);
 
  private:
+  void take_preview(const Edit&);
   std::optional<Edit> move_in_model(const Edit&) const;
 
   History& history_;
+  std::optional<Document>& preview_;
   DocumentSession& session_;
   MaskSpec mask_before_causal_;
 };

@@ -7,6 +7,7 @@
 #include "core/base/error.h"
 #include "core/document/session_file.h"
 #include "core/io/atomic_file.h"
+#include "core/train/model_recipe.h"
 
 namespace headlight {
 namespace {
@@ -22,16 +23,26 @@ std::string absolute(const std::string& path) {
   return error ? path : whole.lexically_normal().string();
 }
 
+// Are the weights of this model (its ref, core/model/model.h) not there? A run's are in memory
+// alone: what a file calls so is gone.
+bool is_missing(const std::string& model) {
+  if (model == kRunRef) return true;
+  if (model.empty() || model.starts_with(kBundledRef)) return false;
+  std::error_code ignored;
+  return !std::filesystem::exists(std::filesystem::path(model) / "config.json", ignored);
+}
+
 }  // namespace
 
 FilesController::FilesController(const Shared& shared, DocumentController& document,
                                  FilesSession& session, std::string& session_path,
-                                 std::string settings, BackgroundWriter& writer)
+                                 const UserFolders& folders, BackgroundWriter& writer)
     : Controller(shared),
       document_(document),
       session_(session),
       session_path_(session_path),
-      settings_(std::move(settings)),
+      settings_(folders.settings),
+      runs_(folders.runs),
       writer_(writer) {}
 
 void FilesController::on(Is<kOpenModel>) {
@@ -69,8 +80,7 @@ void FilesController::finish_leaving(Leaving what, const std::string& path) {
   leave_after_save_ = Leaving::kNone;
   switch (what) {
     case Leaving::kQuit:
-      session_.quit = true;
-      return;
+      return perform(LeaveWindow{});
     case Leaving::kNew:
       return replace_document(Document{}, "");
     case Leaving::kOpen:
@@ -85,6 +95,12 @@ void FilesController::on(const AnswerQuestion& a) {
   if (question.asking == Asking::kLeave) answer_leave(question, a.answer);
   if (question.asking == Asking::kOverwrite) answer_overwrite(question, a.answer);
   if (question.asking == Asking::kRecover) perform(AnswerRecovery{a.answer});
+  if (question.asking == Asking::kFind || question.asking == Asking::kChanged)
+    answer_find(question, a.answer);
+  if (question.asking == Asking::kNotKept) perform(AnswerNotKept{a.answer});
+  if (question.asking == Asking::kRemove)
+    a.answer == Answer::kFirst ? perform(RemoveRun{question.path})
+                               : perform(DoCommand{Command::kRuns});
 }
 
 // Save, don't save, cancel.
@@ -109,6 +125,80 @@ void FilesController::answer_overwrite(const Question& q, Answer answer) {
   } else {
     leave_after_save_ = Leaving::kNone;
   }
+}
+
+// ---- weights that a session names ----
+
+// Find, random weights (or: use them), cancel.
+void FilesController::answer_find(const Question& q, Answer answer) {
+  if (answer == Answer::kFirst) return on(AskPath{Sheet::kFindModel, q.path});
+  if (q.asking == Asking::kFind && answer == Answer::kSecond) return show_found("");
+  finding_.reset();
+  // At the start there is no document to stay with.
+  const std::string& model = state_.history.now().model;
+  if (is_missing(model) && !(model == kRunRef && state_.derived.run_model))
+    document_.edit(choose_sandbox(state_.history.now()));
+}
+
+void FilesController::ask_find(Asking asking, const std::string& folder) {
+  Question& q = session_.question;
+  q = {};
+  q.asking = asking;
+  q.path = folder == kRunRef ? "" : folder;
+}
+
+void FilesController::on(const FindModel& a) {
+  if (!finding_) return perform(ChooseModel{a.folder});
+  const std::string folder = absolute(a.folder);
+  if (!is_missing(folder)) return show_found(folder);
+  notify(NoticeKind::kError, Message{"files.no_model", {{"path", a.folder}}});
+  ask_find(Asking::kFind, folder);
+}
+
+// The session as it was saved, with these weights; undo goes back to what it names.
+void FilesController::show_found(const std::string& model) {
+  if (!finding_) return;
+  const Finding found = *std::exchange(finding_, std::nullopt);
+  Document document = found.file.document;
+  if (!found.open) replace_document(document, found.path);
+  if (!found.path.empty()) remember_recent(found.path);
+  document.model = model;
+  if (model.empty()) document = headlight::apply(document, choose_sandbox(document));
+  document_.edit(SetDocument{document});
+  weights_ = found.file.weights;
+  weights_of_ = model;
+  checked_ = model.empty();
+}
+
+void FilesController::find_missing() {
+  const Document now = state_.history.now();
+  if (!is_missing(now.model)) return;
+  finding_ = Finding{session_path_, {now}, true};
+  document_.edit(choose_sandbox(now));
+  ask_find(Asking::kFind, now.model);
+}
+
+void FilesController::check_weights() {
+  const auto& model = state_.derived.model;
+  if (checked_ || !model || model->ref != weights_of_) return;
+  if (state_.document().model != weights_of_) return;
+  checked_ = true;
+  if (weights_.mark == 0 || model->mark == 0 || weights_.mark == model->mark) return;
+  if (session_.question.asking != Asking::kNothing) return;
+  finding_ = Finding{session_path_, {state_.history.now(), weights_}, true};
+  ask_find(Asking::kChanged, weights_of_);
+}
+
+// What is to be written of a folder's weights.
+SessionWeights FilesController::known_weights(const std::string& path) const {
+  const std::string& ref = state_.history.now().model;
+  const auto& model = state_.derived.model;
+  SessionWeights weights;
+  if (ref.empty() || ref.starts_with(kBundledRef)) return weights;
+  if (ref == weights_of_) weights = weights_;
+  if (path != session_path_ || !ref.starts_with(weights_folder(path))) weights.own = false;
+  if (model && model->ref == ref) weights.mark = model->mark;
+  return weights;
 }
 
 // ---- files ----
@@ -145,6 +235,8 @@ void FilesController::on(const SaveFile& a) {
 void FilesController::replace_document(Document document, const std::string& path) {
   document_.replace(std::move(document));
   belong_to(path, path.empty() ? 0 : content_mark(path));
+  weights_ = {};
+  weights_of_.clear();
 }
 
 void FilesController::belong_to(const std::string& path, std::uint64_t mark) {
@@ -154,13 +246,34 @@ void FilesController::belong_to(const std::string& path, std::uint64_t mark) {
 
 void FilesController::set_session_path(const std::string& path) {
   belong_to(path, content_mark(path));
-  if (file_mark_ != 0) remember_recent(path);
+  if (file_mark_ == 0) return;
+  remember_recent(path);
+  try {
+    SessionFile file = read_session(path);
+    weights_ = file.weights;
+    weights_of_ = file.document.model;
+    const bool missing = is_missing(weights_of_) && state_.history.now().model == weights_of_;
+    if (!missing) return;
+    ask_find(Asking::kFind, weights_of_);
+    finding_ = Finding{path, std::move(file)};
+  } catch (const Error&) {
+    // Said when it was read.
+  }
 }
 
 void FilesController::open(const std::string& path) {
   try {
     SessionFile file = read_session(path);
+    if (is_missing(file.document.model)) {
+      ask_find(Asking::kFind, file.document.model);
+      finding_ = Finding{path, std::move(file)};
+      return;
+    }
+    const std::string model = file.document.model;
     replace_document(std::move(file.document), path);
+    weights_ = file.weights;
+    weights_of_ = model;
+    checked_ = false;
     remember_recent(path);
     for (const Message& note : file.notes) notify(NoticeKind::kWarning, note);
   } catch (const Error& error) {
@@ -187,11 +300,21 @@ bool FilesController::save(const std::string& path) {
 }
 
 bool FilesController::write(const std::string& path) {
+  const Document& document = state_.history.now();
+  // What a window has put aside of a run is not there for ever.
+  const bool passing = !runs_.empty() && document.model.starts_with(runs_ + "/");
+  const auto& loaded = state_.derived.model;
+  if (document.model == kRunRef || (passing && loaded && loaded->ref == document.model))
+    return write_with_weights(path);
   try {
-    const std::string text = session_text(state_.document());
+    const SessionWeights weights = known_weights(path);
+    const std::string text = session_text(document, weights, folder_of(path));
     write_file_atomic(path, text);
     belong_to(path, content_mark_of(text));
-    document_.mark_saved();
+    document_.mark_saved(document);
+    weights_ = weights;
+    weights_of_ = document.model;
+    checked_ = true;
     remember_recent(path);
     notify(NoticeKind::kInfo, Message{"files.saved", {{"path", path}}});
     return true;
@@ -200,6 +323,61 @@ bool FilesController::write(const std::string& path) {
     notify(NoticeKind::kError, Message{"notice.not_saved"}.with(error.message()));
     return false;
   }
+}
+
+// The folder where the weights that are shown were kept by hand, as of this very step.
+std::string FilesController::kept_folder() const {
+  const RunView& run = state_.train.run;
+  const SaveReport& save = run.status.save;
+  const bool same =
+      save.run == run.status.run && save.step == shown_step(state_.session.train, run);
+  const bool kept = same && save.count > 0 && save.problem.empty();
+  return kept && state_.history.now().model == kRunRef ? absolute(save.folder) : "";
+}
+
+// In the background: true when it is done already.
+bool FilesController::write_with_weights(const std::string& path) {
+  if (saving_) return false;  // and what was asked for after the one before still comes
+  const Document& document = state_.history.now();
+  const auto& model = document.model == kRunRef ? state_.derived.run_model : state_.derived.model;
+  if (!model) {
+    leave_after_save_ = Leaving::kNone;
+    notify(NoticeKind::kError, Message{"notice.not_saved"}.with(Message{"model.run_gone"}));
+    return false;
+  }
+  saving_ = std::make_shared<SessionSave>();
+  saving_->path = path;
+  saving_->document = document;
+  saving_->model = model;
+  saving_->kept = kept_folder();
+  writer_.carry_out(path, [save = saving_] { headlight::carry_out(*save); });
+  return saving_->done && finish_save();
+}
+
+bool FilesController::finish_save() {
+  const std::shared_ptr<SessionSave> save = std::exchange(saving_, nullptr);
+  if (!save->problem.empty()) {
+    leave_after_save_ = Leaving::kNone;
+    notify(NoticeKind::kError, Message{"notice.not_saved"}.with(save->problem));
+    return false;
+  }
+  belong_to(save->path, content_mark_of(save->text));
+  document_.mark_saved(save->document);
+  weights_ = save->weights;
+  weights_of_ = save->folder;
+  checked_ = true;
+  remember_recent(save->path);
+  notify(NoticeKind::kInfo,
+         Message{"files.saved_model", {{"path", save->path}, {"folder", save->folder}}});
+  return true;
+}
+
+bool FilesController::poll() {
+  if (!saving_ || !saving_->done) return false;
+  const Leaving what = leave_after_save_;
+  const std::string path = leave_after_save_path_;
+  if (finish_save()) finish_leaving(what, path);
+  return true;
 }
 
 void FilesController::remember_recent(const std::string& path) {

@@ -57,6 +57,7 @@ Settings KeepingController::current_settings() const {
   now.compute = s.compute_request;
   now.hints_seen = stored_.hints_seen || s.hint < 0;
   now.recent = s.recent;
+  now.kept_models = s.runs.kept;
   now.kept_runs = kept_runs_;
   return now;
 }
@@ -83,7 +84,7 @@ void KeepingController::keep_settings() {
 
 // ---- unsaved work ----
 
-void KeepingController::keep_autosave(double seconds) {
+void KeepingController::keep_autosave(double seconds, const RunFolder& run) {
   if (autosave_folder_.empty()) return;
   if (place_) {
     const std::string problem = writer_.take_problem(place_->path());
@@ -97,7 +98,12 @@ void KeepingController::keep_autosave(double seconds) {
     autosaved_.reset();
     return;
   }
-  if (seconds < next_autosave_ || (autosaved_ && *autosaved_ == state_.document())) return;
+  Document now = state_.history.now();
+  if (now.model == kRunRef) {
+    if (run.awaited) return;  // its weights are not on the disk yet
+    if (!run.folder.empty()) now.model = run.folder;
+  }
+  if (seconds < next_autosave_ || (autosaved_ && *autosaved_ == now)) return;
   next_autosave_ = seconds + kAutosaveEvery;
   try {
     if (!place_) place_ = std::make_unique<AutosavePlace>(autosave_folder_);
@@ -106,7 +112,7 @@ void KeepingController::keep_autosave(double seconds) {
     notify(NoticeKind::kWarning, Message{"autosave.not_kept", {{"problem", error.what()}}});
     return;
   }
-  autosaved_ = state_.document();
+  autosaved_ = std::move(now);
   writer_.write(place_->path(), [document = *autosaved_,
                                  origin = AutosaveOrigin{state_.session_path, files_.file_mark()}] {
     return autosave_text(document, origin);
@@ -118,16 +124,20 @@ std::vector<std::string> KeepingController::start(std::int64_t wall_seconds) {
   wall_seconds_ = wall_seconds;
   kept_runs_ = stored_.kept_runs;
   seen_ = current_settings();
-  if (!autosave_folder_.empty()) recoverables_ = find_recoverable(autosave_folder_);
+  if (!autosave_folder_.empty()) {
+    forget_discarded(autosave_folder_);
+    recoverables_ = find_recoverable(autosave_folder_);
+  }
   offer_next_recovery();
   return std::exchange(kept_runs_, {});
 }
 
-void KeepingController::keep(double seconds) {
+void KeepingController::keep(double seconds, const std::function<RunFolder()>& run) {
   if (!started_ || seconds < next_check_) return;
   next_check_ = seconds + kCheckEvery;
   keep_settings();
-  keep_autosave(seconds);
+  const bool of_run = !state_.history.is_saved() && state_.history.now().model == kRunRef;
+  keep_autosave(seconds, of_run ? run() : RunFolder{});
 }
 
 void KeepingController::finish(std::vector<std::string> kept_runs) {
@@ -138,6 +148,12 @@ void KeepingController::finish(std::vector<std::string> kept_runs) {
   place_.reset();
   autosaved_.reset();
   started_ = false;
+}
+
+std::vector<std::string> KeepingController::recoverable_models() const {
+  std::vector<std::string> models;
+  for (const Recoverable& r : recoverables_) models.push_back(r.document.model);
+  return models;
 }
 
 void KeepingController::offer_next_recovery() {
@@ -159,17 +175,20 @@ void KeepingController::on(const AnswerRecovery& a) {
   recoverables_.erase(recoverables_.begin());
   if (a.answer == Answer::kSecond) {
     discard_recoverable(recoverable);
+    notify(NoticeKind::kInfo,
+           Message{"autosave.discarded", {{"days", std::to_string(kDiscardedDays)}}});
     return offer_next_recovery();
   }
   document_.edit(SetDocument{recoverable.document});
   files_.belong_to(recoverable.origin.path, recoverable.origin.mark);
+  files_.find_missing();
   recoverables_.clear();
   // Not before it is safe under this window's own name.
   next_autosave_ = 0;
-  keep_autosave(0);
+  keep_autosave(0, {});
   writer_.wait();
   const bool safe = autosaved_ && writer_.take_problem(place_->path()).empty();
-  if (safe || state_.history.is_saved()) discard_recoverable(recoverable);
+  if (safe || state_.history.is_saved()) remove_recoverable(recoverable);
 }
 
 }  // namespace headlight

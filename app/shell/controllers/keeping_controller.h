@@ -1,11 +1,19 @@
 // Keeping: what outlives the window, settings, and unsaved work after a crash.
 #pragma once
 
+#include <functional>
+
 #include "app/shell/autosave.h"
 #include "app/shell/controllers/files_controller.h"
 #include "app/shell/shell_options.h"
 
 namespace headlight {
+
+/// Where the run that is being trained lies on the disk.
+struct RunFolder {
+  std::string folder;    // "": nowhere
+  bool awaited = false;  // it is being written for the first time
+};
 
 class KeepingController : public Controller {
  public:
@@ -20,8 +28,11 @@ class KeepingController : public Controller {
   /// of.
   std::vector<std::string> start(std::int64_t wall_seconds);
   bool started() const { return started_; }
-  /// Once in a while, with seconds of any steady clock: writes what has changed.
-  void keep(double seconds);
+  /// The models of unsaved work that is on offer, by their refs.
+  std::vector<std::string> recoverable_models() const;
+  /// Once in a while, with seconds of any steady clock: writes what has changed. `run` is asked
+  /// where the weights of a document lie whose model is the run that is being trained.
+  void keep(double seconds, const std::function<RunFolder()>& run);
   /// At a clean end: writes the rest, waits for it, removes the autosave. The next window tells of
   /// the training runs that were kept.
   void finish(std::vector<std::string> kept_runs);
@@ -35,7 +46,7 @@ class KeepingController : public Controller {
   void offer_next_recovery();
   Settings current_settings() const;
   void keep_settings();
-  void keep_autosave(double seconds);
+  void keep_autosave(double seconds, const RunFolder&);
 
   const ShellOptions& options_;
   DocumentController& document_;

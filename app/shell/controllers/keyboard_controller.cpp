@@ -38,7 +38,8 @@ bool KeyboardController::press(const Shortcut& shortcut, bool in_field) {
   return command.has_value();
 }
 
-// Enter, a letter and Esc are the three buttons, Tab goes from one to the next; nothing gets past
+// Enter, Ctrl and a letter, and Esc are the three buttons (a letter alone may be the beginning of a
+// sentence), Tab goes from one to the next; nothing gets past
 // the question.
 bool KeyboardController::press_in_question(const Shortcut& key) {
   if (key.key == kKeyTab) {
@@ -47,11 +48,11 @@ bool KeyboardController::press_in_question(const Shortcut& key) {
   }
   const Focus& focus = session_.focus;
   if (focus.visible && focus.id.starts_with("question/") && press_on_focus(key)) return true;
-  const Asking asking = state_.session.question.asking;
   const bool plain = !key.ctrl && !key.shift;
-  const int second = asking == Asking::kOverwrite ? 'O' : 'D';
+  const Shortcut second = second_answer(state_.session.question.asking);
   if (plain && key.key == kKeyEnter) push(AnswerQuestion{Answer::kFirst});
-  if (plain && key.key == second) push(AnswerQuestion{Answer::kSecond});
+  if (second.key != kKeyNone && key.ctrl && !key.shift && key.key == second.key)
+    push(AnswerQuestion{Answer::kSecond});
   if (plain && key.key == kKeyEscape) push(AnswerQuestion{Answer::kCancel});
   return true;
 }

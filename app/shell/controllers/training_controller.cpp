@@ -62,13 +62,14 @@ void TrainingController::show(bool open) {
   perform(Maximize{PanelId::kNone});
   if (!open || trainer_) return;
   train.plan = default_plan("induction");
-  on(StartRun{});
+  start({}, false);
 }
 
 void TrainingController::on(const PlanRun& a) {
   TrainSession& train = session_;
   const RunPlan before = train.plan;
   train.plan = a.plan;
+  if (!same_start(a.plan, before)) train.plan.from.clear();  // it is another run
   if (!trainer_ || !data_.run.plan) return;
   train.changed = !same_start(train.plan, *data_.run.plan);
   if (!train.changed) {
@@ -77,7 +78,7 @@ void TrainingController::on(const PlanRun& a) {
     if (a.plan.settings.clip != before.settings.clip) trainer_->set_clip(a.plan.settings.clip);
   } else if (data_.run.status.step == 0 && has_text(train.plan) &&
              data_.run.status.phase != TrainPhase::kRunning && !is_reading(train.plan)) {
-    on(StartRun{});  // nothing has been learned that could be lost
+    start({}, false);  // nothing has been learned that could be lost
   }
 }
 
@@ -99,22 +100,45 @@ bool TrainingController::is_reading(const RunPlan& plan) const {
   return run.status.phase == TrainPhase::kPreparing && run.plan && same_data(plan, *run.plan);
 }
 
+// Without a text to learn from it is asked for.
 void TrainingController::on(const StartRun& a) {
+  if (!has_text(session_.plan)) return on(AskText{});
+  start(a, true);
+}
+
+void TrainingController::start(const StartRun& a, bool by_hand) {
   TrainSession& train = session_;
   if (!trainer_) {
     if (!options_.folders.runs.empty())
       autosave_ = std::make_unique<RunAutosave>(options_.folders.runs);
     trainer_ = std::make_unique<TrainWorker>(options_.train_threads, autosave_.get());
   }
-  if (a.new_weights) ++train.plan.config.seed;
-  const std::uint64_t before = data_.run.status.run;
-  const bool kept = put_aside();
+  if (a.new_weights) {
+    ++train.plan.config.seed;
+    train.plan.from.clear();
+  }
+  by_hand_ = by_hand;
+  if (!replaced_) replaced_ = std::exchange(data_.run, {});
   const bool on_gpu = state_.session.compute == ComputeMode::kGpu;
   trainer_->start(train.plan, on_gpu && give_gpu());
-  if (!kept) trainer_->forget(before);
   train.changed = train.film = false;
-  train.at.reset();
   update_run();
+}
+
+// A start has ended, one way or the other.
+void TrainingController::settle_start() {
+  const RunView before = *std::exchange(replaced_, std::nullopt);
+  const TrainStatus& now = data_.run.status;
+  const std::uint64_t run = before.status.run;
+  if (run == 0) return;
+  if (now.run != run) {
+    if (!put_aside(before)) trainer_->forget(run);
+    return;
+  }
+  session_.changed = !same_start(session_.plan, *data_.run.plan);
+  if (now.start_problem.empty() || now.start_problem == Cancelled().message()) return;
+  start_notice_ = now.start_problem;
+  notify(NoticeKind::kError, start_notice_);
 }
 
 void TrainingController::on(const CancelRun&) {
@@ -122,8 +146,7 @@ void TrainingController::on(const CancelRun&) {
 }
 
 // The run that another takes the place of stays in the chart, if it has learned something.
-bool TrainingController::put_aside() {
-  RunView& run = data_.run;
+bool TrainingController::put_aside(RunView run) {
   if (run.curve.size() < 2) return false;
   RunHistory history(kEarlierBytes);
   for (const auto& snapshot : run.snapshots) history.add(snapshot);
@@ -133,7 +156,6 @@ bool TrainingController::put_aside() {
   auto& earlier = data_.earlier;
   earlier.push_back(std::make_shared<const RunView>(std::move(run)));
   if (earlier.size() > kMaxEarlier) on(ForgetRun{earlier.front()->status.run});
-  run = {};
   return true;
 }
 
@@ -148,6 +170,7 @@ void TrainingController::on(const ForgetRun& a) {
 void TrainingController::on(const PlayRun& a) {
   TrainSession& train = session_;
   if (!trainer_) return;
+  if (a.play) begin_learning();
   train.film = false;
   if (a.play) train.at.reset();
   a.play ? trainer_->play(a.until) : trainer_->pause();
@@ -155,6 +178,7 @@ void TrainingController::on(const PlayRun& a) {
 
 void TrainingController::on(const StepRun&) {
   if (!trainer_) return;
+  begin_learning();
   session_.at.reset();
   trainer_->step();
 }
@@ -252,7 +276,10 @@ bool TrainingController::poll() {
       compared = true;
     }
   }
-  return update_run() || sample || compared;
+  const bool left = leaving_;
+  const bool changed = update_run();
+  finish_leaving();
+  return changed || sample || compared || left != leaving_;
 }
 
 void TrainingController::wait() {
@@ -279,17 +306,20 @@ bool TrainingController::update_run() {
   const std::uint64_t id = run.status.run;
   const TrainPhase phase = run.status.phase;
   const std::uint64_t saves = run.status.save.count;
+  const std::uint64_t replaced = replaced_ ? replaced_->status.run : 0;
   const bool had_model = run.live != nullptr;
   const Message gpu_problem = run.status.gpu_problem;
   if (!trainer_->update(run)) return false;
   // Pictures are the same each time; measured times would not be.
   if (!options_.background) run.status.tokens_per_second = run.status.seconds = 0;
   // A small run may be there before the window has seen the old one go.
-  if (run.live && (!had_model || run.status.run != id)) use_run();
   const TrainStatus& now = run.status;
+  const bool came_back = now.run != 0 && now.run == replaced;
+  if (replaced_ && now.phase != TrainPhase::kPreparing) settle_start();
+  if (run.live && !came_back && (!had_model || now.run != id)) take_run();
   const bool new_phase = now.phase != phase || now.run != id;
   // What was wrong with the last start is over.
-  if (now.run != id && !start_notice_.empty()) {
+  if (now.run != id && !came_back && !start_notice_.empty()) {
     retract(start_notice_);
     start_notice_ = {};
   }

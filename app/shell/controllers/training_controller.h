@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "app/shell/controllers/computing_controller.h"
+#include "app/shell/controllers/keeping_controller.h"
 #include "app/workers/run_autosave.h"
 #include "app/workers/sample_worker.h"
 #include "app/workers/train_worker.h"
@@ -23,6 +24,11 @@ class TrainingController : public Controller {
   void wait_rest();  // for samples, and what is written
   void stop_gpu();
 
+  /// Where the run that is trained lies on the disk; asks for it to be written where it does not.
+  RunFolder safe_folder();
+  /// Is what is trained being saved, so that the window can end?
+  bool is_leaving() const { return leaving_; }
+
   // training_models.cpp
   /// The weights of the marked step are those that the document is run with.
   void show_marked();
@@ -32,14 +38,16 @@ class TrainingController : public Controller {
   void update_sample();
 
   // training_files.cpp
-  /// What the last windows have left, and `told` of: one notice for all of it.
-  void tell_left_runs(std::vector<std::string> told);
+  /// What the last windows have left, and `told` of: one notice for all of it. The runs of `needed`
+  /// stay, whatever their age.
+  void tell_left_runs(std::vector<std::string> told, std::vector<std::string> needed);
   /// At the end of the window: keeps what has been learned and was not kept by hand; the folders.
   std::vector<std::string> keep_at_end();
 
   void on(const PlanRun&);
   void on(const StartRun&);
   void on(const CancelRun&);
+  void on(const ResumeRun&);
   void on(const PlayRun&);
   void on(const StepRun&);
   void on(const MarkStep&);
@@ -64,17 +72,26 @@ class TrainingController : public Controller {
   void on(const UseText&);
   void on(const DropText&);
   void on(Is<kTrainKeep>) { on(AskKeep{}); }
+  void on(const LeaveWindow&);
+  void on(const AnswerNotKept&);
 
  private:
   void show(bool open);
-  bool put_aside();
+  void start(const StartRun&, bool by_hand);
+  void begin_learning();
+  void settle_start();
+  bool put_aside(RunView run);
+  void finish_leaving();
   bool is_reading(const RunPlan&) const;
   bool give_gpu();
   void tell_save(const SaveReport&);
   bool update_run();
   void compare(TraceTask, const std::shared_ptr<const Model>&);
   void take_compared(TraceTask, FinishedRun);
-  void use_run();
+  void take_run();
+  SetModel run_edit(const Document& before);
+  void adopt();
+  void update_preview();
   std::shared_ptr<const Model> point_model(const RunPoint&) const;
 
   const ShellOptions& options_;
@@ -89,7 +106,19 @@ class TrainingController : public Controller {
   // Of data_.newest, or of what is to become it.
   std::shared_ptr<const Model> newest_model_;
   Document newest_document_;
-  Message start_notice_;          // why the last start failed
+  Message start_notice_;  // why the last start failed
+  // A run is being prepared in the place of this one, which comes back where that fails.
+  std::optional<RunView> replaced_;
+  bool by_hand_ = false;       // it is to be shown in the place of the document
+  std::uint64_t adopted_ = 0;  // the run that was
+  struct PreviewOf {
+    std::uint64_t run = 0;
+    Document document;
+    bool operator==(const PreviewOf&) const = default;
+  };
+  std::optional<PreviewOf> preview_of_;  // of what AppState::preview was made
+  std::uint64_t asked_safe_ = 0;         // the run that safe_folder() has asked for
+  bool leaving_ = false, leave_after_keep_ = false;
   std::string run_sentence_;      // the sentence that a run brought, not the person
   SampleRequest sample_request_;  // the last one
   bool said_autosave_ = false;

@@ -18,6 +18,7 @@ void TrainingController::on(const AskKeep& a) {
     name = "model-" + other->snapshots.back()->model->file.task + "-" + std::to_string(a.run);
   }
   session_.keep = earlier ? a.run : 0;
+  leave_after_keep_ = false;
   perform(AskPath{Sheet::kTrainFolder, name});
 }
 
@@ -26,11 +27,29 @@ void TrainingController::on(const KeepRun& a) {
 }
 
 void TrainingController::tell_save(const SaveReport& save) {
+  const bool leave = std::exchange(leave_after_keep_, false);
   if (!save.problem.empty())
     return notify(NoticeKind::kError, Message{"train.not_saved"}.with(save.problem));
   if (autosave_) autosave_->discard(save.run, save.step);  // it is safe where it was kept
   notify(NoticeKind::kInfo,
          Message{"train.saved", {{"path", save.folder}, {"step", std::to_string(save.step)}}});
+  perform(RememberModel{save.folder});
+  if (leave) on(LeaveWindow{});
+}
+
+// Own data are not kept with a run: where they are is asked for, and then it goes on.
+void TrainingController::on(const ResumeRun& a) {
+  try {
+    const RunPlan plan = resume_plan(a.folder);
+    session_.open = true;
+    perform(Maximize{PanelId::kNone});
+    session_.plan = plan;
+    session_.changed = true;
+    if (plan.settings.task.empty()) return on(AskText{});
+    start({}, true);
+  } catch (const Error& error) {
+    notify(NoticeKind::kError, error.message());
+  }
 }
 
 void TrainingController::on(const AskText&) {
@@ -43,6 +62,9 @@ void TrainingController::on(const UseText& a) {
   if (a.data && *a.data != plan.data) plan = with_data(std::move(plan), *a.data);
   plan.text = {a.path, {}};
   on(PlanRun{plan});
+  if (plan.from.empty()) return;
+  session_.plan.from = plan.from;
+  start({}, true);
 }
 
 // What is dropped on the panel is to be learned from: a table as one, anything else as the panel
@@ -66,6 +88,58 @@ void TrainingController::on(const DropText& a) {
                                                     : "drop.is_text");
 }
 
+RunFolder TrainingController::safe_folder() {
+  if (!trainer_ || !autosave_) return {};
+  const std::uint64_t run = data_.run.status.run;
+  std::string folder = autosave_->folder_of(run);
+  if (!folder.empty()) return {std::move(folder), false};
+  // Kept by hand, it lies there alone.
+  const SaveReport& save = data_.run.status.save;
+  if (save.count > 0 && save.run == run && save.problem.empty()) {
+    std::error_code error;
+    const auto kept = std::filesystem::absolute(save.folder, error);
+    if (!error) return {kept.lexically_normal().string(), false};
+  }
+  if (std::exchange(asked_safe_, run) != run) trainer_->keep_now();
+  return {"", !autosave_->failed(run)};
+}
+
+// ---- the end of the window ----
+
+// What has been learned is on the disk first; nothing waits for that but the end.
+void TrainingController::on(const LeaveWindow&) {
+  if (!trainer_) return perform(EndWindow{});
+  leaving_ = true;
+  trainer_->cancel();
+  trainer_->pause();
+  trainer_->keep_all();
+}
+
+void TrainingController::finish_leaving() {
+  if (!leaving_ || trainer_->busy() || (autosave_ && autosave_->busy())) return;
+  leaving_ = false;
+  const TrainStatus& now = data_.run.status;
+  const bool kept = now.save.run == now.run && now.save.step == now.step;
+  Question q;
+  q.asking = Asking::kNotKept;
+  if (autosave_) {
+    q.problem = autosave_->unsafe().problem;
+    autosave_->take_problem();
+  } else if (now.step > 0 && !kept) {
+    q.problem = Message{"train.no_home"};
+  }
+  if (q.problem.empty()) return perform(EndWindow{});
+  perform(Ask{q});
+}
+
+// Another folder, quit, stay.
+void TrainingController::on(const AnswerNotKept& a) {
+  if (a.answer == Answer::kSecond) return perform(EndWindow{});
+  if (a.answer == Answer::kCancel) return;
+  on(AskKeep{autosave_ ? autosave_->unsafe().run : 0});
+  leave_after_keep_ = true;
+}
+
 // At the end of the window: what has been learned and not kept by hand.
 std::vector<std::string> TrainingController::keep_at_end() {
   if (!trainer_ || !autosave_) return {};
@@ -84,13 +158,15 @@ std::vector<std::string> TrainingController::keep_at_end() {
 }
 
 // What the last windows have left, one notice for all of it.
-void TrainingController::tell_left_runs(std::vector<std::string> folders) {
+void TrainingController::tell_left_runs(std::vector<std::string> folders,
+                                        std::vector<std::string> needed) {
   if (!options_.folders.runs.empty()) {
     for (std::string& folder : find_left_runs(options_.folders.runs)) {
       if (std::find(folders.begin(), folders.end(), folder) == folders.end())
         folders.push_back(std::move(folder));
     }
-    remove_old_runs(options_.folders.runs, folders);
+    needed.insert(needed.end(), folders.begin(), folders.end());
+    remove_old_runs(options_.folders.runs, needed);
   }
   if (folders.empty()) return;
   const bool single = folders.size() == 1;

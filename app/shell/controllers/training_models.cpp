@@ -62,20 +62,37 @@ std::shared_ptr<const Model> TrainingController::point_model(const RunPoint& poi
 // Those of the newest step, where none is marked. Until a new run has weights the old one's stay on
 // the screen.
 void TrainingController::show_marked() {
+  update_preview();
   const RunView& run = data_.run;
   const std::shared_ptr<const Model> model =
       session_.at ? point_model({run.status.run, *session_.at}) : run.live;
   if (trainer_ && model) computing_.set_run_model(model);
 }
 
-// A run begins: its model is the one that is looked at, with a sentence that it can read.
-void TrainingController::use_run() {
+// A run is there. It takes the document's place when somebody has started it, or the run before
+// had it.
+void TrainingController::take_run() {
   const RunView& run = data_.run;
   for (const Message& note : run.status.notes) notify(NoticeKind::kWarning, note);
   // What was changed while a text was read waits for the next start.
   if (!session_.changed) session_.plan = *run.plan;
+  session_.at.reset();
+  session_.film = false;
   computing_.set_run_model(run.live);
-  const Document& before = state_.document();
+  if (std::exchange(by_hand_, false) || state_.history.now().model == kRunRef) adopt();
+}
+
+// Its model is the one that is looked at, with a sentence that it can read.
+void TrainingController::adopt() {
+  adopted_ = data_.run.status.run;
+  document_.preview(std::nullopt);
+  const Document& before = state_.history.now();
+  const SetModel edit = run_edit(before);
+  if (!(headlight::apply(before, edit) == before)) document_.edit(edit);
+}
+
+SetModel TrainingController::run_edit(const Document& before) {
+  const RunView& run = data_.run;
   SetModel edit = choose_model(before, *run.live);
   // A bundled model's example is not the person's either.
   if (before.model.starts_with(kBundledRef)) {
@@ -90,8 +107,38 @@ void TrainingController::use_run() {
     if (next || own) edit.sentence = sentence_of(*run.task, run.examples[0]);
   }
   if (edit.sentence) run_sentence_ = *edit.sentence;
-  if (headlight::apply(before, edit) == before) return;
-  document_.edit(edit);
+  return edit;
+}
+
+// Of a run that has learned nothing: looking at it changes nothing. Who has sent it away, by
+// choosing another model, is not shown it again.
+void TrainingController::update_preview() {
+  const RunView& run = data_.run;
+  const Document& own = state_.history.now();
+  const bool fresh = run.live && run.status.step == 0 && run.status.run != adopted_;
+  const bool waits = !run.live && replaced_;  // another one is about to come
+  if (!session_.open || own.model == kRunRef || !(fresh || waits)) {
+    preview_of_.reset();
+    return document_.preview(std::nullopt);
+  }
+  const bool sent_away = preview_of_ && !state_.preview;
+  if (waits || sent_away) return;
+  const PreviewOf of{run.status.run, own};
+  if (preview_of_ == of) return;
+  preview_of_ = of;
+  document_.preview(headlight::apply(own, run_edit(own)));
+}
+
+// From now on it is no more only looked at.
+void TrainingController::begin_learning() {
+  const RunView& run = data_.run;
+  if (run.status.phase == TrainPhase::kPreparing) {
+    by_hand_ = true;
+    return;
+  }
+  const bool sent_away = preview_of_ && !state_.preview;
+  const bool fresh = run.live && run.status.step == 0 && run.status.run != adopted_;
+  if (fresh && !sent_away) adopt();
 }
 
 // After the sentence or the weights have changed: what else is shown of the sentence. While another

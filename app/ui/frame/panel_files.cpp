@@ -87,14 +87,18 @@ void recent_in_sheet(const AppState& state, Ui& ui, ImVec2 at, float width) {
 }
 
 void open_or_save(const AppState& state, Ui& ui, Sheet what, float width) {
-  const bool opens = what != Sheet::kSave, session = what != Sheet::kOpenModel;
-  const PathSheet sheet{ui.tr(!session ? "files.open_model"
-                              : opens  ? "files.open_which"
-                                       : "files.save_where"),
+  const bool finds = what == Sheet::kFindModel;
+  const bool opens = what != Sheet::kSave, session = what != Sheet::kOpenModel && !finds;
+  const PathSheet sheet{ui.tr(finds      ? "files.find_model"
+                              : !session ? "files.open_model"
+                              : opens    ? "files.open_which"
+                                         : "files.save_where"),
                         ui.tr(session ? "files.path_hint" : "files.model_hint"),
                         ui.tr(opens ? "files.open" : "files.save"), width};
   if (const auto path = path_sheet(state, ui, sheet)) {
-    if (!session) {
+    if (finds) {
+      ui.push(FindModel{*path});
+    } else if (!session) {
       ui.push(ChooseModel{*path});
     } else if (opens) {
       ui.push(OpenFile{*path});
@@ -109,47 +113,79 @@ void open_or_save(const AppState& state, Ui& ui, Sheet what, float width) {
 
 // ---- questions ----
 
+// A button without a label is not there.
 struct Wording {
   std::string title, text;
   std::array<std::string, 3> buttons;
-  std::array<std::string_view, 3> keys;
+  std::array<std::string, 3> keys = {};
 };
 
-Wording wording(const AppState& state, const Ui& ui) {
+// The end of the window, while there is a run that is saved on the way.
+std::string leave_words(const AppState& state, const Ui& ui, const Question& q) {
+  const std::string_view text = q.leaving == Leaving::kQuit  ? "ask.leave.quit"
+                                : q.leaving == Leaving::kNew ? "ask.leave.new"
+                                                             : "ask.leave.open";
+  std::string words = ui.tr(text, {{"file", to_field_text(file_name(q.leaving_path))}});
+  const bool learned = state.train.run.status.step > 0 || !state.train.earlier.empty();
+  if (q.leaving == Leaving::kQuit && learned) words += "\n" + std::string(ui.tr("ask.leave.runs"));
+  return words;
+}
+
+Wording words_of(const AppState& state, const Ui& ui) {
   const Question& q = state.session.question;
   const std::string own = state.session_path.empty() ? std::string(ui.tr("files.untitled"))
                                                      : file_name(state.session_path);
   const auto say = [&](std::string_view id) { return std::string(ui.tr(id)); };
-  if (q.asking == Asking::kOverwrite) {
-    const Slot file{"file", to_field_text(file_name(q.path))};
-    const Slot folder{"folder", to_field_text(folder_name(q.path))};
-    return {ui.tr(q.known ? "ask.changed" : "ask.exists", {file}),
-            ui.tr(q.known ? "ask.changed.text" : "ask.exists.text", {file, folder}),
-            {say("ask.save_as"), say("ask.overwrite"), say("ask.cancel")},
-            {"Enter", "O", "Esc"}};
+  const Slot file{"file", to_field_text(file_name(q.path))};
+  const Slot folder{"folder", to_field_text(folder_name(q.path))};
+  switch (q.asking) {
+    case Asking::kOverwrite:
+      return {ui.tr(q.known ? "ask.changed" : "ask.exists", {file}),
+              ui.tr(q.known ? "ask.changed.text" : "ask.exists.text", {file, folder}),
+              {say("ask.save_as"), say("ask.overwrite"), say("ask.cancel")}};
+    case Asking::kRecover: {
+      const std::string of = q.path.empty() ? own : file_name(q.path);
+      return {say("ask.recover"),
+              ui.tr("ask.recover.text", {{"sentence", to_field_text(q.sentence)},
+                                         {"file", to_field_text(of)},
+                                         {"when", q.when}}),
+              {say("ask.recover.yes"), say("ask.discard"), say("ask.later")}};
+    }
+    case Asking::kFind:
+      return {say("ask.find"),
+              ui.tr(q.path.empty() ? "ask.find.run" : "ask.find.text", {file, folder}),
+              {say("ask.find.yes"), say("ask.find.random"), say("ask.cancel")}};
+    case Asking::kChanged:
+      return {say("ask.weights_changed"),
+              ui.tr("ask.weights_changed.text", {file, folder}),
+              {say("ask.find.yes"), "", say("ask.use_them")}};
+    case Asking::kNotKept:
+      return {say("ask.not_kept"),
+              ui.tr("ask.not_kept.text",
+                    {{"problem", to_field_text(headlight::say(ui.language, q.problem))}}),
+              {say("ask.not_kept.elsewhere"), say("ask.not_kept.quit"), say("ask.cancel")}};
+    case Asking::kRemove:
+      return {ui.tr("ask.remove", {file}),
+              ui.tr("ask.remove.text", {folder}),
+              {say("runs.remove"), "", say("ask.cancel")}};
+    default:
+      return {ui.tr("ask.leave", {{"file", to_field_text(own)}}),
+              leave_words(state, ui, q),
+              {say("ask.save"), say("ask.dont_save"), say("ask.cancel")}};
   }
-  if (q.asking == Asking::kRecover) {
-    const std::string of = q.path.empty() ? own : file_name(q.path);
-    return {say("ask.recover"),
-            ui.tr("ask.recover.text", {{"sentence", to_field_text(q.sentence)},
-                                       {"file", to_field_text(of)},
-                                       {"when", q.when}}),
-            {say("ask.recover.yes"), say("ask.discard"), say("ask.later")},
-            {"Enter", "D", "Esc"}};
-  }
-  const std::string_view text = q.leaving == Leaving::kQuit  ? "ask.leave.quit"
-                                : q.leaving == Leaving::kNew ? "ask.leave.new"
-                                                             : "ask.leave.open";
-  return {ui.tr("ask.leave", {{"file", to_field_text(own)}}),
-          ui.tr(text, {{"file", to_field_text(file_name(q.leaving_path))}}),
-          {say("ask.save"), say("ask.dont_save"), say("ask.cancel")},
-          {"Enter", "D", "Esc"}};
+}
+
+Wording wording(const AppState& state, const Ui& ui) {
+  Wording words = words_of(state, ui);
+  words.keys = {"Enter", shortcut_text(second_answer(state.session.question.asking)), "Esc"};
+  return words;
 }
 
 constexpr std::array<std::string_view, 3> kButtonIds = {"question/first", "question/second",
                                                         "question/cancel"};
 
 float button_width(const Ui& ui, const Wording& words, std::size_t i) {
+  if (words.buttons[i].empty()) return 0;
   return ui.measure(ui.fonts.control, words.buttons[i]).x +
          ui.measure(ui.fonts.note, words.keys[i]).x + ui.px(38);
 }
@@ -176,12 +212,18 @@ void question_sheet(const AppState& state, Ui& ui, float width, float height) {
   const float sheet_width = std::min(ui.px(500), width - ui.px(24));
   const float inside = sheet_width - 2 * pad;
   float row = 0;
-  for (std::size_t i = 0; i < 3; ++i) row += button_width(ui, words, i) + (i > 0 ? gap : 0);
+  int count = 0;
+  for (std::size_t i = 0; i < 3; ++i) {
+    if (words.buttons[i].empty()) continue;
+    row += button_width(ui, words, i) + (i > 0 ? gap : 0);
+    ++count;
+  }
   const bool stacked = row > inside;
+  const auto lines = static_cast<float>(stacked ? count : 1);
   const float title = ui.wrapped_height(ui.fonts.strong, inside, words.title);
   const float text = ui.wrapped_height(ui.fonts.body, inside, words.text);
   const float sheet_height =
-      pad + title + ui.px(8) + text + ui.px(18) + (stacked ? 3 * tall + 2 * gap : tall) + pad;
+      pad + title + ui.px(8) + text + ui.px(18) + lines * tall + (lines - 1) * gap + pad;
   const float left = std::max(0.0f, (width - sheet_width) / 2);
   const float top = std::max(0.0f, (height - sheet_height) / 3);
   if (!begin_modal(ui, "question", open, {left, top, left + sheet_width, top + sheet_height}))
@@ -192,6 +234,7 @@ void question_sheet(const AppState& state, Ui& ui, float width, float height) {
   ui.wrapped(ui.fonts.body, at, inside, ui.theme.text, words.text);
   at.y += text + ui.px(18);
   for (std::size_t i = 0; i < 3; ++i) {
+    if (words.buttons[i].empty()) continue;
     const float w = stacked ? inside : button_width(ui, words, i);
     if (question_button(ui, words, i, {at.x, at.y, at.x + w, at.y + tall})) {
       ui.push(AnswerQuestion{static_cast<Answer>(i)});
@@ -252,6 +295,7 @@ void panel_files(const AppState& state, Ui& ui, float width, float height) {
   sheet("open_path", Sheet::kOpen);
   sheet("save_path", Sheet::kSave);
   sheet("open_model", Sheet::kOpenModel);
+  sheet("find_model", Sheet::kFindModel);
   question_sheet(state, ui, width, height);
 }
 

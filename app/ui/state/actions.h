@@ -24,6 +24,7 @@ enum class Command {
   kRedo,
   kOpen,
   kOpenModel,
+  kRuns,
   kSave,
   kSaveAs,
   kToggleTheme,
@@ -151,6 +152,10 @@ struct AskPath {
 };
 struct TypePath {
   std::string text;
+};
+/// The folder of the weights that the session is to be shown with.
+struct FindModel {
+  std::string folder;
 };
 /// A trained model by its ref (core/model/model.h), or the sandbox (empty), with all that goes with
 /// it. The document stays as it is when the model cannot be loaded.
@@ -280,10 +285,51 @@ enum class Answer { kFirst, kSecond, kCancel };
 struct AnswerQuestion {
   Answer answer{};
 };
+/// Asks before anything else goes on.
+struct Ask {
+  Question question;
+};
 /// Of the question about unsaved work of a window that has gone.
 struct AnswerRecovery {
   Answer answer{};
 };
+/// Of the question about a run that could not be saved before the window ends.
+struct AnswerNotKept {
+  Answer answer{};
+};
+/// A saved run, by its folder: its name is to be typed; it gets that name.
+struct AskRename {
+  std::string folder;
+};
+struct TypeRunName {
+  std::string text;
+};
+struct RenameRun {
+  std::string folder, name;
+};
+/// Asks whether to; moves it to where it stays for some days.
+struct AskRemove {
+  std::string folder;
+};
+struct RemoveRun {
+  std::string folder;
+};
+/// Gets back what was removed, or a session that was discarded.
+struct RestoreRun {
+  std::string path;
+};
+/// Goes on with a saved run.
+struct ResumeRun {
+  std::string folder;
+};
+/// This model's folder is one to come back to.
+struct RememberModel {
+  std::string folder;
+};
+/// The window is to end: what is trained is saved first.
+struct LeaveWindow {};
+/// Nothing is in the way any more.
+struct EndWindow {};
 struct DropFiles {
   std::vector<std::string> paths;
 };
@@ -358,17 +404,17 @@ struct DropText {
 /// Draws the next token and puts it behind the sentence.
 struct GenerateToken {};
 
-using Action =
-    std::variant<FocusOn, UseFocus, MoveCell, Tick, ScrubTo, SetSpeed, ChooseTab, GoBackTo,
-                 CopyText, ShowAllTerms, ChooseLibrary, LightTensor, TypeTarget, NudgeCell,
-                 ChooseHeadsView, ToggleLineHead, ChooseBrush, SetView, ChooseRange, ChooseVision,
-                 SizePanels, Maximize, OpenInspector, ShowHint, ChooseLanguage, AnswerQuestion,
-                 AnswerRecovery, DropFiles, TypeQuery, ChooseInPalette, RunInPalette, DoEdit,
-                 EndEdit, DoCommand, GoToStep, ChooseLayer, ChooseHead, CompareHead, ShowBackward,
-                 PickCell, HoverCell, DismissNotice, OpenFile, SaveFile, AskPath, TypePath,
-                 ChooseModel, ClosePalette, Folded, PlanRun, StartRun, PlayRun, StepRun, MarkStep,
-                 MoveMark, PlayFilm, PinStep, ChooseCurve, KeepRun, ForgetRun, SetSampling, AskText,
-                 UseText, DropText, GenerateToken, CancelRun, AskKeep, ShowKernel, ChooseCompute,
-                 ComputeAutomatically, ShowSizes, MeasureSizes>;
+using Action = std::variant<
+    FocusOn, UseFocus, MoveCell, Tick, ScrubTo, SetSpeed, ChooseTab, GoBackTo, CopyText,
+    ShowAllTerms, ChooseLibrary, LightTensor, TypeTarget, NudgeCell, ChooseHeadsView,
+    ToggleLineHead, ChooseBrush, SetView, ChooseRange, ChooseVision, SizePanels, Maximize,
+    OpenInspector, ShowHint, ChooseLanguage, AnswerQuestion, AnswerRecovery, DropFiles, TypeQuery,
+    ChooseInPalette, RunInPalette, DoEdit, EndEdit, DoCommand, GoToStep, ChooseLayer, ChooseHead,
+    CompareHead, ShowBackward, PickCell, HoverCell, DismissNotice, OpenFile, SaveFile, AskPath,
+    TypePath, ChooseModel, ClosePalette, Folded, PlanRun, StartRun, PlayRun, StepRun, MarkStep,
+    MoveMark, PlayFilm, PinStep, ChooseCurve, KeepRun, ForgetRun, SetSampling, AskText, UseText,
+    DropText, GenerateToken, CancelRun, AskKeep, ShowKernel, ChooseCompute, ComputeAutomatically,
+    ShowSizes, MeasureSizes, FindModel, LeaveWindow, EndWindow, AnswerNotKept, RemoveRun, Ask,
+    AskRename, TypeRunName, RenameRun, AskRemove, RestoreRun, ResumeRun, RememberModel>;
 
 }  // namespace headlight

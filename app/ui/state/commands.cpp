@@ -20,6 +20,7 @@ std::span<const CommandInfo> all_commands() {
       {Command::kRedo, "edit/redo", {'Z', true, true}, "Edit", true},
       {Command::kOpen, "file/open", {'O', true, false}, "File", true},
       {Command::kOpenModel, "file/open_model", {'O', true, true}, "File", true},
+      {Command::kRuns, "file/runs", {'R', true, false}, "File", true},
       {Command::kSave, "file/save", {'S', true, false}, "File", true},
       {Command::kSaveAs, "file/save_as", {'S', true, true}, "File", true},
       {Command::kToggleTheme, "view/theme", {'T', true, false}, "View", true},
@@ -108,6 +109,22 @@ std::string command_hint(Language language, Command command) {
          shortcut_text(command_info(command).key);
 }
 
+Shortcut second_answer(Asking asking) {
+  switch (asking) {
+    case Asking::kOverwrite:
+      return {'O', true, false};
+    case Asking::kLeave:
+    case Asking::kRecover:
+      return {'D', true, false};
+    case Asking::kFind:
+      return {'R', true, false};
+    case Asking::kNotKept:
+      return {'Q', true, false};
+    default:
+      return {};
+  }
+}
+
 std::string shortcut_text(const Shortcut& key) {
   if (key.key == kKeyNone) return "";
   std::string text = key.ctrl ? "Ctrl+" : "";
@@ -129,9 +146,9 @@ std::string shortcut_text(const Shortcut& key) {
 bool is_enabled(Command command, const AppState& state) {
   switch (command) {
     case Command::kUndo:
-      return state.history.can_undo();
+      return state.history.can_undo() && !state.preview;
     case Command::kRedo:
-      return state.history.can_redo();
+      return state.history.can_redo() && !state.preview;
     case Command::kNextHead:
     case Command::kPreviousHead:
     case Command::kToggleCompare:

@@ -52,6 +52,8 @@ std::string_view command_label(Language, Command);
 std::string_view command_help(Language, Command);
 /// For a tooltip: the label and the key, "Light or dark  Ctrl+T".
 std::string command_hint(Language, Command);
+/// The key of a question's second button; none where it has only two.
+Shortcut second_answer(Asking);
 /// "Ctrl+Shift+Z"; "" when the command has no key.
 std::string shortcut_text(const Shortcut&);
 /// Can it be done now?

@@ -11,12 +11,14 @@ enum class Sheet {
   kKeys,
   kAbout,
   kCompute,  // both backends side by side
+  kRuns,     // on the disk
   // These ask for a path, which is typed into session.path_typed.
   kOpen,
   kSave,
   kOpenModel,
   kTrainFolder,
   kTrainText,
+  kFindModel,
 };
 
 /// Steps of zoom and of moving. The stage, which knows the sizes, carries it out.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "app/ui/state/compute_state.h"
+#include "app/ui/state/saved_runs.h"
 #include "app/ui/state/train_state.h"
 #include "core/base/texts.h"
 #include "core/explain/step_code.h"
@@ -84,14 +85,21 @@ enum class Asking {
   kOverwrite,  // the file holds what this window has not read or written: save as, overwrite,
                // cancel
   kRecover,    // work that was not saved when Headlight ended: recover, discard, later
+  kFind,       // the session's weights are not where they were: find, random ones, cancel
+  kChanged,    // they are others than when it was saved: find, use them
+  kNotKept,    // a training run could not be saved before the window ends: elsewhere, quit, cancel
+  kRemove,     // a saved run: remove, cancel
 };
 struct Question {
   Asking asking = Asking::kNothing;
   Leaving leaving = Leaving::kNone;  // what comes after, kLeave and kOverwrite
   std::string leaving_path;          // kOpen: what is to be opened
-  std::string path;                  // kOverwrite: the file; kRecover: the session's own, or ""
-  bool known = false;                // kOverwrite: the file was this session's own
-  std::string sentence, when;        // kRecover: what was typed, and the time of day
+  // kOverwrite: the file; kRecover: the session's own, or ""; kFind, kChanged: the weights' folder,
+  // or ""; kRemove: the run's folder.
+  std::string path;
+  Message problem;             // kNotKept: why
+  bool known = false;          // kOverwrite: the file was this session's own
+  std::string sentence, when;  // kRecover: what was typed, and the time of day
 };
 
 // ---- the session's parts: each is changed by one controller alone (app/shell/controllers) ----
@@ -176,6 +184,7 @@ struct Session : StepsSession,
                  FilesSession,
                  ComputingSession {
   TrainSession train;
+  RunsSession runs;
 };
 
 }  // namespace headlight

@@ -52,6 +52,8 @@ struct ComputingDerived {
   bool empty = false;  // the sentence has no token
   bool cut = false;
   std::shared_ptr<const Model> model;  // the trace's; null: the sandbox
+  // The weights of a document whose model is a run that is being trained; null: there are none.
+  std::shared_ptr<const Model> run_model;
   double run_ms = 0;
   bool computing = false;
   GpuState gpu;
@@ -84,13 +86,18 @@ struct Notice {
 
 struct AppState {
   History history;
+  // While the Train panel is open on a run that has learned nothing: what it shows of it. Nobody
+  // has asked for it, so it is no change: not undone, not saved, gone with the panel.
+  std::optional<Document> preview;
   Session session;
   Requests requests;
   Derived derived;
   TrainData train;
+  RunsData runs;
   std::vector<Notice> notices;
   std::string session_path;  // where Ctrl+S saves; empty: not yet known
-  const Document& document() const { return history.now(); }
+  /// What is shown; the person's own is history.now().
+  const Document& document() const { return preview ? *preview : history.now(); }
 };
 
 /// The model whose numbers are on the screen: the trace's, which is older than the document's while

@@ -36,13 +36,14 @@ struct SaveReport {
 };
 
 struct TrainStatus {
-  std::uint64_t run = 0;  // which one, counted from 1; 0: none yet
+  std::uint64_t run = 0;  // which one, counted from 1; 0: none yet, or it is being prepared
   TrainPhase phase = TrainPhase::kNone;
   std::int64_t step = 0;  // updates made
   double tokens_per_second = 0, seconds = 0;
   std::int64_t tokens_per_step = 0, parameters = 0;
   std::size_t history_bytes = 0, memory_bytes = 0;
   Message problem;             // kBroken, kFailed; kNone: why it was given up
+  Message start_problem;       // why no run could be made in the place of this one
   std::vector<Message> notes;  // what had to be done to the text
   std::string doing;           // kPreparing: a text id
   double share = 0;            // of it

@@ -28,6 +28,8 @@ void train_reading(const AppState&, Ui&, const Rect& area);
 /// Returns where it ends, the top of `r` where there is nothing.
 float train_free_samples(const AppState&, Ui&, const Rect& r);
 
+/// The runs and models on the disk.
+void panel_runs(const AppState&, Ui&, float width, float height);
 /// The sheets that ask where a text is, and where a model is to be kept.
 void sheets_train(const AppState&, Ui&, float width, float height);
 

@@ -86,14 +86,13 @@ std::string after_words(const Ui& ui, const Trace& trace, const Outcome& outcome
   return ui.tr("train.after", {{"token", token_label(at < tokens.size() ? tokens[at] : "")}});
 }
 
-// Bars of the newest weights; a mark where the shown step had it.
+// Bars of the shown step; a mark where the newest weights have it.
 float next_token(const AppState& state, Ui& ui, const Rect& r) {
   const Trace* shown = state.derived.trace.get();
-  const Trace* newest = state.train.newest ? state.train.newest.get() : shown;
-  const Outcome outcome = outcome_of(newest, is_masked(state));
+  const Trace* newest = state.train.newest.get();
+  const Outcome outcome = shown_outcome(state);
   const std::span<const float> now = outcome.probabilities;
-  const std::span<const float> then =
-      state.train.newest ? shown_outcome(state).probabilities : std::span<const float>();
+  const std::span<const float> last = outcome_of(newest, is_masked(state)).probabilities;
   float y = r.y0 + ui.px(12);
   const std::string_view title = ui.tr(outcome.classes  ? "train.class"
                                        : outcome.hidden ? "train.hidden_word"
@@ -104,7 +103,7 @@ float next_token(const AppState& state, Ui& ui, const Rect& r) {
     return y + ui.wrapped(ui.fonts.note, {r.x0 + ui.px(18), y}, r.width() - ui.px(36),
                           ui.theme.muted, ui.tr("train.no_next"));
   }
-  const std::string after = after_words(ui, *newest, outcome);
+  const std::string after = after_words(ui, *shown, outcome);
   const float room = r.width() - ui.px(54) - ui.measure(ui.fonts.strong, title).x;
   const float wide = std::min(ui.measure(ui.fonts.note, after).x, room);
   ui.user_text(ui.fonts.note, {r.x1 - ui.px(18) - wide, y + ui.px(2)}, ui.theme.muted, after, room);
@@ -115,21 +114,20 @@ float next_token(const AppState& state, Ui& ui, const Rect& r) {
   for (const int id : most_probable(now, kBars)) {
     const float p = now[static_cast<std::size_t>(id)];
     ui.user_text(ui.fonts.strong, {r.x0 + ui.px(18), y}, ui.theme.text,
-                 token_label(outcome_name(*newest, outcome, id)), names - ui.px(8));
+                 token_label(outcome_name(*shown, outcome, id)), names - ui.px(8));
     const float end = x0 + std::max(p > 0 ? p * (x1 - x0) : 0, ui.px(2));
     list->AddRectFilled({x0, y + ui.px(2)}, {end, y + ui.px(15)}, to_u32(ui.theme.pattern),
                         ui.px(2));
-    if (then.size() == now.size()) {
-      const float mark = std::round(x0 + then[static_cast<std::size_t>(id)] * (x1 - x0));
+    if (last.size() == now.size()) {
+      const float mark = std::round(x0 + last[static_cast<std::size_t>(id)] * (x1 - x0));
       list->AddLine({mark, y}, {mark, y + ui.px(17)}, to_u32(ui.theme.text), ui.px(2));
     }
     ui.text_right(ui.fonts.mono, r.x1 - ui.px(18), y, ui.theme.text, share_text(p));
     y += ui.px(22);
   }
-  if (!then.empty()) {
+  if (last.size() == now.size()) {
     ui.text(ui.fonts.note, {r.x0 + ui.px(18), y + ui.px(2)}, ui.theme.muted,
-            ui.tr("train.mark_is",
-                  {{"n", count_text(shown_step(state.session.train, state.train.run))}}),
+            ui.tr("train.mark_is", {{"n", count_text(state.train.run.live_step)}}),
             r.width() - ui.px(36));
     y += ui.px(20);
   }

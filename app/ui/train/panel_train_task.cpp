@@ -144,8 +144,10 @@ void own_settings(TrainSettings& s) {
 void problem_note(TrainSettings& s) {
   const TrainStatus& status = s.state.train.run.status;
   const bool failed = status.phase == TrainPhase::kFailed;
-  if (status.problem.empty() || !(failed || status.phase == TrainPhase::kNone)) return;
-  const std::string words = to_field_text(say(s.ui().language, status.problem));
+  const bool none = failed || status.phase == TrainPhase::kNone;
+  const Message& problem = none ? status.problem : status.start_problem;
+  if (problem.empty()) return;
+  const std::string words = to_field_text(say(s.ui().language, problem));
   const float top = s.column.y + s.ui().px(4);
   s.column.y = top;
   s.column.note(words, failed ? s.ui().theme.error : s.ui().theme.muted);
