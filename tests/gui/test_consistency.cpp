@@ -106,8 +106,9 @@ void check_pane(Gui& gui, const DrawnPane& pane) {
   const bool weights = ends_with_any(pane.tensor, {"attn.pattern", "probs"});
   CHECK((q.scale.map == ColorMap::kSequential) == weights);
   // The range is that of all heads; of a sum that of all its terms; of weights it is 0 to 1.
-  const bool sum = ends_with_any(gui.state().session.step,
-                                 {"resid_mid", "resid_post", "resid_mid_cross", "resid_pre"});
+  const bool sum = ends_with_any(
+      gui.state().session.step,
+      {"resid_mid", "resid_post", "resid_mid_cross", "resid_pre", "ln1.input", "ln2.input"});
   if (!sum) CHECK(q.scale.limit == (weights ? 1 : robust_limit(t.cells())));
 }
 

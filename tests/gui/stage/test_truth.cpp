@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "core/model/bundled.h"
+#include "core/train/model_recipe.h"
 #include "core/view/pane_layout.h"
 #include "tests/gui/harness.h"
 
@@ -22,7 +22,9 @@ Gui make_gui(const std::string& model, ImVec2 size) {
     document.sentence = bundled_recipe(model).example;
     return Gui(document, size);
   }
-  return Gui(small_document(1, 2, 8), size);
+  Document document = small_document(1, 2, 8);
+  document.sentence = "an extraordinarily unpronounceable internationalization sat on a mat";
+  return Gui(document, size);
 }
 
 // Every step that has a page with matrices; those that go back last.
