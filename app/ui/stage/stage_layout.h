@@ -90,8 +90,8 @@ inline const AxisView& part(const StageView& view, PageAxis a) {
 struct DetailNeed {
   float beside_width = 0, beside_height = 0;  // right of the matrices
   float band_width = 0, band_height = 0;      // below them
-  float most_width = 0;  // below them: no wider than this; 0: as wide as there is room
   float least = 0.5f;    // smaller than this part of what they were the cells must not become
+  float most_width = 0;  // below them: no wider than this; 0: as wide as there is room
 };
 
 struct StageSplit {

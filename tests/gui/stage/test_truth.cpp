@@ -123,6 +123,13 @@ std::string wrong_numbers(const DrawnHeatmap& drawn, const DrawnControl& pane,
   return "";
 }
 
+int times_said(Gui& gui, std::string words) {
+  std::erase(words, ' ');
+  int times = 0;
+  for (const DrawnText& text : gui.texts()) times += text.words.find(words) != std::string::npos;
+  return times;
+}
+
 }  // namespace
 
 TEST_CASE("truth: every legend's ends differ as they are printed") {
@@ -197,9 +204,10 @@ TEST_CASE("truth: words that are cut say all of themselves under the mouse") {
       CHECK(text.shown.find("…") != std::string::npos);
       if (!seen.insert(text.whole).second || seen.size() > 3) continue;
       CAPTURE(text.whole);
+      const int before = times_said(gui, text.whole);
       gui.move_to({(text.min.x + text.max.x) / 2, (text.min.y + text.max.y) / 2});
       gui.frame();
-      CHECK(gui.shows(text.whole));
+      CHECK(times_said(gui, text.whole) > before);
       ++shortened;
     }
     CHECK(gui.drawn().cut_texts().empty());
