@@ -1,5 +1,8 @@
 #include "app/cli/cli.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <clocale>
 #include <cstdio>
 #include <exception>
@@ -7,11 +10,17 @@
 
 #include "app/platform/window.h"
 #include "core/base/error.h"
+#include "core/base/number_text.h"
+#include "core/base/printable.h"
+#include "core/base/thread_pool.h"
 
 namespace headlight {
-namespace {
 
-void say(const std::string& text) { std::fprintf(stderr, "headlight: %s\n", text.c_str()); }
+void tell(const std::string& text) {
+  std::fprintf(stderr, "headlight: %s\n", printable(text).c_str());
+}
+
+namespace {
 
 struct WindowCommand {
   ModelOptions model;
@@ -61,7 +70,32 @@ int open_window(WindowCommand& command) {
 
 }  // namespace
 
+namespace {
+
+// Files that are opened later must not take the place of a stream that was closed: what is said
+// would land in them. Opened the wrong way round, so that writing to it still fails.
+void occupy_standard_streams() {
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
+    if (::fcntl(fd, F_GETFD) != -1) continue;
+    (void)::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+  }
+}
+
+// What could not be written (a full disk behind `>`) must not look like success.
+int finished(int status) {
+  if (const int fewer = ThreadPool::refused()) {
+    tell("note: the system gave " + count_text(fewer) + (fewer == 1 ? " thread" : " threads") +
+         " less than --threads asks for");
+  }
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
+  tell("the output could not be written; is there room where it goes?");
+  return 1;
+}
+
+}  // namespace
+
 int run_command_line(int argc, char** argv) {
+  occupy_standard_streams();
   // Numbers are read and written with a point, whatever the language of the machine.
   std::setlocale(LC_NUMERIC, "C");
   CLI::App app{"Headlight shows every number of a transformer's attention as you type.",
@@ -73,7 +107,7 @@ int run_command_line(int argc, char** argv) {
   window->model.add_model_to(app);
   app.add_option("--scale", window->window.scale,
                  "Scale of everything, 1 is 100 % (0: from the screen)")
-      ->check(CLI::Range(0.0, 4.0));
+      ->check(within(0, 4));
   app.add_option("--theme", window->theme, "light or dark")
       ->check(CLI::IsMember({"light", "dark"}));
   app.add_option("--lang", window->lang, "Language of the interface, en or zh")
@@ -101,25 +135,20 @@ int run_command_line(int argc, char** argv) {
   try {
     app.parse(argc, argv);
     if (!run) run = [window] { return open_window(*window); };
-    const int status = run();
-    // What could not be written (a full disk behind `>`) must not look like success.
-    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
-      throw Error("the output could not be written; is there room where it goes?");
-    }
-    return status;
+    return finished(run());
   } catch (const CLI::Success& wanted) {  // --help, --version
-    return app.exit(wanted);
+    return finished(app.exit(wanted));
   } catch (const CLI::ParseError& error) {
-    say(std::string(error.what()) + ". `headlight --help` lists the options");
+    tell(std::string(error.what()) + ". `headlight --help` lists the options");
     return 2;
   } catch (const UsageError& error) {
-    say(error.what());
+    tell(error.what());
     return 2;
   } catch (const std::bad_alloc&) {
-    say("not enough memory for this; choose a smaller model or a shorter sentence");
+    tell("not enough memory for this; choose a smaller model or a shorter sentence");
     return 1;
   } catch (const std::exception& error) {
-    say(error.what());
+    tell(error.what());
     return 1;
   }
 }

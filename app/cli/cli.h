@@ -10,6 +10,10 @@
 
 namespace headlight {
 
+/// Says a sentence on stderr, "headlight: …". What a file brought into it does nothing to the
+/// terminal (core/base/printable.h).
+void tell(const std::string& text);
+
 /// Each adds its subcommand to the app; `run` is set to what has to be done.
 using Run = std::function<int()>;
 void add_trace_command(CLI::App&, Run& run);

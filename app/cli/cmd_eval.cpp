@@ -17,7 +17,7 @@ struct EvalOptions {
   bool task = false, json = false;
   std::uint64_t seed = 1;
   int count = 500, threads = 2;
-  std::int64_t stride = 0;
+  std::optional<std::int64_t> stride;
 };
 
 void print_text(const TextFigures& f, bool json) {
@@ -61,6 +61,17 @@ void print_task(const EvalOptions& o, const Task& task, const TaskFigures& f) {
               number_text(100 * s.sequence_accuracy(), 4).c_str());
 }
 
+// Of a text every token is placed before the first is predicted; there may be one to a byte.
+void check_memory(std::string_view text) {
+  const double needed = static_cast<double>(text.size()) * sizeof(PlacedToken);
+  const double available = machine_limits().memory_bytes;
+  if (needed <= available) return;
+  throw Error("measuring " + count_text(static_cast<long long>(text.size())) +
+              " bytes of text would need up to " + bytes_text(needed) +
+              " of memory, and this machine can give " + bytes_text(available) +
+              "; give a part of it");
+}
+
 int run_eval(const EvalOptions& o) {
   if (o.task != o.text.empty()) {
     throw UsageError("say what to measure with: --text FILE, or --task for the task it learned");
@@ -71,16 +82,18 @@ int run_eval(const EvalOptions& o) {
     print_task(o, *task, score_task(model, *task, o.seed, o.count, o.threads));
     return 0;
   }
-  const std::int64_t stride = o.stride > 0 ? o.stride : (model->file.context + 1) / 2;
+  const std::int64_t stride = o.stride.value_or((model->file.context + 1) / 2);
   const TextFile file = read_text_file(o.text);
-  for (const Message& note : file.notes)
-    std::fprintf(stderr, "headlight: %s\n", say(Language::kEnglish, note).c_str());
+  for (const Message& note : file.notes) tell(say(Language::kEnglish, note));
   try {
+    check_memory(file.text());
     const auto figures = file.read(
         [&](std::string_view text) { return score_text(model, text, stride, o.threads); });
     print_text(figures, o.json);
-  } catch (const UsageError&) {
-    throw;
+  } catch (const UsageError& error) {
+    // What was asked for is right; the file does not go with the model.
+    if (error.message().id != "vocabulary.unknown_token") throw;
+    throw Error(o.text + ": " + error.what());
   } catch (const Error& error) {
     throw Error(o.text + ": " + error.what());
   }

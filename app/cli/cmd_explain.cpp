@@ -91,10 +91,21 @@ void print_text(const Trace& trace, const Explanation& e) {
               number_text(e.sum(), 6).c_str());
 }
 
+// What is right, and the loss: there only for the sake of gradients.
+bool is_of_training(const std::string& tensor, const Program& p) {
+  return !p.by_name.contains(tensor) &&
+         build_training_program(p.config, p.shape).by_name.contains(tensor);
+}
+
 int run_explain(const ExplainOptions& o) {
-  const auto trace = run_or_throw(o.model, o.model.document(), o.tensor.starts_with("d."));
+  const Document doc = o.model.document();
+  const bool gradient = o.tensor.starts_with("d.");
+  auto trace = run_or_throw(o.model, doc, gradient);
+  if (!gradient && is_of_training(o.tensor, trace->program()))
+    trace = run_or_throw(o.model, doc, true);
   const TensorId id = trace->program().require(o.tensor);
-  const Explanation e = explain(*trace, id, full_index(*trace, id, parse_index(o.at)));
+  const auto index = o.at.empty() ? std::vector<std::int64_t>() : parse_index(o.at);
+  const Explanation e = explain(*trace, id, full_index(*trace, id, index));
   o.json ? print_json(*trace, e) : print_text(*trace, e);
   return 0;
 }
@@ -109,7 +120,8 @@ void add_explain_command(CLI::App& app, Run& run) {
   options->model.add_model_to(*sub);
   sub->add_option("--tensor", options->tensor, "Name of the tensor, as blocks.0.attn.pattern")
       ->required();
-  sub->add_option("--at", options->at, "The cell, as 0,3,1 (head, query, key)")->required();
+  sub->add_option("--at", options->at,
+                  "The cell, as 0,3,1 (head, query, key); a single number needs none");
   sub->add_flag("--json", options->json, "As JSON");
   sub->callback([options, &run] { run = [options] { return run_explain(*options); }; });
 }

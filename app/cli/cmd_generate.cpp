@@ -1,9 +1,12 @@
 // headlight generate: how a text goes on.
+#include <unistd.h>
+
 #include <cstdio>
 
 #include "app/cli/cli.h"
 #include "core/base/error.h"
 #include "core/base/number_text.h"
+#include "core/base/printable.h"
 #include "core/base/utf8.h"
 #include "core/model/bundled.h"
 #include "core/train/predictor.h"
@@ -19,25 +22,35 @@ struct GenerateOptions {
   int threads = 2;
 };
 
+// A terminal is shown the controls that it would act on; a pipe or a file gets every byte. A token
+// may be a part of a character, so this looks at single bytes.
+std::string shown_text(const std::string& text) {
+  if (::isatty(STDOUT_FILENO) != 1) return text;
+  std::string out;
+  for (const char c : text) {
+    out += static_cast<unsigned char>(c) < 0x80 ? printable({&c, 1}) : std::string(1, c);
+  }
+  return out;
+}
+
 int run_generate(const GenerateOptions& o) {
   if (o.tokens < 0) throw UsageError("--tokens must be 0 or more; got " + std::to_string(o.tokens));
   validate(o.sampling);
   const auto model = load_model(model_ref(o.model));
   const std::string prompt = clean_utf8(o.prompt).text;
   Generator generator(model, prompt, o.sampling, o.seed, o.threads);
-  std::fputs(prompt.c_str(), stdout);
+  std::fputs(shown_text(prompt).c_str(), stdout);
   bool said = false;
   for (std::int64_t i = 0; i < o.tokens; ++i) {
     if (generator.shifted() && !said) {
-      std::fprintf(stderr,
-                   "headlight: from here on the model reads the last %s tokens alone, its context, "
-                   "and counts positions from the first of them\n",
-                   count_text(model->file.context).c_str());
+      tell("from here on the model reads the last " + count_text(model->file.context) +
+           " tokens alone, its context, and counts positions from the first of them");
       said = true;
     }
-    const std::optional<std::string> text = generator.next();
-    if (!text) break;
-    std::fwrite(text->data(), 1, text->size(), stdout);
+    const std::optional<std::string> next = generator.next();
+    if (!next) break;
+    const std::string text = shown_text(*next);
+    std::fwrite(text.data(), 1, text.size(), stdout);
     std::fflush(stdout);  // as it comes
   }
   std::fputc('\n', stdout);

@@ -34,13 +34,14 @@ std::map<std::string, std::string> attributes_of(const std::vector<std::string>&
     const std::size_t at = one.find('=');
     if (at == 0 || at == std::string::npos)
       throw UsageError("--attr takes KEY=VALUE, as causal=1; got '" + one + "'");
-    attributes[one.substr(0, at)] = one.substr(at + 1);
+    if (!attributes.emplace(one.substr(0, at), one.substr(at + 1)).second)
+      throw UsageError(Message{"single.attribute_twice", {{"name", one.substr(0, at)}}});
   }
   return attributes;
 }
 
 PlainTensors read_tensors(const std::string& path) {
-  const SafetensorsFile file = parse_safetensors(read_file(path, 1ull << 32));
+  const SafetensorsFile file = read_safetensors(path, 1ull << 32);
   PlainTensors tensors;
   for (const auto& entry : file.entries) {
     tensors[entry.first] = {entry.second.shape, tensor_as_float(file, entry.first),
@@ -56,6 +57,8 @@ int run_op(const OpOptions& o) {
         "say which operation, and where its tensors are and go: headlight op NAME --in "
         "FILE.safetensors --out FILE.safetensors. `headlight op --list` names the operations");
   }
+  if (!o.out.ends_with(".safetensors"))
+    throw UsageError("--out must end in .safetensors; got '" + o.out + "'");
   const auto attributes = attributes_of(o.attributes);
   const PlainTensors inputs = read_tensors(o.in);
   const NamedBackend backend(o.backend, o.threads);

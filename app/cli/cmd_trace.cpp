@@ -95,14 +95,18 @@ void write_trace(const Trace& trace, const std::string& path, const RunLimits& l
   write_file_atomic(path, bytes);
 }
 
-void write_weights(const Trace& trace, const std::string& path) {
+// A model's whole, however few of its positions the run took.
+void write_weights(const Trace& trace, const Model* model, const std::string& path) {
   std::vector<NamedArray> arrays;
   const Program& program = trace.program();
   for (std::size_t id = 0; id < program.tensors.size(); ++id) {
     const TensorSpec& spec = program.tensors[id];
     if (spec.kind != TensorKind::kParameter) continue;
-    arrays.push_back(
-        {spec.file_name, sizes(spec.axes), trace.tensor(static_cast<TensorId>(id)).cells()});
+    TensorView whole = trace.tensor(static_cast<TensorId>(id));
+    for (std::size_t i = 0; model && i < model->weights.size(); ++i) {
+      if (model->weights[i].name == spec.name) whole = view(model->weights[i]);
+    }
+    arrays.push_back({spec.file_name, sizes(whole.axes), whole.cells()});
   }
   if (path.ends_with(".npz")) return write_file_atomic(path, to_npz(arrays));
   write_file_atomic(path, to_safetensors(arrays, metadata(trace)));
@@ -140,9 +144,13 @@ void check_paths(const TraceOptions& o) {
 
 int run_trace(const TraceOptions& o) {
   check_paths(o);
-  const auto trace = run_or_throw(o.model, o.model.document(), o.gradients);
+  const Document doc = o.model.document();
+  const auto trace = run_or_throw(o.model, doc, o.gradients);
   if (!o.out.empty()) write_trace(*trace, o.out, o.model.limits());
-  if (!o.weights_out.empty()) write_weights(*trace, o.weights_out);
+  if (!o.weights_out.empty()) {
+    const auto model = doc.model.empty() ? nullptr : load_model(doc.model);
+    write_weights(*trace, model.get(), o.weights_out);
+  }
   if (o.list) print_list(*trace);
   return 0;
 }

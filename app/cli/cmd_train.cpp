@@ -11,16 +11,18 @@
 #include "app/cli/named_backend.h"
 #include "app/cli/train_config.h"
 #include "app/cli/train_learner.h"
+#include "app/cli/train_progress.h"
 #include "app/cli/train_source.h"
 #include "core/base/error.h"
 #include "core/base/number_text.h"
 #include "core/explain/step_code.h"
 #include "core/graph/step_names.h"
-#include "core/io/atomic_file.h"
 #include "core/io/safetensors.h"
 #include "core/model/init.h"
 #include "core/train/data/batches.h"
+#include "core/train/optim/check_number.h"
 #include "core/train/run_checkpoint.h"
+#include "core/train/trainer.h"
 
 namespace headlight {
 namespace {
@@ -40,22 +42,26 @@ void interrupt(int) {
 
 // ---- the model ----
 
+// The data's ids are in the vocabulary of weights that there are.
+void check_vocabulary(LearnedFrom& data, std::int64_t known, const std::string& path) {
+  if (known < data.shape.vocab) {
+    throw Error("the weights in " + path + " know " + std::to_string(known) +
+                " tokens, but the data has ids up to " + std::to_string(data.shape.vocab - 1));
+  }
+  data.shape.vocab = known;
+}
+
 std::vector<Tensor> read_init(const std::string& path, const Config& config, LearnedFrom& data) {
   constexpr std::uint64_t kMaxBytes = std::uint64_t{16} << 30;
-  const SafetensorsFile file = parse_safetensors(read_file(path, kMaxBytes));
+  SafetensorsFile file = read_safetensors_header(path, kMaxBytes);
   const auto table = file.entries.find("embed.W_E");
   if (table == file.entries.end() || table->second.shape.empty())
     throw Error("the weights in " + path +
                 " have no embed.W_E; write them with --weights-out of "
                 "`headlight trace`, or by the names of docs/names.md");
-  if (table->second.shape[0] < data.shape.vocab) {
-    throw Error("the weights in " + path + " know " + std::to_string(table->second.shape[0]) +
-                " tokens, but the data has ids up to " + std::to_string(data.shape.vocab - 1));
-  }
-  data.shape.vocab = table->second.shape[0];
-  std::vector<Tensor> parameters;
-  for (const TensorSpec& spec :
-       program_parameters(model_file(config, data.shape, data.task.get()))) {
+  check_vocabulary(data, table->second.shape[0], path);
+  const auto expected_tensors = program_parameters(model_file(config, data.shape, data.task.get()));
+  for (const TensorSpec& spec : expected_tensors) {
     const std::string& name = spec.file_name;
     const auto found = file.entries.find(name);
     std::vector<std::int64_t> expected;
@@ -65,7 +71,11 @@ std::vector<Tensor> read_init(const std::string& path, const Config& config, Lea
                   (found == file.entries.end() ? ", which is not there" : "; its shape differs") +
                   ". Are --layers, --heads, --d-model and the like those of the file?");
     }
-    const std::vector<float> cells = tensor_as_float(file, name);
+  }
+  file = read_safetensors(path, kMaxBytes);
+  std::vector<Tensor> parameters;
+  for (const TensorSpec& spec : expected_tensors) {
+    const std::vector<float> cells = tensor_as_float(file, spec.file_name);
     parameters.push_back({spec.name, spec.axes, FloatBuffer(cells.begin(), cells.end())});
   }
   return parameters;
@@ -102,70 +112,67 @@ RunSettings settings_of(const TrainOptions& o, const Config& config) {
   if (!schedule)
     throw UsageError("--schedule must be " + choice_list(ScheduleKind{}) + "; got '" + o.schedule +
                      "'");
-  settings.schedule = {*schedule, o.rate, o.floor, o.warmup, o.steps};
+  settings.schedule = {*schedule, o.rate, o.floor, o.warmup, o.steps.value_or(kUsualSteps)};
   settings.clip = o.clip;
   settings.dropout = o.dropout;
+  validate(settings);
   return settings;
 }
 
-// ---- the run ----
+// A run that goes on is made with what it was begun with: what is given and would be ignored is
+// refused. --steps says how far, else as far as the run was to go.
+constexpr const char* kOfTheRun = "The run";
 
-class Log {
- public:
-  Log(const std::string& path, bool goes_on) {
-    if (path.empty()) return;
-    file_ = std::fopen(path.c_str(), goes_on ? "a" : "w");
-    if (!file_) throw Error("the log " + path + " could not be opened for writing");
-    if (!goes_on) std::fputs("step,loss,gradient_norm,learning_rate,tokens_per_second\n", file_);
+void check_resume(const CLI::App& sub) {
+  for (const CLI::Option* option : sub.get_options()) {
+    const std::string& group = option->get_group();
+    if (option->count() == 0 || (group != kOfTheRun && group != kModelOptions)) continue;
+    throw UsageError(Message{"train.resume_option", {{"option", option->get_name()}}});
   }
-  ~Log() {
-    if (file_) std::fclose(file_);
-  }
-  Log(const Log&) = delete;
-  Log& operator=(const Log&) = delete;
-  void add(const TrainStep& s, double speed) {
-    if (!file_) return;
-    std::fprintf(file_, "%lld,%.9g,%.9g,%.9g,%.6g\n", static_cast<long long>(s.step), s.loss,
-                 s.gradient_norm, s.learning_rate, speed);
-    std::fflush(file_);  // someone may be watching it
-  }
-
- private:
-  std::FILE* file_ = nullptr;
-};
-
-// "step 120/1,000  loss 2.310  rate 0.001  12,345 tokens/s  0:32 left"
-void tell_progress(const TrainStep& s, std::int64_t steps, double speed, double left) {
-  const auto seconds = static_cast<long long>(left);
-  std::fprintf(stderr, "\rstep %s/%s  loss %s  rate %s  %s tokens/s  %lld:%02lld left   ",
-               count_text(s.step + 1).c_str(), count_text(steps).c_str(),
-               number_text(s.loss, 4).c_str(), number_text(s.learning_rate, 3).c_str(),
-               count_text(static_cast<long long>(speed)).c_str(), seconds / 60, seconds % 60);
 }
+
+void check_goes_on(std::int64_t steps, const TrainState& state) {
+  if (steps > state.step) return;
+  throw UsageError(Message{"train.resume_done",
+                           {{"step", count_text(state.step)}, {"steps", count_text(steps)}}});
+}
+
+// ---- the run ----
 
 struct RunParts {
   const TrainOptions& o;
   const Config& config;
   const LearnedFrom& data;
   const RunSettings& settings;
+  std::int64_t steps() const { return o.steps.value_or(settings.schedule.steps); }
 };
 
 enum class Ending { kDone, kInterrupted, kBroken };
 
+// Said before anything large is made.
+void check_memory(const TrainOptions& o, const Config& config, const RunShape& shape,
+                  const RunSettings& settings, const TrainerOptions& options) {
+  const double needed = training_memory_needed(config, shape, options, settings.batch);
+  const double available = o.model.limits().memory_bytes;
+  if (needed <= available) return;
+  throw Error(Message{"error.training_memory",
+                      {{"needed", bytes_text(needed)}, {"available", bytes_text(available)}}});
+}
+
 // `broken` is the step whose loss or gradient was no number: it changed nothing.
-Ending train(const RunParts& run, Learner& learner, SafeRun& safe, TrainState& state,
+Ending train(const RunParts& run, Learner& learner, SafeRun& safe, TrainState& state, TrainLog& log,
              TrainStep& broken) {
-  Log log(run.o.log, state.step > 0);
+  TrainProgress progress;
   std::vector<TokenBatch> batches(static_cast<std::size_t>(run.settings.accumulation));
   const auto began = Clock::now();
-  double tokens = 0, told = -1;
+  double tokens = 0;
   const std::int64_t first = state.step;
-  while (state.step < run.o.steps && !interrupted) {
+  while (state.step < run.steps() && !interrupted) {
     for (TokenBatch& batch : batches) batch = run.data.batches->next();
     const TrainStep step = learner.step(batches);
     if (!std::isfinite(step.loss) || !std::isfinite(step.gradient_norm)) {
       broken = step;
-      std::fputc('\n', stderr);
+      progress.end_line();
       return Ending::kBroken;
     }
     state.step = step.step + 1;
@@ -177,13 +184,10 @@ Ending train(const RunParts& run, Learner& learner, SafeRun& safe, TrainState& s
     const double speed = tokens / std::max(seconds, 1e-9);
     log.add(step, speed);
     const double left = seconds / static_cast<double>(state.step - first) *
-                        static_cast<double>(run.o.steps - state.step);
-    if (seconds - told > 0.25 || state.step == run.o.steps) {
-      tell_progress(step, run.o.steps, speed, left);
-      told = seconds;
-    }
+                        static_cast<double>(run.steps() - state.step);
+    progress.tell_step(step, run.steps(), speed, left);
   }
-  if (state.step > first) std::fputc('\n', stderr);
+  progress.end_line();
   return interrupted ? Ending::kInterrupted : Ending::kDone;
 }
 
@@ -230,6 +234,7 @@ int run_train(const TrainOptions& o) {
     config = from->model.config;
     settings = {};
     parse_train(from->training->json, settings, state);
+    check_goes_on(o.steps.value_or(settings.schedule.steps), state);
   }
   LearnedFrom data = open_data(o, settings, from ? &*from : nullptr);
   if (!from) {
@@ -239,16 +244,18 @@ int run_train(const TrainOptions& o) {
     if (both_ways && !o.model.mask) config.mask.kind = MaskKind::kNone;
   }
   if (data.task) data.shape = shape_of(*data.task, config);
-  std::vector<Tensor> parameters =
-      from ? std::move(from->weights) : start_parameters(o, config, data);
-  if (from) data.shape.vocab = from->model.vocab;
+  if (from) check_vocabulary(data, from->model.vocab, o.resume);
   TrainerOptions options{settings.optimizer, settings.schedule, settings.clip, 8,
                          o.model.threads,    settings.dropout,  settings.seed};
+  check_memory(o, config, data.shape, settings, options);
+  std::vector<Tensor> parameters =
+      from ? std::move(from->weights) : start_parameters(o, config, data);
   const auto learner = learners(config, data.shape, std::move(parameters), options);
   if (from) {
     learner->optimizer().restore(state.step, array_views(from->training->optimizer));
     data.batches->restore(state.data);
   }
+  TrainLog log(o.log, state.step > 0);
   std::signal(SIGINT, interrupt);
   tell_device(*learner, o);
   const ModelFile file = model_file(config, data.shape, data.task.get());
@@ -260,7 +267,7 @@ int run_train(const TrainOptions& o) {
   Ending ending{};
   std::optional<RunCheckpoint> end;
   try {
-    ending = train({o, config, data, settings}, *learner, safe, state, broken);
+    ending = train({o, config, data, settings}, *learner, safe, state, log, broken);
     if (!o.out.empty()) end = checkpoint();
   } catch (const Error& error) {
     if (learner->device().empty()) throw;
@@ -279,6 +286,7 @@ int run_train(const TrainOptions& o) {
                 "; the run stopped with the weights before it. Try a smaller --lr, a --warmup, or "
                 "--clip 1");
   }
+  if (!log.problem().empty()) throw Error(log.problem());
   return ending == Ending::kDone ? 0 : 130;
 }
 
@@ -288,45 +296,48 @@ void add_train_command(CLI::App& app, Run& run) {
   auto o = std::make_shared<TrainOptions>();
   CLI::App* sub = app.add_subcommand("train", "Trains a model on a task, a text or rows of ids");
   o->model.add_to(*sub);
-  sub->add_option("--task", o->task, "Name of a task: copy, reverse, sort, induction, ...");
+  const auto of_run = [&](const char* name, auto& value, const char* help) {
+    return sub->add_option(name, value, help)->group(kOfTheRun);
+  };
+  of_run("--task", o->task, "Name of a task: copy, reverse, sort, induction, ...");
   sub->add_option("--text", o->text, "A UTF-8 text file to learn from");
   sub->add_option("--labels", o->labels, "A table (TSV, .csv) of texts and their classes");
   sub->add_option("--pairs", o->pairs, "A table (TSV, .csv) of texts and their translations");
   sub->add_option("--data-ids", o->data_ids, "FILE.npy: int32 rows of context + 1 token ids");
-  sub->add_option("--cut", o->cut,
-                  "Texts: characters, words, bytes or bpe (--labels: words, others: characters)");
-  sub->add_option("--vocabulary", o->vocabulary, "Texts: size of the vocabulary (words, bpe)");
+  of_run("--cut", o->cut,
+         "Texts: characters, words, bytes or bpe (--labels: words, others: characters)");
+  of_run("--vocabulary", o->vocabulary, "Texts: size of the vocabulary (words, bpe)");
   sub->add_option("--context", o->context, "Tokens of a row (0: of the task or the data)");
-  sub->add_option("--batch", o->batch, "Rows of a batch")
+  of_run("--batch", o->batch, "Rows of a batch")
       ->capture_default_str()
       ->check(CLI::Range(1, 1 << 20));
-  sub->add_option("--accumulate", o->accumulate, "Batches of an update")
+  of_run("--accumulate", o->accumulate, "Batches of an update")
       ->capture_default_str()
       ->check(CLI::Range(1, 1 << 20));
-  sub->add_option("--steps", o->steps, "Updates")->capture_default_str();
-  sub->add_option("--init", o->init, "normal, glorot or kaiming, or FILE.safetensors")
+  sub->add_option("--steps", o->steps,
+                  "Updates, in all (default: 1000; --resume: those of the run)");
+  of_run("--init", o->init, "normal, glorot or kaiming, or FILE.safetensors")
       ->capture_default_str();
-  sub->add_option("--optimizer", o->optimizer, "adamw, adam or sgd")->capture_default_str();
-  sub->add_option("--lr", o->rate, "Learning rate")->capture_default_str();
-  sub->add_option("--lr-floor", o->floor, "Learning rate at the end of the cosine")
+  of_run("--optimizer", o->optimizer, "adamw, adam or sgd")->capture_default_str();
+  of_run("--lr", o->rate, "Learning rate")->capture_default_str();
+  of_run("--lr-floor", o->floor, "Learning rate at the end of the cosine")->capture_default_str();
+  of_run("--betas", o->betas, "adam, adamw: as 0.9,0.999");
+  of_run("--eps", o->epsilon, "adam, adamw")->capture_default_str();
+  of_run("--momentum", o->momentum, "sgd")->capture_default_str();
+  of_run("--weight-decay", o->decay, "Default 0.01 for adamw, 0 for the others");
+  of_run("--clip", o->clip, "Largest norm of the gradients (0: any)")->capture_default_str();
+  of_run("--dropout", o->dropout, "Share of weights and changes left out (0: none)")
       ->capture_default_str();
-  sub->add_option("--betas", o->betas, "adam, adamw: as 0.9,0.999");
-  sub->add_option("--eps", o->epsilon, "adam, adamw")->capture_default_str();
-  sub->add_option("--momentum", o->momentum, "sgd")->capture_default_str();
-  sub->add_option("--weight-decay", o->decay, "Default 0.01 for adamw, 0 for the others");
-  sub->add_option("--clip", o->clip, "Largest norm of the gradients (0: any)")
-      ->capture_default_str();
-  sub->add_option("--dropout", o->dropout, "Share of weights and changes left out (0: none)")
-      ->capture_default_str();
-  sub->add_option("--schedule", o->schedule, "constant or cosine")->capture_default_str();
-  sub->add_option("--warmup", o->warmup, "Steps in which the rate grows")->capture_default_str();
+  of_run("--schedule", o->schedule, "constant or cosine")->capture_default_str();
+  of_run("--warmup", o->warmup, "Steps in which the rate grows")->capture_default_str();
   sub->add_option("--resume", o->resume, "Folder of a checkpoint to go on from");
   sub->add_option("--out", o->out, "Folder for the checkpoint");
   sub->add_option("--log", o->log, "FILE.csv: a line for each step");
   sub->add_option("--broken-shader", o->broken, "NAME=FILE")->group("");
-  sub->add_option("--config", o->config, "A recipe.json, for what is not given here");
+  of_run("--config", o->config, "A recipe.json, for what is not given here");
   sub->callback([o, sub, &run] {
     run = [o, sub] {
+      if (!o->resume.empty()) check_resume(*sub);
       if (!o->config.empty()) use_recipe(read_recipe(o->config), *sub, *o);
       return run_train(*o);
     };

@@ -1,7 +1,6 @@
 #include "app/cli/named_backend.h"
 
-#include <cstdio>
-
+#include "app/cli/cli.h"
 #include "app/gl/context/embedded.h"
 #include "core/base/error.h"
 #include "core/io/atomic_file.h"
@@ -38,7 +37,7 @@ NamedBackend::NamedBackend(const std::string& name, int threads, GlBackendOption
   auto made = make_gl_backend(std::move(options));
   gl_ = made.get();
   if (const Message& problem = gl_->tuned_problem(); !problem.empty())
-    std::fprintf(stderr, "headlight: note: %s\n", say(Language::kEnglish, problem).c_str());
+    tell("note: " + say(Language::kEnglish, problem));
   backend_ = std::move(made);
 }
 
@@ -58,8 +57,7 @@ void note_fallbacks(const std::vector<std::string>& fallbacks) {
   std::string list;
   for (const std::string& one : fallbacks) list += (list.empty() ? "" : ", ") + one;
   if (list.empty()) return;
-  std::fprintf(stderr, "headlight: note: this graphics card cannot take %s; the processor ran it\n",
-               list.c_str());
+  tell("note: this graphics card cannot take " + list + "; the processor ran it");
 }
 
 GlBackendOptions with_broken_shader(const std::string& broken) {

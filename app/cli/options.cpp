@@ -1,4 +1,4 @@
-#include "app/cli/options.h"
+#include "app/cli/cli.h"
 
 #include <algorithm>
 #include <charconv>
@@ -14,14 +14,29 @@
 
 namespace headlight {
 
+CLI::Validator within(double low, double high) {
+  const auto text = [](double number) { return exact_number(static_cast<float>(number)); };
+  const std::string range = text(low) + " to " + text(high);
+  return CLI::Validator(
+      [=](const std::string& given) {
+        double value = 0;
+        const char* end = given.data() + given.size();
+        const auto read = std::from_chars(given.data(), end, value);
+        const bool fits =
+            read.ec == std::errc() && read.ptr == end && value >= low && value <= high;
+        return fits ? std::string() : "must be a number from " + range + "; got '" + given + "'";
+      },
+      range);
+}
+
 std::string current_backend_name(std::string name) { return name == "eigen" ? "cpu" : name; }
 
 void ModelOptions::add_to(CLI::App& app) {
   const auto text = [&](const char* name, std::optional<std::string>& value, const char* help) {
-    app.add_option(name, value, help)->group("Model and sentence");
+    app.add_option(name, value, help)->group(kModelOptions);
   };
   const auto number = [&](const char* name, std::optional<int>& value, const char* help) {
-    app.add_option(name, value, help)->group("Model and sentence");
+    app.add_option(name, value, help)->group(kModelOptions);
   };
   text("--sentence", sentence, "The sentence, UTF-8");
   text("--sentence-file", sentence_file, "A text file that holds the sentence");
@@ -39,7 +54,7 @@ void ModelOptions::add_to(CLI::App& app) {
   text("--attention-scale", attention_scale, "on or off: divide the scores by the root of d_head");
   app.add_option("--temperature", temperature,
                  "Attention's softmax divides the scores by it (0.05 to 10; default 1)")
-      ->group("Model and sentence");
+      ->group(kModelOptions);
   text("--block", block, "attention, post-norm or pre-norm");
   text("--norm", norm, "layer or rms");
   text("--activation", activation, "relu, gelu, gelu-tanh or silu; gated: swiglu or geglu");
@@ -47,7 +62,7 @@ void ModelOptions::add_to(CLI::App& app) {
   text("--rotary", rotary, "Rotary positions: half (i, i + half) or interleaved (2i, 2i + 1)");
   app.add_option("--rotary-base", rotary_base,
                  "Rotary positions: base of the wavelengths (1 to 1e9; default 10000)")
-      ->group("Model and sentence");
+      ->group(kModelOptions);
   number("--rotary-width", rotary_width,
          "Rotary positions: how many features of a head turn, an even number (0: all)");
   text("--mask", mask, "none, causal, padding, local, strided or free");
@@ -59,9 +74,10 @@ void ModelOptions::add_to(CLI::App& app) {
   text("--allow", allow, "Free mask: allow only these cells, as 0,0;1,0;1,1");
   text("--bias", bias, "on or off");
   text("--residual", residual, "on or off");
-  app.add_option("--seed", seed, "Seed of the weights")->group("Model and sentence");
+  app.add_option("--seed", seed, "Seed of the weights")->group(kModelOptions);
   number("--max-tokens", max_tokens, "Limit on tokens (default 1024)");
-  app.add_option("--max-memory", memory_gb, "Limit on memory, in GB (default: what is free)");
+  app.add_option("--max-memory", memory_gb, "Limit on memory, in GB (default: what is free)")
+      ->check(within(1e-6, 1e6));
   app.add_option("--backend", backend,
                  "reference, cpu or gl (the graphics card); of windows also both")
       ->capture_default_str()
@@ -75,12 +91,12 @@ void ModelOptions::add_model_to(CLI::App& app) {
   app.add_option("--model", model,
                  "A trained model: a folder that `headlight train` wrote, or a name of `headlight "
                  "models`")
-      ->group("Model and sentence");
+      ->group(kModelOptions);
   app.add_option("--target", targets,
                  "Of what the gradients are: the class of a classifier, or the token behind [MASK] "
                  "(again for the next one). Default: what the model finds likeliest")
       ->allow_extra_args(false)
-      ->group("Model and sentence");
+      ->group(kModelOptions);
 }
 
 namespace {
@@ -186,19 +202,17 @@ void set_mask(const ModelOptions& o, const Document& doc, MaskSpec& mask) {
   }
 }
 
-void note(const std::string& text) { std::fprintf(stderr, "headlight: %s\n", text.c_str()); }
-
 void set_positions(const ModelOptions& o, Config& c) {
   set_choice("--positions", o.positions, c.positions);
   set_choice("--rotary", o.rotary, c.rotary);
   if (o.rotary_base) c.rotary_base = *o.rotary_base;
   if (o.rotary_width) c.rotary_width = *o.rotary_width;
   if ((o.rotary || o.rotary_base || o.rotary_width) && !c.has_rotary()) {
-    note("--rotary, --rotary-base and --rotary-width change nothing without --positions rotary");
+    tell("--rotary, --rotary-base and --rotary-width change nothing without --positions rotary");
   }
   const bool one = c.attention == AttentionKind::kBasic || c.attention == AttentionKind::kSingle;
   if (o.kv_heads && one) {
-    note(
+    tell(
         "--kv-heads changes nothing in attention with one head; choose --attention narrow or wide");
   }
 }
@@ -304,7 +318,7 @@ Document ModelOptions::document() const {
   if (session) {
     SessionFile file = read_session(*session);
     doc = std::move(file.document);
-    for (const Message& said : file.notes) note(say(Language::kEnglish, said));
+    for (const Message& said : file.notes) tell(say(Language::kEnglish, said));
   }
   std::shared_ptr<const Model> trained;
   if (model) {
@@ -316,7 +330,7 @@ Document ModelOptions::document() const {
   if (text) {
     const CleanText clean = clean_utf8(*text);
     if (clean.replaced > 0) {
-      note("the sentence had " + std::to_string(clean.replaced) +
+      tell("the sentence had " + std::to_string(clean.replaced) +
            " invalid UTF-8 sequence(s); each became U+FFFD");
     }
     doc = apply(doc, SetSentence{clean.text});

@@ -16,6 +16,9 @@
 
 namespace headlight {
 
+/// The group of the options that say what a document holds.
+inline constexpr const char* kModelOptions = "Model and sentence";
+
 /// What the command line says about the document; what it does not say comes from --session or the
 /// defaults.
 struct ModelOptions {
@@ -46,6 +49,9 @@ struct ModelOptions {
 
 /// The name by which a backend goes today: "cpu" was called "eigen". Others stay as they are.
 std::string current_backend_name(std::string name);
+
+/// A number from `low` to `high`, as an option's check. CLI::Range lets NaN through.
+CLI::Validator within(double low, double high);
 
 /// "0,3,1" -> {0, 3, 1}; throws UsageError.
 std::vector<std::int64_t> parse_index(const std::string&);

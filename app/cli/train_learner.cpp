@@ -62,8 +62,8 @@ void SafeRun::give_up(const std::string& reason, std::int64_t step, const TrainO
   }
   last_->save(o.out);
   throw Error(text + "It was saved in " + o.out + " as of step " + count_text(last_->step) +
-              "; on the processor it goes on with --resume " + o.out + " --backend cpu --steps " +
-              std::to_string(o.steps));
+              "; on the processor it goes on with --resume " + o.out + " --backend cpu" +
+              (o.steps ? " --steps " + std::to_string(*o.steps) : ""));
 }
 
 }  // namespace headlight

@@ -1,18 +1,15 @@
 #include "app/cli/train_source.h"
 
-#include <cstdio>
-
+#include "app/cli/cli.h"
 #include "core/base/error.h"
-#include "core/io/atomic_file.h"
-#include "core/io/npy.h"
+#include "core/io/plain_file.h"
 #include "core/train/data/text_source.h"
 
 namespace headlight {
 namespace {
 
 void tell_notes(const std::vector<Message>& notes) {
-  for (const Message& note : notes)
-    std::fprintf(stderr, "headlight: %s\n", say(Language::kEnglish, note).c_str());
+  for (const Message& note : notes) tell(say(Language::kEnglish, note));
 }
 
 // The shape is known when the config is.
@@ -54,8 +51,8 @@ LearnedFrom text_data(const TrainOptions& o, const RunSettings& settings, const 
 
 LearnedFrom row_data(const TrainOptions& o, const RunSettings& settings) {
   constexpr std::uint64_t kMaxBytes = std::uint64_t{4} << 30;
-  auto rows = std::make_unique<RowBatches>(parse_npy_integers(read_file(o.data_ids, kMaxBytes)),
-                                           settings.batch);
+  auto rows =
+      std::make_unique<RowBatches>(read_npy_integers(o.data_ids, kMaxBytes), settings.batch);
   if (o.context > 0 && o.context != rows->context()) {
     throw UsageError("--context is " + std::to_string(o.context) + ", but the rows of " +
                      o.data_ids + " have " + std::to_string(rows->context()) +

@@ -13,12 +13,15 @@
 
 namespace headlight {
 
+inline constexpr std::int64_t kUsualSteps = 1000;
+
 struct TrainOptions {
   ModelOptions model;
   std::string task, text, labels, pairs, data_ids, init = "normal", resume, out, log;
   std::string cut, optimizer = "adamw", schedule = "constant", betas;
   int vocabulary = 0, context = 0;
-  std::int64_t batch = 32, steps = 1000, accumulate = 1, warmup = 0;
+  std::int64_t batch = 32, accumulate = 1, warmup = 0;
+  std::optional<std::int64_t> steps;
   double rate = 1e-3, floor = 0, epsilon = 1e-8, clip = 0, momentum = 0, dropout = 0;
   std::optional<double> decay;
   std::string config;        // a recipe.json

@@ -1,13 +1,33 @@
 #include "app/platform/frontend.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <new>
 
 #include "app/ui/frame/panels.h"
 #include "core/base/utf8.h"
 
 namespace headlight {
 
-ImGuiHost::ImGuiHost() : before_(ImGui::GetCurrentContext()), own_(ImGui::CreateContext()) {
+namespace {
+
+// ImGui uses what it asked for without a look: where there is no memory, that would be a crash.
+void* allocate(std::size_t bytes, void*) {
+  void* memory = std::malloc(std::max<std::size_t>(bytes, 1));
+  if (!memory) throw std::bad_alloc();
+  return memory;
+}
+
+void release(void* memory, void*) { std::free(memory); }
+
+ImGuiContext* make_context() {
+  ImGui::SetAllocatorFunctions(allocate, release);
+  return ImGui::CreateContext();
+}
+
+}  // namespace
+
+ImGuiHost::ImGuiHost() : before_(ImGui::GetCurrentContext()), own_(make_context()) {
   IMGUI_CHECKVERSION();
   ImGui::SetCurrentContext(own_);
   ImGuiIO& io = ImGui::GetIO();

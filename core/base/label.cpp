@@ -1,4 +1,4 @@
-// visible_label and visual_order: the half of utf8.h that needs the Unicode character tables.
+// visible_label, visual_order and printable: what needs the Unicode character tables.
 #include <limits>
 #include <new>
 
@@ -9,6 +9,7 @@
 #include <unicode/ustring.h>
 
 #include "core/base/error.h"
+#include "core/base/printable.h"
 #include "core/base/utf8.h"
 
 namespace headlight {
@@ -177,6 +178,18 @@ std::string visible_label(std::string_view token) {
     at += c.size;
   }
   return compose(out);
+}
+
+std::string printable(std::string_view text) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const CodePoint c = code_point_at(text, at);
+    const bool acts = u_isISOControl(icu(c.value)) && c.value != '\n' && c.value != '\t';
+    const bool moves = is_ignorable(c.value) && !shapes_neighbours(c.value);
+    out += acts || moves ? stand_in(c.value, true) : to_utf8(c.value);
+    at += c.size;
+  }
+  return out;
 }
 
 std::string visual_order(std::string_view label) {

@@ -46,17 +46,40 @@ FlushDenormals::FlushDenormals() = default;
 FlushDenormals::~FlushDenormals() = default;
 #endif
 
+namespace {
+std::atomic<int> most_refused{0};
+}
+
+int ThreadPool::refused() { return most_refused; }
+
+// A constructor that throws would leave threads that nobody can join, which ends the program. Where
+// not all can be had, half of them is tried: the others' stacks would leave no room for the work.
 ThreadPool::ThreadPool(int threads) {
-  for (int worker = 1; worker < threads; ++worker) {
-    workers_.emplace_back([this, worker] { work(worker); });
+  for (int wanted = threads; wanted > 1; wanted /= 2) {
+    try {
+      workers_.reserve(static_cast<std::size_t>(wanted) - 1);
+      for (int worker = 1; worker < wanted; ++worker)
+        workers_.emplace_back([this, worker] { work(worker); });
+      break;
+    } catch (const std::exception&) {  // system_error, bad_alloc
+      end();
+      closing_ = false;
+    }
+  }
+  const int missing = std::max(threads, 1) - this->threads();
+  int before = most_refused;
+  while (before < missing && !most_refused.compare_exchange_weak(before, missing)) {
   }
 }
 
-ThreadPool::~ThreadPool() {
+ThreadPool::~ThreadPool() { end(); }
+
+void ThreadPool::end() {
   closing_ = true;
   ++bell_;
   bell_.notify_all();
   for (std::thread& worker : workers_) worker.join();
+  workers_.clear();
 }
 
 void ThreadPool::parallel_for(std::int64_t pieces, PieceFunction f) {

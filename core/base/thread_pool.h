@@ -58,13 +58,17 @@ class FlushDenormals {
 /// other without system calls, then asleep, so that a program with nothing to do costs nothing.
 class ThreadPool {
  public:
-  /// `threads` counts the caller, who works too; below 1 means 1.
+  /// `threads` counts the caller, who works too; below 1 means 1. Where the system does not give so
+  /// many (its limits, no memory for their stacks), fewer do the work: see refused().
   explicit ThreadPool(int threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
   int threads() const { return static_cast<int>(workers_.size()) + 1; }
+
+  /// The most threads that any pool of this program asked for and did not get; 0: none.
+  static int refused();
 
   /// Calls f(piece, worker) once for each piece in [0, pieces), in any order, and returns when all
   /// are done. `worker` is in [0, threads()), 0 is the caller: no two calls at one time share it.
@@ -77,6 +81,7 @@ class ThreadPool {
  private:
   using PieceFunction = FunctionRef<void(std::int64_t, int)>;
 
+  void end();
   void work(int worker);
   bool take_piece(int worker);
   void wait_for_work();

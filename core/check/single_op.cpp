@@ -123,7 +123,7 @@ void product(Work& work) {
   const std::int64_t n = b.shape.empty() ? 0 : b.shape.back();
   if (shared) fits.clear();
   fits.insert(fits.end(), {inner, n});
-  work.expect(n > 0 && b.shape == fits, "b", "(k = " + std::to_string(inner) + ", n), (…, k, n)");
+  work.expect(n > 0 && b.shape == fits, "b", "(k = " + std::to_string(inner) + ", n) or (…, k, n)");
   Shape shape = a.shape;
   shape.back() = n;
   if (shared) {
@@ -141,7 +141,7 @@ void product(Work& work) {
 void gather(Work& work) {
   const PlainTensor &table = work.floats("table"), &ids = work.any("ids");
   if (!ids.dtype.starts_with("I") && !ids.dtype.starts_with("U"))
-    work.wrong_kind("ids", "I64", ids.dtype);
+    work.wrong_kind("ids", "I64, I32, I16, I8, U64, U32, U16 or U8", ids.dtype);
   // Ids are kept as floats, which tell no more whole numbers than these apart.
   constexpr std::int64_t kMaxRows = 1 << 24;
   work.expect(table.shape.size() == 2 && !table.cells.empty() && table.shape[0] <= kMaxRows,

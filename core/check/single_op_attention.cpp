@@ -98,6 +98,7 @@ void attention(Work& work) {
   const double scale =
       work.number("scale", -1e6, 1e6, false).value_or(1 / std::sqrt(static_cast<double>(s.width)));
   const auto given = work.number("past", 0, 1e9, true);
+  if (given && !causal) throw UsageError(Message{"single.past_unused", {{"op", "attention"}}});
   const std::int64_t past =
       given ? static_cast<std::int64_t>(*given) : s.past;  // keys before the first query's own
   const std::int64_t rows = s.batch * s.heads;
@@ -116,7 +117,8 @@ void attention(Work& work) {
   std::vector<float> forbidden(static_cast<std::size_t>(rows * s.queries * s.keys), 0.0f);
   if (work.has("mask")) {
     const PlainTensor& mask = work.any("mask");
-    if (mask.dtype != "BOOL") work.floats("mask");
+    if (mask.dtype != "BOOL" && !Work::is_float(mask))
+      work.wrong_kind("mask", std::string("BOOL, ") + Work::kFloats, mask.dtype);
     std::vector<float> cells = spread(work, s, mask);
     if (mask.dtype == "BOOL") {
       for (std::size_t i = 0; i < cells.size(); ++i) forbidden[i] = cells[i] != 0 ? 0 : kForbidden;

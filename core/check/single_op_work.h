@@ -14,6 +14,7 @@
 
 #include "core/base/error.h"
 #include "core/base/number_text.h"
+#include "core/base/utf8.h"
 #include "core/check/single_op.h"
 #include "core/graph/program_memory.h"
 
@@ -48,23 +49,34 @@ class Work {
     known_.push_back(name);
     const auto found = given_.find(name);
     if (found != given_.end()) return found->second;
+    constexpr std::size_t kMost = 10;  // a whole model has thousands
     std::string names;
-    for (const auto& one : given_) names += (names.empty() ? "" : ", ") + one.first;
-    throw UsageError(Message{"single.missing",
+    std::size_t listed = 0;
+    for (const auto& one : given_) {
+      if (listed++ == kMost) break;
+      names += (names.empty() ? "" : ", ") + shortened(one.first, 60);
+    }
+    const auto more = static_cast<long long>(given_.size()) - static_cast<long long>(kMost);
+    throw UsageError(Message{more > 0 ? "single.missing_of_many" : "single.missing",
                              {{"op", std::string(op_.name)},
                               {"name", name},
                               {"inputs", std::string(op_.inputs)},
-                              {"found", names}}});
+                              {"found", names},
+                              {"more", count_text(more)}}});
   }
   const PlainTensor& floats(const std::string& name) {
     const PlainTensor& t = any(name);
-    if (!t.dtype.starts_with("F") && !t.dtype.starts_with("BF")) wrong_kind(name, "F32", t.dtype);
+    if (!is_float(t)) wrong_kind(name, kFloats, t.dtype);
     return t;
+  }
+  static bool is_float(const PlainTensor& t) {
+    return t.dtype.starts_with("F") || t.dtype.starts_with("BF");
   }
   const PlainTensor* maybe(const std::string& name) {
     known_.push_back(name);
     return has(name) ? &floats(name) : nullptr;
   }
+  static constexpr const char* kFloats = "F32, F64, F16 or BF16";
   [[noreturn]] void wrong_kind(const std::string& name, const std::string& expected,
                                const std::string& dtype) const {
     throw UsageError(Message{
@@ -99,28 +111,29 @@ class Work {
     const bool read = error == std::errc() && end == text.data() + text.size();
     if (read && value >= least && value <= most && (!whole || value == std::floor(value)))
       return value;
-    char range[96];
-    std::snprintf(range, sizeof range, "%g…%g", least, most);
-    throw UsageError(Message{
-        "single.value",
-        {{"op", std::string(op_.name)}, {"name", name}, {"expected", range}, {"value", text}}});
+    const auto limit = [](double at) { return exact_number(static_cast<float>(at)); };
+    throw UsageError(Message{whole ? "single.whole_value" : "single.value",
+                             {{"op", std::string(op_.name)},
+                              {"name", name},
+                              {"low", limit(least)},
+                              {"high", limit(most)},
+                              {"value", shortened(text, 60)}}});
   }
   // After everything was asked for: what nobody asked for is a mistake.
   void finish_asking() const {
     for (const auto& one : said_) {
       if (std::find(attributes_.begin(), attributes_.end(), one.first) != attributes_.end())
         continue;
-      throw UsageError(
-          Message{"single.attribute",
-                  {{"op", std::string(op_.name)},
-                   {"name", one.first},
-                   {"known", op_.attributes.empty() ? "-" : std::string(op_.attributes)}}});
+      throw UsageError(Message{op_.attributes.empty() ? "single.no_attributes" : "single.attribute",
+                               {{"op", std::string(op_.name)},
+                                {"name", shortened(one.first, 60)},
+                                {"known", std::string(op_.attributes)}}});
     }
     for (const auto& one : given_) {
       if (std::find(known_.begin(), known_.end(), one.first) != known_.end()) continue;
       throw UsageError(Message{"single.extra",
                                {{"op", std::string(op_.name)},
-                                {"name", one.first},
+                                {"name", shortened(one.first, 60)},
                                 {"inputs", std::string(op_.inputs)}}});
     }
   }

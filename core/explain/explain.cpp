@@ -17,10 +17,14 @@ bool drops_batch(std::span<const Axis> axes) {
 
 void check_index(const TensorView& t, std::span<const std::int64_t> index) {
   if (index.size() != t.axes.size()) {
-    throw UsageError(
-        std::string(t.name) + " has the axes " + shape_text(shown_axes(t.axes)) +
-        ", so a cell is named by " + std::to_string(shown_axes(t.axes).size()) + " numbers; got " +
-        std::to_string(index.size() - (drops_batch(t.axes) && !index.empty() ? 1 : 0)));
+    const std::size_t count = shown_axes(t.axes).size();
+    const std::size_t got = index.size() - (drops_batch(t.axes) && !index.empty() ? 1 : 0);
+    throw UsageError(std::string(t.name) +
+                     (count == 0 ? " is a single number, which needs no index"
+                                 : " has the axes " + shape_text(shown_axes(t.axes)) +
+                                       ", so a cell is named by " + std::to_string(count) +
+                                       (count == 1 ? " number" : " numbers")) +
+                     "; got " + std::to_string(got));
   }
   for (std::size_t a = 0; a < index.size(); ++a) {
     if (index[a] >= 0 && index[a] < t.axes[a].size) continue;
@@ -89,6 +93,11 @@ void explain_gradient(const Trace& trace, Explanation& result) {
     result.operation = "gradient_of_loss";
     result.phrase = "the loss is the mean of these numbers";
     result.formula = "1 / n";
+    if (result.value == 0) {  // its target counts for nothing
+      result.operation = "gradient_of_no_loss";
+      result.phrase = "this place has no target, so its loss is no part of the mean";
+      result.formula.clear();
+    }
     return;
   }
   int parts = 0;
@@ -169,6 +178,7 @@ std::vector<std::size_t> by_size(const std::vector<Term>& terms) {
 std::string cell_text(const Trace& trace, const CellRef& cell) {
   if (cell.tensor < 0) return "constant";
   const TensorSpec& spec = trace.program().tensors[static_cast<std::size_t>(cell.tensor)];
+  if (shown_axes(spec.axes).empty()) return spec.name;
   std::string text = spec.name + "[";
   for (std::size_t a = drops_batch(spec.axes) ? 1 : 0; a < spec.axes.size(); ++a) {
     if (text.back() != '[') text += ", ";

@@ -5,6 +5,7 @@
 
 #include "core/base/number_text.h"
 #include "core/base/utf8.h"
+#include "core/io/json_numbers.h"
 
 namespace headlight {
 namespace {
@@ -90,7 +91,7 @@ Json parse_json(std::string_view text, const JsonFileWords& words) {
   try {
     return Json::parse(text, shallow);
   } catch (const Json::exception& error) {
-    throw Error(Message{words.not_json, {{"error", clean_utf8(error.what()).text}}});
+    throw Error(json_problem(words.not_json, error));
   }
 }
 

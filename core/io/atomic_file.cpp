@@ -15,25 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Removes the temporary file unless it has become the real one.
-struct Temporary {
-  fs::path path;
-  bool keep = false;
-  ~Temporary() {
-    if (!keep) ::unlink(path.c_str());
-  }
-};
-
-// Opens a new file beside the target. Not mkstemp: that would make every saved file private (0600).
-int open_temporary(const fs::path& folder, mode_t mode, fs::path& name) {
-  for (int n = 0; n < 1000; ++n) {
-    name = folder / (".headlight-" + std::to_string(::getpid()) + "-" + std::to_string(n) + ".tmp");
-    const int fd = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-    if (fd >= 0 || errno != EEXIST) return fd;
-  }
-  return -1;
-}
-
 void write_directly(const fs::path& path, std::string_view bytes) {
   Descriptor fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
   if (fd.get() < 0) fail_to_save(path, errno, false);
@@ -54,28 +35,20 @@ void write_file_atomic(const fs::path& path, std::string_view bytes) {
   // A rename would replace even a file that is marked as not to be written; ask first.
   if (exists && ::access(target.c_str(), W_OK) != 0) fail_to_save(path, errno);
   const fs::path folder = target.has_parent_path() ? target.parent_path() : fs::path(".");
-  Temporary temporary;
-  Descriptor fd(open_temporary(folder, 0666, temporary.path));
-  if (fd.get() < 0) {
-    const int error = errno;
-    temporary.keep = true;  // none was made; a file of that name would be someone else's
-    fail_to_save(path, error);
-  }
+  Temporary temporary(folder, Temporary::Kind::kFile);
+  if (temporary.error() != 0) fail_to_save(path, temporary.error());
+  Descriptor& fd = temporary.file();
   if (exists && ::fchmod(fd.get(), old.st_mode & 07777) != 0) fail_to_save(path, errno);
   if (const int error = write_all(fd.get(), bytes)) fail_to_save(path, error);
   if (::fsync(fd.get()) != 0) fail_to_save(path, errno);
-  if (fd.close() != 0) fail_to_save(path, errno);
-  if (::rename(temporary.path.c_str(), target.c_str()) != 0) fail_to_save(path, errno);
-  temporary.keep = true;
+  // The lock has to last, so it is a copy that is closed.
+  if (Descriptor(::dup(fd.get())).close() != 0) fail_to_save(path, errno);
+  if (::rename(temporary.path().c_str(), target.c_str()) != 0) fail_to_save(path, errno);
+  temporary.release();
   flush_folder(folder);
 }
 
 std::string read_file(const fs::path& path, std::uint64_t max_bytes) {
-  const auto too_large = [&](const std::string& size) {
-    throw Error(
-        Message{"file.too_large",
-                {{"path", shown(path)}, {"limit", std::to_string(max_bytes)}, {"size", size}}});
-  };
   const Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (fd.get() < 0) fail_to_read(path, errno);
   struct stat info {};
@@ -84,7 +57,7 @@ std::string read_file(const fs::path& path, std::uint64_t max_bytes) {
     throw Error(Message{"file.read_is_folder", {{"path", shown(path)}}});
   }
   const auto size = static_cast<std::uint64_t>(std::max<off_t>(info.st_size, 0));
-  if (size > max_bytes) too_large(std::to_string(size));
+  if (size > max_bytes) fail_too_large(path, max_bytes, std::to_string(size));
 
   // The size is only a first guess: pipes say 0, and a file may grow meanwhile.
   constexpr std::size_t kChunk = std::size_t{1} << 16;
@@ -99,7 +72,7 @@ std::string read_file(const fs::path& path, std::uint64_t max_bytes) {
     if (n < 0) fail_to_read(path, errno);
     if (n == 0) break;
     used += static_cast<std::size_t>(n);
-    if (used > max_bytes) too_large("> " + std::to_string(max_bytes));
+    if (used > max_bytes) fail_too_large(path, max_bytes, "> " + std::to_string(max_bytes));
   }
   bytes.resize(used);
   return bytes;

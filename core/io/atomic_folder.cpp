@@ -17,39 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The new folder until it has its place. Removes only what was put into it.
-class TemporaryFolder {
- public:
-  // Makes it beside `target`; 0 or the error number.
-  int make(const fs::path& parent) {
-    for (int n = 0; n < 1000; ++n) {
-      path_ =
-          parent / (".headlight-" + std::to_string(::getpid()) + "-" + std::to_string(n) + ".tmp");
-      if (::mkdir(path_.c_str(), 0777) == 0) {
-        made_ = true;
-        return 0;
-      }
-      if (errno != EEXIST) return errno;
-    }
-    return EEXIST;
-  }
-  ~TemporaryFolder() {
-    if (!made_) return;
-    for (const fs::path& name : names_) ::unlink((path_ / name).c_str());
-    ::rmdir(path_.c_str());  // keeps what someone else put there
-  }
-  const fs::path& path() const { return path_; }
-  // To be removed with it.
-  fs::path add(const fs::path& name) { return path_ / names_.emplace_back(name); }
-  // It has another name now.
-  void release() { made_ = false; }
-
- private:
-  fs::path path_;
-  std::vector<fs::path> names_;
-  bool made_ = false;
-};
-
 // 0 or the error number.
 int write_file(const fs::path& path, std::string_view bytes) {
   Descriptor fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
@@ -128,8 +95,8 @@ void write_folder_atomic(const fs::path& folder, std::span<const FolderFile> fil
   const std::vector<fs::path> others = exists ? others_in(target, own) : std::vector<fs::path>();
 
   const fs::path parent = target.has_parent_path() ? target.parent_path() : fs::path(".");
-  TemporaryFolder made;
-  if (const int error = made.make(parent)) fail_to_save(folder, error);
+  Temporary made(parent, Temporary::Kind::kFolder);
+  if (made.error() != 0) fail_to_save(folder, made.error());
   for (const FolderFile& file : files) {
     if (const int error = write_file(made.add(file.name), file.bytes)) fail_to_save(folder, error);
   }

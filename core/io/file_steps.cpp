@@ -1,10 +1,16 @@
 #include "core/io/file_steps.h"
 
+#include <dirent.h>
 #include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <memory>
 #include <system_error>
 #include <unordered_map>
 
@@ -63,6 +69,12 @@ void fail_to_read(const fs::path& path, int error) {
       Message{"file.not_read", {{"path", shown(path)}, reason(error), {"advice", advice, true}}});
 }
 
+void fail_too_large(const fs::path& path, std::uint64_t max_bytes, const std::string& size) {
+  throw Error(
+      Message{"file.too_large",
+              {{"path", shown(path)}, {"limit", std::to_string(max_bytes)}, {"size", size}}});
+}
+
 Descriptor::~Descriptor() {
   if (fd_ >= 0) ::close(fd_);
 }
@@ -71,6 +83,11 @@ int Descriptor::close() {
   const int result = ::close(fd_);
   fd_ = -1;
   return result;
+}
+
+void Descriptor::reset(int fd) {
+  if (fd_ >= 0) ::close(fd_);
+  fd_ = fd;
 }
 
 int write_all(int fd, std::string_view bytes) {
@@ -101,5 +118,112 @@ void flush_folder(const fs::path& folder) {
   const Descriptor fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (fd.get() >= 0) (void)::fsync(fd.get());
 }
+
+namespace {
+
+// Not mkstemp: that would make every saved file private (0600).
+std::string temporary_name(int n) {
+  return ".headlight-" + std::to_string(::getpid()) + "-" + std::to_string(n) + ".tmp";
+}
+
+// The process that made one with this name; 0: it is none.
+pid_t maker_of(const char* name) {
+  int pid = 0, n = 0, end = 0;
+  const bool matches = std::sscanf(name, ".headlight-%d-%d.tmp%n", &pid, &n, &end) == 2;
+  return matches && end > 0 && name[end] == '\0' && pid > 0 ? pid : 0;
+}
+
+// A process of this number may run on another machine that shares the folder, or in another
+// container: so the lock counts as well.
+bool is_abandoned(pid_t maker, int fd) {
+  const bool gone = maker == ::getpid() || (::kill(maker, 0) != 0 && errno == ESRCH);
+  return gone && ::flock(fd, LOCK_EX | LOCK_NB) == 0;
+}
+
+// Goes through the entries of a folder.
+template <class Visit>
+void for_entries(int folder, const Visit& visit) {
+  const int own = ::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const std::unique_ptr<DIR, int (*)(DIR*)> list(own < 0 ? nullptr : ::fdopendir(own), ::closedir);
+  if (!list) {
+    if (own >= 0) ::close(own);
+    return;
+  }
+  while (const dirent* entry = ::readdir(list.get())) visit(entry->d_name);
+}
+
+// What a killed program has left in a folder of its own: the files of a model, which it wrote there
+// or which the new folder has replaced, and hard links to what someone else keeps in the new
+// folder. Anything else stays, and the folder with it.
+void empty_folder(int folder) {
+  for_entries(folder, [&](const char* name) {
+    struct stat info {};
+    if (::fstatat(folder, name, &info, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(info.st_mode)) return;
+    const std::string_view text = name;
+    const bool own = text.ends_with(".json") || text.ends_with(".safetensors");
+    if (own || info.st_nlink > 1) ::unlinkat(folder, name, 0);
+  });
+}
+
+void remove_abandoned(const fs::path& parent) {
+  const Descriptor folder(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (folder.get() < 0) return;
+  for_entries(folder.get(), [&](const char* name) {
+    const pid_t maker = maker_of(name);
+    if (maker == 0) return;
+    const Descriptor left(
+        ::openat(folder.get(), name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    struct stat info {};
+    if (left.get() < 0 || ::fstat(left.get(), &info) != 0 || !is_abandoned(maker, left.get()))
+      return;
+    if (S_ISREG(info.st_mode)) ::unlinkat(folder.get(), name, 0);
+    if (!S_ISDIR(info.st_mode)) return;
+    empty_folder(left.get());
+    ::unlinkat(folder.get(), name, AT_REMOVEDIR);
+  });
+}
+
+}  // namespace
+
+Temporary::Temporary(const fs::path& folder, Kind kind) : kind_(kind) {
+  remove_abandoned(folder);
+  for (int n = 0; n < 1000; ++n) {
+    path_ = folder / temporary_name(n);
+    const bool is_file = kind == Kind::kFile;
+    if (!is_file && ::mkdir(path_.c_str(), 0777) != 0) {
+      error_ = errno;
+      if (error_ != EEXIST) return;
+      continue;
+    }
+    file_.reset(is_file ? ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)
+                        : ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (is_file && file_.get() < 0) {
+      error_ = errno;
+      if (error_ != EEXIST) return;
+      continue;
+    }
+    // Someone who clears up may have come before the lock. Where nothing can be locked, nobody
+    // does.
+    struct stat info {};
+    const bool taken = ::flock(file_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    if (taken || (::fstat(file_.get(), &info) == 0 && info.st_nlink == 0)) continue;
+    made_ = true;
+    error_ = 0;
+    return;
+  }
+  if (error_ == 0) error_ = EEXIST;
+}
+
+Temporary::~Temporary() {
+  if (!made_) return;
+  if (kind_ == Kind::kFile) {
+    ::unlink(path_.c_str());
+    return;
+  }
+  for (const fs::path& name : names_) ::unlink((path_ / name).c_str());
+  ::rmdir(path_.c_str());  // keeps what someone else put there
+}
+
+fs::path Temporary::add(const fs::path& name) { return path_ / names_.emplace_back(name); }
 
 }  // namespace headlight

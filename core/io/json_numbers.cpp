@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/error.h"
+#include "core/base/utf8.h"
 
 namespace headlight {
 namespace {
@@ -65,6 +66,16 @@ std::string json_number(float value) {
   std::string out;
   append_number(out, value);
   return out;
+}
+
+Message json_problem(const char* not_json, const std::exception& error) {
+  const std::string text = clean_utf8(error.what()).text;
+  // "… out_of_range.406] number overflow parsing '1e999'"
+  const std::size_t open = text.find('\'');
+  if (text.find("out_of_range.406") == text.npos || open == text.npos)
+    return Message{not_json, {{"error", text}}};
+  const std::string number = text.substr(open + 1, text.rfind('\'') - open - 1);
+  return Message{"json.too_large", {{"number", shortened(number, 40)}}};
 }
 
 std::string to_trace_json(std::span<const NamedArray> arrays, std::span<const StringList> lists) {

@@ -1,9 +1,11 @@
 // Numbers and whole traces as JSON that reads back to the same bits.
 #pragma once
 
+#include <exception>
 #include <span>
 #include <string>
 
+#include "core/base/message.h"
 #include "core/io/array.h"
 
 namespace headlight {
@@ -12,6 +14,10 @@ namespace headlight {
 /// are the strings "inf", "-inf" and "nan", quotes included. Never depends on the locale.
 std::string json_number(double value);
 std::string json_number(float value);
+
+/// What nlohmann's parser threw, to say to a person: a number that no double holds, or `not_json`,
+/// a text id with an {error}.
+Message json_problem(const char* not_json, const std::exception& error);
 
 /// {"tensors": {name: {"shape": [...], "data": [row-major, flat]}, ...}, list name: ["..."], ...}
 /// in the order given. Invalid UTF-8 becomes U+FFFD. Throws Error for names that clash (a list may

@@ -4,9 +4,11 @@
 #include <cstring>
 #include <limits>
 #include <optional>
+#include <tuple>
 
 #include "core/base/error.h"
 #include "core/base/utf8.h"
+#include "core/io/plain_file.h"
 
 namespace headlight {
 namespace {
@@ -28,10 +30,12 @@ std::uint64_t little_endian(std::string_view bytes) {
   return value;
 }
 
+// Where the dictionary begins, and where the numbers do.
 struct Parts {
-  std::string_view header, data;
+  std::size_t header, data;
 };
 
+// Of a file that begins so.
 Parts parts_of(std::string_view bytes) {
   if (!bytes.starts_with(kMagic) || bytes.size() < 10) fail("npy.no_magic");
   const int version = bytes[6];
@@ -40,8 +44,7 @@ Parts parts_of(std::string_view bytes) {
   if (bytes.size() < 8 + width) fail("npy.truncated");
   const std::uint64_t length = little_endian(bytes.substr(8, width));
   if (length > kLongestHeader || length > bytes.size() - 8 - width) fail("npy.truncated");
-  const std::size_t size = static_cast<std::size_t>(length);
-  return {bytes.substr(8 + width, size), bytes.substr(8 + width + size)};
+  return {8 + width, 8 + width + static_cast<std::size_t>(length)};
 }
 
 // What follows 'key': in the dictionary of the header.
@@ -95,20 +98,44 @@ std::pair<char, std::size_t> read_dtype(std::string_view text) {
   return {name[1], static_cast<std::size_t>(name[2] - '0')};
 }
 
-}  // namespace
+struct Layout {
+  std::vector<std::int64_t> shape;
+  char kind;          // 'i' or 'u'
+  std::size_t width;  // bytes of a number
+  std::size_t count;  // numbers
+  std::size_t data;   // where they begin
+};
 
-NpyIntegers parse_npy_integers(std::string_view bytes) {
-  const auto [header, data] = parts_of(bytes);
+// Of a file of `size` bytes that begins so, the whole header at least.
+Layout layout_of(std::string_view begin, std::uint64_t size) {
+  const Parts parts = parts_of(begin);
+  const std::string_view header = begin.substr(parts.header, parts.data - parts.header);
   const auto [kind, width] = read_dtype(entry(header, "descr"));
   if (!entry(header, "fortran_order").starts_with("False")) fail("npy.fortran");
+  std::vector<std::int64_t> shape = read_shape(entry(header, "shape"));
+  const auto bytes = static_cast<std::size_t>(size) - parts.data;
+  const auto count = count_of(shape, bytes / width);
+  if (!count || *count * width != bytes) fail("npy.size", std::to_string(bytes / width));
+  return {std::move(shape), kind, width, *count, parts.data};
+}
+
+}  // namespace
+
+NpyIntegers read_npy_integers(const std::filesystem::path& path, std::uint64_t max_bytes) {
+  const PlainFile file(path, max_bytes);
+  (void)layout_of(file.head(kLongestHeader + 12), file.size());
+  return parse_npy_integers(file.all());
+}
+
+NpyIntegers parse_npy_integers(std::string_view bytes) {
+  Layout layout = layout_of(bytes, bytes.size());
+  const auto [kind, width, count] = std::tuple(layout.kind, layout.width, layout.count);
+  const std::string_view data = bytes.substr(layout.data);
   NpyIntegers result;
-  result.shape = read_shape(entry(header, "shape"));
-  const auto count = count_of(result.shape, data.size() / width);
-  if (!count || *count * width != data.size())
-    fail("npy.size", std::to_string(data.size() / width));
-  result.values.reserve(*count);
+  result.shape = std::move(layout.shape);
+  result.values.reserve(count);
   const int unused = 64 - 8 * static_cast<int>(width);
-  for (std::size_t i = 0; i < *count; ++i) {
+  for (std::size_t i = 0; i < count; ++i) {
     const std::uint64_t raw = little_endian(data.substr(i * width, width)) << unused;
     const auto value = kind == 'i' ? static_cast<std::int64_t>(raw) >> unused
                                    : static_cast<std::int64_t>(raw >> unused);

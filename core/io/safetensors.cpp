@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <set>
@@ -11,7 +12,10 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/error.h"
+#include "core/base/number_text.h"
 #include "core/base/utf8.h"
+#include "core/io/json_numbers.h"
+#include "core/io/plain_file.h"
 
 namespace headlight {
 namespace {
@@ -72,7 +76,7 @@ Json parse_header(std::string_view header) {
     HeaderGuard guard;
     return Json::parse(header, std::ref(guard));
   } catch (const Json::exception& e) {
-    bad_file(Message{"safetensors.not_json", {{"error", clean_utf8(e.what()).text}}});
+    bad_file(json_problem("safetensors.not_json", e));
   }
 }
 
@@ -162,7 +166,7 @@ std::map<std::string, std::string> parse_metadata(const Json& json) {
 }
 
 // The ranges, put in order, must follow one another from the first byte of the data to the last.
-void check_cover(const SafetensorsFile& file) {
+void check_cover(const SafetensorsFile& file, std::size_t data_size) {
   using Item = std::pair<const std::string, SafetensorsEntry>;
   std::vector<const Item*> items;
   for (const Item& item : file.entries) items.push_back(&item);
@@ -177,7 +181,6 @@ void check_cover(const SafetensorsFile& file) {
     }
     at = item->second.end;
   }
-  const std::size_t data_size = file.bytes.size() - file.data_start;
   if (at != data_size) {
     bad_file(Message{"safetensors.rest", {{"at", digits(at)}, {"size", digits(data_size)}}});
   }
@@ -294,21 +297,26 @@ std::string to_safetensors(std::span<const NamedArray> arrays,
   return out;
 }
 
-SafetensorsFile parse_safetensors(std::string bytes) {
-  if (bytes.size() < kLengthBytes) {
-    bad_file(Message{"safetensors.too_short", {{"size", digits(bytes.size())}}});
-  }
+namespace {
+
+// Of a file of `size` bytes that begins so: where its numbers begin.
+std::size_t data_start_of(std::string_view begin, std::uint64_t size) {
+  if (size < kLengthBytes) bad_file(Message{"safetensors.too_short", {{"size", digits(size)}}});
   std::uint64_t length = 0;
-  std::memcpy(&length, bytes.data(), sizeof length);
-  if (length > kMaxHeader || length > bytes.size() - kLengthBytes) {
+  std::memcpy(&length, begin.data(), sizeof length);
+  if (length > kMaxHeader || length > size - kLengthBytes) {
     bad_file(Message{"safetensors.header_length",
-                     {{"length", digits(length)}, {"size", digits(bytes.size() - kLengthBytes)}}});
+                     {{"length", digits(length)}, {"size", digits(size - kLengthBytes)}}});
   }
+  return kLengthBytes + static_cast<std::size_t>(length);
+}
+
+// `begin` has the header at least.
+SafetensorsFile checked_header(std::string_view begin, std::uint64_t size) {
   SafetensorsFile file;
-  file.bytes = std::move(bytes);
-  file.data_start = kLengthBytes + static_cast<std::size_t>(length);
-  const std::size_t data_size = file.bytes.size() - file.data_start;
-  const Json header = parse_header(std::string_view(file.bytes).substr(kLengthBytes, length));
+  file.data_start = data_start_of(begin, size);
+  const auto data_size = static_cast<std::size_t>(size) - file.data_start;
+  const Json header = parse_header(begin.substr(kLengthBytes, file.data_start - kLengthBytes));
   for (const auto& [name, value] : header.items()) {
     if (name == kMetadata) {
       file.metadata = parse_metadata(value);
@@ -316,8 +324,33 @@ SafetensorsFile parse_safetensors(std::string bytes) {
       file.entries[name] = parse_entry(name, value, data_size);
     }
   }
-  check_cover(file);
+  check_cover(file, data_size);
   return file;
+}
+
+SafetensorsFile read_header(const PlainFile& file) {
+  const std::size_t start = data_start_of(file.head(kLengthBytes), file.size());
+  return checked_header(file.head(start), file.size());
+}
+
+}  // namespace
+
+SafetensorsFile parse_safetensors(std::string bytes) {
+  SafetensorsFile file = checked_header(bytes, bytes.size());
+  file.bytes = std::move(bytes);
+  return file;
+}
+
+SafetensorsFile read_safetensors_header(const std::filesystem::path& path,
+                                        std::uint64_t max_bytes) {
+  return read_header(PlainFile(path, max_bytes));
+}
+
+// Between the two readings the file may change, so the whole is checked once more.
+SafetensorsFile read_safetensors(const std::filesystem::path& path, std::uint64_t max_bytes) {
+  const PlainFile file(path, max_bytes);
+  (void)read_header(file);
+  return parse_safetensors(file.all());
 }
 
 std::vector<float> tensor_as_float(const SafetensorsFile& file, std::string_view name) {
@@ -326,7 +359,16 @@ std::vector<float> tensor_as_float(const SafetensorsFile& file, std::string_view
   const auto plain = [](auto v) { return static_cast<float>(v); };
   std::vector<float> out;
   if (entry.dtype == "F32") return convert_all<float, float>(bytes, plain);
-  if (entry.dtype == "F64") return convert_all<float, double>(bytes, plain);
+  if (entry.dtype == "F64") {
+    return convert_all<float, double>(bytes, [&](double v) {
+      const auto number = static_cast<float>(v);
+      if (std::isinf(number) && !std::isinf(v)) {
+        throw Error(Message{"safetensors.beyond_float",
+                            {{"name", clean_utf8(name).text}, {"value", number_text(v, 3)}}});
+      }
+      return number;
+    });
+  }
   if (entry.dtype == "F16") return convert_all<float, std::uint16_t>(bytes, half_to_float);
   if (entry.dtype == "BF16") {  // the upper half of a float
     return convert_all<float, std::uint16_t>(

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <span>
 #include <string>
@@ -49,8 +50,15 @@ struct SafetensorsFile {
 /// trusts a number of the file. Throws Error with what was expected and what came.
 SafetensorsFile parse_safetensors(std::string bytes);
 
+/// The same of a plain file (core/io/plain_file.h) of at most so many bytes. Its header is read and
+/// checked against the file's size before the numbers are; read_safetensors_header() leaves them
+/// where they are: `bytes` is then empty.
+SafetensorsFile read_safetensors(const std::filesystem::path&, std::uint64_t max_bytes);
+SafetensorsFile read_safetensors_header(const std::filesystem::path&, std::uint64_t max_bytes);
+
 /// A tensor's numbers, row-major, as floats. F64 and large integers are rounded; BOOL is 0 or 1.
-/// Throws Error when there is no such tensor or its dtype is an 8-bit float.
+/// Throws Error when there is no such tensor, its dtype is an 8-bit float, or an F64 is beyond the
+/// largest float.
 std::vector<float> tensor_as_float(const SafetensorsFile& file, std::string_view name);
 
 /// A tensor's integers, row-major. Throws Error when there is no such tensor, it holds floats, or a

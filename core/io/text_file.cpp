@@ -21,10 +21,7 @@ constexpr std::size_t kPiece = std::size_t{1} << 20;
 constexpr std::size_t kFewBroken = 16, kBrokenInverse = 100;
 
 [[noreturn]] void fail_size(const std::filesystem::path& path, std::uint64_t size) {
-  throw Error(Message{"file.too_large",
-                      {{"path", shown(path)},
-                       {"limit", std::to_string(kMaxTextBytes)},
-                       {"size", std::to_string(size)}}});
+  fail_too_large(path, kMaxTextBytes, std::to_string(size));
 }
 
 // The size that the file promises, 0 when it promises none (a pipe).
@@ -32,6 +29,9 @@ std::uint64_t promised_size(const std::filesystem::path& path, int fd) {
   struct stat info {};
   if (::fstat(fd, &info) != 0) fail_to_read(path, errno);
   if (S_ISDIR(info.st_mode)) throw Error(Message{"file.read_is_folder", {{"path", shown(path)}}});
+  // Such as /dev/zero. A terminal is a device, too, but it ends.
+  const bool device = S_ISBLK(info.st_mode) || (S_ISCHR(info.st_mode) && ::isatty(fd) == 0);
+  if (device) throw Error(Message{"file.is_device", {{"path", shown(path)}}});
   if (!S_ISREG(info.st_mode)) return 0;
   const auto size = static_cast<std::uint64_t>(std::max<off_t>(info.st_size, 0));
   if (size > kMaxTextBytes) fail_size(path, size);

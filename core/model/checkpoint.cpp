@@ -89,8 +89,8 @@ const SafetensorsEntry& expect_tensor(const SafetensorsFile& file, const TensorS
   return entry;
 }
 
-std::vector<Tensor> parse_weights(std::string text, std::span<const TensorSpec> expected) {
-  const SafetensorsFile file = parse_safetensors(std::move(text));
+// The file has these tensors and no others.
+void expect_tensors(const SafetensorsFile& file, std::span<const TensorSpec> expected) {
   std::set<std::string> known;
   for (const TensorSpec& spec : expected) {
     (void)expect_tensor(file, spec);
@@ -100,6 +100,10 @@ std::vector<Tensor> parse_weights(std::string text, std::span<const TensorSpec> 
     if (known.contains(entry.first)) continue;
     throw Error(Message{"checkpoint.tensor_unknown", {{"name", entry.first}}});
   }
+}
+
+std::vector<Tensor> weights_of(const SafetensorsFile& file, std::span<const TensorSpec> expected) {
+  expect_tensors(file, expected);
   std::vector<Tensor> weights;
   for (const TensorSpec& spec : expected) {
     const std::string_view bytes = file.data_of(expect_tensor(file, spec));
@@ -113,7 +117,7 @@ std::vector<Tensor> parse_weights(std::string text, std::span<const TensorSpec> 
 }
 
 std::vector<StoredArray> read_optimizer(const fs::path& path) {
-  const SafetensorsFile file = parse_safetensors(read_file(path, kMaxNumbers));
+  const SafetensorsFile file = read_safetensors(path, kMaxNumbers);
   std::vector<StoredArray> arrays;
   for (const auto& entry : file.entries) {
     expect_f32(entry.first, entry.second);
@@ -174,8 +178,10 @@ Checkpoint load_checkpoint(const fs::path& folder, bool training, ParameterList 
     checkpoint.model = parse_model(read_file(config, kMaxText));
     expected = parameters(checkpoint.model);
   });
-  checkpoint.weights =
-      in_file(weights, [&] { return parse_weights(read_file(weights, kMaxNumbers), expected); });
+  checkpoint.weights = in_file(weights, [&] {
+    expect_tensors(read_safetensors_header(weights, kMaxNumbers), expected);
+    return weights_of(read_safetensors(weights, kMaxNumbers), expected);
+  });
   checkpoint.tokenizer = read_text(folder / kTokenizer);
   const fs::path optimizer = folder / kOptimizer, train = folder / kTrain;
   if (!training || (!fs::exists(optimizer, ignored) && !fs::exists(train, ignored))) {
@@ -195,8 +201,9 @@ Checkpoint parse_checkpoint(const CheckpointTexts& texts, ParameterList paramete
     checkpoint.model = parse_model(texts.config);
     expected = parameters(checkpoint.model);
   });
-  checkpoint.weights = naming(folder / kWeights,
-                              [&] { return parse_weights(std::string(texts.weights), expected); });
+  checkpoint.weights = naming(folder / kWeights, [&] {
+    return weights_of(parse_safetensors(std::string(texts.weights)), expected);
+  });
   checkpoint.tokenizer = texts.tokenizer;
   return checkpoint;
 }

@@ -45,8 +45,7 @@ void aim(const Program& p, const Model* model, const RunInput& input,
   const std::vector<std::int64_t> open = open_targets(p, model, input);
   if (model && p.config.form == ModelForm::kTranslate) {
     const std::optional<int> end = model->vocabulary->id_of(Special::kEnd);
-    if (end && p.shape.positions < model->file.context)
-      right[p.shape.positions - 1] = static_cast<float>(*end);
+    if (end) right[p.shape.positions - 1] = static_cast<float>(*end);
   } else if (model && model->vocabulary->id_of(Special::kMask) &&
              p.config.form == ModelForm::kTokens) {
     for (std::size_t t = 0; t < input.ids.size(); ++t) {

@@ -165,11 +165,11 @@ void Vocabulary::add_id(std::string_view token, std::size_t begin, std::size_t e
     std::vector<std::string_view> near;
     if (cut_ == TextCut::kWords && size() <= kMaxCompared)
       near.assign(names_->begin(), names_->end());
-    throw Error(Message{"vocabulary.unknown_token",
-                        {{"token", "'" + shortened(visible_label(token), 40) + "'"},
-                         {"near", did_you_mean(token, near)},
-                         {"n", count_text(size())},
-                         {"some", some}}});
+    throw UsageError(Message{"vocabulary.unknown_token",
+                             {{"token", "'" + shortened(visible_label(token), 40) + "'"},
+                              {"near", did_you_mean(token, near)},
+                              {"n", count_text(size())},
+                              {"some", some}}});
   }
   out.push_back({*id, begin, end});
 }

@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/base/utf8.h"
+#include "core/io/json_numbers.h"
 #include "core/text/vocabulary.h"
 
 namespace headlight {
@@ -47,7 +48,7 @@ Json parse(std::string_view text) {
   try {
     return Json::parse(text, shallow);
   } catch (const Json::exception& error) {
-    throw Error(Message{"vocabulary.not_json", {{"error", clean_utf8(error.what()).text}}});
+    throw Error(json_problem("vocabulary.not_json", error));
   }
 }
 

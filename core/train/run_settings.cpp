@@ -1,11 +1,13 @@
 #include "core/train/run_settings.h"
 
 #include <charconv>
+#include <cmath>
 #include <limits>
 
 #include "core/base/error.h"
 #include "core/graph/config_json.h"
 #include "core/train/learner.h"
+#include "core/train/optim/check_number.h"
 
 namespace headlight {
 namespace {
@@ -70,6 +72,16 @@ Schedule read_schedule(const OrderedJson& json) {
 }
 
 }  // namespace
+
+void check_clip(double norm) {
+  if (!(norm >= 0) || !std::isfinite(norm)) throw UsageError(Message{"train.clip_range"});
+}
+
+void validate(const RunSettings& r) {
+  validate(r.optimizer);
+  validate(r.schedule);
+  check_clip(r.clip);
+}
 
 std::string train_text(const RunSettings& r, const TrainState& state) {
   OrderedJson sizes = OrderedJson::object();

@@ -118,6 +118,32 @@ class Trainer::Worker {
   std::map<std::int64_t, std::unique_ptr<Shape>> shapes_;
 };
 
+double training_memory_needed(const Config& config, const RunShape& shape,
+                              const TrainerOptions& options, std::int64_t rows) {
+  const std::int64_t shards = std::clamp<std::int64_t>(options.shards, 1, rows);
+  RunShape sizes = shape;
+  sizes.batch = (rows + shards - 1) / shards;
+  const Program program = build_training_program(config, sizes, options.dropout > 0);
+  const Fusion fusion(program);
+  double parameters = 0, others = 0;  // in doubles: more cells may be asked for than can be counted
+  for (std::size_t id = 0; id < program.tensors.size(); ++id) {
+    const TensorSpec& spec = program.tensors[id];
+    if (spec.kind == TensorKind::kAlias || fusion.is_left_out(static_cast<TensorId>(id))) continue;
+    double cells = 1;
+    for (const Axis& axis : spec.axes) cells *= static_cast<double>(axis.size);
+    (spec.kind == TensorKind::kParameter ? parameters : others) += cells;
+  }
+  const double workers = static_cast<double>(std::min<std::int64_t>(options.threads, shards));
+  const bool sgd = options.optimizer.kind == OptimizerKind::kSgd;
+  const double moments = !sgd ? 2 : options.optimizer.momentum > 0 ? 1 : 0;
+  const double copies = options.threads > 1 ? options.threads : 0;  // of GradientSum
+  const double saved = 2 * (1 + moments);  // a copy, and the files made of it
+  // Gradients of activations share memory (KeptGradients::kParameters): at most half of it all.
+  const double cells =
+      parameters * (2 + moments + copies + workers + saved) + workers * 1.5 * others;
+  return cells * sizeof(float);
+}
+
 Trainer::Trainer(const Config& config, std::int64_t vocab, std::int64_t positions,
                  std::vector<Tensor> parameters, const TrainerOptions& options)
     : Trainer(config, RunShape{1, positions, vocab}, std::move(parameters), options) {}

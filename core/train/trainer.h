@@ -15,6 +15,11 @@ namespace headlight {
 
 class ThreadPool;
 
+/// Bytes that training in batches of `rows` rows would take at most, with what a save of it needs:
+/// asked before anything is allocated.
+double training_memory_needed(const Config&, const RunShape&, const TrainerOptions&,
+                              std::int64_t rows);
+
 /// On the processor. The last rows of a batch that the shards do not divide are spread over the
 /// first shards.
 class Trainer final : public Learner {

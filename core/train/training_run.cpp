@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "core/base/error.h"
+#include "core/train/optim/check_number.h"
 #include "core/train/trainer.h"
 
 namespace headlight {
@@ -162,7 +163,7 @@ void TrainingRun::set_rate(double peak) {
 }
 
 void TrainingRun::set_clip(double norm) {
-  if (!(norm >= 0) || !std::isfinite(norm)) throw UsageError(Message{"train.clip_range"});
+  check_clip(norm);
   plan_.settings.clip = learner_->options().clip = norm;
 }
 

@@ -5,8 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "core/base/printable.h"
 #include "core/base/utf8.h"
 
+using headlight::printable;
 using headlight::clean_utf8;
 using headlight::CleanText;
 using headlight::describe_character;
@@ -156,6 +158,17 @@ TEST_CASE("visible_label is never empty and always valid") {
     REQUIRE(!label.empty());
     REQUIRE(clean_utf8(label).replaced == 0);
   }
+}
+
+TEST_CASE("printable: what would act on a terminal is shown, all else stays") {
+  CHECK(printable("a\x1b[31mb\x07\r\x7f") == "a␛[31mb␇␍␡");
+  CHECK(printable("\xC2\x9B"
+                  "2J") == "U+009B2J");
+  CHECK(printable("x\xE2\x80\xAEy") == "xU+202Ey");
+  CHECK(printable("\xFF") == "\xEF\xBF\xBD");
+  for (const char* text :
+       {"", "one\n\ttwo three", "−1.5e−3 → “é”", "我喜欢", "👩‍👩‍👧", "שלום"})
+    CHECK(printable(text) == text);
 }
 
 TEST_CASE("visual_order leaves left-to-right text unchanged") {

@@ -3,6 +3,10 @@
 
 #include <doctest/doctest.h>
 
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -50,6 +54,30 @@ TEST_CASE("thread pool: an exception reaches the caller, and the pool lives on")
 }
 
 #if defined(__SSE2__) || defined(__aarch64__)
+// In a process of its own, where there is no address space for the stacks of so many.
+TEST_CASE("thread pool: with fewer threads than were asked for the work is done") {
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    const rlimit limit{std::uint64_t{1} << 30, std::uint64_t{1} << 30};
+    ::setrlimit(RLIMIT_AS, &limit);
+    int sum = 0;
+    {
+      ThreadPool pool(1000);
+      std::vector<int> found(100);
+      pool.parallel_for(
+          100, [&](std::int64_t piece, int) { found[static_cast<std::size_t>(piece)] = 1; });
+      for (const int one : found) sum += one;
+      if (ThreadPool::refused() != 1000 - pool.threads() || pool.threads() >= 1000) sum = 0;
+    }
+    ::_exit(sum == 100 ? 0 : 1);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
+}
+
 TEST_CASE("thread pool: denormals are flushed in pieces, and as before elsewhere") {
   volatile float smallest = std::numeric_limits<float>::min();
   const auto halved = [&] { return smallest * 0.5f; };

@@ -1,4 +1,5 @@
 #include "tests/cli/child.h"
+#include "tests/cli/shell.h"
 
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -58,10 +59,11 @@ bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-Result run(const Args& args, const Environment& changes) {
+namespace {
+
+Result run_program(std::vector<std::string> words, const Environment& changes) {
   const Folder folder;
   const std::string out = folder / "out", err = folder / "err";
-  std::vector<std::string> words = joined({HEADLIGHT_BINARY}, args);
   std::vector<std::string> environment = environment_with(changes);
   const std::vector<char*> argv = pointers(words), envp = pointers(environment);
   const auto start = std::chrono::steady_clock::now();
@@ -71,7 +73,7 @@ Result run(const Args& args, const Environment& changes) {
     redirect("/dev/null", STDIN_FILENO);
     redirect(out, STDOUT_FILENO);
     redirect(err, STDERR_FILENO);
-    ::execve(HEADLIGHT_BINARY, argv.data(), envp.data());
+    ::execve(argv[0], argv.data(), envp.data());
     ::_exit(127);
   }
   int status = 0;
@@ -83,11 +85,21 @@ Result run(const Args& args, const Environment& changes) {
   result.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   result.out = read_bytes(out);
   result.err = read_bytes(err);
-  INFO(shown(args), "\n", result.err);
+  INFO(shown({words.begin() + 1, words.end()}), "\n", result.err);
   CHECK(result.status < 126);
   CHECK_FALSE(contains(result.err, "Sanitizer"));
   CHECK_FALSE(contains(result.err, "runtime error"));
   return result;
+}
+
+}  // namespace
+
+Result run(const Args& args, const Environment& changes) {
+  return run_program(joined({HEADLIGHT_BINARY}, args), changes);
+}
+
+Result run_shell(const std::string& line) {
+  return run_program({"/bin/sh", "-c", line}, {{"HEADLIGHT", HEADLIGHT_BINARY}});
 }
 
 Result run_well(const Args& args, const Environment& changes) {

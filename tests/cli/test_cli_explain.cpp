@@ -138,3 +138,30 @@ TEST_CASE("explain: as text, with the tokens by their names") {
   CHECK(contains(pattern, "row maximum = "));
   CHECK(contains(pattern, "own exponential / row sum = "));
 }
+
+TEST_CASE("explain: the loss and what is right, which --gradients lists, and single numbers") {
+  const Args where = {"--sentence", "the cat sat", "--layers", "1", "--d-model", "8"};
+  const auto explain = [&](const Args& model, const std::string& tensor, const Args& more) {
+    return run(joined(joined({"explain", "--tensor", tensor}, more), model));
+  };
+  const std::string listed = run_well(joined({"trace", "--list", "--gradients"}, where)).out;
+  for (const char* tensor : {"loss", "targets", "d.loss"}) {
+    CAPTURE(tensor);
+    CHECK(contains(listed, std::string("\n") + tensor + " "));
+    const Result result = explain(where, tensor, {"--at", "1"});
+    CHECK(result.status == 0);
+    CHECK(result.out.rfind(std::string(tensor) + "[", 0) == 0);
+  }
+  CHECK(contains(explain(where, "d.loss", {"--at", "1"}).out, "1 / n"));
+  const Result last =
+      explain(where, "d.loss", {"--at", "2"});  // nothing comes after the last token
+  CHECK(contains(last.out, "= 0\n"));
+  CHECK(contains(last.out, "no target"));
+  CHECK_FALSE(contains(last.out, "1 / n"));
+  check_refused(explain(where, "loss", {"--at", "0,1"}), 2, {"named by 1 number;", "got 2"});
+  check_refused(explain(where, "losss", {"--at", "0"}), 2, {"no tensor named 'losss'"});
+  const Args classes = {"--model", "sentiment"};
+  CHECK(explain(classes, "targets", {}).out.rfind("targets = ", 0) == 0);
+  CHECK(explain(classes, "loss", {"--at", ""}).out.rfind("loss = ", 0) == 0);
+  check_refused(explain(classes, "loss", {"--at", "1"}), 2, {"single number", "got 1"});
+}

@@ -115,8 +115,16 @@ TEST_CASE("op: --list names each operation; mistakes are said with what to do") 
   refused("softmax", "softmax", {"--attr", "axis=1"}, {"no attribute 'axis'", "temperature"});
   refused("softmax", "softmax", {"--attr", "temperature=hot"}, {"'temperature'", "'hot'"});
   refused("softmax", "softmax", {"--attr", "temperature"}, {"KEY=VALUE"});
-  refused("attention", "attention", {"--attr", "causal=2"}, {"'causal'", "0…1", "'2'"});
+  refused("attention", "attention", {"--attr", "causal=2"},
+          {"'causal'", "whole number from 0 to 1", "'2'"});
   refused("attention", "attention", {"--backend", "cuda"}, {"'cuda'"});
+  refused("softmax", "softmax", {"--attr", "temperature=1", "--attr", "temperature=2"},
+          {"'temperature'", "twice"});
+  refused("gelu", "gelu", {"--attr", "fast=1"}, {"no attribute 'fast'", "takes none"});
+  refused("attention", "attention", {"--attr", "past=2"}, {"past", "causal=1"});
+  check_refused(
+      run({"op", "softmax", "--in", kOps + "softmax.in.safetensors", "--out", folder / "o.npz"}), 2,
+      {".safetensors", "o.npz"});
   // What the cases do not have: one tensor in the place of another.
   const auto with = [&](const std::string& name, const std::string& from, const std::string& to) {
     std::string bytes = read_bytes(kOps + name + ".in.safetensors");
@@ -129,11 +137,35 @@ TEST_CASE("op: --list names each operation; mistakes are said with what to do") 
                                 const std::vector<std::string>& phrases) {
     check_refused(run({"op", op, "--in", in, "--out", folder / "o.safetensors"}), 2, phrases);
   };
-  refused_file("product", with("product", "[5,4]", "[4,5]"), {"'b'", "k = 5", "(4, 5)"});
+  refused_file("product", with("product", "[5,4]", "[4,5]"),
+               {"'b'", "(k = 5, n) or (…, k, n)", "(4, 5)"});
   refused_file("attention", with("attention", "[2,2,6,5]", "[2,3,4,5]"), {"'k'", "(2, 3, 4, 5)"});
   const std::string five = '\5' + std::string(7, '\0'), six = '\6' + std::string(7, '\0');
   refused_file("gather", with("gather", five, six), {"'ids'", "id < 6", "got 6"});
   refused_file("gather", with("gather", five, std::string(8, '\xff')), {"'ids'", "got −1"});
+}
+
+TEST_CASE("op: of a file with many tensors ten are named; kinds and numbers that do not fit") {
+  const auto backend = make_backend("reference", 1);
+  PlainTensors many;
+  for (int i = 100; i < 235; ++i) many["t" + std::to_string(i)] = {{1}, {0}, "F32"};
+  try {
+    run_single_op("softmax", many, {}, *backend);
+    FAIL("it has no x");
+  } catch (const UsageError& error) {
+    const std::string text = error.what();
+    CHECK(contains(text, "t100, t101"));
+    CHECK(contains(text, "t109 and 125 more"));
+    CHECK_FALSE(contains(text, "t110"));
+  }
+  const auto kind = [&](const char* name, const PlainTensors& given, const char* expected) {
+    CHECK_THROWS_WITH_AS(run_single_op(name, given, {}, *backend), doctest::Contains(expected),
+                         UsageError);
+  };
+  const PlainTensor x{{1, 1, 1, 1}, {1}, "F32"}, whole{{1, 1, 1, 1}, {1}, "I64"};
+  kind("softmax", {{"x", whole}}, "of type F32, F64, F16 or BF16; got I64");
+  kind("attention", {{"q", x}, {"k", x}, {"v", x}, {"mask", whole}}, "of type BOOL, F32");
+  kind("gather", {{"table", {{1, 1}, {1}, "F32"}}, {"ids", x}}, "of type I64, I32");
 }
 
 // Ids are kept as floats: 16,777,217 would lead to the row before it.

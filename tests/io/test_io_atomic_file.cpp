@@ -1,16 +1,23 @@
 #include <doctest/doctest.h>
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "core/base/error.h"
 #include "core/io/atomic_file.h"
+#include "core/io/atomic_folder.h"
 
 using headlight::Error;
 using headlight::read_file;
@@ -202,4 +209,96 @@ TEST_CASE("read_file refuses what is missing, a folder or too large") {
   CHECK(contains(error_of(folder.path / "none", 4), "Check the spelling"));
   CHECK(contains(error_of(folder.path, 4), "this is a folder"));
   CHECK(contains(error_of("/dev/zero", 100'000), "at most 100000"));
+}
+
+// ---- what a killed program leaves ----
+
+namespace {
+
+// Of a process that is no more.
+pid_t ended_process() {
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) ::_exit(0);
+  REQUIRE(::waitpid(child, nullptr, 0) == child);
+  return child;
+}
+
+std::string left_by(pid_t pid) { return ".headlight-" + std::to_string(pid) + "-0.tmp"; }
+
+void put(const fs::path& path, const char* text) { std::ofstream(path) << text; }
+
+}  // namespace
+
+TEST_CASE("atomic save: what a killed program left beside it goes at the next save") {
+  const Folder folder;
+  const pid_t gone = ended_process();
+  const fs::path file = folder.path / left_by(gone), kept = folder.path / left_by(::getppid());
+  put(file, "half a session");
+  put(kept, "of a program that runs");
+  put(folder.path / ".headlight-x-0.tmp", "of nobody");
+  put(folder.path / (left_by(gone) + ".old"), "of nobody");
+  write_file_atomic(folder.path / "a.txt", "a");
+  CHECK_FALSE(fs::exists(file));
+  CHECK(fs::exists(kept));
+  CHECK(folder.count() == 4);
+  // The same number again: a process that runs now, as in a container.
+  put(folder.path / left_by(::getpid()), "half");
+  write_file_atomic(folder.path / "a.txt", "b");
+  CHECK(folder.count() == 4);
+  CHECK(read_file(folder.path / "a.txt", kPlenty) == "b");
+}
+
+TEST_CASE("atomic save: what is being made on another machine stays") {
+  const Folder folder;
+  const fs::path file = folder.path / left_by(ended_process());
+  put(file, "half");
+  const int fd = ::open(file.c_str(), O_RDONLY);
+  REQUIRE(::flock(fd, LOCK_EX) == 0);
+  write_file_atomic(folder.path / "a.txt", "a");
+  CHECK(fs::exists(file));
+  ::close(fd);
+  write_file_atomic(folder.path / "a.txt", "a");
+  CHECK_FALSE(fs::exists(file));
+}
+
+TEST_CASE("atomic save: a folder that was left goes, but for what is nowhere else") {
+  const Folder folder;
+  const auto leave = [&] {
+    const fs::path left = folder.path / left_by(ended_process());
+    fs::create_directory(left);
+    put(left / "model.safetensors", "all weights");
+    put(left / "config.json", "{}");
+    fs::create_hard_link(folder.path / "notes.txt", left / "notes.txt");
+    return left;
+  };
+  put(folder.path / "notes.txt", "mine");
+  const std::vector<headlight::FolderFile> files = {{"config.json", "{}"}};
+  const std::vector<std::string_view> own = {"config.json"};
+  const fs::path left = leave();
+  headlight::write_folder_atomic(folder.path / "model", files, own);
+  CHECK_FALSE(fs::exists(left));
+  CHECK(read_file(folder.path / "notes.txt", kPlenty) == "mine");
+  const fs::path other = leave();
+  put(other / "only.txt", "nowhere else");
+  headlight::write_folder_atomic(folder.path / "model", files, own);
+  CHECK(read_file(other / "only.txt", kPlenty) == "nowhere else");
+  CHECK_FALSE(fs::exists(other / "model.safetensors"));
+}
+
+// Several at once in one folder: none takes another's for left.
+TEST_CASE("atomic save: saves of several threads beside each other all succeed") {
+  const Folder folder;
+  std::vector<std::thread> threads;
+  std::atomic<int> failed{0};
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 25; ++i) {
+        if (!error_of_save(folder.path / ("f" + std::to_string(t)), "text").empty()) ++failed;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(failed == 0);
+  CHECK(folder.count() == 4);
 }

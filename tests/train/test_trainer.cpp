@@ -296,4 +296,34 @@ TEST_CASE("trainer: what it cannot use it names") {
   CHECK(has(build([](auto& p) { p.push_back({"blocks.9.mlp.W_in", {}, {}}); }), "blocks.9"));
 }
 
+// What is asked for before a run must be at least what it takes, and not far from it.
+TEST_CASE("training: the memory that it is said to need holds what it takes") {
+  for (const ModelForm form : {ModelForm::kTokens, ModelForm::kClasses, ModelForm::kTranslate}) {
+    for (const int threads : {1, 3}) {
+      Config config;
+      config.form = form;
+      config.layers = 2;
+      config.heads = 2;
+      config.d_model = 32;
+      if (form == ModelForm::kClasses) config.mask.kind = MaskKind::kNone;
+      const RunShape shape = shape_for(form, form != ModelForm::kTokens);
+      TrainerOptions options;
+      options.threads = threads;
+      const std::int64_t rows = 24;
+      const double needed = training_memory_needed(config, shape, options, rows);
+      Trainer trainer(config, shape,
+                      initial_parameters(build_program(config, shape), Init::kNormal, 1), options);
+      trainer.step(batch_for(trainer.shape(), rows, 1));
+      const auto taken = static_cast<double>(trainer.memory_bytes());
+      CAPTURE(threads);
+      CAPTURE(static_cast<int>(form));
+      CHECK(needed >= taken);
+      CHECK(needed <= 4 * taken);
+    }
+  }
+  Config huge;
+  huge.d_model = 65536;
+  CHECK(training_memory_needed(huge, {1, 65536, 1 << 24}, {}, 1 << 20) > 1e12);
+}
+
 }  // namespace headlight

@@ -1,9 +1,9 @@
 #include "core/train/data/batches.h"
 
 #include <algorithm>
-#include <climits>
 
 #include "core/base/error.h"
+#include "core/model/model_file.h"
 
 namespace headlight {
 
@@ -71,8 +71,10 @@ RowBatches::RowBatches(NpyIntegers rows, std::int64_t batch) : rows_(std::move(r
     throw Error(Message{"train.rows_shape", {{"got", "(" + got + ")"}}});
   }
   for (const std::int64_t id : rows_.values) {
-    if (id < 0 || id >= INT_MAX)
-      throw Error(Message{"train.rows_id", {{"id", std::to_string(id)}}});
+    if (id < 0 || id >= kLargestVocab)
+      throw Error(
+          Message{"train.rows_id",
+                  {{"id", std::to_string(id)}, {"last", std::to_string(kLargestVocab - 1)}}});
     largest_ = std::max(largest_, id);
   }
   batch_ = {batch, shape[1] - 1, {}, {}};

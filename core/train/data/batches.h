@@ -54,7 +54,7 @@ class TaskBatches final : public BatchSource {
 class RowBatches final : public BatchSource {
  public:
   /// Throws Error for an array that has not two axes, no row, or rows of less than two ids, and for
-  /// ids that are negative or too large for an int.
+  /// ids that are negative or not below kLargestVocab.
   RowBatches(NpyIntegers rows, std::int64_t batch);
   const TokenBatch& next() override;
   std::uint64_t state() const override { return next_row_; }

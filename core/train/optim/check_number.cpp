@@ -9,12 +9,14 @@ namespace headlight {
 
 void expect_number(std::string_view what, double value, double low, double high, double usual) {
   if (value >= low && value <= high) return;
+  // As a person writes them: 1e−20, not 1.00000e−20.
+  const auto text = [](double number) { return exact_number(static_cast<float>(number)); };
   throw UsageError(Message{"error.number_range",
                            {{"what", std::string(what), true},
-                            {"low", number_text(low, 6)},
-                            {"high", number_text(high, 6)},
-                            {"value", number_text(value, 6)},
-                            {"usual", number_text(usual, 6)}}});
+                            {"low", text(low)},
+                            {"high", text(high)},
+                            {"value", text(value)},
+                            {"usual", text(usual)}}});
 }
 
 }  // namespace headlight

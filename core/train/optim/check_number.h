@@ -9,4 +9,12 @@ namespace headlight {
 /// range, what came, and a usual value.
 void expect_number(std::string_view what, double value, double low, double high, double usual);
 
+struct RunSettings;
+
+/// Throws UsageError for what no run can be made with: whatever passes can be saved and read back.
+/// Defined in core/train/run_settings.cpp.
+void validate(const RunSettings&);
+/// The same of RunSettings::clip alone.
+void check_clip(double norm);
+
 }  // namespace headlight

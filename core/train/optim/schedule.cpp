@@ -21,9 +21,8 @@ void validate(const Schedule& s) {
   expect_number("quantity.learning_rate", s.peak, 1e-9, 100, kUsualRate);
   expect_number("quantity.final_rate", s.floor, 0, s.peak, 0);
   expect_number("quantity.warmup", static_cast<double>(s.warmup), 0, kMaxSteps, 0);
-  if (s.kind != ScheduleKind::kCosine) return;
   expect_number("quantity.steps", static_cast<double>(s.steps), 1, kMaxSteps, 1000);
-  if (s.warmup >= s.steps) {
+  if (s.kind == ScheduleKind::kCosine && s.warmup >= s.steps) {
     throw UsageError(
         Message{"schedule.warmup_too_long",
                 {{"warmup", std::to_string(s.warmup)}, {"steps", std::to_string(s.steps)}}});

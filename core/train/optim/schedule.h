@@ -21,8 +21,8 @@ struct Schedule {
   std::int64_t steps = 1000;  // cosine: the length of the run, warm-up included
 };
 
-/// Throws UsageError: a rate that is not from 1e-9 to 100, a floor over the peak, a cosine whose
-/// warm-up takes the whole run.
+/// Throws UsageError: a rate that is not from 1e-9 to 100, a floor over the peak, no step at all, a
+/// cosine whose warm-up takes all of them.
 void validate(const Schedule&);
 
 /// The rate of step `step`, counted from 0. During the warm-up peak · (step + 1) / warmup, so that

@@ -1,0 +1,106 @@
+// headlight train: what is said and logged while it runs.
+#pragma once
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <string>
+
+#include "app/cli/cli.h"
+#include "core/base/error.h"
+#include "core/base/number_text.h"
+#include "core/io/file_steps.h"
+#include "core/train/learner.h"
+
+namespace headlight {
+
+/// A CSV file with a line for each step. A disk that fills up does not stop the training: it is
+/// said at once, and once more at the end.
+class TrainLog {
+ public:
+  /// No file where the path is empty. Throws Error where it cannot be written.
+  TrainLog(const std::string& path, bool goes_on) : path_(path) {
+    if (path.empty()) return;
+    file_ = std::fopen(path.c_str(), goes_on ? "ae" : "we");
+    if (!file_) fail_to_save(path, errno, false);
+    if (goes_on) return;
+    std::fputs("step,loss,gradient_norm,learning_rate,tokens_per_second\n", file_);
+    if (std::fflush(file_) != 0) fail(errno);
+  }
+  ~TrainLog() {
+    if (file_) std::fclose(file_);
+  }
+  TrainLog(const TrainLog&) = delete;
+  TrainLog& operator=(const TrainLog&) = delete;
+
+  void add(const TrainStep& s, double speed) {
+    if (!file_ || !problem_.empty()) return;
+    const int written =
+        std::fprintf(file_, "%lld,%.9g,%.9g,%.9g,%.6g\n", static_cast<long long>(s.step), s.loss,
+                     s.gradient_norm, s.learning_rate, speed);
+    // Someone may be watching it.
+    if (written >= 0 && std::fflush(file_) == 0) return;
+    try {
+      fail_to_save(path_, errno, false);
+    } catch (const Error& error) {
+      problem_ = error.what();
+    }
+    tell(problem_ + " The training goes on; its log ends here.");
+  }
+  /// What could not be written; empty: all was.
+  const std::string& problem() const { return problem_; }
+
+ private:
+  [[noreturn]] void fail(int error) {
+    std::fclose(file_);
+    file_ = nullptr;
+    fail_to_save(path_, error, false);
+  }
+
+  std::string path_, problem_;
+  std::FILE* file_ = nullptr;
+};
+
+/// "step 120/1,000  loss 2.310  rate 1.0e-3  12,345 tokens/s  0:32 left" on stderr: of a terminal
+/// one line, written anew; elsewhere a line every few seconds.
+class TrainProgress {
+ public:
+  void tell_step(const TrainStep& s, std::int64_t steps, double speed, double left) {
+    const auto now = Clock::now();
+    const bool last = s.step + 1 == steps;
+    if (!last && any_ && now - told_ < (terminal_ ? kTerminal : kElsewhere)) return;
+    told_ = now;
+    any_ = true;
+    const auto seconds = static_cast<long long>(left);
+    std::fprintf(stderr, "%sstep %s/%s  loss %s  rate %s  %s tokens/s  %lld:%02lld left%s",
+                 terminal_ ? "\r" : "", count_text(s.step + 1).c_str(), count_text(steps).c_str(),
+                 number_text(s.loss, 4).c_str(), rate_text(s.learning_rate).c_str(),
+                 count_text(static_cast<long long>(speed)).c_str(), seconds / 60, seconds % 60,
+                 terminal_ ? "   " : "\n");
+  }
+  /// Before anything else is said.
+  void end_line() const {
+    if (terminal_ && any_) std::fputc('\n', stderr);
+  }
+
+  /// "1.0e-3": rates span many powers of ten.
+  static std::string rate_text(double rate) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.1e", rate);
+    const std::string whole = text;
+    const std::size_t e = whole.find('e');
+    if (e == whole.npos) return whole;
+    const int power = std::atoi(text + e + 1);
+    return whole.substr(0, e + 1) + std::to_string(power);
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::milliseconds kTerminal{250}, kElsewhere{5000};
+  const bool terminal_ = ::isatty(STDERR_FILENO) == 1;
+  bool any_ = false;
+  Clock::time_point told_;
+};
+
+}  // namespace headlight

@@ -1,0 +1,38 @@
+// PlainFile: a file of numbers, which says at its beginning what is in it, so that nothing is read
+// for long that cannot be right.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+#include "core/io/file_steps.h"
+#include "core/io/npy.h"
+
+namespace headlight {
+
+class PlainFile {
+ public:
+  /// Opens it. Throws Error when it is missing, unreadable, larger than `max_bytes`, a folder, or
+  /// no plain file: a device or a pipe may go on for ever.
+  PlainFile(std::filesystem::path path, std::uint64_t max_bytes);
+
+  /// In bytes, as it was when it was opened.
+  std::uint64_t size() const { return size_; }
+  /// Its first bytes, or all that there are. Throws Error.
+  std::string head(std::size_t bytes) const;
+  /// All of them. Throws Error when there are fewer by now.
+  std::string all() const;
+
+ private:
+  std::filesystem::path path_;
+  Descriptor file_;
+  std::uint64_t size_ = 0;
+};
+
+/// parse_npy_integers() of such a file, whose header is checked against its size before the numbers
+/// are read.
+NpyIntegers read_npy_integers(const std::filesystem::path&, std::uint64_t max_bytes);
+
+}  // namespace headlight
