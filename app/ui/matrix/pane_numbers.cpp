@@ -42,7 +42,12 @@ CellFont fitting_font(const Ui& ui, const PlacedPane& p, const CellRange& range,
   CellFont best;
   for (ImFont* font : {ui.fonts.mono_small, ui.fonts.mono_cell}) {
     if (p.cell_h < font->FontSize + ui.px(2)) continue;
-    const int room = static_cast<int>((p.cell_w - ui.px(3)) / ui.measure(font, "0").x);
+    // Long numbers need more of a gap, or a row of them reads as one.
+    constexpr int kShort = 5;
+    const float letter = ui.measure(font, "0").x;
+    const int close = static_cast<int>((p.cell_w - ui.px(3)) / letter);
+    const int room =
+        std::max(std::min(close, kShort), static_cast<int>((p.cell_w - ui.px(8)) / letter));
     CellFormat format = cell_format(range.lowest, range.highest, room);
     if (whole) format = whole_format(range, room);
     const bool more =
