@@ -269,7 +269,9 @@ void add_screenshot_command(CLI::App& app, Run& run) {
   sub->add_option("--vision", o->vision, "Colours as these eyes see them")
       ->capture_default_str()
       ->check(CLI::IsMember(kVisions));
-  sub->add_option("--range", o->range, "Range of the colours: shared by heads and layers, or own")
+  sub->add_option(
+         "--range", o->range,
+         "Range of the colours: shared by the heads of a layer and the terms of a sum, or own")
       ->capture_default_str()
       ->check(CLI::IsMember({"shared", "own"}));
   sub->add_option("--train", o->train,

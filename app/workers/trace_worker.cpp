@@ -265,10 +265,10 @@ std::optional<FinishedNudge> TraceWorker::poll_nudge() {
 void TraceWorker::measure(const RunResult& result) {
   if (!result.trace) return;
   for (const OpCall& call : result.trace->program().calls) {
-    result.trace->shared_range(call.out);
+    result.trace->range(call.out);
     result.trace->anomalies(call.out);
     const TensorId d = result.trace->program().gradient(call.out);
-    if (d >= 0) result.trace->shared_range(d);
+    if (d >= 0) result.trace->range(d);
   }
 }
 

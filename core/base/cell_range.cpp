@@ -45,8 +45,10 @@ CellRange measure_range(std::span<const float> cells) {
     largest = std::max(size, largest);
   }
   if (largest == 0) return range;
+  range.limit = largest;
+  if (cells.size() < kLeastRobust) return range;
   const float rest = cells.size() > kFewCells ? high_quantile(cells) : second;
-  range.limit = rest > 0 && largest > 4 * rest ? rest : largest;
+  if (rest > 0 && largest > 4 * rest) range.limit = rest;
   return range;
 }
 

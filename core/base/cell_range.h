@@ -1,6 +1,7 @@
 // What a set of numbers spans, and the range that colours a picture of it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -25,7 +26,9 @@ CellRange join(const CellRange&, const CellRange&);
 
 /// The range that colours a picture: the largest finite magnitude, unless it stands over 4 times as
 /// far out as the rest; then the rest counts (of few cells the second largest, of many the
-/// magnitude that one cell in a thousand exceeds). 1 when nothing is finite or all is zero.
+/// magnitude that one cell in a thousand exceeds). Under kLeastRobust cells none is an outlier: the
+/// largest always counts. 1 when nothing is finite or all is zero.
 float robust_limit(std::span<const float> cells);
+inline constexpr std::size_t kLeastRobust = 32;
 
 }  // namespace headlight

@@ -35,6 +35,13 @@ std::string fixed(double value, int decimals) {
   return text;
 }
 
+// "3.12e−04"
+std::string power_text(double value, int decimals) {
+  std::array<char, 64> buffer{};
+  std::snprintf(buffer.data(), buffer.size(), "%.*e", std::max(0, decimals), value);
+  return with_true_minus(buffer.data());
+}
+
 // Characters, not bytes.
 int width_of(const std::string& text) {
   return static_cast<int>(
@@ -52,9 +59,7 @@ std::string number_text(double value, int significant) {
     const std::string text = fixed(value, significant - 1 - std::max(magnitude, -1));
     if (!is_all_zero(text)) return with_true_minus(text);  // 0.0003 is not 0.000
   }
-  std::array<char, 64> buffer{};
-  std::snprintf(buffer.data(), buffer.size(), "%.*e", significant - 1, value);
-  return with_true_minus(buffer.data());
+  return power_text(value, significant - 1);
 }
 
 std::string exact_number(float value) {
@@ -64,24 +69,58 @@ std::string exact_number(float value) {
   return with_true_minus(std::string(buffer.data(), end.ptr));
 }
 
-std::string cell_number(double value, int characters) {
-  if (!std::isfinite(value)) {
-    const std::string text = special(value);
-    return width_of(text) <= characters ? text : "";
+std::string fine_number(double value, int significant) {
+  constexpr double kSmall = 0.01;
+  const bool small = value != 0 && std::fabs(value) < kSmall;
+  return small ? power_text(value, significant - 1) : number_text(value, significant);
+}
+
+std::array<std::string, 2> scale_ends(double low, double high) {
+  constexpr int kMost = 9;  // as many as a float has
+  std::array<std::string, 2> ends;
+  for (int digits = 3; digits <= kMost; ++digits) {
+    ends = {fine_number(low, digits), fine_number(high, digits)};
+    if (ends[0] != ends[1]) break;
   }
-  if (value == 0) return characters >= 1 ? "0" : "";
-  for (int decimals = 2; decimals >= 0; --decimals) {
-    std::string text = fixed(value, decimals);
-    // Three significant digits are enough: 12.3, not 12.34.
-    const auto digits = static_cast<int>(
-        std::count_if(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; }));
-    if (digits > 3 && decimals > 0) continue;
-    // A number that is not zero must not read as zero, unless there is no room at all.
-    if (is_all_zero(text) && decimals < 2) break;
-    text = with_true_minus(text);
-    if (width_of(text) <= characters) return text;
+  return ends;
+}
+
+CellFormat cell_format(double lowest, double highest, int characters) {
+  using Kind = CellFormat::Kind;
+  const double size = std::max(std::fabs(lowest), std::fabs(highest));
+  const int magnitude = size > 0 ? static_cast<int>(std::floor(std::log10(size))) : 0;
+  const auto fits = [&](CellFormat& format) {
+    format.width =
+        std::max(width_of(cell_number(lowest, format)), width_of(cell_number(highest, format)));
+    return format.width <= characters;
+  };
+  // Three digits of the largest, or two: with one only too many others would read as zero.
+  const int most = std::clamp(2 - magnitude, 0, 3);
+  const int least = magnitude > 1 ? 0 : magnitude >= 0 ? 1 : 1 - magnitude;
+  for (int decimals = most; decimals >= least; --decimals) {
+    CellFormat format{Kind::kFixed, decimals, 0};
+    if (fits(format)) return format;
   }
-  return "";
+  CellFormat power{Kind::kPower, 0, 0};
+  if (!fits(power)) return {};
+  power.width = characters;
+  return power;
+}
+
+std::string cell_number(double value, const CellFormat& format) {
+  using Kind = CellFormat::Kind;
+  if (format.kind == Kind::kNothing) return "";
+  if (!std::isfinite(value)) return special(value);
+  if (value == 0) return "0";
+  if (format.kind == Kind::kWhole) return exact_number(static_cast<float>(value));
+  if (format.kind == Kind::kFixed) return with_true_minus(fixed(value, format.decimals));
+  std::string text = power_text(value, 0);
+  const std::size_t e = text.find('e') + 1, sign = text.find_first_of("0123456789+", e);
+  const std::size_t digits = std::min(text.find_first_not_of("0+", sign), text.size() - 1);
+  text.erase(sign, digits - sign);  // "4e−3", not "4e−03"
+  // No room for so small a power: zero to as many decimals as have room.
+  if (format.width == 0 || width_of(text) <= format.width) return text;
+  return format.width >= 4 && std::fabs(value) < 1e-9 ? "0e" + kMinus + "9" : "0e0";
 }
 
 std::string signed_number(double value, int significant) {

@@ -2,6 +2,7 @@
 // minus sign, and never with digits that it does not have.
 #pragma once
 
+#include <array>
 #include <string>
 
 namespace headlight {
@@ -13,9 +14,23 @@ std::string number_text(double value, int significant = 4);
 /// The shortest text that gives back the same float.
 std::string exact_number(float value);
 
-/// At most `characters` characters wide, up to three significant digits, for a heatmap's cell;
-/// empty when nothing truthful fits.
-std::string cell_number(double value, int characters);
+/// number_text(), but with an exponent below 0.01, so that no digit is lost: "4.49e−03".
+std::string fine_number(double value, int significant = 3);
+
+/// The ends of a scale, low < high, with as many digits as tell them apart.
+std::array<std::string, 2> scale_ends(double low, double high);
+
+/// How the numbers of one matrix are written in its cells: all with the same decimals, or all as
+/// one digit and a power of ten.
+struct CellFormat {
+  enum class Kind { kNothing, kWhole, kFixed, kPower } kind = Kind::kNothing;
+  int decimals = 0;  // kFixed
+  int width = 0;     // characters, at most
+};
+/// The format for numbers from `lowest` to `highest` in cells of so many characters: three digits
+/// of the largest or two; kNothing where that has no room.
+CellFormat cell_format(double lowest, double highest, int characters);
+std::string cell_number(double value, const CellFormat&);
 
 /// With a sign always: "+4.555".
 std::string signed_number(double value, int significant = 4);

@@ -50,14 +50,8 @@ std::string arithmetic_line(const Trace& trace, const Explanation& e, const Line
 bool is_gradient(const Explanation& e) { return e.operation.starts_with("gradient"); }
 
 std::string gradient_number(double value) {
-  constexpr double kSmall = 0.01;
-  if (!(std::fabs(value) < kSmall) || value == 0) return number_text(value);
-  std::array<char, 64> buffer{};
-  std::snprintf(buffer.data(), buffer.size(), "%.2e", value);
-  std::string text(buffer.data());
-  for (std::size_t at = 0; (at = text.find('-', at)) != std::string::npos; at += 3)
-    text.replace(at, 1, "\u2212");
-  return text;
+  const bool small = std::fabs(value) < 0.01;
+  return small ? fine_number(value) : number_text(value);
 }
 
 namespace {

@@ -6,8 +6,6 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "core/graph/step_names.h"
-
 namespace headlight {
 
 bool names_places(std::string_view axis) {
@@ -42,26 +40,9 @@ TensorView Trace::find(std::string_view name) const {
 }
 
 const CellRange& Trace::range(TensorId id) const {
-  ranges_.own.resize(program_->tensors.size());
-  std::optional<CellRange>& kept = ranges_.own[static_cast<std::size_t>(id)];
+  ranges_.whole.resize(program_->tensors.size());
+  std::optional<CellRange>& kept = ranges_.whole[static_cast<std::size_t>(id)];
   if (!kept) kept = measure_range(tensor(id).cells());
-  return *kept;
-}
-
-const CellRange& Trace::shared_range(TensorId id) const {
-  ranges_.shared.resize(program_->tensors.size());
-  std::optional<CellRange>& kept = ranges_.shared[static_cast<std::size_t>(id)];
-  if (kept) return *kept;
-  CellRange all = range(id);
-  const std::string& name = program_->tensors[static_cast<std::size_t>(id)].name;
-  const StepName at = split_name(name);
-  // Gradients fade from layer to layer: in a range of all layers most of them would be blank.
-  if (program_->is_gradient(id)) return *(kept = all);
-  for (int layer = 0; at.layer >= 0 && layer < config().layers; ++layer) {
-    const TensorId other = program_->find(name_in_layer(at.stack, layer, at.rest));
-    if (other >= 0 && other != id) all = join(all, range(other));
-  }
-  kept = all;
   return *kept;
 }
 

@@ -63,11 +63,9 @@ class Trace {
   /// as a subscript ("the₄"), so that no two cells have one name. Ask from one thread at a time.
   std::string name(std::string_view axis, std::int64_t i) const;
 
-  /// What the whole tensor spans, every head included. This and the next two are measured when
+  /// What the whole tensor spans, every head included. This and the next are measured when
   /// first asked for and kept; ask from one thread at a time.
   const CellRange& range(TensorId id) const;
-  /// The same over the tensors of its kind of all layers, so that heads and layers share one range.
-  const CellRange& shared_range(TensorId id) const;
   /// The same of one matrix in the tensor: cell (r, c) lies at offset + r·row_stride +
   /// c·column_stride.
   const CellRange& matrix_range(TensorId id, std::int64_t offset, std::int64_t rows,
@@ -93,7 +91,7 @@ class Trace {
   mutable std::vector<bool> repeated_, repeated_sources_;
   mutable std::optional<std::uint64_t> repeated_in_;
   struct Ranges {  // by TensorId, and by matrix; what is not there was not asked for yet
-    std::vector<std::optional<CellRange>> own, shared;
+    std::vector<std::optional<CellRange>> whole;
     std::map<std::array<std::int64_t, 6>, CellRange> matrices;
   };
   mutable Ranges ranges_;

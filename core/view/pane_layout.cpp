@@ -44,7 +44,9 @@ StepPage step_page(const Trace& trace, const Step& step, std::int64_t head) {
       TensorId id = pane.input < 0 ? call.out : call.in[static_cast<std::size_t>(pane.input)];
       // What no gradient reaches (ids, masks) stands there as it is.
       if (step.backward && program.gradient(id) >= 0) id = program.gradient(id);
-      line.push_back({pane, id});
+      // What adds up passes its gradient on as it is.
+      const bool adds = info.shares_gradient && step.backward == program.is_gradient(id);
+      line.push_back({pane, id, adds ? c : -1});
     }
     page.lines.push_back(std::move(line));
   }
@@ -133,6 +135,44 @@ CellLink link_to(const Trace& trace, const PagePane& p, const CellLink& result) 
 bool shows_weights(const Program& program, TensorId id) {
   const int producer = program.producer(id);
   return producer >= 0 && op_info(program.calls[place(producer)].op).is_distribution;
+}
+
+namespace {
+
+void make_weights(CellRange& range, float limit) {
+  range.limit = limit > 0 ? limit : 1;
+  range.highest = std::min(range.highest, range.limit);  // a rounded sum may pass 1
+}
+
+}  // namespace
+
+CellRange shared_range(const Trace& trace, const PagePane& p) {
+  const Program& program = trace.program();
+  CellRange all = trace.range(p.tensor);
+  if (shows_weights(program, p.tensor)) make_weights(all, 1);
+  if (p.sum < 0) return all;
+  const OpCall& call = program.calls[place(p.sum)];
+  const bool backward = program.is_gradient(p.tensor);
+  const auto add = [&](TensorId id) {
+    if (backward) id = program.gradient(id);
+    if (id >= 0 && id != p.tensor) all = join(all, trace.range(id));
+  };
+  for (const TensorId id : call.in) add(id);
+  add(call.out);
+  return all;
+}
+
+CellRange own_range(const Trace& trace, const PagePane& p) {
+  std::optional<CellRange> all;
+  for (std::int64_t i = 0; i < head_parts(p.pane); ++i) {
+    const Pane part = head_part(p.pane, i);
+    const CellRange& range = trace.matrix_range(p.tensor, part.offset, part.rows, part.columns,
+                                                part.row_stride, part.column_stride);
+    all = all ? join(*all, range) : range;
+  }
+  CellRange own = *all;
+  if (shows_weights(trace.program(), p.tensor)) make_weights(own, own.highest);
+  return own;
 }
 
 namespace {

@@ -14,6 +14,7 @@ namespace headlight {
 struct PagePane {
   Pane pane;
   TensorId tensor = -1;
+  int sum = -1;  // the call whose terms and sum these are, whose pictures share one range
 };
 
 struct StepPage {
@@ -75,6 +76,12 @@ CellLink link_to(const Trace&, const PagePane&, const CellLink& result);
 
 /// Numbers between 0 and 1 that are coloured as weights; all else is signed.
 bool shows_weights(const Program&, TensorId);
+
+/// The range that colours the pane like its siblings: of weights 0 to 1; of a sum and its terms
+/// what all of them span; of all else what the tensor spans, every head included.
+CellRange shared_range(const Trace&, const PagePane&);
+/// The range of this matrix alone; of weights 0 to the largest.
+CellRange own_range(const Trace&, const PagePane&);
 
 /// What a page's motion makes: its results; of a step that goes backwards the gradients that it
 /// passes on.

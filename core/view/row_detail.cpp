@@ -65,6 +65,17 @@ std::vector<double> open_column(const Trace& trace, const Step& step, std::int64
   return values;
 }
 
+std::optional<OpRow> row_of(const Trace& trace, TensorId id,
+                            const std::vector<std::int64_t>& index) {
+  const int made_by = trace.program().producer(id);
+  if (made_by < 0) return std::nullopt;
+  const OpCall& call = trace.program().calls[place(made_by)];
+  const OpInfo& info = op_info(call.op);
+  if (info.detail != Detail::kRow || !info.open_row) return std::nullopt;
+  const std::vector<TensorView> in = inputs_of(trace, call);
+  return info.open_row({in, trace.tensor(call.out), call.params, nullptr}, index);
+}
+
 std::vector<TurnedPair> open_pairs(const Trace& trace, const Step& step, const StepPage& page,
                                    std::int64_t row) {
   std::vector<TurnedPair> turned;

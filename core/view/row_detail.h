@@ -34,6 +34,10 @@ std::optional<RowDetail> open_row(const Trace&, const Step&, std::int64_t head, 
 /// rows, or as many as its table has; at least the rows that there are.
 std::vector<double> open_column(const Trace&, const Step&, std::int64_t column, std::int64_t rows);
 
+/// The row that holds this cell, in the making; nothing where no operation made it or the page of
+/// that opens no rows (Detail::kRow).
+std::optional<OpRow> row_of(const Trace&, TensorId, const std::vector<std::int64_t>& index);
+
 /// A pair of a row's numbers as an arrow on two axes, before the operation and after it.
 struct TurnedPair {
   OpPair pair;

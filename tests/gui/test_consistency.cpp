@@ -110,19 +110,13 @@ void check_pane(Gui& gui, const DrawnPane& pane) {
                          is_projection_bias(pane.tensor);
   if (head >= 0 && !all_heads) expected /= t.axes[static_cast<std::size_t>(head)].size;
   CHECK(q.rows * q.columns == expected);
-  // One range for the tensors of its kind in all layers, made from their numbers.
-  float limit = robust_limit(t.cells());
-  if (pane.tensor.starts_with("blocks.")) {
-    for (int layer = 0; layer < gui.trace().config().layers; ++layer) {
-      const std::string other =
-          "blocks." + std::to_string(layer) + pane.tensor.substr(pane.tensor.find('.', 7));
-      const TensorView of_layer = gui.trace().find(other);
-      if (of_layer.data) limit = std::max(limit, robust_limit(of_layer.cells()));
-    }
-  }
-  CHECK(q.scale.limit == limit);
   const bool weights = ends_with_any(pane.tensor, {"attn.pattern", "probs"});
   CHECK((q.scale.map == ColorMap::kSequential) == weights);
+  // The range is that of all heads; of a sum that of all its terms; of weights it is 0 to 1.
+  const bool sum = ends_with_any(
+      gui.state().session.step,
+      {"resid_mid", "resid_post", "resid_mid_cross", "resid_pre", "ln1.input", "ln2.input"});
+  if (!sum) CHECK(q.scale.limit == (weights ? 1 : robust_limit(t.cells())));
 }
 
 std::string label_of(const Gui& gui, std::string_view axis, std::int64_t i) {
@@ -203,7 +197,7 @@ void check_page(Gui& gui) {
     const int labels = check_column_labels(gui, pane);
     if (pane.tensor.ends_with("attn.pattern") && pane.place == last) CHECK(labels > 0);
     if (pane.place != asked) continue;
-    CHECK(gui.shows(number_text(pane.heatmap->quad.scale.limit, 3)));
+    CHECK(gui.shows(fine_number(pane.heatmap->quad.scale.limit, 3)));
     const Program& program = gui.trace().program();
     CHECK(
         gui.shows(program.tensors[static_cast<std::size_t>(program.require(pane.tensor))].symbol));
@@ -397,7 +391,9 @@ TEST_CASE("consistency: the inspector's sum is the cell, for random cells of eve
         if (e.terms.empty() || !std::isfinite(drawn)) continue;
         CHECK(e.sum() == doctest::Approx(drawn).epsilon(1e-4).scale(1.0));
         const bool exponentials = e.terms[0].inner.has_value();
-        if (!exponentials) {
+        if (gui.has("inspector/all_terms") && gui.shows("Its sum of")) {
+          CHECK((e.operation == "layer_norm" || e.operation == "rms_norm"));
+        } else if (!exponentials) {
           CHECK(gui.shows("sum of " + std::to_string(e.terms.size()) + " term"));
           CHECK(gui.shows(signed_number(e.sum())));
         }

@@ -252,7 +252,7 @@ TEST_CASE("flow: two heads and their difference") {
       }
     }
     CHECK(gui.heatmap("compare/2").quad.scale.map == ColorMap::kDiverging);
-    CHECK(gui.shows(std::to_string(a) + " − " + std::to_string(b)));
+    CHECK(gui.shows("head " + std::to_string(a) + " − head " + std::to_string(b)));
   };
   check(0, 2);
   gui.key({']'});

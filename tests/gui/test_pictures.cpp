@@ -125,7 +125,8 @@ TEST_CASE("pictures: each cell of a heatmap has the colour of the trace's number
       shell.push(GoToStep{step});
       const Bytes picture = offscreen->picture();
       const Trace& trace = *shell.state().derived.trace;
-      const float limit = robust_limit(trace.tensor(id.substr(id.find('/', 5) + 1)).cells());
+      const float limit =
+          weights ? 1 : robust_limit(trace.tensor(id.substr(id.find('/', 5) + 1)).cells());
       const ColorScale scale = weights ? theme.weight_scale(limit) : theme.signed_scale(limit);
       CHECK(wrong_cells(picture, look, *offscreen, trace, id, scale) == 0);
     };

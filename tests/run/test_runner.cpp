@@ -156,7 +156,10 @@ TEST_CASE("colours: the ends, the middle, and what is no number") {
 
 TEST_CASE("ranges: one outlier does not pale the rest, infinities do not count") {
   CHECK(robust_limit(std::vector<float>{1, -3, 2}) == 3);
-  CHECK(robust_limit(std::vector<float>{1, -100, 2}) == 2);
+  CHECK(robust_limit(std::vector<float>{1, -100, 2}) == 100);  // too few for an outlier
+  std::vector<float> row(kLeastRobust, 2);
+  row[1] = -100;
+  CHECK(robust_limit(row) == 2);
   CHECK(robust_limit(std::vector<float>{-INFINITY, 0.5f, NAN}) == 0.5f);
   CHECK(robust_limit(std::vector<float>{0, 0}) == 1);
   CHECK(robust_limit(std::vector<float>{}) == 1);
@@ -180,11 +183,39 @@ TEST_CASE("numbers: one way to write each") {
   CHECK(exact_number(0.1f) == "0.1");
   CHECK(number_text(3.12e-4, 3) == "3.12e\u221204");  // would read as zero
   CHECK(number_text(-3.12e-4, 4) == "\u22120.0003");
-  CHECK(cell_number(-14.13, 5) == "\u221214.1");
-  CHECK(cell_number(-14.13, 3) == "\u221214");
-  CHECK(cell_number(0.004, 3) == "");  // would read as zero
-  CHECK(cell_number(0, 1) == "0");
-  CHECK(cell_number(123456, 3) == "");
+  CHECK(fine_number(0.00449, 3) == "4.49e\u221203");  // not 0.004
+  CHECK(fine_number(-0.0449, 3) == "\u22120.045");
+  CHECK(fine_number(0, 3) == "0");
+}
+
+TEST_CASE("numbers: the ends of a scale differ as they are written") {
+  CHECK(scale_ends(-1.5, 1.5) == std::array<std::string, 2>{"\u22121.50", "1.50"});
+  CHECK(scale_ends(-1e-4, 1e-4) ==
+        std::array<std::string, 2>{"\u22121.00e\u221204", "1.00e\u221204"});
+  CHECK(scale_ends(1.00010, 1.00013) == std::array<std::string, 2>{"1.00010", "1.00013"});
+  CHECK(scale_ends(0.0012, 0.0014) == std::array<std::string, 2>{"1.20e\u221203", "1.40e\u221203"});
+}
+
+TEST_CASE("numbers: all cells of a matrix have the same decimals") {
+  const auto written = [](std::vector<double> values, int room) {
+    const auto [low, high] = std::minmax_element(values.begin(), values.end());
+    const CellFormat format = cell_format(*low, *high, room);
+    std::string all;
+    for (const double value : values) all += cell_number(value, format) + " ";
+    return all;
+  };
+  CHECK(written({1.234, -0.5, -0.004}, 5) == "1.23 \u22120.50 0.00 ");
+  CHECK(written({1.234, -0.5, -0.04}, 4) == "1.2 \u22120.5 0.0 ");
+  CHECK(written({-14.13, 2.25}, 5) == "\u221214.1 2.2 ");
+  CHECK(written({-14.13, 2.25}, 3) == "  ");  // 0.4 would read as zero
+  CHECK(written({-141.3, 2.25}, 4) == "\u2212141 2 ");
+  CHECK(written({123456, 1}, 3) == "1e5 1e0 ");
+  CHECK(written({123456, 1}, 2) == "  ");
+  CHECK(written({0.34, -0.004}, 6) == "0.340 \u22120.004 ");
+  CHECK(written({0.34, 0.004}, 4) == "0.34 0.00 ");
+  CHECK(written({0.004, -0.0002}, 5) == "4e\u22123 \u22122e\u22124 ");
+  CHECK(written({0.004, 0, -3e-12}, 5) == "4e\u22123 0 0e\u22129 ");
+  CHECK(written({0, 0}, 4) == "0 0 ");
 }
 
 }  // namespace headlight

@@ -35,11 +35,20 @@ TEST_CASE("heatmap: a range knows its ends, what it clips and what is no number"
   CHECK(r.forbidden == 1);
   CHECK(r.overflowed == 1);
   CHECK_FALSE(r.clips_high());
-  const CellRange high = measure_range(std::vector<float>{1, 100, -2});
+  const auto among = [](float outlier, std::size_t count) {
+    std::vector<float> cells(count, 1);
+    cells[0] = outlier;
+    cells[1] = -std::copysign(2.0f, outlier);
+    return measure_range(cells);
+  };
+  const CellRange few = among(100, kLeastRobust - 1);  // of so few none is an outlier
+  CHECK(few.limit == 100);
+  CHECK_FALSE(few.clips_high());
+  const CellRange high = among(100, kLeastRobust);
   CHECK(high.limit == 2);
   CHECK(high.clips_high());
   CHECK_FALSE(high.clips_low());
-  const CellRange low = measure_range(std::vector<float>{1, -100, 2});
+  const CellRange low = among(-100, kLeastRobust);
   CHECK(low.clips_low());
   CHECK_FALSE(low.clips_high());
   const CellRange both = join(high, low);

@@ -129,7 +129,7 @@ WindowLayout window_layout(float width, float height, float scale,
   l.inspector_open = wanted.inspector.value_or(w >= 1100);
   l.heads_open = wanted.heads.value_or(h >= 640);
   const Sides sides = fold_sides(m, wanted, l, area.width());
-  const bool crowded = area.width() - sides.rail - sides.inspector - 2 * m.gap() < m.px(260);
+  const bool crowded = area.width() - sides.rail - sides.inspector - 2 * m.gap() < m.px(200);
   if (crowded && l.inspector_open) return give_all(l, PanelId::kInspector, area), l;
   if (crowded && l.rail_open) return give_all(l, PanelId::kRail, area), l;
 

@@ -140,12 +140,13 @@ void difference_card(const AppState& state, Ui& ui, const Step& step, const Rect
   quad.key = scatter(trace.serial() ^ scatter(d.difference_key));
   quad.unit = ui.scale;
   quad.gap = picture_gap(pane.pane, picture);
-  quad.scale = ui.theme.signed_scale(robust_limit(d.difference));
+  quad.scale = ui.theme.signed_scale(d.difference_range.limit);
   ui.heatmaps.draw(ImGui::GetWindowDrawList(), quad);
   ui.drawn.add("heads/difference", picture.min(), picture.max());
   ImGui::GetWindowDrawList()->AddRect(picture.min(), picture.max(), to_u32(ui.theme.line));
   ui.text(ui.fonts.strong, {picture.x0, card.y1 - ui.px(19)}, ui.theme.text,
-          std::to_string(session.head) + " − " + std::to_string(session.other_head));
+          ui.tr("heads.minus",
+                {{"a", std::to_string(session.head)}, {"b", std::to_string(session.other_head)}}));
   const float x = picture.x1 + ui.px(12), room = card.x1 - x;
   if (d.largest_change < 0 || room < ui.px(60)) return;
   const std::int64_t row = d.largest_change / columns, column = d.largest_change % columns;
@@ -163,7 +164,9 @@ void difference_card(const AppState& state, Ui& ui, const Step& step, const Rect
 void head_strip(const AppState& state, Ui& ui, const Step& step, const Rect& strip) {
   const int heads = state.derived.trace->config().head_count();
   const float gap = ui.px(10);
-  const float card_width = std::max(ui.px(72), strip.height() - ui.px(16));
+  // Rather narrower cards than one that is cut.
+  const float even = (strip.width() + gap) / static_cast<float>(heads) - gap;
+  const float card_width = std::max(ui.px(72), std::min(strip.height() - ui.px(16), even));
   const float needed = static_cast<float>(heads) * (card_width + gap) - gap;
   ImGui::SetCursorScreenPos(strip.min());
   const bool scrolls = needed > strip.width();

@@ -114,13 +114,11 @@ void draw_row_bars(InspectorColumn& c, const CellRef& cell) {
     const float width = std::min(label, ui.measure(font, token).x);
     ui.user_text(font, {c.x + label - width, c.y}, j == own ? ui.theme.text : ui.theme.muted, token,
                  label);
-    const float bar = (c.width() - label - ui.px(70)) * value / largest;
     const float x = c.x + label + ui.px(10);
-    ImGui::GetWindowDrawList()->AddRectFilled({x, c.y + ui.px(3)},
-                                              {x + std::max(bar, 1.0f), c.y + ui.px(14)},
-                                              to_u32(ui.theme.pattern), ui.px(2));
-    ui.text(ui.fonts.mono_small, {x + std::max(bar, 1.0f) + ui.px(8), c.y + ui.px(1)},
-            ui.theme.muted, number_text(value, 3));
+    const float end = ui.bar({x, c.y + ui.px(3), c.right - ui.px(60), c.y + ui.px(14)},
+                             value / largest, ui.theme.pattern);
+    ui.text(ui.fonts.mono_small, {end + ui.px(8), c.y + ui.px(1)}, ui.theme.muted,
+            number_text(value, 3));
     c.y += ui.px(20);
   }
   if (shown < row.size()) {

@@ -88,7 +88,8 @@ void inspector_numbers(InspectorColumn& c, const Inspected& now) {
   Ui& ui = c.ui;
   const Explanation& e = now.explanation;
   inspector_trail(c);
-  const bool counts = c.trace.program().tensors[place(e.cell.tensor)].role == Role::kTokenIds;
+  const Program& program = c.trace.program();
+  const bool counts = program.tensors[place(e.cell.tensor)].role == Role::kTokenIds;
   const std::string number = counts ? plain_number(e.value) : number_text(e.value, 5);
   const float number_width = ui.measure(ui.fonts.sentence, number).x;
   ui.user_text(ui.fonts.sentence, {c.x, c.y}, ui.theme.text,
@@ -107,7 +108,7 @@ void inspector_numbers(InspectorColumn& c, const Inspected& now) {
   for (const Quantity& q : e.quantities) {
     inspector_fact(c, ui.tr("inspector.quantity." + q.name), plain_number(q.value));
   }
-  if (c.trace.program().is_gradient(e.cell.tensor)) inspector_nudge(c, now);
+  if (program.is_gradient(e.cell.tensor)) inspector_nudge(c, now);
   if (!e.terms.empty()) inspector_terms(c, e);
   inspector_next(c, e.cell);
 }

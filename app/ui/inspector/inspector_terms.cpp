@@ -6,6 +6,7 @@
 #include "app/ui/matrix/pane_view.h"
 #include "core/base/number_text.h"
 #include "core/explain/arithmetic.h"
+#include "core/view/row_detail.h"
 
 namespace headlight {
 
@@ -166,12 +167,8 @@ void draw_term(InspectorColumn& c, const Explanation& e, std::size_t i, double l
   ui.text_right(t.font, t.product, y, ui.theme.text, signed_text(e, term.product()));
   const double share =
       largest > 0 && std::isfinite(term.product()) ? std::fabs(term.product()) / largest : 0;
-  if (share > 0) {  // rounded corners would give a term of zero a bar as well
-    ImGui::GetWindowDrawList()->AddRectFilled(
-        {c.right - t.bar, c.y + ui.px(5)},
-        {c.right - t.bar + t.bar * static_cast<float>(share), c.y + ui.px(17)},
-        to_u32(term.product() < 0 ? ui.theme.negative : ui.theme.positive), ui.px(2));
-  }
+  ui.bar({c.right - t.bar, c.y + ui.px(5), c.right, c.y + ui.px(17)}, share,
+         term.product() < 0 ? ui.theme.negative : ui.theme.positive);
   c.y += height;
 }
 
@@ -232,10 +229,8 @@ void draw_exponentials(InspectorColumn& c, const Explanation& e) {
                  value_right - ui.px(56) - c.x);
     ui.text_right(ui.fonts.mono, value_right, y, ui.theme.text, number_text(term.value));
     ui.text_right(ui.fonts.mono, exp_right, y, ui.theme.text, number_text(*term.inner));
-    const float share = static_cast<float>(*term.inner / sum);
-    ImGui::GetWindowDrawList()->AddRectFilled({share_left, c.y + ui.px(5)},
-                                              {share_left + ui.px(52) * share, c.y + ui.px(17)},
-                                              to_u32(ui.theme.pattern), ui.px(2));
+    ui.bar({share_left, c.y + ui.px(5), share_left + ui.px(52), c.y + ui.px(17)}, *term.inner / sum,
+           ui.theme.pattern);
     c.y += ui.px(22);
   }
   c.y += ui.px(4);
@@ -251,6 +246,21 @@ void draw_exponentials(InspectorColumn& c, const Explanation& e) {
   inspector_fact(c, ui.tr("inspector.own_share"), number_text(e.value, 5));
 }
 
+// x, less the mean, over the root, times w, plus b: what became of the one cell, where its terms
+// (every cell of the row has a part in the mean) would hide that. True when there is such a way.
+bool draw_way(InspectorColumn& c, const Explanation& e) {
+  if (is_gradient(e)) return false;
+  const auto row = row_of(c.trace, e.cell.tensor, e.cell.index);
+  if (!row) return false;
+  const auto at = static_cast<std::size_t>(e.cell.index.back());
+  c.y += c.ui.px(4);
+  for (const RowLine& line : row->lines) {
+    inspector_fact(c, c.ui.tr("stage.row." + std::string(line.id)),
+                   number_text(line.values[at], 5));
+  }
+  return true;
+}
+
 }  // namespace
 
 void inspector_terms(InspectorColumn& c, const Explanation& e) {
@@ -258,6 +268,12 @@ void inspector_terms(InspectorColumn& c, const Explanation& e) {
   if (std::any_of(e.terms.begin(), e.terms.end(),
                   [](const Term& t) { return t.inner.has_value(); })) {
     return draw_exponentials(c, e);
+  }
+  const std::string count = std::to_string(e.terms.size());
+  if (draw_way(c, e)) {
+    c.y += ui.px(6);
+    if (!c.state.session.all_terms)
+      return inspector_rest(c, ui.tr("inspector.terms", {{"n", count}}), "");
   }
   const std::vector<std::size_t> order = by_size(e.terms);
   double largest = 0;
@@ -282,8 +298,7 @@ void inspector_terms(InspectorColumn& c, const Explanation& e) {
   ImGui::GetWindowDrawList()->AddLine({c.x, c.y}, {c.right, c.y}, to_u32(ui.theme.line));
   c.y += ui.px(8);
   inspector_fact(c,
-                 ui.tr(e.terms.size() == 1 ? "inspector.sum_one" : "inspector.sum",
-                       {{"n", std::to_string(e.terms.size())}}),
+                 ui.tr(e.terms.size() == 1 ? "inspector.sum_one" : "inspector.sum", {{"n", count}}),
                  signed_text(e, e.sum()));
 }
 

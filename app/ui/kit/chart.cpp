@@ -17,6 +17,11 @@ double ChartAxis::value(double place) const {
   return low + place * (high - low);
 }
 
+float bar_length(float room, double share, float hair) {
+  if (!(share > 0)) return 0;
+  return std::clamp(room * static_cast<float>(share), std::min(hair, room), room);
+}
+
 ChartAxis axis_around(double low, double high, bool logarithmic) {
   if (!std::isfinite(low) || !std::isfinite(high) || low > high) return {0, 1, false};
   if (logarithmic && low <= 0) return axis_around(low, high, false);

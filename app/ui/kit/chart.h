@@ -25,6 +25,10 @@ std::vector<double> chart_ticks(const ChartAxis&, int most);
 /// positive ones) count. 0 to 1 when there is none.
 ChartAxis axis_around(double low, double high, bool logarithmic);
 
+/// How long a bar for `share` (0 to 1) of `room` is: nothing for zero and NaN, at least `hair` for
+/// all else, so that no longer one is ever drawn shorter.
+float bar_length(float room, double share, float hair);
+
 /// A line of a chart: value(i) at step(i).
 struct ChartPoint {
   double x = 0, y = 0;

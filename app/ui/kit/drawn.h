@@ -23,6 +23,12 @@ struct CutText {
   float width = 0, room = 0;
 };
 
+/// A text that was shortened with "…", and where it stands.
+struct ShortenedText {
+  std::string whole, shown;
+  ImVec2 min, max;
+};
+
 /// A slanted label: what it says, and the corner that it is turned about.
 struct DrawnLabel {
   std::string text;
@@ -42,6 +48,7 @@ class Drawn {
     rects_.clear();
     labels_.clear();
     cut_.clear();
+    shortened_.clear();
     marks_.clear();
   }
   void add_mark(DrawnMark::Kind kind, ImVec2 min, ImVec2 max) {
@@ -54,6 +61,9 @@ class Drawn {
   void add_cut_text(std::string text, float width, float room) {
     cut_.push_back({std::move(text), width, room});
   }
+  void add_shortened(ShortenedText text) { shortened_.push_back(std::move(text)); }
+  /// Under the mouse each of them says all of itself.
+  const std::vector<ShortenedText>& shortened() const { return shortened_; }
   void add_label(std::string text, ImVec2 anchor) { labels_.push_back({std::move(text), anchor}); }
   const std::vector<DrawnLabel>& labels() const { return labels_; }
   const DrawnControl* find(std::string_view id) const {
@@ -67,6 +77,7 @@ class Drawn {
  private:
   std::unordered_map<std::string, DrawnControl> rects_;
   std::vector<CutText> cut_;
+  std::vector<ShortenedText> shortened_;
   std::vector<DrawnLabel> labels_;
   std::vector<DrawnMark> marks_;
 };

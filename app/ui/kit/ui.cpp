@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/ui/kit/chart.h"
 #include "app/ui/kit/line_break.h"
 #include "core/base/utf8.h"
 
@@ -35,12 +36,24 @@ void Ui::user_text(ImFont* font, ImVec2 at, Color color, std::string_view words,
       (measure(font, shortened(words, middle)).x > room ? too_long : fits) = middle;
     }
     shown = shortened(words, fits);
+    const ImVec2 end{at.x + room, at.y + font->FontSize};
+    drawn.add_shortened({std::string(words), shown, at, end});
+    if (ImGui::IsMouseHoveringRect(at, end) && ImGui::IsWindowHovered()) tooltip(words);
   }
   text(font, at, color, shown);
 }
 
 void Ui::text_right(ImFont* font, float right, float y, Color color, std::string_view words) {
   text(font, {right - measure(font, words).x, y}, color, words);
+}
+
+float Ui::bar(const Rect& room, double share, Color color) {
+  const float length = bar_length(room.width(), share, std::max(1.0f, px(1)));
+  if (length <= 0) return room.x0;
+  // Corners rounder than the bar is long would bend it out of its column.
+  ImGui::GetWindowDrawList()->AddRectFilled(room.min(), {room.x0 + length, room.y1}, to_u32(color),
+                                            length > px(4) ? px(2) : 0);
+  return room.x0 + length;
 }
 
 namespace {

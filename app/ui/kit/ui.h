@@ -94,6 +94,9 @@ class Ui {
   void user_text(ImFont*, ImVec2 at, Color, std::string_view, float room);
   /// Right-aligned at `right`.
   void text_right(ImFont*, float right, float y, Color, std::string_view);
+  /// A bar for `share` (0 to 1) of `room`, from its left: at least a hair for what is not zero,
+  /// nothing for zero and NaN. Returns where it ends.
+  float bar(const Rect& room, double share, Color);
   /// Words over several lines; returns the height used.
   float wrapped(ImFont*, ImVec2 at, float width, Color, std::string_view);
   /// The height that wrapped() would use.

@@ -45,6 +45,7 @@ AxisWindow look_at(const AxisWindow& whole, std::string_view kind, const AxisVie
 
 AxisView zoomed(const AxisWindow& whole, std::string_view kind, const AxisView& view, float most,
                 float factor, float about) {
+  if (whole.cell <= 0) return view;  // there is no room for it: nothing is under the mouse
   const AxisWindow before = look_at(whole, kind, view, most);
   const float zoom = view.kind == kind ? view.zoom : 1.0f;
   // The zoom is kept without rounding, so that many small turns of a wheel add up.
@@ -64,7 +65,7 @@ AxisView zoomed(const AxisWindow& whole, std::string_view kind, const AxisView& 
 AxisView moved(const AxisWindow& whole, std::string_view kind, const AxisView& view, float most,
                float pixels) {
   const AxisWindow now = look_at(whole, kind, view, most);
-  if (now.sees_all()) return view;
+  if (whole.cell <= 0 || now.sees_all()) return view;
   const auto count = static_cast<float>(whole.count);
   AxisView next = view;
   next.start =

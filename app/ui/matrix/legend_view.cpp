@@ -57,18 +57,19 @@ float draw_legend(Ui& ui, const Rect& column, float y, float bar_height, const P
   const ColorScale& scale = colors.scale;
   const CellRange& range = colors.range;
   const float start = y;
-  ui.text(ui.fonts.note, {column.x0, y}, ui.theme.muted, title);
+  ui.user_text(ui.fonts.note, {column.x0, y}, ui.theme.muted, title, column.width());
   y += ui.px(kTitle);
   const Rect bar{column.x0, y, column.x0 + ui.px(10), y + bar_height};
   draw_bar(ui, bar, scale);
   ui.drawn.add("legend", bar.min(), bar.max(), false);
   const bool diverging = scale.map == ColorMap::kDiverging;
   const float x = bar.x1 + ui.px(8), half = ui.fonts.mono_small->FontSize / 2;
+  const auto [low, high] = scale_ends(diverging ? -scale.limit : 0, scale.limit);
   end_number(ui, "legend/high", {x, bar.y0 - half + ui.px(4)},
-             (range.clips_high() ? "≥ " : "") + number_text(scale.limit, 3));
+             (range.clips_high() ? "≥ " : "") + high);
   if (diverging) end_number(ui, "legend/zero", {x, (bar.y0 + bar.y1) / 2 - half}, "0");
   end_number(ui, "legend/low", {x, bar.y1 - half - ui.px(4)},
-             diverging ? (range.clips_low() ? "≤ " : "") + number_text(-scale.limit, 3) : "0");
+             (diverging && range.clips_low() ? "≤ " : "") + low);
   y = bar.y1 + ui.px(8);
   static constexpr float kForbidden = -std::numeric_limits<float>::infinity();
   static constexpr float kBroken = std::numeric_limits<float>::quiet_NaN();

@@ -12,18 +12,8 @@
 namespace headlight {
 
 PaneColors colors_of(const Ui& ui, const Trace& trace, const PagePane& p) {
-  const auto own_range = [&] {
-    std::optional<CellRange> all;
-    for (std::int64_t i = 0; i < head_parts(p.pane); ++i) {
-      const Pane part = head_part(p.pane, i);
-      const CellRange& range = trace.matrix_range(p.tensor, part.offset, part.rows, part.columns,
-                                                  part.row_stride, part.column_stride);
-      all = all ? join(*all, range) : range;
-    }
-    return *all;
-  };
   const CellRange range =
-      ui.range == RangeMode::kShared ? trace.shared_range(p.tensor) : own_range();
+      ui.range == RangeMode::kShared ? shared_range(trace, p) : own_range(trace, p);
   return {shows_weights(trace.program(), p.tensor) ? ui.theme.weight_scale(range.limit)
                                                    : ui.theme.signed_scale(range.limit),
           range};
@@ -134,15 +124,21 @@ void draw_column_labels(Ui& ui, const Trace& trace, const PlacedPane& p, const C
     if (step > 1 && shows_lit && !on && std::abs(*lit.column - c) < step) continue;
     const float middle = p.columns.center(c);
     if (middle < p.rect.x0 || middle > p.rect.x1) continue;
-    std::string label = place_label(ui, trace, p.pane->pane.column_axis, c);
-    std::u32string points = to_code_points(label);
-    if (points.size() > 9) {
-      label.clear();
-      for (std::size_t i = 0; i < 8; ++i) label += to_utf8(points[i]);
-      label += "…";
-    }
-    slanted_text(ui, on ? ui.fonts.strong : font, {middle + 0.12f * p.cell_w, p.rect.y0 - ui.px(4)},
-                 on ? lit_color : ui.theme.muted, label);
+    const std::string label = place_label(ui, trace, p.pane->pane.column_axis, c);
+    const ImVec2 at{middle + 0.12f * p.cell_w, p.rect.y0 - ui.px(4)};
+    constexpr std::size_t kMost = 9;  // letters
+    const std::string shown = shortened(label, kMost);
+    slanted_text(ui, on ? ui.fonts.strong : font, at, on ? lit_color : ui.theme.muted, shown);
+    if (shown == label) continue;
+    const float length = 0.7f * ui.measure(font, shown).x;
+    const ImVec2 min{at.x, at.y - length}, max{at.x + length, at.y};
+    ui.drawn.add_shortened({label, shown, min, max});
+    // The band that leads up to the right.
+    const ImVec2 mouse = ImGui::GetIO().MousePos;
+    const float across = at.x - mouse.x + at.y - mouse.y;
+    if (ImGui::IsMouseHoveringRect(min, max, false) && ImGui::IsWindowHovered() &&
+        std::fabs(across - font->FontSize) < 1.2f * font->FontSize)
+      ui.tooltip(label);
   }
 }
 
@@ -254,7 +250,8 @@ void draw_caption(Ui& ui, const Trace& trace, const PlacedPane& p, const std::st
   if (role == PaneRole::kTop) return draw_side_caption(ui, trace, p, caption);
   if (role == PaneRole::kRowVector) {
     const Words words = caption_line(ui, trace, *p.pane, caption, ui.fonts.note, p.caption_room);
-    draw_words(ui, ui.fonts.note, {p.rect.x1 + ui.px(10), p.rect.y0 - ui.px(1)}, words);
+    draw_words(ui, ui.fonts.note, {p.rect.x1 + ui.px(10), (p.rect.y0 + p.rect.y1) / 2 - ui.px(7)},
+               words);
     return;
   }
   const Words words = caption_line(ui, trace, *p.pane, caption, ui.fonts.strong, p.caption_room);
@@ -303,7 +300,7 @@ void draw_heatmap(Ui& ui, const Trace& trace, const PagePane& p, const Rect& r, 
 }
 
 PaneEvents draw_pane(Ui& ui, const Trace& trace, const PlacedPane& p, const CellLink& lit,
-                     std::string_view id, const std::string& caption, const ColorScale* scale,
+                     std::string_view id, const std::string& caption, const PaneColors* colors,
                      const float* data, std::uint64_t data_key) {
   const Pane& pane = p.pane->pane;
   const Rect whole{p.columns.edge(0), p.rows.edge(0), p.columns.edge(pane.columns),
@@ -311,7 +308,7 @@ PaneEvents draw_pane(Ui& ui, const Trace& trace, const PlacedPane& p, const Cell
   HeatmapQuad quad = quad_of(
       trace, *p.pane, whole,
       std::min(p.cell_w, p.cell_h) >= 5 ? std::max(1.0f, std::round(ui.scale)) : 0.0f, ui.scale);
-  quad.scale = scale ? *scale : colors_of(ui, trace, *p.pane).scale;
+  quad.scale = colors ? colors->scale : colors_of(ui, trace, *p.pane).scale;
   if (data) {
     quad.data = data;
     quad.key = data_key;
@@ -320,7 +317,8 @@ PaneEvents draw_pane(Ui& ui, const Trace& trace, const PlacedPane& p, const Cell
   ImGui::PushClipRect(p.rect.min(), p.rect.max(), true);
   ui.heatmaps.draw(ImGui::GetWindowDrawList(), quad);
   ImGui::PopClipRect();
-  draw_pane_numbers(ui, p, quad.scale, quad.data);
+  draw_pane_numbers(ui, p, quad.scale, colors ? colors->range : trace.range(p.pane->tensor),
+                    quad.data);
   if (p.row_labels) draw_row_labels(ui, trace, p, lit);
   if (p.column_labels) draw_column_labels(ui, trace, p, lit);
   draw_head_bands(ui, trace, p);

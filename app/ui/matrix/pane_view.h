@@ -14,7 +14,7 @@ struct PaneColors {
 };
 
 /// The colours of a matrix everywhere: pictures, legends and thumbnails ask only this. The range is
-/// the matrix's own, or that of its kind in all heads and layers, as the person chose.
+/// own_range() or shared_range(), as the person chose.
 PaneColors colors_of(const Ui&, const Trace&, const PagePane&);
 
 /// Q, K, V and the pattern have one colour each, everywhere; all else (−1: no tensor) has that of
@@ -37,11 +37,13 @@ void draw_heatmap(Ui&, const Trace&, const PagePane&, const Rect&, float gap);
 
 /// A whole pane. `lit` is what to light up; `id` is the probe's name of it.
 PaneEvents draw_pane(Ui&, const Trace&, const PlacedPane&, const CellLink& lit, std::string_view id,
-                     const std::string& caption, const ColorScale* scale = nullptr,
+                     const std::string& caption, const PaneColors* colors = nullptr,
                      const float* data = nullptr, std::uint64_t data_key = 0);
 
-/// The numbers in its cells, where these are large enough.
-void draw_pane_numbers(Ui&, const PlacedPane&, const ColorScale&, const float* data);
+/// The numbers in its cells, where these are large enough. `range` is what the matrix spans, so
+/// that all its numbers have the same decimals.
+void draw_pane_numbers(Ui&, const PlacedPane&, const ColorScale&, const CellRange& range,
+                       const float* data);
 
 /// Tooltip of a cell: token names and the exact value.
 void cell_tooltip(Ui&, const Trace&, const PagePane&, std::int64_t r, std::int64_t c, float value);

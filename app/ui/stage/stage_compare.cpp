@@ -19,7 +19,9 @@ void draw_stage_comparison(const AppState& state, Ui& ui, const Rect& area, cons
   StageView view = state.session.view;
   const std::vector<float>& difference = state.derived.difference;
   const CellRange& range = state.derived.difference_range;
-  const ColorScale difference_scale = ui.theme.signed_scale(range.limit);
+  const std::string name =
+      ui.tr("heads.minus", {{"a", std::to_string(a)}, {"b", std::to_string(b)}});
+  const PaneColors difference_colors{ui.theme.signed_scale(range.limit), range};
   PagePane own = first;  // the difference is a matrix of its own, row after row
   own.pane.row_stride = own.pane.columns;
   own.pane.column_stride = 1;
@@ -31,14 +33,14 @@ void draw_stage_comparison(const AppState& state, Ui& ui, const Rect& area, cons
     PlacedPane p = placement.panes[i];
     const bool is_difference = i == 2;
     if (is_difference) p.pane = &own;
-    const std::string caption = is_difference ? std::to_string(a) + " − " + std::to_string(b)
-                                              : "head " + std::to_string(i == 0 ? a : b);
+    const std::string caption =
+        is_difference ? name : ui.tr("heads.head", {{"n", std::to_string(i == 0 ? a : b)}});
     const bool ready =
         difference.size() == static_cast<std::size_t>(own.pane.rows * own.pane.columns);
     if (is_difference && !ready) continue;
     const PaneEvents events =
         draw_pane(ui, trace, p, link_to(trace, *p.pane, link), "compare/" + std::to_string(i),
-                  caption, is_difference ? &difference_scale : nullptr,
+                  caption, is_difference ? &difference_colors : nullptr,
                   is_difference ? difference.data() : nullptr, state.derived.difference_key);
     view = view_after(placement, p, events, false, view);
     if (!events.hovered) continue;
@@ -56,8 +58,7 @@ void draw_stage_comparison(const AppState& state, Ui& ui, const Rect& area, cons
             ui.theme.muted, sign);
   }
   const Rect column{area.x1 - legend_width + ui.px(14), area.y0, area.x1, area.y1};
-  draw_stage_side(ui, column, placement, {difference_scale, range},
-                  std::to_string(a) + " − " + std::to_string(b), false);
+  draw_stage_side(ui, column, placement, difference_colors, name, false);
   StepPage heads = page;
   heads.lines = {{first, second}};
   const CellLink picked = page_link(trace, heads, state.session.picked);

@@ -98,7 +98,8 @@ void draw_activation_curve(const AppState& state, Ui& ui, const Rect& r, const S
              {"y", number_text(y[c], 4)}});
   ui.user_text(ui.fonts.control, {r.x0, plot.r.y0 - ui.px(24)}, ui.theme.text, title, r.width());
   draw_axes(ui, plot);
-  draw_x_range(ui, plot, number_text(low, 3), number_text(high, 3), ui.tr("stage.curve.x"));
+  const auto ends = scale_ends(low, high);
+  draw_x_range(ui, plot, ends[0], ends[1], ui.tr("stage.curve.x"));
   ImDrawList* list = ImGui::GetWindowDrawList();
   constexpr int kPoints = 120;
   std::vector<ImVec2> points;

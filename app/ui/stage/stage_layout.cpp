@@ -16,6 +16,13 @@ bool has_picked_rows(const std::vector<PagePane>& line) {
                      [](const PagePane& p) { return picks_rows(p.pane); });
 }
 
+// Queries against keys stay square. A vocabulary is longer than any sentence: its cells would make
+// the rows as low as they are narrow.
+bool is_square(const Pane& pane) {
+  return names_places(pane.row_axis) && names_places(pane.column_axis) &&
+         pane.column_axis != "vocab";
+}
+
 // Whole pixels where there is room, so that cells are equally wide.
 float snap(float size) { return size >= 3 ? std::floor(size) : size; }
 
@@ -45,6 +52,11 @@ PlacedPane placed(const PagePane& p, float x, float y, float cw, float ch, float
   return out;
 }
 
+// A row of its own over a matrix: high enough for numbers where its cells are wide enough.
+float vector_height(float cell_width, float unit) {
+  return (cell_width >= 26 * unit ? 18 : 12) * unit;
+}
+
 bool is_narrow(const Rect& area, float unit) { return area.width() < 300 * unit; }
 
 // In a low place the matrices come before the words above them: is there room for both? `height` is
@@ -61,20 +73,22 @@ StagePlacement place_product(const std::vector<PagePane>& line, const Rect& area
   const PagePane& result = line.back();
   const PagePane* vector = find_role(line, PaneRole::kRowVector);
   const bool tokens = names_places(result.pane.column_axis);
-  const float strip = vector ? 12 * unit + m.gap * 0.6f : 0;
   // Room for the words beside the upper operand; in a narrow place for its name alone.
   const float side_caption = is_narrow(area, unit) ? 44 * unit : m.side_caption;
   const float side = side_caption - 12 * unit;
+  const float width = area.width() - m.row_label_width - m.gap - side_caption;
+  float cw = fit(width * 0.6f, result.pane.columns, m.square_cell);
+  const bool shares = vector && vector->pane.column_follow == Follow::kColumn;
+  const float vector_h = vector_height(shares ? cw : 0, unit);
+  const float strip = vector ? vector_h + m.gap * 0.6f : 0;
   const float rest = area.height() - 2 * m.caption_height - m.gap - strip;
   const float for_rows = 0.7f * (rest - m.column_label_height);
   const bool labelled = tokens && room_for_labels(for_rows, result.pane.rows, unit);
   const bool banded = top.pane.head_columns > 0;
   const float labels = labelled ? m.column_label_height : banded ? m.band_height : 0;
   const float height = rest - labels;
-  const float width = area.width() - m.row_label_width - m.gap - side_caption;
   float ch = fit(height * 0.7f, result.pane.rows, m.max_cell);
-  float cw = fit(width * 0.6f, result.pane.columns, m.square_cell);
-  if (names_places(result.pane.row_axis) && tokens) cw = ch = std::min(cw, ch);
+  if (is_square(result.pane)) cw = ch = std::min(cw, ch);
   const float used_h = ch * static_cast<float>(result.pane.rows);
   const float used_w = cw * static_cast<float>(result.pane.columns);
   const float th = fit(std::min(height - used_h, area.height() * 0.4f), top.pane.rows, 12 * unit);
@@ -97,9 +111,8 @@ StagePlacement place_product(const std::vector<PagePane>& line, const Rect& area
   out.panes.back().column_labels = labelled;
   out.panes.back().head_numbers = banded;
   if (vector) {
-    const bool shares = vector->pane.column_follow == Follow::kColumn;
     out.panes.push_back(
-        placed(*vector, rx, ty + top_h + m.gap * 0.6f, shares ? cw : th, 12 * unit, side));
+        placed(*vector, rx, ty + top_h + m.gap * 0.6f, shares ? cw : th, vector_h, side));
   }
   out.panes.push_back(placed(result, rx, ry, cw, ch, used_w + m.row_label_width));
   out.panes.back().row_labels = true;
@@ -131,7 +144,12 @@ void place_line(const StepPage& page, const std::vector<PagePane>& line, const R
                         : many
                             ? 10 * unit
                             : std::max(m.between_width, page.arrow.empty() ? 0.0f : m.arrow_width);
-  const float vector_step = 12 * unit + 8 * unit;  // their names stand beside them
+  const float width = area.width() -
+                      m.row_label_width * static_cast<float>(square ? 1 : matrices > 0) -
+                      between * static_cast<float>(matrices - 1);
+  float cw = fit(width, columns, m.square_cell);
+  const float vector_h = vector_height(cw, unit);
+  const float vector_step = vector_h + 8 * unit;  // their names stand beside them
   const float strip = static_cast<float>(vectors) * vector_step;
   const float for_rows = area.height() - m.caption_height - strip - m.column_label_height;
   const bool labelled = named && room_for_labels(for_rows, rows, unit);
@@ -142,13 +160,9 @@ void place_line(const StepPage& page, const std::vector<PagePane>& line, const R
                        : has_head_bands(line) && numbered ? m.band_height
                        : has_head_bands(line)             ? 7 * unit
                                                           : 0;
-  const float width = area.width() -
-                      m.row_label_width * static_cast<float>(square ? 1 : matrices > 0) -
-                      between * static_cast<float>(matrices - 1);
   const float height = area.height() - m.caption_height - labels - strip;
-  float cw = fit(width, columns, m.square_cell);
   float ch = fit(height, rows, m.max_cell);
-  if (square) cw = ch = std::min(cw, ch);
+  if (square && is_square(line.back().pane)) cw = ch = std::min(cw, ch);
 
   const float total_w = m.row_label_width + cw * static_cast<float>(columns) +
                         between * static_cast<float>(matrices - 1);
@@ -162,7 +176,7 @@ void place_line(const StepPage& page, const std::vector<PagePane>& line, const R
   int index = 0;
   for (const PagePane& p : line) {
     if (p.pane.role == PaneRole::kRowVector) {
-      out.panes.push_back(placed(p, first_x, vector_y, cw, 12 * unit, 0));
+      out.panes.push_back(placed(p, first_x, vector_y, cw, vector_h, 0));
       vector_y += vector_step;
       continue;
     }
@@ -254,7 +268,7 @@ void apply_view(StagePlacement& placement, const StepPage& page, const StageView
   placement.axes = {};
   const auto note = [&](PageAxis axis, const AxisWindow& whole, std::string_view word) {
     PlacedAxis& a = placement.axes[static_cast<std::size_t>(axis)];
-    const bool small = whole.cell < kRoomyCell * unit && whole.count > 1;
+    const bool small = whole.cell > 0 && whole.cell < kRoomyCell * unit && whole.count > 1;
     const float most = small ? kLargestCell * unit / whole.cell : 1;
     if (a.whole.count == 0) {
       a = {whole, whole, axis_kind(word), most};
@@ -289,6 +303,25 @@ void apply_view(StagePlacement& placement, const StepPage& page, const StageView
     PlacedAxis& a = placement.axes[static_cast<std::size_t>(axis)];
     a.now = look_at(a.whole, a.kind, part(view, axis), a.most);
   }
+}
+
+Rect below_matrices(const StagePlacement& placement, const Rect& detail, const StageMeasures& m,
+                    const DetailNeed& need, float unit) {
+  Rect all{detail.x1, detail.y0, detail.x0, 0};
+  for (const PlacedPane& p : placement.panes) {
+    all.x0 = std::min(all.x0, p.rect.x0 - (p.row_labels ? m.row_label_width : 0));
+    all.x1 = std::max(all.x1, p.rect.x1);
+    all.y1 = std::max(all.y1, p.rect.y1);
+  }
+  const float height = detail.height();
+  Rect close = detail;
+  close.y0 = std::min(detail.y0, std::round(all.y1 + m.caption_height + 14 * unit));
+  close.y1 = close.y0 + height;
+  if (need.most_width <= 0 || need.most_width >= detail.width()) return close;
+  const float middle = (all.x0 + all.x1 - need.most_width) / 2;
+  close.x0 = std::round(std::clamp(middle, detail.x0, detail.x1 - need.most_width));
+  close.x1 = close.x0 + need.most_width;
+  return close;
 }
 
 StageSplit split_stage(const StepPage& page, const Rect& area, const StageMeasures& m,

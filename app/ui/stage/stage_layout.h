@@ -90,13 +90,18 @@ inline const AxisView& part(const StageView& view, PageAxis a) {
 struct DetailNeed {
   float beside_width = 0, beside_height = 0;  // right of the matrices
   float band_width = 0, band_height = 0;      // below them
-  float least = 0.5f;  // smaller than this part of what they were the cells must not become
+  float least = 0.5f;    // smaller than this part of what they were the cells must not become
+  float most_width = 0;  // below them: no wider than this; 0: as wide as there is room
 };
 
 struct StageSplit {
   Rect matrices, detail;
   bool shows_detail = false;
 };
+
+/// The place of a detail below the matrices, close to them where these leave room.
+Rect below_matrices(const StagePlacement&, const Rect& detail, const StageMeasures&,
+                    const DetailNeed&, float unit);
 
 /// Gives the detail its place beside or below the matrices, where it costs them less; it
 /// folds away where they would become too small.

@@ -88,7 +88,7 @@ StageMeasures stage_measures(const Ui& ui, const Trace& trace, const StepPage& p
       m.side_caption = std::max(m.side_caption, size_width + ui.px(32));
     }
   }
-  const float roomy = std::clamp(ImGui::GetIO().DisplaySize.y / ui.px(1080), 1.0f, 2.0f);
+  const float roomy = std::clamp(ImGui::GetIO().DisplaySize.y / ui.px(900), 1.0f, 2.4f);
   m.max_cell = ui.px(30) * roomy;
   m.square_cell = ui.px(40) * roomy;
   return m;
@@ -221,8 +221,8 @@ void draw_stage_page(const AppState& state, Ui& ui, const Rect& area, const Step
   const bool with_legend = legend_has_room(ui, page, area, m);
   const float legend_width = with_legend ? ui.px(kLegendWidth) : 0;
   const Rect whole{area.x0, area.y0, area.x1 - legend_width, area.y1};
-  const StageSplit split =
-      split_stage(page, whole, m, detail_need(state, ui, step, page), ui.scale);
+  const DetailNeed need = detail_need(state, ui, step, page);
+  const StageSplit split = split_stage(page, whole, m, need, ui.scale);
   const Rect& body = split.matrices;
   StagePlacement placement = place_page(page, body, m, ui.scale);
   apply_view(placement, page, state.session.view, ui.scale);
@@ -273,6 +273,7 @@ void draw_stage_page(const AppState& state, Ui& ui, const Rect& area, const Step
       detail.x1 += legend_width - ui.px(12);
     } else {
       detail.x1 = area.x1 - ui.px(12);
+      detail = below_matrices(placement, detail, m, need, ui.scale);
     }
     if (const auto over = draw_detail(state, ui, detail, step, page)) hovered = over;
   }

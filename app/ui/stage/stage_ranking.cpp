@@ -87,9 +87,9 @@ std::optional<CellPick> draw_ranking(const AppState& state, Ui& ui, const Rect& 
       const Color color = weights ? ui.theme.pattern
                           : x < 0 ? ui.theme.negative
                                   : ui.theme.positive;
-      const float length = std::max(1.0f, bar * std::fabs(x) / largest);
-      list->AddRectFilled({at.x + name, at.y + ui.px(3)},
-                          {at.x + name + length, at.y + line - ui.px(4)}, to_u32(color), ui.px(2));
+      const float left = at.x + name;
+      ui.bar({left, at.y + ui.px(3), left + bar, at.y + line - ui.px(4)}, std::fabs(x) / largest,
+             color);
     }
     ui.text_right(ui.fonts.mono_small, row.x1 - ui.px(2), at.y + ui.px(2),
                   std::isnan(x) ? ui.theme.error : ui.theme.text, number_text(x, 4));

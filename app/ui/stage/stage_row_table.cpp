@@ -29,8 +29,15 @@ TableMeasures table_measures(const Ui& ui, const Trace& trace, const RowDetail& 
   float name = 0;
   for (std::size_t l = 0; l < detail.row.lines.size(); ++l)
     name = std::max(name, ui.measure(ui.fonts.note, line_words(ui, trace, detail, l)).x);
-  return {ui.px(24), ui.px(16), name + ui.px(16),
-          ui.measure(ui.fonts.mono_small, "−0.0000").x + ui.px(10), ui.px(74)};
+  float column = ui.measure(ui.fonts.mono_small, "−0.0000").x + ui.px(10);
+  // Few columns have room for their whole names.
+  constexpr std::size_t kFew = 8;
+  const std::size_t columns = detail.row.lines[0].values.size();
+  for (std::size_t c = 0; c < columns && columns <= kFew; ++c) {
+    const std::string tick = token_label(trace.name(detail.axis, static_cast<std::int64_t>(c)));
+    column = std::max(column, std::min(ui.measure(ui.fonts.strong, tick).x, ui.px(90)) + ui.px(9));
+  }
+  return {ui.px(24), ui.px(16), name + ui.px(16), column, ui.px(74)};
 }
 
 // "row maximum" -> stage.quantity.row_maximum
@@ -115,6 +122,9 @@ DetailNeed row_table_need(const Ui& ui, const Trace& trace, const RowDetail& det
   DetailNeed need;
   need.band_height = m.title + m.line + lines * m.line;
   need.band_width = m.name + 4 * m.column + m.rest;
+  // The words of its title may be wider than few columns.
+  const auto columns = static_cast<float>(detail.row.lines[0].values.size());
+  need.most_width = std::max(m.name + columns * m.column + ui.px(4), ui.px(460));
   return need;
 }
 

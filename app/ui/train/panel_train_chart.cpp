@@ -108,11 +108,19 @@ Color earlier_color(const Theme& theme, std::size_t i) {
   return colors[i % std::size(colors)];
 }
 
+// Losses and scores of different data say nothing beside each other, and share no axis.
+bool learns_alike(const RunView& a, const RunView& b) {
+  if (!a.plan || !b.plan || a.plan->settings.task != b.plan->settings.task) return !b.plan;
+  const bool own = a.plan->settings.task.empty();
+  return !own || (a.plan->data == b.plan->data && a.plan->text.path == b.plan->text.path);
+}
+
 std::vector<Line> lines_of(const AppState& state, const Ui& ui) {
   const Curve curve = shown_curve(state).curve;
   std::vector<Line> lines;
   const auto& earlier = state.train.earlier;
   for (std::size_t i = 0; i < earlier.size(); ++i) {
+    if (!learns_alike(*earlier[i], state.train.run)) continue;
     if (curve == Curve::kBits && !is_text(*earlier[i])) continue;
     const bool by_validation = curve == Curve::kAccuracy;
     lines.push_back({ui.tr("train.run_n", {{"n", std::to_string(earlier[i]->status.run)}}),
@@ -174,45 +182,60 @@ Chart place_chart(const AppState& state, const std::vector<Line>& lines, const R
   return chart;
 }
 
-// The names of the lines with their values at the marked step, from the right; those that have no
-// room are left out. Returns where they begin.
-float draw_legend_line(const AppState& state, Ui& ui, const std::vector<Line>& lines, const Rect& r,
-                       float left) {
-  const double step = static_cast<double>(shown_step(state.session.train, state.train.run));
-  float x = r.x1;
-  for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
-    const auto point = nearest_point(*line, shown_curve(state).curve, step);
-    const std::string number = point ? number_text(point->y, 3) : "–";
-    const float wide = ui.px(22) + ui.measure(ui.fonts.control, line->name).x + ui.px(10) +
-                       ui.px(52) + (line->earlier ? ui.px(18) : 0);
-    if (x - wide < left) break;
-    x -= wide;
-    const float middle = (r.y0 + r.y1) / 2, y = middle - ui.fonts.control->FontSize / 2 - ui.px(1);
-    ImGui::GetWindowDrawList()->AddRectFilled({x, middle - ui.px(1.5f)},
-                                              {x + ui.px(14), middle + ui.px(1.5f)},
-                                              to_u32(line->color), ui.px(1));
-    ui.text(ui.fonts.control, {x + ui.px(22), y}, ui.theme.text, line->name);
-    const float end = x + wide - (line->earlier ? ui.px(28) : ui.px(10));
-    ui.text_right(ui.fonts.mono, end, y, ui.theme.text, number);
-    if (line->earlier) {
-      const Rect name{x, r.y0, end - ui.px(48), r.y1};
-      bool on_name = false;
-      if (ui.hot("train/pin/" + std::to_string(line->run), name, &on_name))
-        ui.push(PinStep{RunPoint{line->run, shown_step(state.session.train, state.train.run)}});
-      if (on_name) ui.tooltip(ui.tr("train.pin_run"));
-      const Rect close{end + ui.px(3), r.y0, end + ui.px(21), r.y1};
-      bool over = false;
-      if (ui.hot("train/forget/" + std::to_string(line->run), close, &over))
-        ui.push(ForgetRun{line->run});
-      ui.text(ui.fonts.control, {close.x0 + ui.px(4), y}, over ? ui.theme.text : ui.theme.muted,
-              "×");
-      if (over) ui.tooltip(ui.tr("train.forget"));
-    }
-  }
-  return x;
+// How wide the name of a line and its value at the marked step are.
+float entry_width(const Ui& ui, const Line& line) {
+  return ui.px(22) + ui.measure(ui.fonts.control, line.name).x + ui.px(8) +
+         ui.measure(ui.fonts.mono, "0.00e\u221200").x + ui.px(line.earlier ? 28 : 10);
 }
 
-void head_line(const AppState& state, Ui& ui, const std::vector<Line>& lines, const Rect& r) {
+void draw_entry(const AppState& state, Ui& ui, const Line& line, double step, const Rect& r) {
+  const auto point = nearest_point(line, shown_curve(state).curve, step);
+  const float middle = (r.y0 + r.y1) / 2, y = middle - ui.fonts.control->FontSize / 2 - ui.px(1);
+  ImGui::GetWindowDrawList()->AddRectFilled({r.x0, middle - ui.px(1.5f)},
+                                            {r.x0 + ui.px(14), middle + ui.px(1.5f)},
+                                            to_u32(line.color), ui.px(1));
+  ui.text(ui.fonts.control, {r.x0 + ui.px(22), y}, ui.theme.text, line.name);
+  const float end = r.x1 - ui.px(line.earlier ? 28 : 10);
+  ui.text_right(ui.fonts.mono, end, y, ui.theme.text, point ? fine_number(point->y, 3) : "–");
+  if (!line.earlier) return;
+  const Rect name{r.x0, r.y0, end - ui.px(2), r.y1};
+  bool on_name = false;
+  if (ui.hot("train/pin/" + std::to_string(line.run), name, &on_name))
+    ui.push(PinStep{RunPoint{line.run, shown_step(state.session.train, state.train.run)}});
+  if (on_name) ui.tooltip(ui.tr("train.pin_run"));
+  const Rect close{end + ui.px(3), r.y0, end + ui.px(21), r.y1};
+  bool over = false;
+  if (ui.hot("train/forget/" + std::to_string(line.run), close, &over))
+    ui.push(ForgetRun{line.run});
+  ui.text(ui.fonts.control, {close.x0 + ui.px(4), y}, over ? ui.theme.text : ui.theme.muted, "×");
+  if (over) ui.tooltip(ui.tr("train.forget"));
+}
+
+// The names of the lines with their values at the marked step, from the right; those that have no
+// room beside the buttons stand in rows below, down to `lowest`; the oldest may be left out.
+// Returns where the first row begins and the last one ends.
+ImVec2 draw_legend_lines(const AppState& state, Ui& ui, const std::vector<Line>& lines,
+                         const Rect& first, float left, float lowest) {
+  const double step = static_cast<double>(shown_step(state.session.train, state.train.run));
+  Rect row = first;
+  float x = row.x1, begins = row.x1;
+  for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
+    const float wide = entry_width(ui, *line);
+    if (x - wide < row.x0 && (x < row.x1 || row.y0 == first.y0)) {
+      const float down = row.y0 == first.y0 ? ui.px(30) : ui.px(22);
+      if (row.y1 + down > lowest) break;
+      row = {left, row.y0 + down, first.x1, row.y1 + down};
+      x = row.x1;
+    }
+    x -= wide;
+    draw_entry(state, ui, *line, step, {x, row.y0, x + wide, row.y1});
+    if (row.y0 == first.y0) begins = x;
+  }
+  return {begins, row.y1};
+}
+
+// Returns where it ends.
+float head_line(const AppState& state, Ui& ui, const std::vector<Line>& lines, const Rect& r) {
   const TrainSession& session = state.session.train;
   const std::vector<CurveName> curves = curves_of(state.train);
   const CurveName shown = shown_curve(state);
@@ -245,10 +268,12 @@ void head_line(const AppState& state, Ui& ui, const std::vector<Line>& lines, co
     x += wide;
   }
   const Rect legend{x + ui.px(16), y, r.x1 - ui.px(16), y + ui.px(26)};
-  const float begins = draw_legend_line(state, ui, lines, legend, legend.x0);
+  const auto [begins, bottom] =
+      draw_legend_lines(state, ui, lines, legend, r.x0 + ui.px(18), r.y1 - ui.px(170));
   const std::string unit(unit_of(ui, state.train.run, shown));
   if (ui.measure(ui.fonts.note, unit).x < begins - legend.x0 - ui.px(12))
     ui.text(ui.fonts.note, {legend.x0, y + ui.px(6)}, ui.theme.muted, unit);
+  return bottom;
 }
 
 // What stands beside the mouse: the step and every line's exact value there.
@@ -330,9 +355,9 @@ double bits_per_byte(const RunView& run, Split split, double loss) {
 void panel_train_chart(const AppState& state, Ui& ui, const Rect& r) {
   ui.begin_panel("stage", r);
   const std::vector<Line> lines = lines_of(state, ui);
-  head_line(state, ui, lines, r);
+  const float top = head_line(state, ui, lines, r) + ui.px(15);
   const float bar = ui.px(46);
-  const Rect body{r.x0 + ui.px(62), r.y0 + ui.px(50), r.x1 - ui.px(20), r.y1 - bar - ui.px(26)};
+  const Rect body{r.x0 + ui.px(62), top, r.x1 - ui.px(20), r.y1 - bar - ui.px(26)};
   if (body.height() > ui.px(30) && body.width() > ui.px(60)) chart_body(state, ui, lines, body);
   train_transport(state, ui, {r.x0, r.y1 - bar, r.x1, r.y1});
   ui.end_panel();

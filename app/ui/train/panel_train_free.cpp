@@ -38,7 +38,7 @@ float text_figures(const AppState& state, Ui& ui, const Rect& r) {
     ui.text(ui.fonts.control, {left, y}, ui.theme.text, ui.tr(label_id),
             right - left - 2 * column + ui.px(26));
     const auto number = [&](bool known, double value, float x) {
-      ui.text_right(ui.fonts.mono, x, y, ui.theme.text, known ? number_text(value, 3) : "–");
+      ui.text_right(ui.fonts.mono, x, y, ui.theme.text, known ? fine_number(value, 3) : "–");
     };
     number(validated, of_validation, right);
     number(trained, of_training, right - column);

@@ -115,9 +115,7 @@ float next_token(const AppState& state, Ui& ui, const Rect& r) {
     const float p = now[static_cast<std::size_t>(id)];
     ui.user_text(ui.fonts.strong, {r.x0 + ui.px(18), y}, ui.theme.text,
                  token_label(outcome_name(*shown, outcome, id)), names - ui.px(8));
-    const float end = x0 + std::max(p > 0 ? p * (x1 - x0) : 0, ui.px(2));
-    list->AddRectFilled({x0, y + ui.px(2)}, {end, y + ui.px(15)}, to_u32(ui.theme.pattern),
-                        ui.px(2));
+    ui.bar({x0, y + ui.px(2), x1, y + ui.px(15)}, p, ui.theme.pattern);
     if (last.size() == now.size()) {
       const float mark = std::round(x0 + last[static_cast<std::size_t>(id)] * (x1 - x0));
       list->AddLine({mark, y}, {mark, y + ui.px(17)}, to_u32(ui.theme.text), ui.px(2));
@@ -132,6 +130,12 @@ float next_token(const AppState& state, Ui& ui, const Rect& r) {
     y += ui.px(20);
   }
   return y;
+}
+
+// Does the model of the run write on, token after token? Others have nothing to draw at random.
+bool says_next(const AppState& state) {
+  const auto& task = state.train.run.task;
+  return !task || task->kind() == TaskKind::kNextToken;
 }
 
 float sampling_rows(const AppState& state, Ui& ui, const Rect& r) {
@@ -158,13 +162,10 @@ float sampling_rows(const AppState& state, Ui& ui, const Rect& r) {
   const std::span<const float> row = shown_outcome(state).probabilities;
   const auto& model = state.derived.model;
   const bool fits = model && state.derived.trace->length() < model->file.context;
-  const bool says_next =
-      state.train.run.task && state.train.run.task->kind() == TaskKind::kNextToken;
-  const bool can = state.document().model == kRunRef && !row.empty() && fits && says_next;
-  if (ui.button(
-          "train/side/generate", ui.tr("train.generate"),
-          {r.x0 + ui.px(18), y, r.x1 - ui.px(18), y + ui.px(28)}, false, can,
-          ui.tr(row.empty() || fits || !says_next ? "train.generate.help" : "train.generate.full")))
+  const bool can = state.document().model == kRunRef && !row.empty() && fits;
+  if (ui.button("train/side/generate", ui.tr("train.generate"),
+                {r.x0 + ui.px(18), y, r.x1 - ui.px(18), y + ui.px(28)}, false, can,
+                ui.tr(row.empty() || fits ? "train.generate.help" : "train.generate.full")))
     ui.push(GenerateToken{});
   return y + ui.px(38);
 }
@@ -173,38 +174,62 @@ bool is_scored(const TaskExample& example, std::size_t t) {
   return example.targets[t] >= 0 && (example.scored.empty() || example.scored[t] != 0);
 }
 
-// One example as the weights of a step answer it: what was given, then the answers.
-void sample_row(const AppState& state, Ui& ui, const Snapshot& snapshot, std::size_t which,
+// A class, and below it the whole sentence that it was said of: the word that decides may be its
+// last. Returns the height.
+float class_row(const AppState& state, Ui& ui, const TaskExample& example, int predicted,
                 const Rect& r) {
+  const Task& task = *state.train.run.task;
+  const bool right = predicted == example.label;
+  ui.user_text(ui.fonts.mono, r.min(), right ? ui.theme.v : ui.theme.error,
+               token_label(task.classes()[static_cast<std::size_t>(predicted)]), r.width());
+  const float top = ui.px(20);
+  return top +
+         ui.wrapped(ui.fonts.note, {r.x0, r.y0 + top}, r.width(), ui.theme.text,
+                    to_field_text(task.vocabulary().decode(example.tokens))) +
+         ui.px(6);
+}
+
+// What was given and what is answered, for a line that has no room for all of it.
+std::string whole_example(const Vocabulary& vocabulary, const TaskExample& example,
+                          const std::vector<int>& predicted) {
+  std::vector<int> answers;
+  for (std::size_t t = 0; t < example.targets.size(); ++t) {
+    if (is_scored(example, t)) answers.push_back(predicted[t]);
+  }
+  const std::vector<int>& given = example.source.empty() ? example.tokens : example.source;
+  return to_field_text(vocabulary.decode(given) + " → " + vocabulary.decode(answers));
+}
+
+// One example as the weights of a step answer it: what was given, then the answers. Returns the
+// height.
+float sample_row(const AppState& state, Ui& ui, const Snapshot& snapshot, std::size_t which,
+                 const Rect& r) {
   const RunView& run = state.train.run;
   const TaskExample& example = run.examples[which];
   const std::vector<int>& predicted = snapshot.probe.predicted[which];
   const Vocabulary& vocabulary = run.task->vocabulary();
   ui.text(ui.fonts.mono_small, {r.x0, r.y0 + ui.px(2)}, ui.theme.muted, count_text(snapshot.step));
   float x = r.x0 + ui.px(52);
+  if (example.label >= 0) return class_row(state, ui, example, predicted[0], {x, r.y0, r.x1, r.y1});
+  const float height = r.height() + ui.px(2);
   const auto label = [&](const std::string& token, Color color) {
     const std::string text = token_label(token);
     const float wide = ui.measure(ui.fonts.mono, text).x;
-    if (x + wide > r.x1) return false;
+    if (x + wide > r.x1 - ui.measure(ui.fonts.mono, "…").x) {
+      const std::string whole = whole_example(vocabulary, example, predicted);
+      ui.text(ui.fonts.mono, {x, r.y0}, ui.theme.muted, "…");
+      ui.drawn.add_shortened({whole, "…", r.min(), r.max()});
+      if (ImGui::IsMouseHoveringRect(r.min(), r.max()) && ImGui::IsWindowHovered())
+        ui.tooltip(whole);
+      return false;
+    }
     ui.text(ui.fonts.mono, {x, r.y0}, color, text);
     x += wide + ui.px(text.size() == 1 && !example.source.empty() ? 1 : 6);
     return true;
   };
   const auto word = [&](int id, Color color) { return label(vocabulary.token(id), color); };
-  if (example.label >= 0) {  // the class, then what it was said of
-    const auto& classes = run.task->classes();
-    const bool right = predicted[0] == example.label;
-    x += ui.px(4);
-    if (!label(classes[static_cast<std::size_t>(predicted[0])],
-               right ? ui.theme.v : ui.theme.error))
-      return;
-    for (const int id : example.tokens) {
-      if (!word(id, ui.theme.text)) return;
-    }
-    return;
-  }
   for (const int id : example.source) {  // what is translated
-    if (!word(id, ui.theme.muted)) return;
+    if (!word(id, ui.theme.muted)) return height;
   }
   if (!example.source.empty()) x += ui.px(12);
   // Of a long example the part around the first answer.
@@ -212,7 +237,7 @@ void sample_row(const AppState& state, Ui& ui, const Snapshot& snapshot, std::si
   while (first < example.targets.size() && !is_scored(example, first)) ++first;
   const std::size_t begin = !example.source.empty() ? first + 1 : first > 5 ? first - 5 : 0;
   for (std::size_t t = begin; t <= first && t < example.tokens.size(); ++t) {
-    if (!word(example.tokens[t], ui.theme.text)) return;
+    if (!word(example.tokens[t], ui.theme.text)) return height;
   }
   for (std::size_t t = first; t < example.targets.size(); ++t) {
     if (example.targets[t] < 0) continue;
@@ -220,8 +245,9 @@ void sample_row(const AppState& state, Ui& ui, const Snapshot& snapshot, std::si
     const Color color = !is_scored(example, t) ? ui.theme.muted
                         : right                ? ui.theme.v
                                                : ui.theme.error;
-    if (!word(predicted[t], color)) return;
+    if (!word(predicted[t], color)) return height;
   }
+  return height;
 }
 
 // Each earlier run of the chart can be kept as well.
@@ -257,6 +283,13 @@ float samples(const AppState& state, Ui& ui, const Rect& r) {
     x -= ui.px(10);
   }
   y += ui.px(30);
+  if (run.task && run.task->kind() == TaskKind::kTranslate) {
+    const float left = r.x0 + ui.px(18), top = y - ui.px(6);
+    y = top + ui.px(8) +
+        ui.wrapped(ui.fonts.note, {left, top}, r.width() - ui.px(36), ui.theme.muted,
+                   ui.tr("train.forced"));
+    ui.drawn.add("label/train/forced", {left, top}, {r.x1 - ui.px(18), y});
+  }
   // The shown step, then ever earlier ones.
   const std::int64_t last = shown_step(state.session.train, run);
   std::shared_ptr<const Snapshot> before;
@@ -266,9 +299,8 @@ float samples(const AppState& state, Ui& ui, const Rect& r) {
         run.snapshots, static_cast<std::int64_t>(static_cast<double>(last) * share * share));
     if (!snapshot || snapshot == before || run.examples.empty()) continue;
     before = snapshot;
-    sample_row(state, ui, *snapshot, i % run.examples.size(),
-               {r.x0 + ui.px(18), y, r.x1 - ui.px(14), y + ui.px(20)});
-    y += ui.px(22);
+    y += sample_row(state, ui, *snapshot, i % run.examples.size(),
+                    {r.x0 + ui.px(18), y, r.x1 - ui.px(14), y + ui.px(20)});
   }
   return y;
 }
@@ -307,8 +339,10 @@ void panel_train_side(const AppState& state, Ui& ui, const Rect& r) {
   const auto rule = [&](float y) { list->AddLine({r.x0, y}, {r.x1, y}, to_u32(ui.theme.line)); };
   float y = next_token(state, ui, inside) + ui.px(6);
   rule(y);
-  y = sampling_rows(state, ui, {r.x0, y, r.x1, r.y1});
-  rule(y);
+  if (says_next(state)) {
+    y = sampling_rows(state, ui, {r.x0, y, r.x1, r.y1});
+    rule(y);
+  }
   y = samples(state, ui, {r.x0, y, r.x1, r.y1}) + ui.px(6);
   const std::string words = news(state, ui);
   if (!words.empty()) {

@@ -5,11 +5,13 @@
 #include <limits>
 #include <set>
 
+#include "app/ui/kit/chart.h"
 #include "app/ui/state/commands.h"
 #include "core/base/number_text.h"
 #include "core/explain/arithmetic.h"
 #include "core/explain/step_code.h"
 #include "core/explain/steps.h"
+#include "core/view/row_detail.h"
 #include "tests/gui/harness.h"
 
 namespace headlight::test {
@@ -214,6 +216,7 @@ TEST_CASE("inspector: a term leads to its cell, crumbs and Backspace lead back")
     if (e.terms.empty()) break;
     const std::size_t largest = by_size(e.terms)[0];
     if (e.terms[largest].cell.tensor < 0) break;
+    if (!gui.has("term/" + std::to_string(largest))) gui.click("inspector/all_terms");  // a norm
     gui.click("term/" + std::to_string(largest));
     way.push_back(picked(gui));
     CHECK(gui.state().session.trail.size() == way.size() - 1);
@@ -272,6 +275,38 @@ TEST_CASE("inspector: small terms are counted, summed, and shown on demand") {
   for (std::size_t i = 0; i < e.terms.size(); ++i) CHECK(gui.has("term/" + std::to_string(i)));
   gui.click("inspector/all_terms");
   CHECK_FALSE(gui.has("term/" + std::to_string(order.back())));
+}
+
+TEST_CASE("inspector: a norm's cell goes its way line by line, its terms are shown on demand") {
+  Gui gui(small_document(1, 2, 16), {1440, 3000});
+  pick(gui, "blocks.0.ln1.normalized", {0, 2, 5});
+  const Explanation e = picked_explanation(gui);
+  REQUIRE(e.terms.size() == 17);
+  const auto row = row_of(gui.trace(), e.cell.tensor, e.cell.index);
+  REQUIRE(row);
+  REQUIRE(row->lines.size() == 5);
+  for (const char* line : {"x − mean", "÷ √(variance + ε)", "· w", "+ b"}) CHECK(gui.shows(line));
+  for (const RowLine& line : row->lines) CHECK(gui.shows(number_text(line.values[5], 5)));
+  CHECK_FALSE(gui.has("term/0"));
+  CHECK(gui.shows("Its sum of 17 terms: show"));
+  gui.click("inspector/all_terms");
+  gui.frame();
+  CHECK(gui.has("term/0"));
+  CHECK_FALSE(gui.shows("Its sum of 17 terms: show"));
+  CHECK(gui.shows("sum of 17 terms"));
+}
+
+TEST_CASE("inspector: bars of tiny terms stay in their column, larger ones are never shorter") {
+  CHECK(bar_length(44, 0, 1) == 0);
+  CHECK(bar_length(44, NAN, 1) == 0);
+  float last = 0;
+  for (const double share : {2.4e-8, 3.3e-5, 6.5e-5, 0.01, 0.5, 1.0, 1.0001}) {
+    const float length = bar_length(44, share, 1);
+    CHECK(length >= std::max(last, 1.0f));
+    CHECK(length <= 44);
+    last = length;
+  }
+  CHECK(bar_length(44, 0.5, 1) == 22);
 }
 
 TEST_CASE("inspector: copying puts text, LaTeX, a table and code into the clipboard") {

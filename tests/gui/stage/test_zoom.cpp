@@ -60,6 +60,16 @@ void double_click(Gui& gui, ImVec2 at) {
 
 }  // namespace
 
+TEST_CASE("zoom: an axis without room for its cells stays as it is") {
+  const AxisWindow none{10, 0, 0, 0, 5};
+  for (const AxisView& view : {zoomed(none, "token", {}, INFINITY, 1.25f, 10),
+                               moved(none, "token", {2, 0.5f, "token"}, INFINITY, 3)}) {
+    CHECK(std::isfinite(view.start));
+    CHECK(std::isfinite(view.zoom));
+    CHECK(look_at(none, "token", view, INFINITY).begin() == 0);
+  }
+}
+
 TEST_CASE("zoom: pixels and cells lead to each other at any zoom") {
   for (const std::int64_t count : {std::int64_t{2}, std::int64_t{37}, std::int64_t{1024}}) {
     for (const float length : {90.0f, 300.0f, 1011.0f}) {

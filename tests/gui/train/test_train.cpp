@@ -130,6 +130,8 @@ TEST_CASE("train: the same start gives the same numbers again, a new one others"
   CHECK(run_of(gui).plan->config.seed == small_plan().config.seed + 1);
   CHECK(run_of(gui).curve[0].loss != first[0].loss);
   REQUIRE(gui.state().train.earlier.size() == 2);
+  for (const auto& run : gui.state().train.earlier)  // each has its name in the chart
+    CHECK(gui.has("train/forget/" + std::to_string(run->status.run)));
   gui.click("train/forget/" + std::to_string(gui.state().train.earlier[1]->status.run));
   gui.frame();
   CHECK(gui.state().train.earlier.size() == 1);

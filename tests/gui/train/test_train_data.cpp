@@ -105,6 +105,11 @@ TEST_CASE(
   settle(gui);
   CHECK(run_of(gui).curve.size() == 5);
   CHECK(gui.shows("Class"));
+  // An answer stands with its whole sentence; there is no next token to be drawn at random.
+  const TaskExample& example = run_of(gui).examples.at(0);
+  CHECK(gui.shows(run_of(gui).task->vocabulary().decode(example.tokens)));
+  CHECK_FALSE(gui.has("train/side/temperature"));
+  CHECK_FALSE(gui.has("train/side/generate"));
   gui.push(KeepRun{folder.path("kept")});
   settle(gui);
   const Checkpoint kept = load_checkpoint(folder.path("kept"), true);
@@ -136,6 +141,8 @@ TEST_CASE("train data: pairs are learned by an encoder-decoder") {
   gui.click("train/step");
   settle(gui);
   CHECK(run_of(gui).curve.size() == 1);
+  CHECK(gui.has("label/train/forced"));  // why these answers are not what the model writes
+  CHECK_FALSE(gui.has("train/side/temperature"));
   gui.push(KeepRun{folder.path("kept")});
   settle(gui);
   const ModelFile kept = load_checkpoint(folder.path("kept")).model;

@@ -1,0 +1,256 @@
+// Over every kind of model, every step, both directions and both languages: legends whose ends
+// differ, cells of one matrix written alike, one range for a sum, and words that are cut only where
+// they can be read whole.
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "core/train/model_recipe.h"
+#include "core/view/pane_layout.h"
+#include "tests/gui/harness.h"
+
+namespace headlight::test {
+namespace {
+
+// "" is the random model.
+const char* const kModels[] = {"", "grammar", "masked", "sentiment", "dates"};
+
+Gui make_gui(const std::string& model, ImVec2 size) {
+  if (!model.empty()) {
+    Document document;
+    document.model = "bundled:" + model;
+    document.sentence = bundled_recipe(model).example;
+    return Gui(document, size);
+  }
+  Document document = small_document(1, 2, 8);
+  document.sentence = "an extraordinarily unpronounceable internationalization sat on a mat";
+  return Gui(document, size);
+}
+
+// To the backward pass, which brings the gradients.
+void turn_back(Gui& gui) {
+  gui.key({'B'});
+  gui.frame(2);
+  REQUIRE(gui.state().session.step.starts_with("d."));
+}
+
+// Every step that has a page with matrices; those that go back last.
+std::vector<std::string> all_steps(Gui& gui) {
+  turn_back(gui);
+  std::vector<std::string> names;
+  const Program& program = gui.trace().program();
+  for (const bool backward : {true, false}) {
+    for (const Step& step : program.steps) {
+      if (step.backward == backward && !step.calls.empty())
+        names.push_back(program.tensors[static_cast<std::size_t>(step.tensor)].name);
+    }
+  }
+  return names;
+}
+
+// Visits every page in both languages.
+template <class Visit>
+void each_page(ImVec2 size, Visit visit) {
+  int pages = 0;
+  for (const char* model : kModels) {
+    CAPTURE(model);
+    Gui gui = make_gui(model, size);
+    const std::vector<std::string> steps = all_steps(gui);
+    REQUIRE(steps.size() > 40);
+    REQUIRE(steps.front().starts_with("d."));
+    for (const Language language : {Language::kEnglish, Language::kChinese}) {
+      gui.push(ChooseLanguage{language});
+      if (!gui.state().session.step.starts_with("d.")) turn_back(gui);
+      for (const std::string& step : steps) {
+        gui.push(GoToStep{step});
+        gui.move_to({-1, -1});
+        gui.frame();
+        REQUIRE(gui.state().session.step == step);
+        CAPTURE(step);
+        visit(gui);
+        ++pages;
+      }
+    }
+  }
+  CHECK(pages > 600);
+}
+
+std::string words_at(const std::vector<DrawnText>& texts, const DrawnControl& r) {
+  for (const DrawnText& text : texts) {
+    const ImVec2 middle{(text.min.x + text.max.x) / 2, (text.min.y + text.max.y) / 2};
+    if (middle.x >= r.min.x - 1 && middle.x <= r.max.x + 1 && middle.y >= r.min.y - 2 &&
+        middle.y <= r.max.y + 2)
+      return text.words;
+  }
+  return "";
+}
+
+// "0.00", "−0.0", "0.00e−04": no digit that tells it from zero.
+bool reads_as_zero(std::string words) {
+  words = words.substr(0, words.find('e'));
+  return words.find_first_of("123456789") == std::string::npos;
+}
+
+// "1.25" has 2, "4e−3" an exponent, which counts as −1; "0" may stand among either.
+std::optional<int> decimals_of(const std::string& words) {
+  if (words == "0" || words == "NaN" || words.ends_with("∞")) return std::nullopt;
+  if (words.find('e') != std::string::npos) return -1;
+  const std::size_t point = words.find('.');
+  return point == std::string::npos ? 0 : static_cast<int>(words.size() - point - 1);
+}
+
+// Cells in which numbers stand so far apart that they are read back one by one.
+constexpr float kRoomy = 56;
+
+// What is wrong with the numbers in the cells of this picture; "" where it has no room for any.
+std::string wrong_numbers(const DrawnHeatmap& drawn, const DrawnControl& pane,
+                          const std::vector<DrawnText>& texts) {
+  const HeatmapQuad& q = drawn.quad;
+  const float w = (q.x1 - q.x0) / static_cast<float>(q.columns);
+  const float h = (q.y1 - q.y0) / static_cast<float>(q.rows);
+  if (w < kRoomy || h < 15 || q.rows * q.columns > 2000) return "";
+  std::map<std::pair<std::int64_t, std::int64_t>, std::string> written;
+  for (const DrawnText& text : texts) {
+    const float x = (text.min.x + text.max.x) / 2, y = (text.min.y + text.max.y) / 2;
+    if (x < pane.min.x || x > pane.max.x || y < pane.min.y || y > pane.max.y) continue;
+    written[{static_cast<std::int64_t>((y - q.y0) / h),
+             static_cast<std::int64_t>((x - q.x0) / w)}] = text.words;
+  }
+  std::set<int> decimals;
+  for (std::int64_t r = 0; r < q.rows; ++r) {
+    for (std::int64_t c = 0; c < q.columns; ++c) {
+      const float value = drawn.cell(r, c);
+      const bool empty = q.scale.map == ColorMap::kSequential && value == 0;
+      const auto at = written.find({r, c});
+      const std::string place = std::to_string(r) + ", " + std::to_string(c);
+      if (at == written.end()) {
+        if (empty || !std::isfinite(value)) continue;
+        return "no number at " + place + ": " + std::to_string(value);
+      }
+      if (const auto d = decimals_of(at->second)) decimals.insert(*d);
+      if (decimals.size() > 1) return "other decimals at " + place + ": " + at->second;
+    }
+  }
+  return "";
+}
+
+int times_said(Gui& gui, std::string words) {
+  std::erase(words, ' ');
+  int times = 0;
+  for (const DrawnText& text : gui.texts()) times += text.words.find(words) != std::string::npos;
+  return times;
+}
+
+}  // namespace
+
+TEST_CASE("truth: every legend's ends differ as they are printed") {
+  each_page({1280, 720}, [](Gui& gui) {
+    if (!gui.has("legend/high")) return;
+    const std::vector<DrawnText> texts = gui.texts();
+    std::string high = words_at(texts, gui.rect("legend/high"));
+    std::string low = words_at(texts, gui.rect("legend/low"));
+    CHECK(high != "");
+    CHECK(low != "");
+    CHECK(high != low);
+    CHECK_FALSE(reads_as_zero(high));
+    if (gui.has("legend/zero")) CHECK_FALSE(reads_as_zero(low));
+  });
+}
+
+TEST_CASE(
+    "truth: every cell that has room has its number, all of a matrix with the same decimals") {
+  int written = 0;
+  each_page({2560, 1440}, [&](Gui& gui) {
+    const std::vector<DrawnText> texts = gui.texts();
+    for (const auto& [id, r] : gui.drawn().all()) {
+      if (!id.starts_with("pane/")) continue;
+      CAPTURE(id);
+      const DrawnHeatmap& drawn = gui.heatmap(id);
+      CHECK(wrong_numbers(drawn, r, texts) == "");
+      written += (drawn.quad.x1 - drawn.quad.x0) / static_cast<float>(drawn.quad.columns) >= kRoomy;
+    }
+  });
+  CHECK(written > 50);
+}
+
+TEST_CASE("truth: the pictures of a sum have one range, of what they span, and weights 0 to 1") {
+  int sums = 0, weights = 0;
+  each_page({1280, 720}, [&](Gui& gui) {
+    const Program& program = gui.trace().program();
+    const Step& step = program.steps[static_cast<std::size_t>(
+        program.step_of(program.find(gui.state().session.step)))];
+    const bool adds =
+        op_info(program.calls[static_cast<std::size_t>(step.calls[0])].op).id == "add";
+    std::set<float> limits;
+    float largest = 0;
+    for (const auto& [id, r] : gui.drawn().all()) {
+      if (!id.starts_with("pane/")) continue;
+      CAPTURE(id);
+      const HeatmapQuad& q = gui.heatmap(id).quad;
+      const std::string name = id.substr(id.find('/', 5) + 1);
+      if (name.ends_with("pattern") && !name.starts_with("d.")) {
+        CHECK(q.scale.map == ColorMap::kSequential);
+        CHECK(q.scale.limit == 1);
+        ++weights;
+      }
+      if (step.backward != name.starts_with("d.")) continue;  // what no gradient reaches
+      limits.insert(q.scale.limit);
+      largest = std::max(largest, robust_limit(gui.tensor(name).cells()));
+    }
+    if (!adds) return;
+    CHECK(limits.size() == 1);
+    CHECK(*limits.begin() == largest);
+    ++sums;
+  });
+  CHECK(sums > 40);
+  CHECK(weights > 20);
+}
+
+TEST_CASE("truth: words that are cut say all of themselves under the mouse") {
+  int shortened = 0;
+  each_page({1024, 640}, [&](Gui& gui) {
+    std::set<std::string> seen;
+    const std::vector<ShortenedText> all = gui.drawn().shortened();
+    for (const ShortenedText& text : all) {
+      CHECK(text.shown.find("…") != std::string::npos);
+      if (!seen.insert(text.whole).second || seen.size() > 3) continue;
+      CAPTURE(text.whole);
+      const int before = times_said(gui, text.whole);
+      gui.move_to({(text.min.x + text.max.x) / 2, (text.min.y + text.max.y) / 2});
+      gui.frame();
+      CHECK(times_said(gui, text.whole) > before);
+      ++shortened;
+    }
+    CHECK(gui.drawn().cut_texts().empty());
+  });
+  CHECK(shortened > 20);
+}
+
+TEST_CASE("truth: a result of few cells fills its place, and its row opens right below it") {
+  Gui gui = make_gui("sentiment", {2560, 1440});
+  gui.push(GoToStep{"probs"});
+  gui.frame(2);
+  const HeatmapQuad q = gui.heatmap("pane/1/probs").quad;
+  CHECK((q.x1 - q.x0) / 2 >= 60);
+  // Two classes, 1.00 and 8e-5: neither is an outlier.
+  CHECK(q.scale.limit == 1);
+  const DrawnControl row = gui.rect("panel/detail");
+  CHECK(row.min.y - q.y1 < 60);
+  CHECK(row.min.x < q.x1);
+  CHECK(row.max.x > q.x0);
+}
+
+TEST_CASE("truth: rows against a long vocabulary are as high as they have room") {
+  Gui gui = make_gui("grammar", {1920, 1080});
+  gui.push(DoEdit{SetSentence{"the boys are"}, ""});
+  for (const char* name : {"logits", "probs"}) {
+    gui.push(GoToStep{name});
+    gui.frame(2);
+    for (const auto& [id, r] : gui.drawn().all()) {
+      if (!id.starts_with("pane/") || !id.ends_with(name)) continue;
+      CHECK((r.max.y - r.min.y) / 3 >= 20);
+    }
+  }
+}
+
+}  // namespace headlight::test
