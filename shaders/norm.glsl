@@ -18,17 +18,39 @@ float mean_beyond(float known, uint first) {  // cell: all of it
   return sum_of_group(sum) / float(columns);
 }
 
+// The mean of the squares of what is beyond the mean, times a factor.
+float mean_square(uint first, RowStatistics row, float factor) {  // cell: all of it
+  float sum = 0.0;
+  for (uint i = gl_LocalInvocationIndex; i < columns; i += uint(GROUP)) {
+    float d = centred(x[first + i], row) * factor;
+    sum += d * d;
+  }
+  return sum_of_group(sum) / float(columns);
+}
+
+// The largest distance from the mean.
+float furthest(uint first, RowStatistics row) {  // cell: all of it
+  float far = 0.0;
+  for (uint i = gl_LocalInvocationIndex; i < columns; i += uint(GROUP)) {
+    far = larger(far, abs(centred(x[first + i], row)));
+  }
+  return largest_of_group(far);
+}
+
 RowStatistics row_statistics(uint first) {  // cell: all of it
   RowStatistics row = RowStatistics(0.0, 0.0, 0.0);
   if (has_mean != 0u) {
     row.mean = mean_beyond(0.0, first);
     row.rest = mean_beyond(row.mean, first);
   }
-  float sum = 0.0;
-  for (uint i = gl_LocalInvocationIndex; i < columns; i += uint(GROUP)) {
-    float d = centred(x[first + i], row);
-    sum += d * d;
-  }
-  row.inverse = 1.0 / sqrt(sum_of_group(sum) / float(columns) + epsilon);
+  float square = mean_square(first, row, 1.0) + epsilon;
+  row.inverse = 1.0 / sqrt(square);
+  if (square > 1e-30 && square < 1e30) return row;
+  // The squares of numbers far from 1 are infinite, or nothing: those of the row in units of its
+  // furthest cell are not.
+  float far = furthest(first, row);
+  if (!(far > 0.0) || is_infinite(far)) return row;
+  float unit = clamp(far, 1e-30, 1e30);
+  row.inverse = 1.0 / sqrt(mean_square(first, row, 1.0 / unit) + epsilon / unit / unit) / unit;
   return row;
 }
