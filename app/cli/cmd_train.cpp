@@ -116,17 +116,22 @@ class Log {
     if (path.empty()) return;
     file_ = std::fopen(path.c_str(), goes_on ? "a" : "w");
     if (!file_) throw Error("the log " + path + " could not be opened for writing");
-    if (!goes_on) std::fputs("step,loss,gradient_norm,learning_rate,tokens_per_second\n", file_);
+    if (!goes_on)
+      std::fputs("step,loss,gradient_norm,learning_rate,tokens_per_second,validation_loss\n",
+                 file_);
   }
   ~Log() {
     if (file_) std::fclose(file_);
   }
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;
-  void add(const TrainStep& s, double speed) {
+  // `validation`: with the weights after the step, where it was measured.
+  void add(const TrainStep& s, double speed, std::optional<double> validation) {
     if (!file_) return;
-    std::fprintf(file_, "%lld,%.9g,%.9g,%.9g,%.6g\n", static_cast<long long>(s.step), s.loss,
+    std::fprintf(file_, "%lld,%.9g,%.9g,%.9g,%.6g,", static_cast<long long>(s.step), s.loss,
                  s.gradient_norm, s.learning_rate, speed);
+    if (validation) std::fprintf(file_, "%.9g", *validation);
+    std::fputc('\n', file_);
     std::fflush(file_);  // someone may be watching it
   }
 
@@ -134,13 +139,21 @@ class Log {
   std::FILE* file_ = nullptr;
 };
 
-// "step 120/1,000  loss 2.310  rate 0.001  12,345 tokens/s  0:32 left"
-void tell_progress(const TrainStep& s, std::int64_t steps, double speed, double left) {
+bool on_terminal() { return ::isatty(STDERR_FILENO) != 0; }
+
+// "step 120/1,000  loss 2.310  validation 2.412  rate 0.001  12,345 tokens/s  0:32 left": on a
+// terminal one line that is written again and again, elsewhere a line each time.
+void tell_progress(const TrainStep& s, std::int64_t steps, std::optional<double> validation,
+                   double speed, double left) {
   const auto seconds = static_cast<long long>(left);
-  std::fprintf(stderr, "\rstep %s/%s  loss %s  rate %s  %s tokens/s  %lld:%02lld left   ",
-               count_text(s.step + 1).c_str(), count_text(steps).c_str(),
-               number_text(s.loss, 4).c_str(), number_text(s.learning_rate, 3).c_str(),
-               count_text(static_cast<long long>(speed)).c_str(), seconds / 60, seconds % 60);
+  const std::string measured =
+      validation ? "  validation " + number_text(*validation, 4) : std::string();
+  std::fprintf(stderr, "%sstep %s/%s  loss %s%s  rate %s  %s tokens/s  %lld:%02lld left%s",
+               on_terminal() ? "\r" : "", count_text(s.step + 1).c_str(), count_text(steps).c_str(),
+               number_text(s.loss, 4).c_str(), measured.c_str(),
+               number_text(s.learning_rate, 3).c_str(),
+               count_text(static_cast<long long>(speed)).c_str(), seconds / 60, seconds % 60,
+               on_terminal() ? "   " : "\n");
 }
 
 struct RunParts {
@@ -159,13 +172,14 @@ Ending train(const RunParts& run, Learner& learner, SafeRun& safe, TrainState& s
   std::vector<TokenBatch> batches(static_cast<std::size_t>(run.settings.accumulation));
   const auto began = Clock::now();
   double tokens = 0, told = -1;
+  std::optional<double> validation;  // as it was measured last
   const std::int64_t first = state.step;
   while (state.step < run.o.steps && !interrupted) {
     for (TokenBatch& batch : batches) batch = run.data.batches->next();
     const TrainStep step = learner.step(batches);
     if (!std::isfinite(step.loss) || !std::isfinite(step.gradient_norm)) {
       broken = step;
-      std::fputc('\n', stderr);
+      if (on_terminal()) std::fputc('\n', stderr);
       return Ending::kBroken;
     }
     state.step = step.step + 1;
@@ -175,15 +189,21 @@ Ending train(const RunParts& run, Learner& learner, SafeRun& safe, TrainState& s
       tokens += static_cast<double>(batch.tokens.size() + batch.source.size());
     const double seconds = std::chrono::duration<double>(Clock::now() - began).count();
     const double speed = tokens / std::max(seconds, 1e-9);
-    log.add(step, speed);
+    const bool last = state.step == run.o.steps;
+    if (!run.data.validation.empty() && (last || state.step % run.o.validate_every == 0)) {
+      validation = validation_loss(learner, run.data.validation);
+      log.add(step, speed, validation);
+    } else {
+      log.add(step, speed, std::nullopt);
+    }
     const double left = seconds / static_cast<double>(state.step - first) *
                         static_cast<double>(run.o.steps - state.step);
-    if (seconds - told > 0.25 || state.step == run.o.steps) {
-      tell_progress(step, run.o.steps, speed, left);
+    if (seconds - told > (on_terminal() ? 0.25 : 5.0) || last) {
+      tell_progress(step, run.o.steps, validation, speed, left);
       told = seconds;
     }
   }
-  if (state.step > first) std::fputc('\n', stderr);
+  if (state.step > first && on_terminal()) std::fputc('\n', stderr);
   return interrupted ? Ending::kInterrupted : Ending::kDone;
 }
 
@@ -293,6 +313,12 @@ void add_train_command(CLI::App& app, Run& run) {
   sub->add_option("--labels", o->labels, "A table (TSV, .csv) of texts and their classes");
   sub->add_option("--pairs", o->pairs, "A table (TSV, .csv) of texts and their translations");
   sub->add_option("--data-ids", o->data_ids, "FILE.npy: int32 rows of context + 1 token ids");
+  sub->add_option(
+      "--validation", o->validation,
+      "A file of the same kind, or a share of the data (as 10%), to measure the loss on");
+  sub->add_option("--validate-every", o->validate_every, "--validation: steps from one to the next")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1 << 30));
   sub->add_option("--cut", o->cut,
                   "Texts: characters, words, bytes or bpe (--labels: words, others: characters)");
   sub->add_option("--vocabulary", o->vocabulary, "Texts: size of the vocabulary (words, bpe)");
