@@ -22,7 +22,7 @@ struct PictureOptions {
   ModelOptions model;
   std::string out, size = "1280x720", theme = "light", lang = "en", step, at, head, compare, open,
                    at_time, lines, tab;
-  bool nudge = false;
+  bool nudge = false, backward = false;
   float scale = 1.0f;
   int zoom = 0;
   std::string train;       // a task, or OwnData: the Train panel is shown
@@ -212,16 +212,20 @@ int run_walk(const PictureOptions& o) {
   if (error) throw Error("the folder " + o.out + " could not be made: " + error.message());
   Shell shell(o.model.document(), shell_options(o.model));
   o.set_look(shell);
+  if (o.backward) shell.push(ShowBackward{true});
+  shell.apply();
+  shell.wait();
   const auto trace = shell.state().derived.trace;
   if (!trace) throw UsageError(shell.state().derived.message);
   Offscreen screen(shell, width, height);
-  for (std::size_t i = 0; i < trace->program().steps.size(); ++i) {
-    const Step& step = trace->program().steps[i];
-    const std::string& name = trace->program().tensors[static_cast<std::size_t>(step.tensor)].name;
+  int drawn = 0;
+  for (const Step& step : trace->program().steps) {
+    if (step.backward != o.backward) continue;
+    const std::string& name = trace->program().tensors[place(step.tensor)].name;
     shell.push(GoToStep{name});
     shell.apply();
     char number[32];
-    std::snprintf(number, sizeof number, "%03zu_", i + 1);
+    std::snprintf(number, sizeof number, "%03d_", ++drawn);
     const std::string path = (std::filesystem::path(o.out) / (number + name + ".png")).string();
     save_png(path, width, height, screen.picture());
     std::printf("%s\n", path.c_str());
@@ -285,6 +289,7 @@ void add_walk_command(CLI::App& app, Run& run) {
   o->out = "out";
   CLI::App* sub = app.add_subcommand("walk", "Draws the window at every step, one picture each");
   o->add_to(*sub);
+  sub->add_flag("--backward", o->backward, "The steps of the backward pass");
   sub->add_option("--out", o->out, "Folder for the pictures")->capture_default_str();
   sub->callback([o, &run] { run = [o] { return run_walk(*o); }; });
 }

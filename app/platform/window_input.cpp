@@ -54,6 +54,7 @@ void WindowInput::install_key_callbacks() {
 void WindowInput::install_other_callbacks() {
   glfwSetMouseButtonCallback(window_, [](GLFWwindow* w, int button, int action, int mods) {
     of(w).want_frames(4);
+    of(w).composition_.end();
     // A click enters a field or leaves it: keys that follow at once are for what it leads to.
     if (action == GLFW_PRESS) of(w).hold_ = std::max(of(w).hold_, kFramesOfClick);
     ImGui_ImplGlfw_MouseButtonCallback(w, button, action, mods);
@@ -148,6 +149,10 @@ void WindowInput::drain() {
       const bool edits = is_editing_key(next.key, next.mods);
       const bool hides = changed.count(next.key) > 0;
       if (hides || (presses && edits && (typed || !changed.empty()))) break;
+      if (presses && is_composed(next)) {
+        keys_.pop_front();
+        continue;
+      }
       if (presses && on_key(next)) {
         keys_.pop_front();
         // The letter that the key would have written must not reach a field that is entered later.
@@ -163,6 +168,18 @@ void WindowInput::drain() {
     keys_.pop_front();
   }
   if (!keys_.empty()) want_frames(3);
+}
+
+// An input method takes the key, for what it is composing.
+bool WindowInput::is_composed(const Key& input) {
+  const bool commands = (input.mods & (GLFW_MOD_CONTROL | GLFW_MOD_SUPER | GLFW_MOD_ALT)) != 0;
+  if (commands || !ImGui::GetIO().WantTextInput) {
+    composition_.end();
+    return false;
+  }
+  const char* name = glfwGetKeyName(input.key, input.scancode);
+  const bool came = keys_.size() > 1 && keys_[1].is_character;
+  return composition_.press(input.key, name && *name, came);
 }
 
 // True when it was a command.
@@ -188,6 +205,7 @@ bool WindowInput::on_key(const Key& input) {
 }
 
 void WindowInput::on_character(unsigned c) {
+  composition_.end();
   const bool in_field = ImGui::GetIO().WantTextInput;
   if ((c == '[' || c == ']') && !in_field) {
     shell_.key({static_cast<int>(c), false, false}, false);

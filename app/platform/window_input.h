@@ -4,6 +4,7 @@
 
 #include <deque>
 
+#include "app/platform/composition.h"
 #include "app/shell/shell.h"
 
 struct GLFWwindow;
@@ -37,12 +38,14 @@ class WindowInput {
   void install_key_callbacks();
   void install_other_callbacks();
   bool waits() const;
+  bool is_composed(const Key&);
   bool on_key(const Key&);
   void on_character(unsigned c);
 
   GLFWwindow* window_;
   Shell& shell_;
   std::deque<Key> keys_;
+  Composition composition_;
   int hold_ = 0;           // frames that take no input
   int wanted_frames_ = 3;  // still to be drawn after the last thing that happened
   bool scale_changed_ = false;

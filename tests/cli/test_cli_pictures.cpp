@@ -153,6 +153,17 @@ TEST_CASE("walk: one picture for each step, named in order") {
   CHECK(different.size() == paths.size());
 }
 
+TEST_CASE("walk: the backward pass, from the loss to the embedding") {
+  if (!can_draw()) return;
+  const Folder folder;
+  const std::string out = folder / "pictures";
+  const Result result = run_well(
+      joined({"walk", "--backward", "--out", out, "--size", "640x400"}, kSentence), kNoDisplay);
+  CHECK(contains(result.out, out + "/001_d."));
+  CHECK(contains(result.out, "_d.blocks.0.attn.scores_raw.png"));
+  CHECK_FALSE(contains(result.out, "_blocks.0.attn.pattern.png"));
+}
+
 TEST_CASE("pictures: what cannot be drawn or saved is said") {
   const Folder folder;
   const std::string out = folder / "a.png";
