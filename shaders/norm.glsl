@@ -28,13 +28,11 @@ float mean_square(uint first, RowStatistics row, float factor) {  // cell: all o
   return sum_of_group(sum) / float(columns);
 }
 
-// The largest distance from the mean.
-float furthest(uint first, RowStatistics row) {  // cell: all of it
-  float far = 0.0;
-  for (uint i = gl_LocalInvocationIndex; i < columns; i += uint(GROUP)) {
-    far = larger(far, abs(centred(x[first + i], row)));
-  }
-  return largest_of_group(far);
+// The squares of numbers far from 1 are infinite, or nothing: in other units they are neither. No
+// cell of an ordinary row comes by here.
+RowStatistics measured_in(float unit, uint first, RowStatistics row) {
+  row.inverse = 1.0 / sqrt(mean_square(first, row, 1.0 / unit) + epsilon / unit / unit) / unit;
+  return row;
 }
 
 RowStatistics row_statistics(uint first) {  // cell: all of it
@@ -46,11 +44,5 @@ RowStatistics row_statistics(uint first) {  // cell: all of it
   float square = mean_square(first, row, 1.0) + epsilon;
   row.inverse = 1.0 / sqrt(square);
   if (square > 1e-30 && square < 1e30) return row;
-  // The squares of numbers far from 1 are infinite, or nothing: those of the row in units of its
-  // furthest cell are not.
-  float far = furthest(first, row);
-  if (!(far > 0.0) || is_infinite(far)) return row;
-  float unit = clamp(far, 1e-30, 1e30);
-  row.inverse = 1.0 / sqrt(mean_square(first, row, 1.0 / unit) + epsilon / unit / unit) / unit;
-  return row;
+  return measured_in(square < 1.0 ? 1e-19 : 1e19, first, row);
 }
