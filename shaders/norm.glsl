@@ -18,17 +18,31 @@ float mean_beyond(float known, uint first) {  // cell: all of it
   return sum_of_group(sum) / float(columns);
 }
 
+// The mean of the squares of what is beyond the mean, times a factor.
+float mean_square(uint first, RowStatistics row, float factor) {  // cell: all of it
+  float sum = 0.0;
+  for (uint i = gl_LocalInvocationIndex; i < columns; i += uint(GROUP)) {
+    float d = centred(x[first + i], row) * factor;
+    sum += d * d;
+  }
+  return sum_of_group(sum) / float(columns);
+}
+
+// The squares of numbers far from 1 are infinite, or nothing: in other units they are neither. No
+// cell of an ordinary row comes by here.
+RowStatistics measured_in(float unit, uint first, RowStatistics row) {
+  row.inverse = 1.0 / sqrt(mean_square(first, row, 1.0 / unit) + epsilon / unit / unit) / unit;
+  return row;
+}
+
 RowStatistics row_statistics(uint first) {  // cell: all of it
   RowStatistics row = RowStatistics(0.0, 0.0, 0.0);
   if (has_mean != 0u) {
     row.mean = mean_beyond(0.0, first);
     row.rest = mean_beyond(row.mean, first);
   }
-  float sum = 0.0;
-  for (uint i = gl_LocalInvocationIndex; i < columns; i += uint(GROUP)) {
-    float d = centred(x[first + i], row);
-    sum += d * d;
-  }
-  row.inverse = 1.0 / sqrt(sum_of_group(sum) / float(columns) + epsilon);
-  return row;
+  float square = mean_square(first, row, 1.0) + epsilon;
+  row.inverse = 1.0 / sqrt(square);
+  if (square > 1e-30 && square < 1e30) return row;
+  return measured_in(square < 1.0 ? 1e-19 : 1e19, first, row);
 }

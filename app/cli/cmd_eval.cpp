@@ -1,19 +1,22 @@
-// headlight eval: how well a model predicts a text, or does its task.
+// headlight eval: how well a model predicts a text, judges or translates rows, or does its task.
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "app/cli/cli.h"
 #include "core/base/error.h"
 #include "core/base/number_text.h"
+#include "core/base/utf8.h"
 #include "core/io/text_file.h"
 #include "core/model/bundled.h"
+#include "core/train/data/text_source.h"
 #include "core/train/metrics/model_score.h"
+#include "core/train/metrics/rows_score.h"
 
 namespace headlight {
 namespace {
 
 struct EvalOptions {
-  std::string model, text;
+  std::string model, text, labels, pairs;
   bool task = false, json = false;
   std::uint64_t seed = 1;
   int count = 500, threads = 2;
@@ -72,11 +75,111 @@ void check_memory(std::string_view text) {
               "; give a part of it");
 }
 
+std::string percent(double share) { return number_text(100 * share, 4) + " %"; }
+
+// Under each chosen class how many rows of each class there are.
+void print_confusion(const Task& task, const LabelFigures& f) {
+  constexpr std::int64_t kMostColumns = 20;
+  if (f.classes > kMostColumns) {
+    std::printf("%s classes are too many for a table; --json has it\n",
+                count_text(f.classes).c_str());
+    return;
+  }
+  const auto& names = task.classes();
+  const auto count = [&](std::int64_t label, std::int64_t chosen) {
+    return std::to_string(f.confusion[static_cast<std::size_t>(label * f.classes + chosen)]);
+  };
+  std::vector<std::vector<std::string>> cells = {{"is \\ taken for"}};
+  cells[0].insert(cells[0].end(), names.begin(), names.end());
+  for (std::int64_t c = 0; c < f.classes; ++c) {
+    cells.push_back({names[static_cast<std::size_t>(c)]});
+    for (std::int64_t chosen = 0; chosen < f.classes; ++chosen)
+      cells.back().push_back(count(c, chosen));
+  }
+  for (const auto& row : cells) {
+    for (std::size_t column = 0; column < row.size(); ++column) {
+      std::size_t width = 0;
+      for (const auto& other : cells) width = std::max(width, to_code_points(other[column]).size());
+      const std::string gap(width - to_code_points(row[column]).size(), ' ');
+      const bool first = column == 0;
+      std::printf("%s%s", first ? "" : "  ",
+                  (first ? row[column] + gap : gap + row[column]).c_str());
+    }
+    std::printf("\n");
+  }
+}
+
+void print_labels(const Task& task, const LabelFigures& f, bool json) {
+  if (json) {
+    auto matrix = nlohmann::ordered_json::array();
+    for (auto row = f.confusion.begin(); row != f.confusion.end(); row += f.classes)
+      matrix.push_back(std::vector<std::int64_t>(row, row + f.classes));
+    const nlohmann::ordered_json out = {
+        {"rows", f.rows},   {"right", f.right},          {"accuracy", f.accuracy()},
+        {"loss", f.loss()}, {"classes", task.classes()}, {"confusion", matrix}};
+    std::printf("%s\n", out.dump(2).c_str());
+    return;
+  }
+  std::printf("%s of %s rows right; loss %s nats per row\n", percent(f.accuracy()).c_str(),
+              count_text(f.rows).c_str(), number_text(f.loss(), 6).c_str());
+  print_confusion(task, f);
+}
+
+void print_pairs(const PairFigures& f, bool json) {
+  if (json) {
+    const nlohmann::ordered_json out = {{"rows", f.rows},
+                                        {"exact", f.exact},
+                                        {"exact_share", f.exact_share()},
+                                        {"tokens", f.tokens},
+                                        {"token_accuracy", f.given_share()},
+                                        {"free_running_accuracy", f.alone_share()},
+                                        {"loss", f.loss()}};
+    std::printf("%s\n", out.dump(2).c_str());
+    return;
+  }
+  std::printf("rows written exactly right %s of %s\n", percent(f.exact_share()).c_str(),
+              count_text(f.rows).c_str());
+  std::printf("tokens right %s of %s when the model goes on with what it wrote itself\n",
+              percent(f.alone_share()).c_str(), count_text(f.tokens).c_str());
+  std::printf("tokens right %s when the right row so far is given; loss %s nats per token\n",
+              percent(f.given_share()).c_str(), number_text(f.loss(), 6).c_str());
+}
+
+// Rows of a table, cut and numbered as the model has learned it.
+int run_rows(const EvalOptions& o, const std::shared_ptr<const Model>& model) {
+  const bool labels = !o.labels.empty();
+  const ModelFile& file = model->file;
+  if (file.config.form != (labels ? ModelForm::kClasses : ModelForm::kTranslate)) {
+    throw UsageError("the model " + model->name + " is " +
+                     (labels ? "no classifier, so --labels cannot measure it"
+                             : "no encoder-decoder, so --pairs cannot measure it") +
+                     "; choose one that was trained with " + (labels ? "--labels" : "--pairs"));
+  }
+  TextOptions options;
+  options.known = model->vocabulary;
+  options.known_classes = file.classes;
+  options.validation = 0;
+  options.context = static_cast<int>(labels ? file.context : file.context - 1);  // without [BOS]
+  options.source_context = static_cast<int>(file.source);
+  const LoadedTask loaded = load_own_task(labels ? OwnData::kLabels : OwnData::kPairs,
+                                          {labels ? o.labels : o.pairs, ""}, options);
+  for (const Message& note : loaded.notes) tell(say(Language::kEnglish, note));
+  if (labels) {
+    print_labels(*loaded.task, score_labels(model, *loaded.task, o.threads), o.json);
+  } else {
+    print_pairs(score_pairs(model, *loaded.task, o.threads), o.json);
+  }
+  return 0;
+}
+
 int run_eval(const EvalOptions& o) {
-  if (o.task != o.text.empty()) {
-    throw UsageError("say what to measure with: --text FILE, or --task for the task it learned");
+  if (o.task + !o.text.empty() + !o.labels.empty() + !o.pairs.empty() != 1) {
+    throw UsageError(
+        "say what to measure with, one of --text FILE, --labels FILE, --pairs FILE, or --task for "
+        "the task it learned");
   }
   const auto model = load_model(model_ref(o.model));
+  if (!o.labels.empty() || !o.pairs.empty()) return run_rows(o, model);
   if (o.task) {
     const auto task = task_of(*model);
     print_task(o, *task, score_task(model, *task, o.seed, o.count, o.threads));
@@ -104,10 +207,12 @@ int run_eval(const EvalOptions& o) {
 
 void add_eval_command(CLI::App& app, Run& run) {
   auto o = std::make_shared<EvalOptions>();
-  CLI::App* sub = app.add_subcommand("eval", "Measures a model on a text or on its task");
+  CLI::App* sub = app.add_subcommand("eval", "Measures a model on a text, a table or its task");
   sub->add_option("--model", o->model, "A model's folder, or a name of `headlight models`")
       ->required();
   sub->add_option("--text", o->text, "A UTF-8 text file");
+  sub->add_option("--labels", o->labels, "A table (TSV, .csv) of texts and their classes");
+  sub->add_option("--pairs", o->pairs, "A table (TSV, .csv) of texts and their translations");
   sub->add_flag("--task", o->task, "Fresh examples of the task that it learned");
   sub->add_option("--seed", o->seed, "--task: which examples")->capture_default_str();
   sub->add_option("--count", o->count, "--task: how many examples")

@@ -16,6 +16,23 @@ std::int64_t bytes_of(const BundledModel& model) {
                                    model.tokenizer.size() + model.recipe.size());
 }
 
+nlohmann::ordered_json claims_of(const ModelRecipe& recipe) {
+  auto list = nlohmann::ordered_json::array();
+  for (const HeadClaim& claim : recipe.claims)
+    list.push_back({{"sentence", claim.sentence}, {"text", claim_text(Language::kEnglish, claim)}});
+  return list;
+}
+
+// Under each sentence what heads do on it.
+void print_claims(const ModelRecipe& recipe) {
+  const std::string* before = nullptr;
+  for (const HeadClaim& claim : recipe.claims) {
+    if (!before || *before != claim.sentence) std::printf("  On: %s\n", claim.sentence.c_str());
+    before = &claim.sentence;
+    std::printf("    %s\n", claim_text(Language::kEnglish, claim).c_str());
+  }
+}
+
 void print_json() {
   auto list = nlohmann::ordered_json::array();
   for (const BundledModel& files : bundled_models()) {
@@ -27,6 +44,7 @@ void print_json() {
                     {"title", english(task.name)},
                     {"about", english(task.about)},
                     {"look_for", english(task.look)},
+                    {"claims", claims_of(recipe)},
                     {"kind", model->file.kind},
                     {"parameters", parameter_count(*model)},
                     {"bytes", bytes_of(files)},
@@ -57,7 +75,9 @@ void print_list() {
                 number_text(100 * recipe.score, 4).c_str());
     std::printf("  %s\n", std::string(english(task.about)).c_str());
     std::printf("  Look for: %s\n", std::string(english(task.look)).c_str());
-    std::printf("  Try: %s\n\n", recipe.example.c_str());
+    std::printf("  Try: %s\n", recipe.example.c_str());
+    print_claims(recipe);
+    std::printf("\n");
   }
 }
 

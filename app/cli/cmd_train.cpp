@@ -166,6 +166,7 @@ Ending train(const RunParts& run, Learner& learner, SafeRun& safe, TrainState& s
   std::vector<TokenBatch> batches(static_cast<std::size_t>(run.settings.accumulation));
   const auto began = Clock::now();
   double tokens = 0;
+  std::optional<double> validation;  // as it was measured last
   const std::int64_t first = state.step;
   while (state.step < run.steps() && !interrupted) {
     for (TokenBatch& batch : batches) batch = run.data.batches->next();
@@ -182,10 +183,16 @@ Ending train(const RunParts& run, Learner& learner, SafeRun& safe, TrainState& s
       tokens += static_cast<double>(batch.tokens.size() + batch.source.size());
     const double seconds = std::chrono::duration<double>(Clock::now() - began).count();
     const double speed = tokens / std::max(seconds, 1e-9);
-    log.add(step, speed);
+    const bool last = state.step == run.steps();
+    if (!run.data.validation.empty() && (last || state.step % run.o.validate_every == 0)) {
+      validation = validation_loss(learner, run.data.validation);
+      log.add(step, speed, validation);
+    } else {
+      log.add(step, speed, std::nullopt);
+    }
     const double left = seconds / static_cast<double>(state.step - first) *
                         static_cast<double>(run.steps() - state.step);
-    progress.tell_step(step, run.steps(), speed, left);
+    progress.tell_step(step, run.steps(), validation, speed, left);
   }
   progress.end_line();
   return interrupted ? Ending::kInterrupted : Ending::kDone;
@@ -307,6 +314,12 @@ void add_train_command(CLI::App& app, Run& run) {
   of_run("--cut", o->cut,
          "Texts: characters, words, bytes or bpe (--labels: words, others: characters)");
   of_run("--vocabulary", o->vocabulary, "Texts: size of the vocabulary (words, bpe)");
+  sub->add_option(
+      "--validation", o->validation,
+      "A file of the same kind, or a share of the data (as 10%), to measure the loss on");
+  sub->add_option("--validate-every", o->validate_every, "--validation: steps from one to the next")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1 << 30));
   sub->add_option("--context", o->context, "Tokens of a row (0: of the task or the data)");
   of_run("--batch", o->batch, "Rows of a batch")
       ->capture_default_str()

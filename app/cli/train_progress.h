@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <optional>
 #include <string>
 
 #include "app/cli/cli.h"
@@ -25,7 +26,7 @@ class TrainLog {
     file_ = std::fopen(path.c_str(), goes_on ? "ae" : "we");
     if (!file_) fail_to_save(path, errno, false);
     if (goes_on) return;
-    std::fputs("step,loss,gradient_norm,learning_rate,tokens_per_second\n", file_);
+    std::fputs("step,loss,gradient_norm,learning_rate,tokens_per_second,validation_loss\n", file_);
     if (std::fflush(file_) != 0) fail(errno);
   }
   ~TrainLog() {
@@ -34,11 +35,14 @@ class TrainLog {
   TrainLog(const TrainLog&) = delete;
   TrainLog& operator=(const TrainLog&) = delete;
 
-  void add(const TrainStep& s, double speed) {
+  /// `validation`: with the weights after the step, where it was measured.
+  void add(const TrainStep& s, double speed, std::optional<double> validation) {
     if (!file_ || !problem_.empty()) return;
+    char measured[32] = "";
+    if (validation) std::snprintf(measured, sizeof measured, "%.9g", *validation);
     const int written =
-        std::fprintf(file_, "%lld,%.9g,%.9g,%.9g,%.6g\n", static_cast<long long>(s.step), s.loss,
-                     s.gradient_norm, s.learning_rate, speed);
+        std::fprintf(file_, "%lld,%.9g,%.9g,%.9g,%.6g,%s\n", static_cast<long long>(s.step), s.loss,
+                     s.gradient_norm, s.learning_rate, speed, measured);
     // Someone may be watching it.
     if (written >= 0 && std::fflush(file_) == 0) return;
     try {
@@ -62,20 +66,25 @@ class TrainLog {
   std::FILE* file_ = nullptr;
 };
 
-/// "step 120/1,000  loss 2.310  rate 1.0e-3  12,345 tokens/s  0:32 left" on stderr: of a terminal
-/// one line, written anew; elsewhere a line every few seconds.
+/// "step 120/1,000  loss 2.310  validation 2.412  rate 1.0e-3  12,345 tokens/s  0:32 left" on
+/// stderr: of a terminal one line, written anew; elsewhere a line every few seconds.
 class TrainProgress {
  public:
-  void tell_step(const TrainStep& s, std::int64_t steps, double speed, double left) {
+  /// `validation`: as it was measured last, where it was.
+  void tell_step(const TrainStep& s, std::int64_t steps, std::optional<double> validation,
+                 double speed, double left) {
     const auto now = Clock::now();
     const bool last = s.step + 1 == steps;
     if (!last && any_ && now - told_ < (terminal_ ? kTerminal : kElsewhere)) return;
     told_ = now;
     any_ = true;
     const auto seconds = static_cast<long long>(left);
-    std::fprintf(stderr, "%sstep %s/%s  loss %s  rate %s  %s tokens/s  %lld:%02lld left%s",
+    const std::string measured =
+        validation ? "  validation " + number_text(*validation, 4) : std::string();
+    std::fprintf(stderr, "%sstep %s/%s  loss %s%s  rate %s  %s tokens/s  %lld:%02lld left%s",
                  terminal_ ? "\r" : "", count_text(s.step + 1).c_str(), count_text(steps).c_str(),
-                 number_text(s.loss, 4).c_str(), rate_text(s.learning_rate).c_str(),
+                 number_text(s.loss, 4).c_str(), measured.c_str(),
+                 rate_text(s.learning_rate).c_str(),
                  count_text(static_cast<long long>(speed)).c_str(), seconds / 60, seconds % 60,
                  terminal_ ? "   " : "\n");
   }

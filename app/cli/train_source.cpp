@@ -12,6 +12,39 @@ void tell_notes(const std::vector<Message>& notes) {
   for (const Message& note : notes) tell(say(Language::kEnglish, note));
 }
 
+constexpr std::size_t kMostValidationRows = 512, kValidationBatch = 64;
+
+// "10%" is a share of what is learned from, kept from the training; anything else is a file.
+std::optional<int> validation_share(const TrainOptions& o) {
+  int percent = 0;
+  char end = 0;
+  if (std::sscanf(o.validation.c_str(), "%d%c", &percent, &end) != 2 || end != '%' ||
+      o.validation.find('%') + 1 != o.validation.size())
+    return std::nullopt;
+  if (percent < 1 || percent > 50)
+    throw UsageError("--validation as a share must be 1% to 50%; got '" + o.validation + "'");
+  return percent;
+}
+
+// At most so many rows, evenly spread, that measuring stays short beside training.
+std::vector<TokenBatch> row_batches(const Task& task, Split split, const std::string& path) {
+  const std::size_t all = task.rows(split), used = std::min(all, kMostValidationRows);
+  if (used == 0) {
+    throw Error(
+        (path.empty() ? "the share for validation" : path) +
+        " holds no row to measure the validation loss on; take more, or a shorter --context");
+  }
+  std::vector<TokenBatch> batches;
+  std::vector<TaskExample> examples;
+  for (std::size_t i = 0; i < used; ++i) {
+    examples.push_back(task.row(i * all / used, split));
+    if (examples.size() < kValidationBatch && i + 1 < used) continue;
+    batches.push_back(batch_of(task, examples));
+    examples.clear();
+  }
+  return batches;
+}
+
 // The shape is known when the config is.
 LearnedFrom task_data(std::shared_ptr<const Task> task, const RunSettings& settings) {
   LearnedFrom data;
@@ -44,9 +77,23 @@ LearnedFrom text_data(const TrainOptions& o, const RunSettings& settings, const 
     options.known = std::make_shared<Vocabulary>(Vocabulary::from_json(from->tokenizer));
     options.known_classes = from->model.classes;
   }
+  const bool other_file = !o.validation.empty() && !validation_share(o);
+  if (other_file) options.validation = 0;
+  if (const auto share = validation_share(o)) options.validation = *share;
   LoadedTask loaded = load_own_task(own, {path, ""}, options);
+  LearnedFrom data = task_data(std::move(loaded.task), settings);
+  if (!o.validation.empty() && !other_file)
+    data.validation = row_batches(*data.task, Split::kValidation, "");
   tell_notes(loaded.notes);
-  return task_data(std::move(loaded.task), settings);
+  if (!other_file) return data;
+  options.known = data.task->shared_vocabulary();
+  options.known_classes = data.task->classes();
+  options.context = data.task->context() - (own == OwnData::kPairs);  // without [BOS]
+  options.source_context = data.task->source_length();
+  const LoadedTask measured = load_own_task(own, {o.validation, ""}, options);
+  tell_notes(measured.notes);
+  data.validation = row_batches(*measured.task, Split::kTraining, o.validation);
+  return data;
 }
 
 LearnedFrom row_data(const TrainOptions& o, const RunSettings& settings) {
@@ -67,6 +114,17 @@ LearnedFrom row_data(const TrainOptions& o, const RunSettings& settings) {
 
 }  // namespace
 
+double validation_loss(Learner& learner, std::span<const TokenBatch> batches) {
+  double nats = 0;
+  std::int64_t counted = 0;
+  for (const TokenBatch& batch : batches) {
+    const Evaluation found = learner.evaluate(batch);
+    nats += found.loss * static_cast<double>(found.counted);
+    counted += found.counted;
+  }
+  return counted ? nats / static_cast<double>(counted) : 0;
+}
+
 LearnedFrom open_data(const TrainOptions& o, RunSettings& settings, const Checkpoint* from) {
   const bool file = !o.text.empty() || !o.labels.empty() || !o.pairs.empty();
   const int given = !o.text.empty() + !o.labels.empty() + !o.pairs.empty() + !o.data_ids.empty() +
@@ -76,6 +134,11 @@ LearnedFrom open_data(const TrainOptions& o, RunSettings& settings, const Checkp
         "say what to learn from: --task NAME, --text FILE, --labels FILE.tsv, --pairs FILE.tsv or "
         "--data-ids FILE.npy" +
         std::string(given > 1 ? ", just one of them" : ""));
+  }
+  if (!file && !o.validation.empty()) {
+    throw UsageError(
+        "--validation goes with --text, --labels or --pairs; a task draws fresh examples itself, "
+        "and rows of ids have no file beside them. Leave it out");
   }
   if (!o.data_ids.empty()) return row_data(o, settings);
   if (file) return text_data(o, settings, from);

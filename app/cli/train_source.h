@@ -18,10 +18,12 @@ inline constexpr std::int64_t kUsualSteps = 1000;
 struct TrainOptions {
   ModelOptions model;
   std::string task, text, labels, pairs, data_ids, init = "normal", resume, out, log;
+  std::string validation;  // "10%" or a file; empty: not measured
   std::string cut, optimizer = "adamw", schedule = "constant", betas;
   int vocabulary = 0, context = 0;
   std::int64_t batch = 32, accumulate = 1, warmup = 0;
   std::optional<std::int64_t> steps;
+  std::int64_t validate_every = 100;
   std::int64_t save_every = 0;  // steps; 0: a minute
   double rate = 1e-3, floor = 0, epsilon = 1e-8, clip = 0, momentum = 0, dropout = 0;
   std::optional<double> decay;
@@ -35,13 +37,18 @@ struct LearnedFrom {
   std::unique_ptr<BatchSource> batches;
   std::shared_ptr<const Task> task;  // null: rows of ids
   RunShape shape;                    // of a batch of one row
-  std::string tokenizer;             // tokenizer.json
+  std::vector<TokenBatch> validation;
+  std::string tokenizer;  // tokenizer.json
   TaskKind kind() const { return task ? task->kind() : TaskKind::kNextToken; }
 };
 
+/// Batches by what their rows count: the mean loss per target. Throws as Learner::evaluate.
+double validation_loss(Learner&, std::span<const TokenBatch>);
+
 /// What the options say to learn from; the settings are completed with the task's sizes. `from`:
-/// the checkpoint that a run goes on from, whose vocabulary and classes are used. Throws UsageError
-/// for none or several, and as the loading of each.
+/// the checkpoint that a run goes on from, whose vocabulary and classes are used. What is measured
+/// between steps is cut and numbered as what is learned from. Throws UsageError for none or
+/// several, and as the loading of each.
 LearnedFrom open_data(const TrainOptions&, RunSettings&, const Checkpoint* from);
 
 }  // namespace headlight

@@ -50,7 +50,8 @@ double others_of(const float* x, std::int64_t n, std::int64_t target, double max
 }
 
 // L[t] = −log softmax(x[t])[target] = max + log Σ_k exp(x[t, k] − max) − x[t, target], which
-// overflows for no finite logits. A row that is not counted costs 0.
+// overflows for no finite logits; NaN where a logit is +∞ or NaN, or all are −∞. A row that is not
+// counted costs 0.
 void forward(const OpArgs& args) {
   const auto [rows, n] = as_rows(args.in[0].axes);
   for (std::int64_t r = 0; r < rows; ++r) {
@@ -59,6 +60,10 @@ void forward(const OpArgs& args) {
     args.result[r] = 0;
     if (target < 0) continue;
     const RowParts row = parts(x, n);
+    if (!std::isfinite(row.max)) {
+      args.result[r] = std::numeric_limits<float>::quiet_NaN();
+      continue;
+    }
     const double others = others_of(x, n, target, row.max);
     const double loss =
         x[target] == row.max ? std::log1p(others) : std::log(row.sum) + (row.max - x[target]);

@@ -58,6 +58,7 @@ std::string recipe_text(const ModelRecipe& r) {
                     {"version", 1},
                     {"score", r.score},
                     {"example", r.example},
+                    {"claims", claims_json(r.claims, r.example)},
                     {"init", word(r.init)},
                     {"training", training_json(r.training)},
                     {"model", config_json(r.config)}});
@@ -73,6 +74,8 @@ ModelRecipe parse_recipe(std::string_view text) {
   ModelRecipe recipe;
   in.number("score", recipe.score, 0, 1);
   in.text("example", recipe.example);
+  if (const OrderedJson* claims = in.find("claims"))
+    recipe.claims = read_claims(*claims, recipe.example, kWords);
   in.choice("init", recipe.init);
   recipe.training = read_training(in);
   if (const OrderedJson* model = in.find("model"))

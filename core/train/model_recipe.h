@@ -4,10 +4,12 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/document/document.h"
 #include "core/model/init.h"
 #include "core/model/model.h"
+#include "core/train/head_claims.h"
 #include "core/train/run_settings.h"
 
 namespace headlight {
@@ -18,7 +20,8 @@ struct ModelRecipe {
   Init init = Init::kNormal;
   double score =
       0;  // the share of scored tokens (or classes) that is right on fresh examples, at least
-  std::string example;  // a sentence on which its heads mean something
+  std::string example;            // a sentence on which its heads mean something
+  std::vector<HeadClaim> claims;  // what they do, on it or on sentences of their own
 };
 
 /// The text of recipe.json.

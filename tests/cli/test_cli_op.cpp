@@ -94,6 +94,112 @@ TEST_CASE("op: a row that may look nowhere gives zeros") {
   }
 }
 
+namespace {
+
+// A file with one tensor "x" of a single row.
+std::string file_of(const Folder& folder, const std::vector<float>& row) {
+  const std::string n = std::to_string(row.size());
+  const std::string header = "{\"x\":{\"dtype\":\"F32\",\"shape\":[1," + n +
+                             "],\"data_offsets\":[0," + std::to_string(4 * row.size()) + "]}}";
+  std::string bytes(8, '\0');
+  bytes[0] = static_cast<char>(header.size());
+  bytes += header + std::string(4 * row.size(), '\0');
+  std::memcpy(bytes.data() + 8 + header.size(), row.data(), 4 * row.size());
+  return folder.write("x.safetensors", bytes);
+}
+
+struct Extreme {
+  const char *op, *attribute;
+  std::vector<float> row, expected;  // by hand
+};
+
+}  // namespace
+
+// Attention of 3 queries over 3 keys; the first may look nowhere, the second not at the last key,
+// whose value has a NaN in its first cell.
+TEST_CASE("op: NaN in a value comes through to every query, on every backend alike") {
+  const Folder folder;
+  const std::string header = R"({"q":{"dtype":"F32","shape":[1,1,3,2],"data_offsets":[0,24]},)"
+                             R"("k":{"dtype":"F32","shape":[1,1,3,2],"data_offsets":[24,48]},)"
+                             R"("v":{"dtype":"F32","shape":[1,1,3,2],"data_offsets":[48,72]},)"
+                             R"("mask":{"dtype":"BOOL","shape":[1,1,3,3],"data_offsets":[72,81]}})";
+  std::vector<float> cells = {1, 0, 0, 1, 1, 1, 1, 2, 2, 1, 0, 1, 1, 2, 3, 4, 0, 6};
+  cells[16] = std::numeric_limits<float>::quiet_NaN();
+  const char mask[] = {0, 0, 0, 1, 1, 0, 1, 1, 1};
+  std::string bytes(8, '\0');
+  bytes[0] = static_cast<char>(header.size() & 0xff);
+  bytes[1] = static_cast<char>(header.size() >> 8);
+  bytes += header;
+  bytes.append(reinterpret_cast<const char*>(cells.data()), 72);
+  bytes.append(mask, 9);
+  const std::string in = folder.write("a.safetensors", bytes), out = folder / "o.safetensors";
+  for (const char* backend : {"reference", "cpu", "gl"}) {
+    if (std::string(backend) == "gl" && run_case("softmax", "gl", out).status != 0) continue;
+    CAPTURE(backend);
+    run_well({"op", "attention", "--in", in, "--out", out, "--backend", backend});
+    const std::vector<float> got = tensor_as_float(read_safetensors(out), "out");
+    REQUIRE(got.size() == 6);
+    for (std::size_t query = 0; query < 3; ++query) CHECK(std::isnan(got[2 * query]));
+    CHECK(got[1] == 0);
+    const double near = 1 / (1 + std::exp(1 / std::sqrt(2.0)));  // q₁ = (0, 1), on k₁ = (2, 1)
+    CHECK(got[3] == doctest::Approx(2 * (1 - near) + 4 * near));
+  }
+}
+
+TEST_CASE("op: numbers far from 1, infinite ones and NaN give the same on every backend") {
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const float third = std::sqrt(1.5f);
+  const std::vector<Extreme> cases = {
+      {"layer-norm", "epsilon=1e-5", {1e20f, -1e20f, 1e20f, -1e20f}, {1, -1, 1, -1}},
+      {"layer-norm", "epsilon=0", {1e20f, -1e20f, 0}, {third, -third, 0}},
+      {"layer-norm", "epsilon=0", {1e-22f, -1e-22f, 1e-22f, -1e-22f}, {1, -1, 1, -1}},
+      {"layer-norm", "epsilon=0", {1e-22f, -1e-22f, 0}, {third, -third, 0}},
+      {"layer-norm", "epsilon=1e-5", {1e-22f, -1e-22f}, {3.1622776e-20f, -3.1622776e-20f}},
+      {"layer-norm", "epsilon=1e-5", {5, 5, 5}, {0, 0, 0}},
+      {"layer-norm", "epsilon=1e-5", {1, kInf, 0}, {nan, nan, nan}},
+      {"layer-norm", "epsilon=1e-5", {1, nan, 0}, {nan, nan, nan}},
+      {"rms-norm", "epsilon=0", {3e25f, -3e25f, 3e25f, -3e25f}, {1, -1, 1, -1}},
+      {"rms-norm", "epsilon=0", {1e-25f, -1e-25f}, {1, -1}},
+      {"log-softmax", "", {0, kInf, 1}, {nan, nan, nan}},
+      {"log-softmax", "", {0, nan, 1}, {nan, nan, nan}},
+      {"log-softmax", "", {-kInf, -kInf}, {nan, nan}},
+      {"log-softmax", "", {-kInf, 3}, {-kInf, 0}},
+      {"log-softmax", "", {3e38f, -3e38f}, {0, -kInf}},
+      {"softmax", "", {0, kInf}, {nan, nan}},
+      {"softmax", "", {-kInf, -kInf}, {0, 0}},
+      {"softmax", "", {3e38f, -3e38f}, {1, 0}},
+  };
+  const Folder folder;
+  const std::string out = folder / "out.safetensors";
+  const bool gl = run_case("softmax", "gl", out).status == 0;
+  if (!gl) std::cout << "SKIPPED: --backend gl" << std::endl;
+  for (const Extreme& extreme : cases) {
+    const std::string in = file_of(folder, extreme.row);
+    for (const char* backend : {"reference", "cpu", "gl"}) {
+      if (std::string(backend) == "gl" && !gl) continue;
+      CAPTURE(extreme.op);
+      CAPTURE(extreme.attribute);
+      CAPTURE(extreme.row[0]);
+      CAPTURE(backend);
+      Args args = {"op", extreme.op, "--in", in, "--out", out, "--backend", backend};
+      if (*extreme.attribute) args = joined(args, {"--attr", extreme.attribute});
+      run_well(args);
+      const std::vector<float> got = tensor_as_float(read_safetensors(out), "out");
+      REQUIRE(got.size() == extreme.expected.size());
+      for (std::size_t i = 0; i < got.size(); ++i) {
+        CAPTURE(got[i]);
+        const float expected = extreme.expected[i];
+        if (std::isfinite(expected)) {
+          CHECK(std::abs(got[i] - expected) <= 1e-6f * std::abs(expected));
+        } else {
+          CHECK((std::isnan(expected) ? std::isnan(got[i]) : got[i] == expected));
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("op: --list names each operation; mistakes are said with what to do") {
   const std::string list = run_well({"op", "--list"}).out;
   for (const char* name : {"softmax", "log-softmax", "layer-norm", "gelu-tanh", "product", "gather",

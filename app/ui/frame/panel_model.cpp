@@ -7,7 +7,7 @@
 #include "core/base/number_text.h"
 #include "core/base/utf8.h"
 #include "core/model/bundled.h"
-#include "core/train/tasks/task.h"
+#include "core/train/model_recipe.h"
 
 namespace headlight {
 namespace {
@@ -149,6 +149,20 @@ bool model_chip(Form& form, float& at, std::string_view id, std::string_view lab
   return ui.button("model/trained/" + std::string(id), label, r, chosen, true, help) && !chosen;
 }
 
+// What the heads of a model that comes with the program do, under each sentence on which they do
+// it.
+std::string claim_words(const ModelRecipe& recipe, const Ui& ui) {
+  std::string words;
+  const std::string* before = nullptr;
+  for (const HeadClaim& claim : recipe.claims) {
+    if (!before || *before != claim.sentence)
+      words += ui.tr("claim.on", {{"sentence", claim.sentence}}) + "\n";
+    before = &claim.sentence;
+    words += claim_text(ui.language, claim) + "\n";
+  }
+  return words;
+}
+
 // What the chosen model is, in words.
 std::string model_words(const AppState& state, const Ui& ui) {
   const std::string& ref = state.document().model;
@@ -167,6 +181,7 @@ std::string model_words(const AppState& state, const Ui& ui) {
               ui.tr("model.look_for", {{"what", std::string(ui.tr(info.look))}}) + "\n";
     }
   }
+  if (bundled) words += claim_words(bundled_recipe(ref.substr(kBundledRef.size())), ui);
   if (!loaded) return words;
   return words + ui.tr("model.size", {{"parameters", count_text(parameter_count(*model))},
                                       {"vocab", count_text(model->file.vocab)},

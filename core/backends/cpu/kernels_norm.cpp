@@ -1,5 +1,6 @@
 // Layer norm, RMS norm and their gradients, block of rows by block.
 #include <algorithm>
+#include <cmath>
 
 #include "core/backends/cpu/kernels.h"
 #include "core/backends/cpu/row_blocks.h"
@@ -21,7 +22,7 @@ class RowStatistics {
         return pmul(cells, cells);
       };
       mean_ = rest_ = RowNumbers(all(0.0f));
-      set_inverse(packet::pdiv(sum_rows(rows, n, square), count), epsilon);
+      set_inverse(packet::pdiv(sum_rows(rows, n, square), count), rows, epsilon, centred);
       return;
     }
     mean_ = RowNumbers(packet::pdiv(sum_rows(rows, n,
@@ -44,7 +45,7 @@ class RowStatistics {
     Packet variance = psub(squares, pmul(rest, rest));
     variance = packet::pselect(packet::pcmp_lt(variance, all(0.0f)), all(0.0f), variance);
     rest_ = RowNumbers(rest);
-    set_inverse(variance, epsilon);
+    set_inverse(variance, rows, epsilon, centred);
   }
 
   /// (x − mean) / σ, cells [i, i + kWidth) of a row
@@ -56,8 +57,26 @@ class RowStatistics {
   Packet inverse(std::int64_t row) const { return inverse_[row]; }
 
  private:
-  void set_inverse(Packet variance, float epsilon) {
-    inverse_ = RowNumbers(packet::pdiv(all(1.0f), packet::psqrt(padd(variance, all(epsilon)))));
+  void set_inverse(Packet variance, std::int64_t rows, float epsilon, bool centred) {
+    constexpr float kTiny = 1e-30f, kHuge = 1e30f;
+    const Packet square = padd(variance, all(epsilon));
+    inverse_ = RowNumbers(packet::pdiv(all(1.0f), packet::psqrt(square)));
+    const RowNumbers squares(square);
+    for (std::int64_t r = 0; r < rows; ++r)
+      if (!(squares.at(r) > kTiny && squares.at(r) < kHuge)) set_far(r, epsilon, centred);
+  }
+
+  // The squares of numbers far from 1 are infinite, or nothing, unless they are doubles.
+  void set_far(std::int64_t row, float epsilon, bool centred) {
+    const float* x = x_ + row * n_;
+    const auto count = static_cast<double>(n_);
+    double sum = 0, squares = 0;
+    for (std::int64_t i = 0; centred && i < n_; ++i) sum += x[i];
+    const double mean = sum / count;
+    for (std::int64_t i = 0; i < n_; ++i) squares += (x[i] - mean) * (x[i] - mean);
+    mean_.set(row, static_cast<float>(mean));
+    rest_.set(row, static_cast<float>(mean - mean_.at(row)));
+    inverse_.set(row, static_cast<float>(1 / std::sqrt(squares / count + epsilon)));
   }
 
   const float* x_;

@@ -126,6 +126,7 @@ float cross_entropy_row(const float* x, float target, std::int64_t n) {
   if (!(target >= 0 && target < static_cast<float>(n))) return 0;
   const auto t = static_cast<std::int64_t>(target);
   const float max = row_maximum(x, n);
+  if (!std::isfinite(max)) return std::numeric_limits<float>::quiet_NaN();
   const auto sum_of = [&](const float* part, std::int64_t count) {
     return sum_row(count, [&](std::int64_t i, auto extent) {
       Packet low;

@@ -16,6 +16,7 @@ class RowNumbers {
   explicit RowNumbers(Packet numbers) { packet::pstore(cells_, numbers); }
   Packet operator[](std::int64_t row) const { return all(cells_[row]); }
   float at(std::int64_t row) const { return cells_[row]; }
+  void set(std::int64_t row, float number) { cells_[row] = number; }
 
  private:
   alignas(64) float cells_[kWidth];

@@ -31,33 +31,43 @@ TaskBatches::TaskBatches(std::shared_ptr<const Task> task, std::int64_t batch, s
   batch_.sources = task_->source_length();
 }
 
+namespace {
+
+// Pads the example, and adds it to the lists of the batch.
+void add_row(TokenBatch& batch, const Task& task, TaskExample& example, bool only_scored) {
+  const auto append = [](std::vector<int>& list, const std::vector<int>& ids) {
+    list.insert(list.end(), ids.begin(), ids.end());
+  };
+  batch.lengths.push_back(static_cast<int>(example.tokens.size()));
+  if (batch.sources > 0) batch.source_lengths.push_back(static_cast<int>(example.source.size()));
+  pad(example, task);
+  append(batch.tokens, example.tokens);
+  append(batch.source, example.source);
+  if (task.kind() == TaskKind::kClassify) return batch.targets.push_back(example.label);
+  append(batch.targets, example.targets);
+  if (!only_scored || example.scored.empty()) return;
+  int* targets = batch.targets.data() + batch.targets.size() - example.targets.size();
+  for (std::size_t i = 0; i < example.scored.size(); ++i)
+    if (!example.scored[i]) targets[i] = -1;
+}
+
+}  // namespace
+
+TokenBatch batch_of(const Task& task, std::span<const TaskExample> examples) {
+  TokenBatch batch{static_cast<std::int64_t>(examples.size()), task.context(), {}, {}};
+  batch.sources = task.source_length();
+  for (TaskExample example : examples) add_row(batch, task, example, false);
+  return batch;
+}
+
 const TokenBatch& TaskBatches::next() {
   for (std::vector<int>* list :
        {&batch_.tokens, &batch_.targets, &batch_.lengths, &batch_.source, &batch_.source_lengths})
     list->clear();
   examples_.clear();
-  const bool classes = task_->kind() == TaskKind::kClassify;
-  const auto append = [](std::vector<int>& list, const std::vector<int>& ids) {
-    list.insert(list.end(), ids.begin(), ids.end());
-  };
   for (std::int64_t r = 0; r < batch_.rows; ++r) {
     TaskExample example = task_->draw(random_, split_);
-    batch_.lengths.push_back(static_cast<int>(example.tokens.size()));
-    if (batch_.sources > 0)
-      batch_.source_lengths.push_back(static_cast<int>(example.source.size()));
-    pad(example, *task_);
-    append(batch_.tokens, example.tokens);
-    append(batch_.source, example.source);
-    if (classes) {
-      batch_.targets.push_back(example.label);
-    } else {
-      append(batch_.targets, example.targets);
-      if (only_scored_ && !example.scored.empty()) {
-        int* targets = batch_.targets.data() + batch_.targets.size() - example.targets.size();
-        for (std::size_t i = 0; i < example.scored.size(); ++i)
-          if (!example.scored[i]) targets[i] = -1;
-      }
-    }
+    add_row(batch_, *task_, example, only_scored_);
     examples_.push_back(std::move(example));
   }
   return batch_;

@@ -28,6 +28,9 @@ ModelForm form_of(TaskKind);
 /// where the vocabulary has [PAD] and a token would look at it.
 RunShape shape_of(const Task&, const Config&);
 
+/// These examples as one batch, padded.
+TokenBatch batch_of(const Task&, std::span<const TaskExample>);
+
 /// Examples drawn from a task, padded to its context and its source length.
 class TaskBatches final : public BatchSource {
  public:

@@ -153,6 +153,12 @@ struct RowOrder {
     if (split == Split::kTraining) return rows[random.below(training)];
     return rows[training + random.below(rows.size() - training)];
   }
+  std::size_t size(Split split) const {
+    return split == Split::kTraining ? training : rows.size() - training;
+  }
+  std::size_t at(std::size_t i, Split split) const {
+    return rows[split == Split::kTraining ? i : training + i];
+  }
 };
 
 // The ids of every row's texts, `per_row` texts a row.
@@ -285,9 +291,19 @@ class RowsTask : public Task {
   RowsTask(TaskShape shape, RowIds&& ids, RowOrder&& order)
       : Task(std::move(shape)), ids_(std::move(ids)), order_(std::move(order)) {}
   bool has(Split split) const override { return order_.has(split); }
+  std::size_t rows(Split split) const override { return order_.size(split); }
+  TaskExample row(std::size_t i, Split split) const override { return of(order_.at(i, split)); }
 
  protected:
+  /// The row of the file.
+  virtual TaskExample of(std::size_t row) const = 0;
   RowIds ids_;
+
+ private:
+  TaskExample make(Random& random, Split split) const override {
+    return of(order_.draw(random, split));
+  }
+
   RowOrder order_;
 };
 
@@ -305,8 +321,7 @@ class LabelledTask : public RowsTask {
         labels_(std::move(labels.of_row)) {}
 
  private:
-  TaskExample make(Random& random, Split split) const override {
-    const std::size_t row = order_.draw(random, split);
+  TaskExample of(std::size_t row) const override {
     TaskExample example;
     example.tokens = ids_.of(row, context());
     example.targets.assign(example.tokens.size(), -1);
@@ -330,8 +345,7 @@ class PairsTask : public RowsTask {
                  std::move(ids), std::move(order)) {}
 
  private:
-  TaskExample make(Random& random, Split split) const override {
-    const std::size_t row = order_.draw(random, split);
+  TaskExample of(std::size_t row) const override {
     TaskExample example;
     example.source = ids_.of(2 * row, source_length());
     example.targets = ids_.of(2 * row + 1, context() - 1);
@@ -373,7 +387,9 @@ LoadedTask load_pairs_task(const TextInput& input, const TextOptions& options,
       cut_rows(table.rows, 2, options, {Special::kPad, Special::kBegin, Special::kEnd}, progress);
   LoadedTask loaded;
   loaded.notes = std::move(table.notes);
-  const int source_length = longest(ids, 0, 2, options, loaded.notes);
+  TextOptions of_sources = options;
+  if (options.source_context > 0) of_sources.context = options.source_context;
+  const int source_length = longest(ids, 0, 2, of_sources, loaded.notes);
   const int context = longest(ids, 1, 2, options, loaded.notes) + 1;  // and [BOS]
   RowOrder order(table.rows.size(), options.validation, loaded.notes);
   loaded.task =

@@ -48,13 +48,26 @@ class TextTask : public Task {
     return part.end > part.begin;
   }
   double bytes_per_token(Split split) const override { return source_->bytes_per_token(split); }
+  // Windows side by side: each token but the part's first is predicted at most once.
+  std::size_t rows(Split split) const override {
+    const TextSource::Part part = source_->part(split);
+    return part.end > part.begin ? (part.end - part.begin - 1) / width() : 0;
+  }
+  TaskExample row(std::size_t i, Split split) const override {
+    return window(source_->part(split).begin + i * width());
+  }
 
  private:
+  std::size_t width() const { return static_cast<std::size_t>(context()); }
+
   TaskExample make(Random& random, Split split) const override {
     const TextSource::Part part = source_->part(split);
-    const int length = context() + 1;
-    const std::size_t starts = part.end - part.begin - static_cast<std::size_t>(context());
-    const std::vector<int> row = source_->window(part.begin + random.below(starts), length);
+    const std::size_t starts = part.end - part.begin - width();
+    return window(part.begin + random.below(starts));
+  }
+
+  TaskExample window(std::size_t begin) const {
+    const std::vector<int> row = source_->window(begin, context() + 1);
     TaskExample example;
     example.tokens.assign(row.begin(), row.end() - 1);
     example.targets.assign(row.begin() + 1, row.end());

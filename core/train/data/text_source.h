@@ -68,6 +68,7 @@ struct TextOptions {
   int vocabulary = 0;
   int most_tokens = 65536;  // a vocabulary of more is refused
   int context = 64;         // rows: the longest row that is not cut; 0: as long as the longest
+  int source_context = 0;   // pairs: the same of a source; 0: as `context`
   int validation = 10;      // percent: the last part of a text, or rows here and there; 0 to 50
   std::shared_ptr<const Vocabulary> known;  // cut and number with this one instead (to go on
                                             // training, to evaluate)

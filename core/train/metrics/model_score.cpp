@@ -7,6 +7,7 @@
 #include "core/base/random.h"
 #include "core/model/checkpoint.h"
 #include "core/train/data/batches.h"
+#include "core/train/metrics/likelihood.h"
 #include "core/train/model_recipe.h"
 #include "core/train/predictor.h"
 #include "core/train/trainer.h"
@@ -21,18 +22,6 @@ constexpr std::uint64_t kScoreStream = 3;  // of random numbers; 0 to 2 are thos
 std::int64_t rows_at_once(std::int64_t positions, std::int64_t vocab) {
   const double fit = kMaxLogits / (static_cast<double>(positions) * static_cast<double>(vocab));
   return std::clamp(static_cast<std::int64_t>(fit), std::int64_t{1}, kMaxRows);
-}
-
-// −log softmax at the target.
-double nats_of(std::span<const float> logits, int target) {
-  const double largest = *std::max_element(logits.begin(), logits.end());
-  double sum = 0;
-  for (const float logit : logits) sum += std::exp(static_cast<double>(logit) - largest);
-  return std::log(sum) + largest - static_cast<double>(logits[static_cast<std::size_t>(target)]);
-}
-
-int largest_of(std::span<const float> logits) {
-  return static_cast<int>(std::max_element(logits.begin(), logits.end()) - logits.begin());
 }
 
 TaskOptions sizes_of(const Model& model) {

@@ -83,6 +83,10 @@ std::unique_ptr<Task> make_task(std::string_view id, const TaskOptions& options)
   return entry.make(complete(entry.info, options));
 }
 
+TaskExample Task::row(std::size_t, Split) const {
+  throw Error(Message{"task.no_rows", {{"task", id()}}});
+}
+
 TaskExample Task::draw(Random& random, Split split) const {
   if (!has(split)) throw Error(Message{"task.no_validation"});
   return make(random, split);

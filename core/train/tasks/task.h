@@ -70,6 +70,10 @@ class Task {
   /// An example, not padded. Throws Error for a split that the task does not have.
   TaskExample draw(Random& random, Split split = Split::kTraining) const;
   virtual bool has(Split) const { return true; }
+  /// How many examples this split holds, where it is a text or a table; 0: an endless supply.
+  virtual std::size_t rows(Split) const { return 0; }
+  /// One of them. Throws Error where there are none.
+  virtual TaskExample row(std::size_t i, Split) const;
   /// Bytes of text per token of this split, for bits per byte; 0 where tokens are not text.
   virtual double bytes_per_token(Split) const { return 0; }
 
