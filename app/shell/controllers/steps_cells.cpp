@@ -60,6 +60,7 @@ void StepsController::on(const PickCell& a) {
   }
   if (a.follow) go_to(a.cell.tensor);
   s.picked = trail_end_ = a.cell;
+  chosen_ = true;
   s.all_terms = false;
   const TensorId id =
       state_.derived.trace ? state_.derived.trace->program().find(a.cell.tensor) : -1;

@@ -124,7 +124,21 @@ void StepsController::settle() {
     finish_motion();
   }
   s.hovered.reset();
+  leave_old_sentence();
   if (!s.picked || !has_cell(trace, *s.picked)) pick_default();
+}
+
+// The cell of another sentence would be any cell of this one: the strongest of the last row is
+// chosen instead. While somebody types on, a cell that was chosen by hand stays.
+void StepsController::leave_old_sentence() {
+  const bool replaced = state_.session.text_revision != text_revision_;
+  const std::string& sentence = state_.derived.asked.sentence;
+  if (sentence != sentence_ && (replaced || !chosen_)) {
+    session_.picked.reset();
+    chosen_ = false;
+  }
+  text_revision_ = state_.session.text_revision;
+  sentence_ = sentence;
 }
 
 namespace {

@@ -57,11 +57,16 @@ class StepsController : public Controller {
   void go_to_awaited(const std::string& tensor);
   void step_by(int direction);
   void pick_default();
+  void leave_old_sentence();
   void finish_motion();      // the finished step is shown, nothing moves
   void start_step_motion();  // another step is shown: while playing its clock starts
 
   StepsSession& session_;
-  std::string awaited_step_;           // to be gone to once the run that brings it has ended
+  std::string awaited_step_;  // to be gone to once the run that brings it has ended
+  // The person has chosen the picked cell, in this text; otherwise a new one chooses for itself.
+  bool chosen_ = false;
+  int text_revision_ = 0;
+  std::string sentence_;
   std::optional<CellPick> trail_end_;  // the cell that session_.trail leads to
 };
 

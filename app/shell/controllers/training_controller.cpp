@@ -60,9 +60,22 @@ void TrainingController::show(bool open) {
   TrainSession& train = session_;
   train.open = open;
   perform(Maximize{PanelId::kNone});
-  if (!open || trainer_) return;
+  if (!open) {
+    train.film = false;
+    return look_away();
+  }
+  if (looking_ && !looked_at_ && data_.run.live) use_run();
+  if (trainer_) return;
   train.plan = default_plan("induction");
-  on(StartRun{});
+  looking_ = true;
+  start(false);
+}
+
+// Nothing has been trained: what was shown before is shown again.
+void TrainingController::look_away() {
+  const bool untouched = looked_at_ && *looked_at_ == state_.document();
+  looked_at_.reset();
+  if (looking_ && untouched && state_.history.can_undo()) perform(DoCommand{Command::kUndo});
 }
 
 void TrainingController::on(const PlanRun& a) {
@@ -100,13 +113,18 @@ bool TrainingController::is_reading(const RunPlan& plan) const {
 }
 
 void TrainingController::on(const StartRun& a) {
+  looking_ = false;
+  start(a.new_weights);
+}
+
+void TrainingController::start(bool new_weights) {
   TrainSession& train = session_;
   if (!trainer_) {
     if (!options_.folders.runs.empty())
       autosave_ = std::make_unique<RunAutosave>(options_.folders.runs);
     trainer_ = std::make_unique<TrainWorker>(options_.train_threads, autosave_.get());
   }
-  if (a.new_weights) ++train.plan.config.seed;
+  if (new_weights) ++train.plan.config.seed;
   const std::uint64_t before = data_.run.status.run;
   const bool kept = put_aside();
   const bool on_gpu = state_.session.compute == ComputeMode::kGpu;
@@ -148,13 +166,14 @@ void TrainingController::on(const ForgetRun& a) {
 void TrainingController::on(const PlayRun& a) {
   TrainSession& train = session_;
   if (!trainer_) return;
-  train.film = false;
+  train.film = looking_ = false;
   if (a.play) train.at.reset();
   a.play ? trainer_->play(a.until) : trainer_->pause();
 }
 
 void TrainingController::on(const StepRun&) {
   if (!trainer_) return;
+  looking_ = false;
   session_.at.reset();
   trainer_->step();
 }

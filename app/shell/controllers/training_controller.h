@@ -67,6 +67,8 @@ class TrainingController : public Controller {
 
  private:
   void show(bool open);
+  void look_away();
+  void start(bool new_weights);
   bool put_aside();
   bool is_reading(const RunPlan&) const;
   bool give_gpu();
@@ -89,9 +91,14 @@ class TrainingController : public Controller {
   // Of data_.newest, or of what is to become it.
   std::shared_ptr<const Model> newest_model_;
   Document newest_document_;
-  Message start_notice_;          // why the last start failed
-  std::string run_sentence_;      // the sentence that a run brought, not the person
-  SampleRequest sample_request_;  // the last one
+  Message start_notice_;      // why the last start failed
+  std::string run_sentence_;  // the sentence that a run brought, not the person
+  std::string run_task_;      // of the run that brought it
+  // The first run is made so that there is something to play. Until it is played, the document is
+  // its only while the panel is open.
+  bool looking_ = false;
+  std::optional<Document> looked_at_;  // the document with it
+  SampleRequest sample_request_;       // the last one
   bool said_autosave_ = false;
   std::unique_ptr<SampleWorker> sampler_;
   std::unique_ptr<RunAutosave> autosave_;

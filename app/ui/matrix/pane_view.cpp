@@ -10,14 +10,14 @@
 
 namespace headlight {
 
-PaneColors colors_of(const Ui& ui, const Trace& trace, const PagePane& p) {
+PaneColors colors_of(const Theme& theme, RangeMode mode, const Trace& trace, const PagePane& p) {
   const CellRange& range =
-      ui.range == RangeMode::kShared
+      mode == RangeMode::kShared
           ? trace.shared_range(p.tensor)
           : trace.matrix_range(p.tensor, p.pane.offset, p.pane.rows, p.pane.columns,
                                p.pane.row_stride, p.pane.column_stride);
-  return {shows_weights(trace.program(), p.tensor) ? ui.theme.weight_scale(range.limit)
-                                                   : ui.theme.signed_scale(range.limit),
+  return {shows_weights(trace.program(), p.tensor) ? theme.weight_scale(range.limit)
+                                                   : theme.signed_scale(range.limit),
           range};
 }
 

@@ -2,6 +2,8 @@
 // whether or not a panel could do them.
 #pragma once
 
+#include <string>
+
 namespace headlight {
 
 /// Sheets that open in the middle of the window and are closed by hand.
@@ -17,6 +19,8 @@ enum class Sheet {
   kOpenModel,
   kTrainFolder,
   kTrainText,
+  kSavePicture,
+  kSaveNumbers,
 };
 
 /// Steps of zoom and of moving. The stage, which knows the sizes, carries it out.
@@ -36,6 +40,7 @@ struct FocusRequest {
 
 struct Requests {
   Sheet open = Sheet::kNone;
+  std::string open_menu;  // by its name
   bool focus_sentence = false, leave_field = false;
   ViewRequest view;
   FocusRequest focus;

@@ -76,10 +76,19 @@ struct InspectorDerived {
 struct Derived : ComputingDerived, HeadsDerived, InspectorDerived {};
 
 enum class NoticeKind { kInfo, kWarning, kError };
+/// A way on from what a notice says.
+struct NoticeButton {
+  std::string id;    // stable: "sandbox"
+  std::string text;  // in the person's language
+  Message label;     // the same, for any language
+};
 struct Notice {
   NoticeKind kind{};
   std::string text;  // in the person's language
   Message message;   // the same, for any language
+  std::vector<NoticeButton> buttons;
+  bool stays = false;  // until it is answered or holds no more; others go by themselves
+  bool held = false;   // the mouse is over it: it waits
 };
 
 struct AppState {
@@ -88,8 +97,8 @@ struct AppState {
   Requests requests;
   Derived derived;
   TrainData train;
-  std::vector<Notice> notices;
-  std::string session_path;  // where Ctrl+S saves; empty: not yet known
+  std::vector<Notice> notices;  // the first is shown; the others wait until it has gone
+  std::string session_path;     // where Ctrl+S saves; empty: not yet known
   const Document& document() const { return history.now(); }
 };
 
