@@ -197,7 +197,7 @@ void ComputingController::take(FinishedRun run) {
   }
   if (!run_notice_.empty())
     notify(problem ? NoticeKind::kError : NoticeKind::kWarning, run_notice_, std::move(ways),
-           problem);
+           problem ? NoticeLife::kStays : NoticeLife::kPasses);
   news_ = true;
 }
 
@@ -254,7 +254,8 @@ void ComputingController::on(const ChooseCompute& a) {
   ComputingSession& s = session_;
   GpuState& gpu = derived_.gpu;
   if (asks_gpu(a.mode) && gpu.phase == GpuPhase::kAbsent)
-    return notify(NoticeKind::kWarning, Message{"compute.absent"}.with(gpu.problem));
+    return notify(NoticeKind::kWarning, Message{"compute.absent"}.with(gpu.problem), {},
+                  NoticeLife::kOutlives);
   s.compute_request = request_of(a.mode);
   s.compute = a.mode;
 }
@@ -279,7 +280,8 @@ void ComputingController::offer_gpu(GpuMaker maker, const GpuState& gpu) {
   ComputingSession& s = session_;
   if (gpu.phase == GpuPhase::kAbsent) {
     if (asks_gpu(mode_of(s.compute_request)) || asks_gpu(s.compute))
-      notify(NoticeKind::kWarning, Message{"compute.absent"}.with(gpu.problem));
+      notify(NoticeKind::kWarning, Message{"compute.absent"}.with(gpu.problem), {},
+             NoticeLife::kOutlives);
     s.compute = ComputeMode::kCpu;
     return;
   }
@@ -325,7 +327,8 @@ void ComputingController::tell_gpu(const GpuState& gpu) {
   session_.compute = ran_mode_ = ComputeMode::kCpu;
   const bool failed = gpu.phase == GpuPhase::kFailed;
   notify(failed ? NoticeKind::kError : NoticeKind::kWarning,
-         Message{failed ? "compute.failed" : "compute.absent"}.with(gpu.problem));
+         Message{failed ? "compute.failed" : "compute.absent"}.with(gpu.problem), {},
+         NoticeLife::kOutlives);
 }
 
 void ComputingController::take_gpu(FinishedRun& run) {
@@ -351,7 +354,8 @@ void ComputingController::take_gpu_test(const GpuState& gpu) {
     if (asks_gpu(s.compute)) tell_gpu(gpu);
   } else if (!gpu.passed()) {
     if (chosen) s.compute = ComputeMode::kCpu;
-    notify(NoticeKind::kWarning, Message{"compute.test_failed"}.with(gpu.failures.front()));
+    notify(NoticeKind::kWarning, Message{"compute.test_failed"}.with(gpu.failures.front()), {},
+           NoticeLife::kOutlives);
   } else if (chosen && !gpu.software) {
     s.compute = ComputeMode::kGpu;
   }

@@ -22,14 +22,16 @@ void Notices::erase(Goes goes) {
   }
 }
 
-void Notices::add(NoticeKind kind, const Message& message, std::vector<WayOn> ways, bool stays) {
+void Notices::add(NoticeKind kind, const Message& message, std::vector<WayOn> ways,
+                  NoticeLife life) {
+  const bool stays = life == NoticeLife::kStays;
   // What stays waits below for what goes by itself.
   erase([&](std::size_t i) {
     if (shown_[i].message == message) return true;
     return told_[i].moment < moment_ && (stays || !shown_[i].stays);
   });
   Notice notice{kind, say(look_.language, message), message, {}, stays};
-  Told told{moment_, std::nullopt, {}};
+  Told told{moment_, life, std::nullopt, {}};
   for (WayOn& way : ways) {
     notice.buttons.push_back({std::move(way.id), say(look_.language, way.label), way.label});
     told.actions.push_back(std::move(way.action));
@@ -63,7 +65,11 @@ bool Notices::pass(double seconds) {
 void Notices::end_moment(const Document& document) {
   std::pair<std::string, std::string> now{document.sentence, document.model};
   if (seen_ != now) {
-    if (seen_) erase([&](std::size_t i) { return told_[i].moment < moment_; });
+    if (seen_) {
+      erase([&](std::size_t i) {
+        return told_[i].moment < moment_ && told_[i].life != NoticeLife::kOutlives;
+      });
+    }
     seen_ = std::move(now);
   }
   ++moment_;

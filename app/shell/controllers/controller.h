@@ -15,6 +15,11 @@
 
 namespace headlight {
 
+/// How long a notice is there: for as long as it takes to read it, or until another sentence or
+/// model is shown; the former alone, for what has nothing to do with the sentence; until it is
+/// answered or holds no more.
+enum class NoticeLife { kPasses, kOutlives, kStays };
+
 /// A button of a notice, and what it does.
 struct WayOn {
   std::string id;
@@ -31,7 +36,8 @@ class Notices {
       : look_(look), shown_(shown), queue_(queue) {}
 
   /// What is said already is not said again.
-  void add(NoticeKind, const Message&, std::vector<WayOn> ways = {}, bool stays = false);
+  void add(NoticeKind, const Message&, std::vector<WayOn> ways = {},
+           NoticeLife = NoticeLife::kPasses);
   /// It does not hold any more.
   void retract(const Message&);
   /// With seconds of any steady clock: what has been there long enough to be read goes. True when
@@ -49,6 +55,7 @@ class Notices {
   // What nobody sees of a notice, in the same order.
   struct Told {
     std::uint64_t moment = 0;
+    NoticeLife life{};
     std::optional<double> since;  // shown
     std::vector<Action> actions;  // of its buttons
   };
@@ -82,8 +89,8 @@ class Controller {
   void push(Action action) const { shared_.queue.push_back(std::move(action)); }
   void perform(const Action& action) const { shared_.perform(action); }
   void notify(NoticeKind kind, const Message& message, std::vector<WayOn> ways = {},
-              bool stays = false) const {
-    shared_.notices.add(kind, message, std::move(ways), stays);
+              NoticeLife life = NoticeLife::kPasses) const {
+    shared_.notices.add(kind, message, std::move(ways), life);
   }
   void retract(const Message& message) const { shared_.notices.retract(message); }
 

@@ -72,7 +72,8 @@ void TrainingController::show_marked() {
 void TrainingController::use_run() {
   const RunView& run = data_.run;
   if (looking_ && !session_.open) return computing_.set_run_model(run.live);
-  for (const Message& note : run.status.notes) notify(NoticeKind::kWarning, note);
+  for (const Message& note : run.status.notes)
+    notify(NoticeKind::kWarning, note, {}, NoticeLife::kOutlives);
   // What was changed while a text was read waits for the next start.
   if (!session_.changed) session_.plan = *run.plan;
   computing_.set_run_model(run.live);

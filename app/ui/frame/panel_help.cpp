@@ -17,7 +17,6 @@ void text_line(std::string_view words) {
 struct KeyGroup {
   std::string_view title;
   std::vector<const CommandInfo*> commands;
-  float lines() const { return static_cast<float>(commands.size()) + 2; }
 };
 
 std::vector<KeyGroup> key_groups(const Ui& ui) {
@@ -52,30 +51,22 @@ void draw_key_group(Ui& ui, const KeyGroup& group, float x) {
 
 constexpr float kKeyColumn = 330;  // design pixels
 
-// As many columns as there is room for, of about one height, each read downwards.
+// As many columns as there is room for; each group goes below the shortest.
 void keys_sheet(Ui& ui) {
   ImGui::PushFont(ui.fonts.title);
   text_line(ui.tr("keys.title"));
   ImGui::PopFont();
-  const std::vector<KeyGroup> groups = key_groups(ui);
-  float all = 0, used = 0;
-  for (const KeyGroup& group : groups) all += group.lines();
-  const float columns =
-      std::clamp(std::floor(ImGui::GetContentRegionAvail().x / ui.px(kKeyColumn)), 1.0f, 3.0f);
-  ImVec2 at = ImGui::GetCursorPos();
-  const float top = at.y;
-  float lowest = top;
-  for (const KeyGroup& group : groups) {
-    if (used > 0 && used + group.lines() / 2 > all / columns) {
-      at.x += ui.px(kKeyColumn);
-      ImGui::SetCursorPosY(top);
-      used = 0;
-    }
-    draw_key_group(ui, group, at.x);
-    used += group.lines();
-    lowest = std::max(lowest, ImGui::GetCursorPosY());
+  const float room = ImGui::GetContentRegionAvail().x / ui.px(kKeyColumn);
+  const auto columns = static_cast<std::size_t>(std::clamp(std::floor(room), 1.0f, 3.0f));
+  const ImVec2 at = ImGui::GetCursorPos();
+  std::vector<float> ends(columns, at.y);
+  for (const KeyGroup& group : key_groups(ui)) {
+    const auto end = std::min_element(ends.begin(), ends.end());
+    ImGui::SetCursorPosY(*end);
+    draw_key_group(ui, group, at.x + static_cast<float>(end - ends.begin()) * ui.px(kKeyColumn));
+    *end = ImGui::GetCursorPosY();
   }
-  ImGui::SetCursorPosY(lowest);
+  ImGui::SetCursorPosY(*std::max_element(ends.begin(), ends.end()));
   ImGui::Dummy({1, 1});
 }
 

@@ -156,7 +156,7 @@ float draw_stage_header(const AppState& state, Ui& ui, const Rect& r, const Step
   const float notes_width = wide ? words_width : r.width() - ui.px(48);
   const bool brief = notes_width < ui.px(420) || r.height() < ui.px(320);
   std::vector<StageNote> notes = stage_notes(state, ui, step, page, brief);
-  if (!said) notes.push_back({std::string(ui.tr("stage.random.brief"))});
+  if (!said && !brief) notes.push_back({std::string(ui.tr("stage.random.brief"))});
   const float under = stage_notes_height(ui, notes_width, notes) + ui.px(6);
   const std::string words = to_field_text(
       step_sentence(ui.language, trace, step, state.session.head, query_row(state, page)));
