@@ -255,7 +255,7 @@ void add_screenshot_command(CLI::App& app, Run& run) {
   sub->add_option("--compare", o->compare, "Number of a second head, to compare with");
   sub->add_option("--lines", o->lines, "Heads whose weights are drawn as lines, as 0,2");
   sub->add_option("--at", o->at, "The chosen cell, as 0,3,1");
-  sub->add_flag("--nudge", o->nudge, "Checks the chosen gradient by nudging its number");
+  sub->add_flag("--nudge", o->nudge, "Checks the chosen gradient by a finite difference");
   sub->add_option("--at-time", o->at_time,
                   "The step in the making: seconds of its own time, or a part of it, as 40%");
   sub->add_option("--tab", o->tab, "The inspector's tab: numbers, code, words or kernel")

@@ -152,6 +152,7 @@ constexpr Named kLookups[] = {
      [](const Subject& s) {
        return Text(number_text(std::sqrt(static_cast<double>(config(s).head_width())), 4));
      }},
+    {"tau", [](const Subject& s) { return Text(number_text(config(s).temperature, 3)); }},
     {"window", [](const Subject& s) { return Text(std::to_string(config(s).mask.window)); }},
     {"stride", [](const Subject& s) { return Text(std::to_string(config(s).mask.stride)); }},
     {"tokens",

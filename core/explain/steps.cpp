@@ -1,11 +1,14 @@
 // The texts about a step hold {places}, which lookups fill, and links: [[name|words]] stands for a
 // tensor, [[name]] for one or several by their symbols. Where a lookup has nothing to say, the text
-// with the same id and ".none" behind it is said instead.
+// with the same id and ".none" behind it is said instead. Formulas and hints hold links alone;
+// there [[d0]] is the gradient of the first input, and [[d0=]] what begins its line: "dx =", or
+// "dx +=" where other steps pass it gradients too.
 #include "core/explain/steps.h"
 
 #include <algorithm>
 #include <optional>
 
+#include "core/autodiff/gradient_program.h"
 #include "core/explain/lookups.h"
 
 namespace headlight {
@@ -38,6 +41,40 @@ std::vector<TensorId> link_targets(const Program& program, const Step& step,
   }
   const std::optional<Role> role = role_from_word(name);
   return {role ? program.find(*role, step.tensor) : -1};
+}
+
+// The symbol of a formula's link.
+std::string symbol_of(const Program& program, const Step& step, std::string_view link) {
+  if (link[0] != 'd') {
+    const TensorId id = link_targets(program, step, link)[0];
+    return program.tensors[static_cast<std::size_t>(id)].symbol;
+  }
+  const TensorId of = link_targets(program, step, "x" + std::string(link.substr(1, 1)))[0];
+  const TensorId gradient = program.gradient(of);
+  // What the gradient does not reach has none.
+  std::string symbol = gradient < 0 ? "d" + program.tensors[static_cast<std::size_t>(of)].symbol
+                                    : program.tensors[static_cast<std::size_t>(gradient)].symbol;
+  if (link.ends_with('=')) symbol += gradient_parts(program, of).size() > 1 ? " +=" : " =";
+  return symbol;
+}
+
+// A formula or a hint with its symbols. What is raised gets braces where it ends in a raised mark
+// itself.
+std::string with_symbols(const Program& program, const Step& step, std::string_view markup) {
+  std::string text;
+  while (!markup.empty()) {
+    const std::size_t open = markup.find("[["), close = markup.find("]]", open);
+    text += markup.substr(0, open);
+    if (close == markup.npos) break;
+    const std::string symbol = symbol_of(program, step, markup.substr(open + 2, close - open - 2));
+    markup.remove_prefix(close + 2);
+    const bool is_raised =
+        markup.starts_with("^") || markup.starts_with("²") || markup.starts_with("ᵀ");
+    const bool is_plain = std::ranges::all_of(symbol, [](char c) { return c >= 0; }) ||
+                          symbol.ends_with("\u0302") || symbol.ends_with("\u0304");
+    text += is_raised && !is_plain ? "(" + symbol + ")" : symbol;
+  }
+  return text;
 }
 
 // Nothing when a lookup has nothing.
@@ -97,10 +134,15 @@ std::vector<WordPiece> say(const Subject& subject, std::string_view id) {
 
 }  // namespace
 
-StepText step_text(Language language, const Step& step) {
+StepText step_text(Language language, const Program& program, const Step& step) {
   const StepWords& words = step.words();
-  return {tr_or(language, step.row.title, step.row.title), tr_or(language, words.hint, words.hint),
-          words.formula};
+  return {step_title(language, step),
+          with_symbols(program, step, tr_or(language, words.hint, words.hint)),
+          with_symbols(program, step, words.formula)};
+}
+
+std::string_view step_title(Language language, const Step& step) {
+  return tr_or(language, step.row.title, step.row.title);
 }
 
 std::string step_sentence(Language language, const Trace& trace, const Step& step,

@@ -14,11 +14,12 @@ namespace headlight {
 
 struct StepText {
   std::string_view title;  // "Scores"
-  std::string_view hint;   // the rest as in StepWords
-  std::string_view formula;
+  std::string hint;        // the rest as in StepWords, with the symbols of the program's tensors
+  std::string formula;
 };
 
-StepText step_text(Language, const Step&);
+StepText step_text(Language, const Program&, const Step&);
+std::string_view step_title(Language, const Step&);
 
 /// Two plain sentences about this very run; `head` and `query` say which row is looked at.
 std::string step_sentence(Language, const Trace&, const Step&, std::int64_t head,

@@ -1,4 +1,4 @@
-// Attention as operations: from the rows that ask and those that answer to what the heads found.
+// Attention as operations: from the rows of queries, keys and values to the output projection.
 #pragma once
 
 #include <cmath>
@@ -117,8 +117,9 @@ class AttentionPieces : protected ProgramPieces {
     if (!drops_) return x;
     const std::string name = p.tensors[x].name;
     p.dropout.push_back(input(name + ".dropout", axes_of(x), Role::kDropout));
-    return call(std::move(row), Op::kDropout, {x, p.dropout.back()},
-                {name.substr(prefix_.size()) + ".dropped", dropped});
+    const TensorId kept = call(std::move(row), Op::kDropout, {x, p.dropout.back()},
+                               {name.substr(prefix_.size()) + ".dropped", dropped});
+    return called(p.tensors[x].symbol + "′", kept);
   }
 
   const StepRows rows_;
@@ -147,8 +148,11 @@ class AttentionPieces : protected ProgramPieces {
   // With one head there is nothing to split: q is another name for the projection, or for x.
   TensorId split(TensorId all, const std::string& weight, const Named& named) {
     const Named own{attn_ + "." + named.name, named.role};
-    if (!has_heads())
-      return alias(own, all, {batch(), {"head", 1}, axes_of(all)[1], {"d_head", c.head_width()}});
+    if (!has_heads()) {
+      const TensorId same =
+          alias(own, all, {batch(), {"head", 1}, axes_of(all)[1], {"d_head", c.head_width()}});
+      return called(p.tensors[all].symbol, same);
+    }
     return compute(Op::kSplitHeads, {all, p.find(prefix_ + attn_ + "." + weight)}, own);
   }
 

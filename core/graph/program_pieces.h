@@ -60,6 +60,12 @@ class ProgramPieces {
     return add({full, named.role}, std::move(axes), TensorKind::kAlias, source);
   }
 
+  // With another symbol in figures than what its role has.
+  TensorId called(std::string symbol, TensorId id) {
+    p.tensors[id].symbol = std::move(symbol);
+    return id;
+  }
+
   TensorId compute(Op op, std::vector<TensorId> in, const Named& named, OpParams params = {}) {
     std::vector<TensorView> views;
     for (TensorId id : in) views.push_back(p.look(id));

@@ -1,5 +1,6 @@
 // What is said of each step, as rows of data. The builder puts a row beside the operation that it
-// belongs to; everything that a person reads about the step comes from there.
+// belongs to; everything that a person reads about the step comes from there. Formulas and hints
+// name tensors by links (core/explain/steps.h), so that each has the symbol of its own caption.
 #pragma once
 
 #include "core/graph/program.h"
@@ -22,73 +23,80 @@ class StepRows {
   }
   StepRow embedding() const {
     return {"step.embedding",
-            {"W_E[id]", "x_{t} = W_{E}[id_{t}]", "step.embedding.words"},
-            {"dW_E", "dW_{E}[id] = Σ_{t} dx_{t}", "back.embedding"},
+            {"W_E[id]", "[[out]]_{t} = W_{E}[id_{t}]", "step.embedding.words"},
+            {"dW_E", "dW_{E}[id] = Σ_{t} [[out]]_{t}", "back.embedding"},
             {"words.embedding"}};
   }
   StepRow sinusoid() const {
     return {"step.position",
-            {"sin, cos", "p_{t,2i} = sin(t / 10000^{2i/d})", "step.position.words.sinusoidal"},
+            {"sin, cos", "p_{t,2i} = sin(t / 10000^{2i/d}),  p_{t,2i+1} = cos(t / 10000^{2i/d})",
+             "step.position.words.sinusoidal"},
             position_back(),
             {"words.position.sinusoidal"}};
   }
   StepRow learned_position() const {
-    return {"step.position",
+    return {"step.position.learned",
             {"W_pos[t]", "p_{t} = W_{pos}[t]", "step.position.words.learned"},
             position_back(),
             {"words.position.learned"}};
   }
   StepRow position_sum() const {
     return {"step.position_sum",
-            {"x + p", "x = x + p", "step.position_sum.words"},
-            {"dx, dp", "dx = dp = d(x + p)", "back.position_sum"},
+            {"[[x0]] + p", "[[out]] = [[x0]] + p", "step.position_sum.words"},
+            {"[[d0]], dp", "[[d0=]] [[out]],  dp = [[out]]", "back.position_sum"},
             {"words.position_sum"}};
   }
 
   // ---- attention ----
 
-  // `title`: other than what the kind of norm is called.
-  StepRow norm(std::string_view title = "") const {
+  StepRow norm(bool last) const {
     if (c.norm == NormKind::kRms)
       return {
-          title.empty() ? "step.rms_norm" : title,
-          {"x/rms·w", "y = x / √(mean(x²) + ε) · w", "step.rms_norm.words"},
-          {"dx, dw", "dx = (g − n · mean(g · n)) / σ,  g = w · dy,  n = x / σ", "back.rms_norm"},
+          last ? "step.final_rms_norm" : "step.rms_norm",
+          {"[[x0]]/rms·w", "[[out]] = [[x0]] / √(mean([[x0]]²) + ε) · w", "step.rms_norm.words"},
+          {"[[d0]], dw", "[[d0=]] (g − n · mean(g · n)) / σ,  g = w · [[out]],  n = [[x0]] / σ",
+           "back.rms_norm"},
           {"words.rms_norm", "words.norm.scale", "words.rms_norm.row"}};
-    return {title.empty() ? "step.norm" : title,
-            {"(x−μ)/σ·w+b", biased("y = (x − μ)/σ · w + b"),
+    return {last ? "step.final_norm" : "step.norm",
+            {"([[x0]]−μ)/σ·w", biased("[[out]] = ([[x0]] − μ)/σ · w + b"),
              c.bias ? "step.norm.words" : "step.norm.words.without_bias"},
-            {"dx, dw", "dx = (g − mean(g) − n · mean(g · n)) / σ,  g = w · dy,  n = (x − μ)/σ",
+            {"[[d0]], dw",
+             "[[d0=]] (g − mean(g) − n · mean(g · n)) / σ,  g = w · [[out]],  n = ([[x0]] − μ)/σ",
              "back.norm"},
             {"words.norm", c.bias ? "words.norm.shift" : "words.norm.scale", "words.norm.row"}};
   }
   StepRow queries(bool crosses) const {
     return {"step.queries",
-            {"x W_Q", biased("{q|Q} = x · W_{Q} + b_{Q}"), "step.queries.words"},
-            {"dx, dW_Q", "dx = d{q|Q} · W_{Q}^{T},  dW_{Q} = x^{T} · d{q|Q}", "back.queries"},
+            {"[[x0]] W_Q", biased("{q|Q} = [[x0]] · W_{Q} + b_{Q}"), "step.queries.words"},
+            {"[[d0]], dW_Q", "[[d0=]] d{q|Q} · W_{Q}^{T},  dW_{Q} = [[x0]]^{T} · d{q|Q}",
+             "back.queries"},
             with_bias(crosses ? "words.queries.cross" : "words.queries")};
   }
-  // Keys and values of cross-attention are made of the encoder's rows, here called e.
+  // Keys and values of cross-attention are made of the encoder's rows.
   StepRow keys(bool crosses) const {
     if (crosses)
       return {"step.keys",
-              {"e W_K", biased("{k|K} = e · W_{K} + b_{K}"), "step.keys.words.cross"},
-              {"de, dW_K", "de = d{k|K} · W_{K}^{T},  dW_{K} = e^{T} · d{k|K}", "back.keys"},
+              {"[[x0]] W_K", biased("{k|K} = [[x0]] · W_{K} + b_{K}"), "step.keys.words.cross"},
+              {"[[d0]], dW_K", "[[d0=]] d{k|K} · W_{K}^{T},  dW_{K} = [[x0]]^{T} · d{k|K}",
+               "back.keys"},
               with_bias(shares() ? "words.keys.cross.shared" : "words.keys.cross")};
-    return {"step.keys",
-            {"x W_K", biased("{k|K} = x · W_{K} + b_{K}"), "step.keys.words"},
-            {"dx, dW_K", "dx = d{k|K} · W_{K}^{T},  dW_{K} = x^{T} · d{k|K}", "back.keys"},
-            with_bias(shares() ? "words.keys.shared" : "words.keys")};
+    return {
+        "step.keys",
+        {"[[x0]] W_K", biased("{k|K} = [[x0]] · W_{K} + b_{K}"), "step.keys.words"},
+        {"[[d0]], dW_K", "[[d0=]] d{k|K} · W_{K}^{T},  dW_{K} = [[x0]]^{T} · d{k|K}", "back.keys"},
+        with_bias(shares() ? "words.keys.shared" : "words.keys")};
   }
   StepRow values(bool crosses) const {
     if (crosses)
       return {"step.values",
-              {"e W_V", biased("{v|V} = e · W_{V} + b_{V}"), "step.values.words.cross"},
-              {"de, dW_V", "de = d{v|V} · W_{V}^{T},  dW_{V} = e^{T} · d{v|V}", "back.values"},
+              {"[[x0]] W_V", biased("{v|V} = [[x0]] · W_{V} + b_{V}"), "step.values.words.cross"},
+              {"[[d0]], dW_V", "[[d0=]] d{v|V} · W_{V}^{T},  dW_{V} = [[x0]]^{T} · d{v|V}",
+               "back.values"},
               with_bias(shares() ? "words.values.cross.shared" : "words.values.cross")};
     return {"step.values",
-            {"x W_V", biased("{v|V} = x · W_{V} + b_{V}"), "step.values.words"},
-            {"dx, dW_V", "dx = d{v|V} · W_{V}^{T},  dW_{V} = x^{T} · d{v|V}", "back.values"},
+            {"[[x0]] W_V", biased("{v|V} = [[x0]] · W_{V} + b_{V}"), "step.values.words"},
+            {"[[d0]], dW_V", "[[d0=]] d{v|V} · W_{V}^{T},  dW_{V} = [[x0]]^{T} · d{v|V}",
+             "back.values"},
             with_bias(shares() ? "words.values.shared" : "words.values")};
   }
   StepRow split() const {
@@ -113,8 +121,8 @@ class StepRows {
   StepRow scores() const {
     if (basic())
       return {"step.scores",
-              {"x xᵀ", "S = x · x^{T}", "step.scores.words"},
-              {"dx", "dx = dS · x + dS^{T} · x", "back.scores"},
+              {"[[x0]] [[x1]]ᵀ", "S = [[x0]] · [[x1]]^{T}", "step.scores.words"},
+              {"[[d0]]", "[[d0=]] dS · [[x1]] + dS^{T} · [[x0]]", "back.scores"},
               {"words.scores.basic", "words.scores.row"}};
     return {"step.scores",
             {"Q Kᵀ", "S = {q|Q} · {k|K}^{T}", "step.scores.words"},
@@ -123,11 +131,13 @@ class StepRows {
   }
   StepRow additive_scores() const {
     const StepWords forward =
-        basic() ? StepWords{"v·tanh(x+x)", "S_{ij} = v · tanh(x_{i} + x_{j})", "step.scores.words"}
+        basic() ? StepWords{"v·tanh([[x0]]+[[x1]])", "S_{ij} = v · tanh([[x0]]_{i} + [[x1]]_{j})",
+                            "step.scores.words"}
                 : StepWords{"v·tanh(q+k)", "S_{ij} = v · tanh({q|q}_{i} + {k|k}_{j})",
                             "step.scores.words"};
     const StepWords backward =
-        basic() ? StepWords{"dx, dv", "dx_{i} = Σ_{j} (dS_{ij} + dS_{ji}) · v · (1 − tanh²(…))",
+        basic() ? StepWords{"[[d0]], dv",
+                            "[[d0]]_{i} += Σ_{j} (dS_{ij} + dS_{ji}) · v · (1 − tanh²(…))",
                             "back.scores.additive"}
                 : StepWords{"dq, dk, dv", "d{q|q}_{i} = Σ_{j} dS_{ij} · v · (1 − tanh²(…))",
                             "back.scores.additive"};
@@ -164,29 +174,31 @@ class StepRows {
             {"dS",
              plain ? "dS = {p|A} · (d{p|A} − Σ {p|A} · d{p|A})"
                    : "dS = {p|A} · (d{p|A} − Σ {p|A} · d{p|A}) / τ",
-             "back.softmax"},
-            {"words.softmax", "words.softmax.row"}};
+             plain ? "back.softmax" : "back.softmax.temperature"},
+            {plain ? "words.softmax" : "words.softmax.temperature", "words.softmax.row"}};
   }
   StepRow drop_pattern() const {
     return {"step.dropout",
-            {"A · m", "{p|A} = m · {p|A}", "step.dropout.words"},
-            {"m · dA", "d{p|A} = m · d{p|A}", "back.dropout"},
+            {"[[x0]] · m", "{p|[[out]]} = m · {p|[[x0]]}", "step.dropout.words"},
+            {"m · [[out]]", "{p|[[d0]]} = m · {p|[[out]]}", "back.dropout"},
             {"words.dropout"}};
   }
   StepRow weighted_sum() const {
     if (basic())
       return {"step.weighted_sum",
-              {"A x", "z = {p|A} · x", "step.weighted_sum.words"},
-              {"dA, dx", "d{p|A} = dz · x^{T},  dx = {p|A}^{T} · dz", "back.weighted_sum"},
+              {"[[x0]] [[x1]]", "z = {p|[[x0]]} · [[x1]]", "step.weighted_sum.words"},
+              {"[[d0]], [[d1]]", "{p|[[d0]]} = dz · [[x1]]^{T},  [[d1=]] {p|[[x0]]}^{T} · dz",
+               "back.weighted_sum"},
               {"words.weighted_sum.basic", "words.weighted_sum.row"}};
     return {"step.weighted_sum",
-            {"A V", "z = {p|A} · {v|V}", "step.weighted_sum.words"},
-            {"dA, dV", "d{p|A} = dz · {v|V}^{T},  d{v|V} = {p|A}^{T} · dz", "back.weighted_sum"},
+            {"[[x0]] V", "z = {p|[[x0]]} · {v|V}", "step.weighted_sum.words"},
+            {"[[d0]], dV", "{p|[[d0]]} = dz · {v|V}^{T},  d{v|V} = {p|[[x0]]}^{T} · dz",
+             "back.weighted_sum"},
             with_sharing("words.weighted_sum", "words.weighted_sum.row")};
   }
   StepRow concat() const {
     return {"step.concat",
-            {"[z₀ … z_H]", "z = [z_{0} … z_{H−1}]", "step.concat.words"},
+            {"[z₀ z₁ …]", "z = [z_{0} … z_{H−1}]", "step.concat.words"},
             {"dz_h", "dz → [dz_{0} … dz_{H−1}]", "back.concat"},
             {"words.concat"}};
   }
@@ -198,34 +210,33 @@ class StepRows {
   }
   StepRow drop() const {
     return {"step.dropout",
-            {"y · m", "y = m · y", "step.dropout.words"},
-            {"m · dy", "dy = m · dy", "back.dropout"},
+            {"[[x0]] · m", "[[out]] = m · [[x0]]", "step.dropout.words"},
+            {"m · [[out]]", "[[d0]] = m · [[out]]", "back.dropout"},
             {"words.dropout"}};
   }
   StepRow residual(std::string_view sentence) const {
     return {"step.residual",
-            {"x + y", "x = x + y", sentence},
-            {"dx, dy", "dx = dy = d(x + y)", "back.residual"},
+            {"[[x0]] + [[x1]]", "[[out]] = [[x0]] + [[x1]]", sentence},
+            {"[[d0]], [[d1]]", "[[d0=]] [[out]],  [[d1=]] [[out]]",
+             c.block == BlockKind::kPostNorm ? "back.residual.post_norm" : "back.residual"},
             {"words.residual", "words.residual.row"}};
   }
 
   // ---- feed-forward ----
 
   StepRow feed_forward_in() const {
-    if (c.is_gated())
-      return {"step.feed_forward_in",
-              {"x W_in", biased("u = x · W_{in} + b_{in}"), "step.feed_forward_in.words"},
-              {"dx, dW_in", "dx = du · W_{in}^{T},  dW_{in} = x^{T} · du", "back.feed_forward_in"},
-              with_bias("words.mlp_in")};
-    return {"step.feed_forward_in",
-            {"x W_in", biased("h = x · W_{in} + b_{in}"), "step.feed_forward_in.words"},
-            {"dx, dW_in", "dx = dh · W_{in}^{T},  dW_{in} = x^{T} · dh", "back.feed_forward_in"},
-            with_bias("words.mlp_in")};
+    return {
+        "step.feed_forward_in",
+        {"[[x0]] W_in", biased("[[out]] = [[x0]] · W_{in} + b_{in}"), "step.feed_forward_in.words"},
+        {"[[d0]], dW_in", "[[d0=]] [[out]] · W_{in}^{T},  dW_{in} = [[x0]]^{T} · [[out]]",
+         "back.feed_forward_in"},
+        with_bias("words.mlp_in")};
   }
   StepRow gate_in() const {
     return {"step.gate_in",
-            {"x W_gate", biased("g = x · W_{gate} + b_{gate}"), "step.gate_in.words"},
-            {"dx, dW_gate", "dx = dg · W_{gate}^{T},  dW_{gate} = x^{T} · dg", "back.gate_in"},
+            {"[[x0]] W_gate", biased("g = [[x0]] · W_{gate} + b_{gate}"), "step.gate_in.words"},
+            {"[[d0]], dW_gate", "[[d0=]] dg · W_{gate}^{T},  dW_{gate} = [[x0]]^{T} · dg",
+             "back.gate_in"},
             with_bias("words.gate_in")};
   }
   StepRow gate() const {
@@ -235,36 +246,35 @@ class StepRows {
             {"words.gate"}};
   }
   StepRow activation() const {
-    const StepWords back{"dh · f′(x)", "dx = dh · f′(x)", "back.activation"};
+    const StepWords back{"[[out]] · f′([[x0]])", "[[d0]] = [[out]] · f′([[x0]])",
+                         "back.activation"};
     const std::string_view words =
         c.is_gated() ? "step.activation.words.gate" : "step.activation.words";
+    const std::string_view at_length =
+        c.is_gated() ? "words.activation.gate" : "words.activation.gelu";
     if (c.activation == Activation::kRelu)
       return {"ReLU",
-              {"max(x, 0)", "h = max(0, x)", words},
+              {"max(0, [[x0]])", "[[out]] = max(0, [[x0]])", "step.activation.words.relu"},
               back,
               {"words.activation.relu", "words.activation.row"}};
     if (c.activation == Activation::kSilu || c.activation == Activation::kSwiglu)
       return {"SiLU",
-              {"x σ(x)", c.is_gated() ? "gate = g · σ(g)" : "h = x · σ(x)", words},
+              {"[[x0]] σ([[x0]])", "[[out]] = [[x0]] · σ([[x0]])", words},
               back,
-              {c.is_gated() ? "words.activation.gate" : "words.activation.gelu",
-               "words.activation.row"}};
-    if (c.is_gated())
-      return {"GELU",
-              {"x Φ(x)", "gate = g · Φ(g)", words},
-              back,
-              {"words.activation.gate", "words.activation.row"}};
-    const bool exact = c.activation == Activation::kGelu;
+              {at_length, "words.activation.row"}};
+    const bool exact = c.activation != Activation::kGeluTanh;
     return {exact ? "GELU" : "GELU (tanh)",
-            {"x Φ(x)", exact ? "h = x · Φ(x)" : "h = x · ½(1 + tanh(…))", words},
+            {"[[x0]] Φ([[x0]])",
+             exact ? "[[out]] = [[x0]] · Φ([[x0]])" : "[[out]] = [[x0]] · ½(1 + tanh(…))", words},
             back,
-            {"words.activation.gelu", "words.activation.row"}};
+            {at_length, "words.activation.row"}};
   }
   StepRow feed_forward_out() const {
     return {
         "step.feed_forward_out",
-        {"h W_out", biased("y = h · W_{out} + b_{out}"), "step.feed_forward_out.words"},
-        {"dh, dW_out", "dh = dy · W_{out}^{T},  dW_{out} = h^{T} · dy", "back.feed_forward_out"},
+        {"[[x0]] W_out", biased("y = [[x0]] · W_{out} + b_{out}"), "step.feed_forward_out.words"},
+        {"[[d0]], dW_out", "[[d0]] = dy · W_{out}^{T},  dW_{out} = [[x0]]^{T} · dy",
+         "back.feed_forward_out"},
         with_bias("words.mlp_out")};
   }
 
@@ -272,20 +282,20 @@ class StepRows {
 
   StepRow mean_pool() const {
     return {"step.mean_pool",
-            {"Σ x / n", "x = (1/n) · Σ_{t} x_{t}", "step.mean_pool.words"},
-            {"dx / n", "dx_{t} = dx / n", "back.mean_pool"},
+            {"Σ [[x0]] / n", "[[out]] = (1/n) · Σ_{t} [[x0]]_{t}", "step.mean_pool.words"},
+            {"[[out]] / n", "[[d0]]_{t} = [[out]] / n", "back.mean_pool"},
             {"words.mean_pool"}};
   }
   StepRow logits() const {
     return {"step.logits",
-            {"x W_U", biased("l = x · W_{U} + b_{U}"), "step.logits.words"},
-            {"dx, dW_U", "dx = dl · W_{U}^{T},  dW_{U} = x^{T} · dl", "back.logits"},
+            {"[[x0]] W_U", biased("l = [[x0]] · W_{U} + b_{U}"), "step.logits.words"},
+            {"[[d0]], dW_U", "[[d0]] = dl · W_{U}^{T},  dW_{U} = [[x0]]^{T} · dl", "back.logits"},
             with_bias("words.logits", "words.logits.row")};
   }
   StepRow class_logits() const {
     return {"step.logits",
-            {"x W_C", biased("l = x · W_{C} + b_{C}"), "step.class_logits.words"},
-            {"dx, dW_C", "dx = dl · W_{C}^{T},  dW_{C} = x^{T} · dl", "back.logits"},
+            {"[[x0]] W_C", biased("l = [[x0]] · W_{C} + b_{C}"), "step.class_logits.words"},
+            {"[[d0]], dW_C", "[[d0]] = dl · W_{C}^{T},  dW_{C} = [[x0]]^{T} · dl", "back.logits"},
             with_bias("words.class_logits", "words.class_logits.row")};
   }
   StepRow probabilities() const {

@@ -1,5 +1,7 @@
 // build_program: Config -> list of operations. The only place that knows the order of a
 // transformer.
+#include <algorithm>
+
 #include "core/base/error.h"
 #include "core/graph/attention_pieces.h"
 
@@ -45,7 +47,7 @@ class Builder : AttentionPieces {
       p.source_mask =
           input("source_mask", {batch(), {"source_query", n}, {"source_key", n}}, Role::kMask);
     }
-    encoded_ = final_norm(layers(p.source_ids, p.source_mask));
+    encoded_ = called("e", final_norm(layers(p.source_ids, p.source_mask)));
   }
 
   void decoder() {
@@ -88,7 +90,7 @@ class Builder : AttentionPieces {
       table_ = parameter("embed.W_E", {{"vocab", p.shape.vocab}, d_model()}, Role::kTokenTable);
     const TensorId x =
         call(rows_.embedding(), Op::kEmbed, {ids, table_}, {"embed", Role::kEmbedding});
-    if (c.positions == PositionKind::kNone || c.has_rotary()) return x;
+    if (c.positions == PositionKind::kNone || c.has_rotary()) return called(stream("resid_pre"), x);
     TensorId where = -1;
     if (c.positions == PositionKind::kSinusoidal) {
       OpParams params;
@@ -109,7 +111,8 @@ class Builder : AttentionPieces {
     const bool crosses = stack_ == Stack::kDecoder;
     section_ = Section::kAttention;
     attn_ = "attn";
-    const TensorId pre = alias({"resid_pre", Role::kResidual}, x, p.tensors[x].axes);
+    const TensorId pre =
+        called(stream("resid_pre"), alias({"resid_pre", Role::kResidual}, x, p.tensors[x].axes));
     TensorId in = before(pre, "ln1");
     x = after_attention(pre, attention(in, in, mask), "ln1",
                         attends_only && !crosses ? "resid_post" : "resid_mid");
@@ -168,8 +171,8 @@ class Builder : AttentionPieces {
       const TensorId gate =
           call(rows_.activation(), activation(c.activation), {pre}, {"mlp.act", Role::kGate});
       const TensorId up = hidden_product("pre_linear");
-      p.tensors[up].symbol = "u";  // h is what the gate makes of it
-      x = call(rows_.gate(), Op::kMultiply, {gate, up}, post);
+      called("u", up);  // h is what the gate makes of it
+      x = called("h", call(rows_.gate(), Op::kMultiply, {gate, up}, post));
     } else {
       x = call(rows_.activation(), activation(c.activation), {hidden_product("pre")}, post);
     }
@@ -182,7 +185,7 @@ class Builder : AttentionPieces {
   }
 
   TensorId final_norm(TensorId x) {
-    return c.block == BlockKind::kPreNorm ? norm(x, "ln_final", "step.final_norm") : x;
+    return c.block == BlockKind::kPreNorm ? norm(x, "ln_final", true) : x;
   }
 
   void prediction(TensorId x) {
@@ -212,13 +215,26 @@ class Builder : AttentionPieces {
     root_ = prefix_ = root;
   }
 
-  TensorId norm(TensorId x, const std::string& name, std::string_view title = "") {
+  TensorId norm(TensorId x, const std::string& name, bool last = false) {
     std::vector<TensorId> in = {x, parameter(prefix_ + name + ".w", {d_model()}, Role::kNormScale)};
     const bool layer = c.norm == NormKind::kLayer;
     if (c.bias && layer)
       in.push_back(parameter(prefix_ + name + ".b", {d_model()}, Role::kNormShift));
-    return call(rows_.norm(title), layer ? Op::kLayerNorm : Op::kRmsNorm, std::move(in),
+    return call(rows_.norm(last), layer ? Op::kLayerNorm : Op::kRmsNorm, std::move(in),
                 {name + ".normalized", Role::kNormalized});
+  }
+
+  // The symbol of the residual stream at this place of the layer: x⁰ before the first layer, x⁰′
+  // after its attention, x⁰″ after its cross-attention, x¹ after the layer.
+  std::string stream(std::string_view name) const {
+    constexpr std::string_view kRaised[] = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
+    const int layer = std::max(layer_, 0) + (name == "resid_post" ? 1 : 0);
+    std::string symbol = "x";
+    for (const char digit : std::to_string(layer))
+      symbol += kRaised[static_cast<std::size_t>(digit - '0')];
+    if (name == "resid_mid") symbol += "′";
+    if (name == "resid_mid_cross") symbol += "″";
+    return symbol;
   }
 
   // What a sublayer starts from.
@@ -232,9 +248,11 @@ class Builder : AttentionPieces {
   };
   TensorId after(std::string_view sentence, Joined in, const std::string& ln,
                  const std::string& name) {
-    if (c.block != BlockKind::kPostNorm) return join(sentence, in, {name, Role::kResidual});
+    if (c.block != BlockKind::kPostNorm)
+      return called(stream(name), join(sentence, in, {name, Role::kResidual}));
     const TensorId sum = join(sentence, in, {ln + ".input", Role::kNormInput});
-    return alias({name, Role::kResidual}, norm(sum, ln), axes_of(sum));
+    const TensorId normed = called(stream(name), norm(sum, ln));
+    return called(stream(name), alias({name, Role::kResidual}, normed, axes_of(sum)));
   }
 
   // x + y, or only y where the residual is switched off

@@ -36,9 +36,8 @@ void write_step(Lines& lines, const Trace& trace, const Step& step) {
   const Program& p = trace.program();
   const auto name = [&](TensorId id) { return p.tensors[static_cast<std::size_t>(id)].name; };
   for (const Language language : {Language::kEnglish, Language::kChinese}) {
-    const StepText text = step_text(language, step);
-    lines.add(std::string(text.title) + " | " + std::string(text.hint) + " | " +
-              std::string(text.formula));
+    const StepText text = step_text(language, p, step);
+    lines.add(std::string(text.title) + " | " + text.hint + " | " + text.formula);
     for (const std::int64_t query : {std::int64_t{2}, trace.length() - 1})
       lines.add("  " + step_sentence(language, trace, step, 0, query));
     std::string paragraph = "    ";
@@ -142,6 +141,45 @@ TEST_CASE("step texts: what is said is what someone read") {
     at = end;
   }
   CHECK(said.size() == golden.size());
+}
+
+TEST_CASE("step texts: what a step makes has another symbol than what it is made of") {
+  const auto symbols_of = [](const Program& p) {
+    std::set<std::string> symbols;
+    for (const Step& step : p.steps) {
+      const TensorSpec& out = p.tensors[static_cast<std::size_t>(step.tensor)];
+      symbols.insert(out.symbol);
+      // These two only move numbers.
+      if (step.calls.empty() || out.role == Role::kQueries || out.role == Role::kConcat) continue;
+      for (const TensorId in : p.calls[static_cast<std::size_t>(step.calls[0])].in) {
+        CAPTURE(out.name);
+        CHECK(p.tensors[static_cast<std::size_t>(in)].symbol != out.symbol);
+      }
+    }
+    return symbols;
+  };
+  const RunShape shape{
+      .batch = 1, .positions = 4, .vocab = 5, .classes = 2, .source = 3, .padded = true};
+  for (const ModelForm form : {ModelForm::kTokens, ModelForm::kClasses, ModelForm::kTranslate}) {
+    for (const BlockKind block :
+         {BlockKind::kPreNorm, BlockKind::kPostNorm, BlockKind::kAttention}) {
+      for (const AttentionKind kind : {AttentionKind::kBasic, AttentionKind::kNarrow}) {
+        Config c = small(form);
+        c.layers = 11;
+        c.block = block;
+        c.attention = kind;
+        c.scale = kind != AttentionKind::kBasic;
+        if (kind == AttentionKind::kBasic) c.heads = 1;
+        const std::set<std::string> symbols = symbols_of(build_training_program(c, shape, true));
+        CHECK(symbols.contains("x⁰"));
+        CHECK(symbols.contains("x¹¹"));
+        CHECK(symbols.contains("x̂") == (block == BlockKind::kPreNorm));
+        CHECK(symbols.contains("r") == (block == BlockKind::kPostNorm));
+        CHECK(symbols.contains("x⁰″") ==
+              (form == ModelForm::kTranslate && block != BlockKind::kAttention));
+      }
+    }
+  }
 }
 
 }  // namespace headlight

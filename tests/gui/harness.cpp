@@ -326,8 +326,10 @@ std::vector<DrawnText> Gui::texts() {
         // A gap much wider than a space, or a step back: other words.
         const ImVec2 step =
             last ? ImVec2(v[0].pos.x - last[1].pos.x, v[0].pos.y - last[1].pos.y) : ImVec2(1e6f, 0);
-        const bool apart = step.x > 14 * state().session.scale || step.x < -3 ||
-                           std::fabs(step.y) > 14 * state().session.scale;
+        // A mark above a letter stands on it, not behind it.
+        const bool is_mark = last && found->second >= 0x0300 && found->second <= 0x036F;
+        const bool apart = !is_mark && (step.x > 14 * state().session.scale || step.x < -3 ||
+                                        std::fabs(step.y) > 14 * state().session.scale);
         if (apart) result.push_back({"", v[0].pos, v[0].pos});
         DrawnText& text = result.back();
         text.words += to_utf8(found->second);
@@ -337,7 +339,7 @@ std::vector<DrawnText> Gui::texts() {
           text.min = {std::min(text.min.x, p.x), std::min(text.min.y, p.y)};
           text.max = {std::max(text.max.x, p.x), std::max(text.max.y, p.y)};
         }
-        last = v;
+        if (!is_mark) last = v;
       }
     }
   }

@@ -123,7 +123,7 @@ TEST_CASE("palette: every step is found by its displayed name in both languages"
     for (const Step& step : program.steps) {
       const std::string name = program.tensors[static_cast<std::size_t>(step.tensor)].name;
       for (const Language language : {Language::kEnglish, Language::kChinese}) {
-        const std::string_view title = step_text(language, step).title;
+        const std::string_view title = step_text(language, program, step).title;
         CAPTURE(std::string(title));
         CHECK(finds(gui, title, "step/" + name, 40));
       }

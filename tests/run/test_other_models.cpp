@@ -106,11 +106,11 @@ TEST_CASE("forms: every step has its words, its page, its sizes and its code") {
       CAPTURE(name);
       seen.insert(step.row.forward.sentence);
       for (const Language language : {Language::kEnglish, Language::kChinese}) {
-        const StepText text = step_text(language, step);
+        const StepText text = step_text(language, p, step);
         CHECK_FALSE(text.title.starts_with("step."));
         CHECK_FALSE(text.formula.empty());
         const bool additive = p.config.scores == ScoreKind::kAdditive;
-        if (p.makes(step, Role::kScores)) CHECK(has(std::string(text.formula), "tanh") == additive);
+        if (p.makes(step, Role::kScores)) CHECK(has(text.formula, "tanh") == additive);
         for (const std::int64_t query : {0, 3}) {
           check_sentence(step_sentence(language, trace, step, 0, query));
           std::string all;
@@ -239,7 +239,7 @@ TEST_CASE("forms: a class is named, and what it is made of is the mean of the to
   const std::string text = step_sentence(Language::kEnglish, *trace, step, 0, 3);
   const bool named = has(text, "“bad”") || has(text, "“good”") || has(text, "“none”");
   CHECK(named);
-  CHECK(step_text(Language::kEnglish, step).title == "Class");
+  CHECK(step_title(Language::kEnglish, step) == "Class");
   const TensorView x = trace->tensor("ln_final.normalized"), mean = trace->tensor("pooled");
   for (std::int64_t f = 0; f < 8; ++f) {
     const double expected =

@@ -104,8 +104,8 @@ TEST_CASE("words: every claim is the trace's") {
     }
   }
   for (const Step& each : program.steps) {
-    CHECK_FALSE(step_text(Language::kEnglish, each).title.empty());
-    CHECK_FALSE(step_text(Language::kEnglish, each).formula.empty());
+    CHECK_FALSE(step_title(Language::kEnglish, each).empty());
+    CHECK_FALSE(step_text(Language::kEnglish, program, each).formula.empty());
     CHECK_FALSE(step_sentence(Language::kEnglish, *trace, each, 0, 0).empty());
   }
 }

@@ -26,8 +26,7 @@ std::string agreement(const AppState& state, const Ui& ui, const BothRun& both) 
     const std::string name =
         d.step < 0
             ? "?"
-            : std::string(
-                  step_text(ui.language, program.steps[static_cast<std::size_t>(d.step)]).title);
+            : std::string(step_title(ui.language, program.steps[static_cast<std::size_t>(d.step)]));
     return ui.tr("compute.differ", {{"step", name}});
   }
   double largest = 0;

@@ -80,7 +80,7 @@ std::string step_name(const Ui& ui, const Program& program, const CallDifference
   const auto& spec = program.tensors[static_cast<std::size_t>(d.tensor)];
   if (d.step < 0) return spec.name;
   const Step& step = program.steps[static_cast<std::size_t>(d.step)];
-  std::string words(step_text(ui.language, step).title);
+  std::string words(step_title(ui.language, step));
   if (step.layer >= 0) words += " · " + ui.tr("stage.layer", {{"n", std::to_string(step.layer)}});
   return words;
 }

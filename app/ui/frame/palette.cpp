@@ -111,9 +111,9 @@ class Finder {
       for (const Step& step : program.steps) {
         if ((step.layer < 0 || step.layer == state_.session.layer) != here) continue;
         const std::string& name = program.tensors[static_cast<std::size_t>(step.tensor)].name;
-        std::string title(step_text(language, step).title), also = name;
+        std::string title(step_text(language, program, step).title), also = name;
         for (const Language other : {Language::kEnglish, Language::kChinese})
-          also += " " + std::string(step_text(other, step).title);
+          also += " " + std::string(step_text(other, program, step).title);
         if (step.layer >= 0)
           title += " · " + tr(language, "stage.layer", {{"n", std::to_string(step.layer)}});
         if (step.backward) title += " · " + std::string(tr(language, "stage.backward"));

@@ -166,7 +166,7 @@ void panel_rail(const AppState& state, Ui& ui, const Rect& r) {
     }
     for (std::size_t i = group.begin; i < group.end; ++i) {
       const Step& step = program.steps[i];
-      const StepText text = step_text(ui.language, step);
+      const StepText text = step_text(ui.language, program, step);
       const std::string id = "rail/" + program.tensors[static_cast<std::size_t>(step.tensor)].name;
       if (rail_line(c, state, id, step, text.title, text.hint, i == current_index)) go(step);
     }

@@ -231,7 +231,7 @@ void panel_heads(const AppState& state, Ui& ui, const Rect& r, bool open) {
     maximize_button(state, ui, PanelId::kHeads, {fold.x0 - ui.px(22), fold.y0, fold.x0, fold.y1});
     const float buttons = head_line_buttons(state, ui, r, fold.x0 - ui.px(30));
     const float x = r.x0 + ui.px(18) + ui.measure(ui.fonts.strong, title).x + ui.px(14);
-    const std::string what = std::string(step_text(ui.language, *step).title);
+    const std::string what = std::string(step_title(ui.language, *step));
     const std::string hint = ui.tr("heads.hint", {{"what", what}});
     const float room = buttons - x - ui.px(10);
     const std::string& shown = ui.measure(ui.fonts.note, hint).x < room ? hint : what;
@@ -260,11 +260,11 @@ void panel_stage_heads(const AppState& state, Ui& ui, const Rect& r) {
     return;
   }
   const Trace& trace = *state.derived.trace;
-  const StepText text = step_text(ui.language, *step);
-  ui.text(ui.fonts.title, {r.x0 + ui.px(24), r.y0 + ui.px(14)}, ui.theme.text, text.title);
+  const std::string_view title = step_title(ui.language, *step);
+  ui.text(ui.fonts.title, {r.x0 + ui.px(24), r.y0 + ui.px(14)}, ui.theme.text, title);
   const std::string where = ui.tr("heads.all", {{"n", std::to_string(std::max(step->layer, 0))}});
   ui.text(ui.fonts.control,
-          {r.x0 + ui.px(36) + ui.measure(ui.fonts.title, text.title).x, r.y0 + ui.px(23)},
+          {r.x0 + ui.px(36) + ui.measure(ui.fonts.title, title).x, r.y0 + ui.px(23)},
           ui.theme.muted, where);
   const int heads = trace.config().head_count();
   // As square a grid as fits the picture.

@@ -59,7 +59,7 @@ void draw_where_it_goes(InspectorColumn& c, const CellRef& cell) {
     });
     if (!reads) continue;
     head();
-    const std::string title(step_text(ui.language, step).title);
+    const std::string title(step_title(ui.language, step));
     const std::string layer =
         step.layer < 0 ? "" : ui.tr("inspector.layer", {{"n", std::to_string(step.layer)}});
     if (link_line(c, "inspector/next/" + std::to_string(lines++), title, layer)) {

@@ -128,8 +128,7 @@ std::string inspector_words(InspectorColumn& c) {
   const Step* step = current_step(c.state);
   if (!step) return "";
   const Program& program = c.trace.program();
-  ui.text(ui.fonts.sentence, {c.x, c.y}, ui.theme.text, step_text(ui.language, *step).title,
-          c.width());
+  ui.text(ui.fonts.sentence, {c.x, c.y}, ui.theme.text, step_title(ui.language, *step), c.width());
   c.y += ui.px(34);
   ImFont* font = ui.fonts.body;
   RunningWords w{c, font, c.x, std::round(font->FontSize * 1.5f)};

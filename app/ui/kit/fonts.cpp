@@ -125,14 +125,15 @@ struct Files {
 constexpr float kMaxExtra = 4000;      // characters at scale 1
 constexpr int kSimplifiedChinese = 2;  // face number inside NotoSansCJK-Regular.ttc
 
-// Latin with accents, Greek, punctuation, arrows, mathematics: everything that our own texts use.
-constexpr std::array<ImWchar, 21> kBaseRanges = {
-    0x0020, 0x007E, 0x00A0, 0x00FF, 0x0391, 0x03C9, 0x2010, 0x2026, 0x2070, 0x209C, 0x2190,
-    0x2193, 0x2202, 0x2203, 0x2211, 0x2212, 0x221A, 0x221E, 0x2422, 0x2423, 0};
+// Latin with accents, marks above a letter, Greek, punctuation, arrows, mathematics: everything
+// that our own texts and the code use.
+constexpr std::array<ImWchar, 23> kBaseRanges = {
+    0x0020, 0x007E, 0x00A0, 0x00FF, 0x0302, 0x0304, 0x0391, 0x03C9, 0x2010, 0x203A, 0x2070, 0x209C,
+    0x2190, 0x2193, 0x2202, 0x2203, 0x2211, 0x2212, 0x221A, 0x221E, 0x2421, 0x2423, 0};
 // These are beside them one by one.
-constexpr std::array<ImWchar, 16> kBaseSingles = {0x1D40, 0x2032, 0x2080, 0x21E5, 0x21B5, 0x21E7,
-                                                  0x2205, 0x2264, 0x2265, 0x2248, 0x25B2, 0x25BE,
-                                                  0x2713, 0x00D7, 0xFFFD, 0x2260};
+constexpr std::array<ImWchar, 13> kBaseSingles = {0x1D40, 0x21B5, 0x21E5, 0x21E7, 0x2205,
+                                                  0x2248, 0x2260, 0x2264, 0x2265, 0x25B2,
+                                                  0x25BE, 0x2713, 0xFFFD};
 
 ImFont* add_face(const std::string& path, float size, const ImWchar* ranges, bool merge,
                  int face = 0) {

@@ -142,10 +142,12 @@ double row_value(const NumberRow& row, double place) {
   return std::clamp(value, row.low, row.high);
 }
 
+float row_label_room(float width) { return std::round(width * 0.38f); }
+
 std::optional<double> number_row(Ui& ui, const NumberRow& row, const Rect& r) {
   const float text_y = (r.y0 + r.y1 - ui.fonts.control->FontSize) / 2 - ui.px(1);
   const Rect number{r.x1 - ui.px(kNumberWidth), r.y0, r.x1, r.y1};
-  const float label_room = row.label.empty() ? -ui.px(6) : std::round(r.width() * 0.38f);
+  const float label_room = row.label.empty() ? -ui.px(6) : row_label_room(r.width());
   if (!row.label.empty())
     ui.text(ui.fonts.control, {r.x0, text_y}, ui.theme.muted, row.label, label_room);
   std::optional<double> wanted =
@@ -197,7 +199,7 @@ int drop_down(Ui& ui, std::string_view id, std::span<const std::string> labels,
 
 int choice_row(Ui& ui, const ChoiceRow& row, const Rect& r) {
   const float text_y = (r.y0 + r.y1 - ui.fonts.control->FontSize) / 2 - ui.px(1);
-  const float label_room = std::round(r.width() * 0.38f);
+  const float label_room = row_label_room(r.width());
   ui.text(ui.fonts.control, {r.x0, text_y}, ui.theme.muted, row.label, label_room);
   return drop_down(ui, row.id, row.labels, row.ids, row.chosen,
                    {r.x0 + label_room + ui.px(10), r.y0, r.x1, r.y1});

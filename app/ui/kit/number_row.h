@@ -27,6 +27,9 @@ struct NumberRow {
   double value = 0;
 };
 
+/// How much of a row of this width its label has.
+float row_label_room(float width);
+
 /// Draws the row into `r`; the number that the person asks for, if any. Typed numbers out of range
 /// are refused in the field, which says the range.
 std::optional<double> number_row(Ui&, const NumberRow&, const Rect& r);

@@ -124,7 +124,7 @@ bool random_words(const AppState& state, Ui& ui, float& x, float y, float right)
 float draw_stage_header(const AppState& state, Ui& ui, const Rect& r, const Step& step,
                         const StepPage& page) {
   const Trace& trace = *state.derived.trace;
-  const StepText text = step_text(ui.language, step);
+  const StepText text = step_text(ui.language, trace.program(), step);
   const float x = r.x0 + ui.px(24);
   const bool low = is_low_stage(ui, r);
   float y = r.y0 + ui.px(low ? 5 : 14);

@@ -46,6 +46,13 @@ std::vector<CurveName> curves_of(const TrainData& data) {
   return curves;
 }
 
+// What the curve counts: of a classifier whole examples, else tokens.
+std::string_view unit_of(const Ui& ui, const RunView& run, const CurveName& curve) {
+  const bool classifies = run.task && !run.task->classes().empty();
+  const bool counts = curve.curve == Curve::kLoss || curve.curve == Curve::kAccuracy;
+  return ui.tr("train.unit." + std::string(curve.id) + (classifies && counts ? ".class" : ""));
+}
+
 // The chosen one, or the loss where no run has it.
 CurveName shown_curve(const AppState& state) {
   const std::vector<CurveName> curves = curves_of(state.train);
@@ -239,7 +246,7 @@ void head_line(const AppState& state, Ui& ui, const std::vector<Line>& lines, co
   }
   const Rect legend{x + ui.px(16), y, r.x1 - ui.px(16), y + ui.px(26)};
   const float begins = draw_legend_line(state, ui, lines, legend, legend.x0);
-  const std::string unit(ui.tr("train.unit." + std::string(shown.id)));
+  const std::string unit(unit_of(ui, state.train.run, shown));
   if (ui.measure(ui.fonts.note, unit).x < begins - legend.x0 - ui.px(12))
     ui.text(ui.fonts.note, {legend.x0, y + ui.px(6)}, ui.theme.muted, unit);
 }

@@ -30,9 +30,7 @@ void option_settings(TrainSettings& s, const TaskInfo& info) {
     const std::string id = "train/set/option/" + std::string(option.name);
     row.id = id;
     // These names are whole phrases: above the slider.
-    s.column.y += ui.px(3);
-    s.column.note(ui.tr(option.label), ui.theme.muted);
-    s.column.y -= ui.px(6);
+    s.column.name_above(ui.tr(option.label));
     row.value = at == s.plan.settings.task_options.end() ? option.value : at->second;
     row.low = option.low;
     row.high = option.high;

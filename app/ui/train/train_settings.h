@@ -30,6 +30,12 @@ struct SettingsColumn {
   void note(std::string_view words, Color color) {
     y += ui.wrapped(ui.fonts.note, {x0, y}, x1 - x0, color, words) + ui.px(4);
   }
+  // A name that is too long to stand before its slider.
+  void name_above(std::string_view words) {
+    y += ui.px(3);
+    note(words, ui.theme.muted);
+    y -= ui.px(6);
+  }
 };
 
 template <class T>
@@ -67,10 +73,18 @@ struct TrainSettings {
 
   // A number of the plan. True when it is a new one.
   template <class T>
-  bool number(const NumberRow& row, std::string_view label_id, T& value) {
-    const bool is_new = number_row(ui(), row, label_id, value, column.row());
-    changed |= is_new;
-    return is_new;
+  bool number(NumberRow row, std::string_view label_id, T& value) {
+    const std::string_view label = ui().tr(label_id);
+    const bool fits =
+        ui().measure(ui().fonts.control, label).x <= row_label_room(column.x1 - column.x0);
+    if (!fits) column.name_above(label);
+    row.label = fits ? label : "";
+    row.help = ui().tr(std::string(label_id) + ".help");
+    row.value = static_cast<double>(value);
+    const std::optional<double> asked = number_row(ui(), row, column.row());
+    if (asked) value = static_cast<T>(*asked);
+    changed |= asked.has_value();
+    return asked.has_value();
   }
 
   template <class T>

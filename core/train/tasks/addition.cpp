@@ -1,5 +1,5 @@
 // Modular addition: "17 + 9 = 3" (mod 23). There are only modulus² sums, so some can be kept from
-// the training: a model that has understood knows them, one that has learned by heart does not.
+// the training: a model that has understood knows them, one that has memorized them does not.
 #include "core/train/tasks/task_list.h"
 
 namespace headlight {

@@ -38,7 +38,7 @@ TEST_CASE("backward: the rail turns round and goes back to the tokens, and forwa
   CHECK_FALSE(step_of(gui).backward);
   gui.click("step/next");
   CHECK(gui.state().session.step == "d.loss");
-  CHECK(gui.shows("The backward pass begins here"));
+  CHECK(gui.shows("Backpropagation starts here"));
   gui.push(GoToStep{"d.embed"});
   gui.click("rail/direction/forward");
   CHECK(gui.state().session.step == "embed");
@@ -187,7 +187,7 @@ TEST_CASE("backward: each [MASK] can be asked for a token, found by typing") {
   Gui gui(document);
   gui.push(GoToStep{"probs"});
   gui.key({'B'});
-  CHECK(gui.shows("Right at [MASK]"));
+  CHECK(gui.shows("Target at [MASK]"));
   gui.click("target/1");
   gui.frame(2);
   REQUIRE(gui.in_field());

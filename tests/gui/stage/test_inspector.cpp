@@ -348,7 +348,7 @@ TEST_CASE("words: every name is a tensor of the program, and what is said of tok
   }
 }
 
-TEST_CASE("words: the loudest key is the one with the largest score of the row") {
+TEST_CASE("words: the key that scores highest is the one with the largest score of the row") {
   Gui gui(small_document(1, 2, 8));
   const TensorView scores = gui.tensor(kScores);
   const Program& program = gui.trace().program();
@@ -363,10 +363,9 @@ TEST_CASE("words: the loudest key is the one with the largest score of the row")
     for (const WordPiece& p : step_paragraphs(Language::kEnglish, gui.trace(), step, 1, query)) {
       all += p.text;
     }
-    const std::string said = "In head 1, \u201c" + gui.trace().tick("query", query) +
-                             "\u201d asks, and \u201c" + gui.trace().tick("key", best) +
-                             "\u201d answers loudest, with " +
-                             number_text(scores.at(Cell{0, 1, query, best}), 3);
+    const std::string said = "In head 1, \u201c" + gui.trace().tick("key", best) +
+                             "\u201d scores highest for \u201c" + gui.trace().tick("query", query) +
+                             "\u201d: " + number_text(scores.at(Cell{0, 1, query, best}), 3);
     INFO(all);
     CHECK(all.find(said) != std::string::npos);
   }

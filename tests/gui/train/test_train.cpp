@@ -241,7 +241,7 @@ TEST_CASE("train: a run that breaks keeps its last good weights and says what to
   gui.push(PlayRun{true});
   settle(gui);
   CHECK(run_of(gui).status.phase == TrainPhase::kBroken);
-  CHECK(gui.notices_say("lower rate"));
+  CHECK(gui.notices_say("lower learning rate"));
   for (const Tensor& tensor : run_of(gui).live->weights) {
     for (const float cell : tensor.data) REQUIRE(std::isfinite(cell));
   }

@@ -85,7 +85,7 @@ TEST_CASE(
   Gui gui({}, {1440, 1400});
   open_panel(gui);
   choose_own(gui, OwnData::kLabels);
-  CHECK(gui.shows("learns to say the label"));
+  CHECK(gui.shows("learns to predict the label"));
   SUBCASE("with tabs") { paste(gui, labelled_rows()); }
   SUBCASE("with commas") { paste(gui, labelled_rows(',')); }
   SUBCASE("in a .csv file") {
@@ -322,6 +322,19 @@ TEST_CASE("train data: what is dropped on the open panel is learned from, a mode
   gui.push(DropFiles{{folder.path("a.txt")}});
   settle(gui);
   CHECK(gui.notices_say("is now the sentence"));
+}
+
+TEST_CASE("train data: what is counted is said: tokens, of a classifier examples") {
+  Gui gui(small_document(), {1920, 1080});
+  open_panel(gui);
+  CHECK(gui.shows("nats per token"));
+  gui.push(PlanRun{small_plan("sentiment")});
+  gui.push(StartRun{});
+  settle(gui);
+  CHECK(gui.shows("nats per example"));
+  gui.push(ChooseCurve{Curve::kAccuracy, false});
+  gui.frame(2);
+  CHECK(gui.shows("share of correct examples"));
 }
 
 }  // namespace headlight::test
