@@ -218,7 +218,7 @@ class Finder {
 
 std::span<const SettingInfo> all_settings() {
   static constexpr SettingInfo kSettings[] = {
-      {"temperature", "temperature.label", "palette.settings"},
+      {"temperature", "inspector.quantity.temperature", "palette.settings"},
       {"model/layers", "model.layers", "command.model/settings"},
       {"model/heads", "model.heads", "command.model/settings"},
       {"model/d_model", "model.d_model", "command.model/settings"},
