@@ -1,4 +1,6 @@
 // A document's run for the command line: whatever stands in its way is an error.
+#include <cstdio>
+
 #include "app/cli/named_backend.h"
 #include "app/cli/options.h"
 #include "core/base/error.h"
@@ -34,6 +36,8 @@ std::shared_ptr<const Trace> run_or_throw(Runner& runner, Backend& backend, cons
         " tokens, over the limit of " + count_text(doc.max_tokens) +
         ": attention keeps a number for every pair of tokens. Raise it with --max-tokens N");
   }
+  if (!result.note.empty())
+    std::fprintf(stderr, "headlight: %s\n", say(Language::kEnglish, result.note).c_str());
   return result.trace;
 }
 

@@ -76,6 +76,8 @@ bool Frontend::prepare_fonts() {
   }
   for (const Notice& notice : state.notices) build |= fonts_.need(notice.text);
   build |= fonts_.need(state.session_path);
+  for (const FileLine& line : state.session.path_lines) build |= fonts_.need(line.name);
+  if (state.session.path_sheet != Sheet::kNone) build |= fonts_.need(state.session.path_folder);
   if (state.session.train.open) build |= need_training(fonts_, state);
   if (build) {
     built_scale_ = state.session.scale;

@@ -20,7 +20,7 @@ BackendMaker backend_maker(const ShellOptions& o) {
 Shell::Shell(Document document, ShellOptions options)
     : options_(std::move(options)),
       worker_(options_.limits, backend_maker(options_)),
-      notices_(state_.session, state_.notices),
+      notices_(state_.session, state_.notices, queue_),
       shared_{state_, state_.requests, notices_, queue_, [this](const Action& a) { perform(a); }},
       document_(shared_, state_.history, state_.preview, state_.session),
       look_(shared_, state_.session),
@@ -34,6 +34,8 @@ Shell::Shell(Document document, ShellOptions options)
       training_(shared_, options_, worker_, document_, computing_, state_.session.train,
                 state_.train),
       runs_(shared_, options_, document_, files_, state_.session.runs, state_.runs),
+      dialogs_(shared_, options_, state_.session),
+      exports_(shared_, state_.session, options_.background),
       writer_(options_.background) {
   state_.history = History(std::move(document));
   const std::string& path = options_.folders.settings;
@@ -100,6 +102,7 @@ void Shell::apply() {
   heads_.update();
   inspector_.update();
   training_.update_sample();
+  notices_.end_moment(state_.document());
 }
 
 void Shell::end_frame() {
@@ -125,6 +128,8 @@ bool Shell::poll() {
   changed |= training_.poll();
   changed |= files_.poll();
   changed |= runs_.poll();
+  changed |= dialogs_.poll();
+  changed |= exports_.poll();
   if (state_.derived.trace != before) inspector_.update();
   return changed;
 }
@@ -147,7 +152,8 @@ void Shell::wait() {
 bool Shell::is_working() const {
   const Derived& d = state_.derived;
   return d.computing || d.gpu.testing || d.sizes.measuring || is_training() || files_.is_saving() ||
-         runs_.is_reading() || training_.is_leaving() || worker_.awaits(TraceTask::kNewest) ||
+         runs_.is_reading() || training_.is_leaving() || dialogs_.is_working() ||
+         exports_.is_working() || worker_.awaits(TraceTask::kNewest) ||
          worker_.awaits(TraceTask::kPinned);
 }
 
@@ -158,6 +164,11 @@ void Shell::stop_gpu() {
 
 void Shell::set_screen_scale(float scale) {
   look_.set_look(state_.session.dark, keeping_.rescale(scale));
+}
+
+void Shell::keep(double seconds) {
+  notices_.pass(seconds);
+  keeping_.keep(seconds, [this] { return training_.safe_folder(); });
 }
 
 void Shell::start_keeping(std::int64_t wall_seconds) {

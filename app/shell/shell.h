@@ -16,6 +16,8 @@
 #include "app/shell/controllers/keyboard_controller.h"
 #include "app/shell/controllers/look_controller.h"
 #include "app/shell/controllers/training_controller.h"
+#include "app/shell/dialogs/dialog_controller.h"
+#include "app/shell/exports/export_controller.h"
 #include "app/shell/runs/runs_controller.h"
 
 namespace headlight {
@@ -67,15 +69,15 @@ class Shell {
   // ---- what outlives the window (KeepingController) ----
   const Settings& settings() const { return keeping_.settings(); }
   void start_keeping(std::int64_t wall_seconds);
-  void keep(double seconds) {
-    keeping_.keep(seconds, [this] { return training_.safe_folder(); });
-  }
+  /// Once in a while, with seconds of any steady clock: notices that have been read go, what has
+  /// changed is written.
+  void keep(double seconds);
   void finish_keeping();
 
  private:
   auto controllers() {
     return std::tie(document_, look_, notices_, computing_, steps_, heads_, inspector_, keyboard_,
-                    files_, keeping_, training_, runs_);
+                    files_, keeping_, training_, runs_, dialogs_, exports_);
   }
   void perform(const Action&);
   template <class Asked>
@@ -107,6 +109,8 @@ class Shell {
   KeepingController keeping_;
   TrainingController training_;
   RunsController runs_;
+  DialogController dialogs_;
+  ExportController exports_;
   BackgroundWriter writer_;  // last: ends first
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "app/shell/settings.h"
 #include "app/workers/trace_worker.h"
@@ -18,7 +19,9 @@ struct ShellOptions {
   bool background = true;  // large runs go to another thread; off: everything at once, for pictures
   ComputeMode compute = ComputeMode::kCpu;  // to begin with
   GpuMaker make_gpu;                        // null: one without a window
-  UserFolders folders;  // where settings and unsaved work are kept; empty: nowhere
+  std::vector<std::string> dialogs;  // programs that ask for files (desktop_dialog.h), the first
+                                     // that there is; none: a list of our own
+  UserFolders folders;               // where settings and unsaved work are kept; empty: nowhere
 };
 
 }  // namespace headlight

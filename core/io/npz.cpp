@@ -152,6 +152,14 @@ std::uint64_t checked_size(std::span<const Member> members) {
 
 }  // namespace
 
+std::string to_npy(const NamedArray& array) {
+  check_array(array);
+  const bool floats = std::holds_alternative<std::span<const float>>(array.data);
+  std::string bytes = npy_header(floats ? "<f4" : "<i8", array.shape, array.name);
+  append_data(bytes, array);
+  return bytes;
+}
+
 std::string to_npz(std::span<const NamedArray> arrays, std::span<const StringList> lists) {
   check_arrays(arrays, lists);
   std::vector<Member> members;

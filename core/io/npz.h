@@ -14,4 +14,7 @@ namespace headlight {
 /// clash, shapes that do not fit their data, and archives over 4 GiB.
 std::string to_npz(std::span<const NamedArray> arrays, std::span<const StringList> lists = {});
 
+/// The bytes of a .npy file of one array, as above; its name is only said in errors.
+std::string to_npy(const NamedArray& array);
+
 }  // namespace headlight

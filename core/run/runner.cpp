@@ -12,6 +12,7 @@
 #include "core/base/utf8.h"
 #include "core/graph/program_memory.h"
 #include "core/run/model_input.h"
+#include "core/text/unknown_words.h"
 
 namespace headlight {
 namespace {
@@ -25,6 +26,25 @@ void name_tokens(const Vocabulary& vocabulary, const std::vector<int>& ids,
 // Of an encoder-decoder: the most ids of the decoder's row, [BOS] among them.
 std::size_t longest_target(const Model& model, const Document& doc) {
   return static_cast<std::size_t>(std::min<std::int64_t>(model.file.context, doc.max_tokens));
+}
+
+// The ids of a text, and what the model does not know of it.
+std::vector<int> read_words(const Model& model, std::string_view text, Tokenizer* cutter,
+                            RunResult& result) {
+  const Vocabulary& vocabulary = *model.vocabulary;
+  const auto find_unknown = [&] {
+    for (std::string& token : unknown_tokens(vocabulary, text, cutter))
+      result.unknown.push_back(std::move(token));
+  };
+  try {
+    std::vector<int> ids = vocabulary.encode(text, cutter);
+    const std::optional<int> unknown = vocabulary.id_of(Special::kUnknown);
+    if (unknown && std::find(ids.begin(), ids.end(), *unknown) != ids.end()) find_unknown();
+    return ids;
+  } catch (const Error&) {
+    find_unknown();
+    throw;
+  }
 }
 
 // Of a run whose shape has everything but the positions: `row` tokens.
@@ -113,7 +133,7 @@ RunInput Runner::read_input(const Document& doc, RunResult& result) {
   }
   const auto limit = static_cast<std::size_t>(result.limit);
   input.ids =
-      model.vocabulary->encode(doc.sentence, &tokenizer(model.vocabulary->tokenizer_kind()));
+      read_words(model, doc.sentence, &tokenizer(model.vocabulary->tokenizer_kind()), result);
   result.tokens_in_sentence = input.ids.size();
   result.cut = input.ids.size() > limit;
   if (result.cut) input.ids.resize(limit);
@@ -131,13 +151,13 @@ void Runner::read_pair(const Document& doc, RunResult& result, RunInput& input) 
   const Model& model = *result.model;
   Tokenizer* cutter = &tokenizer(model.vocabulary->tokenizer_kind());
   const SourceAndTarget pair = split_pair(doc.sentence);
-  input.source_ids = model.vocabulary->encode(pair.source, cutter);
+  input.source_ids = read_words(model, pair.source, cutter, result);
   result.tokens_in_sentence = input.source_ids.size();
   result.cut = input.source_ids.size() > static_cast<std::size_t>(result.limit);
   if (result.cut) input.source_ids.resize(static_cast<std::size_t>(result.limit));
   name_tokens(*model.vocabulary, input.source_ids, input.source_tokens);
   if (!pair.target) return;
-  input.ids = model.vocabulary->encode(*pair.target, cutter);
+  input.ids = read_words(model, *pair.target, cutter, result);
   input.ids.insert(input.ids.begin(), begin_of(model));
   const std::size_t most = longest_target(model, doc);
   if (input.ids.size() > most) {
@@ -267,6 +287,8 @@ void Runner::try_run(const Document& doc, Backend& backend, RunResult& result, b
   const Config config = model ? run_config(doc.config, model->file.config) : doc.config;
   validate(config);
   RunInput input = read_input(doc, result);
+  if (!result.unknown.empty())
+    result.note = unknown_message("notice.read_as_unknown", *model->vocabulary, result.unknown);
   const bool pair = model && config.form == ModelForm::kTranslate;
   if (pair ? input.source_ids.empty() : input.tokens.empty()) {
     result.is_usage = result.empty = true;

@@ -31,6 +31,10 @@ struct RunResult {
   bool limit_of_model = false;
   std::shared_ptr<const Model> model;  // that the document asked for; null: the sandbox
   bool is_usage = false;               // the problem is one of use (exit status 2)
+  /// Tokens of the sentence that the model does not know, each once, the first kMostUnknown; where
+  /// it reads them as [UNK], `note` says so.
+  std::vector<std::string> unknown;
+  Message note;
 };
 
 class Runner {

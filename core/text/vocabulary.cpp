@@ -6,6 +6,7 @@
 #include "core/base/number_text.h"
 #include "core/base/similar.h"
 #include "core/base/utf8.h"
+#include "core/text/unknown_words.h"
 
 namespace headlight {
 namespace {
@@ -17,8 +18,6 @@ constexpr std::pair<TextCut, std::string_view> kCuts[] = {{TextCut::kWords, "wor
 
 constexpr std::string_view kSpecialNames[kSpecials] = {"[PAD]", "[UNK]",  "[BOS]", "[EOS]",
                                                        "[CLS]", "[MASK]", "[SEP]"};
-
-constexpr int kMaxCompared = 10000;  // tokens, when one is sought that was meant
 
 std::string quoted(std::string_view token) { return "'" + visible_label(token) + "'"; }
 
@@ -54,6 +53,9 @@ bool sticks_to_word_before(std::string_view token) {
 bool sticks_to_word_after(std::string_view token) {
   return token == "(" || token == "[" || token == "{";
 }
+
+// A token that neither is there nor has [UNK] to stand for it.
+struct NotThere {};
 
 }  // namespace
 
@@ -157,20 +159,7 @@ void Vocabulary::add_id(std::string_view token, std::size_t begin, std::size_t e
                         std::vector<PlacedToken>& out) const {
   auto id = find(token);
   if (!id) id = id_of(Special::kUnknown);
-  if (!id) {
-    std::string some;  // of those that are there
-    for (int i = 0; i < std::min(size(), 12); ++i)
-      some += (i ? " " : "") + visible_label(this->token(i));
-    if (size() > 12) some += " …";
-    std::vector<std::string_view> near;
-    if (cut_ == TextCut::kWords && size() <= kMaxCompared)
-      near.assign(names_->begin(), names_->end());
-    throw UsageError(Message{"vocabulary.unknown_token",
-                             {{"token", "'" + shortened(visible_label(token), 40) + "'"},
-                              {"near", did_you_mean(token, near)},
-                              {"n", count_text(size())},
-                              {"some", some}}});
-  }
+  if (!id) throw NotThere{};
   out.push_back({*id, begin, end});
 }
 
@@ -195,7 +184,8 @@ void Vocabulary::encode_plain(std::string_view text, std::size_t from, Tokenizer
   });
 }
 
-std::vector<PlacedToken> Vocabulary::encode_placed(std::string_view text, Tokenizer* kept) const {
+std::vector<PlacedToken> Vocabulary::encode_placed(std::string_view text, Tokenizer* kept) const
+    try {
   std::optional<Tokenizer> own;
   if (!bpe_ && !kept) kept = &own.emplace(tokenizer_kind());
   std::vector<PlacedToken> out;
@@ -217,6 +207,8 @@ std::vector<PlacedToken> Vocabulary::encode_placed(std::string_view text, Tokeni
   }
   encode_plain(text.substr(plain), plain, kept, out);
   return out;
+} catch (const NotThere&) {
+  throw UsageError(unknown_message("vocabulary.unknown_token", *this, unknown_tokens(*this, text)));
 }
 
 std::vector<int> Vocabulary::encode(std::string_view text, Tokenizer* kept) const {

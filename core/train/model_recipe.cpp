@@ -9,6 +9,7 @@
 #include "core/graph/config_json.h"
 #include "core/model/bundled.h"
 #include "core/run/model_input.h"
+#include "core/text/unknown_words.h"
 
 namespace headlight {
 namespace {
@@ -51,6 +52,16 @@ bool knows(const Model& model, const std::string& sentence) {
   } catch (const Error&) {
     return false;
   }
+}
+
+std::vector<std::string> unknown_to(const Model& model, const std::string& sentence) {
+  if (model.file.config.form != ModelForm::kTranslate)
+    return unknown_tokens(*model.vocabulary, sentence);
+  const SourceAndTarget pair = split_pair(sentence);
+  std::vector<std::string> unknown = unknown_tokens(*model.vocabulary, pair.source);
+  for (std::string& token : unknown_tokens(*model.vocabulary, pair.target.value_or("")))
+    unknown.push_back(std::move(token));
+  return unknown;
 }
 
 std::string recipe_text(const ModelRecipe& r) {

@@ -40,6 +40,9 @@ std::string example_sentence(const Model&);
 /// Can the model read this sentence: has it a token, and are all of them in the vocabulary?
 bool knows(const Model&, const std::string& sentence);
 
+/// The tokens of a sentence that the model does not know (core/text/unknown_words.h).
+std::vector<std::string> unknown_to(const Model&, const std::string& sentence);
+
 /// The edit that makes a document show this model: with its config, its way to cut text and, where
 /// it does not know a token of the sentence (or there is none), its example sentence.
 SetModel choose_model(const Document&, const Model&);

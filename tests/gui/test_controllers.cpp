@@ -15,7 +15,7 @@ namespace {
 struct Alone {
   AppState state;
   std::vector<Action> queue, performed;
-  Notices notices{state.session, state.notices};
+  Notices notices{state.session, state.notices, queue};
   Shared shared{state, state.requests, notices, queue,
                 [this](const Action& a) { performed.push_back(a); }};
   ShellOptions options = still_options(1);
@@ -224,7 +224,8 @@ TEST_CASE("controllers: files ask before work is lost, and tell what is dropped 
   files.on(kIs<Command::kQuit>);
   CHECK(alone.state.session.question.asking == Asking::kLeave);
   files.on(AnswerQuestion{Answer::kFirst});
-  CHECK(alone.state.requests.open == Sheet::kSave);
+  CHECK(alone.only<AskPath>().sheet == Sheet::kSave);
+  alone.performed.clear();
   CHECK_FALSE(alone.state.session.quit);
   files.on(SaveFile{folder.path("one.json")});
   CHECK_FALSE(alone.state.session.quit);  // what is trained is saved first

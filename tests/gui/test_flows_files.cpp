@@ -162,7 +162,7 @@ TEST_CASE("flow: a file that is no session gives a notice, and the document stay
     const std::string path = folder.path(c.name);
     write_text(path, c.text);
     while (!gui.state().notices.empty()) gui.click("notice/0/close");
-    answer_path(gui, kOpenKey, path);
+    gui.push(OpenFile{path});
     REQUIRE(gui.state().notices.size() == 1);
     CHECK(gui.state().notices[0].kind == NoticeKind::kError);
     CHECK(gui.state().notices[0].text.size() > 20);

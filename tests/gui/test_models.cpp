@@ -38,7 +38,7 @@ TEST_CASE("models: one that is chosen shows its numbers, its shape and a sentenc
   choose(gui, "induction");
   CHECK(gui.document().model == "bundled:induction");
   CHECK(gui.document().sentence == bundled_recipe("induction").example);
-  CHECK(gui.notices_say("The model induction does not know every token"));
+  CHECK(gui.notices_say("The model induction does not know 'the', 'cat', 'sat'"));
   CHECK(gui.config().layers == 2);
   const RunResult result = run(gui.document());
   REQUIRE(result.trace);

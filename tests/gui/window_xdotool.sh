@@ -171,6 +171,28 @@ press_cross || fail "the message of the window's cross could not be sent"
 ended 5
 [ "$status" = 0 ] || fail "the window's cross ends with status $status"
 
+# ---- English in a model that knows 24 letters: on by the notice's button ----
+# Backwards from the sentence: the button that closes the notice, the example, the random model.
+rm -f "$session"
+"$headlight" --session "$session" --model induction --size 1200x800 --scale 1 >"$log" 2>&1 &
+pid=$!
+until_true 15 "a window" find_window
+xdotool windowfocus --sync "$window" 2>/dev/null
+until_true 5 "the file's name in the title" title_starts "window.headlight.json"
+xdotool key ctrl+l ctrl+a
+xdotool type --delay 15 "hello world"
+xdotool key Escape
+until_true 5 "an unsaved change in the title" title_starts "* "
+xdotool key shift+Tab shift+Tab shift+Tab Return ctrl+s
+model_is() { [ -f "$session" ] && python3 -c 'import json, sys
+document = json.load(open(sys.argv[1], encoding="utf-8"))
+document = document.get("document", document)
+sys.exit(0 if (document["sentence"], document.get("trained_model", "")) == ("hello world", "") else 1)' "$session"; }
+until_true 5 "the sentence with the random model" model_is
+xdotool key ctrl+q
+ended 5
+[ "$status" = 0 ] || fail "after the notice's button Ctrl+Q ends with status $status"
+
 # ---- a crash is seen as one: the status above is not swallowed on the way ----
 exec 3>&2 2>/dev/null  # bash would report the crash itself
 start

@@ -6,6 +6,7 @@
 #include "app/workers/gpu.h"
 #include "core/base/error.h"
 #include "core/base/number_text.h"
+#include "core/text/unknown_words.h"
 #include "core/train/model_recipe.h"
 
 namespace headlight {
@@ -121,7 +122,7 @@ void ComputingController::run() {
 
 bool ComputingController::poll() {
   std::optional<LoadedModel> loaded = worker_.poll_model();
-  if (loaded) take_model(std::move(*loaded));
+  if (loaded) take_model(std::move(*loaded), model_sentence_);
   std::optional<FinishedRun> run = worker_.poll();
   if (run) take(std::move(*run));
   const std::optional<GpuState> tested = worker_.poll_gpu();
@@ -130,6 +131,35 @@ bool ComputingController::poll() {
   if (sizes) derived_.sizes = std::move(*sizes);
   return loaded || run || tested || sizes;
 }
+
+namespace {
+
+std::string small_letters(std::string text) {
+  for (char& c : text) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return text;
+}
+
+// What a person can do about words that a model does not know.
+std::vector<WayOn> ways_with_unknown(const Document& document, const RunResult& result) {
+  const Model& model = *result.model;
+  std::vector<WayOn> ways;
+  const auto known_small = [&](const std::string& token) {
+    return model.vocabulary->find(small_letters(token)).has_value();
+  };
+  const std::vector<std::string>& unknown = result.unknown;
+  if (unknown.size() < kMostUnknown && std::all_of(unknown.begin(), unknown.end(), known_small))
+    ways.push_back(
+        {"small", Message{"way.small"}, DoEdit{SetSentence{small_letters(document.sentence)}, ""}});
+  ways.push_back({"sandbox", Message{"way.sandbox"}, ChooseModel{}});
+  const std::string example = example_sentence(model);
+  if (!example.empty() && example != document.sentence)
+    ways.push_back({"example", Message{"way.example"}, DoEdit{SetSentence{example}, ""}});
+  return ways;
+}
+
+}  // namespace
 
 void ComputingController::take(FinishedRun run) {
   take_gpu(run);
@@ -145,10 +175,15 @@ void ComputingController::take(FinishedRun run) {
   d.run_ms = options_.background ? run.milliseconds : 0;
   retract(run_notice_);
   run_notice_ = {};
+  std::vector<WayOn> ways;
+  if (!result.unknown.empty()) ways = ways_with_unknown(derived_.asked, result);
+  const bool problem = !result.trace && !result.empty;
   if (result.trace) {
     d.trace = std::move(result.trace);
     d.model = std::move(result.model);
+    run_notice_ = result.note;
     if (d.cut) {
+      ways = {{"settings", Message{"way.settings"}, DoCommand{Command::kToggleModel}}};
       run_notice_ = Message{result.limit_of_model ? "notice.cut_by_model" : "notice.cut",
                             {{"tokens", count_text(static_cast<long long>(d.tokens_in_sentence))},
                              {"limit", count_text(result.limit)}}};
@@ -160,7 +195,9 @@ void ComputingController::take(FinishedRun run) {
       d.tokens_in_sentence = static_cast<std::size_t>(d.trace->length());
     }
   }
-  if (!run_notice_.empty()) notify(d.cut ? NoticeKind::kWarning : NoticeKind::kError, run_notice_);
+  if (!run_notice_.empty())
+    notify(problem ? NoticeKind::kError : NoticeKind::kWarning, run_notice_, std::move(ways),
+           problem ? NoticeLife::kStays : NoticeLife::kPasses);
   news_ = true;
 }
 
@@ -179,18 +216,20 @@ void ComputingController::on(const ChooseModel& a) {
     return;
   }
   if (a.ref == kRunRef) {
-    if (derived_.run_model) take_model({a.ref, derived_.run_model, {}});
+    if (derived_.run_model) take_model({a.ref, derived_.run_model, {}}, a.sentence);
     return;
   }
   const std::string ref = absolute_ref(a.ref);
   if (!options_.background || is_small(ref)) {
-    if (std::optional<LoadedModel> loaded = worker_.load_now(ref)) return take_model(*loaded);
+    if (std::optional<LoadedModel> loaded = worker_.load_now(ref))
+      return take_model(*loaded, a.sentence);
   }
   worker_.request_model(ref);
+  model_sentence_ = a.sentence;
   derived_.computing = true;
 }
 
-void ComputingController::take_model(LoadedModel loaded) {
+void ComputingController::take_model(LoadedModel loaded, const std::string& sentence) {
   derived_.computing = worker_.awaits(TraceTask::kShown);
   if (!loaded.model) {
     notify(NoticeKind::kError, Message{"notice.problem"}.with(loaded.problem));
@@ -199,10 +238,15 @@ void ComputingController::take_model(LoadedModel loaded) {
   if (loaded.ref != kRunRef && !loaded.ref.starts_with(kBundledRef))
     perform(RememberModel{loaded.ref});
   const Document& own = state_.history.now();
-  const SetModel edit = choose_model(own, *loaded.model);
-  const bool other = edit.sentence && *edit.sentence != own.sentence;
-  if (other && !own.sentence.empty())
-    notify(NoticeKind::kInfo, Message{"notice.example_sentence", {{"name", loaded.model->name}}});
+  SetModel edit = choose_model(own, *loaded.model);
+  if (!sentence.empty()) edit.sentence = sentence;
+  const bool other = sentence.empty() && edit.sentence && *edit.sentence != own.sentence;
+  if (other && !own.sentence.empty()) {
+    const std::string words = unknown_names(unknown_to(*loaded.model, own.sentence));
+    notify(NoticeKind::kInfo,
+           Message{"notice.example_sentence", {{"name", loaded.model->name}, {"words", words}}},
+           {{"undo", Message{"way.undo"}, DoCommand{Command::kUndo}}});
+  }
   document_.edit(edit);
 }
 
@@ -212,7 +256,8 @@ void ComputingController::on(const ChooseCompute& a) {
   ComputingSession& s = session_;
   GpuState& gpu = derived_.gpu;
   if (asks_gpu(a.mode) && gpu.phase == GpuPhase::kAbsent)
-    return notify(NoticeKind::kWarning, Message{"compute.absent"}.with(gpu.problem));
+    return notify(NoticeKind::kWarning, Message{"compute.absent"}.with(gpu.problem), {},
+                  NoticeLife::kOutlives);
   s.compute_request = request_of(a.mode);
   s.compute = a.mode;
 }
@@ -237,7 +282,8 @@ void ComputingController::offer_gpu(GpuMaker maker, const GpuState& gpu) {
   ComputingSession& s = session_;
   if (gpu.phase == GpuPhase::kAbsent) {
     if (asks_gpu(mode_of(s.compute_request)) || asks_gpu(s.compute))
-      notify(NoticeKind::kWarning, Message{"compute.absent"}.with(gpu.problem));
+      notify(NoticeKind::kWarning, Message{"compute.absent"}.with(gpu.problem), {},
+             NoticeLife::kOutlives);
     s.compute = ComputeMode::kCpu;
     return;
   }
@@ -283,7 +329,8 @@ void ComputingController::tell_gpu(const GpuState& gpu) {
   session_.compute = ran_mode_ = ComputeMode::kCpu;
   const bool failed = gpu.phase == GpuPhase::kFailed;
   notify(failed ? NoticeKind::kError : NoticeKind::kWarning,
-         Message{failed ? "compute.failed" : "compute.absent"}.with(gpu.problem));
+         Message{failed ? "compute.failed" : "compute.absent"}.with(gpu.problem), {},
+         NoticeLife::kOutlives);
 }
 
 void ComputingController::take_gpu(FinishedRun& run) {
@@ -309,7 +356,8 @@ void ComputingController::take_gpu_test(const GpuState& gpu) {
     if (asks_gpu(s.compute)) tell_gpu(gpu);
   } else if (!gpu.passed()) {
     if (chosen) s.compute = ComputeMode::kCpu;
-    notify(NoticeKind::kWarning, Message{"compute.test_failed"}.with(gpu.failures.front()));
+    notify(NoticeKind::kWarning, Message{"compute.test_failed"}.with(gpu.failures.front()), {},
+           NoticeLife::kOutlives);
   } else if (chosen && !gpu.software) {
     s.compute = ComputeMode::kGpu;
   }

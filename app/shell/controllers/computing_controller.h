@@ -47,7 +47,7 @@ class ComputingController : public Controller {
  private:
   void run();
   void take(FinishedRun);
-  void take_model(LoadedModel);
+  void take_model(LoadedModel, const std::string& sentence);
   bool start_gpu();
   void take_gpu(FinishedRun&);
   void take_gpu_test(const GpuState&);
@@ -65,8 +65,9 @@ class ComputingController : public Controller {
   ComputeMode ran_mode_{};
   std::shared_ptr<const Model> ran_model_;
   bool news_ = false;
-  Message run_notice_;   // what was said about the last run
-  Config sizes_config_;  // of which derived_.sizes are
+  std::string model_sentence_;  // to go with the model that is being loaded
+  Message run_notice_;          // what was said about the last run
+  Config sizes_config_;         // of which derived_.sizes are
   std::string sizes_model_;
 };
 

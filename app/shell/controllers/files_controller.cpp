@@ -47,7 +47,7 @@ FilesController::FilesController(const Shared& shared, DocumentController& docum
 
 void FilesController::on(Is<kOpenModel>) {
   const std::string& model = state_.document().model;
-  on(AskPath{Sheet::kOpenModel, model.starts_with('/') ? model : ""});
+  perform(AskPath{Sheet::kOpenModel, model.starts_with('/') ? model : ""});
 }
 
 void FilesController::on(Is<kSave>) {
@@ -62,7 +62,7 @@ void FilesController::on(Is<kSaveAs>) {
 }
 
 void FilesController::ask_path_to_save() {
-  on(AskPath{Sheet::kSave, session_path_.empty() ? "untitled.headlight.json" : session_path_});
+  perform(AskPath{Sheet::kSave, session_path_.empty() ? "untitled.headlight.json" : session_path_});
 }
 
 // ---- leaving the document: quit, new, open ----
@@ -119,7 +119,7 @@ void FilesController::answer_overwrite(const Question& q, Answer answer) {
   leave_after_save_ = q.leaving;
   leave_after_save_path_ = q.leaving_path;
   if (answer == Answer::kFirst) {
-    on(AskPath{Sheet::kSave, q.path});
+    perform(AskPath{Sheet::kSave, q.path});
   } else if (answer == Answer::kSecond) {
     if (write(q.path)) finish_leaving(q.leaving, q.leaving_path);
   } else {
@@ -131,7 +131,7 @@ void FilesController::answer_overwrite(const Question& q, Answer answer) {
 
 // Find, random weights (or: use them), cancel.
 void FilesController::answer_find(const Question& q, Answer answer) {
-  if (answer == Answer::kFirst) return on(AskPath{Sheet::kFindModel, q.path});
+  if (answer == Answer::kFirst) return perform(AskPath{Sheet::kFindModel, q.path});
   if (q.asking == Asking::kFind && answer == Answer::kSecond) return show_found("");
   finding_.reset();
   // At the start there is no document to stay with.
@@ -202,17 +202,6 @@ SessionWeights FilesController::known_weights(const std::string& path) const {
 }
 
 // ---- files ----
-
-void FilesController::on(const AskPath& a) {
-  session_.path_typed = a.path;
-  requests_.open = a.sheet;
-}
-
-// Pasted paths often bring a line's end along.
-void FilesController::on(const TypePath& a) {
-  session_.path_typed = a.text;
-  std::erase_if(session_.path_typed, [](char c) { return c == '\n' || c == '\r'; });
-}
 
 void FilesController::on(const OpenFile& a) {
   std::error_code ignored;

@@ -41,15 +41,13 @@ class FilesController : public Controller {
 
   void on(const OpenFile&);
   void on(const SaveFile&);
-  void on(const AskPath&);
-  void on(const TypePath&);
   void on(const AnswerQuestion&);
   void on(const DropFiles&);
   void on(const FindModel&);
   void on(const Ask& a) { ask(a.question); }
   void on(const EndWindow&) { session_.quit = true; }
   void on(Is<kNew>) { leave(Leaving::kNew); }
-  void on(Is<kOpen>) { on(AskPath{Sheet::kOpen, session_path_}); }
+  void on(Is<kOpen>) { perform(AskPath{Sheet::kOpen, session_path_}); }
   void on(Is<kOpenModel>);
   void on(Is<kSave>);
   void on(Is<kSaveAs>);

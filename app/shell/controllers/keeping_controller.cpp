@@ -68,7 +68,8 @@ void KeepingController::keep_settings() {
   const std::string problem = writer_.take_problem(path);
   if (!problem.empty() && !said_settings_) {
     said_settings_ = true;
-    notify(NoticeKind::kWarning, Message{"settings.not_kept", {{"problem", problem}}});
+    notify(NoticeKind::kWarning, Message{"settings.not_kept", {{"problem", problem}}}, {},
+           NoticeLife::kOutlives);
   }
   const Settings now = current_settings();
   if (now == seen_) return;
@@ -90,7 +91,8 @@ void KeepingController::keep_autosave(double seconds, const RunFolder& run) {
     const std::string problem = writer_.take_problem(place_->path());
     if (!problem.empty() && !said_autosave_) {
       said_autosave_ = true;
-      notify(NoticeKind::kWarning, Message{"autosave.not_kept", {{"problem", problem}}});
+      notify(NoticeKind::kWarning, Message{"autosave.not_kept", {{"problem", problem}}}, {},
+             NoticeLife::kOutlives);
     }
   }
   if (state_.history.is_saved()) {
@@ -109,7 +111,8 @@ void KeepingController::keep_autosave(double seconds, const RunFolder& run) {
     if (!place_) place_ = std::make_unique<AutosavePlace>(autosave_folder_);
   } catch (const Error& error) {
     autosave_folder_.clear();  // it will not work the next time either
-    notify(NoticeKind::kWarning, Message{"autosave.not_kept", {{"problem", error.what()}}});
+    notify(NoticeKind::kWarning, Message{"autosave.not_kept", {{"problem", error.what()}}}, {},
+           NoticeLife::kOutlives);
     return;
   }
   autosaved_ = std::move(now);

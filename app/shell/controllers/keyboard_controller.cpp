@@ -25,6 +25,8 @@ KeyboardController::KeyboardController(const Shared& shared, KeyboardSession& se
 bool KeyboardController::press(const Shortcut& shortcut, bool in_field) {
   if (state_.session.question.asking != Asking::kNothing) return press_in_question(shortcut);
   if (session_.palette_open) return press_in_palette(shortcut);
+  if (!session_.menu.empty()) return press_in_menu(shortcut);
+  if (state_.session.path_sheet != Sheet::kNone) return press_in_path(shortcut, in_field);
   if (!in_field && press_on_focus(shortcut)) return true;
   const std::optional<Command> command = command_for(shortcut, in_field);
   // The page of the tokens has no matrix to look around in: there these keys move the chip in
@@ -78,6 +80,48 @@ bool KeyboardController::press_in_palette(const Shortcut& key) {
   push(ClosePalette{});
   if (command != Command::kPalette && is_enabled(*command, state_)) push(DoCommand{*command});
   return true;
+}
+
+// Nothing gets past an open menu: up and down go through it, left and right to its neighbours.
+bool KeyboardController::press_in_menu(const Shortcut& key) {
+  const auto menus = all_menus();
+  const auto open = std::find_if(menus.begin(), menus.end(),
+                                 [&](const MenuInfo& m) { return m.name == session_.menu; });
+  const auto neighbour = [&](std::ptrdiff_t step) {
+    const auto count = static_cast<std::ptrdiff_t>(menus.size());
+    const auto next = (open - menus.begin() + step + count) % count;
+    push(OpenMenu{std::string(menus[static_cast<std::size_t>(next)].name)});
+  };
+  const int step = key.key == kKeyDown || (key.key == kKeyTab && !key.shift) ? 1
+                   : key.key == kKeyUp || key.key == kKeyTab                 ? -1
+                                                                             : 0;
+  if (step != 0) push(UseFocus{step, 0, false});
+  if (key.key == kKeyRight) neighbour(1);
+  if (key.key == kKeyLeft) neighbour(-1);
+  const bool chooses = key.key == kKeyEnter || key.key == kKeySpace;
+  if (chooses && session_.focus.visible) push(UseFocus{0, 0, true});
+  if (key.key == kKeyEscape || key.key == kKeyF10) push(DoCommand{Command::kLeaveField});
+  return true;
+}
+
+// Nor the sheet that asks for a path; its field takes what it needs.
+bool KeyboardController::press_in_path(const Shortcut& key, bool in_field) {
+  if (key.key == kKeyTab) {
+    push(DoCommand{key.shift ? Command::kFocusPrevious : Command::kFocusNext});
+  } else if (key.key == kKeyEscape) {
+    push(DoCommand{Command::kLeaveField});
+  } else if (in_field) {
+    const std::optional<Command> command = command_for(key, true);
+    return command && !edits_text(key);
+  } else if (!press_on_focus(key) && key.key == kKeyEnter) {
+    push(TakePath{});
+  }
+  return true;
+}
+
+void KeyboardController::on(const OpenMenu& a) {
+  on(FocusOn{"menu/" + a.menu, FocusKind::kMenu, true, true, ""});
+  requests_.open_menu = a.menu;
 }
 
 // Keys that mean something else while a ring is drawn: Space presses instead of playing, arrows
@@ -161,6 +205,18 @@ void KeyboardController::on(const TypeQuery& a) {
 void KeyboardController::on(const ChooseInPalette& a) {
   const int count = static_cast<int>(palette_lines(state_).size());
   session_.palette_choice = std::clamp(a.line, 0, std::max(count - 1, 0));
+}
+
+// What it stands in opens first.
+void KeyboardController::on(const ShowSetting& a) {
+  if (a.frames == 3) {
+    perform(Maximize{PanelId::kNone});
+    const bool training = a.control.starts_with("train/");
+    if (training != state_.session.train.open) perform(DoCommand{Command::kTrain});
+    if (a.control.starts_with("model/")) requests_.open = Sheet::kModel;
+  }
+  on(FocusOn{a.control, FocusKind::kSlider, true, true, ""});
+  if (a.frames > 0) push(ShowSetting{a.control, a.frames - 1});
 }
 
 void KeyboardController::on(const RunInPalette&) {

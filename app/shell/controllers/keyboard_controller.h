@@ -18,7 +18,10 @@ class KeyboardController : public Controller {
   void on(const TypeQuery&);
   void on(const ChooseInPalette&);
   void on(const RunInPalette&);
+  void on(const ShowSetting&);
   void on(const ClosePalette&) { session_.palette_open = false; }
+  void on(const MenuShown& a) { session_.menu = a.menu; }
+  void on(const OpenMenu&);
   void on(Is<kFocusNext>) { ++requests_.focus.move; }
   void on(Is<kFocusPrevious>) { --requests_.focus.move; }
   void on(Is<kFocusMenu>) { on(FocusOn{"menu/File", FocusKind::kMenu, true, true, ""}); }
@@ -30,6 +33,8 @@ class KeyboardController : public Controller {
  private:
   bool press_in_question(const Shortcut&);
   bool press_in_palette(const Shortcut&);
+  bool press_in_menu(const Shortcut&);
+  bool press_in_path(const Shortcut&, bool in_field);
   bool press_on_focus(const Shortcut&);
   bool press_in_training(Command);
 

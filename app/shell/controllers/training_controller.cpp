@@ -60,6 +60,7 @@ void TrainingController::show(bool open) {
   TrainSession& train = session_;
   train.open = open;
   perform(Maximize{PanelId::kNone});
+  if (!open) train.film = false;
   if (!open || trainer_) return;
   train.plan = default_plan("induction");
   start({}, false);
@@ -89,7 +90,8 @@ bool TrainingController::give_gpu() {
     trainer_->use_gpu(computing_.new_gpu());
     return true;
   } catch (const Error& error) {
-    notify(NoticeKind::kWarning, Message{"train.left_gpu"}.with(error.message()));
+    notify(NoticeKind::kWarning, Message{"train.left_gpu"}.with(error.message()), {},
+           NoticeLife::kOutlives);
     return false;
   }
 }
@@ -300,7 +302,9 @@ bool TrainingController::update_run() {
   if (autosave_ && !said_autosave_) {
     const Message problem = autosave_->take_problem();
     said_autosave_ = !problem.empty();
-    if (said_autosave_) notify(NoticeKind::kWarning, Message{"train.not_safe"}.with(problem));
+    if (said_autosave_)
+      notify(NoticeKind::kWarning, Message{"train.not_safe"}.with(problem), {},
+             NoticeLife::kOutlives);
   }
   RunView& run = data_.run;
   const std::uint64_t id = run.status.run;
@@ -328,7 +332,8 @@ bool TrainingController::update_run() {
     start_notice_ = now.problem;
   }
   if (!(now.gpu_problem == gpu_problem) && !now.gpu_problem.empty())
-    notify(NoticeKind::kWarning, Message{"train.left_gpu"}.with(now.gpu_problem));
+    notify(NoticeKind::kWarning, Message{"train.left_gpu"}.with(now.gpu_problem), {},
+           NoticeLife::kOutlives);
   if (now.save.count != saves) tell_save(now.save);
   if (session_.at) update_compared();  // the newest weights are shown as well
   return true;

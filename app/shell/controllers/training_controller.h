@@ -120,6 +120,7 @@ class TrainingController : public Controller {
   std::uint64_t asked_safe_ = 0;         // the run that safe_folder() has asked for
   bool leaving_ = false, leave_after_keep_ = false;
   std::string run_sentence_;      // the sentence that a run brought, not the person
+  std::string run_task_;          // of the run that brought it
   SampleRequest sample_request_;  // the last one
   bool said_autosave_ = false;
   std::unique_ptr<SampleWorker> sampler_;

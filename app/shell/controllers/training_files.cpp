@@ -29,10 +29,12 @@ void TrainingController::on(const KeepRun& a) {
 void TrainingController::tell_save(const SaveReport& save) {
   const bool leave = std::exchange(leave_after_keep_, false);
   if (!save.problem.empty())
-    return notify(NoticeKind::kError, Message{"train.not_saved"}.with(save.problem));
+    return notify(NoticeKind::kError, Message{"train.not_saved"}.with(save.problem), {},
+                  NoticeLife::kOutlives);
   if (autosave_) autosave_->discard(save.run, save.step);  // it is safe where it was kept
   notify(NoticeKind::kInfo,
-         Message{"train.saved", {{"path", save.folder}, {"step", std::to_string(save.step)}}});
+         Message{"train.saved", {{"path", save.folder}, {"step", std::to_string(save.step)}}}, {},
+         NoticeLife::kOutlives);
   perform(RememberModel{save.folder});
   if (leave) on(LeaveWindow{});
 }
@@ -73,7 +75,8 @@ void TrainingController::on(const DropText& a) {
   const std::string& path = a.path;
   const auto say = [&](NoticeKind kind, std::string_view id) {
     notify(kind,
-           Message{std::string(id), {{"file", std::filesystem::path(path).filename().string()}}});
+           Message{std::string(id), {{"file", std::filesystem::path(path).filename().string()}}},
+           {}, NoticeLife::kOutlives);
   };
   const DroppedFile dropped = look_at_dropped(path);
   if (dropped.kind == DroppedFile::Kind::kSession) return perform(OpenFile{path});
@@ -170,11 +173,13 @@ void TrainingController::tell_left_runs(std::vector<std::string> folders,
   }
   if (folders.empty()) return;
   const bool single = folders.size() == 1;
-  notify(NoticeKind::kInfo, Message{single ? "train.kept_at_end" : "train.kept_several",
-                                    {{"n", std::to_string(folders.size())},
-                                     {"path", single ? folders[0] : options_.folders.runs},
-                                     {"most", std::to_string(kMaxLeftRuns)},
-                                     {"size", bytes_text(double(kMaxLeftBytes))}}});
+  notify(NoticeKind::kInfo,
+         Message{single ? "train.kept_at_end" : "train.kept_several",
+                 {{"n", std::to_string(folders.size())},
+                  {"path", single ? folders[0] : options_.folders.runs},
+                  {"most", std::to_string(kMaxLeftRuns)},
+                  {"size", bytes_text(double(kMaxLeftBytes))}}},
+         {}, NoticeLife::kOutlives);
 }
 
 }  // namespace headlight

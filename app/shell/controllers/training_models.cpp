@@ -73,7 +73,8 @@ void TrainingController::show_marked() {
 // had it.
 void TrainingController::take_run() {
   const RunView& run = data_.run;
-  for (const Message& note : run.status.notes) notify(NoticeKind::kWarning, note);
+  for (const Message& note : run.status.notes)
+    notify(NoticeKind::kWarning, note, {}, NoticeLife::kOutlives);
   // What was changed while a text was read waits for the next start.
   if (!session_.changed) session_.plan = *run.plan;
   session_.at.reset();
@@ -97,16 +98,29 @@ SetModel TrainingController::run_edit(const Document& before) {
   // A bundled model's example is not the person's either.
   if (before.model.starts_with(kBundledRef)) {
     const std::string name = before.model.substr(kBundledRef.size());
-    if (before.sentence == bundled_recipe(name).example) run_sentence_ = before.sentence;
+    if (before.sentence == bundled_recipe(name).example) {
+      run_sentence_ = before.sentence;
+      run_task_ = name;
+    }
   }
-  const bool own = run.plan->settings.task.empty();
+  const std::string& task = run.plan->settings.task;
+  const bool own = task.empty();
   const bool strange =
       own && (before.sentence == run_sentence_ || is_irregular(*run.live, before.sentence));
   if ((edit.sentence || strange) && !run.examples.empty()) {
     const bool next = run.task->kind() == TaskKind::kNextToken;
     if (next || own) edit.sentence = sentence_of(*run.task, run.examples[0]);
   }
-  if (edit.sentence) run_sentence_ = *edit.sentence;
+  // Nor is an example of another task a sentence for this one, though its words are known.
+  const bool other_task = !own && task != run_task_ && before.sentence == run_sentence_;
+  if (other_task && !edit.sentence) {
+    const std::string example = example_sentence(*run.live);
+    if (!example.empty()) edit.sentence = example;
+  }
+  if (edit.sentence) {
+    run_sentence_ = *edit.sentence;
+    run_task_ = task;
+  }
   return edit;
 }
 

@@ -1,9 +1,15 @@
 #include "app/ui/frame/palette.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "app/ui/state/commands.h"
 #include "core/base/texts.h"
+#include "core/base/utf8.h"
+#include "core/explain/steps.h"
+#include "core/model/bundled.h"
+#include "core/train/model_recipe.h"
+#include "core/train/tasks/task.h"
 
 namespace headlight {
 namespace {
@@ -61,6 +67,14 @@ class Finder {
     if (score > 0) found_.push_back({std::move(line), score});
   }
 
+  // The same text in all languages, so that it is found by the words of each.
+  std::string in_all(std::string_view id) const {
+    std::string all;
+    for (const Language language : {Language::kEnglish, Language::kChinese})
+      all += std::string(tr(language, id)) + " ";
+    return all;
+  }
+
   void offer_commands() {
     for (const CommandInfo& info : all_commands()) {
       // These two make no sense from inside.
@@ -69,8 +83,10 @@ class Finder {
       const Language language = state_.session.language;
       offer({id, std::string(command_label(language, info.command)), shortcut_text(info.key),
              DoCommand{info.command}, is_enabled(info.command, state_)},
-            {command_label(Language::kEnglish, info.command), info.id,
-             command_help(language, info.command)});
+            {command_label(Language::kEnglish, info.command),
+             command_label(Language::kChinese, info.command), info.id,
+             command_help(Language::kEnglish, info.command),
+             command_help(Language::kChinese, info.command)});
     }
   }
 
@@ -86,14 +102,84 @@ class Finder {
     }
   }
 
+  // By the names that the rail shows; the shown layer's comes first.
   void offer_steps() {
     if (!state_.derived.trace) return;
     const Program& program = state_.derived.trace->program();
-    for (const Step& step : program.steps) {
-      const std::string& name = program.tensors[static_cast<std::size_t>(step.tensor)].name;
-      offer({"step/" + name, tr(state_.session.language, "palette.go_to", {{"step", name}}), "",
-             GoToStep{name}},
-            {name});
+    const Language language = state_.session.language;
+    for (const bool here : {true, false}) {
+      for (const Step& step : program.steps) {
+        if ((step.layer < 0 || step.layer == state_.session.layer) != here) continue;
+        const std::string& name = program.tensors[static_cast<std::size_t>(step.tensor)].name;
+        std::string title(step_text(language, program, step).title), also = name;
+        for (const Language other : {Language::kEnglish, Language::kChinese})
+          also += " " + std::string(step_text(other, program, step).title);
+        if (step.layer >= 0)
+          title += " · " + tr(language, "stage.layer", {{"n", std::to_string(step.layer)}});
+        if (step.backward) title += " · " + std::string(tr(language, "stage.backward"));
+        const std::string go_to = tr(language, "palette.go_to", {{"step", name}});
+        offer({"step/" + name, tr(language, "palette.go_to", {{"step", title}}), name,
+               GoToStep{name}},
+              {also, name, go_to, title});
+      }
+    }
+  }
+
+  // Trained ones by their names and by what they have learned, the random one, and their sentences.
+  void offer_models() {
+    const Language language = state_.session.language;
+    const auto label = [&](std::string_view name) {
+      return tr(language, "palette.model", {{"name", std::string(name)}});
+    };
+    offer({"model/sandbox", label(tr(language, "model.sandbox")), "", ChooseModel{}},
+          {in_all("model.sandbox"), in_all("model.sandbox.about")});
+    for (const BundledModel& model : bundled_models()) {
+      const std::string ref = std::string(kBundledRef) + std::string(model.name);
+      std::string_view title, about;
+      for (const TaskInfo& info : all_tasks()) {
+        if (info.id == model.name) title = info.name, about = info.about;
+      }
+      const std::string titles = title.empty() ? "" : in_all(title);
+      const std::string abouts = about.empty() ? "" : in_all(about);
+      const std::string detail(title.empty() ? "" : tr(language, title));
+      offer({"model/" + std::string(model.name), label(model.name), detail, ChooseModel{ref}},
+            {model.name, titles, abouts, in_all("model.trained")});
+      const std::string& example = bundled_recipe(model.name).example;
+      offer({"sentence/" + std::string(model.name),
+             tr(language, "palette.sentence", {{"sentence", shortened(example, 60)}}),
+             std::string(model.name), ChooseModel{ref, example}},
+            {example, in_all("palette.sentence")});
+    }
+  }
+
+  void offer_settings() {
+    const Document& document = state_.document();
+    const Config& config = document.config;
+    const bool free = document.model.empty();
+    offer_choices("mask", "switch.mask", config.mask.kind, true, [&](MaskKind kind) {
+      MaskSpec mask = config.mask;
+      mask.kind = kind;
+      return SetMask{mask};
+    });
+    const auto set = [&](auto Config::*member) {
+      return [&config, member](auto kind) {
+        Config next = config;
+        next.*member = kind;
+        return SetConfig{next};
+      };
+    };
+    offer_choices("positions", "model.positions", config.positions, free, set(&Config::positions));
+    offer_choices("attention", "model.attention", config.attention, free, set(&Config::attention));
+    offer_choices("scores", "model.scores", config.scores, free, set(&Config::scores));
+    offer_choices("block", "model.block", config.block, free, set(&Config::block));
+    offer_choices("norm", "model.norm", config.norm, free, set(&Config::norm));
+    offer_choices("activation", "model.activation", config.activation, free,
+                  set(&Config::activation));
+    for (const SettingInfo& setting : all_settings()) {
+      const Language language = state_.session.language;
+      offer({"setting/" + std::string(setting.control), std::string(tr(language, setting.text)),
+             std::string(tr(language, setting.place)), ShowSetting{std::string(setting.control)}},
+            {in_all(setting.text), in_all(setting.place)});
     }
   }
 
@@ -106,12 +192,55 @@ class Finder {
   }
 
  private:
+  // "Mask: causal" for each choice there is.
+  template <class Kind, class MakeEdit>
+  void offer_choices(const std::string& group, std::string_view text, Kind now, bool enabled,
+                     MakeEdit edit) {
+    const Language language = state_.session.language;
+    for (const auto& choice : choices(now)) {
+      const std::string word = "choice." + group + "." + std::string(choice.word);
+      const std::string label = tr(
+          language, "palette.setting",
+          {{"name", std::string(tr(language, text))}, {"value", std::string(tr(language, word))}});
+      offer({"setting/" + group + "/" + std::string(choice.word), label,
+             std::string(tr(language, choice.value == now ? "palette.now" : "palette.settings")),
+             DoEdit{edit(choice.value), ""}, enabled},
+            {in_all(text) + in_all(word)});
+    }
+  }
+
   const AppState& state_;
   std::string query_;
   std::vector<Scored> found_;
 };
 
 }  // namespace
+
+std::span<const SettingInfo> all_settings() {
+  static constexpr SettingInfo kSettings[] = {
+      {"temperature", "inspector.quantity.temperature", "palette.settings"},
+      {"model/layers", "model.layers", "command.model/settings"},
+      {"model/heads", "model.heads", "command.model/settings"},
+      {"model/d_model", "model.d_model", "command.model/settings"},
+      {"model/d_head", "model.d_head", "command.model/settings"},
+      {"model/d_hidden", "model.d_hidden", "command.model/settings"},
+      {"model/kv_heads", "model.kv_heads", "command.model/settings"},
+      {"model/seed", "model.seed", "command.model/settings"},
+      {"model/max_tokens", "model.max_tokens", "command.model/settings"},
+      {"train/set/task", "train.group.task", "mode.train"},
+      {"train/set/rate", "train.rate", "mode.train"},
+      {"train/set/warmup", "train.warmup", "mode.train"},
+      {"train/set/batch", "train.batch", "mode.train"},
+      {"train/set/accumulate", "train.accumulate", "mode.train"},
+      {"train/set/dropout", "train.drop", "mode.train"},
+      {"train/set/decay", "train.decay", "mode.train"},
+      {"train/set/clip", "train.clip", "mode.train"},
+      {"train/set/steps", "train.steps", "mode.train"},
+      {"train/set/stop_loss", "train.stop_loss", "mode.train"},
+      {"train/set/stop_minutes", "train.stop_minutes", "mode.train"},
+  };
+  return kSettings;
+}
 
 int match_score(std::string_view query, std::string_view text) {
   const std::string wanted = lower(query), given = lower(text);
@@ -134,6 +263,8 @@ std::vector<PaletteLine> palette_lines(const AppState& state) {
   finder.offer_commands();
   finder.offer_recent();
   finder.offer_steps();
+  finder.offer_models();
+  finder.offer_settings();
   return finder.best_first();
 }
 

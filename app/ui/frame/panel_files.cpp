@@ -1,4 +1,4 @@
-// Files: where to open and save, recent sessions, and the questions that come before.
+// Files: recent sessions, and the questions before work is lost.
 #include <algorithm>
 #include <array>
 
@@ -50,66 +50,7 @@ std::string folder_name(const std::string& path) {
   return slash == std::string::npos ? "" : path.substr(0, slash);
 }
 
-// ---- where to open, where to save ----
-
-constexpr std::size_t kRecentInSheet = 6, kRecentInMenu = 5;
-
-float recent_height(const AppState& state, const Ui& ui) {
-  const std::size_t count = std::min(state.session.recent.size(), kRecentInSheet);
-  return count == 0 ? 0 : ui.px(34 + 28 * static_cast<float>(count));
-}
-
-// Name and folder of each; a click opens it.
-void recent_in_sheet(const AppState& state, Ui& ui, ImVec2 at, float width) {
-  ui.text(ui.fonts.note, {at.x, at.y + ui.px(10)}, ui.theme.muted, ui.tr("files.recent"), width);
-  at.y += ui.px(34);
-  const std::vector<std::string>& recent = state.session.recent;
-  for (std::size_t i = 0; i < std::min(recent.size(), kRecentInSheet); ++i) {
-    const Rect line{at.x, at.y, at.x + width, at.y + ui.px(28)};
-    bool over = false;
-    if (ui.hot("path/recent/" + std::to_string(i), line, &over)) {
-      ui.push(OpenFile{recent[i]});
-      ImGui::CloseCurrentPopup();
-    }
-    if (over) {
-      ImGui::GetWindowDrawList()->AddRectFilled(line.min(), line.max(), to_u32(ui.theme.selection),
-                                                ui.px(6));
-    }
-    const std::string name = to_field_text(file_name(recent[i]));
-    const float name_room = width * 0.6f;
-    ui.user_text(ui.fonts.control, {line.x0 + ui.px(8), line.y0 + ui.px(6)}, ui.theme.text, name,
-                 name_room);
-    const float used = std::min(ui.measure(ui.fonts.control, name).x, name_room) + ui.px(20);
-    ui.user_text(ui.fonts.note, {line.x0 + used, line.y0 + ui.px(8)}, ui.theme.muted,
-                 to_field_text(folder_name(recent[i])), width - used - ui.px(8));
-    at.y += ui.px(28);
-  }
-}
-
-void open_or_save(const AppState& state, Ui& ui, Sheet what, float width) {
-  const bool finds = what == Sheet::kFindModel;
-  const bool opens = what != Sheet::kSave, session = what != Sheet::kOpenModel && !finds;
-  const PathSheet sheet{ui.tr(finds      ? "files.find_model"
-                              : !session ? "files.open_model"
-                              : opens    ? "files.open_which"
-                                         : "files.save_where"),
-                        ui.tr(session ? "files.path_hint" : "files.model_hint"),
-                        ui.tr(opens ? "files.open" : "files.save"), width};
-  if (const auto path = path_sheet(state, ui, sheet)) {
-    if (finds) {
-      ui.push(FindModel{*path});
-    } else if (!session) {
-      ui.push(ChooseModel{*path});
-    } else if (opens) {
-      ui.push(OpenFile{*path});
-    } else {
-      ui.push(SaveFile{*path});
-    }
-    ImGui::CloseCurrentPopup();
-  }
-  if (opens && session && !state.session.recent.empty())
-    recent_in_sheet(state, ui, ImGui::GetCursorScreenPos(), width);
-}
+constexpr std::size_t kRecentInMenu = 5;
 
 // ---- questions ----
 
@@ -247,28 +188,6 @@ void question_sheet(const AppState& state, Ui& ui, float width, float height) {
 
 }  // namespace
 
-std::optional<std::string> path_sheet(const AppState& state, Ui& ui, const PathSheet& sheet) {
-  ImGui::PushFont(ui.fonts.strong);
-  ImGui::TextUnformatted(std::string(sheet.title).c_str());
-  ImGui::PopFont();
-  const std::string before = to_field_text(state.session.path_typed);
-  std::string path = before;
-  ImGui::SetNextItemWidth(sheet.width);
-  if (ImGui::IsWindowAppearing()) ImGui::SetKeyboardFocusHere();
-  ui.before_field("path");
-  const bool entered = ImGui::InputTextWithHint("##path", std::string(sheet.hint).c_str(), &path,
-                                                ImGuiInputTextFlags_EnterReturnsTrue);
-  ui.after_field("path");
-  if (path != before) ui.push(TypePath{from_field_text(path)});
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float wide = std::max(ui.px(90), ui.measure(ui.fonts.control, sheet.button).x + ui.px(32));
-  const Rect go{at.x, at.y + ui.px(4), at.x + wide, at.y + ui.px(34)};
-  const bool pressed = ui.button("path/ok", sheet.button, go, true);
-  ImGui::SetCursorScreenPos({at.x, go.y1});
-  if ((!entered && !pressed) || path.empty()) return std::nullopt;
-  return from_field_text(path);
-}
-
 void menu_recent(const AppState& state, Ui& ui) {
   const std::vector<std::string>& recent = state.session.recent;
   for (std::size_t i = 0; i < std::min(recent.size(), kRecentInMenu); ++i) {
@@ -281,21 +200,6 @@ void menu_recent(const AppState& state, Ui& ui) {
 }
 
 void panel_files(const AppState& state, Ui& ui, float width, float height) {
-  const auto sheet = [&](const char* id, Sheet what) {
-    const bool wanted = state.requests.open == what;
-    if (!wanted && !ImGui::IsPopupOpen(id)) return;
-    const float inside = std::min(ui.px(480), width * 0.9f - ui.px(30));
-    const float tall = ui.px(140) + (what == Sheet::kOpen ? recent_height(state, ui) : 0);
-    if (!begin_sheet(ui, id, wanted, width, height, {inside + ui.px(30), tall})) return;
-    open_or_save(state, ui, what, inside);
-    const ImVec2 at = ImGui::GetWindowPos(), drawn = ImGui::GetWindowSize();
-    ui.drawn.add(std::string("panel/") + id, at, {at.x + drawn.x, at.y + drawn.y});
-    ImGui::EndPopup();
-  };
-  sheet("open_path", Sheet::kOpen);
-  sheet("save_path", Sheet::kSave);
-  sheet("open_model", Sheet::kOpenModel);
-  sheet("find_model", Sheet::kFindModel);
   question_sheet(state, ui, width, height);
 }
 

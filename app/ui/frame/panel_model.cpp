@@ -40,9 +40,10 @@ struct Form {
   }
 };
 
-// A number that can be stepped or typed. Width 0 stands for "automatic".
+// A number that can be stepped, to the multiples of `step`, or typed. Width 0 stands for
+// "automatic".
 bool number_field(Form& form, const char* id, std::string_view label, int& value, int low, int high,
-                  int automatic = -1) {
+                  int automatic = -1, int step = 1) {
   Ui& ui = form.ui;
   form.label(label);
   const Rect r = form.field(ui.px(150));
@@ -52,7 +53,7 @@ bool number_field(Form& form, const char* id, std::string_view label, int& value
   const std::string name(id);
   if (ui.button(name + "/less", "−", {r.x0, r.y0, r.x0 + side, r.y1}, false, free && value > low,
                 form.fixed))
-    --next;
+    next = (value - 1) / step * step;
   ImGui::SetCursorScreenPos({r.x0 + side + ui.px(3), r.y0});
   ImGui::SetNextItemWidth(r.width() - 2 * side - ui.px(6));
   ImGui::PushFont(ui.fonts.mono);
@@ -71,7 +72,7 @@ bool number_field(Form& form, const char* id, std::string_view label, int& value
   ImGui::PopFont();
   if (ui.button(name + "/more", "+", {r.x1 - side, r.y0, r.x1, r.y1}, false, free && value < high,
                 form.fixed))
-    ++next;
+    next = (value / step + 1) * step;
   if (automatic >= 0 && value == 0) {
     ui.text(ui.fonts.note, {r.x1 + ui.px(10), r.y0 + ui.px(7)}, ui.theme.muted,
             ui.tr("model.automatic", {{"n", std::to_string(automatic)}}));
@@ -221,7 +222,8 @@ void shape_settings(Ui& ui, Form& form, Config& c, bool& changed) {
   }
   changed |= number_field(form, "model/layers", ui.tr("model.layers"), c.layers, 1, kMaxLayers);
   changed |= number_field(form, "model/heads", ui.tr("model.heads"), c.heads, 1, kMaxHeads);
-  changed |= number_field(form, "model/d_model", ui.tr("model.d_model"), c.d_model, 1, kMaxWidth);
+  changed |= number_field(form, "model/d_model", ui.tr("model.d_model"), c.d_model, 1, kMaxWidth,
+                          -1, c.d_head == 0 ? c.head_count() : 1);
   Config automatic = c;
   automatic.d_head = automatic.d_hidden = 0;
   changed |= number_field(form, "model/d_head", ui.tr("model.d_head"), c.d_head, 0, kMaxWidth,

@@ -4,6 +4,7 @@
 
 #include "app/ui/frame/palette.h"
 #include "app/ui/frame/panels.h"
+#include "core/base/utf8.h"
 
 namespace headlight {
 namespace {
@@ -109,7 +110,9 @@ void panel_palette(const AppState& state, Ui& ui, float width, float height) {
   ImGui::GetWindowDrawList()->AddLine({r.x0, line}, {r.x1, line}, to_u32(ui.theme.line));
   if (lines.empty()) {
     ui.text(ui.fonts.control, {r.x0 + ui.px(18), line + ui.px(14)}, ui.theme.muted,
-            ui.tr("palette.nothing"), r.width() - ui.px(36));
+            to_field_text(
+                ui.tr("palette.nothing", {{"what", shortened(state.session.palette_typed, 24)}})),
+            r.width() - ui.px(36));
   } else {
     const Rect list{r.x0 + 1, line + ui.px(7), r.x1 - 1, r.y1 - ui.px(7)};
     draw_list(ui, {lines, state.session.palette_choice, list});

@@ -24,7 +24,9 @@ void panel_playback(const AppState&, Ui&, const Rect&);
 void panel_heads(const AppState&, Ui&, const Rect&, bool open);
 void panel_inspector(const AppState&, Ui&, const Rect&, bool open);
 void panel_help(const AppState&, Ui&, float width, float height);
-/// Where to open and save, and the questions that have to be answered first.
+/// Where to open and save.
+void panel_paths(const AppState&, Ui&, float width, float height);
+/// The questions that have to be answered before work is lost.
 void panel_files(const AppState&, Ui&, float width, float height);
 /// The recent sessions, as lines of the menu that is open.
 void menu_recent(const AppState&, Ui&);
@@ -34,14 +36,6 @@ void panel_palette(const AppState&, Ui&, float width, float height);
 bool begin_sheet(Ui&, const char* id, bool wanted, float width, float height, ImVec2 sheet);
 /// A sheet that is there for as long as `open` says and takes all input; false while it is not.
 bool begin_modal(Ui&, const char* id, bool open, const Rect&);
-
-/// A title, a path to type, a button, in a sheet that is open; the path when one was entered. The
-/// cursor is left below the button.
-struct PathSheet {
-  std::string_view title, hint, button;
-  float width = 0;
-};
-std::optional<std::string> path_sheet(const AppState&, Ui&, const PathSheet&);
 
 /// A line over the menu while the colours are those of other eyes.
 /// In the menus' line or at the top of the notices' place; vision_height() is what it takes there.

@@ -31,7 +31,7 @@ Banner banner(const AppState& state, const Ui& ui) {
 
 // In the middle of the menus' line, where the menus leave room; else on a line of its own.
 bool in_menu_line(const Ui& ui, const Banner& b, float width) {
-  return (width - b.width()) / 2 >= ui.px(390);
+  return (width - b.width()) / 2 >= ui.px(560);
 }
 
 }  // namespace

@@ -140,8 +140,8 @@ void draw_window(const AppState& state, Ui& ui, float width, float height) {
   panel_vision(state, ui, l.menu, l.notices);
   panel_help(state, ui, width, height);
   panel_files(state, ui, width, height);
-  sheets_train(state, ui, width, height);
   panel_runs(state, ui, width, height);
+  panel_paths(state, ui, width, height);
   panel_compute(state, ui, width, height);
   panel_palette(state, ui, width, height);
   panel_hint(state, ui, width, height);

@@ -250,8 +250,20 @@ void Ui::paragraph(std::string_view words, float width) {
   ImGui::PopStyleVar();
 }
 
+// Above the control that it explains, so that neither it nor what it changes is covered; below
+// where there is no room.
 void Ui::tooltip(std::string_view words) {
+  const ImVec2 low = ImGui::GetItemRectMin(), high = ImGui::GetItemRectMax();
+  const ImVec2 mouse = ImGui::GetIO().MousePos;
+  const bool on_control =
+      high.y - low.y < px(60) && Rect{low.x, low.y, high.x, high.y}.contains(mouse);
   ImGui::PushFont(fonts.control);
+  if (on_control) {
+    const float tall = wrapped_height(fonts.control, px(320), words) + px(24);
+    const bool above = low.y - tall > 0;
+    ImGui::SetNextWindowPos({mouse.x + px(10), above ? low.y - px(4) : high.y + px(6)},
+                            ImGuiCond_Always, {0, above ? 1.0f : 0.0f});
+  }
   ImGui::BeginTooltip();
   paragraph(words, px(320));
   ImGui::EndTooltip();

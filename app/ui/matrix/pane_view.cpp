@@ -11,11 +11,10 @@
 
 namespace headlight {
 
-PaneColors colors_of(const Ui& ui, const Trace& trace, const PagePane& p) {
-  const CellRange range =
-      ui.range == RangeMode::kShared ? shared_range(trace, p) : own_range(trace, p);
-  return {shows_weights(trace.program(), p.tensor) ? ui.theme.weight_scale(range.limit)
-                                                   : ui.theme.signed_scale(range.limit),
+PaneColors colors_of(const Theme& theme, RangeMode mode, const Trace& trace, const PagePane& p) {
+  const CellRange range = mode == RangeMode::kShared ? shared_range(trace, p) : own_range(trace, p);
+  return {shows_weights(trace.program(), p.tensor) ? theme.weight_scale(range.limit)
+                                                   : theme.signed_scale(range.limit),
           range};
 }
 

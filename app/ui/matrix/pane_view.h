@@ -15,7 +15,10 @@ struct PaneColors {
 
 /// The colours of a matrix everywhere: pictures, legends and thumbnails ask only this. The range is
 /// own_range() or shared_range(), as the person chose.
-PaneColors colors_of(const Ui&, const Trace&, const PagePane&);
+PaneColors colors_of(const Theme&, RangeMode, const Trace&, const PagePane&);
+inline PaneColors colors_of(const Ui& ui, const Trace& trace, const PagePane& pane) {
+  return colors_of(ui.theme, ui.range, trace, pane);
+}
 
 /// Q, K, V and the pattern have one colour each, everywhere; all else (−1: no tensor) has that of
 /// text.

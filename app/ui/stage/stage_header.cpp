@@ -97,6 +97,32 @@ bool words_leave_room(const Ui& ui, const Trace& trace, const StepPage& page, co
 
 }  // namespace
 
+namespace {
+
+// Of random weights, behind the title: that they have learned nothing; a click leads to models that
+// have. The longer words where they find room before `right`, `x` moves behind them; false where
+// not even the shorter find room.
+bool random_words(const AppState& state, Ui& ui, float& x, float y, float right) {
+  if (state.derived.model || !state.document().model.empty()) return true;
+  for (const std::string_view id : {"stage.random", "stage.random.brief"}) {
+    const std::string_view words = ui.tr(id);
+    const ImVec2 size = ui.measure(ui.fonts.control, words);
+    if (x + size.x + ui.px(20) > right) continue;
+    const Rect r{x, y - ui.px(4), x + size.x + ui.px(16), y + size.y + ui.px(4)};
+    bool over = false;
+    if (ui.hot("stage/random", r, &over)) ui.push(DoCommand{Command::kToggleModel});
+    ui.text(ui.fonts.control, {x + ui.px(8), y}, over ? ui.theme.text : ui.theme.k, words);
+    ImGui::GetWindowDrawList()->AddRect(r.min(), r.max(), to_u32(over ? ui.theme.text : ui.theme.k),
+                                        ui.px(6));
+    if (over) ui.tooltip(ui.tr("stage.random.help"));
+    x = r.x1 + ui.px(8);
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 float draw_stage_header(const AppState& state, Ui& ui, const Rect& r, const Step& step,
                         const StepPage& page) {
   const Trace& trace = *state.derived.trace;
@@ -109,7 +135,7 @@ float draw_stage_header(const AppState& state, Ui& ui, const Rect& r, const Step
   const std::string where = where_text(state, ui, step, page);
   ui.text(ui.fonts.control, {x + title_width + ui.px(12), y + ui.px(9)}, ui.theme.muted, where);
   const float formula_width = ui.formula({0, 0}, text.formula, false);
-  const float left_end = x + title_width + ui.px(24) + ui.measure(ui.fonts.control, where).x;
+  float left_end = x + title_width + ui.px(24) + ui.measure(ui.fonts.control, where).x;
   const bool wide = r.width() > ui.px(760);
   Words shapes = shapes_of(ui, trace, page, true);
   float shapes_width = measure_words(ui, ui.fonts.mono, shapes);
@@ -121,6 +147,7 @@ float draw_stage_header(const AppState& state, Ui& ui, const Rect& r, const Step
   const float right_width = wide ? std::max(formula_width, shapes_width) : formula_width;
   const float fx = right - right_width;
   if (fx > left_end) ui.formula({fx, y + ui.px(2)}, text.formula);
+  const bool said = random_words(state, ui, left_end, y + ui.px(9), fx > left_end ? fx : right);
   // On a narrow stage the shapes stand before the formula, where there is room.
   if (!wide && fx - ui.px(20) - shapes_width > left_end)
     draw_words(ui, ui.fonts.mono, {fx - ui.px(20) - shapes_width, y + ui.px(8)}, shapes);
@@ -130,7 +157,8 @@ float draw_stage_header(const AppState& state, Ui& ui, const Rect& r, const Step
   const float words_width = std::min(wide ? fx - x - ui.px(24) : r.width() - ui.px(48), ui.px(640));
   const float notes_width = wide ? words_width : r.width() - ui.px(48);
   const bool brief = notes_width < ui.px(420) || r.height() < ui.px(320);
-  const std::vector<StageNote> notes = stage_notes(state, ui, step, page, brief);
+  std::vector<StageNote> notes = stage_notes(state, ui, step, page, brief);
+  if (!said && !brief) notes.push_back({std::string(ui.tr("stage.random.brief"))});
   const float under = stage_notes_height(ui, notes_width, notes) + ui.px(6);
   const std::string words = to_field_text(
       step_sentence(ui.language, trace, step, state.session.head, query_row(state, page)));

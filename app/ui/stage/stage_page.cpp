@@ -8,6 +8,7 @@
 #include "app/ui/stage/stage_motion.h"
 #include "app/ui/stage/stage_view.h"
 #include "app/ui/stage/stage_zoom.h"
+#include "app/ui/state/commands.h"
 
 namespace headlight {
 
@@ -199,6 +200,20 @@ void mark_turned(const AppState& state, Ui& ui, const Step& step, const StepPage
   }
 }
 
+// A right click on a matrix offers it as a file.
+void offer_files(Ui& ui, std::string_view tensor, std::size_t place, bool over) {
+  const std::string popup = "matrix_menu/" + std::to_string(place);
+  if (over && ImGui::IsMouseClicked(1)) ImGui::OpenPopup(popup.c_str());
+  if (!ImGui::BeginPopup(popup.c_str())) return;
+  for (const bool picture : {true, false}) {
+    const Command command = picture ? Command::kSavePicture : Command::kSaveNumbers;
+    if (ui.menu_item(picture ? "matrix/save_picture" : "matrix/save_numbers",
+                     command_label(ui.language, command)))
+      ui.push(AskExport{picture, std::string(tensor)});
+  }
+  ImGui::EndPopup();
+}
+
 constexpr float kLegendWidth = 84;  // design pixels
 
 // On a narrow stage the legend gives way where small cells would be larger without it.
@@ -244,6 +259,7 @@ void draw_stage_page(const AppState& state, Ui& ui, const Rect& area, const Step
     paint_mask(state, ui, p, id);
     draw_mask_handles(state, ui, p);
     light_named_pane(state, ui, p);
+    offer_files(ui, t.name, i, events.hovered.has_value());
     if (!events.hovered) continue;
     const auto [r, c] = *events.hovered;
     const CellPick cell{std::string(t.name), unravel(t.axes, pane_flat(p.pane->pane, r, c))};

@@ -7,103 +7,10 @@
 #include <variant>
 #include <vector>
 
+#include "app/ui/state/command_ids.h"
 #include "app/ui/state/state.h"
 
 namespace headlight {
-
-enum class Command {
-  kFocusSentence,
-  kNextStep,
-  kPreviousStep,
-  kToggleCausal,
-  kNextHead,
-  kPreviousHead,
-  kNextLayer,
-  kPreviousLayer,
-  kUndo,
-  kRedo,
-  kOpen,
-  kOpenModel,
-  kRuns,
-  kSave,
-  kSaveAs,
-  kToggleTheme,
-  kToggleCompare,
-  kToggleHeads,
-  kToggleInspector,
-  kToggleModel,
-  kToggleScale,
-  kLarger,
-  kSmaller,
-  kResetSize,
-  kKeys,
-  kAbout,
-  kLeaveField,
-  kQuit,
-  // motion
-  kPlay,
-  kRestartStep,
-  kSkipStep,
-  kFaster,
-  kSlower,
-  // inspector
-  kTabNumbers,
-  kTabCode,
-  kTabWords,
-  kBack,
-  kCopyText,
-  kCopyLatex,
-  kCopyTable,
-  // heads
-  kToggleLines,
-  // look
-  kToggleRange,
-  kNextVision,
-  kToggleRail,
-  kMaximize,
-  kResetView,
-  kZoomIn,
-  kZoomOut,
-  kViewLeft,
-  kViewRight,
-  kViewUp,
-  kViewDown,
-  kResetPanels,
-  kHints,
-  kToggleLanguage,
-  // habits
-  kNew,
-  kPalette,
-  // keyboard
-  kFocusNext,
-  kFocusPrevious,
-  kFocusMenu,
-  kActivate,
-  kCellLeft,
-  kCellRight,
-  kCellUp,
-  kCellDown,
-  kShowBackward,
-  // training
-  kTrain,
-  kTrainPlay,
-  kTrainStep,
-  kTrainSame,
-  kTrainNew,
-  kTrainFilm,
-  kTrainKeep,
-  // processor and graphics card
-  kComputeCpu,
-  kComputeGpu,
-  kComputeBoth,
-  kNextCompute,
-  kCompareBackends,
-  kKernel,
-  kCount  // none: how many there are
-};
-/// A command as a type of its own, so that each is handled by a function of its own.
-template <Command kCommand>
-struct Is {};
 
 struct DoEdit {
   Edit edit;
@@ -139,13 +46,21 @@ struct HoverCell {
 struct DismissNotice {
   std::size_t index = 0;
 };
+/// Does what a button of the shown notice says.
+struct PressNotice {
+  std::size_t button = 0;
+};
+/// While the mouse is over the shown notice it does not go.
+struct HoldNotice {
+  bool hold = false;
+};
 struct OpenFile {
   std::string path;
 };
 struct SaveFile {
   std::string path;
 };
-/// Opens a sheet that asks for a path; `path` stands there already.
+/// Asks for a path, in the desktop's own dialog or in a sheet; `path` stands there already.
 struct AskPath {
   Sheet sheet{};
   std::string path;
@@ -157,10 +72,29 @@ struct TypePath {
 struct FindModel {
   std::string folder;
 };
+/// Takes what is typed, or says in the sheet why not; a folder is listed.
+struct TakePath {
+  std::string path;  // empty: what is typed
+};
+struct ClosePath {};
+/// Lists a folder in the sheet that is open; relative to the listed one.
+struct ListFolder {
+  std::string folder;
+};
+/// Asks where a matrix of the shown page goes: as a picture, or as numbers.
+struct AskExport {
+  bool picture = false;
+  std::string tensor;  // empty: the page's result
+};
+/// Writes what was asked for; the path's ending says in which format.
+struct WriteExport {
+  std::string path;
+};
 /// A trained model by its ref (core/model/model.h), or the sandbox (empty), with all that goes with
 /// it. The document stays as it is when the model cannot be loaded.
 struct ChooseModel {
   std::string ref;
+  std::string sentence = {};  // to go with it; empty: the one that is there, where it knows it
 };
 struct ClosePalette {};
 /// What the window's size folds by itself.
@@ -178,6 +112,14 @@ struct FocusOn {
 struct UseFocus {
   int move = 0, nudge = 0;
   bool activate = false;
+};
+/// The menu that is open; empty: none.
+struct MenuShown {
+  std::string menu;
+};
+/// Opens another menu.
+struct OpenMenu {
+  std::string menu;
 };
 /// The chosen cell, by rows and columns of the matrix it stands in.
 struct MoveCell {
@@ -339,6 +281,11 @@ struct TypeQuery {
 struct ChooseInPalette {
   int line = 0;
 };
+/// Brings a control of the model settings or of the Train panel into view, with the keyboard on it.
+struct ShowSetting {
+  std::string control;
+  int frames = 3;  // that it takes to be there
+};
 /// Does what the chosen line of the palette says, and closes it.
 struct RunInPalette {};
 // training
@@ -405,13 +352,14 @@ struct DropText {
 struct GenerateToken {};
 
 using Action = std::variant<
-    FocusOn, UseFocus, MoveCell, Tick, ScrubTo, SetSpeed, ChooseTab, GoBackTo, CopyText,
-    ShowAllTerms, ChooseLibrary, LightTensor, TypeTarget, NudgeCell, ChooseHeadsView,
+    FocusOn, UseFocus, MenuShown, OpenMenu, MoveCell, Tick, ScrubTo, SetSpeed, ChooseTab, GoBackTo,
+    CopyText, ShowAllTerms, ChooseLibrary, LightTensor, TypeTarget, NudgeCell, ChooseHeadsView,
     ToggleLineHead, ChooseBrush, SetView, ChooseRange, ChooseVision, SizePanels, Maximize,
     OpenInspector, ShowHint, ChooseLanguage, AnswerQuestion, AnswerRecovery, DropFiles, TypeQuery,
-    ChooseInPalette, RunInPalette, DoEdit, EndEdit, DoCommand, GoToStep, ChooseLayer, ChooseHead,
-    CompareHead, ShowBackward, PickCell, HoverCell, DismissNotice, OpenFile, SaveFile, AskPath,
-    TypePath, ChooseModel, ClosePalette, Folded, PlanRun, StartRun, PlayRun, StepRun, MarkStep,
+    ChooseInPalette, RunInPalette, ShowSetting, DoEdit, EndEdit, DoCommand, GoToStep, ChooseLayer,
+    ChooseHead, CompareHead, ShowBackward, PickCell, HoverCell, DismissNotice, PressNotice,
+    HoldNotice, OpenFile, SaveFile, AskPath, TypePath, TakePath, ClosePath, ListFolder, AskExport,
+    WriteExport, ChooseModel, ClosePalette, Folded, PlanRun, StartRun, PlayRun, StepRun, MarkStep,
     MoveMark, PlayFilm, PinStep, ChooseCurve, KeepRun, ForgetRun, SetSampling, AskText, UseText,
     DropText, GenerateToken, CancelRun, AskKeep, ShowKernel, ChooseCompute, ComputeAutomatically,
     ShowSizes, MeasureSizes, FindModel, LeaveWindow, EndWindow, AnswerNotKept, RemoveRun, Ask,

@@ -2,9 +2,11 @@
 // made from it.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "app/ui/state/actions.h"
 #include "core/base/texts.h"
@@ -43,7 +45,16 @@ struct CommandInfo {
   Shortcut key;
   std::string_view menu;   // "" when in no menu
   bool in_fields = false;  // also works while a text field has the keyboard
+  int place = 80;          // in the menu, ascending; a line parts those with other tens
 };
+
+/// A menu and what stands in it, in order.
+struct MenuInfo {
+  std::string_view name;  // begins its ids, "menu/File"
+  std::string_view text;  // the id of its title
+  std::vector<const CommandInfo*> commands;
+};
+std::span<const MenuInfo> all_menus();
 
 std::span<const CommandInfo> all_commands();
 const CommandInfo& command_info(Command);
@@ -56,6 +67,8 @@ std::string command_hint(Language, Command);
 Shortcut second_answer(Asking);
 /// "Ctrl+Shift+Z"; "" when the command has no key.
 std::string shortcut_text(const Shortcut&);
+/// Of what can be switched: is it on? A tick says so.
+std::optional<bool> is_on(Command, const AppState&);
 /// Can it be done now?
 bool is_enabled(Command, const AppState&);
 /// The command of a key press, nothing when there is none or a field takes it.

@@ -2,6 +2,8 @@
 // whether or not a panel could do them.
 #pragma once
 
+#include <string>
+
 namespace headlight {
 
 /// Sheets that open in the middle of the window and are closed by hand.
@@ -19,6 +21,8 @@ enum class Sheet {
   kTrainFolder,
   kTrainText,
   kFindModel,
+  kSavePicture,
+  kSaveNumbers,
 };
 
 /// Steps of zoom and of moving. The stage, which knows the sizes, carries it out.
@@ -38,6 +42,7 @@ struct FocusRequest {
 
 struct Requests {
   Sheet open = Sheet::kNone;
+  std::string open_menu;  // by its name
   bool focus_sentence = false, leave_field = false;
   ViewRequest view;
   FocusRequest focus;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "app/ui/state/compute_state.h"
+#include "app/ui/state/requests.h"
 #include "app/ui/state/saved_runs.h"
 #include "app/ui/state/train_state.h"
 #include "core/base/texts.h"
@@ -152,6 +153,7 @@ struct LookSession {
 /// What keys go to.
 struct KeyboardSession {
   Focus focus;
+  std::string menu;  // the open one; keys stay in it
   bool palette_open = false;
   std::string palette_typed;
   int palette_choice = 0;
@@ -162,10 +164,28 @@ struct DocumentSession {
 };
 
 struct FilesSession {
-  std::string path_typed;  // into the sheet that asks for one
   Question question;
   std::vector<std::string> recent;  // session files, newest first
   bool quit = false;                // the window is to end
+};
+
+/// A line of a list of files.
+struct FileLine {
+  std::string name;
+  bool folder = false;  // that can be gone into
+  bool model = false;   // the folder of a saved model
+  bool operator==(const FileLine&) const = default;
+};
+
+/// What asks for a path: the desktop's own dialog, or a sheet with a list of folders and files.
+struct DialogSession {
+  Sheet path_sheet = Sheet::kNone;   // the open sheet
+  bool desktop_dialog = false;       // the desktop's is open instead
+  std::string path_typed;            // a name in the folder, or a path
+  std::string path_folder;           // whose lines are listed
+  std::vector<FileLine> path_lines;  // folders first, by name
+  Message path_problem;              // why the last one was not taken
+  std::string export_tensor;         // of which a picture or the numbers are asked for
 };
 
 struct ComputingSession {
@@ -182,6 +202,7 @@ struct Session : StepsSession,
                  KeyboardSession,
                  DocumentSession,
                  FilesSession,
+                 DialogSession,
                  ComputingSession {
   TrainSession train;
   RunsSession runs;

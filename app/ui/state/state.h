@@ -78,10 +78,19 @@ struct InspectorDerived {
 struct Derived : ComputingDerived, HeadsDerived, InspectorDerived {};
 
 enum class NoticeKind { kInfo, kWarning, kError };
+/// A way on from what a notice says.
+struct NoticeButton {
+  std::string id;    // stable: "sandbox"
+  std::string text;  // in the person's language
+  Message label;     // the same, for any language
+};
 struct Notice {
   NoticeKind kind{};
   std::string text;  // in the person's language
   Message message;   // the same, for any language
+  std::vector<NoticeButton> buttons;
+  bool stays = false;  // until it is answered or holds no more; others go by themselves
+  bool held = false;   // the mouse is over it: it waits
 };
 
 struct AppState {
@@ -94,8 +103,8 @@ struct AppState {
   Derived derived;
   TrainData train;
   RunsData runs;
-  std::vector<Notice> notices;
-  std::string session_path;  // where Ctrl+S saves; empty: not yet known
+  std::vector<Notice> notices;  // the first is shown; the others wait until it has gone
+  std::string session_path;     // where Ctrl+S saves; empty: not yet known
   /// What is shown; the person's own is history.now().
   const Document& document() const { return preview ? *preview : history.now(); }
 };

@@ -1,6 +1,8 @@
 // The panels of training, in the places of those of the stage while it is open.
 #pragma once
 
+#include <string>
+
 #include "app/ui/frame/layout.h"
 #include "app/ui/kit/ui.h"
 #include "app/ui/state/state.h"
@@ -30,7 +32,9 @@ float train_free_samples(const AppState&, Ui&, const Rect& r);
 
 /// The runs and models on the disk.
 void panel_runs(const AppState&, Ui&, float width, float height);
-/// The sheets that ask where a text is, and where a model is to be kept.
-void sheets_train(const AppState&, Ui&, float width, float height);
+/// Of the sheet that asks where a text is, or where a model is to be kept: the question, and what
+/// the file should look like.
+std::string train_path_title(const AppState&, const Ui&);
+std::string train_path_hint(const AppState&, const Ui&);
 
 }  // namespace headlight

@@ -172,11 +172,13 @@ void head_name(const Grid& g, const std::string& number, const HeadStory& story,
                const Rect& r) {
   Ui& ui = g.ui;
   ui.text(ui.fonts.strong, r.min(), ui.theme.text, number);
-  if (!story.badge) return;
+  if (!story.badge && story.rows == 0) return;
   const float x = r.x0 + ui.measure(ui.fonts.strong, number).x + ui.px(8);
   const bool special = color == ui.theme.pattern;
-  ui.user_text(special ? ui.fonts.strong : ui.fonts.note, {x, r.y0 + (special ? 0 : ui.px(1))},
-               color, std::string(ui.tr(badge_info(*story.badge).label)), r.x1 - x - ui.px(4));
+  // Without a badge: which score it is that stands beside the picture.
+  ui.user_text(special && story.badge ? ui.fonts.strong : ui.fonts.note,
+               {x, r.y0 + (special ? 0 : ui.px(1))}, story.badge ? color : ui.theme.muted,
+               std::string(ui.tr(badge_info(story.kind).label)), r.x1 - x - ui.px(4));
 }
 
 bool is_special(const HeadStory& story) {

@@ -371,7 +371,6 @@ TEST_CASE("train: folded panels say what they open") {
   gui.frame(2);
   CHECK(gui.has("train/chart"));
   CHECK_FALSE(gui.shows("Numbers"));
-  CHECK_FALSE(gui.shows("Steps"));
 }
 
 TEST_CASE("train: the film goes through the kept steps and ends at the newest") {

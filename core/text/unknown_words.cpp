@@ -1,0 +1,79 @@
+#include "core/text/unknown_words.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "core/base/number_text.h"
+#include "core/base/similar.h"
+#include "core/base/utf8.h"
+
+namespace headlight {
+namespace {
+
+// A special that stands at this place of a text; empty: none does.
+std::string_view special_at(const Vocabulary& vocabulary, std::string_view text) {
+  for (std::size_t i = 0; i < kSpecials; ++i) {
+    const auto special = static_cast<Special>(i);
+    if (vocabulary.id_of(special) && text.starts_with(to_string(special)))
+      return to_string(special);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<std::string> unknown_tokens(const Vocabulary& vocabulary, std::string_view text,
+                                        Tokenizer* kept) {
+  std::vector<std::string> unknown;
+  const bool whole_texts =
+      vocabulary.cut() == TextCut::kWords || vocabulary.cut() == TextCut::kCharacters;
+  if (!whole_texts) return unknown;  // bytes are all there
+  std::optional<Tokenizer> own;
+  if (!kept) kept = &own.emplace(vocabulary.tokenizer_kind());
+  const auto look_at = [&](std::string_view plain) {
+    kept->for_each(plain, [&](std::size_t begin, std::size_t end) {
+      const std::string token = clean_utf8(plain.substr(begin, end - begin)).text;
+      const bool is_new = std::find(unknown.begin(), unknown.end(), token) == unknown.end();
+      if (!vocabulary.find(token) && is_new) unknown.push_back(token);
+      return unknown.size() < kMostUnknown;
+    });
+  };
+  std::size_t begin = 0;
+  for (std::size_t at = text.find('['); at != text.npos; at = text.find('[', at)) {
+    const std::size_t length = special_at(vocabulary, text.substr(at)).size();
+    if (length > 0) {
+      look_at(text.substr(begin, at - begin));
+      begin = at + length;
+    }
+    at += std::max<std::size_t>(length, 1);
+  }
+  look_at(text.substr(begin));
+  return unknown;
+}
+
+std::string unknown_names(std::span<const std::string> unknown) {
+  constexpr std::size_t kMostNamed = 5;
+  std::string names;
+  for (std::size_t i = 0; i < std::min(unknown.size(), kMostNamed); ++i)
+    names += (i ? ", '" : "'") + shortened(visible_label(unknown[i]), 40) + "'";
+  return names + (unknown.size() > kMostNamed ? " …" : "");
+}
+
+Message unknown_message(std::string id, const Vocabulary& vocabulary,
+                        std::span<const std::string> unknown) {
+  constexpr int kMostOfOurs = 12, kMaxCompared = 10000;
+  std::string some;
+  for (int i = 0; i < std::min(vocabulary.size(), kMostOfOurs); ++i)
+    some += (i ? " " : "") + visible_label(vocabulary.token(i));
+  if (vocabulary.size() > kMostOfOurs) some += " …";
+  std::vector<std::string_view> near;
+  if (vocabulary.cut() == TextCut::kWords && vocabulary.size() <= kMaxCompared)
+    near.assign(vocabulary.tokens()->begin(), vocabulary.tokens()->end());
+  return Message{std::move(id),
+                 {{"token", unknown_names(unknown)},
+                  {"near", unknown.size() == 1 ? did_you_mean(unknown[0], near) : ""},
+                  {"n", count_text(vocabulary.size())},
+                  {"some", some}}};
+}
+
+}  // namespace headlight
