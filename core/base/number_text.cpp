@@ -85,6 +85,14 @@ std::array<std::string, 2> scale_ends(double low, double high) {
   return ends;
 }
 
+namespace {
+
+// A power of ten with one digit has room from here on; what is smaller reads "0e−9".
+constexpr double kZero = 1e-9;
+constexpr int kZeroWidth = 4;
+
+}  // namespace
+
 CellFormat cell_format(double lowest, double highest, int characters) {
   using Kind = CellFormat::Kind;
   const double size = std::max(std::fabs(lowest), std::fabs(highest));
@@ -102,7 +110,12 @@ CellFormat cell_format(double lowest, double highest, int characters) {
     if (fits(format)) return format;
   }
   CellFormat power{Kind::kPower, 0, 0};
-  if (!fits(power)) return {};
+  // The end that is smaller may be written as zero (cell_number()).
+  const auto has_room = [&](double end) {
+    const bool zero = std::fabs(end) < std::min(kZero, size) && characters >= kZeroWidth;
+    return zero || width_of(cell_number(end, power)) <= characters;
+  };
+  if (!has_room(lowest) || !has_room(highest)) return {};
   power.width = characters;
   return power;
 }
@@ -120,7 +133,8 @@ std::string cell_number(double value, const CellFormat& format) {
   text.erase(sign, digits - sign);  // "4e−3", not "4e−03"
   // No room for so small a power: zero to as many decimals as have room.
   if (format.width == 0 || width_of(text) <= format.width) return text;
-  return format.width >= 4 && std::fabs(value) < 1e-9 ? "0e" + kMinus + "9" : "0e0";
+  const bool zero = format.width >= kZeroWidth && std::fabs(value) < kZero;
+  return zero ? "0e" + kMinus + "9" : "0e0";
 }
 
 std::string signed_number(double value, int significant) {

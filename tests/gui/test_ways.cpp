@@ -190,9 +190,10 @@ TEST_CASE("modes: looking into Train and leaving it again changes nothing") {
   gui.click("mode/train");
   gui.shell().wait();
   gui.frame(3);
-  CHECK(gui.document().model == "run");
+  CHECK(gui.state().document().model == "run");
+  CHECK(gui.state().history.now() == before);
   gui.click("mode/steps");
-  CHECK(gui.document() == before);
+  CHECK(gui.state().document() == before);
   CHECK_FALSE(gui.has("top/training"));
   gui.click("mode/train");  // and it is there again
   gui.frame(3);
@@ -234,6 +235,28 @@ TEST_CASE("model settings: the width steps by the heads, so that it always divid
   }
   gui.click("model/d_model/less");
   CHECK(gui.config().d_model == 68);
+}
+
+TEST_CASE("model settings: heads that rotary positions cannot turn are refused, or stepped over") {
+  Gui gui(small_document(1, 4, 64));
+  Config c = gui.config();
+  c.positions = PositionKind::kRotary;
+  c.d_head = 3;
+  gui.push(DoEdit{SetConfig{c}, ""});
+  CHECK(gui.notices_say("rotary"));
+  gui.push(DoCommand{Command::kToggleModel});
+  gui.frame(2);
+  for (const int width : {4, 6}) {
+    gui.click("model/d_head/more");
+    CHECK(gui.config().d_head == width);
+    CHECK(gui.notices() == "");
+  }
+  c.d_head = 0;
+  gui.push(DoEdit{SetConfig{c}, ""});
+  gui.frame(2);
+  gui.click("model/d_model/more");
+  CHECK(gui.config().d_model == 72);
+  CHECK(gui.notices() == "");
 }
 
 TEST_CASE("an empty sentence leaves no pictures of the old one in the rail") {

@@ -16,12 +16,15 @@ namespace {
 constexpr double kRunAtOnceBytes = 24e6;
 constexpr double kPatience = 0.008;  // seconds of a frame that a run may have
 
-double estimated_bytes(const Document& doc) {
+// What cannot be built is refused before it takes anything.
+double estimated_bytes(const Document& doc) try {
   const double bytes = static_cast<double>(doc.sentence.size());
   const double per_token = doc.tokenizer == TokenizerKind::kWords ? 2.5 : 1.0;
   const double tokens = std::min(static_cast<double>(doc.max_tokens), bytes / per_token);
   const auto count = static_cast<std::int64_t>(tokens);
   return memory_needed(doc.config, {1, count, count}) + bytes * 40;
+} catch (const Error&) {
+  return 0;
 }
 
 namespace fs = std::filesystem;

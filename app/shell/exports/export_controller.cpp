@@ -42,7 +42,9 @@ void ExportController::on(const AskExport& a) {
   const Trace& trace = *state_.derived.trace;
   session_.export_tensor = trace.program().tensors[static_cast<std::size_t>(pane->tensor)].name;
   std::string name = session_.export_tensor;
-  if (trace.tensor(pane->tensor).find_dim("head") >= 0)
+  const TensorView tensor = trace.tensor(pane->tensor);
+  const bool part = pane->pane.rows * pane->pane.columns < tensor.size();
+  if (part && tensor.find_dim("head") >= 0)
     name += "-head-" + std::to_string(state_.session.head);
   perform(AskPath{a.picture ? Sheet::kSavePicture : Sheet::kSaveNumbers,
                   name + (a.picture ? ".png" : ".csv")});

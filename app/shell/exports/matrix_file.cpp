@@ -29,13 +29,13 @@ std::vector<float> cells_of(const Trace& trace, const PagePane& p) {
 
 std::vector<std::string> row_names(const Trace& trace, const PagePane& p) {
   std::vector<std::string> names;
-  for (std::int64_t r = 0; r < p.pane.rows; ++r) names.push_back(row_label(trace, p.pane, r));
+  for (std::int64_t r = 0; r < p.pane.rows; ++r) names.push_back(trace.tick(p.pane.row_axis, r));
   return names;
 }
 
 std::vector<std::string> column_names(const Trace& trace, const PagePane& p) {
   std::vector<std::string> names;
-  for (std::int64_t c = 0; c < p.pane.columns; ++c) names.push_back(column_label(trace, p.pane, c));
+  for (std::int64_t c = 0; c < p.pane.columns; ++c) names.push_back(trace.tick(p.pane.column_axis, c));
   return names;
 }
 

@@ -222,12 +222,14 @@ void shape_settings(Ui& ui, Form& form, Config& c, bool& changed) {
   }
   changed |= number_field(form, "model/layers", ui.tr("model.layers"), c.layers, 1, kMaxLayers);
   changed |= number_field(form, "model/heads", ui.tr("model.heads"), c.heads, 1, kMaxHeads);
+  // Rotary positions turn the features of a head in pairs.
+  const int pair = c.has_rotary() && c.rotary_width == 0 ? 2 : 1;
   changed |= number_field(form, "model/d_model", ui.tr("model.d_model"), c.d_model, 1, kMaxWidth,
-                          -1, c.d_head == 0 ? c.head_count() : 1);
+                          -1, c.d_head == 0 ? pair * c.head_count() : 1);
   Config automatic = c;
   automatic.d_head = automatic.d_hidden = 0;
   changed |= number_field(form, "model/d_head", ui.tr("model.d_head"), c.d_head, 0, kMaxWidth,
-                          automatic.head_width());
+                          automatic.head_width(), pair);
   changed |= number_field(form, "model/d_hidden", ui.tr("model.d_hidden"), c.d_hidden, 0,
                           4 * kMaxWidth, automatic.hidden_width());
   changed |= number_field(form, "model/kv_heads", ui.tr("model.kv_heads"), c.kv_heads, 0, kMaxHeads,
