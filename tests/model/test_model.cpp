@@ -247,10 +247,10 @@ TEST_CASE("model: a token that is moved goes as the model cuts it") {
   const auto model = load_model("bundled:reverse");
   Document document = with("a b [SEP] c", "bundled:reverse");
   document.config.mask.padding = {0, 2};
-  const Document moved = move_model_token(document, *model->vocabulary, {2, 0});
+  const Document moved = move_model_token(document, *model, {2, 0});
   CHECK(moved.sentence == "[SEP] a b c");
   CHECK(moved.config.mask.padding == std::vector<int>{0, 1});
-  CHECK(move_model_token(document, *model->vocabulary, {9, 0}) == document);
+  CHECK(move_model_token(document, *model, {9, 0}) == document);
 }
 
 TEST_CASE("recipe: written and read again, and what is wrong is named") {
