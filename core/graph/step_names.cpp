@@ -62,8 +62,8 @@ std::string pattern_of_layer(const Program& program, std::string_view name, int 
   StepName near = split_name(name);
   // What the encoder reads has no stack in its name.
   const TensorId id = program.find(name);
-  if (id >= 0 && program.tensors[static_cast<std::size_t>(id)].place.stack == Stack::kEncoder)
-    near.stack = "encoder.";
+  const bool encoder = id >= 0 && program.tensors[place(id)].place.stack == Stack::kEncoder;
+  if (encoder && near.stack.empty()) near.stack = "encoder.";
   if (near.rest.starts_with(kCross)) {
     std::string crossed = find_in_layer(program, near.stack, layer, kCrossPattern);
     if (!crossed.empty()) return crossed;

@@ -1,4 +1,5 @@
-// Runs a line for the shell, where what is tested is what the shell sets up: limits, closed streams.
+// Runs a line for the shell, where what is tested is what the shell sets up: limits, closed
+// streams.
 #pragma once
 
 #include <string>

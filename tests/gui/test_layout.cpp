@@ -419,7 +419,9 @@ std::vector<Box> controls(const Gui& gui) {
 bool may_lie_over(const Box& a, const Box& b) {
   const bool token_of_lines =
       a.id == "lines/area" && (b.id.starts_with("lines/key/") || b.id.starts_with("lines/query/"));
-  return token_of_lines || b.id.starts_with(a.id + "/") || a.id.starts_with("hint/") ||
+  // The frame of the chosen column of an opened row: nothing to click at.
+  const bool frame = a.id == "detail/chosen" || b.id == "detail/chosen";
+  return token_of_lines || frame || b.id.starts_with(a.id + "/") || a.id.starts_with("hint/") ||
          b.id.starts_with("hint/");
 }
 

@@ -14,9 +14,11 @@
 #include "core/explain/step_code.h"
 #include "core/explain/steps.h"
 #include "core/graph/axis_symbols.h"
+#include "core/model/model.h"
 #include "core/model/sandbox.h"
 #include "core/run/run_trace.h"
 #include "core/run/runner.h"
+#include "core/train/model_recipe.h"
 #include "core/view/pane_layout.h"
 #include "tests/support/error_text.h"
 
@@ -99,9 +101,10 @@ void check_sentence(const std::string& text) {
 
 TEST_CASE("forms: every step has its words, its page, its sizes and its code") {
   std::set<std::string_view> seen;
-  for_all_traces([&](const Trace& trace) {
+  const auto check_all = [&](const Trace& trace) {
     const Program& p = trace.program();
     for (const Step& step : p.steps) {
+      if (step.backward) continue;
       const std::string& name = p.tensors[static_cast<std::size_t>(step.tensor)].name;
       CAPTURE(name);
       seen.insert(step.row.forward.sentence);
@@ -148,7 +151,14 @@ TEST_CASE("forms: every step has its words, its page, its sizes and its code") {
         CHECK(product == axis.size);
       }
     }
-  });
+  };
+  for_all_traces(check_all);
+  // What is said where a model fills places in.
+  Document document;
+  document.sentence = bundled_recipe("masked").example;
+  const auto masked = load_model("bundled:masked");
+  document.config = masked->file.config;
+  check_all(*Runner().run(document, *make_reference_backend(), masked, true).trace);
   for (const TextEntry& entry : all_texts()) {  // every sentence there is
     CAPTURE(entry.id);
     const bool sentence = entry.id.find(".words") != entry.id.npos && entry.id.starts_with("step.");

@@ -84,7 +84,8 @@ StagePlacement place_product(const std::vector<PagePane>& line, const Rect& area
   const float rest = area.height() - 2 * m.caption_height - m.gap - strip;
   const float for_rows = 0.7f * (rest - m.column_label_height);
   const bool labelled = tokens && room_for_labels(for_rows, result.pane.rows, unit);
-  const bool banded = top.pane.head_columns > 0;
+  const bool banded = top.pane.head_columns > 0 &&
+                      room_for_labels(0.7f * (rest - m.band_height), result.pane.rows, unit);
   const float labels = labelled ? m.column_label_height : banded ? m.band_height : 0;
   const float height = rest - labels;
   float ch = fit(height * 0.7f, result.pane.rows, m.max_cell);
@@ -116,6 +117,7 @@ StagePlacement place_product(const std::vector<PagePane>& line, const Rect& area
   }
   out.panes.push_back(placed(result, rx, ry, cw, ch, used_w + m.row_label_width));
   out.panes.back().row_labels = true;
+  out.panes.back().head_numbers = banded;
   return out;
 }
 

@@ -391,16 +391,17 @@ TEST_CASE("words: the key that scores highest is the one with the largest score 
       program.steps[static_cast<std::size_t>(program.step_of(program.find(kScores)))];
   for (std::int64_t query = 0; query < gui.trace().length(); ++query) {
     std::int64_t best = 0;
-    for (std::int64_t key = 0; key < gui.trace().length(); ++key) {
+    for (std::int64_t key = 0; key <= query; ++key) {  // the others are masked
       if (scores.at(Cell{0, 1, query, key}) > scores.at(Cell{0, 1, query, best})) best = key;
     }
     std::string all;
     for (const WordPiece& p : step_paragraphs(Language::kEnglish, gui.trace(), step, 1, query)) {
       all += p.text;
     }
-    const std::string said = "In head 1, \u201c" + gui.trace().tick("key", best) +
-                             "\u201d scores highest for \u201c" + gui.trace().tick("query", query) +
-                             "\u201d: " + number_text(scores.at(Cell{0, 1, query, best}), 3);
+    const std::string said = "In head 1, \u201c" + gui.trace().tick("query", query) +
+                             "\u201d scores highest with \u201c" + gui.trace().tick("key", best) +
+                             "\u201d among the keys that it may look at: " +
+                             number_text(scores.at(Cell{0, 1, query, best}), 3);
     INFO(all);
     CHECK(all.find(said) != std::string::npos);
   }

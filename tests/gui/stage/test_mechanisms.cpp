@@ -257,18 +257,20 @@ TEST_CASE("shared heads: the picture joins each head of queries to its own, a cl
     CHECK(gui.has("share") == (page.kv_heads > 0 && page.layout == Layout::kProduct));
     if (!gui.has("share")) continue;
     ++pages;
+    // Where all heads stand side by side, the title names none.
+    const bool names_head = page.lines.back().back().pane.head_columns == 0;
     gui.push(ChooseHead{0});
     gui.frame(2);
-    CHECK(gui.shows("key/value head 0"));
+    CHECK(gui.shows("key/value head 0") == names_head);
     gui.click("share/query/3");
     CHECK(gui.state().session.head == 3);
     gui.frame(2);
-    CHECK(gui.shows("key/value head 1"));
+    CHECK(gui.shows("key/value head 1") == names_head);
     gui.click("share/key/1");  // its own already
     CHECK(gui.state().session.head == 3);
     gui.click("share/query/1");
     gui.frame(2);
-    CHECK(gui.shows("key/value head 0"));
+    CHECK(gui.shows("key/value head 0") == names_head);
     gui.click("share/key/1");
     CHECK(gui.state().session.head == 2);
     gui.click("share/key/0");
@@ -360,7 +362,9 @@ TEST_CASE("mechanisms: nothing is cut, overlaps, or stands without its words") {
           }
         }
       }
-      CHECK(shown == 4 * 6);  // turned queries and keys, and four products
+      // Rotated queries and keys, and four products. In English the words of the values take two
+      // lines at 1280 x 720, which leaves the picture no room.
+      CHECK(shown == 4 * 6 - (language == Language::kEnglish ? 1 : 0));
     }
   }
 }
