@@ -18,6 +18,7 @@ constexpr double kPatience = 0.008;  // seconds of a frame that a run may have
 
 // What cannot be built is refused before it takes anything.
 double estimated_bytes(const Document& doc) try {
+  validate(doc.config);
   const double bytes = static_cast<double>(doc.sentence.size());
   const double per_token = doc.tokenizer == TokenizerKind::kWords ? 2.5 : 1.0;
   const double tokens = std::min(static_cast<double>(doc.max_tokens), bytes / per_token);

@@ -28,7 +28,10 @@ void Notices::add(NoticeKind kind, const Message& message, std::vector<WayOn> wa
   // What stays waits below for what goes by itself.
   erase([&](std::size_t i) {
     if (shown_[i].message == message) return true;
-    return told_[i].moment < moment_ && (stays || !shown_[i].stays);
+    if (told_[i].moment == moment_) return false;
+    // What outlives the moment is told once: it comes back when this one has gone.
+    if (told_[i].life == NoticeLife::kOutlives) return shown_[i].message.id == message.id;
+    return stays || !shown_[i].stays;
   });
   Notice notice{kind, say(look_.language, message), message, {}, stays};
   Told told{moment_, life, std::nullopt, {}};
@@ -36,9 +39,12 @@ void Notices::add(NoticeKind kind, const Message& message, std::vector<WayOn> wa
     notice.buttons.push_back({std::move(way.id), say(look_.language, way.label), way.label});
     told.actions.push_back(std::move(way.action));
   }
-  const auto at = std::find_if(shown_.begin(), shown_.end(),
-                               [&](const Notice& n) { return n.stays && !stays; }) -
-                  shown_.begin();
+  std::size_t place = 0;
+  while (place < told_.size() &&
+         (stays || (!shown_[place].stays && told_[place].moment == moment_)))
+    ++place;
+  if (place == 0 && !told_.empty()) told_.front().since.reset();
+  const auto at = static_cast<std::ptrdiff_t>(place);
   shown_.insert(shown_.begin() + at, std::move(notice));
   told_.insert(told_.begin() + at, std::move(told));
 }

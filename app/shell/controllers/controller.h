@@ -29,7 +29,7 @@ struct WayOn {
 
 /// What is said at the top of the window, one notice at a time. A moment is what happens until the
 /// next frame has been carried out: what is told in one waits for its turn, what a later one tells
-/// takes its place.
+/// takes its place; what outlives the moment comes back after it.
 class Notices {
  public:
   Notices(const LookSession& look, std::vector<Notice>& shown, std::vector<Action>& queue)

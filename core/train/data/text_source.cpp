@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/base/number_text.h"
+#include "core/io/file_steps.h"
 
 namespace headlight {
 namespace {
@@ -201,10 +202,14 @@ LoadedTask load_text_task(const TextInput& input, const TextOptions& options,
 }
 
 LoadedTask load_own_task(OwnData data, const TextInput& input, const TextOptions& options,
-                         const ProgressFunction& progress) {
+                         const ProgressFunction& progress) try {
   if (data == OwnData::kLabels) return load_labelled_task(input, options, progress);
   if (data == OwnData::kPairs) return load_pairs_task(input, options, progress);
   return load_text_task(input, options, progress);
+} catch (const UsageError& error) {
+  // What was asked for is right; the file does not go with the vocabulary.
+  if (input.path.empty() || error.message().id != "vocabulary.unknown_token") throw;
+  throw Error(Message{"checkpoint.in_file", {{"path", shown(input.path)}}}.with(error.message()));
 }
 
 }  // namespace headlight
