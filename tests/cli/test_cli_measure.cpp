@@ -144,7 +144,7 @@ TEST_CASE("eval: tables that cannot be measured are refused with what is wrong")
                 {"t.tsv", "line 1"});
   check_refused(labels("the book is good .\tpositive\nthe cake is bad .\n"), 1, {"line 2"});
   check_refused(labels("the zebra is good .\tpositive\nthe cake is bad .\tnegative\n"), 1,
-                {"t.tsv: ", "'zebra'"});
+                {"t.tsv': ", "'zebra'"});
   std::string long_row = "the book is good";
   for (int i = 0; i < 20000; ++i) long_row += " good";
   const Result cut =

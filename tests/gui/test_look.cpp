@@ -188,10 +188,11 @@ TEST_CASE("look: colours of other eyes are said, and there is a way back") {
 }
 
 TEST_CASE("look: the whole window goes through the colours of other eyes") {
+  constexpr int kWidth = 1800;  // there is room in the line of the menus to say so
   Shell shell(small_document(), still_options(1));
   std::unique_ptr<Offscreen> screen;
   try {
-    screen = std::make_unique<Offscreen>(shell, 1280, 400);
+    screen = std::make_unique<Offscreen>(shell, kWidth, 400);
   } catch (const Error& error) {
     MESSAGE("SKIPPED: ", error.what());
     return;
@@ -200,9 +201,9 @@ TEST_CASE("look: the whole window goes through the colours of other eyes") {
   for (const Vision vision : {Vision::kDeuteranopia, Vision::kTritanopia, Vision::kGrey}) {
     shell.push(ChooseVision{vision});
     const std::vector<std::uint8_t> seen = screen->picture();
-    // Below the line that says so nothing else differs.
+    // Below that line nothing else differs.
     int wrong = 0;
-    for (std::size_t i = 1280 * 40 * 4; i < full.size(); i += 4) {
+    for (std::size_t i = std::size_t{kWidth} * 40 * 4; i < full.size(); i += 4) {
       const auto channel = [&](const std::vector<std::uint8_t>& p, std::size_t c) {
         return static_cast<float>(p[i + c]) / 255;
       };
