@@ -153,6 +153,7 @@ sleep 0.3
 has_key "$mine" sentence "the cat sat on mats x second" || fail "a letter overwrote a file"
 xdotool key ctrl+o                       # Overwrite
 until_true 25 "the first window's text" has_key "$mine" sentence "the cat sat on mats x first"
+until_true 25 "nothing to recover once it is saved" no_autosave
 kill "$other_pid"
 other_pid=
 xdotool windowfocus --sync "$window"
