@@ -97,7 +97,7 @@ double measured_weight(const HeadClaim& claim, const Trace& trace) {
 
 std::string claim_text(Language language, const HeadClaim& claim) {
   const std::string from = claim.query ? claim.from : std::string(tr(language, "claim.each"));
-  return tr(language, "claim",
+  return tr(language, "claim.text",
             {{"layer", std::to_string(split_name(claim.step).layer)},
              {"head", std::to_string(claim.head)},
              {"from", from},

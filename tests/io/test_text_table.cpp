@@ -12,7 +12,9 @@
 #include "core/base/message.h"
 #include "core/base/texts.h"
 #include "core/graph/config.h"
+#include "core/model/bundled.h"
 #include "core/text/tokenizer.h"
+#include "core/train/model_recipe.h"
 #include "test_paths.h"
 
 namespace headlight {
@@ -92,6 +94,9 @@ std::set<std::string> computed_ids() {
   add_choices(ids, "rotary", RotaryPairs{});
   for (const auto kind : {TokenizerKind::kWords, TokenizerKind::kCharacters, TokenizerKind::kBytes})
     ids.insert("choice.tokenizer." + std::string(to_string(kind)));
+  for (const BundledModel& model : bundled_models()) {
+    for (const HeadClaim& claim : bundled_recipe(model.name).claims) ids.insert(claim.why);
+  }
   static const std::regex kCommand("Command::k\\w+,\\s*\"([^\"]+)\"");
   for (const Source& source : sources({"app/ui"})) {
     if (!source.path.ends_with("commands.cpp")) continue;
