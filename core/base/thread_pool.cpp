@@ -66,9 +66,9 @@ ThreadPool::ThreadPool(int threads) {
       closing_ = false;
     }
   }
-  const int missing = std::max(threads, 1) - this->threads();
+  const int refused = std::max(threads, 1) - this->threads();
   int before = most_refused;
-  while (before < missing && !most_refused.compare_exchange_weak(before, missing)) {
+  while (before < refused && !most_refused.compare_exchange_weak(before, refused)) {
   }
 }
 

@@ -98,7 +98,7 @@ std::pair<char, std::size_t> read_dtype(std::string_view text) {
   return {name[1], static_cast<std::size_t>(name[2] - '0')};
 }
 
-struct Layout {
+struct NpyLayout {
   std::vector<std::int64_t> shape;
   char kind;          // 'i' or 'u'
   std::size_t width;  // bytes of a number
@@ -107,7 +107,7 @@ struct Layout {
 };
 
 // Of a file of `size` bytes that begins so, the whole header at least.
-Layout layout_of(std::string_view begin, std::uint64_t size) {
+NpyLayout layout_of(std::string_view begin, std::uint64_t size) {
   const Parts parts = parts_of(begin);
   const std::string_view header = begin.substr(parts.header, parts.data - parts.header);
   const auto [kind, width] = read_dtype(entry(header, "descr"));
@@ -128,7 +128,7 @@ NpyIntegers read_npy_integers(const std::filesystem::path& path, std::uint64_t m
 }
 
 NpyIntegers parse_npy_integers(std::string_view bytes) {
-  Layout layout = layout_of(bytes, bytes.size());
+  NpyLayout layout = layout_of(bytes, bytes.size());
   const auto [kind, width, count] = std::tuple(layout.kind, layout.width, layout.count);
   const std::string_view data = bytes.substr(layout.data);
   NpyIntegers result;

@@ -126,9 +126,10 @@ void parse_train(std::string_view text, RunSettings& settings, TrainState& state
   in.number("dropout", settings.dropout, 0, kMaxDropout);
   if (const OrderedJson* validation = in.find("validation")) {
     const JsonReader score(*validation, "validation", kWords);
-    state.score.emplace();
-    score.number("loss", state.score->loss, 0, kAny);
-    score.number("accuracy", state.score->accuracy, 0, 1);
+    TrainState::Score read;
+    score.number("loss", read.loss, 0, kAny);
+    score.number("accuracy", read.accuracy, 0, 1);
+    state.score = read;
   }
   if (const OrderedJson* optimizer = in.find("optimizer"))
     settings.optimizer = read_optimizer(*optimizer);

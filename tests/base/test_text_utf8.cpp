@@ -8,10 +8,10 @@
 #include "core/base/printable.h"
 #include "core/base/utf8.h"
 
-using headlight::printable;
 using headlight::clean_utf8;
 using headlight::CleanText;
 using headlight::describe_character;
+using headlight::printable;
 using headlight::to_code_points;
 using headlight::to_utf8;
 using headlight::visible_label;

@@ -5,17 +5,11 @@
 #include <cstddef>
 #include <cstdlib>
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define HEADLIGHT_OWN_MALLOC 0
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
-    __has_feature(memory_sanitizer)
-#define HEADLIGHT_OWN_MALLOC 0
-#endif
-#endif
-#if !defined(HEADLIGHT_OWN_MALLOC) && defined(__GLIBC__)
+#include "tests/support/sanitized.h"
+
+#if defined(__GLIBC__) && !HEADLIGHT_SANITIZED
 #define HEADLIGHT_OWN_MALLOC 1
-#elif !defined(HEADLIGHT_OWN_MALLOC)
+#else
 #define HEADLIGHT_OWN_MALLOC 0
 #endif
 
