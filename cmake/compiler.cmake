@@ -22,7 +22,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # GCC 12 reports these for correct code of the standard library (its bugs 105562, 105651), more of
   # them where headers are precompiled.
   target_compile_options(headlight_flags INTERFACE -Wno-maybe-uninitialized -Wno-restrict
-                         -Wno-stringop-overflow -Wno-array-bounds)
+                         -Wno-stringop-overflow -Wno-stringop-overread -Wno-array-bounds)
 endif()
 if(HEADLIGHT_WERROR)
   target_compile_options(headlight_flags INTERFACE -Werror)
