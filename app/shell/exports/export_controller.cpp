@@ -44,8 +44,7 @@ void ExportController::on(const AskExport& a) {
   std::string name = session_.export_tensor;
   const TensorView tensor = trace.tensor(pane->tensor);
   const bool part = pane->pane.rows * pane->pane.columns < tensor.size();
-  if (part && tensor.find_dim("head") >= 0)
-    name += "-head-" + std::to_string(state_.session.head);
+  if (part && tensor.find_dim("head") >= 0) name += "-head-" + std::to_string(state_.session.head);
   perform(AskPath{a.picture ? Sheet::kSavePicture : Sheet::kSaveNumbers,
                   name + (a.picture ? ".png" : ".csv")});
 }

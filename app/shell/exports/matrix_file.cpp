@@ -35,7 +35,8 @@ std::vector<std::string> row_names(const Trace& trace, const PagePane& p) {
 
 std::vector<std::string> column_names(const Trace& trace, const PagePane& p) {
   std::vector<std::string> names;
-  for (std::int64_t c = 0; c < p.pane.columns; ++c) names.push_back(trace.tick(p.pane.column_axis, c));
+  for (std::int64_t c = 0; c < p.pane.columns; ++c)
+    names.push_back(trace.tick(p.pane.column_axis, c));
   return names;
 }
 
