@@ -10,6 +10,7 @@ pkg_check_modules(imgui REQUIRED IMPORTED_TARGET imgui)
 # Dear ImGui's static library has FreeType inside, which its .pc file does not name.
 pkg_check_modules(freetype REQUIRED IMPORTED_TARGET freetype2)
 pkg_check_modules(epoxy REQUIRED IMPORTED_TARGET epoxy)
+pkg_check_modules(gio REQUIRED IMPORTED_TARGET gio-2.0)
 find_path(STB_INCLUDE stb_image_write.h PATH_SUFFIXES stb REQUIRED)
 add_library(headlight_stb INTERFACE)
 target_include_directories(headlight_stb SYSTEM INTERFACE ${STB_INCLUDE})

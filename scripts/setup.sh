@@ -17,6 +17,7 @@ pkg-config|pkg-config|finds libraries
 libimgui-dev||Dear ImGui: panels and buttons
 libglfw3-dev||GLFW: the window
 libepoxy-dev||libepoxy: OpenGL
+libglib2.0-dev||GLib: asks the desktop for its file dialogs
 libeigen3-dev||Eigen: fast matrix products
 nlohmann-json3-dev||JSON files
 libcli11-dev||CLI11: the command line
@@ -39,6 +40,7 @@ test_packages='
 xvfb|Xvfb|a screen for the tests of the window
 xauth|xauth|a key to that screen
 xdotool|xdotool|types and clicks in the tests
+dbus-daemon|dbus-daemon|a bus for the tests of the desktop's dialogs
 python3|python3|reads what the window saved, in a test
 python3-numpy||runs the code that the inspector shows, in a test
 '
@@ -57,8 +59,9 @@ install_missing() {
   if ! command -v apt-get >/dev/null || ! command -v dpkg-query >/dev/null; then
     [ ! -f "$root/build/release/build.ninja" ] || return 0  # it was said the first time
     say "This system has no apt, so nothing is installed here. Headlight needs a C++20 compiler,"
-    say "CMake 3.22, Ninja, pkg-config, Dear ImGui, GLFW 3.3, libepoxy, Eigen 3.4, nlohmann-json,"
-    say "CLI11, ICU, stb, FreeType and doctest; the tests of the window also Xvfb and xdotool."
+    say "CMake 3.22, Ninja, pkg-config, Dear ImGui, GLFW 3.3, libepoxy, GLib, Eigen 3.4,"
+    say "nlohmann-json, CLI11, ICU, stb, FreeType and doctest; the tests of the window also Xvfb and"
+    say "xdotool, those of the desktop's dialogs dbus-daemon."
     say "vcpkg.json lists the libraries for vcpkg. Going on with what is there."
     return 0
   fi

@@ -67,10 +67,11 @@ void print_list() {
     const Config& c = model->file.config;
     std::printf("%s: %s\n", std::string(files.name).c_str(),
                 std::string(english(task.name)).c_str());
-    std::printf("  task %s, %s parameters, %s; %d layers, %d heads, d_model %d, context %lld\n",
+    std::printf("  task %s, %s parameters, %s; %d layer%s, %d heads, d_model %d, context %lld\n",
                 recipe.training.task.c_str(), count_text(parameter_count(*model)).c_str(),
-                bytes_text(static_cast<double>(bytes_of(files))).c_str(), c.layers, c.head_count(),
-                c.d_model, static_cast<long long>(model->file.context));
+                bytes_text(static_cast<double>(bytes_of(files))).c_str(), c.layers,
+                c.layers == 1 ? "" : "s", c.head_count(), c.d_model,
+                static_cast<long long>(model->file.context));
     std::printf("  at least %s %% of its answers on fresh examples are right\n",
                 number_text(100 * recipe.score, 4).c_str());
     std::printf("  %s\n", std::string(english(task.about)).c_str());

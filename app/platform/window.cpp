@@ -120,7 +120,7 @@ ShellOptions shell_options(const WindowOptions& options) {
   shell.threads = options.threads;
   shell.folders = options.folders;
   shell.first_language = language_of_machine();
-  shell.dialogs = {"zenity", "kdialog"};
+  shell.dialogs = {"portal", "zenity", "kdialog"};
   return shell;
 }
 

@@ -87,7 +87,6 @@ std::string latex_marked(std::string_view symbol) {
 std::string latex_symbol(std::string_view symbol) {
   if (std::string marked = latex_marked(symbol); !marked.empty()) return marked;
   if (symbol == "S / √d") return "\\tilde{S}";
-  if (symbol == "S masked") return "S_{\\mathrm{masked}}";
   const std::size_t low = symbol.find('_');
   if (low != std::string_view::npos) {
     return std::string(symbol.substr(0, low)) + "_{\\mathrm{" + latex_text(symbol.substr(low + 1)) +

@@ -108,14 +108,14 @@ class StepRows {
   }
   StepRow rotary_queries() const {
     return {"step.rotary.queries",
-            {"R_t q", "{q|q}_{t} = R_{t} · {q|q}_{t}", "step.rotary.words"},
-            {"R_tᵀ dq", "d{q|q}_{t} = R_{t}^{T} · d{q|q}_{t}", "back.rotary"},
+            {"R_t q", "{q|q′}_{t} = R_{t} · {q|q}_{t}", "step.rotary.words"},
+            {"R_tᵀ dq", "d{q|q}_{t} = R_{t}^{T} · d{q|q′}_{t}", "back.rotary"},
             {turns_part() ? "words.rotary.part" : "words.rotary", "words.rotary.row"}};
   }
   StepRow rotary_keys() const {
     return {"step.rotary.keys",
-            {"R_t k", "{k|k}_{t} = R_{t} · {k|k}_{t}", "step.rotary.words"},
-            {"R_tᵀ dk", "d{k|k}_{t} = R_{t}^{T} · d{k|k}_{t}", "back.rotary"},
+            {"R_t k", "{k|k′}_{t} = R_{t} · {k|k}_{t}", "step.rotary.words"},
+            {"R_tᵀ dk", "d{k|k}_{t} = R_{t}^{T} · d{k|k′}_{t}", "back.rotary"},
             {turns_part() ? "words.rotary.part" : "words.rotary", "words.rotary.row"}};
   }
   StepRow scores() const {

@@ -205,7 +205,9 @@ const std::map<std::string, std::vector<Rule>>& rules() {
 }
 
 TEST_CASE("head claims: the rules that they stand for hold on fresh examples of the task") {
-  for (const auto& [name, list] : rules()) {
+  for (const auto& rule : rules()) {  // no structured binding: Clang does not capture those
+    const auto& name = rule.first;
+    const auto& list = rule.second;
     CAPTURE(name);
     const auto model = load_model(std::string(kBundledRef) + name);
     const auto task = task_of(*model);

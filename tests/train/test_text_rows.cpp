@@ -105,8 +105,8 @@ TEST_CASE("labelled rows: headers, quotes, long rows and known classes") {
   TextOptions two = by(TextCut::kWords, 2);
   const LoadedTask cut = labelled("a b c\tx\n \u3000 \tx\nd\ty\n", two);
   CHECK(drawn(*cut.task, Split::kTraining) == std::set<std::string>{"a b|x", "d|y"});
-  CHECK(has(say(cut.notes), "1 rows without a text were left out"));
-  CHECK(has(say(cut.notes), "1 texts were longer than 2 tokens and were cut there"));
+  CHECK(has(say(cut.notes), "Rows without a text, which are left out: 1"));
+  CHECK(has(say(cut.notes), "Texts longer than 2 tokens, which are cut there: 1."));
 
   TextOptions known = by(TextCut::kWords, 0);
   known.known_classes = {"y", "x"};

@@ -52,36 +52,53 @@ std::vector<std::string> dialog_command(const std::string& program, const Dialog
 
 bool DesktopDialog::start(const std::vector<std::string>& programs, const DialogWish& wish) {
   stop();
-  for (const std::string& program : programs) {
-    std::vector<std::string> words = dialog_command(program, wish);
-    int ends[2];
-    if (words.empty() || pipe2(ends, O_CLOEXEC) != 0) continue;
-    std::vector<char*> arguments;
-    for (std::string& word : words) arguments.push_back(word.data());
-    arguments.push_back(nullptr);
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-    const int error =
-        posix_spawnp(&process_, program.c_str(), &actions, nullptr, arguments.data(), environ);
-    posix_spawn_file_actions_destroy(&actions);
-    close(ends[1]);
-    if (error != 0) {
-      close(ends[0]);
-      process_ = 0;
-      continue;
-    }
-    pipe_ = ends[0];
-    fcntl(pipe_, F_SETFL, fcntl(pipe_, F_GETFL) | O_NONBLOCK);
-    output_.clear();
-    return true;
+  wish_ = wish;
+  left_.assign(programs.rbegin(), programs.rend());
+  return start_next();
+}
+
+bool DesktopDialog::start_next() {
+  while (!left_.empty()) {
+    const std::string program = std::move(left_.back());
+    left_.pop_back();
+    if (program == "portal" ? portal_.start(wish_) : start_program(program)) return true;
   }
   return false;
 }
 
-std::optional<DesktopDialog::Answer> DesktopDialog::poll() {
-  if (!running()) return std::nullopt;
+bool DesktopDialog::start_program(const std::string& program) {
+  std::vector<std::string> words = dialog_command(program, wish_);
+  int ends[2];
+  if (words.empty() || pipe2(ends, O_CLOEXEC) != 0) return false;
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+  const int error =
+      posix_spawnp(&process_, program.c_str(), &actions, nullptr, arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  close(ends[1]);
+  if (error != 0) {
+    close(ends[0]);
+    process_ = 0;
+    return false;
+  }
+  pipe_ = ends[0];
+  fcntl(pipe_, F_SETFL, fcntl(pipe_, F_GETFL) | O_NONBLOCK);
+  output_.clear();
+  return true;
+}
+
+std::optional<DialogAnswer> DesktopDialog::poll() {
+  std::optional<DialogAnswer> answer = process_ > 0 ? poll_program() : portal_.poll();
+  if (answer && answer->failed && start_next()) return std::nullopt;
+  return answer;
+}
+
+std::optional<DialogAnswer> DesktopDialog::poll_program() {
   int status = 0;
   const pid_t ended = waitpid(process_, &status, WNOHANG);
   char part[4096];
@@ -92,8 +109,8 @@ std::optional<DesktopDialog::Answer> DesktopDialog::poll() {
   close_pipe();
   if (!output_.empty() && output_.back() == '\n') output_.pop_back();
   const int code = ended > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : 255;
-  if (code == 0) return Answer{output_, false};
-  return Answer{"", code != 1};  // 1: cancelled
+  if (code == 0) return DialogAnswer{output_, false};
+  return DialogAnswer{"", code != 1};  // 1: cancelled
 }
 
 void DesktopDialog::close_pipe() {
@@ -102,7 +119,9 @@ void DesktopDialog::close_pipe() {
 }
 
 void DesktopDialog::stop() {
-  if (running()) {
+  portal_.stop();
+  left_.clear();
+  if (process_ > 0) {
     kill(process_, SIGTERM);
     waitpid(process_, nullptr, 0);
   }

@@ -1,5 +1,5 @@
-// The desktop's own file dialogs: zenity (GNOME and others) and kdialog (KDE), each a program that
-// prints the chosen path. It runs beside the window, which goes on drawing.
+// The desktop's own file dialogs: its portal, or zenity (GNOME and others) or kdialog (KDE), each a
+// program that prints the chosen path. They run beside the window, which goes on drawing.
 #pragma once
 
 #include <sys/types.h>
@@ -8,14 +8,9 @@
 #include <string>
 #include <vector>
 
-namespace headlight {
+#include "app/shell/dialogs/portal_dialog.h"
 
-struct DialogWish {
-  enum class Kind { kOpenFile, kOpenFolder, kSave } kind = Kind::kOpenFile;
-  std::string title;
-  std::string path;    // that stands there already
-  std::string filter;  // "*.headlight.json"; empty: any file
-};
+namespace headlight {
 
 /// The command line for a dialog program by its name or path; empty for one that is not known.
 std::vector<std::string> dialog_command(const std::string& program, const DialogWish&);
@@ -27,21 +22,24 @@ class DesktopDialog {
   DesktopDialog& operator=(const DesktopDialog&) = delete;
   ~DesktopDialog() { stop(); }
 
-  /// Starts the first of these programs that there is; false where there is none.
+  /// Asks by the first of these that can: "portal", or a program by its name or path. False where
+  /// there is none.
   bool start(const std::vector<std::string>& programs, const DialogWish&);
-  bool running() const { return process_ > 0; }
-  struct Answer {
-    std::string path;     // empty: cancelled
-    bool failed = false;  // the program could not ask
-  };
-  /// What was answered, once.
-  std::optional<Answer> poll();
+  bool running() const { return portal_.running() || process_ > 0; }
+  /// What was answered, once. Where one could not ask, the next of the list is tried first.
+  std::optional<DialogAnswer> poll();
   /// Closes it unanswered.
   void stop();
 
  private:
+  bool start_next();
+  bool start_program(const std::string& program);
+  std::optional<DialogAnswer> poll_program();
   void close_pipe();
 
+  DialogWish wish_;
+  std::vector<std::string> left_;  // to be tried, the next one last
+  PortalDialog portal_;
   pid_t process_ = 0;
   int pipe_ = -1;
   std::string output_;

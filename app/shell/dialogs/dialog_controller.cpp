@@ -167,7 +167,7 @@ bool DialogController::poll() {
     session_.path_lines = listing_.get();
     changed = true;
   }
-  std::optional<DesktopDialog::Answer> answer = dialog_.poll();
+  std::optional<DialogAnswer> answer = dialog_.poll();
   if (!answer) return changed;
   session_.desktop_dialog = false;
   if (answer->failed) {
