@@ -37,7 +37,10 @@ void print_json(const Trace& trace, const Explanation& e) {
       "{" + cell_json(trace, e.cell) + ",\n \"cell\": " + quoted(cell_text(trace, e.cell)) +
       ",\n \"value\": " + json_number(e.value) + ",\n \"operation\": " + quoted(e.operation) +
       ",\n \"phrase\": " + quoted(e.phrase) + ",\n \"formula\": " + quoted(e.formula) +
-      ",\n \"quantities\": {";
+      ",\n \"notes\": [";
+  for (std::size_t i = 0; i < e.notes.size(); ++i)
+    out += (i ? ", " : "") + quoted(say(Language::kEnglish, e.notes[i]));
+  out += "],\n \"quantities\": {";
   for (std::size_t i = 0; i < e.quantities.size(); ++i) {
     out +=
         (i ? ", " : "") + quoted(e.quantities[i].name) + ": " + json_number(e.quantities[i].value);
@@ -63,6 +66,7 @@ void print_text(const Trace& trace, const Explanation& e) {
               exact_number(static_cast<float>(e.value)).c_str());
   std::printf("%s: %s%s%s\n", e.operation.c_str(), e.phrase.c_str(), e.formula.empty() ? "" : "; ",
               e.formula.c_str());
+  for (const Message& note : e.notes) std::printf("  %s.\n", say(Language::kEnglish, note).c_str());
   for (const Quantity& q : e.quantities)
     std::printf("  %s = %s\n", q.name.c_str(), number_text(q.value, 6).c_str());
   if (e.terms.empty()) return;

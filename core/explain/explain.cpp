@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <set>
+#include <string_view>
 
 #include "core/autodiff/gradient_program.h"
 #include "core/base/error.h"
@@ -80,6 +82,18 @@ MathLine numbers_of(const Explanation& e) {
   return line;
 }
 
+// "dQ, dK, dV", by the tensors' names where their symbols are the same.
+std::string gradient_names(const Program& program, const std::vector<TensorId>& of) {
+  std::set<std::string_view> symbols;
+  for (const TensorId id : of) symbols.insert(program.tensors[static_cast<std::size_t>(id)].symbol);
+  std::string names;
+  for (const TensorId id : of) {
+    const TensorSpec& d = program.tensors[static_cast<std::size_t>(program.gradient(id))];
+    names += (names.empty() ? "" : ", ") + (symbols.size() == of.size() ? d.symbol : d.name);
+  }
+  return names;
+}
+
 // dL/d(a cell): what each call that reads the cell passes back to it.
 void explain_gradient(const Trace& trace, Explanation& result) {
   const Program& program = trace.program();
@@ -101,6 +115,7 @@ void explain_gradient(const Trace& trace, Explanation& result) {
     return;
   }
   int parts = 0;
+  std::vector<TensorId> users;
   for (const GradientPart& part : gradient_parts(program, of)) {
     const OpCall& call = program.calls[static_cast<std::size_t>(part.call)];
     const std::vector<TensorView> in = inputs_of(trace, call);
@@ -110,8 +125,10 @@ void explain_gradient(const Trace& trace, Explanation& result) {
     const OpGradArgs args{in, out, call.params, trace.tensor(program.gradient(call.out)).data, {}};
     const auto index = unravel(in[static_cast<std::size_t>(part.input)].axes, flat);
     const OpExplanation made = info.explain_gradient(args, part.input, index);
-    if (!result.formula.empty() && !made.formula.empty()) result.formula += " + ";
-    result.formula += made.formula;
+    if (result.formula.find(made.formula) == std::string::npos)
+      result.formula += (result.formula.empty() ? "" : " + ") + made.formula;
+    if (!made.why.empty()) result.notes.emplace_back(std::string(made.why));
+    users.push_back(call.out);
     for (const Quantity& q : made.quantities) result.quantities.push_back(q);
     add_terms(result, program, call, made.terms);
     result.written = made.written;
@@ -120,6 +137,8 @@ void explain_gradient(const Trace& trace, Explanation& result) {
   const bool plain = std::all_of(result.terms.begin(), result.terms.end(), [](const Term& t) {
     return t.factor_cells.size() == 1 && t.note.empty() && t.written.empty();
   });
+  if (parts > 1)
+    result.notes.push_back(Message{"explain.users", {{"names", gradient_names(program, users)}}});
   if (parts > 1 || (result.written.empty() && !plain)) result.written = numbers_of(result);
 }
 
@@ -162,6 +181,7 @@ Explanation explain(const Trace& trace, TensorId tensor, const std::vector<std::
   result.formula = made.formula;
   result.quantities = made.quantities;
   result.written = made.written;
+  if (!made.why.empty()) result.notes.emplace_back(std::string(made.why));
   add_terms(result, program, call, made.terms);
   return result;
 }

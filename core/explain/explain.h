@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/message.h"
 #include "core/run/trace.h"
 
 namespace headlight {
@@ -36,7 +37,8 @@ struct Explanation {
   std::string formula;
   std::vector<Quantity> quantities;
   std::vector<Term> terms;
-  MathLine written = {};  // see OpExplanation
+  MathLine written = {};            // see OpExplanation
+  std::vector<Message> notes = {};  // what the formula does not say: why it is 0, who adds to it
   double sum() const;
 };
 

@@ -57,10 +57,10 @@ std::string latex_text(std::string_view utf8) {
 
 namespace {
 
-// A letter with marks, after a "d" where it is a gradient: dx⁰′ -> \mathrm{d}x^{0\prime},
+// A letter with marks, after a "d" where it is a gradient: dx⁽⁰⁾′ -> \mathrm{d}x^{(0)\prime},
 // x̂ -> \hat{x}. Empty when the symbol is something else.
 std::string latex_marked(std::string_view symbol) {
-  constexpr std::u32string_view kDigits = U"⁰¹²³⁴⁵⁶⁷⁸⁹";
+  constexpr std::u32string_view kDigits = U"⁰¹²³⁴⁵⁶⁷⁸⁹⁽⁾";
   std::u32string marked = to_code_points(symbol);
   std::string text;
   if (marked.size() > 2 && marked[0] == U'd') {
@@ -72,7 +72,7 @@ std::string latex_marked(std::string_view symbol) {
   for (const char32_t c : std::u32string_view(marked).substr(1)) {
     const std::size_t digit = kDigits.find(c);
     if (digit != kDigits.npos) {
-      raised += std::to_string(digit);
+      raised += "0123456789()"[digit];
     } else if (c == U'′' || c == U'″') {
       raised += c == U'′' ? "\\prime" : "\\prime\\prime";
     } else if (c == 0x302 || c == 0x304) {
@@ -86,7 +86,6 @@ std::string latex_marked(std::string_view symbol) {
 
 std::string latex_symbol(std::string_view symbol) {
   if (std::string marked = latex_marked(symbol); !marked.empty()) return marked;
-  if (symbol == "S / √d") return "\\tilde{S}";
   const std::size_t low = symbol.find('_');
   if (low != std::string_view::npos) {
     return std::string(symbol.substr(0, low)) + "_{\\mathrm{" + latex_text(symbol.substr(low + 1)) +

@@ -146,15 +146,15 @@ class StepRows {
   }
   StepRow scale() const {
     return {"step.scale",
-            {"÷ √d_k", "S / √d_{k}", "step.scale.words"},
-            {"÷ √d_k", "dS = d(S / √d_{k}) / √d_{k}", "back.scale"},
+            {"÷ √d_k", "[[out]] = [[x0]] / √d_{k}", "step.scale.words"},
+            {"÷ √d_k", "[[d0]] = [[out]] / √d_{k}", "back.scale"},
             {"words.scale", "words.scale.row"}};
   }
   // Every attention but a row's own has a mask for padding alone.
   StepRow mask(bool own) const {
     StepRow row{"step.mask",
-                {"−∞", "S + mask", "step.mask.words"},
-                {"dS", "dS = d(S + mask)", "back.mask"},
+                {"−∞", "[[out]] = [[x0]] + mask", "step.mask.words"},
+                {"[[d0]]", "[[d0]] = [[out]] · [mask = 0]", "back.mask"},
                 {"words.mask"}};
     constexpr std::string_view kKinds[] = {"words.mask.padding", "words.mask.causal",
                                            "words.mask.padding", "words.mask.local",
@@ -169,11 +169,11 @@ class StepRows {
   StepRow softmax() const {
     const bool plain = c.temperature == 1;
     return {"step.softmax",
-            {"step.softmax.hint", plain ? "{p|A} = softmax(S)" : "{p|A} = softmax(S / τ)",
+            {"step.softmax.hint", plain ? "{p|A} = softmax([[x0]])" : "{p|A} = softmax([[x0]] / τ)",
              "step.softmax.words"},
-            {"dS",
-             plain ? "dS = {p|A} · (d{p|A} − Σ {p|A} · d{p|A})"
-                   : "dS = {p|A} · (d{p|A} − Σ {p|A} · d{p|A}) / τ",
+            {"[[d0]]",
+             plain ? "[[d0]] = {p|A} · (d{p|A} − Σ {p|A} · d{p|A})"
+                   : "[[d0]] = {p|A} · (d{p|A} − Σ {p|A} · d{p|A}) / τ",
              plain ? "back.softmax" : "back.softmax.temperature"},
             {plain ? "words.softmax" : "words.softmax.temperature", "words.softmax.row"}};
   }

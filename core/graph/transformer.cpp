@@ -224,14 +224,16 @@ class Builder : AttentionPieces {
                 {name + ".normalized", Role::kNormalized});
   }
 
-  // The symbol of the residual stream at this place of the layer: x⁰ before the first layer, x⁰′
-  // after its attention, x⁰″ after its cross-attention, x¹ after the layer.
+  // The symbol of the residual stream at this place of the layer: x⁽⁰⁾ before the first layer,
+  // x⁽⁰⁾′ after its attention, x⁽⁰⁾″ after its cross-attention, x⁽¹⁾ after the layer. In brackets,
+  // for x² is a square.
   std::string stream(std::string_view name) const {
     constexpr std::string_view kRaised[] = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
     const int layer = std::max(layer_, 0) + (name == "resid_post" ? 1 : 0);
-    std::string symbol = "x";
+    std::string symbol = "x⁽";
     for (const char digit : std::to_string(layer))
       symbol += kRaised[static_cast<std::size_t>(digit - '0')];
+    symbol += "⁾";
     if (name == "resid_mid") symbol += "′";
     if (name == "resid_mid_cross") symbol += "″";
     return symbol;

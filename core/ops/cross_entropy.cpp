@@ -99,7 +99,7 @@ OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
   OpExplanation result;
   result.formula = "log Σ_k exp(x[t, k]) − x[t, target]";
   if (target < 0) {
-    result.formula += "; no target is counted here, so the loss is zero";
+    result.why = "explain.no_target";
     result.written = {math("0", "0")};
     return result;
   }
@@ -138,7 +138,7 @@ OpExplanation explain_gradient(const OpGradArgs& args, int input,
   const float* x = args.in[0].data + r * n;
   const std::int64_t target = target_of(args.in[1].data[r], n);
   const std::string formula = "dL[t] · (softmax(x[t])[j] − [j = target])";
-  if (target < 0) return zero_gradient(formula, "no target is counted here, so it is zero");
+  if (target < 0) return zero_gradient(formula, "explain.no_target");
   const RowParts row = parts(x, n);
   const double own = std::exp(x[j] - row.max), probability = own / row.sum;
   const bool hit = j == target;

@@ -55,7 +55,7 @@ OpExplanation explain_gradient(const OpGradArgs& args, int input,
                                std::span<const std::int64_t> index) {
   if (input != 1) return without_gradient();
   const auto ids = args.in[0].cells();
-  const std::string formula = "Σ_t dy[t, f] where id[t] = v";
+  const std::string formula = "Σ_t dy[t, f] · [id[t] = v]";
   OpExplanation result{{}, {{"token id", static_cast<double>(index[0])}}, formula};
   for (std::size_t t = 0; t < ids.size(); ++t) {
     if (static_cast<std::int64_t>(ids[t]) != index[0]) continue;
@@ -63,7 +63,7 @@ OpExplanation explain_gradient(const OpGradArgs& args, int input,
     cell.push_back(index[1]);
     result.terms.push_back(gradient_term(args, std::move(cell)));
   }
-  if (result.terms.empty()) return zero_gradient(formula, "no token picks this row, so it is zero");
+  if (result.terms.empty()) return zero_gradient(formula, "explain.no_token");
   return result;
 }
 

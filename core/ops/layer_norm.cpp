@@ -112,7 +112,7 @@ OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
   const double sigma = std::sqrt(variance + args.params.epsilon);
   const double w = args.in[1].data[i];
   OpExplanation result;
-  result.formula = "(x[t, f] − mean) / sqrt(variance + ε) · w[f] + b[f]";
+  result.formula = "(x[t, f] − μ) / σ · w[f] + b[f]";
   result.quantities = {{"mean", mean}, {"variance", variance}, {"sqrt(variance + ε)", sigma}};
   result.written = {math("(", "\\frac{"), math(x[i]),  math(" − ", " - "),        math(mean),
                     math(") / ", "}{"),   math(sigma), math(" × ", "} \\times "), math(w)};
@@ -136,7 +136,7 @@ OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
 // w[f] feels each row's normalised cell, and b[f] each row.
 OpExplanation explain_weight_gradient(const OpGradArgs& args, std::int64_t f) {
   const auto [rows, n] = as_rows(args.out.axes);
-  OpExplanation result = column_gradient(args, f, "Σ_t dy[t, f] · (x[t, f] − mean) / σ");
+  OpExplanation result = column_gradient(args, f, "Σ_t dy[t, f] · (x[t, f] − μ) / σ");
   for (std::int64_t r = 0; r < rows; ++r) {
     const float* x = args.in[0].data + r * n;
     const auto [mean, variance] = statistics(x, n);
@@ -182,9 +182,9 @@ OpExplanation explain_row_gradient(const OpGradArgs& args, std::span<const std::
     result.terms.push_back(std::move(term));
   }
   const double g = static_cast<double>(dy[i]) * w[i];
-  result.formula = "(g[f] − mean(g) − s[f] · mean(g · s)) / σ, g = dy · w, s = (x − mean) / σ";
+  result.formula = "(g[f] − mean(g) − n[f] · mean(g · n)) / σ, g = dy · w, n = (x − μ) / σ";
   result.quantities = {
-      {"mean", mean}, {"sqrt(variance + ε)", sigma}, {"mean(g)", g_mean}, {"mean(g · s)", gs_mean}};
+      {"mean", mean}, {"sqrt(variance + ε)", sigma}, {"mean(g)", g_mean}, {"mean(g · n)", gs_mean}};
   result.written = {math("(", "\\frac{"),
                     math(g),
                     math(" − ", " - "),

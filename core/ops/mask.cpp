@@ -59,9 +59,9 @@ OpExplanation explain_gradient(const OpGradArgs& args, int input,
                                std::span<const std::int64_t> index) {
   if (input != 0) return without_gradient();
   const std::vector<std::int64_t> mask = {index[0], index[2], index[3]};
-  const std::string formula = "dy[i, j] where mask[i, j] = 0";
+  const std::string formula = "dy[i, j] · [mask[i, j] = 0]";
   if (args.in[1].at(mask) != 0.0f) {
-    return zero_gradient(formula, "the key is forbidden, so nobody feels the score");
+    return zero_gradient(formula, "explain.forbidden");
   }
   return {
       {gradient_term(args, {index.begin(), index.end()}, 1, {{1, mask}}, "allowed")}, {}, formula};

@@ -88,7 +88,7 @@ OpExplanation explain_gradient(const OpGradArgs& args, int input,
   const std::vector<std::int64_t> counts = {index[0], index[1]};
   const double m = args.in[1].at(counts);
   const std::string formula = "dy[f] · m[t] / Σ_k m[k]";
-  if (m == 0) return zero_gradient(formula, "padding is left out, so nobody feels it");
+  if (m == 0) return zero_gradient(formula, "explain.padding");
   OpTerm term = gradient_term(args, {index[0], index[2]}, m / tokens, {{1, counts}}, "1 / tokens");
   OpExplanation result{{}, {{"tokens", tokens}}, formula};
   result.written = {math(term.value), math(" × ", " \\times "), math(m), math(" / ", " / "),

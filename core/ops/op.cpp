@@ -177,10 +177,10 @@ OpExplanation column_gradient(const OpGradArgs& args, std::int64_t column, std::
   return result;
 }
 
-OpExplanation without_gradient() { return {{}, {}, "nothing: no gradient reaches this input"}; }
+OpExplanation without_gradient() { return {{}, {}, "", {}, "explain.no_gradient"}; }
 
 OpExplanation zero_gradient(std::string formula, std::string_view why) {
-  return {{}, {}, std::move(formula) + "; " + std::string(why), {math("0", "0")}};
+  return {{}, {}, std::move(formula), {math("0", "0")}, why};
 }
 
 RowShape as_rows(std::span<const Axis> axes) {

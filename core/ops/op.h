@@ -129,8 +129,9 @@ struct Quantity {
 struct OpExplanation {
   std::vector<OpTerm> terms;  // they add up to the cell
   std::vector<Quantity> quantities;
-  std::string formula;    // in letters: "Σ_d q[i, d] · k[j, d]"
-  MathLine written = {};  // the cell with its numbers; empty: the sum of its terms says it
+  std::string formula;        // in letters: "Σ_d q[i, d] · k[j, d]"
+  MathLine written = {};      // the cell with its numbers; empty: the sum of its terms says it
+  std::string_view why = {};  // id of the text that says why nothing adds up to it
 };
 
 /// One number for each cell of a row, on the way from the operand's row to the result's.

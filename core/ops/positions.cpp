@@ -120,10 +120,10 @@ OpExplanation learned_explain(const OpArgs& args, std::span<const std::int64_t> 
 OpExplanation learned_explain_gradient(const OpGradArgs& args, int input,
                                        std::span<const std::int64_t> index) {
   if (input != 1) return without_gradient();
-  const std::string formula = "Σ_b dy[b, t, f]";
   const auto& axes = args.out.axes;
+  const std::string formula = axes[0].size > 1 ? "Σ_b dy[b, t, f]" : "dy[t, f]";
   if (index[0] >= axes[1].size) {
-    return zero_gradient(formula, "no token stands at this position, so it is zero");
+    return zero_gradient(formula, "explain.no_position");
   }
   OpExplanation result{{}, {{"position", static_cast<double>(index[0])}}, formula};
   for (std::int64_t b = 0; b < axes[0].size; ++b) {

@@ -60,7 +60,7 @@ void add_weight_gradients(const OpGradArgs& args) {
 }
 
 // With s[i] = x[i] / σ and g[i] = dy[i] · w[i]:
-// dx[i] += (g[i] − s[i] · mean(g · s)) / σ,   because the row's σ follows x[i]
+// dx[i] += (g[i] − s[i] · mean(g · n)) / σ,   because the row's σ follows x[i]
 void backward(const OpGradArgs& args) {
   const auto [rows, n] = as_rows(args.out.axes);
   const float* w = args.in[1].data;
@@ -100,7 +100,7 @@ OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
   const std::int64_t i = cell.back();
   const double w = args.in[1].data[i];
   OpExplanation result;
-  result.formula = "x[t, f] / sqrt(mean(x²) + ε) · w[f]";
+  result.formula = "x[t, f] / σ · w[f]";
   result.quantities = {{"mean(x²)", row.square}, {"sqrt(mean(x²) + ε)", row.sigma}};
   result.written = {math("", "\\frac{"),       math(row.x[i]), math(" / ", "}{"), math(row.sigma),
                     math(" × ", "} \\times "), math(w)};
@@ -149,8 +149,8 @@ OpExplanation explain_row_gradient(const OpGradArgs& args, std::span<const std::
                     math(")", ")")};
     result.terms.push_back(std::move(term));
   }
-  result.formula = "(g[f] − s[f] · mean(g · s)) / σ, g = dy · w, s = x / σ";
-  result.quantities = {{"sqrt(mean(x²) + ε)", row.sigma}, {"mean(g · s)", slant}};
+  result.formula = "(g[f] − n[f] · mean(g · n)) / σ, g = dy · w, n = x / σ";
+  result.quantities = {{"sqrt(mean(x²) + ε)", row.sigma}, {"mean(g · n)", slant}};
   result.written = {math("(", "\\frac{"),
                     math(static_cast<double>(dy[i]) * w[i]),
                     math(" − ", " - "),

@@ -55,14 +55,14 @@ OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
   const double x = args.in[0].at(cell), factor = args.params.factor;
   return {{{{0, cell}, x, factor, {}, "1 / √d_head"}},
           {{"factor", factor}},
-          "S[i, j] / √d_head",
+          "S[i, j] / √d_k",
           written(x, args.params)};
 }
 
 OpExplanation explain_gradient(const OpGradArgs& args, int, std::span<const std::int64_t> index) {
   const double factor = args.params.factor;
   const OpTerm term = gradient_term(args, {index.begin(), index.end()}, factor, {}, "1 / √d_head");
-  return {{term}, {{"factor", factor}}, "dy[i, j] / √d_head", written(term.value, args.params)};
+  return {{term}, {{"factor", factor}}, "dy[i, j] / √d_k", written(term.value, args.params)};
 }
 
 // "÷ √16", "÷ 4"

@@ -103,7 +103,7 @@ OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
   result.formula = plain ? "exp(x[j] − max) / Σ_k exp(x[k] − max)"
                          : "exp((x[j] − max) / τ) / Σ_k exp((x[k] − max) / τ)";
   if (row.max == kForbidden) {
-    result.formula += "; no key is allowed, so the row is zero";
+    result.why = "explain.no_key";
     result.written = {math("0", "0")};
     return result;
   }
@@ -161,7 +161,7 @@ OpExplanation explain_gradient(const OpGradArgs& args, int, std::span<const std:
   const bool plain = temperature == 1;
   const std::string formula =
       "p[j] · (dp[j] − Σ_k p[k] · dp[k])" + std::string(plain ? "" : " / τ");
-  if (p == 0) return zero_gradient(formula, "the weight is 0, so it passes nothing on");
+  if (p == 0) return zero_gradient(formula, "explain.no_weight");
   OpExplanation result;
   result.formula = formula;
   double mean = 0;

@@ -243,7 +243,7 @@ TEST_CASE("explain gradient: the terms add up to every cell that backward adds")
     CHECK_FALSE(made.formula.empty());
     // What has no terms says why, and is written as the 0 that it is.
     if (made.terms.empty()) {
-      CHECK(made.formula.find("; ") != std::string::npos);
+      CHECK(!made.why.empty());
       CHECK(made.written.size() == 1);
     }
     if (added != 0) felt.insert(w.id());

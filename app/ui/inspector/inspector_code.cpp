@@ -52,9 +52,11 @@ void inspector_code(InspectorColumn& c, const Inspected& now) {
     ui.push(ChooseLibrary{chosen == 1 ? CodeLibrary::kTorch : CodeLibrary::kNumpy});
   c.y += ui.px(40);
   if (kernel) return inspector_kernel(c, now);
+  const bool none = now.code.results.empty();  // NumPy has no gradients
   c.y += ui.wrapped(ui.fonts.control, {c.x, c.y}, c.width(), ui.theme.muted,
-                    ui.tr("inspector.code_help")) +
+                    ui.tr(none ? "inspector.no_numpy_gradients" : "inspector.code_help")) +
          ui.px(12);
+  if (none) return;
   std::string_view rest = now.code.text;
   while (!rest.empty()) {
     const std::size_t end = rest.find('\n');

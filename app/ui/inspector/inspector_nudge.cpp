@@ -31,7 +31,7 @@ void draw_result(InspectorColumn& c, const Nudged& n) {
   Ui& ui = c.ui;
   const auto exact = [](double x) { return number_text(x, 7); };
   inspector_fact(c, ui.tr("nudge.value"), number_text(n.nudge.value, 5));
-  inspector_fact(c, "h", number_text(n.nudge.step, 3));
+  inspector_fact(c, "h", plain_number(n.nudge.step));
   inspector_fact(c, ui.tr("nudge.up"), exact(n.nudge.loss_up));
   inspector_fact(c, ui.tr("nudge.down"), exact(n.nudge.loss_down));
   ImGui::GetWindowDrawList()->AddLine({c.x, c.y}, {c.right, c.y}, to_u32(ui.theme.line));

@@ -105,6 +105,11 @@ void inspector_numbers(InspectorColumn& c, const Inspected& now) {
                     std::string(ui.tr("inspector.op." + e.operation)) +
                         (e.formula.empty() ? "" : ": " + e.formula)) +
          ui.px(10);
+  for (const Message& note : e.notes) {
+    c.y +=
+        ui.wrapped(ui.fonts.note, {c.x, c.y}, c.width(), ui.theme.muted, say(ui.language, note)) +
+        ui.px(6);
+  }
   for (const Quantity& q : e.quantities) {
     inspector_fact(c, ui.tr("inspector.quantity." + q.name), plain_number(q.value));
   }

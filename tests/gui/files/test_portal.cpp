@@ -157,7 +157,7 @@ TEST_CASE("portal: what is asked, and the path that is answered") {
   CHECK(portal.method == "OpenFile");
   CHECK(portal.title == "Open which?");
   CHECK(portal.options.find("'current_folder': <b'/tmp'>") != std::string::npos);
-  CHECK(portal.options.find("[('*.json', [(0, '*.json')])]") != std::string::npos);
+  CHECK(portal.options.find("[('*.json', [(uint32 0, '*.json')])]") != std::string::npos);
   CHECK(portal.options.find("current_name") == std::string::npos);
 
   REQUIRE(dialog.start({"portal"}, {DialogWish::Kind::kSave, "Save", "/tmp/x.json", "*.json"}));
