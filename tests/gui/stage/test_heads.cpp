@@ -39,7 +39,7 @@ TEST_CASE("heads: the button in a card compares its head with the chosen one") {
       key = j;
     }
   }
-  CHECK(gui.shows("largest change"));
+  CHECK(gui.shows("largest difference"));
   CHECK(gui.shows(gui.trace().tick("query", query) + " → " + gui.trace().tick("key", key)));
   CHECK(gui.shows(signed_number(largest, 2)));
   gui.click("heads/2/compare");  // again: no comparison
