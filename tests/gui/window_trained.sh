@@ -28,6 +28,7 @@ if [ "${HEADLIGHT_UNDER_XVFB:-}" != 1 ]; then
   HEADLIGHT_UNDER_XVFB=1 exec xvfb-run -a -s "-screen 0 1600x1000x24 -noreset" "$0" "$@"
 fi
 
+export HEADLIGHT_OWN_DIALOGS=1  # whatever is installed here
 folder=$(mktemp -d)
 log=$folder/log
 export HOME=$folder/home XDG_CONFIG_HOME=$folder/config XDG_STATE_HOME=$folder/state XDG_DATA_HOME=$folder/data
