@@ -159,6 +159,13 @@ void check_memory(const TrainOptions& o, const Config& config, const RunShape& s
                       {{"needed", bytes_text(needed)}, {"available", bytes_text(available)}}});
 }
 
+// As it is kept with the run: what "Runs and models" lists.
+std::optional<TrainState::Score> score_of(const Evaluation& found) {
+  if (found.counted == 0) return std::nullopt;
+  return TrainState::Score{found.loss,
+                           static_cast<double>(found.correct) / static_cast<double>(found.counted)};
+}
+
 // `broken` is the step whose loss or gradient was no number: it changed nothing.
 Ending train(const RunParts& run, Learner& learner, SafeRun& safe, TrainState& state, TrainLog& log,
              TrainStep& broken) {
@@ -185,7 +192,9 @@ Ending train(const RunParts& run, Learner& learner, SafeRun& safe, TrainState& s
     const double speed = tokens / std::max(seconds, 1e-9);
     const bool last = state.step == run.steps();
     if (!run.data.validation.empty() && (last || state.step % run.o.validate_every == 0)) {
-      validation = validation_loss(learner, run.data.validation);
+      const Evaluation found = evaluate_all(learner, run.data.validation);
+      validation = found.loss;
+      state.score = score_of(found);
       log.add(step, speed, validation);
     } else {
       log.add(step, speed, std::nullopt);
@@ -198,31 +207,26 @@ Ending train(const RunParts& run, Learner& learner, SafeRun& safe, TrainState& s
   return interrupted ? Ending::kInterrupted : Ending::kDone;
 }
 
-// How much is right of examples that were not learned from, where the task has one right answer.
-void tell_score(const std::shared_ptr<const Task>& task, Learner& learner,
-                const RunSettings& settings) {
+// Examples that were not learned from, where the task has one right answer.
+Evaluation on_fresh_examples(const std::shared_ptr<const Task>& task, Learner& learner,
+                             const RunSettings& settings) {
   constexpr std::int64_t kBatches = 8, kRows = 64;
-  if (!task->has(Split::kValidation)) return;
+  if (!task || !task->has(Split::kValidation)) return {};
   TaskBatches fresh(task, kRows, settings.seed, Split::kValidation);
   fresh.count_only_scored();
-  Evaluation all;
-  double loss = 0;
-  for (std::int64_t b = 0; b < kBatches; ++b) {
-    const Evaluation part = learner.evaluate(fresh.next());
-    loss += part.loss * static_cast<double>(part.counted);
-    all.counted += part.counted;
-    all.correct += part.correct;
-    all.rows += part.rows;
-    all.rows_correct += part.rows_correct;
-  }
-  if (all.counted == 0) return;
+  std::vector<TokenBatch> batches;
+  for (std::int64_t b = 0; b < kBatches; ++b) batches.push_back(fresh.next());
+  return evaluate_all(learner, batches);
+}
+
+void tell_score(const Evaluation& all) {
   const auto percent = [](std::int64_t part, std::int64_t of) {
     return number_text(100.0 * static_cast<double>(part) / static_cast<double>(of), 4) + " %";
   };
   std::fprintf(stderr, "new examples: %s of %s answers right, %s of %s rows wholly; loss %s\n",
                percent(all.correct, all.counted).c_str(), count_text(all.counted).c_str(),
                percent(all.rows_correct, all.rows).c_str(), count_text(all.rows).c_str(),
-               number_text(loss / static_cast<double>(all.counted), 4).c_str());
+               number_text(all.loss, 4).c_str());
 }
 
 int run_train(const TrainOptions& o) {
@@ -272,9 +276,12 @@ int run_train(const TrainOptions& o) {
   SafeRun safe(*learner, checkpoint, state.step, o);
   TrainStep broken;
   Ending ending{};
+  Evaluation fresh;
   std::optional<RunCheckpoint> end;
   try {
     ending = train({o, config, data, settings}, *learner, safe, state, log, broken);
+    if (ending == Ending::kDone) fresh = on_fresh_examples(data.task, *learner, settings);
+    if (fresh.counted > 0) state.score = score_of(fresh);
     if (!o.out.empty()) end = checkpoint();
   } catch (const Error& error) {
     if (learner->device().empty()) throw;
@@ -286,7 +293,9 @@ int run_train(const TrainOptions& o) {
     std::fprintf(stderr, "saved in %s after step %s\n", o.out.c_str(),
                  count_text(state.step).c_str());
   }
-  if (data.task && ending != Ending::kBroken) tell_score(data.task, *learner, settings);
+  // Who interrupts waits for nothing but the weights to be saved.
+  if (ending == Ending::kInterrupted) fresh = on_fresh_examples(data.task, *learner, settings);
+  if (fresh.counted > 0) tell_score(fresh);
   if (ending == Ending::kBroken) {
     throw Error("the loss became " + number_text(broken.loss) + " (norm of the gradients " +
                 number_text(broken.gradient_norm) + ") at step " + std::to_string(broken.step) +

@@ -114,15 +114,19 @@ LearnedFrom row_data(const TrainOptions& o, const RunSettings& settings) {
 
 }  // namespace
 
-double validation_loss(Learner& learner, std::span<const TokenBatch> batches) {
+Evaluation evaluate_all(Learner& learner, std::span<const TokenBatch> batches) {
+  Evaluation all;
   double nats = 0;
-  std::int64_t counted = 0;
   for (const TokenBatch& batch : batches) {
-    const Evaluation found = learner.evaluate(batch);
-    nats += found.loss * static_cast<double>(found.counted);
-    counted += found.counted;
+    const Evaluation part = learner.evaluate(batch);
+    nats += part.loss * static_cast<double>(part.counted);
+    all.counted += part.counted;
+    all.correct += part.correct;
+    all.rows += part.rows;
+    all.rows_correct += part.rows_correct;
   }
-  return counted ? nats / static_cast<double>(counted) : 0;
+  all.loss = all.counted ? nats / static_cast<double>(all.counted) : 0;
+  return all;
 }
 
 LearnedFrom open_data(const TrainOptions& o, RunSettings& settings, const Checkpoint* from) {

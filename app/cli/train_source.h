@@ -42,8 +42,8 @@ struct LearnedFrom {
   TaskKind kind() const { return task ? task->kind() : TaskKind::kNextToken; }
 };
 
-/// Batches by what their rows count: the mean loss per target. Throws as Learner::evaluate.
-double validation_loss(Learner&, std::span<const TokenBatch>);
+/// Several batches as one, its loss the mean per target that counts. Throws as Learner::evaluate.
+Evaluation evaluate_all(Learner&, std::span<const TokenBatch>);
 
 /// What the options say to learn from; the settings are completed with the task's sizes. `from`:
 /// the checkpoint that a run goes on from, whose vocabulary and classes are used. What is measured

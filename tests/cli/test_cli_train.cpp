@@ -4,6 +4,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "core/base/number_text.h"
 #include "core/train/run_settings.h"
 #include "tests/cli/child.h"
 
@@ -87,6 +88,18 @@ TEST_CASE("train: of a run that is killed at most --save-every steps are lost") 
   const auto whole = losses(folder / "whole.csv"), on = losses(folder / "on.csv");
   REQUIRE(on.size() >= 3);
   CHECK(on.back() == whole.back());
+}
+
+TEST_CASE("train: what was measured at the end is kept with the run") {
+  const Folder folder;
+  const Result result = run_well({"train", "--task", "reverse", "--layers", "1", "--heads", "2",
+                                  "--d-model", "16", "--steps", "30", "--out", folder / "run"});
+  RunSettings settings;
+  TrainState state;
+  parse_train(read_bytes(folder / "run/train.json"), settings, state);
+  REQUIRE(state.score);
+  CHECK(contains(result.err, number_text(100 * state.score->accuracy, 4) + " % of"));
+  CHECK(contains(result.err, "loss " + number_text(state.score->loss, 4)));
 }
 
 TEST_CASE("train: a save on the way that fails is said, and the run goes on") {
