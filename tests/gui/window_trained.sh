@@ -2,82 +2,13 @@
 # The real window with a model that was trained in it: saved, closed and opened again; killed and
 # recovered; its folder moved. Each time the session shows the weights that it was saved with.
 # Run as: window_trained.sh path/to/headlight
-# Exit status 77: skipped, with the reason. HEADLIGHT_REQUIRE_WINDOW=1 makes a skip a failure.
 set -u
 
 headlight=${1:?usage: window_trained.sh path/to/headlight}
 
-fail() {
-  echo "FAILED: $*" >&2
-  [ -s "${log:-}" ] && sed 's/^/  headlight: /' "$log" >&2
-  [ -d "${folder:-}" ] && find "$folder" -type f >&2
-  [ -s "${settings:-}" ] && cat "$settings" >&2
-  exit 1
-}
+# shellcheck source=tests/gui/window.sh
+source "$(dirname -- "$0")/window.sh"
 
-skip() {
-  [ "${HEADLIGHT_REQUIRE_WINDOW:-0}" = 0 ] || fail "$* (a window is required here)"
-  echo "SKIPPED: $*"
-  exit 77
-}
-
-if [ "${HEADLIGHT_UNDER_XVFB:-}" != 1 ]; then
-  for tool in xvfb-run xdotool python3; do
-    command -v "$tool" >/dev/null || skip "$tool is not installed"
-  done
-  HEADLIGHT_UNDER_XVFB=1 exec xvfb-run -a -s "-screen 0 1600x1000x24 -noreset" "$0" "$@"
-fi
-
-export HEADLIGHT_OWN_DIALOGS=1  # whatever is installed here
-folder=$(mktemp -d)
-log=$folder/log
-export HOME=$folder/home XDG_CONFIG_HOME=$folder/config XDG_STATE_HOME=$folder/state XDG_DATA_HOME=$folder/data
-settings=$XDG_CONFIG_HOME/headlight/settings.json
-autosaves=$XDG_STATE_HOME/headlight/autosave
-pid=
-clean_up() {
-  [ -n "$pid" ] && kill "$pid" 2>/dev/null
-  rm -rf "$folder"
-}
-trap clean_up EXIT
-
-until_true() {  # SECONDS WHAT command...
-  local deadline=$((SECONDS + $1)) what=$2
-  shift 2
-  until "$@"; do
-    [ "$SECONDS" -lt "$deadline" ] || fail "waited too long for: $what"
-    sleep 0.05
-  done
-}
-find_window() {
-  window=$(xdotool search --all --onlyvisible --pid "$pid" --name "Headlight" 2>/dev/null | head -n 1)
-  [ -n "$window" ]
-}
-title_is() { [ "$(xdotool getwindowname "$window" 2>/dev/null)" = "$1" ]; }
-runs() { kill -0 "$pid" 2>/dev/null; }
-gone() { ! runs; }
-start() {
-  "$headlight" "$@" >"$log" 2>&1 &
-  pid=$!
-  until_true 30 "a window" find_window
-  xdotool windowfocus --sync "$window" 2>/dev/null
-}
-ended() {
-  until_true 25 "the end of headlight" gone
-  { wait "$pid"; } 2>/dev/null
-  status=$?
-  pid=
-  [ "$status" = 0 ] || fail "it ends with status $status"
-}
-has_key() {  # FILE KEY VALUE
-  [ -f "$1" ] && python3 - "$@" <<'PYTHON'
-import json, sys
-value = json.load(open(sys.argv[1], encoding="utf-8"))
-for key in sys.argv[2].split("."):
-    value = value[key]
-sys.exit(0 if str(value) == sys.argv[3] else 1)
-PYTHON
-}
 key_of() {  # FILE KEY
   python3 -c 'import json, sys; print(json.load(open(sys.argv[1], encoding="utf-8")).get(sys.argv[2], ""))' "$@"
 }

@@ -1,26 +1,13 @@
 #!/usr/bin/env bash
 # The real window under a display of its own, driven by real X events: click, type, keys, resize,
 # close. Run as: window_xdotool.sh path/to/headlight
-# Exit status 77: skipped, with the reason. HEADLIGHT_REQUIRE_WINDOW=1 makes a skip a failure.
 set -u
 
 headlight=${1:?usage: window_xdotool.sh path/to/headlight}
 
-fail() {
-  echo "FAILED: $*" >&2
-  [ -s "${session:-}" ] && grep -E '"(sentence|kind)"' "$session" >&2
-  [ -s "${log:-}" ] && sed 's/^/  headlight: /' "$log" >&2
-  exit 1
-}
-
-skip() {
-  [ "${HEADLIGHT_REQUIRE_WINDOW:-0}" = 0 ] || fail "$* (a window is required here)"
-  echo "SKIPPED: $*"
-  exit 77
-}
-
-if [ "${HEADLIGHT_UNDER_XVFB:-}" != 1 ]; then
-  # ---- without a display: a sentence and exit status 1 ----
+# A sentence and exit status 1.
+without_display() {
+  local said status
   said=$(env -u DISPLAY -u WAYLAND_DISPLAY timeout 20 "$headlight" --sentence "a b" 2>&1)
   status=$?
   [ "$status" = 1 ] || fail "without a display the exit status is $status, not 1: $said"
@@ -28,41 +15,11 @@ if [ "${HEADLIGHT_UNDER_XVFB:-}" != 1 ]; then
     *"no display was found"*"headlight screenshot"*) ;;
     *) fail "without a display it does not say what to do: $said" ;;
   esac
-  for tool in xvfb-run xdotool python3; do
-    command -v "$tool" >/dev/null || skip "$tool is not installed"
-  done
-  HEADLIGHT_UNDER_XVFB=1 exec xvfb-run -a -s "-screen 0 1600x1000x24 -noreset" "$0" "$@"
-fi
+}
 
-export HEADLIGHT_OWN_DIALOGS=1  # whatever is installed here
-folder=$(mktemp -d)
-log=$folder/log
+# shellcheck source=tests/gui/window.sh
+source "$(dirname -- "$0")/window.sh"
 session=$folder/window.headlight.json
-export XDG_CONFIG_HOME=$folder/config XDG_STATE_HOME=$folder/state
-pid=
-clean_up() {
-  [ -n "$pid" ] && kill "$pid" 2>/dev/null
-  rm -rf "$folder"
-}
-trap clean_up EXIT
-
-# until_true SECONDS WHAT command...: runs the command until it succeeds.
-until_true() {
-  local deadline=$((SECONDS + $1)) what=$2
-  shift 2
-  until "$@"; do
-    kill -0 "$pid" 2>/dev/null || fail "headlight ended while waiting for: $what"
-    [ "$SECONDS" -lt "$deadline" ] || fail "waited too long for: $what"
-    sleep 0.05
-  done
-}
-
-find_window() {
-  window=$(xdotool search --all --onlyvisible --pid "$pid" --name "Headlight" 2>/dev/null | head -n 1)
-  [ -n "$window" ]
-}
-title_is() { [ "$(xdotool getwindowname "$window" 2>/dev/null)" = "$1" ]; }
-title_starts() { case $(xdotool getwindowname "$window" 2>/dev/null) in "$1"*) ;; *) false ;; esac; }
 
 # saved WORDS: does the session hold this sentence and mask?
 saved() {
@@ -97,13 +54,7 @@ sys.exit(0 if sent else 1)
 PYTHON
 }
 
-start() {
-  "$headlight" --session "$session" --sentence "the cat sat" --size 1200x800 --scale 1 \
-    >"$log" 2>&1 &
-  pid=$!
-  until_true 15 "a window" find_window
-  xdotool windowfocus --sync "$window" 2>/dev/null
-}
+open_session() { start --session "$session" --sentence "the cat sat" --size 1200x800 --scale 1; }
 
 # Two spare keys become 中 and 🙂, before the program reads the keyboard.
 python3 - <<'PYTHON' || fail "the keyboard could not be given two more letters"
@@ -117,7 +68,7 @@ x11.XSync(display, 0)
 PYTHON
 
 # ---- type, mask, steps, save ----
-start
+open_session
 until_true 5 "the file's name in the title" title_starts "window.headlight.json"
 xdotool mousemove --window "$window" 300 70 click 1  # the sentence
 xdotool key End
@@ -164,7 +115,7 @@ ended 5
 [ -s "$log" ] && fail "it said something on the way"
 
 # ---- the saved session opens again; close as the window's cross does ----
-start
+open_session
 until_true 5 "the title" title_is "window.headlight.json - Headlight"
 xdotool key m ctrl+s
 until_true 5 "the save after opening" saved "the cat sat" causal
@@ -196,7 +147,7 @@ ended 5
 
 # ---- a crash is seen as one: the status above is not swallowed on the way ----
 exec 3>&2 2>/dev/null  # bash would report the crash itself
-start
+open_session
 kill -SEGV "$pid"
 ended 5
 exec 2>&3
