@@ -35,6 +35,17 @@ std::string fixed(double value, int decimals) {
   return text;
 }
 
+// What is less than 1 is not written as 1 while a float tells them apart: 0.9998, not 1.000.
+std::string below_one(double value, int decimals) {
+  constexpr int kMost = 7;
+  const auto is_one = [](const std::string& text) { return text[text[0] == '-'] == '1'; };
+  const std::string text = fixed(value, decimals);
+  for (int more = decimals; is_one(text) && more <= kMost; ++more) {
+    if (std::string finer = fixed(value, more); !is_one(finer)) return finer;
+  }
+  return text;
+}
+
 // "3.12e−04"
 std::string power_text(double value, int decimals) {
   std::array<char, 64> buffer{};
@@ -54,10 +65,11 @@ std::string number_text(double value, int significant) {
   if (!std::isfinite(value)) return special(value);
   if (value == 0) return "0";
   const double size = std::fabs(value);
-  if (size >= 1e-4 && size < 1e6) {
+  if (size >= 1e-3 && size < 1e6) {
     const int magnitude = static_cast<int>(std::floor(std::log10(size)));
-    const std::string text = fixed(value, significant - 1 - std::max(magnitude, -1));
-    if (!is_all_zero(text)) return with_true_minus(text);  // 0.0003 is not 0.000
+    const int decimals = significant - 1 - std::max(magnitude, -1);
+    const std::string text = size < 1 ? below_one(value, decimals) : fixed(value, decimals);
+    if (!is_all_zero(text)) return with_true_minus(text);  // 0.003 is not 0.00
   }
   return power_text(value, significant - 1);
 }
@@ -87,9 +99,8 @@ std::array<std::string, 2> scale_ends(double low, double high) {
 
 namespace {
 
-// A power of ten with one digit has room from here on; what is smaller reads "0e−9".
-constexpr double kZero = 1e-9;
-constexpr int kZeroWidth = 4;
+// What is smaller, in a matrix with larger numbers, reads "~0".
+constexpr double kSmallest = 1e-9;
 
 }  // namespace
 
@@ -97,27 +108,19 @@ CellFormat cell_format(double lowest, double highest, int characters) {
   using Kind = CellFormat::Kind;
   const double size = std::max(std::fabs(lowest), std::fabs(highest));
   const int magnitude = size > 0 ? static_cast<int>(std::floor(std::log10(size))) : 0;
-  const auto fits = [&](CellFormat& format) {
-    format.width =
-        std::max(width_of(cell_number(lowest, format)), width_of(cell_number(highest, format)));
-    return format.width <= characters;
-  };
-  // Three digits of the largest, or two: with one only too many others would read as zero.
+  // Three digits of the largest, or two: with one only too many others would read as zero. So
+  // would most of what is a share of 1.
   const int most = std::clamp(2 - magnitude, 0, 3);
-  const int least = magnitude > 1 ? 0 : magnitude >= 0 ? 1 : 1 - magnitude;
+  const int least = magnitude > 0 ? 0 : size > 1 ? 1 : std::max(1 - magnitude, 2);
   for (int decimals = most; decimals >= least; --decimals) {
-    CellFormat format{Kind::kFixed, decimals, 0};
-    if (fits(format)) return format;
+    CellFormat format{Kind::kFixed, decimals};
+    const auto fits = [&](double end) { return width_of(cell_number(end, format)) <= characters; };
+    if (fits(lowest) && fits(highest)) return format;
   }
-  CellFormat power{Kind::kPower, 0, 0};
-  // The end that is smaller may be written as zero (cell_number()).
-  const auto has_room = [&](double end) {
-    const bool zero = std::fabs(end) < std::min(kZero, size) && characters >= kZeroWidth;
-    return zero || width_of(cell_number(end, power)) <= characters;
-  };
-  if (!has_room(lowest) || !has_room(highest)) return {};
-  power.width = characters;
-  return power;
+  // "4e−3" with a minus where there are any: whatever lies between the ends has room then.
+  const int width = (size < kSmallest ? 5 : 4) + (lowest < 0 ? 1 : 0);
+  if (characters < width) return {};
+  return {Kind::kPower, 0, size < kSmallest ? 0 : kSmallest};
 }
 
 std::string cell_number(double value, const CellFormat& format) {
@@ -127,14 +130,11 @@ std::string cell_number(double value, const CellFormat& format) {
   if (value == 0) return "0";
   if (format.kind == Kind::kWhole) return exact_number(static_cast<float>(value));
   if (format.kind == Kind::kFixed) return with_true_minus(fixed(value, format.decimals));
+  if (std::fabs(value) < format.smallest) return "~0";
   std::string text = power_text(value, 0);
   const std::size_t e = text.find('e') + 1, sign = text.find_first_of("0123456789+", e);
   const std::size_t digits = std::min(text.find_first_not_of("0+", sign), text.size() - 1);
-  text.erase(sign, digits - sign);  // "4e−3", not "4e−03"
-  // No room for so small a power: zero to as many decimals as have room.
-  if (format.width == 0 || width_of(text) <= format.width) return text;
-  const bool zero = format.width >= kZeroWidth && std::fabs(value) < kZero;
-  return zero ? "0e" + kMinus + "9" : "0e0";
+  return text.erase(sign, digits - sign);  // "4e−3", not "4e−03"
 }
 
 std::string signed_number(double value, int significant) {

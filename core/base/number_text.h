@@ -24,8 +24,8 @@ std::array<std::string, 2> scale_ends(double low, double high);
 /// one digit and a power of ten.
 struct CellFormat {
   enum class Kind { kNothing, kWhole, kFixed, kPower } kind = Kind::kNothing;
-  int decimals = 0;  // kFixed
-  int width = 0;     // characters, at most
+  int decimals = 0;     // kFixed
+  double smallest = 0;  // kPower: what is smaller is written "~0"
 };
 /// The format for numbers from `lowest` to `highest` in cells of so many characters: three digits
 /// of the largest or two; kNothing where that has no room.

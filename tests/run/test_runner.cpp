@@ -182,7 +182,11 @@ TEST_CASE("numbers: one way to write each") {
   CHECK(count_text(-1000) == "\u22121,000");
   CHECK(exact_number(0.1f) == "0.1");
   CHECK(number_text(3.12e-4, 3) == "3.12e\u221204");  // would read as zero
-  CHECK(number_text(-3.12e-4, 4) == "\u22120.0003");
+  CHECK(number_text(-3.12e-4, 4) == "\u22123.120e\u221204");
+  CHECK(number_text(0.99983, 3) == "0.9998");  // what is less than 1 is not 1
+  CHECK(number_text(-0.9999, 2) == "\u22120.9999");
+  CHECK(number_text(1.0, 3) == "1.00");
+  CHECK(number_text(0.9994, 3) == "0.999");
   CHECK(fine_number(0.00449, 3) == "4.49e\u221203");  // not 0.004
   CHECK(fine_number(-0.0449, 3) == "\u22120.045");
   CHECK(fine_number(0, 3) == "0");
@@ -207,14 +211,19 @@ TEST_CASE("numbers: all cells of a matrix have the same decimals") {
   CHECK(written({1.234, -0.5, -0.004}, 5) == "1.23 \u22120.50 0.00 ");
   CHECK(written({1.234, -0.5, -0.04}, 4) == "1.2 \u22120.5 0.0 ");
   CHECK(written({-14.13, 2.25}, 5) == "\u221214.1 2.2 ");
-  CHECK(written({-14.13, 2.25}, 3) == "  ");  // 0.4 would read as zero
+  CHECK(written({-14.13, 2.25}, 3) == "\u221214 2 ");
+  CHECK(written({17.6, -6.2, -0.4}, 3) == "18 \u22126 0 ");  // not "2e1 −6e0 0e0"
+  CHECK(written({1, 0.02}, 3) == "  ");                      // "0.0" would read as no weight
+  CHECK(written({1, 0.02}, 4) == "1.00 0.02 ");
   CHECK(written({-141.3, 2.25}, 4) == "\u2212141 2 ");
-  CHECK(written({123456, 1}, 3) == "1e5 1e0 ");
-  CHECK(written({123456, 1}, 2) == "  ");
+  CHECK(written({123456, 0.5}, 4) == "1e5 5e\u22121 ");
+  CHECK(written({123456, 1}, 3) == "  ");
   CHECK(written({0.34, -0.004}, 6) == "0.340 \u22120.004 ");
   CHECK(written({0.34, 0.004}, 4) == "0.34 0.00 ");
   CHECK(written({0.004, -0.0002}, 5) == "4e\u22123 \u22122e\u22124 ");
-  CHECK(written({0.004, 0, -3e-12}, 5) == "4e\u22123 0 0e\u22129 ");
+  CHECK(written({0.004, 0, -3e-12, 5e-15}, 5) == "4e\u22123 0 ~0 ~0 ");
+  CHECK(written({4e-10, -3e-11}, 6) == "4e\u221210 \u22123e\u221211 ");
+  CHECK(written({0.004, -0.0002}, 4) == "  ");
   CHECK(written({0, 0}, 4) == "0 0 ");
 }
 

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "app/ui/inspector/inspector.h"
+#include "app/ui/inspector/term_names.h"
 #include "app/ui/matrix/pane_view.h"
 #include "core/base/number_text.h"
 #include "core/explain/arithmetic.h"
@@ -60,19 +61,6 @@ std::string_view symbol_of(const Trace& trace, const CellRef& cell) {
   return trace.program().tensors[static_cast<std::size_t>(cell.tensor)].symbol;
 }
 
-// Terms that run along an axis are told apart by their place on it; single ones by their tensor.
-bool runs_along_axis(const Explanation& e, const Term& term) {
-  return std::count_if(e.terms.begin(), e.terms.end(),
-                       [&](const Term& t) { return t.cell.tensor == term.cell.tensor; }) > 1;
-}
-
-std::string term_name(const Ui& ui, const Trace& trace, const Term& term, const Explanation& e) {
-  if (term.cell.tensor < 0) return std::string(ui.tr("inspector.constant"));
-  if (!runs_along_axis(e, term)) return std::string(symbol_of(trace, term.cell));
-  const TensorSpec& spec = trace.program().tensors[static_cast<std::size_t>(term.cell.tensor)];
-  return token_label(trace.name(spec.axes.back().name, term.cell.index.back()));
-}
-
 // "key", "position", "hidden": the axis in the person's language.
 std::string_view axis_word(const Ui& ui, const std::string& axis) {
   return ui.tr("inspector.axis." + axis);
@@ -97,14 +85,13 @@ TermColumns term_columns(const InspectorColumn& c) {
   return t;
 }
 
-void draw_term_head(InspectorColumn& c, const Explanation& e, const TermColumns& t) {
+// Symbols over the columns where all terms have them in common, else what the columns hold.
+void draw_term_head(InspectorColumn& c, const Explanation& e, const TermNames& names,
+                    const TermColumns& t) {
   const Term& first = e.terms[by_size(e.terms)[0]];
   Ui& ui = c.ui;
-  const std::string& axis =
-      first.cell.tensor < 0
-          ? std::string()
-          : c.trace.program().tensors[static_cast<std::size_t>(first.cell.tensor)].axes.back().name;
-  const bool along = runs_along_axis(e, first);
+  const bool along = names.tensor() >= 0 && first.cell.tensor >= 0;
+  const std::string axis = along ? names.axis() : "";
   const auto color = [&](const CellRef& cell) {
     const Color own = tensor_color(ui.theme, c.trace.program(), cell.tensor);
     return own == ui.theme.text ? ui.theme.muted : own;
@@ -114,7 +101,7 @@ void draw_term_head(InspectorColumn& c, const Explanation& e, const TermColumns&
           : axis == "d_head"                       ? std::string_view("d")
           : axis == "feature" || axis == "d_model" ? std::string_view("f")
                                                    : axis_word(ui, axis));
-  ui.text_right(ui.fonts.note, t.value, c.y, color(first.cell),
+  ui.text_right(ui.fonts.note, t.value, c.y, along ? color(first.cell) : ui.theme.muted,
                 along ? symbol_of(c.trace, first.cell) : ui.tr("inspector.value"));
   const bool from_cell = !first.factor_cells.empty() && along;
   ui.text_right(ui.fonts.note, t.factor, c.y,
@@ -130,8 +117,8 @@ std::string signed_text(const Explanation& e, double value) {
   return (value > 0 ? "+" : "") + gradient_number(value);
 }
 
-void draw_term(InspectorColumn& c, const Explanation& e, std::size_t i, double largest,
-               const TermColumns& t) {
+void draw_term(InspectorColumn& c, const Explanation& e, const TermNames& names, std::size_t i,
+               double largest, const TermColumns& t) {
   Ui& ui = c.ui;
   const Term& term = e.terms[i];
   const float height = ui.px(22);
@@ -157,7 +144,9 @@ void draw_term(InspectorColumn& c, const Explanation& e, std::size_t i, double l
     ui.tooltip(help);
   }
   const float y = c.y + (height - t.font->FontSize) / 2;
-  ui.user_text(t.font, {c.x, y}, ui.theme.muted, term_name(ui, c.trace, term, e), t.name - c.x);
+  ui.user_text(t.font, {c.x, y}, ui.theme.muted,
+               term.cell.tensor < 0 ? std::string(ui.tr("inspector.constant")) : names.name(term),
+               t.name - c.x);
   const bool fine = is_gradient(e);
   const auto number = [&](double x) { return fine ? gradient_number(x) : number_text(x); };
   ui.text_right(t.font, t.value, y, ui.theme.text, number(term.value));
@@ -284,8 +273,9 @@ void inspector_terms(InspectorColumn& c, const Explanation& e) {
   const bool all = c.state.session.all_terms || order.size() <= kTermsShown + 1;
   const std::size_t shown = all ? order.size() : kTermsShown;
   const TermColumns columns = term_columns(c);
-  draw_term_head(c, e, columns);
-  for (std::size_t k = 0; k < shown; ++k) draw_term(c, e, order[k], largest, columns);
+  const TermNames names(c.trace, e, ui.language);
+  draw_term_head(c, e, names, columns);
+  for (std::size_t k = 0; k < shown; ++k) draw_term(c, e, names, order[k], largest, columns);
   for (std::size_t k = shown; k < order.size(); ++k) rest += e.terms[order[k]].product();
   c.y += ui.px(4);
   if (shown < order.size()) {

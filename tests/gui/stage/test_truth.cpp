@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "app/ui/inspector/term_names.h"
 #include "core/train/model_recipe.h"
 #include "core/view/pane_layout.h"
 #include "tests/gui/harness.h"
@@ -91,8 +92,10 @@ bool reads_as_zero(std::string words) {
   return words.find_first_of("123456789") == std::string::npos;
 }
 
-// "1.25" has 2, "4e−3" an exponent, which counts as −1; "0" may stand among either.
+// "1.25" has 2, "4e−3" an exponent, which counts as −1, and so does "~0", too small for one; "0"
+// may stand among either.
 std::optional<int> decimals_of(const std::string& words) {
+  if (words == "~0") return -1;
   if (words == "0" || words == "NaN" || words.ends_with("∞")) return std::nullopt;
   if (words.find('e') != std::string::npos) return -1;
   const std::size_t point = words.find('.');
@@ -253,6 +256,22 @@ TEST_CASE("truth: rows against a long vocabulary are as high as they have room")
       CHECK((r.max.y - r.min.y) / 3 >= 20);
     }
   }
+}
+
+TEST_CASE("truth: no two terms of a number are called the same") {
+  int sums = 0;
+  each_page({1280, 720}, [&](Gui& gui) {
+    REQUIRE(gui.state().derived.inspected);
+    const Explanation& e = gui.state().derived.inspected->explanation;
+    const TermNames names(gui.trace(), e, Language::kEnglish);
+    std::set<std::string> seen;
+    for (const Term& term : e.terms) {
+      CAPTURE(names.name(term));
+      CHECK(seen.insert(names.name(term)).second);
+    }
+    sums += e.terms.size() > 1;
+  });
+  CHECK(sums > 300);
 }
 
 }  // namespace headlight::test
