@@ -185,27 +185,40 @@ const PagePane& chosen_pane(const StepPage& page, const Program& program) {
 }
 
 // Of what the page passes back first: the largest either way, in the row where it has that row and
-// anything came back to it.
-std::vector<std::int64_t> default_gradient(const Trace& trace, const StepPage& page,
-                                           std::optional<std::int64_t> row) {
-  const PagePane& made = chosen_pane(page, trace.program());
+// anything came back to it. Of columns of all heads those of the head that the result shows; of
+// weights those that are not 0 (a forbidden key's), since nothing comes back through these.
+std::vector<std::int64_t> default_gradient(const Trace& trace, const Step& step,
+                                           const StepPage& page, std::optional<std::int64_t> row) {
+  const Program& program = trace.program();
+  const PagePane& made = chosen_pane(page, program);
   const Pane& pane = made.pane;
   const TensorView t = trace.tensor(made.tensor);
+  const OpCall& call = program.calls[place(step.calls[0])];
+  const TensorId value = pane.input < 0 ? call.out : call.in[place(pane.input)];
+  const float* weights = shows_weights(program, value) ? trace.tensor(value).data : nullptr;
+  std::int64_t begin = 0, past = pane.columns;
+  if (pane.column_follow == Follow::kColumn && pane.column_shift < 0) {
+    begin = -pane.column_shift;
+    past = std::min(past, begin + page.lines[0].back().pane.columns);
+  }
   const auto largest = [&](std::int64_t first, std::int64_t end) {
-    std::int64_t best = pane_flat(pane, first, 0);
+    std::int64_t best = pane_flat(pane, first, begin);
+    float most = 0;
     for (std::int64_t r = first; r < end; ++r) {
-      for (std::int64_t c = 0; c < pane.columns; ++c) {
+      for (std::int64_t c = begin; c < past; ++c) {
         const std::int64_t flat = pane_flat(pane, r, c);
-        if (std::fabs(t.data[flat]) > std::fabs(t.data[best])) best = flat;
+        if (!(std::fabs(t.data[flat]) > most) || (weights && weights[flat] == 0)) continue;
+        best = flat;
+        most = std::fabs(t.data[flat]);
       }
     }
-    return best;
+    return std::pair{best, most};
   };
   if (row && pane.row_follow == Follow::kRow && *row < pane.rows) {
-    const std::int64_t best = largest(*row, *row + 1);
-    if (t.data[best] != 0) return unravel(t.axes, best);
+    const auto [best, most] = largest(*row, *row + 1);
+    if (most != 0) return unravel(t.axes, best);
   }
-  return unravel(t.axes, largest(0, pane.rows));
+  return unravel(t.axes, largest(0, pane.rows).first);
 }
 
 }  // namespace
@@ -219,7 +232,7 @@ std::vector<std::int64_t> default_cell(const Trace& trace, const Step& step, std
   const StepPage page = step_page(trace, step, head);
   const TensorView t = trace.tensor(step.tensor);
   if (page.lines.empty()) return {0, std::min(row.value_or(0), t.axes.back().size - 1)};
-  if (page.backward) return default_gradient(trace, page, row);
+  if (page.backward) return default_gradient(trace, step, page, row);
   const Pane& result = page.lines[0].back().pane;
   const std::int64_t r = std::min(row.value_or(result.rows - 1), result.rows - 1);
   const OpCall& call = trace.program().calls[place(step.calls[0])];

@@ -193,7 +193,12 @@ void StepsController::pick_default() {
                            is_near(trace.program(), s.picked->tensor, step, s.layer);
     const bool fits =
         same_axes && s.picked->index.size() == 4 && s.picked->index[3] < now.axes[3].size;
-    if (fits) cell[3] = s.picked->index[3];
+    if (fits) {
+      std::vector<std::int64_t> kept = cell;
+      kept[3] = s.picked->index[3];
+      // Where nothing comes back (a key that was forbidden), another has more to say.
+      if (!step.backward || now.data[flat_index(now.axes, kept)] != 0) cell = std::move(kept);
+    }
   }
   s.picked =
       CellPick{trace.program().tensors[static_cast<std::size_t>(shown)].name, std::move(cell)};

@@ -116,12 +116,12 @@ bool rail_line(Cursor& c, const AppState& state, std::string_view id, const Step
   picture.pane.rows = 1;
   picture.pane.columns = page.tokens;
   if (!page.lines.empty()) picture = page.lines[0].back();
-  list->AddRect(thumb.min(), thumb.max(), to_u32(ui.theme.line));
   if (!state.derived.empty) {  // otherwise the pictures would be those of an older sentence
     draw_heatmap(ui, trace, picture, thumb, 0);
     if (over) hover_picture(state, ui, picture, thumb);
     mark_hovered_cell(state, ui, picture, thumb);
   }
+  list->AddRect(thumb.min(), thumb.max(), to_u32(ui.theme.line));  // over pale cells
   const float text_x = thumb.x1 + ui.px(10), text_y = (line.y0 + line.y1) / 2 - ui.px(8);
   ImFont* font = current ? ui.fonts.strong : ui.fonts.control;
   ui.text(font, {text_x, text_y}, ui.theme.text, title, line.x1 - text_x);

@@ -316,9 +316,12 @@ PaneEvents draw_pane(Ui& ui, const Trace& trace, const PlacedPane& p, const Cell
   ImGui::PushClipRect(p.rect.min(), p.rect.max(), true);
   ui.heatmaps.draw(ImGui::GetWindowDrawList(), quad);
   ImGui::PopClipRect();
+  // Pale cells would not show where the matrix ends.
+  ImGui::GetWindowDrawList()->AddRect({p.rect.x0 - 1, p.rect.y0 - 1},
+                                      {p.rect.x1 + 1, p.rect.y1 + 1}, to_u32(ui.theme.line));
   draw_pane_numbers(ui, p, quad.scale, colors ? colors->range : trace.range(p.pane->tensor),
                     quad.data);
-  if (p.row_labels) draw_row_labels(ui, trace, p, lit);
+  if (p.row_labels) draw_row_labels(ui, trace, p, p.named_row ? CellLink{p.named_row, {}} : lit);
   if (p.column_labels) draw_column_labels(ui, trace, p, lit);
   draw_head_bands(ui, trace, p);
   draw_caption(ui, trace, p, caption);

@@ -39,27 +39,42 @@ std::string where_text(const AppState& state, const Ui& ui, const Step& step,
 }
 
 // "(T 11 × d_model 64) · (d_model 64 × d_head 16) → (T 11 × d_head 16)"
+// and backwards "(T 11 × T 11), (T 11 × d_head 16) ← (T 11 × d_head 16)": what is passed on, which
+// no operator joins, then what it comes from.
 Words shapes_of(const Ui& ui, const Trace& trace, const StepPage& page, bool named) {
   Words words;
   if (page.lines.empty()) return words;
   const auto& line = page.lines[0];
+  const Program& program = trace.program();
+  const auto is_last = [&](const PagePane& p) {
+    return page.backward ? !is_made(page, program, p) : &p == &line.back();
+  };
   // The heads of a concatenation are alike: one stands for all.
   const bool many = line.size() > 5;
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    if (line[i].pane.role == PaneRole::kRowVector) continue;
-    const bool last = i + 1 == line.size();
-    if (many && !last && i > 0) continue;
+  std::string_view sign = page.layout == Layout::kProduct ? "·" : page.sign;
+  if (page.backward || sign.empty()) sign = ",";
+  bool past = false;
+  const auto add = [&](const PagePane& p) {
+    if (p.pane.role == PaneRole::kRowVector) return;
+    const bool part = many && &p != &line.back();
+    if (part && &p != &line.front()) return;
+    const bool turns = is_last(p) && !past;
     if (!words.empty()) {
-      const std::string sign = page.layout == Layout::kProduct ? "·" : std::string(page.sign);
-      const bool back = last && page.backward;
-      words.push_back({back ? " ← " : last ? " → " : " " + sign + " ", ui.theme.muted});
+      const std::string between = past || sign == "," ? ", " : " " + std::string(sign) + " ";
+      words.push_back({!turns ? between : page.backward ? " ← " : " → ", ui.theme.muted});
     }
-    if (many && !last) {
+    past |= turns;
+    if (part) {
       words.push_back({std::to_string(line.size() - 1), size_color(ui.theme, SizeKind::kHeads)});
       words.push_back({" × ", ui.theme.muted});
     }
-    const Words shape = shape_words(ui, trace, line[i], named);
+    const Words shape = shape_words(ui, trace, p, named);
     words.insert(words.end(), shape.begin(), shape.end());
+  };
+  for (const bool last : {false, true}) {
+    for (const PagePane& p : line) {
+      if (is_last(p) == last) add(p);
+    }
   }
   return words;
 }
@@ -92,7 +107,10 @@ bool words_leave_room(const Ui& ui, const Trace& trace, const StepPage& page, co
     return place_page(page, stage_picture(ui, r, top), m, ui.scale).panes.back().cell_h;
   };
   const float now = cell(with);
-  return now >= ui.px(9) || now >= 0.8f * cell(without);
+  // Cells are whole pixels: one may be lost to rounding alone, and then an empty band would stand
+  // where the words were.
+  const float lost = now >= 3 && r.height() >= ui.px(400) ? 1.0f : 0.0f;
+  return now >= ui.px(9) || now + lost >= 0.8f * cell(without);
 }
 
 }  // namespace
@@ -152,6 +170,14 @@ float draw_stage_header(const AppState& state, Ui& ui, const Rect& r, const Step
   if (!wide && fx - ui.px(20) - shapes_width > left_end)
     draw_words(ui, ui.fonts.mono, {fx - ui.px(20) - shapes_width, y + ui.px(8)}, shapes);
   y += ui.px(low ? 29 : 34);
+  // A formula longer than what the title leaves has a line of its own.
+  if (fx <= left_end && formula_width <= right - x && r.height() >= ui.px(400)) {
+    ui.formula({x, y}, text.formula);
+    const float shapes_x = right - shapes_width;
+    if (!wide && x + formula_width + ui.px(20) <= shapes_x)
+      draw_words(ui, ui.fonts.mono, {shapes_x, y + ui.px(6)}, shapes);
+    y += ui.px(28);
+  }
   if (r.height() < ui.px(240)) return y;  // on a low stage the numbers come first
   if (wide) draw_words(ui, ui.fonts.mono, {fx, y + ui.px(2)}, shapes);
   const float words_width = std::min(wide ? fx - x - ui.px(24) : r.width() - ui.px(48), ui.px(640));

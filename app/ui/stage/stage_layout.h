@@ -22,7 +22,9 @@ struct PlacedPane {
   PageAxis row_axis = PageAxis::kRows, column_axis = PageAxis::kColumns;
   bool row_labels = false, column_labels = false;
   bool head_numbers = true;  // over the bands of the heads
-  float caption_room = 0;    // how wide the caption may be; 0: any width
+  // The row that has its name marked though the pane shows nothing of the cell: another head does.
+  std::optional<std::int64_t> named_row = std::nullopt;
+  float caption_room = 0;  // how wide the caption may be; 0: any width
 
   /// Where cell (r, c) stands; parts beyond `rect` are not seen.
   Rect cell_rect(std::int64_t r, std::int64_t c) const {

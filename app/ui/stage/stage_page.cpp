@@ -249,7 +249,8 @@ void draw_stage_page(const AppState& state, Ui& ui, const Rect& area, const Step
   if (const auto made = motion_link(state); made && !hovering) link = *made;
   std::optional<CellPick> hovered;
   for (std::size_t i = 0; i < placement.panes.size(); ++i) {
-    const PlacedPane& p = placement.panes[i];
+    PlacedPane& p = placement.panes[i];
+    if (p.pane->pane.row_follow == Follow::kRow) p.named_row = link.row;
     const TensorView t = trace.tensor(p.pane->tensor);
     const std::string id = "pane/" + std::to_string(i) + "/" + std::string(t.name);
     const PaneEvents events =

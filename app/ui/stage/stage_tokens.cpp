@@ -207,14 +207,16 @@ std::size_t slot_at(const std::vector<Rect>& chips, ImVec2 mouse, float row_gap)
 void draw_chip(const AppState& state, Ui& ui, const TokenRow& row, std::int64_t t, const Rect& chip,
                bool over, bool lifted) {
   ImDrawList* list = ImGui::GetWindowDrawList();
+  const bool chosen = state.session.picked == token_cell(row, t);
   const bool pad = is_padding(state, row, t), lit = over || hovered_token(state, row) == t;
   const std::string label = token_label(row.tokens[static_cast<std::size_t>(t)]);
   const std::string id = std::to_string(row.ids[static_cast<std::size_t>(t)]);
   const float alpha = lifted ? 0.35f : 1.0f;
   list->AddRectFilled(chip.min(), chip.max(),
                       to_u32(faded(lit ? ui.theme.selection : ui.theme.surface, alpha)), ui.px(6));
-  list->AddRect(chip.min(), chip.max(), to_u32(faded(lit ? ui.theme.muted : ui.theme.line, alpha)),
-                ui.px(6));
+  const Color edge = chosen ? ui.theme.text : lit ? ui.theme.muted : ui.theme.line;
+  list->AddRect(chip.min(), chip.max(), to_u32(faded(edge, alpha)), ui.px(6), 0,
+                chosen ? ui.px(2) : 1);
   const Color ink = faded(pad ? ui.theme.muted : ui.theme.text, alpha);
   const float x = chip.x0 + ui.px(12), room = chip.width() - ui.px(20);
   ui.user_text(ui.fonts.sentence, {x, chip.y0 + ui.px(4)}, ink, label, room);

@@ -211,6 +211,55 @@ TEST_CASE("truth: the pictures of a sum have one range, of what they span, and w
   CHECK(weights > 20);
 }
 
+TEST_CASE(
+    "truth: what is chosen on the way back is of the head shown, and something came back to it") {
+  int weights = 0, splits = 0;
+  for (const char* model : {"grammar", "sentiment"}) {
+    Gui gui = make_gui(model, {1280, 720});
+    gui.push(ChooseHead{1});
+    for (const std::string& step : all_steps(gui)) {
+      if (!step.starts_with("d.")) break;
+      gui.push(GoToStep{step});
+      gui.frame();
+      CAPTURE(step);
+      const CellPick picked = *gui.state().session.picked;
+      const TensorView t = gui.tensor(picked.tensor);
+      CHECK(t.at(picked.index) != 0);
+      const Program& program = gui.trace().program();
+      const Step& now =
+          program.steps[static_cast<std::size_t>(program.step_of(program.find(step)))];
+      const std::string_view op =
+          op_info(program.calls[static_cast<std::size_t>(now.calls[0])].op).id;
+      if (op == "split_heads") {
+        CHECK(picked.index[2] / gui.trace().config().head_width() == 1);
+        ++splits;
+      }
+      if (!picked.tensor.ends_with("attn.pattern")) continue;
+      CHECK(gui.tensor(picked.tensor.substr(2)).at(picked.index) != 0);
+      ++weights;
+    }
+  }
+  CHECK(weights > 2);
+  CHECK(splits > 2);
+}
+
+TEST_CASE("truth: the words of a page do not give way to an empty band") {
+  Gui gui = make_gui("grammar", {1280, 720});
+  gui.push(DoEdit{SetSentence{bundled_recipe("grammar").example}, ""});
+  for (const char* step : {"blocks.0.attn.v_proj", "logits", "d.blocks.0.attn.v_proj"}) {
+    if (step[0] == 'd') turn_back(gui);
+    gui.push(GoToStep{step});
+    gui.frame(2);
+    CAPTURE(step);
+    const DrawnControl stage = gui.rect("panel/stage");
+    bool said = false;
+    for (const DrawnText& text : gui.texts())
+      said |= text.words.size() > 30 && text.min.x < stage.min.x + 40 && text.min.x > stage.min.x &&
+              text.min.y > stage.min.y + 40 && text.min.y < stage.min.y + 90;
+    CHECK(said);
+  }
+}
+
 TEST_CASE("truth: words that are cut say all of themselves under the mouse") {
   int shortened = 0;
   each_page({1024, 640}, [&](Gui& gui) {
