@@ -360,7 +360,8 @@ namespace {
 
 // What a control stands in, and whether the rest of that can be scrolled to.
 std::string place_of(const Gui& gui, const std::string& id) {
-  if (id == "view/rail") return "panel/rail";  // goes with the list
+  if (id == "view/rail" || id.starts_with("rail/direction"))
+    return "panel/rail";  // stay above the list
   if (id == "inspector/numbers" || id == "inspector/code" || id == "inspector/words")
     return "panel/inspector";  // the tabs stay where they are
   for (const auto& [prefix, place] : {std::pair{"train/set/", "panel/train_settings"},
@@ -374,6 +375,7 @@ std::string place_of(const Gui& gui, const std::string& id) {
                              : std::string(panel) == "term"      ? "panel/inspector_contents"
                              : std::string(panel) == "nudge"     ? "panel/inspector_contents"
                              : std::string(panel) == "inspector" ? "panel/inspector_contents"
+                             : std::string(panel) == "rail"      ? "panel/rail_steps"
                                                                  : "panel/" + std::string(panel);
     if (id.starts_with(std::string(panel) + "/") && gui.has(name)) return name;
   }

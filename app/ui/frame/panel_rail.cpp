@@ -133,44 +133,42 @@ bool rail_line(Cursor& c, const AppState& state, std::string_view id, const Step
   return pressed;
 }
 
-// Which way the steps run.
-void draw_direction(const AppState& state, Ui& ui, ImVec2 at, bool backward) {
+// Which way the steps run, and the button that folds the rail; below it, where the rail is narrow.
+// Stays where it is when the list scrolls. Returns its lower edge.
+float draw_head(const AppState& state, Ui& ui, const Rect& r, bool backward) {
   const std::string labels[] = {std::string(ui.tr("rail.forward")),
                                 std::string(ui.tr("rail.backward"))};
   const std::string_view ids[] = {"forward", "backward"};
+  const ImVec2 at{r.x0 + ui.px(12), r.y0 + ui.px(8)};
   const bool wanted = backward || (state.session.backward && state.derived.computing);
   const int pressed = ui.segmented("rail/direction", labels, wanted ? 1 : 0, at, ui.px(26), ids);
   if (pressed >= 0) ui.push(ShowBackward{pressed == 1});
+  const bool narrow = at.x + ui.segmented_width(labels) > r.x1 - ui.px(38);
+  const float top = r.y0 + ui.px(narrow ? 38 : 9);
+  const Rect fold{r.x1 - ui.px(38), top, r.x1 - ui.px(10), top + ui.px(24)};
+  bool over = false;
+  if (ui.hot("view/rail", fold, &over)) ui.push(DoCommand{Command::kToggleRail});
+  ui.text(ui.fonts.control, {fold.x0 + ui.px(10), top + ui.px(3)},
+          over ? ui.theme.text : ui.theme.muted, "«");
+  if (over) ui.tooltip(ui.tr("panel.fold"));
+  return fold.y1 + ui.px(5);
 }
 
-}  // namespace
-
-void panel_rail(const AppState& state, Ui& ui, const Rect& r) {
-  ui.begin_panel("rail", r, true);
-  const Step* current = current_step(state);
-  if (!current) {
-    ui.text(ui.fonts.control, {r.x0 + ui.px(16), r.y0 + ui.px(16)}, ui.theme.muted,
-            ui.tr("rail.empty"));
-    ui.end_panel();
-    return;
-  }
+void draw_steps(const AppState& state, Ui& ui, const Rect& r, const Step& current) {
+  ImGui::SetCursorScreenPos({r.x0 + 1, r.y0});
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0, 0));
+  ui.drawn.add("panel/rail_steps", r.min(), r.max());
+  begin_child("steps", {r.width() - 2, r.height() - 1}, ImGuiWindowFlags_NoBackground);
+  ImGui::PopStyleVar();
   const Program& program = state.derived.trace->program();
-  const auto current_index = static_cast<std::size_t>(current - program.steps.data());
+  const auto current_index = static_cast<std::size_t>(&current - program.steps.data());
   // Only then: otherwise the wheel could not turn away from the current step.
   int& followed = *ImGui::GetStateStorage()->GetIntRef(ImGui::GetID("followed"), -1);
   const auto place = static_cast<int>(current_index) * 4096 + static_cast<int>(r.height());
-  Cursor c{ui, r, r.y0 + ui.px(4) - ImGui::GetScrollY(), followed != place};
+  Cursor c{ui, r, r.y0 - ImGui::GetScrollY(), followed != place};
   followed = place;
-  const Rect fold{r.x1 - ui.px(38), c.y + ui.px(5), r.x1 - ui.px(10), c.y + ui.px(29)};
-  draw_direction(state, ui, {r.x0 + ui.px(12), c.y + ui.px(4)}, current->backward);
-  bool over = false;
-  if (ui.hot("view/rail", fold, &over)) ui.push(DoCommand{Command::kToggleRail});
-  ui.text(ui.fonts.control, {fold.x0 + ui.px(10), c.y + ui.px(8)},
-          over ? ui.theme.text : ui.theme.muted, "«");
-  if (over) ui.tooltip(ui.tr("panel.fold"));
-  c.y += ui.px(32);
   std::string headed;
-  for (const Group& group : groups_of(program, current->backward)) {
+  for (const Group& group : groups_of(program, current.backward)) {
     const Step& first = program.steps[group.begin];
     const std::string words = heading_words(ui, group);
     if (words != headed) heading(c, words);
@@ -202,6 +200,20 @@ void panel_rail(const AppState& state, Ui& ui, const Rect& r) {
   }
   ImGui::SetCursorScreenPos({r.x0, c.y + ui.px(8)});
   ImGui::Dummy({1, 1});
+  ImGui::EndChild();
+}
+
+}  // namespace
+
+void panel_rail(const AppState& state, Ui& ui, const Rect& r) {
+  ui.begin_panel("rail", r);
+  if (const Step* current = current_step(state)) {
+    const float top = draw_head(state, ui, r, current->backward);
+    draw_steps(state, ui, {r.x0, top, r.x1, r.y1}, *current);
+  } else {
+    ui.text(ui.fonts.control, {r.x0 + ui.px(16), r.y0 + ui.px(16)}, ui.theme.muted,
+            ui.tr("rail.empty"));
+  }
   ui.end_panel();
 }
 

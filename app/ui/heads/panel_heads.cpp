@@ -61,7 +61,7 @@ CompareButton ask_compare(const AppState& state, Ui& ui, int head, const Rect& c
   const float name =
       ui.measure(ui.fonts.strong, ui.tr("heads.head", {{"n", std::to_string(head)}})).x;
   const bool roomy = card.width() >= name + ui.measure(ui.fonts.note, word).x + ui.px(30);
-  const std::string_view shown = roomy ? word : "±";
+  const std::string_view shown = roomy ? word : ui.tr("heads.compare_short");
   const float width = ui.measure(ui.fonts.note, shown).x;
   const Rect r{card.x1 - width - ui.px(14), card.y1 - ui.px(22), card.x1 - ui.px(2),
                card.y1 - ui.px(1)};
@@ -238,7 +238,13 @@ void panel_heads(const AppState& state, Ui& ui, const Rect& r, bool open) {
     maximize_button(state, ui, PanelId::kHeads, {fold.x0 - ui.px(22), fold.y0, fold.x0, fold.y1});
     const float buttons = head_line_buttons(state, ui, r, fold.x0 - ui.px(30));
     const float x = r.x0 + ui.px(18) + ui.measure(ui.fonts.strong, title).x + ui.px(14);
-    const std::string what = std::string(step_title(ui.language, *step));
+    std::string what(step_title(ui.language, *step));
+    if (step->backward) {  // what is drawn is what came in, not what the step is called after
+      const Trace& trace = *state.derived.trace;
+      const auto drawn =
+          static_cast<std::size_t>(step_page(trace, *step, 0).lines[0].back().tensor);
+      what += " · " + trace.program().tensors[drawn].symbol;
+    }
     const std::string hint = ui.tr("heads.hint", {{"what", what}});
     const float room = buttons - x - ui.px(10);
     const std::string& shown = ui.measure(ui.fonts.note, hint).x < room ? hint : what;

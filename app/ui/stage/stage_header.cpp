@@ -171,16 +171,18 @@ float draw_stage_header(const AppState& state, Ui& ui, const Rect& r, const Step
     draw_words(ui, ui.fonts.mono, {fx - ui.px(20) - shapes_width, y + ui.px(8)}, shapes);
   y += ui.px(low ? 29 : 34);
   // A formula longer than what the title leaves has a line of its own.
-  if (fx <= left_end && formula_width <= right - x && r.height() >= ui.px(400)) {
+  const bool own_line = fx <= left_end && formula_width <= right - x && r.height() >= ui.px(400);
+  const float shapes_x = own_line ? right - shapes_width : fx;
+  if (own_line) {
     ui.formula({x, y}, text.formula);
-    const float shapes_x = right - shapes_width;
     if (!wide && x + formula_width + ui.px(20) <= shapes_x)
       draw_words(ui, ui.fonts.mono, {shapes_x, y + ui.px(6)}, shapes);
     y += ui.px(28);
   }
   if (r.height() < ui.px(240)) return y;  // on a low stage the numbers come first
-  if (wide) draw_words(ui, ui.fonts.mono, {fx, y + ui.px(2)}, shapes);
-  const float words_width = std::min(wide ? fx - x - ui.px(24) : r.width() - ui.px(48), ui.px(640));
+  if (wide) draw_words(ui, ui.fonts.mono, {shapes_x, y + ui.px(2)}, shapes);
+  const float words_width =
+      std::min(wide ? shapes_x - x - ui.px(24) : r.width() - ui.px(48), ui.px(640));
   const float notes_width = wide ? words_width : r.width() - ui.px(48);
   const bool brief = notes_width < ui.px(420) || r.height() < ui.px(320);
   std::vector<StageNote> notes = stage_notes(state, ui, step, page, brief);
