@@ -99,7 +99,7 @@ TEST_CASE("language: the fonts have every letter of the table") {
     }
     CHECK(letters.size() > (language == Language::kChinese ? 300u : 60u));
     // In the order of Fonts::build: title, formula, sentence, body, control, strong, note, mono,
-    // mono_small, mono_cell. Formulas and cells show no words.
+    // mono_small, cell. Formulas and cells show no words.
     for (const int role : {0, 2, 3, 4, 5, 6, 7, 8}) {
       std::string missing;
       for (const char32_t c : letters) {

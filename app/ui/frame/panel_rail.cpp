@@ -1,6 +1,7 @@
 // The rail: every step of the computation, with a thumbnail of the real tensor. Layers that are not
 // looked at fold to one line per half.
 #include <algorithm>
+#include <cmath>
 
 #include "app/ui/frame/panels.h"
 #include "app/ui/matrix/linked_hover.h"
@@ -151,7 +152,10 @@ float draw_head(const AppState& state, Ui& ui, const Rect& r, bool backward) {
   ui.text(ui.fonts.control, {fold.x0 + ui.px(10), top + ui.px(3)},
           over ? ui.theme.text : ui.theme.muted, "«");
   if (over) ui.tooltip(ui.tr("panel.fold"));
-  return fold.y1 + ui.px(5);
+  const float bottom = std::round(fold.y1 + ui.px(6));
+  ImGui::GetWindowDrawList()->AddLine({r.x0 + 1, bottom}, {r.x1 - 1, bottom},
+                                      to_u32(ui.theme.line));
+  return bottom + 1;
 }
 
 void draw_steps(const AppState& state, Ui& ui, const Rect& r, const Step& current) {

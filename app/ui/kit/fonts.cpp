@@ -255,7 +255,8 @@ void Fonts::build(float scale, Language language) {
   set_.note = add(files.regular, 12, Shows::kAnything);
   set_.mono = add(files.mono, 13, Shows::kAnything, true);
   set_.mono_small = add(files.mono, 11, Shows::kInterface, true);
-  set_.mono_cell = add(files.mono, 9.5f, Shows::kLatin, true);
+  // Not the mono font, whose barred zero looks like an 8 at this size.
+  set_.cell = add(files.medium, 9.5f, Shows::kLatin);
   if (files.regular.empty()) {
     problem_ = "fonts.none";
   } else if (wants_cjk && files.cjk.empty()) {

@@ -40,7 +40,7 @@ struct CellFont {
 // The larger font, but where the smaller one has room for more digits.
 CellFont fitting_font(const Ui& ui, const PlacedPane& p, const CellRange& range, bool whole) {
   CellFont best;
-  for (ImFont* font : {ui.fonts.mono_small, ui.fonts.mono_cell}) {
+  for (ImFont* font : {ui.fonts.mono_small, ui.fonts.cell}) {
     if (p.cell_h < font->FontSize + ui.px(2)) continue;
     // Long numbers need more of a gap, or a row of them reads as one.
     constexpr int kShort = 5;

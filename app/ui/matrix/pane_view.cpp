@@ -319,7 +319,7 @@ PaneEvents draw_pane(Ui& ui, const Trace& trace, const PlacedPane& p, const Cell
   // Pale cells would not show where the matrix ends.
   ImGui::GetWindowDrawList()->AddRect({p.rect.x0 - 1, p.rect.y0 - 1},
                                       {p.rect.x1 + 1, p.rect.y1 + 1}, to_u32(ui.theme.line));
-  draw_pane_numbers(ui, p, quad.scale, colors ? colors->range : trace.range(p.pane->tensor),
+  draw_pane_numbers(ui, p, quad.scale, colors ? colors->range : own_range(trace, *p.pane),
                     quad.data);
   if (p.row_labels) draw_row_labels(ui, trace, p, p.named_row ? CellLink{p.named_row, {}} : lit);
   if (p.column_labels) draw_column_labels(ui, trace, p, lit);
