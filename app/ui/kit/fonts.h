@@ -24,7 +24,7 @@ struct FontSet {
   ImFont* note = nullptr;        // 11.5
   ImFont* mono = nullptr;        // 13
   ImFont* mono_small = nullptr;  // 11
-  ImFont* cell = nullptr;   // 9.5, numbers in narrow cells
+  ImFont* cell = nullptr;        // 9.5, numbers in narrow cells
 };
 
 class Fonts {
