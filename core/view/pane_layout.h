@@ -15,6 +15,7 @@ struct PagePane {
   Pane pane;
   TensorId tensor = -1;
   int sum = -1;  // the call whose terms and sum these are, whose pictures share one range
+  bool amounts = true;  // its cells are numbers that colours measure, not ids, targets, a mask
 };
 
 struct StepPage {
