@@ -73,6 +73,7 @@ void ModelOptions::add_to(CLI::App& app) {
   text("--forbid", forbid, "Free mask: forbidden cells, as 0,1;2,3 (query,key)");
   text("--allow", allow, "Free mask: allow only these cells, as 0,0;1,0;1,1");
   text("--bias", bias, "on or off");
+  text("--tied-head", tied_head, "on or off: the logits are made with W_E, transposed");
   text("--residual", residual, "on or off");
   app.add_option("--seed", seed, "Seed of the weights")->group(kModelOptions);
   number("--max-tokens", max_tokens, "Limit on tokens (default 1024)");
@@ -359,6 +360,7 @@ Document ModelOptions::document() const {
   set_choice("--activation", activation, c.activation);
   set_positions(*this, c);
   set_switch("--bias", bias, c.bias);
+  set_switch("--tied-head", tied_head, c.tied_head);
   set_switch("--residual", residual, c.residual);
   set_mask(*this, doc, c.mask);
   validate(c);

@@ -25,7 +25,7 @@ struct ModelOptions {
   std::optional<std::string> sentence, sentence_file, session;
   std::optional<std::string> tokenizer, attention, scores, attention_scale, block, norm, activation,
       positions, rotary;
-  std::optional<std::string> mask, mask_causal, bias, residual, pad, forbid, allow, seed;
+  std::optional<std::string> mask, mask_causal, bias, tied_head, residual, pad, forbid, allow, seed;
   std::optional<int> layers, heads, kv_heads, d_model, d_head, d_hidden, window, stride, max_tokens,
       rotary_width;
   std::optional<double> temperature, rotary_base, memory_gb;

@@ -184,6 +184,7 @@ void validate(const Config& c) {
   const int heads = c.head_count(), kv_heads = c.kv_head_count();
   if (heads % kv_heads != 0) throw UsageError(kv_heads_message(heads, kv_heads));
   if (c.has_rotary()) validate_rotary(c);
+  if (c.tied_head && c.form == ModelForm::kClasses) throw UsageError(Message{"error.tied_classes"});
 }
 
 namespace {

@@ -72,6 +72,7 @@ struct Config {
   double rotary_base = 10000;
   int rotary_width = 0;  // of a head's features so many turn, from the first; 0: all
   bool bias = true;
+  bool tied_head = false;  // the logits are made with W_E, transposed, and no bias: no W_U, no b_U
   bool residual = true;
   MaskSpec mask;  // of kTranslate: the decoder's attention to its own row
   std::uint64_t seed = 1;

@@ -194,6 +194,7 @@ Json config_json(const Config& c) {
                {"mask", mask_json(c.mask)}};
   if (c.norm != NormKind::kLayer) json["norm"] = word(c.norm);
   if (c.kv_heads != 0) json["kv_heads"] = c.kv_heads;
+  if (c.tied_head) json["tied_head"] = true;
   if (c.has_rotary()) {
     json["rotary"] = word(c.rotary);
     json["rotary_base"] = c.rotary_base;
@@ -224,6 +225,7 @@ Config read_config(const Json& json, const std::string& where, const JsonFileWor
   in.number("rotary_base", c.rotary_base, kLowestRotaryBase, kHighestRotaryBase);
   in.number("rotary_width", c.rotary_width, 0, kMaxWidth);
   in.boolean("bias", c.bias);
+  in.boolean("tied_head", c.tied_head);
   in.boolean("residual", c.residual);
   if (const Json* seed = in.find("seed")) {
     if (!seed->is_number_unsigned()) in.fail(in.name("seed"), Message{"session.seed"}, *seed);

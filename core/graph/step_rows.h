@@ -24,7 +24,9 @@ class StepRows {
   StepRow embedding() const {
     return {"step.embedding",
             {"W_E[id]", "[[out]]_{t} = W_{E}[id_{t}]", "step.embedding.words"},
-            {"dW_E", "dW_{E}[id] = Σ_{t} [[out]]_{t}", "back.embedding"},
+            c.tied_head
+                ? StepWords{"dW_E", "dW_{E}[id] += Σ_{t} [[out]]_{t}", "back.embedding.tied"}
+                : StepWords{"dW_E", "dW_{E}[id] = Σ_{t} [[out]]_{t}", "back.embedding"},
             {"words.embedding"}};
   }
   StepRow sinusoid() const {
@@ -292,6 +294,13 @@ class StepRows {
         {"[[x0]] W_U", biased("l = [[x0]] · W_{U} + b_{U}"), "step.logits.words"},
         {"[[d0]], dW_U", "[[d0]] = dl · W_{U}^{T},  dW_{U} = [[x0]]^{T} · dl", "back.logits"},
         with_bias("words.logits", in_place_ ? "words.logits.row.in_place" : "words.logits.row")};
+  }
+  // The head is the table of embeddings, which so gets gradients from both ends.
+  StepRow tied_logits() const {
+    return {"step.logits",
+            {"[[x0]] W_Eᵀ", "l = [[x0]] · W_{E}^{T}", "step.logits.words.tied"},
+            {"[[d0]], dW_E", "[[d0=]] dl · W_{E},  dW_{E} += dl^{T} · [[x0]]", "back.logits.tied"},
+            {"words.logits.tied", in_place_ ? "words.logits.row.in_place" : "words.logits.row"}};
   }
   StepRow class_logits() const {
     return {"step.logits",

@@ -197,6 +197,9 @@ class Builder : AttentionPieces {
           parameter("classify.W_C", {d_model(), {"class", p.shape.classes}}, Role::kClassWeight);
       p.logits = linear(rows_.class_logits(), x, w_c, {"classify.b_C", Role::kClassBias},
                         {"logits", Role::kLogits});
+    } else if (c.tied_head) {
+      p.logits =
+          call(rows_.tied_logits(), Op::kLinearTransposed, {x, table_}, {"logits", Role::kLogits});
     } else {
       const TensorId w_u =
           parameter("unembed.W_U", {d_model(), {"vocab", p.shape.vocab}}, Role::kUnembedding);

@@ -8,16 +8,32 @@
 namespace headlight {
 
 std::span<const OpInfo> all_ops() {
-  static const std::array<OpInfo, 25> kOps = {
-      embed_op(),        sinusoid_op(),     learned_position_op(),
-      add_op(),          layer_norm_op(),   project_op(),
-      split_heads_op(),  scores_op(),       additive_scores_op(),
-      scale_op(),        mask_op(),         softmax_op(),
-      weighted_sum_op(), concat_heads_op(), linear_op(),
-      relu_op(),         gelu_op(),         gelu_tanh_op(),
-      mean_pool_op(),    dropout_op(),      cross_entropy_op(),
-      rms_norm_op(),     multiply_op(),     rotary_op(),
-      silu_op()};
+  static const std::array<OpInfo, 26> kOps = {embed_op(),
+                                              sinusoid_op(),
+                                              learned_position_op(),
+                                              add_op(),
+                                              layer_norm_op(),
+                                              project_op(),
+                                              split_heads_op(),
+                                              scores_op(),
+                                              additive_scores_op(),
+                                              scale_op(),
+                                              mask_op(),
+                                              softmax_op(),
+                                              weighted_sum_op(),
+                                              concat_heads_op(),
+                                              linear_op(),
+                                              relu_op(),
+                                              gelu_op(),
+                                              gelu_tanh_op(),
+                                              mean_pool_op(),
+                                              dropout_op(),
+                                              cross_entropy_op(),
+                                              rms_norm_op(),
+                                              multiply_op(),
+                                              rotary_op(),
+                                              silu_op(),
+                                              linear_transposed_op()};
   return kOps;
 }
 

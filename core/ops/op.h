@@ -40,6 +40,7 @@ enum class Op {
   kMultiply,
   kRotary,
   kSilu,
+  kLinearTransposed,
 };
 
 using TensorId = int;
@@ -393,8 +394,8 @@ std::string code_size(const TensorView&, std::size_t from_end);
 // One in each operation's file.
 const OpInfo &embed_op(), &sinusoid_op(), &learned_position_op(), &add_op(), &layer_norm_op(),
     &project_op(), &split_heads_op(), &scores_op(), &additive_scores_op(), &scale_op(), &mask_op(),
-    &softmax_op(), &weighted_sum_op(), &concat_heads_op(), &linear_op(), &relu_op(), &gelu_op(),
-    &gelu_tanh_op(), &mean_pool_op(), &dropout_op(), &cross_entropy_op(), &rms_norm_op(),
-    &multiply_op(), &rotary_op(), &silu_op();
+    &softmax_op(), &weighted_sum_op(), &concat_heads_op(), &linear_op(), &linear_transposed_op(),
+    &relu_op(), &gelu_op(), &gelu_tanh_op(), &mean_pool_op(), &dropout_op(), &cross_entropy_op(),
+    &rms_norm_op(), &multiply_op(), &rotary_op(), &silu_op();
 
 }  // namespace headlight

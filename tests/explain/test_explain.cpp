@@ -201,7 +201,8 @@ TEST_CASE("explain: values and factors are the cells they name") {
     CHECK((named == 0) == (c.made().op == Op::kSinusoid));
     const Op op = c.made().op;
     const bool product = op == Op::kDropout || op == Op::kProject || op == Op::kLinear ||
-                         op == Op::kScores || op == Op::kWeightedSum || op == Op::kMultiply;
+                         op == Op::kLinearTransposed || op == Op::kScores ||
+                         op == Op::kWeightedSum || op == Op::kMultiply;
     CHECK((plain_factors > 0) == product);
   }
 }

@@ -270,8 +270,8 @@ TEST_CASE("explain gradient: values and factors are the cells they name") {
       }
     }
   });
-  CHECK(plain == std::set<std::string_view>{"dropout", "linear", "multiply", "project", "scores",
-                                            "weighted_sum"});
+  CHECK(plain == std::set<std::string_view>{"dropout", "linear", "linear_transposed", "multiply",
+                                            "project", "scores", "weighted_sum"});
 }
 
 TEST_CASE("explain gradient: a factor is the slope of its own cell") {

@@ -181,6 +181,11 @@ std::vector<ShapeCase> first_shape_cases() {
        ""},
       {Op::kLinear, {x, matrix("d_model", 5, "hidden", 9)}, "", "linear expects x (..., n)"},
       {Op::kLinear, {x, matrix("d_model", 4, "hidden", 9), {{"hidden", 8}}}, "", "b (m)"},
+      {Op::kLinearTransposed,
+       {x, matrix("vocab", 9, "d_model", 4)},
+       "(batch 2, position 5, vocab 9)",
+       ""},
+      {Op::kLinearTransposed, {x, matrix("d_model", 4, "vocab", 9)}, "", "W (m, n)"},
   };
 }
 
@@ -380,7 +385,7 @@ TEST_CASE("ops: the table is complete and in order") {
     CHECK_MESSAGE(whole, info.id << " lacks a function");
     CHECK_MESSAGE(!info.trials.empty(), info.id << " is tried nowhere");
   }
-  CHECK(all_ops().back().op == Op::kSilu);  // the last of the enum
+  CHECK(all_ops().back().op == Op::kLinearTransposed);  // the last of the enum
 }
 
 TEST_CASE("ops: embed picks rows") {
@@ -471,6 +476,9 @@ TEST_CASE("ops: products by hand") {
   const Tensor b = tensor("b", {{"hidden", 3}}, {100, 200, 300});
   expect(Op::kLinear, {x, w}, {5, 10, 1, 11, 20, 1});
   expect(Op::kLinear, {x, w, b}, {105, 210, 301, 111, 220, 301});
+  expect(Op::kLinearTransposed,
+         {x, tensor("W_E", matrix("vocab", 3, "d_model", 2), {1, 2, 0, 5, -1, 1})},
+         {5, 10, 1, 11, 20, 1});
   // Heads in order: the first two columns are head 0's.
   const Tensor w3 = tensor("W_Q", weight3(2, 2, 2), {1, 0, 0, 1, 10, 1, 20, -1});
   const Tensor b3 = tensor("b_Q", matrix("head", 2, "d_head", 2), {0.5f, 0, 0, 7});

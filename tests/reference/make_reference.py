@@ -40,7 +40,8 @@ DEFAULTS = dict(
     source_lengths=[])
 
 # What came later: stands in a file only where it is not this.
-LATER = dict(norm="layer", kv_heads=0, rotary="half", rotary_base=10000.0, rotary_width=0)
+LATER = dict(norm="layer", kv_heads=0, rotary="half", rotary_base=10000.0, rotary_width=0,
+             tied_head="off")
 DEFAULTS |= LATER
 
 # What differs from DEFAULTS. Sizes are small and odd on purpose: a swapped axis must not fit.
@@ -129,6 +130,9 @@ CONFIGS = {
     "rotary-wide-additive": dict(positions="rotary", attention="wide", heads=2, d_model=4,
                                  scores="additive", block="attention", tokens=5),
     "grouped": dict(heads=6, kv_heads=2, d_model=12, block="attention", tokens=5, batch=2),
+    "tied": dict(tied_head="on", positions="learned", heads=2, layers=2, tokens=7, d_model=10),
+    "translate-tied": dict(form="translate", tied_head="on", heads=2, d_model=6, tokens=5,
+                           source=4),
     "multi-query": dict(attention="wide", heads=3, kv_heads=1, d_model=4, scores="additive",
                         block="attention", bias="off", tokens=5),
     "silu": dict(activation="silu", d_model=6, tokens=4),
@@ -302,6 +306,8 @@ def make_parameters(c, generator):
         draw_stack("", c["tokens"], False)
     name, letter, outcomes = ("classify", "C", c["classes"]) if c["form"] == "classes" else \
         ("unembed", "U", VOCAB)
+    if c["tied_head"] == "on":  # the head is the table of embeddings
+        return made
     draw(f"{name}.W_{letter}", d, outcomes, deviation=1 / math.sqrt(d))
     if bias:
         draw(f"{name}.b_{letter}", outcomes, deviation=0.3)
@@ -350,7 +356,8 @@ class Run:
             present = self.inputs["present"][..., None]
             x = self.keep("pooled", (x * present).sum(1) / present.sum(1))
             name = "classify.%s_C"
-        logits = self.keep("logits", F.linear(x, w[name % "W"].T, w.get(name % "b")))
+        head = w["embed.W_E"] if c["tied_head"] == "on" else w[name % "W"].T
+        logits = self.keep("logits", F.linear(x, head, w.get(name % "b")))
         self.keep("probs", F.softmax(logits, dim=-1))
 
     def stack(self, root, ids, encoded=None):

@@ -80,6 +80,7 @@ void for_all_traces(F&& f) {
         c.activation = choices(Activation{})[static_cast<std::size_t>(number) % 6].value;
         c.mask.kind = number % 2 == 0 ? MaskKind::kNone : MaskKind::kCausal;
         c.bias = number % 5 != 0;
+        c.tied_head = number % 4 == 3 && form.value != ModelForm::kClasses;
         CAPTURE(form.word);
         CAPTURE(block.word);
         CAPTURE(attention.word);

@@ -125,6 +125,7 @@ inline std::vector<Case> all_cases() {
       {Op::kLinear, {x, w_in}},
       {Op::kLinear, {x, w_in, b_in}},
       {Op::kLinear, {concat, w_o, b}, {}, 3},
+      {Op::kLinearTransposed, {x, random_tensor("W_E", {{"vocab", 9}, kModel})}},
   };
   Tensor present{"present", {kBatch, kPlace}, {}};
   present.data = {1, 1, 0, 1, 0, 1, 1, 1, 1, 1};

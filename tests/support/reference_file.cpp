@@ -62,6 +62,7 @@ Config config_of(const Reference& r) {
   if (words.contains("rotary")) c.rotary = r.choice<RotaryPairs>("rotary");
   if (words.contains("rotary_base")) c.rotary_base = std::stod(r.word("rotary_base"));
   if (words.contains("rotary_width")) c.rotary_width = r.number("rotary_width");
+  if (words.contains("tied_head")) c.tied_head = r.is_on("tied_head");
   c.bias = r.is_on("bias");
   c.residual = r.is_on("residual");
   c.mask.kind = r.choice<MaskKind>("mask");

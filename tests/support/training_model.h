@@ -192,6 +192,7 @@ void for_all_configs(F&& f) {
           own.form = form.value;
           // Without norms the numbers of two stacks would grow beyond what differences can follow.
           const bool bare = c.block == BlockKind::kAttention && form.value != ModelForm::kTokens;
+          own.tied_head = number % 4 == 1 && form.value != ModelForm::kClasses;
           own.residual |= bare;
           own.scale |= bare;
           CAPTURE(number);

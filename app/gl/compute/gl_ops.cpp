@@ -6,7 +6,8 @@ namespace headlight {
 namespace {
 
 bool is_product(Op op) {
-  return op == Op::kLinear || op == Op::kProject || op == Op::kScores || op == Op::kWeightedSum;
+  return op == Op::kLinear || op == Op::kProject || op == Op::kScores || op == Op::kWeightedSum ||
+         op == Op::kLinearTransposed;
 }
 
 bool is_norm(Op op) { return op == Op::kLayerNorm || op == Op::kRmsNorm; }
@@ -42,7 +43,8 @@ bool GlOps::product_fits(const GlOpCall& c) const {
   const std::int64_t matrices = c.out_axes.size() == 4 ? c.kv_matrices() : 1;
   const std::int64_t rows = all_rows / std::max<std::int64_t>(1, matrices);
   const std::int64_t columns = c.out_axes.back().size;
-  const std::int64_t highest = std::max({rows, inner, c.call.op == Op::kScores ? columns : 0});
+  const bool transposed = c.call.op == Op::kScores || c.call.op == Op::kLinearTransposed;
+  const std::int64_t highest = std::max({rows, inner, transposed ? columns : 0});
   const std::int64_t widest = std::max(columns, inner);
   return matrices <= count[2] && parts_of(highest, table_.product.rows) <= count[1] &&
          parts_of(widest, std::min(table_.product.columns, table_.few.columns)) <= count[0];
@@ -135,6 +137,7 @@ void GlOps::forward(const GlOpCall& c) {
     case Op::kScores:
     case Op::kWeightedSum:
     case Op::kLinear:
+    case Op::kLinearTransposed:
       return forward_products(c);
   }
 }
@@ -259,6 +262,11 @@ void GlOps::forward_products(const GlOpCall& c) {
                         {"width", c.size(1, 2)},
                         {"inner", inner},
                         has_bias});
+  }
+  // Rows of a table are met as keys are by queries: one matrix of scores.
+  if (c.call.op == Op::kLinearTransposed) {
+    return run_product(Kernel::kScores, 1, rows, columns, {c.in[0], c.in[1], c.out},
+                       {{"queries", rows}, {"keys", columns}, {"width", inner}});
   }
   const bool scores = c.call.op == Op::kScores;
   const std::int64_t keys = c.size(1, 2), width = c.size(1, 3), queries = c.kv_queries();

@@ -32,6 +32,7 @@ GlReads backward_reads(Op op) {
     case Op::kLayerNorm:
     case Op::kProject:
     case Op::kLinear:
+    case Op::kLinearTransposed:
     case Op::kScores:
     case Op::kWeightedSum:
     case Op::kCrossEntropy:
@@ -74,6 +75,7 @@ void GlOps::backward(const GlOpCall& c, const GlOpGradients& d) {
       return backward_project(c, d);
     case Op::kScores:
     case Op::kWeightedSum:
+    case Op::kLinearTransposed:
       return backward_attention(c, d);
     case Op::kAdditiveScores:
       return backward_additive(c, d);
@@ -236,12 +238,15 @@ void GlOps::backward_project(const GlOpCall& c, const GlOpGradients& d) {
   backward_bias(c, d);
 }
 
-// Of scores: the queries' gradient is made of the keys, and the other way round. Of the weighted
+// Of scores, and of rows and a table: the queries' gradient is made of the keys, and the other way
+// round. Of the weighted
 // sum: the weights' is made of the values, the values' of the weights.
 void GlOps::backward_attention(const GlOpCall& c, const GlOpGradients& d) {
-  const bool scores = c.call.op == Op::kScores;
-  const std::int64_t matrices = c.kv_matrices();
-  const std::int64_t queries = c.kv_queries(), keys = c.size(1, 2), width = c.size(1, 3);
+  const bool table = c.call.op == Op::kLinearTransposed;  // its rows are met as keys are
+  const bool scores = c.call.op == Op::kScores || table;
+  const std::int64_t matrices = table ? 1 : c.kv_matrices();
+  const std::int64_t queries = table ? as_rows(c.axes[0]).rows : c.kv_queries();
+  const std::int64_t keys = c.size(1, table ? 0 : 2), width = c.size(1, table ? 1 : 3);
   const GlUniform query_count("queries", queries), key_count("keys", keys), wide("width", width);
   if (d.d_in[0] != 0) {
     run_product(scores ? Kernel::kScoresBackwardQ : Kernel::kWeightedSumBackwardA, matrices,

@@ -273,6 +273,8 @@ void kind_settings(Ui& ui, Form& form, Config& c, bool& changed) {
   changed |= choice_field(form, "model/positions", ui.tr("model.positions"), c.positions);
   rotary_settings(ui, form, c, changed);
   changed |= switch_field(form, "model/bias", ui.tr("model.bias"), c.bias);
+  if (c.form != ModelForm::kClasses)
+    changed |= switch_field(form, "model/tied_head", ui.tr("model.tied_head"), c.tied_head);
   form.fixed = {};
   changed |= switch_field(form, "model/residual", ui.tr("model.residual"), c.residual);
   form.fixed = fixed;

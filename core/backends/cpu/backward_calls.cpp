@@ -83,6 +83,8 @@ void BackwardPass::run_call(const GradientCall& g) {
   switch (g.c.call.op) {
     case Op::kLinear:
       return linear(g);
+    case Op::kLinearTransposed:
+      return operands(g, linear_transposed_product(g.c));
     case Op::kProject:
       return project(g);
     case Op::kScores:

@@ -66,6 +66,11 @@ ProductSeries linear_product(const Call& c) {
   return {product_of(c, rows, inner)};
 }
 
+ProductSeries linear_transposed_product(const Call& c) {
+  const auto [rows, inner] = as_rows(c.axes[0]);
+  return {product_of(c, rows, inner, true)};
+}
+
 // q (queries, width) · k (keys, width) transposed
 ProductSeries scores_product(const Call& c) { return product_of_heads(c, true); }
 // weights (queries, keys) · v (keys, width)

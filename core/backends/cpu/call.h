@@ -36,6 +36,7 @@ struct ProductSeries {
 
 /// The four operations that are products; the call must be one of that operation.
 ProductSeries linear_product(const Call&);
+ProductSeries linear_transposed_product(const Call&);
 ProductSeries project_product(const Call&);
 /// Heads narrower than a tile fill it better side by side: as one product whose B is the weights as
 /// kernels::join_heads() lays them, at `joined`. Bits are the same.

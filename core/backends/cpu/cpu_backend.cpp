@@ -74,6 +74,8 @@ class CpuBackend final : public Backend {
     switch (c.call.op) {
       case Op::kLinear:
         return pieces_.products(cpu::linear_product(c));
+      case Op::kLinearTransposed:
+        return pieces_.products(cpu::linear_transposed_product(c));
       case Op::kProject:
         return project(c);
       case Op::kScores:
