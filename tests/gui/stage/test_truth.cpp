@@ -323,4 +323,94 @@ TEST_CASE("truth: no two terms of a number are called the same") {
   CHECK(sums > 300);
 }
 
+TEST_CASE("truth: a minus is a minus sign, and an index has the letter of its table's heading") {
+  int letters = 0;
+  each_page({1280, 720}, [&](Gui& gui) {
+    const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+    for (const DrawnText& text : gui.texts()) {
+      const std::string& words = text.words;
+      CAPTURE(words);
+      for (std::size_t at = words.find('-'); at + 1 < words.size(); at = words.find('-', at + 1)) {
+        const bool date = at > 0 && is_digit(words[at - 1]);
+        CHECK((date || !is_digit(words[at + 1])));
+      }
+      if (gui.state().session.language == Language::kChinese) {
+        for (const char* english : {"vocab", "hidden", "classes"})
+          CHECK_FALSE(words.find(english + std::string("1")) != std::string::npos);
+      }
+    }
+    const Explanation& e = gui.state().derived.inspected->explanation;
+    const TermNames names(gui.trace(), e, Language::kEnglish);
+    const std::size_t sum = e.formula.rfind("Σ_");
+    if (!e.in_letters || e.terms.size() < 2 || names.tensor() < 0 || sum == std::string::npos)
+      return;
+    const bool head = names.axis() == "d_head", feature = names.axis() == "feature";
+    if (!head && !feature) return;
+    CAPTURE(e.formula);
+    CHECK(e.formula[sum + 3] == (head ? 'd' : 'f'));
+    ++letters;
+  });
+  CHECK(letters > 50);
+}
+
+TEST_CASE("truth: the name of the chosen number is read whole, the key with it") {
+  Gui gui = make_gui("", {1280, 720});
+  for (const char* step : {"blocks.0.attn.pattern", "blocks.0.attn.scores_masked"}) {
+    gui.push(GoToStep{step});
+    gui.push(PickCell{{step, {0, 0, 3, 2}}});
+    gui.move_to({-1, -1});
+    gui.frame(2);
+    CAPTURE(step);
+    CHECK(gui.shows("internationalization]"));
+    for (const ShortenedText& text : gui.drawn().shortened())
+      CHECK(text.whole.find(']') == std::string::npos);
+  }
+}
+
+TEST_CASE("truth: a target is an id without a colour, and none is a dash") {
+  Gui gui = make_gui("grammar", {1920, 1080});
+  gui.push(DoEdit{SetSentence{"the boys are"}, ""});
+  turn_back(gui);
+  gui.push(GoToStep{"d.loss"});
+  gui.frame(2);
+  int panes = 0;
+  for (const auto& [id, r] : gui.drawn().all()) {
+    if (!id.starts_with("pane/") || !id.ends_with("targets")) continue;
+    ++panes;
+    const DrawnHeatmap& drawn = gui.heatmap(id);
+    const std::int64_t last = drawn.quad.rows - 1;
+    REQUIRE(drawn.cell(last, 0) == -1);
+    CHECK(color_at(drawn.quad.scale, drawn.cell(0, 0)) == color_at(drawn.quad.scale, 0));
+    std::string words;
+    for (const DrawnText& text : gui.texts()) {
+      const float x = (text.min.x + text.max.x) / 2, y = (text.min.y + text.max.y) / 2;
+      if (x > r.min.x && x < r.max.x && y > r.min.y && y < r.max.y) words += text.words + " ";
+    }
+    CHECK(words.ends_with("– "));
+    CHECK(words.find("−1") == std::string::npos);
+  }
+  CHECK(panes == 1);
+}
+
+TEST_CASE("truth: an encoder's page does not say that it is causal") {
+  Gui gui = make_gui("dates", {1920, 1080});
+  gui.push(GoToStep{"encoder.blocks.0.attn.pattern"});
+  gui.frame(2);
+  CHECK(gui.shows("Decoder mask"));
+  Gui other = make_gui("grammar", {1920, 1080});
+  CHECK(other.shows("Mask"));
+  CHECK_FALSE(other.shows("Decoder mask"));
+}
+
+TEST_CASE("truth: a sine of the position has no table of one constant") {
+  Gui gui = make_gui("", {1920, 1080});
+  gui.push(GoToStep{"pos_embed"});
+  gui.frame(2);
+  CHECK(gui.shows("sin("));
+  CHECK_FALSE(gui.has("term/0"));
+  gui.push(GoToStep{"blocks.0.resid_pre"});
+  gui.frame(2);
+  CHECK(gui.has("term/0"));
+}
+
 }  // namespace headlight::test
