@@ -330,9 +330,9 @@ TEST_CASE("truth: a minus is a minus sign, and an index has the letter of its ta
     for (const DrawnText& text : gui.texts()) {
       const std::string& words = text.words;
       CAPTURE(words);
-      for (std::size_t at = words.find('-'); at + 1 < words.size(); at = words.find('-', at + 1)) {
+      for (std::size_t at = 0; (at = words.find('-', at)) != std::string::npos; ++at) {
         const bool date = at > 0 && is_digit(words[at - 1]);
-        CHECK((date || !is_digit(words[at + 1])));
+        CHECK((date || at + 1 == words.size() || !is_digit(words[at + 1])));
       }
       if (gui.state().session.language == Language::kChinese) {
         for (const char* english : {"vocab", "hidden", "classes"})
