@@ -117,11 +117,41 @@ std::string describe_character(std::string_view token) {
   return out;
 }
 
+namespace {
+
+constexpr std::size_t kSubscriptBytes = 3;  // of U+2080 to U+2089
+
+// Where the subscript digits begin with which the text ends; its end where there are none.
+std::size_t subscript_begin(std::string_view utf8) {
+  std::size_t begin = utf8.size();
+  while (begin >= kSubscriptBytes) {
+    const std::string_view last = utf8.substr(begin - kSubscriptBytes, kSubscriptBytes);
+    const auto digit = static_cast<unsigned char>(last[2]);
+    if (!last.starts_with("\xE2\x82") || digit < 0x80 || digit > 0x89) break;
+    begin -= kSubscriptBytes;
+  }
+  return begin;
+}
+
+}  // namespace
+
+std::string subscript(std::int64_t number) {
+  std::string text;
+  for (const char digit : std::to_string(number))
+    text += "\xE2\x82" + std::string(1, static_cast<char>(0x80 + (digit - '0')));
+  return text;
+}
+
 std::string shortened(std::string_view utf8, std::size_t points) {
   std::size_t at = 0;
   for (std::size_t i = 0; i < points && at < utf8.size(); ++i) at += code_point_at(utf8, at).size;
   if (at >= utf8.size()) return std::string(utf8);
-  return std::string(utf8.substr(0, at)) + "\u2026";
+  const std::string_view place = utf8.substr(subscript_begin(utf8));
+  const std::size_t letters = points - std::min(points, place.size() / kSubscriptBytes);
+  at = 0;
+  for (std::size_t i = 0; i < std::max<std::size_t>(letters, 1); ++i)
+    at += code_point_at(utf8, at).size;
+  return std::string(utf8.substr(0, at)) + "\u2026" + std::string(place);
 }
 
 }  // namespace headlight

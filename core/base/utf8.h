@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -37,7 +38,11 @@ std::string to_utf8(char32_t code_point);
 /// The code points of a token as a person would look them up: "U+0065 U+0301". Empty for "".
 std::string describe_character(std::string_view token);
 
-/// At most `points` code points; what was cut off is marked with "…".
+/// A whole number, 0 or more, in subscript digits: "₁₄".
+std::string subscript(std::int64_t);
+
+/// At most `points` code points; what was cut off is marked with "…". Subscript digits at the end,
+/// a token's position, stay: "[MASK]₁₄" becomes "[M…₁₄".
 std::string shortened(std::string_view utf8, std::size_t points);
 
 /// What to write on an axis for a token, so that nothing is invisible and nothing moves its

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "core/base/utf8.h"
+
 namespace headlight {
 
 bool names_places(std::string_view axis) {
@@ -138,11 +140,7 @@ std::string Trace::name(std::string_view axis, std::int64_t i) const {
     repeated_in_ = serial_;
   }
   if (!(source ? repeated_sources_ : repeated_)[place]) return text;
-  for (const char digit : std::to_string(i)) {
-    text += "\xE2\x82";  // U+2080 to U+2089: subscript digits
-    text += static_cast<char>(0x80 + (digit - '0'));
-  }
-  return text;
+  return text + subscript(i);
 }
 
 }  // namespace headlight

@@ -19,6 +19,15 @@ std::int64_t kv_heads_of(const OpArgs& args) {
   return kv_heads;
 }
 
+// Where each cell of the result needs a whole row of the operand, each gradient of the operand
+// needs the whole row of the result's: going back they change places.
+void turn_whole_rows(std::vector<PagePane>& line) {
+  Follow& result = line.back().pane.column_follow;
+  for (PagePane& p : line) {
+    if (p.pane.column_follow == Follow::kWholeRow) std::swap(p.pane.column_follow, result);
+  }
+}
+
 }  // namespace
 
 StepPage step_page(const Trace& trace, const Step& step, std::int64_t head) {
@@ -47,8 +56,10 @@ StepPage step_page(const Trace& trace, const Step& step, std::int64_t head) {
       if (step.backward && program.gradient(id) >= 0) id = program.gradient(id);
       // What adds up passes its gradient on as it is.
       const bool adds = info.shares_gradient && step.backward == program.is_gradient(id);
-      line.push_back({pane, id, adds ? c : -1});
+      const bool amounts = pane.input < 0 || !info.is_fixed(place(pane.input));
+      line.push_back({pane, id, adds ? c : -1, amounts});
     }
+    if (step.backward) turn_whole_rows(line);
     page.lines.push_back(std::move(line));
   }
   return page;

@@ -14,7 +14,8 @@ namespace headlight {
 struct PagePane {
   Pane pane;
   TensorId tensor = -1;
-  int sum = -1;  // the call whose terms and sum these are, whose pictures share one range
+  int sum = -1;         // the call whose terms and sum these are, whose pictures share one range
+  bool amounts = true;  // its cells are numbers that colours measure, not ids, targets, a mask
 };
 
 struct StepPage {

@@ -128,9 +128,9 @@ std::vector<std::int64_t> shown_columns(const std::vector<double>& values, std::
   std::iota(columns.begin(), columns.end(), 0);
   if (room == size) return columns;
   if (!largest) {
-    // Pages of equal size: looking at another cell of the same page moves nothing.
-    const std::int64_t first = room > 0 ? chosen / room * room : 0;
-    return {columns.begin() + first, columns.begin() + std::min(first + room, size)};
+    // Pages: looking at another cell of the same page moves nothing. The last one is full, too.
+    const std::int64_t first = room > 0 ? std::min(chosen / room * room, size - room) : 0;
+    return {columns.begin() + first, columns.begin() + first + room};
   }
   const auto value = [&](std::int64_t c) {
     return static_cast<float>(values[static_cast<std::size_t>(c)]);

@@ -1,6 +1,7 @@
 // Every kind of model: what stands beside, over and above a matrix is named after the tensor that
 // is shown. Which names belong there is said here a second time, from the tensor's own axes and
 // name.
+#include "core/base/utf8.h"
 #include "core/explain/steps.h"
 #include "core/model/model.h"
 #include "core/train/model_recipe.h"
@@ -106,10 +107,17 @@ std::vector<Shown> panes(const Gui& gui) {
   return all;
 }
 
-bool fits(const std::string& shown, const std::string& whole) {
+// Is it the name of place `i`, shortened or not; with its position where labels are left out?
+bool fits(const std::string& shown, const std::string& whole, std::int64_t i) {
   const std::string text = from_field_text(shown);
-  if (text == whole) return true;
-  return text.ends_with("…") && whole.starts_with(text.substr(0, text.size() - 3));
+  for (const std::string& name : {whole, whole + subscript(i)}) {
+    if (text == name) return true;
+    const std::size_t cut = text.find("…");
+    if (cut != std::string::npos && name.starts_with(text.substr(0, cut)) &&
+        (text.ends_with("…") || name.ends_with(text.substr(cut + std::string("…").size()))))
+      return true;
+  }
+  return false;
 }
 
 // Over the pane's columns: each label is that of its column. Returns how many there are.
@@ -122,7 +130,7 @@ int check_columns(const Gui& gui, const Shown& s) {
     const auto column = static_cast<std::int64_t>((label.anchor.x - s.quad.x0) / width);
     const std::string token = shown_place(gui, s.columns, column);
     INFO("'", label.text, "' over column ", column, " of ", s.tensor.name, ", not '", token, "'");
-    CHECK(fits(label.text, token));
+    CHECK(fits(label.text, token, column));
     ++seen;
   }
   return seen;
@@ -139,7 +147,7 @@ void check_rows(const std::vector<DrawnText>& texts, const Gui& gui, const Shown
       const float middle = (text.min.y + text.max.y) / 2;
       std::string words = text.words;
       std::erase(words, ' ');
-      return fits(words, label) && text.max.x <= s.quad.x0 && text.max.x > s.quad.x0 - 110 &&
+      return fits(words, label, r) && text.max.x <= s.quad.x0 && text.max.x > s.quad.x0 - 110 &&
              middle > top && middle < top + height;
     });
     INFO("'", label, "' beside row ", r, " of ", s.tensor.name);
@@ -154,13 +162,13 @@ void check_matrices(Gui& gui, const std::vector<DrawnText>& texts, const Step& s
   bool named = false;
   for (const Shown& s : all) {
     labels += check_columns(gui, s);
-    // The inner axis of a product, the columns of its left operand, has no room for names.
-    const bool inner = page.layout == Layout::kProduct && &s == &all.front();
-    named |= has_names(s.columns) && s.quad.columns > 1 && !inner;
+    named |= has_names(s.columns) && s.quad.columns > 1;
   }
   if (named) CHECK(labels > 0);
   if (all.empty()) return;
-  check_rows(texts, gui, page.layout == Layout::kProduct ? all.back() : all.front());
+  const bool product = page.layout == Layout::kProduct;
+  check_rows(texts, gui, product ? all.back() : all.front());
+  if (product) check_rows(texts, gui, all[1]);  // the keys, of which it adds up the values
 }
 
 // The title says to which stack the tensor belongs, and whether to cross-attention.

@@ -4,6 +4,7 @@
 #include "app/ui/frame/panels.h"
 #include "app/ui/kit/line_text.h"
 #include "core/base/number_text.h"
+#include "core/base/utf8.h"
 
 namespace headlight {
 namespace {
@@ -22,6 +23,17 @@ int refresh_field(ImGuiInputTextCallbackData* data) {
     data->InsertChars(0, refresh.text->data(), refresh.text->data() + refresh.text->size());
   }
   return 0;
+}
+
+// A sentence longer than its field, at rest: the letters that fit, and a mark.
+void mark_cut(Ui& ui, ImVec2 at, float room, const std::string& sentence) {
+  ImFont* font = ui.fonts.sentence;
+  const std::string begin = shortened(sentence, static_cast<std::size_t>(std::max(room, 1.0f)));
+  if (ui.measure(font, begin).x <= room) return;
+  const ImVec2 end{at.x + room + ui.px(16), at.y + font->FontSize * 1.3f};
+  ImGui::GetWindowDrawList()->AddRectFilled({at.x, at.y - font->FontSize * 0.2f}, end,
+                                            to_u32(ui.theme.surface));
+  ui.user_text(font, at, ui.theme.text, begin, room);
 }
 
 }  // namespace
@@ -66,6 +78,8 @@ void panel_sentence(const AppState& state, Ui& ui, const Rect& r) {
   ImGui::PopStyleVar(2);
   ImGui::PopStyleColor();
   ImGui::PopFont();
+  const float room = r.width() - count_width - ui.px(2 * 16 + 32);
+  if (!active) mark_cut(ui, {r.x0 + ui.px(16), r.y0 + pad}, room, shown);
   list->AddRect(r.min(), r.max(), to_u32(active ? ui.theme.text : ui.theme.line), ui.px(8), 0,
                 active ? ui.px(1.5f) : 1);
   ui.drawn.add("sentence", r.min(), {r.x1 - count_width - ui.px(32), r.y1});

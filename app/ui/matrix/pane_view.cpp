@@ -25,8 +25,17 @@ Color tensor_color(const Theme& theme, const Program& program, TensorId id) {
 
 std::string pane_caption(const Trace& trace, const PagePane& p) {
   std::string text = trace.program().tensors[static_cast<std::size_t>(p.tensor)].symbol;
+  // One head's part of what stands side by side: Q₀ of Q.
+  if (p.pane.head_columns > 0 && p.pane.columns == p.pane.head_columns)
+    text += subscript(p.pane.first_head);
   if (p.pane.transposed) text += "ᵀ";
   return text;
+}
+
+std::string range_text(const ColorScale& scale) {
+  const bool signs = scale.map == ColorMap::kDiverging;
+  const auto [low, high] = scale_ends(signs ? -scale.limit : 0, scale.limit);
+  return signs ? "±" + high : low + " … " + high;
 }
 
 namespace {
@@ -53,92 +62,6 @@ HeatmapQuad quad_of(const Trace& trace, const PagePane& p, const Rect& r, float 
   }
   quad.key = key;
   return quad;
-}
-
-// Text turned by 45° about its lower left corner: drawn level, then its vertices are turned.
-void slanted_text(Ui& ui, ImFont* font, ImVec2 at, Color color, std::string_view words) {
-  ui.drawn.add_label(std::string(words), at);
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  // ImGui leaves out letters beyond the clip rectangle before they are turned; so none is in force.
-  list->PushClipRect({-1e5f, -1e5f}, {1e5f, 1e5f});
-  const int begin = list->VtxBuffer.Size;
-  ui.text(font, {at.x, at.y - font->FontSize}, color, words);
-  list->PopClipRect();
-  constexpr float kCos = 0.70710678f, kSin = -0.70710678f;
-  for (int i = begin; i < list->VtxBuffer.Size; ++i) {
-    ImVec2& p = list->VtxBuffer[i].pos;
-    const float x = p.x - at.x, y = p.y - at.y;
-    p = {at.x + x * kCos - y * kSin, at.y + x * kSin + y * kCos};
-  }
-}
-
-// How many labels to leave out so that the rest can be read.
-std::int64_t label_step(float cell, float need) {
-  return std::max<std::int64_t>(1,
-                                static_cast<std::int64_t>(std::ceil(need / std::max(cell, 0.01f))));
-}
-
-// Of a model that fills [MASK], of what it predicts: was it trained to say anything at this row?
-bool is_asked(const Trace& trace, const PagePane& p, std::int64_t row) {
-  const Program& program = trace.program();
-  const Place& place = program.tensors[static_cast<std::size_t>(p.tensor)].place;
-  const std::vector<int>& masked = trace.input().masked;
-  if (!program.shape.in_place || place.section != Section::kPrediction) return true;
-  return std::ranges::binary_search(masked, static_cast<int>(row));
-}
-
-void draw_row_labels(Ui& ui, const Trace& trace, const PlacedPane& p, const CellLink& lit) {
-  ImFont* font = p.cell_h >= ui.px(15) ? ui.fonts.control : ui.fonts.note;
-  const std::int64_t step = label_step(p.cell_h, font->FontSize * 0.92f);
-  const Color lit_color = ui.theme.q;
-  const bool shows_lit = lit.row && p.rows.sees(*lit.row);
-  for (std::int64_t r = p.rows.begin(); r < p.rows.end(); ++r) {
-    const bool on = lit.row == r;
-    if (r % step != 0 && !on) continue;
-    if (step > 1 && shows_lit && !on && std::abs(*lit.row - r) < step)
-      continue;  // room for the lit one
-    const float middle = p.rows.center(r);
-    if (middle < p.rect.y0 || middle > p.rect.y1) continue;
-    const std::string label = place_label(ui, trace, p.pane->pane.row_axis, r);
-    const float room = ui.px(86);
-    std::string shown = label;
-    const float width = std::min(room, ui.measure(font, shown).x);
-    ui.user_text(on ? ui.fonts.strong : font,
-                 {p.rect.x0 - ui.px(8) - width, middle - font->FontSize * 0.55f},
-                 on                            ? lit_color
-                 : is_asked(trace, *p.pane, r) ? ui.theme.muted
-                                               : faded(ui.theme.muted, 0.55f),
-                 label, room);
-  }
-}
-
-void draw_column_labels(Ui& ui, const Trace& trace, const PlacedPane& p, const CellLink& lit) {
-  ImFont* font = ui.fonts.note;
-  const std::int64_t step = label_step(p.cell_w, font->FontSize * 1.05f);
-  const Color lit_color = ui.theme.k;
-  const bool shows_lit = lit.column && p.columns.sees(*lit.column);
-  for (std::int64_t c = p.columns.begin(); c < p.columns.end(); ++c) {
-    const bool on = lit.column == c;
-    if (c % step != 0 && !on) continue;
-    if (step > 1 && shows_lit && !on && std::abs(*lit.column - c) < step) continue;
-    const float middle = p.columns.center(c);
-    if (middle < p.rect.x0 || middle > p.rect.x1) continue;
-    const std::string label = place_label(ui, trace, p.pane->pane.column_axis, c);
-    const ImVec2 at{middle + 0.12f * p.cell_w, p.rect.y0 - ui.px(4)};
-    constexpr std::size_t kMost = 9;  // letters
-    const std::string shown = shortened(label, kMost);
-    slanted_text(ui, on ? ui.fonts.strong : font, at, on ? lit_color : ui.theme.muted, shown);
-    if (shown == label) continue;
-    const float length = 0.7f * ui.measure(font, shown).x;
-    const ImVec2 min{at.x, at.y - length}, max{at.x + length, at.y};
-    ui.drawn.add_shortened({label, shown, min, max});
-    // The band that leads up to the right.
-    const ImVec2 mouse = ImGui::GetIO().MousePos;
-    const float across = at.x - mouse.x + at.y - mouse.y;
-    if (ImGui::IsMouseHoveringRect(min, max, false) && ImGui::IsWindowHovered() &&
-        std::fabs(across - font->FontSize) < 1.2f * font->FontSize)
-      ui.tooltip(label);
-  }
 }
 
 void draw_lit(Ui& ui, const PlacedPane& p, const CellLink& lit) {
@@ -208,17 +131,25 @@ void read_mouse(const Ui& ui, const PlacedPane& p, bool over, PaneEvents& events
   if (!events.hovered) events.clicked = false;
 }
 
-// The first of these lines that fits: the name with sizes and their words, with sizes, alone.
-Words caption_line(const Ui& ui, const Trace& trace, const PagePane& p, const std::string& caption,
-                   ImFont* font, float room) {
+// The first of these lines that fits: the name with sizes, their words and the range; without the
+// words; without the range; alone.
+Words caption_line(const Ui& ui, const Trace& trace, const PlacedPane& placed,
+                   const std::string& caption, ImFont* font) {
+  const PagePane& p = *placed.pane;
   const Color own = p.pane.role == PaneRole::kRowVector
                         ? ui.theme.muted
                         : tensor_color(ui.theme, trace.program(), p.tensor);
-  for (const bool named : {true, false}) {
+  struct Parts {
+    bool named, ranged;
+  };
+  for (const Parts parts : {Parts{true, true}, Parts{false, true}, Parts{false, false}}) {
     Words words = {{caption + " ", own}};
-    const Words sizes = shape_words(ui, trace, p, named);
+    const Words sizes = shape_words(ui, trace, p, parts.named);
     words.insert(words.end(), sizes.begin(), sizes.end());
-    if (room <= 0 || measure_words(ui, font, words) <= room) return words;
+    if (parts.ranged && !placed.range.empty())
+      words.push_back({"  " + placed.range, ui.theme.muted});
+    if (placed.caption_room <= 0 || measure_words(ui, font, words) <= placed.caption_room)
+      return words;
   }
   return {{caption, own}};
 }
@@ -230,7 +161,7 @@ void draw_side_caption(Ui& ui, const Trace& trace, const PlacedPane& p,
   const float x = p.rect.x1 + ui.px(10), line = ui.px(16);
   const float middle = (p.rect.y0 + p.rect.y1) / 2;
   if (p.rect.height() < 2.6f * line || p.caption_room < ui.px(40)) {
-    const Words words = caption_line(ui, trace, page, caption, ui.fonts.strong, p.caption_room);
+    const Words words = caption_line(ui, trace, p, caption, ui.fonts.strong);
     draw_words(ui, ui.fonts.strong, {x, middle - ui.px(8)}, words);
     return;
   }
@@ -238,22 +169,24 @@ void draw_side_caption(Ui& ui, const Trace& trace, const PlacedPane& p,
   add_size(rows, ui, trace, page.tensor, page.pane.row_axis, page.pane.rows, true);
   add_size(columns, ui, trace, page.tensor, page.pane.column_axis, page.pane.columns, true);
   columns.push_back({")", ui.theme.muted});
-  float y = middle - 1.5f * line;
+  const bool ranged = !p.range.empty() && p.rect.height() >= 3.6f * line;
+  float y = middle - (ranged ? 2.0f : 1.5f) * line;
   ui.text(ui.fonts.strong, {x, y}, tensor_color(ui.theme, trace.program(), page.tensor), caption);
   draw_words(ui, ui.fonts.control, {x, y += line}, rows);
   draw_words(ui, ui.fonts.control, {x, y += line}, columns);
+  if (ranged) ui.text(ui.fonts.control, {x, y += line}, ui.theme.muted, p.range);
 }
 
 void draw_caption(Ui& ui, const Trace& trace, const PlacedPane& p, const std::string& caption) {
   const PaneRole role = p.pane->pane.role;
   if (role == PaneRole::kTop) return draw_side_caption(ui, trace, p, caption);
   if (role == PaneRole::kRowVector) {
-    const Words words = caption_line(ui, trace, *p.pane, caption, ui.fonts.note, p.caption_room);
+    const Words words = caption_line(ui, trace, p, caption, ui.fonts.note);
     draw_words(ui, ui.fonts.note, {p.rect.x1 + ui.px(10), (p.rect.y0 + p.rect.y1) / 2 - ui.px(7)},
                words);
     return;
   }
-  const Words words = caption_line(ui, trace, *p.pane, caption, ui.fonts.strong, p.caption_room);
+  const Words words = caption_line(ui, trace, p, caption, ui.fonts.strong);
   const float width = measure_words(ui, ui.fonts.strong, words);
   draw_words(ui, ui.fonts.strong, {(p.rect.x0 + p.rect.x1 - width) / 2, p.rect.y1 + ui.px(5)},
              words);
@@ -321,8 +254,7 @@ PaneEvents draw_pane(Ui& ui, const Trace& trace, const PlacedPane& p, const Cell
                                       {p.rect.x1 + 1, p.rect.y1 + 1}, to_u32(ui.theme.line));
   draw_pane_numbers(ui, p, quad.scale, colors ? colors->range : own_range(trace, *p.pane),
                     quad.data);
-  if (p.row_labels) draw_row_labels(ui, trace, p, p.named_row ? CellLink{p.named_row, {}} : lit);
-  if (p.column_labels) draw_column_labels(ui, trace, p, lit);
+  draw_pane_labels(ui, trace, p, lit);
   draw_head_bands(ui, trace, p);
   draw_caption(ui, trace, p, caption);
   draw_lit(ui, p, lit);

@@ -27,6 +27,9 @@ Color tensor_color(const Theme&, const Program&, TensorId);
 /// "Q", "Kᵀ"; draw_pane writes the sizes after it: "Q (T 11 × d_head 16)".
 std::string pane_caption(const Trace&, const PagePane&);
 
+/// What a picture's colours span: "±3.96", of weights "0 … 0.41".
+std::string range_text(const ColorScale&);
+
 struct PaneEvents {
   std::optional<std::pair<std::int64_t, std::int64_t>> hovered;  // row, column
   bool clicked = false;
@@ -42,6 +45,9 @@ void draw_heatmap(Ui&, const Trace&, const PagePane&, const Rect&, float gap);
 PaneEvents draw_pane(Ui&, const Trace&, const PlacedPane&, const CellLink& lit, std::string_view id,
                      const std::string& caption, const PaneColors* colors = nullptr,
                      const float* data = nullptr, std::uint64_t data_key = 0);
+
+/// The names of its rows and columns; those of the lit ones stand out.
+void draw_pane_labels(Ui&, const Trace&, const PlacedPane&, const CellLink& lit);
 
 /// The numbers in its cells, where these are large enough. `range` is what the matrix spans, so
 /// that all its numbers have the same decimals.

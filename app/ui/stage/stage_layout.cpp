@@ -76,7 +76,11 @@ StagePlacement place_product(const std::vector<PagePane>& line, const Rect& area
   // Room for the words beside the upper operand; in a narrow place for its name alone.
   const float side_caption = is_narrow(area, unit) ? 44 * unit : m.side_caption;
   const float side = side_caption - 12 * unit;
-  const float width = area.width() - m.row_label_width - m.gap - side_caption;
+  // Keys name the columns of the left operand and the rows of the upper one: slanted names need
+  // room beside each other.
+  const bool keys = names_places(left.pane.column_axis) && area.width() >= 520 * unit;
+  const float gap = keys ? m.column_label_height : m.gap;
+  const float width = area.width() - m.row_label_width - gap - side_caption;
   float cw = fit(width * 0.6f, result.pane.columns, m.square_cell);
   const bool shares = vector && vector->pane.column_follow == Follow::kColumn;
   const float vector_h = vector_height(shares ? cw : 0, unit);
@@ -92,23 +96,29 @@ StagePlacement place_product(const std::vector<PagePane>& line, const Rect& area
   if (is_square(result.pane)) cw = ch = std::min(cw, ch);
   const float used_h = ch * static_cast<float>(result.pane.rows);
   const float used_w = cw * static_cast<float>(result.pane.columns);
-  const float th = fit(std::min(height - used_h, area.height() * 0.4f), top.pane.rows, 12 * unit);
+  const float low = 0.4f * m.max_cell, inner = 0.53f * m.max_cell;
+  const float th = fit(std::min(height - used_h, area.height() * 0.4f), top.pane.rows, low);
   const float lw = fit(std::min(width - used_w, area.width() * 0.4f), left.pane.columns,
-                       std::min(16 * unit, std::max(cw, 12 * unit)));
+                       std::min(inner, std::max(cw, low)));
 
   const float left_w = lw * static_cast<float>(left.pane.columns);
   const float top_h = th * static_cast<float>(top.pane.rows);
-  const float total_w = left_w + m.gap + m.row_label_width + used_w + side_caption;
+  const float total_w = left_w + gap + m.row_label_width + used_w + side_caption;
   const float total_h = labels + top_h + strip + m.caption_height + used_h + m.caption_height;
   const float x0 = std::round(area.x0 + std::max(0.0f, (area.width() - total_w) / 2));
   const float y0 = std::round(area.y0 + std::max(0.0f, (area.height() - total_h) / 2));
-  const float rx = std::round(x0 + left_w + m.gap + m.row_label_width);
+  const float rx = std::round(x0 + left_w + gap + m.row_label_width);
   const float ty = std::round(y0 + labels);
-  const float ry = std::round(ty + top_h + strip + m.caption_height * 0.7f);
+  // The heads' bands and numbers stand over the result.
+  const float over = std::max(m.caption_height * 0.7f, banded ? 22 * unit : 0);
+  const float ry = std::round(ty + top_h + strip + over);
 
   StagePlacement out;
-  out.panes.push_back(placed(left, x0, ry, lw, ch, left_w + 40 * unit));
+  const float beyond = std::min(20 * unit, x0 - area.x0 + 12 * unit);  // of the caption
+  out.panes.push_back(placed(left, x0, ry, lw, ch, left_w + 2 * beyond));
+  out.panes.back().column_labels = keys && ry - area.y0 >= m.column_label_height;
   out.panes.push_back(placed(top, rx, ty, cw, th, side));
+  out.panes.back().row_labels = keys;
   out.panes.back().column_labels = labelled;
   out.panes.back().head_numbers = banded;
   if (vector) {
@@ -178,7 +188,9 @@ void place_line(const StepPage& page, const std::vector<PagePane>& line, const R
   int index = 0;
   for (const PagePane& p : line) {
     if (p.pane.role == PaneRole::kRowVector) {
-      out.panes.push_back(placed(p, first_x, vector_y, cw, vector_h, 0));
+      const float end = first_x + cw * static_cast<float>(p.pane.columns);
+      const float room = std::max(area.x1 - end - 14 * unit, unit);
+      out.panes.push_back(placed(p, first_x, vector_y, cw, vector_h, room));
       vector_y += vector_step;
       continue;
     }

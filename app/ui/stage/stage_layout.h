@@ -23,8 +23,10 @@ struct PlacedPane {
   bool row_labels = false, column_labels = false;
   bool head_numbers = true;  // over the bands of the heads
   // The row that has its name marked though the pane shows nothing of the cell: another head does.
-  std::optional<std::int64_t> named_row = std::nullopt;
+  // The column of the chosen cell, where no column of the result leads to it.
+  std::optional<std::int64_t> named_row = std::nullopt, named_column = std::nullopt;
   float caption_room = 0;  // how wide the caption may be; 0: any width
+  std::string range;       // what its colours span, where the pictures of the page differ: "±3.96"
 
   /// Where cell (r, c) stands; parts beyond `rect` are not seen.
   Rect cell_rect(std::int64_t r, std::int64_t c) const {

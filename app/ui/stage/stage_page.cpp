@@ -40,7 +40,7 @@ float widest_name(const Ui& ui, const Trace& trace, std::string_view axis, std::
   if (!names_places(axis) && axis != "batch") return widest;
   for (std::int64_t i = 0; i < std::min<std::int64_t>(count, 200); ++i) {
     const std::string label = place_label(ui, trace, axis, i);
-    widest = std::max(widest, ui.measure(ui.fonts.control, label).x);
+    widest = std::max(widest, ui.measure(ui.fonts.strong, label).x);
   }
   return widest;
 }
@@ -168,21 +168,20 @@ void draw_signs(Ui& ui, const StagePlacement& placement, const StepPage& page) {
   }
 }
 
-// The chosen cell, where no row and column of its pane cross there.
-void mark_picked(const AppState& state, Ui& ui, const StagePlacement& placement,
-                 const CellLink& link) {
+// Where the chosen cell stands in a pane, if no row and column of the pane cross there.
+std::optional<std::pair<std::int64_t, std::int64_t>> uncrossed_pick(const AppState& state,
+                                                                    const PagePane& p,
+                                                                    const CellLink& link) {
   const Trace& trace = *state.derived.trace;
   const auto& picked = state.session.picked;
-  if (!picked || !trace.find(picked->tensor).data) return;
+  if (!picked || !trace.find(picked->tensor).data) return std::nullopt;
   const TensorView t = trace.tensor(picked->tensor);
-  if (picked->index.size() != t.axes.size()) return;
-  for (const PlacedPane& p : placement.panes) {
-    if (trace.tensor(p.pane->tensor).name != t.name) continue;
-    const auto place = pane_place(p.pane->pane, flat_index(t.axes, picked->index));
-    const CellLink lit = link_to(trace, *p.pane, link);
-    if (place && !(lit.row == place->first && lit.column == place->second))
-      mark_cell(ui, p, place->first, place->second);
-  }
+  if (picked->index.size() != t.axes.size() || trace.tensor(p.tensor).name != t.name)
+    return std::nullopt;
+  const auto place = pane_place(p.pane, flat_index(t.axes, picked->index));
+  const CellLink lit = link_to(trace, p, link);
+  if (!place || (lit.row == place->first && lit.column == place->second)) return std::nullopt;
+  return place;
 }
 
 // The cells that the chosen one was turned with.
@@ -214,6 +213,19 @@ void offer_files(Ui& ui, std::string_view tensor, std::size_t place, bool over) 
   ImGui::EndPopup();
 }
 
+// One legend explains one picture: where their colours span different ranges, each says its own.
+void note_ranges(const Ui& ui, const Trace& trace, StagePlacement& placement) {
+  bool differ = false;
+  for (PlacedPane& p : placement.panes) {
+    if (!p.pane->amounts) continue;
+    p.range = range_text(colors_of(ui, trace, *p.pane).scale);
+    differ |= p.range != placement.panes.back().range;
+  }
+  for (PlacedPane& p : placement.panes) {
+    if (!differ) p.range.clear();
+  }
+}
+
 constexpr float kLegendWidth = 84;  // design pixels
 
 // On a narrow stage the legend gives way where small cells would be larger without it.
@@ -241,16 +253,20 @@ void draw_stage_page(const AppState& state, Ui& ui, const Rect& area, const Step
   const Rect& body = split.matrices;
   StagePlacement placement = place_page(page, body, m, ui.scale);
   apply_view(placement, page, state.session.view, ui.scale);
+  note_ranges(ui, trace, placement);
   StageView view = state.session.view;
   const bool hovering = state.session.hovered.has_value();
   CellLink link = hovered_link(state, page);
   if (!hovering || (!link.row && !link.column)) link = page_link(trace, page, state.session.picked);
   const PagePane* legend_pane = &picked_pane(state, page);
   if (const auto made = motion_link(state); made && !hovering) link = *made;
+  const bool marks_pick = !hovering && !shown_motion(state);
   std::optional<CellPick> hovered;
   for (std::size_t i = 0; i < placement.panes.size(); ++i) {
     PlacedPane& p = placement.panes[i];
     if (p.pane->pane.row_follow == Follow::kRow) p.named_row = link.row;
+    const auto alone = marks_pick ? uncrossed_pick(state, *p.pane, link) : std::nullopt;
+    if (alone) p.named_column = alone->second;
     const TensorView t = trace.tensor(p.pane->tensor);
     const std::string id = "pane/" + std::to_string(i) + "/" + std::string(t.name);
     const PaneEvents events =
@@ -269,7 +285,10 @@ void draw_stage_page(const AppState& state, Ui& ui, const Rect& area, const Step
     if (events.clicked) ui.push(PickCell{cell});
   }
   for (const PlacedPane& p : placement.panes) mark_hovered_cell(state, ui, p);
-  if (!hovering && !shown_motion(state)) mark_picked(state, ui, placement, link);
+  for (const PlacedPane& p : placement.panes) {
+    const auto alone = marks_pick ? uncrossed_pick(state, *p.pane, link) : std::nullopt;
+    if (alone) mark_cell(ui, p, alone->first, alone->second);
+  }
   mark_turned(state, ui, step, page, placement);
   draw_shared_heads(state, ui, body, page, placement);
   draw_signs(ui, placement, page);

@@ -1,0 +1,149 @@
+// The names of a pane's rows and columns, as many as can be read.
+#include <algorithm>
+#include <cmath>
+
+#include "app/ui/matrix/pane_view.h"
+#include "app/ui/matrix/place_words.h"
+#include "core/base/utf8.h"
+
+namespace headlight {
+namespace {
+
+// Text turned by 45° about its lower left corner: drawn level, then its vertices are turned.
+void slanted_text(Ui& ui, ImFont* font, ImVec2 at, Color color, std::string_view words) {
+  ui.drawn.add_label(std::string(words), at);
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  // ImGui leaves out letters beyond the clip rectangle before they are turned; so none is in force.
+  list->PushClipRect({-1e5f, -1e5f}, {1e5f, 1e5f});
+  const int begin = list->VtxBuffer.Size;
+  ui.text(font, {at.x, at.y - font->FontSize}, color, words);
+  list->PopClipRect();
+  constexpr float kCos = 0.70710678f, kSin = -0.70710678f;
+  for (int i = begin; i < list->VtxBuffer.Size; ++i) {
+    ImVec2& p = list->VtxBuffer[i].pos;
+    const float x = p.x - at.x, y = p.y - at.y;
+    p = {at.x + x * kCos - y * kSin, at.y + x * kSin + y * kCos};
+  }
+}
+
+// How many labels to leave out so that the rest can be read.
+std::int64_t label_step(float cell, float need) {
+  return std::max<std::int64_t>(1,
+                                static_cast<std::int64_t>(std::ceil(need / std::max(cell, 0.01f))));
+}
+
+// Of a model that fills [MASK], of what it predicts: was it trained to say anything at this row?
+bool is_asked(const Trace& trace, const PagePane& p, std::int64_t row) {
+  const Program& program = trace.program();
+  const Place& place = program.tensors[static_cast<std::size_t>(p.tensor)].place;
+  const std::vector<int>& masked = trace.input().masked;
+  if (!program.shape.in_place || place.section != Section::kPrediction) return true;
+  return std::ranges::binary_search(masked, static_cast<int>(row));
+}
+
+// Where some labels are left out, the same word again says which one it is: "the₁₄".
+std::string row_name(const Ui& ui, const Trace& trace, std::string_view axis, std::int64_t i,
+                     bool some) {
+  return some ? place_name(ui, trace, axis, i) : place_label(ui, trace, axis, i);
+}
+
+void draw_row_labels(Ui& ui, const Trace& trace, const PlacedPane& p, const CellLink& lit) {
+  ImFont* font = p.cell_h >= ui.px(15) ? ui.fonts.control : ui.fonts.note;
+  const std::int64_t step = label_step(p.cell_h, font->FontSize * 0.92f);
+  const Color lit_color = ui.theme.q;
+  const bool shows_lit = lit.row && p.rows.sees(*lit.row);
+  for (std::int64_t r = p.rows.begin(); r < p.rows.end(); ++r) {
+    const bool on = lit.row == r;
+    if (r % step != 0 && !on) continue;
+    if (step > 1 && shows_lit && !on && std::abs(*lit.row - r) < step)
+      continue;  // room for the lit one
+    const float middle = p.rows.center(r);
+    if (middle < p.rect.y0 || middle > p.rect.y1) continue;
+    const std::string label = row_name(ui, trace, p.pane->pane.row_axis, r, step > 1);
+    const float room = ui.px(86);
+    ImFont* own = on ? ui.fonts.strong : font;
+    const float width = std::min(room, ui.measure(own, label).x);
+    ui.user_text(own, {p.rect.x0 - ui.px(8) - width, middle - font->FontSize * 0.55f},
+                 on                            ? lit_color
+                 : is_asked(trace, *p.pane, r) ? ui.theme.muted
+                                               : faded(ui.theme.muted, 0.55f),
+                 label, room);
+  }
+}
+
+// How far the ink of a line of text reaches, from its top down.
+struct Ink {
+  float top = 0, bottom = 0;
+};
+Ink ink_of(const ImFont* font, std::string_view words) {
+  Ink ink{font->FontSize, 0};
+  for (const char32_t point : to_code_points(words)) {
+    const ImFontGlyph* glyph = font->FindGlyph(static_cast<ImWchar>(point));
+    ink = {std::min(ink.top, glyph->Y0), std::max(ink.bottom, glyph->Y1)};
+  }
+  return ink;
+}
+
+// Do slanted labels touch whose columns are so many pixels apart, the second one further right?
+bool slanted_touch(const Ink& left, const Ink& right, float apart) {
+  return right.top + 0.7071f * apart < left.bottom;
+}
+
+// One slanted label over its column; the whole word in a tooltip where it is shortened.
+void draw_slanted_label(Ui& ui, ImFont* font, ImVec2 at, Color color, const std::string& label,
+                        const std::string& shown) {
+  slanted_text(ui, font, at, color, shown);
+  if (shown == label) return;
+  const float length = 0.7f * ui.measure(font, shown).x;
+  const ImVec2 min{at.x, at.y - length}, max{at.x + length, at.y};
+  ui.drawn.add_shortened({label, shown, min, max});
+  // The band that leads up to the right.
+  const ImVec2 mouse = ImGui::GetIO().MousePos;
+  const float across = at.x - mouse.x + at.y - mouse.y;
+  if (ImGui::IsMouseHoveringRect(min, max, false) && ImGui::IsWindowHovered() &&
+      std::fabs(across - font->FontSize) < 1.2f * font->FontSize)
+    ui.tooltip(label);
+}
+
+void draw_column_labels(Ui& ui, const Trace& trace, const PlacedPane& p, const CellLink& lit) {
+  const std::int64_t step = label_step(p.cell_w, ui.fonts.note->FontSize * 1.05f);
+  constexpr std::size_t kMost = 9;  // letters
+  const auto label_of = [&](std::int64_t c) {
+    return row_name(ui, trace, p.pane->pane.column_axis, c, step > 1);
+  };
+  const auto font_of = [&](std::int64_t c) {
+    return lit.column == c ? ui.fonts.strong : ui.fonts.note;
+  };
+  const auto ink = [&](std::int64_t c) {
+    return ink_of(font_of(c), shortened(label_of(c), kMost));
+  };
+  const auto touch = [&](std::int64_t a, std::int64_t b) {
+    return slanted_touch(ink(a), ink(b), static_cast<float>(b - a) * p.cell_w);
+  };
+  const bool shows_lit = lit.column && p.columns.sees(*lit.column);
+  std::optional<std::int64_t> last;
+  for (std::int64_t c = p.columns.begin(); c < p.columns.end(); ++c) {
+    const bool on = lit.column == c;
+    const float middle = p.columns.center(c);
+    if ((c % step != 0 && !on) || middle < p.rect.x0 || middle > p.rect.x1) continue;
+    // Beside the lit one, and where tall letters would touch, a label gives way.
+    if (!on && last && touch(*last, c)) continue;
+    if (!on && shows_lit && (c < *lit.column ? touch(c, *lit.column) : touch(*lit.column, c)))
+      continue;
+    last = c;
+    const std::string label = label_of(c);
+    draw_slanted_label(ui, font_of(c), {middle + 0.12f * p.cell_w, p.rect.y0 - ui.px(4)},
+                       on ? ui.theme.k : ui.theme.muted, label, shortened(label, kMost));
+  }
+}
+
+}  // namespace
+
+void draw_pane_labels(Ui& ui, const Trace& trace, const PlacedPane& p, const CellLink& lit) {
+  const CellLink named{p.named_row ? p.named_row : lit.row,
+                       p.named_column ? p.named_column : lit.column};
+  if (p.row_labels) draw_row_labels(ui, trace, p, named);
+  if (p.column_labels) draw_column_labels(ui, trace, p, named);
+}
+
+}  // namespace headlight
