@@ -14,6 +14,7 @@ struct CellRange {
   std::int64_t forbidden = 0;     // −∞
   std::int64_t broken = 0;        // NaN
   std::int64_t overflowed = 0;    // +∞
+  bool names = false;             // ids, which are neither large nor small; below 0: none
 
   /// Are there numbers beyond the range, that have the colour of its end?
   bool clips_high() const { return highest > limit; }

@@ -8,9 +8,10 @@
 namespace headlight {
 
 std::span<const std::string_view> axis_words() {
-  static constexpr std::array<std::string_view, 15> kWords = {
-      "batch",      "head",   "kv_head", "query",  "key",   "position", "source", "source_query",
-      "source_key", "d_head", "d_model", "hidden", "vocab", "class",    "feature"};
+  static constexpr std::array<std::string_view, 17> kWords = {
+      "batch",  "head",         "kv_head",    "query",   "key",           "position",
+      "source", "source_query", "source_key", "d_head",  "d_model",       "hidden",
+      "vocab",  "class",        "feature",    "context", "context_source"};
   return kWords;
 }
 

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 
 #include "core/base/number_text.h"
 #include "core/base/utf8.h"
@@ -28,6 +29,18 @@ std::string all_digits(double value) {
   return text;
 }
 
+namespace {
+
+// Would the token be taken for an index, a minus sign or a part of the brackets around it?
+bool reads_as_sign(std::string_view token) {
+  const bool has_letter = std::ranges::any_of(token.substr(0, token.find("\xE2\x82")), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c & 0x80) != 0;
+  });
+  return !has_letter || token.find_first_of("[](),\"") != token.npos;
+}
+
+}  // namespace
+
 std::string cell_title(const Trace& trace, const CellRef& cell, LabelFunction label) {
   const TensorSpec& spec = trace.program().tensors[static_cast<std::size_t>(cell.tensor)];
   std::string text = spec.symbol;
@@ -35,15 +48,46 @@ std::string cell_title(const Trace& trace, const CellRef& cell, LabelFunction la
   for (std::size_t a = 0; a < spec.axes.size(); ++a) {
     if (spec.axes[a].name == "batch" || counts_heads(spec.axes[a].name)) continue;
     if (text.back() != '[') text += ", ";
-    text += label(trace.name(spec.axes[a].name, cell.index[a]));
+    const std::string name = trace.name(spec.axes[a].name, cell.index[a]);
+    const bool quoted = names_places(spec.axes[a].name) && reads_as_sign(name);
+    text += quoted ? "\u201c" + label(name) + "\u201d" : label(name);
   }
   return text + "]";
 }
 
+namespace {
+
+// What a printed number says.
+double read_number(std::string text) {
+  if (text.starts_with("\u2212")) text.replace(0, 3, "-");
+  if (const std::size_t e = text.find("\u2212"); e != text.npos) text.replace(e, 3, "-");
+  return std::strtod(text.c_str(), nullptr);
+}
+
+// So many digits that a quotient at the line's end is right as it is printed: 1.0000 / 1.0002 =
+// 0.9998, where 1.000 / 1.000 would be 1.
+int digits_of_quotient(const Explanation& e, int digits) {
+  constexpr int kMost = 9;
+  const std::size_t n = e.written.size();
+  const bool quotient = n >= 3 && e.written[n - 3].number && e.written[n - 1].number &&
+                        e.written[n - 2].text == " / " && std::isfinite(e.value);
+  if (!quotient || digits <= 0) return digits;
+  const std::string result = number_text(e.value, digits);
+  for (int more = digits; more <= kMost; ++more) {
+    const double over = read_number(number_text(*e.written[n - 3].number, more));
+    const double under = read_number(number_text(*e.written[n - 1].number, more));
+    if (number_text(over / under, digits) == result) return more;
+  }
+  return digits;
+}
+
+}  // namespace
+
 std::string arithmetic_line(const Trace& trace, const Explanation& e, const LineStyle& style) {
   LineStyle own = style;
   own.fine |= is_gradient(e);
-  const PlainWriter writer(own);
+  own.digits = digits_of_quotient(e, own.digits);
+  const PlainWriter writer(own, style.digits);
   return write_arithmetic(trace, e, writer, own.most);
 }
 

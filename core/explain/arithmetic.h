@@ -18,7 +18,8 @@ using LabelFunction = std::string (*)(std::string_view);
 /// visible_label(), shortened to 40 characters.
 std::string plain_label(std::string_view token);
 
-/// "S[it, animal]": the symbol of the tensor and the cell's place, without batch and head.
+/// "S[it, animal]": the symbol of the tensor and the cell's place, without batch and head. A token
+/// that could be read as an index or a sign is quoted: dW_E[“3”, 24].
 std::string cell_title(const Trace&, const CellRef&, LabelFunction = plain_label);
 
 struct LineStyle {
@@ -34,7 +35,7 @@ struct LineStyle {
 std::string gradient_number(double value);
 bool is_gradient(const Explanation&);
 
-/// "q(“it”) · k(“animal”) = (−1.673 × −3.026) + (1.028 × 0.984) + … = 4.555". Empty for a number
+/// "q(“it”) · k(“animal”) = (−1.673 × (−3.026)) + (1.028 × 0.984) + … = 4.555". Empty for a number
 /// that nothing was computed for.
 std::string arithmetic_line(const Trace&, const Explanation&, const LineStyle&);
 

@@ -52,6 +52,7 @@ std::string sum_in_letters(const Trace& trace, const Explanation& e, const MathW
     text += w.dot() + w.function(name) + "(" + symbol_of(trace, a, skip(a, 0), w) + " + " +
             symbol_of(trace, b, skip(b, 1), w) + ")";
   }
+  if (e.divided_by != 1) text += " / " + std::to_string(e.divided_by);
   const Term& last = e.terms.back();
   if (e.terms.size() > 1 && is_plain(last) && last.cell.tensor >= 0) {
     text += " + " + symbol_of(trace, last.cell, -1, w);
@@ -76,10 +77,12 @@ std::string line_text(const MathLine& line, const MathWriter& w) {
   return text;
 }
 
-std::string term_text(const Term& t, const MathWriter& w) {
+// A product; in brackets beside others.
+std::string term_text(const Term& t, bool alone, const MathWriter& w) {
   if (is_plain(t)) return w.guarded(t.value);
-  const std::string factor = t.written.empty() ? w.factor(t.factor) : line_text(t.written, w);
-  return "(" + w.number(t.value) + w.times() + factor + ")";
+  const std::string factor = t.written.empty() ? w.guarded(t.factor) : line_text(t.written, w);
+  const std::string product = w.number(t.value) + w.times() + factor;
+  return alone ? product : "(" + product + ")";
 }
 
 std::string sum_in_numbers(const Explanation& e, const MathWriter& w, std::size_t most) {
@@ -89,7 +92,7 @@ std::string sum_in_numbers(const Explanation& e, const MathWriter& w, std::size_
   const std::size_t shown = all ? order.size() : most;
   std::string text;
   for (std::size_t i = 0; i < shown; ++i) {
-    text += (i ? w.plus(i) : "") + term_text(e.terms[order[i]], w);
+    text += (i ? w.plus(i) : "") + term_text(e.terms[order[i]], order.size() == 1, w);
   }
   if (shown == order.size()) return text;
   double rest = 0;
@@ -102,16 +105,23 @@ std::string sum_in_numbers(const Explanation& e, const MathWriter& w, std::size_
 std::string write_arithmetic(const Trace& trace, const Explanation& e, const MathWriter& w,
                              std::size_t most) {
   if (e.terms.empty() && e.written.empty()) return "";
-  const std::string result = w.equals() + w.number(e.value);
+  const std::string result = w.equals() + w.result(e.value);
   if (!e.written.empty()) return line_text(e.written, w) + result;
   const bool moved = e.terms.size() == 1 && e.terms[0].factor == 1;
   if (moved) return symbol_of(trace, e.terms[0].cell, -1, w) + result;
-  return sum_in_letters(trace, e, w) + w.equals() + sum_in_numbers(e, w, most) + result;
+  const std::string letters = e.in_letters ? sum_in_letters(trace, e, w) + w.equals() : "";
+  return letters + sum_in_numbers(e, w, most) + result;
 }
 
 std::string PlainWriter::number(double value) const {
-  if (style_.fine && style_.digits > 0) return gradient_number(value);
+  if (style_.fine && style_.digits > 0) return fine_number(value, style_.digits);
   return style_.digits > 0 ? number_text(value, style_.digits) : all_digits(value);
+}
+
+std::string PlainWriter::result(double value) const {
+  LineStyle style = style_;
+  style.digits = result_digits_;
+  return PlainWriter(style).number(value);
 }
 
 std::string PlainWriter::guarded(double value) const {

@@ -13,6 +13,8 @@ class MathWriter {
  public:
   virtual ~MathWriter() = default;
   virtual std::string number(double) const = 0;
+  /// What a line comes to.
+  virtual std::string result(double value) const { return number(value); }
   virtual std::string literal(const MathPiece&) const = 0;
   /// "W_Q", and the labels of a cell of it: q(“it”), W_Q(3)
   virtual std::string symbol(std::string_view symbol, const std::vector<std::string>& labels,
@@ -28,14 +30,15 @@ class MathWriter {
   virtual std::string rest(std::size_t count, double sum) const = 0;
   /// A negative number behind an operator.
   virtual std::string guarded(double) const = 0;
-  /// The second factor of a product.
-  virtual std::string factor(double value) const = 0;
 };
 
 class PlainWriter final : public MathWriter {
  public:
-  explicit PlainWriter(const LineStyle& style) : style_(style) {}
+  explicit PlainWriter(const LineStyle& style) : PlainWriter(style, style.digits) {}
+  PlainWriter(const LineStyle& style, int result_digits)
+      : style_(style), result_digits_(result_digits) {}
   std::string number(double) const override;
+  std::string result(double) const override;
   std::string literal(const MathPiece& piece) const override { return piece.text; }
   std::string symbol(std::string_view, const std::vector<std::string>&,
                      const std::vector<bool>&) const override;
@@ -46,10 +49,10 @@ class PlainWriter final : public MathWriter {
   std::string equals() const override { return " = "; }
   std::string rest(std::size_t count, double sum) const override;
   std::string guarded(double) const override;
-  std::string factor(double value) const override { return number(value); }
 
  private:
   LineStyle style_;
+  int result_digits_;
 };
 
 /// "q · k = (a × b) + … = value". At most `most` terms, the largest ones; see MathWriter::rest.

@@ -58,30 +58,6 @@ std::vector<TensorView> inputs_of(const Trace& trace, const OpCall& call) {
   return in;
 }
 
-// Products of numbers, the largest first: where letters would not say what is multiplied.
-MathLine numbers_of(const Explanation& e) {
-  constexpr std::size_t kMax = 3;
-  const std::vector<std::size_t> order = by_size(e.terms);
-  MathLine line;
-  double rest = 0;
-  for (std::size_t k = 0; k < order.size(); ++k) {
-    const Term& t = e.terms[order[k]];
-    if (k >= kMax) {
-      rest += t.product();
-      continue;
-    }
-    if (k > 0) line.push_back(math(" + ", " + "));
-    line.push_back(math(t.value));
-    line.push_back(math(" × ", " \\times "));
-    line.push_back(math(t.factor));
-  }
-  if (order.size() <= kMax) return line;
-  const std::string more = std::to_string(order.size() - kMax);
-  line.push_back(math(" + … (" + more + ") ", " + \\dots (" + more + ") "));
-  line.push_back(math(rest));
-  return line;
-}
-
 // "dQ, dK, dV", by the tensors' names where their symbols are the same.
 std::string gradient_names(const Program& program, const std::vector<TensorId>& of) {
   std::set<std::string_view> symbols;
@@ -139,7 +115,8 @@ void explain_gradient(const Trace& trace, Explanation& result) {
   });
   if (parts > 1)
     result.notes.push_back(Message{"explain.users", {{"names", gradient_names(program, users)}}});
-  if (parts > 1 || (result.written.empty() && !plain)) result.written = numbers_of(result);
+  if (parts > 1) result.written.clear();
+  result.in_letters = parts == 1 && plain;
 }
 
 }  // namespace
@@ -181,6 +158,7 @@ Explanation explain(const Trace& trace, TensorId tensor, const std::vector<std::
   result.formula = made.formula;
   result.quantities = made.quantities;
   result.written = made.written;
+  result.divided_by = made.divided_by;
   if (!made.why.empty()) result.notes.emplace_back(std::string(made.why));
   add_terms(result, program, call, made.terms);
   return result;

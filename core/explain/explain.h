@@ -38,6 +38,8 @@ struct Explanation {
   std::vector<Quantity> quantities;
   std::vector<Term> terms;
   MathLine written = {};            // see OpExplanation
+  std::int64_t divided_by = 1;      // the same
+  bool in_letters = true;           // do letters say what is multiplied?
   std::vector<Message> notes = {};  // what the formula does not say: why it is 0, who adds to it
   double sum() const;
 };

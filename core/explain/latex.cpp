@@ -135,7 +135,6 @@ class LatexWriter final : public MathWriter {
   std::string guarded(double value) const override {
     return value < 0 ? "(" + latex_number(value) + ")" : latex_number(value);
   }
-  std::string factor(double value) const override { return guarded(value); }
 };
 
 }  // namespace

@@ -27,11 +27,12 @@ std::vector<NamedSize> axis_sizes(const Program& program, TensorId id, std::stri
     return {{SizeKind::kHeads, shared ? "H_kv" : "H", shared ? c.kv_head_count() : c.head_count()},
             {SizeKind::kHeadWidth, "d_head", c.head_width()}};
   }
-  if (axis == "position" || axis == "query" || axis == "key") {
+  if (axis == "position" || axis == "query" || axis == "key" || axis == "context") {
     // A learned table may have more rows than the sentence has tokens.
     if (length == program.shape.positions) return {{SizeKind::kTokens, "T", length}};
     return {{SizeKind::kOther, "positions", length}};
   }
+  if (axis == "context_source") return {{SizeKind::kTokens, "S", length}};
   if (axis == "class") return {{SizeKind::kOther, "classes", length}};
   if (counts_tokens(axis)) return {{SizeKind::kTokens, "S", length}};  // of a source row
   if (axis == "feature" || axis == "d_model") return {{SizeKind::kModel, "d_model", length}};

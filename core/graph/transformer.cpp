@@ -97,8 +97,11 @@ class Builder : AttentionPieces {
       params.features = c.d_model;
       where = call(rows_.sinusoid(), Op::kSinusoid, {ids}, {"pos_embed", Role::kPosition}, params);
     } else {
-      const TensorId table =
-          parameter(root_ + "pos_embed.W_pos", {axes_of(ids)[1], d_model()}, Role::kPositionTable);
+      const Axis places = axes_of(ids)[1];
+      const TensorId table = parameter(
+          root_ + "pos_embed.W_pos",
+          {{places.name == "source" ? "context_source" : "context", places.size}, d_model()},
+          Role::kPositionTable);
       where = call(rows_.learned_position(), Op::kLearnedPosition, {ids, table},
                    {"pos_embed", Role::kPosition});
     }

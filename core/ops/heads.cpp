@@ -56,7 +56,7 @@ OpExplanation split_explain(const OpArgs& args, std::span<const std::int64_t> in
   const std::vector<std::int64_t> cell = {index[0], index[2], index[1] * width + index[3]};
   return {{{{0, cell}, args.in[0].at(cell), 1.0, {}, "the same number, found by its head"}},
           {},
-          "x[t, h · d_head + e]"};
+          "x[t, h · d_head + d]"};
 }
 
 OpExplanation split_explain_gradient(const OpGradArgs& args, int input,
@@ -141,7 +141,7 @@ OpExplanation concat_explain_gradient(const OpGradArgs& args, int,
   const std::int64_t column = index[1] * args.in[0].axes[3].size + index[3];
   OpTerm term = gradient_term(args, {index[0], index[2], column});
   term.note = "the same number, found beside the other heads'";
-  return {{term}, {}, "dy[t, h · d_head + e]"};
+  return {{term}, {}, "dy[t, h · d_head + d]"};
 }
 
 // Every head's z, then all of them side by side.

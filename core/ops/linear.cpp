@@ -69,13 +69,30 @@ void linear_backward(const OpGradArgs& args) {
   if (args.in.size() > 2) add_column_sums(dy, rows, outer, args.d_in[2]);
 }
 
+struct Letters {
+  std::string in, out;  // of the indices along the rows of x and y
+};
+
+// As the tables of terms head them: f along features, d along a head's; i and j where these have a
+// word. Where both are alike, the one that no sum runs along is i or j too.
+Letters letters_of(const Axis& x, const Axis& y, bool sums_y) {
+  const auto letter = [](const Axis& axis, const char* none) {
+    if (axis.name == "feature" || axis.name == "d_model") return std::string("f");
+    return std::string(axis.name == "d_head" ? "d" : none);
+  };
+  Letters letters{letter(x, "i"), letter(y, "j")};
+  if (letters.in == letters.out) (sums_y ? letters.in : letters.out) = sums_y ? "i" : "j";
+  return letters;
+}
+
 OpExplanation linear_explain(const OpArgs& args, std::span<const std::int64_t> index) {
   const std::int64_t inner = args.in[0].axes.back().size;
   const std::int64_t outer = args.out.axes.back().size;
   std::vector<std::int64_t> cell(index.begin(), index.end());
   const std::int64_t j = cell.back();
   OpExplanation result;
-  result.formula = "Σ_i x[t, i] · W[i, j] + b[j]";
+  const auto [in, out] = letters_of(args.in[0].axes.back(), args.out.axes.back(), false);
+  result.formula = "Σ_" + in + " x[t, " + in + "] · W[" + in + ", " + out + "] + b[" + out + "]";
   for (std::int64_t i = 0; i < inner; ++i) {
     cell.back() = i;
     result.terms.push_back({{0, cell},
@@ -92,10 +109,11 @@ OpExplanation linear_explain_gradient(const OpGradArgs& args, int input,
                                       std::span<const std::int64_t> index) {
   const std::int64_t outer = args.out.axes.back().size;
   const std::int64_t flat = flat_index(args.in[static_cast<std::size_t>(input)].axes, index);
-  if (input == 2) return column_gradient(args, flat, "Σ_t dy[t, j]");
+  const auto [in, out] = letters_of(args.in[0].axes.back(), args.out.axes.back(), input == 0);
+  if (input == 2) return column_gradient(args, flat, "Σ_t dy[t, " + out + "]");
   OpExplanation result;
   if (input == 1) {
-    result = column_gradient(args, flat % outer, "Σ_t dy[t, j] · x[t, i]");
+    result = column_gradient(args, flat % outer, "Σ_t dy[t, " + out + "] · x[t, " + in + "]");
     for (OpTerm& term : result.terms) {
       std::vector<std::int64_t> cell = term.cell.index;
       cell.back() = flat / outer;
@@ -104,7 +122,7 @@ OpExplanation linear_explain_gradient(const OpGradArgs& args, int input,
     }
     return result;
   }
-  result.formula = "Σ_j dy[t, j] · W[i, j]";
+  result.formula = "Σ_" + out + " dy[t, " + out + "] · W[" + in + ", " + out + "]";
   std::vector<std::int64_t> cell(index.begin(), index.end());
   for (std::int64_t j = 0; j < outer; ++j) {
     const std::int64_t weight = index.back() * outer + j;
@@ -211,7 +229,7 @@ OpExplanation project_explain(const OpArgs& args, std::span<const std::int64_t> 
   const std::int64_t h = index[2] / width;
   const std::int64_t e = index[2] % width;
   OpExplanation result;
-  result.formula = "Σ_m x[t, m] · W[h, m, e] + b[h, e]";
+  result.formula = "Σ_f x[t, f] · W[h, f, d] + b[h, d]";
   result.quantities = {{"head", static_cast<double>(h)}};
   for (std::int64_t m = 0; m < inner; ++m) {
     const std::vector<std::int64_t> cell = {index[0], index[1], m};
@@ -231,7 +249,7 @@ OpExplanation project_explain_gradient(const OpGradArgs& args, int input,
   const std::int64_t heads = args.in[1].axes[0].size, width = args.in[1].axes[2].size;
   OpExplanation result;
   if (input == 0) {
-    result.formula = "Σ_h Σ_e dy[t, h · d_head + e] · W[h, m, e]";
+    result.formula = "Σ_h Σ_d dy[t, h · d_head + d] · W[h, f, d]";
     for (std::int64_t h = 0; h < heads; ++h) {
       for (std::int64_t e = 0; e < width; ++e) {
         const std::vector<std::int64_t> weight = {h, index[2], e};
@@ -243,12 +261,12 @@ OpExplanation project_explain_gradient(const OpGradArgs& args, int input,
   }
   if (input == 2) {
     const std::int64_t column = flat_index(args.in[2].axes, index);
-    result = column_gradient(args, column, "Σ_t dy[t, h · d_head + e]");
+    result = column_gradient(args, column, "Σ_t dy[t, h · d_head + d]");
     result.quantities = {{"head", static_cast<double>(column / width)}};
     return result;
   }
   result =
-      column_gradient(args, index[0] * width + index[2], "Σ_t dy[t, h · d_head + e] · x[t, m]");
+      column_gradient(args, index[0] * width + index[2], "Σ_t dy[t, h · d_head + d] · x[t, f]");
   result.quantities = {{"head", static_cast<double>(index[0])}};
   for (OpTerm& term : result.terms) {
     const std::vector<std::int64_t> cell = {term.cell.index[0], term.cell.index[1], index[1]};

@@ -67,6 +67,7 @@ OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
   OpExplanation result;
   result.formula = "Σ_t m[t] · x[t, f] / Σ_t m[t]";
   result.quantities = {{"tokens", tokens}};
+  result.divided_by = static_cast<std::int64_t>(std::max(tokens, 1.0));
   for (std::int64_t t = 0; t < positions; ++t) {
     const std::vector<std::int64_t> cell = {index[0], t, index[1]}, counts = {index[0], t};
     const double m = args.in[1].at(counts);

@@ -130,9 +130,10 @@ struct Quantity {
 struct OpExplanation {
   std::vector<OpTerm> terms;  // they add up to the cell
   std::vector<Quantity> quantities;
-  std::string formula;        // in letters: "Σ_d q[i, d] · k[j, d]"
-  MathLine written = {};      // the cell with its numbers; empty: the sum of its terms says it
-  std::string_view why = {};  // id of the text that says why nothing adds up to it
+  std::string formula;          // in letters: "Σ_d q[i, d] · k[j, d]"
+  MathLine written = {};        // the cell with its numbers; empty: the sum of its terms says it
+  std::string_view why = {};    // id of the text that says why nothing adds up to it
+  std::int64_t divided_by = 1;  // each term's factor is its factor cell's number over this
 };
 
 /// One number for each cell of a row, on the way from the operand's row to the result's.
@@ -279,6 +280,8 @@ struct OpInfo {
   /// The row that holds the cell at `index`.
   OpRow (*open_row)(const OpArgs&, std::span<const std::int64_t> index) = nullptr;
   double (*curve)(double) = nullptr;
+  /// Of kColumns: feature f of `width` at position t, and between positions.
+  double (*column)(double t, std::int64_t f, std::int64_t width) = nullptr;
   /// The pairs of the row that holds the cell at `index`; what is in none of them stays as it is.
   std::vector<OpPair> (*pairs)(const OpArgs&, std::span<const std::int64_t> index) = nullptr;
   /// What stands over and under the arrow to the result: "÷ √16", "÷ 4".

@@ -15,20 +15,24 @@ std::vector<Axis> sinusoid_shape(std::span<const TensorView> in, const OpParams&
   return {in[0].axes[0], in[0].axes[1], {"feature", params.features}};
 }
 
-double sinusoid_angle(std::int64_t t, std::int64_t f, std::int64_t width) {
+double sinusoid_angle(double t, std::int64_t f, std::int64_t width) {
   const auto pair = static_cast<double>(f - f % 2);
-  return static_cast<double>(t) / std::pow(10000.0, pair / static_cast<double>(width));
+  return t / std::pow(10000.0, pair / static_cast<double>(width));
 }
 
 // PE[t, 2i] = sin(t / 10000^(2i/d)),  PE[t, 2i+1] = cos of the same angle.
+double sinusoid_column(double t, std::int64_t f, std::int64_t width) {
+  const double angle = sinusoid_angle(t, f, width);
+  return f % 2 == 0 ? std::sin(angle) : std::cos(angle);
+}
+
 void sinusoid_forward(const OpArgs& args) {
   const auto& axes = args.out.axes;
   float* out = args.result;
   for (std::int64_t b = 0; b < axes[0].size; ++b) {
     for (std::int64_t t = 0; t < axes[1].size; ++t) {
       for (std::int64_t f = 0; f < axes[2].size; ++f) {
-        const double angle = sinusoid_angle(t, f, axes[2].size);
-        *out++ = static_cast<float>(f % 2 == 0 ? std::sin(angle) : std::cos(angle));
+        *out++ = static_cast<float>(sinusoid_column(static_cast<double>(t), f, axes[2].size));
       }
     }
   }
@@ -48,14 +52,16 @@ MathLine sinusoid_line(std::span<const std::int64_t> index, std::int64_t width, 
 }
 
 OpExplanation sinusoid_explain(const OpArgs& args, std::span<const std::int64_t> index) {
-  const double angle = sinusoid_angle(index[1], index[2], args.out.axes[2].size);
-  const bool even = index[2] % 2 == 0;
-  OpTerm term{{}, even ? std::sin(angle) : std::cos(angle), 1.0, {}, ""};
+  const std::int64_t f = index[2], width = args.out.axes[2].size;
+  const auto t = static_cast<double>(index[1]);
+  const double angle = sinusoid_angle(t, f, width);
+  const bool even = f % 2 == 0;
+  OpTerm term{{}, sinusoid_column(t, f, width), 1.0, {}, ""};
   term.note = even ? "sin(angle)" : "cos(angle)";
   return {{term},
-          {{"position", static_cast<double>(index[1])}, {"angle", angle}},
+          {{"position", t}, {"angle", angle}},
           even ? "sin(t / 10000^(f/d))" : "cos(t / 10000^((f − 1)/d))",
-          sinusoid_line(index, args.out.axes[2].size, angle)};
+          sinusoid_line(index, width, angle)};
 }
 
 OpExplanation sinusoid_explain_gradient(const OpGradArgs&, int, std::span<const std::int64_t>) {
@@ -79,7 +85,7 @@ std::string sinusoid_torch(const CodeArgs& c) { return sinusoid_code(c, "torch")
 
 // ---- learned ----
 
-// ids (batch, position), W_pos (position, d_model) -> (batch, position, feature)
+// ids (batch, position), W_pos (context, d_model) -> (batch, position, feature)
 std::vector<Axis> learned_shape(std::span<const TensorView> in, const OpParams&) {
   expect_inputs("learned_position", in, 2, 2);
   if (in[0].axes.size() != 2 || in[1].axes.size() != 2 || in[1].axes[0].size < in[0].axes[1].size) {
@@ -159,6 +165,7 @@ const OpInfo& sinusoid_op() {
       .numpy = sinusoid_numpy,
       .torch = sinusoid_torch,
       .detail = Detail::kColumns,
+      .column = sinusoid_column,
       .inputs = {InputKind::kSizes},
       .work = {.flops = 50},
       .trials = {"b t"},

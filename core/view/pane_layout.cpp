@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace headlight {
 namespace {
@@ -155,12 +156,19 @@ void make_weights(CellRange& range, float limit) {
   range.highest = std::min(range.highest, range.limit);  // a rounded sum may pass 1
 }
 
+// Targets name columns: none of them has a colour.
+void make_names(const Program& program, TensorId id, CellRange& range) {
+  range.names = program.tensors[place(id)].role == Role::kTargets;
+  if (range.names) range.limit = std::numeric_limits<float>::max();
+}
+
 }  // namespace
 
 CellRange shared_range(const Trace& trace, const PagePane& p) {
   const Program& program = trace.program();
   CellRange all = trace.range(p.tensor);
   if (shows_weights(program, p.tensor)) make_weights(all, 1);
+  make_names(program, p.tensor, all);
   if (p.sum < 0) return all;
   const OpCall& call = program.calls[place(p.sum)];
   const bool backward = program.is_gradient(p.tensor);
@@ -183,6 +191,7 @@ CellRange own_range(const Trace& trace, const PagePane& p) {
   }
   CellRange own = *all;
   if (shows_weights(trace.program(), p.tensor)) make_weights(own, own.highest);
+  make_names(trace.program(), p.tensor, own);
   return own;
 }
 

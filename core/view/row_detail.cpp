@@ -46,21 +46,13 @@ std::optional<RowDetail> open_row(const Trace& trace, const Step& step, std::int
 }
 
 std::vector<double> open_column(const Trace& trace, const Step& step, std::int64_t column,
-                                std::int64_t rows) {
-  const OpCall& call = trace.program().calls[static_cast<std::size_t>(step.calls[0])];
-  const std::vector<TensorView> in = inputs_of(trace, call);
-  TensorView out = trace.tensor(call.out);
-  std::vector<Axis> axes(out.axes.begin(), out.axes.end());
-  if (in.size() > 1) rows = std::min(rows, in[1].axes[0].size);
-  axes[1].size = std::max(rows, axes[1].size);
-  out.axes = axes;
+                                std::int64_t rows, std::int64_t parts) {
+  const OpCall& call = trace.program().calls[place(step.calls[0])];
+  const std::int64_t width = trace.tensor(call.out).axes.back().size;
   std::vector<double> values;
-  for (std::int64_t row = 0; row < axes[1].size; ++row) {
-    double value = 0;
-    const std::array<std::int64_t, 3> cell = {0, row, column};
-    const OpExplanation made = op_info(call.op).explain({in, out, call.params, nullptr}, cell);
-    for (const OpTerm& term : made.terms) value += term.value * term.factor;
-    values.push_back(value);
+  for (std::int64_t i = 0; i <= (rows - 1) * parts; ++i) {
+    const double t = static_cast<double>(i) / static_cast<double>(parts);
+    values.push_back(op_info(call.op).column(t, column, width));
   }
   return values;
 }

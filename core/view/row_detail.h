@@ -30,9 +30,10 @@ Detail step_detail(const Trace&, const Step&);
 std::optional<RowDetail> open_row(const Trace&, const Step&, std::int64_t head, std::int64_t row,
                                   std::int64_t column);
 
-/// A column of the page's result from its first row on, as the operation would make it for so many
-/// rows, or as many as its table has; at least the rows that there are.
-std::vector<double> open_column(const Trace&, const Step&, std::int64_t column, std::int64_t rows);
+/// A column of the page's result (Detail::kColumns) from its first row to that of `rows`, as the
+/// operation would make it for so many: at each of them and `parts` − 1 times in between.
+std::vector<double> open_column(const Trace&, const Step&, std::int64_t column, std::int64_t rows,
+                                std::int64_t parts);
 
 /// The row that holds this cell, in the making; nothing where no operation made it or the page of
 /// that opens no rows (Detail::kRow).

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "core/autodiff/gradient_program.h"
+#include "core/base/number_text.h"
 #include "core/base/random.h"
 #include "core/explain/arithmetic.h"
 #include "core/explain/explain.h"
@@ -355,7 +356,7 @@ TEST_CASE("gradient trace: small numbers keep their digits where a gradient is t
   const TensorId id = trace->program().require("d.blocks.0.attn.q");
   const Explanation e = explain(*trace, id, {0, 0, 4, 9});
   REQUIRE(std::fabs(e.value) < 0.01);
-  CHECK(arithmetic_line(*trace, e, {}).ends_with(" = " + gradient_number(e.value)));
+  CHECK(arithmetic_line(*trace, e, {}).ends_with(" = " + fine_number(e.value, 4)));
 }
 
 TEST_CASE("gradient trace: the code of a step back asks PyTorch") {

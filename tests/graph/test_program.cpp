@@ -351,7 +351,7 @@ TEST_CASE("program: parameters have the axes of the design") {
     return shape_text(p.tensors[static_cast<std::size_t>(p.require(name))].axes);
   };
   CHECK(axes("embed.W_E") == "(vocab 5, d_model 12)");
-  CHECK(axes("pos_embed.W_pos") == "(position 6, d_model 12)");
+  CHECK(axes("pos_embed.W_pos") == "(context 6, d_model 12)");
   CHECK(axes("blocks.0.ln1.w") == "(d_model 12)");
   CHECK(axes("blocks.0.attn.W_K") == "(head 3, d_model 12, d_head 4)");
   CHECK(axes("blocks.0.attn.b_V") == "(head 3, d_head 4)");

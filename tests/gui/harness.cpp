@@ -11,6 +11,9 @@
 #include "app/ui/kit/line_text.h"
 #include "core/base/texts.h"
 #include "core/base/utf8.h"
+#include "core/model/bundled.h"
+#include "core/model/model.h"
+#include "core/train/model_recipe.h"
 
 namespace headlight::test {
 namespace {
@@ -293,9 +296,11 @@ void Gui::paste(std::string_view utf8) {
 
 std::vector<DrawnText> Gui::texts() {
   if (glyphs_.empty()) {
-    for (const ImFont* font : ImGui::GetIO().Fonts->Fonts) {
-      for (const ImFontGlyph& g : font->Glyphs) {
-        glyphs_[place_of({g.U0, g.V0}, {g.U1, g.V1})] = g.Codepoint;
+    constexpr int kStrong = 5;  // in the order of Fonts::build
+    const ImVector<ImFont*>& fonts = ImGui::GetIO().Fonts->Fonts;
+    for (int i = 0; i < fonts.Size; ++i) {
+      for (const ImFontGlyph& g : fonts[i]->Glyphs) {
+        glyphs_[place_of({g.U0, g.V0}, {g.U1, g.V1})] = {g.Codepoint, i == kStrong};
       }
     }
   }
@@ -327,13 +332,15 @@ std::vector<DrawnText> Gui::texts() {
         const ImVec2 step =
             last ? ImVec2(v[0].pos.x - last[1].pos.x, v[0].pos.y - last[1].pos.y) : ImVec2(1e6f, 0);
         // A mark above a letter stands on it, not behind it.
-        const bool is_mark = last && found->second >= 0x0300 && found->second <= 0x036F;
+        const auto [letter, strong] = found->second;
+        const bool is_mark = last && letter >= 0x0300 && letter <= 0x036F;
         const bool apart = !is_mark && (step.x > 14 * state().session.scale || step.x < -3 ||
                                         std::fabs(step.y) > 14 * state().session.scale);
         if (apart) result.push_back({"", v[0].pos, v[0].pos});
         DrawnText& text = result.back();
-        text.words += to_utf8(found->second);
+        text.words += to_utf8(letter);
         text.slanted |= v[0].pos.y != v[1].pos.y;
+        text.strong |= strong;
         for (int corner = 0; corner < 4; ++corner) {
           const ImVec2 p = v[corner].pos;
           text.min = {std::min(text.min.x, p.x), std::min(text.min.y, p.y)};
@@ -375,6 +382,24 @@ const DrawnHeatmap& Gui::heatmap(std::string_view id) const {
   return *found;
 }
 
+bool Gui::has_frame(const Rect& r) const {
+  const ImU32 line = to_u32(Theme::make(state().session.dark).line);
+  const ImDrawData* data = ImGui::GetDrawData();
+  bool found[4] = {};
+  for (int n = 0; n < data->CmdListsCount; ++n) {
+    for (const ImDrawVert& v : data->CmdLists[n]->VtxBuffer) {
+      if (v.col != line) continue;
+      // Off the corner itself, where what is filled with the colour has its own.
+      for (int corner = 0; corner < 4; ++corner) {
+        const float x = corner % 2 ? r.x1 : r.x0, y = corner / 2 ? r.y1 : r.y0;
+        const float dx = std::fabs(v.pos.x - x), dy = std::fabs(v.pos.y - y);
+        found[corner] |= dx > 0.3f && dy > 0.3f && dx < 2.1f && dy < 2.1f;
+      }
+    }
+  }
+  return std::all_of(std::begin(found), std::end(found), [](bool f) { return f; });
+}
+
 std::string Gui::notices() const {
   std::string text;
   for (const Notice& notice : state().notices) text += notice.text + "\n";
@@ -396,6 +421,19 @@ Document small_document(int layers, int heads, int d_model) {
   document.config.heads = heads;
   document.config.d_model = d_model;
   document.sentence = "the cat sat on a mat";
+  return document;
+}
+
+std::vector<std::string> bundled_names() {
+  std::vector<std::string> names;
+  for (const BundledModel& model : bundled_models()) names.emplace_back(model.name);
+  return names;
+}
+
+Document bundled_document(const std::string& name) {
+  const auto model = load_model(std::string(kBundledRef) + name);
+  Document document = apply(Document{}, choose_model(Document{}, *model));
+  document.sentence = bundled_recipe(name).example;
   return document;
 }
 

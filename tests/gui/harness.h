@@ -48,6 +48,7 @@ struct DrawnText {
   std::string words;
   ImVec2 min, max;
   bool slanted = false;
+  bool strong = false;  // in the font that makes names stand out
 };
 
 /// A key press beside text: editing keys go to Dear ImGui, shortcuts to the shell first.
@@ -116,6 +117,8 @@ class Gui {
   /// The heatmap that fills exactly this control; fails the test when there is none.
   const DrawnHeatmap& heatmap(std::string_view id) const;
   bool has_heatmap(std::string_view id) const { return find_heatmap(id) != nullptr; }
+  /// Has this part of the window a line of the theme's colour along all its edges?
+  bool has_frame(const Rect&) const;
   /// All notices, one a line.
   std::string notices() const;
   bool notices_say(std::string_view part) const {
@@ -132,7 +135,11 @@ class Gui {
   Frontend frontend_;
   ImVec2 size_;
   std::string clipboard_;
-  std::unordered_map<std::uint64_t, unsigned> glyphs_;  // by place in the atlas
+  struct Glyph {
+    unsigned codepoint = 0;
+    bool strong = false;
+  };
+  std::unordered_map<std::uint64_t, Glyph> glyphs_;  // by place in the atlas
 };
 
 /// For pictures: everything at once, without stored settings.
@@ -140,6 +147,12 @@ ShellOptions still_options(int threads);
 
 /// One head and one layer short: a small, quick model.
 Document small_document(int layers = 1, int heads = 2, int d_model = 8);
+
+/// All bundled models, as assets/models has them.
+std::vector<std::string> bundled_names();
+
+/// One of them, with its example sentence.
+Document bundled_document(const std::string& name);
 
 /// The names of the steps, in the program's order.
 std::vector<std::string> step_names(const Program&);

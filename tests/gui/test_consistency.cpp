@@ -130,11 +130,13 @@ void check_row_labels(Gui& gui, const DrawnPane& pane) {
   const HeatmapQuad& q = pane.heatmap->quad;
   const float height = (q.y1 - q.y0) / static_cast<float>(q.rows);
   const TensorView t = gui.tensor(pane.tensor);
-  const bool vocab = t.axes[t.axes.size() - 2].name == "vocab";
+  const std::string& axis = t.axes[t.axes.size() - 2].name;
   if (height < 14 || q.rows < 2) return;  // thinned out where there is no room
   const std::vector<DrawnText> texts = gui.texts();
   for (std::int64_t r = 0; r < q.rows; ++r) {
-    const std::string label = label_of(gui, vocab ? "vocab" : "position", r);
+    const std::string label = axis == "context"
+                                  ? std::to_string(r)
+                                  : label_of(gui, axis == "vocab" ? "vocab" : "position", r);
     const float top = q.y0 + static_cast<float>(r) * height;
     const bool found = std::any_of(texts.begin(), texts.end(), [&](const DrawnText& text) {
       const float middle = (text.min.y + text.max.y) / 2;
@@ -390,6 +392,10 @@ TEST_CASE("consistency: the inspector's sum is the cell, for random cells of eve
         CHECK(same(static_cast<float>(e.value), drawn));
         if (e.terms.empty() || !std::isfinite(drawn)) continue;
         CHECK(e.sum() == doctest::Approx(drawn).epsilon(1e-4).scale(1.0));
+        const bool from_cells =  // a sine of the position comes from none
+            std::ranges::any_of(e.terms, [](const Term& term) { return term.cell.tensor >= 0; });
+        CHECK(gui.has("inspector/all_terms") <= from_cells);
+        if (!from_cells) continue;
         const bool exponentials = e.terms[0].inner.has_value();
         if (gui.has("inspector/all_terms") && gui.shows("Its sum of")) {
           CHECK((e.operation == "layer_norm" || e.operation == "rms_norm"));

@@ -3,8 +3,6 @@
 // name.
 #include "core/base/utf8.h"
 #include "core/explain/steps.h"
-#include "core/model/model.h"
-#include "core/train/model_recipe.h"
 #include "core/view/row_detail.h"
 #include "tests/gui/harness.h"
 
@@ -17,16 +15,14 @@ struct Kind {
 };
 
 Kind bundled(const std::string& name, std::string_view sentence = "") {
-  const auto model = load_model("bundled:" + name);
-  Document document;
-  document = apply(document, choose_model(document, *model));
+  Document document = bundled_document(name);
   if (!sentence.empty()) document.sentence = sentence;
   return {name + " " + std::string(sentence), document};
 }
 
 std::vector<Kind> kinds() {
-  std::vector<Kind> all = {bundled("dates"), bundled("dates", "june 7 2015 -> 2015-06-07"),
-                           bundled("sentiment"), bundled("masked"), bundled("grammar")};
+  std::vector<Kind> all = {bundled("dates", "june 7 2015 -> 2015-06-07")};
+  for (const std::string& name : bundled_names()) all.push_back(bundled(name));
   all.push_back({"random", small_document(2, 2, 8)});
   Document basic = small_document(1, 1, 8);
   basic.config.attention = AttentionKind::kBasic;
@@ -238,7 +234,6 @@ TEST_CASE("kinds: labels, titles and sentences are those of the tensor that is s
       for (const std::string& name : steps_both_ways(gui)) {
         CAPTURE(name);
         gui.push(GoToStep{name});
-        gui.frame();
         REQUIRE(gui.state().session.step == name);
         const Program& program = gui.trace().program();
         const Step& step =

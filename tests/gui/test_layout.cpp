@@ -508,6 +508,18 @@ std::vector<LayoutState> layout_states() {
   };
 }
 
+std::vector<Action> plain_again() {
+  return {ShowBackward{false},
+          ShowHint{-1},
+          Maximize{PanelId::kNone},
+          DoCommand{Command::kResetPanels},
+          ChooseTab{InspectorTab::kNumbers},
+          ChooseVision{Vision::kFull},
+          DoCommand{Command::kResetView},
+          CompareHead{-1},
+          ChooseHeadsView{HeadsView::kPictures}};
+}
+
 // Makes every fifth number of a tensor of the trace NaN.
 void make_nan(Gui& gui, std::string_view tensor) {
   const TensorView t = gui.tensor(tensor);
@@ -543,15 +555,8 @@ TEST_CASE("layout: every control within reach, none over another, no words cut, 
         CHECK(cut_texts(gui) == "");
         gui.key({kKeyEscape});
         gui.key({kKeyEscape});
-        gui.push(ShowBackward{false});
-        gui.push(ShowHint{-1});
-        gui.push(Maximize{PanelId::kNone});
-        gui.push(DoCommand{Command::kResetPanels});
-        gui.push(ChooseTab{InspectorTab::kNumbers});
-        gui.push(ChooseVision{Vision::kFull});
-        gui.push(DoCommand{Command::kResetView});
-        gui.push(CompareHead{-1});
-        gui.push(ChooseHeadsView{HeadsView::kPictures});
+        for (const Action& plain : plain_again()) gui.shell().push(plain);
+        gui.frame(2);
         while (gui.state().history.can_undo()) gui.push(DoCommand{Command::kUndo});
         while (!gui.state().notices.empty()) gui.push(DismissNotice{0});
         gui.push(GoToStep{step});

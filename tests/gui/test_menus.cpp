@@ -115,17 +115,35 @@ TEST_CASE("palette: every command is found by its words in both languages, which
   }
 }
 
-TEST_CASE("palette: every step is found by its displayed name in both languages") {
-  Gui gui(small_document(2));
+TEST_CASE("palette: every step is found by its displayed name in both languages, either way") {
+  for (const Document& document : {small_document(2), bundled_document("dates")}) {
+    Gui gui(document);
+    gui.push(ShowBackward{true});
+    CAPTURE(document.model);
+    for (const Language shown : {Language::kEnglish, Language::kChinese}) {
+      gui.push(ChooseLanguage{shown});
+      const Program& program = gui.trace().program();
+      REQUIRE_FALSE(program.gradients.empty());
+      for (const Step& step : program.steps) {
+        const std::string name = program.tensors[static_cast<std::size_t>(step.tensor)].name;
+        for (const Language language : {Language::kEnglish, Language::kChinese}) {
+          const std::string_view title = step_text(language, program, step).title;
+          CAPTURE(std::string(title));
+          CHECK(finds(gui, title, "step/" + name, 40));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("palette: every setting is found by its words in both languages") {
+  Gui gui(small_document());
   for (const Language shown : {Language::kEnglish, Language::kChinese}) {
     gui.push(ChooseLanguage{shown});
-    const Program& program = gui.trace().program();
-    for (const Step& step : program.steps) {
-      const std::string name = program.tensors[static_cast<std::size_t>(step.tensor)].name;
+    for (const SettingInfo& setting : all_settings()) {
       for (const Language language : {Language::kEnglish, Language::kChinese}) {
-        const std::string_view title = step_text(language, program, step).title;
-        CAPTURE(std::string(title));
-        CHECK(finds(gui, title, "step/" + name, 40));
+        CAPTURE(std::string(tr(language, setting.text)));
+        CHECK(finds(gui, tr(language, setting.text), "setting/" + std::string(setting.control)));
       }
     }
   }

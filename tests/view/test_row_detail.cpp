@@ -8,6 +8,7 @@
 #include <string>
 
 #include "core/backends/backend.h"
+#include "core/base/number_text.h"
 #include "core/document/document.h"
 #include "core/explain/explain.h"
 #include "core/graph/axis_symbols.h"
@@ -230,7 +231,8 @@ TEST_CASE("sizes: each is the axis's own, and has the word of its kind, on every
             std::int64_t product = 1;
             for (const NamedSize& size : axis_sizes(trace->program(), p.tensor, axis, length)) {
               product *= size.size;
-              const bool token_axis = axis == "position" || axis == "query" || axis == "key";
+              const bool token_axis =
+                  axis == "position" || axis == "query" || axis == "key" || axis == "context";
               if (size.kind == SizeKind::kTokens) {
                 CHECK(size.size == trace->length());
                 CHECK(token_axis);
@@ -240,7 +242,7 @@ TEST_CASE("sizes: each is the axis's own, and has the word of its kind, on every
               if (size.kind == SizeKind::kHeads) CHECK(size.size == c.head_count());
               // Only the vocabulary, the hidden layer and a long table of positions are neutral.
               if (size.kind == SizeKind::kOther) {
-                const bool neutral = axis == "vocab" || axis == "hidden" || axis == "position";
+                const bool neutral = axis == "vocab" || axis == "hidden" || axis == "context";
                 CHECK(neutral);
               }
             }
@@ -264,6 +266,36 @@ TEST_CASE("sizes: the heads' columns side by side are H times d_head") {
   CHECK(sizes("blocks.0.attn.concat") == heads);
   CHECK(sizes("blocks.0.attn.W_O") == heads);
   CHECK(sizes("blocks.0.resid_pre") == std::vector<NamedSize>{{SizeKind::kModel, "d_model", 12}});
+}
+
+TEST_CASE("columns as curves: between the positions, too, they are the wave itself") {
+  const auto trace = run(models()[0]);
+  const Program& program = trace->program();
+  const TensorId p = program.require("pos_embed");
+  const Step& step = program.steps[static_cast<std::size_t>(program.step_of(p))];
+  const std::vector<double> wave = open_column(*trace, step, 0, 20, 4);
+  REQUIRE(wave.size() == 77);
+  for (std::size_t i = 0; i < wave.size(); ++i)
+    CHECK(wave[i] == doctest::Approx(std::sin(static_cast<double>(i) / 4)));
+  CHECK(wave[4] == doctest::Approx(trace->tensor(p).at(std::vector<std::int64_t>{0, 1, 0})));
+}
+
+TEST_CASE("targets: they are no amounts, and below 0 there is none") {
+  const auto backend = make_backend("reference", 1);
+  const auto trace = Runner().run(models()[0], *backend, nullptr, true).trace;
+  REQUIRE(trace);
+  PagePane targets;
+  targets.tensor = trace->program().require("targets");
+  targets.pane.rows = 6;
+  targets.pane.columns = targets.pane.row_stride = 1;
+  for (const CellRange& range : {shared_range(*trace, targets), own_range(*trace, targets)}) {
+    CHECK(range.names);
+    CHECK(range.limit > 1e30f);
+  }
+  const CellFormat format{CellFormat::Kind::kNames, 0, 0};
+  CHECK(cell_number(-1, format) == "–");
+  CHECK(cell_number(0, format) == "0");
+  CHECK(cell_number(12, format) == "12");
 }
 
 TEST_CASE("rankings: the largest first, NaN before all, the rest added up") {

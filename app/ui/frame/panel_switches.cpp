@@ -74,6 +74,11 @@ int choose(Ui& ui, std::string_view id, const Choices& choices, int chosen, Row&
   return pressed;
 }
 
+// An encoder looks both ways whatever is chosen here.
+std::string_view mask_label(const Config& c, const Ui& ui) {
+  return ui.tr(c.form == ModelForm::kTranslate ? "switch.mask.decoder" : "switch.mask");
+}
+
 void mask_numbers(const MaskSpec& mask, Ui& ui, Row& row) {
   const bool local = mask.kind == MaskKind::kLocal, strided = mask.kind == MaskKind::kStrided;
   const auto push = [&](const MaskSpec& next) {
@@ -131,7 +136,7 @@ struct GroupWidth {
 };
 
 std::vector<GroupWidth> group_widths(const AppState& state, const Ui& ui) {
-  const MaskKind mask = state.document().config.mask.kind;
+  const MaskKind kind = state.document().config.mask.kind;
   const Config& shown = shown_config(state);
   const auto drop = [&](const std::vector<std::string>& words) {
     float widest = 0;
@@ -143,16 +148,16 @@ std::vector<GroupWidth> group_widths(const AppState& state, const Ui& ui) {
     return count <= 8 ? static_cast<float>(count) * ui.px(30) : ui.px(92);
   };
   const Choices masks = choices_of(ui, MaskKind{}), positions = choices_of(ui, PositionKind{});
-  const float extra = mask == MaskKind::kNone || mask == MaskKind::kCausal ? 0 : ui.px(190);
+  const float extra = kind == MaskKind::kNone || kind == MaskKind::kCausal ? 0 : ui.px(190);
   const float scale =
       label_width(ui, ui.tr("switch.scale")) + ui.segmented_width(on_off_choices(ui).labels);
-  const float mask_label = label_width(ui, ui.tr("switch.mask")) + extra;
+  const float mask = label_width(ui, mask_label(shown, ui)) + extra;
   const float position_label = label_width(ui, ui.tr("switch.positions"));
   const float layer = label_width(ui, ui.tr("switch.layer"));
   const float head = label_width(ui, ui.tr("switch.head"));
   const float temperature = temperature_width(ui);
   return {
-      {mask_label + ui.segmented_width(masks.labels), mask_label + drop(masks.labels)},
+      {mask + ui.segmented_width(masks.labels), mask + drop(masks.labels)},
       {scale, scale},
       {position_label + ui.segmented_width(positions.labels),
        position_label + drop(positions.labels)},
@@ -183,7 +188,7 @@ void draw_groups(const AppState& state, Ui& ui, Row& row, const Roomy& roomy) {
   const Config& c = state.document().config;
   const Config& shown = shown_config(state);
   if (row.begins(ui)) {
-    label(ui, row, ui.tr("switch.mask"));
+    label(ui, row, mask_label(shown, ui));
     const int mask = choose(ui, "mask", choices_of(ui, MaskKind{}), static_cast<int>(c.mask.kind),
                             row, roomy.mask);
     if (mask >= 0) choose_mask(state, ui, static_cast<MaskKind>(mask));

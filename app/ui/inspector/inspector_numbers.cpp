@@ -70,7 +70,7 @@ float wrapped_arithmetic(Ui& ui, ImFont* font, ImVec2 at, float width, std::stri
   return y - at.y + (x > at.x ? advance : 0);
 }
 
-// "q(“it”) · k(“animal”) = (−1.673 × −3.026) + … = 4.555"
+// "q(“it”) · k(“animal”) = (−1.673 × (−3.026)) + … = 4.555"
 void draw_line(InspectorColumn& c, const Explanation& e) {
   Ui& ui = c.ui;
   LineStyle style;
@@ -80,6 +80,23 @@ void draw_line(InspectorColumn& c, const Explanation& e) {
   const std::string line = arithmetic_line(c.trace, e, style);
   if (line.empty()) return;
   c.y += wrapped_arithmetic(ui, ui.fonts.mono, {c.x, c.y}, c.width(), line) + ui.px(8);
+}
+
+// "d(S masked)[the₁₄, cats₂₈]": a name too long for its line goes on in the next, from an index on.
+void draw_title(InspectorColumn& c, std::string_view title, float room) {
+  Ui& ui = c.ui;
+  ImFont* font = ui.fonts.sentence;
+  while (!title.empty()) {
+    std::size_t end = title.size();
+    while (end != title.npos && ui.measure(font, title.substr(0, end)).x > room) {
+      const std::size_t comma = title.rfind(", ", end - 2);
+      if (comma == title.npos) break;
+      end = comma + 1;
+    }
+    ui.user_text(font, {c.x, c.y}, ui.theme.text, title.substr(0, end), room);
+    c.y += ui.px(28);
+    title.remove_prefix(std::min(end + 1, title.size()));
+  }
 }
 
 }  // namespace
@@ -92,10 +109,8 @@ void inspector_numbers(InspectorColumn& c, const Inspected& now) {
   const bool counts = program.tensors[place(e.cell.tensor)].role == Role::kTokenIds;
   const std::string number = counts ? plain_number(e.value) : number_text(e.value, 5);
   const float number_width = ui.measure(ui.fonts.sentence, number).x;
-  ui.user_text(ui.fonts.sentence, {c.x, c.y}, ui.theme.text,
-               cell_title(c.trace, e.cell, token_label), c.width() - number_width - ui.px(10));
   ui.text_right(ui.fonts.sentence, c.right, c.y, ui.theme.text, number);
-  c.y += ui.px(28);
+  draw_title(c, cell_title(c.trace, e.cell, token_label), c.width() - number_width - ui.px(10));
   ui.user_text(ui.fonts.mono_small, {c.x, c.y}, ui.theme.muted, index_text(c.trace, e.cell),
                c.width());
   c.y += ui.px(22);

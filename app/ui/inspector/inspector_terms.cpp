@@ -258,6 +258,8 @@ void inspector_terms(InspectorColumn& c, const Explanation& e) {
                   [](const Term& t) { return t.inner.has_value(); })) {
     return draw_exponentials(c, e);
   }
+  // A sine of the position comes from no cell: the line above has said it all.
+  if (std::ranges::all_of(e.terms, [](const Term& t) { return t.cell.tensor < 0; })) return;
   const std::string count = std::to_string(e.terms.size());
   if (draw_way(c, e)) {
     c.y += ui.px(6);

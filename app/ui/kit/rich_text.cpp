@@ -39,7 +39,8 @@ void add_size(Words& words, const Ui& ui, const Trace& trace, TensorId id, std::
   for (const NamedSize& size : axis_sizes(trace.program(), id, axis, length)) {
     if (!first) words.push_back({"·", ui.theme.muted});
     first = false;
-    std::string text(named ? size.word : "");
+    const std::string text_id = "size." + std::string(size.word);
+    std::string text(named ? tr_or(ui.language, text_id, size.word) : "");
     if (!text.empty()) text += " ";
     words.push_back({text + std::to_string(size.size), size_color(ui.theme, size.kind)});
   }

@@ -23,8 +23,8 @@ std::int64_t AxisWindow::end() const {
 }
 
 std::string_view axis_kind(std::string_view axis) {
-  if (!counts_tokens(axis)) return axis;
-  return axis.starts_with("source") ? "source token" : "token";
+  if (axis.starts_with("source") || axis == "context_source") return "source token";
+  return counts_tokens(axis) || axis == "context" ? "token" : axis;  // row t of W_pos is token t's
 }
 
 AxisWindow look_at(const AxisWindow& whole, std::string_view kind, const AxisView& view,

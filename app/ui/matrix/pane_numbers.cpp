@@ -24,7 +24,8 @@ bool all_whole(const PlacedPane& p, const float* data) {
 }
 
 CellFormat whole_format(const CellRange& range, int room) {
-  const CellFormat whole{CellFormat::Kind::kWhole, 0, 0};
+  using Kind = CellFormat::Kind;
+  const CellFormat whole{range.names ? Kind::kNames : Kind::kWhole, 0, 0};
   for (const float end : {range.lowest, range.highest}) {
     const std::string words = cell_number(end, whole);
     if (ImTextCountCharsFromUtf8(words.data(), nullptr) > room) return {};

@@ -142,23 +142,22 @@ void draw_column_curves(const AppState& state, Ui& ui, const Rect& r, const Step
   // Slow and fast ones beside the chosen one, drawn last.
   std::vector<std::int64_t> shown = {0, columns / 4, columns / 2, cell.column};
   std::erase_if(shown, [&](std::int64_t& c) { return &c != &shown.back() && c == cell.column; });
+  // A point every other pixel: fast waves turn several times between a few positions.
   const auto most = static_cast<std::int64_t>(plot.r.width() / 2);
-  const std::int64_t stride = std::max<std::int64_t>(1, rows / std::max<std::int64_t>(most, 1));
+  const std::int64_t parts = std::max<std::int64_t>(1, most / rows);
   std::vector<float> taken;
   for (auto c = shown.rbegin(); c != shown.rend(); ++c) {
     const bool chosen = *c == cell.column;
     std::vector<ImVec2> points;
-    const std::vector<double> whole =
-        tokens < rows ? open_column(trace, step, *c, rows) : std::vector<double>{};
-    for (std::int64_t row = 0; row < rows; row += stride) {
-      const double y = whole.empty() ? value(row, *c) : whole[static_cast<std::size_t>(row)];
-      points.push_back(plot.at(static_cast<double>(row), y));
-    }
+    const std::vector<double> wave = open_column(trace, step, *c, rows, parts);
+    for (std::size_t i = 0; i < wave.size(); ++i)
+      points.push_back(plot.at(static_cast<double>(i) / static_cast<double>(parts), wave[i]));
     const Color color = chosen ? ui.theme.text : faded(ui.theme.muted, 0.65f);
     polyline(points, color, ui.px(chosen ? 2.0f : 1.25f));
-    for (std::size_t i = 0; stride == 1 && i < static_cast<std::size_t>(tokens); ++i) {
-      ImGui::GetWindowDrawList()->AddCircleFilled(points[i], ui.px(chosen ? 2.5f : 1.75f),
-                                                  to_u32(color), 8);
+    for (std::int64_t row = 0; rows <= most && row < tokens; ++row) {
+      const ImVec2 at = plot.at(static_cast<double>(row), value(row, *c));
+      ImGui::GetWindowDrawList()->AddCircleFilled(at, ui.px(chosen ? 2.5f : 1.75f), to_u32(color),
+                                                  8);
     }
     // Its name at its right end, where no other name stands.
     const float y = points.back().y - ui.fonts.mono_small->FontSize / 2;

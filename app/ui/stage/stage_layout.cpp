@@ -16,6 +16,13 @@ bool has_picked_rows(const std::vector<PagePane>& line) {
                      [](const PagePane& p) { return picks_rows(p.pane); });
 }
 
+// Do the pane's rows have names, and those of the first pane of its line only numbers? As tokens
+// beside the rows of a table of positions.
+bool has_other_rows(const PagePane& p, const std::vector<PagePane>& line) {
+  return p.pane.role != PaneRole::kRowVector && names_places(p.pane.row_axis) &&
+         !names_places(line.front().pane.row_axis);
+}
+
 // Queries against keys stay square. A vocabulary is longer than any sentence: its cells would make
 // the rows as low as they are narrow.
 bool is_square(const Pane& pane) {
@@ -152,7 +159,10 @@ void place_line(const StepPage& page, const std::vector<PagePane>& line, const R
   // Many operands (the heads of a concatenation) stand close, without signs.
   const bool many = matrices > 4;
   const bool picks = has_picked_rows(line);
-  const float between = picks ? m.row_label_width + 90 * unit
+  const bool renamed = std::any_of(line.begin(), line.end(),
+                                   [&](const PagePane& p) { return has_other_rows(p, line); });
+  const float between = picks     ? m.row_label_width + 90 * unit
+                        : renamed ? m.row_label_width + m.between_width
                         : many
                             ? 10 * unit
                             : std::max(m.between_width, page.arrow.empty() ? 0.0f : m.arrow_width);
@@ -199,7 +209,7 @@ void place_line(const StepPage& page, const std::vector<PagePane>& line, const R
     const float room = cw * static_cast<float>(p.pane.columns) + between - 6 * unit;
     out.panes.push_back(placed(p, x, top, cw, ch, room));
     PlacedPane& last = out.panes.back();
-    last.row_labels = index == 0 || picks;
+    last.row_labels = index == 0 || picks || has_other_rows(p, line);
     last.column_labels = labelled && names_places(p.pane.column_axis);
     last.head_numbers = numbered;
     x = last.rect.x1;
@@ -207,8 +217,12 @@ void place_line(const StepPage& page, const std::vector<PagePane>& line, const R
     if (index < matrices) {
       const bool before_result = index == matrices - 1;
       if (!many && !picks) {
-        out.signs.push_back(
-            {x + between / 2, middle, before_result || sign.empty() ? "→" : sign, before_result});
+        const float half = (renamed ? m.between_width : between) / 2;  // before the names
+        out.signs.push_back({x + half, middle,
+                             before_result  ? "→"
+                             : sign.empty() ? " "
+                                            : sign,
+                             before_result});
         if (before_result && !sign.empty()) out.signs.back().text = "=";
         if (page.backward) out.signs.back().text = before_result ? "←" : " ";
       }

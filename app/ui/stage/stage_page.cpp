@@ -1,5 +1,6 @@
 // A step's page: its matrices, and what lights up in them.
 #include <algorithm>
+#include <set>
 
 #include "app/ui/kit/rich_text.h"
 #include "app/ui/matrix/linked_hover.h"
@@ -215,14 +216,14 @@ void offer_files(Ui& ui, std::string_view tensor, std::size_t place, bool over) 
 
 // One legend explains one picture: where their colours span different ranges, each says its own.
 void note_ranges(const Ui& ui, const Trace& trace, StagePlacement& placement) {
-  bool differ = false;
+  std::set<std::string> ranges;
   for (PlacedPane& p : placement.panes) {
     if (!p.pane->amounts) continue;
     p.range = range_text(colors_of(ui, trace, *p.pane).scale);
-    differ |= p.range != placement.panes.back().range;
+    ranges.insert(p.range);
   }
   for (PlacedPane& p : placement.panes) {
-    if (!differ) p.range.clear();
+    if (ranges.size() < 2) p.range.clear();
   }
 }
 

@@ -1,6 +1,7 @@
 // Over every kind of model, every step, both directions and both languages: legends whose ends
 // differ, cells of one matrix written alike, one range for a sum, and words that are cut only where
 // they can be read whole.
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <set>
@@ -14,15 +15,14 @@ namespace headlight::test {
 namespace {
 
 // "" is the random model.
-const char* const kModels[] = {"", "grammar", "masked", "sentiment", "dates"};
+std::vector<std::string> all_models() {
+  std::vector<std::string> all = bundled_names();
+  all.insert(all.begin(), "");
+  return all;
+}
 
 Gui make_gui(const std::string& model, ImVec2 size) {
-  if (!model.empty()) {
-    Document document;
-    document.model = "bundled:" + model;
-    document.sentence = bundled_recipe(model).example;
-    return Gui(document, size);
-  }
+  if (!model.empty()) return Gui(bundled_document(model), size);
   Document document = small_document(1, 2, 8);
   document.sentence = "an extraordinarily unpronounceable internationalization sat on a mat";
   return Gui(document, size);
@@ -49,11 +49,11 @@ std::vector<std::string> all_steps(Gui& gui) {
   return names;
 }
 
-// Visits every page in both languages.
+// Visits every page in both languages; the mouse is away, and left there.
 template <class Visit>
 void each_page(ImVec2 size, Visit visit) {
   int pages = 0;
-  for (const char* model : kModels) {
+  for (const std::string& model : all_models()) {
     CAPTURE(model);
     Gui gui = make_gui(model, size);
     const std::vector<std::string> steps = all_steps(gui);
@@ -64,8 +64,6 @@ void each_page(ImVec2 size, Visit visit) {
       if (!gui.state().session.step.starts_with("d.")) turn_back(gui);
       for (const std::string& step : steps) {
         gui.push(GoToStep{step});
-        gui.move_to({-1, -1});
-        gui.frame();
         REQUIRE(gui.state().session.step == step);
         CAPTURE(step);
         visit(gui);
@@ -279,6 +277,7 @@ TEST_CASE("truth: words that are cut say all of themselves under the mouse") {
       CHECK(times_said(gui, text.whole) > before);
       ++shortened;
     }
+    if (!seen.empty()) gui.move_to({-1, -1});
     CHECK(gui.drawn().cut_texts().empty());
   });
   CHECK(shortened > 20);
@@ -325,6 +324,99 @@ TEST_CASE("truth: no two terms of a number are called the same") {
     sums += e.terms.size() > 1;
   });
   CHECK(sums > 300);
+}
+
+TEST_CASE("truth: a minus is a minus sign, and an index has the letter of its table's heading") {
+  int letters = 0;
+  each_page({1280, 720}, [&](Gui& gui) {
+    // Where a token is a hyphen, labels side by side read like "-05".
+    const bool hyphens = std::ranges::count(gui.trace().input().vocab, "-") > 0;
+    const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+    for (const DrawnText& text : gui.texts()) {
+      const std::string& words = text.words;
+      CAPTURE(words);
+      for (std::size_t at = 0; !hyphens && (at = words.find('-', at)) != std::string::npos; ++at) {
+        const bool date = at > 0 && is_digit(words[at - 1]);
+        CHECK((date || at + 1 == words.size() || !is_digit(words[at + 1])));
+      }
+      if (gui.state().session.language == Language::kChinese) {
+        for (const char* english : {"vocab", "hidden", "classes"})
+          CHECK_FALSE(words.find(english + std::string("1")) != std::string::npos);
+      }
+    }
+    const Explanation& e = gui.state().derived.inspected->explanation;
+    const TermNames names(gui.trace(), e, Language::kEnglish);
+    const std::size_t sum = e.formula.rfind("Σ_");
+    if (e.formula.find("Σ_h") != std::string::npos) return;  // two indices along one axis
+    if (!e.in_letters || e.terms.size() < 2 || names.tensor() < 0 || sum == std::string::npos)
+      return;
+    const bool head = names.axis() == "d_head", feature = names.axis() == "feature";
+    if (!head && !feature) return;
+    CAPTURE(e.formula);
+    CHECK(e.formula[sum + 3] == (head ? 'd' : 'f'));
+    ++letters;
+  });
+  CHECK(letters > 50);
+}
+
+TEST_CASE("truth: the name of the chosen number is read whole, the key with it") {
+  Gui gui = make_gui("", {1280, 720});
+  for (const char* step : {"blocks.0.attn.pattern", "blocks.0.attn.scores_masked"}) {
+    gui.push(GoToStep{step});
+    gui.push(PickCell{{step, {0, 0, 3, 2}}});
+    gui.move_to({-1, -1});
+    gui.frame(2);
+    CAPTURE(step);
+    CHECK(gui.shows("unpronounceable]"));
+    for (const ShortenedText& text : gui.drawn().shortened())
+      CHECK(text.whole.find(']') == std::string::npos);
+  }
+}
+
+TEST_CASE("truth: a target is an id without a colour, and none is a dash") {
+  Gui gui = make_gui("induction", {1920, 1080});
+  turn_back(gui);
+  gui.push(GoToStep{"d.loss"});
+  gui.frame(2);
+  int panes = 0;
+  for (const auto& [id, r] : gui.drawn().all()) {
+    if (!id.starts_with("pane/") || !id.ends_with("targets")) continue;
+    ++panes;
+    const DrawnHeatmap& drawn = gui.heatmap(id);
+    const std::int64_t last = drawn.quad.rows - 1;
+    REQUIRE(drawn.cell(last, 0) == -1);
+    CHECK(color_at(drawn.quad.scale, drawn.cell(0, 0)) == color_at(drawn.quad.scale, 0));
+    std::string words;
+    for (const DrawnText& text : gui.texts()) {
+      const float x = (text.min.x + text.max.x) / 2, y = (text.min.y + text.max.y) / 2;
+      if (x > r.min.x && x < r.max.x && y > r.min.y && y < r.max.y) words += text.words + " ";
+    }
+    CAPTURE(words);
+    CHECK(words.find("–") != std::string::npos);
+    CHECK(words.find("−1") == std::string::npos);
+  }
+  CHECK(panes == 1);
+}
+
+TEST_CASE("truth: an encoder's page does not say that it is causal") {
+  Gui gui = make_gui("dates", {1920, 1080});
+  gui.push(GoToStep{"encoder.blocks.0.attn.pattern"});
+  gui.frame(2);
+  CHECK(gui.shows("Decoder mask"));
+  Gui other = make_gui("grammar", {1920, 1080});
+  CHECK(other.shows("Mask"));
+  CHECK_FALSE(other.shows("Decoder mask"));
+}
+
+TEST_CASE("truth: a sine of the position has no table of one constant") {
+  Gui gui = make_gui("", {1920, 1080});
+  gui.push(GoToStep{"pos_embed"});
+  gui.frame(2);
+  CHECK(gui.shows("sin("));
+  CHECK_FALSE(gui.has("term/0"));
+  gui.push(GoToStep{"blocks.0.resid_pre"});
+  gui.frame(2);
+  CHECK(gui.has("term/0"));
 }
 
 }  // namespace headlight::test

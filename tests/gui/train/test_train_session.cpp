@@ -344,6 +344,7 @@ TEST_CASE("train session: a start that fails leaves the run as it is, and does n
     CHECK(run_of(gui).status.run == run);
     CHECK(run_of(gui).status.phase == TrainPhase::kPaused);
     CHECK(run_of(gui).curve.size() == 10);
+    REQUIRE(run_of(gui).live);
     CHECK(!run_of(gui).live->weights.empty());
     CHECK(gui.state().train.earlier.empty());
     CHECK(gui.document() == document);

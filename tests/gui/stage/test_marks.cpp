@@ -1,0 +1,181 @@
+// What stands around the numbers of a page: frames of pictures, the marked row's name, the line of
+// shapes, places of a table of positions.
+#include <algorithm>
+
+#include "core/explain/steps.h"
+#include "tests/gui/harness.h"
+
+namespace headlight::test {
+namespace {
+
+Rect rect_of(const HeatmapQuad& q) { return {q.x0, q.y0, q.x1, q.y1}; }
+
+bool lies_in(const HeatmapQuad& q, const DrawnControl& r) {
+  return q.x0 >= r.min.x && q.x1 <= r.max.x && q.y0 >= r.min.y && q.y1 <= r.max.y;
+}
+
+// The words beside row `r` of the picture, on its left.
+std::vector<DrawnText> beside_row(const std::vector<DrawnText>& texts, const HeatmapQuad& q,
+                                  std::int64_t r) {
+  const float height = (q.y1 - q.y0) / static_cast<float>(q.rows);
+  const float top = q.y0 + static_cast<float>(r) * height;
+  std::vector<DrawnText> found;
+  for (const DrawnText& text : texts) {
+    const float middle = (text.min.y + text.max.y) / 2;
+    if (text.max.x <= q.x0 && text.max.x > q.x0 - 16 && middle > top && middle < top + height)
+      found.push_back(text);
+  }
+  return found;
+}
+
+// "(T6×d_head4),(d_head4×T6)←(T6×T6)": what stands on the line of the header's shapes.
+std::string shapes_line(Gui& gui) {
+  const DrawnControl stage = gui.rect("panel/stage");
+  std::vector<DrawnText> words;
+  for (const DrawnText& text : gui.texts()) {
+    if (text.min.x > stage.min.x && text.max.x < stage.max.x && text.max.y < stage.min.y + 110)
+      words.push_back(text);
+  }
+  const auto first = std::ranges::find_if(words, [](const DrawnText& text) {
+    return text.words.starts_with("(") && text.words.find("×") != std::string::npos;
+  });
+  if (first == words.end()) return "";
+  const float y = (first->min.y + first->max.y) / 2, from = first->min.x;
+  std::erase_if(words, [&](const DrawnText& text) {
+    return text.min.x < from || text.min.y > y || text.max.y < y;
+  });
+  std::ranges::sort(words, {}, [](const DrawnText& text) { return text.min.x; });
+  std::string line;
+  for (const DrawnText& text : words) line += text.words;
+  return line;
+}
+
+}  // namespace
+
+TEST_CASE("marks: a picture ends at a frame, however pale its cells are") {
+  for (const bool dark : {false, true}) {
+    Gui gui(small_document(), {1600, 1000});
+    if (dark) gui.push(DoCommand{Command::kToggleTheme});
+    CAPTURE(dark);
+    REQUIRE(gui.state().session.dark == dark);
+    gui.key({'B'});
+    for (const char* step : {"blocks.0.attn.pattern", "d.blocks.0.attn.scores_raw", "d.embed"}) {
+      gui.push(GoToStep{step});
+      CAPTURE(step);
+      int panes = 0, small = 0;
+      for (const auto& [id, r] : gui.drawn().all()) {
+        if (!id.starts_with("pane/")) continue;
+        INFO(id);
+        CHECK(gui.has_frame({r.min.x, r.min.y, r.max.x, r.max.y}));
+        ++panes;
+      }
+      CHECK(panes >= 2);
+      for (const DrawnHeatmap& drawn : gui.heatmaps().drawn()) {
+        for (const char* panel : {"panel/rail_steps", "panel/heads"}) {
+          if (!lies_in(drawn.quad, gui.rect(panel))) continue;
+          INFO(panel, " ", drawn.quad.x0, ", ", drawn.quad.y0);
+          CHECK(gui.has_frame(rect_of(drawn.quad)));
+          ++small;
+        }
+      }
+      CHECK(small > 8);
+    }
+  }
+}
+
+TEST_CASE("marks: of joined heads the chosen row's name stands out, whichever head it is of") {
+  Gui gui(small_document(1, 4, 16), {1600, 1000});
+  const std::string step = "blocks.0.attn.concat";
+  gui.push(GoToStep{step});
+  const std::int64_t width = gui.trace().config().head_width();
+  for (std::int64_t head = 0; head < 4; ++head) {
+    CAPTURE(head);
+    gui.push(PickCell{{step, {0, 3, head * width + 1}}});
+    std::vector<HeatmapQuad> pictures;
+    for (const auto& [id, r] : gui.drawn().all())
+      if (id.starts_with("pane/")) pictures.push_back(gui.heatmap(id).quad);
+    REQUIRE(pictures.size() > 4);
+    const HeatmapQuad first = *std::ranges::min_element(pictures, {}, &HeatmapQuad::x0);
+    const std::vector<DrawnText> texts = gui.texts();
+    for (std::int64_t row = 0; row < first.rows; ++row) {
+      CAPTURE(row);
+      const std::vector<DrawnText> name = beside_row(texts, first, row);
+      REQUIRE(name.size() == 1);
+      CHECK(name[0].words == gui.trace().tick("position", row));
+      CHECK(name[0].strong == (row == 3));
+    }
+  }
+}
+
+TEST_CASE("marks: going back, the shapes of what is passed on are a list, not a product or a sum") {
+  Gui gui(small_document(), {1920, 1080});
+  gui.key({'B'});
+  int lists = 0;
+  for (const std::string& name : step_names(gui.trace().program())) {
+    if (!name.starts_with("d.")) continue;
+    gui.push(GoToStep{name});
+    CAPTURE(name);
+    const std::string line = shapes_line(gui);
+    CAPTURE(line);
+    const std::size_t turn = line.find("←");
+    if (turn == std::string::npos) continue;
+    // After each shape a comma or what it comes from: no operator joins gradients.
+    for (std::size_t at = line.find(')'); at < turn; at = line.find(')', at + 1)) {
+      CHECK((at + 1 == turn || line[at + 1] == ','));
+      lists += at + 1 != turn;
+    }
+  }
+  CHECK(lists >= 8);
+  gui.push(GoToStep{"d.blocks.0.attn.scores_raw"});
+  CHECK(shapes_line(gui) == "(T6×d_head4),(d_head4×T6)←(T6×T6)");
+  gui.push(GoToStep{"blocks.0.attn.scores_raw"});
+  CHECK(shapes_line(gui) == "(T6×d_head4)·(d_head4×T6)→(T6×T6)");
+}
+
+TEST_CASE("marks: the rows of a table of positions are places, whatever words stand there") {
+  Gui gui(bundled_document("grammar"), {1920, 1080});
+  gui.key({'B'});
+  for (const std::string step : {"pos_embed", "d.pos_embed"}) {
+    gui.push(GoToStep{step});
+    CAPTURE(step);
+    const std::string table = (step[0] == 'd' ? "d." : "") + std::string("pos_embed.W_pos");
+    const HeatmapQuad q = gui.heatmap("pane/0/" + table).quad;
+    REQUIRE(q.rows == gui.trace().length());
+    const std::vector<DrawnText> texts = gui.texts();
+    for (std::int64_t row = 0; row < q.rows; ++row) {
+      CAPTURE(row);
+      const std::vector<DrawnText> name = beside_row(texts, q, row);
+      REQUIRE(name.size() == 1);
+      CHECK(name[0].words == std::to_string(row));
+    }
+  }
+}
+
+TEST_CASE("marks: Forward and Backward stand above the list of steps, however far it is scrolled") {
+  Gui gui(small_document(4), {1280, 600});
+  const DrawnControl list = gui.rect("panel/rail_steps");
+  const auto first = [&] { return gui.rect("rail/token_ids").min.y; };
+  const float top = first();
+  for (int turns = 0; turns < 2; ++turns) {
+    for (const char* id : {"rail/direction/forward", "rail/direction/backward", "view/rail"}) {
+      CAPTURE(id);
+      CHECK(gui.rect(id).max.y <= list.min.y);
+      CHECK(gui.rect(id).min.y >= gui.rect("panel/rail").min.y);
+    }
+    // No line of the list is written over them.
+    const DrawnControl rail = gui.rect("panel/rail");
+    std::string head;
+    for (const DrawnText& text : gui.texts()) {
+      const float x = (text.min.x + text.max.x) / 2, y = (text.min.y + text.max.y) / 2;
+      if (x > rail.min.x && x < rail.max.x && y > rail.min.y && y < list.min.y)
+        head += text.words + "|";
+    }
+    CHECK(head == "Forward|Backward|«|");
+    gui.wheel(list.center(), -20);
+    CHECK(first() < top - 100);
+  }
+  gui.click("rail/direction/backward");
+  CHECK(gui.state().session.step.starts_with("d."));
+}
+
+}  // namespace headlight::test
