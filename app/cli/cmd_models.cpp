@@ -1,10 +1,13 @@
 // headlight models: the trained models that come with the program.
 #include <cstdio>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "app/cli/cli.h"
+#include "core/base/error.h"
 #include "core/base/number_text.h"
 #include "core/model/bundled.h"
+#include "core/train/run_checkpoint.h"
 
 namespace headlight {
 namespace {
@@ -82,15 +85,35 @@ void print_list() {
   }
 }
 
+struct ModelsOptions {
+  bool json = false;
+  std::string model, half;
+};
+
+// A copy of a model in half the bytes, to be passed on: the run that made it stays where it is.
+void store_half(const ModelsOptions& o) {
+  if (o.model.empty()) throw UsageError("--half needs --model: which one is to be copied");
+  std::error_code ignored;
+  if (std::filesystem::equivalent(o.model, o.half, ignored))
+    throw UsageError("--half must name another folder than --model");
+  checkpoint_of(*load_model(model_ref(o.model))).save(o.half, FloatStorage::kFloat16);
+}
+
 }  // namespace
 
 void add_models_command(CLI::App& app, Run& run) {
-  auto json = std::make_shared<bool>(false);
+  auto o = std::make_shared<ModelsOptions>();
   CLI::App* sub = app.add_subcommand("models", "Lists the trained models that come with Headlight");
-  sub->add_flag("--json", *json, "As JSON");
-  sub->callback([json, &run] {
-    run = [json] {
-      *json ? print_json() : print_list();
+  sub->add_flag("--json", o->json, "As JSON");
+  sub->add_option("--model", o->model, "--half: a model's folder, or a name of the list");
+  sub->add_option("--half", o->half,
+                  "Folder for a copy of --model whose weights are rounded to float16");
+  sub->callback([o, &run] {
+    run = [o] {
+      if (!o->half.empty())
+        store_half(*o);
+      else
+        o->json ? print_json() : print_list();
       return 0;
     };
   });

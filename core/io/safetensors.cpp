@@ -14,6 +14,7 @@
 #include "core/base/error.h"
 #include "core/base/number_text.h"
 #include "core/base/utf8.h"
+#include "core/io/half.h"
 #include "core/io/json_numbers.h"
 #include "core/io/plain_file.h"
 
@@ -186,19 +187,6 @@ void check_cover(const SafetensorsFile& file, std::size_t data_size) {
   }
 }
 
-// IEEE half precision, bit by bit: sign, 5 bits of exponent, 10 of fraction.
-float half_to_float(std::uint16_t h) {
-  const std::uint32_t sign = (h & 0x8000u) << 16;
-  const std::uint32_t exponent = (h >> 10) & 0x1F;
-  const std::uint32_t fraction = h & 0x3FF;
-  if (exponent == 0) {  // zero and subnormal: fraction * 2^-24
-    const float magnitude = static_cast<float>(fraction) * 0x1p-24f;
-    return sign ? -magnitude : magnitude;
-  }
-  const std::uint32_t wide = exponent == 31 ? 255 : exponent + 112;
-  return std::bit_cast<float>(sign | (wide << 23) | (fraction << 13));
-}
-
 // Reads values of type Raw (the file's bytes may not be aligned) and converts each.
 template <class Out, class Raw, class Convert>
 std::vector<Out> convert_all(std::string_view bytes, Convert convert) {
@@ -249,9 +237,27 @@ bool convert_integers(std::string_view bytes, std::string_view dtype, std::vecto
 
 }  // namespace
 
+namespace {
+
+void append_halves(std::string& out, const NamedArray& array) {
+  for (const float value : std::get<std::span<const float>>(array.data)) {
+    const std::uint16_t half = float_to_half(value);
+    if (std::isfinite(value) && !std::isfinite(half_to_float(half)))
+      throw Error(Message{"safetensors.half_range", {{"name", array.name}}});
+    out.append(reinterpret_cast<const char*>(&half), sizeof half);
+  }
+}
+
+}  // namespace
+
 std::string to_safetensors(std::span<const NamedArray> arrays,
-                           const std::map<std::string, std::string>& metadata) {
+                           const std::map<std::string, std::string>& metadata,
+                           FloatStorage storage) {
   check_arrays(arrays, {});
+  const auto stored_size = [&](const NamedArray& array) -> std::size_t {
+    const std::size_t size = element_size(array);
+    return size == sizeof(float) && storage == FloatStorage::kFloat16 ? 2 : size;
+  };
   std::vector<const NamedArray*> order;
   for (const NamedArray& array : arrays) {
     if (array.name == kMetadata) {
@@ -259,8 +265,8 @@ std::string to_safetensors(std::span<const NamedArray> arrays,
     }
     order.push_back(&array);
   }
-  std::sort(order.begin(), order.end(), [](const NamedArray* a, const NamedArray* b) {
-    const std::size_t size_a = element_size(*a), size_b = element_size(*b);
+  std::sort(order.begin(), order.end(), [&](const NamedArray* a, const NamedArray* b) {
+    const std::size_t size_a = stored_size(*a), size_b = stored_size(*b);
     return size_a != size_b ? size_a > size_b : a->name < b->name;
   });
   // Put together piece by piece: looking up each key in one JSON object that keeps its order would
@@ -272,10 +278,11 @@ std::string to_safetensors(std::span<const NamedArray> arrays,
   if (!metadata.empty()) json += dump(Json(kMetadata)) + ":" + dump(Json(metadata));
   std::uint64_t at = 0;
   for (const NamedArray* array : order) {
-    const std::size_t size = element_size(*array);
+    const std::size_t size = stored_size(*array);
     const std::uint64_t end = at + element_count(*array) * size;
+    const char* dtype = size == 2 ? "F16" : size == 4 ? "F32" : "I64";
     const nlohmann::ordered_json entry = {
-        {"dtype", size == 4 ? "F32" : "I64"}, {"shape", array->shape}, {"data_offsets", {at, end}}};
+        {"dtype", dtype}, {"shape", array->shape}, {"data_offsets", {at, end}}};
     if (json.size() > 1) json += ',';
     json += dump(Json(array->name)) + ":" + dump(entry);
     at = end;
@@ -293,7 +300,13 @@ std::string to_safetensors(std::span<const NamedArray> arrays,
   const std::uint64_t length = json.size();
   out.append(reinterpret_cast<const char*>(&length), sizeof length);
   out += json;
-  for (const NamedArray* array : order) append_data(out, *array);
+  for (const NamedArray* array : order) {
+    if (stored_size(*array) == 2) {
+      append_halves(out, *array);
+    } else {
+      append_data(out, *array);
+    }
+  }
   return out;
 }
 

@@ -15,13 +15,18 @@
 
 namespace headlight {
 
-/// The bytes of a file: F32 and I64 tensors, the header padded with spaces so that the numbers
-/// start at a multiple of 8. Integers come first, then floats, each by name, so every tensor is
-/// aligned. `metadata` becomes "__metadata__" (invalid UTF-8 in it becomes U+FFFD). The same input
-/// gives the same bytes. Throws Error for clashing names, shapes that do not fit, and a header over
-/// 100 MB.
+/// How floats are stored. kFloat16: rounded to the nearest half (core/io/half.h), 3 digits in half
+/// the bytes.
+enum class FloatStorage { kFloat32, kFloat16 };
+
+/// The bytes of a file: F32 (or F16) and I64 tensors, the header padded with spaces so that the
+/// numbers start at a multiple of 8. Integers come first, then floats, each by name, so every
+/// tensor is aligned. `metadata` becomes "__metadata__" (invalid UTF-8 in it becomes U+FFFD). The
+/// same input gives the same bytes. Throws Error for clashing names, shapes that do not fit, a
+/// header over 100 MB, and a finite number that is none as a half.
 std::string to_safetensors(std::span<const NamedArray> arrays,
-                           const std::map<std::string, std::string>& metadata = {});
+                           const std::map<std::string, std::string>& metadata = {},
+                           FloatStorage storage = FloatStorage::kFloat32);
 
 /// One tensor of a file that has been read.
 struct SafetensorsEntry {

@@ -63,8 +63,8 @@ std::string read_text(const fs::path& path) {
   return in_file(path, [&] { return read_file(path, kMaxText); });
 }
 
-void expect_f32(const std::string& name, const SafetensorsEntry& entry) {
-  if (entry.dtype == "F32") return;
+void expect_float(const std::string& name, const SafetensorsEntry& entry, bool or_half) {
+  if (entry.dtype == "F32" || (or_half && entry.dtype == "F16")) return;
   throw Error(Message{"checkpoint.dtype", {{"name", name}, {"dtype", entry.dtype}}});
 }
 
@@ -77,7 +77,7 @@ const SafetensorsEntry& expect_tensor(const SafetensorsFile& file, const TensorS
         Message{"checkpoint.tensor_missing", {{"name", name}, {"shape", shape_text(spec.axes)}}});
   }
   const SafetensorsEntry& entry = found->second;
-  expect_f32(name, entry);
+  expect_float(name, entry, true);
   std::vector<std::int64_t> shape;
   for (const Axis& axis : spec.axes) shape.push_back(axis.size);
   if (entry.shape != shape) {
@@ -106,10 +106,16 @@ std::vector<Tensor> weights_of(const SafetensorsFile& file, std::span<const Tens
   expect_tensors(file, expected);
   std::vector<Tensor> weights;
   for (const TensorSpec& spec : expected) {
-    const std::string_view bytes = file.data_of(expect_tensor(file, spec));
+    const SafetensorsEntry& entry = expect_tensor(file, spec);
+    const std::string_view bytes = file.data_of(entry);
     Tensor& tensor = weights.emplace_back();
     tensor.name = spec.name;
     tensor.axes = spec.axes;
+    if (entry.dtype == "F16") {
+      const std::vector<float> cells = tensor_as_float(file, spec.file_name);
+      tensor.data.assign(cells.begin(), cells.end());
+      continue;
+    }
     tensor.data.resize(bytes.size() / sizeof(float));
     if (!bytes.empty()) std::memcpy(tensor.data.data(), bytes.data(), bytes.size());
   }
@@ -120,7 +126,7 @@ std::vector<StoredArray> read_optimizer(const fs::path& path) {
   const SafetensorsFile file = read_safetensors(path, kMaxNumbers);
   std::vector<StoredArray> arrays;
   for (const auto& entry : file.entries) {
-    expect_f32(entry.first, entry.second);
+    expect_float(entry.first, entry.second, false);
     arrays.push_back({entry.first, entry.second.shape, tensor_as_float(file, entry.first)});
   }
   return arrays;
@@ -137,7 +143,8 @@ void save_checkpoint(const fs::path& folder, const CheckpointParts& parts) {
     const auto found = names.find(array.name);
     if (found != names.end()) array.name = found->second;
   }
-  const std::string config = model_text(parts.model), model = to_safetensors(weights, metadata());
+  const std::string config = model_text(parts.model),
+                    model = to_safetensors(weights, metadata(), parts.storage);
   std::vector<FolderFile> files = {
       {kConfig, config}, {kWeights, model}, {kTokenizer, parts.tokenizer}};
   std::string optimizer;

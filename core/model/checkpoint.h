@@ -1,7 +1,7 @@
 // Checkpoints: a trained model as one folder, whole or not there.
 //
 //   config.json            which transformer (core/model/model_file.h)
-//   model.safetensors      its weights, float32, by the names of docs/names.md
+//   model.safetensors      its weights, float32 or float16, by the names of docs/names.md
 //   tokenizer.json         what makes ids of a text; only a text here
 //   optimizer.safetensors  so that a run goes on where it stopped: the optimizer's moments,
 //   train.json             and what else the run keeps (step, random state); only a text here
@@ -18,6 +18,7 @@
 
 #include "core/graph/program.h"
 #include "core/io/array.h"
+#include "core/io/safetensors.h"
 #include "core/model/model_file.h"
 
 namespace headlight {
@@ -27,6 +28,7 @@ struct CheckpointParts {
   ModelFile model;
   std::string_view tokenizer;       // tokenizer.json as it stands
   std::vector<NamedArray> weights;  // by the names of the program; all of its parameters
+  FloatStorage storage = FloatStorage::kFloat32;  // of the weights
   struct Training {
     std::string_view json;              // train.json as it stands
     std::vector<NamedArray> optimizer;  // Optimizer::state()

@@ -60,8 +60,9 @@ RunCheckpoint checkpoint_of(ModelFile model, std::string tokenizer, const Learne
   return made;
 }
 
-void RunCheckpoint::save(const std::filesystem::path& folder) const {
+void RunCheckpoint::save(const std::filesystem::path& folder, FloatStorage storage) const {
   CheckpointParts parts;
+  parts.storage = storage;
   parts.model = model;
   parts.tokenizer = tokenizer;
   parts.weights = array_views(weights);

@@ -26,7 +26,8 @@ struct RunCheckpoint {
 
   /// Writes the folder (core/model/checkpoint.h), from which `headlight train --resume` goes on.
   /// Throws Error.
-  void save(const std::filesystem::path& folder) const;
+  void save(const std::filesystem::path& folder,
+            FloatStorage storage = FloatStorage::kFloat32) const;
 };
 
 /// A model alone, which can be looked at and not be gone on with: `training` is empty.

@@ -6,6 +6,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
+#include "core/io/half.h"
 #include "test_paths.h"
 #include "tests/cli/child.h"
 
@@ -72,6 +73,28 @@ TEST_CASE("--model: the trace of a folder is that of its weights; the shape is t
                 {"17 tokens", "16 positions"});
   check_refused(run({"trace", "--model", "inducton", "--list"}), 2,
                 {"'inducton'", "did you mean 'induction'"});
+}
+
+TEST_CASE("models --half: a copy whose weights are the nearest halves, read as such") {
+  const Folder folder;
+  const std::string model = small_checkpoint(folder), half = folder / "half";
+  run_well({"models", "--model", model, "--half", half});
+  const SafetensorsFile saved = read_safetensors(model + "/model.safetensors");
+  const SafetensorsFile copy = read_safetensors(half + "/model.safetensors");
+  run_well({"trace", "--model", half, "--sentence", "a b [SEP] b", "--out", folder / "run.npz",
+            "--weights-out", folder / "used.safetensors"});
+  const SafetensorsFile used = read_safetensors(folder / "used.safetensors");
+  CHECK(copy.entries.size() == saved.entries.size());
+  for (const auto& [name, entry] : copy.entries) {
+    CHECK(entry.dtype == "F16");
+    std::vector<float> rounded = tensor_as_float(saved, name);
+    for (float& cell : rounded) cell = half_to_float(float_to_half(cell));
+    CHECK(tensor_as_float(used, name) == rounded);
+  }
+  CHECK(read_bytes(half + "/tokenizer.json") == read_bytes(model + "/tokenizer.json"));
+  check_refused(run({"models", "--half", half}), 2, {"--half needs --model"});
+  check_refused(run({"models", "--model", model, "--half", model}), 2, {"another folder"});
+  CHECK(read_safetensors(model + "/model.safetensors").entries.begin()->second.dtype == "F32");
 }
 
 TEST_CASE("--target: of what the gradients are") {

@@ -317,7 +317,8 @@ TEST_CASE("checkpoint: every kind of damage is refused by its name") {
   huge[7] = '\x80';
   CHECK(has(with_weights(huge), "its header should have 92233720368547"));
   CHECK(has(with_header("[0,", "[4,"), "needs"));
-  CHECK(has(with_header("\"F32\"", "\"I32\""), "should hold numbers of type F32; they are I32"));
+  CHECK(has(with_header("\"F32\"", "\"I32\""),
+            "should hold numbers of type F32 or F16; they are I32"));
   CHECK(has(with_header("attn.W_K", "attn.W_L"),
             "'blocks.0.attn.W_K' (head 2, d_model 8, "
             "d_head 4) is missing"));
