@@ -317,6 +317,9 @@ void add_train_command(CLI::App& app, Run& run) {
   };
   of_run("--task", o->task, "Name of a task: copy, reverse, sort, induction, ...");
   sub->add_option("--text", o->text, "A UTF-8 text file to learn from");
+  sub->add_option("--bytes", o->bytes, "--text: only these bytes of the file, as 0:1000000");
+  sub->add_option("--validation-bytes", o->validation_bytes,
+                  "--text: measure the loss on these bytes of the file");
   sub->add_option("--labels", o->labels, "A table (TSV, .csv) of texts and their classes");
   sub->add_option("--pairs", o->pairs, "A table (TSV, .csv) of texts and their translations");
   sub->add_option("--data-ids", o->data_ids, "FILE.npy: int32 rows of context + 1 token ids");

@@ -32,8 +32,23 @@ void use_recipe(const ModelRecipe& recipe, const CLI::App& sub, Options& o) {
   o.model.base = recipe.config;
   if (o.text.empty() && o.labels.empty() && o.pairs.empty() && o.data_ids.empty() &&
       o.task.empty()) {
+    if (recipe.text)
+      throw UsageError("this recipe learns from a text: give " + recipe.text->file +
+                       " with --text");
     o.task = r.task;
     o.task_options = r.task_options;
+  }
+  if (recipe.text && !o.text.empty()) {
+    const RecipeText& t = *recipe.text;
+    const auto range = [](const ByteRange& r) {
+      return std::to_string(r.begin) + ":" + std::to_string(r.end);
+    };
+    o.sha256 = t.sha256;
+    set("--bytes", o.bytes, range(t.training));
+    if (o.validation.empty()) set("--validation-bytes", o.validation_bytes, range(t.validation));
+    set("--cut", o.cut, std::string(to_string(t.cut)));
+    set("--vocabulary", o.vocabulary, t.vocabulary);
+    set("--context", o.context, t.context);
   }
   set("--init", o.init, std::string(word(recipe.init)));
   set("--batch", o.batch, r.batch);

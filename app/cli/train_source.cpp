@@ -1,7 +1,10 @@
 #include "app/cli/train_source.h"
 
+#include <glib.h>
+
 #include "app/cli/cli.h"
 #include "core/base/error.h"
+#include "core/io/atomic_file.h"
 #include "core/io/plain_file.h"
 #include "core/train/data/text_source.h"
 
@@ -55,6 +58,30 @@ LearnedFrom task_data(std::shared_ptr<const Task> task, const RunSettings& setti
   return data;
 }
 
+// "BEGIN:END"; nothing where it is empty.
+std::optional<ByteRange> byte_range(const char* option, const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  unsigned long long begin = 0, end = 0;
+  char rest = 0;
+  const bool plain = text.find_first_not_of("0123456789:") == text.npos;
+  if (!plain || std::sscanf(text.c_str(), "%llu:%llu%c", &begin, &end, &rest) != 2 || begin >= end)
+    throw UsageError(std::string(option) + " is two numbers, as 0:1000000; got '" + text + "'");
+  return ByteRange{begin, end};
+}
+
+// A recipe promises what comes out of one text, and of no other.
+void check_text(const TrainOptions& o) {
+  if (o.sha256.empty()) return;
+  const std::string bytes = read_file(o.text, kMaxTextBytes);
+  const std::unique_ptr<gchar, decltype(&g_free)> found(
+      g_compute_checksum_for_data(G_CHECKSUM_SHA256, reinterpret_cast<const guchar*>(bytes.data()),
+                                  bytes.size()),
+      g_free);
+  if (o.sha256 == found.get()) return;
+  throw Error("the recipe is for a text whose SHA-256 is " + o.sha256 + "; that of " + o.text +
+              " is " + found.get() + ". Get that text, or train without --config");
+}
+
 // Running text, labelled rows or pairs. Of rows the words are what matters, so labels are cut so;
 // and a row is as long as it is.
 LearnedFrom text_data(const TrainOptions& o, const RunSettings& settings, const Checkpoint* from) {
@@ -77,10 +104,14 @@ LearnedFrom text_data(const TrainOptions& o, const RunSettings& settings, const 
     options.known = std::make_shared<Vocabulary>(Vocabulary::from_json(from->tokenizer));
     options.known_classes = from->model.classes;
   }
-  const bool other_file = !o.validation.empty() && !validation_share(o);
+  if (!o.validation.empty() && !o.validation_bytes.empty())
+    throw UsageError("give --validation or --validation-bytes, not both");
+  check_text(o);
+  const auto of_text = byte_range("--validation-bytes", o.validation_bytes);
+  const bool other_file = of_text || (!o.validation.empty() && !validation_share(o));
   if (other_file) options.validation = 0;
   if (const auto share = validation_share(o)) options.validation = *share;
-  LoadedTask loaded = load_own_task(own, {path, ""}, options);
+  LoadedTask loaded = load_own_task(own, {path, "", byte_range("--bytes", o.bytes)}, options);
   LearnedFrom data = task_data(std::move(loaded.task), settings);
   if (!o.validation.empty() && !other_file)
     data.validation = row_batches(*data.task, Split::kValidation, "");
@@ -90,9 +121,10 @@ LearnedFrom text_data(const TrainOptions& o, const RunSettings& settings, const 
   options.known_classes = data.task->classes();
   options.context = data.task->context() - (own == OwnData::kPairs);  // without [BOS]
   options.source_context = data.task->source_length();
-  const LoadedTask measured = load_own_task(own, {o.validation, ""}, options);
+  const std::string& measured_path = of_text ? path : o.validation;
+  const LoadedTask measured = load_own_task(own, {measured_path, "", of_text}, options);
   tell_notes(measured.notes);
-  data.validation = row_batches(*measured.task, Split::kTraining, o.validation);
+  data.validation = row_batches(*measured.task, Split::kTraining, measured_path);
   return data;
 }
 
@@ -131,6 +163,8 @@ Evaluation evaluate_all(Learner& learner, std::span<const TokenBatch> batches) {
 
 LearnedFrom open_data(const TrainOptions& o, RunSettings& settings, const Checkpoint* from) {
   const bool file = !o.text.empty() || !o.labels.empty() || !o.pairs.empty();
+  if (o.text.empty() && (!o.bytes.empty() || !o.validation_bytes.empty()))
+    throw UsageError("--bytes and --validation-bytes go with --text");
   const int given = !o.text.empty() + !o.labels.empty() + !o.pairs.empty() + !o.data_ids.empty() +
                     !settings.task.empty();
   if (given != 1) {

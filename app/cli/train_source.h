@@ -20,6 +20,8 @@ struct TrainOptions {
   std::string task, text, labels, pairs, data_ids, init = "normal", resume, out, log;
   std::string validation;  // "10%" or a file; empty: not measured
   std::string cut, optimizer = "adamw", schedule = "constant", betas;
+  std::string bytes, validation_bytes;  // of --text: "BEGIN:END"
+  std::string sha256;                   // what the file of --text must have; empty: any
   int vocabulary = 0, context = 0;
   std::int64_t batch = 32, accumulate = 1, warmup = 0;
   std::optional<std::int64_t> steps;

@@ -15,6 +15,12 @@
 
 namespace headlight {
 
+/// Bytes begin to end − 1 of a file.
+struct ByteRange {
+  std::uint64_t begin = 0, end = 0;
+  bool operator==(const ByteRange&) const = default;
+};
+
 inline constexpr std::uint64_t kMaxTextBytes = std::uint64_t{1} << 30;
 
 /// A text that was checked. That of a file is not copied but read from the file again, which may

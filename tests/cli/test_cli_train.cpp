@@ -43,6 +43,43 @@ void write_ids(const std::filesystem::path& path, std::int64_t rows, const std::
 
 }  // namespace
 
+TEST_CASE("train --text: only the bytes that are asked for, of the text that a recipe is for") {
+  const Folder folder;
+  std::string text;
+  for (int i = 0; i < 400; ++i) text += "the cat sat. ";
+  for (int i = 0; i < 400; ++i) text += "xyz xyz qqq. ";
+  const std::string file = folder.write("both.txt", text),
+                    first = folder.write("first.txt", text.substr(0, 5200));
+  const Args small = {"--cut",   "characters", "--context", "8", "--layers", "1",
+                      "--heads", "2",          "--d-model", "8", "--steps",  "3"};
+  const auto trained = [&](const std::string& name, const Args& given) {
+    Args args = {"train", "--out", folder / name};
+    args.insert(args.end(), given.begin(), given.end());
+    args.insert(args.end(), small.begin(), small.end());
+    run_well(args);
+    return read_bytes(folder / name + "/tokenizer.json") +
+           read_bytes(folder / name + "/model.safetensors");
+  };
+  CHECK(trained("part", {"--text", file, "--bytes", "0:5200", "--validation", "10%"}) ==
+        trained("alone", {"--text", first, "--validation", "10%"}));
+  const auto refused = [&](int status, const Args& given, const std::vector<std::string>& phrases) {
+    Args args = {"train", "--text", file};
+    args.insert(args.end(), given.begin(), given.end());
+    check_refused(run(args), status, phrases);
+  };
+  refused(2, {"--bytes", "0:99999"}, {"no bytes 0 to 99999", "has 10400"});
+  refused(2, {"--bytes", "9:3"}, {"--bytes is two numbers", "got '9:3'"});
+  refused(2, {"--bytes", "-1:3"}, {"--bytes is two numbers"});
+  refused(2, {"--validation", "10%", "--validation-bytes", "0:10"}, {"not both"});
+  check_refused(run({"train", "--task", "copy", "--bytes", "0:10"}), 2, {"go with --text"});
+  const std::string recipe = folder.write(
+      "recipe.json",
+      R"({"format":"headlight recipe","version":1,"score":0,"text":{"file":"both.txt","sha256":")" +
+          std::string(64, '0') + R"(","training":[0,5200],"validation":[5200,10400],)" +
+          R"("cut":"characters","vocabulary":0,"context":8},"training":{"batch":2}})");
+  refused(1, {"--config", recipe}, {"whose SHA-256 is 0000", "Get that text"});
+}
+
 TEST_CASE("train: a run that goes on is the run that never stopped, on any number of threads") {
   const Folder folder;
   const Args task = {"--task", "reverse", "--layers", "1", "--heads", "2", "--d-model", "16"};

@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/base/number_text.h"
+#include "core/io/atomic_file.h"
 #include "core/io/file_steps.h"
 
 namespace headlight {
@@ -81,7 +82,16 @@ class TextTask : public Task {
 }  // namespace
 
 TextFile TextInput::read(const ProgressFunction& progress) const {
-  return path.empty() ? checked_text(text.str(), name(), progress) : read_text_file(path, progress);
+  if (path.empty()) return checked_text(text.str(), name(), progress);
+  if (!bytes) return read_text_file(path, progress);
+  const std::string whole = read_file(path, kMaxTextBytes);
+  if (bytes->begin >= bytes->end || bytes->end > whole.size()) {
+    throw UsageError(Message{"text.bytes_range",
+                             {{"begin", std::to_string(bytes->begin)},
+                              {"end", std::to_string(bytes->end)},
+                              {"size", std::to_string(whole.size())}}});
+  }
+  return checked_text(whole.substr(bytes->begin, bytes->end - bytes->begin), name(), progress);
 }
 
 const std::string& SharedText::str() const {

@@ -40,9 +40,10 @@ class SharedText {
 struct TextInput {
   std::filesystem::path path;  // empty: `text`
   SharedText text;
+  std::optional<ByteRange> bytes = std::nullopt;  // only these of the file
   bool empty() const { return path.empty() && text.empty(); }
 
-  /// Read and checked. Throws as read_text_file.
+  /// Read and checked. Throws as read_text_file, and UsageError for bytes that the file has not.
   TextFile read(const ProgressFunction& progress) const;
   /// What messages call it: fills {file}.
   MessageSlot name() const;
