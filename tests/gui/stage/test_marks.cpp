@@ -65,7 +65,8 @@ TEST_CASE("marks: a picture ends at a frame, however pale its cells are") {
       int panes = 0, small = 0;
       for (const auto& [id, r] : gui.drawn().all()) {
         if (!id.starts_with("pane/")) continue;
-        INFO(id);
+        const std::string& pane = id;  // Clang captures no binding
+        INFO(pane);
         CHECK(gui.has_frame({r.min.x, r.min.y, r.max.x, r.max.y}));
         ++panes;
       }
