@@ -5,14 +5,14 @@
 namespace headlight {
 namespace {
 
-constexpr Special kSpecialTokens[] = {Special::kPad};
+constexpr Special kClassTokens[] = {Special::kPad};
 
 class SentimentTask : public Task {
  public:
   explicit SentimentTask(const TaskOptions& options)
       : Task({.id = "sentiment",
               .kind = TaskKind::kClassify,
-              .vocabulary = words_vocabulary(kSpecialTokens, english_words()),
+              .vocabulary = words_vocabulary(kClassTokens, english_words()),
               .context = kLongestOpinion,
               .source_length = 0,
               .classes = {"negative", "positive"},
