@@ -10,6 +10,7 @@
 #include "core/base/number_text.h"
 #include "core/base/utf8.h"
 #include "core/explain/arithmetic_writer.h"
+#include "core/explain/printed_value.h"
 #include "core/explain/steps.h"
 
 namespace headlight {
@@ -57,28 +58,26 @@ std::string cell_title(const Trace& trace, const CellRef& cell, LabelFunction la
 
 namespace {
 
-// What a printed number says.
-double read_number(std::string text) {
-  if (text.starts_with("\u2212")) text.replace(0, 3, "-");
-  if (const std::size_t e = text.find("\u2212"); e != text.npos) text.replace(e, 3, "-");
-  return std::strtod(text.c_str(), nullptr);
+// One in the last of a number's significant digits.
+double last_place(double value, int digits) {
+  return std::pow(10.0, std::floor(std::log10(std::fabs(value))) - digits + 1);
 }
 
-// So many digits that a quotient at the line's end is right as it is printed: 1.0000 / 1.0002 =
-// 0.9998, where 1.000 / 1.000 would be 1.
-int digits_of_quotient(const Explanation& e, int digits) {
-  constexpr int kMost = 9;
-  const std::size_t n = e.written.size();
-  const bool quotient = n >= 3 && e.written[n - 3].number && e.written[n - 1].number &&
-                        e.written[n - 2].text == " / " && std::isfinite(e.value);
-  if (!quotient || digits <= 0) return digits;
-  const std::string result = number_text(e.value, digits);
-  for (int more = digits; more <= kMost; ++more) {
-    const double over = read_number(number_text(*e.written[n - 3].number, more));
-    const double under = read_number(number_text(*e.written[n - 1].number, more));
-    if (number_text(over / under, digits) == result) return more;
+// So many digits that the line comes to its result as it is printed: 1.0000 / 1.0002 = 0.9998,
+// where 1.000 / 1.000 would be 1. Longer lines may miss by one in the last place.
+int digits_that_add_up(const Explanation& e, const LineStyle& style) {
+  constexpr int kMost = 12;
+  if (e.written.empty() || style.digits <= 0 || !std::isfinite(e.value) || e.value == 0)
+    return style.digits;
+  const auto numbers = std::ranges::count_if(e.written, [](const MathPiece& p) { return p.number.has_value(); });
+  const double slack = (numbers <= 2 ? 0.501 : 1.5) * last_place(e.value, style.digits);
+  LineStyle own = style;
+  for (; own.digits <= kMost; ++own.digits) {
+    const auto printed = printed_value(written_line(e, PlainWriter(own)));
+    if (!printed) return style.digits;
+    if (std::fabs(*printed - e.value) <= slack) return own.digits;
   }
-  return digits;
+  return style.digits;
 }
 
 }  // namespace
@@ -86,7 +85,7 @@ int digits_of_quotient(const Explanation& e, int digits) {
 std::string arithmetic_line(const Trace& trace, const Explanation& e, const LineStyle& style) {
   LineStyle own = style;
   own.fine |= is_gradient(e);
-  own.digits = digits_of_quotient(e, own.digits);
+  own.digits = digits_that_add_up(e, own);
   const PlainWriter writer(own, style.digits);
   return write_arithmetic(trace, e, writer, own.most);
 }

@@ -102,11 +102,15 @@ std::string sum_in_numbers(const Explanation& e, const MathWriter& w, std::size_
 
 }  // namespace
 
+std::string written_line(const Explanation& e, const MathWriter& w) {
+  return line_text(e.written, w);
+}
+
 std::string write_arithmetic(const Trace& trace, const Explanation& e, const MathWriter& w,
                              std::size_t most) {
   if (e.terms.empty() && e.written.empty()) return "";
   const std::string result = w.equals() + w.result(e.value);
-  if (!e.written.empty()) return line_text(e.written, w) + result;
+  if (!e.written.empty()) return written_line(e, w) + result;
   const bool moved = e.terms.size() == 1 && e.terms[0].factor == 1;
   if (moved) return symbol_of(trace, e.terms[0].cell, -1, w) + result;
   const std::string letters = e.in_letters ? sum_in_letters(trace, e, w) + w.equals() : "";

@@ -55,6 +55,9 @@ class PlainWriter final : public MathWriter {
   int result_digits_;
 };
 
+/// Explanation::written, without its result.
+std::string written_line(const Explanation&, const MathWriter&);
+
 /// "q · k = (a × b) + … = value". At most `most` terms, the largest ones; see MathWriter::rest.
 std::string write_arithmetic(const Trace&, const Explanation&, const MathWriter&, std::size_t most);
 

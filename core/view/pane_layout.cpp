@@ -243,6 +243,22 @@ std::vector<std::int64_t> default_gradient(const Trace& trace, const Step& step,
 
 }  // namespace
 
+namespace {
+
+// Of scores that a mask will act on: what becomes of them, −∞ where the key is forbidden; null for
+// all else.
+const float* after_mask(const Trace& trace, TensorId scores) {
+  const Program& program = trace.program();
+  const TensorId masked = program.find(Role::kMaskedScores, scores);
+  if (masked < 0) return nullptr;
+  const TensorSpec &spec = program.tensors[place(masked)], &own = program.tensors[place(scores)];
+  const bool same = spec.place == own.place && cell_count(spec.axes) == cell_count(own.axes) &&
+                    spec.axes.back().name == own.axes.back().name;
+  return same ? trace.tensor(masked).data : nullptr;
+}
+
+}  // namespace
+
 TensorId default_tensor(const Trace& trace, const Step& step, const StepPage& page) {
   return page.lines.empty() ? step.tensor : chosen_pane(page, trace.program()).tensor;
 }
@@ -263,9 +279,11 @@ std::vector<std::int64_t> default_cell(const Trace& trace, const Step& step, std
   const std::string_view along = result.column_axis;
   const bool loudest = names_places(along);
   float best_size = -INFINITY;
+  const float* allowed = loudest ? after_mask(trace, step.tensor) : nullptr;
   for (std::int64_t c = 0; c < result.columns; ++c) {
     const float value = t.data[pane_flat(result, r, c)];
     const float size = loudest ? value : std::fabs(value);
+    if (allowed && allowed[pane_flat(result, r, c)] == -INFINITY) continue;
     if (std::isfinite(value) && size > best_size) {
       best = c;
       best_size = size;

@@ -2,12 +2,14 @@
 // printed comes to the number.
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <memory>
 #include <string>
 
 #include "core/backends/backend.h"
 #include "core/base/number_text.h"
 #include "core/explain/arithmetic.h"
+#include "core/explain/printed_value.h"
 #include "core/model/sandbox.h"
 #include "core/run/run_trace.h"
 #include "core/run/runner.h"
@@ -126,6 +128,43 @@ TEST_CASE("lines: a quotient is right as it is printed") {
   CHECK(line(1, 1.00017) == "exp(0 − max) / sum = 1.0000 / 1.0002 = 0.9998");
   CHECK(line(0.25, 2) == "exp(0 − max) / sum = 0.2500 / 2.000 = 0.1250");
   CHECK(line(1, 1) == "exp(0 − max) / sum = 1.000 / 1.000 = 1.000");
+}
+
+TEST_CASE("lines: what is left of two nearly equal numbers is right as it is printed") {
+  const auto trace = traced("cat", PositionKind::kNone);
+  Explanation e;
+  e.operation = "gradient of cross_entropy";
+  const double top = 13.0212345, sum = 1.00014632, dy = 1.0 / 11;
+  e.written = {math(dy),  math(" × (exp(", ""), math(top), math(" − ", ""),
+               math(top), math(") / ", ""),     math(sum), math(" − 1)", "")};
+  e.value = dy * (1 / sum - 1);
+  CHECK(arithmetic_line(*trace, e, {}) ==
+        "0.09090909 × (exp(13.021235 − 13.021235) / 1.0001463 − 1) = −1.330e−05");
+}
+
+TEST_CASE("lines: every written line comes to its number as printed") {
+  int lines = 0;
+  const auto look = [&](const Trace& trace) {
+    for (std::size_t id = 0; id < trace.program().tensors.size(); ++id) {
+      const auto tensor = static_cast<TensorId>(id);
+      const TensorView t = trace.tensor(tensor);
+      for (std::int64_t i = 0; i < t.size(); ++i) {
+        const CellRef cell{tensor, unravel(t.axes, i)};
+        const Explanation e = explain(trace, tensor, cell.index);
+        if (e.written.empty() || e.value == 0 || !std::isfinite(e.value)) continue;
+        const std::string line = line_of(trace, cell);
+        CAPTURE(line);
+        const auto printed = printed_value(line.substr(0, line.rfind(" = ")));
+        REQUIRE(printed);
+        CHECK(std::fabs(*printed / e.value - 1) < 2e-3);
+        ++lines;
+      }
+    }
+  };
+  for (const PositionKind kind : {PositionKind::kLearned, PositionKind::kRotary})
+    look(*traced("the cat sat on the mat", kind));
+  look(*classified());
+  CHECK(lines > 1000);
 }
 
 TEST_CASE("lines: an index has the letter that its table is headed with") {

@@ -140,6 +140,11 @@ TEST_CASE("forms: every step has its words, its page, its sizes and its code") {
       const TensorView t = trace.tensor(step.tensor);
       REQUIRE(cell.size() == t.axes.size());
       for (std::size_t a = 0; a < cell.size(); ++a) CHECK(cell[a] < t.axes[a].size);
+      // A score that is looked at first is one that the mask leaves.
+      const bool scores = p.makes(step, Role::kScores) || p.makes(step, Role::kScaledScores);
+      const TensorId masked = scores ? p.find(Role::kMaskedScores, step.tensor) : -1;
+      if (masked >= 0 && p.tensors[place(masked)].place == p.tensors[place(step.tensor)].place)
+        CHECK(std::isfinite(trace.tensor(masked).at(cell)));
       for (const CodeLibrary library : {CodeLibrary::kNumpy, CodeLibrary::kTorch}) {
         const StepCode code = step_code(trace, step, library);
         CHECK(has(code.text, name));
