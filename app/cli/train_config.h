@@ -40,8 +40,8 @@ void use_recipe(const ModelRecipe& recipe, const CLI::App& sub, Options& o) {
   }
   if (recipe.text && !o.text.empty()) {
     const RecipeText& t = *recipe.text;
-    const auto range = [](const ByteRange& r) {
-      return std::to_string(r.begin) + ":" + std::to_string(r.end);
+    const auto range = [](const ByteRange& bytes) {
+      return std::to_string(bytes.begin) + ":" + std::to_string(bytes.end);
     };
     o.sha256 = t.sha256;
     set("--bytes", o.bytes, range(t.training));
