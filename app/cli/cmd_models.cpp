@@ -93,6 +93,7 @@ struct ModelsOptions {
 // A copy of a model in half the bytes, to be passed on: the run that made it stays where it is.
 void store_half(const ModelsOptions& o) {
   if (o.model.empty()) throw UsageError("--half needs --model: which one is to be copied");
+  if (o.half.empty()) throw UsageError("--model needs --half: the folder for the copy");
   std::error_code ignored;
   if (std::filesystem::equivalent(o.model, o.half, ignored))
     throw UsageError("--half must name another folder than --model");
@@ -110,7 +111,7 @@ void add_models_command(CLI::App& app, Run& run) {
                   "Folder for a copy of --model whose weights are rounded to float16");
   sub->callback([o, &run] {
     run = [o] {
-      if (!o->half.empty())
+      if (!o->half.empty() || !o->model.empty())
         store_half(*o);
       else
         o->json ? print_json() : print_list();

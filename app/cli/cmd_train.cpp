@@ -229,7 +229,7 @@ void tell_score(const Evaluation& all) {
                number_text(all.loss, 4).c_str());
 }
 
-int run_train(const TrainOptions& o) {
+int run_train(TrainOptions o) {
   const LearnerFactory learners = learners_for(o);
   Config config = o.model.document().config;
   RunSettings settings = settings_of(o, config);
@@ -245,6 +245,7 @@ int run_train(const TrainOptions& o) {
     config = from->model.config;
     settings = {};
     parse_train(from->training->json, settings, state);
+    if (settings.text) use_text(*settings.text, o);
     check_goes_on(o.steps.value_or(settings.schedule.steps), state);
   }
   LearnedFrom data = open_data(o, settings, from ? &*from : nullptr);
@@ -317,7 +318,7 @@ void add_train_command(CLI::App& app, Run& run) {
   };
   of_run("--task", o->task, "Name of a task: copy, reverse, sort, induction, ...");
   sub->add_option("--text", o->text, "A UTF-8 text file to learn from");
-  sub->add_option("--bytes", o->bytes, "--text: only these bytes of the file, as 0:1000000");
+  of_run("--bytes", o->bytes, "--text: only these bytes of the file, as 0:1000000");
   sub->add_option("--validation-bytes", o->validation_bytes,
                   "--text: measure the loss on these bytes of the file");
   sub->add_option("--labels", o->labels, "A table (TSV, .csv) of texts and their classes");

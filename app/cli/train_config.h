@@ -4,6 +4,7 @@
 #include <string>
 
 #include "app/cli/options.h"
+#include "app/cli/train_source.h"
 #include "core/base/error.h"
 #include "core/base/number_text.h"
 #include "core/io/atomic_file.h"
@@ -32,24 +33,11 @@ void use_recipe(const ModelRecipe& recipe, const CLI::App& sub, Options& o) {
   o.model.base = recipe.config;
   if (o.text.empty() && o.labels.empty() && o.pairs.empty() && o.data_ids.empty() &&
       o.task.empty()) {
-    if (recipe.text)
-      throw UsageError("this recipe learns from a text: give " + recipe.text->file +
-                       " with --text");
     o.task = r.task;
     o.task_options = r.task_options;
   }
-  if (recipe.text && !o.text.empty()) {
-    const RecipeText& t = *recipe.text;
-    const auto range = [](const ByteRange& bytes) {
-      return std::to_string(bytes.begin) + ":" + std::to_string(bytes.end);
-    };
-    o.sha256 = t.sha256;
-    set("--bytes", o.bytes, range(t.training));
-    if (o.validation.empty()) set("--validation-bytes", o.validation_bytes, range(t.validation));
-    set("--cut", o.cut, std::string(to_string(t.cut)));
-    set("--vocabulary", o.vocabulary, t.vocabulary);
-    set("--context", o.context, t.context);
-  }
+  if (r.text && o.task.empty() && o.labels.empty() && o.pairs.empty() && o.data_ids.empty())
+    use_text(*r.text, o);
   set("--init", o.init, std::string(word(recipe.init)));
   set("--batch", o.batch, r.batch);
   set("--accumulate", o.accumulate, r.accumulation);

@@ -2,9 +2,12 @@
 
 #include <glib.h>
 
+#include <filesystem>
+#include <fstream>
+
 #include "app/cli/cli.h"
 #include "core/base/error.h"
-#include "core/io/atomic_file.h"
+#include "core/io/file_steps.h"
 #include "core/io/plain_file.h"
 #include "core/train/data/text_source.h"
 
@@ -65,26 +68,49 @@ std::optional<ByteRange> byte_range(const char* option, const std::string& text)
   char rest = 0;
   const bool plain = text.find_first_not_of("0123456789:") == text.npos;
   if (!plain || std::sscanf(text.c_str(), "%llu:%llu%c", &begin, &end, &rest) != 2 || begin >= end)
-    throw UsageError(std::string(option) + " is two numbers, as 0:1000000; got '" + text + "'");
+    throw UsageError(std::string(option) +
+                     " must be two numbers, the first below the second, as 0:1000000; got '" +
+                     text + "'");
   return ByteRange{begin, end};
 }
 
-// A recipe promises what comes out of one text, and of no other.
-void check_text(const TrainOptions& o) {
-  if (o.sha256.empty()) return;
-  const std::string bytes = read_file(o.text, kMaxTextBytes);
-  const std::unique_ptr<gchar, decltype(&g_free)> found(
-      g_compute_checksum_for_data(G_CHECKSUM_SHA256, reinterpret_cast<const guchar*>(bytes.data()),
-                                  bytes.size()),
-      g_free);
-  if (o.sha256 == found.get()) return;
-  throw Error("the recipe is for a text whose SHA-256 is " + o.sha256 + "; that of " + o.text +
-              " is " + found.get() + ". Get that text, or train without --config");
+std::string range_text(const ByteRange& bytes) {
+  return std::to_string(bytes.begin) + ":" + std::to_string(bytes.end);
+}
+
+// In hexadecimal digits; empty for what can be read only once, as a pipe.
+std::string sha256_of(const std::string& path) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored)) return "";
+  const std::unique_ptr<GChecksum, decltype(&g_checksum_free)> sum(
+      g_checksum_new(G_CHECKSUM_SHA256), g_checksum_free);
+  std::ifstream file(path, std::ios::binary);
+  std::vector<char> piece(std::size_t{1} << 20);
+  while (file.read(piece.data(), std::ssize(piece)), file.gcount() > 0)
+    g_checksum_update(sum.get(), reinterpret_cast<const guchar*>(piece.data()), file.gcount());
+  return g_checksum_get_string(sum.get());
+}
+
+// As it is kept with the run; nothing where it cannot be read again.
+std::optional<RunText> run_text(const TrainOptions& o, const TextOptions& options) {
+  RunText text{.file = std::filesystem::path(o.text).filename().string(),
+               .sha256 = sha256_of(o.text),
+               .bytes = byte_range("--bytes", o.bytes),
+               .validation_bytes = byte_range("--validation-bytes", o.validation_bytes),
+               .cut = options.cut,
+               .vocabulary = options.vocabulary,
+               .context = options.context};
+  if (!o.sha256.empty() && text.sha256 != o.sha256) {
+    throw Error(shown(o.text) + " is not the text that this run is made with: its SHA-256 is " +
+                (text.sha256.empty() ? "unknown" : text.sha256) + ", not " + o.sha256 +
+                ". Give the file as it was; with another text, begin a run of its own");
+  }
+  return text.sha256.empty() ? std::nullopt : std::optional(std::move(text));
 }
 
 // Running text, labelled rows or pairs. Of rows the words are what matters, so labels are cut so;
 // and a row is as long as it is.
-LearnedFrom text_data(const TrainOptions& o, const RunSettings& settings, const Checkpoint* from) {
+LearnedFrom text_data(const TrainOptions& o, RunSettings& settings, const Checkpoint* from) {
   const OwnData own = !o.text.empty()     ? OwnData::kText
                       : !o.labels.empty() ? OwnData::kLabels
                                           : OwnData::kPairs;
@@ -106,7 +132,7 @@ LearnedFrom text_data(const TrainOptions& o, const RunSettings& settings, const 
   }
   if (!o.validation.empty() && !o.validation_bytes.empty())
     throw UsageError("give --validation or --validation-bytes, not both");
-  check_text(o);
+  if (own == OwnData::kText) settings.text = run_text(o, options);
   const auto of_text = byte_range("--validation-bytes", o.validation_bytes);
   const bool other_file = of_text || (!o.validation.empty() && !validation_share(o));
   if (other_file) options.validation = 0;
@@ -145,6 +171,18 @@ LearnedFrom row_data(const TrainOptions& o, const RunSettings& settings) {
 }
 
 }  // namespace
+
+void use_text(const RunText& text, TrainOptions& o) {
+  if (o.text.empty())
+    throw UsageError("this run learns from a text: give " + text.file + " with --text");
+  o.sha256 = text.sha256;
+  if (o.bytes.empty() && text.bytes) o.bytes = range_text(*text.bytes);
+  if (o.validation.empty() && o.validation_bytes.empty() && text.validation_bytes)
+    o.validation_bytes = range_text(*text.validation_bytes);
+  if (o.cut.empty()) o.cut = to_string(text.cut);
+  if (o.vocabulary == 0) o.vocabulary = text.vocabulary;
+  if (o.context == 0) o.context = text.context;
+}
 
 Evaluation evaluate_all(Learner& learner, std::span<const TokenBatch> batches) {
   Evaluation all;

@@ -21,7 +21,7 @@ struct TrainOptions {
   std::string validation;  // "10%" or a file; empty: not measured
   std::string cut, optimizer = "adamw", schedule = "constant", betas;
   std::string bytes, validation_bytes;  // of --text: "BEGIN:END"
-  std::string sha256;                   // what the file of --text must have; empty: any
+  std::string sha256;                   // of the file that --text must be; empty: any
   int vocabulary = 0, context = 0;
   std::int64_t batch = 32, accumulate = 1, warmup = 0;
   std::optional<std::int64_t> steps;
@@ -44,10 +44,15 @@ struct LearnedFrom {
   TaskKind kind() const { return task ? task->kind() : TaskKind::kNextToken; }
 };
 
+/// What a recipe or a run that goes on says of its text is taken where the options say nothing.
+/// Throws UsageError without --text.
+void use_text(const RunText&, TrainOptions&);
+
 /// Several batches as one, its loss the mean per target that counts. Throws as Learner::evaluate.
 Evaluation evaluate_all(Learner&, std::span<const TokenBatch>);
 
-/// What the options say to learn from; the settings are completed with the task's sizes. `from`:
+/// What the options say to learn from; the settings are completed with the task's sizes and
+/// the text. `from`:
 /// the checkpoint that a run goes on from, whose vocabulary and classes are used. What is measured
 /// between steps is cut and numbered as what is learned from. Throws UsageError for none or
 /// several, and as the loading of each.

@@ -1,11 +1,13 @@
 #include "core/io/array.h"
 
 #include <bit>
+#include <cmath>
 #include <limits>
 #include <set>
 #include <string_view>
 
 #include "core/base/error.h"
+#include "core/base/half.h"
 #include "core/base/utf8.h"
 
 namespace headlight {
@@ -65,15 +67,30 @@ void check_arrays(std::span<const NamedArray> arrays, std::span<const StringList
   }
 }
 
+namespace {
+
+void append_halves(std::string& out, const NamedArray& array) {
+  for (const float value : std::get<std::span<const float>>(array.data)) {
+    const std::uint16_t half = float_to_half(value);
+    if (std::isfinite(value) && !std::isfinite(half_to_float(half)))
+      throw Error(Message{"safetensors.half_range", {{"name", array.name}}});
+    out.append(reinterpret_cast<const char*>(&half), sizeof half);
+  }
+}
+
+}  // namespace
+
 std::size_t element_count(const NamedArray& array) {
   return std::visit([](const auto& data) { return data.size(); }, array.data);
 }
 
-std::size_t element_size(const NamedArray& array) {
-  return std::holds_alternative<std::span<const float>>(array.data) ? 4 : 8;
+std::size_t element_size(const NamedArray& array, FloatStorage storage) {
+  if (std::holds_alternative<std::span<const std::int64_t>>(array.data)) return 8;
+  return storage == FloatStorage::kFloat16 ? 2 : 4;
 }
 
-void append_data(std::string& out, const NamedArray& array) {
+void append_data(std::string& out, const NamedArray& array, FloatStorage storage) {
+  if (element_size(array, storage) == 2) return append_halves(out, array);
   std::visit(
       [&](const auto& data) {
         if (!data.empty())

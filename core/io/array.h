@@ -35,10 +35,14 @@ void check_arrays(std::span<const NamedArray> arrays, std::span<const StringList
 /// Numbers in the array.
 std::size_t element_count(const NamedArray& array);
 
-/// Bytes of one number: 4 (float) or 8 (integer).
-std::size_t element_size(const NamedArray& array);
+/// How floats are stored. kFloat16: rounded to the nearest half (core/base/half.h), about 3 digits
+/// in half the bytes.
+enum class FloatStorage { kFloat32, kFloat16 };
 
-/// Appends the numbers as little-endian bytes.
-void append_data(std::string& out, const NamedArray& array);
+/// Bytes of one number: 4 or 2 (float), or 8 (integer).
+std::size_t element_size(const NamedArray& array, FloatStorage = FloatStorage::kFloat32);
+
+/// Appends the numbers as little-endian bytes. Throws Error for a finite one that no half is near.
+void append_data(std::string& out, const NamedArray& array, FloatStorage = FloatStorage::kFloat32);
 
 }  // namespace headlight

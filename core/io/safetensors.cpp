@@ -12,9 +12,9 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/error.h"
+#include "core/base/half.h"
 #include "core/base/number_text.h"
 #include "core/base/utf8.h"
-#include "core/io/half.h"
 #include "core/io/json_numbers.h"
 #include "core/io/plain_file.h"
 
@@ -237,27 +237,10 @@ bool convert_integers(std::string_view bytes, std::string_view dtype, std::vecto
 
 }  // namespace
 
-namespace {
-
-void append_halves(std::string& out, const NamedArray& array) {
-  for (const float value : std::get<std::span<const float>>(array.data)) {
-    const std::uint16_t half = float_to_half(value);
-    if (std::isfinite(value) && !std::isfinite(half_to_float(half)))
-      throw Error(Message{"safetensors.half_range", {{"name", array.name}}});
-    out.append(reinterpret_cast<const char*>(&half), sizeof half);
-  }
-}
-
-}  // namespace
-
 std::string to_safetensors(std::span<const NamedArray> arrays,
                            const std::map<std::string, std::string>& metadata,
                            FloatStorage storage) {
   check_arrays(arrays, {});
-  const auto stored_size = [&](const NamedArray& array) -> std::size_t {
-    const std::size_t size = element_size(array);
-    return size == sizeof(float) && storage == FloatStorage::kFloat16 ? 2 : size;
-  };
   std::vector<const NamedArray*> order;
   for (const NamedArray& array : arrays) {
     if (array.name == kMetadata) {
@@ -266,7 +249,7 @@ std::string to_safetensors(std::span<const NamedArray> arrays,
     order.push_back(&array);
   }
   std::sort(order.begin(), order.end(), [&](const NamedArray* a, const NamedArray* b) {
-    const std::size_t size_a = stored_size(*a), size_b = stored_size(*b);
+    const std::size_t size_a = element_size(*a, storage), size_b = element_size(*b, storage);
     return size_a != size_b ? size_a > size_b : a->name < b->name;
   });
   // Put together piece by piece: looking up each key in one JSON object that keeps its order would
@@ -278,7 +261,7 @@ std::string to_safetensors(std::span<const NamedArray> arrays,
   if (!metadata.empty()) json += dump(Json(kMetadata)) + ":" + dump(Json(metadata));
   std::uint64_t at = 0;
   for (const NamedArray* array : order) {
-    const std::size_t size = stored_size(*array);
+    const std::size_t size = element_size(*array, storage);
     const std::uint64_t end = at + element_count(*array) * size;
     const char* dtype = size == 2 ? "F16" : size == 4 ? "F32" : "I64";
     const nlohmann::ordered_json entry = {
@@ -300,13 +283,7 @@ std::string to_safetensors(std::span<const NamedArray> arrays,
   const std::uint64_t length = json.size();
   out.append(reinterpret_cast<const char*>(&length), sizeof length);
   out += json;
-  for (const NamedArray* array : order) {
-    if (stored_size(*array) == 2) {
-      append_halves(out, *array);
-    } else {
-      append_data(out, *array);
-    }
-  }
+  for (const NamedArray* array : order) append_data(out, *array, storage);
   return out;
 }
 

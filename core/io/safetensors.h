@@ -15,10 +15,6 @@
 
 namespace headlight {
 
-/// How floats are stored. kFloat16: rounded to the nearest half (core/io/half.h), 3 digits in half
-/// the bytes.
-enum class FloatStorage { kFloat32, kFloat16 };
-
 /// The bytes of a file: F32 (or F16) and I64 tensors, the header padded with spaces so that the
 /// numbers start at a multiple of 8. Integers come first, then floats, each by name, so every
 /// tensor is aligned. `metadata` becomes "__metadata__" (invalid UTF-8 in it becomes U+FFFD). The

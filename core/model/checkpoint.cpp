@@ -63,8 +63,8 @@ std::string read_text(const fs::path& path) {
   return in_file(path, [&] { return read_file(path, kMaxText); });
 }
 
-void expect_float(const std::string& name, const SafetensorsEntry& entry, bool or_half) {
-  if (entry.dtype == "F32" || (or_half && entry.dtype == "F16")) return;
+void expect_float(const std::string& name, const SafetensorsEntry& entry) {
+  if (entry.dtype == "F32" || entry.dtype == "F16") return;
   throw Error(Message{"checkpoint.dtype", {{"name", name}, {"dtype", entry.dtype}}});
 }
 
@@ -77,7 +77,7 @@ const SafetensorsEntry& expect_tensor(const SafetensorsFile& file, const TensorS
         Message{"checkpoint.tensor_missing", {{"name", name}, {"shape", shape_text(spec.axes)}}});
   }
   const SafetensorsEntry& entry = found->second;
-  expect_float(name, entry, true);
+  expect_float(name, entry);
   std::vector<std::int64_t> shape;
   for (const Axis& axis : spec.axes) shape.push_back(axis.size);
   if (entry.shape != shape) {
@@ -126,7 +126,7 @@ std::vector<StoredArray> read_optimizer(const fs::path& path) {
   const SafetensorsFile file = read_safetensors(path, kMaxNumbers);
   std::vector<StoredArray> arrays;
   for (const auto& entry : file.entries) {
-    expect_float(entry.first, entry.second, false);
+    expect_float(entry.first, entry.second);
     arrays.push_back({entry.first, entry.second.shape, tensor_as_float(file, entry.first)});
   }
   return arrays;

@@ -18,7 +18,6 @@
 
 #include "core/graph/program.h"
 #include "core/io/array.h"
-#include "core/io/safetensors.h"
 #include "core/model/model_file.h"
 
 namespace headlight {

@@ -39,41 +39,6 @@ RunSettings read_training(const JsonReader& in) {
   return settings;
 }
 
-OrderedJson text_json(const RecipeText& t) {
-  return {{"file", t.file},
-          {"sha256", t.sha256},
-          {"training", {t.training.begin, t.training.end}},
-          {"validation", {t.validation.begin, t.validation.end}},
-          {"cut", to_string(t.cut)},
-          {"vocabulary", t.vocabulary},
-          {"context", t.context}};
-}
-
-ByteRange read_range(const JsonReader& in, const char* key) {
-  const OrderedJson* list = in.find(key);
-  const auto is_number = [](const OrderedJson& n) { return n.is_number_unsigned(); };
-  if (!list || !list->is_array() || list->size() != 2 || !std::ranges::all_of(*list, is_number))
-    in.fail(in.name(key), Message{"recipe.bytes"}, list ? *list : OrderedJson());
-  return {(*list)[0].get<std::uint64_t>(), (*list)[1].get<std::uint64_t>()};
-}
-
-RecipeText read_text(const OrderedJson& json) {
-  const JsonReader in(json, "text", kWords);
-  RecipeText t;
-  in.text("file", t.file);
-  in.text("sha256", t.sha256);
-  t.training = read_range(in, "training");
-  t.validation = read_range(in, "validation");
-  std::string cut(to_string(t.cut));
-  in.text("cut", cut);
-  const std::optional<TextCut> known = text_cut_from_string(cut);
-  if (!known) in.fail(in.name("cut"), Message{"recipe.cut"}, OrderedJson(cut));
-  t.cut = *known;
-  in.number("vocabulary", t.vocabulary, 0, 1 << 16);
-  in.number("context", t.context, 1, 1 << 16);
-  return t;
-}
-
 }  // namespace
 
 bool knows(const Model& model, const std::string& sentence) {
@@ -100,16 +65,14 @@ std::vector<std::string> unknown_to(const Model& model, const std::string& sente
 }
 
 std::string recipe_text(const ModelRecipe& r) {
-  OrderedJson json = {{"format", "headlight recipe"},
-                      {"version", 1},
-                      {"score", r.score},
-                      {"example", r.example},
-                      {"claims", claims_json(r.claims, r.example)},
-                      {"init", word(r.init)}};
-  if (r.text) json["text"] = text_json(*r.text);
-  json["training"] = training_json(r.training);
-  json["model"] = config_json(r.config);
-  return json_text(json);
+  return json_text({{"format", "headlight recipe"},
+                    {"version", 1},
+                    {"score", r.score},
+                    {"example", r.example},
+                    {"claims", claims_json(r.claims, r.example)},
+                    {"init", word(r.init)},
+                    {"training", training_json(r.training)},
+                    {"model", config_json(r.config)}});
 }
 
 ModelRecipe parse_recipe(std::string_view text) {
@@ -125,7 +88,6 @@ ModelRecipe parse_recipe(std::string_view text) {
   if (const OrderedJson* claims = in.find("claims"))
     recipe.claims = read_claims(*claims, recipe.example, kWords);
   in.choice("init", recipe.init);
-  if (const OrderedJson* source = in.find("text")) recipe.text = read_text(*source);
   recipe.training = read_training(in);
   if (const OrderedJson* model = in.find("model"))
     recipe.config = read_config(*model, "model", kWords);

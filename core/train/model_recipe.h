@@ -2,36 +2,21 @@
 // train --config recipe.json` trains it again.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/document/document.h"
-#include "core/io/text_file.h"
 #include "core/model/init.h"
 #include "core/model/model.h"
-#include "core/text/vocabulary.h"
 #include "core/train/head_claims.h"
 #include "core/train/run_settings.h"
 
 namespace headlight {
 
-/// The text that a model learned from, where it was no task: a file that anyone can get, and what
-/// was made of it.
-struct RecipeText {
-  std::string file;    // its name; where it can be had stands in the model's README
-  std::string sha256;  // of the whole file, 64 hexadecimal digits
-  ByteRange training, validation;
-  TextCut cut = TextCut::kBpe;
-  int vocabulary = 0, context = 64;  // TextOptions
-  bool operator==(const RecipeText&) const = default;
-};
-
 struct ModelRecipe {
   Config config;         // its seed is that of the initial weights
-  RunSettings training;  // of one of all_tasks(), or of `text`
-  std::optional<RecipeText> text = std::nullopt;
+  RunSettings training;  // of one of all_tasks(), or of a text
   Init init = Init::kNormal;
   double score =
       0;  // the share of scored tokens (or classes) that is right on fresh examples, at least

@@ -1,11 +1,13 @@
 #include "core/train/run_settings.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <limits>
 
 #include "core/base/error.h"
 #include "core/graph/config_json.h"
+#include "core/train/data/text_source.h"
 #include "core/train/learner.h"
 #include "core/train/optim/check_number.h"
 
@@ -71,6 +73,44 @@ Schedule read_schedule(const OrderedJson& json) {
   return s;
 }
 
+OrderedJson text_json(const RunText& t) {
+  OrderedJson json = {{"file", t.file}, {"sha256", t.sha256}};
+  if (t.bytes) json["bytes"] = {t.bytes->begin, t.bytes->end};
+  if (t.validation_bytes)
+    json["validation_bytes"] = {t.validation_bytes->begin, t.validation_bytes->end};
+  json["cut"] = to_string(t.cut);
+  json["vocabulary"] = t.vocabulary;
+  json["context"] = t.context;
+  return json;
+}
+
+std::optional<ByteRange> read_range(const JsonReader& in, const char* key) {
+  const OrderedJson* list = in.find(key);
+  if (!list) return std::nullopt;
+  const auto is_number = [](const OrderedJson& n) { return n.is_number_unsigned(); };
+  if (!list->is_array() || list->size() != 2 || !std::ranges::all_of(*list, is_number) ||
+      (*list)[0] >= (*list)[1])
+    in.fail(in.name(key), Message{"train.bytes"}, *list);
+  return ByteRange{(*list)[0].get<std::uint64_t>(), (*list)[1].get<std::uint64_t>()};
+}
+
+RunText read_text(const OrderedJson& json) {
+  const JsonReader in(json, "text", kWords);
+  RunText t;
+  in.text("file", t.file);
+  in.text("sha256", t.sha256);
+  t.bytes = read_range(in, "bytes");
+  t.validation_bytes = read_range(in, "validation_bytes");
+  std::string cut(to_string(t.cut));
+  in.text("cut", cut);
+  const std::optional<TextCut> known = text_cut_from_string(cut);
+  if (!known) in.fail(in.name("cut"), Message{"train.cut"}, OrderedJson(cut));
+  t.cut = *known;
+  in.number("vocabulary", t.vocabulary, 0, kMaxVocabulary);
+  in.number("context", t.context, 1, kMaxContext);
+  return t;
+}
+
 }  // namespace
 
 void check_clip(double norm) {
@@ -99,6 +139,7 @@ std::string train_text(const RunSettings& r, const TrainState& state) {
                       {"dropout", r.dropout},
                       {"optimizer", optimizer_json(r.optimizer)},
                       {"schedule", schedule_json(r.schedule)}};
+  if (r.text) json["text"] = text_json(*r.text);
   if (state.score)
     json["validation"] = {{"loss", state.score->loss}, {"accuracy", state.score->accuracy}};
   return json_text(json);
@@ -114,6 +155,7 @@ void parse_train(std::string_view text, RunSettings& settings, TrainState& state
   in.number("step", state.step, 0, kMax);
   state.data = read_bits(in, "data");
   in.text("task", settings.task);
+  if (const OrderedJson* source = in.find("text")) settings.text = read_text(*source);
   if (const OrderedJson* sizes = in.find("task_options")) {
     const JsonReader options(*sizes, "task_options", kWords);
     for (const auto& size : sizes->items())

@@ -7,14 +7,29 @@
 #include <string>
 #include <string_view>
 
+#include "core/io/text_file.h"
+#include "core/text/vocabulary.h"
 #include "core/train/optim/optimizer.h"
 #include "core/train/optim/schedule.h"
 #include "core/train/tasks/task.h"
 
 namespace headlight {
 
+/// The file of running text that a run learns from, and what is made of it: what comes out is
+/// promised of this file and of no other.
+struct RunText {
+  std::string file;                           // its name, without a folder
+  std::string sha256;                         // of the whole file, in hexadecimal digits
+  std::optional<ByteRange> bytes;             // what is learned from; nothing: all of it
+  std::optional<ByteRange> validation_bytes;  // what is measured on; nothing: not part of the file
+  TextCut cut = TextCut::kCharacters;
+  int vocabulary = 0, context = 64;  // as in TextOptions
+  bool operator==(const RunText&) const = default;
+};
+
 struct RunSettings {
   std::string task;  // of all_tasks(); empty: the person's own text or rows
+  std::optional<RunText> text = std::nullopt;  // nothing: no text, or none that can be read again
   TaskOptions task_options;
   std::int64_t batch = 32;        // rows of a batch
   std::int64_t accumulation = 1;  // batches of an update

@@ -6,7 +6,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
-#include "core/io/half.h"
+#include "core/base/half.h"
 #include "test_paths.h"
 #include "tests/cli/child.h"
 
@@ -93,6 +93,7 @@ TEST_CASE("models --half: a copy whose weights are the nearest halves, read as s
   }
   CHECK(read_bytes(half + "/tokenizer.json") == read_bytes(model + "/tokenizer.json"));
   check_refused(run({"models", "--half", half}), 2, {"--half needs --model"});
+  check_refused(run({"models", "--model", model}), 2, {"--model needs --half"});
   check_refused(run({"models", "--model", model, "--half", model}), 2, {"another folder"});
   CHECK(read_safetensors(model + "/model.safetensors").entries.begin()->second.dtype == "F32");
 }

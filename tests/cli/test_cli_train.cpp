@@ -2,6 +2,7 @@
 // and what is refused.
 #include <cmath>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "core/base/number_text.h"
@@ -10,6 +11,8 @@
 
 namespace headlight::test {
 namespace {
+
+using Json = nlohmann::json;
 
 std::vector<std::vector<std::string>> read_csv(const std::filesystem::path& path) {
   std::ifstream file(path);
@@ -43,41 +46,86 @@ void write_ids(const std::filesystem::path& path, std::int64_t rows, const std::
 
 }  // namespace
 
-TEST_CASE("train --text: only the bytes that are asked for, of the text that a recipe is for") {
+TEST_CASE("train --text: only the bytes that are asked for") {
   const Folder folder;
   std::string text;
   for (int i = 0; i < 400; ++i) text += "the cat sat. ";
-  for (int i = 0; i < 400; ++i) text += "xyz xyz qqq. ";
+  text += "\u00e9t\u00e9 ";  // bytes 5200 and 5201 are one character
+  for (int i = 0; i < 400; ++i) text += "the xyz set. ";
   const std::string file = folder.write("both.txt", text),
-                    first = folder.write("first.txt", text.substr(0, 5200));
-  const Args small = {"--cut",   "characters", "--context", "8", "--layers", "1",
-                      "--heads", "2",          "--d-model", "8", "--steps",  "3"};
-  const auto trained = [&](const std::string& name, const Args& given) {
-    Args args = {"train", "--out", folder / name};
-    args.insert(args.end(), given.begin(), given.end());
-    args.insert(args.end(), small.begin(), small.end());
-    run_well(args);
-    return read_bytes(folder / name + "/tokenizer.json") +
-           read_bytes(folder / name + "/model.safetensors");
+                    first = folder.write("first.txt", text.substr(0, 5200)),
+                    second = folder.write("second.txt", text.substr(6000, 2000));
+  const Args small = {
+      "--cut",     "bytes", "--context", "8", "--layers",         "1", "--heads", "2",
+      "--d-model", "8",     "--steps",   "4", "--validate-every", "4"};
+  const auto trained = [&](const std::string& name, Args given) {
+    const std::string log = folder / name + ".csv";
+    given.insert(given.begin(), {"train", "--out", folder / name, "--log", log});
+    given.insert(given.end(), small.begin(), small.end());
+    run_well(given);
+    const std::string last = read_bytes(log);
+    return read_bytes(folder / name + "/model.safetensors") + last.substr(last.rfind(','));
   };
-  CHECK(trained("part", {"--text", file, "--bytes", "0:5200", "--validation", "10%"}) ==
-        trained("alone", {"--text", first, "--validation", "10%"}));
-  const auto refused = [&](int status, const Args& given, const std::vector<std::string>& phrases) {
-    Args args = {"train", "--text", file};
-    args.insert(args.end(), given.begin(), given.end());
-    check_refused(run(args), status, phrases);
+  CHECK(trained("part", {"--text", file, "--bytes", "0:5200", "--validation", second}) ==
+        trained("alone", {"--text", first, "--validation", second}));
+  CHECK(trained("measured", {"--text", file, "--validation-bytes", "6000:8000"}) ==
+        trained("beside", {"--text", file, "--validation", second}));
+  const auto refused = [&](int status, Args given, const std::vector<std::string>& phrases) {
+    given.insert(given.begin(), {"train", "--text", file});
+    check_refused(run(given), status, phrases);
   };
-  refused(2, {"--bytes", "0:99999"}, {"no bytes 0 to 99999", "has 10400"});
-  refused(2, {"--bytes", "9:3"}, {"--bytes is two numbers", "got '9:3'"});
-  refused(2, {"--bytes", "-1:3"}, {"--bytes is two numbers"});
+  refused(2, {"--bytes", "0:99999"}, {"both.txt' has 10406 bytes", "no bytes 0 to 99999"});
+  refused(2, {"--bytes", "9:3"}, {"--bytes must be two numbers", "got '9:3'"});
+  refused(2, {"--bytes", "-1:3"}, {"--bytes must be two numbers"});
+  refused(2, {"--bytes", "0:5201"}, {"byte 5201", "begins at byte 5200"});
+  refused(2, {"--validation-bytes", "5201:6000"}, {"byte 5201", "begins at byte 5200"});
   refused(2, {"--validation", "10%", "--validation-bytes", "0:10"}, {"not both"});
   check_refused(run({"train", "--task", "copy", "--bytes", "0:10"}), 2, {"go with --text"});
-  const std::string recipe = folder.write(
-      "recipe.json",
-      R"({"format":"headlight recipe","version":1,"score":0,"text":{"file":"both.txt","sha256":")" +
-          std::string(64, '0') + R"(","training":[0,5200],"validation":[5200,10400],)" +
-          R"("cut":"characters","vocabulary":0,"context":8},"training":{"batch":2}})");
-  refused(1, {"--config", recipe}, {"whose SHA-256 is 0000", "Get that text"});
+}
+
+TEST_CASE("train --text: a run goes on with its own bytes, and a recipe says them for another") {
+  const Folder folder;
+  std::string text;
+  for (int i = 0; i < 300; ++i) text += "the cat sat. ";
+  for (int i = 0; i < 300; ++i) text += "xyz xyz qqq. ";
+  const std::string file = folder.write("both.txt", text);
+  const Args shape = {"--layers", "1", "--heads", "2", "--d-model", "8"};
+  const auto train = [&](const std::string& name, Args given, bool with_shape) {
+    given.insert(given.begin(), {"train", "--text", file, "--out", folder / name});
+    if (with_shape) given.insert(given.end(), shape.begin(), shape.end());
+    run_well(given);
+    return read_bytes(folder / name + "/model.safetensors");
+  };
+  const Args data = {"--bytes",      "0:3900", "--validation-bytes", "0:1300", "--cut", "bpe",
+                     "--vocabulary", "270",    "--context",          "8"};
+  const auto with = [](Args a, const Args& b) {
+    a.insert(a.end(), b.begin(), b.end());
+    return a;
+  };
+  const std::string whole = train("whole", with(data, {"--steps", "6"}), true);
+  train("half", with(data, {"--steps", "3"}), true);
+  const Args go_on = {"--resume", folder / "half", "--steps", "6"};
+  CHECK(train("on", go_on, false) == whole);
+  const Json kept = Json::parse(read_bytes(folder / "on/train.json"));
+  CHECK(kept["text"]["file"] == "both.txt");
+  CHECK(kept["text"]["bytes"] == Json::array({0, 3900}));
+  CHECK(kept["text"]["validation_bytes"] == Json::array({0, 1300}));
+  CHECK(kept.contains("validation"));
+  // What a recipe says is what train.json says.
+  const Json recipe = {
+      {"format", "headlight recipe"}, {"version", 1}, {"score", 0}, {"training", kept}};
+  const std::string recipe_file = folder.write("recipe.json", recipe.dump());
+  CHECK(train("again", {"--config", recipe_file, "--steps", "6"}, true) == whole);
+  check_refused(run({"train", "--config", recipe_file}), 2, {"give both.txt with --text"});
+  check_refused(run({"train", "--resume", folder / "half", "--steps", "6"}), 2,
+                {"give both.txt with --text"});
+  check_refused(run(with({"train", "--text", file, "--bytes", "0:1300"}, go_on)), 2, {"--bytes"});
+  // The SHA-256 of "abc" (FIPS 180-2, appendix B.1).
+  const std::string abc = folder.write("abc.txt", "abc");
+  const std::string is =
+      "its SHA-256 is ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad, not ";
+  check_refused(run(with({"train", "--text", abc}, go_on)), 1, {"abc.txt' is not the text", is});
+  check_refused(run({"train", "--text", abc, "--config", recipe_file}), 1, {is});
 }
 
 TEST_CASE("train: a run that goes on is the run that never stopped, on any number of threads") {

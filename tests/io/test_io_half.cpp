@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "core/base/error.h"
-#include "core/io/half.h"
+#include "core/base/half.h"
 #include "core/io/safetensors.h"
 
 namespace headlight {

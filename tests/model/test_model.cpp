@@ -262,19 +262,23 @@ TEST_CASE("recipe: written and read again, and what is wrong is named") {
   CHECK(again.init == sort.init);
   CHECK(train_text(again.training, {}) == train_text(sort.training, {}));
   CHECK(has(error_of([] { (void)parse_recipe("{}"); }), "not a recipe"));
-  CHECK_FALSE(again.text);
+  CHECK_FALSE(again.training.text);
   ModelRecipe of_text = sort;
-  of_text.text =
-      RecipeText{"a.txt", std::string(64, 'f'), {5, 900}, {900, 1000}, TextCut::kBpe, 700, 32};
-  CHECK(parse_recipe(recipe_text(of_text)).text == of_text.text);
+  of_text.training.text = RunText{
+      "a.txt", std::string(64, 'f'), ByteRange{5, 900}, ByteRange{900, 1000}, TextCut::kBpe, 700,
+      32};
+  CHECK(parse_recipe(recipe_text(of_text)).training.text == of_text.training.text);
   const auto with_text = [&](const std::string& from, const std::string& to) {
     std::string text = recipe_text(of_text);
     REQUIRE(has(text, from));
     return error_of([&] { (void)parse_recipe(text.replace(text.find(from), from.size(), to)); });
   };
   CHECK(has(with_text("\"bpe\"", "\"bits\""), "'text.cut'"));
-  CHECK(has(with_text("900,", "-1,"), "'text.training'"));
+  CHECK(has(with_text("900", "-1"), "'text.bytes'"));
+  CHECK(has(with_text("1000", "900"), "'text.validation_bytes'"));
   CHECK(has(with_text("\"vocabulary\": 700", "\"vocabulary\": -7"), "'text.vocabulary'"));
+  of_text.training.text->bytes = of_text.training.text->validation_bytes = std::nullopt;
+  CHECK(parse_recipe(recipe_text(of_text)).training.text == of_text.training.text);
   const std::string start = R"({"format":"headlight recipe","version":1,)";
   CHECK(has(error_of([&] { (void)parse_recipe(start + R"("score":2})"); }), "'score'"));
   CHECK(has(error_of([&] { (void)parse_recipe(start + R"("score":1})"); }), "'training'"));

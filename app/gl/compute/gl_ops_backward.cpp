@@ -239,8 +239,7 @@ void GlOps::backward_project(const GlOpCall& c, const GlOpGradients& d) {
 }
 
 // Of scores, and of rows and a table: the queries' gradient is made of the keys, and the other way
-// round. Of the weighted
-// sum: the weights' is made of the values, the values' of the weights.
+// round. Of the weighted sum: the weights' is made of the values, the values' of the weights.
 void GlOps::backward_attention(const GlOpCall& c, const GlOpGradients& d) {
   const bool table = c.call.op == Op::kLinearTransposed;  // its rows are met as keys are
   const bool scores = c.call.op == Op::kScores || table;

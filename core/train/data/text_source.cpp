@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/base/number_text.h"
+#include "core/base/utf8.h"
 #include "core/io/atomic_file.h"
 #include "core/io/file_steps.h"
 
@@ -31,6 +32,16 @@ std::size_t text_bytes(const CutTexts& cut, std::size_t begin, std::size_t end,
     bytes += sizes[cut.ids[i]];
   }
   return bytes;
+}
+
+// Where the character begins that byte `at` is in the middle of; else `at`.
+std::size_t character_begin(std::string_view text, std::size_t at) {
+  constexpr std::size_t kLongest = 4;  // bytes of a code point
+  for (std::size_t back = 1; back < kLongest && back <= at && at < text.size(); ++back) {
+    const CodePoint c = code_point_at(text, at - back);
+    if (c.valid && c.size > back) return at - back;
+  }
+  return at;
 }
 
 class TextTask : public Task {
@@ -87,9 +98,16 @@ TextFile TextInput::read(const ProgressFunction& progress) const {
   const std::string whole = read_file(path, kMaxTextBytes);
   if (bytes->begin >= bytes->end || bytes->end > whole.size()) {
     throw UsageError(Message{"text.bytes_range",
-                             {{"begin", std::to_string(bytes->begin)},
+                             {name(),
+                              {"begin", std::to_string(bytes->begin)},
                               {"end", std::to_string(bytes->end)},
                               {"size", std::to_string(whole.size())}}});
+  }
+  for (const std::uint64_t at : {bytes->begin, bytes->end}) {
+    const std::size_t begin = character_begin(whole, at);
+    if (begin == at) continue;
+    throw UsageError(Message{
+        "text.bytes_part", {name(), {"at", std::to_string(at)}, {"begin", std::to_string(begin)}}});
   }
   return checked_text(whole.substr(bytes->begin, bytes->end - bytes->begin), name(), progress);
 }

@@ -43,7 +43,8 @@ struct TextInput {
   std::optional<ByteRange> bytes = std::nullopt;  // only these of the file
   bool empty() const { return path.empty() && text.empty(); }
 
-  /// Read and checked. Throws as read_text_file, and UsageError for bytes that the file has not.
+  /// Read and checked. Throws as read_text_file, and UsageError for bytes that the file has not
+  /// or that part a character.
   TextFile read(const ProgressFunction& progress) const;
   /// What messages call it: fills {file}.
   MessageSlot name() const;

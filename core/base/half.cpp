@@ -1,4 +1,4 @@
-#include "core/io/half.h"
+#include "core/base/half.h"
 
 #include <algorithm>
 #include <bit>
