@@ -2,6 +2,7 @@
 
 #include <glib.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 
@@ -81,10 +82,12 @@ std::string range_text(const ByteRange& bytes) {
 // In hexadecimal digits; empty for what can be read only once, as a pipe.
 std::string sha256_of(const std::string& path) {
   std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored)) fail_to_read(path, ENOENT);
   if (!std::filesystem::is_regular_file(path, ignored)) return "";
   const std::unique_ptr<GChecksum, decltype(&g_checksum_free)> sum(
       g_checksum_new(G_CHECKSUM_SHA256), g_checksum_free);
   std::ifstream file(path, std::ios::binary);
+  if (!file) fail_to_read(path, errno);
   std::vector<char> piece(std::size_t{1} << 20);
   while (file.read(piece.data(), std::ssize(piece)), file.gcount() > 0)
     g_checksum_update(sum.get(), reinterpret_cast<const guchar*>(piece.data()), file.gcount());

@@ -126,6 +126,8 @@ TEST_CASE("train --text: a run goes on with its own bytes, and a recipe says the
       "its SHA-256 is ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad, not ";
   check_refused(run(with({"train", "--text", abc}, go_on)), 1, {"abc.txt' is not the text", is});
   check_refused(run({"train", "--text", abc, "--config", recipe_file}), 1, {is});
+  check_refused(run(with({"train", "--text", folder / "no.txt"}, go_on)), 1,
+                {"Could not read", "no.txt"});
 }
 
 TEST_CASE("train: a run that goes on is the run that never stopped, on any number of threads") {
