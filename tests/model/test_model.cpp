@@ -267,7 +267,9 @@ TEST_CASE("recipe: written and read again, and what is wrong is named") {
   of_text.training.text = RunText{
       "a.txt", std::string(64, 'f'), ByteRange{5, 900}, ByteRange{900, 1000}, TextCut::kBpe, 700,
       32};
+  of_text.config.tied_head = true;
   CHECK(parse_recipe(recipe_text(of_text)).training.text == of_text.training.text);
+  CHECK(parse_recipe(recipe_text(of_text)).config.tied_head);
   const auto with_text = [&](const std::string& from, const std::string& to) {
     std::string text = recipe_text(of_text);
     REQUIRE(has(text, from));
