@@ -35,13 +35,13 @@ std::string fixed(double value, int decimals) {
   return text;
 }
 
-// What is less than 1 is not written as 1 while a float tells them apart: 0.9998, not 1.000.
-std::string below_one(double value, int decimals) {
+// What is not 1 is not written as 1 while a float tells them apart: 0.9998, not 1.000.
+std::string near_one(double value, int decimals) {
   constexpr int kMost = 7;
-  const auto is_one = [](const std::string& text) { return text[text[0] == '-'] == '1'; };
-  const std::string text = fixed(value, decimals);
-  for (int more = decimals; is_one(text) && more <= kMost; ++more) {
-    if (std::string finer = fixed(value, more); !is_one(finer)) return finer;
+  const std::string one = fixed(std::copysign(1.0, value), decimals), text = fixed(value, decimals);
+  for (int more = decimals; text == one && std::fabs(value) != 1 && more <= kMost; ++more) {
+    std::string finer = fixed(value, more);
+    if (finer != fixed(std::copysign(1.0, value), more)) return finer;
   }
   return text;
 }
@@ -68,7 +68,7 @@ std::string number_text(double value, int significant) {
   if (size >= 1e-3 && size < 1e6) {
     const int magnitude = static_cast<int>(std::floor(std::log10(size)));
     const int decimals = significant - 1 - std::max(magnitude, -1);
-    const std::string text = size < 1 ? below_one(value, decimals) : fixed(value, decimals);
+    const std::string text = near_one(value, decimals);
     if (!is_all_zero(text)) return with_true_minus(text);  // 0.003 is not 0.00
   }
   return power_text(value, significant - 1);
@@ -131,6 +131,7 @@ std::string cell_number(double value, const CellFormat& format) {
   if (value == 0) return "0";
   if (format.kind == Kind::kWhole || format.kind == Kind::kNames)
     return exact_number(static_cast<float>(value));
+  if (format.kind == Kind::kFixed && format.decimals == 0 && std::fabs(value) < 0.5) return "~0";
   if (format.kind == Kind::kFixed) return with_true_minus(fixed(value, format.decimals));
   if (std::fabs(value) < format.smallest) return "~0";
   std::string text = power_text(value, 0);

@@ -105,7 +105,12 @@ void explain_gradient(const Trace& trace, Explanation& result) {
       result.formula += (result.formula.empty() ? "" : " + ") + made.formula;
     if (!made.why.empty()) result.notes.emplace_back(std::string(made.why));
     users.push_back(call.out);
-    for (const Quantity& q : made.quantities) result.quantities.push_back(q);
+    for (const Quantity& q : made.quantities) {
+      const bool said = std::ranges::any_of(result.quantities, [&](const Quantity& known) {
+        return known.name == q.name && known.value == q.value;
+      });
+      if (!said) result.quantities.push_back(q);
+    }
     add_terms(result, program, call, made.terms);
     result.written = made.written;
     ++parts;

@@ -7,6 +7,7 @@
 #include "core/base/number_text.h"
 #include "core/base/utf8.h"
 #include "core/explain/explain.h"
+#include "core/explain/steps.h"
 #include "core/run/targets.h"
 
 namespace headlight {
@@ -134,6 +135,34 @@ Text quantity(const Subject& s, std::string_view name) {
   return found == e.quantities.end() ? std::nullopt : Text(number(found->value));
 }
 
+// The other steps that use a weight of this one: "Embedding (decoder)".
+Text also_used_by(const Subject& s) {
+  const Program& program = s.trace.program();
+  const auto uses = [&](const Step& step, TensorId weight) {
+    return std::ranges::any_of(step.calls, [&](int c) {
+      const auto& in = program.calls[static_cast<std::size_t>(c)].in;
+      return std::ranges::find(in, weight) != in.end();
+    });
+  };
+  std::vector<TensorId> own;
+  for (const int c : s.step.calls) {
+    for (const TensorId id : program.calls[static_cast<std::size_t>(c)].in) {
+      if (program.tensors[static_cast<std::size_t>(id)].kind == TensorKind::kParameter)
+        own.push_back(id);
+    }
+  }
+  std::string names;
+  for (const Step& step : program.steps) {
+    const bool other = !step.backward && step.calls != s.step.calls;
+    if (!other || std::ranges::none_of(own, [&](TensorId id) { return uses(step, id); })) continue;
+    const std::string where = step_place(s.language, step);
+    if (!names.empty()) names += s.language == Language::kChinese ? "、" : ", ";
+    names += step_title(s.language, step);
+    if (!where.empty()) names += tr(s.language, "explain.in_brackets", {{"text", where}});
+  }
+  return names.empty() ? std::nullopt : Text(names);
+}
+
 // ---- targets ----
 
 bool classifies(const Subject& s) { return config(s).form == ModelForm::kClasses; }
@@ -230,6 +259,7 @@ constexpr Named kLookups[] = {
        return best ? Text(number(best->value)) : std::nullopt;
      }},
     {"weight", [](const Subject& s) { return largest_weight(result(s)); }},
+    {"also_used_by", also_used_by},
     {"allowed",
      [](const Subject& s) {
        const std::span<const float> cells = result(s).cells;

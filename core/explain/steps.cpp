@@ -1,8 +1,8 @@
 // The texts about a step hold {places}, which lookups fill, and links: [[name|words]] stands for a
 // tensor, [[name]] for one or several by their symbols. Where a lookup has nothing to say, the text
 // with the same id and ".none" behind it is said instead. Formulas and hints hold links alone;
-// there [[d0]] is the gradient of the first input, and [[d0=]] what begins its line: "dx =", or
-// "dx +=" where other steps pass it gradients too.
+// there [[d0]] is the gradient of the first input, [[=0]] the sign behind it, "=", or "+=" where
+// other steps pass it gradients too, and [[d0=]] both.
 #include "core/explain/steps.h"
 
 #include <algorithm>
@@ -45,6 +45,10 @@ std::vector<TensorId> link_targets(const Program& program, const Step& step,
 
 // The symbol of a formula's link.
 std::string symbol_of(const Program& program, const Step& step, std::string_view link) {
+  if (link[0] == '=') {
+    const TensorId of = link_targets(program, step, "x" + std::string(link.substr(1)))[0];
+    return gradient_parts(program, of).size() > 1 ? " +=" : " =";
+  }
   if (link[0] != 'd') {
     const TensorId id = link_targets(program, step, link)[0];
     return program.tensors[static_cast<std::size_t>(id)].symbol;
@@ -54,8 +58,9 @@ std::string symbol_of(const Program& program, const Step& step, std::string_view
   // What the gradient does not reach has none.
   std::string symbol = gradient < 0 ? "d" + program.tensors[static_cast<std::size_t>(of)].symbol
                                     : program.tensors[static_cast<std::size_t>(gradient)].symbol;
-  if (link.ends_with('=')) symbol += gradient_parts(program, of).size() > 1 ? " +=" : " =";
-  return symbol;
+  return link.ends_with('=')
+             ? symbol + symbol_of(program, step, "=" + std::string(link.substr(1, 1)))
+             : symbol;
 }
 
 // A formula or a hint with its symbols. What is raised gets braces where it ends in a raised mark
@@ -143,6 +148,20 @@ StepText step_text(Language language, const Program& program, const Step& step) 
 
 std::string_view step_title(Language language, const Step& step) {
   return tr_or(language, step.row.title, step.row.title);
+}
+
+std::string step_place(Language language, const Step& step, const Place* from) {
+  std::string words;
+  const auto add = [&](std::string_view part) {
+    words += words.empty() ? "" : " · ";
+    words += part;
+  };
+  if (step.stack != Stack::kOnly && !(from && from->stack == step.stack))
+    add(tr(language, step.stack == Stack::kEncoder ? "stage.encoder" : "stage.decoder"));
+  if (step.layer >= 0) add(tr(language, "stage.layer", {{"n", std::to_string(step.layer)}}));
+  if (step.section == Section::kCrossAttention && !(from && from->section == step.section))
+    add(tr(language, "stage.cross_attention"));
+  return words;
 }
 
 std::string step_sentence(Language language, const Trace& trace, const Step& step,

@@ -21,6 +21,10 @@ struct StepText {
 StepText step_text(Language, const Program&, const Step&);
 std::string_view step_title(Language, const Step&);
 
+/// "decoder · layer 0 · cross-attention": where the step belongs; empty outside the layers of a
+/// model with one stack. Seen from another place without what both have in common, but the layer.
+std::string step_place(Language, const Step&, const Place* from = nullptr);
+
 /// Two plain sentences about this very run; `head` and `query` say which row is looked at.
 std::string step_sentence(Language, const Trace&, const Step&, std::int64_t head,
                           std::int64_t query);

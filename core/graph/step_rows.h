@@ -24,9 +24,7 @@ class StepRows {
   StepRow embedding() const {
     return {"step.embedding",
             {"W_E[id]", "[[out]]_{t} = W_{E}[id_{t}]", "step.embedding.words"},
-            c.tied_head
-                ? StepWords{"dW_E", "dW_{E}[id] += Σ_{t} [[out]]_{t}", "back.embedding.tied"}
-                : StepWords{"dW_E", "dW_{E}[id] = Σ_{t} [[out]]_{t}", "back.embedding"},
+            {"dW_E", "dW_{E}[id][[=1]] Σ_{t} [[out]]_{t}", "back.embedding"},
             {"words.embedding"}};
   }
   StepRow sinusoid() const {

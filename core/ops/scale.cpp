@@ -73,7 +73,8 @@ std::vector<std::string> arrow(const OpArgs& args) {
   if (std::fabs(square - whole) < 1e-4 * square) {
     lines.push_back("÷ √" + count_text(static_cast<long long>(whole)));
   }
-  lines.push_back("÷ " + exact_number(static_cast<float>(divisor)));
+  lines.push_back("÷ " + (divisor == std::round(divisor) ? exact_number(static_cast<float>(divisor))
+                                                         : number_text(divisor, 4)));
   return lines;
 }
 

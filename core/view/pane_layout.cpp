@@ -195,6 +195,26 @@ CellRange own_range(const Trace& trace, const PagePane& p) {
   return own;
 }
 
+bool shows_one_head(const Trace& trace, const PagePane& p) {
+  const TensorView t = trace.tensor(p.tensor);
+  const bool by_head = std::ranges::any_of(
+      t.axes, [](const Axis& axis) { return counts_heads(axis.name) && axis.size > 1; });
+  return (by_head && head_parts(p.pane) == 1) ||
+         (p.pane.head_columns > 0 && p.pane.columns == p.pane.head_columns &&
+          t.axes.back().size > p.pane.columns);
+}
+
+void free_faint_panes(const Trace& trace, StepPage& page) {
+  for (auto& line : page.lines) {
+    for (PagePane& p : line) {
+      if (!p.amounts || shows_weights(trace.program(), p.tensor) || !shows_one_head(trace, p))
+        continue;
+      const float own = own_range(trace, p).limit;
+      p.alone = own > 0 && own < shared_range(trace, p).limit / 10;
+    }
+  }
+}
+
 namespace {
 
 const PagePane& chosen_pane(const StepPage& page, const Program& program) {

@@ -16,6 +16,7 @@ struct PagePane {
   TensorId tensor = -1;
   int sum = -1;         // the call whose terms and sum these are, whose pictures share one range
   bool amounts = true;  // its cells are numbers that colours measure, not ids, targets, a mask
+  bool alone = false;   // has its own range where others are shared; see free_faint_panes()
 };
 
 struct StepPage {
@@ -83,6 +84,12 @@ bool shows_weights(const Program&, TensorId);
 CellRange shared_range(const Trace&, const PagePane&);
 /// The range of this matrix alone; of weights 0 to the largest.
 CellRange own_range(const Trace&, const PagePane&);
+
+/// Does the pane show one head of several, whose shared range spans all of them?
+bool shows_one_head(const Trace&, const PagePane&);
+/// Leaves a head its own range whose largest number is below a tenth of the other heads': in their
+/// range it would be an empty picture.
+void free_faint_panes(const Trace&, StepPage&);
 
 /// What a page's motion makes: its results; of a step that goes backwards the gradients that it
 /// passes on.

@@ -125,7 +125,7 @@ TEST_CASE("lines: a quotient is right as it is printed") {
     e.value = over / under;
     return arithmetic_line(*trace, e, {});
   };
-  CHECK(line(1, 1.00017) == "exp(0 − max) / sum = 1.0000 / 1.0002 = 0.9998");
+  CHECK(line(1, 1.00017) == "exp(0 − max) / sum = 1.000 / 1.0002 = 0.9998");
   CHECK(line(0.25, 2) == "exp(0 − max) / sum = 0.2500 / 2.000 = 0.1250");
   CHECK(line(1, 1) == "exp(0 − max) / sum = 1.000 / 1.000 = 1.000");
 }

@@ -183,7 +183,10 @@ TEST_CASE("numbers: one way to write each") {
   CHECK(exact_number(0.1f) == "0.1");
   CHECK(number_text(3.12e-4, 3) == "3.12e\u221204");  // would read as zero
   CHECK(number_text(-3.12e-4, 4) == "\u22123.120e\u221204");
-  CHECK(number_text(0.99983, 3) == "0.9998");  // what is less than 1 is not 1
+  CHECK(number_text(0.99983, 3) == "0.9998");  // what is not 1 is not written so
+  CHECK(number_text(1.00002, 5) == "1.00002");
+  CHECK(number_text(-1.00002, 5) == "\u22121.00002");
+  CHECK(number_text(1, 5) == "1.0000");
   CHECK(number_text(-0.9999, 2) == "\u22120.9999");
   CHECK(number_text(1.0, 3) == "1.00");
   CHECK(number_text(0.9994, 3) == "0.999");
@@ -212,8 +215,8 @@ TEST_CASE("numbers: all cells of a matrix have the same decimals") {
   CHECK(written({1.234, -0.5, -0.04}, 4) == "1.2 \u22120.5 0.0 ");
   CHECK(written({-14.13, 2.25}, 5) == "\u221214.1 2.2 ");
   CHECK(written({-14.13, 2.25}, 3) == "\u221214 2 ");
-  CHECK(written({17.6, -6.2, -0.4}, 3) == "18 \u22126 0 ");  // not "2e1 −6e0 0e0"
-  CHECK(written({1, 0.02}, 3) == "  ");                      // "0.0" would read as no weight
+  CHECK(written({17.6, -6.2, -0.4}, 3) == "18 \u22126 ~0 ");  // not "2e1 −6e0 0e0"
+  CHECK(written({1, 0.02}, 3) == "  ");                       // "0.0" would read as no weight
   CHECK(written({1, 0.02}, 4) == "1.00 0.02 ");
   CHECK(written({-141.3, 2.25}, 4) == "\u2212141 2 ");
   CHECK(written({123456, 0.5}, 4) == "1e5 5e\u22121 ");

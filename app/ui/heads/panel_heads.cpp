@@ -227,7 +227,7 @@ void panel_heads(const AppState& state, Ui& ui, const Rect& r, bool open) {
   const Step* step = heads_step(state);
   const bool of_stack = step && step->stack != Stack::kOnly;
   const std::string title =
-      of_stack ? ui.tr("heads.title_of", {{"place", step_place(ui, *step)}})
+      of_stack ? ui.tr("heads.title_of", {{"place", step_place(ui.language, *step)}})
                : ui.tr("heads.title", {{"n", std::to_string(state.session.layer)}});
   ui.text(ui.fonts.strong, {r.x0 + ui.px(18), y}, ui.theme.text, title);
   const Rect fold{r.x1 - ui.px(40), r.y0 + ui.px(3), r.x1 - ui.px(8), r.y0 + ui.px(open ? 33 : 27)};
@@ -278,7 +278,7 @@ void panel_stage_heads(const AppState& state, Ui& ui, const Rect& r) {
   const std::string where =
       step->stack == Stack::kOnly
           ? ui.tr("heads.all", {{"n", std::to_string(std::max(step->layer, 0))}})
-          : ui.tr("heads.title_of", {{"place", step_place(ui, *step)}});
+          : ui.tr("heads.title_of", {{"place", step_place(ui.language, *step)}});
   ui.text(ui.fonts.control,
           {r.x0 + ui.px(36) + ui.measure(ui.fonts.title, title).x, r.y0 + ui.px(23)},
           ui.theme.muted, where);

@@ -61,7 +61,8 @@ void draw_where_it_goes(InspectorColumn& c, const CellRef& cell) {
     if (!reads) continue;
     head();
     const std::string title(step_title(ui.language, step));
-    const std::string where = step_place(ui, step, &program.tensors[place(cell.tensor)].place);
+    const std::string where =
+        step_place(ui.language, step, &program.tensors[place(cell.tensor)].place);
     if (link_line(c, "inspector/next/" + std::to_string(lines++), title, where)) {
       ui.push(GoToStep{program.tensors[static_cast<std::size_t>(step.tensor)].name});
     }

@@ -90,6 +90,13 @@ float draw_copy_buttons(const AppState& state, Ui& ui, const Rect& r) {
   return height;
 }
 
+// A line that is cut in half at the edge reads as going on below.
+void fade_out(const Ui& ui, const Rect& r) {
+  const ImU32 ground = to_u32(ui.theme.surface), clear = to_u32(faded(ui.theme.surface, 0));
+  ImGui::GetWindowDrawList()->AddRectFilledMultiColor({r.x0, r.y1 - ui.px(28)}, {r.x1, r.y1}, clear,
+                                                      clear, ground, ground);
+}
+
 // Returns the tensor that the words name under the mouse.
 std::string draw_contents(const AppState& state, Ui& ui, const Rect& r) {
   ImGui::SetCursorScreenPos(r.min());
@@ -113,6 +120,7 @@ std::string draw_contents(const AppState& state, Ui& ui, const Rect& r) {
   }
   ImGui::SetCursorScreenPos({c.x, c.y + ui.px(16)});
   ImGui::Dummy({1, 1});
+  if (ImGui::GetScrollY() < ImGui::GetScrollMaxY() - 1) fade_out(ui, r);
   ImGui::EndChild();
   return lit;
 }

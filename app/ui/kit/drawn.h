@@ -29,7 +29,8 @@ struct ShortenedText {
   ImVec2 min, max;
 };
 
-/// A slanted label: what it says, and the corner that it is turned about.
+/// A label over a column: what it says, and the point over the column that it begins or (slanted)
+/// is turned about.
 struct DrawnLabel {
   std::string text;
   ImVec2 anchor;

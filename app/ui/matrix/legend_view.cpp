@@ -8,7 +8,7 @@
 namespace headlight {
 namespace {
 
-constexpr float kTitle = 20, kSample = 20, kChoice = 34;  // design pixels
+constexpr float kTitle = 20, kSpan = 18, kSample = 20, kChoice = 34;  // design pixels
 
 void draw_bar(Ui& ui, const Rect& bar, const ColorScale& scale) {
   ImDrawList* list = ImGui::GetWindowDrawList();
@@ -48,8 +48,8 @@ void sample(Ui& ui, ImVec2 at, const ColorScale& scale, const float* value, std:
 float legend_height(const Ui& ui, float bar_height, const PaneColors& colors, bool with_choice) {
   const int samples =
       (colors.range.forbidden > 0) + (colors.range.broken > 0) + (colors.range.overflowed > 0);
-  return ui.px(kTitle) + bar_height + ui.px(8) + ui.px(kSample) * static_cast<float>(samples) +
-         (with_choice ? ui.px(kChoice) : 0);
+  return ui.px(kTitle) + bar_height + ui.px(8) + (*colors.span ? ui.px(kSpan) : 0) +
+         ui.px(kSample) * static_cast<float>(samples) + (with_choice ? ui.px(kChoice) : 0);
 }
 
 float draw_legend(Ui& ui, const Rect& column, float y, float bar_height, const PaneColors& colors,
@@ -71,6 +71,10 @@ float draw_legend(Ui& ui, const Rect& column, float y, float bar_height, const P
   end_number(ui, "legend/low", {x, bar.y1 - half - ui.px(4)},
              (diverging && range.clips_low() ? "≤ " : "") + low);
   y = bar.y1 + ui.px(8);
+  if (*colors.span) {
+    ui.user_text(ui.fonts.note, {column.x0, y}, ui.theme.muted, ui.tr(colors.span), column.width());
+    y += ui.px(kSpan);
+  }
   static constexpr float kForbidden = -std::numeric_limits<float>::infinity();
   static constexpr float kBroken = std::numeric_limits<float>::quiet_NaN();
   const auto line = [&](std::int64_t count, const float* value, std::uint64_t key,

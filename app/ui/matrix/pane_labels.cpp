@@ -105,7 +105,34 @@ void draw_slanted_label(Ui& ui, ImFont* font, ImVec2 at, Color color, const std:
     ui.tooltip(label);
 }
 
+// Names that do not touch their neighbours stand upright: slanted, single letters read as strokes.
+bool upright_fits(const Ui& ui, const Trace& trace, const PlacedPane& p) {
+  float before = 0;
+  for (std::int64_t c = p.columns.begin(); c < p.columns.end(); ++c) {
+    const std::string label = place_label(ui, trace, p.pane->pane.column_axis, c);
+    const float width = ui.measure(ui.fonts.strong, label).x;
+    if ((before + width) / 2 + ui.px(4) > p.cell_w) return false;
+    before = width;
+  }
+  return true;
+}
+
+void draw_upright_labels(Ui& ui, const Trace& trace, const PlacedPane& p, const CellLink& lit) {
+  for (std::int64_t c = p.columns.begin(); c < p.columns.end(); ++c) {
+    const float middle = p.columns.center(c);
+    if (middle < p.rect.x0 || middle > p.rect.x1) continue;
+    const bool on = lit.column == c;
+    ImFont* font = on ? ui.fonts.strong : ui.fonts.control;
+    const std::string label = place_label(ui, trace, p.pane->pane.column_axis, c);
+    const float width = ui.measure(font, label).x;
+    ui.drawn.add_label(label, {middle, p.rect.y0 - ui.px(5)});
+    ui.text(font, {std::round(middle - width / 2), p.rect.y0 - ui.px(5) - font->FontSize},
+            on ? ui.theme.k : ui.theme.muted, label);
+  }
+}
+
 void draw_column_labels(Ui& ui, const Trace& trace, const PlacedPane& p, const CellLink& lit) {
+  if (upright_fits(ui, trace, p)) return draw_upright_labels(ui, trace, p, lit);
   const std::int64_t step = label_step(p.cell_w, ui.fonts.note->FontSize * 1.05f);
   constexpr std::size_t kMost = 9;  // letters
   const auto label_of = [&](std::int64_t c) {

@@ -12,10 +12,14 @@
 namespace headlight {
 
 PaneColors colors_of(const Theme& theme, RangeMode mode, const Trace& trace, const PagePane& p) {
-  const CellRange range = mode == RangeMode::kShared ? shared_range(trace, p) : own_range(trace, p);
-  return {shows_weights(trace.program(), p.tensor) ? theme.weight_scale(range.limit)
-                                                   : theme.signed_scale(range.limit),
-          range};
+  const bool shared = mode == RangeMode::kShared && !p.alone;
+  const bool weights = shows_weights(trace.program(), p.tensor);
+  const CellRange range = shared ? shared_range(trace, p) : own_range(trace, p);
+  const bool says = !weights && mode == RangeMode::kShared && shows_one_head(trace, p);
+  return {weights ? theme.weight_scale(range.limit) : theme.signed_scale(range.limit), range,
+          !says    ? ""
+          : shared ? "range.all_heads"
+                   : "range.one_head"};
 }
 
 Color tensor_color(const Theme& theme, const Program& program, TensorId id) {
@@ -32,10 +36,13 @@ std::string pane_caption(const Trace& trace, const PagePane& p) {
   return text;
 }
 
-std::string range_text(const ColorScale& scale) {
+std::string range_text(const Ui& ui, const PaneColors& colors) {
+  const ColorScale& scale = colors.scale;
   const bool signs = scale.map == ColorMap::kDiverging;
   const auto [low, high] = scale_ends(signs ? -scale.limit : 0, scale.limit);
-  return signs ? "±" + high : low + " … " + high;
+  const std::string span =
+      *colors.span ? std::string(ui.tr("range.of")).append(ui.tr(colors.span)) : "";
+  return (signs ? "±" + high : low + " … " + high) + span;
 }
 
 namespace {
@@ -131,27 +138,30 @@ void read_mouse(const Ui& ui, const PlacedPane& p, bool over, PaneEvents& events
   if (!events.hovered) events.clicked = false;
 }
 
-// The first of these lines that fits: the name with sizes, their words and the range; without the
-// words; without the range; alone.
-Words caption_line(const Ui& ui, const Trace& trace, const PlacedPane& placed,
-                   const std::string& caption, ImFont* font) {
+// The name with sizes, their words and the range; without the words; without the range; alone.
+constexpr int kBriefest = 3;
+Words caption_words(const Ui& ui, const Trace& trace, const PlacedPane& placed,
+                    const std::string& caption, int brevity) {
   const PagePane& p = *placed.pane;
   const Color own = p.pane.role == PaneRole::kRowVector
                         ? ui.theme.muted
                         : tensor_color(ui.theme, trace.program(), p.tensor);
-  struct Parts {
-    bool named, ranged;
-  };
-  for (const Parts parts : {Parts{true, true}, Parts{false, true}, Parts{false, false}}) {
-    Words words = {{caption + " ", own}};
-    const Words sizes = shape_words(ui, trace, p, parts.named);
-    words.insert(words.end(), sizes.begin(), sizes.end());
-    if (parts.ranged && !placed.range.empty())
-      words.push_back({"  " + placed.range, ui.theme.muted});
-    if (placed.caption_room <= 0 || measure_words(ui, font, words) <= placed.caption_room)
-      return words;
-  }
-  return {{caption, own}};
+  if (brevity == kBriefest) return {{caption, own}};
+  Words words = {{caption + " ", own}};
+  const Words sizes = shape_words(ui, trace, p, brevity == 0);
+  words.insert(words.end(), sizes.begin(), sizes.end());
+  if (brevity < 2 && !placed.range.empty()) words.push_back({"  " + placed.range, ui.theme.muted});
+  return words;
+}
+
+ImFont* caption_font(const Ui& ui, const PlacedPane& p) {
+  return p.pane->pane.role == PaneRole::kRowVector ? ui.fonts.note : ui.fonts.strong;
+}
+
+Words caption_line(const Ui& ui, const Trace& trace, const PlacedPane& p,
+                   const std::string& caption) {
+  const int brevity = std::max(p.brevity, caption_brevity(ui, trace, p, caption));
+  return caption_words(ui, trace, p, caption, brevity);
 }
 
 // Beside an upper operand there is more height than width: its name, then a line for each size.
@@ -161,7 +171,7 @@ void draw_side_caption(Ui& ui, const Trace& trace, const PlacedPane& p,
   const float x = p.rect.x1 + ui.px(10), line = ui.px(16);
   const float middle = (p.rect.y0 + p.rect.y1) / 2;
   if (p.rect.height() < 2.6f * line || p.caption_room < ui.px(40)) {
-    const Words words = caption_line(ui, trace, p, caption, ui.fonts.strong);
+    const Words words = caption_line(ui, trace, p, caption);
     draw_words(ui, ui.fonts.strong, {x, middle - ui.px(8)}, words);
     return;
   }
@@ -181,12 +191,12 @@ void draw_caption(Ui& ui, const Trace& trace, const PlacedPane& p, const std::st
   const PaneRole role = p.pane->pane.role;
   if (role == PaneRole::kTop) return draw_side_caption(ui, trace, p, caption);
   if (role == PaneRole::kRowVector) {
-    const Words words = caption_line(ui, trace, p, caption, ui.fonts.note);
+    const Words words = caption_line(ui, trace, p, caption);
     draw_words(ui, ui.fonts.note, {p.rect.x1 + ui.px(10), (p.rect.y0 + p.rect.y1) / 2 - ui.px(7)},
                words);
     return;
   }
-  const Words words = caption_line(ui, trace, p, caption, ui.fonts.strong);
+  const Words words = caption_line(ui, trace, p, caption);
   const float width = measure_words(ui, ui.fonts.strong, words);
   draw_words(ui, ui.fonts.strong, {(p.rect.x0 + p.rect.x1 - width) / 2, p.rect.y1 + ui.px(5)},
              words);
@@ -224,6 +234,17 @@ void draw_head_bands(Ui& ui, const Trace& trace, const PlacedPane& p) {
 }
 
 }  // namespace
+
+int caption_brevity(const Ui& ui, const Trace& trace, const PlacedPane& p,
+                    const std::string& caption) {
+  int brevity = 0;
+  const auto fits = [&] {
+    const Words words = caption_words(ui, trace, p, caption, brevity);
+    return p.caption_room <= 0 || measure_words(ui, caption_font(ui, p), words) <= p.caption_room;
+  };
+  while (brevity < kBriefest && !fits()) ++brevity;
+  return brevity;
+}
 
 void draw_heatmap(Ui& ui, const Trace& trace, const PagePane& p, const Rect& r, float gap) {
   HeatmapQuad quad = quad_of(trace, p, r, gap, ui.scale);

@@ -11,6 +11,7 @@ namespace headlight {
 struct PaneColors {
   ColorScale scale;
   CellRange range;
+  const char* span = "";  // id of the words that say whose range it is, of one head's picture
 };
 
 /// The colours of a matrix everywhere: pictures, legends and thumbnails ask only this. The range is
@@ -27,8 +28,12 @@ Color tensor_color(const Theme&, const Program&, TensorId);
 /// "Q", "Kᵀ"; draw_pane writes the sizes after it: "Q (T 11 × d_head 16)".
 std::string pane_caption(const Trace&, const PagePane&);
 
-/// What a picture's colours span: "±3.96", of weights "0 … 0.41".
-std::string range_text(const ColorScale&);
+/// How much of the caption its room leaves out: 0 nothing, then the words for the sizes, the range,
+/// the sizes.
+int caption_brevity(const Ui&, const Trace&, const PlacedPane&, const std::string& caption);
+
+/// What a picture's colours span: "±3.96", of weights "0 … 0.41", of one head's "±3.96, all heads".
+std::string range_text(const Ui&, const PaneColors&);
 
 struct PaneEvents {
   std::optional<std::pair<std::int64_t, std::int64_t>> hovered;  // row, column

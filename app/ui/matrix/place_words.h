@@ -6,10 +6,6 @@
 
 namespace headlight {
 
-/// "decoder · layer 0 · cross-attention": where the step belongs; empty outside the layers of a
-/// model with one stack. Seen from another place without what both have in common, but the layer.
-std::string step_place(const Ui&, const Step&, const Place* from = nullptr);
-
 /// The token, the entry of the vocabulary, the class, the number; the only row of a whole sentence
 /// is "the sentence". As it is drawn (token_label).
 std::string place_label(const Ui&, const Trace&, std::string_view axis, std::int64_t i);

@@ -26,7 +26,8 @@ void panel_stage(const AppState& state, Ui& ui, const Rect& r) {
     return;
   }
   const Trace& trace = *state.derived.trace;
-  const StepPage page = step_page(trace, *step, state.session.head);
+  StepPage page = step_page(trace, *step, state.session.head);
+  free_faint_panes(trace, page);
   const float top = draw_stage_header(state, ui, r, *step, page);
   const bool low = is_low_stage(ui, r);
   const float bar = playback_height(ui, r);

@@ -14,6 +14,7 @@ namespace {
 struct Plot {
   Rect r;
   double x0 = 0, x1 = 1, y0 = 0, y1 = 1;
+  double low_mark = y0, high_mark = y1;  // which numbers are written beside it
   ImVec2 at(double x, double y) const {
     const auto share = [](double v, double low, double high) {
       return static_cast<float>(std::clamp((v - low) / (high - low), -0.2, 1.2));
@@ -30,10 +31,11 @@ void draw_axes(Ui& ui, const Plot& plot) {
   if (plot.x0 < 0 && plot.x1 > 0)
     list->AddLine(plot.at(0, plot.y0), plot.at(0, plot.y1), to_u32(ui.theme.muted));
   const float half = ui.fonts.mono_small->FontSize / 2;
-  ui.text_right(ui.fonts.mono_small, plot.r.x0 - ui.px(5), plot.r.y0 - half + ui.px(4),
-                ui.theme.muted, number_text(plot.y1, 3));
-  ui.text_right(ui.fonts.mono_small, plot.r.x0 - ui.px(5), plot.r.y1 - half - ui.px(4),
-                ui.theme.muted, number_text(plot.y0, 3));
+  for (const double mark : {plot.low_mark, plot.high_mark}) {
+    const float y = std::clamp(plot.at(0, mark).y, plot.r.y0 + ui.px(4), plot.r.y1 - ui.px(4));
+    ui.text_right(ui.fonts.mono_small, plot.r.x0 - ui.px(5), y - half, ui.theme.muted,
+                  number_text(mark, 3));
+  }
 }
 
 void polyline(const std::vector<ImVec2>& points, Color color, float thick) {
@@ -83,7 +85,7 @@ void draw_activation_curve(const AppState& state, Ui& ui, const Rect& r, const S
   }
   Plot plot{plot_rect(ui, r), low, high, -0.35, std::max(curve(high), 0.5)};
   for (const double value : y) {
-    if (std::isfinite(value)) plot.y0 = std::min(plot.y0, value);
+    if (std::isfinite(value)) plot.y0 = plot.low_mark = std::min(plot.y0, value);
   }
   // x, what the gate lets through, and the cell: the same numbers as in the inspector.
   const auto c = static_cast<std::size_t>(detail.chosen);
@@ -131,7 +133,8 @@ void draw_column_curves(const AppState& state, Ui& ui, const Rect& r, const Step
   const auto value = [&](std::int64_t row, std::int64_t c) {
     return static_cast<double>(t.data[pane_flat(p.pane, row, c)]);
   };
-  const Plot plot{plot_rect(ui, r), 0, std::max(1.0, static_cast<double>(rows - 1)), -1.1, 1.1};
+  const Plot plot{
+      plot_rect(ui, r), 0, std::max(1.0, static_cast<double>(rows - 1)), -1.1, 1.1, -1, 1};
   const std::string title =
       ui.tr("stage.curve.position", {{"f", std::to_string(cell.column)},
                                      {"t", std::to_string(cell.row)},

@@ -12,7 +12,7 @@ namespace {
 
 std::string where_text(const AppState& state, const Ui& ui, const Step& step,
                        const StepPage& page) {
-  std::string text = step_place(ui, step);
+  std::string text = step_place(ui.language, step);
   bool per_head = false;
   for (const auto& line : page.lines) {
     for (const PagePane& p : line) {

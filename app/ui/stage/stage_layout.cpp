@@ -143,7 +143,7 @@ void place_line(const StepPage& page, const std::vector<PagePane>& line, const R
                 const StageMeasures& m, float unit, StagePlacement& out) {
   const std::string_view sign = page.sign;
   std::int64_t columns = 0, rows = 1;
-  int matrices = 0, vectors = 0;
+  int matrices = 0, vectors = 0, single = 0;
   bool square = true, named = false;
   for (const PagePane& p : line) {
     if (p.pane.role == PaneRole::kRowVector) {
@@ -152,6 +152,7 @@ void place_line(const StepPage& page, const std::vector<PagePane>& line, const R
     }
     ++matrices;
     columns += p.pane.columns;
+    single += p.pane.columns == 1;
     rows = std::max(rows, p.pane.rows);
     square &= names_places(p.pane.column_axis);
     named |= names_places(p.pane.column_axis);
@@ -169,7 +170,14 @@ void place_line(const StepPage& page, const std::vector<PagePane>& line, const R
   const float width = area.width() -
                       m.row_label_width * static_cast<float>(square ? 1 : matrices > 0) -
                       between * static_cast<float>(matrices - 1);
+  // One column alone has room for its number beside matrices of many.
+  const float alone = columns > single ? 26 * unit : 0;
   float cw = fit(width, columns, m.square_cell);
+  if (single > 0 && cw < alone)
+    cw = fit(width - alone * static_cast<float>(single), columns - single, alone);
+  const auto cell_width = [&](const PagePane& p) {
+    return p.pane.columns == 1 ? std::max(cw, alone) : cw;
+  };
   const float vector_h = vector_height(cw, unit);
   const float vector_step = vector_h + 8 * unit;  // their names stand beside them
   const float strip = static_cast<float>(vectors) * vector_step;
@@ -186,7 +194,8 @@ void place_line(const StepPage& page, const std::vector<PagePane>& line, const R
   float ch = fit(height, rows, m.max_cell);
   if (square && is_square(line.back().pane)) cw = ch = std::min(cw, ch);
 
-  const float total_w = m.row_label_width + cw * static_cast<float>(columns) +
+  const float total_w = m.row_label_width + cw * static_cast<float>(columns - single) +
+                        std::max(cw, alone) * static_cast<float>(single) +
                         between * static_cast<float>(matrices - 1);
   const float total_h = labels + strip + ch * static_cast<float>(rows) + m.caption_height;
   float x = area.x0 + std::max(0.0f, (area.width() - total_w) / 2) + m.row_label_width;
@@ -206,8 +215,9 @@ void place_line(const StepPage& page, const std::vector<PagePane>& line, const R
     }
     x = std::round(x);
     const float top = y + std::round(ch * static_cast<float>(rows - p.pane.rows) / 2);
-    const float room = cw * static_cast<float>(p.pane.columns) + between - 6 * unit;
-    out.panes.push_back(placed(p, x, top, cw, ch, room));
+    const float own = cell_width(p);
+    const float room = own * static_cast<float>(p.pane.columns) + between - 6 * unit;
+    out.panes.push_back(placed(p, x, top, own, ch, room));
     PlacedPane& last = out.panes.back();
     last.row_labels = index == 0 || picks || has_other_rows(p, line);
     last.column_labels = labelled && names_places(p.pane.column_axis);

@@ -219,11 +219,26 @@ void note_ranges(const Ui& ui, const Trace& trace, StagePlacement& placement) {
   std::set<std::string> ranges;
   for (PlacedPane& p : placement.panes) {
     if (!p.pane->amounts) continue;
-    p.range = range_text(colors_of(ui, trace, *p.pane).scale);
+    p.range = range_text(ui, colors_of(ui, trace, *p.pane));
     ranges.insert(p.range);
   }
   for (PlacedPane& p : placement.panes) {
     if (ranges.size() < 2) p.range.clear();
+  }
+}
+
+// Matrices that are alike have captions that are.
+void level_captions(const Ui& ui, const Trace& trace, StagePlacement& placement) {
+  const auto alike = [](const Pane& a, const Pane& b) {
+    return a.role == b.role && a.rows == b.rows && a.columns == b.columns &&
+           a.row_axis == b.row_axis && a.column_axis == b.column_axis;
+  };
+  for (PlacedPane& p : placement.panes) {
+    for (const PlacedPane& other : placement.panes) {
+      if (!alike(p.pane->pane, other.pane->pane)) continue;
+      const int brevity = caption_brevity(ui, trace, other, pane_caption(trace, *other.pane));
+      p.brevity = std::max(p.brevity, brevity);
+    }
   }
 }
 
@@ -255,6 +270,7 @@ void draw_stage_page(const AppState& state, Ui& ui, const Rect& area, const Step
   StagePlacement placement = place_page(page, body, m, ui.scale);
   apply_view(placement, page, state.session.view, ui.scale);
   note_ranges(ui, trace, placement);
+  level_captions(ui, trace, placement);
   StageView view = state.session.view;
   const bool hovering = state.session.hovered.has_value();
   CellLink link = hovered_link(state, page);

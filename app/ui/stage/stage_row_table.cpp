@@ -207,8 +207,10 @@ std::optional<CellPick> draw_row_table(const AppState& state, Ui& ui, const Rect
   for (std::size_t l = 0; l < lines.size(); ++l) {
     if (!lines[l].adds_up) continue;
     double rest = 0;
-    for (const double value : lines[l].values) rest += value;
-    for (const std::int64_t c : columns) rest -= lines[l].values[static_cast<std::size_t>(c)];
+    for (std::size_t c = 0; c < lines[l].values.size(); ++c) {
+      if (std::ranges::find(columns, static_cast<std::int64_t>(c)) == columns.end())
+        rest += lines[l].values[c];
+    }
     ui.text_right(ui.fonts.mono_small, right, top + m.line * static_cast<float>(l + 1) + ui.px(1),
                   ui.theme.muted, "Σ " + number_text(rest, 4));
   }

@@ -146,7 +146,11 @@ void draw_stage_side(Ui& ui, const Rect& column, const StagePlacement& placement
   with_choice = with_choice && legend_height(ui, bar, colors, true) <= column.height();
   const float legend = legend_height(ui, bar, colors, with_choice);
   if (legend > column.height()) return;
-  float y = std::max(column.y0, (column.y0 + column.y1 - legend - ui.px(64) - ui.px(12)) / 2);
+  // Below the last slanted names of a matrix, which reach over here.
+  float top = column.y1;
+  for (const PlacedPane& p : placement.panes) top = std::min(top, p.rect.y0);
+  const float first = std::max(column.y0, std::min(top, column.y1 - legend - controls));
+  float y = std::max(first, (column.y0 + column.y1 - legend - ui.px(64) - ui.px(12)) / 2);
   y = std::max(column.y0, std::min(y, column.y1 - legend - controls));
   y += draw_legend(ui, column, y, bar, colors, title, with_choice);
   if (zoom && y + ui.px(64) <= column.y1) zoom_controls(ui, placement, column, y);

@@ -1,8 +1,10 @@
 // What stands around the numbers of a page: frames of pictures, the marked row's name, the line of
 // shapes, places of a table of positions.
 #include <algorithm>
+#include <cmath>
 
 #include "core/explain/steps.h"
+#include "core/view/pane_layout.h"
 #include "tests/gui/harness.h"
 
 namespace headlight::test {
@@ -177,6 +179,130 @@ TEST_CASE("marks: Forward and Backward stand above the list of steps, however fa
   }
   gui.click("rail/direction/backward");
   CHECK(gui.state().session.step.starts_with("d."));
+}
+
+TEST_CASE("marks: a head far below the others has its own range, and both are named") {
+  Gui gui(bundled_document("sentiment"), {1920, 1080});
+  gui.key({'B'});
+  int faint = 0, shared = 0;
+  for (const std::string& name : step_names(gui.trace().program())) {
+    if (!name.starts_with("d.") || gui.trace().tensor(name).find_dim("head") < 0) continue;
+    gui.push(GoToStep{name});
+    for (std::int64_t head = 0; head < gui.trace().config().head_count(); ++head) {
+      gui.push(ChooseHead{static_cast<int>(head)});
+      CAPTURE(name);
+      CAPTURE(head);
+      const Step& step = gui.trace().program().steps[static_cast<std::size_t>(
+          gui.trace().program().step_of(gui.trace().program().find(name)))];
+      StepPage page = step_page(gui.trace(), step, head);
+      free_faint_panes(gui.trace(), page);
+      int place = 0;
+      for (const PagePane& p : page.lines[0]) {
+        const std::string id = "pane/" + std::to_string(place++) + "/" +
+                               std::string(gui.trace().tensor(p.tensor).name);
+        if (!p.amounts || !shows_one_head(gui.trace(), p)) continue;
+        float own = 0;
+        const TensorView t = gui.trace().tensor(p.tensor);
+        for (std::int64_t r = 0; r < p.pane.rows; ++r) {
+          for (std::int64_t c = 0; c < p.pane.columns; ++c)
+            own = std::max(own, std::fabs(t.data[pane_flat(p.pane, r, c)]));
+        }
+        if (own == 0) continue;
+        // The faintest picture still has a cell in a tenth of the colours or more.
+        const float limit = gui.heatmap(id).quad.scale.limit;
+        CHECK(own >= 0.0999f * limit);
+        (p.alone ? faint : shared) += 1;
+      }
+    }
+  }
+  CHECK(faint > 0);
+  CHECK(shared > 10);
+}
+
+TEST_CASE("marks: the range of one head's picture says whose it is") {
+  Gui gui(bundled_document("sort"), {1920, 1080});
+  gui.push(GoToStep{"blocks.1.attn.scores_scaled"});
+  const auto says = [&](const std::string& words) {
+    return std::ranges::any_of(gui.texts(), [&](const DrawnText& text) {
+      return text.words.find(words) != std::string::npos;
+    });
+  };
+  CHECK(says("allheads"));
+  CHECK_FALSE(says("thishead"));
+  gui.push(DoCommand{Command::kToggleRange});
+  CHECK_FALSE(says("allheads"));
+  gui.push(DoCommand{Command::kToggleRange});
+  gui.push(GoToStep{"embed"});
+  CHECK_FALSE(says("allheads"));
+}
+
+TEST_CASE("marks: matrices that are alike have captions that are") {
+  Gui gui(bundled_document("reverse"), {1280, 720});
+  gui.key({'B'});
+  gui.push(GoToStep{"d.blocks.1.attn.concat"});
+  const std::vector<DrawnText> texts = gui.texts();
+  int names = 0, shapes = 0;
+  for (const DrawnText& text : texts) {
+    names += text.words.starts_with("dz\u2080") || text.words.starts_with("dz\u2081") ||
+             text.words.starts_with("dz\u2082") || text.words.starts_with("dz\u2083");
+    shapes += text.words == "16" && text.min.y > 500;
+  }
+  CHECK(names == 4);
+  CHECK((shapes <= 2 || shapes >= 8));
+}
+
+TEST_CASE("marks: names as narrow as their columns stand upright") {
+  Gui gui(bundled_document("reverse"), {1280, 720});
+  const auto slanted = [&](const std::string& word) {
+    bool upright = false, turned = false;
+    for (const DrawnText& text : gui.texts()) {
+      if (text.words != word || text.min.y < 200 || text.min.x < 300) continue;
+      (text.slanted ? turned : upright) = true;
+    }
+    return std::pair{upright, turned};
+  };
+  gui.key({'B'});
+  gui.push(GoToStep{"d.loss"});
+  for (const char* letter : {"i", "l"}) CHECK(slanted(letter) == std::pair{true, false});
+}
+
+TEST_CASE("marks: a table that both sides use says where else, and that it adds") {
+  Gui gui(bundled_document("dates"), {1280, 720});
+  gui.key({'B'});
+  const auto words = [&](const char* name, Language language) {
+    const Program& program = gui.trace().program();
+    const Step& step = program.steps[static_cast<std::size_t>(program.step_of(program.find(name)))];
+    return step_text(language, program, step).formula + " | " +
+           step_sentence(language, gui.trace(), step, 0, 0);
+  };
+  const std::string encoder = words("d.encoder.embed", Language::kEnglish);
+  CHECK(encoder.find("+=") != std::string::npos);
+  CHECK(encoder.find("Embedding (decoder)") != std::string::npos);
+  CHECK(words("d.decoder.embed", Language::kChinese).find("词元嵌入（编码器）") !=
+        std::string::npos);
+  Gui one(bundled_document("sort"), {1280, 720});
+  one.key({'B'});
+  const Program& program = one.trace().program();
+  const Step& step = program.steps.back();
+  CHECK(step_text(Language::kEnglish, program, step).formula.find("+=") == std::string::npos);
+  CHECK(step_sentence(Language::kEnglish, one.trace(), step, 0, 0).find("also serves") ==
+        std::string::npos);
+}
+
+TEST_CASE("marks: the targets' ids stand in their column where the matrix beside it is fine") {
+  Gui gui(bundled_document("dates"), {1280, 720});
+  gui.key({'B'});
+  gui.push(GoToStep{"d.loss"});
+  const HeatmapQuad q = gui.heatmap("pane/1/targets").quad;
+  const std::vector<DrawnText> texts = gui.texts();
+  const TensorView targets = gui.trace().tensor("targets");
+  for (std::int64_t r = 0; r < q.rows; ++r) {
+    const std::string id = std::to_string(static_cast<int>(targets.data[r]));
+    CAPTURE(r);
+    CHECK(std::ranges::any_of(texts, [&](const DrawnText& text) {
+      return text.words == id && text.min.x > q.x0 && text.max.x < q.x1;
+    }));
+  }
 }
 
 }  // namespace headlight::test
