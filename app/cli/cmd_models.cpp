@@ -41,12 +41,12 @@ void print_json() {
   for (const BundledModel& files : bundled_models()) {
     const auto model = load_model(std::string(kBundledRef) + std::string(files.name));
     const ModelRecipe& recipe = bundled_recipe(files.name);
-    const TaskInfo& task = task_info(recipe.training.task);
+    const ModelWords words = bundled_words(files.name);
     list.push_back({{"name", files.name},
                     {"task", recipe.training.task},
-                    {"title", english(task.name)},
-                    {"about", english(task.about)},
-                    {"look_for", english(task.look)},
+                    {"title", english(words.name)},
+                    {"about", english(words.about)},
+                    {"look_for", english(words.look)},
                     {"claims", claims_of(recipe)},
                     {"kind", model->file.kind},
                     {"parameters", parameter_count(*model)},
@@ -66,19 +66,21 @@ void print_list() {
   for (const BundledModel& files : bundled_models()) {
     const auto model = load_model(std::string(kBundledRef) + std::string(files.name));
     const ModelRecipe& recipe = bundled_recipe(files.name);
-    const TaskInfo& task = task_info(recipe.training.task);
+    const ModelWords words = bundled_words(files.name);
     const Config& c = model->file.config;
     std::printf("%s: %s\n", std::string(files.name).c_str(),
-                std::string(english(task.name)).c_str());
-    std::printf("  task %s, %s parameters, %s; %d layer%s, %d heads, d_model %d, context %lld\n",
-                recipe.training.task.c_str(), count_text(parameter_count(*model)).c_str(),
+                std::string(english(words.name)).c_str());
+    const std::optional<RunText>& text = recipe.training.text;
+    const std::string learned = text ? "text " + text->file : "task " + recipe.training.task;
+    std::printf("  %s, %s parameters, %s; %d layer%s, %d heads, d_model %d, context %lld\n",
+                learned.c_str(), count_text(parameter_count(*model)).c_str(),
                 bytes_text(static_cast<double>(bytes_of(files))).c_str(), c.layers,
                 c.layers == 1 ? "" : "s", c.head_count(), c.d_model,
                 static_cast<long long>(model->file.context));
-    std::printf("  at least %s %% of its answers on fresh examples are right\n",
-                number_text(100 * recipe.score, 4).c_str());
-    std::printf("  %s\n", std::string(english(task.about)).c_str());
-    std::printf("  Look for: %s\n", std::string(english(task.look)).c_str());
+    std::printf("  at least %s %% of %s are right\n", number_text(100 * recipe.score, 4).c_str(),
+                text ? "the tokens of its validation text" : "its answers on fresh examples");
+    std::printf("  %s\n", std::string(english(words.about)).c_str());
+    std::printf("  Look for: %s\n", std::string(english(words.look)).c_str());
     std::printf("  Try: %s\n", recipe.example.c_str());
     print_claims(recipe);
     std::printf("\n");

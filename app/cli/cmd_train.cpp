@@ -327,6 +327,9 @@ void add_train_command(CLI::App& app, Run& run) {
   of_run("--cut", o->cut,
          "Texts: characters, words, bytes or bpe (--labels: words, others: characters)");
   of_run("--vocabulary", o->vocabulary, "Texts: size of the vocabulary (words, bpe)");
+  sub->add_flag(
+      "--characters", o->characters,
+      "--cut bpe: no token is more than one character; what the text lacks becomes bytes");
   sub->add_option(
       "--validation", o->validation,
       "A file of the same kind, or a share of the data (as 10%), to measure the loss on");

@@ -102,7 +102,8 @@ std::optional<RunText> run_text(const TrainOptions& o, const TextOptions& option
                .validation_bytes = byte_range("--validation-bytes", o.validation_bytes),
                .cut = options.cut,
                .vocabulary = options.vocabulary,
-               .context = options.context};
+               .context = options.context,
+               .characters = options.characters};
   if (!o.sha256.empty() && text.sha256 != o.sha256) {
     throw Error(shown(o.text) + " is not the text that this run is made with: its SHA-256 is " +
                 (text.sha256.empty() ? "unknown" : text.sha256) + ", not " + o.sha256 +
@@ -128,6 +129,7 @@ LearnedFrom text_data(const TrainOptions& o, RunSettings& settings, const Checkp
     options.cut = *cut;
   }
   options.vocabulary = o.vocabulary;
+  options.characters = o.characters;
   if (o.context > 0) options.context = o.context;
   if (from) {
     options.known = std::make_shared<Vocabulary>(Vocabulary::from_json(from->tokenizer));
@@ -183,6 +185,7 @@ void use_text(const RunText& text, TrainOptions& o) {
   if (o.validation.empty() && o.validation_bytes.empty() && text.validation_bytes)
     o.validation_bytes = range_text(*text.validation_bytes);
   if (o.cut.empty()) o.cut = to_string(text.cut);
+  o.characters |= text.characters;
   if (o.vocabulary == 0) o.vocabulary = text.vocabulary;
   if (o.context == 0) o.context = text.context;
 }

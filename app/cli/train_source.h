@@ -23,6 +23,7 @@ struct TrainOptions {
   std::string bytes, validation_bytes;  // of --text: "BEGIN:END"
   std::string sha256;                   // of the file that --text must be; empty: any
   int vocabulary = 0, context = 0;
+  bool characters = false;
   std::int64_t batch = 32, accumulate = 1, warmup = 0;
   std::optional<std::int64_t> steps;
   std::int64_t validate_every = 100;

@@ -34,6 +34,10 @@ bool fills_masks(const Model& model) {
          model.vocabulary->id_of(Special::kMask).has_value();
 }
 
+bool goes_on(const Model& model) {
+  return model.file.config.form == ModelForm::kTokens && !fills_masks(model);
+}
+
 bool pads_source(const Config& config) {
   return config.form == ModelForm::kTranslate && !config.mask.source_padding.empty();
 }

@@ -24,6 +24,9 @@ SourceAndTarget split_pair(std::string_view sentence);
 /// Is the model asked for the token behind each [MASK], and not for the next one?
 bool fills_masks(const Model&);
 
+/// Does it say what comes next, so that of a long text the last tokens are the ones to read?
+bool goes_on(const Model&);
+
 /// Does the config mark source tokens of an encoder-decoder as padding?
 bool pads_source(const Config&);
 

@@ -136,7 +136,13 @@ RunInput Runner::read_input(const Document& doc, RunResult& result) {
       read_words(model, doc.sentence, &tokenizer(model.vocabulary->tokenizer_kind()), result);
   result.tokens_in_sentence = input.ids.size();
   result.cut = input.ids.size() > limit;
-  if (result.cut) input.ids.resize(limit);
+  if (result.cut && goes_on(model)) {
+    result.skipped = input.ids.size() - limit;
+    input.ids.erase(input.ids.begin(),
+                    input.ids.begin() + static_cast<std::ptrdiff_t>(result.skipped));
+  } else if (result.cut) {
+    input.ids.resize(limit);
+  }
   name_tokens(*model.vocabulary, input.ids, input.tokens);
   for (std::size_t t = 0; fills_masks(model) && t < input.ids.size(); ++t) {
     if (input.ids[t] == model.vocabulary->id_of(Special::kMask))

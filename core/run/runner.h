@@ -27,6 +27,7 @@ struct RunResult {
   std::size_t tokens_in_sentence = 0;  // counted up to a bound; more than the trace has when cut
   bool empty = false;                  // there is no token to run
   bool cut = false;                    // the sentence had more tokens than the limit
+  std::size_t skipped = 0;             // so many first ones were left out; else the last ones were
   int limit = 0;                       // the limit: the person's, or of a model's learned positions
   bool limit_of_model = false;
   std::shared_ptr<const Model> model;  // that the document asked for; null: the sandbox

@@ -106,6 +106,21 @@ const ModelRecipe& bundled_recipe(std::string_view name) {
   return kRecipes.find(bundled_model(name).name)->second;
 }
 
+ModelWords bundled_words(std::string_view name) {
+  const std::string& task = bundled_recipe(name).training.task;
+  const std::string id = "model." + std::string(name);
+  return words_of_model("", task).value_or(ModelWords{id, id + ".about", id + ".look"});
+}
+
+std::optional<ModelWords> words_of_model(std::string_view ref, std::string_view task) {
+  if (ref.starts_with(kBundledRef)) return bundled_words(ref.substr(kBundledRef.size()));
+  for (const TaskInfo& info : all_tasks()) {
+    if (info.id == task)
+      return ModelWords{std::string(info.name), std::string(info.about), std::string(info.look)};
+  }
+  return std::nullopt;
+}
+
 std::string example_sentence(const Model& model) {
   if (model.ref.starts_with(kBundledRef)) return bundled_recipe(model.name).example;
   for (const TaskInfo& info : all_tasks()) {

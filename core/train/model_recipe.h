@@ -2,6 +2,7 @@
 // train --config recipe.json` trains it again.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,6 +33,16 @@ ModelRecipe parse_recipe(std::string_view text);
 
 /// The recipe of a bundled model. Throws UsageError for another name.
 const ModelRecipe& bundled_recipe(std::string_view name);
+
+/// Text ids: what a bundled model is called and has learned, and what to look for in its heads. Of
+/// one that learned a task they are the task's, of another its own.
+struct ModelWords {
+  std::string name, about, look;
+};
+ModelWords bundled_words(std::string_view name);
+/// The same of any model by its ref and, of a folder, the task that it says it learned; nothing
+/// where it says none.
+std::optional<ModelWords> words_of_model(std::string_view ref, std::string_view task);
 
 /// A sentence for a model: the recipe's of a bundled one, an example of the task that another one
 /// learned; empty where its text is its own.

@@ -79,6 +79,7 @@ OrderedJson text_json(const RunText& t) {
   if (t.validation_bytes)
     json["validation_bytes"] = {t.validation_bytes->begin, t.validation_bytes->end};
   json["cut"] = to_string(t.cut);
+  if (t.characters) json["characters"] = true;
   json["vocabulary"] = t.vocabulary;
   json["context"] = t.context;
   return json;
@@ -106,6 +107,7 @@ RunText read_text(const OrderedJson& json) {
   const std::optional<TextCut> known = text_cut_from_string(cut);
   if (!known) in.fail(in.name("cut"), Message{"train.cut"}, OrderedJson(cut));
   t.cut = *known;
+  in.boolean("characters", t.characters);
   in.number("vocabulary", t.vocabulary, 0, kMaxVocabulary);
   in.number("context", t.context, 1, kMaxContext);
   return t;

@@ -24,6 +24,7 @@ struct RunText {
   std::optional<ByteRange> validation_bytes;  // what is measured on; nothing: not part of the file
   TextCut cut = TextCut::kCharacters;
   int vocabulary = 0, context = 64;  // as in TextOptions
+  bool characters = false;
   bool operator==(const RunText&) const = default;
 };
 

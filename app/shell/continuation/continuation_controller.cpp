@@ -1,5 +1,7 @@
 #include "app/shell/continuation/continuation_controller.h"
 
+#include <algorithm>
+
 #include "core/base/error.h"
 #include "core/train/sampling.h"
 
@@ -14,6 +16,9 @@ void ContinuationController::take_trace() {
   const Derived& d = state_.derived;
   if (!d.trace || derived_.tokens_of == d.trace->serial()) return;
   derived_.tokens = sentence_tokens(d.asked, d.model.get(), kept_);
+  auto& tokens = derived_.tokens.tokens;
+  tokens.erase(tokens.begin(), tokens.begin() + std::min(std::ssize(tokens),
+                                                         static_cast<std::ptrdiff_t>(d.skipped)));
   derived_.tokens_of = d.trace->serial();
 }
 
@@ -79,7 +84,7 @@ void ContinuationController::on(const AddToken& a) {
 
 void ContinuationController::on(const GenerateToken&) {
   if (derived_.writing) stop();
-  if (!computing_.is_current() || !has_room(state_)) return;
+  if (!computing_.is_current() || !can_go_on(state_)) return;
   if (const std::optional<std::string> text = drawn()) document_.edit(SetSentence{*text});
 }
 

@@ -175,6 +175,7 @@ void ComputingController::take(FinishedRun run) {
   d.empty = result.empty;
   d.tokens_in_sentence = result.trace || result.cut ? result.tokens_in_sentence : 0;
   d.cut = result.cut && result.trace;
+  if (result.trace) d.skipped = result.skipped;
   // Pictures are the same each time; a measured time would not be.
   d.run_ms = options_.background ? run.milliseconds : 0;
   retract(run_notice_);
@@ -188,7 +189,8 @@ void ComputingController::take(FinishedRun run) {
     run_notice_ = result.note;
     if (d.cut) {
       ways = {{"settings", Message{"way.settings"}, DoCommand{Command::kToggleModel}}};
-      run_notice_ = Message{result.limit_of_model ? "notice.cut_by_model" : "notice.cut",
+      const std::string last = result.skipped > 0 ? ".last" : "";
+      run_notice_ = Message{(result.limit_of_model ? "notice.cut_by_model" : "notice.cut") + last,
                             {{"tokens", count_text(static_cast<long long>(d.tokens_in_sentence))},
                              {"limit", count_text(result.limit)}}};
     }

@@ -64,7 +64,12 @@ std::optional<Edit> DocumentController::move_in_model(const Edit& edit) const {
   if (!move || !model || state_.document().model != model->ref) return std::nullopt;
   const bool of_pair = model->file.config.form == ModelForm::kTranslate;
   if (!of_pair && model->vocabulary->cut() == TextCut::kBytes) return std::nullopt;
-  return SetDocument{move_model_token(state_.document(), *model, *move)};
+  // Places of the trace; of a long text it has the last tokens alone.
+  MoveToken in_sentence = *move;
+  const auto skipped = static_cast<int>(move->source ? 0 : state_.derived.skipped);
+  in_sentence.from += skipped;
+  in_sentence.to += skipped;
+  return SetDocument{move_model_token(state_.document(), *model, in_sentence)};
 }
 
 // Not behind what is shown.

@@ -135,13 +135,9 @@ class Finder {
           {in_all("model.sandbox"), in_all("model.sandbox.about")});
     for (const BundledModel& model : bundled_models()) {
       const std::string ref = std::string(kBundledRef) + std::string(model.name);
-      std::string_view title, about;
-      for (const TaskInfo& info : all_tasks()) {
-        if (info.id == model.name) title = info.name, about = info.about;
-      }
-      const std::string titles = title.empty() ? "" : in_all(title);
-      const std::string abouts = about.empty() ? "" : in_all(about);
-      const std::string detail(title.empty() ? "" : tr(language, title));
+      const ModelWords words = bundled_words(model.name);
+      const std::string titles = in_all(words.name), abouts = in_all(words.about);
+      const std::string detail(tr(language, words.name));
       offer({"model/" + std::string(model.name), label(model.name), detail, ChooseModel{ref}},
             {model.name, titles, abouts, in_all("model.trained")});
       const std::string& example = bundled_recipe(model.name).example;

@@ -172,15 +172,9 @@ std::string model_words(const AppState& state, const Ui& ui) {
   const auto& model = state.derived.model;
   const bool loaded = model && model->ref == ref;
   const bool bundled = ref.starts_with(kBundledRef);
-  const std::string task = loaded    ? model->file.task
-                           : bundled ? ref.substr(kBundledRef.size())
-                                     : std::string();
-  if (!task.empty()) {
-    for (const TaskInfo& info : all_tasks()) {
-      if (info.id != task) continue;
-      words = std::string(ui.tr(info.about)) + "\n" +
-              ui.tr("model.look_for", {{"what", std::string(ui.tr(info.look))}}) + "\n";
-    }
+  if (const auto known = words_of_model(ref, loaded ? model->file.task : "")) {
+    words = std::string(ui.tr(known->about)) + "\n" +
+            ui.tr("model.look_for", {{"what", std::string(ui.tr(known->look))}}) + "\n";
   }
   if (bundled) words += claim_words(bundled_recipe(ref.substr(kBundledRef.size())), ui);
   if (!loaded) return words;
@@ -315,12 +309,8 @@ std::string learned_from(const AppState& state, const Ui& ui) {
   const std::string& ref = state.document().model;
   if (ref.empty()) return std::string(ui.tr("stage.random.brief"));
   const auto& model = state.derived.model;
-  const std::string task = model && model->ref == ref     ? model->file.task
-                           : ref.starts_with(kBundledRef) ? ref.substr(kBundledRef.size())
-                                                          : std::string();
-  for (const TaskInfo& info : all_tasks()) {
-    if (info.id == task) return ui.tr("model.learned", {{"task", std::string(ui.tr(info.name))}});
-  }
+  const auto known = words_of_model(ref, model && model->ref == ref ? model->file.task : "");
+  if (known) return ui.tr("model.learned", {{"task", std::string(ui.tr(known->name))}});
   return std::string(ui.tr("model.trained"));
 }
 

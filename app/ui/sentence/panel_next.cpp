@@ -37,12 +37,12 @@ void choice(const AppState& state, Ui& ui, const Outcome& outcome, std::size_t p
   const float word = r.width() - bar_width - ui.px(48);
   const Rect button{r.x0, r.y0, r.x0 + word - ui.px(6), r.y1};
   const auto masked = outcome.hidden ? std::optional(outcome.position) : std::nullopt;
-  const bool fits = !outcome.classes && has_room(state) &&
+  const bool fits = !outcome.classes && can_go_on(state) &&
                     sentence_with(state.document(), trace, state.derived.model.get(), id, masked);
-  const std::string_view help = outcome.classes    ? ui.tr("next.class.help")
-                                : fits             ? ui.tr("next.add_this")
-                                : !has_room(state) ? ui.tr("next.full")
-                                                   : ui.tr("next.no_text");
+  const std::string_view help = outcome.classes     ? ui.tr("next.class.help")
+                                : fits              ? ui.tr("next.add_this")
+                                : !can_go_on(state) ? ui.tr("next.full")
+                                                    : ui.tr("next.no_text");
   if (ui.button(name, fitting(ui, label, button.width() - ui.px(10)), button, false, fits, help))
     ui.push(AddToken{id});
   const float middle = (r.y0 + r.y1) / 2;
@@ -98,8 +98,7 @@ void sampling_sheet(const AppState& state, Ui& ui) {
 // Add, Write and the sheet behind them, from the right; returns their left edge.
 float buttons(const AppState& state, Ui& ui, const Outcome& outcome, const Rect& r) {
   const bool writing = state.derived.writing;
-  const bool can = !outcome.classes && has_room(state) &&
-                   !(state.derived.trace->program().shape.in_place && !outcome.hidden);
+  const bool can = !outcome.classes && can_go_on(state), room = can && has_room(state);
   float x = r.x1;
   const auto button = [&](std::string_view id, std::string_view label, bool on, bool enabled,
                           std::string_view help) {
@@ -114,11 +113,13 @@ float buttons(const AppState& state, Ui& ui, const Outcome& outcome, const Rect&
     ImGui::SetNextWindowPos({r.x1 - ui.px(300), r.y1 + ui.px(6)});
     ImGui::OpenPopup("next_sampling");
   }
-  if (button("next/write", ui.tr(writing ? "next.stop" : "next.write"), writing, writing || can,
-             can || writing ? ui.tr("next.write.help") : why))
+  if (button("next/write", ui.tr(writing ? "next.stop" : "next.write"), writing, writing || room,
+             room || writing ? ui.tr("next.write.help") : why))
     ui.push(Write{!writing});
   if (button("next/add", ui.tr("next.add"), false, can && !writing,
-             can ? ui.tr("next.add.help") : why))
+             room  ? ui.tr("next.add.help")
+             : can ? ui.tr("next.slides")
+                   : why))
     ui.push(GenerateToken{});
   return x;
 }

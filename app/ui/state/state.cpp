@@ -1,5 +1,7 @@
 #include "app/ui/state/state.h"
 
+#include "core/run/model_input.h"
+
 namespace headlight {
 
 Outcome shown_outcome(const AppState& state) {
@@ -22,6 +24,11 @@ bool has_room(const AppState& state) {
   const auto& model = state.derived.model;
   const std::int64_t most = model && model->file.context > 0 ? model->file.context : INT64_MAX;
   return trace->length() < std::min<std::int64_t>(most, state.document().max_tokens);
+}
+
+bool can_go_on(const AppState& state) {
+  const auto& model = state.derived.model;
+  return has_room(state) || (state.derived.trace && model && goes_on(*model));
 }
 
 }  // namespace headlight

@@ -53,6 +53,7 @@ struct ComputingDerived {
   std::size_t tokens_in_sentence = 0;
   bool empty = false;  // the sentence has no token
   bool cut = false;
+  std::size_t skipped = 0;             // tokens of the sentence before the trace's first
   std::shared_ptr<const Model> model;  // the trace's; null: the sandbox
   // The weights of a document whose model is a run that is being trained; null: there are none.
   std::shared_ptr<const Model> run_model;
@@ -127,5 +128,7 @@ inline const Config& shown_config(const AppState& state) {
 Outcome shown_outcome(const AppState&);
 /// Does the model read one more token than there are?
 bool has_room(const AppState&);
+/// Can the sentence have one more: is there room for it, or are the last tokens read?
+bool can_go_on(const AppState&);
 
 }  // namespace headlight

@@ -185,8 +185,8 @@ RowIds cut_rows(const std::vector<TableRow>& rows, std::size_t texts_per_row,
   }
   const bool open = options.cut == TextCut::kWords || options.cut == TextCut::kCharacters;
   if (open) specials.push_back(Special::kUnknown);
-  TextCutter cutter(
-      {options.cut, options.vocabulary, options.most_tokens, std::move(specials), options.known});
+  TextCutter cutter({options.cut, options.vocabulary, options.characters, options.most_tokens,
+                     std::move(specials), options.known});
   std::size_t done = 0, told = 0;
   for (const TableRow& row : rows) {
     for (std::size_t i = 0; i < texts_per_row; ++i) {

@@ -211,12 +211,29 @@ CutTexts TextCutter::finish_tokens() {
   return result;
 }
 
+// Merges that are learned of these alone never reach over a character: the first byte of one is no
+// byte within another (RFC 3629), so a pair that makes a character stands nowhere else.
+std::vector<PieceCount> characters_of(std::span<const PieceCount> pieces) {
+  std::unordered_map<std::string_view, std::uint64_t> counts;
+  for (const PieceCount& piece : pieces) {
+    for (std::size_t at = 0, end = 0; at < piece.piece.size(); at = end) {
+      end = at + 1;
+      while (end < piece.piece.size() && (piece.piece[end] & 0xC0) == 0x80) ++end;
+      counts[piece.piece.substr(at, end - at)] += piece.count;
+    }
+  }
+  std::vector<PieceCount> characters;
+  for (const auto& [character, count] : counts) characters.push_back({character, count});
+  return characters;
+}
+
 // Each piece is encoded once, then put wherever it stood.
 CutTexts TextCutter::finish_bpe(const ProgressFunction& progress) {
   CutTexts result{options_.known, {}, {}};
   if (!result.vocabulary) {
     std::vector<PieceCount> pieces;
     for (std::size_t i = 0; i < texts_.size(); ++i) pieces.push_back({texts_[i], counts_[i]});
+    if (options_.characters) pieces = characters_of(pieces);
     const int tokens = options_.vocabulary > 0 ? options_.vocabulary : kDefaultBpe;
     check_size(static_cast<std::size_t>(tokens));
     result.vocabulary = std::make_shared<const Vocabulary>(

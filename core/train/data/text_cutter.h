@@ -35,7 +35,8 @@ class CompactIds {
 
 struct CutOptions {
   TextCut cut = TextCut::kCharacters;
-  int vocabulary = 0;   // see TextOptions
+  int vocabulary = 0;  // see TextOptions
+  bool characters = false;
   int most_tokens = 0;  // a vocabulary of more is refused
   std::vector<Special> specials;
   std::shared_ptr<const Vocabulary> known;  // use this one

@@ -161,7 +161,12 @@ TextSource TextSource::load(const TextInput& input, const TextOptions& options,
   TextSource source;
   source.notes_ = file.notes;
   source.context_ = options.context;
-  TextCutter cutter({options.cut, options.vocabulary, options.most_tokens, {}, options.known});
+  TextCutter cutter({options.cut,
+                     options.vocabulary,
+                     options.characters,
+                     options.most_tokens,
+                     {},
+                     options.known});
   file.read([&](std::string_view text) {
     cutter.add(text, progress, 0, 1.0 / static_cast<double>(size),
                [&](std::size_t bytes) { file.passed(bytes); });

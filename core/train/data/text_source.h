@@ -68,6 +68,7 @@ struct TextOptions {
   // bpe: how many tokens to learn (0: 512). words: keep the most frequent so that there are this
   // many tokens in all, the others become [UNK] (0: all).
   int vocabulary = 0;
+  bool characters = false;  // bpe: no token is more than a character, any byte still has one
   int most_tokens = 65536;  // a vocabulary of more is refused
   int context = 64;         // rows: the longest row that is not cut; 0: as long as the longest
   int source_context = 0;   // pairs: the same of a source; 0: as `context`
