@@ -158,6 +158,18 @@ TEST_CASE("model: a sentence over the learned positions is cut, a token it lacks
   CHECK(cut.limit == 32);
   CHECK(cut.limit_of_model);
   CHECK(cut.tokens_in_sentence == 40);
+  // What comes next follows from the last tokens; what a class is, from the first.
+  sentence += "b c";
+  const RunResult last = run(with(sentence, "bundled:induction"));
+  CHECK(last.skipped == 10);
+  CHECK(last.trace->input().tokens.back() == "c");
+  CHECK(last.trace->length() == 32);
+  std::string opinion = "not";
+  for (int i = 0; i < 40; ++i) opinion += " good";
+  const RunResult classes = run(with(opinion, "bundled:sentiment"));
+  CHECK(classes.cut);
+  CHECK(classes.skipped == 0);
+  CHECK(classes.trace->input().tokens.front() == "not");
   Document few = with(sentence, "bundled:induction");
   few.max_tokens = 7;
   CHECK(run(few).trace->length() == 7);

@@ -71,6 +71,29 @@ TEST_CASE("text source: characters in code point order, words by how often they 
   CHECK(has(refused("banana split", known), "does not know '␣'"));
 }
 
+TEST_CASE("text source: byte pairs within characters make each character a token, others bytes") {
+  std::string text;
+  for (int i = 0; i < 8; ++i) text += "床前明月光，疑是地上霜。\nthe 月 é";
+  TextOptions options = by(TextCut::kBpe);
+  options.vocabulary = 1000;
+  options.characters = true;
+  const TextSource source = TextSource::load(pasted(text), options);
+  const Vocabulary& vocabulary = *source.vocabulary();
+  CHECK(vocabulary.size() < 320);  // 256 bytes, 12 characters and their beginnings
+  const std::vector<int> ids = all_ids(source);
+  CHECK(vocabulary.decode(ids) == text);
+  CHECK(ids.size() == to_code_points(text).size());
+  for (int id = 0; id < vocabulary.size(); ++id)
+    CHECK(to_code_points(clean_utf8(std::string(vocabulary.text_of(id))).text).size() <= 3);
+  // Not in the text: its bytes.
+  CHECK(vocabulary.encode("龙").size() >= 2);
+  CHECK(vocabulary.encode("🎉").size() == 4);
+  CHECK(vocabulary.decode(vocabulary.encode("龙🎉")) == "龙🎉");
+  // Words do reach over characters without it.
+  options.characters = false;
+  CHECK(all_ids(TextSource::load(pasted(text), options)).size() < ids.size() / 2);
+}
+
 TEST_CASE("text source: more than 65,536 different tokens") {
   std::string text;
   for (int i = 0; i < 70000; ++i) text += "w" + std::to_string(i) + (i % 9 ? " " : "\r\n");
