@@ -71,12 +71,13 @@ int digits_that_add_up(const Explanation& e, const LineStyle& style) {
     return style.digits;
   const auto numbers =
       std::ranges::count_if(e.written, [](const MathPiece& p) { return p.number.has_value(); });
-  const double slack = (numbers <= 2 ? 0.501 : 1.5) * last_place(e.value, style.digits);
+  const double place = last_place(e.value, style.digits);
   LineStyle own = style;
   for (; own.digits <= kMost; ++own.digits) {
     const auto printed = printed_value(written_line(e, PlainWriter(own)));
     if (!printed) return style.digits;
-    if (std::fabs(*printed - e.value) <= slack) return own.digits;
+    const bool usual = own.digits == style.digits && numbers > 2;
+    if (std::fabs(*printed - e.value) <= (usual ? 1.5 : 0.501) * place) return own.digits;
   }
   return style.digits;
 }

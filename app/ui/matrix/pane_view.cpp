@@ -36,13 +36,14 @@ std::string pane_caption(const Trace& trace, const PagePane& p) {
   return text;
 }
 
-std::string range_text(const Ui& ui, const PaneColors& colors) {
-  const ColorScale& scale = colors.scale;
+std::string range_text(const ColorScale& scale) {
   const bool signs = scale.map == ColorMap::kDiverging;
   const auto [low, high] = scale_ends(signs ? -scale.limit : 0, scale.limit);
-  const std::string span =
-      *colors.span ? std::string(ui.tr("range.of")).append(ui.tr(colors.span)) : "";
-  return (signs ? "±" + high : low + " … " + high) + span;
+  return signs ? "±" + high : low + " … " + high;
+}
+
+std::string span_text(const Ui& ui, const PaneColors& colors) {
+  return *colors.span ? std::string(ui.tr("range.of")).append(ui.tr(colors.span)) : "";
 }
 
 namespace {
@@ -138,8 +139,9 @@ void read_mouse(const Ui& ui, const PlacedPane& p, bool over, PaneEvents& events
   if (!events.hovered) events.clicked = false;
 }
 
-// The name with sizes, their words and the range; without the words; without the range; alone.
-constexpr int kBriefest = 3;
+// The name with sizes, their words, the range and whose it is; without that; without the words;
+// without the range; alone.
+constexpr int kBriefest = 4;
 Words caption_words(const Ui& ui, const Trace& trace, const PlacedPane& placed,
                     const std::string& caption, int brevity) {
   const PagePane& p = *placed.pane;
@@ -148,9 +150,10 @@ Words caption_words(const Ui& ui, const Trace& trace, const PlacedPane& placed,
                         : tensor_color(ui.theme, trace.program(), p.tensor);
   if (brevity == kBriefest) return {{caption, own}};
   Words words = {{caption + " ", own}};
-  const Words sizes = shape_words(ui, trace, p, brevity == 0);
+  const Words sizes = shape_words(ui, trace, p, brevity < 2);
   words.insert(words.end(), sizes.begin(), sizes.end());
-  if (brevity < 2 && !placed.range.empty()) words.push_back({"  " + placed.range, ui.theme.muted});
+  if (brevity < 3 && !placed.range.empty())
+    words.push_back({"  " + placed.range + (brevity == 0 ? placed.span : ""), ui.theme.muted});
   return words;
 }
 
@@ -184,7 +187,9 @@ void draw_side_caption(Ui& ui, const Trace& trace, const PlacedPane& p,
   ui.text(ui.fonts.strong, {x, y}, tensor_color(ui.theme, trace.program(), page.tensor), caption);
   draw_words(ui, ui.fonts.control, {x, y += line}, rows);
   draw_words(ui, ui.fonts.control, {x, y += line}, columns);
-  if (ranged) ui.text(ui.fonts.control, {x, y += line}, ui.theme.muted, p.range);
+  if (!ranged) return;
+  const bool whole = ui.measure(ui.fonts.control, p.range + p.span).x <= p.caption_room;
+  ui.text(ui.fonts.control, {x, y += line}, ui.theme.muted, p.range + (whole ? p.span : ""));
 }
 
 void draw_caption(Ui& ui, const Trace& trace, const PlacedPane& p, const std::string& caption) {

@@ -28,12 +28,14 @@ Color tensor_color(const Theme&, const Program&, TensorId);
 /// "Q", "Kᵀ"; draw_pane writes the sizes after it: "Q (T 11 × d_head 16)".
 std::string pane_caption(const Trace&, const PagePane&);
 
-/// How much of the caption its room leaves out: 0 nothing, then the words for the sizes, the range,
-/// the sizes.
+/// How much of the caption its room leaves out: 0 nothing, then whose the
+/// range is, the words for the sizes, the range, the sizes.
 int caption_brevity(const Ui&, const Trace&, const PlacedPane&, const std::string& caption);
 
-/// What a picture's colours span: "±3.96", of weights "0 … 0.41", of one head's "±3.96, all heads".
-std::string range_text(const Ui&, const PaneColors&);
+/// What a picture's colours span: "±3.96", of weights "0 … 0.41".
+std::string range_text(const ColorScale&);
+/// Of one head's picture whose range it is, behind the range: ", all heads".
+std::string span_text(const Ui&, const PaneColors&);
 
 struct PaneEvents {
   std::optional<std::pair<std::int64_t, std::int64_t>> hovered;  // row, column

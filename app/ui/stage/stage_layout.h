@@ -28,6 +28,7 @@ struct PlacedPane {
   float caption_room = 0;  // how wide the caption may be; 0: any width
   int brevity = 0;         // the caption leaves out at least so much; see caption_brevity()
   std::string range;       // what its colours span, where the pictures of the page differ: "±3.96"
+  std::string span;        // and of one head, whose range that is: ", all heads"
 
   /// Where cell (r, c) stands; parts beyond `rect` are not seen.
   Rect cell_rect(std::int64_t r, std::int64_t c) const {

@@ -219,8 +219,10 @@ void note_ranges(const Ui& ui, const Trace& trace, StagePlacement& placement) {
   std::set<std::string> ranges;
   for (PlacedPane& p : placement.panes) {
     if (!p.pane->amounts) continue;
-    p.range = range_text(ui, colors_of(ui, trace, *p.pane));
-    ranges.insert(p.range);
+    const PaneColors colors = colors_of(ui, trace, *p.pane);
+    p.range = range_text(colors.scale);
+    p.span = span_text(ui, colors);
+    ranges.insert(p.range + p.span);
   }
   for (PlacedPane& p : placement.panes) {
     if (ranges.size() < 2) p.range.clear();
