@@ -13,7 +13,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kSessionEnding = ".headlight.json";
-constexpr int kMaxNames = 1000;
+constexpr int kMostNames = 1000;
 
 // The folder that the session on the disk has brought its weights in; "" where there is none.
 std::string own_folder(const std::string& path) {
@@ -32,7 +32,7 @@ std::string free_folder(const std::string& path) {
   const std::string own = own_folder(path), name = weights_folder(path);
   if (!own.empty()) return own;
   std::error_code ignored;
-  for (int n = 1; n < kMaxNames; ++n) {
+  for (int n = 1; n < kMostNames; ++n) {
     const std::string folder = n == 1 ? name : name + "-" + std::to_string(n);
     if (!fs::exists(fs::symlink_status(folder, ignored))) return folder;
   }

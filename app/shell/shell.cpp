@@ -28,6 +28,7 @@ Shell::Shell(Document document, ShellOptions options)
       steps_(shared_, state_.session),
       heads_(shared_, steps_, state_.session, state_.derived),
       inspector_(shared_, options_, worker_, state_.session, state_.derived),
+      continuation_(shared_, document_, computing_, state_.derived),
       keyboard_(shared_, state_.session),
       files_(shared_, document_, state_.session, state_.session_path, options_.folders, writer_),
       keeping_(shared_, options_, document_, files_, writer_),
@@ -96,6 +97,7 @@ void Shell::apply() {
     look_.follow_hint(action);
   }
   training_.show_marked();
+  continuation_.update();
   computing_.update();
   take_news();
   steps_.update();
@@ -113,6 +115,7 @@ void Shell::end_frame() {
 // A run has ended: what follows from its trace.
 void Shell::take_news() {
   if (!computing_.take_news()) return;
+  continuation_.take_trace();
   steps_.take_trace();
   heads_.settle();
   heads_.update();
@@ -151,9 +154,9 @@ void Shell::wait() {
 
 bool Shell::is_working() const {
   const Derived& d = state_.derived;
-  return d.computing || d.gpu.testing || d.sizes.measuring || is_training() || files_.is_saving() ||
-         runs_.is_reading() || training_.is_leaving() || dialogs_.is_working() ||
-         exports_.is_working() || worker_.awaits(TraceTask::kNewest) ||
+  return d.computing || d.writing || d.gpu.testing || d.sizes.measuring || is_training() ||
+         files_.is_saving() || runs_.is_reading() || training_.is_leaving() ||
+         dialogs_.is_working() || exports_.is_working() || worker_.awaits(TraceTask::kNewest) ||
          worker_.awaits(TraceTask::kPinned);
 }
 

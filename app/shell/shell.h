@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "app/shell/continuation/continuation_controller.h"
 #include "app/shell/controllers/computing_controller.h"
 #include "app/shell/controllers/heads_controller.h"
 #include "app/shell/controllers/inspector_controller.h"
@@ -77,7 +78,7 @@ class Shell {
  private:
   auto controllers() {
     return std::tie(document_, look_, notices_, computing_, steps_, heads_, inspector_, keyboard_,
-                    files_, keeping_, training_, runs_, dialogs_, exports_);
+                    continuation_, files_, keeping_, training_, runs_, dialogs_, exports_);
   }
   void perform(const Action&);
   template <class Asked>
@@ -104,6 +105,7 @@ class Shell {
   StepsController steps_;
   HeadsController heads_;
   InspectorController inspector_;
+  ContinuationController continuation_;
   KeyboardController keyboard_;
   FilesController files_;
   KeepingController keeping_;

@@ -69,7 +69,8 @@ int digits_that_add_up(const Explanation& e, const LineStyle& style) {
   constexpr int kMost = 12;
   if (e.written.empty() || style.digits <= 0 || !std::isfinite(e.value) || e.value == 0)
     return style.digits;
-  const auto numbers = std::ranges::count_if(e.written, [](const MathPiece& p) { return p.number.has_value(); });
+  const auto numbers =
+      std::ranges::count_if(e.written, [](const MathPiece& p) { return p.number.has_value(); });
   const double slack = (numbers <= 2 ? 0.501 : 1.5) * last_place(e.value, style.digits);
   LineStyle own = style;
   for (; own.digits <= kMost; ++own.digits) {

@@ -96,7 +96,7 @@ TEST_CASE("focus: a field is typed in, left by Tab and by Esc") {
   CHECK(gui.document().sentence == "the cat sat on a mat!");
   tab(gui);
   CHECK_FALSE(gui.in_field());
-  CHECK(focused(gui) == "model");
+  CHECK(focused(gui).starts_with("next/"));  // what is below the sentence
   gui.type("x");
   CHECK(gui.document().sentence == "the cat sat on a mat!");
   tab(gui, true);

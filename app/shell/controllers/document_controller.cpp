@@ -27,10 +27,10 @@ void DocumentController::take_preview(const Edit& edit) {
   ++session_.text_revision;
 }
 
-void DocumentController::edit(const Edit& edit) {
+void DocumentController::edit(const Edit& edit, const std::string& group) {
   take_preview(edit);
-  history_.end_group();
-  history_.edit(edit);
+  if (group.empty()) history_.end_group();
+  history_.edit(edit, group);
   ++session_.text_revision;
 }
 

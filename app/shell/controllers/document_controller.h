@@ -10,7 +10,7 @@ class DocumentController : public Controller {
   DocumentController(const Shared&, History&, std::optional<Document>& preview, DocumentSession&);
 
   /// Other than by typing: fields show at once what has become of their text.
-  void edit(const Edit&);
+  void edit(const Edit&, const std::string& group = "");
   /// Another document, which has no past.
   void replace(Document);
   void mark_saved(Document document) { history_.mark_saved(std::move(document)); }

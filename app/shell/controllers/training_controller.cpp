@@ -248,26 +248,6 @@ void TrainingController::on(const SetSampling& a) {
   session_.sampling_seed = a.seed;
 }
 
-void TrainingController::on(const GenerateToken&) {
-  const std::shared_ptr<const Model> model = state_.derived.model;
-  if (!model || !state_.derived.trace) return;
-  const Trace& trace = *state_.derived.trace;
-  const TensorView logits = trace.tensor(trace.program().logits);
-  if (logits.axes.back().size != model->vocabulary->size()) return;
-  const auto vocab = static_cast<std::size_t>(logits.axes.back().size);
-  const auto last = static_cast<std::size_t>(trace.length() - 1);
-  try {
-    const TrainSession& train = session_;
-    const SampledToken token = sample_token({logits.data + last * vocab, vocab}, train.sampling,
-                                            train.sampling_seed, last);
-    std::vector<int> ids = trace.input().ids;
-    ids.push_back(token.id);
-    document_.edit(SetSentence{model->vocabulary->decode(ids)});
-  } catch (const Error& error) {
-    notify(NoticeKind::kError, error.message());
-  }
-}
-
 bool TrainingController::poll() {
   std::optional<FreeSample> sample = sampler_ ? sampler_->poll() : std::nullopt;
   if (sample) data_.sample = std::move(*sample);

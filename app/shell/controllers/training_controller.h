@@ -58,7 +58,6 @@ class TrainingController : public Controller {
   void on(const ChooseCurve&);
   void on(const ForgetRun&);
   void on(const SetSampling&);
-  void on(const GenerateToken&);
   void on(Is<kTrain>) { show(!session_.open); }
   void on(Is<kTrainPlay>);
   void on(Is<kTrainStep>);

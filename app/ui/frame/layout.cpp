@@ -16,7 +16,7 @@ struct Measures {
   float px(float design) const { return std::round(design * scale); }
   float margin() const { return px(compact ? 6.0f : w >= 1600 ? 20.0f : 12.0f); }
   float gap() const { return px(compact ? 6.0f : w >= 1600 ? 16.0f : 10.0f); }
-  float line_gap() const { return px(compact ? 4.0f : h >= 800 ? 14.0f : 8.0f); }
+  float line_gap() const { return px(compact ? 4.0f : h >= 800 ? 14.0f : 6.0f); }
 };
 
 // The rows above the panels; returns where they end.
@@ -25,7 +25,7 @@ float place_rows(const Measures& m, float width, const LayoutPreferences& wanted
   l.menu = {0, 0, width, m.px(m.compact ? 34.0f : 40.0f)};
   float y = l.menu.y1 + m.line_gap();
   if (wanted.maximized == PanelId::kNone) {
-    const float field = m.px(m.compact ? 34.0f : m.h >= 800 ? 46.0f : 40.0f);
+    const float field = m.px(m.compact ? 34.0f : m.h >= 800 ? 46.0f : 38.0f);
     if (m.compact) {
       const float button = m.px(std::clamp(m.w * 0.2f, 64.0f, 104.0f));
       l.model = {right - button, y, right, y + field};
@@ -36,7 +36,12 @@ float place_rows(const Measures& m, float width, const LayoutPreferences& wanted
       const float model = m.px(std::clamp(m.w * 0.2f, std::min(292.0f, m.w * 0.35f), 384.0f));
       l.model = {right - model, y, right, y + field};
       l.sentence = {left, y, l.model.x0 - m.gap(), y + field};
-      y += field + m.line_gap();
+      y += field;
+      if (wanted.next) {
+        l.next = {left, y, l.sentence.x1, y + m.px(m.h >= 800 ? 38.0f : 30.0f)};
+        y = l.model.y1 = l.next.y1;
+      }
+      y += m.line_gap();
       l.switches = {left, y, right, y + m.px(30)};
       y = l.switches.y1 + m.line_gap();
     }
@@ -138,7 +143,7 @@ WindowLayout window_layout(float width, float height, float scale,
   l.inspector = {area.x1 - sides.inspector, area.y0, area.x1, area.y1};
   const float left = l.rail.x1 + gap, right = std::max(l.inspector.x0 - gap, left + 1);
   float heads = wanted.sizes.heads > 0 ? std::max(wanted.sizes.heads, kHeadsLeast)
-                                       : std::clamp(h * (h < 800 ? 0.18f : 0.225f), 124.0f, 300.0f);
+                                       : std::clamp(h * (h < 800 ? 0.15f : 0.225f), 106.0f, 300.0f);
   heads = std::min(m.px(heads), area.height() - gap - m.px(kStageHigh));
   if (l.heads_open && heads < m.px(kHeadsLeast)) {
     const bool asked = wanted.heads.value_or(false) && wanted.last_opened == PanelId::kHeads;

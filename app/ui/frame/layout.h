@@ -15,12 +15,13 @@ struct LayoutPreferences {
   PanelSizes sizes;
   PanelId maximized = PanelId::kNone;
   PanelId last_opened = PanelId::kNone;  // has the room where there is room for one only
+  bool next = false;                     // a line for the next token below the sentence
   float notices_height = 0;              // in screen pixels, 0 when there are none
 };
 
 /// Rectangles without an area: not shown.
 struct WindowLayout {
-  Rect menu, notices, sentence, model, switches, rail, stage, heads, inspector;
+  Rect menu, notices, sentence, next, model, switches, rail, stage, heads, inspector;
   bool rail_open = true, heads_open = true, inspector_open = true;
   /// The gaps that can be dragged.
   Rect split_rail, split_inspector, split_heads;

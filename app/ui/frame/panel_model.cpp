@@ -308,6 +308,20 @@ float settings(const AppState& state, Ui& ui, Form form) {
   return form.y;
 }
 
+// What the shown model has learned from, in a few words.
+std::string learned_from(const AppState& state, const Ui& ui) {
+  const std::string& ref = state.document().model;
+  if (ref.empty()) return std::string(ui.tr("stage.random.brief"));
+  const auto& model = state.derived.model;
+  const std::string task = model && model->ref == ref     ? model->file.task
+                           : ref.starts_with(kBundledRef) ? ref.substr(kBundledRef.size())
+                                                          : std::string();
+  for (const TaskInfo& info : all_tasks()) {
+    if (info.id == task) return ui.tr("model.learned", {{"task", std::string(ui.tr(info.name))}});
+  }
+  return std::string(ui.tr("model.trained"));
+}
+
 }  // namespace
 
 void panel_model(const AppState& state, Ui& ui, const Rect& r) {
@@ -318,7 +332,12 @@ void panel_model(const AppState& state, Ui& ui, const Rect& r) {
   list->AddRectFilled(r.min(), r.max(), to_u32(over ? ui.theme.selection : ui.theme.surface),
                       ui.px(8));
   list->AddRect(r.min(), r.max(), to_u32(ui.theme.line), ui.px(8));
-  const float y = (r.y0 + r.y1) / 2 - ui.px(8);
+  // Two floors where the sentence's card has them: the name, and what the model has learned from.
+  const bool two = r.height() > ui.px(60);
+  const float y = two ? r.y0 + ui.px(13) : (r.y0 + r.y1) / 2 - ui.px(8);
+  if (two)
+    ui.text(ui.fonts.note, {r.x0 + ui.px(16), r.y1 - ui.px(25)}, ui.theme.muted,
+            learned_from(state, ui), r.width() - ui.px(30));
   const bool narrow = r.width() < ui.px(120);
   const std::string name = shown_model_name(state, ui);
   ui.user_text(ui.fonts.strong, {r.x0 + ui.px(narrow ? 8 : 16), y}, ui.theme.text, name,

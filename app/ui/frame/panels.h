@@ -15,6 +15,8 @@ void panel_menu(const AppState&, Ui&, const Rect&);
 float notices_height(const AppState&, const Ui&, float width);
 void panel_notices(const AppState&, Ui&, const Rect&);
 void panel_sentence(const AppState&, Ui&, const Rect&);
+/// What comes next; the lower floor of the sentence's card.
+void panel_next(const AppState&, Ui&, const Rect&);
 void panel_model(const AppState&, Ui&, const Rect&);
 void panel_switches(const AppState&, Ui&, const Rect&);
 void panel_rail(const AppState&, Ui&, const Rect&);

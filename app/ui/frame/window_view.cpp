@@ -109,6 +109,19 @@ void draw_panels(const AppState& state, Ui& ui, const WindowLayout& l) {
   });
 }
 
+// Two floors: the sentence, and what comes next.
+void sentence_card(const AppState& state, Ui& ui, const WindowLayout& l) {
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const bool next = shown(l.next);
+  const Rect card{l.sentence.x0, l.sentence.y0, l.sentence.x1, next ? l.next.y1 : l.sentence.y1};
+  list->AddRectFilled(card.min(), card.max(), to_u32(ui.theme.surface), ui.px(8));
+  list->AddRect(card.min(), card.max(), to_u32(ui.theme.line), ui.px(8));
+  panel_sentence(state, ui, l.sentence);
+  if (!next) return;
+  list->AddLine({l.next.x0, l.next.y0}, {l.next.x1, l.next.y0}, to_u32(ui.theme.line));
+  panel_next(state, ui, l.next);
+}
+
 }  // namespace
 
 void draw_stage_only(const AppState& state, Ui& ui, float width, float height, bool all_heads) {
@@ -132,6 +145,7 @@ void draw_window(const AppState& state, Ui& ui, float width, float height) {
     request_for_heads(state, height / ui.scale, wanted);
   }
   const float vision = vision_height(state, ui, width);
+  wanted.next = !s.train.open;
   wanted.notices_height = vision + notices_height(state, ui, width - ui.px(40));
   const WindowLayout l = window_layout(width, height, ui.scale, wanted);
   begin_canvas(width, height);
@@ -142,7 +156,7 @@ void draw_window(const AppState& state, Ui& ui, float width, float height) {
   if (!state.notices.empty())
     panel_notices(state, ui, {l.notices.x0, l.notices.y0 + vision, l.notices.x1, l.notices.y1});
   if (shown(l.sentence)) {
-    panel_sentence(state, ui, l.sentence);
+    sentence_card(state, ui, l);
     panel_model(state, ui, l.model);
     panel_switches(state, ui, l.switches);
   }

@@ -136,7 +136,7 @@ void panel_heads(const AppState& state, Ui& ui, const Rect& r, bool open) {
     if (ui.measure(ui.fonts.note, shown).x < room)
       ui.text(ui.fonts.note, {x, y + ui.px(2)}, ui.theme.muted, shown);
     const float top = r.y0 + ui.px(36);
-    Rect strip{r.x0 + ui.px(14), top, r.x1 - ui.px(14), r.y1 - ui.px(8)};
+    Rect strip{r.x0 + ui.px(14), top, r.x1 - ui.px(14), r.y1 - ui.px(5)};
     const bool comparing = state.session.compare && !state.derived.difference.empty();
     const float card = strip.height() + ui.px(140);
     if (comparing && strip.width() > card * 2) {

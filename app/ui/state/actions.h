@@ -349,8 +349,16 @@ struct UseText {
 struct DropText {
   std::string path;
 };
-/// Draws the next token and puts it behind the sentence.
+/// Draws the next token and puts it behind the sentence, or in the place of its [MASK].
 struct GenerateToken {};
+/// Puts this entry of the vocabulary there.
+struct AddToken {
+  int id = 0;
+};
+/// Draws one token after the other until it is told to stop, or nothing more fits.
+struct Write {
+  bool on = true;
+};
 
 using Action = std::variant<
     FocusOn, UseFocus, MenuShown, OpenMenu, MoveCell, Tick, ScrubTo, SetSpeed, ChooseTab, GoBackTo,
@@ -362,8 +370,9 @@ using Action = std::variant<
     HoldNotice, OpenFile, SaveFile, AskPath, TypePath, TakePath, ClosePath, ListFolder, AskExport,
     WriteExport, ChooseModel, ClosePalette, Folded, PlanRun, StartRun, PlayRun, StepRun, MarkStep,
     MoveMark, PlayFilm, PinStep, ChooseCurve, KeepRun, ForgetRun, SetSampling, AskText, UseText,
-    DropText, GenerateToken, CancelRun, AskKeep, ShowKernel, ChooseCompute, ComputeAutomatically,
-    ShowSizes, MeasureSizes, FindModel, LeaveWindow, EndWindow, AnswerNotKept, RemoveRun, Ask,
-    AskRename, TypeRunName, RenameRun, AskRemove, RestoreRun, ResumeRun, RememberModel>;
+    DropText, GenerateToken, AddToken, Write, CancelRun, AskKeep, ShowKernel, ChooseCompute,
+    ComputeAutomatically, ShowSizes, MeasureSizes, FindModel, LeaveWindow, EndWindow, AnswerNotKept,
+    RemoveRun, Ask, AskRename, TypeRunName, RenameRun, AskRemove, RestoreRun, ResumeRun,
+    RememberModel>;
 
 }  // namespace headlight

@@ -14,9 +14,11 @@
 #include "core/document/document.h"
 #include "core/explain/explain.h"
 #include "core/run/runner.h"
+#include "core/run/sentence_tokens.h"
 #include "core/train/metrics/trace_heads.h"
 #include "core/view/device_cells.h"
 #include "core/view/kernel_view.h"
+#include "core/view/outcome.h"
 #include "core/view/pane_layout.h"
 
 namespace headlight {
@@ -92,7 +94,13 @@ struct InspectorDerived {
   bool nudging = false;
 };
 
-struct Derived : ComputingDerived, HeadsDerived, InspectorDerived {};
+struct ContinuationDerived {
+  SentenceTokens tokens;        // of the trace, where they stand in ComputingDerived::asked
+  std::uint64_t tokens_of = 0;  // the trace's serial
+  bool writing = false;         // the model puts one token after the other
+};
+
+struct Derived : ComputingDerived, HeadsDerived, InspectorDerived, ContinuationDerived {};
 
 enum class NoticeKind { kInfo, kWarning, kError };
 /// A way on from what a notice says.
@@ -131,5 +139,10 @@ struct AppState {
 inline const Config& shown_config(const AppState& state) {
   return state.derived.trace ? state.derived.trace->config() : state.document().config;
 }
+
+/// What the shown model says of the sentence; of several [MASK]s what the chosen row's hides.
+Outcome shown_outcome(const AppState&);
+/// Does the model read one more token than there are?
+bool has_room(const AppState&);
 
 }  // namespace headlight

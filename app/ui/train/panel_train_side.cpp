@@ -7,76 +7,13 @@
 #include "app/ui/state/commands.h"
 #include "app/ui/train/panel_train.h"
 #include "core/base/number_text.h"
+#include "core/view/outcome.h"
 
 namespace headlight {
 namespace {
 
 constexpr std::size_t kBars = 5;
 constexpr std::size_t kSampleRows = 6;
-
-// What a model of this form says of the sentence: the next token, the hidden word, the class.
-struct Outcome {
-  std::span<const float> probabilities;  // empty where the trace has none
-  std::int64_t position = 0;             // of the token that says it
-  bool classes = false, hidden = false;
-};
-
-// Behind the last token; of a model of hidden words at the first [MASK].
-Outcome outcome_of(const Trace* trace, bool masked) {
-  Outcome out;
-  if (!trace || trace->length() == 0) return out;
-  const TensorView probs = trace->tensor(trace->program().probabilities);
-  out.classes = probs.find_dim("class") >= 0;
-  const auto width = static_cast<std::size_t>(probs.axes.back().size);
-  const auto rows = static_cast<std::size_t>(probs.size()) / width;
-  auto row = static_cast<std::int64_t>(rows) - 1;
-  const std::vector<std::string>& tokens = trace->input().tokens;
-  if (masked) {
-    const auto at = std::find(tokens.begin(), tokens.end(), to_string(Special::kMask));
-    out.hidden = at != tokens.end();
-    if (out.hidden) row = at - tokens.begin();
-  }
-  out.position = row;
-  out.probabilities = {probs.data + static_cast<std::size_t>(row) * width, width};
-  return out;
-}
-
-bool is_masked(const AppState& state) {
-  const auto& task = state.train.run.task;
-  return task && task->kind() == TaskKind::kMasked;
-}
-
-Outcome shown_outcome(const AppState& state) {
-  return outcome_of(state.derived.trace.get(), is_masked(state));
-}
-
-// What row `id` of the outcomes is called.
-std::string outcome_name(const Trace& trace, const Outcome& outcome, int id) {
-  const auto i = static_cast<std::size_t>(id);
-  return outcome.classes ? trace.input().classes[i] : trace.input().vocab[i];
-}
-
-std::vector<int> most_probable(std::span<const float> row, std::size_t count) {
-  std::vector<int> ids(row.size());
-  std::iota(ids.begin(), ids.end(), 0);
-  count = std::min(count, ids.size());
-  std::partial_sort(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(count), ids.end(),
-                    [&](int a, int b) {
-                      const float x = row[static_cast<std::size_t>(a)];
-                      const float y = row[static_cast<std::size_t>(b)];
-                      return x != y ? x > y : a < b;
-                    });
-  ids.resize(count);
-  return ids;
-}
-
-// Of so small a share only that it is there.
-std::string share_text(float p) {
-  if (!(p >= 0 && p <= 1)) return number_text(p);  // NaN
-  if (p > 0 && p < 0.0005f) return "<0.001";
-  const std::string digits = std::to_string(std::lround(p * 1000));
-  return p >= 0.9995f ? "1.000" : "0." + std::string(3 - digits.size(), '0') + digits;
-}
 
 // "after “… cat”"; of a class nothing.
 std::string after_words(const Ui& ui, const Trace& trace, const Outcome& outcome) {
@@ -92,7 +29,7 @@ float next_token(const AppState& state, Ui& ui, const Rect& r) {
   const Trace* newest = state.train.newest.get();
   const Outcome outcome = shown_outcome(state);
   const std::span<const float> now = outcome.probabilities;
-  const std::span<const float> last = outcome_of(newest, is_masked(state)).probabilities;
+  const std::span<const float> last = outcome_of(newest).probabilities;
   float y = r.y0 + ui.px(12);
   const std::string_view title = ui.tr(outcome.classes  ? "train.class"
                                        : outcome.hidden ? "train.hidden_word"

@@ -2,7 +2,9 @@
 #include <algorithm>
 
 #include "app/ui/frame/panels.h"
+#include "app/ui/kit/imgui_compat.h"
 #include "app/ui/kit/line_text.h"
+#include "app/ui/sentence/token_marks.h"
 #include "core/base/number_text.h"
 #include "core/base/utf8.h"
 
@@ -39,8 +41,6 @@ void mark_cut(Ui& ui, ImVec2 at, float room, const std::string& sentence) {
 }  // namespace
 
 void panel_sentence(const AppState& state, Ui& ui, const Rect& r) {
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  list->AddRectFilled(r.min(), r.max(), to_u32(ui.theme.surface), ui.px(8));
   std::string count;
   if (state.derived.cut) {
     const long long shown = state.derived.trace ? state.derived.trace->length() : 0;
@@ -73,6 +73,7 @@ void panel_sentence(const AppState& state, Ui& ui, const Rect& r) {
                                ImGuiInputTextFlags_CallbackAlways, refresh_field, &refresh);
   if (changed && text != shown) ui.push(DoEdit{SetSentence{from_field_text(text)}, "sentence"});
   const bool active = ImGui::IsItemActive();
+  const ImGuiID field = ImGui::GetItemID();
   if (ImGui::IsItemDeactivated()) ui.push(EndEdit{});
   ui.after_field("sentence");
   ImGui::PopStyleVar(2);
@@ -80,8 +81,13 @@ void panel_sentence(const AppState& state, Ui& ui, const Rect& r) {
   ImGui::PopFont();
   const float room = r.width() - count_width - ui.px(2 * 16 + 32);
   if (!active) mark_cut(ui, {r.x0 + ui.px(16), r.y0 + pad}, room, shown);
-  list->AddRect(r.min(), r.max(), to_u32(active ? ui.theme.text : ui.theme.line), ui.px(8), 0,
-                active ? ui.px(1.5f) : 1);
+  if (active)
+    ImGui::GetWindowDrawList()->AddRect(r.min(), r.max(), to_u32(ui.theme.text), ui.px(8), 0,
+                                        ui.px(1.5f));
+  const float begin = r.x0 + ui.px(16);
+  const ImGuiInputTextState* typing = active ? ImGui::GetInputTextState(field) : nullptr;
+  draw_token_marks(state, ui, {begin - (typing ? typing->ScrollX : 0), r.y0 + pad}, begin,
+                   begin + room + ui.px(16), r.y1 - ui.px(7));
   ui.drawn.add("sentence", r.min(), {r.x1 - count_width - ui.px(32), r.y1});
   ui.text(ui.fonts.note, {r.x1 - ui.px(16) - count_width, (r.y0 + r.y1) / 2 - ui.px(7)},
           state.derived.cut ? ui.theme.k : ui.theme.muted, count);

@@ -1,0 +1,35 @@
+// How the sentence goes on: a token that was chosen, one that is drawn, or one after the other.
+#pragma once
+
+#include "app/shell/controllers/computing_controller.h"
+#include "app/shell/controllers/document_controller.h"
+
+namespace headlight {
+
+class ContinuationController : public Controller {
+ public:
+  ContinuationController(const Shared&, DocumentController&, ComputingController&,
+                         ContinuationDerived&);
+
+  /// A trace has come: where its tokens stand in the sentence.
+  void take_trace();
+  /// While the model writes: the next token, once the last one's trace is there.
+  void update();
+
+  void on(const AddToken&);
+  void on(const GenerateToken&);
+  void on(const Write&);
+
+ private:
+  // An id from the shown outcome by the person's sampling; nothing after what is no text.
+  std::optional<std::string> drawn() const;
+  void stop();
+
+  DocumentController& document_;
+  ComputingController& computing_;
+  ContinuationDerived& derived_;
+  std::optional<Tokenizer> kept_;
+  std::string written_;  // the sentence as the last token left it
+};
+
+}  // namespace headlight

@@ -1,0 +1,166 @@
+// Under the sentence: what the model thinks comes next, and how it goes on.
+#include <algorithm>
+
+#include "app/ui/frame/panels.h"
+#include "app/ui/kit/number_row.h"
+#include "app/ui/state/commands.h"
+#include "core/base/utf8.h"
+#include "core/graph/step_names.h"
+
+namespace headlight {
+namespace {
+
+constexpr std::size_t kChoices = 5;
+
+// "Next token after “cat”", "Behind [MASK]", "Class", and why there is nothing.
+std::string title_of(const AppState& state, const Ui& ui, const Outcome& outcome) {
+  if (outcome.classes) return std::string(ui.tr("next.class"));
+  const Trace& trace = *state.derived.trace;
+  const std::string token = token_label(
+      trace.name(find_row_axis(trace.tensor(outcome.tensor).axes)->name, outcome.position));
+  return ui.tr(outcome.hidden ? "next.hidden" : "next.after", {{"token", token}});
+}
+
+std::string fitting(const Ui& ui, const std::string& label, float room) {
+  std::size_t letters = std::max<std::size_t>(to_code_points(label).size(), 1);
+  while (letters > 1 && ui.measure(ui.fonts.control, shortened(label, letters)).x > room) --letters;
+  return shortened(label, letters);
+}
+
+// Its entry as a button that puts it into the sentence; a class cannot be put there.
+void choice(const AppState& state, Ui& ui, const Outcome& outcome, std::size_t place, int id,
+            const Rect& r, float bar_width) {
+  const Trace& trace = *state.derived.trace;
+  const std::string name = "next/" + std::to_string(place);
+  const std::string label = token_label(outcome_name(trace, outcome, id));
+  const float p = outcome.probabilities[static_cast<std::size_t>(id)];
+  const float word = r.width() - bar_width - ui.px(48);
+  const Rect button{r.x0, r.y0, r.x0 + word - ui.px(6), r.y1};
+  const auto masked = outcome.hidden ? std::optional(outcome.position) : std::nullopt;
+  const bool fits = !outcome.classes && has_room(state) &&
+                    sentence_with(state.document(), trace, state.derived.model.get(), id, masked);
+  const std::string_view help = outcome.classes    ? ui.tr("next.class.help")
+                                : fits             ? ui.tr("next.add_this")
+                                : !has_room(state) ? ui.tr("next.full")
+                                                   : ui.tr("next.no_text");
+  if (ui.button(name, fitting(ui, label, button.width() - ui.px(10)), button, false, fits, help))
+    ui.push(AddToken{id});
+  const float middle = (r.y0 + r.y1) / 2;
+  const Rect bar{button.x1 + ui.px(6), middle - ui.px(4), button.x1 + ui.px(6) + bar_width,
+                 middle + ui.px(4)};
+  ImGui::GetWindowDrawList()->AddRectFilled(bar.min(), bar.max(), to_u32(ui.theme.line));
+  ui.bar(bar, p, ui.theme.pattern);
+  const Rect number{bar.x1 + ui.px(6), r.y0, r.x1, r.y1};
+  bool over = false;
+  if (ui.hot(name + "/open", number, &over)) {
+    const TensorView probs = trace.tensor(outcome.tensor);
+    std::vector<std::int64_t> cell(probs.axes.size(), 0);
+    cell.back() = id;
+    if (cell.size() > 2) cell[cell.size() - 2] = outcome.position;
+    ui.push(GoToStep{std::string(probs.name)});
+    ui.push(PickCell{{std::string(probs.name), cell}});
+  }
+  if (over) ui.tooltip(ui.tr("next.open"));
+  ui.text(ui.fonts.mono, {number.x0, middle - ui.fonts.mono->FontSize / 2},
+          over ? ui.theme.text : ui.theme.muted, share_text(p));
+}
+
+// How the next token is drawn.
+void sampling_sheet(const AppState& state, Ui& ui) {
+  const TrainSession& session = state.session.train;
+  SamplingOptions next = session.sampling;
+  std::uint64_t seed = session.sampling_seed;
+  const float width = ui.px(300);
+  ImGui::SetNextWindowSize({width, ui.px(150)});
+  if (!ImGui::BeginPopup("next_sampling")) return;
+  const ImVec2 at = ImGui::GetWindowPos();
+  float y = at.y + ui.px(14);
+  bool changed = false;
+  const std::string_view off = ui.tr("train.off");
+  const auto number = [&](const NumberRow& row, std::string_view label_id, auto& value) {
+    changed |= number_row(ui, row, label_id, value,
+                          {at.x + ui.px(16), y, at.x + width - ui.px(16), y + ui.px(24)});
+    y += ui.px(30);
+  };
+  const std::string greedy = next.temperature == 0 ? std::string(ui.tr("next.greedy")) : "";
+  number({.id = "next/temperature", .high = 2, .shown = greedy}, "train.temperature",
+         next.temperature);
+  number({.id = "next/top_k", .high = 50, .integer = true, .zero = off}, "train.top_k", next.top_k);
+  number({.id = "next/top_p", .low = 0.05, .shown = std::string(next.top_p < 1 ? "" : off)},
+         "train.top_p", next.top_p);
+  number({.id = "next/seed", .high = 1000, .integer = true}, "train.sampling_seed", seed);
+  if (changed) ui.push(SetSampling{next, seed});
+  ImGui::SetCursorScreenPos({at.x, y});
+  ImGui::Dummy({1, 1});
+  ImGui::EndPopup();
+}
+
+// Add, Write and the sheet behind them, from the right; returns their left edge.
+float buttons(const AppState& state, Ui& ui, const Outcome& outcome, const Rect& r) {
+  const bool writing = state.derived.writing;
+  const bool can = !outcome.classes && has_room(state) &&
+                   !(state.derived.trace->program().shape.in_place && !outcome.hidden);
+  float x = r.x1;
+  const auto button = [&](std::string_view id, std::string_view label, bool on, bool enabled,
+                          std::string_view help) {
+    const float width = ui.measure(ui.fonts.control, label).x + ui.px(22);
+    x -= width;
+    const bool pressed = ui.button(id, label, {x, r.y0, x + width, r.y1}, on, enabled, help);
+    x -= ui.px(6);
+    return pressed;
+  };
+  const std::string_view why = ui.tr(outcome.classes ? "next.class.help" : "next.full");
+  if (button("next/sampling", "…", false, !outcome.classes, ui.tr("next.sampling"))) {
+    ImGui::SetNextWindowPos({r.x1 - ui.px(300), r.y1 + ui.px(6)});
+    ImGui::OpenPopup("next_sampling");
+  }
+  if (button("next/write", ui.tr(writing ? "next.stop" : "next.write"), writing, writing || can,
+             can || writing ? ui.tr("next.write.help") : why))
+    ui.push(Write{!writing});
+  if (button("next/add", ui.tr("next.add"), false, can && !writing,
+             can ? ui.tr("next.add.help") : why))
+    ui.push(GenerateToken{});
+  return x;
+}
+
+}  // namespace
+
+void panel_next(const AppState& state, Ui& ui, const Rect& r) {
+  const float middle = (r.y0 + r.y1) / 2, half = ui.px(12);
+  const Rect line{r.x0 + ui.px(16), middle - half, r.x1 - ui.px(10), middle + half};
+  const Outcome outcome = shown_outcome(state);
+  const bool no_mask =
+      state.derived.trace && !outcome.hidden && state.derived.trace->program().shape.in_place;
+  if (outcome.probabilities.empty() || state.derived.empty || no_mask) {
+    ui.text(ui.fonts.note, {line.x0, middle - ui.px(7)}, ui.theme.muted,
+            ui.tr(no_mask ? "next.no_mask" : "next.nothing"), line.width());
+    return;
+  }
+  const float right = buttons(state, ui, outcome, line);
+  sampling_sheet(state, ui);
+  const std::string title = title_of(state, ui, outcome);
+  const float title_room = std::min(ui.measure(ui.fonts.strong, title).x, 0.24f * line.width());
+  ui.user_text(ui.fonts.strong, {line.x0, middle - ui.px(8)}, ui.theme.text, title, title_room);
+  const float x0 = line.x0 + title_room + ui.px(16);
+  const float bar_width = ui.px(state.derived.trace && line.width() > ui.px(1100) ? 64 : 34);
+  const float least = ui.px(58) + bar_width + ui.px(48), rest_room = ui.px(110);
+  const float room = right - rest_room - x0;
+  const auto count =
+      std::min<std::size_t>({kChoices, outcome.probabilities.size(),
+                             static_cast<std::size_t>(std::max(room / least, 0.0f))});
+  if (count == 0) return;
+  const float each = std::min(room / static_cast<float>(count), least + ui.px(40));
+  double shown = 0;
+  const std::vector<int> best = most_probable(outcome.probabilities, count);
+  for (std::size_t i = 0; i < best.size(); ++i) {
+    const float x = x0 + each * static_cast<float>(i);
+    choice(state, ui, outcome, i, best[i], {x, line.y0, x + each - ui.px(10), line.y1}, bar_width);
+    shown += outcome.probabilities[static_cast<std::size_t>(best[i])];
+  }
+  if (best.size() == outcome.probabilities.size()) return;
+  const std::string rest = ui.tr("next.others", {{"p", share_text(std::max(0.0, 1 - shown))}});
+  ui.text_right(ui.fonts.note, right, middle - ui.px(7), ui.theme.muted, rest);
+  ui.drawn.add("label/next/others", {right - rest_room, line.y0}, {right, line.y1});
+}
+
+}  // namespace headlight

@@ -1,0 +1,134 @@
+#include "app/ui/sentence/token_marks.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+#include "app/ui/kit/line_text.h"
+#include "app/ui/matrix/linked_hover.h"
+#include "app/ui/state/commands.h"
+#include "core/base/number_text.h"
+#include "core/base/utf8.h"
+#include "core/graph/step_names.h"
+
+namespace headlight {
+namespace {
+
+// The row of weights that is looked at: of the chosen head, in the layer that is looked at.
+struct AskedRow {
+  std::span<const float> weights;
+  std::int64_t row = 0;
+  bool from_source = false, to_source = false;  // whose tokens ask, whose are the keys
+};
+
+std::optional<std::int64_t> row_of(const Trace& trace, const std::optional<CellPick>& cell) {
+  if (!cell) return std::nullopt;
+  const TensorView t = trace.find(cell->tensor);
+  const Axis* axis = t.data ? find_row_axis(t.axes) : nullptr;
+  if (!axis || cell->index.size() != t.axes.size()) return std::nullopt;
+  return cell->index[static_cast<std::size_t>(axis - t.axes.data())];
+}
+
+std::optional<AskedRow> asked_row(const AppState& state) {
+  const Trace& trace = *state.derived.trace;
+  const std::string name = shown_pattern(trace.program(), state.session.step, state.session.layer);
+  const TensorView t = trace.find(name);
+  if (!t.data || t.axes.size() != 4) return std::nullopt;
+  AskedRow asked;
+  asked.from_source = t.axes[2].name.starts_with("source");
+  asked.to_source = t.axes[3].name.starts_with("source");
+  const std::int64_t rows = t.axes[2].size, keys = t.axes[3].size;
+  asked.row = rows - 1;
+  // Under the mouse, else the chosen cell; cells of other rows' tokens say nothing here.
+  for (const auto* cell : {&state.session.hovered, &state.session.picked}) {
+    const auto row = row_of(trace, *cell);
+    if (!row) continue;
+    const TensorView of = trace.find((*cell)->tensor);
+    if (find_row_axis(of.axes)->name.starts_with("source") != asked.from_source) continue;
+    asked.row = std::min(*row, rows - 1);
+    break;
+  }
+  const std::int64_t head = std::min<std::int64_t>(state.session.head, t.axes[1].size - 1);
+  asked.weights = {t.data + (head * rows + asked.row) * keys, static_cast<std::size_t>(keys)};
+  return asked;
+}
+
+std::string bytes_text(std::string_view bytes) {
+  std::string text;
+  for (const char byte : bytes) {
+    std::array<char, 4> hex{};
+    std::snprintf(hex.data(), hex.size(), "%02X", static_cast<unsigned char>(byte));
+    text += (text.empty() ? "" : " ") + std::string(hex.data());
+  }
+  return text;
+}
+
+// Id, bytes and weight of a token.
+std::string token_words(const AppState& state, const Ui& ui, const PlacedToken& token,
+                        std::string_view bytes, std::optional<float> weight) {
+  const std::string label = token_label(bytes);
+  std::string words = "“" + label + "”";
+  if (state.derived.model)
+    words += "   " + ui.tr("sentence.token_id", {{"id", std::to_string(token.id)}});
+  words += "   " + ui.tr("sentence.token_bytes", {{"bytes", bytes_text(bytes)}});
+  if (weight) words += "\n" + ui.tr("sentence.token_weight", {{"w", number_text(*weight, 4)}});
+  return words;
+}
+
+}  // namespace
+
+void draw_token_marks(const AppState& state, Ui& ui, ImVec2 at, float x0, float x1, float bars_y) {
+  const std::string& sentence = state.document().sentence;
+  if (!state.derived.trace || sentence != state.derived.asked.sentence) return;
+  const std::optional<AskedRow> asked = asked_row(state);
+  const bool of_source = asked && asked->to_source;
+  const SentenceTokens& all = state.derived.tokens;
+  const std::vector<PlacedToken>& tokens = of_source ? all.source : all.tokens;
+  const ColorScale scale = ui.theme.weight_scale(1);
+  ImFont* font = ui.fonts.sentence;
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const ImVec2 mouse = ImGui::GetIO().MousePos;
+  const bool over = ImGui::IsWindowHovered() && mouse.y >= at.y - ui.px(6) &&
+                    mouse.y < bars_y + ui.px(8) && mouse.x >= x0 && mouse.x < x1;
+  list->PushClipRect({x0, at.y - ui.px(8)}, {x1, bars_y + ui.px(6)}, true);
+  float x = at.x;
+  std::size_t before = 0;
+  for (std::size_t i = 0; i < tokens.size() && x < x1; ++i) {
+    const PlacedToken& token = tokens[i];
+    if (token.begin < before || token.end > sentence.size()) continue;  // [BOS] stands nowhere
+    const std::string_view bytes =
+        std::string_view(sentence).substr(token.begin, token.end - token.begin);
+    x += ui.measure(font, to_line_text(sentence.substr(before, token.begin - before))).x;
+    // A space that belongs to the word is not underlined.
+    const std::size_t spaces =
+        std::min(bytes.find_first_not_of(' '), bytes.size() - !bytes.empty());
+    const float own = x + ui.measure(font, bytes.substr(0, spaces)).x;
+    const float end = x + ui.measure(font, to_line_text(std::string(bytes))).x;
+    before = token.end;
+    x = end;
+    if (end < x0) continue;
+    // Parts of one word stand close, words apart.
+    const bool joined = spaces == 0 && i > 0 && tokens[i - 1].end == token.begin;
+    const float from = own + (joined ? ui.px(0.5f) : ui.px(1));
+    const bool asks =
+        asked && asked->row == static_cast<std::int64_t>(i) && asked->from_source == of_source;
+    if (asks)
+      list->AddRect({own - ui.px(3), at.y - ui.px(3)},
+                    {end + ui.px(3), at.y + font->FontSize + ui.px(2)}, to_u32(ui.theme.q),
+                    ui.px(4), 0, ui.px(1.5f));
+    std::optional<float> weight;
+    if (asked && i < asked->weights.size()) weight = asked->weights[i];
+    if (weight && *weight > 0) {
+      const float to = std::clamp(end - ui.px(1), from + 1, std::max(x1, from + 1));
+      const Rect bar{from, bars_y, to, bars_y + ui.px(3.5f)};
+      list->AddRectFilled(bar.min(), bar.max(), to_u32(ui.theme.line), ui.px(1));
+      list->AddRectFilled(bar.min(), bar.max(), to_u32(color_at(scale, *weight)), ui.px(1));
+      ui.drawn.add("sentence/weight/" + std::to_string(i), bar.min(), bar.max(), false);
+    }
+    if (over && mouse.x >= own && mouse.x < end)
+      ui.tooltip(token_words(state, ui, token, bytes, weight));
+  }
+  list->PopClipRect();
+}
+
+}  // namespace headlight

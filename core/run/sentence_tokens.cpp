@@ -1,0 +1,107 @@
+#include "core/run/sentence_tokens.h"
+
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "core/base/utf8.h"
+#include "core/run/model_input.h"
+
+namespace headlight {
+namespace {
+
+Tokenizer& cutter(TokenizerKind kind, std::optional<Tokenizer>& kept) {
+  if (!kept || kept->kind() != kind) kept.emplace(kind);
+  return *kept;
+}
+
+// Of a part of the sentence, with places in all of it.
+std::vector<PlacedToken> placed(std::string_view part, const std::string& sentence,
+                                const Vocabulary& vocabulary, std::optional<Tokenizer>& kept) {
+  std::vector<PlacedToken> tokens =
+      vocabulary.encode_placed(part, &cutter(vocabulary.tokenizer_kind(), kept));
+  const auto before = static_cast<std::size_t>(part.data() - sentence.data());
+  for (PlacedToken& token : tokens) {
+    token.begin += before;
+    token.end += before;
+  }
+  return tokens;
+}
+
+bool is_whole_text(std::string_view text) { return clean_utf8(text).replaced == 0; }
+
+// No space before what closes, as people write.
+bool needs_space(std::string_view sentence, std::string_view token) {
+  if (sentence.empty() || sentence.back() == ' ') return false;
+  return token.size() != 1 || std::string_view(".,;:!?)").find(token[0]) == std::string_view::npos;
+}
+
+std::optional<std::string> in_sandbox(const Document& doc, const std::string& token) {
+  if (doc.tokenizer == TokenizerKind::kBytes && token.size() > 1) return std::nullopt;  // "<0xE4>"
+  const bool words = doc.tokenizer == TokenizerKind::kWords;
+  return doc.sentence + (words && needs_space(doc.sentence, token) ? " " : "") + token;
+}
+
+// What the token adds to a row of the model's.
+std::optional<std::string> text_behind(const Vocabulary& vocabulary, std::span<const int> row,
+                                       int id) {
+  if (id == vocabulary.id_of(Special::kEnd)) return std::nullopt;
+  if (row.empty()) return vocabulary.decode({&id, 1});
+  const int pair[] = {row.back(), id};
+  const std::size_t before = vocabulary.decode({pair, 1}).size();
+  return vocabulary.decode(pair).substr(before);
+}
+
+}  // namespace
+
+SentenceTokens sentence_tokens(const Document& doc, const Model* model,
+                               std::optional<Tokenizer>& kept) {
+  SentenceTokens found;
+  if (!model) {
+    for (const Token& token : cutter(doc.tokenizer, kept)
+                                  .tokenize(doc.sentence, static_cast<std::size_t>(doc.max_tokens)))
+      found.tokens.push_back({0, token.begin, token.end});
+    return found;
+  }
+  try {
+    if (model->file.config.form != ModelForm::kTranslate) {
+      found.tokens = placed(doc.sentence, doc.sentence, *model->vocabulary, kept);
+      return found;
+    }
+    const SourceAndTarget pair = split_pair(doc.sentence);
+    found.source = placed(pair.source, doc.sentence, *model->vocabulary, kept);
+    if (!pair.target) return found;
+    found.tokens = placed(*pair.target, doc.sentence, *model->vocabulary, kept);
+    found.tokens.insert(found.tokens.begin(), PlacedToken{begin_of(*model), 0, 0});
+  } catch (const Error&) {
+    return {};  // the model does not know all of it
+  }
+  return found;
+}
+
+std::optional<std::string> sentence_with(const Document& doc, const Trace& trace,
+                                         const Model* model, int id,
+                                         std::optional<std::int64_t> masked) {
+  if (!model) return in_sandbox(doc, trace.input().vocab[static_cast<std::size_t>(id)]);
+  const Vocabulary& vocabulary = *model->vocabulary;
+  if (masked) {
+    std::optional<Tokenizer> own;
+    const std::vector<PlacedToken> tokens = sentence_tokens(doc, model, own).tokens;
+    if (*masked >= std::ssize(tokens) || vocabulary.is_special(id)) return std::nullopt;
+    const PlacedToken& place = tokens[static_cast<std::size_t>(*masked)];
+    std::string text = doc.sentence;
+    text.replace(place.begin, place.end - place.begin, vocabulary.text_of(id));
+    return text;
+  }
+  const std::vector<int>& row = trace.input().ids;
+  if (model->file.config.form == ModelForm::kTranslate) {
+    std::vector<int> longer(row.begin() + 1, row.end());  // without [BOS]
+    if (id == vocabulary.id_of(Special::kEnd)) return std::nullopt;
+    longer.push_back(id);
+    return std::string(split_pair(doc.sentence).source) + " → " + vocabulary.decode(longer);
+  }
+  const std::optional<std::string> text = text_behind(vocabulary, row, id);
+  if (!text || !is_whole_text(*text)) return std::nullopt;
+  return doc.sentence + *text;
+}
+
+}  // namespace headlight
