@@ -112,9 +112,7 @@ TEST_CASE("all heads: every head of every stack has its picture, its score and i
         CHECK(score.value >= badge_info(*badge).threshold);
         CHECK(words.find(cell_number(score.value, {CellFormat::Kind::kFixed, 2})) !=
               std::string::npos);
-        std::string label(gui.state().session.language == Language::kEnglish
-                              ? tr(Language::kEnglish, badge_info(*badge).label)
-                              : "");
+        std::string label(tr(Language::kEnglish, badge_info(*badge).label));
         std::erase(label, ' ');
         CHECK(words.find(label) != std::string::npos);
         gui.hover("label/" + id + "/badge");
