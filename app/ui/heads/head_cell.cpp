@@ -9,6 +9,7 @@
 #include "app/ui/matrix/pane_view.h"
 #include "core/base/number_text.h"
 #include "core/base/utf8.h"
+#include "core/train/model_recipe.h"
 
 namespace headlight {
 namespace {
@@ -200,8 +201,24 @@ std::string badge_tip(const AppState& state, const Ui& ui, const HeadCell& cell)
                 {"help", std::string(ui.tr(info->help))}});
 }
 
+// What the head of a model that comes with the program does on sentences of its own.
+std::string claims_tip(const AppState& state, const Ui& ui, const HeadCell& cell) {
+  const std::string& ref = state.document().model;
+  if (!state.derived.model || state.derived.model->ref != ref || !ref.starts_with(kBundledRef))
+    return "";
+  const TensorId pattern = step_at(state, cell.row->pattern).tensor;
+  const std::string& name = program_of(state).tensors[static_cast<std::size_t>(pattern)].name;
+  std::string tip;
+  for (const HeadClaim& claim : bundled_recipe(ref.substr(kBundledRef.size())).claims) {
+    if (claim.step != name || claim.head != cell.head) continue;
+    tip += "\n" + ui.tr("claim.on", {{"sentence", claim.sentence}}) + "\n" +
+           claim_text(ui.language, claim);
+  }
+  return tip;
+}
+
 std::string head_tip(const AppState& state, const Ui& ui, const HeadCell& cell) {
-  std::string tip = badge_tip(state, ui, cell);
+  std::string tip = badge_tip(state, ui, cell) + claims_tip(state, ui, cell);
   if (is_chosen(state, cell)) return tip;
   if (!tip.empty()) tip += "\n";
   if (!cell.current) return tip + std::string(ui.tr("heads.tip_elsewhere"));

@@ -126,6 +126,19 @@ TEST_CASE("all heads: every head of every stack has its picture, its score and i
   CHECK(plain > 3);
 }
 
+TEST_CASE("all heads: what a bundled model's head is said to do stands in its tooltip") {
+  Gui gui(bundled_document("grammar"), {1440, 900});
+  const auto hover = [&](const char* id) {
+    const DrawnControl cell = gui.rect(id);
+    gui.move_to({cell.max.x - 4, cell.max.y - 4});
+    gui.frame(2);
+  };
+  hover("heads/2");
+  CHECK(gui.shows("Layer 0, head 2: cat → boys"));
+  hover("heads/1.2");
+  CHECK_FALSE(gui.shows("head 2:"));
+}
+
 TEST_CASE("all heads: a click opens the same step of another layer, and that head") {
   Gui gui(small_document(3, 3, 12));
   gui.click("heads/2.1");
