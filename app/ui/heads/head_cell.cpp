@@ -160,15 +160,19 @@ void draw_words(const AppState& state, Ui& ui, const HeadCell& cell) {
   }
   const std::string number = head_number(step_at(state, cell.row->pattern), cell.head);
   const bool beside = cell.shape.beside;
-  ImFont* font = beside ? ui.fonts.strong : ui.fonts.note;
-  ui.text(font, {x, r.y0 + ui.px(beside ? 0 : 2)}, ui.theme.text, number);
+  const bool small = !beside && r.width() < ui.px(110);
+  ImFont* font = small ? ui.fonts.note : ui.fonts.strong;
+  ui.text(font, {x, r.y0 + ui.px(small ? 2 : 0)}, ui.theme.text, number);
   x += ui.measure(font, number).x + ui.px(6);
   if (!badge) return;
   const BadgeInfo& info = badge_info(*badge);
-  if (!beside) return badge_pill(state, ui, cell, info, {x, r.y0}, r.x1 - x, true);
   const std::string score = cell_number((*scores)[*badge].value, {CellFormat::Kind::kFixed, 2});
-  if (x + ui.measure(ui.fonts.mono_small, score).x <= r.x1)
+  const float width = ui.measure(ui.fonts.mono_small, score).x;
+  if (!small && x + width <= r.x1) {
     ui.text(ui.fonts.mono_small, {x, r.y0 + ui.px(2)}, ui.theme.muted, score);
+    x += width + ui.px(6);
+  }
+  if (!beside) return badge_pill(state, ui, cell, info, {x, r.y0}, r.x1 - x, true);
   badge_pill(state, ui, cell, info, {r.x0, r.y0 + ui.px(18)}, r.width(), false);
 }
 

@@ -69,6 +69,8 @@ HeadsGridShape heads_grid_shape(float width, float height, float scale, int rows
     s.scrolls_down = s.row_height * down > height;
   }
   const ImVec2 drawn = picture();
+  if (!s.beside)  // its words stand close under it
+    s.row_height = std::min(s.row_height, drawn.y + around + kLine * scale);
   if (s.beside && !s.scrolls_across)
     s.cell_width = std::min(s.cell_width, drawn.x + around + kMostWords * scale);
   return s;
