@@ -6,6 +6,7 @@
 // Built in several ways (#define), because the software renderer executes every branch:
 //   TILED      the matrix is cut into tiles, one a layer
 //   BLOCKS     the texture holds blocks of cells: strongest number, share of -inf
+//   MANY       up to so many matrices of one shape are drawn at once, each from a layer of its own
 //   STRONGEST  blocks are smaller than a pixel (at most two to a pixel): the strongest of those
 
 uniform sampler2DArray values;  // one layer, or tiles of a matrix too large for one texture
@@ -13,7 +14,12 @@ uniform ivec2 tile;             // texels of one layer
 uniform int tiles_across;
 uniform bool transposed;        // texel (x, y) is cell (row x, column y)
 uniform ivec2 cells;            // columns, rows
+#ifdef MANY
+flat in vec4 rect;
+flat in int layer;
+#else
 uniform vec4 rect;              // x0, y0, x1, y1 in framebuffer pixels, y down
+#endif
 uniform vec2 size;              // of a cell, in pixels
 uniform vec2 framebuffer;       // width, height in pixels
 uniform float unit;             // pixels of one unit of the hatching, a whole number
@@ -29,7 +35,9 @@ const float kCheckSize = 4.0;     // units
 
 vec2 texel_at(ivec2 cell) {
   ivec2 texel = transposed ? cell.yx : cell;
-#ifdef TILED
+#ifdef MANY
+  return texelFetch(values, ivec3(texel, layer), 0).rg;
+#elif defined(TILED)
   ivec2 which = texel / tile;
   return texelFetch(values, ivec3(texel - which * tile, which.y * tiles_across + which.x), 0).rg;
 #else

@@ -4,6 +4,7 @@
 
 #include <imgui_impl_opengl3.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace headlight {
@@ -47,19 +48,44 @@ void HeatmapBridge::callback(const ImDrawList*, const ImDrawCmd* command) {
   const auto* item = static_cast<const Item*>(command->UserCallbackData);
   HeatmapBridge& bridge = *item->bridge;
   HeatmapQuad quad = item->quad;
-  const auto x = [&](float v) { return (v - bridge.origin_.x) * bridge.scale_.x; };
-  const auto y = [&](float v) { return (v - bridge.origin_.y) * bridge.scale_.y; };
-  quad.x0 = x(quad.x0);
-  quad.x1 = x(quad.x1);
-  quad.y0 = y(quad.y0);
-  quad.y1 = y(quad.y1);
-  const ImVec4& clip = command->ClipRect;
-  const auto whole = [](float v) { return static_cast<int>(std::lround(v)); };
+  bridge.to_pixels(quad);
   HeatmapSource source;
   const auto* stretch = bridge.device_cells_ ? bridge.device_cells_->find(quad.data) : nullptr;
   if (stretch) source = {stretch->buffer, quad.data - stretch->begin, stretch->cells};
-  bridge.renderer_.draw(
-      quad, {whole(x(clip.x)), whole(y(clip.y)), whole(x(clip.z)), whole(y(clip.w))}, source);
+  bridge.renderer_.draw(quad, bridge.to_pixels(command->ClipRect), source);
+}
+
+// Those whose numbers are on the graphics card come from there one by one.
+void HeatmapBridge::draw_all(ImDrawList* list, std::span<const HeatmapQuad> quads) {
+  const auto alone = [&](const HeatmapQuad& quad) {
+    return quad.head_stride > 0 || (device_cells_ && device_cells_->find(quad.data));
+  };
+  if (std::any_of(quads.begin(), quads.end(), alone)) return HeatmapSink::draw_all(list, quads);
+  if (groups_ == all_groups_.size()) all_groups_.push_back({{}, this});
+  Group& group = all_groups_[groups_++];
+  group.quads.assign(quads.begin(), quads.end());
+  list->AddCallback(&HeatmapBridge::callback_all, &group);
+  list->AddCallback(ImDrawCallback_ResetRenderState, nullptr);
+}
+
+void HeatmapBridge::callback_all(const ImDrawList*, const ImDrawCmd* command) {
+  auto* group = static_cast<Group*>(command->UserCallbackData);
+  HeatmapBridge& bridge = *group->bridge;
+  for (HeatmapQuad& quad : group->quads) bridge.to_pixels(quad);
+  bridge.renderer_.draw_all(group->quads, bridge.to_pixels(command->ClipRect));
+}
+
+void HeatmapBridge::to_pixels(HeatmapQuad& quad) const {
+  quad.x0 = (quad.x0 - origin_.x) * scale_.x;
+  quad.x1 = (quad.x1 - origin_.x) * scale_.x;
+  quad.y0 = (quad.y0 - origin_.y) * scale_.y;
+  quad.y1 = (quad.y1 - origin_.y) * scale_.y;
+}
+
+PixelRect HeatmapBridge::to_pixels(const ImVec4& clip) const {
+  const auto whole = [](float v) { return static_cast<int>(std::lround(v)); };
+  return {whole((clip.x - origin_.x) * scale_.x), whole((clip.y - origin_.y) * scale_.y),
+          whole((clip.z - origin_.x) * scale_.x), whole((clip.w - origin_.y) * scale_.y)};
 }
 
 void HeatmapBridge::render(ImDrawData* data, int width, int height) {

@@ -17,6 +17,7 @@ class HeatmapBridge final : public HeatmapSink {
   /// in the frame that shows them.
   explicit HeatmapBridge(bool at_once = false);
   void draw(ImDrawList*, const HeatmapQuad&) override;
+  void draw_all(ImDrawList*, std::span<const HeatmapQuad>) override;
   void set_vision(Vision vision) override { vision_ = vision; }
   void set_device_cells(std::shared_ptr<const DeviceCells> cells) override {
     device_cells_ = std::move(cells);
@@ -26,7 +27,10 @@ class HeatmapBridge final : public HeatmapSink {
   std::uint64_t device_pictures() const { return renderer_.device_uploads(); }
   bool unfinished() const override { return renderer_.unfinished(); }
   /// Before the frame is built.
-  void begin_frame() { quads_.clear(); }
+  void begin_frame() {
+    quads_.clear();
+    groups_ = 0;
+  }
   /// Why a picture could not be drawn; empty when all went well.
   const std::string& problem() const { return problem_; }
   /// Draws ImGui's lists into the current framebuffer of this many pixels.
@@ -37,9 +41,19 @@ class HeatmapBridge final : public HeatmapSink {
     HeatmapQuad quad;
     HeatmapBridge* bridge = nullptr;
   };
+  // Pictures that are drawn together. Kept from frame to frame, so that their room is.
+  struct Group {
+    std::vector<HeatmapQuad> quads;
+    HeatmapBridge* bridge = nullptr;
+  };
   static void callback(const ImDrawList*, const ImDrawCmd*);
+  static void callback_all(const ImDrawList*, const ImDrawCmd*);
+  void to_pixels(HeatmapQuad&) const;
+  PixelRect to_pixels(const ImVec4& clip) const;
   HeatmapRenderer renderer_;
   std::deque<Item> quads_;  // stays where it is while it grows: the draw lists point into it
+  std::deque<Group> all_groups_;
+  std::size_t groups_ = 0;  // of them in this frame
   std::string problem_;
   Vision vision_ = Vision::kFull;
   std::shared_ptr<const DeviceCells> device_cells_;

@@ -54,22 +54,23 @@ TraceWorker::Answer TraceWorker::carry_out(Box::Job& job) {
   const std::lock_guard lock(run_mutex_);
   if (const auto* ref = std::get_if<std::string>(&job.request)) return load(*ref);
   if (const auto* nudge = std::get_if<NudgeRequest>(&job.request)) return nudge_of(*nudge);
-  FinishedRun done = run(std::get<RunRequest>(job.request));
+  FinishedRun done = run(std::get<RunRequest>(job.request), job.key);
   measure(done.result);
   return done;
 }
 
 // ---- runs ----
 
-FinishedRun TraceWorker::run(const RunRequest& r) {
+FinishedRun TraceWorker::run(const RunRequest& r, TraceTask task) {
   FinishedRun run;
   runner_.set_limits(limits_);
-  if (r.mode != ComputeMode::kCpu) {
-    run_on_gpu(r, run);
-    if (run.gpu_problem.empty()) return run;
+  if (r.mode != ComputeMode::kCpu) run_on_gpu(r, run);
+  if (r.mode == ComputeMode::kCpu || !run.gpu_problem.empty()) {
+    run.milliseconds = milliseconds(
+        [&] { run.result = runner_.run(r.document, *backend_, r.model, r.gradients); });
   }
-  run.milliseconds =
-      milliseconds([&] { run.result = runner_.run(r.document, *backend_, r.model, r.gradients); });
+  if (task == TraceTask::kShown && run.result.trace)
+    run.heads = std::make_shared<const TraceHeads>(score_heads(*run.result.trace));
   return run;
 }
 
@@ -143,7 +144,7 @@ std::optional<FinishedRun> TraceWorker::run_now(const RunRequest& r, TraceTask t
   }
   return here_and_now([&] {
     try {
-      return run(r);
+      return run(r, task);
     } catch (...) {
       return failed_run(caught_problem());
     }

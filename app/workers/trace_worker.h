@@ -13,6 +13,7 @@
 #include "core/base/mailbox.h"
 #include "core/check/nudge.h"
 #include "core/run/runner.h"
+#include "core/train/metrics/trace_heads.h"
 #include "core/view/device_cells.h"
 
 namespace headlight {
@@ -44,6 +45,7 @@ struct FinishedRun {
   double milliseconds = 0;
   std::shared_ptr<const BothRun> both = nullptr;              // of ComputeMode::kBoth
   std::shared_ptr<const DeviceCells> device_cells = nullptr;  // of the result, where it has some
+  std::shared_ptr<const TraceHeads> heads = nullptr;          // of TraceTask::kShown
   std::optional<GpuState> gpu = std::nullopt;  // unless the processor alone was asked for
   // Why the graphics card could not run it, so that the processor did; empty otherwise.
   Message gpu_problem = {};
@@ -131,7 +133,7 @@ class TraceWorker {
   template <class Work>
   std::optional<std::invoke_result_t<Work>> here_and_now(const Work&);
   Answer carry_out(Box::Job&);
-  FinishedRun run(const RunRequest&);
+  FinishedRun run(const RunRequest&, TraceTask);
   void run_on_gpu(const RunRequest&, FinishedRun&);
   void run_both(const RunRequest&, Backend& guarded, const TimedBackend& timed, FinishedRun&);
   LoadedModel load(const std::string& ref);

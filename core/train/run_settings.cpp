@@ -14,7 +14,7 @@
 namespace headlight {
 namespace {
 
-constexpr JsonFileWords kWords = {"train.wrong_value", "train.not_json", "train.too_deep"};
+constexpr JsonFileWords kRunWords = {"train.wrong_value", "train.not_json", "train.too_deep"};
 constexpr std::int64_t kMax = std::int64_t{1} << 53;  // what JSON's numbers hold exactly
 constexpr double kAny = std::numeric_limits<double>::max();
 
@@ -40,7 +40,7 @@ OrderedJson optimizer_json(const OptimizerOptions& o) {
 }
 
 OptimizerOptions read_optimizer(const OrderedJson& json) {
-  const JsonReader in(json, "optimizer", kWords);
+  const JsonReader in(json, "optimizer", kRunWords);
   OptimizerOptions o;
   in.choice("kind", o.kind);
   in.number("momentum", o.momentum, 0, kAny);
@@ -62,7 +62,7 @@ OrderedJson schedule_json(const Schedule& s) {
 }
 
 Schedule read_schedule(const OrderedJson& json) {
-  const JsonReader in(json, "schedule", kWords);
+  const JsonReader in(json, "schedule", kRunWords);
   Schedule s;
   in.choice("kind", s.kind);
   in.number("peak", s.peak, 0, kAny);
@@ -148,8 +148,8 @@ std::string train_text(const RunSettings& r, const TrainState& state) {
 }
 
 void parse_train(std::string_view text, RunSettings& settings, TrainState& state) {
-  const OrderedJson json = parse_json(text, kWords);
-  const JsonReader in(json, "", kWords);
+  const OrderedJson json = parse_json(text, kRunWords);
+  const JsonReader in(json, "", kRunWords);
   const OrderedJson* format = in.find("format");
   if (!format || *format != "headlight training") throw Error(Message{"train.not_a_run"});
   int version = 0;
@@ -159,7 +159,7 @@ void parse_train(std::string_view text, RunSettings& settings, TrainState& state
   in.text("task", settings.task);
   if (const OrderedJson* source = in.find("text")) settings.text = read_text(*source);
   if (const OrderedJson* sizes = in.find("task_options")) {
-    const JsonReader options(*sizes, "task_options", kWords);
+    const JsonReader options(*sizes, "task_options", kRunWords);
     for (const auto& size : sizes->items())
       options.number(size.key().c_str(), settings.task_options[size.key()], 0, 1 << 30);
   }
@@ -169,7 +169,7 @@ void parse_train(std::string_view text, RunSettings& settings, TrainState& state
   in.number("clip", settings.clip, 0, kAny);
   in.number("dropout", settings.dropout, 0, kMaxDropout);
   if (const OrderedJson* validation = in.find("validation")) {
-    const JsonReader score(*validation, "validation", kWords);
+    const JsonReader score(*validation, "validation", kRunWords);
     TrainState::Score read;
     score.number("loss", read.loss, 0, kAny);
     score.number("accuracy", read.accuracy, 0, 1);

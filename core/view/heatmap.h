@@ -37,6 +37,7 @@ struct ColorScale {
   Color low, center, high;
   Color hatch;    // lines over `center` where the value is −∞
   Color invalid;  // NaN and +∞: loud checks of this colour
+  bool operator==(const ColorScale&) const = default;
 };
 
 /// The colour of a number. −∞ gives `center` (the hatching is drawn over it), NaN and +∞ `invalid`.

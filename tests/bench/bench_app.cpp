@@ -63,28 +63,14 @@ BenchRow keystroke() {
           "at most"};
 }
 
-BenchRow frame_building(const char* what, int tokens, int heads, double asked, int threads,
-                        bool playing = false) {
-  Document document;
-  document.sentence = words(tokens);
-  document.config.heads = heads;
-  document.config.d_model = heads == 12 ? 96 : 64;
-  document.config.layers = heads == 12 ? 1 : 2;
-  ShellOptions options;
-  options.limits = machine_limits();
-  options.threads = threads;
-  options.background = false;
-  Shell shell(document, options);
+// Built, but not drawn.
+double built_frame(Shell& shell, const std::vector<Action>& before) {
   const ImGuiHost host;
   NoHeatmaps sink;
   Frontend frontend(shell, sink);
+  for (const Action& action : before) shell.push(action);
+  shell.apply();
   std::vector<double> times;
-  if (playing) {
-    shell.push(GoToStep{"blocks.0.attn.scores_raw"});
-    shell.push(SetSpeed{4});  // so that every phase of a step is among the frames
-    shell.push(DoCommand{Command::kPlay});
-    shell.apply();
-  }
   for (int i = 0; i < 200; ++i) {
     ImGuiIO& io = ImGui::GetIO();
     io.DisplaySize = {1280, 720};
@@ -98,7 +84,28 @@ BenchRow frame_building(const char* what, int tokens, int heads, double asked, i
     ImGui::Render();
     if (i >= 20) times.push_back(since(start));
   }
-  return {what, median(times), "ms", asked, "at most"};
+  return median(times);
+}
+
+BenchRow frame_building(const char* what, int tokens, int heads, double asked, int threads,
+                        bool playing = false) {
+  Document document;
+  document.sentence = words(tokens);
+  document.config.heads = heads;
+  document.config.d_model = heads == 12 ? 96 : 64;
+  document.config.layers = heads == 12 ? 1 : 2;
+  ShellOptions options;
+  options.limits = machine_limits();
+  options.threads = threads;
+  options.background = false;
+  Shell shell(document, options);
+  std::vector<Action> before;
+  if (playing) {
+    before = {GoToStep{"blocks.0.attn.scores_raw"},
+              SetSpeed{4},  // so that every phase of a step is among the frames
+              DoCommand{Command::kPlay}};
+  }
+  return {what, built_frame(shell, before), "ms", asked, "at most"};
 }
 
 // Frames of the Train panel at 60 a second, the run paused or playing: how long each takes from
@@ -226,6 +233,53 @@ void whole_frames(std::vector<BenchRow>& rows, const char* what, int tokens, int
   }
 }
 
+Document with_heads(int layers, int heads) {
+  Document document;
+  document.sentence = words(32);
+  document.config.layers = layers;
+  document.config.heads = heads;
+  document.config.d_model = 12 * heads;
+  return document;
+}
+
+// Frames of a window that shows nothing but all heads: built, or drawn and read back as well.
+double frame_of_heads(int layers, int heads, int threads, bool drawn) {
+  ShellOptions options;
+  options.limits = machine_limits();
+  options.threads = threads;
+  options.background = false;
+  Shell shell(with_heads(layers, heads), options);
+  const Maximize whole{PanelId::kHeads};
+  if (!drawn) return built_frame(shell, {whole});
+  shell.push(whole);
+  shell.apply();
+  Offscreen screen(shell, 1280, 720);
+  std::vector<double> times;
+  for (int i = 0; i < 60; ++i) {
+    ImGui::GetIO().MousePos = {200.0f + static_cast<float>(i), 420.0f};
+    const auto start = Clock::now();
+    screen.frame();
+    screen.read();
+    if (i >= 10) times.push_back(since(start));
+  }
+  return median(times);
+}
+
+// What 144 heads cost beside one alone.
+void grid_of_heads(std::vector<BenchRow>& rows, int threads) {
+  try {
+    for (const bool drawn : {false, true}) {
+      const double one = frame_of_heads(1, 1, threads, drawn);
+      const double all = frame_of_heads(12, 12, threads, drawn);
+      rows.push_back({drawn ? "12 x 12 heads in a whole frame at 1280x720"
+                            : "12 x 12 heads in the building of a frame",
+                      all - one, "ms", 2.0, "at most, more than one head alone"});
+    }
+  } catch (const Error& error) {
+    rows.push_back({std::string("no OpenGL: ") + error.what(), 0, "", 0, ""});
+  }
+}
+
 }  // namespace
 
 std::vector<BenchRow> bench_app(int threads) {
@@ -241,6 +295,7 @@ std::vector<BenchRow> bench_app(int threads) {
   rows.push_back(frame_building("the same with motion, 32 tokens", 32, 4, 3.0, threads, true));
   rows.push_back(
       frame_building("the same with motion, 1,024 tokens, 12 heads", 1024, 12, 6.0, threads, true));
+  grid_of_heads(rows, threads);
   rows.push_back(frame_while_training(threads));
   return rows;
 }

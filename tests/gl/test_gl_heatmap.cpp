@@ -68,6 +68,70 @@ TEST_CASE("gl heatmap: every cell has the colour of its number") {
   }
 }
 
+TEST_CASE(
+    "gl heatmap: many at once look like one by one, from one texture, each number read once") {
+  if (!gl_ready()) return;
+  constexpr int kCount = 130;    // more than one draw takes
+  for (const int n : {7, 40}) {  // cells of 4 pixels, blocks
+    CAPTURE(n);
+    const auto size = static_cast<std::size_t>(n * n);
+    const std::vector<float> cells = random_cells(size * kCount, 11);
+    std::vector<HeatmapQuad> quads;
+    for (int i = 0; i < kCount; ++i) {
+      HeatmapQuad quad = quad_of(cells, n, n, 28.0f / static_cast<float>(n),
+                                 static_cast<std::uint64_t>(1000 * n + i));
+      quad.data += static_cast<std::size_t>(i) * size;
+      const float x = 3.0f + static_cast<float>(i % 13) * 30,
+                  y = 2.0f + static_cast<float>(i / 13) * 40;
+      quad.x0 += x;
+      quad.x1 += x;
+      quad.y0 += y;
+      quad.y1 += y;
+      if (i > 60) quad.scale.map = ColorMap::kSequential;  // other colours, the same texture
+      quads.push_back(quad);
+    }
+    HeatmapRenderer one, many;
+    const Picture alone = render(one, 400, 300, quads);  // the last rows are out of sight
+    Framebuffer target(400, 300);
+    const auto together = [&](int height) {
+      target.clear({0, 0, 0, 0});
+      many.begin_frame(400, 300);
+      many.draw_all(quads, {0, 0, 400, height});
+      many.end_frame();
+      return target.read_rgba();
+    };
+    CHECK(together(300) == alone.rgba);
+    CHECK(many.texture_count() == 1);
+    CHECK(many.uploads() == one.uploads());
+    CHECK(many.uploads() < kCount);
+    const std::uint64_t before = many.uploads();
+    together(300);
+    CHECK(many.uploads() == before);  // nothing is read again
+  }
+}
+
+TEST_CASE("gl heatmap: many at once are read over several frames where they are large") {
+  if (!gl_ready()) return;
+  const std::vector<float> cells = random_cells(100, 3);
+  std::vector<HeatmapQuad> quads;
+  for (int i = 0; i < 4; ++i) {
+    quads.push_back(quad_of(cells, 10, 10, 2, static_cast<std::uint64_t>(i + 1)));
+    quads.back().x0 += static_cast<float>(i) * 22;
+    quads.back().x1 += static_cast<float>(i) * 22;
+  }
+  HeatmapCacheLimits limits;
+  limits.cells_per_frame = 200;
+  HeatmapRenderer renderer(limits);
+  Framebuffer target(100, 40);
+  for (const std::uint64_t read : {2u, 4u, 4u}) {
+    renderer.begin_frame(100, 40);
+    renderer.draw_all(quads, {0, 0, 100, 40});
+    renderer.end_frame();
+    CHECK(renderer.uploads() == read);
+    CHECK(renderer.unfinished() == (read == 2 && renderer.uploads() == 2));
+  }
+}
+
 TEST_CASE("gl heatmap: any strides, and matrices larger than a texture") {
   if (!gl_ready()) return;
   const std::vector<float> cells = random_cells(40 * 30, 5);

@@ -62,7 +62,10 @@ TEST_CASE("focus: every enabled control of the window is on the way") {
     const DrawnControl& r = control.second;
     const bool place = id.starts_with("panel/") || id == "rail/current" || id.starts_with("label/");
     const bool stepper = gui.has(id + "/less");
-    if (place || stepper || !r.enabled) continue;
+    // Of the heads the Tab key takes those of one layer, arrow keys the others.
+    const bool by_arrows =
+        id.starts_with("heads/") && id.find('.') != std::string::npos && gui.has("heads/0");
+    if (place || stepper || by_arrows || !r.enabled) continue;
     CAPTURE(id);
     CHECK(seen.count(id) == 1);
   }

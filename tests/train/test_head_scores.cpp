@@ -135,6 +135,21 @@ TEST_CASE("head scores: induction and same token on a repeated sequence") {
   CHECK(same_all.scores()[Badge::kInduction].rows == 2);
 }
 
+TEST_CASE("head scores: current token, which the first one does not swamp") {
+  Head head(distinct(8));
+  for (int i = 0; i < 8; ++i) {
+    head.at(i, 0) = i == 0 ? 0 : 0.4f;
+    head.rest(i, i);
+  }
+  const HeadScores scores = head.scores();
+  CHECK(scores[Badge::kCurrentToken].value == doctest::Approx(1));
+  CHECK(scores[Badge::kCurrentToken].rows == 6);  // not query 0, nor query 1, which has no choice
+  CHECK(scores[Badge::kPreviousToken].value == 0);
+  CHECK(best_badge(scores) == Badge::kCurrentToken);
+  // Cross-attention's queries are no places among its keys.
+  CHECK(head_scores({head.weights, 8, 8, {}, {}, {}})[Badge::kCurrentToken].rows == 0);
+}
+
 TEST_CASE("head scores: uniform is measured against what the mask allows") {
   Head head(distinct(6));
   for (int i = 0; i < 6; ++i) {

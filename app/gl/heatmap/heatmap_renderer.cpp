@@ -7,8 +7,15 @@
 #include <string>
 
 #include "core/base/error.h"
+#include "core/base/random.h"
 
 namespace headlight {
+namespace {
+
+// Pictures in one draw: their places take three quarters of the least room for uniforms.
+constexpr int kMany = 96;
+
+}  // namespace
 
 HeatmapRenderer::Entry::Entry(const Id& its_id, const HeatmapQuad& quad,
                               const HeatmapLayout& layout, const HeatmapSource& source,
@@ -19,10 +26,17 @@ HeatmapRenderer::Entry::Entry(const Id& its_id, const HeatmapQuad& quad,
                               const HeatmapLayout& layout, std::vector<float>& staging)
     : id(its_id), texture(quad, layout, staging) {}
 
+HeatmapRenderer::Entry::Entry(const Id& its_id, const HeatmapQuad& quad,
+                              const HeatmapLayout& layout)
+    : id(its_id),
+      texture(quad, layout, its_id.count),
+      filled(static_cast<std::size_t>(its_id.count)) {}
+
 std::size_t HeatmapRenderer::IdHash::operator()(const Id& id) const {
   std::uint64_t hash = id.key;
-  for (const std::int64_t part : {id.rows, id.columns, id.row_stride, id.column_stride,
-                                  std::int64_t{id.row_step} * 65536 + id.column_step}) {
+  for (const std::int64_t part :
+       {id.rows, id.columns, id.row_stride, id.column_stride,
+        std::int64_t{id.row_step} * 65536 + id.column_step, std::int64_t{id.count}}) {
     hash = (hash ^ static_cast<std::uint64_t>(part)) * 0x9e3779b97f4a7c15u;
     hash ^= hash >> 32;
   }
@@ -31,12 +45,15 @@ std::size_t HeatmapRenderer::IdHash::operator()(const Id& id) const {
 
 HeatmapRenderer::Program::Program(const std::string& defines)
     : program([&defines] {
+        const ShaderStage vertex = embedded_stage("shaders/heatmap.vert");
         const ShaderStage fragment = embedded_stage("shaders/heatmap.frag");
-        const std::string text = with_defines(fragment.text, defines);
         return ShaderProgram(
-            {embedded_stage("shaders/heatmap.vert"), {fragment.kind, fragment.name, text}});
+            {{vertex.kind, vertex.name, with_defines(vertex.text, defines)},
+             {fragment.kind, fragment.name, with_defines(fragment.text, defines)}});
       }()),
       rect(program.uniform("rect")),
+      rects(program.uniform("rects")),
+      layers(program.uniform("layers")),
       size(program.uniform("size")),
       framebuffer(program.uniform("framebuffer")),
       cells(program.uniform("cells")),
@@ -72,41 +89,58 @@ void HeatmapRenderer::begin_frame(int framebuffer_width, int framebuffer_height)
   unfinished_ = false;
 }
 
-void HeatmapRenderer::draw(const HeatmapQuad& quad, const PixelRect& clip,
-                           const HeatmapSource& source) {
-  const PixelRect seen = {std::max(clip.x0, 0), std::max(clip.y0, 0), std::min(clip.x1, width_),
-                          std::min(clip.y1, height_)};
+PixelRect HeatmapRenderer::seen_part(const PixelRect& clip) const {
+  return {std::max(clip.x0, 0), std::max(clip.y0, 0), std::min(clip.x1, width_),
+          std::min(clip.y1, height_)};
+}
+
+namespace {
+
+bool is_seen(const HeatmapQuad& quad, const PixelRect& seen) {
   const auto in = [](float low, float high, int begin, int end) {  // false for NaN, too
     return low < high && begin < end && high > static_cast<float>(begin) &&
            low < static_cast<float>(end);
   };
-  if (quad.rows < 1 || quad.columns < 1) return;
-  if (!in(quad.x0, quad.x1, seen.x0, seen.x1) || !in(quad.y0, quad.y1, seen.y0, seen.y1)) return;
+  return quad.rows > 0 && quad.columns > 0 && in(quad.x0, quad.x1, seen.x0, seen.x1) &&
+         in(quad.y0, quad.y1, seen.y0, seen.y1);
+}
+
+}  // namespace
+
+void HeatmapRenderer::draw(const HeatmapQuad& quad, const PixelRect& clip,
+                           const HeatmapSource& source) {
+  const PixelRect seen = seen_part(clip);
+  if (!is_seen(quad, seen)) return;
   const HeatmapTexture* texture = texture_for(quad, source);
   if (!texture) return;
-  const Program& program = program_for(quad, texture->layout());
+  const HeatmapLayout& layout = texture->layout();
+  const Program& program =
+      program_for(quad, layout, layout.layers() > 1 ? Layers::kTiles : Layers::kOne);
   set_state(seen);
-  set_uniforms(program, quad, texture->layout());
+  set_uniforms(program, quad, layout);
+  glUniform4f(program.rect, quad.x0, quad.y0, quad.x1, quad.y1);
   glBindTexture(GL_TEXTURE_2D_ARRAY, texture->id());
   glDrawArrays(GL_TRIANGLE_STRIP, 0, 4);
   glBindTexture(GL_TEXTURE_2D_ARRAY, 0);
 }
 
 const HeatmapRenderer::Program& HeatmapRenderer::program_for(const HeatmapQuad& quad,
-                                                             const HeatmapLayout& layout) {
+                                                             const HeatmapLayout& layout,
+                                                             Layers layers) {
   const float across = static_cast<float>(layout.columns) / (quad.x1 - quad.x0);
   const float down = static_cast<float>(layout.rows) / (quad.y1 - quad.y0);
   const Detail detail = !layout.reduced               ? Detail::kCells
                         : std::max(across, down) <= 1 ? Detail::kBlocks
                                                       : Detail::kStrongest;
-  const bool tiled = layout.layers() > 1;
   std::unique_ptr<Program>& program =
-      programs_[static_cast<std::size_t>(detail) * 2 + (tiled ? 1 : 0)];
+      programs_[static_cast<std::size_t>(detail) * 3 + static_cast<std::size_t>(layers)];
   if (!program) {
-    const std::array<const char*, 3> defines = {"", "#define BLOCKS\n",
+    const std::array<const char*, 3> details = {"", "#define BLOCKS\n",
                                                 "#define BLOCKS\n#define STRONGEST\n"};
-    program = std::make_unique<Program>(defines[static_cast<std::size_t>(detail)] +
-                                        std::string(tiled ? "#define TILED\n" : ""));
+    const std::array<std::string, 3> kinds = {"", "#define TILED\n",
+                                              "#define MANY " + std::to_string(kMany) + "\n"};
+    program = std::make_unique<Program>(details[static_cast<std::size_t>(detail)] +
+                                        kinds[static_cast<std::size_t>(layers)]);
   }
   return *program;
 }
@@ -128,9 +162,8 @@ int step_for(std::int64_t cells, float pixels) {
 
 }  // namespace
 
-const HeatmapTexture* HeatmapRenderer::texture_for(const HeatmapQuad& quad,
-                                                   const HeatmapSource& source) {
-  Id id = {quad.key, quad.rows, quad.columns, quad.row_stride, quad.column_stride, 0, 0};
+HeatmapRenderer::Id HeatmapRenderer::id_of(const HeatmapQuad& quad) const {
+  Id id = {quad.key, quad.rows, quad.columns, quad.row_stride, quad.column_stride, 0, 0, 0};
   const float width = quad.x1 - quad.x0, height = quad.y1 - quad.y0;
   // A little below one pixel a cell: rounding must not change the kind of a picture.
   const bool dense = static_cast<float>(quad.columns) > width * 1.001f ||
@@ -139,6 +172,36 @@ const HeatmapTexture* HeatmapRenderer::texture_for(const HeatmapQuad& quad,
     id.row_step = step_for(quad.rows, height);
     id.column_step = step_for(quad.columns, width);
   }
+  return id;
+}
+
+HeatmapLayout HeatmapRenderer::layout_of(const HeatmapQuad& quad, const Id& id) const {
+  return plan_heatmap_texture(quad, limits_.texture_side, max_layers_, id.row_step > 0,
+                              std::max(id.row_step, 1), std::max(id.column_step, 1));
+}
+
+// Are its numbers to be read in this frame?
+bool HeatmapRenderer::may_read(const HeatmapQuad& quad) {
+  const std::int64_t cells = quad.rows * quad.columns;
+  if (limits_.cells_per_frame > 0 && cells_read_ > 0 &&
+      cells_read_ + cells > limits_.cells_per_frame) {
+    unfinished_ = true;
+    return false;
+  }
+  cells_read_ += cells;
+  return true;
+}
+
+// What was just put in front of the others.
+void HeatmapRenderer::add(std::uint64_t uploads) {
+  entries_.emplace(lru_.front().id, lru_.begin());
+  bytes_ += lru_.front().texture.bytes();
+  uploads_ += uploads;
+}
+
+const HeatmapTexture* HeatmapRenderer::texture_for(const HeatmapQuad& quad,
+                                                   const HeatmapSource& source) {
+  const Id id = id_of(quad);
   if (const auto found = entries_.find(id); found != entries_.end()) {
     lru_.splice(lru_.begin(), lru_, found->second);
   } else {
@@ -152,16 +215,8 @@ const HeatmapTexture* HeatmapRenderer::texture_for(const HeatmapQuad& quad,
                        ") has no numbers; set HeatmapQuad::data and keep them until the frame is "
                        "drawn.");
     }
-    const std::int64_t cells = quad.rows * quad.columns;
-    if (limits_.cells_per_frame > 0 && cells_read_ > 0 &&
-        cells_read_ + cells > limits_.cells_per_frame) {
-      unfinished_ = true;
-      return nullptr;
-    }
-    cells_read_ += cells;
-    const HeatmapLayout layout =
-        plan_heatmap_texture(quad, limits_.texture_side, max_layers_, dense,
-                             std::max(id.row_step, 1), std::max(id.column_step, 1));
+    if (!may_read(quad)) return nullptr;
+    const HeatmapLayout layout = layout_of(quad, id);
     make_room(layout.bytes());
     if (on_device) {
       lru_.emplace_front(id, quad, layout, source, *fill_);
@@ -169,16 +224,100 @@ const HeatmapTexture* HeatmapRenderer::texture_for(const HeatmapQuad& quad,
     } else {
       lru_.emplace_front(id, quad, layout, staging_);
     }
-    entries_.emplace(id, lru_.begin());
-    bytes_ += layout.bytes();
-    ++uploads_;
+    add(1);
   }
   lru_.front().used = frame_;
   return &lru_.front().texture;
 }
 
+void HeatmapRenderer::draw_all(std::span<const HeatmapQuad> quads, const PixelRect& clip) {
+  const PixelRect seen = seen_part(clip);
+  while (!quads.empty()) {
+    const HeatmapQuad& first = quads.front();
+    Id id = id_of(first);
+    const auto alike = [&](const HeatmapQuad& quad) {
+      Id own = id_of(quad);
+      own.key = id.key;
+      return own == id && quad.x1 - quad.x0 == first.x1 - first.x0 &&
+             quad.y1 - quad.y0 == first.y1 - first.y0;
+    };
+    std::size_t count = 1;
+    while (count < quads.size() && alike(quads[count]) &&
+           count < static_cast<std::size_t>(max_layers_))
+      ++count;
+    const auto group = quads.first(count);
+    quads = quads.subspan(count);
+    const bool empty = first.rows < 1 || first.columns < 1;
+    if (empty || layout_of(first, id).layers() > 1) {
+      for (const HeatmapQuad& quad : group) draw(quad, clip);
+    } else {
+      draw_group(group, id, seen);
+    }
+  }
+}
+
+// One texture for all of a group.
+HeatmapRenderer::Entry& HeatmapRenderer::atlas_for(std::span<const HeatmapQuad> group, Id id) {
+  id.count = static_cast<int>(group.size());
+  for (const HeatmapQuad& quad : group.subspan(1)) id.key = scatter(id.key ^ quad.key);
+  if (const auto found = entries_.find(id); found != entries_.end()) {
+    lru_.splice(lru_.begin(), lru_, found->second);
+  } else {
+    const HeatmapLayout layout = layout_of(group.front(), id);
+    make_room(layout.bytes() * group.size());
+    lru_.emplace_front(id, group.front(), layout);
+    add(0);
+  }
+  lru_.front().used = frame_;
+  return lru_.front();
+}
+
+void HeatmapRenderer::draw_group(std::span<const HeatmapQuad> group, const Id& id,
+                                 const PixelRect& seen) {
+  const auto any = [&](const HeatmapQuad& quad) { return is_seen(quad, seen); };
+  if (std::none_of(group.begin(), group.end(), any)) return;
+  Entry& atlas = atlas_for(group, id);
+  const HeatmapLayout& layout = atlas.texture.layout();
+  const Program& program = program_for(group.front(), layout, Layers::kMany);
+  std::array<float, std::size_t{4} * kMany> rects;
+  std::array<int, kMany> layers;
+  int count = 0;
+  const HeatmapQuad* drawn = nullptr;  // whose colours the next draw has
+  const auto flush = [&] {
+    if (count == 0) return;
+    set_state(seen);
+    set_uniforms(program, *drawn, layout);
+    glUniform4fv(program.rects, count, rects.data());
+    glUniform1iv(program.layers, count, layers.data());
+    glBindTexture(GL_TEXTURE_2D_ARRAY, atlas.texture.id());
+    glDrawArraysInstanced(GL_TRIANGLE_STRIP, 0, 4, count);
+    glBindTexture(GL_TEXTURE_2D_ARRAY, 0);
+    count = 0;
+  };
+  for (std::size_t i = 0; i < group.size(); ++i) {
+    const HeatmapQuad& quad = group[i];
+    if (!is_seen(quad, seen)) continue;
+    if (!atlas.filled[i]) {
+      if (!may_read(quad)) continue;
+      atlas.texture.fill(static_cast<int>(i), quad, staging_);
+      atlas.filled[i] = true;
+      ++uploads_;
+    }
+    const bool fits = drawn && quad.scale == drawn->scale && quad.gap == drawn->gap;
+    if (!fits || count == kMany) flush();
+    drawn = &quad;
+    const auto at = static_cast<std::size_t>(count);
+    const float rect[] = {quad.x0, quad.y0, quad.x1, quad.y1};
+    std::copy(std::begin(rect), std::end(rect),
+              rects.begin() + static_cast<std::ptrdiff_t>(4 * at));
+    layers[at] = static_cast<int>(i);
+    ++count;
+  }
+  flush();
+}
+
 void HeatmapRenderer::drop_oldest() {
-  bytes_ -= lru_.back().texture.layout().bytes();
+  bytes_ -= lru_.back().texture.bytes();
   entries_.erase(lru_.back().id);
   lru_.pop_back();
 }
@@ -213,7 +352,6 @@ void HeatmapRenderer::set_uniforms(const Program& at, const HeatmapQuad& quad,
   const auto color = [](int where, const Color& c) { glUniform4f(where, c.r, c.g, c.b, c.a); };
   const ColorScale& scale = quad.scale;
   const bool usable = scale.limit > 0 && std::isfinite(scale.limit);
-  glUniform4f(at.rect, quad.x0, quad.y0, quad.x1, quad.y1);
   // The last blocks may hold fewer cells than the others.
   glUniform2f(
       at.size,

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <list>
 #include <memory>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -59,6 +60,10 @@ class HeatmapRenderer {
   /// Where `source` has a buffer the numbers come from there, and `quad.data` is not read.
   void draw(const HeatmapQuad& quad, const PixelRect& clip, const HeatmapSource& source = {});
 
+  /// Draws many small ones, those of one shape that follow each other from one texture: the same
+  /// pictures, with fewer calls. Numbers are read where they are seen first.
+  void draw_all(std::span<const HeatmapQuad> quads, const PixelRect& clip);
+
   /// Ends the frame: forgets textures that were not used for a while.
   void end_frame();
 
@@ -80,6 +85,7 @@ class HeatmapRenderer {
     std::uint64_t key = 0;
     std::int64_t rows = 0, columns = 0, row_stride = 0, column_stride = 0;
     int row_step = 0, column_step = 0;  // 0: the numbers themselves, else blocks of them
+    int count = 0;                      // of matrices in one texture; 0: one alone
     bool operator==(const Id&) const = default;
   };
   struct IdHash {
@@ -88,21 +94,31 @@ class HeatmapRenderer {
   struct Entry {
     Entry(const Id&, const HeatmapQuad&, const HeatmapLayout&, std::vector<float>& staging);
     Entry(const Id&, const HeatmapQuad&, const HeatmapLayout&, const HeatmapSource&, HeatmapFill&);
+    Entry(const Id&, const HeatmapQuad&, const HeatmapLayout&);
     Id id;
     HeatmapTexture texture;
-    std::int64_t used = 0;  // the last frame that drew it
+    std::vector<bool> filled;  // of several matrices
+    std::int64_t used = 0;     // the last frame that drew it
   };
   /// One way to build the fragment shader: what it spares matters to the software renderer.
   enum class Detail { kCells, kBlocks, kStrongest };
+  enum class Layers { kOne, kTiles, kMany };
   struct Program {
     explicit Program(const std::string& defines);
     ShaderProgram program;
-    int rect, size, framebuffer, cells, tile, tiles_across, transposed, unit, gap, sequential,
-        limit;
+    int rect, rects, layers, size, framebuffer, cells, tile, tiles_across, transposed, unit, gap,
+        sequential, limit;
     int low, center, high, hatch, invalid;
   };
 
-  const Program& program_for(const HeatmapQuad&, const HeatmapLayout&);
+  const Program& program_for(const HeatmapQuad&, const HeatmapLayout&, Layers);
+  Id id_of(const HeatmapQuad&) const;
+  HeatmapLayout layout_of(const HeatmapQuad&, const Id&) const;
+  PixelRect seen_part(const PixelRect& clip) const;
+  bool may_read(const HeatmapQuad&);
+  void add(std::uint64_t uploads);
+  Entry& atlas_for(std::span<const HeatmapQuad>, Id);
+  void draw_group(std::span<const HeatmapQuad>, const Id&, const PixelRect& seen);
   /// Null when it has to wait for the next frame.
   const HeatmapTexture* texture_for(const HeatmapQuad&, const HeatmapSource&);
   void drop_oldest();
@@ -112,7 +128,7 @@ class HeatmapRenderer {
 
   HeatmapCacheLimits limits_;
   int max_layers_ = 1;
-  std::array<std::unique_ptr<Program>, 6> programs_;  // built when first needed
+  std::array<std::unique_ptr<Program>, 9> programs_;  // built when first needed
   unsigned vertex_array_ = 0;
   int width_ = 0, height_ = 0;  // of the framebuffer
   std::int64_t frame_ = 0;

@@ -92,10 +92,12 @@ void for_each_tile(const HeatmapLayout& layout, const F& work) {
   }
 }
 
-void upload(const HeatmapQuad& quad, const HeatmapLayout& layout, std::vector<float>& staging) {
+void upload(const HeatmapQuad& quad, const HeatmapLayout& layout, std::vector<float>& staging,
+            int first_layer = 0) {
   std::vector<BlockCell> blocks;
   if (layout.reduced) blocks = strongest_blocks(quad, layout.row_step, layout.column_step);
-  for_each_tile(layout, [&](const Tile& tile) {
+  for_each_tile(layout, [&](Tile tile) {
+    tile.layer += first_layer;
     if (layout.reduced) {
       upload_blocks(blocks, layout, tile);
     } else if (layout.direct) {
@@ -165,20 +167,37 @@ HeatmapTexture::HeatmapTexture(const HeatmapQuad& quad, const HeatmapLayout& lay
   end(quad);
 }
 
+HeatmapTexture::HeatmapTexture(const HeatmapQuad& quad, const HeatmapLayout& layout, int count)
+    : layout_(layout), count_(count) {
+  begin();
+  end(quad);
+}
+
+void HeatmapTexture::fill(int index, const HeatmapQuad& quad, std::vector<float>& staging) {
+  bind();
+  upload(quad, layout_, staging, index);
+  glPixelStorei(GL_UNPACK_ROW_LENGTH, 0);
+  glBindTexture(GL_TEXTURE_2D_ARRAY, 0);
+}
+
+void HeatmapTexture::bind() {
+  glActiveTexture(GL_TEXTURE0);
+  glBindTexture(GL_TEXTURE_2D_ARRAY, id_);
+  glBindBuffer(GL_PIXEL_UNPACK_BUFFER, 0);
+}
+
 void HeatmapTexture::begin() {
   // Errors that someone else left would be taken for ours. A lost context reports without end.
   for (int i = 0; i < 16 && glGetError() != GL_NO_ERROR; ++i) {
   }
   glGenTextures(1, &id_);
-  glActiveTexture(GL_TEXTURE0);
-  glBindTexture(GL_TEXTURE_2D_ARRAY, id_);
-  glBindBuffer(GL_PIXEL_UNPACK_BUFFER, 0);
+  bind();
   glTexParameteri(GL_TEXTURE_2D_ARRAY, GL_TEXTURE_MIN_FILTER, GL_NEAREST);
   glTexParameteri(GL_TEXTURE_2D_ARRAY, GL_TEXTURE_MAG_FILTER, GL_NEAREST);
   glTexParameteri(GL_TEXTURE_2D_ARRAY, GL_TEXTURE_MAX_LEVEL, 0);
   glTexImage3D(GL_TEXTURE_2D_ARRAY, 0, layout_.reduced ? GL_RG32F : GL_R32F, layout_.tile_width,
-               layout_.tile_height, layout_.layers(), 0, layout_.reduced ? GL_RG : GL_RED, GL_FLOAT,
-               nullptr);
+               layout_.tile_height, layout_.layers() * count_, 0, layout_.reduced ? GL_RG : GL_RED,
+               GL_FLOAT, nullptr);
 }
 
 void HeatmapTexture::end(const HeatmapQuad& quad) {
@@ -188,7 +207,7 @@ void HeatmapTexture::end(const HeatmapQuad& quad) {
   if (error == GL_NO_ERROR) return;
   glDeleteTextures(1, &id_);
   throw Error("A heatmap of " + std::to_string(quad.rows) + " x " + std::to_string(quad.columns) +
-              " numbers (" + std::to_string(layout_.bytes() >> 20) +
+              " numbers (" + std::to_string(bytes() >> 20) +
               " MiB) did not fit into the graphics memory of " + gl_description() +
               " (OpenGL error " + std::to_string(error) +
               "); close other pictures or choose a smaller model.");

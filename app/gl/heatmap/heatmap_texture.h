@@ -54,19 +54,26 @@ class HeatmapTexture {
   /// The same from a buffer of the device, where the quad's numbers are not looked at. Leaves what
   /// HeatmapFill::draw() leaves as well.
   HeatmapTexture(const HeatmapQuad&, const HeatmapLayout&, const HeatmapSource&, HeatmapFill&);
+  /// Room for `count` matrices of this layout, which has one tile; each is filled by itself.
+  HeatmapTexture(const HeatmapQuad&, const HeatmapLayout&, int count);
+  /// Copies the numbers of one of them, as the first constructor does.
+  void fill(int index, const HeatmapQuad&, std::vector<float>& staging);
   ~HeatmapTexture();
   HeatmapTexture(const HeatmapTexture&) = delete;
   HeatmapTexture& operator=(const HeatmapTexture&) = delete;
 
   unsigned id() const { return id_; }
   const HeatmapLayout& layout() const { return layout_; }
+  std::size_t bytes() const { return layout_.bytes() * static_cast<std::size_t>(count_); }
 
  private:
   void begin();
+  void bind();
   void end(const HeatmapQuad&);
 
   unsigned id_ = 0;
   HeatmapLayout layout_;
+  int count_ = 1;
 };
 
 }  // namespace headlight

@@ -185,6 +185,7 @@ void ComputingController::take(FinishedRun run) {
   const bool problem = !result.trace && !result.empty;
   if (result.trace) {
     d.trace = std::move(result.trace);
+    d.heads = std::move(run.heads);
     d.model = std::move(result.model);
     run_notice_ = result.note;
     if (d.cut) {

@@ -32,7 +32,50 @@ HeadsController::Compared HeadsController::compared() const {
   return {trace->serial(), step->tensor, state_.session.head, session_.other_head};
 }
 
+namespace {
+
+bool at_one_place(const Step& a, const Step& b) {
+  return a.stack == b.stack && a.section == b.section && a.layer == b.layer;
+}
+
+// What shows of another attention what `shown` shows of its own; the weights themselves where it
+// has no such step.
+int step_like(const Program& program, const Step& shown, int pattern) {
+  const Step& there = program.steps[static_cast<std::size_t>(pattern)];
+  const Role role = program.tensors[static_cast<std::size_t>(shown.tensor)].role;
+  for (std::size_t i = 0; i < program.steps.size(); ++i) {
+    const Step& step = program.steps[i];
+    const bool same = at_one_place(shown, there) ? &step == &shown : program.makes(step, role);
+    if (same && step.backward == shown.backward && at_one_place(step, there))
+      return static_cast<int>(i);
+  }
+  return pattern;
+}
+
+}  // namespace
+
+void HeadsController::lay_out_grid() {
+  const Trace* trace = state_.derived.trace.get();
+  const Step* shown = trace ? heads_step(state_) : nullptr;
+  const Compared now = shown ? Compared{trace->serial(), shown->tensor, 0, 0} : Compared{};
+  if (now == grid_of_) return;
+  grid_of_ = now;
+  derived_.grid = {now.serial, {}, -1};
+  if (!shown) return;
+  const Program& program = trace->program();
+  for (const int pattern : pattern_steps(program)) {
+    HeadsRow row{pattern, step_like(program, *shown, pattern), {}};
+    const Step& step = program.steps[static_cast<std::size_t>(row.step)];
+    for (int head = 0; head < program.config.head_count(); ++head)
+      row.pictures.push_back(step_page(*trace, step, head).lines[0].back());
+    if (at_one_place(*shown, step))
+      derived_.grid.current = static_cast<int>(derived_.grid.rows.size());
+    derived_.grid.rows.push_back(std::move(row));
+  }
+}
+
 void HeadsController::update() {
+  lay_out_grid();
   const Compared now = compared();
   if (now == compared_) return;
   compared_ = now;

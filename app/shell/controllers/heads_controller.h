@@ -11,7 +11,8 @@ class HeadsController : public Controller {
 
   /// The chosen heads are such as the trace has.
   void settle();
-  /// The difference of the two heads, where others are compared than before.
+  /// The grid of all heads, where it is of another trace or step than before, and the difference
+  /// of the two heads, where others are compared.
   void update();
 
   void on(const ChooseHead&);
@@ -32,11 +33,13 @@ class HeadsController : public Controller {
     bool operator==(const Compared&) const = default;
   };
   Compared compared() const;
+  void lay_out_grid();
 
   StepsController& steps_;
   HeadsSession& session_;
   HeadsDerived& derived_;
   Compared compared_;  // what derived_.difference is of
+  Compared grid_of_;   // the trace and the tensor that derived_.grid is of
 };
 
 }  // namespace headlight

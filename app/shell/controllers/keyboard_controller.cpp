@@ -139,6 +139,8 @@ bool KeyboardController::press_on_focus(const Shortcut& key) {
   if (across == 0 && along == 0) return false;
   if (focus.kind == FocusKind::kPane) {
     push(MoveCell{along, across});
+  } else if (focus.kind == FocusKind::kGrid || focus.kind == FocusKind::kGridCell) {
+    push(UseFocus{0, 0, false, across, along});
   } else if (focus.kind == FocusKind::kSlider) {
     push(UseFocus{0, across != 0 ? across : -along, false});
   } else if (focus.kind == FocusKind::kMenu && along > 0) {
@@ -184,6 +186,8 @@ void KeyboardController::on(const UseFocus& a) {
   focus.move += a.move;
   focus.nudge += a.nudge;
   focus.activate |= a.activate;
+  focus.right += a.right;
+  focus.down += a.down;
 }
 
 void KeyboardController::on(Is<kFocusSentence>) {

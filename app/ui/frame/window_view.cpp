@@ -71,6 +71,14 @@ void request_for_training(const Session& s, float height, float scale, LayoutPre
     wanted.sizes.heads = std::clamp((height / scale - 190) * 0.5f, 150.0f, 420.0f);
 }
 
+// Room for a row of each attention, as long as the stage keeps three quarters of the height.
+void request_for_heads(const AppState& state, float height, LayoutPreferences& wanted) {
+  constexpr float kHead = 46, kRow = 44;
+  const auto rows = static_cast<float>(state.derived.grid.rows.size());
+  if (wanted.sizes.heads <= 0 && height >= 800 && rows > 3)
+    wanted.sizes.heads = std::clamp(kHead + rows * kRow, 0.225f * height, 0.25f * height);
+}
+
 void draw_panels(const AppState& state, Ui& ui, const WindowLayout& l) {
   if (state.session.train.open) return draw_training(state, ui, l);
   if (shown(l.rail))
@@ -131,7 +139,11 @@ void draw_window(const AppState& state, Ui& ui, float width, float height) {
   const Session& s = state.session;
   LayoutPreferences wanted{s.rail_open, s.heads_open, s.inspector_open,
                            s.sizes,     s.maximized,  s.last_opened};
-  if (s.train.open) request_for_training(s, height, ui.scale, wanted);
+  if (s.train.open) {
+    request_for_training(s, height, ui.scale, wanted);
+  } else {
+    request_for_heads(state, height / ui.scale, wanted);
+  }
   const float vision = vision_height(state, ui, width);
   wanted.next = !s.train.open;
   wanted.notices_height = vision + notices_height(state, ui, width - ui.px(40));

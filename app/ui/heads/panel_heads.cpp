@@ -1,11 +1,10 @@
-// The heads of the layer in a row; two of them can be compared.
+// All heads under the stage; two of a layer can be compared.
 #include <algorithm>
 
 #include "app/ui/frame/panel_frame.h"
 #include "app/ui/frame/panels.h"
-#include "app/ui/heads/heads_lines.h"
+#include "app/ui/heads/heads_grid.h"
 #include "app/ui/matrix/legend_view.h"
-#include "app/ui/matrix/linked_hover.h"
 #include "app/ui/matrix/pane_view.h"
 #include "app/ui/matrix/place_words.h"
 #include "app/ui/state/commands.h"
@@ -45,78 +44,6 @@ float picture_gap(const Pane& pane, const Rect& picture) {
   const float cell = std::min(picture.width() / static_cast<float>(pane.columns),
                               picture.height() / static_cast<float>(pane.rows));
   return cell >= 6 ? 1.0f : 0.0f;
-}
-
-// The button in a card that compares its head with the one that is looked at, or ends that.
-struct CompareButton {
-  Rect rect;
-  std::string_view words;
-  bool over = false, on = false;
-};
-
-// To be asked before its card, so that it takes the mouse from it.
-CompareButton ask_compare(const AppState& state, Ui& ui, int head, const Rect& card) {
-  const bool other = head == state.session.other_head && state.session.compare;
-  const std::string_view word = ui.tr(other ? "heads.compared" : "heads.compare_this");
-  const float name =
-      ui.measure(ui.fonts.strong, ui.tr("heads.head", {{"n", std::to_string(head)}})).x;
-  const bool roomy = card.width() >= name + ui.measure(ui.fonts.note, word).x + ui.px(30);
-  const std::string_view shown = roomy ? word : ui.tr("heads.compare_short");
-  const float width = ui.measure(ui.fonts.note, shown).x;
-  const Rect r{card.x1 - width - ui.px(14), card.y1 - ui.px(22), card.x1 - ui.px(2),
-               card.y1 - ui.px(1)};
-  bool over = false;
-  if (ui.hot("heads/" + std::to_string(head) + "/compare", r, &over))
-    ui.push(CompareHead{other ? -1 : head});
-  if (over)
-    ui.tooltip(other ? std::string(ui.tr("heads.end_tip"))
-                     : ui.tr("heads.compare_tip", {{"a", std::to_string(state.session.head)},
-                                                   {"b", std::to_string(head)}}));
-  return {r, shown, over, other};
-}
-
-void head_card(const AppState& state, Ui& ui, const Step& step, int head, const Rect& card) {
-  const Session& session = state.session;
-  const Trace& trace = *state.derived.trace;
-  const int heads = trace.config().head_count();
-  const bool chosen = head == session.head, other = head == session.other_head && session.compare;
-  const std::string number = std::to_string(head);
-  ImDrawList* list = ImGui::GetWindowDrawList();
-  CompareButton compare;
-  if (!chosen && heads > 1) compare = ask_compare(state, ui, head, card);
-  bool over = false;
-  if (ui.hot("heads/" + number, card, &over)) {
-    if (ImGui::GetIO().KeyShift && !chosen) {
-      ui.push(CompareHead{other ? -1 : head});
-    } else {
-      ui.push(ChooseHead{head});
-    }
-  }
-  if (over || other)
-    list->AddRectFilled(card.min(), card.max(), to_u32(ui.theme.selection), ui.px(6));
-  list->AddRect(card.min(), card.max(), to_u32(chosen ? ui.theme.text : ui.theme.line), ui.px(6), 0,
-                chosen ? ui.px(2) : 1);
-  const PagePane pane = step_page(trace, step, head).lines[0].back();
-  const Rect picture = card_picture(ui, pane.pane, card);
-  draw_heatmap(ui, trace, pane, picture, picture_gap(pane.pane, picture));
-  list->AddRect(picture.min(), picture.max(), to_u32(ui.theme.line));
-  if (over) hover_picture(state, ui, pane, picture);
-  mark_hovered_place(state, ui, pane, picture);
-  float x = card.x0 + ui.px(6);
-  const std::vector<int> line_heads = shown_line_heads(session, heads);
-  if (lines_are_shown(state) &&
-      std::find(line_heads.begin(), line_heads.end(), head) != line_heads.end()) {
-    list->AddCircleFilled({x + ui.px(4), card.y1 - ui.px(11)}, ui.px(4),
-                          to_u32(head_color(ui.theme, head, heads)));
-    x += ui.px(12);
-  }
-  ui.text(chosen ? ui.fonts.strong : ui.fonts.control, {x, card.y1 - ui.px(19)}, ui.theme.text,
-          ui.tr("heads.head", {{"n", number}}));
-  if (over && !picture.contains(ImGui::GetIO().MousePos))
-    ui.tooltip(ui.tr("heads.tip", {{"n", number}}));
-  if (compare.words.empty()) return;
-  ui.text(ui.fonts.note, {compare.rect.x0 + ui.px(6), card.y1 - ui.px(18)},
-          compare.over || compare.on ? ui.theme.text : ui.theme.muted, compare.words);
 }
 
 // First head minus second, where it changes most, and by how much.
@@ -160,45 +87,6 @@ void difference_card(const AppState& state, Ui& ui, const Step& step, const Rect
           signed_number(d.difference[static_cast<std::size_t>(d.largest_change)], 2));
 }
 
-// The cards of all heads in a row that scrolls sideways when they are many.
-void head_strip(const AppState& state, Ui& ui, const Step& step, const Rect& strip) {
-  const int heads = state.derived.trace->config().head_count();
-  const float gap = ui.px(10);
-  // Rather narrower cards than one that is cut.
-  const float even = (strip.width() + gap) / static_cast<float>(heads) - gap;
-  const float card_width = std::max(ui.px(72), std::min(strip.height() - ui.px(16), even));
-  const float needed = static_cast<float>(heads) * (card_width + gap) - gap;
-  ImGui::SetCursorScreenPos(strip.min());
-  const bool scrolls = needed > strip.width();
-  begin_child("heads_strip", {strip.width(), strip.height()},
-              (scrolls ? ImGuiWindowFlags_HorizontalScrollbar : ImGuiWindowFlags_NoScrollbar) |
-                  ImGuiWindowFlags_NoBackground | ImGuiWindowFlags_NoScrollWithMouse);
-  if (ImGui::IsWindowHovered(ImGuiHoveredFlags_ChildWindows) && ImGui::GetIO().MouseWheel != 0)
-    ImGui::SetScrollX(ImGui::GetScrollX() - ImGui::GetIO().MouseWheel * (card_width + gap));
-  // A head that was chosen elsewhere comes into sight.
-  ImGuiStorage* storage = ImGui::GetStateStorage();
-  const float chosen_x = static_cast<float>(state.session.head) * (card_width + gap);
-  const bool changed = storage->GetInt(ImGui::GetID("chosen"), 0) != state.session.head;
-  const bool out_of_sight =
-      chosen_x < ImGui::GetScrollX() || chosen_x + card_width > ImGui::GetScrollX() + strip.width();
-  storage->SetInt(ImGui::GetID("chosen"), state.session.head);
-  if (changed && out_of_sight) ImGui::SetScrollX(chosen_x - (strip.width() - card_width) / 2);
-  const float card_height = strip.height() - (scrolls ? ui.px(12) : 0);
-  float x = strip.x0 - ImGui::GetScrollX();
-  for (int head = 0; head < heads; ++head) {
-    const Rect card{x, strip.y0, x + card_width, strip.y0 + card_height};
-    if (card.x1 > strip.x0 && card.x0 < strip.x1) {
-      head_card(state, ui, step, head, card);
-    } else {
-      ui.focusable("heads/" + std::to_string(head), card);
-    }
-    x += card_width + gap;
-  }
-  ImGui::SetCursorScreenPos({x - gap, strip.y0});
-  ImGui::Dummy({1, 1});
-  ImGui::EndChild();
-}
-
 // The buttons at the right of the head line. Returns their left edge.
 float head_line_buttons(const AppState& state, Ui& ui, const Rect& r, float right) {
   const float top = r.y0 + ui.px(6), height = ui.px(26);
@@ -225,10 +113,7 @@ void panel_heads(const AppState& state, Ui& ui, const Rect& r, bool open) {
   ui.begin_panel("heads", r);
   const float y = r.y0 + ui.px(open ? 10 : 6);
   const Step* step = heads_step(state);
-  const bool of_stack = step && step->stack != Stack::kOnly;
-  const std::string title =
-      of_stack ? ui.tr("heads.title_of", {{"place", step_place(ui.language, *step)}})
-               : ui.tr("heads.title", {{"n", std::to_string(state.session.layer)}});
+  const std::string_view title = ui.tr("heads.title");
   ui.text(ui.fonts.strong, {r.x0 + ui.px(18), y}, ui.theme.text, title);
   const Rect fold{r.x1 - ui.px(40), r.y0 + ui.px(3), r.x1 - ui.px(8), r.y0 + ui.px(open ? 33 : 27)};
   if (ui.hot("view/heads", open ? fold : Rect{r.x0, r.y0, r.x1, r.y1}))
@@ -251,14 +136,14 @@ void panel_heads(const AppState& state, Ui& ui, const Rect& r, bool open) {
     if (ui.measure(ui.fonts.note, shown).x < room)
       ui.text(ui.fonts.note, {x, y + ui.px(2)}, ui.theme.muted, shown);
     const float top = r.y0 + ui.px(36);
-    Rect strip{r.x0 + ui.px(14), top, r.x1 - ui.px(14), r.y1 - ui.px(8)};
+    Rect strip{r.x0 + ui.px(14), top, r.x1 - ui.px(14), r.y1 - ui.px(5)};
     const bool comparing = state.session.compare && !state.derived.difference.empty();
     const float card = strip.height() + ui.px(140);
     if (comparing && strip.width() > card * 2) {
       strip.x1 -= card + ui.px(10);
       difference_card(state, ui, *step, {strip.x1 + ui.px(10), top, r.x1 - ui.px(14), strip.y1});
     }
-    head_strip(state, ui, *step, strip);
+    draw_heads_grid(state, ui, strip);
   }
   ui.end_panel();
 }
@@ -282,23 +167,8 @@ void panel_stage_heads(const AppState& state, Ui& ui, const Rect& r) {
   ui.text(ui.fonts.control,
           {r.x0 + ui.px(36) + ui.measure(ui.fonts.title, title).x, r.y0 + ui.px(23)},
           ui.theme.muted, where);
-  const int heads = trace.config().head_count();
-  // As square a grid as fits the picture.
-  int columns = 1;
-  const auto side_for = [&](int c) {
-    const int rows = (heads + c - 1) / c;
-    return std::min((r.width() - ui.px(140)) / static_cast<float>(c),
-                    (r.height() - ui.px(80)) / static_cast<float>(rows));
-  };
-  for (int c = 2; c <= heads; ++c) {
-    if (side_for(c) > side_for(columns)) columns = c;
-  }
-  const float side = side_for(columns);
-  for (int head = 0; head < heads; ++head) {
-    const float x = r.x0 + ui.px(24) + side * static_cast<float>(head % columns);
-    const float y = r.y0 + ui.px(60) + side * static_cast<float>(head / columns);
-    head_card(state, ui, *step, head, {x, y, x + side - ui.px(10), y + side - ui.px(10)});
-  }
+  draw_heads_of_row(state, ui,
+                    {r.x0 + ui.px(24), r.y0 + ui.px(60), r.x1 - ui.px(116), r.y1 - ui.px(20)});
   const PagePane pane = step_page(trace, *step, 0).lines[0].back();
   draw_legend(ui, {r.x1 - ui.px(90), r.y0, r.x1, r.y1}, r.y0 + ui.px(70), ui.px(92),
               colors_of(ui, trace, pane),

@@ -1,5 +1,6 @@
 // The keyboard's way through the controls: their order is the order in which they are drawn.
 #include <algorithm>
+#include <cmath>
 
 #include "app/ui/kit/ui.h"
 
@@ -58,6 +59,29 @@ void Ui::after_field(std::string_view id) {
     push(FocusOn{std::string(id), FocusKind::kField, false, false, ""});
 }
 
+// The nearest control of the grid in the direction of the arrow key; null at its edge.
+const Focusable* Ui::neighbour(const Focusable& of) const {
+  const auto middle = [](const Rect& r) { return ImVec2((r.x0 + r.x1) / 2, (r.y0 + r.y1) / 2); };
+  const ImVec2 here = middle(of.rect);
+  const Focusable* best = nullptr;
+  float nearest = 0;
+  for (const Focusable& c : focusables_) {
+    if (c.kind != FocusKind::kGrid && c.kind != FocusKind::kGridCell) continue;
+    const ImVec2 there = middle(c.rect);
+    const float x = there.x - here.x, y = there.y - here.y;
+    const bool across = request_.right != 0;
+    const float ahead =
+        across ? x * static_cast<float>(request_.right) : y * static_cast<float>(request_.down);
+    const float aside = std::abs(across ? y : x);
+    if (ahead < 1 || aside > ahead || (across && aside > 1)) continue;
+    const float distance = ahead + 4 * aside;
+    if (best && distance >= nearest) continue;
+    best = &c;
+    nearest = distance;
+  }
+  return best;
+}
+
 void Ui::settle_focus() {
   if (!focus_) return;
   const Focus& f = *focus_;
@@ -98,10 +122,17 @@ void Ui::settle_focus() {
        f.opener.empty() ? f.id : f.opener);
   } else if (now == focusables_.end() && find(f.opener) != focusables_.end()) {
     go(*find(f.opener), "");
+  } else if (now != focusables_.end() && (request_.right != 0 || request_.down != 0)) {
+    if (const Focusable* next = neighbour(*now)) go(*next, f.opener);
   } else if (request_.move != 0 && !focusables_.empty()) {
+    const auto by_arrows = [&](const Focusable& c) {
+      return c.kind == FocusKind::kGridCell && c.id != f.id;
+    };
+    std::erase_if(focusables_, by_arrows);
     const auto count = static_cast<int>(focusables_.size());
-    const int start = now == focusables_.end() ? (request_.move > 0 ? -1 : 0)
-                                               : static_cast<int>(now - focusables_.begin());
+    const auto from = find(f.id);
+    const int start = from == focusables_.end() ? (request_.move > 0 ? -1 : 0)
+                                                : static_cast<int>(from - focusables_.begin());
     const int next = ((start + request_.move) % count + count) % count;
     go(focusables_[static_cast<std::size_t>(next)], f.opener);
   }

@@ -24,6 +24,10 @@ class HeatmapSink {
  public:
   virtual ~HeatmapSink() = default;
   virtual void draw(ImDrawList*, const HeatmapQuad&) = 0;
+  /// Many small ones, in as few draws as can be.
+  virtual void draw_all(ImDrawList* list, std::span<const HeatmapQuad> quads) {
+    for (const HeatmapQuad& quad : quads) draw(list, quad);
+  }
   /// From now on the whole window is shown as these eyes see it.
   virtual void set_vision(Vision) {}
   /// From now on these cells can be taken from the graphics card; null: none.
@@ -148,6 +152,7 @@ class Ui {
   void settle_focus();
 
  private:
+  const Focusable* neighbour(const Focusable&) const;
   struct Ring {
     Rect rect, clip;
   };

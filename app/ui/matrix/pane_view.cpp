@@ -251,10 +251,15 @@ int caption_brevity(const Ui& ui, const Trace& trace, const PlacedPane& p,
   return brevity;
 }
 
-void draw_heatmap(Ui& ui, const Trace& trace, const PagePane& p, const Rect& r, float gap) {
+HeatmapQuad heatmap_quad(const Ui& ui, const Trace& trace, const PagePane& p, const Rect& r,
+                         float gap) {
   HeatmapQuad quad = quad_of(trace, p, r, gap, ui.scale);
   quad.scale = colors_of(ui, trace, p).scale;
-  ui.heatmaps.draw(ImGui::GetWindowDrawList(), quad);
+  return quad;
+}
+
+void draw_heatmap(Ui& ui, const Trace& trace, const PagePane& p, const Rect& r, float gap) {
+  ui.heatmaps.draw(ImGui::GetWindowDrawList(), heatmap_quad(ui, trace, p, r, gap));
 }
 
 PaneEvents draw_pane(Ui& ui, const Trace& trace, const PlacedPane& p, const CellLink& lit,

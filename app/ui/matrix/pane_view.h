@@ -45,7 +45,8 @@ struct PaneEvents {
   ImVec2 dragged{0, 0};  // by how many pixels the mouse, held down, moved the pane
 };
 
-/// A bare heatmap, for thumbnails and the heads' row.
+/// A bare heatmap, for thumbnails, and what it is drawn from, for those that are drawn together.
+HeatmapQuad heatmap_quad(const Ui&, const Trace&, const PagePane&, const Rect&, float gap);
 void draw_heatmap(Ui&, const Trace&, const PagePane&, const Rect&, float gap);
 
 /// A whole pane. `lit` is what to light up; `id` is the probe's name of it.

@@ -112,6 +112,7 @@ struct FocusOn {
 struct UseFocus {
   int move = 0, nudge = 0;
   bool activate = false;
+  int right = 0, down = 0;
 };
 /// The menu that is open; empty: none.
 struct MenuShown {

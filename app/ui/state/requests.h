@@ -34,8 +34,9 @@ struct ViewRequest {
 
 /// Of the control in focus. The frame knows the controls and their order.
 struct FocusRequest {
-  int move = 0;   // so many controls on
-  int nudge = 0;  // a slider's steps
+  int move = 0;             // so many controls on
+  int nudge = 0;            // a slider's steps
+  int right = 0, down = 0;  // to the neighbour in a grid
   bool activate = false;
   bool reveal = false;  // just arrived: scroll to it, type in it
 };

@@ -65,8 +65,9 @@ struct PanelSizes {
 };
 
 /// What a focused control does with the arrow keys: nothing, types, goes to its neighbour in the
-/// menu bar, changes its value, or moves the chosen cell.
-enum class FocusKind { kButton, kField, kMenu, kSlider, kPane };
+/// menu bar, changes its value, moves the chosen cell, or goes to its neighbour in a grid; of a
+/// kGridCell the Tab key knows nothing.
+enum class FocusKind { kButton, kField, kMenu, kSlider, kPane, kGrid, kGridCell };
 
 /// The control that has the keyboard.
 struct Focus {

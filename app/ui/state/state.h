@@ -15,9 +15,11 @@
 #include "core/explain/explain.h"
 #include "core/run/runner.h"
 #include "core/run/sentence_tokens.h"
+#include "core/train/metrics/trace_heads.h"
 #include "core/view/device_cells.h"
 #include "core/view/kernel_view.h"
 #include "core/view/outcome.h"
+#include "core/view/pane_layout.h"
 
 namespace headlight {
 
@@ -48,6 +50,7 @@ struct Nudged {
 struct ComputingDerived {
   Document asked;  // the document that the trace is of, or will be when `computing` has ended
   std::shared_ptr<const Trace> trace;  // the last one that could be made; null at the very start
+  std::shared_ptr<const TraceHeads> heads;  // the scores of its heads
   std::string problem;  // why the document as it stands has no trace, in the person's language
   Message message;      // the same, for any language
   std::size_t tokens_in_sentence = 0;
@@ -65,7 +68,21 @@ struct ComputingDerived {
   SizeChart sizes;
 };
 
+/// A row of the grid of all heads: one attention.
+struct HeadsRow {
+  int pattern = -1;                // the step that makes its weights,
+  int step = -1;                   // and the one that is shown of it, as places in Program::steps
+  std::vector<PagePane> pictures;  // by head
+};
+/// Made anew where the trace or the kind of step changes, not for every frame.
+struct HeadsGrid {
+  std::uint64_t serial = 0;    // of the trace
+  std::vector<HeadsRow> rows;  // as TraceHeads::scores has them
+  int current = -1;            // the row of the shown step, or of its layer
+};
+
 struct HeadsDerived {
+  HeadsGrid grid;
   std::vector<float> difference;  // the two chosen heads, first minus second
   CellRange difference_range;
   std::uint64_t difference_key = 0;

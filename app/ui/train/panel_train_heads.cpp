@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/ui/heads/head_names.h"
 #include "app/ui/kit/chart.h"
 #include "app/ui/matrix/linked_hover.h"
 #include "app/ui/matrix/pane_view.h"
@@ -10,6 +11,7 @@
 #include "app/ui/train/panel_train.h"
 #include "core/base/number_text.h"
 #include "core/base/random.h"
+#include "core/train/metrics/trace_heads.h"
 #include "core/view/pane_layout.h"
 
 namespace headlight {
@@ -137,32 +139,18 @@ struct HeadRow {
   const Step* step = nullptr;
   std::size_t first = 0;  // of its heads in ProbeResult::heads
   int heads = 0;
-  std::string name;    // "layer 0"; of an encoder-decoder also which stack
-  std::string number;  // "0", "e0", "d0", "c0"
+  std::string name;
 };
 
 std::vector<HeadRow> head_rows(const AppState& state, const Ui& ui) {
   const Program& program = state.derived.trace->program();
   std::vector<HeadRow> rows;
   std::size_t first = 0;
-  for (const Step& step : program.steps) {
-    if (!program.makes(step, Role::kPattern)) continue;
-    const TensorSpec& spec = program.tensors[static_cast<std::size_t>(step.tensor)];
-    HeadRow row{step.tensor, &step, first, static_cast<int>(spec.axes[1].size), {}, {}};
-    const std::string layer = std::to_string(step.layer);
-    const bool crosses = step.section == Section::kCrossAttention;
-    const std::string_view id = crosses                         ? "train.layer_cross"
-                                : step.stack == Stack::kEncoder ? "train.layer_encoder"
-                                : step.stack == Stack::kDecoder ? "train.layer_decoder"
-                                                                : "train.layer_n";
-    row.name = ui.tr(id, {{"n", layer}});
-    row.number = (crosses                         ? "c"
-                  : step.stack == Stack::kEncoder ? "e"
-                  : step.stack == Stack::kDecoder ? "d"
-                                                  : "") +
-                 layer;
-    first += static_cast<std::size_t>(row.heads);
-    rows.push_back(std::move(row));
+  for (const int place : pattern_steps(program)) {
+    const Step& step = program.steps[static_cast<std::size_t>(place)];
+    const int heads = program.config.head_count();
+    rows.push_back({step.tensor, &step, first, heads, attention_name(ui, step)});
+    first += static_cast<std::size_t>(heads);
   }
   return rows;
 }
@@ -190,7 +178,7 @@ void head_cell(const Grid& g, const HeadRow& row, int head, const Rect& r) {
   Ui& ui = g.ui;
   const Trace& trace = *g.state.derived.trace;
   const Session& session = g.state.session;
-  const std::string number = row.number + "." + std::to_string(head);
+  const std::string number = head_number(*row.step, head);
   const bool chosen = row.step->layer == session.layer && head == session.head &&
                       row.step->section == Section::kAttention;
   bool over = false;

@@ -12,14 +12,21 @@ constexpr double kUsual = 0.6;
 // Random patterns reach 0.85 to 0.95, the more keys the more; a head that averages has more.
 constexpr double kEven = 0.96;
 constexpr std::array<BadgeInfo, kBadgeCount> kBadges = {{
-    {Badge::kDiagonal, "diagonal", "badge.diagonal", "badge.diagonal.help", kUsual},
-    {Badge::kAntiDiagonal, "anti-diagonal", "badge.anti_diagonal", "badge.anti_diagonal.help",
+    {Badge::kDiagonal, "diagonal", "badge.diagonal", "badge.diagonal.help", "badge.diagonal.brief",
      kUsual},
-    {Badge::kInduction, "induction", "badge.induction", "badge.induction.help", kUsual},
-    {Badge::kPreviousToken, "previous-token", "badge.previous", "badge.previous.help", kUsual},
-    {Badge::kSameToken, "same-token", "badge.same", "badge.same.help", kUsual},
-    {Badge::kFirstToken, "first-token", "badge.first", "badge.first.help", kUsual},
-    {Badge::kUniform, "uniform", "badge.uniform", "badge.uniform.help", kEven},
+    {Badge::kAntiDiagonal, "anti-diagonal", "badge.anti_diagonal", "badge.anti_diagonal.help",
+     "badge.anti_diagonal.brief", kUsual},
+    {Badge::kInduction, "induction", "badge.induction", "badge.induction.help",
+     "badge.induction.brief", kUsual},
+    {Badge::kPreviousToken, "previous-token", "badge.previous", "badge.previous.help",
+     "badge.previous.brief", kUsual},
+    {Badge::kSameToken, "same-token", "badge.same", "badge.same.help", "badge.same.brief", kUsual},
+    {Badge::kCurrentToken, "current-token", "badge.current", "badge.current.help",
+     "badge.current.brief", kUsual},
+    {Badge::kFirstToken, "first-token", "badge.first", "badge.first.help", "badge.first.brief",
+     kUsual},
+    {Badge::kUniform, "uniform", "badge.uniform", "badge.uniform.help", "badge.uniform.brief",
+     kEven},
 }};
 
 // What the lower sum is at least, for each row that counts.
@@ -127,13 +134,14 @@ void check_sizes(const HeadPattern& p) {
 
 HeadScores head_scores(const HeadPattern& p) {
   check_sizes(p);
-  Share previous, same, induction, diagonal, anti;
+  Share previous, same, current, induction, diagonal, anti;
   Mean first, uniform;
   for (std::int64_t query = 0; query < p.queries; ++query) {
     const Row row = look_at(p, query);
     if (row.allowed == 0 || !row.finite) continue;
     if (!p.ids.empty()) {
       previous.add_key(row, query - 1);
+      current.add_key(row, query);
       add_by_token(row, same, induction);
     }
     if (p.halves) {
@@ -150,6 +158,7 @@ HeadScores head_scores(const HeadPattern& p) {
   HeadScores scores;
   scores[Badge::kPreviousToken] = previous.score();
   scores[Badge::kSameToken] = same.score();
+  scores[Badge::kCurrentToken] = current.score();
   scores[Badge::kInduction] = induction.score();
   scores[Badge::kDiagonal] = diagonal.score();
   scores[Badge::kAntiDiagonal] = anti.score();

@@ -17,10 +17,11 @@ enum class Badge {
   kInduction,
   kPreviousToken,
   kSameToken,
+  kCurrentToken,
   kFirstToken,
   kUniform,
 };
-inline constexpr std::size_t kBadgeCount = 7;
+inline constexpr std::size_t kBadgeCount = 8;
 
 /// Where the two halves of a copy lie: output t is made at query target + t and belongs to key
 /// source + t, or, read backwards, to key source + length − 1 − t.
@@ -55,6 +56,7 @@ struct HeadScores {
 ///
 ///   previous-token  key i − 1
 ///   same-token      the other keys whose token is query i's
+///   current-token   key i
 ///   induction       the keys before i whose own previous token is query i's (Elhage et al. 2021)
 ///   diagonal        key source + t, for query target + t
 ///   anti-diagonal   key source + length − 1 − t, for query target + t
@@ -77,7 +79,8 @@ struct BadgeInfo {
   std::string_view word;   // "previous-token"
   std::string_view label;  // text ids: the name on the badge, and the tooltip that defines it
   std::string_view help;
-  double threshold = 0;  // a score of this or more earns the badge
+  std::string_view brief;  // the name in a word, where there is little room
+  double threshold = 0;    // a score of this or more earns the badge
 };
 /// In the order of enum Badge.
 std::span<const BadgeInfo> badges();

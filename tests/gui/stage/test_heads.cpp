@@ -1,4 +1,4 @@
-// The row of heads, two of them compared, and the lines view.
+// Heads: two of them compared, and the lines view.
 #include <algorithm>
 #include <cmath>
 

@@ -449,7 +449,9 @@ TEST_CASE(
   const DrawnControl card = gui.rect("heads/1");
   const DrawnHeatmap* picture = nullptr;
   for (const DrawnHeatmap& h : gui.heatmaps().drawn()) {
-    if (h.quad.x0 >= card.min.x && h.quad.x1 <= card.max.x && h.quad.y0 >= card.min.y) picture = &h;
+    if (h.quad.x0 >= card.min.x && h.quad.x1 <= card.max.x && h.quad.y0 >= card.min.y &&
+        h.quad.y1 <= card.max.y)
+      picture = &h;
   }
   REQUIRE(picture);
   const ImVec2 at{picture->quad.x0 + (picture->quad.x1 - picture->quad.x0) * 0.3f,

@@ -1,0 +1,50 @@
+#include "core/train/metrics/trace_heads.h"
+
+namespace headlight {
+namespace {
+
+// What one attention may look at, and of which tokens.
+struct Looks {
+  TensorId mask = -1;
+  std::span<const int> ids;
+};
+
+Looks looks_of(const Trace& trace, const Step& step) {
+  const Program& program = trace.program();
+  if (step.section == Section::kCrossAttention) return {program.cross_mask, {}};
+  if (step.stack == Stack::kEncoder) return {program.source_mask, trace.input().source_ids};
+  return {program.mask, trace.input().ids};
+}
+
+}  // namespace
+
+std::vector<int> pattern_steps(const Program& program) {
+  std::vector<int> steps;
+  for (std::size_t i = 0; i < program.steps.size(); ++i) {
+    const Step& step = program.steps[i];
+    if (!step.backward && program.makes(step, Role::kPattern)) steps.push_back(static_cast<int>(i));
+  }
+  return steps;
+}
+
+TraceHeads score_heads(const Trace& trace) {
+  TraceHeads all{trace.serial(), {}};
+  const Program& program = trace.program();
+  for (const int place : pattern_steps(program)) {
+    const Step& step = program.steps[static_cast<std::size_t>(place)];
+    const TensorView t = trace.tensor(step.tensor);  // (batch 1, head, query, key)
+    const std::int64_t queries = t.axes[2].size, keys = t.axes[3].size;
+    const auto cells = static_cast<std::size_t>(queries * keys);
+    const Looks looks = looks_of(trace, step);
+    HeadPattern pattern{{}, queries, keys, looks.ids, {}, {}};
+    if (looks.mask >= 0) pattern.mask = {trace.tensor(looks.mask).data, cells};
+    std::vector<HeadScores>& scores = all.scores.emplace_back();
+    for (std::int64_t head = 0; head < t.axes[1].size; ++head) {
+      pattern.weights = {t.data + static_cast<std::size_t>(head) * cells, cells};
+      scores.push_back(head_scores(pattern));
+    }
+  }
+  return all;
+}
+
+}  // namespace headlight

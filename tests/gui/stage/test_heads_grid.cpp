@@ -1,0 +1,268 @@
+// All heads at a glance: the grid's pictures, scores and badges, and the ways through it.
+#include <algorithm>
+#include <cmath>
+
+#include "app/ui/heads/head_cell.h"
+#include "app/ui/heads/heads_grid.h"
+#include "core/base/number_text.h"
+#include "core/graph/program_memory.h"
+#include "tests/gui/harness.h"
+
+namespace headlight::test {
+namespace {
+
+struct Attention {
+  std::string number, tensor;
+  bool crosses = false, source = false;
+};
+
+// What a person would call them, in the order in which they stand.
+std::vector<Attention> attentions(const Trace& trace) {
+  std::vector<Attention> all;
+  const int layers = trace.config().layers;
+  const auto name = [](const char* stack, int layer, const char* what) {
+    return stack + std::string("blocks.") + std::to_string(layer) + what;
+  };
+  const bool translates = trace.config().form == ModelForm::kTranslate;
+  for (int i = 0; translates && i < layers; ++i)
+    all.push_back({"e" + std::to_string(i), name("encoder.", i, ".attn.pattern"), false, true});
+  for (int i = 0; i < layers; ++i) {
+    const std::string n = std::to_string(i);
+    const char* stack = translates ? "decoder." : "";
+    all.push_back({(translates ? "d" : "") + n, name(stack, i, ".attn.pattern")});
+    if (translates) all.push_back({"c" + n, name(stack, i, ".cross_attn.pattern"), true});
+  }
+  return all;
+}
+
+// Measured here, from nothing but the weights, the mask's rule and the tokens.
+HeadScores measure(const Trace& trace, const Attention& a, std::int64_t head) {
+  const TensorView t = trace.tensor(a.tensor);
+  const std::int64_t queries = t.axes[2].size, keys = t.axes[3].size;
+  const auto cells = static_cast<std::size_t>(queries * keys);
+  std::vector<float> mask;
+  const bool own = !a.crosses && !a.source;
+  if (own && trace.config().mask.kind != MaskKind::kNone) {
+    mask.resize(cells);
+    fill_mask(trace.config().mask, static_cast<int>(queries), mask.data());
+  }
+  const RunInput& in = trace.input();
+  const std::vector<int> ids = a.crosses ? std::vector<int>{} : a.source ? in.source_ids : in.ids;
+  return head_scores({{t.data + head * queries * keys, cells}, queries, keys, ids, mask, {}});
+}
+
+std::string id_of(const Gui& gui, const Attention& a, int head) {
+  const std::string far = "heads/" + a.number + "." + std::to_string(head);
+  return gui.has(far) ? far : "heads/" + std::to_string(head);
+}
+
+std::string words_in(Gui& gui, const DrawnControl& r) {
+  std::string words;
+  for (const DrawnText& text : gui.texts()) {
+    const ImVec2 at{(text.min.x + text.max.x) / 2, (text.min.y + text.max.y) / 2};
+    if (at.x > r.min.x && at.x < r.max.x && at.y > r.min.y && at.y < r.max.y)
+      words += text.words + " ";
+  }
+  return words;
+}
+
+const DrawnHeatmap& picture_in(const Gui& gui, const DrawnControl& r) {
+  const auto& all = gui.heatmaps().drawn();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const DrawnHeatmap& h) {
+    return h.quad.x0 >= r.min.x && h.quad.x1 <= r.max.x && h.quad.y0 >= r.min.y &&
+           h.quad.y1 <= r.max.y;
+  });
+  REQUIRE(found != all.end());
+  return *found;
+}
+
+const std::string& focused(const Gui& gui) { return gui.state().session.focus.id; }
+
+}  // namespace
+
+TEST_CASE("all heads: every head of every stack has its picture, its score and its badge") {
+  int named = 0, plain = 0;
+  for (const std::string& name : bundled_names()) {
+    CAPTURE(name);
+    Gui gui(bundled_document(name), {1920, 1080});
+    gui.push(Maximize{PanelId::kHeads});
+    gui.frame(2);
+    const Trace& trace = gui.trace();
+    for (const Attention& a : attentions(trace)) {
+      for (int head = 0; head < trace.config().head_count(); ++head) {
+        const std::string id = id_of(gui, a, head);
+        CAPTURE(id);
+        const DrawnControl cell = gui.rect(id);
+        const DrawnHeatmap& picture = picture_in(gui, cell);
+        const TensorView t = trace.tensor(a.tensor);
+        const std::int64_t queries = t.axes[2].size, keys = t.axes[3].size;
+        REQUIRE(picture.quad.rows == queries);
+        REQUIRE(picture.quad.columns == keys);
+        for (std::int64_t i = 0; i < queries * keys; ++i)
+          CHECK(picture.cell(i / keys, i % keys) == t.data[head * queries * keys + i]);
+        const HeadScores scores = measure(trace, a, head);
+        const std::optional<Badge> badge = best_badge(scores);
+        CHECK(gui.has("label/" + id + "/badge") == badge.has_value());
+        (badge ? named : plain) += 1;
+        const std::string words = words_in(gui, cell);
+        CAPTURE(words);
+        CHECK(words.find(a.number + "." + std::to_string(head)) != std::string::npos);
+        if (!badge) continue;
+        const HeadScore& score = scores[*badge];
+        CHECK(score.value >= badge_info(*badge).threshold);
+        CHECK(words.find(cell_number(score.value, {CellFormat::Kind::kFixed, 2})) !=
+              std::string::npos);
+        std::string label(tr(Language::kEnglish, badge_info(*badge).label));
+        std::erase(label, ' ');
+        CHECK(words.find(label) != std::string::npos);
+        gui.hover("label/" + id + "/badge");
+        gui.frame(2);
+        CHECK(gui.shows(tr(Language::kEnglish, badge_info(*badge).help).substr(0, 30)));
+        CHECK(gui.shows("measured on " + count_text(score.rows) + " queries"));
+      }
+    }
+  }
+  CHECK(named > 3);
+  CHECK(plain > 3);
+}
+
+TEST_CASE("all heads: what a bundled model's head is said to do stands in its tooltip") {
+  Gui gui(bundled_document("grammar"), {1440, 900});
+  const auto hover = [&](const char* id) {
+    const DrawnControl cell = gui.rect(id);
+    gui.move_to({cell.max.x - 4, cell.max.y - 4});
+    gui.frame(2);
+  };
+  hover("heads/2");
+  CHECK(gui.shows("Layer 0, head 2: cat → boys"));
+  hover("heads/1.2");
+  CHECK_FALSE(gui.shows("head 2:"));
+}
+
+TEST_CASE("all heads: a click opens the same step of another layer, and that head") {
+  Gui gui(small_document(3, 3, 12));
+  gui.click("heads/2.1");
+  CHECK(gui.state().session.step == "blocks.2.attn.pattern");
+  CHECK(gui.state().session.layer == 2);
+  CHECK(gui.state().session.head == 1);
+  CHECK(gui.has("heads/0.1"));  // its own row has short names now
+  CHECK_FALSE(gui.has("heads/2.1"));
+  gui.push(GoToStep{"blocks.2.attn.scores_raw"});
+  gui.click("heads/0.2");
+  CHECK(gui.state().session.step == "blocks.0.attn.scores_raw");
+  CHECK(gui.state().session.head == 2);
+  const TensorView t = gui.tensor("blocks.1.attn.scores_raw");
+  const std::int64_t n = gui.trace().length();
+  CHECK(picture_in(gui, gui.rect("heads/1.1")).cell(2, 1) == t.data[n * n + 2 * n + 1]);
+  // From a step without heads to the weights.
+  gui.push(GoToStep{"logits"});
+  gui.click("heads/1.0");
+  CHECK(gui.state().session.step == "blocks.1.attn.pattern");
+  CHECK(gui.state().session.head == 0);
+  CHECK(gui.document() == small_document(3, 3, 12));
+}
+
+TEST_CASE("all heads: encoder, decoder and cross-attention stand apart, and each opens") {
+  Gui gui(bundled_document("dates"), {1440, 900});
+  for (const char* name : {"encoder", "decoder", "cross"}) CHECK(gui.shows(name));
+  gui.click("heads/c0.1");
+  CHECK(gui.state().session.step == "decoder.blocks.0.cross_attn.pattern");
+  CHECK(gui.state().session.head == 1);
+  gui.click("heads/e0.2");
+  CHECK(gui.state().session.step == "encoder.blocks.0.attn.pattern");
+  CHECK(gui.state().session.head == 2);
+  gui.click("heads/d0.3");
+  CHECK(gui.state().session.step == "decoder.blocks.0.attn.pattern");
+}
+
+TEST_CASE("all heads: only heads of one layer are compared, and the others say so") {
+  Gui gui(small_document(2, 3, 12));
+  gui.shift_click("heads/1.1");
+  CHECK_FALSE(gui.state().session.compare);
+  CHECK(gui.state().session.layer == 0);
+  gui.shift_click("heads/2");
+  CHECK(gui.state().session.compare);
+  CHECK(gui.state().session.other_head == 2);
+  const DrawnControl far = gui.rect("heads/1.1");
+  gui.move_to({far.max.x - 4, far.center().y});
+  gui.frame(2);
+  CHECK(gui.shows("Two heads are compared"));
+}
+
+TEST_CASE("all heads: arrow keys go through the grid, Enter opens") {
+  Gui gui(small_document(3, 3, 12));
+  gui.push(FocusOn{"heads/1", FocusKind::kGrid, true, true, ""});
+  gui.frame();
+  const auto press = [&](int key) { gui.key({key}); };
+  press(kKeyDown);
+  CHECK(focused(gui) == "heads/1.1");
+  press(kKeyRight);
+  CHECK(focused(gui) == "heads/1.2");
+  press(kKeyRight);  // the edge
+  CHECK(focused(gui) == "heads/1.2");
+  press(kKeyDown);
+  CHECK(focused(gui) == "heads/2.2");
+  press(kKeyDown);
+  CHECK(focused(gui) == "heads/2.2");
+  CHECK(gui.state().session.layer == 0);  // only looked over
+  press(kKeyEnter);
+  CHECK(gui.state().session.layer == 2);
+  CHECK(gui.state().session.head == 2);
+  gui.frame();
+  CHECK(focused(gui) == "heads/2");  // of this layer now
+  press(kKeyUp);
+  CHECK(focused(gui) == "heads/1.2");
+  press(kKeyLeft);
+  CHECK(focused(gui) == "heads/1.1");
+  // Tab knows one layer's heads only.
+  gui.key({kKeyTab});
+  CHECK_FALSE(focused(gui).starts_with("heads/1."));
+}
+
+TEST_CASE("all heads: of many layers the chosen one comes into sight, by keys too") {
+  Gui gui(small_document(12, 12, 24), {1280, 720});
+  CHECK_FALSE(gui.has("heads/9.3"));
+  for (int i = 0; i < 9; ++i) gui.key({kKeyPageDown});
+  gui.frame(2);
+  const DrawnControl strip = gui.rect("panel/heads"), cell = gui.rect("heads/3");
+  CHECK(gui.state().session.layer == 9);
+  CHECK(cell.min.y >= strip.min.y + 30);
+  CHECK(cell.max.y <= strip.max.y);
+  gui.push(FocusOn{"heads/3", FocusKind::kGrid, true, true, ""});
+  gui.frame();
+  for (int i = 0; i < 5; ++i) gui.key({kKeyUp});
+  gui.frame(2);
+  CHECK(focused(gui) == "heads/4.3");
+  CHECK(gui.rect("heads/4.3").min.y >= strip.min.y + 30);
+}
+
+TEST_CASE("all heads: all rows at once where they fit, whole pixels for each cell") {
+  for (const float scale : {1.0f, 2.0f}) {
+    for (const int tokens : {1, 5, 11, 23, 31, 48, 60, 200, 1024}) {
+      for (const int rows : {1, 2, 4, 12}) {
+        for (const int heads : {1, 4, 12, 40}) {
+          for (const ImVec2 room : {ImVec2(700, 84), ImVec2(820, 160), ImVec2(1900, 900)}) {
+            CAPTURE(scale);
+            CAPTURE(tokens);
+            CAPTURE(rows);
+            CAPTURE(heads);
+            CAPTURE(room.x);
+            const float width = room.x * scale, height = room.y * scale;
+            const HeadsGridShape s =
+                heads_grid_shape(width, height, scale, rows, heads, tokens, tokens);
+            CHECK((s.scrolls_down || s.row_height * static_cast<float>(rows) <= height));
+            CHECK((s.scrolls_across || s.cell_width * static_cast<float>(heads) <= width));
+            const ImVec2 drawn = whole_cells(s.picture_width, s.picture_height, tokens, tokens);
+            CHECK(drawn.x <= s.cell_width);
+            CHECK(drawn.y <= s.row_height);
+            CHECK(drawn.y >= 23 * scale);  // never a stamp
+            const float cell = drawn.x / static_cast<float>(tokens);
+            if (cell >= 1) CHECK(cell == std::round(cell));
+          }
+        }
+      }
+    }
+  }
+}
+
+}  // namespace headlight::test
