@@ -96,7 +96,7 @@ std::optional<ByteRange> read_range(const JsonReader& in, const char* key) {
 }
 
 RunText read_text(const OrderedJson& json) {
-  const JsonReader in(json, "text", kWords);
+  const JsonReader in(json, "text", kRunWords);
   RunText t;
   in.text("file", t.file);
   in.text("sha256", t.sha256);
