@@ -127,10 +127,8 @@ std::string cell_number(double value, const CellFormat& format) {
   using Kind = CellFormat::Kind;
   if (format.kind == Kind::kNothing) return "";
   if (!std::isfinite(value)) return special(value);
-  if (format.kind == Kind::kNames && value < 0) return "\u2013";
   if (value == 0) return "0";
-  if (format.kind == Kind::kWhole || format.kind == Kind::kNames)
-    return exact_number(static_cast<float>(value));
+  if (format.kind == Kind::kWhole) return exact_number(static_cast<float>(value));
   if (format.kind == Kind::kFixed && format.decimals == 0 && std::fabs(value) < 0.5) return "~0";
   if (format.kind == Kind::kFixed) return with_true_minus(fixed(value, format.decimals));
   if (std::fabs(value) < format.smallest) return "~0";

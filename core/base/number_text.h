@@ -21,9 +21,9 @@ std::string fine_number(double value, int significant = 3);
 std::array<std::string, 2> scale_ends(double low, double high);
 
 /// How the numbers of one matrix are written in its cells: all with the same decimals, or all as
-/// one digit and a power of ten. Ids (kNames) are whole numbers, those below 0 a dash: none.
+/// one digit and a power of ten.
 struct CellFormat {
-  enum class Kind { kNothing, kWhole, kNames, kFixed, kPower } kind = Kind::kNothing;
+  enum class Kind { kNothing, kWhole, kFixed, kPower } kind = Kind::kNothing;
   int decimals = 0;     // kFixed
   double smallest = 0;  // kPower: what is smaller is written "~0"
 };

@@ -150,6 +150,10 @@ struct Program {
   std::int64_t outcomes() const {
     return config.form == ModelForm::kClasses ? shape.classes : shape.vocab;
   }
+  /// The axis that has their names.
+  std::string_view outcome_axis() const {
+    return config.form == ModelForm::kClasses ? "class" : "vocab";
+  }
   /// "d.…" of this tensor; -1 where there is none.
   TensorId gradient(TensorId id) const;
   bool is_gradient(TensorId id) const {

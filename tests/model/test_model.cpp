@@ -166,7 +166,9 @@ TEST_CASE("model: a sentence over the learned positions is cut, a token it lacks
   CHECK(last.trace->length() == 32);
   std::string opinion = "not";
   for (int i = 0; i < 40; ++i) opinion += " good";
-  const RunResult classes = run(with(opinion, "bundled:sentiment"));
+  Document judged = with(opinion, "bundled:sentiment");
+  judged.max_tokens = 12;
+  const RunResult classes = run(judged);
   CHECK(classes.cut);
   CHECK(classes.skipped == 0);
   CHECK(classes.trace->input().tokens.front() == "not");

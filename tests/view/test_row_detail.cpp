@@ -292,10 +292,6 @@ TEST_CASE("targets: they are no amounts, and below 0 there is none") {
     CHECK(range.names);
     CHECK(range.limit > 1e30f);
   }
-  const CellFormat format{CellFormat::Kind::kNames, 0, 0};
-  CHECK(cell_number(-1, format) == "–");
-  CHECK(cell_number(0, format) == "0");
-  CHECK(cell_number(12, format) == "12");
 }
 
 TEST_CASE("rankings: the largest first, NaN before all, the rest added up") {

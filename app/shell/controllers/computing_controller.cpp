@@ -16,6 +16,13 @@ namespace {
 constexpr double kRunAtOnceBytes = 24e6;
 constexpr double kPatience = 0.008;  // seconds of a frame that a run may have
 
+// Which tokens of a long text were read, and who set the limit.
+const char* cut_notice(const RunResult& result) {
+  if (result.skipped > 0)
+    return result.limit_of_model ? "notice.cut_by_model.last" : "notice.cut.last";
+  return result.limit_of_model ? "notice.cut_by_model" : "notice.cut";
+}
+
 // What cannot be built is refused before it takes anything.
 double estimated_bytes(const Document& doc) try {
   validate(doc.config);
@@ -190,8 +197,7 @@ void ComputingController::take(FinishedRun run) {
     run_notice_ = result.note;
     if (d.cut) {
       ways = {{"settings", Message{"way.settings"}, DoCommand{Command::kToggleModel}}};
-      const std::string last = result.skipped > 0 ? ".last" : "";
-      run_notice_ = Message{(result.limit_of_model ? "notice.cut_by_model" : "notice.cut") + last,
+      run_notice_ = Message{cut_notice(result),
                             {{"tokens", count_text(static_cast<long long>(d.tokens_in_sentence))},
                              {"limit", count_text(result.limit)}}};
     }

@@ -7,6 +7,12 @@
 #include "core/base/utf8.h"
 
 namespace headlight {
+
+std::int64_t label_step(float cell, float need) {
+  return std::max<std::int64_t>(1,
+                                static_cast<std::int64_t>(std::ceil(need / std::max(cell, 0.01f))));
+}
+
 namespace {
 
 // Text turned by 45° about its lower left corner: drawn level, then its vertices are turned.
@@ -24,12 +30,6 @@ void slanted_text(Ui& ui, ImFont* font, ImVec2 at, Color color, std::string_view
     const float x = p.x - at.x, y = p.y - at.y;
     p = {at.x + x * kCos - y * kSin, at.y + x * kSin + y * kCos};
   }
-}
-
-// How many labels to leave out so that the rest can be read.
-std::int64_t label_step(float cell, float need) {
-  return std::max<std::int64_t>(1,
-                                static_cast<std::int64_t>(std::ceil(need / std::max(cell, 0.01f))));
 }
 
 // Of a model that fills [MASK], of what it predicts: was it trained to say anything at this row?

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "app/ui/matrix/pane_view.h"
+#include "app/ui/matrix/place_words.h"
 #include "core/base/number_text.h"
 
 namespace headlight {
@@ -25,7 +26,7 @@ bool all_whole(const PlacedPane& p, const float* data) {
 
 CellFormat whole_format(const CellRange& range, int room) {
   using Kind = CellFormat::Kind;
-  const CellFormat whole{range.names ? Kind::kNames : Kind::kWhole, 0, 0};
+  const CellFormat whole{Kind::kWhole, 0, 0};
   for (const float end : {range.lowest, range.highest}) {
     const std::string words = cell_number(end, whole);
     if (ImTextCountCharsFromUtf8(words.data(), nullptr) > room) return {};
@@ -60,11 +61,31 @@ CellFont fitting_font(const Ui& ui, const PlacedPane& p, const CellRange& range,
   return best;
 }
 
+// Targets: each cell says the token or class that it names, a dash where it names none. Rows that
+// are too thin share the room as their labels do.
+void draw_target_names(Ui& ui, const Trace& trace, const PlacedPane& p, const float* data) {
+  ImFont* font = p.cell_h >= ui.px(15) ? ui.fonts.control : ui.fonts.note;
+  const std::int64_t step = label_step(p.cell_h, font->FontSize * 0.92f);
+  const float room = p.cell_w - ui.px(4);
+  for (std::int64_t r = p.rows.begin(); r < p.rows.end(); ++r) {
+    const float middle = p.rows.center(r);
+    if (r % step != 0 || middle < p.rect.y0 || middle > p.rect.y1) continue;
+    const float id = data[pane_step(p.pane->pane, r, 0)];
+    const std::string name =
+        id < 0 ? "\u2013"
+               : place_label(ui, trace, trace.program().outcome_axis(), static_cast<int>(id));
+    const float width = std::min(room, ui.measure(font, name).x);
+    ui.user_text(font, {p.columns.center(0) - width / 2, middle - font->FontSize * 0.55f},
+                 ui.theme.text, name, room);
+  }
+}
+
 }  // namespace
 
-void draw_pane_numbers(Ui& ui, const PlacedPane& p, const ColorScale& scale, const CellRange& range,
-                       const float* data) {
+void draw_pane_numbers(Ui& ui, const Trace& trace, const PlacedPane& p, const ColorScale& scale,
+                       const CellRange& range, const float* data) {
   const Pane& pane = p.pane->pane;
+  if (range.names) return draw_target_names(ui, trace, p, data);
   const std::int64_t seen = (p.rows.end() - p.rows.begin()) * (p.columns.end() - p.columns.begin());
   // Cells that stay empty among others would look like zeros: all have a number, or none has.
   if (p.cell_w < ui.px(12) || seen > kMostNumbers) return;

@@ -58,9 +58,11 @@ PaneEvents draw_pane(Ui&, const Trace&, const PlacedPane&, const CellLink& lit, 
 void draw_pane_labels(Ui&, const Trace&, const PlacedPane&, const CellLink& lit);
 
 /// The numbers in its cells, where these are large enough. `range` is what the matrix spans, so
-/// that all its numbers have the same decimals.
-void draw_pane_numbers(Ui&, const PlacedPane&, const ColorScale&, const CellRange& range,
-                       const float* data);
+/// that all its numbers have the same decimals. Targets are written as the names they stand for.
+void draw_pane_numbers(Ui&, const Trace&, const PlacedPane&, const ColorScale&,
+                       const CellRange& range, const float* data);
+/// Every how many-th row or column is named, so that names of this height can be read.
+std::int64_t label_step(float cell, float need);
 
 /// Tooltip of a cell: token names and the exact value.
 void cell_tooltip(Ui&, const Trace&, const PagePane&, std::int64_t r, std::int64_t c, float value);

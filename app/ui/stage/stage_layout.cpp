@@ -170,8 +170,8 @@ void place_line(const StepPage& page, const std::vector<PagePane>& line, const R
   const float width = area.width() -
                       m.row_label_width * static_cast<float>(square ? 1 : matrices > 0) -
                       between * static_cast<float>(matrices - 1);
-  // One column alone has room for its number beside matrices of many.
-  const float alone = columns > single ? 26 * unit : 0;
+  // One column alone has room for its number, or a short name, beside matrices of many.
+  const float alone = columns > single ? 40 * unit : 0;
   float cw = fit(width, columns, m.square_cell);
   if (single > 0 && cw < alone)
     cw = fit(width - alone * static_cast<float>(single), columns - single, alone);
