@@ -105,7 +105,7 @@ OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
   }
   const RowParts row = parts(x, n);
   const double level = row.max + std::log(row.sum);
-  result.quantities = {{"target", static_cast<double>(target)},
+  result.quantities = {{"target", static_cast<double>(target), true},
                        {"row maximum", row.max},
                        {"row sum", row.sum},
                        {"max + log(row sum)", level}};
@@ -149,7 +149,7 @@ OpExplanation explain_gradient(const OpGradArgs& args, int input,
     term.written = {math("(", "("), math(probability), math(" − 1)", " - 1)")};
   }
   OpExplanation result{{},
-                       {{"target", static_cast<double>(target)},
+                       {{"target", static_cast<double>(target), true},
                         {"row maximum", row.max},
                         {"row sum", row.sum},
                         {"probability", probability}},

@@ -125,6 +125,7 @@ struct OpTerm {
 struct Quantity {
   std::string name;
   double value = 0;
+  bool names_outcome = false;  // an id of the vocabulary, or the number of a class
 };
 
 struct OpExplanation {

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "app/ui/inspector/inspector.h"
+#include "app/ui/matrix/place_words.h"
 #include "core/base/number_text.h"
 #include "core/base/utf8.h"
 #include "core/explain/arithmetic.h"
@@ -126,7 +127,12 @@ void inspector_numbers(InspectorColumn& c, const Inspected& now) {
         ui.px(6);
   }
   for (const Quantity& q : e.quantities) {
-    inspector_fact(c, ui.tr("inspector.quantity." + q.name), plain_number(q.value));
+    std::string value = plain_number(q.value);
+    if (q.names_outcome)
+      value = ui.tr("inspector.outcome", {{"name", place_label(ui, c.trace, program.outcome_axis(),
+                                                               static_cast<std::int64_t>(q.value))},
+                                          {"id", value}});
+    inspector_fact(c, ui.tr("inspector.quantity." + q.name), value);
   }
   if (program.is_gradient(e.cell.tensor)) inspector_nudge(c, now);
   if (!e.terms.empty()) inspector_terms(c, e);

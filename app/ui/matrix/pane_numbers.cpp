@@ -63,13 +63,15 @@ CellFont fitting_font(const Ui& ui, const PlacedPane& p, const CellRange& range,
 
 // Targets: each cell says the token or class that it names, a dash where it names none. Rows that
 // are too thin share the room as their labels do.
-void draw_target_names(Ui& ui, const Trace& trace, const PlacedPane& p, const float* data) {
+void draw_target_names(Ui& ui, const Trace& trace, const PlacedPane& p,
+                       std::optional<std::int64_t> lit, const float* data) {
   ImFont* font = p.cell_h >= ui.px(15) ? ui.fonts.control : ui.fonts.note;
   const std::int64_t step = label_step(p.cell_h, font->FontSize * 0.92f);
   const float room = p.cell_w - ui.px(4);
   for (std::int64_t r = p.rows.begin(); r < p.rows.end(); ++r) {
     const float middle = p.rows.center(r);
-    if (r % step != 0 || middle < p.rect.y0 || middle > p.rect.y1) continue;
+    if (middle < p.rect.y0 || middle > p.rect.y1) continue;
+    if (lit != r && (r % step != 0 || (lit && std::abs(*lit - r) < step))) continue;
     const float id = data[pane_step(p.pane->pane, r, 0)];
     const std::string name =
         id < 0 ? "\u2013"
@@ -82,10 +84,10 @@ void draw_target_names(Ui& ui, const Trace& trace, const PlacedPane& p, const fl
 
 }  // namespace
 
-void draw_pane_numbers(Ui& ui, const Trace& trace, const PlacedPane& p, const ColorScale& scale,
-                       const CellRange& range, const float* data) {
+void draw_pane_numbers(Ui& ui, const Trace& trace, const PlacedPane& p, const CellLink& lit,
+                       const ColorScale& scale, const CellRange& range, const float* data) {
   const Pane& pane = p.pane->pane;
-  if (range.names) return draw_target_names(ui, trace, p, data);
+  if (range.names) return draw_target_names(ui, trace, p, lit.row, data);
   const std::int64_t seen = (p.rows.end() - p.rows.begin()) * (p.columns.end() - p.columns.begin());
   // Cells that stay empty among others would look like zeros: all have a number, or none has.
   if (p.cell_w < ui.px(12) || seen > kMostNumbers) return;

@@ -283,8 +283,8 @@ PaneEvents draw_pane(Ui& ui, const Trace& trace, const PlacedPane& p, const Cell
   // Pale cells would not show where the matrix ends.
   ImGui::GetWindowDrawList()->AddRect({p.rect.x0 - 1, p.rect.y0 - 1},
                                       {p.rect.x1 + 1, p.rect.y1 + 1}, to_u32(ui.theme.line));
-  draw_pane_numbers(ui, trace, p, quad.scale, colors ? colors->range : own_range(trace, *p.pane),
-                    quad.data);
+  draw_pane_numbers(ui, trace, p, lit, quad.scale,
+                    colors ? colors->range : own_range(trace, *p.pane), quad.data);
   draw_pane_labels(ui, trace, p, lit);
   draw_head_bands(ui, trace, p);
   draw_caption(ui, trace, p, caption);

@@ -59,7 +59,7 @@ void draw_pane_labels(Ui&, const Trace&, const PlacedPane&, const CellLink& lit)
 
 /// The numbers in its cells, where these are large enough. `range` is what the matrix spans, so
 /// that all its numbers have the same decimals. Targets are written as the names they stand for.
-void draw_pane_numbers(Ui&, const Trace&, const PlacedPane&, const ColorScale&,
+void draw_pane_numbers(Ui&, const Trace&, const PlacedPane&, const CellLink& lit, const ColorScale&,
                        const CellRange& range, const float* data);
 /// Every how many-th row or column is named, so that names of this height can be read.
 std::int64_t label_step(float cell, float need);

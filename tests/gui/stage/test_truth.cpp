@@ -3,6 +3,7 @@
 // they can be read whole.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -170,6 +171,8 @@ TEST_CASE(
       if (!id.starts_with("pane/")) continue;
       CAPTURE(id);
       const DrawnHeatmap& drawn = gui.heatmap(id);
+      // Targets are names: test_marks reads them.
+      if (drawn.quad.scale.limit == std::numeric_limits<float>::max()) continue;
       CHECK(wrong_numbers(drawn, pane.second, texts) == "");
       written += (drawn.quad.x1 - drawn.quad.x0) / static_cast<float>(drawn.quad.columns) >= kRoomy;
     }
