@@ -44,8 +44,7 @@ bool reads_as_sign(std::string_view token) {
 
 std::string cell_title(const Trace& trace, const CellRef& cell, LabelFunction label) {
   const TensorSpec& spec = trace.program().tensors[static_cast<std::size_t>(cell.tensor)];
-  std::string text = spec.symbol;
-  text += "[";
+  std::string text = symbol_with_head(trace.program(), cell, false) + "[";
   for (std::size_t a = 0; a < spec.axes.size(); ++a) {
     if (spec.axes[a].name == "batch" || counts_heads(spec.axes[a].name)) continue;
     if (text.back() != '[') text += ", ";

@@ -1,11 +1,42 @@
 #include "core/explain/arithmetic_writer.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/base/number_text.h"
+#include "core/base/utf8.h"
 #include "core/explain/steps.h"
 
 namespace headlight {
+namespace {
+
+// Of several heads that the tensor has on an axis, the cell's; −1 where there is none to tell.
+std::int64_t head_of(const Program& program, const CellRef& cell) {
+  const auto& axes = program.tensors[static_cast<std::size_t>(cell.tensor)].axes;
+  for (std::size_t a = 0; a < axes.size(); ++a) {
+    if (counts_heads(axes[a].name) && axes[a].size > 1) return cell.index[a];
+  }
+  return -1;
+}
+
+// Does another tensor have the same symbol, for all heads side by side?
+bool is_part_of_row(const Program& program, const CellRef& cell) {
+  const std::string& symbol = program.tensors[static_cast<std::size_t>(cell.tensor)].symbol;
+  return std::ranges::any_of(program.tensors, [&](const TensorSpec& other) {
+    return other.symbol == symbol &&
+           std::ranges::none_of(other.axes, [](const Axis& a) { return counts_heads(a.name); });
+  });
+}
+
+}  // namespace
+
+std::string symbol_with_head(const Program& program, const CellRef& cell, bool always) {
+  const std::string& symbol = program.tensors[static_cast<std::size_t>(cell.tensor)].symbol;
+  const std::int64_t head = head_of(program, cell);
+  const bool needed = head >= 0 && (always || is_part_of_row(program, cell));
+  return needed ? symbol + subscript(head) : symbol;
+}
+
 namespace {
 
 bool is_negative(double x) { return x < 0 || (x == 0 && std::signbit(x)); }
@@ -18,8 +49,24 @@ int summed_axis(const CellRef& a, const CellRef& b) {
   return -1;
 }
 
+// The number asked for stands in a row of all heads and is made of one head's: the line says whose.
+// A sum over the heads (z · W_O) is of none.
+bool is_of_one_head(const Program& program, const Explanation& e) {
+  if (head_of(program, e.cell) >= 0) return false;
+  std::int64_t one = -1;
+  const auto differs = [&](const CellRef& cell) {
+    const std::int64_t head = cell.tensor < 0 ? -1 : head_of(program, cell);
+    if (one < 0) one = head;
+    return head >= 0 && head != one;
+  };
+  return std::ranges::none_of(e.terms, [&](const Term& t) {
+    return differs(t.cell) || std::ranges::any_of(t.factor_cells, differs);
+  });
+}
+
 // q(“it”): the symbol of the cell's tensor and what tells its row or column from others.
-std::string symbol_of(const Trace& trace, const CellRef& cell, int skip, const MathWriter& w) {
+std::string symbol_of(const Trace& trace, const Explanation& e, const CellRef& cell, int skip,
+                      const MathWriter& w) {
   const TensorSpec& spec = trace.program().tensors[static_cast<std::size_t>(cell.tensor)];
   std::vector<std::string> labels;
   std::vector<bool> is_token;
@@ -29,7 +76,8 @@ std::string symbol_of(const Trace& trace, const CellRef& cell, int skip, const M
     labels.push_back(trace.name(axis, cell.index[a]));
     is_token.push_back(names_places(axis));
   }
-  return w.symbol(spec.symbol, labels, is_token);
+  const Program& program = trace.program();
+  return w.symbol(symbol_with_head(program, cell, is_of_one_head(program, e)), labels, is_token);
 }
 
 bool is_plain(const Term& t) { return t.factor == 1 && t.factor_cells.empty(); }
@@ -42,20 +90,20 @@ std::string sum_in_letters(const Trace& trace, const Explanation& e, const MathW
     return along ? summed_axis(cell, e.terms[1].factor_cells[f]) : -1;
   };
   std::string text =
-      symbol_of(trace, first.cell, along ? summed_axis(first.cell, e.terms[1].cell) : -1, w);
+      symbol_of(trace, e, first.cell, along ? summed_axis(first.cell, e.terms[1].cell) : -1, w);
   if (first.factor_cells.size() == 1) {
     const CellRef& f = first.factor_cells[0];
-    text += w.dot() + symbol_of(trace, f, skip(f, 0), w);
+    text += w.dot() + symbol_of(trace, e, f, skip(f, 0), w);
   } else if (first.factor_cells.size() == 2) {  // v · tanh(q + k)
     const std::string name = first.note.substr(0, first.note.find('('));
     const CellRef &a = first.factor_cells[0], &b = first.factor_cells[1];
-    text += w.dot() + w.function(name) + "(" + symbol_of(trace, a, skip(a, 0), w) + " + " +
-            symbol_of(trace, b, skip(b, 1), w) + ")";
+    text += w.dot() + w.function(name) + "(" + symbol_of(trace, e, a, skip(a, 0), w) + " + " +
+            symbol_of(trace, e, b, skip(b, 1), w) + ")";
   }
   if (e.divided_by != 1) text += " / " + std::to_string(e.divided_by);
   const Term& last = e.terms.back();
   if (e.terms.size() > 1 && is_plain(last) && last.cell.tensor >= 0) {
-    text += " + " + symbol_of(trace, last.cell, -1, w);
+    text += " + " + symbol_of(trace, e, last.cell, -1, w);
   }
   return text;
 }
@@ -89,7 +137,8 @@ std::string sum_in_numbers(const Explanation& e, const MathWriter& w, std::size_
   const std::vector<std::size_t> order = by_size(e.terms);
   // One left out would take as much room as the words for it.
   const bool all = most >= order.size() || most + 1 == order.size();
-  const std::size_t shown = all ? order.size() : most;
+  std::size_t shown = all ? order.size() : most;
+  while (!all && shown > 1 && e.terms[order[shown - 1]].product() == 0) --shown;
   std::string text;
   for (std::size_t i = 0; i < shown; ++i) {
     text += (i ? w.plus(i) : "") + term_text(e.terms[order[i]], order.size() == 1, w);
@@ -112,7 +161,7 @@ std::string write_arithmetic(const Trace& trace, const Explanation& e, const Mat
   const std::string result = w.equals() + w.result(e.value);
   if (!e.written.empty()) return written_line(e, w) + result;
   const bool moved = e.terms.size() == 1 && e.terms[0].factor == 1;
-  if (moved) return symbol_of(trace, e.terms[0].cell, -1, w) + result;
+  if (moved) return symbol_of(trace, e, e.terms[0].cell, -1, w) + result;
   const std::string letters = e.in_letters ? sum_in_letters(trace, e, w) + w.equals() : "";
   return letters + sum_in_numbers(e, w, most) + result;
 }

@@ -9,6 +9,10 @@
 
 namespace headlight {
 
+/// The tensor's symbol; with the number of the cell's head (z₃) always, or only where a row of all
+/// heads has the same symbol.
+std::string symbol_with_head(const Program&, const CellRef&, bool always);
+
 class MathWriter {
  public:
   virtual ~MathWriter() = default;

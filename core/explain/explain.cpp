@@ -58,16 +58,18 @@ std::vector<TensorView> inputs_of(const Trace& trace, const OpCall& call) {
   return in;
 }
 
-// "dQ, dK, dV", by the tensors' names where their symbols are the same.
-std::string gradient_names(const Program& program, const std::vector<TensorId>& of) {
+// Who passes something back to the number: "dQ, dK, dV", or how many where these symbols are the
+// same (the embeddings of encoder and decoder).
+Message gradient_users(const Program& program, const std::vector<TensorId>& of) {
   std::set<std::string_view> symbols;
-  for (const TensorId id : of) symbols.insert(program.tensors[static_cast<std::size_t>(id)].symbol);
   std::string names;
   for (const TensorId id : of) {
     const TensorSpec& d = program.tensors[static_cast<std::size_t>(program.gradient(id))];
-    names += (names.empty() ? "" : ", ") + (symbols.size() == of.size() ? d.symbol : d.name);
+    symbols.insert(d.symbol);
+    names += (names.empty() ? "" : ", ") + d.symbol;
   }
-  return names;
+  if (symbols.size() == of.size()) return Message{"explain.users", {{"names", names}}};
+  return Message{"explain.user_count", {{"n", std::to_string(of.size())}}};
 }
 
 // dL/d(a cell): what each call that reads the cell passes back to it.
@@ -119,7 +121,7 @@ void explain_gradient(const Trace& trace, Explanation& result) {
     return t.factor_cells.size() == 1 && t.note.empty() && t.written.empty();
   });
   if (parts > 1)
-    result.notes.push_back(Message{"explain.users", {{"names", gradient_names(program, users)}}});
+    result.notes.push_back(gradient_users(program, users));
   if (parts > 1) result.written.clear();
   result.in_letters = parts == 1 && plain;
 }

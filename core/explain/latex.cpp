@@ -85,6 +85,20 @@ std::string latex_marked(std::string_view symbol) {
 }
 
 std::string latex_symbol(std::string_view symbol) {
+  // A head's number: z₁₂ -> z_{12}, W_Q₃ -> W_{\mathrm{Q},3}
+  std::u32string letters = to_code_points(symbol);
+  std::string head;
+  while (letters.size() > 1 && letters.back() >= U'₀' && letters.back() <= U'₉') {
+    head.insert(head.begin(), static_cast<char>('0' + (letters.back() - U'₀')));
+    letters.pop_back();
+  }
+  if (!head.empty()) {
+    std::string text;
+    for (const char32_t c : letters) text += to_utf8(c);
+    text = latex_symbol(text);
+    if (text.ends_with("}}")) return text.substr(0, text.size() - 1) + "," + head + "}";
+    return text + "_{" + head + "}";
+  }
   if (std::string marked = latex_marked(symbol); !marked.empty()) return marked;
   const std::size_t low = symbol.find('_');
   if (low != std::string_view::npos) {
@@ -152,7 +166,8 @@ std::string explanation_as_latex(const Trace& trace, const Explanation& e) {
   }
   std::string line = write_arithmetic(trace, e, writer, SIZE_MAX);
   if (line.empty()) line = latex_number(e.value);
-  return "% amsmath\n\\begin{align*}\n" + writer.symbol(spec.symbol, labels, is_token) +
+  return "% amsmath\n\\begin{align*}\n" +
+         writer.symbol(symbol_with_head(trace.program(), e.cell, false), labels, is_token) +
          " &= " + line + "\n\\end{align*}\n";
 }
 

@@ -169,6 +169,20 @@ void JsonReader::text(const char* key, std::string& out) const {
   out = value->get<std::string>();
 }
 
+void JsonReader::texts(const char* key, std::vector<std::string>& out) const {
+  const Json* value = find(key);
+  if (!value) return;
+  const auto refuse = [&](const Json& got) {
+    fail(name(key), Message{"claim.texts"}, got);
+  };
+  if (!value->is_array() || value->empty()) refuse(*value);
+  out.clear();
+  for (const Json& one : *value) {
+    if (!one.is_string()) refuse(one);
+    out.push_back(one.get<std::string>());
+  }
+}
+
 Message JsonReader::one_of(const std::string& list) {
   return Message{"session.choice", {{"choices", list.substr(std::string_view("one of ").size())}}};
 }

@@ -46,6 +46,8 @@ class JsonReader {
   void number(const char* key, double& out, double low, double high) const;
   void boolean(const char* key, bool& out) const;
   void text(const char* key, std::string& out) const;
+  /// A list of texts, of one at least.
+  void texts(const char* key, std::vector<std::string>& out) const;
 
   template <class T>
   void choice(const char* key, T& out) const {

@@ -17,9 +17,13 @@ class StepRows {
     const bool source = stack == Stack::kEncoder;
     return {"step.tokens",
             {"step.tokens.hint", "w_{t} → id_{t}",
-             source ? "step.tokens.words.source" : "step.tokens.words"},
+             source                     ? "step.tokens.words.source"
+             : stack == Stack::kDecoder ? "step.tokens.words.target"
+                                        : "step.tokens.words"},
             {},
-            {source ? "words.tokens.source" : "words.tokens"}};
+            {source                     ? "words.tokens.source"
+             : stack == Stack::kDecoder ? "words.tokens.target"
+                                        : "words.tokens"}};
   }
   StepRow embedding() const {
     return {"step.embedding",

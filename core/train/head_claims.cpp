@@ -36,6 +36,9 @@ HeadClaim read_claim(const OrderedJson& json, const std::string& example,
   in.text("to", claim.to);
   in.number("least", claim.least, 0, 1);
   in.text("why", claim.why);
+  in.text("badge", claim.badge);
+  in.texts("patterns", claim.patterns);
+  in.number("mean", claim.mean, 0, 1);
   return claim;
 }
 
@@ -50,6 +53,9 @@ OrderedJson claim_json(const HeadClaim& claim, const std::string& example) {
   json["to"] = claim.to;
   json["least"] = claim.least;
   json["why"] = claim.why;
+  if (!claim.badge.empty()) json["badge"] = claim.badge;
+  if (!claim.patterns.empty()) json["patterns"] = claim.patterns;
+  if (!claim.patterns.empty()) json["mean"] = claim.mean;
   return json;
 }
 

@@ -22,7 +22,12 @@ struct HeadClaim {
   std::vector<int> keys;
   std::string from, to;  // the query and the keys as the window names them: "the₄"
   double least = 0;
-  std::string why;  // text id: what the head does there
+  std::string why;    // text id: what the head does there
+  std::string badge;  // text id: the same in two words; empty where there are none
+  // The rule that it stands for (core/train/head_rules.h): patterns of sentences, and the weight
+  // that these have on average, at least. Of a task's model the task draws the sentences.
+  std::vector<std::string> patterns;
+  double mean = 0;
   bool operator==(const HeadClaim&) const = default;
 };
 

@@ -65,14 +65,16 @@ std::vector<std::string> unknown_to(const Model& model, const std::string& sente
 }
 
 std::string recipe_text(const ModelRecipe& r) {
-  return json_text({{"format", "headlight recipe"},
-                    {"version", 1},
-                    {"score", r.score},
-                    {"example", r.example},
-                    {"claims", claims_json(r.claims, r.example)},
-                    {"init", word(r.init)},
-                    {"training", training_json(r.training)},
-                    {"model", config_json(r.config)}});
+  OrderedJson json = {{"format", "headlight recipe"},
+                      {"version", 1},
+                      {"score", r.score},
+                      {"example", r.example},
+                      {"claims", claims_json(r.claims, r.example)},
+                      {"init", word(r.init)},
+                      {"training", training_json(r.training)},
+                      {"model", config_json(r.config)}};
+  if (!r.words.empty()) json["words"] = r.words;
+  return json_text(json);
 }
 
 ModelRecipe parse_recipe(std::string_view text) {
@@ -87,6 +89,7 @@ ModelRecipe parse_recipe(std::string_view text) {
   in.text("example", recipe.example);
   if (const OrderedJson* claims = in.find("claims"))
     recipe.claims = read_claims(*claims, recipe.example, kWords);
+  if (const OrderedJson* words = in.find("words")) recipe.words = read_word_lists(*words, kWords);
   in.choice("init", recipe.init);
   recipe.training = read_training(in);
   if (const OrderedJson* model = in.find("model"))

@@ -10,7 +10,7 @@
 #include "core/document/document.h"
 #include "core/model/init.h"
 #include "core/model/model.h"
-#include "core/train/head_claims.h"
+#include "core/train/head_rules.h"
 #include "core/train/run_settings.h"
 
 namespace headlight {
@@ -23,6 +23,7 @@ struct ModelRecipe {
       0;  // the share of scored tokens (or classes) that is right on fresh examples, at least
   std::string example;            // a sentence on which its heads mean something
   std::vector<HeadClaim> claims;  // what they do, on it or on sentences of their own
+  WordLists words;                // of the claims' patterns
 };
 
 /// The text of recipe.json.

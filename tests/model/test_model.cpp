@@ -301,22 +301,42 @@ TEST_CASE("recipe: written and read again, and what is wrong is named") {
   CHECK(has(error_of([&] { (void)parse_recipe(start); }), "not whole JSON"));
 }
 
+namespace {
+
+// Sentences of ours that a model has not read; the text that it has learned is not kept here.
+std::string plain_text(std::string_view name) {
+  REQUIRE(name == "stories");
+  return "Sara had a small red boat. She took it to the lake with her dad. The wind was strong and "
+         "the boat went far away. Sara was sad and began to cry. \"Do not worry,\" said her dad. "
+         "\"We can wait for it on the other side.\" They walked around the lake and saw a duck. "
+         "The duck pushed the boat back to them. Sara was so happy. She said, \"Thank you, "
+         "duck!\" and gave it some bread. Then they all went home.";
+}
+
+}  // namespace
+
 TEST_CASE("bundled models: small, and each does what its recipe says, on fresh examples") {
-  CHECK(bundled_models().size() >= 7);
+  CHECK(bundled_models().size() >= 8);
+  std::size_t bytes = 0;
   for (const BundledModel& files : bundled_models()) {
     CAPTURE(files.name);
-    CHECK(files.weights.size() < 1000000);
+    bytes += files.weights.size();
     const auto model = load_model(std::string(kBundledRef) + std::string(files.name));
     const ModelRecipe& recipe = bundled_recipe(files.name);
-    CHECK(recipe.score > 0.5);
     CHECK(run_config(model->file.config, recipe.config) == recipe.config);
+    CHECK(run(with(recipe.example, model->ref)).trace);
+    CHECK_FALSE(run(with(recipe.example, model->ref)).cut);
+    if (recipe.training.text) {
+      CHECK(score_text(model, plain_text(files.name), 32, 1).bits_per_byte() < 1.7);
+      continue;
+    }
+    CHECK(recipe.score > 0.5);
     const auto task = task_of(*model);
     const TaskFigures figures = score_task(model, *task, 77, 500, 1);
     CHECK(figures.score.sequences == 500);
     CHECK(figures.score.token_accuracy() >= recipe.score);
-    CHECK(run(with(recipe.example, model->ref)).trace);
-    CHECK_FALSE(run(with(recipe.example, model->ref)).cut);
   }
+  CHECK(bytes < 16000000);
 }
 
 TEST_CASE("eval: every token of a text is predicted once, as a run of its window says") {

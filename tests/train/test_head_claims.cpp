@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "core/base/error.h"
 #include "core/model/bundled.h"
@@ -242,6 +243,71 @@ TEST_CASE("head claims: the rules that they stand for hold on fresh examples of 
       CHECK(sum[r] / count[r] >= list[r].least);
     }
   }
+}
+
+TEST_CASE("head claims: the rules of models that learned a text hold on 200 sentences and more") {
+  const auto backend = make_cpu_backend(1);
+  for (const BundledModel& files : bundled_models()) {
+    const ModelRecipe& recipe = bundled_recipe(files.name);
+    if (!recipe.training.text) continue;
+    const auto model = load_model(std::string(kBundledRef) + std::string(files.name));
+    Document document;
+    document.model = model->ref;
+    document.config = model->file.config;
+    for (const HeadClaim& claim : recipe.claims) {
+      CAPTURE(claim.why);
+      REQUIRE_FALSE(claim.patterns.empty());
+      double sum = 0;
+      int count = 0;
+      for (const std::string& pattern : claim.patterns) {
+        const std::size_t most = (200 + claim.patterns.size() - 1) / claim.patterns.size();
+        for (const MarkedSentence& sentence : marked_sentences(pattern, recipe.words, most)) {
+          document.sentence = sentence.text;
+          const RunResult result = Runner().run(document, *backend, model);
+          REQUIRE(result.trace);
+          const HeadClaim here =
+              claim_on(claim, sentence, model->vocabulary->encode_placed(sentence.text));
+          REQUIRE(here.query);
+          for (const int key : here.keys) CHECK(key < *here.query);
+          sum += measured_weight(here, *result.trace);
+          ++count;
+        }
+      }
+      CHECK(count >= 200);
+      CHECK(claim.mean >= 0.5);
+      MESSAGE(claim.why << ": " << sum / count);
+      CHECK(sum / count >= claim.mean);
+    }
+  }
+}
+
+TEST_CASE("head rules: names become words, marks become places") {
+  const WordLists lists = {{"a", {"x", "yy", "z"}}, {"b", {"p", "q"}}};
+  const auto all = marked_sentences("{$a} $a2 <$b>.", lists, 100);
+  REQUIRE(all.size() == 18);
+  std::set<std::string> texts;
+  for (const MarkedSentence& s : all) texts.insert(s.text);
+  CHECK(texts.size() == 18);
+  CHECK(texts.count("yy z q.") == 1);
+  const auto same = marked_sentences("<$a> {$a}", lists, 100);
+  REQUIRE(same.size() == 3);
+  CHECK(same[1].text == "yy yy");
+  CHECK(same[1].query.end == 2);
+  CHECK(same[1].keys[0].begin == 3);
+  const auto few = marked_sentences("{$a} <$b>", lists, 4);
+  REQUIRE(few.size() == 4);
+  CHECK(few[3].text != few[0].text);
+  // Tokens may hold the blank before them, and a mark several tokens.
+  const std::vector<PlacedToken> tokens = {{1, 0, 1}, {2, 1, 2}, {3, 2, 5}};
+  const HeadClaim claim = claim_on({}, same[1], tokens);
+  CHECK(claim.query == 1);
+  CHECK(claim.keys == std::vector<int>{2});
+  const auto refused = [&](const char* pattern) {
+    return error_of([&] { (void)marked_sentences(pattern, lists, 9); });
+  };
+  CHECK(has(refused("{$c} <$a>"), "$c"));
+  CHECK(has(refused("$a <$b>"), "has no marks"));
+  CHECK(has(refused("{$a} $b"), "has no marks"));
 }
 
 TEST_CASE("head claims: the dates' decoder reads what it writes, whatever the date") {

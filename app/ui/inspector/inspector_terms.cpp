@@ -144,12 +144,14 @@ void draw_term(InspectorColumn& c, const Explanation& e, const TermNames& names,
     ui.tooltip(help);
   }
   const float y = c.y + (height - t.font->FontSize) / 2;
-  ui.user_text(t.font, {c.x, y}, ui.theme.muted,
-               term.cell.tensor < 0 ? std::string(ui.tr("inspector.constant")) : names.name(term),
-               t.name - c.x);
   const bool fine = is_gradient(e);
   const auto number = [&](double x) { return fine ? gradient_number(x) : number_text(x); };
-  ui.text_right(t.font, t.value, y, ui.theme.text, number(term.value));
+  const std::string value = number(term.value);
+  const float name_right = std::min(t.name, t.value - ui.measure(t.font, value).x - ui.px(6));
+  ui.user_text(t.font, {c.x, y}, ui.theme.muted,
+               term.cell.tensor < 0 ? std::string(ui.tr("inspector.constant")) : names.name(term),
+               name_right - c.x);
+  ui.text_right(t.font, t.value, y, ui.theme.text, value);
   ui.text(t.font, {t.value + ui.px(2), y}, ui.theme.muted, "×");
   ui.text_right(t.font, t.factor, y, ui.theme.text, number(term.factor));
   ui.text(t.font, {t.factor + ui.px(2), y}, ui.theme.muted, "=");
