@@ -60,8 +60,9 @@ int open_window(WindowCommand& command) {
   const bool nothing_asked = document == Document{} && options.session_path.empty();
   const std::string& settings = options.folders.settings;
   if (nothing_asked && !settings.empty() && !read_settings(settings).exists) {
-    document = first_document();
-    options.step = "blocks.1.attn.pattern";
+    const FirstStart first = first_start(options.language.value_or(language_of_machine()));
+    document = first.document;
+    options.look_at = first.look_at;
   }
   const std::string& ref = document.model;
   if (!ref.empty() && ref != kRunRef && !ref.starts_with(kBundledRef))

@@ -102,16 +102,6 @@ class App {
   std::string title_;
 };
 
-// What the environment says, as other programs read it: the first of these that is set.
-Language language_of_machine() {
-  for (const char* name : {"LC_ALL", "LC_MESSAGES", "LANG"}) {
-    const char* value = std::getenv(name);
-    if (!value || value[0] == '\0') continue;
-    return std::string_view(value).starts_with("zh") ? Language::kChinese : Language::kEnglish;
-  }
-  return Language::kEnglish;
-}
-
 // Who asks for files. The tests, which know where to click in Headlight's own list, want just that.
 std::vector<std::string> file_dialogs() {
   if (std::getenv("HEADLIGHT_OWN_DIALOGS")) return {};
@@ -139,7 +129,7 @@ App::App(const Document& document, const WindowOptions& options)
   const std::chrono::duration<double> since_1970 =
       std::chrono::system_clock::now().time_since_epoch();
   if (!options.folders.empty()) shell_.start_keeping(static_cast<std::int64_t>(since_1970.count()));
-  if (!options.step.empty()) shell_.push(GoToStep{options.step});
+  if (options.look_at) shell_.show_claim(*options.look_at);
   if (!options.session_path.empty()) shell_.set_session_path(options.session_path);
   host_ = std::make_unique<ImGuiHost>();
   input_ = std::make_unique<WindowInput>(window_, shell_);
@@ -331,6 +321,16 @@ int App::run() {
 }
 
 }  // namespace
+
+// The first of these that is set.
+Language language_of_machine() {
+  for (const char* name : {"LC_ALL", "LC_MESSAGES", "LANG"}) {
+    const char* value = std::getenv(name);
+    if (!value || value[0] == '\0') continue;
+    return std::string_view(value).starts_with("zh") ? Language::kChinese : Language::kEnglish;
+  }
+  return Language::kEnglish;
+}
 
 int run_window(const Document& document, const WindowOptions& options) {
   return App(document, options).run();

@@ -8,12 +8,13 @@
 #include "core/base/texts.h"
 #include "core/document/document.h"
 #include "core/run/runner.h"
+#include "core/train/head_claims.h"
 
 namespace headlight {
 
 struct WindowOptions {
   std::string session_path;
-  std::string step;  // the name of a tensor whose step is shown first; empty: as the shell chooses
+  std::optional<HeadClaim> look_at;  // the cell that is shown first; none: as the shell chooses
   // What is not given is as it was the last time.
   std::optional<std::string> size;  // "1440x900"
   std::optional<float> scale;       // 0: the screen's own
@@ -30,6 +31,9 @@ struct WindowOptions {
 /// Opens the window and runs it until it is closed; returns the exit status. Throws Error when
 /// there is no display or no OpenGL 3.3.
 int run_window(const Document&, const WindowOptions&);
+
+/// What the environment says, as other programs read it.
+Language language_of_machine();
 
 bool path_exists(const std::string&);
 

@@ -165,6 +165,12 @@ void Shell::stop_gpu() {
   training_.stop_gpu();
 }
 
+void Shell::show_claim(const HeadClaim& claim) {
+  perform(GoToStep{claim.step});
+  perform(ChooseHead{claim.head});
+  perform(PickCell{{claim.step, {0, claim.head, claim.query.value_or(0), claim.keys[0]}}});
+}
+
 void Shell::set_screen_scale(float scale) {
   look_.set_look(state_.session.dark, keeping_.rescale(scale));
 }

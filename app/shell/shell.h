@@ -20,6 +20,7 @@
 #include "app/shell/dialogs/dialog_controller.h"
 #include "app/shell/exports/export_controller.h"
 #include "app/shell/runs/runs_controller.h"
+#include "core/train/head_claims.h"
 
 namespace headlight {
 
@@ -58,6 +59,8 @@ class Shell {
   /// Before the window's context goes. What was computed stays.
   void stop_gpu();
   void set_look(bool dark, float scale) { look_.set_look(dark, scale); }
+  /// The cell of a head that a bundled model's claim is about.
+  void show_claim(const HeadClaim&);
   void set_language(Language language) { perform(ChooseLanguage{language}); }
   /// The screen's own scale; what the person made larger stays as much larger.
   void set_screen_scale(float scale);

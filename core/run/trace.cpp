@@ -101,6 +101,21 @@ const Anomalies& Trace::anomalies(TensorId id) const {
   return *kept;
 }
 
+namespace {
+
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+
+// A piece of text without the blank that begins its word; what goes on with a word has a dot
+// instead: dog, ·s. `before` is the piece before it, null in a vocabulary.
+std::string piece_label(const std::string& piece, const std::string* before) {
+  if (piece.size() > 1 && piece[0] == ' ' && piece[1] != ' ') return piece.substr(1);
+  const bool goes_on = !piece.empty() && is_letter(piece[0]) &&
+                       (!before || (!before->empty() && is_letter(before->back())));
+  return goes_on ? "\u00b7" + piece : piece;
+}
+
+}  // namespace
+
 std::string Trace::tick(std::string_view axis, std::int64_t i) const {
   const auto place = static_cast<std::size_t>(i);
   const std::vector<std::string>* names = nullptr;
@@ -113,7 +128,11 @@ std::string Trace::tick(std::string_view axis, std::int64_t i) const {
   } else if (axis == "class") {
     names = &input_.classes;
   }
-  return names && place < names->size() ? (*names)[place] : std::to_string(i);
+  if (!names || place >= names->size()) return std::to_string(i);
+  if (!input_.has_pieces || axis == "class") return (*names)[place];
+  static const std::string kNothing;
+  const std::string* before = axis == "vocab" ? nullptr : place > 0 ? &(*names)[place - 1] : &kNothing;
+  return piece_label((*names)[place], before);
 }
 
 namespace {
@@ -128,6 +147,12 @@ std::vector<bool> comes_again(const std::vector<std::string>& tokens) {
 
 }  // namespace
 
+std::vector<std::string> Trace::ticks(std::string_view axis, std::size_t count) const {
+  std::vector<std::string> all;
+  for (std::size_t i = 0; i < count; ++i) all.push_back(tick(axis, static_cast<std::int64_t>(i)));
+  return all;
+}
+
 std::string Trace::name(std::string_view axis, std::int64_t i) const {
   std::string text = tick(axis, i);
   const bool source = axis.starts_with("source");
@@ -135,8 +160,8 @@ std::string Trace::name(std::string_view axis, std::int64_t i) const {
   const auto place = static_cast<std::size_t>(i);
   if (!counts_tokens(axis) || i < 0 || place >= tokens.size()) return text;
   if (repeated_in_ != serial_) {  // a Runner uses the memory of an old trace again
-    repeated_ = comes_again(input_.tokens);
-    repeated_sources_ = comes_again(input_.source_tokens);
+    repeated_ = comes_again(ticks("position", input_.tokens.size()));
+    repeated_sources_ = comes_again(ticks("source", input_.source_tokens.size()));
     repeated_in_ = serial_;
   }
   if (!(source ? repeated_sources_ : repeated_)[place]) return text;

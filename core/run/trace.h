@@ -57,7 +57,8 @@ class Trace {
   TensorView find(std::string_view name) const;
 
   /// What to call cell `i` of this axis: the token for positions, the source token for places of a
-  /// source row, the vocabulary entry for vocab, the class for class, the number otherwise.
+  /// source row, the vocabulary entry for vocab, the class for class, the number otherwise. Of byte
+  /// pairs the blank that begins a word is left out, and what goes on with a word has a dot: "·s".
   std::string tick(std::string_view axis, std::int64_t i) const;
   /// The same where it stands alone: a token that the sentence has more than once gets its position
   /// as a subscript ("the₄"), so that no two cells have one name. Ask from one thread at a time.
@@ -79,6 +80,7 @@ class Trace {
   friend class Runner;
   friend std::shared_ptr<const Trace> run_trace(std::shared_ptr<const Program>, RunInput,
                                                 ParameterSource&, Backend&);
+  std::vector<std::string> ticks(std::string_view axis, std::size_t count) const;
   std::shared_ptr<const Program> program_;
   std::vector<std::shared_ptr<const Tensor>> parameters_;  // by TensorId
   RunInput input_;

@@ -101,6 +101,19 @@ double measured_weight(const HeadClaim& claim, const Trace& trace) {
   return smallest;
 }
 
+bool speaks_of(const HeadClaim& claim, const Trace& trace) {
+  const TensorView pattern = trace.find(claim.step);
+  if (!pattern.data || pattern.axes.size() != 4 || !claim.query) return false;
+  const Axis &query = pattern.axes[2], &key = pattern.axes[3];
+  if (*claim.query >= query.size || trace.name(query.name, *claim.query) != claim.from) return false;
+  std::string names;
+  for (const int place : claim.keys) {
+    if (place >= key.size) return false;
+    names += (names.empty() ? "" : ", ") + trace.name(key.name, place);
+  }
+  return names == claim.to;
+}
+
 std::string claim_text(Language language, const HeadClaim& claim) {
   const std::string from = claim.query ? claim.from : std::string(tr(language, "claim.each"));
   return tr(language, "claim.text",

@@ -42,6 +42,9 @@ OrderedJson claims_json(const std::vector<HeadClaim>&, const std::string& exampl
 /// Throws Error for a step, a head or a place that the trace does not have.
 double measured_weight(const HeadClaim&, const Trace&);
 
+/// Are the claim's words at its places of this trace?
+bool speaks_of(const HeadClaim&, const Trace&);
+
 /// "Layer 0, head 2: . → john, 65 % or more: …"
 std::string claim_text(Language, const HeadClaim&);
 

@@ -155,10 +155,10 @@ SetModel choose_sandbox(const Document& document) {
   return edit;
 }
 
-Document first_document() {
-  const auto model = load_model(std::string(kBundledRef) + "induction");
+FirstStart first_start(Language) {
+  const auto model = load_model(std::string(kBundledRef) + "stories");
   Document document;
-  return apply(document, choose_model(document, *model));
+  return {apply(document, choose_model(document, *model)), bundled_recipe("stories").claims[0]};
 }
 
 namespace {

@@ -63,9 +63,13 @@ SetModel choose_model(const Document&, const Model&);
 /// nothing to translate: whatever model was there, it is a plain decoder.
 SetModel choose_sandbox(const Document&);
 
-/// What the window shows at its very first start: a trained model and a sentence on which its heads
-/// mean something.
-Document first_document();
+/// What the window shows at its very first start: a model that has learned a language, its example,
+/// and the cell of a head that means something there.
+struct FirstStart {
+  Document document;
+  HeadClaim look_at;  // has a query
+};
+FirstStart first_start(Language);
 
 /// The sentence with one of the model's tokens moved (specials are one token, "[SEP]"), and its
 /// marks of padding with it; of an encoder-decoder a source token or one of the target that the

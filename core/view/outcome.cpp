@@ -26,9 +26,8 @@ Outcome outcome_of(const Trace* trace, std::optional<std::int64_t> asked) {
   return out;
 }
 
-const std::string& outcome_name(const Trace& trace, const Outcome& outcome, int id) {
-  const auto i = static_cast<std::size_t>(id);
-  return outcome.classes ? trace.input().classes[i] : trace.input().vocab[i];
+std::string outcome_name(const Trace& trace, const Outcome& outcome, int id) {
+  return trace.tick(outcome.classes ? "class" : "vocab", id);
 }
 
 std::vector<int> most_probable(std::span<const float> probabilities, std::size_t count) {

@@ -23,7 +23,7 @@ struct Outcome {
 Outcome outcome_of(const Trace*, std::optional<std::int64_t> asked = std::nullopt);
 
 /// What entry `id` is called: a token of the vocabulary, a class.
-const std::string& outcome_name(const Trace&, const Outcome&, int id);
+std::string outcome_name(const Trace&, const Outcome&, int id);
 
 /// The ids of the `count` most probable entries, most probable first; equal ones by id.
 std::vector<int> most_probable(std::span<const float> probabilities, std::size_t count);

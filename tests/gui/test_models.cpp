@@ -148,7 +148,7 @@ TEST_CASE("models: the tokens that an encoder-decoder wrote cannot be dragged") 
 }
 
 TEST_CASE("models: typing, an unknown token, a long sentence, the mask") {
-  Gui gui(first_document());
+  Gui gui(bundled_document("induction"));
   CHECK(gui.shows("induction"));
   gui.click("sentence");
   gui.edit_key({ImGuiKey_A, true});
@@ -212,7 +212,7 @@ TEST_CASE("models: from a folder, by the sheet and dropped; one that is broken c
 }
 
 TEST_CASE("models: a token that is dragged goes as one, specials too") {
-  Document document = first_document();
+  Document document = bundled_document("induction");
   document = apply(document, choose_model(document, *load_model("bundled:reverse")));
   document.sentence = "a b [SEP] c";
   Gui gui(document);

@@ -111,7 +111,7 @@ TEST_CASE("notices: why a document cannot be run stays below one that passes, un
 
 TEST_CASE("unknown words: which ones, what the model knows, and the ways on") {
   for (const Language language : {Language::kEnglish, Language::kChinese}) {
-    Gui gui(first_document());
+    Gui gui(bundled_document("induction"));
     gui.push(ChooseLanguage{language});
     type_sentence(gui, "hello world");
     CHECK(gui.notices_say("'hello', 'world'"));
@@ -134,7 +134,7 @@ TEST_CASE("unknown words: which ones, what the model knows, and the ways on") {
 }
 
 TEST_CASE("unknown words: small letters where these are known") {
-  Gui gui(first_document());
+  Gui gui(bundled_document("induction"));
   type_sentence(gui, "K R m q K R");
   CHECK(gui.notices_say("'K', 'R'"));
   REQUIRE(offers(gui, "small"));

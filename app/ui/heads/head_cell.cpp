@@ -118,19 +118,60 @@ void ask_compare(const AppState& state, Ui& ui, const HeadCell& cell) {
 
 // ---- words ----
 
+// What a head does here, in text ids, and how surely.
+struct HeadBadge {
+  std::string_view label, brief;
+  double value = 0;
+};
+
+std::span<const HeadClaim> claims_of(const AppState& state) {
+  const std::string& ref = state.document().model;
+  if (!state.derived.model || state.derived.model->ref != ref || !ref.starts_with(kBundledRef))
+    return {};
+  return bundled_recipe(ref.substr(kBundledRef.size())).claims;
+}
+
+bool is_about(const AppState& state, const HeadCell& cell, const HeadClaim& claim) {
+  const TensorId pattern = step_at(state, cell.row->pattern).tensor;
+  return claim.head == cell.head &&
+         claim.step == program_of(state).tensors[static_cast<std::size_t>(pattern)].name;
+}
+
+// What the model's recipe says of the head, where its words stand in the sentence and the weight is
+// as large as on the sentences that it was measured on.
+std::optional<HeadBadge> claimed_badge(const AppState& state, const HeadCell& cell) {
+  const Trace& trace = *state.derived.trace;
+  for (const HeadClaim& claim : claims_of(state)) {
+    if (claim.badge.empty() || !is_about(state, cell, claim) || !speaks_of(claim, trace)) continue;
+    const double weight = measured_weight(claim, trace);
+    if (weight >= claim.mean) return HeadBadge{claim.badge, claim.badge, weight};
+  }
+  return std::nullopt;
+}
+
+// The head's own of the recipe, else the best of those that any model's heads may earn.
+std::optional<HeadBadge> badge_of(const AppState& state, const HeadCell& cell) {
+  if (const auto claimed = claimed_badge(state, cell)) return claimed;
+  const HeadScores* scores = scores_of(state, cell);
+  const std::optional<Badge> badge = scores ? best_badge(*scores) : std::nullopt;
+  if (!badge) return std::nullopt;
+  const BadgeInfo& info = badge_info(*badge);
+  return HeadBadge{info.label, info.brief, (*scores)[*badge].value};
+}
+
 // The name of a badge at the length that fits; empty where none does.
-std::string badge_words(const Ui& ui, const BadgeInfo& info, float room) {
-  const std::string_view brief = ui.tr(info.brief);
+std::string badge_words(const Ui& ui, const HeadBadge& badge, float room) {
+  const std::string_view brief = ui.tr(badge.brief);
   const std::string letter(brief.substr(0, code_point_at(brief, 0).size));
-  for (const std::string_view words : {ui.tr(info.label), brief, std::string_view(letter)}) {
+  for (const std::string_view words : {ui.tr(badge.label), brief, std::string_view(letter)}) {
     if (ui.measure(ui.fonts.note, words).x + ui.px(12) <= room) return std::string(words);
   }
   return "";
 }
 
-void badge_pill(const AppState& state, Ui& ui, const HeadCell& cell, const BadgeInfo& info,
+void badge_pill(const AppState& state, Ui& ui, const HeadCell& cell, const HeadBadge& badge,
                 ImVec2 at, float room, bool right) {
-  const std::string words = badge_words(ui, info, room);
+  const std::string words = badge_words(ui, badge, room);
   if (words.empty()) return;
   const float width = ui.measure(ui.fonts.note, words).x + ui.px(12);
   const float x = right ? at.x + room - width : at.x;
@@ -145,8 +186,7 @@ void badge_pill(const AppState& state, Ui& ui, const HeadCell& cell, const Badge
 }
 
 void draw_words(const AppState& state, Ui& ui, const HeadCell& cell) {
-  const HeadScores* scores = scores_of(state, cell);
-  const std::optional<Badge> badge = scores ? best_badge(*scores) : std::nullopt;
+  const std::optional<HeadBadge> badge = badge_of(state, cell);
   const Rect r = words_of(ui, cell);
   float x = r.x0;
   const int heads = program_of(state).config.head_count();
@@ -165,15 +205,14 @@ void draw_words(const AppState& state, Ui& ui, const HeadCell& cell) {
   ui.text(font, {x, r.y0 + ui.px(small ? 2 : 0)}, ui.theme.text, number);
   x += ui.measure(font, number).x + ui.px(6);
   if (!badge) return;
-  const BadgeInfo& info = badge_info(*badge);
-  const std::string score = cell_number((*scores)[*badge].value, {CellFormat::Kind::kFixed, 2});
+  const std::string score = cell_number(badge->value, {CellFormat::Kind::kFixed, 2});
   const float width = ui.measure(ui.fonts.mono_small, score).x;
   if (!small && x + width <= r.x1) {
     ui.text(ui.fonts.mono_small, {x, r.y0 + ui.px(2)}, ui.theme.muted, score);
     x += width + ui.px(6);
   }
-  if (!beside) return badge_pill(state, ui, cell, info, {x, r.y0}, r.x1 - x, true);
-  badge_pill(state, ui, cell, info, {r.x0, r.y0 + ui.px(18)}, r.width(), false);
+  if (!beside) return badge_pill(state, ui, cell, *badge, {x, r.y0}, r.x1 - x, true);
+  badge_pill(state, ui, cell, *badge, {r.x0, r.y0 + ui.px(18)}, r.width(), false);
 }
 
 // The badge that it comes nearest to.
@@ -207,14 +246,9 @@ std::string badge_tip(const AppState& state, const Ui& ui, const HeadCell& cell)
 
 // What the head of a model that comes with the program does on sentences of its own.
 std::string claims_tip(const AppState& state, const Ui& ui, const HeadCell& cell) {
-  const std::string& ref = state.document().model;
-  if (!state.derived.model || state.derived.model->ref != ref || !ref.starts_with(kBundledRef))
-    return "";
-  const TensorId pattern = step_at(state, cell.row->pattern).tensor;
-  const std::string& name = program_of(state).tensors[static_cast<std::size_t>(pattern)].name;
   std::string tip;
-  for (const HeadClaim& claim : bundled_recipe(ref.substr(kBundledRef.size())).claims) {
-    if (claim.step != name || claim.head != cell.head) continue;
+  for (const HeadClaim& claim : claims_of(state)) {
+    if (!is_about(state, cell, claim)) continue;
     tip += "\n" + ui.tr("claim.on", {{"sentence", claim.sentence}}) + "\n" +
            claim_text(ui.language, claim);
   }
