@@ -237,10 +237,10 @@ std::vector<std::int64_t> default_gradient(const Trace& trace, const Step& step,
   const TensorId value = pane.input < 0 ? call.out : call.in[place(pane.input)];
   const float* weights = shows_weights(program, value) ? trace.tensor(value).data : nullptr;
   std::int64_t begin = 0, past = pane.columns;
-  if (pane.column_follow == Follow::kColumn && pane.columns > pane.head_columns &&
-      pane.head_columns > 0) {
+  const Pane& result = page.lines[0].back().pane;
+  if (pane.columns > result.columns && result.head_columns == result.columns) {
     begin = -pane.column_shift;
-    past = begin + pane.head_columns;
+    past = begin + result.columns;
   }
   const auto largest = [&](std::int64_t first, std::int64_t end) {
     std::int64_t best = pane_flat(pane, first, begin);

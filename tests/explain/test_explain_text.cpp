@@ -133,11 +133,14 @@ TEST_CASE("explain text: the line ends with the cell, and says how many terms it
         return;
       }
       const auto order = by_size(e.terms);
+      std::size_t written = 3;  // of these no zeros
+      while (written > 1 && e.terms[order[written - 1]].product() == 0) --written;
       double rest = 0;
-      for (std::size_t i = 3; i < order.size(); ++i) rest += e.terms[order[i]].product();
+      for (std::size_t i = written; i < order.size(); ++i) rest += e.terms[order[i]].product();
       CHECK(line.find(number_text(rest)) != std::string::npos);
-      CHECK(line.find(std::to_string(order.size() - 3) + " smaller ones") != std::string::npos);
-      for (std::size_t i = 0; i < 3; ++i) {
+      CHECK(line.find(std::to_string(order.size() - written) + " smaller ones") !=
+            std::string::npos);
+      for (std::size_t i = 0; i < written; ++i) {
         const Term& t = e.terms[order[i]];
         CHECK(line.find(number_text(value_of(*trace, t.cell))) != std::string::npos);
       }

@@ -82,6 +82,39 @@ TEST_CASE("lines: a token that reads as an index or a sign is quoted in a title"
   CHECK(cell_title(*trace, cell_of(*trace, "embed.W_E", {1, 5})) == "W_E[“3”, 5]");
 }
 
+TEST_CASE("lines: where a row holds all heads, a head's part says whose it is") {
+  const auto trace = traced("the cat sat", PositionKind::kLearned);  // 2 heads of 4
+  const auto starts = [&](const char* name, std::vector<std::int64_t> index, const char* line) {
+    const std::string whole = line_of(*trace, cell_of(*trace, name, std::move(index)));
+    CAPTURE(whole);
+    CHECK(whole.starts_with(line));
+  };
+  starts("blocks.0.attn.concat", {0, 1, 6}, "z₁(“cat”, 2) = ");
+  starts("blocks.0.attn.concat", {0, 1, 3}, "z₀(“cat”, 3) = ");
+  starts("blocks.0.attn.q_proj", {0, 1, 6}, "x̂(“cat”) · W_Q₁(2) ");
+  starts("d.blocks.0.attn.q_proj", {0, 1, 6}, "dQ₁(“cat”, 2) = ");
+  starts("blocks.0.attn.q", {0, 1, 1, 2}, "Q(“cat”, 6) = ");   // of the row of all heads
+  starts("blocks.0.attn_out", {0, 1, 2}, "z(“cat”) · W_O(2)");  // over all heads
+  const auto title = [&](const char* name, std::vector<std::int64_t> index) {
+    return cell_title(*trace, cell_of(*trace, name, std::move(index)));
+  };
+  CHECK(title("blocks.0.attn.concat", {0, 1, 6}) == "z[cat, 6]");
+  CHECK(title("blocks.0.attn.z", {0, 1, 1, 2}) == "z₁[cat, 2]");
+  CHECK(title("blocks.0.attn.q", {0, 1, 1, 2}) == "Q₁[cat, 2]");
+  CHECK(title("blocks.0.attn.pattern", {0, 1, 1, 0}) == "A[cat, the]");
+  const CellRef cell = cell_of(*trace, "blocks.0.attn.concat", {0, 1, 6});
+  CHECK(has(explanation_as_latex(*trace, explain(*trace, cell.tensor, cell.index)), "z_{1}("));
+}
+
+TEST_CASE("lines: terms that are nothing are left to the rest of the sum") {
+  const auto trace = traced("a b c d e f g h", PositionKind::kNone);
+  const CellRef cell = cell_of(*trace, "blocks.0.attn.z", {0, 0, 1, 2});  // 6 of 8 keys are later
+  const std::string line = line_of(*trace, cell);
+  CAPTURE(line);
+  CHECK_FALSE(has(line, "(0 × "));
+  CHECK(has(line, " + 0 (6 smaller ones)"));
+}
+
 TEST_CASE("lines: negative factors have brackets and sums one form, over all tensors") {
   int gradients = 0, sums = 0;
   for (const PositionKind kind : {PositionKind::kLearned, PositionKind::kRotary}) {

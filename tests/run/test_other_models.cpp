@@ -172,6 +172,34 @@ TEST_CASE("forms: every step has its words, its page, its sizes and its code") {
   }
 }
 
+TEST_CASE("forms: going back, a row of all heads is looked at where the chosen head stands") {
+  Document document;
+  document.sentence = "the cat sat on the mat";
+  document.config.heads = 4;
+  document.config.d_model = 16;
+  const RunResult result = Runner().run(document, *make_reference_backend(), nullptr, true);
+  REQUIRE(result.trace);
+  int looked_at = 0;
+  for (const Step& step : result.trace->program().steps) {
+    for (int head = 0; step.backward && head < 4; ++head) {
+      const StepPage page = step_page(*result.trace, step, head);
+      if (page.lines.empty()) continue;
+      const TensorId first = default_tensor(*result.trace, step, page);
+      for (const PagePane& pane : page.lines[0]) {
+        const Pane& shown = page.lines[0].back().pane;  // one head's, or of all
+        const std::int64_t width = shown.columns;
+        if (pane.tensor != first || width == pane.pane.columns || shown.head_columns != width)
+          continue;
+        CAPTURE(result.trace->program().tensors[place(first)].name);
+        for (int row = 0; row < 6; ++row)
+          CHECK(default_cell(*result.trace, step, head, row).back() / width == head);
+        ++looked_at;
+      }
+    }
+  }
+  CHECK(looked_at >= 4);
+}
+
 TEST_CASE("forms: every cell is explained, and every operation and quantity has words") {
   for_all_traces([&](const Trace& trace) {
     const Program& p = trace.program();

@@ -256,7 +256,13 @@ TEST_CASE("head claims: the rules of models that learned a text hold on 200 sent
     document.config = model->file.config;
     for (const HeadClaim& claim : recipe.claims) {
       CAPTURE(claim.why);
-      REQUIRE_FALSE(claim.patterns.empty());
+      if (claim.patterns.empty()) {  // a case of a rule that stands beside it
+        CHECK(std::ranges::any_of(recipe.claims, [&](const HeadClaim& rule) {
+          return rule.why == claim.why && rule.step == claim.step && rule.head == claim.head &&
+                 !rule.patterns.empty();
+        }));
+        continue;
+      }
       double sum = 0;
       int count = 0;
       for (const std::string& pattern : claim.patterns) {

@@ -144,7 +144,8 @@ std::optional<HeadBadge> claimed_badge(const AppState& state, const HeadCell& ce
   for (const HeadClaim& claim : claims_of(state)) {
     if (claim.badge.empty() || !is_about(state, cell, claim) || !speaks_of(claim, trace)) continue;
     const double weight = measured_weight(claim, trace);
-    if (weight >= claim.mean) return HeadBadge{claim.badge, claim.badge, weight};
+    const double least = claim.patterns.empty() ? claim.least : claim.mean;
+    if (weight >= least) return HeadBadge{claim.badge, claim.badge, weight};
   }
   return std::nullopt;
 }
