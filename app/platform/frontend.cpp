@@ -74,6 +74,11 @@ bool Frontend::prepare_fonts() {
     build |= fonts_.need(text);
     build |= fonts_.need(visual_order(visible_label(text)));
   }
+  const auto& model = state.derived.model;
+  if (model && model->vocabulary->tokens() != seen_vocabulary_) {
+    seen_vocabulary_ = model->vocabulary->tokens();  // any of them may be said next
+    for (const std::string& token : *seen_vocabulary_) build |= fonts_.need(visible_label(token));
+  }
   for (const Notice& notice : state.notices) build |= fonts_.need(notice.text);
   build |= fonts_.need(state.session_path);
   for (const FileLine& line : state.session.path_lines) build |= fonts_.need(line.name);

@@ -1,6 +1,7 @@
 // Frontend: an ImGui context around a Shell. Builds frames; whoever has OpenGL draws them.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -60,6 +61,7 @@ class Frontend {
   bool dark_ = false;
   StageOnly stage_only_ = StageOnly::kNo;
   std::string seen_text_;
+  std::shared_ptr<const std::vector<std::string>> seen_vocabulary_;
 };
 
 }  // namespace headlight

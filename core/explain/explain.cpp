@@ -120,8 +120,7 @@ void explain_gradient(const Trace& trace, Explanation& result) {
   const bool plain = std::all_of(result.terms.begin(), result.terms.end(), [](const Term& t) {
     return t.factor_cells.size() == 1 && t.note.empty() && t.written.empty();
   });
-  if (parts > 1)
-    result.notes.push_back(gradient_users(program, users));
+  if (parts > 1) result.notes.push_back(gradient_users(program, users));
   if (parts > 1) result.written.clear();
   result.in_letters = parts == 1 && plain;
 }

@@ -172,9 +172,7 @@ void JsonReader::text(const char* key, std::string& out) const {
 void JsonReader::texts(const char* key, std::vector<std::string>& out) const {
   const Json* value = find(key);
   if (!value) return;
-  const auto refuse = [&](const Json& got) {
-    fail(name(key), Message{"claim.texts"}, got);
-  };
+  const auto refuse = [&](const Json& got) { fail(name(key), Message{"claim.texts"}, got); };
   if (!value->is_array() || value->empty()) refuse(*value);
   out.clear();
   for (const Json& one : *value) {

@@ -15,8 +15,7 @@ struct RunInput {
   std::vector<int> source_ids = {};
   std::vector<int> masked = {};  // of a model that fills [MASK]: the positions that have it
   std::vector<std::string> classes = {};  // of a classifier: their names
-  bool has_pieces = false;                // tokens are byte pairs: " dog" begins a word, "s" may end
-                                          // one
+  bool has_pieces = false;  // Vocabulary::blanks_begin_words
 };
 
 }  // namespace headlight

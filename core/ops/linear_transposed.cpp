@@ -43,7 +43,7 @@ OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
   std::vector<std::int64_t> cell(index.begin(), index.end());
   const std::int64_t j = cell.back();
   OpExplanation result;
-  result.formula = "Σ_i x[t, i] · W[j, i]";
+  result.formula = "Σ_f x[t, f] · W[j, f]";
   for (std::int64_t i = 0; i < args.in[1].axes[1].size; ++i) {
     cell.back() = i;
     const std::vector<std::int64_t> weight = {j, i};
@@ -57,7 +57,7 @@ OpExplanation explain_gradient(const OpGradArgs& args, int input,
                                std::span<const std::int64_t> index) {
   OpExplanation result;
   if (input == 1) {
-    result = column_gradient(args, index[0], "Σ_t dy[t, j] · x[t, i]");
+    result = column_gradient(args, index[0], "Σ_t dy[t, j] · x[t, f]");
     for (OpTerm& term : result.terms) {
       std::vector<std::int64_t> cell = term.cell.index;
       cell.back() = index[1];
@@ -66,7 +66,7 @@ OpExplanation explain_gradient(const OpGradArgs& args, int input,
     }
     return result;
   }
-  result.formula = "Σ_j dy[t, j] · W[j, i]";
+  result.formula = "Σ_j dy[t, j] · W[j, f]";
   std::vector<std::int64_t> cell(index.begin(), index.end());
   for (std::int64_t j = 0; j < args.in[1].axes[0].size; ++j) {
     const std::vector<std::int64_t> weight = {j, index.back()};

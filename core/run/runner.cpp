@@ -342,7 +342,7 @@ void Runner::try_run(const Document& doc, Backend& backend, RunResult& result, b
   if (model) {  // the vocabulary's texts reuse the memory of the last run's
     input.vocab = std::move(trace->input_.vocab);
     input.vocab = *model->vocabulary->tokens();
-    input.has_pieces = model->vocabulary->cut() == TextCut::kBpe;
+    input.has_pieces = model->vocabulary->blanks_begin_words();
   }
   trace->input_ = std::move(input);
   trace->backend_ = backend.name();

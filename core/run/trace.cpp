@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "core/base/utf8.h"
+#include "core/text/vocabulary.h"
 
 namespace headlight {
 
@@ -103,14 +104,12 @@ const Anomalies& Trace::anomalies(TensorId id) const {
 
 namespace {
 
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-
 // A piece of text without the blank that begins its word; what goes on with a word has a dot
 // instead: dog, ·s. `before` is the piece before it, null in a vocabulary.
 std::string piece_label(const std::string& piece, const std::string* before) {
-  if (piece.size() > 1 && piece[0] == ' ' && piece[1] != ' ') return piece.substr(1);
-  const bool goes_on = !piece.empty() && is_letter(piece[0]) &&
-                       (!before || (!before->empty() && is_letter(before->back())));
+  if (begins_word(piece)) return piece.substr(1);
+  const bool goes_on = !piece.empty() && is_ascii_word(piece[0]) &&
+                       (!before || (!before->empty() && is_ascii_word(before->back())));
   return goes_on ? "\u00b7" + piece : piece;
 }
 
@@ -131,7 +130,9 @@ std::string Trace::tick(std::string_view axis, std::int64_t i) const {
   if (!names || place >= names->size()) return std::to_string(i);
   if (!input_.has_pieces || axis == "class") return (*names)[place];
   static const std::string kNothing;
-  const std::string* before = axis == "vocab" ? nullptr : place > 0 ? &(*names)[place - 1] : &kNothing;
+  const std::string* before = axis == "vocab" ? nullptr
+                              : place > 0     ? &(*names)[place - 1]
+                                              : &kNothing;
   return piece_label((*names)[place], before);
 }
 

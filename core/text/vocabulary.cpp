@@ -73,6 +73,14 @@ std::optional<TextCut> text_cut_from_string(std::string_view name) {
   return std::nullopt;
 }
 
+bool is_ascii_word(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+bool begins_word(std::string_view token) {
+  return token.size() > 1 && token[0] == ' ' && is_ascii_word(token[1]);
+}
+
 std::string_view to_string(Special special) {
   return kSpecialNames[static_cast<std::size_t>(special)];
 }
@@ -87,6 +95,7 @@ Vocabulary::Vocabulary(TextCut cut, std::vector<std::string> names, std::shared_
                         {{"limit", count_text(kMaxVocabulary)},
                          {"got", count_text(static_cast<long long>(names_->size()))}}});
   }
+  blanks_begin_words_ = cut == TextCut::kBpe && std::ranges::any_of(*names_, begins_word);
   index_tokens(bpe_ ? static_cast<std::size_t>(bpe_->size()) : 0);
 }
 

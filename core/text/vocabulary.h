@@ -32,6 +32,11 @@ std::string_view to_string(Special);
 inline constexpr int kMaxVocabulary = 262144;
 inline constexpr std::size_t kMaxTokenBytes = 4096;
 
+/// A letter or a digit of ASCII.
+bool is_ascii_word(char);
+/// " dog": a blank and a letter or a digit.
+bool begins_word(std::string_view token);
+
 /// A token's id and its byte range [begin, end) in the text.
 struct PlacedToken {
   int id = 0;
@@ -75,6 +80,8 @@ class Vocabulary {
   std::vector<PlacedToken> encode_placed(std::string_view text, Tokenizer* kept = nullptr) const;
   /// The tokenizer that cuts as this does; none is needed for kBpe, and kBytes is returned.
   TokenizerKind tokenizer_kind() const;
+  /// Has it tokens such as " dog", so that one without the blank goes on with a word?
+  bool blanks_begin_words() const { return blanks_begin_words_; }
 
   /// The text again: exactly, but for words, which get single spaces between them and none before
   /// a full stop or comma. Throws Error for an id that is not there.
@@ -97,6 +104,7 @@ class Vocabulary {
 
   TextCut cut_;
   std::shared_ptr<const std::vector<std::string>> names_;
+  bool blanks_begin_words_ = false;
   std::shared_ptr<const Bpe> bpe_;                 // for kBpe, and for kBytes without merges
   std::unordered_map<std::string_view, int> ids_;  // into names_; the specials alone for bytes, bpe
   std::array<int, kSpecials> special_ids_{};       // -1: not there

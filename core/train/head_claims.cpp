@@ -105,7 +105,8 @@ bool speaks_of(const HeadClaim& claim, const Trace& trace) {
   const TensorView pattern = trace.find(claim.step);
   if (!pattern.data || pattern.axes.size() != 4 || !claim.query) return false;
   const Axis &query = pattern.axes[2], &key = pattern.axes[3];
-  if (*claim.query >= query.size || trace.name(query.name, *claim.query) != claim.from) return false;
+  if (*claim.query >= query.size || trace.name(query.name, *claim.query) != claim.from)
+    return false;
   std::string names;
   for (const int place : claim.keys) {
     if (place >= key.size) return false;

@@ -84,8 +84,7 @@ WordLists read_word_lists(const OrderedJson& json, const JsonFileWords& words) {
     JsonReader(OrderedJson::object(), "", words).fail("words", Message{"session.object"}, json);
   const JsonReader in(json, "words", words);
   WordLists lists;
-  for (const auto& item : json.items())
-    in.texts(item.key().c_str(), lists[item.key()]);
+  for (const auto& item : json.items()) in.texts(item.key().c_str(), lists[item.key()]);
   return lists;
 }
 
@@ -116,7 +115,8 @@ HeadClaim claim_on(const HeadClaim& claim, const MarkedSentence& sentence,
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     const auto place = static_cast<int>(i);
     if (overlap(tokens[i], sentence.query)) here.query = place;
-    if (std::ranges::any_of(sentence.keys, [&](const TextSpan& s) { return overlap(tokens[i], s); }))
+    if (std::ranges::any_of(sentence.keys,
+                            [&](const TextSpan& s) { return overlap(tokens[i], s); }))
       here.keys.push_back(place);
   }
   return here;

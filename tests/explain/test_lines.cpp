@@ -93,7 +93,7 @@ TEST_CASE("lines: where a row holds all heads, a head's part says whose it is") 
   starts("blocks.0.attn.concat", {0, 1, 3}, "z₀(“cat”, 3) = ");
   starts("blocks.0.attn.q_proj", {0, 1, 6}, "x̂(“cat”) · W_Q₁(2) ");
   starts("d.blocks.0.attn.q_proj", {0, 1, 6}, "dQ₁(“cat”, 2) = ");
-  starts("blocks.0.attn.q", {0, 1, 1, 2}, "Q(“cat”, 6) = ");   // of the row of all heads
+  starts("blocks.0.attn.q", {0, 1, 1, 2}, "Q(“cat”, 6) = ");    // of the row of all heads
   starts("blocks.0.attn_out", {0, 1, 2}, "z(“cat”) · W_O(2)");  // over all heads
   const auto title = [&](const char* name, std::vector<std::int64_t> index) {
     return cell_title(*trace, cell_of(*trace, name, std::move(index)));

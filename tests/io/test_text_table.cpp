@@ -95,7 +95,10 @@ std::set<std::string> computed_ids() {
   for (const auto kind : {TokenizerKind::kWords, TokenizerKind::kCharacters, TokenizerKind::kBytes})
     ids.insert("choice.tokenizer." + std::string(to_string(kind)));
   for (const BundledModel& model : bundled_models()) {
-    for (const HeadClaim& claim : bundled_recipe(model.name).claims) ids.insert(claim.why);
+    for (const HeadClaim& claim : bundled_recipe(model.name).claims) {
+      ids.insert(claim.why);
+      if (!claim.badge.empty()) ids.insert(claim.badge);
+    }
   }
   static const std::regex kCommand("Command::k\\w+,\\s*\"([^\"]+)\"");
   for (const Source& source : sources({"app/ui"})) {

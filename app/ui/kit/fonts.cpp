@@ -135,6 +135,9 @@ constexpr std::array<ImWchar, 13> kBaseSingles = {0x1D40, 0x21B5, 0x21E5, 0x21E7
                                                   0x2248, 0x2260, 0x2264, 0x2265, 0x25B2,
                                                   0x25BE, 0x2713, 0xFFFD};
 
+// What stands for control characters; Inter and DejaVu have none.
+constexpr std::array<ImWchar, 3> kControlPictures = {0x2400, 0x2420, 0};
+
 ImFont* add_face(const std::string& path, float size, const ImWchar* ranges, bool merge,
                  int face = 0) {
   ImFontConfig config;
@@ -201,7 +204,7 @@ void Fonts::build(float scale, Language language) {
   const std::vector<ImWchar> own = interface_characters(language);
   interface_ranges_.insert(interface_ranges_.end(), own.begin(), own.end());
   all_ranges_ = interface_ranges_;
-  bool wants_cjk = language == Language::kChinese;
+  bool wants_cjk = language == Language::kChinese, wants_controls = false;
   // The atlas has to fit one texture: fewer different characters the larger they are drawn.
   auto room = static_cast<int>(kMaxExtra / (scale * scale));
   for (const ImWchar c : extra_) {
@@ -212,6 +215,7 @@ void Fonts::build(float scale, Language language) {
     if (c >= kLentFirst && c <= kLentLast) continue;  // drawn one by one below
     all_ranges_.insert(all_ranges_.end(), {c, c});
     wants_cjk |= c >= 0x2E80;
+    wants_controls |= c >= kControlPictures[0] && c <= kControlPictures[1];
   }
   latin_ranges_.push_back(0);
   interface_ranges_.push_back(0);
@@ -237,6 +241,8 @@ void Fonts::build(float scale, Language language) {
     }
     const std::string& fallback = is_mono ? files.mono_fallback : files.fallback;
     if (!fallback.empty() && fallback != path) add_face(fallback, pixels, ranges, true);
+    if (any_text && wants_controls && !files.mono.empty() && !is_mono)
+      add_face(files.mono, pixels, kControlPictures.data(), true);
     if (shows != Shows::kLatin && !files.cjk.empty()) {
       // Its lines are taller than Inter's: asked for the same height, its characters would be
       // small.

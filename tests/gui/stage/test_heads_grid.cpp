@@ -76,12 +76,21 @@ const DrawnHeatmap& picture_in(const Gui& gui, const DrawnControl& r) {
   return *found;
 }
 
+// What the model's recipe says that this head does here, in words of a badge.
+const HeadClaim* claimed(const std::string& model, const Attention& a, int head) {
+  for (const HeadClaim& claim : bundled_recipe(model).claims) {
+    const bool own = claim.step == a.tensor && claim.head == head && !claim.badge.empty();
+    if (own && claim.sentence == bundled_recipe(model).example) return &claim;
+  }
+  return nullptr;
+}
+
 const std::string& focused(const Gui& gui) { return gui.state().session.focus.id; }
 
 }  // namespace
 
 TEST_CASE("all heads: every head of every stack has its picture, its score and its badge") {
-  int named = 0, plain = 0;
+  int named = 0, plain = 0, claims = 0;
   for (const std::string& name : bundled_names()) {
     CAPTURE(name);
     Gui gui(bundled_document(name), {1920, 1080});
@@ -102,11 +111,22 @@ TEST_CASE("all heads: every head of every stack has its picture, its score and i
           CHECK(picture.cell(i / keys, i % keys) == t.data[head * queries * keys + i]);
         const HeadScores scores = measure(trace, a, head);
         const std::optional<Badge> badge = best_badge(scores);
-        CHECK(gui.has("label/" + id + "/badge") == badge.has_value());
-        (badge ? named : plain) += 1;
+        const HeadClaim* claim = claimed(name, a, head);
+        CHECK(gui.has("label/" + id + "/badge") == (claim || badge));
+        (claim || badge ? named : plain) += 1;
         const std::string words = words_in(gui, cell);
         CAPTURE(words);
         CHECK(words.find(a.number + "." + std::to_string(head)) != std::string::npos);
+        if (claim) {  // the recipe's own word goes before the usual ones
+          claims += 1;
+          const double weight = measured_weight(*claim, trace);
+          CHECK(words.find(cell_number(weight, {CellFormat::Kind::kFixed, 2})) !=
+                std::string::npos);
+          std::string label(tr(Language::kEnglish, claim->badge));
+          std::erase(label, ' ');
+          CHECK(words.find(label) != std::string::npos);
+          continue;
+        }
         if (!badge) continue;
         const HeadScore& score = scores[*badge];
         CHECK(score.value >= badge_info(*badge).threshold);
@@ -124,6 +144,7 @@ TEST_CASE("all heads: every head of every stack has its picture, its score and i
   }
   CHECK(named > 3);
   CHECK(plain > 3);
+  CHECK(claims >= 3);
 }
 
 TEST_CASE("all heads: what a bundled model's head is said to do stands in its tooltip") {
