@@ -157,8 +157,10 @@ SetModel choose_sandbox(const Document& document) {
 
 FirstStart first_start(Language) {
   const auto model = load_model(std::string(kBundledRef) + "stories");
-  Document document;
-  return {apply(document, choose_model(document, *model)), bundled_recipe("stories").claims[0]};
+  const ModelRecipe& recipe = bundled_recipe("stories");
+  SetModel edit = choose_model(Document{}, *model);
+  edit.sentence = recipe.example;
+  return {apply(Document{}, edit), recipe.claims[0]};
 }
 
 namespace {

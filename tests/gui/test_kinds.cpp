@@ -48,14 +48,23 @@ std::string_view plain(std::string_view name) {
   return name.starts_with("d.") ? name.substr(2) : name;
 }
 
+// Of byte pairs: the blank before a word is not shown, what goes on with a word has a dot.
+std::string without_blank(const Gui& gui, const std::string& token, bool with_dot) {
+  if (gui.document().model != "bundled:stories") return token;
+  const auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
+  if (token.size() > 1 && token[0] == ' ' && is_word(token[1])) return token.substr(1);
+  return with_dot && is_word(token[0]) ? "\u00b7" + token : token;
+}
+
 // The name of place `i` along the axis.
 std::string place_of(const Gui& gui, const std::string& axis, std::int64_t i) {
   const RunInput& input = gui.trace().input();
   const auto at = static_cast<std::size_t>(i);
   if (axis == "source" || axis == "source_query" || axis == "source_key")
     return input.source_tokens.at(at);
-  if (axis == "position" || axis == "query" || axis == "key") return input.tokens.at(at);
-  if (axis == "vocab") return input.vocab.at(at);
+  if (axis == "position" || axis == "query" || axis == "key")
+    return without_blank(gui, input.tokens.at(at), false);  // its example has whole words
+  if (axis == "vocab") return without_blank(gui, input.vocab.at(at), true);
   if (axis == "class") return input.classes.at(at);
   if (axis == "batch")
     return gui.state().session.language == Language::kChinese ? "整句话" : "the sentence";

@@ -188,12 +188,18 @@ void trained_models(const AppState& state, Ui& ui, Form& form) {
   form.heading(ui.tr("model.trained"));
   const std::string& ref = state.document().model;
   float at = form.x;
-  if (model_chip(form, at, "sandbox", ui.tr("model.sandbox"), ref.empty())) ui.push(ChooseModel{});
+  if (model_chip(form, at, "sandbox", ui.tr("model.sandbox"), ref.empty(),
+                 ui.tr("model.sandbox.about")))
+    ui.push(ChooseModel{});
   bool listed = ref.empty();
   for (const BundledModel& model : bundled_models()) {
     const std::string its = std::string(kBundledRef) + std::string(model.name);
     listed = listed || its == ref;
-    if (model_chip(form, at, model.name, model.name, its == ref)) ui.push(ChooseModel{its});
+    const std::string takes =
+        std::string(ui.tr(bundled_words(model.name).about)) + "\n" +
+        ui.tr("model.example", {{"sentence", bundled_recipe(model.name).example}});
+    if (model_chip(form, at, model.name, model.name, its == ref, takes))
+      ui.push(ChooseModel{its});
   }
   if (!listed) model_chip(form, at, "now", shown_model_name(state, ui), true, to_field_text(ref));
   if (model_chip(form, at, "open", ui.tr("model.open"), false,

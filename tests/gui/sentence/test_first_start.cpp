@@ -1,0 +1,84 @@
+// What a person sees and does first: a model that knows a language, a head that means something.
+#include <doctest/doctest.h>
+
+#include "core/train/model_recipe.h"
+#include "tests/gui/harness.h"
+
+namespace headlight::test {
+namespace {
+
+std::string next_words(Gui& gui) {
+  const int id = most_probable(outcome_of(&gui.trace()).probabilities, 1)[0];
+  return gui.state().derived.model->vocabulary->decode(std::vector{id});
+}
+
+}  // namespace
+
+TEST_CASE("first start: a head that means something; three tokens and back, a badge, own words") {
+  for (const Language language : {Language::kEnglish, Language::kChinese}) {
+    const FirstStart first = first_start(language);
+    const HeadClaim& claim = first.look_at;
+    Gui gui(first.document, {1440, 900});
+    gui.push(ChooseLanguage{language});
+    gui.shell().show_claim(claim);
+    gui.frame(2);
+    CHECK(gui.state().session.step == claim.step);
+    CHECK(gui.state().session.head == claim.head);
+    REQUIRE(gui.state().session.picked);
+    CHECK(gui.state().session.picked->index ==
+          std::vector<std::int64_t>{0, claim.head, *claim.query, claim.keys[0]});
+    CHECK(measured_weight(claim, gui.trace()) >= claim.least);
+    CHECK(gui.has("label/heads/" + std::to_string(claim.head) + "/badge"));
+
+    // Tokens are named without the blank before a word; what goes on with one has a dot.
+    const Vocabulary& vocabulary = *gui.state().derived.model->vocabulary;
+    CHECK(gui.trace().tick("position", 2) == "dog");
+    CHECK(gui.trace().tick("vocab", vocabulary.encode(" dog")[0]) == "dog");
+    CHECK(gui.trace().tick("vocab", vocabulary.encode("s")[0]) == "·s");
+    CHECK(gui.trace().tick("vocab", vocabulary.encode(" \"")[0]) == " \"");
+
+    const std::string sentence = gui.document().sentence;
+    std::string grown = sentence;
+    for (int i = 0; i < 3; ++i) {
+      grown += next_words(gui);
+      gui.click("next/0");
+      CHECK(gui.document().sentence == grown);
+      CHECK(gui.trace().length() == 11 + i);
+    }
+    for (int i = 0; i < 3; ++i) gui.ctrl('Z');
+    CHECK(gui.document().sentence == sentence);
+    CHECK(gui.trace().length() == 10);
+
+    // Another head that has earned a badge, on another layer.
+    REQUIRE(gui.has("label/heads/3.3/badge"));
+    gui.click("heads/3.3");
+    CHECK(gui.state().session.step == "blocks.3.attn.pattern");
+    CHECK(gui.state().session.head == 3);
+
+    // Any text is taken.
+    for (const char* typed : {"A cat sat here", "你好 🙂", "x = 3 * (y - 1)"}) {
+      gui.click("sentence");
+      gui.edit_key({ImGuiKey_A, true});
+      gui.type(typed);
+      CHECK(gui.document().sentence == typed);
+      CHECK(gui.state().notices.empty());
+      CHECK(gui.state().derived.model->vocabulary->decode(gui.trace().input().ids) == typed);
+      CHECK_FALSE(next_words(gui).empty());
+    }
+  }
+}
+
+TEST_CASE("first start: each bundled model says what it takes before it is opened") {
+  Gui gui(first_start(Language::kEnglish).document, {1440, 900});
+  gui.push(DoCommand{Command::kToggleModel});
+  gui.frame(2);
+  for (const std::string& name : bundled_names()) {
+    CAPTURE(name);
+    gui.hover("model/trained/" + name);
+    gui.frame(2);
+    CHECK(gui.shows("For example:"));
+    CHECK(gui.shows(bundled_recipe(name).example.substr(0, 3)));
+  }
+}
+
+}  // namespace headlight::test
