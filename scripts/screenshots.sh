@@ -8,8 +8,9 @@ install_missing "$app_packages"
 build release headlight
 mkdir -p -- "$root/assets/screenshots"
 for theme in light dark; do
-  "$root/build/release/headlight" screenshot --theme "$theme" --size 1440x900 \
-    --step blocks.0.attn.pattern --head 1 --at 1,10,7 --out "$root/assets/screenshots/$theme.png"
+  "$root/build/release/headlight" screenshot --theme "$theme" --size 1440x900 --model stories \
+    --sentence "The little dog was sad because it lost its ball" \
+    --step blocks.2.attn.pattern --head 1 --at 1,6,2 --out "$root/assets/screenshots/$theme.png"
   say "assets/screenshots/$theme.png"
 done
 "$root/build/release/headlight" screenshot --model grammar --step d.blocks.0.attn.scores_raw --nudge \

@@ -53,7 +53,7 @@ def encoder(tokenizer):
 
 def initial(model, vocab, context, generator):
     d, heads = model["d_model"], model["heads"]
-    width, hidden = d // heads, model["d_hidden"] or 4 * d
+    width, hidden = d // heads, model.get("d_hidden") or 4 * d
 
     def normal(*shape):
         return 0.02 * torch.randn(shape, generator=generator)
@@ -144,7 +144,7 @@ def compare(recipe, rows, weights, folder, headlight, steps):
     parameters = [w.clone().requires_grad_(True) for w in weights.values()]
     named = dict(zip(weights, parameters))
     adam = torch.optim.AdamW(parameters, betas=(options["beta1"], options["beta2"]),
-                             eps=options["epsilon"], weight_decay=options["weight_decay"])
+                             eps=options.get("epsilon", 1e-8), weight_decay=options["weight_decay"])
     losses = []
     for step in range(steps):
         part = rows[step * batch: (step + 1) * batch].long()
