@@ -124,6 +124,30 @@ float buttons(const AppState& state, Ui& ui, const Outcome& outcome, const Rect&
   return x;
 }
 
+// Has a trained model the mask, the scale, the temperature and the residual that it learned with?
+bool is_as_trained(const AppState& state) {
+  const auto& model = state.derived.model;
+  if (!model || state.document().model != model->ref) return true;
+  const Config& own = model->file.config;
+  return run_config(state.document().config, own) == own;
+}
+
+float way_back_width(const Ui& ui) {
+  return ui.measure(ui.fonts.control, ui.tr("next.not_trained")).x + ui.px(28);
+}
+
+// What the model says now is not what it learned to say: said, with the way back.
+void way_back(const AppState& state, Ui& ui, const Rect& r) {
+  const Rect button{r.x1 - way_back_width(ui) + ui.px(8), r.y0, r.x1, r.y1};
+  if (!ui.button("next/as_trained", ui.tr("next.not_trained"), button, false, true,
+                 ui.tr("next.not_trained.help")))
+    return;
+  SetModel edit;
+  edit.model = state.document().model;
+  edit.config = state.derived.model->file.config;
+  ui.push(DoEdit{edit, ""});
+}
+
 }  // namespace
 
 void panel_next(const AppState& state, Ui& ui, const Rect& r) {
@@ -144,7 +168,8 @@ void panel_next(const AppState& state, Ui& ui, const Rect& r) {
   ui.user_text(ui.fonts.strong, {line.x0, middle - ui.px(8)}, ui.theme.text, title, title_room);
   const float x0 = line.x0 + title_room + ui.px(16);
   const float bar_width = ui.px(state.derived.trace && line.width() > ui.px(1100) ? 64 : 34);
-  const float least = ui.px(58) + bar_width + ui.px(48), rest_room = ui.px(110);
+  const float least = ui.px(58) + bar_width + ui.px(48);
+  const float rest_room = is_as_trained(state) ? ui.px(110) : way_back_width(ui);
   const float room = right - rest_room - x0;
   const auto count =
       std::min<std::size_t>({kChoices, outcome.probabilities.size(),
@@ -158,6 +183,8 @@ void panel_next(const AppState& state, Ui& ui, const Rect& r) {
     choice(state, ui, outcome, i, best[i], {x, line.y0, x + each - ui.px(10), line.y1}, bar_width);
     shown += outcome.probabilities[static_cast<std::size_t>(best[i])];
   }
+  const Rect rest_line{right - rest_room, line.y0, right, line.y1};
+  if (!is_as_trained(state)) return way_back(state, ui, rest_line);
   if (best.size() == outcome.probabilities.size()) return;
   const std::string rest = ui.tr("next.others", {{"p", share_text(std::max(0.0, 1 - shown))}});
   ui.text_right(ui.fonts.note, right, middle - ui.px(7), ui.theme.muted, rest);

@@ -68,6 +68,30 @@ TEST_CASE("first start: a head that means something; three tokens and back, a ba
   }
 }
 
+TEST_CASE(
+    "first start: a switch that the model was not trained with is marked, with the way back") {
+  Gui gui(first_start(Language::kEnglish).document, {1440, 900});
+  const Config trained = gui.document().config;
+  const float likely = outcome_of(&gui.trace()).probabilities[20];
+  CHECK_FALSE(gui.has("next/as_trained"));
+  for (const char* changed : {"mask/none", "scale/off"}) {
+    CAPTURE(changed);
+    gui.click(changed);
+    CHECK_FALSE(gui.document().config == trained);
+    CHECK(outcome_of(&gui.trace()).probabilities[20] != likely);
+    REQUIRE(gui.has("next/as_trained"));
+    gui.click("next/as_trained");
+    CHECK(gui.document().config == trained);
+    CHECK(gui.document().sentence == first_start(Language::kEnglish).document.sentence);
+    CHECK(outcome_of(&gui.trace()).probabilities[20] == likely);
+    CHECK_FALSE(gui.has("next/as_trained"));
+    gui.ctrl('Z');
+    CHECK(gui.has("next/as_trained"));
+    gui.ctrl('Z');
+    CHECK(gui.document().config == trained);
+  }
+}
+
 TEST_CASE("first start: each bundled model says what it takes before it is opened") {
   Gui gui(first_start(Language::kEnglish).document, {1440, 900});
   gui.push(DoCommand{Command::kToggleModel});
