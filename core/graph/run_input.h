@@ -15,7 +15,7 @@ struct RunInput {
   std::vector<int> source_ids = {};
   std::vector<int> masked = {};  // of a model that fills [MASK]: the positions that have it
   std::vector<std::string> classes = {};  // of a classifier: their names
-  bool has_pieces = false;  // Vocabulary::blanks_begin_words
+  bool has_pieces = false;                // Vocabulary::blanks_begin_words
 };
 
 }  // namespace headlight

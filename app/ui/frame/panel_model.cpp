@@ -198,8 +198,7 @@ void trained_models(const AppState& state, Ui& ui, Form& form) {
     const std::string takes =
         std::string(ui.tr(bundled_words(model.name).about)) + "\n" +
         ui.tr("model.example", {{"sentence", bundled_recipe(model.name).example}});
-    if (model_chip(form, at, model.name, model.name, its == ref, takes))
-      ui.push(ChooseModel{its});
+    if (model_chip(form, at, model.name, model.name, its == ref, takes)) ui.push(ChooseModel{its});
   }
   if (!listed) model_chip(form, at, "now", shown_model_name(state, ui), true, to_field_text(ref));
   if (model_chip(form, at, "open", ui.tr("model.open"), false,
