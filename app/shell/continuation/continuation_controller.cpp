@@ -20,6 +20,19 @@ void ContinuationController::take_trace() {
   tokens.erase(tokens.begin(), tokens.begin() + std::min(std::ssize(tokens),
                                                          static_cast<std::ptrdiff_t>(d.skipped)));
   derived_.tokens_of = d.trace->serial();
+  keep_as_trained();
+}
+
+// To be compared with, once a switch is set that the model was not trained with.
+void ContinuationController::keep_as_trained() {
+  const Document& now = state_.document();
+  if (now.model.empty() || !is_as_trained(state_) || !computing_.is_current()) return;
+  const Outcome outcome = shown_outcome(state_);
+  AsTrained& kept = derived_.as_trained;
+  kept.model = now.model;
+  kept.sentence = now.sentence;
+  kept.position = outcome.position;
+  kept.probabilities.assign(outcome.probabilities.begin(), outcome.probabilities.end());
 }
 
 void ContinuationController::stop() {

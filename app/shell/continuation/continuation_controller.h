@@ -24,6 +24,7 @@ class ContinuationController : public Controller {
   // An id from the shown outcome by the person's sampling; nothing after what is no text.
   std::optional<std::string> drawn() const;
   void stop();
+  void keep_as_trained();
 
   DocumentController& document_;
   ComputingController& computing_;

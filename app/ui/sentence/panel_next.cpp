@@ -27,6 +27,13 @@ std::string fitting(const Ui& ui, const std::string& label, float room) {
   return shortened(label, letters);
 }
 
+// Where the bar ended with the settings that the model was trained with.
+void draw_mark(const Ui& ui, const Rect& bar, float share) {
+  const float x = std::round(bar.x0 + share * bar.width());
+  ImGui::GetWindowDrawList()->AddRectFilled(
+      {x - ui.px(1), bar.y0 - ui.px(3)}, {x + ui.px(1), bar.y1 + ui.px(3)}, to_u32(ui.theme.text));
+}
+
 // Its entry as a button that puts it into the sentence; a class cannot be put there.
 void choice(const AppState& state, Ui& ui, const Outcome& outcome, std::size_t place, int id,
             const Rect& r, float bar_width) {
@@ -50,6 +57,15 @@ void choice(const AppState& state, Ui& ui, const Outcome& outcome, std::size_t p
                  middle + ui.px(4)};
   ImGui::GetWindowDrawList()->AddRectFilled(bar.min(), bar.max(), to_u32(ui.theme.line));
   ui.bar(bar, p, ui.theme.pattern);
+  const std::span<const float> before =
+      is_as_trained(state) ? std::span<const float>() : said_as_trained(state, outcome);
+  std::string change;
+  if (!before.empty()) {
+    const float was = before[static_cast<std::size_t>(id)];
+    change = "\n" + ui.tr("next.as_trained", {{"p", share_text(was)}});
+    draw_mark(ui, bar, was);
+    ui.drawn.add("label/" + name + "/was", bar.min(), bar.max());
+  }
   const Rect number{bar.x1 + ui.px(6), r.y0, r.x1, r.y1};
   bool over = false;
   if (ui.hot(name + "/open", number, &over)) {
@@ -60,7 +76,7 @@ void choice(const AppState& state, Ui& ui, const Outcome& outcome, std::size_t p
     ui.push(GoToStep{std::string(probs.name)});
     ui.push(PickCell{{std::string(probs.name), cell}});
   }
-  if (over) ui.tooltip(ui.tr("next.open"));
+  if (over) ui.tooltip(std::string(ui.tr("next.open")) + change);
   ui.text(ui.fonts.mono, {number.x0, middle - ui.fonts.mono->FontSize / 2},
           over ? ui.theme.text : ui.theme.muted, share_text(p));
 }
@@ -122,14 +138,6 @@ float buttons(const AppState& state, Ui& ui, const Outcome& outcome, const Rect&
                    : why))
     ui.push(GenerateToken{});
   return x;
-}
-
-// Has a trained model the mask, the scale, the temperature and the residual that it learned with?
-bool is_as_trained(const AppState& state) {
-  const auto& model = state.derived.model;
-  if (!model || state.document().model != model->ref) return true;
-  const Config& own = model->file.config;
-  return run_config(state.document().config, own) == own;
 }
 
 float way_back_width(const Ui& ui) {

@@ -75,6 +75,35 @@ std::string token_words(const AppState& state, const Ui& ui, const PlacedToken& 
   return words;
 }
 
+// Where the bytes of a line stand, asked for from left to right. A byte within a character has its
+// share of the character's width: a token may be a part of an emoji.
+class Ruler {
+ public:
+  Ruler(const Ui& ui, ImFont* font, const std::string& text, float x)
+      : ui_(ui), font_(font), text_(text), x_(x) {}
+
+  float at(std::size_t byte) {
+    std::size_t begin = byte;
+    while (begin > done_ && begin < text_.size() && (text_[begin] & 0xC0) == 0x80) --begin;
+    x_ += width(done_, begin);
+    done_ = begin;
+    if (begin == byte) return x_;
+    const std::size_t size = code_point_at(text_, begin).size;
+    return x_ +
+           width(begin, begin + size) * static_cast<float>(byte - begin) / static_cast<float>(size);
+  }
+
+ private:
+  float width(std::size_t from, std::size_t to) const {
+    return ui_.measure(font_, to_line_text(text_.substr(from, to - from))).x;
+  }
+  const Ui& ui_;
+  ImFont* font_;
+  const std::string& text_;
+  float x_;
+  std::size_t done_ = 0;
+};
+
 }  // namespace
 
 void draw_token_marks(const AppState& state, Ui& ui, ImVec2 at, float x0, float x1, float bars_y) {
@@ -91,6 +120,7 @@ void draw_token_marks(const AppState& state, Ui& ui, ImVec2 at, float x0, float 
   const bool over = ImGui::IsWindowHovered() && mouse.y >= at.y - ui.px(6) &&
                     mouse.y < bars_y + ui.px(8) && mouse.x >= x0 && mouse.x < x1;
   list->PushClipRect({x0, at.y - ui.px(8)}, {x1, bars_y + ui.px(6)}, true);
+  Ruler ruler(ui, font, sentence, at.x);
   float x = at.x;
   std::size_t before = 0;
   for (std::size_t i = 0; i < tokens.size() && x < x1; ++i) {
@@ -98,12 +128,12 @@ void draw_token_marks(const AppState& state, Ui& ui, ImVec2 at, float x0, float 
     if (token.begin < before || token.end > sentence.size()) continue;  // [BOS] stands nowhere
     const std::string_view bytes =
         std::string_view(sentence).substr(token.begin, token.end - token.begin);
-    x += ui.measure(font, to_line_text(sentence.substr(before, token.begin - before))).x;
+    x = ruler.at(token.begin);
     // A space that belongs to the word is not underlined.
     const std::size_t spaces =
         std::min(bytes.find_first_not_of(' '), bytes.size() - !bytes.empty());
     const float own = x + ui.measure(font, bytes.substr(0, spaces)).x;
-    const float end = x + ui.measure(font, to_line_text(std::string(bytes))).x;
+    const float end = ruler.at(token.end);
     before = token.end;
     x = end;
     if (end < x0) continue;

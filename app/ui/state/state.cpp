@@ -17,6 +17,23 @@ Outcome shown_outcome(const AppState& state) {
   return outcome_of(trace, row);
 }
 
+bool is_as_trained(const AppState& state) {
+  const auto& model = state.derived.model;
+  if (!model || state.document().model != model->ref) return true;
+  const Config& own = model->file.config;
+  return run_config(state.document().config, own) == own;
+}
+
+std::span<const float> said_as_trained(const AppState& state, const Outcome& outcome) {
+  const AsTrained& before = state.derived.as_trained;
+  const Document& now = state.document();
+  const bool same = before.model == now.model && before.sentence == now.sentence &&
+                    before.position == outcome.position &&
+                    before.probabilities.size() == outcome.probabilities.size();
+  if (!same) return {};
+  return before.probabilities;
+}
+
 bool has_room(const AppState& state) {
   const Trace* trace = state.derived.trace.get();
   if (!trace || state.derived.cut) return false;

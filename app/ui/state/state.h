@@ -95,10 +95,18 @@ struct InspectorDerived {
   bool nudging = false;
 };
 
+/// What a trained model said of the sentence with the settings that it learned with.
+struct AsTrained {
+  std::string model, sentence;  // empty: nothing yet
+  std::int64_t position = 0;
+  std::vector<float> probabilities;
+};
+
 struct ContinuationDerived {
   SentenceTokens tokens;        // of the trace, where they stand in ComputingDerived::asked
   std::uint64_t tokens_of = 0;  // the trace's serial
   bool writing = false;         // the model puts one token after the other
+  AsTrained as_trained;
 };
 
 struct Derived : ComputingDerived, HeadsDerived, InspectorDerived, ContinuationDerived {};
@@ -143,6 +151,12 @@ inline const Config& shown_config(const AppState& state) {
 
 /// What the shown model says of the sentence; of several [MASK]s what the chosen row's hides.
 Outcome shown_outcome(const AppState&);
+/// Has the document's model, if it is a trained one, the mask, the scale, the temperature and the
+/// residual that it learned with?
+bool is_as_trained(const AppState&);
+/// What it said with these of the sentence and the place that are shown; empty where that is not
+/// known.
+std::span<const float> said_as_trained(const AppState&, const Outcome&);
 /// Does the model read one more token than there are?
 bool has_room(const AppState&);
 /// Can the sentence have one more: is there room for it, or are the last tokens read?

@@ -68,11 +68,42 @@ TEST_CASE("first start: a head that means something; three tokens and back, a ba
   }
 }
 
+TEST_CASE("first start: bars stand under their tokens, also under parts of a character") {
+  Gui gui(first_start(Language::kEnglish).document, {1440, 900});
+  const auto right_end = [&](const char* sentence) {
+    gui.push(DoEdit{SetSentence{sentence}, ""});
+    gui.frame(2);
+    const std::int64_t last = gui.trace().length() - 1;
+    float right = 0;
+    for (std::int64_t i = 0; i <= last; ++i) {
+      const DrawnControl bar = gui.rect("sentence/weight/" + std::to_string(i));
+      CHECK(bar.min.x >= right - 1.5f);
+      right = bar.max.x;
+    }
+    return right;
+  };
+  const float letter = right_end("x dog"), emoji = right_end("🙂 dog");
+  CHECK(gui.trace().length() == 5);  // a character of four bytes
+  CHECK(emoji > letter);
+  CHECK(emoji < letter + 25);
+}
+
+TEST_CASE("first start: behind a full stop nothing is said to go on with a word") {
+  Gui gui(first_start(Language::kEnglish).document, {1440, 900});
+  gui.push(DoEdit{SetSentence{"The dog ran.\n"}, ""});
+  gui.frame(2);
+  const Outcome outcome = outcome_of(&gui.trace());
+  for (const int id : most_probable(outcome.probabilities, 5))
+    CHECK_FALSE(outcome_name(gui.trace(), outcome, id).starts_with("·"));
+}
+
 TEST_CASE(
     "first start: a switch that the model was not trained with is marked, with the way back") {
   Gui gui(first_start(Language::kEnglish).document, {1440, 900});
   const Config trained = gui.document().config;
-  const float likely = outcome_of(&gui.trace()).probabilities[20];
+  const std::span<const float> all = outcome_of(&gui.trace()).probabilities;
+  const std::vector<float> before(all.begin(), all.end());
+  const float likely = before[20];
   CHECK_FALSE(gui.has("next/as_trained"));
   for (const char* changed : {"mask/none", "scale/off"}) {
     CAPTURE(changed);
@@ -80,6 +111,15 @@ TEST_CASE(
     CHECK_FALSE(gui.document().config == trained);
     CHECK(outcome_of(&gui.trace()).probabilities[20] != likely);
     REQUIRE(gui.has("next/as_trained"));
+    // The mark on a bar is where it ended before.
+    REQUIRE(gui.has("label/next/0/was"));
+    const Outcome now = outcome_of(&gui.trace());
+    const int id = most_probable(now.probabilities, 1)[0];
+    CHECK(said_as_trained(gui.state(), now)[static_cast<std::size_t>(id)] ==
+          before[static_cast<std::size_t>(id)]);
+    gui.hover("next/0/open");
+    gui.frame(2);
+    CHECK(gui.shows(share_text(before[static_cast<std::size_t>(id)]) + " as it was trained"));
     gui.click("next/as_trained");
     CHECK(gui.document().config == trained);
     CHECK(gui.document().sentence == first_start(Language::kEnglish).document.sentence);
