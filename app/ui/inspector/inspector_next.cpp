@@ -25,6 +25,16 @@ bool link_line(InspectorColumn& c, const std::string& id, std::string_view name,
   return pressed;
 }
 
+// Does the operation compute with the tensor's numbers? Of some inputs only the sizes count.
+bool uses_numbers(const Program& program, const OpCall& call, TensorId id) {
+  for (std::size_t i = 0; i < call.in.size(); ++i) {
+    const auto& kinds = op_info(call.op).inputs;
+    const bool sizes = i < kinds.size() && kinds[i] == InputKind::kSizes;
+    if (!sizes && program.resolve(call.in[i]) == id) return true;
+  }
+  return false;
+}
+
 // The cell's way through the operations that keep its place (OpInfo::keeps_place), then the steps
 // that read the last of them.
 void draw_where_it_goes(InspectorColumn& c, const CellRef& cell) {
@@ -54,9 +64,7 @@ void draw_where_it_goes(InspectorColumn& c, const CellRef& cell) {
   for (const Step& step : program.steps) {
     if (step.backward) break;
     const bool reads = std::any_of(step.calls.begin(), step.calls.end(), [&](int place) {
-      const OpCall& call = program.calls[static_cast<std::size_t>(place)];
-      return std::any_of(call.in.begin(), call.in.end(),
-                         [&](TensorId in) { return program.resolve(in) == id; });
+      return uses_numbers(program, program.calls[static_cast<std::size_t>(place)], id);
     });
     if (!reads) continue;
     head();

@@ -148,6 +148,22 @@ bool says(Gui& gui, std::string words) {
 
 }  // namespace
 
+TEST_CASE(
+    "inspector: a number goes where it is computed with, not where only its tensor's sizes count") {
+  for (const char* model : {"stories", "grammar", "dates"}) {
+    CAPTURE(std::string(model));
+    Gui gui(bundled_document(model), {1440, 900});
+    gui.push(GoToStep{"token_ids"});
+    gui.push(PickCell{{"token_ids", {0, 1}}});
+    gui.frame(2);
+    REQUIRE(gui.has("inspector/next/0"));
+    CHECK_FALSE(gui.has("inspector/next/1"));  // positions only count the tokens
+    gui.click("inspector/next/0");
+    CHECK(gui.state().session.step.ends_with("embed"));
+    CHECK_FALSE(gui.state().session.step.ends_with("pos_embed"));
+  }
+}
+
 TEST_CASE("inspector: keys and clicks choose the tab") {
   Gui gui(small_document());
   CHECK(gui.state().session.inspector_tab == InspectorTab::kNumbers);
