@@ -36,10 +36,13 @@ std::string pane_caption(const Trace& trace, const PagePane& p) {
   return text;
 }
 
-std::string range_text(const ColorScale& scale) {
+std::string range_text(const Ui& ui, const PaneColors& colors) {
+  const ColorScale& scale = colors.scale;
   const bool signs = scale.map == ColorMap::kDiverging;
   const auto [low, high] = scale_ends(signs ? -scale.limit : 0, scale.limit);
-  return signs ? "±" + high : low + " … " + high;
+  const bool beyond = colors.range.clips_high() || (signs && colors.range.clips_low());
+  return (signs ? "±" + high : low + " … " + high) +
+         std::string(beyond ? ui.tr("range.beyond") : "");
 }
 
 std::string span_text(const Ui& ui, const PaneColors& colors) {

@@ -33,7 +33,7 @@ std::string pane_caption(const Trace&, const PagePane&);
 int caption_brevity(const Ui&, const Trace&, const PlacedPane&, const std::string& caption);
 
 /// What a picture's colours span: "±3.96", of weights "0 … 0.41".
-std::string range_text(const ColorScale&);
+std::string range_text(const Ui&, const PaneColors&);
 /// Of one head's picture whose range it is, behind the range: ", all heads".
 std::string span_text(const Ui&, const PaneColors&);
 

@@ -220,7 +220,7 @@ void note_ranges(const Ui& ui, const Trace& trace, StagePlacement& placement) {
   for (PlacedPane& p : placement.panes) {
     if (!p.pane->amounts) continue;
     const PaneColors colors = colors_of(ui, trace, *p.pane);
-    p.range = range_text(colors.scale);
+    p.range = range_text(ui, colors);
     p.span = span_text(ui, colors);
     ranges.insert(p.range + p.span);
   }
