@@ -1,5 +1,5 @@
 // The rule that a head's claim stands for: sentences of one kind, with the place that looks and the
-// places that it looks at marked in them. `headlight models` and the tests measure it on all.
+// places that it looks at marked in them. The tests measure it on all.
 #pragma once
 
 #include <cstddef>

@@ -5,7 +5,6 @@
 #include <numeric>
 
 #include "core/base/number_text.h"
-#include "core/text/vocabulary.h"
 
 namespace headlight {
 
@@ -28,13 +27,7 @@ Outcome outcome_of(const Trace* trace, std::optional<std::int64_t> asked) {
 }
 
 std::string outcome_name(const Trace& trace, const Outcome& outcome, int id) {
-  if (outcome.classes) return trace.tick("class", id);
-  const RunInput& input = trace.input();
-  const std::string& token = input.vocab[static_cast<std::size_t>(id)];
-  const std::string& last = input.tokens[static_cast<std::size_t>(outcome.position)];
-  // Behind a full stop or a line break nothing goes on with a word.
-  const bool apart = last.empty() || !is_ascii_word(last.back());
-  return apart && !begins_word(token) ? token : trace.tick("vocab", id);
+  return trace.tick(outcome.classes ? "class" : "vocab", id);
 }
 
 std::vector<int> most_probable(std::span<const float> probabilities, std::size_t count) {

@@ -1,6 +1,8 @@
 // What a person sees and does first: a model that knows a language, a head that means something.
 #include <doctest/doctest.h>
 
+#include <set>
+
 #include "core/train/model_recipe.h"
 #include "tests/gui/harness.h"
 
@@ -88,13 +90,12 @@ TEST_CASE("first start: bars stand under their tokens, also under parts of a cha
   CHECK(emoji < letter + 25);
 }
 
-TEST_CASE("first start: behind a full stop nothing is said to go on with a word") {
+TEST_CASE("first start: no two tokens of the vocabulary have one name") {
   Gui gui(first_start(Language::kEnglish).document, {1440, 900});
-  gui.push(DoEdit{SetSentence{"The dog ran.\n"}, ""});
-  gui.frame(2);
-  const Outcome outcome = outcome_of(&gui.trace());
-  for (const int id : most_probable(outcome.probabilities, 5))
-    CHECK_FALSE(outcome_name(gui.trace(), outcome, id).starts_with("·"));
+  std::set<std::string> names;
+  const auto count = static_cast<std::int64_t>(gui.trace().input().vocab.size());
+  for (std::int64_t id = 0; id < count; ++id) names.insert(gui.trace().tick("vocab", id));
+  CHECK(static_cast<std::int64_t>(names.size()) == count);
 }
 
 TEST_CASE(
