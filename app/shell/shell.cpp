@@ -28,7 +28,7 @@ Shell::Shell(Document document, ShellOptions options)
       steps_(shared_, state_.session),
       heads_(shared_, steps_, state_.session, state_.derived),
       inspector_(shared_, options_, worker_, state_.session, state_.derived),
-      continuation_(shared_, document_, computing_, state_.derived),
+      continuation_(shared_, document_, computing_, state_.derived, options_.background),
       keyboard_(shared_, state_.session),
       files_(shared_, document_, state_.session, state_.session_path, options_.folders, writer_),
       keeping_(shared_, options_, document_, files_, writer_),

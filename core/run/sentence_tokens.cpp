@@ -99,9 +99,14 @@ std::optional<std::string> sentence_with(const Document& doc, const Trace& trace
     longer.push_back(id);
     return std::string(split_pair(doc.sentence).source) + " → " + vocabulary.decode(longer);
   }
+  return sentence_with(doc.sentence, row, vocabulary, id);
+}
+
+std::optional<std::string> sentence_with(const std::string& sentence, std::span<const int> row,
+                                         const Vocabulary& vocabulary, int id) {
   const std::optional<std::string> text = text_behind(vocabulary, row, id);
   if (!text || !is_whole_text(*text)) return std::nullopt;
-  return doc.sentence + *text;
+  return sentence + *text;
 }
 
 }  // namespace headlight

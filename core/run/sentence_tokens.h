@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,5 +26,9 @@ SentenceTokens sentence_tokens(const Document&, const Model*, std::optional<Toke
 /// [MASK] at `masked`. Nothing where no text stands for it: [EOS], a part of a character.
 std::optional<std::string> sentence_with(const Document&, const Trace&, const Model*, int id,
                                          std::optional<std::int64_t> masked);
+
+/// The same behind a sentence that a model reads as this row of ids.
+std::optional<std::string> sentence_with(const std::string& sentence, std::span<const int> row,
+                                         const Vocabulary&, int id);
 
 }  // namespace headlight

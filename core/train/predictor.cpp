@@ -66,17 +66,23 @@ Generator::Generator(std::shared_ptr<const Model> model, const std::string& prom
   const std::optional<int> begin = m.vocabulary->id_of(Special::kBegin);
   if (ids_.empty() && begin) ids_.push_back(*begin);
   if (ids_.empty()) throw UsageError(Message{"model.no_prompt"});
+  if (CachedPredictor::can_read(m, m.file.config))
+    cached_.emplace(predictor_.shared_model(), m.file.config);
+}
+
+// Of the token behind the last one.
+std::span<const float> Generator::logits() {
+  if (cached_ && !shifted()) return cached_->logits(ids_);
+  const std::int64_t positions = std::min(std::ssize(ids_), predictor_.context());
+  const std::span<const float> all = predictor_.logits(
+      std::span<const int>(ids_).last(static_cast<std::size_t>(positions)), positions);
+  return all.last(static_cast<std::size_t>(predictor_.model().file.vocab));
 }
 
 std::optional<std::string> Generator::next() {
   const Vocabulary& vocabulary = *predictor_.model().vocabulary;
   if (drawn_ > 0 && ids_.back() == vocabulary.id_of(Special::kEnd)) return std::nullopt;
-  const auto count = static_cast<std::int64_t>(ids_.size());
-  const std::int64_t positions = std::min(count, predictor_.context());
-  const std::span<const float> all = predictor_.logits(
-      std::span<const int>(ids_).last(static_cast<std::size_t>(positions)), positions);
-  const auto vocab = static_cast<std::size_t>(predictor_.model().file.vocab);
-  const int id = sample_token(all.last(vocab), options_, seed_, drawn_++).id;
+  const int id = sample_token(logits(), options_, seed_, drawn_++).id;
   // What a token adds may begin with a space, by the token before it.
   const int pair[] = {ids_.back(), id};
   const std::size_t before = vocabulary.decode({pair, 1}).size();

@@ -11,6 +11,7 @@
 
 #include "core/backends/backend.h"
 #include "core/model/model.h"
+#include "core/train/cached_predictor.h"
 #include "core/train/sampling.h"
 
 namespace headlight {
@@ -29,6 +30,7 @@ class Predictor {
   /// The most positions at once: what it was trained on.
   std::int64_t context() const { return model_->file.context; }
   const Model& model() const { return *model_; }
+  const std::shared_ptr<const Model>& shared_model() const { return model_; }
 
  private:
   void prepare(std::int64_t rows, std::int64_t positions);
@@ -59,7 +61,10 @@ class Generator {
   const std::vector<int>& ids() const { return ids_; }
 
  private:
+  std::span<const float> logits();
+
   Predictor predictor_;
+  std::optional<CachedPredictor> cached_;  // while all tokens are read, where the model allows it
   SamplingOptions options_;
   std::uint64_t seed_, drawn_ = 0;
   std::vector<int> ids_;

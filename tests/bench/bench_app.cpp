@@ -174,6 +174,44 @@ BenchRow frame_while_training(int threads) {
           "at most"};
 }
 
+// From the first token to a full context, the window built 60 times a second meanwhile.
+BenchRow writing(int threads) {
+  const auto model = load_model("bundled:stories");
+  Document document;
+  document.model = model->ref;
+  document.config = model->file.config;
+  document.sentence = "Once upon a time";
+  ShellOptions options;
+  options.limits = machine_limits();
+  options.threads = threads;
+  Shell shell(document, options);
+  const ImGuiHost host;
+  NoHeatmaps sink;
+  Frontend frontend(shell, sink);
+  shell.wait();
+  const std::int64_t before = shell.state().derived.trace->length();
+  shell.push(Write{true});
+  shell.apply();
+  const auto start = Clock::now();
+  constexpr auto kFrame = std::chrono::microseconds(16667);
+  for (auto frame = start; shell.state().derived.writing; frame += kFrame) {
+    ImGuiIO& io = ImGui::GetIO();
+    io.DisplaySize = {1280, 720};
+    io.DeltaTime = 1.0f / 60.0f;
+    frontend.prepare_fonts();
+    shell.poll();
+    ImGui::NewFrame();
+    frontend.draw(1280, 720);
+    ImGui::Render();
+    std::this_thread::sleep_until(frame + kFrame);
+  }
+  const double seconds = since(start) / 1e3;
+  shell.wait();
+  const std::int64_t written = shell.state().derived.trace->length() - before;
+  return {"Write, stories, to a full context, 60 frames a second",
+          static_cast<double>(written) / seconds, "tokens/s", 300, "at least"};
+}
+
 // A character that was not on the screen before: the atlas is built again.
 BenchRow new_character() {
   const ImGuiHost host;
@@ -314,6 +352,7 @@ std::vector<BenchRow> bench_app(int threads) {
   rows.push_back(
       frame_building("the same with motion, 1,024 tokens, 12 heads", 1024, 12, 6.0, threads, true));
   grid_of_heads(rows, threads);
+  rows.push_back(writing(threads));
   rows.push_back(frame_while_training(threads));
   return rows;
 }

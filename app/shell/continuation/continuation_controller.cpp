@@ -3,14 +3,18 @@
 #include <algorithm>
 
 #include "core/base/error.h"
-#include "core/train/sampling.h"
+#include "core/train/sentence_writer.h"
 
 namespace headlight {
 
 ContinuationController::ContinuationController(const Shared& shared, DocumentController& document,
                                                ComputingController& computing,
-                                               ContinuationDerived& derived)
-    : Controller(shared), document_(document), computing_(computing), derived_(derived) {}
+                                               ContinuationDerived& derived, bool background)
+    : Controller(shared),
+      document_(document),
+      computing_(computing),
+      derived_(derived),
+      writer_(background) {}
 
 void ContinuationController::take_trace() {
   const Derived& d = state_.derived;
@@ -37,20 +41,37 @@ void ContinuationController::keep_as_trained() {
 
 void ContinuationController::stop() {
   derived_.writing = false;
+  writer_.stop();
   perform(EndEdit{});
+}
+
+void ContinuationController::write(const std::string& sentence) {
+  written_ = sentence;
+  document_.edit(SetSentence{sentence}, "write");
 }
 
 void ContinuationController::update() {
   if (!derived_.writing) return;
-  const bool current = computing_.is_current() && !state_.derived.computing;
-  if (state_.document().sentence != written_ || (current && !state_.derived.problem.empty()))
-    return stop();
-  if (!current) return;
-  if (!has_room(state_)) return stop();
+  if (state_.document().sentence != written_) return stop();
+  if (asked_ != request()) begin();
+  if (asked_) return take_written();
+  if (computing_.is_current() && !state_.derived.computing) add_drawn();
+}
+
+void ContinuationController::take_written() {
+  const std::optional<Writing> news = writer_.poll();
+  if (!news) return;
+  if (!news->problem.empty()) notify(NoticeKind::kError, news->problem);
+  if (news->problem.empty() && news->sentence != written_) write(news->sentence);
+  if (news->done) stop();
+}
+
+// One token, of the run that has ended.
+void ContinuationController::add_drawn() {
+  if (!state_.derived.problem.empty() || !has_room(state_)) return stop();
   const std::optional<std::string> next = drawn();
   if (!next) return stop();
-  written_ = *next;
-  document_.edit(SetSentence{*next}, "write");
+  write(*next);
 }
 
 std::optional<std::string> ContinuationController::drawn() const {
@@ -62,23 +83,17 @@ std::optional<std::string> ContinuationController::drawn() const {
   const auto width = static_cast<std::size_t>(logits.axes.back().size);
   const auto row = static_cast<std::size_t>(outcome.position);
   const Model* model = state_.derived.model.get();
-  try {
-    std::vector<TokenChance> chances =
-        token_chances({logits.data + row * width, width}, state_.session.train.sampling);
-    // A part of a character cannot stand in a text, and a mask is not filled with a special token;
-    // what ends the row can be drawn.
-    const auto end = model ? model->vocabulary->id_of(Special::kEnd) : std::nullopt;
-    const auto masked = outcome.hidden ? std::optional(outcome.position) : std::nullopt;
-    std::erase_if(chances, [&](const TokenChance& c) {
-      return c.id != end && !sentence_with(state_.document(), *trace, model, c.id, masked);
-    });
-    double all = 0;
-    for (const TokenChance& c : chances) all += c.probability;
-    if (all <= 0) return std::nullopt;
-    for (TokenChance& c : chances) c.probability /= all;
-    const int id = draw_token(chances, state_.session.train.sampling_seed,
-                              static_cast<std::uint64_t>(trace->length() - 1));
+  const auto masked = outcome.hidden ? std::optional(outcome.position) : std::nullopt;
+  const auto with = [&](int id) {
     return sentence_with(state_.document(), *trace, model, id, masked);
+  };
+  try {
+    // A mask is not filled with what ends a row.
+    const auto end =
+        model && !masked ? model->vocabulary->id_of(Special::kEnd) : std::optional<int>();
+    return drawn_sentence({logits.data + row * width, width}, state_.session.train.sampling,
+                          state_.session.train.sampling_seed,
+                          static_cast<std::uint64_t>(trace->length() - 1), end, with);
   } catch (const Error& error) {
     notify(NoticeKind::kError, error.message());
     return std::nullopt;
@@ -106,6 +121,28 @@ void ContinuationController::on(const Write& a) {
   perform(EndEdit{});
   derived_.writing = true;
   written_ = state_.document().sentence;
+  begin();
+}
+
+// What the writer is to be asked for, whatever the sentence; nothing where each token takes a run.
+std::optional<WritingRequest> ContinuationController::request() const {
+  const std::shared_ptr<const Model>& model = state_.derived.model;
+  if (!model || model->ref != state_.document().model ||
+      !SentenceWriter::can_write(state_.document(), *model))
+    return std::nullopt;
+  WritingRequest request{model, state_.document(), state_.session.train.sampling,
+                         state_.session.train.sampling_seed};
+  request.document.sentence.clear();
+  return request;
+}
+
+void ContinuationController::begin() {
+  writer_.stop();
+  asked_ = request();
+  if (!asked_) return;
+  WritingRequest whole = *asked_;
+  whole.document.sentence = written_;
+  writer_.begin(std::move(whole));
 }
 
 }  // namespace headlight

@@ -3,17 +3,18 @@
 
 #include "app/shell/controllers/computing_controller.h"
 #include "app/shell/controllers/document_controller.h"
+#include "app/workers/writing_worker.h"
 
 namespace headlight {
 
 class ContinuationController : public Controller {
  public:
   ContinuationController(const Shared&, DocumentController&, ComputingController&,
-                         ContinuationDerived&);
+                         ContinuationDerived&, bool background);
 
   /// A trace has come: where its tokens stand in the sentence.
   void take_trace();
-  /// While the model writes: the next token, once the last one's trace is there.
+  /// While the model writes: what has been added.
   void update();
 
   void on(const AddToken&);
@@ -24,6 +25,11 @@ class ContinuationController : public Controller {
   // An id from the shown outcome by the person's sampling; nothing after what is no text.
   std::optional<std::string> drawn() const;
   void stop();
+  std::optional<WritingRequest> request() const;
+  void begin();
+  void take_written();
+  void add_drawn();
+  void write(const std::string& sentence);
   void keep_as_trained();
 
   DocumentController& document_;
@@ -31,6 +37,8 @@ class ContinuationController : public Controller {
   ContinuationDerived& derived_;
   std::optional<Tokenizer> kept_;
   std::string written_;  // the sentence as the last token left it
+  WritingWorker writer_;
+  std::optional<WritingRequest> asked_;  // of it; otherwise each token waits for the last one's run
 };
 
 }  // namespace headlight

@@ -130,6 +130,39 @@ TEST_CASE("next: Write goes on until it is stopped or full, and is one step to u
   CHECK(gui.document().sentence == start);
 }
 
+TEST_CASE("next: Write draws what Add would have drawn, token by token") {
+  for (const char* name : {"stories", "grammar"}) {
+    CAPTURE(name);
+    Document document = bundled_document(name);
+    if (document.model == "bundled:grammar") document = short_grammar();
+    Gui written(document, {1920, 1080}), added(document, {1920, 1080});
+    for (Gui* gui : {&written, &added}) gui->push(SetSampling{SamplingOptions{0.9, 40, 1}, 7});
+    written.click("next/write");
+    for (int i = 0; i < 12; ++i) {
+      added.click("next/add");
+      const std::string& now = written.document().sentence;
+      for (int k = 0; k < 6 && now.size() < added.document().sentence.size(); ++k) written.frame();
+      CHECK(now.starts_with(added.document().sentence));
+    }
+  }
+}
+
+TEST_CASE("next: a switch that is flipped while the model writes counts from there on") {
+  Gui gui(short_grammar(), {1920, 1080});
+  gui.push(SetSampling{SamplingOptions{0, 0, 1}, 1});
+  gui.click("next/write");
+  gui.frame(2);
+  Config config = gui.document().config;
+  config.mask.kind = MaskKind::kNone;  // every token looks at all: no token can be kept
+  gui.push(DoEdit{SetConfig{config}, ""});
+  const std::string before = gui.document().sentence;
+  const std::vector<float> row = expected_row(gui);
+  const std::string best = gui.trace().input().vocab[static_cast<std::size_t>(ranked(row)[0])];
+  REQUIRE(gui.state().derived.writing);
+  for (int i = 0; i < 4 && gui.document().sentence == before; ++i) gui.frame();
+  CHECK(gui.document().sentence == before + (best == "." ? "" : " ") + best);
+}
+
 TEST_CASE("next: undo and typing end what the model writes") {
   Gui gui(short_grammar(), {1920, 1080});
   const std::string start = gui.document().sentence;
