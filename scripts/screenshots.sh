@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes the README's pictures anew: assets/screenshots/light.png, dark.png, backward.png,
-# train.png and both.png.
+# Makes the pictures of the READMEs anew: assets/screenshots/light.png, dark.png, the same in
+# Chinese, backward.png, train.png and both.png.
 set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/setup.sh"
 
@@ -12,6 +12,10 @@ for theme in light dark; do
     --sentence "The little dog was sad because it lost its ball" \
     --step blocks.2.attn.pattern --head 1 --at 1,6,2 --out "$root/assets/screenshots/$theme.png"
   say "assets/screenshots/$theme.png"
+  "$root/build/release/headlight" screenshot --theme "$theme" --size 1440x900 --model poems --lang zh \
+    --sentence "虽然今天很冷，但是我没看过雪" \
+    --step blocks.2.attn.pattern --head 2 --at 2,7,0 --out "$root/assets/screenshots/$theme-zh.png"
+  say "assets/screenshots/$theme-zh.png"
 done
 "$root/build/release/headlight" screenshot --model grammar --step d.blocks.0.attn.scores_raw --nudge \
   --size 1440x900 --out "$root/assets/screenshots/backward.png"

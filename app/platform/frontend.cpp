@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <new>
+#include <utility>
 
 #include "app/ui/frame/panels.h"
 #include "core/base/utf8.h"
@@ -46,19 +47,24 @@ ImGuiHost::~ImGuiHost() {
 
 namespace {
 
-// What the Train panel shows of the person's own data: any token may be said next.
+// The first of a vocabulary, which may be said next; another is asked for when it is drawn.
+bool need_tokens(Fonts& fonts, const std::vector<std::string>& tokens) {
+  constexpr std::size_t kMost = 600;
+  bool build = false;
+  for (std::size_t i = 0; i < std::min(tokens.size(), kMost); ++i)
+    build |= fonts.need(visible_label(tokens[i]));
+  return build;
+}
+
+// What the Train panel shows of the person's own data.
 bool need_training(Fonts& fonts, const AppState& state) {
-  constexpr std::size_t kMaxTokens = 4096;
   const RunView& run = state.train.run;
   bool build = fonts.need(state.session.train.plan.text.path.filename().string());
   if (!run.plan || !run.plan->settings.task.empty()) return build;
   build |= fonts.need(say(state.session.language, run.status.problem));
   if (!run.task) return build;
   for (const std::string& name : run.task->classes()) build |= fonts.need(name);
-  const auto& tokens = *run.task->vocabulary().tokens();
-  for (std::size_t i = 0; i < std::min(tokens.size(), kMaxTokens); ++i)
-    build |= fonts.need(tokens[i]);
-  return build;
+  return build | need_tokens(fonts, *run.task->vocabulary().tokens());
 }
 
 }  // namespace
@@ -67,6 +73,7 @@ bool Frontend::prepare_fonts() {
   const AppState& state = shell_.state();
   const Language language = state.session.language;
   bool build = built_scale_ != state.session.scale || built_language_ != language;
+  build |= std::exchange(lacks_characters_, false);
   const std::string& text = state.document().sentence;
   if (text != seen_text_) {
     seen_text_ = text;
@@ -76,14 +83,20 @@ bool Frontend::prepare_fonts() {
   }
   const auto& model = state.derived.model;
   if (model && model->vocabulary->tokens() != seen_vocabulary_) {
-    seen_vocabulary_ = model->vocabulary->tokens();  // any of them may be said next
-    for (const std::string& token : *seen_vocabulary_) build |= fonts_.need(visible_label(token));
+    seen_vocabulary_ = model->vocabulary->tokens();
+    build |= need_tokens(fonts_, *seen_vocabulary_);
   }
   for (const Notice& notice : state.notices) build |= fonts_.need(notice.text);
   build |= fonts_.need(state.session_path);
   for (const FileLine& line : state.session.path_lines) build |= fonts_.need(line.name);
   if (state.session.path_sheet != Sheet::kNone) build |= fonts_.need(state.session.path_folder);
   if (state.session.train.open) build |= need_training(fonts_, state);
+  if (build && fonts_.is_full(state.session.scale)) {  // what was seen and is gone makes room
+    fonts_.forget();
+    fonts_.need(text);
+    fonts_.need(visual_order(visible_label(text)));
+    fonts_.need(seen_drawn_);
+  }
   if (build) {
     built_scale_ = state.session.scale;
     built_language_ = language;
@@ -114,6 +127,10 @@ void Frontend::draw(float width, float height) {
     draw_stage_only(state, ui, width, height, stage_only_ == StageOnly::kAllHeads);
   }
   shell_.end_frame();
+  if (drawn_.beyond_ascii() != seen_drawn_) {
+    seen_drawn_ = drawn_.beyond_ascii();
+    lacks_characters_ |= fonts_.need(seen_drawn_);
+  }
   if (const std::string copied = shell_.take_copied(); !copied.empty()) {
     ImGui::SetClipboardText(copied.c_str());
   }

@@ -43,7 +43,7 @@ class Frontend {
   bool wants_frame() const {
     const AppState& state = shell_.state();
     return !shell_.queue().empty() || state.derived.computing || state.session.playback.playing ||
-           state.session.train.film || sink_.unfinished();
+           state.session.train.film || sink_.unfinished() || lacks_characters_;
   }
 
   Shell& shell() { return shell_; }
@@ -60,7 +60,8 @@ class Frontend {
   Language built_language_ = Language::kEnglish;
   bool dark_ = false;
   StageOnly stage_only_ = StageOnly::kNo;
-  std::string seen_text_;
+  std::string seen_text_, seen_drawn_;
+  bool lacks_characters_ = false;  // of what was drawn last: the next frame has them
   std::shared_ptr<const std::vector<std::string>> seen_vocabulary_;
 };
 

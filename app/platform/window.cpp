@@ -130,6 +130,7 @@ App::App(const Document& document, const WindowOptions& options)
       std::chrono::system_clock::now().time_since_epoch();
   if (!options.folders.empty()) shell_.start_keeping(static_cast<std::int64_t>(since_1970.count()));
   if (options.look_at) shell_.show_claim(*options.look_at);
+  if (options.problem) shell_.notify(NoticeKind::kWarning, *options.problem);
   if (!options.session_path.empty()) shell_.set_session_path(options.session_path);
   host_ = std::make_unique<ImGuiHost>();
   input_ = std::make_unique<WindowInput>(window_, shell_);

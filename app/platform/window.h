@@ -15,6 +15,7 @@ namespace headlight {
 struct WindowOptions {
   std::string session_path;
   std::optional<HeadClaim> look_at;  // the cell that is shown first; none: as the shell chooses
+  std::optional<Message> problem;    // to be said at once
   // What is not given is as it was the last time.
   std::optional<std::string> size;  // "1440x900"
   std::optional<float> scale;       // 0: the screen's own

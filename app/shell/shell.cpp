@@ -28,7 +28,7 @@ Shell::Shell(Document document, ShellOptions options)
       steps_(shared_, state_.session),
       heads_(shared_, steps_, state_.session, state_.derived),
       inspector_(shared_, options_, worker_, state_.session, state_.derived),
-      continuation_(shared_, document_, computing_, state_.derived, options_.background),
+      continuation_(shared_, document_, computing_, state_.derived, options_),
       keyboard_(shared_, state_.session),
       files_(shared_, document_, state_.session, state_.session_path, options_.folders, writer_),
       keeping_(shared_, options_, document_, files_, writer_),
@@ -127,6 +127,7 @@ bool Shell::poll() {
   const std::shared_ptr<const Trace> before = state_.derived.trace;
   bool changed = computing_.poll();
   take_news();
+  changed |= continuation_.poll();
   changed |= inspector_.poll();
   changed |= training_.poll();
   changed |= files_.poll();
@@ -154,10 +155,10 @@ void Shell::wait() {
 
 bool Shell::is_working() const {
   const Derived& d = state_.derived;
-  return d.computing || d.writing || d.gpu.testing || d.sizes.measuring || is_training() ||
-         files_.is_saving() || runs_.is_reading() || training_.is_leaving() ||
-         dialogs_.is_working() || exports_.is_working() || worker_.awaits(TraceTask::kNewest) ||
-         worker_.awaits(TraceTask::kPinned);
+  return d.computing || d.writing || continuation_.is_working() || d.gpu.testing ||
+         d.sizes.measuring || is_training() || files_.is_saving() || runs_.is_reading() ||
+         training_.is_leaving() || dialogs_.is_working() || exports_.is_working() ||
+         worker_.awaits(TraceTask::kNewest) || worker_.awaits(TraceTask::kPinned);
 }
 
 void Shell::stop_gpu() {

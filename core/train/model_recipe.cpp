@@ -155,9 +155,10 @@ SetModel choose_sandbox(const Document& document) {
   return edit;
 }
 
-FirstStart first_start(Language) {
-  const auto model = load_model(std::string(kBundledRef) + "stories");
-  const ModelRecipe& recipe = bundled_recipe("stories");
+FirstStart first_start(Language language) {
+  const std::string name = language == Language::kChinese ? "poems" : "stories";
+  const auto model = load_model(std::string(kBundledRef) + name);
+  const ModelRecipe& recipe = bundled_recipe(name);
   SetModel edit = choose_model(Document{}, *model);
   edit.sentence = recipe.example;
   return {apply(Document{}, edit), recipe.claims[0]};

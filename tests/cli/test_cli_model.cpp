@@ -186,7 +186,7 @@ TEST_CASE("models: the list has what each needs, in words and as JSON") {
     const bool text = model["task"] == "";  // its weights have two bytes each
     CHECK(model["parameters"].get<int>() * (text ? 2 : 4) < model["bytes"].get<int>());
     CHECK(model["bytes"] < (text ? 8000000 : 1000000));
-    CHECK(model["score"] > (text ? 0.4 : 0.5));
+    CHECK(model["score"] > (text ? 0.3 : 0.5));  // of a text: next tokens of thousands
     run_well({"trace", "--model", name, "--list"});
   }
 }

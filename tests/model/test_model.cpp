@@ -305,6 +305,9 @@ namespace {
 
 // Sentences of ours that a model has not read; the text that it has learned is not kept here.
 std::string plain_text(std::string_view name) {
+  if (name == "poems")
+    return "秋夜山中月色明，清风吹过竹林声。故人不见音书断，一盏寒灯对雨声。\n"
+           "我昨天在图书馆看了一本书。\n你明天有时间吗？\n他们都不知道该怎么办。\n";
   REQUIRE(name == "stories");
   return "Sara had a small red boat. She took it to the lake with her dad. The wind was strong and "
          "the boat went far away. Sara was sad and began to cry. \"Do not worry,\" said her dad. "

@@ -9,12 +9,14 @@ namespace headlight {
 
 ContinuationController::ContinuationController(const Shared& shared, DocumentController& document,
                                                ComputingController& computing,
-                                               ContinuationDerived& derived, bool background)
+                                               ContinuationDerived& derived,
+                                               const ShellOptions& options)
     : Controller(shared),
       document_(document),
       computing_(computing),
       derived_(derived),
-      writer_(background) {}
+      writer_(options.background),
+      as_trained_(options.background, options.limits) {}
 
 void ContinuationController::take_trace() {
   const Derived& d = state_.derived;
@@ -27,16 +29,28 @@ void ContinuationController::take_trace() {
   keep_as_trained();
 }
 
-// To be compared with, once a switch is set that the model was not trained with.
+// To be compared with, where a switch is set that the model was not trained with.
 void ContinuationController::keep_as_trained() {
   const Document& now = state_.document();
-  if (now.model.empty() || !is_as_trained(state_) || !computing_.is_current()) return;
+  const std::shared_ptr<const Model>& model = state_.derived.model;
+  if (now.model.empty() || !model || !computing_.is_current()) return;
   const Outcome outcome = shown_outcome(state_);
-  AsTrained& kept = derived_.as_trained;
-  kept.model = now.model;
-  kept.sentence = now.sentence;
-  kept.position = outcome.position;
-  kept.probabilities.assign(outcome.probabilities.begin(), outcome.probabilities.end());
+  if (!is_as_trained(state_)) {
+    const bool known = !said_as_trained(state_, outcome).empty();
+    if (!known) as_trained_.request({now, model, outcome.position});
+    poll();
+    return;
+  }
+  derived_.as_trained = {now.model,
+                         now.sentence,
+                         outcome.position,
+                         {outcome.probabilities.begin(), outcome.probabilities.end()}};
+}
+
+bool ContinuationController::poll() {
+  std::optional<AsTrained> said = as_trained_.poll();
+  if (said) derived_.as_trained = std::move(*said);
+  return said.has_value();
 }
 
 void ContinuationController::stop() {

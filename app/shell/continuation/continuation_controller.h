@@ -3,6 +3,7 @@
 
 #include "app/shell/controllers/computing_controller.h"
 #include "app/shell/controllers/document_controller.h"
+#include "app/workers/as_trained_worker.h"
 #include "app/workers/writing_worker.h"
 
 namespace headlight {
@@ -10,12 +11,15 @@ namespace headlight {
 class ContinuationController : public Controller {
  public:
   ContinuationController(const Shared&, DocumentController&, ComputingController&,
-                         ContinuationDerived&, bool background);
+                         ContinuationDerived&, const ShellOptions&);
 
   /// A trace has come: where its tokens stand in the sentence.
   void take_trace();
   /// While the model writes: what has been added.
   void update();
+  /// Takes in what was found in the background; true when something changed.
+  bool poll();
+  bool is_working() const { return as_trained_.busy(); }
 
   void on(const AddToken&);
   void on(const GenerateToken&);
@@ -38,6 +42,7 @@ class ContinuationController : public Controller {
   std::optional<Tokenizer> kept_;
   std::string written_;  // the sentence as the last token left it
   WritingWorker writer_;
+  AsTrainedWorker as_trained_;
   std::optional<WritingRequest> asked_;  // of it; otherwise each token waits for the last one's run
 };
 

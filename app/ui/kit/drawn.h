@@ -2,6 +2,7 @@
 // Tests click by id, and check that nothing is cut off or overlaps.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -51,7 +52,15 @@ class Drawn {
     cut_.clear();
     shortened_.clear();
     marks_.clear();
+    beyond_ascii_.clear();
   }
+  /// A text that is drawn: what it has beside ASCII is kept.
+  void note(std::string_view text) {
+    const auto is_ascii = [](char c) { return static_cast<unsigned char>(c) < 0x80; };
+    if (!std::all_of(text.begin(), text.end(), is_ascii)) beyond_ascii_ += text;
+  }
+  /// All texts with characters that the fonts may lack.
+  const std::string& beyond_ascii() const { return beyond_ascii_; }
   void add_mark(DrawnMark::Kind kind, ImVec2 min, ImVec2 max) {
     marks_.push_back({kind, min, max});
   }
@@ -78,6 +87,7 @@ class Drawn {
  private:
   std::unordered_map<std::string, DrawnControl> rects_;
   std::vector<CutText> cut_;
+  std::string beyond_ascii_;
   std::vector<ShortenedText> shortened_;
   std::vector<DrawnLabel> labels_;
   std::vector<DrawnMark> marks_;

@@ -122,7 +122,10 @@ struct Files {
   std::string cjk_bold = first_font_file({"NotoSansCJK-Bold.ttc", "NotoSansCJK-Regular.ttc"});
 };
 
-constexpr float kMaxExtra = 4000;      // characters at scale 1
+constexpr float kMaxExtra = 4000;  // characters at scale 1
+// The atlas has to fit one texture: fewer different characters the larger they are drawn.
+int room_at(float scale) { return static_cast<int>(kMaxExtra / (scale * scale)); }
+
 constexpr int kSimplifiedChinese = 2;  // face number inside NotoSansCJK-Regular.ttc
 
 // Latin with accents, marks above a letter, Greek, punctuation, arrows, mathematics: everything
@@ -159,6 +162,8 @@ ImFont* add_face(const std::string& path, float size, const ImWchar* ranges, boo
 }
 
 }  // namespace
+
+bool Fonts::is_full(float scale) const { return std::ssize(extra_) > room_at(scale); }
 
 bool Fonts::need(std::string_view text) {
   bool grown = false;
@@ -205,8 +210,7 @@ void Fonts::build(float scale, Language language) {
   interface_ranges_.insert(interface_ranges_.end(), own.begin(), own.end());
   all_ranges_ = interface_ranges_;
   bool wants_cjk = language == Language::kChinese, wants_controls = false;
-  // The atlas has to fit one texture: fewer different characters the larger they are drawn.
-  auto room = static_cast<int>(kMaxExtra / (scale * scale));
+  auto room = room_at(scale);
   for (const ImWchar c : extra_) {
     if (room-- == 0) {
       problem_ = "fonts.too_many";
@@ -260,7 +264,7 @@ void Fonts::build(float scale, Language language) {
   set_.strong = add(files.bold, 13.5f, Shows::kAnything);
   set_.note = add(files.regular, 12, Shows::kAnything);
   set_.mono = add(files.mono, 13, Shows::kAnything, true);
-  set_.mono_small = add(files.mono, 11, Shows::kInterface, true);
+  set_.mono_small = add(files.mono, 11, Shows::kAnything, true);
   // Not the mono font, whose barred zero looks like an 8 at this size.
   set_.cell = add(files.medium, 9.5f, Shows::kLatin);
   if (files.regular.empty()) {

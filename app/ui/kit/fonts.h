@@ -35,6 +35,10 @@ class Fonts {
   void build(float scale, Language);
   /// Takes note of the characters of `text`; true when the atlas must be built again to show them.
   bool need(std::string_view text);
+  /// Are there more characters than one texture has room for?
+  bool is_full(float scale) const;
+  /// Whatever was needed is needed no more.
+  void forget() { extra_.clear(); }
   const FontSet& set() const { return set_; }
   /// The text id of what is wrong with the fonts; empty when all is well.
   std::string_view problem() const { return problem_; }

@@ -22,6 +22,7 @@ void Ui::text(ImFont* font, ImVec2 at, Color color, std::string_view text, float
     const float width = measure(font, text).x;
     if (width > room + 0.5f) drawn.add_cut_text(std::string(text), width, room);
   }
+  drawn.note(text);
   ImGui::GetWindowDrawList()->AddText(font, font->FontSize, {std::round(at.x), std::round(at.y)},
                                       to_u32(color), text.data(), text.data() + text.size());
 }
@@ -243,6 +244,7 @@ int Ui::stepper(std::string_view id, int value, int low, int high, const Rect& r
 }
 
 void Ui::paragraph(std::string_view words, float width) {
+  drawn.note(words);
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0, px(3)));
   for_each_line(ImGui::GetFont(), width, words, [](std::string_view line, int) {
     ImGui::TextUnformatted(line.data(), line.data() + line.size());
@@ -261,7 +263,10 @@ void Ui::tooltip(std::string_view words) {
   if (on_control) {
     const float tall = wrapped_height(fonts.control, px(320), words) + px(24);
     const bool above = low.y - tall > 0;
-    ImGui::SetNextWindowPos({mouse.x + px(10), above ? low.y - px(4) : high.y + px(6)},
+    // Given a place, ImGui does not keep it inside the window.
+    const float wide = std::min(measure(fonts.control, words).x, px(320)) + px(24);
+    const float x = std::min(mouse.x + px(10), ImGui::GetIO().DisplaySize.x - wide);
+    ImGui::SetNextWindowPos({std::max(x, 0.0f), above ? low.y - px(4) : high.y + px(6)},
                             ImGuiCond_Always, {0, above ? 1.0f : 0.0f});
   }
   ImGui::BeginTooltip();

@@ -85,8 +85,8 @@ Ink ink_of(const ImFont* font, std::string_view words) {
 }
 
 // Do slanted labels touch whose columns are so many pixels apart, the second one further right?
-bool slanted_touch(const Ink& left, const Ink& right, float apart) {
-  return right.top + 0.7071f * apart < left.bottom;
+bool slanted_touch(const Ink& left, const Ink& right, float apart, float gap) {
+  return right.top + 0.7071f * apart < left.bottom + gap;
 }
 
 // One slanted label over its column; the whole word in a tooltip where it is shortened.
@@ -145,7 +145,8 @@ void draw_column_labels(Ui& ui, const Trace& trace, const PlacedPane& p, const C
     return ink_of(font_of(c), shortened(label_of(c), kMost));
   };
   const auto touch = [&](std::int64_t a, std::int64_t b) {
-    return slanted_touch(ink(a), ink(b), static_cast<float>(b - a) * p.cell_w);
+    const float gap = step > 1 ? ui.px(2) : 0;
+    return slanted_touch(ink(a), ink(b), static_cast<float>(b - a) * p.cell_w, gap);
   };
   const bool shows_lit = lit.column && p.columns.sees(*lit.column);
   std::optional<std::int64_t> last;
@@ -155,12 +156,15 @@ void draw_column_labels(Ui& ui, const Trace& trace, const PlacedPane& p, const C
     if ((c % step != 0 && !on) || middle < p.rect.x0 || middle > p.rect.x1) continue;
     // Beside the lit one, and where tall letters would touch, a label gives way.
     if (!on && last && touch(*last, c)) continue;
+    // Of a few among many none has to reach what stands right of the picture.
+    const std::string label = label_of(c), shown = shortened(label, kMost);
+    const float reach = 0.7071f * ui.measure(font_of(c), shown).x;
+    if (!on && step > 1 && middle + reach > p.rect.x1 + ui.px(8)) continue;
     if (!on && shows_lit && (c < *lit.column ? touch(c, *lit.column) : touch(*lit.column, c)))
       continue;
     last = c;
-    const std::string label = label_of(c);
     draw_slanted_label(ui, font_of(c), {middle + 0.12f * p.cell_w, p.rect.y0 - ui.px(4)},
-                       on ? ui.theme.k : ui.theme.muted, label, shortened(label, kMost));
+                       on ? ui.theme.k : ui.theme.muted, label, shown);
   }
 }
 

@@ -176,7 +176,7 @@ void draw_side_caption(Ui& ui, const Trace& trace, const PlacedPane& p,
   const PagePane& page = *p.pane;
   const float x = p.rect.x1 + ui.px(10), line = ui.px(16);
   const float middle = (p.rect.y0 + p.rect.y1) / 2;
-  if (p.rect.height() < 2.6f * line || p.caption_room < ui.px(40)) {
+  if (p.rect.height() < 2 * line || p.caption_room < ui.px(40)) {
     const Words words = caption_line(ui, trace, p, caption);
     draw_words(ui, ui.fonts.strong, {x, middle - ui.px(8)}, words);
     return;
@@ -185,14 +185,15 @@ void draw_side_caption(Ui& ui, const Trace& trace, const PlacedPane& p,
   add_size(rows, ui, trace, page.tensor, page.pane.row_axis, page.pane.rows, true);
   add_size(columns, ui, trace, page.tensor, page.pane.column_axis, page.pane.columns, true);
   columns.push_back({")", ui.theme.muted});
-  const bool ranged = !p.range.empty() && p.rect.height() >= 3.6f * line;
+  const bool ranged = !p.range.empty() && p.rect.height() >= 2.8f * line;
   float y = middle - (ranged ? 2.0f : 1.5f) * line;
   ui.text(ui.fonts.strong, {x, y}, tensor_color(ui.theme, trace.program(), page.tensor), caption);
   draw_words(ui, ui.fonts.control, {x, y += line}, rows);
   draw_words(ui, ui.fonts.control, {x, y += line}, columns);
   if (!ranged) return;
   const bool whole = ui.measure(ui.fonts.control, p.range + p.span).x <= p.caption_room;
-  ui.text(ui.fonts.control, {x, y += line}, ui.theme.muted, p.range + (whole ? p.span : ""));
+  ui.wrapped(ui.fonts.control, {x, y + line}, p.caption_room, ui.theme.muted,
+             p.range + (whole ? p.span : ""));
 }
 
 void draw_caption(Ui& ui, const Trace& trace, const PlacedPane& p, const std::string& caption) {
@@ -318,14 +319,16 @@ void cell_tooltip(Ui& ui, const Trace& trace, const PagePane& p, std::int64_t r,
     if (names_places(axis)) text += "  " + token_label(trace.tick(axis, i));
     return text;
   };
+  const auto line = [&](const std::string& words) {
+    ui.drawn.note(words);
+    ImGui::TextUnformatted(words.c_str());
+  };
   ImGui::PushFont(ui.fonts.control);
   ImGui::BeginTooltip();
   ImGui::PushStyleColor(ImGuiCol_Text, to_vec4(ui.theme.muted));
-  ImGui::TextUnformatted(spec.name.c_str());
-  if (!p.pane.row_axis.empty()) {
-    ImGui::TextUnformatted(name_of(p.pane.row_axis, r).c_str());
-  }
-  ImGui::TextUnformatted(name_of(p.pane.column_axis, c).c_str());
+  line(spec.name);
+  if (!p.pane.row_axis.empty()) line(name_of(p.pane.row_axis, r));
+  line(name_of(p.pane.column_axis, c));
   ImGui::PopStyleColor();
   ImGui::PushFont(ui.fonts.mono);
   ImGui::TextUnformatted(exact_number(value).c_str());

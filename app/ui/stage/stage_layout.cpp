@@ -138,13 +138,15 @@ StagePlacement place_product(const std::vector<PagePane>& line, const Rect& area
   return out;
 }
 
+constexpr float kReadableRow = 14;
+
 // Operands in a row, then the result; row vectors lie above what they act on.
 void place_line(const StepPage& page, const std::vector<PagePane>& line, const Rect& area,
                 const StageMeasures& m, float unit, StagePlacement& out) {
   const std::string_view sign = page.sign;
   std::int64_t columns = 0, rows = 1;
   int matrices = 0, vectors = 0, single = 0;
-  bool square = true, named = false;
+  bool square = true, named = false, words = false;
   for (const PagePane& p : line) {
     if (p.pane.role == PaneRole::kRowVector) {
       ++vectors;
@@ -153,6 +155,7 @@ void place_line(const StepPage& page, const std::vector<PagePane>& line, const R
     ++matrices;
     columns += p.pane.columns;
     single += p.pane.columns == 1;
+    words |= p.pane.columns == 1 && !p.amounts;
     rows = std::max(rows, p.pane.rows);
     square &= names_places(p.pane.column_axis);
     named |= names_places(p.pane.column_axis);
@@ -171,7 +174,7 @@ void place_line(const StepPage& page, const std::vector<PagePane>& line, const R
                       m.row_label_width * static_cast<float>(square ? 1 : matrices > 0) -
                       between * static_cast<float>(matrices - 1);
   // One column alone has room for its number, or a short name, beside matrices of many.
-  const float alone = columns > single ? 40 * unit : 0;
+  const float alone = columns > single ? (words ? 60 : 40) * unit : 0;
   float cw = fit(width, columns, m.square_cell);
   if (single > 0 && cw < alone)
     cw = fit(width - alone * static_cast<float>(single), columns - single, alone);
@@ -214,10 +217,15 @@ void place_line(const StepPage& page, const std::vector<PagePane>& line, const R
       continue;
     }
     x = std::round(x);
-    const float top = y + std::round(ch * static_cast<float>(rows - p.pane.rows) / 2);
+    // Rows that are picked from a long table are as high as rows can be read.
+    const bool picked = picks && p.pane.rows < rows && ch < kReadableRow * unit;
+    const float high = picked ? fit(height, p.pane.rows, kReadableRow * unit) : ch;
+    const float top =
+        y +
+        std::round((ch * static_cast<float>(rows) - high * static_cast<float>(p.pane.rows)) / 2);
     const float own = cell_width(p);
     const float room = own * static_cast<float>(p.pane.columns) + between - 6 * unit;
-    out.panes.push_back(placed(p, x, top, own, ch, room));
+    out.panes.push_back(placed(p, x, top, own, high, room));
     PlacedPane& last = out.panes.back();
     last.row_labels = index == 0 || picks || has_other_rows(p, line);
     last.column_labels = labelled && names_places(p.pane.column_axis);

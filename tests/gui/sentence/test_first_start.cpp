@@ -1,8 +1,10 @@
 // What a person sees and does first: a model that knows a language, a head that means something.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <set>
 
+#include "core/graph/step_names.h"
 #include "core/train/model_recipe.h"
 #include "tests/gui/harness.h"
 
@@ -14,7 +16,35 @@ std::string next_words(Gui& gui) {
   return gui.state().derived.model->vocabulary->decode(std::vector{id});
 }
 
+std::vector<float> said(const Gui& gui) {
+  const auto all = outcome_of(&gui.trace()).probabilities;
+  return {all.begin(), all.end()};
+}
+
+// A claim about the same sentence, and another head.
+const HeadClaim& elsewhere(const FirstStart& first) {
+  const std::string& ref = first.document.model;
+  const auto& claims = bundled_recipe(ref.substr(kBundledRef.size())).claims;
+  const auto found = std::ranges::find_if(claims, [&](const HeadClaim& c) {
+    const bool same = c.step == first.look_at.step && c.head == first.look_at.head;
+    return c.sentence == first.document.sentence && !same;
+  });
+  REQUIRE(found != claims.end());
+  return *found;
+}
+
 }  // namespace
+
+TEST_CASE("first start: tokens are named without the blank before a word") {
+  const FirstStart first = first_start(Language::kEnglish);
+  Gui gui(first.document, {1440, 900});
+  const Vocabulary& vocabulary = *gui.state().derived.model->vocabulary;
+  CHECK(gui.trace().tick("position", 2) == "dog");
+  CHECK(gui.trace().tick("vocab", vocabulary.encode(" dog")[0]) == "dog");
+  // What goes on with a word has a dot.
+  CHECK(gui.trace().tick("vocab", vocabulary.encode("s")[0]) == "·s");
+  CHECK(gui.trace().tick("vocab", vocabulary.encode(" \"")[0]) == " \"");
+}
 
 TEST_CASE("first start: a head that means something; three tokens and back, a badge, own words") {
   for (const Language language : {Language::kEnglish, Language::kChinese}) {
@@ -32,30 +62,28 @@ TEST_CASE("first start: a head that means something; three tokens and back, a ba
     CHECK(measured_weight(claim, gui.trace()) >= claim.least);
     CHECK(gui.has("label/heads/" + std::to_string(claim.head) + "/badge"));
 
-    // Tokens are named without the blank before a word; what goes on with one has a dot.
-    const Vocabulary& vocabulary = *gui.state().derived.model->vocabulary;
-    CHECK(gui.trace().tick("position", 2) == "dog");
-    CHECK(gui.trace().tick("vocab", vocabulary.encode(" dog")[0]) == "dog");
-    CHECK(gui.trace().tick("vocab", vocabulary.encode("s")[0]) == "·s");
-    CHECK(gui.trace().tick("vocab", vocabulary.encode(" \"")[0]) == " \"");
-
     const std::string sentence = gui.document().sentence;
     std::string grown = sentence;
+    const std::int64_t length = gui.trace().length();
     for (int i = 0; i < 3; ++i) {
       grown += next_words(gui);
       gui.click("next/0");
       CHECK(gui.document().sentence == grown);
-      CHECK(gui.trace().length() == 11 + i);
+      CHECK(gui.trace().length() == length + 1 + i);
     }
     for (int i = 0; i < 3; ++i) gui.ctrl('Z');
     CHECK(gui.document().sentence == sentence);
-    CHECK(gui.trace().length() == 10);
+    CHECK(gui.trace().length() == length);
 
-    // Another head that has earned a badge, on another layer.
-    REQUIRE(gui.has("label/heads/3.3/badge"));
-    gui.click("heads/3.3");
-    CHECK(gui.state().session.step == "blocks.3.attn.pattern");
-    CHECK(gui.state().session.head == 3);
+    // Another head that has earned a badge.
+    const HeadClaim& other = elsewhere(first);
+    const std::string layer = std::to_string(split_name(other.step).layer) + ".";
+    const std::string id =
+        "heads/" + (other.step == claim.step ? "" : layer) + std::to_string(other.head);
+    REQUIRE(gui.has("label/" + id + "/badge"));
+    gui.click(id);
+    CHECK(gui.state().session.step == other.step);
+    CHECK(gui.state().session.head == other.head);
 
     // Any text is taken.
     for (const char* typed : {"A cat sat here", "你好 🙂", "x = 3 * (y - 1)"}) {
@@ -91,11 +119,13 @@ TEST_CASE("first start: bars stand under their tokens, also under parts of a cha
 }
 
 TEST_CASE("first start: no two tokens of the vocabulary have one name") {
-  Gui gui(first_start(Language::kEnglish).document, {1440, 900});
-  std::set<std::string> names;
-  const auto count = static_cast<std::int64_t>(gui.trace().input().vocab.size());
-  for (std::int64_t id = 0; id < count; ++id) names.insert(gui.trace().tick("vocab", id));
-  CHECK(static_cast<std::int64_t>(names.size()) == count);
+  for (const Language language : {Language::kEnglish, Language::kChinese}) {
+    Gui gui(first_start(language).document, {1440, 900});
+    std::set<std::string> names;
+    const auto count = static_cast<std::int64_t>(gui.trace().input().vocab.size());
+    for (std::int64_t id = 0; id < count; ++id) names.insert(gui.trace().tick("vocab", id));
+    CHECK(static_cast<std::int64_t>(names.size()) == count);
+  }
 }
 
 TEST_CASE(
@@ -121,6 +151,20 @@ TEST_CASE(
     gui.hover("next/0/open");
     gui.frame(2);
     CHECK(gui.shows(share_text(before[static_cast<std::size_t>(id)]) + " as it was trained"));
+    // Also of a sentence that is typed meanwhile.
+    const std::string sentence = gui.document().sentence;
+    gui.push(DoEdit{SetSentence{"Tom saw a"}, ""});
+    gui.frame(2);
+    CHECK(said_as_trained(gui.state(), outcome_of(&gui.trace())).size() == before.size());
+    gui.push(DoEdit{SetConfig{trained}, ""});
+    const std::vector<float> own = said(gui);
+    gui.push(DoCommand{Command::kUndo});
+    gui.frame(2);
+    const auto shown = said_as_trained(gui.state(), outcome_of(&gui.trace()));
+    CHECK(std::ranges::equal(shown, own));
+    CHECK(own != said(gui));
+    gui.push(DoEdit{SetSentence{sentence}, ""});
+    gui.frame(2);
     gui.click("next/as_trained");
     CHECK(gui.document().config == trained);
     CHECK(gui.document().sentence == first_start(Language::kEnglish).document.sentence);
@@ -128,7 +172,7 @@ TEST_CASE(
     CHECK_FALSE(gui.has("next/as_trained"));
     gui.ctrl('Z');
     CHECK(gui.has("next/as_trained"));
-    gui.ctrl('Z');
+    for (int i = 0; i < 3; ++i) gui.ctrl('Z');  // both sentences, and the switch
     CHECK(gui.document().config == trained);
   }
 }
@@ -142,6 +186,7 @@ TEST_CASE("first start: each bundled model says what it takes before it is opene
     gui.hover("model/trained/" + name);
     gui.frame(2);
     CHECK(gui.shows("For example:"));
+    gui.frame(2);
     CHECK(gui.shows(bundled_recipe(name).example.substr(0, 3)));
   }
 }

@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+"""Computes a run of a model's folder a second time, by make_reference.py's PyTorch in float64 from the
+exported weights, and prints how far each tensor of `headlight trace` is from it.
+
+  python3 tests/reference/check_trace.py FOLDER SENTENCE [HEADLIGHT]
+
+For models that predict the next token. Fails where a tensor is more than 1e-4 of its largest number off.
+"""
+
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+import torch
+
+import make_reference as reference
+
+
+def config_of(folder, tokens):
+    model = json.loads((folder / "config.json").read_text())["model"]
+    c = dict(reference.DEFAULTS, tokens=tokens)
+    c |= {key: value for key, value in model.items() if key in c and key not in ("mask", "form")}
+    c |= {key: "on" if model[key] else "off" for key in ("scale", "bias", "residual", "tied_head")
+          if isinstance(model.get(key), bool)}
+    return c | {"mask": model.get("mask", {}).get("kind", "causal")}
+
+
+def numbers(path):
+    return {name: torch.tensor(array.astype(np.float64)) for name, array in np.load(path).items()
+            if array.dtype.kind in "fi"}
+
+
+def main():
+    folder, sentence = pathlib.Path(sys.argv[1]), sys.argv[2]
+    headlight = sys.argv[3] if len(sys.argv) > 3 else "build/release/headlight"
+    with tempfile.TemporaryDirectory() as scratch:
+        trace, weights = (str(pathlib.Path(scratch) / name) for name in ("trace.npz", "weights.npz"))
+        subprocess.run([headlight, "trace", "--model", folder, "--sentence", sentence, "--out", trace,
+                        "--weights-out", weights], check=True, stdout=subprocess.DEVNULL)
+        ours, w = numbers(trace), numbers(weights)
+    ids = ours["token_ids"].long()[None]
+    c = config_of(folder, ids.shape[1])
+    w["pos_embed.W_pos"] = w["pos_embed.W_pos"][: ids.shape[1]]
+    run = reference.Run(c, w, ids, reference.make_inputs(c))
+    run.compute()
+    worst = 0.0
+    for name, theirs in run.kept.items():
+        theirs = theirs[0]
+        finite = torch.isfinite(theirs)
+        assert torch.equal(finite, torch.isfinite(ours[name])), name
+        off = (ours[name] - theirs)[finite].abs().max() / theirs[finite].abs().max()
+        worst = max(worst, off.item())
+        print(f"{name:32} {off.item():.1e}")
+    print(f"{len(run.kept)} of {len(ours)} tensors, {ids.shape[1]} tokens; at most {worst:.1e} off")
+    sys.exit(worst > 1e-4)
+
+
+if __name__ == "__main__":
+    main()
