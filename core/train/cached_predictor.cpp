@@ -13,9 +13,7 @@ namespace {
 constexpr int kMostPositions = 4096;
 
 // Is it a row for each position, whatever stands there?
-bool is_of_position(const OpCall& call) {
-  return op_info(call.op).inputs[0] == InputKind::kSizes;
-}
+bool is_of_position(const OpCall& call) { return op_info(call.op).inputs[0] == InputKind::kSizes; }
 
 bool looks_back_only(const MaskSpec& mask, int context) {
   for (int i = 0; i + 1 < context; ++i) {

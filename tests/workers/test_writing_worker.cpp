@@ -1,6 +1,6 @@
 // What a model writes on a thread of its own: all of it, and nothing once it was stopped.
-#include <chrono>
 #include <doctest/doctest.h>
+#include <chrono>
 #include <thread>
 
 #include "app/workers/writing_worker.h"
