@@ -45,70 +45,42 @@ ImGuiHost::~ImGuiHost() {
   ImGui::SetCurrentContext(before_);
 }
 
-namespace {
-
-// The first of a vocabulary, which may be said next; another is asked for when it is drawn.
-bool need_tokens(Fonts& fonts, const std::vector<std::string>& tokens) {
-  constexpr std::size_t kMost = 600;
-  bool build = false;
-  for (std::size_t i = 0; i < std::min(tokens.size(), kMost); ++i)
-    build |= fonts.need(visible_label(tokens[i]));
-  return build;
-}
-
-// What the Train panel shows of the person's own data.
-bool need_training(Fonts& fonts, const AppState& state) {
-  const RunView& run = state.train.run;
-  bool build = fonts.need(state.session.train.plan.text.path.filename().string());
-  if (!run.plan || !run.plan->settings.task.empty()) return build;
-  build |= fonts.need(say(state.session.language, run.status.problem));
-  if (!run.task) return build;
-  for (const std::string& name : run.task->classes()) build |= fonts.need(name);
-  return build | need_tokens(fonts, *run.task->vocabulary().tokens());
-}
-
-}  // namespace
-
-bool Frontend::prepare_fonts() {
+void Frontend::need_characters() {
   const AppState& state = shell_.state();
-  const Language language = state.session.language;
-  bool build = built_scale_ != state.session.scale || built_language_ != language;
-  build |= std::exchange(lacks_characters_, false);
+  // Labels also use shaped and visible forms of what was typed.
   const std::string& text = state.document().sentence;
-  if (text != seen_text_) {
-    seen_text_ = text;
-    // Labels also use shaped and visible forms of what was typed.
-    build |= fonts_.need(text);
-    build |= fonts_.need(visual_order(visible_label(text)));
+  fonts_.need(text);
+  fonts_.need(visual_order(visible_label(text)));
+  fonts_.need(from_field_text(drawn_.beyond_ascii()));
+}
+
+FontsChange Frontend::prepare_fonts() {
+  const AppState& state = shell_.state();
+  if (state.document().sentence != seen_text_) {
+    seen_text_ = state.document().sentence;
+    need_characters();
   }
-  const auto& model = state.derived.model;
-  if (model && model->vocabulary->tokens() != seen_vocabulary_) {
-    seen_vocabulary_ = model->vocabulary->tokens();
-    build |= need_tokens(fonts_, *seen_vocabulary_);
-  }
-  for (const Notice& notice : state.notices) build |= fonts_.need(notice.text);
-  build |= fonts_.need(state.session_path);
-  for (const FileLine& line : state.session.path_lines) build |= fonts_.need(line.name);
-  if (state.session.path_sheet != Sheet::kNone) build |= fonts_.need(state.session.path_folder);
-  if (state.session.train.open) build |= need_training(fonts_, state);
-  if (build && fonts_.is_full(state.session.scale)) {  // what was seen and is gone makes room
-    fonts_.forget();
-    fonts_.need(text);
-    fonts_.need(visual_order(visible_label(text)));
-    fonts_.need(seen_drawn_);
-  }
-  if (build) {
+  FontsChange change = FontsChange::kNone;
+  const Language language = state.session.language;
+  const bool other = built_scale_ != state.session.scale || built_language_ != language;
+  const bool lacks = !other && fonts_.is_lacking();
+  if (lacks && !fonts_.is_full() && fonts_.grow()) {
+    change = FontsChange::kGrown;
+  } else if (other || lacks) {
+    change = FontsChange::kBuilt;
     built_scale_ = state.session.scale;
     built_language_ = language;
+    fonts_.forget();  // what was seen and is gone makes room
+    need_characters();
     fonts_.build(built_scale_, language);
     if (!fonts_.problem().empty())
       shell_.notify(NoticeKind::kWarning, Message{std::string(fonts_.problem())});
   }
-  if (build || dark_ != state.session.dark) {
+  if (change == FontsChange::kBuilt || dark_ != state.session.dark) {
     dark_ = state.session.dark;
     apply_style(Theme::make(dark_), built_scale_);
   }
-  return build;
+  return change;
 }
 
 void Frontend::draw(float width, float height) {
@@ -129,7 +101,7 @@ void Frontend::draw(float width, float height) {
   shell_.end_frame();
   if (drawn_.beyond_ascii() != seen_drawn_) {
     seen_drawn_ = drawn_.beyond_ascii();
-    lacks_characters_ |= fonts_.need(seen_drawn_);
+    fonts_.need(from_field_text(seen_drawn_));
   }
   if (const std::string copied = shell_.take_copied(); !copied.empty()) {
     ImGui::SetClipboardText(copied.c_str());

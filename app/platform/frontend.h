@@ -25,13 +25,16 @@ class ImGuiHost {
   ImGuiContext* own_;
 };
 
+/// What became of the font atlas: more glyphs in the rows Fonts::grown(), or another atlas.
+enum class FontsChange { kNone, kGrown, kBuilt };
+
 class Frontend {
  public:
   Frontend(Shell& shell, HeatmapSink& sink) : shell_(shell), sink_(sink) {}
 
-  /// Before ImGui::NewFrame: builds the font atlas when the scale or the characters changed. True
-  /// when it did, and the atlas has to go to the graphics card again.
-  bool prepare_fonts();
+  /// Before ImGui::NewFrame: brings the font atlas to the scale, the language and the characters of
+  /// now. Whatever changed has to go to the graphics card.
+  FontsChange prepare_fonts();
   /// Between ImGui::NewFrame and ImGui::Render: draws the window and carries out what was asked
   /// for.
   void draw(float width, float height);
@@ -43,7 +46,7 @@ class Frontend {
   bool wants_frame() const {
     const AppState& state = shell_.state();
     return !shell_.queue().empty() || state.derived.computing || state.session.playback.playing ||
-           state.session.train.film || sink_.unfinished() || lacks_characters_;
+           state.session.train.film || sink_.unfinished() || fonts_.is_lacking();
   }
 
   Shell& shell() { return shell_; }
@@ -51,6 +54,8 @@ class Frontend {
   const Fonts& fonts() const { return fonts_; }
 
  private:
+  void need_characters();
+
   enum class StageOnly { kNo, kOne, kAllHeads };
   Shell& shell_;
   HeatmapSink& sink_;
@@ -61,8 +66,6 @@ class Frontend {
   bool dark_ = false;
   StageOnly stage_only_ = StageOnly::kNo;
   std::string seen_text_, seen_drawn_;
-  bool lacks_characters_ = false;  // of what was drawn last: the next frame has them
-  std::shared_ptr<const std::vector<std::string>> seen_vocabulary_;
 };
 
 }  // namespace headlight

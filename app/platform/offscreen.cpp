@@ -6,6 +6,7 @@
 #include "app/gl/context/compute_context.h"
 #include "app/gl/context/egl_context.h"
 #include "app/gl/context/framebuffer.h"
+#include "app/platform/font_texture.h"
 #include "app/platform/heatmap_bridge.h"
 #include "core/base/error.h"
 
@@ -23,7 +24,7 @@ struct Offscreen::Parts {
   ImGuiHost host;
   HeatmapBridge bridge{true};
   Frontend frontend;
-  bool started = false;
+  FontTexture font_texture;
 };
 
 Offscreen::Offscreen(Shell& shell, int width, int height)
@@ -41,11 +42,7 @@ void Offscreen::frame() {
   ImGuiIO& io = ImGui::GetIO();
   io.DisplaySize = {static_cast<float>(p.width), static_cast<float>(p.height)};
   io.DeltaTime = 1.0f / 60.0f;
-  if (p.frontend.prepare_fonts() && p.started) {
-    ImGui_ImplOpenGL3_DestroyFontsTexture();
-    ImGui_ImplOpenGL3_CreateFontsTexture();
-  }
-  p.started = true;
+  p.font_texture.update(p.frontend.prepare_fonts(), p.frontend.fonts());
   ImGui_ImplOpenGL3_NewFrame();
   ImGui::NewFrame();
   p.bridge.begin_frame();

@@ -15,6 +15,7 @@
 #include <memory>
 
 #include "app/gl/context/egl_context.h"
+#include "app/platform/font_texture.h"
 #include "app/platform/frontend.h"
 #include "app/platform/heatmap_bridge.h"
 #include "app/platform/icon.h"
@@ -98,7 +99,7 @@ class App {
   std::unique_ptr<WindowInput> input_;
   int frames_drawn_ = 0;
   double first_frame_ms_ = 0, next_keep_ = 0;
-  bool fonts_uploaded_ = false;
+  FontTexture font_texture_;
   std::string title_;
 };
 
@@ -243,11 +244,7 @@ void App::frame() {
   int width = 0, height = 0;
   glfwGetFramebufferSize(window_, &width, &height);
   if (width == 0 || height == 0) return;  // minimised
-  if (frontend_->prepare_fonts() && fonts_uploaded_) {
-    ImGui_ImplOpenGL3_DestroyFontsTexture();
-    ImGui_ImplOpenGL3_CreateFontsTexture();
-  }
-  fonts_uploaded_ = true;
+  font_texture_.update(frontend_->prepare_fonts(), frontend_->fonts());
   ImGui_ImplOpenGL3_NewFrame();
   input_->drain();
   ImGui_ImplGlfw_NewFrame();

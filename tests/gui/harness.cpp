@@ -121,7 +121,7 @@ void Gui::frame(int count) {
   for (int i = 0; i < count; ++i) {
     io.DisplaySize = size_;
     io.DeltaTime = 1.0f / 60.0f;
-    if (frontend_.prepare_fonts()) glyphs_.clear();
+    if (frontend_.prepare_fonts() != FontsChange::kNone) glyphs_.clear();
     ImGui::NewFrame();
     sink_.begin_frame(state().derived.trace);
     frontend_.draw(size_.x, size_.y);

@@ -82,6 +82,7 @@ void draw_field(const AppState& state, Ui& ui, const Rect& r) {
   const std::string before = to_field_text(state.session.palette_typed);
   std::string typed = before;
   const std::string hint(ui.tr("palette.hint"));
+  ui.drawn.note(typed);
   ui.before_field("palette");
   ImGui::InputTextWithHint("##query", hint.c_str(), &typed);
   ui.after_field("palette");

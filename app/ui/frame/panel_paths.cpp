@@ -140,6 +140,7 @@ void draw_path_field(const AppState& state, Ui& ui, const Rect& r) {
   said = problem;
   const std::string before = to_field_text(state.session.path_typed);
   std::string path = before;
+  ui.drawn.note(path);
   ui.before_field("path");
   const bool entered = ImGui::InputTextWithHint("##path", ui.tr("files.name").data(), &path,
                                                 ImGuiInputTextFlags_EnterReturnsTrue);

@@ -53,7 +53,8 @@ const AstralGlyphs::Face* AstralGlyphs::face_for(unsigned code_point) {
   return nullptr;
 }
 
-void AstralGlyphs::reserve(ImFont* font, float pixels, ImWchar place, unsigned code_point) {
+void AstralGlyphs::reserve(ImFontAtlas& atlas, ImFont* font, float pixels, ImWchar place,
+                           unsigned code_point) {
   const Face* face = face_for(code_point);
   if (!face) return;  // shown as the font's fallback box
   const float scale = stbtt_ScaleForMappingEmToPixels(&face->info, pixels);
@@ -62,7 +63,7 @@ void AstralGlyphs::reserve(ImFont* font, float pixels, ImWchar place, unsigned c
                               &x1, &y1);
   stbtt_GetCodepointHMetrics(&face->info, static_cast<int>(code_point), &advance, &bearing);
   const float baseline = std::round(pixels * 0.8f);
-  const int rect = ImGui::GetIO().Fonts->AddCustomRectFontGlyph(
+  const int rect = atlas.AddCustomRectFontGlyph(
       font, place, std::max(1, x1 - x0), std::max(1, y1 - y0), static_cast<float>(advance) * scale,
       ImVec2(static_cast<float>(x0), baseline + static_cast<float>(y0)));
   glyphs_.push_back({rect, code_point, scale, face});

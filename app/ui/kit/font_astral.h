@@ -16,7 +16,7 @@ class AstralGlyphs {
   ~AstralGlyphs();
   /// Before the atlas is built: keeps room for `code_point` in `font` of this size, to be shown as
   /// `place`.
-  void reserve(ImFont* font, float pixels, ImWchar place, unsigned code_point);
+  void reserve(ImFontAtlas&, ImFont* font, float pixels, ImWchar place, unsigned code_point);
   /// After the atlas was built: draws them.
   void paint(ImFontAtlas&);
 

@@ -2,111 +2,16 @@
 
 #include <algorithm>
 #include <array>
-#include <unordered_map>
+#include <cmath>
+#include <utility>
 
+#include "app/ui/kit/field_text.h"
 #include "app/ui/kit/font_astral.h"
 #include "app/ui/kit/font_files.h"
-#include "app/ui/kit/line_text.h"
 #include "core/base/utf8.h"
 
 namespace headlight {
 namespace {
-
-// ---- characters that ImGui's fields cannot hold ----
-
-// The places lent to them: a block of rare Chinese characters (extension A), whose own members are
-// lent other places of it. ImGui drops the private use area from what is typed.
-constexpr unsigned kLentFirst = 0x3400, kLentLast = 0x4DBF;
-
-bool needs_place(unsigned c) {
-  const bool lent = c >= kLentFirst && c <= kLentLast, dropped = c >= 0xE000 && c <= 0xF8FF;
-  return c > 0xFFFF || lent || dropped;
-}
-
-struct AstralTable {
-  std::unordered_map<unsigned, unsigned> to_private;
-  std::vector<unsigned> from_private;
-};
-
-AstralTable& astral() {
-  static AstralTable table;
-  return table;
-}
-
-bool is_control(unsigned c) { return c < 0x20; }
-
-// The place that this character is lent, the same one each time.
-unsigned lend(unsigned c) {
-  AstralTable& table = astral();
-  const auto found = table.to_private.find(c);
-  if (found != table.to_private.end()) return found->second;
-  const auto place = kLentFirst + static_cast<unsigned>(table.from_private.size());
-  if (place > kLentLast) return 0xFFFD;  // over 6,500 different emoji in one session
-  table.from_private.push_back(c);
-  table.to_private.emplace(c, place);
-  return place;
-}
-
-// What is drawn at a lent place.
-unsigned picture_of(unsigned c) {
-  if (c == '\n') return 0x21B5;
-  if (c == '\t') return 0x21E5;
-  return is_control(c) ? 0x2400 + c : c;
-}
-
-}  // namespace
-
-unsigned to_field_character(unsigned c) { return needs_place(c) ? lend(c) : c; }
-
-std::string to_line_text(std::string_view utf8) {
-  const bool any =
-      std::any_of(utf8.begin(), utf8.end(), [](char c) { return c >= 0 && is_control(c); });
-  if (!any) return to_field_text(utf8);
-  std::string text;
-  for (const char32_t c : to_code_points(utf8)) {
-    text += to_utf8(is_control(c) ? lend(c) : to_field_character(c));
-  }
-  return text;
-}
-
-std::string pasted_text(std::string_view clipboard) {
-  std::string text;
-  text.reserve(clipboard.size());
-  for (std::size_t i = 0; i < clipboard.size(); ++i) {
-    if (clipboard[i] != '\r') {
-      text += clipboard[i];
-    } else if (i + 1 == clipboard.size() || clipboard[i + 1] != '\n') {
-      text += '\n';
-    }
-  }
-  while (text.ends_with('\n')) text.pop_back();
-  return to_line_text(text);
-}
-
-std::string to_field_text(std::string_view utf8) {
-  // U+3400 and up starts with E3 or more; without one there is nothing to do.
-  const bool may_need = std::any_of(utf8.begin(), utf8.end(),
-                                    [](char c) { return static_cast<unsigned char>(c) >= 0xE3; });
-  if (!may_need) return std::string(utf8);
-  std::string text;
-  for (const char32_t c : to_code_points(utf8)) text += to_utf8(to_field_character(c));
-  return text;
-}
-
-std::string from_field_text(std::string_view field) {
-  const AstralTable& table = astral();
-  if (table.from_private.empty()) return std::string(field);
-  std::string text;
-  for (const char32_t c : to_code_points(field)) {
-    const bool mapped = c >= kLentFirst && c - kLentFirst < table.from_private.size();
-    text += to_utf8(mapped ? table.from_private[c - kLentFirst] : c);
-  }
-  return text;
-}
-
-namespace {
-
-// ---- files ----
 
 struct Files {
   std::string regular = first_font_file({"Inter-Regular.otf", "DejaVuSans.ttf"});
@@ -141,8 +46,8 @@ constexpr std::array<ImWchar, 13> kBaseSingles = {0x1D40, 0x21B5, 0x21E5, 0x21E7
 // What stands for control characters; Inter and DejaVu have none.
 constexpr std::array<ImWchar, 3> kControlPictures = {0x2400, 0x2420, 0};
 
-ImFont* add_face(const std::string& path, float size, const ImWchar* ranges, bool merge,
-                 int face = 0) {
+ImFont* add_face(ImFontAtlas& atlas, const std::string& path, float size, const ImWchar* ranges,
+                 bool merge, int face = 0) {
   ImFontConfig config;
   config.MergeMode = merge;
   config.FontNo = face;
@@ -153,7 +58,6 @@ ImFont* add_face(const std::string& path, float size, const ImWchar* ranges, boo
   config.PixelSnapH = false;
   const std::span<unsigned char> bytes = font_bytes(path);
   if (bytes.empty()) return nullptr;
-  ImFontAtlas& atlas = *ImGui::GetIO().Fonts;
   ImFont* font = atlas.AddFontFromMemoryTTF(bytes.data(), static_cast<int>(bytes.size()), size,
                                             &config, ranges);
   // Had we said so before, ImGui would have made a copy of the file for every size.
@@ -161,24 +65,8 @@ ImFont* add_face(const std::string& path, float size, const ImWchar* ranges, boo
   return font;
 }
 
-}  // namespace
-
-bool Fonts::is_full(float scale) const { return std::ssize(extra_) > room_at(scale); }
-
-bool Fonts::need(std::string_view text) {
-  bool grown = false;
-  for (const char32_t c : to_code_points(text)) {
-    if (is_control(c)) grown |= extra_.insert(static_cast<ImWchar>(lend(c))).second;
-    if (c < 0x100) continue;
-    grown |= extra_.insert(static_cast<ImWchar>(to_field_character(c))).second;
-  }
-  return grown;
-}
-
-namespace {
-
-// Every character that the table of texts needs beside the base ranges, as ranges of one.
-std::vector<ImWchar> interface_characters(Language language) {
+// Every character that the table of texts needs beside the base ranges.
+std::set<ImWchar> interface_characters(Language language) {
   std::set<ImWchar> found = {0x4E2D};  // 中, the language switch's own label
   const auto add = [&](const std::string& text) {
     for (const char32_t c : to_code_points(text)) {
@@ -189,101 +77,250 @@ std::vector<ImWchar> interface_characters(Language language) {
     add(entry.english);
     if (language == Language::kChinese) add(entry.chinese);
   }
-  std::vector<ImWchar> ranges;
-  for (const ImWchar c : found) ranges.insert(ranges.end(), {c, c});
-  return ranges;
+  return found;
+}
+
+void append(std::vector<ImWchar>& ranges, const std::set<ImWchar>& characters) {
+  for (const ImWchar c : characters) ranges.insert(ranges.end(), {c, c});
+}
+
+// ---- what an atlas holds ----
+
+// What a role has to show: formulas and numbers only, our own words too, or anything typed.
+enum class Shows { kLatin, kInterface, kAnything };
+
+// The characters of an atlas, as ImGui's ranges (pairs, then 0), and those at lent places.
+struct Characters {
+  std::vector<ImWchar> latin, interface, any;
+  std::vector<ImWchar> lent;
+  bool has_controls = false;
+
+  void add(ImWchar c) {
+    if (is_lent(c)) {
+      lent.push_back(c);
+    } else {
+      any.insert(any.end(), {c, c});
+    }
+    has_controls |= c >= kControlPictures[0] && c <= kControlPictures[1];
+  }
+  void end() {
+    for (std::vector<ImWchar>* ranges : {&latin, &interface, &any}) ranges->push_back(0);
+  }
+  const ImWchar* of(Shows shows) const {
+    if (shows == Shows::kLatin) return latin.data();
+    return (shows == Shows::kInterface ? interface : any).data();
+  }
+};
+
+// Adds the fonts of all roles, each with its fallbacks, in one order.
+class Roles {
+ public:
+  Roles(ImFontAtlas& atlas, const Characters& characters, float scale, Language language)
+      : atlas_(atlas), characters_(characters), scale_(scale), language_(language) {
+    // Not FreeType: through ImGui 1.86 it rounds every letter's width up, which pulls words apart.
+    atlas.FontBuilderIO = ImFontAtlasGetBuilderForStbTruetype();
+    atlas.Flags |= ImFontAtlasFlags_NoPowerOfTwoHeight;
+  }
+
+  FontSet add_all() {
+    FontSet set;
+    set.title = add(files_.bold, 24, Shows::kInterface);
+    set.formula = add(files_.italic, 20, Shows::kLatin);
+    set.sentence = add(files_.medium, 18, Shows::kAnything);
+    set.body = add(files_.regular, 14.5f, Shows::kAnything);
+    set.control = add(files_.medium, 13.5f, Shows::kAnything);
+    set.strong = add(files_.bold, 13.5f, Shows::kAnything);
+    set.note = add(files_.regular, 12, Shows::kAnything);
+    set.mono = add(files_.mono, 13, Shows::kAnything, true);
+    set.mono_small = add(files_.mono, 11, Shows::kAnything, true);
+    // Not the mono font, whose barred zero looks like an 8 at this size.
+    set.cell = add(files_.medium, 9.5f, Shows::kLatin);
+    return set;
+  }
+
+  void draw() {
+    atlas_.Build();
+    glyphs_.paint(atlas_);
+  }
+
+  const Files& files() const { return files_; }
+
+ private:
+  ImFont* add(const std::string& path, float size, Shows shows, bool is_mono = false) {
+    const float pixels = size * scale_;
+    const ImWchar* ranges = characters_.of(shows);
+    ImFont* font = nullptr;
+    if (!path.empty()) font = add_face(atlas_, path, pixels, ranges, false);
+    if (!font) {
+      ImFontConfig config;
+      config.SizePixels = pixels;
+      font = atlas_.AddFontDefault(&config);
+    }
+    const std::string& fallback = is_mono ? files_.mono_fallback : files_.fallback;
+    if (!fallback.empty() && fallback != path) add_face(atlas_, fallback, pixels, ranges, true);
+    const bool any_text = shows == Shows::kAnything;
+    if (any_text && characters_.has_controls && !files_.mono.empty() && !is_mono)
+      add_face(atlas_, files_.mono, pixels, kControlPictures.data(), true);
+    if (shows != Shows::kLatin && !files_.cjk.empty()) {
+      // Its lines are taller than Inter's: asked for the same height, its characters would be
+      // small.
+      const bool bold = path == files_.bold && language_ == Language::kChinese;
+      add_face(atlas_, bold ? files_.cjk_bold : files_.cjk, pixels * 1.2f, ranges, true,
+               kSimplifiedChinese);
+    }
+    for (const ImWchar c : characters_.lent) {
+      if (any_text) glyphs_.reserve(atlas_, font, pixels, c, picture_at(c));
+    }
+    return font;
+  }
+
+  ImFontAtlas& atlas_;
+  const Characters& characters_;
+  float scale_;
+  Language language_;
+  Files files_;
+  AstralGlyphs glyphs_;
+};
+
+// ---- the room for what is typed later ----
+
+constexpr int kRoomHeight = 192;  // rows at scale 1: some hundred Chinese characters in every size
+
+int atlas_width(float scale) { return scale > 1.3f ? 4096 : 2048; }
+
+// The pixels of a glyph in its atlas.
+struct Pixels {
+  int x = 0, y = 0, width = 0, height = 0;
+};
+
+Pixels pixels_of(const ImFontAtlas& atlas, const ImFontGlyph& g) {
+  const auto at = [](float share, int size) {
+    return static_cast<int>(std::lround(share * static_cast<float>(size)));
+  };
+  const int x = at(g.U0, atlas.TexWidth), y = at(g.V0, atlas.TexHeight);
+  return {x, y, at(g.U1, atlas.TexWidth) - x, at(g.V1, atlas.TexHeight) - y};
+}
+
+// Copies a glyph to this place of another atlas, in all forms that its picture is kept in.
+void copy_pixels(const ImFontAtlas& from, const Pixels& glyph, ImFontAtlas& to, int x, int y) {
+  for (int row = 0; row < glyph.height; ++row) {
+    const unsigned char* source = from.TexPixelsAlpha8 + (glyph.y + row) * from.TexWidth + glyph.x;
+    const int place = (y + row) * to.TexWidth + x;
+    std::copy_n(source, glyph.width, to.TexPixelsAlpha8 + place);
+    if (!to.TexPixelsRGBA32) continue;
+    for (int i = 0; i < glyph.width; ++i)
+      to.TexPixelsRGBA32[place + i] = IM_COL32(255, 255, 255, source[i]);
+  }
 }
 
 }  // namespace
 
+bool Fonts::is_full() const { return std::ssize(extra_) > room_at(scale_); }
+
+void Fonts::need(std::string_view text) {
+  for (const char32_t c : to_code_points(text)) {
+    const unsigned place = to_line_character(c);
+    const bool is_base = place < 0x100;
+    if (is_base || interface_.contains(static_cast<ImWchar>(place))) continue;
+    if (extra_.insert(static_cast<ImWchar>(place)).second)
+      lacking_.push_back(static_cast<ImWchar>(place));
+  }
+}
+
 void Fonts::build(float scale, Language language) {
   ImFontAtlas& atlas = *ImGui::GetIO().Fonts;
   atlas.Clear();
-  // Not FreeType: through ImGui 1.86 it rounds every letter's width up, which pulls words apart.
-  atlas.FontBuilderIO = ImFontAtlasGetBuilderForStbTruetype();
-  atlas.Flags |= ImFontAtlasFlags_NoPowerOfTwoHeight;
+  scale_ = scale;
+  language_ = language;
   problem_ = {};
-  latin_ranges_.assign(kBaseRanges.begin(), kBaseRanges.end() - 1);
-  for (const ImWchar c : kBaseSingles) latin_ranges_.insert(latin_ranges_.end(), {c, c});
-  interface_ranges_ = latin_ranges_;
-  const std::vector<ImWchar> own = interface_characters(language);
-  interface_ranges_.insert(interface_ranges_.end(), own.begin(), own.end());
-  all_ranges_ = interface_ranges_;
-  bool wants_cjk = language == Language::kChinese, wants_controls = false;
-  auto room = room_at(scale);
+  lacking_.clear();
+  interface_ = interface_characters(language);
+
+  Characters wanted;
+  wanted.latin.assign(kBaseRanges.begin(), kBaseRanges.end() - 1);
+  for (const ImWchar c : kBaseSingles) wanted.latin.insert(wanted.latin.end(), {c, c});
+  wanted.interface = wanted.latin;
+  append(wanted.interface, interface_);
+  wanted.any = wanted.interface;
+  bool wants_cjk = language == Language::kChinese;
+  int room = room_at(scale);
   for (const ImWchar c : extra_) {
     if (room-- == 0) {
       problem_ = "fonts.too_many";
       break;
     }
-    if (c >= kLentFirst && c <= kLentLast) continue;  // drawn one by one below
-    all_ranges_.insert(all_ranges_.end(), {c, c});
-    wants_cjk |= c >= 0x2E80;
-    wants_controls |= c >= kControlPictures[0] && c <= kControlPictures[1];
+    wants_cjk |= c >= 0x2E80 && !is_lent(c);
+    wanted.add(c);
   }
-  latin_ranges_.push_back(0);
-  interface_ranges_.push_back(0);
-  all_ranges_.push_back(0);
+  wanted.end();
 
-  const Files files;
-  std::vector<std::pair<ImFont*, float>> with_astral;
-  // What a role has to show: formulas and numbers only, our own words too, or anything typed.
-  enum class Shows { kLatin, kInterface, kAnything };
-  const auto add = [&](const std::string& path, float size, Shows shows, bool is_mono = false) {
-    const float pixels = size * scale;
-    const bool any_text = shows == Shows::kAnything;
-    const std::vector<ImWchar>& wanted = any_text                     ? all_ranges_
-                                         : shows == Shows::kInterface ? interface_ranges_
-                                                                      : latin_ranges_;
-    const ImWchar* ranges = wanted.data();
-    ImFont* font = nullptr;
-    if (!path.empty()) font = add_face(path, pixels, ranges, false);
-    if (!font) {
-      ImFontConfig config;
-      config.SizePixels = pixels;
-      font = atlas.AddFontDefault(&config);
-    }
-    const std::string& fallback = is_mono ? files.mono_fallback : files.fallback;
-    if (!fallback.empty() && fallback != path) add_face(fallback, pixels, ranges, true);
-    if (any_text && wants_controls && !files.mono.empty() && !is_mono)
-      add_face(files.mono, pixels, kControlPictures.data(), true);
-    if (shows != Shows::kLatin && !files.cjk.empty()) {
-      // Its lines are taller than Inter's: asked for the same height, its characters would be
-      // small.
-      const bool bold = path == files.bold && language == Language::kChinese;
-      add_face(bold ? files.cjk_bold : files.cjk, pixels * 1.2f, ranges, true, kSimplifiedChinese);
-    }
-    if (any_text) with_astral.emplace_back(font, pixels);
-    return font;
-  };
-  set_.title = add(files.bold, 24, Shows::kInterface);
-  set_.formula = add(files.italic, 20, Shows::kLatin);
-  set_.sentence = add(files.medium, 18, Shows::kAnything);
-  set_.body = add(files.regular, 14.5f, Shows::kAnything);
-  set_.control = add(files.medium, 13.5f, Shows::kAnything);
-  set_.strong = add(files.bold, 13.5f, Shows::kAnything);
-  set_.note = add(files.regular, 12, Shows::kAnything);
-  set_.mono = add(files.mono, 13, Shows::kAnything, true);
-  set_.mono_small = add(files.mono, 11, Shows::kAnything, true);
-  // Not the mono font, whose barred zero looks like an 8 at this size.
-  set_.cell = add(files.medium, 9.5f, Shows::kLatin);
-  if (files.regular.empty()) {
+  atlas.TexDesiredWidth = atlas_width(scale);
+  const auto rows = static_cast<int>(kRoomHeight * scale);
+  Roles roles(atlas, wanted, scale, language);
+  const int rect = atlas.AddCustomRectRegular(atlas.TexDesiredWidth - 8, rows);
+  set_ = roles.add_all();
+  roles.draw();
+  const ImFontAtlasCustomRect* place = atlas.GetCustomRectByIndex(rect);
+  room_ = {place->X, place->Y, place->X + place->Width, place->Y + place->Height, place->X,
+           place->Y, 0};
+  if (roles.files().regular.empty()) {
     problem_ = "fonts.none";
-  } else if (wants_cjk && files.cjk.empty()) {
+  } else if (wants_cjk && roles.files().cjk.empty()) {
     problem_ = "fonts.no_chinese";
   }
-  AstralGlyphs glyphs;
-  for (const ImWchar c : extra_) {
-    if (c < kLentFirst || c > kLentLast) continue;
-    const std::size_t slot = c - kLentFirst;
-    if (slot >= astral().from_private.size()) continue;
-    for (const auto& [font, pixels] : with_astral) {
-      glyphs.reserve(font, pixels, c, picture_of(astral().from_private[slot]));
-    }
-  }
-  atlas.Build();
-  glyphs.paint(atlas);
   ImGui::GetIO().FontDefault = set_.control;
+}
+
+// The new characters are drawn as all others were, into an atlas of their own, and moved.
+bool Fonts::grow() {
+  grown_ = {};
+  if (lacking_.empty()) return true;
+  Characters wanted;
+  // Each font's first face sets its baseline, and does so for the sake of a glyph.
+  wanted.latin = wanted.interface = wanted.any = {' ', ' '};
+  for (const ImWchar c : std::exchange(lacking_, {})) wanted.add(c);
+  wanted.end();
+  ImFontAtlas fresh;
+  fresh.Flags |= ImFontAtlasFlags_NoMouseCursors | ImFontAtlasFlags_NoBakedLines;
+  Roles roles(fresh, wanted, scale_, language_);
+  roles.add_all();
+  roles.draw();
+  ImFontAtlas& atlas = *ImGui::GetIO().Fonts;
+  grown_ = {room_.y, room_.y};
+  for (int f = 0; f < fresh.Fonts.Size; ++f) {
+    ImFont& font = *atlas.Fonts[f];
+    const int before = font.Glyphs.Size;
+    for (const ImFontGlyph& glyph : fresh.Fonts[f]->Glyphs) {
+      const auto c = static_cast<ImWchar>(glyph.Codepoint);
+      if (c < 0x100 || font.FindGlyphNoFallback(c)) continue;
+      if (!take_in(fresh, glyph, font)) return false;
+    }
+    if (font.Glyphs.Size != before) font.BuildLookupTable();
+  }
+  grown_.last = room_.y + room_.line;
+  return true;
+}
+
+bool Fonts::take_in(const ImFontAtlas& fresh, const ImFontGlyph& glyph, ImFont& font) {
+  constexpr int kGap = 1;  // between glyphs, so that none bleeds into its neighbour
+  ImFontAtlas& atlas = *ImGui::GetIO().Fonts;
+  const Pixels size = pixels_of(fresh, glyph);
+  if (room_.x + size.width > room_.right) {
+    room_.x = room_.left;
+    room_.y += room_.line;
+    room_.line = 0;
+  }
+  if (room_.x + size.width > room_.right || room_.y + size.height > room_.bottom) return false;
+  copy_pixels(fresh, size, atlas, room_.x, room_.y);
+  const ImVec2 pixel = atlas.TexUvScale;
+  const auto x = static_cast<float>(room_.x), y = static_cast<float>(room_.y);
+  const auto width = static_cast<float>(size.width), height = static_cast<float>(size.height);
+  font.AddGlyph(nullptr, static_cast<ImWchar>(glyph.Codepoint), glyph.X0, glyph.Y0, glyph.X1,
+                glyph.Y1, x * pixel.x, y * pixel.y, (x + width) * pixel.x, (y + height) * pixel.y,
+                glyph.AdvanceX);
+  room_.x += size.width + kGap;
+  room_.line = std::max(room_.line, size.height + kGap);
+  return true;
 }
 
 }  // namespace headlight

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "app/ui/kit/field_text.h"
 #include "app/ui/kit/imgui_compat.h"
 #include "core/base/texts.h"
 
@@ -30,32 +31,48 @@ struct FontSet {
 class Fonts {
  public:
   /// Builds the atlas of the current ImGui context, with every character of the interface in this
-  /// language. Missing font files are replaced by the next fallback, in the end ImGui's own font;
-  /// problem() then says so.
+  /// language and all that were needed. Missing font files are replaced by the next fallback, in
+  /// the end ImGui's own font; problem() then says so.
   void build(float scale, Language);
-  /// Takes note of the characters of `text`; true when the atlas must be built again to show them.
-  bool need(std::string_view text);
+  /// Takes note of the characters of `text`.
+  void need(std::string_view text);
+  /// Is one needed that the atlas was not built with?
+  bool is_lacking() const { return !lacking_.empty(); }
+  /// Draws those that are lacking into the room that the atlas keeps for them, a fraction of a
+  /// millisecond for each. False when that room is used up: build() then makes new.
+  bool grow();
+  /// The rows of the atlas that the last grow() drew in, [first, last).
+  struct Rows {
+    int first = 0, last = 0;
+  };
+  Rows grown() const { return grown_; }
   /// Are there more characters than one texture has room for?
-  bool is_full(float scale) const;
+  bool is_full() const;
   /// Whatever was needed is needed no more.
-  void forget() { extra_.clear(); }
+  void forget() {
+    extra_.clear();
+    lacking_.clear();
+  }
   const FontSet& set() const { return set_; }
   /// The text id of what is wrong with the fonts; empty when all is well.
   std::string_view problem() const { return problem_; }
 
  private:
-  std::set<ImWchar> extra_;
-  std::vector<ImWchar> latin_ranges_, interface_ranges_, all_ranges_;
+  // Where the next glyph goes: from left to right, in lines as high as their highest.
+  struct Room {
+    int left = 0, top = 0, right = 0, bottom = 0;
+    int x = 0, y = 0, line = 0;
+  };
+  bool take_in(const ImFontAtlas& fresh, const ImFontGlyph&, ImFont&);
+
+  std::set<ImWchar> interface_, extra_;
+  std::vector<ImWchar> lacking_;
+  float scale_ = 1;
+  Language language_ = Language::kEnglish;
+  Room room_;
+  Rows grown_;
   FontSet set_;
   std::string_view problem_;
 };
-
-/// Characters above U+FFFF do not fit ImGui's 16-bit text, and it drops private ones. Each that is
-/// seen is lent a place among rare characters, both ways, so that nothing typed or pasted is lost
-/// on the way through a field.
-std::string to_field_text(std::string_view utf8);
-std::string from_field_text(std::string_view field);
-/// The place of one character (itself when it fits).
-unsigned to_field_character(unsigned code_point);
 
 }  // namespace headlight

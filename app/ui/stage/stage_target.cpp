@@ -55,6 +55,7 @@ void find_field(const AppState& state, Ui& ui, const std::string& id) {
   const std::string hint(ui.tr("target.find"));
   if (ImGui::IsWindowAppearing()) ImGui::SetKeyboardFocusHere();
   ImGui::SetNextItemWidth(ui.px(200));
+  ui.drawn.note(typed);
   ui.before_field(id);
   ImGui::InputTextWithHint("##find", hint.c_str(), &typed);
   ui.after_field(id);

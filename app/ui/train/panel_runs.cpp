@@ -87,6 +87,7 @@ void name_field(const AppState& state, Ui& ui, const SavedRun& run, ImVec2 at, f
   ImGui::SetCursorScreenPos(at);
   ImGui::SetNextItemWidth(width);
   if (!ImGui::IsAnyItemActive()) ImGui::SetKeyboardFocusHere();
+  ui.drawn.note(name);
   ui.before_field("runs/name");
   const bool entered = ImGui::InputText("##runs/name", &name, ImGuiInputTextFlags_EnterReturnsTrue);
   ui.after_field("runs/name");
