@@ -1,6 +1,7 @@
 // The names of a pane's rows and columns, as many as can be read.
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "app/ui/matrix/pane_view.h"
 #include "app/ui/matrix/place_words.h"
@@ -105,25 +106,47 @@ void draw_slanted_label(Ui& ui, ImFont* font, ImVec2 at, Color color, const std:
     ui.tooltip(label);
 }
 
-// Names that do not touch their neighbours stand upright: slanted, single letters read as strokes.
-bool upright_fits(const Ui& ui, const Trace& trace, const PlacedPane& p) {
+// How the names of the columns stand upright: slanted, single characters read as strokes.
+struct Upright {
+  ImFont* font = nullptr;
+  std::int64_t step = 1;
+};
+
+bool all_fit(const Ui& ui, const Trace& trace, const PlacedPane& p, const ImFont* lit, float gap) {
   float before = 0;
   for (std::int64_t c = p.columns.begin(); c < p.columns.end(); ++c) {
     const std::string label = place_label(ui, trace, p.pane->pane.column_axis, c);
-    const float width = ui.measure(ui.fonts.strong, label).x;
-    if ((before + width) / 2 + ui.px(4) > p.cell_w) return false;
+    const float width = lit->CalcTextSizeA(lit->FontSize, 1e9f, 0, label.c_str()).x;
+    if ((before + width) / 2 + gap > p.cell_w) return false;
     before = width;
   }
   return true;
 }
 
-void draw_upright_labels(Ui& ui, const Trace& trace, const PlacedPane& p, const CellLink& lit) {
+// All of them where none touches its neighbour; some of them where each is about a character.
+std::optional<Upright> upright(const Ui& ui, const Trace& trace, const PlacedPane& p) {
+  if (all_fit(ui, trace, p, ui.fonts.strong, ui.px(4))) return Upright{ui.fonts.control, 1};
+  if (all_fit(ui, trace, p, ui.fonts.note, ui.px(1))) return Upright{ui.fonts.note, 1};
+  float widest = 0;
+  for (std::int64_t c = p.columns.begin(); c < p.columns.end(); ++c) {
+    const std::string name = row_name(ui, trace, p.pane->pane.column_axis, c, true);
+    widest = std::max(widest, ui.measure(ui.fonts.note, name).x);
+    if (widest > 2 * ui.fonts.note->FontSize) return std::nullopt;
+  }
+  return Upright{ui.fonts.note, label_step(p.cell_w, widest + ui.px(3))};
+}
+
+void draw_upright_labels(Ui& ui, const Trace& trace, const PlacedPane& p, const CellLink& lit,
+                         const Upright& how) {
+  const bool shows_lit = lit.column && p.columns.sees(*lit.column);
   for (std::int64_t c = p.columns.begin(); c < p.columns.end(); ++c) {
     const float middle = p.columns.center(c);
     if (middle < p.rect.x0 || middle > p.rect.x1) continue;
     const bool on = lit.column == c;
-    ImFont* font = on ? ui.fonts.strong : ui.fonts.control;
-    const std::string label = place_label(ui, trace, p.pane->pane.column_axis, c);
+    if (!on && (c % how.step != 0 || (shows_lit && std::abs(*lit.column - c) < how.step))) continue;
+    const bool bold = on && how.font == ui.fonts.control;  // where there is room
+    ImFont* font = bold ? ui.fonts.strong : how.font;
+    const std::string label = row_name(ui, trace, p.pane->pane.column_axis, c, how.step > 1);
     const float width = ui.measure(font, label).x;
     ui.drawn.add_label(label, {middle, p.rect.y0 - ui.px(5)});
     ui.text(font, {std::round(middle - width / 2), p.rect.y0 - ui.px(5) - font->FontSize},
@@ -132,7 +155,7 @@ void draw_upright_labels(Ui& ui, const Trace& trace, const PlacedPane& p, const 
 }
 
 void draw_column_labels(Ui& ui, const Trace& trace, const PlacedPane& p, const CellLink& lit) {
-  if (upright_fits(ui, trace, p)) return draw_upright_labels(ui, trace, p, lit);
+  if (const auto how = upright(ui, trace, p)) return draw_upright_labels(ui, trace, p, lit, *how);
   const std::int64_t step = label_step(p.cell_w, ui.fonts.note->FontSize * 1.05f);
   constexpr std::size_t kMost = 9;  // letters
   const auto label_of = [&](std::int64_t c) {

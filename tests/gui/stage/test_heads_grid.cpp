@@ -6,6 +6,7 @@
 #include "app/ui/heads/heads_grid.h"
 #include "core/base/number_text.h"
 #include "core/graph/program_memory.h"
+#include "core/train/model_recipe.h"
 #include "tests/gui/harness.h"
 
 namespace headlight::test {

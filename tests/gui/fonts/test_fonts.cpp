@@ -119,7 +119,11 @@ TEST_CASE("fonts: what is typed anywhere has its characters one frame later") {
   Gui gui({}, {1280, 720});
   gui.frame();
   gui.push(DoCommand{Command::kPalette});
+  gui.frame(2);
+  REQUIRE(gui.in_field());
   gui.type("\u9E64");
+  gui.frame(2);
+  CHECK(gui.state().session.palette_typed == "\u9E64");
   gui.frame();
   CHECK(gui.shows("\u9E64"));
   CHECK_FALSE(gui.shows("\uFFFD"));
