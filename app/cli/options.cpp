@@ -262,7 +262,9 @@ void check_shape(const Document& doc, const Config& trained, const ModelOptions&
   if (run_config(doc.config, trained) != doc.config || o.tokenizer || o.seed) {
     throw UsageError(
         "a trained model has a shape, a seed and tokens of its own: with --model only the mask, "
-        "--attention-scale, --temperature and --residual can be changed. Leave the others out");
+        "--attention-scale, --temperature, --residual and --positions (learned ones where the "
+        "model "
+        "has learned them) can be changed. Leave the others out");
   }
 }
 

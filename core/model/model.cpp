@@ -98,7 +98,14 @@ std::int64_t parameter_count(const Model& model) {
   return count;
 }
 
+bool can_have(const Config& model, PositionKind kind) {
+  // Pairs of features turn.
+  if (kind == PositionKind::kRotary && model.head_width() % 2 != 0) return false;
+  return kind != PositionKind::kLearned || model.positions == PositionKind::kLearned;
+}
+
 Config run_config(const Config& document, Config model) {
+  if (can_have(model, document.positions)) model.positions = document.positions;
   model.mask = document.mask;
   model.scale = document.scale;
   model.temperature = document.temperature;

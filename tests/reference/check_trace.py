@@ -2,11 +2,12 @@
 """Computes a run of a model's folder a second time, by make_reference.py's PyTorch in float64 from the
 exported weights, and prints how far each tensor of `headlight trace` is from it.
 
-  python3 tests/reference/check_trace.py FOLDER SENTENCE [HEADLIGHT]
+  python3 tests/reference/check_trace.py FOLDER SENTENCE [HEADLIGHT] [--positions KIND]
 
 For models that predict the next token. Fails where a tensor is more than 1e-4 of its largest number off.
 """
 
+import argparse
 import json
 import pathlib
 import subprocess
@@ -34,16 +35,25 @@ def numbers(path):
 
 
 def main():
-    folder, sentence = pathlib.Path(sys.argv[1]), sys.argv[2]
-    headlight = sys.argv[3] if len(sys.argv) > 3 else "build/release/headlight"
+    arguments = argparse.ArgumentParser()
+    arguments.add_argument("folder", type=pathlib.Path)
+    arguments.add_argument("sentence")
+    arguments.add_argument("headlight", nargs="?", default="build/release/headlight")
+    arguments.add_argument("--positions", help="other ones than the model was trained with")
+    given = arguments.parse_args()
+    folder, sentence, headlight = given.folder, given.sentence, given.headlight
+    other = ["--positions", given.positions] if given.positions else []
     with tempfile.TemporaryDirectory() as scratch:
         trace, weights = (str(pathlib.Path(scratch) / name) for name in ("trace.npz", "weights.npz"))
         subprocess.run([headlight, "trace", "--model", folder, "--sentence", sentence, "--out", trace,
-                        "--weights-out", weights], check=True, stdout=subprocess.DEVNULL)
+                        "--weights-out", weights, *other], check=True, stdout=subprocess.DEVNULL)
         ours, w = numbers(trace), numbers(weights)
     ids = ours["token_ids"].long()[None]
     c = config_of(folder, ids.shape[1])
-    w["pos_embed.W_pos"] = w["pos_embed.W_pos"][: ids.shape[1]]
+    if given.positions:
+        c["positions"] = given.positions
+    if "pos_embed.W_pos" in w:
+        w["pos_embed.W_pos"] = w["pos_embed.W_pos"][: ids.shape[1]]
     run = reference.Run(c, w, ids, reference.make_inputs(c))
     run.compute()
     worst = 0.0

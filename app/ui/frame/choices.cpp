@@ -26,6 +26,14 @@ Choices choices_of(const Ui& ui, NormKind kind) { return of(ui, "norm", kind); }
 Choices choices_of(const Ui& ui, RotaryPairs kind) { return of(ui, "rotary", kind); }
 Choices choices_of(const Ui& ui, Activation kind) { return of(ui, "activation", kind); }
 
+Choices position_choices(const AppState& state, const Ui& ui) {
+  Choices possible;
+  for (const auto& choice : choices(PositionKind{})) {
+    if (can_have(state, choice.value)) add(possible, ui, "positions", choice.word);
+  }
+  return possible;
+}
+
 Choices on_off_choices(const Ui& ui) {
   Choices all;
   add(all, ui, "switch", "on");

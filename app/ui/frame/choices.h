@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "app/ui/kit/ui.h"
+#include "app/ui/state/state.h"
 
 namespace headlight {
 
@@ -22,6 +23,8 @@ Choices choices_of(const Ui&, BlockKind);
 Choices choices_of(const Ui&, NormKind);
 Choices choices_of(const Ui&, RotaryPairs);
 Choices choices_of(const Ui&, Activation);
+/// A trained model can do without positions, or with those that are computed.
+Choices position_choices(const AppState&, const Ui&);
 Choices on_off_choices(const Ui&);
 /// In the order of TokenizerKind.
 Choices tokenizer_choices(const Ui&);

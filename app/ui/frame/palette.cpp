@@ -151,8 +151,10 @@ class Finder {
   void offer_settings() {
     const Document& document = state_.document();
     const Config& config = document.config;
-    const bool free = document.model.empty();
-    offer_choices("mask", "switch.mask", config.mask.kind, true, [&](MaskKind kind) {
+    const auto always = [](auto) { return true; };
+    const auto free = [&](auto) { return document.model.empty(); };
+    const auto possible = [&](PositionKind kind) { return can_have(state_, kind); };
+    offer_choices("mask", "switch.mask", config.mask.kind, always, [&](MaskKind kind) {
       MaskSpec mask = config.mask;
       mask.kind = kind;
       return SetMask{mask};
@@ -164,7 +166,8 @@ class Finder {
         return SetConfig{next};
       };
     };
-    offer_choices("positions", "model.positions", config.positions, free, set(&Config::positions));
+    offer_choices("positions", "model.positions", config.positions, possible,
+                  set(&Config::positions));
     offer_choices("attention", "model.attention", config.attention, free, set(&Config::attention));
     offer_choices("scores", "model.scores", config.scores, free, set(&Config::scores));
     offer_choices("block", "model.block", config.block, free, set(&Config::block));
@@ -190,7 +193,7 @@ class Finder {
  private:
   // "Mask: causal" for each choice there is.
   template <class Kind, class MakeEdit>
-  void offer_choices(const std::string& group, std::string_view text, Kind now, bool enabled,
+  void offer_choices(const std::string& group, std::string_view text, Kind now, auto possible,
                      MakeEdit edit) {
     const Language language = state_.session.language;
     for (const auto& choice : choices(now)) {
@@ -200,7 +203,7 @@ class Finder {
           {{"name", std::string(tr(language, text))}, {"value", std::string(tr(language, word))}});
       offer({"setting/" + group + "/" + std::string(choice.word), label,
              std::string(tr(language, choice.value == now ? "palette.now" : "palette.settings")),
-             DoEdit{edit(choice.value), ""}, enabled},
+             DoEdit{edit(choice.value), ""}, possible(choice.value)},
             {in_all(text) + in_all(word)});
     }
   }

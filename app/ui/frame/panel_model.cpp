@@ -85,16 +85,22 @@ bool number_field(Form& form, const char* id, std::string_view label, int& value
 }
 
 template <class T>
-bool choice_field(Form& form, std::string_view id, std::string_view label, T& value) {
+bool choice_field(Form& form, std::string_view id, std::string_view label, const Choices& all,
+                  T& value) {
   form.label(label);
-  const Choices all = choices_of(form.ui, T{});
   const Rect r = form.field(0);
-  const int pressed = form.ui.segmented(id, all.labels, static_cast<int>(value), r.min(),
-                                        r.height(), all.ids, form.fixed.empty(), form.fixed);
+  const auto now = static_cast<int>(std::ranges::find(all.ids, word(value)) - all.ids.begin());
+  const int pressed = form.ui.segmented(id, all.labels, now, r.min(), r.height(), all.ids,
+                                        form.fixed.empty(), form.fixed);
   form.next();
-  if (pressed < 0 || pressed == static_cast<int>(value)) return false;
-  value = static_cast<T>(pressed);
+  if (pressed < 0 || pressed == now) return false;
+  value = *from_word<T>(all.ids[static_cast<std::size_t>(pressed)]);
   return true;
+}
+
+template <class T>
+bool choice_field(Form& form, std::string_view id, std::string_view label, T& value) {
+  return choice_field(form, id, label, choices_of(form.ui, T{}), value);
 }
 
 bool switch_field(Form& form, std::string_view id, std::string_view label, bool& value) {
@@ -249,7 +255,7 @@ void rotary_settings(Ui& ui, Form& form, Config& c, bool& changed) {
 }
 
 // What needs no other weights can be changed of a trained model too.
-void kind_settings(Ui& ui, Form& form, Config& c, bool& changed) {
+void kind_settings(const AppState& state, Ui& ui, Form& form, Config& c, bool& changed) {
   const std::string_view fixed = form.fixed;
   form.heading(ui.tr("model.kinds"));
   const AttentionKind before = c.attention;
@@ -269,7 +275,10 @@ void kind_settings(Ui& ui, Form& form, Config& c, bool& changed) {
   changed |= choice_field(form, "model/block", ui.tr("model.block"), c.block);
   changed |= choice_field(form, "model/norm", ui.tr("model.norm"), c.norm);
   changed |= choice_field(form, "model/activation", ui.tr("model.activation"), c.activation);
-  changed |= choice_field(form, "model/positions", ui.tr("model.positions"), c.positions);
+  form.fixed = {};
+  changed |= choice_field(form, "model/positions", ui.tr("model.positions"),
+                          position_choices(state, ui), c.positions);
+  form.fixed = fixed;
   rotary_settings(ui, form, c, changed);
   changed |= switch_field(form, "model/bias", ui.tr("model.bias"), c.bias);
   if (c.form != ModelForm::kClasses)
@@ -288,7 +297,7 @@ float settings(const AppState& state, Ui& ui, Form form) {
   Config c = state.document().config;
   bool changed = false;
   shape_settings(ui, form, c, changed);
-  kind_settings(ui, form, c, changed);
+  kind_settings(state, ui, form, c, changed);
   if (changed) ui.push(DoEdit{SetConfig{c}, "model"});
 
   form.heading(ui.tr("model.text"));

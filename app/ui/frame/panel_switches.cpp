@@ -147,7 +147,7 @@ std::vector<GroupWidth> group_widths(const AppState& state, const Ui& ui) {
   const auto numbers = [&](int count) {
     return count <= 8 ? static_cast<float>(count) * ui.px(30) : ui.px(92);
   };
-  const Choices masks = choices_of(ui, MaskKind{}), positions = choices_of(ui, PositionKind{});
+  const Choices masks = choices_of(ui, MaskKind{}), positions = position_choices(state, ui);
   const float extra = kind == MaskKind::kNone || kind == MaskKind::kCausal ? 0 : ui.px(190);
   const float scale =
       label_width(ui, ui.tr("switch.scale")) + ui.segmented_width(on_off_choices(ui).labels);
@@ -205,12 +205,12 @@ void draw_groups(const AppState& state, Ui& ui, Row& row, const Roomy& roomy) {
   }
   if (row.begins(ui)) {
     label(ui, row, ui.tr("switch.positions"));
-    const int position =
-        choose(ui, "positions", choices_of(ui, PositionKind{}), static_cast<int>(c.positions), row,
-               roomy.positions, state.document().model.empty() ? "" : ui.tr("model.fixed"));
+    const Choices kinds = position_choices(state, ui);
+    const auto at = std::ranges::find(kinds.ids, word(shown.positions)) - kinds.ids.begin();
+    const int position = choose(ui, "positions", kinds, static_cast<int>(at), row, roomy.positions);
     if (position >= 0) {
       Config next = c;
-      next.positions = static_cast<PositionKind>(position);
+      next.positions = *from_word<PositionKind>(kinds.ids[static_cast<std::size_t>(position)]);
       ui.push(DoEdit{SetConfig{next}, ""});
     }
   }

@@ -24,6 +24,11 @@ bool is_as_trained(const AppState& state) {
   return run_config(state.document().config, own) == own;
 }
 
+bool can_have(const AppState& state, PositionKind kind) {
+  const auto& model = state.derived.model;
+  return state.document().model.empty() || (model && can_have(model->file.config, kind));
+}
+
 std::span<const float> said_as_trained(const AppState& state, const Outcome& outcome) {
   const AsTrained& before = state.derived.as_trained;
   const Document& now = state.document();

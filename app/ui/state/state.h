@@ -154,6 +154,8 @@ Outcome shown_outcome(const AppState&);
 /// Has the document's model, if it is a trained one, the mask, the scale, the temperature and the
 /// residual that it learned with?
 bool is_as_trained(const AppState&);
+/// Can the chosen model be run with these positions?
+bool can_have(const AppState&, PositionKind);
 /// What it said with these of the sentence and the place that are shown; empty where that is not
 /// known.
 std::span<const float> said_as_trained(const AppState&, const Outcome&);

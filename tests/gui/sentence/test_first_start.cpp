@@ -128,6 +128,58 @@ TEST_CASE("first start: no two tokens of the vocabulary have one name") {
   }
 }
 
+// The residual stream as it enters the first layer.
+std::vector<float> entering(const Gui& gui) {
+  const std::span<const float> all = gui.tensor("blocks.0.resid_pre").cells();
+  return {all.begin(), all.end()};
+}
+
+TEST_CASE("first start: positions are taken away or computed, and come back") {
+  for (const Language language : {Language::kEnglish, Language::kChinese}) {
+    Gui gui(first_start(language).document, {1920, 1080});
+    const std::vector<float> own = said(gui);
+    gui.click("positions/none");
+    CHECK(said(gui) != own);
+    const std::span<const float> tokens = gui.tensor("embed").cells();
+    CHECK(std::ranges::equal(entering(gui), tokens));
+    gui.click("positions/sinusoidal");
+    // At position 0 the sines are 0 and the cosines 1.
+    const std::vector<float> with = entering(gui);
+    const std::span<const float> words = gui.tensor("embed").cells();
+    const auto width = static_cast<std::size_t>(gui.config().d_model);
+    float sum = 0;
+    for (std::size_t i = 0; i < width; ++i) sum += with[i] - words[i];
+    CHECK(sum == doctest::Approx(static_cast<double>(width) / 2));
+    gui.click("positions/rotary");
+    CHECK(gui.trace().find("blocks.0.attn.rot_q").data);
+    CHECK(gui.has("next/as_trained"));
+    gui.click("positions/learned");
+    CHECK(said(gui) == own);
+    CHECK_FALSE(gui.has("next/as_trained"));
+    gui.click("positions/none");
+    gui.click("next/as_trained");
+    CHECK(said(gui) == own);
+    CHECK(gui.config().positions == PositionKind::kLearned);
+  }
+}
+
+TEST_CASE("first start: learned positions cannot be chosen where none were learned") {
+  Gui gui({}, {1920, 1080});
+  CHECK(gui.has("positions/learned"));
+  gui.push(ChooseModel{"bundled:dates"});
+  gui.frame(2);
+  const bool learned = gui.state().derived.model->file.config.positions == PositionKind::kLearned;
+  CHECK(gui.has("positions/learned") == learned);
+  CHECK(gui.has("positions/none"));
+  REQUIRE_FALSE(learned);
+  // A session that asks for them has the model's own.
+  Config other = gui.config();
+  other.positions = PositionKind::kLearned;
+  gui.push(DoEdit{SetConfig{other}, ""});
+  gui.frame(2);
+  CHECK_FALSE(gui.has("next/as_trained"));
+}
+
 TEST_CASE(
     "first start: a switch that the model was not trained with is marked, with the way back") {
   Gui gui(first_start(Language::kEnglish).document, {1440, 900});
