@@ -68,6 +68,11 @@ HeadsGridShape heads_grid_shape(float width, float height, float scale, int rows
     if (!s.beside) lay_out(std::max(high + around + kLine * scale, kLeastRow * scale));
     s.scrolls_down = s.row_height * down > height;
   }
+  // Of rows that scroll as many whole ones as can be seen well.
+  for (float n = std::floor(height / (kLeastRow * scale)); s.scrolls_down && n >= 1; --n) {
+    lay_out(height / n);
+    if (picture().y >= wanted) break;
+  }
   const ImVec2 drawn = picture();
   if (!s.beside)  // its words stand close under it
     s.row_height = std::min(s.row_height, drawn.y + around + kLine * scale);
