@@ -121,13 +121,16 @@ SessionFile parse_session(std::string_view text) {
   file.document = apply(file.document, SetModel{trained, {}, {}, {}});
   file.weights = read_weights(in);
   read_targets(in, file.document);
-  if (const Json* model = in.find("model")) {
-    file.document = apply(file.document, SetConfig{read_config(*model, "model", kWords)});
-    try {
-      validate(file.document.config);
-    } catch (const Error& error) {
-      file.notes.push_back(Message{"session.cannot_run"}.with(error.message()));
-    }
+  const Json* model = in.find("model");
+  Config config = model ? read_config(*model, "model", kWords) : file.document.config;
+  // Positions that are not said are the trained model's own (run_config()).
+  const bool own = !trained.empty() && !(model && model->contains("positions"));
+  if (own) config.positions = PositionKind::kLearned;
+  file.document = apply(file.document, SetConfig{config});
+  try {
+    validate(config);
+  } catch (const Error& error) {
+    file.notes.push_back(Message{"session.cannot_run"}.with(error.message()));
   }
   return file;
 }

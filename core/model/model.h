@@ -41,7 +41,8 @@ std::shared_ptr<const Model> load_model(const std::string& ref);
 std::int64_t parameter_count(const Model&);
 
 /// What is computed when a document chooses a model: the model's config, but for what needs no
-/// other weights and so can be switched: mask, scale, temperature, residual and positions.
+/// other weights and so can be switched: mask, scale, temperature, residual and positions. Learned
+/// positions mean the model's own, also where those are not learned.
 Config run_config(const Config& document, Config model);
 
 /// Can a model be run with these positions? Learned ones only where it has learned them.

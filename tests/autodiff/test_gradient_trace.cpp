@@ -42,6 +42,7 @@ Document sandbox(void (*change)(Config&)) {
 Document of_model(const char* name, const char* sentence) {
   Document document;
   document.model = std::string("bundled:") + name;
+  document.config.positions = PositionKind::kLearned;  // its own
   document.sentence = sentence;
   return document;
 }

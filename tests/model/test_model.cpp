@@ -4,6 +4,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "core/base/error.h"
 #include "core/document/session_file.h"
@@ -78,6 +79,7 @@ Document with(std::string sentence, std::string model) {
   Document document;
   document.sentence = std::move(sentence);
   document.model = std::move(model);
+  document.config.positions = PositionKind::kLearned;  // its own
   return document;
 }
 
@@ -86,7 +88,7 @@ Document with(std::string sentence, std::string model) {
 TEST_CASE("model: a document that chooses one is run with its weights, its shape, its tokens") {
   Document document = with("d b a d b", "bundled:induction");
   document.config.layers = 5;  // what the document says of the shape does not count
-  document.config.positions = PositionKind::kNone;
+  document.config.activation = Activation::kRelu;
   const auto model = load_model("bundled:induction");
   const RunResult result = run(document);
   REQUIRE(result.trace);
@@ -340,6 +342,27 @@ TEST_CASE("bundled models: small, and each does what its recipe says, on fresh e
     CHECK(figures.score.token_accuracy() >= recipe.score);
   }
   CHECK(bytes < 16000000);
+}
+
+TEST_CASE("session: positions that are not said are the trained model's own") {
+  for (const char* name : {"dates", "stories"}) {
+    CAPTURE(name);
+    const auto model = load_model(std::string("bundled:") + name);
+    SessionFile before;
+    before.document.model = model->ref;
+    before.document.config = model->file.config;
+    before.document.config.positions = PositionKind::kNone;
+    auto json = nlohmann::json::parse(session_text(before.document));
+    const auto positions = [&] {
+      const Config read = parse_session(json.dump()).document.config;
+      return run_config(read, model->file.config).positions;
+    };
+    CHECK(positions() == PositionKind::kNone);
+    json["model"].erase("positions");
+    CHECK(positions() == model->file.config.positions);
+    json.erase("model");
+    CHECK(positions() == model->file.config.positions);
+  }
 }
 
 TEST_CASE("eval: every token of a text is predicted once, as a run of its window says") {

@@ -55,6 +55,7 @@ RunResult run(const std::string& sentence, const std::shared_ptr<const Model>& m
   Document document;
   document.sentence = sentence;
   document.config.mask = model->file.config.mask;
+  document.config.positions = model->file.config.positions;
   document.max_tokens = most;
   const auto backend = make_reference_backend();
   return Runner().run(document, *backend, model);
