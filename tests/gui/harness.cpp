@@ -7,6 +7,7 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <map>
 
 #include "app/ui/kit/line_text.h"
 #include "core/base/texts.h"
@@ -440,6 +441,17 @@ Document bundled_document(const std::string& name) {
 std::vector<std::string> step_names(const Program& program) {
   std::vector<std::string> names;
   for (const Step& step : program.steps) {
+    names.push_back(program.tensors[static_cast<std::size_t>(step.tensor)].name);
+  }
+  return names;
+}
+
+std::vector<std::string> page_names(const Program& program) {
+  std::map<Stack, int> last;
+  for (const Step& step : program.steps) last[step.stack] = std::max(last[step.stack], step.layer);
+  std::vector<std::string> names;
+  for (const Step& step : program.steps) {
+    if (step.layer > 0 && step.layer < last[step.stack]) continue;
     names.push_back(program.tensors[static_cast<std::size_t>(step.tensor)].name);
   }
   return names;

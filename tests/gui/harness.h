@@ -157,6 +157,10 @@ Document bundled_document(const std::string& name);
 /// The names of the steps, in the program's order.
 std::vector<std::string> step_names(const Program&);
 
+/// Those of them that a walk through all pages visits: of each stack's layers the first and the
+/// last, whose pages those between have, with other numbers.
+std::vector<std::string> page_names(const Program&);
+
 /// Does the trace belong to the document? Otherwise a problem must be said. Empty when all is well.
 std::string inconsistency(const AppState&);
 

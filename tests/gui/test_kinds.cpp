@@ -40,7 +40,7 @@ std::vector<std::string> steps_both_ways(Gui& gui) {
   for (int i = 0; i < 10 && gui.trace().program().gradients.empty(); ++i) gui.frame();
   REQUIRE_FALSE(gui.trace().program().gradients.empty());
   gui.push(ShowBackward{false});
-  return step_names(gui.trace().program());
+  return page_names(gui.trace().program());
 }
 
 // "decoder.blocks.0.cross_attn.q", also of its gradient.

@@ -1,5 +1,5 @@
 // Every character that is drawn has a glyph: those of the code's own strings, and all that stands
-// on the screen at any step of any kind of model, either way, in both languages.
+// on the screen on every page of any kind of model, either way, in both languages.
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -144,7 +144,7 @@ TEST_CASE("glyphs: no step of any kind of model shows a replacement, either way,
     CAPTURE(document.model);
     REQUIRE(gui.state().derived.problem == "");
     gui.push(ShowBackward{true});
-    const std::vector<std::string> steps = step_names(gui.trace().program());
+    const std::vector<std::string> steps = page_names(gui.trace().program());
     REQUIRE(steps.back().starts_with("d."));
     for (const Language language : {Language::kEnglish, Language::kChinese}) {
       gui.push(ChooseLanguage{language});

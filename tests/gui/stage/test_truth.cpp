@@ -1,4 +1,4 @@
-// Over every kind of model, every step, both directions and both languages: legends whose ends
+// Over every kind of model, every page, both directions and both languages: legends whose ends
 // differ, cells of one matrix written alike, one range for a sum, and words that are cut only where
 // they can be read whole.
 #include <algorithm>
@@ -42,9 +42,10 @@ std::vector<std::string> all_steps(Gui& gui) {
   std::vector<std::string> names;
   const Program& program = gui.trace().program();
   for (const bool backward : {true, false}) {
-    for (const Step& step : program.steps) {
-      if (step.backward == backward && !step.calls.empty())
-        names.push_back(program.tensors[static_cast<std::size_t>(step.tensor)].name);
+    for (const std::string& name : page_names(program)) {
+      const Step& step =
+          program.steps[static_cast<std::size_t>(program.step_of(program.find(name)))];
+      if (step.backward == backward && !step.calls.empty()) names.push_back(name);
     }
   }
   return names;
