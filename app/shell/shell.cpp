@@ -26,7 +26,7 @@ Shell::Shell(Document document, ShellOptions options)
       look_(shared_, state_.session),
       computing_(shared_, options_, worker_, document_, state_.session, state_.derived),
       steps_(shared_, state_.session),
-      heads_(shared_, steps_, state_.session, state_.derived),
+      heads_(shared_, steps_, state_.session, state_.derived, options_),
       inspector_(shared_, options_, worker_, state_.session, state_.derived),
       continuation_(shared_, document_, computing_, state_.derived, options_),
       keyboard_(shared_, state_.session),
@@ -128,6 +128,7 @@ bool Shell::poll() {
   bool changed = computing_.poll();
   take_news();
   changed |= continuation_.poll();
+  changed |= heads_.poll();
   changed |= inspector_.poll();
   changed |= training_.poll();
   changed |= files_.poll();
@@ -143,6 +144,7 @@ void Shell::wait() {
   training_.wait();
   if (files_.is_saving()) writer_.wait();
   runs_.wait();
+  heads_.wait();
   poll();
   apply();
   training_.wait_rest();
@@ -155,10 +157,11 @@ void Shell::wait() {
 
 bool Shell::is_working() const {
   const Derived& d = state_.derived;
-  return d.computing || d.writing || continuation_.is_working() || d.gpu.testing ||
-         d.sizes.measuring || is_training() || files_.is_saving() || runs_.is_reading() ||
-         training_.is_leaving() || dialogs_.is_working() || exports_.is_working() ||
-         worker_.awaits(TraceTask::kNewest) || worker_.awaits(TraceTask::kPinned);
+  return d.computing || d.writing || continuation_.is_working() || heads_.is_working() ||
+         d.gpu.testing || d.sizes.measuring || is_training() || files_.is_saving() ||
+         runs_.is_reading() || training_.is_leaving() || dialogs_.is_working() ||
+         exports_.is_working() || worker_.awaits(TraceTask::kNewest) ||
+         worker_.awaits(TraceTask::kPinned);
 }
 
 void Shell::stop_gpu() {

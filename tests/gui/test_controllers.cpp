@@ -102,7 +102,8 @@ TEST_CASE("controllers: steps go through the trace, and the cell goes along") {
 TEST_CASE("controllers: of heads, two different ones are compared, and only once") {
   Alone alone(small_document(1, 3, 12));
   StepsController steps(alone.shared, alone.state.session);
-  HeadsController heads(alone.shared, steps, alone.state.session, alone.state.derived);
+  HeadsController heads(alone.shared, steps, alone.state.session, alone.state.derived,
+                        still_options(1));
   alone.run();
   steps.take_trace();
   heads.settle();

@@ -10,8 +10,13 @@
 namespace headlight {
 
 HeadsController::HeadsController(const Shared& shared, StepsController& steps,
-                                 HeadsSession& session, HeadsDerived& derived)
-    : Controller(shared), steps_(steps), session_(session), derived_(derived) {}
+                                 HeadsSession& session, HeadsDerived& derived,
+                                 const ShellOptions& options)
+    : Controller(shared),
+      steps_(steps),
+      session_(session),
+      derived_(derived),
+      worker_(options.background, options.limits) {}
 
 void HeadsController::settle() {
   if (!state_.derived.trace) return;
@@ -74,8 +79,42 @@ void HeadsController::lay_out_grid() {
   }
 }
 
+// Once for each model and each of its settings. Weights that are being trained change all the time:
+// what was begun is finished, for the next ones.
+void HeadsController::measure() {
+  const Derived& d = state_.derived;
+  if (!session_.measured || !d.trace) {
+    if (derived_.means && !derived_.means->heads) derived_.means.reset();
+    worker_.stop();
+    return;
+  }
+  Document now = d.asked;
+  now.sentence.clear();
+  now.targets.clear();
+  now.max_tokens = kDefaultMaxTokens;
+  const std::optional<HeadsMeans>& means = derived_.means;
+  const bool same = means && means->document == now;
+  const bool wanted = same && (means->model == d.model || worker_.busy());
+  if (wanted || d.computing) return;
+  derived_.means = HeadsMeans{d.model, now, 0, 0, nullptr, {}};
+  worker_.request({now, d.model});
+  poll();
+}
+
+bool HeadsController::poll() {
+  std::optional<HeadsNews> news = worker_.poll();
+  if (!news || !derived_.means) return false;
+  HeadsMeans& means = *derived_.means;
+  means.done = news->done;
+  means.count = news->count;
+  means.heads = std::move(news->heads);
+  means.problem = std::move(news->problem);
+  return true;
+}
+
 void HeadsController::update() {
   lay_out_grid();
+  measure();
   const Compared now = compared();
   if (now == compared_) return;
   compared_ = now;

@@ -2,18 +2,25 @@
 #pragma once
 
 #include "app/shell/controllers/steps_controller.h"
+#include "app/shell/shell_options.h"
+#include "app/workers/heads_worker.h"
 
 namespace headlight {
 
 class HeadsController : public Controller {
  public:
-  HeadsController(const Shared&, StepsController&, HeadsSession&, HeadsDerived&);
+  HeadsController(const Shared&, StepsController&, HeadsSession&, HeadsDerived&,
+                  const ShellOptions&);
 
   /// The chosen heads are such as the trace has.
   void settle();
   /// The grid of all heads, where it is of another trace or step than before, and the difference
   /// of the two heads, where others are compared.
   void update();
+  /// Takes in what was measured in the background; true when something changed.
+  bool poll();
+  bool is_working() const { return worker_.busy(); }
+  void wait() { worker_.wait(); }
 
   void on(const ChooseHead&);
   void on(const CompareHead&);
@@ -23,6 +30,7 @@ class HeadsController : public Controller {
   void on(Is<kNextHead>) { on(ChooseHead{state_.session.head + 1}); }
   void on(Is<kPreviousHead>) { on(ChooseHead{state_.session.head - 1}); }
   void on(Is<kToggleCompare>);
+  void on(Is<kToggleMeasured>) { session_.measured = !session_.measured; }
   void on(Is<kToggleLines>);
 
  private:
@@ -34,12 +42,14 @@ class HeadsController : public Controller {
   };
   Compared compared() const;
   void lay_out_grid();
+  void measure();
 
   StepsController& steps_;
   HeadsSession& session_;
   HeadsDerived& derived_;
   Compared compared_;  // what derived_.difference is of
   Compared grid_of_;   // the trace and the tensor that derived_.grid is of
+  HeadsWorker worker_;
 };
 
 }  // namespace headlight

@@ -39,12 +39,26 @@ FocusKind focus_kind(const HeadCell& cell) {
   return cell.current ? FocusKind::kGrid : FocusKind::kGridCell;
 }
 
+// What the scores are means of; null: they are of the shown sentence.
+const MeasuredHeads* means_of(const AppState& state) {
+  const bool wanted = state.session.measured && state.derived.means;
+  return wanted ? state.derived.means->heads.get() : nullptr;
+}
+
 // Null until they are measured.
 const HeadScores* scores_of(const AppState& state, const HeadCell& cell) {
-  const auto& heads = state.derived.heads;
-  if (!heads || heads->serial != state.derived.trace->serial()) return nullptr;
   const auto row = static_cast<std::size_t>(cell.row - state.derived.grid.rows.data());
-  return &heads->scores[row][static_cast<std::size_t>(cell.head)];
+  const auto head = static_cast<std::size_t>(cell.head);
+  const std::vector<std::vector<HeadScores>>* scores = nullptr;
+  if (state.session.measured) {
+    if (const MeasuredHeads* means = means_of(state)) scores = &means->scores;
+  } else if (const auto& heads = state.derived.heads;
+             heads && heads->serial == state.derived.trace->serial()) {
+    scores = &heads->scores;
+  }
+  // Another model's may be there for a moment.
+  return scores && row < scores->size() && head < (*scores)[row].size() ? &(*scores)[row][head]
+                                                                        : nullptr;
 }
 
 Rect picture_of(const Ui& ui, const HeadCell& cell) {
@@ -137,15 +151,25 @@ bool is_about(const AppState& state, const HeadCell& cell, const HeadClaim& clai
          claim.step == program_of(state).tensors[static_cast<std::size_t>(pattern)].name;
 }
 
-// What the model's recipe says of the head, where its words stand in the sentence and the weight is
-// as large as on the sentences that it was measured on.
-std::optional<HeadBadge> claimed_badge(const AppState& state, const HeadCell& cell) {
+// How much of its weight the head gives to what the claim says: of the sentence where it has the
+// claim's words, or on average over the sentences of the claim's rule.
+std::optional<double> claimed_weight(const AppState& state, const HeadClaim& claim) {
   const Trace& trace = *state.derived.trace;
+  if (!state.session.measured)
+    return speaks_of(claim, trace) ? std::optional(measured_weight(claim, trace)) : std::nullopt;
+  const MeasuredHeads* means = means_of(state);
+  const auto place = static_cast<std::size_t>(&claim - claims_of(state).data());
+  return means && place < means->claims.size() ? means->claims[place] : std::nullopt;
+}
+
+// What the model's recipe says of the head, where the weight is as large as is claimed of it on
+// the sentences that it was measured on.
+std::optional<HeadBadge> claimed_badge(const AppState& state, const HeadCell& cell) {
   for (const HeadClaim& claim : claims_of(state)) {
-    if (claim.badge.empty() || !is_about(state, cell, claim) || !speaks_of(claim, trace)) continue;
-    const double weight = measured_weight(claim, trace);
+    if (claim.badge.empty() || !is_about(state, cell, claim)) continue;
+    const std::optional<double> weight = claimed_weight(state, claim);
     const double least = claim.patterns.empty() ? claim.least : claim.mean;
-    if (weight >= least) return HeadBadge{claim.badge, claim.badge, weight};
+    if (weight && *weight >= least) return HeadBadge{claim.badge, claim.badge, *weight};
   }
   return std::nullopt;
 }
@@ -227,17 +251,29 @@ const BadgeInfo* nearest_badge(const HeadScores& scores) {
   return best;
 }
 
+// "24 texts that the model wrote", "200 sentences".
+std::string measured_on(const Ui& ui, const MeasuredHeads& means) {
+  const std::size_t count = means.written ? means.written : means.sentences;
+  return ui.tr(means.written ? "heads.of_texts" : "heads.of_sentences",
+               {{"n", count_text(static_cast<std::int64_t>(count))}});
+}
+
 std::string badge_tip(const AppState& state, const Ui& ui, const HeadCell& cell) {
   const HeadScores* scores = scores_of(state, cell);
   if (!scores) return "";
+  const MeasuredHeads* means = means_of(state);
   const std::string head = head_number(step_at(state, cell.row->pattern), cell.head);
   const std::optional<Badge> badge = best_badge(*scores);
   const BadgeInfo* info = badge ? &badge_info(*badge) : nearest_badge(*scores);
   if (!info)
-    return ui.tr("heads.tip_short", {{"head", head}, {"least", std::to_string(kBadgeRows)}});
+    return ui.tr(means ? "heads.tip_short_many" : "heads.tip_short",
+                 {{"head", head}, {"least", std::to_string(kBadgeRows)}});
   const HeadScore& score = (*scores)[info->badge];
-  return ui.tr(badge ? "heads.tip_badge" : "heads.tip_none",
+  constexpr std::string_view kTips[2][2] = {{"heads.tip_none", "heads.tip_badge"},
+                                            {"heads.tip_none_many", "heads.tip_badge_many"}};
+  return ui.tr(kTips[means != nullptr][badge.has_value()],
                {{"head", head},
+                {"where", means ? measured_on(ui, *means) : ""},
                 {"kind", std::string(ui.tr(info->label))},
                 {"score", number_text(score.value, 3)},
                 {"rows", count_text(score.rows)},
@@ -250,6 +286,12 @@ std::string claims_tip(const AppState& state, const Ui& ui, const HeadCell& cell
   std::string tip;
   for (const HeadClaim& claim : claims_of(state)) {
     if (!is_about(state, cell, claim)) continue;
+    const std::optional<double> mean =
+        means_of(state) ? claimed_weight(state, claim) : std::optional<double>();
+    if (mean)
+      tip += "\n" + ui.tr("heads.tip_rule", {{"badge", std::string(ui.tr(claim.badge))},
+                                             {"mean", number_text(*mean, 2)},
+                                             {"least", number_text(claim.mean, 2)}});
     tip += "\n" + ui.tr("claim.on", {{"sentence", claim.sentence}}) + "\n" +
            claim_text(ui.language, claim);
   }

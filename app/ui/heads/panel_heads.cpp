@@ -87,6 +87,22 @@ void difference_card(const AppState& state, Ui& ui, const Step& step, const Rect
           signed_number(d.difference[static_cast<std::size_t>(d.largest_change)], 2));
 }
 
+// What the scores are measured on when this is pressed.
+std::string many_tip(const AppState& state, const Ui& ui) {
+  const std::optional<HeadsMeans>& means = state.derived.means;
+  const bool known = state.session.measured && means && means->heads && means->count > 0;
+  if (!known) return std::string(ui.tr("heads.many_help"));
+  const MeasuredHeads& heads = *means->heads;
+  const std::size_t others = heads.sentences - heads.written;
+  const std::string first = to_field_text(heads.first.substr(0, heads.first.find_first_of("\n")));
+  return ui.tr(!heads.written ? "heads.many_of"
+               : others       ? "heads.many_both"
+                              : "heads.many_texts",
+               {{"n", count_text(static_cast<std::int64_t>(others))},
+                {"texts", count_text(static_cast<std::int64_t>(heads.written))},
+                {"first", first}});
+}
+
 // The buttons at the right of the head line. Returns their left edge.
 float head_line_buttons(const AppState& state, Ui& ui, const Rect& r, float right) {
   const float top = r.y0 + ui.px(6), height = ui.px(26);
@@ -104,7 +120,37 @@ float head_line_buttons(const AppState& state, Ui& ui, const Rect& r, float righ
   const int view = ui.segmented("heads/view", labels, static_cast<int>(state.session.heads_view),
                                 {x, top}, height, kIds);
   if (view >= 0) ui.push(ChooseHeadsView{static_cast<HeadsView>(view)});
-  return x;
+  const std::string many(ui.tr("heads.many"));
+  const float many_width = ui.measure(ui.fonts.control, many).x + ui.px(22);
+  const Rect measured{x - ui.px(14) - many_width, top, x - ui.px(14), top + height};
+  if (ui.button("heads/measured", many, measured, state.session.measured, true,
+                many_tip(state, ui)))
+    ui.push(DoCommand{Command::kToggleMeasured});
+  return measured.x0;
+}
+
+std::string means_hint(const Ui& ui, const std::string& what, const MeasuredHeads& heads) {
+  const std::size_t others = heads.sentences - heads.written;
+  const std::string_view id = heads.sentences == 0 ? "heads.hint_unknown"
+                              : heads.written == 0 ? "heads.hint_many"
+                              : others == 0        ? "heads.hint_texts"
+                                                   : "heads.hint_both";
+  return ui.tr(id, {{"what", what},
+                    {"n", count_text(static_cast<std::int64_t>(others))},
+                    {"texts", count_text(static_cast<std::int64_t>(heads.written))}});
+}
+
+// What is drawn, and what the badges are measured on.
+std::string heads_hint(const AppState& state, const Ui& ui, const std::string& what) {
+  const std::optional<HeadsMeans>& means = state.derived.means;
+  if (!state.session.measured) return ui.tr("heads.hint", {{"what", what}});
+  if (!means) return ui.tr("heads.hint_begins", {{"what", what}});
+  if (!means->problem.empty()) return what + " · " + say(ui.language, means->problem);
+  const std::string n = count_text(static_cast<std::int64_t>(means->count));
+  if (means->heads) return means_hint(ui, what, *means->heads);
+  const std::string done = count_text(static_cast<std::int64_t>(means->done));
+  return ui.tr(means->count ? "heads.hint_measuring" : "heads.hint_begins",
+               {{"what", what}, {"done", done}, {"n", n}});
 }
 
 }  // namespace
@@ -130,7 +176,7 @@ void panel_heads(const AppState& state, Ui& ui, const Rect& r, bool open) {
           static_cast<std::size_t>(step_page(trace, *step, 0).lines[0].back().tensor);
       what += " · " + trace.program().tensors[drawn].symbol;
     }
-    const std::string hint = ui.tr("heads.hint", {{"what", what}});
+    const std::string hint = heads_hint(state, ui, what);
     const float room = buttons - x - ui.px(10);
     const std::string& shown = ui.measure(ui.fonts.note, hint).x < room ? hint : what;
     if (ui.measure(ui.fonts.note, shown).x < room)

@@ -22,6 +22,7 @@ enum class Command {
   kSaveAs,
   kToggleTheme,
   kToggleCompare,
+  kToggleMeasured,
   kToggleHeads,
   kToggleInspector,
   kToggleModel,

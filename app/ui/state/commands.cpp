@@ -26,6 +26,7 @@ std::span<const CommandInfo> all_commands() {
       {Command::kSaveAs, "file/save_as", {'S', true, true}, "File", true, 21},
       {Command::kToggleTheme, "view/theme", {'T', true, false}, "View", true, 10},
       {Command::kToggleCompare, "heads/compare", {'C', false, false}, "View", false, 40},
+      {Command::kToggleMeasured, "heads/measured", {kKeyNone, false, false}, "View", false, 43},
       {Command::kToggleHeads, "view/heads", {'H', false, false}, "View", false, 31},
       {Command::kToggleInspector, "view/inspector", {'I', false, false}, "View", false, 32},
       {Command::kToggleModel, "model/settings", {'E', true, false}, "Edit", true, 31},
@@ -225,6 +226,8 @@ std::optional<bool> is_on(Command command, const AppState& state) {
       return shown_config(state).scale;
     case Command::kToggleCompare:
       return s.compare;
+    case Command::kToggleMeasured:
+      return s.measured;
     case Command::kToggleLines:
       return s.heads_view == HeadsView::kLines;
     case Command::kToggleRange:

@@ -118,8 +118,9 @@ struct StepsSession {
 };
 
 struct HeadsSession {
-  int other_head = -1;   // the head to compare with; -1: none
-  bool compare = false;  // the stage shows both heads and their difference
+  bool measured = false;  // scores are means over many sentences, not of the shown one
+  int other_head = -1;    // the head to compare with; -1: none
+  bool compare = false;   // the stage shows both heads and their difference
   HeadsView heads_view = HeadsView::kPictures;
   std::vector<int> line_heads;  // whose lines are drawn; empty: the chosen head's
   Brush brush = Brush::kCell;

@@ -15,6 +15,7 @@
 #include "core/explain/explain.h"
 #include "core/run/runner.h"
 #include "core/run/sentence_tokens.h"
+#include "core/train/measured_heads.h"
 #include "core/train/metrics/trace_heads.h"
 #include "core/view/device_cells.h"
 #include "core/view/kernel_view.h"
@@ -81,9 +82,19 @@ struct HeadsGrid {
   int current = -1;            // the row of the shown step, or of its layer
 };
 
+/// The heads of what is shown, measured on many sentences; the grid has its rows.
+struct HeadsMeans {
+  std::shared_ptr<const Model> model;          // whose heads; null: the sandbox's
+  Document document;                           // with what settings; its sentence does not count
+  std::size_t done = 0, count = 0;             // sentences
+  std::shared_ptr<const MeasuredHeads> heads;  // null until all are done
+  Message problem;                             // why there are none
+};
+
 struct HeadsDerived {
   HeadsGrid grid;
-  std::vector<float> difference;  // the two chosen heads, first minus second
+  std::optional<HeadsMeans> means;  // once asked for
+  std::vector<float> difference;    // the two chosen heads, first minus second
   CellRange difference_range;
   std::uint64_t difference_key = 0;
   std::int64_t largest_change = -1;  // where `difference` is furthest from 0; -1: nowhere

@@ -167,6 +167,21 @@ HeadScores head_scores(const HeadPattern& p) {
   return scores;
 }
 
+void HeadScoreMean::add(const HeadScores& scores) {
+  for (std::size_t b = 0; b < kBadgeCount; ++b) {
+    sum_.all[b].value += scores.all[b].value * static_cast<double>(scores.all[b].rows);
+    sum_.all[b].rows += scores.all[b].rows;
+  }
+}
+
+HeadScores HeadScoreMean::scores() const {
+  HeadScores mean = sum_;
+  for (HeadScore& score : mean.all) {
+    if (score.rows > 0) score.value /= static_cast<double>(score.rows);
+  }
+  return mean;
+}
+
 std::span<const BadgeInfo> badges() { return kBadges; }
 
 const BadgeInfo& badge_info(Badge badge) { return kBadges[static_cast<std::size_t>(badge)]; }

@@ -74,6 +74,17 @@ struct HeadScores {
 /// count. Allocates nothing. Throws Error when sizes do not fit.
 HeadScores head_scores(const HeadPattern&);
 
+/// The mean of a head's scores over many sentences, each weighed by the rows that it was measured
+/// on.
+class HeadScoreMean {
+ public:
+  void add(const HeadScores&);
+  HeadScores scores() const;
+
+ private:
+  HeadScores sum_;  // of value × rows
+};
+
 struct BadgeInfo {
   Badge badge{};
   std::string_view word;   // "previous-token"

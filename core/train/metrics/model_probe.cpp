@@ -9,14 +9,6 @@
 namespace headlight {
 namespace {
 
-// What a sum over examples weighs a score by: the rows that it was measured on.
-void add_scores(HeadScores& sum, const HeadScores& scores) {
-  for (std::size_t b = 0; b < kBadgeCount; ++b) {
-    sum.all[b].value += scores.all[b].value * static_cast<double>(scores.all[b].rows);
-    sum.all[b].rows += scores.all[b].rows;
-  }
-}
-
 bool is_scored(const TaskExample& example, std::size_t i) {
   return example.targets[i] >= 0 && (example.scored.empty() || example.scored[i] != 0);
 }
@@ -78,7 +70,7 @@ HeadScores ModelProbe::score_head(TensorId pattern, std::int64_t head) const {
   const std::int64_t heads = axes[1].size, all_queries = axes[2].size, all_keys = axes[3].size;
   const bool from_source = axes[2].name != "query", to_source = axes[3].name != "key";
   const bool crosses = from_source != to_source, own = !from_source && !to_source;
-  HeadScores sum;
+  HeadScoreMean mean;
   std::vector<float> weights, mask;
   for (std::size_t e = 0; e < examples_.size(); ++e) {
     const TaskExample& example = examples_[e];
@@ -97,13 +89,10 @@ HeadScores ModelProbe::score_head(TensorId pattern, std::int64_t head) const {
       fill_mask(program_->config.mask, static_cast<int>(queries), mask.data());
     }
     const std::span<const int> ids = crosses ? std::span<const int>() : std::span<const int>(rows);
-    add_scores(sum, head_scores({weights, queries, keys, ids, mask,
-                                 own ? copy_halves(example) : std::nullopt}));
+    mean.add(head_scores(
+        {weights, queries, keys, ids, mask, own ? copy_halves(example) : std::nullopt}));
   }
-  for (HeadScore& score : sum.all) {
-    if (score.rows > 0) score.value /= static_cast<double>(score.rows);
-  }
-  return sum;
+  return mean.scores();
 }
 
 std::vector<int> ModelProbe::predictions(std::size_t e) const {

@@ -27,7 +27,7 @@ std::vector<int> pattern_steps(const Program& program) {
   return steps;
 }
 
-TraceHeads score_heads(const Trace& trace) {
+TraceHeads score_heads(const Trace& trace, const std::optional<Halves>& halves) {
   TraceHeads all{trace.serial(), {}};
   const Program& program = trace.program();
   for (const int place : pattern_steps(program)) {
@@ -37,6 +37,7 @@ TraceHeads score_heads(const Trace& trace) {
     const auto cells = static_cast<std::size_t>(queries * keys);
     const Looks looks = looks_of(trace, step);
     HeadPattern pattern{{}, queries, keys, looks.ids, {}, {}};
+    if (looks.ids.data() == trace.input().ids.data()) pattern.halves = halves;
     if (looks.mask >= 0) pattern.mask = {trace.tensor(looks.mask).data, cells};
     std::vector<HeadScores>& scores = all.scores.emplace_back();
     for (std::int64_t head = 0; head < t.axes[1].size; ++head) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "core/run/trace.h"
@@ -21,9 +22,9 @@ struct TraceHeads {
   std::vector<std::vector<HeadScores>> scores;
 };
 
-/// Measures them as head_scores() does. Of cross-attention only what asks for no tokens; nothing is
-/// known of halves. Takes as long as reading every weight a few times: once for a trace, not for a
-/// frame.
-TraceHeads score_heads(const Trace&);
+/// Measures them as head_scores() does. Of cross-attention only what asks for no tokens; the halves
+/// are those of the trace's own tokens. Takes as long as reading every weight a few times: once for
+/// a trace, not for a frame.
+TraceHeads score_heads(const Trace&, const std::optional<Halves>& = std::nullopt);
 
 }  // namespace headlight

@@ -161,6 +161,92 @@ TEST_CASE("all heads: what a bundled model's head is said to do stands in its to
   CHECK_FALSE(gui.shows("head 2:"));
 }
 
+TEST_CASE("all heads: on many sentences each has the mean score and the badge that it earns") {
+  int named = 0, claims = 0, plain = 0;
+  for (const std::string& name :
+       {std::string("stories"), std::string("induction"), std::string()}) {
+    CAPTURE(name);
+    Gui gui(name.empty() ? small_document(2, 2, 8) : bundled_document(name), {1920, 1080});
+    gui.push(Maximize{PanelId::kHeads});
+    const Document before = gui.document();
+    gui.click("heads/measured");
+    gui.frame(2);
+    REQUIRE(gui.state().session.measured);
+    REQUIRE(gui.state().derived.means->heads);
+    const MeasuredHeads& heads = *gui.state().derived.means->heads;
+    CHECK(heads.sentences == measured_sentences(gui.state().derived.model.get()).size());
+    CHECK(gui.shows("means over " +
+                    count_text(static_cast<std::int64_t>(heads.sentences - heads.written))));
+    CHECK(gui.document() == before);
+    const Trace& trace = gui.trace();
+    const std::vector<Attention> rows = attentions(trace);
+    for (std::size_t row = 0; row < rows.size(); ++row) {
+      for (int head = 0; head < trace.config().head_count(); ++head) {
+        const std::string id = id_of(gui, rows[row], head);
+        CAPTURE(id);
+        const std::string words = words_in(gui, gui.rect(id));
+        CAPTURE(words);
+        const HeadScores& scores = heads.scores[row][static_cast<std::size_t>(head)];
+        std::optional<double> shown;
+        std::string label;
+        if (const auto badge = best_badge(scores)) {
+          shown = scores[*badge].value;
+          label = tr(Language::kEnglish, badge_info(*badge).label);
+        }
+        const std::vector<HeadClaim> none;
+        const auto& all = name.empty() ? none : bundled_recipe(name).claims;
+        for (std::size_t c = 0; c < all.size(); ++c) {
+          if (all[c].step != rows[row].tensor || all[c].head != head || !heads.claims[c]) continue;
+          CHECK(*heads.claims[c] >= all[c].mean);
+          shown = heads.claims[c];
+          label = tr(Language::kEnglish, all[c].badge);
+          ++claims;
+          break;
+        }
+        (shown ? named : plain) += 1;
+        CHECK(gui.has("label/" + id + "/badge") == shown.has_value());
+        if (!shown) continue;
+        CHECK(words.find(cell_number(*shown, {CellFormat::Kind::kFixed, 2})) != std::string::npos);
+        std::erase(label, ' ');
+        CHECK(words.find(label) != std::string::npos);
+        gui.hover("label/" + id + "/badge");
+        gui.frame(2);
+        CHECK(gui.shows(name == "stories" ? "texts that the model wrote" : "sentences"));
+      }
+    }
+    gui.click("heads/measured");  // which lets go of `heads`
+    gui.move_to({5, 5});          // off the button, whose tooltip says what it is for
+    gui.frame(2);
+    CHECK_FALSE(gui.shows("means over"));
+  }
+  CHECK(claims >= 6);
+  CHECK(named > claims);
+  CHECK(plain > 3);
+}
+
+TEST_CASE("all heads: many sentences are measured again where the model or a setting is another") {
+  Gui gui(bundled_document("induction"), {1440, 900});
+  gui.push(DoCommand{Command::kToggleMeasured});
+  gui.frame(2);
+  const auto heads = [&] { return gui.state().derived.means->heads; };
+  const auto first = heads();
+  REQUIRE(first);
+  gui.push(DoEdit{SetSentence{"c a d c a"}, ""});
+  gui.frame(2);
+  CHECK(heads() == first);  // the shown sentence is none of them
+  gui.push(DoCommand{Command::kToggleScale});
+  gui.frame(2);
+  REQUIRE(heads());
+  CHECK(heads() != first);
+  CHECK(heads()->scores[1][0].all != first->scores[1][0].all);
+  gui.push(DoCommand{Command::kUndo});
+  gui.frame(2);
+  CHECK(heads()->scores[1][0].all == first->scores[1][0].all);
+  gui.push(DoCommand{Command::kToggleLanguage});
+  gui.frame(2);
+  CHECK(gui.shows("\u4E2A\u53E5\u5B50\u7684\u5E73\u5747"));
+}
+
 TEST_CASE("all heads: a click opens the same step of another layer, and that head") {
   Gui gui(small_document(3, 3, 12));
   gui.click("heads/2.1");
