@@ -8,7 +8,7 @@
 #include "core/base/texts.h"
 #include "core/document/document.h"
 #include "core/run/runner.h"
-#include "core/train/head_claims.h"
+#include "core/train/heads/head_claims.h"
 
 namespace headlight {
 

@@ -20,7 +20,7 @@
 #include "app/shell/dialogs/dialog_controller.h"
 #include "app/shell/exports/export_controller.h"
 #include "app/shell/runs/runs_controller.h"
-#include "core/train/head_claims.h"
+#include "core/train/heads/head_claims.h"
 
 namespace headlight {
 

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "core/base/mailbox.h"
-#include "core/train/measured_heads.h"
+#include "core/train/heads/measured_heads.h"
 
 namespace headlight {
 

@@ -13,7 +13,7 @@
 #include "core/base/mailbox.h"
 #include "core/check/nudge.h"
 #include "core/run/runner.h"
-#include "core/train/metrics/trace_heads.h"
+#include "core/train/heads/trace_heads.h"
 #include "core/view/device_cells.h"
 
 namespace headlight {

@@ -10,7 +10,7 @@
 #include "core/document/document.h"
 #include "core/model/init.h"
 #include "core/model/model.h"
-#include "core/train/head_rules.h"
+#include "core/train/heads/head_rules.h"
 #include "core/train/run_settings.h"
 
 namespace headlight {

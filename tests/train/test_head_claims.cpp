@@ -10,7 +10,7 @@
 #include "core/base/error.h"
 #include "core/model/bundled.h"
 #include "core/run/runner.h"
-#include "core/train/measured_heads.h"
+#include "core/train/heads/measured_heads.h"
 #include "core/train/metrics/model_score.h"
 #include "core/train/model_recipe.h"
 #include "tests/support/error_text.h"

@@ -10,7 +10,7 @@
 #include "core/base/error.h"
 #include "core/base/random.h"
 #include "core/base/texts.h"
-#include "core/train/metrics/head_scores.h"
+#include "core/train/heads/head_scores.h"
 
 namespace headlight {
 namespace {

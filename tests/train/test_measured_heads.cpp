@@ -7,8 +7,8 @@
 #include <set>
 
 #include "core/model/bundled.h"
-#include "core/train/measured_heads.h"
-#include "core/train/metrics/trace_heads.h"
+#include "core/train/heads/measured_heads.h"
+#include "core/train/heads/trace_heads.h"
 #include "core/train/model_recipe.h"
 
 namespace headlight {

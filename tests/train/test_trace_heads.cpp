@@ -4,7 +4,7 @@
 #include "core/graph/program_memory.h"
 #include "core/model/bundled.h"
 #include "core/run/runner.h"
-#include "core/train/metrics/trace_heads.h"
+#include "core/train/heads/trace_heads.h"
 #include "core/train/model_recipe.h"
 
 namespace headlight {

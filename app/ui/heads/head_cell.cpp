@@ -9,6 +9,7 @@
 #include "app/ui/matrix/pane_view.h"
 #include "core/base/number_text.h"
 #include "core/base/utf8.h"
+#include "core/train/heads/measured_heads.h"
 #include "core/train/model_recipe.h"
 
 namespace headlight {

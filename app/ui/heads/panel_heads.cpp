@@ -12,6 +12,7 @@
 #include "core/base/random.h"
 #include "core/explain/steps.h"
 #include "core/graph/step_names.h"
+#include "core/train/heads/measured_heads.h"
 #include "core/view/pane_layout.h"
 
 namespace headlight {

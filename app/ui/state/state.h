@@ -15,14 +15,15 @@
 #include "core/explain/explain.h"
 #include "core/run/runner.h"
 #include "core/run/sentence_tokens.h"
-#include "core/train/measured_heads.h"
-#include "core/train/metrics/trace_heads.h"
+#include "core/train/heads/trace_heads.h"
 #include "core/view/device_cells.h"
 #include "core/view/kernel_view.h"
 #include "core/view/outcome.h"
 #include "core/view/pane_layout.h"
 
 namespace headlight {
+
+struct MeasuredHeads;
 
 /// What the inspector shows. Made when the cell, the step or the trace changes, because the terms
 /// of a wide model are too many to be found anew for every frame.

@@ -11,7 +11,7 @@
 #include "app/ui/train/panel_train.h"
 #include "core/base/number_text.h"
 #include "core/base/random.h"
-#include "core/train/metrics/trace_heads.h"
+#include "core/train/heads/trace_heads.h"
 #include "core/view/pane_layout.h"
 
 namespace headlight {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/backends/backend.h"
-#include "core/train/metrics/head_scores.h"
+#include "core/train/heads/head_scores.h"
 #include "core/train/tasks/task.h"
 
 namespace headlight {

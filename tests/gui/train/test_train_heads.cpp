@@ -1,7 +1,7 @@
 // What Train says of heads and of the sentence: which score a number and a curve are, and a
 // sentence of the task that is trained.
 #include "core/base/number_text.h"
-#include "core/train/metrics/head_scores.h"
+#include "core/train/heads/head_scores.h"
 #include "core/train/model_recipe.h"
 #include "tests/gui/train/train_gui.h"
 

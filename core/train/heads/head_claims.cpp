@@ -1,4 +1,4 @@
-#include "core/train/head_claims.h"
+#include "core/train/heads/head_claims.h"
 
 #include <algorithm>
 #include <cmath>

@@ -24,8 +24,8 @@ struct HeadClaim {
   double least = 0;
   std::string why;    // text id: what the head does there
   std::string badge;  // text id: the same in two words; empty where there are none
-  // The rule that it stands for (core/train/head_rules.h): patterns of sentences, and the weight
-  // that these have on average, at least. Of a task's model the task draws the sentences.
+  // The rule that it stands for (core/train/heads/head_rules.h): patterns of sentences, and the
+  // weight that these have on average, at least. Of a task's model the task draws the sentences.
   std::vector<std::string> patterns;
   double mean = 0;
   bool operator==(const HeadClaim&) const = default;

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "core/run/runner.h"
-#include "core/train/head_rules.h"
-#include "core/train/metrics/head_scores.h"
+#include "core/train/heads/head_rules.h"
+#include "core/train/heads/head_scores.h"
 
 namespace headlight {
 

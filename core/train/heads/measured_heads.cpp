@@ -1,12 +1,12 @@
-#include "core/train/measured_heads.h"
+#include "core/train/heads/measured_heads.h"
 
 #include <algorithm>
 
 #include "core/base/error.h"
 #include "core/model/bundled.h"
+#include "core/train/heads/trace_heads.h"
 #include "core/train/metrics/model_probe.h"
 #include "core/train/metrics/model_score.h"
-#include "core/train/metrics/trace_heads.h"
 #include "core/train/model_recipe.h"
 #include "core/train/sentence_writer.h"
 

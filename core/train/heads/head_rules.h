@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/text/vocabulary.h"
-#include "core/train/head_claims.h"
+#include "core/train/heads/head_claims.h"
 
 namespace headlight {
 

@@ -1,4 +1,4 @@
-#include "core/train/metrics/head_scores.h"
+#include "core/train/heads/head_scores.h"
 
 #include <algorithm>
 #include <cmath>

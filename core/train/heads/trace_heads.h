@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/run/trace.h"
-#include "core/train/metrics/head_scores.h"
+#include "core/train/heads/head_scores.h"
 
 namespace headlight {
 

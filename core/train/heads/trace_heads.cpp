@@ -1,4 +1,4 @@
-#include "core/train/metrics/trace_heads.h"
+#include "core/train/heads/trace_heads.h"
 
 namespace headlight {
 namespace {

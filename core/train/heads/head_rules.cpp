@@ -1,4 +1,4 @@
-#include "core/train/head_rules.h"
+#include "core/train/heads/head_rules.h"
 
 #include <algorithm>
 
