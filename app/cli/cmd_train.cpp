@@ -18,8 +18,12 @@
 #include "core/explain/step_code.h"
 #include "core/graph/step_names.h"
 #include "core/io/safetensors.h"
+#include "core/model/bundled.h"
+#include "core/model/checkpoint.h"
 #include "core/model/init.h"
+#include "core/run/model_input.h"
 #include "core/train/data/batches.h"
+#include "core/train/fine_tuning.h"
 #include "core/train/optim/check_number.h"
 #include "core/train/run_checkpoint.h"
 #include "core/train/trainer.h"
@@ -81,8 +85,10 @@ std::vector<Tensor> read_init(const std::string& path, const Config& config, Lea
   return parameters;
 }
 
-std::vector<Tensor> start_parameters(const TrainOptions& o, const Config& config,
+std::vector<Tensor> start_parameters(const TrainOptions& o,
+                                     const std::shared_ptr<const Model>& base, const Config& config,
                                      LearnedFrom& data) {
+  if (base) return weights_from(base, config, data.shape);
   const std::optional<Init> init = from_word<Init>(o.init);
   if (!init) return read_init(o.init, config, data);
   return initial_parameters(build_program(config, data.shape), *init, config.seed);
@@ -130,6 +136,54 @@ void check_resume(const CLI::App& sub) {
     throw UsageError(Message{"train.resume_option", {{"option", option->get_name()}}});
   }
 }
+
+// A run that begins with a model has its form and its tokens.
+void check_from(const CLI::App& sub, const TrainOptions& o) {
+  if (o.text.empty()) throw UsageError(Message{"train.from_text"});
+  for (const CLI::Option* option : sub.get_options()) {
+    const std::string name = option->get_name();
+    const bool of_model = option->get_group() == kModelOptions && name != "--seed";
+    const bool of_tokens = name == "--cut" || name == "--vocabulary" || name == "--characters" ||
+                           name == "--init" || name == "--resume" || name == "--config";
+    if (option->count() > 0 && (of_model || of_tokens))
+      throw UsageError(Message{"train.from_option", {{"option", name}}});
+  }
+}
+
+// As the window's: see tuning_plan().
+void use_base(const Model& base, const CLI::App& sub, TrainOptions& o) {
+  if (!goes_on(base)) throw UsageError(Message{"train.from_form", {{"name", base.name}}});
+  const RunPlan plan = tuning_plan(default_plan(""), base.ref, base.file.config, base.file.context);
+  if (sub.count("--lr") == 0) o.rate = plan.settings.schedule.peak;
+  if (sub.count("--context") == 0) o.context = plan.text_options.context;
+  if (o.context > base.file.context) {
+    throw UsageError(Message{
+        "train.from_context",
+        {{"context", std::to_string(o.context)}, {"most", std::to_string(base.file.context)}}});
+  }
+}
+
+// What the model that the run began with writes by itself: how well it is still known.
+class OldText {
+ public:
+  OldText(const std::shared_ptr<const Model>& base, Learner& learner, std::int64_t positions) {
+    if (!base) return;
+    name_ = base->name;
+    rows_ = written_rows(base, kOldTextRows, positions);
+    if (rows_.rows > 0) before_ = learner.evaluate(rows_).loss;
+  }
+  void tell(Learner& learner) const {
+    if (rows_.rows == 0) return;
+    std::fprintf(stderr, "text that %s writes by itself: loss %s before, %s now\n", name_.c_str(),
+                 number_text(before_, 4).c_str(),
+                 number_text(learner.evaluate(rows_).loss, 4).c_str());
+  }
+
+ private:
+  std::string name_;
+  TokenBatch rows_;
+  double before_ = 0;
+};
 
 void check_goes_on(std::int64_t steps, const TrainState& state) {
   if (steps > state.step) return;
@@ -229,7 +283,7 @@ void tell_score(const Evaluation& all) {
                number_text(all.loss, 4).c_str());
 }
 
-int run_train(TrainOptions o) {
+int run_train(TrainOptions o, const std::shared_ptr<const Model>& base) {
   const LearnerFactory learners = learners_for(o);
   Config config = o.model.document().config;
   RunSettings settings = settings_of(o, config);
@@ -248,8 +302,20 @@ int run_train(TrainOptions o) {
     if (settings.text) use_text(*settings.text, o);
     check_goes_on(o.steps.value_or(settings.schedule.steps), state);
   }
-  LearnedFrom data = open_data(o, settings, from ? &*from : nullptr);
-  if (!from) {
+  KnownTokens known;
+  if (base) {
+    const std::uint64_t seed = config.seed;
+    config = base->file.config;
+    config.seed = seed;
+    settings.base = base->ref;
+    known = {base->vocabulary, {}};
+  }
+  if (from) {
+    known = {std::make_shared<Vocabulary>(Vocabulary::from_json(from->tokenizer)),
+             from->model.classes};
+  }
+  LearnedFrom data = open_data(o, settings, known);
+  if (!from && !base) {
     config.form = form_of(data.kind());
     // Who fills holes or judges a whole row looks both ways.
     const bool both_ways = data.kind() == TaskKind::kMasked || data.kind() == TaskKind::kClassify;
@@ -261,12 +327,13 @@ int run_train(TrainOptions o) {
                          o.model.threads,    settings.dropout,  settings.seed};
   check_memory(o, config, data.shape, settings, options);
   std::vector<Tensor> parameters =
-      from ? std::move(from->weights) : start_parameters(o, config, data);
+      from ? std::move(from->weights) : start_parameters(o, base, config, data);
   const auto learner = learners(config, data.shape, std::move(parameters), options);
   if (from) {
     learner->optimizer().restore(state.step, array_views(from->training->optimizer));
     data.batches->restore(state.data);
   }
+  const OldText old_text(base, *learner, data.shape.positions);
   TrainLog log(o.log, state.step > 0);
   std::signal(SIGINT, interrupt);
   tell_device(*learner, o);
@@ -297,6 +364,7 @@ int run_train(TrainOptions o) {
   // Who interrupts waits for nothing but the weights to be saved.
   if (ending == Ending::kInterrupted) fresh = on_fresh_examples(data.task, *learner, settings);
   if (fresh.counted > 0) tell_score(fresh);
+  if (ending != Ending::kBroken) old_text.tell(*learner);
   if (ending == Ending::kBroken) {
     throw Error("the loss became " + number_text(broken.loss) + " (norm of the gradients " +
                 number_text(broken.gradient_norm) + ") at step " + std::to_string(broken.step) +
@@ -359,6 +427,8 @@ void add_train_command(CLI::App& app, Run& run) {
       ->capture_default_str();
   of_run("--schedule", o->schedule, "constant or cosine")->capture_default_str();
   of_run("--warmup", o->warmup, "Steps in which the rate grows")->capture_default_str();
+  sub->add_option("--from", o->from,
+                  "--text: begin with the weights of this model (stories, poems or a folder)");
   sub->add_option("--resume", o->resume, "Folder of a checkpoint to go on from");
   sub->add_option("--out", o->out, "Folder for the checkpoint");
   sub->add_option("--save-every", o->save_every,
@@ -372,7 +442,11 @@ void add_train_command(CLI::App& app, Run& run) {
     run = [o, sub] {
       if (!o->resume.empty()) check_resume(*sub);
       if (!o->config.empty()) use_recipe(read_recipe(o->config), *sub, *o);
-      return run_train(*o);
+      if (o->from.empty()) return run_train(*o, nullptr);
+      check_from(*sub, *o);
+      const std::shared_ptr<const Model> base = load_model(model_ref(o->from));
+      use_base(*base, *sub, *o);
+      return run_train(*o, base);
     };
   });
 }

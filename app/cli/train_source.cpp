@@ -114,7 +114,7 @@ std::optional<RunText> run_text(const TrainOptions& o, const TextOptions& option
 
 // Running text, labelled rows or pairs. Of rows the words are what matters, so labels are cut so;
 // and a row is as long as it is.
-LearnedFrom text_data(const TrainOptions& o, RunSettings& settings, const Checkpoint* from) {
+LearnedFrom text_data(const TrainOptions& o, RunSettings& settings, const KnownTokens& known) {
   const OwnData own = !o.text.empty()     ? OwnData::kText
                       : !o.labels.empty() ? OwnData::kLabels
                                           : OwnData::kPairs;
@@ -131,10 +131,9 @@ LearnedFrom text_data(const TrainOptions& o, RunSettings& settings, const Checkp
   options.vocabulary = o.vocabulary;
   options.characters = o.characters;
   if (o.context > 0) options.context = o.context;
-  if (from) {
-    options.known = std::make_shared<Vocabulary>(Vocabulary::from_json(from->tokenizer));
-    options.known_classes = from->model.classes;
-  }
+  options.known = known.vocabulary;
+  options.known_classes = known.classes;
+  if (!settings.base.empty()) options.cut = options.known->cut();
   if (!o.validation.empty() && !o.validation_bytes.empty())
     throw UsageError("give --validation or --validation-bytes, not both");
   if (own == OwnData::kText) settings.text = run_text(o, options);
@@ -205,7 +204,7 @@ Evaluation evaluate_all(Learner& learner, std::span<const TokenBatch> batches) {
   return all;
 }
 
-LearnedFrom open_data(const TrainOptions& o, RunSettings& settings, const Checkpoint* from) {
+LearnedFrom open_data(const TrainOptions& o, RunSettings& settings, const KnownTokens& known) {
   const bool file = !o.text.empty() || !o.labels.empty() || !o.pairs.empty();
   if (o.text.empty() && (!o.bytes.empty() || !o.validation_bytes.empty()))
     throw UsageError("--bytes and --validation-bytes go with --text");
@@ -223,7 +222,7 @@ LearnedFrom open_data(const TrainOptions& o, RunSettings& settings, const Checkp
         "and rows of ids have no file beside them. Leave it out");
   }
   if (!o.data_ids.empty()) return row_data(o, settings);
-  if (file) return text_data(o, settings, from);
+  if (file) return text_data(o, settings, known);
   TaskOptions sizes = settings.task_options;
   if (o.context > 0) sizes["context"] = o.context;
   std::shared_ptr<const Task> task = make_task(settings.task, sizes);

@@ -7,7 +7,6 @@
 
 #include "app/cli/options.h"
 #include "core/graph/program.h"
-#include "core/model/checkpoint.h"
 #include "core/train/data/batches.h"
 #include "core/train/run_settings.h"
 
@@ -17,7 +16,7 @@ inline constexpr std::int64_t kUsualSteps = 1000;
 
 struct TrainOptions {
   ModelOptions model;
-  std::string task, text, labels, pairs, data_ids, init = "normal", resume, out, log;
+  std::string task, text, labels, pairs, data_ids, init = "normal", from, resume, out, log;
   std::string validation;  // "10%" or a file; empty: not measured
   std::string cut, optimizer = "adamw", schedule = "constant", betas;
   std::string bytes, validation_bytes;  // of --text: "BEGIN:END"
@@ -52,11 +51,15 @@ void use_text(const RunText&, TrainOptions&);
 /// Several batches as one, its loss the mean per target that counts. Throws as Learner::evaluate.
 Evaluation evaluate_all(Learner&, std::span<const TokenBatch>);
 
-/// What the options say to learn from; the settings are completed with the task's sizes and
-/// the text. `from`:
-/// the checkpoint that a run goes on from, whose vocabulary and classes are used. What is measured
-/// between steps is cut and numbered as what is learned from. Throws UsageError for none or
-/// several, and as the loading of each.
-LearnedFrom open_data(const TrainOptions&, RunSettings&, const Checkpoint* from);
+/// The tokens and classes of a model that learns on, in its order.
+struct KnownTokens {
+  std::shared_ptr<const Vocabulary> vocabulary;  // null: of the data
+  std::vector<std::string> classes;
+};
+
+/// What the options say to learn from; the settings are completed with the task's sizes and the
+/// text. What is measured between steps is cut and numbered as what is learned from. Throws
+/// UsageError for none or several, and as the loading of each.
+LearnedFrom open_data(const TrainOptions&, RunSettings&, const KnownTokens&);
 
 }  // namespace headlight

@@ -302,6 +302,7 @@ void TrainWorker::publish_locked(bool live) {
   status.tokens_per_second = speed_;
   append_new(published_.curve, history.curve());
   append_new(published_.validation, history.validation());
+  append_new(published_.old_text, history.old_text());
   const auto snapshots = history.snapshots();
   if (!same_snapshots(published_.snapshots, snapshots)) {
     published_.snapshots.assign(snapshots.begin(), snapshots.end());
@@ -335,6 +336,7 @@ bool TrainWorker::update(RunView& view) {
   append_new<TrainStep>(view.curve, published_.curve);
   for (std::size_t i = known; i < view.curve.size(); ++i) view.summary.add(view.curve[i]);
   append_new<ValidationPoint>(view.validation, published_.validation);
+  append_new<ValidationPoint>(view.old_text, published_.old_text);
   if (!same_snapshots(view.snapshots, published_.snapshots)) view.snapshots = published_.snapshots;
   view.live = published_.live;
   view.live_step = published_.live_step;

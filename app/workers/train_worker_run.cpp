@@ -95,7 +95,7 @@ void TrainWorker::make_run(const RunPlan& plan, std::uint64_t id, bool on_gpu) {
   std::unique_ptr<TrainingRun> made;
   try {
     made = std::make_unique<TrainingRun>(plan, task, threads_, kHistoryBytes, learners(on_gpu),
-                                         plan_start(plan));
+                                         plan_start(plan, *task));
   } catch (const UsageError&) {
     throw;  // the plan is wrong, whoever computes
   } catch (const Error& error) {
@@ -103,7 +103,7 @@ void TrainWorker::make_run(const RunPlan& plan, std::uint64_t id, bool on_gpu) {
     gpu_problem = error.message();
     gpu_->fail(gpu_problem);
     made = std::make_unique<TrainingRun>(plan, task, threads_, kHistoryBytes, LearnerFactory{},
-                                         plan_start(plan));
+                                         plan_start(plan, *task));
   }
   if (!is_wanted(id)) throw Cancelled();
   put_aside();

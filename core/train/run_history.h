@@ -39,6 +39,7 @@ class RunHistory {
 
   void add(const TrainStep& step) { curve_.push_back(step); }
   void add(const ValidationPoint& point) { validation_.push_back(point); }
+  void add_old(const ValidationPoint& point) { old_text_.push_back(point); }
   /// Should the weights after `step` updates be kept?
   bool wants(std::int64_t step) const { return is_snapshot_step(step, detail_); }
   /// Takes the place of one of the same step. Steps must not go back.
@@ -49,6 +50,8 @@ class RunHistory {
   /// Loss, norm and rate of each update, in order; of update i with the weights after i updates.
   std::span<const TrainStep> curve() const { return curve_; }
   std::span<const ValidationPoint> validation() const { return validation_; }
+  /// On what the model that the run began with writes by itself; empty for new weights.
+  std::span<const ValidationPoint> old_text() const { return old_text_; }
   std::span<const std::shared_ptr<const Snapshot>> snapshots() const { return snapshots_; }
   /// The snapshot that is nearest to a step; null when there is none.
   std::shared_ptr<const Snapshot> nearest(std::int64_t step) const;
@@ -60,7 +63,7 @@ class RunHistory {
   std::size_t limit_;
   std::int64_t detail_ = 16;
   std::vector<TrainStep> curve_;
-  std::vector<ValidationPoint> validation_;
+  std::vector<ValidationPoint> validation_, old_text_;
   std::vector<std::shared_ptr<const Snapshot>> snapshots_;
 };
 

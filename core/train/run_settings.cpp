@@ -141,6 +141,7 @@ std::string train_text(const RunSettings& r, const TrainState& state) {
                       {"dropout", r.dropout},
                       {"optimizer", optimizer_json(r.optimizer)},
                       {"schedule", schedule_json(r.schedule)}};
+  if (!r.base.empty()) json["base"] = r.base;
   if (r.text) json["text"] = text_json(*r.text);
   if (state.score)
     json["validation"] = {{"loss", state.score->loss}, {"accuracy", state.score->accuracy}};
@@ -157,6 +158,7 @@ void parse_train(std::string_view text, RunSettings& settings, TrainState& state
   in.number("step", state.step, 0, kMax);
   state.data = read_bits(in, "data");
   in.text("task", settings.task);
+  in.text("base", settings.base);
   if (const OrderedJson* source = in.find("text")) settings.text = read_text(*source);
   if (const OrderedJson* sizes = in.find("task_options")) {
     const JsonReader options(*sizes, "task_options", kRunWords);

@@ -32,6 +32,7 @@ struct RunSettings {
   std::string task;  // of all_tasks(); empty: the person's own text or rows
   std::optional<RunText> text = std::nullopt;  // nothing: no text, or none that can be read again
   TaskOptions task_options;
+  std::string base = {};          // ref of the model whose weights it began with; empty: new ones
   std::int64_t batch = 32;        // rows of a batch
   std::int64_t accumulation = 1;  // batches of an update
   std::uint64_t seed = 1;         // of the data

@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/io/atomic_file.h"
+#include "core/train/fine_tuning.h"
 #include "core/train/optim/check_number.h"
 #include "core/train/trainer.h"
 
@@ -38,6 +39,15 @@ void set_form(Config& config, TaskKind kind) {
   config.mask.kind = both_ways ? MaskKind::kNone : MaskKind::kCausal;
 }
 
+RunStart checkpoint_start(const RunPlan& plan) {
+  Checkpoint from = load_checkpoint(plan.from, true);
+  if (!from.training) throw Error(Message{"train.no_resume", {{"path", plan.from.string()}}});
+  RunStart start{std::move(from.weights), std::move(from.training->optimizer), {}, {}};
+  RunSettings ignored;
+  parse_train(from.training->json, ignored, start.state);
+  return start;
+}
+
 ModelFile file_of(const RunPlan& plan, const Task& task) {
   return model_file(plan.config, shape_of(task, plan.config), &task);
 }
@@ -47,6 +57,7 @@ ModelFile file_of(const RunPlan& plan, const Task& task) {
 RunPlan with_data(RunPlan plan, OwnData data) {
   plan.data = data;
   plan.text_options = default_options(data);
+  plan.settings.base.clear();
   set_form(plan.config, kind_of(data));
   return plan;
 }
@@ -68,7 +79,8 @@ bool same_data(const RunPlan& a, const RunPlan& b) {
   const TextOptions &x = a.text_options, &y = b.text_options;
   return a.settings.task.empty() && b.settings.task.empty() && a.data == b.data &&
          a.text.path == b.text.path && a.text.text == b.text.text && x.cut == y.cut &&
-         x.vocabulary == y.vocabulary && x.context == y.context && x.validation == y.validation;
+         x.vocabulary == y.vocabulary && x.context == y.context && x.validation == y.validation &&
+         x.known == y.known && a.settings.base == b.settings.base;
 }
 
 bool same_start(const RunPlan& a, const RunPlan& b) {
@@ -112,20 +124,30 @@ RunPlan resume_plan(const std::filesystem::path& folder) {
   return plan;
 }
 
-std::optional<RunStart> plan_start(const RunPlan& plan) {
-  if (plan.from.empty()) return std::nullopt;
-  Checkpoint from = load_checkpoint(plan.from, true);
-  if (!from.training) throw Error(Message{"train.no_resume", {{"path", plan.from.string()}}});
-  RunStart start{std::move(from.weights), std::move(from.training->optimizer), {}};
-  RunSettings ignored;
-  parse_train(from.training->json, ignored, start.state);
+std::optional<RunStart> plan_start(const RunPlan& plan, const Task& task) {
+  std::optional<RunStart> start;
+  if (!plan.from.empty()) start = checkpoint_start(plan);
+  if (plan.settings.base.empty()) return start;
+  try {
+    const std::shared_ptr<const Model> base = load_model(plan.settings.base);
+    if (!start)
+      start = RunStart{weights_from(base, plan.config, shape_of(task, plan.config)), {}, {}, {}};
+    start->old_text = written_rows(base, kOldTextRows, task.context());
+  } catch (const Error&) {
+    if (!start) throw;
+  }
   return start;
 }
 
 LoadedTask make_plan_task(const RunPlan& plan, const ProgressFunction& progress) {
   if (!plan.settings.task.empty())
     return {make_task(plan.settings.task, plan.settings.task_options), {}};
-  return load_own_task(plan.data, plan.text, plan.text_options, progress);
+  TextOptions options = plan.text_options;
+  if (!plan.settings.base.empty() && !options.known) {
+    options.known = load_model(plan.settings.base)->vocabulary;
+    options.cut = options.known->cut();
+  }
+  return load_own_task(plan.data, plan.text, options, progress);
 }
 
 TrainingRun::TrainingRun(RunPlan plan, std::shared_ptr<const Task> task, int threads,
@@ -147,7 +169,9 @@ TrainingRun::TrainingRun(RunPlan plan, std::shared_ptr<const Task> task, int thr
     validation_ = source.next();
   }
   plan_.from.clear();  // started again, it begins at its beginning
-  if (start) {
+  if (start) old_text_ = std::move(start->old_text);
+  const bool goes_on = start && (start->state.step > 0 || !start->optimizer.empty());
+  if (goes_on) {
     learner_->optimizer().restore(start->state.step, array_views(start->optimizer));
     batches_->restore(start->state.data);
     state_ = start->state;
@@ -155,14 +179,18 @@ TrainingRun::TrainingRun(RunPlan plan, std::shared_ptr<const Task> task, int thr
   measure();
 }
 
+ValidationPoint TrainingRun::measured(const TokenBatch& batch) {
+  const Evaluation found = learner_->evaluate(batch);
+  const auto counted = static_cast<double>(found.counted);
+  return {state_.step, found.loss,
+          found.counted > 0 ? static_cast<double>(found.correct) / counted : 0};
+}
+
 // With the weights as they are now.
 void TrainingRun::measure() {
-  if (state_.step % kValidateEvery == 0 && validation_.rows > 0) {
-    const Evaluation found = learner_->evaluate(validation_);
-    history_.add(ValidationPoint{
-        state_.step, found.loss,
-        found.counted > 0 ? static_cast<double>(found.correct) / static_cast<double>(found.counted)
-                          : 0});
+  if (state_.step % kValidateEvery == 0) {
+    if (validation_.rows > 0) history_.add(measured(validation_));
+    if (old_text_.rows > 0) history_.add_old(measured(old_text_));
   }
   if (history_.wants(state_.step) || history_.snapshots().empty()) take_snapshot();
 }

@@ -41,6 +41,7 @@ struct RunPlan {
 
 inline constexpr std::int64_t kValidateEvery = 10;   // steps
 inline constexpr std::int64_t kValidationRows = 64;  // examples
+inline constexpr std::int64_t kOldTextRows = 16;
 inline constexpr int kProbeExamples = 8;
 inline constexpr std::size_t kHistoryBytes = 64u << 20;  // of one run
 
@@ -68,15 +69,17 @@ RunPlan resume_plan(const std::filesystem::path& folder);
 
 LoadedTask make_plan_task(const RunPlan&, const ProgressFunction& = {});
 
-/// Where a run goes on.
+/// What a run begins with that is not drawn anew: a checkpoint's, or a model's weights.
 struct RunStart {
   std::vector<Tensor> weights;
   std::vector<StoredArray> optimizer;
   TrainState state;
+  TokenBatch old_text;  // written_rows() of the model that the run began with; may have no rows
 };
-/// Of the plan's checkpoint; unset where it begins anew. Throws as load_checkpoint() and
-/// parse_train().
-std::optional<RunStart> plan_start(const RunPlan&);
+/// Of the plan's checkpoint, else of its base; unset where it begins with new weights. Throws as
+/// load_checkpoint(), parse_train() and weights_from(). A base that a checkpoint names and that is
+/// gone only leaves no old text to measure.
+std::optional<RunStart> plan_start(const RunPlan&, const Task&);
 
 class TrainingRun {
  public:
@@ -125,6 +128,7 @@ class TrainingRun {
   void save(const std::filesystem::path& folder) const { checkpoint().save(folder); }
 
  private:
+  ValidationPoint measured(const TokenBatch&);
   void measure();
 
   RunPlan plan_;
@@ -133,7 +137,7 @@ class TrainingRun {
   std::vector<TokenBatch> accumulated_;
   std::unique_ptr<Learner> learner_;
   ModelProbe probe_;
-  TokenBatch validation_;
+  TokenBatch validation_, old_text_;
   RunHistory history_;
   TrainState state_;
   bool broken_ = false;

@@ -312,6 +312,46 @@ TEST_CASE("train: a loss that is no number stops the run with the last good weig
   }
 }
 
+TEST_CASE("train --from: a model learns on, says what it forgets, and can go on") {
+  const Folder folder;
+  std::string text;
+  for (int i = 0; i < 200; ++i) text += "zebra " + std::to_string(i % 7) + " quux; ";
+  const std::string file = folder.write("own.txt", text), kept = folder / "kept";
+  const Args begun = {"train", "--text",    file, "--from",  "stories",    "--context",
+                      "16",    "--batch",   "4",  "--steps", "6",          "--out",
+                      kept,    "--threads", "2",  "--log",   kept + ".csv"};
+  const Result first = run_well(begun);
+  double before = 0, now = 0;
+  const std::size_t at = first.err.find("text that stories writes by itself: loss ");
+  REQUIRE(at != std::string::npos);
+  REQUIRE(std::sscanf(first.err.c_str() + at,
+                      "text that stories writes by itself: loss %lf before, %lf now", &before,
+                      &now) == 2);
+  CHECK(before > 1);
+  CHECK(before < 4);
+  CHECK(now != before);
+  CHECK(read_csv(kept + ".csv").size() == 7);
+  const Json settings = Json::parse(read_bytes(kept + "/train.json"));
+  CHECK(settings["base"] == "bundled:stories");
+  CHECK(settings["schedule"]["peak"] == 2e-4);
+  CHECK(Json::parse(read_bytes(kept + "/config.json"))["context"] == 16);
+  run_well({"train", "--resume", kept, "--text", file, "--steps", "8", "--log", kept + ".csv"});
+  CHECK(read_csv(kept + ".csv").size() == 9);
+  run_well({"train", "--text", file, "--from", kept, "--context", "16", "--steps", "1"});
+  const auto refused = [&](Args more, int status, const std::vector<std::string>& phrases) {
+    more.insert(more.begin(), {"train", "--from", "stories"});
+    check_refused(run(more), status, phrases);
+  };
+  refused({"--task", "copy"}, 2, {"--from goes with --text"});
+  refused({"--text", file, "--layers", "2"}, 2, {"--layers", "--from"});
+  refused({"--text", file, "--cut", "bytes"}, 2, {"--cut", "--from"});
+  refused({"--text", file, "--resume", kept}, 2, {"--resume", "--from"});
+  refused({"--text", file, "--context", "500"}, 2, {"500", "128"});
+  check_refused(run({"train", "--from", "storeis", "--text", file}), 2, {"storeis", "stories"});
+  check_refused(run({"train", "--from", "sentiment", "--text", file}), 2,
+                {"sentiment", "next token"});
+}
+
 TEST_CASE("train: what it cannot do it says") {
   const Folder folder;
   check_refused(run({"train"}), 2, {"--task", "--text", "--data-ids"});

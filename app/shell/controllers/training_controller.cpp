@@ -116,7 +116,8 @@ void TrainingController::start(const StartRun& a, bool by_hand) {
     trainer_ = std::make_unique<TrainWorker>(options_.train_threads, autosave_.get());
   }
   if (a.new_weights) {
-    ++train.plan.config.seed;
+    // Of a run that begins with a model's weights only the windows of its text can be drawn anew.
+    ++(train.plan.settings.base.empty() ? train.plan.config.seed : train.plan.settings.seed);
     train.plan.from.clear();
   }
   by_hand_ = by_hand;

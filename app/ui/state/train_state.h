@@ -64,6 +64,7 @@ struct RunView {
   std::vector<TrainStep> curve;
   CurveSummary summary;  // of `curve`
   std::vector<ValidationPoint> validation;
+  std::vector<ValidationPoint> old_text;  // of the model that it began with (RunHistory)
   std::vector<std::shared_ptr<const Snapshot>> snapshots;
   std::shared_ptr<const Model> live;  // the weights of a moment ago
   std::int64_t live_step = 0;

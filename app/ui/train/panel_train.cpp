@@ -1,6 +1,7 @@
 // The Train panel's settings: the task, the model, how it learns, when it stops.
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 
 #include "app/ui/frame/choices.h"
 #include "app/ui/state/commands.h"
@@ -26,7 +27,7 @@ int fitting_heads(int heads, int width) {
   return 1;
 }
 
-void model_settings(TrainSettings& s) {
+void form_settings(TrainSettings& s) {
   Ui& ui = s.ui();
   Config& c = s.plan.config;
   s.number({.id = "train/set/layers", .low = 1, .high = 6, .integer = true}, "train.layers",
@@ -44,6 +45,20 @@ void model_settings(TrainSettings& s) {
   s.choice("train/set/positions", "train.positions", c.positions, positions.labels, positions.ids);
   s.choice("train/set/block", "train.block", c.block, blocks.labels, blocks.ids);
   s.choice("train/set/init", "train.init", s.plan.init, "train.init.");
+}
+
+void model_settings(TrainSettings& s) {
+  Ui& ui = s.ui();
+  const Config& c = s.plan.config;
+  if (s.plan.settings.base.empty()) {
+    form_settings(s);
+  } else {
+    s.column.note(ui.tr("train.base.form", {{"name", base_name(s.plan)},
+                                            {"layers", std::to_string(c.layers)},
+                                            {"heads", std::to_string(c.heads)},
+                                            {"d_model", std::to_string(c.d_model)}}),
+                  ui.theme.muted);
+  }
   const std::int64_t parameters = s.state.train.run.status.parameters;
   const Rect r = s.column.row();
   ui.text(ui.fonts.control, {r.x0, r.y0 + ui.px(4)}, ui.theme.muted, ui.tr("train.parameters"));
@@ -114,17 +129,24 @@ void stop_settings(TrainSettings& s) {
 void start_buttons(const AppState& state, Ui& ui, const Rect& r) {
   const float middle = (r.x0 + r.x1) / 2, gap = ui.px(4);
   const bool waits = state.session.train.changed;
+  const bool tuned = !state.session.train.plan.settings.base.empty();
   if (ui.button("train/same", command_label(ui.language, Command::kTrainSame),
                 {r.x0, r.y0, middle - gap, r.y1}, waits, true,
-                command_help(ui.language, Command::kTrainSame)))
+                tuned ? ui.tr("train.same.tuned") : command_help(ui.language, Command::kTrainSame)))
     ui.push(DoCommand{Command::kTrainSame});
   if (ui.button("train/new", command_label(ui.language, Command::kTrainNew),
                 {middle + gap, r.y0, r.x1, r.y1}, false, true,
-                command_help(ui.language, Command::kTrainNew)))
+                tuned ? ui.tr("train.new.tuned") : command_help(ui.language, Command::kTrainNew)))
     ui.push(DoCommand{Command::kTrainNew});
 }
 
 }  // namespace
+
+std::string base_name(const RunPlan& plan) {
+  const std::string& ref = plan.settings.base;
+  if (ref.starts_with(kBundledRef)) return ref.substr(kBundledRef.size());
+  return ref.empty() ? "" : std::filesystem::path(ref).filename().string();
+}
 
 void panel_train(const AppState& state, Ui& ui, const Rect& r) {
   const bool waits = state.session.train.changed;

@@ -6,6 +6,7 @@
 #include "app/ui/kit/number_row.h"
 #include "app/ui/state/commands.h"
 #include "app/ui/train/panel_train.h"
+#include "app/ui/train/train_settings.h"
 #include "core/base/number_text.h"
 
 namespace headlight {
@@ -90,11 +91,13 @@ std::vector<ChartPoint> training_points(const RunView& run, Curve curve) {
   return points;
 }
 
-std::vector<ChartPoint> validation_points(const RunView& run, Curve curve) {
+// Of these measurements; how many bytes the tokens of the old text have is not known.
+std::vector<ChartPoint> measured_points(const RunView& run, Curve curve,
+                                        const std::vector<ValidationPoint>& measured) {
   std::vector<ChartPoint> points;
   if (curve == Curve::kNorm || curve == Curve::kRate) return points;
   if (curve == Curve::kBits && !is_text(run)) return points;
-  for (const ValidationPoint& point : run.validation) {
+  for (const ValidationPoint& point : measured) {
     const double y = curve == Curve::kAccuracy
                          ? point.accuracy
                          : in_curve(run, curve, Split::kValidation, point.loss);
@@ -125,7 +128,7 @@ std::vector<Line> lines_of(const AppState& state, const Ui& ui) {
     const bool by_validation = curve == Curve::kAccuracy;
     lines.push_back({ui.tr("train.run_n", {{"n", std::to_string(earlier[i]->status.run)}}),
                      earlier_color(ui.theme, i),
-                     by_validation ? validation_points(*earlier[i], curve)
+                     by_validation ? measured_points(*earlier[i], curve, earlier[i]->validation)
                                    : training_points(*earlier[i], curve),
                      earlier[i]->status.run, true, by_validation ? nullptr : earlier[i].get()});
   }
@@ -136,7 +139,11 @@ std::vector<Line> lines_of(const AppState& state, const Ui& ui) {
   }
   if (curve != Curve::kNorm && curve != Curve::kRate) {
     lines.push_back({std::string(ui.tr("train.validation")), ui.theme.q,
-                     validation_points(run, curve), run.status.run, false, nullptr});
+                     measured_points(run, curve, run.validation), run.status.run, false, nullptr});
+  }
+  if ((curve == Curve::kLoss || curve == Curve::kAccuracy) && !run.old_text.empty() && run.plan) {
+    lines.push_back({ui.tr("train.old_text", {{"name", base_name(*run.plan)}}), ui.theme.size_model,
+                     measured_points(run, curve, run.old_text), run.status.run, false, nullptr});
   }
   return lines;
 }

@@ -4,6 +4,9 @@
 #include "app/ui/kit/line_text.h"
 #include "app/ui/train/train_settings.h"
 #include "core/base/number_text.h"
+#include "core/model/bundled.h"
+#include "core/train/fine_tuning.h"
+#include "core/train/model_recipe.h"
 
 namespace headlight {
 namespace {
@@ -83,6 +86,41 @@ void choose_source(TrainSettings& s) {
   s.column.y += ui.px(20);
 }
 
+// New weights, or those of a bundled model that has learned a text: with its form and its tokens.
+void choose_base(TrainSettings& s) {
+  std::vector<std::string> labels{std::string(s.ui().tr("train.base.new"))};
+  std::vector<std::string_view> ids{"new"};
+  int chosen = 0;
+  for (const BundledModel& model : bundled_models()) {
+    if (!bundled_recipe(model.name).training.text) continue;
+    if (s.plan.settings.base == std::string(kBundledRef) + std::string(model.name))
+      chosen = static_cast<int>(ids.size());
+    labels.emplace_back(model.name);
+    ids.push_back(model.name);
+  }
+  s.column.y += s.ui().px(1);
+  const int pressed =
+      choice_row(s.ui(), {"train/set/base", s.ui().tr("train.base"), labels, ids, chosen, {}},
+                 s.column.row(26));
+  if (pressed >= 0 && pressed != chosen) {
+    const std::string_view name = ids[static_cast<std::size_t>(pressed)];
+    const ModelRecipe* recipe = pressed > 0 ? &bundled_recipe(name) : nullptr;
+    s.plan = recipe ? tuning_plan(std::move(s.plan), std::string(kBundledRef) + std::string(name),
+                                  recipe->config, recipe->training.text->context)
+                    : untuned_plan(s.plan);
+    s.changed = true;
+  }
+  const std::string base = base_name(s.plan);
+  if (!base.empty())
+    s.column.note(s.ui().tr("train.base.about", {{"name", base}}), s.ui().theme.muted);
+}
+
+// The longest context that there can be: of a model that has learned, its own.
+int longest_context(const RunPlan& plan) {
+  if (!plan.settings.base.starts_with(kBundledRef)) return 512;
+  return bundled_recipe(base_name(plan)).training.text->context;
+}
+
 // How the data are cut into tokens.
 void choose_cut(TrainSettings& s) {
   Ui& ui = s.ui();
@@ -122,12 +160,13 @@ void own_settings(TrainSettings& s) {
   choose_data(s);
   s.column.y += ui.px(4);
   choose_source(s);
-  choose_cut(s);
   const bool rows = s.plan.data != OwnData::kText;
+  if (!rows) choose_base(s);
+  if (s.plan.settings.base.empty()) choose_cut(s);
   TextOptions& options = s.plan.text_options;
   s.number({.id = "train/set/context",
             .low = rows ? 0.0 : 4.0,
-            .high = 512,
+            .high = static_cast<double>(longest_context(s.plan)),
             .integer = true,
             .logarithmic = true,
             .least = rows ? 4.0 : 0.0,

@@ -105,6 +105,9 @@ struct TrainSettings {
   }
 };
 
+/// What the model that a run begins with is called; empty for new weights.
+std::string base_name(const RunPlan&);
+
 /// Which task, or which data of the person's own (panel_train_task.cpp).
 void task_settings(TrainSettings&);
 

@@ -146,20 +146,116 @@ int times_said(Gui& gui, std::string words) {
   return times;
 }
 
+// How much the walk below has looked at: none of it may stay near zero.
+struct Seen {
+  int sums = 0, weights = 0, tables = 0, letters = 0;
+};
+
+void check_legend(Gui& gui) {
+  if (!gui.has("legend/high")) return;
+  const std::vector<DrawnText> texts = gui.texts();
+  std::string high = words_at(texts, gui.rect("legend/high"));
+  std::string low = words_at(texts, gui.rect("legend/low"));
+  CHECK(high != "");
+  CHECK(low != "");
+  CHECK(high != low);
+  CHECK_FALSE(reads_as_zero(high));
+  if (gui.has("legend/zero")) CHECK_FALSE(reads_as_zero(low));
+}
+
+// The pictures of a sum have one range, of what they span, and weights 0 to 1.
+void check_ranges(Gui& gui, Seen& seen) {
+  const Program& program = gui.trace().program();
+  const Step& step =
+      program
+          .steps[static_cast<std::size_t>(program.step_of(program.find(gui.state().session.step)))];
+  const bool adds = op_info(program.calls[static_cast<std::size_t>(step.calls[0])].op).id == "add";
+  std::set<float> limits;
+  float largest = 0;
+  for (const auto& pane : gui.drawn().all()) {  // no binding: Clang does not capture those
+    const std::string& id = pane.first;
+    if (!id.starts_with("pane/")) continue;
+    CAPTURE(id);
+    const HeatmapQuad& q = gui.heatmap(id).quad;
+    const std::string name = id.substr(id.find('/', 5) + 1);
+    if (name.ends_with("pattern") && !name.starts_with("d.")) {
+      CHECK(q.scale.map == ColorMap::kSequential);
+      CHECK(q.scale.limit == 1);
+      ++seen.weights;
+    }
+    if (step.backward != name.starts_with("d.")) continue;  // what no gradient reaches
+    limits.insert(q.scale.limit);
+    largest = std::max(largest, robust_limit(gui.tensor(name).cells()));
+  }
+  if (!adds) return;
+  CHECK(limits.size() == 1);
+  CHECK(*limits.begin() == largest);
+  ++seen.sums;
+}
+
+// No two terms of a number are called the same.
+void check_terms(Gui& gui, Seen& seen) {
+  REQUIRE(gui.state().derived.inspected);
+  const Explanation& e = gui.state().derived.inspected->explanation;
+  const TermNames names(gui.trace(), e, Language::kEnglish);
+  std::set<std::string> names_seen;
+  for (const Term& term : e.terms) {
+    CAPTURE(names.name(term));
+    CHECK(names_seen.insert(names.name(term)).second);
+  }
+  seen.tables += e.terms.size() > 1;
+}
+
+// Where a token is a hyphen, labels side by side read like "-05".
+bool has_hyphens(Gui& gui) { return std::ranges::count(gui.trace().input().vocab, "-") > 0; }
+
+// A minus is a minus sign; no axis has an English name in Chinese.
+void check_signs(Gui& gui) {
+  const bool hyphens = has_hyphens(gui);
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  for (const DrawnText& text : gui.texts()) {
+    const std::string& words = text.words;
+    CAPTURE(words);
+    for (std::size_t at = 0; !hyphens && (at = words.find('-', at)) != std::string::npos; ++at) {
+      const bool date = at > 0 && is_digit(words[at - 1]);
+      CHECK((date || at + 1 == words.size() || !is_digit(words[at + 1])));
+    }
+    if (gui.state().session.language == Language::kChinese) {
+      for (const char* english : {"vocab", "hidden", "classes"})
+        CHECK_FALSE(words.find(english + std::string("1")) != std::string::npos);
+    }
+  }
+}
+
+// An index has the letter of its table's heading.
+void check_letter(Gui& gui, Seen& seen) {
+  const Explanation& e = gui.state().derived.inspected->explanation;
+  const TermNames names(gui.trace(), e, Language::kEnglish);
+  const std::size_t sum = e.formula.rfind("Σ_");
+  if (e.formula.find("Σ_h") != std::string::npos) return;  // two indices along one axis
+  if (!e.in_letters || e.terms.size() < 2 || names.tensor() < 0 || sum == std::string::npos) return;
+  const bool head = names.axis() == "d_head", feature = names.axis() == "feature";
+  if (!head && !feature) return;
+  CAPTURE(e.formula);
+  CHECK(e.formula[sum + 3] == (head ? 'd' : 'f'));
+  ++seen.letters;
+}
+
 }  // namespace
 
-TEST_CASE("truth: every legend's ends differ as they are printed") {
-  each_page({1280, 720}, [](Gui& gui) {
-    if (!gui.has("legend/high")) return;
-    const std::vector<DrawnText> texts = gui.texts();
-    std::string high = words_at(texts, gui.rect("legend/high"));
-    std::string low = words_at(texts, gui.rect("legend/low"));
-    CHECK(high != "");
-    CHECK(low != "");
-    CHECK(high != low);
-    CHECK_FALSE(reads_as_zero(high));
-    if (gui.has("legend/zero")) CHECK_FALSE(reads_as_zero(low));
+TEST_CASE("truth: on every page, legends, ranges, names of terms, signs and letters are true") {
+  Seen seen;
+  each_page({1280, 720}, [&](Gui& gui) {
+    check_legend(gui);
+    check_ranges(gui, seen);
+    check_terms(gui, seen);
+    check_signs(gui);
+    check_letter(gui, seen);
   });
+  CHECK(seen.sums > 40);
+  CHECK(seen.weights > 20);
+  CHECK(seen.tables > 300);
+  CHECK(seen.letters > 50);
 }
 
 TEST_CASE(
@@ -179,40 +275,6 @@ TEST_CASE(
     }
   });
   CHECK(written > 50);
-}
-
-TEST_CASE("truth: the pictures of a sum have one range, of what they span, and weights 0 to 1") {
-  int sums = 0, weights = 0;
-  each_page({1280, 720}, [&](Gui& gui) {
-    const Program& program = gui.trace().program();
-    const Step& step = program.steps[static_cast<std::size_t>(
-        program.step_of(program.find(gui.state().session.step)))];
-    const bool adds =
-        op_info(program.calls[static_cast<std::size_t>(step.calls[0])].op).id == "add";
-    std::set<float> limits;
-    float largest = 0;
-    for (const auto& pane : gui.drawn().all()) {  // no binding: Clang does not capture those
-      const std::string& id = pane.first;
-      if (!id.starts_with("pane/")) continue;
-      CAPTURE(id);
-      const HeatmapQuad& q = gui.heatmap(id).quad;
-      const std::string name = id.substr(id.find('/', 5) + 1);
-      if (name.ends_with("pattern") && !name.starts_with("d.")) {
-        CHECK(q.scale.map == ColorMap::kSequential);
-        CHECK(q.scale.limit == 1);
-        ++weights;
-      }
-      if (step.backward != name.starts_with("d.")) continue;  // what no gradient reaches
-      limits.insert(q.scale.limit);
-      largest = std::max(largest, robust_limit(gui.tensor(name).cells()));
-    }
-    if (!adds) return;
-    CHECK(limits.size() == 1);
-    CHECK(*limits.begin() == largest);
-    ++sums;
-  });
-  CHECK(sums > 40);
-  CHECK(weights > 20);
 }
 
 TEST_CASE(
@@ -312,55 +374,6 @@ TEST_CASE("truth: rows against a long vocabulary are as high as they have room")
       CHECK((r.max.y - r.min.y) / 3 >= 20);
     }
   }
-}
-
-TEST_CASE("truth: no two terms of a number are called the same") {
-  int sums = 0;
-  each_page({1280, 720}, [&](Gui& gui) {
-    REQUIRE(gui.state().derived.inspected);
-    const Explanation& e = gui.state().derived.inspected->explanation;
-    const TermNames names(gui.trace(), e, Language::kEnglish);
-    std::set<std::string> seen;
-    for (const Term& term : e.terms) {
-      CAPTURE(names.name(term));
-      CHECK(seen.insert(names.name(term)).second);
-    }
-    sums += e.terms.size() > 1;
-  });
-  CHECK(sums > 300);
-}
-
-TEST_CASE("truth: a minus is a minus sign, and an index has the letter of its table's heading") {
-  int letters = 0;
-  each_page({1280, 720}, [&](Gui& gui) {
-    // Where a token is a hyphen, labels side by side read like "-05".
-    const bool hyphens = std::ranges::count(gui.trace().input().vocab, "-") > 0;
-    const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-    for (const DrawnText& text : gui.texts()) {
-      const std::string& words = text.words;
-      CAPTURE(words);
-      for (std::size_t at = 0; !hyphens && (at = words.find('-', at)) != std::string::npos; ++at) {
-        const bool date = at > 0 && is_digit(words[at - 1]);
-        CHECK((date || at + 1 == words.size() || !is_digit(words[at + 1])));
-      }
-      if (gui.state().session.language == Language::kChinese) {
-        for (const char* english : {"vocab", "hidden", "classes"})
-          CHECK_FALSE(words.find(english + std::string("1")) != std::string::npos);
-      }
-    }
-    const Explanation& e = gui.state().derived.inspected->explanation;
-    const TermNames names(gui.trace(), e, Language::kEnglish);
-    const std::size_t sum = e.formula.rfind("Σ_");
-    if (e.formula.find("Σ_h") != std::string::npos) return;  // two indices along one axis
-    if (!e.in_letters || e.terms.size() < 2 || names.tensor() < 0 || sum == std::string::npos)
-      return;
-    const bool head = names.axis() == "d_head", feature = names.axis() == "feature";
-    if (!head && !feature) return;
-    CAPTURE(e.formula);
-    CHECK(e.formula[sum + 3] == (head ? 'd' : 'f'));
-    ++letters;
-  });
-  CHECK(letters > 50);
 }
 
 TEST_CASE("truth: the name of the chosen number is read whole, the key with it") {

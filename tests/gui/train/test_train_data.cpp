@@ -343,4 +343,59 @@ TEST_CASE("train data: what is counted is said: tokens, of a classifier examples
   CHECK(gui.shows("share of correct examples"));
 }
 
+TEST_CASE(
+    "train data: a start from stories has its weights and tokens, and shows what it forgets") {
+  Gui gui(small_document(), {1920, 1080});
+  open_panel(gui);
+  choose_own(gui, OwnData::kText);
+  std::string text;
+  for (int i = 0; i < 200; ++i) text += "zebra " + std::to_string(i % 7) + " quux; ";
+  paste(gui, text);
+  const auto choose_base = [&](const std::string& name) {
+    gui.click("train/set/base");
+    gui.frame(2);
+    gui.click("train/set/base/" + name);
+    settle(gui);
+  };
+  REQUIRE(gui.has("train/set/cut"));
+  REQUIRE(gui.has("train/set/layers"));
+  const RunPlan before = gui.state().session.train.plan;
+  choose_base("stories");
+  CHECK(gui.state().session.train.plan.settings.base == "bundled:stories");
+  CHECK_FALSE(gui.has("train/set/cut"));
+  CHECK_FALSE(gui.has("train/set/layers"));
+  gui.click("train/same");
+  settle(gui);
+  const RunView& run = run_of(gui);
+  REQUIRE(run.status.problem.empty());
+  REQUIRE(run.plan->settings.base == "bundled:stories");
+  const std::shared_ptr<const Model> stories = load_model("bundled:stories");
+  CHECK(run.live->vocabulary->size() == stories->vocabulary->size());
+  CHECK(run.live->weights.back().data == stories->weights.back().data);
+  REQUIRE(run.old_text.size() == 1);
+  const double known = run.old_text[0].loss;
+  CHECK(known < run.validation.at(0).loss - 1);
+  for (int i = 0; i < 10; ++i) {
+    gui.push(StepRun{});
+    settle(gui);
+  }
+  REQUIRE(run_of(gui).old_text.size() == 2);
+  CHECK(run_of(gui).old_text[1].loss != known);
+  CHECK(gui.shows("Text of stories"));
+  gui.push(ChooseCurve{Curve::kNorm, true});
+  gui.frame();
+  CHECK_FALSE(gui.shows("Text of stories"));
+  CHECK(load_model("bundled:stories")->weights.back().data == stories->weights.back().data);
+  // Other windows of the text, the same weights.
+  const std::uint64_t seed = gui.state().session.train.plan.settings.seed;
+  gui.click("train/new");
+  settle(gui);
+  CHECK(run_of(gui).plan->settings.seed == seed + 1);
+  CHECK(run_of(gui).live->weights.back().data == stories->weights.back().data);
+  choose_base("new");
+  CHECK(gui.has("train/set/layers"));
+  CHECK(gui.state().session.train.plan.settings.base == "");
+  CHECK(gui.state().session.train.plan.text.text == before.text.text);
+}
+
 }  // namespace headlight::test

@@ -1,0 +1,85 @@
+#include "core/train/fine_tuning.h"
+
+#include <algorithm>
+
+#include "core/train/cached_predictor.h"
+#include "core/train/heads/measured_heads.h"
+#include "core/train/sampling.h"
+
+namespace headlight {
+namespace {
+
+constexpr std::int64_t kSteps = 300, kWarmup = 20, kBatch = 8;
+constexpr double kRateOfNew = 0.1;
+
+}  // namespace
+
+RunPlan tuning_plan(RunPlan plan, const std::string& ref, const Config& config,
+                    std::int64_t context) {
+  const RunPlan fresh = default_plan("", OwnData::kText);
+  const std::uint64_t seed = plan.config.seed;
+  plan.settings.base = ref;
+  plan.settings.batch = kBatch;
+  plan.stop.steps = kSteps;
+  plan.settings.schedule = fresh.settings.schedule;
+  plan.settings.schedule.peak *= kRateOfNew;
+  plan.settings.schedule.warmup = kWarmup;
+  plan.settings.schedule.steps = kSteps;
+  plan.config = config;
+  plan.config.seed = seed;  // of nothing here: a plan with new weights keeps its own
+  const TextOptions& now = plan.text_options;
+  TextOptions options = fresh.text_options;
+  options.context = static_cast<int>(std::min<std::int64_t>(now.context, context));
+  options.validation = now.validation;
+  plan.text_options = options;
+  return plan;
+}
+
+RunPlan untuned_plan(const RunPlan& plan) {
+  RunPlan fresh = default_plan("", OwnData::kText);
+  fresh.config.seed = plan.config.seed;
+  fresh.text = plan.text;
+  fresh.text_options.context = plan.text_options.context;
+  fresh.text_options.validation = plan.text_options.validation;
+  return fresh;
+}
+
+std::vector<Tensor> weights_from(std::shared_ptr<const Model> model, const Config& config,
+                                 const RunShape& shape) {
+  ModelParameters source;
+  source.use(std::move(model));
+  const Program program = build_program(config, shape);
+  std::vector<Tensor> weights;
+  for (const TensorSpec& spec : program.tensors) {
+    if (spec.kind != TensorKind::kParameter) continue;
+    const std::shared_ptr<const Tensor> whole = source.parameter(spec, {});
+    const auto begin = whole->data.begin();
+    weights.push_back({spec.name, spec.axes, FloatBuffer(begin, begin + cell_count(spec.axes))});
+  }
+  return weights;
+}
+
+TokenBatch written_rows(const std::shared_ptr<const Model>& model, std::int64_t rows,
+                        std::int64_t positions) {
+  TokenBatch batch;
+  if (!CachedPredictor::can_read(*model, model->file.config)) return batch;
+  std::vector<std::vector<int>> beginnings;
+  for (const MeasuredSentence& sentence : measured_sentences(model.get())) {
+    std::vector<int> ids = model->vocabulary->encode(sentence.text);
+    ids.resize(std::min(ids.size(), static_cast<std::size_t>(positions + 1) / 2));
+    if (sentence.written && !ids.empty()) beginnings.push_back(std::move(ids));
+  }
+  CachedPredictor predictor(model, model->file.config);
+  batch.positions = positions;
+  for (std::size_t b = 0; b < beginnings.size() && batch.rows < rows; ++b, ++batch.rows) {
+    std::vector<int> ids = beginnings[b];
+    while (std::ssize(ids) <= positions)
+      ids.push_back(sample_token(predictor.logits(ids), {}, b + 1, ids.size()).id);
+    batch.tokens.insert(batch.tokens.end(), ids.begin(), ids.end() - 1);
+    std::fill_n(ids.begin(), beginnings[b].size(), -1);
+    batch.targets.insert(batch.targets.end(), ids.begin() + 1, ids.end());
+  }
+  return batch;
+}
+
+}  // namespace headlight

@@ -1,0 +1,33 @@
+// Fine-tuning: a run on a person's own text that begins with the weights of a model that has
+// learned another text, and what it keeps of that one.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/train/training_run.h"
+
+namespace headlight {
+
+/// The plan of a run on running text that begins with this model (its ref, config and context in
+/// tokens): the same tokens, rows no longer than its own, a tenth of the rate that a new model
+/// learns with, and fewer steps, so that it stays near to what it knew.
+RunPlan tuning_plan(RunPlan, const std::string& ref, const Config&, std::int64_t context);
+
+/// The plan of a run on the same text that begins with new weights.
+RunPlan untuned_plan(const RunPlan&);
+
+/// The weights of a model as a program of this config and shape has them: of learned positions
+/// those that a row reaches. Throws Error for a parameter that the model lacks or has in another
+/// shape.
+std::vector<Tensor> weights_from(std::shared_ptr<const Model>, const Config&, const RunShape&);
+
+/// What a model has learned, in its own words: rows that it writes by itself at temperature 1
+/// behind beginnings that it knows. What it wrote is counted, the beginnings are not. A model's
+/// loss here, before it learns on, is about its loss on the text that it learned (the entropy of
+/// what it writes). Without rows for a model that cannot write row by row.
+TokenBatch written_rows(const std::shared_ptr<const Model>&, std::int64_t rows,
+                        std::int64_t positions);
+
+}  // namespace headlight
