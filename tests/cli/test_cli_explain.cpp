@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/child.h"
+#include "tests/support/sanitized.h"
 
 using namespace headlight;
 using namespace headlight::test;
@@ -97,7 +98,9 @@ TEST_CASE("explain: the terms of every tensor add up and are cells of the trace"
     const Args model = joined(sentence, kind);
     const Exported files = export_run(model);
     Cells cells(files);
+    std::size_t number = 0;
     for (const auto& [name, entry] : files.trace.entries) {
+      if (number++ % kWalkStride != 0) continue;
       std::vector<std::int64_t> first, middle, last;
       for (const std::int64_t size : entry.shape) {
         first.push_back(0);

@@ -13,6 +13,7 @@
 
 #include "app/platform/frontend.h"
 #include "core/view/pane_layout.h"
+#include "tests/support/sanitized.h"
 
 namespace headlight::test {
 

@@ -23,7 +23,7 @@ RunResult run(const std::string& sentence, const std::shared_ptr<const Model>& m
   document.sentence = sentence;
   document.model = model->ref;
   document.config = model->file.config;
-  const auto backend = make_reference_backend();
+  const auto backend = make_cpu_backend(1);
   return Runner().run(document, *backend, model);
 }
 
