@@ -11,6 +11,7 @@
 #include "core/document/session_file.h"
 #include "core/io/atomic_file.h"
 #include "core/model/bundled.h"
+#include "core/train/model_recipe.h"
 
 namespace headlight {
 
@@ -65,6 +66,16 @@ void ModelOptions::add_to(CLI::App& app) {
       ->group(kModelOptions);
   number("--rotary-width", rotary_width,
          "Rotary positions: how many features of a head turn, an even number (0: all)");
+  text("--form", form, "tokens or classes: says what comes next, or judges the whole sentence");
+  text("--pool", pool,
+       "Classes: mean, last, cls (the first token), concat, vector or foci: how all tokens' rows "
+       "become one");
+  number("--foci", foci, "--pool foci: how many");
+  number("--pool-hidden", pool_hidden,
+         "--pool foci: directions that the rows are projected into (0: d_model)");
+  app.add_option("--foci-penalty", foci_penalty,
+                 "--pool foci, in training: C of C x |A A' - I|^2, which keeps foci apart")
+      ->group(kModelOptions);
   text("--mask", mask, "none, causal, padding, local, strided or free");
   text("--mask-causal", mask_causal, "on or off: also forbid the future (local, strided: on)");
   number("--window", window, "Local mask: |i - j| <= N");
@@ -246,6 +257,17 @@ void check_numbers(const ModelOptions& o) {
   }
 }
 
+void set_pooling(const ModelOptions& o, Config& c) {
+  set_choice("--form", o.form, c.form);
+  set_choice("--pool", o.pool, c.pool);
+  if (o.foci) c.foci = *o.foci;
+  if (o.pool_hidden) c.pool_hidden = *o.pool_hidden;
+  if (o.foci_penalty) c.foci_penalty = *o.foci_penalty;
+  const bool of_foci = o.foci || o.pool_hidden || o.foci_penalty;
+  if (of_foci && c.pool != PoolKind::kFoci)
+    tell("--foci, --pool-hidden and --foci-penalty change nothing without --pool foci");
+}
+
 }  // namespace
 
 namespace {
@@ -327,7 +349,11 @@ Document ModelOptions::document() const {
   if (model) {
     trained = load_model(model_ref(*model));
     SetModel choice = choose_model(doc, *trained);
-    if (text || session) choice.sentence.reset();  // what was given stays, known or not
+    if (text || session) {
+      choice.sentence.reset();  // what was given stays, known or not
+    } else if (const std::string example = example_sentence(*trained); !example.empty()) {
+      choice.sentence = example;  // what it has learned to read
+    }
     doc = apply(doc, choice);
   }
   if (text) {
@@ -361,6 +387,7 @@ Document ModelOptions::document() const {
   set_choice("--norm", norm, c.norm);
   set_choice("--activation", activation, c.activation);
   set_positions(*this, c);
+  set_pooling(*this, c);
   set_switch("--bias", bias, c.bias);
   set_switch("--tied-head", tied_head, c.tied_head);
   set_switch("--residual", residual, c.residual);

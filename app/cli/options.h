@@ -24,11 +24,11 @@ inline constexpr const char* kModelOptions = "Model and sentence";
 struct ModelOptions {
   std::optional<std::string> sentence, sentence_file, session;
   std::optional<std::string> tokenizer, attention, scores, attention_scale, block, norm, activation,
-      positions, rotary;
+      positions, rotary, form, pool;
   std::optional<std::string> mask, mask_causal, bias, tied_head, residual, pad, forbid, allow, seed;
   std::optional<int> layers, heads, kv_heads, d_model, d_head, d_hidden, window, stride, max_tokens,
-      rotary_width;
-  std::optional<double> temperature, rotary_base, memory_gb;
+      rotary_width, foci, pool_hidden;
+  std::optional<double> temperature, rotary_base, foci_penalty, memory_gb;
   std::vector<std::string> targets;  // what the gradients' loss takes for right, by name
   std::optional<std::string> model;  // a folder or the name of a bundled model
   std::optional<Config> base;        // to start from where there is no session

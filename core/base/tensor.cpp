@@ -8,10 +8,12 @@
 namespace headlight {
 
 std::span<const std::string_view> axis_words() {
-  static constexpr std::array<std::string_view, 17> kWords = {
-      "batch",  "head",         "kv_head",    "query",   "key",           "position",
-      "source", "source_query", "source_key", "d_head",  "d_model",       "hidden",
-      "vocab",  "class",        "feature",    "context", "context_source"};
+  static constexpr std::array<std::string_view, 21> kWords = {
+      "batch",    "head",           "kv_head",      "query",      "key",
+      "position", "source",         "source_query", "source_key", "d_head",
+      "d_model",  "hidden",         "vocab",        "class",      "feature",
+      "context",  "context_source", "direction",    "focus",      "other_focus",
+      "place"};
   return kWords;
 }
 

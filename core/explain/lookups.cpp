@@ -69,7 +69,9 @@ Row row(const Subject& s, TensorId id) {
   const std::int64_t width = t.axes.back().size;
   const Axis& places = t.axes[t.axes.size() - 2];
   const std::int64_t block = t.axes.size() == 4 ? s.head * t.axes[1].size / heads(s) : 0;
-  const std::int64_t at = places.name == "batch" ? 0 : place(s);
+  const std::int64_t at = places.name == "batch"   ? 0
+                          : places.name == "focus" ? std::min(s.query, places.size - 1)
+                                                   : place(s);
   return {{t.data + (block * places.size + at) * width, static_cast<std::size_t>(width)},
           t.axes.back().name};
 }
@@ -209,6 +211,32 @@ constexpr Named kLookups[] = {
     {"classes",
      [](const Subject& s) { return Text(std::to_string(s.trace.program().outcomes())); }},
     {"d_model", [](const Subject& s) { return Text(std::to_string(config(s).d_model)); }},
+    {"foci",
+     [](const Subject& s) {
+       return Text(tr_count(s.language, "count.foci", config(s).focus_count()));
+     }},
+    {"focus",
+     [](const Subject& s) {
+       return Text(std::to_string(std::min<std::int64_t>(s.query, config(s).focus_count() - 1)));
+     }},
+    {"directions", [](const Subject& s) { return Text(std::to_string(config(s).pool_width())); }},
+    {"pooled", [](const Subject& s) { return Text(std::to_string(input(s, 0).cells.size())); }},
+    // "64 · (64 + 3) = 4,288", "7 · 64 · 2 = 896".
+    {"foci_parameters",
+     [](const Subject& s) {
+       const std::int64_t k = config(s).pool_width(), d = config(s).d_model;
+       const std::int64_t p = config(s).focus_count();
+       return Text(std::to_string(k) + " · (" + std::to_string(d) + " + " + std::to_string(p) +
+                   ") = " + count_text(k * (d + p)));
+     }},
+    {"concat_parameters",
+     [](const Subject& s) {
+       const std::int64_t n = tokens(s), d = config(s).d_model;
+       const std::int64_t classes = s.trace.program().outcomes();
+       return Text(std::to_string(n) + " · " + std::to_string(d) + " · " + std::to_string(classes) +
+                   " = " + count_text(n * d * classes));
+     }},
+    {"penalty", [](const Subject& s) { return Text(number_text(config(s).foci_penalty, 3)); }},
     {"d_head", [](const Subject& s) { return Text(std::to_string(config(s).head_width())); }},
     {"H", [](const Subject& s) { return Text(std::to_string(config(s).head_count())); }},
     {"wide",

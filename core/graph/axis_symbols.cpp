@@ -41,6 +41,13 @@ std::vector<NamedSize> axis_sizes(const Program& program, TensorId id, std::stri
   if (axis == "kv_head") return {{SizeKind::kHeads, "H_kv", length}};
   if (axis == "vocab") return {{SizeKind::kOther, "vocab", length}};
   if (axis == "hidden") return {{SizeKind::kOther, "hidden", length}};
+  if (axis == "focus" || axis == "other_focus") return {{SizeKind::kOther, "foci", length}};
+  if (axis == "direction") return {{SizeKind::kOther, "k", length}};
+  if (axis == "place" && program.config.pools_by_weights())
+    return {{SizeKind::kOther, "foci", c.focus_count()}, {SizeKind::kModel, "d_model", c.d_model}};
+  if (axis == "place")
+    return {{SizeKind::kTokens, "T", program.shape.positions},
+            {SizeKind::kModel, "d_model", c.d_model}};
   return {{SizeKind::kOther, "", length}};
 }
 

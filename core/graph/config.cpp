@@ -105,6 +105,10 @@ bool Config::is_gated() const {
   return activation == Activation::kSwiglu || activation == Activation::kGeglu;
 }
 
+int Config::pool_width() const { return pool_hidden > 0 ? pool_hidden : d_model; }
+
+int Config::focus_count() const { return pool == PoolKind::kFoci ? foci : 1; }
+
 int Config::hidden_width() const { return d_hidden > 0 ? d_hidden : 4 * d_model; }
 
 namespace {
@@ -166,7 +170,9 @@ void validate_rotary(const Config& c) {
 }  // namespace
 
 void validate(const Config& c) {
-  expect_range("quantity.layers", c.layers, 1, kMaxLayers);
+  // Pooling can do without a transformer under it.
+  const bool classes = c.form == ModelForm::kClasses;
+  expect_range("quantity.layers", c.layers, classes ? 0 : 1, kMaxLayers);
   expect_range("quantity.heads", c.heads, 1, kMaxHeads);
   expect_range("quantity.d_model", c.d_model, 1, kMaxWidth);
   expect_range("quantity.d_head", c.d_head, 0, kMaxWidth);
@@ -176,15 +182,19 @@ void validate(const Config& c) {
   }
   expect_range("quantity.window", c.mask.window, 0, 1 << 20);
   expect_range("quantity.stride", c.mask.stride, 1, 1 << 20);
-  const bool divides = c.attention != AttentionKind::kNarrow || c.d_head > 0;
+  const bool divides = c.layers == 0 || c.attention != AttentionKind::kNarrow || c.d_head > 0;
   if (!divides && c.d_model % c.heads != 0) {
     throw UsageError(heads_message(c.d_model, c.heads));
   }
   expect_range("quantity.kv_heads", c.kv_heads, 0, kMaxHeads);
   const int heads = c.head_count(), kv_heads = c.kv_head_count();
-  if (heads % kv_heads != 0) throw UsageError(kv_heads_message(heads, kv_heads));
-  if (c.has_rotary()) validate_rotary(c);
-  if (c.tied_head && c.form == ModelForm::kClasses) throw UsageError(Message{"error.tied_classes"});
+  if (c.layers > 0 && heads % kv_heads != 0) throw UsageError(kv_heads_message(heads, kv_heads));
+  if (c.layers > 0 && c.has_rotary()) validate_rotary(c);
+  expect_range("quantity.foci", c.foci, 1, kMaxFoci);
+  expect_range("quantity.pool_hidden", c.pool_hidden, 0, kMaxWidth);
+  if (!(c.foci_penalty >= 0 && c.foci_penalty <= kHighestPenalty))
+    throw UsageError(Message{"error.foci_penalty", {{"got", number_text(c.foci_penalty, 4)}}});
+  if (c.tied_head && classes) throw UsageError(Message{"error.tied_classes"});
 }
 
 namespace {
@@ -214,6 +224,10 @@ constexpr std::array kPosition = {Choice<PositionKind>{PositionKind::kNone, "non
                                   Choice<PositionKind>{PositionKind::kRotary, "rotary"}};
 constexpr std::array kRotary = {Choice<RotaryPairs>{RotaryPairs::kHalf, "half"},
                                 Choice<RotaryPairs>{RotaryPairs::kInterleaved, "interleaved"}};
+constexpr std::array kPool = {
+    Choice<PoolKind>{PoolKind::kMean, "mean"},     Choice<PoolKind>{PoolKind::kLast, "last"},
+    Choice<PoolKind>{PoolKind::kFirst, "cls"},     Choice<PoolKind>{PoolKind::kConcat, "concat"},
+    Choice<PoolKind>{PoolKind::kVector, "vector"}, Choice<PoolKind>{PoolKind::kFoci, "foci"}};
 constexpr std::array kMask = {
     Choice<MaskKind>{MaskKind::kNone, "none"},       Choice<MaskKind>{MaskKind::kCausal, "causal"},
     Choice<MaskKind>{MaskKind::kPadding, "padding"}, Choice<MaskKind>{MaskKind::kLocal, "local"},
@@ -228,6 +242,7 @@ std::span<const Choice<NormKind>> choices(NormKind) { return kNorm; }
 std::span<const Choice<Activation>> choices(Activation) { return kActivation; }
 std::span<const Choice<PositionKind>> choices(PositionKind) { return kPosition; }
 std::span<const Choice<RotaryPairs>> choices(RotaryPairs) { return kRotary; }
+std::span<const Choice<PoolKind>> choices(PoolKind) { return kPool; }
 std::span<const Choice<MaskKind>> choices(MaskKind) { return kMask; }
 
 }  // namespace headlight

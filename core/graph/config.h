@@ -28,6 +28,15 @@ enum class Activation { kRelu, kGelu, kGeluTanh, kSilu, kSwiglu, kGeglu };
 enum class PositionKind { kNone, kSinusoidal, kLearned, kRotary };
 /// Which features of a head turn together: i and i + half of them, or 2i and 2i + 1.
 enum class RotaryPairs { kHalf, kInterleaved };
+/// How a classifier makes one vector of all its tokens':
+///   kMean    their mean
+///   kLast    that of the last token
+///   kFirst   that of the first token, where BERT's [CLS] stands
+///   kConcat  all of them side by side
+///   kVector  their mean, weighted by softmax(x w) with one learned vector w
+///   kFoci    several such means side by side, weighted by softmax(tanh(x W₁) W₂): one for each
+///            column of W₂ (Lin et al. 2017, "A structured self-attentive sentence embedding")
+enum class PoolKind { kMean, kLast, kFirst, kConcat, kVector, kFoci };
 enum class MaskKind { kNone, kCausal, kPadding, kLocal, kStrided, kFree };
 
 /// Which keys a query may look at.
@@ -74,7 +83,11 @@ struct Config {
   bool bias = true;
   bool tied_head = false;  // the logits are made with W_E, transposed, and no bias: no W_U, no b_U
   bool residual = true;
-  MaskSpec mask;  // of kTranslate: the decoder's attention to its own row
+  PoolKind pool = PoolKind::kMean;  // and the next three: of ModelForm::kClasses
+  int foci = 3;                     // of PoolKind::kFoci
+  int pool_hidden = 0;              // directions into which W₁ projects; 0: d_model
+  double foci_penalty = 0;  // PoolKind::kFoci, in training: C of + C · ‖A Aᵀ − I‖²
+  MaskSpec mask;            // of kTranslate: the decoder's attention to its own row
   std::uint64_t seed = 1;
   ModelForm form = ModelForm::kTokens;
   bool operator==(const Config&) const = default;
@@ -83,6 +96,9 @@ struct Config {
   int kv_head_count() const;  // as it will be used
   int head_width() const;     // d_head as it will be used
   int hidden_width() const;   // d_hidden as it will be used
+  int pool_width() const;     // pool_hidden as it will be used
+  int focus_count() const;    // one, of PoolKind::kVector
+  bool pools_by_weights() const { return pool == PoolKind::kVector || pool == PoolKind::kFoci; }
   bool has_feed_forward() const { return block != BlockKind::kAttention; }
   bool is_gated() const;
   bool has_rotary() const { return positions == PositionKind::kRotary; }
@@ -94,6 +110,8 @@ void validate(const Config&);
 
 inline constexpr double kLowestTemperature = 0.05, kHighestTemperature = 10;
 inline constexpr double kLowestRotaryBase = 1, kHighestRotaryBase = 1e9;
+inline constexpr int kMaxFoci = 1024;
+inline constexpr double kHighestPenalty = 1000;
 inline constexpr int kMaxLayers = 256;
 inline constexpr int kMaxHeads = 1024;
 inline constexpr int kMaxWidth = 65536;
@@ -113,6 +131,7 @@ std::span<const Choice<NormKind>> choices(NormKind);
 std::span<const Choice<Activation>> choices(Activation);
 std::span<const Choice<PositionKind>> choices(PositionKind);
 std::span<const Choice<RotaryPairs>> choices(RotaryPairs);
+std::span<const Choice<PoolKind>> choices(PoolKind);
 std::span<const Choice<MaskKind>> choices(MaskKind);
 
 template <class T>

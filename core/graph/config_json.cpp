@@ -212,6 +212,12 @@ Json config_json(const Config& c) {
     json["rotary_base"] = c.rotary_base;
     if (c.rotary_width != 0) json["rotary_width"] = c.rotary_width;
   }
+  if (c.pool != PoolKind::kMean) json["pool"] = word(c.pool);
+  if (c.pool == PoolKind::kFoci) {
+    json["foci"] = c.foci;
+    if (c.pool_hidden != 0) json["pool_hidden"] = c.pool_hidden;
+    if (c.foci_penalty != 0) json["foci_penalty"] = c.foci_penalty;
+  }
   return json;
 }
 
@@ -219,7 +225,7 @@ Config read_config(const Json& json, const std::string& where, const JsonFileWor
   const JsonReader in(json, where, words);
   Config c;
   in.choice("form", c.form);
-  in.number("layers", c.layers, 1, kMaxLayers);
+  in.number("layers", c.layers, c.form == ModelForm::kClasses ? 0 : 1, kMaxLayers);
   in.number("heads", c.heads, 1, kMaxHeads);
   in.number("d_model", c.d_model, 1, kMaxWidth);
   in.number("kv_heads", c.kv_heads, 1, kMaxHeads);
@@ -239,6 +245,10 @@ Config read_config(const Json& json, const std::string& where, const JsonFileWor
   in.boolean("bias", c.bias);
   in.boolean("tied_head", c.tied_head);
   in.boolean("residual", c.residual);
+  in.choice("pool", c.pool);
+  in.number("foci", c.foci, 1, kMaxFoci);
+  in.number("pool_hidden", c.pool_hidden, 0, kMaxWidth);
+  in.number("foci_penalty", c.foci_penalty, 0, kHighestPenalty);
   if (const Json* seed = in.find("seed")) {
     if (!seed->is_number_unsigned()) in.fail(in.name("seed"), Message{"session.seed"}, *seed);
     c.seed = seed->get<std::uint64_t>();

@@ -121,7 +121,10 @@ struct Program {
   std::vector<FusedAttention> attentions;  // in the order of their calls; of dot products only
   // The inputs; those that the model has no use for are -1.
   TensorId token_ids = -1, mask = -1;
-  TensorId present = -1;      // kClasses (batch, position): 1 for a token, 0 for padding
+  // kClasses, of some kinds of pooling (batch, position): 1 for a token, 0 for padding
+  TensorId present = -1;
+  TensorId picked = -1;       // (batch, position): 1 for the token that stands for all
+  TensorId pool_mask = -1;    // (batch, focus, key): 0 for a token, −∞ for padding
   TensorId source_ids = -1;   // kTranslate (batch, source)
   TensorId source_mask = -1;  // the encoder's (batch, source_query, source_key)
   TensorId cross_mask = -1;   // cross-attention's (batch, query, source_key)

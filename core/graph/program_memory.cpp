@@ -68,6 +68,30 @@ void fill_source_mask(const Program& program, TensorId id, std::span<float* cons
 
 }  // namespace
 
+void fill_pooling(const Program& program, std::int64_t row, std::int64_t tokens,
+                  const std::function<bool(std::int64_t)>& counts, std::span<float* const> memory) {
+  if (program.present >= 0) {
+    float* present = memory[place(program.present)] + row * tokens;
+    for (std::int64_t t = 0; t < tokens; ++t) present[t] = counts(t) ? 1.0f : 0.0f;
+  }
+  if (program.picked >= 0) {
+    float* picked = memory[place(program.picked)] + row * tokens;
+    std::fill_n(picked, tokens, 0.0f);
+    const bool first = program.config.pool == PoolKind::kFirst;
+    for (std::int64_t i = 0; i < tokens; ++i) {
+      const std::int64_t t = first ? i : tokens - 1 - i;
+      if (!counts(t)) continue;
+      picked[t] = 1.0f;
+      break;
+    }
+  }
+  if (program.pool_mask < 0) return;
+  const std::int64_t foci = program.look(program.pool_mask).axes[1].size;
+  float* mask = memory[place(program.pool_mask)] + row * foci * tokens;
+  for (std::int64_t i = 0; i < foci * tokens; ++i)
+    mask[i] = counts(i % tokens) ? 0.0f : -std::numeric_limits<float>::infinity();
+}
+
 void fill_inputs(const Program& program, std::span<const int> ids, std::span<const int> source_ids,
                  std::span<float* const> memory) {
   const auto cells = [&](TensorId id) {
@@ -84,18 +108,19 @@ void fill_inputs(const Program& program, std::span<const int> ids, std::span<con
   };
   fill_ids(program.token_ids, ids);
   fill_ids(program.source_ids, source_ids);
-  fill_all(program.present, 1.0f);
   for (const TensorId id : program.dropout) fill_all(id, 1.0f);
   fill_source_mask(program, program.source_mask, memory);
   fill_source_mask(program, program.cross_mask, memory);
   if (program.mask >= 0) {
     fill_mask(program.config.mask, static_cast<int>(ids.size()), cells(program.mask).data());
   }
-  if (program.present >= 0 && program.config.mask.kind == MaskKind::kPadding) {
-    for (const int place : program.config.mask.padding) {
-      if (place < static_cast<int>(ids.size()))
-        cells(program.present)[static_cast<std::size_t>(place)] = 0.0f;
-    }
+  if (program.config.form == ModelForm::kClasses) {
+    const MaskSpec& own = program.config.mask;
+    const auto counts = [&](std::int64_t t) {
+      return own.kind != MaskKind::kPadding ||
+             !std::binary_search(own.padding.begin(), own.padding.end(), static_cast<int>(t));
+    };
+    fill_pooling(program, 0, static_cast<std::int64_t>(ids.size()), counts, memory);
   }
   if (program.targets < 0) return;
   if (program.config.form == ModelForm::kClasses) return fill_all(program.targets, 0.0f);

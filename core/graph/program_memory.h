@@ -2,6 +2,7 @@
 // wherever their owner keeps them, aliases at their sources.
 #pragma once
 
+#include <functional>
 #include <span>
 
 #include "core/graph/program.h"
@@ -20,6 +21,11 @@ void share_aliases(const Program&, std::span<float*> memory);
 
 /// (tokens, tokens) cells: 0 where the mask lets a query look at a key, −∞ where it forbids.
 void fill_mask(const MaskSpec&, int tokens, float* out);
+
+/// The inputs by which pooling knows what is a token of row `row` of the batch, not padding: what
+/// is present, which token is picked, the mask of the foci; those that the program has.
+void fill_pooling(const Program&, std::int64_t row, std::int64_t tokens,
+                  const std::function<bool(std::int64_t)>& counts, std::span<float* const> memory);
 
 /// Fills every input of a program of one row, its padding as the config says: the ids, what of them
 /// is present, the masks, targets (the next id; −1 at the end; class 0), and dropout that leaves

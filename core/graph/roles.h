@@ -12,6 +12,8 @@ enum class Role {
   kTokenIds,
   kMask,
   kPresent,
+  kPicked,    // the one token that stands for all
+  kPoolMask,  // of the foci, where tokens may be padding
   kDropout,
   kTargets,
   // activations
@@ -40,9 +42,18 @@ enum class Role {
   kGate,
   kHidden,
   kActivated,
+  kPoolHidden,  // the tokens' rows along the directions of W₁
+  kPoolActivated,
+  kFocusScores,
+  kMaskedFocusScores,
+  kFocusWeights,
+  kFocusSums,     // what each focus gathers
+  kFocusOverlap,  // how far two foci choose the same tokens
+  kFociPenalty,
   kPooled,
   kLogits,
   kProbabilities,
+  kClassLoss,  // without the penalty
   kLoss,
   // parameters
   kTokenTable,
@@ -66,6 +77,8 @@ enum class Role {
   kFeedForwardBias,
   kUnembedding,
   kUnembeddingBias,
+  kPoolWeight,
+  kFocusWeight,
   kClassWeight,
   kClassBias,
 };

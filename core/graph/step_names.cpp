@@ -97,6 +97,8 @@ std::string shown_pattern(const Program& program, std::string_view name, int lay
   return step.ends_with(kPattern) ? std::string(step) : pattern_of_layer(program, step, layer);
 }
 
+std::string scores_step(int layer) { return name_in_layer("", layer, "attn.scores_raw"); }
+
 std::string mask_step(const Config& config, int layer) {
   return name_in_layer(config.form == ModelForm::kTranslate ? "decoder." : "", layer,
                        "attn.scores_masked");

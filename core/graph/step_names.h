@@ -45,6 +45,8 @@ std::string gradient_name(std::string_view name);
 /// pattern_of_layer().
 std::string shown_pattern(const Program&, std::string_view name, int layer);
 
+/// The step of a layer's scores, of a model with one stack of layers.
+std::string scores_step(int layer);
 /// The step that a model of this config shows its own row's mask in, where it has one.
 std::string mask_step(const Config&, int layer);
 

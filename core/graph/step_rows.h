@@ -284,12 +284,6 @@ class StepRows {
 
   // ---- prediction ----
 
-  StepRow mean_pool() const {
-    return {"step.mean_pool",
-            {"Σ [[x0]] / n", "[[out]] = (1/n) · Σ_{t} [[x0]]_{t}", "step.mean_pool.words"},
-            {"[[out]] / n", "[[d0]]_{t} = [[out]] / n", "back.mean_pool"},
-            {"words.mean_pool"}};
-  }
   StepRow logits() const {
     return {
         "step.logits",

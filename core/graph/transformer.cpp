@@ -3,15 +3,15 @@
 #include <algorithm>
 
 #include "core/base/error.h"
-#include "core/graph/attention_pieces.h"
+#include "core/graph/pooling_pieces.h"
 
 namespace headlight {
 namespace {
 
-class Builder : AttentionPieces {
+class Builder : PoolingPieces {
  public:
   Builder(const Config& config, const RunShape& shape, bool dropout = false)
-      : AttentionPieces(config, shape, dropout) {}
+      : PoolingPieces(config, shape, dropout) {}
 
   Program build() {
     if (c.form == ModelForm::kTranslate) {
@@ -20,8 +20,6 @@ class Builder : AttentionPieces {
     } else {
       p.token_ids = input("token_ids", {batch(), position()}, Role::kTokenIds);
       p.mask = own_mask();
-      if (c.form == ModelForm::kClasses)
-        p.present = input("present", {batch(), position()}, Role::kPresent);
       prediction(layers(p.token_ids, p.mask));
     }
     return std::move(p);
@@ -32,7 +30,7 @@ class Builder : AttentionPieces {
     const bool classes = c.form == ModelForm::kClasses;
     p.targets = input("targets", classes ? std::vector{batch()} : std::vector{batch(), position()},
                       Role::kTargets);
-    p.loss = call(rows_.loss(), Op::kCrossEntropy, {p.logits, p.targets}, {"loss", Role::kLoss});
+    p.loss = class_loss();
     return std::move(p);
   }
 
@@ -106,7 +104,7 @@ class Builder : AttentionPieces {
                    {"pos_embed", Role::kPosition});
     }
     return call(rows_.position_sum(), Op::kAdd, {x, where},
-                {"blocks.0.resid_pre", Role::kResidual});
+                {c.layers > 0 ? "blocks.0.resid_pre" : "resid_pre", Role::kResidual});
   }
 
   TensorId block(TensorId x, TensorId mask) {
@@ -188,16 +186,19 @@ class Builder : AttentionPieces {
   }
 
   TensorId final_norm(TensorId x) {
-    return c.block == BlockKind::kPreNorm ? norm(x, "ln_final", true) : x;
+    return c.block == BlockKind::kPreNorm && c.layers > 0 ? norm(x, "ln_final", true) : x;
   }
 
   void prediction(TensorId x) {
     x = final_norm(x);
     prefix_.clear();
     if (c.form == ModelForm::kClasses) {
-      x = call(rows_.mean_pool(), Op::kMeanPool, {x, p.present}, {"pooled", Role::kPooled});
-      const TensorId w_c =
-          parameter("classify.W_C", {d_model(), {"class", p.shape.classes}}, Role::kClassWeight);
+      x = pooled(x);
+      const Axis pooled_axis = axes_of(x).back();
+      const TensorId w_c = parameter(
+          "classify.W_C",
+          {pooled_axis.name == "place" ? pooled_axis : d_model(), {"class", p.shape.classes}},
+          Role::kClassWeight);
       p.logits = linear(rows_.class_logits(), x, w_c, {"classify.b_C", Role::kClassBias},
                         {"logits", Role::kLogits});
     } else if (c.tied_head) {

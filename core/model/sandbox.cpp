@@ -27,9 +27,12 @@ Spread spread_of(const TensorSpec& spec) {
     case Role::kScoreVector:
       return over_root(2);
     case Role::kUnembedding:
+    case Role::kFocusWeight:
     case Role::kQueryWeight:
     case Role::kKeyWeight:
       return over_root(1.5);
+    case Role::kPoolWeight:
+    case Role::kClassWeight:
     case Role::kValueWeight:
     case Role::kOutputWeight:
     case Role::kGateWeight:
@@ -39,7 +42,7 @@ Spread spread_of(const TensorSpec& spec) {
     case Role::kNormScale:
       return {1, 0.1f};
     default:
-      return {0, 0.1f};  // biases, shifts, and a classifier's matrix
+      return {0, 0.1f};  // biases and shifts
   }
 }
 
@@ -74,8 +77,9 @@ void fill_by_token(Tensor& t, std::uint64_t key, Spread spread, const RunInput& 
 
 }  // namespace
 
-RunInput sandbox_input(std::vector<std::string> tokens) {
+RunInput sandbox_input(std::vector<std::string> tokens, ModelForm form) {
   RunInput input;
+  if (form == ModelForm::kClasses) input.classes = {"A", "B"};
   input.tokens = std::move(tokens);
   std::unordered_map<std::string_view, int> rows;
   for (const std::string& token : input.tokens) {

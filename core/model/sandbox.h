@@ -11,8 +11,9 @@
 
 namespace headlight {
 
-/// The vocabulary is the distinct tokens of the sentence, in order of appearance.
-RunInput sandbox_input(std::vector<std::string> tokens);
+/// The vocabulary is the distinct tokens of the sentence, in order of appearance. A classifier
+/// chooses between two classes that mean nothing.
+RunInput sandbox_input(std::vector<std::string> tokens, ModelForm = ModelForm::kTokens);
 
 class SandboxModel final : public ParameterSource {
  public:

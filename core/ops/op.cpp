@@ -8,7 +8,7 @@
 namespace headlight {
 
 std::span<const OpInfo> all_ops() {
-  static const std::array<OpInfo, 26> kOps = {embed_op(),
+  static const std::array<OpInfo, 30> kOps = {embed_op(),
                                               sinusoid_op(),
                                               learned_position_op(),
                                               add_op(),
@@ -33,7 +33,11 @@ std::span<const OpInfo> all_ops() {
                                               multiply_op(),
                                               rotary_op(),
                                               silu_op(),
-                                              linear_transposed_op()};
+                                              linear_transposed_op(),
+                                              tanh_op(),
+                                              focus_scores_op(),
+                                              foci_penalty_op(),
+                                              concat_tokens_op()};
   return kOps;
 }
 
@@ -113,6 +117,11 @@ Pane matrix_pane(const TensorView& t, int input, PaneRole role, std::int64_t hea
   Pane pane;
   pane.input = input;
   pane.role = role;
+  if (n == 1) {  // a number for each batch item: that of the first
+    pane.rows = pane.columns = 1;
+    pane.row_axis = pane.column_axis = t.axes[0].name;
+    return pane;
+  }
   // Of a tensor without places, (batch, n), the row of the first batch item.
   pane.rows = t.axes[n - 2].name == "batch" ? 1 : t.axes[n - 2].size;
   pane.columns = t.axes[n - 1].size;
@@ -139,8 +148,14 @@ namespace {
 bool is_source(std::string_view axis) { return axis.starts_with("source"); }
 }  // namespace
 
-std::string query_word(std::string_view axis) { return is_source(axis) ? "source_query" : "query"; }
-std::string key_word(std::string_view axis) { return is_source(axis) ? "source_key" : "key"; }
+std::string query_word(std::string_view axis) {
+  if (axis == "focus") return "focus";
+  return is_source(axis) ? "source_query" : "query";
+}
+std::string key_word(std::string_view axis) {
+  if (axis == "focus") return "other_focus";
+  return is_source(axis) ? "source_key" : "key";
+}
 std::string place_word(std::string_view axis) { return is_source(axis) ? "source" : "position"; }
 
 std::string code_shape(const TensorView& t) {

@@ -41,6 +41,10 @@ enum class Op {
   kRotary,
   kSilu,
   kLinearTransposed,
+  kTanh,
+  kFocusScores,
+  kFociPenalty,
+  kConcatTokens,
 };
 
 using TensorId = int;
@@ -48,7 +52,7 @@ using TensorId = int;
 constexpr std::size_t place(int id) { return static_cast<std::size_t>(id); }
 
 struct OpParams {
-  float factor = 1.0f;        // kScale
+  float factor = 1.0f;        // kScale, kFociPenalty
   float epsilon = 1e-5f;      // kLayerNorm, kRmsNorm
   double temperature = 1;     // kSoftmax: what the scores are divided by
   std::int64_t features = 0;  // kSinusoid: width of a row
@@ -354,7 +358,8 @@ inline std::int64_t heads_per_kv(std::span<const Axis> x, std::span<const Axis> 
 /// "k": with the heads repeated for all that share them, as code: "np.repeat(k, 2, axis=0)".
 std::string shared_heads(const CodeArgs&, std::size_t input, bool torch);
 /// What an axis of places is called where its tokens ask ("query"), where they answer ("key"), and
-/// everywhere else ("position"); of source tokens: "source_query", "source_key", "source".
+/// everywhere else ("position"); of source tokens: "source_query", "source_key", "source"; of the
+/// foci of a pooling: "focus", "other_focus".
 std::string query_word(std::string_view axis);
 std::string key_word(std::string_view axis);
 std::string place_word(std::string_view axis);
@@ -400,6 +405,7 @@ const OpInfo &embed_op(), &sinusoid_op(), &learned_position_op(), &add_op(), &la
     &project_op(), &split_heads_op(), &scores_op(), &additive_scores_op(), &scale_op(), &mask_op(),
     &softmax_op(), &weighted_sum_op(), &concat_heads_op(), &linear_op(), &linear_transposed_op(),
     &relu_op(), &gelu_op(), &gelu_tanh_op(), &mean_pool_op(), &dropout_op(), &cross_entropy_op(),
-    &rms_norm_op(), &multiply_op(), &rotary_op(), &silu_op();
+    &rms_norm_op(), &multiply_op(), &rotary_op(), &silu_op(), &tanh_op(), &focus_scores_op(),
+    &foci_penalty_op(), &concat_tokens_op();
 
 }  // namespace headlight

@@ -109,7 +109,7 @@ std::vector<Pane> panes(const OpArgs& args, std::int64_t head) {
                        head / heads_per_kv(args.in[0].axes, args.in[1].axes));
   std::swap(k.rows, k.columns);
   std::swap(k.row_stride, k.column_stride);
-  k.row_axis = "d_head";
+  k.row_axis = args.in[1].axes[3].name;
   k.column_axis = args.out.axes[3].name;
   k.transposed = true;
   k.row_follow = Follow::kFree;

@@ -21,7 +21,7 @@ std::vector<Axis> shape(std::span<const TensorView> in, const OpParams&) {
         "weights (batch, head, query, key) and v (batch, head, key, d_head), whose heads divide "
         "the weights'");
   }
-  return {a[0], a[1], a[2], {"d_head", v[3].size}};
+  return {a[0], a[1], a[2], v[3]};
 }
 
 // z[h, i, e] = Σ_j A[h, i, j] · v[h, j, e]

@@ -56,7 +56,10 @@ RunShape shape_for(const Model* model, const RunInput& input, std::size_t row,
     shape.in_place = fills_masks(*model);
     shape.padded = pads_source(config);
   }
-  if (!model) shape.vocab = static_cast<std::int64_t>(input.vocab.size());
+  if (!model) {
+    shape.vocab = static_cast<std::int64_t>(input.vocab.size());
+    shape.classes = static_cast<std::int64_t>(input.classes.size());
+  }
   shape.positions = static_cast<std::int64_t>(row);
   shape.source = static_cast<std::int64_t>(input.source_ids.size());
   return shape;
@@ -116,7 +119,7 @@ RunInput Runner::read_input(const Document& doc, RunResult& result) {
     std::vector<std::string> texts;
     texts.reserve(tokens.size());
     for (Token& token : tokens) texts.push_back(std::move(token.text));
-    return sandbox_input(std::move(texts));
+    return sandbox_input(std::move(texts), doc.config.form);
   }
   const Model& model = *result.model;
   const bool pair = model.file.config.form == ModelForm::kTranslate;
@@ -258,8 +261,11 @@ void Runner::backpropagate(Trace& trace, const Model* model, const RunInput& inp
                            const Document& doc, Backend& backend) {
   const Program& program = *trace.program_;
   aim(program, model, input, doc.targets, trace.memory_);
-  const auto last = static_cast<std::size_t>(program.producer(program.loss));
-  backend.run(program, std::span(program.calls).subspan(last, 1), trace.memory_);
+  // What asks for the targets, and what follows from it.
+  const auto first = std::ranges::find_if(program.calls, [&](const OpCall& call) {
+    return std::ranges::find(call.in, program.targets) != call.in.end();
+  });
+  backend.run(program, std::span(first, program.calls.end()), trace.memory_);
   Backward& pass = *trace.backward_;
   pass.seed_loss(trace.memory_, counted_targets(program, trace.memory_));
   pass.run(backend, trace.memory_);

@@ -27,14 +27,16 @@ std::vector<std::int64_t> open_targets(const Program& p, const Model* model,
   return places;
 }
 
-std::span<const std::string> target_names(const Program& p, const Model& model) {
-  if (p.config.form == ModelForm::kClasses) return model.file.classes;
-  return *model.vocabulary->tokens();
+std::span<const std::string> target_names(const Program& p, const Model* model,
+                                          const RunInput& input) {
+  if (p.config.form == ModelForm::kClasses) return input.classes;
+  if (!model) return {};
+  return *model->vocabulary->tokens();
 }
 
-std::optional<std::int64_t> target_named(const Program& p, const Model& model,
-                                         std::string_view name) {
-  const auto names = target_names(p, model);
+std::optional<std::int64_t> target_named(const Program& p, const Model* model,
+                                         const RunInput& input, std::string_view name) {
+  const auto names = target_names(p, model, input);
   const auto at = std::find(names.begin(), names.end(), name);
   if (name.empty() || at == names.end()) return std::nullopt;
   return at - names.begin();
@@ -56,7 +58,7 @@ void aim(const Program& p, const Model* model, const RunInput& input,
   const float* logits = memory[place(p.logits)];
   for (std::size_t i = 0; i < open.size(); ++i) {
     std::optional<std::int64_t> wanted;
-    if (model && i < targets.size()) wanted = target_named(p, *model, targets[i]);
+    if (i < targets.size()) wanted = target_named(p, model, input, targets[i]);
     if (!wanted) wanted = likeliest(logits + open[i] * p.outcomes(), p.outcomes());
     right[open[i]] = static_cast<float>(*wanted);
   }

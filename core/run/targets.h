@@ -25,9 +25,10 @@ void aim(const Program&, const Model*, const RunInput&, std::span<const std::str
 std::vector<std::int64_t> open_targets(const Program&, const Model*, const RunInput&);
 
 /// What such a place can be asked for, by name: the classes, or the tokens of the vocabulary.
-std::span<const std::string> target_names(const Program&, const Model&);
+std::span<const std::string> target_names(const Program&, const Model*, const RunInput&);
 /// The one with this name.
-std::optional<std::int64_t> target_named(const Program&, const Model&, std::string_view name);
+std::optional<std::int64_t> target_named(const Program&, const Model*, const RunInput&,
+                                         std::string_view name);
 
 /// How many targets are counted, and their mean loss, of a trace of a training program.
 std::int64_t counted_targets(const Trace&);

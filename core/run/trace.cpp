@@ -11,13 +11,16 @@
 
 namespace headlight {
 
+namespace {
+bool asks(std::string_view axis) { return counts_tokens(axis) && !axis.ends_with("key"); }
+}  // namespace
+
 bool names_places(std::string_view axis) {
   return counts_tokens(axis) || axis == "vocab" || axis == "class";
 }
 
 const Axis* find_row_axis(std::span<const Axis> axes) {
-  const auto found =
-      std::ranges::find_if(axes, [](const Axis& a) { return counts_tokens(a.name); });
+  const auto found = std::ranges::find_if(axes, [](const Axis& a) { return asks(a.name); });
   return found == axes.end() ? nullptr : &*found;
 }
 

@@ -35,6 +35,7 @@ TrainerOptions trainer_options(const RunPlan& plan, int threads) {
 // Who fills holes or judges a whole row looks both ways.
 void set_form(Config& config, TaskKind kind) {
   config.form = form_of(kind);
+  if (config.form != ModelForm::kClasses) config.layers = std::max(config.layers, 1);
   const bool both_ways = kind == TaskKind::kMasked || kind == TaskKind::kClassify;
   config.mask.kind = both_ways ? MaskKind::kNone : MaskKind::kCausal;
 }

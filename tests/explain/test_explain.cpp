@@ -202,7 +202,7 @@ TEST_CASE("explain: values and factors are the cells they name") {
     const Op op = c.made().op;
     const bool product = op == Op::kDropout || op == Op::kProject || op == Op::kLinear ||
                          op == Op::kLinearTransposed || op == Op::kScores ||
-                         op == Op::kWeightedSum || op == Op::kMultiply;
+                         op == Op::kWeightedSum || op == Op::kMultiply || op == Op::kFocusScores;
     CHECK((plain_factors > 0) == product);
   }
 }

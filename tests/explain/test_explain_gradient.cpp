@@ -95,6 +95,8 @@ std::vector<Case> special_cases() {
       {Op::kGelu, {far}},
       {Op::kGeluTanh, {far}},
       {Op::kSilu, {far}},
+      {Op::kTanh, {far}},
+      {Op::kConcatTokens, {level, nobody}},
       {Op::kRmsNorm, {level, random_tensor("w", {feature})}},
       {Op::kRotary, {random_tensor("q", {one, head, token, {"d_head", 2}})}},
   };
@@ -270,8 +272,9 @@ TEST_CASE("explain gradient: values and factors are the cells they name") {
       }
     }
   });
-  CHECK(plain == std::set<std::string_view>{"dropout", "linear", "linear_transposed", "multiply",
-                                            "project", "scores", "weighted_sum"});
+  CHECK(plain == std::set<std::string_view>{"dropout", "focus_scores", "linear",
+                                            "linear_transposed", "multiply", "project", "scores",
+                                            "weighted_sum"});
 }
 
 TEST_CASE("explain gradient: a factor is the slope of its own cell") {
@@ -322,9 +325,9 @@ TEST_CASE("explain gradient: what is written comes to the factor, and to the cel
       }
     }
   });
-  CHECK(factors.size() == 9);
+  CHECK(factors.size() == 10);
   for (const auto* id : {"softmax", "layer_norm", "rms_norm", "gelu", "silu", "rotary",
-                         "cross_entropy", "mean_pool", "scale"}) {
+                         "cross_entropy", "mean_pool", "scale", "tanh"}) {
     CHECK_MESSAGE(cells.contains(id), id << " does not write its cell");
   }
 }

@@ -121,6 +121,13 @@ std::string all_said() {
   check(c);
   write_trace(lines, *run(small(ModelForm::kClasses), true));
   write_trace(lines, *run(small(ModelForm::kTranslate), true));
+  for (const auto& pool : choices(PoolKind{})) {
+    c = small(ModelForm::kClasses);
+    c.layers = pool.value == PoolKind::kLast ? 1 : 0;
+    c.pool = pool.value;
+    c.foci_penalty = 0.5;
+    write_trace(lines, *run(c, true));
+  }
   return lines.text();
 }
 

@@ -41,6 +41,7 @@ class Worst {
 void check_case(GlBackend& gl, const OpCase& row, const Sizes& sizes, float spread, Worst& worst) {
   const Program program = single_call(row.op, row.inputs(sizes), sizes.n);
   CAPTURE(op_info(row.op).id);
+  CAPTURE(shape_text(program.tensors.front().axes));
   CAPTURE(shape_text(program.tensors.back().axes));
   CAPTURE(spread);
   Memory got(program), expected(program);

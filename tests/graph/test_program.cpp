@@ -148,7 +148,16 @@ std::optional<Section> section_of(const Program& p, const Step& step) {
     case Role::kHidden:
     case Role::kActivated:
       return Section::kFeedForward;
+    case Role::kPoolHidden:
+    case Role::kPoolActivated:
+    case Role::kFocusScores:
+    case Role::kMaskedFocusScores:
+    case Role::kFocusWeights:
+    case Role::kFocusSums:
+    case Role::kFocusOverlap:
+    case Role::kFociPenalty:
     case Role::kPooled:
+    case Role::kClassLoss:
     case Role::kLogits:
     case Role::kProbabilities:
     case Role::kLoss:
@@ -514,6 +523,8 @@ TEST_CASE("program: classifiers and encoder-decoders, for every combination") {
     RunShape shape{2, 6, 5};
     (c.form == ModelForm::kClasses ? shape.classes : shape.source) = 4;
     shape.padded = configs % 3 == 0;
+    c.pool = choices(PoolKind{})[static_cast<std::size_t>(configs / 2) % 6].value;
+    c.foci_penalty = configs / 34 % 2 == 1 ? 0.5 : 0;
     const std::string what = std::string(word(c.form)) + " " + text(c);
     for (const Program& p :
          {build_program(c, shape), build_training_program(c, shape, configs % 4 != 0)}) {
@@ -531,6 +542,60 @@ TEST_CASE("program: a form without what it needs is refused") {
   CHECK_THROWS_AS(build_program(c, {1, 6, 5, 1}), UsageError);
   c.form = ModelForm::kTranslate;
   CHECK_THROWS_AS(build_training_program(c, {1, 6, 5, 4, 0}), UsageError);
+}
+
+TEST_CASE("program: each kind of pooling makes the row that the classes are scored by") {
+  const auto shape_in = [](const Program& p, const char* name) {
+    return shape_text(p.look(p.require(name)).axes);
+  };
+  Config c = one_layer();
+  c.form = ModelForm::kClasses;
+  c.mask.kind = MaskKind::kNone;
+  c.layers = 0;
+  c.foci = 3;
+  const std::string d = std::to_string(c.d_model);
+  const auto built = [&](PoolKind pool, bool padded = false) {
+    c.pool = pool;
+    RunShape shape{2, 6, 5, 4};
+    shape.padded = padded;
+    return build_training_program(c, shape);
+  };
+  const auto w_c = [&](const Program& p) { return shape_in(p, "classify.W_C"); };
+  CHECK(w_c(built(PoolKind::kMean)) == "(d_model " + d + ", class 4)");
+  for (const PoolKind one : {PoolKind::kLast, PoolKind::kFirst}) {
+    const Program p = built(one);
+    CHECK(shape_in(p, "picked") == "(batch 2, position 6)");
+    CHECK(w_c(p) == "(d_model " + d + ", class 4)");
+  }
+  CHECK(w_c(built(PoolKind::kConcat)) == "(place " + std::to_string(6 * c.d_model) + ", class 4)");
+  const Program vector = built(PoolKind::kVector);
+  CHECK(shape_in(vector, "pool.w") == "(d_model " + d + ", focus 1)");
+  CHECK(vector.find("pool.activated") == -1);
+  CHECK(vector.pool_mask == -1);
+  c.pool_hidden = 2;
+  c.foci_penalty = 0.5;
+  const Program foci = built(PoolKind::kFoci, true);
+  CHECK(shape_in(foci, "pool.W_1") == "(d_model " + d + ", direction 2)");
+  CHECK(shape_in(foci, "pool.W_2") == "(direction 2, focus 3)");
+  CHECK(shape_in(foci, "pool.weights") == "(batch 2, head 1, focus 3, key 6)");
+  CHECK(shape_in(foci, "pool_mask") == "(batch 2, focus 3, key 6)");
+  CHECK(shape_in(foci, "pool.overlap") == "(batch 2, head 1, focus 3, other_focus 3)");
+  CHECK(w_c(foci) == "(place " + std::to_string(3 * c.d_model) + ", class 4)");
+  CHECK(foci.tensors[static_cast<std::size_t>(foci.loss)].role == Role::kLoss);
+  CHECK(foci.find("class_loss") >= 0);
+  c.foci_penalty = 0;
+  CHECK(built(PoolKind::kFoci).find("class_loss") == -1);
+}
+
+TEST_CASE("program: a model without layers is its embeddings, pooled") {
+  Config c = one_layer();
+  c.layers = 0;
+  CHECK_THROWS_AS(build_program(c, {1, 6, 5}), UsageError);
+  c.form = ModelForm::kClasses;
+  const Program p = build_program(c, {1, 6, 5, 3});
+  CHECK(p.attentions.empty());
+  CHECK(p.find("ln_final.normalized") == -1);
+  CHECK(memory_needed(c, {1, 6, 5, 3}) > 0);
 }
 
 TEST_CASE("program: a classifier pools, an encoder-decoder crosses") {

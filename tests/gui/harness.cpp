@@ -498,7 +498,7 @@ std::string inconsistency(const AppState& state) {
   const Session& s = state.session;
   if (trace.program().find(s.step) < 0) return "no such step: " + s.step;
   if (s.head < 0 || s.head >= trace.config().head_count()) return "no such head";
-  if (s.layer < 0 || s.layer >= trace.config().layers) return "no such layer";
+  if (s.layer < 0 || s.layer >= std::max(trace.config().layers, 1)) return "no such layer";
   if (s.picked) {
     const TensorView t = trace.find(s.picked->tensor);
     if (!t.data || s.picked->index.size() != t.axes.size()) return "the picked cell has no tensor";

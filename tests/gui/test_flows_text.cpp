@@ -143,6 +143,24 @@ TEST_CASE("flow: typing is one step of undo, and redo brings it back") {
   CHECK_FALSE(gui.state().history.can_redo());
 }
 
+TEST_CASE("flow: what was typed and taken away in one stay in the field comes back by undo") {
+  Gui gui(small_document());
+  const std::string before = gui.document().sentence;
+  go_to_end(gui);
+  gui.edit_key({ImGuiKey_A, true});
+  gui.type("dogs bark");
+  CHECK(gui.document().sentence == "dogs bark");
+  gui.edit_key({ImGuiKey_A, true});
+  gui.edit_key({ImGuiKey_Backspace});
+  CHECK(gui.document().sentence == "");
+  gui.ctrl('Z');
+  CHECK(gui.document().sentence == "dogs bark");
+  gui.ctrl('Z');
+  CHECK(gui.document().sentence == before);
+  gui.ctrl('Z', true);
+  CHECK(gui.document().sentence == "dogs bark");
+}
+
 TEST_CASE("flow: undo inside the field changes its text, and typing goes on from there") {
   Gui gui(small_document());
   const std::string before = gui.document().sentence;

@@ -10,6 +10,7 @@
 
 #include "core/base/error.h"
 #include "core/base/message.h"
+#include "core/base/tensor.h"
 #include "core/base/texts.h"
 #include "core/graph/config.h"
 #include "core/model/bundled.h"
@@ -92,6 +93,8 @@ std::set<std::string> computed_ids() {
   add_choices(ids, "activation", Activation{});
   add_choices(ids, "norm", NormKind{});
   add_choices(ids, "rotary", RotaryPairs{});
+  add_choices(ids, "pool", PoolKind{});
+  ids.insert({"choice.form.tokens", "choice.form.classes"});
   for (const auto kind : {TokenizerKind::kWords, TokenizerKind::kCharacters, TokenizerKind::kBytes})
     ids.insert("choice.tokenizer." + std::string(to_string(kind)));
   for (const BundledModel& model : bundled_models()) {
@@ -126,6 +129,14 @@ TEST_CASE("texts: every entry has both languages, the same places, and an id of 
       CHECK(text.find("  ") == std::string::npos);
       CHECK(std::count(text.begin(), text.end(), '{') == std::count(text.begin(), text.end(), '}'));
     }
+  }
+}
+
+TEST_CASE("texts: every axis has its word") {
+  for (const std::string_view axis : axis_words()) {
+    CAPTURE(axis);
+    for (const Language language : {Language::kEnglish, Language::kChinese})
+      CHECK(tr_or(language, "inspector.axis." + std::string(axis), "") != "");
   }
 }
 

@@ -252,6 +252,24 @@ std::vector<ShapeCase> second_shape_cases() {
        {rows(2, 5, 7), matrix("batch", 2, "position", 7)},
        "",
        "mean_pool expects x (batch, position, feature) and present (batch, position)"},
+      {Op::kConcatTokens,
+       {rows(2, 5, 7), matrix("batch", 2, "position", 5)},
+       "(batch 2, place 35)",
+       ""},
+      {Op::kConcatTokens,
+       {rows(2, 5, 7), matrix("batch", 2, "position", 4)},
+       "",
+       "concat_tokens expects x (batch, position, feature) and present (batch, position)"},
+      {Op::kFocusScores,
+       {rows(2, 5, 7), matrix("direction", 7, "focus", 3)},
+       "(batch 2, head 1, focus 3, key 5)",
+       ""},
+      {Op::kFocusScores,
+       {rows(2, 5, 7), matrix("direction", 6, "focus", 3)},
+       "",
+       "focus_scores expects u (batch, position, hidden) and W (hidden, focus)"},
+      {Op::kFociPenalty, {pairs(2, 1, 3, 3)}, "(batch 2)", ""},
+      {Op::kFociPenalty, {pairs(2, 1, 3, 4)}, "", "foci_penalty expects G"},
       {Op::kDropout, {s, s}, s_text, ""},
       {Op::kDropout, {s, mask}, "", "dropout expects two tensors of one shape"},
       {Op::kCrossEntropy, {matrix("batch", 2, "class", 3), {{"batch", 2}}}, "(batch 2)", ""},
@@ -265,7 +283,8 @@ std::vector<ShapeCase> second_shape_cases() {
        "",
        "cross_entropy expects logits (batch, position, vocab) and targets (batch, position)"},
   };
-  for (Op op : {Op::kScale, Op::kSoftmax, Op::kRelu, Op::kGelu, Op::kGeluTanh, Op::kSilu}) {
+  for (Op op :
+       {Op::kScale, Op::kSoftmax, Op::kRelu, Op::kGelu, Op::kGeluTanh, Op::kSilu, Op::kTanh}) {
     cases.push_back({op, {s}, s_text, ""});
     cases.push_back({op, {s, s}, "", "in1 (batch 2, head 3, query 5, key 6)"});
   }
@@ -385,7 +404,7 @@ TEST_CASE("ops: the table is complete and in order") {
     CHECK_MESSAGE(whole, info.id << " lacks a function");
     CHECK_MESSAGE(!info.trials.empty(), info.id << " is tried nowhere");
   }
-  CHECK(all_ops().back().op == Op::kLinearTransposed);  // the last of the enum
+  CHECK(all_ops().back().op == Op::kConcatTokens);  // the last of the enum
 }
 
 TEST_CASE("ops: embed picks rows") {
@@ -562,6 +581,8 @@ TEST_CASE("ops: activations at known places") {
   expect(Op::kGelu, {x}, {0, -0.1002108019, -0.1586552539, 0, 0.8413447461, 1.3997891981, 30});
   expect(Op::kSilu, {x},
          {-2.8072869e-12, -0.2736382868, -0.2689414214, 0, 0.7310585786, 1.2263617132, 30});
+  expect(Op::kTanh, {tensor("x", row(5), {-3e38f, -kInf, 0, 0.5f, kInf})},
+         {-1, -1, 0, 0.46211716f, 1});
   expect(Op::kSilu, {tensor("x", row(4), {-3e38f, -200, 200, 3e38f})}, {0, 0, 200, 3e38f});
   expect(Op::kGeluTanh, {x}, {0, -0.1004284230, -0.1588080094, 0, 0.8411919906, 1.3995715770, 30});
 }
@@ -590,6 +611,31 @@ TEST_CASE("ops: the mean of the tokens leaves padding out, whatever stands there
   expect(Op::kMeanPool, {x, present}, {2, 4, 9, -3});
   const Tensor none = tensor("m", matrix("batch", 2, "position", 3), {0, 0, 0, 1, 1, 1});
   expect(Op::kMeanPool, {x, none}, {0, 0, 7, 3});
+}
+
+TEST_CASE("ops: tokens side by side are 0 where padding stands, whatever its numbers are") {
+  const Tensor x = tensor("x", rows(1, 3, 2), {1, 2, kNan, kInf, 5, 6});
+  const Tensor present = tensor("m", matrix("batch", 1, "position", 3), {1, 0, 1});
+  expect(Op::kConcatTokens, {x, present}, {1, 2, 0, 0, 5, 6});
+}
+
+TEST_CASE("ops: each focus scores each token") {
+  // Rows (1, 2), (3, −1), (0, 4); foci (2, 1) and (−1, 0.5).
+  const Tensor u = tensor("u", rows(1, 3, 2), {1, 2, 3, -1, 0, 4});
+  const Tensor w = tensor("W", matrix("direction", 2, "focus", 2), {2, -1, 1, 0.5f});
+  expect(Op::kFocusScores, {u, w}, {4, 5, 4, 0, -3.5f, 2});
+}
+
+TEST_CASE("ops: foci that are apart cost nothing, equal ones the most") {
+  const auto cost = [](std::vector<float> g, float expected) {
+    Tensor overlap = tensor("G", pairs(1, 1, 2, 2), std::move(g));
+    OpParams params;
+    params.factor = 0.5f;
+    expect(Op::kFociPenalty, {overlap}, {expected}, params);
+  };
+  cost({1, 0, 0, 1}, 0);
+  cost({1, 1, 1, 1}, 1);                      // ½ (1 + 1)
+  cost({0.5f, 0.25f, 0.25f, 0.5f}, 0.3125f);  // ½ (¼ + 2/16 + ¼)
 }
 
 TEST_CASE("ops: dropout leaves out what its factor is 0 for") {

@@ -47,6 +47,17 @@ CONFIGS = {
                           activation="relu", mask="padding", padding=[3]),
     "classes": dict(form="classes", classes=3, heads=2, d_model=4, d_hidden=5, mask="none",
                     tokens=5, batch=3, lengths=[5, 2, 4]),
+    "pool-last": dict(form="classes", classes=3, pool="last", heads=2, d_model=4, d_hidden=5,
+                      tokens=5, batch=3, lengths=[5, 1, 4]),
+    "pool-concat": dict(form="classes", classes=3, pool="concat", layers=0, d_model=4, mask="none",
+                        tokens=5, batch=3, lengths=[5, 2, 4]),
+    "pool-vector": dict(form="classes", classes=3, pool="vector", heads=2, d_model=4, d_hidden=5,
+                        mask="none", tokens=5, batch=2, lengths=[5, 2]),
+    "pool-foci": dict(form="classes", classes=3, pool="foci", foci=2, pool_hidden=3, layers=0,
+                      d_model=4, mask="none", tokens=5, batch=3, lengths=[5, 2, 4]),
+    "pool-foci-penalty": dict(form="classes", classes=3, pool="foci", foci=3, pool_hidden=2,
+                              foci_penalty=0.3, heads=2, d_model=4, d_hidden=5, mask="none",
+                              tokens=6, batch=3, lengths=[6, 5, 4]),
     "translate": dict(form="translate", heads=2, d_model=4, d_hidden=5, tokens=4, source=5, batch=2,
                       positions="learned", source_lengths=[3, 5]),
     "translate-post-norm": dict(form="translate", attention="wide", heads=2, d_model=3, d_hidden=4,
@@ -85,6 +96,18 @@ def dropout_factors(c, generator):
     return made
 
 
+def penalised(c, run, losses, targets):
+    """The mean over the rows that count, and each row's loss, with what overlapping foci cost."""
+    weights = run.kept["pool.weights"]
+    run.keep("class_loss", losses)
+    overlap = run.keep("pool.overlap", weights @ weights.transpose(-1, -2))
+    apart = torch.eye(c["foci"], dtype=torch.float64)
+    penalty = run.keep("pool.penalty", c["foci_penalty"] * (overlap - apart).pow(2).sum((1, 2, 3)))
+    losses = losses + penalty
+    counted = targets >= 0
+    return losses[counted].sum() / counted.sum(), losses
+
+
 def make(name, changes, folder):
     c = reference.DEFAULTS | changes
     generator = torch.Generator().manual_seed(zlib.crc32(("gradients of " + name).encode()))
@@ -104,17 +127,20 @@ def make(name, changes, folder):
                                              generator=generator)
     if c.get("dropout"):
         inputs |= dropout_factors(c, generator)
-    tensors |= inputs
+    tensors |= reference.read_inputs(c, inputs)
     run = reference.Run(c, parameters, ids, inputs)
     run.compute()
     losses = F.cross_entropy(run.kept["logits"].movedim(-1, 1), targets, ignore_index=-1,
                              reduction="none")
+    total = F.cross_entropy(run.kept["logits"].reshape(-1, outcomes), targets.reshape(-1),
+                            ignore_index=-1)
+    if c["foci_penalty"]:
+        total, losses = penalised(c, run, losses, targets)
     kept = {key: tensor for key, tensor in run.kept.items() if tensor.requires_grad}
     for tensor in kept.values():
         tensor.retain_grad()
     losses.retain_grad()
-    F.cross_entropy(run.kept["logits"].reshape(-1, outcomes), targets.reshape(-1),
-                    ignore_index=-1).backward()
+    total.backward()
     tensors["loss"] = losses
     tensors |= {"d." + key: tensor.grad for key, tensor in kept.items() if tensor.grad is not None}
     if c["batch"] == 1:

@@ -41,7 +41,7 @@ DEFAULTS = dict(
 
 # What came later: stands in a file only where it is not this.
 LATER = dict(norm="layer", kv_heads=0, rotary="half", rotary_base=10000.0, rotary_width=0,
-             tied_head="off")
+             tied_head="off", pool="mean", foci=3, pool_hidden=0, foci_penalty=0.0)
 DEFAULTS |= LATER
 
 # What differs from DEFAULTS. Sizes are small and odd on purpose: a swapped axis must not fit.
@@ -111,6 +111,19 @@ CONFIGS = {
                     positions="learned", batch=2, tokens=5, lengths=[5, 3]),
     "classes-basic": dict(form="classes", classes=4, attention="basic", d_model=3, block="attention",
                           positions="none", tokens=4),
+    # Pooling, over layers and over embeddings alone.
+    "pool-last": dict(form="classes", classes=3, pool="last", heads=2, d_model=4, d_hidden=5,
+                      batch=3, tokens=5, lengths=[5, 3, 1]),
+    "pool-cls": dict(form="classes", classes=3, pool="cls", heads=2, d_model=4, d_hidden=5,
+                     mask="none", batch=2, tokens=5, lengths=[5, 2]),
+    "pool-concat": dict(form="classes", classes=2, pool="concat", layers=0, d_model=4, mask="none",
+                        positions="none", batch=2, tokens=5, lengths=[4, 2]),
+    "pool-vector": dict(form="classes", classes=3, pool="vector", layers=0, d_model=6, mask="none",
+                        batch=2, tokens=5, lengths=[5, 3]),
+    "pool-foci": dict(form="classes", classes=3, pool="foci", foci=4, pool_hidden=3, heads=2,
+                      d_model=6, d_hidden=5, mask="none", batch=2, tokens=7, lengths=[7, 4]),
+    "pool-foci-alone": dict(form="classes", classes=2, pool="foci", foci=2, layers=0, d_model=5,
+                            positions="learned", mask="none", tokens=6),
     "translate": dict(form="translate", heads=2, d_model=4, d_hidden=5, tokens=4, source=6, batch=2,
                       positions="learned", source_lengths=[4, 6]),
     "translate-post-norm": dict(form="translate", heads=3, d_model=6, d_hidden=4, tokens=5, source=3,
@@ -181,6 +194,10 @@ def kv_head_count(c):
     return c["kv_heads"] or head_count(c) if head_count(c) > 1 else 1
 
 
+def focus_count(c):
+    return c["foci"] if c["pool"] == "foci" else 1
+
+
 def is_gated(c):
     return c["activation"] in ("swiglu", "geglu")
 
@@ -234,11 +251,22 @@ def make_inputs(c):
     if c["form"] == "classes":
         lengths = torch.tensor(c["lengths"] or [n] * batch)
         made["present"] = (torch.arange(n)[None] < lengths[:, None]).double()
+        if c["pool"] in ("last", "cls"):
+            picked = lengths - 1 if c["pool"] == "last" else torch.zeros_like(lengths)
+            made["picked"] = F.one_hot(picked, n).double()
+        if c["pool"] in ("vector", "foci") and c["lengths"]:
+            made["pool_mask"] = as_mask(made["present"][:, None].expand(-1, focus_count(c), -1) > 0)
     if c["source_lengths"]:
         there = torch.arange(s)[None] < torch.tensor(c["source_lengths"])[:, None]
         made["source_mask"] = as_mask(there[:, None].expand(-1, s, -1))
         made["cross_mask"] = as_mask(there[:, None].expand(-1, n, -1))
     return made
+
+
+def read_inputs(c, inputs):
+    """Without what only this script asks for: who picks a token or masks foci reads no presence."""
+    own = c["form"] == "classes" and c["pool"] not in ("mean", "concat")
+    return {name: tensor for name, tensor in inputs.items() if not (own and name == "present")}
 
 
 # ---- weights ----
@@ -296,7 +324,7 @@ def make_parameters(c, generator):
                 if bias:
                     draw(at + "mlp.b_in", hidden, deviation=0.3)
                     draw(at + "mlp.b_out", d, deviation=0.3)
-        if c["block"] == "pre-norm":
+        if c["block"] == "pre-norm" and c["layers"] > 0:
             draw_norm(root + "ln_final")
 
     if c["form"] == "translate":
@@ -304,11 +332,21 @@ def make_parameters(c, generator):
         draw_stack("decoder.", c["tokens"], True)
     else:
         draw_stack("", c["tokens"], False)
+    rows = d  # of the last matrix
+    if c["form"] == "classes":
+        if c["pool"] == "concat":
+            rows = c["tokens"] * d
+        if c["pool"] == "vector":
+            draw("pool.w", d, 1, deviation=1.3 / math.sqrt(d))
+        if c["pool"] == "foci":
+            k, rows = c["pool_hidden"] or d, c["foci"] * d
+            draw("pool.W_1", d, k, deviation=1.3 / math.sqrt(d))
+            draw("pool.W_2", k, c["foci"], deviation=1.3)
     name, letter, outcomes = ("classify", "C", c["classes"]) if c["form"] == "classes" else \
         ("unembed", "U", VOCAB)
     if c["tied_head"] == "on":  # the head is the table of embeddings
         return made
-    draw(f"{name}.W_{letter}", d, outcomes, deviation=1 / math.sqrt(d))
+    draw(f"{name}.W_{letter}", rows, outcomes, deviation=1 / math.sqrt(rows))
     if bias:
         draw(f"{name}.b_{letter}", outcomes, deviation=0.3)
     return made
@@ -353,8 +391,7 @@ class Run:
             x = self.stack("", self.ids)
         name = "unembed.%s_U"
         if c["form"] == "classes":
-            present = self.inputs["present"][..., None]
-            x = self.keep("pooled", (x * present).sum(1) / present.sum(1))
+            x = self.keep("pooled", self.pool(x))
             name = "classify.%s_C"
         head = w["embed.W_E"] if c["tied_head"] == "on" else w[name % "W"].T
         logits = self.keep("logits", F.linear(x, head, w.get(name % "b")))
@@ -367,9 +404,35 @@ class Run:
             rows = w[root + "pos_embed.W_pos"] if c["positions"] == "learned" else \
                 self.sinusoids(ids.shape[1])
             x = x + self.keep(root + "pos_embed", rows.expand_as(x).clone())
+            if c["layers"] == 0:
+                self.keep(root + "resid_pre", x)
         for layer in range(c["layers"]):
             x = self.block(f"{root}blocks.{layer}.", x, encoded)
-        return self.layer_norm(root + "ln_final", x) if c["block"] == "pre-norm" else x
+        last = c["block"] == "pre-norm" and c["layers"] > 0
+        return self.layer_norm(root + "ln_final", x) if last else x
+
+    def pool(self, x):
+        c, w, present = self.c, self.w, self.inputs["present"][..., None]
+        if c["pool"] == "mean":
+            return (x * present).sum(1) / present.sum(1)
+        if c["pool"] == "cls":
+            return x[:, 0]
+        if c["pool"] == "last":
+            last = present[..., 0].sum(1).long() - 1
+            return x[torch.arange(len(x)), last]
+        if c["pool"] == "concat":
+            return (x * present).flatten(1)
+        if c["pool"] == "vector":
+            scores = x @ w["pool.w"]
+        else:
+            hidden = self.keep("pool.hidden", x @ w["pool.W_1"])
+            scores = self.keep("pool.activated", hidden.tanh()) @ w["pool.W_2"]
+        scores = self.keep("pool.scores", scores.transpose(1, 2)[:, None].clone())
+        if "pool_mask" in self.inputs:
+            scores = self.keep("pool.scores_masked", scores + self.inputs["pool_mask"][:, None])
+        weights = self.keep("pool.weights", scores.softmax(-1))
+        rows = self.keep("pool.rows", x[:, None])
+        return self.keep("pool.sums", weights @ rows).flatten(1)
 
     def sinusoids(self, tokens):
         d = self.c["d_model"]
@@ -676,7 +739,7 @@ def make(name, changes, folder):
     if c["source"]:
         inputs["source_ids"] = torch.randint(0, VOCAB, (c["batch"], c["source"]),
                                              generator=generator)
-    tensors = {"token_ids": ids.double()} | inputs
+    tensors = {"token_ids": ids.double()} | read_inputs(c, inputs)
     run = Run(c, parameters, ids, inputs)
     run.compute()
     tensors |= run.kept

@@ -61,7 +61,7 @@ TEST_CASE("reference: the files cover every choice") {
   covers("mask", MaskKind{});
   covers("form", ModelForm{});
   for (const char* key : {"scale", "bias", "residual"}) CHECK(seen[key].size() == 2);
-  CHECK(seen["layers"] == std::set<std::string>{"1", "2", "3"});
+  CHECK(seen["layers"] == std::set<std::string>{"0", "1", "2", "3"});
   CHECK(seen["mask, causal"].contains("local, off"));
   CHECK(seen["mask, causal"].contains("strided, off"));
   CHECK(seen["attention, scores, scale"].size() >= 12);

@@ -81,6 +81,9 @@ void for_all_traces(F&& f) {
         c.mask.kind = number % 2 == 0 ? MaskKind::kNone : MaskKind::kCausal;
         c.bias = number % 5 != 0;
         c.tied_head = number % 4 == 3 && form.value != ModelForm::kClasses;
+        c.pool = choices(PoolKind{})[static_cast<std::size_t>(number) / 2 % 6].value;
+        c.pool_hidden = 1 + number % 3;
+        c.foci_penalty = number % 4 < 3 ? 0.5 : 0;
         CAPTURE(form.word);
         CAPTURE(block.word);
         CAPTURE(attention.word);

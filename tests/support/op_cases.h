@@ -130,6 +130,15 @@ inline std::vector<Case> all_cases() {
   Tensor present{"present", {kBatch, kPlace}, {}};
   present.data = {1, 1, 0, 1, 0, 1, 1, 1, 1, 1};
   cases.push_back({Op::kMeanPool, {x, present}});
+  cases.push_back({Op::kConcatTokens, {x, present}});
+  cases.push_back({Op::kFocusScores, {x, random_tensor("W_2", {kFeature, {"focus", 3}})}});
+  const Tensor weights = random_tensor("A", {kBatch, {"head", 1}, {"focus", 3}, kKey});
+  cases.push_back({Op::kScores, {weights, weights}});
+  cases.push_back({Op::kWeightedSum,
+                   {weights, random_tensor("x", {kBatch, {"head", 1}, {"position", 6}, kModel})}});
+  const Axis focus{"focus", 3}, other{"other_focus", 3};
+  cases.push_back(
+      {Op::kFociPenalty, {random_tensor("G", {kBatch, {"head", 1}, focus, other})}, with(0.7f, 0)});
   cases.push_back({Op::kDropout, {s, random_tensor("m", s.axes)}, {}, 3});
   Tensor label{"targets", {kBatch}, {}};
   label.data = {2, 0};
@@ -161,7 +170,8 @@ inline std::vector<Case> all_cases() {
                     random_tensor("W_K", {two, kModel, kWidth})},
                    {},
                    2});
-  for (Op op : {Op::kRelu, Op::kGelu, Op::kGeluTanh, Op::kSilu}) cases.push_back({op, {hidden}});
+  for (Op op : {Op::kRelu, Op::kGelu, Op::kGeluTanh, Op::kSilu, Op::kTanh})
+    cases.push_back({op, {hidden}});
   return cases;
 }
 

@@ -63,6 +63,10 @@ Config config_of(const Reference& r) {
   if (words.contains("rotary_base")) c.rotary_base = std::stod(r.word("rotary_base"));
   if (words.contains("rotary_width")) c.rotary_width = r.number("rotary_width");
   if (words.contains("tied_head")) c.tied_head = r.is_on("tied_head");
+  if (words.contains("pool")) c.pool = r.choice<PoolKind>("pool");
+  if (words.contains("foci")) c.foci = r.number("foci");
+  if (words.contains("pool_hidden")) c.pool_hidden = r.number("pool_hidden");
+  if (words.contains("foci_penalty")) c.foci_penalty = std::stod(r.word("foci_penalty"));
   c.bias = r.is_on("bias");
   c.residual = r.is_on("residual");
   c.mask.kind = r.choice<MaskKind>("mask");

@@ -193,6 +193,12 @@ void for_all_configs(F&& f) {
           // Without norms the numbers of two stacks would grow beyond what differences can follow.
           const bool bare = c.block == BlockKind::kAttention && form.value != ModelForm::kTokens;
           own.tied_head = number % 4 == 1 && form.value != ModelForm::kClasses;
+          if (form.value == ModelForm::kClasses) {
+            own.pool = turn(PoolKind{}, number / 2);
+            own.foci = 1 + number % 3;
+            own.pool_hidden = number % 4;
+            own.foci_penalty = number % 3 != 0 ? 0.25 : 0;
+          }
           own.residual |= bare;
           own.scale |= bare;
           CAPTURE(number);

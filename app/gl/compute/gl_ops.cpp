@@ -7,7 +7,7 @@ namespace {
 
 bool is_product(Op op) {
   return op == Op::kLinear || op == Op::kProject || op == Op::kScores || op == Op::kWeightedSum ||
-         op == Op::kLinearTransposed;
+         op == Op::kLinearTransposed || op == Op::kFocusScores;
 }
 
 bool is_norm(Op op) { return op == Op::kLayerNorm || op == Op::kRmsNorm; }
@@ -40,12 +40,14 @@ bool GlOps::fits(const GlOpCall& c) const {
 bool GlOps::product_fits(const GlOpCall& c) const {
   const auto& count = limits_.group_count;
   const auto [all_rows, inner] = as_rows(c.axes[0]);
-  const std::int64_t matrices = c.out_axes.size() == 4 ? c.kv_matrices() : 1;
-  const std::int64_t rows = all_rows / std::max<std::int64_t>(1, matrices);
+  const bool foci = c.call.op == Op::kFocusScores;  // its rows go down both ways
+  const std::int64_t matrices = foci ? c.size(0, 0) : c.out_axes.size() == 4 ? c.kv_matrices() : 1;
+  const std::int64_t rows = foci ? std::max(c.out_size(2), c.out_size(3))
+                                 : all_rows / std::max<std::int64_t>(1, matrices);
   const std::int64_t columns = c.out_axes.back().size;
   const bool transposed = c.call.op == Op::kScores || c.call.op == Op::kLinearTransposed;
   const std::int64_t highest = std::max({rows, inner, transposed ? columns : 0});
-  const std::int64_t widest = std::max(columns, inner);
+  const std::int64_t widest = std::max({columns, inner, foci ? rows : 0});
   return matrices <= count[2] && parts_of(highest, table_.product.rows) <= count[1] &&
          parts_of(widest, std::min(table_.product.columns, table_.few.columns)) <= count[0];
 }
@@ -58,6 +60,8 @@ std::int64_t GlOps::row_groups(const GlOpCall& c) {
     case Op::kRmsNorm:
     case Op::kCrossEntropy:
       return as_rows(c.axes[0]).rows;
+    case Op::kFociPenalty:
+      return c.size(0, 0);
     case Op::kAdditiveScores:
       return cell_count(c.axes[2]);
     default:
@@ -113,12 +117,16 @@ void GlOps::forward(const GlOpCall& c) {
     case Op::kGelu:
     case Op::kGeluTanh:
     case Op::kSilu:
+    case Op::kTanh:
     case Op::kMultiply:
     case Op::kDropout:
     case Op::kMask:
-    case Op::kMeanPool:
     case Op::kAdditiveScores:
       return forward_cells(c);
+    case Op::kMeanPool:
+    case Op::kConcatTokens:
+    case Op::kFociPenalty:
+      return forward_pooling(c);
     case Op::kEmbed:
     case Op::kLearnedPosition:
     case Op::kSplitHeads:
@@ -139,6 +147,11 @@ void GlOps::forward(const GlOpCall& c) {
     case Op::kLinear:
     case Op::kLinearTransposed:
       return forward_products(c);
+    case Op::kFocusScores:
+      return run_product(
+          Kernel::kFocusScores, c.size(0, 0), c.out_size(2), c.out_size(3),
+          {c.in[0], c.in[1], c.out},
+          {{"positions", c.size(0, 1)}, {"hidden", c.size(0, 2)}, {"foci", c.size(1, 1)}});
   }
 }
 
@@ -162,13 +175,12 @@ void GlOps::forward_cells(const GlOpCall& c) {
       return run_cells(Kernel::kGeluTanh, cells, {c.in[0], c.out}, {count});
     case Op::kSilu:
       return run_cells(Kernel::kSilu, cells, {c.in[0], c.out}, {count});
+    case Op::kTanh:
+      return run_cells(Kernel::kTanh, cells, {c.in[0], c.out}, {count});
     case Op::kMask:
       return run_cells(
           Kernel::kMask, cells, {c.in[0], c.in[1], c.out},
           {count, {"heads", c.out_size(1)}, {"places", c.out_size(2) * c.out_size(3)}});
-    case Op::kMeanPool:
-      return run_cells(Kernel::kMeanPool, cells, {c.in[0], c.in[1], c.out},
-                       {count, {"positions", c.size(0, 1)}, {"width", c.size(0, 2)}});
     default:
       return run_cells(Kernel::kAdditiveScores, cells, {c.in[0], c.in[1], c.in[2], c.out},
                        {count,
@@ -178,6 +190,30 @@ void GlOps::forward_cells(const GlOpCall& c) {
                         {"keys", c.out_size(3)},
                         {"width", c.size(0, 3)}});
   }
+}
+
+void GlOps::forward_pooling(const GlOpCall& c) {
+  const std::int64_t cells = c.cells();
+  const GlUniform count("cells", cells);
+  switch (c.call.op) {
+    case Op::kMeanPool:
+      return run_cells(Kernel::kMeanPool, cells, {c.in[0], c.in[1], c.out},
+                       {count, {"positions", c.size(0, 1)}, {"width", c.size(0, 2)}});
+    case Op::kConcatTokens:
+      return run_cells(Kernel::kConcatTokens, cells, {c.in[0], c.in[1], c.out},
+                       {count, {"width", c.size(0, 2)}});
+    default:
+      return foci_penalty(c);
+  }
+}
+
+void GlOps::foci_penalty(const GlOpCall& c) {
+  const std::int64_t rows = c.cells(), columns = cell_count(c.axes[0]) / rows;
+  run_rows(Kernel::kFociPenalty, rows, columns, {c.in[0], c.out},
+           {{"rows", rows},
+            {"columns", columns},
+            {"foci", c.size(0, 3)},
+            {"factor", c.call.params.factor}});
 }
 
 // Operations that compute nothing: every cell is a cell found elsewhere.

@@ -70,6 +70,8 @@ class GlOps {
                    Uniforms);
 
   void forward_cells(const GlOpCall&);
+  void forward_pooling(const GlOpCall&);
+  void foci_penalty(const GlOpCall&);
   void forward_moves(const GlOpCall&);
   void forward_rows(const GlOpCall&);
   void forward_products(const GlOpCall&);
@@ -77,6 +79,8 @@ class GlOps {
   void rotary(const GlOpCall&, unsigned from, unsigned into, bool is_back, bool adds);
 
   void backward_cells(const GlOpCall&, const GlOpGradients&);
+  void backward_pooling(const GlOpCall&, const GlOpGradients&);
+  void backward_foci(const GlOpCall&, const GlOpGradients&);
   void backward_moves(const GlOpCall&, const GlOpGradients&);
   void backward_embed(const GlOpCall&, const GlOpGradients&);
   void backward_rows(const GlOpCall&, const GlOpGradients&);

@@ -20,10 +20,13 @@ GlReads backward_reads(Op op) {
     case Op::kGelu:
     case Op::kGeluTanh:
     case Op::kSilu:
+    case Op::kTanh:
+    case Op::kFociPenalty:
       return {{true}, false};
     case Op::kDropout:
     case Op::kMask:
     case Op::kMeanPool:
+    case Op::kConcatTokens:
       return {{false, true}, false};
     case Op::kAdditiveScores:
       return {{true, true, true}, false};
@@ -35,6 +38,7 @@ GlReads backward_reads(Op op) {
     case Op::kLinearTransposed:
     case Op::kScores:
     case Op::kWeightedSum:
+    case Op::kFocusScores:
     case Op::kCrossEntropy:
       return {{true, true}, false};
   }
@@ -52,6 +56,7 @@ void GlOps::backward(const GlOpCall& c, const GlOpGradients& d) {
     case Op::kGelu:
     case Op::kGeluTanh:
     case Op::kSilu:
+    case Op::kTanh:
     case Op::kMultiply:
     case Op::kDropout:
     case Op::kMask:
@@ -61,8 +66,13 @@ void GlOps::backward(const GlOpCall& c, const GlOpGradients& d) {
     case Op::kLearnedPosition:
     case Op::kSplitHeads:
     case Op::kConcatHeads:
-    case Op::kMeanPool:
       return backward_moves(c, d);
+    case Op::kMeanPool:
+    case Op::kConcatTokens:
+    case Op::kFociPenalty:
+      return backward_pooling(c, d);
+    case Op::kFocusScores:
+      return backward_foci(c, d);
     case Op::kSoftmax:
     case Op::kCrossEntropy:
       return backward_rows(c, d);
@@ -112,6 +122,8 @@ void GlOps::backward_cells(const GlOpCall& c, const GlOpGradients& d) {
       return run_cells(Kernel::kGeluTanhBackward, cells, {c.in[0], d.d_out, dx}, {count, adds});
     case Op::kSilu:
       return run_cells(Kernel::kSiluBackward, cells, {c.in[0], d.d_out, dx}, {count, adds});
+    case Op::kTanh:
+      return run_cells(Kernel::kTanhBackward, cells, {c.in[0], d.d_out, dx}, {count, adds});
     case Op::kDropout:
       return run_cells(Kernel::kMultiplyBackward, cells, {c.in[1], d.d_out, dx}, {count, adds});
     default:
@@ -139,16 +151,49 @@ void GlOps::backward_moves(const GlOpCall& c, const GlOpGradients& d) {
                         {"heads", c.out_size(1)},
                         {"positions", c.out_size(2)},
                         {"width", c.out_size(3)}});
-    case Op::kConcatHeads:
+    default:
       return run_cells(Kernel::kConcatHeadsBackward, cells, {d.d_out, dx},
                        {count,
                         adds,
                         {"heads", c.size(0, 1)},
                         {"positions", c.size(0, 2)},
                         {"width", c.size(0, 3)}});
-    default:
+  }
+}
+
+void GlOps::backward_pooling(const GlOpCall& c, const GlOpGradients& d) {
+  if (d.d_in[0] == 0) return;
+  const std::int64_t cells = cell_count(c.axes[0]);
+  const GlUniform count("cells", cells), adds("adds", d.adds[0]);
+  const unsigned dx = d.d_in[0];
+  switch (c.call.op) {
+    case Op::kMeanPool:
       return run_cells(Kernel::kMeanPoolBackward, cells, {c.in[1], d.d_out, dx},
                        {count, adds, {"positions", c.size(0, 1)}, {"width", c.size(0, 2)}});
+    case Op::kConcatTokens:
+      return run_cells(Kernel::kConcatTokensBackward, cells, {c.in[1], d.d_out, dx},
+                       {count, adds, {"width", c.size(0, 2)}});
+    default:
+      return run_cells(Kernel::kFociPenaltyBackward, cells, {c.in[0], d.d_out, dx},
+                       {count,
+                        adds,
+                        {"places", cells / c.cells()},
+                        {"foci", c.size(0, 3)},
+                        {"factor", c.call.params.factor}});
+  }
+}
+
+void GlOps::backward_foci(const GlOpCall& c, const GlOpGradients& d) {
+  const std::int64_t batch = c.size(0, 0), positions = c.size(0, 1), hidden = c.size(0, 2);
+  const std::int64_t foci = c.size(1, 1);
+  const GlUniform places("positions", positions), wide("hidden", hidden), count("foci", foci);
+  if (d.d_in[0] != 0) {
+    run_product(Kernel::kFocusScoresBackwardU, batch, positions, hidden,
+                {c.in[1], d.d_out, d.d_in[0]}, {places, wide, count, {"adds", d.adds[0]}});
+  }
+  if (d.d_in[1] != 0) {
+    run_product(Kernel::kFocusScoresBackwardW, 1, hidden, foci, {c.in[0], d.d_out, d.d_in[1]},
+                {{"rows", batch * positions}, places, wide, count, {"adds", d.adds[1]}});
   }
 }
 

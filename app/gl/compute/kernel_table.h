@@ -16,13 +16,15 @@ enum class Kernel {
   kAdd, kAddBackward, kScale, kScaleBackward, kMultiply, kMultiplyBackward, kMask, kMaskBackward,
   kRelu, kReluBackward, kGelu, kGeluBackward, kGeluTanh, kGeluTanhBackward, kSilu, kSiluBackward,
   kRotary, kSplitHeads, kSplitHeadsBackward, kConcatHeads, kConcatHeadsBackward,
+  kTanh, kTanhBackward, kConcatTokens, kConcatTokensBackward, kFociPenaltyBackward,
   kMeanPool, kMeanPoolBackward, kAdditiveScores, kAdditiveScoresBackward, kZero,
   kCopy, kMultiplyAdd,  // of no operation: what the device can do (gl_measure.h)
-  kSoftmax, kSoftmaxBackward, kCrossEntropy, kCrossEntropyBackward,
+  kFociPenalty, kSoftmax, kSoftmaxBackward, kCrossEntropy, kCrossEntropyBackward,
   kNorm, kNormBackward, kNormStatistics, kAdditiveScoresBackwardV, kNormBackwardW, kBiasBackward,
   kLinear, kLinearBackwardX, kLinearBackwardW, kProject, kProjectBackwardX, kProjectBackwardW,
   kScores, kScoresBackwardQ, kScoresBackwardK,
   kWeightedSum, kWeightedSumBackwardA, kWeightedSumBackwardV,
+  kFocusScores, kFocusScoresBackwardU, kFocusScoresBackwardW,
   kDrawDropout, kClip, kSgd, kSgdMomentum, kAdam, kHits, kHitSum, kLossSum, kSquares, kSquaresSum,
   kAttention, kAttentionDots, kAttentionBackwardQ, kAttentionBackwardK, kAttentionBackwardV,
 };

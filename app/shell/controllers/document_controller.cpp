@@ -1,5 +1,7 @@
 #include "app/shell/controllers/document_controller.h"
 
+#include <algorithm>
+
 #include "core/base/utf8.h"
 #include "core/train/model_recipe.h"
 
@@ -40,8 +42,28 @@ void DocumentController::replace(Document document) {
   ++session_.text_revision;
 }
 
+// What was typed comes back by undo also where it is taken away before the field is left.
+void DocumentController::begin_step_of_typing(const std::string& text) {
+  const std::string& now = state_.document().sentence;
+  const auto same = std::ranges::mismatch(now, text);
+  const auto begin = static_cast<std::size_t>(same.in1 - now.begin());
+  std::size_t end = 0;  // of what both end with
+  while (end < std::min(now.size(), text.size()) - begin &&
+         now[now.size() - 1 - end] == text[text.size() - 1 - end])
+    ++end;
+  const bool takes_away = now.size() > begin + end;
+  if (takes_away && has_typed_) history_.end_group();
+  has_typed_ = !takes_away;
+}
+
+void DocumentController::on(const EndEdit&) {
+  history_.end_group();
+  has_typed_ = false;
+}
+
 void DocumentController::on(const DoEdit& a) {
   if (const auto* typed = std::get_if<SetSentence>(&a.edit)) {
+    if (!a.group.empty()) begin_step_of_typing(clean_utf8(typed->text).text);
     const int replaced = clean_utf8(typed->text).replaced;
     if (replaced > 0) {
       notify(NoticeKind::kWarning,

@@ -18,7 +18,7 @@ class DocumentController : public Controller {
   void preview(std::optional<Document>);
 
   void on(const DoEdit&);
-  void on(const EndEdit&) { history_.end_group(); }
+  void on(const EndEdit&);
   void on(Is<kUndo>);
   void on(Is<kRedo>);
   void on(Is<kToggleCausal>);
@@ -26,12 +26,14 @@ class DocumentController : public Controller {
 
  private:
   void take_preview(const Edit&);
+  void begin_step_of_typing(const std::string& text);
   std::optional<Edit> move_in_model(const Edit&) const;
 
   History& history_;
   std::optional<Document>& preview_;
   DocumentSession& session_;
   MaskSpec mask_before_causal_;
+  bool has_typed_ = false;  // since the step of undo began that typing goes on with
 };
 
 }  // namespace headlight

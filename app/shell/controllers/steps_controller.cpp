@@ -78,7 +78,7 @@ void StepsController::on(const ShowBackward& a) {
 
 void StepsController::on(const ChooseLayer& a) {
   StepsSession& s = session_;
-  const int layer = std::clamp(a.layer, 0, shown_config(state_).layers - 1);
+  const int layer = std::clamp(a.layer, 0, std::max(shown_config(state_).layers - 1, 0));
   s.layer = layer;
   const StepName at = split_name(s.step);
   if (at.layer >= 0 && at.layer != layer && state_.derived.trace) {
@@ -110,12 +110,33 @@ void StepsController::on(Is<kShowBackward>) {
   on(ShowBackward{!step || !step->backward});
 }
 
+// Looking at another document (AppState::preview) changes nothing of where the person was: a trace
+// of it has come, or one of their own again.
+void StepsController::keep_place() {
+  StepsSession& s = session_;
+  const std::string& model = state_.history.now().model;
+  if (state_.preview && !away_) {
+    away_ = true;
+    kept_ = {model,    s.step,          s.layer,       s.head,
+             s.picked, picked_by_hand_, shown_tokens_, shown_source_};
+  }
+  if (state_.preview || !std::exchange(away_, false) || kept_.model != model) return;
+  s.step = kept_.step;
+  s.layer = kept_.layer;
+  s.head = kept_.head;
+  s.picked = kept_.picked;
+  picked_by_hand_ = kept_.picked_by_hand;
+  shown_tokens_ = kept_.tokens;
+  shown_source_ = kept_.source;
+}
+
 void StepsController::settle() {
   StepsSession& s = session_;
   if (!state_.derived.trace) return;
   const Trace& trace = *state_.derived.trace;
+  keep_place();
   s.head = std::clamp(s.head, 0, trace.config().head_count() - 1);
-  s.layer = std::clamp(s.layer, 0, trace.config().layers - 1);
+  s.layer = std::clamp(s.layer, 0, std::max(trace.config().layers - 1, 0));
   const Program& program = trace.program();
   if (s.step.empty()) s.step = pattern_of_layer(program, "", s.layer);
   if (program.find(s.step) < 0) {

@@ -54,6 +54,16 @@ class StepsController : public Controller {
   void on(Is<kSlower>);
 
  private:
+  // What is looked at of the person's own document.
+  struct Kept {
+    std::string model, step;
+    int layer = 0, head = 0;
+    std::optional<CellPick> picked;
+    bool picked_by_hand = false;
+    std::vector<std::string> tokens, source;
+  };
+
+  void keep_place();
   void go_to_awaited(const std::string& tensor);
   void step_by(int direction);
   void pick_default();
@@ -66,6 +76,8 @@ class StepsController : public Controller {
   // Of the run that the cell was chosen in, by the person or for them.
   std::vector<std::string> shown_tokens_, shown_source_;
   bool picked_by_hand_ = false;
+  Kept kept_;
+  bool away_ = false;  // another document is shown (AppState::preview), or was a moment ago
   std::optional<CellPick> trail_end_;  // the cell that session_.trail leads to
 };
 

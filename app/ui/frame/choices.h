@@ -23,6 +23,9 @@ Choices choices_of(const Ui&, BlockKind);
 Choices choices_of(const Ui&, NormKind);
 Choices choices_of(const Ui&, RotaryPairs);
 Choices choices_of(const Ui&, Activation);
+Choices choices_of(const Ui&, PoolKind);
+/// Of a random model, which has one row to read.
+Choices form_choices(const Ui&);
 /// A trained model can do without positions, or with those that are computed.
 Choices position_choices(const AppState&, const Ui&);
 Choices on_off_choices(const Ui&);

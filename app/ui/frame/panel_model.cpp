@@ -225,7 +225,8 @@ void shape_settings(Ui& ui, Form& form, Config& c, bool& changed) {
                          ui.theme.muted, form.fixed) +
               ui.px(6);
   }
-  changed |= number_field(form, "model/layers", ui.tr("model.layers"), c.layers, 1, kMaxLayers);
+  const int least = c.form == ModelForm::kClasses ? 0 : 1;
+  changed |= number_field(form, "model/layers", ui.tr("model.layers"), c.layers, least, kMaxLayers);
   changed |= number_field(form, "model/heads", ui.tr("model.heads"), c.heads, 1, kMaxHeads);
   // Rotary positions turn the features of a head in pairs.
   const int pair = c.has_rotary() && c.rotary_width == 0 ? 2 : 1;
@@ -252,6 +253,28 @@ void rotary_settings(Ui& ui, Form& form, Config& c, bool& changed) {
     c.rotary_base = base;
     changed = true;
   }
+}
+
+// What the model makes of its rows: of a random one that can be chosen. Who judges a whole sentence
+// looks both ways.
+void form_settings(const AppState& state, Ui& ui, Form& form, Config& c, bool& changed) {
+  if (state.document().model.empty()) {
+    const bool other =
+        choice_field(form, "model/form", ui.tr("model.form"), form_choices(ui), c.form);
+    if (other) {
+      const bool classes = c.form == ModelForm::kClasses;
+      c.mask.kind = classes ? MaskKind::kNone : MaskKind::kCausal;
+      if (!classes) c.layers = std::max(c.layers, 1);
+      if (classes) c.tied_head = false;
+    }
+    changed |= other;
+  }
+  if (c.form != ModelForm::kClasses) return;
+  changed |= choice_field(form, "model/pool", ui.tr("model.pool"), c.pool);
+  if (c.pool != PoolKind::kFoci) return;
+  changed |= number_field(form, "model/foci", ui.tr("model.foci"), c.foci, 1, kMaxFoci);
+  changed |= number_field(form, "model/pool_hidden", ui.tr("model.pool_hidden"), c.pool_hidden, 0,
+                          kMaxWidth, c.d_model);
 }
 
 // What needs no other weights can be changed of a trained model too.
@@ -297,6 +320,7 @@ float settings(const AppState& state, Ui& ui, Form form) {
   Config c = state.document().config;
   bool changed = false;
   shape_settings(ui, form, c, changed);
+  form_settings(state, ui, form, c, changed);
   kind_settings(state, ui, form, c, changed);
   if (changed) ui.push(DoEdit{SetConfig{c}, "model"});
 

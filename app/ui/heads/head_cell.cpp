@@ -264,6 +264,11 @@ std::string badge_tip(const AppState& state, const Ui& ui, const HeadCell& cell)
   if (!scores) return "";
   const MeasuredHeads* means = means_of(state);
   const std::string head = head_number(step_at(state, cell.row->pattern), cell.head);
+  if (const auto own = claimed_badge(state, cell))
+    return ui.tr(means ? "heads.tip_claimed_many" : "heads.tip_claimed",
+                 {{"head", head},
+                  {"badge", std::string(ui.tr(own->label))},
+                  {"score", number_text(own->value, 3)}});
   const std::optional<Badge> badge = best_badge(*scores);
   const BadgeInfo* info = badge ? &badge_info(*badge) : nearest_badge(*scores);
   if (!info)

@@ -99,7 +99,8 @@ const Step& pattern_step(const AppState& state, const HeadsRow& row) {
 
 bool is_ready(const AppState& state) {
   const HeadsGrid& grid = state.derived.grid;
-  return state.derived.trace && grid.serial == state.derived.trace->serial() && !grid.rows.empty();
+  return state.derived.trace && !state.derived.empty &&
+         grid.serial == state.derived.trace->serial() && !grid.rows.empty();
 }
 
 HeadCell cell_of(const AppState& state, std::size_t row, int head, const Rect& rect,
@@ -113,14 +114,19 @@ HeadCell cell_of(const AppState& state, std::size_t row, int head, const Rect& r
   return cell;
 }
 
-// A head that was chosen elsewhere comes into sight.
+// A head that was chosen elsewhere comes into sight, and stays there when rows become higher.
 void follow_chosen(const AppState& state, const Rect& area, const HeadsGridShape& shape) {
   const int row = std::max(state.derived.grid.current, 0), head = state.session.head;
   const int now = row * 1024 + head;
   ImGuiStorage* storage = ImGui::GetStateStorage();
   const ImGuiID id = ImGui::GetID("chosen");
-  const bool changed = storage->GetInt(id, 0) != now;
+  const ImGuiID wide = ImGui::GetID("chosen/width"), high = ImGui::GetID("chosen/height");
+  const bool changed = storage->GetInt(id, 0) != now ||
+                       storage->GetFloat(wide) != shape.cell_width ||
+                       storage->GetFloat(high) != shape.row_height;
   storage->SetInt(id, now);
+  storage->SetFloat(wide, shape.cell_width);
+  storage->SetFloat(high, shape.row_height);
   if (!changed) return;
   const float x = static_cast<float>(head) * shape.cell_width;
   const float y = static_cast<float>(row) * shape.row_height;

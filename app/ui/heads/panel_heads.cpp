@@ -22,7 +22,8 @@ const Step* heads_step(const AppState& state) {
   if (!step) return nullptr;
   const Trace& trace = *state.derived.trace;
   const Program& program = trace.program();
-  if (trace.tensor(step->tensor).find_dim("head") >= 0) return step;
+  // Foci are no heads: those are in layers.
+  if (step->layer >= 0 && trace.tensor(step->tensor).find_dim("head") >= 0) return step;
   const TensorId id =
       program.find(pattern_of_layer(program, state.session.step, state.session.layer));
   return id < 0 ? nullptr : &program.steps[static_cast<std::size_t>(program.step_of(id))];
@@ -166,6 +167,9 @@ void panel_heads(const AppState& state, Ui& ui, const Rect& r, bool open) {
   if (ui.hot("view/heads", open ? fold : Rect{r.x0, r.y0, r.x1, r.y1}))
     ui.push(DoCommand{Command::kToggleHeads});
   ui.text(ui.fonts.control, {fold.x0 + ui.px(10), y}, ui.theme.muted, open ? "▾" : "▲");
+  if (open && !step && state.derived.trace && shown_config(state).layers == 0)
+    ui.wrapped(ui.fonts.control, {r.x0 + ui.px(18), r.y0 + ui.px(40)}, r.width() - ui.px(36),
+               ui.theme.muted, ui.tr("heads.no_layers"));
   if (open && step) {
     maximize_button(state, ui, PanelId::kHeads, {fold.x0 - ui.px(22), fold.y0, fold.x0, fold.y1});
     const float buttons = head_line_buttons(state, ui, r, fold.x0 - ui.px(30));

@@ -315,7 +315,8 @@ void cell_tooltip(Ui& ui, const Trace& trace, const PagePane& p, std::int64_t r,
   const TensorSpec& spec = trace.program().tensors[static_cast<std::size_t>(p.tensor)];
   const auto name_of = [&](std::string_view axis, std::int64_t i) {
     if (axis == "batch") return place_label(ui, trace, axis, i);
-    std::string text = std::string(axis) + " " + std::to_string(i);
+    std::string text(ui.tr("inspector.axis." + std::string(axis)));
+    text += " " + std::to_string(i);
     if (names_places(axis)) text += "  " + token_label(trace.tick(axis, i));
     return text;
   };
@@ -327,6 +328,10 @@ void cell_tooltip(Ui& ui, const Trace& trace, const PagePane& p, std::int64_t r,
   ImGui::BeginTooltip();
   ImGui::PushStyleColor(ImGuiCol_Text, to_vec4(ui.theme.muted));
   line(spec.name);
+  const std::vector<std::int64_t> index = unravel(spec.axes, pane_flat(p.pane, r, c));
+  for (std::size_t a = 0; a + 2 < spec.axes.size(); ++a) {
+    if (counts_heads(spec.axes[a].name)) line(name_of(spec.axes[a].name, index[a]));
+  }
   if (!p.pane.row_axis.empty()) line(name_of(p.pane.row_axis, r));
   line(name_of(p.pane.column_axis, c));
   ImGui::PopStyleColor();

@@ -177,8 +177,9 @@ void panel_next(const AppState& state, Ui& ui, const Rect& r) {
   const float x0 = line.x0 + title_room + ui.px(16);
   const float bar_width = ui.px(state.derived.trace && line.width() > ui.px(1100) ? 64 : 34);
   const float least = ui.px(58) + bar_width + ui.px(48);
-  const float rest_room = is_as_trained(state) ? ui.px(110) : way_back_width(ui);
-  const float room = right - rest_room - x0;
+  const float back_room = is_as_trained(state) ? 0 : way_back_width(ui);
+  const float rest_room = ui.px(110);
+  const float room = right - back_room - rest_room - x0;
   const auto count =
       std::min<std::size_t>({kChoices, outcome.probabilities.size(),
                              static_cast<std::size_t>(std::max(room / least, 0.0f))});
@@ -191,12 +192,12 @@ void panel_next(const AppState& state, Ui& ui, const Rect& r) {
     choice(state, ui, outcome, i, best[i], {x, line.y0, x + each - ui.px(10), line.y1}, bar_width);
     shown += outcome.probabilities[static_cast<std::size_t>(best[i])];
   }
-  const Rect rest_line{right - rest_room, line.y0, right, line.y1};
-  if (!is_as_trained(state)) return way_back(state, ui, rest_line);
+  if (back_room > 0) way_back(state, ui, {right - back_room, line.y0, right, line.y1});
   if (best.size() == outcome.probabilities.size()) return;
   const std::string rest = ui.tr("next.others", {{"p", share_text(std::max(0.0, 1 - shown))}});
-  ui.text_right(ui.fonts.note, right, middle - ui.px(7), ui.theme.muted, rest);
-  ui.drawn.add("label/next/others", {right - rest_room, line.y0}, {right, line.y1});
+  const float end = right - back_room;
+  ui.text_right(ui.fonts.note, end, middle - ui.px(7), ui.theme.muted, rest);
+  ui.drawn.add("label/next/others", {end - rest_room, line.y0}, {end, line.y1});
 }
 
 }  // namespace headlight

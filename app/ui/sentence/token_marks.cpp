@@ -29,8 +29,28 @@ std::optional<std::int64_t> row_of(const Trace& trace, const std::optional<CellP
   return cell->index[static_cast<std::size_t>(axis - t.axes.data())];
 }
 
+// On the pages of foci: the weights of the focus that is looked at. No token asks.
+std::optional<AskedRow> asked_focus(const AppState& state) {
+  const Trace& trace = *state.derived.trace;
+  const TensorView step = trace.find(state.session.step);
+  const TensorId weights = trace.program().find(Role::kFocusWeights, trace.program().probabilities);
+  if (weights < 0 || !step.data || step.find_dim("focus") < 0) return std::nullopt;
+  const TensorView t = trace.tensor(weights);
+  std::int64_t focus = 0;
+  for (const auto* cell : {&state.session.hovered, &state.session.picked}) {
+    const TensorView of = *cell ? trace.find((*cell)->tensor) : TensorView{};
+    const int dim = of.data ? of.find_dim("focus") : -1;
+    if (dim < 0 || (*cell)->index.size() != of.axes.size()) continue;
+    focus = (*cell)->index[static_cast<std::size_t>(dim)];
+    break;
+  }
+  const std::int64_t keys = t.axes[3].size;
+  return AskedRow{{t.data + focus * keys, static_cast<std::size_t>(keys)}, -1, false, false};
+}
+
 std::optional<AskedRow> asked_row(const AppState& state) {
   const Trace& trace = *state.derived.trace;
+  if (const auto focus = asked_focus(state)) return focus;
   const std::string name = shown_pattern(trace.program(), state.session.step, state.session.layer);
   const TensorView t = trace.find(name);
   if (!t.data || t.axes.size() != 4) return std::nullopt;

@@ -83,16 +83,19 @@ void draw_activation_curve(const AppState& state, Ui& ui, const Rect& r, const S
     low = std::min(low, value);
     high = std::max(high, value);
   }
-  Plot plot{plot_rect(ui, r), low, high, -0.35, std::max(curve(high), 0.5)};
+  Plot plot{plot_rect(ui, r), low, high, std::min(-0.35, curve(low)), std::max(curve(high), 0.5)};
   for (const double value : y) {
     if (std::isfinite(value)) plot.y0 = plot.low_mark = std::min(plot.y0, value);
   }
   // x, what the gate lets through, and the cell: the same numbers as in the inspector.
   const auto c = static_cast<std::size_t>(detail.chosen);
   // Where the result is a gate, the factor is not called one.
+  const bool has_factor = detail.row.lines.size() > 2;
   const bool gate = trace.program().makes(step, Role::kGate);
   const std::string title =
-      ui.tr(gate ? "stage.curve.gate" : "stage.curve.cell",
+      ui.tr(gate         ? "stage.curve.gate"
+            : has_factor ? "stage.curve.cell"
+                         : "stage.curve.plain",
             {{"token", token_label(trace.name(detail.row_axis, detail.position))},
              {"f", std::to_string(detail.chosen)},
              {"x", number_text(x[c], 4)},

@@ -27,6 +27,15 @@ ChosenCell chosen_cell(const AppState& state, const Step& step, const StepPage& 
 
 namespace {
 
+bool weighs_foci(const AppState& state, const StepPage& page) {
+  return shows_foci(page) &&
+         shows_weights(state.derived.trace->program(), page.lines[0].back().tensor);
+}
+
+bool lies_in_plane(const AppState& state, const Step& step, const StepPage& page) {
+  return shows_plane(page) && step_detail(*state.derived.trace, step) == Detail::kNothing;
+}
+
 bool ranks(const StepPage& page) { return page.lines[0].back().pane.column_axis == "vocab"; }
 
 std::optional<RowDetail> row_detail(const AppState& state, const Step& step, const StepPage& page) {
@@ -40,6 +49,8 @@ DetailNeed detail_need(const AppState& state, const Ui& ui, const Step& step,
                        const StepPage& page) {
   if (page.backward) return {};
   if (ranks(page)) return ranking_need(ui, page.lines[0].back().pane);
+  if (weighs_foci(state, page)) return foci_need(ui, page.lines[0].back().pane);
+  if (lies_in_plane(state, step, page)) return plane_need(ui);
   switch (step_detail(*state.derived.trace, step)) {
     case Detail::kRow: {
       const auto row = row_detail(state, step, page);
@@ -62,6 +73,8 @@ std::optional<CellPick> draw_detail(const AppState& state, Ui& ui, const Rect& r
   const PagePane& result = page.lines[0].back();
   const ChosenCell cell = chosen_cell(state, step, page);
   if (ranks(page)) return draw_ranking(state, ui, r, result, cell);
+  if (weighs_foci(state, page)) return draw_foci(state, ui, r, result, cell);
+  if (lies_in_plane(state, step, page)) return draw_plane(state, ui, r, result, cell);
   const Detail detail = step_detail(*state.derived.trace, step);
   if (detail == Detail::kColumns) {
     draw_column_curves(state, ui, r, step, result, cell);

@@ -25,7 +25,7 @@ std::string where_text(const AppState& state, const Ui& ui, const Step& step,
                                   Role::kConcat, Role::kSublayerOutput};
   const bool all_heads =
       std::ranges::any_of(kOfAllHeads, [&](Role role) { return program.makes(step, role); });
-  per_head &= !all_heads;
+  per_head &= !all_heads && step.layer >= 0;  // foci are no heads
   if (per_head) {
     text += " · " + ui.tr("stage.head", {{"n", std::to_string(state.session.head)}});
   }

@@ -2,6 +2,8 @@
 #include <algorithm>
 
 #include "app/ui/stage/stage_view.h"
+#include "core/base/utf8.h"
+#include "core/train/model_recipe.h"
 
 namespace headlight {
 
@@ -15,14 +17,29 @@ void draw_stage_without_trace(const AppState& state, Ui& ui, const Rect& r) {
   const std::string title = ui.tr(id + ".title", {});
   const std::string words = ui.tr(id + ".words", {{"why", d.problem}});
   const float words_height = ui.wrapped_height(ui.fonts.body, width, words);
-  const float height = ui.px(42) + words_height;
+  const bool empty = !failed && !waiting;
+  const float height = ui.px(42) + words_height + (empty ? ui.px(46) : 0);
   // A little above the middle, as a page of its own.
   const float x = r.x0 + (r.width() - width) / 2;
   float y = r.y0 + std::max(ui.px(16), (r.height() - height) * 0.42f);
   ui.text(ui.fonts.title, {x, y}, ui.theme.text, title, width);
   y += ui.px(42);
   y += ui.wrapped(ui.fonts.body, {x, y}, width, ui.theme.text, words);
-  if (!failed && !waiting && !d.problem.empty()) {
+  if (!empty) return;
+  const std::string example = d.model && d.model->ref == state.document().model
+                                  ? example_sentence(*d.model)
+                                  : Document{}.sentence;
+  std::string shown;
+  for (std::size_t points = 60; points > 4; points -= 4) {
+    shown = "“" + shortened(example, points) + "”";
+    if (ui.measure(ui.fonts.control, shown).x + ui.px(24) <= width) break;
+  }
+  const float room = std::min(ui.measure(ui.fonts.control, shown).x + ui.px(24), width);
+  const Rect button{x, y + ui.px(8), x + room, y + ui.px(36)};
+  if (!example.empty() && ui.button("stage/example", shown, button))
+    ui.push(DoEdit{SetSentence{example}, ""});
+  y += ui.px(46);
+  if (!d.problem.empty()) {
     ui.wrapped(ui.fonts.body, {x, y + ui.px(8)}, width, ui.theme.muted,
                ui.tr("stage.empty.now", {{"why", d.problem}}));
   }

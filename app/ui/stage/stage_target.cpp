@@ -139,7 +139,7 @@ std::size_t picked_number(const AppState& state, const std::vector<std::int64_t>
 float draw_target_tools(const AppState& state, Ui& ui, const Rect& area) {
   const Step* step = current_step(state);
   const Model* model = state.derived.model.get();
-  if (!step || !model) return 0;
+  if (!step || !state.derived.trace) return 0;
   const Trace& trace = *state.derived.trace;
   const Program& program = trace.program();
   if (!program.makes(*step, Role::kLoss)) return 0;
@@ -162,11 +162,11 @@ float draw_target_tools(const AppState& state, Ui& ui, const Rect& area) {
   const auto outcomes = static_cast<std::size_t>(program.outcomes());
   const auto& targets = state.document().targets;
   for (std::size_t i = 0; i < placed.size(); ++i) {
-    Asked asked{first + i, target_names(program, *model), {}, {}};
+    Asked asked{first + i, target_names(program, model, trace.input()), {}, {}};
     const auto row = static_cast<std::size_t>(places[first + i]) * outcomes;
     asked.probabilities = trace.tensor(program.probabilities).cells().subspan(row, outcomes);
     const bool given = asked.number < targets.size();
-    if (given && target_named(program, *model, targets[asked.number]))
+    if (given && target_named(program, model, trace.input(), targets[asked.number]))
       asked.chosen = targets[asked.number];
     draw_box(state, ui, placed[i], labels[first + i], asked);
   }

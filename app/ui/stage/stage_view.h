@@ -81,6 +81,18 @@ DetailNeed pairs_need(const Ui&, const Pane&);
 std::optional<CellPick> draw_pairs(const AppState&, Ui&, const Rect&, const Step&, const StepPage&,
                                    ChosenCell);
 
+/// Are the result's rows foci that weigh the tokens? Then the sentence stands once for each of
+/// them, its words coloured by their weights.
+bool shows_foci(const StepPage&);
+DetailNeed foci_need(const Ui&, const Pane&);
+std::optional<CellPick> draw_foci(const AppState&, Ui&, const Rect&, const PagePane&, ChosenCell);
+
+/// Has the result two numbers for each token, along the directions that foci look along? Then the
+/// tokens are points of a plane.
+bool shows_plane(const StepPage&);
+DetailNeed plane_need(const Ui&);
+std::optional<CellPick> draw_plane(const AppState&, Ui&, const Rect&, const PagePane&, ChosenCell);
+
 /// Which heads of queries share which head of keys and values, in the corner of a product between
 /// its two operands; a click chooses the head. Draws nothing where none is shared.
 void draw_shared_heads(const AppState&, Ui&, const Rect& area, const StepPage&,

@@ -27,10 +27,27 @@ int fitting_heads(int heads, int width) {
   return 1;
 }
 
+// How a classifier makes one row of all tokens' rows.
+void pool_settings(TrainSettings& s) {
+  Config& c = s.plan.config;
+  const Choices pools = choices_of(s.ui(), c.pool);
+  s.choice("train/set/pool", "train.pool", c.pool, pools.labels, pools.ids);
+  if (c.pool != PoolKind::kFoci) return;
+  s.number({.id = "train/set/foci", .low = 1, .high = 8, .integer = true}, "train.foci", c.foci);
+  int directions = c.pool_width();
+  if (s.number({.id = "train/set/pool_hidden", .low = 1, .high = 64, .integer = true},
+               "train.pool_hidden", directions))
+    c.pool_hidden = directions;
+  s.number({.id = "train/set/foci_penalty", .low = 0, .high = 2}, "train.foci_penalty",
+           c.foci_penalty);
+}
+
 void form_settings(TrainSettings& s) {
   Ui& ui = s.ui();
   Config& c = s.plan.config;
-  s.number({.id = "train/set/layers", .low = 1, .high = 6, .integer = true}, "train.layers",
+  const bool classes = c.form == ModelForm::kClasses;
+  const double least = classes ? 0 : 1;  // pooling can do without a transformer under it
+  s.number({.id = "train/set/layers", .low = least, .high = 6, .integer = true}, "train.layers",
            c.layers);
   const bool other_heads = s.number(
       {.id = "train/set/heads", .low = 1, .high = 16, .integer = true}, "train.heads", c.heads);
@@ -45,6 +62,7 @@ void form_settings(TrainSettings& s) {
   s.choice("train/set/positions", "train.positions", c.positions, positions.labels, positions.ids);
   s.choice("train/set/block", "train.block", c.block, blocks.labels, blocks.ids);
   s.choice("train/set/init", "train.init", s.plan.init, "train.init.");
+  if (classes) pool_settings(s);
 }
 
 void model_settings(TrainSettings& s) {

@@ -20,17 +20,18 @@ namespace {
 // The kinds by which heads are told apart, as scores; the index is layer · heads + head.
 struct HeadStory {
   std::optional<Badge> badge;      // earned at the shown step
-  Badge kind = Badge::kUniform;    // whose score is drawn: the earned one, or the highest
+  Badge kind = Badge::kUniform;    // whose score is drawn: the earned one, or the nearest
   std::vector<ChartPoint> scores;  // over the steps
   double now = 0;
   std::int64_t rows = 0;
 };
 
-Badge highest(const HeadScores& scores) {
+// The badge of whose threshold the head has reached the largest part.
+Badge nearest(const HeadScores& scores) {
   Badge best = Badge::kUniform;
+  const auto part = [&](Badge b) { return scores[b].value / badge_info(b).threshold; };
   for (const BadgeInfo& info : badges()) {
-    if (scores[info.badge].rows >= kBadgeRows && scores[info.badge].value > scores[best].value)
-      best = info.badge;
+    if (scores[info.badge].rows >= kBadgeRows && part(info.badge) > part(best)) best = info.badge;
   }
   return best;
 }
@@ -40,7 +41,7 @@ HeadStory story_of(const RunView& run, const Snapshot& shown, std::size_t head) 
   if (head >= shown.probe.heads.size()) return story;
   const HeadScores& scores = shown.probe.heads[head];
   story.badge = best_badge(scores);
-  story.kind = story.badge.value_or(highest(scores));
+  story.kind = story.badge.value_or(nearest(scores));
   story.now = scores[story.kind].value;
   story.rows = scores[story.kind].rows;
   for (const auto& snapshot : run.snapshots) {
@@ -163,10 +164,12 @@ void head_name(const Grid& g, const std::string& number, const HeadStory& story,
   if (!story.badge && story.rows == 0) return;
   const float x = r.x0 + ui.measure(ui.fonts.strong, number).x + ui.px(8);
   const bool special = color == ui.theme.pattern;
-  // Without a badge: which score it is that stands beside the picture.
+  // Without a badge: which score it is that stands beside the picture, and that it is too low.
+  const std::string kind(ui.tr(badge_info(story.kind).label));
   ui.user_text(special && story.badge ? ui.fonts.strong : ui.fonts.note,
                {x, r.y0 + (special ? 0 : ui.px(1))}, story.badge ? color : ui.theme.muted,
-               std::string(ui.tr(badge_info(story.kind).label)), r.x1 - x - ui.px(4));
+               story.badge ? kind : ui.tr("train.head_near", {{"kind", kind}}),
+               r.x1 - x - ui.px(4));
 }
 
 bool is_special(const HeadStory& story) {
@@ -209,11 +212,13 @@ void head_cell(const Grid& g, const HeadRow& row, int head, const Rect& r) {
   }
   if (over && !map.contains(ImGui::GetIO().MousePos)) {
     const BadgeInfo& info = badge_info(story.kind);
-    ui.tooltip(ui.tr("train.head_tip", {{"head", number},
-                                        {"kind", std::string(ui.tr(info.label))},
-                                        {"score", number_text(story.now, 3)},
-                                        {"rows", count_text(story.rows)},
-                                        {"help", std::string(ui.tr(info.help))}}));
+    ui.tooltip(ui.tr(story.badge ? "train.head_tip" : "train.head_tip_near",
+                     {{"head", number},
+                      {"least", number_text(info.threshold, 2)},
+                      {"kind", std::string(ui.tr(info.label))},
+                      {"score", number_text(story.now, 3)},
+                      {"rows", count_text(story.rows)},
+                      {"help", std::string(ui.tr(info.help))}}));
   }
 }
 

@@ -91,6 +91,8 @@ void BackwardPass::run_call(const GradientCall& g) {
       return operands(g, scores_product(g.c));
     case Op::kWeightedSum:
       return operands(g, weighted_sum_product(g.c));
+    case Op::kFocusScores:
+      return focus_scores(g);
     case Op::kAdditiveScores:
       return additive_scores(g);
     case Op::kLayerNorm:
@@ -107,6 +109,7 @@ void BackwardPass::run_call(const GradientCall& g) {
     case Op::kGelu:
     case Op::kGeluTanh:
     case Op::kSilu:
+    case Op::kTanh:
     case Op::kDropout:
       return cell_by_cell(g);
     case Op::kMask:
@@ -121,7 +124,10 @@ void BackwardPass::run_call(const GradientCall& g) {
     case Op::kConcatHeads:
       return move_rows_back(g);
     case Op::kMeanPool:
-      return mean_pool(g);
+    case Op::kConcatTokens:
+      return pool(g);
+    case Op::kFociPenalty:
+      return foci_penalty(g);
     case Op::kSinusoid:
       return;
   }
@@ -200,6 +206,8 @@ void BackwardPass::cell_by_cell(const GradientCall& g) {
         return kernels::gelu_backward(x, d, into, n);
       case Op::kSilu:
         return kernels::silu_backward(x, d, into, n);
+      case Op::kTanh:
+        return kernels::tanh_backward(x, d, into, n);
       default:
         return kernels::gelu_tanh_backward(x, d, into, n);
     }
@@ -259,16 +267,28 @@ void BackwardPass::rotary(const GradientCall& g) {
   });
 }
 
-void BackwardPass::mean_pool(const GradientCall& g) {
+void BackwardPass::pool(const GradientCall& g) {
   if (!g.d_in[0].cells) return;
   const std::int64_t positions = g.c.axes[0][1].size, width = g.c.axes[0][2].size;
-  pieces_.for_stretches(
-      g.c.axes[0][0].size, positions * width, [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t b = begin; b < end; ++b) {
-          kernels::mean_pool_backward(g.d_out + b * width, g.c.in[1] + b * positions, positions,
-                                      width, g.d_in[0] + b * positions * width);
-        }
-      });
+  const bool concat = g.c.call.op == Op::kConcatTokens;
+  const auto kernel = concat ? kernels::keep_present_backward : kernels::mean_pool_backward;
+  const std::int64_t row = g.c.out_axes[1].size;
+  pieces_.for_stretches(g.c.axes[0][0].size, positions * width,
+                        [&](std::int64_t begin, std::int64_t end) {
+                          for (std::int64_t b = begin; b < end; ++b) {
+                            kernel(g.d_out + b * row, g.c.in[1] + b * positions, positions, width,
+                                   g.d_in[0] + b * positions * width);
+                          }
+                        });
+}
+
+void BackwardPass::foci_penalty(const GradientCall& g) {
+  if (!g.d_in[0].cells) return;
+  const std::int64_t foci = g.c.axes[0][3].size, cells = g.c.axes[0][1].size * foci * foci;
+  for (std::int64_t b = 0; b < g.c.cells(); ++b) {
+    kernels::distance_backward(g.c.in[0] + b * cells, 2 * g.c.call.params.factor * g.d_out[b], foci,
+                               cells, g.d_in[0] + b * cells);
+  }
 }
 
 // Several tokens may have one row of the table: each piece has some columns of all of them.

@@ -44,7 +44,9 @@ class BackwardPass {
   void rotary(const GradientCall&);
   void add(const GradientCall&);
   void multiply(const GradientCall&);
-  void mean_pool(const GradientCall&);
+  void focus_scores(const GradientCall&);
+  void pool(const GradientCall&);
+  void foci_penalty(const GradientCall&);
   void embed(const GradientCall&);
   void learned_position(const GradientCall&);
   void move_rows_back(const GradientCall&);

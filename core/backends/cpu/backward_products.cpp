@@ -50,6 +50,45 @@ void BackwardPass::operands(const GradientCall& g, const ProductSeries& forward)
   }
 }
 
+// Of S = Wᵀ · uᵀ for each batch item: du = dSᵀ · Wᵀ, and dW = Σ uᵀ · dSᵀ over the batch.
+void BackwardPass::focus_scores(const GradientCall& g) {
+  const ProductSeries forward = focus_scores_product(g.c);
+  const kernels::Product& y = forward.first;
+  if (g.d_in[0].cells) {
+    pieces_.products({{.a = g.d_out,
+                       .a_stride = y.columns,
+                       .b = y.a,
+                       .b_stride = y.a_stride,
+                       .a_transposed = true,
+                       .b_transposed = true,
+                       .adds = g.d_in[0].adds,
+                       .c = g.d_in[0].cells,
+                       .c_stride = y.inner,
+                       .rows = y.columns,
+                       .columns = y.inner,
+                       .inner = y.rows},
+                      forward.count,
+                      forward.c_step,
+                      0,
+                      0,
+                      forward.b_step});
+  }
+  for (std::int64_t b = 0; g.d_in[1].cells && b < forward.count; ++b) {
+    pieces_.products({{.a = y.b + b * forward.b_step,
+                       .a_stride = y.inner,
+                       .b = g.d_out + b * forward.c_step,
+                       .b_stride = y.columns,
+                       .a_transposed = true,
+                       .b_transposed = true,
+                       .adds = g.d_in[1].adds || b > 0,
+                       .c = g.d_in[1].cells,
+                       .c_stride = y.rows,
+                       .rows = y.inner,
+                       .columns = y.rows,
+                       .inner = y.columns}});
+  }
+}
+
 void BackwardPass::linear(const GradientCall& g) {
   const ProductSeries forward = linear_product(g.c);
   operands(g, forward);

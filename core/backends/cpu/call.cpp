@@ -76,6 +76,28 @@ ProductSeries scores_product(const Call& c) { return product_of_heads(c, true); 
 // weights (queries, keys) · v (keys, width)
 ProductSeries weighted_sum_product(const Call& c) { return product_of_heads(c, false); }
 
+// W (hidden, focus) and u (position, hidden), both transposed
+ProductSeries focus_scores_product(const Call& c) {
+  const std::int64_t positions = c.axes[0][1].size, hidden = c.axes[0][2].size;
+  const std::int64_t foci = c.axes[1][1].size;
+  return {{.a = c.in[1],
+           .a_stride = foci,
+           .b = c.in[0],
+           .b_stride = hidden,
+           .a_transposed = true,
+           .b_transposed = true,
+           .c = c.out,
+           .c_stride = positions,
+           .rows = foci,
+           .columns = positions,
+           .inner = hidden},
+          c.axes[0][0].size,
+          0,
+          positions * hidden,
+          0,
+          foci * positions};
+}
+
 // One product for each head, into its columns of the common rows.
 ProductSeries project_product(const Call& c) {
   const auto [rows, inner] = as_rows(c.axes[0]);

@@ -34,7 +34,7 @@ struct ProductSeries {
   kernels::Product at(std::int64_t i) const;
 };
 
-/// The four operations that are products; the call must be one of that operation.
+/// The operations that are products; the call must be one of that operation.
 ProductSeries linear_product(const Call&);
 ProductSeries linear_transposed_product(const Call&);
 ProductSeries project_product(const Call&);
@@ -44,6 +44,8 @@ bool joins_heads(const Call& project);
 ProductSeries joined_project_product(const Call&, const float* joined);
 ProductSeries scores_product(const Call&);
 ProductSeries weighted_sum_product(const Call&);
+/// For each batch item: both matrices are read transposed.
+ProductSeries focus_scores_product(const Call&);
 
 /// mask: scores (batch, head, query, key); which row of the mask (batch, query, key) belongs to a
 /// row of the scores.

@@ -82,6 +82,8 @@ class CpuBackend final : public Backend {
         return pieces_.products(cpu::scores_product(c));
       case Op::kWeightedSum:
         return pieces_.products(cpu::weighted_sum_product(c));
+      case Op::kFocusScores:
+        return pieces_.products(cpu::focus_scores_product(c));
       case Op::kAdditiveScores:
         return additive_scores(c);
       case Op::kAdd:
@@ -90,6 +92,7 @@ class CpuBackend final : public Backend {
       case Op::kGelu:
       case Op::kGeluTanh:
       case Op::kSilu:
+      case Op::kTanh:
       case Op::kDropout:
       case Op::kMultiply:
         return cell_by_cell(c);
@@ -111,7 +114,10 @@ class CpuBackend final : public Backend {
       case Op::kCrossEntropy:
         return cross_entropy(c);
       case Op::kMeanPool:
-        return mean_pool(c);
+      case Op::kConcatTokens:
+        return pool(c);
+      case Op::kFociPenalty:
+        return foci_penalty(c);
     }
   }
 
@@ -163,6 +169,8 @@ class CpuBackend final : public Backend {
           return kernels::gelu(x, y, n);
         case Op::kSilu:
           return kernels::silu(x, y, n);
+        case Op::kTanh:
+          return kernels::tanh(x, y, n);
         default:
           return kernels::gelu_tanh(x, y, n);
       }
@@ -219,15 +227,26 @@ class CpuBackend final : public Backend {
     });
   }
 
-  void mean_pool(const Call& c) {
+  void pool(const Call& c) {
     const std::int64_t positions = c.axes[0][1].size, width = c.axes[0][2].size;
-    pieces_.for_stretches(
-        c.axes[0][0].size, positions * width, [&](std::int64_t begin, std::int64_t end) {
-          for (std::int64_t b = begin; b < end; ++b) {
-            kernels::mean_pool(c.in[0] + b * positions * width, c.in[1] + b * positions, positions,
-                               width, c.out + b * width);
-          }
-        });
+    const bool concat = c.call.op == Op::kConcatTokens;
+    const auto kernel = concat ? kernels::keep_present : kernels::mean_pool;
+    const std::int64_t row = c.out_axes[1].size;
+    pieces_.for_stretches(c.axes[0][0].size, positions * width,
+                          [&](std::int64_t begin, std::int64_t end) {
+                            for (std::int64_t b = begin; b < end; ++b) {
+                              kernel(c.in[0] + b * positions * width, c.in[1] + b * positions,
+                                     positions, width, c.out + b * row);
+                            }
+                          });
+  }
+
+  void foci_penalty(const Call& c) {
+    const std::int64_t foci = c.axes[0][3].size, cells = c.axes[0][1].size * foci * foci;
+    for (std::int64_t b = 0; b < c.cells(); ++b) {
+      c.out[b] = static_cast<float>(
+          c.call.params.factor * kernels::distance_from_identity(c.in[0] + b * cells, foci, cells));
+    }
   }
 
   // Operations that compute nothing: every row of the result is a row found elsewhere.

@@ -71,6 +71,7 @@ void relu(const float* x, float* y, std::int64_t n);
 void gelu(const float* x, float* y, std::int64_t n);
 void gelu_tanh(const float* x, float* y, std::int64_t n);
 void silu(const float* x, float* y, std::int64_t n);
+void tanh(const float* x, float* y, std::int64_t n);
 /// y = gelu(x), and the slope there takes the place of x.
 void gelu_with_slope(float* x, float* y, std::int64_t n);
 void gelu_tanh_with_slope(float* x, float* y, std::int64_t n);
@@ -86,6 +87,11 @@ float cross_entropy_row(const float* x, float target, std::int64_t n);
 /// The mean of the rows of x (rows, width) whose `present` is not 0; zeros where there is none.
 void mean_pool(const float* x, const float* present, std::int64_t rows, std::int64_t width,
                float* y);
+/// The rows of x (rows, width), zeros for those whose `present` is 0.
+void keep_present(const float* x, const float* present, std::int64_t rows, std::int64_t width,
+                  float* y);
+/// The sum of the squares of g − identity over matrices (size, size), `cells` cells in all.
+double distance_from_identity(const float* g, std::int64_t size, std::int64_t cells);
 /// Sinusoids of positions first, first + 1, ... in `rows` rows of `width`.
 void sinusoid_rows(std::int64_t first, std::int64_t rows, std::int64_t width, float* y);
 
@@ -136,6 +142,7 @@ void relu_backward(const float* x, const float* d, Into, std::int64_t n);
 void gelu_backward(const float* x, const float* d, Into, std::int64_t n);
 void gelu_tanh_backward(const float* x, const float* d, Into, std::int64_t n);
 void silu_backward(const float* x, const float* d, Into, std::int64_t n);
+void tanh_backward(const float* x, const float* d, Into, std::int64_t n);
 
 // Row by row, n cells a row.
 
@@ -167,6 +174,12 @@ void layer_norm_backward(const LayerNormBackward&);
 /// `d` is the gradient of the mean; goes to the rows that are present, zeros to the others.
 void mean_pool_backward(const float* d, const float* present, std::int64_t rows, std::int64_t width,
                         Into);
+
+/// `d` goes to the rows that are present, zeros to the others.
+void keep_present_backward(const float* d, const float* present, std::int64_t rows,
+                           std::int64_t width, Into);
+/// factor · (g − identity)
+void distance_backward(const float* g, float factor, std::int64_t size, std::int64_t cells, Into);
 
 /// The sums of the columns of d (rows, columns), whose rows lie `stride` apart.
 void column_sums(const float* d, std::int64_t rows, std::int64_t stride, std::int64_t columns,

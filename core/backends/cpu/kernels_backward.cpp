@@ -62,6 +62,13 @@ void gelu_tanh_backward(const float* x, const float* d, Into into, std::int64_t 
   });
 }
 
+void tanh_backward(const float* x, const float* d, Into into, std::int64_t n) {
+  send(into, n, [&](std::int64_t i, auto extent) {
+    const Packet y = whole_tanh(load(x + i, extent));
+    return pmul(load(d + i, extent), pmadd(packet::pnegate(y), y, all(1.0f)));
+  });
+}
+
 void silu_backward(const float* x, const float* d, Into into, std::int64_t n) {
   send(into, n, [&](std::int64_t i, auto extent) {
     const Packet cells = load(x + i, extent);

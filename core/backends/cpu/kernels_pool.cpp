@@ -1,4 +1,4 @@
-// The mean of a row's tokens, for classifiers.
+// Pooling, for classifiers: from all tokens' rows to one.
 #include <algorithm>
 
 #include "core/backends/cpu/kernels.h"
@@ -41,6 +41,52 @@ void mean_pool_backward(const float* d, const float* present, std::int64_t rows,
     } else {
       scale_backward(d, static_cast<float>(present[t] / tokens), row, width);
     }
+  }
+}
+
+void keep_present(const float* x, const float* present, std::int64_t rows, std::int64_t width,
+                  float* y) {
+  for (std::int64_t t = 0; t < rows; ++t) {
+    if (present[t] == 0.0f) {
+      std::fill_n(y + t * width, width, 0.0f);
+    } else {
+      std::copy_n(x + t * width, width, y + t * width);
+    }
+  }
+}
+
+void keep_present_backward(const float* d, const float* present, std::int64_t rows,
+                           std::int64_t width, Into into) {
+  for (std::int64_t t = 0; t < rows; ++t) {
+    const Into row = into + t * width;
+    if (present[t] != 0.0f) {
+      pass_gradient(d + t * width, row, width);
+    } else if (!row.adds) {
+      std::fill_n(row.cells, width, 0.0f);
+    }
+  }
+}
+
+namespace {
+float from_identity(const float* g, std::int64_t size, std::int64_t cell) {
+  return g[cell] - (cell % (size * size) % (size + 1) == 0 ? 1.0f : 0.0f);
+}
+}  // namespace
+
+double distance_from_identity(const float* g, std::int64_t size, std::int64_t cells) {
+  double sum = 0;
+  for (std::int64_t i = 0; i < cells; ++i) {
+    const double d = from_identity(g, size, i);
+    sum += d * d;
+  }
+  return sum;
+}
+
+void distance_backward(const float* g, float factor, std::int64_t size, std::int64_t cells,
+                       Into into) {
+  for (std::int64_t i = 0; i < cells; ++i) {
+    const float slope = factor * from_identity(g, size, i);
+    into.cells[i] = into.adds ? into.cells[i] + slope : slope;
   }
 }
 

@@ -65,6 +65,12 @@ void gelu_tanh(const float* x, float* y, std::int64_t n) {
   });
 }
 
+void tanh(const float* x, float* y, std::int64_t n) {
+  for_packets(n, [&](std::int64_t i, auto extent) {
+    store(y + i, whole_tanh(load(x + i, extent)), extent);
+  });
+}
+
 void silu(const float* x, float* y, std::int64_t n) {
   for_packets(n, [&](std::int64_t i, auto extent) {
     const Packet cells = load(x + i, extent);

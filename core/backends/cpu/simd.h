@@ -190,6 +190,8 @@ inline Packet reciprocal(Packet x) {
 }
 
 inline Packet tanh(Packet x) { return packet::ptanh(x); }
+/// NaN stays NaN, where tanh() may give an end of its range.
+inline Packet whole_tanh(Packet x) { return packet::pselect(packet::pcmp_eq(x, x), tanh(x), x); }
 
 /// Φ(x), the normal distribution function, to about 1e-7 of the smaller of Φ(x) and Φ(-x); `bell`
 /// is exp(-x²/2), which it is made of.

@@ -98,13 +98,10 @@ void fill_batch(const Program& program, const TokenBatch& batch, std::int64_t fi
   const std::int64_t targets = classes ? 1 : n;
   copy_ids(batch.targets, first * targets, rows * targets, at(program.targets));
   const int* lengths = lengths_from(batch.lengths, first);
-  if (program.present >= 0) {
-    for (std::int64_t r = 0; r < rows; ++r) {
-      float* row = at(program.present) + r * n;
-      const std::int64_t length = lengths ? lengths[r] : n;
-      std::fill_n(row, length, 1.0f);
-      std::fill(row + length, row + n, 0.0f);
-    }
+  for (std::int64_t r = 0; classes && r < rows; ++r) {
+    const std::int64_t length = lengths ? lengths[r] : n;
+    fill_pooling(
+        program, r, n, [length](std::int64_t t) { return t < length; }, memory);
   }
   const MaskSpec& own = program.config.mask;
   if (shape.padded && program.mask >= 0 && !own.is_causal())

@@ -189,6 +189,7 @@ TEST_CASE("all heads: on many sentences each has the mean score and the badge th
         const HeadScores& scores = heads.scores[row][static_cast<std::size_t>(head)];
         std::optional<double> shown;
         std::string label;
+        bool own = false;
         if (const auto badge = best_badge(scores)) {
           shown = scores[*badge].value;
           label = tr(Language::kEnglish, badge_info(*badge).label);
@@ -200,6 +201,7 @@ TEST_CASE("all heads: on many sentences each has the mean score and the badge th
           CHECK(*heads.claims[c] >= all[c].mean);
           shown = heads.claims[c];
           label = tr(Language::kEnglish, all[c].badge);
+          own = true;
           ++claims;
           break;
         }
@@ -211,7 +213,10 @@ TEST_CASE("all heads: on many sentences each has the mean score and the badge th
         CHECK(words.find(label) != std::string::npos);
         gui.hover("label/" + id + "/badge");
         gui.frame(2);
-        CHECK(gui.shows(name == "stories" ? "texts that the model wrote" : "sentences"));
+        CHECK(gui.shows(own                 ? "the mean over the sentences of its rule"
+                        : name == "stories" ? "texts that the model wrote"
+                                            : "sentences"));
+        CHECK_FALSE((own && gui.shows("has no badge")));
       }
     }
     gui.click("heads/measured");  // which lets go of `heads`
