@@ -285,6 +285,11 @@ void tell_score(const Evaluation& all) {
 
 int run_train(TrainOptions o, const std::shared_ptr<const Model>& base) {
   const LearnerFactory learners = learners_for(o);
+  // What is learned says what the model makes; classes can be learned without layers.
+  const bool classes = !o.labels.empty() || std::ranges::any_of(all_tasks(), [&](const auto& task) {
+    return task.id == o.task && task.kind == TaskKind::kClassify;
+  });
+  if (!o.model.form && classes) o.model.form = word(ModelForm::kClasses);
   Config config = o.model.document().config;
   RunSettings settings = settings_of(o, config);
   TrainState state;

@@ -178,8 +178,11 @@ Text target(const Subject& s) {
   return label(s, classifies(s) ? "class" : "vocab", static_cast<std::int64_t>(right));
 }
 
+// Of the target alone: without what foci cost.
 double loss(const Subject& s) {
-  return s.trace.tensor(s.trace.program().loss).data[counted_place(s)];
+  const Program& program = s.trace.program();
+  const TensorId own = program.find(Role::kClassLoss, program.loss);
+  return s.trace.tensor(own < 0 ? program.loss : own).data[counted_place(s)];
 }
 
 // How many heads of queries share one of keys and values.

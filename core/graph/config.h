@@ -101,6 +101,11 @@ struct Config {
   bool pools_by_weights() const { return pool == PoolKind::kVector || pool == PoolKind::kFoci; }
   bool has_feed_forward() const { return block != BlockKind::kAttention; }
   bool is_gated() const;
+  /// Has it weights for places that it learned with, and none for those behind them?
+  bool ends_at_context() const {
+    const bool side_by_side = form == ModelForm::kClasses && pool == PoolKind::kConcat;
+    return positions == PositionKind::kLearned || side_by_side;
+  }
   bool has_rotary() const { return positions == PositionKind::kRotary; }
 };
 

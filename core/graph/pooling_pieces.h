@@ -43,7 +43,9 @@ class PoolingPieces : protected AttentionPieces {
     params.factor = static_cast<float>(c.foci_penalty);
     const TensorId penalty = call(pool_rows_.foci_penalty(), Op::kFociPenalty, {overlap},
                                   {"pool.penalty", Role::kFociPenalty}, params);
-    const TensorId own = call(rows_.loss(), Op::kCrossEntropy, {p.logits, p.targets},
+    StepRow row = rows_.loss();
+    row.backward.sentence = "back.class_loss.part";  // the sum is where the way back begins
+    const TensorId own = call(std::move(row), Op::kCrossEntropy, {p.logits, p.targets},
                               {"class_loss", Role::kClassLoss});
     return call(pool_rows_.loss_sum(), Op::kAdd, {own, penalty}, all);
   }

@@ -120,7 +120,7 @@ std::shared_ptr<const Tensor> ModelParameters::parameter(const TensorSpec& spec,
     for (std::size_t axis = 0; fits && axis < spec.axes.size(); ++axis) {
       const std::int64_t has = tensor.axes[axis].size, wanted = spec.axes[axis].size;
       const std::string& place = spec.axes[axis].name;
-      const bool positions = axis == 0 && place.starts_with("context");
+      const bool positions = axis == 0 && (place.starts_with("context") || place == "place");
       fits = has == wanted || (positions && has > wanted);
     }
     if (fits) return {model_, &tensor};

@@ -124,7 +124,7 @@ RunInput Runner::read_input(const Document& doc, RunResult& result) {
   const Model& model = *result.model;
   const bool pair = model.file.config.form == ModelForm::kTranslate;
   const std::int64_t learned = pair ? model.file.source : model.file.context;
-  if (model.file.config.positions == PositionKind::kLearned && learned < result.limit) {
+  if (model.file.config.ends_at_context() && learned < result.limit) {
     result.limit = static_cast<int>(learned);
     result.limit_of_model = true;
   }

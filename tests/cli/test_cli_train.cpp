@@ -294,6 +294,37 @@ TEST_CASE("train: classes and translations, with dropout, go on where they stopp
   }
 }
 
+TEST_CASE("train: each kind of pooling learns without layers, and is read back") {
+  const Folder folder;
+  for (const char* pool : {"mean", "last", "cls", "concat", "vector", "foci"}) {
+    CAPTURE(pool);
+    const std::string model = folder / pool, log = model + ".csv";
+    Args train = {"train", "--task",  "sentiment", "--layers", "0",    "--d-model",
+                  "16",    "--steps", "40",        "--lr",     "0.02", "--pool",
+                  pool,    "--log",   log,         "--out",    model};
+    const bool foci = std::string_view(pool) == "foci";
+    if (foci) train.insert(train.end(), {"--foci", "2", "--foci-penalty", "0.5"});
+    run_well(train);
+    const auto steps = losses(log);
+    CHECK(std::stod(steps.back()[1]) < std::stod(steps[1][1]));
+    // Shorter than what it learned from, and not longer than a model with a weight for each place.
+    for (const char* sentence : {"the cake is good .", "anna thinks that the cake is not good ."})
+      CHECK(contains(run_well({"trace", "--list", "--model", model, "--sentence", sentence}).out,
+                     "pooled "));
+    std::string longer;
+    for (int i = 0; i < 5; ++i) longer += "the cake is good . ";
+    const Args long_trace = {"trace", "--list", "--model", model, "--sentence", longer};
+    if (std::string_view(pool) == "concat") {
+      check_refused(run(long_trace), 2, {"25 tokens", "has learned 14 positions"});
+    } else {
+      run_well(long_trace);
+    }
+  }
+  check_refused(run({"train", "--task", "sentiment", "--pool", "foci", "--foci", "0"}), 2,
+                {"the number of foci", "got 0"});
+  check_refused(run({"train", "--task", "copy", "--layers", "0"}), 2, {"the number of layers"});
+}
+
 TEST_CASE("train: a loss that is no number stops the run with the last good weights") {
   const Folder folder;
   const Result result =

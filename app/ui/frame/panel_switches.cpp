@@ -155,15 +155,18 @@ std::vector<GroupWidth> group_widths(const AppState& state, const Ui& ui) {
   const float position_label = label_width(ui, ui.tr("switch.positions"));
   const float layer = label_width(ui, ui.tr("switch.layer"));
   const float head = label_width(ui, ui.tr("switch.head"));
+  const auto of_layers = [&](float label, int count) {
+    if (shown.layers == 0) return GroupWidth{0, 0};  // and no heads
+    return GroupWidth{label + numbers(count), label + std::min(numbers(count), ui.px(92))};
+  };
   const float temperature = temperature_width(ui);
-  return {
-      {mask + ui.segmented_width(masks.labels), mask + drop(masks.labels)},
-      {scale, scale},
-      {position_label + ui.segmented_width(positions.labels),
-       position_label + drop(positions.labels)},
-      {layer + numbers(shown.layers), layer + std::min(numbers(shown.layers), ui.px(92))},
-      {head + numbers(shown.head_count()), head + std::min(numbers(shown.head_count()), ui.px(92))},
-      {temperature, temperature}};
+  return {{mask + ui.segmented_width(masks.labels), mask + drop(masks.labels)},
+          {scale, scale},
+          {position_label + ui.segmented_width(positions.labels),
+           position_label + drop(positions.labels)},
+          of_layers(layer, shown.layers),
+          of_layers(head, shown.head_count()),
+          {temperature, temperature}};
 }
 
 // Which groups stay open as segments: positions close first, then the mask, then the numbers.
@@ -214,12 +217,12 @@ void draw_groups(const AppState& state, Ui& ui, Row& row, const Roomy& roomy) {
       ui.push(DoEdit{SetConfig{next}, ""});
     }
   }
-  if (row.begins(ui)) {
+  if (row.begins(ui) && shown.layers > 0) {
     label(ui, row, ui.tr("switch.layer"));
     numbered(ui, "layer", shown.layers, state.session.layer, row, roomy.numbers,
              [&](int i) { ui.push(ChooseLayer{i}); });
   }
-  if (row.begins(ui)) {
+  if (row.begins(ui) && shown.layers > 0) {
     label(ui, row, ui.tr("switch.head"));
     numbered(ui, "head", shown.head_count(), state.session.head, row, roomy.numbers,
              [&](int i) { ui.push(ChooseHead{i}); });
