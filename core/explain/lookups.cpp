@@ -223,7 +223,6 @@ constexpr Named kLookups[] = {
        return Text(std::to_string(std::min<std::int64_t>(s.query, config(s).focus_count() - 1)));
      }},
     {"directions", [](const Subject& s) { return Text(std::to_string(config(s).pool_width())); }},
-    {"pooled", [](const Subject& s) { return Text(std::to_string(input(s, 0).cells.size())); }},
     // "64 · (64 + 3) = 4,288", "7 · 64 · 2 = 896".
     {"foci_parameters",
      [](const Subject& s) {
