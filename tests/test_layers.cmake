@@ -88,7 +88,7 @@ endforeach()
 # What is known of an operation stands with it (OpInfo). Only what computes or builds names one; the
 # rest asks what it is like, so that a new operation is known everywhere.
 set(may_name_operations
-    "^core/(ops|backends)/" "^core/graph/(transformer\\.cpp|(attention|pooling|program)_pieces\\.h)$" "^app/gl/(compute|training)/"
+    "^core/(ops|backends)/" "^core/graph/builder/" "^app/gl/(compute|training)/"
     "^core/check/single_op(_attention)?\\.cpp$")  # build small programs of their own
 file(GLOB_RECURSE sources RELATIVE ${SOURCE} ${SOURCE}/core/*.h ${SOURCE}/core/*.cpp ${SOURCE}/app/*.h
      ${SOURCE}/app/*.cpp)

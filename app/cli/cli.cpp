@@ -60,13 +60,11 @@ int open_window(WindowCommand& command) {
   const bool nothing_asked = document == Document{} && options.session_path.empty();
   const std::string& settings = options.folders.settings;
   if (nothing_asked && !settings.empty() && !read_settings(settings).exists) {
-    try {
-      const FirstStart first = first_start(options.language.value_or(language_of_machine()));
-      document = first.document;
-      options.look_at = first.look_at;
-    } catch (const Error& error) {  // a damaged program file: the random model starts
-      options.problem = error.message();
-    }
+    const Language language = options.language.value_or(language_of_machine());
+    const FirstWindow first = first_window(first_model(language));
+    document = first.document;
+    options.look_at = first.look_at;
+    options.problem = first.problem;
   }
   const std::string& ref = document.model;
   if (!ref.empty() && ref != kRunRef && !ref.starts_with(kBundledRef))

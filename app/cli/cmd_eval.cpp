@@ -6,11 +6,13 @@
 #include "core/base/error.h"
 #include "core/base/number_text.h"
 #include "core/base/utf8.h"
+#include "core/graph/program_memory.h"
 #include "core/io/text_file.h"
 #include "core/model/bundled.h"
 #include "core/train/data/text_source.h"
 #include "core/train/metrics/model_score.h"
 #include "core/train/metrics/rows_score.h"
+#include "core/train/tasks/class_token.h"
 
 namespace headlight {
 namespace {
@@ -21,6 +23,7 @@ struct EvalOptions {
   std::uint64_t seed = 1;
   int count = 500, threads = 2;
   std::optional<std::int64_t> stride;
+  std::optional<int> context, memory;
 };
 
 void print_text(const TextFigures& f, bool json) {
@@ -32,7 +35,8 @@ void print_text(const TextFigures& f, bool json) {
                                         {"bits_per_byte", f.bits_per_byte()},
                                         {"accuracy", f.accuracy()},
                                         {"context", f.context},
-                                        {"stride", f.stride}};
+                                        {"stride", f.stride},
+                                        {"memory", f.memory}};
     std::printf("%s\n", out.dump(2).c_str());
     return;
   }
@@ -40,6 +44,14 @@ void print_text(const TextFigures& f, bool json) {
               number_text(f.perplexity(), 6).c_str());
   std::printf("%s bits per byte, accuracy %s %%\n", number_text(f.bits_per_byte(), 6).c_str(),
               number_text(100 * f.accuracy(), 4).c_str());
+  if (f.memory > 0) {
+    std::printf(
+        "%s tokens predicted (%s bytes), in segments of %s tokens that remember up to %s "
+        "rows of those before\n",
+        count_text(f.tokens).c_str(), count_text(f.bytes).c_str(), count_text(f.context).c_str(),
+        count_text(f.memory).c_str());
+    return;
+  }
   std::printf("%s tokens predicted (%s bytes), in windows of %s tokens that begin %s apart\n",
               count_text(f.tokens).c_str(), count_text(f.bytes).c_str(),
               count_text(f.context).c_str(), count_text(f.stride).c_str());
@@ -48,11 +60,19 @@ void print_text(const TextFigures& f, bool json) {
 void print_task(const EvalOptions& o, const Task& task, const TaskFigures& f) {
   const TaskScore& s = f.score;
   if (o.json) {
-    const nlohmann::ordered_json out = {
-        {"task", task.id()},        {"seed", o.seed},
-        {"examples", o.count},      {"loss", f.loss},
-        {"tokens", s.tokens},       {"token_accuracy", s.token_accuracy()},
-        {"sequences", s.sequences}, {"sequence_accuracy", s.sequence_accuracy()}};
+    nlohmann::ordered_json out = {{"task", task.id()},
+                                  {"seed", o.seed},
+                                  {"context", task.context()},
+                                  {"examples", o.count},
+                                  {"loss", f.loss},
+                                  {"tokens", s.tokens},
+                                  {"token_accuracy", s.token_accuracy()},
+                                  {"sequences", s.sequences},
+                                  {"sequence_accuracy", s.sequence_accuracy()}};
+    for (const auto& [distance, score] : f.by_distance)
+      out["by_distance"].push_back({{"distance", distance},
+                                    {"tokens", score.tokens},
+                                    {"token_accuracy", score.token_accuracy()}});
     std::printf("%s\n", out.dump(2).c_str());
     return;
   }
@@ -62,6 +82,10 @@ void print_task(const EvalOptions& o, const Task& task, const TaskFigures& f) {
   std::printf("tokens right %s %% of %s, whole examples right %s %%\n",
               number_text(100 * s.token_accuracy(), 4).c_str(), count_text(s.tokens).c_str(),
               number_text(100 * s.sequence_accuracy(), 4).c_str());
+  for (const auto& [distance, score] : f.by_distance)
+    std::printf("distance %d: %s %% of %s right\n", distance,
+                number_text(100 * score.token_accuracy(), 4).c_str(),
+                count_text(score.tokens).c_str());
 }
 
 // Of a text every token is placed before the first is predicted; there may be one to a byte.
@@ -159,15 +183,18 @@ int run_rows(const EvalOptions& o, const std::shared_ptr<const Model>& model) {
   options.known = model->vocabulary;
   options.known_classes = file.classes;
   options.validation = 0;
-  options.context = static_cast<int>(labels ? file.context : file.context - 1);  // without [BOS]
+  // Without [BOS], or [CLS] where there is one.
+  const bool begins = !labels || begins_with_class(file.config);
+  options.context = static_cast<int>(file.context) - begins;
   options.source_context = static_cast<int>(file.source);
-  const LoadedTask loaded = load_own_task(labels ? OwnData::kLabels : OwnData::kPairs,
-                                          {labels ? o.labels : o.pairs, ""}, options);
+  LoadedTask loaded = load_own_task(labels ? OwnData::kLabels : OwnData::kPairs,
+                                    {labels ? o.labels : o.pairs, ""}, options);
   for (const Message& note : loaded.notes) tell(say(Language::kEnglish, note));
+  const auto task = as_read_by(file.config, std::move(loaded.task));
   if (labels) {
-    print_labels(*loaded.task, score_labels(model, *loaded.task, o.threads), o.json);
+    print_labels(*task, score_labels(model, *task, o.threads), o.json);
   } else {
-    print_pairs(score_pairs(model, *loaded.task, o.threads), o.json);
+    print_pairs(score_pairs(model, *task, o.threads), o.json);
   }
   return 0;
 }
@@ -178,14 +205,24 @@ int run_eval(const EvalOptions& o) {
         "say what to measure with, one of --text FILE, --labels FILE, --pairs FILE, or --task for "
         "the task it learned");
   }
-  const auto model = load_model(model_ref(o.model));
+  auto model = load_model(model_ref(o.model));
+  if (o.memory) {
+    if (o.text.empty()) throw UsageError("--memory goes with --text: only a text has segments");
+    Model changed = *model;
+    changed.file.config.memory = *o.memory;
+    validate(changed.file.config);
+    model = std::make_shared<const Model>(std::move(changed));
+  }
   if (!o.labels.empty() || !o.pairs.empty()) return run_rows(o, model);
   if (o.task) {
-    const auto task = task_of(*model);
+    const auto task =
+        task_of(*model, o.context ? TaskOptions{{"context", *o.context}} : TaskOptions{});
     print_task(o, *task, score_task(model, *task, o.seed, o.count, o.threads));
     return 0;
   }
-  const std::int64_t stride = o.stride.value_or((model->file.context + 1) / 2);
+  const std::int64_t context = model->file.context;
+  const std::int64_t stride =
+      o.stride.value_or(model->file.config.memory > 0 ? context : (context + 1) / 2);
   const TextFile file = read_text_file(o.text);
   for (const Message& note : file.notes) tell(say(Language::kEnglish, note));
   try {
@@ -218,9 +255,14 @@ void add_eval_command(CLI::App& app, Run& run) {
   sub->add_option("--count", o->count, "--task: how many examples")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000000));
+  sub->add_option("--context", o->context,
+                  "--task: tokens of an example, where the task lets choose them; they may be more "
+                  "than it learned with (default: as many)");
   sub->add_option("--stride", o->stride,
                   "--text: a window begins so many tokens after the last (default: half of the "
                   "model's context)");
+  sub->add_option("--memory", o->memory,
+                  "--text: rows of the segments before that are remembered (default: the model's)");
   sub->add_option("--threads", o->threads, "Threads")
       ->capture_default_str()
       ->check(CLI::Range(1, 256));

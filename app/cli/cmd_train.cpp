@@ -15,12 +15,8 @@
 #include "app/cli/train_source.h"
 #include "core/base/error.h"
 #include "core/base/number_text.h"
-#include "core/explain/step_code.h"
-#include "core/graph/step_names.h"
-#include "core/io/safetensors.h"
 #include "core/model/bundled.h"
 #include "core/model/checkpoint.h"
-#include "core/model/init.h"
 #include "core/run/model_input.h"
 #include "core/train/data/batches.h"
 #include "core/train/fine_tuning.h"
@@ -42,56 +38,6 @@ void interrupt(int) {
   interrupted = true;
   std::signal(SIGINT, SIG_DFL);
   if (::write(STDERR_FILENO, kWords.data(), kWords.size()) < 0) return;
-}
-
-// ---- the model ----
-
-// The data's ids are in the vocabulary of weights that there are.
-void check_vocabulary(LearnedFrom& data, std::int64_t known, const std::string& path) {
-  if (known < data.shape.vocab) {
-    throw Error("the weights in " + path + " know " + std::to_string(known) +
-                " tokens, but the data has ids up to " + std::to_string(data.shape.vocab - 1));
-  }
-  data.shape.vocab = known;
-}
-
-std::vector<Tensor> read_init(const std::string& path, const Config& config, LearnedFrom& data) {
-  constexpr std::uint64_t kMaxBytes = std::uint64_t{16} << 30;
-  SafetensorsFile file = read_safetensors_header(path, kMaxBytes);
-  const auto table = file.entries.find("embed.W_E");
-  if (table == file.entries.end() || table->second.shape.empty())
-    throw Error("the weights in " + path +
-                " have no embed.W_E; write them with --weights-out of "
-                "`headlight trace`, or by the names of docs/names.md");
-  check_vocabulary(data, table->second.shape[0], path);
-  const auto expected_tensors = program_parameters(model_file(config, data.shape, data.task.get()));
-  for (const TensorSpec& spec : expected_tensors) {
-    const std::string& name = spec.file_name;
-    const auto found = file.entries.find(name);
-    std::vector<std::int64_t> expected;
-    for (const Axis& axis : spec.axes) expected.push_back(axis.size);
-    if (found == file.entries.end() || found->second.shape != expected) {
-      throw Error("the weights in " + path + " should have " + name + " " + shape_text(spec.axes) +
-                  (found == file.entries.end() ? ", which is not there" : "; its shape differs") +
-                  ". Are --layers, --heads, --d-model and the like those of the file?");
-    }
-  }
-  file = read_safetensors(path, kMaxBytes);
-  std::vector<Tensor> parameters;
-  for (const TensorSpec& spec : expected_tensors) {
-    const std::vector<float> cells = tensor_as_float(file, spec.file_name);
-    parameters.push_back({spec.name, spec.axes, FloatBuffer(cells.begin(), cells.end())});
-  }
-  return parameters;
-}
-
-std::vector<Tensor> start_parameters(const TrainOptions& o,
-                                     const std::shared_ptr<const Model>& base, const Config& config,
-                                     LearnedFrom& data) {
-  if (base) return weights_from(base, config, data.shape);
-  const std::optional<Init> init = from_word<Init>(o.init);
-  if (!init) return read_init(o.init, config, data);
-  return initial_parameters(build_program(config, data.shape), *init, config.seed);
 }
 
 RunSettings settings_of(const TrainOptions& o, const Config& config) {
@@ -263,9 +209,12 @@ Ending train(const RunParts& run, Learner& learner, SafeRun& safe, TrainState& s
 
 // Examples that were not learned from, where the task has one right answer.
 Evaluation on_fresh_examples(const std::shared_ptr<const Task>& task, Learner& learner,
-                             const RunSettings& settings) {
+                             const RunParts& run) {
   constexpr std::int64_t kBatches = 8, kRows = 64;
+  const RunSettings& settings = run.settings;
   if (!task || !task->has(Split::kValidation)) return {};
+  if (run.config.memory > 0)
+    return evaluate_all(learner, measured_segments(task, Split::kValidation, kBatches * kRows));
   TaskBatches fresh(task, kRows, settings.seed, Split::kValidation);
   fresh.count_only_scored();
   std::vector<TokenBatch> batches;
@@ -319,7 +268,7 @@ int run_train(TrainOptions o, const std::shared_ptr<const Model>& base) {
     known = {std::make_shared<Vocabulary>(Vocabulary::from_json(from->tokenizer)),
              from->model.classes};
   }
-  LearnedFrom data = open_data(o, settings, known);
+  LearnedFrom data = open_data(o, settings, known, config);
   if (!from && !base) {
     config.form = form_of(data.kind());
     // Who fills holes or judges a whole row looks both ways.
@@ -335,7 +284,7 @@ int run_train(TrainOptions o, const std::shared_ptr<const Model>& base) {
       from ? std::move(from->weights) : start_parameters(o, base, config, data);
   const auto learner = learners(config, data.shape, std::move(parameters), options);
   if (from) {
-    learner->optimizer().restore(state.step, array_views(from->training->optimizer));
+    restore_run(*learner, state.step, from->training->optimizer);
     data.batches->restore(state.data);
   }
   const OldText old_text(base, *learner, data.shape.positions);
@@ -347,13 +296,14 @@ int run_train(TrainOptions o, const std::shared_ptr<const Model>& base) {
     return checkpoint_of(file, data.tokenizer, *learner, settings, state);
   };
   SafeRun safe(*learner, checkpoint, state.step, o);
+  const RunParts parts{o, config, data, settings};
   TrainStep broken;
   Ending ending{};
   Evaluation fresh;
   std::optional<RunCheckpoint> end;
   try {
-    ending = train({o, config, data, settings}, *learner, safe, state, log, broken);
-    if (ending == Ending::kDone) fresh = on_fresh_examples(data.task, *learner, settings);
+    ending = train(parts, *learner, safe, state, log, broken);
+    if (ending == Ending::kDone) fresh = on_fresh_examples(data.task, *learner, parts);
     if (fresh.counted > 0) state.score = score_of(fresh);
     if (!o.out.empty()) end = checkpoint();
   } catch (const Error& error) {
@@ -367,7 +317,7 @@ int run_train(TrainOptions o, const std::shared_ptr<const Model>& base) {
                  count_text(state.step).c_str());
   }
   // Who interrupts waits for nothing but the weights to be saved.
-  if (ending == Ending::kInterrupted) fresh = on_fresh_examples(data.task, *learner, settings);
+  if (ending == Ending::kInterrupted) fresh = on_fresh_examples(data.task, *learner, parts);
   if (fresh.counted > 0) tell_score(fresh);
   if (ending != Ending::kBroken) old_text.tell(*learner);
   if (ending == Ending::kBroken) {

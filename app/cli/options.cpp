@@ -59,7 +59,8 @@ void ModelOptions::add_to(CLI::App& app) {
   text("--block", block, "attention, post-norm or pre-norm");
   text("--norm", norm, "layer or rms");
   text("--activation", activation, "relu, gelu, gelu-tanh or silu; gated: swiglu or geglu");
-  text("--positions", positions, "none, sinusoidal, learned or rotary");
+  text("--positions", positions,
+       "none, sinusoidal, learned or rotary; by distance: relative, t5, alibi or transformer-xl");
   text("--rotary", rotary, "Rotary positions: half (i, i + half) or interleaved (2i, 2i + 1)");
   app.add_option("--rotary-base", rotary_base,
                  "Rotary positions: base of the wavelengths (1 to 1e9; default 10000)")
@@ -68,8 +69,26 @@ void ModelOptions::add_to(CLI::App& app) {
          "Rotary positions: how many features of a head turn, an even number (0: all)");
   text("--form", form, "tokens or classes: says what comes next, or judges the whole sentence");
   text("--pool", pool,
-       "Classes: mean, last, cls (the first token), concat, vector or foci: how all tokens' rows "
-       "become one");
+       "Classes: mean, last, cls ([CLS], put before the sentence), concat, vector or foci: how all "
+       "tokens' rows become one");
+  number("--relative-reach", relative_reach,
+         "--positions relative: distances beyond it count as it (default 16)");
+  number("--t5-buckets", t5_buckets, "--positions t5: how many buckets of distances (default 32)");
+  number("--t5-reach", t5_reach,
+         "--positions t5: distance from which on all share the last bucket (default 128)");
+  text("--mixer", mixer,
+       "attention, recurrent, gru or convolution: what carries numbers from token to token");
+  number("--kernel", kernel, "--mixer convolution: places of the window (default 3)");
+  number("--dilation", dilation,
+         "--mixer convolution: in layer l the window's places lie N^l apart (default 1)");
+  number("--experts", experts,
+         "Feed-forward networks that a gate weighs for each token (0: one, without a gate)");
+  number("--top-experts", top_experts, "So many best experts are heard (0: all)");
+  app.add_option("--balance", balance,
+                 "Experts, in training: C of the loss that spreads the tokens over the experts")
+      ->group(kModelOptions);
+  number("--memory", memory,
+         "So many rows of the segment before are kept as further keys and values");
   number("--foci", foci, "--pool foci: how many");
   number("--pool-hidden", pool_hidden,
          "--pool foci: directions that the rows are projected into (0: d_model)");
@@ -113,165 +132,6 @@ void ModelOptions::add_model_to(CLI::App& app) {
 
 namespace {
 
-template <class T>
-void set_choice(const char* option, const std::optional<std::string>& given, T& out) {
-  if (!given) return;
-  const std::optional<T> chosen = from_word<T>(*given);
-  if (!chosen)
-    throw UsageError(std::string(option) + " must be " + choice_list(T{}) + "; got '" + *given +
-                     "'");
-  out = *chosen;
-}
-
-bool parse_switch(const char* option, const std::string& given) {
-  if (given == "on") return true;
-  if (given == "off") return false;
-  throw UsageError(std::string(option) + " must be on or off; got '" + given + "'");
-}
-
-void set_switch(const char* option, const std::optional<std::string>& given, bool& out) {
-  if (given) out = parse_switch(option, *given);
-}
-
-std::vector<std::string> split(const std::string& text, char separator) {
-  std::vector<std::string> parts;
-  std::size_t begin = 0;
-  while (begin <= text.size()) {
-    const std::size_t end = std::min(text.find(separator, begin), text.size());
-    if (end > begin) parts.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return parts;
-}
-
-std::int64_t parse_number(const std::string& text, const std::string& whole) {
-  std::int64_t value = 0;
-  const char* end = text.data() + text.size();
-  const auto [at, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || at != end || value < 0) {
-    throw UsageError("expected whole numbers from 0, separated by commas (as 0,3,1); got '" +
-                     whole + "'");
-  }
-  return value;
-}
-
-CellSet parse_cells(const std::string& text) {
-  CellSet cells;
-  for (const std::string& part : split(text, ';')) {
-    const std::vector<std::int64_t> pair = parse_index(part);
-    if (pair.size() != 2 || pair[0] >= kLargestMaxTokens || pair[1] >= kLargestMaxTokens) {
-      throw UsageError("expected cells as query,key;query,key (as 0,1;2,3); got '" + text + "'");
-    }
-    cells.insert(static_cast<int>(pair[0]), static_cast<int>(pair[1]));
-  }
-  return cells;
-}
-
-// "only these" is written as everything else forbidden, for as many tokens as the sentence has.
-CellSet all_but(const CellSet& allowed, int tokens) {
-  CellSet forbidden;
-  for (int i = 0; i < tokens; ++i) {
-    forbidden.set(i, {0, tokens - 1}, true);
-    for (const Span& span : allowed.row(i)) forbidden.set(i, span, false);
-  }
-  return forbidden;
-}
-
-void set_scores(const ModelOptions& o, Config& c) {
-  if (o.attention && c.attention == AttentionKind::kBasic && !o.scores) c.scale = false;
-  if (o.scores) {
-    if (*o.scores == "scaled") {
-      c.scores = ScoreKind::kDot;
-      c.scale = true;
-    } else if (*o.scores == "dot" || *o.scores == "additive") {
-      c.scores = *o.scores == "dot" ? ScoreKind::kDot : ScoreKind::kAdditive;
-      c.scale = false;
-    } else {
-      throw UsageError("--scores must be one of scaled, dot, additive; got '" + *o.scores + "'");
-    }
-  }
-  set_switch("--attention-scale", o.attention_scale, c.scale);
-}
-
-void set_mask(const ModelOptions& o, const Document& doc, MaskSpec& mask) {
-  set_choice("--mask", o.mask, mask.kind);
-  if (o.mask) mask.causal.reset();
-  if (o.mask_causal) mask.causal = parse_switch("--mask-causal", *o.mask_causal);
-  if (o.window) mask.window = *o.window;
-  if (o.stride) mask.stride = *o.stride;
-  if (o.pad) {
-    mask.padding.clear();
-    for (const std::int64_t p : parse_index(*o.pad))
-      mask.padding.push_back(static_cast<int>(std::min<std::int64_t>(p, kLargestMaxTokens)));
-  }
-  if (o.forbid) mask.forbidden = parse_cells(*o.forbid);
-  if (o.allow) {
-    const std::size_t tokens = Tokenizer(doc.tokenizer).count(doc.sentence);
-    if (tokens > 4096)
-      throw UsageError(
-          "--allow works for up to 4,096 tokens; this sentence has more. Use --forbid");
-    mask.forbidden = all_but(parse_cells(*o.allow), static_cast<int>(tokens));
-  }
-}
-
-void set_positions(const ModelOptions& o, Config& c) {
-  set_choice("--positions", o.positions, c.positions);
-  set_choice("--rotary", o.rotary, c.rotary);
-  if (o.rotary_base) c.rotary_base = *o.rotary_base;
-  if (o.rotary_width) c.rotary_width = *o.rotary_width;
-  if ((o.rotary || o.rotary_base || o.rotary_width) && !c.has_rotary()) {
-    tell("--rotary, --rotary-base and --rotary-width change nothing without --positions rotary");
-  }
-  const bool one = c.attention == AttentionKind::kBasic || c.attention == AttentionKind::kSingle;
-  if (o.kv_heads && one) {
-    tell(
-        "--kv-heads changes nothing in attention with one head; choose --attention narrow or wide");
-  }
-}
-
-// Through text: a stream would take −1 for a very large number.
-std::uint64_t parse_seed(const std::string& text) {
-  std::uint64_t value = 0;
-  const auto [at, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc() || at != text.data() + text.size()) {
-    throw UsageError("--seed must be a whole number from 0 to 2^64 - 1; got '" + text + "'");
-  }
-  return value;
-}
-
-void check_numbers(const ModelOptions& o) {
-  const double t = o.temperature.value_or(1);
-  if (!(t >= kLowestTemperature && t <= kHighestTemperature)) {
-    throw UsageError("--temperature must be between 0.05 and 10; got " + number_text(t, 4));
-  }
-  if (o.kv_heads && *o.kv_heads < 1)
-    throw UsageError("--kv-heads must be 1 or more, a number that divides --heads; got " +
-                     std::to_string(*o.kv_heads));
-  if (o.window && *o.window < 0)
-    throw UsageError("--window must be 0 or more; got " + std::to_string(*o.window));
-  if (o.stride && *o.stride < 1)
-    throw UsageError("--stride must be 1 or more; got " + std::to_string(*o.stride));
-  if (o.max_tokens && (*o.max_tokens < 1 || *o.max_tokens > kLargestMaxTokens)) {
-    throw UsageError("--max-tokens must be between 1 and " + std::to_string(kLargestMaxTokens) +
-                     "; got " + std::to_string(*o.max_tokens));
-  }
-}
-
-void set_pooling(const ModelOptions& o, Config& c) {
-  set_choice("--form", o.form, c.form);
-  set_choice("--pool", o.pool, c.pool);
-  if (o.foci) c.foci = *o.foci;
-  if (o.pool_hidden) c.pool_hidden = *o.pool_hidden;
-  if (o.foci_penalty) c.foci_penalty = *o.foci_penalty;
-  const bool of_foci = o.foci || o.pool_hidden || o.foci_penalty;
-  if (of_foci && c.pool != PoolKind::kFoci)
-    tell("--foci, --pool-hidden and --foci-penalty change nothing without --pool foci");
-}
-
-}  // namespace
-
-namespace {
-
 // Where the text comes from, besides a session.
 std::optional<std::string> given_text(const ModelOptions& o) {
   if (o.sentence && o.sentence_file)
@@ -284,9 +144,10 @@ void check_shape(const Document& doc, const Config& trained, const ModelOptions&
   if (run_config(doc.config, trained) != doc.config || o.tokenizer || o.seed) {
     throw UsageError(
         "a trained model has a shape, a seed and tokens of its own: with --model only the mask, "
-        "--attention-scale, --temperature, --residual and --positions (learned ones where the "
-        "model "
-        "has learned them) can be changed. Leave the others out");
+        "--attention-scale, --temperature, --residual, --memory and --positions (learned, "
+        "relative, "
+        "t5 and transformer-xl where the model has learned them) can be changed. Leave the others "
+        "out");
   }
 }
 
@@ -337,7 +198,6 @@ void check_targets(const std::vector<std::string>& targets, const Document& doc)
 
 Document ModelOptions::document() const {
   Document doc;
-  check_numbers(*this);
   std::optional<std::string> text = given_text(*this);
   if (base) doc.config = *base;
   if (session) {
@@ -372,26 +232,7 @@ Document ModelOptions::document() const {
     doc.tokenizer = *kind;
   }
   if (max_tokens) doc.max_tokens = *max_tokens;
-  Config c = doc.config;
-  if (layers) c.layers = *layers;
-  if (heads) c.heads = *heads;
-  if (kv_heads) c.kv_heads = *kv_heads;
-  if (d_model) c.d_model = *d_model;
-  if (d_head) c.d_head = *d_head;
-  if (d_hidden) c.d_hidden = *d_hidden;
-  if (seed) c.seed = parse_seed(*seed);
-  set_choice("--attention", attention, c.attention);
-  set_scores(*this, c);
-  if (temperature) c.temperature = *temperature;
-  set_choice("--block", block, c.block);
-  set_choice("--norm", norm, c.norm);
-  set_choice("--activation", activation, c.activation);
-  set_positions(*this, c);
-  set_pooling(*this, c);
-  set_switch("--bias", bias, c.bias);
-  set_switch("--tied-head", tied_head, c.tied_head);
-  set_switch("--residual", residual, c.residual);
-  set_mask(*this, doc, c.mask);
+  const Config c = config(doc);
   validate(c);
   doc = apply(doc, SetConfig{c});
   if (trained) check_shape(doc, trained->file.config, *this);
@@ -415,14 +256,6 @@ RunLimits ModelOptions::limits() const {
   RunLimits limits = machine_limits();
   if (memory_gb) limits.memory_bytes = *memory_gb * 1e9;
   return limits;
-}
-
-std::vector<std::int64_t> parse_index(const std::string& text) {
-  std::vector<std::int64_t> index;
-  for (const std::string& part : split(text, ',')) index.push_back(parse_number(part, text));
-  if (index.empty())
-    throw UsageError("expected whole numbers separated by commas (as 0,3,1); got '" + text + "'");
-  return index;
 }
 
 }  // namespace headlight

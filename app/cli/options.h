@@ -24,11 +24,12 @@ inline constexpr const char* kModelOptions = "Model and sentence";
 struct ModelOptions {
   std::optional<std::string> sentence, sentence_file, session;
   std::optional<std::string> tokenizer, attention, scores, attention_scale, block, norm, activation,
-      positions, rotary, form, pool;
+      positions, rotary, mixer, form, pool;
   std::optional<std::string> mask, mask_causal, bias, tied_head, residual, pad, forbid, allow, seed;
   std::optional<int> layers, heads, kv_heads, d_model, d_head, d_hidden, window, stride, max_tokens,
-      rotary_width, foci, pool_hidden;
-  std::optional<double> temperature, rotary_base, foci_penalty, memory_gb;
+      rotary_width, relative_reach, t5_buckets, t5_reach, kernel, dilation, experts, top_experts,
+      memory, foci, pool_hidden;
+  std::optional<double> temperature, rotary_base, balance, foci_penalty, memory_gb;
   std::vector<std::string> targets;  // what the gradients' loss takes for right, by name
   std::optional<std::string> model;  // a folder or the name of a bundled model
   std::optional<Config> base;        // to start from where there is no session
@@ -40,6 +41,8 @@ struct ModelOptions {
   /// The document. Throws UsageError, and what loading a model throws; notes (invalid UTF-8, …) go
   /// to stderr.
   Document document() const;
+  /// What it makes of the document's config. Throws UsageError.
+  Config config(const Document&) const;
   RunLimits limits() const;
   /// What the processor computes a window or its picture with, and whether the graphics card does
   /// so as well: --backend gl or both.

@@ -7,6 +7,10 @@
 #include "app/gl/training/gl_trainer.h"
 #include "core/base/error.h"
 #include "core/base/number_text.h"
+#include "core/io/safetensors.h"
+#include "core/model/checkpoint.h"
+#include "core/model/init.h"
+#include "core/train/fine_tuning.h"
 #include "core/train/trainer.h"
 
 namespace headlight {
@@ -90,6 +94,58 @@ void SafeRun::give_up(const std::string& reason, std::int64_t step) {
   throw Error(text + "It was saved in " + options_.out + " as of step " + count_text(last_->step) +
               "; on the processor it goes on with --resume " + options_.out + " --backend cpu" +
               (options_.steps ? " --steps " + std::to_string(*options_.steps) : ""));
+}
+
+// The data's ids are in the vocabulary of weights that there are.
+void check_vocabulary(LearnedFrom& data, std::int64_t known, const std::string& path) {
+  if (known < data.shape.vocab) {
+    throw Error("the weights in " + path + " know " + std::to_string(known) +
+                " tokens, but the data has ids up to " + std::to_string(data.shape.vocab - 1));
+  }
+  data.shape.vocab = known;
+}
+
+namespace {
+
+std::vector<Tensor> read_init(const std::string& path, const Config& config, LearnedFrom& data) {
+  constexpr std::uint64_t kMaxBytes = std::uint64_t{16} << 30;
+  SafetensorsFile file = read_safetensors_header(path, kMaxBytes);
+  const auto table = file.entries.find("embed.W_E");
+  if (table == file.entries.end() || table->second.shape.empty())
+    throw Error("the weights in " + path +
+                " have no embed.W_E; write them with --weights-out of "
+                "`headlight trace`, or by the names of docs/names.md");
+  check_vocabulary(data, table->second.shape[0], path);
+  const auto expected_tensors = program_parameters(model_file(config, data.shape, data.task.get()));
+  for (const TensorSpec& spec : expected_tensors) {
+    const std::string& name = spec.file_name;
+    const auto found = file.entries.find(name);
+    std::vector<std::int64_t> expected;
+    for (const Axis& axis : spec.axes) expected.push_back(axis.size);
+    if (found == file.entries.end() || found->second.shape != expected) {
+      throw Error("the weights in " + path + " should have " + name + " " + shape_text(spec.axes) +
+                  (found == file.entries.end() ? ", which is not there" : "; its shape differs") +
+                  ". Are --layers, --heads, --d-model and the like those of the file?");
+    }
+  }
+  file = read_safetensors(path, kMaxBytes);
+  std::vector<Tensor> parameters;
+  for (const TensorSpec& spec : expected_tensors) {
+    const std::vector<float> cells = tensor_as_float(file, spec.file_name);
+    parameters.push_back({spec.name, spec.axes, FloatBuffer(cells.begin(), cells.end())});
+  }
+  return parameters;
+}
+
+}  // namespace
+
+std::vector<Tensor> start_parameters(const TrainOptions& o,
+                                     const std::shared_ptr<const Model>& base, const Config& config,
+                                     LearnedFrom& data) {
+  if (base) return weights_from(base, config, data.shape);
+  const std::optional<Init> init = from_word<Init>(o.init);
+  if (!init) return read_init(o.init, config, data);
+  return initial_parameters(build_program(config, data.shape), *init, config.seed);
 }
 
 }  // namespace headlight

@@ -46,4 +46,13 @@ class SafeRun {
   bool said_ = false;
 };
 
+/// The data's ids are in the vocabulary of weights that there are, which the data takes over.
+/// Throws Error otherwise; `path` is where the weights are.
+void check_vocabulary(LearnedFrom& data, std::int64_t known, const std::string& path);
+
+/// What a new run begins with: the base's weights, those of a file, or random ones. Throws Error
+/// for a file that does not fit.
+std::vector<Tensor> start_parameters(const TrainOptions&, const std::shared_ptr<const Model>& base,
+                                     const Config&, LearnedFrom& data);
+
 }  // namespace headlight

@@ -11,6 +11,7 @@
 #include "core/io/file_steps.h"
 #include "core/io/plain_file.h"
 #include "core/train/data/text_source.h"
+#include "core/train/tasks/class_token.h"
 
 namespace headlight {
 namespace {
@@ -33,14 +34,18 @@ std::optional<int> validation_share(const TrainOptions& o) {
   return percent;
 }
 
-// At most so many rows, evenly spread, that measuring stays short beside training.
-std::vector<TokenBatch> row_batches(const Task& task, Split split, const std::string& path) {
+// At most so many rows, evenly spread, that measuring stays short beside training. Of a model with
+// memory they follow each other.
+std::vector<TokenBatch> row_batches(const std::shared_ptr<const Task>& shared, const Config& config,
+                                    Split split, const std::string& path) {
+  const Task& task = *shared;
   const std::size_t all = task.rows(split), used = std::min(all, kMostValidationRows);
   if (used == 0) {
     throw Error(
         (path.empty() ? "the share for validation" : path) +
         " holds no row to measure the validation loss on; take more, or a shorter --context");
   }
+  if (config.memory > 0) return measured_segments(shared, split, kMostValidationRows);
   std::vector<TokenBatch> batches;
   std::vector<TaskExample> examples;
   for (std::size_t i = 0; i < used; ++i) {
@@ -53,12 +58,13 @@ std::vector<TokenBatch> row_batches(const Task& task, Split split, const std::st
 }
 
 // The shape is known when the config is.
-LearnedFrom task_data(std::shared_ptr<const Task> task, const RunSettings& settings) {
+LearnedFrom task_data(std::shared_ptr<const Task> made, const RunSettings& settings,
+                      const Config& config) {
+  const std::shared_ptr<const Task> task = as_read_by(config, std::move(made));
   LearnedFrom data;
   data.task = task;
   data.tokenizer = task->vocabulary().to_json();
-  data.batches = std::make_unique<TaskBatches>(std::move(task), settings.batch, settings.seed,
-                                               Split::kTraining);
+  data.batches = training_batches(config, task, settings.batch, settings.seed);
   return data;
 }
 
@@ -114,7 +120,8 @@ std::optional<RunText> run_text(const TrainOptions& o, const TextOptions& option
 
 // Running text, labelled rows or pairs. Of rows the words are what matters, so labels are cut so;
 // and a row is as long as it is.
-LearnedFrom text_data(const TrainOptions& o, RunSettings& settings, const KnownTokens& known) {
+LearnedFrom text_data(const TrainOptions& o, RunSettings& settings, const KnownTokens& known,
+                      const Config& config) {
   const OwnData own = !o.text.empty()     ? OwnData::kText
                       : !o.labels.empty() ? OwnData::kLabels
                                           : OwnData::kPairs;
@@ -142,24 +149,28 @@ LearnedFrom text_data(const TrainOptions& o, RunSettings& settings, const KnownT
   if (other_file) options.validation = 0;
   if (const auto share = validation_share(o)) options.validation = *share;
   LoadedTask loaded = load_own_task(own, {path, "", byte_range("--bytes", o.bytes)}, options);
-  LearnedFrom data = task_data(std::move(loaded.task), settings);
+  LearnedFrom data = task_data(std::move(loaded.task), settings, config);
   if (!o.validation.empty() && !other_file)
-    data.validation = row_batches(*data.task, Split::kValidation, "");
+    data.validation = row_batches(data.task, config, Split::kValidation, "");
   tell_notes(loaded.notes);
   if (!other_file) return data;
   options.known = data.task->shared_vocabulary();
   options.known_classes = data.task->classes();
-  options.context = data.task->context() - (own == OwnData::kPairs);  // without [BOS]
+  // Without [BOS], or [CLS] where there is one.
+  const bool judged = own == OwnData::kLabels && config.pool == PoolKind::kFirst;
+  options.context = data.task->context() - (own == OwnData::kPairs || judged);
   options.source_context = data.task->source_length();
   const std::string& measured_path = of_text ? path : o.validation;
-  const LoadedTask measured = load_own_task(own, {measured_path, "", of_text}, options);
+  LoadedTask measured = load_own_task(own, {measured_path, "", of_text}, options);
   tell_notes(measured.notes);
-  data.validation = row_batches(*measured.task, Split::kTraining, measured_path);
+  data.validation = row_batches(as_read_by(config, std::move(measured.task)), config,
+                                Split::kTraining, measured_path);
   return data;
 }
 
-LearnedFrom row_data(const TrainOptions& o, const RunSettings& settings) {
+LearnedFrom row_data(const TrainOptions& o, const RunSettings& settings, const Config& config) {
   constexpr std::uint64_t kMaxBytes = std::uint64_t{4} << 30;
+  if (config.memory > 0) throw UsageError(Message{"error.memory_task", {{"task", "--data-ids"}}});
   auto rows =
       std::make_unique<RowBatches>(read_npy_integers(o.data_ids, kMaxBytes), settings.batch);
   if (o.context > 0 && o.context != rows->context()) {
@@ -189,22 +200,8 @@ void use_text(const RunText& text, TrainOptions& o) {
   if (o.context == 0) o.context = text.context;
 }
 
-Evaluation evaluate_all(Learner& learner, std::span<const TokenBatch> batches) {
-  Evaluation all;
-  double nats = 0;
-  for (const TokenBatch& batch : batches) {
-    const Evaluation part = learner.evaluate(batch);
-    nats += part.loss * static_cast<double>(part.counted);
-    all.counted += part.counted;
-    all.correct += part.correct;
-    all.rows += part.rows;
-    all.rows_correct += part.rows_correct;
-  }
-  all.loss = all.counted ? nats / static_cast<double>(all.counted) : 0;
-  return all;
-}
-
-LearnedFrom open_data(const TrainOptions& o, RunSettings& settings, const KnownTokens& known) {
+LearnedFrom open_data(const TrainOptions& o, RunSettings& settings, const KnownTokens& known,
+                      const Config& config) {
   const bool file = !o.text.empty() || !o.labels.empty() || !o.pairs.empty();
   if (o.text.empty() && (!o.bytes.empty() || !o.validation_bytes.empty()))
     throw UsageError("--bytes and --validation-bytes go with --text");
@@ -221,13 +218,13 @@ LearnedFrom open_data(const TrainOptions& o, RunSettings& settings, const KnownT
         "--validation goes with --text, --labels or --pairs; a task draws fresh examples itself, "
         "and rows of ids have no file beside them. Leave it out");
   }
-  if (!o.data_ids.empty()) return row_data(o, settings);
-  if (file) return text_data(o, settings, known);
+  if (!o.data_ids.empty()) return row_data(o, settings, config);
+  if (file) return text_data(o, settings, known, config);
   TaskOptions sizes = settings.task_options;
   if (o.context > 0) sizes["context"] = o.context;
   std::shared_ptr<const Task> task = make_task(settings.task, sizes);
   settings.task_options = task->options();  // defaults may change, a run may not
-  return task_data(std::move(task), settings);
+  return task_data(std::move(task), settings, config);
 }
 
 }  // namespace headlight

@@ -48,9 +48,6 @@ struct LearnedFrom {
 /// Throws UsageError without --text.
 void use_text(const RunText&, TrainOptions&);
 
-/// Several batches as one, its loss the mean per target that counts. Throws as Learner::evaluate.
-Evaluation evaluate_all(Learner&, std::span<const TokenBatch>);
-
 /// The tokens and classes of a model that learns on, in its order.
 struct KnownTokens {
   std::shared_ptr<const Vocabulary> vocabulary;  // null: of the data
@@ -58,8 +55,9 @@ struct KnownTokens {
 };
 
 /// What the options say to learn from; the settings are completed with the task's sizes and the
-/// text. What is measured between steps is cut and numbered as what is learned from. Throws
-/// UsageError for none or several, and as the loading of each.
-LearnedFrom open_data(const TrainOptions&, RunSettings&, const KnownTokens&);
+/// text. What is measured between steps is cut and numbered as what is learned from. The config
+/// says whether [CLS] stands before each row. Throws UsageError for none or several, and as the
+/// loading of each.
+LearnedFrom open_data(const TrainOptions&, RunSettings&, const KnownTokens&, const Config&);
 
 }  // namespace headlight

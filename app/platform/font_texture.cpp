@@ -4,35 +4,59 @@
 #include <imgui_impl_opengl3.h>
 
 #include <cstdint>
-#include <utility>
 
 namespace headlight {
 namespace {
 
-// Whole rows, which lie one behind the other in memory.
-void upload_rows(ImFontAtlas& atlas, Fonts::Rows rows) {
-  unsigned char* pixels = nullptr;
-  int width = 0, height = 0;
-  atlas.GetTexDataAsRGBA32(&pixels, &width, &height);
-  GLint before = 0;
-  glGetIntegerv(GL_TEXTURE_BINDING_2D, &before);
-  glBindTexture(GL_TEXTURE_2D, static_cast<GLuint>(reinterpret_cast<std::uintptr_t>(atlas.TexID)));
+void* as_id(unsigned texture) { return reinterpret_cast<void*>(std::uintptr_t{texture}); }
+
+// Rows of the atlas, which lie one behind the other in memory, into the bound texture.
+void upload_rows(const ImFontAtlas& atlas, Fonts::Rows rows) {
   glPixelStorei(GL_UNPACK_ROW_LENGTH, 0);
-  glTexSubImage2D(GL_TEXTURE_2D, 0, 0, rows.first, width, rows.last - rows.first, GL_RGBA,
-                  GL_UNSIGNED_BYTE, pixels + std::size_t{4} * width * rows.first);
-  glBindTexture(GL_TEXTURE_2D, static_cast<GLuint>(before));
+  glPixelStorei(GL_UNPACK_ALIGNMENT, 1);
+  glTexSubImage2D(GL_TEXTURE_2D, 0, 0, rows.first, atlas.TexWidth, rows.last - rows.first, GL_RED,
+                  GL_UNSIGNED_BYTE,
+                  atlas.TexPixelsAlpha8 + std::size_t(rows.first) * std::size_t(atlas.TexWidth));
+}
+
+// The bound texture becomes as large as the atlas. Where it is read, it is white, and what is kept
+// is how much of it.
+void make_texture(const ImFontAtlas& atlas) {
+  constexpr GLint kWhite[] = {GL_ONE, GL_ONE, GL_ONE, GL_RED};
+  glTexParameteriv(GL_TEXTURE_2D, GL_TEXTURE_SWIZZLE_RGBA, kWhite);
+  glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MIN_FILTER, GL_LINEAR);
+  glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MAG_FILTER, GL_LINEAR);
+  glTexImage2D(GL_TEXTURE_2D, 0, GL_R8, atlas.TexWidth, atlas.TexHeight, 0, GL_RED,
+               GL_UNSIGNED_BYTE, nullptr);
+  upload_rows(atlas, {0, atlas.TexHeight});
 }
 
 }  // namespace
 
-void FontTexture::update(FontsChange change, const Fonts& fonts) {
-  if (!std::exchange(is_there_, true) || change == FontsChange::kNone) return;
+// The backend makes its shaders together with a texture of its own, of whatever atlas is there:
+// of none yet, so of ImGui's small one.
+void FontTexture::begin() {
+  ImGui_ImplOpenGL3_CreateDeviceObjects();
+  ImGui_ImplOpenGL3_DestroyFontsTexture();
+  ImGui::GetIO().Fonts->Clear();
+  glGenTextures(1, &texture_);
+}
+
+void FontTexture::update(Frontend& frontend) {
+  if (texture_ == 0) begin();
+  const FontsChange change = frontend.prepare_fonts();
+  if (change == FontsChange::kNone) return;
+  ImFontAtlas& atlas = *ImGui::GetIO().Fonts;
+  GLint before = 0;
+  glGetIntegerv(GL_TEXTURE_BINDING_2D, &before);
+  glBindTexture(GL_TEXTURE_2D, texture_);
   if (change == FontsChange::kGrown) {
-    upload_rows(*ImGui::GetIO().Fonts, fonts.grown());
+    upload_rows(atlas, frontend.fonts().grown());
   } else {
-    ImGui_ImplOpenGL3_DestroyFontsTexture();
-    ImGui_ImplOpenGL3_CreateFontsTexture();
+    make_texture(atlas);
+    atlas.SetTexID(as_id(texture_));
   }
+  glBindTexture(GL_TEXTURE_2D, static_cast<GLuint>(before));
 }
 
 }  // namespace headlight

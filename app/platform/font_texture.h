@@ -1,4 +1,5 @@
-// The font atlas on the graphics card.
+// The font atlas on the graphics card, in one byte a pixel. ImGui's own texture has four, and keeps
+// them in the program's memory as well: for the interface in Chinese that is forty megabytes.
 #pragma once
 
 #include "app/platform/frontend.h"
@@ -7,12 +8,14 @@ namespace headlight {
 
 class FontTexture {
  public:
-  /// Before ImGui_ImplOpenGL3_NewFrame, with its context current: brings what changed of the atlas
-  /// to its texture, which the first frame makes by itself.
-  void update(FontsChange, const Fonts&);
+  /// Before ImGui_ImplOpenGL3_NewFrame, with its context current: brings the fonts to what is shown
+  /// now (Frontend::prepare_fonts), and what changed of the atlas to its texture. The texture goes
+  /// with the context.
+  void update(Frontend&);
 
  private:
-  bool is_there_ = false;
+  void begin();
+  unsigned texture_ = 0;
 };
 
 }  // namespace headlight

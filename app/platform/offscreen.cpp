@@ -42,7 +42,7 @@ void Offscreen::frame() {
   ImGuiIO& io = ImGui::GetIO();
   io.DisplaySize = {static_cast<float>(p.width), static_cast<float>(p.height)};
   io.DeltaTime = 1.0f / 60.0f;
-  p.font_texture.update(p.frontend.prepare_fonts(), p.frontend.fonts());
+  p.font_texture.update(p.frontend);
   ImGui_ImplOpenGL3_NewFrame();
   ImGui::NewFrame();
   p.bridge.begin_frame();

@@ -244,7 +244,7 @@ void App::frame() {
   int width = 0, height = 0;
   glfwGetFramebufferSize(window_, &width, &height);
   if (width == 0 || height == 0) return;  // minimised
-  font_texture_.update(frontend_->prepare_fonts(), frontend_->fonts());
+  font_texture_.update(*frontend_);
   ImGui_ImplOpenGL3_NewFrame();
   input_->drain();
   ImGui_ImplGlfw_NewFrame();

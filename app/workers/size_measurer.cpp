@@ -39,6 +39,7 @@ double time_of(Runner& runner, Backend& backend, const RunRequest& r, const Docu
 Document repeated(const Document& document, std::int64_t tokens) {
   Document longer = document;
   longer.max_tokens = static_cast<int>(tokens);
+  longer.config.memory = 0;  // all of it at once
   longer.config.mask.padding.clear();
   longer.config.mask.source_padding.clear();
   const std::string once = document.sentence.substr(0, document.sentence.find("→")) + " ";

@@ -5,6 +5,8 @@
 #include "app/workers/stopwatch.h"
 #include "app/workers/train_worker.h"
 #include "core/base/error.h"
+#include "core/train/tasks/class_token.h"
+#include "core/train/trainer.h"
 
 namespace headlight {
 namespace {
@@ -90,7 +92,7 @@ void TrainWorker::make_run(const RunPlan& plan, std::uint64_t id, bool on_gpu) {
     published_.version = ++version_;
     return true;
   });
-  const std::shared_ptr<const Task> task = loaded_.task;
+  const std::shared_ptr<const Task> task = as_read_by(plan.config, loaded_.task);
   Message gpu_problem;
   std::unique_ptr<TrainingRun> made;
   try {
@@ -140,6 +142,10 @@ LearnerFactory TrainWorker::learners(bool on_gpu) {
   if (!on_gpu || !gpu_) return {};
   return [this](const Config& config, const RunShape& shape, std::vector<Tensor> parameters,
                 const TrainerOptions& options) {
+    // What rows remember from step to step is kept by the processor.
+    if (config.memory > 0)
+      return std::unique_ptr<Learner>(
+          std::make_unique<Trainer>(config, shape, std::move(parameters), options));
     const std::shared_ptr<GlBackend> backend(std::shared_ptr<void>(), &gpu_->backend());
     return gl_learners(backend)(config, shape, std::move(parameters), options);
   };

@@ -46,11 +46,21 @@ std::string near_one(double value, int decimals) {
   return text;
 }
 
-// "3.12e−04"
+// A power of ten as it is written everywhere: "3.12e−4", not "3.12e-04"; "1e20", not "1e+20".
+std::string with_short_power(std::string text) {
+  const std::size_t e = text.find('e');
+  if (e == std::string::npos) return with_true_minus(text);
+  const bool negative = text[e + 1] == '-';
+  std::string power = text.substr(std::min(text.find_first_not_of("+-0", e + 1), text.size()));
+  if (power.empty()) power = "0";
+  return with_true_minus(text.substr(0, e + 1) + (negative ? "-" : "") + power);
+}
+
+// "3.12e−4"
 std::string power_text(double value, int decimals) {
   std::array<char, 64> buffer{};
   std::snprintf(buffer.data(), buffer.size(), "%.*e", std::max(0, decimals), value);
-  return with_true_minus(buffer.data());
+  return with_short_power(buffer.data());
 }
 
 // Characters, not bytes.
@@ -74,11 +84,23 @@ std::string number_text(double value, int significant) {
   return power_text(value, significant - 1);
 }
 
-std::string exact_number(float value) {
+namespace {
+
+template <class Number>
+std::string shortest(Number value) {
   if (!std::isfinite(value)) return special(value);
   std::array<char, 64> buffer{};
   const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
-  return with_true_minus(std::string(buffer.data(), end.ptr));
+  return with_short_power(std::string(buffer.data(), end.ptr));
+}
+
+}  // namespace
+
+std::string exact_number(float value) { return shortest(value); }
+
+std::string exact_double(double value) {
+  const auto single = static_cast<float>(value);
+  return static_cast<double>(single) == value ? shortest(single) : shortest(value);
 }
 
 std::string fine_number(double value, int significant) {
@@ -108,19 +130,21 @@ CellFormat cell_format(double lowest, double highest, int characters) {
   using Kind = CellFormat::Kind;
   const double size = std::max(std::fabs(lowest), std::fabs(highest));
   const int magnitude = size > 0 ? static_cast<int>(std::floor(std::log10(size))) : 0;
+  const bool shares = lowest >= 0 && highest <= 1;
   // Three digits of the largest, or two: with one only too many others would read as zero. So
-  // would most of what is a share of 1.
-  const int most = std::clamp(2 - magnitude, 0, 3);
+  // would most of what is a share of 1, which has three decimals also beside 1 itself.
+  const int most = shares ? 3 : std::clamp(2 - magnitude, 0, 3);
   const int least = magnitude > 0 ? 0 : size > 1 ? 1 : std::max(1 - magnitude, 2);
   for (int decimals = most; decimals >= least; --decimals) {
-    CellFormat format{Kind::kFixed, decimals};
-    const auto fits = [&](double end) { return width_of(cell_number(end, format)) <= characters; };
-    if (fits(lowest) && fits(highest)) return format;
+    const auto fits = [&](double end) { return width_of(fixed(end, decimals)) <= characters; };
+    if (fits(lowest) && fits(highest)) return {Kind::kFixed, decimals, 0, shares};
   }
-  // "4e−3" with a minus where there are any: whatever lies between the ends has room then.
+  // "4e−3" with a minus where there are any: whatever lies between the ends has room then. Two
+  // digits more, or one, where they have room with their point.
   const int width = (size < kSmallest ? 5 : 4) + (lowest < 0 ? 1 : 0);
   if (characters < width) return {};
-  return {Kind::kPower, 0, size < kSmallest ? 0 : kSmallest};
+  const int decimals = std::clamp(characters - width - 1, 0, 2);
+  return {Kind::kPower, decimals, size < kSmallest ? 0 : kSmallest, shares};
 }
 
 std::string cell_number(double value, const CellFormat& format) {
@@ -129,13 +153,12 @@ std::string cell_number(double value, const CellFormat& format) {
   if (!std::isfinite(value)) return special(value);
   if (value == 0) return "0";
   if (format.kind == Kind::kWhole) return exact_number(static_cast<float>(value));
-  if (format.kind == Kind::kFixed && format.decimals == 0 && std::fabs(value) < 0.5) return "~0";
-  if (format.kind == Kind::kFixed) return with_true_minus(fixed(value, format.decimals));
-  if (std::fabs(value) < format.smallest) return "~0";
-  std::string text = power_text(value, 0);
-  const std::size_t e = text.find('e') + 1, sign = text.find_first_of("0123456789+", e);
-  const std::size_t digits = std::min(text.find_first_not_of("0+", sign), text.size() - 1);
-  return text.erase(sign, digits - sign);  // "4e−3", not "4e−03"
+  if (format.kind == Kind::kPower)
+    return std::fabs(value) < format.smallest ? "~0" : power_text(value, format.decimals);
+  const std::string text = fixed(value, format.decimals);
+  if (is_all_zero(text)) return "~0";
+  if (format.shares && value != 1 && text == fixed(1, format.decimals)) return "~1";
+  return with_true_minus(text);
 }
 
 std::string signed_number(double value, int significant) {

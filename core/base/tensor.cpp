@@ -8,17 +8,20 @@
 namespace headlight {
 
 std::span<const std::string_view> axis_words() {
-  static constexpr std::array<std::string_view, 21> kWords = {
-      "batch",    "head",           "kv_head",      "query",      "key",
-      "position", "source",         "source_query", "source_key", "d_head",
-      "d_model",  "hidden",         "vocab",        "class",      "feature",
-      "context",  "context_source", "direction",    "focus",      "other_focus",
-      "place"};
+  static constexpr std::array kWords = std::to_array<std::string_view>(
+      {"batch",      "head",           "kv_head",       "query",      "key",
+       "position",   "source",         "source_query",  "source_key", "d_head",
+       "d_model",    "hidden",         "vocab",         "class",      "feature",
+       "context",    "context_source", "direction",     "focus",      "other_focus",
+       "place",      "distance",       "distance_both", "bucket",     "state",
+       "next_state", "gate",           "tap",           "expert",     "distance_source",
+       "memory"});
   return kWords;
 }
 
 bool counts_tokens(std::string_view axis) {
-  return axis == "position" || axis == "query" || axis == "key" || axis.starts_with("source");
+  return axis == "position" || axis == "query" || axis == "key" || axis == "memory" ||
+         axis.starts_with("source");
 }
 
 std::int64_t cell_count(std::span<const Axis> axes) {

@@ -1,5 +1,6 @@
 #include "core/check/op_trials.h"
 
+#include <cmath>
 #include <limits>
 
 #include "core/base/random.h"
@@ -49,6 +50,12 @@ Program trial_program(Op op, const TrialShapes& inputs, std::int64_t width, doub
   call.params.turned = width / 2 * 2;
   call.params.interleaved = width / 2 % 2 == 1;
   call.params.base = 5000;
+  call.params.offset = width % 3;
+  call.params.reach = width / 2;
+  call.params.causal = width / 2 % 2 == 0;
+  call.params.best = 1 + width / 2 % 2;
+  call.params.reversed = width % 2 == 1;
+  call.params.dilation = 1 + width % 2;
   for (const auto& sizes : inputs) {
     std::vector<Axis> axes;
     for (const std::int64_t size : sizes) axes.push_back({"feature", size});
@@ -83,6 +90,9 @@ void fill_trial(const Program& program, std::span<float* const> memory, std::uin
         case InputKind::kNumbers:
         case InputKind::kHeadBias:
         case InputKind::kSizes:
+          break;
+        case InputKind::kShares:
+          cell = 0.25f + std::fabs(cell);
           break;
         case InputKind::kScores:
           if (forbidden) cell = kForbidden;

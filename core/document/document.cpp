@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/utf8.h"
+#include "core/graph/program_memory.h"
 #include "core/text/reorder.h"
 
 namespace headlight {
@@ -26,14 +27,16 @@ void tidy(std::vector<std::string>& targets) {
 
 // The word at `from` goes to place `to`; the marks of padding go with their words.
 Document move_token(Document doc, int from, int to) {
-  const Reordered moved = move_token(doc.sentence, doc.tokenizer, static_cast<std::int64_t>(from),
-                                     static_cast<std::int64_t>(to));
+  const int first = begins_with_class(doc.config) ? 1 : 0;  // [CLS] stays where it is
+  if (from < first) return doc;
+  const Reordered moved = move_token(doc.sentence, doc.tokenizer, std::int64_t{from} - first,
+                                     static_cast<std::int64_t>(std::max(to, first) - first));
   doc.sentence = clean_utf8(moved.text).text;
   std::vector<int>& padding = doc.config.mask.padding;
   for (int& place : padding) {
-    if (place >= 0 && static_cast<std::size_t>(place) < moved.new_place.size()) {
-      place = static_cast<int>(moved.new_place[static_cast<std::size_t>(place)]);
-    }
+    const auto old = static_cast<std::size_t>(place - first);
+    if (place >= first && old < moved.new_place.size())
+      place = static_cast<int>(moved.new_place[old]) + first;
   }
   std::sort(padding.begin(), padding.end());
   return doc;

@@ -1,11 +1,7 @@
 #include "core/explain/arithmetic.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
 
 #include "core/base/number_text.h"
 #include "core/base/utf8.h"
@@ -17,18 +13,7 @@ namespace headlight {
 
 std::string plain_label(std::string_view token) { return visible_label(shortened(token, 40)); }
 
-std::string all_digits(double value) {
-  if (!std::isfinite(value)) return number_text(value);
-  const auto single = static_cast<float>(value);
-  if (static_cast<double>(single) == value) return exact_number(single);
-  std::array<char, 64> buffer{};
-  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
-  std::string text(buffer.data(), end.ptr);
-  for (std::size_t at = 0; (at = text.find('-', at)) != std::string::npos; at += 3) {
-    text.replace(at, 1, "\u2212");
-  }
-  return text;
-}
+std::string all_digits(double value) { return exact_double(value); }
 
 namespace {
 
@@ -93,9 +78,10 @@ std::string arithmetic_line(const Trace& trace, const Explanation& e, const Line
 
 bool is_gradient(const Explanation& e) { return e.operation.starts_with("gradient"); }
 
-std::string gradient_number(double value) {
-  const bool small = std::fabs(value) < 0.01;
-  return small ? fine_number(value) : number_text(value);
+std::string line_number(const Explanation& e, double value) {
+  LineStyle style;
+  style.fine = is_gradient(e);
+  return PlainWriter(style).number(value);
 }
 
 namespace {

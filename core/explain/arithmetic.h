@@ -27,13 +27,15 @@ struct LineStyle {
   std::size_t most = SIZE_MAX;  // so many terms; the rest as their number and their sum
   Language language = Language::kEnglish;
   LabelFunction label = plain_label;
-  bool fine = false;  // as gradient_number(); a gradient's line always is
+  // Small numbers keep their digits, as fine_number(); a gradient's line always is so. Numbers of a
+  // run are mostly near 1 and have a fixed number of decimals; gradients are often small.
+  bool fine = false;
 };
 
-/// A number of a gradient's arithmetic. Numbers of a run are mostly near 1 and have a fixed number
-/// of decimals; gradients are often small and keep their significant digits.
-std::string gradient_number(double value);
 bool is_gradient(const Explanation&);
+/// A number of this cell, its value or one of its terms, as its line writes it: wherever else the
+/// inspector says it, it says it so.
+std::string line_number(const Explanation&, double value);
 
 /// "q(“it”) · k(“animal”) = (−1.673 × (−3.026)) + (1.028 × 0.984) + … = 4.555". Empty for a number
 /// that nothing was computed for.

@@ -113,7 +113,11 @@ void explain_gradient(const Trace& trace, Explanation& result) {
       });
       if (!said) result.quantities.push_back(q);
     }
+    const std::size_t before = result.terms.size();
     add_terms(result, program, call, made.terms);
+    const bool twice = std::find(call.in.begin(), call.in.begin() + part.input,
+                                 call.in[place(part.input)]) != call.in.begin() + part.input;
+    for (std::size_t i = before; i < result.terms.size(); ++i) result.terms[i].of_second = twice;
     result.written = made.written;
     ++parts;
   }

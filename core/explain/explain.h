@@ -26,6 +26,8 @@ struct Term {
   std::string note;
   std::optional<double> inner = std::nullopt;  // see OpTerm
   MathLine written = {};                       // the same
+  // Of a gradient through a call that reads the tensor twice: it came through the second of them.
+  bool of_second = false;
   double product() const { return value * factor; }
 };
 

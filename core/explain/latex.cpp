@@ -109,7 +109,7 @@ std::string latex_symbol(std::string_view symbol) {
   return "\\mathrm{" + latex_text(symbol) + "}";
 }
 
-// −1.5e−07 -> -1.5\times 10^{-7}
+// −1.5e−7 -> -1.5\times 10^{-7}
 std::string latex_number(double value) {
   if (std::isnan(value)) return "\\mathrm{NaN}";
   if (std::isinf(value)) return value < 0 ? "-\\infty" : "\\infty";

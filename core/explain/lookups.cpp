@@ -8,6 +8,8 @@
 #include "core/base/utf8.h"
 #include "core/explain/explain.h"
 #include "core/explain/steps.h"
+#include "core/graph/reach.h"
+#include "core/ops/positions/distance.h"
 #include "core/run/targets.h"
 
 namespace headlight {
@@ -29,7 +31,8 @@ std::int64_t heads(const Subject& s) { return config(s).head_count(); }
 std::int64_t keys(const Subject& s) {
   const bool sources =
       s.step.stack == Stack::kEncoder || s.step.section == Section::kCrossAttention;
-  return sources ? s.trace.program().shape.source : s.trace.length();
+  const RunShape& shape = s.trace.program().shape;
+  return sources ? shape.source : shape.memory + shape.positions;
 }
 
 // Whose rows the step's result has: the tokens', or the source tokens'.
@@ -40,12 +43,31 @@ std::string_view row_axis(const Subject& s) {
 
 bool of_source(const Subject& s) { return row_axis(s).starts_with("source"); }
 
+// Has the step's result a row for each remembered place, and behind them those of the tokens?
+bool of_keys(const Subject& s) {
+  const auto axes = s.trace.tensor(s.step.tensor).axes;
+  return s.trace.program().shape.memory > 0 && axes.size() > 2 &&
+         axes[axes.size() - 2].name == "key";
+}
+
 std::int64_t tokens(const Subject& s) {
+  if (of_keys(s)) return keys(s);
   return of_source(s) ? s.trace.program().shape.source : s.trace.length();
 }
 
-// The token that is looked at.
-std::int64_t place(const Subject& s) { return std::min(s.query, tokens(s) - 1); }
+// The row of the token that is looked at.
+std::int64_t place(const Subject& s) {
+  const std::int64_t before = of_keys(s) ? s.trace.program().shape.memory : 0;
+  return std::min(before + s.query, tokens(s) - 1);
+}
+
+// Where it stands, counted from the first remembered place where positions are.
+std::int64_t position(const Subject& s) {
+  const auto& calls = s.step.calls;
+  const Program& program = s.trace.program();
+  return place(s) +
+         (calls.empty() ? 0 : program.calls[static_cast<std::size_t>(calls[0])].params.offset);
+}
 
 Text token_id(const Subject& s) {
   const RunInput& input = s.trace.input();
@@ -68,7 +90,10 @@ Row row(const Subject& s, TensorId id) {
   const TensorView t = s.trace.tensor(id);
   const std::int64_t width = t.axes.back().size;
   const Axis& places = t.axes[t.axes.size() - 2];
-  const std::int64_t block = t.axes.size() == 4 ? s.head * t.axes[1].size / heads(s) : 0;
+  const bool experts = t.axes.size() == 4 && t.axes[1].name == "expert";
+  const std::int64_t block = experts              ? std::min(s.head, t.axes[1].size - 1)
+                             : t.axes.size() == 4 ? s.head * t.axes[1].size / heads(s)
+                                                  : 0;
   const std::int64_t at = places.name == "batch"   ? 0
                           : places.name == "focus" ? std::min(s.query, places.size - 1)
                                                    : place(s);
@@ -181,8 +206,15 @@ Text target(const Subject& s) {
 // Of the target alone: without what foci cost.
 double loss(const Subject& s) {
   const Program& program = s.trace.program();
-  const TensorId own = program.find(Role::kClassLoss, program.loss);
+  TensorId own = program.find(Role::kClassLoss, program.loss);
+  if (own < 0) own = program.find(Role::kOwnLoss, program.loss);
   return s.trace.tensor(own < 0 ? program.loss : own).data[counted_place(s)];
+}
+
+Text expert_work(const Subject& s, std::int64_t experts) {
+  const std::int64_t n = tokens(s), d = config(s).d_model, hidden = config(s).hidden_width();
+  return std::to_string(n) + " · " + std::to_string(experts) + " · 2 · " + std::to_string(d) +
+         " · " + std::to_string(hidden) + " = " + count_text(n * experts * 2 * d * hidden);
 }
 
 // How many heads of queries share one of keys and values.
@@ -196,6 +228,10 @@ struct Named {
 constexpr Named kLookups[] = {
     {"T", [](const Subject& s) { return Text(std::to_string(tokens(s))); }},
     {"keys", [](const Subject& s) { return Text(std::to_string(keys(s))); }},
+    {"remembered",
+     [](const Subject& s) { return Text(std::to_string(s.trace.program().shape.memory)); }},
+    {"own", [](const Subject& s) { return Text(std::to_string(s.trace.length())); }},
+    {"extended", [](const Subject& s) { return Text(std::to_string(keys(s))); }},
     {"vocab", [](const Subject& s) { return Text(std::to_string(s.trace.input().vocab.size())); }},
     {"distinct",
      [](const Subject& s) {
@@ -222,6 +258,24 @@ constexpr Named kLookups[] = {
      [](const Subject& s) {
        return Text(std::to_string(std::min<std::int64_t>(s.query, config(s).focus_count() - 1)));
      }},
+    {"experts",
+     [](const Subject& s) {
+       return Text(tr_count(s.language, "count.experts", config(s).experts));
+     }},
+    // The one whose page it is.
+    {"expert",
+     [](const Subject& s) {
+       return Text(std::to_string(std::clamp<std::int64_t>(s.head, 0, config(s).experts - 1)));
+     }},
+    {"best_experts",
+     [](const Subject& s) {
+       return Text(tr_count(s.language, "count.experts", config(s).top_experts));
+     }},
+    // Multiply-adds of a layer's experts, of all of them and of the best:
+    // "12 · 2 · 4 · 64 · 256 = 1,572,864"
+    {"expert_work", [](const Subject& s) { return expert_work(s, config(s).experts); }},
+    {"best_work", [](const Subject& s) { return expert_work(s, config(s).top_experts); }},
+    {"balance", [](const Subject& s) { return Text(number_text(config(s).balance, 3)); }},
     {"directions", [](const Subject& s) { return Text(std::to_string(config(s).pool_width())); }},
     // "64 · (64 + 3) = 4,288", "7 · 64 · 2 = 896".
     {"foci_parameters",
@@ -259,6 +313,25 @@ constexpr Named kLookups[] = {
      }},
     {"tau", [](const Subject& s) { return Text(number_text(config(s).temperature, 3)); }},
     {"window", [](const Subject& s) { return Text(std::to_string(config(s).mask.window)); }},
+    {"slope", [](const Subject& s) { return Text(number_text(alibi_slope(s.head, heads(s)), 4)); }},
+    {"buckets", [](const Subject& s) { return Text(std::to_string(config(s).t5_buckets)); }},
+    {"reach",
+     [](const Subject& s) {
+       const Config& c = config(s);
+       const bool shaw = c.positions == PositionKind::kRelative;
+       return Text(std::to_string(shaw ? c.relative_reach : c.t5_reach));
+     }},
+    {"kernel", [](const Subject& s) { return Text(std::to_string(config(s).kernel)); }},
+    {"dilation",
+     [](const Subject& s) {
+       return Text(std::to_string(layer_dilation(config(s), s.step.layer)));
+     }},
+    {"receptive",
+     [](const Subject& s) {
+       const ReceptiveField field = receptive_field(config(s), s.step.layer + 1);
+       const auto heard = std::min<std::int64_t>(field.width(), tokens(s));
+       return Text(tr_count(s.language, "count.receptive", heard));
+     }},
     {"stride", [](const Subject& s) { return Text(std::to_string(config(s).mask.stride)); }},
     {"tokens",
      [](const Subject& s) { return Text(tr_count(s.language, "count.tokens", tokens(s))); }},
@@ -269,9 +342,10 @@ constexpr Named kLookups[] = {
     {"head", [](const Subject& s) { return Text(std::to_string(s.head)); }},
     {"query",
      [](const Subject& s) {
-       return Text(label(s, of_source(s) ? "source" : "position", place(s)));
+       const char* axis = of_source(s) ? "source" : of_keys(s) ? "key" : "position";
+       return Text(label(s, axis, place(s)));
      }},
-    {"place", [](const Subject& s) { return Text(std::to_string(place(s))); }},
+    {"place", [](const Subject& s) { return Text(std::to_string(position(s))); }},
     {"id", token_id},
     // Of the result's row: what the largest number belongs to, that number, the same where it is a
     // weight, how many are allowed by the mask.

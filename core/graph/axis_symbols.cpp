@@ -27,6 +27,10 @@ std::vector<NamedSize> axis_sizes(const Program& program, TensorId id, std::stri
     return {{SizeKind::kHeads, shared ? "H_kv" : "H", shared ? c.kv_head_count() : c.head_count()},
             {SizeKind::kHeadWidth, "d_head", c.head_width()}};
   }
+  if (axis == "memory") return {{SizeKind::kOther, "M", length}};
+  const std::int64_t memory = program.shape.memory;
+  if (axis == "key" && memory > 0 && length == memory + program.shape.positions)
+    return {{SizeKind::kOther, "M + T", length}};
   if (axis == "position" || axis == "query" || axis == "key" || axis == "context") {
     // A learned table may have more rows than the sentence has tokens.
     if (length == program.shape.positions) return {{SizeKind::kTokens, "T", length}};
@@ -42,6 +46,13 @@ std::vector<NamedSize> axis_sizes(const Program& program, TensorId id, std::stri
   if (axis == "vocab") return {{SizeKind::kOther, "vocab", length}};
   if (axis == "hidden") return {{SizeKind::kOther, "hidden", length}};
   if (axis == "focus" || axis == "other_focus") return {{SizeKind::kOther, "foci", length}};
+  if (axis.starts_with("distance")) return {{SizeKind::kOther, "distances", length}};
+  if (axis == "bucket") return {{SizeKind::kOther, "buckets", length}};
+  if (axis == "state" || axis == "next_state") return {{SizeKind::kModel, "d_model", length}};
+  if (axis == "gate")
+    return {{SizeKind::kOther, "3", 3}, {SizeKind::kModel, "d_model", length / 3}};
+  if (axis == "tap") return {{SizeKind::kOther, "K", length}};
+  if (axis == "expert") return {{SizeKind::kOther, "E", length}};
   if (axis == "direction") return {{SizeKind::kOther, "k", length}};
   if (axis == "place" && program.config.pools_by_weights())
     return {{SizeKind::kOther, "foci", c.focus_count()}, {SizeKind::kModel, "d_model", c.d_model}};

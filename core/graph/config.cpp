@@ -5,6 +5,7 @@
 
 #include "core/base/error.h"
 #include "core/base/number_text.h"
+#include "core/graph/reach.h"
 
 namespace headlight {
 
@@ -87,7 +88,7 @@ MaskSpec as_free(const MaskSpec& mask, int tokens) {
 
 int Config::head_count() const {
   const bool one = attention == AttentionKind::kBasic || attention == AttentionKind::kSingle;
-  return one ? 1 : heads;
+  return one || !attends() ? 1 : heads;  // another mixer has no heads to choose from
 }
 
 int Config::kv_head_count() const {
@@ -167,6 +168,56 @@ void validate_rotary(const Config& c) {
   }
 }
 
+// Without attention there are no queries and keys, no row of another text, and no keys to remember.
+void validate_mixer(const Config& c) {
+  const auto refuse = [&](const char* id) {
+    throw UsageError(Message{id, {{"mixer", "mixer." + std::string(word(c.mixer)), true}}});
+  };
+  if (c.form == ModelForm::kTranslate) refuse("error.mixer_translate");
+  if (c.has_rotary() || c.is_relative()) refuse("error.mixer_positions");
+  if (c.memory != 0) refuse("error.mixer_memory");
+  if (c.mixer != MixerKind::kConvolution) return;
+  expect_range("quantity.kernel", c.kernel, 1, kMaxKernel);
+  expect_range("quantity.dilation", c.dilation, 1, kMaxDilation);
+  const std::int64_t widest = layer_dilation(c, c.layers - 1);
+  if (widest <= kLargestMaxTokens) return;
+  Config least = c;
+  while (layer_dilation(least, c.layers - 1) > kLargestMaxTokens) --least.dilation;
+  throw UsageError(Message{"error.dilation",
+                           {{"dilation", std::to_string(c.dilation)},
+                            {"layers", std::to_string(c.layers)},
+                            {"tokens", std::to_string(kLargestMaxTokens)},
+                            {"most", std::to_string(least.dilation)}}});
+}
+
+// Experts stand in the feed-forward layer's place.
+void validate_experts(const Config& c) {
+  expect_range("quantity.experts", c.experts, 0, kMaxExperts);
+  expect_range("quantity.top_experts", c.top_experts, 0, kMaxExperts);
+  if (!(c.balance >= 0 && c.balance <= kHighestPenalty))
+    throw UsageError(Message{"error.balance", {{"got", number_text(c.balance, 4)}}});
+  if (!c.has_experts()) return;
+  if (c.top_experts > c.experts)
+    throw UsageError(
+        Message{"error.top_experts",
+                {{"got", std::to_string(c.top_experts)}, {"experts", std::to_string(c.experts)}}});
+  if (!c.has_feed_forward()) throw UsageError(Message{"error.experts_block"});
+  if (c.is_gated())
+    throw UsageError(
+        Message{"error.experts_gated", {{"activation", std::string(word(c.activation))}}});
+}
+
+// What is remembered has no place in the row: places that a row counts for itself would repeat.
+void validate_memory(const Config& c) {
+  expect_range("quantity.memory", c.memory, 0, kMaxMemory);
+  if (c.memory == 0) return;
+  if (c.form != ModelForm::kTokens)
+    throw UsageError(Message{"error.memory_form", {{"form", std::string(word(c.form))}}});
+  if (c.positions == PositionKind::kSinusoidal || c.positions == PositionKind::kLearned)
+    throw UsageError(
+        Message{"error.memory_positions", {{"positions", std::string(word(c.positions))}}});
+}
+
 }  // namespace
 
 void validate(const Config& c) {
@@ -182,19 +233,27 @@ void validate(const Config& c) {
   }
   expect_range("quantity.window", c.mask.window, 0, 1 << 20);
   expect_range("quantity.stride", c.mask.stride, 1, 1 << 20);
-  const bool divides = c.layers == 0 || c.attention != AttentionKind::kNarrow || c.d_head > 0;
+  if (!c.attends()) validate_mixer(c);
+  const bool divides =
+      c.layers == 0 || !c.attends() || c.attention != AttentionKind::kNarrow || c.d_head > 0;
   if (!divides && c.d_model % c.heads != 0) {
     throw UsageError(heads_message(c.d_model, c.heads));
   }
   expect_range("quantity.kv_heads", c.kv_heads, 0, kMaxHeads);
   const int heads = c.head_count(), kv_heads = c.kv_head_count();
-  if (c.layers > 0 && heads % kv_heads != 0) throw UsageError(kv_heads_message(heads, kv_heads));
-  if (c.layers > 0 && c.has_rotary()) validate_rotary(c);
+  if (c.layers > 0 && c.attends() && heads % kv_heads != 0)
+    throw UsageError(kv_heads_message(heads, kv_heads));
+  if (c.layers > 0 && c.attends() && c.has_rotary()) validate_rotary(c);
+  expect_range("quantity.relative_reach", c.relative_reach, 1, kMaxReach);
+  expect_range("quantity.t5_buckets", c.t5_buckets, 2, kMaxReach);
+  expect_range("quantity.t5_reach", c.t5_reach, 1, kMaxReach);
   expect_range("quantity.foci", c.foci, 1, kMaxFoci);
   expect_range("quantity.pool_hidden", c.pool_hidden, 0, kMaxWidth);
   if (!(c.foci_penalty >= 0 && c.foci_penalty <= kHighestPenalty))
     throw UsageError(Message{"error.foci_penalty", {{"got", number_text(c.foci_penalty, 4)}}});
+  validate_experts(c);
   if (c.tied_head && classes) throw UsageError(Message{"error.tied_classes"});
+  validate_memory(c);
 }
 
 namespace {
@@ -218,10 +277,19 @@ constexpr std::array kActivation = {Choice<Activation>{Activation::kRelu, "relu"
                                     Choice<Activation>{Activation::kGeglu, "geglu"}};
 constexpr std::array kNorm = {Choice<NormKind>{NormKind::kLayer, "layer"},
                               Choice<NormKind>{NormKind::kRms, "rms"}};
-constexpr std::array kPosition = {Choice<PositionKind>{PositionKind::kNone, "none"},
-                                  Choice<PositionKind>{PositionKind::kSinusoidal, "sinusoidal"},
-                                  Choice<PositionKind>{PositionKind::kLearned, "learned"},
-                                  Choice<PositionKind>{PositionKind::kRotary, "rotary"}};
+constexpr std::array kPosition = {
+    Choice<PositionKind>{PositionKind::kNone, "none"},
+    Choice<PositionKind>{PositionKind::kSinusoidal, "sinusoidal"},
+    Choice<PositionKind>{PositionKind::kLearned, "learned"},
+    Choice<PositionKind>{PositionKind::kRotary, "rotary"},
+    Choice<PositionKind>{PositionKind::kRelative, "relative"},
+    Choice<PositionKind>{PositionKind::kT5, "t5"},
+    Choice<PositionKind>{PositionKind::kAlibi, "alibi"},
+    Choice<PositionKind>{PositionKind::kTransformerXl, "transformer-xl"}};
+constexpr std::array kMixer = {Choice<MixerKind>{MixerKind::kAttention, "attention"},
+                               Choice<MixerKind>{MixerKind::kRecurrent, "recurrent"},
+                               Choice<MixerKind>{MixerKind::kGru, "gru"},
+                               Choice<MixerKind>{MixerKind::kConvolution, "convolution"}};
 constexpr std::array kRotary = {Choice<RotaryPairs>{RotaryPairs::kHalf, "half"},
                                 Choice<RotaryPairs>{RotaryPairs::kInterleaved, "interleaved"}};
 constexpr std::array kPool = {
@@ -241,6 +309,7 @@ std::span<const Choice<BlockKind>> choices(BlockKind) { return kBlock; }
 std::span<const Choice<NormKind>> choices(NormKind) { return kNorm; }
 std::span<const Choice<Activation>> choices(Activation) { return kActivation; }
 std::span<const Choice<PositionKind>> choices(PositionKind) { return kPosition; }
+std::span<const Choice<MixerKind>> choices(MixerKind) { return kMixer; }
 std::span<const Choice<RotaryPairs>> choices(RotaryPairs) { return kRotary; }
 std::span<const Choice<PoolKind>> choices(PoolKind) { return kPool; }
 std::span<const Choice<MaskKind>> choices(MaskKind) { return kMask; }

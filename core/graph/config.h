@@ -25,7 +25,23 @@ enum class NormKind { kLayer, kRms };
 /// The last two are gated: a second product of the row multiplies what the function made of the
 /// first.
 enum class Activation { kRelu, kGelu, kGeluTanh, kSilu, kSwiglu, kGeglu };
-enum class PositionKind { kNone, kSinusoidal, kLearned, kRotary };
+/// What stands in attention's place: attention itself, or what came before it.
+enum class MixerKind { kAttention, kRecurrent, kGru, kConvolution };
+/// The last four know only how far a key is from its query:
+///   kRelative       learned rows by distance, for keys and for values (Shaw et al. 2018)
+///   kT5             learned numbers by bucket of distance, added to the scores (Raffel et al.
+///   2020) kAlibi          −slope · distance, added to the scores (Press et al. 2022)
+///   kTransformerXl  a sinusoid of the distance as a second key (Dai et al. 2019)
+enum class PositionKind {
+  kNone,
+  kSinusoidal,
+  kLearned,
+  kRotary,
+  kRelative,
+  kT5,
+  kAlibi,
+  kTransformerXl
+};
 /// Which features of a head turn together: i and i + half of them, or 2i and 2i + 1.
 enum class RotaryPairs { kHalf, kInterleaved };
 /// How a classifier makes one vector of all its tokens':
@@ -79,7 +95,17 @@ struct Config {
   PositionKind positions = PositionKind::kSinusoidal;
   RotaryPairs rotary = RotaryPairs::kHalf;  // and the next two: of PositionKind::kRotary
   double rotary_base = 10000;
-  int rotary_width = 0;  // of a head's features so many turn, from the first; 0: all
+  int rotary_width = 0;     // of a head's features so many turn, from the first; 0: all
+  int relative_reach = 16;  // kRelative: distances beyond it count as it
+  int t5_buckets = 32;      // kT5: how many, and the distance from which on all share the last one
+  int t5_reach = 128;
+  MixerKind mixer = MixerKind::kAttention;
+  int kernel = 3;       // of MixerKind::kConvolution: places of the window
+  int dilation = 1;     // in layer l its places lie dilation^l apart
+  int experts = 0;      // feed-forward networks that a gate chooses from; 0: one, without a gate
+  int top_experts = 0;  // so many best ones are heard; 0: all
+  double balance = 0;  // in training: C of + C · E · Σ share · mean weight, which spreads the load
+  int memory = 0;      // so many rows of the segment before are kept as further keys and values
   bool bias = true;
   bool tied_head = false;  // the logits are made with W_E, transposed, and no bias: no W_U, no b_U
   bool residual = true;
@@ -106,6 +132,10 @@ struct Config {
     const bool side_by_side = form == ModelForm::kClasses && pool == PoolKind::kConcat;
     return positions == PositionKind::kLearned || side_by_side;
   }
+  bool has_experts() const { return experts > 0; }
+  bool attends() const { return mixer == MixerKind::kAttention; }
+  /// Are positions only distances between a query and a key?
+  bool is_relative() const { return positions >= PositionKind::kRelative; }
   bool has_rotary() const { return positions == PositionKind::kRotary; }
 };
 
@@ -116,6 +146,11 @@ void validate(const Config&);
 inline constexpr double kLowestTemperature = 0.05, kHighestTemperature = 10;
 inline constexpr double kLowestRotaryBase = 1, kHighestRotaryBase = 1e9;
 inline constexpr int kMaxFoci = 1024;
+inline constexpr int kMaxReach = 4096;  // of distances
+inline constexpr int kMaxKernel = 1024;
+inline constexpr int kMaxDilation = 64;
+inline constexpr int kMaxExperts = 128;
+inline constexpr int kMaxMemory = 65536;
 inline constexpr double kHighestPenalty = 1000;
 inline constexpr int kMaxLayers = 256;
 inline constexpr int kMaxHeads = 1024;
@@ -135,6 +170,7 @@ std::span<const Choice<BlockKind>> choices(BlockKind);
 std::span<const Choice<NormKind>> choices(NormKind);
 std::span<const Choice<Activation>> choices(Activation);
 std::span<const Choice<PositionKind>> choices(PositionKind);
+std::span<const Choice<MixerKind>> choices(MixerKind);
 std::span<const Choice<RotaryPairs>> choices(RotaryPairs);
 std::span<const Choice<PoolKind>> choices(PoolKind);
 std::span<const Choice<MaskKind>> choices(MaskKind);

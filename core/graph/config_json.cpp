@@ -212,6 +212,22 @@ Json config_json(const Config& c) {
     json["rotary_base"] = c.rotary_base;
     if (c.rotary_width != 0) json["rotary_width"] = c.rotary_width;
   }
+  if (c.positions == PositionKind::kRelative) json["relative_reach"] = c.relative_reach;
+  if (c.positions == PositionKind::kT5) {
+    json["t5_buckets"] = c.t5_buckets;
+    json["t5_reach"] = c.t5_reach;
+  }
+  if (!c.attends()) json["mixer"] = word(c.mixer);
+  if (c.mixer == MixerKind::kConvolution) {
+    json["kernel"] = c.kernel;
+    json["dilation"] = c.dilation;
+  }
+  if (c.has_experts()) {
+    json["experts"] = c.experts;
+    if (c.top_experts != 0) json["top_experts"] = c.top_experts;
+    if (c.balance != 0) json["balance"] = c.balance;
+  }
+  if (c.memory != 0) json["memory"] = c.memory;
   if (c.pool != PoolKind::kMean) json["pool"] = word(c.pool);
   if (c.pool == PoolKind::kFoci) {
     json["foci"] = c.foci;
@@ -242,6 +258,16 @@ Config read_config(const Json& json, const std::string& where, const JsonFileWor
   in.choice("rotary", c.rotary);
   in.number("rotary_base", c.rotary_base, kLowestRotaryBase, kHighestRotaryBase);
   in.number("rotary_width", c.rotary_width, 0, kMaxWidth);
+  in.number("relative_reach", c.relative_reach, 1, kMaxReach);
+  in.number("t5_buckets", c.t5_buckets, 2, kMaxReach);
+  in.number("t5_reach", c.t5_reach, 1, kMaxReach);
+  in.choice("mixer", c.mixer);
+  in.number("kernel", c.kernel, 1, kMaxKernel);
+  in.number("dilation", c.dilation, 1, kMaxDilation);
+  in.number("experts", c.experts, 0, kMaxExperts);
+  in.number("top_experts", c.top_experts, 0, kMaxExperts);
+  in.number("balance", c.balance, 0, kHighestPenalty);
+  in.number("memory", c.memory, 0, kMaxMemory);
   in.boolean("bias", c.bias);
   in.boolean("tied_head", c.tied_head);
   in.boolean("residual", c.residual);

@@ -20,7 +20,7 @@ namespace headlight {
 enum class TensorKind { kInput, kParameter, kActivation, kAlias, kGradient };
 
 /// Steps of cross-attention are those of attention, in a section of their own.
-enum class Section { kInput, kAttention, kCrossAttention, kFeedForward, kPrediction };
+enum class Section { kInput, kAttention, kCrossAttention, kMixer, kFeedForward, kPrediction };
 
 /// Which stack of layers a step or a tensor belongs to.
 enum class Stack { kOnly, kEncoder, kDecoder };
@@ -88,6 +88,8 @@ struct RunShape {
   // ModelForm::kTokens: what is asked for is the token at each position, as where [MASK] hides it,
   // and not the next one.
   bool in_place = false;
+  // Config::memory: so many rows of the segment before are there; at most that many.
+  std::int64_t memory = 0;
   bool operator==(const RunShape&) const = default;
 };
 
@@ -128,6 +130,9 @@ struct Program {
   TensorId source_ids = -1;   // kTranslate (batch, source)
   TensorId source_mask = -1;  // the encoder's (batch, source_query, source_key)
   TensorId cross_mask = -1;   // cross-attention's (batch, query, source_key)
+  // Of Config::memory, by layer: the rows of the segment before (batch, memory, d_model), and the
+  // tensor whose last rows they will be for the next segment.
+  std::vector<TensorId> memories, remembered;
   TensorId logits = -1, probabilities = -1;
   TensorId targets = -1, loss = -1;  // only of a program that is for training
   // With a backward pass (with_gradients()), by TensorId: "d.…" of it, or -1. Otherwise empty.

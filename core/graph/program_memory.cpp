@@ -41,12 +41,15 @@ void share_aliases(const Program& program, std::span<float*> memory) {
   }
 }
 
-void fill_mask(const MaskSpec& mask, int tokens, float* out) {
-  std::fill_n(out, static_cast<std::ptrdiff_t>(tokens) * tokens, 0.0f);
+void fill_mask(const MaskSpec& mask, int tokens, float* out, int memory) {
+  constexpr float kForbidden = -std::numeric_limits<float>::infinity();
+  std::fill_n(out, static_cast<std::ptrdiff_t>(tokens) * (memory + tokens), 0.0f);
   for (int i = 0; i < tokens; ++i, out += tokens) {
-    for (const Span& span : forbidden_keys(mask, i, tokens)) {
-      std::fill(out + span.first, out + span.last + 1, -std::numeric_limits<float>::infinity());
+    for (int j = 0; j < memory; ++j, ++out) {
+      if (!mask.allows(i, j - memory)) *out = kForbidden;
     }
+    for (const Span& span : forbidden_keys(mask, i, tokens))
+      std::fill(out + span.first, out + span.last + 1, kForbidden);
   }
 }
 
@@ -67,6 +70,10 @@ void fill_source_mask(const Program& program, TensorId id, std::span<float* cons
 }
 
 }  // namespace
+
+bool begins_with_class(const Config& config) {
+  return config.form == ModelForm::kClasses && config.pool == PoolKind::kFirst;
+}
 
 void fill_pooling(const Program& program, std::int64_t row, std::int64_t tokens,
                   const std::function<bool(std::int64_t)>& counts, std::span<float* const> memory) {
@@ -92,6 +99,19 @@ void fill_pooling(const Program& program, std::int64_t row, std::int64_t tokens,
     mask[i] = counts(i % tokens) ? 0.0f : -std::numeric_limits<float>::infinity();
 }
 
+void fill_source_present(const Program& program, std::int64_t row, std::int64_t tokens,
+                         const std::function<bool(std::int64_t)>& counts,
+                         std::span<float* const> memory) {
+  for (std::size_t id = 0; id < program.tensors.size(); ++id) {
+    const TensorSpec& spec = program.tensors[id];
+    if (spec.role != Role::kPresent || spec.kind != TensorKind::kInput ||
+        spec.place.stack != Stack::kEncoder)
+      continue;
+    for (std::int64_t t = 0; t < tokens; ++t)
+      memory[id][row * tokens + t] = counts(t) ? 1.0f : 0.0f;
+  }
+}
+
 void fill_inputs(const Program& program, std::span<const int> ids, std::span<const int> source_ids,
                  std::span<float* const> memory) {
   const auto cells = [&](TensorId id) {
@@ -112,16 +132,21 @@ void fill_inputs(const Program& program, std::span<const int> ids, std::span<con
   fill_source_mask(program, program.source_mask, memory);
   fill_source_mask(program, program.cross_mask, memory);
   if (program.mask >= 0) {
-    fill_mask(program.config.mask, static_cast<int>(ids.size()), cells(program.mask).data());
+    fill_mask(program.config.mask, static_cast<int>(ids.size()), cells(program.mask).data(),
+              static_cast<int>(program.shape.memory));
   }
-  if (program.config.form == ModelForm::kClasses) {
-    const MaskSpec& own = program.config.mask;
-    const auto counts = [&](std::int64_t t) {
-      return own.kind != MaskKind::kPadding ||
-             !std::binary_search(own.padding.begin(), own.padding.end(), static_cast<int>(t));
-    };
-    fill_pooling(program, 0, static_cast<std::int64_t>(ids.size()), counts, memory);
-  }
+  const MaskSpec& own = program.config.mask;
+  const auto counts = [&](std::int64_t t) {
+    return own.kind != MaskKind::kPadding ||
+           !std::binary_search(own.padding.begin(), own.padding.end(), static_cast<int>(t));
+  };
+  fill_pooling(program, 0, static_cast<std::int64_t>(ids.size()), counts, memory);
+  const auto source_counts = [&](std::int64_t t) {
+    return !std::binary_search(own.source_padding.begin(), own.source_padding.end(),
+                               static_cast<int>(t));
+  };
+  fill_source_present(program, 0, static_cast<std::int64_t>(source_ids.size()), source_counts,
+                      memory);
   if (program.targets < 0) return;
   if (program.config.form == ModelForm::kClasses) return fill_all(program.targets, 0.0f);
   fill_all(program.targets, -1.0f);

@@ -19,13 +19,23 @@ void lay_out(const Program&, float* arena, std::span<float*> memory);
 /// Gives every alias the place of its source; after lay_out() and after the parameters are set.
 void share_aliases(const Program&, std::span<float*> memory);
 
-/// (tokens, tokens) cells: 0 where the mask lets a query look at a key, −∞ where it forbids.
-void fill_mask(const MaskSpec&, int tokens, float* out);
+/// (tokens, memory + tokens) cells: 0 where the mask lets a query look at a key, −∞ where it
+/// forbids. The first `memory` keys stand before the first token; what the mask says of single
+/// places says nothing of them.
+void fill_mask(const MaskSpec&, int tokens, float* out, int memory = 0);
+
+/// Does [CLS] stand before the sentence, whose row then stands for all of it?
+bool begins_with_class(const Config&);
 
 /// The inputs by which pooling knows what is a token of row `row` of the batch, not padding: what
 /// is present, which token is picked, the mask of the foci; those that the program has.
 void fill_pooling(const Program&, std::int64_t row, std::int64_t tokens,
                   const std::function<bool(std::int64_t)>& counts, std::span<float* const> memory);
+
+/// Which source tokens of row `row` are no padding, where the program asks for it.
+void fill_source_present(const Program&, std::int64_t row, std::int64_t tokens,
+                         const std::function<bool(std::int64_t)>& counts,
+                         std::span<float* const> memory);
 
 /// Fills every input of a program of one row, its padding as the config says: the ids, what of them
 /// is present, the masks, targets (the next id; −1 at the end; class 0), and dropout that leaves

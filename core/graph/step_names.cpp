@@ -71,6 +71,15 @@ std::string pattern_of_layer(const Program& program, std::string_view name, int 
   return find_in_layer(program, near.stack, layer, kPattern);
 }
 
+std::string mixing_of_layer(const Program& program, std::string_view name, int layer) {
+  std::string there = pattern_of_layer(program, name, layer);
+  const std::string_view stack = split_name(name).stack;
+  for (const std::string_view mixing : {"mixer.state", "mixer.window"}) {
+    if (there.empty()) there = find_in_layer(program, stack, layer, mixing);
+  }
+  return there;
+}
+
 std::string nearest_step(const Program& program, std::string_view name, int layer) {
   if (program.find(name) >= 0) return std::string(name);
   if (name.starts_with(kGradient) && program.gradients.empty())
@@ -85,7 +94,7 @@ std::string nearest_step(const Program& program, std::string_view name, int laye
     return program.find("embed") >= 0 ? "embed" : "decoder.embed";
   }
   std::string same = find_in_layer(program, parts.stack, layer, parts.rest);
-  return same.empty() ? pattern_of_layer(program, name, layer) : same;
+  return same.empty() ? mixing_of_layer(program, name, layer) : same;
 }
 
 std::string gradient_name(std::string_view name) {

@@ -33,6 +33,10 @@ std::string_view without_gradient(std::string_view name);
 /// the step belongs to that.
 std::string pattern_of_layer(const Program&, std::string_view name, int layer);
 
+/// The same or, in a layer without attention, what stands in its place: the states of a recurrent
+/// layer, the sums of a convolution.
+std::string mixing_of_layer(const Program&, std::string_view name, int layer);
+
 /// The step to look at in this program after `name` of another one: the same, the same in another
 /// stack, what it was the gradient of, the layer's attention weights, or outside the layers the
 /// embedding.

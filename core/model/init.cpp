@@ -29,8 +29,16 @@ Fans fans(const TensorSpec& spec) {
   const auto size = [&](std::size_t axis) { return spec.axes[axis].size; };
   if (spec.role == Role::kTokenTable || spec.role == Role::kPositionTable)
     return {size(1), size(0)};
+  // A row by distance stands where a key or a value does; a number by bucket is looked up.
+  if (spec.role == Role::kDistanceKeyTable || spec.role == Role::kDistanceValueTable)
+    return {size(1), size(1)};
+  if (spec.role == Role::kDistanceTable) return {1, size(1)};
   if (spec.role == Role::kScoreVector) return {size(1), 1};
-  if (spec.role == Role::kOutputWeight) return {size(0) * size(1), size(2)};
+  if (spec.role == Role::kWindowWeight) return {size(0) * size(1), size(0) * size(2)};
+  if (spec.role == Role::kOutputWeight && spec.axes.size() == 3)
+    return {size(0) * size(1), size(2)};
+  // Each expert is a network of its own.
+  if (spec.axes.size() == 3 && spec.axes[0].name == "expert") return {size(1), size(2)};
   if (spec.axes.size() == 3) return {size(1), size(0) * size(2)};
   if (spec.axes.size() == 2) return {size(0), size(1)};
   return {1, 1};

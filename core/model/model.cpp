@@ -72,24 +72,33 @@ std::uint64_t weights_mark(std::span<const Tensor> weights) {
   return mark == 0 ? 1 : mark;
 }
 
-std::shared_ptr<const Model> load_model(const std::string& ref) {
-  if (ref == kRunRef) throw Error(Message{"model.run_gone"});
-  Model model;
-  if (ref.starts_with(kBundledRef)) {
-    const BundledModel& files = bundled_model(std::string_view(ref).substr(kBundledRef.size()));
-    model = make_model(
-        parse_checkpoint({files.config, files.weights, files.tokenizer, std::string(files.name)}),
-        files.name);
-    model.name = files.name;
-  } else {
-    const fs::path folder(ref);
-    model = make_model(load_checkpoint(folder), folder / "tokenizer.json");
-    const fs::path whole = folder.lexically_normal();
-    model.name = (whole.has_filename() ? whole : whole.parent_path()).filename().string();
-  }
-  model.ref = ref;
+namespace {
+
+std::shared_ptr<const Model> finished(Model model, std::string ref) {
+  model.ref = std::move(ref);
   model.mark = weights_mark(model.weights);
   return std::make_shared<const Model>(std::move(model));
+}
+
+}  // namespace
+
+std::shared_ptr<const Model> load_model(const std::string& ref) {
+  if (ref == kRunRef) throw Error(Message{"model.run_gone"});
+  if (ref.starts_with(kBundledRef))
+    return load_model(bundled_model(std::string_view(ref).substr(kBundledRef.size())));
+  const fs::path folder(ref);
+  Model model = make_model(load_checkpoint(folder), folder / "tokenizer.json");
+  const fs::path whole = folder.lexically_normal();
+  model.name = (whole.has_filename() ? whole : whole.parent_path()).filename().string();
+  return finished(std::move(model), ref);
+}
+
+std::shared_ptr<const Model> load_model(const BundledModel& files) {
+  const std::string name(files.name);
+  Model model = make_model(parse_checkpoint({files.config, files.weights, files.tokenizer, name}),
+                           files.name);
+  model.name = name;
+  return finished(std::move(model), std::string(kBundledRef) + name);
 }
 
 std::int64_t parameter_count(const Model& model) {
@@ -101,12 +110,17 @@ std::int64_t parameter_count(const Model& model) {
 bool can_have(const Config& model, PositionKind kind) {
   // Pairs of features turn.
   if (kind == PositionKind::kRotary && model.head_width() % 2 != 0) return false;
-  return kind != PositionKind::kLearned || model.positions == PositionKind::kLearned;
+  const bool on_keys = kind == PositionKind::kRotary || kind >= PositionKind::kRelative;
+  if (!model.attends() && on_keys) return false;
+  const bool learns = kind != PositionKind::kNone && kind != PositionKind::kSinusoidal &&
+                      kind != PositionKind::kRotary && kind != PositionKind::kAlibi;
+  return !learns || model.positions == kind;
 }
 
 Config run_config(const Config& document, Config model) {
   if (can_have(model, document.positions)) model.positions = document.positions;
   model.mask = document.mask;
+  model.memory = document.memory;
   model.scale = document.scale;
   model.temperature = document.temperature;
   model.residual = document.residual;

@@ -38,11 +38,15 @@ inline constexpr std::string_view kRunRef = "run";
 /// be loaded from.
 std::shared_ptr<const Model> load_model(const std::string& ref);
 
+struct BundledModel;
+/// A bundled one, of these files. Throws Error that names the file and what is wrong with it.
+std::shared_ptr<const Model> load_model(const BundledModel& files);
+
 std::int64_t parameter_count(const Model&);
 
 /// What is computed when a document chooses a model: the model's config, but for what needs no
-/// other weights and so can be switched: mask, scale, temperature, residual and positions. Learned
-/// positions mean the model's own, also where those are not learned.
+/// other weights and so can be switched: mask, scale, temperature, residual, memory and positions.
+/// Learned positions mean the model's own, also where those are not learned.
 Config run_config(const Config& document, Config model);
 
 /// Can a model be run with these positions? Learned ones only where it has learned them.

@@ -24,20 +24,34 @@ Spread spread_of(const TensorSpec& spec) {
       return {0, 1};
     case Role::kPositionTable:
       return {0, 0.5f};
+    case Role::kDistanceKeyTable:  // as large as a key is, and half as large as a value
+    case Role::kDistanceTable:
+      return {0, 1};
+    case Role::kDistanceValueTable:
+    case Role::kContentBias:
+    case Role::kPositionBias:
+      return {0, 0.5f};
     case Role::kScoreVector:
+    case Role::kExpertGate:
       return over_root(2);
     case Role::kUnembedding:
     case Role::kFocusWeight:
     case Role::kQueryWeight:
     case Role::kKeyWeight:
+    case Role::kDistanceWeight:
       return over_root(1.5);
     case Role::kPoolWeight:
     case Role::kClassWeight:
     case Role::kValueWeight:
     case Role::kOutputWeight:
+    case Role::kMixerWeight:
+    case Role::kStateWeight:
+    case Role::kWindowWeight:
     case Role::kGateWeight:
     case Role::kHiddenWeight:
     case Role::kFeedForwardWeight:
+    case Role::kExpertInWeight:
+    case Role::kExpertOutWeight:
       return over_root(1);
     case Role::kNormScale:
       return {1, 0.1f};

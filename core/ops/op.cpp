@@ -8,40 +8,61 @@
 namespace headlight {
 
 std::span<const OpInfo> all_ops() {
-  static const std::array<OpInfo, 30> kOps = {embed_op(),
-                                              sinusoid_op(),
-                                              learned_position_op(),
-                                              add_op(),
-                                              layer_norm_op(),
-                                              project_op(),
-                                              split_heads_op(),
-                                              scores_op(),
-                                              additive_scores_op(),
-                                              scale_op(),
-                                              mask_op(),
-                                              softmax_op(),
-                                              weighted_sum_op(),
-                                              concat_heads_op(),
-                                              linear_op(),
-                                              relu_op(),
-                                              gelu_op(),
-                                              gelu_tanh_op(),
-                                              mean_pool_op(),
-                                              dropout_op(),
-                                              cross_entropy_op(),
-                                              rms_norm_op(),
-                                              multiply_op(),
-                                              rotary_op(),
-                                              silu_op(),
-                                              linear_transposed_op(),
-                                              tanh_op(),
-                                              focus_scores_op(),
-                                              foci_penalty_op(),
-                                              concat_tokens_op()};
+  static const std::array kOps = {embed_op(),
+                                  sinusoid_op(),
+                                  learned_position_op(),
+                                  add_op(),
+                                  layer_norm_op(),
+                                  project_op(),
+                                  split_heads_op(),
+                                  scores_op(),
+                                  additive_scores_op(),
+                                  scale_op(),
+                                  mask_op(),
+                                  softmax_op(),
+                                  weighted_sum_op(),
+                                  concat_heads_op(),
+                                  linear_op(),
+                                  relu_op(),
+                                  gelu_op(),
+                                  gelu_tanh_op(),
+                                  mean_pool_op(),
+                                  dropout_op(),
+                                  cross_entropy_op(),
+                                  rms_norm_op(),
+                                  multiply_op(),
+                                  rotary_op(),
+                                  silu_op(),
+                                  linear_transposed_op(),
+                                  tanh_op(),
+                                  focus_scores_op(),
+                                  foci_penalty_op(),
+                                  concat_tokens_op(),
+                                  alibi_op(),
+                                  distance_bias_op(),
+                                  distance_sinusoid_op(),
+                                  relative_scores_op(),
+                                  relative_sum_op(),
+                                  shift_heads_op(),
+                                  recurrence_op(),
+                                  gru_op(),
+                                  convolution_op(),
+                                  expert_linear_op(),
+                                  top_experts_op(),
+                                  mix_op(),
+                                  load_balance_op(),
+                                  concat_rows_op()};
   return kOps;
 }
 
-const OpInfo& op_info(Op op) { return all_ops()[static_cast<std::size_t>(op)]; }
+const OpInfo& op_info(Op op) {
+  static const std::vector<const OpInfo*> by_op = [] {
+    std::vector<const OpInfo*> table(static_cast<std::size_t>(Op::kConcatRows) + 1);
+    for (const OpInfo& info : all_ops()) table[static_cast<std::size_t>(info.op)] = &info;
+    return table;
+  }();
+  return *by_op[static_cast<std::size_t>(op)];
+}
 
 TrialShapes trial_shapes(std::string_view trial, const TrialSizes& z) {
   TrialShapes shapes(1, {1});

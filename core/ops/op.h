@@ -45,6 +45,24 @@ enum class Op {
   kFocusScores,
   kFociPenalty,
   kConcatTokens,
+  // positions by distance
+  kAlibi,
+  kDistanceBias,
+  kDistanceSinusoid,
+  kRelativeScores,
+  kRelativeSum,
+  kShiftHeads,
+  // experts
+  kExpertLinear,
+  kTopExperts,
+  kMix,
+  kLoadBalance,
+  // in attention's place
+  kRecurrence,
+  kGru,
+  kConvolution,
+  // memory
+  kConcatRows,
 };
 
 using TensorId = int;
@@ -59,6 +77,15 @@ struct OpParams {
   std::int64_t turned = 0;    // kRotary: how many features of a head turn, from the first; 0: all
   bool interleaved = false;   // kRotary: features 2i and 2i + 1 turn together, not i and i + half
   double base = 10000;        // kRotary: of the wavelengths
+  // By distance i + offset − j of query i from key j, where `offset` keys stand before the first
+  // query.
+  std::int64_t offset = 0;
+  std::int64_t reach = 0;     // the farthest distance that has a place of its own
+  std::int64_t buckets = 0;   // kDistanceBias: how many places distances share
+  bool causal = false;        // distances: only backwards; kConvolution: only what is to the left
+  std::int64_t best = 0;      // kTopExperts: how many; 0: all
+  std::int64_t dilation = 1;  // kConvolution: from one place of the window to the next
+  bool reversed = false;      // kRecurrence, kGru: from the last row to the first
   bool operator==(const OpParams&) const = default;
 };
 
@@ -191,8 +218,9 @@ struct Pane {
   std::string_view row_axis, column_axis;
   Follow row_follow = Follow::kRow, column_follow = Follow::kColumn;
   std::int64_t column_shift =
-      0;                    // Follow::kColumn: pane column c belongs to result column c + shift
-  bool transposed = false;  // drawn as the transpose of how it lies in memory (Kᵀ)
+      0;                       // Follow::kColumn: pane column c belongs to result column c + shift
+  std::int64_t row_shift = 0;  // Follow::kRow: pane row r belongs to result row r + shift
+  bool transposed = false;     // drawn as the transpose of how it lies in memory (Kᵀ)
   // How many columns (rows) belong to one head where heads stand side by side; 0: they do not.
   std::int64_t head_columns = 0, head_rows = 0;
   std::int64_t first_head = 0;  // whose the first of them are
@@ -212,6 +240,7 @@ enum class Layout {
 enum class InputKind {
   kNumbers,
   kScores,    // −∞ where a key is forbidden
+  kShares,    // ≥ 0, of a whole
   kHeadBias,  // that of the keys adds the same to every score of a row, which no softmax feels
   kIds,       // rows of the second input
   kTargets,   // columns of the first input; −1: not counted
@@ -311,6 +340,8 @@ struct OpInfo {
   bool joins_heads = false;
   /// dL/d(each input) is dL/d(out) itself.
   bool shares_gradient = false;
+  /// Each row of the result needs the one before: only the processor runs it.
+  bool is_sequential = false;
   /// In training its slope takes the input's place where nothing else reads that (see fusion.h).
   bool keeps_slope = false;
 
@@ -406,6 +437,9 @@ const OpInfo &embed_op(), &sinusoid_op(), &learned_position_op(), &add_op(), &la
     &softmax_op(), &weighted_sum_op(), &concat_heads_op(), &linear_op(), &linear_transposed_op(),
     &relu_op(), &gelu_op(), &gelu_tanh_op(), &mean_pool_op(), &dropout_op(), &cross_entropy_op(),
     &rms_norm_op(), &multiply_op(), &rotary_op(), &silu_op(), &tanh_op(), &focus_scores_op(),
-    &foci_penalty_op(), &concat_tokens_op();
+    &foci_penalty_op(), &concat_tokens_op(), &alibi_op(), &distance_bias_op(),
+    &distance_sinusoid_op(), &relative_scores_op(), &relative_sum_op(), &shift_heads_op(),
+    &expert_linear_op(), &top_experts_op(), &mix_op(), &load_balance_op(), &recurrence_op(),
+    &gru_op(), &convolution_op(), &concat_rows_op();
 
 }  // namespace headlight

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/graph/program_memory.h"
 #include "core/run/run_trace.h"
 
 namespace headlight {
@@ -46,6 +47,16 @@ int begin_of(const Model& model) {
   const std::optional<int> begin = model.vocabulary->id_of(Special::kBegin);
   if (!begin) throw Error(Message{"model.no_begin", {{"name", model.name}}});
   return *begin;
+}
+
+int class_of(const Model& model) {
+  const std::optional<int> token = model.vocabulary->id_of(Special::kClass);
+  if (!token) throw Error(Message{"model.no_class_token", {{"name", model.name}}});
+  return *token;
+}
+
+int class_tokens(const Model* model, const Document& document) {
+  return begins_with_class(model ? model->file.config : document.config) ? 1 : 0;
 }
 
 std::vector<int> greedy_row(const Model& model, const Config& config, const RunInput& input,

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/backends/backend.h"
+#include "core/document/document.h"
 #include "core/model/model.h"
 #include "core/run/trace.h"
 
@@ -32,6 +33,13 @@ bool pads_source(const Config&);
 
 /// The [BOS] that a model's own row begins with. Throws Error where its vocabulary has none.
 int begin_of(const Model&);
+
+/// The [CLS] that stands before what a model reads that judges by its row. Throws Error where its
+/// vocabulary has none.
+int class_of(const Model&);
+
+/// Tokens of the row before those of the sentence: 1, where a classifier judges by [CLS].
+int class_tokens(const Model*, const Document&);
 
 /// What an encoder-decoder writes for `input.source_ids`: [BOS], then always the token with the
 /// largest logit (the first of equal ones), up to and without [EOS], `most` ids at the most. The

@@ -47,6 +47,21 @@ std::vector<int> read_words(const Model& model, std::string_view text, Tokenizer
   }
 }
 
+// A classifier needs a token to judge the sentence by.
+void check_padding(const Config& config, std::size_t tokens) {
+  const MaskSpec& mask = config.mask;
+  if (config.form != ModelForm::kClasses || mask.kind != MaskKind::kPadding) return;
+  const auto is_padding = [&](std::size_t t) {
+    return std::ranges::binary_search(mask.padding, static_cast<int>(t));
+  };
+  if (begins_with_class(config) && is_padding(0))
+    throw UsageError(Message{"error.class_is_padding"});
+  for (std::size_t t = 0; t < tokens; ++t) {
+    if (!is_padding(t)) return;
+  }
+  throw UsageError(Message{"error.all_is_padding"});
+}
+
 // Of a run whose shape has everything but the positions: `row` tokens.
 RunShape shape_for(const Model* model, const RunInput& input, std::size_t row,
                    const Config& config) {
@@ -63,6 +78,15 @@ RunShape shape_for(const Model* model, const RunInput& input, std::size_t row,
   shape.positions = static_cast<std::int64_t>(row);
   shape.source = static_cast<std::int64_t>(input.source_ids.size());
   return shape;
+}
+
+// The most tokens that are run at once: a segment of a model with memory, else all.
+std::size_t longest_row(const Document& doc, const Config& config, const Model* model,
+                        const RunInput& input) {
+  if (config.memory == 0) return input.ids.size();
+  const std::int64_t length =
+      model ? std::min<std::int64_t>(doc.max_tokens, model->file.context) : doc.max_tokens;
+  return std::min(input.ids.size(), static_cast<std::size_t>(length));
 }
 
 }  // namespace
@@ -109,8 +133,10 @@ Tokenizer& Runner::tokenizer(TokenizerKind kind) {
 
 // The tokens of the sentence, as many as may be run; of a model all but the vocabulary, which is
 // laid into the trace's own memory.
-RunInput Runner::read_input(const Document& doc, RunResult& result) {
-  result.limit = doc.max_tokens;
+RunInput Runner::read_input(const Document& doc, const Config& config, RunResult& result) {
+  const int before = class_tokens(result.model.get(), doc);
+  // Segments have their own limit.
+  result.limit = config.memory > 0 ? kLargestMaxTokens : doc.max_tokens - before;
   if (!result.model) {
     Tokenizer& cutter = tokenizer(doc.tokenizer);
     const auto limit = static_cast<std::size_t>(result.limit);
@@ -118,14 +144,15 @@ RunInput Runner::read_input(const Document& doc, RunResult& result) {
     result.tokens_in_sentence = result.cut ? cutter.count(doc.sentence) : tokens.size();
     std::vector<std::string> texts;
     texts.reserve(tokens.size());
+    if (before > 0 && !tokens.empty()) texts.emplace_back(to_string(Special::kClass));
     for (Token& token : tokens) texts.push_back(std::move(token.text));
     return sandbox_input(std::move(texts), doc.config.form);
   }
   const Model& model = *result.model;
   const bool pair = model.file.config.form == ModelForm::kTranslate;
   const std::int64_t learned = pair ? model.file.source : model.file.context;
-  if (model.file.config.ends_at_context() && learned < result.limit) {
-    result.limit = static_cast<int>(learned);
+  if (model.file.config.ends_at_context() && learned - before < result.limit) {
+    result.limit = static_cast<int>(learned) - before;
     result.limit_of_model = true;
   }
   RunInput input;
@@ -146,6 +173,7 @@ RunInput Runner::read_input(const Document& doc, RunResult& result) {
   } else if (result.cut) {
     input.ids.resize(limit);
   }
+  if (before > 0 && !input.ids.empty()) input.ids.insert(input.ids.begin(), class_of(model));
   name_tokens(*model.vocabulary, input.ids, input.tokens);
   for (std::size_t t = 0; fills_masks(model) && t < input.ids.size(); ++t) {
     if (input.ids[t] == model.vocabulary->id_of(Special::kMask))
@@ -179,6 +207,28 @@ void Runner::read_pair(const Document& doc, RunResult& result, RunInput& input) 
     input.ids.resize(most);
   }
   name_tokens(*model.vocabulary, input.ids, input.tokens);
+}
+
+// Cuts the sentence into segments, reads all but the last, and leaves that one in `input`. What is
+// remembered of them, null where nothing is.
+const SegmentMemory* Runner::read_segments(const Document& doc, const Config& config,
+                                           RunInput& input, RunResult& result, Backend& backend) {
+  if (config.memory == 0) return nullptr;
+  const Model* model = result.model.get();
+  const std::size_t length = longest_row(doc, config, model, input);
+  const std::size_t before = tokens_before(config, input.ids.size(), length);
+  result.segments = before / length + 1;
+  if (before == 0) return nullptr;
+  ParameterSource& weights = model ? static_cast<ParameterSource&>(parameters_) : *sandbox_;
+  const RunShape shape = shape_for(model, input, length, config);
+  const SegmentMemory& memory =
+      segments_.read(config, shape, input, before, weights, result.model, backend);
+  const auto cut = static_cast<std::ptrdiff_t>(before);
+  input.memory_ids.assign(input.ids.begin() + cut - memory.rows, input.ids.begin() + cut);
+  input.ids.erase(input.ids.begin(), input.ids.begin() + cut);
+  input.tokens.erase(input.tokens.begin(), input.tokens.begin() + cut);
+  result.skipped += before;
+  return &memory;
 }
 
 std::shared_ptr<const Program> Runner::program_for(const Config& config, const RunShape& shape,
@@ -298,7 +348,9 @@ void Runner::try_run(const Document& doc, Backend& backend, RunResult& result, b
   const Model* model = result.model.get();
   const Config config = model ? run_config(doc.config, model->file.config) : doc.config;
   validate(config);
-  RunInput input = read_input(doc, result);
+  if (config.memory > 0 && model && fills_masks(*model))
+    throw UsageError(Message{"error.memory_form", {{"form", "[MASK]"}}});
+  RunInput input = read_input(doc, config, result);
   if (!result.unknown.empty())
     result.note = unknown_message("notice.read_as_unknown", *model->vocabulary, result.unknown);
   const bool pair = model && config.form == ModelForm::kTranslate;
@@ -309,11 +361,15 @@ void Runner::try_run(const Document& doc, Backend& backend, RunResult& result, b
                                              : "error.only_spaces";
     return;
   }
+  check_padding(config, input.tokens.size());
   const bool writes = pair && input.ids.empty();  // the model itself, up to its longest row
-  const std::size_t row = writes ? longest_target(*model, doc) : input.ids.size();
+  const std::size_t row =
+      writes ? longest_target(*model, doc) : longest_row(doc, config, model, input);
+  RunShape most = shape_for(model, input, row, config);
+  if (row < input.ids.size())
+    most.memory = std::min<std::int64_t>(config.memory, std::ssize(input.ids));
   // Each tensor has a gradient of its size.
-  const double needed =
-      memory_for(config, shape_for(model, input, row, config)) * (gradients ? 2 : 1);
+  const double needed = memory_for(config, most) * (gradients ? 2 : 1);
   if (needed > limits_.memory_bytes) {
     throw Error(Message{"error.needs_memory",
                         {{"tokens", std::to_string(row)},
@@ -326,11 +382,13 @@ void Runner::try_run(const Document& doc, Backend& backend, RunResult& result, b
         greedy_row(*model, config, input, static_cast<std::int64_t>(row), parameters_, backend);
     name_tokens(*model->vocabulary, input.ids, input.tokens);
   }
-  const RunShape shape = shape_for(model, input, input.ids.size(), config);
-  const auto program = program_for(config, shape, gradients);
   if (!model && (!sandbox_ || sandbox_->seed() != config.seed)) {
     sandbox_ = std::make_unique<SandboxModel>(config.seed);
   }
+  const SegmentMemory* memory = read_segments(doc, config, input, result, backend);
+  RunShape shape = shape_for(model, input, input.ids.size(), config);
+  if (memory) shape.memory = memory->rows;
+  const auto program = program_for(config, shape, gradients);
   ParameterSource& source = model ? static_cast<ParameterSource&>(parameters_) : *sandbox_;
   auto trace = blank_trace(program);
   for (std::size_t id = 0; id < program->tensors.size(); ++id) {
@@ -342,6 +400,7 @@ void Runner::try_run(const Document& doc, Backend& backend, RunResult& result, b
   }
   share_aliases(*program, trace->memory_);
   fill_inputs(*program, input.ids, input.source_ids, trace->memory_);
+  if (memory) fill_memory(*program, *memory, 0, trace->memory_);
   backend.set_constants(trace->parameters_);
   backend.run(*program, program->calls, trace->memory_);
   if (gradients) backpropagate(*trace, model, input, doc, backend);

@@ -10,6 +10,7 @@
 #include "core/document/document.h"
 #include "core/model/model.h"
 #include "core/model/sandbox.h"
+#include "core/run/segment_reader.h"
 #include "core/run/trace.h"
 
 namespace headlight {
@@ -28,7 +29,10 @@ struct RunResult {
   bool empty = false;                  // there is no token to run
   bool cut = false;                    // the sentence had more tokens than the limit
   std::size_t skipped = 0;             // so many first ones were left out; else the last ones were
-  int limit = 0;                       // the limit: the person's, or of a model's learned positions
+  // Of a model with memory: into how many the sentence is cut. The trace is of the last one; the
+  // tokens of those before, `skipped` of them, were read and are remembered.
+  std::size_t segments = 0;
+  int limit = 0;  // the limit: the person's, or of a model's learned positions
   bool limit_of_model = false;
   std::shared_ptr<const Model> model;  // that the document asked for; null: the sandbox
   bool is_usage = false;               // the problem is one of use (exit status 2)
@@ -45,6 +49,8 @@ class Runner {
   /// the trace's tokens are the row that the model writes for it by itself, or what stands behind
   /// "→". Never throws for anything that a document can hold. `model`: the one to run, whatever the
   /// document names; without it the document's own is loaded (and kept), or the sandbox run.
+  /// With memory (Config::memory) the sentence is cut into segments of Document::max_tokens tokens,
+  /// at most a trained model's context, and the trace is of the last of them.
   /// With `gradients` the trace goes on to a loss and from there backwards
   /// (core/autodiff/gradient_program.h).
   RunResult run(const Document&, Backend&, std::shared_ptr<const Model> model = nullptr,
@@ -55,7 +61,9 @@ class Runner {
 
  private:
   void try_run(const Document&, Backend&, RunResult&, bool gradients);
-  RunInput read_input(const Document&, RunResult&);
+  RunInput read_input(const Document&, const Config&, RunResult&);
+  const SegmentMemory* read_segments(const Document&, const Config&, RunInput&, RunResult&,
+                                     Backend&);
   void read_pair(const Document&, RunResult&, RunInput&);
   Tokenizer& tokenizer(TokenizerKind);
   std::shared_ptr<const Program> program_for(const Config&, const RunShape&, bool gradients);
@@ -69,6 +77,7 @@ class Runner {
   std::unique_ptr<SandboxModel> sandbox_;
   ModelParameters parameters_;
   ModelCache models_;
+  SegmentReader segments_;
   std::shared_ptr<const Program> program_;
   std::shared_ptr<const Program> forward_;  // with gradients: what the backward pass is planned for
   Config memory_config_;  // what memory_for() was asked last; a run's shape is never empty

@@ -56,15 +56,20 @@ std::optional<std::string> text_behind(const Vocabulary& vocabulary, std::span<c
 SentenceTokens sentence_tokens(const Document& doc, const Model* model,
                                std::optional<Tokenizer>& kept) {
   SentenceTokens found;
+  const int before = class_tokens(model, doc);
   if (!model) {
-    for (const Token& token : cutter(doc.tokenizer, kept)
-                                  .tokenize(doc.sentence, static_cast<std::size_t>(doc.max_tokens)))
+    if (before > 0) found.tokens.push_back({0, 0, 0});
+    // With memory these are tokens of a segment, and all segments are read.
+    const int most = doc.config.memory > 0 ? kLargestMaxTokens : doc.max_tokens - before;
+    for (const Token& token :
+         cutter(doc.tokenizer, kept).tokenize(doc.sentence, static_cast<std::size_t>(most)))
       found.tokens.push_back({0, token.begin, token.end});
     return found;
   }
   try {
     if (model->file.config.form != ModelForm::kTranslate) {
       found.tokens = placed(doc.sentence, doc.sentence, *model->vocabulary, kept);
+      if (before > 0) found.tokens.insert(found.tokens.begin(), {class_of(*model), 0, 0});
       return found;
     }
     const SourceAndTarget pair = split_pair(doc.sentence);

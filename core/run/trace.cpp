@@ -12,7 +12,9 @@
 namespace headlight {
 
 namespace {
-bool asks(std::string_view axis) { return counts_tokens(axis) && !axis.ends_with("key"); }
+bool asks(std::string_view axis) {
+  return counts_tokens(axis) && !axis.ends_with("key") && axis != "memory";
+}
 }  // namespace
 
 bool names_places(std::string_view axis) {
@@ -116,9 +118,37 @@ std::string piece_label(const std::string& piece, const std::string* before) {
   return goes_on ? "\u00b7" + piece : piece;
 }
 
+// Which row of such an axis is that of a token's distance from itself.
+std::int64_t zero_distance(const Program& program, std::string_view axis) {
+  if (axis == "distance") return 0;
+  const Config& c = program.config;
+  if (c.positions == PositionKind::kRelative) return c.relative_reach;
+  return (axis == "distance_source" ? program.shape.source : program.shape.positions) - 1;
+}
+
+// What is remembered is marked: ‹the.
+std::string memory_tick(const RunInput& input, std::int64_t i) {
+  const auto text = [&](std::int64_t at) -> const std::string& {
+    return input.vocab[static_cast<std::size_t>(input.memory_ids[static_cast<std::size_t>(at)])];
+  };
+  const std::string* before = i > 0 ? &text(i - 1) : nullptr;
+  return "\u2039" + (input.has_pieces ? piece_label(text(i), before) : text(i));
+}
+
+// Does the place lie in the memory, whose tokens are the first keys?
+bool is_remembered(const RunInput& input, std::string_view axis, std::int64_t i) {
+  return (axis == "memory" || axis == "key") && i >= 0 && i < std::ssize(input.memory_ids);
+}
+
 }  // namespace
 
 std::string Trace::tick(std::string_view axis, std::int64_t i) const {
+  if (axis.starts_with("distance")) {
+    const std::int64_t distance = i - zero_distance(program(), axis);
+    return (distance < 0 ? "−" : "") + std::to_string(std::abs(distance));
+  }
+  if (is_remembered(input_, axis, i)) return memory_tick(input_, i);
+  if (axis == "key") i -= std::ssize(input_.memory_ids);
   const auto place = static_cast<std::size_t>(i);
   const std::vector<std::string>* names = nullptr;
   if (axis.starts_with("source")) {
@@ -159,6 +189,12 @@ std::vector<std::string> Trace::ticks(std::string_view axis, std::size_t count) 
 
 std::string Trace::name(std::string_view axis, std::int64_t i) const {
   std::string text = tick(axis, i);
+  if (is_remembered(input_, axis, i)) {
+    const std::vector<int>& ids = input_.memory_ids;
+    const bool again = std::ranges::count(ids, ids[static_cast<std::size_t>(i)]) > 1;
+    return again ? text + subscript(i) : text;
+  }
+  if (axis == "key") i -= std::ssize(input_.memory_ids);
   const bool source = axis.starts_with("source");
   const std::vector<std::string>& tokens = source ? input_.source_tokens : input_.tokens;
   const auto place = static_cast<std::size_t>(i);

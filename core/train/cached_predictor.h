@@ -15,7 +15,8 @@ namespace headlight {
 class CachedPredictor {
  public:
   /// Can rows of this model be read one token after the other, computed as `config` says (see
-  /// run_config)? Not where a query looks at what follows it, nor by additive scores.
+  /// run_config)? Not where a query looks at what follows it, nor by additive scores, nor with
+  /// memory.
   static bool can_read(const Model&, const Config& config);
 
   /// can_read() must hold.

@@ -112,4 +112,20 @@ std::int64_t Learner::parameter_count() const {
   return cells;
 }
 
+Evaluation evaluate_all(Learner& learner, std::span<const TokenBatch> batches) {
+  if (batches.size() == 1) return learner.evaluate(batches[0]);
+  Evaluation all;
+  double nats = 0;
+  for (const TokenBatch& batch : batches) {
+    const Evaluation part = learner.evaluate(batch);
+    nats += part.loss * static_cast<double>(part.counted);
+    all.counted += part.counted;
+    all.correct += part.correct;
+    all.rows += part.rows;
+    all.rows_correct += part.rows_correct;
+  }
+  all.loss = all.counted ? nats / static_cast<double>(all.counted) : 0;
+  return all;
+}
+
 }  // namespace headlight

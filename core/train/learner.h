@@ -11,6 +11,7 @@
 #include "core/base/tensor.h"
 #include "core/graph/config.h"
 #include "core/graph/program.h"
+#include "core/io/array.h"
 #include "core/train/optim/optimizer.h"
 #include "core/train/optim/schedule.h"
 
@@ -26,6 +27,8 @@ struct TokenBatch {
   // Of an encoder-decoder, what the encoder reads: (rows, sources), and as above.
   std::int64_t sources = 0;
   std::vector<int> source = {}, source_lengths = {};
+  // Of a model with memory: each row goes on where that of the batch before ended.
+  bool follows = false;
 };
 
 inline constexpr double kMaxDropout = 0.95;
@@ -72,6 +75,11 @@ class Learner {
   virtual TrainStep step(std::span<const TokenBatch>) = 0;
   /// Forward only.
   virtual Evaluation evaluate(const TokenBatch&) = 0;
+  /// What the rows of the last step remember (Config::memory), for a checkpoint: by layer, in the
+  /// order of the layers; valid until the next step. Empty without memory and before a step.
+  virtual std::vector<NamedArray> memory() const { return {}; }
+  /// As memory() gave it. Throws Error for what does not fit the model.
+  virtual void restore_memory(std::span<const NamedArray>) {}
   /// dL/d(parameter) as the last step() found it, after clipping. Valid until the next step.
   virtual std::span<const float> gradient(std::size_t parameter) const = 0;
 
@@ -118,6 +126,10 @@ class Learner {
   virtual void bring_parameters() const {}
   virtual void bring_moments() const {}
 };
+
+/// Several batches, one after the other, as one, its loss the mean per target that counts. Throws
+/// as Learner::evaluate.
+Evaluation evaluate_all(Learner&, std::span<const TokenBatch>);
 
 /// Makes who learns, on the thread that will use it.
 using LearnerFactory = std::function<std::unique_ptr<Learner>(

@@ -7,7 +7,6 @@
 #include "core/base/random.h"
 #include "core/base/utf8.h"
 #include "core/graph/config_json.h"
-#include "core/model/bundled.h"
 #include "core/run/model_input.h"
 #include "core/text/unknown_words.h"
 
@@ -155,13 +154,31 @@ SetModel choose_sandbox(const Document& document) {
   return edit;
 }
 
-FirstStart first_start(Language language) {
-  const std::string name = language == Language::kChinese ? "poems" : "stories";
-  const auto model = load_model(std::string(kBundledRef) + name);
-  const ModelRecipe& recipe = bundled_recipe(name);
+namespace {
+
+FirstStart start_with(const BundledModel& files) {
+  const auto model = load_model(files);
+  const ModelRecipe& recipe = bundled_recipe(files.name);
   SetModel edit = choose_model(Document{}, *model);
   edit.sentence = recipe.example;
   return {apply(Document{}, edit), recipe.claims[0]};
+}
+
+}  // namespace
+
+const BundledModel& first_model(Language language) {
+  return bundled_model(language == Language::kChinese ? "poems" : "stories");
+}
+
+FirstStart first_start(Language language) { return start_with(first_model(language)); }
+
+FirstWindow first_window(const BundledModel& files) {
+  try {
+    FirstStart first = start_with(files);
+    return {std::move(first.document), std::move(first.look_at), std::nullopt};
+  } catch (const Error& error) {
+    return {Document{}, std::nullopt, error.message()};
+  }
 }
 
 namespace {
@@ -186,8 +203,8 @@ Document move_model_token(Document doc, const Model& model, const MoveToken& mov
   } catch (const Error&) {
     return doc;  // the model does not know all of it
   }
-  // An encoder-decoder's own row begins with [BOS], which stays where it is.
-  const int first = of_pair && !move.source ? 1 : 0;
+  // An encoder-decoder's own row begins with [BOS], which stays where it is, as [CLS] does.
+  const int first = of_pair && !move.source ? 1 : class_tokens(&model, doc);
   const auto count = static_cast<int>(tokens.size());
   const int from = move.from - first;
   if (from < 0 || from >= count) return doc;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/document/document.h"
+#include "core/model/bundled.h"
 #include "core/model/init.h"
 #include "core/model/model.h"
 #include "core/train/heads/head_rules.h"
@@ -69,7 +70,20 @@ struct FirstStart {
   Document document;
   HeadClaim look_at;  // has a query
 };
+/// Throws Error where the program's own file is damaged.
 FirstStart first_start(Language);
+
+/// The model of the first start.
+const BundledModel& first_model(Language);
+
+/// What the first window opens with. Where the model's files are damaged: the random model, and
+/// what is wrong with which of them.
+struct FirstWindow {
+  Document document;
+  std::optional<HeadClaim> look_at;
+  std::optional<Message> problem;
+};
+FirstWindow first_window(const BundledModel& files);
 
 /// The sentence with one of the model's tokens moved (specials are one token, "[SEP]"), and its
 /// marks of padding with it; of an encoder-decoder a source token or one of the target that the

@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/graph/program_memory.h"
+#include "core/train/data/batch_inputs.h"
 
 namespace headlight {
 
@@ -17,26 +18,28 @@ Predictor::Predictor(std::shared_ptr<const Model> model, int threads)
 }
 
 void Predictor::prepare(std::int64_t rows, std::int64_t positions) {
-  const RunShape shape{rows, positions, model_->file.vocab};
+  RunShape shape{rows, positions, model_->file.vocab};
+  if (memory_.rows > 0 && memory_.batch != rows) {
+    throw UsageError(
+        Message{"error.memory_follows",
+                {{"rows", std::to_string(memory_.batch)}, {"got", std::to_string(rows)}}});
+  }
+  shape.memory = memory_.rows;
   if (program_ && program_->shape == shape) return;
   program_ = std::make_shared<const Program>(build_program(model_->file.config, shape));
   calls_ = calls_for(*program_, program_->logits);
   const std::size_t cells = arena_cells(*program_);
   if (arena_.size() < cells) arena_.resize(cells);
-  memory_.assign(program_->tensors.size(), nullptr);
+  cells_.assign(program_->tensors.size(), nullptr);
   parameters_.clear();
-  lay_out(*program_, arena_.data(), memory_);
+  lay_out(*program_, arena_.data(), cells_);
   for (std::size_t id = 0; id < program_->tensors.size(); ++id) {
     if (program_->tensors[id].kind != TensorKind::kParameter) continue;
     parameters_.push_back(source_.parameter(program_->tensors[id], {}));
-    memory_[id] = const_cast<float*>(parameters_.back()->data.data());  // only read
+    cells_[id] = const_cast<float*>(parameters_.back()->data.data());  // only read
   }
-  share_aliases(*program_, memory_);
-  if (program_->mask < 0) return;
-  float* mask = memory_[static_cast<std::size_t>(program_->mask)];
-  const std::int64_t square = positions * positions;
-  fill_mask(model_->file.config.mask, static_cast<int>(positions), mask);
-  for (std::int64_t row = 1; row < rows; ++row) std::copy_n(mask, square, mask + row * square);
+  share_aliases(*program_, cells_);
+  fill_own_mask(*program_, cells_);
 }
 
 std::span<const float> Predictor::logits(std::span<const int> ids, std::int64_t positions) {
@@ -47,11 +50,20 @@ std::span<const float> Predictor::logits(std::span<const int> ids, std::int64_t 
                 {{"id", std::to_string(id)}, {"last", std::to_string(model_->file.vocab - 1)}}});
   }
   prepare(static_cast<std::int64_t>(ids.size()) / positions, positions);
-  float* tokens = memory_[static_cast<std::size_t>(program_->token_ids)];
+  float* tokens = cells_[static_cast<std::size_t>(program_->token_ids)];
   for (const int id : ids) *tokens++ = static_cast<float>(id);
-  backend_->run(*program_, calls_, memory_);
-  const float* out = memory_[static_cast<std::size_t>(program_->logits)];
+  fill_memory(*program_, memory_, 0, cells_);
+  backend_->run(*program_, calls_, cells_);
+  const float* out = cells_[static_cast<std::size_t>(program_->logits)];
   return {out, ids.size() * static_cast<std::size_t>(model_->file.vocab)};
+}
+
+void Predictor::remember() {
+  if (model_->file.config.memory == 0 || !program_) return;
+  const RunShape& shape = program_->shape;
+  make_room(model_->file.config, memory_, shape.batch, shape.positions, next_);
+  keep_memory(*program_, cells_, 0, next_);
+  std::swap(memory_, next_);
 }
 
 Generator::Generator(std::shared_ptr<const Model> model, const std::string& prompt,
@@ -73,10 +85,27 @@ Generator::Generator(std::shared_ptr<const Model> model, const std::string& prom
 // Of the token behind the last one.
 std::span<const float> Generator::logits() {
   if (cached_ && !shifted()) return cached_->logits(ids_);
+  if (remembers()) return logits_by_segments();
   const std::int64_t positions = std::min(std::ssize(ids_), predictor_.context());
   const std::span<const float> all = predictor_.logits(
       std::span<const int>(ids_).last(static_cast<std::size_t>(positions)), positions);
   return all.last(static_cast<std::size_t>(predictor_.model().file.vocab));
+}
+
+// As a text is measured (score_text()): whole segments are read once and remembered, and the last
+// one, of 1 to context tokens, with what is remembered of those.
+std::span<const float> Generator::logits_by_segments() {
+  const std::int64_t context = predictor_.context();
+  const std::span<const int> ids(ids_);
+  for (; std::ssize(ids) - remembered_ > context; remembered_ += context) {
+    predictor_.logits(
+        ids.subspan(static_cast<std::size_t>(remembered_), static_cast<std::size_t>(context)),
+        context);
+    predictor_.remember();
+  }
+  const std::span<const int> segment = ids.subspan(static_cast<std::size_t>(remembered_));
+  return predictor_.logits(segment, std::ssize(segment))
+      .last(static_cast<std::size_t>(predictor_.model().file.vocab));
 }
 
 std::optional<std::string> Generator::next() {

@@ -1,5 +1,8 @@
 #include "core/train/run_checkpoint.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "core/graph/program.h"
 
 namespace headlight {
@@ -53,11 +56,21 @@ RunCheckpoint checkpoint_of(ModelFile model, std::string tokenizer, const Learne
                      train_text(settings, state),
                      stored(learner.parameters()),
                      {}};
-  for (const NamedArray& array : learner.optimizer().state()) {
+  std::vector<NamedArray> arrays = learner.optimizer().state();
+  std::ranges::move(learner.memory(), std::back_inserter(arrays));
+  for (const NamedArray& array : arrays) {
     const auto& data = std::get<std::span<const float>>(array.data);
     made.optimizer.push_back({array.name, array.shape, {data.begin(), data.end()}});
   }
   return made;
+}
+
+void restore_run(Learner& learner, std::int64_t step, std::span<const StoredArray> arrays) {
+  std::vector<NamedArray> moments, memory;
+  for (NamedArray& array : array_views(arrays))
+    (array.name.starts_with("memory.") ? memory : moments).push_back(std::move(array));
+  learner.optimizer().restore(step, moments);
+  learner.restore_memory(memory);
 }
 
 void RunCheckpoint::save(const std::filesystem::path& folder, FloatStorage storage) const {

@@ -21,8 +21,10 @@ ModelFile model_file(const Config&, const RunShape&, const Task*);
 struct RunCheckpoint {
   std::int64_t step = 0;  // updates made
   ModelFile model;
-  std::string tokenizer, training;              // tokenizer.json, train.json
-  std::vector<StoredArray> weights, optimizer;  // by the names of the program
+  std::string tokenizer, training;  // tokenizer.json, train.json
+  // By the names of the program; with the optimizer's moments what rows remember
+  // (Learner::memory()).
+  std::vector<StoredArray> weights, optimizer;
 
   /// Writes the folder (core/model/checkpoint.h), from which `headlight train --resume` goes on.
   /// Throws Error.
@@ -36,5 +38,9 @@ RunCheckpoint checkpoint_of(const Model&);
 /// The run between two updates.
 RunCheckpoint checkpoint_of(ModelFile, std::string tokenizer, const Learner&, const RunSettings&,
                             const TrainState&);
+
+/// The learner as it was when these arrays of a checkpoint were kept, `step` updates after its
+/// beginning. Throws Error for what does not fit its model.
+void restore_run(Learner&, std::int64_t step, std::span<const StoredArray> arrays);
 
 }  // namespace headlight

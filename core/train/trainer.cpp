@@ -16,29 +16,44 @@ namespace headlight {
 class Trainer::Worker {
  public:
   explicit Worker(const Trainer& trainer)
-      : trainer_(trainer), backend_(make_fusing_backend(trainer.fusion_)) {}
+      : trainer_(trainer), backend_(make_fusing_backend(trainer.fusion_)) {
+    if (trainer.fusion_with_memory_)
+      backend_with_memory_ = make_fusing_backend(trainer.fusion_with_memory_);
+  }
 
-  // Runs the rows of a batch from `first` on. With `backward`, finds dL/d(parameters) for
-  // L = Σ loss / counted as well: see gradient().
-  BatchSum run(const TokenBatch& batch, std::int64_t first, std::int64_t rows, std::int64_t counted,
-               bool backward) {
-    Shape& s = shape(rows);
-    fill_batch(*s.program, batch, first, s.memory);
+  // Some rows of a batch, which remember what `memory` says, and of what is to be remembered next.
+  struct Part {
+    const TokenBatch& batch;
+    std::int64_t first = 0, rows = 0;
+    const SegmentMemory& memory;
+    SegmentMemory* next = nullptr;  // null: nothing
+  };
+
+  // With `backward`, finds dL/d(parameters) for L = Σ loss / counted as well: see gradient().
+  BatchSum run(const Part& part, std::int64_t counted, bool backward) {
+    const std::int64_t first = part.first;
+    Shape& s = shape(part.rows, part.memory.rows);
+    Backend& backend = part.memory.rows > 0 ? *backend_with_memory_ : *backend_;
+    fill_batch(*s.program, part.batch, first, s.memory);
+    fill_memory(*s.program, part.memory, first, s.memory);
     const TrainerOptions& o = trainer_.options_;
     fill_dropout(*s.program,
                  {backward ? o.dropout : 0, o.seed, trainer_.optimizer_->steps(),
                   trainer_.rows_before_ + first},
                  s.memory);
-    backend_->run(*s.program, s.calls, s.memory);
+    backend.run(*s.program, s.calls, s.memory);
+    if (part.next) keep_memory(*s.program, s.memory, first, *part.next);
     const BatchSum sum = sum_batch(*s.program, s.memory, !backward);
     if (!backward) return sum;
     s.backward.seed_loss(s.memory, counted);
-    s.backward.run(*backend_, s.memory);
+    s.backward.run(backend, s.memory);
     return sum;
   }
 
   /// What the last run of that many rows found, laid out as Backward has it.
-  std::span<const float> gradient(std::int64_t rows) { return shape(rows).backward.parameters(); }
+  std::span<const float> gradient(const Part& part) {
+    return shape(part.rows, part.memory.rows).backward.parameters();
+  }
 
   std::size_t memory_bytes() const {
     double bytes = 0;
@@ -54,7 +69,7 @@ class Trainer::Worker {
   }
 
   /// The layout of gradients, which is the same for any number of rows.
-  const Backward& backward(std::int64_t rows) { return shape(rows).backward; }
+  const Backward& backward(std::int64_t rows) { return shape(rows, 0).backward; }
 
  private:
   struct Shape {
@@ -69,14 +84,15 @@ class Trainer::Worker {
     Backward backward;
   };
 
-  Shape& shape(std::int64_t rows) {
-    std::unique_ptr<Shape>& found = shapes_[rows];
+  Shape& shape(std::int64_t rows, std::int64_t remembered) {
+    std::unique_ptr<Shape>& found = shapes_[{rows, remembered}];
     if (found) return *found;
     RunShape sizes = trainer_.shape_;
     sizes.batch = rows;
+    sizes.memory = remembered;
     found = std::make_unique<Shape>(std::make_shared<const Program>(build_training_program(
                                         trainer_.config_, sizes, trainer_.options_.dropout > 0)),
-                                    trainer_.fusion_);
+                                    trainer_.fusion(remembered));
     Shape& s = *found;
     lay_out(s);
     std::size_t next = 0;
@@ -95,7 +111,7 @@ class Trainer::Worker {
     const Program& p = *s.program;
     std::vector<bool> used(p.tensors.size(), false);
     for (const OpCall& call : s.calls) {
-      if (trainer_.fusion_->is_left_out(call.out)) continue;
+      if (trainer_.fusion(p.shape.memory)->is_left_out(call.out)) continue;
       used[static_cast<std::size_t>(call.out)] = true;
     }
     std::size_t cells = 0;
@@ -114,8 +130,9 @@ class Trainer::Worker {
   }
 
   const Trainer& trainer_;
-  std::unique_ptr<Backend> backend_;
-  std::map<std::int64_t, std::unique_ptr<Shape>> shapes_;
+  std::unique_ptr<Backend> backend_, backend_with_memory_;
+  // By rows, and how many are remembered of each.
+  std::map<std::pair<std::int64_t, std::int64_t>, std::unique_ptr<Shape>> shapes_;
 };
 
 double training_memory_needed(const Config& config, const RunShape& shape,
@@ -123,6 +140,7 @@ double training_memory_needed(const Config& config, const RunShape& shape,
   const std::int64_t shards = std::clamp<std::int64_t>(options.shards, 1, rows);
   RunShape sizes = shape;
   sizes.batch = (rows + shards - 1) / shards;
+  sizes.memory = config.memory;
   const Program program = build_training_program(config, sizes, options.dropout > 0);
   const Fusion fusion(program);
   double parameters = 0, others = 0;  // in doubles: more cells may be asked for than can be counted
@@ -154,6 +172,12 @@ Trainer::Trainer(const Config& config, const RunShape& shape, std::vector<Tensor
   pool_ = std::make_unique<ThreadPool>(options.threads);
   const Program program = build_training_program(config_, shape_, options_.dropout > 0);
   fusion_ = std::make_shared<const Fusion>(program);
+  if (config_.memory > 0) {
+    RunShape sizes = shape_;
+    sizes.memory = config_.memory;
+    fusion_with_memory_ = std::make_shared<const Fusion>(
+        build_training_program(config_, sizes, options_.dropout > 0));
+  }
   for (int i = 0; i < pool_->threads(); ++i) workers_.push_back(std::make_unique<Worker>(*this));
   const Backward& layout = workers_[0]->backward(1);
   gradient_.resize(layout.parameters().size(), pool_->threads());
@@ -184,6 +208,9 @@ void Trainer::set_sizes(std::int64_t rows) {
 
 BatchSum Trainer::run_shards(const TokenBatch& batch, bool backward, std::int64_t counted,
                              bool fresh) {
+  Memories& memories = backward ? training_ : evaluation_;
+  const SegmentMemory& memory = begin_segment(memories, batch);
+  SegmentMemory* next = config_.memory > 0 ? &memories.next : nullptr;
   set_sizes(batch.rows);
   const auto shards = static_cast<std::int64_t>(shard_sum_.size());
   if (backward) gradient_.begin(fresh);
@@ -191,14 +218,16 @@ BatchSum Trainer::run_shards(const TokenBatch& batch, bool backward, std::int64_
     const auto s = static_cast<std::size_t>(shard);
     const std::int64_t rows = shard_first_[s + 1] - shard_first_[s];
     Worker& own = *workers_[static_cast<std::size_t>(worker)];
+    const Worker::Part part{batch, shard_first_[s], rows, memory, next};
     if (!backward) {
-      shard_sum_[s] = own.run(batch, shard_first_[s], rows, counted, false);
+      shard_sum_[s] = own.run(part, counted, false);
       return;
     }
     ShardTurn turn(gradient_, shard);
-    shard_sum_[s] = own.run(batch, shard_first_[s], rows, counted, true);
-    turn.found(own.gradient(rows));
+    shard_sum_[s] = own.run(part, counted, true);
+    turn.found(own.gradient(part));
   });
+  std::swap(memories.now, memories.next);
   BatchSum sum;
   for (const BatchSum& part : shard_sum_) {
     sum.loss += part.loss;
@@ -210,15 +239,60 @@ BatchSum Trainer::run_shards(const TokenBatch& batch, bool backward, std::int64_
   return sum;
 }
 
+// What the rows of a batch remember: of one that follows what the batch before left, else nothing.
+// Makes room for what it leaves in turn.
+const SegmentMemory& Trainer::begin_segment(Memories& memories, const TokenBatch& batch) {
+  if (config_.memory == 0) return memories.now;
+  if (!batch.follows) memories.now.rows = 0;
+  if (batch.follows && memories.now.batch != batch.rows) {
+    throw Error(Message{
+        "error.memory_follows",
+        {{"rows", std::to_string(memories.now.batch)}, {"got", std::to_string(batch.rows)}}});
+  }
+  make_room(config_, memories.now, batch.rows, shape_.positions, memories.next);
+  return memories.now;
+}
+
+std::vector<NamedArray> Trainer::memory() const {
+  std::vector<NamedArray> arrays;
+  const SegmentMemory& now = training_.now;
+  for (std::size_t l = 0; now.rows > 0 && l < now.layers.size(); ++l) {
+    const FloatBuffer& cells = now.layers[l];
+    arrays.push_back({"memory." + std::to_string(l),
+                      {now.batch, now.rows, config_.d_model},
+                      std::span<const float>(cells)});
+  }
+  return arrays;
+}
+
+void Trainer::restore_memory(std::span<const NamedArray> arrays) {
+  SegmentMemory found;
+  for (int l = 0; !arrays.empty() && l < config_.layers; ++l) {
+    const std::string name = "memory." + std::to_string(l);
+    const auto array = std::ranges::find(arrays, name, &NamedArray::name);
+    const bool fits = array != arrays.end() && array->shape.size() == 3 &&
+                      array->shape[2] == config_.d_model && array->shape[1] <= config_.memory &&
+                      (l == 0 || (array->shape[0] == found.batch && array->shape[1] == found.rows));
+    if (!fits) throw Error(Message{"error.memory_state", {{"name", name}}});
+    found.batch = array->shape[0];
+    found.rows = array->shape[1];
+    const auto& cells = std::get<std::span<const float>>(array->data);
+    found.layers.emplace_back(cells.begin(), cells.end());
+  }
+  training_.now = std::move(found);
+}
+
 // Which thread meets which shard is chance. So that no later step allocates, each meets each size
 // once before the first.
 void Trainer::meet_sizes(const TokenBatch& batch) {
+  const SegmentMemory& memory = begin_segment(training_, batch);
   set_sizes(batch.rows);
   for (std::size_t s = 0; s + 1 < shard_first_.size(); ++s) {
     const std::int64_t first = shard_first_[s], rows = shard_first_[s + 1] - first;
-    if (std::find(sizes_met_.begin(), sizes_met_.end(), rows) != sizes_met_.end()) continue;
-    sizes_met_.push_back(rows);
-    for (const auto& worker : workers_) worker->run(batch, first, rows, 1, true);
+    const std::pair size{rows, memory.rows};
+    if (std::find(sizes_met_.begin(), sizes_met_.end(), size) != sizes_met_.end()) continue;
+    sizes_met_.push_back(size);
+    for (const auto& worker : workers_) worker->run({batch, first, rows, memory}, 1, true);
   }
 }
 

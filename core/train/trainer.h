@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/graph/fusion.h"
+#include "core/run/segment_memory.h"
 #include "core/train/data/batch_inputs.h"
 #include "core/train/learner.h"
 #include "core/train/optim/gradient_sum.h"
@@ -37,7 +38,11 @@ class Trainer final : public Learner {
 
   using Learner::step;
   TrainStep step(std::span<const TokenBatch>) override;
+  /// Of a model with memory: a batch that follows remembers the one evaluated before it; training
+  /// has a memory of its own.
   Evaluation evaluate(const TokenBatch&) override;
+  std::vector<NamedArray> memory() const override;
+  void restore_memory(std::span<const NamedArray>) override;
   std::span<const float> gradient(std::size_t parameter) const override;
   std::size_t memory_bytes() const override;
   /// Bytes that a step cannot do without: weights, gradients, moments, and the activations kept for
@@ -50,13 +55,23 @@ class Trainer final : public Learner {
   void meet_sizes(const TokenBatch&);
   BatchSum run_shards(const TokenBatch&, bool backward, std::int64_t counted_in_all, bool fresh);
   std::size_t model_bytes() const;
+  // Memories that take turns: what a batch reads, and what it leaves.
+  struct Memories {
+    SegmentMemory now, next;
+  };
+  const SegmentMemory& begin_segment(Memories&, const TokenBatch&);
+  const std::shared_ptr<const Fusion>& fusion(std::int64_t remembered) const {
+    return remembered > 0 ? fusion_with_memory_ : fusion_;
+  }
 
-  std::shared_ptr<const Fusion> fusion_;
+  std::shared_ptr<const Fusion> fusion_, fusion_with_memory_;
+  Memories training_, evaluation_;
   GradientSum gradient_;  // of all parameters, as Backward lays them out
   std::vector<BatchSum> shard_sum_;
   std::vector<std::int64_t> shard_first_;  // row; one more entry than shards
   std::int64_t rows_before_ = 0;           // of this step's batches before this one
-  std::vector<std::int64_t> sizes_met_;    // rows of a shard
+  // Rows of a shard, and how many it remembers of each.
+  std::vector<std::pair<std::int64_t, std::int64_t>> sizes_met_;
   std::unique_ptr<ThreadPool> pool_;
   std::vector<std::unique_ptr<Worker>> workers_;
 };

@@ -36,6 +36,7 @@ TrainerOptions trainer_options(const RunPlan& plan, int threads) {
 void set_form(Config& config, TaskKind kind) {
   config.form = form_of(kind);
   if (config.form != ModelForm::kClasses) config.layers = std::max(config.layers, 1);
+  if (config.form != ModelForm::kTokens) config.memory = 0;
   const bool both_ways = kind == TaskKind::kMasked || kind == TaskKind::kClassify;
   config.mask.kind = both_ways ? MaskKind::kNone : MaskKind::kCausal;
 }
@@ -114,7 +115,8 @@ RunPlan resume_plan(const std::filesystem::path& folder) {
         std::make_shared<Vocabulary>(Vocabulary::from_json(text("tokenizer.json")));
     plan.text_options.cut = plan.text_options.known->cut();
     plan.text_options.known_classes = model.classes;
-    plan.text_options.context = static_cast<int>(model.context);
+    const int before = begins_with_class(model.config) ? 1 : 0;
+    plan.text_options.context = static_cast<int>(model.context) - before;
   }
   plan.settings = settings;
   plan.config = model.config;
@@ -156,8 +158,7 @@ TrainingRun::TrainingRun(RunPlan plan, std::shared_ptr<const Task> task, int thr
                          std::optional<RunStart> start)
     : plan_(std::move(plan)),
       task_(std::move(task)),
-      batches_(std::make_unique<TaskBatches>(task_, plan_.settings.batch, plan_.settings.seed,
-                                             Split::kTraining)),
+      batches_(training_batches(plan_.config, task_, plan_.settings.batch, plan_.settings.seed)),
       accumulated_(static_cast<std::size_t>(plan_.settings.accumulation)),
       learner_((learner ? learner : make_trainer)(plan_.config, shape_of(*task_, plan_.config),
                                                   first_weights(plan_, *task_, start),
@@ -165,23 +166,25 @@ TrainingRun::TrainingRun(RunPlan plan, std::shared_ptr<const Task> task, int thr
       probe_(plan_.config, task_, plan_.settings.seed, kProbeExamples),
       history_(history_bytes) {
   plan_.settings.task_options = task_->options();  // defaults may change, a run may not
-  if (task_->has(Split::kValidation)) {
+  if (task_->has(Split::kValidation) && plan_.config.memory > 0) {
+    validation_ = measured_segments(task_, Split::kValidation, kValidationRows);
+  } else if (task_->has(Split::kValidation)) {
     TaskBatches source(task_, kValidationRows, plan_.settings.seed, Split::kValidation);
-    validation_ = source.next();
+    validation_ = {source.next()};
   }
   plan_.from.clear();  // started again, it begins at its beginning
   if (start) old_text_ = std::move(start->old_text);
   const bool goes_on = start && (start->state.step > 0 || !start->optimizer.empty());
   if (goes_on) {
-    learner_->optimizer().restore(start->state.step, array_views(start->optimizer));
+    restore_run(*learner_, start->state.step, start->optimizer);
     batches_->restore(start->state.data);
     state_ = start->state;
   }
   measure();
 }
 
-ValidationPoint TrainingRun::measured(const TokenBatch& batch) {
-  const Evaluation found = learner_->evaluate(batch);
+ValidationPoint TrainingRun::measured(std::span<const TokenBatch> batches) {
+  const Evaluation found = evaluate_all(*learner_, batches);
   const auto counted = static_cast<double>(found.counted);
   return {state_.step, found.loss,
           found.counted > 0 ? static_cast<double>(found.correct) / counted : 0};
@@ -190,8 +193,8 @@ ValidationPoint TrainingRun::measured(const TokenBatch& batch) {
 // With the weights as they are now.
 void TrainingRun::measure() {
   if (state_.step % kValidateEvery == 0) {
-    if (validation_.rows > 0) history_.add(measured(validation_));
-    if (old_text_.rows > 0) history_.add_old(measured(old_text_));
+    if (!validation_.empty()) history_.add(measured(validation_));
+    if (old_text_.rows > 0) history_.add_old(measured({&old_text_, 1}));
   }
   if (history_.wants(state_.step) || history_.snapshots().empty()) take_snapshot();
 }
@@ -223,6 +226,7 @@ void TrainingRun::move_to_processor(int threads) {
       make_trainer(plan_.config, learner_->shape(), {weights.begin(), weights.end()}, options);
   const Optimizer& before = learner().optimizer();
   next->optimizer().restore(before.steps(), before.state());
+  next->restore_memory(learner_->memory());
   learner_ = std::move(next);
   if (state_.step > 0) batches_->restore(state_.data);
 }

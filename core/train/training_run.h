@@ -128,16 +128,17 @@ class TrainingRun {
   void save(const std::filesystem::path& folder) const { checkpoint().save(folder); }
 
  private:
-  ValidationPoint measured(const TokenBatch&);
+  ValidationPoint measured(std::span<const TokenBatch>);
   void measure();
 
   RunPlan plan_;
   std::shared_ptr<const Task> task_;
-  std::unique_ptr<TaskBatches> batches_;
+  std::unique_ptr<BatchSource> batches_;
   std::vector<TokenBatch> accumulated_;
   std::unique_ptr<Learner> learner_;
   ModelProbe probe_;
-  TokenBatch validation_, old_text_;
+  std::vector<TokenBatch> validation_;  // of a model with memory several segments
+  TokenBatch old_text_;
   RunHistory history_;
   TrainState state_;
   bool broken_ = false;

@@ -47,8 +47,9 @@ std::vector<int> most_probable(std::span<const float> probabilities, std::size_t
 std::string share_text(double p) {
   if (!(p >= 0 && p <= 1)) return number_text(p);  // NaN
   if (p > 0 && p < 0.0005) return "<0.001";
+  if (p >= 0.9995) return p < 1 ? ">0.999" : "1.000";
   const std::string digits = std::to_string(std::lround(p * 1000));
-  return p >= 0.9995 ? "1.000" : "0." + std::string(3 - digits.size(), '0') + digits;
+  return "0." + std::string(3 - digits.size(), '0') + digits;
 }
 
 }  // namespace headlight

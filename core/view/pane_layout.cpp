@@ -112,7 +112,7 @@ std::optional<std::int64_t> same_row(const TensorView& from, std::span<const std
 
 CellLink link_from(const Trace& trace, const PagePane& p, std::int64_t r, std::int64_t c) {
   CellLink link;
-  if (p.pane.row_follow == Follow::kRow) link.row = r;
+  if (p.pane.row_follow == Follow::kRow) link.row = r + p.pane.row_shift;
   const bool leads =
       p.pane.column_follow == Follow::kColumn || p.pane.column_follow == Follow::kWholeRow;
   if (leads && c + p.pane.column_shift >= 0) {
@@ -128,7 +128,10 @@ CellLink link_from(const Trace& trace, const PagePane& p, std::int64_t r, std::i
 
 CellLink link_to(const Trace& trace, const PagePane& p, const CellLink& result) {
   CellLink link;
-  if (p.pane.row_follow == Follow::kRow) link.row = result.row;
+  if (p.pane.row_follow == Follow::kRow && result.row) {
+    link.row = *result.row - p.pane.row_shift;
+    if (*link.row < 0) return {};  // a row that another pane brought
+  }
   if (p.pane.column_follow == Follow::kColumn && result.column) {
     link.column = *result.column - p.pane.column_shift;
     // A cell of another head: nothing of this pane belongs to it.
@@ -255,7 +258,7 @@ std::vector<std::int64_t> default_gradient(const Trace& trace, const Step& step,
     }
     return std::pair{best, most};
   };
-  if (row && pane.row_follow == Follow::kRow && *row < pane.rows) {
+  if (row && pane.row_follow == Follow::kRow && *row < pane.rows && pane.row_shift == 0) {
     const auto [best, most] = largest(*row, *row + 1);
     if (most != 0) return unravel(t.axes, best);
   }

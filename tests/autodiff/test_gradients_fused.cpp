@@ -101,15 +101,14 @@ TEST_CASE("fused: every configuration has the losses and gradients of its operat
     c.d_hidden = 35;
     worst = std::max(worst, fused_error(c, sized(c, 3, 13, 19)));
     const Fusion fusion(build_training_program(c, sized(c, 1, 4, 5)));
-    // The encoder's, the decoder's, and between them.
-    const int attentions = c.form == ModelForm::kTranslate ? 3 : 1;
-    const bool whole =
-        fusion.attentions().size() == static_cast<std::size_t>(attentions * c.layers);
-    CHECK(whole == (c.scores == ScoreKind::kDot));
-    whole ? ++fused : ++alone;
+    // The encoder's, the decoder's, and between them, where no distances stand between products.
+    const int own = c.is_relative() ? 0 : 1, crossing = c.form == ModelForm::kTranslate ? 1 : 0;
+    const int attentions = c.scores == ScoreKind::kDot ? own * (1 + crossing) + crossing : 0;
+    CHECK(std::ssize(fusion.attentions()) == attentions * c.layers);
+    attentions > 0 ? ++fused : ++alone;
   });
-  CHECK(fused == 24);
-  CHECK(alone == 24);
+  CHECK(fused == 18);
+  CHECK(alone == 30);
   MESSAGE("largest normalised error " << worst);
 }
 

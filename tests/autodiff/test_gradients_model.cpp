@@ -84,7 +84,8 @@ TEST_CASE("model gradients: every configuration against central differences") {
       }
     }
   });
-  CHECK(seen.size() == 6 + 6 + 4 + 3 + 3 + 2 + 2 - 1);  // "none" is a mask and a kind of position
+  CHECK(seen.size() ==
+        6 + 6 + 4 + 3 + 3 + 2 + 2 + 4 - 1);  // "none" is a mask and a kind of position
   CHECK(unsteady <= cells / 20);
   MESSAGE(cells << " cells, " << unsteady << " unsteady, largest difference " << worst);
 }
@@ -102,8 +103,9 @@ TEST_CASE("model gradients: the cpu backend agrees with the reference, for every
     Model got(c, shape, drops(c)), expected(c, shape, drops(c));
     got.run(*cpu);
     expected.run(*reference);
-    CHECK(std::fabs(mean_loss(*got.program, got.memory) -
-                    mean_loss(*expected.program, expected.memory)) < 1e-5);
+    const double loss = mean_loss(*expected.program, expected.memory);
+    // Without norms a loss may be large.
+    CHECK(std::fabs(mean_loss(*got.program, got.memory) - loss) < 1e-5 * std::max(1.0, loss));
     // From one run: a difference of forward runs grows where softmax is nearly all or nothing.
     got.run(*reference);
     got.run_backward(*cpu);

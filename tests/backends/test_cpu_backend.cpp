@@ -188,10 +188,12 @@ void check_program(const Config& config, const RunShape& shape, Backend& cpu) {
   copy_inputs(program, got, expected);
   got.run(cpu);
   expected.run(*make_reference_backend());
+  // A score and what a distance adds to it can nearly cancel: what is left has the error of both.
+  const double limit = config.is_relative() ? 1e-8 : 1e-9;
   for (std::size_t id = 0; id < program.tensors.size(); ++id) {
     CAPTURE(program.tensors[id].name);
     const auto tensor = static_cast<TensorId>(id);
-    CHECK(normalised_error(got.cells(tensor), expected.cells(tensor)) <= 1e-9);
+    CHECK(normalised_error(got.cells(tensor), expected.cells(tensor)) <= limit);
   }
   CHECK(got.guards_hold());
 }
@@ -237,7 +239,7 @@ TEST_CASE("cpu: whole programs of every kind agree with the reference") {
                   [&] { for_choices(c.positions, [&] { for_choices(c.mask.kind, check); }); });
     });
   });
-  CHECK(number == 4 * 3 * 2 * 4 * 6);
+  CHECK(number == 4 * 3 * 2 * 8 * 6);
 }
 
 // Enough work in every operation that threads share it.

@@ -294,15 +294,34 @@ TEST_CASE("train: classes and translations, with dropout, go on where they stopp
   }
 }
 
-TEST_CASE("train: each kind of pooling learns without layers, and is read back") {
+TEST_CASE("train: each kind of pooling learns, and is read back") {
   const Folder folder;
   for (const char* pool : {"mean", "last", "cls", "concat", "vector", "foci"}) {
     CAPTURE(pool);
     const std::string model = folder / pool, log = model + ".csv";
-    Args train = {"train", "--task",  "sentiment", "--layers", "0",    "--d-model",
-                  "16",    "--steps", "40",        "--lr",     "0.02", "--pool",
-                  pool,    "--log",   log,         "--out",    model};
+    // Without layers [CLS] is the same before every sentence; with one it takes longer to learn,
+    // and so do foci that are kept apart.
+    const bool cls = std::string_view(pool) == "cls";
     const bool foci = std::string_view(pool) == "foci";
+    Args train = {"train",
+                  "--task",
+                  "sentiment",
+                  "--layers",
+                  cls ? "1" : "0",
+                  "--d-model",
+                  "16",
+                  "--steps",
+                  cls    ? "400"
+                  : foci ? "200"
+                         : "40",
+                  "--lr",
+                  cls ? "0.01" : "0.02",
+                  "--pool",
+                  pool,
+                  "--log",
+                  log,
+                  "--out",
+                  model};
     if (foci) train.insert(train.end(), {"--foci", "2", "--foci-penalty", "0.5"});
     run_well(train);
     const auto steps = losses(log);
@@ -311,6 +330,8 @@ TEST_CASE("train: each kind of pooling learns without layers, and is read back")
     for (const char* sentence : {"the cake is good .", "anna thinks that the cake is not good ."})
       CHECK(contains(run_well({"trace", "--list", "--model", model, "--sentence", sentence}).out,
                      "pooled "));
+    CHECK(contains(run_well({"eval", "--model", model, "--task", "--count", "50"}).out,
+                   "50 examples"));
     std::string longer;
     for (int i = 0; i < 5; ++i) longer += "the cake is good . ";
     const Args long_trace = {"trace", "--list", "--model", model, "--sentence", longer};
@@ -323,6 +344,48 @@ TEST_CASE("train: each kind of pooling learns without layers, and is read back")
   check_refused(run({"train", "--task", "sentiment", "--pool", "foci", "--foci", "0"}), 2,
                 {"the number of foci", "got 0"});
   check_refused(run({"train", "--task", "copy", "--layers", "0"}), 2, {"the number of layers"});
+  // Said before anything is run.
+  check_refused(run({"trace", "--list", "--form", "translate"}), 2,
+                {"--form", "translate", "--pairs"});
+  check_refused(run({"train", "--task", "dates", "--form", "translate"}), 2,
+                {"--form", "translate", "--pairs"});
+}
+
+TEST_CASE("train: the loss that is told is that of the classes, without the penalty of the foci") {
+  const Folder folder;
+  std::vector<double> first;
+  for (const char* penalty : {"0", "10"}) {
+    const std::string log = folder / (std::string("log") + penalty);
+    run_well({"train", "--task", "sentiment", "--layers", "0", "--d-model", "16", "--steps", "3",
+              "--pool", "foci", "--foci", "2", "--foci-penalty", penalty, "--log", log});
+    first.push_back(std::stod(losses(log)[1][1]));
+  }
+  // Before the first update the weights are the same, and the penalty alone would be above 10.
+  CHECK(first[0] == doctest::Approx(first[1]).epsilon(1e-6));
+  CHECK(first[0] < 1);
+}
+
+TEST_CASE("train: [CLS] stands before the rows of a table, and of one that is measured") {
+  const Folder folder;
+  std::string rows;
+  for (int i = 0; i < 40; ++i) rows += i % 2 ? "a good day\tyes\n" : "a day that is bad\tno\n";
+  const std::string table = folder.write("t.tsv", rows), model = folder / "model";
+  for (const char* cut : {"words", "characters", "bytes", "bpe"}) {
+    CAPTURE(cut);
+    Args train = {"train",    "--labels", table,     "--cut",        cut,    "--pool", "cls",
+                  "--layers", "1",        "--steps", "120",          "--lr", "0.01",   "--d-model",
+                  "16",       "--out",    model,     "--validation", table};
+    if (std::string_view(cut) == "bpe") train.insert(train.end(), {"--vocabulary", "260"});
+    run_well(train);
+    CHECK(contains(run_well({"eval", "--model", model, "--labels", table}).out,
+                   "100.0 % of 40 rows right"));
+    run_well({"trace", "--model", model, "--sentence", "a good day", "--out", folder / "x.json"});
+    CHECK(contains(read_bytes(folder / "x.json"), "[CLS]"));
+    run_well({"train", "--resume", model, "--labels", table, "--steps", "140", "--out",
+              folder / "more"});
+    CHECK(contains(run_well({"eval", "--model", folder / "more", "--labels", table}).out,
+                   "100.0 % of 40 rows right"));
+  }
 }
 
 TEST_CASE("train: a loss that is no number stops the run with the last good weights") {

@@ -58,7 +58,7 @@ Cells highlighted(const std::vector<Pane>& panes, std::int64_t row, std::int64_t
   for (const Pane& p : panes) {
     if (p.role == PaneRole::kResult) continue;
     for (std::int64_t r = 0; r < p.rows; ++r) {
-      if (!follows(p.row_follow, r, row, column, token_id)) continue;
+      if (!follows(p.row_follow, r + p.row_shift, row, column, token_id)) continue;
       for (std::int64_t c = 0; c < p.columns; ++c) {
         if (follows(p.column_follow, c + p.column_shift, row, column, token_id))
           cells[p.input].insert(flat(p, r, c));
@@ -107,9 +107,11 @@ void check_pane(const Computed& c, const Pane& p) {
   CHECK(static_cast<std::int64_t>(cells.size()) == p.rows * p.columns);
 }
 
-// These show more than the terms: the rest of a row is context, or acts through a sum.
+// These show more than the terms: the rest of a row is context, acts through a sum, or belongs to
+// other distances.
 bool shows_whole_rows(Op op) {
-  return op == Op::kSoftmax || op == Op::kRotary || op == Op::kRmsNorm;
+  return op == Op::kSoftmax || op == Op::kRotary || op == Op::kRmsNorm || op == Op::kConvolution ||
+         op == Op::kDistanceBias || op == Op::kRelativeScores || op == Op::kRelativeSum;
 }
 
 // The cells that the panes light up against the cells that the explanation names.
@@ -198,11 +200,13 @@ TEST_CASE("explain: values and factors are the cells they name") {
         }
       }
     }
-    CHECK((named == 0) == (c.made().op == Op::kSinusoid));
     const Op op = c.made().op;
+    CHECK((named == 0) == (op == Op::kSinusoid || op == Op::kDistanceSinusoid));
     const bool product = op == Op::kDropout || op == Op::kProject || op == Op::kLinear ||
                          op == Op::kLinearTransposed || op == Op::kScores ||
-                         op == Op::kWeightedSum || op == Op::kMultiply || op == Op::kFocusScores;
+                         op == Op::kWeightedSum || op == Op::kMultiply || op == Op::kFocusScores ||
+                         op == Op::kConvolution || op == Op::kExpertLinear || op == Op::kMix ||
+                         op == Op::kRelativeScores || op == Op::kRelativeSum;
     CHECK((plain_factors > 0) == product);
   }
 }

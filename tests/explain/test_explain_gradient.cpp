@@ -250,7 +250,7 @@ TEST_CASE("explain gradient: the terms add up to every cell that backward adds")
     }
     if (added != 0) felt.insert(w.id());
   });
-  CHECK(felt.size() == all_ops().size() - 1);  // nothing feels the sinusoids
+  CHECK(felt.size() == all_ops().size() - 2);  // nothing feels the two kinds of sinusoids
 }
 
 TEST_CASE("explain gradient: values and factors are the cells they name") {
@@ -272,9 +272,10 @@ TEST_CASE("explain gradient: values and factors are the cells they name") {
       }
     }
   });
-  CHECK(plain == std::set<std::string_view>{"dropout", "focus_scores", "linear",
-                                            "linear_transposed", "multiply", "project", "scores",
-                                            "weighted_sum"});
+  CHECK(plain == std::set<std::string_view>{"convolution", "dropout", "expert_linear",
+                                            "focus_scores", "linear", "linear_transposed", "mix",
+                                            "multiply", "project", "relative_scores",
+                                            "relative_sum", "scores", "weighted_sum"});
 }
 
 TEST_CASE("explain gradient: a factor is the slope of its own cell") {
@@ -325,7 +326,7 @@ TEST_CASE("explain gradient: what is written comes to the factor, and to the cel
       }
     }
   });
-  CHECK(factors.size() == 10);
+  CHECK(factors.size() == 11);
   for (const auto* id : {"softmax", "layer_norm", "rms_norm", "gelu", "silu", "rotary",
                          "cross_entropy", "mean_pool", "scale", "tanh"}) {
     CHECK_MESSAGE(cells.contains(id), id << " does not write its cell");

@@ -172,7 +172,7 @@ TEST_CASE("lines: what is left of two nearly equal numbers is right as it is pri
                math(top), math(") / ", ""),     math(sum), math(" − 1)", "")};
   e.value = dy * (1 / sum - 1);
   CHECK(arithmetic_line(*trace, e, {}) ==
-        "0.09090909 × (exp(13.021235 − 13.021235) / 1.0001463 − 1) = −1.330e−05");
+        "0.09090909 × (exp(13.021235 − 13.021235) / 1.0001463 − 1) = −1.330e−5");
 }
 
 TEST_CASE("lines: every written line comes to its number as printed") {

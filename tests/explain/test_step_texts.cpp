@@ -119,8 +119,28 @@ std::string all_said() {
   c.scores = ScoreKind::kAdditive;
   c.mask.kind = MaskKind::kStrided;
   check(c);
+  // The last segment of two, and what it remembers.
+  for (const BlockKind block : {BlockKind::kPreNorm, BlockKind::kPostNorm}) {
+    Document document;
+    document.sentence = "the cat sat on [[ mat";
+    document.max_tokens = 4;
+    document.config = small(ModelForm::kTokens);
+    document.config.block = block;
+    document.config.positions = PositionKind::kRotary;
+    document.config.memory = 3;
+    if (block == BlockKind::kPreNorm) document.config.norm = NormKind::kRms;
+    write_trace(lines, *Runner().run(document, *backend, nullptr, true).trace);
+  }
   write_trace(lines, *run(small(ModelForm::kClasses), true));
   write_trace(lines, *run(small(ModelForm::kTranslate), true));
+  for (const PositionKind positions : {PositionKind::kRelative, PositionKind::kT5,
+                                       PositionKind::kAlibi, PositionKind::kTransformerXl}) {
+    c = small(ModelForm::kTokens);
+    c.layers = 1;
+    c.positions = positions;
+    c.mask.kind = positions == PositionKind::kAlibi ? MaskKind::kNone : MaskKind::kCausal;
+    write_trace(lines, *run(c, true));
+  }
   for (const auto& pool : choices(PoolKind{})) {
     c = small(ModelForm::kClasses);
     c.layers = pool.value == PoolKind::kLast ? 1 : 0;

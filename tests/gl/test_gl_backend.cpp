@@ -47,7 +47,8 @@ void check_case(GlBackend& gl, const OpCase& row, const Sizes& sizes, float spre
   Memory got(program), expected(program);
   fill_inputs(program, got, hash_text(op_info(row.op).id), spread);
   copy_inputs(program, got, expected);
-  CHECK(gl.supports(program, program.calls[0]));
+  CHECK(gl.supports(program, program.calls[0]) != op_info(row.op).is_sequential);
+  if (op_info(row.op).is_sequential) return;
   got.run(gl);
   expected.run(reference());
   const TensorId out = program.calls[0].out;
@@ -79,7 +80,8 @@ TEST_CASE("gl backend: every operation agrees with the reference") {
       check_case(gl, row, {2, 3, 17, 19, 23, 29}, spread, worst);
     }
     check_case(gl, row, {1, 1, 3, 5, 1031, 67}, 1.0f, worst);
-    check_case(gl, row, {1, 1, 9001, 2, 4, 1}, 1.0f, worst);  // positions far out
+    // Positions far out; not pairs of them, which would not fit into a buffer.
+    if (row.op != Op::kRelativeScores) check_case(gl, row, {1, 1, 9001, 2, 4, 1}, 1.0f, worst);
     check_case(gl, row, {1, 2, 131, 257, 67, 211}, 1.0f, worst);
   }
   CHECK(gl.guards_hold());
@@ -215,6 +217,7 @@ TEST_CASE("gl backend: layer norm of rows whose numbers are large and alike") {
 namespace {
 
 void check_case(GlBackend& gl, const GradCase& c, const Sizes& sizes, Worst& worst) {
+  if (op_info(c.op).is_sequential) return;
   const double error = check_gradient(gl, reference(), c, sizes, std::sqrt(trial_limit(c.op)));
   worst.add(c.op, error * error);
 }
@@ -240,7 +243,7 @@ TEST_CASE("gl backend: a device of small groups, and few of them") {
   options.limits = GlDevice::ask(real_gl()).limits;
   options.limits->group_invocations = 128;
   options.limits->shared_bytes = 8192;
-  options.limits->group_count = {7, 300, 6};  // groups have to lie in two dimensions
+  options.limits->group_count = {7, 900, 6};  // groups have to lie in two dimensions
   GlBackend gl(options);
   Worst worst;
   for (const OpCase& row : kForwardTable) {
@@ -260,6 +263,7 @@ TEST_CASE("gl backend: gradients are written, added, or left alone, within their
   if (!compute_ready()) return;
   GlBackend& gl = shared_backend();
   for (const GradCase& c : kGradientTable) {
+    if (op_info(c.op).is_sequential) continue;
     check_gradient_uses(gl, reference(), c, {2, 3, 5, 2, 7, 3});
     check_gradient_uses(gl, reference(), c, {2, 2, 17, 19, 66, 18});
   }

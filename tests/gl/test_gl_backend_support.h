@@ -108,4 +108,12 @@ inline void check_no_messages() {
   CHECK(debug_log().works());
 }
 
+/// Nothing ran on the processor but what has to: operations whose rows need the ones before them.
+inline bool only_waiting(const GlBackend& gl) {
+  for (const GlFallback& fallback : gl.fallbacks()) {
+    if (!op_info(fallback.op).is_sequential) return false;
+  }
+  return true;
+}
+
 }  // namespace headlight::test

@@ -216,6 +216,10 @@ TEST_CASE("gl fused: a model's gradients with every attention, block and mask") 
     const RunShape shape = sized(c, 2, 7, 19);
     Model got(c, shape, drops(c)), steps(c, shape, drops(c)), expected(c, shape, drops(c));
     const auto fusion = shared_backend().fusion_for(*got.program);
+    // Not with additive scores, nor where a distance adds to the scores, as it never does between
+    // two rows.
+    const bool adds = c.is_relative() && c.form != ModelForm::kTranslate;
+    CHECK((fusion != nullptr) == (c.scores == ScoreKind::kDot && !adds));
     if (!fusion) return;
     ++fused;
     expected.run(reference());
@@ -230,7 +234,7 @@ TEST_CASE("gl fused: a model's gradients with every attention, block and mask") 
     loose += error > kRelative;
     worst = std::max(worst, error);
   });
-  CHECK(fused == 24);  // all but those with additive scores
+  CHECK(fused >= 16);
   CHECK(loose <= 2);
   check_no_messages();
   MESSAGE(fused << " configurations, largest relative error of a gradient " << worst);

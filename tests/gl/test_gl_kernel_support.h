@@ -205,6 +205,11 @@ void for_all_jobs(const Sizes& z, const KernelDevice& device, const F& f) {
       const bool feels = input < 0 || !op_info(c.op).is_fixed(place(input));
       if (!feels) continue;
       Job job(c, z, input);
+      if (op_info(c.op).is_sequential) {
+        CHECK(job.view(0, device).none.id == "kernel.sequential");
+        CHECK(job.view(0, device).sites.empty());
+        continue;
+      }
       std::vector<std::string> kernels;
       for (const KernelSite& site : job.view(0, device).sites) {
         kernels.push_back(site.file() + site.defines);

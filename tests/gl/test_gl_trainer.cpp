@@ -33,7 +33,7 @@ TEST_CASE(
     CHECK(error <= kRelative);
     worst = std::max(worst, error);
     CHECK(pair.there->guards_hold());
-    CHECK(pair.there->fallbacks().empty());
+    CHECK(test::only_waiting(shared_backend()));
   };
   for (const auto& form : choices(ModelForm{})) {
     for (const double dropout : {0.0, 0.3}) {

@@ -81,7 +81,7 @@ TEST_CASE("config: each choice has one word") {
   check_words<BlockKind>(3);
   check_words<NormKind>(2);
   check_words<Activation>(6);
-  check_words<PositionKind>(4);
+  check_words<PositionKind>(8);
   check_words<RotaryPairs>(2);
   check_words<MaskKind>(6);
   CHECK(choice_list(MaskKind{}) == "one of none, causal, padding, local, strided, free");

@@ -142,11 +142,18 @@ std::optional<Section> section_of(const Program& p, const Step& step) {
     case Role::kTokenIds:
     case Role::kEmbedding:
     case Role::kPosition:
+    case Role::kDistanceRows:
       return Section::kInput;
     case Role::kGateInput:
     case Role::kGate:
     case Role::kHidden:
     case Role::kActivated:
+    case Role::kGateScores:
+    case Role::kGateWeights:
+    case Role::kBestWeights:
+    case Role::kExpertHidden:
+    case Role::kExpertActivated:
+    case Role::kExpertOutputs:
       return Section::kFeedForward;
     case Role::kPoolHidden:
     case Role::kPoolActivated:
@@ -158,6 +165,8 @@ std::optional<Section> section_of(const Program& p, const Step& step) {
     case Role::kFociPenalty:
     case Role::kPooled:
     case Role::kClassLoss:
+    case Role::kOwnLoss:
+    case Role::kLoadBalance:
     case Role::kLogits:
     case Role::kProbabilities:
     case Role::kLoss:
@@ -511,7 +520,7 @@ TEST_CASE("program: for every combination, what is read was written, shown once,
   });
   troubles.erase("");
   for (const auto& [what, where] : troubles) FAIL_CHECK(where << ": " << what);
-  CHECK(configs == 4 * 2 * 3 * 6 * 4 * 6 * 8);
+  CHECK(configs == 4 * 2 * 3 * 6 * 8 * 6 * 8);
 }
 
 TEST_CASE("program: classifiers and encoder-decoders, for every combination") {

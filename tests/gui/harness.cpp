@@ -12,6 +12,7 @@
 #include "app/ui/kit/line_text.h"
 #include "core/base/texts.h"
 #include "core/base/utf8.h"
+#include "core/graph/program_memory.h"
 #include "core/model/bundled.h"
 #include "core/model/model.h"
 #include "core/train/model_recipe.h"
@@ -488,7 +489,8 @@ std::string inconsistency(const AppState& state) {
   if (!d.trace) return "neither a trace nor a problem";
   const Trace& trace = *d.trace;
   if (!(trace.config() == doc.config)) return "the trace is of another config";
-  const std::vector<std::string> tokens = expected_tokens(state);
+  std::vector<std::string> tokens = expected_tokens(state);
+  if (doc.model.empty() && begins_with_class(doc.config)) tokens.insert(tokens.begin(), "[CLS]");
   const auto& shown = trace.program().shape.source > 0 ? trace.input().source_tokens  // it is read
                                                        : trace.input().tokens;
   if (shown.size() != tokens.size()) return "another number of tokens";

@@ -6,6 +6,7 @@
 
 #include "app/ui/matrix/pane_view.h"
 #include "core/base/number_text.h"
+#include "core/explain/arithmetic.h"
 #include "tests/gui/harness.h"
 
 namespace headlight::test {
@@ -388,10 +389,10 @@ TEST_CASE("consistency: the inspector's sum is the cell, for random cells of eve
         CHECK(picked.tensor == id.substr(id.find('/', 5) + 1));
         const TensorView t = gui.tensor(picked.tensor);
         CHECK(same(t.at(picked.index), drawn));
-        CHECK(gui.shows(number_text(drawn, 5)));
         const Explanation e =
             explain(gui.trace(), gui.trace().program().find(picked.tensor), picked.index);
         CHECK(same(static_cast<float>(e.value), drawn));
+        CHECK(gui.shows(line_number(e, drawn)));
         if (e.terms.empty() || !std::isfinite(drawn)) continue;
         CHECK(e.sum() == doctest::Approx(drawn).epsilon(1e-4).scale(1.0));
         const bool from_cells =  // a sine of the position comes from none

@@ -122,7 +122,7 @@ TEST_CASE("flow: scale on and off") {
 TEST_CASE("flow: positions; without them equal tokens have equal embeddings") {
   Document document = small_document();
   document.sentence = "red red red";
-  Gui gui(document);
+  Gui gui(document, {2560, 1440});  // all kinds of positions side by side
   const auto rows_differ = [&] {
     const TensorView x = gui.tensor("blocks.0.resid_pre");
     for (std::int64_t c = 0; c < 8; ++c) {
@@ -298,7 +298,7 @@ TEST_CASE("flow: a click on a cell picks it, its terms lead on to where they com
   REQUIRE(gui.state().session.picked);
   CHECK(*gui.state().session.picked == CellPick{"blocks.0.attn.scores_raw", {0, 0, 4, 2}});
   const float value = gui.tensor("blocks.0.attn.scores_raw").data[4 * 6 + 2];
-  CHECK(gui.shows(number_text(value, 5)));
+  CHECK(gui.shows(number_text(value)));
   CHECK(gui.shows("sum of 4 terms"));
   gui.click("term/0");
   CHECK(gui.state().session.picked->tensor == "blocks.0.attn.q");

@@ -1,5 +1,6 @@
 // The command palette: any command, recent session and step by a few letters.
 #include <algorithm>
+#include <set>
 
 #include "app/ui/frame/palette.h"
 #include "app/ui/state/commands.h"
@@ -60,6 +61,29 @@ TEST_CASE("palette: found in Chinese by Chinese and by English words") {
   gui.push(ChooseLanguage{Language::kChinese});
   CHECK(first(gui, "undo") == "edit/undo");
   CHECK(first(gui, "转到 attn.z") == "step/blocks.0.attn.z");
+}
+
+TEST_CASE("palette: everything that the model's settings name is found by its name") {
+  Gui gui(small_document(), {1440, 1000});
+  gui.push(ShowSetting{"model/seed"});
+  gui.frame(4);
+  REQUIRE(gui.has("model/residual/on"));
+  std::set<std::string> names;
+  for (const auto& [id, r] : gui.drawn().all()) {
+    if (id.starts_with("model/") && !id.starts_with("model/trained"))
+      names.insert("model." + id.substr(6, id.find('/', 6) - 6));
+  }
+  CHECK(names.size() > 15);
+  for (const std::string& name : names) {
+    const std::string words(tr(Language::kEnglish, name));
+    CAPTURE(words);
+    const std::vector<std::string> ids = found(gui, words);
+    CHECK(std::ranges::any_of(ids, [&](const std::string& id) {
+      return id.starts_with("setting/" + std::string(name.substr(6))) ||
+             id.starts_with("setting/model/" + name.substr(6));
+    }));
+  }
+  CHECK(first(gui, "residual").find("residual") != std::string::npos);
 }
 
 TEST_CASE("palette: typed letters, arrows, Enter") {

@@ -223,6 +223,9 @@ void check_row_words(Gui& gui, const Step& step) {
   if (step_detail(trace, step) != Detail::kRow || !gui.has("panel/detail") || step.backward) return;
   const int axis = t.find_dim(rows->name);
   if (axis < 0 || own.axes.back().name == "vocab") return;
+  // Foci show the words once for each, in the place of one row.
+  if (trace.program().tensors[static_cast<std::size_t>(step.tensor)].role == Role::kFocusWeights)
+    return;
   const std::string title =
       tr(language, "stage.row.title",
          {{"token",
@@ -394,9 +397,13 @@ TEST_CASE("kinds: a classifier's rows are the sentence, its columns the classes"
     CHECK(gui.shows("negative"));
     CHECK_FALSE(gui.shows("negat…"));
   }
-  gui.push(GoToStep{"pooled"});
-  CHECK_FALSE(gui.shows("numbers of m are the same"));
-  CHECK(gui.shows("m says which rows count"));
+  Document mean = small_document(1, 2, 8);
+  mean.config.form = ModelForm::kClasses;
+  mean.config.mask.kind = MaskKind::kNone;
+  Gui of_mean(mean, {1600, 1000});
+  of_mean.push(GoToStep{"pooled"});
+  CHECK_FALSE(of_mean.shows("numbers of m are the same"));
+  CHECK(of_mean.shows("m says which rows count"));
 }
 
 TEST_CASE(

@@ -39,6 +39,8 @@ int hover_all(Gui& gui) {
     const ImVec2 min = tip->Pos, max{tip->Pos.x + tip->Size.x, tip->Pos.y + tip->Size.y};
     const bool covers = min.x < r.max.x && max.x > r.min.x && min.y < r.max.y && max.y > r.min.y;
     CHECK_FALSE(covers);
+    if (gui.has("sentence") && id != "sentence" && r.min.y > gui.rect("sentence").max.y)
+      CHECK(min.y >= gui.rect("sentence").max.y);
     CHECK(min.y >= 0);
     CHECK(max.y <= gui.size().y);
     ++tips;

@@ -94,6 +94,7 @@ std::set<std::string> computed_ids() {
   add_choices(ids, "norm", NormKind{});
   add_choices(ids, "rotary", RotaryPairs{});
   add_choices(ids, "pool", PoolKind{});
+  add_choices(ids, "mixer", MixerKind{});
   ids.insert({"choice.form.tokens", "choice.form.classes"});
   for (const auto kind : {TokenizerKind::kWords, TokenizerKind::kCharacters, TokenizerKind::kBytes})
     ids.insert("choice.tokenizer." + std::string(to_string(kind)));

@@ -128,4 +128,29 @@ TEST_CASE("rotary: a score depends on how far apart query and key are") {
   }
 }
 
+TEST_CASE("rotary: rows behind others turn as they do among them, forwards and back") {
+  for (const auto& backend : {make_reference_backend(), make_cpu_backend(1)}) {
+    OpParams params = way(false, 0, 100);
+    Rotation whole({1, 2, 9, 6}, params);
+    params.offset = 4;
+    Rotation last({1, 2, 5, 6}, params);
+    for (std::size_t head = 0; head < 2; ++head) {
+      for (std::size_t i = 0; i < 30; ++i) {
+        last.in[head * 30 + i] = whole.in[head * 54 + 24 + i];
+        last.d_out[head * 30 + i] = whole.d_out[head * 54 + 24 + i];
+      }
+    }
+    for (Rotation* r : {&whole, &last}) {
+      r->run(*backend);
+      r->run_backward(*backend, GradientUse::kWritten);
+    }
+    for (std::size_t head = 0; head < 2; ++head) {
+      for (std::size_t i = 0; i < 30; ++i) {
+        CHECK(last.out[head * 30 + i] == whole.out[head * 54 + 24 + i]);
+        CHECK(last.d_in[head * 30 + i] == whole.d_in[head * 54 + 24 + i]);
+      }
+    }
+  }
+}
+
 }  // namespace headlight

@@ -58,6 +58,32 @@ CONFIGS = {
     "pool-foci-penalty": dict(form="classes", classes=3, pool="foci", foci=3, pool_hidden=2,
                               foci_penalty=0.3, heads=2, d_model=4, d_hidden=5, mask="none",
                               tokens=6, batch=3, lengths=[6, 5, 4]),
+    "experts": dict(experts=3, heads=2, d_model=4, d_hidden=5, tokens=5, batch=2),
+    "experts-best": dict(experts=4, top_experts=2, layers=2, heads=2, d_model=4, d_hidden=5,
+                         block="post-norm", activation="gelu-tanh", tokens=5, batch=2),
+    "experts-best-one": dict(experts=4, top_experts=1, heads=2, d_model=4, d_hidden=5,
+                             activation="silu", bias="off", tokens=6),
+    "experts-balance": dict(experts=3, balance=0.7, layers=2, heads=2, d_model=4, d_hidden=5,
+                            tokens=6, batch=2),
+    "experts-best-balance": dict(experts=4, top_experts=2, balance=0.3, heads=2, d_model=4,
+                                 d_hidden=5, block="post-norm", tokens=6, batch=2, dropout=0.4),
+    "experts-classes-balance": dict(form="classes", classes=3, experts=3, top_experts=1, balance=0.5,
+                                    heads=2, d_model=4, d_hidden=5, mask="none", tokens=5, batch=3,
+                                    lengths=[5, 2, 4]),
+    "experts-translate-balance": dict(form="translate", experts=3, top_experts=2, balance=0.4,
+                                      heads=2, d_model=4, d_hidden=5, tokens=4, source=5, batch=2,
+                                      source_lengths=[3, 5]),
+    "recurrent": dict(mixer="recurrent", layers=2, d_model=5, d_hidden=4, tokens=6, batch=2),
+    "recurrent-both-ways": dict(mixer="recurrent", form="classes", classes=3, mask="none",
+                                d_model=4, d_hidden=5, batch=3, tokens=6, lengths=[6, 4, 1]),
+    "gru": dict(mixer="gru", layers=2, d_model=4, d_hidden=5, tokens=6, batch=2),
+    "gru-both-ways": dict(mixer="gru", form="classes", classes=3, mask="none", d_model=4,
+                          block="attention", batch=2, tokens=5, lengths=[3, 5], bias="off"),
+    "convolution": dict(mixer="convolution", layers=3, dilation=2, d_model=4, d_hidden=5, tokens=7,
+                        batch=2),
+    "convolution-both-ways": dict(mixer="convolution", kernel=4, dilation=2, layers=2, mask="none",
+                                  form="classes", classes=3, d_model=5, block="attention", batch=2,
+                                  tokens=6, lengths=[6, 3], bias="off"),
     "translate": dict(form="translate", heads=2, d_model=4, d_hidden=5, tokens=4, source=5, batch=2,
                       positions="learned", source_lengths=[3, 5]),
     "translate-post-norm": dict(form="translate", attention="wide", heads=2, d_model=3, d_hidden=4,
@@ -73,6 +99,20 @@ CONFIGS = {
     "tied": dict(tied_head="on", heads=2, d_model=4, d_hidden=5, tokens=5, batch=2),
     "translate-tied": dict(form="translate", tied_head="on", heads=2, d_model=4, d_hidden=5,
                            tokens=4, source=3, positions="none"),
+    "memory-relative": dict(memory=3, positions="relative", relative_reach=4, heads=2, d_model=4,
+                            d_hidden=5, tokens=4),
+    "memory-t5": dict(memory=4, positions="t5", t5_buckets=6, t5_reach=7, heads=2, d_model=4,
+                      d_hidden=5, tokens=5),
+    "memory-transformer-xl": dict(memory=4, positions="transformer-xl", heads=2, d_model=4,
+                                  d_hidden=5, layers=2, tokens=5, batch=2),
+    "memory": dict(memory=4, positions="rotary", heads=2, d_model=4, d_hidden=5, layers=2, tokens=5,
+                   batch=2),
+    "memory-post-norm": dict(memory=9, positions="none", block="post-norm", d_model=6, heads=3,
+                             d_hidden=4, tokens=4, batch=2),
+    "memory-basic": dict(memory=3, positions="rotary", attention="basic", block="attention",
+                         d_model=4, layers=2, tokens=5),
+    "memory-dropout-rms": dict(memory=3, positions="none", heads=2, d_model=4, d_hidden=5,
+                               norm="rms", tokens=4, batch=2, dropout=0.4),
     "rotary-basic": dict(positions="rotary", rotary_width=4, rotary_base=50.0, attention="basic",
                          d_model=6, block="attention", tokens=5),
     "multi-query-additive": dict(heads=3, kv_heads=1, d_model=6, scores="additive", scale="off",
@@ -81,6 +121,24 @@ CONFIGS = {
     "translate-llama": dict(form="translate", norm="rms", positions="rotary", heads=4, kv_heads=2,
                             activation="swiglu", d_model=8, d_hidden=5, tokens=4, source=5, batch=2,
                             source_lengths=[3, 5]),
+    "relative": dict(positions="relative", relative_reach=2, layers=2, heads=2, d_model=6,
+                     d_hidden=5, tokens=5, batch=2),
+    "relative-dropout": dict(positions="relative", relative_reach=1, heads=2, d_model=4, d_hidden=5,
+                             tokens=5, mask="none", batch=2, dropout=0.4),
+    "t5": dict(positions="t5", t5_buckets=5, t5_reach=4, layers=2, heads=3, d_model=6, d_hidden=5,
+               tokens=7, batch=2),
+    "t5-masked-row": dict(positions="t5", t5_buckets=8, t5_reach=5, heads=2, d_model=4, d_hidden=6,
+                          mask="free", forbidden=[(2, j) for j in range(6)] + [(0, 4)], tokens=6),
+    "alibi": dict(positions="alibi", heads=3, d_model=6, d_hidden=5, tokens=5, batch=2),
+    "transformer-xl": dict(positions="transformer-xl", layers=2, heads=2, d_model=6, d_hidden=5,
+                           tokens=5, batch=2),
+    "transformer-xl-additive": dict(positions="transformer-xl", heads=2, kv_heads=1, d_model=4,
+                                    d_hidden=5, scores="additive", mask="none", tokens=4),
+    "translate-relative": dict(form="translate", positions="relative", relative_reach=2, heads=2,
+                               d_model=4, d_hidden=5, tokens=4, source=5, batch=2,
+                               source_lengths=[3, 5]),
+    "translate-transformer-xl": dict(form="translate", positions="transformer-xl", heads=2,
+                                     d_model=4, d_hidden=5, tokens=4, source=5),
 } | reference.mixes()
 
 
@@ -89,7 +147,8 @@ def dropout_factors(c, generator):
     batch, n, d = c["batch"], c["tokens"], c["d_model"]
     made = {}
     for layer in range(c["layers"]):
-        for name, shape in (("attn.pattern", (batch, c["heads"], n, n)),
+        keys = reference.remembered(c) + n
+        for name, shape in (("attn.pattern", (batch, c["heads"], n, keys)),
                             ("attn_out", (batch, n, d)), ("mlp_out", (batch, n, d))):
             kept = torch.rand(shape, generator=generator) >= c["dropout"]
             made[f"blocks.{layer}.{name}.dropout"] = kept.double() / (1 - c["dropout"])
@@ -108,6 +167,33 @@ def penalised(c, run, losses, targets):
     return losses[counted].sum() / counted.sum(), losses
 
 
+def balanced(c, run, inputs, losses, targets):
+    """The mean over the targets that count, and each one's loss, with what an uneven load of the
+    experts costs in its row: C · E · Σ f · P, for each layer."""
+    run.keep("own_loss", losses)
+    experts, best = c["experts"], c["top_experts"] or 1
+    stacks = ["encoder.", "decoder."] if c["form"] == "translate" else [""]
+    names = [f"{root}blocks.{layer}.mlp." for root in stacks for layer in range(c["layers"])]
+    counted = targets >= 0
+    for i, name in enumerate(names):
+        gate = run.kept[name + "gate"]
+        present = torch.ones(gate.shape[:2], dtype=torch.float64)
+        lengths = c["source_lengths"] if name.startswith("encoder") else c["lengths"]
+        if lengths:
+            there = torch.arange(gate.shape[1])[None] < torch.tensor(lengths)[:, None]
+            present = there.double()
+        inputs["source_present" if name.startswith("encoder") else "present"] = present
+        chosen = F.one_hot(gate.topk(best).indices, experts).sum(2).double() * present[..., None]
+        tokens = present.sum(1, keepdim=True)
+        share, mean = chosen.sum(1) / (best * tokens), (gate * present[..., None]).sum(1) / tokens
+        cost = c["balance"] * experts * (share * mean).sum(-1)
+        cost = cost if targets.dim() == 1 else cost[:, None].expand(targets.shape)
+        losses = losses + run.keep(name + "balance", cost * counted)
+        if i + 1 < len(names):
+            run.keep(f"own_loss.{i + 1}", losses)
+    return losses[counted].sum() / counted.sum(), losses
+
+
 def make(name, changes, folder):
     c = reference.DEFAULTS | changes
     generator = torch.Generator().manual_seed(zlib.crc32(("gradients of " + name).encode()))
@@ -121,7 +207,11 @@ def make(name, changes, folder):
     targets[torch.rand(targets.shape, generator=generator) < 0.25] = -1
     targets.view(-1)[0] = 3 if outcomes > 3 else 2  # at least one is counted
     tensors = {"token_ids": ids.double(), "targets": targets.double()}
-    inputs = reference.make_inputs(c)
+    inputs, first = {}, None
+    if c["memory"]:
+        first, inputs = reference.remember(c, parameters, generator)
+        c["second"] = True
+    inputs |= reference.make_inputs(c)
     if c["source"]:
         inputs["source_ids"] = torch.randint(0, reference.VOCAB, (c["batch"], c["source"]),
                                              generator=generator)
@@ -136,6 +226,10 @@ def make(name, changes, folder):
                             ignore_index=-1)
     if c["foci_penalty"]:
         total, losses = penalised(c, run, losses, targets)
+    if c["balance"]:
+        made = {}
+        total, losses = balanced(c, run, made, losses, targets)
+        tensors |= made
     kept = {key: tensor for key, tensor in run.kept.items() if tensor.requires_grad}
     for tensor in kept.values():
         tensor.retain_grad()
@@ -152,7 +246,7 @@ def make(name, changes, folder):
         if not key.endswith("mask") and not torch.isfinite(tensor).all():
             sys.exit(f"{name}: {key} is not finite")
     path = folder / (name + ".safetensors")
-    reference.write_safetensors(path, tensors, reference.metadata(c))
+    reference.write_safetensors(path, tensors, reference.metadata(c) | reference.first_words(first))
     print(f"{path.name}: {sum(key.startswith('d.') for key in tensors)} gradients, "
           f"{path.stat().st_size} bytes")
     return path.stat().st_size

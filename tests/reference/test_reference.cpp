@@ -8,9 +8,12 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
+#include "core/graph/program_memory.h"
+#include "core/run/segment_memory.h"
 #include "tests/support/reference_checks.h"
 
 namespace headlight {
@@ -41,6 +44,7 @@ TEST_CASE("reference: the files cover every choice") {
     seen["norm"].insert(std::string(word(config_of(r).norm)));
     seen["rotary"].insert(std::string(word(config_of(r).rotary)));
     seen["form"].insert(std::string(word(config_of(r).form)));
+    seen["mixer"].insert(std::string(word(config_of(r).mixer)));
     seen["mask, causal"].insert(r.word("mask") + ", " + r.word("causal"));
     seen["attention, scores, scale"].insert(r.word("attention") + ", " + r.word("scores") + ", " +
                                             r.word("scale"));
@@ -58,6 +62,7 @@ TEST_CASE("reference: the files cover every choice") {
   covers("norm", NormKind{});
   covers("positions", PositionKind{});
   covers("rotary", RotaryPairs{});
+  covers("mixer", MixerKind{});
   covers("mask", MaskKind{});
   covers("form", ModelForm{});
   for (const char* key : {"scale", "bias", "residual"}) CHECK(seen[key].size() == 2);
@@ -93,10 +98,10 @@ TEST_CASE("reference: the mask's rule makes the mask of the file") {
     CAPTURE(r.name);
     const MaskSpec rule = config_of(r).mask;
     const std::vector<float> mask = tensor_as_float(r.file, "mask");
-    const int n = r.number("tokens");
+    const int n = r.number("tokens"), m = static_cast<int>(shape_of(r).memory);
     for (int i = 0; i < n; ++i) {
-      for (int j = 0; j < n; ++j) {
-        const float cell = mask[static_cast<std::size_t>(i * n + j)];
+      for (int j = -m; j < n; ++j) {
+        const float cell = mask[static_cast<std::size_t>(i * (m + n) + m + j)];
         CHECK_MESSAGE(cell == (rule.allows(i, j) ? 0.0f : -kInfinity), i << ", " << j);
       }
     }
@@ -116,6 +121,45 @@ TEST_CASE("reference: every tensor agrees, on every backend") {
     CHECK(errors.tensors > 900);
     MESSAGE(backend->name() << ": " << errors.text());
   }
+}
+
+TEST_CASE("reference: what the segment before leaves is what is remembered") {
+  const auto backend = make_cpu_backend(1);
+  int compared = 0;
+  for (const Reference& r : references()) {
+    if (shape_of(r).memory == 0) continue;
+    CAPTURE(r.name);
+    RunShape shape = shape_of(r);
+    const Program second = build_program(config_of(r), shape);
+    shape.memory = 0;
+    const Program first = build_program(config_of(r), shape);
+    ReferenceMemory cells(first);
+    for (std::size_t id = 0; id < first.tensors.size(); ++id) {
+      const TensorSpec& spec = first.tensors[id];
+      if (spec.kind != TensorKind::kParameter) continue;
+      const std::vector<float> numbers = tensor_as_float(r.file, name_in_file(spec));
+      std::copy(numbers.begin(), numbers.end(), cells.cells()[id]);
+    }
+    float* ids = cells.cells()[place(first.token_ids)];
+    std::istringstream words(r.word("first"));
+    for (std::string word; std::getline(words, word, ',');) *ids++ = std::stof(word);
+    const auto n = static_cast<int>(shape.positions);
+    for (std::int64_t b = 0; first.mask >= 0 && b < shape.batch; ++b)
+      fill_mask(first.config.mask, n, cells.cells()[place(first.mask)] + b * n * n);
+    backend->run(first, first.calls, cells.cells());
+    SegmentMemory memory;
+    make_room(first.config, {}, shape.batch, shape.positions, memory);
+    keep_memory(first, cells.cells(), 0, memory);
+    REQUIRE(second.memories.size() == memory.layers.size());
+    for (std::size_t l = 0; l < memory.layers.size(); ++l) {
+      const TensorSpec& spec = second.tensors[place(second.memories[l])];
+      const std::vector<float> theirs = tensor_as_float(r.file, spec.name);
+      REQUIRE(theirs.size() == memory.layers[l].size());
+      CHECK_MESSAGE(largest_error(memory.layers[l], theirs) <= 1e-5, spec.name);
+      ++compared;
+    }
+  }
+  CHECK(compared >= 5);
 }
 
 TEST_CASE("reference: the same bits from any number of threads, and from a second run") {

@@ -93,6 +93,51 @@ void for_all_traces(F&& f) {
   }
 }
 
+// One sentence with everything that can stand in for attention, its positions and the feed-forward
+// network, with gradients: its loss has what experts add to it.
+std::vector<Document> other_documents() {
+  std::vector<Config> configs;
+  const auto with = [&](auto change) {
+    Config c = small(ModelForm::kTokens);
+    change(c);
+    configs.push_back(c);
+  };
+  for (const auto& positions : choices(PositionKind{}))
+    with([&](Config& c) { c.positions = positions.value; });
+  for (const auto& mixer : choices(MixerKind{})) {
+    for (const MaskKind mask : {MaskKind::kCausal, MaskKind::kNone}) {
+      with([&](Config& c) {
+        c.mixer = mixer.value;
+        c.mask.kind = mask;
+      });
+    }
+  }
+  with([](Config& c) {  // no row has all of its window inside the sentence
+    c.mixer = MixerKind::kConvolution;
+    c.kernel = 7;
+  });
+  for (const int best : {0, 1, 2}) {
+    with([&](Config& c) {
+      c.experts = 3;
+      c.top_experts = best;
+      c.balance = best > 0 ? 0.5 : 0;
+    });
+  }
+  with([](Config& c) {
+    c.memory = 3;
+    c.positions = PositionKind::kTransformerXl;
+  });
+  std::vector<Document> documents;
+  for (const Config& c : configs) {
+    Document document;
+    document.sentence = "the cat sat on the mat";
+    document.config = c;
+    if (c.memory > 0) document.max_tokens = 3;  // two segments
+    documents.push_back(document);
+  }
+  return documents;
+}
+
 // Places to be filled stand in braces; "{q|Q}" is markup of formulas, not of sentences.
 void check_sentence(const std::string& text) {
   CHECK_FALSE(text.empty());
@@ -168,6 +213,14 @@ TEST_CASE("forms: every step has its words, its page, its sizes and its code") {
   const auto masked = load_model("bundled:masked");
   document.config = masked->file.config;
   check_all(*Runner().run(document, *make_reference_backend(), masked, true).trace);
+  for (const Document& other : other_documents()) {
+    CAPTURE(word(other.config.positions));
+    CAPTURE(word(other.config.mixer));
+    CAPTURE(other.config.experts);
+    const RunResult result = Runner().run(other, *make_reference_backend(), nullptr, true);
+    REQUIRE(result.problem == "");
+    check_all(*result.trace);
+  }
   for (const TextEntry& entry : all_texts()) {  // every sentence there is
     CAPTURE(entry.id);
     const bool sentence = entry.id.find(".words") != entry.id.npos && entry.id.starts_with("step.");

@@ -176,13 +176,18 @@ TEST_CASE("numbers: one way to write each") {
   CHECK(number_text(0) == "0");
   CHECK(number_text(-INFINITY) == "\u2212\u221e");
   CHECK(number_text(NAN) == "NaN");
-  CHECK(number_text(1e-7, 3) == "1.00e\u221207");
+  CHECK(number_text(1e-7, 3) == "1.00e\u22127");
   CHECK(signed_number(4.5554, 4) == "+4.555");
   CHECK(count_text(1234567) == "1,234,567");
   CHECK(count_text(-1000) == "\u22121,000");
   CHECK(exact_number(0.1f) == "0.1");
-  CHECK(number_text(3.12e-4, 3) == "3.12e\u221204");  // would read as zero
-  CHECK(number_text(-3.12e-4, 4) == "\u22123.120e\u221204");
+  CHECK(exact_number(1e-5f) == "1e\u22125");  // a power of ten as everywhere
+  CHECK(exact_number(-2.5e20f) == "\u22122.5e20");
+  CHECK(exact_double(0.1f) == "0.1");
+  CHECK(exact_double(1e-12 / 3) == "3.3333333333333334e\u221213");
+  CHECK(number_text(2.5e20, 3) == "2.50e20");
+  CHECK(number_text(3.12e-4, 3) == "3.12e\u22124");  // would read as zero
+  CHECK(number_text(-3.12e-4, 4) == "\u22123.120e\u22124");
   CHECK(number_text(0.99983, 3) == "0.9998");  // what is not 1 is not written so
   CHECK(number_text(1.00002, 5) == "1.00002");
   CHECK(number_text(-1.00002, 5) == "\u22121.00002");
@@ -190,7 +195,7 @@ TEST_CASE("numbers: one way to write each") {
   CHECK(number_text(-0.9999, 2) == "\u22120.9999");
   CHECK(number_text(1.0, 3) == "1.00");
   CHECK(number_text(0.9994, 3) == "0.999");
-  CHECK(fine_number(0.00449, 3) == "4.49e\u221203");  // not 0.004
+  CHECK(fine_number(0.00449, 3) == "4.49e\u22123");  // not 0.004
   CHECK(fine_number(-0.0449, 3) == "\u22120.045");
   CHECK(fine_number(0, 3) == "0");
 }
@@ -198,9 +203,9 @@ TEST_CASE("numbers: one way to write each") {
 TEST_CASE("numbers: the ends of a scale differ as they are written") {
   CHECK(scale_ends(-1.5, 1.5) == std::array<std::string, 2>{"\u22121.50", "1.50"});
   CHECK(scale_ends(-1e-4, 1e-4) ==
-        std::array<std::string, 2>{"\u22121.00e\u221204", "1.00e\u221204"});
+        std::array<std::string, 2>{"\u22121.00e\u22124", "1.00e\u22124"});
   CHECK(scale_ends(1.00010, 1.00013) == std::array<std::string, 2>{"1.00010", "1.00013"});
-  CHECK(scale_ends(0.0012, 0.0014) == std::array<std::string, 2>{"1.20e\u221203", "1.40e\u221203"});
+  CHECK(scale_ends(0.0012, 0.0014) == std::array<std::string, 2>{"1.20e\u22123", "1.40e\u22123"});
 }
 
 TEST_CASE("numbers: all cells of a matrix have the same decimals") {
@@ -211,8 +216,8 @@ TEST_CASE("numbers: all cells of a matrix have the same decimals") {
     for (const double value : values) all += cell_number(value, format) + " ";
     return all;
   };
-  CHECK(written({1.234, -0.5, -0.004}, 5) == "1.23 \u22120.50 0.00 ");
-  CHECK(written({1.234, -0.5, -0.04}, 4) == "1.2 \u22120.5 0.0 ");
+  CHECK(written({1.234, -0.5, -0.004}, 5) == "1.23 \u22120.50 ~0 ");
+  CHECK(written({1.234, -0.5, -0.04}, 4) == "1.2 \u22120.5 ~0 ");
   CHECK(written({-14.13, 2.25}, 5) == "\u221214.1 2.2 ");
   CHECK(written({-14.13, 2.25}, 3) == "\u221214 2 ");
   CHECK(written({17.6, -6.2, -0.4}, 3) == "18 \u22126 ~0 ");  // not "2e1 −6e0 0e0"
@@ -222,12 +227,33 @@ TEST_CASE("numbers: all cells of a matrix have the same decimals") {
   CHECK(written({123456, 0.5}, 4) == "1e5 5e\u22121 ");
   CHECK(written({123456, 1}, 3) == "  ");
   CHECK(written({0.34, -0.004}, 6) == "0.340 \u22120.004 ");
-  CHECK(written({0.34, 0.004}, 4) == "0.34 0.00 ");
+  CHECK(written({0.34, 0.004}, 4) == "0.34 ~0 ");
+  CHECK(written({-0.004, 0.3}, 3) == "  ");  // what lies between the ends has no room
   CHECK(written({0.004, -0.0002}, 5) == "4e\u22123 \u22122e\u22124 ");
   CHECK(written({0.004, 0, -3e-12, 5e-15}, 5) == "4e\u22123 0 ~0 ~0 ");
   CHECK(written({4e-10, -3e-11}, 6) == "4e\u221210 \u22123e\u221211 ");
   CHECK(written({0.004, -0.0002}, 4) == "  ");
+  // As many digits as there is room for, the same of all.
+  CHECK(written({0.00421, -0.000256}, 6) == "4e\u22123 \u22123e\u22124 ");
+  CHECK(written({0.00421, -0.000256}, 7) == "4.2e\u22123 \u22122.6e\u22124 ");
+  CHECK(written({0.00421, 0.000256}, 7) == "4.21e\u22123 2.56e\u22124 ");
+  CHECK(written({0.00421, 0.000256}, 20) == "4.21e\u22123 2.56e\u22124 ");
   CHECK(written({0, 0}, 4) == "0 0 ");
+}
+
+TEST_CASE("numbers: a share in a cell is not written as all or nothing unless it is") {
+  const CellFormat shares = cell_format(0, 1, 5);
+  CHECK(shares.decimals == 3);
+  CHECK(cell_number(0.99992, shares) == "~1");
+  CHECK(cell_number(8e-5, shares) == "~0");
+  CHECK(cell_number(0.9994, shares) == "0.999");
+  CHECK(cell_number(0.0005001, shares) == "0.001");
+  CHECK(cell_number(1, shares) == "1.000");
+  CHECK(cell_number(0, shares) == "0");
+  CHECK(cell_number(0.998, kShareCell) == "~1");
+  CHECK(cell_number(0.004, kShareCell) == "~0");
+  CHECK(cell_format(0, 1, 4).decimals == 2);                    // no room for more
+  CHECK(cell_number(1.0002, cell_format(-2, 2, 5)) == "1.00");  // no share: as 1.9998 is 2.00
 }
 
 }  // namespace headlight

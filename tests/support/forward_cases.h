@@ -102,8 +102,8 @@ struct OpCase {
 
 // Many operations do on the processor what the reference does, to the last bit.
 inline double processor_limit(Op op) {
-  for (const Op close :
-       {Op::kSinusoid, Op::kGelu, Op::kGeluTanh, Op::kSilu, Op::kTanh, Op::kRotary}) {
+  for (const Op close : {Op::kSinusoid, Op::kGelu, Op::kGeluTanh, Op::kSilu, Op::kTanh, Op::kRotary,
+                         Op::kDistanceSinusoid}) {
     if (op == close) return 1e-12;
   }
   return trial_limit(op) <= 1e-12 ? 0 : trial_limit(op);

@@ -154,6 +154,9 @@ class Single {
         if (kind == InputKind::kPresence) cells[i] = none ? 0.0f : 1.0f;
         if (kind == InputKind::kDropout) cells[i] = none ? 0.0f : 1.25f;
         if (kind == InputKind::kTargets) cells[i] = i % 3 == 2 ? -1 : pick(i, width);
+        // Far enough apart that a small change leaves the best ones the best.
+        if (kind == InputKind::kShares)
+          cells[i] = 0.5f + 0.4f * static_cast<float>((i + i / row) % row);
         if (kind == InputKind::kScores && forbidden) cells[i] = -kInfinity;
         if (kind == InputKind::kMask) cells[i] = forbidden ? -kInfinity : 0.0f;
       }

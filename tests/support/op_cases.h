@@ -1,6 +1,7 @@
 // One or more cases of every operation, with what it makes of them: for the tests of explanations.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -75,6 +76,13 @@ inline OpParams with(float factor, std::int64_t features) {
   return params;
 }
 
+inline OpParams best_of(std::int64_t experts) {
+  OpParams params;
+  params.best = experts;
+  params.factor = 0.6f;
+  return params;
+}
+
 inline OpParams at_temperature(double temperature) {
   OpParams params;
   params.temperature = temperature;
@@ -87,6 +95,70 @@ inline OpParams turning(std::int64_t features, bool interleaved) {
   params.interleaved = interleaved;
   params.base = 50;
   return params;
+}
+
+// In attention's place; two texts, each with padding within and at its end.
+inline std::vector<Case> mixer_cases() {
+  const Axis state{"state", 4}, next{"next_state", 4}, gate{"gate", 12}, tap{"tap", 3};
+  Tensor present{"present", {kBatch, kPlace}, {}};
+  present.data = {1, 1, 0, 1, 0, 1, 1, 1, 1, 1};
+  const Tensor a = random_tensor("a", {kBatch, kPlace, next}),
+               u = random_tensor("U", {state, next});
+  const Tensor wide = random_tensor("a", {kBatch, kPlace, gate});
+  const Tensor gates = random_tensor("U", {state, gate}), c = random_tensor("c", {gate});
+  const Tensor w = random_tensor("W", {tap, kModel, {"feature", 4}});
+  const Tensor b = random_tensor("b", {{"feature", 4}});
+  OpParams back, causal, far;
+  back.reversed = causal.causal = far.causal = true;
+  far.dilation = 3;  // of five rows, some windows reach beyond the first
+  OpParams apart;
+  apart.dilation = 2;
+  return {{Op::kRecurrence, {a, u, present}},
+          {Op::kRecurrence, {a, u, present}, back},
+          {Op::kGru, {wide, gates, present, c}},
+          {Op::kGru, {wide, gates, present}, back},
+          {Op::kConvolution, {rows(), w, present, b}, causal},
+          {Op::kConvolution, {rows(), w, present}, apart},
+          {Op::kConvolution,
+           {rows(), random_tensor("W", {{"tap", 2}, kModel, {"feature", 4}}), present, b},
+           far}};
+}
+
+inline OpParams by_distance(std::int64_t offset, std::int64_t reach, bool causal) {
+  OpParams params;
+  params.offset = offset;
+  params.reach = reach;
+  params.causal = causal;
+  return params;
+}
+
+// Keys before the first query, both directions, distances beyond the reach, and rows by distance
+// that all heads share or each has for itself.
+inline void add_distance_cases(std::vector<Case>& cases) {
+  const Tensor s = random_tensor("s", {kBatch, kHead, kQuery, kKey});
+  const Tensor q = random_tensor("q", {kBatch, kHead, kPlace, kWidth});
+  const Axis both{"distance_both", 7};
+  for (const bool causal : {true, false}) {
+    cases.push_back({Op::kAlibi, {s}, by_distance(1, 0, causal), 3});
+    cases.push_back({Op::kDistanceBias,
+                     {s, random_tensor("b_D", {kHead, {"bucket", 8}})},
+                     by_distance(1, 4, causal),
+                     3});
+    OpParams waves = by_distance(2, 0, causal);
+    waves.features = 7;
+    cases.push_back({Op::kDistanceSinusoid, {ids()}, waves});
+    cases.push_back({Op::kRelativeScores,
+                     {q, random_tensor("R", {kBatch, kHead, {"distance", 6}, kWidth})},
+                     by_distance(1, causal ? 5 : 3, causal),
+                     3});
+  }
+  cases.push_back({Op::kRelativeScores,
+                   {q, random_tensor("a_K", {both, kWidth})},
+                   by_distance(0, 3, false),
+                   3});
+  cases.push_back(
+      {Op::kRelativeSum, {s, random_tensor("a_V", {both, kWidth})}, by_distance(1, 3, false), 3});
+  cases.push_back({Op::kShiftHeads, {q, random_tensor("u", {kHead, kWidth})}, {}, 3});
 }
 
 inline std::vector<Case> all_cases() {
@@ -131,6 +203,7 @@ inline std::vector<Case> all_cases() {
   present.data = {1, 1, 0, 1, 0, 1, 1, 1, 1, 1};
   cases.push_back({Op::kMeanPool, {x, present}});
   cases.push_back({Op::kConcatTokens, {x, present}});
+  cases.push_back({Op::kConcatRows, {random_tensor("mem", {kBatch, {"memory", 3}, kModel}), x}});
   cases.push_back({Op::kFocusScores, {x, random_tensor("W_2", {kFeature, {"focus", 3}})}});
   const Tensor weights = random_tensor("A", {kBatch, {"head", 1}, {"focus", 3}, kKey});
   cases.push_back({Op::kScores, {weights, weights}});
@@ -139,6 +212,25 @@ inline std::vector<Case> all_cases() {
   const Axis focus{"focus", 3}, other{"other_focus", 3};
   cases.push_back(
       {Op::kFociPenalty, {random_tensor("G", {kBatch, {"head", 1}, focus, other})}, with(0.7f, 0)});
+  const Axis expert{"expert", 3};
+  const Tensor each = random_tensor("h", {kBatch, expert, kPlace, {"hidden", 9}});
+  const Tensor w_e = random_tensor("W_out", {expert, {"hidden", 9}, kModel});
+  cases.push_back({Op::kExpertLinear, {each, w_e}, {}, 3});
+  cases.push_back({Op::kExpertLinear,
+                   {x, random_tensor("W_in", {expert, kModel, {"hidden", 9}}),
+                    random_tensor("b_in", {expert, {"hidden", 9}})},
+                   {},
+                   3});
+  const Tensor said = random_tensor("Y", {kBatch, {"expert", 4}, kPlace, kFeature});
+  Tensor gate = random_tensor("G", {kBatch, kPlace, {"expert", 4}});
+  for (float& weight : gate.data) weight = std::fabs(weight);
+  cases.push_back({Op::kMix, {gate, said}});
+  cases.push_back({Op::kTopExperts, {gate}, best_of(2)});
+  cases.push_back({Op::kTopExperts, {gate}, best_of(1)});
+  cases.push_back({Op::kLoadBalance, {gate, present, targets()}, best_of(2)});
+  Tensor one_each{"targets", {kBatch}, {}};
+  one_each.data = {-1, 2};
+  cases.push_back({Op::kLoadBalance, {gate, present, one_each}, best_of(1)});
   cases.push_back({Op::kDropout, {s, random_tensor("m", s.axes)}, {}, 3});
   Tensor label{"targets", {kBatch}, {}};
   label.data = {2, 0};
@@ -170,6 +262,8 @@ inline std::vector<Case> all_cases() {
                     random_tensor("W_K", {two, kModel, kWidth})},
                    {},
                    2});
+  for (Case& c : mixer_cases()) cases.push_back(std::move(c));
+  add_distance_cases(cases);
   for (Op op : {Op::kRelu, Op::kGelu, Op::kGeluTanh, Op::kSilu, Op::kTanh})
     cases.push_back({op, {hidden}});
   return cases;

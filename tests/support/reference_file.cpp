@@ -62,11 +62,21 @@ Config config_of(const Reference& r) {
   if (words.contains("rotary")) c.rotary = r.choice<RotaryPairs>("rotary");
   if (words.contains("rotary_base")) c.rotary_base = std::stod(r.word("rotary_base"));
   if (words.contains("rotary_width")) c.rotary_width = r.number("rotary_width");
+  if (words.contains("relative_reach")) c.relative_reach = r.number("relative_reach");
+  if (words.contains("t5_buckets")) c.t5_buckets = r.number("t5_buckets");
+  if (words.contains("t5_reach")) c.t5_reach = r.number("t5_reach");
   if (words.contains("tied_head")) c.tied_head = r.is_on("tied_head");
+  if (words.contains("mixer")) c.mixer = r.choice<MixerKind>("mixer");
+  if (words.contains("kernel")) c.kernel = r.number("kernel");
+  if (words.contains("dilation")) c.dilation = r.number("dilation");
   if (words.contains("pool")) c.pool = r.choice<PoolKind>("pool");
   if (words.contains("foci")) c.foci = r.number("foci");
   if (words.contains("pool_hidden")) c.pool_hidden = r.number("pool_hidden");
   if (words.contains("foci_penalty")) c.foci_penalty = std::stod(r.word("foci_penalty"));
+  if (words.contains("experts")) c.experts = r.number("experts");
+  if (words.contains("top_experts")) c.top_experts = r.number("top_experts");
+  if (words.contains("balance")) c.balance = std::stod(r.word("balance"));
+  if (words.contains("memory")) c.memory = r.number("memory");
   c.bias = r.is_on("bias");
   c.residual = r.is_on("residual");
   c.mask.kind = r.choice<MaskKind>("mask");
@@ -83,6 +93,8 @@ Config config_of(const Reference& r) {
 
 RunShape shape_of(const Reference& r) {
   RunShape shape{r.number("batch"), r.number("tokens"), r.number("vocab")};
+  if (r.file.metadata.contains("memory"))  // the run is of the second of two segments
+    shape.memory = std::min(r.number("memory"), r.number("tokens"));
   if (!r.file.metadata.contains("form")) return shape;
   shape.classes = r.number("classes");
   shape.source = r.number("source");

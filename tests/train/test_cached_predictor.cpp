@@ -104,6 +104,16 @@ TEST_CASE("cached predictor: every row as long as it grows is what the whole row
   CHECK(tried >= 60);
 }
 
+TEST_CASE("cached predictor: attention by distance is left to the whole row") {
+  Config config = drawn_config(3);
+  for (const auto& positions : choices(PositionKind{})) {
+    config.positions = positions.value;
+    CAPTURE(positions.word);
+    const auto model = drawn_model(config, 3);
+    CHECK(CachedPredictor::can_read(*model, config) == !config.is_relative());
+  }
+}
+
 TEST_CASE("cached predictor: another row begins where it differs, a shorter one is read again") {
   const Config config = drawn_config(3);
   const auto model = drawn_model(config, 3);

@@ -171,13 +171,13 @@ void near_subject(const Words& w, std::vector<Cell>& cells) {
     if (w[static_cast<std::size_t>(i)] == "near") cells.push_back({i, {i - 1}});
 }
 
-// Every token on the one word.
-void stripe(const Words& w, std::vector<Cell>& cells, std::initializer_list<const char*> words) {
+// A focus on all of these words.
+void of_focus(const Words& w, std::vector<Cell>& cells, int focus,
+              std::initializer_list<const char*> words) {
   std::vector<int> at;
   for (std::size_t j = 0; j < w.size(); ++j)
     if (one_of(w[j], words)) at.push_back(static_cast<int>(j));
-  if (at.empty()) return;
-  for (int i = 0; i < static_cast<int>(w.size()); ++i) cells.push_back({i, at});
+  if (!at.empty()) cells.push_back({focus, at});
 }
 
 const std::map<std::string, std::vector<Rule>>& rules() {
@@ -193,10 +193,15 @@ const std::map<std::string, std::vector<Rule>>& rules() {
         {"claim.grammar.agreement", 0.5, agreement},
         {"claim.grammar.negation", 0.75, negation}}},
       {"sentiment",
-       {{"claim.sentiment.think", 0.95,
+       {{"claim.sentiment.turn", 0.85,
          [](const Words& w, C& c) {
-           stripe(w, c, {"think", "thinks"});
-         }}}},
+           of_focus(w, c, 2, {"not", "think", "thinks"});
+         }},
+        {"claim.sentiment.bad", 0.65,
+         [](const Words& w, C& c) {
+           of_focus(w, c, 0, {"bad", "awful", "poor", "dull"});
+         }},
+        {"claim.sentiment.stop", 0.7, [](const Words& w, C& c) { of_focus(w, c, 1, {"."}); }}}},
       {"masked",
        {{"claim.masked.before", 0.7, [](const Words& w, C& c) { beside_gap(w, c, -1); }},
         {"claim.masked.after", 0.7, [](const Words& w, C& c) { beside_gap(w, c, 1); }},

@@ -98,8 +98,8 @@ TEST_CASE("tasks: the stream of random numbers is SplitMix64, even, and goes on 
   CHECK(std::abs(sum / 10000 - 0.5) < 0.02);
 }
 
-TEST_CASE("tasks: ten of them, each with its words, sizes and examples that fit") {
-  REQUIRE(all_tasks().size() == 10);
+TEST_CASE("tasks: eleven of them, each with its words, sizes and examples that fit") {
+  REQUIRE(all_tasks().size() == 11);
   std::set<std::string_view> ids;
   for (const TaskInfo& info : all_tasks()) {
     CAPTURE(info.id);
@@ -593,6 +593,31 @@ TEST_CASE("tasks: what cannot be made is refused with what to do") {
       }
     }
   }
+}
+
+TEST_CASE("task recall: one key among digits, asked for at the end, as far away as it says") {
+  const auto task = make_task("recall");
+  Random random(5, 0);
+  std::set<int> distances;
+  for (int i = 0; i < kDraws; ++i) {
+    const TaskExample e = task->draw(random);
+    REQUIRE(e.tokens.size() == static_cast<std::size_t>(task->context()));
+    const Words words = words_of(*task, e.tokens);
+    CHECK(words.back() == "?");
+    CHECK(counted(e) == 1);
+    const int key = e.targets.back();
+    const auto at = std::find(e.tokens.begin(), e.tokens.end(), key);
+    REQUIRE(at != e.tokens.end());
+    CHECK(std::count_if(words.begin(), words.end() - 1, [](const std::string& word) {
+            return word.find_first_of("0123456789") == word.npos;
+          }) == 1);
+    const auto distance = task->distance(e);
+    REQUIRE(distance);
+    CHECK(*distance == e.tokens.end() - at - 1);
+    distances.insert(*distance);
+  }
+  CHECK(*distances.begin() == 1);
+  CHECK(*distances.rbegin() == task->context() - 1);
 }
 
 }  // namespace headlight

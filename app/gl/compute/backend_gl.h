@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "app/gl/compute/attention.h"
-#include "app/gl/compute/gl_ops.h"
+#include "app/gl/compute/ops/gl_ops.h"
 #include "app/gl/compute/tensors.h"
 #include "app/gl/training/gl_updates.h"
 #include "app/gl/tuning/tuned.h"

@@ -16,7 +16,8 @@ enum class Kernel {
   kAdd, kAddBackward, kScale, kScaleBackward, kMultiply, kMultiplyBackward, kMask, kMaskBackward,
   kRelu, kReluBackward, kGelu, kGeluBackward, kGeluTanh, kGeluTanhBackward, kSilu, kSiluBackward,
   kRotary, kSplitHeads, kSplitHeadsBackward, kConcatHeads, kConcatHeadsBackward,
-  kTanh, kTanhBackward, kConcatTokens, kConcatTokensBackward, kFociPenaltyBackward,
+  kTanh, kTanhBackward, kConcatTokens, kConcatTokensBackward, kConcatRows,
+  kConcatRowsBackward, kFociPenaltyBackward,
   kMeanPool, kMeanPoolBackward, kAdditiveScores, kAdditiveScoresBackward, kZero,
   kCopy, kMultiplyAdd,  // of no operation: what the device can do (gl_measure.h)
   kFociPenalty, kSoftmax, kSoftmaxBackward, kCrossEntropy, kCrossEntropyBackward,
@@ -25,6 +26,12 @@ enum class Kernel {
   kScores, kScoresBackwardQ, kScoresBackwardK,
   kWeightedSum, kWeightedSumBackwardA, kWeightedSumBackwardV,
   kFocusScores, kFocusScoresBackwardU, kFocusScoresBackwardW,
+  kAlibi, kDistanceBias, kDistanceBiasBackward, kDistanceSinusoid,
+  kRelativeScores, kRelativeSum, kRelativeTable, kShiftHeads, kShiftHeadsBackward,
+  kExpertLinear, kExpertLinearBackwardX, kExpertLinearBackwardW, kExpertBiasBackward,
+  kTopExperts, kTopExpertsBackward, kMix, kMixBackwardG, kMixBackwardX,
+  kLoadBalance, kLoadBalanceBackward,
+  kConvolution, kConvolutionBackwardX, kConvolutionBackwardW,
   kDrawDropout, kClip, kSgd, kSgdMomentum, kAdam, kHits, kHitSum, kLossSum, kSquares, kSquaresSum,
   kAttention, kAttentionDots, kAttentionBackwardQ, kAttentionBackwardK, kAttentionBackwardV,
 };

@@ -4,8 +4,8 @@
 #include <charconv>
 #include <string_view>
 
-#include "app/gl/compute/gl_ops.h"
 #include "app/gl/compute/kernel_lines.h"
+#include "app/gl/compute/ops/gl_ops.h"
 #include "app/gl/context/embedded.h"
 #include "core/autodiff/backward_plan.h"
 #include "core/graph/step_names.h"
@@ -14,7 +14,8 @@ namespace headlight {
 namespace {
 
 // What buffers are called by while nothing runs.
-constexpr unsigned kIn = 1, kOut = 5, kDOut = 6, kDIn = 7, kScratch = 11, kTurns = 12;
+constexpr unsigned kIn = 1, kOut = 5, kDOut = 6, kDIn = 7, kScratch = 11, kTurns = 12,
+                   kTableBuffer = 13;
 
 struct Launch {
   Kernel kernel{};
@@ -40,6 +41,7 @@ class Notes final : public GlLauncher {
   }
   unsigned scratch(std::int64_t) override { return kScratch; }
   unsigned turns(std::int64_t, double) override { return kTurns; }
+  unsigned table(std::vector<std::uint32_t>) override { return kTableBuffer; }
 
   std::vector<Launch> launches;
 };
@@ -164,7 +166,8 @@ class Locator {
   static constexpr std::int64_t kNoToken = -1, kUnknownToken = -2;
 
   void fall_back(const GlOpCall& c, KernelView& view) const {
-    view.none = Message{"kernel.fallback", {{"tensor", program_.tensors[place(c.call.out)].name}}};
+    view.none = Message{op_info(c.call.op).is_sequential ? "kernel.sequential" : "kernel.fallback",
+                        {{"tensor", program_.tensors[place(c.call.out)].name}}};
   }
 
   GlOpCall call_of(int call) const {

@@ -1,7 +1,6 @@
 #include "app/gl/compute/launcher.h"
 
 #include <cmath>
-#include <vector>
 
 namespace headlight {
 namespace {
@@ -26,7 +25,7 @@ GlDeviceLauncher::GlDeviceLauncher(const GlCalls& gl, GlPrograms& programs, GlQu
     : gl_(gl), programs_(programs), queue_(queue) {}
 
 GlDeviceLauncher::~GlDeviceLauncher() {
-  for (const unsigned buffer : {scratch_, turns_}) {
+  for (const unsigned buffer : {scratch_, turns_, table_}) {
     if (buffer != 0) gl_.delete_buffers(1, &buffer);
   }
 }
@@ -57,6 +56,18 @@ unsigned GlDeviceLauncher::turns(std::int64_t width, double base) {
   check_gl(gl_, "glBufferData");
   turns_of_ = {width, base};
   return turns_;
+}
+
+unsigned GlDeviceLauncher::table(std::vector<std::uint32_t> words) {
+  if (table_words_ == words) return table_;
+  if (table_ == 0) gl_.gen_buffers(1, &table_);
+  table_words_.clear();
+  gl_.bind_buffer(GL_SHADER_STORAGE_BUFFER, table_);
+  gl_.buffer_data(GL_SHADER_STORAGE_BUFFER, static_cast<GLsizeiptr>(4 * words.size()), words.data(),
+                  GL_STATIC_DRAW);
+  check_gl(gl_, "glBufferData");
+  table_words_ = std::move(words);
+  return table_;
 }
 
 }  // namespace headlight

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <utility>
+#include <vector>
 
 #include "app/gl/compute/queue.h"
 
@@ -34,6 +35,8 @@ class GlLauncher {
   /// A buffer that says for each pair of `width` features how far round the circle a position goes,
   /// which takes base^(2 pair / width) · 2π of them: shaders/turns.glsl.
   virtual unsigned turns(std::int64_t width, double base) = 0;
+  /// A buffer that holds these words until the next time.
+  virtual unsigned table(std::vector<std::uint32_t> words) = 0;
 };
 
 /// Runs them. Needs the same current context from first to last.
@@ -47,14 +50,16 @@ class GlDeviceLauncher final : public GlLauncher {
   void launch(const GlLaunch&) override;
   unsigned scratch(std::int64_t cells) override;
   unsigned turns(std::int64_t width, double base) override;
+  unsigned table(std::vector<std::uint32_t> words) override;
 
  private:
   const GlCalls& gl_;
   GlPrograms& programs_;
   GlQueue& queue_;
-  unsigned scratch_ = 0, turns_ = 0;
+  unsigned scratch_ = 0, turns_ = 0, table_ = 0;
   std::int64_t scratch_cells_ = 0;
   std::pair<std::int64_t, double> turns_of_ = {};  // the width and base that turns_ is for
+  std::vector<std::uint32_t> table_words_;
 };
 
 }  // namespace headlight

@@ -209,13 +209,12 @@ void GlTrainer::run_piece(GlTrainingProgram& s, const Piece& piece) {
 // Of logits that are larger than a buffer the processor finds what the kernels would.
 void GlTrainer::add_figures(GlTrainingProgram& s, const Piece& piece) {
   const Program& program = *s.program;
-  const TensorId logits = program.logits;
+  const TensorId logits = program.logits, loss = told_loss(program);
   const unsigned figures = figures_on_.to_add(0, kNoFigures.data(), kFigureWords);
   const std::int64_t most = backend_->device().limits.block_bytes / 4;
-  if (std::max(cell_count(program.look(logits).axes), cell_count(program.look(program.loss).axes)) >
-      most) {
+  if (std::max(cell_count(program.look(logits).axes), cell_count(program.look(loss).axes)) > most) {
     backend_->fetch(program, logits, s.memory);
-    backend_->fetch(program, program.loss, s.memory);
+    backend_->fetch(program, loss, s.memory);
     const BatchSum sum = sum_batch(program, s.memory, !piece.backward);
     elsewhere_.loss += sum.loss;
     elsewhere_.correct += sum.correct;
@@ -223,7 +222,7 @@ void GlTrainer::add_figures(GlTrainingProgram& s, const Piece& piece) {
     return;
   }
   GlUpdates& updates = backend_->updates();
-  updates.sum_loss(s.look(program.loss), figures);
+  updates.sum_loss(s.look(loss), figures);
   if (piece.backward) return;
   const GlCells targets = s.look(program.targets);
   updates.count_hits(s.look(logits), targets, targets.cells / program.shape.batch, figures);
@@ -355,6 +354,7 @@ std::shared_ptr<GlBackend> make_lone_gl_backend(GlBackendOptions options) {
 LearnerFactory gl_learners(std::shared_ptr<GlBackend> backend) {
   return [backend](const Config& config, const RunShape& shape, std::vector<Tensor> parameters,
                    const TrainerOptions& options) {
+    if (config.memory > 0) throw UsageError(Message{"error.memory_card"});
     return std::make_unique<GlTrainer>(config, shape, std::move(parameters), options, backend);
   };
 }

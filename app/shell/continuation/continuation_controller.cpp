@@ -23,8 +23,10 @@ void ContinuationController::take_trace() {
   if (!d.trace || derived_.tokens_of == d.trace->serial()) return;
   derived_.tokens = sentence_tokens(d.asked, d.model.get(), kept_);
   auto& tokens = derived_.tokens.tokens;
-  tokens.erase(tokens.begin(), tokens.begin() + std::min(std::ssize(tokens),
-                                                         static_cast<std::ptrdiff_t>(d.skipped)));
+  // What is remembered of the segments before is seen as well.
+  const std::ptrdiff_t before =
+      static_cast<std::ptrdiff_t>(d.skipped) - std::ssize(d.trace->input().memory_ids);
+  tokens.erase(tokens.begin(), tokens.begin() + std::min(std::ssize(tokens), before));
   derived_.tokens_of = d.trace->serial();
   keep_as_trained();
 }

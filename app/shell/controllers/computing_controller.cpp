@@ -30,7 +30,9 @@ double estimated_bytes(const Document& doc) try {
   const double per_token = doc.tokenizer == TokenizerKind::kWords ? 2.5 : 1.0;
   const double tokens = std::min(static_cast<double>(doc.max_tokens), bytes / per_token);
   const auto count = static_cast<std::int64_t>(tokens);
-  return memory_needed(doc.config, {1, count, count}) + bytes * 40;
+  // With memory all segments are run.
+  const double runs = doc.config.memory > 0 ? bytes / per_token / std::max(tokens, 1.0) : 1;
+  return memory_needed(doc.config, {1, count, count}) * std::max(runs, 1.0) + bytes * 40;
 } catch (const Error&) {
   return 0;
 }
@@ -183,6 +185,7 @@ void ComputingController::take(FinishedRun run) {
   d.tokens_in_sentence = result.trace || result.cut ? result.tokens_in_sentence : 0;
   d.cut = result.cut && result.trace;
   if (result.trace) d.skipped = result.skipped;
+  if (result.trace) d.segments = result.segments;
   // Pictures are the same each time; a measured time would not be.
   d.run_ms = options_.background ? run.milliseconds : 0;
   retract(run_notice_);

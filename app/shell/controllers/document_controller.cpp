@@ -83,6 +83,11 @@ void DocumentController::on(const DoEdit& a) {
 std::optional<Edit> DocumentController::move_in_model(const Edit& edit) const {
   const auto* move = std::get_if<MoveToken>(&edit);
   const auto& model = state_.derived.model;
+  // With memory the trace is of the last segment.
+  if (move && !model && state_.derived.segments > 1) {
+    const auto before = static_cast<int>(state_.derived.skipped);
+    return MoveToken{move->from + before, move->to + before, move->source};
+  }
   if (!move || !model || state_.document().model != model->ref) return std::nullopt;
   const bool of_pair = model->file.config.form == ModelForm::kTranslate;
   if (!of_pair && model->vocabulary->cut() == TextCut::kBytes) return std::nullopt;

@@ -5,6 +5,7 @@
 
 #include "app/ui/frame/panels.h"
 #include "app/ui/heads/heads_lines.h"
+#include "app/ui/heads/heads_reach.h"
 #include "core/view/pane_layout.h"
 
 namespace headlight {
@@ -101,7 +102,41 @@ void HeadsController::measure() {
   poll();
 }
 
+// In the background: of a long text a backward pass takes more than a frame.
+void HeadsController::find_reach() {
+  if (reaching_.valid()) return;
+  if (!reach_is_shown(state_)) {
+    reach_cell_ = {};
+    return;
+  }
+  const auto trace = state_.derived.trace;
+  const CellRef cell = reach_cell(state_);
+  if (trace->serial() == reach_serial_ && cell == reach_cell_) return;
+  reach_serial_ = trace->serial();
+  reach_cell_ = cell;
+  derived_.reaching = true;
+  reaching_ = std::async(std::launch::async,
+                         [trace, cell] { return reach_of(*trace, cell.tensor, cell.index); });
+}
+
+bool HeadsController::take_reach() {
+  const bool done =
+      reaching_.valid() && reaching_.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+  if (!done) return false;
+  derived_.reach = reaching_.get();
+  derived_.reaching = false;
+  derived_.reach_cells.clear();
+  if (derived_.reach) {
+    const auto& rows = derived_.reach->rows;
+    for (auto row = rows.rbegin(); row != rows.rend(); ++row)
+      derived_.reach_cells.insert(derived_.reach_cells.end(), row->norms.begin(), row->norms.end());
+  }
+  ++derived_.reach_key;
+  return true;
+}
+
 bool HeadsController::poll() {
+  if (take_reach()) return true;
   std::optional<HeadsNews> news = worker_.poll();
   if (!news || !derived_.means) return false;
   HeadsMeans& means = *derived_.means;
@@ -115,6 +150,7 @@ bool HeadsController::poll() {
 void HeadsController::update() {
   lay_out_grid();
   measure();
+  find_reach();
   const Compared now = compared();
   if (now == compared_) return;
   compared_ = now;
@@ -167,6 +203,11 @@ void HeadsController::on(Is<kToggleCompare>) {
 void HeadsController::on(Is<kToggleLines>) {
   on(ChooseHeadsView{session_.heads_view == HeadsView::kLines ? HeadsView::kPictures
                                                               : HeadsView::kLines});
+}
+
+// The same word again lets it go.
+void HeadsController::on(const ChooseReachWord& a) {
+  session_.reach_word = a.word == session_.reach_word ? -1 : a.word;
 }
 
 // Lines stand on the stage of the softmax step, in the place of a comparison.

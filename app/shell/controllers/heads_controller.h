@@ -1,6 +1,8 @@
 // Heads: which one is chosen, two of them compared, their lines, and the brush of the mask painter.
 #pragma once
 
+#include <future>
+
 #include "app/shell/controllers/steps_controller.h"
 #include "app/shell/shell_options.h"
 #include "app/workers/heads_worker.h"
@@ -19,12 +21,16 @@ class HeadsController : public Controller {
   void update();
   /// Takes in what was measured in the background; true when something changed.
   bool poll();
-  bool is_working() const { return worker_.busy(); }
-  void wait() { worker_.wait(); }
+  bool is_working() const { return worker_.busy() || reaching_.valid(); }
+  void wait() {
+    worker_.wait();
+    if (reaching_.valid()) reaching_.wait();
+  }
 
   void on(const ChooseHead&);
   void on(const CompareHead&);
   void on(const ChooseHeadsView&);
+  void on(const ChooseReachWord&);
   void on(const ToggleLineHead&);
   void on(const ChooseBrush& a) { session_.brush = a.brush; }
   void on(Is<kNextHead>) { on(ChooseHead{state_.session.head + 1}); }
@@ -42,6 +48,8 @@ class HeadsController : public Controller {
   };
   Compared compared() const;
   void lay_out_grid();
+  void find_reach();
+  bool take_reach();
   void measure();
 
   StepsController& steps_;
@@ -50,6 +58,10 @@ class HeadsController : public Controller {
   Compared compared_;  // what derived_.difference is of
   Compared grid_of_;   // the trace and the tensor that derived_.grid is of
   HeadsWorker worker_;
+  // What the reach is of, or is being computed of.
+  std::uint64_t reach_serial_ = 0;
+  CellRef reach_cell_;
+  std::future<std::optional<Reach>> reaching_;
 };
 
 }  // namespace headlight

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "app/ui/experts/stage_experts.h"
 #include "app/ui/frame/panels.h"
 #include "core/graph/step_names.h"
 #include "core/view/pane_layout.h"
@@ -85,7 +86,7 @@ void StepsController::on(const ChooseLayer& a) {
     // The first layer has a step of its own (the sum with the positions) that the others lack.
     const Program& program = state_.derived.trace->program();
     const std::string there = find_in_layer(program, at.stack, layer, at.rest);
-    go_to(there.empty() ? pattern_of_layer(program, s.step, layer) : there);
+    go_to(there.empty() ? mixing_of_layer(program, s.step, layer) : there);
   }
 }
 
@@ -138,7 +139,7 @@ void StepsController::settle() {
   s.head = std::clamp(s.head, 0, trace.config().head_count() - 1);
   s.layer = std::clamp(s.layer, 0, std::max(trace.config().layers - 1, 0));
   const Program& program = trace.program();
-  if (s.step.empty()) s.step = pattern_of_layer(program, "", s.layer);
+  if (s.step.empty()) s.step = mixing_of_layer(program, "", s.layer);
   if (program.find(s.step) < 0) {
     // The step was switched off (no mask, no scale) or the model is of another kind: stay near it.
     s.step = nearest_step(program, s.step, s.layer);
@@ -202,9 +203,10 @@ void StepsController::pick_default() {
   const std::vector<int>& masked = trace.input().masked;
   const bool predicts = step.section == Section::kPrediction && !masked.empty();
   if (predicts && !(row && picked_by_hand_)) row = masked.front();
-  const StepPage page = step_page(trace, step, s.head);
+  const std::int64_t part = shown_part(state_);
+  const StepPage page = step_page(trace, step, part);
   const TensorId shown = default_tensor(trace, step, page);
-  std::vector<std::int64_t> cell = default_cell(trace, step, s.head, row);
+  std::vector<std::int64_t> cell = default_cell(trace, step, part, row);
   // From scores to scale to mask to softmax the same key stays chosen.
   if (s.picked) {
     const TensorView before = trace.find(s.picked->tensor), now = trace.tensor(shown);

@@ -5,6 +5,7 @@
 #include "app/shell/controllers/training_controller.h"
 #include "core/run/model_input.h"
 #include "core/train/model_recipe.h"
+#include "core/train/tasks/class_token.h"
 
 namespace headlight {
 namespace {
@@ -38,11 +39,11 @@ bool is_irregular(const Model& model, const std::string& sentence) {
 // say.
 std::string sentence_of(const Task& task, const TaskExample& example) {
   if (!example.source.empty()) return task.vocabulary().decode(example.source);
-  const std::vector<int>& ids = example.tokens;
+  const std::span<const int> ids = as_written(task, example.tokens);
   if (task.kind() != TaskKind::kNextToken) return task.vocabulary().decode(ids);
   const std::size_t part =
       std::max<std::size_t>(ids.size() * 3 / 4, std::min<std::size_t>(ids.size(), 4));
-  return task.vocabulary().decode(std::span(ids).first(part));
+  return task.vocabulary().decode(ids.first(part));
 }
 
 }  // namespace

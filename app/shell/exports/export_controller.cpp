@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "app/shell/exports/matrix_file.h"
+#include "app/ui/experts/stage_experts.h"
 #include "app/ui/frame/panels.h"
 #include "app/ui/kit/theme.h"
 #include "app/ui/matrix/pane_view.h"
@@ -19,7 +20,7 @@ std::optional<PagePane> pane_of(const AppState& state, const std::string& tensor
   const Step* step = current_step(state);
   if (!step) return std::nullopt;
   const Trace& trace = *state.derived.trace;
-  const StepPage page = step_page(trace, *step, state.session.head);
+  const StepPage page = step_page(trace, *step, shown_part(state));
   if (page.lines.empty()) return std::nullopt;
   const TensorId id = tensor.empty() ? -1 : trace.program().find(tensor);
   for (const auto& line : page.lines) {
@@ -44,6 +45,8 @@ void ExportController::on(const AskExport& a) {
   std::string name = session_.export_tensor;
   const TensorView tensor = trace.tensor(pane->tensor);
   const bool part = pane->pane.rows * pane->pane.columns < tensor.size();
+  if (part && tensor.find_dim("expert") >= 0)
+    name += "-expert-" + std::to_string(shown_part(state_));
   if (part && tensor.find_dim("head") >= 0) name += "-head-" + std::to_string(state_.session.head);
   perform(AskPath{a.picture ? Sheet::kSavePicture : Sheet::kSaveNumbers,
                   name + (a.picture ? ".png" : ".csv")});

@@ -27,7 +27,7 @@ const CallDifference* difference_of(const AppState&, const Step&);
 std::string place_words(const Trace&, const CallDifference&);
 /// "4.2 µs", "0.31 ms"; "–" where it was not measured.
 std::string time_words(double milliseconds);
-/// "largest difference 3.6e−07 at A[tired, street]; processor 0.012 ms, graphics card 0.31 ms".
+/// "largest difference 3.6e−7 at A[tired, street]; processor 0.012 ms, graphics card 0.31 ms".
 /// `brief`: the difference alone, where there is little room.
 std::string difference_words(const AppState&, const Ui&, const CallDifference&, bool brief = false);
 

@@ -23,6 +23,7 @@ Choices choices_of(const Ui&, BlockKind);
 Choices choices_of(const Ui&, NormKind);
 Choices choices_of(const Ui&, RotaryPairs);
 Choices choices_of(const Ui&, Activation);
+Choices choices_of(const Ui&, MixerKind);
 Choices choices_of(const Ui&, PoolKind);
 /// Of a random model, which has one row to read.
 Choices form_choices(const Ui&);

@@ -19,7 +19,8 @@ struct PaletteLine {
   bool enabled = true;
 };
 
-/// A number that can be set: the control that it is set with, its name, where it stands.
+/// What can be set besides the choices that have lines of their own: the control that it is set
+/// with, its name, where it stands.
 struct SettingInfo {
   std::string_view control, text, place;  // the last two by their text ids
 };

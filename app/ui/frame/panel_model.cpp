@@ -1,7 +1,8 @@
 // The model: a summary beside the sentence, its settings behind it.
 #include <algorithm>
+#include <utility>
 
-#include "app/ui/frame/choices.h"
+#include "app/ui/frame/model/model_form.h"
 #include "app/ui/frame/panels.h"
 #include "app/ui/state/commands.h"
 #include "core/base/number_text.h"
@@ -18,127 +19,6 @@ std::string shown_model_name(const AppState& state, const Ui& ui) {
   if (ref == kRunRef) return std::string(ui.tr("model.run"));
   if (ref.starts_with(kBundledRef)) return ref.substr(kBundledRef.size());
   return to_field_text(shortened(ref.substr(ref.find_last_of('/') + 1), 24));
-}
-
-struct Form {
-  Ui& ui;
-  float x, y, width;
-  std::string_view fixed = {};  // why the next fields cannot be changed; empty: they can
-  float label_width() const { return ui.px(110); }
-  float line() const { return ui.px(34); }
-  void label(std::string_view text) {
-    ui.text(ui.fonts.control, {x, y + ui.px(6)}, ui.theme.muted, text, label_width());
-  }
-  Rect field(float field_width) const {
-    return {x + label_width(), y, x + label_width() + field_width, y + ui.px(27)};
-  }
-  void next() { y += line(); }
-  void heading(std::string_view text) {
-    y += ui.px(6);
-    ui.text(ui.fonts.strong, {x, y}, ui.theme.text, text);
-    y += ui.px(26);
-  }
-};
-
-// A number that can be stepped, to the multiples of `step`, or typed. Width 0 stands for
-// "automatic".
-bool number_field(Form& form, const char* id, std::string_view label, int& value, int low, int high,
-                  int automatic = -1, int step = 1) {
-  Ui& ui = form.ui;
-  form.label(label);
-  const Rect r = form.field(ui.px(150));
-  int next = value;
-  const float side = r.height();
-  const bool free = form.fixed.empty();
-  const std::string name(id);
-  if (ui.button(name + "/less", "−", {r.x0, r.y0, r.x0 + side, r.y1}, false, free && value > low,
-                form.fixed))
-    next = (value - 1) / step * step;
-  ImGui::SetCursorScreenPos({r.x0 + side + ui.px(3), r.y0});
-  ImGui::SetNextItemWidth(r.width() - 2 * side - ui.px(6));
-  ImGui::PushFont(ui.fonts.mono);
-  ImGui::PushStyleVar(ImGuiStyleVar_FramePadding,
-                      ImVec2(ui.px(8), (r.height() - ui.fonts.mono->FontSize) / 2));
-  int typed = value;
-  ImGui::PushStyleColor(ImGuiCol_Text, to_u32(free ? ui.theme.text : ui.theme.muted));
-  ui.before_field(id);
-  if (ImGui::InputInt(("##" + name).c_str(), &typed, 0, 0,
-                      free ? 0 : ImGuiInputTextFlags_ReadOnly) &&
-      free)
-    next = typed;
-  ui.after_field(id);
-  ImGui::PopStyleColor();
-  ImGui::PopStyleVar();
-  ImGui::PopFont();
-  if (ui.button(name + "/more", "+", {r.x1 - side, r.y0, r.x1, r.y1}, false, free && value < high,
-                form.fixed))
-    next = (value / step + 1) * step;
-  if (automatic >= 0 && value == 0) {
-    ui.text(ui.fonts.note, {r.x1 + ui.px(10), r.y0 + ui.px(7)}, ui.theme.muted,
-            ui.tr("model.automatic", {{"n", std::to_string(automatic)}}));
-  }
-  form.next();
-  if (free) next = std::clamp(next, low, high);
-  const bool changed = next != value;
-  value = next;
-  return changed;
-}
-
-template <class T>
-bool choice_field(Form& form, std::string_view id, std::string_view label, const Choices& all,
-                  T& value) {
-  form.label(label);
-  const Rect r = form.field(0);
-  const auto now = static_cast<int>(std::ranges::find(all.ids, word(value)) - all.ids.begin());
-  const int pressed = form.ui.segmented(id, all.labels, now, r.min(), r.height(), all.ids,
-                                        form.fixed.empty(), form.fixed);
-  form.next();
-  if (pressed < 0 || pressed == now) return false;
-  value = *from_word<T>(all.ids[static_cast<std::size_t>(pressed)]);
-  return true;
-}
-
-template <class T>
-bool choice_field(Form& form, std::string_view id, std::string_view label, T& value) {
-  return choice_field(form, id, label, choices_of(form.ui, T{}), value);
-}
-
-bool switch_field(Form& form, std::string_view id, std::string_view label, bool& value) {
-  form.label(label);
-  const Choices all = on_off_choices(form.ui);
-  const Rect r = form.field(0);
-  const int pressed = form.ui.segmented(id, all.labels, value ? 0 : 1, r.min(), r.height(), all.ids,
-                                        form.fixed.empty(), form.fixed);
-  form.next();
-  if (pressed < 0 || (pressed == 0) == value) return false;
-  value = pressed == 0;
-  return true;
-}
-
-bool seed_field(Form& form, std::uint64_t& seed) {
-  Ui& ui = form.ui;
-  form.label(ui.tr("model.seed"));
-  const Rect r = form.field(ui.px(150));
-  ImGui::SetCursorScreenPos(r.min());
-  ImGui::SetNextItemWidth(r.width());
-  ImGui::PushFont(ui.fonts.mono);
-  std::uint64_t typed = seed;
-  ui.before_field("model/seed");
-  const bool free = form.fixed.empty();
-  const bool entered = ImGui::InputScalar("##seed", ImGuiDataType_U64, &typed, nullptr, nullptr,
-                                          nullptr, free ? 0 : ImGuiInputTextFlags_ReadOnly);
-  ui.after_field("model/seed");
-  ImGui::PopFont();
-  bool changed = free && entered && typed != seed;
-  const Rect fresh{r.x1 + ui.px(8), r.y0, r.x1 + ui.px(78), r.y1};
-  if (ui.button("model/seed/next", ui.tr("model.seed.next"), fresh, false, free,
-                free ? ui.tr("model.seed.next.help") : form.fixed)) {
-    ++typed;
-    changed = true;
-  }
-  seed = typed;
-  form.next();
-  return changed;
 }
 
 // A button of the list of models; goes to the next line where it does not fit.
@@ -227,17 +107,20 @@ void shape_settings(Ui& ui, Form& form, Config& c, bool& changed) {
   }
   const int least = c.form == ModelForm::kClasses ? 0 : 1;
   changed |= number_field(form, "model/layers", ui.tr("model.layers"), c.layers, least, kMaxLayers);
-  changed |= number_field(form, "model/heads", ui.tr("model.heads"), c.heads, 1, kMaxHeads);
+  if (c.attends())
+    changed |= number_field(form, "model/heads", ui.tr("model.heads"), c.heads, 1, kMaxHeads);
   // Rotary positions turn the features of a head in pairs.
   const int pair = c.has_rotary() && c.rotary_width == 0 ? 2 : 1;
   changed |= number_field(form, "model/d_model", ui.tr("model.d_model"), c.d_model, 1, kMaxWidth,
-                          -1, c.d_head == 0 ? pair * c.head_count() : 1);
+                          -1, c.attends() && c.d_head == 0 ? pair * c.head_count() : 1);
   Config automatic = c;
   automatic.d_head = automatic.d_hidden = 0;
-  changed |= number_field(form, "model/d_head", ui.tr("model.d_head"), c.d_head, 0, kMaxWidth,
-                          automatic.head_width(), pair);
+  if (c.attends())
+    changed |= number_field(form, "model/d_head", ui.tr("model.d_head"), c.d_head, 0, kMaxWidth,
+                            automatic.head_width(), pair);
   changed |= number_field(form, "model/d_hidden", ui.tr("model.d_hidden"), c.d_hidden, 0,
                           4 * kMaxWidth, automatic.hidden_width());
+  if (!c.attends()) return;
   changed |= number_field(form, "model/kv_heads", ui.tr("model.kv_heads"), c.kv_heads, 0, kMaxHeads,
                           c.head_count());
 }
@@ -253,6 +136,18 @@ void rotary_settings(Ui& ui, Form& form, Config& c, bool& changed) {
     c.rotary_base = base;
     changed = true;
   }
+}
+
+// The same of positions by distance.
+void distance_settings(Ui& ui, Form& form, Config& c, bool& changed) {
+  if (c.positions == PositionKind::kRelative)
+    changed |= number_field(form, "model/relative_reach", ui.tr("model.relative_reach"),
+                            c.relative_reach, 1, kMaxReach);
+  if (c.positions != PositionKind::kT5) return;
+  changed |=
+      number_field(form, "model/t5_buckets", ui.tr("model.t5_buckets"), c.t5_buckets, 2, kMaxReach);
+  changed |=
+      number_field(form, "model/t5_reach", ui.tr("model.t5_reach"), c.t5_reach, 1, kMaxReach);
 }
 
 // What the model makes of its rows: of a random one that can be chosen. Who judges a whole sentence
@@ -277,10 +172,72 @@ void form_settings(const AppState& state, Ui& ui, Form& form, Config& c, bool& c
                           kMaxWidth, c.d_model);
 }
 
-// What needs no other weights can be changed of a trained model too.
-void kind_settings(const AppState& state, Ui& ui, Form& form, Config& c, bool& changed) {
-  const std::string_view fixed = form.fixed;
-  form.heading(ui.tr("model.kinds"));
+// Several feed-forward networks and a gate in place of one.
+void expert_settings(Ui& ui, Form& form, Config& c, bool& changed) {
+  if (!c.has_feed_forward() || c.is_gated()) return;
+  changed |= number_field(form, "model/experts", ui.tr("model.experts"), c.experts, 0, kMaxExperts);
+  c.top_experts = std::min(c.top_experts, c.experts);
+  if (!c.has_experts()) return;
+  changed |= number_field(form, "model/top_experts", ui.tr("model.top_experts"), c.top_experts, 0,
+                          c.experts, c.experts);
+}
+
+// How much of the segment before is remembered. Places that a row counts for itself would repeat:
+// who begins to remember with a random model gets positions that only know distances.
+void memory_settings(const AppState& state, Ui& ui, Form& form, Config& c, bool& changed) {
+  if (c.form != ModelForm::kTokens) return;
+  if (!number_field(form, "model/memory", ui.tr("model.memory"), c.memory, 0, kMaxMemory)) return;
+  changed = true;
+  const bool counts =
+      c.positions == PositionKind::kSinusoidal || c.positions == PositionKind::kLearned;
+  if (c.memory > 0 && counts && state.document().model.empty())
+    c.positions = c.head_width() % 2 == 0 ? PositionKind::kRotary : PositionKind::kNone;
+}
+
+// With memory the limit of tokens is a segment's, and the sentence is cut into several. Into how
+// many it is, and a way to two where it is one.
+void segment_settings(const AppState& state, Ui& ui, Form& form) {
+  if (state.document().config.memory == 0) return;
+  const auto segments = static_cast<long long>(state.derived.segments);
+  const std::size_t tokens = state.derived.tokens_in_sentence;
+  if (segments == 1 && tokens > 1) {
+    const std::string_view cut = ui.tr("model.segments.cut");
+    const Rect r{form.x + form.label_width(), form.y,
+                 form.x + form.label_width() + ui.measure(ui.fonts.control, cut).x + ui.px(20),
+                 form.y + ui.px(27)};
+    if (ui.button("model/segments", cut, r))
+      ui.push(DoEdit{SetMaxTokens{static_cast<int>((tokens + 1) / 2)}, "limit"});
+    form.next();
+  }
+  const std::string words = segments > 1 ? ui.tr("model.segments", {{"n", count_text(segments)}})
+                                         : std::string(ui.tr("model.segments.one"));
+  form.y +=
+      ui.wrapped(ui.fonts.note, {form.x, form.y}, form.width - ui.px(40), ui.theme.muted, words) +
+      ui.px(8);
+}
+
+// What mixes the tokens, and of a convolution its window. Only attention has queries and keys that
+// positions can act on; of masks the others know the causal one alone.
+void mixer_settings(Ui& ui, Form& form, Config& c, bool& changed) {
+  if (c.form == ModelForm::kTranslate) return;
+  if (choice_field(form, "model/mixer", ui.tr("model.mixer"), c.mixer)) {
+    changed = true;
+    if (!c.attends() && (c.has_rotary() || c.is_relative()))
+      c.positions = PositionKind::kSinusoidal;
+    if (!c.attends()) {
+      const bool causal = c.mask.is_causal();
+      c.mask.kind = causal ? MaskKind::kCausal : MaskKind::kNone;
+      c.mask.causal.reset();
+      c.memory = 0;
+    }
+  }
+  if (c.mixer != MixerKind::kConvolution) return;
+  changed |= number_field(form, "model/kernel", ui.tr("model.kernel"), c.kernel, 1, kMaxKernel);
+  changed |=
+      number_field(form, "model/dilation", ui.tr("model.dilation"), c.dilation, 1, kMaxDilation);
+}
+
+void attention_settings(Ui& ui, Form& form, Config& c, bool& changed) {
   const AttentionKind before = c.attention;
   changed |= choice_field(form, "model/attention", ui.tr("model.attention"), c.attention);
   // Basic attention has no scale unless asked for; going back brings it back.
@@ -292,17 +249,30 @@ void kind_settings(const AppState& state, Ui& ui, Form& form, Config& c, bool& c
   changed |= choice_field(form, "model/scores", ui.tr("model.scores"), c.scores);
   if (c.scores != scores_before)
     c.scale = c.scores == ScoreKind::kDot && c.attention != AttentionKind::kBasic;
-  form.fixed = {};
+  const std::string_view fixed = std::exchange(form.fixed, std::string_view{});
   changed |= switch_field(form, "model/scale", ui.tr("model.scale"), c.scale);
   form.fixed = fixed;
+}
+
+// What needs no other weights can be changed of a trained model too.
+void kind_settings(const AppState& state, Ui& ui, Form& form, Config& c, bool& changed) {
+  const std::string_view fixed = form.fixed;
+  form.heading(ui.tr("model.kinds"));
+  mixer_settings(ui, form, c, changed);
+  if (c.attends()) attention_settings(ui, form, c, changed);
   changed |= choice_field(form, "model/block", ui.tr("model.block"), c.block);
   changed |= choice_field(form, "model/norm", ui.tr("model.norm"), c.norm);
   changed |= choice_field(form, "model/activation", ui.tr("model.activation"), c.activation);
+  // Experts are networks of two layers: without such a network there are none.
+  if (!c.has_feed_forward() || c.is_gated()) c.experts = c.top_experts = 0;
+  expert_settings(ui, form, c, changed);
   form.fixed = {};
   changed |= choice_field(form, "model/positions", ui.tr("model.positions"),
                           position_choices(state, ui), c.positions);
+  memory_settings(state, ui, form, c, changed);
   form.fixed = fixed;
   rotary_settings(ui, form, c, changed);
+  distance_settings(ui, form, c, changed);
   changed |= switch_field(form, "model/bias", ui.tr("model.bias"), c.bias);
   if (c.form != ModelForm::kClasses)
     changed |= switch_field(form, "model/tied_head", ui.tr("model.tied_head"), c.tied_head);
@@ -335,10 +305,13 @@ float settings(const AppState& state, Ui& ui, Form form) {
   form.next();
   form.fixed = {};
   int limit = state.document().max_tokens;
-  if (number_field(form, "model/max_tokens", ui.tr("model.max_tokens"), limit, 1,
+  const bool remembers = c.memory > 0;
+  if (number_field(form, "model/max_tokens",
+                   ui.tr(remembers ? "model.segment" : "model.max_tokens"), limit, 1,
                    kLargestMaxTokens)) {
     ui.push(DoEdit{SetMaxTokens{limit}, "limit"});
   }
+  segment_settings(state, ui, form);
   return form.y;
 }
 

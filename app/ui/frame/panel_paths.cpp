@@ -138,12 +138,17 @@ void draw_path_field(const AppState& state, Ui& ui, const Rect& r) {
   const int problem = state.session.path_problem.empty() ? 0 : 1;
   if (ImGui::IsWindowAppearing() || problem > said) ImGui::SetKeyboardFocusHere();
   said = problem;
+  // What stood there before goes away as soon as one types; later a click sets the cursor.
+  int& fresh = *ImGui::GetStateStorage()->GetIntRef(ImGui::GetID("##fresh"), 0);
+  if (ImGui::IsWindowAppearing()) fresh = 1;
   const std::string before = to_field_text(state.session.path_typed);
   std::string path = before;
   ui.drawn.note(path);
   ui.before_field("path");
-  const bool entered = ImGui::InputTextWithHint("##path", ui.tr("files.name").data(), &path,
-                                                ImGuiInputTextFlags_EnterReturnsTrue);
+  const bool entered = ImGui::InputTextWithHint(
+      "##path", ui.tr("files.name").data(), &path,
+      ImGuiInputTextFlags_EnterReturnsTrue | (fresh ? ImGuiInputTextFlags_AutoSelectAll : 0));
+  if (ImGui::IsItemActive()) fresh = 0;
   ui.after_field("path");
   ImGui::PopStyleVar();
   ImGui::PopFont();

@@ -70,6 +70,8 @@ FoldWords fold_words(const Group& group) {
   switch (group.section) {
     case Section::kAttention:
       return {id + "/attention", "rail.attention"};
+    case Section::kMixer:
+      return {id + "/mixer", "rail.section.mixer"};
     case Section::kCrossAttention:
       return {id + "/cross_attention", "rail.cross_attention"};
     default:

@@ -130,6 +130,15 @@ float label_width(const Ui& ui, std::string_view text) {
   return ui.measure(ui.fonts.control, text).x + ui.px(32);
 }
 
+// Without attention a mask says only whether a row looks ahead: the first two choices.
+Choices mask_choices(const Config& c, const Ui& ui) {
+  Choices all = choices_of(ui, MaskKind{});
+  if (c.attends()) return all;
+  all.labels.resize(2);
+  all.ids.resize(2);
+  return all;
+}
+
 // What a group takes, with everything in sight and at the least.
 struct GroupWidth {
   float roomy, least;
@@ -147,7 +156,7 @@ std::vector<GroupWidth> group_widths(const AppState& state, const Ui& ui) {
   const auto numbers = [&](int count) {
     return count <= 8 ? static_cast<float>(count) * ui.px(30) : ui.px(92);
   };
-  const Choices masks = choices_of(ui, MaskKind{}), positions = position_choices(state, ui);
+  const Choices masks = mask_choices(shown, ui), positions = position_choices(state, ui);
   const float extra = kind == MaskKind::kNone || kind == MaskKind::kCausal ? 0 : ui.px(190);
   const float scale =
       label_width(ui, ui.tr("switch.scale")) + ui.segmented_width(on_off_choices(ui).labels);
@@ -161,12 +170,12 @@ std::vector<GroupWidth> group_widths(const AppState& state, const Ui& ui) {
   };
   const float temperature = temperature_width(ui);
   return {{mask + ui.segmented_width(masks.labels), mask + drop(masks.labels)},
-          {scale, scale},
+          shown.attends() ? GroupWidth{scale, scale} : GroupWidth{0, 0},
           {position_label + ui.segmented_width(positions.labels),
            position_label + drop(positions.labels)},
           of_layers(layer, shown.layers),
-          of_layers(head, shown.head_count()),
-          {temperature, temperature}};
+          shown.attends() ? of_layers(head, shown.head_count()) : GroupWidth{0, 0},
+          shown.attends() ? GroupWidth{temperature, temperature} : GroupWidth{0, 0}};
 }
 
 // Which groups stay open as segments: positions close first, then the mask, then the numbers.
@@ -180,7 +189,8 @@ void choose_mask(const AppState& state, Ui& ui, MaskKind kind) {
   next.kind = kind;
   next.causal.reset();
   // Painting goes on from what is seen, or from what was painted before.
-  const bool paints = kind == MaskKind::kFree && state.derived.trace;
+  const bool paints =
+      kind == MaskKind::kFree && state.derived.trace && state.document().config.attends();
   if (paints && next.forbidden.empty())
     next = as_free(mask, static_cast<int>(state.derived.trace->length()));
   ui.push(DoEdit{SetMask{next}, ""});
@@ -192,12 +202,12 @@ void draw_groups(const AppState& state, Ui& ui, Row& row, const Roomy& roomy) {
   const Config& shown = shown_config(state);
   if (row.begins(ui)) {
     label(ui, row, mask_label(shown, ui));
-    const int mask = choose(ui, "mask", choices_of(ui, MaskKind{}), static_cast<int>(c.mask.kind),
-                            row, roomy.mask);
+    const int chosen = c.attends() ? static_cast<int>(c.mask.kind) : c.mask.is_causal() ? 1 : 0;
+    const int mask = choose(ui, "mask", mask_choices(c, ui), chosen, row, roomy.mask);
     if (mask >= 0) choose_mask(state, ui, static_cast<MaskKind>(mask));
-    mask_numbers(c.mask, ui, row);
+    if (c.attends()) mask_numbers(c.mask, ui, row);
   }
-  if (row.begins(ui)) {
+  if (row.begins(ui) && shown.attends()) {
     label(ui, row, ui.tr("switch.scale"));
     const int scale = choose(ui, "scale", on_off_choices(ui), c.scale ? 0 : 1, row, true);
     if (scale >= 0) {
@@ -222,12 +232,13 @@ void draw_groups(const AppState& state, Ui& ui, Row& row, const Roomy& roomy) {
     numbered(ui, "layer", shown.layers, state.session.layer, row, roomy.numbers,
              [&](int i) { ui.push(ChooseLayer{i}); });
   }
-  if (row.begins(ui) && shown.layers > 0) {
+  if (row.begins(ui) && shown.layers > 0 && shown.attends()) {
     label(ui, row, ui.tr("switch.head"));
     numbered(ui, "head", shown.head_count(), state.session.head, row, roomy.numbers,
              [&](int i) { ui.push(ChooseHead{i}); });
   }
-  if (row.begins(ui)) draw_temperature(state, ui, {row.x, row.y}, row.height, row.right);
+  if (row.begins(ui) && shown.attends())
+    draw_temperature(state, ui, {row.x, row.y}, row.height, row.right);
 }
 
 // The groups from `first` on, in a sheet under a button.

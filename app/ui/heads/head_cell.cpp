@@ -231,7 +231,7 @@ void draw_words(const AppState& state, Ui& ui, const HeadCell& cell) {
   ui.text(font, {x, r.y0 + ui.px(small ? 2 : 0)}, ui.theme.text, number);
   x += ui.measure(font, number).x + ui.px(6);
   if (!badge) return;
-  const std::string score = cell_number(badge->value, {CellFormat::Kind::kFixed, 2});
+  const std::string score = cell_number(badge->value, kShareCell);
   const float width = ui.measure(ui.fonts.mono_small, score).x;
   if (!small && x + width <= r.x1) {
     ui.text(ui.fonts.mono_small, {x, r.y0 + ui.px(2)}, ui.theme.muted, score);

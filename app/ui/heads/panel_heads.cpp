@@ -4,6 +4,7 @@
 #include "app/ui/frame/panel_frame.h"
 #include "app/ui/frame/panels.h"
 #include "app/ui/heads/heads_grid.h"
+#include "app/ui/heads/heads_reach.h"
 #include "app/ui/matrix/legend_view.h"
 #include "app/ui/matrix/pane_view.h"
 #include "app/ui/matrix/place_words.h"
@@ -116,8 +117,9 @@ float head_line_buttons(const AppState& state, Ui& ui, const Rect& r, float righ
     ui.push(DoCommand{Command::kToggleCompare});
   }
   const std::vector<std::string> labels = {std::string(ui.tr("heads.pictures")),
-                                           std::string(ui.tr("heads.lines"))};
-  constexpr std::string_view kIds[] = {"pictures", "lines"};
+                                           std::string(ui.tr("heads.lines")),
+                                           std::string(ui.tr("reach.title"))};
+  constexpr std::string_view kIds[] = {"pictures", "lines", "reach"};
   const float x = compare.x0 - ui.px(14) - ui.segmented_width(labels);
   const int view = ui.segmented("heads/view", labels, static_cast<int>(state.session.heads_view),
                                 {x, top}, height, kIds);
@@ -161,7 +163,9 @@ void panel_heads(const AppState& state, Ui& ui, const Rect& r, bool open) {
   ui.begin_panel("heads", r);
   const float y = r.y0 + ui.px(open ? 10 : 6);
   const Step* step = heads_step(state);
-  const std::string_view title = ui.tr("heads.title");
+  const bool reaches = reach_is_shown(state);
+  const std::string_view title =
+      ui.tr(reaches && !shown_config(state).attends() ? "reach.title" : "heads.title");
   ui.text(ui.fonts.strong, {r.x0 + ui.px(18), y}, ui.theme.text, title);
   const Rect fold{r.x1 - ui.px(40), r.y0 + ui.px(3), r.x1 - ui.px(8), r.y0 + ui.px(open ? 33 : 27)};
   if (ui.hot("view/heads", open ? fold : Rect{r.x0, r.y0, r.x1, r.y1}))
@@ -170,6 +174,13 @@ void panel_heads(const AppState& state, Ui& ui, const Rect& r, bool open) {
   if (open && !step && state.derived.trace && shown_config(state).layers == 0)
     ui.wrapped(ui.fonts.control, {r.x0 + ui.px(18), r.y0 + ui.px(40)}, r.width() - ui.px(36),
                ui.theme.muted, ui.tr("heads.no_layers"));
+  if (open && reaches && !step) {
+    const float x = r.x0 + ui.px(18) + ui.measure(ui.fonts.strong, title).x + ui.px(14);
+    const std::string_view hint = ui.tr("reach.hint");
+    if (ui.measure(ui.fonts.note, hint).x < fold.x0 - x)
+      ui.text(ui.fonts.note, {x, y + ui.px(2)}, ui.theme.muted, hint);
+    draw_reach(state, ui, {r.x0 + ui.px(14), r.y0 + ui.px(38), r.x1 - ui.px(14), r.y1 - ui.px(5)});
+  }
   if (open && step) {
     maximize_button(state, ui, PanelId::kHeads, {fold.x0 - ui.px(22), fold.y0, fold.x0, fold.y1});
     const float buttons = head_line_buttons(state, ui, r, fold.x0 - ui.px(30));
@@ -181,7 +192,8 @@ void panel_heads(const AppState& state, Ui& ui, const Rect& r, bool open) {
           static_cast<std::size_t>(step_page(trace, *step, 0).lines[0].back().tensor);
       what += " · " + trace.program().tensors[drawn].symbol;
     }
-    const std::string hint = heads_hint(state, ui, what);
+    const std::string hint =
+        reaches ? std::string(ui.tr("reach.hint")) : heads_hint(state, ui, what);
     const float room = buttons - x - ui.px(10);
     const std::string& shown = ui.measure(ui.fonts.note, hint).x < room ? hint : what;
     if (ui.measure(ui.fonts.note, shown).x < room)
@@ -194,7 +206,7 @@ void panel_heads(const AppState& state, Ui& ui, const Rect& r, bool open) {
       strip.x1 -= card + ui.px(10);
       difference_card(state, ui, *step, {strip.x1 + ui.px(10), top, r.x1 - ui.px(14), strip.y1});
     }
-    draw_heads_grid(state, ui, strip);
+    reaches ? draw_reach(state, ui, strip) : draw_heads_grid(state, ui, strip);
   }
   ui.end_panel();
 }

@@ -30,14 +30,14 @@ void draw_verdict(InspectorColumn& c, const Nudged& n) {
 void draw_result(InspectorColumn& c, const Nudged& n) {
   Ui& ui = c.ui;
   const auto exact = [](double x) { return number_text(x, 7); };
-  inspector_fact(c, ui.tr("nudge.value"), number_text(n.nudge.value, 5));
+  inspector_fact(c, ui.tr("nudge.value"), number_text(n.nudge.value));
   inspector_fact(c, "h", plain_number(n.nudge.step));
   inspector_fact(c, ui.tr("nudge.up"), exact(n.nudge.loss_up));
   inspector_fact(c, ui.tr("nudge.down"), exact(n.nudge.loss_down));
   ImGui::GetWindowDrawList()->AddLine({c.x, c.y}, {c.right, c.y}, to_u32(ui.theme.line));
   c.y += ui.px(6);
-  inspector_fact(c, ui.tr("nudge.slope"), number_text(n.nudge.slope(), 5));
-  inspector_fact(c, ui.tr("nudge.gradient"), number_text(n.gradient, 5));
+  inspector_fact(c, ui.tr("nudge.slope"), fine_number(n.nudge.slope(), 4));
+  inspector_fact(c, ui.tr("nudge.gradient"), fine_number(n.gradient, 4));
   draw_verdict(c, n);
 }
 

@@ -108,7 +108,7 @@ void inspector_numbers(InspectorColumn& c, const Inspected& now) {
   inspector_trail(c);
   const Program& program = c.trace.program();
   const bool counts = program.tensors[place(e.cell.tensor)].role == Role::kTokenIds;
-  const std::string number = counts ? plain_number(e.value) : number_text(e.value, 5);
+  const std::string number = counts ? plain_number(e.value) : line_number(e, e.value);
   const float number_width = ui.measure(ui.fonts.sentence, number).x;
   ui.text_right(ui.fonts.sentence, c.right, c.y, ui.theme.text, number);
   draw_title(c, cell_title(c.trace, e.cell, token_label), c.width() - number_width - ui.px(10));

@@ -69,19 +69,59 @@ std::string_view axis_word(const Ui& ui, const std::string& axis) {
 // Where the columns of the table of terms end.
 struct TermColumns {
   ImFont* font;
-  float bar, name, value, factor, product;
+  float bar, value, factor, product;
 };
 
-TermColumns term_columns(const InspectorColumn& c) {
-  const bool narrow = c.width() < c.ui.px(300);
+TermColumns term_columns(const InspectorColumn& c, bool narrow) {
   TermColumns t{};
   t.font = narrow ? c.ui.fonts.mono_small : c.ui.fonts.mono;
   t.bar = c.ui.px(narrow ? 34 : 44);
   const float step = c.ui.px(narrow ? 58 : 70);
   t.product = c.right - t.bar - c.ui.px(8);
-  t.factor = t.product - c.ui.px(narrow ? 66 : 74);  // "−1.234e−05"
+  t.factor = t.product - c.ui.px(narrow ? 66 : 74);  // "−1.234e−5"
   t.value = t.factor - step;
-  t.name = t.value - c.ui.px(narrow ? 46 : 54);
+  return t;
+}
+
+std::string term_name(const InspectorColumn& c, const TermNames& names, const Term& term) {
+  return term.cell.tensor < 0 ? std::string(c.ui.tr("inspector.constant")) : names.name(term);
+}
+
+std::string signed_text(const Explanation& e, double value) {
+  return (value > 0 ? "+" : "") + line_number(e, value);
+}
+
+// The larger figures in columns of one width, but where names of these terms would be cut beside
+// them: then smaller ones, columns as wide as they have to be, and bars that give way.
+TermColumns term_columns(const InspectorColumn& c, const TermNames& names, const Explanation& e,
+                         std::span<const std::size_t> shown) {
+  constexpr std::size_t kMeasured = 200;  // of thousands, once all are shown
+  const Ui& ui = c.ui;
+  TermColumns t = term_columns(c, c.width() < ui.px(300));
+  const auto widest = [&](auto text_of) {
+    float most = 0;
+    for (const std::size_t i : shown.first(std::min(shown.size(), kMeasured)))
+      most = std::max(most, ui.measure(t.font, text_of(e.terms[i])).x);
+    return most;
+  };
+  const auto lacks = [&] {
+    const float name = widest([&](const Term& x) { return term_name(c, names, x); });
+    const float value = widest([&](const Term& x) { return line_number(e, x.value); });
+    return c.x + name + ui.px(6) + value - t.value;
+  };
+  if (lacks() > 0) t = term_columns(c, true);
+  if (lacks() > 0) {
+    const float sign = ui.px(14);  // × and =
+    const float product = widest([&](const Term& x) { return signed_text(e, x.product()); });
+    const float factor = widest([&](const Term& x) { return line_number(e, x.factor); });
+    t.factor = std::max(t.factor, t.product - product - sign);
+    t.value = std::max(t.value, t.factor - factor - sign);
+  }
+  const float less = std::clamp(lacks(), 0.0f, t.bar - ui.px(10));
+  t.bar -= less;
+  t.product += less;
+  t.factor += less;
+  t.value += less;
   return t;
 }
 
@@ -112,11 +152,6 @@ void draw_term_head(InspectorColumn& c, const Explanation& e, const TermNames& n
   c.y += ui.px(20);
 }
 
-std::string signed_text(const Explanation& e, double value) {
-  if (!is_gradient(e)) return signed_number(value);
-  return (value > 0 ? "+" : "") + gradient_number(value);
-}
-
 void draw_term(InspectorColumn& c, const Explanation& e, const TermNames& names, std::size_t i,
                double largest, const TermColumns& t) {
   Ui& ui = c.ui;
@@ -144,13 +179,10 @@ void draw_term(InspectorColumn& c, const Explanation& e, const TermNames& names,
     ui.tooltip(help);
   }
   const float y = c.y + (height - t.font->FontSize) / 2;
-  const bool fine = is_gradient(e);
-  const auto number = [&](double x) { return fine ? gradient_number(x) : number_text(x); };
+  const auto number = [&](double x) { return line_number(e, x); };
   const std::string value = number(term.value);
-  const float name_right = std::min(t.name, t.value - ui.measure(t.font, value).x - ui.px(6));
-  ui.user_text(t.font, {c.x, y}, ui.theme.muted,
-               term.cell.tensor < 0 ? std::string(ui.tr("inspector.constant")) : names.name(term),
-               name_right - c.x);
+  ui.user_text(t.font, {c.x, y}, ui.theme.muted, term_name(c, names, term),
+               t.value - ui.measure(t.font, value).x - ui.px(6) - c.x);
   ui.text_right(t.font, t.value, y, ui.theme.text, value);
   ui.text(t.font, {t.value + ui.px(2), y}, ui.theme.muted, "×");
   ui.text_right(t.font, t.factor, y, ui.theme.text, number(term.factor));
@@ -234,7 +266,7 @@ void draw_exponentials(InspectorColumn& c, const Explanation& e) {
   ImGui::GetWindowDrawList()->AddLine({c.x, c.y + ui.px(4)}, {c.right, c.y + ui.px(4)},
                                       to_u32(ui.theme.line));
   c.y += ui.px(12);
-  inspector_fact(c, ui.tr("inspector.own_share"), number_text(e.value, 5));
+  inspector_fact(c, ui.tr("inspector.own_share"), line_number(e, e.value));
 }
 
 // x, less the mean, over the root, times w, plus b: what became of the one cell, where its terms
@@ -247,7 +279,7 @@ bool draw_way(InspectorColumn& c, const Explanation& e) {
   c.y += c.ui.px(4);
   for (const RowLine& line : row->lines) {
     inspector_fact(c, c.ui.tr("stage.row." + std::string(line.id)),
-                   number_text(line.values[at], 5));
+                   line_number(e, line.values[at]));
   }
   return true;
 }
@@ -276,8 +308,8 @@ void inspector_terms(InspectorColumn& c, const Explanation& e) {
   double rest = 0;
   const bool all = c.state.session.all_terms || order.size() <= kTermsShown + 1;
   const std::size_t shown = all ? order.size() : kTermsShown;
-  const TermColumns columns = term_columns(c);
   const TermNames names(c.trace, e, ui.language);
+  const TermColumns columns = term_columns(c, names, e, std::span(order).first(shown));
   draw_term_head(c, e, names, columns);
   for (std::size_t k = 0; k < shown; ++k) draw_term(c, e, names, order[k], largest, columns);
   for (std::size_t k = shown; k < order.size(); ++k) rest += e.terms[order[k]].product();

@@ -1,5 +1,6 @@
 // The Words tab: the step in sentences. Names of tensors are links: under the mouse they light
 // their matrix on the stage, and a matrix under the mouse lights its name here.
+#include "app/ui/experts/stage_experts.h"
 #include "app/ui/frame/panels.h"
 #include "app/ui/inspector/inspector.h"
 #include "app/ui/matrix/pane_view.h"
@@ -129,7 +130,7 @@ std::string inspector_words(InspectorColumn& c) {
   RunningWords w{c, font, c.x, std::round(font->FontSize * 1.5f)};
   std::string lit;
   int place = 0;
-  for (const WordPiece& piece : step_paragraphs(ui.language, c.trace, *step, c.state.session.head,
+  for (const WordPiece& piece : step_paragraphs(ui.language, c.trace, *step, shown_part(c.state),
                                                 query_of(c.state, c.trace, *step))) {
     if (piece.text == "\n") {
       w.new_line();

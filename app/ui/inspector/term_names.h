@@ -4,6 +4,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "core/base/texts.h"
 #include "core/explain/explain.h"
@@ -28,7 +29,12 @@ class TermNames {
   Language language_;
   bool several_ = false, one_symbol_ = false;
   std::size_t axis_ = 0;
+  std::string place_of(const Term&, std::size_t axis) const;
+  std::string own_name(const Term&) const;
+
   std::map<TensorId, std::size_t> runs_along_;  // tensors with several terms, and the axis
+  // Tensors of which one axis does not tell all terms apart, and all axes on which these differ.
+  std::map<TensorId, std::vector<std::size_t>> crosses_;
 };
 
 }  // namespace headlight

@@ -11,6 +11,14 @@
 #include <map>
 
 namespace headlight {
+namespace {
+
+std::map<std::string, std::span<unsigned char>>& mapped_files() {
+  static std::map<std::string, std::span<unsigned char>> files;
+  return files;
+}
+
+}  // namespace
 
 std::string first_font_file(std::initializer_list<const char*> names) {
   static constexpr std::array kFolders = {"/usr/share/fonts/opentype/inter/",
@@ -36,7 +44,7 @@ std::string first_font_file(std::initializer_list<const char*> names) {
 }
 
 std::span<unsigned char> font_bytes(const std::string& path) {
-  static std::map<std::string, std::span<unsigned char>> mapped;
+  auto& mapped = mapped_files();
   const auto known = mapped.find(path);
   if (known != mapped.end()) return known->second;
   std::span<unsigned char> bytes;
@@ -50,6 +58,13 @@ std::span<unsigned char> font_bytes(const std::string& path) {
   if (file >= 0) close(file);
   mapped.emplace(path, bytes);
   return bytes;
+}
+
+void let_go_of_font_pages() {
+  for (const auto& [path, bytes] : mapped_files()) {
+    // Nobody writes to them, so what is read again is what the file has.
+    if (!bytes.empty()) madvise(bytes.data(), bytes.size(), MADV_DONTNEED);
+  }
 }
 
 }  // namespace headlight

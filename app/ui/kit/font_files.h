@@ -14,4 +14,9 @@ std::string first_font_file(std::initializer_list<const char*> names);
 /// its drawn characters touch. Kept until the program ends. Empty when the file cannot be opened.
 std::span<unsigned char> font_bytes(const std::string& path);
 
+/// What was read of the font files leaves the program's memory, until it is asked for again: the
+/// characters of the interface in Chinese lie all over two files of 19 MB. Not while another thread
+/// draws characters.
+void let_go_of_font_pages();
+
 }  // namespace headlight

@@ -141,6 +141,7 @@ class Roles {
   void draw() {
     atlas_.Build();
     glyphs_.paint(atlas_);
+    let_go_of_font_pages();
   }
 
   const Files& files() const { return files_; }
@@ -201,15 +202,11 @@ Pixels pixels_of(const ImFontAtlas& atlas, const ImFontGlyph& g) {
   return {x, y, at(g.U1, atlas.TexWidth) - x, at(g.V1, atlas.TexHeight) - y};
 }
 
-// Copies a glyph to this place of another atlas, in all forms that its picture is kept in.
+// Copies a glyph to this place of another atlas.
 void copy_pixels(const ImFontAtlas& from, const Pixels& glyph, ImFontAtlas& to, int x, int y) {
   for (int row = 0; row < glyph.height; ++row) {
     const unsigned char* source = from.TexPixelsAlpha8 + (glyph.y + row) * from.TexWidth + glyph.x;
-    const int place = (y + row) * to.TexWidth + x;
-    std::copy_n(source, glyph.width, to.TexPixelsAlpha8 + place);
-    if (!to.TexPixelsRGBA32) continue;
-    for (int i = 0; i < glyph.width; ++i)
-      to.TexPixelsRGBA32[place + i] = IM_COL32(255, 255, 255, source[i]);
+    std::copy_n(source, glyph.width, to.TexPixelsAlpha8 + (y + row) * to.TexWidth + x);
   }
 }
 

@@ -253,7 +253,7 @@ void Ui::paragraph(std::string_view words, float width) {
 }
 
 // Above the control that it explains, so that neither it nor what it changes is covered; below
-// where there is no room.
+// where there is no room, or where it would cover the sentence.
 void Ui::tooltip(std::string_view words) {
   const ImVec2 low = ImGui::GetItemRectMin(), high = ImGui::GetItemRectMax();
   const ImVec2 mouse = ImGui::GetIO().MousePos;
@@ -261,13 +261,20 @@ void Ui::tooltip(std::string_view words) {
       high.y - low.y < px(60) && Rect{low.x, low.y, high.x, high.y}.contains(mouse);
   ImGui::PushFont(fonts.control);
   if (on_control) {
+    const ImVec2 window = ImGui::GetIO().DisplaySize;
     const float tall = wrapped_height(fonts.control, px(320), words) + px(24);
-    const bool above = low.y - tall > 0;
     // Given a place, ImGui does not keep it inside the window.
     const float wide = std::min(measure(fonts.control, words).x, px(320)) + px(24);
-    const float x = std::min(mouse.x + px(10), ImGui::GetIO().DisplaySize.x - wide);
-    ImGui::SetNextWindowPos({std::max(x, 0.0f), above ? low.y - px(4) : high.y + px(6)},
-                            ImGuiCond_Always, {0, above ? 1.0f : 0.0f});
+    const float x = std::max(std::min(mouse.x + px(10), window.x - wide), 0.0f);
+    const auto hides = [&](const Rect& r) {
+      return r.x0 < kept_clear.x1 && r.x1 > kept_clear.x0 && r.y0 < kept_clear.y1 &&
+             r.y1 > kept_clear.y0;
+    };
+    const bool own = hides({low.x, low.y, high.x, high.y});
+    const bool covers = !own && hides({x, low.y - tall, x + wide, low.y});
+    const bool above = low.y - tall > 0 && !(covers && high.y + tall < window.y);
+    ImGui::SetNextWindowPos({x, above ? low.y - px(4) : high.y + px(6)}, ImGuiCond_Always,
+                            {0, above ? 1.0f : 0.0f});
   }
   ImGui::BeginTooltip();
   paragraph(words, px(320));

@@ -80,6 +80,8 @@ class Ui {
   /// The cell under the mouse, set by whichever picture shows it; every other picture of the same
   /// tensor lights it in the next frame.
   std::optional<CellPick> hovered_cell;
+  /// What no tooltip of another control covers: the sentence, whose change it explains.
+  Rect kept_clear;
 
   /// Design pixels to screen pixels.
   float px(float design) const { return design * scale; }

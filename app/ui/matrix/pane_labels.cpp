@@ -61,7 +61,7 @@ void draw_row_labels(Ui& ui, const Trace& trace, const PlacedPane& p, const Cell
     const float middle = p.rows.center(r);
     if (middle < p.rect.y0 || middle > p.rect.y1) continue;
     const std::string label = row_name(ui, trace, p.pane->pane.row_axis, r, step > 1);
-    const float room = ui.px(86);
+    const float room = p.label_room;
     ImFont* own = on ? ui.fonts.strong : font;
     const float width = std::min(room, ui.measure(own, label).x);
     ui.user_text(own, {p.rect.x0 - ui.px(8) - width, middle - font->FontSize * 0.55f},

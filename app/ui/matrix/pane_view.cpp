@@ -143,7 +143,7 @@ void read_mouse(const Ui& ui, const PlacedPane& p, bool over, PaneEvents& events
 }
 
 // The name with sizes, their words, the range and whose it is; without that; without the words;
-// without the range; alone.
+// without the sizes, which the neighbours say too; alone.
 constexpr int kBriefest = 4;
 Words caption_words(const Ui& ui, const Trace& trace, const PlacedPane& placed,
                     const std::string& caption, int brevity) {
@@ -152,10 +152,13 @@ Words caption_words(const Ui& ui, const Trace& trace, const PlacedPane& placed,
                         ? ui.theme.muted
                         : tensor_color(ui.theme, trace.program(), p.tensor);
   if (brevity == kBriefest) return {{caption, own}};
-  Words words = {{caption + " ", own}};
-  const Words sizes = shape_words(ui, trace, p, brevity < 2);
-  words.insert(words.end(), sizes.begin(), sizes.end());
-  if (brevity < 3 && !placed.range.empty())
+  Words words = {{caption, own}};
+  if (brevity < 3) {
+    const Words sizes = shape_words(ui, trace, p, brevity < 2);
+    words.push_back({" ", own});
+    words.insert(words.end(), sizes.begin(), sizes.end());
+  }
+  if (!placed.range.empty())
     words.push_back({"  " + placed.range + (brevity == 0 ? placed.span : ""), ui.theme.muted});
   return words;
 }
@@ -170,7 +173,8 @@ Words caption_line(const Ui& ui, const Trace& trace, const PlacedPane& p,
   return caption_words(ui, trace, p, caption, brevity);
 }
 
-// Beside an upper operand there is more height than width: its name, then a line for each size.
+// Beside an upper operand there is more height than width: its name, then a line for each size, of
+// which its range comes first where there is not enough.
 void draw_side_caption(Ui& ui, const Trace& trace, const PlacedPane& p,
                        const std::string& caption) {
   const PagePane& page = *p.pane;
@@ -185,11 +189,14 @@ void draw_side_caption(Ui& ui, const Trace& trace, const PlacedPane& p,
   add_size(rows, ui, trace, page.tensor, page.pane.row_axis, page.pane.rows, true);
   add_size(columns, ui, trace, page.tensor, page.pane.column_axis, page.pane.columns, true);
   columns.push_back({")", ui.theme.muted});
-  const bool ranged = !p.range.empty() && p.rect.height() >= 2.8f * line;
-  float y = middle - (ranged ? 2.0f : 1.5f) * line;
+  const bool ranged = !p.range.empty();
+  const bool sized = !ranged || p.rect.height() >= 2.8f * line;
+  float y = middle - (ranged && sized ? 2.0f : sized ? 1.5f : 1.0f) * line;
   ui.text(ui.fonts.strong, {x, y}, tensor_color(ui.theme, trace.program(), page.tensor), caption);
-  draw_words(ui, ui.fonts.control, {x, y += line}, rows);
-  draw_words(ui, ui.fonts.control, {x, y += line}, columns);
+  if (sized) {
+    draw_words(ui, ui.fonts.control, {x, y += line}, rows);
+    draw_words(ui, ui.fonts.control, {x, y += line}, columns);
+  }
   if (!ranged) return;
   const bool whole = ui.measure(ui.fonts.control, p.range + p.span).x <= p.caption_room;
   ui.wrapped(ui.fonts.control, {x, y + line}, p.caption_room, ui.theme.muted,
@@ -242,6 +249,32 @@ void draw_head_bands(Ui& ui, const Trace& trace, const PlacedPane& p) {
   }
 }
 
+// How many of an axis' first places are remembered ones, of a matrix that has others behind them.
+std::int64_t remembered_places(const Trace& trace, std::string_view axis, std::int64_t count) {
+  const std::int64_t memory = trace.program().shape.memory;
+  return axis == "key" && count > memory ? memory : 0;
+}
+
+// A line between what is remembered and the segment's own rows and columns.
+void draw_memory_edge(Ui& ui, const Trace& trace, const PlacedPane& p) {
+  const Pane& pane = p.pane->pane;
+  const float half = std::max(0.5f, ui.px(0.75f)), out = ui.px(5);
+  const auto line = [&](const Rect& r) {
+    ImGui::GetWindowDrawList()->AddRectFilled(r.min(), r.max(), to_u32(ui.theme.text));
+    ui.drawn.add("pane/memory_edge", r.min(), r.max(), false);
+  };
+  const std::int64_t left = remembered_places(trace, pane.column_axis, pane.columns);
+  if (left > 0 && p.columns.sees(left)) {
+    const float x = p.columns.edge(left);
+    line({x - half, p.rect.y0 - out, x + half, p.rect.y1 + out});
+  }
+  const std::int64_t above = remembered_places(trace, pane.row_axis, pane.rows);
+  if (above > 0 && p.rows.sees(above)) {
+    const float y = p.rows.edge(above);
+    line({p.rect.x0 - out, y - half, p.rect.x1 + out, y + half});
+  }
+}
+
 }  // namespace
 
 int caption_brevity(const Ui& ui, const Trace& trace, const PlacedPane& p,
@@ -263,7 +296,13 @@ HeatmapQuad heatmap_quad(const Ui& ui, const Trace& trace, const PagePane& p, co
 }
 
 void draw_heatmap(Ui& ui, const Trace& trace, const PagePane& p, const Rect& r, float gap) {
-  ui.heatmaps.draw(ImGui::GetWindowDrawList(), heatmap_quad(ui, trace, p, r, gap));
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  ui.heatmaps.draw(list, heatmap_quad(ui, trace, p, r, gap));
+  const std::int64_t left = remembered_places(trace, p.pane.column_axis, p.pane.columns);
+  if (left == 0) return;
+  const float x =
+      std::round(r.x0 + r.width() * static_cast<float>(left) / static_cast<float>(p.pane.columns));
+  list->AddLine({x, r.y0}, {x, r.y1}, to_u32(ui.theme.muted));
 }
 
 PaneEvents draw_pane(Ui& ui, const Trace& trace, const PlacedPane& p, const CellLink& lit,
@@ -291,6 +330,7 @@ PaneEvents draw_pane(Ui& ui, const Trace& trace, const PlacedPane& p, const Cell
                     colors ? colors->range : own_range(trace, *p.pane), quad.data);
   draw_pane_labels(ui, trace, p, lit);
   draw_head_bands(ui, trace, p);
+  draw_memory_edge(ui, trace, p);
   draw_caption(ui, trace, p, caption);
   draw_lit(ui, p, lit);
   draw_position(ui, p);

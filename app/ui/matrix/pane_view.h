@@ -28,8 +28,8 @@ Color tensor_color(const Theme&, const Program&, TensorId);
 /// "Q", "Kᵀ"; draw_pane writes the sizes after it: "Q (T 11 × d_head 16)".
 std::string pane_caption(const Trace&, const PagePane&);
 
-/// How much of the caption its room leaves out: 0 nothing, then whose the
-/// range is, the words for the sizes, the range, the sizes.
+/// How much of the caption its room leaves out: 0 nothing, then whose the range is, the words for
+/// the sizes, the sizes, the range.
 int caption_brevity(const Ui&, const Trace&, const PlacedPane&, const std::string& caption);
 
 /// What a picture's colours span: "±3.96", of weights "0 … 0.41".

@@ -27,15 +27,64 @@ int refresh_field(ImGuiInputTextCallbackData* data) {
   return 0;
 }
 
-// A sentence longer than its field, at rest: the letters that fit, and a mark.
-void mark_cut(Ui& ui, ImVec2 at, float room, const std::string& sentence) {
+// Of a sentence that has been added to while nobody types in it, the end is looked at: what the
+// model writes would go on out of sight.
+bool end_is_news(const std::string& sentence, bool active, bool writing) {
+  ImGuiStorage& memory = *ImGui::GetStateStorage();  // of the last frame's sentence
+  const ImGuiID length = ImGui::GetID("##length"), hash = ImGui::GetID("##hash"),
+                news = ImGui::GetID("##news");
+  const auto hash_of = [](const std::string& text) {
+    return static_cast<int>(ImHashStr(text.c_str(), text.size()));
+  };
+  const auto before = static_cast<std::size_t>(memory.GetInt(length));
+  const int old = memory.GetInt(hash), now = hash_of(sentence);
+  const bool grew =
+      before > 0 && sentence.size() > before && hash_of(sentence.substr(0, before)) == old;
+  if (active) memory.SetInt(news, 0);
+  if (now != old && !active) memory.SetInt(news, writing || grew ? 1 : 0);
+  memory.SetInt(length, static_cast<int>(sentence.size()));
+  memory.SetInt(hash, now);
+  return memory.GetInt(news) != 0;
+}
+
+// The byte from which on the end of a sentence fits into `room`, at the beginning of a character.
+std::size_t fitting_end(const ImFont* font, const std::string& sentence, float room) {
+  std::size_t from = sentence.size();
+  for (float width = 0; from > 0;) {
+    std::size_t next = from - 1;
+    while (next > 0 && (sentence[next] & 0xC0) == 0x80) --next;
+    const std::string_view letter = std::string_view(sentence).substr(next, from - next);
+    width +=
+        font->CalcTextSizeA(font->FontSize, 1e9f, 0, letter.data(), letter.data() + letter.size())
+            .x;
+    if (width > room) break;
+    from = next;
+  }
+  return from;
+}
+
+// Where the text stands that a field shows, and from where on it is seen.
+struct SeenText {
+  float x = 0, from = 0;
+};
+
+// A sentence longer than its field, at rest: the letters that fit at its beginning, or at its end,
+// and a mark.
+SeenText mark_cut(Ui& ui, ImVec2 at, float room, const std::string& sentence, bool end) {
   ImFont* font = ui.fonts.sentence;
   const std::string begin = shortened(sentence, static_cast<std::size_t>(std::max(room, 1.0f)));
-  if (ui.measure(font, begin).x <= room) return;
-  const ImVec2 end{at.x + room + ui.px(16), at.y + font->FontSize * 1.3f};
-  ImGui::GetWindowDrawList()->AddRectFilled({at.x, at.y - font->FontSize * 0.2f}, end,
+  if (ui.measure(font, begin).x <= room) return {at.x, at.x};
+  const ImVec2 corner{at.x + room + ui.px(16), at.y + font->FontSize * 1.3f};
+  ImGui::GetWindowDrawList()->AddRectFilled({at.x, at.y - font->FontSize * 0.2f}, corner,
                                             to_u32(ui.theme.surface));
-  ui.user_text(font, at, ui.theme.text, begin, room);
+  if (!end) {
+    ui.user_text(font, at, ui.theme.text, begin, room);
+    return {at.x, at.x};
+  }
+  const float mark = ui.measure(font, "…").x;
+  const std::size_t from = fitting_end(font, sentence, room - mark);
+  ui.text(font, at, ui.theme.text, "…" + sentence.substr(from));
+  return {at.x + mark - ui.measure(font, sentence.substr(0, from)).x, at.x + mark};
 }
 
 }  // namespace
@@ -50,6 +99,10 @@ void panel_sentence(const AppState& state, Ui& ui, const Rect& r) {
     count = tr_count(ui.language, "count.tokens",
                      static_cast<long long>(state.derived.tokens_in_sentence));
   }
+  if (state.derived.segments > 1)
+    count = ui.tr(
+        "sentence.segment",
+        {{"tokens", count}, {"n", count_text(static_cast<long long>(state.derived.segments))}});
   if (r.width() < ui.px(280)) count.clear();  // the sentence comes first
   const float count_width = ui.measure(ui.fonts.note, count).x;
 
@@ -80,15 +133,18 @@ void panel_sentence(const AppState& state, Ui& ui, const Rect& r) {
   ImGui::PopStyleColor();
   ImGui::PopFont();
   const float room = r.width() - count_width - ui.px(2 * 16 + 32);
-  if (!active) mark_cut(ui, {r.x0 + ui.px(16), r.y0 + pad}, room, shown);
+  const bool end = end_is_news(shown, active, state.derived.writing);
+  const float begin = r.x0 + ui.px(16);
+  SeenText seen{begin, begin};
+  if (!active) seen = mark_cut(ui, {begin, r.y0 + pad}, room, shown, end);
   if (active)
     ImGui::GetWindowDrawList()->AddRect(r.min(), r.max(), to_u32(ui.theme.text), ui.px(8), 0,
                                         ui.px(1.5f));
-  const float begin = r.x0 + ui.px(16);
   const ImGuiInputTextState* typing = active ? ImGui::GetInputTextState(field) : nullptr;
-  draw_token_marks(state, ui, {begin - (typing ? typing->ScrollX : 0), r.y0 + pad}, begin,
+  draw_token_marks(state, ui, {seen.x - (typing ? typing->ScrollX : 0), r.y0 + pad}, seen.from,
                    begin + room + ui.px(16), r.y1 - ui.px(7));
   ui.drawn.add("sentence", r.min(), {r.x1 - count_width - ui.px(32), r.y1});
+  ui.kept_clear = {r.x0, r.y0, r.x1, r.y1};
   ui.text(ui.fonts.note, {r.x1 - ui.px(16) - count_width, (r.y0 + r.y1) / 2 - ui.px(7)},
           state.derived.cut ? ui.theme.k : ui.theme.muted, count);
 }

@@ -143,9 +143,12 @@ void draw_token_marks(const AppState& state, Ui& ui, ImVec2 at, float x0, float 
   Ruler ruler(ui, font, sentence, at.x);
   float x = at.x;
   std::size_t before = 0;
+  // The first tokens are those that are remembered of the segment before.
+  const std::int64_t remembered = std::ssize(state.derived.trace->input().memory_ids);
   for (std::size_t i = 0; i < tokens.size() && x < x1; ++i) {
     const PlacedToken& token = tokens[i];
-    if (token.begin < before || token.end > sentence.size()) continue;  // [BOS] stands nowhere
+    if (token.begin == token.end) continue;  // [BOS] and [CLS] stand nowhere
+    if (token.begin < before || token.end > sentence.size()) continue;
     const std::string_view bytes =
         std::string_view(sentence).substr(token.begin, token.end - token.begin);
     x = ruler.at(token.begin);
@@ -160,8 +163,13 @@ void draw_token_marks(const AppState& state, Ui& ui, ImVec2 at, float x0, float 
     // Parts of one word stand close, words apart.
     const bool joined = spaces == 0 && i > 0 && tokens[i - 1].end == token.begin;
     const float from = own + (joined ? ui.px(0.5f) : ui.px(1));
-    const bool asks =
-        asked && asked->row == static_cast<std::int64_t>(i) && asked->from_source == of_source;
+    const bool asks = asked && asked->row + remembered == static_cast<std::int64_t>(i) &&
+                      asked->from_source == of_source;
+    if (remembered > 0 && static_cast<std::int64_t>(i) == remembered) {
+      const Rect line{own - ui.px(3.5f), at.y - ui.px(4), own - ui.px(2), bars_y + ui.px(4)};
+      list->AddRectFilled(line.min(), line.max(), to_u32(ui.theme.muted));
+      ui.drawn.add("sentence/segment", line.min(), line.max(), false);
+    }
     if (asks)
       list->AddRect({own - ui.px(3), at.y - ui.px(3)},
                     {end + ui.px(3), at.y + font->FontSize + ui.px(2)}, to_u32(ui.theme.q),

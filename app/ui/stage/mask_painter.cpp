@@ -56,32 +56,38 @@ bool is_mask_pane(const AppState& state, const PlacedPane& p) {
 
 int tokens_of(const AppState& state) { return static_cast<int>(state.derived.trace->length()); }
 
+// Columns before the first token's own: what is remembered. A mask says nothing of them.
+int remembered(const AppState& state) {
+  return static_cast<int>(state.derived.trace->program().shape.memory);
+}
+
 struct Cell {
   int query = 0, key = 0;
 };
 
-Cell cell_at(const PlacedPane& p, ImVec2 at, int tokens) {
+Cell cell_at(const PlacedPane& p, ImVec2 at, int tokens, int memory) {
   const auto place = [&](float offset, float size) {
     return std::clamp(static_cast<int>(std::floor(offset / size)), 0, tokens - 1);
   };
-  return {place(at.y - p.rows.edge(0), p.cell_h), place(at.x - p.columns.edge(0), p.cell_w)};
+  return {place(at.y - p.rows.edge(0), p.cell_h), place(at.x - p.columns.edge(memory), p.cell_w)};
 }
 
 // Paints from where the mouse was to where it is, cell by cell, so that a quick stroke has no gaps.
 // `first` tells the frame in which the button went down.
 void stroke(const AppState& state, Ui& ui, const PlacedPane& p, Brush brush, bool first) {
-  const int tokens = tokens_of(state);
+  const int tokens = tokens_of(state), memory = remembered(state);
   const ImGuiIO& io = ImGui::GetIO();
   const MaskSpec& before = state.document().config.mask;
-  const Cell start = cell_at(p, io.MouseClickedPos[0], tokens);
+  if (brush != Brush::kRow && io.MouseClickedPos[0].x < p.columns.edge(memory)) return;
+  const Cell start = cell_at(p, io.MouseClickedPos[0], tokens, memory);
   // The first cell turns over; from then on it shows what the stroke does.
   const bool forbid = before.allows(start.query, start.key) == first;
   MaskSpec next = as_free(before, tokens);
-  const Cell now = cell_at(p, io.MousePos, tokens);
+  const Cell now = cell_at(p, io.MousePos, tokens, memory);
   const Cell was =
-      first
-          ? now
-          : cell_at(p, {io.MousePos.x - io.MouseDelta.x, io.MousePos.y - io.MouseDelta.y}, tokens);
+      first ? now
+            : cell_at(p, {io.MousePos.x - io.MouseDelta.x, io.MousePos.y - io.MouseDelta.y}, tokens,
+                      memory);
   const int steps = std::max(std::abs(now.query - was.query), std::abs(now.key - was.key));
   for (int i = 0; i <= steps; ++i) {
     const float t = steps == 0 ? 1 : static_cast<float>(i) / static_cast<float>(steps);
@@ -107,7 +113,7 @@ void draw_pending(const AppState& state, Ui& ui, const PlacedPane& p) {
   const MaskSpec& painted = state.document().config.mask;
   const MaskSpec& shown = state.derived.trace->config().mask;
   if (painted == shown) return;
-  const int tokens = tokens_of(state);
+  const int tokens = tokens_of(state), memory = remembered(state);
   ImDrawList* list = ImGui::GetWindowDrawList();
   const ImU32 allowed = to_u32(ui.theme.surface), forbidden = to_u32(ui.theme.hatch);
   list->PushClipRect(p.rect.min(), p.rect.max(), true);
@@ -116,9 +122,11 @@ void draw_pending(const AppState& state, Ui& ui, const PlacedPane& p) {
     if (now == forbidden_keys(shown, i, tokens)) continue;
     const float y0 = p.rows.edge(i);
     const float y1 = std::max(y0 + p.cell_h, y0 + 1);
-    list->AddRectFilled({p.rect.x0, y0}, {p.rect.x1, y1}, allowed);
+    list->AddRectFilled({std::max(p.rect.x0, p.columns.edge(memory)), y0}, {p.rect.x1, y1},
+                        allowed);
     for (const Span& span : now) {
-      const float x0 = p.columns.edge(span.first), x1 = p.columns.edge(span.last + 1);
+      const float x0 = p.columns.edge(memory + span.first);
+      const float x1 = p.columns.edge(memory + span.last + 1);
       list->AddRectFilled({x0, y0}, {x1, y1}, forbidden);
     }
   }
@@ -133,12 +141,12 @@ void push_mask(const AppState& state, Ui& ui, const MaskSpec& next) {
 std::string empty_rows(const AppState& state, const Ui& ui) {
   const Trace& trace = *state.derived.trace;
   const TensorView mask = trace.tensor(trace.program().mask);
-  const std::int64_t n = trace.length();
+  const std::int64_t n = trace.length(), keys = n + remembered(state);
   std::int64_t count = 0;
   std::string names;
   for (std::int64_t i = 0; i < n; ++i) {
-    const float* row = mask.data + i * n;
-    if (std::any_of(row, row + n, [](float cell) { return cell == 0; })) continue;
+    const float* row = mask.data + i * keys;
+    if (std::any_of(row, row + keys, [](float cell) { return cell == 0; })) continue;
     if (++count <= 3) names += (count > 1 ? ", " : "") + token_label(trace.name("query", i));
   }
   if (count == 0) return {};

@@ -1,6 +1,7 @@
 // The stage: one step at a time, its operands and its result.
 #include <algorithm>
 
+#include "app/ui/experts/stage_experts.h"
 #include "app/ui/frame/panels.h"
 #include "app/ui/heads/heads_lines.h"
 #include "app/ui/stage/mask_painter.h"
@@ -26,7 +27,7 @@ void panel_stage(const AppState& state, Ui& ui, const Rect& r) {
     return;
   }
   const Trace& trace = *state.derived.trace;
-  StepPage page = step_page(trace, *step, state.session.head);
+  StepPage page = step_page(trace, *step, shown_part(state));
   free_faint_panes(trace, page);
   const float top = draw_stage_header(state, ui, r, *step, page);
   const bool low = is_low_stage(ui, r);

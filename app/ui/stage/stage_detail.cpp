@@ -1,6 +1,9 @@
 // What a page opens up beside its matrices, as its operation and its axes say.
 #include <algorithm>
 
+#include "app/ui/experts/stage_experts.h"
+#include "app/ui/stage/distance/stage_distance.h"
+#include "app/ui/stage/mixers/stage_mixers.h"
 #include "app/ui/stage/stage_motion.h"
 #include "app/ui/stage/stage_view.h"
 
@@ -14,8 +17,7 @@ ChosenCell chosen_cell(const AppState& state, const Step& step, const StepPage& 
   if (!link.row && made && made->phase != MotionPhase::kDone) link = {made->row, made->column};
   if (!link.row) link = page_link(trace, page, state.session.picked);
   const Pane& result = page.lines[0].back().pane;
-  const std::vector<std::int64_t> fallback =
-      default_cell(trace, step, state.session.head, link.row);
+  const std::vector<std::int64_t> fallback = default_cell(trace, step, shown_part(state), link.row);
   const TensorView t = trace.tensor(page.lines[0].back().tensor);
   ChosenCell cell;
   if (const auto place = pane_place(result, flat_index(t.axes, fallback)))
@@ -40,7 +42,7 @@ bool ranks(const StepPage& page) { return page.lines[0].back().pane.column_axis 
 
 std::optional<RowDetail> row_detail(const AppState& state, const Step& step, const StepPage& page) {
   const ChosenCell cell = chosen_cell(state, step, page);
-  return open_row(*state.derived.trace, step, state.session.head, cell.row, cell.column);
+  return open_row(*state.derived.trace, step, shown_part(state), cell.row, cell.column);
 }
 
 }  // namespace
@@ -49,8 +51,12 @@ DetailNeed detail_need(const AppState& state, const Ui& ui, const Step& step,
                        const StepPage& page) {
   if (page.backward) return {};
   if (ranks(page)) return ranking_need(ui, page.lines[0].back().pane);
+  if (shows_load(state.derived.trace->program(), page))
+    return load_need(ui, page.lines[0].back().pane);
+  if (shows_mixing(state, page)) return mixing_need(state, ui, page);
   if (weighs_foci(state, page)) return foci_need(ui, page.lines[0].back().pane);
   if (lies_in_plane(state, step, page)) return plane_need(ui);
+  if (shows_distances(*state.derived.trace, page)) return distance_need(ui);
   switch (step_detail(*state.derived.trace, step)) {
     case Detail::kRow: {
       const auto row = row_detail(state, step, page);
@@ -73,8 +79,13 @@ std::optional<CellPick> draw_detail(const AppState& state, Ui& ui, const Rect& r
   const PagePane& result = page.lines[0].back();
   const ChosenCell cell = chosen_cell(state, step, page);
   if (ranks(page)) return draw_ranking(state, ui, r, result, cell);
+  if (shows_load(state.derived.trace->program(), page))
+    return draw_load(state, ui, r, result, cell);
+  if (shows_mixing(state, page)) return draw_mixing(state, ui, r, page, cell);
   if (weighs_foci(state, page)) return draw_foci(state, ui, r, result, cell);
   if (lies_in_plane(state, step, page)) return draw_plane(state, ui, r, result, cell);
+  if (shows_distances(*state.derived.trace, page))
+    return draw_distances(state, ui, r, result, cell);
   const Detail detail = step_detail(*state.derived.trace, step);
   if (detail == Detail::kColumns) {
     draw_column_curves(state, ui, r, step, result, cell);

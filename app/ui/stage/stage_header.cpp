@@ -1,6 +1,7 @@
 // The stage's header: the step's title, formula, words and shapes.
 #include <algorithm>
 
+#include "app/ui/experts/stage_experts.h"
 #include "app/ui/kit/rich_text.h"
 #include "app/ui/matrix/place_words.h"
 #include "app/ui/stage/stage_view.h"
@@ -29,6 +30,9 @@ std::string where_text(const AppState& state, const Ui& ui, const Step& step,
   if (per_head) {
     text += " · " + ui.tr("stage.head", {{"n", std::to_string(state.session.head)}});
   }
+  const TensorView made = state.derived.trace->tensor(step.tensor);
+  if (made.axes.size() == 4 && made.axes[1].name == "expert")
+    text += " · " + ui.tr("stage.expert", {{"n", std::to_string(shown_part(state))}});
   const std::int64_t heads = program.config.head_count();
   if (page.kv_heads > 0 && page.lines.size() == 1 && !all_heads) {
     const std::int64_t head = state.session.head * page.kv_heads / heads;
@@ -189,7 +193,7 @@ float draw_stage_header(const AppState& state, Ui& ui, const Rect& r, const Step
   if (!said && !brief) notes.push_back({std::string(ui.tr("stage.random.brief"))});
   const float under = stage_notes_height(ui, notes_width, notes) + ui.px(6);
   const std::string words = to_field_text(
-      step_sentence(ui.language, trace, step, state.session.head, query_row(state, page)));
+      step_sentence(ui.language, trace, step, shown_part(state), query_row(state, page)));
   const float words_height = ui.wrapped_height(ui.fonts.body, words_width, words);
   if (words_leave_room(ui, trace, page, r, y + words_height + under, y + under))
     y += ui.wrapped(ui.fonts.body, {x, y}, words_width, ui.theme.text, words);

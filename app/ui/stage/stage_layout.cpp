@@ -30,6 +30,8 @@ bool is_square(const Pane& pane) {
          pane.column_axis != "vocab";
 }
 
+constexpr float kBesideLabels = 14;  // design pixels that names of rows keep free beside them
+
 // Whole pixels where there is room, so that cells are equally wide.
 float snap(float size) { return size >= 3 ? std::floor(size) : size; }
 
@@ -135,6 +137,7 @@ StagePlacement place_product(const std::vector<PagePane>& line, const Rect& area
   out.panes.push_back(placed(result, rx, ry, cw, ch, used_w + m.row_label_width));
   out.panes.back().row_labels = true;
   out.panes.back().head_numbers = banded;
+  for (PlacedPane& p : out.panes) p.label_room = m.row_label_width - kBesideLabels * unit;
   return out;
 }
 
@@ -224,9 +227,12 @@ void place_line(const StepPage& page, const std::vector<PagePane>& line, const R
         y +
         std::round((ch * static_cast<float>(rows) - high * static_cast<float>(p.pane.rows)) / 2);
     const float own = cell_width(p);
-    const float room = own * static_cast<float>(p.pane.columns) + between - 6 * unit;
-    out.panes.push_back(placed(p, x, top, own, high, room));
+    // Half of what lies between two matrices; at the end as far from the legend as from a matrix.
+    const float end = x + own * static_cast<float>(p.pane.columns);
+    const float beyond = std::min(between / 2 - 3 * unit, std::max(area.x1 - end, 0.0f) + 4 * unit);
+    out.panes.push_back(placed(p, x, top, own, high, end - x + 2 * beyond));
     PlacedPane& last = out.panes.back();
+    last.label_room = m.row_label_width - kBesideLabels * unit;
     last.row_labels = index == 0 || picks || has_other_rows(p, line);
     last.column_labels = labelled && names_places(p.pane.column_axis);
     last.head_numbers = numbered;

@@ -25,6 +25,7 @@ struct PlacedPane {
   // The row that has its name marked though the pane shows nothing of the cell: another head does.
   // The column of the chosen cell, where no column of the result leads to it.
   std::optional<std::int64_t> named_row = std::nullopt, named_column = std::nullopt;
+  float label_room = 0;    // how wide the names of its rows may be
   float caption_room = 0;  // how wide the caption may be; 0: any width
   int brevity = 0;         // the caption leaves out at least so much; see caption_brevity()
   std::string range;       // what its colours span, where the pictures of the page differ: "±3.96"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/ui/experts/stage_experts.h"
 #include "app/ui/frame/panels.h"
 #include "app/ui/stage/motion_card.h"
 
@@ -12,7 +13,7 @@ std::optional<MotionSize> shown_motion_size(const AppState& state) {
   const Step* step = current_step(state);
   if (!step || state.derived.empty) return std::nullopt;
   const Trace& trace = *state.derived.trace;
-  return motion_size(trace, step_page(trace, *step, state.session.head));
+  return motion_size(trace, step_page(trace, *step, shown_part(state)));
 }
 
 std::optional<Motion> shown_motion(const AppState& state) {

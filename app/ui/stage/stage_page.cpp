@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "app/ui/experts/stage_experts.h"
 #include "app/ui/kit/rich_text.h"
 #include "app/ui/matrix/linked_hover.h"
 #include "app/ui/matrix/place_words.h"
@@ -35,12 +36,15 @@ CellLink page_link(const Trace& trace, const StepPage& page, const std::optional
 
 namespace {
 
-// Of the first names along an axis of `count` places.
+// Of the names along an axis of `count` places, or of an even sample of many: of a vocabulary those
+// at the beginning are often single bytes.
 float widest_name(const Ui& ui, const Trace& trace, std::string_view axis, std::int64_t count) {
+  constexpr std::int64_t kMost = 200;
   float widest = ui.px(24);
   if (!names_places(axis) && axis != "batch") return widest;
-  for (std::int64_t i = 0; i < std::min<std::int64_t>(count, 200); ++i) {
-    const std::string label = place_label(ui, trace, axis, i);
+  const std::int64_t looked_at = std::min(count, kMost);
+  for (std::int64_t i = 0; i < looked_at; ++i) {
+    const std::string label = place_name(ui, trace, axis, i * count / looked_at);
     widest = std::max(widest, ui.measure(ui.fonts.strong, label).x);
   }
   return widest;
@@ -222,15 +226,19 @@ void note_ranges(const Ui& ui, const Trace& trace, StagePlacement& placement) {
     const PaneColors colors = colors_of(ui, trace, *p.pane);
     p.range = range_text(ui, colors);
     p.span = span_text(ui, colors);
-    ranges.insert(p.range + p.span);
+    ranges.insert(p.range);
   }
   for (PlacedPane& p : placement.panes) {
     if (ranges.size() < 2) p.range.clear();
   }
 }
 
-// Matrices that are alike have captions that are.
-void level_captions(const Ui& ui, const Trace& trace, StagePlacement& placement) {
+// Matrices that are alike have captions that are; and sizes have one form in all that stand in a
+// row: with words, or without.
+void level_captions(const Ui& ui, const Trace& trace, const StepPage& page,
+                    StagePlacement& placement) {
+  constexpr int kWithoutWords = 2;
+  int form = 0;
   const auto alike = [](const Pane& a, const Pane& b) {
     return a.role == b.role && a.rows == b.rows && a.columns == b.columns &&
            a.row_axis == b.row_axis && a.column_axis == b.column_axis;
@@ -241,7 +249,11 @@ void level_captions(const Ui& ui, const Trace& trace, StagePlacement& placement)
       const int brevity = caption_brevity(ui, trace, other, pane_caption(trace, *other.pane));
       p.brevity = std::max(p.brevity, brevity);
     }
+    if (p.pane->pane.role != PaneRole::kRowVector) form = std::max(form, p.brevity);
   }
+  if (page.layout != Layout::kRow) return;
+  for (PlacedPane& p : placement.panes)
+    p.brevity = std::max(p.brevity, std::min(form, kWithoutWords));
 }
 
 constexpr float kLegendWidth = 84;  // design pixels
@@ -272,7 +284,7 @@ void draw_stage_page(const AppState& state, Ui& ui, const Rect& area, const Step
   StagePlacement placement = place_page(page, body, m, ui.scale);
   apply_view(placement, page, state.session.view, ui.scale);
   note_ranges(ui, trace, placement);
-  level_captions(ui, trace, placement);
+  level_captions(ui, trace, page, placement);
   StageView view = state.session.view;
   const bool hovering = state.session.hovered.has_value();
   CellLink link = hovered_link(state, page);
@@ -310,6 +322,7 @@ void draw_stage_page(const AppState& state, Ui& ui, const Rect& area, const Step
   }
   mark_turned(state, ui, step, page, placement);
   draw_shared_heads(state, ui, body, page, placement);
+  draw_expert_buttons(state, ui, body, step, page, placement);
   draw_signs(ui, placement, page);
   draw_picked_rows(ui, trace, placement, link, m.row_label_width);
   draw_motion(state, ui, body, page, placement);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/ui/experts/stage_experts.h"
 #include "app/ui/frame/panels.h"
 #include "app/ui/matrix/pane_view.h"
 #include "app/ui/matrix/place_words.h"
@@ -147,7 +148,7 @@ std::optional<CellPick> draw_row_table(const AppState& state, Ui& ui, const Rect
       shown_columns(lines.back().values, detail.chosen, count, largest);
 
   const Program& program = trace.program();
-  const StepPage page = step_page(trace, *current_step(state), state.session.head);
+  const StepPage page = step_page(trace, *current_step(state), shown_part(state));
   const auto scales = scales_of(ui, trace, page, detail);
   const std::int64_t made = made_columns(state, page, detail);
   ImDrawList* list = ImGui::GetWindowDrawList();

@@ -142,7 +142,9 @@ float draw_target_tools(const AppState& state, Ui& ui, const Rect& area) {
   if (!step || !state.derived.trace) return 0;
   const Trace& trace = *state.derived.trace;
   const Program& program = trace.program();
-  if (!program.makes(*step, Role::kLoss)) return 0;
+  // Of foci with a penalty the loss of the class is a step of its own, before the sum.
+  const bool sum = program.find(Role::kClassLoss, program.loss) >= 0;
+  if (!program.makes(*step, sum ? Role::kClassLoss : Role::kLoss)) return 0;
   const std::vector<std::int64_t> places = open_targets(program, model, trace.input());
   const bool classes = program.config.form == ModelForm::kClasses;
   std::vector<std::string> labels;

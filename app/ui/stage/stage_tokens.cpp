@@ -29,7 +29,7 @@ struct TokenRow {
   bool source = false;
   // What of the sentence the tokens stand for; nothing where the model wrote them.
   std::string_view text;
-  std::int64_t first = 0;  // the first that can be moved: before it stands [BOS]
+  std::int64_t first = 0;  // the first that can be moved: before it stands [BOS] or [CLS]
   bool written = false;    // by the model, not by the person
 
   std::int64_t size() const { return static_cast<std::int64_t>(tokens.size()); }
@@ -43,7 +43,10 @@ TokenRow shown_row(const AppState& state) {
   const std::string& sentence = state.document().sentence;
   const Step* step = current_step(state);
   const std::string_view name = trace.tensor(step->tensor).name;
-  if (step->stack == Stack::kOnly) return {name, input.tokens, input.ids, false, sentence};
+  if (step->stack == Stack::kOnly) {
+    const int first = class_tokens(state.derived.model.get(), state.document());
+    return {name, input.tokens, input.ids, false, sentence, first};
+  }
   const SourceAndTarget pair = split_pair(sentence);
   if (step->stack == Stack::kEncoder)
     return {name, input.source_tokens, input.source_ids, true, pair.source};
@@ -68,8 +71,14 @@ bool is_padding(const AppState& state, const TokenRow& row, std::int64_t t) {
          std::binary_search(padding.begin(), padding.end(), static_cast<int>(t));
 }
 
+// [CLS] stands for all of the sentence.
+bool can_be_padding(const AppState& state, std::int64_t t) {
+  return t >= class_tokens(state.derived.model.get(), state.document());
+}
+
 // Marks the token or takes its mark away; another mask becomes the padding mask first.
 void toggle_padding(const AppState& state, Ui& ui, const TokenRow& row, std::int64_t t) {
+  if (!can_be_padding(state, t)) return;
   MaskSpec next = state.document().config.mask;
   const int place = static_cast<int>(t);
   const bool marked = is_padding(state, row, t);
@@ -130,7 +139,8 @@ float draw_cuts(const AppState& state, Ui& ui, const TokenRow& row, const Rect& 
   std::size_t from = 0;
   for (std::int64_t t = 0; t < row.size(); ++t) {
     const std::string& token = row.tokens[static_cast<std::size_t>(t)];
-    const Cut cut = cut_of(state, row, token, from);
+    const bool is_read = t >= row.first;  // nobody wrote [BOS] or [CLS]
+    const Cut cut = is_read ? cut_of(state, row, token, from) : Cut{{}, from};
     from = cut.end;
     const std::string label = token_label(token);
     const float room = area.width() * 0.5f;
@@ -241,7 +251,8 @@ void draw_menu(const AppState& state, Ui& ui, const TokenRow& row) {
   const std::string_view mark = is_padding(state, row, t) ? "tokens.unmark"
                                 : acts                    ? "tokens.mark"
                                                           : "tokens.mark_and_switch";
-  if (item("token_menu/padding", ui.tr(mark), true)) toggle_padding(state, ui, row, t);
+  if (item("token_menu/padding", ui.tr(mark), can_be_padding(state, t)))
+    toggle_padding(state, ui, row, t);
   const bool can = up_to_date(state) && row.can_move(t);
   const bool left = can && t > row.first, right = can && t < row.last();
   if (item("token_menu/left", ui.tr("tokens.left"), left)) move_to(ui, row, t, t - 1);

@@ -62,7 +62,7 @@ std::optional<CellPick> draw_detail(const AppState&, Ui&, const Rect&, const Ste
 DetailNeed row_table_need(const Ui&, const Trace&, const RowDetail&);
 std::optional<CellPick> draw_row_table(const AppState&, Ui&, const Rect&, const RowDetail&);
 
-/// Four digits in small figures where they find room: 8.758e−05 needs more than 0.0429.
+/// Four digits in small figures where they find room: 8.758e−5 needs more than 0.0429.
 std::string fitting_number(const Ui&, double value, float room);
 
 DetailNeed ranking_need(const Ui&, const Pane&);

@@ -192,6 +192,10 @@ struct MeasureSizes {
 struct ChooseHeadsView {
   HeadsView view{};
 };
+/// The word from which the way to the chosen cell is told; −1: whichever is pointed at.
+struct ChooseReachWord {
+  std::int64_t word = -1;
+};
 struct ToggleLineHead {
   int head = 0;
 };
@@ -363,6 +367,7 @@ struct Write {
 using Action = std::variant<
     FocusOn, UseFocus, MenuShown, OpenMenu, MoveCell, Tick, ScrubTo, SetSpeed, ChooseTab, GoBackTo,
     CopyText, ShowAllTerms, ChooseLibrary, LightTensor, TypeTarget, NudgeCell, ChooseHeadsView,
+    ChooseReachWord,
     ToggleLineHead, ChooseBrush, SetView, ChooseRange, ChooseVision, SizePanels, Maximize,
     OpenInspector, ShowHint, ChooseLanguage, AnswerQuestion, AnswerRecovery, DropFiles, TypeQuery,
     ChooseInPalette, RunInPalette, ShowSetting, DoEdit, EndEdit, DoCommand, GoToStep, ChooseLayer,

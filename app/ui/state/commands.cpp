@@ -153,6 +153,8 @@ bool is_enabled(Command command, const AppState& state) {
       return state.history.can_undo() && !state.preview;
     case Command::kRedo:
       return state.history.can_redo() && !state.preview;
+    case Command::kToggleLines:
+      return shown_config(state).attends();
     case Command::kNextHead:
     case Command::kPreviousHead:
     case Command::kToggleCompare:

@@ -35,7 +35,7 @@ struct Playback {
 inline constexpr float kSpeeds[] = {0.25f, 0.5f, 1, 2, 4};
 
 enum class InspectorTab { kNumbers, kCode, kWords };
-enum class HeadsView { kPictures, kLines };
+enum class HeadsView { kPictures, kLines, kReach };
 /// What the mouse does to the mask on the stage while it is painted.
 enum class Brush { kCell, kRow, kColumn, kTriangle };
 /// Which numbers a picture's colours span: its own, or those of every head and layer of its kind.
@@ -122,6 +122,7 @@ struct HeadsSession {
   int other_head = -1;    // the head to compare with; -1: none
   bool compare = false;   // the stage shows both heads and their difference
   HeadsView heads_view = HeadsView::kPictures;
+  std::int64_t reach_word = -1;  // see ChooseReachWord
   std::vector<int> line_heads;  // whose lines are drawn; empty: the chosen head's
   Brush brush = Brush::kCell;
 };

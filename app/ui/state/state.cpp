@@ -26,6 +26,11 @@ bool is_as_trained(const AppState& state) {
 
 bool can_have(const AppState& state, PositionKind kind) {
   const auto& model = state.derived.model;
+  const Config& c = state.document().config;
+  // Without attention nothing has queries and keys to act on; with memory places would repeat.
+  const bool on_keys = kind == PositionKind::kRotary || kind >= PositionKind::kRelative;
+  const bool counted = kind == PositionKind::kSinusoidal || kind == PositionKind::kLearned;
+  if ((!c.attends() && on_keys) || (c.memory > 0 && counted)) return false;
   return state.document().model.empty() || (model && can_have(model->file.config, kind));
 }
 
@@ -43,6 +48,7 @@ bool has_room(const AppState& state) {
   const Trace* trace = state.derived.trace.get();
   if (!trace || state.derived.cut) return false;
   if (!trace->input().masked.empty()) return true;  // a mask is filled, the row stays as long
+  if (trace->config().memory > 0) return true;      // a segment that is full is followed by another
   const auto& model = state.derived.model;
   const std::int64_t most = model && model->file.context > 0 ? model->file.context : INT64_MAX;
   return trace->length() < std::min<std::int64_t>(most, state.document().max_tokens);

@@ -13,6 +13,7 @@
 #include "core/check/nudge.h"
 #include "core/document/document.h"
 #include "core/explain/explain.h"
+#include "core/explain/reach_picture.h"
 #include "core/run/runner.h"
 #include "core/run/sentence_tokens.h"
 #include "core/train/heads/trace_heads.h"
@@ -59,6 +60,7 @@ struct ComputingDerived {
   bool empty = false;  // the sentence has no token
   bool cut = false;
   std::size_t skipped = 0;             // tokens of the sentence before the trace's first
+  std::size_t segments = 0;            // RunResult::segments
   std::shared_ptr<const Model> model;  // the trace's; null: the sandbox
   // The weights of a document whose model is a run that is being trained; null: there are none.
   std::shared_ptr<const Model> run_model;
@@ -99,6 +101,10 @@ struct HeadsDerived {
   CellRange difference_range;
   std::uint64_t difference_key = 0;
   std::int64_t largest_change = -1;  // where `difference` is furthest from 0; -1: nowhere
+  std::optional<Reach> reach;        // of the chosen cell, once it is known
+  std::vector<float> reach_cells;    // the rows of `reach`, the last one first
+  std::uint64_t reach_key = 0;
+  bool reaching = false;  // another one is being computed
 };
 
 struct InspectorDerived {

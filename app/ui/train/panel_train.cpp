@@ -13,6 +13,7 @@ namespace headlight {
 namespace {
 
 constexpr double kWidths[] = {8, 16, 32, 48, 64, 96, 128, 192, 256};
+constexpr double kMemories[] = {0, 8, 16, 32, 64, 128, 256, 512};
 constexpr double kBatches[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512};
 
 // ---- the model ----
@@ -42,6 +43,78 @@ void pool_settings(TrainSettings& s) {
            c.foci_penalty);
 }
 
+void distance_settings(TrainSettings& s) {
+  Config& c = s.plan.config;
+  if (c.positions == PositionKind::kRelative)
+    s.number({.id = "train/set/relative_reach",
+              .low = 1,
+              .high = 512,
+              .integer = true,
+              .logarithmic = true},
+             "train.relative_reach", c.relative_reach);
+  if (c.positions != PositionKind::kT5) return;
+  s.number(
+      {.id = "train/set/t5_buckets", .low = 2, .high = 128, .integer = true, .logarithmic = true},
+      "train.t5_buckets", c.t5_buckets);
+  s.number(
+      {.id = "train/set/t5_reach", .low = 1, .high = 1024, .integer = true, .logarithmic = true},
+      "train.t5_reach", c.t5_reach);
+}
+
+// Several feed-forward networks and a gate in place of one.
+void expert_settings(TrainSettings& s) {
+  Config& c = s.plan.config;
+  if (!c.has_feed_forward() || c.is_gated()) {
+    c.experts = c.top_experts = 0;
+    return;
+  }
+  s.number({.id = "train/set/experts", .low = 0, .high = 16, .integer = true}, "train.experts",
+           c.experts);
+  c.top_experts = std::min(c.top_experts, c.experts);
+  if (!c.has_experts()) return;
+  s.number({.id = "train/set/top_experts",
+            .low = 0,
+            .high = static_cast<double>(c.experts),
+            .integer = true},
+           "train.top_experts", c.top_experts);
+  s.number({.id = "train/set/balance", .low = 0, .high = 2}, "train.balance", c.balance);
+}
+
+// Only running text has a segment before. Places that a row counts for itself would repeat: whoever
+// begins to remember gets positions that only know distances.
+void memory_settings(TrainSettings& s) {
+  Config& c = s.plan.config;
+  const bool text = s.plan.settings.task.empty() && s.plan.data == OwnData::kText;
+  if (!text) {
+    c.memory = 0;
+    return;
+  }
+  s.number({.id = "train/set/memory",
+            .low = 0,
+            .high = 512,
+            .integer = true,
+            .choices = kMemories,
+            .zero = s.ui().tr("train.off")},
+           "train.memory", c.memory);
+  const bool counts =
+      c.positions == PositionKind::kSinusoidal || c.positions == PositionKind::kLearned;
+  if (s.changed && c.memory > 0 && counts) c.positions = PositionKind::kRotary;
+}
+
+// What mixes the tokens, and of a convolution its window.
+void mixer_settings(TrainSettings& s) {
+  Config& c = s.plan.config;
+  if (c.form == ModelForm::kTranslate) return;
+  const Choices mixers = choices_of(s.ui(), c.mixer);
+  s.choice("train/set/mixer", "train.mixer", c.mixer, mixers.labels, mixers.ids);
+  if (!c.attends() && (c.has_rotary() || c.is_relative())) c.positions = PositionKind::kSinusoidal;
+  if (c.mixer != MixerKind::kConvolution) return;
+  s.number({.id = "train/set/kernel", .low = 1, .high = 16, .integer = true}, "train.kernel",
+           c.kernel);
+  s.number({.id = "train/set/dilation", .low = 1, .high = 4, .integer = true}, "train.dilation",
+           c.dilation);
+}
+
 void form_settings(TrainSettings& s) {
   Ui& ui = s.ui();
   Config& c = s.plan.config;
@@ -49,19 +122,24 @@ void form_settings(TrainSettings& s) {
   const double least = classes ? 0 : 1;  // pooling can do without a transformer under it
   s.number({.id = "train/set/layers", .low = least, .high = 6, .integer = true}, "train.layers",
            c.layers);
-  const bool other_heads = s.number(
-      {.id = "train/set/heads", .low = 1, .high = 16, .integer = true}, "train.heads", c.heads);
+  mixer_settings(s);
+  const bool other_heads =
+      c.attends() && s.number({.id = "train/set/heads", .low = 1, .high = 16, .integer = true},
+                              "train.heads", c.heads);
   const bool other_width = s.number({.id = "train/set/d_model",
                                      .low = kWidths[0],
                                      .high = 256,
                                      .integer = true,
                                      .choices = kWidths},
                                     "train.d_model", c.d_model);
-  if (other_heads || other_width) c.heads = fitting_heads(c.heads, c.d_model);
+  if (c.attends() && (other_heads || other_width)) c.heads = fitting_heads(c.heads, c.d_model);
   const Choices positions = choices_of(ui, c.positions), blocks = choices_of(ui, c.block);
   s.choice("train/set/positions", "train.positions", c.positions, positions.labels, positions.ids);
+  distance_settings(s);
+  memory_settings(s);
   s.choice("train/set/block", "train.block", c.block, blocks.labels, blocks.ids);
   s.choice("train/set/init", "train.init", s.plan.init, "train.init.");
+  expert_settings(s);
   if (classes) pool_settings(s);
 }
 

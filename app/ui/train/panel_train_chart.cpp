@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "app/ui/kit/chart.h"
+#include "app/ui/kit/line_text.h"
 #include "app/ui/kit/number_row.h"
 #include "app/ui/state/commands.h"
 #include "app/ui/train/panel_train.h"
@@ -19,6 +20,7 @@ struct Line {
   std::vector<ChartPoint> points;
   std::uint64_t run = 0;
   bool earlier = false;
+  bool other_tokens = false;         // what it counts is not what the others count
   const RunView* trained = nullptr;  // of training: its exact values stand here
 };
 
@@ -111,6 +113,17 @@ Color earlier_color(const Theme& theme, std::size_t i) {
   return colors[i % std::size(colors)];
 }
 
+// Do both count the same: per class, or per token of one vocabulary? Of a task of our own the
+// vocabulary is the task's. Bits per byte are of one kind whatever the tokens.
+bool counts_alike(const RunView& a, const RunView& b) {
+  if (!a.plan || !b.plan || !a.plan->settings.task.empty()) return true;
+  if (a.plan->data == OwnData::kLabels && b.plan->data == OwnData::kLabels) return true;
+  const TextOptions &x = a.plan->text_options, &y = b.plan->text_options;
+  return a.plan->settings.base == b.plan->settings.base && x.cut == y.cut &&
+         x.vocabulary == y.vocabulary && x.characters == y.characters &&
+         x.validation == y.validation && x.known == y.known;
+}
+
 // Losses and scores of different data say nothing beside each other, and share no axis.
 bool learns_alike(const RunView& a, const RunView& b) {
   if (!a.plan || !b.plan || a.plan->settings.task != b.plan->settings.task) return !b.plan;
@@ -126,24 +139,33 @@ std::vector<Line> lines_of(const AppState& state, const Ui& ui) {
     if (!learns_alike(*earlier[i], state.train.run)) continue;
     if (curve == Curve::kBits && !is_text(*earlier[i])) continue;
     const bool by_validation = curve == Curve::kAccuracy;
-    lines.push_back({ui.tr("train.run_n", {{"n", std::to_string(earlier[i]->status.run)}}),
-                     earlier_color(ui.theme, i),
-                     by_validation ? measured_points(*earlier[i], curve, earlier[i]->validation)
-                                   : training_points(*earlier[i], curve),
-                     earlier[i]->status.run, true, by_validation ? nullptr : earlier[i].get()});
+    Line line{ui.tr("train.run_n", {{"n", std::to_string(earlier[i]->status.run)}}),
+              earlier_color(ui.theme, i),
+              {},
+              earlier[i]->status.run,
+              true};
+    // Named, so that it can be seen why it is not drawn.
+    line.other_tokens = (curve == Curve::kLoss || curve == Curve::kAccuracy) &&
+                        !counts_alike(*earlier[i], state.train.run);
+    if (!line.other_tokens) {
+      line.points = by_validation ? measured_points(*earlier[i], curve, earlier[i]->validation)
+                                  : training_points(*earlier[i], curve);
+      line.trained = by_validation ? nullptr : earlier[i].get();
+    }
+    lines.push_back(std::move(line));
   }
   const RunView& run = state.train.run;
   if (curve != Curve::kAccuracy) {
     lines.push_back({std::string(ui.tr("train.this_run")), ui.theme.text,
-                     training_points(run, curve), run.status.run, false, &run});
+                     training_points(run, curve), run.status.run, false, false, &run});
   }
   if (curve != Curve::kNorm && curve != Curve::kRate) {
     lines.push_back({std::string(ui.tr("train.validation")), ui.theme.q,
-                     measured_points(run, curve, run.validation), run.status.run, false, nullptr});
+                     measured_points(run, curve, run.validation), run.status.run});
   }
   if ((curve == Curve::kLoss || curve == Curve::kAccuracy) && !run.old_text.empty() && run.plan) {
     lines.push_back({ui.tr("train.old_text", {{"name", base_name(*run.plan)}}), ui.theme.size_model,
-                     measured_points(run, curve, run.old_text), run.status.run, false, nullptr});
+                     measured_points(run, curve, run.old_text), run.status.run});
   }
   return lines;
 }
@@ -191,25 +213,35 @@ Chart place_chart(const AppState& state, const std::vector<Line>& lines, const R
 
 // How wide the name of a line and its value at the marked step are.
 float entry_width(const Ui& ui, const Line& line) {
+  const std::string_view value = line.other_tokens ? ui.tr("train.other_tokens") : "0.00e\u22120";
   return ui.px(22) + ui.measure(ui.fonts.control, line.name).x + ui.px(8) +
-         ui.measure(ui.fonts.mono, "0.00e\u221200").x + ui.px(line.earlier ? 28 : 10);
+         ui.measure(ui.fonts.mono, value).x + ui.px(line.earlier ? 28 : 10);
 }
 
 void draw_entry(const AppState& state, Ui& ui, const Line& line, double step, const Rect& r) {
   const auto point = nearest_point(line, shown_curve(state).curve, step);
   const float middle = (r.y0 + r.y1) / 2, y = middle - ui.fonts.control->FontSize / 2 - ui.px(1);
-  ImGui::GetWindowDrawList()->AddRectFilled({r.x0, middle - ui.px(1.5f)},
-                                            {r.x0 + ui.px(14), middle + ui.px(1.5f)},
-                                            to_u32(line.color), ui.px(1));
-  ui.text(ui.fonts.control, {r.x0 + ui.px(22), y}, ui.theme.text, line.name);
+  if (!line.other_tokens)
+    ImGui::GetWindowDrawList()->AddRectFilled({r.x0, middle - ui.px(1.5f)},
+                                              {r.x0 + ui.px(14), middle + ui.px(1.5f)},
+                                              to_u32(line.color), ui.px(1));
+  ui.text(ui.fonts.control, {r.x0 + ui.px(22), y},
+          line.other_tokens ? ui.theme.muted : ui.theme.text, line.name);
   const float end = r.x1 - ui.px(line.earlier ? 28 : 10);
-  ui.text_right(ui.fonts.mono, end, y, ui.theme.text, point ? fine_number(point->y, 3) : "–");
+  ui.text_right(ui.fonts.mono, end, y, ui.theme.text,
+                point               ? fine_number(point->y, 3)
+                : line.other_tokens ? std::string(ui.tr("train.other_tokens"))
+                                    : "–");
   if (!line.earlier) return;
   const Rect name{r.x0, r.y0, end - ui.px(2), r.y1};
   bool on_name = false;
   if (ui.hot("train/pin/" + std::to_string(line.run), name, &on_name))
     ui.push(PinStep{RunPoint{line.run, shown_step(state.session.train, state.train.run)}});
-  if (on_name) ui.tooltip(ui.tr("train.pin_run"));
+  if (on_name && line.other_tokens) {
+    ui.tooltip(two_sentences(ui.tr("train.other_tokens.help"), ui.tr("train.pin_run")));
+  } else if (on_name) {
+    ui.tooltip(ui.tr("train.pin_run"));
+  }
   const Rect close{end + ui.px(3), r.y0, end + ui.px(21), r.y1};
   bool over = false;
   if (ui.hot("train/forget/" + std::to_string(line.run), close, &over))

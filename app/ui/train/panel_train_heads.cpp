@@ -206,8 +206,7 @@ void head_cell(const Grid& g, const HeadRow& row, int head, const Rect& r) {
   const Color color = is_special(story) ? ui.theme.pattern : ui.theme.text;
   head_name(g, number, story, color, {map.x0, r.y1 - label + ui.px(1), r.x1, r.y1});
   if (!compared && line.width() > ui.px(24)) {
-    ui.text(ui.fonts.mono_small, {line.x0, map.y0}, color,
-            cell_number(story.now, {CellFormat::Kind::kFixed, 2}));
+    ui.text(ui.fonts.mono_small, {line.x0, map.y0}, color, cell_number(story.now, kShareCell));
     sparkline(ui, story, g.step, line, color);
   }
   if (over && !map.contains(ImGui::GetIO().MousePos)) {

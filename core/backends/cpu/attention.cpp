@@ -143,12 +143,14 @@ void AttentionRunner::turn(const Program& program, const FusedAttention& a, Tens
   const std::int64_t stride = axes.back().size, count = cell_count(axes) / stride;
   const std::int64_t positions = axes[axes.size() - 2].size;
   const std::int64_t width = axes_of(program, a.turned_q).back().size;
-  const OpParams& params = program.calls[static_cast<std::size_t>(a.turn)].params;
-  kernels::Rotary rotary = angles_.of(params, positions, width);
+  // Queries and keys are turned by two calls, which may begin at other positions.
+  const int call = rows == a.q ? a.turn : a.turn + 1;
+  const OpParams& params = program.calls[static_cast<std::size_t>(call)].params;
+  kernels::Rotary rotary = angles_.of(params, params.offset + positions, width);
   rotary.back = back;
   for (std::int64_t row = 0; row < count; ++row) {
     for (std::int64_t cell = row * stride; cell < (row + 1) * stride; cell += width) {
-      kernels::rotate_row(rotary, row % positions, from + cell, into + cell);
+      kernels::rotate_row(rotary, params.offset + row % positions, from + cell, into + cell);
     }
   }
 }

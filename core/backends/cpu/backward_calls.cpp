@@ -1,6 +1,10 @@
 #include "core/backends/cpu/backward_calls.h"
+#include "core/backends/cpu/mixers/mixers.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "core/backends/cpu/experts/expert_calls.h"
 
 namespace headlight::cpu {
 namespace {
@@ -130,6 +134,27 @@ void BackwardPass::run_call(const GradientCall& g) {
       return foci_penalty(g);
     case Op::kSinusoid:
       return;
+    case Op::kAlibi:
+    case Op::kDistanceBias:
+    case Op::kDistanceSinusoid:
+    case Op::kRelativeScores:
+    case Op::kRelativeSum:
+    case Op::kShiftHeads:
+      return distances_.run_backward(g.c, g.d_out, g.d_in);
+    case Op::kRecurrence:
+    case Op::kGru:
+    case Op::kConvolution:
+      run_mixer_backward(pieces_, g, scratch_);
+      if (g.c.call.op == Op::kConvolution)
+        bias(g.d_out, as_rows(g.c.out_axes).rows, g.c.out_axes.back().size, g.d_in[3]);
+      return;
+    case Op::kExpertLinear:
+    case Op::kTopExperts:
+    case Op::kMix:
+    case Op::kLoadBalance:
+      return run_experts_backward(pieces_, g);
+    case Op::kConcatRows:
+      return concat_rows(g);
   }
 }
 
@@ -258,11 +283,13 @@ void BackwardPass::multiply(const GradientCall& g) {
 void BackwardPass::rotary(const GradientCall& g) {
   if (!g.d_in[0].cells) return;
   const std::int64_t positions = g.c.out_axes[2].size, width = g.c.out_axes[3].size;
-  kernels::Rotary turn = angles_.of(g.c.call.params, positions, width);
+  const std::int64_t first = g.c.call.params.offset;
+  kernels::Rotary turn = angles_.of(g.c.call.params, first + positions, width);
   turn.back = true;
   pieces_.for_stretches(g.c.cells() / width, width, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row) {
-      kernels::rotate_row(turn, row % positions, g.d_out + row * width, g.d_in[0] + row * width);
+      kernels::rotate_row(turn, first + row % positions, g.d_out + row * width,
+                          g.d_in[0] + row * width);
     }
   });
 }
@@ -332,6 +359,21 @@ void BackwardPass::move_rows_back(const GradientCall& g) {
       kernels::pass_gradient(g.d_out + row * width, into + source_row(g.c, row) * width, width);
     }
   });
+}
+
+// Each input feels its own part of the rows.
+void BackwardPass::concat_rows(const GradientCall& g) {
+  const std::int64_t width = g.c.out_axes[2].size, item = g.c.out_axes[1].size * width;
+  std::int64_t first = 0;
+  for (const std::size_t i : {0, 1}) {
+    const std::int64_t cells = g.c.axes[i][1].size * width;
+    const float* d = g.d_out + std::exchange(first, cells);
+    if (!g.d_in[i].cells) continue;
+    pieces_.for_stretches(g.c.out_axes[0].size, cells, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t b = begin; b < end; ++b)
+        kernels::pass_gradient(d + b * item, g.d_in[i] + b * cells, cells);
+    });
+  }
 }
 
 float* BackwardPass::scratch(std::int64_t cells) {

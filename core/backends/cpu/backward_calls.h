@@ -5,6 +5,7 @@
 
 #include "core/backends/backend.h"
 #include "core/backends/cpu/attention.h"
+#include "core/backends/cpu/distance/distances.h"
 #include "core/backends/cpu/pieces.h"
 
 namespace headlight::cpu {
@@ -23,8 +24,12 @@ class BackwardPass {
  public:
   /// `fusion` may be null.
   BackwardPass(Pieces& pieces, const Fusion* fusion, AttentionRunner& attention,
-               RotaryAngles& angles)
-      : pieces_(pieces), fusion_(fusion), attention_(attention), angles_(angles) {}
+               RotaryAngles& angles, Distances& distances)
+      : pieces_(pieces),
+        fusion_(fusion),
+        attention_(attention),
+        angles_(angles),
+        distances_(distances) {}
   /// See Backend::run_backward.
   void run(const Program&, std::span<const BackwardCall>, std::span<float* const> memory,
            std::span<float* const> gradients);
@@ -50,6 +55,7 @@ class BackwardPass {
   void embed(const GradientCall&);
   void learned_position(const GradientCall&);
   void move_rows_back(const GradientCall&);
+  void concat_rows(const GradientCall&);
   void bias(const float* d, std::int64_t rows, std::int64_t columns, kernels::Into);
   float* scratch(std::int64_t cells);
 
@@ -57,6 +63,7 @@ class BackwardPass {
   const Fusion* fusion_;
   AttentionRunner& attention_;
   RotaryAngles& angles_;
+  Distances& distances_;
   FloatBuffer scratch_;  // grows to what the largest call asks for
 };
 

@@ -7,6 +7,8 @@
 
 #include "core/backends/backend.h"
 #include "core/backends/cpu/backward_calls.h"
+#include "core/backends/cpu/experts/expert_calls.h"
+#include "core/backends/cpu/mixers/mixers.h"
 #include "core/backends/cpu/pieces.h"
 
 namespace headlight {
@@ -21,7 +23,8 @@ class CpuBackend final : public Backend {
       : fusion_(std::move(fusion)),
         pieces_(threads),
         attention_(angles_),
-        backward_(pieces_, fusion_.get(), attention_, angles_) {}
+        distances_(pieces_),
+        backward_(pieces_, fusion_.get(), attention_, angles_, distances_) {}
 
   std::string_view name() const override { return "cpu"; }
   bool supports(const Program&, const OpCall&) const override { return true; }
@@ -118,6 +121,24 @@ class CpuBackend final : public Backend {
         return pool(c);
       case Op::kFociPenalty:
         return foci_penalty(c);
+      case Op::kAlibi:
+      case Op::kDistanceBias:
+      case Op::kDistanceSinusoid:
+      case Op::kRelativeScores:
+      case Op::kRelativeSum:
+      case Op::kShiftHeads:
+        return distances_.run(c);
+      case Op::kRecurrence:
+      case Op::kGru:
+      case Op::kConvolution:
+        return cpu::run_mixer(pieces_, c, mixing_);
+      case Op::kExpertLinear:
+      case Op::kTopExperts:
+      case Op::kMix:
+      case Op::kLoadBalance:
+        return cpu::run_experts(pieces_, c);
+      case Op::kConcatRows:
+        return concat_rows(c);
     }
   }
 
@@ -209,10 +230,11 @@ class CpuBackend final : public Backend {
 
   void rotary(const Call& c) {
     const std::int64_t positions = c.out_axes[2].size, width = c.out_axes[3].size;
-    const kernels::Rotary turn = angles_.of(c.call.params, positions, width);
+    const std::int64_t first = c.call.params.offset;
+    const kernels::Rotary turn = angles_.of(c.call.params, first + positions, width);
     pieces_.for_stretches(c.cells() / width, width, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t row = begin; row < end; ++row) {
-        kernels::rotate_row(turn, row % positions, c.in[0] + row * width,
+        kernels::rotate_row(turn, first + row % positions, c.in[0] + row * width,
                             {c.out + row * width, false});
       }
     });
@@ -262,6 +284,20 @@ class CpuBackend final : public Backend {
     });
   }
 
+  // Rows of the memory, then those of x: one piece for each batch item.
+  void concat_rows(const Call& c) {
+    const std::int64_t width = c.out_axes[2].size, item = c.out_axes[1].size * width;
+    pieces_.for_stretches(c.out_axes[0].size, item, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t b = begin; b < end; ++b) {
+        float* to = c.out + b * item;
+        for (const std::size_t i : {0, 1}) {
+          const std::int64_t cells = c.axes[i][1].size * width;
+          to = std::copy_n(c.in[i] + b * cells, cells, to);
+        }
+      }
+    });
+  }
+
   void sinusoid(const Call& c) {
     const std::int64_t positions = c.out_axes[1].size, width = c.out_axes[2].size;
     constexpr std::int64_t kRows = 32;
@@ -277,7 +313,9 @@ class CpuBackend final : public Backend {
   cpu::Pieces pieces_;
   cpu::RotaryAngles angles_;
   cpu::AttentionRunner attention_;
+  cpu::Distances distances_;
   cpu::BackwardPass backward_;
+  FloatBuffer mixing_;  // of recurrent layers and convolutions
   FloatBuffer joined_;  // the weights of heads side by side
 };
 

@@ -98,7 +98,7 @@ void fill_batch(const Program& program, const TokenBatch& batch, std::int64_t fi
   const std::int64_t targets = classes ? 1 : n;
   copy_ids(batch.targets, first * targets, rows * targets, at(program.targets));
   const int* lengths = lengths_from(batch.lengths, first);
-  for (std::int64_t r = 0; classes && r < rows; ++r) {
+  for (std::int64_t r = 0; r < rows; ++r) {
     const std::int64_t length = lengths ? lengths[r] : n;
     fill_pooling(
         program, r, n, [length](std::int64_t t) { return t < length; }, memory);
@@ -110,6 +110,11 @@ void fill_batch(const Program& program, const TokenBatch& batch, std::int64_t fi
   const std::int64_t s = batch.sources;
   copy_ids(batch.source, first * s, rows * s, at(program.source_ids));
   const int* source_lengths = lengths_from(batch.source_lengths, first);
+  for (std::int64_t r = 0; r < rows; ++r) {
+    const std::int64_t length = source_lengths ? source_lengths[r] : s;
+    fill_source_present(
+        program, r, s, [length](std::int64_t t) { return t < length; }, memory);
+  }
   if (program.source_mask >= 0)
     fill_key_padding(at(program.source_mask), shape, s, s, source_lengths, nullptr);
   if (program.cross_mask >= 0)
@@ -117,15 +122,25 @@ void fill_batch(const Program& program, const TokenBatch& batch, std::int64_t fi
 }
 
 void fill_own_mask(const Program& program, std::span<float* const> memory) {
+  if (program.present >= 0)
+    std::fill_n(memory[place(program.present)], cell_count(program.look(program.present).axes),
+                1.0f);
   if (program.mask < 0) return;
-  const std::int64_t n = program.shape.positions;
+  const std::int64_t n = program.shape.positions, remembered = program.shape.memory;
+  const std::int64_t cells = n * (remembered + n);
   float* mask = memory[static_cast<std::size_t>(program.mask)];
-  fill_mask(program.config.mask, static_cast<int>(n), mask);
-  for (std::int64_t r = 1; r < program.shape.batch; ++r) std::copy_n(mask, n * n, mask + r * n * n);
+  fill_mask(program.config.mask, static_cast<int>(n), mask, static_cast<int>(remembered));
+  for (std::int64_t r = 1; r < program.shape.batch; ++r) std::copy_n(mask, cells, mask + r * cells);
+}
+
+TensorId told_loss(const Program& program) {
+  TensorId own = program.find(Role::kClassLoss, program.loss);
+  if (own < 0) own = program.find(Role::kOwnLoss, program.loss);
+  return own >= 0 ? own : program.loss;
 }
 
 BatchSum sum_batch(const Program& program, std::span<float* const> memory, bool compare) {
-  const float* loss = memory[static_cast<std::size_t>(program.loss)];
+  const float* loss = memory[static_cast<std::size_t>(told_loss(program))];
   const float* targets = memory[static_cast<std::size_t>(program.targets)];
   const float* logits = memory[static_cast<std::size_t>(program.logits)];
   const std::int64_t outcomes = program.outcomes(), rows = program.shape.batch;

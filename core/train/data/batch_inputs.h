@@ -25,15 +25,19 @@ void fill_batch(const Program&, const TokenBatch&, std::int64_t first,
 /// The mask of the config, for every row.
 void fill_own_mask(const Program&, std::span<float* const> memory);
 
+/// The loss that is told of a run: that of the prediction alone, without what training adds to keep
+/// foci apart or to spread the load of experts.
+TensorId told_loss(const Program&);
+
 /// What a run of a training program says of its rows.
 struct BatchSum {
-  double loss = 0;
+  double loss = 0;                        // told_loss()
   std::int64_t counted = 0, correct = 0;  // targets
   std::int64_t rows = 0, rows_correct = 0;
 };
 
-/// Adds up the losses that are counted. With `compare`, also whether the target of each has the
-/// largest logit (the first of them, where several have it).
+/// Adds up the losses that are counted (told_loss()). With `compare`, also whether the target
+/// of each has the largest logit (the first of them, where several have it).
 BatchSum sum_batch(const Program&, std::span<float* const> memory, bool compare);
 
 /// What dropout leaves out: a number for every cell of every input Program::dropout, made of the

@@ -73,6 +73,60 @@ const TokenBatch& TaskBatches::next() {
   return batch_;
 }
 
+bool is_running_text(const Task& task) {
+  return task.kind() == TaskKind::kNextToken && task.rows(Split::kTraining) > 0;
+}
+
+StreamBatches::StreamBatches(std::shared_ptr<const Task> task, std::int64_t streams, Split split)
+    : task_(std::move(task)), split_(split), batch_{streams, task_->context(), {}, {}} {
+  if (!is_running_text(*task_))
+    throw UsageError(Message{"error.memory_task", {{"task", task_->id()}}});
+  const auto all = static_cast<std::int64_t>(task_->rows(split));
+  segments_ = all / streams;
+  if (segments_ >= 2) return;
+  throw Error(Message{all < 4 ? "error.memory_short_text" : "error.memory_short",
+                      {{"segments", std::to_string(all)},
+                       {"context", std::to_string(task_->context())},
+                       {"streams", std::to_string(streams)},
+                       {"most", std::to_string(all / 2)}}});
+}
+
+const TokenBatch& StreamBatches::next() {
+  const auto segment = static_cast<std::int64_t>(read_++ % static_cast<std::uint64_t>(segments_));
+  batch_.tokens.clear();
+  batch_.targets.clear();
+  batch_.follows = segment > 0;
+  for (std::int64_t r = 0; r < batch_.rows; ++r) {
+    const TaskExample row = task_->row(static_cast<std::size_t>(r * segments_ + segment), split_);
+    batch_.tokens.insert(batch_.tokens.end(), row.tokens.begin(), row.tokens.end());
+    batch_.targets.insert(batch_.targets.end(), row.targets.begin(), row.targets.end());
+  }
+  return batch_;
+}
+
+std::unique_ptr<BatchSource> training_batches(const Config& config,
+                                              std::shared_ptr<const Task> task, std::int64_t batch,
+                                              std::uint64_t seed) {
+  if (config.memory > 0)
+    return std::make_unique<StreamBatches>(std::move(task), batch, Split::kTraining);
+  return std::make_unique<TaskBatches>(std::move(task), batch, seed, Split::kTraining);
+}
+
+std::vector<TokenBatch> measured_segments(const std::shared_ptr<const Task>& task, Split split,
+                                          std::size_t most_rows) {
+  constexpr std::size_t kMostStreams = 16;
+  const std::size_t all = task->rows(split);
+  const std::size_t streams = std::clamp<std::size_t>(all / 2, 1, kMostStreams);
+  if (all == 0) return {};
+  std::vector<TokenBatch> batches;
+  if (all < 2) return {batch_of(*task, std::vector{task->row(0, split)})};
+  StreamBatches source(task, static_cast<std::int64_t>(streams), split);
+  const std::size_t segments = std::min(static_cast<std::size_t>(source.segments()),
+                                        std::max<std::size_t>(most_rows / streams, 1));
+  for (std::size_t s = 0; s < segments; ++s) batches.push_back(source.next());
+  return batches;
+}
+
 RowBatches::RowBatches(NpyIntegers rows, std::int64_t batch) : rows_(std::move(rows)) {
   const std::vector<std::int64_t>& shape = rows_.shape;
   if (shape.size() != 2 || shape[0] < 1 || shape[1] < 2) {

@@ -52,6 +52,43 @@ class TaskBatches final : public BatchSource {
   bool only_scored_ = false;
 };
 
+/// Is what the task draws from one running text, whose rows (Task::row) follow each other?
+bool is_running_text(const Task&);
+
+/// A running text read segment after segment, for models with memory: each row of the batch is a
+/// stream of its own, that begins where the text's segments are divided evenly and reads one after
+/// the other. At the streams' end all begin again, with nothing remembered. Segments left over at
+/// the end of the text are not read.
+class StreamBatches final : public BatchSource {
+ public:
+  /// Throws UsageError for a task that is no running text, and Error for a text in which the
+  /// streams have not two segments each.
+  StreamBatches(std::shared_ptr<const Task>, std::int64_t streams, Split);
+  const TokenBatch& next() override;
+  /// Segments that each stream has read, over all its rounds.
+  std::uint64_t state() const override { return read_; }
+  void restore(std::uint64_t state) override { read_ = state; }
+  /// Of each stream.
+  std::int64_t segments() const { return segments_; }
+
+ private:
+  std::shared_ptr<const Task> task_;
+  Split split_;
+  std::int64_t segments_ = 0;
+  std::uint64_t read_ = 0;
+  TokenBatch batch_;
+};
+
+/// What a model of this config learns the task from: StreamBatches where it has a memory, else
+/// TaskBatches of this seed. Throws as StreamBatches.
+std::unique_ptr<BatchSource> training_batches(const Config&, std::shared_ptr<const Task>,
+                                              std::int64_t batch, std::uint64_t seed);
+
+/// What a model with memory is measured on: up to so many rows of the split, in streams that are
+/// read from their beginning, batch after batch. Empty where the split has no row.
+std::vector<TokenBatch> measured_segments(const std::shared_ptr<const Task>&, Split,
+                                          std::size_t most_rows);
+
 /// Rows of context + 1 ids in the order of a file, starting over at its end: the first `context` of
 /// a row are what is read, the last `context` what should be predicted.
 class RowBatches final : public BatchSource {

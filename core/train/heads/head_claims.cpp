@@ -116,9 +116,17 @@ bool speaks_of(const HeadClaim& claim, const Trace& trace) {
 }
 
 std::string claim_text(Language language, const HeadClaim& claim) {
+  const int layer = split_name(claim.step).layer;
+  if (layer < 0) {  // pooling: who asks is a focus
+    return tr(language, "claim.focus",
+              {{"focus", claim.from},
+               {"to", claim.to},
+               {"least", std::to_string(std::lround(100 * claim.least))},
+               {"why", std::string(tr(language, claim.why))}});
+  }
   const std::string from = claim.query ? claim.from : std::string(tr(language, "claim.each"));
   return tr(language, "claim.text",
-            {{"layer", std::to_string(split_name(claim.step).layer)},
+            {{"layer", std::to_string(layer)},
              {"head", std::to_string(claim.head)},
              {"from", from},
              {"to", claim.to},

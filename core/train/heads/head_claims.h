@@ -16,9 +16,11 @@ namespace headlight {
 /// up to `least` or more. Heads and places are counted from 0.
 struct HeadClaim {
   std::string sentence;
-  std::string step;  // of the attention weights (batch, head, query, key), of one row
+  // Of the attention weights (batch, head, query, key), of one row; of pooling (batch, 1, focus,
+  // key).
+  std::string step;
   int head = 0;
-  std::optional<int> query;  // unset: each query
+  std::optional<int> query;  // unset: each query; of pooling the focus
   std::vector<int> keys;
   std::string from, to;  // the query and the keys as the window names them: "the₄"
   double least = 0;

@@ -47,6 +47,7 @@ struct Row {
   double weight(std::int64_t key) const {
     return p.weights[static_cast<std::size_t>(query * p.keys + key)];
   }
+  std::int64_t own_key() const { return p.memory + query; }
   bool has_first() const { return p.keys > 0 && allows(0); }
 };
 
@@ -94,8 +95,8 @@ void add_by_token(const Row& row, Share& same, Share& induction) {
   std::int64_t same_keys = 0, next_keys = 0;
   double same_weight = 0, next_weight = 0;
   for (std::int64_t key = 1; key < row.p.keys; ++key) {
-    const bool is_same = key != row.query && id(key) == id(row.query);
-    const bool is_next = key < row.query && id(key - 1) == id(row.query);
+    const bool is_same = key != row.own_key() && id(key) == id(row.own_key());
+    const bool is_next = key < row.own_key() && id(key - 1) == id(row.own_key());
     if ((!is_same && !is_next) || !row.allows(key)) continue;
     same_keys += is_same;
     next_keys += is_next;
@@ -122,8 +123,8 @@ struct Mean {
 
 void check_sizes(const HeadPattern& p) {
   const auto cells = static_cast<std::size_t>(p.queries * p.keys);
-  const bool self =
-      p.ids.empty() || (p.queries == p.keys && p.ids.size() == static_cast<std::size_t>(p.keys));
+  const bool self = p.ids.empty() || (p.memory + p.queries == p.keys &&
+                                      p.ids.size() == static_cast<std::size_t>(p.keys));
   if (p.queries < 0 || p.keys < 0 || p.weights.size() != cells || !self ||
       (!p.mask.empty() && p.mask.size() != cells)) {
     throw Error("the sizes of a head's pattern, its mask and its tokens do not fit each other");
@@ -140,8 +141,8 @@ HeadScores head_scores(const HeadPattern& p) {
     const Row row = look_at(p, query);
     if (row.allowed == 0 || !row.finite) continue;
     if (!p.ids.empty()) {
-      previous.add_key(row, query - 1);
-      current.add_key(row, query);
+      previous.add_key(row, row.own_key() - 1);
+      current.add_key(row, row.own_key());
       add_by_token(row, same, induction);
     }
     if (p.halves) {
@@ -152,7 +153,7 @@ HeadScores head_scores(const HeadPattern& p) {
       }
     }
     if (row.allowed < 2) continue;
-    if (query > 0 && row.has_first()) first.add(row.weight(0));
+    if (row.own_key() > 0 && row.has_first()) first.add(row.weight(0));
     uniform.add(row.entropy / std::log(static_cast<double>(row.allowed)));
   }
   HeadScores scores;

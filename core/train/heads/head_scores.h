@@ -33,9 +33,10 @@ struct Halves {
 struct HeadPattern {
   std::span<const float> weights;  // (query, key): rows that add up to 1, or zeros
   std::int64_t queries = 0, keys = 0;
-  std::span<const int> ids;      // the token at each position; empty for cross-attention
+  std::span<const int> ids;      // the token at each key; empty for cross-attention
   std::span<const float> mask;   // (query, key): −∞ where forbidden, else 0; empty: all allowed
   std::optional<Halves> halves;  // unset: no diagonals to look for
+  std::int64_t memory = 0;  // so many keys, remembered ones, stand before the first query's own
 };
 
 /// From 0 to 1; `rows` says how many queries it was measured on. 0: there was nothing to measure
@@ -52,7 +53,8 @@ struct HeadScores {
   const HeadScore& operator[](Badge badge) const { return all[static_cast<std::size_t>(badge)]; }
 };
 
-/// All scores of a head. With A(i, j) the weight of query i on key j, and keys counted from 0:
+/// All scores of a head. With A(i, j) the weight of query i on key j, keys counted from 0, and i of
+/// a query the place of its own key:
 ///
 ///   previous-token  key i − 1
 ///   same-token      the other keys whose token is query i's

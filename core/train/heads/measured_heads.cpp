@@ -9,6 +9,7 @@
 #include "core/train/metrics/model_score.h"
 #include "core/train/model_recipe.h"
 #include "core/train/sentence_writer.h"
+#include "core/train/tasks/class_token.h"
 
 namespace headlight {
 namespace {
@@ -40,7 +41,7 @@ std::vector<MeasuredSentence> sentences_of(const ModelRecipe& recipe, bool of_ea
 }
 
 // Null for a model that learned none.
-std::unique_ptr<Task> task_if_any(const Model& model) {
+std::shared_ptr<const Task> task_if_any(const Model& model) {
   try {
     return task_of(model);
   } catch (const Error&) {
@@ -54,7 +55,8 @@ std::vector<MeasuredSentence> examples_of(const Task& task) {
   std::vector<MeasuredSentence> all;
   for (std::size_t i = 0; i < kSentences; ++i) {
     const TaskExample example = task.draw(random, split);
-    const std::vector<int>& read = example.source.empty() ? example.tokens : example.source;
+    const std::span<const int> read =
+        example.source.empty() ? as_written(task, example.tokens) : std::span(example.source);
     all.push_back({task.vocabulary().decode(read), false, copy_halves(example), -1, {}});
   }
   return all;

@@ -30,6 +30,9 @@ std::vector<int> pattern_steps(const Program& program) {
 TraceHeads score_heads(const Trace& trace, const std::optional<Halves>& halves) {
   TraceHeads all{trace.serial(), {}};
   const Program& program = trace.program();
+  const std::vector<int>& remembered = trace.input().memory_ids;
+  std::vector<int> with_memory = remembered;
+  with_memory.insert(with_memory.end(), trace.input().ids.begin(), trace.input().ids.end());
   for (const int place : pattern_steps(program)) {
     const Step& step = program.steps[static_cast<std::size_t>(place)];
     const TensorView t = trace.tensor(step.tensor);  // (batch 1, head, query, key)
@@ -38,6 +41,10 @@ TraceHeads score_heads(const Trace& trace, const std::optional<Halves>& halves) 
     const Looks looks = looks_of(trace, step);
     HeadPattern pattern{{}, queries, keys, looks.ids, {}, {}};
     if (looks.ids.data() == trace.input().ids.data()) pattern.halves = halves;
+    if (!remembered.empty()) {
+      pattern.ids = with_memory;
+      pattern.memory = std::ssize(remembered);
+    }
     if (looks.mask >= 0) pattern.mask = {trace.tensor(looks.mask).data, cells};
     std::vector<HeadScores>& scores = all.scores.emplace_back();
     for (std::int64_t head = 0; head < t.axes[1].size; ++head) {

@@ -10,6 +10,7 @@
 #include "core/train/metrics/likelihood.h"
 #include "core/train/model_recipe.h"
 #include "core/train/predictor.h"
+#include "core/train/tasks/class_token.h"
 #include "core/train/trainer.h"
 
 namespace headlight {
@@ -59,6 +60,8 @@ class TaskScorer {
         ++out.counted;
       }
       out.score.add(examples[e], predicted);
+      if (const auto distance = task_.distance(examples[e]))
+        out.by_distance[*distance].add(examples[e], predicted);
     }
     out.loss = out.counted ? nats_ / static_cast<double>(out.counted) : 0;
   }
@@ -114,15 +117,22 @@ double TextFigures::bits_per_byte() const {
   return bytes ? nats / std::log(2.0) / static_cast<double>(bytes) : 0;
 }
 
-std::unique_ptr<Task> task_of(const Model& model) {
+std::shared_ptr<const Task> task_of(const Model& model, const TaskOptions& other) {
   const auto& all = all_tasks();
   const bool known = std::any_of(all.begin(), all.end(),
                                  [&](const TaskInfo& info) { return info.id == model.file.task; });
   if (!known) throw UsageError(Message{"model.no_task", {{"name", model.name}}});
-  auto task = make_task(model.file.task, sizes_of(model));
-  if (!(task->vocabulary() == *model.vocabulary) || task->context() != model.file.context) {
+  TaskOptions sizes = sizes_of(model);
+  for (const auto& [name, size] : other) sizes[name] = size;
+  auto task = as_read_by(model.file.config, make_task(model.file.task, sizes));
+  const bool same = !other.empty() || task->context() == model.file.context;
+  if (!(task->vocabulary() == *model.vocabulary) || !same)
     throw Error(Message{"model.other_task", {{"name", model.name}, {"task", model.file.task}}});
-  }
+  if (model.file.config.ends_at_context() && task->context() > model.file.context)
+    throw UsageError(Message{"model.last_place",
+                             {{"name", model.name},
+                              {"context", std::to_string(model.file.context)},
+                              {"got", std::to_string(task->context())}}});
   return task;
 }
 
@@ -147,6 +157,37 @@ TaskFigures score_task(std::shared_ptr<const Model> model, const Task& task, std
   return figures;
 }
 
+namespace {
+
+// What a model says to a stretch of the text from token `begin` on, and what follows each of them.
+void add_predictions(std::span<const float> logits, std::span<const PlacedToken> targets,
+                     std::size_t vocab, TextFigures& figures) {
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    const auto cells = logits.subspan(i * vocab, vocab);
+    figures.nats += nats_of(cells, targets[i].id);
+    figures.right += largest_of(cells) == targets[i].id;
+    ++figures.tokens;
+  }
+}
+
+// Segment after segment, each with what the model remembers of those before.
+void score_segments(Predictor& predictor, std::span<const PlacedToken> tokens,
+                    TextFigures& figures) {
+  const auto context = static_cast<std::size_t>(figures.context);
+  const auto vocab = static_cast<std::size_t>(predictor.model().file.vocab);
+  std::vector<int> ids;
+  for (std::size_t begin = 0; begin + 1 < tokens.size(); begin += context) {
+    const std::size_t length = std::min(context, tokens.size() - 1 - begin);
+    ids.clear();
+    for (std::size_t i = begin; i < begin + length; ++i) ids.push_back(tokens[i].id);
+    add_predictions(predictor.logits(ids, static_cast<std::int64_t>(length)),
+                    tokens.subspan(begin + 1, length), vocab, figures);
+    predictor.remember();
+  }
+}
+
+}  // namespace
+
 TextFigures score_text(std::shared_ptr<const Model> model, std::string_view text,
                        std::int64_t stride, int threads) {
   const std::int64_t context = model->file.context;
@@ -158,6 +199,9 @@ TextFigures score_text(std::shared_ptr<const Model> model, std::string_view text
     throw UsageError(
         Message{"model.not_next_token", {{"name", model->name}, {"kind", model->file.kind}}});
   }
+  const std::int64_t memory = model->file.config.memory;
+  if (memory > 0 && stride != context)
+    throw UsageError(Message{"model.stride_memory", {{"context", std::to_string(context)}}});
   const std::vector<PlacedToken> tokens = model->vocabulary->encode_placed(text);
   const auto count = static_cast<std::int64_t>(tokens.size());
   if (count < 2) throw Error(Message{"model.short_text", {{"n", std::to_string(count)}}});
@@ -168,6 +212,11 @@ TextFigures score_text(std::shared_ptr<const Model> model, std::string_view text
   const auto vocab = static_cast<std::size_t>(model->file.vocab);
   const std::int64_t most = rows_at_once(context, model->file.vocab);
   Predictor predictor(std::move(model), threads);
+  figures.memory = memory;
+  if (memory > 0) {
+    score_segments(predictor, tokens, figures);
+    return figures;
+  }
   // Targets are places 1 … count − 1; `done` of them have been predicted.
   std::int64_t done = 0;
   std::vector<int> ids;

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -74,6 +75,8 @@ class Task {
   virtual std::size_t rows(Split) const { return 0; }
   /// One of them. Throws Error where there are none.
   virtual TaskExample row(std::size_t i, Split) const;
+  /// What accuracies are told apart by: over how many tokens something has to be remembered.
+  virtual std::optional<int> distance(const TaskExample&) const { return std::nullopt; }
   /// Bytes of text per token of this split, for bits per byte; 0 where tokens are not text.
   virtual double bytes_per_token(Split) const { return 0; }
 

@@ -25,6 +25,7 @@ TaskEntry grammar_task();
 TaskEntry sentiment_task();
 TaskEntry masked_task();
 TaskEntry dates_task();
+TaskEntry recall_task();
 
 inline int option(const TaskOptions& options, std::string_view name) {
   return options.find(name)->second;

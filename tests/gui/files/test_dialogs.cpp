@@ -65,6 +65,22 @@ TEST_CASE("dialogs: a name without an ending is a session file, in the listed fo
   CHECK(gui.state().session_path == folder.path("inside/a.headlight.json"));
 }
 
+TEST_CASE("dialogs: what is typed takes the place of the path that the sheet opens with") {
+  const TemporaryFolder folder;
+  Gui gui(small_document());
+  for (const char* name : {"first", "second", "third"}) {
+    gui.push(AskPath{Sheet::kSave, folder.path("x.json")});
+    gui.frame(2);
+    REQUIRE(gui.state().session.path_typed != "");
+    gui.type(name);
+    CHECK(gui.state().session.path_typed == name);
+    gui.type("_");  // and goes on behind what has been typed
+    CHECK(gui.state().session.path_typed == std::string(name) + "_");
+    gui.click("path/cancel");
+    gui.frame(2);
+  }
+}
+
 TEST_CASE("dialogs: a wrong path keeps the sheet open and says why; cancel leaves it") {
   const TemporaryFolder folder;
   write_text(folder.path("broken.json"), "{");

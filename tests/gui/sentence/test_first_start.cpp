@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <functional>
 #include <set>
 
 #include "core/graph/step_names.h"
@@ -240,6 +241,61 @@ TEST_CASE("first start: each bundled model says what it takes before it is opene
     CHECK(gui.shows("For example:"));
     gui.frame(2);
     CHECK(gui.shows(bundled_recipe(name).example.substr(0, 3)));
+  }
+}
+
+TEST_CASE("first start: a damaged model is named, and the random one is there") {
+  for (const Language language : {Language::kEnglish, Language::kChinese}) {
+    const BundledModel& whole = first_model(language);
+    const std::string name(whole.name);
+    CAPTURE(name);
+    // As it is: the model, and where to look.
+    const FirstWindow well = first_window(whole);
+    CHECK(well.document.model == "bundled:" + name);
+    CHECK(well.look_at);
+    CHECK_FALSE(well.problem);
+
+    const auto damaged = [&](std::string_view BundledModel::*file, auto change) {
+      std::string bytes(whole.*file);
+      change(bytes);
+      BundledModel files = whole;
+      files.*file = bytes;
+      return first_window(files);
+    };
+    struct Damage {
+      std::string_view BundledModel::*file;
+      const char* named;
+      std::function<void(std::string&)> change;
+    };
+    const Damage all[] = {
+        {&BundledModel::weights, "model.safetensors",
+         [](std::string& bytes) { std::fill_n(bytes.begin(), 64, '\xFF'); }},
+        {&BundledModel::weights, "model.safetensors",
+         [](std::string& bytes) { bytes.resize(bytes.size() / 2); }},
+        {&BundledModel::weights, "model.safetensors", [](std::string& bytes) { bytes.clear(); }},
+        {&BundledModel::config, "config.json", [](std::string& bytes) { bytes[0] = '['; }},
+        {&BundledModel::tokenizer, name.c_str(),
+         [](std::string& bytes) { bytes.resize(bytes.size() / 2); }},
+    };
+    for (const Damage& damage : all) {
+      const FirstWindow first = damaged(damage.file, damage.change);
+      CHECK(first.document == Document{});
+      CHECK_FALSE(first.look_at);
+      REQUIRE(first.problem);
+      const std::string said = say(language, *first.problem);
+      CAPTURE(said);
+      CHECK(said.find(name) != said.npos);
+      CHECK(said.find(damage.named) != said.npos);
+
+      Gui gui(first.document, {1440, 900});
+      gui.push(ChooseLanguage{language});
+      gui.shell().notify(NoticeKind::kWarning, *first.problem);
+      gui.frame(2);
+      CHECK(gui.state().derived.problem == "");
+      CHECK(gui.trace().length() > 0);
+      CHECK(gui.document().model == "");
+      CHECK(gui.notices_say(name));
+    }
   }
 }
 

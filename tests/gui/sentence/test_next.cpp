@@ -59,7 +59,10 @@ TEST_CASE("next: the bars are the model's own probabilities, largest first, and 
     for (; gui.has("next/" + std::to_string(count)); ++count) {
       const auto id = static_cast<std::size_t>(ids[static_cast<std::size_t>(count)]);
       const std::string words = text_at(gui, "next/" + std::to_string(count) + "/open");
-      const double said = words.starts_with("<") ? 0 : std::stod(words);
+      CHECK((words == "1.000") <= (row[id] == 1));
+      const double said = words.starts_with("<")   ? 0
+                          : words.starts_with(">") ? 1
+                                                   : std::stod(words);
       CHECK(std::fabs(said - row[id]) <= 0.00051);
       shown += row[id];
     }
@@ -130,6 +133,51 @@ TEST_CASE("next: Write goes on until it is stopped or full, and is one step to u
   CHECK(gui.document().sentence == start);
 }
 
+TEST_CASE("next: what is added to a long sentence is seen, with its mark, until one types") {
+  Document document = bundled_document("stories");
+  document.sentence =
+      "Once upon a time there was a little dog and a very big cat and a bird that sang all day";
+  Gui gui(document, {1024, 640});
+  const auto no_letter = [](char c) { return !((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')); };
+  const auto in_field = [&] {
+    const DrawnControl field = gui.rect("sentence");
+    std::string words;
+    for (const DrawnText& text : gui.texts()) {
+      const float y = (text.min.y + text.max.y) / 2;
+      if (y > field.min.y && y < field.max.y && text.max.x <= field.max.x) words += text.words;
+    }
+    return words;
+  };
+  const auto last_letters = [&] {
+    std::string end = gui.document().sentence;
+    std::erase_if(end, no_letter);
+    return end.substr(end.size() - 12);
+  };
+  gui.frame();
+  CHECK(in_field().find("Onceupon") != std::string::npos);
+  gui.click("next/write");
+  gui.frame(12);
+  REQUIRE(gui.state().derived.writing);
+  REQUIRE(gui.document().sentence.size() > document.sentence.size() + 20);
+  gui.click("next/write");
+  gui.frame(2);
+  const std::string seen = in_field();
+  CAPTURE(seen);
+  CAPTURE(gui.document().sentence);
+  CHECK(seen.find("…") != std::string::npos);
+  std::string letters = seen;
+  std::erase_if(letters, no_letter);
+  CHECK(letters.find(last_letters()) != std::string::npos);
+  // The bars stand under the words that are seen: the last one's under the last word.
+  const std::string last =
+      "sentence/weight/" + std::to_string(gui.trace().input().tokens.size() - 1);
+  if (gui.has(last)) CHECK(gui.rect(last).max.x <= gui.rect("sentence").max.x);
+  CHECK_FALSE(gui.has("sentence/weight/0"));
+  gui.push(DoEdit{SetSentence{document.sentence}, ""});
+  gui.frame(2);
+  CHECK(in_field().find("Onceupon") != std::string::npos);
+}
+
 TEST_CASE("next: Write draws what Add would have drawn, token by token") {
   for (const char* name : {"stories", "grammar"}) {
     CAPTURE(name);
@@ -172,20 +220,43 @@ TEST_CASE("next: a switch that is flipped while the model writes counts from the
 }
 
 TEST_CASE("next: undo and typing end what the model writes") {
-  Gui gui(short_grammar(), {1920, 1080});
-  const std::string start = gui.document().sentence;
-  gui.click("next/write");
-  gui.frame(3);
-  gui.push(DoCommand{Command::kUndo});
-  gui.frame(3);
-  CHECK_FALSE(gui.state().derived.writing);
-  CHECK(gui.document().sentence == start);
-  gui.click("next/write");
-  gui.frame(3);
-  gui.push(DoEdit{SetSentence{"the dogs"}, ""});
-  gui.frame(3);
-  CHECK_FALSE(gui.state().derived.writing);
-  CHECK(gui.document().sentence == "the dogs");
+  for (const char* name : {"stories", "poems", "grammar"}) {
+    CAPTURE(name);
+    const bool streams = std::string_view(name) != "grammar";
+    Gui gui(streams ? bundled_document(name) : short_grammar(), {1920, 1080});
+    const std::string start = gui.document().sentence;
+    gui.click("next/write");
+    for (int i = 0; i < 200 && gui.document().sentence.size() < start.size() + 6; ++i) gui.frame();
+    REQUIRE(gui.state().derived.writing);
+    const std::string some = gui.document().sentence;
+    REQUIRE(some.starts_with(start));
+    REQUIRE(some.size() > start.size());
+    gui.ctrl('Z');
+    CHECK(gui.document().sentence == start);
+    gui.frame(3);
+    CHECK_FALSE(gui.state().derived.writing);
+    // What was on its way does not come any more.
+    gui.frame(20);
+    CHECK(gui.document().sentence == start);
+    CHECK(gui.trace().length() == std::ssize(gui.state().derived.tokens.tokens));
+    // What had been written comes back, and nothing more.
+    gui.ctrl('Z', true);
+    gui.frame(20);
+    const std::string again = gui.document().sentence;
+    CHECK(again.starts_with(some));
+    CHECK_FALSE(gui.state().derived.writing);
+    CHECK(gui.trace().length() == std::ssize(gui.state().derived.tokens.tokens));
+    gui.ctrl('Z');
+    gui.frame(3);
+    CHECK(gui.document().sentence == start);
+
+    gui.click("next/write");
+    gui.frame(3);
+    gui.push(DoEdit{SetSentence{"the dogs"}, ""});
+    gui.frame(3);
+    CHECK_FALSE(gui.state().derived.writing);
+    CHECK(gui.document().sentence == "the dogs");
+  }
 }
 
 TEST_CASE("next: a word goes where [MASK] stands; without one nothing is offered") {

@@ -121,8 +121,7 @@ TEST_CASE("all heads: every head of every stack has its picture, its score and i
         if (claim) {  // the recipe's own word goes before the usual ones
           claims += 1;
           const double weight = measured_weight(*claim, trace);
-          CHECK(words.find(cell_number(weight, {CellFormat::Kind::kFixed, 2})) !=
-                std::string::npos);
+          CHECK(words.find(cell_number(weight, kShareCell)) != std::string::npos);
           std::string label(tr(Language::kEnglish, claim->badge));
           std::erase(label, ' ');
           CHECK(words.find(label) != std::string::npos);
@@ -131,8 +130,7 @@ TEST_CASE("all heads: every head of every stack has its picture, its score and i
         if (!badge) continue;
         const HeadScore& score = scores[*badge];
         CHECK(score.value >= badge_info(*badge).threshold);
-        CHECK(words.find(cell_number(score.value, {CellFormat::Kind::kFixed, 2})) !=
-              std::string::npos);
+        CHECK(words.find(cell_number(score.value, kShareCell)) != std::string::npos);
         std::string label(tr(Language::kEnglish, badge_info(*badge).label));
         std::erase(label, ' ');
         CHECK(words.find(label) != std::string::npos);
@@ -208,7 +206,7 @@ TEST_CASE("all heads: on many sentences each has the mean score and the badge th
         (shown ? named : plain) += 1;
         CHECK(gui.has("label/" + id + "/badge") == shown.has_value());
         if (!shown) continue;
-        CHECK(words.find(cell_number(*shown, {CellFormat::Kind::kFixed, 2})) != std::string::npos);
+        CHECK(words.find(cell_number(*shown, kShareCell)) != std::string::npos);
         std::erase(label, ' ');
         CHECK(words.find(label) != std::string::npos);
         gui.hover("label/" + id + "/badge");

@@ -192,7 +192,7 @@ TEST_CASE("inspector: every number of a cell's table is the trace's, for every o
         const Explanation e = picked_explanation(gui);
         operations.insert(e.operation);
         CAPTURE(cell_text(gui.trace(), e.cell));
-        CHECK(says(gui, number_text(t.data[flat], 5)));
+        CHECK(says(gui, line_number(e, t.data[flat])));
         LineStyle style;
         style.most = 3;
         style.label = token_label;
@@ -302,7 +302,7 @@ TEST_CASE("inspector: a norm's cell goes its way line by line, its terms are sho
   REQUIRE(row);
   REQUIRE(row->lines.size() == 5);
   for (const char* line : {"x − mean", "÷ √(variance + ε)", "· w", "+ b"}) CHECK(gui.shows(line));
-  for (const RowLine& line : row->lines) CHECK(gui.shows(number_text(line.values[5], 5)));
+  for (const RowLine& line : row->lines) CHECK(gui.shows(line_number(e, line.values[5])));
   CHECK_FALSE(gui.has("term/0"));
   CHECK(gui.shows("Its sum of 17 terms: show"));
   gui.click("inspector/all_terms");

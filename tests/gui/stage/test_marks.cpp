@@ -182,36 +182,39 @@ TEST_CASE("marks: Forward and Backward stand above the list of steps, however fa
 }
 
 TEST_CASE("marks: a head far below the others has its own range, and both are named") {
-  Gui gui(bundled_document("sentiment"), {1920, 1080});
-  gui.key({'B'});
   int faint = 0, shared = 0;
-  for (const std::string& name : step_names(gui.trace().program())) {
-    if (!name.starts_with("d.") || gui.trace().tensor(name).find_dim("head") < 0) continue;
-    gui.push(GoToStep{name});
-    for (std::int64_t head = 0; head < gui.trace().config().head_count(); ++head) {
-      gui.push(ChooseHead{static_cast<int>(head)});
-      CAPTURE(name);
-      CAPTURE(head);
-      const Step& step = gui.trace().program().steps[static_cast<std::size_t>(
-          gui.trace().program().step_of(gui.trace().program().find(name)))];
-      StepPage page = step_page(gui.trace(), step, head);
-      free_faint_panes(gui.trace(), page);
-      int place = 0;
-      for (const PagePane& p : page.lines[0]) {
-        const std::string id = "pane/" + std::to_string(place++) + "/" +
-                               std::string(gui.trace().tensor(p.tensor).name);
-        if (!p.amounts || !shows_one_head(gui.trace(), p)) continue;
-        float own = 0;
-        const TensorView t = gui.trace().tensor(p.tensor);
-        for (std::int64_t r = 0; r < p.pane.rows; ++r) {
-          for (std::int64_t c = 0; c < p.pane.columns; ++c)
-            own = std::max(own, std::fabs(t.data[pane_flat(p.pane, r, c)]));
+  for (const char* model : {"sentiment", "grammar", "masked"}) {
+    CAPTURE(model);
+    Gui gui(bundled_document(model), {1920, 1080});
+    gui.key({'B'});
+    for (const std::string& name : step_names(gui.trace().program())) {
+      if (!name.starts_with("d.") || gui.trace().tensor(name).find_dim("head") < 0) continue;
+      gui.push(GoToStep{name});
+      for (std::int64_t head = 0; head < gui.trace().config().head_count(); ++head) {
+        gui.push(ChooseHead{static_cast<int>(head)});
+        CAPTURE(name);
+        CAPTURE(head);
+        const Step& step = gui.trace().program().steps[static_cast<std::size_t>(
+            gui.trace().program().step_of(gui.trace().program().find(name)))];
+        StepPage page = step_page(gui.trace(), step, head);
+        free_faint_panes(gui.trace(), page);
+        int place = 0;
+        for (const PagePane& p : page.lines[0]) {
+          const std::string id = "pane/" + std::to_string(place++) + "/" +
+                                 std::string(gui.trace().tensor(p.tensor).name);
+          if (!p.amounts || !shows_one_head(gui.trace(), p)) continue;
+          float own = 0;
+          const TensorView t = gui.trace().tensor(p.tensor);
+          for (std::int64_t r = 0; r < p.pane.rows; ++r) {
+            for (std::int64_t c = 0; c < p.pane.columns; ++c)
+              own = std::max(own, std::fabs(t.data[pane_flat(p.pane, r, c)]));
+          }
+          if (own == 0) continue;
+          // The faintest picture still has a cell in a tenth of the colours or more.
+          const float limit = gui.heatmap(id).quad.scale.limit;
+          CHECK(own >= 0.0999f * limit);
+          (p.alone ? faint : shared) += 1;
         }
-        if (own == 0) continue;
-        // The faintest picture still has a cell in a tenth of the colours or more.
-        const float limit = gui.heatmap(id).quad.scale.limit;
-        CHECK(own >= 0.0999f * limit);
-        (p.alone ? faint : shared) += 1;
       }
     }
   }
@@ -298,7 +301,8 @@ TEST_CASE("marks: the targets' names stand in their column where the matrix besi
   for (const char* model : {"dates", "sort", "sentiment"}) {
     Gui gui(bundled_document(model), {1280, 720});
     gui.key({'B'});
-    gui.push(GoToStep{"d.loss"});
+    const bool penalised = gui.trace().program().find("class_loss") >= 0;
+    gui.push(GoToStep{penalised ? "d.class_loss" : "d.loss"});
     const HeatmapQuad q = gui.heatmap("pane/1/targets").quad;
     const std::vector<DrawnText> texts = gui.texts();
     const TensorView targets = gui.trace().tensor("targets");

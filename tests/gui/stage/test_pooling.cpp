@@ -1,7 +1,10 @@
 // Pooling: what each focus looks at stands on the page, under the sentence and in the plane of two
 // directions; the settings make every kind of it, also of a model without layers.
+#include <cmath>
+
 #include "core/base/number_text.h"
 #include "core/base/utf8.h"
+#include "core/document/session_file.h"
 #include "tests/gui/harness.h"
 
 namespace headlight::test {
@@ -59,7 +62,7 @@ TEST_CASE("pooling: each focus has its words with its weights, and a click choos
   gui.click("focus/1/3");
   REQUIRE(gui.state().session.picked);
   CHECK(gui.state().session.picked->index == std::vector<std::int64_t>{0, 0, 1, 3});
-  CHECK(gui.shows(number_text(weights.at(gui.state().session.picked->index), 5)));
+  CHECK(gui.shows(number_text(weights.at(gui.state().session.picked->index))));
   // Under the sentence stand that focus's weights: one bar for each token.
   for (int token = 0; token < 6; ++token)
     CHECK(gui.has("sentence/weight/" + std::to_string(token)));
@@ -115,6 +118,154 @@ TEST_CASE("pooling: the settings of a random model make a classifier, and take i
   gui.click("model/form/tokens");
   CHECK(gui.config().form == ModelForm::kTokens);
   CHECK(gui.config().mask.kind == MaskKind::kCausal);
+}
+
+TEST_CASE("pooling: [CLS] stands before the sentence, and stays there") {
+  Gui gui(pooling(PoolKind::kFirst, 1), {1920, 1080});
+  const std::string sentence = gui.document().sentence;
+  REQUIRE(gui.trace().input().tokens ==
+          std::vector<std::string>{"[CLS]", "the", "cat", "sat", "on", "the", "mat"});
+  // Its row alone goes on.
+  const TensorView picked = gui.tensor("picked");
+  for (std::int64_t t = 0; t < picked.size(); ++t) CHECK(picked.data[t] == (t == 0 ? 1.0f : 0.0f));
+  const TensorView rows = gui.tensor("ln_final.normalized"), pooled = gui.tensor("pooled");
+  for (std::int64_t i = 0; i < pooled.size(); ++i) CHECK(pooled.data[i] == rows.data[i]);
+
+  // Weights under the words: under the first word that of token 1; nobody wrote [CLS].
+  gui.push(GoToStep{"blocks.0.attn.pattern"});
+  gui.push(PickCell{{"blocks.0.attn.pattern", {0, 0, 0, 2}}});
+  gui.frame(2);
+  CHECK_FALSE(gui.has("sentence/weight/0"));
+  float before = 0;
+  for (int token = 1; token < 7; ++token) {
+    const std::string id = "sentence/weight/" + std::to_string(token);
+    REQUIRE(gui.has(id));
+    CHECK(gui.rect(id).min.x > before);
+    before = gui.rect(id).max.x;
+  }
+
+  // Words change places behind it, in both directions, and come back.
+  gui.push(GoToStep{"token_ids"});
+  gui.frame(2);
+  REQUIRE(gui.has("token/0"));
+  gui.push(DoEdit{MoveToken{2, 1}, ""});
+  gui.frame(2);
+  CHECK(gui.document().sentence == "cat the sat on the mat");
+  CHECK(gui.trace().input().tokens[0] == "[CLS]");
+  gui.push(DoEdit{MoveToken{3, 0}, ""});  // not before it
+  gui.frame(2);
+  CHECK(gui.document().sentence == "sat cat the on the mat");
+  gui.push(DoEdit{MoveToken{0, 3}, ""});
+  CHECK(gui.document().sentence == "sat cat the on the mat");
+  gui.ctrl('Z');
+  gui.ctrl('Z');
+  CHECK(gui.document().sentence == sentence);
+  gui.drag(gui.rect("token/0").center(), gui.rect("token/3").center());
+  CHECK(gui.document().sentence == sentence);
+  gui.drag(gui.rect("token/1").center(), gui.rect("token/3").center());
+  CHECK(gui.document().sentence != sentence);
+  CHECK(gui.trace().input().tokens[0] == "[CLS]");
+  gui.ctrl('Z');
+
+  // Typing and taking away leave it where it is; without a word there is nothing to judge.
+  gui.push(DoEdit{SetSentence{"cat"}, ""});
+  gui.frame();
+  CHECK(gui.trace().input().tokens == std::vector<std::string>{"[CLS]", "cat"});
+  gui.push(DoEdit{SetSentence{""}, ""});
+  gui.frame();
+  CHECK(gui.document().sentence == "");
+  gui.ctrl('Z');
+  gui.ctrl('Z');
+  gui.frame(2);
+  CHECK(gui.trace().length() == 7);
+
+  // Another kind of pooling does without it.
+  Config other = gui.config();
+  other.pool = PoolKind::kLast;
+  gui.push(DoEdit{SetConfig{other}, ""});
+  gui.frame();
+  CHECK(gui.trace().input().tokens[0] == "the");
+  gui.ctrl('Z');
+  gui.frame();
+  CHECK(gui.trace().input().tokens[0] == "[CLS]");
+}
+
+TEST_CASE("pooling: words can be padding, [CLS] and all of them cannot") {
+  for (const Language language : {Language::kEnglish, Language::kChinese}) {
+    for (const auto& kind : choices(PoolKind{})) {
+      CAPTURE(kind.word);
+      const bool cls = kind.value == PoolKind::kFirst;
+      Gui gui(pooling(kind.value, 1), {1920, 1080});
+      gui.push(ChooseLanguage{language});
+      gui.push(GoToStep{"token_ids"});
+      gui.frame(2);
+      MaskSpec mask;
+      mask.kind = MaskKind::kPadding;
+      mask.causal = false;
+      mask.padding = {5};
+      gui.push(DoEdit{SetMask{mask}, ""});
+      gui.frame(2);
+      CHECK(gui.state().derived.problem == "");
+      for (const float p : gui.tensor("probs").cells()) CHECK(std::isfinite(p));
+      gui.click("token/0");
+      gui.frame();
+      const std::vector<int>& marked = gui.config().mask.padding;
+      CHECK(marked == (cls ? std::vector<int>{5} : std::vector<int>{0, 5}));
+      mask.padding = {0, 1, 2, 3, 4, 5, 6};
+      gui.push(DoEdit{SetMask{mask}, ""});
+      gui.frame(2);
+      const bool english = language == Language::kEnglish;
+      const std::string_view said = cls ? "[CLS]" : english ? "padding" : "填充";
+      CHECK(gui.state().derived.problem.find(said) != std::string::npos);
+      gui.ctrl('Z');
+      gui.frame(2);
+      CHECK(gui.state().derived.problem == "");
+    }
+  }
+}
+
+TEST_CASE("pooling: a random classifier is saved, opened and undone") {
+  const TemporaryFolder folder;
+  for (const auto& kind : choices(PoolKind{})) {
+    CAPTURE(kind.word);
+    Document document = pooling(kind.value, 1);
+    // What only foci have is kept for them alone.
+    Config& c = document.config;
+    const bool foci = kind.value == PoolKind::kFoci;
+    c.foci = foci ? 2 : Config{}.foci;
+    c.pool_hidden = foci ? 2 : 0;
+    c.foci_penalty = foci ? 0.25 : 0;
+    const std::string path = folder.path(std::string(kind.word) + ".headlight.json");
+    std::vector<float> said;
+    {
+      Gui gui(document);
+      gui.push(SaveFile{path});
+      gui.frame(2);
+      const auto all = gui.tensor("probs").cells();
+      said.assign(all.begin(), all.end());
+    }
+    CHECK(read_session(path).document == document);
+    Gui gui(small_document());
+    const Document before = gui.document();
+    gui.push(OpenFile{path});
+    gui.frame(2);
+    CHECK(gui.document() == document);
+    const auto again = gui.tensor("probs").cells();
+    CHECK(std::vector<float>(again.begin(), again.end()) == said);
+
+    Config other = gui.config();
+    other.pool = kind.value == PoolKind::kMean ? PoolKind::kFoci : PoolKind::kMean;
+    gui.push(DoEdit{SetConfig{other}, ""});
+    gui.frame(2);
+    CHECK(gui.config().pool == other.pool);
+    gui.ctrl('Z');
+    gui.frame(2);
+    CHECK(gui.document() == document);
+    const auto back = gui.tensor("probs").cells();
+    CHECK(std::vector<float>(back.begin(), back.end()) == said);
+    gui.ctrl('Z', true);
+    CHECK(gui.config().pool == other.pool);
+  }
 }
 
 }  // namespace headlight::test

@@ -1,8 +1,10 @@
 // The pages of the stage: what opens up beside the matrices says the model's numbers, finds its
 // place or folds away, and leads to cells; what is out of the ordinary is said in words.
+// Captions say ranges where these differ, and sizes in one form.
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <set>
 
 #include "app/ui/stage/stage_layout.h"
 #include "core/base/number_text.h"
@@ -233,6 +235,20 @@ TEST_CASE("stage: size words have colours of their own that can be read") {
       for (const Color other : others) CHECK(differs(other));
       for (std::size_t j = 0; j < i; ++j) CHECK(differs(sizes[j]));
     }
+  }
+}
+
+TEST_CASE("captions: what terms are called is read whole in the narrow inspector") {
+  Gui gui(bundled_document("dates"), {1280, 720});
+  gui.key({'B'});
+  for (const Language language : {Language::kEnglish, Language::kChinese}) {
+    gui.push(ChooseLanguage{language});
+    gui.push(GoToStep{"d.encoder.embed"});
+    gui.frame(2);
+    const std::string axis(tr(language, "inspector.axis.position"));
+    CHECK(gui.shows(axis));
+    for (const ShortenedText& text : gui.drawn().shortened())
+      CHECK(text.whole.find(axis) == std::string::npos);
   }
 }
 

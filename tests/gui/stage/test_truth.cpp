@@ -87,20 +87,20 @@ std::string words_at(const std::vector<DrawnText>& texts, const DrawnControl& r)
   return "";
 }
 
-// "0.00", "−0.0", "0.00e−04": no digit that tells it from zero.
+// "0.00", "−0.0", "0.00e−4": no digit that tells it from zero.
 bool reads_as_zero(std::string words) {
   words = words.substr(0, words.find('e'));
   return words.find_first_of("123456789") == std::string::npos;
 }
 
-// "1.25" has 2, "4e−3" an exponent, which counts as −1, and so does "~0", too small for one; "0"
-// may stand among either.
+// "1.25" has 2, "4.21e−3" too, and an exponent, which counts as 100 more; "0" and what only rounds
+// to 0 or 1 may stand among any.
 std::optional<int> decimals_of(const std::string& words) {
-  if (words == "~0") return -1;
-  if (words == "0" || words == "NaN" || words.ends_with("∞")) return std::nullopt;
-  if (words.find('e') != std::string::npos) return -1;
-  const std::size_t point = words.find('.');
-  return point == std::string::npos ? 0 : static_cast<int>(words.size() - point - 1);
+  if (words.starts_with("~") || words == "0" || words == "NaN" || words.ends_with("∞"))
+    return std::nullopt;
+  const std::size_t e = std::min(words.find('e'), words.size());
+  const std::size_t point = std::min(words.find('.'), e);
+  return static_cast<int>(e - std::min(point + 1, e)) + (e < words.size() ? 100 : 0);
 }
 
 // Cells in which numbers stand so far apart that they are read back one by one.
@@ -132,6 +132,10 @@ std::string wrong_numbers(const DrawnHeatmap& drawn, const DrawnControl& pane,
         return "no number at " + place + ": " + std::to_string(value);
       }
       if (const auto d = decimals_of(at->second)) decimals.insert(*d);
+      if (value != 0 && reads_as_zero(at->second) && at->second != "~0")
+        return "reads as nothing at " + place + ": " + at->second;
+      if (value != 1 && at->second.starts_with("1.000") && q.scale.map == ColorMap::kSequential)
+        return "reads as all at " + place + ": " + std::to_string(value);
       if (decimals.size() > 1) return "other decimals at " + place + ": " + at->second;
     }
   }

@@ -201,7 +201,7 @@ TEST_CASE("train: numbers out of range are refused where they are typed") {
     gui.type(bad);
     gui.edit_key({ImGuiKey_Enter});
     gui.frame(2);
-    CHECK(gui.shows("from 1e−06 to 10"));
+    CHECK(gui.shows("from 1e−6 to 10"));
     gui.key({kKeyEscape});  // leaves the field
     gui.frame(2);
     gui.key({kKeyEscape});  // and what it stands in

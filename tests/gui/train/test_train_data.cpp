@@ -330,6 +330,48 @@ TEST_CASE("train data: what is dropped on the open panel is learned from, a mode
   CHECK(gui.notices_say("is now the sentence"));
 }
 
+TEST_CASE("train data: a run on other tokens shares no axis of losses, but that of bits per byte") {
+  Gui gui({}, {1920, 1080});
+  open_panel(gui);
+  choose_own(gui, OwnData::kText);
+  RunPlan plan = gui.state().session.train.plan;
+  std::string text;
+  for (int i = 0; i < 60; ++i) text += "the old dog saw a red bird . the bird sang to a new dog . ";
+  plan.text.text = SharedText(text);
+  plan.text_options.context = 16;
+  plan.config.form = ModelForm::kTokens;
+  const auto learn = [&](TextCut cut) {
+    plan.text_options.cut = cut;
+    gui.push(PlanRun{plan});
+    gui.push(StartRun{});
+    settle(gui);
+    gui.push(PlayRun{true, 12});
+    settle(gui);
+    REQUIRE(run_of(gui).curve.size() == 12);
+  };
+  learn(TextCut::kCharacters);
+  gui.push(ChooseCurve{Curve::kLoss, false});
+  learn(TextCut::kCharacters);
+  CHECK_FALSE(gui.shows("other tokens"));
+  learn(TextCut::kWords);
+  gui.frame(2);
+  CHECK(gui.shows("other tokens"));
+  REQUIRE(gui.state().train.earlier.size() >= 2);
+  const std::string before = std::to_string(gui.state().train.earlier.back()->status.run);
+  CHECK(gui.has("train/forget/" + before));  // named still
+  gui.hover("train/pin/" + before);
+  gui.frame(2);
+  CHECK(gui.shows("Bits per byte can be compared"));
+  gui.push(ChooseCurve{Curve::kAccuracy, false});
+  gui.frame(2);
+  CHECK(gui.shows("other tokens"));
+  for (const Curve curve : {Curve::kBits, Curve::kNorm, Curve::kRate}) {
+    gui.push(ChooseCurve{curve, false});
+    gui.frame(2);
+    CHECK_FALSE(gui.shows("other tokens"));
+  }
+}
+
 TEST_CASE("train data: what is counted is said: tokens, of a classifier examples") {
   Gui gui(small_document(), {1920, 1080});
   open_panel(gui);

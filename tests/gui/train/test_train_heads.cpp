@@ -55,7 +55,7 @@ TEST_CASE(
       REQUIRE(kind);
       const DrawnControl card = gui.rect("train/head/" + number);
       std::string label(tr(language, badge_info(*kind).label));
-      const std::string score = cell_number(scores[*kind].value, {CellFormat::Kind::kFixed, 2});
+      const std::string score = cell_number(scores[*kind].value, kShareCell);
       std::erase(label, ' ');
       const std::string words = words_in(gui, card);
       CAPTURE(words);

@@ -1,0 +1,179 @@
+// Attention as operations: from the rows of queries, keys and values to the output projection.
+#pragma once
+
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/graph/builder/distance_pieces.h"
+#include "core/graph/builder/step_rows.h"
+
+namespace headlight {
+
+class AttentionPieces : protected DistancePieces {
+ protected:
+  AttentionPieces(const Config& config, const RunShape& shape, bool dropout)
+      : DistancePieces(config, shape), rows_(config, shape.in_place), drops_(dropout) {}
+
+  // Queries from the rows of x, keys and values from those of `from`: x itself, x with the memory
+  // before it, or what an encoder made.
+  TensorId attention(TensorId x, TensorId from, TensorId mask) {
+    const std::int64_t heads = c.head_count(), width = c.head_width();
+    const bool basic = c.attention == AttentionKind::kBasic;
+    const bool crosses = section_ == Section::kCrossAttention;
+    const Axis kv_axis = {c.kv_head_count() == heads ? "head" : "kv_head", c.kv_head_count()};
+    TensorId q = x, k = from, v = from;
+    if (!basic) {
+      q = project(rows_.queries(crosses), x, "Q", {"q_proj", Role::kAllQueries},
+                  {Role::kQueryWeight, Role::kQueryBias}, {"head", heads});
+      k = project(rows_.keys(crosses), from, "K", {"k_proj", Role::kAllKeys},
+                  {Role::kKeyWeight, Role::kKeyBias}, kv_axis);
+      v = project(rows_.values(crosses), from, "V", {"v_proj", Role::kAllValues},
+                  {Role::kValueWeight, Role::kValueBias}, kv_axis);
+    }
+    FusedAttention fused;
+    fused.q = p.resolve(q), fused.k = p.resolve(k), fused.v = p.resolve(v);
+    const int first = next_call();
+    q = split(q, "W_Q", {"q", Role::kQueries});
+    k = split(k, "W_K", {"k", Role::kKeys});
+    v = split(v, "W_V", {"v", Role::kValues});
+    if (next_call() > first) show(rows_.split(), place(first), q);
+    if (c.has_rotary() && !crosses) {
+      fused.turn = next_call();
+      // The first place is the memory's: the queries begin behind it.
+      q = fused.turned_q = rotary(rows_.rotary_queries(), q, {"rot_q", Role::kTurnedQueries},
+                                  from == x ? 0 : p.shape.memory);
+      k = fused.turned_k = rotary(rows_.rotary_keys(), k, {"rot_k", Role::kTurnedKeys}, 0);
+    }
+    const int scores = next_call();
+    fused.first_call = first;
+    fused.pattern = weights(q, k, mask, fused, crosses);
+    const TensorId pattern = drop(rows_.drop_pattern(), fused.pattern, Role::kDroppedPattern);
+    if (drops_) fused.dropout = p.dropout.back();
+    const int sum = next_call();
+    const TensorId z = !crosses && gathers_distances()
+                           ? sums_with_distances(attn_, pattern, v)
+                           : call(rows_.weighted_sum(), Op::kWeightedSum, {pattern, v},
+                                  {attn_ + ".z", Role::kHeadOutput});
+    const Axis& row = axes_of(x)[1];
+    const std::vector<Axis> concat_axes = {
+        batch(), {query_word(row.name), row.size}, {"feature", heads * width}};
+    const Named concat_name{attn_ + ".concat", Role::kConcat};
+    const TensorId concat = has_heads() ? call(rows_.concat(), Op::kConcatHeads, {z}, concat_name)
+                                        : alias(concat_name, z, concat_axes);
+    fused.out = p.resolve(concat);
+    // Distances stand between the products: such an attention is no one call.
+    if (crosses || !c.is_relative()) declare(fused, scores, sum);
+    const Named out{attn_ + "_out", Role::kSublayerOutput};
+    if (basic) return alias(out, concat, axes_of(x));
+    const TensorId w_o =
+        parameter(prefix_ + attn_ + ".W_O", {{"head", heads}, {"d_head", width}, d_model()},
+                  Role::kOutputWeight);
+    return linear(rows_.output(), concat, w_o, {prefix_ + attn_ + ".b_O", Role::kOutputBias}, out);
+  }
+
+  // The calls that were made last are one attention, if its scores are products. Gradients leave it
+  // by the calls that split the heads, where there are any, or that turn them.
+  void declare(FusedAttention a, int scores, int sum) {
+    if (c.scores != ScoreKind::kDot) return;
+    const bool splits = has_heads(), turns = a.turn >= 0;
+    a.last_call = next_call() - 1;
+    a.q_call = splits ? a.first_call : turns ? a.turn : scores;
+    a.k_call = splits ? a.first_call + 1 : turns ? a.turn + 1 : scores;
+    a.v_call = splits ? a.first_call + 2 : sum;
+    a.k_input = splits || turns ? 0 : 1;
+    a.v_input = splits ? 0 : 1;
+    p.attentions.push_back(a);
+  }
+
+  // queries and keys -> the attention pattern
+  TensorId weights(TensorId q, TensorId k, TensorId mask, FusedAttention& fused, bool crosses) {
+    const TensorId asks = crosses ? q : content_queries(attn_, q);
+    TensorId s = -1;
+    const Named raw{attn_ + ".scores_raw", Role::kScores};
+    if (c.scores == ScoreKind::kAdditive) {
+      // The field calls this vector v as well; in a weights file it is attn.v, but inside a
+      // program that name belongs to the values.
+      const TensorId v =
+          parameter(prefix_ + attn_ + ".score_v",
+                    {{"head", c.head_count()}, {"d_head", c.head_width()}}, Role::kScoreVector);
+      p.tensors[v].file_name = prefix_ + attn_ + ".v";
+      s = call(rows_.additive_scores(), Op::kAdditiveScores, {asks, k, v}, raw);
+    } else {
+      s = call(rows_.scores(), Op::kScores, {asks, k}, raw);
+    }
+    if (!crosses) s = scores_by_distance(attn_, q, s);
+    if (c.scale) {
+      OpParams params;
+      params.factor = static_cast<float>(1.0 / std::sqrt(static_cast<double>(c.head_width())));
+      fused.factor = params.factor;
+      s = call(rows_.scale(), Op::kScale, {s}, {attn_ + ".scores_scaled", Role::kScaledScores},
+               params);
+    }
+    if (!crosses) s = bias_by_distance(attn_, s);
+    if (mask >= 0)
+      s = call(rows_.mask(mask == p.mask), Op::kMask, {s, mask},
+               {attn_ + ".scores_masked", Role::kMaskedScores});
+    OpParams params;
+    params.temperature = fused.temperature = c.temperature;
+    fused.mask = mask;
+    return call(rows_.softmax(), Op::kSoftmax, {s}, {attn_ + ".pattern", Role::kPattern}, params);
+  }
+
+  TensorId drop(StepRow row, TensorId x, Role dropped) {
+    if (!drops_) return x;
+    const std::string name = p.tensors[x].name;
+    p.dropout.push_back(input(name + ".dropout", axes_of(x), Role::kDropout));
+    const TensorId kept = call(std::move(row), Op::kDropout, {x, p.dropout.back()},
+                               {name.substr(prefix_.size()) + ".dropped", dropped});
+    return called(p.tensors[x].symbol + "′", kept);
+  }
+
+  const StepRows rows_;
+  std::string attn_;  // "attn" or "cross_attn"
+
+ private:
+  // Narrow and wide attention split and join their heads, even where there is just one.
+  bool has_heads() const {
+    return c.attention == AttentionKind::kNarrow || c.attention == AttentionKind::kWide;
+  }
+
+  struct WeightRoles {
+    Role weight, bias;
+  };
+  TensorId project(StepRow row, TensorId x, const std::string& letter, const Named& named,
+                   WeightRoles roles, const Axis& head) {
+    const Axis width = {"d_head", c.head_width()};
+    const std::string at = prefix_ + attn_ + ".";
+    std::vector<TensorId> in = {
+        x, parameter(at + "W_" + letter, {head, d_model(), width}, roles.weight)};
+    if (c.bias) in.push_back(parameter(at + "b_" + letter, {head, width}, roles.bias));
+    return call(std::move(row), Op::kProject, std::move(in),
+                {attn_ + "." + named.name, named.role});
+  }
+
+  // With one head there is nothing to split: q is another name for the projection, or for x.
+  TensorId split(TensorId all, const std::string& weight, const Named& named) {
+    const Named own{attn_ + "." + named.name, named.role};
+    if (!has_heads()) {
+      const TensorId same =
+          alias(own, all, {batch(), {"head", 1}, axes_of(all)[1], {"d_head", c.head_width()}});
+      return called(p.tensors[all].symbol, same);
+    }
+    return compute(Op::kSplitHeads, {all, p.find(prefix_ + attn_ + "." + weight)}, own);
+  }
+
+  TensorId rotary(StepRow row, TensorId x, const Named& named, std::int64_t offset) {
+    OpParams params;
+    params.offset = offset;
+    params.turned = c.rotary_width;
+    params.interleaved = c.rotary == RotaryPairs::kInterleaved;
+    params.base = c.rotary_base;
+    return call(std::move(row), Op::kRotary, {x}, {attn_ + "." + named.name, named.role}, params);
+  }
+
+  const bool drops_;
+};
+
+}  // namespace headlight

@@ -1,0 +1,341 @@
+// build_program: Config -> list of operations. The only place that knows the order of a
+// transformer.
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "core/graph/builder/expert_pieces.h"
+#include "core/graph/builder/memory_rows.h"
+
+namespace headlight {
+namespace {
+
+class Builder : ExpertPieces {
+ public:
+  Builder(const Config& config, const RunShape& shape, bool dropout = false)
+      : ExpertPieces(config, shape, dropout) {}
+
+  Program build() {
+    if (c.form == ModelForm::kTranslate) {
+      encoder();
+      decoder();
+    } else {
+      p.token_ids = input("token_ids", {batch(), position()}, Role::kTokenIds);
+      p.mask = own_mask();
+      prediction(layers(p.token_ids, p.mask));
+    }
+    return std::move(p);
+  }
+
+  Program build_for_training() {
+    p = build();
+    const bool classes = c.form == ModelForm::kClasses;
+    p.targets = input("targets", classes ? std::vector{batch()} : std::vector{batch(), position()},
+                      Role::kTargets);
+    p.loss = training_loss();
+    return std::move(p);
+  }
+
+ private:
+  // ---- the program ----
+
+  void encoder() {
+    enter(Stack::kEncoder, "encoder.");
+    p.source_ids = input("source_ids", {batch(), source()}, Role::kTokenIds);
+    if (p.shape.padded) {
+      const std::int64_t n = p.shape.source;
+      p.source_mask =
+          input("source_mask", {batch(), {"source_query", n}, {"source_key", n}}, Role::kMask);
+    }
+    encoded_ = called("e", final_norm(layers(p.source_ids, p.source_mask)));
+  }
+
+  void decoder() {
+    enter(Stack::kDecoder, "decoder.");
+    p.token_ids = input("token_ids", {batch(), position()}, Role::kTokenIds);
+    p.mask = own_mask();
+    if (p.shape.padded) {
+      p.cross_mask = input("cross_mask",
+                           {batch(), {"query", p.shape.positions}, {"source_key", p.shape.source}},
+                           Role::kMask);
+    }
+    const TensorId x = layers(p.token_ids, p.mask);
+    prediction(x);
+  }
+
+  // Of a row's attention to itself.
+  TensorId own_mask() {
+    if (c.mask.kind == MaskKind::kNone && !p.shape.padded) return -1;
+    if (!c.attends()) return -1;  // no scores to forbid
+    const std::int64_t keys = p.shape.memory + p.shape.positions;
+    return input("mask", {batch(), {"query", p.shape.positions}, {"key", keys}}, Role::kMask);
+  }
+
+  TensorId layers(TensorId ids, TensorId mask) {
+    show(rows_.tokens(stack_), p.calls.size(), ids);
+    TensorId x = embedding(ids);
+    for (int layer = 0; layer < c.layers; ++layer) {
+      layer_ = layer;
+      prefix_ = root_ + "blocks." + std::to_string(layer) + ".";
+      x = block(x, mask);
+    }
+    layer_ = -1;
+    prefix_ = root_;
+    section_ = Section::kPrediction;
+    return x;
+  }
+
+  TensorId embedding(TensorId ids) {
+    // Source and target share one table, since they share one vocabulary.
+    if (table_ < 0)
+      table_ = parameter("embed.W_E", {{"vocab", p.shape.vocab}, d_model()}, Role::kTokenTable);
+    const TensorId x =
+        call(rows_.embedding(), Op::kEmbed, {ids, table_}, {"embed", Role::kEmbedding});
+    begin_distances(ids);
+    if (c.positions == PositionKind::kNone || c.has_rotary() || c.is_relative())
+      return called(stream("resid_pre"), x);
+    TensorId where = -1;
+    if (c.positions == PositionKind::kSinusoidal) {
+      OpParams params;
+      params.features = c.d_model;
+      where = call(rows_.sinusoid(), Op::kSinusoid, {ids}, {"pos_embed", Role::kPosition}, params);
+    } else {
+      const Axis places = axes_of(ids)[1];
+      const TensorId table = parameter(
+          root_ + "pos_embed.W_pos",
+          {{places.name == "source" ? "context_source" : "context", places.size}, d_model()},
+          Role::kPositionTable);
+      where = call(rows_.learned_position(), Op::kLearnedPosition, {ids, table},
+                   {"pos_embed", Role::kPosition});
+    }
+    return call(rows_.position_sum(), Op::kAdd, {x, where},
+                {c.layers > 0 ? "blocks.0.resid_pre" : "resid_pre", Role::kResidual});
+  }
+
+  TensorId block(TensorId x, TensorId mask) {
+    const bool attends_only = c.block == BlockKind::kAttention;
+    const bool crosses = stack_ == Stack::kDecoder;
+    section_ = c.attends() ? Section::kAttention : Section::kMixer;
+    attn_ = "attn";
+    const TensorId pre =
+        called(stream("resid_pre"), alias({"resid_pre", Role::kResidual}, x, p.tensors[x].axes));
+    TensorId in = before(pre, "ln1");
+    x = after_attention(pre, c.attends() ? attention(in, with_memory(pre, in), mask) : mixer(in),
+                        "ln1", attends_only && !crosses ? "resid_post" : "resid_mid");
+    if (crosses) {
+      section_ = Section::kCrossAttention;
+      attn_ = "cross_attn";
+      in = before(x, "ln2");
+      x = after_attention(x, attention(in, encoded_, p.cross_mask), "ln2",
+                          attends_only ? "resid_post" : "resid_mid_cross");
+    }
+    if (attends_only) return x;
+    section_ = Section::kFeedForward;
+    return feed_forward(x, crosses ? "ln3" : "ln2");
+  }
+
+  // What keys and values are made of: the rows of the segment before, without gradient, and behind
+  // them those of this one. With pre-norm both are normed, each row by itself, so that norming
+  // before joining gives what norming the joined rows gives (Dai et al. 2019).
+  TensorId with_memory(TensorId pre, TensorId in) {
+    if (c.memory == 0) return in;
+    p.remembered.push_back(pre);
+    if (p.shape.memory == 0) return in;
+    TensorId memory =
+        input(prefix_ + "memory", {batch(), {"memory", p.shape.memory}, d_model()}, Role::kMemory);
+    p.memories.push_back(memory);
+    if (c.block == BlockKind::kPreNorm)
+      memory = called("mem′", norm(memory, "ln1", memory_rows_.norm(), "memory_normalized"));
+    return call(memory_rows_.join(), Op::kConcatRows, {memory, in},
+                {attn_ + ".extended", Role::kExtended});
+  }
+
+  TensorId after_attention(TensorId x, TensorId change, const std::string& ln,
+                           const std::string& name) {
+    change = drop(rows_.drop(), change, Role::kSublayerOutput);
+    const bool crosses = section_ == Section::kCrossAttention;
+    return after(crosses       ? "step.residual.words.cross"
+                 : c.attends() ? "step.residual.words.attention"
+                               : "step.residual.words.mixer",
+                 {x, change}, ln, name);
+  }
+
+  TensorId feed_forward(TensorId mid, const std::string& ln) {
+    const TensorId x = before(mid, ln);
+    const TensorId change =
+        drop(rows_.drop(), c.has_experts() ? experts(x) : one_network(x), Role::kSublayerOutput);
+    return after("step.residual.words.feed_forward", {mid, change}, ln, "resid_post");
+  }
+
+  TensorId one_network(TensorId x) {
+    const Axis hidden = {"hidden", c.hidden_width()};
+    const auto product = [&](StepRow row, const std::string& letter, Role weight, Role bias,
+                             const Named& named) {
+      const TensorId w = parameter(prefix_ + "mlp.W_" + letter, {d_model(), hidden}, weight);
+      return linear(std::move(row), x, w, {prefix_ + "mlp.b_" + letter, bias}, named);
+    };
+    const auto hidden_product = [&](const std::string& name) {
+      return product(rows_.feed_forward_in(), "in", Role::kHiddenWeight, Role::kHiddenBias,
+                     {"mlp." + name, Role::kHidden});
+    };
+    const Named post{"mlp.post", Role::kActivated};
+    if (c.is_gated()) {
+      const TensorId pre = product(rows_.gate_in(), "gate", Role::kGateWeight, Role::kGateBias,
+                                   {"mlp.pre", Role::kGateInput});
+      const TensorId gate =
+          call(rows_.activation(), activation(c.activation), {pre}, {"mlp.act", Role::kGate});
+      const TensorId up = hidden_product("pre_linear");
+      called("u", up);  // h is what the gate makes of it
+      x = called("h", call(rows_.gate(), Op::kMultiply, {gate, up}, post));
+    } else {
+      x = call(rows_.activation(), activation(c.activation), {hidden_product("pre")}, post);
+    }
+    const TensorId w_out =
+        parameter(prefix_ + "mlp.W_out", {hidden, d_model()}, Role::kFeedForwardWeight);
+    return linear(rows_.feed_forward_out(), x, w_out,
+                  {prefix_ + "mlp.b_out", Role::kFeedForwardBias},
+                  {"mlp_out", Role::kSublayerOutput});
+  }
+
+  TensorId final_norm(TensorId x) {
+    return c.block == BlockKind::kPreNorm && c.layers > 0 ? norm(x, "ln_final", true) : x;
+  }
+
+  void prediction(TensorId x) {
+    x = final_norm(x);
+    prefix_.clear();
+    if (c.form == ModelForm::kClasses) {
+      x = pooled(x);
+      const Axis pooled_axis = axes_of(x).back();
+      const TensorId w_c = parameter(
+          "classify.W_C",
+          {pooled_axis.name == "place" ? pooled_axis : d_model(), {"class", p.shape.classes}},
+          Role::kClassWeight);
+      p.logits = linear(rows_.class_logits(), x, w_c, {"classify.b_C", Role::kClassBias},
+                        {"logits", Role::kLogits});
+    } else if (c.tied_head) {
+      p.logits =
+          call(rows_.tied_logits(), Op::kLinearTransposed, {x, table_}, {"logits", Role::kLogits});
+    } else {
+      const TensorId w_u =
+          parameter("unembed.W_U", {d_model(), {"vocab", p.shape.vocab}}, Role::kUnembedding);
+      p.logits = linear(rows_.logits(), x, w_u, {"unembed.b_U", Role::kUnembeddingBias},
+                        {"logits", Role::kLogits});
+    }
+    p.probabilities =
+        call(rows_.probabilities(), Op::kSoftmax, {p.logits}, {"probs", Role::kProbabilities});
+  }
+
+  // ---- pieces ----
+
+  void enter(Stack stack, const std::string& root) {
+    stack_ = stack;
+    section_ = Section::kInput;
+    root_ = prefix_ = root;
+  }
+
+  TensorId norm(TensorId x, const std::string& name, bool last = false) {
+    return norm(x, name, rows_.norm(last), "normalized");
+  }
+
+  // Two norms may share their numbers.
+  TensorId norm(TensorId x, const std::string& name, StepRow row, const std::string& made) {
+    const auto number = [&](const std::string& letter, Role role) {
+      const TensorId known = p.find(prefix_ + name + letter);
+      return known >= 0 ? known : parameter(prefix_ + name + letter, {d_model()}, role);
+    };
+    std::vector<TensorId> in = {x, number(".w", Role::kNormScale)};
+    const bool layer = c.norm == NormKind::kLayer;
+    if (c.bias && layer) in.push_back(number(".b", Role::kNormShift));
+    return call(std::move(row), layer ? Op::kLayerNorm : Op::kRmsNorm, std::move(in),
+                {name + "." + made, Role::kNormalized});
+  }
+
+  // The symbol of the residual stream at this place of the layer: x⁽⁰⁾ before the first layer,
+  // x⁽⁰⁾′ after its attention, x⁽⁰⁾″ after its cross-attention, x⁽¹⁾ after the layer. In brackets,
+  // for x² is a square.
+  std::string stream(std::string_view name) const {
+    constexpr std::string_view kRaised[] = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
+    const int layer = std::max(layer_, 0) + (name == "resid_post" ? 1 : 0);
+    std::string symbol = "x⁽";
+    for (const char digit : std::to_string(layer))
+      symbol += kRaised[static_cast<std::size_t>(digit - '0')];
+    symbol += "⁾";
+    if (name == "resid_mid") symbol += "′";
+    if (name == "resid_mid_cross") symbol += "″";
+    return symbol;
+  }
+
+  // What a sublayer starts from.
+  TensorId before(TensorId x, const std::string& ln) {
+    return c.block == BlockKind::kPreNorm ? norm(x, ln) : x;
+  }
+
+  // What a sublayer ends with: its change joined to what it started from.
+  struct Joined {
+    TensorId x, change;
+  };
+  TensorId after(std::string_view sentence, Joined in, const std::string& ln,
+                 const std::string& name) {
+    if (c.block != BlockKind::kPostNorm)
+      return called(stream(name), join(sentence, in, {name, Role::kResidual}));
+    const TensorId sum = join(sentence, in, {ln + ".input", Role::kNormInput});
+    const TensorId normed = called(stream(name), norm(sum, ln));
+    return called(stream(name), alias({name, Role::kResidual}, normed, axes_of(sum)));
+  }
+
+  // x + y, or only y where the residual is switched off
+  TensorId join(std::string_view sentence, Joined in, const Named& named) {
+    if (c.residual) return call(rows_.residual(sentence), Op::kAdd, {in.x, in.change}, named);
+    return alias(named, in.change, axes_of(in.x));
+  }
+
+  const MemoryRows memory_rows_{c};
+  TensorId table_ = -1;    // W_E
+  TensorId encoded_ = -1;  // what the encoder ends with
+};
+
+void check_shape(const Config& c, const RunShape& shape) {
+  validate(c);
+  if (c.form == ModelForm::kClasses && shape.classes < 2)
+    throw UsageError(Message{"error.form_classes", {{"got", std::to_string(shape.classes)}}});
+  if (c.form == ModelForm::kTranslate && shape.source < 1)
+    throw UsageError(Message{"error.form_source"});
+  if (shape.memory < 0 || shape.memory > c.memory)
+    throw UsageError(
+        Message{"error.memory_rows",
+                {{"most", std::to_string(c.memory)}, {"got", std::to_string(shape.memory)}}});
+}
+
+}  // namespace
+
+Program build_program(const Config& config, const RunShape& shape) {
+  check_shape(config, shape);
+  return Builder(config, shape).build();
+}
+
+Program build_training_program(const Config& config, const RunShape& shape, bool dropout) {
+  check_shape(config, shape);
+  return Builder(config, shape, dropout).build_for_training();
+}
+
+double memory_needed(const Config& config, const RunShape& shape) {
+  // In doubles: a slip of the finger may well ask for more bytes than an integer holds.
+  const auto bytes = [&](int layers) {
+    Config c = config;
+    c.layers = layers;
+    double cells = 0;
+    for (const TensorSpec& spec : Builder(c, shape).build().tensors) {
+      if (spec.kind == TensorKind::kAlias) continue;
+      double size = 1;
+      for (const Axis& axis : spec.axes) size *= static_cast<double>(axis.size);
+      cells += size;
+    }
+    return sizeof(float) * cells;
+  };
+  // Every layer has the same tensors: two programs tell what one more takes.
+  if (config.layers <= 2) return bytes(config.layers);
+  const double one = bytes(1);
+  return one + (config.layers - 1) * (bytes(2) - one);
+}
+
+}  // namespace headlight
