@@ -227,6 +227,7 @@ struct Pane {
   // From a head's columns to the next one's where they do not follow each other in memory; 0: they
   // do.
   std::int64_t head_stride = 0;
+  std::string_view part = {};  // which of several parts of its tensor, as an index: "r" of U_r
 };
 
 /// How the panes stand on the stage.

@@ -13,7 +13,7 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 text=${1:?usage: scripts/comparisons/memory.sh TEXT}
 headlight=${HEADLIGHT:-build/release/headlight}
-steps=${STEPS:-600} seeds=${SEEDS:-1 2 3} memories=${MEMORIES:-0 32 64 128} context=32
+steps=${STEPS:-4000} seeds=${SEEDS:-1 2 3} memories=${MEMORIES:-0 32 64 128} context=32
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
@@ -39,7 +39,7 @@ for memory in $memories; do
   for seed in $seeds; do
     model=$scratch/model
     "$headlight" train --text "$scratch/train.txt" --context "$context" --memory "$memory" \
-      --positions rotary --layers 2 --heads 4 --d-model 64 --batch 16 --steps "$steps" --lr 2e-3 \
+      --positions transformer-xl --layers 2 --heads 4 --d-model 64 --batch 16 --steps "$steps" --lr 2e-3 \
       --schedule cosine --warmup 50 --clip 1 --seed "$seed" --out "$model" 2>> "$scratch/log" ||
       { cat "$scratch/log" >&2; exit 1; }
     bits "$model" --stride "$context" >> "$scratch/own"

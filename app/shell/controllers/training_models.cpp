@@ -36,13 +36,14 @@ bool is_irregular(const Model& model, const std::string& sentence) {
 }
 
 // What an example gives the model to read; of a text a part, so that there is something left to
-// say.
+// say. It ends where the model learned to say something.
 std::string sentence_of(const Task& task, const TaskExample& example) {
   if (!example.source.empty()) return task.vocabulary().decode(example.source);
   const std::span<const int> ids = as_written(task, example.tokens);
   if (task.kind() != TaskKind::kNextToken) return task.vocabulary().decode(ids);
-  const std::size_t part =
+  std::size_t part =
       std::max<std::size_t>(ids.size() * 3 / 4, std::min<std::size_t>(ids.size(), 4));
+  while (part > 0 && part < ids.size() && example.targets[part - 1] < 0) ++part;
   return task.vocabulary().decode(ids.first(part));
 }
 

@@ -32,6 +32,7 @@ std::string pane_caption(const Trace& trace, const PagePane& p) {
   // One head's part of what stands side by side: Q₀ of Q.
   if (p.pane.head_columns > 0 && p.pane.columns == p.pane.head_columns)
     text += subscript(p.pane.first_head);
+  if (!p.pane.part.empty()) text.append("_").append(p.pane.part);
   if (p.pane.transposed) text += "ᵀ";
   return text;
 }

@@ -220,9 +220,9 @@ void place_line(const StepPage& page, const std::vector<PagePane>& line, const R
       continue;
     }
     x = std::round(x);
-    // Rows that are picked from a long table are as high as rows can be read.
-    const bool picked = picks && p.pane.rows < rows && ch < kReadableRow * unit;
-    const float high = picked ? fit(height, p.pane.rows, kReadableRow * unit) : ch;
+    // Beside a matrix of more rows, a table or weights, rows are as high as they can be read.
+    const bool lower = p.pane.rows < rows && ch < kReadableRow * unit;
+    const float high = lower ? fit(height, p.pane.rows, kReadableRow * unit) : ch;
     const float top =
         y +
         std::round((ch * static_cast<float>(rows) - high * static_cast<float>(p.pane.rows)) / 2);

@@ -266,6 +266,11 @@ std::string code(const CodeArgs& c, bool torch) {
   return "n = " + n + "\n" + recurrent::loop_code(c, update, torch);
 }
 
+std::vector<Pane> panes(const OpArgs& args, std::int64_t) {
+  constexpr std::string_view kLetters[kGates] = {"r", "z", "n"};
+  return recurrent::panes(args, kLetters);
+}
+
 }  // namespace
 
 GruGates gru_gates(const OpArgs& args, std::span<const std::int64_t> index) {
@@ -284,7 +289,7 @@ const OpInfo& gru_op() {
       .backward = backward,
       .explain = explain,
       .explain_gradient = explain_gradient,
-      .panes = [](const OpArgs& args, std::int64_t) { return recurrent::panes(args, kGates); },
+      .panes = panes,
       .numpy = [](const CodeArgs& c) { return code(c, false); },
       .torch = [](const CodeArgs& c) { return code(c, true); },
       .inputs = {InputKind::kNumbers, InputKind::kNumbers, InputKind::kPresence,

@@ -142,6 +142,11 @@ std::string code(const CodeArgs& c, bool torch) {
       torch);
 }
 
+std::vector<Pane> panes(const OpArgs& args, std::int64_t) {
+  constexpr std::string_view kWhole[] = {""};
+  return recurrent::panes(args, kWhole);
+}
+
 }  // namespace
 
 const OpInfo& recurrence_op() {
@@ -154,7 +159,7 @@ const OpInfo& recurrence_op() {
       .backward = backward,
       .explain = explain,
       .explain_gradient = explain_gradient,
-      .panes = [](const OpArgs& args, std::int64_t) { return recurrent::panes(args, 1); },
+      .panes = panes,
       .numpy = [](const CodeArgs& c) { return code(c, false); },
       .torch = [](const CodeArgs& c) { return code(c, true); },
       .inputs = {InputKind::kNumbers, InputKind::kNumbers, InputKind::kPresence},

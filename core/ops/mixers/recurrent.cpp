@@ -62,33 +62,24 @@ OpExplanation through_time(const OpGradArgs& args, int input, std::span<const st
   return result;
 }
 
-std::vector<Pane> panes(const OpArgs& args, std::int64_t gates) {
+std::vector<Pane> panes(const OpArgs& args, std::span<const std::string_view> gates) {
   const std::int64_t n = args.out.axes[2].size;
   std::vector<Pane> all;
-  for (std::int64_t g = 0; g < gates; ++g) {
-    Pane a = matrix_pane(args.in[0], 0, PaneRole::kOperand, 0);
-    a.offset += g * n;
-    a.columns = n;
-    a.column_axis = args.out.axes[2].name;
-    all.push_back(a);
-  }
-  for (std::int64_t g = 0; g < gates; ++g) {
-    Pane u = matrix_pane(args.in[1], 1, PaneRole::kOperand, 0);
-    u.offset += g * n;
-    u.columns = n;
-    u.column_axis = args.out.axes[2].name;
-    u.row_follow = Follow::kFree;
-    all.push_back(u);
-  }
-  if (args.in.size() > 3) {
-    for (std::int64_t g = 0; g < gates; ++g) {
-      Pane c = vector_pane(args.in[3], 3, PaneRole::kRowVector);
-      c.offset += g * n;
-      c.columns = n;
-      c.column_axis = args.out.axes[2].name;
-      all.push_back(c);
+  const auto add = [&](const Pane& whole) {
+    for (std::size_t g = 0; g < gates.size(); ++g) {
+      Pane pane = whole;
+      pane.offset += static_cast<std::int64_t>(g) * n;
+      pane.columns = n;
+      pane.column_axis = args.out.axes[2].name;
+      pane.part = gates[g];
+      all.push_back(pane);
     }
-  }
+  };
+  add(matrix_pane(args.in[0], 0, PaneRole::kOperand, 0));
+  Pane u = matrix_pane(args.in[1], 1, PaneRole::kOperand, 0);
+  u.row_follow = Follow::kFree;
+  add(u);
+  if (args.in.size() > 3) add(vector_pane(args.in[3], 3, PaneRole::kRowVector));
   all.push_back(matrix_pane(args.out, -1, PaneRole::kResult, 0));
   return all;
 }

@@ -69,8 +69,8 @@ using StepTangent = Tangent (*)(const StepOfRun&, const Tangent& before, int inp
 OpExplanation through_time(const OpGradArgs&, int input, std::span<const std::int64_t> index,
                            StepTangent, std::string formula);
 
-/// Panes of a recurrent operation: for each gate a's and U's part, U's above the result.
-std::vector<Pane> panes(const OpArgs&, std::int64_t gates);
+/// Panes of a recurrent operation: for each gate, by its letter, a's, U's and c's part.
+std::vector<Pane> panes(const OpArgs&, std::span<const std::string_view> gates);
 
 /// The loop over the steps as code: `update` is what becomes of `state` at row t.
 std::string loop_code(const CodeArgs&, const std::string& update, bool torch);

@@ -95,4 +95,21 @@ TEST_CASE("train heads: another task takes a sentence of its own, and judges all
   CHECK(gui.notices() == "");
 }
 
+TEST_CASE("train heads: the sentence of a run ends where the model learned to say something") {
+  for (const char* task : {"recall", "induction", "copy", "addition"}) {
+    CAPTURE(task);
+    Gui gui;
+    open_panel(gui, small_plan(task));
+    gui.push(PlayRun{true, 2});
+    settle(gui);
+    REQUIRE(gui.document().model == kRunRef);
+    const RunView& run = run_of(gui);
+    const std::vector<int> ids =
+        gui.state().derived.model->vocabulary->encode(gui.document().sentence);
+    REQUIRE(!ids.empty());
+    REQUIRE(ids.size() <= run.examples[0].targets.size());
+    CHECK(run.examples[0].targets[ids.size() - 1] >= 0);
+  }
+}
+
 }  // namespace headlight::test

@@ -117,7 +117,10 @@ bool shows_distances(const Trace& trace, const StepPage& page) {
   return role == Role::kDistanceScores || role == Role::kPlacedScores;
 }
 
-DetailNeed distance_need(const Ui& ui) { return {ui.px(330), ui.px(200), ui.px(360), ui.px(190)}; }
+// What the page is about: the matrices beside it may be small.
+DetailNeed distance_need(const Ui& ui) {
+  return {ui.px(300), ui.px(200), ui.px(360), ui.px(190), 0.25f};
+}
 
 std::optional<CellPick> draw_distances(const AppState& state, Ui& ui, const Rect& r,
                                        const PagePane& p, ChosenCell cell) {

@@ -92,7 +92,9 @@ std::optional<CellPick> draw_unrolled(const AppState& state, Ui& ui, const Rect&
        ui.px(6);
   Columns columns{made.is_gated() ? std::vector<std::string>{"r", "z", "n", "s"}
                                   : std::vector<std::string>{"s"},
-                  0, ui.px(62)};
+                  0, 0};
+  columns.width =
+      std::min(ui.px(62), (r.width() - ui.px(90)) / static_cast<float>(columns.names.size()));
   columns.left =
       std::max(r.x0 + ui.px(90), r.x1 - columns.width * static_cast<float>(columns.names.size()));
   columns.left = std::min(columns.left, r.x0 + ui.px(190));
@@ -222,11 +224,15 @@ bool shows_mixing(const AppState& state, const StepPage& page) {
 }
 
 DetailNeed mixing_need(const AppState& state, const Ui& ui, const StepPage& page) {
+  // What the page is about: the matrices beside it may be small.
+  constexpr float kLeast = 0.25f;
   const Pane& pane = page.lines[0].back().pane;
-  if (is_window(state, page)) return {ui.px(330), ui.px(170), ui.px(420), ui.px(170)};
+  if (is_window(state, page)) return {ui.px(330), ui.px(170), ui.px(420), ui.px(170), kLeast};
   const auto lines = static_cast<float>(std::min<std::int64_t>(pane.rows, 12));
   const float height = lines * line_height(ui) + ui.px(90);
-  return {ui.px(330), height, ui.px(420), std::min(height, ui.px(220))};
+  const bool gated = page.lines[0].size() > 4;  // four numbers a line, not one
+  return {ui.px(gated ? 340 : 230), std::min(height, ui.px(190)), ui.px(420),
+          std::min(height, ui.px(220)), kLeast};
 }
 
 std::optional<CellPick> draw_mixing(const AppState& state, Ui& ui, const Rect& r,
