@@ -72,10 +72,11 @@ void print_list() {
                 std::string(english(words.name)).c_str());
     const std::optional<RunText>& text = recipe.training.text;
     const std::string learned = text ? "text " + text->file : "task " + recipe.training.task;
-    std::printf("  %s, %s parameters, %s; %d layer%s, %d heads, d_model %d, context %lld\n",
+    const std::string heads = c.attends() ? std::to_string(c.head_count()) + " heads, " : "";
+    std::printf("  %s, %s parameters, %s; %d layer%s, %sd_model %d, context %lld\n",
                 learned.c_str(), count_text(parameter_count(*model)).c_str(),
                 bytes_text(static_cast<double>(bytes_of(files))).c_str(), c.layers,
-                c.layers == 1 ? "" : "s", c.head_count(), c.d_model,
+                c.layers == 1 ? "" : "s", heads.c_str(), c.d_model,
                 static_cast<long long>(model->file.context));
     std::printf("  at least %s %% of %s are right\n", number_text(100 * recipe.score, 4).c_str(),
                 text ? "the tokens of its validation text" : "its answers on fresh examples");

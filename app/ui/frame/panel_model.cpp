@@ -345,9 +345,9 @@ void panel_model(const AppState& state, Ui& ui, const Rect& r) {
   const std::string name = shown_model_name(state, ui);
   ui.user_text(ui.fonts.strong, {r.x0 + ui.px(narrow ? 8 : 16), y}, ui.theme.text, name,
                r.width() - ui.px(narrow ? 12 : 46));
-  const std::string summary = tr_count(ui.language, "count.layers", c.layers) + " · " +
-                              tr_count(ui.language, "count.heads", c.head_count()) + " · d " +
-                              std::to_string(c.d_model);
+  std::string summary = tr_count(ui.language, "count.layers", c.layers);
+  if (c.attends()) summary += " · " + tr_count(ui.language, "count.heads", c.head_count());
+  summary += " · d " + std::to_string(c.d_model);
   const float name_width = ui.measure(ui.fonts.strong, name).x;
   if (name_width + ui.measure(ui.fonts.control, summary).x + ui.px(62) <= r.width()) {
     ui.text(ui.fonts.control, {r.x0 + ui.px(30) + name_width, y}, ui.theme.muted, summary);

@@ -17,13 +17,19 @@ ChosenCell chosen_cell(const AppState& state, const Step& step, const StepPage& 
   if (!link.row && made && made->phase != MotionPhase::kDone) link = {made->row, made->column};
   if (!link.row) link = page_link(trace, page, state.session.picked);
   const Pane& result = page.lines[0].back().pane;
-  const std::vector<std::int64_t> fallback = default_cell(trace, step, shown_part(state), link.row);
-  const TensorView t = trace.tensor(page.lines[0].back().tensor);
+  // Going back the cell that is looked at first is an operand's gradient.
+  const TensorId first = default_tensor(trace, step, page);
+  const CellLink start =
+      page_link(trace, page,
+                CellPick{trace.program().tensors[place(first)].name,
+                         default_cell(trace, step, shown_part(state), link.row)});
+  const auto in = [](std::optional<std::int64_t> own, std::optional<std::int64_t> other,
+                     std::int64_t count) {
+    return std::clamp<std::int64_t>(own.value_or(other.value_or(0)), 0, count - 1);
+  };
   ChosenCell cell;
-  if (const auto place = pane_place(result, flat_index(t.axes, fallback)))
-    cell = {place->first, place->second};
-  cell.row = std::clamp<std::int64_t>(link.row.value_or(cell.row), 0, result.rows - 1);
-  cell.column = std::clamp<std::int64_t>(link.column.value_or(cell.column), 0, result.columns - 1);
+  cell.row = in(link.row, start.row, result.rows);
+  cell.column = in(link.column, start.column, result.columns);
   return cell;
 }
 
