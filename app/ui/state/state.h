@@ -180,6 +180,6 @@ std::span<const float> said_as_trained(const AppState&, const Outcome&);
 /// Does the model read one more token than there are?
 bool has_room(const AppState&);
 /// Can the sentence have one more: is there room for it, or are the last tokens read?
-bool can_go_on(const AppState&);
+bool can_go_on(const AppState&);  // what is said of numbers belongs to each, and goes on with none
 
 }  // namespace headlight
