@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/model/sandbox.h"
 #include "core/ops/numbers/grid.h"
 #include "core/run/run_trace.h"
 #include "core/text/number_words.h"
@@ -129,6 +130,23 @@ NumberCurve number_curve(const Trace& trace) {
   }
   add_experts(trace, means, curve);
   return curve;
+}
+
+std::shared_ptr<const NumberCurve> curve_of(const Trace& trace,
+                                            const std::shared_ptr<const Model>& model) {
+  constexpr double kMostBytes = 8e6;  // of what is over within a frame
+  const Config& config = trace.config();
+  const std::int64_t numbers = trace.program().shape.vocab;
+  if (!has_curve(config)) return nullptr;
+  if (memory_needed(config, {.batch = 1, .positions = numbers, .vocab = numbers}) > kMostBytes)
+    return nullptr;
+  const std::unique_ptr<Backend> backend = make_cpu_backend(1);
+  SandboxModel sandbox(config.seed);
+  ModelParameters learned;
+  if (model) learned.use(model);
+  ParameterSource& weights = model ? static_cast<ParameterSource&>(learned) : sandbox;
+  return std::make_shared<const NumberCurve>(
+      number_curve(*grid_trace(config, static_cast<int>(numbers), weights, *backend)));
 }
 
 }  // namespace headlight

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/backends/backend.h"
-#include "core/model/parameter_source.h"
+#include "core/model/model.h"
 #include "core/run/trace.h"
 
 namespace headlight {
@@ -38,5 +38,10 @@ std::shared_ptr<const Trace> grid_trace(const Config&, int numbers, ParameterSou
 
 /// What it says. Where the weights add up to 1 and experts have a y, Σ weight · y is the model's y.
 NumberCurve number_curve(const Trace& over_the_grid);
+
+/// The curve of the model that made this trace; `model` as RunResult has it. Null where it has
+/// none, or where a run over the whole grid would take long.
+std::shared_ptr<const NumberCurve> curve_of(const Trace&,
+                                            const std::shared_ptr<const Model>& model);
 
 }  // namespace headlight

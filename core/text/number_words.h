@@ -12,6 +12,8 @@ namespace headlight {
 
 /// How many numbers the grid of the sandbox and of the tasks has: steps of 0.02.
 inline constexpr int kGridNumbers = 101;
+/// A sentence of some of them.
+inline constexpr std::string_view kNumberSentence = "-0.80 -0.40 0.00 0.40 0.80";
 
 /// "-1.00", "-0.98" … "1.00": as few decimals as tell each of `count` numbers exactly, or apart.
 std::vector<std::string> grid_words(int count);

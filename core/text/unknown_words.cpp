@@ -1,6 +1,7 @@
 #include "core/text/unknown_words.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "core/base/number_text.h"
@@ -74,9 +75,10 @@ std::string unknown_names(std::span<const std::string> unknown) {
 namespace {
 
 Message off_grid(const Vocabulary& vocabulary, std::span<const std::string> unknown) {
-  Message message{"vocabulary.off_grid",
-                  {{"step", number_text(2.0 / std::max(vocabulary.size() - 1, 1), 3)},
-                   {"token", unknown_names(unknown)}}};
+  Message message{
+      "vocabulary.off_grid",
+      {{"step", exact_double(std::round(2e6 / std::max(vocabulary.size() - 1, 1)) / 1e6)},
+       {"token", unknown_names(unknown)}}};
   const std::optional<double> number =
       unknown.size() == 1 ? number_of_word(unknown[0]) : std::nullopt;
   if (!number) return message;

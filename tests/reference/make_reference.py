@@ -585,7 +585,7 @@ class Run:
         means = part("mixture.means", "mu")
         scores = part("mixture.scores", "pi")
         weights = self.keep("mixture.weights", scores.softmax(-1))
-        spreads = 1 / (VOCAB - 1) + part("mixture.log_spreads", "rho").exp()
+        spreads = 1 / (VOCAB - 1) + part("mixture.log_spreads", "rho").clamp(-20, 3).exp()
         bells = torch.distributions.Normal(means[..., None, :], spreads[..., None, :])
         parts = bells.log_prob(grid[:, None]) + weights.log()[..., None, :]
         made = parts.logsumexp(-1)

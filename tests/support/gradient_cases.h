@@ -157,6 +157,8 @@ class Single {
         // Far enough apart that a small change leaves the best ones the best.
         if (kind == InputKind::kShares)
           cells[i] = 0.5f + 0.4f * static_cast<float>((i + i / row) % row);
+        // Away from 0, where logarithms bend.
+        if (kind == InputKind::kShares && call().op == Op::kMixtureLogits) cells[i] *= 4;
         if (kind == InputKind::kScores && forbidden) cells[i] = -kInfinity;
         if (kind == InputKind::kMask) cells[i] = forbidden ? -kInfinity : 0.0f;
       }

@@ -9,6 +9,7 @@
 #include "core/base/utf8.h"
 #include "core/model/bundled.h"
 #include "core/run/model_input.h"
+#include "core/text/number_words.h"
 #include "core/text/unknown_words.h"
 #include "core/train/model_recipe.h"
 
@@ -250,7 +251,7 @@ void number_settings(const AppState& state, Ui& ui, Form& form, Config& c, bool&
     const bool sandbox = state.document().model.empty();
     const Vocabulary& numbers = sandbox_numbers();
     if (c.numbers && sandbox && !unknown_tokens(numbers, state.document().sentence).empty())
-      ui.push(DoEdit{SetSentence{"-0.80 -0.40 0.00 0.40 0.80"}, "numbers"});
+      ui.push(DoEdit{SetSentence{std::string(kNumberSentence)}, "numbers"});
   }
   if (!c.numbers) return;
   changed |= number_field(form, "model/components", ui.tr("model.components"), c.components, 0,
