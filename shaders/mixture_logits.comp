@@ -18,10 +18,6 @@ void main() {
   uint first = i / numbers * components;
   float v = grid_number(i % numbers);  // cell
   float most = part_at(first, distance_at(first, v));  // cell
-  if (components == 1u) {
-    l[i] = most;  // cell
-    return;
-  }
   for (uint k = 1u; k < components; ++k) {
     most = max(most, part_at(first + k, distance_at(first + k, v)));  // cell
   }

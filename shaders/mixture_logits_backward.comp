@@ -20,9 +20,10 @@ uniform uint cells, part;
 
 // 0 where the cell is held back within its limits.
 float slope_at(uint cell) {  // cell: all of it
-  if (part == 0u) return abs(m[cell]) <= 100.0 ? 1.0 / spread_at(cell) : 0.0;
-  if (part == 1u) return w[cell] >= 1e-30 ? 1.0 / w[cell] : 0.0;
-  return s[cell] >= -20.0 && s[cell] <= 3.0 ? exp_of(s[cell]) / spread_at(cell) : 0.0;
+  return part == 0u   ? (abs(m[cell]) <= 100.0 ? 1.0 / spread_at(cell) : 0.0)
+         : part == 1u ? (w[cell] >= 1e-30 ? 1.0 / w[cell] : 0.0)
+         : s[cell] >= -20.0 && s[cell] <= 3.0 ? exp_of(s[cell]) / spread_at(cell)
+                                              : 0.0;
 }
 
 void main() {

@@ -22,8 +22,11 @@ CURVE = [
     ("one network, 34 hidden", ["--experts", "0", "--d-hidden", "34"]),
     ("2 experts of 16", ["--experts", "2", "--d-hidden", "16"]),
 ]
-BRANCHES = [("one number", ["--components", "0"]), ("mixture density, 3 components",
-                                                     ["--components", "3"])]
+BRANCHES = [
+    ("one number, spread 0.1", ["--components", "0"]),
+    ("1 component, which learns its spread", ["--components", "1"]),
+    ("3 components", ["--components", "3"]),
+]
 
 
 def run(*arguments):

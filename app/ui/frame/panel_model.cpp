@@ -153,10 +153,10 @@ void distance_settings(Ui& ui, Form& form, Config& c, bool& changed) {
       number_field(form, "model/t5_reach", ui.tr("model.t5_reach"), c.t5_reach, 1, kMaxReach);
 }
 
-// What the model makes of its rows: of a random one that can be chosen. Who judges a whole sentence
-// looks both ways.
+// What the model makes of its rows: of a random one that can be chosen, where tokens are no
+// numbers, which get numbers. Who judges a whole sentence looks both ways.
 void form_settings(const AppState& state, Ui& ui, Form& form, Config& c, bool& changed) {
-  if (state.document().model.empty()) {
+  if (state.document().model.empty() && !c.numbers) {
     const bool other =
         choice_field(form, "model/form", ui.tr("model.form"), form_choices(ui), c.form);
     if (other) {

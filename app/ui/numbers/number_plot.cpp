@@ -220,7 +220,7 @@ void draw_number_plot(const AppState& state, Ui& ui, const Rect& r) {
   const float height = std::min(r.height(), ui.px(460));
   const Rect all{r.x0, r.y0, r.x1, r.y0 + height};
   const float bottom = all.y1 - axis - (gated ? regions + ui.px(4) : 0);
-  const float width = std::min(all.width() - ui.px(26), 2.2f * (bottom - all.y0 - legend));
+  const float width = std::min(all.width() - ui.px(26), 3.0f * (bottom - all.y0 - legend));
   const Plot plot{{all.x0 + ui.px(24), all.y0 + legend, all.x0 + ui.px(24) + width, bottom}};
   if (plot.r.height() < ui.px(40) || plot.r.width() < ui.px(60)) return;
   ui.drawn.add("numbers/plot", plot.r.min(), plot.r.max());

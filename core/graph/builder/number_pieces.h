@@ -35,7 +35,7 @@ class NumberPieces : protected ExpertPieces {
       const TensorId y = linear(number_rows_.answer(), x, w, {"unembed.b_y", Role::kMeanBias},
                                 {"y", Role::kMeans});
       called("w_y", w);
-      called("ŷ", y);
+      called("ŷ", y);
       if (c.bias) called("b_y", p.find("unembed.b_y"));
       return call(number_rows_.logits(), Op::kMixtureLogits, {y}, logits, on_grid());
     }

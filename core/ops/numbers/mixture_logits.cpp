@@ -270,7 +270,7 @@ const OpInfo& mixture_logits_op() {
       .inputs = {InputKind::kNumbers, InputKind::kShares, InputKind::kNumbers},
       .errors = ErrorClass::kRows,
       .work = {.flops = 100},
-      .trials = {"b t 1", "b t h, b t h, b t h", "b t 1, b t 1, b t 1"},
+      .trials = {"b t h, b t h, b t h", "b t 1, b t 1, b t 1", "b t 1"},
   };
   return info;
 }

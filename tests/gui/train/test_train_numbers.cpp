@@ -20,7 +20,7 @@ Document of_numbers(int components, int experts) {
   return document;
 }
 
-bool says(const Gui& gui, std::string_view words) {
+bool window_says(Gui& gui, std::string_view words) {
   return std::ranges::any_of(gui.texts(), [&](const DrawnText& text) {
     return text.words.find(words) != std::string::npos;
   });
@@ -63,7 +63,7 @@ TEST_CASE("numbers: the curve stands on the pages of the gate, the mixture and t
       gui.frame(2);
       CHECK(gui.has("numbers/plot"));
       CHECK(gui.has("numbers/regions"));
-      CHECK(says(gui, language == Language::kEnglish ? "expert 1" : "专家 1"));
+      CHECK(window_says(gui, language == Language::kEnglish ? "expert 1" : "专家 1"));
     }
     gui.push(GoToStep{"embed"});
     gui.frame(2);
@@ -81,11 +81,11 @@ TEST_CASE("numbers: the curve stands on the pages of the gate, the mixture and t
 
 TEST_CASE("numbers: the strip says which number belongs to one, and goes on with nothing") {
   Gui gui(of_numbers(0, 0), {1920, 1080});
-  CHECK(says(gui, "Number for"));
-  CHECK_FALSE(says(gui, "Next after"));
+  CHECK(window_says(gui, "Number for"));
+  CHECK_FALSE(window_says(gui, "Next after"));
   gui.push(ChooseLanguage{Language::kChinese});
   gui.frame(2);
-  CHECK(says(gui, "对应的数"));
+  CHECK(window_says(gui, "对应的数"));
   const std::string before = gui.document().sentence;
   gui.push(GenerateToken{});
   gui.frame(3);
@@ -125,7 +125,7 @@ TEST_CASE("numbers: while a run learns, its curve is that of the step that is sh
   double moved = 0;
   for (std::size_t i = 0; i < first.size(); ++i) moved += std::abs(first[i] - last[i]);
   CHECK(moved > 5);
-  CHECK(says(gui, "as of step 0"));
+  CHECK(window_says(gui, "as of step 0"));
 }
 
 }  // namespace headlight::test
