@@ -25,7 +25,8 @@ class NumberRows {
     return {
         "step.number_embedding",
         {"[[x0]] W_x", biased("[[out]] = [[x0]] · W_{x} + b_{x}"), "step.number_embedding.words"},
-        {"dW_x", "dW_{x} = [[x0]]^{T} · [[out]]", "back.number_embedding"},
+        {"[[d0]], dW_x", "[[d0=]] [[out]] · W_{x}^{T},  dW_{x} = [[x0]]^{T} · [[out]]",
+         "back.number_embedding"},
         with_bias("words.number_embedding")};
   }
   StepRow answer() const {

@@ -20,7 +20,9 @@ Document of_numbers(int components, int experts) {
   return document;
 }
 
-bool window_says(Gui& gui, std::string_view words) {
+// Words are kept without the blanks between them.
+bool window_says(Gui& gui, std::string words) {
+  std::erase(words, ' ');
   return std::ranges::any_of(gui.texts(), [&](const DrawnText& text) {
     return text.words.find(words) != std::string::npos;
   });
