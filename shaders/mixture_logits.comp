@@ -19,7 +19,8 @@ void main() {
   float v = grid_number(i % numbers);  // cell
   float most = part_at(first, distance_at(first, v));  // cell
   for (uint k = 1u; k < components; ++k) {
-    most = max(most, part_at(first + k, distance_at(first + k, v)));  // cell
+    float part = part_at(first + k, distance_at(first + k, v));  // cell
+    most = part > most ? part : most;  // cell
   }
   float sum = 0.0;  // cell
   for (uint k = 0u; k < components; ++k) {

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <sstream>
 
 #include "app/ui/kit/line_text.h"
 #include "core/base/texts.h"
