@@ -12,6 +12,9 @@ layout(std430, binding = 3) writeonly buffer L { float l[]; };
 uniform uint cells;
 #include "mixture.glsl"
 
+// A NaN is larger than anything.
+float larger(float a, float b) { return is_nan(b) || b > a ? b : a; }  // cell
+
 void main() {
   uint i = cell_index();
   if (i >= cells) return;
@@ -19,8 +22,7 @@ void main() {
   float v = grid_number(i % numbers);  // cell
   float most = part_at(first, distance_at(first, v));  // cell
   for (uint k = 1u; k < components; ++k) {
-    float part = part_at(first + k, distance_at(first + k, v));  // cell
-    most = part > most ? part : most;  // cell
+    most = larger(most, part_at(first + k, distance_at(first + k, v)));  // cell
   }
   float sum = 0.0;  // cell
   for (uint k = 0u; k < components; ++k) {

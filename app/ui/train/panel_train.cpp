@@ -146,7 +146,7 @@ void form_settings(TrainSettings& s) {
   distance_settings(s);
   memory_settings(s);
   s.choice("train/set/block", "train.block", c.block, blocks.labels, blocks.ids);
-  s.choice("train/set/norm", "train.norm", c.norm, norms.labels, norms.ids);
+  if (c.numbers) s.choice("train/set/norm", "train.norm", c.norm, norms.labels, norms.ids);
   s.choice("train/set/init", "train.init", s.plan.init, "train.init.");
   expert_settings(s);
   component_settings(s);
