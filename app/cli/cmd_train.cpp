@@ -96,6 +96,12 @@ void check_from(const CLI::App& sub, const TrainOptions& o) {
   }
 }
 
+bool learns_numbers(const TrainOptions& o) {
+  return std::ranges::any_of(all_tasks(), [&](const TaskInfo& task) {
+    return task.id == o.task && task.kind == TaskKind::kNumbers;
+  });
+}
+
 // As the window's: see tuning_plan().
 void use_base(const Model& base, const CLI::App& sub, TrainOptions& o) {
   if (!goes_on(base)) throw UsageError(Message{"train.from_form", {{"name", base.name}}});
@@ -272,7 +278,8 @@ int run_train(TrainOptions o, const std::shared_ptr<const Model>& base) {
   if (!from && !base) {
     config.form = form_of(data.kind());
     // Who fills holes or judges a whole row looks both ways.
-    const bool both_ways = data.kind() == TaskKind::kMasked || data.kind() == TaskKind::kClassify;
+    const bool both_ways = data.kind() == TaskKind::kMasked || data.kind() == TaskKind::kClassify ||
+                           data.kind() == TaskKind::kNumbers;
     if (both_ways && !o.model.mask) config.mask.kind = MaskKind::kNone;
   }
   if (data.task) data.shape = shape_of(*data.task, config);
@@ -396,7 +403,16 @@ void add_train_command(CLI::App& app, Run& run) {
   sub->callback([o, sub, &run] {
     run = [o, sub] {
       if (!o->resume.empty()) check_resume(*sub);
-      if (!o->config.empty()) use_recipe(read_recipe(o->config), *sub, *o);
+      if (!o->config.empty()) {
+        use_recipe(read_recipe(o->config), *sub, *o);
+      } else if (o->resume.empty() && learns_numbers(*o)) {
+        const RunPlan plan = default_plan(o->task);  // as the window's
+        ModelRecipe recipe;
+        recipe.config = plan.config;
+        recipe.training = plan.settings;
+        recipe.init = plan.init;
+        use_recipe(recipe, *sub, *o);
+      }
       if (o->from.empty()) return run_train(*o, nullptr);
       check_from(*sub, *o);
       const std::shared_ptr<const Model> base = load_model(model_ref(o->from));

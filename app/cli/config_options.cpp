@@ -197,6 +197,11 @@ void set_experts(const ModelOptions& o, Config& c) {
     tell("--top-experts and --balance change nothing without --experts");
 }
 
+void set_numbers(const ModelOptions& o, Config& c) {
+  set_switch("--numbers", o.numbers, c.numbers);
+  if (o.components) c.components = *o.components;
+}
+
 }  // namespace
 
 Config ModelOptions::config(const Document& doc) const {
@@ -219,6 +224,7 @@ Config ModelOptions::config(const Document& doc) const {
   set_distances(*this, c);
   set_mixer(*this, c);
   set_experts(*this, c);
+  set_numbers(*this, c);
   if (memory) c.memory = *memory;
   set_pooling(*this, c);
   set_switch("--bias", bias, c.bias);
@@ -227,7 +233,7 @@ Config ModelOptions::config(const Document& doc) const {
   set_mask(*this, doc, c.mask);
   const bool shapes = c.mask.kind == MaskKind::kLocal || c.mask.kind == MaskKind::kStrided ||
                       c.mask.kind == MaskKind::kFree;
-  if (!c.attends() && shapes)
+  if (!c.attends() && c.mixes() && shapes)
     tell("--mask " + std::string(word(c.mask.kind)) + " says to --mixer " +
          std::string(word(c.mixer)) + " only whether it is causal");
   return c;

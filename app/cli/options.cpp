@@ -57,7 +57,7 @@ void ModelOptions::add_to(CLI::App& app) {
                  "Attention's softmax divides the scores by it (0.05 to 10; default 1)")
       ->group(kModelOptions);
   text("--block", block, "attention, post-norm or pre-norm");
-  text("--norm", norm, "layer or rms");
+  text("--norm", norm, "layer, rms or none");
   text("--activation", activation, "relu, gelu, gelu-tanh or silu; gated: swiglu or geglu");
   text("--positions", positions,
        "none, sinusoidal, learned or rotary; by distance: relative, t5, alibi or transformer-xl");
@@ -77,7 +77,8 @@ void ModelOptions::add_to(CLI::App& app) {
   number("--t5-reach", t5_reach,
          "--positions t5: distance from which on all share the last bucket (default 128)");
   text("--mixer", mixer,
-       "attention, recurrent, gru or convolution: what carries numbers from token to token");
+       "attention, recurrent, gru or convolution: what carries numbers from token to token; none: "
+       "each token by itself");
   number("--kernel", kernel, "--mixer convolution: places of the window (default 3)");
   number("--dilation", dilation,
          "--mixer convolution: in layer l the window's places lie N^l apart (default 1)");
@@ -87,6 +88,10 @@ void ModelOptions::add_to(CLI::App& app) {
   app.add_option("--balance", balance,
                  "Experts, in training: C of the loss that spreads the tokens over the experts")
       ->group(kModelOptions);
+  text("--numbers", numbers,
+       "on or off: tokens are numbers from -1 to 1, and for each another one is predicted");
+  number("--components", components,
+         "Numbers: components of a mixture density (0: one number for each)");
   number("--memory", memory,
          "So many rows of the segment before are kept as further keys and values");
   number("--foci", foci, "--pool foci: how many");

@@ -131,7 +131,7 @@ LearnedFrom text_data(const TrainOptions& o, RunSettings& settings, const KnownT
   TextOptions options = default_options(own);
   if (!o.cut.empty()) {
     const std::optional<TextCut> cut = text_cut_from_string(o.cut);
-    if (!cut)
+    if (!cut || *cut == TextCut::kNumbers)
       throw UsageError("--cut must be characters, words, bytes or bpe; got '" + o.cut + "'");
     options.cut = *cut;
   }

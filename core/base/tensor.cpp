@@ -8,14 +8,39 @@
 namespace headlight {
 
 std::span<const std::string_view> axis_words() {
-  static constexpr std::array kWords = std::to_array<std::string_view>(
-      {"batch",      "head",           "kv_head",       "query",      "key",
-       "position",   "source",         "source_query",  "source_key", "d_head",
-       "d_model",    "hidden",         "vocab",         "class",      "feature",
-       "context",    "context_source", "direction",     "focus",      "other_focus",
-       "place",      "distance",       "distance_both", "bucket",     "state",
-       "next_state", "gate",           "tap",           "expert",     "distance_source",
-       "memory"});
+  static constexpr std::array kWords = std::to_array<std::string_view>({"batch",
+                                                                        "head",
+                                                                        "kv_head",
+                                                                        "query",
+                                                                        "key",
+                                                                        "position",
+                                                                        "source",
+                                                                        "source_query",
+                                                                        "source_key",
+                                                                        "d_head",
+                                                                        "d_model",
+                                                                        "hidden",
+                                                                        "vocab",
+                                                                        "class",
+                                                                        "feature",
+                                                                        "context",
+                                                                        "context_source",
+                                                                        "direction",
+                                                                        "focus",
+                                                                        "other_focus",
+                                                                        "place",
+                                                                        "distance",
+                                                                        "distance_both",
+                                                                        "bucket",
+                                                                        "state",
+                                                                        "next_state",
+                                                                        "gate",
+                                                                        "tap",
+                                                                        "expert",
+                                                                        "number",
+                                                                        "component",
+                                                                        "distance_source",
+                                                                        "memory"});
   return kWords;
 }
 

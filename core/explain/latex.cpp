@@ -105,6 +105,11 @@ std::string latex_symbol(std::string_view symbol) {
     return std::string(symbol.substr(0, low)) + "_{\\mathrm{" + latex_text(symbol.substr(low + 1)) +
            "}}";
   }
+  constexpr std::pair<std::string_view, std::string_view> kGreek[] = {
+      {"μ", "\\mu"}, {"π", "\\pi"}, {"ρ", "\\rho"}};
+  for (const auto& letter : kGreek) {
+    if (symbol == letter.first) return std::string(letter.second);
+  }
   if (symbol.size() == 1) return std::string(symbol);
   return "\\mathrm{" + latex_text(symbol) + "}";
 }

@@ -258,6 +258,10 @@ constexpr Named kLookups[] = {
      [](const Subject& s) {
        return Text(std::to_string(std::min<std::int64_t>(s.query, config(s).focus_count() - 1)));
      }},
+    {"components",
+     [](const Subject& s) {
+       return Text(tr_count(s.language, "count.components", config(s).components));
+     }},
     {"experts",
      [](const Subject& s) {
        return Text(tr_count(s.language, "count.experts", config(s).experts));

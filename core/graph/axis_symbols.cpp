@@ -52,6 +52,7 @@ std::vector<NamedSize> axis_sizes(const Program& program, TensorId id, std::stri
   if (axis == "gate")
     return {{SizeKind::kOther, "3", 3}, {SizeKind::kModel, "d_model", length / 3}};
   if (axis == "tap") return {{SizeKind::kOther, "K", length}};
+  if (axis == "component") return {{SizeKind::kOther, "K", length}};
   if (axis == "expert") return {{SizeKind::kOther, "E", length}};
   if (axis == "direction") return {{SizeKind::kOther, "k", length}};
   if (axis == "place" && program.config.pools_by_weights())

@@ -176,6 +176,7 @@ void validate_mixer(const Config& c) {
   if (c.form == ModelForm::kTranslate) refuse("error.mixer_translate");
   if (c.has_rotary() || c.is_relative()) refuse("error.mixer_positions");
   if (c.memory != 0) refuse("error.mixer_memory");
+  if (!c.mixes() && !c.has_feed_forward()) refuse("error.mixer_block");
   if (c.mixer != MixerKind::kConvolution) return;
   expect_range("quantity.kernel", c.kernel, 1, kMaxKernel);
   expect_range("quantity.dilation", c.dilation, 1, kMaxDilation);
@@ -218,6 +219,16 @@ void validate_memory(const Config& c) {
         Message{"error.memory_positions", {{"positions", std::string(word(c.positions))}}});
 }
 
+// Numbers have no table that could be read backwards, no class and no other row.
+void validate_numbers(const Config& c) {
+  expect_range("quantity.components", c.components, 0, kMaxComponents);
+  if (!c.numbers && c.components > 0) throw UsageError(Message{"error.components"});
+  if (!c.numbers) return;
+  if (c.form != ModelForm::kTokens)
+    throw UsageError(Message{"error.numbers_form", {{"form", std::string(word(c.form))}}});
+  if (c.tied_head) throw UsageError(Message{"error.numbers_tied"});
+}
+
 }  // namespace
 
 void validate(const Config& c) {
@@ -254,6 +265,7 @@ void validate(const Config& c) {
   validate_experts(c);
   if (c.tied_head && classes) throw UsageError(Message{"error.tied_classes"});
   validate_memory(c);
+  validate_numbers(c);
 }
 
 namespace {
@@ -276,7 +288,8 @@ constexpr std::array kActivation = {Choice<Activation>{Activation::kRelu, "relu"
                                     Choice<Activation>{Activation::kSwiglu, "swiglu"},
                                     Choice<Activation>{Activation::kGeglu, "geglu"}};
 constexpr std::array kNorm = {Choice<NormKind>{NormKind::kLayer, "layer"},
-                              Choice<NormKind>{NormKind::kRms, "rms"}};
+                              Choice<NormKind>{NormKind::kRms, "rms"},
+                              Choice<NormKind>{NormKind::kNone, "none"}};
 constexpr std::array kPosition = {
     Choice<PositionKind>{PositionKind::kNone, "none"},
     Choice<PositionKind>{PositionKind::kSinusoidal, "sinusoidal"},
@@ -289,7 +302,8 @@ constexpr std::array kPosition = {
 constexpr std::array kMixer = {Choice<MixerKind>{MixerKind::kAttention, "attention"},
                                Choice<MixerKind>{MixerKind::kRecurrent, "recurrent"},
                                Choice<MixerKind>{MixerKind::kGru, "gru"},
-                               Choice<MixerKind>{MixerKind::kConvolution, "convolution"}};
+                               Choice<MixerKind>{MixerKind::kConvolution, "convolution"},
+                               Choice<MixerKind>{MixerKind::kNone, "none"}};
 constexpr std::array kRotary = {Choice<RotaryPairs>{RotaryPairs::kHalf, "half"},
                                 Choice<RotaryPairs>{RotaryPairs::kInterleaved, "interleaved"}};
 constexpr std::array kPool = {

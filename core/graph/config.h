@@ -21,12 +21,14 @@ enum class ModelForm { kTokens, kClasses, kTranslate };
 enum class AttentionKind { kBasic, kSingle, kNarrow, kWide };
 enum class ScoreKind { kDot, kAdditive };
 enum class BlockKind { kAttention, kPostNorm, kPreNorm };
-enum class NormKind { kLayer, kRms };
+/// kNone: a row stays as it is, whatever its size.
+enum class NormKind { kLayer, kRms, kNone };
 /// The last two are gated: a second product of the row multiplies what the function made of the
 /// first.
 enum class Activation { kRelu, kGelu, kGeluTanh, kSilu, kSwiglu, kGeglu };
-/// What stands in attention's place: attention itself, or what came before it.
-enum class MixerKind { kAttention, kRecurrent, kGru, kConvolution };
+/// What stands in attention's place: attention itself, what came before it, or nothing, so that
+/// each token is by itself.
+enum class MixerKind { kAttention, kRecurrent, kGru, kConvolution, kNone };
 /// The last four know only how far a key is from its query:
 ///   kRelative       learned rows by distance, for keys and for values (Shaw et al. 2018)
 ///   kT5             learned numbers by bucket of distance, added to the scores (Raffel et al.
@@ -106,6 +108,10 @@ struct Config {
   int top_experts = 0;  // so many best ones are heard; 0: all
   double balance = 0;  // in training: C of + C · E · Σ share · mean weight, which spreads the load
   int memory = 0;      // so many rows of the segment before are kept as further keys and values
+  // Tokens are numbers, an even grid from −1 to 1, and for each of them another is predicted: one
+  // number, or a density of so many components (Bishop 1994, "Mixture density networks").
+  bool numbers = false;
+  int components = 0;
   bool bias = true;
   bool tied_head = false;  // the logits are made with W_E, transposed, and no bias: no W_U, no b_U
   bool residual = true;
@@ -134,6 +140,8 @@ struct Config {
   }
   bool has_experts() const { return experts > 0; }
   bool attends() const { return mixer == MixerKind::kAttention; }
+  bool mixes() const { return mixer != MixerKind::kNone; }
+  bool has_norms() const { return norm != NormKind::kNone; }
   /// Are positions only distances between a query and a key?
   bool is_relative() const { return positions >= PositionKind::kRelative; }
   bool has_rotary() const { return positions == PositionKind::kRotary; }
@@ -151,6 +159,7 @@ inline constexpr int kMaxKernel = 1024;
 inline constexpr int kMaxDilation = 64;
 inline constexpr int kMaxExperts = 128;
 inline constexpr int kMaxMemory = 65536;
+inline constexpr int kMaxComponents = 64;
 inline constexpr double kHighestPenalty = 1000;
 inline constexpr int kMaxLayers = 256;
 inline constexpr int kMaxHeads = 1024;

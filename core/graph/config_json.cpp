@@ -228,6 +228,8 @@ Json config_json(const Config& c) {
     if (c.balance != 0) json["balance"] = c.balance;
   }
   if (c.memory != 0) json["memory"] = c.memory;
+  if (c.numbers) json["numbers"] = true;
+  if (c.components != 0) json["components"] = c.components;
   if (c.pool != PoolKind::kMean) json["pool"] = word(c.pool);
   if (c.pool == PoolKind::kFoci) {
     json["foci"] = c.foci;
@@ -268,6 +270,8 @@ Config read_config(const Json& json, const std::string& where, const JsonFileWor
   in.number("top_experts", c.top_experts, 0, kMaxExperts);
   in.number("balance", c.balance, 0, kHighestPenalty);
   in.number("memory", c.memory, 0, kMaxMemory);
+  in.boolean("numbers", c.numbers);
+  in.number("components", c.components, 0, kMaxComponents);
   in.boolean("bias", c.bias);
   in.boolean("tied_head", c.tied_head);
   in.boolean("residual", c.residual);

@@ -85,8 +85,8 @@ struct RunShape {
   // Rows may end in padding: whatever the config's mask is, every attention whose queries would
   // look at padding has a mask as input.
   bool padded = false;
-  // ModelForm::kTokens: what is asked for is the token at each position, as where [MASK] hides it,
-  // and not the next one.
+  // ModelForm::kTokens: what is asked for is the token at each position, as where [MASK] hides it
+  // or a number belongs to the one that stands there, and not the next one.
   bool in_place = false;
   // Config::memory: so many rows of the segment before are there; at most that many.
   std::int64_t memory = 0;
@@ -150,6 +150,8 @@ struct Program {
   bool makes(const Step& step, Role role) const { return tensors[step.tensor].role == role; }
   /// Follows aliases to the tensor that owns the memory.
   TensorId resolve(TensorId id) const;
+  /// Is only what stands behind a [MASK] asked for?
+  bool asks_for_masked() const { return shape.in_place && !config.numbers; }
   /// Which call made this tensor (through aliases); -1 for inputs and parameters.
   int producer(TensorId id) const;
   /// The step that shows this tensor: the one that makes it, or the first that reads it.

@@ -150,6 +150,7 @@ void fill_inputs(const Program& program, std::span<const int> ids, std::span<con
   if (program.targets < 0) return;
   if (program.config.form == ModelForm::kClasses) return fill_all(program.targets, 0.0f);
   fill_all(program.targets, -1.0f);
+  if (program.config.numbers) return;  // the row says nothing of what belongs to its numbers
   if (!ids.empty()) fill_ids(program.targets, ids.subspan(1));
 }
 

@@ -29,6 +29,7 @@ void for_rows_read(const Config& c, int layer, std::int64_t tokens, std::int64_t
     }
     return;
   }
+  if (!c.mixes()) return f(i);
   const OpParams params = window_params(c, layer);
   for (std::int64_t tap = 0; tap < c.kernel; ++tap) {
     const std::int64_t j = i + window_shift(tap, c.kernel, params);
@@ -72,6 +73,7 @@ std::int64_t layer_dilation(const Config& c, int layer) {
 
 ReceptiveField receptive_field(const Config& c, int layers) {
   ReceptiveField field;
+  if (!c.mixes()) return field;
   for (int layer = 0; layer < layers; ++layer) {
     const OpParams params = window_params(c, layer);
     field.left += std::max<std::int64_t>(0, -window_shift(0, c.kernel, params));

@@ -76,6 +76,12 @@ enum class Role {
   kBothStates,
   kWindowSums,
   kExtended,
+  // numbers as tokens
+  kNumber,
+  kMeans,  // of the density's components; the one number of a model without
+  kComponentScores,
+  kComponentWeights,
+  kLogSpreads,
   kPooled,
   kLogits,
   kProbabilities,
@@ -123,6 +129,14 @@ enum class Role {
   kStateBias,
   kWindowWeight,
   kWindowBias,
+  kNumberWeight,
+  kNumberBias,
+  kMeanWeight,
+  kMeanBias,
+  kComponentWeight,
+  kComponentBias,
+  kSpreadWeight,
+  kSpreadBias,
   kClassWeight,
   kClassBias,
 };

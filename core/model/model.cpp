@@ -18,6 +18,9 @@ constexpr std::size_t kMaxKept = 4;
 
 // A model that learned rows of ids has no text; its tokens are the ids.
 std::shared_ptr<const Vocabulary> read_vocabulary(const Checkpoint& checkpoint) {
+  if (checkpoint.tokenizer == kNoTokenizer && checkpoint.model.config.numbers)
+    return std::make_shared<const Vocabulary>(
+        Vocabulary::of_numbers(static_cast<int>(checkpoint.model.vocab)));
   if (checkpoint.tokenizer == kNoTokenizer) {
     std::vector<std::string> numbers;
     for (std::int64_t id = 0; id < checkpoint.model.vocab; ++id)
@@ -37,6 +40,8 @@ Model make_model(Checkpoint checkpoint, const fs::path& where) {
   }
   model.file = std::move(checkpoint.model);
   model.weights = std::move(checkpoint.weights);
+  if ((model.vocabulary->cut() == TextCut::kNumbers) != model.file.config.numbers)
+    throw Error(Message{"error.numbers_tokenizer", {{"path", shown(where)}}});
   if (model.vocabulary->size() != model.file.vocab) {
     throw Error(Message{"model.vocabulary_size",
                         {{"path", shown(where)},

@@ -21,7 +21,11 @@ Spread spread_of(const TensorSpec& spec) {
   };
   switch (spec.role) {
     case Role::kTokenTable:
+    case Role::kNumberWeight:
       return {0, 1};
+    case Role::kMeanWeight:  // within the grid
+    case Role::kSpreadWeight:
+      return over_root(0.5);
     case Role::kPositionTable:
       return {0, 0.5f};
     case Role::kDistanceKeyTable:  // as large as a key is, and half as large as a value
@@ -35,6 +39,7 @@ Spread spread_of(const TensorSpec& spec) {
     case Role::kExpertGate:
       return over_root(2);
     case Role::kUnembedding:
+    case Role::kComponentWeight:
     case Role::kFocusWeight:
     case Role::kQueryWeight:
     case Role::kKeyWeight:

@@ -51,13 +51,15 @@ std::span<const OpInfo> all_ops() {
                                   top_experts_op(),
                                   mix_op(),
                                   load_balance_op(),
-                                  concat_rows_op()};
+                                  concat_rows_op(),
+                                  number_op(),
+                                  mixture_logits_op()};
   return kOps;
 }
 
 const OpInfo& op_info(Op op) {
   static const std::vector<const OpInfo*> by_op = [] {
-    std::vector<const OpInfo*> table(static_cast<std::size_t>(Op::kConcatRows) + 1);
+    std::vector<const OpInfo*> table(static_cast<std::size_t>(Op::kMixtureLogits) + 1);
     for (const OpInfo& info : all_ops()) table[static_cast<std::size_t>(info.op)] = &info;
     return table;
   }();

@@ -63,6 +63,9 @@ enum class Op {
   kConvolution,
   // memory
   kConcatRows,
+  // numbers as tokens
+  kNumber,
+  kMixtureLogits,
 };
 
 using TensorId = int;
@@ -70,13 +73,14 @@ using TensorId = int;
 constexpr std::size_t place(int id) { return static_cast<std::size_t>(id); }
 
 struct OpParams {
-  float factor = 1.0f;        // kScale, kFociPenalty
-  float epsilon = 1e-5f;      // kLayerNorm, kRmsNorm
-  double temperature = 1;     // kSoftmax: what the scores are divided by
-  std::int64_t features = 0;  // kSinusoid: width of a row
-  std::int64_t turned = 0;    // kRotary: how many features of a head turn, from the first; 0: all
-  bool interleaved = false;   // kRotary: features 2i and 2i + 1 turn together, not i and i + half
-  double base = 10000;        // kRotary: of the wavelengths
+  float factor = 1.0f;     // kScale, kFociPenalty; kMixtureLogits of one number: its spread
+  float epsilon = 1e-5f;   // kLayerNorm, kRmsNorm
+  double temperature = 1;  // kSoftmax: what the scores are divided by
+  // kSinusoid: width of a row; kNumber, kMixtureLogits: numbers of the grid
+  std::int64_t features = 0;
+  std::int64_t turned = 0;   // kRotary: how many features of a head turn, from the first; 0: all
+  bool interleaved = false;  // kRotary: features 2i and 2i + 1 turn together, not i and i + half
+  double base = 10000;       // kRotary: of the wavelengths
   // By distance i + offset − j of query i from key j, where `offset` keys stand before the first
   // query.
   std::int64_t offset = 0;
@@ -441,6 +445,6 @@ const OpInfo &embed_op(), &sinusoid_op(), &learned_position_op(), &add_op(), &la
     &foci_penalty_op(), &concat_tokens_op(), &alibi_op(), &distance_bias_op(),
     &distance_sinusoid_op(), &relative_scores_op(), &relative_sum_op(), &shift_heads_op(),
     &expert_linear_op(), &top_experts_op(), &mix_op(), &load_balance_op(), &recurrence_op(),
-    &gru_op(), &convolution_op(), &concat_rows_op();
+    &gru_op(), &convolution_op(), &concat_rows_op(), &number_op(), &mixture_logits_op();
 
 }  // namespace headlight

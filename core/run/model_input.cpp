@@ -5,6 +5,7 @@
 #include "core/base/error.h"
 #include "core/graph/program_memory.h"
 #include "core/run/run_trace.h"
+#include "core/text/number_words.h"
 
 namespace headlight {
 namespace {
@@ -35,8 +36,17 @@ bool fills_masks(const Model& model) {
          model.vocabulary->id_of(Special::kMask).has_value();
 }
 
+bool answers_in_place(const Model& model) {
+  return fills_masks(model) || model.file.config.numbers;
+}
+
+const Vocabulary& sandbox_numbers() {
+  static const Vocabulary kNumbers = Vocabulary::of_numbers(kGridNumbers);
+  return kNumbers;
+}
+
 bool goes_on(const Model& model) {
-  return model.file.config.form == ModelForm::kTokens && !fills_masks(model);
+  return model.file.config.form == ModelForm::kTokens && !answers_in_place(model);
 }
 
 bool pads_source(const Config& config) {

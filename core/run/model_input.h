@@ -25,6 +25,12 @@ SourceAndTarget split_pair(std::string_view sentence);
 /// Is the model asked for the token behind each [MASK], and not for the next one?
 bool fills_masks(const Model&);
 
+/// Is a token asked for at each place, as behind a [MASK] or of numbers, and not the next one?
+bool answers_in_place(const Model&);
+
+/// The numbers that the sandbox reads where its tokens are numbers.
+const Vocabulary& sandbox_numbers();
+
 /// Does it say what comes next, so that of a long text the last tokens are the ones to read?
 bool goes_on(const Model&);
 

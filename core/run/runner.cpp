@@ -29,9 +29,8 @@ std::size_t longest_target(const Model& model, const Document& doc) {
 }
 
 // The ids of a text, and what the model does not know of it.
-std::vector<int> read_words(const Model& model, std::string_view text, Tokenizer* cutter,
+std::vector<int> read_words(const Vocabulary& vocabulary, std::string_view text, Tokenizer* cutter,
                             RunResult& result) {
-  const Vocabulary& vocabulary = *model.vocabulary;
   const auto find_unknown = [&] {
     for (std::string& token : unknown_tokens(vocabulary, text, cutter))
       result.unknown.push_back(std::move(token));
@@ -68,12 +67,13 @@ RunShape shape_for(const Model* model, const RunInput& input, std::size_t row,
   RunShape shape;
   if (model) {
     shape = shape_of(model->file);
-    shape.in_place = fills_masks(*model);
+    shape.in_place = answers_in_place(*model);
     shape.padded = pads_source(config);
   }
   if (!model) {
     shape.vocab = static_cast<std::int64_t>(input.vocab.size());
     shape.classes = static_cast<std::int64_t>(input.classes.size());
+    shape.in_place = config.numbers;
   }
   shape.positions = static_cast<std::int64_t>(row);
   shape.source = static_cast<std::int64_t>(input.source_ids.size());
@@ -137,6 +137,7 @@ RunInput Runner::read_input(const Document& doc, const Config& config, RunResult
   const int before = class_tokens(result.model.get(), doc);
   // Segments have their own limit.
   result.limit = config.memory > 0 ? kLargestMaxTokens : doc.max_tokens - before;
+  if (!result.model && doc.config.numbers) return read_numbers(doc, result);
   if (!result.model) {
     Tokenizer& cutter = tokenizer(doc.tokenizer);
     const auto limit = static_cast<std::size_t>(result.limit);
@@ -162,8 +163,8 @@ RunInput Runner::read_input(const Document& doc, const Config& config, RunResult
     return input;
   }
   const auto limit = static_cast<std::size_t>(result.limit);
-  input.ids =
-      read_words(model, doc.sentence, &tokenizer(model.vocabulary->tokenizer_kind()), result);
+  input.ids = read_words(*model.vocabulary, doc.sentence,
+                         &tokenizer(model.vocabulary->tokenizer_kind()), result);
   result.tokens_in_sentence = input.ids.size();
   result.cut = input.ids.size() > limit;
   if (result.cut && goes_on(model)) {
@@ -182,19 +183,32 @@ RunInput Runner::read_input(const Document& doc, const Config& config, RunResult
   return input;
 }
 
+// Of the sandbox, whose vocabulary is then a grid.
+RunInput Runner::read_numbers(const Document& doc, RunResult& result) {
+  const Vocabulary& vocabulary = sandbox_numbers();
+  RunInput input;
+  input.ids = read_words(vocabulary, doc.sentence, nullptr, result);
+  result.tokens_in_sentence = input.ids.size();
+  result.cut = input.ids.size() > static_cast<std::size_t>(result.limit);
+  if (result.cut) input.ids.resize(static_cast<std::size_t>(result.limit));
+  name_tokens(vocabulary, input.ids, input.tokens);
+  input.vocab = *vocabulary.tokens();
+  return input;
+}
+
 // The source and, where the sentence has one, the target behind [BOS]. The source is what counts as
 // the sentence, but where the target alone is too long.
 void Runner::read_pair(const Document& doc, RunResult& result, RunInput& input) {
   const Model& model = *result.model;
   Tokenizer* cutter = &tokenizer(model.vocabulary->tokenizer_kind());
   const SourceAndTarget pair = split_pair(doc.sentence);
-  input.source_ids = read_words(model, pair.source, cutter, result);
+  input.source_ids = read_words(*model.vocabulary, pair.source, cutter, result);
   result.tokens_in_sentence = input.source_ids.size();
   result.cut = input.source_ids.size() > static_cast<std::size_t>(result.limit);
   if (result.cut) input.source_ids.resize(static_cast<std::size_t>(result.limit));
   name_tokens(*model.vocabulary, input.source_ids, input.source_tokens);
   if (!pair.target) return;
-  input.ids = read_words(model, *pair.target, cutter, result);
+  input.ids = read_words(*model.vocabulary, *pair.target, cutter, result);
   input.ids.insert(input.ids.begin(), begin_of(model));
   const std::size_t most = longest_target(model, doc);
   if (input.ids.size() > most) {

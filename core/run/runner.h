@@ -64,6 +64,7 @@ class Runner {
   RunInput read_input(const Document&, const Config&, RunResult&);
   const SegmentMemory* read_segments(const Document&, const Config&, RunInput&, RunResult&,
                                      Backend&);
+  static RunInput read_numbers(const Document&, RunResult&);
   void read_pair(const Document&, RunResult&, RunInput&);
   Tokenizer& tokenizer(TokenizerKind);
   std::shared_ptr<const Program> program_for(const Config&, const RunShape&, bool gradients);

@@ -36,6 +36,8 @@ bool needs_space(std::string_view sentence, std::string_view token) {
 }
 
 std::optional<std::string> in_sandbox(const Document& doc, const std::string& token) {
+  if (doc.config.numbers)
+    return doc.sentence + (needs_space(doc.sentence, token) ? " " : "") + token;
   if (doc.tokenizer == TokenizerKind::kBytes && token.size() > 1) return std::nullopt;  // "<0xE4>"
   const bool words = doc.tokenizer == TokenizerKind::kWords;
   return doc.sentence + (words && needs_space(doc.sentence, token) ? " " : "") + token;
@@ -57,6 +59,14 @@ SentenceTokens sentence_tokens(const Document& doc, const Model* model,
                                std::optional<Tokenizer>& kept) {
   SentenceTokens found;
   const int before = class_tokens(model, doc);
+  if (!model && doc.config.numbers) {
+    try {
+      found.tokens = sandbox_numbers().encode_placed(doc.sentence);
+    } catch (const Error&) {
+    }
+    found.tokens.resize(std::min(found.tokens.size(), static_cast<std::size_t>(doc.max_tokens)));
+    return found;
+  }
   if (!model) {
     if (before > 0) found.tokens.push_back({0, 0, 0});
     // With memory these are tokens of a segment, and all segments are read.

@@ -1,6 +1,7 @@
 #include "core/run/targets.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "core/autodiff/backward.h"
 #include "core/run/model_input.h"
@@ -18,6 +19,11 @@ std::int64_t likeliest(const float* row, std::int64_t outcomes) {
 std::vector<std::int64_t> open_targets(const Program& p, const Model* model,
                                        const RunInput& input) {
   if (p.config.form == ModelForm::kClasses) return {0};
+  if (p.config.numbers) {
+    std::vector<std::int64_t> all(input.ids.size());
+    std::iota(all.begin(), all.end(), 0);
+    return all;
+  }
   if (!model || p.config.form != ModelForm::kTokens) return {};
   const std::optional<int> mask = model->vocabulary->id_of(Special::kMask);
   std::vector<std::int64_t> places;
@@ -30,6 +36,7 @@ std::vector<std::int64_t> open_targets(const Program& p, const Model* model,
 std::span<const std::string> target_names(const Program& p, const Model* model,
                                           const RunInput& input) {
   if (p.config.form == ModelForm::kClasses) return input.classes;
+  if (!model && p.config.numbers) return *sandbox_numbers().tokens();
   if (!model) return {};
   return *model->vocabulary->tokens();
 }

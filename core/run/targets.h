@@ -21,7 +21,7 @@ void aim(const Program&, const Model*, const RunInput&, std::span<const std::str
          std::span<float* const> memory);
 
 /// The places of the program's targets about which the row says nothing, in order: the class of a
-/// classifier, each [MASK] for a model that knows it.
+/// classifier, each [MASK] for a model that knows it, each number.
 std::vector<std::int64_t> open_targets(const Program&, const Model*, const RunInput&);
 
 /// What such a place can be asked for, by name: the classes, or the tokens of the vocabulary.

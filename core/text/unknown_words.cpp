@@ -1,11 +1,13 @@
 #include "core/text/unknown_words.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "core/base/number_text.h"
 #include "core/base/similar.h"
 #include "core/base/utf8.h"
+#include "core/text/number_words.h"
 
 namespace headlight {
 namespace {
@@ -25,6 +27,17 @@ std::string_view special_at(const Vocabulary& vocabulary, std::string_view text)
 std::vector<std::string> unknown_tokens(const Vocabulary& vocabulary, std::string_view text,
                                         Tokenizer* kept) {
   std::vector<std::string> unknown;
+  if (vocabulary.cut() == TextCut::kNumbers) {
+    for_each_number_word(text, [&](std::size_t begin, std::size_t end) {
+      const std::string_view word = text.substr(begin, end - begin);
+      const std::optional<double> number = number_of_word(word);
+      const std::string token = clean_utf8(word).text;
+      const bool known = number && grid_id(*number, vocabulary.size());
+      if (!known && std::ranges::find(unknown, token) == unknown.end()) unknown.push_back(token);
+      return unknown.size() < kMostUnknown;
+    });
+    return unknown;
+  }
   const bool whole_texts =
       vocabulary.cut() == TextCut::kWords || vocabulary.cut() == TextCut::kCharacters;
   if (!whole_texts) return unknown;  // bytes are all there
@@ -59,8 +72,26 @@ std::string unknown_names(std::span<const std::string> unknown) {
   return names + (unknown.size() > kMostNamed ? " …" : "");
 }
 
+namespace {
+
+Message off_grid(const Vocabulary& vocabulary, std::span<const std::string> unknown) {
+  Message message{
+      "vocabulary.off_grid",
+      {{"step", exact_double(std::round(2e6 / std::max(vocabulary.size() - 1, 1)) / 1e6)},
+       {"token", unknown_names(unknown)}}};
+  const std::optional<double> number =
+      unknown.size() == 1 ? number_of_word(unknown[0]) : std::nullopt;
+  if (!number) return message;
+  message.id = "vocabulary.off_grid.near";
+  message.slots.push_back({"near", vocabulary.token(nearest_grid_id(*number, vocabulary.size()))});
+  return message;
+}
+
+}  // namespace
+
 Message unknown_message(std::string id, const Vocabulary& vocabulary,
                         std::span<const std::string> unknown) {
+  if (vocabulary.cut() == TextCut::kNumbers) return off_grid(vocabulary, unknown);
   constexpr int kMostOfOurs = 12, kMaxCompared = 10000;
   std::string some;
   for (int i = 0; i < std::min(vocabulary.size(), kMostOfOurs); ++i)

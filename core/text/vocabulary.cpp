@@ -6,6 +6,7 @@
 #include "core/base/number_text.h"
 #include "core/base/similar.h"
 #include "core/base/utf8.h"
+#include "core/text/number_words.h"
 #include "core/text/unknown_words.h"
 
 namespace headlight {
@@ -14,7 +15,8 @@ namespace {
 constexpr std::pair<TextCut, std::string_view> kCuts[] = {{TextCut::kWords, "words"},
                                                           {TextCut::kCharacters, "characters"},
                                                           {TextCut::kBytes, "bytes"},
-                                                          {TextCut::kBpe, "bpe"}};
+                                                          {TextCut::kBpe, "bpe"},
+                                                          {TextCut::kNumbers, "numbers"}};
 
 constexpr std::string_view kSpecialNames[kSpecials] = {"[PAD]", "[UNK]",  "[BOS]", "[EOS]",
                                                        "[CLS]", "[MASK]", "[SEP]"};
@@ -52,6 +54,18 @@ bool sticks_to_word_before(std::string_view token) {
 }
 bool sticks_to_word_after(std::string_view token) {
   return token == "(" || token == "[" || token == "{";
+}
+
+// A person may write a number as they like, the tokens have one way.
+void check_grid(const std::vector<std::string>& tokens) {
+  const std::vector<std::string> right = grid_words(static_cast<int>(tokens.size()));
+  for (std::size_t id = 0; id < tokens.size(); ++id) {
+    if (tokens[id] == right[id]) continue;
+    throw Error(Message{"vocabulary.not_a_grid",
+                        {{"id", std::to_string(id)},
+                         {"right", right[id]},
+                         {"got", visible_label(shortened(tokens[id], 40))}}});
+  }
 }
 
 // A token that neither is there nor has [UNK] to stand for it.
@@ -101,7 +115,9 @@ Vocabulary::Vocabulary(TextCut cut, std::vector<std::string> names, std::shared_
 
 Vocabulary::Vocabulary(TextCut cut, std::vector<std::string> tokens)
     : Vocabulary(cut, std::move(tokens), nullptr) {
-  if (cut != TextCut::kWords && cut != TextCut::kCharacters)
+  if (cut == TextCut::kNumbers) check_grid(*names_);
+  const bool listed = cut == TextCut::kWords || cut == TextCut::kCharacters;
+  if (!listed && cut != TextCut::kNumbers)
     throw UsageError(Message{"vocabulary.cut_has_tokens", {{"cut", std::string(to_string(cut))}}});
 }
 
@@ -111,6 +127,8 @@ Vocabulary Vocabulary::of_bytes(std::span<const Special> specials) {
   for (const Special special : specials) names.emplace_back(to_string(special));
   return {TextCut::kBytes, std::move(names), std::make_shared<const Bpe>()};
 }
+
+Vocabulary Vocabulary::of_numbers(int count) { return {TextCut::kNumbers, grid_words(count)}; }
 
 Vocabulary Vocabulary::of_bpe(Bpe bpe, std::span<const Special> specials) {
   std::vector<std::string> names;
@@ -184,6 +202,16 @@ void Vocabulary::encode_plain(std::string_view text, std::size_t from, Tokenizer
     }
     return;
   }
+  if (cut_ == TextCut::kNumbers) {
+    for_each_number_word(text, [&](std::size_t begin, std::size_t end) {
+      const std::optional<double> number = number_of_word(text.substr(begin, end - begin));
+      const std::optional<int> id = number ? grid_id(*number, size()) : std::nullopt;
+      if (!id) throw NotThere{};
+      out.push_back({*id, from + begin, from + end});
+      return true;
+    });
+    return;
+  }
   kept->for_each(text, [&](std::size_t begin, std::size_t end) {
     const std::string_view piece = text.substr(begin, end - begin);
     const CleanText clean = clean_utf8(piece);
@@ -239,6 +267,7 @@ std::string Vocabulary::decode(std::span<const int> ids) const {
       if (!open && !sticks_to_word_before(piece)) text += ' ';
       open = sticks_to_word_after(piece);
     }
+    if (cut_ == TextCut::kNumbers && !text.empty()) text += ' ';
     text += piece;
   }
   return text;

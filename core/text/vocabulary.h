@@ -16,10 +16,11 @@
 
 namespace headlight {
 
-/// How text is cut: as the tokenizers of the same names, or by byte pairs learned from a text.
-enum class TextCut { kWords, kCharacters, kBytes, kBpe };
+/// How text is cut: as the tokenizers of the same names, by byte pairs learned from a text, or into
+/// numbers (number_words.h), which no text is learned from.
+enum class TextCut { kWords, kCharacters, kBytes, kBpe, kNumbers };
 
-/// "words", "characters", "bytes", "bpe"; the name in files and on the command line.
+/// "words", "characters", "bytes", "bpe", "numbers"; the name in files and on the command line.
 std::string_view to_string(TextCut);
 /// The inverse; nothing for any other text.
 std::optional<TextCut> text_cut_from_string(std::string_view name);
@@ -47,12 +48,14 @@ struct PlacedToken {
 /// Does not change once made, so threads may share it.
 class Vocabulary {
  public:
-  /// Words or characters, by id. A token with a special's name is that special. Throws Error for
-  /// none, too many, an empty, too long or repeated token and one that is not UTF-8, and UsageError
-  /// for another cut.
+  /// Words, characters or the numbers of a grid, by id. A token with a special's name is that
+  /// special. Throws Error for none, too many, an empty, too long or repeated token and one that is
+  /// not UTF-8, and UsageError for another cut.
   Vocabulary(TextCut cut, std::vector<std::string> tokens);
   /// The 256 bytes, id = byte, then these specials.
   static Vocabulary of_bytes(std::span<const Special> specials = {});
+  /// An even grid of so many numbers from −1 to 1.
+  static Vocabulary of_numbers(int count);
   /// The tokens of `bpe`, then these specials.
   static Vocabulary of_bpe(Bpe bpe, std::span<const Special> specials = {});
 

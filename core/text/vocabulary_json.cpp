@@ -153,7 +153,7 @@ Vocabulary Vocabulary::from_json(std::string_view text) {
   check_frame(json);
   const TextCut cut = read_cut(json);
   std::vector<std::string> tokens = read_tokens(json);
-  if (cut == TextCut::kWords || cut == TextCut::kCharacters) return {cut, std::move(tokens)};
+  if (cut != TextCut::kBytes && cut != TextCut::kBpe) return {cut, std::move(tokens)};
   Bpe bpe(cut == TextCut::kBpe ? read_merges(json) : std::vector<BpeMerge>{});
   const std::vector<Special> specials = read_specials(tokens, static_cast<std::size_t>(bpe.size()));
   const Vocabulary made =

@@ -17,6 +17,8 @@ const char* kind_word(TaskKind kind) {
       return "classify";
     case TaskKind::kTranslate:
       return "translate";
+    case TaskKind::kNumbers:
+      return "numbers";
     case TaskKind::kNextToken:
       break;
   }

@@ -105,7 +105,8 @@ RunText read_text(const OrderedJson& json) {
   std::string cut(to_string(t.cut));
   in.text("cut", cut);
   const std::optional<TextCut> known = text_cut_from_string(cut);
-  if (!known) in.fail(in.name("cut"), Message{"train.wrong_cut"}, OrderedJson(cut));
+  if (!known || *known == TextCut::kNumbers)
+    in.fail(in.name("cut"), Message{"train.wrong_cut"}, OrderedJson(cut));
   t.cut = *known;
   in.boolean("characters", t.characters);
   in.number("vocabulary", t.vocabulary, 0, kMaxVocabulary);

@@ -37,8 +37,30 @@ void set_form(Config& config, TaskKind kind) {
   config.form = form_of(kind);
   if (config.form != ModelForm::kClasses) config.layers = std::max(config.layers, 1);
   if (config.form != ModelForm::kTokens) config.memory = 0;
-  const bool both_ways = kind == TaskKind::kMasked || kind == TaskKind::kClassify;
-  config.mask.kind = both_ways ? MaskKind::kNone : MaskKind::kCausal;
+  const bool next = kind == TaskKind::kNextToken || kind == TaskKind::kTranslate;
+  config.mask.kind = next ? MaskKind::kCausal : MaskKind::kNone;
+  config.numbers = kind == TaskKind::kNumbers;
+  if (!config.numbers) config.components = 0;
+}
+
+// One number at a time: nothing to mix, no places, and experts whose curves can be drawn because
+// nothing but the head's matrix stands behind them.
+void suit_numbers(RunPlan& plan) {
+  Config& c = plan.config;
+  c.layers = 1;
+  c.d_model = c.d_hidden = 16;
+  c.mixer = MixerKind::kNone;
+  c.positions = PositionKind::kNone;
+  c.norm = NormKind::kNone;
+  c.residual = false;
+  c.experts = 2;
+  if (plan.settings.task == "branches") {
+    c.experts = 0;
+    c.components = 3;
+  }
+  plan.init = Init::kGlorot;
+  plan.settings.schedule.peak = 1e-2;
+  plan.stop.steps = plan.settings.schedule.steps = 1500;
 }
 
 RunStart checkpoint_start(const RunPlan& plan) {
@@ -74,6 +96,7 @@ RunPlan default_plan(std::string_view task, OwnData data) {
   plan.data = data;
   plan.text_options = default_options(data);
   set_form(plan.config, task.empty() ? kind_of(data) : task_info(task).kind);
+  if (plan.config.numbers) suit_numbers(plan);
   return plan;
 }
 

@@ -148,6 +148,18 @@ std::string all_said() {
     c.foci_penalty = 0.5;
     write_trace(lines, *run(c, true));
   }
+  // Numbers as tokens: one number, and a density of two components.
+  for (const int components : {0, 2}) {
+    Document document;
+    document.sentence = "-0.5 0.2 0.8 0.2";
+    document.config = small(ModelForm::kTokens);
+    document.config.layers = 1;
+    document.config.numbers = true;
+    document.config.components = components;
+    document.config.norm = NormKind::kNone;
+    document.config.mixer = MixerKind::kNone;
+    write_trace(lines, *Runner().run(document, *backend, nullptr, true).trace);
+  }
   return lines.text();
 }
 

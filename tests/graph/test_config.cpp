@@ -79,7 +79,7 @@ TEST_CASE("config: each choice has one word") {
   check_words<AttentionKind>(4);
   check_words<ScoreKind>(2);
   check_words<BlockKind>(3);
-  check_words<NormKind>(2);
+  check_words<NormKind>(3);
   check_words<Activation>(6);
   check_words<PositionKind>(8);
   check_words<RotaryPairs>(2);

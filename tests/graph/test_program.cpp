@@ -143,6 +143,7 @@ std::optional<Section> section_of(const Program& p, const Step& step) {
     case Role::kEmbedding:
     case Role::kPosition:
     case Role::kDistanceRows:
+    case Role::kNumber:
       return Section::kInput;
     case Role::kGateInput:
     case Role::kGate:
@@ -167,6 +168,10 @@ std::optional<Section> section_of(const Program& p, const Step& step) {
     case Role::kClassLoss:
     case Role::kOwnLoss:
     case Role::kLoadBalance:
+    case Role::kMeans:
+    case Role::kComponentScores:
+    case Role::kComponentWeights:
+    case Role::kLogSpreads:
     case Role::kLogits:
     case Role::kProbabilities:
     case Role::kLoss:

@@ -31,6 +31,17 @@ std::vector<Kind> kinds() {
   post.config.block = BlockKind::kPostNorm;
   post.config.mask.kind = MaskKind::kNone;
   all.push_back({"random, post-norm, additive", post});
+  for (const int components : {0, 3}) {
+    Document numbers = small_document(1, 1, 8);
+    numbers.config.numbers = true;
+    numbers.config.components = components;
+    numbers.config.mixer = MixerKind::kNone;
+    numbers.config.norm = NormKind::kNone;
+    numbers.config.positions = PositionKind::kNone;
+    numbers.config.experts = components == 0 ? 2 : 0;
+    numbers.sentence = "-0.80 -0.40 0.00 0.40";
+    all.push_back({"numbers, components " + std::to_string(components), numbers});
+  }
   return all;
 }
 

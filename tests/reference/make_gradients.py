@@ -139,6 +139,14 @@ CONFIGS = {
                                source_lengths=[3, 5]),
     "translate-transformer-xl": dict(form="translate", positions="transformer-xl", heads=2,
                                      d_model=4, d_hidden=5, tokens=4, source=5),
+    "norm-none": dict(norm="none", heads=2, d_model=4, d_hidden=5, layers=2, tokens=5, batch=2),
+    "mixer-none": dict(mixer="none", d_model=5, d_hidden=4, layers=2, tokens=5, batch=2),
+    "numbers": dict(numbers="on", mixer="none", norm="none", positions="none", residual="off",
+                    experts=2, d_model=4, d_hidden=5, tokens=6, batch=2, mask="none"),
+    "numbers-mixture": dict(numbers="on", components=3, heads=2, d_model=4, d_hidden=5, tokens=5,
+                            batch=2),
+    "numbers-mixture-bare": dict(numbers="on", components=2, mixer="none", norm="none", d_model=4,
+                                 d_hidden=5, tokens=6, bias="off"),
 } | reference.mixes()
 
 

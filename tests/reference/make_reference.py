@@ -44,7 +44,7 @@ LATER = dict(norm="layer", kv_heads=0, rotary="half", rotary_base=10000.0, rotar
              tied_head="off", pool="mean", foci=3, pool_hidden=0, foci_penalty=0.0,
              relative_reach=16, t5_buckets=32, t5_reach=128,
              mixer="attention", kernel=3, dilation=1, experts=0, top_experts=0, balance=0.0,
-             memory=0)
+             memory=0, numbers="off", components=0)
 DEFAULTS |= LATER
 
 BY_DISTANCE = ("relative", "t5", "alibi", "transformer-xl")
@@ -235,6 +235,19 @@ CONFIGS = {
                                      block="attention"),
     "classes-alibi": dict(form="classes", classes=3, positions="alibi", heads=4, d_model=8,
                           d_hidden=5, mask="none", batch=2, tokens=5, lengths=[5, 3]),
+    # Without norms, without anything in attention's place, and numbers as tokens.
+    "norm-none": dict(norm="none", heads=2, d_model=6, layers=2, tokens=5),
+    "norm-none-post": dict(norm="none", block="post-norm", heads=2, d_model=6, tokens=5, batch=2),
+    "mixer-none": dict(mixer="none", d_model=5, d_hidden=4, layers=2, tokens=5, batch=2),
+    "mixer-none-post": dict(mixer="none", block="post-norm", d_model=5, d_hidden=4, tokens=5,
+                            positions="learned"),
+    "numbers": dict(numbers="on", mixer="none", norm="none", positions="none", residual="off",
+                    experts=2, d_model=4, d_hidden=5, tokens=6, batch=2, mask="none"),
+    "numbers-attention": dict(numbers="on", heads=2, d_model=6, layers=2, bias="off", tokens=5),
+    "numbers-mixture": dict(numbers="on", components=3, mixer="none", norm="none", d_model=4,
+                            d_hidden=5, tokens=6, batch=2, mask="none"),
+    "numbers-one-component": dict(numbers="on", components=1, mixer="gru", d_model=5, bias="off",
+                                  tokens=4),
 }
 
 
@@ -335,7 +348,9 @@ def make_inputs(c):
     """The masks and what is present, for every item of the batch; only what the form has."""
     batch, n, s = c["batch"], c["tokens"], c["source"]
     made = {}
-    mixes = c["mixer"] != "attention"
+    mixes = c["mixer"] not in ("attention", "none")
+    if c["mixer"] == "none":
+        return made
     if not mixes and (c["mask"] != "none" or c["lengths"] or c["source_lengths"]):
         made["mask"] = as_mask(torch.stack([allowed_keys(c, item) for item in range(batch)]))
     if c["form"] == "classes" or mixes:
@@ -375,9 +390,12 @@ def make_parameters(c, generator):
         numbers = torch.randn(*shape, generator=generator, dtype=torch.float64) * deviation + mean
         made[name] = numbers.float().double()
 
-    draw("embed.W_E", VOCAB, d)
+    if c["numbers"] == "off":
+        draw("embed.W_E", VOCAB, d)
 
     def draw_norm(name):
+        if c["norm"] == "none":
+            return
         draw(name + ".w", d, deviation=0.3, mean=1.0)
         if bias and c["norm"] == "layer":
             draw(name + ".b", d, deviation=0.3)
@@ -443,12 +461,13 @@ def make_parameters(c, generator):
             if c["mixer"] == "attention":
                 draw_attention(at + "attn.")
                 draw_distances(at + "attn.")
-            else:
+            elif c["mixer"] != "none":
                 draw_mixer(at + "mixer.")
             if crosses:
                 draw_attention(at + "cross_attn.")
             if c["block"] != "attention":
-                draw_norm(at + "ln1")
+                if c["mixer"] != "none":
+                    draw_norm(at + "ln1")
                 draw_norm(at + "ln2")
                 if crosses:
                     draw_norm(at + "ln3")
@@ -484,6 +503,17 @@ def make_parameters(c, generator):
             draw("pool.W_2", k, c["foci"], deviation=1.3)
     name, letter, outcomes = ("classify", "C", c["classes"]) if c["form"] == "classes" else \
         ("unembed", "U", VOCAB)
+    if c["numbers"] == "on":
+        draw("embed.W_x", 1, d)
+        if bias:
+            draw("embed.b_x", d, deviation=0.3)
+        parts = ("mu", "pi", "rho") if c["components"] else ("y",)
+        for part in parts:
+            at, count = ("w_" if part == "y" else "W_") + part, c["components"] or 1
+            draw("unembed." + at, d, count, deviation=1 / math.sqrt(d))
+            if bias:
+                draw("unembed.b_" + part, count, deviation=0.3)
+        return made
     if c["tied_head"] == "on":  # the head is the table of embeddings
         return made
     draw(f"{name}.W_{letter}", rows, outcomes, deviation=1 / math.sqrt(rows))
@@ -514,6 +544,8 @@ class Run:
         return tensor
 
     def layer_norm(self, name, x, made="normalized"):
+        if self.c["norm"] == "none":
+            return x
         if self.c["norm"] == "rms":
             y = x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + EPSILON) * self.w[name + ".w"]
         else:
@@ -529,6 +561,9 @@ class Run:
             x = self.stack("decoder.", self.ids, encoded)
         else:
             x = self.stack("", self.ids)
+        if c["numbers"] == "on":
+            logits = self.keep("logits", self.number_logits(x))
+            return self.keep("probs", F.softmax(logits, dim=-1))
         name = "unembed.%s_U"
         if c["form"] == "classes":
             x = self.keep("pooled", self.pool(x))
@@ -537,9 +572,37 @@ class Run:
         logits = self.keep("logits", F.linear(x, head, w.get(name % "b")))
         self.keep("probs", F.softmax(logits, dim=-1))
 
+    def number_logits(self, x):
+        """How likely each number of the grid is: around one number, or by torch's own mixture."""
+        w, grid = self.w, torch.linspace(-1, 1, VOCAB, dtype=torch.float64)
+
+        def part(name, letters, matrix="W_"):
+            return self.keep(name, F.linear(x, w["unembed." + matrix + letters].T,
+                                            w.get("unembed.b_" + letters)))
+
+        if not self.c["components"]:
+            return -(grid - part("y", "y", "w_")) ** 2 / (2 * 0.1 ** 2)
+        means = part("mixture.means", "mu")
+        scores = part("mixture.scores", "pi")
+        weights = self.keep("mixture.weights", scores.softmax(-1))
+        spreads = 1 / (VOCAB - 1) + part("mixture.log_spreads", "rho").clamp(-20, 3).exp()
+        bells = torch.distributions.Normal(means[..., None, :], spreads[..., None, :])
+        parts = bells.log_prob(grid[:, None]) + weights.log()[..., None, :]
+        made = parts.logsumexp(-1)
+        mixture = torch.distributions.MixtureSameFamily(
+            torch.distributions.Categorical(weights[..., None, :].expand(parts.shape)), bells)
+        self.agree("torch.distributions.MixtureSameFamily", made, mixture.log_prob(grid))
+        return made
+
+    def embed(self, root, ids):
+        if self.c["numbers"] == "off":
+            return self.keep(root + "embed", F.embedding(ids, self.w["embed.W_E"]))
+        number = self.keep("number", (-1 + 2 * ids.double() / (VOCAB - 1))[..., None])
+        return self.keep("embed", F.linear(number, self.w["embed.W_x"].T, self.w.get("embed.b_x")))
+
     def stack(self, root, ids, encoded=None):
         c, w = self.c, self.w
-        x = self.keep(root + "embed", F.embedding(ids, w["embed.W_E"]))
+        x = self.embed(root, ids)
         if c["positions"] in ("sinusoidal", "learned"):
             rows = w[root + "pos_embed.W_pos"] if c["positions"] == "learned" else \
                 self.sinusoids(ids.shape[1])
@@ -721,6 +784,9 @@ class Run:
         if c["block"] == "attention":
             return self.keep(at + "resid_post", self.attention(at, x, joined) + residual * x)
         if c["block"] == "pre-norm":
+            if c["mixer"] == "none":
+                return self.keep(at + "resid_post", self.feed_forward(
+                    at, self.layer_norm(at + "ln2", x)) + residual * x)
             normed = self.layer_norm(at + "ln1", x)
             if joined is not None:
                 theirs = self.layer_norm(at + "ln1", joined, "joined")
@@ -731,6 +797,12 @@ class Run:
             mid = self.attention(at, normed, joined) + residual * x
             self.keep(at + "resid_mid", mid)
             post = self.feed_forward(at, self.layer_norm(at + "ln2", mid)) + residual * mid
+        elif c["norm"] == "none":
+            mid = self.keep(at + "resid_mid", self.attention(at, x, joined) + residual * x)
+            post = self.feed_forward(at, mid) + residual * mid
+        elif c["mixer"] == "none":
+            total = self.keep(at + "ln2.input", self.feed_forward(at, x) + residual * x)
+            return self.keep(at + "resid_post", self.layer_norm(at + "ln2", total))
         else:
             total = self.keep(at + "ln1.input", self.attention(at, x, joined) + residual * x)
             mid = self.keep(at + "resid_mid", self.layer_norm(at + "ln1", total))
@@ -1152,7 +1224,7 @@ def main():
         total, seen = total + size, seen | checks
     print(f"{len(CONFIGS)} files, {total} bytes, torch {torch.__version__}")
     missing = {"MultiheadAttention", "TransformerEncoderLayer", "TransformerDecoderLayer", "RNN",
-               "GRU", "conv1d"} - seen
+               "GRU", "conv1d", "torch.distributions.MixtureSameFamily"} - seen
     if missing:
         sys.exit(f"no configuration was checked against {missing}")
 

@@ -123,6 +123,14 @@ std::vector<Document> other_documents() {
       c.balance = best > 0 ? 0.5 : 0;
     });
   }
+  for (const int components : {0, 2}) {
+    with([&](Config& c) {
+      c.numbers = true;
+      c.components = components;
+      c.norm = NormKind::kNone;
+      c.experts = 2;
+    });
+  }
   with([](Config& c) {
     c.memory = 3;
     c.positions = PositionKind::kTransformerXl;
@@ -130,7 +138,7 @@ std::vector<Document> other_documents() {
   std::vector<Document> documents;
   for (const Config& c : configs) {
     Document document;
-    document.sentence = "the cat sat on the mat";
+    document.sentence = c.numbers ? "-0.8 0.1 0.3 0.1 1 -0.5" : "the cat sat on the mat";
     document.config = c;
     if (c.memory > 0) document.max_tokens = 3;  // two segments
     documents.push_back(document);

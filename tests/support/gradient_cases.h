@@ -131,6 +131,7 @@ class Single {
       // numbers, and for a norm that keeps the mean no row about 0.
       if (op == Op::kRelu) cells[i] += cells[i] < 0 ? -0.25f : 0.25f;
       if (op == Op::kRmsNorm && id == 0) cells[i] += cells[i] < 0 ? -0.75f : 0.75f;
+      if (op == Op::kMixtureLogits && id == 2) cells[i] /= 4;  // no bell as narrow as the step
       if (op == Op::kLayerNorm && id == 0) {
         cells[i] = cells[i] / 8 + 0.875f * static_cast<float>(i % width % 5);
       }
@@ -157,6 +158,8 @@ class Single {
         // Far enough apart that a small change leaves the best ones the best.
         if (kind == InputKind::kShares)
           cells[i] = 0.5f + 0.4f * static_cast<float>((i + i / row) % row);
+        // Away from 0, where logarithms bend.
+        if (kind == InputKind::kShares && call().op == Op::kMixtureLogits) cells[i] *= 4;
         if (kind == InputKind::kScores && forbidden) cells[i] = -kInfinity;
         if (kind == InputKind::kMask) cells[i] = forbidden ? -kInfinity : 0.0f;
       }

@@ -263,6 +263,16 @@ inline std::vector<Case> all_cases() {
                    {},
                    2});
   for (Case& c : mixer_cases()) cases.push_back(std::move(c));
+  const Axis component{"component", 3};
+  Tensor shares = random_tensor("w", {kBatch, kPlace, component});
+  for (float& share : shares.data) share = 0.1f + std::fabs(share);
+  cases.push_back({Op::kNumber, {ids()}, with(1, 9)});
+  cases.push_back(
+      {Op::kMixtureLogits, {random_tensor("y", {kBatch, kPlace, {"number", 1}})}, with(0.5f, 9)});
+  cases.push_back({Op::kMixtureLogits,
+                   {random_tensor("m", {kBatch, kPlace, component}), shares,
+                    random_tensor("s", {kBatch, kPlace, component})},
+                   with(1, 9)});
   add_distance_cases(cases);
   for (Op op : {Op::kRelu, Op::kGelu, Op::kGeluTanh, Op::kSilu, Op::kTanh})
     cases.push_back({op, {hidden}});

@@ -76,6 +76,8 @@ Config config_of(const Reference& r) {
   if (words.contains("experts")) c.experts = r.number("experts");
   if (words.contains("top_experts")) c.top_experts = r.number("top_experts");
   if (words.contains("balance")) c.balance = std::stod(r.word("balance"));
+  if (words.contains("numbers")) c.numbers = r.is_on("numbers");
+  if (words.contains("components")) c.components = r.number("components");
   if (words.contains("memory")) c.memory = r.number("memory");
   c.bias = r.is_on("bias");
   c.residual = r.is_on("residual");

@@ -32,6 +32,7 @@ enum class Kernel {
   kTopExperts, kTopExpertsBackward, kMix, kMixBackwardG, kMixBackwardX,
   kLoadBalance, kLoadBalanceBackward,
   kConvolution, kConvolutionBackwardX, kConvolutionBackwardW,
+  kNumber, kMixtureLogits, kMixtureLogitsBackward,
   kDrawDropout, kClip, kSgd, kSgdMomentum, kAdam, kHits, kHitSum, kLossSum, kSquares, kSquaresSum,
   kAttention, kAttentionDots, kAttentionBackwardQ, kAttentionBackwardK, kAttentionBackwardV,
 };

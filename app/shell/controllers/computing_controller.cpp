@@ -6,6 +6,7 @@
 #include "app/workers/gpu.h"
 #include "core/base/error.h"
 #include "core/base/number_text.h"
+#include "core/text/number_words.h"
 #include "core/text/unknown_words.h"
 #include "core/train/model_recipe.h"
 
@@ -191,12 +192,16 @@ void ComputingController::take(FinishedRun run) {
   retract(run_notice_);
   run_notice_ = {};
   std::vector<WayOn> ways;
-  if (!result.unknown.empty()) ways = ways_with_unknown(derived_.asked, result);
+  if (!result.unknown.empty() && result.model) ways = ways_with_unknown(derived_.asked, result);
+  if (!result.unknown.empty() && !result.model)
+    ways = {
+        {"example", Message{"way.example"}, DoEdit{SetSentence{std::string(kNumberSentence)}, ""}}};
   const bool problem = !result.trace && !result.empty;
   if (result.trace) {
     d.trace = std::move(result.trace);
     d.heads = std::move(run.heads);
     d.model = std::move(result.model);
+    d.curve = curve_of(*d.trace, d.model);
     run_notice_ = result.note;
     if (d.cut) {
       ways = {{"settings", Message{"way.settings"}, DoCommand{Command::kToggleModel}}};

@@ -227,6 +227,7 @@ std::span<const SettingInfo> all_settings() {
       {"model/memory", "model.memory", "command.model/settings"},
       {"model/mixer/attention", "model.mixer", "command.model/settings"},
       {"model/experts", "model.experts", "command.model/settings"},
+      {"model/numbers/on", "model.numbers", "command.model/settings"},
       {"model/seed", "model.seed", "command.model/settings"},
       {"model/max_tokens", "model.max_tokens", "command.model/settings"},
       {"model/form/tokens", "model.form", "command.model/settings"},

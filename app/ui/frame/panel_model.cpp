@@ -8,6 +8,9 @@
 #include "core/base/number_text.h"
 #include "core/base/utf8.h"
 #include "core/model/bundled.h"
+#include "core/run/model_input.h"
+#include "core/text/number_words.h"
+#include "core/text/unknown_words.h"
 #include "core/train/model_recipe.h"
 
 namespace headlight {
@@ -150,10 +153,10 @@ void distance_settings(Ui& ui, Form& form, Config& c, bool& changed) {
       number_field(form, "model/t5_reach", ui.tr("model.t5_reach"), c.t5_reach, 1, kMaxReach);
 }
 
-// What the model makes of its rows: of a random one that can be chosen. Who judges a whole sentence
-// looks both ways.
+// What the model makes of its rows: of a random one that can be chosen, where tokens are no
+// numbers, which get numbers. Who judges a whole sentence looks both ways.
 void form_settings(const AppState& state, Ui& ui, Form& form, Config& c, bool& changed) {
-  if (state.document().model.empty()) {
+  if (state.document().model.empty() && !c.numbers) {
     const bool other =
         choice_field(form, "model/form", ui.tr("model.form"), form_choices(ui), c.form);
     if (other) {
@@ -237,6 +240,24 @@ void mixer_settings(Ui& ui, Form& form, Config& c, bool& changed) {
       number_field(form, "model/dilation", ui.tr("model.dilation"), c.dilation, 1, kMaxDilation);
 }
 
+// Tokens that are numbers, and how many bell curves say which number belongs to each. A sentence of
+// words is no row of numbers, so one of those comes along.
+void number_settings(const AppState& state, Ui& ui, Form& form, Config& c, bool& changed) {
+  if (c.form != ModelForm::kTokens) return;
+  if (switch_field(form, "model/numbers", ui.tr("model.numbers"), c.numbers)) {
+    changed = true;
+    c.components = 0;
+    if (c.numbers) c.tied_head = false;
+    const bool sandbox = state.document().model.empty();
+    const Vocabulary& numbers = sandbox_numbers();
+    if (c.numbers && sandbox && !unknown_tokens(numbers, state.document().sentence).empty())
+      ui.push(DoEdit{SetSentence{std::string(kNumberSentence)}, "numbers"});
+  }
+  if (!c.numbers) return;
+  changed |= number_field(form, "model/components", ui.tr("model.components"), c.components, 0,
+                          kMaxComponents);
+}
+
 void attention_settings(Ui& ui, Form& form, Config& c, bool& changed) {
   const AttentionKind before = c.attention;
   changed |= choice_field(form, "model/attention", ui.tr("model.attention"), c.attention);
@@ -266,6 +287,7 @@ void kind_settings(const AppState& state, Ui& ui, Form& form, Config& c, bool& c
   // Experts are networks of two layers: without such a network there are none.
   if (!c.has_feed_forward() || c.is_gated()) c.experts = c.top_experts = 0;
   expert_settings(ui, form, c, changed);
+  number_settings(state, ui, form, c, changed);
   form.fixed = {};
   changed |= choice_field(form, "model/positions", ui.tr("model.positions"),
                           position_choices(state, ui), c.positions);
@@ -274,7 +296,7 @@ void kind_settings(const AppState& state, Ui& ui, Form& form, Config& c, bool& c
   rotary_settings(ui, form, c, changed);
   distance_settings(ui, form, c, changed);
   changed |= switch_field(form, "model/bias", ui.tr("model.bias"), c.bias);
-  if (c.form != ModelForm::kClasses)
+  if (c.form != ModelForm::kClasses && !c.numbers)
     changed |= switch_field(form, "model/tied_head", ui.tr("model.tied_head"), c.tied_head);
   form.fixed = {};
   changed |= switch_field(form, "model/residual", ui.tr("model.residual"), c.residual);

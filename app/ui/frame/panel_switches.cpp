@@ -169,7 +169,9 @@ std::vector<GroupWidth> group_widths(const AppState& state, const Ui& ui) {
     return GroupWidth{label + numbers(count), label + std::min(numbers(count), ui.px(92))};
   };
   const float temperature = temperature_width(ui);
-  return {{mask + ui.segmented_width(masks.labels), mask + drop(masks.labels)},
+  return {shown.mixes()
+              ? GroupWidth{mask + ui.segmented_width(masks.labels), mask + drop(masks.labels)}
+              : GroupWidth{0, 0},
           shown.attends() ? GroupWidth{scale, scale} : GroupWidth{0, 0},
           {position_label + ui.segmented_width(positions.labels),
            position_label + drop(positions.labels)},
@@ -200,7 +202,7 @@ void choose_mask(const AppState& state, Ui& ui, MaskKind kind) {
 void draw_groups(const AppState& state, Ui& ui, Row& row, const Roomy& roomy) {
   const Config& c = state.document().config;
   const Config& shown = shown_config(state);
-  if (row.begins(ui)) {
+  if (row.begins(ui) && shown.mixes()) {
     label(ui, row, mask_label(shown, ui));
     const int chosen = c.attends() ? static_cast<int>(c.mask.kind) : c.mask.is_causal() ? 1 : 0;
     const int mask = choose(ui, "mask", mask_choices(c, ui), chosen, row, roomy.mask);

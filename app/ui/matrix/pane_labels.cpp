@@ -38,7 +38,7 @@ bool is_asked(const Trace& trace, const PagePane& p, std::int64_t row) {
   const Program& program = trace.program();
   const Place& place = program.tensors[static_cast<std::size_t>(p.tensor)].place;
   const std::vector<int>& masked = trace.input().masked;
-  if (!program.shape.in_place || place.section != Section::kPrediction) return true;
+  if (!program.asks_for_masked() || place.section != Section::kPrediction) return true;
   return std::ranges::binary_search(masked, static_cast<int>(row));
 }
 

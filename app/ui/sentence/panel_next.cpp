@@ -12,13 +12,17 @@ namespace {
 
 constexpr std::size_t kChoices = 5;
 
-// "Next token after “cat”", "Behind [MASK]", "Class", and why there is nothing.
+// "Next token after “cat”", "Behind [MASK]", "Number for “0.20”", "Class", and why there is
+// nothing.
 std::string title_of(const AppState& state, const Ui& ui, const Outcome& outcome) {
   if (outcome.classes) return std::string(ui.tr("next.class"));
   const Trace& trace = *state.derived.trace;
   const std::string token = token_label(
       trace.name(find_row_axis(trace.tensor(outcome.tensor).axes)->name, outcome.position));
-  return ui.tr(outcome.hidden ? "next.hidden" : "next.after", {{"token", token}});
+  return ui.tr(outcome.hidden           ? "next.hidden"
+               : trace.config().numbers ? "next.number"
+                                        : "next.after",
+               {{"token", token}});
 }
 
 std::string fitting(const Ui& ui, const std::string& label, float room) {
@@ -46,10 +50,11 @@ void choice(const AppState& state, Ui& ui, const Outcome& outcome, std::size_t p
   const auto masked = outcome.hidden ? std::optional(outcome.position) : std::nullopt;
   const bool fits = !outcome.classes && can_go_on(state) &&
                     sentence_with(state.document(), trace, state.derived.model.get(), id, masked);
-  const std::string_view help = outcome.classes     ? ui.tr("next.class.help")
-                                : fits              ? ui.tr("next.add_this")
-                                : !can_go_on(state) ? ui.tr("next.full")
-                                                    : ui.tr("next.no_text");
+  const std::string_view help = outcome.classes          ? ui.tr("next.class.help")
+                                : trace.config().numbers ? ui.tr("next.number.help")
+                                : fits                   ? ui.tr("next.add_this")
+                                : !can_go_on(state)      ? ui.tr("next.full")
+                                                         : ui.tr("next.no_text");
   if (ui.button(name, fitting(ui, label, button.width() - ui.px(10)), button, false, fits, help))
     ui.push(AddToken{id});
   const float middle = (r.y0 + r.y1) / 2;
@@ -124,8 +129,11 @@ float buttons(const AppState& state, Ui& ui, const Outcome& outcome, const Rect&
     x -= ui.px(6);
     return pressed;
   };
-  const std::string_view why = ui.tr(outcome.classes ? "next.class.help" : "next.full");
-  if (button("next/sampling", "…", false, !outcome.classes, ui.tr("next.sampling"))) {
+  const bool numbers = state.derived.trace->config().numbers;
+  const std::string_view why = ui.tr(outcome.classes ? "next.class.help"
+                                     : numbers       ? "next.number.help"
+                                                     : "next.full");
+  if (button("next/sampling", "…", false, !outcome.classes && !numbers, ui.tr("next.sampling"))) {
     ImGui::SetNextWindowPos({r.x1 - ui.px(300), r.y1 + ui.px(6)});
     ImGui::OpenPopup("next_sampling");
   }
@@ -163,7 +171,7 @@ void panel_next(const AppState& state, Ui& ui, const Rect& r) {
   const Rect line{r.x0 + ui.px(16), middle - half, r.x1 - ui.px(10), middle + half};
   const Outcome outcome = shown_outcome(state);
   const bool no_mask =
-      state.derived.trace && !outcome.hidden && state.derived.trace->program().shape.in_place;
+      state.derived.trace && !outcome.hidden && state.derived.trace->program().asks_for_masked();
   if (outcome.probabilities.empty() || state.derived.empty || no_mask) {
     ui.text(ui.fonts.note, {line.x0, middle - ui.px(7)}, ui.theme.muted,
             ui.tr(no_mask ? "next.no_mask" : "next.nothing"), line.width());

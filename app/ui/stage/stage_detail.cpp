@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "app/ui/experts/stage_experts.h"
+#include "app/ui/numbers/number_plot.h"
 #include "app/ui/stage/distance/stage_distance.h"
 #include "app/ui/stage/mixers/stage_mixers.h"
 #include "app/ui/stage/stage_motion.h"
@@ -56,6 +57,7 @@ std::optional<RowDetail> row_detail(const AppState& state, const Step& step, con
 DetailNeed detail_need(const AppState& state, const Ui& ui, const Step& step,
                        const StepPage& page) {
   if (page.backward) return {};
+  if (shows_number_plot(state, page)) return number_plot_need(ui);
   if (ranks(page)) return ranking_need(ui, page.lines[0].back().pane);
   if (shows_load(state.derived.trace->program(), page))
     return load_need(ui, page.lines[0].back().pane);
@@ -84,6 +86,10 @@ std::optional<CellPick> draw_detail(const AppState& state, Ui& ui, const Rect& r
   ui.drawn.add("panel/detail", r.min(), r.max());
   const PagePane& result = page.lines[0].back();
   const ChosenCell cell = chosen_cell(state, step, page);
+  if (shows_number_plot(state, page)) {
+    draw_number_plot(state, ui, r);
+    return std::nullopt;
+  }
   if (ranks(page)) return draw_ranking(state, ui, r, result, cell);
   if (shows_load(state.derived.trace->program(), page))
     return draw_load(state, ui, r, result, cell);

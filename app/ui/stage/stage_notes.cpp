@@ -73,7 +73,7 @@ void note_mask(std::vector<Note>& notes, const Ui& ui, const Trace& trace, const
 // A model that fills [MASK] has nothing to fill.
 void note_no_mask(std::vector<Note>& notes, const Ui& ui, const Trace& trace, const Step& step) {
   const bool predicts = step.section == Section::kPrediction || step.calls.empty();
-  if (trace.program().shape.in_place && trace.input().masked.empty() && predicts)
+  if (trace.program().asks_for_masked() && trace.input().masked.empty() && predicts)
     notes.push_back({std::string(ui.tr("stage.note.no_mask"))});
 }
 

@@ -56,6 +56,7 @@ bool has_room(const AppState& state) {
 
 bool can_go_on(const AppState& state) {
   const auto& model = state.derived.model;
+  if (state.derived.trace && state.derived.trace->config().numbers) return false;
   return has_room(state) || (state.derived.trace && model && goes_on(*model));
 }
 

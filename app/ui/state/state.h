@@ -14,6 +14,7 @@
 #include "core/document/document.h"
 #include "core/explain/explain.h"
 #include "core/explain/reach_picture.h"
+#include "core/run/number_curve.h"
 #include "core/run/runner.h"
 #include "core/run/sentence_tokens.h"
 #include "core/train/heads/trace_heads.h"
@@ -64,6 +65,8 @@ struct ComputingDerived {
   std::shared_ptr<const Model> model;  // the trace's; null: the sandbox
   // The weights of a document whose model is a run that is being trained; null: there are none.
   std::shared_ptr<const Model> run_model;
+  // Of a model of numbers: what it says of all of them; null of others.
+  std::shared_ptr<const NumberCurve> curve;
   double run_ms = 0;
   bool computing = false;
   GpuState gpu;
@@ -180,6 +183,6 @@ std::span<const float> said_as_trained(const AppState&, const Outcome&);
 /// Does the model read one more token than there are?
 bool has_room(const AppState&);
 /// Can the sentence have one more: is there room for it, or are the last tokens read?
-bool can_go_on(const AppState&);
+bool can_go_on(const AppState&);  // what is said of numbers belongs to each, and goes on with none
 
 }  // namespace headlight

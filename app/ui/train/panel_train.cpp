@@ -80,6 +80,13 @@ void expert_settings(TrainSettings& s) {
   s.number({.id = "train/set/balance", .low = 0, .high = 2}, "train.balance", c.balance);
 }
 
+// What a model of numbers says of each: one number, or a density of several components.
+void component_settings(TrainSettings& s) {
+  if (!s.plan.config.numbers) return;
+  s.number({.id = "train/set/components", .low = 0, .high = 16, .integer = true},
+           "train.components", s.plan.config.components);
+}
+
 // Only running text has a segment before. Places that a row counts for itself would repeat: whoever
 // begins to remember gets positions that only know distances.
 void memory_settings(TrainSettings& s) {
@@ -134,12 +141,15 @@ void form_settings(TrainSettings& s) {
                                     "train.d_model", c.d_model);
   if (c.attends() && (other_heads || other_width)) c.heads = fitting_heads(c.heads, c.d_model);
   const Choices positions = choices_of(ui, c.positions), blocks = choices_of(ui, c.block);
+  const Choices norms = choices_of(ui, c.norm);
   s.choice("train/set/positions", "train.positions", c.positions, positions.labels, positions.ids);
   distance_settings(s);
   memory_settings(s);
   s.choice("train/set/block", "train.block", c.block, blocks.labels, blocks.ids);
+  if (c.numbers) s.choice("train/set/norm", "train.norm", c.norm, norms.labels, norms.ids);
   s.choice("train/set/init", "train.init", s.plan.init, "train.init.");
   expert_settings(s);
+  component_settings(s);
   if (classes) pool_settings(s);
 }
 

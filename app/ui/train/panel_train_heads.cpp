@@ -7,6 +7,7 @@
 #include "app/ui/kit/chart.h"
 #include "app/ui/matrix/linked_hover.h"
 #include "app/ui/matrix/pane_view.h"
+#include "app/ui/numbers/number_plot.h"
 #include "app/ui/state/commands.h"
 #include "app/ui/train/panel_train.h"
 #include "core/base/number_text.h"
@@ -278,7 +279,9 @@ void panel_train_heads(const AppState& state, Ui& ui, const Rect& r) {
   const TrainSession& session = state.session.train;
   const RunView& run = state.train.run;
   const std::int64_t step = shown_step(session, run);
-  const std::string title = ui.tr("train.sentence_at", {{"n", count_text(step)}});
+  const bool curve = state.document().model == kRunRef && run.live && has_number_plot(state);
+  const std::string title =
+      ui.tr(curve ? "train.curve_at" : "train.sentence_at", {{"n", count_text(step)}});
   ui.text(ui.fonts.strong, {r.x0 + ui.px(18), r.y0 + ui.px(13)}, ui.theme.text, title);
   pin_button(state, ui, r);
   const float x = r.x0 + ui.px(32) + ui.measure(ui.fonts.strong, title).x;
@@ -288,7 +291,9 @@ void panel_train_heads(const AppState& state, Ui& ui, const Rect& r) {
     ui.text(ui.fonts.note, {x, r.y0 + ui.px(15)}, ui.theme.muted, hint);
   const Rect body{r.x0 + ui.px(16), r.y0 + ui.px(40), r.x1 - ui.px(12), r.y1 - ui.px(6)};
   const auto snapshot = nearest_snapshot(run.snapshots, step);
-  if (state.derived.trace && state.document().model == kRunRef && run.live) {
+  if (curve) {
+    draw_number_plot(state, ui, body);
+  } else if (state.derived.trace && state.document().model == kRunRef && run.live) {
     head_grid({state, ui, snapshot.get(), step}, body);
   } else {
     ui.text(ui.fonts.body, {body.x0 + ui.px(2), body.y0 + ui.px(8)}, ui.theme.muted,

@@ -20,7 +20,8 @@ std::string after_words(const Ui& ui, const Trace& trace, const Outcome& outcome
   if (outcome.classes || outcome.hidden) return "";
   const auto& tokens = trace.input().tokens;
   const auto at = static_cast<std::size_t>(outcome.position);
-  return ui.tr("train.after", {{"token", token_label(at < tokens.size() ? tokens[at] : "")}});
+  return ui.tr(trace.config().numbers ? "train.for" : "train.after",
+               {{"token", token_label(at < tokens.size() ? tokens[at] : "")}});
 }
 
 // Bars of the shown step; a mark where the newest weights have it.
@@ -31,9 +32,10 @@ float next_token(const AppState& state, Ui& ui, const Rect& r) {
   const std::span<const float> now = outcome.probabilities;
   const std::span<const float> last = outcome_of(newest).probabilities;
   float y = r.y0 + ui.px(12);
-  const std::string_view title = ui.tr(outcome.classes  ? "train.class"
-                                       : outcome.hidden ? "train.hidden_word"
-                                                        : "train.next_token");
+  const std::string_view title = ui.tr(outcome.classes                    ? "train.class"
+                                       : outcome.hidden                   ? "train.hidden_word"
+                                       : shown && shown->config().numbers ? "train.number"
+                                                                          : "train.next_token");
   ui.text(ui.fonts.strong, {r.x0 + ui.px(18), y}, ui.theme.text, title);
   if (now.empty() || state.document().model != kRunRef) {
     y += ui.px(28);

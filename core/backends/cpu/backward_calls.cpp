@@ -1,5 +1,6 @@
 #include "core/backends/cpu/backward_calls.h"
 #include "core/backends/cpu/mixers/mixers.h"
+#include "core/backends/cpu/numbers/number_calls.h"
 
 #include <algorithm>
 #include <utility>
@@ -155,6 +156,9 @@ void BackwardPass::run_call(const GradientCall& g) {
       return run_experts_backward(pieces_, g);
     case Op::kConcatRows:
       return concat_rows(g);
+    case Op::kNumber:
+    case Op::kMixtureLogits:
+      return run_numbers_backward(pieces_, g);
   }
 }
 

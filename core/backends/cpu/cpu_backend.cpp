@@ -9,6 +9,7 @@
 #include "core/backends/cpu/backward_calls.h"
 #include "core/backends/cpu/experts/expert_calls.h"
 #include "core/backends/cpu/mixers/mixers.h"
+#include "core/backends/cpu/numbers/number_calls.h"
 #include "core/backends/cpu/pieces.h"
 
 namespace headlight {
@@ -139,6 +140,9 @@ class CpuBackend final : public Backend {
         return cpu::run_experts(pieces_, c);
       case Op::kConcatRows:
         return concat_rows(c);
+      case Op::kNumber:
+      case Op::kMixtureLogits:
+        return cpu::run_numbers(pieces_, c);
     }
   }
 

@@ -3,7 +3,7 @@
 // name tensors by links (core/explain/steps.h), so that each has the symbol of its own caption.
 #pragma once
 
-#include "core/graph/program.h"
+#include "core/graph/builder/number_rows.h"
 
 namespace headlight {
 
@@ -14,6 +14,7 @@ class StepRows {
   // ---- before the layers ----
 
   StepRow tokens(Stack stack) const {
+    if (c.numbers) return NumberRows(c).tokens();
     const bool source = stack == Stack::kEncoder;
     return {"step.tokens",
             {"step.tokens.hint", "w_{t} → id_{t}",
@@ -222,7 +223,7 @@ class StepRows {
     return {"step.residual",
             {"[[x0]] + [[x1]]", "[[out]] = [[x0]] + [[x1]]", sentence},
             {"[[d0]], [[d1]]", "[[d0=]] [[out]],  [[d1=]] [[out]]",
-             c.block == BlockKind::kPostNorm ? "back.residual.post_norm" : "back.residual"},
+             c.block == BlockKind::kPostNorm && c.has_norms() ? "back.residual.post_norm" : "back.residual"},
             {"words.residual", "words.residual.row"}};
   }
 
@@ -310,6 +311,7 @@ class StepRows {
               {"softmax", "P = softmax(l)", "step.class.words"},
               {},
               {"words.class", "words.class.row"}};
+    if (c.numbers) return NumberRows(c).probabilities();
     if (in_place_)
       return {"step.probabilities.in_place",
               {"softmax", "P = softmax(l)", "step.probabilities.words.in_place"},
@@ -326,6 +328,7 @@ class StepRows {
               {"−log P", "L = −log P[target]", "step.class_loss.words"},
               {"dl", "dl = P − [target]", "back.class_loss"},
               {"words.class_loss", "words.class_loss.row"}};
+    if (c.numbers) return NumberRows(c).loss();
     if (in_place_)
       return {"step.loss",
               {"−log P", "L_{t} = −log P_{t}[target_{t}]", "step.loss.words.in_place"},

@@ -3,16 +3,16 @@
 #include <algorithm>
 
 #include "core/base/error.h"
-#include "core/graph/builder/expert_pieces.h"
 #include "core/graph/builder/memory_rows.h"
+#include "core/graph/builder/number_pieces.h"
 
 namespace headlight {
 namespace {
 
-class Builder : ExpertPieces {
+class Builder : NumberPieces {
  public:
   Builder(const Config& config, const RunShape& shape, bool dropout = false)
-      : ExpertPieces(config, shape, dropout) {}
+      : NumberPieces(config, shape, dropout) {}
 
   Program build() {
     if (c.form == ModelForm::kTranslate) {
@@ -85,11 +85,7 @@ class Builder : ExpertPieces {
   }
 
   TensorId embedding(TensorId ids) {
-    // Source and target share one table, since they share one vocabulary.
-    if (table_ < 0)
-      table_ = parameter("embed.W_E", {{"vocab", p.shape.vocab}, d_model()}, Role::kTokenTable);
-    const TensorId x =
-        call(rows_.embedding(), Op::kEmbed, {ids, table_}, {"embed", Role::kEmbedding});
+    const TensorId x = c.numbers ? embedded_numbers(ids) : token_rows(ids);
     begin_distances(ids);
     if (c.positions == PositionKind::kNone || c.has_rotary() || c.is_relative())
       return called(stream("resid_pre"), x);
@@ -111,13 +107,23 @@ class Builder : ExpertPieces {
                 {c.layers > 0 ? "blocks.0.resid_pre" : "resid_pre", Role::kResidual});
   }
 
+  TensorId token_rows(TensorId ids) {
+    // Source and target share one table, since they share one vocabulary.
+    if (table_ < 0)
+      table_ = parameter("embed.W_E", {{"vocab", p.shape.vocab}, d_model()}, Role::kTokenTable);
+    return call(rows_.embedding(), Op::kEmbed, {ids, table_}, {"embed", Role::kEmbedding});
+  }
+
   TensorId block(TensorId x, TensorId mask) {
     const bool attends_only = c.block == BlockKind::kAttention;
     const bool crosses = stack_ == Stack::kDecoder;
-    section_ = c.attends() ? Section::kAttention : Section::kMixer;
+    section_ = c.attends() ? Section::kAttention
+               : c.mixes() ? Section::kMixer
+                           : Section::kFeedForward;
     attn_ = "attn";
     const TensorId pre =
         called(stream("resid_pre"), alias({"resid_pre", Role::kResidual}, x, p.tensors[x].axes));
+    if (!c.mixes()) return feed_forward(pre, "ln2");
     TensorId in = before(pre, "ln1");
     x = after_attention(pre, c.attends() ? attention(in, with_memory(pre, in), mask) : mixer(in),
                         "ln1", attends_only && !crosses ? "resid_post" : "resid_mid");
@@ -143,7 +149,7 @@ class Builder : ExpertPieces {
     TensorId memory =
         input(prefix_ + "memory", {batch(), {"memory", p.shape.memory}, d_model()}, Role::kMemory);
     p.memories.push_back(memory);
-    if (c.block == BlockKind::kPreNorm)
+    if (c.block == BlockKind::kPreNorm && c.has_norms())
       memory = called("mem′", norm(memory, "ln1", memory_rows_.norm(), "memory_normalized"));
     return call(memory_rows_.join(), Op::kConcatRows, {memory, in},
                 {attn_ + ".extended", Role::kExtended});
@@ -197,7 +203,8 @@ class Builder : ExpertPieces {
   }
 
   TensorId final_norm(TensorId x) {
-    return c.block == BlockKind::kPreNorm && c.layers > 0 ? norm(x, "ln_final", true) : x;
+    const bool normed = c.block == BlockKind::kPreNorm && c.has_norms();
+    return normed && c.layers > 0 ? norm(x, "ln_final", true) : x;
   }
 
   void prediction(TensorId x) {
@@ -212,6 +219,8 @@ class Builder : ExpertPieces {
           Role::kClassWeight);
       p.logits = linear(rows_.class_logits(), x, w_c, {"classify.b_C", Role::kClassBias},
                         {"logits", Role::kLogits});
+    } else if (c.numbers) {
+      p.logits = number_logits(x);
     } else if (c.tied_head) {
       p.logits =
           call(rows_.tied_logits(), Op::kLinearTransposed, {x, table_}, {"logits", Role::kLogits});
@@ -267,7 +276,7 @@ class Builder : ExpertPieces {
 
   // What a sublayer starts from.
   TensorId before(TensorId x, const std::string& ln) {
-    return c.block == BlockKind::kPreNorm ? norm(x, ln) : x;
+    return c.block == BlockKind::kPreNorm && c.has_norms() ? norm(x, ln) : x;
   }
 
   // What a sublayer ends with: its change joined to what it started from.
@@ -276,7 +285,7 @@ class Builder : ExpertPieces {
   };
   TensorId after(std::string_view sentence, Joined in, const std::string& ln,
                  const std::string& name) {
-    if (c.block != BlockKind::kPostNorm)
+    if (c.block != BlockKind::kPostNorm || !c.has_norms())
       return called(stream(name), join(sentence, in, {name, Role::kResidual}));
     const TensorId sum = join(sentence, in, {ln + ".input", Role::kNormInput});
     const TensorId normed = called(stream(name), norm(sum, ln));
@@ -298,6 +307,8 @@ void check_shape(const Config& c, const RunShape& shape) {
   validate(c);
   if (c.form == ModelForm::kClasses && shape.classes < 2)
     throw UsageError(Message{"error.form_classes", {{"got", std::to_string(shape.classes)}}});
+  if (c.numbers && shape.vocab < 2)
+    throw UsageError(Message{"error.numbers_vocab", {{"got", std::to_string(shape.vocab)}}});
   if (c.form == ModelForm::kTranslate && shape.source < 1)
     throw UsageError(Message{"error.form_source"});
   if (shape.memory < 0 || shape.memory > c.memory)

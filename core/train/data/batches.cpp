@@ -107,6 +107,10 @@ const TokenBatch& StreamBatches::next() {
 std::unique_ptr<BatchSource> training_batches(const Config& config,
                                               std::shared_ptr<const Task> task, std::int64_t batch,
                                               std::uint64_t seed) {
+  const bool of_numbers = task->vocabulary().cut() == TextCut::kNumbers;
+  if (of_numbers != config.numbers)
+    throw UsageError(
+        Message{of_numbers ? "error.numbers_task" : "error.numbers_words", {{"task", task->id()}}});
   if (config.memory > 0)
     return std::make_unique<StreamBatches>(std::move(task), batch, Split::kTraining);
   return std::make_unique<TaskBatches>(std::move(task), batch, seed, Split::kTraining);

@@ -11,9 +11,9 @@ namespace {
 
 const std::vector<TaskEntry>& entries() {
   static const std::vector<TaskEntry> kEntries = {
-      copy_task(),     reverse_task(),  sort_task(),    induction_task(),
-      addition_task(), brackets_task(), grammar_task(), sentiment_task(),
-      masked_task(),   dates_task(),    recall_task()};
+      copy_task(),     reverse_task(), sort_task(),      induction_task(), addition_task(),
+      brackets_task(), grammar_task(), sentiment_task(), masked_task(),    dates_task(),
+      recall_task(),   curve_task(),   branches_task()};
   return kEntries;
 }
 

@@ -22,7 +22,8 @@ namespace headlight {
 ///   kMasked     says what stands behind each [MASK]
 ///   kClassify   says which class the whole row belongs to
 ///   kTranslate  encoder-decoder: reads `source`, writes the rest of `tokens` (teacher forcing)
-enum class TaskKind { kNextToken, kMasked, kClassify, kTranslate };
+///   kNumbers    says for each number which one belongs to it (Config::numbers)
+enum class TaskKind { kNextToken, kMasked, kClassify, kTranslate, kNumbers };
 
 /// Which examples to draw from. Of many generated tasks both are the same endless supply.
 enum class Split { kTraining, kValidation };

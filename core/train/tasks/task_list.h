@@ -26,6 +26,8 @@ TaskEntry sentiment_task();
 TaskEntry masked_task();
 TaskEntry dates_task();
 TaskEntry recall_task();
+TaskEntry curve_task();
+TaskEntry branches_task();
 
 inline int option(const TaskOptions& options, std::string_view name) {
   return options.find(name)->second;

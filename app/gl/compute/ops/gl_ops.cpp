@@ -175,6 +175,9 @@ void GlOps::forward(const GlOpCall& c) {
       return;  // fits() refuses them: each row waits for the one before
     case Op::kConvolution:
       return convolution(c);
+    case Op::kNumber:
+    case Op::kMixtureLogits:
+      return forward_numbers(c);
   }
 }
 

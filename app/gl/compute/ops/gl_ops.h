@@ -90,6 +90,9 @@ class GlOps {
   void backward_expert_linear(const GlOpCall&, const GlOpGradients&);
   void backward_mix(const GlOpCall&, const GlOpGradients&);
 
+  void forward_numbers(const GlOpCall&);
+  void backward_numbers(const GlOpCall&, const GlOpGradients&);
+
   void backward_cells(const GlOpCall&, const GlOpGradients&);
   void backward_pooling(const GlOpCall&, const GlOpGradients&);
   void backward_foci(const GlOpCall&, const GlOpGradients&);

@@ -21,6 +21,7 @@ GlReads backward_reads(Op op) {
     case Op::kRecurrence:
     case Op::kGru:
     case Op::kConcatRows:
+    case Op::kNumber:
       return {};
     case Op::kSoftmax:
       return {{}, true};
@@ -60,6 +61,8 @@ GlReads backward_reads(Op op) {
     case Op::kLoadBalance:
     case Op::kConvolution:
       return {{true, true, true}, false};
+    case Op::kMixtureLogits:
+      return {{true, true, true}, true};
   }
   return {};
 }
@@ -130,6 +133,9 @@ void GlOps::backward(const GlOpCall& c, const GlOpGradients& d) {
       return;  // fits() refuses them
     case Op::kConvolution:
       return backward_convolution(c, d);
+    case Op::kNumber:
+    case Op::kMixtureLogits:
+      return backward_numbers(c, d);
   }
 }
 
