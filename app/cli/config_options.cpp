@@ -230,6 +230,9 @@ Config ModelOptions::config(const Document& doc) const {
   set_switch("--bias", bias, c.bias);
   set_switch("--tied-head", tied_head, c.tied_head);
   set_switch("--residual", residual, c.residual);
+  // Who judges a whole sentence looks both ways.
+  const bool judges = c.form == ModelForm::kClasses && doc.config.form != ModelForm::kClasses;
+  if (judges && !mask_causal) c.mask.kind = MaskKind::kNone;
   set_mask(*this, doc, c.mask);
   const bool shapes = c.mask.kind == MaskKind::kLocal || c.mask.kind == MaskKind::kStrided ||
                       c.mask.kind == MaskKind::kFree;

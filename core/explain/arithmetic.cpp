@@ -29,7 +29,8 @@ bool reads_as_sign(std::string_view token) {
 
 std::string cell_title(const Trace& trace, const CellRef& cell, LabelFunction label) {
   const TensorSpec& spec = trace.program().tensors[static_cast<std::size_t>(cell.tensor)];
-  std::string text = symbol_with_head(trace.program(), cell, false) + "[";
+  const std::string symbol = symbol_with_head(trace.program(), cell, false);
+  std::string text = symbol + "[";
   for (std::size_t a = 0; a < spec.axes.size(); ++a) {
     if (spec.axes[a].name == "batch" || counts_heads(spec.axes[a].name)) continue;
     if (text.back() != '[') text += ", ";
@@ -37,7 +38,7 @@ std::string cell_title(const Trace& trace, const CellRef& cell, LabelFunction la
     const bool quoted = names_places(spec.axes[a].name) && reads_as_sign(name);
     text += quoted ? "\u201c" + label(name) + "\u201d" : label(name);
   }
-  return text + "]";
+  return text.ends_with('[') ? symbol : text + "]";  // a single number has no place to name
 }
 
 namespace {

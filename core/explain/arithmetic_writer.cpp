@@ -49,6 +49,41 @@ int summed_axis(const CellRef& a, const CellRef& b) {
   return -1;
 }
 
+// x(“it”) · W(3) says a row times a column: that one labelled index runs, and in step where both
+// count places. A convolution's sum runs over the window's rows as well, and its weights' gradient
+// pairs each row with another one; such a sum is told in numbers alone.
+bool is_row_times_column(const Trace& trace, const Explanation& e) {
+  const Term& first = e.terms[0];
+  const auto axes = [&](const CellRef& cell) -> const std::vector<Axis>& {
+    return trace.program().tensors[static_cast<std::size_t>(cell.tensor)].axes;
+  };
+  const auto has_label = [](const Axis& a) { return a.name != "batch" && !counts_heads(a.name); };
+  std::vector<int> runs(1 + first.factor_cells.size(), -1);
+  const auto runs_alone = [&](const CellRef& a, const CellRef& b, int& run) {
+    for (std::size_t i = 0; i < a.index.size(); ++i) {
+      if (a.index[i] == b.index[i] || !has_label(axes(a)[i])) continue;
+      if (run >= 0 && run != static_cast<int>(i)) return false;
+      run = static_cast<int>(i);
+    }
+    return true;
+  };
+  for (const Term& t : e.terms) {
+    if (t.cell.tensor != first.cell.tensor || t.factor_cells.size() != first.factor_cells.size())
+      continue;  // the bias
+    if (!runs_alone(first.cell, t.cell, runs[0])) return false;
+    for (std::size_t f = 0; f < t.factor_cells.size(); ++f) {
+      const CellRef& factor = t.factor_cells[f];
+      if (!runs_alone(first.factor_cells[f], factor, runs[f + 1])) return false;
+      if (runs[0] < 0 || runs[f + 1] < 0) continue;
+      const std::size_t mine = place(runs[0]), its = place(runs[f + 1]);
+      const bool places =
+          names_places(axes(t.cell)[mine].name) && names_places(axes(factor)[its].name);
+      if (places && t.cell.index[mine] != factor.index[its]) return false;
+    }
+  }
+  return true;
+}
+
 // The number asked for stands in a row of all heads and is made of one head's: the line says whose.
 // A sum over the heads (z · W_O) is of none.
 bool is_of_one_head(const Program& program, const Explanation& e) {
@@ -162,7 +197,8 @@ std::string write_arithmetic(const Trace& trace, const Explanation& e, const Mat
   if (!e.written.empty()) return written_line(e, w) + result;
   const bool moved = e.terms.size() == 1 && e.terms[0].factor == 1;
   if (moved) return symbol_of(trace, e, e.terms[0].cell, -1, w) + result;
-  const std::string letters = e.in_letters ? sum_in_letters(trace, e, w) + w.equals() : "";
+  const bool lettered = e.in_letters && is_row_times_column(trace, e);
+  const std::string letters = lettered ? sum_in_letters(trace, e, w) + w.equals() : "";
   return letters + sum_in_numbers(e, w, most) + result;
 }
 

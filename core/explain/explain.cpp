@@ -58,6 +58,22 @@ std::vector<TensorView> inputs_of(const Trace& trace, const OpCall& call) {
   return in;
 }
 
+// An operation's formula with the symbols of what this call reads and of its result's gradient: the
+// same operation makes attention's scores and the overlap of foci.
+std::string with_symbols(const Program& program, const OpCall& call, std::string_view formula) {
+  std::string text;
+  while (!formula.empty()) {
+    const std::size_t open = formula.find("[["), close = formula.find("]]", open);
+    text += formula.substr(0, open);
+    if (close == formula.npos) break;
+    const std::string_view link = formula.substr(open + 2, close - open - 2);
+    const TensorId id = link[0] == 'd' ? program.gradient(call.out) : call.in[place(link[1] - '0')];
+    text += program.tensors[place(id)].symbol;
+    formula.remove_prefix(close + 2);
+  }
+  return text;
+}
+
 // Who passes something back to the number: "dQ, dK, dV", or how many where these symbols are the
 // same (the embeddings of encoder and decoder).
 Message gradient_users(const Program& program, const std::vector<TensorId>& of) {
@@ -103,8 +119,9 @@ void explain_gradient(const Trace& trace, Explanation& result) {
     const OpGradArgs args{in, out, call.params, trace.tensor(program.gradient(call.out)).data, {}};
     const auto index = unravel(in[static_cast<std::size_t>(part.input)].axes, flat);
     const OpExplanation made = info.explain_gradient(args, part.input, index);
-    if (result.formula.find(made.formula) == std::string::npos)
-      result.formula += (result.formula.empty() ? "" : " + ") + made.formula;
+    const std::string formula = with_symbols(program, call, made.formula);
+    if (result.formula.find(formula) == std::string::npos)
+      result.formula += (result.formula.empty() ? "" : " + ") + formula;
     if (!made.why.empty()) result.notes.emplace_back(std::string(made.why));
     users.push_back(call.out);
     for (const Quantity& q : made.quantities) {
@@ -165,7 +182,7 @@ Explanation explain(const Trace& trace, TensorId tensor, const std::vector<std::
   const OpExplanation made = info.explain({in, out, call.params, nullptr}, place);
   result.operation = info.id;
   result.phrase = info.phrase;
-  result.formula = made.formula;
+  result.formula = with_symbols(program, call, made.formula);
   result.quantities = made.quantities;
   result.written = made.written;
   result.divided_by = made.divided_by;

@@ -63,9 +63,24 @@ std::string symbol_of(const Program& program, const Step& step, std::string_view
              : symbol;
 }
 
+// The mark behind an underscore as a formula lowers it: Q_u -> Q_{u}. A coloured symbol, {q|Q_u},
+// ends before it, as nothing is lowered within colours; its own brace then closes the mark.
+void add_lowered(std::string& text, std::string_view symbol, std::string_view& rest) {
+  const std::size_t bar = symbol.find('_');
+  const std::size_t end = std::min(symbol.find(' ', bar), symbol.size());
+  const bool coloured = rest.starts_with("}");
+  text += symbol.substr(0, bar);
+  text += coloured ? "}_{" : "_{";
+  text += symbol.substr(bar + 1, end - bar - 1);
+  text += "}";
+  text += symbol.substr(end);
+  if (coloured) rest.remove_prefix(1);
+}
+
 // A formula or a hint with its symbols. What is raised gets braces where it ends in a raised mark
 // itself.
-std::string with_symbols(const Program& program, const Step& step, std::string_view markup) {
+std::string with_symbols(const Program& program, const Step& step, std::string_view markup,
+                         bool lowers) {
   std::string text;
   while (!markup.empty()) {
     const std::size_t open = markup.find("[["), close = markup.find("]]", open);
@@ -73,6 +88,10 @@ std::string with_symbols(const Program& program, const Step& step, std::string_v
     if (close == markup.npos) break;
     const std::string symbol = symbol_of(program, step, markup.substr(open + 2, close - open - 2));
     markup.remove_prefix(close + 2);
+    if (lowers && symbol.find('_') != symbol.npos) {
+      add_lowered(text, symbol, markup);
+      continue;
+    }
     const bool is_raised =
         markup.starts_with("^") || markup.starts_with("²") || markup.starts_with("ᵀ");
     const bool is_plain = std::ranges::all_of(symbol, [](char c) { return c >= 0; }) ||
@@ -142,8 +161,8 @@ std::vector<WordPiece> say(const Subject& subject, std::string_view id) {
 StepText step_text(Language language, const Program& program, const Step& step) {
   const StepWords& words = step.words();
   return {step_title(language, step),
-          with_symbols(program, step, tr_or(language, words.hint, words.hint)),
-          with_symbols(program, step, words.formula)};
+          with_symbols(program, step, tr_or(language, words.hint, words.hint), false),
+          with_symbols(program, step, words.formula, true)};
 }
 
 std::string_view step_title(Language language, const Step& step) {

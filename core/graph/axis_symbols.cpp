@@ -30,7 +30,7 @@ std::vector<NamedSize> axis_sizes(const Program& program, TensorId id, std::stri
   if (axis == "memory") return {{SizeKind::kOther, "M", length}};
   const std::int64_t memory = program.shape.memory;
   if (axis == "key" && memory > 0 && length == memory + program.shape.positions)
-    return {{SizeKind::kOther, "M + T", length}};
+    return {{SizeKind::kOther, "(M + T)", length}};
   if (axis == "position" || axis == "query" || axis == "key" || axis == "context") {
     // A learned table may have more rows than the sentence has tokens.
     if (length == program.shape.positions) return {{SizeKind::kTokens, "T", length}};
@@ -49,9 +49,11 @@ std::vector<NamedSize> axis_sizes(const Program& program, TensorId id, std::stri
   if (axis.starts_with("distance")) return {{SizeKind::kOther, "distances", length}};
   if (axis == "bucket") return {{SizeKind::kOther, "buckets", length}};
   if (axis == "state" || axis == "next_state") return {{SizeKind::kModel, "d_model", length}};
-  if (axis == "gate")
-    return {{SizeKind::kOther, "3", 3}, {SizeKind::kModel, "d_model", length / 3}};
-  if (axis == "tap") return {{SizeKind::kOther, "K", length}};
+  if (axis == "gate") return {{SizeKind::kOther, "", 3}, {SizeKind::kModel, "d_model", length / 3}};
+  // In a picture the taps' weights stand one below the other.
+  if (axis == "tap" && length != c.kernel)
+    return {{SizeKind::kOther, "window", c.kernel}, {SizeKind::kModel, "d_model", c.d_model}};
+  if (axis == "tap") return {{SizeKind::kOther, "window", length}};
   if (axis == "component") return {{SizeKind::kOther, "K", length}};
   if (axis == "expert") return {{SizeKind::kOther, "E", length}};
   if (axis == "direction") return {{SizeKind::kOther, "k", length}};

@@ -54,7 +54,7 @@ void scores_backward(const OpGradArgs& args) {
 
 OpExplanation explain_scores(const OpArgs& args, std::span<const std::int64_t> index) {
   OpExplanation result;
-  result.formula = "Σ_k W[k, f] · u[t, k]";
+  result.formula = "Σ_k [[x1]][k, f] · [[x0]][t, k]";
   for (std::int64_t k = 0; k < args.in[0].axes[2].size; ++k) {
     const std::vector<std::int64_t> cell = {index[0], index[3], k}, weight = {k, index[2]};
     result.terms.push_back(
@@ -68,7 +68,7 @@ OpExplanation explain_scores_gradient(const OpGradArgs& args, int input,
   const Sizes z = sizes_of(args.in);
   OpExplanation result;
   if (input == 1) {
-    result.formula = "Σ_t u[t, k] · dS[f, t]";
+    result.formula = "Σ_t [[x0]][t, k] · [[d]][f, t]";
     for (std::int64_t b = 0; b < z.batch; ++b) {
       for (std::int64_t t = 0; t < z.positions; ++t) {
         const std::vector<std::int64_t> cell = {b, t, index[0]};
@@ -78,7 +78,7 @@ OpExplanation explain_scores_gradient(const OpGradArgs& args, int input,
     }
     return result;
   }
-  result.formula = "Σ_f dS[f, t] · W[k, f]";
+  result.formula = "Σ_f [[d]][f, t] · [[x1]][k, f]";
   for (std::int64_t f = 0; f < z.foci; ++f) {
     const std::vector<std::int64_t> weight = {index[2], f};
     result.terms.push_back(

@@ -1,4 +1,5 @@
-// The mean over a row's tokens: what a whole sentence comes to.
+// The mean over the rows of the tokens that count, all of a sentence or one: what a whole sentence
+// comes to.
 #include <algorithm>
 
 #include "core/ops/op.h"
@@ -71,7 +72,7 @@ OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
   for (std::int64_t t = 0; t < positions; ++t) {
     const std::vector<std::int64_t> cell = {index[0], t, index[1]}, counts = {index[0], t};
     const double m = args.in[1].at(counts);
-    OpTerm term{{0, cell}, args.in[0].at(cell), 0.0, {{1, counts}}, "padding"};
+    OpTerm term{{0, cell}, args.in[0].at(cell), 0.0, {{1, counts}}, "m = 0"};
     if (m != 0) {
       term.factor = m / tokens;
       term.note = "1 / tokens";
@@ -89,7 +90,7 @@ OpExplanation explain_gradient(const OpGradArgs& args, int input,
   const std::vector<std::int64_t> counts = {index[0], index[1]};
   const double m = args.in[1].at(counts);
   const std::string formula = "dy[f] · m[t] / Σ_k m[k]";
-  if (m == 0) return zero_gradient(formula, "explain.padding");
+  if (m == 0) return zero_gradient(formula, "explain.not_counted");
   OpTerm term = gradient_term(args, {index[0], index[2]}, m / tokens, {{1, counts}}, "1 / tokens");
   OpExplanation result{{}, {{"tokens", tokens}}, formula};
   result.written = {math(term.value), math(" × ", " \\times "), math(m), math(" / ", " / "),
@@ -128,7 +129,7 @@ const OpInfo& mean_pool_op() {
   static const OpInfo info{
       .op = Op::kMeanPool,
       .id = "mean_pool",
-      .phrase = "the mean of the tokens' rows",
+      .phrase = "the mean of the rows that count",
       .shape = shape,
       .forward = forward,
       .backward = backward,

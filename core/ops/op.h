@@ -166,7 +166,9 @@ struct Quantity {
 struct OpExplanation {
   std::vector<OpTerm> terms;  // they add up to the cell
   std::vector<Quantity> quantities;
-  std::string formula;          // in letters: "Σ_d q[i, d] · k[j, d]"
+  // In letters: "Σ_d [[x0]][i, d] · [[x1]][j, d]", where [[x0]] stands for the symbol of the first
+  // input, [[d]] for that of the result's gradient. A caller knows which tensors those are.
+  std::string formula;
   MathLine written = {};        // the cell with its numbers; empty: the sum of its terms says it
   std::string_view why = {};    // id of the text that says why nothing adds up to it
   std::int64_t divided_by = 1;  // each term's factor is its factor cell's number over this

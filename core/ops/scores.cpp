@@ -68,7 +68,7 @@ void backward(const OpGradArgs& args) {
 
 OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
   OpExplanation result;
-  result.formula = "Σ_d q[i, d] · k[j, d]";
+  result.formula = "Σ_d [[x0]][i, d] · [[x1]][j, d]";
   const std::int64_t kv = index[1] / heads_per_kv(args.in[0].axes, args.in[1].axes);
   for (std::int64_t e = 0; e < args.in[0].axes[3].size; ++e) {
     const std::vector<std::int64_t> q = {index[0], index[1], index[2], e};
@@ -83,9 +83,9 @@ OpExplanation explain_gradient(const OpGradArgs& args, int input,
   const bool asks = input == 0;
   OpExplanation result;
   const std::int64_t share = heads_per_kv(args.in[0].axes, args.in[1].axes);
-  result.formula = asks        ? "Σ_j dS[i, j] · k[j, d]"
-                   : share > 1 ? "Σ_h Σ_i dS[h, i, j] · q[h, i, d]"
-                               : "Σ_i dS[i, j] · q[i, d]";
+  result.formula = asks        ? "Σ_j [[d]][i, j] · [[x1]][j, d]"
+                   : share > 1 ? "Σ_h Σ_i [[d]][h, i, j] · [[x0]][h, i, d]"
+                               : "Σ_i [[d]][i, j] · [[x0]][i, d]";
   const std::int64_t others = args.out.axes[asks ? 3 : 2].size;
   // A key's head is felt by every query's head that shares it.
   const std::int64_t first = asks ? index[1] : index[1] * share, count = asks ? 1 : share;
@@ -218,7 +218,7 @@ void additive_backward(const OpGradArgs& args) {
 
 OpExplanation additive_explain(const OpArgs& args, std::span<const std::int64_t> index) {
   OpExplanation result;
-  result.formula = "Σ_d v[d] · tanh(q[i, d] + k[j, d])";
+  result.formula = "Σ_d [[x2]][d] · tanh([[x0]][i, d] + [[x1]][j, d])";
   const std::int64_t kv = index[1] / heads_per_kv(args.in[0].axes, args.in[1].axes);
   for (std::int64_t e = 0; e < args.in[0].axes[3].size; ++e) {
     const std::vector<std::int64_t> q = {index[0], index[1], index[2], e};
@@ -236,7 +236,7 @@ OpExplanation additive_explain(const OpArgs& args, std::span<const std::int64_t>
 // v[h, e] meets every query and key of every row.
 OpExplanation explain_meetings(const OpGradArgs& args, std::int64_t h, std::int64_t e) {
   OpExplanation result;
-  result.formula = "Σ_i Σ_j dS[i, j] · tanh(q[i, d] + k[j, d])";
+  result.formula = "Σ_i Σ_j [[d]][i, j] · tanh([[x0]][i, d] + [[x1]][j, d])";
   const auto& axes = args.out.axes;
   const std::int64_t kv = h / heads_per_kv(args.in[0].axes, args.in[1].axes);
   for (std::int64_t b = 0; b < axes[0].size; ++b) {
@@ -261,10 +261,10 @@ OpExplanation additive_explain_gradient(const OpGradArgs& args, int input,
   const bool asks = input == 0;
   const std::int64_t share = heads_per_kv(args.in[0].axes, args.in[1].axes);
   OpExplanation result;
-  result.formula = std::string(asks        ? "Σ_j dS[i, j]"
-                               : share > 1 ? "Σ_h Σ_i dS[h, i, j]"
-                                           : "Σ_i dS[i, j]") +
-                   " · v[d] · (1 − tanh²(q[i, d] + k[j, d]))";
+  result.formula = std::string(asks        ? "Σ_j [[d]][i, j]"
+                               : share > 1 ? "Σ_h Σ_i [[d]][h, i, j]"
+                                           : "Σ_i [[d]][i, j]") +
+                   " · [[x2]][d] · (1 − tanh²([[x0]][i, d] + [[x1]][j, d]))";
   const std::int64_t others = args.out.axes[asks ? 3 : 2].size;
   const std::int64_t first = asks ? index[1] : index[1] * share, count = asks ? 1 : share;
   for (std::int64_t at = 0; at < count * others; ++at) {

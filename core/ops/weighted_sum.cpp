@@ -60,7 +60,7 @@ void backward(const OpGradArgs& args) {
 
 OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
   OpExplanation result;
-  result.formula = "Σ_j A[i, j] · v[j, d]";
+  result.formula = "Σ_j [[x0]][i, j] · [[x1]][j, d]";
   const std::int64_t kv = index[1] / heads_per_kv(args.in[0].axes, args.in[1].axes);
   for (std::int64_t j = 0; j < args.in[0].axes[3].size; ++j) {
     const std::vector<std::int64_t> a = {index[0], index[1], index[2], j};
@@ -75,7 +75,7 @@ OpExplanation explain_gradient(const OpGradArgs& args, int input,
   const std::int64_t share = heads_per_kv(args.in[0].axes, args.in[1].axes);
   OpExplanation result;
   if (input == 0) {
-    result.formula = "Σ_d dz[i, d] · v[j, d]";
+    result.formula = "Σ_d [[d]][i, d] · [[x1]][j, d]";
     for (std::int64_t e = 0; e < args.out.axes[3].size; ++e) {
       const std::vector<std::int64_t> v = {index[0], index[1] / share, index[3], e};
       result.terms.push_back(
@@ -83,7 +83,8 @@ OpExplanation explain_gradient(const OpGradArgs& args, int input,
     }
     return result;
   }
-  result.formula = share > 1 ? "Σ_h Σ_i dz[h, i, d] · A[h, i, j]" : "Σ_i dz[i, d] · A[i, j]";
+  result.formula =
+      share > 1 ? "Σ_h Σ_i [[d]][h, i, d] · [[x0]][h, i, j]" : "Σ_i [[d]][i, d] · [[x0]][i, j]";
   // A value's head is felt by every head that shares it.
   for (std::int64_t h = index[1] * share; h < (index[1] + 1) * share; ++h) {
     for (std::int64_t i = 0; i < args.out.axes[2].size; ++i) {

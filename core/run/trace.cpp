@@ -21,6 +21,10 @@ bool names_places(std::string_view axis) {
   return counts_tokens(axis) || axis == "vocab" || axis == "class";
 }
 
+bool has_ticks(std::string_view axis) {
+  return names_places(axis) || axis.starts_with("distance") || axis == "expert";
+}
+
 const Axis* find_row_axis(std::span<const Axis> axes) {
   const auto found = std::ranges::find_if(axes, [](const Axis& a) { return asks(a.name); });
   return found == axes.end() ? nullptr : &*found;

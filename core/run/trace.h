@@ -28,6 +28,8 @@ Anomalies find_anomalies(const TensorView&);
 /// Has each place along this axis a name of its own (Trace::tick): a token, an entry of the
 /// vocabulary, a class?
 bool names_places(std::string_view axis);
+/// Do its places stand beside a matrix? Distances and experts do, too, which have only numbers.
+bool has_ticks(std::string_view axis);
 
 /// The axis along which the rows of a tensor are tokens: queries and never keys. Null where there
 /// is none, as of a sentence's class.

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "core/base/error.h"
+#include "core/graph/program_memory.h"
 #include "core/io/atomic_file.h"
 #include "core/train/fine_tuning.h"
 #include "core/train/optim/check_number.h"
@@ -63,6 +64,14 @@ void suit_numbers(RunPlan& plan) {
   plan.stop.steps = plan.settings.schedule.steps = 1500;
 }
 
+// A task whose examples are judged by few of their words: foci show which, as in the bundled model.
+void suit_classes(Config& c) {
+  c.pool = PoolKind::kFoci;
+  c.foci = 3;
+  c.pool_hidden = 16;
+  c.foci_penalty = 0.1;
+}
+
 RunStart checkpoint_start(const RunPlan& plan) {
   Checkpoint from = load_checkpoint(plan.from, true);
   if (!from.training) throw Error(Message{"train.no_resume", {{"path", plan.from.string()}}});
@@ -97,6 +106,7 @@ RunPlan default_plan(std::string_view task, OwnData data) {
   plan.text_options = default_options(data);
   set_form(plan.config, task.empty() ? kind_of(data) : task_info(task).kind);
   if (plan.config.numbers) suit_numbers(plan);
+  if (!task.empty() && plan.config.form == ModelForm::kClasses) suit_classes(plan.config);
   return plan;
 }
 

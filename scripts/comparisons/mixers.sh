@@ -5,12 +5,12 @@
 #
 #   scripts/comparisons/mixers.sh [SECONDS]
 #
-# SECONDS (default 45) is the time that each run learns for. HEADLIGHT is the program (default:
+# SECONDS (default 30) is the time that each run learns for. HEADLIGHT is the program (default:
 # build/release/headlight), THREADS how many threads train (default 2).
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 headlight=${HEADLIGHT:-build/release/headlight}
-seconds=${1:-45}
+seconds=${1:-30}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 

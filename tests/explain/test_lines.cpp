@@ -206,7 +206,7 @@ TEST_CASE("lines: an index has the letter that its table is headed with") {
     return explain(*trace, trace->program().require(name), index).formula;
   };
   CHECK(formula("blocks.0.attn.q_proj", {0, 1, 3}) == "Σ_f x[t, f] · W[h, f, d] + b[h, d]");
-  CHECK(formula("blocks.0.attn.z", {0, 0, 1, 3}) == "Σ_j A[i, j] · v[j, d]");
+  CHECK(formula("blocks.0.attn.z", {0, 0, 1, 3}) == "Σ_j A[i, j] · V[j, d]");
   CHECK(formula("blocks.0.mlp.pre", {0, 1, 3}) == "Σ_f x[t, f] · W[f, j] + b[j]");
   CHECK(formula("blocks.0.mlp_out", {0, 1, 3}) == "Σ_i x[t, i] · W[i, f] + b[f]");
   CHECK(formula("d.blocks.0.mlp.post", {0, 1, 3}) == "Σ_f dy[t, f] · W[i, f]");

@@ -37,6 +37,12 @@ std::int64_t shown_part(const AppState& state) {
   return std::clamp<std::int64_t>(chosen, 0, experts - 1);
 }
 
+float expert_line(const AppState& state, const Ui& ui, const Step& step, const StepPage& page) {
+  const bool corner = page.layout == Layout::kProduct;
+  const bool asks = experts_of(*state.derived.trace, step) > 1 && !shown_motion(state);
+  return asks && !corner ? ui.px(32) : 0;
+}
+
 void draw_expert_buttons(const AppState& state, Ui& ui, const Rect& area, const Step& step,
                          const StepPage& page, const StagePlacement& placement) {
   const Trace& trace = *state.derived.trace;
@@ -124,9 +130,11 @@ std::optional<CellPick> draw_load(const AppState& state, Ui& ui, const Rect& r, 
   const std::vector<Load> loads = loads_of(trace, p.tensor);
   const auto experts = static_cast<std::int64_t>(loads.size());
   ui.text(ui.fonts.control, r.min(), ui.theme.text, ui.tr("stage.load"), r.width());
+  const bool best =
+      trace.program().tensors[place(p.tensor)].role == Role::kBestWeights;  // as loads_of counts
+  const std::string_view words = best ? "stage.load.words" : "stage.load.words.all";
   float y = r.y0 + ui.px(22);
-  y += ui.wrapped(ui.fonts.note, {r.x0, y}, r.width(), ui.theme.muted, ui.tr("stage.load.words")) +
-       ui.px(8);
+  y += ui.wrapped(ui.fonts.note, {r.x0, y}, r.width(), ui.theme.muted, ui.tr(words)) + ui.px(8);
   const float label = ui.px(64), number = ui.px(52);
   const Rect bar{r.x0 + label, 0, r.x1 - number, 0};
   std::optional<CellPick> hovered;

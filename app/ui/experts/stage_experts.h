@@ -13,6 +13,9 @@ namespace headlight {
 /// the step has one network for each expert, else the chosen head.
 std::int64_t shown_part(const AppState&);
 
+/// The room above the matrices that the experts' buttons need: none where a product leaves a
+/// corner.
+float expert_line(const AppState&, const Ui&, const Step&, const StepPage&);
 /// The experts as buttons, above the left operand of a page that shows one of them.
 void draw_expert_buttons(const AppState&, Ui&, const Rect& area, const Step&, const StepPage&,
                          const StagePlacement&);

@@ -33,14 +33,31 @@ bool has_reach(const Program& program, TensorId id) {
          });
 }
 
+// How many layers have mixed the words below the cell. Its own layer has where another word's row,
+// as it comes into the layer, acts on the cell; in the first layer that must be this word's.
+int mixing_layers(const Program& program, const Reach& reach, std::int64_t from) {
+  const int own = program.tensors[static_cast<std::size_t>(reach.tensor)].place.layer;
+  if (own < 0) return program.config.layers;
+  const std::vector<float>& incoming = reach.rows.back().norms;
+  bool mixes = false;
+  for (std::int64_t t = 0; t < std::ssize(incoming); ++t) {
+    const bool counts = own > 0 || t == from || from == reach.token;
+    mixes |= counts && t != reach.token && incoming[static_cast<std::size_t>(t)] != 0;
+  }
+  return own + (mixes ? 1 : 0);
+}
+
 // "Between “cat” and “it”: 3 steps one after the other."
-std::string path_words(const AppState& state, const Ui& ui, std::int64_t to, std::int64_t from) {
+std::string path_words(const AppState& state, const Ui& ui, const Reach& reach, std::int64_t from) {
   const Trace& trace = *state.derived.trace;
-  const Config& c = trace.config();
+  const std::int64_t to = reach.token;
+  Config c = trace.config();
+  c.layers = mixing_layers(trace.program(), reach, from);
   const auto path = path_length(c, trace.length(), to, from);
-  const std::string_view id = !path        ? "reach.path.none"
-                              : *path == 1 ? "reach.path.one"
-                                           : "reach.path";
+  const std::string_view id = !path && to == from ? "reach.path.own"
+                              : !path             ? "reach.path.none"
+                              : *path == 1        ? "reach.path.one"
+                                                  : "reach.path";
   return ui.tr(id, {{"from", place_label(ui, trace, "position", from)},
                     {"to", place_label(ui, trace, "position", to)},
                     {"n", std::to_string(path.value_or(0))}});
@@ -98,12 +115,42 @@ ReachCell looked_at(const AppState& state, Ui& ui, const ReachPicture& p) {
   }
   const ImVec2 mouse = ImGui::GetMousePos();
   const bool clicked = ui.hot("reach/cell", p.area);
-  if (!p.area.contains(mouse))
-    return {p.rows - 1, kept >= 0 && kept < p.columns ? kept : 0};
+  if (!p.area.contains(mouse)) return {p.rows - 1, kept >= 0 && kept < p.columns ? kept : 0};
   const ReachCell cell{place(mouse.y - p.area.y0, p.cell_height(), p.rows),
                        place(mouse.x - p.area.x0, p.cell_width(), p.columns)};
   if (clicked) ui.push(ChooseReachWord{cell.word});
   return cell;
+}
+
+// What the cell that is looked at says, the most telling first. Of a sentence that has no room
+// below the others nothing is drawn: it stands in the tooltip.
+void draw_sentences(const AppState& state, Ui& ui, const Reach& reach, ReachCell at, float most,
+                    const Rect& r) {
+  const Trace& trace = *state.derived.trace;
+  const std::int64_t columns = std::ssize(reach.rows[0].norms);
+  const float value =
+      state.derived.reach_cells[static_cast<std::size_t>(at.row * columns + at.word)];
+  const std::string sentences[] = {
+      ui.tr("reach.cell", {{"cell", cell_title(trace, {reach.tensor, reach.index})},
+                           {"word", place_label(ui, trace, "position", at.word)},
+                           {"value", fine_number(value)}}),
+      path_words(state, ui, reach, at.word), ui.tr("reach.legend", {{"most", fine_number(most)}}),
+      std::string(ui.tr("reach.keep"))};
+  float y = r.y0;
+  std::string rest;
+  for (const std::string& sentence : sentences) {
+    const bool first = &sentence == sentences;
+    const float height = ui.wrapped_height(ui.fonts.note, r.width(), sentence);
+    if (!rest.empty() || y + height > r.y1) {
+      rest += (rest.empty() ? "" : "\n") + sentence;
+      continue;
+    }
+    y += ui.wrapped(ui.fonts.note, {r.x0, y}, r.width(), first ? ui.theme.text : ui.theme.muted,
+                    sentence) +
+         ui.px(2);
+  }
+  if (!rest.empty() && ImGui::IsMouseHoveringRect(r.min(), r.max()) && ImGui::IsWindowHovered())
+    ui.tooltip(rest);
 }
 
 }  // namespace
@@ -132,7 +179,6 @@ void draw_reach(const AppState& state, Ui& ui, const Rect& r) {
                ui.theme.muted, ui.tr(state.derived.reaching ? "reach.begins" : "reach.none"));
     return;
   }
-  const Trace& trace = *state.derived.trace;
   const float names = ui.px(92), legend = ui.px(190);
   ReachPicture p{{r.x0 + names, r.y0 + ui.px(2), r.x1 - legend, r.y1 - ui.px(24)},
                  static_cast<std::int64_t>(reach->rows.size()),
@@ -158,20 +204,8 @@ void draw_reach(const AppState& state, Ui& ui, const Rect& r) {
   draw_row_names(ui, *reach, p, r.x0 + ui.px(4));
   draw_words(state, ui, *reach, p);
 
-  const auto [row, from] = looked_at(state, ui, p);
-  const float x = p.area.x1 + ui.px(14), width = r.x1 - x;
-  float y = r.y0;
-  const float value = state.derived.reach_cells[static_cast<std::size_t>(row * p.columns + from)];
-  y += ui.wrapped(ui.fonts.note, {x, y}, width, ui.theme.text,
-                  ui.tr("reach.cell", {{"cell", cell_title(trace, {reach->tensor, reach->index})},
-                                       {"word", place_label(ui, trace, "position", from)},
-                                       {"value", fine_number(value)}})) +
-       ui.px(2);
-  y += ui.wrapped(ui.fonts.note, {x, y}, width, ui.theme.muted,
-                  path_words(state, ui, reach->token, from)) +
-       ui.px(2);
-  ui.wrapped(ui.fonts.note, {x, y}, width, ui.theme.muted,
-             ui.tr("reach.legend", {{"most", fine_number(most)}}));
+  draw_sentences(state, ui, *reach, looked_at(state, ui, p), most,
+                 {p.area.x1 + ui.px(14), r.y0, r.x1, r.y1});
 }
 
 }  // namespace headlight

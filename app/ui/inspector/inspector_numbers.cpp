@@ -20,7 +20,7 @@ std::string index_text(const Trace& trace, const CellRef& cell) {
     if (text.back() != '[') text += ", ";
     text += std::to_string(cell.index[a]);
   }
-  return text + "]";
+  return text.ends_with('[') ? spec.name : text + "]";
 }
 
 // A number that is no number says where that came from; a click goes there.

@@ -33,13 +33,12 @@ void slanted_text(Ui& ui, ImFont* font, ImVec2 at, Color color, std::string_view
   }
 }
 
-// Of a model that fills [MASK], of what it predicts: was it trained to say anything at this row?
-bool is_asked(const Trace& trace, const PagePane& p, std::int64_t row) {
+// Of a model that fills [MASK], of what it predicts: the rows where it was trained to say anything.
+std::span<const int> asked_rows(const Trace& trace, const PagePane& p) {
   const Program& program = trace.program();
   const Place& place = program.tensors[static_cast<std::size_t>(p.tensor)].place;
-  const std::vector<int>& masked = trace.input().masked;
-  if (!program.asks_for_masked() || place.section != Section::kPrediction) return true;
-  return std::ranges::binary_search(masked, static_cast<int>(row));
+  if (!program.asks_for_masked() || place.section != Section::kPrediction) return {};
+  return trace.input().masked;
 }
 
 // Where some labels are left out, the same word again says which one it is: "the₁₄".
@@ -51,13 +50,21 @@ std::string row_name(const Ui& ui, const Trace& trace, std::string_view axis, st
 void draw_row_labels(Ui& ui, const Trace& trace, const PlacedPane& p, const CellLink& lit) {
   ImFont* font = p.cell_h >= ui.px(15) ? ui.fonts.control : ui.fonts.note;
   const std::int64_t step = label_step(p.cell_h, font->FontSize * 0.92f);
-  const Color lit_color = ui.theme.q;
-  const bool shows_lit = lit.row && p.rows.sees(*lit.row);
+  const std::span<const int> asked = asked_rows(trace, *p.pane);
+  const auto is_asked = [&](std::int64_t r) {
+    return std::ranges::binary_search(asked, static_cast<int>(r));
+  };
+  // Where not all have room, the lit one goes first, then those that the page is about.
+  const auto gives_way = [&](std::int64_t r) {
+    if (lit.row == r) return false;
+    if (lit.row && p.rows.sees(*lit.row) && std::abs(*lit.row - r) < step) return true;
+    if (is_asked(r)) return false;
+    const auto near = std::ranges::lower_bound(asked, static_cast<int>(r - step + 1));
+    return r % step != 0 || (near != asked.end() && *near < r + step);
+  };
   for (std::int64_t r = p.rows.begin(); r < p.rows.end(); ++r) {
     const bool on = lit.row == r;
-    if (r % step != 0 && !on) continue;
-    if (step > 1 && shows_lit && !on && std::abs(*lit.row - r) < step)
-      continue;  // room for the lit one
+    if (step > 1 && gives_way(r)) continue;
     const float middle = p.rows.center(r);
     if (middle < p.rect.y0 || middle > p.rect.y1) continue;
     const std::string label = row_name(ui, trace, p.pane->pane.row_axis, r, step > 1);
@@ -65,9 +72,9 @@ void draw_row_labels(Ui& ui, const Trace& trace, const PlacedPane& p, const Cell
     ImFont* own = on ? ui.fonts.strong : font;
     const float width = std::min(room, ui.measure(own, label).x);
     ui.user_text(own, {p.rect.x0 - ui.px(8) - width, middle - font->FontSize * 0.55f},
-                 on                            ? lit_color
-                 : is_asked(trace, *p.pane, r) ? ui.theme.muted
-                                               : faded(ui.theme.muted, 0.55f),
+                 on            ? ui.theme.q
+                 : is_asked(r) ? ui.theme.text
+                               : ui.theme.muted,
                  label, room);
   }
 }

@@ -206,7 +206,7 @@ void draw_side_caption(Ui& ui, const Trace& trace, const PlacedPane& p,
 
 void draw_caption(Ui& ui, const Trace& trace, const PlacedPane& p, const std::string& caption) {
   const PaneRole role = p.pane->pane.role;
-  if (role == PaneRole::kTop) return draw_side_caption(ui, trace, p, caption);
+  if (p.caption_beside) return draw_side_caption(ui, trace, p, caption);
   if (role == PaneRole::kRowVector) {
     const Words words = caption_line(ui, trace, p, caption);
     draw_words(ui, ui.fonts.note, {p.rect.x1 + ui.px(10), (p.rect.y0 + p.rect.y1) / 2 - ui.px(7)},

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "app/ui/frame/panels.h"
+#include "app/ui/kit/line_text.h"
 #include "app/ui/kit/number_row.h"
 #include "app/ui/state/commands.h"
 #include "core/base/utf8.h"
@@ -12,11 +13,34 @@ namespace {
 
 constexpr std::size_t kChoices = 5;
 
-// "Next token after “cat”", "Behind [MASK]", "Number for “0.20”", "Class", and why there is
-// nothing.
-std::string title_of(const AppState& state, const Ui& ui, const Outcome& outcome) {
+// What an encoder-decoder has written up to there, behind its start token; others write nothing of
+// their own.
+std::string written_so_far(const AppState& state, const Outcome& outcome) {
+  const RunInput& input = state.derived.trace->input();
+  const auto& model = state.derived.model;
+  if (!model || input.source_ids.empty() || outcome.position < 1) return {};
+  const auto count = static_cast<std::size_t>(outcome.position);
+  return to_line_text(model->vocabulary->decode(std::span(input.ids).subspan(1, count)));
+}
+
+// "Next after “…21-0”": as many last characters as have room, at least one.
+std::string title_with_end(const Ui& ui, const std::string& text, float room) {
+  constexpr std::size_t kMost = 40;
+  const std::u32string points = to_code_points(text);
+  for (std::size_t from = points.size() - std::min(points.size(), kMost);; ++from) {
+    std::string end = from > 0 ? "…" : "";
+    for (std::size_t i = from; i < points.size(); ++i) end += to_utf8(points[i]);
+    const std::string title = ui.tr("next.after", {{"token", end}});
+    if (from + 1 >= points.size() || ui.measure(ui.fonts.strong, title).x <= room) return title;
+  }
+}
+
+// "Next after “cat”", "Hidden by [MASK]", "Number for “0.20”", "Class of the sentence".
+std::string title_of(const AppState& state, const Ui& ui, const Outcome& outcome, float room) {
   if (outcome.classes) return std::string(ui.tr("next.class"));
   const Trace& trace = *state.derived.trace;
+  const std::string written = written_so_far(state, outcome);
+  if (!written.empty()) return title_with_end(ui, written, room);
   const std::string token = token_label(
       trace.name(find_row_axis(trace.tensor(outcome.tensor).axes)->name, outcome.position));
   return ui.tr(outcome.hidden           ? "next.hidden"
@@ -38,6 +62,15 @@ void draw_mark(const Ui& ui, const Rect& bar, float share) {
       {x - ui.px(1), bar.y0 - ui.px(3)}, {x + ui.px(1), bar.y1 + ui.px(3)}, to_u32(ui.theme.text));
 }
 
+// What cannot be put into the sentence: its name as text, and why it cannot.
+void draw_said(Ui& ui, const std::string& name, const std::string& label, const Rect& r,
+               std::string_view why) {
+  ui.drawn.add(name, r.min(), r.max(), false);
+  const float top = (r.y0 + r.y1 - ui.fonts.control->FontSize) / 2;
+  ui.text(ui.fonts.control, {r.x0, top}, ui.theme.text, fitting(ui, label, r.width()), r.width());
+  if (ImGui::IsMouseHoveringRect(r.min(), r.max()) && ImGui::IsWindowHovered()) ui.tooltip(why);
+}
+
 // Its entry as a button that puts it into the sentence; a class cannot be put there.
 void choice(const AppState& state, Ui& ui, const Outcome& outcome, std::size_t place, int id,
             const Rect& r, float bar_width) {
@@ -55,7 +88,10 @@ void choice(const AppState& state, Ui& ui, const Outcome& outcome, std::size_t p
                                 : fits                   ? ui.tr("next.add_this")
                                 : !can_go_on(state)      ? ui.tr("next.full")
                                                          : ui.tr("next.no_text");
-  if (ui.button(name, fitting(ui, label, button.width() - ui.px(10)), button, false, fits, help))
+  if (!fits)
+    draw_said(ui, name, label, button, help);
+  else if (ui.button(name, fitting(ui, label, button.width() - ui.px(10)), button, false, true,
+                     help))
     ui.push(AddToken{id});
   const float middle = (r.y0 + r.y1) / 2;
   const Rect bar{button.x1 + ui.px(6), middle - ui.px(4), button.x1 + ui.px(6) + bar_width,
@@ -179,8 +215,9 @@ void panel_next(const AppState& state, Ui& ui, const Rect& r) {
   }
   const float right = buttons(state, ui, outcome, line);
   sampling_sheet(state, ui);
-  const std::string title = title_of(state, ui, outcome);
-  const float title_room = std::min(ui.measure(ui.fonts.strong, title).x, 0.24f * line.width());
+  const float most = 0.24f * line.width();
+  const std::string title = title_of(state, ui, outcome, most);
+  const float title_room = std::min(ui.measure(ui.fonts.strong, title).x, most);
   ui.user_text(ui.fonts.strong, {line.x0, middle - ui.px(8)}, ui.theme.text, title, title_room);
   const float x0 = line.x0 + title_room + ui.px(16);
   const float bar_width = ui.px(state.derived.trace && line.width() > ui.px(1100) ? 64 : 34);

@@ -139,7 +139,9 @@ void draw_token_marks(const AppState& state, Ui& ui, ImVec2 at, float x0, float 
   const ImVec2 mouse = ImGui::GetIO().MousePos;
   const bool over = ImGui::IsWindowHovered() && mouse.y >= at.y - ui.px(6) &&
                     mouse.y < bars_y + ui.px(8) && mouse.x >= x0 && mouse.x < x1;
-  list->PushClipRect({x0, at.y - ui.px(8)}, {x1, bars_y + ui.px(6)}, true);
+  // The frame of the first token reaches a little beyond its letters.
+  const float left = at.x >= x0 ? x0 - ui.px(5) : x0;
+  list->PushClipRect({left, at.y - ui.px(8)}, {x1, bars_y + ui.px(6)}, true);
   Ruler ruler(ui, font, sentence, at.x);
   float x = at.x;
   std::size_t before = 0;

@@ -244,14 +244,15 @@ void draw_line(const Told& told, const Card& card, std::size_t i, float x, float
 // "S[The, animal]": the head stands above the page already.
 std::string cell_name(const Trace& trace, const CellRef& cell) {
   const TensorView t = trace.tensor(cell.tensor);
-  std::string name = symbol_of(trace, cell) + "[";
+  const std::string symbol = symbol_of(trace, cell);
+  std::string name = symbol + "[";
   for (std::size_t a = 0; a < t.axes.size(); ++a) {
     const std::string& axis = t.axes[a].name;
     if (axis == "batch" || axis == "head") continue;
     if (name.back() != '[') name += ", ";
     name += token_label(trace.name(axis, cell.index[a]));
   }
-  return name + "]";
+  return name.ends_with('[') ? symbol : name + "]";
 }
 
 // The number beside the cell's name: how far the sum has come, in the end the cell itself.

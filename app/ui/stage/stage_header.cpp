@@ -42,43 +42,59 @@ std::string where_text(const AppState& state, const Ui& ui, const Step& step,
   return text;
 }
 
+struct Shapes {
+  Words words;
+  int count = 1;  // alike ones side by side
+  bool turned = false;
+};
+
+// The shapes of a line's tensors, those before the arrow first. Of many, neighbours that are alike
+// are counted: the heads of a concatenation, the outputs of the experts.
+std::vector<Shapes> grouped_shapes(const Ui& ui, const Trace& trace, const StepPage& page,
+                                   bool named) {
+  const auto& line = page.lines[0];
+  const auto is_last = [&](const PagePane& p) {
+    return page.backward ? !is_made(page, trace.program(), p) : &p == &line.back();
+  };
+  const bool counts = line.size() > 5;
+  const auto same = [](const Word& a, const Word& b) { return a.text == b.text; };
+  std::vector<Shapes> groups;
+  for (const bool last : {false, true}) {
+    for (const PagePane& p : line) {
+      if (is_last(p) != last || p.pane.role == PaneRole::kRowVector) continue;
+      const Words shape = shape_words(ui, trace, p, named);
+      const bool again = counts && !groups.empty() && groups.back().turned == last &&
+                         std::ranges::equal(groups.back().words, shape, same);
+      if (again)
+        ++groups.back().count;
+      else
+        groups.push_back({shape, 1, last});
+    }
+  }
+  return groups;
+}
+
 // "(T 11 × d_model 64) · (d_model 64 × d_head 16) → (T 11 × d_head 16)"
 // and backwards "(T 11 × T 11), (T 11 × d_head 16) ← (T 11 × d_head 16)": what is passed on, which
-// no operator joins, then what it comes from.
+// no operator joins, then what it comes from. Of many "(T 11 × E 4), 4 × (T 11 × d_model 64) → …".
 Words shapes_of(const Ui& ui, const Trace& trace, const StepPage& page, bool named) {
   Words words;
   if (page.lines.empty()) return words;
-  const auto& line = page.lines[0];
-  const Program& program = trace.program();
-  const auto is_last = [&](const PagePane& p) {
-    return page.backward ? !is_made(page, program, p) : &p == &line.back();
-  };
-  // The heads of a concatenation are alike: one stands for all.
-  const bool many = line.size() > 5;
   std::string_view sign = page.layout == Layout::kProduct ? "·" : page.sign;
-  if (page.backward || sign.empty()) sign = ",";
+  if (page.backward || sign.empty() || page.lines[0].size() > 5) sign = ",";
   bool past = false;
-  const auto add = [&](const PagePane& p) {
-    if (p.pane.role == PaneRole::kRowVector) return;
-    const bool part = many && &p != &line.back();
-    if (part && &p != &line.front()) return;
-    const bool turns = is_last(p) && !past;
+  for (const Shapes& shapes : grouped_shapes(ui, trace, page, named)) {
+    const bool turns = shapes.turned && !past;
     if (!words.empty()) {
       const std::string between = past || sign == "," ? ", " : " " + std::string(sign) + " ";
       words.push_back({!turns ? between : page.backward ? " ← " : " → ", ui.theme.muted});
     }
     past |= turns;
-    if (part) {
-      words.push_back({std::to_string(line.size() - 1), size_color(ui.theme, SizeKind::kHeads)});
+    if (shapes.count > 1) {
+      words.push_back({std::to_string(shapes.count), size_color(ui.theme, SizeKind::kHeads)});
       words.push_back({" × ", ui.theme.muted});
     }
-    const Words shape = shape_words(ui, trace, p, named);
-    words.insert(words.end(), shape.begin(), shape.end());
-  };
-  for (const bool last : {false, true}) {
-    for (const PagePane& p : line) {
-      if (is_last(p) == last) add(p);
-    }
+    words.insert(words.end(), shapes.words.begin(), shapes.words.end());
   }
   return words;
 }

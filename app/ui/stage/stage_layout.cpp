@@ -16,11 +16,12 @@ bool has_picked_rows(const std::vector<PagePane>& line) {
                      [](const PagePane& p) { return picks_rows(p.pane); });
 }
 
-// Do the pane's rows have names, and those of the first pane of its line only numbers? As tokens
-// beside the rows of a table of positions.
+// Do the pane's rows have names that are not those of the first pane of its line? As tokens beside
+// the rows of a table of positions, and distances beside tokens.
 bool has_other_rows(const PagePane& p, const std::vector<PagePane>& line) {
-  return p.pane.role != PaneRole::kRowVector && names_places(p.pane.row_axis) &&
-         !names_places(line.front().pane.row_axis);
+  const std::string_view own = p.pane.row_axis, first = line.front().pane.row_axis;
+  if (p.pane.role == PaneRole::kRowVector || !has_ticks(own)) return false;
+  return names_places(own) ? !names_places(first) : own != first;
 }
 
 // Queries against keys stay square. A vocabulary is longer than any sentence: its cells would make
@@ -81,7 +82,7 @@ StagePlacement place_product(const std::vector<PagePane>& line, const Rect& area
   const PagePane& top = *find_role(line, PaneRole::kTop);
   const PagePane& result = line.back();
   const PagePane* vector = find_role(line, PaneRole::kRowVector);
-  const bool tokens = names_places(result.pane.column_axis);
+  const bool tokens = has_ticks(result.pane.column_axis);
   // Room for the words beside the upper operand; in a narrow place for its name alone.
   const float side_caption = is_narrow(area, unit) ? 44 * unit : m.side_caption;
   const float side = side_caption - 12 * unit;
@@ -130,9 +131,11 @@ StagePlacement place_product(const std::vector<PagePane>& line, const Rect& area
   out.panes.back().row_labels = keys;
   out.panes.back().column_labels = labelled;
   out.panes.back().head_numbers = banded;
+  out.panes.back().caption_beside = true;
   if (vector) {
     out.panes.push_back(
         placed(*vector, rx, ty + top_h + m.gap * 0.6f, shares ? cw : th, vector_h, side));
+    out.panes.back().head_numbers = false;  // over it stands the matrix
   }
   out.panes.push_back(placed(result, rx, ry, cw, ch, used_w + m.row_label_width));
   out.panes.back().row_labels = true;
@@ -161,7 +164,7 @@ void place_line(const StepPage& page, const std::vector<PagePane>& line, const R
     words |= p.pane.columns == 1 && !p.amounts;
     rows = std::max(rows, p.pane.rows);
     square &= names_places(p.pane.column_axis);
-    named |= names_places(p.pane.column_axis);
+    named |= has_ticks(p.pane.column_axis);
   }
   // Many operands (the heads of a concatenation) stand close, without signs.
   const bool many = matrices > 4;
@@ -234,7 +237,7 @@ void place_line(const StepPage& page, const std::vector<PagePane>& line, const R
     PlacedPane& last = out.panes.back();
     last.label_room = m.row_label_width - kBesideLabels * unit;
     last.row_labels = index == 0 || picks || has_other_rows(p, line);
-    last.column_labels = labelled && names_places(p.pane.column_axis);
+    last.column_labels = labelled && has_ticks(p.pane.column_axis);
     last.head_numbers = numbered;
     x = last.rect.x1;
     ++index;

@@ -21,7 +21,8 @@ struct PlacedPane {
   AxisWindow rows, columns;      // which cells are shown where
   PageAxis row_axis = PageAxis::kRows, column_axis = PageAxis::kColumns;
   bool row_labels = false, column_labels = false;
-  bool head_numbers = true;  // over the bands of the heads
+  bool head_numbers = true;     // over the bands of the heads
+  bool caption_beside = false;  // right of it, where what stands below follows closely
   // The row that has its name marked though the pane shows nothing of the cell: another head does.
   // The column of the chosen cell, where no column of the result leads to it.
   std::optional<std::int64_t> named_row = std::nullopt, named_column = std::nullopt;

@@ -271,8 +271,9 @@ bool legend_has_room(const Ui& ui, const StepPage& page, const Rect& area, const
 
 }  // namespace
 
-void draw_stage_page(const AppState& state, Ui& ui, const Rect& area, const Step& step,
+void draw_stage_page(const AppState& state, Ui& ui, const Rect& stage, const Step& step,
                      const StepPage& page) {
+  const Rect area{stage.x0, stage.y0 + expert_line(state, ui, step, page), stage.x1, stage.y1};
   const Trace& trace = *state.derived.trace;
   const StageMeasures m = stage_measures(ui, trace, page);
   const bool with_legend = legend_has_room(ui, page, area, m);
@@ -322,7 +323,7 @@ void draw_stage_page(const AppState& state, Ui& ui, const Rect& area, const Step
   }
   mark_turned(state, ui, step, page, placement);
   draw_shared_heads(state, ui, body, page, placement);
-  draw_expert_buttons(state, ui, body, step, page, placement);
+  draw_expert_buttons(state, ui, {body.x0, stage.y0, body.x1, body.y1}, step, page, placement);
   draw_signs(ui, placement, page);
   draw_picked_rows(ui, trace, placement, link, m.row_label_width);
   draw_motion(state, ui, body, page, placement);

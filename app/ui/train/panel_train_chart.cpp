@@ -310,9 +310,12 @@ float head_line(const AppState& state, Ui& ui, const std::vector<Line>& lines, c
   const auto [begins, bottom] =
       draw_legend_lines(state, ui, lines, legend, r.x0 + ui.px(18), r.y1 - ui.px(170));
   const std::string unit(unit_of(ui, state.train.run, shown));
-  if (ui.measure(ui.fonts.note, unit).x < begins - legend.x0 - ui.px(12))
-    ui.text(ui.fonts.note, {legend.x0, y + ui.px(6)}, ui.theme.muted, unit);
-  return bottom;
+  const bool beside = ui.measure(ui.fonts.note, unit).x < begins - legend.x0 - ui.px(12);
+  // Where the names of the lines take the room, over the axis.
+  const ImVec2 at =
+      beside ? ImVec2{legend.x0, y + ui.px(6)} : ImVec2{r.x0 + ui.px(18), bottom + ui.px(4)};
+  ui.text(ui.fonts.note, at, ui.theme.muted, unit);
+  return beside || unit.empty() ? bottom : bottom + ui.px(18);
 }
 
 // What stands beside the mouse: the step and every line's exact value there.

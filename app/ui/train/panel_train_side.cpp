@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "app/ui/kit/number_row.h"
+#include "app/ui/matrix/place_words.h"
 #include "app/ui/state/commands.h"
 #include "app/ui/train/panel_train.h"
 #include "core/base/number_text.h"
@@ -15,9 +16,10 @@ namespace {
 constexpr std::size_t kBars = 5;
 constexpr std::size_t kSampleRows = 6;
 
-// "after “… cat”"; of a class nothing.
+// "after “… cat”", "[MASK]₁₉"; of a class nothing.
 std::string after_words(const Ui& ui, const Trace& trace, const Outcome& outcome) {
-  if (outcome.classes || outcome.hidden) return "";
+  if (outcome.classes) return "";
+  if (outcome.hidden) return place_name(ui, trace, "position", outcome.position);
   const auto& tokens = trace.input().tokens;
   const auto at = static_cast<std::size_t>(outcome.position);
   return ui.tr(trace.config().numbers ? "train.for" : "train.after",
@@ -128,9 +130,84 @@ float class_row(const AppState& state, Ui& ui, const TaskExample& example, int p
          ui.px(6);
 }
 
+// A token of a sample's line, and the room behind it.
+struct Piece {
+  std::string text;
+  Color color;
+  float gap = 0;
+};
+
+// Of every number what the model says to it. Close is good here, so that none is right or wrong.
+std::vector<Piece> number_pieces(const Ui& ui, const Vocabulary& vocabulary,
+                                 const TaskExample& example, const std::vector<int>& predicted) {
+  std::vector<Piece> pieces;
+  for (std::size_t t = 0; t < example.tokens.size(); ++t) {
+    pieces.push_back({vocabulary.token(example.tokens[t]) + " → " + vocabulary.token(predicted[t]),
+                      ui.theme.text, ui.px(16)});
+  }
+  return pieces;
+}
+
+Color answer_color(const Ui& ui, const TaskExample& example, const std::vector<int>& predicted,
+                   std::size_t t) {
+  if (!is_scored(example, t)) return ui.theme.muted;
+  return predicted[t] == example.targets[t] ? ui.theme.v : ui.theme.error;
+}
+
+// Every given word where it stands, and behind each [MASK] what it is taken for.
+std::vector<Piece> masked_pieces(const Ui& ui, const Vocabulary& vocabulary,
+                                 const TaskExample& example, const std::vector<int>& predicted,
+                                 std::size_t begin) {
+  std::vector<Piece> pieces;
+  for (std::size_t t = begin; t < example.tokens.size(); ++t) {
+    const bool hidden = example.targets[t] >= 0;
+    pieces.push_back(
+        {token_label(vocabulary.token(example.tokens[t])), ui.theme.muted, ui.px(hidden ? 3 : 6)});
+    if (hidden)
+      pieces.push_back({token_label(vocabulary.token(predicted[t])),
+                        answer_color(ui, example, predicted, t), ui.px(10)});
+  }
+  return pieces;
+}
+
+// What was given, then the answers: of a long example from a little before the first answer.
+std::vector<Piece> pieces_of(const Ui& ui, const Task& task, const TaskExample& example,
+                             const std::vector<int>& predicted) {
+  const Vocabulary& vocabulary = task.vocabulary();
+  if (task.kind() == TaskKind::kNumbers) return number_pieces(ui, vocabulary, example, predicted);
+  const bool pair = !example.source.empty();
+  std::size_t first = 0;
+  while (first < example.targets.size() && !is_scored(example, first)) ++first;
+  const std::size_t begin = pair ? first + 1 : first > 5 ? first - 5 : 0;
+  if (task.kind() == TaskKind::kMasked)
+    return masked_pieces(ui, vocabulary, example, predicted, begin);
+  std::vector<Piece> pieces;
+  const auto add = [&](int id, Color color) {
+    const std::string text = token_label(vocabulary.token(id));
+    pieces.push_back({text, color, ui.px(text.size() == 1 && pair ? 1 : 6)});
+  };
+  for (const int id : example.source) add(id, ui.theme.muted);  // what is translated
+  if (pair) pieces.back().gap += ui.px(12);
+  for (std::size_t t = begin; t <= first && t < example.tokens.size(); ++t)
+    add(example.tokens[t], ui.theme.text);
+  for (std::size_t t = first; t < example.targets.size(); ++t) {
+    if (example.targets[t] >= 0) add(predicted[t], answer_color(ui, example, predicted, t));
+  }
+  return pieces;
+}
+
 // What was given and what is answered, for a line that has no room for all of it.
-std::string whole_example(const Vocabulary& vocabulary, const TaskExample& example,
+std::string whole_example(const Ui& ui, const Task& task, const TaskExample& example,
                           const std::vector<int>& predicted) {
+  std::string whole;
+  const Vocabulary& vocabulary = task.vocabulary();
+  if (task.kind() == TaskKind::kNumbers || task.kind() == TaskKind::kMasked) {
+    const std::vector<Piece> all = task.kind() == TaskKind::kNumbers
+                                       ? number_pieces(ui, vocabulary, example, predicted)
+                                       : masked_pieces(ui, vocabulary, example, predicted, 0);
+    for (const Piece& piece : all) whole += (whole.empty() ? "" : "  ") + piece.text;
+    return to_field_text(whole);
+  }
   std::vector<int> answers;
   for (std::size_t t = 0; t < example.targets.size(); ++t) {
     if (is_scored(example, t)) answers.push_back(predicted[t]);
@@ -146,47 +223,24 @@ float sample_row(const AppState& state, Ui& ui, const Snapshot& snapshot, std::s
   const RunView& run = state.train.run;
   const TaskExample& example = run.examples[which];
   const std::vector<int>& predicted = snapshot.probe.predicted[which];
-  const Vocabulary& vocabulary = run.task->vocabulary();
   ui.text(ui.fonts.mono_small, {r.x0, r.y0 + ui.px(2)}, ui.theme.muted, count_text(snapshot.step));
   float x = r.x0 + ui.px(52);
   if (example.label >= 0) return class_row(state, ui, example, predicted[0], {x, r.y0, r.x1, r.y1});
-  const float height = r.height() + ui.px(2);
-  const auto label = [&](const std::string& token, Color color) {
-    const std::string text = token_label(token);
-    const float wide = ui.measure(ui.fonts.mono, text).x;
-    if (x + wide > r.x1 - ui.measure(ui.fonts.mono, "…").x) {
-      const std::string whole = whole_example(vocabulary, example, predicted);
+  const float more = ui.measure(ui.fonts.mono, "…").x;
+  for (const Piece& piece : pieces_of(ui, *run.task, example, predicted)) {
+    const float wide = ui.measure(ui.fonts.mono, piece.text).x;
+    if (x + wide > r.x1 - more) {
+      const std::string whole = whole_example(ui, *run.task, example, predicted);
       ui.text(ui.fonts.mono, {x, r.y0}, ui.theme.muted, "…");
       ui.drawn.add_shortened({whole, "…", r.min(), r.max()});
       if (ImGui::IsMouseHoveringRect(r.min(), r.max()) && ImGui::IsWindowHovered())
         ui.tooltip(whole);
-      return false;
+      break;
     }
-    ui.text(ui.fonts.mono, {x, r.y0}, color, text);
-    x += wide + ui.px(text.size() == 1 && !example.source.empty() ? 1 : 6);
-    return true;
-  };
-  const auto word = [&](int id, Color color) { return label(vocabulary.token(id), color); };
-  for (const int id : example.source) {  // what is translated
-    if (!word(id, ui.theme.muted)) return height;
+    ui.text(ui.fonts.mono, {x, r.y0}, piece.color, piece.text);
+    x += wide + piece.gap;
   }
-  if (!example.source.empty()) x += ui.px(12);
-  // Of a long example the part around the first answer.
-  std::size_t first = 0;
-  while (first < example.targets.size() && !is_scored(example, first)) ++first;
-  const std::size_t begin = !example.source.empty() ? first + 1 : first > 5 ? first - 5 : 0;
-  for (std::size_t t = begin; t <= first && t < example.tokens.size(); ++t) {
-    if (!word(example.tokens[t], ui.theme.text)) return height;
-  }
-  for (std::size_t t = first; t < example.targets.size(); ++t) {
-    if (example.targets[t] < 0) continue;
-    const bool right = predicted[t] == example.targets[t];
-    const Color color = !is_scored(example, t) ? ui.theme.muted
-                        : right                ? ui.theme.v
-                                               : ui.theme.error;
-    if (!word(predicted[t], color)) return height;
-  }
-  return height;
+  return r.height() + ui.px(2);
 }
 
 // Each earlier run of the chart can be kept as well.
@@ -209,18 +263,23 @@ float earlier_runs(const AppState& state, Ui& ui, const Rect& r) {
   return y;
 }
 
+// What the colours of the answers say, up to the right edge.
+void answer_legend(Ui& ui, float right, float y) {
+  for (const auto& [id, color] :
+       {std::pair{"train.wrong", ui.theme.error}, std::pair{"train.right", ui.theme.v}}) {
+    const std::string_view text = ui.tr(id);
+    right -= ui.measure(ui.fonts.note, text).x;
+    ui.text(ui.fonts.note, {right, y}, color, text);
+    right -= ui.px(10);
+  }
+}
+
 float samples(const AppState& state, Ui& ui, const Rect& r) {
   const RunView& run = state.train.run;
   float y = train_free_samples(state, ui, r) + ui.px(12);
   ui.text(ui.fonts.strong, {r.x0 + ui.px(18), y}, ui.theme.text, ui.tr("train.samples"));
-  float x = r.x1 - ui.px(18);
-  for (const auto& [id, color] :
-       {std::pair{"train.wrong", ui.theme.error}, std::pair{"train.right", ui.theme.v}}) {
-    const std::string_view text = ui.tr(id);
-    x -= ui.measure(ui.fonts.note, text).x;
-    ui.text(ui.fonts.note, {x, y + ui.px(2)}, color, text);
-    x -= ui.px(10);
-  }
+  if (!run.task || run.task->kind() != TaskKind::kNumbers)
+    answer_legend(ui, r.x1 - ui.px(18), y + ui.px(2));
   y += ui.px(30);
   if (run.task && run.task->kind() == TaskKind::kTranslate) {
     const float left = r.x0 + ui.px(18), top = y - ui.px(6);

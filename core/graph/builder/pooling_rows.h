@@ -17,11 +17,17 @@ class PoolingRows {
   }
   StepRow picked_token() const {
     const bool first = c.pool == PoolKind::kFirst;
+    // The first token hears of no other one: no sentence can change the class.
+    const bool alone = first && c.mask.is_causal() && c.mixes() && c.layers > 0;
     return {first ? "step.pool.first" : "step.pool.last",
             {first ? "[[x0]][0]" : "[[x0]][n − 1]", "[[out]] = Σ_{t} m_{t} · [[x0]]_{t}",
-             first ? "step.pool.first.words" : "step.pool.last.words"},
+             alone   ? "step.pool.first.words.causal"
+             : first ? "step.pool.first.words"
+                     : "step.pool.last.words"},
             {"[[out]] · m", "[[d0]]_{t} = m_{t} · [[out]]", "back.pool.picked"},
-            {first ? "words.pool.first" : "words.pool.last"}};
+            {alone   ? "words.pool.first.causal"
+             : first ? "words.pool.first"
+                     : "words.pool.last"}};
   }
   StepRow concat_tokens() const {
     return {"step.pool.concat",

@@ -20,10 +20,12 @@ class StepRows {
             {"step.tokens.hint", "w_{t} → id_{t}",
              source                     ? "step.tokens.words.source"
              : stack == Stack::kDecoder ? "step.tokens.words.target"
+             : c.memory > 0             ? "step.tokens.words.segment"
                                         : "step.tokens.words"},
             {},
             {source                     ? "words.tokens.source"
              : stack == Stack::kDecoder ? "words.tokens.target"
+             : c.memory > 0             ? "words.tokens.segment"
                                         : "words.tokens"}};
   }
   StepRow embedding() const {
@@ -129,10 +131,12 @@ class StepRows {
               {"[[x0]] [[x1]]ᵀ", "S = [[x0]] · [[x1]]^{T}", "step.scores.words.basic"},
               {"[[d0]]", "[[d0=]] dS · [[x1]] + dS^{T} · [[x0]]", "back.scores"},
               {"words.scores.basic", "words.scores.row"}};
-    return {"step.scores",
-            {"Q Kᵀ", "S = {q|Q} · {k|K}^{T}", "step.scores.words"},
-            {"dQ, dK", "d{q|Q} = dS · {k|K},  d{k|K} = dS^{T} · {q|Q}", "back.scores"},
-            with_sharing("words.scores", "words.scores.row")};
+    return {
+        "step.scores",
+        {"[[x0]] [[x1]]ᵀ", "[[out]] = {q|[[x0]]} · {k|[[x1]]}^{T}", "step.scores.words"},
+        {"[[d0]], [[d1]]",
+         "{q|[[d0=]]} [[out]] · {k|[[x1]]},  {k|[[d1=]]} [[out]]^{T} · {q|[[x0]]}", "back.scores"},
+        with_sharing("words.scores", "words.scores.row")};
   }
   StepRow additive_scores() const {
     const StepWords forward =
@@ -223,7 +227,8 @@ class StepRows {
     return {"step.residual",
             {"[[x0]] + [[x1]]", "[[out]] = [[x0]] + [[x1]]", sentence},
             {"[[d0]], [[d1]]", "[[d0=]] [[out]],  [[d1=]] [[out]]",
-             c.block == BlockKind::kPostNorm && c.has_norms() ? "back.residual.post_norm" : "back.residual"},
+             c.block == BlockKind::kPostNorm && c.has_norms() ? "back.residual.post_norm"
+                                                              : "back.residual"},
             {"words.residual", "words.residual.row"}};
   }
 

@@ -339,6 +339,7 @@ const OpInfo& top_experts_op() {
       .work = {.flops = 40},
       .trials = {"b t h"},
       .keeps_place = true,
+      .is_distribution = true,
   };
   return info;
 }

@@ -97,7 +97,7 @@ OpExplanation scores_explain(const OpArgs& args, std::span<const std::int64_t> i
   const std::int64_t distance = distance_of(args.params, index[2], index[3]);
   const std::int64_t r = DistanceRows(row_count(a), args.params).row(distance);
   OpExplanation result{
-      {}, {{"distance", static_cast<double>(distance)}}, "Σ_d q[i, d] · a[i − j, d]"};
+      {}, {{"distance", static_cast<double>(distance)}}, "Σ_d [[x0]][i, d] · [[x1]][i − j, d]"};
   for (std::int64_t e = 0; e < q.axes[3].size; ++e) {
     const std::vector<std::int64_t> asks = {index[0], index[1], index[2], e};
     const std::vector<std::int64_t> row = row_cell(a, index[0], index[1], r, e);
@@ -126,7 +126,7 @@ OpExplanation scores_explain_gradient(const OpGradArgs& args, int input,
   const DistanceRows rows(row_count(a), args.params);
   OpExplanation result;
   if (input == 0) {
-    result.formula = "Σ_j dD[i, j] · a[i − j, d]";
+    result.formula = "Σ_j [[d]][i, j] · [[x1]][i − j, d]";
     for (std::int64_t j = 0; j < args.out.axes[3].size; ++j) {
       const std::vector<std::int64_t> row = row_cell(
           a, index[0], index[1], rows.row(distance_of(args.params, index[2], j)), index[3]);
@@ -136,7 +136,7 @@ OpExplanation scores_explain_gradient(const OpGradArgs& args, int input,
     return result;
   }
   const std::int64_t row = index[index.size() - 2], e = index.back();
-  result.formula = "Σ_ij dD[i, j] · q[i, d]";
+  result.formula = "Σ_ij [[d]][i, j] · [[x0]][i, d]";
   result.quantities = {{"distance", static_cast<double>(row - rows.ahead)}};
   for (const Pair& p : pairs_of(args.out.axes, rows, args.params, row)) {
     if (!is_shared(a) && (p.b != index[0] || p.h != index[1])) continue;
@@ -228,7 +228,7 @@ void sum_backward(const OpGradArgs& args) {
 OpExplanation sum_explain(const OpArgs& args, std::span<const std::int64_t> index) {
   const TensorView &w = args.in[0], &a = args.in[1];
   const DistanceRows rows(row_count(a), args.params);
-  OpExplanation result{{}, {}, "Σ_j A[i, j] · a[i − j, d]"};
+  OpExplanation result{{}, {}, "Σ_j [[x0]][i, j] · [[x1]][i − j, d]"};
   for (std::int64_t j = 0; j < w.axes[3].size; ++j) {
     const std::vector<std::int64_t> weight = {index[0], index[1], index[2], j};
     const std::vector<std::int64_t> row = {rows.row(distance_of(args.params, index[2], j)),
@@ -245,7 +245,7 @@ OpExplanation sum_explain_gradient(const OpGradArgs& args, int input,
   OpExplanation result;
   if (input == 0) {
     const std::int64_t distance = distance_of(args.params, index[2], index[3]);
-    result.formula = "Σ_d dz[i, d] · a[i − j, d]";
+    result.formula = "Σ_d [[d]][i, d] · [[x1]][i − j, d]";
     result.quantities = {{"distance", static_cast<double>(distance)}};
     for (std::int64_t e = 0; e < a.axes[1].size; ++e) {
       const std::vector<std::int64_t> row = {rows.row(distance), e};
@@ -254,7 +254,7 @@ OpExplanation sum_explain_gradient(const OpGradArgs& args, int input,
     }
     return result;
   }
-  result.formula = "Σ_ij A[i, j] · dz[i, d]";
+  result.formula = "Σ_ij [[x0]][i, j] · [[d]][i, d]";
   result.quantities = {{"distance", static_cast<double>(index[0] - rows.ahead)}};
   for (const Pair& p : pairs_of(w.axes, rows, args.params, index[0])) {
     const std::vector<std::int64_t> weight = {p.b, p.h, p.i, p.j};

@@ -278,6 +278,7 @@ TEST_CASE("next: a translator's token stands behind the arrow; a class is only s
   Document document = bundled_document("dates");
   document.sentence = "june 7 2015 -> 2015-0";
   Gui gui(document, {1920, 1080});
+  CHECK(gui.shows("“2015-0”"));  // not only its last token
   gui.click("next/0");
   CHECK(gui.document().sentence == "june 7 2015 → 2015-06");
   Gui classes(bundled_document("sentiment"), {1920, 1080});

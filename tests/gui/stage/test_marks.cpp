@@ -135,6 +135,14 @@ TEST_CASE("marks: going back, the shapes of what is passed on are a list, not a 
   CHECK(shapes_line(gui) == "(T6×d_head4)·(d_head4×T6)→(T6×T6)");
 }
 
+TEST_CASE("marks: of many operands, the shapes count only neighbours that are alike") {
+  Document experts = small_document();
+  experts.config.experts = 4;
+  Gui gui(experts, {1920, 1080});
+  gui.push(GoToStep{"blocks.0.mlp_out"});
+  CHECK(shapes_line(gui) == "(T6×E4),4×(T6×d_model8)→(T6×d_model8)");
+}
+
 TEST_CASE("marks: the rows of a table of positions are places, whatever words stand there") {
   Gui gui(bundled_document("grammar"), {1920, 1080});
   gui.key({'B'});

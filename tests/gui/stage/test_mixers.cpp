@@ -87,6 +87,25 @@ TEST_CASE("mixers: the reach stands in the place of the heads, and follows the c
   CHECK(gui.state().session.reach_word == -1);
 }
 
+TEST_CASE("mixers: before the first layer mixes, no way leads from one word to another") {
+  for (const MixerKind mixer : kOthers) {
+    CAPTURE(word(mixer));
+    Gui gui(mixing(mixer), {1920, 1080});
+    gui.push(ChooseReachWord{0});
+    for (const int layer : {0, 1}) {
+      const std::string step = "blocks." + std::to_string(layer) + ".ln1.normalized";
+      gui.push(GoToStep{step});
+      gui.push(PickCell{CellPick{step, {0, 1, 1}}});
+      gui.frame(2);
+      wait_for_reach(gui);
+      gui.frame(2);
+      const bool none = gui.state().derived.reach->rows[0].norms[0] == 0;
+      CHECK(none == (layer == 0));
+      CHECK(gui.shows("No way leads from") == none);
+    }
+  }
+}
+
 TEST_CASE("mixers: the settings make each, and attention again") {
   Gui gui(mixing(MixerKind::kAttention));
   for (const MixerKind mixer : kOthers) {

@@ -190,6 +190,26 @@ TEST_CASE("pooling: [CLS] stands before the sentence, and stays there") {
   CHECK(gui.trace().input().tokens[0] == "[CLS]");
 }
 
+TEST_CASE("pooling: where [CLS] sees only itself, its page says so, and it is true") {
+  for (const MaskKind mask : {MaskKind::kNone, MaskKind::kCausal}) {
+    Document document = pooling(PoolKind::kFirst, 1);
+    document.config.mask.kind = mask;
+    Gui gui(document, {1920, 1080});
+    const auto probabilities = [&] {
+      const auto cells = gui.tensor("probs").cells();
+      return std::vector<float>(cells.begin(), cells.end());
+    };
+    const std::vector<float> before = probabilities();
+    const Program& program = gui.trace().program();
+    const Step& step =
+        program.steps[static_cast<std::size_t>(program.step_of(program.require("pooled")))];
+    CHECK(step.row.forward.sentence.ends_with(".causal") == (mask == MaskKind::kCausal));
+    gui.push(DoEdit{SetSentence{"the the cat sat on mat"}, ""});
+    gui.frame(2);
+    CHECK((probabilities() == before) == (mask == MaskKind::kCausal));
+  }
+}
+
 TEST_CASE("pooling: words can be padding, [CLS] and all of them cannot") {
   for (const Language language : {Language::kEnglish, Language::kChinese}) {
     for (const auto& kind : choices(PoolKind{})) {

@@ -79,27 +79,41 @@ Chart chart_of(const Ui& ui, const Rect& r, const Lines& lines) {
   return {area, {near, far, false}, axis_around(low, high, false)};
 }
 
-void draw_lines(Ui& ui, const Chart& chart, const Lines& lines) {
-  std::vector<float> taken;
-  const auto draw = [&](std::size_t h) {
-    const auto& line = lines.heads[h];
-    const bool strong = static_cast<std::int64_t>(h) == lines.strong;
-    const Color color = strong ? ui.theme.text : faded(ui.theme.muted, 0.6f);
-    draw_chart_line(ui, chart, line, color, ui.px(strong ? 2.0f : 1.25f));
-    if (line.empty()) return;
-    // Its name at its far end, where no other name stands.
-    const float half = ui.fonts.note->FontSize / 2, y = chart.at(line.back()).y - half;
-    if (std::ranges::any_of(taken, [&](float t) { return std::fabs(t - y) < 2 * half; })) return;
-    taken.push_back(y);
-    ui.text(ui.fonts.note, {chart.area.x1 + ui.px(5), y}, strong ? ui.theme.text : ui.theme.muted,
-            ui.tr("stage.distance.head", {{"n", std::to_string(h)}}));
-  };
-  draw(static_cast<std::size_t>(lines.strong));
+// Where the names of the lines stand at their far ends: none over another, all beside the chart.
+std::vector<std::pair<std::size_t, float>> name_places(const Chart& chart, const Lines& lines,
+                                                       float height) {
+  std::vector<std::pair<std::size_t, float>> at;
   for (std::size_t h = 0; h < lines.heads.size(); ++h) {
-    if (static_cast<std::int64_t>(h) != lines.strong) draw(h);
+    if (!lines.heads[h].empty()) at.emplace_back(h, chart.at(lines.heads[h].back()).y - height / 2);
   }
-  draw_chart_line(ui, chart, lines.heads[static_cast<std::size_t>(lines.strong)], ui.theme.text,
-                  ui.px(2));
+  std::ranges::stable_sort(at, {}, [](const auto& name) { return name.second; });
+  float from = chart.area.y0 - height / 2;
+  for (auto& [h, y] : at) {
+    y = std::max(y, from);
+    from = y + height;
+  }
+  float to = chart.area.y1 + height / 2;
+  for (auto name = at.rbegin(); name != at.rend(); ++name) {
+    name->second = std::min(name->second, to - height);
+    to = name->second;
+  }
+  return at;
+}
+
+void draw_lines(Ui& ui, const Chart& chart, const Lines& lines) {
+  const auto strong = static_cast<std::size_t>(lines.strong);
+  for (const auto& line : lines.heads)
+    draw_chart_line(ui, chart, line, faded(ui.theme.muted, 0.6f), ui.px(1.25f));
+  draw_chart_line(ui, chart, lines.heads[strong], ui.theme.text, ui.px(2));
+  const float height = ui.fonts.note->FontSize;
+  const auto names = name_places(chart, lines, height);
+  const bool all = names.empty() || names.front().second >= chart.area.y0 - height;
+  for (const auto& [h, y] : names) {
+    if (!all && h != strong) continue;  // more lines than names have room
+    ui.text(ui.fonts.note, {chart.area.x1 + ui.px(5), y},
+            h == strong ? ui.theme.text : ui.theme.muted,
+            ui.tr("stage.distance.head", {{"n", std::to_string(h)}}));
+  }
 }
 
 // A ring in the surface's colour makes the point stand out of the lines.

@@ -107,6 +107,9 @@ std::optional<CellPick> draw_unrolled(const AppState& state, Ui& ui, const Rect&
   const std::int64_t own = back ? steps - 1 - cell.row : cell.row;
   const std::int64_t first =
       std::clamp<std::int64_t>(own - room / 2, 0, std::max<std::int64_t>(0, steps - room));
+  if (first > 0)
+    ui.text(ui.fonts.note, {r.x0, y - ui.px(17)}, ui.theme.muted,
+            ui.tr("stage.more_before", {{"n", count_text(first)}}), columns.left - r.x0);
   std::optional<CellPick> hovered;
   for (std::int64_t i = first; i < std::min(steps, first + room); ++i) {
     const std::int64_t t = back ? steps - 1 - i : i;
