@@ -119,26 +119,38 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         np.save(folder / "rows.npy", rows.numpy().astype(np.int32))
-        write_safetensors(folder / "start.safetensors", weights, {})
         given = dict(recipe, training={k: v for k, v in training.items() if k != "text"})
         (folder / "recipe.json").write_text(json.dumps(given))
-        # As many steps as are compared, of the schedule of the whole run.
-        process = subprocess.Popen([headlight, "train", "--config", folder / "recipe.json",
-                                    "--data-ids", folder / "rows.npy", "--init",
-                                    folder / "start.safetensors", "--log", folder / "log.csv"],
-                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        log = folder / "log.csv"
-        while process.poll() is None and not (
-                log.exists() and log.read_text().count("\n") > steps + 1):
-            time.sleep(0.5)
-        process.terminate()
-        problem = process.communicate()[1]
-        if not log.exists():
-            sys.exit(problem)
-        compare(recipe, rows, weights, folder, headlight, steps)
+        own = own_losses(folder, headlight, weights, steps)
+        # How far a difference as small as a rounding grows by itself.
+        nudged = {name: w.clone() for name, w in weights.items()}
+        nudged["embed.W_E"][0, 0] *= 1 + 1e-6
+        tell("PyTorch", own, torch_losses(recipe, rows, weights, steps))
+        tell("headlight, one weight a millionth larger", own,
+             own_losses(folder, headlight, nudged, steps))
 
 
-def compare(recipe, rows, weights, folder, headlight, steps):
+def own_losses(folder, headlight, weights, steps):
+    write_safetensors(folder / "start.safetensors", weights, {})
+    log = folder / "log.csv"
+    log.unlink(missing_ok=True)
+    # As many steps as are compared, of the schedule of the whole run.
+    process = subprocess.Popen([headlight, "train", "--config", folder / "recipe.json",
+                                "--data-ids", folder / "rows.npy", "--init",
+                                folder / "start.safetensors", "--log", log],
+                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    while process.poll() is None and not (
+            log.exists() and log.read_text().count("\n") > steps + 1):
+        time.sleep(0.5)
+    process.terminate()
+    problem = process.communicate()[1]
+    if not log.exists():
+        sys.exit(problem)
+    with open(log) as file:
+        return [float(row["loss"]) for row in csv.DictReader(file)][:steps]
+
+
+def torch_losses(recipe, rows, weights, steps):
     model, training = recipe["model"], recipe["training"]
     batch, options = training["batch"], training["optimizer"]
     parameters = [w.clone().requires_grad_(True) for w in weights.values()]
@@ -157,13 +169,15 @@ def compare(recipe, rows, weights, folder, headlight, steps):
         torch.nn.utils.clip_grad_norm_(parameters, training["clip"] or math.inf)
         adam.step()
         losses.append(loss.item())
-    with open(folder / "log.csv") as file:
-        own = [float(row["loss"]) for row in csv.DictReader(file)][:steps]
-    apart = [abs(a - b) for a, b in zip(own, losses)]
+    return losses
+
+
+def tell(name, own, other):
+    apart = [abs(a - b) for a, b in zip(own, other)]
     worst = max(range(len(apart)), key=apart.__getitem__)
-    print(f"{len(apart)} steps, loss {losses[0]:.4f} -> {losses[-1]:.4f}; "
-          f"farthest apart at step {worst}: {own[worst]:.6f} and {losses[worst]:.6f}, "
-          f"{apart[worst]:.1e}")
+    print(f"{name}: {len(apart)} steps, loss {own[0]:.4f} -> {own[-1]:.4f}; farthest apart at step "
+          f"{worst}: {own[worst]:.6f} and {other[worst]:.6f}, {apart[worst]:.1e}; of the first 50 "
+          f"{max(apart[:50]):.1e}")
 
 
 if __name__ == "__main__":
