@@ -367,17 +367,16 @@ struct Write {
 using Action = std::variant<
     FocusOn, UseFocus, MenuShown, OpenMenu, MoveCell, Tick, ScrubTo, SetSpeed, ChooseTab, GoBackTo,
     CopyText, ShowAllTerms, ChooseLibrary, LightTensor, TypeTarget, NudgeCell, ChooseHeadsView,
-    ChooseReachWord,
-    ToggleLineHead, ChooseBrush, SetView, ChooseRange, ChooseVision, SizePanels, Maximize,
-    OpenInspector, ShowHint, ChooseLanguage, AnswerQuestion, AnswerRecovery, DropFiles, TypeQuery,
-    ChooseInPalette, RunInPalette, ShowSetting, DoEdit, EndEdit, DoCommand, GoToStep, ChooseLayer,
-    ChooseHead, CompareHead, ShowBackward, PickCell, HoverCell, DismissNotice, PressNotice,
-    HoldNotice, OpenFile, SaveFile, AskPath, TypePath, TakePath, ClosePath, ListFolder, AskExport,
-    WriteExport, ChooseModel, ClosePalette, Folded, PlanRun, StartRun, PlayRun, StepRun, MarkStep,
-    MoveMark, PlayFilm, PinStep, ChooseCurve, KeepRun, ForgetRun, SetSampling, AskText, UseText,
-    DropText, GenerateToken, AddToken, Write, CancelRun, AskKeep, ShowKernel, ChooseCompute,
-    ComputeAutomatically, ShowSizes, MeasureSizes, FindModel, LeaveWindow, EndWindow, AnswerNotKept,
-    RemoveRun, Ask, AskRename, TypeRunName, RenameRun, AskRemove, RestoreRun, ResumeRun,
-    RememberModel>;
+    ChooseReachWord, ToggleLineHead, ChooseBrush, SetView, ChooseRange, ChooseVision, SizePanels,
+    Maximize, OpenInspector, ShowHint, ChooseLanguage, AnswerQuestion, AnswerRecovery, DropFiles,
+    TypeQuery, ChooseInPalette, RunInPalette, ShowSetting, DoEdit, EndEdit, DoCommand, GoToStep,
+    ChooseLayer, ChooseHead, CompareHead, ShowBackward, PickCell, HoverCell, DismissNotice,
+    PressNotice, HoldNotice, OpenFile, SaveFile, AskPath, TypePath, TakePath, ClosePath, ListFolder,
+    AskExport, WriteExport, ChooseModel, ClosePalette, Folded, PlanRun, StartRun, PlayRun, StepRun,
+    MarkStep, MoveMark, PlayFilm, PinStep, ChooseCurve, KeepRun, ForgetRun, SetSampling, AskText,
+    UseText, DropText, GenerateToken, AddToken, Write, CancelRun, AskKeep, ShowKernel,
+    ChooseCompute, ComputeAutomatically, ShowSizes, MeasureSizes, FindModel, LeaveWindow, EndWindow,
+    AnswerNotKept, RemoveRun, Ask, AskRename, TypeRunName, RenameRun, AskRemove, RestoreRun,
+    ResumeRun, RememberModel>;
 
 }  // namespace headlight

@@ -123,7 +123,7 @@ struct HeadsSession {
   bool compare = false;   // the stage shows both heads and their difference
   HeadsView heads_view = HeadsView::kPictures;
   std::int64_t reach_word = -1;  // see ChooseReachWord
-  std::vector<int> line_heads;  // whose lines are drawn; empty: the chosen head's
+  std::vector<int> line_heads;   // whose lines are drawn; empty: the chosen head's
   Brush brush = Brush::kCell;
 };
 
