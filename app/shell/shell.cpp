@@ -104,6 +104,7 @@ void Shell::apply() {
   heads_.update();
   inspector_.update();
   training_.update_sample();
+  training_.update_growth();
   notices_.end_moment(state_.document());
 }
 

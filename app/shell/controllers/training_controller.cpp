@@ -52,7 +52,7 @@ void TrainingController::on(Is<kTrainNew>) {
 bool TrainingController::is_working() const {
   const TrainPhase phase = data_.run.status.phase;
   return phase == TrainPhase::kRunning || phase == TrainPhase::kPreparing ||
-         (sampler_ && sampler_->busy());
+         (sampler_ && sampler_->busy()) || (grower_ && grower_->busy());
 }
 
 // The first time, the run of the usual task is made, so that there is something to play.
@@ -252,6 +252,7 @@ void TrainingController::on(const SetSampling& a) {
 bool TrainingController::poll() {
   std::optional<FreeSample> sample = sampler_ ? sampler_->poll() : std::nullopt;
   if (sample) data_.sample = std::move(*sample);
+  const bool grown = take_growth();
   bool compared = false;
   for (const TraceTask beside : {TraceTask::kNewest, TraceTask::kPinned}) {
     if (std::optional<FinishedRun> done = runs_.poll(beside)) {
@@ -262,7 +263,7 @@ bool TrainingController::poll() {
   const bool left = leaving_;
   const bool changed = update_run();
   finish_leaving();
-  return changed || sample || compared || left != leaving_;
+  return changed || sample || grown || compared || left != leaving_;
 }
 
 void TrainingController::wait() {
@@ -271,6 +272,7 @@ void TrainingController::wait() {
 
 void TrainingController::wait_rest() {
   if (sampler_) sampler_->wait();
+  if (grower_) grower_->wait();
   if (autosave_) autosave_->wait();
 }
 

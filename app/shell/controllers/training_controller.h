@@ -36,6 +36,7 @@ class TrainingController : public Controller {
   void update_compared();
   /// Once a frame: a text of the shown weights, where they learn one.
   void update_sample();
+  void update_growth();
 
   // training_files.cpp
   /// What the last windows have left, and `told` of: one notice for all of it. The runs of `needed`
@@ -87,6 +88,9 @@ class TrainingController : public Controller {
   bool update_run();
   void compare(TraceTask, const std::shared_ptr<const Model>&);
   void take_compared(TraceTask, FinishedRun);
+  bool take_growth();
+  bool continues_text() const;
+  std::string text_start() const;
   void take_run();
   SetModel run_edit(const Document& before);
   void adopt();
@@ -118,11 +122,12 @@ class TrainingController : public Controller {
   std::optional<PreviewOf> preview_of_;  // of what AppState::preview was made
   std::uint64_t asked_safe_ = 0;         // the run that safe_folder() has asked for
   bool leaving_ = false, leave_after_keep_ = false;
-  std::string run_sentence_;      // the sentence that a run brought, not the person
-  std::string run_task_;          // of the run that brought it
-  SampleRequest sample_request_;  // the last one
+  std::string run_sentence_;       // the sentence that a run brought, not the person
+  std::string run_task_;           // of the run that brought it
+  SampleRequest sample_request_;   // the last one
+  std::uint64_t growing_run_ = 0;  // whose text grower_ writes
   bool said_autosave_ = false;
-  std::unique_ptr<SampleWorker> sampler_;
+  std::unique_ptr<SampleWorker> sampler_, grower_;
   std::unique_ptr<RunAutosave> autosave_;
   std::unique_ptr<TrainWorker> trainer_;  // made with the first run; ends before the autosave
 };

@@ -211,8 +211,7 @@ void TrainingController::take_compared(TraceTask task, FinishedRun run) {
 void TrainingController::update_sample() {
   const RunView& run = data_.run;
   const TrainSession& train = session_;
-  const bool text = train.open && run.task && run.plan->settings.task.empty() &&
-                    run.task->kind() == TaskKind::kNextToken && !run.examples.empty();
+  const bool text = continues_text();
   const auto snapshot = text ? nearest_snapshot(run.snapshots, shown_step(train, run)) : nullptr;
   if (!snapshot) {
     if (!run.task) data_.sample = {};
@@ -221,9 +220,7 @@ void TrainingController::update_sample() {
   SampleRequest request{snapshot->model, snapshot->step,     "", "",
                         train.sampling,  train.sampling_seed};
   if (state_.document().model == kRunRef) request.sentence = state_.document().sentence;
-  const std::vector<int>& ids = run.examples[0].tokens;
-  request.start =
-      run.task->vocabulary().decode(std::span(ids).first(std::max<std::size_t>(ids.size() / 4, 1)));
+  request.start = text_start();
   if (request == sample_request_) return;
   sample_request_ = request;
   if (!sampler_) sampler_ = std::make_unique<SampleWorker>(options_.background);

@@ -117,7 +117,13 @@ struct TrainData {
   std::shared_ptr<const Trace> newest, pinned;
   std::shared_ptr<const PatternDifferences> differences;  // null without a pinned trace
   FreeSample sample;                                      // of running text alone
+  // The same start of the text, gone on with at steps of this run; ascending.
+  std::vector<FreeSample> growth;
+  std::uint64_t growth_run = 0;
 };
+
+/// By which a run's texts at its steps are written: the likely tokens, but not always the same.
+inline constexpr SamplingOptions kGrowthSampling{0.5, 0, 1};
 
 /// How long a film of a run takes, in seconds.
 inline constexpr double kFilmSeconds = 12;

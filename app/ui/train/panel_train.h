@@ -12,6 +12,9 @@ namespace headlight {
 /// A loss in nats per token as bits per byte of the text; 0 for a run whose tokens are not text.
 double bits_per_byte(const RunView&, Split, double loss);
 
+/// Are the tokens of this run pieces of a running text?
+bool learns_text(const RunView&);
+
 /// Task, model, learning: the settings of the next start.
 void panel_train(const AppState&, Ui&, const Rect&);
 /// The curves of the runs, the mark, and the buttons that play.
@@ -29,6 +32,14 @@ void train_reading(const AppState&, Ui&, const Rect& area);
 /// A part of the last one: what the model writes by itself, of a text with loss and bits per byte.
 /// Returns where it ends, the top of `r` where there is nothing.
 float train_free_samples(const AppState&, Ui&, const Rect& r);
+
+/// Under the curves, what the model of a text wrote at steps of the run, up to the shown one: a
+/// line for each. How high they are in a panel so high; 0: there is no room, or nothing.
+float train_growth_height(const AppState&, const Ui&, float panel);
+void train_growth(const AppState&, Ui&, const Rect&);
+/// A row that the run learns from, what is to be predicted at each of its tokens (the row shifted
+/// by one), and what the model of the shown step predicts. Returns where it ends.
+float train_shifted(const AppState&, Ui&, const Rect& r);
 
 /// The runs and models on the disk.
 void panel_runs(const AppState&, Ui&, float width, float height);

@@ -34,14 +34,11 @@ constexpr CurveName kCurves[] = {{Curve::kLoss, "loss"},
                                  {Curve::kNorm, "norm"},
                                  {Curve::kRate, "rate"}};
 
-bool is_text(const RunView& run) {
-  return run.bytes_per_token[static_cast<int>(Split::kTraining)] > 0;
-}
-
 // Those that one of the runs has: bits per byte are of texts alone.
 std::vector<CurveName> curves_of(const TrainData& data) {
-  const bool text = is_text(data.run) || std::any_of(data.earlier.begin(), data.earlier.end(),
-                                                     [](const auto& run) { return is_text(*run); });
+  const bool text =
+      learns_text(data.run) || std::any_of(data.earlier.begin(), data.earlier.end(),
+                                           [](const auto& run) { return learns_text(*run); });
   std::vector<CurveName> curves;
   for (const CurveName& curve : kCurves) {
     if (curve.curve != Curve::kBits || text) curves.push_back(curve);
@@ -79,7 +76,7 @@ double in_curve(const RunView& run, Curve curve, Split split, double value) {
 // As many as a chart can show, whatever the length of the run: no spike is lost.
 std::vector<ChartPoint> training_points(const RunView& run, Curve curve) {
   std::vector<ChartPoint> points;
-  if (curve == Curve::kAccuracy || (curve == Curve::kBits && !is_text(run))) return points;
+  if (curve == Curve::kAccuracy || (curve == Curve::kBits && !learns_text(run))) return points;
   const auto shown = [&](double y) { return in_curve(run, curve, Split::kTraining, y); };
   const auto value = static_cast<std::size_t>(value_of(curve));
   for (const CurvePiece& piece : run.summary.pieces()) {
@@ -98,7 +95,7 @@ std::vector<ChartPoint> measured_points(const RunView& run, Curve curve,
                                         const std::vector<ValidationPoint>& measured) {
   std::vector<ChartPoint> points;
   if (curve == Curve::kNorm || curve == Curve::kRate) return points;
-  if (curve == Curve::kBits && !is_text(run)) return points;
+  if (curve == Curve::kBits && !learns_text(run)) return points;
   for (const ValidationPoint& point : measured) {
     const double y = curve == Curve::kAccuracy
                          ? point.accuracy
@@ -137,7 +134,7 @@ std::vector<Line> lines_of(const AppState& state, const Ui& ui) {
   const auto& earlier = state.train.earlier;
   for (std::size_t i = 0; i < earlier.size(); ++i) {
     if (!learns_alike(*earlier[i], state.train.run)) continue;
-    if (curve == Curve::kBits && !is_text(*earlier[i])) continue;
+    if (curve == Curve::kBits && !learns_text(*earlier[i])) continue;
     const bool by_validation = curve == Curve::kAccuracy;
     Line line{ui.tr("train.run_n", {{"n", std::to_string(earlier[i]->status.run)}}),
               earlier_color(ui.theme, i),
@@ -398,9 +395,11 @@ void panel_train_chart(const AppState& state, Ui& ui, const Rect& r) {
   ui.begin_panel("stage", r);
   const std::vector<Line> lines = lines_of(state, ui);
   const float top = head_line(state, ui, lines, r) + ui.px(15);
-  const float bar = ui.px(46);
-  const Rect body{r.x0 + ui.px(62), top, r.x1 - ui.px(20), r.y1 - bar - ui.px(26)};
+  const float bar = ui.px(46), growth = train_growth_height(state, ui, r.height());
+  const float foot = r.y1 - bar - growth;
+  const Rect body{r.x0 + ui.px(62), top, r.x1 - ui.px(20), foot - ui.px(26)};
   if (body.height() > ui.px(30) && body.width() > ui.px(60)) chart_body(state, ui, lines, body);
+  if (growth > 0) train_growth(state, ui, {r.x0, foot, r.x1, r.y1 - bar});
   train_transport(state, ui, {r.x0, r.y1 - bar, r.x1, r.y1});
   ui.end_panel();
 }

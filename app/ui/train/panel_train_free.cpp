@@ -8,10 +8,6 @@
 namespace headlight {
 namespace {
 
-bool is_text(const RunView& run) {
-  return run.bytes_per_token[static_cast<int>(Split::kTraining)] > 0;
-}
-
 // The measurement that is nearest to the shown step; null when there is none.
 template <class Point>
 const Point* nearest_to(const std::vector<Point>& points, std::int64_t step) {
@@ -120,11 +116,15 @@ float free_row(const AppState& state, Ui& ui, const Rect& r) {
 
 }  // namespace
 
+bool learns_text(const RunView& run) {
+  return run.bytes_per_token[static_cast<int>(Split::kTraining)] > 0;
+}
+
 float train_free_samples(const AppState& state, Ui& ui, const Rect& r) {
   const RunView& run = state.train.run;
   const bool shown = state.document().model == kRunRef;
   float y = r.y0;
-  if (run.task && is_text(run)) {
+  if (run.task && learns_text(run)) {
     y = text_figures(state, ui, {r.x0, y, r.x1, r.y1});
     y = free_text(state, ui, {r.x0, y, r.x1, r.y1});
   } else if (shown && run.task && run.task->kind() == TaskKind::kTranslate) {

@@ -276,7 +276,8 @@ void answer_legend(Ui& ui, float right, float y) {
 
 float samples(const AppState& state, Ui& ui, const Rect& r) {
   const RunView& run = state.train.run;
-  float y = train_free_samples(state, ui, r) + ui.px(12);
+  float y = train_free_samples(state, ui, r);
+  y = train_shifted(state, ui, {r.x0, y, r.x1, r.y1}) + ui.px(12);
   ui.text(ui.fonts.strong, {r.x0 + ui.px(18), y}, ui.theme.text, ui.tr("train.samples"));
   if (!run.task || run.task->kind() != TaskKind::kNumbers)
     answer_legend(ui, r.x1 - ui.px(18), y + ui.px(2));

@@ -14,20 +14,6 @@
 namespace headlight::test {
 namespace {
 
-std::string some_text() {
-  std::string text;
-  for (int i = 0; i < 60; ++i) text += "the cat sat on the mat and the dog lay on the log.\n";
-  return text;
-}
-
-RunPlan text_plan(int layers = 1) {
-  RunPlan plan = small_plan("");
-  plan.config.layers = layers;
-  plan.text.text = some_text();
-  plan.text_options.context = 24;
-  return plan;
-}
-
 // The folders in a folder, and whether there are locks.
 std::vector<std::string> kept_folders(const std::string& folder, bool* locked = nullptr) {
   std::vector<std::string> names;

@@ -19,6 +19,21 @@ inline RunPlan small_plan(const std::string& task = "induction") {
   return plan;
 }
 
+inline std::string some_text() {
+  std::string text;
+  for (int i = 0; i < 60; ++i) text += "the cat sat on the mat and the dog lay on the log.\n";
+  return text;
+}
+
+// Of running text.
+inline RunPlan text_plan(int layers = 1) {
+  RunPlan plan = small_plan("");
+  plan.config.layers = layers;
+  plan.text.text = some_text();
+  plan.text_options.context = 24;
+  return plan;
+}
+
 inline void settle(Gui& gui) {
   gui.frame();
   gui.shell().wait();
