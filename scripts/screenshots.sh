@@ -13,8 +13,8 @@ for theme in light dark; do
     --step blocks.2.attn.pattern --head 1 --at 1,6,2 --out "$root/assets/screenshots/$theme.png"
   say "assets/screenshots/$theme.png"
   "$root/build/release/headlight" screenshot --theme "$theme" --size 1440x900 --model poems --lang zh \
-    --sentence "虽然今天很冷，但是我没看过雪" \
-    --step blocks.2.attn.pattern --head 2 --at 2,7,0 --out "$root/assets/screenshots/$theme-zh.png"
+    --sentence "我每天都看书，但没看过这本书" \
+    --step blocks.2.attn.pattern --head 1 --at 1,3,1 --out "$root/assets/screenshots/$theme-zh.png"
   say "assets/screenshots/$theme-zh.png"
 done
 "$root/build/release/headlight" screenshot --model grammar --step d.blocks.0.attn.scores_raw --nudge \

@@ -16,7 +16,7 @@ MODELS = HERE.parent.parent / "assets/models"
 SENTENCES = {
     "stories": ["The little dog was sad because it lost its ball", '"I am lost," said Tom.', "a",
                 "床前明月光，疑是地上霜。", "🙂 and 👩‍👩‍👧", "naïve café", "Once upon a time " * 25],
-    "poems": ["虽然今天很冷，但是我没看过雪", "床前看月光，疑是地上霜。举头望山月，低头思故乡。", "月",
+    "poems": ["我每天都看书，但没看过这本书", "床前看月光，疑是地上霜。举头望山月，低头思故乡。", "月",
               "The little dog was sad", "🙂明月👩‍👩‍👧", "naïve café", "明月照高楼，清风吹白云。" * 8],
 }
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr float kTitle = 30, kLine = 21, kFoot = 8;
 constexpr std::size_t kMostLines = 5;
-constexpr float kLeastChart = 250;  // design pixels of the panel that are the curves'
+constexpr float kLeastChart = 215;  // design pixels of the panel that are the curves'
 
 // Those up to the shown step, so many of them, evenly: the first and the last among them.
 std::vector<const FreeSample*> shown_samples(const AppState& state, std::size_t most) {
