@@ -9,6 +9,7 @@
 #include "tests/bench/bench_app.h"
 #include "tests/bench/bench_core.h"
 #include "tests/bench/bench_gl.h"
+#include "tests/bench/bench_sparse.h"
 #include "tests/bench/bench_switch.h"
 #include "tests/bench/bench_train.h"
 
@@ -143,6 +144,7 @@ void add_bench_command(CLI::App& app, Run& run) {
     run = [threads] {
       print_rows(bench_app(*threads));
       print_rows(bench_core(*threads));
+      print_rows(bench_sparse());
       return 0;
     };
   });
