@@ -9,6 +9,8 @@
 #include "tests/bench/bench_app.h"
 #include "tests/bench/bench_core.h"
 #include "tests/bench/bench_gl.h"
+#include "tests/bench/bench_memory.h"
+#include "tests/bench/bench_sparse.h"
 #include "tests/bench/bench_switch.h"
 #include "tests/bench/bench_train.h"
 
@@ -51,6 +53,25 @@ void add_pass(CLI::App& bench, const char* name, const char* help, BenchPass pas
       const auto rates = bench_train(pass, chosen->threads, chosen->rounds, chosen->only);
       const auto write = chosen->json ? as_json : as_table;
       std::fputs(write(pass, chosen->threads, rates).c_str(), stdout);
+      return 0;
+    };
+  });
+}
+
+void add_memory(CLI::App& bench, Run& run) {
+  struct Chosen {
+    int threads = 2, rounds = 11;
+  };
+  auto chosen = std::make_shared<Chosen>();
+  CLI::App* sub = bench.add_subcommand(
+      "memory", "Gradient checkpointing: what it saves of memory and costs of time");
+  add_threads(*sub, chosen->threads, "Threads, for training");
+  sub->add_option("--rounds", chosen->rounds, "Steps of each, of which the median is shown")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 10000));
+  sub->callback([chosen, &run] {
+    run = [chosen] {
+      print_rows(bench_memory(chosen->threads, chosen->rounds));
       return 0;
     };
   });
@@ -136,6 +157,7 @@ void add_bench_command(CLI::App& app, Run& run) {
   add_pass(*sub, "train", "Training steps of three models: forward, backward, update",
            BenchPass::kTrain, run);
   add_pass(*sub, "forward", "The same models forward only", BenchPass::kForward, run);
+  add_memory(*sub, run);
   add_gl(*sub, run);
   add_switch(*sub, run);
   sub->callback([sub, threads, &run] {
@@ -143,6 +165,7 @@ void add_bench_command(CLI::App& app, Run& run) {
     run = [threads] {
       print_rows(bench_app(*threads));
       print_rows(bench_core(*threads));
+      print_rows(bench_sparse());
       return 0;
     };
   });

@@ -67,6 +67,7 @@ RunSettings settings_of(const TrainOptions& o, const Config& config) {
   settings.schedule = {*schedule, o.rate, o.floor, o.warmup, o.steps.value_or(kUsualSteps)};
   settings.clip = o.clip;
   settings.dropout = o.dropout;
+  set_checkpointing(o, settings);
   validate(settings);
   return settings;
 }
@@ -161,7 +162,8 @@ void check_memory(const TrainOptions& o, const Config& config, const RunShape& s
   const double needed = training_memory_needed(config, shape, options, settings.batch);
   const double available = o.model.limits().memory_bytes;
   if (needed <= available) return;
-  throw Error(Message{"error.training_memory",
+  const bool keeps = !options.checkpointing && o.model.backend == "cpu";
+  throw Error(Message{keeps ? "error.training_memory.kept" : "error.training_memory",
                       {{"needed", bytes_text(needed)}, {"available", bytes_text(available)}}});
 }
 
@@ -259,6 +261,7 @@ int run_train(TrainOptions o, const std::shared_ptr<const Model>& base) {
     config = from->model.config;
     settings = {};
     parse_train(from->training->json, settings, state);
+    set_checkpointing(o, settings);
     if (settings.text) use_text(*settings.text, o);
     check_goes_on(o.steps.value_or(settings.schedule.steps), state);
   }
@@ -284,8 +287,9 @@ int run_train(TrainOptions o, const std::shared_ptr<const Model>& base) {
   }
   if (data.task) data.shape = shape_of(*data.task, config);
   if (from) check_vocabulary(data, from->model.vocab, o.resume);
-  TrainerOptions options{settings.optimizer, settings.schedule, settings.clip, 8,
-                         o.model.threads,    settings.dropout,  settings.seed};
+  TrainerOptions options{
+      settings.optimizer, settings.schedule, settings.clip, 8,
+      o.model.threads,    settings.dropout,  settings.seed, settings.checkpointing};
   check_memory(o, config, data.shape, settings, options);
   std::vector<Tensor> parameters =
       from ? std::move(from->weights) : start_parameters(o, base, config, data);
@@ -326,6 +330,7 @@ int run_train(TrainOptions o, const std::shared_ptr<const Model>& base) {
   // Who interrupts waits for nothing but the weights to be saved.
   if (ending == Ending::kInterrupted) fresh = on_fresh_examples(data.task, *learner, parts);
   if (fresh.counted > 0) tell_score(fresh);
+  tell_blocks(*learner);
   if (ending != Ending::kBroken) old_text.tell(*learner);
   if (ending == Ending::kBroken) {
     throw Error("the loss became " + number_text(broken.loss) + " (norm of the gradients " +
@@ -387,6 +392,8 @@ void add_train_command(CLI::App& app, Run& run) {
   of_run("--clip", o->clip, "Largest norm of the gradients (0: any)")->capture_default_str();
   of_run("--dropout", o->dropout, "Share of weights and changes left out (0: none)")
       ->capture_default_str();
+  sub->add_option("--checkpointing", o->checkpointing,
+                  "on: what a layer makes is made again in the backward pass, not kept");
   of_run("--schedule", o->schedule, "constant or cosine")->capture_default_str();
   of_run("--warmup", o->warmup, "Steps in which the rate grows")->capture_default_str();
   sub->add_option("--from", o->from,

@@ -41,6 +41,25 @@ void tell_device(const Learner& learner, const TrainOptions& o) {
   std::fprintf(stderr, "training on %s\n", (device.empty() ? processor : device).c_str());
 }
 
+void set_checkpointing(const TrainOptions& o, RunSettings& settings) {
+  if (!o.checkpointing) return;
+  if (*o.checkpointing != "on" && *o.checkpointing != "off")
+    throw UsageError("--checkpointing must be on or off; got '" + *o.checkpointing + "'");
+  settings.checkpointing = *o.checkpointing == "on";
+}
+
+void tell_blocks(const Learner& learner) {
+  const BlockCount blocks = learner.blocks();
+  if (blocks.computed == blocks.all) return;
+  const double percent =
+      100.0 * static_cast<double>(blocks.computed) / static_cast<double>(blocks.all);
+  std::fprintf(stderr,
+               "attention: a step computed %s of %s blocks of 16 x 16 scores (%s %%); the mask "
+               "forbids the others\n",
+               count_text(blocks.computed).c_str(), count_text(blocks.all).c_str(),
+               number_text(percent, 3).c_str());
+}
+
 SafeRun::SafeRun(const Learner& learner, Checkpoint now, std::int64_t step, const TrainOptions& o)
     : options_(o),
       on_card_(!learner.device().empty()),

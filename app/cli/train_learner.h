@@ -16,8 +16,15 @@ namespace headlight {
 /// other name, and Error as NamedBackend.
 LearnerFactory learners_for(const TrainOptions&);
 
+/// What --checkpointing says of a run. It makes no difference to a number, so a run that goes on
+/// may change it. Throws UsageError for neither on nor off.
+void set_checkpointing(const TrainOptions&, RunSettings&);
+
 /// "training on the processor (2 threads)", on stderr.
 void tell_device(const Learner&, const TrainOptions&);
+
+/// How many blocks of scores a step computed, on stderr; nothing where the mask forbids none.
+void tell_blocks(const Learner&);
 
 /// What a run can be gone on from, whatever happens: it is saved now and then in the folder of
 /// --out, in one step each time, and of one on a graphics card a copy is made more often.

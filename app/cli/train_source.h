@@ -26,7 +26,8 @@ struct TrainOptions {
   std::int64_t batch = 32, accumulate = 1, warmup = 0;
   std::optional<std::int64_t> steps;
   std::int64_t validate_every = 100;
-  std::int64_t save_every = 0;  // steps; 0: a minute
+  std::int64_t save_every = 0;               // steps; 0: a minute
+  std::optional<std::string> checkpointing;  // on or off; nothing: that of the run
   double rate = 1e-3, floor = 0, epsilon = 1e-8, clip = 0, momentum = 0, dropout = 0;
   std::optional<double> decay;
   std::string config;        // a recipe.json

@@ -10,6 +10,8 @@
 namespace headlight {
 namespace {
 
+constexpr std::size_t kUnplaced = SIZE_MAX;
+
 std::size_t padded(std::int64_t cells) {
   constexpr std::size_t kLine = kTensorAlignment / sizeof(float);
   return (static_cast<std::size_t>(cells) + kLine - 1) / kLine * kLine;
@@ -133,17 +135,17 @@ std::vector<Backward::Block> Backward::blocks(const std::vector<TensorId>& seeds
 
 // Parameters first; then the activations, each at the lowest place that no other needs at the same
 // time; then zeros for what no gradient reaches.
-void Backward::lay_out(const std::vector<TensorId>& seeds) {
+Backward::Layout Backward::find_layout(const std::vector<TensorId>& seeds) {
   const Program& p = *program_;
-  constexpr std::size_t kNowhere = SIZE_MAX;
-  std::vector<std::size_t> offsets(p.tensors.size(), kNowhere);
+  Layout found{std::vector<std::size_t>(p.tensors.size(), kUnplaced)};
+  std::vector<std::size_t>& offsets = found.offsets;
   shown_.assign(p.tensors.size(), true);
   for (std::size_t id = 0; id < p.tensors.size(); ++id) {
     if (p.tensors[id].kind != TensorKind::kParameter) continue;
     offsets[id] = parameter_cells_;
     parameter_cells_ += padded(cell_count(p.tensors[id].axes));
   }
-  std::size_t end = parameter_cells_;
+  found.end = parameter_cells_;
   std::vector<Block> placed;  // by offset
   for (Block& block : blocks(seeds)) {
     block.offset = parameter_cells_;
@@ -151,7 +153,7 @@ void Backward::lay_out(const std::vector<TensorId>& seeds) {
     for (; at != placed.end() && at->offset < block.offset + block.cells; ++at) {
       if (at->last >= block.first) block.offset = std::max(block.offset, at->offset + at->cells);
     }
-    end = std::max(end, block.offset + block.cells);
+    found.end = std::max(found.end, block.offset + block.cells);
     offsets[place(block.owner)] = block.offset;
     shown_[place(block.owner)] = block.last == calls_.size();
     placed.insert(
@@ -159,20 +161,25 @@ void Backward::lay_out(const std::vector<TensorId>& seeds) {
                          [](std::size_t offset, const Block& b) { return offset < b.offset; }),
         block);
   }
-  std::size_t zeros = 0;
   for (std::size_t id = 0; id < p.tensors.size(); ++id) {
     const TensorSpec& spec = p.tensors[id];
-    const bool unreached = offsets[place(owners_[id])] == kNowhere;
+    const bool unreached = offsets[place(owners_[id])] == kUnplaced;
     if (is_between(static_cast<TensorId>(id))) shown_[id] = false;
     if (unreached && shown_[id] && spec.kind == TensorKind::kActivation) {
-      zeros = std::max(zeros, padded(cell_count(spec.axes)));
+      found.zeros = std::max(found.zeros, padded(cell_count(spec.axes)));
     }
   }
+  return found;
+}
+
+void Backward::lay_out(const std::vector<TensorId>& seeds) {
+  const Program& p = *program_;
+  const auto [offsets, end, zeros] = find_layout(seeds);
   arena_.assign(end + zeros, 0.0f);
   for (const TensorId owner : owners_) {
     const bool input = p.tensors[place(owner)].kind == TensorKind::kInput;
     const std::size_t offset = offsets[place(owner)];
-    gradients_.push_back(input ? nullptr : arena_.data() + (offset == kNowhere ? end : offset));
+    gradients_.push_back(input ? nullptr : arena_.data() + (offset == kUnplaced ? end : offset));
   }
 }
 
@@ -193,6 +200,23 @@ void Backward::run(Backend& backend, std::span<float* const> memory,
                    ParameterGradients parameters) {
   const bool adds = parameters == ParameterGradients::kAdded;
   backend.run_backward(*program_, adds ? adding_calls_ : calls_, memory, gradients_);
+}
+
+void Backward::run_calls(Backend& backend, std::span<float* const> memory, std::size_t first,
+                         std::size_t count) {
+  backend.run_backward(*program_, std::span(calls_).subspan(first, count), memory, gradients_);
+}
+
+double activation_gradient_cells(std::shared_ptr<const Program> program,
+                                 std::shared_ptr<const Fusion> fusion) {
+  Backward pass;
+  pass.program_ = std::move(program);
+  pass.fusion_ = std::move(fusion);
+  pass.kept_ = KeptGradients::kParameters;
+  const std::vector<TensorId> seeds = {pass.program_->loss};
+  pass.plan(seeds);
+  const Backward::Layout found = pass.find_layout(seeds);
+  return static_cast<double>(found.end - pass.parameter_cells_ + found.zeros);
 }
 
 TensorView Backward::gradient(TensorId id) const {

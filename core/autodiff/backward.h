@@ -62,6 +62,9 @@ class Backward {
   void run(Backend&, std::span<float* const> memory,
            ParameterGradients = ParameterGradients::kFresh);
 
+  /// Only the calls [first, first + count) of calls(): one stretch after the other is a whole pass.
+  void run_calls(Backend&, std::span<float* const> memory, std::size_t first, std::size_t count);
+
   /// "d.<name>" with the tensor's axes; data is null for inputs and for what is not kept.
   TensorView gradient(TensorId) const;
   /// By the tensor's name, with or without "d." before it; throws UsageError with the nearest
@@ -82,8 +85,16 @@ class Backward {
   double memory_bytes() const { return static_cast<double>(arena_.size()) * sizeof(float); }
 
  private:
+  friend double activation_gradient_cells(std::shared_ptr<const Program>,
+                                          std::shared_ptr<const Fusion>);
+  Backward() = default;
   void plan(const std::vector<TensorId>& seeds);
   void lay_out(const std::vector<TensorId>& seeds);
+  struct Layout {
+    std::vector<std::size_t> offsets;  // by TensorId
+    std::size_t end = 0, zeros = 0;
+  };
+  Layout find_layout(const std::vector<TensorId>& seeds);
   struct Block;
   std::vector<Block> blocks(const std::vector<TensorId>& seeds) const;
 
@@ -91,7 +102,7 @@ class Backward {
   bool is_between(TensorId id) const { return fusion_ && fusion_->is_between(id); }
 
   std::shared_ptr<const Fusion> fusion_;
-  KeptGradients kept_;
+  KeptGradients kept_{};
   std::vector<std::string> names_;  // by TensorId: "d.…"
   std::vector<TensorId> owners_;    // by TensorId: whose memory its gradient lies in
   std::vector<BackwardCall> calls_, adding_calls_;
@@ -100,5 +111,9 @@ class Backward {
   std::vector<float*> gradients_;  // by TensorId
   std::vector<bool> shown_;        // by owner: is it there when the backward pass has ended?
 };
+
+/// Floats that a Backward of this fusion and KeptGradients::kParameters takes for the gradients of
+/// activations. Allocates none of them.
+double activation_gradient_cells(std::shared_ptr<const Program>, std::shared_ptr<const Fusion>);
 
 }  // namespace headlight

@@ -32,6 +32,11 @@ class Backend {
   /// Runs the calls in order. `memory[id]` is where tensor `id` lives (aliases share); every input
   /// of a call is written before the call. Allocates nothing when run again with the same shapes.
   virtual void run(const Program&, std::span<const OpCall>, std::span<float* const> memory) = 0;
+  /// More calls of the program that ran last, whose masks are as they were then.
+  virtual void run_more(const Program& program, std::span<const OpCall> calls,
+                        std::span<float* const> memory) {
+    run(program, calls, memory);
+  }
   /// Passes gradients from the outputs of calls to their inputs, in the order of `calls`: the last
   /// of the program first (see backward.h, which plans it). `memory` is as a run left it.
   /// `gradients[id]` is where dL/d(tensor id) lives; that of a call's output is whole before the
@@ -42,6 +47,8 @@ class Backend {
   /// backend that copies takes the same one for the same numbers and does not read it again. What
   /// lies elsewhere in memory is read as ever.
   virtual void set_constants(std::span<const std::shared_ptr<const Tensor>>) {}
+  /// Blocks of scores that attention in one piece has computed since run(), and those there are.
+  virtual BlockCount blocks() const { return {}; }
 };
 
 /// Plain loops in axis order, sums in double: the numbers that the others are measured against.
@@ -51,9 +58,9 @@ std::unique_ptr<Backend> make_reference_backend();
 std::unique_ptr<Backend> make_cpu_backend(int threads);
 
 /// The same on one thread, for training: runs groups of calls as one. What Fusion::is_between() is
-/// neither written nor read, but for the patterns; what makes a tensor of Fusion::keeps_slope()
-/// writes the slope over its input. A backward pass goes by the run before it, and must have been
-/// planned with the same fusion.
+/// neither written nor read, but for the patterns where their blocks of scores are computed; what
+/// makes a tensor of Fusion::keeps_slope() writes the slope over its input. A backward pass goes by
+/// the run before it, and must have been planned with the same fusion.
 std::unique_ptr<Backend> make_fusing_backend(std::shared_ptr<const Fusion>);
 
 /// "reference" or "cpu"; throws UsageError for any other name.

@@ -17,8 +17,10 @@ FusedAttention once_turned(FusedAttention a) {
 
 }  // namespace
 
-Fusion::Fusion(const Program& program, FusedBy by)
-    : between_(program.tensors.size(), false), keeps_slope_(program.tensors.size(), false) {
+Fusion::Fusion(const Program& program, FusedBy by, ForbiddenBlocks forbidden)
+    : forbidden_(forbidden),
+      between_(program.tensors.size(), false),
+      keeps_slope_(program.tensors.size(), false) {
   // Who makes each tensor, and the calls that read it first and last.
   std::vector<int> maker(program.tensors.size(), -1), first = maker, last = maker;
   for (std::size_t c = 0; c < program.calls.size(); ++c) {

@@ -1,12 +1,13 @@
 // Fusion: which calls of a program may run as one, where nobody looks at the tensors between them.
 // A training run does so; the trace, which shows every tensor, does not. One head's scores then
-// stay in the first-level cache, keys that a stretch of queries may not look at are left out, and
-// no head is ever moved.
+// stay in the first-level cache, blocks of scores that the mask forbids are left out, and no head
+// is ever moved.
 #pragma once
 
 #include <span>
 #include <vector>
 
+#include "core/graph/mask_blocks.h"
 #include "core/graph/program.h"
 
 namespace headlight {
@@ -19,9 +20,11 @@ enum class FusedBy : bool { kProcessor, kCard };
 /// Holds for every program of the same Config, whatever its batch and length.
 class Fusion {
  public:
-  explicit Fusion(const Program&, FusedBy = FusedBy::kProcessor);
+  explicit Fusion(const Program&, FusedBy = FusedBy::kProcessor,
+                  ForbiddenBlocks = ForbiddenBlocks::kSkipped);
 
   std::span<const FusedAttention> attentions() const { return attentions_; }
+  ForbiddenBlocks forbidden_blocks() const { return forbidden_; }
   /// The group whose last call writes this tensor; null for any other.
   const FusedAttention* attention(TensorId out) const;
   /// A tensor that is read within its group only: neither it nor its gradient is ever written, but
@@ -35,6 +38,7 @@ class Fusion {
   bool keeps_slope(TensorId out) const { return keeps_slope_[static_cast<std::size_t>(out)]; }
 
  private:
+  ForbiddenBlocks forbidden_;
   std::vector<FusedAttention> attentions_;
   std::vector<bool> between_, keeps_slope_;  // by TensorId
 };

@@ -23,17 +23,17 @@ namespace {
 
 constexpr std::uintptr_t kNowhere = UINTPTR_MAX;
 
-struct Slot {
+struct GuardedRange {
   std::atomic<std::uintptr_t> begin{0}, end{0};  // of whole pages; 0: free
   std::atomic<std::uintptr_t> lost{kNowhere};    // the first address that could not be read
 };
 
 constexpr int kSlots = 16;
-std::array<Slot, kSlots> slots;
+std::array<GuardedRange, kSlots> slots;
 static_assert(std::atomic<std::uintptr_t>::is_always_lock_free);
 
 std::mutex install_mutex;  // guards what follows; the handler reads `previous` alone
-int mapped = 0;
+int mapped_count = 0;
 bool is_installed = false;
 struct sigaction previous;
 
@@ -53,7 +53,7 @@ void hand_on(int signal, siginfo_t* info, void* context) {
 void on_bus_error(int signal, siginfo_t* info, void* context) {
   const int error = errno;
   const auto at = reinterpret_cast<std::uintptr_t>(info->si_addr);
-  for (Slot& slot : slots) {
+  for (GuardedRange& slot : slots) {
     const std::uintptr_t begin = slot.begin.load(), end = slot.end.load();
     if (info->si_code != BUS_ADRERR || at < begin || at >= end) continue;
     const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
@@ -75,9 +75,9 @@ void on_bus_error(int signal, siginfo_t* info, void* context) {
 int guard(std::uintptr_t begin, std::uintptr_t end) {
   const std::lock_guard lock(install_mutex);
   for (int i = 0; i < kSlots; ++i) {
-    Slot& slot = slots[static_cast<std::size_t>(i)];
+    GuardedRange& slot = slots[static_cast<std::size_t>(i)];
     if (slot.begin.load() != 0) continue;
-    ++mapped;
+    ++mapped_count;
     if (!is_installed) {
       is_installed = true;
       struct sigaction ours {};
@@ -97,10 +97,10 @@ int guard(std::uintptr_t begin, std::uintptr_t end) {
 
 void leave_guard(int place) {
   const std::lock_guard lock(install_mutex);
-  Slot& slot = slots[static_cast<std::size_t>(place)];
+  GuardedRange& slot = slots[static_cast<std::size_t>(place)];
   slot.end = 0;
   slot.begin = 0;
-  if (--mapped > 0) return;
+  if (--mapped_count > 0) return;
   struct sigaction now {};
   ::sigaction(SIGBUS, nullptr, &now);
   // Whoever has come since may hand on to ours: then it stays.

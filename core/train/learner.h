@@ -10,6 +10,7 @@
 
 #include "core/base/tensor.h"
 #include "core/graph/config.h"
+#include "core/graph/mask_blocks.h"
 #include "core/graph/program.h"
 #include "core/io/array.h"
 #include "core/train/optim/optimizer.h"
@@ -41,6 +42,9 @@ struct TrainerOptions {
   int threads = 1;
   double dropout = 0;      // share of weights and of residual changes that each step leaves out
   std::uint64_t seed = 1;  // of what is left out
+  // What a layer makes is not kept but made again in the backward pass (core/autodiff/
+  // checkpointing.h): less memory, more time, the same bits.
+  bool checkpointing = false;
 };
 
 /// What one update was made from.
@@ -102,6 +106,8 @@ class Learner {
   virtual std::string device() const { return {}; }
   /// What the graphics card could not take, so that the processor ran it: "scores (head 4, …)".
   virtual std::vector<std::string> fallbacks() const { return {}; }
+  /// Blocks of scores that attention in one piece computed in the last step, and those there were.
+  virtual BlockCount blocks() const { return {}; }
   /// Bytes that this object holds: weights, gradients, moments, activations.
   virtual std::size_t memory_bytes() const = 0;
 

@@ -142,6 +142,7 @@ std::string train_text(const RunSettings& r, const TrainState& state) {
                       {"dropout", r.dropout},
                       {"optimizer", optimizer_json(r.optimizer)},
                       {"schedule", schedule_json(r.schedule)}};
+  if (r.checkpointing) json["checkpointing"] = true;
   if (!r.base.empty()) json["base"] = r.base;
   if (r.text) json["text"] = text_json(*r.text);
   if (state.score)
@@ -171,6 +172,7 @@ void parse_train(std::string_view text, RunSettings& settings, TrainState& state
   settings.seed = read_bits(in, "seed");
   in.number("clip", settings.clip, 0, kAny);
   in.number("dropout", settings.dropout, 0, kMaxDropout);
+  in.boolean("checkpointing", settings.checkpointing);
   if (const OrderedJson* validation = in.find("validation")) {
     const JsonReader score(*validation, "validation", kRunWords);
     TrainState::Score read;

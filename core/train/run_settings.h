@@ -38,8 +38,9 @@ struct RunSettings {
   std::uint64_t seed = 1;         // of the data
   OptimizerOptions optimizer;
   Schedule schedule;
-  double clip = 0;     // the largest norm of all gradients together; 0: any
-  double dropout = 0;  // TrainerOptions::dropout, with the same seed as the data
+  double clip = 0;             // the largest norm of all gradients together; 0: any
+  double dropout = 0;          // TrainerOptions::dropout, with the same seed as the data
+  bool checkpointing = false;  // TrainerOptions::checkpointing
 };
 
 /// How far a run is.

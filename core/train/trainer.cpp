@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
+#include <utility>
 
 #include "core/autodiff/backward.h"
 #include "core/backends/backend.h"
@@ -11,7 +13,6 @@
 #include "core/graph/program_memory.h"
 
 namespace headlight {
-
 // One thread's programs: one for each number of rows that a shard may have.
 class Trainer::Worker {
  public:
@@ -37,18 +38,20 @@ class Trainer::Worker {
     fill_batch(*s.program, part.batch, first, s.memory);
     fill_memory(*s.program, part.memory, first, s.memory);
     const TrainerOptions& o = trainer_.options_;
-    fill_dropout(*s.program,
-                 {backward ? o.dropout : 0, o.seed, trainer_.optimizer_->steps(),
-                  trainer_.rows_before_ + first},
-                 s.memory);
-    backend.run(*s.program, s.calls, s.memory);
+    const DropoutDraw draw{backward ? o.dropout : 0, o.seed, trainer_.optimizer_->steps(),
+                           trainer_.rows_before_ + first};
+    run_forward(s, backend, draw);
     if (part.next) keep_memory(*s.program, s.memory, first, *part.next);
     const BatchSum sum = sum_batch(*s.program, s.memory, !backward);
+    blocks_ = backend.blocks();
     if (!backward) return sum;
     s.backward.seed_loss(s.memory, counted);
-    s.backward.run(backend, s.memory);
+    run_backward(s, backend, draw);
     return sum;
   }
+
+  /// Of the last run.
+  const BlockCount& blocks() const { return blocks_; }
 
   /// What the last run of that many rows found, laid out as Backward has it.
   std::span<const float> gradient(const Part& part) {
@@ -73,16 +76,50 @@ class Trainer::Worker {
 
  private:
   struct Shape {
-    Shape(std::shared_ptr<const Program> p, const std::shared_ptr<const Fusion>& fusion)
+    Shape(std::shared_ptr<const Program> p, const std::shared_ptr<const Fusion>& fusion,
+          bool checkpoints)
         : program(std::move(p)),
           calls(calls_for(*program, program->loss)),
-          backward(program, KeptGradients::kParameters, fusion) {}
+          backward(program, KeptGradients::kParameters, fusion) {
+      if (checkpoints) checkpointing.emplace(*program, *fusion, calls, backward.calls());
+    }
     std::shared_ptr<const Program> program;
     std::vector<OpCall> calls;
+    std::vector<TensorId> drawn;  // what dropout leaves out, but for that of segments
     FloatBuffer arena;
     std::vector<float*> memory;
     Backward backward;
+    std::optional<Checkpointing> checkpointing;
   };
+
+  void run_forward(Shape& s, Backend& backend, const DropoutDraw& draw) {
+    fill_dropout(*s.program, s.drawn, draw, s.memory);
+    if (!s.checkpointing) return backend.run(*s.program, s.calls, s.memory);
+    bool first = true;
+    for (const Segment& segment : s.checkpointing->segments()) {
+      fill_dropout(*s.program, segment.drawn, draw, s.memory);
+      if (std::exchange(first, false)) {
+        backend.run(*s.program, segment.calls, s.memory);
+      } else {
+        backend.run_more(*s.program, segment.calls, s.memory);
+      }
+    }
+  }
+
+  // What the last segment made is still there.
+  void run_backward(Shape& s, Backend& backend, const DropoutDraw& draw) {
+    if (!s.checkpointing) return s.backward.run(backend, s.memory);
+    const auto segments = s.checkpointing->segments();
+    bool there = true;
+    for (std::size_t i = segments.size(); i-- > 0;) {
+      const Segment& segment = segments[i];
+      if (segment.takes_turns && !std::exchange(there, false)) {
+        fill_dropout(*s.program, segment.drawn, draw, s.memory);
+        backend.run_more(*s.program, segment.again, s.memory);
+      }
+      s.backward.run_calls(backend, s.memory, segment.first_back, segment.back);
+    }
+  }
 
   Shape& shape(std::int64_t rows, std::int64_t remembered) {
     std::unique_ptr<Shape>& found = shapes_[{rows, remembered}];
@@ -92,7 +129,7 @@ class Trainer::Worker {
     sizes.memory = remembered;
     found = std::make_unique<Shape>(std::make_shared<const Program>(build_training_program(
                                         trainer_.config_, sizes, trainer_.options_.dropout > 0)),
-                                    trainer_.fusion(remembered));
+                                    trainer_.fusion(remembered), trainer_.options_.checkpointing);
     Shape& s = *found;
     lay_out(s);
     std::size_t next = 0;
@@ -106,61 +143,29 @@ class Trainer::Worker {
     return s;
   }
 
-  // One arena for the tensors that the calls write or read, each on a 64-byte boundary.
+  // One arena for the tensors that the calls write or read.
   void lay_out(Shape& s) const {
     const Program& p = *s.program;
-    std::vector<bool> used(p.tensors.size(), false);
-    for (const OpCall& call : s.calls) {
-      if (trainer_.fusion(p.shape.memory)->is_left_out(call.out)) continue;
-      used[static_cast<std::size_t>(call.out)] = true;
-    }
-    std::size_t cells = 0;
+    const Checkpointing* shares = s.checkpointing ? &*s.checkpointing : nullptr;
+    const ActivationLayout layout =
+        lay_out_activations(p, s.calls, *trainer_.fusion(p.shape.memory), shares);
+    s.arena.resize(static_cast<std::size_t>(layout.cells()));
     s.memory.assign(p.tensors.size(), nullptr);
-    for (const bool measure : {true, false}) {
-      if (!measure) s.arena.resize(cells);
-      cells = 0;
-      for (std::size_t id = 0; id < p.tensors.size(); ++id) {
-        if (!used[id] && p.tensors[id].kind != TensorKind::kInput) continue;
-        if (!measure) s.memory[id] = s.arena.data() + cells;
-        constexpr std::size_t kLine = kTensorAlignment / sizeof(float);
-        const auto size = static_cast<std::size_t>(cell_count(p.tensors[id].axes));
-        cells += (size + kLine - 1) / kLine * kLine;
-      }
+    for (std::size_t id = 0; id < p.tensors.size(); ++id) {
+      if (layout.offsets[id] >= 0)
+        s.memory[id] = s.arena.data() + static_cast<std::size_t>(layout.offsets[id]);
+    }
+    for (const TensorId id : p.dropout) {
+      if (!shares || shares->segment_of(id) < 0) s.drawn.push_back(id);
     }
   }
 
   const Trainer& trainer_;
   std::unique_ptr<Backend> backend_, backend_with_memory_;
+  BlockCount blocks_;
   // By rows, and how many are remembered of each.
   std::map<std::pair<std::int64_t, std::int64_t>, std::unique_ptr<Shape>> shapes_;
 };
-
-double training_memory_needed(const Config& config, const RunShape& shape,
-                              const TrainerOptions& options, std::int64_t rows) {
-  const std::int64_t shards = std::clamp<std::int64_t>(options.shards, 1, rows);
-  RunShape sizes = shape;
-  sizes.batch = (rows + shards - 1) / shards;
-  sizes.memory = config.memory;
-  const Program program = build_training_program(config, sizes, options.dropout > 0);
-  const Fusion fusion(program);
-  double parameters = 0, others = 0;  // in doubles: more cells may be asked for than can be counted
-  for (std::size_t id = 0; id < program.tensors.size(); ++id) {
-    const TensorSpec& spec = program.tensors[id];
-    if (spec.kind == TensorKind::kAlias || fusion.is_left_out(static_cast<TensorId>(id))) continue;
-    double cells = 1;
-    for (const Axis& axis : spec.axes) cells *= static_cast<double>(axis.size);
-    (spec.kind == TensorKind::kParameter ? parameters : others) += cells;
-  }
-  const double workers = static_cast<double>(std::min<std::int64_t>(options.threads, shards));
-  const bool sgd = options.optimizer.kind == OptimizerKind::kSgd;
-  const double moments = !sgd ? 2 : options.optimizer.momentum > 0 ? 1 : 0;
-  const double copies = options.threads > 1 ? options.threads : 0;  // of GradientSum
-  const double saved = 2 * (1 + moments);  // a copy, and the files made of it
-  // Gradients of activations share memory (KeptGradients::kParameters): at most half of it all.
-  const double cells =
-      parameters * (2 + moments + copies + workers + saved) + workers * 1.5 * others;
-  return cells * sizeof(float);
-}
 
 Trainer::Trainer(const Config& config, std::int64_t vocab, std::int64_t positions,
                  std::vector<Tensor> parameters, const TrainerOptions& options)
@@ -204,6 +209,7 @@ void Trainer::set_sizes(std::int64_t rows) {
   for (std::int64_t s = 0; s < shards; ++s)
     shard_first_.push_back(shard_first_.back() + rows / shards + (s < rows % shards));
   shard_sum_.assign(static_cast<std::size_t>(shards), {});
+  shard_blocks_.assign(static_cast<std::size_t>(shards), {});
 }
 
 BatchSum Trainer::run_shards(const TokenBatch& batch, bool backward, std::int64_t counted,
@@ -225,6 +231,7 @@ BatchSum Trainer::run_shards(const TokenBatch& batch, bool backward, std::int64_
     }
     ShardTurn turn(gradient_, shard);
     shard_sum_[s] = own.run(part, counted, true);
+    shard_blocks_[s] = own.blocks();
     turn.found(own.gradient(part));
   });
   std::swap(memories.now, memories.next);
@@ -299,10 +306,12 @@ void Trainer::meet_sizes(const TokenBatch& batch) {
 TrainStep Trainer::step(std::span<const TokenBatch> batches) {
   TrainStep result = begin(batches);
   rows_before_ = 0;
+  blocks_ = {};
   for (std::size_t b = 0; b < batches.size(); ++b) {
     meet_sizes(batches[b]);
     result.loss += run_shards(batches[b], true, result.counted, b == 0).loss;
     rows_before_ += batches[b].rows;
+    for (const BlockCount& blocks : shard_blocks_) blocks_ += blocks;
   }
   result.loss /= static_cast<double>(result.counted);
   result.gradient_norm = clip_gradients(optimizer_->tensors(), options_.clip);
@@ -331,8 +340,10 @@ std::size_t Trainer::memory_bytes() const {
   return bytes;
 }
 
-std::size_t Trainer::needed_bytes() const {
-  std::size_t bytes = model_bytes();
+std::size_t Trainer::needed_bytes() const { return model_bytes() + activation_bytes(); }
+
+std::size_t Trainer::activation_bytes() const {
+  std::size_t bytes = 0;
   for (const auto& worker : workers_) bytes += worker->kept_bytes();
   return bytes;
 }

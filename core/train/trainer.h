@@ -11,15 +11,11 @@
 #include "core/train/data/batch_inputs.h"
 #include "core/train/learner.h"
 #include "core/train/optim/gradient_sum.h"
+#include "core/train/training_memory.h"
 
 namespace headlight {
 
 class ThreadPool;
-
-/// Bytes that training in batches of `rows` rows would take at most, with what a save of it needs:
-/// asked before anything is allocated.
-double training_memory_needed(const Config&, const RunShape&, const TrainerOptions&,
-                              std::int64_t rows);
 
 /// On the processor. The last rows of a batch that the shards do not divide are spread over the
 /// first shards.
@@ -48,6 +44,9 @@ class Trainer final : public Learner {
   /// Bytes that a step cannot do without: weights, gradients, moments, and the activations kept for
   /// the shards that run at the same time.
   std::size_t needed_bytes() const;
+  /// Of them the activations and inputs.
+  std::size_t activation_bytes() const;
+  BlockCount blocks() const override { return blocks_; }
 
  private:
   class Worker;
@@ -68,6 +67,8 @@ class Trainer final : public Learner {
   Memories training_, evaluation_;
   GradientSum gradient_;  // of all parameters, as Backward lays them out
   std::vector<BatchSum> shard_sum_;
+  std::vector<BlockCount> shard_blocks_;
+  BlockCount blocks_;                      // of the last step
   std::vector<std::int64_t> shard_first_;  // row; one more entry than shards
   std::int64_t rows_before_ = 0;           // of this step's batches before this one
   // Rows of a shard, and how many it remembers of each.

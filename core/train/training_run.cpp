@@ -29,8 +29,9 @@ std::unique_ptr<Learner> make_trainer(const Config& config, const RunShape& shap
 }
 
 TrainerOptions trainer_options(const RunPlan& plan, int threads) {
-  return {plan.settings.optimizer, plan.settings.schedule, plan.settings.clip, kShards, threads,
-          plan.settings.dropout,   plan.settings.seed};
+  return {
+      plan.settings.optimizer, plan.settings.schedule, plan.settings.clip,         kShards, threads,
+      plan.settings.dropout,   plan.settings.seed,     plan.settings.checkpointing};
 }
 
 // Who fills holes or judges a whole row looks both ways.

@@ -27,7 +27,12 @@ double fused_error(const Config& config, const RunShape& shape) {
   const TensorId logits = fused.program->require("logits");
   double worst = normalised_error(fused.cells(logits), plain.cells(logits), 0.01);
   for (const FusedAttention& a : fusion->attentions()) {
-    worst = std::max(worst, normalised_error(fused.cells(a.pattern), plain.cells(a.pattern), 0.01));
+    const auto expected = plain.cells(a.pattern), got = fused.cells(a.pattern);
+    // Blocks that the mask forbids are not written: see test_gradients_sparse.cpp.
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      if (std::isnan(got[i]) && expected[i] == 0) got[i] = 0;
+    }
+    worst = std::max(worst, normalised_error(got, expected, 0.01));
   }
   for (const TensorId id : fused.of_kind(TensorKind::kParameter)) {
     const auto got = pass.gradient(id).cells(), expected = plain.backward.gradient(id).cells();

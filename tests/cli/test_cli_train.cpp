@@ -446,12 +446,58 @@ TEST_CASE("train --from: a model learns on, says what it forgets, and can go on"
                 {"sentiment", "next token"});
 }
 
+TEST_CASE("train: gradient checkpointing changes no bit, stays with the run, and may change") {
+  const Folder folder;
+  const auto train = [&](const char* out, const Args& more) {
+    Args args = {"train", "--out", folder / out};
+    args.insert(args.end(), more.begin(), more.end());
+    return run_well(args);
+  };
+  const auto fresh = [](const char* steps, const char* checkpointing) {
+    return Args{"--task",          "reverse",    "--layers", "3",   "--heads",   "2",
+                "--d-model",       "16",         "--batch",  "8",   "--mask",    "local",
+                "--dropout",       "0.1",        "--steps",  steps, "--threads", "2",
+                "--checkpointing", checkpointing};
+  };
+  train("keeps", fresh("9", "off"));
+  train("again", fresh("4", "on"));
+  CHECK(contains(read_bytes(folder / "again/train.json"), "\"checkpointing\": true"));
+  CHECK_FALSE(contains(read_bytes(folder / "keeps/train.json"), "checkpointing"));
+  train("again", {"--resume", folder / "again", "--steps", "6"});
+  CHECK(contains(read_bytes(folder / "again/train.json"), "\"checkpointing\": true"));
+  train("again", {"--resume", folder / "again", "--steps", "9", "--checkpointing", "off"});
+  CHECK(read_bytes(folder / "keeps/model.safetensors") ==
+        read_bytes(folder / "again/model.safetensors"));
+  CHECK_FALSE(contains(read_bytes(folder / "again/train.json"), "checkpointing"));
+}
+
+TEST_CASE("train: how many blocks of scores a step computed, where the mask forbids some") {
+  const Folder folder;
+  std::string text;
+  for (int i = 0; i < 40; ++i) text += "the little dog was sad ";
+  folder.write("text.txt", text);
+  const auto said = [&](const Args& more) {
+    Args args = {
+        "train",    "--text", folder / "text.txt", "--context", "64",      "--batch", "3",
+        "--layers", "2",      "--heads",           "2",         "--steps", "1",       "--d-model",
+        "16"};
+    args.insert(args.end(), more.begin(), more.end());
+    return run_well(args).err;
+  };
+  // 4 x 4 blocks of 12 heads, of which each row has its own and the one before.
+  CHECK(contains(said({"--mask", "local", "--window", "16"}), "84 of 192 blocks"));
+  CHECK(contains(said({}), "120 of 192 blocks of 16 x 16 scores (62.5 %)"));
+  CHECK_FALSE(contains(said({"--mask", "none"}), "blocks"));
+}
+
 TEST_CASE("train: what it cannot do it says") {
   const Folder folder;
   check_refused(run({"train"}), 2, {"--task", "--text", "--data-ids"});
   check_refused(run({"train", "--task", "copy", "--text", "x"}), 2, {"just one"});
   check_refused(run({"train", "--task", "cpoy"}), 2, {"cpoy", "copy"});
   check_refused(run({"train", "--task", "copy", "--dropout", "1"}), 2, {"dropout", "0.95"});
+  check_refused(run({"train", "--task", "copy", "--checkpointing", "yes"}), 2,
+                {"--checkpointing", "on or off", "yes"});
   folder.write("one.tsv", "text\tlabel\na b\tx\nc d\tx\n");
   check_refused(run({"train", "--labels", folder / "one.tsv"}), 1, {"one.tsv", "x"});
   check_refused(run({"train", "--task", "copy", "--lr", "0"}), 2, {"learning rate", "0"});

@@ -28,7 +28,7 @@ struct Line {
 };
 
 // A function with all its lines, or, without a name, what stands between functions.
-struct Stretch {
+struct LineStretch {
   std::size_t file = 0;
   std::string_view name;
   std::vector<Line> lines;
@@ -87,7 +87,7 @@ class Conditions {
   std::vector<bool> branches_;  // is each of the #ifdefs around a line fulfilled?
 };
 
-void add_stretches(std::vector<Stretch>& all, std::size_t file, std::string_view text,
+void add_stretches(std::vector<LineStretch>& all, std::size_t file, std::string_view text,
                    Conditions& conditions) {
   bool inside = false;
   for (int number = 1; !text.empty(); ++number) {
@@ -105,7 +105,7 @@ void add_stretches(std::vector<Stretch>& all, std::size_t file, std::string_view
 }
 
 // The words before "(" in the function's own lines: what it calls, and a few more.
-void add_calls(const Stretch& function, std::vector<std::string_view>& names) {
+void add_calls(const LineStretch& function, std::vector<std::string_view>& names) {
   for (const Line& line : function.lines) {
     for (std::size_t open = line.code.find('('); open != line.code.npos;
          open = line.code.find('(', open + 1)) {
@@ -117,14 +117,14 @@ void add_calls(const Stretch& function, std::vector<std::string_view>& names) {
 }
 
 // The names of the functions that run.
-std::set<std::string_view> reached(const std::vector<Stretch>& all) {
+std::set<std::string_view> reached(const std::vector<LineStretch>& all) {
   std::set<std::string_view> names;
   std::vector<std::string_view> open = {"main"};
   while (!open.empty()) {
     const std::string_view name = open.back();
     open.pop_back();
     if (!names.insert(name).second) continue;
-    for (const Stretch& stretch : all) {
+    for (const LineStretch& stretch : all) {
       if (stretch.name == name) add_calls(stretch, open);
     }
   }
@@ -140,13 +140,13 @@ std::vector<KernelSource> kernel_sources(std::string_view file, std::string_view
     std::string text(texts(name));
     sources.push_back({std::move(name), std::move(text), {}});
   }
-  std::vector<Stretch> all;
+  std::vector<LineStretch> all;
   Conditions conditions(defines);
   for (std::size_t i = 0; i < sources.size(); ++i) {
     add_stretches(all, i, sources[i].text, conditions);
   }
   const std::set<std::string_view> running = reached(all);
-  for (const Stretch& stretch : all) {
+  for (const LineStretch& stretch : all) {
     if (!stretch.name.empty() && !running.contains(stretch.name)) continue;
     const bool whole = stretch.lines.front().marks_function();
     for (const Line& line : stretch.lines) {

@@ -199,10 +199,14 @@ int drop_down(Ui& ui, std::string_view id, std::span<const std::string> labels,
 
 int choice_row(Ui& ui, const ChoiceRow& row, const Rect& r) {
   const float text_y = (r.y0 + r.y1 - ui.fonts.control->FontSize) / 2 - ui.px(1);
-  const float label_room = row_label_room(r.width());
-  ui.text(ui.fonts.control, {r.x0, text_y}, ui.theme.muted, row.label, label_room);
-  return drop_down(ui, row.id, row.labels, row.ids, row.chosen,
-                   {r.x0 + label_room + ui.px(10), r.y0, r.x1, r.y1});
+  const float label_room = row.label.empty() ? -ui.px(10) : row_label_room(r.width());
+  if (!row.label.empty())
+    ui.text(ui.fonts.control, {r.x0, text_y}, ui.theme.muted, row.label, label_room);
+  const int pressed = drop_down(ui, row.id, row.labels, row.ids, row.chosen,
+                                {r.x0 + label_room + ui.px(10), r.y0, r.x1, r.y1});
+  const bool over = ImGui::IsWindowHovered() && ImGui::IsMouseHoveringRect(r.min(), r.max());
+  if (over && !row.help.empty()) ui.tooltip(row.help);
+  return pressed;
 }
 
 }  // namespace headlight

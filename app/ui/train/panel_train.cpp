@@ -175,6 +175,26 @@ void model_settings(TrainSettings& s) {
 
 // ---- learning ----
 
+// What a layer makes: kept, or made again in the backward pass.
+void checkpointing_setting(TrainSettings& s) {
+  Ui& ui = s.ui();
+  bool& on = s.plan.settings.checkpointing;
+  const std::string labels[] = {std::string(ui.tr("train.off")), std::string(ui.tr("train.on"))};
+  constexpr std::string_view kIds[] = {"off", "on"};
+  const std::string_view label = ui.tr("train.checkpointing");
+  const bool fits =
+      ui.measure(ui.fonts.control, label).x <= row_label_room(s.column.x1 - s.column.x0);
+  if (!fits) s.column.name_above(label);
+  s.column.y += ui.px(1);
+  const ChoiceRow row{
+      "train/set/checkpointing",        fits ? label : std::string_view(), labels, kIds, on ? 1 : 0,
+      ui.tr("train.checkpointing.help")};
+  const int pressed = choice_row(ui, row, s.column.row(26));
+  if (pressed < 0 || pressed == row.chosen) return;
+  on = pressed == 1;
+  s.changed = true;
+}
+
 void learning_settings(TrainSettings& s) {
   RunSettings& settings = s.plan.settings;
   Schedule& schedule = settings.schedule;
@@ -203,6 +223,7 @@ void learning_settings(TrainSettings& s) {
            settings.optimizer.weight_decay);
   s.number({.id = "train/set/clip", .high = 100, .logarithmic = true, .least = 0.01, .zero = off},
            "train.clip", settings.clip);
+  checkpointing_setting(s);
   s.number({.id = "train/set/seed", .high = 1000, .integer = true}, "train.seed",
            s.plan.config.seed);
 }

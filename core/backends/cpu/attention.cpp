@@ -1,16 +1,12 @@
 #include "core/backends/cpu/attention.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace headlight::cpu {
 namespace {
 
 using kernels::Into;
-
-// Queries in a block, and keys: the less, the more of a causal mask's other half is left out.
-constexpr std::int64_t kBlock = 16;
-
-std::int64_t blocks_of(std::int64_t n) { return (n + kBlock - 1) / kBlock; }
 
 const std::vector<Axis>& axes_of(const Program& program, TensorId id) {
   return program.tensors[static_cast<std::size_t>(id)].axes;
@@ -22,13 +18,15 @@ std::int64_t spread_stride(std::int64_t cells) {
   return ((cells + packet - 1) / packet | 1) * packet;
 }
 
-// The keys that a block of rows did not come to.
-void clear_outside(float* block, std::int64_t stride, std::int64_t rows, std::int64_t keys,
-                   std::int64_t begin, std::int64_t end) {
-  for (std::int64_t r = 0; r < rows; ++r) {
-    std::fill_n(block + r * stride, begin, 0.0f);
-    std::fill_n(block + r * stride + end, keys - end, 0.0f);
+// Where the part of the sum ends that place `at` lies in. What stands outside the hull is a part of
+// its own.
+std::int64_t part_end(Stretch hull, std::int64_t at) {
+  if (at < hull.begin) return hull.begin;
+  for (std::int64_t i = 1; at < hull.end && i <= kernels::sum_parts(hull.size()); ++i) {
+    const std::int64_t end = hull.begin + kernels::sum_part_begin(hull.size(), i);
+    if (at < end) return end;
   }
+  return std::numeric_limits<std::int64_t>::max();
 }
 
 }  // namespace
@@ -40,17 +38,19 @@ struct AttentionRunner::Head {
   std::int64_t queries, keys, width, v_width;
   float factor;
   double temperature;
-  const Stretch *keys_of, *queries_of;
-  bool follows;  // another head that reads the same keys and values came before
+  const MaskBlocks* blocks;
+  std::int64_t item;  // of the batch
+  bool follows;       // another head that reads the same keys and values came before
   const float* d_out;
   std::array<Into, 3> d_in;
 };
 
-void AttentionRunner::begin_run(const Program& program, std::span<const FusedAttention> attentions,
+void AttentionRunner::begin_run(const Program& program, const Fusion& fusion,
                                 std::span<float* const> memory) {
-  allowed_.resize(attentions.size());
+  count_ = {};
+  allowed_.resize(fusion.attentions().size());
   std::size_t count = 0;
-  for (const FusedAttention& a : attentions) {
+  for (const FusedAttention& a : fusion.attentions()) {
     const auto& axes = axes_of(program, a.pattern);
     const bool known = std::any_of(allowed_.begin(), allowed_.begin() + count, [&](auto& other) {
       return other.mask == a.mask && other.queries == axes[2].size && other.keys == axes[3].size;
@@ -60,42 +60,19 @@ void AttentionRunner::begin_run(const Program& program, std::span<const FusedAtt
     entry.mask = a.mask;
     entry.queries = axes[2].size;
     entry.keys = axes[3].size;
-    find_allowed(entry, axes[0].size,
-                 a.mask < 0 ? nullptr : memory[static_cast<std::size_t>(a.mask)]);
+    entry.blocks.find(axes[0].size, entry.queries, entry.keys,
+                      a.mask < 0 ? nullptr : memory[static_cast<std::size_t>(a.mask)],
+                      fusion.forbidden_blocks());
   }
 }
 
-void AttentionRunner::find_allowed(Allowed& a, std::int64_t batch, const float* mask) {
-  a.keys_of.clear();
-  a.queries_of.assign(static_cast<std::size_t>(batch * blocks_of(a.keys)), Stretch{});
-  for (std::int64_t b = 0; b < batch; ++b) {
-    Stretch* queries_of = a.queries_of.data() + b * blocks_of(a.keys);
-    for (std::int64_t i = 0; i < a.queries; i += kBlock) {
-      const std::int64_t last = std::min(i + kBlock, a.queries);
-      Stretch keys = mask ? Stretch{a.keys, 0} : Stretch{0, a.keys};
-      for (std::int64_t row = b * a.queries + i; mask && row < b * a.queries + last; ++row) {
-        const float* cells = mask + row * a.keys;
-        std::int64_t first = 0, end = a.keys;
-        while (first < keys.begin && cells[first] != 0) ++first;
-        while (end > keys.end && cells[end - 1] != 0) --end;
-        keys = {first, end};
-      }
-      if (keys.begin >= keys.end) keys = {0, 0};
-      keys = {keys.begin / kBlock * kBlock, std::min(blocks_of(keys.end) * kBlock, a.keys)};
-      a.keys_of.push_back(keys);
-      for (std::int64_t j = keys.begin / kBlock; j < blocks_of(keys.end); ++j) {
-        if (queries_of[j].end == 0) queries_of[j].begin = i;
-        queries_of[j].end = last;
-      }
-    }
-  }
-}
-
-const AttentionRunner::Allowed& AttentionRunner::allowed(TensorId mask, std::int64_t queries,
-                                                         std::int64_t keys) const {
-  return *std::find_if(allowed_.begin(), allowed_.end(), [&](const Allowed& a) {
-    return a.mask == mask && a.queries == queries && a.keys == keys;
-  });
+const MaskBlocks& AttentionRunner::allowed(TensorId mask, std::int64_t queries,
+                                           std::int64_t keys) const {
+  return std::find_if(allowed_.begin(), allowed_.end(),
+                      [&](const Allowed& a) {
+                        return a.mask == mask && a.queries == queries && a.keys == keys;
+                      })
+      ->blocks;
 }
 
 // Calls f(head) for each matrix of scores, in order.
@@ -119,7 +96,7 @@ void AttentionRunner::for_heads(const Program& program, const FusedAttention& a,
   const float* const k = at(a.turned_k < 0 ? a.k : a.turned_k);
   all.factor = a.factor;
   all.temperature = a.temperature;
-  const Allowed& stretches = allowed(a.mask, all.queries, all.keys);
+  all.blocks = &allowed(a.mask, all.queries, all.keys);
   for (std::int64_t b = 0; b < batch; ++b) {
     for (std::int64_t h = 0; h < heads; ++h) {
       Head head = all;
@@ -130,8 +107,7 @@ void AttentionRunner::for_heads(const Program& program, const FusedAttention& a,
       head.mask = a.mask < 0 ? nullptr : at(a.mask) + b * all.queries * all.keys;
       head.pattern = at(a.pattern) + (b * heads + h) * all.queries * all.keys;
       head.out = at(a.out) + b * all.queries * all.out_stride + h * all.v_width;
-      head.keys_of = stretches.keys_of.data() + b * blocks_of(all.queries);
-      head.queries_of = stretches.queries_of.data() + b * blocks_of(all.keys);
+      head.item = b;
       f(head);
     }
   }
@@ -162,7 +138,10 @@ void AttentionRunner::run(const Program& program, const FusedAttention& a,
     turn(program, a, a.q, at(a.q), {at(a.turned_q), false}, false);
     turn(program, a, a.k, at(a.k), {at(a.turned_k), false}, false);
   }
-  for_heads(program, a, memory, [&](const Head& head) { run_head(head); });
+  for_heads(program, a, memory, [&](const Head& head) {
+    run_head(head);
+    if (head.item == 0) count_ += head.blocks->count();  // for all items at once
+  });
 }
 
 // The gradients of what was turned are made beside, and turned back where they belong.
@@ -199,62 +178,65 @@ void AttentionRunner::run_head(const Head& m) {
   const std::int64_t stride = spread_stride(m.keys);
   float* k_turned = scratch(m.width * stride);
   kernels::transpose(m.k, m.k_stride, m.keys, m.width, k_turned, stride);
-  for (std::int64_t i = 0; i < m.queries; i += kBlock) {
-    const std::int64_t rows = std::min(kBlock, m.queries - i);
-    const Stretch keys = m.keys_of[i / kBlock];
-    multiply({.a = m.q + i * m.q_stride,
-              .a_stride = m.q_stride,
-              .b = k_turned + keys.begin,
-              .b_stride = stride,
-              .c = m.pattern + i * m.keys + keys.begin,
-              .c_stride = m.keys,
-              .rows = rows,
-              .columns = keys.size(),
-              .inner = m.width});
-    kernels::weigh_scores({.scores = m.pattern + i * m.keys + keys.begin,
+  for (std::int64_t i = 0; i < m.queries; i += kScoreBlock) {
+    const std::int64_t rows = std::min(kScoreBlock, m.queries - i);
+    const BlockRow keys = m.blocks->keys_of(m.item, i / kScoreBlock);
+    float* pattern = m.pattern + i * m.keys;
+    for (const Stretch& run : keys.runs) {
+      multiply({.a = m.q + i * m.q_stride,
+                .a_stride = m.q_stride,
+                .b = k_turned + run.begin,
+                .b_stride = stride,
+                .c = pattern + run.begin,
+                .c_stride = m.keys,
+                .rows = rows,
+                .columns = run.size(),
+                .inner = m.width});
+    }
+    kernels::weigh_scores({.scores = pattern,
                            .stride = m.keys,
                            .factor = m.factor,
-                           .mask = m.mask ? m.mask + i * m.keys + keys.begin : nullptr,
+                           .mask = m.mask ? m.mask + i * m.keys : nullptr,
                            .mask_stride = m.keys,
                            .temperature = m.temperature,
                            .rows = rows,
-                           .n = keys.size()});
-    clear_outside(m.pattern + i * m.keys, m.keys, rows, m.keys, keys.begin, keys.end);
-    multiply({.a = m.pattern + i * m.keys + keys.begin,
+                           .runs = keys.runs});
+    sum_runs({.a = pattern,
               .a_stride = m.keys,
-              .b = m.v + keys.begin * m.v_stride,
+              .b = m.v,
               .b_stride = m.v_stride,
               .c = m.out + i * m.out_stride,
               .c_stride = m.out_stride,
               .rows = rows,
-              .columns = m.v_width,
-              .inner = keys.size()});
+              .columns = m.v_width},
+             keys);
   }
 }
 
 // With P the pattern: dP = dZ Vᵀ, dS = factor / temperature · P ∘ (dP − Σ_key P ∘ dP)
 void AttentionRunner::find_score_gradients(const Head& m, const float* v_turned, float* d_scores,
                                            std::int64_t stride) {
-  for (std::int64_t i = 0; i < m.queries; i += kBlock) {
-    const std::int64_t rows = std::min(kBlock, m.queries - i);
-    const Stretch keys = m.keys_of[i / kBlock];
-    multiply({.a = m.d_out + i * m.out_stride,
-              .a_stride = m.out_stride,
-              .b = v_turned + keys.begin,
-              .b_stride = stride,
-              .c = d_scores + i * stride + keys.begin,
-              .c_stride = stride,
-              .rows = rows,
-              .columns = keys.size(),
-              .inner = m.v_width});
-    kernels::weigh_scores_backward({.scores = d_scores + i * stride + keys.begin,
+  for (std::int64_t i = 0; i < m.queries; i += kScoreBlock) {
+    const std::int64_t rows = std::min(kScoreBlock, m.queries - i);
+    const BlockRow keys = m.blocks->keys_of(m.item, i / kScoreBlock);
+    for (const Stretch& run : keys.runs) {
+      multiply({.a = m.d_out + i * m.out_stride,
+                .a_stride = m.out_stride,
+                .b = v_turned + run.begin,
+                .b_stride = stride,
+                .c = d_scores + i * stride + run.begin,
+                .c_stride = stride,
+                .rows = rows,
+                .columns = run.size(),
+                .inner = m.v_width});
+    }
+    kernels::weigh_scores_backward({.scores = d_scores + i * stride,
                                     .stride = stride,
                                     .factor = m.factor,
                                     .temperature = m.temperature,
                                     .rows = rows,
-                                    .n = keys.size()},
-                                   m.pattern + i * m.keys + keys.begin, m.keys);
-    clear_outside(d_scores + i * stride, stride, rows, m.keys, keys.begin, keys.end);
+                                    .runs = keys.runs},
+                                   m.pattern + i * m.keys, m.keys);
   }
 }
 
@@ -269,53 +251,99 @@ void AttentionRunner::run_head_backward(const Head& m) {
     kernels::transpose(m.v, m.v_stride, m.keys, m.v_width, v_turned, stride);
     find_score_gradients(m, v_turned, d_scores, stride);
   }
-  multiply_blocks({.a = m.pattern,
-                   .a_stride = m.keys,
-                   .b = m.d_out,
-                   .b_stride = m.out_stride,
-                   .a_transposed = true,
-                   .adds = d_v.adds,
-                   .c = d_v.cells,
-                   .c_stride = m.v_stride,
-                   .rows = m.keys,
-                   .columns = m.v_width},
-                  m.queries_of);
-  multiply_blocks({.a = d_scores,
-                   .a_stride = stride,
-                   .b = m.k,
-                   .b_stride = m.k_stride,
-                   .adds = d_q.adds,
-                   .c = d_q.cells,
-                   .c_stride = m.q_stride,
-                   .rows = m.queries,
-                   .columns = m.width},
-                  m.keys_of);
-  multiply_blocks({.a = d_scores,
-                   .a_stride = stride,
-                   .b = m.q,
-                   .b_stride = m.q_stride,
-                   .a_transposed = true,
-                   .adds = d_k.adds,
-                   .c = d_k.cells,
-                   .c_stride = m.k_stride,
-                   .rows = m.keys,
-                   .columns = m.width},
-                  m.queries_of);
+  multiply_rows({.a = m.pattern,
+                 .a_stride = m.keys,
+                 .b = m.d_out,
+                 .b_stride = m.out_stride,
+                 .a_transposed = true,
+                 .adds = d_v.adds,
+                 .c = d_v.cells,
+                 .c_stride = m.v_stride,
+                 .rows = m.keys,
+                 .columns = m.v_width},
+                m, false);
+  multiply_rows({.a = d_scores,
+                 .a_stride = stride,
+                 .b = m.k,
+                 .b_stride = m.k_stride,
+                 .adds = d_q.adds,
+                 .c = d_q.cells,
+                 .c_stride = m.q_stride,
+                 .rows = m.queries,
+                 .columns = m.width},
+                m, true);
+  multiply_rows({.a = d_scores,
+                 .a_stride = stride,
+                 .b = m.q,
+                 .b_stride = m.q_stride,
+                 .a_transposed = true,
+                 .adds = d_k.adds,
+                 .c = d_k.cells,
+                 .c_stride = m.k_stride,
+                 .rows = m.keys,
+                 .columns = m.width},
+                m, false);
 }
 
-// Each block of rows of C sums only over its stretch.
-void AttentionRunner::multiply_blocks(const kernels::Product& all, const Stretch* stretches) {
+// Rows of C by blocks of queries or of keys: each sums only over what it meets.
+void AttentionRunner::multiply_rows(const kernels::Product& all, const Head& m, bool of_queries) {
   if (!all.c) return;
-  for (std::int64_t r = 0; r < all.rows; r += kBlock) {
-    const Stretch inner = stretches[r / kBlock];
+  for (std::int64_t r = 0; r < all.rows; r += kScoreBlock) {
+    const std::int64_t block = r / kScoreBlock;
     kernels::Product part = all;
-    part.a += all.a_transposed ? inner.begin * all.a_stride + r : r * all.a_stride + inner.begin;
-    part.b += inner.begin * all.b_stride;
+    part.a += all.a_transposed ? r : r * all.a_stride;
     part.c += r * all.c_stride;
-    part.rows = std::min(kBlock, all.rows - r);
-    part.inner = inner.size();
-    multiply(part);
+    part.rows = std::min(kScoreBlock, all.rows - r);
+    sum_runs(part,
+             of_queries ? m.blocks->keys_of(m.item, block) : m.blocks->queries_of(m.item, block));
   }
+}
+
+// C = Σ over the runs. The sum is cut into parts where one over the whole hull would be cut, and a
+// part goes on across its gaps: the terms there are 0, so that no bit of C depends on them.
+void AttentionRunner::sum_runs(const kernels::Product& all, const BlockRow& over) {
+  const std::span<const Stretch> runs = over.runs;
+  kernels::Product m = all;
+  const auto sum = [&](std::int64_t begin, std::int64_t end) {
+    m.a = all.a + (all.a_transposed ? begin * all.a_stride : begin);
+    m.b = all.b + begin * all.b_stride;
+    m.inner = end - begin;
+    multiply(m);
+  };
+  if (runs.empty()) return sum(0, 0);
+  if (over.hull == runs[0]) return sum(over.hull.begin, over.hull.end);
+  std::size_t run = 0;
+  for (std::int64_t at = runs[0].begin; run < runs.size(); m.adds = true) {
+    const std::int64_t end = part_end(over.hull, at);
+    const bool gap = run + 1 < runs.size() && runs[run + 1].begin < end;
+    const bool beside = gap && m.adds;
+    if (beside) begin_part(m);
+    for (m.continues = false; run < runs.size() && at < end; m.continues = gap) {
+      const std::int64_t stop = std::min(runs[run].end, end);
+      sum(at, stop);
+      at = stop;
+      if (at == runs[run].end && ++run < runs.size()) at = runs[run].begin;
+    }
+    m.continues = false;
+    if (beside) end_part(m, all);
+  }
+}
+
+// A part of a sum with gaps is summed beside what it is added to.
+void AttentionRunner::begin_part(kernels::Product& m) {
+  const auto cells = static_cast<std::size_t>(kScoreBlock * m.columns);
+  if (part_sum_.size() < cells) part_sum_.resize(cells);
+  m.c = part_sum_.data();
+  m.c_stride = m.columns;
+  m.adds = false;
+}
+
+void AttentionRunner::end_part(kernels::Product& m, const kernels::Product& all) const {
+  m.c = all.c;
+  m.c_stride = all.c_stride;
+  for (std::int64_t r = 0; r < m.rows; ++r)
+    kernels::pass_gradient(part_sum_.data() + r * m.columns, {m.c + r * m.c_stride, true},
+                           m.columns);
 }
 
 // An empty sum is 0.

@@ -32,13 +32,18 @@ class CpuBackend final : public Backend {
 
   void run(const Program& program, std::span<const OpCall> calls,
            std::span<float* const> memory) override {
+    if (fusion_) attention_.begin_run(program, *fusion_, memory);
+    run_more(program, calls, memory);
+  }
+
+  void run_more(const Program& program, std::span<const OpCall> calls,
+                std::span<float* const> memory) override {
     const FlushDenormals flush;
     pieces_.begin_run([&] {
       double work = 0;
       for (const OpCall& call : calls) work += cpu::work_of(Call(program, call, {}));
       return work;
     });
-    if (fusion_) attention_.begin_run(program, fusion_->attentions(), memory);
     for (const OpCall& call : calls) {
       if (fusion_ && run_fused(program, call, memory)) continue;
       run_call(Call(program, call, memory));
@@ -50,6 +55,8 @@ class CpuBackend final : public Backend {
     const FlushDenormals flush;
     backward_.run(program, calls, memory, gradients);
   }
+
+  BlockCount blocks() const override { return attention_.count(); }
 
  private:
   // False for a call that stands alone.

@@ -4,6 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
+
+#include "core/graph/mask_blocks.h"
 
 namespace headlight::kernels {
 
@@ -16,7 +19,10 @@ struct Product {
   const float* b = nullptr;  // (inner, columns), or (columns, inner) when transposed
   std::int64_t b_stride = 0;
   bool a_transposed = false, b_transposed = false;
-  bool adds = false;            // C += A · B, without bias
+  bool adds = false;  // C += A · B, without bias
+  // Each cell's sum, of no more than one part (sum_parts()), begins with what stands in C: as if
+  // the terms before had been summed with these.
+  bool continues = false;
   const float* bias = nullptr;  // (columns), may be left out
   float* c = nullptr;           // (rows, columns)
   std::int64_t c_stride = 0;
@@ -26,6 +32,10 @@ struct Product {
 /// Every cell is summed in the same order whatever piece of C is asked for, so products may be cut
 /// anywhere. `scratch` has kScratchFloats cells and starts on a 64-byte boundary.
 void multiply(const Product&, float* scratch);
+
+/// A sum of `inner` terms is made of so many parts, each summed on its own; where part i begins.
+std::int64_t sum_parts(std::int64_t inner);
+std::int64_t sum_part_begin(std::int64_t inner, std::int64_t i);
 
 /// out (columns, out_stride) = b (rows, columns) transposed, whose rows lie b_stride apart; cells
 /// past the rows up to a whole number of kPacketColumns become 0, and out_stride has room for them.
@@ -106,8 +116,8 @@ struct LayerNorm {
 };
 void layer_norm(const LayerNorm&);
 
-/// `rows` rows of n scores each, and of their mask, if any; strides count cells from one row to the
-/// next.
+/// `rows` rows of scores, and of their mask, if any; strides count cells from one row to the next.
+/// Only the cells of the runs are looked at, which begin at whole packets.
 struct ScoreRows {
   float* scores = nullptr;
   std::int64_t stride = 0;
@@ -115,7 +125,8 @@ struct ScoreRows {
   const float* mask = nullptr;  // 0: allowed
   std::int64_t mask_stride = 0;
   double temperature = 1;
-  std::int64_t rows = 0, n = 0;
+  std::int64_t rows = 0;
+  std::span<const Stretch> runs;
 };
 /// In place: scales by `factor`, masks, and takes the softmax of each row, as scale(), mask() and
 /// softmax_row() do, to a few units in the last place.

@@ -14,7 +14,7 @@ void weigh_block(const ScoreRows& m, std::int64_t rows) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const Packet factor = all(m.factor), none = all(-kInfinity);
   const Packet largest = fold_rows(
-      rows, m.n, none,
+      rows, m.runs, none,
       [&](std::int64_t r, std::int64_t i, auto extent, Packet row) {
         float* cells = m.scores + r * m.stride + i;
         Packet x = pmul(load(cells, extent, -kInfinity), factor);
@@ -29,7 +29,7 @@ void weigh_block(const ScoreRows& m, std::int64_t rows) {
   // From 0 where nothing is allowed, so that the weights are 0; from +∞ they become NaN.
   const RowNumbers level(packet::pselect(packet::pcmp_eq(largest, none), all(0.0f), largest));
   const Packet sharpness = all(static_cast<float>(1 / m.temperature));
-  const Packet sums = sum_rows(rows, m.n, [&](std::int64_t r, std::int64_t i, auto extent) {
+  const Packet sums = sum_rows(rows, m.runs, [&](std::int64_t r, std::int64_t i, auto extent) {
     float* cells = m.scores + r * m.stride + i;
     const Packet above = psub(load(cells, extent, -kInfinity), level[r]);
     const Packet weight = simd::exp(pmul(above, sharpness));
@@ -40,7 +40,7 @@ void weigh_block(const ScoreRows& m, std::int64_t rows) {
       packet::pselect(packet::pcmp_eq(sums, all(0.0f)), all(0.0f), packet::pdiv(all(1.0f), sums)));
   for (std::int64_t r = 0; r < rows; ++r) {
     float* cells = m.scores + r * m.stride;
-    for_packets(m.n, [&](std::int64_t i, auto extent) {
+    for_packets(m.runs, [&](std::int64_t i, auto extent) {
       store(cells + i, pmul(load(cells + i, extent), inverse[r]), extent);
     });
   }
@@ -51,13 +51,13 @@ void weigh_backward_block(const ScoreRows& m, const float* weights, std::int64_t
   const auto weight = [&](std::int64_t r, std::int64_t i, auto extent) {
     return load(weights + r * weights_stride + i, extent);
   };
-  const RowNumbers mean(sum_rows(rows, m.n, [&](std::int64_t r, std::int64_t i, auto extent) {
+  const RowNumbers mean(sum_rows(rows, m.runs, [&](std::int64_t r, std::int64_t i, auto extent) {
     return pmul(weight(r, i, extent), load(m.scores + r * m.stride + i, extent));
   }));
   const Packet factor = all(static_cast<float>(static_cast<double>(m.factor) / m.temperature));
   for (std::int64_t r = 0; r < rows; ++r) {
     float* cells = m.scores + r * m.stride;
-    for_packets(m.n, [&](std::int64_t i, auto extent) {
+    for_packets(m.runs, [&](std::int64_t i, auto extent) {
       const Packet w = weight(r, i, extent), above = psub(load(cells + i, extent), mean[r]);
       const Packet d = pmul(pmul(w, above), factor);
       store(cells + i, packet::pselect(packet::pcmp_eq(w, all(0.0f)), all(0.0f), d), extent);

@@ -46,6 +46,7 @@ struct Tile {
   const float* ahead;  // memory to fetch meanwhile, a row for every kFetchEvery steps
   std::int64_t ahead_stride;
   bool first;      // C is written, not added to
+  bool continues;  // the sums begin with C
   int last_count;  // columns of the last packet that are inside C
 };
 
@@ -72,6 +73,15 @@ void multiply_tile(const Tile& t) {
   Packet sum[rows][packets];
   HEADLIGHT_UNROLLED for (int r = 0; r < rows; ++r) {
     HEADLIGHT_UNROLLED for (int p = 0; p < packets; ++p) sum[r][p] = all(0.0f);
+  }
+  if (t.continues) {
+    HEADLIGHT_UNROLLED for (int r = 0; r < rows; ++r) {
+      HEADLIGHT_UNROLLED for (int p = 0; p < packets; ++p) {
+        const float* c = t.c + r * t.c_stride + p * kWidth;
+        const bool whole = p + 1 < packets || t.last_count == kWidth;
+        sum[r][p] = whole ? load(c, Full{}) : load(c, Part{t.last_count});
+      }
+    }
   }
   const float* a = t.a;
   const float* b = t.b;
@@ -232,7 +242,8 @@ class Panel {
     tile.c_stride = m_.c_stride;
     tile.inner = inner;
     fetch_ahead(t, part, k, inner, tile);
-    tile.first = k == 0 && !m_.adds;
+    tile.continues = m_.continues;
+    tile.first = k == 0 && (!m_.adds || m_.continues);
     tile.last_count = static_cast<int>(std::min(end, columns_) - end + kWidth);
     kTiles[static_cast<std::size_t>((rows - 1) * kTilePackets + (end - begin) / kWidth - 1)](tile);
   }
@@ -281,7 +292,8 @@ void multiply_narrow(const Product& m) {
   tile.c = m.c;
   tile.c_stride = m.c_stride;
   tile.inner = m.inner;
-  tile.first = !m.adds;
+  tile.continues = m.continues;
+  tile.first = !m.adds || m.continues;
   tile.last_count = kWidth;
   const int packets = static_cast<int>(m.columns / kWidth);
   const auto rows = static_cast<unsigned>(m.rows);
@@ -301,15 +313,20 @@ void multiply_narrow(const Product& m) {
 const std::int64_t kPacketColumns = kWidth;
 const std::int64_t kTileColumns = kTilePackets * kWidth;
 
+std::int64_t sum_parts(std::int64_t inner) { return parts_of(inner, kBlock); }
+
+std::int64_t sum_part_begin(std::int64_t inner, std::int64_t i) {
+  return part_begin(inner, sum_parts(inner), i);
+}
+
 void multiply(const Product& m, float* scratch) {
   if (m.rows <= 0) return;
   if (is_narrow(m)) return multiply_narrow(m);
   for (std::int64_t j = 0; j < m.columns; j += kPanelColumns) {
     Panel panel(m, j, std::min(kPanelColumns, m.columns - j), scratch);
-    const std::int64_t blocks = parts_of(m.inner, kBlock);
-    for (std::int64_t i = 0; i < blocks; ++i) {
-      const std::int64_t k = part_begin(m.inner, blocks, i);
-      panel.add_block(k, part_begin(m.inner, blocks, i + 1) - k);
+    for (std::int64_t i = 0; i < sum_parts(m.inner); ++i) {
+      const std::int64_t k = sum_part_begin(m.inner, i);
+      panel.add_block(k, sum_part_begin(m.inner, i + 1) - k);
     }
   }
 }

@@ -3,7 +3,10 @@
 // own root and its own division. Only kernels_*.cpp should include it.
 #pragma once
 
+#include <span>
+
 #include "core/backends/cpu/simd.h"
+#include "core/graph/mask_blocks.h"
 
 namespace headlight::simd {
 
@@ -22,16 +25,24 @@ class RowNumbers {
   alignas(64) float cells_[kWidth];
 };
 
-/// Folds each of up to kBlockRows rows: f(row, i, extent, folded) for the packets along it, from
-/// `start` on; then the numbers of each row's packet among each other. Rows past the last have
-/// `start`'s.
-template <class F, class G>
-inline Packet fold_rows(std::int64_t rows, std::int64_t n, Packet start, F&& f, G&& among) {
+/// The packets along some runs of a row.
+template <class F>
+inline void for_packets(std::span<const Stretch> runs, F&& f) {
+  for (const Stretch& run : runs) {
+    for_packets(run.size(), [&](std::int64_t i, auto extent) { f(run.begin + i, extent); });
+  }
+}
+
+/// Folds each of up to kBlockRows rows: f(row, i, extent, folded) for the packets along it (of its
+/// first cells, or of some runs), from `start` on; then the numbers of each row's packet among each
+/// other. Rows past the last have `start`'s.
+template <class Cells, class F, class G>
+inline Packet fold_rows(std::int64_t rows, const Cells& cells, Packet start, F&& f, G&& among) {
   Square folded;
   for (std::int64_t r = 0; r < kBlockRows; ++r) {
     Packet row = start;
     if (r < rows) {
-      for_packets(n, [&](std::int64_t i, auto extent) { row = f(r, i, extent, row); });
+      for_packets(cells, [&](std::int64_t i, auto extent) { row = f(r, i, extent, row); });
     }
     folded.packet[r] = row;
   }
@@ -45,10 +56,10 @@ inline Packet fold_rows(std::int64_t rows, std::int64_t n, Packet start, F&& f, 
 }
 
 /// Σ term(row, i, extent) along each row. `term` gives 0 outside the row.
-template <class F>
-inline Packet sum_rows(std::int64_t rows, std::int64_t n, F&& term) {
+template <class Cells, class F>
+inline Packet sum_rows(std::int64_t rows, const Cells& cells, F&& term) {
   return fold_rows(
-      rows, n, all(0.0f),
+      rows, cells, all(0.0f),
       [&](std::int64_t r, std::int64_t i, auto extent, Packet sum) {
         return packet::padd(sum, term(r, i, extent));
       },

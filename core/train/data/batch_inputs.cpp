@@ -175,7 +175,12 @@ DropoutCells dropout_cells(const Program& program, TensorId id, const DropoutDra
 }
 
 void fill_dropout(const Program& program, const DropoutDraw& draw, std::span<float* const> memory) {
-  for (const TensorId id : program.dropout) {
+  fill_dropout(program, program.dropout, draw, memory);
+}
+
+void fill_dropout(const Program& program, std::span<const TensorId> ids, const DropoutDraw& draw,
+                  std::span<float* const> memory) {
+  for (const TensorId id : ids) {
     float* out = memory[static_cast<std::size_t>(id)];
     const std::int64_t cells = cell_count(program.look(id).axes);
     if (draw.rate == 0) {

@@ -49,6 +49,9 @@ struct DropoutDraw {
   std::int64_t row = 0;  // of the first row, counted over all batches of the step
 };
 void fill_dropout(const Program&, const DropoutDraw&, std::span<float* const> memory);
+/// Of these inputs alone: the same numbers.
+void fill_dropout(const Program&, std::span<const TensorId>, const DropoutDraw&,
+                  std::span<float* const> memory);
 
 /// The numbers of one of these inputs: cell i is left out (0) where
 /// scatter(key + (first + i) · kDropoutStep) >> 11 is less than `limit`, else it is `kept`.

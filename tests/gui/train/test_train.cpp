@@ -191,6 +191,25 @@ TEST_CASE("train: the settings make the next run, rate and clipping change this 
   CHECK(gui.document().sentence.find("[SEP]") != std::string::npos);  // one that it can read
 }
 
+TEST_CASE("train: gradient checkpointing is explained, and a choice for the next run") {
+  Gui gui({}, {1440, 1400});
+  open_panel(gui);
+  gui.hover("train/set/checkpointing");
+  gui.frame(2);
+  CHECK(gui.shows("computes the rest again in the backward pass"));
+  gui.click("train/set/checkpointing");
+  gui.frame(2);
+  gui.click("train/set/checkpointing/on");
+  gui.frame(2);
+  CHECK(gui.state().session.train.changed);
+  gui.click("train/same");
+  settle(gui);
+  CHECK(run_of(gui).plan->settings.checkpointing);
+  gui.push(PlayRun{true, 5});
+  settle(gui);
+  CHECK(run_of(gui).status.step == 5);
+}
+
 TEST_CASE("train: numbers out of range are refused where they are typed") {
   Gui gui({}, {1440, 1400});
   open_panel(gui);

@@ -1,0 +1,114 @@
+#include "core/train/training_memory.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <set>
+
+#include "core/autodiff/backward.h"
+#include "core/autodiff/backward_plan.h"
+
+namespace headlight {
+namespace {
+
+double cells_in(const TensorSpec& spec) {
+  double cells = 1;
+  for (const Axis& axis : spec.axes) cells *= static_cast<double>(axis.size);
+  return cells;
+}
+
+double padded_cells(const TensorSpec& spec) {
+  constexpr double kLine = kTensorAlignment / sizeof(float);
+  return std::ceil(cells_in(spec) / kLine) * kLine;
+}
+
+// Floats that a program takes for activations and their gradients, with checkpointing.
+double checkpointed_cells(std::shared_ptr<const Program> program) {
+  auto fusion = std::make_shared<const Fusion>(*program);
+  const std::vector<OpCall> calls = calls_for(*program, program->loss);
+  const TensorId seeds[] = {program->loss};
+  const Checkpointing shares(*program, *fusion, calls, plan_backward(*program, seeds).calls);
+  const double own = lay_out_activations(*program, calls, *fusion, &shares).cells();
+  return own + activation_gradient_cells(std::move(program), std::move(fusion));
+}
+
+// The same of all programs of a run: for every number of rows that a shard has, and for the one row
+// by which a trainer is laid out.
+double checkpointed_cells(const Config& config, const RunShape& shape,
+                          const TrainerOptions& options, std::int64_t rows, double workers) {
+  const auto cells_of = [&](std::int64_t of_shard, std::int64_t memory) {
+    RunShape sizes = shape;
+    sizes.batch = of_shard;
+    sizes.memory = memory;
+    return checkpointed_cells(std::make_shared<const Program>(
+        build_training_program(config, sizes, options.dropout > 0)));
+  };
+  const std::int64_t shards = std::clamp<std::int64_t>(options.shards, 1, rows);
+  double cells = cells_of(1, 0);
+  for (const std::int64_t of_shard : std::set{rows / shards, (rows + shards - 1) / shards}) {
+    for (const std::int64_t memory : std::set<std::int64_t>{0, config.memory})
+      cells += workers * cells_of(of_shard, memory);
+  }
+  return cells;
+}
+
+// Without: at most half as much again for their gradients, which share memory
+// (KeptGradients::kParameters).
+double kept_cells(const Program& program) {
+  const Fusion fusion(program);
+  double cells = 0;
+  for (std::size_t id = 0; id < program.tensors.size(); ++id) {
+    const TensorSpec& spec = program.tensors[id];
+    const bool own = spec.kind != TensorKind::kAlias && spec.kind != TensorKind::kParameter;
+    if (own && !fusion.is_left_out(static_cast<TensorId>(id))) cells += cells_in(spec);
+  }
+  return 1.5 * cells;
+}
+
+}  // namespace
+
+ActivationLayout lay_out_activations(const Program& p, std::span<const OpCall> calls,
+                                     const Fusion& fusion, const Checkpointing* checkpointing) {
+  std::vector<bool> used(p.tensors.size(), false);
+  for (const OpCall& call : calls) used[place(call.out)] = !fusion.is_left_out(call.out);
+  ActivationLayout layout;
+  layout.offsets.assign(p.tensors.size(), -1);
+  std::vector<double> taken(checkpointing ? checkpointing->segments().size() : 0, 0);
+  for (std::size_t id = 0; id < p.tensors.size(); ++id) {
+    if (!used[id] && p.tensors[id].kind != TensorKind::kInput) continue;
+    const int segment = checkpointing ? checkpointing->segment_of(static_cast<TensorId>(id)) : -1;
+    double& end = segment < 0 ? layout.kept : taken[static_cast<std::size_t>(segment)];
+    layout.offsets[id] = end;
+    end += padded_cells(p.tensors[id]);
+  }
+  for (const double cells : taken) layout.shared = std::max(layout.shared, cells);
+  for (std::size_t id = 0; checkpointing && id < p.tensors.size(); ++id) {
+    const bool shares = checkpointing->segment_of(static_cast<TensorId>(id)) >= 0;
+    if (shares && layout.offsets[id] >= 0) layout.offsets[id] += layout.kept;
+  }
+  return layout;
+}
+
+double training_memory_needed(const Config& config, const RunShape& shape,
+                              const TrainerOptions& options, std::int64_t rows) {
+  const std::int64_t shards = std::clamp<std::int64_t>(options.shards, 1, rows);
+  RunShape sizes = shape;
+  sizes.batch = (rows + shards - 1) / shards;
+  sizes.memory = config.memory;
+  const Program program = build_training_program(config, sizes, options.dropout > 0);
+  double parameters = 0;
+  for (const TensorSpec& spec : program.tensors) {
+    if (spec.kind == TensorKind::kParameter) parameters += cells_in(spec);
+  }
+  const double workers = static_cast<double>(std::min<std::int64_t>(options.threads, shards));
+  const bool sgd = options.optimizer.kind == OptimizerKind::kSgd;
+  const double moments = !sgd ? 2 : options.optimizer.momentum > 0 ? 1 : 0;
+  const double copies = options.threads > 1 ? options.threads : 0;  // of GradientSum
+  const double saved = 2 * (1 + moments);  // a copy, and the files made of it
+  const double activations = options.checkpointing
+                                 ? checkpointed_cells(config, shape, options, rows, workers)
+                                 : workers * kept_cells(program);
+  return (parameters * (2 + moments + copies + workers + saved) + activations) * sizeof(float);
+}
+
+}  // namespace headlight

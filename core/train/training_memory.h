@@ -1,0 +1,32 @@
+// The memory that training takes: where the tensors lie that a step writes or reads, and how much
+// it will be before any is asked for.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "core/autodiff/checkpointing.h"
+#include "core/graph/fusion.h"
+#include "core/train/learner.h"
+
+namespace headlight {
+
+/// Offsets and sizes count floats. They are doubles, because more may be asked for than can be
+/// counted.
+struct ActivationLayout {
+  std::vector<double> offsets;  // by TensorId, each on a 64-byte boundary; −1: has no place here
+  double kept = 0;              // each tensor has its own memory
+  double shared = 0;            // behind it: what segments take turns with
+  double cells() const { return kept + shared; }
+};
+
+/// Inputs, and what the calls write; with `checkpointing` segments share what they alone have.
+ActivationLayout lay_out_activations(const Program&, std::span<const OpCall> calls, const Fusion&,
+                                     const Checkpointing* checkpointing);
+
+/// Bytes that training in batches of `rows` rows would take at most, with what a save of it needs:
+/// asked before anything is allocated.
+double training_memory_needed(const Config&, const RunShape&, const TrainerOptions&,
+                              std::int64_t rows);
+
+}  // namespace headlight
