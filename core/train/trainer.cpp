@@ -135,8 +135,8 @@ class Trainer::Worker {
   std::map<std::pair<std::int64_t, std::int64_t>, std::unique_ptr<Shape>> shapes_;
 };
 
-double training_memory_needed(const Config& config, const RunShape& shape,
-                              const TrainerOptions& options, std::int64_t rows) {
+TrainingMemory training_memory(const Config& config, const RunShape& shape,
+                               const TrainerOptions& options, std::int64_t rows) {
   const std::int64_t shards = std::clamp<std::int64_t>(options.shards, 1, rows);
   RunShape sizes = shape;
   sizes.batch = (rows + shards - 1) / shards;
@@ -156,10 +156,20 @@ double training_memory_needed(const Config& config, const RunShape& shape,
   const double moments = !sgd ? 2 : options.optimizer.momentum > 0 ? 1 : 0;
   const double copies = options.threads > 1 ? options.threads : 0;  // of GradientSum
   const double saved = 2 * (1 + moments);  // a copy, and the files made of it
+  const double bytes = parameters * sizeof(float);
+  TrainingMemory memory;
+  memory.weights = bytes;
+  memory.gradients = bytes * (1 + copies + workers);
+  memory.moments = bytes * moments;
   // Gradients of activations share memory (KeptGradients::kParameters): at most half of it all.
-  const double cells =
-      parameters * (2 + moments + copies + workers + saved) + workers * 1.5 * others;
-  return cells * sizeof(float);
+  memory.activations = workers * 1.5 * others * sizeof(float);
+  memory.saving = bytes * saved;
+  return memory;
+}
+
+double training_memory_needed(const Config& config, const RunShape& shape,
+                              const TrainerOptions& options, std::int64_t rows) {
+  return training_memory(config, shape, options, rows).total();
 }
 
 Trainer::Trainer(const Config& config, std::int64_t vocab, std::int64_t positions,
