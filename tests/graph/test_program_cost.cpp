@@ -64,6 +64,14 @@ TEST_CASE("cost: parameters, scores and products of a decoder, counted by hand")
   CHECK(step_named(cost, "step.scores").pairs);
 }
 
+// The encoder's own, the decoder's own, and those of each token of the row to each of the source.
+TEST_CASE("cost: scores of an encoder-decoder are those of its three attentions") {
+  Config c = small_model();
+  c.form = ModelForm::kTranslate;
+  const RunShape shape{.batch = 1, .positions = 4, .vocab = 7, .source = 6};
+  CHECK(program_cost(c, shape).scores == 2 * 3 * (6 * 6 + 4 * 4 + 4 * 6));
+}
+
 // Biases and norms apart, each product has two gradients, each a product of the same size.
 TEST_CASE("cost: backward takes twice the products of forward") {
   const ProgramCost cost = program_cost(small_model(), {3, 5, 7}, true);
