@@ -129,7 +129,9 @@ int run_command_line(int argc, char** argv) {
   add_screenshot_command(app, run);
   add_walk_command(app, run);
   add_train_command(app, run);
+  add_cost_command(app, run);
   add_models_command(app, run);
+  add_presets_command(app, run);
   add_eval_command(app, run);
   add_generate_command(app, run);
   add_compare_command(app, run);

@@ -23,11 +23,13 @@ void add_render_command(CLI::App&, Run& run);
 void add_screenshot_command(CLI::App&, Run& run);
 void add_walk_command(CLI::App&, Run& run);
 void add_train_command(CLI::App&, Run& run);
+void add_cost_command(CLI::App&, Run& run);
 void add_models_command(CLI::App&, Run& run);
 void add_eval_command(CLI::App&, Run& run);
 void add_generate_command(CLI::App&, Run& run);
 void add_compare_command(CLI::App&, Run& run);
 void add_op_command(CLI::App&, Run& run);
+void add_presets_command(CLI::App&, Run& run);
 void add_bench_command(CLI::App&, Run& run);
 void add_tune_command(CLI::App&, Run& run);
 

@@ -179,6 +179,10 @@ int run_screenshot(const PictureOptions& o) {
     shell.push(ShowSizes{true});
     shell.push(MeasureSizes{true});
   }
+  if (o.open == "cost" || o.open == "presets") {
+    shell.push(DoCommand{o.open == "cost" ? Command::kCost : Command::kPresets});
+    shell.push(CountCost{});
+  }
   if (o.tab == "words") shell.push(ChooseTab{InspectorTab::kWords});
   if (o.open == "palette") shell.push(DoCommand{Command::kPalette});
   if (o.open == "data") shell.push(AskText{});
@@ -262,8 +266,8 @@ void add_screenshot_command(CLI::App& app, Run& run) {
       ->check(CLI::IsMember({"numbers", "code", "words", "kernel"}));
   sub->add_option("--open", o->open,
                   "What to open: model, keys, palette, path, data, question, compute or sizes")
-      ->check(CLI::IsMember(
-          {"model", "keys", "palette", "path", "data", "question", "compute", "sizes"}));
+      ->check(CLI::IsMember({"model", "keys", "palette", "path", "data", "question", "compute",
+                             "sizes", "cost", "presets"}));
   sub->add_option("--zoom", o->zoom, "Steps to zoom in, about the chosen cell")
       ->check(CLI::Range(0, 40));
   sub->add_option("--vision", o->vision, "Colours as these eyes see them")

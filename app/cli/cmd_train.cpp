@@ -246,6 +246,11 @@ int run_train(TrainOptions o, const std::shared_ptr<const Model>& base) {
   const bool classes = !o.labels.empty() || std::ranges::any_of(all_tasks(), [&](const auto& task) {
     return task.id == o.task && task.kind == TaskKind::kClassify;
   });
+  if (o.model.form == word(ModelForm::kTranslate)) {
+    throw UsageError(
+        "--form of a model to train must be tokens or classes; got 'translate'. An encoder-decoder "
+        "learns from --pairs or --task dates, without --form");
+  }
   if (!o.model.form && classes) o.model.form = word(ModelForm::kClasses);
   Config config = o.model.document().config;
   RunSettings settings = settings_of(o, config);

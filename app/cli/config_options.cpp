@@ -155,12 +155,6 @@ void check_numbers(const ModelOptions& o) {
 }
 
 void set_pooling(const ModelOptions& o, Config& c) {
-  if (o.form == word(ModelForm::kTranslate)) {
-    throw UsageError(
-        "--form must be tokens or classes; got 'translate'. An encoder-decoder has a "
-        "sentence of its own to write: `headlight train` makes one of --pairs or --task dates, "
-        "without --form");
-  }
   set_choice("--form", o.form, c.form);
   set_choice("--pool", o.pool, c.pool);
   if (o.foci) c.foci = *o.foci;

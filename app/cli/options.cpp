@@ -11,6 +11,7 @@
 #include "core/document/session_file.h"
 #include "core/io/atomic_file.h"
 #include "core/model/bundled.h"
+#include "core/model/presets.h"
 #include "core/train/model_recipe.h"
 
 namespace headlight {
@@ -67,7 +68,9 @@ void ModelOptions::add_to(CLI::App& app) {
       ->group(kModelOptions);
   number("--rotary-width", rotary_width,
          "Rotary positions: how many features of a head turn, an even number (0: all)");
-  text("--form", form, "tokens or classes: says what comes next, or judges the whole sentence");
+  text("--form", form,
+       "tokens, classes or translate: says what comes next, judges the whole sentence, or reads it "
+       "and writes another row (behind ->)");
   text("--pool", pool,
        "Classes: mean, last, cls ([CLS], put before the sentence), concat, vector or foci: how all "
        "tokens' rows become one");
@@ -127,6 +130,11 @@ void ModelOptions::add_model_to(CLI::App& app) {
   app.add_option("--model", model,
                  "A trained model: a folder that `headlight train` wrote, or a name of `headlight "
                  "models`")
+      ->group(kModelOptions);
+  app.add_option("--preset", preset,
+                 "A model from a paper with random weights, small: a name of `headlight presets`")
+      ->group(kModelOptions);
+  app.add_flag("--full-size", full_size, "--preset: in the paper's own sizes")
       ->group(kModelOptions);
   app.add_option("--target", targets,
                  "Of what the gradients are: the class of a classifier, or the token behind [MASK] "
@@ -205,6 +213,12 @@ Document ModelOptions::document() const {
   Document doc;
   std::optional<std::string> text = given_text(*this);
   if (base) doc.config = *base;
+  if (full_size && !preset) throw UsageError("--full-size needs --preset: which model");
+  if (preset) {
+    if (model || session) throw UsageError("give --preset without --model and --session");
+    const Preset& chosen = headlight::preset(*preset);
+    doc.config = full_size ? chosen.config : miniature(chosen);
+  }
   if (session) {
     SessionFile file = read_session(*session);
     doc = std::move(file.document);

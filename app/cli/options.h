@@ -31,9 +31,11 @@ struct ModelOptions {
       rotary_width, relative_reach, t5_buckets, t5_reach, kernel, dilation, experts, top_experts,
       components, memory, foci, pool_hidden;
   std::optional<double> temperature, rotary_base, balance, foci_penalty, memory_gb;
-  std::vector<std::string> targets;  // what the gradients' loss takes for right, by name
-  std::optional<std::string> model;  // a folder or the name of a bundled model
-  std::optional<Config> base;        // to start from where there is no session
+  std::vector<std::string> targets;   // what the gradients' loss takes for right, by name
+  std::optional<std::string> model;   // a folder or the name of a bundled model
+  std::optional<std::string> preset;  // of core/model/presets.h
+  bool full_size = false;             // of the preset
+  std::optional<Config> base;         // to start from where there is no session
   std::string backend = "cpu";
   int threads = 2;
 

@@ -37,6 +37,7 @@ Shell::Shell(Document document, ShellOptions options)
       runs_(shared_, options_, document_, files_, state_.session.runs, state_.runs),
       dialogs_(shared_, options_, state_.session),
       exports_(shared_, state_.session, options_.background),
+      cost_(shared_, options_, worker_, state_.session, state_.derived),
       writer_(options_.background) {
   state_.history = History(std::move(document));
   const std::string& path = options_.folders.settings;
@@ -136,6 +137,7 @@ bool Shell::poll() {
   changed |= runs_.poll();
   changed |= dialogs_.poll();
   changed |= exports_.poll();
+  changed |= cost_.poll();
   if (state_.derived.trace != before) inspector_.update();
   return changed;
 }
@@ -159,7 +161,7 @@ void Shell::wait() {
 bool Shell::is_working() const {
   const Derived& d = state_.derived;
   return d.computing || d.writing || continuation_.is_working() || heads_.is_working() ||
-         d.gpu.testing || d.sizes.measuring || is_training() || files_.is_saving() ||
+         d.gpu.testing || d.sizes.measuring || d.rating || is_training() || files_.is_saving() ||
          runs_.is_reading() || training_.is_leaving() || dialogs_.is_working() ||
          exports_.is_working() || worker_.awaits(TraceTask::kNewest) ||
          worker_.awaits(TraceTask::kPinned);

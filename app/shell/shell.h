@@ -17,6 +17,7 @@
 #include "app/shell/controllers/keyboard_controller.h"
 #include "app/shell/controllers/look_controller.h"
 #include "app/shell/controllers/training_controller.h"
+#include "app/shell/cost/cost_controller.h"
 #include "app/shell/dialogs/dialog_controller.h"
 #include "app/shell/exports/export_controller.h"
 #include "app/shell/runs/runs_controller.h"
@@ -81,7 +82,7 @@ class Shell {
  private:
   auto controllers() {
     return std::tie(document_, look_, notices_, computing_, steps_, heads_, inspector_, keyboard_,
-                    continuation_, files_, keeping_, training_, runs_, dialogs_, exports_);
+                    continuation_, files_, keeping_, training_, runs_, dialogs_, exports_, cost_);
   }
   void perform(const Action&);
   template <class Asked>
@@ -116,6 +117,7 @@ class Shell {
   RunsController runs_;
   DialogController dialogs_;
   ExportController exports_;
+  CostController cost_;
   BackgroundWriter writer_;  // last: ends first
 };
 

@@ -19,6 +19,8 @@ class SizeMeasurer {
   /// Measures twice as many tokens as the chart's last point has, and adds them to it. Is a further
   /// point worth its time? What went wrong, if anything, stands in SizeChart::problem.
   bool add_point(const RunRequest&, Gpu&, SizeChart&);
+  /// The processor's.
+  Backend& backend() { return *backend_; }
 
  private:
   Runner runner_;

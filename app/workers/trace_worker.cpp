@@ -2,6 +2,7 @@
 
 #include "app/workers/gpu.h"
 #include "app/workers/guarded_backend.h"
+#include "app/workers/rates/op_rates.h"
 #include "app/workers/stopwatch.h"
 #include "app/workers/timed_backend.h"
 #include "core/autodiff/backward.h"
@@ -48,6 +49,8 @@ TraceWorker::Answer TraceWorker::carry_out(Box::Job& job) {
       return test_some(job);
     case TraceTask::kSizes:
       return measure_size(job);
+    case TraceTask::kRates:
+      return rates_for_all(std::get<RunRequest>(job.request).document.config, measurer_.backend());
     default:
       break;
   }
@@ -202,6 +205,13 @@ TraceWorker::Answer TraceWorker::measure_size(Box::Job& job) {
   job.again = measurer_.add_point(std::get<RunRequest>(job.request), *gpu_, chart_);
   chart_.measuring = job.again;
   return chart_;
+}
+
+std::optional<std::vector<OpRate>> TraceWorker::poll_rates() {
+  std::optional<Box::Reply> reply = mailbox_.take(TraceTask::kRates);
+  if (!reply) return std::nullopt;
+  auto* rates = std::get_if<std::vector<OpRate>>(&reply->answer);
+  return rates ? std::move(*rates) : std::vector<OpRate>();
 }
 
 // ---- models, nudges ----

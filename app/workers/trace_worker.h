@@ -12,6 +12,7 @@
 #include "app/workers/size_measurer.h"
 #include "core/base/mailbox.h"
 #include "core/check/nudge.h"
+#include "core/graph/program_cost.h"
 #include "core/run/runner.h"
 #include "core/train/heads/trace_heads.h"
 #include "core/view/device_cells.h"
@@ -75,6 +76,7 @@ enum class TraceTask {
   kNudge,
   kTest,   // goes on until it is done
   kSizes,  // and so does this
+  kRates,
 };
 
 using BackendMaker = std::function<std::unique_ptr<Backend>()>;
@@ -108,6 +110,10 @@ class TraceWorker {
   void request_sizes(const RunRequest& r) { mailbox_.post(TraceTask::kSizes, r); }
   /// The points so far, when there is a new one.
   std::optional<SizeChart> poll_sizes();
+  /// Measures how fast the processor runs the operations of this model and of those from papers
+  /// (app/workers/rates/op_rates.h), by their places in all_ops().
+  void request_rates(const RunRequest& r) { mailbox_.post(TraceTask::kRates, r); }
+  std::optional<std::vector<OpRate>> poll_rates();
   /// What is loaded is kept for the runs.
   std::optional<LoadedModel> load_now(const std::string& ref);
   void request_model(const std::string& ref) { mailbox_.post(TraceTask::kModel, ref); }
@@ -126,8 +132,8 @@ class TraceWorker {
 
  private:
   using Request = std::variant<std::monostate, RunRequest, std::string, NudgeRequest>;
-  using Answer =
-      std::variant<std::monostate, FinishedRun, LoadedModel, FinishedNudge, GpuState, SizeChart>;
+  using Answer = std::variant<std::monostate, FinishedRun, LoadedModel, FinishedNudge, GpuState,
+                              SizeChart, std::vector<OpRate>>;
   using Box = Mailbox<TraceTask, Request, Answer>;
 
   template <class Work>

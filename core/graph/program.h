@@ -195,9 +195,8 @@ Program build_training_program(const Config&, const RunShape&, bool dropout = fa
 /// apart from it (the probabilities, where the loss is asked for) unwritten.
 std::vector<OpCall> calls_for(const Program&, TensorId id);
 
-/// Bytes that a run of build_program(config, shape) takes: all parameters and every kept tensor.
-/// Takes well below a millisecond whatever the sizes are. Never throws for a valid config: a source
-/// or classes that the shape leaves at 0 count nothing.
+/// Bytes that a run of build_program(config, shape) takes: all parameters and every kept tensor, as
+/// ProgramCost::run_bytes() has them.
 double memory_needed(const Config&, const RunShape&);
 
 }  // namespace headlight

@@ -1,10 +1,7 @@
 #include "core/run/runner.h"
 #include "core/run/targets.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstdio>
 #include <mutex>
 
 #include "core/autodiff/gradient_program.h"
@@ -68,13 +65,13 @@ RunShape shape_for(const Model* model, const RunInput& input, std::size_t row,
   if (model) {
     shape = shape_of(model->file);
     shape.in_place = answers_in_place(*model);
-    shape.padded = pads_source(config);
   }
   if (!model) {
     shape.vocab = static_cast<std::int64_t>(input.vocab.size());
     shape.classes = static_cast<std::int64_t>(input.classes.size());
     shape.in_place = config.numbers;
   }
+  shape.padded = pads_source(config);
   shape.positions = static_cast<std::int64_t>(row);
   shape.source = static_cast<std::int64_t>(input.source_ids.size());
   return shape;
@@ -91,38 +88,6 @@ std::size_t longest_row(const Document& doc, const Config& config, const Model* 
 
 }  // namespace
 
-std::string bytes_text(double bytes) {
-  constexpr const char* kUnits[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
-  int unit = 0;
-  while (bytes >= 1000 && unit < 6) {
-    bytes /= 1000;
-    ++unit;
-  }
-  char text[64];
-  std::snprintf(text, sizeof text, unit == 0 || bytes >= 100 ? "%.0f %s" : "%.1f %s", bytes,
-                kUnits[unit]);
-  return text;
-}
-
-RunLimits machine_limits() {
-  double available = 0;
-  if (std::FILE* file = std::fopen("/proc/meminfo", "r")) {
-    char line[256];
-    long long kilobytes = 0;
-    while (std::fgets(line, sizeof line, file)) {
-      if (std::sscanf(line, "MemAvailable: %lld kB", &kilobytes) == 1) {
-        available = static_cast<double>(kilobytes) * 1024;
-      }
-    }
-    std::fclose(file);
-  }
-  if (available == 0) {
-    available = 0.5 * static_cast<double>(sysconf(_SC_PHYS_PAGES)) *
-                static_cast<double>(sysconf(_SC_PAGE_SIZE));
-  }
-  return {0.8 * available};  // the rest of the machine lives on the other fifth
-}
-
 Tokenizer& Runner::tokenizer(TokenizerKind kind) {
   if (!tokenizer_ || tokenizer_kind_ != kind) {
     tokenizer_ = std::make_unique<Tokenizer>(kind);
@@ -138,6 +103,8 @@ RunInput Runner::read_input(const Document& doc, const Config& config, RunResult
   // Segments have their own limit.
   result.limit = config.memory > 0 ? kLargestMaxTokens : doc.max_tokens - before;
   if (!result.model && doc.config.numbers) return read_numbers(doc, result);
+  if (!result.model && doc.config.form == ModelForm::kTranslate)
+    return read_sandbox_pair(doc, result);
   if (!result.model) {
     Tokenizer& cutter = tokenizer(doc.tokenizer);
     const auto limit = static_cast<std::size_t>(result.limit);
@@ -193,6 +160,36 @@ RunInput Runner::read_numbers(const Document& doc, RunResult& result) {
   if (result.cut) input.ids.resize(static_cast<std::size_t>(result.limit));
   name_tokens(vocabulary, input.ids, input.tokens);
   input.vocab = *vocabulary.tokens();
+  return input;
+}
+
+// Of the sandbox: what the encoder reads, and behind [BOS] the row of the decoder. Where the
+// sentence has no row of its own it is the source once more, for random weights have nothing to
+// say.
+RunInput Runner::read_sandbox_pair(const Document& doc, RunResult& result) {
+  Tokenizer& cutter = tokenizer(doc.tokenizer);
+  const SourceAndTarget pair = split_pair(doc.sentence);
+  const auto limit = static_cast<std::size_t>(result.limit);
+  std::vector<std::string> texts;
+  const auto read = [&](std::string_view text, std::size_t most) {
+    bool cut = false;
+    for (Token& token : cutter.tokenize(text, most, &cut)) texts.push_back(std::move(token.text));
+    if (cut && !result.cut) result.tokens_in_sentence = cutter.count(text);
+    result.cut |= cut;
+  };
+  read(pair.source, limit);
+  const std::size_t sources = texts.size();
+  if (!result.cut) result.tokens_in_sentence = sources;
+  RunInput input;
+  if (sources == 0) return input;
+  texts.emplace_back(to_string(Special::kBegin));
+  if (limit > 1) read(pair.target.value_or(pair.source), limit - 1);
+  input = sandbox_input(std::move(texts), doc.config.form);
+  const auto row = static_cast<std::ptrdiff_t>(sources);
+  input.source_tokens.assign(input.tokens.begin(), input.tokens.begin() + row);
+  input.source_ids.assign(input.ids.begin(), input.ids.begin() + row);
+  input.tokens.erase(input.tokens.begin(), input.tokens.begin() + row);
+  input.ids.erase(input.ids.begin(), input.ids.begin() + row);
   return input;
 }
 
@@ -367,7 +364,7 @@ void Runner::try_run(const Document& doc, Backend& backend, RunResult& result, b
   RunInput input = read_input(doc, config, result);
   if (!result.unknown.empty())
     result.note = unknown_message("notice.read_as_unknown", *model->vocabulary, result.unknown);
-  const bool pair = model && config.form == ModelForm::kTranslate;
+  const bool pair = config.form == ModelForm::kTranslate;
   if (pair ? input.source_ids.empty() : input.tokens.empty()) {
     result.is_usage = result.empty = true;
     result.message.id = doc.sentence.empty() ? "error.empty_sentence"
@@ -376,20 +373,17 @@ void Runner::try_run(const Document& doc, Backend& backend, RunResult& result, b
     return;
   }
   check_padding(config, input.tokens.size());
-  const bool writes = pair && input.ids.empty();  // the model itself, up to its longest row
+  const bool writes =
+      model && pair && input.ids.empty();  // the model itself, up to its longest row
   const std::size_t row =
       writes ? longest_target(*model, doc) : longest_row(doc, config, model, input);
   RunShape most = shape_for(model, input, row, config);
   if (row < input.ids.size())
     most.memory = std::min<std::int64_t>(config.memory, std::ssize(input.ids));
   // Each tensor has a gradient of its size.
-  const double needed = memory_for(config, most) * (gradients ? 2 : 1);
-  if (needed > limits_.memory_bytes) {
-    throw Error(Message{"error.needs_memory",
-                        {{"tokens", std::to_string(row)},
-                         {"needed", bytes_text(needed)},
-                         {"available", bytes_text(limits_.memory_bytes)}}});
-  }
+  const double available = limits_.memory_bytes / (gradients ? 2 : 1);
+  if (memory_for(config, most) > available)
+    throw Error(memory_refusal(config, most, limits_.memory_bytes, gradients, !model));
   if (model) parameters_.use(result.model);
   if (writes) {
     input.ids =

@@ -65,6 +65,7 @@ class Runner {
   const SegmentMemory* read_segments(const Document&, const Config&, RunInput&, RunResult&,
                                      Backend&);
   static RunInput read_numbers(const Document&, RunResult&);
+  RunInput read_sandbox_pair(const Document&, RunResult&);
   void read_pair(const Document&, RunResult&, RunInput&);
   Tokenizer& tokenizer(TokenizerKind);
   std::shared_ptr<const Program> program_for(const Config&, const RunShape&, bool gradients);
@@ -88,6 +89,12 @@ class Runner {
   std::shared_ptr<TracePool> pool_;
   std::uint64_t next_serial_ = 1;
 };
+
+/// Why a run of this shape, with gradients or without, is refused where so many bytes are there:
+/// what it needs, and with how many layers (of a model whose layers can be chosen) or tokens it
+/// would fit. Empty: it fits.
+Message memory_refusal(const Config&, const RunShape&, double bytes, bool gradients = false,
+                       bool layers_are_free = true);
 
 /// Physical memory that a run may take on this machine: what is available now, less a reserve.
 RunLimits machine_limits();

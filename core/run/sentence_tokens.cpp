@@ -67,6 +67,20 @@ SentenceTokens sentence_tokens(const Document& doc, const Model* model,
     found.tokens.resize(std::min(found.tokens.size(), static_cast<std::size_t>(doc.max_tokens)));
     return found;
   }
+  if (!model && doc.config.form == ModelForm::kTranslate) {
+    const SourceAndTarget pair = split_pair(doc.sentence);
+    const auto read = [&](std::string_view text, int most, std::vector<PlacedToken>& into) {
+      const std::size_t at = static_cast<std::size_t>(text.data() - doc.sentence.data());
+      for (const Token& token :
+           cutter(doc.tokenizer, kept).tokenize(text, static_cast<std::size_t>(most)))
+        into.push_back({0, at + token.begin, at + token.end});
+    };
+    read(pair.source, doc.max_tokens, found.source);
+    if (!pair.target) return found;
+    found.tokens.push_back({0, 0, 0});  // [BOS]
+    read(*pair.target, doc.max_tokens - 1, found.tokens);
+    return found;
+  }
   if (!model) {
     if (before > 0) found.tokens.push_back({0, 0, 0});
     // With memory these are tokens of a segment, and all segments are read.
@@ -96,7 +110,15 @@ SentenceTokens sentence_tokens(const Document& doc, const Model* model,
 std::optional<std::string> sentence_with(const Document& doc, const Trace& trace,
                                          const Model* model, int id,
                                          std::optional<std::int64_t> masked) {
-  if (!model) return in_sandbox(doc, trace.input().vocab[static_cast<std::size_t>(id)]);
+  if (!model) {
+    const std::string& token = trace.input().vocab[static_cast<std::size_t>(id)];
+    if (doc.config.form != ModelForm::kTranslate) return in_sandbox(doc, token);
+    if (token == to_string(Special::kBegin)) return std::nullopt;
+    Document whole = doc;
+    const SourceAndTarget pair = split_pair(doc.sentence);
+    if (!pair.target) whole.sentence = std::string(pair.source) + " → " + std::string(pair.source);
+    return in_sandbox(whole, token);
+  }
   const Vocabulary& vocabulary = *model->vocabulary;
   if (masked) {
     std::optional<Tokenizer> own;

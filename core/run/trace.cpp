@@ -6,6 +6,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "core/autodiff/backward.h"
 #include "core/base/utf8.h"
 #include "core/text/vocabulary.h"
 
@@ -44,6 +45,24 @@ TensorView Trace::tensor(TensorId id) const {
   TensorView t = program_->look(id);
   t.data = memory_[static_cast<std::size_t>(id)];
   return t;
+}
+
+TraceMemory Trace::memory() const {
+  TraceMemory memory;
+  for (const auto& parameter : parameters_) {
+    if (parameter) memory.parameters += static_cast<double>(parameter->data.size() * sizeof(float));
+  }
+  const float* end = arena_.data();
+  for (std::size_t id = 0; id < program_->tensors.size(); ++id) {
+    const TensorSpec& spec = program_->tensors[id];
+    if (spec.kind != TensorKind::kInput && spec.kind != TensorKind::kActivation) continue;
+    end = std::max(end, static_cast<const float*>(memory_[id]) + cell_count(spec.axes));
+  }
+  const auto used = static_cast<std::size_t>(end - arena_.data());
+  memory.arena = static_cast<double>(used * sizeof(float));
+  memory.spare = static_cast<double>((arena_.size() - used) * sizeof(float));
+  if (backward_) memory.gradients = backward_->memory_bytes();
+  return memory;
 }
 
 TensorView Trace::find(std::string_view name) const {

@@ -42,6 +42,15 @@ class Backend;
 class Backward;
 class ParameterSource;
 
+/// Bytes that a trace has, counted where its tensors lie.
+struct TraceMemory {
+  double arena = 0;       // from the first input or activation to the end of the last
+  double parameters = 0;  // of this run; a model that is loaded shares them with its file's
+  double gradients = 0;   // of a backward pass, those of the parameters included
+  double spare = 0;       // of the arena behind that, left by a larger run for the next one
+  double run() const { return arena + parameters; }
+};
+
 class Trace {
  public:
   const Program& program() const { return *program_; }
@@ -65,6 +74,8 @@ class Trace {
   /// The same where it stands alone: a token that the sentence has more than once gets its position
   /// as a subscript ("the₄"), so that no two cells have one name. Ask from one thread at a time.
   std::string name(std::string_view axis, std::int64_t i) const;
+
+  TraceMemory memory() const;
 
   /// What the whole tensor spans, every head included. This and the next are measured when
   /// first asked for and kept; ask from one thread at a time.

@@ -89,8 +89,8 @@ ActivationLayout lay_out_activations(const Program& p, std::span<const OpCall> c
   return layout;
 }
 
-double training_memory_needed(const Config& config, const RunShape& shape,
-                              const TrainerOptions& options, std::int64_t rows) {
+TrainingMemory training_memory(const Config& config, const RunShape& shape,
+                               const TrainerOptions& options, std::int64_t rows) {
   const std::int64_t shards = std::clamp<std::int64_t>(options.shards, 1, rows);
   RunShape sizes = shape;
   sizes.batch = (rows + shards - 1) / shards;
@@ -108,7 +108,19 @@ double training_memory_needed(const Config& config, const RunShape& shape,
   const double activations = options.checkpointing
                                  ? checkpointed_cells(config, shape, options, rows, workers)
                                  : workers * kept_cells(program);
-  return (parameters * (2 + moments + copies + workers + saved) + activations) * sizeof(float);
+  const double bytes = parameters * sizeof(float);
+  TrainingMemory memory;
+  memory.weights = bytes;
+  memory.gradients = bytes * (1 + copies + workers);
+  memory.moments = bytes * moments;
+  memory.activations = activations * sizeof(float);
+  memory.saving = bytes * saved;
+  return memory;
+}
+
+double training_memory_needed(const Config& config, const RunShape& shape,
+                              const TrainerOptions& options, std::int64_t rows) {
+  return training_memory(config, shape, options, rows).total();
 }
 
 }  // namespace headlight

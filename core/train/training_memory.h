@@ -24,8 +24,20 @@ struct ActivationLayout {
 ActivationLayout lay_out_activations(const Program&, std::span<const OpCall> calls, const Fusion&,
                                      const Checkpointing* checkpointing);
 
+/// Bytes that training takes at most, by what for.
+struct TrainingMemory {
+  double weights = 0;
+  double gradients = 0;    // of the parameters: their sum, and each thread's own
+  double moments = 0;      // of the optimizer
+  double activations = 0;  // of the shards that run at the same time, and their gradients
+  double saving = 0;       // while a save is written
+  double total() const { return weights + gradients + moments + activations + saving; }
+};
+
 /// Bytes that training in batches of `rows` rows would take at most, with what a save of it needs:
 /// asked before anything is allocated.
+TrainingMemory training_memory(const Config&, const RunShape&, const TrainerOptions&,
+                               std::int64_t rows);
 double training_memory_needed(const Config&, const RunShape&, const TrainerOptions&,
                               std::int64_t rows);
 

@@ -345,8 +345,6 @@ TEST_CASE("train: each kind of pooling learns, and is read back") {
                 {"the number of foci", "got 0"});
   check_refused(run({"train", "--task", "copy", "--layers", "0"}), 2, {"the number of layers"});
   // Said before anything is run.
-  check_refused(run({"trace", "--list", "--form", "translate"}), 2,
-                {"--form", "translate", "--pairs"});
   check_refused(run({"train", "--task", "dates", "--form", "translate"}), 2,
                 {"--form", "translate", "--pairs"});
 }

@@ -10,6 +10,7 @@
 
 #include "core/base/error.h"
 #include "core/graph/program.h"
+#include "core/graph/program_memory.h"
 
 namespace headlight {
 namespace {
@@ -50,11 +51,11 @@ std::string_view title_of(const Program& p, std::string_view name) {
   return p.steps[static_cast<std::size_t>(p.step_of(p.require(name)))].row.title;
 }
 
-// Bytes of every tensor that owns memory.
+// Bytes of the arena and of every parameter.
 double bytes_of(const Program& p) {
-  double cells = 0;
+  auto cells = static_cast<double>(arena_cells(p));
   for (const TensorSpec& spec : p.tensors) {
-    if (spec.kind != TensorKind::kAlias) cells += static_cast<double>(cell_count(spec.axes));
+    if (spec.kind == TensorKind::kParameter) cells += static_cast<double>(cell_count(spec.axes));
   }
   return cells * sizeof(float);
 }

@@ -494,6 +494,8 @@ std::vector<LayoutState> layout_states() {
       {"kernel", {DoCommand{Command::kKernel}}},
       {"processor and graphics card", {DoCommand{Command::kCompareBackends}}},
       {"time against size", {DoCommand{Command::kCompareBackends}, ShowSizes{true}}},
+      {"memory and time", {DoCommand{Command::kCost}}},
+      {"models from papers", {DoCommand{Command::kPresets}}},
       {"colours of others", {ChooseVision{Vision::kDeuteranopia}}},
       {"backward", {ShowBackward{true}}},
       {"nudged",

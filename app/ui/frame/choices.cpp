@@ -30,7 +30,7 @@ Choices choices_of(const Ui& ui, PoolKind kind) { return of(ui, "pool", kind); }
 
 Choices form_choices(const Ui& ui) {
   Choices all;
-  for (const ModelForm form : {ModelForm::kTokens, ModelForm::kClasses})
+  for (const ModelForm form : {ModelForm::kTokens, ModelForm::kClasses, ModelForm::kTranslate})
     add(all, ui, "form", word(form));
   return all;
 }

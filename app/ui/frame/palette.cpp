@@ -8,6 +8,7 @@
 #include "core/base/utf8.h"
 #include "core/explain/steps.h"
 #include "core/model/bundled.h"
+#include "core/model/presets.h"
 #include "core/train/model_recipe.h"
 #include "core/train/tasks/task.h"
 
@@ -148,6 +149,18 @@ class Finder {
     }
   }
 
+  // Those from papers, as miniatures.
+  void offer_presets() {
+    const Language language = state_.session.language;
+    for (const Preset& preset : all_presets()) {
+      const std::string name(preset.name);
+      offer(
+          {"preset/" + name, tr(language, "palette.preset", {{"name", std::string(preset.title)}}),
+           std::to_string(preset.year), ChoosePreset{name, false}},
+          {preset.name, preset.title, preset.source, in_all("preset.miniature")});
+    }
+  }
+
   void offer_settings() {
     const Document& document = state_.document();
     const Config& config = document.config;
@@ -274,6 +287,7 @@ std::vector<PaletteLine> palette_lines(const AppState& state) {
   finder.offer_recent();
   finder.offer_steps();
   finder.offer_models();
+  finder.offer_presets();
   finder.offer_settings();
   return finder.best_first();
 }

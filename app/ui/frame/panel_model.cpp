@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "app/ui/cost/cost_view.h"
 #include "app/ui/frame/model/model_form.h"
 #include "app/ui/frame/panels.h"
 #include "app/ui/state/commands.h"
@@ -96,6 +97,7 @@ void trained_models(const AppState& state, Ui& ui, Form& form) {
     ImGui::CloseCurrentPopup();
   }
   form.y += ui.px(38);
+  form.y += cost_links(ui, {form.x, form.y});
   form.y += ui.wrapped(ui.fonts.note, {form.x, form.y}, form.width - ui.px(40), ui.theme.muted,
                        to_field_text(model_words(state, ui))) +
             ui.px(8);
@@ -164,6 +166,8 @@ void form_settings(const AppState& state, Ui& ui, Form& form, Config& c, bool& c
       c.mask.kind = classes ? MaskKind::kNone : MaskKind::kCausal;
       if (!classes) c.layers = std::max(c.layers, 1);
       if (classes) c.tied_head = false;
+      if (c.form == ModelForm::kTranslate) c.mixer = MixerKind::kAttention;
+      if (c.form != ModelForm::kTokens) c.memory = 0;
     }
     changed |= other;
   }

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "app/ui/compute/compute_view.h"
+#include "app/ui/cost/cost_view.h"
 #include "app/ui/frame/hints.h"
 #include "app/ui/frame/panel_frame.h"
 #include "app/ui/frame/panels.h"
@@ -169,6 +170,7 @@ void draw_window(const AppState& state, Ui& ui, float width, float height) {
   panel_runs(state, ui, width, height);
   panel_paths(state, ui, width, height);
   panel_compute(state, ui, width, height);
+  panel_cost(state, ui, width, height);
   panel_palette(state, ui, width, height);
   panel_hint(state, ui, width, height);
   ui.settle_focus();

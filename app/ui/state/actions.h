@@ -188,6 +188,24 @@ struct ShowSizes {
 struct MeasureSizes {
   bool measure = false;
 };
+// memory and time
+/// Counts what the shown model, or the sizes that are tried out, would take.
+struct CountCost {};
+/// Tries out other sizes; unset: those of what is shown again.
+struct TryCostSizes {
+  std::optional<CostSizes> sizes;
+};
+/// Gives the random model the sizes that are tried out.
+struct UseCostSizes {};
+/// Of the sheet: models from papers, or the shown one.
+struct ShowPresets {
+  bool presets = false;
+};
+/// Opens a model from a paper with random weights: small, or in its own sizes.
+struct ChoosePreset {
+  std::string name;
+  bool full_size = false;
+};
 // heads
 struct ChooseHeadsView {
   HeadsView view{};
@@ -377,6 +395,6 @@ using Action = std::variant<
     UseText, DropText, GenerateToken, AddToken, Write, CancelRun, AskKeep, ShowKernel,
     ChooseCompute, ComputeAutomatically, ShowSizes, MeasureSizes, FindModel, LeaveWindow, EndWindow,
     AnswerNotKept, RemoveRun, Ask, AskRename, TypeRunName, RenameRun, AskRemove, RestoreRun,
-    ResumeRun, RememberModel>;
+    ResumeRun, RememberModel, CountCost, TryCostSizes, UseCostSizes, ShowPresets, ChoosePreset>;
 
 }  // namespace headlight

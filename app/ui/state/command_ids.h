@@ -96,6 +96,9 @@ enum class Command {
   // what is looked at, as files
   kSavePicture,
   kSaveNumbers,
+  // what a model takes
+  kCost,
+  kPresets,
   kCount  // none: how many there are
 };
 /// A command as a type of its own, so that each is handled by a function of its own.

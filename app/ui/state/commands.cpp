@@ -91,6 +91,8 @@ std::span<const CommandInfo> all_commands() {
       {Command::kKernel, "inspector/kernel", {'4', false, false}, "Go", false, 43},
       {Command::kSavePicture, "file/save_picture", {kKeyNone, false, false}, "File", true, 30},
       {Command::kSaveNumbers, "file/save_numbers", {kKeyNone, false, false}, "File", true, 31},
+      {Command::kCost, "model/cost", {kKeyNone, false, false}, "Edit", true, 32},
+      {Command::kPresets, "model/presets", {kKeyNone, false, false}, "Edit", true, 33},
   });
   static_assert(kCommands.size() == static_cast<std::size_t>(Command::kCount));
   return kCommands;

@@ -13,6 +13,7 @@ enum class Sheet {
   kKeys,
   kAbout,
   kCompute,  // both backends side by side
+  kCost,     // memory and time
   kRuns,     // on the disk
   // These ask for a path, which is typed into session.path_typed.
   kOpen,

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "app/ui/state/compute_state.h"
+#include "app/ui/state/cost_state.h"
 #include "app/ui/state/requests.h"
 #include "app/ui/state/saved_runs.h"
 #include "app/ui/state/train_state.h"
@@ -206,7 +207,8 @@ struct Session : StepsSession,
                  DocumentSession,
                  FilesSession,
                  DialogSession,
-                 ComputingSession {
+                 ComputingSession,
+                 CostSession {
   TrainSession train;
   RunsSession runs;
 };

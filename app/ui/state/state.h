@@ -130,7 +130,11 @@ struct ContinuationDerived {
   AsTrained as_trained;
 };
 
-struct Derived : ComputingDerived, HeadsDerived, InspectorDerived, ContinuationDerived {};
+struct Derived : ComputingDerived,
+                 HeadsDerived,
+                 InspectorDerived,
+                 ContinuationDerived,
+                 CostDerived {};
 
 enum class NoticeKind { kInfo, kWarning, kError };
 /// A way on from what a notice says.

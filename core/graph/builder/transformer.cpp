@@ -5,6 +5,7 @@
 #include "core/base/error.h"
 #include "core/graph/builder/memory_rows.h"
 #include "core/graph/builder/number_pieces.h"
+#include "core/graph/program_cost.h"
 
 namespace headlight {
 namespace {
@@ -329,24 +330,8 @@ Program build_training_program(const Config& config, const RunShape& shape, bool
   return Builder(config, shape, dropout).build_for_training();
 }
 
-double memory_needed(const Config& config, const RunShape& shape) {
-  // In doubles: a slip of the finger may well ask for more bytes than an integer holds.
-  const auto bytes = [&](int layers) {
-    Config c = config;
-    c.layers = layers;
-    double cells = 0;
-    for (const TensorSpec& spec : Builder(c, shape).build().tensors) {
-      if (spec.kind == TensorKind::kAlias) continue;
-      double size = 1;
-      for (const Axis& axis : spec.axes) size *= static_cast<double>(axis.size);
-      cells += size;
-    }
-    return sizeof(float) * cells;
-  };
-  // Every layer has the same tensors: two programs tell what one more takes.
-  if (config.layers <= 2) return bytes(config.layers);
-  const double one = bytes(1);
-  return one + (config.layers - 1) * (bytes(2) - one);
+Program sketch_program(const Config& config, const RunShape& shape, bool training) {
+  return training ? Builder(config, shape).build_for_training() : Builder(config, shape).build();
 }
 
 }  // namespace headlight
