@@ -3,6 +3,7 @@
 // order. So the result is the same, bit for bit, on any number of threads.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <vector>
 
@@ -17,9 +18,9 @@ namespace headlight {
 class ThreadPool;
 
 /// Bytes that training in batches of `rows` rows would take at most, with what a save of it needs:
-/// asked before anything is allocated.
+/// asked before anything is allocated. `narrow`: batches come in all widths (batch_width()).
 double training_memory_needed(const Config&, const RunShape&, const TrainerOptions&,
-                              std::int64_t rows);
+                              std::int64_t rows, bool narrow = false);
 
 /// On the processor. The last rows of a batch that the shards do not divide are spread over the
 /// first shards.
@@ -70,8 +71,9 @@ class Trainer final : public Learner {
   std::vector<BatchSum> shard_sum_;
   std::vector<std::int64_t> shard_first_;  // row; one more entry than shards
   std::int64_t rows_before_ = 0;           // of this step's batches before this one
-  // Rows of a shard, and how many it remembers of each.
-  std::vector<std::pair<std::int64_t, std::int64_t>> sizes_met_;
+  // A shard: its rows, how many it remembers of each, its tokens and source tokens.
+  using ShardSize = std::array<std::int64_t, 4>;
+  std::vector<ShardSize> sizes_met_;
   std::unique_ptr<ThreadPool> pool_;
   std::vector<std::unique_ptr<Worker>> workers_;
 };

@@ -30,6 +30,10 @@ void train_reading(const AppState&, Ui&, const Rect& area);
 /// Returns where it ends, the top of `r` where there is nothing.
 float train_free_samples(const AppState&, Ui&, const Rect& r);
 
+/// Another part of it: of a classifier, which classes the validation examples were taken for at the
+/// shown step. Returns as above.
+float train_confusion(const AppState&, Ui&, const Rect& r);
+
 /// The runs and models on the disk.
 void panel_runs(const AppState&, Ui&, float width, float height);
 /// Of the sheet that asks where a text is, or where a model is to be kept: the question, and what
