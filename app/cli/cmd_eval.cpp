@@ -5,13 +5,14 @@
 #include "app/cli/cli.h"
 #include "core/base/error.h"
 #include "core/base/number_text.h"
-#include "core/base/utf8.h"
+#include "core/base/printable.h"
 #include "core/graph/program_memory.h"
 #include "core/io/text_file.h"
 #include "core/model/bundled.h"
 #include "core/train/data/text_source.h"
 #include "core/train/metrics/model_score.h"
 #include "core/train/metrics/rows_score.h"
+#include "core/train/run_history.h"
 #include "core/train/tasks/class_token.h"
 
 namespace headlight {
@@ -21,7 +22,7 @@ struct EvalOptions {
   std::string model, text, labels, pairs;
   bool task = false, json = false;
   std::uint64_t seed = 1;
-  int count = 500, threads = 2;
+  int count = 500, threads = 2, rows = 0;
   std::optional<std::int64_t> stride;
   std::optional<int> context, memory;
 };
@@ -103,34 +104,12 @@ std::string percent(double share) { return number_text(100 * share, 4) + " %"; }
 
 // Under each chosen class how many rows of each class there are.
 void print_confusion(const Task& task, const LabelFigures& f) {
-  constexpr std::int64_t kMostColumns = 20;
-  if (f.classes > kMostColumns) {
+  if (f.classes > static_cast<std::int64_t>(kMostConfusion)) {
     std::printf("%s classes are too many for a table; --json has it\n",
                 count_text(f.classes).c_str());
     return;
   }
-  const auto& names = task.classes();
-  const auto count = [&](std::int64_t label, std::int64_t chosen) {
-    return std::to_string(f.confusion[static_cast<std::size_t>(label * f.classes + chosen)]);
-  };
-  std::vector<std::vector<std::string>> cells = {{"is \\ taken for"}};
-  cells[0].insert(cells[0].end(), names.begin(), names.end());
-  for (std::int64_t c = 0; c < f.classes; ++c) {
-    cells.push_back({names[static_cast<std::size_t>(c)]});
-    for (std::int64_t chosen = 0; chosen < f.classes; ++chosen)
-      cells.back().push_back(count(c, chosen));
-  }
-  for (const auto& row : cells) {
-    for (std::size_t column = 0; column < row.size(); ++column) {
-      std::size_t width = 0;
-      for (const auto& other : cells) width = std::max(width, to_code_points(other[column]).size());
-      const std::string gap(width - to_code_points(row[column]).size(), ' ');
-      const bool first = column == 0;
-      std::printf("%s%s", first ? "" : "  ",
-                  (first ? row[column] + gap : gap + row[column]).c_str());
-    }
-    std::printf("\n");
-  }
+  std::fputs(confusion_text(task.classes(), f.confusion).c_str(), stdout);
 }
 
 void print_labels(const Task& task, const LabelFigures& f, bool json) {
@@ -147,6 +126,24 @@ void print_labels(const Task& task, const LabelFigures& f, bool json) {
   std::printf("%s of %s rows right; loss %s nats per row\n", percent(f.accuracy()).c_str(),
               count_text(f.rows).c_str(), number_text(f.loss(), 6).c_str());
   print_confusion(task, f);
+}
+
+// Both answers below each other; "|" stands where the model's own row leaves the right one.
+void print_pair(const Task& task, const PairRow& row) {
+  const auto words = [&](const std::vector<int>& ids, bool marked) {
+    std::string text;
+    bool parted = !marked;
+    for (std::size_t t = 0; t < ids.size(); ++t) {
+      text += " " + printable(task.vocabulary().token(ids[t]));
+      if (parted || ids[t] == row.target[t]) continue;
+      text += " |";
+      parted = true;
+    }
+    return text;
+  };
+  std::printf("source      %s\nright       %s\nrow given   %s\nby itself   %s\n\n",
+              words(row.source, false).c_str(), words(row.target, false).c_str(),
+              words(row.given, false).c_str(), words(row.alone, true).c_str());
 }
 
 void print_pairs(const PairFigures& f, bool json) {
@@ -173,10 +170,11 @@ void print_pairs(const PairFigures& f, bool json) {
 int run_rows(const EvalOptions& o, const std::shared_ptr<const Model>& model) {
   const bool labels = !o.labels.empty();
   const ModelFile& file = model->file;
-  if (file.config.form != (labels ? ModelForm::kClasses : ModelForm::kTranslate)) {
+  const bool joined = !labels && file.task == "pairs" && file.config.form == ModelForm::kTokens;
+  if (!joined && file.config.form != (labels ? ModelForm::kClasses : ModelForm::kTranslate)) {
     throw UsageError("the model " + model->name + " is " +
                      (labels ? "no classifier, so --labels cannot measure it"
-                             : "no encoder-decoder, so --pairs cannot measure it") +
+                             : "no model of pairs, so --pairs cannot measure it") +
                      "; choose one that was trained with " + (labels ? "--labels" : "--pairs"));
   }
   TextOptions options;
@@ -184,7 +182,8 @@ int run_rows(const EvalOptions& o, const std::shared_ptr<const Model>& model) {
   options.known_classes = file.classes;
   options.validation = 0;
   // Without [BOS], or [CLS] where there is one.
-  const bool begins = !labels || begins_with_class(file.config);
+  const bool begins = labels ? begins_with_class(file.config) : !joined;
+  options.joined = joined;
   options.context = static_cast<int>(file.context) - begins;
   options.source_context = static_cast<int>(file.source);
   LoadedTask loaded = load_own_task(labels ? OwnData::kLabels : OwnData::kPairs,
@@ -194,7 +193,11 @@ int run_rows(const EvalOptions& o, const std::shared_ptr<const Model>& model) {
   if (labels) {
     print_labels(*task, score_labels(model, *task, o.threads), o.json);
   } else {
-    print_pairs(score_pairs(model, *task, o.threads), o.json);
+    int left = o.json ? 0 : o.rows;
+    const auto tell_row = [&](const PairRow& row) {
+      if (left-- > 0) print_pair(*task, row);
+    };
+    print_pairs(score_pairs(model, *task, o.threads, tell_row), o.json);
   }
   return 0;
 }
@@ -250,6 +253,11 @@ void add_eval_command(CLI::App& app, Run& run) {
   sub->add_option("--text", o->text, "A UTF-8 text file");
   sub->add_option("--labels", o->labels, "A table (TSV, .csv) of texts and their classes");
   sub->add_option("--pairs", o->pairs, "A table (TSV, .csv) of texts and their translations");
+  sub->add_option(
+         "--rows", o->rows,
+         "--pairs: shows so many rows: what is said with the right row given, and by itself")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 1000000));
   sub->add_flag("--task", o->task, "Fresh examples of the task that it learned");
   sub->add_option("--seed", o->seed, "--task: which examples")->capture_default_str();
   sub->add_option("--count", o->count, "--task: how many examples")

@@ -18,7 +18,8 @@
 #include "core/model/bundled.h"
 #include "core/model/checkpoint.h"
 #include "core/run/model_input.h"
-#include "core/train/data/batches.h"
+#include "core/train/data/length_batches.h"
+#include "core/train/early_stop.h"
 #include "core/train/fine_tuning.h"
 #include "core/train/optim/check_number.h"
 #include "core/train/run_checkpoint.h"
@@ -38,6 +39,31 @@ void interrupt(int) {
   interrupted = true;
   std::signal(SIGINT, SIG_DFL);
   if (::write(STDERR_FILENO, kWords.data(), kWords.size()) < 0) return;
+}
+
+// Rows of a table are put together by length, unless that is not wanted.
+bool rows_by_length(const TrainOptions& o) {
+  const bool table = !o.labels.empty() || !o.pairs.empty();
+  if (!o.by_length) return table;
+  if (*o.by_length != "on" && *o.by_length != "off")
+    throw UsageError("--by-length must be on or off; got '" + *o.by_length + "'");
+  if (*o.by_length == "on" && !table)
+    throw UsageError("--by-length goes with --labels or --pairs, whose rows differ in length");
+  return *o.by_length == "on";
+}
+
+// A run that has stopped early waits for more patience; without any it keeps its newest weights.
+void check_patience(const TrainOptions& o, RunSettings& settings, TrainState& state) {
+  if (o.patience) settings.patience = *o.patience;
+  if (settings.patience == 0) {
+    state.best.reset();
+    state.waited = 0;
+  }
+  if (settings.patience == 0 || state.waited < settings.patience) return;
+  throw UsageError(Message{"train.resume_patience",
+                           {{"step", count_text(state.step)},
+                            {"patience", count_text(settings.patience)},
+                            {"more", std::to_string(2 * settings.patience)}}});
 }
 
 RunSettings settings_of(const TrainOptions& o, const Config& config) {
@@ -68,6 +94,8 @@ RunSettings settings_of(const TrainOptions& o, const Config& config) {
   settings.clip = o.clip;
   settings.dropout = o.dropout;
   set_checkpointing(o, settings);
+  settings.patience = o.patience.value_or(0);
+  settings.by_length = rows_by_length(o);
   validate(settings);
   return settings;
 }
@@ -151,6 +179,8 @@ struct RunParts {
   const Config& config;
   const LearnedFrom& data;
   const RunSettings& settings;
+  EarlyStop& early;
+  PaddingCount& padding;
   std::int64_t steps() const { return o.steps.value_or(settings.schedule.steps); }
 };
 
@@ -159,19 +189,13 @@ enum class Ending { kDone, kInterrupted, kBroken };
 // Said before anything large is made.
 void check_memory(const TrainOptions& o, const Config& config, const RunShape& shape,
                   const RunSettings& settings, const TrainerOptions& options) {
-  const double needed = training_memory_needed(config, shape, options, settings.batch);
+  const double needed =
+      training_memory_needed(config, shape, options, settings.batch, settings.by_length);
   const double available = o.model.limits().memory_bytes;
   if (needed <= available) return;
   const bool keeps = !options.checkpointing && o.model.backend == "cpu";
   throw Error(Message{keeps ? "error.training_memory.kept" : "error.training_memory",
                       {{"needed", bytes_text(needed)}, {"available", bytes_text(available)}}});
-}
-
-// As it is kept with the run: what "Runs and models" lists.
-std::optional<TrainState::Score> score_of(const Evaluation& found) {
-  if (found.counted == 0) return std::nullopt;
-  return TrainState::Score{found.loss,
-                           static_cast<double>(found.correct) / static_cast<double>(found.counted)};
 }
 
 // `broken` is the step whose loss or gradient was no number: it changed nothing.
@@ -181,10 +205,14 @@ Ending train(const RunParts& run, Learner& learner, SafeRun& safe, TrainState& s
   std::vector<TokenBatch> batches(static_cast<std::size_t>(run.settings.accumulation));
   const auto began = Clock::now();
   double tokens = 0;
-  std::optional<double> validation;  // as it was measured last
+  std::optional<TrainState::Score> validation;  // as it was measured last
+  const bool classes = run.config.form == ModelForm::kClasses;
   const std::int64_t first = state.step;
-  while (state.step < run.steps() && !interrupted) {
-    for (TokenBatch& batch : batches) batch = run.data.batches->next();
+  while (state.step < run.steps() && !interrupted && !run.early.over()) {
+    for (TokenBatch& batch : batches) {
+      batch = run.data.batches->next();
+      run.padding.add(batch);
+    }
     const TrainStep step = learner.step(batches);
     if (!std::isfinite(step.loss) || !std::isfinite(step.gradient_norm)) {
       broken = step;
@@ -193,51 +221,26 @@ Ending train(const RunParts& run, Learner& learner, SafeRun& safe, TrainState& s
     }
     state.step = step.step + 1;
     state.data = run.data.batches->state();
-    safe.keep(state.step);
     for (const TokenBatch& batch : batches)
       tokens += static_cast<double>(batch.tokens.size() + batch.source.size());
     const double seconds = std::chrono::duration<double>(Clock::now() - began).count();
     const double speed = tokens / std::max(seconds, 1e-9);
     const bool last = state.step == run.steps();
     if (!run.data.validation.empty() && (last || state.step % run.o.validate_every == 0)) {
-      const Evaluation found = evaluate_all(learner, run.data.validation);
-      validation = found.loss;
-      state.score = score_of(found);
-      log.add(step, speed, validation);
+      state.score = validation = score_of(evaluate_all(learner, run.data.validation));
+      if (validation) run.early.measured(state.step, *validation, learner);
+      run.early.tell(state);
+      log.add(step, speed, validation ? std::optional(validation->loss) : std::nullopt);
     } else {
       log.add(step, speed, std::nullopt);
     }
+    safe.keep(state.step);
     const double left = seconds / static_cast<double>(state.step - first) *
                         static_cast<double>(run.steps() - state.step);
-    progress.tell_step(step, run.steps(), validation, speed, left);
+    progress.tell_step(step, run.steps(), validation, classes, speed, left);
   }
   progress.end_line();
   return interrupted ? Ending::kInterrupted : Ending::kDone;
-}
-
-// Examples that were not learned from, where the task has one right answer.
-Evaluation on_fresh_examples(const std::shared_ptr<const Task>& task, Learner& learner,
-                             const RunParts& run) {
-  constexpr std::int64_t kBatches = 8, kRows = 64;
-  const RunSettings& settings = run.settings;
-  if (!task || !task->has(Split::kValidation)) return {};
-  if (run.config.memory > 0)
-    return evaluate_all(learner, measured_segments(task, Split::kValidation, kBatches * kRows));
-  TaskBatches fresh(task, kRows, settings.seed, Split::kValidation);
-  fresh.count_only_scored();
-  std::vector<TokenBatch> batches;
-  for (std::int64_t b = 0; b < kBatches; ++b) batches.push_back(fresh.next());
-  return evaluate_all(learner, batches);
-}
-
-void tell_score(const Evaluation& all) {
-  const auto percent = [](std::int64_t part, std::int64_t of) {
-    return number_text(100.0 * static_cast<double>(part) / static_cast<double>(of), 4) + " %";
-  };
-  std::fprintf(stderr, "new examples: %s of %s answers right, %s of %s rows wholly; loss %s\n",
-               percent(all.correct, all.counted).c_str(), count_text(all.counted).c_str(),
-               percent(all.rows_correct, all.rows).c_str(), count_text(all.rows).c_str(),
-               number_text(all.loss, 4).c_str());
 }
 
 int run_train(TrainOptions o, const std::shared_ptr<const Model>& base) {
@@ -269,6 +272,7 @@ int run_train(TrainOptions o, const std::shared_ptr<const Model>& base) {
     set_checkpointing(o, settings);
     if (settings.text) use_text(*settings.text, o);
     check_goes_on(o.steps.value_or(settings.schedule.steps), state);
+    check_patience(o, settings, state);
   }
   KnownTokens known;
   if (base) {
@@ -290,6 +294,8 @@ int run_train(TrainOptions o, const std::shared_ptr<const Model>& base) {
                            data.kind() == TaskKind::kNumbers;
     if (both_ways && !o.model.mask) config.mask.kind = MaskKind::kNone;
   }
+  if (settings.patience > 0 && data.validation.empty())
+    throw UsageError(Message{"train.patience_option"});
   if (data.task) data.shape = shape_of(*data.task, config);
   if (from) check_vocabulary(data, from->model.vocab, o.resume);
   TrainerOptions options{
@@ -299,7 +305,9 @@ int run_train(TrainOptions o, const std::shared_ptr<const Model>& base) {
   std::vector<Tensor> parameters =
       from ? std::move(from->weights) : start_parameters(o, base, config, data);
   const auto learner = learners(config, data.shape, std::move(parameters), options);
+  EarlyStop early(settings.patience);
   if (from) {
+    early.restore(state, std::as_const(*learner).parameters());
     restore_run(*learner, state.step, from->training->optimizer);
     data.batches->restore(state.data);
   }
@@ -309,18 +317,20 @@ int run_train(TrainOptions o, const std::shared_ptr<const Model>& base) {
   tell_device(*learner, o);
   const ModelFile file = model_file(config, data.shape, data.task.get());
   const auto checkpoint = [&] {
-    return checkpoint_of(file, data.tokenizer, *learner, settings, state);
+    return checkpoint_of(file, data.tokenizer, *learner, settings, state, early.weights());
   };
   SafeRun safe(*learner, checkpoint, state.step, o);
-  const RunParts parts{o, config, data, settings};
+  PaddingCount padding;
+  const RunParts parts{o, config, data, settings, early, padding};
+  const std::vector<TokenBatch> examples = fresh_examples(data.task, settings, config);
   TrainStep broken;
   Ending ending{};
   Evaluation fresh;
   std::optional<RunCheckpoint> end;
   try {
     ending = train(parts, *learner, safe, state, log, broken);
-    if (ending == Ending::kDone) fresh = on_fresh_examples(data.task, *learner, parts);
-    if (fresh.counted > 0) state.score = score_of(fresh);
+    if (ending == Ending::kDone) fresh = evaluate_kept(*learner, early, examples);
+    if (fresh.counted > 0 && !early.best()) state.score = score_of(fresh);
     if (!o.out.empty()) end = checkpoint();
   } catch (const Error& error) {
     if (learner->device().empty()) throw;
@@ -333,9 +343,12 @@ int run_train(TrainOptions o, const std::shared_ptr<const Model>& base) {
                  count_text(state.step).c_str());
   }
   // Who interrupts waits for nothing but the weights to be saved.
-  if (ending == Ending::kInterrupted) fresh = on_fresh_examples(data.task, *learner, parts);
-  if (fresh.counted > 0) tell_score(fresh);
+  if (ending == Ending::kInterrupted) fresh = evaluate_kept(*learner, early, examples);
+  tell_padding(padding, settings.by_length);
+  tell_best(early, state.step);
+  if (fresh.counted > 0) tell_score(fresh, data.task.get(), examples);
   tell_blocks(*learner);
+  if (ending == Ending::kDone) tell_written(data.task, config, *learner, early);
   if (ending != Ending::kBroken) old_text.tell(*learner);
   if (ending == Ending::kBroken) {
     throw Error("the loss became " + number_text(broken.loss) + " (norm of the gradients " +
@@ -376,6 +389,12 @@ void add_train_command(CLI::App& app, Run& run) {
   sub->add_option("--validate-every", o->validate_every, "--validation: steps from one to the next")
       ->capture_default_str()
       ->check(CLI::Range(1, 1 << 30));
+  sub->add_option("--patience", o->patience,
+                  "--validation: ends after so many measurements without a better loss, and keeps "
+                  "the best weights (0: never)")
+      ->check(CLI::Range(std::int64_t{0}, kMostPatience));
+  of_run("--by-length", o->by_length,
+         "--labels, --pairs: on or off; batches of rows of similar length (default: on)");
   sub->add_option("--context", o->context, "Tokens of a row (0: of the task or the data)");
   of_run("--batch", o->batch, "Rows of a batch")
       ->capture_default_str()

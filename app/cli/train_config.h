@@ -49,6 +49,7 @@ void use_recipe(const ModelRecipe& recipe, const CLI::App& sub, Options& o) {
   set("--clip", o.clip, r.clip);
   set("--dropout", o.dropout, r.dropout);
   if (sub.count("--checkpointing") == 0) o.checkpointing = r.checkpointing ? "on" : "off";
+  if (r.patience > 0) set("--patience", o.patience, r.patience);
   set("--optimizer", o.optimizer, std::string(word(r.optimizer.kind)));
   set("--momentum", o.momentum, r.optimizer.momentum);
   set("--eps", o.epsilon, r.optimizer.epsilon);

@@ -12,7 +12,11 @@
 #include "core/base/error.h"
 #include "core/base/number_text.h"
 #include "core/io/file_steps.h"
-#include "core/train/learner.h"
+#include "core/train/early_stop.h"
+#include "core/train/metrics/model_probe.h"
+#include "core/train/metrics/rows_score.h"
+#include "core/train/run_history.h"
+#include "core/train/tasks/task.h"
 
 namespace headlight {
 
@@ -70,17 +74,20 @@ class TrainLog {
 /// stderr: of a terminal one line, written anew; elsewhere a line every few seconds.
 class TrainProgress {
  public:
-  /// `validation`: as it was measured last, where it was.
-  void tell_step(const TrainStep& s, std::int64_t steps, std::optional<double> validation,
-                 double speed, double left) {
+  /// `validation`: as it was measured last, where it was; of classes with the share that is right.
+  void tell_step(const TrainStep& s, std::int64_t steps,
+                 const std::optional<TrainState::Score>& validation, bool classes, double speed,
+                 double left) {
     const auto now = Clock::now();
     const bool last = s.step + 1 == steps;
     if (!last && any_ && now - told_ < (terminal_ ? kTerminal : kElsewhere)) return;
     told_ = now;
     any_ = true;
     const auto seconds = static_cast<long long>(left);
-    const std::string measured =
-        validation ? "  validation " + number_text(*validation, 4) : std::string();
+    std::string measured;
+    if (validation) measured = "  validation " + number_text(validation->loss, 4);
+    if (validation && classes)
+      measured += " (" + number_text(100 * validation->accuracy, 4) + " % right)";
     std::fprintf(stderr, "%sstep %s/%s  loss %s%s  rate %s  %s tokens/s  %lld:%02lld left%s",
                  terminal_ ? "\r" : "", count_text(s.step + 1).c_str(), count_text(steps).c_str(),
                  number_text(s.loss, 4).c_str(), measured.c_str(),
@@ -111,5 +118,67 @@ class TrainProgress {
   bool any_ = false;
   Clock::time_point told_;
 };
+
+/// As it is kept with the run: what "Runs and models" lists.
+inline std::optional<TrainState::Score> score_of(const Evaluation& found) {
+  if (found.counted == 0) return std::nullopt;
+  return TrainState::Score{found.loss,
+                           static_cast<double>(found.correct) / static_cast<double>(found.counted)};
+}
+
+inline std::string percent_text(std::int64_t part, std::int64_t of) {
+  return number_text(100.0 * static_cast<double>(part) / static_cast<double>(of), 4) + " %";
+}
+
+/// On new examples; of a table of classes also which were taken for which.
+inline void tell_score(const Evaluation& all, const Task* task,
+                       std::span<const TokenBatch> batches) {
+  std::fprintf(stderr, "new examples: %s of %s answers right, %s of %s rows wholly; loss %s\n",
+               percent_text(all.correct, all.counted).c_str(), count_text(all.counted).c_str(),
+               percent_text(all.rows_correct, all.rows).c_str(), count_text(all.rows).c_str(),
+               number_text(all.loss, 4).c_str());
+  if (!task || all.chosen.empty() || task->classes().size() > kMostConfusion) return;
+  const auto counts = confusion_of(batches, all.chosen, task->classes().size());
+  std::fputs(confusion_text(task->classes(), counts).c_str(), stderr);
+}
+
+/// Of tasks whose rows are written: the same where the model goes on with its own tokens.
+inline void tell_written(const std::shared_ptr<const Task>& task, const Config& config,
+                         const Learner& learner, const EarlyStop& early) {
+  constexpr int kExamples = 64;
+  if (!task || !writes_rows(*task)) return;
+  ModelProbe probe(config, task, 1, kExamples);
+  const ProbeResult found =
+      probe.run(early.weights().empty() ? learner.parameters() : early.weights());
+  const TaskScore &given = found.score, &alone = found.alone;
+  if (alone.tokens == 0) return;
+  std::fprintf(stderr,
+               "of %d examples: tokens right %s when the right row so far is given, %s when the "
+               "model goes on with what it wrote itself; rows wholly right %s\n",
+               kExamples, percent_text(given.tokens_right, given.tokens).c_str(),
+               percent_text(alone.tokens_right, alone.tokens).c_str(),
+               percent_text(alone.sequences_right, alone.sequences).c_str());
+}
+
+/// How much of what was computed was padding, where rows differ in length.
+inline void tell_padding(const PaddingCount& count, bool by_length) {
+  if (count.padding == 0) return;
+  std::fprintf(stderr, "padding: %s of the tokens in the batches%s\n",
+               percent_text(count.padding, count.cells).c_str(),
+               by_length ? "" : "; --by-length on puts rows of similar length together");
+}
+
+/// Why a run with --patience has ended, and whose weights are kept.
+inline void tell_best(const EarlyStop& stop, std::int64_t step) {
+  if (!stop.best()) return;
+  const TrainState::Best& best = *stop.best();
+  if (stop.over())
+    std::fprintf(stderr,
+                 "stopped after step %s: the validation loss was not better in %s measurements. "
+                 "--resume with a larger --patience goes on\n",
+                 count_text(step).c_str(), count_text(stop.patience()).c_str());
+  std::fprintf(stderr, "the weights are those of step %s, validation loss %s\n",
+               count_text(best.step).c_str(), number_text(best.score.loss, 4).c_str());
+}
 
 }  // namespace headlight

@@ -10,6 +10,7 @@
 #include "core/base/error.h"
 #include "core/io/file_steps.h"
 #include "core/io/plain_file.h"
+#include "core/train/data/length_batches.h"
 #include "core/train/data/text_source.h"
 #include "core/train/tasks/class_token.h"
 
@@ -36,25 +37,15 @@ std::optional<int> validation_share(const TrainOptions& o) {
 
 // At most so many rows, evenly spread, that measuring stays short beside training. Of a model with
 // memory they follow each other.
-std::vector<TokenBatch> row_batches(const std::shared_ptr<const Task>& shared, const Config& config,
-                                    Split split, const std::string& path) {
-  const Task& task = *shared;
-  const std::size_t all = task.rows(split), used = std::min(all, kMostValidationRows);
-  if (used == 0) {
+std::vector<TokenBatch> row_batches(const std::shared_ptr<const Task>& task, const Config& config,
+                                    Split split, const std::string& path, bool narrow) {
+  if (task->rows(split) == 0) {
     throw Error(
         (path.empty() ? "the share for validation" : path) +
         " holds no row to measure the validation loss on; take more, or a shorter --context");
   }
-  if (config.memory > 0) return measured_segments(shared, split, kMostValidationRows);
-  std::vector<TokenBatch> batches;
-  std::vector<TaskExample> examples;
-  for (std::size_t i = 0; i < used; ++i) {
-    examples.push_back(task.row(i * all / used, split));
-    if (examples.size() < kValidationBatch && i + 1 < used) continue;
-    batches.push_back(batch_of(task, examples));
-    examples.clear();
-  }
-  return batches;
+  if (config.memory > 0) return measured_segments(task, split, kMostValidationRows);
+  return measured_rows(*task, config, split, kMostValidationRows, kValidationBatch, narrow);
 }
 
 // The shape is known when the config is.
@@ -64,7 +55,7 @@ LearnedFrom task_data(std::shared_ptr<const Task> made, const RunSettings& setti
   LearnedFrom data;
   data.task = task;
   data.tokenizer = task->vocabulary().to_json();
-  data.batches = training_batches(config, task, settings.batch, settings.seed);
+  data.batches = training_batches(config, task, settings.batch, settings.seed, settings.by_length);
   return data;
 }
 
@@ -118,6 +109,12 @@ std::optional<RunText> run_text(const TrainOptions& o, const TextOptions& option
   return text.sha256.empty() ? std::nullopt : std::optional(std::move(text));
 }
 
+// Pairs in one row, for a decoder alone: asked for, or those of the run that goes on.
+bool joined_pairs(const TrainOptions& o, const Config& config) {
+  if (!o.resume.empty()) return config.form == ModelForm::kTokens;
+  return o.model.form == word(ModelForm::kTokens);
+}
+
 // Running text, labelled rows or pairs. Of rows the words are what matters, so labels are cut so;
 // and a row is as long as it is.
 LearnedFrom text_data(const TrainOptions& o, RunSettings& settings, const KnownTokens& known,
@@ -140,6 +137,7 @@ LearnedFrom text_data(const TrainOptions& o, RunSettings& settings, const KnownT
   if (o.context > 0) options.context = o.context;
   options.known = known.vocabulary;
   options.known_classes = known.classes;
+  options.joined = own == OwnData::kPairs && joined_pairs(o, config);
   if (!settings.base.empty()) options.cut = options.known->cut();
   if (!o.validation.empty() && !o.validation_bytes.empty())
     throw UsageError("give --validation or --validation-bytes, not both");
@@ -151,20 +149,21 @@ LearnedFrom text_data(const TrainOptions& o, RunSettings& settings, const KnownT
   LoadedTask loaded = load_own_task(own, {path, "", byte_range("--bytes", o.bytes)}, options);
   LearnedFrom data = task_data(std::move(loaded.task), settings, config);
   if (!o.validation.empty() && !other_file)
-    data.validation = row_batches(data.task, config, Split::kValidation, "");
+    data.validation = row_batches(data.task, config, Split::kValidation, "", settings.by_length);
   tell_notes(loaded.notes);
   if (!other_file) return data;
   options.known = data.task->shared_vocabulary();
   options.known_classes = data.task->classes();
   // Without [BOS], or [CLS] where there is one.
   const bool judged = own == OwnData::kLabels && config.pool == PoolKind::kFirst;
-  options.context = data.task->context() - (own == OwnData::kPairs || judged);
+  const bool begins = own == OwnData::kPairs && !options.joined;
+  options.context = data.task->context() - (begins || judged);
   options.source_context = data.task->source_length();
   const std::string& measured_path = of_text ? path : o.validation;
   LoadedTask measured = load_own_task(own, {measured_path, "", of_text}, options);
   tell_notes(measured.notes);
   data.validation = row_batches(as_read_by(config, std::move(measured.task)), config,
-                                Split::kTraining, measured_path);
+                                Split::kTraining, measured_path, settings.by_length);
   return data;
 }
 
@@ -225,6 +224,21 @@ LearnedFrom open_data(const TrainOptions& o, RunSettings& settings, const KnownT
   std::shared_ptr<const Task> task = make_task(settings.task, sizes);
   settings.task_options = task->options();  // defaults may change, a run may not
   return task_data(std::move(task), settings, config);
+}
+
+std::vector<TokenBatch> fresh_examples(const std::shared_ptr<const Task>& task,
+                                       const RunSettings& settings, const Config& config) {
+  constexpr std::int64_t kBatches = 8, kRows = 64;
+  if (!task || !task->has(Split::kValidation)) return {};
+  if (config.memory > 0) return measured_segments(task, Split::kValidation, kBatches * kRows);
+  if (config.form == ModelForm::kClasses && task->rows(Split::kValidation) > 0)
+    return measured_rows(*task, config, Split::kValidation, kBatches * kRows, kRows,
+                         settings.by_length);
+  TaskBatches fresh(task, kRows, settings.seed, Split::kValidation);
+  fresh.count_only_scored();
+  std::vector<TokenBatch> batches;
+  for (std::int64_t b = 0; b < kBatches; ++b) batches.push_back(fresh.next());
+  return batches;
 }
 
 }  // namespace headlight

@@ -26,6 +26,8 @@ struct TrainOptions {
   std::int64_t batch = 32, accumulate = 1, warmup = 0;
   std::optional<std::int64_t> steps;
   std::int64_t validate_every = 100;
+  std::optional<std::int64_t> patience;      // measurements; nothing: that of the run
+  std::optional<std::string> by_length;      // on or off; nothing: on for tables
   std::int64_t save_every = 0;               // steps; 0: a minute
   std::optional<std::string> checkpointing;  // on or off; nothing: that of the run
   double rate = 1e-3, floor = 0, epsilon = 1e-8, clip = 0, momentum = 0, dropout = 0;
@@ -60,5 +62,10 @@ struct KnownTokens {
 /// says whether [CLS] stands before each row. Throws UsageError for none or several, and as the
 /// loading of each.
 LearnedFrom open_data(const TrainOptions&, RunSettings&, const KnownTokens&, const Config&);
+
+/// Examples that were not learned from, where the task has one right answer; of a table of classes
+/// each row once. Empty where there are none.
+std::vector<TokenBatch> fresh_examples(const std::shared_ptr<const Task>&, const RunSettings&,
+                                       const Config&);
 
 }  // namespace headlight

@@ -38,6 +38,16 @@ bool same_snapshots(std::span<const std::shared_ptr<const Snapshot>> a,
   return a.size() == b.size() && (a.empty() || a.back() == b.back());
 }
 
+// That a run ended early, and whose weights are there.
+Message early_message(const TrainingRun& run) {
+  const TrainState::Best& best = *run.early_stop().best();
+  return Message{"train.stopped_early",
+                 {{"step", count_text(run.steps_done())},
+                  {"n", count_text(run.early_stop().patience())},
+                  {"best", count_text(best.step)},
+                  {"loss", number_text(best.score.loss, 4)}}};
+}
+
 }  // namespace
 
 TrainWorker::TrainWorker(int threads, RunAutosave* autosave)
@@ -146,6 +156,13 @@ void TrainWorker::set_rate(double rate) {
 void TrainWorker::set_clip(double norm) {
   push([this, norm] {
     if (run_) run_->set_clip(norm);
+    publish_plan();
+  });
+}
+
+void TrainWorker::set_patience(std::int64_t measurements) {
+  push([this, measurements] {
+    if (run_) run_->set_patience(measurements);
     publish_plan();
   });
 }
@@ -300,6 +317,9 @@ void TrainWorker::publish_locked(bool live) {
   status.step = run_->steps_done();
   status.seconds = seconds_;
   status.tokens_per_second = speed_;
+  status.tokens_per_step = run_->tokens_per_step();
+  status.padding = run_->padding().share();
+  status.stopped_early = run_->stopped_early() ? early_message(*run_) : Message{};
   append_new(published_.curve, history.curve());
   append_new(published_.validation, history.validation());
   append_new(published_.old_text, history.old_text());
@@ -313,7 +333,7 @@ void TrainWorker::publish_locked(bool live) {
   if (live || time - shown_at_ > kLiveEvery) {
     shown_at_ = time;
     published_.live = run_->model();
-    published_.live_step = run_->steps_done();
+    published_.live_step = run_->model_step();
   }
 }
 

@@ -47,6 +47,7 @@ class TrainWorker {
   void step();
   void set_rate(double);
   void set_clip(double);
+  void set_patience(std::int64_t);
   /// Between two updates; an earlier run as it ended, `run` 0: the one that is there. What came of
   /// it stands in TrainStatus::save.
   void save(const std::string& folder, std::uint64_t run = 0);

@@ -90,6 +90,9 @@ struct RunShape {
   bool in_place = false;
   // Config::memory: so many rows of the segment before are there; at most that many.
   std::int64_t memory = 0;
+  // Places that learned positions have rows for, of the tokens and of the source; 0: as many as
+  // there are tokens. A batch may be narrower than the rows that a model learns.
+  std::int64_t context = 0, context_source = 0;
   bool operator==(const RunShape&) const = default;
 };
 

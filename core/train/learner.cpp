@@ -123,6 +123,7 @@ Evaluation evaluate_all(Learner& learner, std::span<const TokenBatch> batches) {
     all.correct += part.correct;
     all.rows += part.rows;
     all.rows_correct += part.rows_correct;
+    all.chosen.insert(all.chosen.end(), part.chosen.begin(), part.chosen.end());
   }
   all.loss = all.counted ? nats / static_cast<double>(all.counted) : 0;
   return all;

@@ -63,6 +63,7 @@ struct Evaluation {
   std::int64_t correct = 0;       // of them, where the target has the largest logit
   std::int64_t rows = 0;          // with a target that is counted
   std::int64_t rows_correct = 0;  // of them, where all of their targets have the largest logit
+  std::vector<int> chosen = {};   // of classes, by row: the one with the largest logit
 };
 
 class Learner {
@@ -71,9 +72,10 @@ class Learner {
   Learner(const Learner&) = delete;
   Learner& operator=(const Learner&) = delete;
 
-  /// Forward, backward, clip, update. Throws Error for a batch of another width, ids that are not
-  /// in the vocabulary, or nothing counted. Allocates nothing after the first batch of a size.
-  /// Where the loss or the norm is not finite nothing is updated, and the result says so.
+  /// Forward, backward, clip, update. Throws Error for a batch that is wider than the model's rows,
+  /// ids that are not in the vocabulary, or nothing counted. Allocates nothing after the first
+  /// batch of a size. Where the loss or the norm is not finite nothing is updated, and the result
+  /// says so.
   TrainStep step(const TokenBatch& batch) { return step({&batch, 1}); }
   /// The same with several batches taken as one, one after another: gradient accumulation.
   virtual TrainStep step(std::span<const TokenBatch>) = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "core/base/error.h"
 #include "core/graph/program.h"
 
 namespace headlight {
@@ -23,6 +24,20 @@ const char* kind_word(TaskKind kind) {
       break;
   }
   return "next-token";
+}
+
+const std::string kNewest = "now.", kMemory = "memory.";
+
+// Writes what the run goes on with over the best weights. Nothing where these are the same.
+void restore_newest(Learner& learner, std::span<const NamedArray> arrays) {
+  if (arrays.empty()) return;
+  for (Tensor& tensor : learner.parameters()) {
+    const auto found = std::ranges::find(arrays, kNewest + tensor.name, &NamedArray::name);
+    const bool fits = found != arrays.end() &&
+                      element_count(*found) == static_cast<std::uint64_t>(tensor.data.size());
+    if (!fits) throw Error(Message{"train.newest_weights", {{"name", tensor.name}}});
+    std::ranges::copy(std::get<std::span<const float>>(found->data), tensor.data.begin());
+  }
 }
 
 std::vector<StoredArray> stored(std::span<const Tensor> weights) {
@@ -51,12 +66,13 @@ RunCheckpoint checkpoint_of(const Model& model) {
 }
 
 RunCheckpoint checkpoint_of(ModelFile model, std::string tokenizer, const Learner& learner,
-                            const RunSettings& settings, const TrainState& state) {
+                            const RunSettings& settings, const TrainState& state,
+                            std::span<const Tensor> best) {
   RunCheckpoint made{state.step,
                      std::move(model),
                      std::move(tokenizer),
                      train_text(settings, state),
-                     stored(learner.parameters()),
+                     stored(best.empty() ? learner.parameters() : best),
                      {}};
   std::vector<NamedArray> arrays = learner.optimizer().state();
   std::ranges::move(learner.memory(), std::back_inserter(arrays));
@@ -64,13 +80,22 @@ RunCheckpoint checkpoint_of(ModelFile model, std::string tokenizer, const Learne
     const auto& data = std::get<std::span<const float>>(array.data);
     made.optimizer.push_back({array.name, array.shape, {data.begin(), data.end()}});
   }
+  if (best.empty()) return made;
+  for (StoredArray& array : stored(learner.parameters())) {
+    array.name = kNewest + array.name;
+    made.optimizer.push_back(std::move(array));
+  }
   return made;
 }
 
 void restore_run(Learner& learner, std::int64_t step, std::span<const StoredArray> arrays) {
-  std::vector<NamedArray> moments, memory;
+  std::vector<NamedArray> moments, memory, newest;
   for (NamedArray& array : array_views(arrays))
-    (array.name.starts_with("memory.") ? memory : moments).push_back(std::move(array));
+    (array.name.starts_with(kMemory)   ? memory
+     : array.name.starts_with(kNewest) ? newest
+                                       : moments)
+        .push_back(std::move(array));
+  restore_newest(learner, newest);
   learner.optimizer().restore(step, moments);
   learner.restore_memory(memory);
 }

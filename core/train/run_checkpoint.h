@@ -23,7 +23,7 @@ struct RunCheckpoint {
   ModelFile model;
   std::string tokenizer, training;  // tokenizer.json, train.json
   // By the names of the program; with the optimizer's moments what rows remember
-  // (Learner::memory()).
+  // (Learner::memory()), and the newest weights where the model's are the best.
   std::vector<StoredArray> weights, optimizer;
 
   /// Writes the folder (core/model/checkpoint.h), from which `headlight train --resume` goes on.
@@ -35,12 +35,13 @@ struct RunCheckpoint {
 /// A model alone, which can be looked at and not be gone on with: `training` is empty.
 RunCheckpoint checkpoint_of(const Model&);
 
-/// The run between two updates.
+/// The run between two updates. With `best` weights the model is that of these, and what the run
+/// goes on with stands beside the moments, as "now.NAME".
 RunCheckpoint checkpoint_of(ModelFile, std::string tokenizer, const Learner&, const RunSettings&,
-                            const TrainState&);
+                            const TrainState&, std::span<const Tensor> best = {});
 
-/// The learner as it was when these arrays of a checkpoint were kept, `step` updates after its
-/// beginning. Throws Error for what does not fit its model.
+/// The learner as it was, with its newest weights, when these arrays of a checkpoint were kept,
+/// `step` updates after its beginning. Throws Error for what does not fit its model.
 void restore_run(Learner&, std::int64_t step, std::span<const StoredArray> arrays);
 
 }  // namespace headlight

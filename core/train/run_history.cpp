@@ -12,6 +12,21 @@ std::size_t Snapshot::bytes() const {
   return bytes;
 }
 
+std::vector<std::int64_t> confusion_of(std::span<const TokenBatch> batches,
+                                       std::span<const int> chosen, std::size_t classes) {
+  std::vector<std::int64_t> counts(classes * classes, 0);
+  std::size_t row = 0;
+  for (const TokenBatch& batch : batches) {
+    for (const int label : batch.targets) {
+      const int taken = row < chosen.size() ? chosen[row] : -1;
+      ++row;
+      if (label < 0 || taken < 0) continue;
+      ++counts[static_cast<std::size_t>(label) * classes + static_cast<std::size_t>(taken)];
+    }
+  }
+  return counts;
+}
+
 bool is_snapshot_step(std::int64_t step, std::int64_t detail) {
   if (step <= detail) return true;
   const auto gap = std::bit_floor(static_cast<std::uint64_t>(step / detail));

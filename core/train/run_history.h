@@ -18,7 +18,14 @@ struct ValidationPoint {
   std::int64_t step = 0;
   double loss = 0;      // mean over the counted targets
   double accuracy = 0;  // share of them that have the largest logit
+  // Of up to kMostConfusion classes: how often rows of one were taken for another (class, chosen).
+  std::vector<std::int64_t> confusion = {};
 };
+inline constexpr std::size_t kMostConfusion = 20;
+
+/// The same of what was measured: which class the rows of the batches are of, and which was chosen.
+std::vector<std::int64_t> confusion_of(std::span<const TokenBatch>, std::span<const int> chosen,
+                                       std::size_t classes);
 
 /// A model after `step` updates, and what the probe said of it.
 struct Snapshot {

@@ -8,6 +8,7 @@
 #include "core/base/error.h"
 #include "core/graph/config_json.h"
 #include "core/train/data/text_source.h"
+#include "core/train/early_stop.h"
 #include "core/train/learner.h"
 #include "core/train/optim/check_number.h"
 
@@ -114,6 +115,17 @@ RunText read_text(const OrderedJson& json) {
   return t;
 }
 
+OrderedJson score_json(const TrainState::Score& score) {
+  return {{"loss", score.loss}, {"accuracy", score.accuracy}};
+}
+
+TrainState::Score read_score(const JsonReader& in) {
+  TrainState::Score score;
+  in.number("loss", score.loss, 0, kAny);
+  in.number("accuracy", score.accuracy, 0, 1);
+  return score;
+}
+
 }  // namespace
 
 void check_clip(double norm) {
@@ -143,10 +155,15 @@ std::string train_text(const RunSettings& r, const TrainState& state) {
                       {"optimizer", optimizer_json(r.optimizer)},
                       {"schedule", schedule_json(r.schedule)}};
   if (r.checkpointing) json["checkpointing"] = true;
+  if (r.by_length) json["by_length"] = true;
+  if (r.patience > 0) json["patience"] = r.patience;
   if (!r.base.empty()) json["base"] = r.base;
   if (r.text) json["text"] = text_json(*r.text);
-  if (state.score)
-    json["validation"] = {{"loss", state.score->loss}, {"accuracy", state.score->accuracy}};
+  if (state.score) json["validation"] = score_json(*state.score);
+  if (state.best) {
+    json["best"] = {{"step", state.best->step}, {"waited", state.waited}};
+    json["best"].update(score_json(state.best->score));
+  }
   return json_text(json);
 }
 
@@ -173,12 +190,17 @@ void parse_train(std::string_view text, RunSettings& settings, TrainState& state
   in.number("clip", settings.clip, 0, kAny);
   in.number("dropout", settings.dropout, 0, kMaxDropout);
   in.boolean("checkpointing", settings.checkpointing);
+  in.boolean("by_length", settings.by_length);
+  in.number("patience", settings.patience, 0, kMostPatience);
   if (const OrderedJson* validation = in.find("validation")) {
-    const JsonReader score(*validation, "validation", kRunWords);
-    TrainState::Score read;
-    score.number("loss", read.loss, 0, kAny);
-    score.number("accuracy", read.accuracy, 0, 1);
-    state.score = read;
+    state.score = read_score(JsonReader(*validation, "validation", kRunWords));
+  }
+  if (const OrderedJson* found = in.find("best")) {
+    const JsonReader best(*found, "best", kRunWords);
+    state.best.emplace();
+    best.number("step", state.best->step, 0, kMax);
+    best.number("waited", state.waited, 0, kMax);
+    state.best->score = read_score(best);
   }
   if (const OrderedJson* optimizer = in.find("optimizer"))
     settings.optimizer = read_optimizer(*optimizer);

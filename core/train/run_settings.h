@@ -41,6 +41,11 @@ struct RunSettings {
   double clip = 0;             // the largest norm of all gradients together; 0: any
   double dropout = 0;          // TrainerOptions::dropout, with the same seed as the data
   bool checkpointing = false;  // TrainerOptions::checkpointing
+  // Rows of a table: a batch is of rows of similar length (LengthBatches).
+  bool by_length = false;
+  // It ends after so many measurements without a better validation loss, with the weights of the
+  // best; 0: not for this reason.
+  std::int64_t patience = 0;
 };
 
 /// How far a run is.
@@ -53,6 +58,14 @@ struct TrainState {
     bool operator==(const Score&) const = default;
   };
   std::optional<Score> score = std::nullopt;
+  /// RunSettings::patience: the best measurement, and how many there were since.
+  struct Best {
+    std::int64_t step = 0;
+    Score score;
+    bool operator==(const Best&) const = default;
+  };
+  std::optional<Best> best = std::nullopt;
+  std::int64_t waited = 0;
   bool operator==(const TrainState&) const = default;
 };
 

@@ -11,6 +11,7 @@
 #include "core/base/error.h"
 #include "core/base/thread_pool.h"
 #include "core/graph/program_memory.h"
+#include "core/train/data/length_batches.h"
 
 namespace headlight {
 // One thread's programs: one for each number of rows that a shard may have.
@@ -33,7 +34,7 @@ class Trainer::Worker {
   // With `backward`, finds dL/d(parameters) for L = Σ loss / counted as well: see gradient().
   BatchSum run(const Part& part, std::int64_t counted, bool backward) {
     const std::int64_t first = part.first;
-    Shape& s = shape(part.rows, part.memory.rows);
+    Shape& s = shape(part);
     Backend& backend = part.memory.rows > 0 ? *backend_with_memory_ : *backend_;
     fill_batch(*s.program, part.batch, first, s.memory);
     fill_memory(*s.program, part.memory, first, s.memory);
@@ -54,9 +55,7 @@ class Trainer::Worker {
   const BlockCount& blocks() const { return blocks_; }
 
   /// What the last run of that many rows found, laid out as Backward has it.
-  std::span<const float> gradient(const Part& part) {
-    return shape(part.rows, part.memory.rows).backward.parameters();
-  }
+  std::span<const float> gradient(const Part& part) { return shape(part).backward.parameters(); }
 
   std::size_t memory_bytes() const {
     double bytes = 0;
@@ -68,11 +67,15 @@ class Trainer::Worker {
   }
   /// Bytes of the tensors that a run writes, of the larger shards.
   std::size_t kept_bytes() const {
-    return shapes_.empty() ? 0 : shapes_.rbegin()->second->arena.size() * sizeof(float);
+    std::size_t most = 0;
+    for (const auto& entry : shapes_) most = std::max(most, entry.second->arena.size());
+    return most * sizeof(float);
   }
 
   /// The layout of gradients, which is the same for any number of rows.
-  const Backward& backward(std::int64_t rows) { return shape(rows, 0).backward; }
+  const Backward& backward() {
+    return shape({1, 0, trainer_.shape_.positions, trainer_.shape_.source}).backward;
+  }
 
  private:
   struct Shape {
@@ -121,10 +124,15 @@ class Trainer::Worker {
     }
   }
 
-  Shape& shape(std::int64_t rows, std::int64_t remembered) {
-    std::unique_ptr<Shape>& found = shapes_[{rows, remembered}];
+  Shape& shape(const Part& part) {
+    return shape({part.rows, part.memory.rows, part.batch.positions, part.batch.sources});
+  }
+
+  Shape& shape(const ShardSize& size) {
+    std::unique_ptr<Shape>& found = shapes_[size];
     if (found) return *found;
-    RunShape sizes = trainer_.shape_;
+    const auto [rows, remembered, positions, sources] = size;
+    RunShape sizes = narrowed(trainer_.shape_, positions, sources);
     sizes.batch = rows;
     sizes.memory = remembered;
     found = std::make_unique<Shape>(std::make_shared<const Program>(build_training_program(
@@ -163,8 +171,7 @@ class Trainer::Worker {
   const Trainer& trainer_;
   std::unique_ptr<Backend> backend_, backend_with_memory_;
   BlockCount blocks_;
-  // By rows, and how many are remembered of each.
-  std::map<std::pair<std::int64_t, std::int64_t>, std::unique_ptr<Shape>> shapes_;
+  std::map<ShardSize, std::unique_ptr<Shape>> shapes_;
 };
 
 Trainer::Trainer(const Config& config, std::int64_t vocab, std::int64_t positions,
@@ -184,7 +191,7 @@ Trainer::Trainer(const Config& config, const RunShape& shape, std::vector<Tensor
         build_training_program(config_, sizes, options_.dropout > 0));
   }
   for (int i = 0; i < pool_->threads(); ++i) workers_.push_back(std::make_unique<Worker>(*this));
-  const Backward& layout = workers_[0]->backward(1);
+  const Backward& layout = workers_[0]->backward();
   gradient_.resize(layout.parameters().size(), pool_->threads());
   std::vector<std::span<float>> gradients;
   for (std::size_t id = 0; id < program.tensors.size(); ++id) {
@@ -242,6 +249,7 @@ BatchSum Trainer::run_shards(const TokenBatch& batch, bool backward, std::int64_
     sum.correct += part.correct;
     sum.rows += part.rows;
     sum.rows_correct += part.rows_correct;
+    sum.chosen.insert(sum.chosen.end(), part.chosen.begin(), part.chosen.end());
   }
   return sum;
 }
@@ -296,7 +304,7 @@ void Trainer::meet_sizes(const TokenBatch& batch) {
   set_sizes(batch.rows);
   for (std::size_t s = 0; s + 1 < shard_first_.size(); ++s) {
     const std::int64_t first = shard_first_[s], rows = shard_first_[s + 1] - first;
-    const std::pair size{rows, memory.rows};
+    const ShardSize size{rows, memory.rows, batch.positions, batch.sources};
     if (std::find(sizes_met_.begin(), sizes_met_.end(), size) != sizes_met_.end()) continue;
     sizes_met_.push_back(size);
     for (const auto& worker : workers_) worker->run({batch, first, rows, memory}, 1, true);
@@ -322,9 +330,10 @@ TrainStep Trainer::step(std::span<const TokenBatch> batches) {
 
 Evaluation Trainer::evaluate(const TokenBatch& batch) {
   check_batch(batch, config_, shape_);
-  const BatchSum sum = run_shards(batch, false, 1, false);
+  BatchSum sum = run_shards(batch, false, 1, false);
   const auto counted = static_cast<double>(std::max<std::int64_t>(sum.counted, 1));
-  return {sum.loss / counted, sum.counted, sum.correct, sum.rows, sum.rows_correct};
+  return {sum.loss / counted, sum.counted,      sum.correct,
+          sum.rows,           sum.rows_correct, std::move(sum.chosen)};
 }
 
 // Weights, gradients and moments.

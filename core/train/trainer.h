@@ -3,6 +3,7 @@
 // order. So the result is the same, bit for bit, on any number of threads.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <vector>
 
@@ -71,8 +72,9 @@ class Trainer final : public Learner {
   BlockCount blocks_;                      // of the last step
   std::vector<std::int64_t> shard_first_;  // row; one more entry than shards
   std::int64_t rows_before_ = 0;           // of this step's batches before this one
-  // Rows of a shard, and how many it remembers of each.
-  std::vector<std::pair<std::int64_t, std::int64_t>> sizes_met_;
+  // A shard: its rows, how many it remembers of each, its tokens and source tokens.
+  using ShardSize = std::array<std::int64_t, 4>;
+  std::vector<ShardSize> sizes_met_;
   std::unique_ptr<ThreadPool> pool_;
   std::vector<std::unique_ptr<Worker>> workers_;
 };

@@ -7,6 +7,7 @@
 
 #include "core/autodiff/backward.h"
 #include "core/autodiff/backward_plan.h"
+#include "core/train/data/length_batches.h"
 
 namespace headlight {
 namespace {
@@ -90,7 +91,7 @@ ActivationLayout lay_out_activations(const Program& p, std::span<const OpCall> c
 }
 
 TrainingMemory training_memory(const Config& config, const RunShape& shape,
-                               const TrainerOptions& options, std::int64_t rows) {
+                               const TrainerOptions& options, std::int64_t rows, bool narrow) {
   const std::int64_t shards = std::clamp<std::int64_t>(options.shards, 1, rows);
   RunShape sizes = shape;
   sizes.batch = (rows + shards - 1) / shards;
@@ -105,9 +106,11 @@ TrainingMemory training_memory(const Config& config, const RunShape& shape,
   const double moments = !sgd ? 2 : options.optimizer.momentum > 0 ? 1 : 0;
   const double copies = options.threads > 1 ? options.threads : 0;  // of GradientSum
   const double saved = 2 * (1 + moments);  // a copy, and the files made of it
-  const double activations = options.checkpointing
-                                 ? checkpointed_cells(config, shape, options, rows, workers)
-                                 : workers * kept_cells(program);
+  double activations = options.checkpointing
+                           ? checkpointed_cells(config, shape, options, rows, workers)
+                           : workers * kept_cells(program);
+  // Programs of every width, as a rule eighths of the widest: at most the sum of those.
+  if (narrow && reads_narrow_batches(config)) activations *= (kBatchWidths + 1) / 2.0;
   const double bytes = parameters * sizeof(float);
   TrainingMemory memory;
   memory.weights = bytes;
@@ -119,8 +122,8 @@ TrainingMemory training_memory(const Config& config, const RunShape& shape,
 }
 
 double training_memory_needed(const Config& config, const RunShape& shape,
-                              const TrainerOptions& options, std::int64_t rows) {
-  return training_memory(config, shape, options, rows).total();
+                              const TrainerOptions& options, std::int64_t rows, bool narrow) {
+  return training_memory(config, shape, options, rows, narrow).total();
 }
 
 }  // namespace headlight

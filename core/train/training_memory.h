@@ -35,10 +35,10 @@ struct TrainingMemory {
 };
 
 /// Bytes that training in batches of `rows` rows would take at most, with what a save of it needs:
-/// asked before anything is allocated.
+/// asked before anything is allocated. `narrow`: batches come in all widths (batch_width()).
 TrainingMemory training_memory(const Config&, const RunShape&, const TrainerOptions&,
-                               std::int64_t rows);
+                               std::int64_t rows, bool narrow = false);
 double training_memory_needed(const Config&, const RunShape&, const TrainerOptions&,
-                              std::int64_t rows);
+                              std::int64_t rows, bool narrow = false);
 
 }  // namespace headlight

@@ -82,6 +82,15 @@ RunStart checkpoint_start(const RunPlan& plan) {
   return start;
 }
 
+bool is_table_of_classes(const Task& task) {
+  return task.kind() == TaskKind::kClassify && task.rows(Split::kTraining) > 0;
+}
+
+// A decoder alone that learned pairs.
+bool joins_pairs(const ModelFile& model) {
+  return model.task == "pairs" && model.config.form == ModelForm::kTokens;
+}
+
 ModelFile file_of(const RunPlan& plan, const Task& task) {
   return model_file(plan.config, shape_of(task, plan.config), &task);
 }
@@ -92,7 +101,14 @@ RunPlan with_data(RunPlan plan, OwnData data) {
   plan.data = data;
   plan.text_options = default_options(data);
   plan.settings.base.clear();
+  plan.settings.by_length = data != OwnData::kText;
   set_form(plan.config, kind_of(data));
+  return plan;
+}
+
+RunPlan with_joined_pairs(RunPlan plan, bool joined) {
+  plan.text_options.joined = joined;
+  set_form(plan.config, kind_of(plan.data, joined));
   return plan;
 }
 
@@ -105,6 +121,7 @@ RunPlan default_plan(std::string_view task, OwnData data) {
   plan.config.positions = PositionKind::kLearned;
   plan.data = data;
   plan.text_options = default_options(data);
+  plan.settings.by_length = task.empty() && data != OwnData::kText;
   set_form(plan.config, task.empty() ? kind_of(data) : task_info(task).kind);
   if (plan.config.numbers) suit_numbers(plan);
   if (!task.empty() && plan.config.form == ModelForm::kClasses) suit_classes(plan.config);
@@ -116,13 +133,14 @@ bool same_data(const RunPlan& a, const RunPlan& b) {
   return a.settings.task.empty() && b.settings.task.empty() && a.data == b.data &&
          a.text.path == b.text.path && a.text.text == b.text.text && x.cut == y.cut &&
          x.vocabulary == y.vocabulary && x.context == y.context && x.validation == y.validation &&
-         x.known == y.known && a.settings.base == b.settings.base;
+         x.known == y.known && x.joined == y.joined && a.settings.base == b.settings.base;
 }
 
 bool same_start(const RunPlan& a, const RunPlan& b) {
   const auto fixed = [](const RunPlan& plan) {
     RunSettings settings = plan.settings;
     settings.schedule.peak = settings.schedule.floor = settings.clip = 0;
+    settings.patience = 0;
     return train_text(settings, {});
   };
   const bool own = a.settings.task.empty();
@@ -141,10 +159,12 @@ RunPlan resume_plan(const std::filesystem::path& folder) {
   parse_train(text("train.json"), settings, state);
   RunPlan plan = default_plan(settings.task);
   if (settings.task.empty()) {
-    const bool labels = !model.classes.empty(), pairs = model.source > 0;
+    const bool labels = !model.classes.empty(), joined = joins_pairs(model);
+    const bool pairs = model.source > 0 || joined;
     plan = with_data(std::move(plan), labels  ? OwnData::kLabels
                                       : pairs ? OwnData::kPairs
                                               : OwnData::kText);
+    plan.text_options.joined = joined;
     plan.text_options.known =
         std::make_shared<Vocabulary>(Vocabulary::from_json(text("tokenizer.json")));
     plan.text_options.cut = plan.text_options.known->cut();
@@ -192,15 +212,23 @@ TrainingRun::TrainingRun(RunPlan plan, std::shared_ptr<const Task> task, int thr
                          std::optional<RunStart> start)
     : plan_(std::move(plan)),
       task_(std::move(task)),
-      batches_(training_batches(plan_.config, task_, plan_.settings.batch, plan_.settings.seed)),
+      batches_(training_batches(plan_.config, task_, plan_.settings.batch, plan_.settings.seed,
+                                plan_.settings.by_length)),
       accumulated_(static_cast<std::size_t>(plan_.settings.accumulation)),
       learner_((learner ? learner : make_trainer)(plan_.config, shape_of(*task_, plan_.config),
                                                   first_weights(plan_, *task_, start),
                                                   trainer_options(plan_, threads))),
       probe_(plan_.config, task_, plan_.settings.seed, kProbeExamples),
+      early_(plan_.settings.patience),
       history_(history_bytes) {
   plan_.settings.task_options = task_->options();  // defaults may change, a run may not
-  if (task_->has(Split::kValidation) && plan_.config.memory > 0) {
+  if (early_.patience() > 0 && !task_->has(Split::kValidation))
+    throw UsageError(Message{"train.patience_validation"});
+  if (task_->has(Split::kValidation) && is_table_of_classes(*task_)) {
+    validation_ =
+        measured_rows(*task_, plan_.config, Split::kValidation, kTableRows,
+                      static_cast<std::size_t>(kValidationRows), plan_.settings.by_length);
+  } else if (task_->has(Split::kValidation) && plan_.config.memory > 0) {
     validation_ = measured_segments(task_, Split::kValidation, kValidationRows);
   } else if (task_->has(Split::kValidation)) {
     TaskBatches source(task_, kValidationRows, plan_.settings.seed, Split::kValidation);
@@ -210,24 +238,33 @@ TrainingRun::TrainingRun(RunPlan plan, std::shared_ptr<const Task> task, int thr
   if (start) old_text_ = std::move(start->old_text);
   const bool goes_on = start && (start->state.step > 0 || !start->optimizer.empty());
   if (goes_on) {
+    early_.restore(start->state, this->learner().parameters());
     restore_run(*learner_, start->state.step, start->optimizer);
     batches_->restore(start->state.data);
     state_ = start->state;
   }
-  measure();
+  measure(!goes_on);
 }
 
 ValidationPoint TrainingRun::measured(std::span<const TokenBatch> batches) {
   const Evaluation found = evaluate_all(*learner_, batches);
   const auto counted = static_cast<double>(found.counted);
-  return {state_.step, found.loss,
-          found.counted > 0 ? static_cast<double>(found.correct) / counted : 0};
+  ValidationPoint point{state_.step, found.loss,
+                        found.counted > 0 ? static_cast<double>(found.correct) / counted : 0};
+  const std::size_t classes = task_->classes().size();
+  if (!found.chosen.empty() && classes <= kMostConfusion)
+    point.confusion = confusion_of(batches, found.chosen, classes);
+  return point;
 }
 
-// With the weights as they are now.
-void TrainingRun::measure() {
+// With the weights as they are now. What a run that goes on begins with has been weighed before.
+void TrainingRun::measure(bool weighed) {
   if (state_.step % kValidateEvery == 0) {
-    if (!validation_.empty()) history_.add(measured(validation_));
+    if (!validation_.empty()) {
+      const ValidationPoint point = measured(validation_);
+      history_.add(point);
+      if (weighed) early_.measured(state_.step, {point.loss, point.accuracy}, learner());
+    }
     if (old_text_.rows > 0) history_.add_old(measured({&old_text_, 1}));
   }
   if (history_.wants(state_.step) || history_.snapshots().empty()) take_snapshot();
@@ -237,11 +274,14 @@ void TrainingRun::take_snapshot() {
   const auto kept = history_.snapshots();
   if (!kept.empty() && kept.back()->step == state_.step) return;
   history_.add(std::make_shared<const Snapshot>(
-      Snapshot{state_.step, model(), probe_.run(learner().parameters())}));
+      Snapshot{state_.step, model_of(learner().parameters()), probe_.run(learner().parameters())}));
 }
 
 TrainStep TrainingRun::step() {
-  for (TokenBatch& batch : accumulated_) batch = batches_->next();
+  for (TokenBatch& batch : accumulated_) {
+    batch = batches_->next();
+    padding_.add(batch);
+  }
   const TrainStep step = learner_->step(accumulated_);
   broken_ = !std::isfinite(step.loss) || !std::isfinite(step.gradient_norm);
   if (broken_) return step;
@@ -267,7 +307,7 @@ void TrainingRun::move_to_processor(int threads) {
 
 bool TrainingRun::finished() const {
   const StopRule& stop = plan_.stop;
-  if (stop.steps > 0 && state_.step >= stop.steps) return true;
+  if (stopped_early() || (stop.steps > 0 && state_.step >= stop.steps)) return true;
   const auto points = history_.validation();
   return stop.loss > 0 && !points.empty() && points.back().loss <= stop.loss;
 }
@@ -280,22 +320,36 @@ void TrainingRun::set_rate(double peak) {
   plan_.settings.schedule = learner_->options().schedule = schedule;
 }
 
+void TrainingRun::set_patience(std::int64_t measurements) {
+  plan_.settings.patience = measurements;
+  early_.set_patience(measurements);
+}
+
 void TrainingRun::set_clip(double norm) {
   check_clip(norm);
   plan_.settings.clip = learner_->options().clip = norm;
 }
 
+std::int64_t TrainingRun::model_step() const {
+  return stopped_early() && early_.best() ? early_.best()->step : state_.step;
+}
+
 std::int64_t TrainingRun::tokens_per_step() const {
+  const auto made = static_cast<std::int64_t>(history_.curve().size());
+  if (plan_.settings.by_length && made > 0) return padding_.cells / made;
   return plan_.settings.batch * plan_.settings.accumulation * task_->context();
 }
 
 std::shared_ptr<const Model> TrainingRun::model() const {
+  return model_of(model_step() != state_.step ? early_.weights() : learner().parameters());
+}
+
+std::shared_ptr<const Model> TrainingRun::model_of(std::span<const Tensor> weights) const {
   auto model = std::make_shared<Model>();
   model->ref = "run";
   model->name = task_->id();
   model->file = file_of(plan_, *task_);
   model->vocabulary = task_->shared_vocabulary();
-  const std::span<const Tensor> weights = learner().parameters();
   model->weights.assign(weights.begin(), weights.end());
   return model;
 }
@@ -304,8 +358,9 @@ RunCheckpoint TrainingRun::checkpoint() const {
   TrainState state = state_;
   if (const auto points = history_.validation(); !points.empty())
     state.score = {points.back().loss, points.back().accuracy};
+  early_.tell(state);
   return checkpoint_of(file_of(plan_, *task_), task_->vocabulary().to_json(), *learner_,
-                       plan_.settings, state);
+                       plan_.settings, state, early_.weights());
 }
 
 }  // namespace headlight

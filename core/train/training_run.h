@@ -10,8 +10,9 @@
 #include <vector>
 
 #include "core/model/init.h"
-#include "core/train/data/batches.h"
+#include "core/train/data/length_batches.h"
 #include "core/train/data/text_source.h"
+#include "core/train/early_stop.h"
 #include "core/train/run_checkpoint.h"
 #include "core/train/run_history.h"
 #include "core/train/run_settings.h"
@@ -41,6 +42,7 @@ struct RunPlan {
 
 inline constexpr std::int64_t kValidateEvery = 10;   // steps
 inline constexpr std::int64_t kValidationRows = 64;  // examples
+inline constexpr std::size_t kTableRows = 256;       // the same of a table with labels: a row once
 inline constexpr std::int64_t kOldTextRows = 16;
 inline constexpr int kProbeExamples = 8;
 inline constexpr std::size_t kHistoryBytes = 64u << 20;  // of one run
@@ -52,6 +54,9 @@ RunPlan default_plan(std::string_view task, OwnData = OwnData::kText);
 /// The same plan for other data of the person's own: the form of the model and how a text is cut go
 /// with them.
 RunPlan with_data(RunPlan, OwnData);
+
+/// The same plan for pairs, learned by an encoder-decoder or by a decoder alone (joined).
+RunPlan with_joined_pairs(RunPlan, bool joined);
 
 /// Would both start the same run? What can be changed on the way (rate, clipping, the end) does not
 /// count.
@@ -98,9 +103,18 @@ class TrainingRun {
   /// Keeps the weights as they are now, whatever the step: at a pause, at the end.
   void take_snapshot();
 
+  /// Did it end because its validation loss got no better? Then its model is the best one.
+  bool stopped_early() const { return early_.over(); }
+  const EarlyStop& early_stop() const { return early_; }
+  /// The step whose weights model() gives: the newest, or the best one of a run that stopped early.
+  std::int64_t model_step() const;
+  /// How much of the batches so far was padding.
+  const PaddingCount& padding() const { return padding_; }
+
   /// From the next update on. Throws UsageError for a rate or a norm out of range.
   void set_rate(double peak);
   void set_clip(double norm);
+  void set_patience(std::int64_t measurements);
 
   /// From the next update on the processor computes, with the weights, moments and batches that the
   /// learner before it would have gone on with. Throws Error, and changes nothing, where that one
@@ -118,9 +132,9 @@ class TrainingRun {
   std::size_t memory_bytes() const { return learner_->memory_bytes() + history_.bytes(); }
   /// Who computes: its device, and what that could not take.
   const Learner& learner() const { return *learner_; }
-  /// Targets of one update.
+  /// Tokens of one update; with batches by length on average so far.
   std::int64_t tokens_per_step() const;
-  /// The weights as they are now.
+  /// The weights of model_step().
   std::shared_ptr<const Model> model() const;
   /// All of it as it is now, from which `headlight train --resume` goes on.
   RunCheckpoint checkpoint() const;
@@ -128,8 +142,9 @@ class TrainingRun {
   void save(const std::filesystem::path& folder) const { checkpoint().save(folder); }
 
  private:
+  std::shared_ptr<const Model> model_of(std::span<const Tensor> weights) const;
   ValidationPoint measured(std::span<const TokenBatch>);
-  void measure();
+  void measure(bool weighed = true);
 
   RunPlan plan_;
   std::shared_ptr<const Task> task_;
@@ -137,6 +152,8 @@ class TrainingRun {
   std::vector<TokenBatch> accumulated_;
   std::unique_ptr<Learner> learner_;
   ModelProbe probe_;
+  EarlyStop early_;
+  PaddingCount padding_;
   std::vector<TokenBatch> validation_;  // of a model with memory several segments
   TokenBatch old_text_;
   RunHistory history_;

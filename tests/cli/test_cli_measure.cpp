@@ -150,11 +150,11 @@ TEST_CASE("eval: tables that cannot be measured are refused with what is wrong")
   const Result cut =
       run_well({"eval", "--model", "sentiment", "--labels",
                 folder.write("long.tsv", long_row + "\tpositive\nbad .\tnegative\n")});
-  CHECK(contains(cut.err, "which are cut there: 1"));
+  CHECK(contains(cut.err, "1 of 2 texts are longer than"));
   CHECK(contains(cut.out, "of 2 rows"));
   const std::string table = folder.write("l.tsv", table_of(kJudged));
   check_refused(run({"eval", "--model", "grammar", "--labels", table}), 2, {"no classifier"});
-  check_refused(run({"eval", "--model", "sentiment", "--pairs", table}), 2, {"no encoder-decoder"});
+  check_refused(run({"eval", "--model", "sentiment", "--pairs", table}), 2, {"no model of pairs"});
   check_refused(run({"eval", "--model", "sentiment", "--labels", folder / "no"}), 1, {"no"});
   check_refused(run({"eval", "--model", "sentiment", "--labels", table, "--task"}), 2,
                 {"--labels", "--task"});
@@ -225,6 +225,80 @@ TEST_CASE("train --validation: the loss of another file or of a share, in the lo
   refused(folder.write("u.tsv", "tom likes cake\tsour\nanna\tgood\n"), 1, {"u.tsv", "sour"});
   check_refused(run({"train", "--task", "sort", "--validation", "10%", "--steps", "1"}), 2,
                 {"--validation"});
+}
+
+TEST_CASE("train --patience: ends early, keeps the best weights, goes on with more patience") {
+  const Folder folder;
+  std::string text, other;
+  for (int i = 0; i < 24; ++i) {
+    const std::string n = std::to_string(i % 7), m = std::to_string(i * i % 5);
+    text += "word" + n + " and" + m + (i % 3 ? "\tyes\n" : "\tno\n");
+    other += "word" + m + " and" + n + (i % 3 ? "\tno\n" : "\tyes\n");  // the opposite
+  }
+  const Args data = {"--labels", folder.write("l.tsv", text), "--validation",
+                     folder.write("v.tsv", other)};
+  const auto train = [&](const Args& more) {
+    Args args = {"train", "--out", folder / "m", "--validate-every", "5"};
+    args.insert(args.end(), data.begin(), data.end());
+    args.insert(args.end(), more.begin(), more.end());
+    return run(args);
+  };
+  const Args model = {"--layers", "1",    "--heads", "1",   "--d-model",  "8", "--batch", "8",
+                      "--lr",     "0.02", "--steps", "400", "--patience", "3"};
+  const Result said = train(model);
+  REQUIRE(said.status == 0);
+  CHECK(contains(said.err, "was not better in 3 measurements"));
+  CHECK(contains(said.err, "is \\ taken for"));
+  CHECK(contains(said.err, "padding: "));
+  const auto kept = nlohmann::json::parse(read_bytes(folder / "m/train.json"));
+  CHECK(kept["best"]["waited"] == 3);
+  CHECK(kept["step"].get<int>() == kept["best"]["step"].get<int>() + 15);
+  CHECK(kept["by_length"] == true);
+  // What is measured with the folder's model is the best, not the newest.
+  const auto f = json_of({"eval", "--model", folder / "m", "--labels", data[3], "--json"});
+  CHECK(f["loss"].get<double>() ==
+        doctest::Approx(kept["best"]["loss"].get<double>()).epsilon(1e-4));
+  check_refused(train({"--resume", folder / "m"}), 2, {"stopped early", "--patience 6"});
+  const Result on = train({"--resume", folder / "m", "--patience", "5"});
+  CHECK(on.status == 0);
+  CHECK(nlohmann::json::parse(read_bytes(folder / "m/train.json"))["step"] ==
+        kept["step"].get<int>() + 10);
+  check_refused(run({"train", "--labels", data[1], "--patience", "3", "--steps", "1"}), 2,
+                {"--patience", "--validation 10%"});
+  check_refused(run({"train", "--task", "sort", "--by-length", "on", "--steps", "1"}), 2,
+                {"--by-length", "--labels or --pairs"});
+}
+
+TEST_CASE("train --pairs --form tokens: a decoder alone learns pairs, and is measured alike") {
+  const Folder folder;
+  const std::vector<Row> rows = {{"one two", "ein zwei"},
+                                 {"two three", "zwei drei"},
+                                 {"three", "drei"},
+                                 {"one three", "ein drei"}};
+  const std::string table = folder.write("p.tsv", table_of(rows));
+  const Args train = {"train", "--pairs",     table,     "--form",   "tokens",    "--cut",
+                      "words", "--positions", "learned", "--layers", "2",         "--heads",
+                      "2",     "--d-model",   "32",      "--lr",     "0.01",      "--batch",
+                      "8",     "--steps",     "150",     "--out",    folder / "m"};
+  run_well(train);
+  const auto f = json_of({"eval", "--model", folder / "m", "--pairs", table, "--json"});
+  CHECK(f["rows"] == 4);
+  CHECK(f["tokens"] == 2 * 4 + 3);  // 7 words, 4 [EOS]
+  CHECK(f["exact"] == 4);
+  CHECK(contains(run_well({"generate", "--model", folder / "m", "--prompt", "one three [SEP]",
+                           "--temperature", "0"})
+                     .out,
+                 "ein drei"));
+  const std::string shown = run_well({"eval", "--model", folder / "m", "--pairs",
+                                      folder.write("w.tsv", "one two\tzwei ein\n"), "--rows", "1"})
+                                .out;
+  CHECK(contains(shown, "right        zwei ein [EOS]"));
+  CHECK(contains(shown, "by itself    ein |"));
+  run_well({"train", "--pairs", table, "--resume", folder / "m", "--steps", "151", "--out",
+            folder / "m"});
+  check_refused(run({"train", "--pairs", folder.write("e.tsv", "one\tein\ntwo\t\n"), "--form",
+                     "tokens", "--steps", "1"}),
+                1, {"1 of 2 rows have no target", "line 2"});
 }
 
 TEST_CASE("train --validation: of a text it is measured on windows that lie side by side") {

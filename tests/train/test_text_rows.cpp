@@ -106,7 +106,9 @@ TEST_CASE("labelled rows: headers, quotes, long rows and known classes") {
   const LoadedTask cut = labelled("a b c\tx\n \u3000 \tx\nd\ty\n", two);
   CHECK(drawn(*cut.task, Split::kTraining) == std::set<std::string>{"a b|x", "d|y"});
   CHECK(has(say(cut.notes), "Rows without a text, which are left out: 1"));
-  CHECK(has(say(cut.notes), "Texts longer than 2 tokens, which are cut there: 1."));
+  CHECK(has(say(cut.notes),
+            "1 of 2 texts are longer than 2 tokens (the longest has 3) and are cut there: 1 of 4 "
+            "tokens are not read."));
 
   TextOptions known = by(TextCut::kWords, 0);
   known.known_classes = {"y", "x"};
@@ -160,6 +162,31 @@ TEST_CASE("pairs: a translation task with teacher forcing") {
   CHECK(e.tokens.size() == 3);
   CHECK(e.targets.back() == -1);
   CHECK(e.targets.front() == e.tokens[1]);
+}
+
+TEST_CASE("pairs: joined in one row for a decoder alone, of which the target counts") {
+  TextOptions options = by(TextCut::kWords, 0);
+  options.joined = true;
+  options.validation = 0;
+  const auto row = [&](const std::string& text) {
+    const LoadedTask loaded = load_pairs_task(pasted(text), options);
+    CHECK(loaded.task->kind() == TaskKind::kNextToken);
+    const TaskExample e = loaded.task->row(0, Split::kTraining);
+    const Vocabulary& v = loaded.task->vocabulary();
+    std::string targets;
+    for (const int id : e.targets) targets += (id < 0 ? "." : v.token(id)) + " ";
+    return v.decode(e.tokens) + "|" + targets;
+  };
+  CHECK(row("a b c\td e\n") == "a b c [SEP] d e|. . . d e [EOS] ");
+  CHECK(row("a\td\n") == "a [SEP] d|. d [EOS] ");
+  // Too long for 5 tokens: the target is kept first, of the source at least half of the room.
+  options.context = 5;
+  CHECK(row("a b c d\te f\n") == "a b [SEP] e f|. . e f [EOS] ");
+  CHECK(row("a b c d\te f g h\n") == "a b [SEP] e f|. . e f . ");
+  const LoadedTask cut = load_pairs_task(pasted("a b c d\te f\nx\ty\n"), options);
+  CHECK(has(say(cut.notes), "1 of 2 texts are longer than 5 tokens (the longest has 7)"));
+  CHECK(has(error_of([&] { (void)load_pairs_task(pasted("a\tb\nc\t\n"), options); }),
+            "1 of 2 rows have no target"));
 }
 
 }  // namespace headlight

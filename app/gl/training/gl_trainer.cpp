@@ -3,16 +3,19 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <iterator>
 
 #include "app/gl/context/egl_context.h"
 #include "core/base/error.h"
 #include "core/train/data/batch_inputs.h"
+#include "core/train/data/length_batches.h"
 
 namespace headlight {
 namespace {
 
-// Programs of so many different numbers of rows are kept: those of a step and of an evaluation.
-constexpr std::size_t kMaxPrograms = 4;
+// Programs of so many different sizes are kept: those of a step, of an evaluation, and of narrower
+// batches.
+constexpr std::size_t kMaxPrograms = 4 + kBatchWidths;
 constexpr std::array<float, kFigureWords> kNoFigures{};
 
 // The backend as a step needs it: what it makes stays on the device. Others get it back as it was.
@@ -104,29 +107,32 @@ void GlTrainer::make_buffers() {
 
 // ---- programs ----
 
-GlTrainingProgram& GlTrainer::program_for(std::int64_t rows) {
-  if (!programs_.contains(rows)) {
+Program GlTrainer::program_of(const Size& size) const {
+  const auto [rows, positions, sources] = size;
+  RunShape sizes = narrowed(shape_, positions, sources);
+  sizes.batch = rows;
+  return build_training_program(config_, sizes, options_.dropout > 0);
+}
+
+GlTrainingProgram& GlTrainer::program_for(const Size& size) {
+  if (!programs_.contains(size)) {
     if (programs_.size() >= kMaxPrograms) {
       programs_.erase(std::min_element(
           programs_.begin(), programs_.end(),
           [](const auto& a, const auto& b) { return a.second->used < b.second->used; }));
     }
-    RunShape sizes = shape_;
-    sizes.batch = rows;
-    Program program = build_training_program(config_, sizes, options_.dropout > 0);
+    Program program = program_of(size);
     std::shared_ptr<const Fusion> fusion = backend_->fusion_for(program);
-    programs_[rows] = std::make_unique<GlTrainingProgram>(
+    programs_[size] = std::make_unique<GlTrainingProgram>(
         std::move(program), std::move(fusion), backend_->calls(), guard_cells_, parameters_);
   }
-  GlTrainingProgram& found = *programs_[rows];
+  GlTrainingProgram& found = *programs_[size];
   found.used = ++uses_;
   return found;
 }
 
-int GlTrainer::unfit_calls(std::int64_t rows) const {
-  RunShape sizes = shape_;
-  sizes.batch = rows;
-  const Program program = build_training_program(config_, sizes, options_.dropout > 0);
+int GlTrainer::unfit_calls(const Size& size) const {
+  const Program program = program_of(size);
   const std::vector<OpCall> calls = calls_for(program, program.loss);
   const std::shared_ptr<const Fusion> fusion = backend_->fusion_for(program);
   return static_cast<int>(std::count_if(calls.begin(), calls.end(), [&](const OpCall& call) {
@@ -136,12 +142,13 @@ int GlTrainer::unfit_calls(std::int64_t rows) const {
 }
 
 // As few as the device can take; where it never can, as few as leave it the most.
-std::int64_t GlTrainer::pieces_for(std::int64_t rows) {
-  std::int64_t& best = pieces_[rows];
+std::int64_t GlTrainer::pieces_for(const Size& size) {
+  std::int64_t& best = pieces_[size];
   if (best != 0) return best;
   int fewest = 0;
+  const std::int64_t rows = size[0];
   for (std::int64_t pieces = 1; best == 0 || fewest > 0; pieces = std::min(2 * pieces, rows)) {
-    const int unfit = unfit_calls((rows + pieces - 1) / pieces);
+    const int unfit = unfit_calls({(rows + pieces - 1) / pieces, size[1], size[2]});
     if (best == 0 || unfit < fewest) {
       best = pieces;
       fewest = unfit;
@@ -219,7 +226,14 @@ void GlTrainer::add_figures(GlTrainingProgram& s, const Piece& piece) {
     elsewhere_.loss += sum.loss;
     elsewhere_.correct += sum.correct;
     elsewhere_.rows_correct += sum.rows_correct;
+    elsewhere_.chosen.insert(elsewhere_.chosen.end(), sum.chosen.begin(), sum.chosen.end());
     return;
+  }
+  if (!piece.backward && config_.form == ModelForm::kClasses) {
+    backend_->fetch(program, logits, s.memory);
+    backend_->fetch(program, loss, s.memory);
+    std::ranges::move(sum_batch(program, s.memory, true).chosen,
+                      std::back_inserter(elsewhere_.chosen));
   }
   GlUpdates& updates = backend_->updates();
   updates.sum_loss(s.look(loss), figures);
@@ -229,10 +243,10 @@ void GlTrainer::add_figures(GlTrainingProgram& s, const Piece& piece) {
 }
 
 void GlTrainer::run_batch(const TokenBatch& batch, Piece piece) {
-  const std::int64_t pieces = pieces_for(batch.rows);
+  const std::int64_t pieces = pieces_for({batch.rows, batch.positions, batch.sources});
   for (std::int64_t i = 0; i < pieces && piece.first < batch.rows; ++i) {
     const std::int64_t rows = batch.rows / pieces + (i < batch.rows % pieces ? 1 : 0);
-    run_piece(program_for(rows), piece);
+    run_piece(program_for({rows, batch.positions, batch.sources}), piece);
     piece.first += rows;
     piece.adds = true;
   }
@@ -342,6 +356,7 @@ Evaluation GlTrainer::evaluate(const TokenBatch& batch) {
     result.loss = static_cast<double>(figures.loss) / counted;
     result.correct = figures.correct;
     result.rows_correct = figures.rows_correct;
+    result.chosen = std::move(elsewhere_.chosen);
     return result;
   });
 }

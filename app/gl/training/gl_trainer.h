@@ -2,6 +2,7 @@
 // update) runs there; what comes back of it is GlFigures.
 #pragma once
 
+#include <array>
 #include <map>
 #include <memory>
 #include <string>
@@ -50,9 +51,12 @@ class GlTrainer final : public Learner {
   };
   void check_sizes() const;
   void make_buffers();
-  GlTrainingProgram& program_for(std::int64_t rows);
-  std::int64_t pieces_for(std::int64_t rows);
-  int unfit_calls(std::int64_t rows) const;
+  // Rows, tokens and source tokens of each.
+  using Size = std::array<std::int64_t, 3>;
+  GlTrainingProgram& program_for(const Size&);
+  std::int64_t pieces_for(const Size&);
+  int unfit_calls(const Size&) const;
+  Program program_of(const Size&) const;
   void run_batch(const TokenBatch&, Piece);
   void run_piece(GlTrainingProgram&, const Piece&);
   void draw_dropout(GlTrainingProgram&, const Piece&);
@@ -79,8 +83,8 @@ class GlTrainer final : public Learner {
   mutable FloatBuffer gradient_;    // of all parameters, when somebody asks
   std::vector<std::size_t> place_;  // by parameter: where its gradient begins there
   std::vector<GlCells> measured_;
-  std::map<std::int64_t, std::unique_ptr<GlTrainingProgram>> programs_;  // by rows
-  std::map<std::int64_t, std::int64_t> pieces_;                          // by rows of a batch
+  std::map<Size, std::unique_ptr<GlTrainingProgram>> programs_;
+  std::map<Size, std::int64_t> pieces_;  // of a batch
   std::uint64_t uses_ = 0;
   BatchSum elsewhere_;         // what the device could not add up
   mutable bool lost_ = false;  // the numbers on the device are not to be used

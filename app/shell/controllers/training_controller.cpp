@@ -77,6 +77,8 @@ void TrainingController::on(const PlanRun& a) {
     if (a.plan.settings.schedule.peak != before.settings.schedule.peak)
       trainer_->set_rate(a.plan.settings.schedule.peak);
     if (a.plan.settings.clip != before.settings.clip) trainer_->set_clip(a.plan.settings.clip);
+    if (a.plan.settings.patience != before.settings.patience)
+      trainer_->set_patience(a.plan.settings.patience);
   } else if (data_.run.status.step == 0 && has_text(train.plan) &&
              data_.run.status.phase != TrainPhase::kRunning && !is_reading(train.plan)) {
     start({}, false);  // nothing has been learned that could be lost
@@ -314,6 +316,8 @@ bool TrainingController::update_run() {
     notify(NoticeKind::kError, now.problem);
     start_notice_ = now.problem;
   }
+  if (new_phase && now.phase == TrainPhase::kDone && !now.stopped_early.empty())
+    notify(NoticeKind::kInfo, now.stopped_early);
   if (!(now.gpu_problem == gpu_problem) && !now.gpu_problem.empty())
     notify(NoticeKind::kWarning, Message{"train.left_gpu"}.with(now.gpu_problem), {},
            NoticeLife::kOutlives);

@@ -45,6 +45,8 @@ struct TrainStatus {
   Message problem;             // kBroken, kFailed; kNone: why it was given up
   Message start_problem;       // why no run could be made in the place of this one
   std::vector<Message> notes;  // what had to be done to the text
+  Message stopped_early;       // kDone: that the validation loss got no better; else empty
+  double padding = 0;          // the share of the batches so far that is padding
   std::string doing;           // kPreparing: a text id
   double share = 0;            // of it
   SaveReport save;             // of any run

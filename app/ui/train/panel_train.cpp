@@ -195,6 +195,28 @@ void checkpointing_setting(TrainSettings& s) {
   s.changed = true;
 }
 
+// Rows of a table: drawn one by one, or in batches of similar length; and how much is padding.
+void length_setting(TrainSettings& s) {
+  if (!s.plan.settings.task.empty() || s.plan.data == OwnData::kText) return;
+  Ui& ui = s.ui();
+  bool& by_length = s.plan.settings.by_length;
+  const std::string labels[] = {std::string(ui.tr("train.by_length.drawn")),
+                                std::string(ui.tr("train.by_length.length"))};
+  constexpr std::string_view kIds[] = {"drawn", "length"};
+  s.column.y += ui.px(1);
+  const ChoiceRow row{"train/set/by_length", ui.tr("train.by_length"),     labels, kIds,
+                      by_length ? 1 : 0,     ui.tr("train.by_length.help")};
+  const int pressed = choice_row(ui, row, s.column.row(26));
+  if (pressed >= 0 && pressed != row.chosen) {
+    by_length = pressed == 1;
+    s.changed = true;
+  }
+  const double padding = s.state.train.run.status.padding;
+  if (padding > 0)
+    s.column.note(ui.tr("train.padding_share", {{"share", share_text(float(padding))}}),
+                  ui.theme.muted);
+}
+
 void learning_settings(TrainSettings& s) {
   RunSettings& settings = s.plan.settings;
   Schedule& schedule = settings.schedule;
@@ -216,6 +238,7 @@ void learning_settings(TrainSettings& s) {
            "train.warmup", schedule.warmup);
   s.number({.id = "train/set/batch", .low = 1, .high = 512, .integer = true, .choices = kBatches},
            "train.batch", settings.batch);
+  length_setting(s);
   s.number({.id = "train/set/accumulate", .low = 1, .high = 16, .integer = true},
            "train.accumulate", settings.accumulation);
   s.number({.id = "train/set/dropout", .high = 0.9, .zero = off}, "train.drop", settings.dropout);
@@ -241,6 +264,17 @@ void stop_settings(TrainSettings& s) {
   s.number(
       {.id = "train/set/stop_loss", .high = 10, .logarithmic = true, .least = 1e-4, .zero = off},
       "train.stop_loss", stop.loss);
+  if (s.plan.settings.task.empty() && s.plan.text_options.validation == 0) {
+    s.plan.settings.patience = 0;
+  } else {
+    s.number({.id = "train/set/patience",
+              .high = 1000,
+              .integer = true,
+              .logarithmic = true,
+              .least = 1,
+              .zero = off},
+             "train.patience", s.plan.settings.patience);
+  }
   double minutes = stop.seconds / 60;
   if (s.number({.id = "train/set/stop_minutes",
                 .high = 600,

@@ -40,6 +40,9 @@ void train_growth(const AppState&, Ui&, const Rect&);
 /// A row that the run learns from, what is to be predicted at each of its tokens (the row shifted
 /// by one), and what the model of the shown step predicts. Returns where it ends.
 float train_shifted(const AppState&, Ui&, const Rect& r);
+/// Another part of it: of a classifier, which classes the validation examples were taken for at the
+/// shown step. Returns as above.
+float train_confusion(const AppState&, Ui&, const Rect& r);
 
 /// The runs and models on the disk.
 void panel_runs(const AppState&, Ui&, float width, float height);

@@ -105,6 +105,17 @@ std::vector<ChartPoint> measured_points(const RunView& run, Curve curve,
   return points;
 }
 
+// What is right of the rows that the model writes by itself, at each kept step.
+std::vector<ChartPoint> written_points(const RunView& run) {
+  std::vector<ChartPoint> points;
+  for (const auto& snapshot : run.snapshots) {
+    const TaskScore& alone = snapshot->probe.alone;
+    if (alone.tokens > 0)
+      points.push_back({static_cast<double>(snapshot->step), alone.token_accuracy()});
+  }
+  return points;
+}
+
 Color earlier_color(const Theme& theme, std::size_t i) {
   const Color colors[] = {theme.k, theme.pattern, theme.v, theme.muted};
   return colors[i % std::size(colors)];
@@ -159,6 +170,12 @@ std::vector<Line> lines_of(const AppState& state, const Ui& ui) {
   if (curve != Curve::kNorm && curve != Curve::kRate) {
     lines.push_back({std::string(ui.tr("train.validation")), ui.theme.q,
                      measured_points(run, curve, run.validation), run.status.run});
+  }
+  if (curve == Curve::kAccuracy) {
+    std::vector<ChartPoint> alone = written_points(run);
+    if (!alone.empty())
+      lines.push_back(
+          {std::string(ui.tr("train.free_running")), ui.theme.v, std::move(alone), run.status.run});
   }
   if ((curve == Curve::kLoss || curve == Curve::kAccuracy) && !run.old_text.empty() && run.plan) {
     lines.push_back({ui.tr("train.old_text", {{"name", base_name(*run.plan)}}), ui.theme.size_model,

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "app/ui/kit/line_text.h"
 #include "app/ui/kit/number_row.h"
 #include "app/ui/matrix/place_words.h"
 #include "app/ui/state/commands.h"
@@ -216,8 +217,44 @@ std::string whole_example(const Ui& ui, const Task& task, const TaskExample& exa
   return to_field_text(vocabulary.decode(given) + " → " + vocabulary.decode(answers));
 }
 
-// One example as the weights of a step answer it: what was given, then the answers. Returns the
-// height.
+// A line of them, or as many as have room.
+void draw_pieces(Ui& ui, const std::vector<Piece>& pieces, const std::string& whole,
+                 const Rect& r) {
+  const float more = ui.measure(ui.fonts.mono, "…").x;
+  float x = r.x0;
+  for (const Piece& piece : pieces) {
+    const float wide = ui.measure(ui.fonts.mono, piece.text).x;
+    if (x + wide > r.x1 - more) {
+      ui.text(ui.fonts.mono, {x, r.y0}, ui.theme.muted, "…");
+      ui.drawn.add_shortened({whole, "…", r.min(), r.max()});
+      if (ImGui::IsMouseHoveringRect(r.min(), r.max()) && ImGui::IsWindowHovered())
+        ui.tooltip(whole);
+      return;
+    }
+    ui.text(ui.fonts.mono, {x, r.y0}, piece.color, piece.text);
+    x += wide + piece.gap;
+  }
+}
+
+// What the model writes by itself; behind the bar it reads another row than the right one.
+std::vector<Piece> written_pieces(const Ui& ui, const Task& task, const TaskExample& example,
+                                  const std::vector<int>& written) {
+  std::vector<Piece> pieces = {{std::string(ui.tr("train.by_itself")), ui.theme.muted, ui.px(8)}};
+  bool parted = false;
+  for (std::size_t t = 0; t < example.targets.size(); ++t) {
+    if (example.targets[t] < 0) continue;
+    const std::string text = token_label(task.vocabulary().token(written[t]));
+    pieces.push_back(
+        {text, answer_color(ui, example, written, t), ui.px(text.size() == 1 ? 1 : 6)});
+    const bool parts = !parted && written[t] != example.targets[t];
+    if (parts) pieces.push_back({"|", ui.theme.text, ui.px(4)});
+    parted |= parts;
+  }
+  return pieces;
+}
+
+// One example as the weights of a step answer it: what was given, then the answers; below it what
+// the model writes by itself, where it writes rows. Returns the height.
 float sample_row(const AppState& state, Ui& ui, const Snapshot& snapshot, std::size_t which,
                  const Rect& r) {
   const RunView& run = state.train.run;
@@ -226,21 +263,15 @@ float sample_row(const AppState& state, Ui& ui, const Snapshot& snapshot, std::s
   ui.text(ui.fonts.mono_small, {r.x0, r.y0 + ui.px(2)}, ui.theme.muted, count_text(snapshot.step));
   float x = r.x0 + ui.px(52);
   if (example.label >= 0) return class_row(state, ui, example, predicted[0], {x, r.y0, r.x1, r.y1});
-  const float more = ui.measure(ui.fonts.mono, "…").x;
-  for (const Piece& piece : pieces_of(ui, *run.task, example, predicted)) {
-    const float wide = ui.measure(ui.fonts.mono, piece.text).x;
-    if (x + wide > r.x1 - more) {
-      const std::string whole = whole_example(ui, *run.task, example, predicted);
-      ui.text(ui.fonts.mono, {x, r.y0}, ui.theme.muted, "…");
-      ui.drawn.add_shortened({whole, "…", r.min(), r.max()});
-      if (ImGui::IsMouseHoveringRect(r.min(), r.max()) && ImGui::IsWindowHovered())
-        ui.tooltip(whole);
-      break;
-    }
-    ui.text(ui.fonts.mono, {x, r.y0}, piece.color, piece.text);
-    x += wide + piece.gap;
-  }
-  return r.height() + ui.px(2);
+  draw_pieces(ui, pieces_of(ui, *run.task, example, predicted),
+              whole_example(ui, *run.task, example, predicted), {x, r.y0, r.x1, r.y1});
+  const auto& all_written = snapshot.probe.written;
+  if (all_written.empty()) return r.height() + ui.px(2);
+  const std::vector<int>& written = all_written[which];
+  const float down = r.height();
+  draw_pieces(ui, written_pieces(ui, *run.task, example, written),
+              whole_example(ui, *run.task, example, written), {x, r.y0 + down, r.x1, r.y1 + down});
+  return 2 * down + ui.px(6);
 }
 
 // Each earlier run of the chart can be kept as well.
@@ -274,19 +305,34 @@ void answer_legend(Ui& ui, float right, float y) {
   }
 }
 
+// What the two lines of a sample are, and how much of both is right at the shown step.
+std::string written_words(const AppState& state, const Ui& ui) {
+  const RunView& run = state.train.run;
+  const auto snapshot = nearest_snapshot(run.snapshots, shown_step(state.session.train, run));
+  if (!snapshot || snapshot->probe.written.empty()) return std::string(ui.tr("train.forced"));
+  const ProbeResult& probe = snapshot->probe;
+  return two_sentences(
+      two_sentences(ui.tr("train.forced_line"), ui.tr("train.unforced")),
+      ui.tr("train.both_right",
+            {{"given", share_text(static_cast<float>(probe.score.token_accuracy()))},
+             {"alone", share_text(static_cast<float>(probe.alone.token_accuracy()))},
+             {"n", std::to_string(run.examples.size())}}));
+}
+
 float samples(const AppState& state, Ui& ui, const Rect& r) {
   const RunView& run = state.train.run;
   float y = train_free_samples(state, ui, r);
-  y = train_shifted(state, ui, {r.x0, y, r.x1, r.y1}) + ui.px(12);
+  y = train_shifted(state, ui, {r.x0, y, r.x1, r.y1});
+  y = train_confusion(state, ui, {r.x0, y, r.x1, r.y1}) + ui.px(12);
   ui.text(ui.fonts.strong, {r.x0 + ui.px(18), y}, ui.theme.text, ui.tr("train.samples"));
   if (!run.task || run.task->kind() != TaskKind::kNumbers)
     answer_legend(ui, r.x1 - ui.px(18), y + ui.px(2));
   y += ui.px(30);
-  if (run.task && run.task->kind() == TaskKind::kTranslate) {
+  if (run.task && writes_rows(*run.task)) {
     const float left = r.x0 + ui.px(18), top = y - ui.px(6);
     y = top + ui.px(8) +
         ui.wrapped(ui.fonts.note, {left, top}, r.width() - ui.px(36), ui.theme.muted,
-                   ui.tr("train.forced"));
+                   written_words(state, ui));
     ui.drawn.add("label/train/forced", {left, top}, {r.x1 - ui.px(18), y});
   }
   // The shown step, then ever earlier ones.

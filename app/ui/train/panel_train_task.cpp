@@ -154,6 +154,24 @@ void choose_cut(TrainSettings& s) {
   }
 }
 
+// Who learns pairs: an encoder and a decoder, or a decoder alone that reads both in one row.
+void choose_pair_form(TrainSettings& s) {
+  if (s.plan.data != OwnData::kPairs) return;
+  Ui& ui = s.ui();
+  const std::string labels[] = {std::string(ui.tr("train.pair_form.both")),
+                                std::string(ui.tr("train.pair_form.decoder"))};
+  constexpr std::string_view kIds[] = {"both", "decoder"};
+  const int chosen = s.plan.text_options.joined ? 1 : 0;
+  s.column.y += ui.px(1);
+  const int pressed = choice_row(ui,
+                                 {"train/set/pair_form", ui.tr("train.pair_form"), labels, kIds,
+                                  chosen, ui.tr("train.pair_form.help")},
+                                 s.column.row(26));
+  if (pressed < 0 || pressed == chosen) return;
+  s.plan = with_joined_pairs(std::move(s.plan), pressed == 1);
+  s.changed = true;
+}
+
 // Of running text a window, of a table the longest row.
 void own_settings(TrainSettings& s) {
   Ui& ui = s.ui();
@@ -161,6 +179,7 @@ void own_settings(TrainSettings& s) {
   s.column.y += ui.px(4);
   choose_source(s);
   const bool rows = s.plan.data != OwnData::kText;
+  choose_pair_form(s);
   if (!rows) choose_base(s);
   if (s.plan.settings.base.empty()) choose_cut(s);
   TextOptions& options = s.plan.text_options;

@@ -97,9 +97,11 @@ class Builder : NumberPieces {
       where = call(rows_.sinusoid(), Op::kSinusoid, {ids}, {"pos_embed", Role::kPosition}, params);
     } else {
       const Axis places = axes_of(ids)[1];
+      const bool source = places.name == "source";
+      const std::int64_t known = source ? p.shape.context_source : p.shape.context;
       const TensorId table = parameter(
           root_ + "pos_embed.W_pos",
-          {{places.name == "source" ? "context_source" : "context", places.size}, d_model()},
+          {{source ? "context_source" : "context", known > 0 ? known : places.size}, d_model()},
           Role::kPositionTable);
       where = call(rows_.learned_position(), Op::kLearnedPosition, {ids, table},
                    {"pos_embed", Role::kPosition});

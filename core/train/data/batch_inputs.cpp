@@ -6,6 +6,8 @@
 #include "core/base/error.h"
 #include "core/base/random.h"
 #include "core/graph/program_memory.h"
+#include "core/train/data/length_batches.h"
+#include "core/train/metrics/likelihood.h"
 
 namespace headlight {
 namespace {
@@ -61,12 +63,22 @@ void copy_ids(const std::vector<int>& from, std::int64_t first, std::int64_t cou
 
 }  // namespace
 
+RunShape narrowed(RunShape shape, std::int64_t positions, std::int64_t sources) {
+  if (shape.context == 0) shape.context = shape.positions;
+  if (shape.context_source == 0) shape.context_source = shape.source;
+  shape.positions = positions;
+  shape.source = sources;
+  return shape;
+}
+
 void check_batch(const TokenBatch& batch, const Config& config, const RunShape& shape) {
   const bool classes = config.form == ModelForm::kClasses;
   const auto cells = static_cast<std::size_t>(batch.rows * batch.positions);
   const auto sources = static_cast<std::size_t>(batch.rows * batch.sources);
+  const bool narrow = reads_narrow_batches(config) && batch.positions >= 1;
   const bool fits =
-      batch.rows > 0 && batch.positions == shape.positions && batch.tokens.size() == cells &&
+      batch.rows > 0 && batch.positions <= shape.positions &&
+      (narrow || batch.positions == shape.positions) && batch.tokens.size() == cells &&
       batch.targets.size() == (classes ? static_cast<std::size_t>(batch.rows) : cells);
   if (!fits) {
     throw Error(Message{"train.batch_shape",
@@ -74,7 +86,9 @@ void check_batch(const TokenBatch& batch, const Config& config, const RunShape& 
                          {"got", std::to_string(batch.positions)},
                          {"rows", std::to_string(batch.rows)}}});
   }
-  if (batch.sources != shape.source || batch.source.size() != sources) {
+  const bool source_fits =
+      batch.sources <= shape.source && (batch.sources > 0) == (shape.source > 0);
+  if (!source_fits || batch.source.size() != sources) {
     throw Error(Message{
         "train.batch_source",
         {{"source", std::to_string(shape.source)}, {"got", std::to_string(batch.sources)}}});
@@ -145,9 +159,12 @@ BatchSum sum_batch(const Program& program, std::span<float* const> memory, bool 
   const float* logits = memory[static_cast<std::size_t>(program.logits)];
   const std::int64_t outcomes = program.outcomes(), rows = program.shape.batch;
   const std::int64_t per_row = cell_count(program.look(program.targets).axes) / rows;
+  const bool classes = program.config.form == ModelForm::kClasses;
   BatchSum sum;
   for (std::int64_t r = 0; r < rows; ++r) {
-    const BatchSum before = sum;
+    if (compare && classes)
+      sum.chosen.push_back(largest_of({logits + r * outcomes, static_cast<std::size_t>(outcomes)}));
+    const auto before = std::pair(sum.counted, sum.correct);
     for (std::int64_t i = r * per_row; i < (r + 1) * per_row; ++i) {
       if (targets[i] < 0) continue;
       sum.loss += loss[i];
@@ -157,9 +174,9 @@ BatchSum sum_batch(const Program& program, std::span<float* const> memory, bool 
       sum.correct +=
           row + static_cast<std::int64_t>(targets[i]) == std::max_element(row, row + outcomes);
     }
-    const std::int64_t counted = sum.counted - before.counted;
+    const std::int64_t counted = sum.counted - before.first;
     sum.rows += counted > 0;
-    sum.rows_correct += counted > 0 && counted == sum.correct - before.correct;
+    sum.rows_correct += counted > 0 && counted == sum.correct - before.second;
   }
   return sum;
 }

@@ -4,13 +4,19 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "core/graph/program.h"
 #include "core/train/learner.h"
 
 namespace headlight {
 
-/// Everything that the loops below trust. Throws Error for a batch of another width, ids that are
+/// The shape of a program for narrower rows of so many tokens and source tokens; learned positions
+/// keep a row for each place that the model knows.
+RunShape narrowed(RunShape of_model, std::int64_t positions, std::int64_t sources);
+
+/// Everything that the loops below trust. Throws Error for a batch of another width (a narrower one
+/// is read where no weight belongs to a place: reads_narrow_batches()), ids that are
 /// not in the vocabulary, classes that there are not, lengths out of range, or padding where the
 /// shape has no mask for it.
 void check_batch(const TokenBatch&, const Config&, const RunShape&);
@@ -34,10 +40,12 @@ struct BatchSum {
   double loss = 0;                        // told_loss()
   std::int64_t counted = 0, correct = 0;  // targets
   std::int64_t rows = 0, rows_correct = 0;
+  std::vector<int> chosen = {};  // of classes, by row: the one with the largest logit
 };
 
 /// Adds up the losses that are counted (told_loss()). With `compare`, also whether the target
-/// of each has the largest logit (the first of them, where several have it).
+/// of each has the largest logit (the first of them, where several have it), and the classes that
+/// are chosen.
 BatchSum sum_batch(const Program&, std::span<float* const> memory, bool compare);
 
 /// What dropout leaves out: a number for every cell of every input Program::dropout, made of the

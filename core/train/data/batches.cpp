@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/model/model_file.h"
+#include "core/train/data/length_batches.h"
 
 namespace headlight {
 
@@ -40,7 +41,8 @@ void add_row(TokenBatch& batch, const Task& task, TaskExample& example, bool onl
   };
   batch.lengths.push_back(static_cast<int>(example.tokens.size()));
   if (batch.sources > 0) batch.source_lengths.push_back(static_cast<int>(example.source.size()));
-  pad(example, task);
+  pad(example, task, static_cast<std::size_t>(batch.positions),
+      static_cast<std::size_t>(batch.sources));
   append(batch.tokens, example.tokens);
   append(batch.source, example.source);
   if (task.kind() == TaskKind::kClassify) return batch.targets.push_back(example.label);
@@ -54,8 +56,13 @@ void add_row(TokenBatch& batch, const Task& task, TaskExample& example, bool onl
 }  // namespace
 
 TokenBatch batch_of(const Task& task, std::span<const TaskExample> examples) {
-  TokenBatch batch{static_cast<std::int64_t>(examples.size()), task.context(), {}, {}};
-  batch.sources = task.source_length();
+  return batch_of(task, examples, task.context(), task.source_length());
+}
+
+TokenBatch batch_of(const Task& task, std::span<const TaskExample> examples, std::int64_t positions,
+                    std::int64_t sources) {
+  TokenBatch batch{static_cast<std::int64_t>(examples.size()), positions, {}, {}};
+  batch.sources = sources;
   for (TaskExample example : examples) add_row(batch, task, example, false);
   return batch;
 }
@@ -74,7 +81,7 @@ const TokenBatch& TaskBatches::next() {
 }
 
 bool is_running_text(const Task& task) {
-  return task.kind() == TaskKind::kNextToken && task.rows(Split::kTraining) > 0;
+  return task.kind() == TaskKind::kNextToken && task.bytes_per_token(Split::kTraining) > 0;
 }
 
 StreamBatches::StreamBatches(std::shared_ptr<const Task> task, std::int64_t streams, Split split)
@@ -106,13 +113,14 @@ const TokenBatch& StreamBatches::next() {
 
 std::unique_ptr<BatchSource> training_batches(const Config& config,
                                               std::shared_ptr<const Task> task, std::int64_t batch,
-                                              std::uint64_t seed) {
+                                              std::uint64_t seed, bool by_length) {
   const bool of_numbers = task->vocabulary().cut() == TextCut::kNumbers;
   if (of_numbers != config.numbers)
     throw UsageError(
         Message{of_numbers ? "error.numbers_task" : "error.numbers_words", {{"task", task->id()}}});
   if (config.memory > 0)
     return std::make_unique<StreamBatches>(std::move(task), batch, Split::kTraining);
+  if (by_length) return std::make_unique<LengthBatches>(std::move(task), config, batch, seed);
   return std::make_unique<TaskBatches>(std::move(task), batch, seed, Split::kTraining);
 }
 

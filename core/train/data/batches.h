@@ -28,8 +28,11 @@ ModelForm form_of(TaskKind);
 /// where the vocabulary has [PAD] and a token would look at it.
 RunShape shape_of(const Task&, const Config&);
 
-/// These examples as one batch, padded.
+/// These examples as one batch, padded to the task's context and source length, or to widths that
+/// all of them have room in.
 TokenBatch batch_of(const Task&, std::span<const TaskExample>);
+TokenBatch batch_of(const Task&, std::span<const TaskExample>, std::int64_t positions,
+                    std::int64_t sources);
 
 /// Examples drawn from a task, padded to its context and its source length.
 class TaskBatches final : public BatchSource {
@@ -79,10 +82,12 @@ class StreamBatches final : public BatchSource {
   TokenBatch batch_;
 };
 
-/// What a model of this config learns the task from: StreamBatches where it has a memory, else
-/// TaskBatches of this seed. Throws as StreamBatches.
+/// What a model of this config learns the task from: StreamBatches where it has a memory,
+/// LengthBatches where rows are put together by length, else TaskBatches; of this seed. Throws as
+/// these.
 std::unique_ptr<BatchSource> training_batches(const Config&, std::shared_ptr<const Task>,
-                                              std::int64_t batch, std::uint64_t seed);
+                                              std::int64_t batch, std::uint64_t seed,
+                                              bool by_length = false);
 
 /// What a model with memory is measured on: up to so many rows of the split, in streams that are
 /// read from their beginning, batch after batch. Empty where the split has no row.

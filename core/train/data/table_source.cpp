@@ -1,138 +1,14 @@
 // Rows of a table as tasks: text and label, or source and target.
-#include <unicode/uchar.h>
-
 #include <algorithm>
 #include <map>
 
 #include "core/base/error.h"
 #include "core/base/number_text.h"
 #include "core/base/utf8.h"
-#include "core/train/data/text_source.h"
+#include "core/train/data/table_columns.h"
 
 namespace headlight {
 namespace {
-
-constexpr std::size_t kNoColumn = SIZE_MAX;
-
-// Words that name the columns in a header, the more usual ones.
-constexpr std::string_view kTextNames[] = {"text",    "sentence", "review", "content", "comment",
-                                           "message", "tweet",    "phrase", "body",    "document"};
-constexpr std::string_view kLabelNames[] = {"label",     "labels",   "class",  "category",
-                                            "sentiment", "polarity", "target", "intent"};
-constexpr std::string_view kSourceNames[] = {"source", "src", "input", "from"};
-constexpr std::string_view kTargetNames[] = {"target", "tgt", "output", "to"};
-
-struct ColumnNames {
-  std::span<const std::string_view> first, second;
-  const char* both;  // text id: what the two columns are
-};
-constexpr ColumnNames kLabelled = {kTextNames, kLabelNames, "table.columns.labelled"};
-constexpr ColumnNames kPairs = {kSourceNames, kTargetNames, "table.columns.pairs"};
-
-std::string trimmed(std::string_view text) {
-  const auto white = [](char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; };
-  while (!text.empty() && white(text.front())) text.remove_prefix(1);
-  while (!text.empty() && white(text.back())) text.remove_suffix(1);
-  return std::string(text);
-}
-
-// White space only, of any script: no token for a words tokenizer.
-bool blank(std::string_view text) {
-  for (const char32_t c : to_code_points(text)) {
-    if (!u_isUWhiteSpace(static_cast<UChar32>(c))) return false;
-  }
-  return true;
-}
-
-std::string lower(std::string text) {
-  for (char& c : text) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return text;
-}
-
-std::size_t column_named(const TableRow& row, std::span<const std::string_view> names) {
-  for (std::size_t i = 0; i < row.cells.size(); ++i) {
-    if (std::find(names.begin(), names.end(), lower(trimmed(row.cells[i]))) != names.end())
-      return i;
-  }
-  return kNoColumn;
-}
-
-struct TwoColumns {
-  MessageSlot file;            // what messages call it
-  std::vector<TableRow> rows;  // two cells each; the second may be empty
-  std::vector<Message> notes;
-};
-
-TableFormat format_of(const TextInput& input, const TextOptions& options, std::string_view text) {
-  if (options.format) return *options.format;
-  if (input.path.empty()) {
-    const std::string_view line = text.substr(0, text.find('\n', text.find_first_not_of('\n')));
-    const bool commas = line.find('\t') == line.npos && line.find(',') != line.npos;
-    return commas ? TableFormat::kCsv : TableFormat::kTsv;
-  }
-  return lower(input.path.extension().string()) == ".csv" ? TableFormat::kCsv : TableFormat::kTsv;
-}
-
-// Which columns are meant, and whether the first row was a header.
-bool read_header(const TableRow& row, TableHeader header, const ColumnNames& names,
-                 std::size_t& first, std::size_t& second) {
-  if (header == TableHeader::kNone) return false;
-  const std::size_t a = column_named(row, names.first), b = column_named(row, names.second);
-  const bool named = a != kNoColumn && b != kNoColumn && a != b;
-  if (named) {
-    first = a;
-    second = b;
-  }
-  return named || header == TableHeader::kFirstRow;
-}
-
-TwoColumns read_columns(const TextInput& input, const TextOptions& options,
-                        const ColumnNames& names, const ProgressFunction& progress) {
-  TwoColumns table;
-  table.file = input.name();
-  const TextFile file = input.read(progress);
-  table.notes = file.notes;
-  TableFormat format{};
-  std::vector<TableRow> rows = file.read([&](std::string_view text) {
-    format = format_of(input, options, text);
-    return parse_table(text, format, progress, [&](std::size_t bytes) { file.passed(bytes); });
-  });
-  std::size_t first = 0, second = 1;
-  bool named = false;
-  if (!rows.empty() && read_header(rows[0], options.header, names, first, second)) {
-    named = first != 0 || second != 1 || rows[0].cells.size() != 2;
-    rows.erase(rows.begin());
-  }
-  if (rows.empty()) {
-    throw Error(Message{"table.no_rows", {table.file, {"columns", names.both, true}}});
-  }
-  const char* separator =
-      format == TableFormat::kCsv ? "table.separator.comma" : "table.separator.tab";
-  const auto single = [](const TableRow& row) { return row.cells.size() < 2; };
-  if (std::all_of(rows.begin(), rows.end(), single)) {
-    throw Error(Message{"table.one_column",
-                        {table.file,
-                         {"line", std::to_string(rows[0].line)},
-                         {"columns", names.both, true},
-                         {"separator", separator, true}}});
-  }
-  for (TableRow& row : rows) {
-    if (!named && row.cells.size() > 2) {
-      throw Error(Message{"table.columns",
-                          {table.file,
-                           {"line", std::to_string(row.line)},
-                           {"got", std::to_string(row.cells.size())},
-                           {"columns", names.both, true},
-                           {"separator", separator, true}}});
-    }
-    row.cells.resize(std::max(row.cells.size(), std::max(first, second) + 1));
-    row.cells = {std::move(row.cells[first]), trimmed(row.cells[second])};
-  }
-  table.rows = std::move(rows);
-  return table;
-}
 
 // Rows in an order that has nothing to do with their order in the file, which is often sorted; the
 // last ones are for validation.
@@ -201,51 +77,45 @@ RowIds cut_rows(const std::vector<TableRow>& rows, std::size_t texts_per_row,
   return {cutter.finish(progress)};
 }
 
+// How long texts are, and how many tokens are beyond a limit.
+class CutCount {
+ public:
+  explicit CutCount(std::size_t limit) : limit_(limit) {}
+  void add(std::size_t length) {
+    ++texts_;
+    longest_ = std::max(longest_, length);
+    tokens_ += length;
+    if (length <= limit_) return;
+    ++cut_;
+    lost_ += length - limit_;
+  }
+  /// The limit where it is asked for, else the longest within it; a note when some are longer.
+  int context(bool asked, std::vector<Message>& notes) const {
+    const auto count = [](std::size_t n) { return count_text(static_cast<long long>(n)); };
+    if (cut_ > 0) {
+      notes.push_back(Message{"table.cut_rows",
+                              {{"n", count(cut_)},
+                               {"of", count(texts_)},
+                               {"limit", count(limit_)},
+                               {"lost", count(lost_)},
+                               {"all", count(tokens_)},
+                               {"longest", count(longest_)}}});
+    }
+    return static_cast<int>(asked ? limit_ : std::min(longest_, limit_));
+  }
+
+ private:
+  std::size_t limit_, texts_ = 0, longest_ = 1, tokens_ = 0, cut_ = 0, lost_ = 0;
+};
+
 // The longest of every `step`-th text from `first` on, within what is asked for; a note when some
 // are longer.
 int longest(const RowIds& ids, std::size_t first, std::size_t step, const TextOptions& options,
             std::vector<Message>& notes) {
-  const auto limit = static_cast<std::size_t>(options.context > 0 ? options.context : kLongestRow);
-  std::size_t most = 1;
-  long long cut = 0;
-  for (std::size_t text = first; text < ids.cut.ends.size(); text += step) {
-    most = std::max(most, ids.length(text));
-    cut += ids.length(text) > limit;
-  }
-  if (cut > 0) {
-    notes.push_back(
-        Message{"table.cut_rows",
-                {{"n", count_text(cut)}, {"limit", count_text(static_cast<long long>(limit))}}});
-  }
-  return static_cast<int>(options.context > 0 ? limit : std::min(most, limit));
-}
-
-// Rows without a text are no examples.
-void drop_empty(TwoColumns& table, const ColumnNames& names) {
-  const std::size_t before = table.rows.size();
-  std::erase_if(table.rows, [](const TableRow& row) { return blank(row.cells[0]); });
-  const auto dropped = static_cast<long long>(before - table.rows.size());
-  if (dropped == 0) return;
-  table.notes.push_back(Message{"table.empty_texts", {{"n", count_text(dropped)}}});
-  if (table.rows.empty()) {
-    throw Error(Message{"table.no_rows", {table.file, {"columns", names.both, true}}});
-  }
-}
-
-void check_second_column(const TwoColumns& table, const char* problem) {
-  const TableRow* first = nullptr;
-  long long missing = 0;
-  for (const TableRow& row : table.rows) {
-    if (!blank(row.cells[1])) continue;
-    if (!first) first = &row;
-    ++missing;
-  }
-  if (!first) return;
-  throw Error(Message{problem,
-                      {table.file,
-                       {"n", count_text(missing)},
-                       {"of", count_text(static_cast<long long>(table.rows.size()))},
-                       {"line", std::to_string(first->line)}}});
+  CutCount count(static_cast<std::size_t>(options.context > 0 ? options.context : kLongestRow));
+  for (std::size_t text = first; text < ids.cut.ends.size(); text += step)
+    count.add(ids.length(text));
+  return count.context(options.context > 0, notes);
 }
 
 struct Labels {
@@ -358,13 +228,61 @@ class PairsTask : public RowsTask {
   }
 };
 
+// Pairs for a decoder alone: source [SEP] target in one row, of which the target counts, and [EOS].
+class JoinedPairsTask : public RowsTask {
+ public:
+  JoinedPairsTask(RowIds ids, RowOrder order, int context)
+      : RowsTask({.id = "pairs",
+                  .kind = TaskKind::kNextToken,
+                  .vocabulary = ids.cut.vocabulary,
+                  .context = context,
+                  .source_length = 0,
+                  .classes = {},
+                  .options = {{"context", context}}},
+                 std::move(ids), std::move(order)) {}
+
+  /// How much of a source and of a target is read where both with [SEP] have so much room: all of
+  /// the target first, but of the source at least half of the room.
+  static std::pair<int, int> kept(std::size_t source, std::size_t target, int context) {
+    const int room = context - 1, s = static_cast<int>(source), t = static_cast<int>(target);
+    const int of_source = std::min(s, std::max(room - t, room / 2));
+    return {of_source, std::min(t, room - of_source)};
+  }
+
+ private:
+  TaskExample of(std::size_t row) const override {
+    const std::size_t length = ids_.length(2 * row + 1);
+    const auto [most_source, most_target] = kept(ids_.length(2 * row), length, context());
+    TaskExample example;
+    example.tokens = ids_.of(2 * row, most_source);
+    example.targets.assign(example.tokens.size(), -1);
+    example.tokens.push_back(*vocabulary().id_of(Special::kSeparator));
+    for (const int id : ids_.of(2 * row + 1, most_target)) {
+      example.tokens.push_back(id);
+      example.targets.push_back(id);
+    }
+    // A target that was cut has no end to be learned.
+    const bool cut = length > static_cast<std::size_t>(most_target);
+    example.targets.push_back(cut ? -1 : *vocabulary().id_of(Special::kEnd));
+    return example;
+  }
+};
+
+// The longest joined row, within what is asked for; a note when some are longer.
+int longest_joined(const RowIds& ids, const TextOptions& options, std::vector<Message>& notes) {
+  CutCount count(static_cast<std::size_t>(options.context > 0 ? options.context : 2 * kLongestRow));
+  for (std::size_t text = 0; text < ids.cut.ends.size(); text += 2)
+    count.add(ids.length(text) + 1 + ids.length(text + 1));
+  return count.context(options.context > 0, notes);
+}
+
 }  // namespace
 
 LoadedTask load_labelled_task(const TextInput& input, const TextOptions& options,
                               const ProgressFunction& progress) {
   validate(options, true);
-  TwoColumns table = read_columns(input, options, kLabelled, progress);
-  drop_empty(table, kLabelled);
+  TwoColumns table = read_columns(input, options, kLabelledColumns, progress);
+  drop_empty(table, kLabelledColumns);
   check_second_column(table, "table.no_label");
   Labels labels = read_labels(table, options.known_classes);
   RowIds ids = cut_rows(table.rows, 1, options, {Special::kPad}, progress);
@@ -380,13 +298,19 @@ LoadedTask load_labelled_task(const TextInput& input, const TextOptions& options
 LoadedTask load_pairs_task(const TextInput& input, const TextOptions& options,
                            const ProgressFunction& progress) {
   validate(options, true);
-  TwoColumns table = read_columns(input, options, kPairs, progress);
-  drop_empty(table, kPairs);
+  TwoColumns table = read_columns(input, options, kPairColumns, progress);
+  drop_empty(table, kPairColumns);
   check_second_column(table, "table.no_target");
-  RowIds ids =
-      cut_rows(table.rows, 2, options, {Special::kPad, Special::kBegin, Special::kEnd}, progress);
+  const Special begins = options.joined ? Special::kSeparator : Special::kBegin;
+  RowIds ids = cut_rows(table.rows, 2, options, {Special::kPad, begins, Special::kEnd}, progress);
   LoadedTask loaded;
   loaded.notes = std::move(table.notes);
+  if (options.joined) {
+    const int context = longest_joined(ids, options, loaded.notes);
+    RowOrder order(table.rows.size(), options.validation, loaded.notes);
+    loaded.task = std::make_unique<JoinedPairsTask>(std::move(ids), std::move(order), context);
+    return loaded;
+  }
   TextOptions of_sources = options;
   if (options.source_context > 0) of_sources.context = options.source_context;
   const int source_length = longest(ids, 0, 2, of_sources, loaded.notes);

@@ -123,7 +123,8 @@ std::span<const Choice<OwnData>> choices(OwnData) {
   return kAll;
 }
 
-TaskKind kind_of(OwnData data) {
+TaskKind kind_of(OwnData data, bool joined) {
+  if (data == OwnData::kPairs && joined) return TaskKind::kNextToken;
   return data == OwnData::kLabels  ? TaskKind::kClassify
          : data == OwnData::kPairs ? TaskKind::kTranslate
                                    : TaskKind::kNextToken;

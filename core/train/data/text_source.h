@@ -54,8 +54,8 @@ struct TextInput {
 /// target.
 enum class OwnData { kText, kLabels, kPairs };
 std::span<const Choice<OwnData>> choices(OwnData);
-/// What a model learns from them.
-TaskKind kind_of(OwnData);
+/// What a model learns from them; `joined`: TextOptions::joined.
+TaskKind kind_of(OwnData, bool joined = false);
 
 enum class TableHeader { kDetect, kFirstRow, kNone };
 
@@ -72,6 +72,8 @@ struct TextOptions {
   int most_tokens = 65536;  // a vocabulary of more is refused
   int context = 64;         // rows: the longest row that is not cut; 0: as long as the longest
   int source_context = 0;   // pairs: the same of a source; 0: as `context`
+  // Pairs: one row, source [SEP] target [EOS], for a decoder alone. `context` is that of the row.
+  bool joined = false;
   int validation = 10;      // percent: the last part of a text, or rows here and there; 0 to 50
   std::shared_ptr<const Vocabulary> known;  // cut and number with this one instead (to go on
                                             // training, to evaluate)
@@ -134,7 +136,8 @@ LoadedTask load_text_task(const TextInput& input, const TextOptions& options,
 LoadedTask load_labelled_task(const TextInput& input, const TextOptions& options,
                               const ProgressFunction& progress = {});
 
-/// Translation task "pairs" from rows of source and target. Throws likewise.
+/// Translation task "pairs" from rows of source and target; joined, a next-token task in which only
+/// the target counts. Throws likewise.
 LoadedTask load_pairs_task(const TextInput& input, const TextOptions& options,
                            const ProgressFunction& progress = {});
 

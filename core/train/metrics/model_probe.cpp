@@ -5,6 +5,7 @@
 #include "core/graph/program_memory.h"
 #include "core/train/data/batch_inputs.h"
 #include "core/train/data/batches.h"
+#include "core/train/metrics/likelihood.h"
 
 namespace headlight {
 namespace {
@@ -111,6 +112,43 @@ std::vector<int> ModelProbe::predictions(std::size_t e) const {
   return predicted;
 }
 
+bool writes_rows(const Task& task) {
+  if (task.kind() == TaskKind::kTranslate) return true;
+  return task.kind() == TaskKind::kNextToken && !is_running_text(task) &&
+         task.vocabulary().id_of(Special::kEnd).has_value();
+}
+
+// All rows at once, a place after the other: what stands behind it is felt by nobody.
+void ModelProbe::write_rows(ProbeResult& result) {
+  const std::int64_t n = program_->shape.positions, vocab = program_->outcomes();
+  if (!writes_rows(*task_) || n > kMostWritten) return;
+  const std::optional<int> end = task_->vocabulary().id_of(Special::kEnd);
+  float* tokens = memory_[static_cast<std::size_t>(program_->token_ids)];
+  const float* logits = memory_[static_cast<std::size_t>(program_->logits)];
+  const std::vector<float> given(tokens,
+                                 tokens + cell_count(program_->look(program_->token_ids).axes));
+  result.written = result.predicted;
+  for (std::int64_t t = 0; t < n; ++t) {
+    if (t > 0) backend_->run(*program_, calls_, memory_);
+    for (std::size_t e = 0; e < examples_.size(); ++e) {
+      const TaskExample& example = examples_[e];
+      const auto place = static_cast<std::size_t>(t);
+      if (place >= example.targets.size()) continue;
+      const bool begun = example.targets[place] >= 0 || (t > 0 && example.targets[place - 1] >= 0);
+      if (!begun) continue;
+      std::vector<int>& row = result.written[e];
+      const std::int64_t at = static_cast<std::int64_t>(e) * n + t;
+      row[place] = largest_of({logits + at * vocab, static_cast<std::size_t>(vocab)});
+      const bool ended = t > 0 && example.targets[place - 1] >= 0 && row[place - 1] == end;
+      if (ended) row[place] = *end;
+      if (place + 1 < example.tokens.size()) tokens[at + 1] = static_cast<float>(row[place]);
+    }
+  }
+  std::ranges::copy(given, tokens);
+  for (std::size_t e = 0; e < examples_.size(); ++e)
+    result.alone.add(examples_[e], result.written[e]);
+}
+
 ProbeResult ModelProbe::run(std::span<const Tensor> parameters) {
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     memory_[static_cast<std::size_t>(parameters_[i])] =
@@ -127,6 +165,7 @@ ProbeResult ModelProbe::run(std::span<const Tensor> parameters) {
     result.predicted.push_back(predictions(e));
     result.score.add(examples_[e], result.predicted.back());
   }
+  write_rows(result);
   return result;
 }
 

@@ -21,7 +21,17 @@ struct ProbeResult {
   // By example: the most probable id at each token, or the most probable class alone.
   std::vector<std::vector<int>> predicted;
   TaskScore score;
+  // Of tasks whose rows are written (writes_rows()): the same where the model goes on with what it
+  // wrote itself. Empty for others, and for rows of more than kMostWritten tokens.
+  std::vector<std::vector<int>> written;
+  TaskScore alone;
 };
+
+inline constexpr std::int64_t kMostWritten = 64;
+
+/// Does a model of this task write a row by itself until [EOS]: translations, and pairs joined in
+/// one row?
+bool writes_rows(const Task&);
 
 class ModelProbe {
  public:
@@ -39,6 +49,7 @@ class ModelProbe {
  private:
   HeadScores score_head(TensorId pattern, std::int64_t head) const;
   std::vector<int> predictions(std::size_t example) const;
+  void write_rows(ProbeResult&);
 
   std::shared_ptr<const Task> task_;
   std::vector<TaskExample> examples_;

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 
 #include "core/backends/backend.h"
 #include "core/base/error.h"
+#include "core/base/utf8.h"
 #include "core/run/model_input.h"
 #include "core/run/run_trace.h"
 #include "core/train/metrics/likelihood.h"
@@ -88,36 +90,105 @@ LabelFigures score_labels(std::shared_ptr<const Model> model, const Task& task, 
   return figures;
 }
 
-PairFigures score_pairs(std::shared_ptr<const Model> model, const Task& task, int threads) {
-  check_form(*model, task, ModelForm::kTranslate);
+std::string confusion_text(const std::vector<std::string>& classes,
+                           std::span<const std::int64_t> counts) {
+  std::vector<std::vector<std::string>> cells = {{"is \\ taken for"}};
+  cells[0].insert(cells[0].end(), classes.begin(), classes.end());
+  for (std::size_t c = 0; c < classes.size(); ++c) {
+    cells.push_back({classes[c]});
+    for (const std::int64_t count : counts.subspan(c * classes.size(), classes.size()))
+      cells.back().push_back(std::to_string(count));
+  }
+  std::string text;
+  for (const auto& row : cells) {
+    for (std::size_t column = 0; column < row.size(); ++column) {
+      std::size_t width = 0;
+      for (const auto& other : cells) width = std::max(width, to_code_points(other[column]).size());
+      const std::string gap(width - to_code_points(row[column]).size(), ' ');
+      text += column == 0 ? row[column] + gap : "  " + gap + row[column];
+    }
+    text += '\n';
+  }
+  return text;
+}
+
+namespace {
+
+// Pairs as a decoder alone reads them.
+bool joins_pairs(const Model& model) {
+  const bool next = model.file.config.form == ModelForm::kTokens;
+  return next && model.vocabulary->id_of(Special::kSeparator) &&
+         model.vocabulary->id_of(Special::kEnd);
+}
+
+// What the model says at each place of the target; the sum of −log p goes to `nats`.
+std::vector<int> given_answers(RowRunner& runner, const TaskExample& example, std::size_t vocab,
+                               double& nats) {
+  std::vector<int> said;
+  const std::span<const float> logits = runner.logits(example.tokens, example.source);
+  for (std::size_t t = 0; t < example.targets.size(); ++t) {
+    if (example.targets[t] < 0) continue;
+    const auto row = logits.subspan(t * vocab, vocab);
+    said.push_back(largest_of(row));
+    nats += nats_of(row, example.targets[t]);
+  }
+  return said;
+}
+
+// What it writes by itself, as long as the target; [EOS] stands for all that it has not written.
+std::vector<int> own_answers(RowRunner& runner, const TaskExample& example, std::size_t vocab,
+                             int end) {
+  std::vector<int> own;
+  std::vector<int> row = example.tokens;
+  const auto counted = [](int target) { return target >= 0; };
+  const auto first = std::ranges::find_if(example.targets, counted) - example.targets.begin();
+  const auto length = static_cast<std::size_t>(std::ranges::count_if(example.targets, counted));
+  if (!example.source.empty()) {
+    own = runner.written(example.source, length);
+  } else {
+    row.resize(static_cast<std::size_t>(first) + 1);
+    while (own.size() < length) {
+      const int next = largest_of(runner.logits(row, {}).last(vocab));
+      if (next == end) break;
+      own.push_back(next);
+      row.push_back(next);
+    }
+  }
+  own.resize(length, end);
+  return own;
+}
+
+}  // namespace
+
+PairFigures score_pairs(std::shared_ptr<const Model> model, const Task& task, int threads,
+                        const std::function<void(const PairRow&)>& rows) {
+  check_form(*model, task, joins_pairs(*model) ? ModelForm::kTokens : ModelForm::kTranslate);
   PairFigures figures;
   const auto vocab = static_cast<std::size_t>(model->file.vocab);
-  const std::optional<int> end = model->vocabulary->id_of(Special::kEnd);
+  const int end = model->vocabulary->id_of(Special::kEnd).value_or(-1);
   RowRunner runner(std::move(model), threads);
   for (std::size_t i = 0; i < task.rows(Split::kTraining); ++i) {
     const TaskExample example = task.row(i, Split::kTraining);
-    const std::span<const float> logits = runner.logits(example.tokens, example.source);
-    std::int64_t tokens = 0, right = 0;
-    for (std::size_t t = 0; t < example.targets.size(); ++t) {
-      if (example.targets[t] < 0) continue;
-      const auto row = logits.subspan(t * vocab, vocab);
-      ++tokens;
-      right += largest_of(row) == example.targets[t];
-      figures.nats += nats_of(row, example.targets[t]);
-    }
-    ++figures.rows;
-    figures.tokens += tokens;
-    figures.given += right;
+    PairRow row;
+    std::ranges::copy_if(example.targets, std::back_inserter(row.target),
+                         [](int target) { return target >= 0; });
+    row.given = given_answers(runner, example, vocab, figures.nats);
     // Who is right at every place goes on with the right row all the way.
-    if (right == tokens) {
-      ++figures.exact;
-      figures.alone += tokens;
-      continue;
+    const bool exact = row.given == row.target;
+    row.alone = exact ? row.target : own_answers(runner, example, vocab, end);
+    ++figures.rows;
+    figures.exact += exact;
+    figures.tokens += std::ssize(row.target);
+    for (std::size_t t = 0; t < row.target.size(); ++t) {
+      figures.given += row.given[t] == row.target[t];
+      figures.alone += row.alone[t] == row.target[t];
     }
-    std::vector<int> own = runner.written(example.source, example.targets.size());
-    own.resize(example.targets.size(), end.value_or(-1));
-    for (std::size_t t = 0; t < own.size(); ++t)
-      figures.alone += example.targets[t] >= 0 && own[t] == example.targets[t];
+    if (!rows) continue;
+    row.source = example.source;
+    const std::ptrdiff_t before = std::ssize(example.targets) - std::ssize(row.target);
+    if (row.source.empty() && before > 0)
+      row.source.assign(example.tokens.begin(), example.tokens.begin() + before);
+    rows(row);
   }
   return figures;
 }

@@ -3,7 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "core/model/model.h"
@@ -24,6 +27,11 @@ struct LabelFigures {
 /// equal ones the first. Throws Error for a model that is no classifier or has other classes.
 LabelFigures score_labels(std::shared_ptr<const Model>, const Task&, int threads);
 
+/// A table of how often rows of a class (a line each) were taken for another (a column each):
+/// (class, chosen), row-major.
+std::string confusion_text(const std::vector<std::string>& classes,
+                           std::span<const std::int64_t> counts);
+
 struct PairFigures {
   std::int64_t rows = 0, exact = 0;  // rows; those that the model writes wholly right by itself
   std::int64_t tokens = 0;           // of the targets, [EOS] among them
@@ -36,9 +44,17 @@ struct PairFigures {
   double loss() const { return tokens ? nats / static_cast<double>(tokens) : 0; }
 };
 
+/// One row: its source, its target with [EOS], and what the model says at each place of the target:
+/// where the right row so far is given, and where it goes on with what it wrote itself.
+struct PairRow {
+  std::vector<int> source, target, given, alone;
+};
+
 /// Of every row of the task's training split; the model always takes the token with the largest
-/// logit, of equal ones the first. Of a target that was cut [EOS] is not asked for. Throws Error
-/// for a model that is no encoder-decoder.
-PairFigures score_pairs(std::shared_ptr<const Model>, const Task&, int threads);
+/// logit, of equal ones the first. Of a target that was cut [EOS] is not asked for. `rows`, if any,
+/// gets each of them. Throws Error for a model that is neither an encoder-decoder nor a decoder
+/// that learned pairs.
+PairFigures score_pairs(std::shared_ptr<const Model>, const Task&, int threads,
+                        const std::function<void(const PairRow&)>& rows = {});
 
 }  // namespace headlight

@@ -94,8 +94,11 @@ TaskExample Task::draw(Random& random, Split split) const {
 }
 
 void pad(TaskExample& example, const Task& task) {
-  const auto context = static_cast<std::size_t>(task.context());
-  const auto source = static_cast<std::size_t>(task.source_length());
+  pad(example, task, static_cast<std::size_t>(task.context()),
+      static_cast<std::size_t>(task.source_length()));
+}
+
+void pad(TaskExample& example, const Task& task, std::size_t context, std::size_t source) {
   if (example.tokens.size() >= context && example.source.size() >= source) return;
   const int filler = task.vocabulary().id_of(Special::kPad).value();
   example.source.resize(std::max(source, example.source.size()), filler);

@@ -89,8 +89,10 @@ class Task {
   TaskShape shape_;
 };
 
-/// Fills an example up to the task's context and source length with [PAD], which does not count.
+/// Fills an example up to the task's context and source length, or to these, with [PAD], which does
+/// not count.
 void pad(TaskExample& example, const Task& task);
+void pad(TaskExample& example, const Task& task, std::size_t context, std::size_t source);
 
 /// The share that is right where it counts.
 struct TaskScore {
