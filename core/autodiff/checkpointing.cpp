@@ -45,7 +45,6 @@ void Checkpointing::find_owners(const Program& p) {
     int& owner = owner_[place(p.resolve(id))];
     owner = owner == kNobody || owner == segment ? segment : kKept;
   };
-  for (const TensorId id : p.remembered) owner_[place(p.resolve(id))] = kKept;  // for the next run
   for (std::size_t s = 0; s < segments_.size(); ++s) {
     const bool layer = place_of(p, segments_[s].calls[0]).layer >= 0;
     for (const OpCall& call : segments_[s].calls) {

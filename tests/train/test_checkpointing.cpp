@@ -110,23 +110,34 @@ TEST_CASE("checkpointing: what rows remember is the same") {
   }
 }
 
-TEST_CASE("checkpointing: eight layers keep less than half, and no more than was said") {
+TEST_CASE("checkpointing: eight layers keep less than half") {
   for (const double dropout : {0.0, 0.2}) {
     Config c = deep(ModelForm::kTokens);
     c.layers = 8;
     const RunShape shape = shape_for(c.form, false);
     CHECK(check_same(c, shape, dropout) < 0.5);
+  }
+}
+
+// Of rows so long that weights hardly count beside activations, whose gradients count as well.
+TEST_CASE("checkpointing: what it is said to need is what it takes") {
+  for (const double dropout : {0.0, 0.2}) {
     for (const int threads : {1, 3}) {
+      CAPTURE(threads);
+      Config c = deep(ModelForm::kTokens);
+      c.layers = 8;
+      c.d_model = 8;
+      c.scores = ScoreKind::kAdditive;
+      const RunShape shape{1, 200, 9};
       const auto trainer = trainer_of(c, shape, dropout, true, threads);
       trainer->step(batch_for(trainer->shape(), 11, 1));
       const auto taken = static_cast<double>(trainer->memory_bytes());
       const double needed = training_memory_needed(c, shape, trainer->options(), 11);
-      CAPTURE(threads);
       CHECK(needed >= taken);
-      CHECK(needed <= 2.5 * taken);
+      CHECK(needed <= 1.5 * taken);
       TrainerOptions keeps = trainer->options();
       keeps.checkpointing = false;
-      CHECK(needed < training_memory_needed(c, shape, keeps, 11));
+      CHECK(needed < 0.5 * training_memory_needed(c, shape, keeps, 11));
     }
   }
 }

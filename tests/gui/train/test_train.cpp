@@ -194,9 +194,11 @@ TEST_CASE("train: the settings make the next run, rate and clipping change this 
 TEST_CASE("train: gradient checkpointing is explained, and a choice for the next run") {
   Gui gui({}, {1440, 1400});
   open_panel(gui);
+  gui.push(PlayRun{true, 5});
+  settle(gui);
   gui.hover("train/set/checkpointing");
   gui.frame(2);
-  CHECK(gui.shows("computes the rest again in the backward pass"));
+  CHECK(gui.shows("Keeps only"));
   gui.click("train/set/checkpointing");
   gui.frame(2);
   gui.click("train/set/checkpointing/on");
@@ -205,6 +207,7 @@ TEST_CASE("train: gradient checkpointing is explained, and a choice for the next
   gui.click("train/same");
   settle(gui);
   CHECK(run_of(gui).plan->settings.checkpointing);
+  CHECK_FALSE(gui.state().session.train.changed);
   gui.push(PlayRun{true, 5});
   settle(gui);
   CHECK(run_of(gui).status.step == 5);
