@@ -99,9 +99,9 @@ float cost_curves(const AppState& state, Ui& ui, const Rect& r) {
   const float x = r.x0 + left + half + gap;
   curve_names(ui, {x - left, r.y0}, half + left, "cost.curve.products", products);
   draw_curve(*d.cost, ui, {x, top, r.x1, bottom}, "cost/curve/products", products);
-  ui.text(ui.fonts.note, {r.x0 + left, bottom + ui.px(22)}, ui.theme.muted,
-          ui.tr("cost.curve.axis"), r.width() - left);
-  return bottom + ui.px(40);
+  const float axis = bottom + ui.px(22);
+  return axis + ui.wrapped(ui.fonts.note, {r.x0 + left, axis}, r.width() - left, ui.theme.muted,
+                           ui.tr("cost.curve.axis"));
 }
 
 }  // namespace headlight

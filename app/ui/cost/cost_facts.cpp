@@ -44,7 +44,7 @@ float cost_line(Ui& ui, const Rect& r, std::span<const std::string> texts,
   for (std::size_t i = 0; i < texts.size(); ++i) {
     const float end = r.x0 + ends[i] * r.width();
     if (i == 0) {
-      ui.text(font, r.min(), color, texts[0], end - r.x0);
+      ui.user_text(font, r.min(), color, texts[0], end - r.x0);
     } else {
       ui.text_right(ui.fonts.control, end, r.y0, color, texts[i]);
     }

@@ -74,7 +74,7 @@ float cost_presets(const AppState& state, Ui& ui, const Rect& r) {
     const PresetCost& cost = state.derived.presets[i];
     const float right = preset_buttons(state, ui, p, {r.x0, y, r.x1, r.y1});
     const std::string title = std::string(p.title) + "  " + std::to_string(p.year);
-    ui.text(ui.fonts.strong, {r.x0, y + ui.px(4)}, ui.theme.text, title, right - r.x0);
+    ui.user_text(ui.fonts.strong, {r.x0, y + ui.px(4)}, ui.theme.text, title, right - r.x0);
     y += ui.px(32);
     const auto line = [&](Color color, const std::string& words) {
       y += ui.wrapped(ui.fonts.control, {r.x0, y}, r.width(), color, words) + ui.px(2);

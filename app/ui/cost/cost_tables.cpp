@@ -10,6 +10,9 @@ namespace {
 
 constexpr std::array<float, 4> kPartEnds = {0.48f, 0.66f, 0.8f, 1.0f};
 constexpr std::array<float, 5> kStepEnds = {0.4f, 0.56f, 0.71f, 0.82f, 1.0f};
+// In a narrow sheet the columns between are left out.
+constexpr std::array<float, 3> kFewEnds = {0.44f, 0.7f, 1.0f};
+constexpr float kNarrow = 460;
 
 std::string percent(double part, double all) {
   return all > 0 ? number_text(100 * part / all, 3) + " %" : "–";
@@ -24,9 +27,13 @@ struct Table {
   void head(std::initializer_list<std::string_view> names) {
     std::vector<std::string> texts;
     for (const std::string_view name : names) texts.emplace_back(ui.tr(name));
-    r.y0 += cost_line(ui, r, texts, ends, ui.theme.muted);
+    r.y0 += columns(r, texts, ui.theme.muted);
     ImGui::GetWindowDrawList()->AddLine({r.x0, r.y0 - ui.px(3)}, {r.x1, r.y0 - ui.px(3)},
                                         to_u32(ui.theme.line));
+  }
+  float columns(const Rect& at, const std::vector<std::string>& texts, Color color) {
+    if (r.width() >= ui.px(kNarrow)) return cost_line(ui, at, texts, ends, color);
+    return cost_line(ui, at, std::array{texts[0], texts[1], texts.back()}, kFewEnds, color);
   }
   // A heading where another part begins.
   void begin(const std::string& name) {
@@ -40,18 +47,18 @@ struct Table {
     Rect room{r.x0, r.y0 - ui.px(1), r.x1, r.y0 + ui.px(19)};
     color.a = 0.16f;
     ui.bar(room, share, color);
-    r.y0 += cost_line(ui, {r.x0 + ui.px(8), r.y0, r.x1, r.y1}, texts, ends, ui.theme.text);
+    r.y0 += columns({r.x0 + ui.px(8), r.y0, r.x1, r.y1}, texts, ui.theme.text);
   }
 };
 
 float parameter_table(const ModelCost& m, Ui& ui, const Rect& r) {
   Table t{ui, r, kPartEnds};
   const double all = m.run.parameter_count;
-  ui.text(ui.fonts.strong, t.r.min(), ui.theme.text,
-          ui.tr("cost.parameters.title", {{"n", count_text(static_cast<long long>(all))},
-                                          {"bytes", bytes_text(m.run.parameter_bytes())}}),
-          r.width());
-  t.r.y0 += ui.px(26);
+  t.r.y0 +=
+      ui.wrapped(ui.fonts.strong, t.r.min(), r.width(), ui.theme.text,
+                 ui.tr("cost.parameters.title", {{"n", count_text(static_cast<long long>(all))},
+                                                 {"bytes", bytes_text(m.run.parameter_bytes())}})) +
+      ui.px(8);
   t.head({"cost.column.parameters", "cost.column.numbers", "cost.column.share",
           "cost.column.in_layer"});
   for (const ParameterCost& row : m.run.parameters) {
@@ -66,11 +73,11 @@ float parameter_table(const ModelCost& m, Ui& ui, const Rect& r) {
 
 float step_table(const ModelCost& m, Ui& ui, const Rect& r) {
   Table t{ui, r, kStepEnds};
-  ui.text(ui.fonts.strong, t.r.min(), ui.theme.text,
-          ui.tr("cost.steps.title", {{"n", amount_text(ui.language, m.run.activations)},
-                                     {"bytes", bytes_text(m.run.activation_bytes)}}),
-          r.width());
-  t.r.y0 += ui.px(26);
+  t.r.y0 +=
+      ui.wrapped(ui.fonts.strong, t.r.min(), r.width(), ui.theme.text,
+                 ui.tr("cost.steps.title", {{"n", amount_text(ui.language, m.run.activations)},
+                                            {"bytes", bytes_text(m.run.activation_bytes)}})) +
+      ui.px(8);
   t.head({"cost.column.step", "cost.column.numbers", "cost.column.bytes", "cost.column.share",
           "cost.column.products"});
   for (const StepCost& row : m.run.steps) {
