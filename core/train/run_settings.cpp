@@ -82,6 +82,7 @@ OrderedJson text_json(const RunText& t) {
   if (t.characters) json["characters"] = true;
   json["vocabulary"] = t.vocabulary;
   json["context"] = t.context;
+  if (t.masked > 0) json["masked"] = t.masked;
   return json;
 }
 
@@ -111,6 +112,7 @@ RunText read_text(const OrderedJson& json) {
   in.boolean("characters", t.characters);
   in.number("vocabulary", t.vocabulary, 0, kMaxVocabulary);
   in.number("context", t.context, 1, kMaxContext);
+  in.number("masked", t.masked, 0, kMostMasked);
   return t;
 }
 
@@ -144,6 +146,7 @@ std::string train_text(const RunSettings& r, const TrainState& state) {
                       {"schedule", schedule_json(r.schedule)}};
   if (r.checkpointing) json["checkpointing"] = true;
   if (!r.base.empty()) json["base"] = r.base;
+  if (r.frozen >= 0) json["frozen"] = r.frozen;
   if (r.text) json["text"] = text_json(*r.text);
   if (state.score)
     json["validation"] = {{"loss", state.score->loss}, {"accuracy", state.score->accuracy}};
@@ -161,6 +164,7 @@ void parse_train(std::string_view text, RunSettings& settings, TrainState& state
   state.data = read_bits(in, "data");
   in.text("task", settings.task);
   in.text("base", settings.base);
+  in.number("frozen", settings.frozen, kNoneFrozen, kAllFrozen);
   if (const OrderedJson* source = in.find("text")) settings.text = read_text(*source);
   if (const OrderedJson* sizes = in.find("task_options")) {
     const JsonReader options(*sizes, "task_options", kRunWords);

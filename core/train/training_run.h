@@ -53,6 +53,9 @@ RunPlan default_plan(std::string_view task, OwnData = OwnData::kText);
 /// with them.
 RunPlan with_data(RunPlan, OwnData);
 
+/// The same plan on running text with so many percent of its tokens hidden (TextOptions::masked).
+RunPlan with_masked(RunPlan, int masked);
+
 /// Would both start the same run? What can be changed on the way (rate, clipping, the end) does not
 /// count.
 bool same_start(const RunPlan&, const RunPlan&);
