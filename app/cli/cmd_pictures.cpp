@@ -27,6 +27,7 @@ struct PictureOptions {
   int zoom = 0;
   std::string train;       // a task, or OwnData: the Train panel is shown
   std::string train_file;  // the person's own data
+  int train_masked = 0;    // RunPlan's text_options.masked
   std::int64_t train_steps = 300;
   std::optional<std::int64_t> mark, pin;
   std::string vision = "full", range = "shared";
@@ -150,6 +151,7 @@ void train(Shell& shell, const PictureOptions& o) {
   RunPlan plan = own ? default_plan("", *own) : default_plan(o.train);
   if (own && o.train_file.empty()) throw UsageError("--train " + o.train + " needs --train-file");
   plan.text.path = o.train_file;
+  if (own) plan = with_masked(std::move(plan), o.train_masked);
   ask(DoCommand{Command::kTrain});
   ask(PlanRun{plan});
   ask(PlayRun{true, o.train_steps});
@@ -281,6 +283,10 @@ void add_screenshot_command(CLI::App& app, Run& run) {
   sub->add_option("--train", o->train,
                   "The Train panel, on this task, or on data of your own: text, labels, pairs");
   sub->add_option("--train-file", o->train_file, "--train: the file with data of your own");
+  sub->add_option(
+         "--train-mask-tokens", o->train_masked,
+         "--train text: percent of the tokens that are hidden (0: the next token is learned)")
+      ->check(CLI::Range(0, kMostMasked));
   sub->add_option("--train-steps", o->train_steps, "--train: after so many updates")
       ->capture_default_str()
       ->check(CLI::Range(0, 1000000));

@@ -9,14 +9,17 @@
 
 #include "app/cli/cli.h"
 #include "app/cli/named_backend.h"
+#include "app/cli/train_base.h"
 #include "app/cli/train_config.h"
 #include "app/cli/train_learner.h"
 #include "app/cli/train_progress.h"
 #include "app/cli/train_source.h"
 #include "core/base/error.h"
 #include "core/base/number_text.h"
+#include "core/graph/program_memory.h"
 #include "core/model/bundled.h"
 #include "core/model/checkpoint.h"
+#include "core/train/data/batches.h"
 #include "core/run/model_input.h"
 #include "core/train/data/length_batches.h"
 #include "core/train/early_stop.h"
@@ -96,6 +99,7 @@ RunSettings settings_of(const TrainOptions& o, const Config& config) {
   set_checkpointing(o, settings);
   settings.patience = o.patience.value_or(0);
   settings.by_length = rows_by_length(o);
+  settings.frozen = frozen_layers(o);
   validate(settings);
   return settings;
 }
@@ -112,36 +116,10 @@ void check_resume(const CLI::App& sub) {
   }
 }
 
-// A run that begins with a model has its form and its tokens.
-void check_from(const CLI::App& sub, const TrainOptions& o) {
-  if (o.text.empty()) throw UsageError(Message{"train.from_text"});
-  for (const CLI::Option* option : sub.get_options()) {
-    const std::string name = option->get_name();
-    const bool of_model = option->get_group() == kModelOptions && name != "--seed";
-    const bool of_tokens = name == "--cut" || name == "--vocabulary" || name == "--characters" ||
-                           name == "--init" || name == "--resume" || name == "--config";
-    if (option->count() > 0 && (of_model || of_tokens))
-      throw UsageError(Message{"train.from_option", {{"option", name}}});
-  }
-}
-
 bool learns_numbers(const TrainOptions& o) {
   return std::ranges::any_of(all_tasks(), [&](const TaskInfo& task) {
     return task.id == o.task && task.kind == TaskKind::kNumbers;
   });
-}
-
-// As the window's: see tuning_plan().
-void use_base(const Model& base, const CLI::App& sub, TrainOptions& o) {
-  if (!goes_on(base)) throw UsageError(Message{"train.from_form", {{"name", base.name}}});
-  const RunPlan plan = tuning_plan(default_plan(""), base.ref, base.file.config, base.file.context);
-  if (sub.count("--lr") == 0) o.rate = plan.settings.schedule.peak;
-  if (sub.count("--context") == 0) o.context = plan.text_options.context;
-  if (o.context > base.file.context) {
-    throw UsageError(Message{
-        "train.from_context",
-        {{"context", std::to_string(o.context)}, {"most", std::to_string(base.file.context)}}});
-  }
 }
 
 // What the model that the run began with writes by itself: how well it is still known.
@@ -277,15 +255,19 @@ int run_train(TrainOptions o, const std::shared_ptr<const Model>& base) {
   KnownTokens known;
   if (base) {
     const std::uint64_t seed = config.seed;
-    config = base->file.config;
+    config = config_on(*base, o);
     config.seed = seed;
     settings.base = base->ref;
-    known = {base->vocabulary, {}};
+    known = {o.labels.empty() ? base->vocabulary : padded_vocabulary(*base), {}};
   }
   if (from) {
     known = {std::make_shared<Vocabulary>(Vocabulary::from_json(from->tokenizer)),
              from->model.classes};
   }
+  if (from && !o.labels.empty() && o.context == 0)
+    o.context = static_cast<int>(from->model.context) - (begins_with_class(config) ? 1 : 0);
+  if (settings.frozen != kNoneFrozen && o.model.backend == "gl")
+    throw UsageError(Message{"train.freeze_backend"});
   LearnedFrom data = open_data(o, settings, known, config);
   if (!from && !base) {
     config.form = form_of(data.kind());
@@ -300,7 +282,8 @@ int run_train(TrainOptions o, const std::shared_ptr<const Model>& base) {
   if (from) check_vocabulary(data, from->model.vocab, o.resume);
   TrainerOptions options{
       settings.optimizer, settings.schedule, settings.clip, 8,
-      o.model.threads,    settings.dropout,  settings.seed, settings.checkpointing};
+      o.model.threads,    settings.dropout,  settings.seed, settings.checkpointing,
+      settings.frozen};
   check_memory(o, config, data.shape, settings, options);
   std::vector<Tensor> parameters =
       from ? std::move(from->weights) : start_parameters(o, base, config, data);
@@ -311,7 +294,7 @@ int run_train(TrainOptions o, const std::shared_ptr<const Model>& base) {
     restore_run(*learner, state.step, from->training->optimizer);
     data.batches->restore(state.data);
   }
-  const OldText old_text(base, *learner, data.shape.positions);
+  const OldText old_text(o.labels.empty() ? base : nullptr, *learner, data.shape.positions);
   TrainLog log(o.log, state.step > 0);
   std::signal(SIGINT, interrupt);
   tell_device(*learner, o);
@@ -372,14 +355,16 @@ void add_train_command(CLI::App& app, Run& run) {
   of_run("--task", o->task, "Name of a task: copy, reverse, sort, induction, ...");
   sub->add_option("--text", o->text, "A UTF-8 text file to learn from");
   of_run("--bytes", o->bytes, "--text: only these bytes of the file, as 0:1000000");
+  of_run("--mask-tokens", o->mask_tokens,
+         "--text: hide this share of the tokens (15%) and learn what stands there (BERT)");
   sub->add_option("--validation-bytes", o->validation_bytes,
                   "--text: measure the loss on these bytes of the file");
   sub->add_option("--labels", o->labels, "A table (TSV, .csv) of texts and their classes");
   sub->add_option("--pairs", o->pairs, "A table (TSV, .csv) of texts and their translations");
   sub->add_option("--data-ids", o->data_ids, "FILE.npy: int32 rows of context + 1 token ids");
   of_run("--cut", o->cut,
-         "Texts: characters, words, bytes or bpe (--labels: words, others: characters)");
-  of_run("--vocabulary", o->vocabulary, "Texts: size of the vocabulary (words, bpe)");
+         "Texts: characters, words, wordpiece, bytes or bpe (--labels: words, others: characters)");
+  of_run("--vocabulary", o->vocabulary, "Texts: size of the vocabulary (words, wordpiece, bpe)");
   sub->add_flag(
       "--characters", o->characters,
       "--cut bpe: no token is more than one character; what the text lacks becomes bytes");
@@ -421,7 +406,11 @@ void add_train_command(CLI::App& app, Run& run) {
   of_run("--schedule", o->schedule, "constant or cosine")->capture_default_str();
   of_run("--warmup", o->warmup, "Steps in which the rate grows")->capture_default_str();
   sub->add_option("--from", o->from,
-                  "--text: begin with the weights of this model (stories, poems or a folder)");
+                  "--text, --labels: begin with the weights of this model (stories, poems or a "
+                  "folder)");
+  of_run("--freeze", o->freeze,
+         "--from: the embeddings and the first N layers keep their weights; all: the head alone "
+         "learns");
   sub->add_option("--resume", o->resume, "Folder of a checkpoint to go on from");
   sub->add_option("--out", o->out, "Folder for the checkpoint");
   sub->add_option("--save-every", o->save_every,

@@ -59,6 +59,18 @@ LearnedFrom task_data(std::shared_ptr<const Task> made, const RunSettings& setti
   return data;
 }
 
+// "15%" of --mask-tokens; 0 where it is empty.
+int masked_share(const TrainOptions& o) {
+  if (o.mask_tokens.empty()) return 0;
+  int percent = 0;
+  char end = 0, rest = 0;
+  const int read = std::sscanf(o.mask_tokens.c_str(), "%d%c%c", &percent, &end, &rest);
+  if (read != 2 || end != '%' || percent < 1 || percent > kMostMasked)
+    throw UsageError("--mask-tokens must be 1% to " + std::to_string(kMostMasked) + "%; got '" +
+                     o.mask_tokens + "'");
+  return percent;
+}
+
 // "BEGIN:END"; nothing where it is empty.
 std::optional<ByteRange> byte_range(const char* option, const std::string& text) {
   if (text.empty()) return std::nullopt;
@@ -100,7 +112,8 @@ std::optional<RunText> run_text(const TrainOptions& o, const TextOptions& option
                .cut = options.cut,
                .vocabulary = options.vocabulary,
                .context = options.context,
-               .characters = options.characters};
+               .characters = options.characters,
+               .masked = options.masked};
   if (!o.sha256.empty() && text.sha256 != o.sha256) {
     throw Error(shown(o.text) + " is not the text that this run is made with: its SHA-256 is " +
                 (text.sha256.empty() ? "unknown" : text.sha256) + ", not " + o.sha256 +
@@ -129,11 +142,13 @@ LearnedFrom text_data(const TrainOptions& o, RunSettings& settings, const KnownT
   if (!o.cut.empty()) {
     const std::optional<TextCut> cut = text_cut_from_string(o.cut);
     if (!cut || *cut == TextCut::kNumbers)
-      throw UsageError("--cut must be characters, words, bytes or bpe; got '" + o.cut + "'");
+      throw UsageError("--cut must be characters, words, wordpiece, bytes or bpe; got '" + o.cut +
+                       "'");
     options.cut = *cut;
   }
   options.vocabulary = o.vocabulary;
   options.characters = o.characters;
+  options.masked = masked_share(o);
   if (o.context > 0) options.context = o.context;
   options.known = known.vocabulary;
   options.known_classes = known.classes;
@@ -197,6 +212,7 @@ void use_text(const RunText& text, TrainOptions& o) {
   o.characters |= text.characters;
   if (o.vocabulary == 0) o.vocabulary = text.vocabulary;
   if (o.context == 0) o.context = text.context;
+  if (o.mask_tokens.empty() && text.masked > 0) o.mask_tokens = std::to_string(text.masked) + "%";
 }
 
 LearnedFrom open_data(const TrainOptions& o, RunSettings& settings, const KnownTokens& known,
@@ -204,6 +220,8 @@ LearnedFrom open_data(const TrainOptions& o, RunSettings& settings, const KnownT
   const bool file = !o.text.empty() || !o.labels.empty() || !o.pairs.empty();
   if (o.text.empty() && (!o.bytes.empty() || !o.validation_bytes.empty()))
     throw UsageError("--bytes and --validation-bytes go with --text");
+  if (o.text.empty() && !o.mask_tokens.empty())
+    throw UsageError("--mask-tokens goes with --text; give a text, or leave it out");
   const int given = !o.text.empty() + !o.labels.empty() + !o.pairs.empty() + !o.data_ids.empty() +
                     !settings.task.empty();
   if (given != 1) {

@@ -23,6 +23,7 @@ struct TrainOptions {
   std::string sha256;                   // of the file that --text must be; empty: any
   int vocabulary = 0, context = 0;
   bool characters = false;
+  std::string mask_tokens;  // of --text: "15%"; empty: the next token is learned
   std::int64_t batch = 32, accumulate = 1, warmup = 0;
   std::optional<std::int64_t> steps;
   std::int64_t validate_every = 100;
@@ -32,6 +33,7 @@ struct TrainOptions {
   std::optional<std::string> checkpointing;  // on or off; nothing: that of the run
   double rate = 1e-3, floor = 0, epsilon = 1e-8, clip = 0, momentum = 0, dropout = 0;
   std::optional<double> decay;
+  std::string freeze;        // "2" or "all": see frozen_layers()
   std::string config;        // a recipe.json
   std::string broken;        // for tests: see with_broken_shader()
   TaskOptions task_options;  // of the run

@@ -126,7 +126,9 @@ std::optional<std::string> sentence_with(const Document& doc, const Trace& trace
     if (*masked >= std::ssize(tokens) || vocabulary.is_special(id)) return std::nullopt;
     const PlacedToken& place = tokens[static_cast<std::size_t>(*masked)];
     std::string text = doc.sentence;
-    text.replace(place.begin, place.end - place.begin, vocabulary.text_of(id));
+    std::size_t begin = place.begin;  // "go [MASK]" and "##ing" are "going"
+    while (vocabulary.goes_on(id) && begin > 0 && text[begin - 1] == ' ') --begin;
+    text.replace(begin, place.end - begin, vocabulary.text_of(id));
     return text;
   }
   const std::vector<int>& row = trace.input().ids;

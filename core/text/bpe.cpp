@@ -6,15 +6,12 @@
 
 #include "core/base/error.h"
 #include "core/base/utf8.h"
+#include "core/text/pair_counts.h"
 
 namespace headlight {
 namespace {
 
 constexpr int kBytes = 256;
-
-std::uint64_t pair_key(int left, int right) {
-  return (static_cast<std::uint64_t>(left) << 32) | static_cast<std::uint32_t>(right);
-}
 
 enum class Class { kLetter, kDigit, kSpace, kOther };
 

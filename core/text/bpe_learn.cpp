@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/text/bpe.h"
+#include "core/text/pair_counts.h"
 
 namespace headlight {
 namespace {
@@ -12,16 +13,6 @@ constexpr int kBytes = 256;
 constexpr std::uint64_t kFewest = 2;  // a pair that comes once is no pattern
 
 constexpr std::size_t kPiecesPerTell = 4096;
-
-struct Piece {
-  std::vector<int> ids;
-  std::uint64_t count = 0;
-};
-
-struct Pair {
-  std::uint64_t count = 0;
-  std::vector<std::uint32_t> pieces;  // that may hold it; some twice, some no more
-};
 
 // What a pair counted when it was put into the queue. Counts only fall after that, so an entry may
 // promise too much, never too little.
@@ -33,10 +24,6 @@ struct Candidate {
   }
 };
 
-std::uint64_t key_of(int left, int right) {
-  return (static_cast<std::uint64_t>(left) << 32) | static_cast<std::uint32_t>(right);
-}
-
 class Learner {
  public:
   Learner(std::span<const PieceCount> pieces, const ProgressFunction& progress) {
@@ -44,14 +31,11 @@ class Learner {
       if (n % kPiecesPerTell == 0) tell(progress, "progress.learning", 0);
       const PieceCount& given = pieces[n];
       if (given.piece.size() < 2 || given.count == 0) continue;
-      Piece& piece = pieces_.emplace_back();
-      for (const char byte : given.piece) piece.ids.push_back(static_cast<unsigned char>(byte));
-      piece.count = given.count;
-      const auto index = static_cast<std::uint32_t>(pieces_.size() - 1);
-      for (std::size_t i = 0; i + 1 < piece.ids.size(); ++i)
-        add(piece.ids[i], piece.ids[i + 1], index);
+      std::vector<int> ids;
+      for (const char byte : given.piece) ids.push_back(static_cast<unsigned char>(byte));
+      counts_.add(std::move(ids), given.count);
     }
-    for (const auto& entry : pairs_) queue_.push({entry.second.count, entry.first});
+    for (const auto& entry : counts_.pairs()) queue_.push({entry.second.count, entry.first});
   }
 
   // The pair that comes most often; false when none comes often enough.
@@ -59,10 +43,10 @@ class Learner {
     while (!queue_.empty()) {
       const Candidate top = queue_.top();
       queue_.pop();
-      const auto found = pairs_.find(top.key);
-      if (found == pairs_.end() || found->second.count < kFewest) continue;
+      const auto found = counts_.pairs().find(top.key);
+      if (found == counts_.pairs().end() || found->second.count < kFewest) continue;
       if (found->second.count == top.count) {
-        merge = {static_cast<int>(top.key >> 32), static_cast<int>(top.key & 0xFFFFFFFFu)};
+        merge = {left_of(top.key), right_of(top.key)};
         return true;
       }
       queue_.push({found->second.count, top.key});
@@ -72,64 +56,15 @@ class Learner {
 
   // Every `merge` becomes the token `made`.
   void apply(const BpeMerge& merge, int made) {
-    const auto found = pairs_.find(key_of(merge.left, merge.right));
-    const std::vector<std::uint32_t> where = std::move(found->second.pieces);
-    pairs_.erase(found);
-    fresh_.clear();
-    for (const std::uint32_t index : where) merge_in(index, merge, made);
-    for (const std::uint64_t key : fresh_) {
-      const auto pair = pairs_.find(key);
-      if (pair != pairs_.end()) queue_.push({pair->second.count, key});
+    for (const std::uint64_t key : counts_.merge(merge.left, merge.right, made)) {
+      const auto pair = counts_.pairs().find(key);
+      if (pair != counts_.pairs().end()) queue_.push({pair->second.count, key});
     }
   }
 
  private:
-  void add(int left, int right, std::uint32_t index) {
-    Pair& pair = pairs_[key_of(left, right)];
-    if (pair.pieces.empty() || pair.pieces.back() != index) pair.pieces.push_back(index);
-    pair.count += pieces_[index].count;
-  }
-
-  void take(int left, int right, std::uint32_t index) {
-    const auto pair = pairs_.find(key_of(left, right));
-    if (pair == pairs_.end()) return;  // the pair that is being merged
-    pair->second.count -= pieces_[index].count;
-    if (pair->second.count == 0) pairs_.erase(pair);
-  }
-
-  // In order from the left, so that the neighbour before a place is already merged and the one
-  // after it is not yet: overlaps ("aaaa", "abab") count right.
-  void merge_in(std::uint32_t index, const BpeMerge& merge, int made) {
-    std::vector<int>& ids = pieces_[index].ids;
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i < ids.size(); ++i) {
-      if (i + 1 == ids.size() || ids[i] != merge.left || ids[i + 1] != merge.right) {
-        ids[kept++] = ids[i];
-        continue;
-      }
-      if (kept > 0) {
-        take(ids[kept - 1], merge.left, index);
-        add_fresh(ids[kept - 1], made, index);
-      }
-      if (i + 2 < ids.size()) {
-        take(merge.right, ids[i + 2], index);
-        add_fresh(made, ids[i + 2], index);
-      }
-      ids[kept++] = made;
-      ++i;
-    }
-    ids.resize(kept);
-  }
-
-  void add_fresh(int left, int right, std::uint32_t index) {
-    add(left, right, index);
-    fresh_.push_back(key_of(left, right));
-  }
-
-  std::vector<Piece> pieces_;
-  std::unordered_map<std::uint64_t, Pair> pairs_;
+  PairCounts counts_;
   std::priority_queue<Candidate> queue_;
-  std::vector<std::uint64_t> fresh_;  // pairs with the token made last
 };
 
 }  // namespace

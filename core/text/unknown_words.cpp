@@ -38,8 +38,9 @@ std::vector<std::string> unknown_tokens(const Vocabulary& vocabulary, std::strin
     });
     return unknown;
   }
-  const bool whole_texts =
-      vocabulary.cut() == TextCut::kWords || vocabulary.cut() == TextCut::kCharacters;
+  const bool whole_texts = vocabulary.cut() == TextCut::kWords ||
+                           vocabulary.cut() == TextCut::kCharacters ||
+                           vocabulary.cut() == TextCut::kWordPiece;
   if (!whole_texts) return unknown;  // bytes are all there
   std::optional<Tokenizer> own;
   if (!kept) kept = &own.emplace(vocabulary.tokenizer_kind());
@@ -47,7 +48,7 @@ std::vector<std::string> unknown_tokens(const Vocabulary& vocabulary, std::strin
     kept->for_each(plain, [&](std::size_t begin, std::size_t end) {
       const std::string token = clean_utf8(plain.substr(begin, end - begin)).text;
       const bool is_new = std::find(unknown.begin(), unknown.end(), token) == unknown.end();
-      if (!vocabulary.find(token) && is_new) unknown.push_back(token);
+      if (!vocabulary.knows(token) && is_new) unknown.push_back(token);
       return unknown.size() < kMostUnknown;
     });
   };

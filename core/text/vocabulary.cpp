@@ -1,5 +1,7 @@
 #include "core/text/vocabulary.h"
 
+#include <unicode/uchar.h>
+
 #include <algorithm>
 
 #include "core/base/error.h"
@@ -8,15 +10,15 @@
 #include "core/base/utf8.h"
 #include "core/text/number_words.h"
 #include "core/text/unknown_words.h"
+#include "core/text/word_pieces.h"
 
 namespace headlight {
 namespace {
 
-constexpr std::pair<TextCut, std::string_view> kCuts[] = {{TextCut::kWords, "words"},
-                                                          {TextCut::kCharacters, "characters"},
-                                                          {TextCut::kBytes, "bytes"},
-                                                          {TextCut::kBpe, "bpe"},
-                                                          {TextCut::kNumbers, "numbers"}};
+constexpr std::pair<TextCut, std::string_view> kCuts[] = {
+    {TextCut::kWords, "words"},     {TextCut::kCharacters, "characters"},
+    {TextCut::kBytes, "bytes"},     {TextCut::kBpe, "bpe"},
+    {TextCut::kNumbers, "numbers"}, {TextCut::kWordPiece, "wordpiece"}};
 
 constexpr std::string_view kSpecialNames[kSpecials] = {"[PAD]", "[UNK]",  "[BOS]", "[EOS]",
                                                        "[CLS]", "[MASK]", "[SEP]"};
@@ -68,6 +70,12 @@ void check_grid(const std::vector<std::string>& tokens) {
   }
 }
 
+// Scripts that write words apart, so that what stands without a space belongs together.
+bool begins_with_letter(std::string_view word) {
+  const auto point = static_cast<UChar32>(code_point_at(word, 0).value);
+  return u_isalnum(point) && !u_hasBinaryProperty(point, UCHAR_IDEOGRAPHIC);
+}
+
 // A token that neither is there nor has [UNK] to stand for it.
 struct NotThere {};
 
@@ -116,7 +124,8 @@ Vocabulary::Vocabulary(TextCut cut, std::vector<std::string> names, std::shared_
 Vocabulary::Vocabulary(TextCut cut, std::vector<std::string> tokens)
     : Vocabulary(cut, std::move(tokens), nullptr) {
   if (cut == TextCut::kNumbers) check_grid(*names_);
-  const bool listed = cut == TextCut::kWords || cut == TextCut::kCharacters;
+  const bool listed =
+      cut == TextCut::kWords || cut == TextCut::kCharacters || cut == TextCut::kWordPiece;
   if (!listed && cut != TextCut::kNumbers)
     throw UsageError(Message{"vocabulary.cut_has_tokens", {{"cut", std::string(to_string(cut))}}});
 }
@@ -143,6 +152,7 @@ void Vocabulary::index_tokens(std::size_t first) {
   for (std::size_t id = first; id < names_->size(); ++id) {
     const std::string& name = (*names_)[id];
     check_token(name, id);
+    longest_ = std::max(longest_, name.size());
     const auto [entry, is_new] = ids_.emplace(name, static_cast<int>(id));
     if (!is_new) {
       throw Error(Message{"vocabulary.token_twice",
@@ -157,7 +167,19 @@ void Vocabulary::index_tokens(std::size_t first) {
 }
 
 std::string_view Vocabulary::text_of(int id) const {
+  if (goes_on(id)) return std::string_view(token(id)).substr(kGoesOn.size());
   return bpe_ && id < bpe_->size() ? std::string_view(bpe_->bytes(id)) : token(id);
+}
+
+bool Vocabulary::goes_on(int id) const {
+  return cut_ == TextCut::kWordPiece && goes_on_with_word(token(id));
+}
+
+bool Vocabulary::knows(std::string_view word) const {
+  if (cut_ != TextCut::kWordPiece) return find(word).has_value();
+  std::vector<PlacedPiece> pieces;
+  const auto id_of_piece = [&](std::string_view piece) { return find(piece).value_or(-1); };
+  return cut_word(word, false, longest_, id_of_piece, pieces);
 }
 
 std::optional<int> Vocabulary::find(std::string_view token) const {
@@ -177,7 +199,7 @@ bool Vocabulary::is_special(int id) const {
 }
 
 TokenizerKind Vocabulary::tokenizer_kind() const {
-  if (cut_ == TextCut::kWords) return TokenizerKind::kWords;
+  if (cut_ == TextCut::kWords || cut_ == TextCut::kWordPiece) return TokenizerKind::kWords;
   if (cut_ == TextCut::kCharacters) return TokenizerKind::kCharacters;
   return TokenizerKind::kBytes;
 }
@@ -188,6 +210,32 @@ void Vocabulary::add_id(std::string_view token, std::size_t begin, std::size_t e
   if (!id) id = id_of(Special::kUnknown);
   if (!id) throw NotThere{};
   out.push_back({*id, begin, end});
+}
+
+// A word that begins at byte `begin` of the text. `inside`: it goes on with what stands before it,
+// where it can.
+void Vocabulary::add_pieces(std::string_view word, std::size_t begin, bool inside,
+                            std::vector<PlacedToken>& out) const {
+  std::vector<PlacedPiece> pieces;
+  const auto id_of_piece = [&](std::string_view piece) { return find(piece).value_or(-1); };
+  const bool fits = (inside && cut_word(word, true, longest_, id_of_piece, pieces)) ||
+                    cut_word(word, false, longest_, id_of_piece, pieces);
+  const std::optional<int> unknown = id_of(Special::kUnknown);
+  if (!fits && !unknown) throw NotThere{};
+  if (!fits) pieces.push_back({*unknown, word.size()});
+  std::size_t at = 0;
+  for (const PlacedPiece& piece : pieces) {
+    out.push_back({piece.id, begin + at, begin + piece.end});
+    at = piece.end;
+  }
+}
+
+void Vocabulary::encode_word(std::string_view word, std::vector<int>& out) const try {
+  std::vector<PlacedToken> placed;
+  add_pieces(word, 0, false, placed);
+  for (const PlacedToken& token : placed) out.push_back(token.id);
+} catch (const NotThere&) {
+  throw UsageError(unknown_message("vocabulary.unknown_token", *this, unknown_tokens(*this, word)));
 }
 
 // The part of a text from byte `from` of the whole, without specials.
@@ -214,6 +262,13 @@ void Vocabulary::encode_plain(std::string_view text, std::size_t from, Tokenizer
   }
   kept->for_each(text, [&](std::size_t begin, std::size_t end) {
     const std::string_view piece = text.substr(begin, end - begin);
+    if (cut_ == TextCut::kWordPiece) {
+      // "[MASK]ing": the hidden piece and the one behind it are one word.
+      const bool inside = begin == 0 && !out.empty() && out.back().end == from &&
+                          out.back().id == id_of(Special::kMask) && begins_with_letter(piece);
+      add_pieces(piece, from + begin, inside, out);
+      return true;
+    }
     const CleanText clean = clean_utf8(piece);
     add_id(clean.replaced > 0 ? std::string_view(clean.text) : piece, from + begin, from + end,
            out);
@@ -263,8 +318,8 @@ std::string Vocabulary::decode(std::span<const int> ids) const {
                           {{"id", std::to_string(id)}, {"last", std::to_string(size() - 1)}}});
     }
     const std::string_view piece = text_of(id);
-    if (cut_ == TextCut::kWords) {
-      if (!open && !sticks_to_word_before(piece)) text += ' ';
+    if (cut_ == TextCut::kWords || cut_ == TextCut::kWordPiece) {
+      if (!open && !goes_on(id) && !sticks_to_word_before(piece)) text += ' ';
       open = sticks_to_word_after(piece);
     }
     if (cut_ == TextCut::kNumbers && !text.empty()) text += ' ';

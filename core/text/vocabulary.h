@@ -16,11 +16,13 @@
 
 namespace headlight {
 
-/// How text is cut: as the tokenizers of the same names, by byte pairs learned from a text, or into
-/// numbers (number_words.h), which no text is learned from.
-enum class TextCut { kWords, kCharacters, kBytes, kBpe, kNumbers };
+/// How text is cut: as the tokenizers of the same names, by byte pairs or into pieces of words
+/// (word_pieces.h) learned from a text, or into numbers (number_words.h), which no text is learned
+/// from.
+enum class TextCut { kWords, kCharacters, kBytes, kBpe, kNumbers, kWordPiece };
 
-/// "words", "characters", "bytes", "bpe", "numbers"; the name in files and on the command line.
+/// "words", "characters", "bytes", "bpe", "numbers", "wordpiece"; the name in files and on the
+/// command line.
 std::string_view to_string(TextCut);
 /// The inverse; nothing for any other text.
 std::optional<TextCut> text_cut_from_string(std::string_view name);
@@ -48,9 +50,9 @@ struct PlacedToken {
 /// Does not change once made, so threads may share it.
 class Vocabulary {
  public:
-  /// Words, characters or the numbers of a grid, by id. A token with a special's name is that
-  /// special. Throws Error for none, too many, an empty, too long or repeated token and one that is
-  /// not UTF-8, and UsageError for another cut.
+  /// Words, pieces of words, characters or the numbers of a grid, by id. A token with a special's
+  /// name is that special. Throws Error for none, too many, an empty, too long or repeated token
+  /// and one that is not UTF-8, and UsageError for another cut.
   Vocabulary(TextCut cut, std::vector<std::string> tokens);
   /// The 256 bytes, id = byte, then these specials.
   static Vocabulary of_bytes(std::span<const Special> specials = {});
@@ -65,11 +67,18 @@ class Vocabulary {
   const std::string& token(int id) const { return (*names_)[static_cast<std::size_t>(id)]; }
   /// All of them, for the ticks of an axis.
   std::shared_ptr<const std::vector<std::string>> tokens() const { return names_; }
-  /// The text that a token stands for: for a special its name.
+  /// The text that a token stands for: for a special its name, of "##ing" "ing".
   std::string_view text_of(int id) const;
   /// The id of a word, a character or a special.
   std::optional<int> find(std::string_view token) const;
   std::optional<int> id_of(Special special) const;
+  /// Can this word or character be encoded without [UNK]? Not of kBytes, kBpe and kNumbers.
+  bool knows(std::string_view word) const;
+  /// Of kWordPiece: does this token go on with the word before it?
+  bool goes_on(int id) const;
+  /// Of kWordPiece: appends the ids of one word, [UNK] for one that cannot be cut. Throws as
+  /// encode().
+  void encode_word(std::string_view word, std::vector<int>& out) const;
   bool is_special(int id) const;
   /// None unless the cut is kBpe.
   const Bpe* bpe() const { return bpe_.get(); }
@@ -87,7 +96,8 @@ class Vocabulary {
   bool blanks_begin_words() const { return blanks_begin_words_; }
 
   /// The text again: exactly, but for words, which get single spaces between them and none before
-  /// a full stop or comma. Throws Error for an id that is not there.
+  /// a full stop or comma; the pieces of a word are joined. Throws Error for an id that is not
+  /// there.
   std::string decode(std::span<const int> ids) const;
 
   /// Readable JSON that from_json takes back.
@@ -104,10 +114,13 @@ class Vocabulary {
               std::vector<PlacedToken>& out) const;
   void encode_plain(std::string_view text, std::size_t from, Tokenizer* kept,
                     std::vector<PlacedToken>& out) const;
+  void add_pieces(std::string_view word, std::size_t begin, bool inside,
+                  std::vector<PlacedToken>& out) const;
 
   TextCut cut_;
   std::shared_ptr<const std::vector<std::string>> names_;
   bool blanks_begin_words_ = false;
+  std::size_t longest_ = 0;                        // kWordPiece: bytes of the longest token
   std::shared_ptr<const Bpe> bpe_;                 // for kBpe, and for kBytes without merges
   std::unordered_map<std::string_view, int> ids_;  // into names_; the specials alone for bytes, bpe
   std::array<int, kSpecials> special_ids_{};       // -1: not there

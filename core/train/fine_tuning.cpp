@@ -2,9 +2,11 @@
 
 #include <algorithm>
 
+#include "core/base/error.h"
 #include "core/train/cached_predictor.h"
 #include "core/train/heads/measured_heads.h"
 #include "core/train/sampling.h"
+#include "core/train/tasks/class_token.h"
 
 namespace headlight {
 namespace {
@@ -31,6 +33,7 @@ RunPlan tuning_plan(RunPlan plan, const std::string& ref, const Config& config,
   TextOptions options = fresh.text_options;
   options.context = static_cast<int>(std::min<std::int64_t>(now.context, context));
   options.validation = now.validation;
+  options.masked = now.masked;
   plan.text_options = options;
   return plan;
 }
@@ -55,6 +58,40 @@ std::vector<Tensor> weights_from(std::shared_ptr<const Model> model, const Confi
     const std::shared_ptr<const Tensor> whole = source.parameter(spec, {});
     const auto begin = whole->data.begin();
     weights.push_back({spec.name, spec.axes, FloatBuffer(begin, begin + cell_count(spec.axes))});
+  }
+  return weights;
+}
+
+Config classifier_on(const Model& model, PoolKind pool) {
+  Config config = model.file.config;
+  if (config.form == ModelForm::kTranslate || config.numbers)
+    throw UsageError(Message{"train.from_no_classes", {{"name", model.name}}});
+  config.form = ModelForm::kClasses;
+  config.pool = pool;
+  config.tied_head = false;
+  config.memory = 0;
+  return config;
+}
+
+std::shared_ptr<const Vocabulary> padded_vocabulary(const Model& model) {
+  return with_special(model.vocabulary, Special::kPad);
+}
+
+std::vector<Tensor> classifier_weights(const Model& model, const Config& config,
+                                       const RunShape& shape, Init init) {
+  const Program program = build_program(config, shape);
+  std::vector<Tensor> weights = initial_parameters(program, init, config.seed);
+  for (Tensor& tensor : weights) {
+    const TensorSpec& spec =
+        program.tensors[static_cast<std::size_t>(program.require(tensor.name))];
+    const bool norm = spec.role == Role::kNormScale || spec.role == Role::kNormShift;
+    if (spec.place.section == Section::kPrediction && !norm) continue;  // the head
+    const auto known = std::ranges::find(model.weights, tensor.name, &Tensor::name);
+    if (known == model.weights.end())
+      throw Error(Message{"train.missing_parameter", {{"name", tensor.name}}});
+    // Tables may have more rows here (new tokens) or fewer (a shorter context).
+    const auto cells = std::min(tensor.data.size(), known->data.size());
+    std::copy_n(known->data.begin(), cells, tensor.data.begin());
   }
   return weights;
 }

@@ -23,6 +23,18 @@ RunPlan untuned_plan(const RunPlan&);
 /// shape.
 std::vector<Tensor> weights_from(std::shared_ptr<const Model>, const Config&, const RunShape&);
 
+/// The config of a classifier that reads tokens as this model does: with a head of its own, pooled
+/// as `pool` says. Throws UsageError for a model that reads no row of tokens: an encoder-decoder,
+/// or one of numbers.
+Config classifier_on(const Model&, PoolKind pool);
+
+/// Its vocabulary, with [PAD] behind it where it has none, so that rows may differ in length.
+std::shared_ptr<const Vocabulary> padded_vocabulary(const Model&);
+
+/// What a classifier on a model begins with: the model's weights, and new ones, drawn as `init`
+/// says from the config's seed, for the head and for tokens that are new.
+std::vector<Tensor> classifier_weights(const Model&, const Config&, const RunShape&, Init init);
+
 /// What a model has learned, in its own words: rows that it writes by itself at temperature 1
 /// behind beginnings that it knows. What it wrote is counted, the beginnings are not. A model's
 /// loss here, before it learns on, is about its loss on the text that it learned (the entropy of

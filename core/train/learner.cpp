@@ -42,6 +42,14 @@ std::vector<std::int64_t> sizes_of(std::span<const Axis> axes) {
 
 }  // namespace
 
+bool keeps_weights(const TensorSpec& spec, int frozen) {
+  if (frozen < 0) return false;
+  if (spec.place.layer >= 0) return spec.place.layer < frozen;
+  if (spec.place.section == Section::kInput) return true;
+  const bool norm = spec.role == Role::kNormScale || spec.role == Role::kNormShift;
+  return norm && frozen == kAllFrozen;  // the last one
+}
+
 Learner::Learner(const Config& config, const RunShape& shape, std::vector<Tensor> parameters,
                  const TrainerOptions& options)
     : config_(config), shape_(shape), options_(options) {
@@ -53,8 +61,9 @@ Learner::Learner(const Config& config, const RunShape& shape, std::vector<Tensor
   const Program program = build_training_program(config_, shape_, options_.dropout > 0);
   parameters_ = in_order(program, std::move(parameters));
   for (const TensorSpec& spec : program.tensors) {
-    if (spec.kind == TensorKind::kParameter)
-      parameter_kinds_.push_back(role_info(spec.role).parameter);
+    if (spec.kind != TensorKind::kParameter) continue;
+    parameter_kinds_.push_back(role_info(spec.role).parameter);
+    frozen_.push_back(keeps_weights(spec, options_.frozen));
   }
 }
 
@@ -68,7 +77,8 @@ void Learner::make_optimizer(std::span<const std::span<float>> gradients) {
                        sizes_of(p.axes),
                        {p.data.data(), p.data.size()},
                        gradients[i],
-                       parameter_kinds_[i]});
+                       parameter_kinds_[i],
+                       frozen_[i]});
   }
   optimizer_ = std::make_unique<Optimizer>(options_.optimizer, std::move(trained));
 }

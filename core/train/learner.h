@@ -33,6 +33,8 @@ struct TokenBatch {
 };
 
 inline constexpr double kMaxDropout = 0.95;
+/// What of a model keeps its weights: see keeps_weights(). Only the processor trains so.
+inline constexpr int kNoneFrozen = -1, kAllFrozen = 1 << 20;
 
 struct TrainerOptions {
   OptimizerOptions optimizer;
@@ -45,7 +47,12 @@ struct TrainerOptions {
   // What a layer makes is not kept but made again in the backward pass (core/autodiff/
   // checkpointing.h): less memory, more time, the same bits.
   bool checkpointing = false;
+  int frozen = kNoneFrozen;
 };
+
+/// Does this parameter keep its weights: with 0 the embeddings do, with N also the first N layers,
+/// with kAllFrozen everything before the head?
+bool keeps_weights(const TensorSpec&, int frozen);
 
 /// What one update was made from.
 struct TrainStep {
@@ -127,6 +134,7 @@ class Learner {
   TrainerOptions options_;
   mutable std::vector<Tensor> parameters_;
   std::vector<ParameterKind> parameter_kinds_;  // of parameters_, one by one
+  std::vector<bool> frozen_;                    // the same
   std::unique_ptr<Optimizer> optimizer_;
 
  private:

@@ -218,7 +218,10 @@ Document move_model_token(Document doc, const Model& model, const MoveToken& mov
   for (int place = 0; place < count; ++place) {
     const auto old = static_cast<std::size_t>(order[static_cast<std::size_t>(place)]);
     new_place[old] = place;
-    if (place > 0 && vocabulary.cut() == TextCut::kWords) text += ' ';
+    const bool pieces = vocabulary.cut() == TextCut::kWordPiece;
+    const bool apart =
+        pieces ? !vocabulary.goes_on(tokens[old].id) : vocabulary.cut() == TextCut::kWords;
+    if (place > 0 && apart) text += ' ';
     text.append(*part, tokens[old].begin, tokens[old].end - tokens[old].begin);
   }
   const auto begin = static_cast<std::size_t>(part->data() - doc.sentence.data());

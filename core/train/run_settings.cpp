@@ -83,6 +83,7 @@ OrderedJson text_json(const RunText& t) {
   if (t.characters) json["characters"] = true;
   json["vocabulary"] = t.vocabulary;
   json["context"] = t.context;
+  if (t.masked > 0) json["masked"] = t.masked;
   return json;
 }
 
@@ -112,6 +113,7 @@ RunText read_text(const OrderedJson& json) {
   in.boolean("characters", t.characters);
   in.number("vocabulary", t.vocabulary, 0, kMaxVocabulary);
   in.number("context", t.context, 1, kMaxContext);
+  in.number("masked", t.masked, 0, kMostMasked);
   return t;
 }
 
@@ -158,6 +160,7 @@ std::string train_text(const RunSettings& r, const TrainState& state) {
   if (r.by_length) json["by_length"] = true;
   if (r.patience > 0) json["patience"] = r.patience;
   if (!r.base.empty()) json["base"] = r.base;
+  if (r.frozen >= 0) json["frozen"] = r.frozen;
   if (r.text) json["text"] = text_json(*r.text);
   if (state.score) json["validation"] = score_json(*state.score);
   if (state.best) {
@@ -178,6 +181,7 @@ void parse_train(std::string_view text, RunSettings& settings, TrainState& state
   state.data = read_bits(in, "data");
   in.text("task", settings.task);
   in.text("base", settings.base);
+  in.number("frozen", settings.frozen, kNoneFrozen, kAllFrozen);
   if (const OrderedJson* source = in.find("text")) settings.text = read_text(*source);
   if (const OrderedJson* sizes = in.find("task_options")) {
     const JsonReader options(*sizes, "task_options", kRunWords);

@@ -25,6 +25,7 @@ struct RunText {
   TextCut cut = TextCut::kCharacters;
   int vocabulary = 0, context = 64;  // as in TextOptions
   bool characters = false;
+  int masked = 0;
   bool operator==(const RunText&) const = default;
 };
 
@@ -41,6 +42,7 @@ struct RunSettings {
   double clip = 0;             // the largest norm of all gradients together; 0: any
   double dropout = 0;          // TrainerOptions::dropout, with the same seed as the data
   bool checkpointing = false;  // TrainerOptions::checkpointing
+  int frozen = -1;             // TrainerOptions::frozen
   // Rows of a table: a batch is of rows of similar length (LengthBatches).
   bool by_length = false;
   // It ends after so many measurements without a better validation loss, with the weights of the

@@ -29,9 +29,15 @@ std::unique_ptr<Learner> make_trainer(const Config& config, const RunShape& shap
 }
 
 TrainerOptions trainer_options(const RunPlan& plan, int threads) {
-  return {
-      plan.settings.optimizer, plan.settings.schedule, plan.settings.clip,         kShards, threads,
-      plan.settings.dropout,   plan.settings.seed,     plan.settings.checkpointing};
+  return {plan.settings.optimizer,
+          plan.settings.schedule,
+          plan.settings.clip,
+          kShards,
+          threads,
+          plan.settings.dropout,
+          plan.settings.seed,
+          plan.settings.checkpointing,
+          plan.settings.frozen};
 }
 
 // Who fills holes or judges a whole row looks both ways.
@@ -112,6 +118,12 @@ RunPlan with_joined_pairs(RunPlan plan, bool joined) {
   return plan;
 }
 
+RunPlan with_masked(RunPlan plan, int masked) {
+  plan.text_options.masked = masked;
+  set_form(plan.config, kind_of(plan.data, false, masked));
+  return plan;
+}
+
 RunPlan default_plan(std::string_view task, OwnData data) {
   RunPlan plan;
   plan.settings.task = task;
@@ -133,7 +145,8 @@ bool same_data(const RunPlan& a, const RunPlan& b) {
   return a.settings.task.empty() && b.settings.task.empty() && a.data == b.data &&
          a.text.path == b.text.path && a.text.text == b.text.text && x.cut == y.cut &&
          x.vocabulary == y.vocabulary && x.context == y.context && x.validation == y.validation &&
-         x.known == y.known && x.joined == y.joined && a.settings.base == b.settings.base;
+         x.known == y.known && x.joined == y.joined && x.masked == y.masked &&
+         a.settings.base == b.settings.base;
 }
 
 bool same_start(const RunPlan& a, const RunPlan& b) {
@@ -165,6 +178,8 @@ RunPlan resume_plan(const std::filesystem::path& folder) {
                                       : pairs ? OwnData::kPairs
                                               : OwnData::kText);
     plan.text_options.joined = joined;
+    const int masked = settings.text ? settings.text->masked : kMaskedShare;
+    if (model.kind == "masked") plan.text_options.masked = masked > 0 ? masked : kMaskedShare;
     plan.text_options.known =
         std::make_shared<Vocabulary>(Vocabulary::from_json(text("tokenizer.json")));
     plan.text_options.cut = plan.text_options.known->cut();
@@ -189,7 +204,8 @@ std::optional<RunStart> plan_start(const RunPlan& plan, const Task& task) {
     const std::shared_ptr<const Model> base = load_model(plan.settings.base);
     if (!start)
       start = RunStart{weights_from(base, plan.config, shape_of(task, plan.config)), {}, {}, {}};
-    start->old_text = written_rows(base, kOldTextRows, task.context());
+    if (task.kind() == TaskKind::kNextToken)
+      start->old_text = written_rows(base, kOldTextRows, task.context());
   } catch (const Error&) {
     if (!start) throw;
   }

@@ -57,6 +57,8 @@ RunPlan with_data(RunPlan, OwnData);
 
 /// The same plan for pairs, learned by an encoder-decoder or by a decoder alone (joined).
 RunPlan with_joined_pairs(RunPlan, bool joined);
+/// The same plan on running text with so many percent of its tokens hidden (TextOptions::masked).
+RunPlan with_masked(RunPlan, int masked);
 
 /// Would both start the same run? What can be changed on the way (rate, clipping, the end) does not
 /// count.

@@ -50,6 +50,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   // Also as the lists alone, so that the fuzzer need not guess the frame.
   const std::string frame = R"({"format": "headlight vocabulary", "version": 1, "cut": )";
   read(frame + R"("words", "tokens": [)" + std::string(raw) + "]}", raw);
+  read(frame + R"("wordpiece", "tokens": [)" + std::string(raw) + "]}", raw);
   read(frame + R"("bpe", "tokens": [], "merges": [)" + std::string(raw) + "]}", raw);
   check(Vocabulary::of_bpe(headlight::learn_bpe(raw, 280)), raw);
   return 0;

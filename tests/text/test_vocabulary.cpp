@@ -264,7 +264,8 @@ TEST_CASE("vocabulary: strange text round trips by characters, bytes and byte pa
 }
 
 TEST_CASE("vocabulary: cuts have names") {
-  for (const TextCut cut : {TextCut::kWords, TextCut::kCharacters, TextCut::kBytes, TextCut::kBpe})
+  for (const TextCut cut :
+       {TextCut::kWords, TextCut::kCharacters, TextCut::kBytes, TextCut::kBpe, TextCut::kWordPiece})
     CHECK(text_cut_from_string(to_string(cut)) == cut);
   CHECK(!text_cut_from_string("Words"));
 }
@@ -312,7 +313,8 @@ TEST_CASE("vocabulary: malformed files are refused, and what is wrong is named")
       {std::string(100, '[') + std::string(100, ']'), "more than 8 levels"},
       {R"({"format": "headlight vocabulary"})", "lacks 'version'"},
       {R"({"format": "headlight vocabulary", "version": 2})", "'version' should be version 1"},
-      {framed(R"("cut": "Words")"), "'cut' should be one of words, characters, bytes, bpe"},
+      {framed(R"("cut": "Words")"),
+       "'cut' should be one of words, wordpiece, characters, bytes, bpe"},
       {framed(R"("cut": "words")"), "lacks 'tokens'"},
       {framed(R"("cut": "words", "tokens": {})"), "'tokens' should be a list of texts"},
       {framed(R"("cut": "words", "tokens": ["a", 7])"), "'tokens[1]' should be a list of texts"},

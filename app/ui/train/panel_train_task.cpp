@@ -21,6 +21,7 @@ void choose_task(TrainSettings& s, int pressed) {
   next.config.seed = s.plan.config.seed;
   next.text = s.plan.text;
   next.text_options = s.plan.text_options;
+  if (next.settings.task.empty()) next = with_masked(std::move(next), next.text_options.masked);
   s.plan = std::move(next);
   s.changed = true;
 }
@@ -115,6 +116,30 @@ void choose_base(TrainSettings& s) {
     s.column.note(s.ui().tr("train.base.about", {{"name", base}}), s.ui().theme.muted);
 }
 
+// What a new model is asked: the token that comes next, or what stands where tokens are hidden.
+void choose_objective(TrainSettings& s) {
+  Ui& ui = s.ui();
+  const std::vector<std::string> labels{std::string(ui.tr("train.learns.next")),
+                                        std::string(ui.tr("train.learns.masked"))};
+  constexpr std::string_view kIds[] = {"next", "masked"};
+  const int chosen = s.plan.text_options.masked > 0 ? 1 : 0;
+  s.column.y += ui.px(1);
+  const int pressed = choice_row(
+      ui, {"train/set/learns", ui.tr("train.learns"), labels, kIds, chosen, {}}, s.column.row(26));
+  if (pressed >= 0 && pressed != chosen) {
+    s.plan = with_masked(std::move(s.plan), pressed == 1 ? kMaskedShare : 0);
+    s.changed = true;
+  }
+  int& share = s.plan.text_options.masked;
+  if (share == 0) return;
+  s.number({.id = "train/set/masked",
+            .low = 1,
+            .high = kMostMasked,
+            .integer = true,
+            .shown = std::to_string(share) + " %"},
+           "train.masked", share);
+}
+
 // The longest context that there can be: of a model that has learned, its own.
 int longest_context(const RunPlan& plan) {
   if (!plan.settings.base.starts_with(kBundledRef)) return 512;
@@ -126,10 +151,11 @@ void choose_cut(TrainSettings& s) {
   Ui& ui = s.ui();
   const std::vector<std::string> labels = {
       std::string(ui.tr("train.cut.characters")), std::string(ui.tr("train.cut.words")),
-      std::string(ui.tr("train.cut.bytes")), std::string(ui.tr("train.cut.bpe"))};
-  constexpr TextCut kCuts[] = {TextCut::kCharacters, TextCut::kWords, TextCut::kBytes,
-                               TextCut::kBpe};
-  constexpr std::string_view kIds[] = {"characters", "words", "bytes", "bpe"};
+      std::string(ui.tr("train.cut.wordpiece")), std::string(ui.tr("train.cut.bytes")),
+      std::string(ui.tr("train.cut.bpe"))};
+  constexpr TextCut kCuts[] = {TextCut::kCharacters, TextCut::kWords, TextCut::kWordPiece,
+                               TextCut::kBytes, TextCut::kBpe};
+  constexpr std::string_view kIds[] = {"characters", "words", "wordpiece", "bytes", "bpe"};
   TextOptions& options = s.plan.text_options;
   const int chosen =
       static_cast<int>(std::find(std::begin(kCuts), std::end(kCuts), options.cut) - kCuts);
@@ -139,9 +165,10 @@ void choose_cut(TrainSettings& s) {
     options.cut = kCuts[pressed];
     s.changed = true;
   }
-  if (options.cut != TextCut::kBpe && options.cut != TextCut::kWords) return;
+  if (options.cut == TextCut::kCharacters || options.cut == TextCut::kBytes) return;
   const bool words = options.cut == TextCut::kWords;  // 0: all of them
-  int size = options.vocabulary > 0 || words ? options.vocabulary : 512;
+  const int learned = options.cut == TextCut::kBpe ? kDefaultBpe : kDefaultWordPieces;
+  int size = options.vocabulary > 0 || words ? options.vocabulary : learned;
   if (s.number({.id = "train/set/vocabulary",
                 .low = words ? 0.0 : 258.0,
                 .high = 32768,
@@ -181,6 +208,7 @@ void own_settings(TrainSettings& s) {
   const bool rows = s.plan.data != OwnData::kText;
   choose_pair_form(s);
   if (!rows) choose_base(s);
+  if (!rows && s.plan.settings.base.empty()) choose_objective(s);
   if (s.plan.settings.base.empty()) choose_cut(s);
   TextOptions& options = s.plan.text_options;
   s.number({.id = "train/set/context",
@@ -231,7 +259,9 @@ void task_settings(TrainSettings& s) {
   if (pressed >= 0 && pressed != chosen) choose_task(s, pressed);
   s.column.y += ui.px(6);
   if (s.plan.settings.task.empty()) {
-    s.column.note(ui.tr("train.data.about." + std::string(word(s.plan.data))), ui.theme.muted);
+    const bool masked = s.plan.data == OwnData::kText && s.plan.text_options.masked > 0;
+    const std::string data(masked ? "masked" : word(s.plan.data));
+    s.column.note(ui.tr("train.data.about." + data), ui.theme.muted);
     own_settings(s);
     return problem_note(s);
   }

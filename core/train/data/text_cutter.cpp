@@ -4,13 +4,13 @@
 
 #include "core/base/error.h"
 #include "core/base/number_text.h"
+#include "core/text/word_pieces.h"
 
 namespace headlight {
 namespace {
 
 constexpr std::size_t kStep = std::size_t{1} << 20;  // between two looks at the progress
 constexpr std::size_t kPiecesPerTell = 4096;
-constexpr int kDefaultBpe = 512;
 
 bool ascii(char c) { return static_cast<unsigned char>(c) < 0x80; }
 
@@ -48,7 +48,8 @@ void CompactIds::renumber(std::span<const std::uint32_t> to) {
 
 TextCutter::TextCutter(CutOptions options) : options_(std::move(options)) {
   if (options_.known) options_.cut = options_.known->cut();
-  if (options_.cut == TextCut::kWords) tokenizer_.emplace(TokenizerKind::kWords);
+  if (options_.cut == TextCut::kWords || options_.cut == TextCut::kWordPiece)
+    tokenizer_.emplace(TokenizerKind::kWords);
   if (options_.cut == TextCut::kCharacters) tokenizer_.emplace(TokenizerKind::kCharacters);
   ascii_.fill(-1);
 }
@@ -108,8 +109,8 @@ void TextCutter::add_characters(std::string_view text) {
 
 void TextCutter::add(std::string_view text, const ProgressFunction& progress, double share,
                      double per_byte, const PassedFunction& passed) {
-  if (ids_.size() == 0 && options_.cut != TextCut::kWords && options_.cut != TextCut::kBpe)
-    ids_.reserve(text.size());
+  const bool each_byte = options_.cut == TextCut::kCharacters || options_.cut == TextCut::kBytes;
+  if (ids_.size() == 0 && each_byte) ids_.reserve(text.size());
   std::size_t told = 0;
   const auto look = [&](std::size_t at) {
     if (at < told) return;
@@ -227,25 +228,46 @@ std::vector<PieceCount> characters_of(std::span<const PieceCount> pieces) {
   return characters;
 }
 
-// Each piece is encoded once, then put wherever it stood.
-CutTexts TextCutter::finish_bpe(const ProgressFunction& progress) {
-  CutTexts result{options_.known, {}, {}};
-  if (!result.vocabulary) {
-    std::vector<PieceCount> pieces;
-    for (std::size_t i = 0; i < texts_.size(); ++i) pieces.push_back({texts_[i], counts_[i]});
+// Byte pairs or pieces of words, learned from what was added.
+std::shared_ptr<const Vocabulary> TextCutter::learned(const ProgressFunction& progress) const {
+  std::vector<PieceCount> pieces;
+  for (std::size_t i = 0; i < texts_.size(); ++i) pieces.push_back({texts_[i], counts_[i]});
+  const bool words = options_.cut == TextCut::kWordPiece;
+  const int tokens = options_.vocabulary > 0 ? options_.vocabulary
+                     : words                 ? kDefaultWordPieces
+                                             : kDefaultBpe;
+  check_size(static_cast<std::size_t>(tokens));
+  if (!words) {
     if (options_.characters) pieces = characters_of(pieces);
-    const int tokens = options_.vocabulary > 0 ? options_.vocabulary : kDefaultBpe;
-    check_size(static_cast<std::size_t>(tokens));
-    result.vocabulary = std::make_shared<const Vocabulary>(
+    return std::make_shared<const Vocabulary>(
         Vocabulary::of_bpe(learn_bpe(pieces, tokens, progress), options_.specials));
   }
-  const Bpe& bpe = *result.vocabulary->bpe();
+  std::vector<Special> specials = options_.specials;
+  if (std::ranges::find(specials, Special::kUnknown) == specials.end())
+    specials.push_back(Special::kUnknown);
+  const int others = static_cast<int>(specials.size());
+  std::vector<std::string> all;
+  for (const Special special : specials) all.emplace_back(to_string(special));
+  for (std::string& piece : learn_word_pieces(pieces, tokens - others, others, progress))
+    all.push_back(std::move(piece));
+  return std::make_shared<const Vocabulary>(TextCut::kWordPiece, std::move(all));
+}
+
+// Each piece or word is encoded once, then put wherever it stood.
+CutTexts TextCutter::finish_pieces(const ProgressFunction& progress) {
+  CutTexts result{options_.known, {}, {}};
+  if (!result.vocabulary) result.vocabulary = learned(progress);
+  const Bpe* bpe = result.vocabulary->bpe();
   std::vector<int> encoded;
   std::vector<std::size_t> begins;
   for (const std::string_view text : texts_) {
     if (begins.size() % kPiecesPerTell == 0) tell(progress, "progress.encoding", 0);
     begins.push_back(encoded.size());
-    bpe.encode_piece(text, encoded);
+    if (bpe) {
+      bpe->encode_piece(text, encoded);
+    } else {
+      result.vocabulary->encode_word(text, encoded);
+    }
   }
   begins.push_back(encoded.size());
   std::size_t i = 0;
@@ -263,7 +285,8 @@ CutTexts TextCutter::finish_bpe(const ProgressFunction& progress) {
 
 CutTexts TextCutter::finish(const ProgressFunction& progress) {
   if (options_.known) check_known();
-  if (options_.cut == TextCut::kBpe) return finish_bpe(progress);
+  if (options_.cut == TextCut::kBpe || options_.cut == TextCut::kWordPiece)
+    return finish_pieces(progress);
   if (options_.cut != TextCut::kBytes) return finish_tokens();
   CutTexts result{options_.known, std::move(ids_), std::move(ends_)};
   if (!result.vocabulary) {

@@ -33,6 +33,9 @@ class CompactIds {
   std::vector<std::uint32_t> large_;
 };
 
+/// How many tokens are learned where nobody says so.
+inline constexpr int kDefaultBpe = 512, kDefaultWordPieces = 2000;
+
 struct CutOptions {
   TextCut cut = TextCut::kCharacters;
   int vocabulary = 0;  // see TextOptions
@@ -72,13 +75,15 @@ class TextCutter {
   std::vector<std::uint32_t> number_words(std::vector<std::string>& tokens) const;
   std::vector<std::uint32_t> number_known() const;
   CutTexts finish_tokens();
-  CutTexts finish_bpe(const ProgressFunction& progress);
+  std::shared_ptr<const Vocabulary> learned(const ProgressFunction& progress) const;
+  CutTexts finish_pieces(const ProgressFunction& progress);
   void check_size(std::size_t distinct) const;
   void check_known() const;
 
   CutOptions options_;
   std::optional<Tokenizer> tokenizer_;
-  // Tokens (for byte pairs: pieces) by number, in the order in which they came.
+  // Tokens (for byte pairs: pieces, for pieces of words: words) by number, in the order in which
+  // they came.
   std::unordered_map<std::string, std::uint32_t> numbers_;
   std::vector<std::string_view> texts_;  // into the keys of numbers_, which stay where they are
   std::vector<std::uint64_t> counts_;

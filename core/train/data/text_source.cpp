@@ -7,6 +7,7 @@
 #include "core/base/utf8.h"
 #include "core/io/atomic_file.h"
 #include "core/io/file_steps.h"
+#include "core/train/data/masked_text.h"
 
 namespace headlight {
 namespace {
@@ -123,8 +124,9 @@ std::span<const Choice<OwnData>> choices(OwnData) {
   return kAll;
 }
 
-TaskKind kind_of(OwnData data, bool joined) {
+TaskKind kind_of(OwnData data, bool joined, int masked) {
   if (data == OwnData::kPairs && joined) return TaskKind::kNextToken;
+  if (data == OwnData::kText && masked > 0) return TaskKind::kMasked;
   return data == OwnData::kLabels  ? TaskKind::kClassify
          : data == OwnData::kPairs ? TaskKind::kTranslate
                                    : TaskKind::kNextToken;
@@ -152,6 +154,8 @@ void validate(const TextOptions& options, bool rows) {
     fail_range("text.option.most_tokens", 1, kMaxVocabulary, options.most_tokens);
   if (options.vocabulary < 0 || options.vocabulary > kMaxVocabulary)
     fail_range("text.option.vocabulary", 0, kMaxVocabulary, options.vocabulary);
+  if (options.masked < 0 || options.masked > kMostMasked)
+    fail_range("text.option.masked", 0, kMostMasked, options.masked);
 }
 
 TextSource TextSource::load(const TextInput& input, const TextOptions& options,
@@ -162,20 +166,18 @@ TextSource TextSource::load(const TextInput& input, const TextOptions& options,
   TextSource source;
   source.notes_ = file.notes;
   source.context_ = options.context;
-  TextCutter cutter({options.cut,
-                     options.vocabulary,
-                     options.characters,
-                     options.most_tokens,
-                     {},
+  TextCutter cutter({options.cut, options.vocabulary, options.characters, options.most_tokens,
+                     options.masked > 0 ? std::vector{Special::kMask} : std::vector<Special>{},
                      options.known});
   file.read([&](std::string_view text) {
     cutter.add(text, progress, 0, 1.0 / static_cast<double>(size),
                [&](std::size_t bytes) { file.passed(bytes); });
     return size;
   });
-  const std::size_t window = static_cast<std::size_t>(options.context) + 1;
+  const bool masked = options.masked > 0;
+  const std::size_t window = static_cast<std::size_t>(options.context) + (masked ? 0 : 1);
   const auto too_short = [&](std::size_t tokens) {
-    throw Error(Message{"text.short",
+    throw Error(Message{masked ? "text.short.masked" : "text.short",
                         {input.name(),
                          {"tokens", count_text(static_cast<long long>(tokens))},
                          {"window", count_text(static_cast<long long>(window))},
@@ -223,16 +225,18 @@ double TextSource::bytes_per_token(Split split) const {
   return bytes_per_token_[static_cast<int>(split)];
 }
 
-LoadedTask text_task(std::shared_ptr<const TextSource> source) {
+LoadedTask text_task(std::shared_ptr<const TextSource> source, int masked) {
   LoadedTask loaded;
   loaded.notes = source->notes();
-  loaded.task = std::make_unique<TextTask>(std::move(source));
+  loaded.task = masked > 0 ? masked_text_task(std::move(source), masked)
+                           : std::make_unique<TextTask>(std::move(source));
   return loaded;
 }
 
 LoadedTask load_text_task(const TextInput& input, const TextOptions& options,
                           const ProgressFunction& progress) {
-  return text_task(std::make_shared<const TextSource>(TextSource::load(input, options, progress)));
+  return text_task(std::make_shared<const TextSource>(TextSource::load(input, options, progress)),
+                   options.masked);
 }
 
 LoadedTask load_own_task(OwnData data, const TextInput& input, const TextOptions& options,

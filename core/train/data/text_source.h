@@ -54,19 +54,20 @@ struct TextInput {
 /// target.
 enum class OwnData { kText, kLabels, kPairs };
 std::span<const Choice<OwnData>> choices(OwnData);
-/// What a model learns from them; `joined`: TextOptions::joined.
-TaskKind kind_of(OwnData, bool joined = false);
+/// What a model learns from them; `joined` and `masked` as in TextOptions.
+TaskKind kind_of(OwnData, bool joined = false, int masked = 0);
 
 enum class TableHeader { kDetect, kFirstRow, kNone };
 
 inline constexpr int kMaxContext = 65536;
 inline constexpr int kLongestRow = 256;  // tokens of a row when no context is asked for
 inline constexpr int kMaxClasses = 1000;
+inline constexpr int kMaskedShare = 15, kMostMasked = 90;  // percent
 
 struct TextOptions {
   TextCut cut = TextCut::kCharacters;
-  // bpe: how many tokens to learn (0: 512). words: keep the most frequent so that there are this
-  // many tokens in all, the others become [UNK] (0: all).
+  // bpe, wordpiece: how many tokens to learn (0: 512, 2000). words: keep the most frequent so that
+  // there are this many tokens in all, the others become [UNK] (0: all).
   int vocabulary = 0;
   bool characters = false;  // bpe: no token is more than a character, any byte still has one
   int most_tokens = 65536;  // a vocabulary of more is refused
@@ -75,6 +76,9 @@ struct TextOptions {
   // Pairs: one row, source [SEP] target [EOS], for a decoder alone. `context` is that of the row.
   bool joined = false;
   int validation = 10;      // percent: the last part of a text, or rows here and there; 0 to 50
+  // Of running text: so many percent of the tokens are hidden, and what stands behind them is to be
+  // said; 0: the next token is.
+  int masked = 0;
   std::shared_ptr<const Vocabulary> known;  // cut and number with this one instead (to go on
                                             // training, to evaluate)
   std::vector<std::string> known_classes;   // labelled rows: their order (empty: sorted)
@@ -88,8 +92,8 @@ struct TextOptions {
 class TextSource {
  public:
   /// Reads and cuts. Throws Error for text that read_text_file refuses, for one without a whole
-  /// window (context + 1 tokens) to train on, and for a vocabulary that is too large; UsageError
-  /// for options out of range; Cancelled.
+  /// window (context + 1 tokens, of masked ones context) to train on, and for a vocabulary that is
+  /// too large; UsageError for options out of range; Cancelled.
   static TextSource load(const TextInput& input, const TextOptions& options,
                          const ProgressFunction& progress = {});
 
@@ -124,8 +128,9 @@ struct LoadedTask {
   std::vector<Message> notes;
 };
 
-/// Next-token task "text": windows of context + 1 tokens from anywhere in the part.
-LoadedTask text_task(std::shared_ptr<const TextSource> source);
+/// Next-token task "text": windows of context + 1 tokens from anywhere in the part. With `masked`
+/// the masked task of masked_text.h.
+LoadedTask text_task(std::shared_ptr<const TextSource> source, int masked = 0);
 LoadedTask load_text_task(const TextInput& input, const TextOptions& options,
                           const ProgressFunction& progress = {});
 

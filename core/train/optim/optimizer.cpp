@@ -119,7 +119,7 @@ void validate(const OptimizerOptions& o) {
 
 double gradient_norm(std::span<const TrainedTensor> tensors) {
   double sum = 0;
-  for (const TrainedTensor& t : tensors) sum += sum_of_squares(t.gradient);
+  for (const TrainedTensor& t : tensors) sum += t.frozen ? 0 : sum_of_squares(t.gradient);
   return std::sqrt(sum);
 }
 
@@ -167,6 +167,7 @@ void Optimizer::step(double learning_rate, ThreadPool* pool) {
 
 void Optimizer::update(const Piece& piece, double learning_rate) {
   const TrainedTensor& t = tensors_[piece.tensor];
+  if (t.frozen) return;
   float* p = t.value.data() + piece.first;
   const float* g = t.gradient.data() + piece.first;
   const double decay = this->decay(piece.tensor);

@@ -44,6 +44,7 @@ struct TrainedTensor {
   std::vector<std::int64_t> shape;
   std::span<float> value, gradient;
   ParameterKind kind = ParameterKind::kMatrix;
+  bool frozen = false;  // it stays as it is, and no norm counts its gradient
 };
 
 /// √ of the sum of all squares, in double and in a fixed order.

@@ -37,10 +37,15 @@ class ClassTokenTask final : public Task {
 }  // namespace
 
 std::shared_ptr<const Vocabulary> with_class_token(std::shared_ptr<const Vocabulary> own) {
-  if (own->id_of(Special::kClass)) return own;
+  return with_special(std::move(own), Special::kClass);
+}
+
+std::shared_ptr<const Vocabulary> with_special(std::shared_ptr<const Vocabulary> own,
+                                               Special special) {
+  if (own->id_of(special)) return own;
   if (!own->bpe()) {
     std::vector<std::string> tokens = *own->tokens();
-    tokens.emplace_back(to_string(Special::kClass));
+    tokens.emplace_back(to_string(special));
     return std::make_shared<const Vocabulary>(own->cut(), std::move(tokens));
   }
   // Behind the bytes and the merges stand the specials.
@@ -50,7 +55,7 @@ std::shared_ptr<const Vocabulary> with_class_token(std::shared_ptr<const Vocabul
       if (own->id_of(static_cast<Special>(s)) == id) specials.push_back(static_cast<Special>(s));
     }
   }
-  specials.push_back(Special::kClass);
+  specials.push_back(special);
   return std::make_shared<const Vocabulary>(own->cut() == TextCut::kBytes
                                                 ? Vocabulary::of_bytes(specials)
                                                 : Vocabulary::of_bpe(*own->bpe(), specials));

@@ -10,7 +10,9 @@
 
 namespace headlight {
 
-/// The vocabulary with [CLS] as its last token; itself where it has one.
+/// The vocabulary with this special as its last token; itself where it has it.
+std::shared_ptr<const Vocabulary> with_special(std::shared_ptr<const Vocabulary>, Special);
+/// The same of [CLS].
 std::shared_ptr<const Vocabulary> with_class_token(std::shared_ptr<const Vocabulary>);
 
 /// The task as a model of this config reads it: with [CLS] before each row, one token more of

@@ -1,0 +1,84 @@
+#include "app/cli/train_base.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "app/cli/cli.h"
+#include "core/base/error.h"
+#include "core/graph/program_memory.h"
+#include "core/run/model_input.h"
+#include "core/train/fine_tuning.h"
+
+namespace headlight {
+namespace {
+
+// Nothing where the model can learn from this.
+const char* problem_of(const Model& base, const TrainOptions& o) {
+  const bool masked = !o.mask_tokens.empty();
+  if (!o.labels.empty()) return nullptr;  // classifier_on() says
+  if (fills_masks(base)) return masked ? nullptr : "train.from_masked";
+  if (!goes_on(base)) return "train.from_form";
+  return masked ? "train.from_not_masked" : nullptr;
+}
+
+}  // namespace
+
+void check_from(const CLI::App& sub, const TrainOptions& o) {
+  if (o.text.empty() && o.labels.empty()) throw UsageError(Message{"train.from_text"});
+  for (const CLI::Option* option : sub.get_options()) {
+    const std::string name = option->get_name();
+    const bool head = name == "--pool" && !o.labels.empty();
+    const bool of_model = option->get_group() == kModelOptions && name != "--seed" && !head;
+    const bool of_tokens = name == "--cut" || name == "--vocabulary" || name == "--characters" ||
+                           name == "--init" || name == "--resume" || name == "--config";
+    if (option->count() > 0 && (of_model || of_tokens))
+      throw UsageError(Message{"train.from_option", {{"option", name}}});
+  }
+}
+
+void use_base(const Model& base, const CLI::App& sub, TrainOptions& o) {
+  if (const char* problem = problem_of(base, o))
+    throw UsageError(Message{problem, {{"name", base.name}}});
+  const Config config = config_on(base, o);
+  const int frozen = frozen_layers(o);
+  if (frozen != kAllFrozen && frozen > config.layers) {
+    throw UsageError(Message{"train.freeze_layers",
+                             {{"got", std::to_string(frozen)},
+                              {"layers", std::to_string(config.layers)},
+                              {"name", base.name}}});
+  }
+  if (frozen == kAllFrozen && config.tied_head)
+    throw UsageError(Message{"train.freeze_tied", {{"name", base.name}}});
+  const auto most = static_cast<int>(base.file.context) - (begins_with_class(config) ? 1 : 0);
+  const RunPlan plan = tuning_plan(default_plan(""), base.ref, base.file.config, base.file.context);
+  if (sub.count("--lr") == 0) o.rate = plan.settings.schedule.peak;
+  if (sub.count("--context") == 0) o.context = o.labels.empty() ? plan.text_options.context : most;
+  if (o.context > most) {
+    throw UsageError(
+        Message{"train.from_context",
+                {{"context", std::to_string(o.context)}, {"most", std::to_string(most)}}});
+  }
+}
+
+Config config_on(const Model& base, const TrainOptions& o) {
+  if (o.labels.empty()) return base.file.config;
+  // Of a model that looks back only the last token has heard all the others.
+  const bool back = base.file.config.mask.is_causal();
+  return classifier_on(base, from_word<PoolKind>(o.model.pool.value_or(""))
+                                 .value_or(back ? PoolKind::kLast : PoolKind::kMean));
+}
+
+int frozen_layers(const TrainOptions& o) {
+  if (o.freeze.empty()) return kNoneFrozen;
+  if (o.from.empty()) throw UsageError(Message{"train.freeze_from"});
+  if (o.model.backend == "gl") throw UsageError(Message{"train.freeze_backend"});
+  if (o.freeze == "all") return kAllFrozen;
+  int layers = 0;
+  const auto [end, error] =
+      std::from_chars(o.freeze.data(), o.freeze.data() + o.freeze.size(), layers);
+  if (error != std::errc() || end != o.freeze.data() + o.freeze.size() || layers < 0)
+    throw UsageError(Message{"train.freeze_number", {{"got", o.freeze}}});
+  return layers;
+}
+
+}  // namespace headlight
