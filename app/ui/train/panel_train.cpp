@@ -91,7 +91,8 @@ void component_settings(TrainSettings& s) {
 // begins to remember gets positions that only know distances.
 void memory_settings(TrainSettings& s) {
   Config& c = s.plan.config;
-  const bool text = s.plan.settings.task.empty() && s.plan.data == OwnData::kText;
+  const bool text = s.plan.settings.task.empty() && s.plan.data == OwnData::kText &&
+                    s.plan.text_options.masked == 0;
   if (!text) {
     c.memory = 0;
     return;
