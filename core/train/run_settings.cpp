@@ -8,9 +8,9 @@
 #include "core/base/error.h"
 #include "core/graph/config_json.h"
 #include "core/train/data/text_source.h"
-#include "core/train/early_stop.h"
 #include "core/train/learner.h"
 #include "core/train/optim/check_number.h"
+#include "core/train/optim/early_stop.h"
 
 namespace headlight {
 namespace {
@@ -201,7 +201,7 @@ void parse_train(std::string_view text, RunSettings& settings, TrainState& state
   }
   if (const OrderedJson* found = in.find("best")) {
     const JsonReader best(*found, "best", kRunWords);
-    state.best.emplace();
+    state.best = TrainState::Best{};
     best.number("step", state.best->step, 0, kMax);
     best.number("waited", state.waited, 0, kMax);
     state.best->score = read_score(best);

@@ -12,7 +12,7 @@
 #include "core/model/init.h"
 #include "core/train/data/length_batches.h"
 #include "core/train/data/text_source.h"
-#include "core/train/early_stop.h"
+#include "core/train/optim/early_stop.h"
 #include "core/train/run_checkpoint.h"
 #include "core/train/run_history.h"
 #include "core/train/run_settings.h"

@@ -37,9 +37,13 @@ TEST_CASE("cost: what --max-memory refuses is what it says; nothing of that size
   CHECK(cost["run_bytes"].get<double>() > 5e9);
   CHECK(!cost.contains("measured"));
   const std::string why = cost["not_run"];
-  CHECK(why.find("at most 7 of its 48 layers would fit") != why.npos);
+  CHECK(why.find("at most 8 of its 48 layers would fit") != why.npos);
   check_refused(run(joined({"trace", "--list", "--max-memory", "1"}, large)), 1,
-                {"5.9 GB", "1.0 GB", "at most 7 of its 48 layers"});
+                {"5.9 GB", "1.0 GB", "at most 8 of its 48 layers"});
+  const Args eight = {"--layers", "8"}, nine = {"--layers", "9"};
+  const Args limited = joined({"trace", "--list", "--max-memory", "1"}, large);
+  run_well(joined(limited, eight));
+  CHECK(run(joined(limited, nine)).status == 1);
   const Json small = json_of({"cost", "--json", "--sentence", "a b c"});
   const double needed = small["run_bytes"].get<double>() / 1e9;
   const Args again = {"trace", "--list", "--sentence", "a b c", "--max-memory"};

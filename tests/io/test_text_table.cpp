@@ -95,7 +95,7 @@ std::set<std::string> computed_ids() {
   add_choices(ids, "rotary", RotaryPairs{});
   add_choices(ids, "pool", PoolKind{});
   add_choices(ids, "mixer", MixerKind{});
-  ids.insert({"choice.form.tokens", "choice.form.classes"});
+  ids.insert({"choice.form.tokens", "choice.form.classes", "choice.form.translate"});
   for (const auto kind : {TokenizerKind::kWords, TokenizerKind::kCharacters, TokenizerKind::kBytes})
     ids.insert("choice.tokenizer." + std::string(to_string(kind)));
   for (const BundledModel& model : bundled_models()) {

@@ -1,6 +1,6 @@
 // Early stopping: a run ends after its patience, keeps the best weights, and goes on as if it had
 // never stopped.
-#include "core/train/early_stop.h"
+#include "core/train/optim/early_stop.h"
 
 #include <doctest/doctest.h>
 

@@ -75,7 +75,7 @@ struct TextOptions {
   int source_context = 0;   // pairs: the same of a source; 0: as `context`
   // Pairs: one row, source [SEP] target [EOS], for a decoder alone. `context` is that of the row.
   bool joined = false;
-  int validation = 10;      // percent: the last part of a text, or rows here and there; 0 to 50
+  int validation = 10;  // percent: the last part of a text, or rows here and there; 0 to 50
   // Of running text: so many percent of the tokens are hidden, and what stands behind them is to be
   // said; 0: the next token is.
   int masked = 0;

@@ -344,6 +344,9 @@ TEST_CASE("truth: words that are cut say all of themselves under the mouse") {
       CAPTURE(text.whole);
       gui.move_to({1, 1});  // away from the last one, whose tooltip may hold the same word
       gui.frame();
+      // Beside the column that is marked now a name gives way.
+      const auto& now = gui.drawn().shortened();
+      if (std::ranges::none_of(now, [&](const auto& t) { return t.whole == text.whole; })) continue;
       const int before = times_said(gui, text.whole);
       gui.move_to({(text.min.x + text.max.x) / 2, (text.min.y + text.max.y) / 2});
       gui.frame();

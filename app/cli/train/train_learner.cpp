@@ -1,4 +1,4 @@
-#include "app/cli/train_learner.h"
+#include "app/cli/train/train_learner.h"
 
 #include <cstdio>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "app/cli/train_source.h"
+#include "app/cli/train/train_source.h"
 
 #include <glib.h>
 

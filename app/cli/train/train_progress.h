@@ -12,9 +12,9 @@
 #include "core/base/error.h"
 #include "core/base/number_text.h"
 #include "core/io/file_steps.h"
-#include "core/train/early_stop.h"
 #include "core/train/metrics/model_probe.h"
 #include "core/train/metrics/rows_score.h"
+#include "core/train/optim/early_stop.h"
 #include "core/train/run_history.h"
 #include "core/train/tasks/task.h"
 

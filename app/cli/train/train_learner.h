@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "app/cli/train_source.h"
+#include "app/cli/train/train_source.h"
 #include "core/train/learner.h"
 #include "core/train/run_checkpoint.h"
 

@@ -1,4 +1,4 @@
-#include "app/cli/train_base.h"
+#include "app/cli/train/train_base.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,4 +1,4 @@
-#include "core/train/early_stop.h"
+#include "core/train/optim/early_stop.h"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // headlight train --from: what a run takes from the model that it begins with.
 #pragma once
 
-#include "app/cli/train_source.h"
+#include "app/cli/train/train_source.h"
 #include "core/model/model.h"
 
 namespace CLI {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "app/cli/options.h"
-#include "app/cli/train_source.h"
+#include "app/cli/train/train_source.h"
 #include "core/base/error.h"
 #include "core/base/number_text.h"
 #include "core/io/atomic_file.h"
