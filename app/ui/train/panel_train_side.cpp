@@ -35,8 +35,9 @@ float next_token(const AppState& state, Ui& ui, const Rect& r) {
   const std::span<const float> now = outcome.probabilities;
   const std::span<const float> last = outcome_of(newest).probabilities;
   float y = r.y0 + ui.px(12);
+  const bool asks = shown && shown->program().asks_for_masked();
   const std::string_view title = ui.tr(outcome.classes                    ? "train.class"
-                                       : outcome.hidden                   ? "train.hidden_word"
+                                       : asks                             ? "train.hidden_word"
                                        : shown && shown->config().numbers ? "train.number"
                                                                           : "train.next_token");
   ui.text(ui.fonts.strong, {r.x0 + ui.px(18), y}, ui.theme.text, title);
@@ -44,6 +45,12 @@ float next_token(const AppState& state, Ui& ui, const Rect& r) {
     y += ui.px(28);
     return y + ui.wrapped(ui.fonts.note, {r.x0 + ui.px(18), y}, r.width() - ui.px(36),
                           ui.theme.muted, ui.tr("train.no_next"));
+  }
+  // At other tokens nothing was asked for, so that what stands there is no prediction.
+  if (asks && !outcome.hidden) {
+    y += ui.px(28);
+    return y + ui.wrapped(ui.fonts.note, {r.x0 + ui.px(18), y}, r.width() - ui.px(36),
+                          ui.theme.muted, ui.tr("stage.note.no_mask"));
   }
   const std::string after = after_words(ui, *shown, outcome);
   const float room = r.width() - ui.px(54) - ui.measure(ui.fonts.strong, title).x;

@@ -83,4 +83,19 @@ TEST_CASE("train growth: the row that is learned from stands beside itself, shif
   }
 }
 
+TEST_CASE("train: a run that learns hidden tokens says nothing of a sentence without [MASK]") {
+  Gui gui({}, {1440, 900});
+  open_panel(gui, with_masked(text_plan(), 15));
+  gui.push(PlayRun{true, 4});
+  gui.push(DoEdit{SetSentence{"the cat sat"}, ""});
+  settle(gui);
+  CHECK(gui.shows("Hidden word"));
+  CHECK(gui.shows("this sentence has no [MASK]"));
+  CHECK_FALSE(gui.shows("Next token"));
+  gui.push(DoEdit{SetSentence{"the [MASK]at sat"}, ""});
+  settle(gui);
+  CHECK(gui.shows("Hidden word"));
+  CHECK_FALSE(gui.shows("this sentence has no [MASK]"));
+}
+
 }  // namespace headlight::test
