@@ -7,8 +7,7 @@ namespace headlight {
 
 /// Seconds since some moment: only differences mean something.
 inline double seconds_now() {
-  using Clock = std::chrono::steady_clock;
-  return std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 /// How long `work` takes.

@@ -70,8 +70,8 @@ TEST_CASE("palette: everything that the model's settings name is found by its na
   REQUIRE(gui.has("model/residual/on"));
   std::set<std::string> names;
   for (const auto& [id, r] : gui.drawn().all()) {
-    const bool command =
-        std::ranges::any_of(all_commands(), [&](const CommandInfo& info) { return info.id == id; });
+    const bool command = std::ranges::any_of(
+        all_commands(), [&, &drawn = id](const CommandInfo& info) { return info.id == drawn; });
     if (id.starts_with("model/") && !id.starts_with("model/trained") && !command)
       names.insert("model." + id.substr(6, id.find('/', 6) - 6));
   }

@@ -16,7 +16,7 @@ TEST_CASE("presets: parameters are those that are known, differences included") 
       {"gpt", 116'534'784},        {"gpt2-small", 124'439'808},    {"gpt2-medium", 354'823'168},
       {"gpt2-large", 774'030'080}, {"gpt2-xl", 1'557'611'200},     {"bert-base", 109'482'240},
       {"bert-large", 335'141'888}, {"transformer-xl", 151'107'538}};
-  for (const auto& [name, count] : known) CHECK_MESSAGE(preset(name).published == count, name);
+  for (const auto& one : known) CHECK_MESSAGE(preset(one.first).published == one.second, one.first);
   for (const Preset& p : all_presets()) {
     std::int64_t count = parameters_here(p);
     for (const PresetDifference& d : p.differences) count += d.count;

@@ -48,8 +48,9 @@ TEST_CASE("cost: twelve kinds of model take the memory that was said, to within 
       {"bundled classifier", trained("sentiment")},
       {"masked", trained("masked")},
       {"encoder-decoder", trained("dates")}};
-  for (const auto& [name, kind] : kinds) {
-    Document document = kind;
+  for (const auto& kind : kinds) {
+    const auto& name = kind.first;
+    Document document = kind.second;
     if (document.config.memory > 0) document.max_tokens = 5;
     Runner runner;
     const auto backend = make_backend("cpu", 2);
