@@ -385,8 +385,9 @@ std::string place_of(const Gui& gui, const std::string& id) {
 // The sheets and menus that can lie over the panels.
 bool is_sheet(const std::string& id) {
   return id == "panel/keys" || id == "panel/about" || id == "panel/model_settings" ||
-         id == "panel/switches" || id == "panel/cost" || id == "panel/palette" || id == "panel/compute" ||
-         id.ends_with("_path") || id == "panel/train_text" || id == "panel/train_folder";
+         id == "panel/switches" || id == "panel/cost" || id == "panel/palette" ||
+         id == "panel/compute" || id.ends_with("_path") || id == "panel/train_text" ||
+         id == "panel/train_folder";
 }
 
 // Everything that can be pressed now, as far as it can be seen.
