@@ -5,6 +5,7 @@
 #include "app/cli/cli.h"
 #include "core/base/error.h"
 #include "core/base/number_text.h"
+#include "core/io/number_file.h"
 
 namespace headlight {
 
@@ -90,6 +91,46 @@ void set_scores(const ModelOptions& o, Config& c) {
   set_switch("--attention-scale", o.attention_scale, c.scale);
 }
 
+// "1:0,0;2,1"
+void forbid_to_head(const std::string& text, std::map<int, CellSet>& by_head) {
+  const std::size_t colon = text.find(':');
+  if (colon == text.npos)
+    throw UsageError(
+        "--forbid-head expects a head, a colon and cells as query,key;query,key (as "
+        "1:0,0;2,1); got '" +
+        text + "'");
+  const std::int64_t head = parse_number(text.substr(0, colon), text);
+  if (head >= kMaxHeads) throw UsageError("--forbid-head: there is no head " + text);
+  CellSet cells = parse_cells(text.substr(colon + 1));
+  if (!cells.empty()) by_head[static_cast<int>(head)] = std::move(cells);
+}
+
+void set_own_masks(const ModelOptions& o, MaskSpec& mask) {
+  if (o.mask_file)
+    mask.added = *o.mask_file == "none" ? AddedMask{} : added_mask(read_number_file(*o.mask_file));
+  if (o.forbid_head.empty()) return;
+  mask.by_head.clear();
+  for (const std::string& text : o.forbid_head) {
+    if (text != "none") forbid_to_head(text, mask.by_head);
+  }
+}
+
+void set_attention(const ModelOptions& o, Config& c) {
+  set_switch("--output-projection", o.output_projection, c.output_projection);
+  set_switch("--bias-kv", o.bias_kv, c.bias_kv);
+  set_switch("--zero-attention", o.zero_attention, c.zero_attention);
+  set_switch("--average-weights", o.average_weights, c.average_weights);
+  if (o.d_value) c.d_value = *o.d_value;
+  if (o.head_mask)
+    c.masked_heads = *o.head_mask == "none" ? std::vector<MaskedHead>{} : read_heads(*o.head_mask);
+  const bool given = o.bias_kv || o.zero_attention || o.average_weights || o.d_value ||
+                     o.head_mask || o.mask_file || !o.forbid_head.empty();
+  if (given && !c.attends())
+    tell(
+        "--bias-kv, --zero-attention, --average-weights, --d-value, --head-mask, --mask-file and "
+        "--forbid-head change nothing without attention");
+}
+
 void set_mask(const ModelOptions& o, const Document& doc, MaskSpec& mask) {
   set_choice("--mask", o.mask, mask.kind);
   if (o.mask) mask.causal.reset();
@@ -102,6 +143,7 @@ void set_mask(const ModelOptions& o, const Document& doc, MaskSpec& mask) {
       mask.padding.push_back(static_cast<int>(std::min<std::int64_t>(p, kLargestMaxTokens)));
   }
   if (o.forbid) mask.forbidden = parse_cells(*o.forbid);
+  set_own_masks(o, mask);
   if (o.allow) {
     const std::size_t tokens = Tokenizer(doc.tokenizer).count(doc.sentence);
     if (tokens > 4096)
@@ -223,6 +265,7 @@ Config ModelOptions::config(const Document& doc) const {
   set_pooling(*this, c);
   set_switch("--bias", bias, c.bias);
   set_switch("--tied-head", tied_head, c.tied_head);
+  set_attention(*this, c);
   set_switch("--residual", residual, c.residual);
   // Who judges a whole sentence looks both ways.
   const bool judges = c.form == ModelForm::kClasses && doc.config.form != ModelForm::kClasses;

@@ -50,6 +50,7 @@ void ModelOptions::add_to(CLI::App& app) {
          "Heads of keys and values, which divides --heads (1: multi-query; default: --heads)");
   number("--d-model", d_model, "Width of the model");
   number("--d-head", d_head, "Width of a head (0: from the kind of attention)");
+  number("--d-value", d_value, "Width of the values of a head (0: that of its keys)");
   number("--d-hidden", d_hidden, "Width of the feed-forward network (0: 4 x d_model)");
   text("--attention", attention, "basic, single, narrow or wide");
   text("--scores", scores, "scaled, dot or additive");
@@ -110,8 +111,24 @@ void ModelOptions::add_to(CLI::App& app) {
   text("--pad", pad, "Padding mask: positions that are padding, as 5,6");
   text("--forbid", forbid, "Free mask: forbidden cells, as 0,1;2,3 (query,key)");
   text("--allow", allow, "Free mask: allow only these cells, as 0,0;1,0;1,1");
+  text("--mask-file", mask_file,
+       "Numbers added to the scores, (T, T) or (heads, T, T): .npy or text with -inf for what is "
+       "forbidden, or true where forbidden; none: without");
+  app.add_option("--forbid-head", forbid_head,
+                 "Cells that only this head may not look at, as 1:0,0;2,1 (again for other heads); "
+                 "none: without")
+      ->allow_extra_args(false)
+      ->group(kModelOptions);
+  text("--head-mask", head_mask,
+       "Heads that are switched off, as layer.head: 0.2,1.0 (encoder.0.2, cross.0.2); none: "
+       "without");
+  text("--bias-kv", bias_kv, "on or off: a learned key and value behind those of the tokens");
+  text("--zero-attention", zero_attention, "on or off: a key and a value of zeros behind them");
+  text("--average-weights", average_weights,
+       "on or off: the mean of the heads' weights beside them");
   text("--bias", bias, "on or off");
   text("--tied-head", tied_head, "on or off: the logits are made with W_E, transposed");
+  text("--output-projection", output_projection, "on or off: without W_O, the heads side by side");
   text("--residual", residual, "on or off");
   app.add_option("--seed", seed, "Seed of the weights")->group(kModelOptions);
   number("--max-tokens", max_tokens, "Limit on tokens (default 1024)");
@@ -157,9 +174,10 @@ void check_shape(const Document& doc, const Config& trained, const ModelOptions&
   if (run_config(doc.config, trained) != doc.config || o.tokenizer || o.seed) {
     throw UsageError(
         "a trained model has a shape, a seed and tokens of its own: with --model only the mask, "
-        "--attention-scale, --temperature, --residual, --memory and --positions (learned, "
-        "relative, "
-        "t5 and transformer-xl where the model has learned them) can be changed. Leave the others "
+        "--attention-scale, --temperature, --residual, --head-mask, --average-weights, --memory "
+        "and "
+        "--positions (learned, relative, t5 and transformer-xl where the model has learned them) "
+        "can be changed. Leave the others "
         "out");
   }
 }

@@ -146,6 +146,7 @@ void Shell::wait() {
   worker_.wait();
   training_.wait();
   if (files_.is_saving()) writer_.wait();
+  files_.wait_for_mask();
   runs_.wait();
   heads_.wait();
   poll();
@@ -162,8 +163,8 @@ bool Shell::is_working() const {
   const Derived& d = state_.derived;
   return d.computing || d.writing || continuation_.is_working() || heads_.is_working() ||
          d.gpu.testing || d.sizes.measuring || d.rating || is_training() || files_.is_saving() ||
-         runs_.is_reading() || training_.is_leaving() || dialogs_.is_working() ||
-         exports_.is_working() || worker_.awaits(TraceTask::kNewest) ||
+         files_.is_reading() || runs_.is_reading() || training_.is_leaving() ||
+         dialogs_.is_working() || exports_.is_working() || worker_.awaits(TraceTask::kNewest) ||
          worker_.awaits(TraceTask::kPinned);
 }
 

@@ -28,6 +28,7 @@ class BackgroundWriter {
   void carry_out(const std::string& path, std::function<void()> what);
   /// Blocks until everything is done.
   void wait() { mailbox_.wait(); }
+  bool in_background() const { return background_; }
   bool idle() { return !mailbox_.busy(); }
   /// Why the last write of this path failed, once; "" when it did not.
   std::string take_problem(const std::string& path);

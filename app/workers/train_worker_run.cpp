@@ -143,8 +143,8 @@ LearnerFactory TrainWorker::learners(bool on_gpu) {
   return [this](const Config& config, const RunShape& shape, std::vector<Tensor> parameters,
                 const TrainerOptions& options) {
     // What rows remember from step to step is kept by the processor, and it alone makes again what
-    // it did not keep.
-    if (config.memory > 0 || options.checkpointing)
+    // it did not keep, and leaves layers as they are.
+    if (config.memory > 0 || options.checkpointing || options.frozen != kNoneFrozen)
       return std::unique_ptr<Learner>(
           std::make_unique<Trainer>(config, shape, std::move(parameters), options));
     const std::shared_ptr<GlBackend> backend(std::shared_ptr<void>(), &gpu_->backend());

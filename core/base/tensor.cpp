@@ -40,7 +40,8 @@ std::span<const std::string_view> axis_words() {
                                                                         "number",
                                                                         "component",
                                                                         "distance_source",
-                                                                        "memory"});
+                                                                        "memory",
+                                                                        "d_value"});
   return kWords;
 }
 

@@ -29,6 +29,9 @@ const Config& config(const Subject& s) { return s.trace.config(); }
 std::int64_t heads(const Subject& s) { return config(s).head_count(); }
 
 std::int64_t keys(const Subject& s) {
+  for (const Axis& axis : s.trace.tensor(s.step.tensor).axes) {
+    if (axis.name == "key" || axis.name == "source_key") return axis.size;
+  }
   const bool sources =
       s.step.stack == Stack::kEncoder || s.step.section == Section::kCrossAttention;
   const RunShape& shape = s.trace.program().shape;
@@ -298,6 +301,22 @@ constexpr Named kLookups[] = {
      }},
     {"penalty", [](const Subject& s) { return Text(number_text(config(s).foci_penalty, 3)); }},
     {"d_head", [](const Subject& s) { return Text(std::to_string(config(s).head_width())); }},
+    {"d_value", [](const Subject& s) { return Text(std::to_string(config(s).value_width())); }},
+    {"value_wide",
+     [](const Subject& s) {
+       return Text(std::to_string(config(s).head_count() * config(s).value_width()));
+     }},
+    {"value_kv_wide",
+     [](const Subject& s) {
+       return Text(std::to_string(config(s).kv_head_count() * config(s).value_width()));
+     }},
+    {"off",
+     [](const Subject& s) {
+       const Program& program = s.trace.program();
+       const OpCall& call = program.calls[static_cast<std::size_t>(s.step.calls.front())];
+       const auto mask = s.trace.tensor(call.in.back()).cells();
+       return Text(std::to_string(std::ranges::count(mask, 0.0f)));
+     }},
     {"H", [](const Subject& s) { return Text(std::to_string(config(s).head_count())); }},
     {"wide",
      [](const Subject& s) {

@@ -16,16 +16,27 @@ bool holds_heads_side_by_side(const Program& program, TensorId id) {
   return op_info(program.calls[place(producer)].op).joins_heads;
 }
 
+// Are the numbers side by side those of values, or of what is gathered of them?
+bool is_of_values(const Program& program, TensorId id) {
+  if (program.is_gradient(id)) id = program.tensors[place(program.resolve(id))].source;
+  const Role role = program.tensors[place(id)].role;
+  return role == Role::kAllValues || role == Role::kValueWeight || role == Role::kConcat ||
+         role == Role::kOutputWeight;
+}
+
 }  // namespace
 
 std::vector<NamedSize> axis_sizes(const Program& program, TensorId id, std::string_view axis,
                                   std::int64_t length) {
   const Config& c = program.config;
   if (axis == "feature" && holds_heads_side_by_side(program, id)) {
-    if (c.head_count() == 1) return {{SizeKind::kHeadWidth, "d_head", length}};
-    const bool shared = length != std::int64_t{c.head_count()} * c.head_width();
+    const bool values = is_of_values(program, id) && c.value_width() != c.head_width();
+    const std::string_view width = values ? "d_value" : "d_head";
+    const std::int64_t own = values ? c.value_width() : c.head_width();
+    if (c.head_count() == 1) return {{SizeKind::kHeadWidth, width, length}};
+    const bool shared = length != std::int64_t{c.head_count()} * own;
     return {{SizeKind::kHeads, shared ? "H_kv" : "H", shared ? c.kv_head_count() : c.head_count()},
-            {SizeKind::kHeadWidth, "d_head", c.head_width()}};
+            {SizeKind::kHeadWidth, width, own}};
   }
   if (axis == "memory") return {{SizeKind::kOther, "M", length}};
   const std::int64_t memory = program.shape.memory;
@@ -41,6 +52,7 @@ std::vector<NamedSize> axis_sizes(const Program& program, TensorId id, std::stri
   if (counts_tokens(axis)) return {{SizeKind::kTokens, "S", length}};  // of a source row
   if (axis == "feature" || axis == "d_model") return {{SizeKind::kModel, "d_model", length}};
   if (axis == "d_head") return {{SizeKind::kHeadWidth, "d_head", length}};
+  if (axis == "d_value") return {{SizeKind::kHeadWidth, "d_value", length}};
   if (axis == "head") return {{SizeKind::kHeads, "H", length}};
   if (axis == "kv_head") return {{SizeKind::kHeads, "H_kv", length}};
   if (axis == "vocab") return {{SizeKind::kOther, "vocab", length}};

@@ -102,6 +102,10 @@ int Config::head_width() const {
   return attention == AttentionKind::kNarrow ? d_model / heads : d_model;
 }
 
+int Config::value_width() const {
+  return d_value > 0 && attention != AttentionKind::kBasic ? d_value : head_width();
+}
+
 bool Config::is_gated() const {
   return activation == Activation::kSwiglu || activation == Activation::kGeglu;
 }
@@ -166,6 +170,59 @@ void validate_rotary(const Config& c) {
         Message{"error.rotary_width",
                 {{"got", std::to_string(c.rotary_width)}, {"width", std::to_string(width)}}});
   }
+}
+
+// Without W_O nothing brings the heads' results to the width of the rows.
+void validate_output(const Config& c) {
+  if (c.output_projection || c.attention == AttentionKind::kBasic) return;
+  const int heads = c.head_count(), width = c.value_width();
+  const std::int64_t side_by_side = std::int64_t{heads} * width;
+  if (side_by_side == c.d_model) return;
+  throw UsageError(Message{"error.no_output_projection",
+                           {{"heads", std::to_string(heads)},
+                            {"width", std::to_string(width)},
+                            {"got", std::to_string(side_by_side)},
+                            {"d_model", std::to_string(c.d_model)}}});
+}
+
+// A head that is switched off, or has a mask of its own, must be there.
+void validate_head_masks(const Config& c) {
+  const bool two = c.form == ModelForm::kTranslate;
+  const int heads = c.head_count();
+  for (const MaskedHead& h : c.masked_heads) {
+    if (h.of != HeadsOf::kOwn && !two)
+      throw UsageError(Message{"error.head_stack", {{"got", head_text(h)}}});
+    if (h.layer >= c.layers || h.head >= heads || h.layer < 0 || h.head < 0)
+      throw UsageError(Message{"error.no_such_head",
+                               {{"got", head_text(h)},
+                                {"layers", std::to_string(c.layers)},
+                                {"last_layer", std::to_string(c.layers - 1)},
+                                {"heads", std::to_string(heads)},
+                                {"last_head", std::to_string(heads - 1)}}});
+  }
+  if (!c.mask.by_head.empty() &&
+      (c.mask.by_head.begin()->first < 0 || c.mask.by_head.rbegin()->first >= heads))
+    throw UsageError(Message{"error.head_of_mask",
+                             {{"got", std::to_string(c.mask.by_head.rbegin()->first)},
+                              {"last_head", std::to_string(heads - 1)}}});
+  const int own = c.mask.added.heads;
+  if (own != 0 && own != heads)
+    throw UsageError(Message{"error.added_mask_heads",
+                             {{"got", std::to_string(own)}, {"heads", std::to_string(heads)}}});
+}
+
+// What is said of a distance has no place for a key that stands nowhere.
+void validate_extra_keys(const Config& c) {
+  expect_range("quantity.d_value", c.d_value, 0, kMaxWidth);
+  if (c.extra_keys() > 0 && c.is_relative())
+    throw UsageError(Message{"error.extra_keys_positions",
+                             {{"option", c.bias_kv ? "--bias-kv" : "--zero-attention"},
+                              {"positions", std::string(word(c.positions))}}});
+  const bool gathers = c.positions == PositionKind::kRelative;
+  if (gathers && c.value_width() != c.head_width())
+    throw UsageError(Message{
+        "error.d_value_positions",
+        {{"width", std::to_string(c.head_width())}, {"got", std::to_string(c.value_width())}}});
 }
 
 // Without attention there are no queries and keys, no row of another text, and no keys to remember.
@@ -255,6 +312,11 @@ void validate(const Config& c) {
   if (c.layers > 0 && c.attends() && heads % kv_heads != 0)
     throw UsageError(kv_heads_message(heads, kv_heads));
   if (c.layers > 0 && c.attends() && c.has_rotary()) validate_rotary(c);
+  if (c.layers > 0 && c.attends()) {
+    validate_output(c);
+    validate_head_masks(c);
+    validate_extra_keys(c);
+  }
   expect_range("quantity.relative_reach", c.relative_reach, 1, kMaxReach);
   expect_range("quantity.t5_buckets", c.t5_buckets, 2, kMaxReach);
   expect_range("quantity.t5_reach", c.t5_reach, 1, kMaxReach);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -10,6 +11,8 @@
 #include <vector>
 
 #include "core/graph/cell_set.h"
+#include "core/graph/masks/added_mask.h"
+#include "core/graph/masks/masked_head.h"
 
 namespace headlight {
 
@@ -68,8 +71,13 @@ struct MaskSpec {
   // of the encoder or of cross-attention looks at them.
   std::vector<int> source_padding;
   CellSet forbidden;  // free: forbidden (query, key) cells
+  // Whatever the kind is, added to the scores behind the mask: numbers of the person's own, and for
+  // single heads further forbidden cells.
+  AddedMask added;
+  std::map<int, CellSet> by_head;
   bool operator==(const MaskSpec&) const = default;
   bool is_causal() const;
+  bool adds() const { return !added.empty() || !by_head.empty(); }
   /// May query i look at key j?
   bool allows(int i, int j) const;
 };
@@ -120,6 +128,14 @@ struct Config {
   int pool_hidden = 0;              // directions into which W₁ projects; 0: d_model
   double foci_penalty = 0;  // PoolKind::kFoci, in training: C of + C · ‖A Aᵀ − I‖²
   MaskSpec mask;            // of kTranslate: the decoder's attention to its own row
+  // Off: the heads' results side by side are what attention adds, as they are: no W_O, no b_O.
+  // Their width must then be d_model.
+  bool output_projection = true;
+  int d_value = 0;  // width of a head's values; 0: that of its queries and keys
+  // Behind the tokens' keys and values one more, a learned one or zeros, or both in this order.
+  bool bias_kv = false, zero_attention = false;
+  bool average_weights = false;          // the mean of the heads' weights is computed beside them
+  std::vector<MaskedHead> masked_heads;  // ascending; their weights are set to 0
   std::uint64_t seed = 1;
   ModelForm form = ModelForm::kTokens;
   bool operator==(const Config&) const = default;
@@ -127,9 +143,11 @@ struct Config {
   int head_count() const;     // basic and single attention have one
   int kv_head_count() const;  // as it will be used
   int head_width() const;     // d_head as it will be used
-  int hidden_width() const;   // d_hidden as it will be used
-  int pool_width() const;     // pool_hidden as it will be used
-  int focus_count() const;    // one, of PoolKind::kVector
+  int value_width() const;    // d_value as it will be used
+  int extra_keys() const { return attends() ? int{bias_kv} + int{zero_attention} : 0; }
+  int hidden_width() const;  // d_hidden as it will be used
+  int pool_width() const;    // pool_hidden as it will be used
+  int focus_count() const;   // one, of PoolKind::kVector
   bool pools_by_weights() const { return pool == PoolKind::kVector || pool == PoolKind::kFoci; }
   bool has_feed_forward() const { return block != BlockKind::kAttention; }
   bool is_gated() const;
@@ -145,6 +163,11 @@ struct Config {
   /// Are positions only distances between a query and a key?
   bool is_relative() const { return positions >= PositionKind::kRelative; }
   bool has_rotary() const { return positions == PositionKind::kRotary; }
+  /// Is a row's attention to itself, of dot products, nothing but softmax(Q Kᵀ + mask) V?
+  bool is_plain_attention() const {
+    return scores == ScoreKind::kDot && !is_relative() && extra_keys() == 0 &&
+           value_width() == head_width() && masked_heads.empty() && !mask.adds();
+  }
 };
 
 /// Throws UsageError that says what was expected, what came and what to do. The limits are there to

@@ -1,11 +1,14 @@
 #include "core/graph/config_json.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <map>
 
 #include "core/base/number_text.h"
 #include "core/base/utf8.h"
 #include "core/io/json_numbers.h"
+#include "core/io/number_file.h"
 
 namespace headlight {
 namespace {
@@ -49,6 +52,51 @@ CellSet read_cells(const JsonReader& in, const Json& list) {
   return cells;
 }
 
+// The numbers of an added mask; −∞, which JSON has no number for, as "-inf".
+AddedMask read_added(const JsonReader& in, const Json& json, const JsonFileWords& words) {
+  const JsonReader inside(json, in.name("added"), words);
+  int heads = 0, tokens = 0;
+  inside.number("heads", heads, 0, kMaxHeads);
+  inside.number("tokens", tokens, 0, kLargestMaxTokens);
+  const Json* list = inside.find("cells");
+  const auto refuse = [&](const Json& got) {
+    in.fail(in.name("added"), Message{"session.added"}, got);
+  };
+  if (tokens == 0 || !list || !list->is_array()) refuse(json);
+  NumberArray array;
+  array.shape = {std::max(heads, 1), tokens, tokens};
+  if (heads == 0) array.shape.erase(array.shape.begin());
+  const std::int64_t cells = std::int64_t{std::max(heads, 1)} * tokens * tokens;
+  if (cells > kMostAddedCells || std::ssize(*list) != cells) refuse(*list);
+  for (const Json& item : *list) {
+    const bool forbids = item.is_string() && item.get<std::string>() == "-inf";
+    if (!forbids && !item.is_number()) refuse(item);
+    array.values.push_back(forbids ? -std::numeric_limits<double>::infinity() : item.get<double>());
+  }
+  try {
+    return added_mask(array);
+  } catch (const UsageError&) {
+    refuse(*list);
+  }
+  return {};
+}
+
+std::map<int, CellSet> read_by_head(const JsonReader& in, const Json& json) {
+  std::map<int, CellSet> all;
+  const auto refuse = [&](const Json& got) {
+    in.fail(in.name("by_head"), Message{"session.by_head"}, got);
+  };
+  if (!json.is_object()) refuse(json);
+  for (const auto& [key, rows] : json.items()) {
+    const bool digits =
+        !key.empty() && key.size() <= 4 && key.find_first_not_of("0123456789") == std::string::npos;
+    if (!digits || std::stoi(key) >= kMaxHeads) refuse(json);
+    CellSet cells = read_cells(in, rows);
+    if (!cells.empty()) all.emplace(std::stoi(key), std::move(cells));
+  }
+  return all;
+}
+
 MaskSpec read_mask(const Json& json, const std::string& where, const JsonFileWords& words) {
   const JsonReader in(json, where, words);
   MaskSpec mask;
@@ -71,6 +119,8 @@ MaskSpec read_mask(const Json& json, const std::string& where, const JsonFileWor
   read_positions("padding", mask.padding);
   read_positions("source_padding", mask.source_padding);
   if (const Json* list = in.find("forbidden")) mask.forbidden = read_cells(in, *list);
+  if (const Json* added = in.find("added")) mask.added = read_added(in, *added, words);
+  if (const Json* heads = in.find("by_head")) mask.by_head = read_by_head(in, *heads);
   return mask;
 }
 
@@ -79,9 +129,20 @@ Json mask_json(const MaskSpec& mask) {
   if (mask.causal) json["causal"] = *mask.causal;
   if (!mask.padding.empty()) json["padding"] = mask.padding;
   if (!mask.source_padding.empty()) json["source_padding"] = mask.source_padding;
-  for (const int query : mask.forbidden.rows()) {
-    json["forbidden"].push_back(row_text(query, mask.forbidden.row(query)));
-  }
+  const auto cells_json = [](const CellSet& cells) {
+    Json rows = Json::array();
+    for (const int query : cells.rows()) rows.push_back(row_text(query, cells.row(query)));
+    return rows;
+  };
+  if (!mask.forbidden.empty()) json["forbidden"] = cells_json(mask.forbidden);
+  for (const auto& [head, cells] : mask.by_head)
+    json["by_head"][std::to_string(head)] = cells_json(cells);
+  if (mask.added.empty()) return json;
+  Json numbers = Json::array();
+  for (const float number : *mask.added.cells)
+    numbers.push_back(std::isfinite(number) ? Json(number) : Json("-inf"));
+  json["added"] = {
+      {"heads", mask.added.heads}, {"tokens", mask.added.tokens}, {"cells", std::move(numbers)}};
   return json;
 }
 
@@ -207,6 +268,12 @@ Json config_json(const Config& c) {
   if (c.norm != NormKind::kLayer) json["norm"] = word(c.norm);
   if (c.kv_heads != 0) json["kv_heads"] = c.kv_heads;
   if (c.tied_head) json["tied_head"] = true;
+  if (!c.output_projection) json["output_projection"] = false;
+  if (c.d_value != 0) json["d_value"] = c.d_value;
+  if (c.bias_kv) json["bias_kv"] = true;
+  if (c.zero_attention) json["zero_attention"] = true;
+  if (c.average_weights) json["average_weights"] = true;
+  if (!c.masked_heads.empty()) json["masked_heads"] = heads_text(c.masked_heads);
   if (c.has_rotary()) {
     json["rotary"] = word(c.rotary);
     json["rotary_base"] = c.rotary_base;
@@ -274,6 +341,20 @@ Config read_config(const Json& json, const std::string& where, const JsonFileWor
   in.number("components", c.components, 0, kMaxComponents);
   in.boolean("bias", c.bias);
   in.boolean("tied_head", c.tied_head);
+  in.boolean("output_projection", c.output_projection);
+  in.number("d_value", c.d_value, 0, kMaxWidth);
+  in.boolean("bias_kv", c.bias_kv);
+  in.boolean("zero_attention", c.zero_attention);
+  in.boolean("average_weights", c.average_weights);
+  if (const Json* heads = in.find("masked_heads")) {
+    std::string text;
+    in.text("masked_heads", text);
+    try {
+      c.masked_heads = read_heads(text);
+    } catch (const UsageError&) {
+      in.fail(in.name("masked_heads"), Message{"session.masked_heads"}, *heads);
+    }
+  }
   in.boolean("residual", c.residual);
   in.choice("pool", c.pool);
   in.number("foci", c.foci, 1, kMaxFoci);

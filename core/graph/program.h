@@ -33,6 +33,12 @@ struct Place {
   bool operator==(const Place&) const = default;
 };
 
+/// Whose heads an attention's are.
+inline HeadsOf heads_of(Stack stack, Section section) {
+  if (section == Section::kCrossAttention) return HeadsOf::kCross;
+  return stack == Stack::kEncoder ? HeadsOf::kEncoder : HeadsOf::kOwn;
+}
+
 /// A tensor of a program: its name, its axes, where its memory comes from, what it is for. A
 /// gradient has the role and the place of what it is the gradient of.
 struct TensorSpec {
@@ -130,12 +136,15 @@ struct Program {
   TensorId present = -1;
   TensorId picked = -1;       // (batch, position): 1 for the token that stands for all
   TensorId pool_mask = -1;    // (batch, focus, key): 0 for a token, −∞ for padding
+  TensorId added_mask = -1;   // of MaskSpec::adds(): (batch, head, query, key)
   TensorId source_ids = -1;   // kTranslate (batch, source)
   TensorId source_mask = -1;  // the encoder's (batch, source_query, source_key)
   TensorId cross_mask = -1;   // cross-attention's (batch, query, source_key)
   // Of Config::memory, by layer: the rows of the segment before (batch, memory, d_model), and the
   // tensor whose last rows they will be for the next segment.
   std::vector<TensorId> memories, remembered;
+  // Of Config::masked_heads, of each attention that has such: (head), 1, or 0 for one that is off.
+  std::vector<TensorId> head_masks;
   TensorId logits = -1, probabilities = -1;
   TensorId targets = -1, loss = -1;  // only of a program that is for training
   // With a backward pass (with_gradients()), by TensorId: "d.…" of it, or -1. Otherwise empty.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/base/error.h"
+
 namespace headlight {
 namespace {
 
@@ -41,16 +43,79 @@ void share_aliases(const Program& program, std::span<float*> memory) {
   }
 }
 
-void fill_mask(const MaskSpec& mask, int tokens, float* out, int memory) {
-  constexpr float kForbidden = -std::numeric_limits<float>::infinity();
-  std::fill_n(out, static_cast<std::ptrdiff_t>(tokens) * (memory + tokens), 0.0f);
-  for (int i = 0; i < tokens; ++i, out += tokens) {
-    for (int j = 0; j < memory; ++j, ++out) {
-      if (!mask.allows(i, j - memory)) *out = kForbidden;
+namespace {
+
+constexpr float kForbidden = -std::numeric_limits<float>::infinity();
+
+// (head, query, key): of a mask for more tokens the first rows and columns.
+void fill_added(const Program& program, std::int64_t tokens, float* out) {
+  const MaskSpec& mask = program.config.mask;
+  const std::vector<Axis>& axes = program.tensors[place(program.added_mask)].axes;
+  const std::int64_t heads = axes[1].size, keys = axes[3].size;
+  const std::int64_t before = program.shape.memory;
+  std::fill_n(out, heads * tokens * keys, 0.0f);
+  for (int h = 0; h < heads; ++h) {
+    const auto own = mask.by_head.find(h);
+    for (int i = 0; i < tokens; ++i, out += keys) {
+      if (!mask.added.empty()) std::copy_n(mask.added.row(h, i), tokens, out + before);
+      if (own == mask.by_head.end()) continue;
+      for (const Span& span : own->second.row(i)) {
+        const std::int64_t end = std::min<std::int64_t>(span.last + 1, tokens);
+        if (span.first < end) std::fill(out + before + span.first, out + before + end, kForbidden);
+      }
+    }
+  }
+}
+
+void fill_head_mask(const Program& program, TensorId id, float* out) {
+  const TensorSpec& spec = program.tensors[place(id)];
+  const HeadsOf of = heads_of(spec.place.stack, spec.place.section);
+  std::fill_n(out, spec.axes[0].size, 1.0f);
+  for (const MaskedHead& h : program.config.masked_heads) {
+    if (h.of == of && h.layer == spec.place.layer) out[h.head] = 0;
+  }
+}
+
+}  // namespace
+
+void fill_mask(const MaskSpec& mask, int tokens, float* out, int memory, int behind) {
+  const std::int64_t keys = std::int64_t{memory} + tokens + behind;
+  std::fill_n(out, tokens * keys, 0.0f);
+  for (int i = 0; i < tokens; ++i, out += keys) {
+    for (int j = 0; j < memory; ++j) {
+      if (!mask.allows(i, j - memory)) out[j] = kForbidden;
     }
     for (const Span& span : forbidden_keys(mask, i, tokens))
-      std::fill(out + span.first, out + span.last + 1, kForbidden);
+      std::fill(out + memory + span.first, out + memory + span.last + 1, kForbidden);
   }
+}
+
+void fill_masks(const Program& program, std::span<float* const> memory) {
+  const std::int64_t tokens = program.shape.positions;
+  const auto repeat = [&](TensorId id) {
+    const std::int64_t cells = cell_count(program.look(id).axes) / program.shape.batch;
+    float* first = memory[place(id)];
+    for (std::int64_t r = 1; r < program.shape.batch; ++r)
+      std::copy_n(first, cells, first + r * cells);
+  };
+  if (program.mask >= 0) {
+    fill_mask(program.config.mask, static_cast<int>(tokens), memory[place(program.mask)],
+              static_cast<int>(program.shape.memory), program.config.extra_keys());
+    repeat(program.mask);
+  }
+  if (program.added_mask >= 0) {
+    check_added_mask(program.config, tokens);
+    fill_added(program, tokens, memory[place(program.added_mask)]);
+    repeat(program.added_mask);
+  }
+  for (const TensorId id : program.head_masks) fill_head_mask(program, id, memory[place(id)]);
+}
+
+void check_added_mask(const Config& config, std::int64_t tokens) {
+  const int known = config.mask.added.tokens;
+  if (known == 0 || tokens <= known || !config.attends()) return;
+  throw UsageError(Message{"error.added_mask_tokens",
+                           {{"size", std::to_string(known)}, {"tokens", std::to_string(tokens)}}});
 }
 
 namespace {
@@ -64,7 +129,7 @@ void fill_source_mask(const Program& program, TensorId id, std::span<float* cons
   for (std::int64_t query = 0; query < axes[1].size; ++query, row += keys) {
     std::fill_n(row, keys, 0.0f);
     for (const int key : program.config.mask.source_padding) {
-      if (key < keys) row[key] = -std::numeric_limits<float>::infinity();
+      if (key < keys) row[key] = kForbidden;
     }
   }
 }
@@ -95,8 +160,7 @@ void fill_pooling(const Program& program, std::int64_t row, std::int64_t tokens,
   if (program.pool_mask < 0) return;
   const std::int64_t foci = program.look(program.pool_mask).axes[1].size;
   float* mask = memory[place(program.pool_mask)] + row * foci * tokens;
-  for (std::int64_t i = 0; i < foci * tokens; ++i)
-    mask[i] = counts(i % tokens) ? 0.0f : -std::numeric_limits<float>::infinity();
+  for (std::int64_t i = 0; i < foci * tokens; ++i) mask[i] = counts(i % tokens) ? 0.0f : kForbidden;
 }
 
 void fill_source_present(const Program& program, std::int64_t row, std::int64_t tokens,
@@ -131,10 +195,7 @@ void fill_inputs(const Program& program, std::span<const int> ids, std::span<con
   for (const TensorId id : program.dropout) fill_all(id, 1.0f);
   fill_source_mask(program, program.source_mask, memory);
   fill_source_mask(program, program.cross_mask, memory);
-  if (program.mask >= 0) {
-    fill_mask(program.config.mask, static_cast<int>(ids.size()), cells(program.mask).data(),
-              static_cast<int>(program.shape.memory));
-  }
+  fill_masks(program, memory);
   const MaskSpec& own = program.config.mask;
   const auto counts = [&](std::int64_t t) {
     return own.kind != MaskKind::kPadding ||

@@ -19,10 +19,17 @@ void lay_out(const Program&, float* arena, std::span<float*> memory);
 /// Gives every alias the place of its source; after lay_out() and after the parameters are set.
 void share_aliases(const Program&, std::span<float*> memory);
 
-/// (tokens, memory + tokens) cells: 0 where the mask lets a query look at a key, −∞ where it
-/// forbids. The first `memory` keys stand before the first token; what the mask says of single
-/// places says nothing of them.
-void fill_mask(const MaskSpec&, int tokens, float* out, int memory = 0);
+/// (tokens, memory + tokens + behind) cells: 0 where the mask lets a query look at a key, −∞ where
+/// it forbids. The first `memory` keys stand before the first token; what the mask says of single
+/// places says nothing of them. The last `behind` keys belong to no token and are never forbidden.
+void fill_mask(const MaskSpec&, int tokens, float* out, int memory = 0, int behind = 0);
+
+/// What the config says of masks, for every row of the batch, of those inputs that the program has:
+/// the mask of a row's attention to itself, what is added to its scores, which heads are off.
+void fill_masks(const Program&, std::span<float* const> memory);
+
+/// Throws UsageError where numbers are added to scores of more tokens than they are for.
+void check_added_mask(const Config&, std::int64_t tokens);
 
 /// Does [CLS] stand before the sentence, whose row then stands for all of it?
 bool begins_with_class(const Config&);

@@ -17,6 +17,8 @@ enum class Role {
   kDropout,
   kTargets,
   kMemory,
+  kAddedMask,
+  kHeadMask,
   // activations
   kEmbedding,
   kPosition,
@@ -36,6 +38,12 @@ enum class Role {
   kMaskedScores,
   kPattern,
   kDroppedPattern,
+  // options of attention
+  kExtendedKeys,
+  kExtendedValues,
+  kAddedScores,
+  kMaskedPattern,
+  kMeanPattern,
   kHeadOutput,
   kConcat,
   kSublayerOutput,  // what attention or the feed-forward network adds to the residual stream
@@ -100,6 +108,8 @@ enum class Role {
   kKeyBias,
   kValueBias,
   kOutputBias,
+  kExtraKey,
+  kExtraValue,
   kScoreVector,
   kGateWeight,
   kGateBias,

@@ -1,5 +1,6 @@
 #include "core/io/npy.h"
 
+#include <bit>
 #include <charconv>
 #include <cstring>
 #include <limits>
@@ -7,7 +8,9 @@
 #include <tuple>
 
 #include "core/base/error.h"
+#include "core/base/half.h"
 #include "core/base/utf8.h"
+#include "core/io/number_file.h"
 #include "core/io/plain_file.h"
 
 namespace headlight {
@@ -86,37 +89,59 @@ std::optional<std::size_t> count_of(const std::vector<std::int64_t>& shape, std:
   return count;
 }
 
-// "'<i4'": the kind ('i' or 'u') and the bytes of a number.
-std::pair<char, std::size_t> read_dtype(std::string_view text) {
+// "'<i4'": the kind and the bytes of a number, where it is one of those that are read.
+using Kinds = bool (*)(char kind, char bytes);
+bool whole(char kind, char) { return kind == 'i' || kind == 'u'; }
+bool any_number(char kind, char bytes) {
+  return whole(kind, bytes) || (kind == 'f' && bytes != '1') || (kind == 'b' && bytes == '1');
+}
+std::pair<char, std::size_t> read_dtype(std::string_view text, Kinds known_kinds) {
+  const char* dtype_text = known_kinds == whole ? "npy.dtype" : "npy.dtype_any";
   const std::size_t end = text.empty() ? text.npos : text.find(text.front(), 1);
   if (end == text.npos) fail("npy.header", text);
   const std::string_view name = text.substr(1, end - 1);
-  const bool known = name.size() == 3 && (name[0] == '<' || name[0] == '|') &&
-                     (name[1] == 'i' || name[1] == 'u') &&
-                     (name[2] == '1' || name[2] == '2' || name[2] == '4' || name[2] == '8');
-  if (!known || (name[0] == '|' && name[2] != '1')) fail("npy.dtype", name);
+  const bool sized = name.size() == 3 && (name[0] == '<' || name[0] == '|') &&
+                     (name[2] == '1' || name[2] == '2' || name[2] == '4' || name[2] == '8') &&
+                     (name[0] == '<' || name[2] == '1');
+  if (!sized || !known_kinds(name[1], name[2])) fail(dtype_text, name);
   return {name[1], static_cast<std::size_t>(name[2] - '0')};
 }
 
 struct NpyLayout {
   std::vector<std::int64_t> shape;
-  char kind;          // 'i' or 'u'
+  char kind;          // 'i', 'u', 'f' or 'b'
   std::size_t width;  // bytes of a number
   std::size_t count;  // numbers
   std::size_t data;   // where they begin
 };
 
 // Of a file of `size` bytes that begins so, the whole header at least.
-NpyLayout layout_of(std::string_view begin, std::uint64_t size) {
+NpyLayout layout_of(std::string_view begin, std::uint64_t size, Kinds kinds = whole) {
   const Parts parts = parts_of(begin);
   const std::string_view header = begin.substr(parts.header, parts.data - parts.header);
-  const auto [kind, width] = read_dtype(entry(header, "descr"));
+  const auto [kind, width] = read_dtype(entry(header, "descr"), kinds);
   if (!entry(header, "fortran_order").starts_with("False")) fail("npy.fortran");
   std::vector<std::int64_t> shape = read_shape(entry(header, "shape"));
   const auto bytes = static_cast<std::size_t>(size) - parts.data;
   const auto count = count_of(shape, bytes / width);
   if (!count || *count * width != bytes) fail("npy.size", std::to_string(bytes / width));
   return {std::move(shape), kind, width, *count, parts.data};
+}
+
+std::int64_t whole_number(std::string_view bytes, char kind) {
+  const int unused = 64 - 8 * static_cast<int>(bytes.size());
+  const std::uint64_t raw = little_endian(bytes) << unused;
+  const auto value = kind == 'i' ? static_cast<std::int64_t>(raw) >> unused
+                                 : static_cast<std::int64_t>(raw >> unused);
+  if (kind == 'u' && value < 0) fail("npy.too_large");
+  return value;
+}
+
+double real_number(std::string_view bytes) {
+  const std::uint64_t raw = little_endian(bytes);
+  if (bytes.size() == 8) return std::bit_cast<double>(raw);
+  if (bytes.size() == 4) return std::bit_cast<float>(static_cast<std::uint32_t>(raw));
+  return half_to_float(static_cast<std::uint16_t>(raw));
 }
 
 }  // namespace
@@ -134,13 +159,26 @@ NpyIntegers parse_npy_integers(std::string_view bytes) {
   NpyIntegers result;
   result.shape = std::move(layout.shape);
   result.values.reserve(count);
-  const int unused = 64 - 8 * static_cast<int>(width);
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::uint64_t raw = little_endian(data.substr(i * width, width)) << unused;
-    const auto value = kind == 'i' ? static_cast<std::int64_t>(raw) >> unused
-                                   : static_cast<std::int64_t>(raw >> unused);
-    if (kind == 'u' && value < 0) fail("npy.too_large");
-    result.values.push_back(value);
+  for (std::size_t i = 0; i < count; ++i)
+    result.values.push_back(whole_number(data.substr(i * width, width), kind));
+  return result;
+}
+
+bool is_npy(std::string_view bytes) { return bytes.starts_with(kMagic); }
+
+NumberArray parse_npy_numbers(std::string_view bytes) {
+  NpyLayout layout = layout_of(bytes, bytes.size(), any_number);
+  const std::string_view data = bytes.substr(layout.data);
+  NumberArray result;
+  result.shape = std::move(layout.shape);
+  result.is_boolean = layout.kind == 'b';
+  result.values.reserve(layout.count);
+  for (std::size_t i = 0; i < layout.count; ++i) {
+    const std::string_view one = data.substr(i * layout.width, layout.width);
+    result.values.push_back(layout.kind == 'f' ? real_number(one)
+                            : layout.kind == 'b'
+                                ? static_cast<double>(one[0] != 0)
+                                : static_cast<double>(whole_number(one, layout.kind)));
   }
   return result;
 }

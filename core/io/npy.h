@@ -1,4 +1,4 @@
-// NumPy's .npy files of whole numbers, as numpy.save() writes them.
+// NumPy's .npy files, as numpy.save() writes them.
 // Format: NumPy Enhancement Proposal 1.
 #pragma once
 
@@ -7,6 +7,8 @@
 #include <vector>
 
 namespace headlight {
+
+struct NumberArray;
 
 /// An array of whole numbers, row-major.
 struct NpyIntegers {
@@ -17,5 +19,11 @@ struct NpyIntegers {
 /// Reads a .npy of signed or unsigned whole numbers of 1 to 8 bytes, little-endian, C order. Trusts
 /// no number of the file. Throws Error that says what was expected and what came.
 NpyIntegers parse_npy_integers(std::string_view bytes);
+
+/// Does a file that begins so call itself a .npy?
+bool is_npy(std::string_view bytes);
+
+/// The same for whole numbers, floating-point numbers of 2, 4 or 8 bytes, and truth values.
+NumberArray parse_npy_numbers(std::string_view bytes);
 
 }  // namespace headlight

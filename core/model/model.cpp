@@ -129,6 +129,8 @@ Config run_config(const Config& document, Config model) {
   model.scale = document.scale;
   model.temperature = document.temperature;
   model.residual = document.residual;
+  model.average_weights = document.average_weights;
+  model.masked_heads = document.masked_heads;
   return model;
 }
 

@@ -17,8 +17,7 @@ std::vector<Axis> split_shape(std::span<const TensorView> in, const OpParams&) {
   if (x.size() != 3 || w.size() != 3 || x[2].size != w[0].size * w[2].size) {
     shape_error("split_heads", in, "x (batch, position, head · d_head) and W (head, n, d_head)");
   }
-  return {
-      x[0], {w[0].name == "kv_head" ? w[0].name : "head", w[0].size}, x[1], {"d_head", w[2].size}};
+  return {x[0], {w[0].name == "kv_head" ? w[0].name : "head", w[0].size}, x[1], w[2]};
 }
 
 // y[b, h, t, e] = x[b, t, h·d_head + e]

@@ -78,7 +78,7 @@ struct Letters {
 Letters letters_of(const Axis& x, const Axis& y, bool sums_y) {
   const auto letter = [](const Axis& axis, const char* none) {
     if (axis.name == "feature" || axis.name == "d_model") return std::string("f");
-    return std::string(axis.name == "d_head" ? "d" : none);
+    return std::string(axis.name == "d_head" || axis.name == "d_value" ? "d" : none);
   };
   Letters letters{letter(x, "i"), letter(y, "j")};
   if (letters.in == letters.out) (sums_y ? letters.in : letters.out) = sums_y ? "i" : "j";

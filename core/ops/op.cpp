@@ -53,13 +53,16 @@ std::span<const OpInfo> all_ops() {
                                   load_balance_op(),
                                   concat_rows_op(),
                                   number_op(),
-                                  mixture_logits_op()};
+                                  mixture_logits_op(),
+                                  append_row_op(),
+                                  mask_heads_op(),
+                                  mean_heads_op()};
   return kOps;
 }
 
 const OpInfo& op_info(Op op) {
   static const std::vector<const OpInfo*> by_op = [] {
-    std::vector<const OpInfo*> table(static_cast<std::size_t>(Op::kMixtureLogits) + 1);
+    std::vector<const OpInfo*> table(static_cast<std::size_t>(Op::kMeanHeads) + 1);
     for (const OpInfo& info : all_ops()) table[static_cast<std::size_t>(info.op)] = &info;
     return table;
   }();

@@ -66,6 +66,10 @@ enum class Op {
   // numbers as tokens
   kNumber,
   kMixtureLogits,
+  // options of attention
+  kAppendRow,
+  kMaskHeads,
+  kMeanHeads,
 };
 
 using TensorId = int;
@@ -252,7 +256,7 @@ enum class InputKind {
   kIds,       // rows of the second input
   kTargets,   // columns of the first input; −1: not counted
   kMask,      // 0, or −∞ where a key is forbidden
-  kPresence,  // 1 for a token, 0 for padding
+  kPresence,  // 1 for a token or a head, 0 for padding or a head that is off
   kDropout,   // 1 / (1 − p), or 0 for what is left out
   kSizes,     // only its sizes count
 };
@@ -447,6 +451,7 @@ const OpInfo &embed_op(), &sinusoid_op(), &learned_position_op(), &add_op(), &la
     &foci_penalty_op(), &concat_tokens_op(), &alibi_op(), &distance_bias_op(),
     &distance_sinusoid_op(), &relative_scores_op(), &relative_sum_op(), &shift_heads_op(),
     &expert_linear_op(), &top_experts_op(), &mix_op(), &load_balance_op(), &recurrence_op(),
-    &gru_op(), &convolution_op(), &concat_rows_op(), &number_op(), &mixture_logits_op();
+    &gru_op(), &convolution_op(), &concat_rows_op(), &number_op(), &mixture_logits_op(),
+    &append_row_op(), &mask_heads_op(), &mean_heads_op();
 
 }  // namespace headlight

@@ -377,6 +377,7 @@ void Runner::try_run(const Document& doc, Backend& backend, RunResult& result, b
       model && pair && input.ids.empty();  // the model itself, up to its longest row
   const std::size_t row =
       writes ? longest_target(*model, doc) : longest_row(doc, config, model, input);
+  check_added_mask(config, static_cast<std::int64_t>(row));
   RunShape most = shape_for(model, input, row, config);
   if (row < input.ids.size())
     most.memory = std::min<std::int64_t>(config.memory, std::ssize(input.ids));

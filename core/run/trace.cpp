@@ -149,6 +149,11 @@ std::int64_t zero_distance(const Program& program, std::string_view axis) {
   return (axis == "distance_source" ? program.shape.source : program.shape.positions) - 1;
 }
 
+// The keys behind those of the tokens: the learned one, then zeros.
+std::string extra_key_tick(const Config& config, std::size_t i) {
+  return config.bias_kv && i == 0 ? "+b" : "+0";
+}
+
 // What is remembered is marked: ‹the.
 std::string memory_tick(const RunInput& input, std::int64_t i) {
   const auto text = [&](std::int64_t at) -> const std::string& {
@@ -183,7 +188,11 @@ std::string Trace::tick(std::string_view axis, std::int64_t i) const {
   } else if (axis == "class") {
     names = &input_.classes;
   }
-  if (!names || place >= names->size()) return std::to_string(i);
+  if (!names || place >= names->size()) {
+    const std::size_t extra = static_cast<std::size_t>(config().extra_keys());
+    const bool behind = names && counts_tokens(axis) && place - names->size() < extra;
+    return behind ? extra_key_tick(config(), place - names->size()) : std::to_string(i);
+  }
   if (!input_.has_pieces || axis == "class") return (*names)[place];
   static const std::string kNothing;
   const std::string* before = axis == "vocab" ? nullptr

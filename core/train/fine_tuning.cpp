@@ -1,8 +1,10 @@
 #include "core/train/fine_tuning.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "core/base/error.h"
+#include "core/graph/program_memory.h"
 #include "core/train/cached_predictor.h"
 #include "core/train/heads/measured_heads.h"
 #include "core/train/sampling.h"
@@ -14,13 +16,29 @@ namespace {
 constexpr std::int64_t kSteps = 300, kWarmup = 20, kBatch = 8;
 constexpr double kRateOfNew = 0.1;
 
+std::string name_of(const std::string& ref) {
+  return ref.starts_with(kBundledRef) ? ref.substr(kBundledRef.size())
+                                      : std::filesystem::path(ref).filename().string();
+}
+
 }  // namespace
 
 RunPlan tuning_plan(RunPlan plan, const std::string& ref, const Config& config,
                     std::int64_t context) {
-  const RunPlan fresh = default_plan("", OwnData::kText);
+  const RunPlan fresh = default_plan("", plan.data);
   const std::uint64_t seed = plan.config.seed;
   plan.settings.base = ref;
+  if (plan.data == OwnData::kLabels) {
+    plan.config = classifier_on(config, name_of(ref), pool_on(config));
+    plan.config.seed = seed;  // of the head
+    plan.settings.schedule = fresh.settings.schedule;
+    plan.settings.schedule.peak *= kRateOfNew;
+    TextOptions options = fresh.text_options;
+    options.context = static_cast<int>(context) - (begins_with_class(plan.config) ? 1 : 0);
+    options.validation = plan.text_options.validation;
+    plan.text_options = options;
+    return plan;
+  }
   plan.settings.batch = kBatch;
   plan.stop.steps = kSteps;
   plan.settings.schedule = fresh.settings.schedule;
@@ -39,7 +57,7 @@ RunPlan tuning_plan(RunPlan plan, const std::string& ref, const Config& config,
 }
 
 RunPlan untuned_plan(const RunPlan& plan) {
-  RunPlan fresh = default_plan("", OwnData::kText);
+  RunPlan fresh = default_plan("", plan.data);
   fresh.config.seed = plan.config.seed;
   fresh.text = plan.text;
   fresh.text_options.context = plan.text_options.context;
@@ -62,15 +80,19 @@ std::vector<Tensor> weights_from(std::shared_ptr<const Model> model, const Confi
   return weights;
 }
 
-Config classifier_on(const Model& model, PoolKind pool) {
-  Config config = model.file.config;
+Config classifier_on(const Config& model, const std::string& name, PoolKind pool) {
+  Config config = model;
   if (config.form == ModelForm::kTranslate || config.numbers)
-    throw UsageError(Message{"train.from_no_classes", {{"name", model.name}}});
+    throw UsageError(Message{"train.from_no_classes", {{"name", name}}});
   config.form = ModelForm::kClasses;
   config.pool = pool;
   config.tied_head = false;
   config.memory = 0;
   return config;
+}
+
+PoolKind pool_on(const Config& config) {
+  return config.mask.is_causal() ? PoolKind::kLast : PoolKind::kMean;
 }
 
 std::shared_ptr<const Vocabulary> padded_vocabulary(const Model& model) {

@@ -10,12 +10,13 @@
 
 namespace headlight {
 
-/// The plan of a run on running text that begins with this model (its ref, config and context in
-/// tokens): the same tokens, rows no longer than its own, a tenth of the rate that a new model
-/// learns with, and fewer steps, so that it stays near to what it knew.
+/// The plan of a run on running text, or on a table with labels, that begins with this model (its
+/// ref, config and context in tokens): the same tokens, rows no longer than its own, a tenth of the
+/// rate that a new model learns with, and on text fewer steps, so that it stays near to what it
+/// knew. Labels get a head of their own (classifier_on()); throws UsageError as that does.
 RunPlan tuning_plan(RunPlan, const std::string& ref, const Config&, std::int64_t context);
 
-/// The plan of a run on the same text that begins with new weights.
+/// The plan of a run on the same data that begins with new weights.
 RunPlan untuned_plan(const RunPlan&);
 
 /// The weights of a model as a program of this config and shape has them: of learned positions
@@ -26,7 +27,11 @@ std::vector<Tensor> weights_from(std::shared_ptr<const Model>, const Config&, co
 /// The config of a classifier that reads tokens as this model does: with a head of its own, pooled
 /// as `pool` says. Throws UsageError for a model that reads no row of tokens: an encoder-decoder,
 /// or one of numbers.
-Config classifier_on(const Model&, PoolKind pool);
+Config classifier_on(const Config&, const std::string& name, PoolKind pool);
+
+/// How it pools where nothing is said: of a model that looks back only the last token has heard all
+/// the others.
+PoolKind pool_on(const Config&);
 
 /// Its vocabulary, with [PAD] behind it where it has none, so that rows may differ in length.
 std::shared_ptr<const Vocabulary> padded_vocabulary(const Model&);

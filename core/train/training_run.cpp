@@ -202,8 +202,10 @@ std::optional<RunStart> plan_start(const RunPlan& plan, const Task& task) {
   if (plan.settings.base.empty()) return start;
   try {
     const std::shared_ptr<const Model> base = load_model(plan.settings.base);
-    if (!start)
-      start = RunStart{weights_from(base, plan.config, shape_of(task, plan.config)), {}, {}, {}};
+    const RunShape shape = shape_of(task, plan.config);
+    if (!start && task.kind() == TaskKind::kClassify)
+      start = RunStart{classifier_weights(*base, plan.config, shape, plan.init), {}, {}, {}};
+    if (!start) start = RunStart{weights_from(base, plan.config, shape), {}, {}, {}};
     if (task.kind() == TaskKind::kNextToken)
       start->old_text = written_rows(base, kOldTextRows, task.context());
   } catch (const Error&) {
@@ -217,7 +219,8 @@ LoadedTask make_plan_task(const RunPlan& plan, const ProgressFunction& progress)
     return {make_task(plan.settings.task, plan.settings.task_options), {}};
   TextOptions options = plan.text_options;
   if (!plan.settings.base.empty() && !options.known) {
-    options.known = load_model(plan.settings.base)->vocabulary;
+    const std::shared_ptr<const Model> base = load_model(plan.settings.base);
+    options.known = plan.data == OwnData::kLabels ? padded_vocabulary(*base) : base->vocabulary;
     options.cut = options.known->cut();
   }
   return load_own_task(plan.data, plan.text, options, progress);

@@ -6,10 +6,10 @@
 #   scripts/comparisons/pairs.sh
 #
 # HEADLIGHT is the program (default: build/release/headlight), SEEDS the seeds (1 2 3), STEPS the
-# steps of each run (800). Needs Python 3, without further packages.
+# steps of each run (2400). Needs Python 3, without further packages.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-export HEADLIGHT=${HEADLIGHT:-build/release/headlight} SEEDS=${SEEDS:-1 2 3} STEPS=${STEPS:-800}
+export HEADLIGHT=${HEADLIGHT:-build/release/headlight} SEEDS=${SEEDS:-1 2 3} STEPS=${STEPS:-2400}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 SCRATCH=$scratch exec python3 - <<'PYTHON'

@@ -1,4 +1,6 @@
 // What a person can get wrong: each time one sentence on stderr and an honest exit status.
+#include <cmath>
+
 #include "tests/cli/child.h"
 
 using namespace headlight;
@@ -142,13 +144,73 @@ TEST_CASE("words that are not among the choices are answered with the choices") 
     CAPTURE(pair.first);
     check_refused(list({pair.first, "nonsense"}), 2, {"nonsense", pair.second});
   }
-  for (const char* option : {"--bias", "--residual", "--mask-causal", "--attention-scale"}) {
+  for (const char* option :
+       {"--bias", "--residual", "--output-projection", "--mask-causal", "--attention-scale",
+        "--bias-kv", "--zero-attention", "--average-weights"}) {
     CAPTURE(option);
     check_refused(list({option, "maybe"}), 2, {option, "on or off", "maybe"});
   }
   check_refused(list({"--mask", "free", "--forbid", "1"}), 2, {"query,key"});
   check_refused(list({"--mask", "free", "--allow", "1,2,3"}), 2, {"query,key"});
   check_refused(list({"--mask", "padding", "--pad", "x"}), 2, {"whole numbers"});
+}
+
+// Two layers of four heads.
+TEST_CASE("masks of heads that are not there, and of other shapes than the sentence") {
+  const std::vector<std::pair<Args, std::vector<std::string>>> refused = {
+      {{"--head-mask", "2.0"}, {"no head 2.0", "layers 0 to 1", "heads 0 to 3"}},
+      {{"--head-mask", "0.4"}, {"no head 0.4", "heads 0 to 3"}},
+      {{"--head-mask", "cross.0.1"}, {"cross.0.1", "one stack"}},
+      {{"--head-mask", "first"}, {"layer.head", "first"}},
+      {{"--head-mask", "0.-1"}, {"layer.head", "0.-1"}},
+      {{"--forbid-head", "4:0,0"}, {"head 4", "0 to 3"}},
+      {{"--forbid-head", "0,0"}, {"head, a colon", "0,0"}},
+      {{"--d-value", "-1"}, {"d_value"}},
+      {{"--d-value", "5", "--output-projection", "off"}, {"5", "W_O"}},
+      {{"--bias-kv", "on", "--positions", "alibi"}, {"--bias-kv", "alibi"}},
+      {{"--zero-attention", "on", "--positions", "t5"}, {"--zero-attention", "t5"}},
+      {{"--d-value", "5", "--positions", "relative"}, {"relative", "--d-value"}},
+  };
+  for (const auto& pair : refused) {  // Clang 14 cannot capture a structured binding
+    CAPTURE(shown(pair.first));
+    check_refused(list(pair.first), 2, pair.second);
+  }
+  const Folder folder;
+  const Args six = {"--sentence", "the cat sat on the mat"};
+  const auto with = [&](const std::string& text) {
+    return list(joined(six, {"--mask-file", folder.write("mask.csv", text)}));
+  };
+  const std::string row = "0,0,0,0,0,0\n";
+  std::string matrix;
+  for (int i = 0; i < 6; ++i) matrix += row;
+  CHECK(with(matrix).status == 0);
+  CHECK(with(matrix + "\n" + matrix + "\n" + matrix + "\n" + matrix).status == 0);
+  check_refused(with(row + row), 2, {"(2, 6)", "(T, T)"});
+  check_refused(with("0,0\n0,0\n"), 2, {"2 tokens", "there are 6"});
+  check_refused(with(matrix + "\n" + matrix), 2, {"2 heads", "has 4"});
+  check_refused(with("0,0\n0\n"), 1, {"line 2", "1 number", "2"});
+  check_refused(with("0,x\n0,0\n"), 1, {"line 1", "'x'"});
+  check_refused(with("nan,0\n0,0\n"), 2, {"nan", "-inf"});
+  check_refused(with("inf,0\n0,0\n"), 2, {"inf", "-inf"});
+  check_refused(with(""), 1, {"no number"});
+  check_refused(with("\x93NUMPY nonsense"), 1, {".npy"});
+  check_refused(list({"--mask-file", folder / "missing.npy"}), 1, {"missing.npy"});
+}
+
+// Every key forbidden to every query, to one head and to all: zeros, no NaN.
+TEST_CASE("masks of -inf everywhere leave zeros") {
+  const Folder folder;
+  const std::string path = folder.write("mask.txt", "-inf -inf\n-inf -inf\n");
+  for (const Args& mask : {Args{"--mask-file", path}, Args{"--forbid-head", "1:0,0;0,1;1,0;1,1"}}) {
+    const SafetensorsFile run =
+        export_run(joined({"--sentence", "the cat", "--mask", "none"}, mask)).trace;
+    for (const auto& entry : run.entries) {
+      const std::string& name = entry.first;
+      CAPTURE(name);
+      const bool forbids = contains(name, "mask") || contains(name, "scores_added");
+      for (const float x : tensor_as_float(run, name)) CHECK((forbids || std::isfinite(x)));
+    }
+  }
 }
 
 TEST_CASE("more memory than the machine has: said at once, nothing allocated") {

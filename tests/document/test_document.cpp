@@ -4,6 +4,7 @@
 #include "core/base/error.h"
 #include "core/document/document.h"
 #include "core/document/session_file.h"
+#include "core/io/number_file.h"
 
 namespace headlight {
 namespace {
@@ -55,13 +56,21 @@ std::string session_with(const std::string& part) {
 
 TEST_CASE("document: what only some models have is written for those, and read again") {
   const std::string plain = session_text(Document{});
-  for (const char* key : {"norm", "kv_heads", "rotary"}) {
+  for (const char* key :
+       {"norm", "kv_heads", "rotary", "output_projection", "d_value", "bias_kv", "zero_attention",
+        "average_weights", "masked_heads", "added", "by_head"}) {
     CAPTURE(key);
     CHECK(plain.find("\"" + std::string(key)) == std::string::npos);
   }
   Document d;
   d.config.norm = NormKind::kRms;
   d.config.kv_heads = 2;
+  d.config.output_projection = false;
+  d.config.d_value = 3;
+  d.config.bias_kv = d.config.zero_attention = d.config.average_weights = true;
+  d.config.masked_heads = {{HeadsOf::kOwn, 0, 1}, {HeadsOf::kCross, 1, 0}};
+  d.config.mask.by_head[2].insert(3, 1);
+  d.config.mask.added = added_mask(parse_number_text("0.1 -inf\n-2.5e-7 3\n"));
   d.config.positions = PositionKind::kRotary;
   d.config.activation = Activation::kSwiglu;
   CHECK(parse_session(session_text(d)).document == d);
@@ -79,6 +88,10 @@ TEST_CASE("document: what only some models have is written for those, and read a
   refused(R"("kv_heads": 0)", "kv_heads");
   refused(R"("rotary_base": 0)", "rotary_base");
   refused(R"("rotary_width": -2)", "rotary_width");
+  refused(R"("masked_heads": "1")", "layer.head");
+  refused(R"("mask": {"by_head": {"x": ["0: 1"]}})", "by_head");
+  refused(R"("mask": {"added": {"heads": 0, "tokens": 2, "cells": [1, 2, 3]}})", "added");
+  refused(R"("mask": {"added": {"heads": 0, "tokens": 1, "cells": ["inf"]}})", "added");
 }
 
 TEST_CASE("document: edits leave everything else alone") {

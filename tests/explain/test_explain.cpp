@@ -206,7 +206,8 @@ TEST_CASE("explain: values and factors are the cells they name") {
                          op == Op::kLinearTransposed || op == Op::kScores ||
                          op == Op::kWeightedSum || op == Op::kMultiply || op == Op::kFocusScores ||
                          op == Op::kConvolution || op == Op::kExpertLinear || op == Op::kMix ||
-                         op == Op::kRelativeScores || op == Op::kRelativeSum;
+                         op == Op::kRelativeScores || op == Op::kRelativeSum ||
+                         op == Op::kMaskHeads;
     CHECK((plain_factors > 0) == product);
   }
 }

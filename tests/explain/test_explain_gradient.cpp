@@ -272,10 +272,10 @@ TEST_CASE("explain gradient: values and factors are the cells they name") {
       }
     }
   });
-  CHECK(plain == std::set<std::string_view>{"convolution", "dropout", "expert_linear",
-                                            "focus_scores", "linear", "linear_transposed", "mix",
-                                            "multiply", "project", "relative_scores",
-                                            "relative_sum", "scores", "weighted_sum"});
+  CHECK(plain == std::set<std::string_view>{
+                     "convolution", "dropout", "expert_linear", "focus_scores", "linear",
+                     "linear_transposed", "mask_heads", "mix", "multiply", "project",
+                     "relative_scores", "relative_sum", "scores", "weighted_sum"});
 }
 
 TEST_CASE("explain gradient: a factor is the slope of its own cell") {

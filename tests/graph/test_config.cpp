@@ -113,6 +113,29 @@ TEST_CASE("config: sizes that follow from others") {
   CHECK_FALSE(c.has_feed_forward());
 }
 
+TEST_CASE("config: without W_O the heads' results side by side are as wide as a row") {
+  Config c = narrow(12, 3);
+  c.output_projection = false;
+  CHECK(refusal(c).empty());
+  c.d_head = 5;
+  CHECK(refusal(c) ==
+        "without the output projection W_O, the heads' results side by side must be as wide as "
+        "d_model, 12; 3 heads of width 5 make 15. Choose another number or width of heads, or "
+        "switch the output projection on (--output-projection on)");
+  c.attention = AttentionKind::kBasic;  // has no W_O in any case
+  CHECK(refusal(c).empty());
+  c.attention = AttentionKind::kWide;
+  c.d_head = 0;
+  CHECK_FALSE(refusal(c).empty());
+  c.residual = false;  // the next weights expect rows of d_model too
+  CHECK_FALSE(refusal(c).empty());
+  c.d_head = 4;
+  CHECK(refusal(c).empty());
+  c.d_head = 0;
+  c.attention = AttentionKind::kSingle;
+  CHECK(refusal(c).empty());
+}
+
 TEST_CASE("config: heads of keys and values divide the heads, where there are several") {
   const auto with = [](int heads, int kv_heads) {
     Config c;

@@ -417,6 +417,13 @@ TEST_CASE("program: other names lead to the tensor that owns the numbers") {
   CHECK(owner(alone, "blocks.1.attn.v") == "blocks.0.attn.z");
 
   c = one_layer();
+  c.output_projection = false;
+  const Program bare = build_program(c, kShape);
+  CHECK(owner(bare, "blocks.0.attn_out") == "blocks.0.attn.concat");
+  CHECK(bare.find("blocks.0.attn.W_O") < 0);
+  CHECK(bare.find("blocks.0.attn.b_O") < 0);
+
+  c = one_layer();
   c.layers = 2;
   c.attention = AttentionKind::kSingle;
   c.block = BlockKind::kPostNorm;

@@ -160,6 +160,14 @@ TEST_CASE("flow: every choice of the settings changes the program that is run") 
   CHECK(relu != gelu);
   set(gui, "model/bias/off");
   CHECK_FALSE(gui.trace().find("blocks.0.attn.b_Q").data);
+  set(gui, "model/output_projection/off");
+  CHECK_FALSE(gui.trace().find("blocks.0.attn.W_O").data);
+  CHECK(numbers(gui, "blocks.0.attn_out") == numbers(gui, "blocks.0.attn.concat"));
+  set(gui, "model/bias_kv/on");
+  set(gui, "model/zero_attention/on");
+  CHECK(gui.tensor("blocks.0.attn.pattern").axes[3].size == gui.trace().length() + 2);
+  set(gui, "model/average_weights/on");
+  CHECK(gui.trace().find("blocks.0.attn.pattern_mean").data);
   set(gui, "model/residual/off");
   CHECK_FALSE(gui.config().residual);
   const std::vector<float> seed_one = numbers(gui, "logits");

@@ -1,10 +1,12 @@
 // Reading .npy files of whole numbers: what NumPy writes, and everything that it would not.
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <string>
 
 #include "core/base/error.h"
 #include "core/io/npy.h"
+#include "core/io/number_file.h"
 
 namespace headlight {
 namespace {
@@ -85,6 +87,46 @@ TEST_CASE("npy: what cannot be used is named") {
   CHECK(says(npy("{'descr': '<i4'}", six), "header cannot be read"));
   CHECK(says(npy("{'descr': '<i4", six), "header cannot be read"));
   CHECK(says(npy(dict("<u8", "(1,)"), std::string(8, '\xFF')), "larger than 2^63"));
+}
+
+TEST_CASE("npy: numbers of every type that NumPy has for them") {
+  const auto values = [](const std::string& dtype, const std::string& data) {
+    return parse_npy_numbers(npy(dict(dtype, "(2, 1)"), data)).values;
+  };
+  using Values = std::vector<double>;
+  CHECK(values("<f4", std::string("\x00\x00\xC0\x3F\x00\x00\x80\xFF", 8)) ==
+        Values{1.5, -INFINITY});
+  CHECK(values("<f8", std::string("\0\0\0\0\0\0\xF8\x3F\0\0\0\0\0\0\xF0\xFF", 16)) ==
+        Values{1.5, -INFINITY});
+  CHECK(values("<f2", std::string("\x00\x3E\x00\xFC", 4)) == Values{1.5, -INFINITY});
+  CHECK(values("<i2", std::string("\x05\x00\xFF\xFF", 4)) == Values{5, -1});
+  const NumberArray truth =
+      parse_npy_numbers(npy(dict("|b1", "(2, 1)"), std::string("\x01\x00", 2)));
+  CHECK(truth.values == Values{1, 0});
+  CHECK(truth.is_boolean);
+  CHECK(truth.shape == std::vector<std::int64_t>{2, 1});
+  CHECK_THROWS_WITH_AS(parse_npy_numbers(npy(dict("<c8", "(1,)"), std::string(8, '\0'))),
+                       doctest::Contains("float16, float32, float64"), Error);
+}
+
+TEST_CASE("numbers: a text of rows, and of several matrices") {
+  using Values = std::vector<double>;
+  using Shape = std::vector<std::int64_t>;
+  const NumberArray one = parse_number_text("1, -2.5\t3\r\n-inf +4 \u2212\u221e\n\n");
+  CHECK(one.shape == Shape{2, 3});
+  CHECK(one.values == Values{1, -2.5, 3, -INFINITY, 4, -INFINITY});
+  const NumberArray two = parse_number_text("true false\n\nfalse True\n");
+  CHECK(two.shape == Shape{2, 1, 2});
+  CHECK(two.values == Values{1, 0, 0, 1});
+  CHECK(two.is_boolean);
+  const auto refused = [](const char* text, const char* phrase) {
+    CHECK_THROWS_WITH_AS(parse_number_text(text), doctest::Contains(phrase), Error);
+  };
+  refused("\n \n", "no number");
+  refused("1 2\n3\n", "line 2");
+  refused("1 true\n", "line 1");
+  refused("1\n2\n\n3\n", "1 rows");
+  refused("1 zwei\n", "zwei");
 }
 
 }  // namespace headlight

@@ -290,6 +290,21 @@ std::vector<ShapeCase> second_shape_cases() {
        {rows(2, 3, 6), rows(2, 5, 7)},
        "",
        "concat_rows expects memory (batch, memory, feature) and x (batch, position, feature)"},
+      {Op::kAppendRow,
+       {heads(2, 3, 5, 4), matrix("head", 3, "d_head", 4)},
+       "(batch 2, head 3, position 6, d_head 4)",
+       ""},
+      {Op::kAppendRow,
+       {heads(2, 3, 5, 4), matrix("head", 2, "d_head", 4)},
+       "",
+       "append_row expects x (batch, head, position, n) and row (head, n)"},
+      {Op::kMaskHeads, {pairs(2, 3, 5, 6), {{"head", 3}}}, "(batch 2, head 3, query 5, key 6)", ""},
+      {Op::kMaskHeads,
+       {pairs(2, 3, 5, 6), {{"head", 2}}},
+       "",
+       "mask_heads expects A (batch, head, query, key) and mask (head)"},
+      {Op::kMeanHeads, {pairs(2, 3, 5, 6)}, "(batch 2, query 5, key 6)", ""},
+      {Op::kMeanHeads, {rows(2, 5, 7)}, "", "mean_heads expects A (batch, head, query, key)"},
       {Op::kFocusScores,
        {rows(2, 5, 7), matrix("direction", 7, "focus", 3)},
        "(batch 2, head 1, focus 3, key 5)",
@@ -713,6 +728,22 @@ TEST_CASE("ops: what is remembered stands before the rows of the segment") {
   const Tensor memory = tensor("mem", rows(2, 1, 2), {1, 2, 3, 4});
   const Tensor x = tensor("x", rows(2, 2, 2), {5, 6, 7, 8, 9, 10, 11, 12});
   expect(Op::kConcatRows, {memory, x}, {1, 2, 5, 6, 7, 8, 3, 4, 9, 10, 11, 12});
+}
+
+TEST_CASE("ops: one more row behind those of each head, learned or zeros") {
+  const Tensor k =
+      tensor("k", {{"batch", 1}, {"head", 2}, {"position", 2}, {"d_head", 1}}, {1, 2, 3, 4});
+  const Tensor row = tensor("b", matrix("head", 2, "d_head", 1), {7, 8});
+  expect(Op::kAppendRow, {k, row}, {1, 2, 7, 3, 4, 8});
+  expect(Op::kAppendRow, {k}, {1, 2, 0, 3, 4, 0});
+}
+
+TEST_CASE("ops: a head that is off gives 0, and the mean is over heads") {
+  const std::vector<Axis> axes = {{"batch", 1}, {"head", 3}, {"query", 1}, {"key", 2}};
+  const Tensor a = tensor("A", axes, {1, 2, 3, 4, 5, 9});
+  const Tensor heard = tensor("m", {{"head", 3}}, {1, 0, 1});
+  expect(Op::kMaskHeads, {a, heard}, {1, 2, 0, 0, 5, 9});
+  expect(Op::kMeanHeads, {a}, {3, 5});
 }
 
 TEST_CASE("ops: each focus scores each token") {

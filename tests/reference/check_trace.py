@@ -24,7 +24,8 @@ def config_of(folder, tokens):
     model = json.loads((folder / "config.json").read_text())["model"]
     c = dict(reference.DEFAULTS, tokens=tokens)
     c |= {key: value for key, value in model.items() if key in c and key not in ("mask", "form")}
-    c |= {key: "on" if model[key] else "off" for key in ("scale", "bias", "residual", "tied_head")
+    c |= {key: "on" if model[key] else "off"
+          for key in ("scale", "bias", "residual", "tied_head", "output_projection")
           if isinstance(model.get(key), bool)}
     return c | {"mask": model.get("mask", {}).get("kind", "causal")}
 

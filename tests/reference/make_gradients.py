@@ -97,6 +97,25 @@ CONFIGS = {
                           activation="geglu", d_model=4, d_hidden=5, tokens=4, batch=2,
                           dropout=0.4),
     "tied": dict(tied_head="on", heads=2, d_model=4, d_hidden=5, tokens=5, batch=2),
+    "heads-side-by-side": dict(output_projection="off", heads=2, d_model=4, d_hidden=5, layers=2,
+                               tokens=5, batch=2),
+    "heads-side-by-side-dropout": dict(output_projection="off", heads=2, d_model=4, d_hidden=5,
+                                       tokens=4, batch=2, dropout=0.4),
+    "one-head-as-it-is": dict(output_projection="off", attention="single", d_model=4, d_hidden=5,
+                              tokens=5),
+    "translate-side-by-side": dict(form="translate", output_projection="off", heads=2, d_model=4,
+                                   d_hidden=5, tokens=4, source=3),
+    "extra-keys": dict(bias_kv="on", zero_attention="on", heads=2, d_model=4, d_hidden=5, layers=2,
+                       tokens=5, batch=2),
+    "extra-keys-grouped-dropout": dict(bias_kv="on", heads=2, kv_heads=1, d_model=4, d_hidden=5,
+                                       tokens=4, batch=2, mask="none", dropout=0.4),
+    "added-mask": dict(added="heads", by_head=[(0, 2, 1)], zero_attention="on", heads=2, d_model=4,
+                       d_hidden=5, tokens=5, batch=2, average_weights="on"),
+    "heads-off": dict(masked_heads="0.1,1.0", heads=2, d_model=4, d_hidden=5, layers=2, tokens=5,
+                      batch=2),
+    "translate-heads-off": dict(form="translate", masked_heads="0.0,encoder.0.1,cross.0.0", heads=2,
+                                d_model=4, d_hidden=5, tokens=4, source=3),
+    "values-wider": dict(d_value=3, heads=2, kv_heads=1, d_model=4, d_hidden=5, tokens=5, batch=2),
     "translate-tied": dict(form="translate", tied_head="on", heads=2, d_model=4, d_hidden=5,
                            tokens=4, source=3, positions="none"),
     "memory-relative": dict(memory=3, positions="relative", relative_reach=4, heads=2, d_model=4,
@@ -155,7 +174,7 @@ def dropout_factors(c, generator):
     batch, n, d = c["batch"], c["tokens"], c["d_model"]
     made = {}
     for layer in range(c["layers"]):
-        keys = reference.remembered(c) + n
+        keys = reference.remembered(c) + n + reference.extra_keys(c)
         for name, shape in (("attn.pattern", (batch, c["heads"], n, keys)),
                             ("attn_out", (batch, n, d)), ("mlp_out", (batch, n, d))):
             kept = torch.rand(shape, generator=generator) >= c["dropout"]
@@ -247,6 +266,7 @@ def make(name, changes, folder):
     tensors |= {"d." + key: tensor.grad for key, tensor in kept.items() if tensor.grad is not None}
     if c["batch"] == 1:
         tensors = {key: tensor[0] for key, tensor in tensors.items()}
+    tensors |= reference.head_masks(c)
     for key, tensor in parameters.items():
         tensors["param:" + key] = tensor
         tensors["d.param:" + key] = tensor.grad

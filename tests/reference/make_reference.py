@@ -44,7 +44,8 @@ LATER = dict(norm="layer", kv_heads=0, rotary="half", rotary_base=10000.0, rotar
              tied_head="off", pool="mean", foci=3, pool_hidden=0, foci_penalty=0.0,
              relative_reach=16, t5_buckets=32, t5_reach=128,
              mixer="attention", kernel=3, dilation=1, experts=0, top_experts=0, balance=0.0,
-             memory=0, numbers="off", components=0)
+             memory=0, numbers="off", components=0, output_projection="on", d_value=0, bias_kv="off",
+             zero_attention="off", average_weights="off", masked_heads="", added="", by_head=[])
 DEFAULTS |= LATER
 
 BY_DISTANCE = ("relative", "t5", "alibi", "transformer-xl")
@@ -196,6 +197,49 @@ CONFIGS = {
     "tied": dict(tied_head="on", positions="learned", heads=2, layers=2, tokens=7, d_model=10),
     "translate-tied": dict(form="translate", tied_head="on", heads=2, d_model=6, tokens=5,
                            source=4),
+    "heads-side-by-side": dict(output_projection="off", heads=2, d_model=6, layers=2, tokens=5),
+    "heads-side-by-side-alone": dict(output_projection="off", heads=3, kv_heads=1, d_head=2,
+                                     d_model=6, residual="off", block="attention", tokens=5,
+                                     batch=2),
+    "one-head-as-it-is": dict(output_projection="off", attention="single", d_model=5, tokens=6),
+    "translate-side-by-side": dict(form="translate", output_projection="off", heads=2, d_model=6,
+                                   tokens=5, source=4),
+    # The options of the usual modules: further keys and values, numbers added to the scores, masks
+    # of single heads, heads that are off, the mean of the weights.
+    "bias-kv": dict(bias_kv="on", heads=2, d_model=6, layers=2, tokens=5, batch=2),
+    "zero-attention": dict(zero_attention="on", heads=2, d_model=6, tokens=5, mask="none"),
+    "extra-keys": dict(bias_kv="on", zero_attention="on", average_weights="on", heads=3, d_model=6,
+                       tokens=6, mask="padding", padding=[2, 5]),
+    "extra-keys-grouped": dict(bias_kv="on", zero_attention="on", positions="rotary", heads=4,
+                               kv_heads=2, d_model=8, tokens=5, block="attention", batch=2),
+    "extra-keys-basic": dict(bias_kv="on", zero_attention="on", attention="basic", d_model=5,
+                             tokens=4, block="attention"),
+    "extra-keys-memory": dict(bias_kv="on", zero_attention="on", memory=4, positions="rotary",
+                              heads=2, d_model=8, tokens=5, batch=2),
+    "translate-extra-keys": dict(form="translate", bias_kv="on", zero_attention="on", heads=2,
+                                 d_model=4, d_hidden=5, tokens=4, source=6, batch=2,
+                                 source_lengths=[4, 6]),
+    "classes-extra-keys": dict(form="classes", classes=3, zero_attention="on", heads=2, d_model=4,
+                               d_hidden=5, mask="none", batch=2, tokens=5, lengths=[5, 3]),
+    "added-mask": dict(added="shared", heads=2, d_model=6, layers=2, tokens=5),
+    "added-mask-by-head": dict(added="heads", average_weights="on", heads=3, d_model=6, tokens=6,
+                               mask="none", batch=2),
+    "added-mask-extra-keys": dict(added="heads", by_head=[(0, 2, 1), (1, 4, 0)], bias_kv="on",
+                                  zero_attention="on", heads=2, d_model=6, tokens=5),
+    "masks-of-heads": dict(by_head=[(0, 3, 1), (0, 3, 2), (1, 0, 0), (1, 5, 2)], heads=2, d_model=6,
+                           layers=2, tokens=6),
+    "heads-off": dict(masked_heads="0.1,1.0,1.2", average_weights="on", heads=3, d_model=6,
+                      layers=2, tokens=5),
+    "translate-heads-off": dict(form="translate", masked_heads="0.0,encoder.0.1,cross.0.0",
+                                added="shared", heads=2, d_model=4, d_hidden=5, tokens=4,
+                                source=3),
+    "values-wider": dict(d_value=5, heads=2, d_model=6, layers=2, tokens=5, batch=2),
+    "values-narrower": dict(d_value=2, attention="wide", heads=2, kv_heads=1, d_model=6, tokens=4,
+                            scores="additive", bias="off", mask="local", window=1),
+    "values-single": dict(d_value=3, d_head=4, attention="single", d_model=6, tokens=5,
+                          zero_attention="on"),
+    "values-side-by-side": dict(d_value=3, d_head=2, heads=2, d_model=6, tokens=5,
+                                output_projection="off"),
     "multi-query": dict(attention="wide", heads=3, kv_heads=1, d_model=4, scores="additive",
                         block="attention", bias="off", tokens=5),
     "silu": dict(activation="silu", d_model=6, tokens=4),
@@ -301,6 +345,59 @@ def head_width(c):
     return c["d_model"] // c["heads"] if c["attention"] == "narrow" else c["d_model"]
 
 
+def value_width(c):
+    return head_width(c) if c["attention"] == "basic" else c["d_value"] or head_width(c)
+
+
+def extra_keys(c):
+    return (c["bias_kv"] == "on") + (c["zero_attention"] == "on")
+
+
+def masked_heads(c, of, layer):
+    """1 for each head of this attention, 0 for one that is off; None where all are on."""
+    words = [word for word in c["masked_heads"].split(",") if word]
+    places = [([""] + word.split("."))[-3:] for word in words]
+    off = [int(head) for own, at, head in places if own == of and int(at) == layer]
+    if not off:
+        return None
+    made = torch.ones(head_count(c), dtype=torch.float64)
+    made[off] = 0
+    return made
+
+
+def head_masks(c):
+    """Those of every attention, by their names."""
+    two = c["form"] == "translate"
+    of = {"decoder.%d.attn": "", "encoder.%d.attn": "encoder", "decoder.%d.cross_attn": "cross"} \
+        if two else {"%d.attn": ""}
+    made = {}
+    for name, word in of.items():
+        for layer in range(c["layers"]):
+            at = (name % layer).split(".")
+            at = ".".join(at[:-2] + ["blocks"] + at[-2:])
+            mask = masked_heads(c, word, layer)
+            if mask is not None:
+                made[at + ".head_mask"] = mask
+    return made
+
+
+def added_mask(c):
+    """(batch, head, query, key): numbers of the person's own; keys of no token are never felt."""
+    if not c["added"] and not c["by_head"]:
+        return {}
+    heads, n, m = head_count(c), c["tokens"], remembered(c)
+    own = torch.zeros(heads, n, n, dtype=torch.float64)
+    if c["added"]:
+        count = heads if c["added"] == "heads" else 1
+        numbers = 1.5 * torch.sin(1.7 * torch.arange(count * n * n, dtype=torch.float64))
+        numbers[3::7] = -math.inf
+        own = own + numbers.float().double().reshape(count, n, n)
+    for head, query, key in c["by_head"]:
+        own[head, query, key] = -math.inf
+    own = F.pad(own, (m, extra_keys(c)))
+    return {"added_mask": own.expand(c["batch"], -1, -1, -1).clone()}
+
+
 def remembered(c):
     """Rows that the second segment remembers of the first, which has as many tokens."""
     return min(c["memory"], c["tokens"]) if c.get("second") else 0
@@ -353,6 +450,8 @@ def make_inputs(c):
         return made
     if not mixes and (c["mask"] != "none" or c["lengths"] or c["source_lengths"]):
         made["mask"] = as_mask(torch.stack([allowed_keys(c, item) for item in range(batch)]))
+    if not mixes:
+        made |= added_mask(c)
     if c["form"] == "classes" or mixes:
         lengths = torch.tensor(c["lengths"] or [n] * batch)
         made["present"] = (torch.arange(n)[None] < lengths[:, None]).double()
@@ -367,6 +466,9 @@ def make_inputs(c):
         there = torch.arange(s)[None] < torch.tensor(c["source_lengths"])[:, None]
         made["source_mask"] = as_mask(there[:, None].expand(-1, s, -1))
         made["cross_mask"] = as_mask(there[:, None].expand(-1, n, -1))
+    for name in ("mask", "source_mask", "cross_mask"):  # keys of no token are never forbidden
+        if name in made:
+            made[name] = F.pad(made[name], (0, extra_keys(c)))
     return made
 
 
@@ -381,7 +483,7 @@ def read_inputs(c, inputs):
 
 def make_parameters(c, generator):
     """Every weight that the configuration needs, as float64 numbers that float32 holds exactly."""
-    d, heads, width = c["d_model"], head_count(c), head_width(c)
+    d, heads, width, values = c["d_model"], head_count(c), head_width(c), value_width(c)
     hidden = c["d_hidden"] or 4 * d
     bias = c["bias"] == "on"
     made = {}
@@ -404,14 +506,19 @@ def make_parameters(c, generator):
         if c["attention"] != "basic":
             for letter in "QKV":
                 own = heads if letter == "Q" else kv_head_count(c)
-                draw(at + "W_" + letter, own, d, width, deviation=1.3 / math.sqrt(d))
+                wide = values if letter == "V" else width
+                draw(at + "W_" + letter, own, d, wide, deviation=1.3 / math.sqrt(d))
                 if bias:
-                    draw(at + "b_" + letter, own, width, deviation=0.3)
-            draw(at + "W_O", heads, width, d, deviation=1 / math.sqrt(heads * width))
-            if bias:
-                draw(at + "b_O", d, deviation=0.3)
+                    draw(at + "b_" + letter, own, wide, deviation=0.3)
+            if c["output_projection"] == "on":
+                draw(at + "W_O", heads, values, d, deviation=1 / math.sqrt(heads * values))
+                if bias:
+                    draw(at + "b_O", d, deviation=0.3)
         if c["scores"] == "additive":
             draw(at + "v", heads, width)
+        if c["bias_kv"] == "on":
+            draw(at + "bias_K", kv_head_count(c), width)
+            draw(at + "bias_V", kv_head_count(c), values)
 
     def draw_distances(at):
         if c["positions"] == "relative":
@@ -939,6 +1046,7 @@ class Run:
             before = k.shape[2] - q.shape[2]  # what is remembered
             q = self.keep(at + "rot_q", self.turn(q, before))
             k = self.keep(at + "rot_k", self.turn(k))
+        k, v = self.with_extra_keys(at, k, v)
         k, v = (t.repeat_interleave(heads // t.shape[1], 1) for t in (k, v))
 
         own = name == "attn"
@@ -958,27 +1066,52 @@ class Run:
         if self.mask is not None:
             scores = scores.masked_fill(self.mask[:, None] != 0, -math.inf)
             self.keep(at + "scores_masked", scores)
+        added = self.inputs.get("added_mask") if own and self.root != "encoder." else None
+        if added is not None:
+            scores = self.keep(at + "scores_added", scores + added)
         forbidden_rows = torch.isinf(scores).all(-1, keepdim=True)
         # Zeros in place of a forbidden row, so that no NaN is made that a gradient would meet.
         safe = scores.masked_fill(forbidden_rows, 0.0) / c["temperature"]
         pattern = F.softmax(safe, dim=-1).masked_fill(forbidden_rows, 0.0)
         self.keep(at + "pattern", pattern)
+        if c["average_weights"] == "on" and heads > 1:
+            self.keep(at + "pattern_mean", pattern.mean(1))
         used = self.drop(at + "pattern", pattern)
+        of = "cross" if not own else "encoder" if self.root == "encoder." else ""
+        off = masked_heads(c, of, int(block_at.split(".")[-2]))
+        if off is not None:
+            used = self.keep(at + "pattern_masked", off[:, None, None] * used)
         z = torch.einsum("bhqk,bhke->bhqe", used, v)
         z = self.keep(at + "z", self.sum_distances(at, used, z) if own else z)
         if used is pattern and not (own and c["positions"] in BY_DISTANCE):
-            self.check_dot_product(q, k, v, z, forbidden_rows)
-        concat = z.transpose(1, 2).reshape(batch, tokens, heads * width)
+            self.check_dot_product(q, k, v, z, forbidden_rows, added)
+        concat = z.transpose(1, 2).reshape(batch, tokens, heads * value_width(c))
         self.keep(at + "concat", concat)
-        if c["attention"] == "basic":
+        if c["attention"] == "basic" or c["output_projection"] == "off":
             out = concat
         else:
             out = torch.einsum("bhqe,hem->bqm", z, w[at + "W_O"])
             out = out + w.get(at + "b_O", 0.0)
         if used is pattern:
-            self.check_multihead(at, x, source, pattern, out)
+            self.check_multihead(at, x, source, pattern, out, added)
         self.keep(block_at + name + "_out", out)
         return self.drop(block_at + name + "_out", out)
+
+    def with_extra_keys(self, at, k, v):
+        c, w, batch = self.c, self.w, len(k)
+
+        def appended(x, row):
+            row = torch.zeros_like(x[:, :, :1]) if row is None else \
+                row[None, :, None].expand(batch, -1, -1, -1)
+            return torch.cat([x, row], 2)
+
+        if c["bias_kv"] == "on":
+            k = self.keep(at + "k_biased", appended(k, w[at + "bias_K"]))
+            v = self.keep(at + "v_biased", appended(v, w[at + "bias_V"]))
+        if c["zero_attention"] == "on":
+            k = self.keep(at + "k_extended", appended(k, None))
+            v = self.keep(at + "v_extended", appended(v, None))
+        return k, v
 
     def experts(self, at, x):
         """A gate over several feed-forward networks, each run on its own by torch's F.linear."""
@@ -1033,7 +1166,7 @@ class Run:
             sys.exit(f"{what} differs from torch's by {error}")
         self.checks.add(what)
 
-    def check_dot_product(self, q, k, v, z, forbidden_rows):
+    def check_dot_product(self, q, k, v, z, forbidden_rows, added):
         if self.c["scores"] == "additive":
             return
         q = q / self.c["temperature"]
@@ -1042,6 +1175,8 @@ class Run:
         mask = None
         if self.mask is not None:
             mask = self.mask[:, None].expand(-1, q.shape[1], -1, -1)
+        if added is not None:
+            mask = added if mask is None else mask + added
         if hasattr(F, "scaled_dot_product_attention"):
             theirs = F.scaled_dot_product_attention(q, k, v, mask)
         elif hasattr(F, "_scaled_dot_product_attention"):  # its name in torch 1.13
@@ -1056,18 +1191,30 @@ class Run:
         turned or shared."""
         c = self.c
         empty = self.mask is not None and (self.mask != 0).all(-1).any()
+        added = self.inputs.get("added_mask")
+        if added is not None:
+            mask = 0 if self.mask is None else self.mask[:, None]
+            empty = torch.isinf(added + mask).all(-1).any()
         return (c["mixer"] == "attention" and c["attention"] == "narrow" and not c["d_head"] and c["scores"] == "dot" and
                 c["scale"] == "on" and c["temperature"] == 1 and c["bias"] == "on" and not empty and
-                c["positions"] not in ("rotary",) + BY_DISTANCE and kv_head_count(c) == head_count(c))
+                value_width(c) == head_width(c) and c["positions"] not in ("rotary",) + BY_DISTANCE and kv_head_count(c) == head_count(c))
 
     def fits_torch_layers(self):
         return (self.fits_torch_modules() and self.c["norm"] == "layer" and
+                not extra_keys(self.c) and not self.c["masked_heads"] and
+                not self.c["added"] and not self.c["by_head"] and
                 not self.c["experts"] and self.c["activation"] in ("relu", "gelu", "gelu-tanh"))
 
-    def their_mask(self):
-        if self.mask is None:
+    def their_mask(self, added=None):
+        """Without the keys of no token, which their modules know of."""
+        mine = None if self.mask is None else self.mask[..., :self.mask.shape[-1] - extra_keys(self.c)]
+        if added is not None:
+            added = added[..., :added.shape[-1] - extra_keys(self.c)]
+            mine = added if mine is None else added + mine[:, None]
+            return mine.flatten(0, 1)
+        if mine is None:
             return None
-        return (self.mask != 0).repeat_interleave(head_count(self.c), dim=0)
+        return (mine != 0).repeat_interleave(head_count(self.c), dim=0)
 
     def fill_multihead(self, module, at):
         w, d = self.w, self.c["d_model"]
@@ -1075,16 +1222,29 @@ class Run:
             stacked = [w[at + "W_" + x].permute(0, 2, 1).reshape(d, d) for x in "QKV"]
             module.in_proj_weight.copy_(torch.cat(stacked))
             module.in_proj_bias.copy_(torch.cat([w[at + "b_" + x].reshape(-1) for x in "QKV"]))
-            module.out_proj.weight.copy_(w[at + "W_O"].reshape(d, d).T)
-            module.out_proj.bias.copy_(w[at + "b_O"])
+            if self.c["bias_kv"] == "on":
+                module.bias_k.copy_(w[at + "bias_K"].reshape(1, 1, d))
+                module.bias_v.copy_(w[at + "bias_V"].reshape(1, 1, d))
+            if self.c["output_projection"] == "on":
+                module.out_proj.weight.copy_(w[at + "W_O"].reshape(d, d).T)
+                module.out_proj.bias.copy_(w[at + "b_O"])
+            else:  # theirs is always there: one that changes nothing
+                module.out_proj.weight.copy_(torch.eye(d))
+                module.out_proj.bias.zero_()
 
-    def check_multihead(self, at, x, source, pattern, out):
+    def check_multihead(self, at, x, source, pattern, out, added):
         if not self.fits_torch_modules():
             return
+        c = self.c
         module = torch.nn.MultiheadAttention(
-            self.c["d_model"], self.c["heads"], batch_first=True, dtype=torch.float64)
+            c["d_model"], c["heads"], batch_first=True, dtype=torch.float64,
+            add_bias_kv=c["bias_kv"] == "on", add_zero_attn=c["zero_attention"] == "on")
         self.fill_multihead(module, at)
-        theirs, weights = module(x, source, source, attn_mask=self.their_mask(), average_attn_weights=False)
+        mask = self.their_mask(added)
+        theirs, weights = module(x, source, source, attn_mask=mask, average_attn_weights=False)
+        if c["average_weights"] == "on":
+            mean = module(x, source, source, attn_mask=mask)[1]
+            self.agree("MultiheadAttention's mean", self.kept[at + "pattern_mean"], mean)
         self.agree("MultiheadAttention", out, theirs)
         self.agree("MultiheadAttention", pattern, weights)
 
@@ -1148,8 +1308,8 @@ def metadata(c):
         if key == "padding":
             # A list for each item of the batch has no word; such a mask is only in the file.
             value = ",".join(map(str, value)) if c["batch"] == 1 else ""
-        elif key == "forbidden":
-            value = ",".join(f"{query}:{key}" for query, key in value)
+        elif key in ("forbidden", "by_head"):
+            value = ",".join(":".join(map(str, cell)) for cell in value)
         if not isinstance(value, list) and key != "second":  # lengths stand in the masks
             words[key] = str(value)
     padded = "on" if c["lengths"] or c["source_lengths"] else "off"
@@ -1208,6 +1368,7 @@ def make(name, changes, folder):
     tensors |= run.kept
     if c["batch"] == 1:
         tensors = {key: tensor[0] for key, tensor in tensors.items()}
+    tensors |= head_masks(c)
     tensors |= {"param:" + key: tensor for key, tensor in parameters.items()}
     path = folder / (name + ".safetensors")
     write_safetensors(path, tensors, metadata(c) | first_words(first))
@@ -1224,7 +1385,7 @@ def main():
         total, seen = total + size, seen | checks
     print(f"{len(CONFIGS)} files, {total} bytes, torch {torch.__version__}")
     missing = {"MultiheadAttention", "TransformerEncoderLayer", "TransformerDecoderLayer", "RNN",
-               "GRU", "conv1d", "torch.distributions.MixtureSameFamily"} - seen
+               "GRU", "conv1d", "MultiheadAttention's mean", "torch.distributions.MixtureSameFamily"} - seen
     if missing:
         sys.exit(f"no configuration was checked against {missing}")
 

@@ -99,15 +99,36 @@ TEST_CASE("reference: the mask's rule makes the mask of the file") {
     const MaskSpec rule = config_of(r).mask;
     const std::vector<float> mask = tensor_as_float(r.file, "mask");
     const int n = r.number("tokens"), m = static_cast<int>(shape_of(r).memory);
+    const int keys = m + n + config_of(r).extra_keys();
     for (int i = 0; i < n; ++i) {
       for (int j = -m; j < n; ++j) {
-        const float cell = mask[static_cast<std::size_t>(i * (m + n) + m + j)];
+        const float cell = mask[static_cast<std::size_t>(i * keys + m + j)];
         CHECK_MESSAGE(cell == (rule.allows(i, j) ? 0.0f : -kInfinity), i << ", " << j);
       }
     }
     ++compared;
   }
   CHECK(compared >= 25);
+}
+
+TEST_CASE("reference: what is added to the scores, and which heads are off, as in the file") {
+  int compared = 0;
+  for (const Reference& r : references()) {
+    const Program program = build_program(config_of(r), shape_of(r));
+    std::vector<TensorId> inputs = program.head_masks;
+    if (program.added_mask >= 0) inputs.push_back(program.added_mask);
+    if (inputs.empty()) continue;
+    CAPTURE(r.name);
+    ReferenceMemory cells(program);
+    fill_masks(program, cells.cells());
+    for (const TensorId id : inputs) {
+      const std::vector<float> theirs = tensor_as_float(r.file, program.tensors[place(id)].name);
+      const float* ours = cells.cells()[place(id)];
+      for (std::size_t i = 0; i < theirs.size(); ++i) CHECK(ours[i] == theirs[i]);
+      ++compared;
+    }
+  }
+  CHECK(compared >= 9);
 }
 
 TEST_CASE("reference: every tensor agrees, on every backend") {
@@ -143,9 +164,7 @@ TEST_CASE("reference: what the segment before leaves is what is remembered") {
     float* ids = cells.cells()[place(first.token_ids)];
     std::istringstream words(r.word("first"));
     for (std::string word; std::getline(words, word, ',');) *ids++ = std::stof(word);
-    const auto n = static_cast<int>(shape.positions);
-    for (std::int64_t b = 0; first.mask >= 0 && b < shape.batch; ++b)
-      fill_mask(first.config.mask, n, cells.cells()[place(first.mask)] + b * n * n);
+    fill_masks(first, cells.cells());
     backend->run(first, first.calls, cells.cells());
     SegmentMemory memory;
     make_room(first.config, {}, shape.batch, shape.positions, memory);

@@ -135,6 +135,12 @@ std::vector<Document> other_documents() {
     c.memory = 3;
     c.positions = PositionKind::kTransformerXl;
   });
+  with([](Config& c) {  // the options of attention
+    c.bias_kv = c.zero_attention = c.average_weights = true;
+    c.d_value = 3;
+    c.masked_heads = {{HeadsOf::kOwn, 0, 1}};
+    c.mask.by_head[1].insert(3, 1);
+  });
   std::vector<Document> documents;
   for (const Config& c : configs) {
     Document document;

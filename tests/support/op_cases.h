@@ -274,6 +274,12 @@ inline std::vector<Case> all_cases() {
                     random_tensor("s", {kBatch, kPlace, component})},
                    with(1, 9)});
   add_distance_cases(cases);
+  Tensor heard{"m", {kHead}, {}};
+  heard.data = {1, 0, 1};
+  cases.push_back({Op::kAppendRow, {q, random_tensor("bias_K", {kHead, kWidth})}, {}, 3});
+  cases.push_back({Op::kAppendRow, {q}, {}, 3});
+  cases.push_back({Op::kMaskHeads, {s, heard}, {}, 3});
+  cases.push_back({Op::kMeanHeads, {s}, {}, 3});
   for (Op op : {Op::kRelu, Op::kGelu, Op::kGeluTanh, Op::kSilu, Op::kTanh})
     cases.push_back({op, {hidden}});
   return cases;

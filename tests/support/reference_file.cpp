@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "core/io/atomic_file.h"
+#include "core/io/number_file.h"
 #include "test_paths.h"
 
 namespace headlight {
@@ -39,6 +40,22 @@ std::vector<int> numbers_in(const std::string& text) {
   return numbers;
 }
 
+// What is added in the file to the scores of the first item, without the keys of no token.
+AddedMask added_of(const Reference& r, bool by_head) {
+  const std::vector<float> cells = tensor_as_float(r.file, "added_mask");
+  const auto& shape = r.file.entries.at("added_mask").shape;
+  const std::size_t n = static_cast<std::size_t>(r.number("tokens"));
+  const auto keys = static_cast<std::size_t>(shape.back());
+  const auto heads = static_cast<std::size_t>(shape[shape.size() - 3]);
+  NumberArray array;
+  if (by_head) array.shape.push_back(static_cast<std::int64_t>(heads));
+  array.shape.insert(array.shape.end(), 2, static_cast<std::int64_t>(n));
+  for (std::size_t row = 0; row < (by_head ? heads : 1) * n; ++row)
+    array.values.insert(array.values.end(), cells.begin() + static_cast<std::ptrdiff_t>(row * keys),
+                        cells.begin() + static_cast<std::ptrdiff_t>(row * keys + n));
+  return added_mask(array);
+}
+
 }  // namespace
 
 Config config_of(const Reference& r) {
@@ -66,6 +83,12 @@ Config config_of(const Reference& r) {
   if (words.contains("t5_buckets")) c.t5_buckets = r.number("t5_buckets");
   if (words.contains("t5_reach")) c.t5_reach = r.number("t5_reach");
   if (words.contains("tied_head")) c.tied_head = r.is_on("tied_head");
+  if (words.contains("output_projection")) c.output_projection = r.is_on("output_projection");
+  if (words.contains("d_value")) c.d_value = r.number("d_value");
+  if (words.contains("bias_kv")) c.bias_kv = r.is_on("bias_kv");
+  if (words.contains("zero_attention")) c.zero_attention = r.is_on("zero_attention");
+  if (words.contains("average_weights")) c.average_weights = r.is_on("average_weights");
+  if (words.contains("masked_heads")) c.masked_heads = read_heads(r.word("masked_heads"));
   if (words.contains("mixer")) c.mixer = r.choice<MixerKind>("mixer");
   if (words.contains("kernel")) c.kernel = r.number("kernel");
   if (words.contains("dilation")) c.dilation = r.number("dilation");
@@ -90,6 +113,12 @@ Config config_of(const Reference& r) {
   for (std::size_t i = 0; i + 1 < cells.size(); i += 2) {
     c.mask.forbidden.insert(cells[i], cells[i + 1]);
   }
+  if (words.contains("by_head")) {
+    const std::vector<int> places = numbers_in(r.word("by_head"));
+    for (std::size_t i = 0; i + 2 < places.size(); i += 3)
+      c.mask.by_head[places[i]].insert(places[i + 1], places[i + 2]);
+  }
+  if (words.contains("added")) c.mask.added = added_of(r, r.word("added") == "heads");
   return c;
 }
 

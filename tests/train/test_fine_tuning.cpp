@@ -86,6 +86,49 @@ TEST_CASE("tuning: the run begins with the model's weights and tokens") {
   CHECK(weight(*base, "pos_embed.W_pos").axes[0].size == 128);
 }
 
+TEST_CASE("tuning: a classifier on a model begins with its weights and a head of its own") {
+  RunPlan plan = default_plan("", OwnData::kLabels);
+  std::string table;
+  for (int i = 0; i < 40; ++i)
+    table += i % 2 ? "the dog ran to the park\tpark\n" : "the cat sat in the house\thouse\n";
+  plan.text.text = table;
+  plan.config.seed = 7;
+  const ModelRecipe& recipe = bundled_recipe("stories");
+  RunPlan tuned = tuning_plan(plan, kBase, recipe.config, recipe.training.text->context);
+  CHECK(tuned.config.form == ModelForm::kClasses);
+  CHECK(tuned.config.pool == PoolKind::kLast);  // it looks back only
+  CHECK(tuned.config.seed == 7);
+  CHECK(tuned.text_options.context == recipe.training.text->context);
+  CHECK(tuned.text.text == plan.text.text);
+  tuned.settings.frozen = 1;
+  tuned.settings.batch = 8;
+  tuned.stop.steps = tuned.settings.schedule.steps = 3;
+  tuned.settings.schedule.warmup = 0;
+  const std::shared_ptr<const Model> base = load_model(kBase);
+  TrainingRun run = make_run(tuned);
+  const auto agrees = [&](const Model& model, const std::string& name) {
+    const Tensor &made = weight(model, name), &whole = weight(*base, name);
+    const auto cells = std::min(made.data.size(), whole.data.size());
+    return std::equal(made.data.begin(), made.data.begin() + static_cast<std::ptrdiff_t>(cells),
+                      whole.data.begin());
+  };
+  const std::shared_ptr<const Model> begun = run.model();
+  CHECK(begun->file.classes == std::vector<std::string>{"house", "park"});
+  for (const char* name : {"embed.W_E", "blocks.0.attn.W_Q", "blocks.1.mlp.W_in"})
+    CHECK(agrees(*begun, name));
+  CHECK(weight(*begun, "classify.W_C").axes[1].size == 2);
+  while (!run.finished()) run.step();
+  const std::shared_ptr<const Model> now = run.model();
+  CHECK(agrees(*now, "blocks.0.attn.W_Q"));  // frozen
+  CHECK_FALSE(agrees(*now, "blocks.1.mlp.W_in"));
+  const RunPlan back = untuned_plan(tuned);
+  CHECK(back.data == OwnData::kLabels);
+  CHECK(back.settings.base == "");
+  CHECK(back.settings.frozen == kNoneFrozen);
+  CHECK(back.text.text == plan.text.text);
+  CHECK(same_start(plan, back));
+}
+
 TEST_CASE("tuning: what the model writes by itself is known to it, and forgotten meanwhile") {
   TrainingRun run = make_run(small_tuning());
   const double learned = run.history().old_text().front().loss;

@@ -39,7 +39,7 @@ std::shared_ptr<const Task> labels_for(const Model& model) {
 // Names of the parameters that three steps change.
 std::vector<std::string> changed_by(const Model& model, int frozen, double clip, double* norm) {
   const std::shared_ptr<const Task> task = labels_for(model);
-  const Config config = classifier_on(model, PoolKind::kMean);
+  const Config config = classifier_on(model.file.config, model.name, PoolKind::kMean);
   const RunShape shape = shape_of(*task, config);
   const std::vector<Tensor> start = classifier_weights(model, config, shape, Init::kNormal);
   TrainerOptions options;
@@ -76,7 +76,7 @@ TEST_CASE("a classifier on a model: its weights, a new head, and rows for new to
   const std::shared_ptr<const Task> task = labels_for(*model);
   CHECK(task->vocabulary().size() == model->vocabulary->size() + 1);
   CHECK(task->vocabulary().find("good") == model->vocabulary->find("good"));
-  const Config config = classifier_on(*model, PoolKind::kMean);
+  const Config config = classifier_on(model->file.config, model->name, PoolKind::kMean);
   CHECK(config.form == ModelForm::kClasses);
   CHECK(config.mask.kind == MaskKind::kNone);
   const RunShape shape = shape_of(*task, config);
@@ -133,7 +133,10 @@ TEST_CASE("frozen: it is kept with the run; other forms of model are refused") {
   CHECK(read.frozen == 1);
   CHECK(!has(train_text({}, {}), "frozen"));
   const auto refused = [](const char* ref) {
-    return error_of([&] { (void)classifier_on(*load_model(ref), PoolKind::kMean); });
+    return error_of([&] {
+      const auto model = load_model(ref);
+      (void)classifier_on(model->file.config, model->name, PoolKind::kMean);
+    });
   };
   CHECK(has(refused("bundled:dates"), "no classifier can be made of it"));
   CHECK(refused("bundled:grammar").empty());

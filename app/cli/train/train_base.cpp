@@ -62,10 +62,9 @@ void use_base(const Model& base, const CLI::App& sub, TrainOptions& o) {
 
 Config config_on(const Model& base, const TrainOptions& o) {
   if (o.labels.empty()) return base.file.config;
-  // Of a model that looks back only the last token has heard all the others.
-  const bool back = base.file.config.mask.is_causal();
-  return classifier_on(base, from_word<PoolKind>(o.model.pool.value_or(""))
-                                 .value_or(back ? PoolKind::kLast : PoolKind::kMean));
+  const Config& config = base.file.config;
+  return classifier_on(config, base.name,
+                       from_word<PoolKind>(o.model.pool.value_or("")).value_or(pool_on(config)));
 }
 
 int frozen_layers(const TrainOptions& o) {

@@ -18,6 +18,8 @@ enum class Kernel {
   kRotary, kSplitHeads, kSplitHeadsBackward, kConcatHeads, kConcatHeadsBackward,
   kTanh, kTanhBackward, kConcatTokens, kConcatTokensBackward, kConcatRows,
   kConcatRowsBackward, kFociPenaltyBackward,
+  kAppendRow, kAppendRowBackward, kAppendRowBackwardRow, kMaskHeads, kMeanHeads,
+  kMeanHeadsBackward,
   kMeanPool, kMeanPoolBackward, kAdditiveScores, kAdditiveScoresBackward, kZero,
   kCopy, kMultiplyAdd,  // of no operation: what the device can do (gl_measure.h)
   kFociPenalty, kSoftmax, kSoftmaxBackward, kCrossEntropy, kCrossEntropyBackward,

@@ -173,6 +173,23 @@ std::vector<WayOn> ways_with_unknown(const Document& document, const RunResult& 
   return ways;
 }
 
+// A mask that does not fit the sentence or the model can go.
+void add_ways_with_masks(const Config& asked, std::string_view problem, std::vector<WayOn>& ways) {
+  if (problem.starts_with("error.added_mask")) {
+    MaskSpec mask = asked.mask;
+    mask.added = {};
+    ways.push_back({"remove_added", Message{"way.remove_added"}, DoEdit{SetMask{mask}, ""}});
+  }
+  const bool heads = problem == "error.no_such_head" || problem == "error.head_stack" ||
+                     problem == "error.head_of_mask";
+  if (!heads) return;
+  Config config = asked;
+  config.masked_heads.clear();
+  config.mask.by_head.clear();
+  ways.push_back(
+      {"remove_head_masks", Message{"way.remove_head_masks"}, DoEdit{SetConfig{config}, ""}});
+}
+
 }  // namespace
 
 void ComputingController::take(FinishedRun run) {
@@ -197,6 +214,7 @@ void ComputingController::take(FinishedRun run) {
     ways = {
         {"example", Message{"way.example"}, DoEdit{SetSentence{std::string(kNumberSentence)}, ""}}};
   const bool problem = !result.trace && !result.empty;
+  if (problem) add_ways_with_masks(derived_.asked.config, result.message.id, ways);
   if (result.trace) {
     d.trace = std::move(result.trace);
     d.heads = std::move(run.heads);

@@ -126,6 +126,18 @@ void DocumentController::on(Is<kToggleCausal>) {
   on(DoEdit{SetMask{mask}, ""});
 }
 
+void DocumentController::on(const SwitchHead& a) {
+  Config config = state_.document().config;
+  std::vector<MaskedHead>& off = config.masked_heads;
+  const auto at = std::ranges::lower_bound(off, a.head);
+  if (at != off.end() && *at == a.head) {
+    off.erase(at);
+  } else {
+    off.insert(at, a.head);
+  }
+  on(DoEdit{SetConfig{config}, ""});
+}
+
 void DocumentController::on(Is<kToggleScale>) {
   Config config = state_.document().config;
   config.scale = !config.scale;

@@ -19,6 +19,7 @@ class DocumentController : public Controller {
 
   void on(const DoEdit&);
   void on(const EndEdit&);
+  void on(const SwitchHead&);
   void on(Is<kUndo>);
   void on(Is<kRedo>);
   void on(Is<kToggleCausal>);

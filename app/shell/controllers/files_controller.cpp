@@ -1,5 +1,6 @@
 #include "app/shell/controllers/files_controller.h"
 
+#include <chrono>
 #include <filesystem>
 
 #include "app/shell/autosave.h"
@@ -7,6 +8,7 @@
 #include "core/base/error.h"
 #include "core/document/session_file.h"
 #include "core/io/atomic_file.h"
+#include "core/io/number_file.h"
 #include "core/train/model_recipe.h"
 
 namespace headlight {
@@ -361,8 +363,39 @@ bool FilesController::finish_save() {
   return true;
 }
 
+// A large one takes longer than a frame. One at a time: the first that was asked for.
+void FilesController::on(const UseMaskFile& a) {
+  if (reading_mask_.valid()) return;
+  reading_mask_ = std::async(std::launch::async, [path = a.path]() -> ReadMask {
+    try {
+      return {added_mask(read_number_file(path)), {}};
+    } catch (const Error& error) {
+      return {{}, error.message()};
+    }
+  });
+  if (writer_.in_background()) return;
+  reading_mask_.wait();
+  take_mask();
+}
+
+bool FilesController::take_mask() {
+  using namespace std::chrono_literals;
+  if (!reading_mask_.valid() || reading_mask_.wait_for(0s) != std::future_status::ready)
+    return false;
+  ReadMask read = reading_mask_.get();
+  if (!read.problem.empty()) {
+    notify(NoticeKind::kError, read.problem);
+    return true;
+  }
+  MaskSpec mask = state_.document().config.mask;
+  mask.added = std::move(read.mask);
+  document_.edit(SetMask{std::move(mask)});
+  return true;
+}
+
 bool FilesController::poll() {
-  if (!saving_ || !saving_->done) return false;
+  const bool masked = take_mask();
+  if (!saving_ || !saving_->done) return masked;
   const Leaving what = leave_after_save_;
   const std::string path = leave_after_save_path_;
   if (finish_save()) finish_leaving(what, path);

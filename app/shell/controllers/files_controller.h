@@ -2,6 +2,7 @@
 // the window.
 #pragma once
 
+#include <future>
 #include <memory>
 
 #include "app/shell/controllers/document_controller.h"
@@ -27,6 +28,11 @@ class FilesController : public Controller {
   bool save(const std::string& path);
   /// Is a session being written in the background?
   bool is_saving() const { return saving_ != nullptr; }
+  /// Is a file being read in the background?
+  bool is_reading() const { return reading_mask_.valid(); }
+  void wait_for_mask() {
+    if (reading_mask_.valid()) reading_mask_.wait();
+  }
   /// Takes in what was written; true when something changed.
   bool poll();
   /// After a run: are the weights those that the session was saved with?
@@ -44,11 +50,13 @@ class FilesController : public Controller {
   void on(const AnswerQuestion&);
   void on(const DropFiles&);
   void on(const FindModel&);
+  void on(const UseMaskFile&);
   void on(const Ask& a) { ask(a.question); }
   void on(const EndWindow&) { session_.quit = true; }
   void on(Is<kNew>) { leave(Leaving::kNew); }
   void on(Is<kOpen>) { perform(AskPath{Sheet::kOpen, session_path_}); }
   void on(Is<kOpenModel>);
+  void on(Is<kMaskFile>) { perform(AskPath{Sheet::kMaskFile, ""}); }
   void on(Is<kSave>);
   void on(Is<kSaveAs>);
   void on(Is<kQuit>) { leave(Leaving::kQuit); }
@@ -65,6 +73,7 @@ class FilesController : public Controller {
   bool write(const std::string& path);
   bool write_with_weights(const std::string& path);
   bool finish_save();
+  bool take_mask();
   std::string kept_folder() const;
   SessionWeights known_weights(const std::string& path) const;
   void remember_recent(const std::string& path);
@@ -88,6 +97,12 @@ class FilesController : public Controller {
   };
   std::optional<Finding> finding_;
   std::shared_ptr<SessionSave> saving_;
+  // A mask that is read from a file, or why it cannot be.
+  struct ReadMask {
+    AddedMask mask;
+    Message problem;
+  };
+  std::future<ReadMask> reading_mask_;
   // The departure that goes on once the path sheet has led to a saved file.
   Leaving leave_after_save_ = Leaving::kNone;
   std::string leave_after_save_path_;

@@ -200,6 +200,10 @@ void HeadsController::on(Is<kToggleCompare>) {
   settle();
 }
 
+void HeadsController::on(Is<kSwitchHead>) {
+  if (const std::optional<MaskedHead> head = chosen_head(state_)) perform(SwitchHead{*head});
+}
+
 void HeadsController::on(Is<kToggleLines>) {
   on(ChooseHeadsView{session_.heads_view == HeadsView::kLines ? HeadsView::kPictures
                                                               : HeadsView::kLines});

@@ -33,11 +33,13 @@ class HeadsController : public Controller {
   void on(const ChooseReachWord&);
   void on(const ToggleLineHead&);
   void on(const ChooseBrush& a) { session_.brush = a.brush; }
+  void on(const BrushOneHead& a) { session_.brush_one_head = a.on; }
   void on(Is<kNextHead>) { on(ChooseHead{state_.session.head + 1}); }
   void on(Is<kPreviousHead>) { on(ChooseHead{state_.session.head - 1}); }
   void on(Is<kToggleCompare>);
   void on(Is<kToggleMeasured>) { session_.measured = !session_.measured; }
   void on(Is<kToggleLines>);
+  void on(Is<kSwitchHead>);
 
  private:
   struct Compared {

@@ -70,6 +70,7 @@ class TrainingController : public Controller {
   void on(const KeepRun&);
   void on(const AskText&);
   void on(const UseText&);
+  void on(const StartFrom&);
   void on(const DropText&);
   void on(Is<kTrainKeep>) { on(AskKeep{}); }
   void on(const LeaveWindow&);

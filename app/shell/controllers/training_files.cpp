@@ -6,6 +6,11 @@
 
 #include "app/shell/controllers/training_controller.h"
 #include "app/shell/dropped_file.h"
+#include "core/base/error.h"
+#include "core/io/atomic_file.h"
+#include "core/model/model_file.h"
+#include "core/train/fine_tuning.h"
+#include "core/train/model_recipe.h"
 
 namespace headlight {
 
@@ -67,6 +72,23 @@ void TrainingController::on(const UseText& a) {
   if (plan.from.empty()) return;
   session_.plan.from = plan.from;
   start({}, true);
+}
+
+// Of a bundled model its recipe says the form; of a folder its config.json, a page of text.
+void TrainingController::on(const StartFrom& a) {
+  const RunPlan& plan = session_.plan;
+  if (a.ref.empty()) return on(PlanRun{untuned_plan(plan)});
+  try {
+    if (a.ref.starts_with(kBundledRef)) {
+      const ModelRecipe& recipe = bundled_recipe(a.ref.substr(kBundledRef.size()));
+      return on(PlanRun{tuning_plan(plan, a.ref, recipe.config, recipe.training.text->context)});
+    }
+    constexpr std::size_t kMost = 1u << 20;
+    const ModelFile file = parse_model(read_file(a.ref + "/config.json", kMost));
+    on(PlanRun{tuning_plan(plan, a.ref, file.config, file.context)});
+  } catch (const Error& error) {
+    notify(NoticeKind::kError, error.message());
+  }
 }
 
 // What is dropped on the panel is to be learned from: a table as one, anything else as the panel

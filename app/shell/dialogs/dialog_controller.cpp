@@ -40,6 +40,7 @@ const Asked& asked_of(Sheet sheet) {
       {Sheet::kFindModel, "files.find_model", false, true, "", {}, {"/"}},
       {Sheet::kTrainFolder, "train.keep_where", true, true, "", {}, {"/"}},
       {Sheet::kTrainText, "train.text_which", false, false, "", {}, {}},
+      {Sheet::kMaskFile, "mask.file_which", false, false, "", {}, {".npy", ".csv", ".tsv", ".txt"}},
       {Sheet::kSavePicture, "files.picture_where", true, false, "*.png", {".png"}, {".png"}},
       {Sheet::kSaveNumbers,
        "files.numbers_where",
@@ -254,6 +255,7 @@ void DialogController::use(const std::string& path) {
   if (sheet == Sheet::kOpenModel) return perform(ChooseModel{path});
   if (sheet == Sheet::kFindModel) return perform(FindModel{path});
   if (sheet == Sheet::kTrainFolder) return perform(KeepRun{path, state_.session.train.keep});
+  if (sheet == Sheet::kMaskFile) return perform(UseMaskFile{path});
   if (sheet == Sheet::kTrainText) return perform(UseText{path, {}});
   perform(WriteExport{path});
 }

@@ -276,7 +276,18 @@ void attention_settings(Ui& ui, Form& form, Config& c, bool& changed) {
     c.scale = c.scores == ScoreKind::kDot && c.attention != AttentionKind::kBasic;
   const std::string_view fixed = std::exchange(form.fixed, std::string_view{});
   changed |= switch_field(form, "model/scale", ui.tr("model.scale"), c.scale);
+  changed |= switch_field(form, "model/average_weights", ui.tr("model.average_weights"),
+                          c.average_weights);
   form.fixed = fixed;
+  if (c.attention != AttentionKind::kBasic) {
+    changed |= switch_field(form, "model/output_projection", ui.tr("model.output_projection"),
+                            c.output_projection);
+    changed |= number_field(form, "model/d_value", ui.tr("model.d_value"), c.d_value, 0, kMaxWidth,
+                            c.head_width());
+  }
+  changed |= switch_field(form, "model/bias_kv", ui.tr("model.bias_kv"), c.bias_kv);
+  changed |=
+      switch_field(form, "model/zero_attention", ui.tr("model.zero_attention"), c.zero_attention);
 }
 
 // What needs no other weights can be changed of a trained model too.

@@ -31,6 +31,8 @@ PathSheet path_sheet_of(Sheet sheet) {
       return {"train_folder", "", true};
     case Sheet::kSavePicture:
       return {"save_picture", "files.picture_where", true};
+    case Sheet::kMaskFile:
+      return {"mask_file", "mask.file_which"};
     case Sheet::kSaveNumbers:
       return {"save_numbers", "files.numbers_where", true};
     default:

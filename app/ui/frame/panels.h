@@ -54,6 +54,8 @@ void panel_stage_heads(const AppState&, Ui&, const Rect&);
 /// The step whose heads the row shows, null without a trace: the shown one where it has heads, the
 /// layer's softmax otherwise.
 const Step* heads_step(const AppState&);
+/// The head that is looked at, as a head mask names it; nothing where there is none.
+std::optional<MaskedHead> chosen_head(const AppState&);
 /// The step that is shown, and the one that a session's step name leads to.
 const Step* current_step(const AppState&);
 

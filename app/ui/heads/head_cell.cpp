@@ -80,21 +80,36 @@ Rect words_of(const Ui& ui, const HeadCell& cell) {
   return {picture.x0, cell.rect.y1 - ui.px(18), cell.rect.x1 - ui.px(3), cell.rect.y1 - ui.px(2)};
 }
 
-// The button in a card that compares its head with the one that is looked at, or ends that.
-struct CompareButton {
+// Which head it is, as a head mask names it.
+MaskedHead place_of(const AppState& state, const HeadCell& cell) {
+  const Step& step = step_at(state, cell.row->pattern);
+  return {heads_of(step.stack, step.section), step.layer, cell.head};
+}
+
+// By the document, whose run may be under way.
+bool is_off(const AppState& state, const HeadCell& cell) {
+  return std::ranges::binary_search(state.document().config.masked_heads, place_of(state, cell));
+}
+
+// The button in a card: of the head that is looked at it switches that off and on, of another it
+// compares the two, or ends that.
+struct CardButton {
   Rect rect;
   std::string_view words;
 };
 
-CompareButton compare_button(const AppState& state, const Ui& ui, const HeadCell& cell) {
+CardButton card_button(const AppState& state, const Ui& ui, const HeadCell& cell) {
   const Rect words = words_of(ui, cell);
   const bool low = !cell.shape.beside || words.height() < ui.px(64);
-  if (low || !cell.current || is_chosen(state, cell) || program_of(state).config.head_count() < 2)
-    return {};
+  const bool chosen = is_chosen(state, cell);
+  if (low || !cell.current || (!chosen && program_of(state).config.head_count() < 2)) return {};
   const std::string_view word =
-      ui.tr(is_compared(state, cell) ? "heads.compared" : "heads.compare_this");
+      ui.tr(chosen ? is_off(state, cell) ? "heads.switch_on" : "heads.switch_off"
+            : is_compared(state, cell) ? "heads.compared"
+                                       : "heads.compare_this");
   const bool roomy = words.width() >= ui.measure(ui.fonts.note, word).x;
-  const std::string_view shown = roomy ? word : ui.tr("heads.compare_short");
+  const std::string_view shown =
+      roomy ? word : ui.tr(chosen ? "heads.switch_short" : "heads.compare_short");
   const float width = ui.measure(ui.fonts.note, shown).x;
   return {{words.x0 - ui.px(4), words.y1 - ui.px(20), words.x0 + width + ui.px(4), words.y1},
           shown};
@@ -118,9 +133,17 @@ void press(const AppState& state, Ui& ui, const HeadCell& cell) {
   if (cell.current) ui.push(CompareHead{is_compared(state, cell) ? -1 : cell.head});
 }
 
-void ask_compare(const AppState& state, Ui& ui, const HeadCell& cell) {
-  const CompareButton button = compare_button(state, ui, cell);
+void ask_switch(const AppState& state, Ui& ui, const HeadCell& cell, const Rect& button) {
+  bool over = false;
+  if (ui.hot(id_of(state, cell) + "/switch", button, &over))
+    ui.push(SwitchHead{place_of(state, cell)});
+  if (over) ui.tooltip(ui.tr("command.heads/switch.help"));
+}
+
+void ask_card(const AppState& state, Ui& ui, const HeadCell& cell) {
+  const CardButton button = card_button(state, ui, cell);
   if (button.words.empty()) return;
+  if (is_chosen(state, cell)) return ask_switch(state, ui, cell, button.rect);
   const bool other = is_compared(state, cell);
   bool over = false;
   if (ui.hot(id_of(state, cell) + "/compare", button.rect, &over))
@@ -212,7 +235,8 @@ void badge_pill(const AppState& state, Ui& ui, const HeadCell& cell, const HeadB
 }
 
 void draw_words(const AppState& state, Ui& ui, const HeadCell& cell) {
-  const std::optional<HeadBadge> badge = badge_of(state, cell);
+  const bool off = is_off(state, cell);
+  const std::optional<HeadBadge> badge = off ? std::nullopt : badge_of(state, cell);
   const Rect r = words_of(ui, cell);
   float x = r.x0;
   const int heads = program_of(state).config.head_count();
@@ -230,6 +254,8 @@ void draw_words(const AppState& state, Ui& ui, const HeadCell& cell) {
   ImFont* font = small ? ui.fonts.note : ui.fonts.strong;
   ui.text(font, {x, r.y0 + ui.px(small ? 2 : 0)}, ui.theme.text, number);
   x += ui.measure(font, number).x + ui.px(6);
+  if (off && x + ui.measure(ui.fonts.note, ui.tr("heads.off")).x <= r.x1)
+    ui.text(ui.fonts.note, {x, r.y0 + ui.px(2)}, ui.theme.muted, ui.tr("heads.off"));
   if (!badge) return;
   const std::string score = cell_number(badge->value, kShareCell);
   const float width = ui.measure(ui.fonts.mono_small, score).x;
@@ -332,7 +358,7 @@ void focus_head(const AppState& state, Ui& ui, const HeadCell& cell) {
 }
 
 void draw_head_back(const AppState& state, Ui& ui, HeadCell& cell) {
-  ask_compare(state, ui, cell);  // takes the mouse from the cell
+  ask_card(state, ui, cell);  // takes the mouse from the cell
   if (ui.hot(id_of(state, cell), cell.rect, &cell.over, true, focus_kind(cell)))
     press(state, ui, cell);
   if (cell.over || is_compared(state, cell))
@@ -354,6 +380,13 @@ void draw_head_front(const AppState& state, Ui& ui, const HeadCell& cell) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   list->AddRect({picture.x0 - 1, picture.y0 - 1}, {picture.x1 + 1, picture.y1 + 1},
                 to_u32(ui.theme.line));
+  if (is_off(state, cell)) {
+    Color veil = ui.theme.surface;
+    veil.a = 0.7f;
+    list->AddRectFilled(picture.min(), picture.max(), to_u32(veil));
+    list->AddLine({picture.x0, picture.y1}, {picture.x1, picture.y0}, to_u32(ui.theme.muted),
+                  ui.px(1.5f));
+  }
   if (is_chosen(state, cell))
     list->AddRect(cell.rect.min(), cell.rect.max(), to_u32(ui.theme.text), ui.px(6), 0, ui.px(2));
   if (cell.over) hover_picture(state, ui, pane, picture);
@@ -361,7 +394,7 @@ void draw_head_front(const AppState& state, Ui& ui, const HeadCell& cell) {
   draw_words(state, ui, cell);
   if (cell.over && !picture.contains(ImGui::GetIO().MousePos))
     ui.tooltip(head_tip(state, ui, cell));
-  const CompareButton button = compare_button(state, ui, cell);
+  const CardButton button = card_button(state, ui, cell);
   if (button.words.empty()) return;
   const bool lit = is_compared(state, cell) || button.rect.contains(ImGui::GetIO().MousePos);
   ui.text(ui.fonts.note, {button.rect.x0 + ui.px(4), button.rect.y0 + ui.px(3)},

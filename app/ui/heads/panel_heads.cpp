@@ -30,6 +30,12 @@ const Step* heads_step(const AppState& state) {
   return id < 0 ? nullptr : &program.steps[static_cast<std::size_t>(program.step_of(id))];
 }
 
+std::optional<MaskedHead> chosen_head(const AppState& state) {
+  const Step* step = heads_step(state);
+  if (!step) return std::nullopt;
+  return MaskedHead{heads_of(step->stack, step->section), step->layer, state.session.head};
+}
+
 namespace {
 
 // The matrix at the top of a card, in its proportions while it is not too long.

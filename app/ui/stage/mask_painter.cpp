@@ -9,10 +9,10 @@
 
 namespace headlight {
 
-void paint(MaskSpec& mask, Brush brush, int query, int key, int tokens, bool forbid) {
+void paint(CellSet& forbidden, Brush brush, int query, int key, int tokens, bool forbid) {
   const auto set = [&](int row, int first, int last) {
     if (row < 0 || row >= tokens) return;
-    mask.forbidden.set(row, {std::max(first, 0), std::min(last, tokens - 1)}, forbid);
+    forbidden.set(row, {std::max(first, 0), std::min(last, tokens - 1)}, forbid);
   };
   switch (brush) {
     case Brush::kCell:
@@ -50,8 +50,37 @@ bool is_mask_page(const AppState& state) {
          state.derived.trace->program().makes(*step, Role::kMaskedScores);
 }
 
+// The page where numbers of the person's own are added, and cells forbidden to single heads.
+bool is_added_page(const AppState& state) {
+  const Step* step = current_step(state);
+  return step && !step->backward && state.derived.trace->program().makes(*step, Role::kAddedScores);
+}
+
+// Are cells forbidden to the chosen head alone?
+bool paints_one_head(const AppState& state) {
+  return is_added_page(state) || state.session.brush_one_head;
+}
+
 bool is_mask_pane(const AppState& state, const PlacedPane& p) {
-  return is_mask_page(state) && p.pane->tensor == state.derived.trace->program().mask;
+  const Program& program = state.derived.trace->program();
+  return (is_mask_page(state) && p.pane->tensor == program.mask) ||
+         (is_added_page(state) && p.pane->tensor == program.added_mask);
+}
+
+// The cells that only this head may not look at.
+const CellSet& own_cells(const MaskSpec& mask, int head) {
+  static const CellSet kNone;
+  const auto at = mask.by_head.find(head);
+  return at == mask.by_head.end() ? kNone : at->second;
+}
+
+MaskSpec with_own_cells(MaskSpec mask, int head, CellSet cells) {
+  if (cells.empty()) {
+    mask.by_head.erase(head);
+  } else {
+    mask.by_head[head] = std::move(cells);
+  }
+  return mask;
 }
 
 int tokens_of(const AppState& state) { return static_cast<int>(state.derived.trace->length()); }
@@ -81,8 +110,13 @@ void stroke(const AppState& state, Ui& ui, const PlacedPane& p, Brush brush, boo
   if (brush != Brush::kRow && io.MouseClickedPos[0].x < p.columns.edge(memory)) return;
   const Cell start = cell_at(p, io.MouseClickedPos[0], tokens, memory);
   // The first cell turns over; from then on it shows what the stroke does.
-  const bool forbid = before.allows(start.query, start.key) == first;
-  MaskSpec next = as_free(before, tokens);
+  const bool one = paints_one_head(state);
+  const int head = state.session.head;
+  const bool allowed = one ? !own_cells(before, head).contains(start.query, start.key)
+                           : before.allows(start.query, start.key);
+  const bool forbid = allowed == first;
+  MaskSpec next = one ? before : as_free(before, tokens);
+  CellSet cells = one ? own_cells(before, head) : next.forbidden;
   const Cell now = cell_at(p, io.MousePos, tokens, memory);
   const Cell was =
       first ? now
@@ -94,7 +128,12 @@ void stroke(const AppState& state, Ui& ui, const PlacedPane& p, Brush brush, boo
     const auto between = [&](int a, int b) {
       return a + static_cast<int>(std::lround(t * static_cast<float>(b - a)));
     };
-    paint(next, brush, between(was.query, now.query), between(was.key, now.key), tokens, forbid);
+    paint(cells, brush, between(was.query, now.query), between(was.key, now.key), tokens, forbid);
+  }
+  if (one) {
+    next = with_own_cells(std::move(next), head, std::move(cells));
+  } else {
+    next.forbidden = std::move(cells);
   }
   if (!(next == before)) ui.push(DoEdit{SetMask{std::move(next)}, "mask/paint"});
 }
@@ -107,12 +146,38 @@ void stroke_while_held(const AppState& state, Ui& ui, const PlacedPane& p, Brush
   if (!held && ImGui::GetCurrentContext()->ActiveIdPreviousFrame == id) ui.push(EndEdit{});
 }
 
+// What is forbidden to the chosen head alone, in the colour of weights.
+void draw_own_cells(const AppState& state, Ui& ui, const PlacedPane& p) {
+  const CellSet& cells = own_cells(state.document().config.mask, state.session.head);
+  if (cells.empty()) return;
+  const int tokens = tokens_of(state), memory = remembered(state);
+  ImDrawList* list = ImGui::GetWindowDrawList();
+  const ImU32 color = to_u32(mix(ui.theme.hatch, ui.theme.pattern, 0.45f));
+  list->PushClipRect(p.rect.min(), p.rect.max(), true);
+  for (const int row : cells.rows()) {
+    if (row >= tokens) break;
+    const float y0 = p.rows.edge(row), y1 = std::max(y0 + p.cell_h, y0 + 1);
+    for (const Span& span : cells.row(row)) {
+      const int end = std::min(span.last + 1, tokens);
+      if (span.first < end)
+        list->AddRectFilled({p.columns.edge(memory + span.first), y0},
+                            {p.columns.edge(memory + end), y1}, color);
+    }
+  }
+  list->PopClipRect();
+}
+
 // While a large run is under way the trace's mask is older than the painting: the rows that differ
 // are drawn over it, as stretches.
 void draw_pending(const AppState& state, Ui& ui, const PlacedPane& p) {
+  if (is_added_page(state)) return draw_own_cells(state, ui, p);
+  draw_own_cells(state, ui, p);
   const MaskSpec& painted = state.document().config.mask;
   const MaskSpec& shown = state.derived.trace->config().mask;
-  if (painted == shown) return;
+  const bool same = painted.kind == shown.kind && painted.forbidden == shown.forbidden &&
+                    painted.causal == shown.causal && painted.padding == shown.padding &&
+                    painted.window == shown.window && painted.stride == shown.stride;
+  if (same) return;
   const int tokens = tokens_of(state), memory = remembered(state);
   ImDrawList* list = ImGui::GetWindowDrawList();
   const ImU32 allowed = to_u32(ui.theme.surface), forbidden = to_u32(ui.theme.hatch);
@@ -194,13 +259,7 @@ class ToolLine {
   bool full_ = false;
 };
 
-}  // namespace
-
-float draw_mask_tools(const AppState& state, Ui& ui, const Rect& area) {
-  if (!is_mask_page(state)) return 0;
-  const int tokens = tokens_of(state);
-  const MaskSpec& mask = state.document().config.mask;
-  ToolLine line(ui, area);
+void brush_tools(const AppState& state, Ui& ui, ToolLine& line) {
   line.label(ui.tr("mask.brush"));
   constexpr std::string_view kBrushes[] = {"cell", "row", "column", "triangle"};
   for (int b = 0; b < 4; ++b) {
@@ -211,6 +270,31 @@ float draw_mask_tools(const AppState& state, Ui& ui, const Rect& area) {
       ui.push(ChooseBrush{static_cast<Brush>(b)});
   }
   line.gap();
+}
+
+// Of what is forbidden to the chosen head alone.
+void head_tools(const AppState& state, Ui& ui, ToolLine& line) {
+  const MaskSpec& mask = state.document().config.mask;
+  const int head = state.session.head;
+  if (line.button("paint/clear_head", ui.tr("mask.clear"), false, ui.tr("mask.clear_head_help")))
+    push_mask(state, ui, with_own_cells(mask, head, {}));
+}
+
+// Of numbers from a file.
+void file_tools(const AppState& state, Ui& ui, ToolLine& line) {
+  line.gap();
+  if (line.button("paint/load", ui.tr("mask.load"), false, ui.tr("command.mask/load.help")))
+    ui.push(DoCommand{Command::kMaskFile});
+  MaskSpec mask = state.document().config.mask;
+  if (mask.added.empty()) return;
+  if (!line.button("paint/remove", ui.tr("mask.remove"), false, ui.tr("mask.remove_help"))) return;
+  mask.added = {};
+  push_mask(state, ui, mask);
+}
+
+void start_tools(const AppState& state, Ui& ui, ToolLine& line) {
+  const int tokens = tokens_of(state);
+  const MaskSpec& mask = state.document().config.mask;
   line.label(ui.tr("mask.start"));
   for (const MaskKind kind :
        {MaskKind::kCausal, MaskKind::kLocal, MaskKind::kStrided, MaskKind::kPadding}) {
@@ -230,10 +314,30 @@ float draw_mask_tools(const AppState& state, Ui& ui, const Rect& area) {
   }
   if (line.button("paint/invert", ui.tr("mask.invert"), false, ui.tr("mask.invert_help")))
     push_mask(state, ui, inverted(mask, tokens));
+}
+
+}  // namespace
+
+float draw_mask_tools(const AppState& state, Ui& ui, const Rect& area) {
+  const bool added = is_added_page(state);
+  if (!is_mask_page(state) && !added) return 0;
+  ToolLine line(ui, area);
+  brush_tools(state, ui, line);
+  const std::string head = std::to_string(state.session.head);
+  const bool heads = state.derived.trace->config().head_count() > 1;
+  if (!added && heads &&
+      line.button("brush/one_head", ui.tr("mask.one_head", {{"head", head}}),
+                  state.session.brush_one_head, ui.tr("mask.one_head_help", {{"head", head}})))
+    ui.push(BrushOneHead{!state.session.brush_one_head});
+  if (!added && heads) line.gap();
+  paints_one_head(state) ? head_tools(state, ui, line) : start_tools(state, ui, line);
+  file_tools(state, ui, line);
   float bottom = line.bottom() + ui.px(4);
-  const std::string empty = empty_rows(state, ui);
+  const std::string empty = added ? "" : empty_rows(state, ui);
   const bool roomy = area.y1 - bottom > ui.px(230);
-  const std::string words = !empty.empty() ? empty : roomy ? std::string(ui.tr("mask.hint")) : "";
+  const std::string hint = paints_one_head(state) ? ui.tr("mask.hint_head", {{"head", head}})
+                                                  : std::string(ui.tr("mask.hint"));
+  const std::string words = !empty.empty() ? empty : roomy ? hint : "";
   bottom += ui.wrapped(ui.fonts.note, {area.x0, bottom}, area.width(),
                        empty.empty() ? ui.theme.muted : ui.theme.text, words);
   return bottom - area.y0 + ui.px(2);

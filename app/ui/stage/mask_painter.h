@@ -23,7 +23,7 @@ void draw_mask_handles(const AppState&, Ui&, const PlacedPane&);
 /// Forbids (or allows) what the brush covers at cell (query, key) of `tokens` × `tokens`: the cell,
 /// its row, its column, or the triangle beyond it: every cell at least as far above the diagonal
 /// (or below it); on the diagonal the diagonal alone.
-void paint(MaskSpec&, Brush, int query, int key, int tokens, bool forbid);
+void paint(CellSet& forbidden, Brush, int query, int key, int tokens, bool forbid);
 
 /// The other way round for every cell of `tokens` × `tokens`.
 MaskSpec inverted(const MaskSpec&, int tokens);

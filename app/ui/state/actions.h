@@ -72,6 +72,10 @@ struct TypePath {
 struct FindModel {
   std::string folder;
 };
+/// Numbers that are added to the scores, from a file.
+struct UseMaskFile {
+  std::string path;
+};
 /// Takes what is typed, or says in the sheet why not; a folder is listed.
 struct TakePath {
   std::string path;  // empty: what is typed
@@ -221,6 +225,14 @@ struct ToggleLineHead {
 struct ChooseBrush {
   Brush brush{};
 };
+/// Whether it paints for the chosen head alone.
+struct BrushOneHead {
+  bool on = false;
+};
+/// Off where it is on, and back.
+struct SwitchHead {
+  MaskedHead head;
+};
 // look
 struct SetView {
   StageView view;
@@ -360,6 +372,10 @@ struct SetSampling {
   SamplingOptions sampling;
   std::uint64_t seed = 1;
 };
+/// The run begins with a copy of this model's weights (its ref); empty: with new ones.
+struct StartFrom {
+  std::string ref;
+};
 /// Asks where the text to learn from is.
 struct AskText {};
 struct UseText {
@@ -385,16 +401,17 @@ struct Write {
 using Action = std::variant<
     FocusOn, UseFocus, MenuShown, OpenMenu, MoveCell, Tick, ScrubTo, SetSpeed, ChooseTab, GoBackTo,
     CopyText, ShowAllTerms, ChooseLibrary, LightTensor, TypeTarget, NudgeCell, ChooseHeadsView,
-    ChooseReachWord, ToggleLineHead, ChooseBrush, SetView, ChooseRange, ChooseVision, SizePanels,
-    Maximize, OpenInspector, ShowHint, ChooseLanguage, AnswerQuestion, AnswerRecovery, DropFiles,
-    TypeQuery, ChooseInPalette, RunInPalette, ShowSetting, DoEdit, EndEdit, DoCommand, GoToStep,
-    ChooseLayer, ChooseHead, CompareHead, ShowBackward, PickCell, HoverCell, DismissNotice,
-    PressNotice, HoldNotice, OpenFile, SaveFile, AskPath, TypePath, TakePath, ClosePath, ListFolder,
-    AskExport, WriteExport, ChooseModel, ClosePalette, Folded, PlanRun, StartRun, PlayRun, StepRun,
-    MarkStep, MoveMark, PlayFilm, PinStep, ChooseCurve, KeepRun, ForgetRun, SetSampling, AskText,
-    UseText, DropText, GenerateToken, AddToken, Write, CancelRun, AskKeep, ShowKernel,
-    ChooseCompute, ComputeAutomatically, ShowSizes, MeasureSizes, FindModel, LeaveWindow, EndWindow,
-    AnswerNotKept, RemoveRun, Ask, AskRename, TypeRunName, RenameRun, AskRemove, RestoreRun,
-    ResumeRun, RememberModel, CountCost, TryCostSizes, UseCostSizes, ShowPresets, ChoosePreset>;
+    ChooseReachWord, ToggleLineHead, ChooseBrush, BrushOneHead, SwitchHead, UseMaskFile, SetView,
+    ChooseRange, ChooseVision, SizePanels, Maximize, OpenInspector, ShowHint, ChooseLanguage,
+    AnswerQuestion, AnswerRecovery, DropFiles, TypeQuery, ChooseInPalette, RunInPalette,
+    ShowSetting, DoEdit, EndEdit, DoCommand, GoToStep, ChooseLayer, ChooseHead, CompareHead,
+    ShowBackward, PickCell, HoverCell, DismissNotice, PressNotice, HoldNotice, OpenFile, SaveFile,
+    AskPath, TypePath, TakePath, ClosePath, ListFolder, AskExport, WriteExport, ChooseModel,
+    ClosePalette, Folded, PlanRun, StartRun, PlayRun, StepRun, MarkStep, MoveMark, PlayFilm,
+    PinStep, ChooseCurve, KeepRun, ForgetRun, SetSampling, AskText, StartFrom, UseText, DropText,
+    GenerateToken, AddToken, Write, CancelRun, AskKeep, ShowKernel, ChooseCompute,
+    ComputeAutomatically, ShowSizes, MeasureSizes, FindModel, LeaveWindow, EndWindow, AnswerNotKept,
+    RemoveRun, Ask, AskRename, TypeRunName, RenameRun, AskRemove, RestoreRun, ResumeRun,
+    RememberModel, CountCost, TryCostSizes, UseCostSizes, ShowPresets, ChoosePreset>;
 
 }  // namespace headlight

@@ -99,6 +99,9 @@ enum class Command {
   // what a model takes
   kCost,
   kPresets,
+  // masks of one's own
+  kSwitchHead,
+  kMaskFile,
   kCount  // none: how many there are
 };
 /// A command as a type of its own, so that each is handled by a function of its own.

@@ -30,6 +30,8 @@ std::span<const CommandInfo> all_commands() {
       {Command::kToggleHeads, "view/heads", {'H', false, false}, "View", false, 31},
       {Command::kToggleInspector, "view/inspector", {'I', false, false}, "View", false, 32},
       {Command::kToggleModel, "model/settings", {'E', true, false}, "Edit", true, 31},
+      {Command::kSwitchHead, "heads/switch", {'X', false, false}, "Edit", false, 42},
+      {Command::kMaskFile, "mask/load", {kKeyNone, false, false}, "Edit", true, 43},
       {Command::kToggleScale, "attn/scale", {'D', false, false}, "Edit", false, 41},
       {Command::kLarger, "view/larger", {'=', true, false}, "View", true, 20},
       {Command::kSmaller, "view/smaller", {'-', true, false}, "View", true, 21},
@@ -164,6 +166,10 @@ bool is_enabled(Command command, const AppState& state) {
     case Command::kNextLayer:
     case Command::kPreviousLayer:
       return shown_config(state).layers > 1;
+    case Command::kSwitchHead:
+      return state.derived.trace && shown_config(state).attends() && shown_config(state).layers > 0;
+    case Command::kMaskFile:
+      return shown_config(state).attends();
     case Command::kActivate:
       return state.session.focus.visible;
     case Command::kNextStep:

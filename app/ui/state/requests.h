@@ -24,6 +24,7 @@ enum class Sheet {
   kFindModel,
   kSavePicture,
   kSaveNumbers,
+  kMaskFile,
 };
 
 /// Steps of zoom and of moving. The stage, which knows the sizes, carries it out.

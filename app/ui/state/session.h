@@ -126,6 +126,7 @@ struct HeadsSession {
   std::int64_t reach_word = -1;  // see ChooseReachWord
   std::vector<int> line_heads;   // whose lines are drawn; empty: the chosen head's
   Brush brush = Brush::kCell;
+  bool brush_one_head = false;  // it forbids keys to the chosen head alone
 };
 
 struct InspectorSession {

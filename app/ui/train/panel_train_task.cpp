@@ -1,11 +1,11 @@
 // The Train panel's first settings: the task, or the person's own data.
 #include <algorithm>
+#include <filesystem>
 
 #include "app/ui/kit/line_text.h"
 #include "app/ui/train/train_settings.h"
 #include "core/base/number_text.h"
 #include "core/model/bundled.h"
-#include "core/train/fine_tuning.h"
 #include "core/train/model_recipe.h"
 
 namespace headlight {
@@ -87,33 +87,72 @@ void choose_source(TrainSettings& s) {
   s.column.y += ui.px(20);
 }
 
-// New weights, or those of a bundled model that has learned a text: with its form and its tokens.
-void choose_base(TrainSettings& s) {
-  std::vector<std::string> labels{std::string(s.ui().tr("train.base.new"))};
-  std::vector<std::string_view> ids{"new"};
-  int chosen = 0;
+struct Bases {
+  std::vector<std::string> refs, labels, ids;  // new weights first
+};
+
+// New weights, a bundled model that has learned a text, and for labels also models that were kept.
+Bases bases(const TrainSettings& s, const std::string& as_new) {
+  Bases all{{""}, {as_new}, {"new"}};
+  const auto add = [&](std::string ref, std::string label, std::string id) {
+    all.refs.push_back(std::move(ref));
+    all.labels.push_back(std::move(label));
+    all.ids.push_back(std::move(id));
+  };
   for (const BundledModel& model : bundled_models()) {
-    if (!bundled_recipe(model.name).training.text) continue;
-    if (s.plan.settings.base == std::string(kBundledRef) + std::string(model.name))
-      chosen = static_cast<int>(ids.size());
-    labels.emplace_back(model.name);
-    ids.push_back(model.name);
+    const std::string name(model.name);
+    if (bundled_recipe(model.name).training.text) add(std::string(kBundledRef) + name, name, name);
   }
-  s.column.y += s.ui().px(1);
-  const int pressed =
-      choice_row(s.ui(), {"train/set/base", s.ui().tr("train.base"), labels, ids, chosen, {}},
-                 s.column.row(26));
-  if (pressed >= 0 && pressed != chosen) {
-    const std::string_view name = ids[static_cast<std::size_t>(pressed)];
-    const ModelRecipe* recipe = pressed > 0 ? &bundled_recipe(name) : nullptr;
-    s.plan = recipe ? tuning_plan(std::move(s.plan), std::string(kBundledRef) + std::string(name),
-                                  recipe->config, recipe->training.text->context)
-                    : untuned_plan(s.plan);
-    s.changed = true;
+  if (s.plan.data != OwnData::kLabels) return all;
+  for (const std::string& folder : s.state.session.kept)
+    add(folder, std::filesystem::path(folder).filename().string(), folder);
+  const std::string& now = s.plan.settings.base;  // may be kept no more
+  if (std::ranges::find(all.refs, now) == all.refs.end()) add(now, base_name(s.plan), now);
+  return all;
+}
+
+// Which layers of the model keep its weights; the head always learns.
+void choose_frozen(TrainSettings& s) {
+  Ui& ui = s.ui();
+  const int layers = s.plan.config.layers, all = layers + 1;
+  int& frozen = s.plan.settings.frozen;
+  int shown = frozen == kAllFrozen ? all : std::min(frozen, layers);
+  const std::string words = shown == kNoneFrozen ? std::string(ui.tr("train.frozen.none"))
+                            : shown == all       ? std::string(ui.tr("train.frozen.all"))
+                            : shown == 0         ? std::string(ui.tr("train.frozen.tables"))
+                                         : ui.tr("train.frozen.n", {{"n", std::to_string(shown)}});
+  if (s.number({.id = "train/set/frozen",
+                .low = kNoneFrozen,
+                .high = static_cast<double>(all),
+                .integer = true,
+                .shown = words},
+               "train.frozen", shown))
+    frozen = shown == all ? kAllFrozen : shown;
+}
+
+void choose_base(TrainSettings& s) {
+  Ui& ui = s.ui();
+  const Bases all = bases(s, std::string(ui.tr("train.base.new")));
+  const std::vector<std::string_view> ids(all.ids.begin(), all.ids.end());
+  const auto at = std::ranges::find(all.refs, s.plan.settings.base);
+  const int chosen = at == all.refs.end() ? 0 : static_cast<int>(at - all.refs.begin());
+  s.column.y += ui.px(1);
+  int pressed = -1;
+  if (s.plan.data == OwnData::kLabels) {  // names of folders may be long, and many
+    s.column.name_above(ui.tr("train.base"));
+    pressed = drop_down(ui, "train/set/base", all.labels, ids, chosen, s.column.row(30));
+  } else {
+    pressed = choice_row(ui, {"train/set/base", ui.tr("train.base"), all.labels, ids, chosen, {}},
+                         s.column.row(26));
   }
+  if (pressed >= 0 && pressed != chosen)
+    ui.push(StartFrom{all.refs[static_cast<std::size_t>(pressed)]});
   const std::string base = base_name(s.plan);
-  if (!base.empty())
-    s.column.note(s.ui().tr("train.base.about", {{"name", base}}), s.ui().theme.muted);
+  if (base.empty()) return;
+  const bool labels = s.plan.data == OwnData::kLabels;
+  s.column.note(ui.tr(labels ? "train.base.about.labels" : "train.base.about", {{"name", base}}),
+                ui.theme.muted);
+  if (labels) choose_frozen(s);
 }
 
 // What a new model is asked: the token that comes next, or what stands where tokens are hidden.
@@ -142,6 +181,8 @@ void choose_objective(TrainSettings& s) {
 
 // The longest context that there can be: of a model that has learned, its own.
 int longest_context(const RunPlan& plan) {
+  if (plan.data == OwnData::kLabels && !plan.settings.base.empty())
+    return plan.text_options.context;
   if (!plan.settings.base.starts_with(kBundledRef)) return 512;
   return bundled_recipe(base_name(plan)).training.text->context;
 }
@@ -207,7 +248,7 @@ void own_settings(TrainSettings& s) {
   choose_source(s);
   const bool rows = s.plan.data != OwnData::kText;
   choose_pair_form(s);
-  if (!rows) choose_base(s);
+  if (s.plan.data != OwnData::kPairs) choose_base(s);
   if (!rows && s.plan.settings.base.empty()) choose_objective(s);
   if (s.plan.settings.base.empty()) choose_cut(s);
   TextOptions& options = s.plan.text_options;

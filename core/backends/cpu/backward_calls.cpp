@@ -1,4 +1,5 @@
 #include "core/backends/cpu/backward_calls.h"
+#include "core/backends/cpu/heads/head_calls.h"
 #include "core/backends/cpu/mixers/mixers.h"
 #include "core/backends/cpu/numbers/number_calls.h"
 
@@ -159,6 +160,10 @@ void BackwardPass::run_call(const GradientCall& g) {
     case Op::kNumber:
     case Op::kMixtureLogits:
       return run_numbers_backward(pieces_, g);
+    case Op::kAppendRow:
+    case Op::kMaskHeads:
+    case Op::kMeanHeads:
+      return run_heads_backward(pieces_, g);
   }
 }
 

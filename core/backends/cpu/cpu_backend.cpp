@@ -8,6 +8,7 @@
 #include "core/backends/backend.h"
 #include "core/backends/cpu/backward_calls.h"
 #include "core/backends/cpu/experts/expert_calls.h"
+#include "core/backends/cpu/heads/head_calls.h"
 #include "core/backends/cpu/mixers/mixers.h"
 #include "core/backends/cpu/numbers/number_calls.h"
 #include "core/backends/cpu/pieces.h"
@@ -150,6 +151,10 @@ class CpuBackend final : public Backend {
       case Op::kNumber:
       case Op::kMixtureLogits:
         return cpu::run_numbers(pieces_, c);
+      case Op::kAppendRow:
+      case Op::kMaskHeads:
+      case Op::kMeanHeads:
+        return cpu::run_heads(pieces_, c);
     }
   }
 

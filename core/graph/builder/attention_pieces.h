@@ -6,38 +6,38 @@
 #include <utility>
 #include <vector>
 
-#include "core/graph/builder/distance_pieces.h"
+#include "core/graph/builder/option_pieces.h"
 #include "core/graph/builder/step_rows.h"
 
 namespace headlight {
 
-class AttentionPieces : protected DistancePieces {
+class AttentionPieces : protected OptionPieces {
  protected:
   AttentionPieces(const Config& config, const RunShape& shape, bool dropout)
-      : DistancePieces(config, shape), rows_(config, shape.in_place), drops_(dropout) {}
+      : OptionPieces(config, shape), rows_(config, shape.in_place), drops_(dropout) {}
 
   // Queries from the rows of x, keys and values from those of `from`: x itself, x with the memory
   // before it, or what an encoder made.
   TensorId attention(TensorId x, TensorId from, TensorId mask) {
-    const std::int64_t heads = c.head_count(), width = c.head_width();
+    const std::int64_t heads = c.head_count(), width = c.value_width();
     const bool basic = c.attention == AttentionKind::kBasic;
     const bool crosses = section_ == Section::kCrossAttention;
     const Axis kv_axis = {c.kv_head_count() == heads ? "head" : "kv_head", c.kv_head_count()};
     TensorId q = x, k = from, v = from;
     if (!basic) {
       q = project(rows_.queries(crosses), x, "Q", {"q_proj", Role::kAllQueries},
-                  {Role::kQueryWeight, Role::kQueryBias}, {"head", heads});
+                  {Role::kQueryWeight, Role::kQueryBias}, {"head", heads}, key_width());
       k = project(rows_.keys(crosses), from, "K", {"k_proj", Role::kAllKeys},
-                  {Role::kKeyWeight, Role::kKeyBias}, kv_axis);
+                  {Role::kKeyWeight, Role::kKeyBias}, kv_axis, key_width());
       v = project(rows_.values(crosses), from, "V", {"v_proj", Role::kAllValues},
-                  {Role::kValueWeight, Role::kValueBias}, kv_axis);
+                  {Role::kValueWeight, Role::kValueBias}, kv_axis, value_width());
     }
     FusedAttention fused;
     fused.q = p.resolve(q), fused.k = p.resolve(k), fused.v = p.resolve(v);
     const int first = next_call();
-    q = split(q, "W_Q", {"q", Role::kQueries});
-    k = split(k, "W_K", {"k", Role::kKeys});
-    v = split(v, "W_V", {"v", Role::kValues});
+    q = split(q, "W_Q", {"q", Role::kQueries}, key_width());
+    k = split(k, "W_K", {"k", Role::kKeys}, key_width());
+    v = split(v, "W_V", {"v", Role::kValues}, value_width());
     if (next_call() > first) show(rows_.split(), place(first), q);
     if (c.has_rotary() && !crosses) {
       fused.turn = next_call();
@@ -46,15 +46,17 @@ class AttentionPieces : protected DistancePieces {
                                   from == x ? 0 : p.shape.memory);
       k = fused.turned_k = rotary(rows_.rotary_keys(), k, {"rot_k", Role::kTurnedKeys}, 0);
     }
+    const auto [all_k, all_v] = with_extra_keys(attn_, {k, v});
     const int scores = next_call();
     fused.first_call = first;
-    fused.pattern = weights(q, k, mask, fused, crosses);
-    const TensorId pattern = drop(rows_.drop_pattern(), fused.pattern, Role::kDroppedPattern);
+    fused.pattern = weights(q, all_k, mask, fused, crosses);
+    TensorId pattern = drop(rows_.drop_pattern(), fused.pattern, Role::kDroppedPattern);
     if (drops_) fused.dropout = p.dropout.back();
+    pattern = without_masked_heads(attn_, pattern);
     const int sum = next_call();
     const TensorId z = !crosses && gathers_distances()
-                           ? sums_with_distances(attn_, pattern, v)
-                           : call(rows_.weighted_sum(), Op::kWeightedSum, {pattern, v},
+                           ? sums_with_distances(attn_, pattern, all_v)
+                           : call(rows_.weighted_sum(), Op::kWeightedSum, {pattern, all_v},
                                   {attn_ + ".z", Role::kHeadOutput});
     const Axis& row = axes_of(x)[1];
     const std::vector<Axis> concat_axes = {
@@ -64,12 +66,12 @@ class AttentionPieces : protected DistancePieces {
                                         : alias(concat_name, z, concat_axes);
     fused.out = p.resolve(concat);
     // Distances stand between the products: such an attention is no one call.
-    if (crosses || !c.is_relative()) declare(fused, scores, sum);
+    if ((crosses || !c.is_relative()) && is_plain()) declare(fused, scores, sum);
+    average(attn_, fused.pattern);
     const Named out{attn_ + "_out", Role::kSublayerOutput};
-    if (basic) return alias(out, concat, axes_of(x));
-    const TensorId w_o =
-        parameter(prefix_ + attn_ + ".W_O", {{"head", heads}, {"d_head", width}, d_model()},
-                  Role::kOutputWeight);
+    if (basic || !c.output_projection) return alias(out, concat, axes_of(x));
+    const TensorId w_o = parameter(
+        prefix_ + attn_ + ".W_O", {{"head", heads}, value_width(), d_model()}, Role::kOutputWeight);
     return linear(rows_.output(), concat, w_o, {prefix_ + attn_ + ".b_O", Role::kOutputBias}, out);
   }
 
@@ -115,6 +117,7 @@ class AttentionPieces : protected DistancePieces {
     if (mask >= 0)
       s = call(rows_.mask(mask == p.mask), Op::kMask, {s, mask},
                {attn_ + ".scores_masked", Role::kMaskedScores});
+    if (!crosses) s = with_added_mask(attn_, s);
     OpParams params;
     params.temperature = fused.temperature = c.temperature;
     fused.mask = mask;
@@ -139,12 +142,17 @@ class AttentionPieces : protected DistancePieces {
     return c.attention == AttentionKind::kNarrow || c.attention == AttentionKind::kWide;
   }
 
+  Axis key_width() const { return {"d_head", c.head_width()}; }
+  // Under a name of its own where it is another.
+  Axis value_width() const {
+    return {c.value_width() == c.head_width() ? "d_head" : "d_value", c.value_width()};
+  }
+
   struct WeightRoles {
     Role weight, bias;
   };
   TensorId project(StepRow row, TensorId x, const std::string& letter, const Named& named,
-                   WeightRoles roles, const Axis& head) {
-    const Axis width = {"d_head", c.head_width()};
+                   WeightRoles roles, const Axis& head, const Axis& width) {
     const std::string at = prefix_ + attn_ + ".";
     std::vector<TensorId> in = {
         x, parameter(at + "W_" + letter, {head, d_model(), width}, roles.weight)};
@@ -154,11 +162,10 @@ class AttentionPieces : protected DistancePieces {
   }
 
   // With one head there is nothing to split: q is another name for the projection, or for x.
-  TensorId split(TensorId all, const std::string& weight, const Named& named) {
+  TensorId split(TensorId all, const std::string& weight, const Named& named, const Axis& width) {
     const Named own{attn_ + "." + named.name, named.role};
     if (!has_heads()) {
-      const TensorId same =
-          alias(own, all, {batch(), {"head", 1}, axes_of(all)[1], {"d_head", c.head_width()}});
+      const TensorId same = alias(own, all, {batch(), {"head", 1}, axes_of(all)[1], width});
       return called(p.tensors[all].symbol, same);
     }
     return compute(Op::kSplitHeads, {all, p.find(prefix_ + attn_ + "." + weight)}, own);

@@ -107,11 +107,16 @@ class StepRows {
             with_bias(shares() ? "words.values.shared" : "words.values")};
   }
   StepRow split() const {
+    const bool apart = c.value_width() != c.head_width();
     return {"step.split",
             {"1 → H", "{q|Q}, {k|K}, {v|V} → {q|Q}_{h}, {k|K}_{h}, {v|V}_{h}",
-             shares() ? "step.split.words.shared" : "step.split.words"},
+             apart      ? "step.split.words.d_value"
+             : shares() ? "step.split.words.shared"
+                        : "step.split.words"},
             {"H → 1", "d{q|Q}_{h}, d{k|K}_{h}, d{v|V}_{h} → d{q|Q}, d{k|K}, d{v|V}", "back.split"},
-            {shares() ? "words.split.shared" : "words.split"}};
+            {apart      ? "words.split.d_value"
+             : shares() ? "words.split.shared"
+                        : "words.split"}};
   }
   StepRow rotary_queries() const {
     return {"step.rotary.queries",

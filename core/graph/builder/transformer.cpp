@@ -45,7 +45,8 @@ class Builder : NumberPieces {
     if (p.shape.padded) {
       const std::int64_t n = p.shape.source;
       p.source_mask =
-          input("source_mask", {batch(), {"source_query", n}, {"source_key", n}}, Role::kMask);
+          input("source_mask", {batch(), {"source_query", n}, {"source_key", n + c.extra_keys()}},
+                Role::kMask);
     }
     encoded_ = called("e", final_norm(layers(p.source_ids, p.source_mask)));
   }
@@ -55,9 +56,10 @@ class Builder : NumberPieces {
     p.token_ids = input("token_ids", {batch(), position()}, Role::kTokenIds);
     p.mask = own_mask();
     if (p.shape.padded) {
-      p.cross_mask = input("cross_mask",
-                           {batch(), {"query", p.shape.positions}, {"source_key", p.shape.source}},
-                           Role::kMask);
+      p.cross_mask = input(
+          "cross_mask",
+          {batch(), {"query", p.shape.positions}, {"source_key", p.shape.source + c.extra_keys()}},
+          Role::kMask);
     }
     const TensorId x = layers(p.token_ids, p.mask);
     prediction(x);
@@ -67,7 +69,7 @@ class Builder : NumberPieces {
   TensorId own_mask() {
     if (c.mask.kind == MaskKind::kNone && !p.shape.padded) return -1;
     if (!c.attends()) return -1;  // no scores to forbid
-    const std::int64_t keys = p.shape.memory + p.shape.positions;
+    const std::int64_t keys = p.shape.memory + p.shape.positions + c.extra_keys();
     return input("mask", {batch(), {"query", p.shape.positions}, {"key", keys}}, Role::kMask);
   }
 

@@ -43,14 +43,16 @@ const int* lengths_from(const std::vector<int>& lengths, std::int64_t first) {
   return lengths.empty() ? nullptr : lengths.data() + first;
 }
 
-// Lets queries of row r look at the first lengths[r] keys. `own` is what else is forbidden.
+// Lets queries of row r look at the first lengths[r] keys, and at those behind all of them that
+// belong to no token. `own` is what else is forbidden.
 void fill_key_padding(float* mask, const RunShape& shape, std::int64_t queries, std::int64_t keys,
-                      const int* lengths, const MaskSpec* own) {
+                      std::int64_t behind, const int* lengths, const MaskSpec* own) {
   for (std::int64_t r = 0; r < shape.batch; ++r) {
     const std::int64_t length = lengths ? lengths[r] : keys;
-    if (own && own->kind != MaskKind::kNone) fill_mask(*own, static_cast<int>(keys), mask);
-    for (std::int64_t q = 0; q < queries; ++q, mask += keys) {
-      if (!own || own->kind == MaskKind::kNone) std::fill_n(mask, length, 0.0f);
+    if (own && own->kind != MaskKind::kNone)
+      fill_mask(*own, static_cast<int>(keys), mask, 0, static_cast<int>(behind));
+    for (std::int64_t q = 0; q < queries; ++q, mask += keys + behind) {
+      if (!own || own->kind == MaskKind::kNone) std::fill_n(mask, keys + behind, 0.0f);
       std::fill(mask + length, mask + keys, kForbidden);
     }
   }
@@ -118,8 +120,9 @@ void fill_batch(const Program& program, const TokenBatch& batch, std::int64_t fi
         program, r, n, [length](std::int64_t t) { return t < length; }, memory);
   }
   const MaskSpec& own = program.config.mask;
+  const std::int64_t behind = program.config.extra_keys();
   if (shape.padded && program.mask >= 0 && !own.is_causal())
-    fill_key_padding(at(program.mask), shape, n, n, lengths, &own);
+    fill_key_padding(at(program.mask), shape, n, n, behind, lengths, &own);
   if (program.source_ids < 0) return;
   const std::int64_t s = batch.sources;
   copy_ids(batch.source, first * s, rows * s, at(program.source_ids));
@@ -130,21 +133,16 @@ void fill_batch(const Program& program, const TokenBatch& batch, std::int64_t fi
         program, r, s, [length](std::int64_t t) { return t < length; }, memory);
   }
   if (program.source_mask >= 0)
-    fill_key_padding(at(program.source_mask), shape, s, s, source_lengths, nullptr);
+    fill_key_padding(at(program.source_mask), shape, s, s, behind, source_lengths, nullptr);
   if (program.cross_mask >= 0)
-    fill_key_padding(at(program.cross_mask), shape, n, s, source_lengths, nullptr);
+    fill_key_padding(at(program.cross_mask), shape, n, s, behind, source_lengths, nullptr);
 }
 
 void fill_own_mask(const Program& program, std::span<float* const> memory) {
   if (program.present >= 0)
     std::fill_n(memory[place(program.present)], cell_count(program.look(program.present).axes),
                 1.0f);
-  if (program.mask < 0) return;
-  const std::int64_t n = program.shape.positions, remembered = program.shape.memory;
-  const std::int64_t cells = n * (remembered + n);
-  float* mask = memory[static_cast<std::size_t>(program.mask)];
-  fill_mask(program.config.mask, static_cast<int>(n), mask, static_cast<int>(remembered));
-  for (std::int64_t r = 1; r < program.shape.batch; ++r) std::copy_n(mask, cells, mask + r * cells);
+  fill_masks(program, memory);
 }
 
 TensorId told_loss(const Program& program) {

@@ -28,7 +28,7 @@ void check_batch(const TokenBatch&, const Config&, const RunShape&);
 void fill_batch(const Program&, const TokenBatch&, std::int64_t first,
                 std::span<float* const> memory);
 
-/// The mask of the config, for every row.
+/// The masks of the config (fill_masks()), for every row; all tokens are present.
 void fill_own_mask(const Program&, std::span<float* const> memory);
 
 /// The loss that is told of a run: that of the prediction alone, without what training adds to keep

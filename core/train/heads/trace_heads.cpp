@@ -16,6 +16,17 @@ Looks looks_of(const Trace& trace, const Step& step) {
   return {program.mask, trace.input().ids};
 }
 
+// The first `wanted` columns of a matrix of so many, copied.
+std::span<const float> first_columns(std::span<const float> from, std::int64_t columns,
+                                     std::int64_t wanted, std::vector<float>& copy) {
+  copy.clear();
+  for (std::size_t at = 0; at < from.size(); at += static_cast<std::size_t>(columns)) {
+    const auto row = from.subspan(at, static_cast<std::size_t>(wanted));
+    copy.insert(copy.end(), row.begin(), row.end());
+  }
+  return copy;
+}
+
 }  // namespace
 
 std::vector<int> pattern_steps(const Program& program) {
@@ -46,9 +57,14 @@ TraceHeads score_heads(const Trace& trace, const std::optional<Halves>& halves) 
       pattern.memory = std::ssize(remembered);
     }
     if (looks.mask >= 0) pattern.mask = {trace.tensor(looks.mask).data, cells};
+    pattern.keys = keys - program.config.extra_keys();  // what belongs to no token is left out
+    std::vector<float> mask, weights;
+    if (pattern.keys < keys) pattern.mask = first_columns(pattern.mask, keys, pattern.keys, mask);
     std::vector<HeadScores>& scores = all.scores.emplace_back();
     for (std::int64_t head = 0; head < t.axes[1].size; ++head) {
       pattern.weights = {t.data + static_cast<std::size_t>(head) * cells, cells};
+      if (pattern.keys < keys)
+        pattern.weights = first_columns(pattern.weights, keys, pattern.keys, weights);
       scores.push_back(head_scores(pattern));
     }
   }

@@ -57,11 +57,7 @@ ModelProbe::ModelProbe(const Config& config, std::shared_ptr<const Task> task, s
     if (spec.kind == TensorKind::kParameter) parameters_.push_back(static_cast<TensorId>(id));
     if (spec.role == Role::kPattern) patterns_.push_back(static_cast<TensorId>(id));
   }
-  if (program_->mask >= 0) {
-    float* mask = memory_[static_cast<std::size_t>(program_->mask)];
-    const std::int64_t n = shape.positions;
-    for (int i = 0; i < count; ++i) fill_mask(config.mask, static_cast<int>(n), mask + i * n * n);
-  }
+  fill_own_mask(*program_, memory_);
   fill_batch(*program_, batch, 0, memory_);
 }
 

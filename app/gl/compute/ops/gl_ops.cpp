@@ -178,6 +178,10 @@ void GlOps::forward(const GlOpCall& c) {
     case Op::kNumber:
     case Op::kMixtureLogits:
       return forward_numbers(c);
+    case Op::kAppendRow:
+    case Op::kMaskHeads:
+    case Op::kMeanHeads:
+      return forward_heads(c);
   }
 }
 

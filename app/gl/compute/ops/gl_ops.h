@@ -91,6 +91,8 @@ class GlOps {
   void backward_mix(const GlOpCall&, const GlOpGradients&);
 
   void forward_numbers(const GlOpCall&);
+  void forward_heads(const GlOpCall&);
+  void backward_heads(const GlOpCall&, const GlOpGradients&);
   void backward_numbers(const GlOpCall&, const GlOpGradients&);
 
   void backward_cells(const GlOpCall&, const GlOpGradients&);

@@ -22,6 +22,8 @@ GlReads backward_reads(Op op) {
     case Op::kGru:
     case Op::kConcatRows:
     case Op::kNumber:
+    case Op::kAppendRow:
+    case Op::kMeanHeads:
       return {};
     case Op::kSoftmax:
       return {{}, true};
@@ -35,6 +37,7 @@ GlReads backward_reads(Op op) {
       return {{true}, false};
     case Op::kDropout:
     case Op::kMask:
+    case Op::kMaskHeads:
     case Op::kMeanPool:
     case Op::kConcatTokens:
       return {{false, true}, false};
@@ -136,6 +139,10 @@ void GlOps::backward(const GlOpCall& c, const GlOpGradients& d) {
     case Op::kNumber:
     case Op::kMixtureLogits:
       return backward_numbers(c, d);
+    case Op::kAppendRow:
+    case Op::kMaskHeads:
+    case Op::kMeanHeads:
+      return backward_heads(c, d);
   }
 }
 

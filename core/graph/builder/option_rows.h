@@ -1,0 +1,43 @@
+// What is said of the options of attention, as the rows of step_rows.h.
+#pragma once
+
+#include "core/graph/program.h"
+
+namespace headlight {
+
+class OptionRows {
+ public:
+  StepRow learned_key() const {
+    return {
+        "step.bias_kv",
+        {"(K; b), (V; b)", "{k|[[out]]} = ({k|[[x0]]}; [[x1]])", "step.bias_kv.words"},
+        {"dK, dV, db", "{k|[[d0]]} = {k|[[out]]}_{…T},  [[d1=]] {k|[[out]]}_{T+1}", "back.bias_kv"},
+        {"words.bias_kv", "words.extra_key.mask"}};
+  }
+  StepRow zero_key() const {
+    return {"step.zero_key",
+            {"(K; 0), (V; 0)", "{k|[[out]]} = ({k|[[x0]]}; 0)", "step.zero_key.words"},
+            {"dK, dV", "{k|[[d0]]} = {k|[[out]]}_{…T}", "back.zero_key"},
+            {"words.zero_key", "words.extra_key.mask"}};
+  }
+  StepRow added_mask() const {
+    return {"step.added_mask",
+            {"[[x0]] + [[x1]]", "[[out]] = [[x0]] + [[x1]]", "step.added_mask.words"},
+            {"[[d0]]", "[[d0]] = [[out]]", "back.added_mask"},
+            {"words.added_mask", "words.mask.row"}};
+  }
+  StepRow mask_heads() const {
+    return {"step.mask_heads",
+            {"m · [[x0]]", "{p|[[out]]} = m_{h} · {p|[[x0]]}", "step.mask_heads.words"},
+            {"m · [[out]]", "{p|[[d0]]} = m_{h} · {p|[[out]]}", "back.mask_heads"},
+            {"words.mask_heads"}};
+  }
+  StepRow mean_heads() const {
+    return {"step.mean_heads",
+            {"Σ_h [[x0]] / H", "{p|[[out]]} = Σ_{h} {p|[[x0]]}_{h} / H", "step.mean_heads.words"},
+            {},
+            {"words.mean_heads"}};
+  }
+};
+
+}  // namespace headlight
