@@ -25,8 +25,8 @@ struct ModelOptions {
   std::optional<std::string> sentence, sentence_file, session;
   std::optional<std::string> tokenizer, attention, scores, attention_scale, block, norm, activation,
       positions, rotary, mixer, form, pool;
-  std::optional<std::string> mask, mask_causal, bias, numbers, tied_head, residual, pad, forbid,
-      allow, seed;
+  std::optional<std::string> mask, mask_causal, bias, segments, numbers, tied_head, residual, pad,
+      forbid, allow, seed;
   std::optional<int> layers, heads, kv_heads, d_model, d_head, d_hidden, window, stride, max_tokens,
       rotary_width, relative_reach, t5_buckets, t5_reach, kernel, dilation, experts, top_experts,
       components, memory, foci, pool_hidden;

@@ -17,9 +17,12 @@ enum class Role {
   kDropout,
   kTargets,
   kMemory,
+  kSegmentIds,  // of each token: which sentence it stands in
   // activations
   kEmbedding,
   kPosition,
+  kSegment,     // the row of a token's sentence
+  kSegmentSum,  // embedding and segment
   kResidual,
   kNormInput,
   kNormalized,
@@ -90,6 +93,7 @@ enum class Role {
   // parameters
   kTokenTable,
   kPositionTable,
+  kSegmentTable,
   kNormScale,
   kNormShift,
   kQueryWeight,

@@ -15,7 +15,7 @@ namespace {
 // Nothing where the model can learn from this.
 const char* problem_of(const Model& base, const TrainOptions& o) {
   const bool masked = !o.mask_tokens.empty();
-  if (!o.labels.empty()) return nullptr;  // classifier_on() says
+  if (!o.labels.empty() || o.next_sentence) return nullptr;  // classifier_on() says
   if (fills_masks(base)) return masked ? nullptr : "train.from_masked";
   if (!goes_on(base)) return "train.from_form";
   return masked ? "train.from_not_masked" : nullptr;
@@ -27,7 +27,7 @@ void check_from(const CLI::App& sub, const TrainOptions& o) {
   if (o.text.empty() && o.labels.empty()) throw UsageError(Message{"train.from_text"});
   for (const CLI::Option* option : sub.get_options()) {
     const std::string name = option->get_name();
-    const bool head = name == "--pool" && !o.labels.empty();
+    const bool head = name == "--pool" && (!o.labels.empty() || o.next_sentence);
     const bool of_model = option->get_group() == kModelOptions && name != "--seed" && !head;
     const bool of_tokens = name == "--cut" || name == "--vocabulary" || name == "--characters" ||
                            name == "--init" || name == "--resume" || name == "--config";
@@ -52,7 +52,8 @@ void use_base(const Model& base, const CLI::App& sub, TrainOptions& o) {
   const auto most = static_cast<int>(base.file.context) - (begins_with_class(config) ? 1 : 0);
   const RunPlan plan = tuning_plan(default_plan(""), base.ref, base.file.config, base.file.context);
   if (sub.count("--lr") == 0) o.rate = plan.settings.schedule.peak;
-  if (sub.count("--context") == 0) o.context = o.labels.empty() ? plan.text_options.context : most;
+  if (sub.count("--context") == 0)
+    o.context = o.labels.empty() ? std::min(plan.text_options.context, most) : most;
   if (o.context > most) {
     throw UsageError(
         Message{"train.from_context",
@@ -61,11 +62,16 @@ void use_base(const Model& base, const CLI::App& sub, TrainOptions& o) {
 }
 
 Config config_on(const Model& base, const TrainOptions& o) {
-  if (o.labels.empty()) return base.file.config;
+  if (o.labels.empty() && !o.next_sentence) return base.file.config;
   // Of a model that looks back only the last token has heard all the others.
   const bool back = base.file.config.mask.is_causal();
-  return classifier_on(base, from_word<PoolKind>(o.model.pool.value_or(""))
-                                 .value_or(back ? PoolKind::kLast : PoolKind::kMean));
+  const PoolKind usual = back              ? PoolKind::kLast
+                         : o.next_sentence ? PoolKind::kFirst
+                                           : PoolKind::kMean;
+  Config config =
+      classifier_on(base, from_word<PoolKind>(o.model.pool.value_or("")).value_or(usual));
+  config.segments |= o.next_sentence;
+  return config;
 }
 
 int frozen_layers(const TrainOptions& o) {
