@@ -247,7 +247,7 @@ std::span<const SettingInfo> all_settings() {
       {"model/scale/on", "model.scale", "command.model/settings"},
       {"model/bias/on", "model.bias", "command.model/settings"},
       {"model/tied_head/on", "model.tied_head", "command.model/settings"},
-      {"model/segments/on", "model.segment_rows", "command.model/settings"},
+      {"model/segment_rows/on", "model.segment_rows", "command.model/settings"},
       {"model/residual/on", "model.residual", "command.model/settings"},
       {"model/tokenizer/words", "model.tokenizer", "command.model/settings"},
       {"train/set/task", "train.group.task", "mode.train"},

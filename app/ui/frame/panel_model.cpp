@@ -267,7 +267,7 @@ void number_settings(const AppState& state, Ui& ui, Form& form, Config& c, bool&
 void segment_rows(const AppState& state, Ui& ui, Form& form, Config& c, bool& changed) {
   if (c.form == ModelForm::kTranslate || c.numbers || c.memory > 0) c.segments = false;
   if (c.form == ModelForm::kTranslate || c.numbers || c.memory > 0) return;
-  if (!switch_field(form, "model/segments", ui.tr("model.segment_rows"), c.segments)) return;
+  if (!switch_field(form, "model/segment_rows", ui.tr("model.segment_rows"), c.segments)) return;
   changed = true;
   const std::string mark(to_string(Special::kSeparator));
   const std::string& sentence = state.document().sentence;

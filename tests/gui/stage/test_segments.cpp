@@ -91,8 +91,8 @@ TEST_CASE("segments: the switch adds them and a second sentence; a third one is 
   const std::string before = gui.document().sentence;
   gui.push(DoCommand{Command::kToggleModel});
   gui.frame(2);
-  gui.reveal("model/segments/on", "panel/model_settings");
-  gui.click("model/segments/on");
+  gui.reveal("model/segment_rows/on", "panel/model_settings");
+  gui.click("model/segment_rows/on");
   CHECK(gui.config().segments);
   CHECK(gui.document().sentence.starts_with(before + " [SEP] "));
   CHECK(gui.trace().program().segment_ids >= 0);
