@@ -235,8 +235,10 @@ int run_train(TrainOptions o, const std::shared_ptr<const Model>& base) {
         "learns from --pairs or --task dates, without --form");
   }
   if (!o.model.form && classes) o.model.form = word(ModelForm::kClasses);
-  if (o.next_sentence && !o.model.pool) o.model.pool = word(PoolKind::kFirst);
-  if (o.next_sentence && !o.model.segments) o.model.segments = "on";
+  if (o.next_sentence && !base) {  // config_on() says what a base becomes
+    if (!o.model.pool) o.model.pool = word(PoolKind::kFirst);
+    if (!o.model.segments) o.model.segments = "on";
+  }
   Config config = o.model.document().config;
   RunSettings settings = settings_of(o, config);
   TrainState state;

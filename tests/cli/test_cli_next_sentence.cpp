@@ -54,6 +54,13 @@ TEST_CASE("train --next-sentence: goes on as if never stopped; eval and trace re
   CHECK(report.find("of 120 rows right") != std::string::npos);  // two pairs of each story
   CHECK(report.find("other") != std::string::npos);
 
+  // Of a model that only looks back, the last token has heard both sentences.
+  run_well({"train", "--text", text, "--next-sentence", "--from", "stories", "--batch", "2",
+            "--steps", "1", "--out", folder / "back"});
+  const auto back = nlohmann::json::parse(read_bytes(folder / "back" + "/config.json"));
+  CHECK(back["model"]["pool"] == "last");
+  CHECK(back["model"]["segments"] == true);
+
   // On from a model of hidden tokens, which has never seen a [SEP], and on to labels.
   const std::string masked = folder / "masked", judge = folder / "judge";
   run_well(small({"--text", text, "--mask-tokens", "20%", "--cut", "wordpiece", "--vocabulary",
@@ -69,6 +76,9 @@ TEST_CASE("train --next-sentence: goes on as if never stopped; eval and trace re
   run_well({"train", "--labels", table, "--from", judge, "--pool", "cls", "--steps", "3", "--batch",
             "4", "--out", folder / "labels"});
   run_well({"eval", "--model", folder / "labels", "--labels", table});
+  // Rows of other lengths are padded, also where tokens only look back.
+  run_well({"train", "--labels", table, "--from", "stories", "--by-length", "off", "--steps", "1",
+            "--batch", "4"});
 }
 
 TEST_CASE("train --next-sentence, --segments: what cannot be, each with what to do") {

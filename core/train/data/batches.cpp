@@ -14,7 +14,9 @@ ModelForm form_of(TaskKind kind) {
 }
 
 RunShape shape_of(const Task& task, const Config& config) {
-  const bool looks = task.kind() == TaskKind::kTranslate || !config.mask.is_causal();
+  // Who judges a row looks at all of it, whichever way its tokens look.
+  const bool looks = task.kind() == TaskKind::kTranslate || task.kind() == TaskKind::kClassify ||
+                     !config.mask.is_causal();
   return {.batch = 1,
           .positions = task.context(),
           .vocab = task.vocabulary().size(),
