@@ -50,8 +50,8 @@ int class_tokens(const Model*, const Document&);
 /// RunShape::separator; of the sandbox (null) that of the sentence's own tokens.
 int separator_of(const Model*, const Config&, const RunInput&);
 
-/// Is the [SEP] missing behind the second sentence that a classifier of [CLS] has learned rows with:
-/// [CLS] first [SEP] second [SEP]? It is put there, as [CLS] is. `separators` are in the row.
+/// Is the [SEP] missing behind the second sentence that a classifier of [CLS] has learned rows
+/// with: [CLS] first [SEP] second [SEP]? It is put there, as [CLS] is. `separators` are in the row.
 bool closes_pair(const Config&, std::size_t separators, bool ends_with_one);
 
 /// Of a model with segments: finds which sentence each token of the row stands in, and closes a
