@@ -202,6 +202,21 @@ int run_rows(const EvalOptions& o, const std::shared_ptr<const Model>& model) {
   return 0;
 }
 
+// Pairs of sentences of a text: whether the second one follows.
+int run_sentences(const EvalOptions& o, const std::shared_ptr<const Model>& model) {
+  const Config& config = model->file.config;
+  TextOptions options;
+  options.known = model->vocabulary;
+  options.validation = 0;
+  options.next_sentence = true;
+  options.context = static_cast<int>(model->file.context) - begins_with_class(config);
+  LoadedTask loaded = load_own_task(OwnData::kText, {o.text, ""}, options);
+  for (const Message& note : loaded.notes) tell(say(Language::kEnglish, note));
+  const auto task = as_read_by(config, std::move(loaded.task));
+  print_labels(*task, score_labels(model, *task, o.threads), o.json);
+  return 0;
+}
+
 int run_eval(const EvalOptions& o) {
   if (o.task + !o.text.empty() + !o.labels.empty() + !o.pairs.empty() != 1) {
     throw UsageError(
@@ -223,6 +238,7 @@ int run_eval(const EvalOptions& o) {
     print_task(o, *task, score_task(model, *task, o.seed, o.count, o.threads));
     return 0;
   }
+  if (model->file.task == kNextSentenceTask) return run_sentences(o, model);
   const std::int64_t context = model->file.context;
   const std::int64_t stride =
       o.stride.value_or(model->file.config.memory > 0 ? context : (context + 1) / 2);

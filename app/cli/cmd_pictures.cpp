@@ -28,6 +28,7 @@ struct PictureOptions {
   std::string train;       // a task, or OwnData: the Train panel is shown
   std::string train_file;  // the person's own data
   int train_masked = 0;    // RunPlan's text_options.masked
+  bool train_next_sentence = false;
   std::int64_t train_steps = 300;
   std::optional<std::int64_t> mark, pin;
   std::string vision = "full", range = "shared";
@@ -152,6 +153,7 @@ void train(Shell& shell, const PictureOptions& o) {
   if (own && o.train_file.empty()) throw UsageError("--train " + o.train + " needs --train-file");
   plan.text.path = o.train_file;
   if (own) plan = with_masked(std::move(plan), o.train_masked);
+  if (own == OwnData::kText && o.train_next_sentence) plan = with_next_sentence(plan, true);
   ask(DoCommand{Command::kTrain});
   ask(PlanRun{plan});
   ask(PlayRun{true, o.train_steps});
@@ -287,6 +289,8 @@ void add_screenshot_command(CLI::App& app, Run& run) {
          "--train-mask-tokens", o->train_masked,
          "--train text: percent of the tokens that are hidden (0: the next token is learned)")
       ->check(CLI::Range(0, kMostMasked));
+  sub->add_flag("--train-next-sentence", o->train_next_sentence,
+                "--train text: whether a sentence follows another is learned");
   sub->add_option("--train-steps", o->train_steps, "--train: after so many updates")
       ->capture_default_str()
       ->check(CLI::Range(0, 1000000));

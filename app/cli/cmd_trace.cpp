@@ -1,6 +1,8 @@
 // headlight trace: every tensor of a run, into a file or as a list.
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
 
 #include "app/cli/cli.h"
 #include "core/base/error.h"
@@ -29,28 +31,30 @@ std::vector<std::int64_t> sizes(std::span<const Axis> axes) {
 
 struct Arrays {
   std::vector<NamedArray> list;
-  std::vector<std::int64_t> ids, source_ids;
+  std::vector<std::int64_t> ids, source_ids, segment_ids;
 };
 
-// token_ids and source_ids as integers, all else as float32, the batch axis left out.
+// Ids as integers, all else as float32, the batch axis left out.
 Arrays trace_arrays(const Trace& trace) {
   Arrays arrays;
-  arrays.ids.assign(trace.input().ids.begin(), trace.input().ids.end());
-  arrays.source_ids.assign(trace.input().source_ids.begin(), trace.input().source_ids.end());
+  const RunInput& input = trace.input();
+  arrays.ids.assign(input.ids.begin(), input.ids.end());
+  arrays.source_ids.assign(input.source_ids.begin(), input.source_ids.end());
+  arrays.segment_ids.assign(input.segment_ids.begin(), input.segment_ids.end());
   const Program& program = trace.program();
+  const std::pair<TensorId, const std::vector<std::int64_t>&> integers[] = {
+      {program.token_ids, arrays.ids},
+      {program.source_ids, arrays.source_ids},
+      {program.segment_ids, arrays.segment_ids}};
   for (std::size_t id = 0; id < program.tensors.size(); ++id) {
     const TensorSpec& spec = program.tensors[id];
     if (spec.kind == TensorKind::kParameter) continue;
-    const std::vector<Axis> axes = shown_axes(spec.axes);
-    if (static_cast<TensorId>(id) == program.token_ids) {
-      arrays.list.push_back({spec.name, sizes(axes), std::span<const std::int64_t>(arrays.ids)});
-    } else if (static_cast<TensorId>(id) == program.source_ids) {
-      arrays.list.push_back(
-          {spec.name, sizes(axes), std::span<const std::int64_t>(arrays.source_ids)});
-    } else {
-      arrays.list.push_back(
-          {spec.name, sizes(axes), trace.tensor(static_cast<TensorId>(id)).cells()});
+    const auto tensor = static_cast<TensorId>(id);
+    NamedArray array{spec.name, sizes(shown_axes(spec.axes)), trace.tensor(tensor).cells()};
+    for (const auto& [which, ids] : integers) {
+      if (which == tensor) array.data = std::span<const std::int64_t>(ids);
     }
+    arrays.list.push_back(std::move(array));
   }
   return arrays;
 }

@@ -26,6 +26,7 @@
 #include "core/train/optim/check_number.h"
 #include "core/train/optim/early_stop.h"
 #include "core/train/run_checkpoint.h"
+#include "core/train/tasks/class_token.h"
 #include "core/train/trainer.h"
 
 namespace headlight {
@@ -224,15 +225,20 @@ Ending train(const RunParts& run, Learner& learner, SafeRun& safe, TrainState& s
 int run_train(TrainOptions o, const std::shared_ptr<const Model>& base) {
   const LearnerFactory learners = learners_for(o);
   // What is learned says what the model makes; classes can be learned without layers.
-  const bool classes = !o.labels.empty() || std::ranges::any_of(all_tasks(), [&](const auto& task) {
-    return task.id == o.task && task.kind == TaskKind::kClassify;
-  });
+  const bool judges = !o.labels.empty() || o.next_sentence;
+  const bool classes = judges || std::ranges::any_of(all_tasks(), [&](const auto& task) {
+                         return task.id == o.task && task.kind == TaskKind::kClassify;
+                       });
   if (o.model.form == word(ModelForm::kTranslate)) {
     throw UsageError(
         "--form of a model to train must be tokens or classes; got 'translate'. An encoder-decoder "
         "learns from --pairs or --task dates, without --form");
   }
   if (!o.model.form && classes) o.model.form = word(ModelForm::kClasses);
+  if (o.next_sentence && !base) {  // config_on() says what a base becomes
+    if (!o.model.pool) o.model.pool = word(PoolKind::kFirst);
+    if (!o.model.segments) o.model.segments = "on";
+  }
   Config config = o.model.document().config;
   RunSettings settings = settings_of(o, config);
   TrainState state;
@@ -258,7 +264,8 @@ int run_train(TrainOptions o, const std::shared_ptr<const Model>& base) {
     config = config_on(*base, o);
     config.seed = seed;
     settings.base = base->ref;
-    known = {o.labels.empty() ? base->vocabulary : padded_vocabulary(*base), {}};
+    known = {judges ? padded_vocabulary(*base) : base->vocabulary, {}};
+    if (o.next_sentence) known.vocabulary = with_special(known.vocabulary, Special::kSeparator);
   }
   if (from) {
     known = {std::make_shared<Vocabulary>(Vocabulary::from_json(from->tokenizer)),
@@ -276,6 +283,8 @@ int run_train(TrainOptions o, const std::shared_ptr<const Model>& base) {
                            data.kind() == TaskKind::kNumbers;
     if (both_ways && !o.model.mask) config.mask.kind = MaskKind::kNone;
   }
+  if (o.next_sentence && config.mask.is_causal() && config.pool == PoolKind::kFirst)
+    throw UsageError(Message{"train.next_sentence.causal"});
   if (settings.patience > 0 && data.validation.empty())
     throw UsageError(Message{"train.patience_option"});
   if (data.task) data.shape = shape_of(*data.task, config);
@@ -294,7 +303,7 @@ int run_train(TrainOptions o, const std::shared_ptr<const Model>& base) {
     restore_run(*learner, state.step, from->training->optimizer);
     data.batches->restore(state.data);
   }
-  const OldText old_text(o.labels.empty() ? base : nullptr, *learner, data.shape.positions);
+  const OldText old_text(judges ? nullptr : base, *learner, data.shape.positions);
   TrainLog log(o.log, state.step > 0);
   std::signal(SIGINT, interrupt);
   tell_device(*learner, o);
@@ -327,7 +336,7 @@ int run_train(TrainOptions o, const std::shared_ptr<const Model>& base) {
   }
   // Who interrupts waits for nothing but the weights to be saved.
   if (ending == Ending::kInterrupted) fresh = evaluate_kept(*learner, early, examples);
-  tell_padding(padding, settings.by_length);
+  tell_padding(padding, settings.by_length || o.next_sentence);
   tell_best(early, state.step);
   if (fresh.counted > 0) tell_score(fresh, data.task.get(), examples);
   tell_blocks(*learner);
@@ -357,6 +366,9 @@ void add_train_command(CLI::App& app, Run& run) {
   of_run("--bytes", o->bytes, "--text: only these bytes of the file, as 0:1000000");
   of_run("--mask-tokens", o->mask_tokens,
          "--text: hide this share of the tokens (15%) and learn what stands there (BERT)");
+  sub->add_flag("--next-sentence", o->next_sentence,
+                "--text: learn whether one sentence follows another (BERT)")
+      ->group(kOfTheRun);
   sub->add_option("--validation-bytes", o->validation_bytes,
                   "--text: measure the loss on these bytes of the file");
   sub->add_option("--labels", o->labels, "A table (TSV, .csv) of texts and their classes");

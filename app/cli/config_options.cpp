@@ -263,6 +263,7 @@ Config ModelOptions::config(const Document& doc) const {
   set_numbers(*this, c);
   if (memory) c.memory = *memory;
   set_pooling(*this, c);
+  set_switch("--segments", segments, c.segments);
   set_switch("--bias", bias, c.bias);
   set_switch("--tied-head", tied_head, c.tied_head);
   set_attention(*this, c);

@@ -98,6 +98,10 @@ void ModelOptions::add_to(CLI::App& app) {
          "Numbers: components of a mixture density (0: one number for each)");
   number("--memory", memory,
          "So many rows of the segment before are kept as further keys and values");
+  text("--segments", segments,
+       "on or off: each token's embedding has a learned row added, by the sentence that it stands "
+       "in; "
+       "[SEP] ends the first one");
   number("--foci", foci, "--pool foci: how many");
   number("--pool-hidden", pool_hidden,
          "--pool foci: directions that the rows are projected into (0: d_model)");

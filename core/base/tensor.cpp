@@ -40,6 +40,7 @@ std::span<const std::string_view> axis_words() {
                                                                         "number",
                                                                         "component",
                                                                         "distance_source",
+                                                                        "segment",
                                                                         "memory",
                                                                         "d_value"});
   return kWords;

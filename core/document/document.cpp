@@ -5,6 +5,7 @@
 #include "core/base/utf8.h"
 #include "core/graph/program_memory.h"
 #include "core/text/reorder.h"
+#include "core/text/vocabulary.h"
 
 namespace headlight {
 namespace {
@@ -29,8 +30,9 @@ void tidy(std::vector<std::string>& targets) {
 Document move_token(Document doc, int from, int to) {
   const int first = begins_with_class(doc.config) ? 1 : 0;  // [CLS] stays where it is
   if (from < first) return doc;
-  const Reordered moved = move_token(doc.sentence, doc.tokenizer, std::int64_t{from} - first,
-                                     static_cast<std::int64_t>(std::max(to, first) - first));
+  const Reordered moved =
+      move_token(doc.sentence, doc.tokenizer, std::int64_t{from} - first,
+                 static_cast<std::int64_t>(std::max(to, first) - first), whole_token(doc.config));
   doc.sentence = clean_utf8(moved.text).text;
   std::vector<int>& padding = doc.config.mask.padding;
   for (int& place : padding) {
@@ -97,6 +99,10 @@ struct Apply {
 };
 
 }  // namespace
+
+std::string_view whole_token(const Config& config) {
+  return config.segments ? to_string(Special::kSeparator) : std::string_view();
+}
 
 Document apply(Document doc, const Edit& edit) { return std::visit(Apply{std::move(doc)}, edit); }
 

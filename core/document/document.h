@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -31,6 +32,10 @@ struct Document {
   std::vector<std::string> targets;
   bool operator==(const Document&) const = default;
 };
+
+/// What the tokenizer keeps in one piece (Tokenizer::keep_whole()): [SEP], of a random model with
+/// segments.
+std::string_view whole_token(const Config&);
 
 // ---- edits: each says what to change, nothing else ----
 

@@ -223,6 +223,23 @@ Text expert_work(const Subject& s, std::int64_t experts) {
 // How many heads of queries share one of keys and values.
 std::int64_t sharing(const Subject& s) { return heads(s) / config(s).kv_head_count(); }
 
+// How many tokens before the one that is looked at, or behind it, attention lets it see.
+Text seen(const Subject& s, bool before) {
+  if (!config(s).attends()) return std::nullopt;
+  const TensorId id = s.trace.program().mask;
+  const std::int64_t n = s.trace.length(), row = place(s);
+  const float* mask = id < 0 ? nullptr : s.trace.tensor(id).data + row * n;
+  std::int64_t count = 0;
+  for (std::int64_t key = before ? 0 : row + 1; key < (before ? row : n); ++key)
+    count += !mask || mask[key] != -INFINITY;
+  return count_text(count);
+}
+
+// How many tokens of the row stand in this sentence.
+Text in_segment(const Subject& s, int segment) {
+  return std::to_string(std::ranges::count(s.trace.input().segment_ids, segment));
+}
+
 struct Named {
   std::string_view name;
   Lookup find;
@@ -252,6 +269,14 @@ constexpr Named kLookups[] = {
      }},
     {"classes",
      [](const Subject& s) { return Text(std::to_string(s.trace.program().outcomes())); }},
+    // The sentence that the token stands in, and how many stand in each.
+    {"segment",
+     [](const Subject& s) {
+       const std::vector<int>& segments = s.trace.input().segment_ids;
+       return Text(std::to_string(segments.at(static_cast<std::size_t>(place(s)))));
+     }},
+    {"first_segment", [](const Subject& s) { return in_segment(s, 0); }},
+    {"second_segment", [](const Subject& s) { return in_segment(s, 1); }},
     {"d_model", [](const Subject& s) { return Text(std::to_string(config(s).d_model)); }},
     {"foci",
      [](const Subject& s) {
@@ -369,6 +394,8 @@ constexpr Named kLookups[] = {
        return Text(label(s, axis, place(s)));
      }},
     {"place", [](const Subject& s) { return Text(std::to_string(position(s))); }},
+    {"seen_before", [](const Subject& s) { return seen(s, true); }},
+    {"seen_behind", [](const Subject& s) { return seen(s, false); }},
     {"id", token_id},
     // Of the result's row: what the largest number belongs to, that number, the same where it is a
     // weight, how many are allowed by the mask.

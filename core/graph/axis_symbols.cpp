@@ -59,6 +59,7 @@ std::vector<NamedSize> axis_sizes(const Program& program, TensorId id, std::stri
   if (axis == "hidden") return {{SizeKind::kOther, "hidden", length}};
   if (axis == "focus" || axis == "other_focus") return {{SizeKind::kOther, "foci", length}};
   if (axis.starts_with("distance")) return {{SizeKind::kOther, "distances", length}};
+  if (axis == "segment") return {{SizeKind::kOther, "segments", length}};
   if (axis == "bucket") return {{SizeKind::kOther, "buckets", length}};
   if (axis == "state" || axis == "next_state") return {{SizeKind::kModel, "d_model", length}};
   if (axis == "gate") return {{SizeKind::kOther, "", 3}, {SizeKind::kModel, "d_model", length / 3}};

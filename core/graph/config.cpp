@@ -276,6 +276,15 @@ void validate_memory(const Config& c) {
         Message{"error.memory_positions", {{"positions", std::string(word(c.positions))}}});
 }
 
+// Numbers have no [SEP], an encoder-decoder has a row for each sentence, and what is remembered was
+// read before any [SEP] of this row.
+void validate_segments(const Config& c) {
+  if (!c.segments) return;
+  if (c.form == ModelForm::kTranslate) throw UsageError(Message{"error.segments_translate"});
+  if (c.numbers) throw UsageError(Message{"error.segments_numbers"});
+  if (c.memory > 0) throw UsageError(Message{"error.segments_memory"});
+}
+
 // Numbers have no table that could be read backwards, no class and no other row.
 void validate_numbers(const Config& c) {
   expect_range("quantity.components", c.components, 0, kMaxComponents);
@@ -328,6 +337,7 @@ void validate(const Config& c) {
   if (c.tied_head && classes) throw UsageError(Message{"error.tied_classes"});
   validate_memory(c);
   validate_numbers(c);
+  validate_segments(c);
 }
 
 namespace {

@@ -127,6 +127,9 @@ struct Config {
   int foci = 3;                     // of PoolKind::kFoci
   int pool_hidden = 0;              // directions into which W₁ projects; 0: d_model
   double foci_penalty = 0;  // PoolKind::kFoci, in training: C of + C · ‖A Aᵀ − I‖²
+  // Each token's embedding has one of kSegments learned rows added, by the sentence that it stands
+  // in: up to the first [SEP], or behind it (Devlin et al. 2019).
+  bool segments = false;
   MaskSpec mask;            // of kTranslate: the decoder's attention to its own row
   // Off: the heads' results side by side are what attention adds, as they are: no W_O, no b_O.
   // Their width must then be d_model.
@@ -177,6 +180,7 @@ void validate(const Config&);
 inline constexpr double kLowestTemperature = 0.05, kHighestTemperature = 10;
 inline constexpr double kLowestRotaryBase = 1, kHighestRotaryBase = 1e9;
 inline constexpr int kMaxFoci = 1024;
+inline constexpr int kSegments = 2;     // the first sentence, the second
 inline constexpr int kMaxReach = 4096;  // of distances
 inline constexpr int kMaxKernel = 1024;
 inline constexpr int kMaxDilation = 64;

@@ -297,6 +297,7 @@ Json config_json(const Config& c) {
   if (c.memory != 0) json["memory"] = c.memory;
   if (c.numbers) json["numbers"] = true;
   if (c.components != 0) json["components"] = c.components;
+  if (c.segments) json["segments"] = true;
   if (c.pool != PoolKind::kMean) json["pool"] = word(c.pool);
   if (c.pool == PoolKind::kFoci) {
     json["foci"] = c.foci;
@@ -356,6 +357,7 @@ Config read_config(const Json& json, const std::string& where, const JsonFileWor
     }
   }
   in.boolean("residual", c.residual);
+  in.boolean("segments", c.segments);
   in.choice("pool", c.pool);
   in.number("foci", c.foci, 1, kMaxFoci);
   in.number("pool_hidden", c.pool_hidden, 0, kMaxWidth);

@@ -96,6 +96,8 @@ struct RunShape {
   bool in_place = false;
   // Config::memory: so many rows of the segment before are there; at most that many.
   std::int64_t memory = 0;
+  // Config::segments: the id of [SEP], behind which the next sentence begins; -1: there is none.
+  int separator = -1;
   // Places that learned positions have rows for, of the tokens and of the source; 0: as many as
   // there are tokens. A batch may be narrower than the rows that a model learns.
   std::int64_t context = 0, context_source = 0;
@@ -132,6 +134,7 @@ struct Program {
   std::vector<FusedAttention> attentions;  // in the order of their calls; of dot products only
   // The inputs; those that the model has no use for are -1.
   TensorId token_ids = -1, mask = -1;
+  TensorId segment_ids = -1;  // (batch, position): which sentence of the row
   // kClasses, of some kinds of pooling (batch, position): 1 for a token, 0 for padding
   TensorId present = -1;
   TensorId picked = -1;       // (batch, position): 1 for the token that stands for all

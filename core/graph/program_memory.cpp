@@ -136,6 +136,27 @@ void fill_source_mask(const Program& program, TensorId id, std::span<float* cons
 
 }  // namespace
 
+std::vector<int> segments_of(std::span<const int> ids, int separator) {
+  std::vector<int> segments;
+  int segment = 0;
+  for (const int id : ids) {
+    segments.push_back(segment);
+    if (id == separator) segment = kSegments - 1;
+  }
+  return segments;
+}
+
+void fill_segments(const Program& program, std::span<float* const> memory) {
+  if (program.segment_ids < 0) return;
+  const float* ids = memory[place(program.token_ids)];
+  float* segments = memory[place(program.segment_ids)];
+  const std::int64_t tokens = program.shape.positions;
+  for (std::int64_t r = 0; r < program.shape.batch; ++r, ids += tokens, segments += tokens) {
+    const std::vector<int> row(ids, ids + tokens);
+    std::ranges::copy(segments_of(row, program.shape.separator), segments);
+  }
+}
+
 bool begins_with_class(const Config& config) {
   return config.form == ModelForm::kClasses && config.pool == PoolKind::kFirst;
 }
@@ -191,6 +212,7 @@ void fill_inputs(const Program& program, std::span<const int> ids, std::span<con
                    [](int token) { return static_cast<float>(token); });
   };
   fill_ids(program.token_ids, ids);
+  fill_segments(program, memory);
   fill_ids(program.source_ids, source_ids);
   for (const TensorId id : program.dropout) fill_all(id, 1.0f);
   fill_source_mask(program, program.source_mask, memory);

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <span>
+#include <vector>
 
 #include "core/graph/program.h"
 
@@ -33,6 +34,13 @@ void check_added_mask(const Config&, std::int64_t tokens);
 
 /// Does [CLS] stand before the sentence, whose row then stands for all of it?
 bool begins_with_class(const Config&);
+
+/// Which sentence of its row each token stands in: 0 up to the first [SEP], that one among them, 1
+/// behind it.
+std::vector<int> segments_of(std::span<const int> ids, int separator);
+
+/// Fills Program::segment_ids, where the program has it, from the token ids that are there already.
+void fill_segments(const Program&, std::span<float* const> memory);
 
 /// The inputs by which pooling knows what is a token of row `row` of the batch, not padding: what
 /// is present, which token is picked, the mask of the foci; those that the program has.

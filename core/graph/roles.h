@@ -19,9 +19,12 @@ enum class Role {
   kMemory,
   kAddedMask,
   kHeadMask,
+  kSegmentIds,  // of each token: which sentence it stands in
   // activations
   kEmbedding,
   kPosition,
+  kSegment,     // the row of a token's sentence
+  kSegmentSum,  // embedding and segment
   kResidual,
   kNormInput,
   kNormalized,
@@ -98,6 +101,7 @@ enum class Role {
   // parameters
   kTokenTable,
   kPositionTable,
+  kSegmentTable,
   kNormScale,
   kNormShift,
   kQueryWeight,

@@ -15,7 +15,8 @@ struct RunInput {
   std::vector<int> source_ids = {};
   // Config::memory: the tokens before this segment whose rows are remembered, in order.
   std::vector<int> memory_ids = {};
-  std::vector<int> masked = {};  // of a model that fills [MASK]: the positions that have it
+  std::vector<int> segment_ids = {};  // Config::segments: of each token, segments_of()
+  std::vector<int> masked = {};       // of a model that fills [MASK]: the positions that have it
   std::vector<std::string> classes = {};  // of a classifier: their names
   bool has_pieces = false;                // Vocabulary::blanks_begin_words
 };

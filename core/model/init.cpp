@@ -27,7 +27,8 @@ std::span<const Choice<Init>> choices(Init) { return kInits; }
 
 Fans fans(const TensorSpec& spec) {
   const auto size = [&](std::size_t axis) { return spec.axes[axis].size; };
-  if (spec.role == Role::kTokenTable || spec.role == Role::kPositionTable)
+  if (spec.role == Role::kTokenTable || spec.role == Role::kPositionTable ||
+      spec.role == Role::kSegmentTable)
     return {size(1), size(0)};
   // A row by distance stands where a key or a value does; a number by bucket is looked up.
   if (spec.role == Role::kDistanceKeyTable || spec.role == Role::kDistanceValueTable)

@@ -74,13 +74,14 @@ Preset gpt2(std::string_view name, std::string_view title, const Config& c, std:
           "preset.apart.gpt2"};
 }
 
-// Without the segments, the norm of the embeddings and the pooler, which the program lacks.
+// Without the norm of the embeddings and the pooler, which the program lacks.
 Preset bert(std::string_view name, std::string_view title, int layers, int d_model, int heads,
             std::int64_t published, std::string_view said) {
   Config c = decoder(layers, d_model, heads);
   c.block = BlockKind::kPostNorm;
   c.activation = Activation::kGelu;
   c.mask.kind = MaskKind::kNone;
+  c.segments = true;
   const std::int64_t d = d_model;
   return {name,
           title,
@@ -91,9 +92,7 @@ Preset bert(std::string_view name, std::string_view title, int layers, int d_mod
           {.batch = 1, .positions = 512, .vocab = 30522, .in_place = true},
           published,
           said,
-          {{"preset.has.segments", 2 * d},
-           {"preset.has.embedding_norm", 2 * d},
-           {"preset.has.pooler", d * d + d}},
+          {{"preset.has.embedding_norm", 2 * d}, {"preset.has.pooler", d * d + d}},
           "preset.apart.bert"};
 }
 

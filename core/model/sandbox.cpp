@@ -27,6 +27,7 @@ Spread spread_of(const TensorSpec& spec) {
     case Role::kSpreadWeight:
       return over_root(0.5);
     case Role::kPositionTable:
+    case Role::kSegmentTable:
       return {0, 0.5f};
     case Role::kDistanceKeyTable:  // as large as a key is, and half as large as a value
     case Role::kDistanceTable:

@@ -41,13 +41,21 @@ void backward(const OpGradArgs& args) {
   }
 }
 
+// Of what the table has a row: tokens, or the sentences of a row.
+bool of_segments(const TensorView& table) { return table.axes[0].name == "segment"; }
+const char* picked_by(const TensorView& table) {
+  return of_segments(table) ? "segment" : "token id";
+}
+
 OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
   const std::int64_t id_at[] = {index[0], index[1]};
   const auto id = static_cast<std::int64_t>(args.in[0].at(id_at));
   const std::int64_t cell[] = {id, index[2]};
   OpTerm term{{1, {id, index[2]}}, args.in[1].at(cell), 1.0, {{0, {index[0], index[1]}}}, ""};
   term.note = "row " + std::to_string(id) + " of the table";
-  return {{term}, {{"token id", static_cast<double>(id)}}, "W_E[id, f]"};
+  return {{term},
+          {{picked_by(args.in[1]), static_cast<double>(id)}},
+          of_segments(args.in[1]) ? "W_seg[seg, f]" : "W_E[id, f]"};
 }
 
 // Every token that picked the row passes on what it feels.
@@ -55,8 +63,9 @@ OpExplanation explain_gradient(const OpGradArgs& args, int input,
                                std::span<const std::int64_t> index) {
   if (input != 1) return without_gradient();
   const auto ids = args.in[0].cells();
-  const std::string formula = "Σ_t dy[t, f] · [id[t] = v]";
-  OpExplanation result{{}, {{"token id", static_cast<double>(index[0])}}, formula};
+  const std::string formula =
+      of_segments(args.in[1]) ? "Σ_t dy[t, f] · [seg[t] = s]" : "Σ_t dy[t, f] · [id[t] = v]";
+  OpExplanation result{{}, {{picked_by(args.in[1]), static_cast<double>(index[0])}}, formula};
   for (std::size_t t = 0; t < ids.size(); ++t) {
     if (static_cast<std::int64_t>(ids[t]) != index[0]) continue;
     std::vector<std::int64_t> cell = unravel(args.in[0].axes, static_cast<std::int64_t>(t));
@@ -70,7 +79,9 @@ OpExplanation explain_gradient(const OpGradArgs& args, int input,
 std::vector<Pane> panes(const OpArgs& args, std::int64_t) {
   Pane table = matrix_pane(args.in[1], 1, PaneRole::kOperand, 0);
   const bool source = args.in[0].axes[1].name == "source";
-  table.row_follow = source ? Follow::kSourceId : Follow::kTokenId;
+  table.row_follow = source                    ? Follow::kSourceId
+                     : of_segments(args.in[1]) ? Follow::kSegmentId
+                                               : Follow::kTokenId;
   return {table, matrix_pane(args.out, -1, PaneRole::kResult, 0)};
 }
 

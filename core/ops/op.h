@@ -212,8 +212,9 @@ enum class Detail {
 
 /// How a pane's rows or columns follow the result's when a result cell (i, j) is looked at.
 /// kWholeRow: each column belongs to one of the result, but acts on its whole row. kTokenId,
-/// kSourceId: the table's row that the token, or the source token, picks.
-enum class Follow { kFree, kRow, kColumn, kWholeRow, kTokenId, kSourceId };
+/// kSourceId, kSegmentId: the table's row that the token, the source token, or the sentence of the
+/// token picks.
+enum class Follow { kFree, kRow, kColumn, kWholeRow, kTokenId, kSourceId, kSegmentId };
 
 enum class PaneRole { kLeft, kTop, kResult, kOperand, kRowVector };
 

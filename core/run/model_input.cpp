@@ -69,6 +69,39 @@ int class_tokens(const Model* model, const Document& document) {
   return begins_with_class(model ? model->file.config : document.config) ? 1 : 0;
 }
 
+int separator_of(const Model* model, const Config& config, const RunInput& input) {
+  if (model) return separator_of(config, *model->vocabulary);
+  if (!config.segments) return -1;
+  const auto at = std::ranges::find(input.vocab, to_string(Special::kSeparator));
+  return at == input.vocab.end() ? -1 : static_cast<int>(at - input.vocab.begin());
+}
+
+bool closes_pair(const Config& config, std::size_t separators, bool ends_with_one) {
+  return config.segments && begins_with_class(config) && separators == 1 && !ends_with_one;
+}
+
+bool divide_row(const Config& config, int separator, std::size_t most, RunInput& input) {
+  if (!config.segments || input.ids.empty()) return false;
+  std::vector<int>& ids = input.ids;
+  const auto separators = static_cast<std::size_t>(std::ranges::count(ids, separator));
+  const bool ends = ids.back() == separator;
+  const std::size_t sentences = separators + (ends ? 0 : 1);
+  if (sentences > kSegments)
+    throw UsageError(Message{"error.segments_sentences", {{"got", std::to_string(sentences)}}});
+  bool shortened = false;
+  if (closes_pair(config, separators, ends)) {
+    shortened = ids.size() >= most;
+    if (shortened) {
+      ids.pop_back();
+      input.tokens.pop_back();
+    }
+    ids.push_back(separator);
+    input.tokens.emplace_back(to_string(Special::kSeparator));
+  }
+  input.segment_ids = segments_of(ids, separator);
+  return shortened;
+}
+
 std::vector<int> greedy_row(const Model& model, const Config& config, const RunInput& input,
                             std::int64_t most, ParameterSource& weights, Backend& backend) {
   const std::optional<int> end = model.vocabulary->id_of(Special::kEnd);

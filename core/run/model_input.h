@@ -47,6 +47,18 @@ int class_of(const Model&);
 /// Tokens of the row before those of the sentence: 1, where a classifier judges by [CLS].
 int class_tokens(const Model*, const Document&);
 
+/// RunShape::separator; of the sandbox (null) that of the sentence's own tokens.
+int separator_of(const Model*, const Config&, const RunInput&);
+
+/// Is the [SEP] missing behind the second sentence that a classifier of [CLS] has learned rows
+/// with: [CLS] first [SEP] second [SEP]? It is put there, as [CLS] is. `separators` are in the row.
+bool closes_pair(const Config&, std::size_t separators, bool ends_with_one);
+
+/// Of a model with segments: finds which sentence each token of the row stands in, and closes a
+/// pair. The row has at most `most` tokens; true where one had to go for the [SEP]. Throws
+/// UsageError for a third sentence.
+bool divide_row(const Config&, int separator, std::size_t most, RunInput&);
+
 /// What an encoder-decoder writes for `input.source_ids`: [BOS], then always the token with the
 /// largest logit (the first of equal ones), up to and without [EOS], `most` ids at the most. The
 /// decoder is run once for each of them, on the row so far.

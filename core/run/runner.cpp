@@ -71,6 +71,7 @@ RunShape shape_for(const Model* model, const RunInput& input, std::size_t row,
     shape.classes = static_cast<std::int64_t>(input.classes.size());
     shape.in_place = config.numbers;
   }
+  shape.separator = separator_of(model, config, input);
   shape.padded = pads_source(config);
   shape.positions = static_cast<std::int64_t>(row);
   shape.source = static_cast<std::int64_t>(input.source_ids.size());
@@ -107,6 +108,7 @@ RunInput Runner::read_input(const Document& doc, const Config& config, RunResult
     return read_sandbox_pair(doc, result);
   if (!result.model) {
     Tokenizer& cutter = tokenizer(doc.tokenizer);
+    cutter.keep_whole(whole_token(config));
     const auto limit = static_cast<std::size_t>(result.limit);
     std::vector<Token> tokens = cutter.tokenize(doc.sentence, limit, &result.cut);
     result.tokens_in_sentence = result.cut ? cutter.count(doc.sentence) : tokens.size();
@@ -362,6 +364,8 @@ void Runner::try_run(const Document& doc, Backend& backend, RunResult& result, b
   if (config.memory > 0 && model && fills_masks(*model))
     throw UsageError(Message{"error.memory_form", {{"form", "[MASK]"}}});
   RunInput input = read_input(doc, config, result);
+  const auto most = static_cast<std::size_t>(result.limit + class_tokens(model, doc));
+  result.cut |= divide_row(config, separator_of(model, config, input), most, input);
   if (!result.unknown.empty())
     result.note = unknown_message("notice.read_as_unknown", *model->vocabulary, result.unknown);
   const bool pair = config.form == ModelForm::kTranslate;
@@ -378,13 +382,13 @@ void Runner::try_run(const Document& doc, Backend& backend, RunResult& result, b
   const std::size_t row =
       writes ? longest_target(*model, doc) : longest_row(doc, config, model, input);
   check_added_mask(config, static_cast<std::int64_t>(row));
-  RunShape most = shape_for(model, input, row, config);
+  RunShape largest = shape_for(model, input, row, config);
   if (row < input.ids.size())
-    most.memory = std::min<std::int64_t>(config.memory, std::ssize(input.ids));
+    largest.memory = std::min<std::int64_t>(config.memory, std::ssize(input.ids));
   // Each tensor has a gradient of its size.
   const double available = limits_.memory_bytes / (gradients ? 2 : 1);
-  if (memory_for(config, most) > available)
-    throw Error(memory_refusal(config, most, limits_.memory_bytes, gradients, !model));
+  if (memory_for(config, largest) > available)
+    throw Error(memory_refusal(config, largest, limits_.memory_bytes, gradients, !model));
   if (model) parameters_.use(result.model);
   if (writes) {
     input.ids =

@@ -9,8 +9,9 @@
 namespace headlight {
 namespace {
 
-Tokenizer& cutter(TokenizerKind kind, std::optional<Tokenizer>& kept) {
+Tokenizer& cutter(TokenizerKind kind, std::optional<Tokenizer>& kept, std::string_view whole = {}) {
   if (!kept || kept->kind() != kind) kept.emplace(kind);
+  kept->keep_whole(whole);
   return *kept;
 }
 
@@ -25,6 +26,19 @@ std::vector<PlacedToken> placed(std::string_view part, const std::string& senten
     token.end += before;
   }
   return tokens;
+}
+
+// The [SEP] that nobody wrote behind the second sentence.
+void close_pair(const Config& config, const std::string& sentence, std::vector<PlacedToken>& tokens,
+                int most) {
+  const auto is_separator = [&](const PlacedToken& t) {
+    const std::string_view text = std::string_view(sentence).substr(t.begin, t.end - t.begin);
+    return text == to_string(Special::kSeparator);
+  };
+  const auto separators = static_cast<std::size_t>(std::ranges::count_if(tokens, is_separator));
+  if (!closes_pair(config, separators, !tokens.empty() && is_separator(tokens.back()))) return;
+  tokens.resize(std::min(tokens.size(), static_cast<std::size_t>(most) - 1));
+  tokens.push_back({});
 }
 
 bool is_whole_text(std::string_view text) { return clean_utf8(text).replaced == 0; }
@@ -85,15 +99,17 @@ SentenceTokens sentence_tokens(const Document& doc, const Model* model,
     if (before > 0) found.tokens.push_back({0, 0, 0});
     // With memory these are tokens of a segment, and all segments are read.
     const int most = doc.config.memory > 0 ? kLargestMaxTokens : doc.max_tokens - before;
-    for (const Token& token :
-         cutter(doc.tokenizer, kept).tokenize(doc.sentence, static_cast<std::size_t>(most)))
+    Tokenizer& tokenizer = cutter(doc.tokenizer, kept, whole_token(doc.config));
+    for (const Token& token : tokenizer.tokenize(doc.sentence, static_cast<std::size_t>(most)))
       found.tokens.push_back({0, token.begin, token.end});
+    close_pair(doc.config, doc.sentence, found.tokens, doc.max_tokens);
     return found;
   }
   try {
     if (model->file.config.form != ModelForm::kTranslate) {
       found.tokens = placed(doc.sentence, doc.sentence, *model->vocabulary, kept);
       if (before > 0) found.tokens.insert(found.tokens.begin(), {class_of(*model), 0, 0});
+      close_pair(model->file.config, doc.sentence, found.tokens, doc.max_tokens);
       return found;
     }
     const SourceAndTarget pair = split_pair(doc.sentence);

@@ -14,8 +14,8 @@
 namespace headlight {
 
 /// Where the sentence's tokens stand in it: byte ranges, in the order of Trace's tokens; of an
-/// encoder-decoder, `source` and what is given as its own row. [BOS] and [CLS], which nobody wrote,
-/// stand nowhere: begin = end = 0. Empty where the model cannot read
+/// encoder-decoder, `source` and what is given as its own row. [BOS], [CLS] and the [SEP] at the
+/// end, which nobody wrote, stand nowhere: begin = end = 0. Empty where the model cannot read
 /// it. `kept`: a tokenizer to use again, of any kind.
 struct SentenceTokens {
   std::vector<PlacedToken> tokens;  // ids as the model's; 0 in the sandbox

@@ -23,7 +23,8 @@ bool names_places(std::string_view axis) {
 }
 
 bool has_ticks(std::string_view axis) {
-  return names_places(axis) || axis.starts_with("distance") || axis == "expert";
+  return names_places(axis) || axis.starts_with("distance") || axis == "expert" ||
+         axis == "segment";
 }
 
 const Axis* find_row_axis(std::span<const Axis> axes) {

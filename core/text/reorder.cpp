@@ -67,8 +67,9 @@ bool cuts_as(Tokenizer& tokenizer, const std::string& text, const std::vector<To
 }  // namespace
 
 Reordered move_token(std::string_view sentence, TokenizerKind kind, std::int64_t from,
-                     std::int64_t to) {
+                     std::int64_t to, std::string_view whole) {
   Tokenizer tokenizer(kind);
+  tokenizer.keep_whole(whole);
   const std::vector<Token> tokens = tokenizer.tokenize(sentence);
   Reordered result;
   result.text = sentence;

@@ -19,6 +19,8 @@ struct Reordered {
 /// places beyond the ends mean the ends). Each word keeps the space before it, the first one that
 /// of the word that takes its place, and where two words would run into one a space comes between.
 /// With the bytes tokenizer a whole character moves. `from` out of range gives the sentence itself.
-Reordered move_token(std::string_view sentence, TokenizerKind, std::int64_t from, std::int64_t to);
+/// `whole`: see Tokenizer::keep_whole().
+Reordered move_token(std::string_view sentence, TokenizerKind, std::int64_t from, std::int64_t to,
+                     std::string_view whole = {});
 
 }  // namespace headlight

@@ -1,5 +1,6 @@
 #include "core/text/tokenizer.h"
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -60,6 +61,7 @@ std::optional<TokenizerKind> tokenizer_from_string(std::string_view name) {
 
 struct Tokenizer::Impl {
   TokenizerKind kind;
+  std::string_view whole;                                      // a text that is one token
   std::unique_ptr<UBreakIterator, CloseBreakIterator> breaks;  // none for bytes
   std::unique_ptr<UText, CloseText> text;
 
@@ -79,6 +81,25 @@ struct Tokenizer::Impl {
   // Calls visit(begin, end) for each token in order until it returns false.
   template <class Visit>
   void for_each(std::string_view sentence, Visit visit) {
+    if (whole.empty() || kind == TokenizerKind::kBytes) {
+      for_each_between(sentence, visit);
+      return;
+    }
+    bool goes_on = true;
+    for (std::size_t from = 0; goes_on && from < sentence.size();) {
+      const std::size_t at = std::min(sentence.find(whole, from), sentence.size());
+      for_each_between(sentence.substr(from, at - from), [&](std::size_t begin, std::size_t end) {
+        goes_on = visit(from + begin, from + end);
+        return goes_on;
+      });
+      if (goes_on && at < sentence.size()) goes_on = visit(at, at + whole.size());
+      from = at + whole.size();
+    }
+  }
+
+  // The same where no text is whole.
+  template <class Visit>
+  void for_each_between(std::string_view sentence, Visit visit) {
     if (kind == TokenizerKind::kBytes) {
       for (std::size_t i = 0; i < sentence.size(); ++i) {
         if (!visit(i, i + 1)) return;
@@ -117,6 +138,8 @@ Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;
 Tokenizer& Tokenizer::operator=(Tokenizer&&) noexcept = default;
 
 TokenizerKind Tokenizer::kind() const { return impl_->kind; }
+
+void Tokenizer::keep_whole(std::string_view text) { impl_->whole = text; }
 
 std::vector<Token> Tokenizer::tokenize(std::string_view text, std::size_t max_tokens,
                                        bool* truncated) {

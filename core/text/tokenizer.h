@@ -52,6 +52,10 @@ class Tokenizer {
 
   TokenizerKind kind() const;
 
+  /// From now on this text is one token wherever it stands, but for bytes, of which each is one;
+  /// empty: no text is. It has to outlive the tokenizer.
+  void keep_whole(std::string_view text);
+
   /// The tokens in order, at most `max_tokens` of them; `*truncated` (when given) says whether
   /// there were more. The text should be valid UTF-8 (see clean_utf8); other bytes are cut somehow,
   /// safely. Throws Error for a text of 2 GiB or more.

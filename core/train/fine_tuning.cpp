@@ -109,6 +109,8 @@ std::vector<Tensor> classifier_weights(const Model& model, const Config& config,
     const bool norm = spec.role == Role::kNormScale || spec.role == Role::kNormShift;
     if (spec.place.section == Section::kPrediction && !norm) continue;  // the head
     const auto known = std::ranges::find(model.weights, tensor.name, &Tensor::name);
+    if (known == model.weights.end() && spec.role == Role::kSegmentTable)
+      continue;  // who read one sentence learns to tell two apart
     if (known == model.weights.end())
       throw Error(Message{"train.missing_parameter", {{"name", tensor.name}}});
     // Tables may have more rows here (new tokens) or fewer (a shorter context).

@@ -19,6 +19,7 @@ Predictor::Predictor(std::shared_ptr<const Model> model, int threads)
 
 void Predictor::prepare(std::int64_t rows, std::int64_t positions) {
   RunShape shape{rows, positions, model_->file.vocab};
+  shape.separator = separator_of(model_->file.config, *model_->vocabulary);
   if (memory_.rows > 0 && memory_.batch != rows) {
     throw UsageError(
         Message{"error.memory_follows",
@@ -52,6 +53,7 @@ std::span<const float> Predictor::logits(std::span<const int> ids, std::int64_t 
   prepare(static_cast<std::int64_t>(ids.size()) / positions, positions);
   float* tokens = cells_[static_cast<std::size_t>(program_->token_ids)];
   for (const int id : ids) *tokens++ = static_cast<float>(id);
+  fill_segments(*program_, cells_);
   fill_memory(*program_, memory_, 0, cells_);
   backend_->run(*program_, calls_, cells_);
   const float* out = cells_[static_cast<std::size_t>(program_->logits)];

@@ -84,6 +84,7 @@ OrderedJson text_json(const RunText& t) {
   json["vocabulary"] = t.vocabulary;
   json["context"] = t.context;
   if (t.masked > 0) json["masked"] = t.masked;
+  if (t.next_sentence) json["next_sentence"] = true;
   return json;
 }
 
@@ -114,6 +115,7 @@ RunText read_text(const OrderedJson& json) {
   in.number("vocabulary", t.vocabulary, 0, kMaxVocabulary);
   in.number("context", t.context, 1, kMaxContext);
   in.number("masked", t.masked, 0, kMostMasked);
+  in.boolean("next_sentence", t.next_sentence);
   return t;
 }
 

@@ -26,6 +26,7 @@ struct RunText {
   int vocabulary = 0, context = 64;  // as in TextOptions
   bool characters = false;
   int masked = 0;
+  bool next_sentence = false;
   bool operator==(const RunText&) const = default;
 };
 

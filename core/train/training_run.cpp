@@ -48,6 +48,7 @@ void set_form(Config& config, TaskKind kind) {
   const bool next = kind == TaskKind::kNextToken || kind == TaskKind::kTranslate;
   config.mask.kind = next ? MaskKind::kCausal : MaskKind::kNone;
   config.numbers = kind == TaskKind::kNumbers;
+  if (config.numbers || config.form == ModelForm::kTranslate) config.segments = false;
   if (!config.numbers) config.components = 0;
 }
 
@@ -104,6 +105,7 @@ ModelFile file_of(const RunPlan& plan, const Task& task) {
 }  // namespace
 
 RunPlan with_data(RunPlan plan, OwnData data) {
+  plan = with_next_sentence(std::move(plan), false);
   plan.data = data;
   plan.text_options = default_options(data);
   plan.settings.base.clear();
@@ -114,13 +116,28 @@ RunPlan with_data(RunPlan plan, OwnData data) {
 
 RunPlan with_joined_pairs(RunPlan plan, bool joined) {
   plan.text_options.joined = joined;
-  set_form(plan.config, kind_of(plan.data, joined));
+  set_form(plan.config, kind_of(plan.data, plan.text_options));
   return plan;
 }
 
 RunPlan with_masked(RunPlan plan, int masked) {
+  plan = with_next_sentence(std::move(plan), false);
   plan.text_options.masked = masked;
-  set_form(plan.config, kind_of(plan.data, false, masked));
+  set_form(plan.config, kind_of(plan.data, plan.text_options));
+  return plan;
+}
+
+RunPlan with_next_sentence(RunPlan plan, bool on) {
+  if (on == plan.text_options.next_sentence && on == plan.config.segments) return plan;
+  plan.text_options.next_sentence = on;
+  if (on) {
+    plan.text_options.masked = 0;
+    // Words say more of what a sentence is about than letters do.
+    if (plan.text_options.cut == TextCut::kCharacters) plan.text_options.cut = TextCut::kWordPiece;
+  }
+  plan.config.segments = on;
+  plan.config.pool = on ? PoolKind::kFirst : PoolKind::kMean;
+  set_form(plan.config, kind_of(plan.data, plan.text_options));
   return plan;
 }
 
@@ -146,7 +163,7 @@ bool same_data(const RunPlan& a, const RunPlan& b) {
          a.text.path == b.text.path && a.text.text == b.text.text && x.cut == y.cut &&
          x.vocabulary == y.vocabulary && x.context == y.context && x.validation == y.validation &&
          x.known == y.known && x.joined == y.joined && x.masked == y.masked &&
-         a.settings.base == b.settings.base;
+         x.next_sentence == y.next_sentence && a.settings.base == b.settings.base;
 }
 
 bool same_start(const RunPlan& a, const RunPlan& b) {
@@ -172,12 +189,14 @@ RunPlan resume_plan(const std::filesystem::path& folder) {
   parse_train(text("train.json"), settings, state);
   RunPlan plan = default_plan(settings.task);
   if (settings.task.empty()) {
-    const bool labels = !model.classes.empty(), joined = joins_pairs(model);
+    const bool next_sentence = model.task == kNextSentenceTask;
+    const bool labels = !model.classes.empty() && !next_sentence, joined = joins_pairs(model);
     const bool pairs = model.source > 0 || joined;
     plan = with_data(std::move(plan), labels  ? OwnData::kLabels
                                       : pairs ? OwnData::kPairs
                                               : OwnData::kText);
     plan.text_options.joined = joined;
+    plan.text_options.next_sentence = next_sentence;
     const int masked = settings.text ? settings.text->masked : kMaskedShare;
     if (model.kind == "masked") plan.text_options.masked = masked > 0 ? masked : kMaskedShare;
     plan.text_options.known =

@@ -59,6 +59,9 @@ RunPlan with_data(RunPlan, OwnData);
 RunPlan with_joined_pairs(RunPlan, bool joined);
 /// The same plan on running text with so many percent of its tokens hidden (TextOptions::masked).
 RunPlan with_masked(RunPlan, int masked);
+/// The same plan to learn which sentence follows another (TextOptions::next_sentence): a classifier
+/// of [CLS] with segments, as BERT; or not any more.
+RunPlan with_next_sentence(RunPlan, bool on);
 
 /// Would both start the same run? What can be changed on the way (rate, clipping, the end) does not
 /// count.

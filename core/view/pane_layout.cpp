@@ -99,7 +99,10 @@ std::optional<std::pair<std::int64_t, std::int64_t>> pane_place(const Pane& p, s
 
 const std::vector<int>* ids_of(const Trace& trace, const Pane& pane) {
   if (!picks_rows(pane)) return nullptr;
-  return pane.row_follow == Follow::kSourceId ? &trace.input().source_ids : &trace.input().ids;
+  const RunInput& input = trace.input();
+  return pane.row_follow == Follow::kSourceId    ? &input.source_ids
+         : pane.row_follow == Follow::kSegmentId ? &input.segment_ids
+                                                 : &input.ids;
 }
 
 std::optional<std::int64_t> same_row(const TensorView& from, std::span<const std::int64_t> index,

@@ -55,7 +55,8 @@ std::optional<std::pair<std::int64_t, std::int64_t>> pane_place(const Pane&, std
 
 /// Are the rows of this pane a table's, of which each token picks one?
 inline bool picks_rows(const Pane& p) {
-  return p.row_follow == Follow::kTokenId || p.row_follow == Follow::kSourceId;
+  return p.row_follow == Follow::kTokenId || p.row_follow == Follow::kSourceId ||
+         p.row_follow == Follow::kSegmentId;
 }
 /// The ids of the tokens that pick them; null where no token does.
 const std::vector<int>* ids_of(const Trace&, const Pane&);

@@ -48,6 +48,7 @@ MODELS = {
     "reference": SMALL + ["--backend", "reference"],
     "one token": SMALL + ["--sentence", "cat"],
     "characters": SMALL + ["--tokenizer", "characters"],
+    "segments": SMALL + ["--segments", "on", "--sentence", "the cat sat [SEP] it slept"],
     "dates": ["--model", "dates", "--sentence", "march 5 2021"],
     "sentiment": ["--model", "sentiment", "--sentence", "mary does not think that the book is not good ."],
 }

@@ -45,6 +45,7 @@ bool follows(Follow follow, std::int64_t at, std::int64_t row, std::int64_t colu
       return at == column;
     case Follow::kTokenId:
     case Follow::kSourceId:
+    case Follow::kSegmentId:
       return at == token_id;
   }
   return false;

@@ -133,6 +133,14 @@ std::string all_said() {
   }
   write_trace(lines, *run(small(ModelForm::kClasses), true));
   write_trace(lines, *run(small(ModelForm::kTranslate), true));
+  // Two sentences of a row.
+  Document pair;
+  pair.sentence = "the cat [SEP] sat on [[";
+  pair.config = small(ModelForm::kClasses);
+  pair.config.pool = PoolKind::kFirst;
+  pair.config.mask.kind = MaskKind::kNone;
+  pair.config.segments = true;
+  write_trace(lines, *Runner().run(pair, *backend, nullptr, true).trace);
   for (const PositionKind positions : {PositionKind::kRelative, PositionKind::kT5,
                                        PositionKind::kAlibi, PositionKind::kTransformerXl}) {
     c = small(ModelForm::kTokens);

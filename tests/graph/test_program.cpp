@@ -143,6 +143,8 @@ std::optional<Section> section_of(const Program& p, const Step& step) {
     case Role::kTokenIds:
     case Role::kEmbedding:
     case Role::kPosition:
+    case Role::kSegment:
+    case Role::kSegmentSum:
     case Role::kDistanceRows:
     case Role::kNumber:
       return Section::kInput;
@@ -607,6 +609,65 @@ TEST_CASE("program: each kind of pooling makes the row that the classes are scor
   CHECK(foci.find("class_loss") >= 0);
   c.foci_penalty = 0;
   CHECK(built(PoolKind::kFoci).find("class_loss") == -1);
+}
+
+TEST_CASE("program: segments join the embedding before the position, and are absent without") {
+  Config c = one_layer();
+  c.positions = PositionKind::kLearned;
+  const RunShape shape{2, 6, 5};
+  CHECK(build_program(c, shape).segment_ids == -1);
+  c.segments = true;
+  const Program p = build_program(c, shape);
+  CHECK(shape_text(p.look(p.segment_ids).axes) == "(batch 2, position 6)");
+  CHECK(shape_text(p.look(p.require("segment_embed.W_seg")).axes) ==
+        "(segment 2, d_model " + std::to_string(c.d_model) + ")");
+  const auto inputs = [&](const char* name) {
+    std::vector<std::string> names;
+    for (const TensorId id : p.calls[static_cast<std::size_t>(p.producer(p.require(name)))].in)
+      names.emplace_back(p.look(id).name);
+    return names;
+  };
+  CHECK(inputs("segment_embed") == std::vector<std::string>{"segment_ids", "segment_embed.W_seg"});
+  CHECK(inputs("segment_sum") == std::vector<std::string>{"embed", "segment_embed"});
+  CHECK(inputs("blocks.0.resid_pre") == std::vector<std::string>{"segment_sum", "pos_embed"});
+  CHECK(step_trouble(p) == "");
+  c.positions = PositionKind::kNone;
+  const Program bare = build_program(c, shape);
+  CHECK(bare.resolve(bare.require("blocks.0.resid_pre")) == bare.require("segment_sum"));
+  const auto refused = [](Config wrong) { CHECK_THROWS_AS(validate(wrong), UsageError); };
+  Config wrong = c;
+  wrong.form = ModelForm::kTranslate;
+  refused(wrong);
+  wrong = c;
+  wrong.numbers = true;
+  refused(wrong);
+  wrong = c;
+  wrong.memory = 4;
+  refused(wrong);
+}
+
+TEST_CASE("program: which sentence a token stands in follows from the [SEP] before it") {
+  CHECK(segments_of(std::vector{4, 3, 0, 2, 0}, 3) == std::vector{0, 0, 1, 1, 1});
+  CHECK(segments_of(std::vector{3, 3, 1}, 3) == std::vector{0, 1, 1});  // there are only two
+  CHECK(segments_of(std::vector{0, 1}, 3) == std::vector{0, 0});
+  CHECK(segments_of(std::vector{0, 1}, -1) == std::vector{0, 0});
+  // Of each row of a batch from its own beginning.
+  Config c = one_layer();
+  c.segments = true;
+  RunShape shape{2, 3, 5};
+  shape.separator = 4;
+  const Program p = build_program(c, shape);
+  std::vector<std::vector<float>> cells(p.tensors.size());
+  std::vector<float*> memory;
+  for (std::size_t id = 0; id < cells.size(); ++id) {
+    cells[id].resize(static_cast<std::size_t>(cell_count(p.tensors[id].axes)));
+    memory.push_back(cells[id].data());
+  }
+  cells[static_cast<std::size_t>(p.token_ids)] = {0, 4, 1, 1, 2, 4};
+  memory[static_cast<std::size_t>(p.token_ids)] =
+      cells[static_cast<std::size_t>(p.token_ids)].data();
+  fill_segments(p, memory);
+  CHECK(cells[static_cast<std::size_t>(p.segment_ids)] == std::vector<float>{0, 0, 1, 0, 0, 0});
 }
 
 TEST_CASE("program: a model without layers is its embeddings, pooled") {

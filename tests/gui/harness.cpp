@@ -16,6 +16,7 @@
 #include "core/graph/program_memory.h"
 #include "core/model/bundled.h"
 #include "core/model/model.h"
+#include "core/run/model_input.h"
 #include "core/train/model_recipe.h"
 
 namespace headlight::test {
@@ -481,6 +482,7 @@ std::vector<std::string> expected_tokens(const AppState& state) {
     return texts;
   }
   Tokenizer tokenizer(doc.tokenizer);
+  tokenizer.keep_whole(whole_token(doc.config));
   for (const Token& token : tokenizer.tokenize(doc.sentence, limit)) texts.push_back(token.text);
   return texts;
 }
@@ -497,6 +499,9 @@ std::string inconsistency(const AppState& state) {
   if (!(trace.config() == doc.config)) return "the trace is of another config";
   std::vector<std::string> tokens = expected_tokens(state);
   if (doc.model.empty() && begins_with_class(doc.config)) tokens.insert(tokens.begin(), "[CLS]");
+  const auto separators = static_cast<std::size_t>(std::ranges::count(tokens, "[SEP]"));
+  const bool ends = !tokens.empty() && tokens.back() == "[SEP]";
+  if (closes_pair(doc.config, separators, ends)) tokens.emplace_back("[SEP]");
   const auto& shown = trace.program().shape.source > 0 ? trace.input().source_tokens  // it is read
                                                        : trace.input().tokens;
   if (shown.size() != tokens.size()) return "another number of tokens";

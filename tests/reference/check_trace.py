@@ -25,7 +25,7 @@ def config_of(folder, tokens):
     c = dict(reference.DEFAULTS, tokens=tokens)
     c |= {key: value for key, value in model.items() if key in c and key not in ("mask", "form")}
     c |= {key: "on" if model[key] else "off"
-          for key in ("scale", "bias", "residual", "tied_head", "output_projection")
+          for key in ("scale", "bias", "residual", "tied_head", "output_projection", "segments")
           if isinstance(model.get(key), bool)}
     return c | {"mask": model.get("mask", {}).get("kind", "causal")}
 
@@ -55,7 +55,10 @@ def main():
         c["positions"] = given.positions
     if "pos_embed.W_pos" in w:
         w["pos_embed.W_pos"] = w["pos_embed.W_pos"][: ids.shape[1]]
-    run = reference.Run(c, w, ids, reference.make_inputs(c))
+    inputs = reference.make_inputs(c)
+    if c["segments"] == "on":
+        inputs["segment_ids"] = ours["segment_ids"].long()[None]
+    run = reference.Run(c, w, ids, inputs)
     run.compute()
     worst = 0.0
     for name, theirs in run.kept.items():

@@ -80,14 +80,18 @@ def logits_of(w, ids):
     return norm(x, "ln_final") @ w["unembed.W_U"] + w["unembed.b_U"]
 
 
+def run(headlight, options):
+    for name in MODEL:
+        options += ["--" + name.replace("_", "-"), str(MODEL[name])]
+    done = subprocess.run([headlight, "train"] + options, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(done.stderr)
+
+
 def own(headlight, folder, text, more):
     options = ["--text", text, "--cut", "characters", "--mask-tokens", f"{SHARE}%", "--positions",
                "learned", "--context", str(CONTEXT), "--batch", str(BATCH), "--lr", str(RATE)]
-    for name in MODEL:
-        options += ["--" + name.replace("_", "-"), str(MODEL[name])]
-    done = subprocess.run([headlight, "train"] + options + more, capture_output=True, text=True)
-    if done.returncode:
-        sys.exit(done.stderr)
+    run(headlight, options + more)
 
 
 def main():

@@ -58,6 +58,10 @@ CONFIGS = {
     "pool-foci-penalty": dict(form="classes", classes=3, pool="foci", foci=3, pool_hidden=2,
                               foci_penalty=0.3, heads=2, d_model=4, d_hidden=5, mask="none",
                               tokens=6, batch=3, lengths=[6, 5, 4]),
+    "segments": dict(segments="on", heads=2, d_model=4, d_hidden=5, mask="none", tokens=6, batch=3),
+    "segments-cls": dict(segments="on", form="classes", classes=3, pool="cls", heads=2, d_model=4,
+                         d_hidden=5, block="post-norm", positions="learned", mask="none", tokens=6,
+                         batch=3, lengths=[6, 4, 5]),
     "experts": dict(experts=3, heads=2, d_model=4, d_hidden=5, tokens=5, batch=2),
     "experts-best": dict(experts=4, top_experts=2, layers=2, heads=2, d_model=4, d_hidden=5,
                          block="post-norm", activation="gelu-tanh", tokens=5, batch=2),
@@ -233,7 +237,6 @@ def make(name, changes, folder):
     targets = torch.randint(0, outcomes, shape[:1] if c["classes"] else shape, generator=generator)
     targets[torch.rand(targets.shape, generator=generator) < 0.25] = -1
     targets.view(-1)[0] = 3 if outcomes > 3 else 2  # at least one is counted
-    tensors = {"token_ids": ids.double(), "targets": targets.double()}
     inputs, first = {}, None
     if c["memory"]:
         first, inputs = reference.remember(c, parameters, generator)
@@ -244,6 +247,8 @@ def make(name, changes, folder):
                                              generator=generator)
     if c.get("dropout"):
         inputs |= dropout_factors(c, generator)
+    reference.divide(c, ids, inputs)
+    tensors = {"token_ids": ids.double(), "targets": targets.double()}
     tensors |= reference.read_inputs(c, inputs)
     run = reference.Run(c, parameters, ids, inputs)
     run.compute()

@@ -30,6 +30,7 @@ import torch
 import torch.nn.functional as F
 
 VOCAB = 7
+SEPARATOR = 3  # the id of [SEP] where rows have segments
 EPSILON = 1e-5
 
 DEFAULTS = dict(
@@ -45,7 +46,7 @@ LATER = dict(norm="layer", kv_heads=0, rotary="half", rotary_base=10000.0, rotar
              relative_reach=16, t5_buckets=32, t5_reach=128,
              mixer="attention", kernel=3, dilation=1, experts=0, top_experts=0, balance=0.0,
              memory=0, numbers="off", components=0, output_projection="on", d_value=0, bias_kv="off",
-             zero_attention="off", average_weights="off", masked_heads="", added="", by_head=[])
+             zero_attention="off", average_weights="off", masked_heads="", added="", by_head=[], segments="off")
 DEFAULTS |= LATER
 
 BY_DISTANCE = ("relative", "t5", "alibi", "transformer-xl")
@@ -130,6 +131,14 @@ CONFIGS = {
                       d_model=6, d_hidden=5, mask="none", batch=2, tokens=7, lengths=[7, 4]),
     "pool-foci-alone": dict(form="classes", classes=2, pool="foci", foci=2, layers=0, d_model=5,
                             positions="learned", mask="none", tokens=6),
+    # Segments: two sentences of a row, as BERT tells them apart; one of one sentence alone.
+    "segments": dict(segments="on", heads=2, d_model=6, d_hidden=5, positions="learned",
+                     mask="none", batch=2, tokens=7),
+    "segments-cls": dict(segments="on", form="classes", classes=2, pool="cls", heads=2, d_model=4,
+                         d_hidden=5, block="post-norm", positions="learned", mask="none", batch=3,
+                         tokens=6, lengths=[6, 4, 5]),
+    "segments-alone": dict(segments="on", heads=2, d_model=4, block="attention", positions="none",
+                           tokens=5),
     # Experts in the feed-forward network's place: all of them, the best, the best one, a single one.
     "experts": dict(experts=4, heads=2, d_model=6, d_hidden=5, batch=2, tokens=5),
     "experts-best": dict(experts=5, top_experts=2, heads=2, d_model=6, d_hidden=4, layers=2,
@@ -472,6 +481,18 @@ def make_inputs(c):
     return made
 
 
+def divide(c, ids, inputs):
+    """Puts a [SEP] into every row but the last of several, and says which sentence each token
+    stands in."""
+    if c["segments"] == "off":
+        return
+    ids[ids == SEPARATOR] = 0
+    for item in range(max(1, c["batch"] - 1)):
+        ids[item, 1 + item] = SEPARATOR
+    before = (ids == SEPARATOR).long().cumsum(1) - (ids == SEPARATOR).long()
+    inputs["segment_ids"] = before.clamp(max=1)
+
+
 def read_inputs(c, inputs):
     """Without what only this script asks for: who picks a token or masks foci reads no presence."""
     own = c["form"] == "classes" and c["pool"] not in ("mean", "concat") and \
@@ -494,6 +515,8 @@ def make_parameters(c, generator):
 
     if c["numbers"] == "off":
         draw("embed.W_E", VOCAB, d)
+    if c["segments"] == "on":
+        draw("segment_embed.W_seg", 2, d, deviation=0.5)
 
     def draw_norm(name):
         if c["norm"] == "none":
@@ -710,6 +733,9 @@ class Run:
     def stack(self, root, ids, encoded=None):
         c, w = self.c, self.w
         x = self.embed(root, ids)
+        if c["segments"] == "on":
+            rows = F.embedding(self.inputs["segment_ids"], w["segment_embed.W_seg"])
+            x = self.keep("segment_sum", x + self.keep("segment_embed", rows))
         if c["positions"] in ("sinusoidal", "learned"):
             rows = w[root + "pos_embed.W_pos"] if c["positions"] == "learned" else \
                 self.sinusoids(ids.shape[1])
@@ -1362,6 +1388,7 @@ def make(name, changes, folder):
     if c["source"]:
         inputs["source_ids"] = torch.randint(0, VOCAB, (c["batch"], c["source"]),
                                              generator=generator)
+    divide(c, ids, inputs)
     tensors = {"token_ids": ids.double()} | read_inputs(c, inputs)
     run = Run(c, parameters, ids, inputs)
     run.compute()

@@ -141,12 +141,19 @@ std::vector<Document> other_documents() {
     c.masked_heads = {{HeadsOf::kOwn, 0, 1}};
     c.mask.by_head[1].insert(3, 1);
   });
+  with([](Config& c) {
+    c.segments = true;
+    c.form = ModelForm::kClasses;
+    c.pool = PoolKind::kFirst;
+    c.mask.kind = MaskKind::kNone;
+  });
   std::vector<Document> documents;
   for (const Config& c : configs) {
     Document document;
     document.sentence = c.numbers ? "-0.8 0.1 0.3 0.1 1 -0.5" : "the cat sat on the mat";
     document.config = c;
     if (c.memory > 0) document.max_tokens = 3;  // two segments
+    if (c.segments) document.sentence = "the cat [SEP] it sat on the mat";
     documents.push_back(document);
   }
   return documents;

@@ -15,7 +15,7 @@ namespace {
 // Nothing where the model can learn from this.
 const char* problem_of(const Model& base, const TrainOptions& o) {
   const bool masked = !o.mask_tokens.empty();
-  if (!o.labels.empty()) return nullptr;  // classifier_on() says
+  if (!o.labels.empty() || o.next_sentence) return nullptr;  // classifier_on() says
   if (fills_masks(base)) return masked ? nullptr : "train.from_masked";
   if (!goes_on(base)) return "train.from_form";
   return masked ? "train.from_not_masked" : nullptr;
@@ -27,7 +27,7 @@ void check_from(const CLI::App& sub, const TrainOptions& o) {
   if (o.text.empty() && o.labels.empty()) throw UsageError(Message{"train.from_text"});
   for (const CLI::Option* option : sub.get_options()) {
     const std::string name = option->get_name();
-    const bool head = name == "--pool" && !o.labels.empty();
+    const bool head = name == "--pool" && (!o.labels.empty() || o.next_sentence);
     const bool of_model = option->get_group() == kModelOptions && name != "--seed" && !head;
     const bool of_tokens = name == "--cut" || name == "--vocabulary" || name == "--characters" ||
                            name == "--init" || name == "--resume" || name == "--config";
@@ -52,7 +52,8 @@ void use_base(const Model& base, const CLI::App& sub, TrainOptions& o) {
   const auto most = static_cast<int>(base.file.context) - (begins_with_class(config) ? 1 : 0);
   const RunPlan plan = tuning_plan(default_plan(""), base.ref, base.file.config, base.file.context);
   if (sub.count("--lr") == 0) o.rate = plan.settings.schedule.peak;
-  if (sub.count("--context") == 0) o.context = o.labels.empty() ? plan.text_options.context : most;
+  if (sub.count("--context") == 0)
+    o.context = o.labels.empty() ? std::min(plan.text_options.context, most) : most;
   if (o.context > most) {
     throw UsageError(
         Message{"train.from_context",
@@ -61,10 +62,14 @@ void use_base(const Model& base, const CLI::App& sub, TrainOptions& o) {
 }
 
 Config config_on(const Model& base, const TrainOptions& o) {
-  if (o.labels.empty()) return base.file.config;
-  const Config& config = base.file.config;
-  return classifier_on(config, base.name,
-                       from_word<PoolKind>(o.model.pool.value_or("")).value_or(pool_on(config)));
+  if (o.labels.empty() && !o.next_sentence) return base.file.config;
+  const PoolKind own = pool_on(base.file.config);
+  const bool first = o.next_sentence && own != PoolKind::kLast;
+  Config config = classifier_on(base.file.config, base.name,
+                                from_word<PoolKind>(o.model.pool.value_or(""))
+                                    .value_or(first ? PoolKind::kFirst : own));
+  config.segments |= o.next_sentence;
+  return config;
 }
 
 int frozen_layers(const TrainOptions& o) {

@@ -162,7 +162,8 @@ std::vector<Tensor> start_parameters(const TrainOptions& o,
                                      const std::shared_ptr<const Model>& base, const Config& config,
                                      LearnedFrom& data) {
   const std::optional<Init> init = from_word<Init>(o.init);
-  if (base && !o.labels.empty()) return classifier_weights(*base, config, data.shape, *init);
+  if (base && config.form == ModelForm::kClasses)
+    return classifier_weights(*base, config, data.shape, *init);
   if (base) return weights_from(base, config, data.shape);
   if (!init) return read_init(o.init, config, data);
   return initial_parameters(build_program(config, data.shape), *init, config.seed);

@@ -161,6 +161,7 @@ inline void tell_written(const std::shared_ptr<const Task>& task, const Config& 
 }
 
 /// How much of what was computed was padding, where rows differ in length.
+/// `by_length`: nothing is left to be done about it.
 inline void tell_padding(const PaddingCount& count, bool by_length) {
   if (count.padding == 0) return;
   std::fprintf(stderr, "padding: %s of the tokens in the batches%s\n",

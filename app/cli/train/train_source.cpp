@@ -113,13 +113,19 @@ std::optional<RunText> run_text(const TrainOptions& o, const TextOptions& option
                .vocabulary = options.vocabulary,
                .context = options.context,
                .characters = options.characters,
-               .masked = options.masked};
+               .masked = options.masked,
+               .next_sentence = options.next_sentence};
   if (!o.sha256.empty() && text.sha256 != o.sha256) {
     throw Error(shown(o.text) + " is not the text that this run is made with: its SHA-256 is " +
                 (text.sha256.empty() ? "unknown" : text.sha256) + ", not " + o.sha256 +
                 ". Give the file as it was; with another text, begin a run of its own");
   }
   return text.sha256.empty() ? std::nullopt : std::optional(std::move(text));
+}
+
+void check_next_sentence(const TrainOptions& o) {
+  if (o.text.empty()) throw UsageError(Message{"train.next_sentence.text"});
+  if (!o.mask_tokens.empty()) throw UsageError(Message{"train.next_sentence.masked"});
 }
 
 // Pairs in one row, for a decoder alone: asked for, or those of the run that goes on.
@@ -139,6 +145,7 @@ LearnedFrom text_data(const TrainOptions& o, RunSettings& settings, const KnownT
                             : own == OwnData::kLabels ? o.labels
                                                       : o.pairs;
   TextOptions options = default_options(own);
+  if (o.next_sentence) options.cut = TextCut::kWordPiece;
   if (!o.cut.empty()) {
     const std::optional<TextCut> cut = text_cut_from_string(o.cut);
     if (!cut || *cut == TextCut::kNumbers)
@@ -149,6 +156,7 @@ LearnedFrom text_data(const TrainOptions& o, RunSettings& settings, const KnownT
   options.vocabulary = o.vocabulary;
   options.characters = o.characters;
   options.masked = masked_share(o);
+  options.next_sentence = o.next_sentence;
   if (o.context > 0) options.context = o.context;
   options.known = known.vocabulary;
   options.known_classes = known.classes;
@@ -170,7 +178,8 @@ LearnedFrom text_data(const TrainOptions& o, RunSettings& settings, const KnownT
   options.known = data.task->shared_vocabulary();
   options.known_classes = data.task->classes();
   // Without [BOS], or [CLS] where there is one.
-  const bool judged = own == OwnData::kLabels && config.pool == PoolKind::kFirst;
+  const bool judges = own == OwnData::kLabels || o.next_sentence;
+  const bool judged = judges && config.pool == PoolKind::kFirst;
   const bool begins = own == OwnData::kPairs && !options.joined;
   options.context = data.task->context() - (begins || judged);
   options.source_context = data.task->source_length();
@@ -212,6 +221,7 @@ void use_text(const RunText& text, TrainOptions& o) {
   o.characters |= text.characters;
   if (o.vocabulary == 0) o.vocabulary = text.vocabulary;
   if (o.context == 0) o.context = text.context;
+  o.next_sentence |= text.next_sentence;
   if (o.mask_tokens.empty() && text.masked > 0) o.mask_tokens = std::to_string(text.masked) + "%";
 }
 
@@ -222,6 +232,7 @@ LearnedFrom open_data(const TrainOptions& o, RunSettings& settings, const KnownT
     throw UsageError("--bytes and --validation-bytes go with --text");
   if (o.text.empty() && !o.mask_tokens.empty())
     throw UsageError("--mask-tokens goes with --text; give a text, or leave it out");
+  if (o.next_sentence) check_next_sentence(o);
   const int given = !o.text.empty() + !o.labels.empty() + !o.pairs.empty() + !o.data_ids.empty() +
                     !settings.task.empty();
   if (given != 1) {

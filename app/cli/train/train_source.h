@@ -23,7 +23,8 @@ struct TrainOptions {
   std::string sha256;                   // of the file that --text must be; empty: any
   int vocabulary = 0, context = 0;
   bool characters = false;
-  std::string mask_tokens;  // of --text: "15%"; empty: the next token is learned
+  std::string mask_tokens;     // of --text: "15%"; empty: the next token is learned
+  bool next_sentence = false;  // of --text
   std::int64_t batch = 32, accumulate = 1, warmup = 0;
   std::optional<std::int64_t> steps;
   std::int64_t validate_every = 100;

@@ -27,6 +27,10 @@ std::shared_ptr<const PatternDifferences> differences_of(const Trace& shown, con
 // Does a model of the person's own data know too little of the sentence to say something about it?
 bool is_irregular(const Model& model, const std::string& sentence) {
   if (!knows(model, sentence)) return true;
+  // One sentence alone is no pair to judge.
+  if (model.file.task == kNextSentenceTask &&
+      sentence.find(to_string(Special::kSeparator)) == std::string::npos)
+    return true;
   const auto unknown = model.vocabulary->id_of(Special::kUnknown);
   if (!unknown) return false;
   const bool pair = model.file.config.form == ModelForm::kTranslate;

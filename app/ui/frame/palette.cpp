@@ -252,6 +252,7 @@ std::span<const SettingInfo> all_settings() {
       {"model/zero_attention/on", "model.zero_attention", "command.model/settings"},
       {"model/average_weights/on", "model.average_weights", "command.model/settings"},
       {"model/tied_head/on", "model.tied_head", "command.model/settings"},
+      {"model/segment_rows/on", "model.segment_rows", "command.model/settings"},
       {"model/residual/on", "model.residual", "command.model/settings"},
       {"model/tokenizer/words", "model.tokenizer", "command.model/settings"},
       {"train/set/task", "train.group.task", "mode.train"},

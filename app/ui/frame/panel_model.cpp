@@ -262,6 +262,21 @@ void number_settings(const AppState& state, Ui& ui, Form& form, Config& c, bool&
                           kMaxComponents);
 }
 
+// A row for each of two sentences joins the embeddings. A random model's sentence gets a second
+// one, where it has none, so that there is something to see.
+void segment_rows(const AppState& state, Ui& ui, Form& form, Config& c, bool& changed) {
+  if (c.form == ModelForm::kTranslate || c.numbers || c.memory > 0) c.segments = false;
+  if (c.form == ModelForm::kTranslate || c.numbers || c.memory > 0) return;
+  if (!switch_field(form, "model/segment_rows", ui.tr("model.segment_rows"), c.segments)) return;
+  changed = true;
+  const std::string mark(to_string(Special::kSeparator));
+  const std::string& sentence = state.document().sentence;
+  if (c.segments && !sentence.empty() && sentence.find(mark) == std::string::npos)
+    ui.push(DoEdit{
+        SetSentence{sentence + " " + mark + " " + std::string(ui.tr("model.second_sentence"))},
+        "model"});
+}
+
 void attention_settings(Ui& ui, Form& form, Config& c, bool& changed) {
   const AttentionKind before = c.attention;
   changed |= choice_field(form, "model/attention", ui.tr("model.attention"), c.attention);
@@ -303,6 +318,7 @@ void kind_settings(const AppState& state, Ui& ui, Form& form, Config& c, bool& c
   if (!c.has_feed_forward() || c.is_gated()) c.experts = c.top_experts = 0;
   expert_settings(ui, form, c, changed);
   number_settings(state, ui, form, c, changed);
+  segment_rows(state, ui, form, c, changed);
   form.fixed = {};
   changed |= choice_field(form, "model/positions", ui.tr("model.positions"),
                           position_choices(state, ui), c.positions);

@@ -6,6 +6,7 @@
 #include "app/ui/stage/stage_view.h"
 #include "core/base/number_text.h"
 #include "core/explain/explain.h"
+#include "core/train/data/text_source.h"
 
 namespace headlight {
 namespace {
@@ -77,6 +78,17 @@ void note_no_mask(std::vector<Note>& notes, const Ui& ui, const Trace& trace, co
     notes.push_back({std::string(ui.tr("stage.note.no_mask"))});
 }
 
+// A model that judges pairs of sentences has only one.
+void note_no_second(std::vector<Note>& notes, const AppState& state, const Ui& ui,
+                    const Step& step) {
+  const auto& model = state.derived.model;
+  const std::vector<int>& segments = state.derived.trace->input().segment_ids;
+  const bool predicts = step.section == Section::kPrediction || step.calls.empty();
+  if (model && model->file.task == kNextSentenceTask && predicts && !segments.empty() &&
+      segments.back() == 0)
+    notes.push_back({std::string(ui.tr("stage.note.no_second"))});
+}
+
 // A row of equal scores: softmax has nothing to prefer.
 void note_even_row(std::vector<Note>& notes, const AppState& state, const Ui& ui, const Step& step,
                    const StepPage& page) {
@@ -126,6 +138,7 @@ std::vector<StageNote> stage_notes(const AppState& state, const Ui& ui, const St
     }
   }
   note_no_mask(notes, ui, trace, step);
+  note_no_second(notes, state, ui, step);
   note_mask(notes, ui, trace, step);
   note_even_row(notes, state, ui, step, page);
   constexpr std::size_t kMax = 3;  // the first are the causes

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "app/ui/frame/panels.h"
+#include "app/ui/kit/line_text.h"
 #include "app/ui/stage/stage_motion.h"
 #include "app/ui/stage/stage_view.h"
 #include "core/base/utf8.h"
@@ -31,10 +33,17 @@ struct TokenRow {
   std::string_view text;
   std::int64_t first = 0;  // the first that can be moved: before it stands [BOS] or [CLS]
   bool written = false;    // by the model, not by the person
+  // Which sentence each token stands in, of a model with segments; and how many tokens at the end
+  // nobody wrote: the [SEP] that closes a pair.
+  std::span<const int> segments = {};
+  std::int64_t behind = 0;
 
   std::int64_t size() const { return static_cast<std::int64_t>(tokens.size()); }
-  std::int64_t last() const { return size() - 1; }
-  bool can_move(std::int64_t t) const { return !written && t >= first && last() > first; }
+  std::int64_t last() const { return size() - 1 - behind; }
+  bool can_move(std::int64_t t) const {
+    return !written && t >= first && t <= last() && last() > first;
+  }
+  bool is_read(std::int64_t t) const { return t >= first && t <= last(); }
 };
 
 TokenRow shown_row(const AppState& state) {
@@ -45,7 +54,11 @@ TokenRow shown_row(const AppState& state) {
   const std::string_view name = trace.tensor(step->tensor).name;
   if (step->stack == Stack::kOnly) {
     const int first = class_tokens(state.derived.model.get(), state.document());
-    return {name, input.tokens, input.ids, false, sentence, first};
+    const std::vector<PlacedToken>& placed = state.derived.tokens.tokens;
+    const bool closed = std::ssize(placed) == std::ssize(input.tokens) &&
+                        std::ssize(placed) > first && placed.back().begin == placed.back().end;
+    return {name,  input.tokens, input.ids,         false,         sentence,
+            first, false,        input.segment_ids, closed ? 1 : 0};
   }
   const SourceAndTarget pair = split_pair(sentence);
   if (step->stack == Stack::kEncoder)
@@ -139,8 +152,7 @@ float draw_cuts(const AppState& state, Ui& ui, const TokenRow& row, const Rect& 
   std::size_t from = 0;
   for (std::int64_t t = 0; t < row.size(); ++t) {
     const std::string& token = row.tokens[static_cast<std::size_t>(t)];
-    const bool is_read = t >= row.first;  // nobody wrote [BOS] or [CLS]
-    const Cut cut = is_read ? cut_of(state, row, token, from) : Cut{{}, from};
+    const Cut cut = row.is_read(t) ? cut_of(state, row, token, from) : Cut{{}, from};
     from = cut.end;
     const std::string label = token_label(token);
     const float room = area.width() * 0.5f;
@@ -178,6 +190,10 @@ float draw_cuts(const AppState& state, Ui& ui, const TokenRow& row, const Rect& 
 }
 
 // ---- the chips ----
+
+bool second_sentence(const TokenRow& row, std::int64_t t) {
+  return t < std::ssize(row.segments) && row.segments[static_cast<std::size_t>(t)] > 0;
+}
 
 // Where each chip stands, scrolled; rows from the top down.
 std::vector<Rect> place_chips(Ui& ui, const TokenRow& row, const Rect& area, float top) {
@@ -235,14 +251,20 @@ void draw_chip(const AppState& state, Ui& ui, const TokenRow& row, std::int64_t 
     const float width = std::min(room, ui.measure(ui.fonts.sentence, label).x);
     list->AddLine({x - ui.px(2), y}, {x + width + ui.px(2), y}, to_u32(ink), ui.px(1.5f));
   }
+  if (second_sentence(row, t)) {
+    const float bar = ui.px(3), inset = ui.px(8);
+    const ImVec2 from{chip.x0 + inset, chip.y1 - bar}, to{chip.x1 - inset, chip.y1};
+    list->AddRectFilled(from, to, to_u32(faded(ui.theme.text, alpha)), ui.px(1));
+    ui.drawn.add("token/segment/" + std::to_string(t), from, to, false);
+  }
   const std::string under = pad ? id + " " + std::string(ui.tr("tokens.pad")) : id;
   ui.text(ui.fonts.mono_small, {x, chip.y0 + ui.px(28)}, faded(ui.theme.muted, alpha), under);
 }
 
 void draw_menu(const AppState& state, Ui& ui, const TokenRow& row) {
   // The chips' window knows which one; the menu is a window of its own.
-  const auto t =
-      std::min<std::int64_t>(ImGui::GetStateStorage()->GetInt(ImGui::GetID("token")), row.last());
+  const auto t = std::min<std::int64_t>(ImGui::GetStateStorage()->GetInt(ImGui::GetID("token")),
+                                        row.size() - 1);
   if (!ImGui::BeginPopup("popup/token")) return;
   const bool acts = row.source || state.document().config.mask.kind == MaskKind::kPadding;
   const auto item = [&](const char* id, std::string_view label, bool enabled) {
@@ -343,9 +365,12 @@ void draw_chips(const AppState& state, Ui& ui, const TokenRow& row, const Rect& 
     if (over) over_token = t;
     draw_chip(state, ui, row, t, chip, over, dragged == t && !let_go);
     if (over && !dragged) {
-      ui.tooltip(ui.tr(padding ? "tokens.tip_padding" : "tokens.tip",
-                       {{"n", std::to_string(t)},
-                        {"id", std::to_string(row.ids[static_cast<std::size_t>(t)])}}));
+      std::string tip = ui.tr(
+          padding ? "tokens.tip_padding" : "tokens.tip",
+          {{"n", std::to_string(t)}, {"id", std::to_string(row.ids[static_cast<std::size_t>(t)])}});
+      if (!row.segments.empty())
+        tip += "\n" + ui.tr("tokens.segment", {{"n", second_sentence(row, t) ? "1" : "0"}});
+      ui.tooltip(tip);
     }
   }
   const bool ring = state.session.focus.visible;
@@ -366,9 +391,10 @@ void draw_tokens(const AppState& state, Ui& ui, const Rect& area) {
   const TokenRow row = shown_row(state);
   float y = area.y0 + ui.px(4);
   y += draw_cuts(state, ui, row, {area.x0, y, area.x1 - ui.px(16), area.y1}) + ui.px(10);
-  const std::string_view hint = ui.tr(row.written                 ? "tokens.hint_written"
-                                      : marks_padding(state, row) ? "tokens.hint_padding"
-                                                                  : "tokens.hint");
+  std::string hint(ui.tr(row.written                 ? "tokens.hint_written"
+                         : marks_padding(state, row) ? "tokens.hint_padding"
+                                                     : "tokens.hint"));
+  if (!row.segments.empty()) hint = two_sentences(hint, ui.tr("tokens.hint_segments"));
   const float hint_width = area.width() - ui.px(16);
   const float hint_height = ui.wrapped_height(ui.fonts.note, hint_width, hint) + ui.px(8);
   if (area.y1 - y - hint_height >= ui.px(kChipHeight)) {  // the chips come first

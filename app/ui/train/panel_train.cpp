@@ -92,7 +92,7 @@ void component_settings(TrainSettings& s) {
 void memory_settings(TrainSettings& s) {
   Config& c = s.plan.config;
   const bool text = s.plan.settings.task.empty() && s.plan.data == OwnData::kText &&
-                    s.plan.text_options.masked == 0;
+                    s.plan.text_options.masked == 0 && !s.plan.text_options.next_sentence;
   if (!text) {
     c.memory = 0;
     return;

@@ -21,7 +21,11 @@ void choose_task(TrainSettings& s, int pressed) {
   next.config.seed = s.plan.config.seed;
   next.text = s.plan.text;
   next.text_options = s.plan.text_options;
-  if (next.settings.task.empty()) next = with_masked(std::move(next), next.text_options.masked);
+  if (next.settings.task.empty() && next.text_options.next_sentence) {
+    next = with_next_sentence(std::move(next), true);
+  } else if (next.settings.task.empty()) {
+    next = with_masked(std::move(next), next.text_options.masked);
+  }
   s.plan = std::move(next);
   s.changed = true;
 }
@@ -155,18 +159,22 @@ void choose_base(TrainSettings& s) {
   if (labels) choose_frozen(s);
 }
 
-// What a new model is asked: the token that comes next, or what stands where tokens are hidden.
+// What a new model is asked: the token that comes next, what stands where tokens are hidden, or
+// whether a sentence follows another.
 void choose_objective(TrainSettings& s) {
   Ui& ui = s.ui();
   const std::vector<std::string> labels{std::string(ui.tr("train.learns.next")),
-                                        std::string(ui.tr("train.learns.masked"))};
-  constexpr std::string_view kIds[] = {"next", "masked"};
-  const int chosen = s.plan.text_options.masked > 0 ? 1 : 0;
+                                        std::string(ui.tr("train.learns.masked")),
+                                        std::string(ui.tr("train.learns.next_sentence"))};
+  constexpr std::string_view kIds[] = {"next", "masked", "next_sentence"};
+  const TextOptions& options = s.plan.text_options;
+  const int chosen = options.next_sentence ? 2 : options.masked > 0 ? 1 : 0;
   s.column.y += ui.px(1);
   const int pressed = choice_row(
       ui, {"train/set/learns", ui.tr("train.learns"), labels, kIds, chosen, {}}, s.column.row(26));
   if (pressed >= 0 && pressed != chosen) {
-    s.plan = with_masked(std::move(s.plan), pressed == 1 ? kMaskedShare : 0);
+    s.plan = pressed == 2 ? with_next_sentence(std::move(s.plan), true)
+                          : with_masked(std::move(s.plan), pressed == 1 ? kMaskedShare : 0);
     s.changed = true;
   }
   int& share = s.plan.text_options.masked;
@@ -300,8 +308,11 @@ void task_settings(TrainSettings& s) {
   if (pressed >= 0 && pressed != chosen) choose_task(s, pressed);
   s.column.y += ui.px(6);
   if (s.plan.settings.task.empty()) {
-    const bool masked = s.plan.data == OwnData::kText && s.plan.text_options.masked > 0;
-    const std::string data(masked ? "masked" : word(s.plan.data));
+    const TextOptions& options = s.plan.text_options;
+    const bool text = s.plan.data == OwnData::kText;
+    const std::string data(text && options.next_sentence ? "next_sentence"
+                           : text && options.masked > 0  ? "masked"
+                                                         : word(s.plan.data));
     s.column.note(ui.tr("train.data.about." + data), ui.theme.muted);
     own_settings(s);
     return problem_note(s);

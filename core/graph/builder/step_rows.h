@@ -34,6 +34,18 @@ class StepRows {
             {"dW_E", "dW_{E}[id][[=1]] Σ_{t} [[out]]_{t}", "back.embedding"},
             {"words.embedding"}};
   }
+  StepRow segment() const {
+    return {"step.segment",
+            {"W_seg[seg]", "[[out]]_{t} = W_{seg}[seg_{t}]", "step.segment.words"},
+            {"dW_seg", "dW_{seg}[s] = Σ_{t: seg_t = s} [[out]]_{t}", "back.segment"},
+            {"words.segment", "words.segment.row"}};
+  }
+  StepRow segment_sum() const {
+    return {"step.segment_sum",
+            {"[[x0]] + [[x1]]", "[[out]] = [[x0]] + [[x1]]", "step.segment_sum.words"},
+            {"[[d0]], [[d1]]", "[[d0=]] [[out]],  [[d1=]] [[out]]", "back.position_sum"},
+            {"words.segment_sum"}};
+  }
   StepRow sinusoid() const {
     return {"step.position",
             {"sin, cos", "p_{t,2i} = sin(t / 10000^{2i/d}),  p_{t,2i+1} = cos(t / 10000^{2i/d})",
@@ -49,9 +61,10 @@ class StepRows {
   }
   StepRow position_sum() const {
     return {"step.position_sum",
-            {"[[x0]] + p", "[[out]] = [[x0]] + p", "step.position_sum.words"},
+            {"[[x0]] + p", "[[out]] = [[x0]] + p",
+             c.segments ? "step.position_sum.words.segments" : "step.position_sum.words"},
             {"[[d0]], dp", "[[d0=]] [[out]],  dp = [[out]]", "back.position_sum"},
-            {"words.position_sum"}};
+            {c.segments ? "words.position_sum.segments" : "words.position_sum"}};
   }
 
   // ---- attention ----

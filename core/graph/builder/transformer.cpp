@@ -88,7 +88,8 @@ class Builder : NumberPieces {
   }
 
   TensorId embedding(TensorId ids) {
-    const TensorId x = c.numbers ? embedded_numbers(ids) : token_rows(ids);
+    TensorId x = c.numbers ? embedded_numbers(ids) : token_rows(ids);
+    if (c.segments) x = with_segments(x);
     begin_distances(ids);
     if (c.positions == PositionKind::kNone || c.has_rotary() || c.is_relative())
       return called(stream("resid_pre"), x);
@@ -110,6 +111,16 @@ class Builder : NumberPieces {
     }
     return call(rows_.position_sum(), Op::kAdd, {x, where},
                 {c.layers > 0 ? "blocks.0.resid_pre" : "resid_pre", Role::kResidual});
+  }
+
+  // Which sentence of the row each token stands in joins what it is.
+  TensorId with_segments(TensorId x) {
+    p.segment_ids = input("segment_ids", {batch(), position()}, Role::kSegmentIds);
+    const TensorId table =
+        parameter("segment_embed.W_seg", {{"segment", kSegments}, d_model()}, Role::kSegmentTable);
+    const TensorId rows = call(rows_.segment(), Op::kEmbed, {p.segment_ids, table},
+                               {"segment_embed", Role::kSegment});
+    return call(rows_.segment_sum(), Op::kAdd, {x, rows}, {"segment_sum", Role::kSegmentSum});
   }
 
   TensorId token_rows(TensorId ids) {

@@ -111,6 +111,7 @@ void fill_batch(const Program& program, const TokenBatch& batch, std::int64_t fi
   const std::int64_t n = batch.positions, rows = shape.batch;
   const bool classes = program.config.form == ModelForm::kClasses;
   copy_ids(batch.tokens, first * n, rows * n, at(program.token_ids));
+  fill_segments(program, memory);
   const std::int64_t targets = classes ? 1 : n;
   copy_ids(batch.targets, first * targets, rows * targets, at(program.targets));
   const int* lengths = lengths_from(batch.lengths, first);

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
-#include "core/model/model_file.h"
+#include "core/model/model.h"
 #include "core/train/data/length_batches.h"
 
 namespace headlight {
@@ -14,13 +14,16 @@ ModelForm form_of(TaskKind kind) {
 }
 
 RunShape shape_of(const Task& task, const Config& config) {
-  const bool looks = task.kind() == TaskKind::kTranslate || !config.mask.is_causal();
+  // Who judges a row looks at all of it, whichever way its tokens look.
+  const bool looks = task.kind() == TaskKind::kTranslate || task.kind() == TaskKind::kClassify ||
+                     !config.mask.is_causal();
   return {.batch = 1,
           .positions = task.context(),
           .vocab = task.vocabulary().size(),
           .classes = static_cast<std::int64_t>(task.classes().size()),
           .source = task.source_length(),
-          .padded = looks && task.vocabulary().id_of(Special::kPad).has_value()};
+          .padded = looks && task.vocabulary().id_of(Special::kPad).has_value(),
+          .separator = separator_of(config, task.vocabulary())};
 }
 
 TaskBatches::TaskBatches(std::shared_ptr<const Task> task, std::int64_t batch, std::uint64_t seed,

@@ -8,6 +8,7 @@
 #include "core/io/atomic_file.h"
 #include "core/io/file_steps.h"
 #include "core/train/data/masked_text.h"
+#include "core/train/data/next_sentence.h"
 
 namespace headlight {
 namespace {
@@ -124,9 +125,10 @@ std::span<const Choice<OwnData>> choices(OwnData) {
   return kAll;
 }
 
-TaskKind kind_of(OwnData data, bool joined, int masked) {
-  if (data == OwnData::kPairs && joined) return TaskKind::kNextToken;
-  if (data == OwnData::kText && masked > 0) return TaskKind::kMasked;
+TaskKind kind_of(OwnData data, const TextOptions& options) {
+  if (data == OwnData::kPairs && options.joined) return TaskKind::kNextToken;
+  if (data == OwnData::kText && options.next_sentence) return TaskKind::kClassify;
+  if (data == OwnData::kText && options.masked > 0) return TaskKind::kMasked;
   return data == OwnData::kLabels  ? TaskKind::kClassify
          : data == OwnData::kPairs ? TaskKind::kTranslate
                                    : TaskKind::kNextToken;
@@ -156,6 +158,10 @@ void validate(const TextOptions& options, bool rows) {
     fail_range("text.option.vocabulary", 0, kMaxVocabulary, options.vocabulary);
   if (options.masked < 0 || options.masked > kMostMasked)
     fail_range("text.option.masked", 0, kMostMasked, options.masked);
+  if (options.next_sentence && options.context < kShortestPair)
+    throw UsageError(Message{
+        "text.next_sentence.context",
+        {{"least", std::to_string(kShortestPair)}, {"got", std::to_string(options.context)}}});
 }
 
 TextSource TextSource::load(const TextInput& input, const TextOptions& options,
@@ -243,6 +249,7 @@ LoadedTask load_own_task(OwnData data, const TextInput& input, const TextOptions
                          const ProgressFunction& progress) try {
   if (data == OwnData::kLabels) return load_labelled_task(input, options, progress);
   if (data == OwnData::kPairs) return load_pairs_task(input, options, progress);
+  if (options.next_sentence) return load_next_sentence_task(input, options, progress);
   return load_text_task(input, options, progress);
 } catch (const UsageError& error) {
   // What was asked for is right; the file does not go with the vocabulary.

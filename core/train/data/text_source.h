@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/message.h"
@@ -54,9 +55,6 @@ struct TextInput {
 /// target.
 enum class OwnData { kText, kLabels, kPairs };
 std::span<const Choice<OwnData>> choices(OwnData);
-/// What a model learns from them; `joined` and `masked` as in TextOptions.
-TaskKind kind_of(OwnData, bool joined = false, int masked = 0);
-
 enum class TableHeader { kDetect, kFirstRow, kNone };
 
 inline constexpr int kMaxContext = 65536;
@@ -79,6 +77,9 @@ struct TextOptions {
   // Of running text: so many percent of the tokens are hidden, and what stands behind them is to be
   // said; 0: the next token is.
   int masked = 0;
+  // Of running text: whether one sentence follows another is learned (next_sentence.h). `context`
+  // is that of a row without [CLS].
+  bool next_sentence = false;
   std::shared_ptr<const Vocabulary> known;  // cut and number with this one instead (to go on
                                             // training, to evaluate)
   std::vector<std::string> known_classes;   // labelled rows: their order (empty: sorted)
@@ -87,6 +88,12 @@ struct TextOptions {
   std::optional<TableFormat> format;
   TableHeader header = TableHeader::kDetect;
 };
+
+/// What a model learns from them.
+TaskKind kind_of(OwnData, const TextOptions& = {});
+
+/// The id of the task of next sentences.
+inline constexpr std::string_view kNextSentenceTask = "next-sentence";
 
 /// A running text as ids: about two bytes of memory a token.
 class TextSource {
@@ -148,7 +155,7 @@ LoadedTask load_pairs_task(const TextInput& input, const TextOptions& options,
 
 /// What a model of this kind learns from words best, and how long its rows are.
 TextOptions default_options(OwnData);
-/// One of the three above.
+/// One of the three above, or that of next_sentence.h.
 LoadedTask load_own_task(OwnData, const TextInput& input, const TextOptions& options,
                          const ProgressFunction& progress = {});
 

@@ -125,6 +125,7 @@ void ModelProbe::write_rows(ProbeResult& result) {
                                  tokens + cell_count(program_->look(program_->token_ids).axes));
   result.written = result.predicted;
   for (std::int64_t t = 0; t < n; ++t) {
+    fill_segments(*program_, memory_);
     if (t > 0) backend_->run(*program_, calls_, memory_);
     for (std::size_t e = 0; e < examples_.size(); ++e) {
       const TaskExample& example = examples_[e];
