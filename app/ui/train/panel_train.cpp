@@ -213,6 +213,7 @@ void storage_setting(TrainSettings& s) {
                                   choice_index(storage));
   if (pressed >= 0) storage = choices(storage)[static_cast<std::size_t>(pressed)].value;
   const RunView& run = s.state.train.run;
+  s.column.y += ui.px(3);
   if (run.status.kept > 0)
     s.column.note(ui.tr("train.storage.bytes", {{"float32", bytes_text(run.status.kept)},
                                                 {"half", bytes_text(run.status.kept_in_half)}}),

@@ -8,6 +8,8 @@ namespace headlight::test {
 TEST_CASE("train: storage in 16 bits is explained, says its bytes, and is for the next run") {
   Gui gui({}, {1440, 1500});
   open_panel(gui);
+  gui.push(PlayRun{true, 5});
+  settle(gui);
   const double kept = run_of(gui).status.kept, half = run_of(gui).status.kept_in_half;
   CHECK(half < kept);
   CHECK(gui.shows(bytes_text(kept)));
@@ -20,6 +22,7 @@ TEST_CASE("train: storage in 16 bits is explained, says its bytes, and is for th
   gui.frame(2);
   gui.click("train/set/storage/float16");
   gui.frame(2);
+  CHECK(gui.state().session.train.plan.settings.storage == NumberFormat::kFloat16);
   CHECK(gui.state().session.train.changed);
   gui.click("train/same");
   settle(gui);
