@@ -24,7 +24,6 @@ class HalfStorage::Planner {
         use({a->turned_q, a->turned_k, a->pattern, a->out}, true);
       } else {
         use(call.in, false);
-        if (fusion_.keeps_slope(call.out)) use({call.in[0]}, true);
         use({call.out}, true);
       }
       ++now_;
@@ -131,12 +130,11 @@ class HalfStorage::Planner {
     if (std::ranges::count(p_.dropout, id) > 0) return find_drawn(id, uses);
     if (spec.kind == TensorKind::kInput) return add_block(id, 0, step_count(), true, true);
     if (spec.kind != TensorKind::kActivation) return;
-    // Each time that it is written anew its numbers live from there to their last reader; what
-    // replaces the numbers that the same step reads (a slope) lives on with them.
+    // Each time that it is made anew its numbers live from there to their last reader. A slope that
+    // takes the place of what its call reads has the same readers.
     for (std::size_t i = 0; i < uses.size();) {
       std::size_t end = i + 1;
-      while (end < uses.size() && (!uses[end].writes || uses[end].step == uses[end - 1].step))
-        ++end;
+      while (end < uses.size() && !uses[end].writes) ++end;
       find_stay(id, std::span(uses).subspan(i, end - i));
       i = end;
     }
