@@ -64,7 +64,8 @@ void add_memory(CLI::App& bench, Run& run) {
   };
   auto chosen = std::make_shared<Chosen>();
   CLI::App* sub = bench.add_subcommand(
-      "memory", "Gradient checkpointing: what it saves of memory and costs of time");
+      "memory",
+      "Gradient checkpointing and 16-bit storage: what they save of memory and cost of time");
   add_threads(*sub, chosen->threads, "Threads, for training");
   sub->add_option("--rounds", chosen->rounds, "Steps of each, of which the median is shown")
       ->capture_default_str()

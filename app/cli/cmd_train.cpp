@@ -98,6 +98,11 @@ RunSettings settings_of(const TrainOptions& o, const Config& config) {
   settings.clip = o.clip;
   settings.dropout = o.dropout;
   set_checkpointing(o, settings);
+  const auto storage = from_word<NumberFormat>(o.storage);
+  if (!storage)
+    throw UsageError("--storage must be " + choice_list(NumberFormat{}) + "; got '" + o.storage +
+                     "'");
+  settings.storage = *storage;
   settings.patience = o.patience.value_or(0);
   settings.by_length = rows_by_length(o);
   settings.frozen = frozen_layers(o);
@@ -187,17 +192,19 @@ Ending train(const RunParts& run, Learner& learner, SafeRun& safe, TrainState& s
   std::optional<TrainState::Score> validation;  // as it was measured last
   const bool classes = run.config.form == ModelForm::kClasses;
   const std::int64_t first = state.step;
+  std::int64_t skipped = 0;
   while (state.step < run.steps() && !interrupted && !run.early.over()) {
     for (TokenBatch& batch : batches) {
       batch = run.data.batches->next();
       run.padding.add(batch);
     }
     const TrainStep step = learner.step(batches);
-    if (!std::isfinite(step.loss) || !std::isfinite(step.gradient_norm)) {
+    if (step.broken()) {
       broken = step;
       progress.end_line();
       return Ending::kBroken;
     }
+    skipped += step.skipped;
     state.step = step.step + 1;
     state.data = run.data.batches->state();
     for (const TokenBatch& batch : batches)
@@ -219,6 +226,9 @@ Ending train(const RunParts& run, Learner& learner, SafeRun& safe, TrainState& s
     progress.tell_step(step, run.steps(), validation, classes, speed, left);
   }
   progress.end_line();
+  if (skipped > 0)
+    std::fprintf(stderr, "%s of %s steps were skipped: their gradients were not finite\n",
+                 count_text(skipped).c_str(), count_text(state.step - first).c_str());
   return interrupted ? Ending::kInterrupted : Ending::kDone;
 }
 
@@ -292,7 +302,7 @@ int run_train(TrainOptions o, const std::shared_ptr<const Model>& base) {
   TrainerOptions options{
       settings.optimizer, settings.schedule, settings.clip, 8,
       o.model.threads,    settings.dropout,  settings.seed, settings.checkpointing,
-      settings.frozen};
+      settings.frozen,    settings.storage};
   check_memory(o, config, data.shape, settings, options);
   std::vector<Tensor> parameters =
       from ? std::move(from->weights) : start_parameters(o, base, config, data);
@@ -300,7 +310,7 @@ int run_train(TrainOptions o, const std::shared_ptr<const Model>& base) {
   EarlyStop early(settings.patience);
   if (from) {
     early.restore(state, std::as_const(*learner).parameters());
-    restore_run(*learner, state.step, from->training->optimizer);
+    restore_run(*learner, state, from->training->optimizer);
     data.batches->restore(state.data);
   }
   const OldText old_text(judges ? nullptr : base, *learner, data.shape.positions);
@@ -345,8 +355,13 @@ int run_train(TrainOptions o, const std::shared_ptr<const Model>& base) {
   if (ending == Ending::kBroken) {
     throw Error("the loss became " + number_text(broken.loss) + " (norm of the gradients " +
                 number_text(broken.gradient_norm) + ") at step " + std::to_string(broken.step) +
-                "; the run stopped with the weights before it. Try a smaller --lr, a --warmup, or "
-                "--clip 1");
+                (broken.loss_scale > 0
+                     ? ", although the loss scale has fallen to 1: numbers are too "
+                       "large for float16"
+                     : "") +
+                "; the run stopped with the weights before it. Try " +
+                (broken.loss_scale > 0 ? "--storage bfloat16, " : "") +
+                "a smaller --lr, a --warmup, or --clip 1");
   }
   if (!log.problem().empty()) throw Error(log.problem());
   return ending == Ending::kDone ? 0 : 130;
@@ -415,6 +430,9 @@ void add_train_command(CLI::App& app, Run& run) {
       ->capture_default_str();
   sub->add_option("--checkpointing", o->checkpointing,
                   "on: what a layer makes is made again in the backward pass, not kept");
+  of_run("--storage", o->storage,
+         "float32, float16 or bfloat16: how what the backward pass reads is kept")
+      ->capture_default_str();
   of_run("--schedule", o->schedule, "constant or cosine")->capture_default_str();
   of_run("--warmup", o->warmup, "Steps in which the rate grows")->capture_default_str();
   sub->add_option("--from", o->from,

@@ -269,10 +269,11 @@ void TrainWorker::make_step() {
     window_steps_ = 0;
   }
   if (run_->broken()) {
-    return end(TrainPhase::kBroken, Message{"train.broken",
-                                            {{"loss", number_text(step.loss)},
-                                             {"norm", number_text(step.gradient_norm)},
-                                             {"step", std::to_string(step.step)}}});
+    return end(TrainPhase::kBroken,
+               Message{step.loss_scale > 0 ? "train.broken.float16" : "train.broken",
+                       {{"loss", number_text(step.loss)},
+                        {"norm", number_text(step.gradient_norm)},
+                        {"step", std::to_string(step.step)}}});
   }
   const double limit = run_->plan().stop.seconds;
   if (run_->finished() || (limit > 0 && seconds_ >= limit)) {

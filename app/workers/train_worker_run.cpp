@@ -107,6 +107,13 @@ void TrainWorker::make_run(const RunPlan& plan, std::uint64_t id, bool on_gpu) {
     made = std::make_unique<TrainingRun>(plan, task, threads_, kHistoryBytes, LearnerFactory{},
                                          plan_start(plan, *task));
   }
+  double kept[2] = {0, 0};
+  const Learner& learner = made->learner();
+  TrainerOptions options = learner.options();
+  for (const bool half : {false, true}) {
+    options.storage = half ? NumberFormat::kBfloat16 : NumberFormat::kFloat32;
+    kept[half] = kept_activation_bytes(plan.config, learner.shape(), options, plan.settings.batch);
+  }
   if (!is_wanted(id)) throw Cancelled();
   put_aside();
   run_ = std::move(made);
@@ -127,6 +134,8 @@ void TrainWorker::make_run(const RunPlan& plan, std::uint64_t id, bool on_gpu) {
   published_.status.gpu_problem = gpu_problem;
   published_.status.parameters = run_->parameter_count();
   published_.status.tokens_per_step = run_->tokens_per_step();
+  published_.status.kept = kept[0];
+  published_.status.kept_in_half = kept[1];
   published_.plan = std::make_shared<const RunPlan>(run_->plan());
   published_.task = task;
   for (const Split split : {Split::kTraining, Split::kValidation})
@@ -143,8 +152,10 @@ LearnerFactory TrainWorker::learners(bool on_gpu) {
   return [this](const Config& config, const RunShape& shape, std::vector<Tensor> parameters,
                 const TrainerOptions& options) {
     // What rows remember from step to step is kept by the processor, and it alone makes again what
-    // it did not keep, and leaves layers as they are.
-    if (config.memory > 0 || options.checkpointing || options.frozen != kNoneFrozen)
+    // What rows remember from step to step is kept by the processor, and it alone makes again what
+    // it did not keep, keeps it in 16 bits, and leaves layers as they are.
+    if (config.memory > 0 || options.checkpointing || options.frozen != kNoneFrozen ||
+        options.storage != NumberFormat::kFloat32)
       return std::unique_ptr<Learner>(
           std::make_unique<Trainer>(config, shape, std::move(parameters), options));
     const std::shared_ptr<GlBackend> backend(std::shared_ptr<void>(), &gpu_->backend());

@@ -12,11 +12,6 @@ namespace {
 
 constexpr std::size_t kUnplaced = SIZE_MAX;
 
-std::size_t padded(std::int64_t cells) {
-  constexpr std::size_t kLine = kTensorAlignment / sizeof(float);
-  return (static_cast<std::size_t>(cells) + kLine - 1) / kLine * kLine;
-}
-
 bool is_counted(const Program& program, float target) {
   return target >= 0 && target < static_cast<float>(program.outcomes());
 }
@@ -87,20 +82,12 @@ void Backward::plan(const std::vector<TensorId>& seeds) {
   }
 }
 
-// A stretch of the arena for the gradient of one owner, and the steps of the backward pass between
-// which it is needed.
-struct Backward::Block {
-  TensorId owner = -1;
-  std::size_t cells = 0, offset = 0;
-  std::size_t first = SIZE_MAX, last = 0;
-};
-
 // One for each activation that a gradient reaches, in the order in which they are reached.
-std::vector<Backward::Block> Backward::blocks(const std::vector<TensorId>& seeds) const {
+std::vector<LiveBlock> Backward::blocks(const std::vector<TensorId>& seeds) const {
   const Program& p = *program_;
-  std::vector<Block> all(p.tensors.size());
+  std::vector<LiveBlock> all(p.tensors.size());
   const auto need = [&](TensorId id, std::size_t step) {
-    Block& block = all[place(owners_[place(id)])];
+    LiveBlock& block = all[place(owners_[place(id)])];
     block.first = std::min(block.first, step);
     block.last = std::max(block.last, step);
   };
@@ -119,17 +106,17 @@ std::vector<Backward::Block> Backward::blocks(const std::vector<TensorId>& seeds
     }
     if (!is_between(call.out)) need(call.out, now);
   }
-  std::vector<Block> needed;
+  std::vector<LiveBlock> needed;
   for (std::size_t id = 0; id < all.size(); ++id) {
-    Block& block = all[id];
+    LiveBlock& block = all[id];
     if (block.first == SIZE_MAX || p.tensors[id].kind != TensorKind::kActivation) continue;
     block.owner = static_cast<TensorId>(id);
-    block.cells = padded(cell_count(p.tensors[id].axes));
+    block.cells = padded_cells(cell_count(p.tensors[id].axes));
     if (kept_ == KeptGradients::kAll) block.last = calls_.size();
     needed.push_back(block);
   }
   std::stable_sort(needed.begin(), needed.end(),
-                   [](const Block& a, const Block& b) { return a.first < b.first; });
+                   [](const LiveBlock& a, const LiveBlock& b) { return a.first < b.first; });
   return needed;
 }
 
@@ -143,30 +130,20 @@ Backward::Layout Backward::find_layout(const std::vector<TensorId>& seeds) {
   for (std::size_t id = 0; id < p.tensors.size(); ++id) {
     if (p.tensors[id].kind != TensorKind::kParameter) continue;
     offsets[id] = parameter_cells_;
-    parameter_cells_ += padded(cell_count(p.tensors[id].axes));
+    parameter_cells_ += padded_cells(cell_count(p.tensors[id].axes));
   }
-  found.end = parameter_cells_;
-  std::vector<Block> placed;  // by offset
-  for (Block& block : blocks(seeds)) {
-    block.offset = parameter_cells_;
-    auto at = placed.begin();
-    for (; at != placed.end() && at->offset < block.offset + block.cells; ++at) {
-      if (at->last >= block.first) block.offset = std::max(block.offset, at->offset + at->cells);
-    }
-    found.end = std::max(found.end, block.offset + block.cells);
+  std::vector<LiveBlock> needed = blocks(seeds);
+  found.end = place_blocks(needed, parameter_cells_);
+  for (const LiveBlock& block : needed) {
     offsets[place(block.owner)] = block.offset;
     shown_[place(block.owner)] = block.last == calls_.size();
-    placed.insert(
-        std::upper_bound(placed.begin(), placed.end(), block.offset,
-                         [](std::size_t offset, const Block& b) { return offset < b.offset; }),
-        block);
   }
   for (std::size_t id = 0; id < p.tensors.size(); ++id) {
     const TensorSpec& spec = p.tensors[id];
     const bool unreached = offsets[place(owners_[id])] == kUnplaced;
     if (is_between(static_cast<TensorId>(id))) shown_[id] = false;
     if (unreached && shown_[id] && spec.kind == TensorKind::kActivation) {
-      found.zeros = std::max(found.zeros, padded(cell_count(spec.axes)));
+      found.zeros = std::max(found.zeros, padded_cells(cell_count(spec.axes)));
     }
   }
   return found;
@@ -187,10 +164,10 @@ std::span<float> Backward::seed(TensorId id) {
   return {gradients_[place(id)], static_cast<std::size_t>(gradient(id).size())};
 }
 
-void Backward::seed_loss(std::span<float* const> memory, std::int64_t counted) {
+void Backward::seed_loss(std::span<float* const> memory, std::int64_t counted, double scale) {
   const auto targets = targets_of(*program_, memory);
   const std::span<float> seeds = seed(program_->loss);
-  const float share = counted > 0 ? static_cast<float>(1.0 / static_cast<double>(counted)) : 0.0f;
+  const float share = counted > 0 ? static_cast<float>(scale / static_cast<double>(counted)) : 0.0f;
   for (std::size_t i = 0; i < seeds.size(); ++i) {
     seeds[i] = is_counted(*program_, targets[i]) ? share : 0.0f;
   }

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/autodiff/live_blocks.h"
 #include "core/backends/backend.h"
 
 namespace headlight {
@@ -56,7 +57,8 @@ class Backward {
   std::span<float> seed(TensorId);
   /// Seeds "loss" so that L is the sum of the counted losses over `counted`; with counted =
   /// counted_targets() it is their mean. A shard of a batch gives the count of the whole batch.
-  void seed_loss(std::span<float* const> memory, std::int64_t counted);
+  /// Everything is multiplied by `scale`.
+  void seed_loss(std::span<float* const> memory, std::int64_t counted, double scale = 1);
 
   /// Runs it. `memory` is as a run left it.
   void run(Backend&, std::span<float* const> memory,
@@ -95,8 +97,8 @@ class Backward {
     std::size_t end = 0, zeros = 0;
   };
   Layout find_layout(const std::vector<TensorId>& seeds);
-  struct Block;
-  std::vector<Block> blocks(const std::vector<TensorId>& seeds) const;
+  /// Where the gradient of each owner lies, and between which steps of the pass it is needed.
+  std::vector<LiveBlock> blocks(const std::vector<TensorId>& seeds) const;
 
   std::shared_ptr<const Program> program_;
   bool is_between(TensorId id) const { return fusion_ && fusion_->is_between(id); }

@@ -96,6 +96,7 @@ const OpInfo& concat_rows_op() {
       .numpy = numpy,
       .torch = torch,
       .trials = {"b s n, b t n", "b 1 n, b t n"},
+      .gradient_reads = {.inputs = {}, .result = false},
   };
   return info;
 }

@@ -81,6 +81,7 @@ const OpInfo& concat_tokens_op() {
       .torch = code,
       .inputs = {InputKind::kNumbers, InputKind::kPresence},
       .trials = {"b t n, b t"},
+      .gradient_reads = {.inputs = {false, true}, .result = false},
   };
   return info;
 }

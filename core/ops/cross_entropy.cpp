@@ -224,6 +224,7 @@ const OpInfo& cross_entropy_op() {
       .errors = ErrorClass::kRows,
       .work = {.flops = 80, .per = WorkPer::kInputCell},
       .trials = {"b t n, b t", "t n, t"},
+      .gradient_reads = {.inputs = {true, true}, .result = false},
   };
   return info;
 }

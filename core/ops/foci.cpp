@@ -223,6 +223,7 @@ const OpInfo& focus_scores_op() {
       .errors = ErrorClass::kProducts,
       .work = {.flops = 2, .per = WorkPer::kTerm},
       .trials = {"b t n, n m"},
+      .gradient_reads = {.inputs = {true, true}, .result = false},
   };
   return info;
 }
@@ -243,6 +244,7 @@ const OpInfo& foci_penalty_op() {
       .errors = ErrorClass::kRows,
       .work = {.flops = 3, .per = WorkPer::kInputCell},
       .trials = {"b 1 m m"},
+      .gradient_reads = {.inputs = {true}, .result = false},
   };
   return info;
 }

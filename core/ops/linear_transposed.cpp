@@ -113,6 +113,7 @@ const OpInfo& linear_transposed_op() {
       .errors = ErrorClass::kProducts,
       .work = {.flops = 2, .per = WorkPer::kTerm},
       .trials = {"b t n, m n"},
+      .gradient_reads = {.inputs = {true, true}, .result = false},
   };
   return info;
 }

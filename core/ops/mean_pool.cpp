@@ -142,6 +142,7 @@ const OpInfo& mean_pool_op() {
       .errors = ErrorClass::kRows,
       .work = {.flops = 2, .per = WorkPer::kInputCell},
       .trials = {"b t n, b t"},
+      .gradient_reads = {.inputs = {false, true}, .result = false},
   };
   return info;
 }

@@ -266,6 +266,13 @@ enum class InputKind {
 /// rows that are made of sums and of functions of them.
 enum class ErrorClass { kCells, kProducts, kRows };
 
+/// What its gradient reads of a run: the numbers of which inputs, and those of the result. What
+/// it does not name may be gone from memory when the backward pass comes to the call.
+struct GradientReads {
+  std::array<bool, 4> inputs = {true, true, true, true};
+  bool result = true;
+};
+
 /// Floating-point operations of a call: so many for each cell of the result, for each cell of the
 /// first input, or for each term (a cell of the result has as many as the first input's rows have
 /// cells). A multiply-add is two; what is only moved counts as one.
@@ -356,6 +363,8 @@ struct OpInfo {
   bool is_sequential = false;
   /// In training its slope takes the input's place where nothing else reads that (see fusion.h).
   bool keeps_slope = false;
+  /// The less, the more of a run need not be kept for its backward pass.
+  GradientReads gradient_reads = {};
 
   bool is_fixed(std::size_t input) const { return inputs[input] >= InputKind::kIds; }
   /// The first such input; −1: none.

@@ -105,6 +105,7 @@ const OpInfo& scale_op() {
       .arrow = arrow,
       .trials = {"b h t s"},
       .keeps_place = true,
+      .gradient_reads = {.inputs = {}, .result = false},
   };
   return info;
 }

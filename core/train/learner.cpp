@@ -40,7 +40,13 @@ std::vector<std::int64_t> sizes_of(std::span<const Axis> axes) {
   return sizes;
 }
 
+constexpr Choice<NumberFormat> kStorages[] = {{NumberFormat::kFloat32, "float32"},
+                                              {NumberFormat::kFloat16, "float16"},
+                                              {NumberFormat::kBfloat16, "bfloat16"}};
+
 }  // namespace
+
+std::span<const Choice<NumberFormat>> choices(NumberFormat) { return kStorages; }
 
 bool keeps_weights(const TensorSpec& spec, int frozen) {
   if (frozen < 0) return false;

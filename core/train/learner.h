@@ -2,12 +2,14 @@
 // (trainer.h) or a graphics card.
 #pragma once
 
+#include <cmath>
 #include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "core/base/half.h"
 #include "core/base/tensor.h"
 #include "core/graph/config.h"
 #include "core/graph/mask_blocks.h"
@@ -15,6 +17,7 @@
 #include "core/io/array.h"
 #include "core/train/optim/optimizer.h"
 #include "core/train/optim/schedule.h"
+#include "core/train/storage/loss_scale.h"
 
 namespace headlight {
 
@@ -36,6 +39,9 @@ inline constexpr double kMaxDropout = 0.95;
 /// What of a model keeps its weights: see keeps_weights(). Only the processor trains so.
 inline constexpr int kNoneFrozen = -1, kAllFrozen = 1 << 20;
 
+/// "float32", "float16", "bfloat16"
+std::span<const Choice<NumberFormat>> choices(NumberFormat);
+
 struct TrainerOptions {
   OptimizerOptions optimizer;
   Schedule schedule;
@@ -48,6 +54,10 @@ struct TrainerOptions {
   // checkpointing.h): less memory, more time, the same bits.
   bool checkpointing = false;
   int frozen = kNoneFrozen;
+  // How activations wait for the backward pass (core/autodiff/half_storage.h). In 16 bits a step
+  // also computes with weights rounded to them; updates change the float32 weights themselves, and
+  // those are what is measured and saved. float16: with a loss scale.
+  NumberFormat storage = NumberFormat::kFloat32;
 };
 
 /// Does this parameter keep its weights: with 0 the embeddings do, with N also the first N layers,
@@ -61,6 +71,13 @@ struct TrainStep {
   double gradient_norm = 0;
   double learning_rate = 0;
   std::int64_t counted = 0;  // targets
+  double loss_scale = 0;     // of storage in float16; 0: there is none
+  // The gradients were not finite, and the loss scale has fallen for it: nothing was updated.
+  bool skipped = false;
+  /// Did nothing change, because numbers were not finite and nothing is left to be done about it?
+  bool broken() const {
+    return !skipped && (!std::isfinite(loss) || !std::isfinite(gradient_norm));
+  }
 };
 
 /// How well a batch is predicted.
@@ -82,7 +99,7 @@ class Learner {
   /// Forward, backward, clip, update. Throws Error for a batch that is wider than the model's rows,
   /// ids that are not in the vocabulary, or nothing counted. Allocates nothing after the first
   /// batch of a size. Where the loss or the norm is not finite nothing is updated, and the result
-  /// says so.
+  /// says so: see TrainStep::broken().
   TrainStep step(const TokenBatch& batch) { return step({&batch, 1}); }
   /// The same with several batches taken as one, one after another: gradient accumulation.
   virtual TrainStep step(std::span<const TokenBatch>) = 0;
@@ -106,6 +123,10 @@ class Learner {
   const Optimizer& optimizer() const;
 
   TrainerOptions& options() { return options_; }
+  const TrainerOptions& options() const { return options_; }
+  /// Of storage in float16; a run that goes on takes it along.
+  LossScale& loss_scale() { return loss_scale_; }
+  const LossScale& loss_scale() const { return loss_scale_; }
   const RunShape& shape() const { return shape_; }
   std::int64_t vocab() const { return shape_.vocab; }
   std::int64_t positions() const { return shape_.positions; }
@@ -132,6 +153,7 @@ class Learner {
   Config config_;
   RunShape shape_;  // of a batch of one row
   TrainerOptions options_;
+  LossScale loss_scale_;
   mutable std::vector<Tensor> parameters_;
   std::vector<ParameterKind> parameter_kinds_;  // of parameters_, one by one
   std::vector<bool> frozen_;                    // the same

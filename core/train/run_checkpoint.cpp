@@ -68,10 +68,12 @@ RunCheckpoint checkpoint_of(const Model& model) {
 RunCheckpoint checkpoint_of(ModelFile model, std::string tokenizer, const Learner& learner,
                             const RunSettings& settings, const TrainState& state,
                             std::span<const Tensor> best) {
+  TrainState told = state;
+  if (settings.storage == NumberFormat::kFloat16) told.loss_scale = learner.loss_scale();
   RunCheckpoint made{state.step,
                      std::move(model),
                      std::move(tokenizer),
-                     train_text(settings, state),
+                     train_text(settings, told),
                      stored(best.empty() ? learner.parameters() : best),
                      {}};
   std::vector<NamedArray> arrays = learner.optimizer().state();
@@ -88,7 +90,7 @@ RunCheckpoint checkpoint_of(ModelFile model, std::string tokenizer, const Learne
   return made;
 }
 
-void restore_run(Learner& learner, std::int64_t step, std::span<const StoredArray> arrays) {
+void restore_run(Learner& learner, const TrainState& state, std::span<const StoredArray> arrays) {
   std::vector<NamedArray> moments, memory, newest;
   for (NamedArray& array : array_views(arrays))
     (array.name.starts_with(kMemory)   ? memory
@@ -96,7 +98,8 @@ void restore_run(Learner& learner, std::int64_t step, std::span<const StoredArra
                                        : moments)
         .push_back(std::move(array));
   restore_newest(learner, newest);
-  learner.optimizer().restore(step, moments);
+  learner.optimizer().restore(state.step, moments);
+  if (state.loss_scale) learner.loss_scale() = *state.loss_scale;
   learner.restore_memory(memory);
 }
 

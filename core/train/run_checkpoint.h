@@ -40,8 +40,8 @@ RunCheckpoint checkpoint_of(const Model&);
 RunCheckpoint checkpoint_of(ModelFile, std::string tokenizer, const Learner&, const RunSettings&,
                             const TrainState&, std::span<const Tensor> best = {});
 
-/// The learner as it was, with its newest weights, when these arrays of a checkpoint were kept,
-/// `step` updates after its beginning. Throws Error for what does not fit its model.
-void restore_run(Learner&, std::int64_t step, std::span<const StoredArray> arrays);
+/// The learner as it was, with its newest weights, when this state and these arrays of a checkpoint
+/// were kept. Throws Error for what does not fit its model.
+void restore_run(Learner&, const TrainState&, std::span<const StoredArray> arrays);
 
 }  // namespace headlight

@@ -159,6 +159,9 @@ std::string train_text(const RunSettings& r, const TrainState& state) {
                       {"optimizer", optimizer_json(r.optimizer)},
                       {"schedule", schedule_json(r.schedule)}};
   if (r.checkpointing) json["checkpointing"] = true;
+  if (r.storage != NumberFormat::kFloat32) json["storage"] = word(r.storage);
+  if (state.loss_scale)
+    json["loss_scale"] = {{"scale", state.loss_scale->scale}, {"good", state.loss_scale->good}};
   if (r.by_length) json["by_length"] = true;
   if (r.patience > 0) json["patience"] = r.patience;
   if (!r.base.empty()) json["base"] = r.base;
@@ -196,6 +199,13 @@ void parse_train(std::string_view text, RunSettings& settings, TrainState& state
   in.number("clip", settings.clip, 0, kAny);
   in.number("dropout", settings.dropout, 0, kMaxDropout);
   in.boolean("checkpointing", settings.checkpointing);
+  in.choice("storage", settings.storage);
+  if (const OrderedJson* found = in.find("loss_scale")) {
+    const JsonReader scale(*found, "loss_scale", kRunWords);
+    state.loss_scale = LossScale{};
+    scale.number("scale", state.loss_scale->scale, 1, LossScale::kMost);
+    scale.number("good", state.loss_scale->good, 0, kMax);
+  }
   in.boolean("by_length", settings.by_length);
   in.number("patience", settings.patience, 0, kMostPatience);
   if (const OrderedJson* validation = in.find("validation")) {

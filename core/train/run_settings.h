@@ -7,10 +7,12 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/half.h"
 #include "core/io/text_file.h"
 #include "core/text/vocabulary.h"
 #include "core/train/optim/optimizer.h"
 #include "core/train/optim/schedule.h"
+#include "core/train/storage/loss_scale.h"
 #include "core/train/tasks/task.h"
 
 namespace headlight {
@@ -44,6 +46,7 @@ struct RunSettings {
   double dropout = 0;          // TrainerOptions::dropout, with the same seed as the data
   bool checkpointing = false;  // TrainerOptions::checkpointing
   int frozen = -1;             // TrainerOptions::frozen
+  NumberFormat storage = NumberFormat::kFloat32;  // TrainerOptions::storage
   // Rows of a table: a batch is of rows of similar length (LengthBatches).
   bool by_length = false;
   // It ends after so many measurements without a better validation loss, with the weights of the
@@ -69,6 +72,7 @@ struct TrainState {
   };
   std::optional<Best> best = std::nullopt;
   std::int64_t waited = 0;
+  std::optional<LossScale> loss_scale = std::nullopt;  // of storage in float16
   bool operator==(const TrainState&) const = default;
 };
 

@@ -12,6 +12,7 @@
 #include "core/base/thread_pool.h"
 #include "core/graph/program_memory.h"
 #include "core/train/data/length_batches.h"
+#include "core/train/storage/half_run.h"
 
 namespace headlight {
 // One thread's programs: one for each number of rows that a shard may have.
@@ -36,17 +37,18 @@ class Trainer::Worker {
     const std::int64_t first = part.first;
     Shape& s = shape(part);
     Backend& backend = part.memory.rows > 0 ? *backend_with_memory_ : *backend_;
+    if (s.half) s.half->set_parameters(trainer_.weights_read(backward));
     fill_batch(*s.program, part.batch, first, s.memory);
     fill_memory(*s.program, part.memory, first, s.memory);
     const TrainerOptions& o = trainer_.options_;
     const DropoutDraw draw{backward ? o.dropout : 0, o.seed, trainer_.optimizer_->steps(),
                            trainer_.rows_before_ + first};
-    run_forward(s, backend, draw);
+    run_forward(s, backend, draw, backward);
     if (part.next) keep_memory(*s.program, s.memory, first, *part.next);
     const BatchSum sum = sum_batch(*s.program, s.memory, !backward);
     blocks_ = backend.blocks();
     if (!backward) return sum;
-    s.backward.seed_loss(s.memory, counted);
+    s.backward.seed_loss(s.memory, counted, trainer_.scale());
     run_backward(s, backend, draw);
     return sum;
   }
@@ -80,11 +82,16 @@ class Trainer::Worker {
  private:
   struct Shape {
     Shape(std::shared_ptr<const Program> p, const std::shared_ptr<const Fusion>& fusion,
-          bool checkpoints)
+          const TrainerOptions& options)
         : program(std::move(p)),
           calls(calls_for(*program, program->loss)),
           backward(program, KeptGradients::kParameters, fusion) {
-      if (checkpoints) checkpointing.emplace(*program, *fusion, calls, backward.calls());
+      if (options.checkpointing) checkpointing.emplace(*program, *fusion, calls, backward.calls());
+      if (options.storage == NumberFormat::kFloat32) return;
+      half.emplace(program,
+                   plan_half_storage(*program, *fusion, calls, backward.calls(),
+                                     checkpointing ? &*checkpointing : nullptr),
+                   options.storage, arena, memory);
     }
     std::shared_ptr<const Program> program;
     std::vector<OpCall> calls;
@@ -93,9 +100,11 @@ class Trainer::Worker {
     std::vector<float*> memory;
     Backward backward;
     std::optional<Checkpointing> checkpointing;
+    std::optional<HalfRun> half;
   };
 
-  void run_forward(Shape& s, Backend& backend, const DropoutDraw& draw) {
+  void run_forward(Shape& s, Backend& backend, const DropoutDraw& draw, bool keeps) {
+    if (s.half) return s.half->run(backend, draw, keeps);
     fill_dropout(*s.program, s.drawn, draw, s.memory);
     if (!s.checkpointing) return backend.run(*s.program, s.calls, s.memory);
     bool first = true;
@@ -111,6 +120,7 @@ class Trainer::Worker {
 
   // What the last segment made is still there.
   void run_backward(Shape& s, Backend& backend, const DropoutDraw& draw) {
+    if (s.half) return s.half->run_backward(backend, s.backward, draw);
     if (!s.checkpointing) return s.backward.run(backend, s.memory);
     const auto segments = s.checkpointing->segments();
     bool there = true;
@@ -137,14 +147,13 @@ class Trainer::Worker {
     sizes.memory = remembered;
     found = std::make_unique<Shape>(std::make_shared<const Program>(build_training_program(
                                         trainer_.config_, sizes, trainer_.options_.dropout > 0)),
-                                    trainer_.fusion(remembered), trainer_.options_.checkpointing);
+                                    trainer_.fusion(remembered), trainer_.options_);
     Shape& s = *found;
-    lay_out(s);
+    if (!s.half) lay_out(s);
     std::size_t next = 0;
     for (std::size_t id = 0; id < s.program->tensors.size(); ++id) {
-      if (s.program->tensors[id].kind != TensorKind::kParameter) continue;
-      // Backends only write the outputs of calls, and no call writes a parameter.
-      s.memory[id] = const_cast<float*>(trainer_.parameters_[next++].data.data());
+      if (s.program->tensors[id].kind == TensorKind::kParameter)
+        s.memory[id] = trainer_.weights_read(false)[next++];
     }
     share_aliases(*s.program, s.memory);
     fill_own_mask(*s.program, s.memory);
@@ -189,6 +198,16 @@ Trainer::Trainer(const Config& config, const RunShape& shape, std::vector<Tensor
     sizes.memory = config_.memory;
     fusion_with_memory_ = std::make_shared<const Fusion>(
         build_training_program(config_, sizes, options_.dropout > 0));
+  }
+  // Backends only write the outputs of calls, and no call writes a parameter.
+  for (Tensor& tensor : parameters_) weights_.push_back(tensor.data.data());
+  if (options_.storage != NumberFormat::kFloat32) {
+    rounded_.resize(static_cast<std::size_t>(parameter_count()));
+    float* next = rounded_.data();
+    for (Tensor& tensor : parameters_) {
+      rounded_weights_.push_back(next);
+      next += tensor.data.size();
+    }
   }
   for (int i = 0; i < pool_->threads(); ++i) workers_.push_back(std::make_unique<Worker>(*this));
   const Backward& layout = workers_[0]->backward();
@@ -311,8 +330,15 @@ void Trainer::meet_sizes(const TokenBatch& batch) {
   }
 }
 
+// What a step computes with; whoever wrote the weights since the one before.
+void Trainer::round_weights() {
+  for (std::size_t p = 0; p < rounded_weights_.size(); ++p)
+    round_to(options_.storage, parameters_[p].data, rounded_weights_[p]);
+}
+
 TrainStep Trainer::step(std::span<const TokenBatch> batches) {
   TrainStep result = begin(batches);
+  round_weights();
   rows_before_ = 0;
   blocks_ = {};
   for (std::size_t b = 0; b < batches.size(); ++b) {
@@ -322,9 +348,17 @@ TrainStep Trainer::step(std::span<const TokenBatch> batches) {
     for (const BlockCount& blocks : shard_blocks_) blocks_ += blocks;
   }
   result.loss /= static_cast<double>(result.counted);
+  const auto share = static_cast<float>(1 / scale());
+  for (float& cell : gradient_.cells().subspan(0, share == 1 ? 0 : gradient_.size())) cell *= share;
   result.gradient_norm = clip_gradients(optimizer_->tensors(), options_.clip);
-  if (std::isfinite(result.loss) && std::isfinite(result.gradient_norm))
-    optimizer_->step(result.learning_rate, pool_.get());
+  const bool finite = std::isfinite(result.loss) && std::isfinite(result.gradient_norm);
+  if (options_.storage == NumberFormat::kFloat16) {
+    result.loss_scale = scale();
+    result.skipped = !finite && loss_scale_.can_fall();
+    loss_scale_.meet(finite);
+  }
+  if (finite) optimizer_->step(result.learning_rate, pool_.get());
+  if (result.skipped) optimizer_->count_step();
   return result;
 }
 
@@ -340,7 +374,7 @@ Evaluation Trainer::evaluate(const TokenBatch& batch) {
 std::size_t Trainer::model_bytes() const {
   std::size_t cells = 2 * gradient_.size();
   for (const NamedArray& moment : optimizer_->state()) cells += element_count(moment);
-  return cells * sizeof(float);
+  return (cells + rounded_.size()) * sizeof(float);
 }
 
 std::size_t Trainer::memory_bytes() const {

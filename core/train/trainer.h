@@ -60,13 +60,23 @@ class Trainer final : public Learner {
     SegmentMemory now, next;
   };
   const SegmentMemory& begin_segment(Memories&, const TokenBatch&);
+  void round_weights();
+  // Those that a step computes with, or the weights themselves: by parameter.
+  std::span<float* const> weights_read(bool in_step) const {
+    return in_step && !rounded_weights_.empty() ? rounded_weights_ : weights_;
+  }
+  double scale() const {
+    return options_.storage == NumberFormat::kFloat16 ? loss_scale_.scale : 1;
+  }
   const std::shared_ptr<const Fusion>& fusion(std::int64_t remembered) const {
     return remembered > 0 ? fusion_with_memory_ : fusion_;
   }
 
   std::shared_ptr<const Fusion> fusion_, fusion_with_memory_;
   Memories training_, evaluation_;
-  GradientSum gradient_;  // of all parameters, as Backward lays them out
+  FloatBuffer rounded_;  // all weights, in 16 bits' precision; empty for float32
+  std::vector<float*> weights_, rounded_weights_;  // by parameter
+  GradientSum gradient_;                           // of all parameters, as Backward lays them out
   std::vector<BatchSum> shard_sum_;
   std::vector<BlockCount> shard_blocks_;
   BlockCount blocks_;                      // of the last step

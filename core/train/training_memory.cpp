@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <optional>
 #include <set>
 
 #include "core/autodiff/backward.h"
 #include "core/autodiff/backward_plan.h"
 #include "core/train/data/length_batches.h"
+#include "core/train/storage/half_run.h"
 
 namespace headlight {
 namespace {
@@ -23,30 +25,59 @@ double padded_cells(const TensorSpec& spec) {
   return std::ceil(cells_in(spec) / kLine) * kLine;
 }
 
-// Floats that a program takes for activations and their gradients, with checkpointing.
-double checkpointed_cells(std::shared_ptr<const Program> program) {
+// Floats that a program takes for inputs and activations.
+double own_cells(const Program& program, const Fusion& fusion, const TrainerOptions& options) {
+  const std::vector<OpCall> calls = calls_for(program, program.loss);
+  const TensorId seeds[] = {program.loss};
+  const BackwardPlan back = plan_backward(program, seeds);
+  std::optional<Checkpointing> shares;
+  if (options.checkpointing) shares.emplace(program, fusion, calls, back.calls);
+  const Checkpointing* const shared = shares ? &*shares : nullptr;
+  if (options.storage == NumberFormat::kFloat32)
+    return lay_out_activations(program, calls, fusion, shared).cells();
+  return static_cast<double>(plan_half_storage(program, fusion, calls, back.calls, shared).cells());
+}
+
+// With their gradients, where not all are kept as they are.
+double planned_cells(std::shared_ptr<const Program> program, const TrainerOptions& options) {
   auto fusion = std::make_shared<const Fusion>(*program);
-  const std::vector<OpCall> calls = calls_for(*program, program->loss);
-  const TensorId seeds[] = {program->loss};
-  const Checkpointing shares(*program, *fusion, calls, plan_backward(*program, seeds).calls);
-  const double own = lay_out_activations(*program, calls, *fusion, &shares).cells();
+  const double own = own_cells(*program, *fusion, options);
   return own + activation_gradient_cells(std::move(program), std::move(fusion));
+}
+
+std::int64_t shards_of(const TrainerOptions& options, std::int64_t rows) {
+  return std::clamp<std::int64_t>(options.shards, 1, rows);
+}
+
+// The program of the shards that have the most rows.
+Program shard_program(const Config& config, RunShape shape, const TrainerOptions& options,
+                      std::int64_t rows) {
+  const std::int64_t shards = shards_of(options, rows);
+  shape.batch = (rows + shards - 1) / shards;
+  shape.memory = config.memory;
+  return build_training_program(config, shape, options.dropout > 0);
+}
+
+double workers_of(const TrainerOptions& options, std::int64_t rows) {
+  return static_cast<double>(std::min<std::int64_t>(options.threads, shards_of(options, rows)));
 }
 
 // The same of all programs of a run: for every number of rows that a shard has, and for the one row
 // by which a trainer is laid out.
-double checkpointed_cells(const Config& config, const RunShape& shape,
-                          const TrainerOptions& options, std::int64_t rows, double workers) {
+double planned_cells(const Config& config, const RunShape& shape, const TrainerOptions& options,
+                     std::int64_t rows, double workers) {
   const auto cells_of = [&](std::int64_t of_shard, std::int64_t memory) {
     RunShape sizes = shape;
     sizes.batch = of_shard;
     sizes.memory = memory;
-    return checkpointed_cells(std::make_shared<const Program>(
-        build_training_program(config, sizes, options.dropout > 0)));
+    return planned_cells(
+        std::make_shared<const Program>(build_training_program(config, sizes, options.dropout > 0)),
+        options);
   };
-  const std::int64_t shards = std::clamp<std::int64_t>(options.shards, 1, rows);
-  double cells = cells_of(1, 0);
-  for (const std::int64_t of_shard : std::set{rows / shards, (rows + shards - 1) / shards}) {
+  const std::int64_t shards = shards_of(options, rows);
+  const std::set sizes{rows / shards, (rows + shards - 1) / shards};
+  double cells = sizes.contains(1) ? 0 : cells_of(1, 0);
+  for (const std::int64_t of_shard : sizes) {
     for (const std::int64_t memory : std::set<std::int64_t>{0, config.memory})
       cells += workers * cells_of(of_shard, memory);
   }
@@ -92,28 +123,25 @@ ActivationLayout lay_out_activations(const Program& p, std::span<const OpCall> c
 
 TrainingMemory training_memory(const Config& config, const RunShape& shape,
                                const TrainerOptions& options, std::int64_t rows, bool narrow) {
-  const std::int64_t shards = std::clamp<std::int64_t>(options.shards, 1, rows);
-  RunShape sizes = shape;
-  sizes.batch = (rows + shards - 1) / shards;
-  sizes.memory = config.memory;
-  const Program program = build_training_program(config, sizes, options.dropout > 0);
+  const Program program = shard_program(config, shape, options, rows);
   double parameters = 0;
   for (const TensorSpec& spec : program.tensors) {
     if (spec.kind == TensorKind::kParameter) parameters += cells_in(spec);
   }
-  const double workers = static_cast<double>(std::min<std::int64_t>(options.threads, shards));
+  const double workers = workers_of(options, rows);
   const bool sgd = options.optimizer.kind == OptimizerKind::kSgd;
   const double moments = !sgd ? 2 : options.optimizer.momentum > 0 ? 1 : 0;
   const double copies = options.threads > 1 ? options.threads : 0;  // of GradientSum
   const double saved = 2 * (1 + moments);  // a copy, and the files made of it
-  double activations = options.checkpointing
-                           ? checkpointed_cells(config, shape, options, rows, workers)
+  const bool half = options.storage != NumberFormat::kFloat32;
+  double activations = options.checkpointing || half
+                           ? planned_cells(config, shape, options, rows, workers)
                            : workers * kept_cells(program);
   // Programs of every width, as a rule eighths of the widest: at most the sum of those.
   if (narrow && reads_narrow_batches(config)) activations *= (kBatchWidths + 1) / 2.0;
   const double bytes = parameters * sizeof(float);
   TrainingMemory memory;
-  memory.weights = bytes;
+  memory.weights = half ? 2 * bytes : bytes;  // with those rounded to 16 bits
   memory.gradients = bytes * (1 + copies + workers);
   memory.moments = bytes * moments;
   memory.activations = activations * sizeof(float);
@@ -124,6 +152,12 @@ TrainingMemory training_memory(const Config& config, const RunShape& shape,
 double training_memory_needed(const Config& config, const RunShape& shape,
                               const TrainerOptions& options, std::int64_t rows, bool narrow) {
   return training_memory(config, shape, options, rows, narrow).total();
+}
+
+double kept_activation_bytes(const Config& config, const RunShape& shape,
+                             const TrainerOptions& options, std::int64_t rows) {
+  const Program program = shard_program(config, shape, options, rows);
+  return workers_of(options, rows) * own_cells(program, Fusion(program), options) * sizeof(float);
 }
 
 }  // namespace headlight

@@ -41,4 +41,9 @@ TrainingMemory training_memory(const Config&, const RunShape&, const TrainerOpti
 double training_memory_needed(const Config&, const RunShape&, const TrainerOptions&,
                               std::int64_t rows, bool narrow = false);
 
+/// Bytes of inputs and activations alone, of the shards that run at the same time: what
+/// Trainer::activation_bytes() will be.
+double kept_activation_bytes(const Config&, const RunShape&, const TrainerOptions&,
+                             std::int64_t rows);
+
 }  // namespace headlight

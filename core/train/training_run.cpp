@@ -37,7 +37,8 @@ TrainerOptions trainer_options(const RunPlan& plan, int threads) {
           plan.settings.dropout,
           plan.settings.seed,
           plan.settings.checkpointing,
-          plan.settings.frozen};
+          plan.settings.frozen,
+          plan.settings.storage};
 }
 
 // Who fills holes or judges a whole row looks both ways.
@@ -277,7 +278,7 @@ TrainingRun::TrainingRun(RunPlan plan, std::shared_ptr<const Task> task, int thr
   const bool goes_on = start && (start->state.step > 0 || !start->optimizer.empty());
   if (goes_on) {
     early_.restore(start->state, this->learner().parameters());
-    restore_run(*learner_, start->state.step, start->optimizer);
+    restore_run(*learner_, start->state, start->optimizer);
     batches_->restore(start->state.data);
     state_ = start->state;
   }
@@ -321,7 +322,7 @@ TrainStep TrainingRun::step() {
     padding_.add(batch);
   }
   const TrainStep step = learner_->step(accumulated_);
-  broken_ = !std::isfinite(step.loss) || !std::isfinite(step.gradient_norm);
+  broken_ = step.broken();
   if (broken_) return step;
   state_.step = step.step + 1;
   state_.data = batches_->state();

@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -36,6 +37,51 @@ TEST_CASE("half: between two halves the nearest is taken, of the middle the even
   CHECK(float_to_half(std::numeric_limits<float>::max()) == 0x7C00);
   CHECK(float_to_half(-std::numeric_limits<float>::infinity()) == 0xFC00);
   CHECK(float_to_half(1e-30f) == 0);
+}
+
+// Runs through the powers of two with steps that no vector divides; NaN, infinities and the
+// smallest are among them.
+TEST_CASE("half: many at a time are the same numbers, and come back") {
+  std::vector<float> x;
+  for (std::uint64_t bits = 0; bits <= 0xFFFFFFFFu; bits += 65521)
+    x.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
+  x.insert(x.end(), {std::numeric_limits<float>::infinity(), -0.0f,
+                     std::numeric_limits<float>::quiet_NaN(), 65520, 0x1p-24f, 0x1p-25f});
+  REQUIRE(x.size() % 8 != 0);
+  for (const NumberFormat format : {NumberFormat::kFloat16, NumberFormat::kBfloat16}) {
+    const bool half = format == NumberFormat::kFloat16;
+    std::vector<std::uint16_t> bits(x.size());
+    std::vector<float> back(x.size()), rounded(x.size());
+    pack(format, x, bits.data());
+    unpack(format, bits.data(), back);
+    round_to(format, x, rounded.data());
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      CAPTURE(x[i]);
+      const std::uint16_t one = half ? float_to_half(x[i]) : float_to_bfloat(x[i]);
+      if (std::isnan(x[i])) {
+        CHECK((std::isnan(back[i]) && std::isnan(rounded[i])));
+        CHECK(std::isnan(half ? half_to_float(one) : bfloat_to_float(one)));
+        continue;
+      }
+      CHECK(bits[i] == one);
+      CHECK(back[i] == (half ? half_to_float(one) : bfloat_to_float(one)));
+      CHECK(rounded[i] == back[i]);
+    }
+  }
+}
+
+TEST_CASE("half: of two bfloat16 the nearest is taken, of the middle the even one") {
+  for (std::uint16_t low = 0x0100; low < 0x7F7F; ++low) {
+    const std::uint32_t middle = static_cast<std::uint32_t>(low) << 16 | 0x8000u;
+    const auto next = static_cast<std::uint16_t>(low + 1);
+    CHECK(float_to_bfloat(std::bit_cast<float>(middle)) == (low % 2 == 0 ? low : next));
+    CHECK(float_to_bfloat(std::bit_cast<float>(middle - 1)) == low);
+    CHECK(float_to_bfloat(std::bit_cast<float>(middle + 1)) == next);
+  }
+  CHECK(float_to_bfloat(70000) != 0x7F80);
+  CHECK(float_to_bfloat(std::numeric_limits<float>::max()) == 0x7F80);
+  CHECK(std::fabs(bfloat_to_float(float_to_bfloat(1.999f)) / 1.999f - 1) <=
+        rounding_unit(NumberFormat::kBfloat16));
 }
 
 TEST_CASE("half: a file of halves holds the rounded numbers") {

@@ -311,7 +311,7 @@ TEST_CASE("memory: a run that was saved goes on as if it had never stopped, to t
   CHECK(memory->shape == std::vector<std::int64_t>{5, 12, 16});
   bad.training->optimizer.erase(memory);
   Trainer trainer(bad.model.config, bad.model.vocab, bad.model.context, bad.weights, {});
-  CHECK_THROWS_WITH(restore_run(trainer, 7, bad.training->optimizer),
+  CHECK_THROWS_WITH(restore_run(trainer, {.step = 7}, bad.training->optimizer),
                     doctest::Contains("memory.1"));
 }
 

@@ -233,7 +233,7 @@ TEST_CASE("next sentence: a masked model becomes one that judges pairs, and then
   TrainingRun first(masked, make_plan_task(masked).task, 1);
   while (!first.finished()) first.step();
   const std::shared_ptr<const Model> base = first.model();
-  Config config = classifier_on(*base, PoolKind::kFirst);
+  Config config = classifier_on(base->file.config, base->name, PoolKind::kFirst);
   config.segments = true;
   TextOptions options = pairs(12);
   options.known = with_special(padded_vocabulary(*base), Special::kSeparator);

@@ -25,6 +25,7 @@ using Json = nlohmann::ordered_json;
 struct CostOptions {
   ModelOptions model;
   std::optional<std::int64_t> tokens, batch, vocab;
+  std::string storage = "float32";
   bool json = false;
 };
 
@@ -98,6 +99,11 @@ CostReport measure(const CostOptions& o) {
       result.model ? run_config(doc.config, result.model->file.config) : doc.config;
   TrainerOptions training;
   training.threads = o.model.threads;
+  const auto storage = from_word<NumberFormat>(o.storage);
+  if (!storage)
+    throw UsageError("--storage must be " + choice_list(NumberFormat{}) + "; got '" + o.storage +
+                     "'");
+  training.storage = *storage;
   report.cost = model_cost(config, shape, training);
   const std::vector<OpRate> rates = measure_op_rates(config, backend);
   report.run_ms = 1000 * predicted_seconds(report.cost.run, rates);
@@ -184,6 +190,8 @@ void print_json(const CostReport& r) {
                 {"gradients_bytes", m.memory.gradients},
                 {"moments_bytes", m.memory.moments},
                 {"activations_bytes", m.memory.activations},
+                {"kept_bytes", m.kept},
+                {"kept_in_16_bits_bytes", m.kept_in_half},
                 {"saving_bytes", m.memory.saving},
                 {"bytes", m.memory.total()},
                 {"predicted_ms", r.step_ms}}},
@@ -288,6 +296,8 @@ void print_training(const CostReport& r) {
       "while it is saved %s\n",
       bytes_text(t.weights).c_str(), bytes_text(t.gradients).c_str(), bytes_text(t.moments).c_str(),
       bytes_text(t.activations).c_str(), bytes_text(t.saving).c_str());
+  std::printf("  activations alone: %s in float32, %s in 16 bits (--storage)\n",
+              bytes_text(m.kept).c_str(), bytes_text(m.kept_in_half).c_str());
   std::printf("  multiply-adds: %s forward, %s backward; some %s ms, step by step\n",
               big(m.training.multiply_adds).c_str(), big(m.training.backward_multiply_adds).c_str(),
               number_text(r.step_ms, 3).c_str());
@@ -338,6 +348,9 @@ void add_cost_command(CLI::App& app, Run& run) {
       ->check(CLI::Range(std::int64_t{1}, kMostCostBatch));
   sub->add_option("--vocab", o->vocab, "Size of the vocabulary")
       ->check(CLI::Range(std::int64_t{2}, std::int64_t{10'000'000}));
+  sub->add_option("--storage", o->storage,
+                  "Training: float32, float16 or bfloat16, as headlight train --storage")
+      ->capture_default_str();
   sub->add_flag("--json", o->json, "As JSON");
   sub->callback([o, &run] {
     run = [o] {

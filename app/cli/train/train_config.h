@@ -48,6 +48,7 @@ void use_recipe(const ModelRecipe& recipe, const CLI::App& sub, Options& o) {
   set("--warmup", o.warmup, r.schedule.warmup);
   set("--clip", o.clip, r.clip);
   set("--dropout", o.dropout, r.dropout);
+  set("--storage", o.storage, std::string(word(r.storage)));
   if (sub.count("--checkpointing") == 0) o.checkpointing = r.checkpointing ? "on" : "off";
   if (r.patience > 0) set("--patience", o.patience, r.patience);
   set("--optimizer", o.optimizer, std::string(word(r.optimizer.kind)));

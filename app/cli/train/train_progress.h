@@ -88,6 +88,9 @@ class TrainProgress {
     if (validation) measured = "  validation " + number_text(validation->loss, 4);
     if (validation && classes)
       measured += " (" + number_text(100 * validation->accuracy, 4) + " % right)";
+    if (s.loss_scale > 0)
+      measured += "  loss scale " + count_text(static_cast<long long>(s.loss_scale)) +
+                  (s.skipped ? " (skipped)" : "");
     std::fprintf(stderr, "%sstep %s/%s  loss %s%s  rate %s  %s tokens/s  %lld:%02lld left%s",
                  terminal_ ? "\r" : "", count_text(s.step + 1).c_str(), count_text(steps).c_str(),
                  number_text(s.loss, 4).c_str(), measured.c_str(),

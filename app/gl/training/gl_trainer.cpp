@@ -370,6 +370,9 @@ LearnerFactory gl_learners(std::shared_ptr<GlBackend> backend) {
   return [backend](const Config& config, const RunShape& shape, std::vector<Tensor> parameters,
                    const TrainerOptions& options) {
     if (config.memory > 0) throw UsageError(Message{"error.memory_card"});
+    if (options.storage != NumberFormat::kFloat32)
+      throw UsageError(
+          Message{"error.storage_card", {{"storage", std::string(word(options.storage))}}});
     if (options.checkpointing) throw UsageError(Message{"error.checkpointing_card"});
     return std::make_unique<GlTrainer>(config, shape, std::move(parameters), options, backend);
   };

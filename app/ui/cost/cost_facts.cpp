@@ -145,6 +145,8 @@ void training_facts(const AppState& state, Facts& f) {
   f.line("cost.gradients", bytes_text(t.gradients));
   f.line("cost.moments", bytes_text(t.moments));
   f.line("cost.kept", bytes_text(t.activations));
+  f.note(f.ui.tr("cost.halves",
+                 {{"float32", bytes_text(m.kept)}, {"half", bytes_text(m.kept_in_half)}}));
   f.line("cost.saving", bytes_text(t.saving));
   f.line("cost.memory", bytes_text(t.total()));
   const std::optional<double> ms = predicted_ms(state, m.training, true);

@@ -264,6 +264,7 @@ std::span<const SettingInfo> all_settings() {
       {"train/set/decay", "train.decay", "mode.train"},
       {"train/set/clip", "train.clip", "mode.train"},
       {"train/set/checkpointing", "train.checkpointing", "mode.train"},
+      {"train/set/storage", "train.storage", "mode.train"},
       {"train/set/steps", "train.steps", "mode.train"},
       {"train/set/stop_loss", "train.stop_loss", "mode.train"},
       {"train/set/stop_minutes", "train.stop_minutes", "mode.train"},

@@ -42,17 +42,18 @@ struct TrainStatus {
   double tokens_per_second = 0, seconds = 0;
   std::int64_t tokens_per_step = 0, parameters = 0;
   std::size_t history_bytes = 0, memory_bytes = 0;
-  Message problem;             // kBroken, kFailed; kNone: why it was given up
-  Message start_problem;       // why no run could be made in the place of this one
-  std::vector<Message> notes;  // what had to be done to the text
-  Message stopped_early;       // kDone: that the validation loss got no better; else empty
-  double padding = 0;          // the share of the batches so far that is padding
-  std::string doing;           // kPreparing: a text id
-  double share = 0;            // of it
-  SaveReport save;             // of any run
-  std::string device;          // the graphics card that computes; empty: the processor
-  Message gpu_problem;         // why it does not any more, or could not
-  Message autosave_problem;    // why what is trained could not be kept safe
+  Message problem;                    // kBroken, kFailed; kNone: why it was given up
+  Message start_problem;              // why no run could be made in the place of this one
+  std::vector<Message> notes;         // what had to be done to the text
+  Message stopped_early;              // kDone: that the validation loss got no better; else empty
+  double kept = 0, kept_in_half = 0;  // bytes of activations: in float32, and in 16 bits
+  double padding = 0;                 // the share of the batches so far that is padding
+  std::string doing;                  // kPreparing: a text id
+  double share = 0;                   // of it
+  SaveReport save;                    // of any run
+  std::string device;                 // the graphics card that computes; empty: the processor
+  Message gpu_problem;                // why it does not any more, or could not
+  Message autosave_problem;           // why what is trained could not be kept safe
 };
 
 /// A run as the window sees it.

@@ -176,24 +176,54 @@ void model_settings(TrainSettings& s) {
 
 // ---- learning ----
 
-// What a layer makes: kept, or made again in the backward pass.
-void checkpointing_setting(TrainSettings& s) {
+// A choice whose name may be too long to stand before it. Returns the new one, or −1.
+int long_choice(TrainSettings& s, std::string_view id, const std::string& text,
+                std::span<const std::string> labels, std::span<const std::string_view> ids,
+                int chosen) {
   Ui& ui = s.ui();
-  bool& on = s.plan.settings.checkpointing;
-  const std::string labels[] = {std::string(ui.tr("train.off")), std::string(ui.tr("train.on"))};
-  constexpr std::string_view kIds[] = {"off", "on"};
-  const std::string_view label = ui.tr("train.checkpointing");
+  const std::string_view label = ui.tr(text);
   const bool fits =
       ui.measure(ui.fonts.control, label).x <= row_label_room(s.column.x1 - s.column.x0);
   if (!fits) s.column.name_above(label);
   s.column.y += ui.px(1);
-  const ChoiceRow row{
-      "train/set/checkpointing",        fits ? label : std::string_view(), labels, kIds, on ? 1 : 0,
-      ui.tr("train.checkpointing.help")};
+  const ChoiceRow row{id, fits ? label : "", labels, ids, chosen, ui.tr(text + ".help")};
   const int pressed = choice_row(ui, row, s.column.row(26));
-  if (pressed < 0 || pressed == row.chosen) return;
-  on = pressed == 1;
+  if (pressed < 0 || pressed == chosen) return -1;
   s.changed = true;
+  return pressed;
+}
+
+// What a layer makes: kept, or made again in the backward pass.
+void checkpointing_setting(TrainSettings& s) {
+  bool& on = s.plan.settings.checkpointing;
+  const std::string labels[] = {std::string(s.ui().tr("train.off")),
+                                std::string(s.ui().tr("train.on"))};
+  constexpr std::string_view kIds[] = {"off", "on"};
+  const int pressed =
+      long_choice(s, "train/set/checkpointing", "train.checkpointing", labels, kIds, on ? 1 : 0);
+  if (pressed >= 0) on = pressed == 1;
+}
+
+// In how many bits it is kept, what that comes to in this run, and the loss scale of its last step.
+void storage_setting(TrainSettings& s) {
+  Ui& ui = s.ui();
+  NumberFormat& storage = s.plan.settings.storage;
+  const ChoiceWords words = words_of(ui, storage, "train.storage.");
+  const int pressed = long_choice(s, "train/set/storage", "train.storage", words.labels, words.ids,
+                                  choice_index(storage));
+  if (pressed >= 0) storage = choices(storage)[static_cast<std::size_t>(pressed)].value;
+  const RunView& run = s.state.train.run;
+  s.column.y += ui.px(3);
+  if (run.status.kept > 0)
+    s.column.note(ui.tr("train.storage.bytes", {{"float32", bytes_text(run.status.kept)},
+                                                {"half", bytes_text(run.status.kept_in_half)}}),
+                  ui.theme.muted);
+  if (run.curve.empty() || run.curve.back().loss_scale == 0) return;
+  const auto skipped = std::ranges::count_if(run.curve, &TrainStep::skipped);
+  s.column.note(ui.tr("train.loss_scale",
+                      {{"scale", count_text(static_cast<long long>(run.curve.back().loss_scale))},
+                       {"skipped", count_text(skipped)}}),
+                ui.theme.muted);
 }
 
 // Rows of a table: drawn one by one, or in batches of similar length; and how much is padding.
@@ -248,6 +278,7 @@ void learning_settings(TrainSettings& s) {
   s.number({.id = "train/set/clip", .high = 100, .logarithmic = true, .least = 0.01, .zero = off},
            "train.clip", settings.clip);
   checkpointing_setting(s);
+  storage_setting(s);
   s.number({.id = "train/set/seed", .high = 1000, .integer = true}, "train.seed",
            s.plan.config.seed);
 }

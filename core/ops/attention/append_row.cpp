@@ -118,6 +118,7 @@ const OpInfo& append_row_op() {
       .numpy = numpy,
       .torch = torch,
       .trials = {"b h t n, h n", "b h t n"},
+      .gradient_reads = {.inputs = {}, .result = false},
   };
   return info;
 }

@@ -80,6 +80,7 @@ const OpInfo& mask_heads_op() {
       .inputs = {InputKind::kNumbers, InputKind::kPresence},
       .trials = {"b h t s, h"},
       .keeps_place = true,
+      .gradient_reads = {.inputs = {false, true}, .result = false},
   };
   return info;
 }

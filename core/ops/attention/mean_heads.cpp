@@ -100,6 +100,7 @@ const OpInfo& mean_heads_op() {
       .errors = ErrorClass::kProducts,
       .work = {.flops = 1, .per = WorkPer::kInputCell},
       .trials = {"b h t s", "b 1 t s"},
+      .gradient_reads = {.inputs = {}, .result = false},
   };
   return info;
 }

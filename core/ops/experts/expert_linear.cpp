@@ -208,6 +208,7 @@ const OpInfo& expert_linear_op() {
       .errors = ErrorClass::kProducts,
       .work = {.flops = 2, .per = WorkPer::kTerm},
       .trials = {"b t n, h n m, h m", "b h t n, h n m"},
+      .gradient_reads = {.inputs = {true, true}, .result = false},
   };
   return info;
 }

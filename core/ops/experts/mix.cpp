@@ -149,6 +149,7 @@ const OpInfo& mix_op() {
       .errors = ErrorClass::kProducts,
       .work = {.flops = 16},
       .trials = {"b t h, b h t n"},
+      .gradient_reads = {.inputs = {true, true}, .result = false},
   };
   return info;
 }

@@ -84,6 +84,7 @@ const OpInfo& number_op() {
       .inputs = {InputKind::kIds},
       .work = {.flops = 3},
       .trials = {"b t"},
+      .gradient_reads = {.inputs = {}, .result = false},
   };
   return info;
 }

@@ -219,6 +219,7 @@ const OpInfo& alibi_op() {
       .work = {.flops = 3},
       .trials = {"b h t s"},
       .keeps_place = true,
+      .gradient_reads = {.inputs = {}, .result = false},
   };
   return info;
 }
@@ -239,6 +240,7 @@ const OpInfo& distance_bias_op() {
       .torch = [](const CodeArgs& c) { return bias_code(c, true); },
       .trials = {"b h t s, h m"},
       .keeps_place = true,
+      .gradient_reads = {.inputs = {}, .result = false},
   };
   return info;
 }

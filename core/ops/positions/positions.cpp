@@ -169,6 +169,7 @@ const OpInfo& sinusoid_op() {
       .inputs = {InputKind::kSizes},
       .work = {.flops = 50},
       .trials = {"b t"},
+      .gradient_reads = {.inputs = {}, .result = false},
   };
   return info;
 }
@@ -188,6 +189,7 @@ const OpInfo& learned_position_op() {
       .torch = learned_code,
       .inputs = {InputKind::kSizes},
       .trials = {"b t, 2t n"},
+      .gradient_reads = {.inputs = {}, .result = false},
   };
   return info;
 }

@@ -309,6 +309,7 @@ const OpInfo& relative_scores_op() {
       .errors = ErrorClass::kProducts,
       .work = {.flops = 2, .per = WorkPer::kTerm},
       .trials = {"b h t n, m n", "b h t n, b h m n"},
+      .gradient_reads = {.inputs = {true, true}, .result = false},
   };
   return info;
 }
@@ -330,6 +331,7 @@ const OpInfo& relative_sum_op() {
       .errors = ErrorClass::kProducts,
       .work = {.flops = 2, .per = WorkPer::kTerm},
       .trials = {"b h t s, m n"},
+      .gradient_reads = {.inputs = {true, true}, .result = false},
   };
   return info;
 }

@@ -214,6 +214,7 @@ const OpInfo& rotary_op() {
       .work = {.flops = 15},
       .trials = {"b h t N", "b h t 2n"},
       .keeps_place = true,
+      .gradient_reads = {.inputs = {}, .result = false},
   };
   return info;
 }

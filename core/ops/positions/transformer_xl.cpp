@@ -181,6 +181,7 @@ const OpInfo& distance_sinusoid_op() {
       .inputs = {InputKind::kSizes},
       .work = {.flops = 50},
       .trials = {"b t"},
+      .gradient_reads = {.inputs = {}, .result = false},
   };
   return info;
 }
@@ -201,6 +202,7 @@ const OpInfo& shift_heads_op() {
       .torch = shift_code,
       .trials = {"b h t n, h n"},
       .keeps_place = true,
+      .gradient_reads = {.inputs = {}, .result = false},
   };
   return info;
 }

@@ -44,6 +44,12 @@ ModelCost model_cost(const Config& config, const RunShape& shape, const TrainerO
   cost.run = program_cost(config, shape);
   cost.training = program_cost(config, shape, true);
   cost.memory = training_memory(config, shape, options, shape.batch);
+  TrainerOptions as = options;
+  for (const NumberFormat storage : {NumberFormat::kFloat32, NumberFormat::kBfloat16}) {
+    as.storage = storage;
+    (storage == NumberFormat::kFloat32 ? cost.kept : cost.kept_in_half) =
+        kept_activation_bytes(config, shape, as, shape.batch);
+  }
   const std::int64_t own = sizes_of(config, shape).tokens;
   for (std::int64_t tokens = kFirstTokens; tokens <= kLastTokens; tokens *= 2) {
     const bool between = own > tokens / 2 && own < tokens;
