@@ -5,7 +5,7 @@
 #include "app/cli/cli.h"
 #include "core/base/error.h"
 #include "core/base/number_text.h"
-#include "core/io/number_file.h"
+#include "core/graph/masks/number_file.h"
 
 namespace headlight {
 

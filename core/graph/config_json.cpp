@@ -7,8 +7,8 @@
 
 #include "core/base/number_text.h"
 #include "core/base/utf8.h"
+#include "core/graph/masks/number_file.h"
 #include "core/io/json_numbers.h"
-#include "core/io/number_file.h"
 
 namespace headlight {
 namespace {

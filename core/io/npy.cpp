@@ -10,7 +10,6 @@
 #include "core/base/error.h"
 #include "core/base/half.h"
 #include "core/base/utf8.h"
-#include "core/io/number_file.h"
 #include "core/io/plain_file.h"
 
 namespace headlight {

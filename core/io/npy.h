@@ -8,7 +8,12 @@
 
 namespace headlight {
 
-struct NumberArray;
+/// Row-major. `is_boolean`: true and false, as 1 and 0.
+struct NumberArray {
+  std::vector<std::int64_t> shape;
+  std::vector<double> values;
+  bool is_boolean = false;
+};
 
 /// An array of whole numbers, row-major.
 struct NpyIntegers {

@@ -4,7 +4,7 @@
 #include "core/base/error.h"
 #include "core/document/document.h"
 #include "core/document/session_file.h"
-#include "core/io/number_file.h"
+#include "core/graph/masks/number_file.h"
 
 namespace headlight {
 namespace {

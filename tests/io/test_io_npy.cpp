@@ -5,8 +5,8 @@
 #include <string>
 
 #include "core/base/error.h"
+#include "core/graph/masks/number_file.h"
 #include "core/io/npy.h"
-#include "core/io/number_file.h"
 
 namespace headlight {
 namespace {

@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "core/graph/masks/number_file.h"
 #include "core/io/atomic_file.h"
-#include "core/io/number_file.h"
 #include "test_paths.h"
 
 namespace headlight {

@@ -7,8 +7,8 @@
 #include "app/shell/dropped_file.h"
 #include "core/base/error.h"
 #include "core/document/session_file.h"
+#include "core/graph/masks/number_file.h"
 #include "core/io/atomic_file.h"
-#include "core/io/number_file.h"
 #include "core/train/model_recipe.h"
 
 namespace headlight {

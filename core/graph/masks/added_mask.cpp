@@ -5,7 +5,7 @@
 #include <string>
 
 #include "core/base/error.h"
-#include "core/io/number_file.h"
+#include "core/graph/masks/number_file.h"
 
 namespace headlight {
 

@@ -1,4 +1,4 @@
-#include "core/io/number_file.h"
+#include "core/graph/masks/number_file.h"
 
 #include <algorithm>
 #include <charconv>

@@ -4,16 +4,10 @@
 #include <cstdint>
 #include <filesystem>
 #include <string_view>
-#include <vector>
+
+#include "core/io/npy.h"
 
 namespace headlight {
-
-/// Row-major. `is_boolean`: true and false, as 1 and 0.
-struct NumberArray {
-  std::vector<std::int64_t> shape;
-  std::vector<double> values;
-  bool is_boolean = false;
-};
 
 /// Text: a line for each row, numbers separated by commas, blanks or tabs; "inf" and "-inf" are
 /// numbers, and a text of "true" and "false" alone is boolean. An empty line begins the next
