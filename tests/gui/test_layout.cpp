@@ -387,7 +387,7 @@ bool is_sheet(const std::string& id) {
   return id == "panel/keys" || id == "panel/about" || id == "panel/model_settings" ||
          id == "panel/switches" || id == "panel/cost" || id == "panel/palette" ||
          id == "panel/compute" || id.ends_with("_path") || id == "panel/train_text" ||
-         id == "panel/train_folder";
+         id == "panel/train_folder" || id == "panel/mask_file";
 }
 
 // Everything that can be pressed now, as far as it can be seen.

@@ -108,7 +108,7 @@ Bases bases(const TrainSettings& s, const std::string& as_new) {
     if (bundled_recipe(model.name).training.text) add(std::string(kBundledRef) + name, name, name);
   }
   if (s.plan.data != OwnData::kLabels) return all;
-  for (const std::string& folder : s.state.session.kept)
+  for (const std::string& folder : s.state.session.runs.kept)
     add(folder, std::filesystem::path(folder).filename().string(), folder);
   const std::string& now = s.plan.settings.base;  // may be kept no more
   if (std::ranges::find(all.refs, now) == all.refs.end()) add(now, base_name(s.plan), now);
