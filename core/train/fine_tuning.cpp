@@ -60,7 +60,7 @@ RunPlan untuned_plan(const RunPlan& plan) {
   RunPlan fresh = default_plan("", plan.data);
   fresh.config.seed = plan.config.seed;
   fresh.text = plan.text;
-  fresh.text_options.context = plan.text_options.context;
+  if (plan.data == OwnData::kText) fresh.text_options.context = plan.text_options.context;
   fresh.text_options.validation = plan.text_options.validation;
   return fresh;
 }
