@@ -91,7 +91,7 @@ TEST_CASE("head mask: numbers from a file, one that does not fit, and the way ba
   CHECK(gui.config().mask.added.tokens == static_cast<int>(n));
   CHECK(gui.tensor("blocks.0.attn.pattern").data[n * n - n] > first);
   load("1 2\n3 4\n");
-  CHECK(gui.notices_say("the added mask is for 2 tokens"));
+  CHECK(gui.notices_say("mask is for 2 tokens"));
   gui.click("notice/remove_added");
   CHECK(gui.config().mask.added.empty());
   CHECK(gui.tensor("blocks.0.attn.pattern").data[n * n - n] == first);
@@ -108,7 +108,7 @@ TEST_CASE("head mask: of heads that another model does not have it can be taken 
   Config fewer = document.config;
   fewer.heads = 2;
   gui.push(DoEdit{SetConfig{fewer}, ""});
-  CHECK(gui.notices_say("there is no head 1.3"));
+  CHECK(gui.notices_say("no head 1.3"));
   gui.click("notice/remove_head_masks");
   CHECK(gui.config().masked_heads.empty());
   CHECK(gui.trace().config().heads == 2);
