@@ -130,7 +130,7 @@ struct Config {
   // Each token's embedding has one of kSegments learned rows added, by the sentence that it stands
   // in: up to the first [SEP], or behind it (Devlin et al. 2019).
   bool segments = false;
-  MaskSpec mask;            // of kTranslate: the decoder's attention to its own row
+  MaskSpec mask;  // of kTranslate: the decoder's attention to its own row
   // Off: the heads' results side by side are what attention adds, as they are: no W_O, no b_O.
   // Their width must then be d_model.
   bool output_projection = true;

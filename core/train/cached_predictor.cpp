@@ -44,8 +44,8 @@ bool CachedPredictor::can_read(const Model& model, const Config& config) {
   const std::int64_t context = model.file.context;
   // Only attention that is one call keeps keys and values here.
   return config.form == ModelForm::kTokens && config.attends() && config.memory == 0 &&
-         !config.segments && config.is_plain_attention() && context > 0 && context <= kMostPositions &&
-         looks_back_only(config.mask, static_cast<int>(context));
+         !config.segments && config.is_plain_attention() && context > 0 &&
+         context <= kMostPositions && looks_back_only(config.mask, static_cast<int>(context));
 }
 
 CachedPredictor::CachedPredictor(std::shared_ptr<const Model> model, const Config& config)

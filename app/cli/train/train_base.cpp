@@ -65,9 +65,9 @@ Config config_on(const Model& base, const TrainOptions& o) {
   if (o.labels.empty() && !o.next_sentence) return base.file.config;
   const PoolKind own = pool_on(base.file.config);
   const bool first = o.next_sentence && own != PoolKind::kLast;
-  Config config = classifier_on(base.file.config, base.name,
-                                from_word<PoolKind>(o.model.pool.value_or(""))
-                                    .value_or(first ? PoolKind::kFirst : own));
+  Config config = classifier_on(
+      base.file.config, base.name,
+      from_word<PoolKind>(o.model.pool.value_or("")).value_or(first ? PoolKind::kFirst : own));
   config.segments |= o.next_sentence;
   return config;
 }
