@@ -43,7 +43,7 @@ constexpr std::array kRoles = {
     RoleInfo{Role::kExtendedValues, "extended_values", "V⁺", 'v'},
     RoleInfo{Role::kAddedScores, "added_scores", "S⁺"},
     RoleInfo{Role::kMaskedPattern, "masked_pattern", "A′", 'p'},
-    RoleInfo{Role::kMeanPattern, "mean_pattern", "Ā", 'p'},
+    RoleInfo{Role::kMeanPattern, "mean_pattern", "Ā", 'p'},
     RoleInfo{Role::kHeadOutput, "head_output", "z"},
     RoleInfo{Role::kConcat, "concat", "z"},
     RoleInfo{Role::kSublayerOutput, "sublayer_output", "y"},

@@ -30,8 +30,6 @@ std::span<const CommandInfo> all_commands() {
       {Command::kToggleHeads, "view/heads", {'H', false, false}, "View", false, 31},
       {Command::kToggleInspector, "view/inspector", {'I', false, false}, "View", false, 32},
       {Command::kToggleModel, "model/settings", {'E', true, false}, "Edit", true, 31},
-      {Command::kSwitchHead, "heads/switch", {'X', false, false}, "Edit", false, 42},
-      {Command::kMaskFile, "mask/load", {kKeyNone, false, false}, "Edit", true, 43},
       {Command::kToggleScale, "attn/scale", {'D', false, false}, "Edit", false, 41},
       {Command::kLarger, "view/larger", {'=', true, false}, "View", true, 20},
       {Command::kSmaller, "view/smaller", {'-', true, false}, "View", true, 21},
@@ -95,6 +93,8 @@ std::span<const CommandInfo> all_commands() {
       {Command::kSaveNumbers, "file/save_numbers", {kKeyNone, false, false}, "File", true, 31},
       {Command::kCost, "model/cost", {kKeyNone, false, false}, "Edit", true, 32},
       {Command::kPresets, "model/presets", {kKeyNone, false, false}, "Edit", true, 33},
+      {Command::kSwitchHead, "heads/switch", {'X', false, false}, "Edit", false, 42},
+      {Command::kMaskFile, "mask/load", {kKeyNone, false, false}, "Edit", true, 43},
   });
   static_assert(kCommands.size() == static_cast<std::size_t>(Command::kCount));
   return kCommands;

@@ -39,7 +39,7 @@ const StrictRule kRules[] = {
     {"shaders/concat_rows.comp", "cells", {"cells * first / (first + rest)", "cells * rest / (first + rest)", "cells"}},
     {"shaders/concat_rows_backward.comp", "cells", {"cells / own * item", "cells"}},
     {"shaders/foci_penalty_backward.comp", "cells", {"cells", "cells / places", "cells"}},
-    {"shaders/append_row.comp", "cells", {"cells / (own + width) * own", "has_row * heads * width", "cells"}},
+    {"shaders/append_row.comp", "cells", {"cells * own / (own + width)", "has_row * heads * width", "cells"}},
     {"shaders/append_row_backward.comp", "cells", {"cells / own * (own + width)", "cells"}},
     {"shaders/append_row_backward_row.comp", "cells", {"batch * cells / width * (own + width)", "cells"}},
     {"shaders/mask_heads.comp", "cells", {"cells", "heads", "cells"}},
