@@ -236,7 +236,8 @@ void draw_head_bands(Ui& ui, const Trace& trace, const PlacedPane& p) {
     list->AddRectFilled(r.min(), r.max(), to_u32(color));
     const std::string number = std::to_string(head);
     const ImVec2 size_of = ui.measure(ui.fonts.note, number);
-    if (!over || !p.head_numbers || to - from < size_of.x + ui.px(4)) return;
+    // Where columns have names there is no room; the caption says which head it is.
+    if (!over || !p.head_numbers || p.column_labels || to - from < size_of.x + ui.px(4)) return;
     ui.text(ui.fonts.note, {(r.x0 + r.x1 - size_of.x) / 2, r.y0 - size_of.y - ui.px(1)}, color,
             number);
   };

@@ -19,10 +19,15 @@ std::string cell_name(const Trace& trace, TensorId id, std::int64_t flat) {
 
 // The mask puts −∞ where it forbids: there it is no surprise.
 bool masks(const Program& program, TensorId id) {
-  if (program.tensors[place(id)].role == Role::kMask) return true;
+  const auto is_mask = [&](TensorId of) {
+    const Role role = program.tensors[place(of)].role;
+    return role == Role::kMask || role == Role::kAddedMask;
+  };
+  if (is_mask(id)) return true;
   const int producer = program.producer(id);
-  return producer >= 0 &&
-         op_info(program.calls[place(producer)].op).input_of(InputKind::kMask) >= 0;
+  if (producer < 0) return false;
+  const OpCall& call = program.calls[place(producer)];
+  return op_info(call.op).input_of(InputKind::kMask) >= 0 || std::ranges::any_of(call.in, is_mask);
 }
 
 void note_tensor(std::vector<Note>& notes, const Ui& ui, const Trace& trace, const PagePane& p) {

@@ -49,7 +49,7 @@ OpExplanation explain_gradient(const OpGradArgs& args, int input,
 
 // Of the mask the number of this head.
 std::vector<Pane> panes(const OpArgs& args, std::int64_t head) {
-  Pane mask = vector_pane(args.in[1], 1, PaneRole::kRowVector);
+  Pane mask = vector_pane(args.in[1], 1, PaneRole::kOperand);
   mask.offset = head;
   mask.columns = 1;
   mask.column_follow = Follow::kFree;
