@@ -153,7 +153,10 @@ CellLink link_to(const Trace& trace, const PagePane& p, const CellLink& result) 
 // What the roles of weights have is made of weights, also where no row adds up to 1 any more.
 bool shows_weights(const Program& program, TensorId id) {
   const bool weights = role_info(program.tensors[place(id)].role).color == 'p';
-  if (weights && !program.is_gradient(id)) return true;
+  return (weights && !program.is_gradient(id)) || is_distribution(program, id);
+}
+
+bool is_distribution(const Program& program, TensorId id) {
   const int producer = program.producer(id);
   return producer >= 0 && op_info(program.calls[place(producer)].op).is_distribution;
 }

@@ -79,6 +79,8 @@ CellLink link_to(const Trace&, const PagePane&, const CellLink& result);
 
 /// Numbers between 0 and 1 that are coloured as weights; all else is signed.
 bool shows_weights(const Program&, TensorId);
+/// Does each of its rows add up to 1, unless there is nothing to weigh?
+bool is_distribution(const Program&, TensorId);
 
 /// The range that colours the pane like its siblings: of weights 0 to 1; of a sum and its terms
 /// what all of them span; of all else what the tensor spans, every head included.

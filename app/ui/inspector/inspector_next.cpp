@@ -80,12 +80,12 @@ void draw_where_it_goes(InspectorColumn& c, const CellRef& cell) {
 // The tensor of weights that the cell's row becomes, or is; -1 where there is none.
 TensorId weights_of(const Program& program, TensorId id) {
   const Role role = program.tensors[static_cast<std::size_t>(id)].role;
-  const bool scores =
-      role == Role::kScores || role == Role::kScaledScores || role == Role::kMaskedScores;
+  const bool scores = role == Role::kScores || role == Role::kScaledScores ||
+                      role == Role::kMaskedScores || role == Role::kAddedScores;
   if (program.is_gradient(id)) return -1;
   if (scores) id = program.find(Role::kPattern, id);
   if (role == Role::kLogits) id = program.probabilities;
-  return shows_weights(program, id) ? id : -1;
+  return is_distribution(program, id) ? id : -1;
 }
 
 // A row of weights as bars, strongest first where there are too many.
