@@ -122,8 +122,8 @@ bool can_have(const Config& model, PositionKind kind) {
   return !learns || model.positions == kind;
 }
 
-int separator_of(const Config& config, const Vocabulary& vocabulary) {
-  return config.segments ? vocabulary.id_of(Special::kSeparator).value_or(-1) : -1;
+int separator_of(const Config& config, const Vocabulary* vocabulary) {
+  return config.segments ? vocabulary->id_of(Special::kSeparator).value_or(-1) : -1;
 }
 
 Config run_config(const Config& document, Config model) {

@@ -44,8 +44,8 @@ std::shared_ptr<const Model> load_model(const BundledModel& files);
 
 std::int64_t parameter_count(const Model&);
 
-/// RunShape::separator of a model with these tokens.
-int separator_of(const Config&, const Vocabulary&);
+/// RunShape::separator of a model with these tokens; only of one with segments are they looked at.
+int separator_of(const Config&, const Vocabulary*);
 
 /// What is computed when a document chooses a model: the model's config, but for what needs no
 /// other weights and so can be switched: mask, scale, temperature, residual, memory and positions.

@@ -70,7 +70,7 @@ int class_tokens(const Model* model, const Document& document) {
 }
 
 int separator_of(const Model* model, const Config& config, const RunInput& input) {
-  if (model) return separator_of(config, *model->vocabulary);
+  if (model) return separator_of(config, model->vocabulary.get());
   if (!config.segments) return -1;
   const auto at = std::ranges::find(input.vocab, to_string(Special::kSeparator));
   return at == input.vocab.end() ? -1 : static_cast<int>(at - input.vocab.begin());

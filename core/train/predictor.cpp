@@ -19,7 +19,7 @@ Predictor::Predictor(std::shared_ptr<const Model> model, int threads)
 
 void Predictor::prepare(std::int64_t rows, std::int64_t positions) {
   RunShape shape{rows, positions, model_->file.vocab};
-  shape.separator = separator_of(model_->file.config, *model_->vocabulary);
+  shape.separator = separator_of(model_->file.config, model_->vocabulary.get());
   if (memory_.rows > 0 && memory_.batch != rows) {
     throw UsageError(
         Message{"error.memory_follows",

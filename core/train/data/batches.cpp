@@ -23,7 +23,7 @@ RunShape shape_of(const Task& task, const Config& config) {
           .classes = static_cast<std::int64_t>(task.classes().size()),
           .source = task.source_length(),
           .padded = looks && task.vocabulary().id_of(Special::kPad).has_value(),
-          .separator = separator_of(config, task.vocabulary())};
+          .separator = separator_of(config, &task.vocabulary())};
 }
 
 TaskBatches::TaskBatches(std::shared_ptr<const Task> task, std::int64_t batch, std::uint64_t seed,

@@ -53,7 +53,7 @@ class RowRunner {
     RunShape shape = shape_of(model_->file);
     shape.positions = static_cast<std::int64_t>(tokens);
     shape.source = static_cast<std::int64_t>(sources);
-    shape.separator = separator_of(model_->file.config, *model_->vocabulary);
+    shape.separator = separator_of(model_->file.config, model_->vocabulary.get());
     program = std::make_shared<const Program>(build_program(model_->file.config, shape));
     return program;
   }
