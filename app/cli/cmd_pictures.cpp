@@ -188,6 +188,7 @@ int run_screenshot(const PictureOptions& o) {
     shell.push(CountCost{});
   }
   if (o.tab == "words") shell.push(ChooseTab{InspectorTab::kWords});
+  if (o.open == "forced") shell.push(DoCommand{Command::kForced});
   if (o.open == "palette") shell.push(DoCommand{Command::kPalette});
   if (o.open == "data") shell.push(AskText{});
   if (o.open == "path") shell.push(DoCommand{Command::kOpen});
@@ -271,7 +272,7 @@ void add_screenshot_command(CLI::App& app, Run& run) {
   sub->add_option("--open", o->open,
                   "What to open: model, keys, palette, path, data, question, compute or sizes")
       ->check(CLI::IsMember({"model", "keys", "palette", "path", "data", "question", "compute",
-                             "sizes", "cost", "presets"}));
+                             "sizes", "cost", "presets", "forced"}));
   sub->add_option("--zoom", o->zoom, "Steps to zoom in, about the chosen cell")
       ->check(CLI::Range(0, 40));
   sub->add_option("--vision", o->vision, "Colours as these eyes see them")

@@ -222,6 +222,35 @@ void Runner::read_pair(const Document& doc, RunResult& result, RunInput& input) 
   name_tokens(*model.vocabulary, input.ids, input.tokens);
 }
 
+// Can a row that nobody asked for be written, besides the one that is read?
+bool Runner::fits(const Config& config, const RunShape& shape) try {
+  check_added_mask(config, shape.positions);
+  return memory_for(config, shape) <= limits_.memory_bytes;
+} catch (const Error&) {
+  return false;
+}
+
+// What the model writes for this source, also where another row is read.
+void Runner::write_own_row(const Config& config, const RunInput& input, std::size_t most,
+                           RunResult& result, Backend& backend) {
+  OwnRow& kept = own_row_;
+  result.forced = !input.ids.empty();
+  const bool known = kept.model == result.model && kept.config == config &&
+                     kept.source == input.source_ids && kept.most == most &&
+                     kept.backend == backend.name();
+  if (!known) {
+    if (result.forced && !fits(config, shape_for(result.model.get(), input, most, config))) return;
+    RunInput source;
+    source.source_ids = input.source_ids;
+    std::vector<int> ids = greedy_row(*result.model, config, source,
+                                      static_cast<std::int64_t>(most), parameters_, backend);
+    kept = {result.model,   config, input.source_ids,
+            std::move(ids), most,   std::string(backend.name())};
+  }
+  result.own_row = kept.ids;
+  result.own_row_ends = kept.ids.size() < most;
+}
+
 // Cuts the sentence into segments, reads all but the last, and leaves that one in `input`. What is
 // remembered of them, null where nothing is.
 const SegmentMemory* Runner::read_segments(const Document& doc, const Config& config,
@@ -379,8 +408,8 @@ void Runner::try_run(const Document& doc, Backend& backend, RunResult& result, b
   check_padding(config, input.tokens.size());
   const bool writes =
       model && pair && input.ids.empty();  // the model itself, up to its longest row
-  const std::size_t row =
-      writes ? longest_target(*model, doc) : longest_row(doc, config, model, input);
+  const std::size_t own = model && pair ? longest_target(*model, doc) : 0;
+  const std::size_t row = writes ? own : longest_row(doc, config, model, input);
   check_added_mask(config, static_cast<std::int64_t>(row));
   RunShape largest = shape_for(model, input, row, config);
   if (row < input.ids.size())
@@ -390,9 +419,9 @@ void Runner::try_run(const Document& doc, Backend& backend, RunResult& result, b
   if (memory_for(config, largest) > available)
     throw Error(memory_refusal(config, largest, limits_.memory_bytes, gradients, !model));
   if (model) parameters_.use(result.model);
+  if (own > 0) write_own_row(config, input, own, result, backend);
   if (writes) {
-    input.ids =
-        greedy_row(*model, config, input, static_cast<std::int64_t>(row), parameters_, backend);
+    input.ids = result.own_row;
     name_tokens(*model->vocabulary, input.ids, input.tokens);
   }
   if (!model && (!sandbox_ || sandbox_->seed() != config.seed)) {

@@ -40,6 +40,11 @@ struct RunResult {
   /// it reads them as [UNK], `note` says so.
   std::vector<std::string> unknown;
   Message note;
+  /// Of a trained encoder-decoder: what it writes by itself, from [BOS] on, without the [EOS] that
+  /// ends it (own_row_ends: before the row was full), empty where it would not fit; and is another
+  /// row read, which stands behind "→"?
+  std::vector<int> own_row;
+  bool own_row_ends = false, forced = false;
 };
 
 class Runner {
@@ -67,9 +72,11 @@ class Runner {
   static RunInput read_numbers(const Document&, RunResult&);
   RunInput read_sandbox_pair(const Document&, RunResult&);
   void read_pair(const Document&, RunResult&, RunInput&);
+  void write_own_row(const Config&, const RunInput&, std::size_t most, RunResult&, Backend&);
   Tokenizer& tokenizer(TokenizerKind);
   std::shared_ptr<const Program> program_for(const Config&, const RunShape&, bool gradients);
   double memory_for(const Config&, const RunShape&);
+  bool fits(const Config&, const RunShape&);
   void backpropagate(Trace&, const Model*, const RunInput&, const Document&, Backend&);
   std::shared_ptr<Trace> blank_trace(const std::shared_ptr<const Program>&);
 
@@ -78,6 +85,14 @@ class Runner {
   TokenizerKind tokenizer_kind_{};
   std::unique_ptr<SandboxModel> sandbox_;
   ModelParameters parameters_;
+  // What a model wrote last by itself, and for what: the row behind "→" is typed, the source stays.
+  struct OwnRow {
+    std::shared_ptr<const Model> model;
+    Config config;
+    std::vector<int> source, ids;
+    std::size_t most = 0;
+    std::string backend;
+  } own_row_;
   ModelCache models_;
   SegmentReader segments_;
   std::shared_ptr<const Program> program_;

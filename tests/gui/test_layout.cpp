@@ -385,9 +385,9 @@ std::string place_of(const Gui& gui, const std::string& id) {
 // The sheets and menus that can lie over the panels.
 bool is_sheet(const std::string& id) {
   return id == "panel/keys" || id == "panel/about" || id == "panel/model_settings" ||
-         id == "panel/switches" || id == "panel/cost" || id == "panel/palette" ||
-         id == "panel/compute" || id.ends_with("_path") || id == "panel/train_text" ||
-         id == "panel/train_folder" || id == "panel/mask_file";
+         id == "panel/switches" || id == "panel/cost" || id == "panel/forced" ||
+         id == "panel/palette" || id == "panel/compute" || id.ends_with("_path") ||
+         id == "panel/train_text" || id == "panel/train_folder" || id == "panel/mask_file";
 }
 
 // Everything that can be pressed now, as far as it can be seen.
@@ -497,6 +497,9 @@ std::vector<LayoutState> layout_states() {
       {"time against size", {DoCommand{Command::kCompareBackends}, ShowSizes{true}}},
       {"memory and time", {DoCommand{Command::kCost}}},
       {"models from papers", {DoCommand{Command::kPresets}}},
+      {"a row that is given, and its own",
+       {ChooseModel{"bundled:dates"}, DoEdit{SetSentence{"march 5 2021 → 2021-04"}, ""},
+        DoCommand{Command::kForced}}},
       {"colours of others", {ChooseVision{Vision::kDeuteranopia}}},
       {"backward", {ShowBackward{true}}},
       {"nudged",

@@ -24,6 +24,7 @@ class ContinuationController : public Controller {
   void on(const AddToken&);
   void on(const GenerateToken&);
   void on(const Write&);
+  void on(Is<kForced>) { requests_.open = Sheet::kForced; }
 
  private:
   // An id from the shown outcome by the person's sampling; nothing after what is no text.

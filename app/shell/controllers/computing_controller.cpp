@@ -220,6 +220,10 @@ void ComputingController::take(FinishedRun run) {
     d.heads = std::move(run.heads);
     d.model = std::move(result.model);
     d.curve = curve_of(*d.trace, d.model);
+    d.rows.reset();
+    if (d.model)
+      d.rows =
+          forced_and_free(*d.trace, *d.model, result.own_row, result.own_row_ends, result.forced);
     run_notice_ = result.note;
     if (d.cut) {
       ways = {{"settings", Message{"way.settings"}, DoCommand{Command::kToggleModel}}};

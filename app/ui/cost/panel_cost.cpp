@@ -11,15 +11,7 @@ namespace {
 
 // Title, which of the two is shown, the cross that closes the sheet. Returns the height.
 float sheet_head(const AppState& state, Ui& ui, const Rect& r) {
-  const Rect close{r.x1 - ui.px(24), r.y0 + ui.px(2), r.x1 + ui.px(4), r.y0 + ui.px(30)};
-  bool over = false;
-  if (ui.hot("cost/close", close, &over)) ImGui::CloseCurrentPopup();
-  if (over) ui.tooltip(ui.tr("compute.close"));
-  const ImU32 ink = to_u32(over ? ui.theme.text : ui.theme.muted);
-  const ImVec2 c{(close.x0 + close.x1) / 2, (close.y0 + close.y1) / 2};
-  const float a = ui.px(5);
-  ImGui::GetWindowDrawList()->AddLine({c.x - a, c.y - a}, {c.x + a, c.y + a}, ink, ui.px(1.5f));
-  ImGui::GetWindowDrawList()->AddLine({c.x - a, c.y + a}, {c.x + a, c.y - a}, ink, ui.px(1.5f));
+  const Rect close = sheet_close(ui, "cost/close", r);
   const std::string_view title = ui.tr("cost.title");
   ui.text(ui.fonts.title, r.min(), ui.theme.text, title, close.x0 - r.x0);
   const std::string tabs[] = {std::string(ui.tr("cost.tab.model")),

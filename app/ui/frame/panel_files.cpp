@@ -18,6 +18,19 @@ bool begin_sheet(Ui& ui, const char* id, bool wanted, float width, float height,
   return ImGui::BeginPopup(id);
 }
 
+Rect sheet_close(Ui& ui, std::string_view id, const Rect& r) {
+  const Rect close{r.x1 - ui.px(24), r.y0 + ui.px(2), r.x1 + ui.px(4), r.y0 + ui.px(30)};
+  bool over = false;
+  if (ui.hot(id, close, &over)) ImGui::CloseCurrentPopup();
+  if (over) ui.tooltip(ui.tr("compute.close"));
+  const ImU32 ink = to_u32(over ? ui.theme.text : ui.theme.muted);
+  const ImVec2 c{(close.x0 + close.x1) / 2, (close.y0 + close.y1) / 2};
+  const float a = ui.px(5);
+  ImGui::GetWindowDrawList()->AddLine({c.x - a, c.y - a}, {c.x + a, c.y + a}, ink, ui.px(1.5f));
+  ImGui::GetWindowDrawList()->AddLine({c.x - a, c.y + a}, {c.x + a, c.y - a}, ink, ui.px(1.5f));
+  return close;
+}
+
 bool begin_modal(Ui& ui, const char* id, bool open, const Rect& r) {
   if (open && !ImGui::IsPopupOpen(id)) ImGui::OpenPopup(id);
   if (!open && !ImGui::IsPopupOpen(id)) return false;

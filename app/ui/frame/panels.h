@@ -17,6 +17,8 @@ void panel_notices(const AppState&, Ui&, const Rect&);
 void panel_sentence(const AppState&, Ui&, const Rect&);
 /// What comes next; the lower floor of the sentence's card.
 void panel_next(const AppState&, Ui&, const Rect&);
+/// Teacher forcing beside free running, while its sheet is open.
+void panel_forced(const AppState&, Ui&, float width, float height);
 void panel_model(const AppState&, Ui&, const Rect&);
 void panel_switches(const AppState&, Ui&, const Rect&);
 void panel_rail(const AppState&, Ui&, const Rect&);
@@ -36,6 +38,8 @@ void panel_palette(const AppState&, Ui&, float width, float height);
 
 /// A sheet in the middle of the window; `wanted` opens it once. False while it is not open.
 bool begin_sheet(Ui&, const char* id, bool wanted, float width, float height, ImVec2 sheet);
+/// The cross that closes a sheet, at the right end of its head `r`. Returns where it is.
+Rect sheet_close(Ui&, std::string_view id, const Rect& r);
 /// A sheet that is there for as long as `open` says and takes all input; false while it is not.
 bool begin_modal(Ui&, const char* id, bool open, const Rect&);
 

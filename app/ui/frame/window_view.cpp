@@ -171,6 +171,7 @@ void draw_window(const AppState& state, Ui& ui, float width, float height) {
   panel_paths(state, ui, width, height);
   panel_compute(state, ui, width, height);
   panel_cost(state, ui, width, height);
+  panel_forced(state, ui, width, height);
   panel_palette(state, ui, width, height);
   panel_hint(state, ui, width, height);
   ui.settle_focus();

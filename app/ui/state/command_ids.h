@@ -102,6 +102,7 @@ enum class Command {
   // masks of one's own
   kSwitchHead,
   kMaskFile,
+  kForced,  // and free running
   kCount  // none: how many there are
 };
 /// A command as a type of its own, so that each is handled by a function of its own.

@@ -95,6 +95,7 @@ std::span<const CommandInfo> all_commands() {
       {Command::kPresets, "model/presets", {kKeyNone, false, false}, "Edit", true, 33},
       {Command::kSwitchHead, "heads/switch", {'X', false, false}, "Edit", false, 42},
       {Command::kMaskFile, "mask/load", {kKeyNone, false, false}, "Edit", true, 43},
+      {Command::kForced, "forced/open", {kKeyNone, false, false}, "Edit", true, 34},
   });
   static_assert(kCommands.size() == static_cast<std::size_t>(Command::kCount));
   return kCommands;

@@ -15,6 +15,7 @@ enum class Sheet {
   kCompute,  // both backends side by side
   kCost,     // memory and time
   kRuns,     // on the disk
+  kForced,   // an encoder-decoder's row, given and written by itself
   // These ask for a path, which is typed into session.path_typed.
   kOpen,
   kSave,

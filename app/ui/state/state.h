@@ -14,6 +14,7 @@
 #include "core/document/document.h"
 #include "core/explain/explain.h"
 #include "core/explain/reach_picture.h"
+#include "core/run/free_running.h"
 #include "core/run/number_curve.h"
 #include "core/run/runner.h"
 #include "core/run/sentence_tokens.h"
@@ -65,6 +66,8 @@ struct ComputingDerived {
   std::shared_ptr<const Model> model;  // the trace's; null: the sandbox
   // The weights of a document whose model is a run that is being trained; null: there are none.
   std::shared_ptr<const Model> run_model;
+  // Of a trained encoder-decoder: what it reads and says, beside what it writes by itself.
+  std::optional<ForcedAndFree> rows;
   // Of a model of numbers: what it says of all of them; null of others.
   std::shared_ptr<const NumberCurve> curve;
   double run_ms = 0;
