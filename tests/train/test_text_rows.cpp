@@ -102,6 +102,12 @@ TEST_CASE("labelled rows: headers, quotes, long rows and known classes") {
   first.header = TableHeader::kFirstRow;
   CHECK(labelled("x\ty\na\tb\nc\td\n", first).task->classes() == Words{"b", "d"});
 
+  // Columns that were taken for each other; of a handful of rows nobody can tell.
+  std::string swapped;
+  for (char c = 'a'; c <= 'p'; ++c) swapped += std::string("pos\t") + c + "\n";
+  CHECK(labelled(swapped, by(TextCut::kWords, 0)).task->classes().size() == 16);
+  CHECK(has(table_refused(swapped + "pos\tq\n"), "each of 17 rows has a label of its own"));
+
   TextOptions two = by(TextCut::kWords, 2);
   const LoadedTask cut = labelled("a b c\tx\n \u3000 \tx\nd\ty\n", two);
   CHECK(drawn(*cut.task, Split::kTraining) == std::set<std::string>{"a b|x", "d|y"});

@@ -140,6 +140,13 @@ Labels read_labels(const TwoColumns& table, const std::vector<std::string>& know
                          {"limit", count_text(kMaxClasses)},
                          {"label", shortened(labels.names[0], 40)}}});
   }
+  // Of a handful of rows each may well be the only one of its class.
+  constexpr std::size_t kHandful = 16;
+  if (known.empty() && ids.size() == table.rows.size() && ids.size() > kHandful) {
+    throw Error(
+        Message{"table.labels_once",
+                {table.file, {"n", count_text(n)}, {"label", shortened(labels.names[0], 40)}}});
+  }
   for (auto& entry : ids) entry.second = -1;
   for (std::size_t i = 0; i < labels.names.size(); ++i) ids[labels.names[i]] = static_cast<int>(i);
   for (const TableRow& row : table.rows) {
