@@ -9,7 +9,7 @@ build release headlight
 headlight="$root/build/release/headlight"
 
 case "${1:-}" in
-  trace | explain | code | op | compare-backends | tune | render | screenshot | walk | bench | train | models | eval | generate | cost | presets | --help | -h | --version)
+  trace | explain | code | op | compare-backends | tune | render | screenshot | walk | bench | train | models | eval | generate | cost | presets | lab | --help | -h | --version)
     exec "$headlight" "$@" ;;  # these need no display
 esac
 if [ -n "${DISPLAY:-}" ] || [ -n "${WAYLAND_DISPLAY:-}" ]; then

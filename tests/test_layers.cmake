@@ -48,7 +48,7 @@ set(around "app/shell/" "app/workers/" "app/platform/" "\"app/[a-z_]+\\.h\"" "\"
 check(app/ui ${opengl} ${windows} ${command_line} "app/gl/" ${around})
 check(app/gl ${imgui} ${windows} ${command_line} "app/ui/" ${around})
 
-set(core_order base io text ops graph backends document model autodiff run check explain view train)
+set(core_order base io text ops graph backends document model autodiff run check explain view train lab)
 set(later ${core_order})
 foreach(folder IN LISTS core_order)
   list(REMOVE_ITEM later ${folder})
@@ -89,7 +89,7 @@ endforeach()
 # rest asks what it is like, so that a new operation is known everywhere.
 set(may_name_operations
     "^core/(ops|backends)/" "^core/graph/builder/" "^app/gl/(compute|training)/"
-    "^core/check/single_op(_attention)?\\.cpp$")  # build small programs of their own
+    "^core/check/single_op(_attention)?\\.cpp$" "^core/lab/labs/")  # run single operations
 file(GLOB_RECURSE sources RELATIVE ${SOURCE} ${SOURCE}/core/*.h ${SOURCE}/core/*.cpp ${SOURCE}/app/*.h
      ${SOURCE}/app/*.cpp)
 set(naming "")

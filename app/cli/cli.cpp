@@ -124,6 +124,7 @@ int run_command_line(int argc, char** argv) {
   app.require_subcommand(0, 1);
   add_trace_command(app, run);
   add_explain_command(app, run);
+  add_lab_command(app, run);
   add_code_command(app, run);
   add_render_command(app, run);
   add_screenshot_command(app, run);

@@ -18,6 +18,7 @@ void tell(const std::string& text);
 using Run = std::function<int()>;
 void add_trace_command(CLI::App&, Run& run);
 void add_explain_command(CLI::App&, Run& run);
+void add_lab_command(CLI::App&, Run& run);
 void add_code_command(CLI::App&, Run& run);
 void add_render_command(CLI::App&, Run& run);
 void add_screenshot_command(CLI::App&, Run& run);

@@ -18,7 +18,7 @@ struct OpOptions {
   bool list = false;
 };
 
-int print_list() {
+int print_ops() {
   for (const SingleOp& op : single_ops()) {
     std::printf("%s\n  in:   %s\n  attr: %s\n  out:  %s\n", std::string(op.name).c_str(),
                 std::string(op.inputs).c_str(),
@@ -51,7 +51,7 @@ PlainTensors read_tensors(const std::string& path) {
 }
 
 int run_op(const OpOptions& o) {
-  if (o.list) return print_list();
+  if (o.list) return print_ops();
   if (o.name.empty() || o.in.empty() || o.out.empty()) {
     throw UsageError(
         "say which operation, and where its tensors are and go: headlight op NAME --in "

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Runs tests/cli/run_code.py with a Python that has NumPy, with PyTorch where there is one.
+# Runs a script of this folder with a Python that has NumPy, with PyTorch where there is one.
+#   run_code.sh SCRIPT.py HEADLIGHT
 here="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)"
 python=""
 for candidate in python3 /usr/bin/python3; do
@@ -15,4 +16,4 @@ if [ -z "$python" ]; then
   [ "${HEADLIGHT_REQUIRE_NUMPY:-0}" = 1 ] && exit 1
   exit 77
 fi
-exec "$python" "$here/run_code.py" "$1"
+exec "$python" "$here/$1" "$2"

@@ -1,0 +1,111 @@
+// Labs: arguments, each an experiment on the person's own sentence. A lab is data and one function:
+// its id, its controls, and what it makes of a sentence and a model: numbers, series, pictures, a
+// question that this very run answers, and sentences that this very run supports. Its texts are in
+// assets/i18n/labs.json under "lab.<id>."; panel, command line, files and tests read what stands
+// here.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/message.h"
+#include "core/base/progress.h"
+#include "core/base/tensor.h"
+#include "core/document/document.h"
+#include "core/run/runner.h"
+
+namespace headlight {
+
+/// What a person may set: one of some words, or a number.
+struct LabControl {
+  std::string_view id;
+  std::vector<std::string_view> words{};  // the first is what it begins with; empty: a number
+  double low = 0, high = 0, first = 0;
+  bool whole = false;
+};
+
+/// By control. What is not there is as it begins.
+using LabSettings = std::map<std::string, std::string, std::less<>>;
+
+struct LabValue {
+  std::string name;
+  double value = 0;
+};
+
+/// A line of a chart; where there is a band, from `low` to `high`.
+struct LabSeries {
+  std::string name;
+  std::vector<double> x, y, low{}, high{};
+};
+
+enum class LabColours { kWeights, kSigned };
+
+/// A matrix that is shown, with what stands beside and under it.
+struct LabPicture {
+  std::string name;
+  std::vector<std::string> rows, columns;
+  std::vector<float> cells;  // (rows, columns)
+  LabColours colours = LabColours::kWeights;
+  double at = 0;  // its place on the axis of the series
+  std::string under{};
+};
+
+/// Predict, then see: "lab.<lab>.ask.<id>", its answers "lab.<lab>.ask.<id>.<answer>".
+struct LabQuestion {
+  std::string id;
+  std::vector<MessageSlot> slots;  // of its text
+  std::vector<std::string> answers;
+  std::size_t right = 0;  // judged by this run
+  Message because;        // its numbers
+};
+
+struct LabResult {
+  LabSettings settings;  // of all controls
+  std::vector<LabValue> values;
+  std::vector<LabSeries> series;
+  std::vector<LabPicture> pictures;
+  std::vector<Message> notice;  // what this run shows
+  std::vector<LabQuestion> questions;
+  /// What went in: anyone can compute the rest from these again. Row-major.
+  std::vector<Tensor> tensors;
+  /// The sentence and the settings with which Steps shows the same.
+  Document in_steps;
+  /// What was left out or taken in another's place: "only the first 32 tokens".
+  std::vector<Message> notes;
+
+  double value(std::string_view name) const;  // throws UsageError where there is none
+};
+
+/// What a lab is given.
+struct LabInput {
+  const Document& document;
+  Runner& runner;
+  Backend& backend;
+  ProgressFunction progress{};
+};
+
+class LabRun;
+struct Lab {
+  std::string_view id;
+  std::string_view group;   // "lab.group.<group>"
+  std::string_view source;  // where it comes from, the same in every language
+  std::vector<LabControl> controls;
+  void (*run)(LabRun&);
+};
+
+/// In the order in which they are offered.
+std::span<const Lab> all_labs();
+/// Throws UsageError with the nearest ids.
+const Lab& find_lab(std::string_view id);
+
+/// Throws UsageError for a setting that the lab has not or cannot have, Error for a sentence or a
+/// model that it cannot take (it says which it takes instead), Cancelled when it was stopped.
+LabResult run_lab(const Lab&, const LabInput&, const LabSettings& = {});
+
+}  // namespace headlight

@@ -1,0 +1,31 @@
+// What a lab found, as files: JSON, a table, and the tensors that went in.
+#pragma once
+
+#include <string>
+
+#include "core/lab/lab.h"
+
+namespace headlight {
+
+/// {"id", "controls": {id: value}, "values": {name: number}, "series": {name: {"x", "y", and of a
+/// band "low", "high"}}, "notice": ["…"], "questions": [{"text", "answers", "right", "because"}],
+/// "notes": ["…"]}: right is the place of an answer, from 0. Texts in the given language.
+std::string lab_json(const Lab&, const LabResult&, Language);
+
+/// series,x,y,low,high: a line for each point of each series.
+std::string lab_csv(const LabResult&);
+
+/// The tensors by name, and "id" with the controls as metadata.
+std::string lab_safetensors(const Lab&, const LabResult&);
+
+/// The text "lab.<lab>.<rest>": its "title", its "question".
+std::string_view lab_text(Language, const Lab&, std::string_view rest);
+
+/// A question's text and its answers.
+struct AskedQuestion {
+  std::string text;
+  std::vector<std::string> answers;
+};
+AskedQuestion asked(Language, const Lab&, const LabQuestion&);
+
+}  // namespace headlight

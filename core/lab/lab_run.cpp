@@ -1,0 +1,145 @@
+#include "core/lab/lab_run.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "core/base/error.h"
+#include "core/base/number_text.h"
+#include "core/base/utf8.h"
+#include "core/run/trace.h"
+
+namespace headlight {
+namespace {
+
+std::string text_of(double value) {
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof text, value).ptr};
+}
+
+std::string choices_of(const LabControl& control) {
+  if (control.words.empty()) return text_of(control.low) + " … " + text_of(control.high);
+  std::string all;
+  for (const std::string_view w : control.words) all += (all.empty() ? "" : ", ") + std::string(w);
+  return all;
+}
+
+bool fits(const LabControl& control, const std::string& text) {
+  if (!control.words.empty()) return std::ranges::find(control.words, text) != control.words.end();
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() && value >= control.low &&
+         value <= control.high && (!control.whole || value == std::floor(value));
+}
+
+}  // namespace
+
+LabRun::LabRun(const Lab& lab, const LabInput& input, const LabSettings& settings)
+    : lab_(lab), input_(input) {
+  std::string known;
+  for (const LabControl& control : lab.controls) {
+    known += (known.empty() ? "" : ", ") + std::string(control.id);
+    const auto found = settings.find(control.id);
+    const std::string first =
+        control.words.empty() ? text_of(control.first) : std::string(control.words[0]);
+    std::string& value = result.settings[std::string(control.id)];
+    value = found == settings.end() ? first : found->second;
+    if (fits(control, value)) continue;
+    throw UsageError(Message{control.whole ? "lab.error.whole" : "lab.error.setting",
+                             {{"control", std::string(control.id)},
+                              {"known", choices_of(control)},
+                              {"got", shortened(value, 40)}}});
+  }
+  for (const auto& one : settings) {
+    if (result.settings.contains(one.first)) continue;
+    throw UsageError(Message{
+        "lab.error.control",
+        {{"lab", std::string(lab.id)}, {"control", shortened(one.first, 40)}, {"known", known}}});
+  }
+  result.in_steps = input.document;
+}
+
+const std::string& LabRun::word(std::string_view control) const {
+  return result.settings.find(control)->second;
+}
+
+double LabRun::number(std::string_view control) const {
+  const std::string& text = word(control);
+  double value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+const Trace& LabRun::trace() {
+  if (!trace_) trace_ = run(input_.document);
+  return *trace_;
+}
+
+std::shared_ptr<const Trace> LabRun::run(const Document& document) {
+  const RunResult done = input_.runner.run(document, input_.backend);
+  if (done.trace) return done.trace;
+  if (done.is_usage) throw UsageError(done.message);
+  throw Error(done.message);
+}
+
+std::vector<std::string> LabRun::tokens(std::size_t most) {
+  const Trace& t = trace();
+  const auto all = static_cast<std::size_t>(t.length());
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < std::min(all, most); ++i)
+    names.push_back(t.name("position", static_cast<std::int64_t>(i)));
+  if (all > most) {
+    result.notes.emplace_back(
+        "lab.note.first_tokens",
+        std::vector<MessageSlot>{{"most", std::to_string(most)}, {"all", std::to_string(all)}});
+  }
+  return names;
+}
+
+void LabRun::notice(std::string_view id, std::vector<MessageSlot> slots) {
+  result.notice.emplace_back("lab." + std::string(lab_.id) + ".notice." + std::string(id),
+                             std::move(slots));
+}
+
+Message LabRun::because(std::string_view id, std::vector<MessageSlot> slots) const {
+  return Message("lab." + std::string(lab_.id) + ".because." + std::string(id), std::move(slots));
+}
+
+namespace {
+
+std::vector<TensorView> views_of(std::span<const Tensor* const> in) {
+  std::vector<TensorView> views;
+  for (const Tensor* t : in) views.push_back({t->name, t->axes, t->data.data()});
+  return views;
+}
+
+}  // namespace
+
+Tensor lab_op(Op op, std::span<const Tensor* const> in, const OpParams& params) {
+  const std::vector<TensorView> views = views_of(in);
+  Tensor out;
+  out.axes = op_info(op).shape(views, params);
+  out.data.resize(static_cast<std::size_t>(cell_count(out.axes)));
+  op_info(op).forward({views, {out.name, out.axes, out.data.data()}, params, out.data.data()});
+  return out;
+}
+
+Tensor lab_gradient(Op op, std::span<const Tensor* const> in, const Tensor& out,
+                    std::span<const float> d_out, const OpParams& params) {
+  const std::vector<TensorView> views = views_of(in);
+  Tensor gradient{"", in[0]->axes, {}};
+  gradient.data.resize(in[0]->data.size());
+  std::ranges::fill(gradient.data, 0.0f);
+  std::vector<float*> d_in(in.size(), nullptr);
+  d_in[0] = gradient.data.data();
+  op_info(op).backward({views, {out.name, out.axes, out.data.data()}, params, d_out.data(), d_in});
+  return gradient;
+}
+
+Tensor lab_tensor(std::string name, std::vector<Axis> axes, std::vector<float> cells) {
+  return {std::move(name), std::move(axes), FloatBuffer(cells.begin(), cells.end())};
+}
+
+std::string lab_number(double value) { return number_text(value, 3); }
+
+}  // namespace headlight

@@ -1,0 +1,55 @@
+// What the function of a lab works with: its settings, the sentence's own run, single operations,
+// and the result that it fills.
+#pragma once
+
+#include "core/lab/lab.h"
+#include "core/ops/op.h"
+
+namespace headlight {
+
+class LabRun {
+ public:
+  /// Checks the settings. Throws UsageError.
+  LabRun(const Lab&, const LabInput&, const LabSettings&);
+
+  const std::string& word(std::string_view control) const;
+  double number(std::string_view control) const;
+  std::int64_t whole(std::string_view control) const {
+    return static_cast<std::int64_t>(number(control));
+  }
+  const Document& document() const { return input_.document; }
+  void tell(double share) const { headlight::tell(input_.progress, "lab.doing", share); }
+
+  /// The sentence run with its own model and settings. Throws Error where it cannot be run.
+  const Trace& trace();
+  /// Another document, as the sentence's own but for what was changed.
+  std::shared_ptr<const Trace> run(const Document&);
+  /// The names of its first tokens, at most so many; a note where there are more.
+  std::vector<std::string> tokens(std::size_t most);
+
+  LabResult result;
+
+  // ---- what fills the result ----
+  void value(std::string name, double v) { result.values.push_back({std::move(name), v}); }
+  /// A sentence of the lab: "lab.<lab>.notice.<id>".
+  void notice(std::string_view id, std::vector<MessageSlot> slots = {});
+  /// "lab.<lab>.because.<id>"
+  Message because(std::string_view id, std::vector<MessageSlot> slots) const;
+
+ private:
+  const Lab& lab_;
+  const LabInput& input_;
+  std::shared_ptr<const Trace> trace_;
+};
+
+/// The operation's reference: plain loops, sums in double.
+Tensor lab_op(Op, std::span<const Tensor* const> in, const OpParams& = {});
+/// dL/d(in[0]) for dL/d(out) = `d_out`.
+Tensor lab_gradient(Op, std::span<const Tensor* const> in, const Tensor& out,
+                    std::span<const float> d_out, const OpParams& = {});
+
+Tensor lab_tensor(std::string name, std::vector<Axis> axes, std::vector<float> cells);
+/// A number as a lab's sentences have it: three digits.
+std::string lab_number(double);
+
+}  // namespace headlight

@@ -1,0 +1,15 @@
+// The labs, one file each.
+#pragma once
+
+#include "core/lab/lab.h"
+
+namespace headlight {
+
+/// y = softmax(X Xᵀ) X
+Lab without_parameters_lab();
+/// A query that looks up one key, or a little of all.
+Lab dictionary_lab();
+/// Why scores are divided by √d_k.
+Lab scale_lab();
+
+}  // namespace headlight

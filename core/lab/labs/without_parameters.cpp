@@ -1,0 +1,213 @@
+// Attention without parameters: y = softmax(X Xᵀ) X, on the rows of the sentence's embeddings or on
+// random vectors: why a word mostly sees itself, and what width, scale and temperature change.
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "core/base/error.h"
+#include "core/base/random.h"
+#include "core/lab/lab_run.h"
+#include "core/lab/labs/labs.h"
+#include "core/run/trace.h"
+
+namespace headlight {
+namespace {
+
+constexpr std::size_t kSeenTokens = 32;
+constexpr std::array<std::int64_t, 9> kVectorWidths = {4, 8, 16, 32, 64, 128, 256, 512, 1024};
+constexpr std::array<double, 9> kTemperatures = {0.125, 0.25, 0.5, 1, 2, 4, 8, 16, 32};
+
+// The sentence's embeddings, without positions.
+Tensor embeddings(LabRun& run, std::int64_t tokens) {
+  const Trace& trace = run.trace();
+  const TensorId id = trace.program().find(Role::kEmbedding, trace.program().logits);
+  if (id < 0) throw Error(Message{"lab.error.no_embedding"});
+  const TensorView x = trace.tensor(id);
+  const std::int64_t width = x.axes.back().size;
+  return lab_tensor("x", {{"position", tokens}, {"feature", width}},
+                    {x.data, x.data + tokens * width});
+}
+
+// A vector for each distinct token, so that equal words are equal.
+Tensor random_rows(LabRun& run, std::int64_t tokens, std::int64_t width) {
+  const RunInput& input = run.trace().input();
+  std::vector<float> cells;
+  for (std::int64_t t = 0; t < tokens; ++t) {
+    const std::uint64_t key = scatter(hash_text(input.tokens[static_cast<std::size_t>(t)]) +
+                                      scatter(static_cast<std::uint64_t>(run.whole("draw"))));
+    for (std::int64_t f = 0; f < width; ++f)
+      cells.push_back(static_cast<float>(normal(key, static_cast<std::uint64_t>(f))));
+  }
+  return lab_tensor("x", {{"position", tokens}, {"feature", width}}, cells);
+}
+
+struct Attended {
+  Tensor products;  // x · x, (query, key)
+  Tensor weights;
+  Tensor y;  // (query, feature)
+};
+
+Attended attend(const Tensor& x, bool scaled, double temperature) {
+  const std::int64_t n = x.axes[0].size, width = x.axes[1].size;
+  Tensor rows = x;
+  rows.axes = {{"batch", 1}, {"head", 1}, {"position", n}, {"d_head", width}};
+  const Tensor* both[] = {&rows, &rows};
+  Attended a;
+  a.products = lab_op(Op::kScores, both);
+  OpParams params;
+  params.factor = scaled ? static_cast<float>(1 / std::sqrt(static_cast<double>(width))) : 1.0f;
+  params.temperature = temperature;
+  const Tensor* one[] = {&a.products};
+  const Tensor scores = lab_op(Op::kScale, one, params);
+  const Tensor* in[] = {&scores};
+  a.weights = lab_op(Op::kSoftmax, in, params);
+  const Tensor* sum[] = {&a.weights, &rows};
+  a.y = lab_op(Op::kWeightedSum, sum);
+  return a;
+}
+
+// How a word sees itself, and the word that it sees most of all others.
+struct Seen {
+  double own = 0, own_product = 0, other = 0, other_product = 0;
+  std::size_t which = 0;
+};
+
+std::vector<Seen> seen_by(const Attended& a) {
+  const auto n = static_cast<std::size_t>(a.products.axes[2].size);
+  std::vector<Seen> all(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    Seen& s = all[i];
+    s.own = a.weights.data[i * n + i];
+    s.own_product = a.products.data[i * n + i];
+    s.other = s.other_product = -INFINITY;
+    s.which = i;
+    for (std::size_t j = 0; j < n; ++j) {
+      if (j == i || a.products.data[i * n + j] <= s.other_product) continue;
+      s.other_product = a.products.data[i * n + j];
+      s.other = a.weights.data[i * n + j];
+      s.which = j;
+    }
+  }
+  return all;
+}
+
+double mean_own(const Attended& a) {
+  const std::vector<Seen> all = seen_by(a);
+  double sum = 0;
+  for (const Seen& s : all) sum += s.own;
+  return sum / static_cast<double>(all.size());
+}
+
+// On itself, as width and temperature change. Widths are those of random vectors: a model has one.
+void add_series(LabRun& run, const Tensor& x) {
+  const bool scaled = run.word("scale") == "on";
+  const std::int64_t tokens = x.axes[0].size;
+  LabSeries plain{"itself_by_width.undivided", {}, {}}, divided{"itself_by_width.divided", {}, {}};
+  for (const std::int64_t width : kVectorWidths) {
+    const Tensor rows = random_rows(run, tokens, width);
+    for (LabSeries* s : {&plain, &divided}) {
+      s->x.push_back(static_cast<double>(width));
+      s->y.push_back(mean_own(attend(rows, s == &divided, run.number("temperature"))));
+    }
+  }
+  LabSeries heat{"itself_by_temperature", {}, {}};
+  for (const double t : kTemperatures) {
+    heat.x.push_back(t);
+    heat.y.push_back(mean_own(attend(x, scaled, t)));
+  }
+  run.result.series = {plain, divided, heat};
+}
+
+void add_words(LabRun& run, const std::vector<std::string>& names, const std::vector<Seen>& seen) {
+  const auto mostly = static_cast<std::size_t>(
+      std::ranges::count_if(seen, [](const Seen& s) { return s.own > s.other; }));
+  const std::string count = std::to_string(mostly), all = std::to_string(seen.size());
+  if (seen.size() > 1)
+    run.notice(2 * mostly > seen.size() ? "themselves" : "others", {{"n", count}, {"all", all}});
+  const Seen& last = seen.back();
+  if (seen.size() > 1 && last.own_product > last.other_product)
+    run.notice("length", {{"word", names.back()},
+                          {"own", lab_number(last.own_product)},
+                          {"other", names[last.which]},
+                          {"product", lab_number(last.other_product)}});
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    if (seen.size() < 2 || seen[i].own_product != seen[i].other_product) continue;
+    run.notice("equal", {{"word", names[i]}, {"other", names[seen[i].which]}});
+    break;
+  }
+  const LabSeries &plain = run.result.series[0], &divided = run.result.series[1];
+  if (plain.y.back() > plain.y.front() + 0.1)
+    run.notice("width", {{"first", lab_number(plain.y.front())},
+                         {"last", lab_number(plain.y.back())},
+                         {"divided", lab_number(divided.y.back())}});
+  if (seen.size() < 2) return;
+  LabQuestion ask{"last", {{"word", names.back()}}, {"itself", "another", "equally"}, 0, {}};
+  ask.right = last.own > last.other ? 0 : last.own < last.other ? 1 : 2;
+  ask.because = run.because("last", {{"word", names.back()},
+                                     {"own", lab_number(last.own)},
+                                     {"other", names[last.which]},
+                                     {"weight", lab_number(last.other)}});
+  run.result.questions.push_back(std::move(ask));
+}
+
+void run_without_parameters(LabRun& run) {
+  const std::vector<std::string> names = run.tokens(kSeenTokens);
+  const auto tokens = static_cast<std::int64_t>(names.size());
+  const bool random = run.word("vectors") == "random";
+  const Tensor x = random ? random_rows(run, tokens, run.whole("d")) : embeddings(run, tokens);
+  const Attended a = attend(x, run.word("scale") == "on", run.number("temperature"));
+  const std::vector<Seen> seen = seen_by(a);
+  double length = 0, turn = 0;  // of y from x, as a cosine
+  const std::int64_t width = x.axes[1].size;
+  for (std::int64_t i = 0; i < tokens; ++i) {
+    double xx = 0, yy = 0, xy = 0;
+    for (std::int64_t f = 0; f < width; ++f) {
+      const auto at = static_cast<std::size_t>(i * width + f);
+      const double p = x.data[at], q = a.y.data[at];
+      xx += p * p, yy += q * q, xy += p * q;
+    }
+    length += std::sqrt(xx);
+    turn += xx > 0 && yy > 0 ? xy / std::sqrt(xx * yy) : 0;
+  }
+  run.value("width", static_cast<double>(width));
+  run.value("itself", mean_own(a));
+  run.value("length", length / static_cast<double>(tokens));
+  run.value("cosine_of_y_and_x", turn / static_cast<double>(tokens));
+  run.result.pictures = {{"products",
+                          names,
+                          names,
+                          {a.products.data.begin(), a.products.data.end()},
+                          LabColours::kSigned},
+                         {"weights", names, names, {a.weights.data.begin(), a.weights.data.end()}}};
+  add_series(run, x);
+  add_words(run, names, seen);
+  run.result.tensors.push_back(x);
+  Config& config = run.result.in_steps.config;
+  run.result.in_steps.model.clear();  // basic attention has no weights to be learned
+  config.attention = AttentionKind::kBasic;
+  config.block = BlockKind::kAttention;
+  config.positions = PositionKind::kNone;
+  config.form = ModelForm::kTokens;
+  config.heads = config.layers = 1;
+  config.mask = {};
+  config.mask.kind = MaskKind::kNone;
+  config.scale = run.word("scale") == "on";
+  config.temperature = run.number("temperature");
+  if (random) config.d_model = static_cast<int>(run.whole("d"));
+}
+
+}  // namespace
+
+Lab without_parameters_lab() {
+  return {"without-parameters",
+          "what",
+          "Vaswani et al. 2017, 3.2.1, https://arxiv.org/abs/1706.03762",
+          {{"vectors", {"model", "random"}},
+           {"scale", {"off", "on"}},
+           {"temperature", {}, 0.05, 10, 1},
+           {"d", {}, 2, 1024, 64, true},
+           {"draw", {}, 1, 1e6, 1, true}},
+          run_without_parameters};
+}
+
+}  // namespace headlight

@@ -1,0 +1,162 @@
+"""What the labs say, computed a second time with NumPy from the tensors that they export.
+
+usage: run_labs.py HEADLIGHT
+
+Tolerance: |a - b| <= 1e-4 + 1e-4 |b|; the largest difference seen is printed.
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+SENTENCE = "the little dog was sad because it lost the ball"
+worst = 0.0
+
+
+def read_tensors(path):
+    data = open(path, "rb").read()
+    length = int.from_bytes(data[:8], "little")
+    header = json.loads(data[8:8 + length])
+    header.pop("__metadata__")
+    tensors = {}
+    for name, entry in header.items():
+        begin, end = entry["data_offsets"]
+        cells = np.frombuffer(data[8 + length + begin:8 + length + end], dtype="<f4")
+        tensors[name] = cells.reshape(entry["shape"]).astype(np.float64)
+    return tensors
+
+
+def run(lab, settings, options, folder):
+    found, inputs = os.path.join(folder, "lab.json"), os.path.join(folder, "lab.safetensors")
+    command = [sys.argv[1], "lab", lab, "--sentence", SENTENCE, *options, "--json", found, "--tensors", inputs]
+    for name, value in settings.items():
+        command += ["--set", f"{name}={value}"]
+    subprocess.run(command, check=True)
+    result = json.load(open(found))
+    assert result["id"] == lab
+    for name, value in settings.items():
+        assert result["controls"][name] == str(value), (name, result["controls"])
+    return result, read_tensors(inputs)
+
+
+def same(what, got, expected):
+    global worst
+    got, expected = np.asarray(got, float), np.asarray(expected, float)
+    assert got.shape == expected.shape, (what, got.shape, expected.shape)
+    difference = np.abs(got - expected)
+    worst = max(worst, difference.max(initial=0))
+    assert (difference <= 1e-4 + 1e-4 * np.abs(expected)).all(), (what, got, expected)
+
+
+def softmax(s):
+    e = np.exp(s - s.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+
+
+def bits(p):
+    return -(p * np.log2(np.where(p > 0, p, 1))).sum(-1)
+
+
+def measures(scores, causal):
+    """spread, largest weight, entropy, gradient through softmax; rows of one key left out."""
+    n = len(scores)
+    allowed = [scores[i, :i + 1] if causal else scores[i] for i in range(n)]
+    largest, entropy, gradient = [], [], []
+    for row in allowed:
+        if len(row) < 2:
+            continue
+        p = softmax(row)
+        largest.append(p.max())
+        entropy.append(bits(p))
+        gradient.append(np.linalg.norm(np.diag(p) - np.outer(p, p)))
+    return np.concatenate(allowed).std(), np.mean(largest), np.mean(entropy), np.mean(gradient)
+
+
+def check_scale(result, t, settings):
+    widths = [4, 8, 16, 32, 64, 128, 256, 512, 1024]
+    chosen, causal = int(settings.get("d_k", 64)), settings.get("mask", "causal") == "causal"
+    names = ["spread", "largest", "entropy", "gradient"]
+    for width in widths:
+        q, k, v = t["q"][:, :width], t["k"][:, :width], t["v"][:width]
+        forms = {"undivided": q @ k.T, "divided": q @ k.T / np.sqrt(width),
+                 "additive": np.tanh(q[:, None] + k[None]) @ v}
+        for form, scores in forms.items():
+            for name, expected in zip(names, measures(scores, causal)):
+                series = result["series"][f"{name}.{form}"]
+                assert series["x"] == widths
+                at = widths.index(width)
+                same(f"{name}.{form} at {width}", series["y"][at], expected)
+                assert series["low"][at] <= series["high"][at]
+                if width == chosen:
+                    same(name, result["values"][f"{name}.{form}"], expected)
+    undivided = result["series"]["gradient.undivided"]["y"]
+    start = 0 if chosen == 1024 else widths.index(chosen)
+    ratio = undivided[-1] / undivided[start]
+    assert result["questions"][0]["right"] == (2 if ratio < 0.5 else 1 if ratio > 2 else 0)
+
+
+def check_without_parameters(result, t, settings):
+    x = t["x"]
+    scaled, temperature = settings.get("scale") == "on", float(settings.get("temperature", 1))
+    products = x @ x.T
+    factor = 1 / np.sqrt(x.shape[1]) if scaled else 1
+
+    def itself(heat):
+        return np.diag(softmax(products * factor / heat)).mean()
+
+    p = softmax(products * factor / temperature)
+    y = p @ x
+    cosines = (x * y).sum(-1) / np.linalg.norm(x, axis=1) / np.linalg.norm(y, axis=1)
+    same("itself", result["values"]["itself"], itself(temperature))
+    same("length", result["values"]["length"], np.linalg.norm(x, axis=1).mean())
+    same("cosine", result["values"]["cosine_of_y_and_x"], cosines.mean())
+    series = result["series"]["itself_by_temperature"]
+    same("by temperature", series["y"], [itself(heat) for heat in series["x"]])
+    others = p[-1].copy()
+    others[-1] = -1
+    right = 0 if p[-1, -1] > others.max() else 1 if p[-1, -1] < others.max() else 2
+    assert result["questions"][0]["right"] == right
+
+
+def check_dictionary(result, t, settings):
+    scores, values = t["scores"][0], t["values"]
+    hard, mean = values[scores.argmax()], values.mean(0)
+
+    def found(heat):
+        p = softmax(scores / heat)
+        out = p @ values
+        return p.max(), bits(p), np.linalg.norm(out - hard), np.linalg.norm(out - mean)
+
+    names = ["largest", "entropy", "to_best", "to_mean"]
+    for name, expected in zip(names, found(float(settings.get("temperature", 1)))):
+        same(name, result["values"][name], expected)
+    for at, heat in enumerate(result["series"]["largest"]["x"]):
+        for name, expected in zip(names, found(heat)):
+            same(f"{name} at {heat}", result["series"][name]["y"][at], expected)
+    out = softmax(scores * 64) @ values
+    distances = [np.linalg.norm(out - end) for end in (hard, mean, 0 * mean)]
+    assert result["questions"][0]["right"] == int(np.argmin(distances))
+
+
+STORIES, SMALL = ["--model", "stories"], ["--layers", "1", "--heads", "2", "--d-model", "16"]
+CASES = [
+    ("scale", check_scale, {}, SMALL),
+    ("scale", check_scale, {"mask": "none", "d_k": 1024, "draw": 7}, SMALL),
+    ("scale", check_scale, {"d_k": 4, "draw": 1000000}, STORIES),
+    ("without-parameters", check_without_parameters, {}, SMALL),
+    ("without-parameters", check_without_parameters, {"scale": "on", "temperature": 0.5}, STORIES),
+    ("without-parameters", check_without_parameters, {"vectors": "random", "d": 2, "draw": 3}, SMALL),
+    ("dictionary", check_dictionary, {}, STORIES),
+    ("dictionary", check_dictionary, {"temperature": 0.25, "layer": 2, "head": 3, "back": 2}, STORIES),
+    ("dictionary", check_dictionary, {"edit": 3, "by": -2}, SMALL),
+]
+with tempfile.TemporaryDirectory() as scratch:
+    for lab, check, settings, options in CASES:
+        check(*run(lab, settings, options, scratch), settings)
+    listed = subprocess.run([sys.argv[1], "lab", "--list"], capture_output=True, text=True, check=True).stdout
+    labs = {line.split()[0] for line in listed.splitlines() if not line.startswith(" ")}
+    assert labs == {case[0] for case in CASES}, f"labs without a check: {labs}"
+print(f"{len(CASES)} cases, largest difference {worst:.1e}")

@@ -1,0 +1,184 @@
+// The labs: what they refuse, that a sentence is gone where the run does not support it, and that
+// each question is judged right in both ways. Their numbers are NumPy's: tests/cli/run_labs.py.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "core/lab/lab_files.h"
+#include "core/model/bundled.h"
+#include "tests/support/error_text.h"
+
+namespace headlight {
+namespace {
+
+struct Bench {
+  Runner runner;
+  std::unique_ptr<Backend> backend = make_backend("cpu", 1);
+
+  LabResult run(const char* lab, const std::string& sentence, const LabSettings& settings = {},
+                const std::string& model = "", ProgressFunction progress = {}) {
+    Document document;
+    document.sentence = sentence;
+    if (!model.empty()) {
+      document.model = std::string(kBundledRef) + model;
+      document.config = runner.load(document.model)->file.config;
+    }
+    return run_lab(find_lab(lab), {document, runner, *backend, std::move(progress)}, settings);
+  }
+};
+
+constexpr const char* kSentence = "the little dog was sad because it lost the ball";
+
+bool notices(const LabResult& r, std::string_view id) {
+  return std::ranges::any_of(r.notice, [&](const Message& m) { return m.id.ends_with(id); });
+}
+
+std::string right(const LabResult& r) {
+  REQUIRE(r.questions.size() == 1);
+  const LabQuestion& q = r.questions[0];
+  return q.answers[q.right];
+}
+
+}  // namespace
+
+TEST_CASE("labs: every text is there in both languages, and every place of it is filled") {
+  Bench bench;
+  for (const Lab& lab : all_labs()) {
+    const LabResult r = bench.run(std::string(lab.id).c_str(), kSentence);
+    for (const Language language : {Language::kEnglish, Language::kChinese}) {
+      std::string all = lab_json(lab, r, language);
+      for (const char* text : {"title", "question"}) {
+        const std::string words(lab_text(language, lab, text));
+        CHECK_FALSE(words.starts_with("lab."));
+        all += words;
+      }
+      CHECK(all.find("lab.") == std::string::npos);
+      for (const LabQuestion& q : r.questions) {
+        CHECK(say(language, q.because).find('{') == std::string::npos);
+        CHECK(asked(language, lab, q).text.find('{') == std::string::npos);
+      }
+      for (const Message& m : r.notice) CHECK(say(language, m).find('{') == std::string::npos);
+    }
+    CHECK_FALSE(r.tensors.empty());
+    CHECK(missing_text() == "");
+  }
+}
+
+TEST_CASE("labs: the same sentence and settings give the same bytes; another draw others") {
+  Bench bench;
+  const Lab& scale = find_lab("scale");
+  const auto json = [&](const LabSettings& s) {
+    return lab_json(scale, bench.run("scale", kSentence, s), Language::kEnglish);
+  };
+  CHECK(json({}) == json({}));
+  CHECK(json({}) != json({{"draw", "2"}}));
+}
+
+TEST_CASE("labs: scale says what this draw shows, and judges by it") {
+  Bench bench;
+  const LabResult usual = bench.run("scale", kSentence);
+  CHECK(right(usual) == "falls");
+  CHECK(notices(usual, ".one_word"));
+  CHECK(notices(usual, ".level"));
+  CHECK(notices(usual, ".root"));
+  // Two rows, one of them of one key: what a single pair of scores does is not what many do.
+  const LabResult two = bench.run("scale", "a b", {{"draw", "3"}});
+  CHECK(two.value("spread.undivided") > 0);
+  // One token: there is nothing to choose from, so nothing is asked and nothing is said of it.
+  const LabResult one = bench.run("scale", "cat");
+  CHECK(one.questions.empty());
+  CHECK_FALSE(notices(one, ".one_word"));
+  CHECK(one.value("gradient.undivided") == 0);
+  // Whether the gradient falls depends on the draw where there is but one row to look at.
+  std::vector<std::string> answers;
+  for (int draw = 1; draw <= 40; ++draw)
+    answers.push_back(right(bench.run("scale", "a b", {{"draw", std::to_string(draw)}})));
+  for (const char* answer : {"falls", "same", "grows"})
+    CHECK_MESSAGE(std::ranges::count(answers, answer) > 0, answer);
+}
+
+TEST_CASE("labs: without parameters, a word sees itself unless another is longer") {
+  Bench bench;
+  const LabResult random = bench.run("without-parameters", kSentence, {{"vectors", "random"}});
+  CHECK(right(random) == "itself");
+  CHECK(notices(random, ".themselves"));
+  CHECK(notices(random, ".equal"));  // "the" twice
+  CHECK(notices(random, ".length"));
+  CHECK_FALSE(notices(bench.run("without-parameters", "a b c"), ".equal"));
+  CHECK(right(bench.run("without-parameters", "a cat cat")) == "equally");
+  // In two dimensions lengths differ so much that many words see a longer one.
+  bool another = false;
+  for (int draw = 1; draw <= 20 && !another; ++draw) {
+    const LabResult flat =
+        bench.run("without-parameters", kSentence,
+                  {{"vectors", "random"}, {"d", "2"}, {"draw", std::to_string(draw)}});
+    another = right(flat) == "another";
+    if (another) CHECK_FALSE(notices(flat, ".length"));
+  }
+  CHECK(another);
+  CHECK(bench.run("without-parameters", "cat").questions.empty());
+}
+
+TEST_CASE("labs: a dictionary goes from one key to the mean of all") {
+  Bench bench;
+  const LabResult story = bench.run("dictionary", kSentence, {}, "stories");
+  CHECK(right(story) == "best");
+  CHECK(notices(story, ".hot"));
+  CHECK(notices(story, ".now"));
+  const LabSeries& largest = story.series[0];
+  CHECK(std::ranges::is_sorted(largest.y, std::greater{}));
+  // Two equal keys share the weight however cold it is.
+  const LabResult equal = bench.run("dictionary", "cat cat", {{"back", "0"}}, "");
+  CHECK(equal.value("largest") <= 1);
+  // A key that is made much longer, in the other direction, loses.
+  const double before = story.value("largest");
+  bool changed = false;
+  for (int key = 1; key <= 5; ++key) {
+    const LabResult edited = bench.run("dictionary", kSentence,
+                                       {{"edit", std::to_string(key)}, {"by", "-4"}}, "stories");
+    changed = changed || edited.value("largest") != before;
+  }
+  CHECK(changed);
+  CHECK(bench.run("dictionary", "cat").questions.empty());
+}
+
+TEST_CASE("labs: settings and models that cannot be are refused with what can") {
+  Bench bench;
+  const auto refused = [&](const char* lab, const LabSettings& s, const std::string& model = "") {
+    return error_of([&] { bench.run(lab, "a b", s, model); });
+  };
+  CHECK(error_of([] { find_lab("scales"); }).find("without-parameters") != std::string::npos);
+  CHECK(refused("scale", {{"d_k", "65"}}).find("1024") != std::string::npos);
+  CHECK(refused("scale", {{"draw", "1.5"}}).find("whole number") != std::string::npos);
+  CHECK(refused("scale", {{"draw", "nan"}}).find("got nan") != std::string::npos);
+  CHECK(refused("scale", {{"width", "4"}}).find("it has mask, d_k, draw") != std::string::npos);
+  CHECK(refused("dictionary", {{"head", "99"}}).find("0 … 3") != std::string::npos);
+  CHECK(refused("dictionary", {{"edit", "40"}}).find("edit") != std::string::npos);
+  CHECK(error_of([&] { bench.run("scale", ""); }) != "");
+  Document still;
+  still.sentence = "a b";
+  still.config.mixer = MixerKind::kRecurrent;
+  CHECK(error_of([&] {
+          run_lab(find_lab("dictionary"), {still, bench.runner, *bench.backend});
+        }).find("random model") != std::string::npos);
+  const LabResult cut = bench.run(
+      "scale", std::string(3000, 'a') + [] {
+        std::string words;
+        for (int i = 0; i < 90; ++i) words += " w" + std::to_string(i);
+        return words;
+      }());
+  REQUIRE(cut.notes.size() == 1);
+  CHECK(say(Language::kEnglish, cut.notes[0]).find("first 32 of 91") != std::string::npos);
+}
+
+TEST_CASE("labs: a run that is cancelled stops") {
+  Bench bench;
+  int told = 0;
+  CHECK_THROWS_AS(
+      bench.run("scale", kSentence, {}, "", [&](const Progress&) { return ++told < 3; }),
+      Cancelled);
+  CHECK(told == 3);
+}
+
+}  // namespace headlight
