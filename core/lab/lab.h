@@ -65,11 +65,19 @@ struct LabQuestion {
   Message because;        // its numbers
 };
 
+/// A piece of a tree of continuations; `parent`: its place in the list, −1 of the first ones.
+struct LabBranch {
+  int parent = -1;
+  std::string text;
+  double probability = 0;  // of this token behind its parents
+};
+
 struct LabResult {
   LabSettings settings;  // of all controls
   std::vector<LabValue> values;
   std::vector<LabSeries> series;
   std::vector<LabPicture> pictures;
+  std::vector<LabBranch> tree{};
   std::vector<Message> notice;  // what this run shows
   std::vector<LabQuestion> questions;
   /// What went in: anyone can compute the rest from these again. Row-major.

@@ -30,6 +30,11 @@ std::string series_json(const LabSeries& s) {
   return quoted(s.name) + ": " + text + "}";
 }
 
+std::string branch_json(const LabBranch& b) {
+  return "{\"parent\": " + std::to_string(b.parent) + ", \"text\": " + quoted(b.text) +
+         ", \"probability\": " + json_number(b.probability) + "}";
+}
+
 std::string question_json(Language language, const Lab& lab, const LabQuestion& question) {
   const AskedQuestion q = asked(language, lab, question);
   return "{\"text\": " + quoted(q.text) + ", \"answers\": " + listed("[", q.answers, "]", quoted) +
@@ -64,6 +69,7 @@ std::string lab_json(const Lab& lab, const LabResult& r, Language language) {
          listed("{", r.values, "}",
                 [](const LabValue& v) { return quoted(v.name) + ": " + json_number(v.value); }) +
          ",\n \"series\": " + listed("{", r.series, "}", series_json) +
+         ",\n \"tree\": " + listed("[", r.tree, "]", branch_json) +
          ",\n \"notice\": " + listed("[", r.notice, "]", said) + ",\n \"questions\": " +
          listed("[", r.questions, "]",
                 [&](const LabQuestion& q) { return question_json(language, lab, q); }) +

@@ -8,8 +8,9 @@
 namespace headlight {
 
 /// {"id", "controls": {id: value}, "values": {name: number}, "series": {name: {"x", "y", and of a
-/// band "low", "high"}}, "notice": ["…"], "questions": [{"text", "answers", "right", "because"}],
-/// "notes": ["…"]}: right is the place of an answer, from 0. Texts in the given language.
+/// band "low", "high"}}, "tree": [{"parent": place, "text", "probability"}], "notice": ["…"],
+/// "questions": [{"text", "answers", "right", "because"}], "notes": ["…"]}: right is the place of
+/// an answer, from 0. Texts in the given language.
 std::string lab_json(const Lab&, const LabResult&, Language);
 
 /// series,x,y,low,high: a line for each point of each series.

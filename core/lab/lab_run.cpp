@@ -75,11 +75,19 @@ const Trace& LabRun::trace() {
   return *trace_;
 }
 
-std::shared_ptr<const Trace> LabRun::run(const Document& document) {
-  const RunResult done = input_.runner.run(document, input_.backend);
-  if (done.trace) return done.trace;
+std::shared_ptr<const Trace> LabRun::run(const Document& document, bool gradients) {
+  RunResult done = input_.runner.run(document, input_.backend, nullptr, gradients);
+  if (done.trace) {
+    model_ = done.model;
+    return done.trace;
+  }
   if (done.is_usage) throw UsageError(done.message);
   throw Error(done.message);
+}
+
+const Model* LabRun::model() {
+  trace();
+  return model_.get();
 }
 
 std::vector<std::string> LabRun::tokens(std::size_t most) {

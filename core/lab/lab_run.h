@@ -22,8 +22,11 @@ class LabRun {
 
   /// The sentence run with its own model and settings. Throws Error where it cannot be run.
   const Trace& trace();
-  /// Another document, as the sentence's own but for what was changed.
-  std::shared_ptr<const Trace> run(const Document&);
+  /// Another document, with its gradients or without. Throws as trace() does.
+  std::shared_ptr<const Trace> run(const Document&, bool gradients = false);
+  /// The sentence's model; null: the random one.
+  const Model* model();
+  Backend& backend() const { return input_.backend; }
   /// The names of its first tokens, at most so many; a note where there are more.
   std::vector<std::string> tokens(std::size_t most);
 
@@ -40,6 +43,7 @@ class LabRun {
   const Lab& lab_;
   const LabInput& input_;
   std::shared_ptr<const Trace> trace_;
+  std::shared_ptr<const Model> model_;
 };
 
 /// The operation's reference: plain loops, sums in double.

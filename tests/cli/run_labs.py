@@ -141,6 +141,65 @@ def check_dictionary(result, t, settings):
     assert result["questions"][0]["right"] == int(np.argmin(distances))
 
 
+def check_shuffle(result, t, settings):
+    order = t["order"].astype(int)
+    assert sorted(order) == list(range(len(order)))
+    moved = (order != np.arange(len(order))).sum()
+    assert moved == 2 or settings.get("what") != "swap"
+    difference = np.abs(t["before"][order] - t["after"]).max()
+    name = f"{settings.get('positions', 'none')}.{settings.get('mask', 'open')}"
+    same(name, result["values"][f"difference.{name}"], difference)
+    size = np.sqrt((t["before"] ** 2).mean())
+    assert result["questions"][0]["right"] == int(difference > 1e-4 * size)
+
+
+def check_sampling(result, t, settings):
+    logits = t["logits"]
+
+    def chances(heat, top_k=0, top_p=1.0):
+        p = np.zeros_like(logits)
+        if heat == 0:
+            p[logits.argmax()] = 1
+            return p
+        p = softmax(logits / heat)
+        order = np.argsort(-p, kind="stable")
+        by_k = set(order[:top_k] if top_k else order)
+        by_p = set(order[:np.searchsorted(np.cumsum(p[order]), top_p) + 1] if top_p < 1 else order)
+        p = np.where([i in by_k & by_p for i in range(len(p))], p, 0)
+        return p / p.sum()
+
+    heat, k, p = float(settings.get("temperature", 1)), int(settings.get("top_k", 0)), float(settings.get("top_p", 1))
+    kept = chances(heat, k, p)
+    same("entropy", result["values"]["entropy"], bits(kept))
+    same("largest", result["values"]["largest"], kept.max())
+    same("kept", result["values"]["kept"], (kept > 0).sum())
+    for name, of in (("largest", lambda h: chances(h).max()), ("entropy", lambda h: bits(chances(h))),
+                     ("kept_by_top_p", lambda q: (chances(1, 0, q) > 0).sum())):
+        series = result["series"][name]
+        same(name, series["y"], [of(x) for x in series["x"]])
+    first = [b["probability"] for b in result["tree"] if b["parent"] < 0]
+    same("tree", first, np.sort(kept)[::-1][:len(first)])
+    for at, branch in enumerate(result["tree"]):
+        assert branch["parent"] < at
+    cold, plain = chances(0.5).max(), chances(1).max()
+    assert result["questions"][0]["right"] == (0 if cold > plain else 1 if cold < plain else 2)
+
+
+def check_gradients(result, t, settings):
+    h, up, down = t["losses"].T
+    loss, gradient = t["loss"][0], result["values"]["gradient"]
+    series = result["series"]
+    assert np.allclose(series["forward"]["x"], h, rtol=1e-6)
+    # Losses are exported as float32: what that rounds is divided by h.
+    slack = 3e-7 * abs(loss) / h
+    for name, expected in (("forward", (up - loss) / h), ("central", (up - down) / (2 * h))):
+        assert (np.abs(np.array(series[name]["y"]) - expected) <= slack + 1e-6).all(), name
+        same("error." + name, series["error." + name]["y"], np.abs(np.array(series[name]["y"]) - gradient))
+    error = series["error.central"]["y"]
+    assert min(error) <= 1e-3 * abs(gradient) + 1e-4, (min(error), gradient)
+    assert result["questions"][0]["right"] == int(error[-1] > min(error))
+
+
 STORIES, SMALL = ["--model", "stories"], ["--layers", "1", "--heads", "2", "--d-model", "16"]
 CASES = [
     ("scale", check_scale, {}, SMALL),
@@ -152,6 +211,13 @@ CASES = [
     ("dictionary", check_dictionary, {}, STORIES),
     ("dictionary", check_dictionary, {"temperature": 0.25, "layer": 2, "head": 3, "back": 2}, STORIES),
     ("dictionary", check_dictionary, {"edit": 3, "by": -2}, SMALL),
+    ("shuffle", check_shuffle, {}, SMALL),
+    ("shuffle", check_shuffle, {"what": "swap", "positions": "rotary", "mask": "causal", "draw": 5}, SMALL),
+    ("sampling", check_sampling, {}, STORIES),
+    ("sampling", check_sampling, {"temperature": 0.7, "top_k": 5, "top_p": 0.8}, STORIES),
+    ("sampling", check_sampling, {"temperature": 0}, SMALL),
+    ("gradients", check_gradients, {}, SMALL),
+    ("gradients", check_gradients, {"weight": 3}, STORIES),
 ]
 with tempfile.TemporaryDirectory() as scratch:
     for lab, check, settings, options in CASES:

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/base/error.h"
 #include "core/lab/lab_files.h"
@@ -141,6 +142,57 @@ TEST_CASE("labs: a dictionary goes from one key to the mean of all") {
   }
   CHECK(changed);
   CHECK(bench.run("dictionary", "cat").questions.empty());
+}
+
+TEST_CASE("labs: shuffled words are the same words, until something tells their order") {
+  Bench bench;
+  const LabResult none = bench.run("shuffle", kSentence);
+  CHECK(right(none) == "nothing");
+  for (const char* id : {".same", ".causal", ".positions", ".classes"}) CHECK(notices(none, id));
+  CHECK(right(bench.run("shuffle", kSentence, {{"mask", "causal"}})) == "something");
+  CHECK(right(bench.run("shuffle", kSentence, {{"positions", "alibi"}})) == "something");
+  // One word has no other place.
+  const LabResult one = bench.run("shuffle", "cat", {{"positions", "rotary"}});
+  CHECK(right(one) == "nothing");
+  for (const char* id : {".causal", ".positions", ".classes"}) CHECK_FALSE(notices(one, id));
+  CHECK(error_of([&] { bench.run("shuffle", "a b", {}, "stories"); }).find("random model") !=
+        std::string::npos);
+}
+
+TEST_CASE("labs: what is drawn, and how the sentence may go on") {
+  Bench bench;
+  const LabResult story =
+      bench.run("sampling", "Once upon a time there was a little", {}, "stories");
+  CHECK(right(story) == "more");
+  CHECK(notices(story, ".temperature"));
+  CHECK_FALSE(notices(story, ".kept"));
+  REQUIRE(story.tree.size() == 12);  // three tokens, and three behind each
+  const LabResult three = bench.run("sampling", "Once upon a time there was a little",
+                                    {{"top_k", "3"}, {"top_p", "0.5"}}, "stories");
+  CHECK(notices(three, ".kept"));
+  CHECK(three.value("kept") <= 3);
+  // One token in the vocabulary: it is certain at any temperature.
+  const LabResult certain = bench.run("sampling", "cat");
+  CHECK(certain.questions.empty());
+  CHECK_FALSE(notices(certain, ".temperature"));
+  CHECK(error_of([&] { bench.run("sampling", "a good film", {}, "sentiment"); }) != "");
+}
+
+TEST_CASE("labs: a gradient is the slope of the loss, until rounding wins") {
+  Bench bench;
+  const LabResult usual = bench.run("gradients", kSentence);
+  CHECK(right(usual) == "farther");
+  CHECK(notices(usual, ".nearest"));
+  CHECK(notices(usual, ".rounding"));
+  CHECK(usual.value("error.central") < 1e-3 * std::fabs(usual.value("gradient")));
+  bool order = false;
+  for (int weight = 0; weight < 20 && !order; ++weight)
+    order =
+        notices(bench.run("gradients", kSentence, {{"weight", std::to_string(weight)}}), ".order");
+  CHECK(order);
+  CHECK(error_of([&] {
+          bench.run("gradients", kSentence, {{"weight", "5000"}});
+        }).find("0 … ") != std::string::npos);
 }
 
 TEST_CASE("labs: settings and models that cannot be are refused with what can") {

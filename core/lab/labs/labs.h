@@ -11,5 +11,11 @@ Lab without_parameters_lab();
 Lab dictionary_lab();
 /// Why scores are divided by √d_k.
 Lab scale_lab();
+/// Words in another order.
+Lab shuffle_lab();
+/// Temperature, top-k, top-p, and how a sentence may go on.
+Lab sampling_lab();
+/// A gradient beside differences.
+Lab gradients_lab();
 
 }  // namespace headlight
