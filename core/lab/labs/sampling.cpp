@@ -118,8 +118,9 @@ void run_sampling(LabRun& run) {
   }
   run.result.pictures = {{"all", {""}, names, plain}, {"drawn", {""}, names, drawn}};
   add_words(run, logits, vocab, all, kept);
-  run.result.tensors.push_back(
-      lab_tensor("logits", {{"vocab", std::ssize(logits)}}, {logits.begin(), logits.end()}));
+  run.result.tensors.push_back(lab_tensor(program.tensors[place(program.logits)].name,
+                                          {{"vocab", std::ssize(logits)}},
+                                          {logits.begin(), logits.end()}));
   const Document document = run.document();
   grow(run, document, trace, options, -1, 2);
 }
