@@ -17,9 +17,14 @@ double LabResult::value(std::string_view name) const {
 }
 
 std::span<const Lab> all_labs() {
-  static const std::vector<Lab> kLabs = {
-      without_parameters_lab(), dictionary_lab(), scale_lab(), shuffle_lab(),
-      sampling_lab(),           gradients_lab()};
+  static const std::vector<Lab> kLabs = {without_parameters_lab(),
+                                         building_up_lab(),
+                                         dictionary_lab(),
+                                         scale_lab(),
+                                         shuffle_lab(),
+                                         depth_lab(),
+                                         sampling_lab(),
+                                         gradients_lab()};
   return kLabs;
 }
 

@@ -200,6 +200,36 @@ def check_gradients(result, t, settings):
     assert result["questions"][0]["right"] == int(error[-1] > min(error))
 
 
+def check_building_up(result, t, settings):
+    x, values = t.pop("x"), result["values"]
+    same("basic", t["basic"][0], softmax(x @ x.T))
+    order = ["basic", "queries", "scale", "mask", "heads", "output", "residual", "feed-forward", "norm", "layers"]
+    assert set(t) == set(order)
+    for at, rung in enumerate(order):
+        p = t[rung][0]
+        same(rung + " rows", p.sum(-1), np.ones(len(p)))
+        same("later." + rung, values["later." + rung], np.triu(p, 1).sum(-1).mean())
+        same("largest." + rung, result["series"]["largest"]["y"][at], p.max(-1).mean())
+    two = t["heads"]
+    same("apart", values["heads_apart"], np.abs(two[0] - two[1]).sum(-1).mean() / 2)
+    d = x.shape[1]
+    counts = result["series"]["parameters"]["y"]
+    assert counts[1] - counts[0] == 3 * (d * d + d), counts  # W_Q, W_K, W_V with biases
+    assert counts[5] - counts[4] == d * d + d and counts[2] == counts[3] == counts[4], counts
+    assert counts[7] - counts[6] == 8 * d * d + 5 * d, counts
+
+
+def check_depth(result, t, settings):
+    build = settings.get("build", "pre-norm")
+    for name, tensor in (("size", "stream"), ("gradient", "gradient")):
+        expected = np.sqrt((t[tensor] ** 2).mean(-1))
+        same(name, result["series"][f"{name}.{build}"]["y"], expected)
+    cut = result["series"]["gradient.no-residual"]["y"]
+    if len(cut) > 1:
+        ratio = cut[0] / cut[-1]
+        assert result["questions"][0]["right"] == (0 if ratio < 0.5 else 1 if ratio <= 2 else 2)
+
+
 STORIES, SMALL = ["--model", "stories"], ["--layers", "1", "--heads", "2", "--d-model", "16"]
 CASES = [
     ("scale", check_scale, {}, SMALL),
@@ -211,6 +241,10 @@ CASES = [
     ("dictionary", check_dictionary, {}, STORIES),
     ("dictionary", check_dictionary, {"temperature": 0.25, "layer": 2, "head": 3, "back": 2}, STORIES),
     ("dictionary", check_dictionary, {"edit": 3, "by": -2}, SMALL),
+    ("building-up", check_building_up, {}, SMALL),
+    ("depth", check_depth, {}, SMALL),
+    ("depth", check_depth, {"build": "no-residual", "layers": 32}, SMALL),
+    ("depth", check_depth, {"build": "post-norm", "layers": 1}, SMALL),
     ("shuffle", check_shuffle, {}, SMALL),
     ("shuffle", check_shuffle, {"what": "swap", "positions": "rotary", "mask": "causal", "draw": 5}, SMALL),
     ("sampling", check_sampling, {}, STORIES),

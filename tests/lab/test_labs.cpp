@@ -195,6 +195,37 @@ TEST_CASE("labs: a gradient is the slope of the loss, until rounding wins") {
         }).find("0 … ") != std::string::npos);
 }
 
+TEST_CASE("labs: each rung adds one thing, and says so only where it shows") {
+  Bench bench;
+  const LabResult r = bench.run("building-up", kSentence);
+  for (const char* id : {".queries", ".mask", ".heads", ".residual"}) CHECK(notices(r, id));
+  CHECK(right(r) == "layers");
+  CHECK(r.pictures.size() == 10);
+  CHECK(r.pictures.size() == find_lab("building-up").controls[0].words.size());
+  // One word has no later ones, and no other to be scored by.
+  const LabResult one = bench.run("building-up", "cat");
+  for (const char* id : {".queries", ".scale", ".mask", ".heads"}) CHECK_FALSE(notices(one, id));
+  CHECK(bench.run("building-up", kSentence, {{"rung", "scale"}}).in_steps.config.attention ==
+        AttentionKind::kSingle);
+  CHECK(error_of([&] { bench.run("building-up", "a", {}, "stories"); }).find("random model") !=
+        std::string::npos);
+}
+
+TEST_CASE("labs: streams and gradients by layer, and nothing of depth where there is one layer") {
+  Bench bench;
+  const LabResult deep = bench.run("depth", kSentence, {{"layers", "24"}});
+  for (const char* id : {".grows", ".level", ".bare"}) CHECK(notices(deep, id));
+  CHECK(deep.series.size() == 8);
+  const LabResult one = bench.run("depth", kSentence, {{"layers", "1"}});
+  CHECK(one.notice.empty());
+  CHECK(one.questions.empty());
+  std::vector<std::string> answers;
+  for (int layers = 2; layers <= 32; layers += 6)
+    answers.push_back(right(bench.run("depth", kSentence, {{"layers", std::to_string(layers)}})));
+  CHECK(std::ranges::count(answers, "less") > 0);
+  CHECK(std::ranges::count(answers, "less") < std::ssize(answers));
+}
+
 TEST_CASE("labs: settings and models that cannot be are refused with what can") {
   Bench bench;
   const auto refused = [&](const char* lab, const LabSettings& s, const std::string& model = "") {

@@ -7,12 +7,16 @@ namespace headlight {
 
 /// y = softmax(X Xᵀ) X
 Lab without_parameters_lab();
+/// From attention without parameters to a transformer, one thing at a time.
+Lab building_up_lab();
 /// A query that looks up one key, or a little of all.
 Lab dictionary_lab();
 /// Why scores are divided by √d_k.
 Lab scale_lab();
 /// Words in another order.
 Lab shuffle_lab();
+/// Stream and gradients by layer, with norms and residuals and without.
+Lab depth_lab();
 /// Temperature, top-k, top-p, and how a sentence may go on.
 Lab sampling_lab();
 /// A gradient beside differences.
