@@ -230,8 +230,28 @@ def check_depth(result, t, settings):
         assert result["questions"][0]["right"] == (0 if ratio < 0.5 else 1 if ratio <= 2 else 2)
 
 
+def check_dot_product(result, t, settings):
+    for film, features in enumerate(t["features"]):
+        same("film", result["values"][f"film.{film}"], features @ t["wish"])
+    people, films = t["people"], t["films"]
+    for step, error in enumerate(result["series"]["error"]["y"]):
+        miss = people @ films.T - t["ratings"]
+        same(f"error at {step}", error, (miss ** 2).mean())
+        if step < 200:
+            people, films = people - 0.05 * miss @ films, films - 0.05 * miss.T @ people
+    same("map", result["series"]["films_on_a_map"]["x"], films[:, 0])
+    if "query" in t:
+        same("terms", result["series"]["query_times_key"]["y"], t["query"] * t["key"])
+        same("sum", result["values"]["query_times_key"], t["query"] @ t["key"])
+    if result["questions"]:
+        products = t["features"] @ t["wish"]
+        assert result["questions"][0]["right"] == 1 and (-products).argmin() == products.argmax()
+
+
 STORIES, SMALL = ["--model", "stories"], ["--layers", "1", "--heads", "2", "--d-model", "16"]
 CASES = [
+    ("dot-product", check_dot_product, {}, SMALL),
+    ("dot-product", check_dot_product, {"romance": 1, "action": -0.25, "draw": 9}, STORIES),
     ("scale", check_scale, {}, SMALL),
     ("scale", check_scale, {"mask": "none", "d_k": 1024, "draw": 7}, SMALL),
     ("scale", check_scale, {"d_k": 4, "draw": 1000000}, STORIES),

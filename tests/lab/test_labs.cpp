@@ -226,6 +226,24 @@ TEST_CASE("labs: streams and gradients by layer, and nothing of depth where ther
   CHECK(std::ranges::count(answers, "less") < std::ssize(answers));
 }
 
+TEST_CASE("labs: products rank films, are learned from ratings, and are the sentence's own") {
+  Bench bench;
+  const LabResult r = bench.run("dot-product", kSentence, {}, "stories");
+  CHECK(right(r) == "last");
+  for (const char* id : {".best", ".learned", ".own"}) CHECK(notices(r, id));
+  // Nothing is wished for: nothing fits better than anything else, and nothing is asked.
+  const LabResult none =
+      bench.run("dot-product", kSentence,
+                {{"action", "0"}, {"romance", "0"}, {"comedy", "0"}, {"length", "0"}});
+  CHECK(none.questions.empty());
+  CHECK_FALSE(notices(none, ".best"));
+  Document still;
+  still.sentence = "a b";
+  still.config.mixer = MixerKind::kRecurrent;
+  CHECK_FALSE(
+      notices(run_lab(find_lab("dot-product"), {still, bench.runner, *bench.backend}), ".own"));
+}
+
 TEST_CASE("labs: settings and models that cannot be are refused with what can") {
   Bench bench;
   const auto refused = [&](const char* lab, const LabSettings& s, const std::string& model = "") {

@@ -5,6 +5,8 @@
 
 namespace headlight {
 
+/// What a dot product says, of films and of words.
+Lab dot_product_lab();
 /// y = softmax(X Xᵀ) X
 Lab without_parameters_lab();
 /// From attention without parameters to a transformer, one thing at a time.
