@@ -11,6 +11,7 @@
 #include "core/explain/explain.h"
 #include "core/io/atomic_file.h"
 #include "core/io/png.h"
+#include "core/model/bundled.h"
 
 namespace headlight {
 namespace {
@@ -27,6 +28,7 @@ struct PictureOptions {
   int zoom = 0;
   std::string train;       // a task, or OwnData: the Train panel is shown
   std::string train_file;  // the person's own data
+  std::string train_from;  // the model that the run begins with
   int train_masked = 0;    // RunPlan's text_options.masked
   bool train_next_sentence = false;
   std::int64_t train_steps = 300;
@@ -156,6 +158,10 @@ void train(Shell& shell, const PictureOptions& o) {
   if (own == OwnData::kText && o.train_next_sentence) plan = with_next_sentence(plan, true);
   ask(DoCommand{Command::kTrain});
   ask(PlanRun{plan});
+  if (!o.train_from.empty()) {
+    ask(StartFrom{model_ref(o.train_from)});
+    ask(StartRun{});
+  }
   ask(PlayRun{true, o.train_steps});
   const RunView& run = shell.state().train.run;
   if (run.status.phase == TrainPhase::kFailed && !own) throw Error(run.status.problem);
@@ -286,6 +292,8 @@ void add_screenshot_command(CLI::App& app, Run& run) {
   sub->add_option("--train", o->train,
                   "The Train panel, on this task, or on data of your own: text, labels, pairs");
   sub->add_option("--train-file", o->train_file, "--train: the file with data of your own");
+  sub->add_option("--train-from", o->train_from,
+                  "--train text or labels: begin with the weights of this model");
   sub->add_option(
          "--train-mask-tokens", o->train_masked,
          "--train text: percent of the tokens that are hidden (0: the next token is learned)")

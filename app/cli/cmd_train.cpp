@@ -274,8 +274,9 @@ int run_train(TrainOptions o, const std::shared_ptr<const Model>& base) {
     config = config_on(*base, o);
     config.seed = seed;
     settings.base = base->ref;
-    known = {judges ? padded_vocabulary(*base) : base->vocabulary, {}};
-    if (o.next_sentence) known.vocabulary = with_special(known.vocabulary, Special::kSeparator);
+    TextOptions reads;
+    reads.next_sentence = o.next_sentence;
+    known = {vocabulary_on(*base, o.labels.empty() ? OwnData::kText : OwnData::kLabels, reads), {}};
   }
   if (from) {
     known = {std::make_shared<Vocabulary>(Vocabulary::from_json(from->tokenizer)),

@@ -6,6 +6,7 @@
 #include "core/base/error.h"
 #include "core/graph/program_memory.h"
 #include "core/train/cached_predictor.h"
+#include "core/train/data/next_sentence.h"
 #include "core/train/heads/measured_heads.h"
 #include "core/train/sampling.h"
 #include "core/train/tasks/class_token.h"
@@ -28,14 +29,22 @@ RunPlan tuning_plan(RunPlan plan, const std::string& ref, const Config& config,
   const RunPlan fresh = default_plan("", plan.data);
   const std::uint64_t seed = plan.config.seed;
   plan.settings.base = ref;
-  if (plan.data == OwnData::kLabels) {
-    plan.config = classifier_on(config, name_of(ref), pool_on(config));
+  if (judges_rows(plan.data, plan.text_options)) {
+    const bool labels = plan.data == OwnData::kLabels;
+    plan.config = labels ? classifier_on(config, name_of(ref), pool_on(config))
+                         : pair_judge_on(config, name_of(ref));
     plan.config.seed = seed;  // of the head
     plan.settings.schedule = fresh.settings.schedule;
     plan.settings.schedule.peak *= kRateOfNew;
     TextOptions options = fresh.text_options;
     options.context = static_cast<int>(context) - (begins_with_class(plan.config) ? 1 : 0);
     options.validation = plan.text_options.validation;
+    options.next_sentence = plan.text_options.next_sentence;
+    if (options.next_sentence && options.context < kShortestPair)
+      throw UsageError(Message{"text.next_sentence.base",
+                               {{"name", name_of(ref)},
+                                {"least", std::to_string(kShortestPair)},
+                                {"got", std::to_string(std::max(options.context, 0))}}});
     plan.text_options = options;
     return plan;
   }
@@ -62,7 +71,12 @@ RunPlan untuned_plan(const RunPlan& plan) {
   fresh.text = plan.text;
   if (plan.data == OwnData::kText) fresh.text_options.context = plan.text_options.context;
   fresh.text_options.validation = plan.text_options.validation;
-  return fresh;
+  return plan.text_options.next_sentence ? with_next_sentence(std::move(fresh), true)
+                                         : with_masked(std::move(fresh), plan.text_options.masked);
+}
+
+bool judges_rows(OwnData data, const TextOptions& options) {
+  return kind_of(data, options) == TaskKind::kClassify;
 }
 
 std::vector<Tensor> weights_from(std::shared_ptr<const Model> model, const Config& config,
@@ -95,8 +109,19 @@ PoolKind pool_on(const Config& config) {
   return config.mask.is_causal() ? PoolKind::kLast : PoolKind::kMean;
 }
 
-std::shared_ptr<const Vocabulary> padded_vocabulary(const Model& model) {
-  return with_special(model.vocabulary, Special::kPad);
+Config pair_judge_on(const Config& model, const std::string& name, std::optional<PoolKind> pool) {
+  const PoolKind own = pool_on(model);
+  const PoolKind usual = own == PoolKind::kLast ? own : PoolKind::kFirst;
+  Config config = classifier_on(model, name, pool.value_or(usual));
+  config.segments = true;
+  return config;
+}
+
+std::shared_ptr<const Vocabulary> vocabulary_on(const Model& model, OwnData data,
+                                                const TextOptions& options) {
+  if (!judges_rows(data, options)) return model.vocabulary;
+  std::shared_ptr<const Vocabulary> all = with_special(model.vocabulary, Special::kPad);
+  return options.next_sentence ? with_special(std::move(all), Special::kSeparator) : all;
 }
 
 std::vector<Tensor> classifier_weights(const Model& model, const Config& config,

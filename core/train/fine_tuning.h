@@ -13,11 +13,15 @@ namespace headlight {
 /// The plan of a run on running text, or on a table with labels, that begins with this model (its
 /// ref, config and context in tokens): the same tokens, rows no longer than its own, a tenth of the
 /// rate that a new model learns with, and on text fewer steps, so that it stays near to what it
-/// knew. Labels get a head of their own (classifier_on()); throws UsageError as that does.
+/// knew. Labels and next sentences get a head of their own (classifier_on(), pair_judge_on());
+/// throws UsageError as these do, and where the model reads no row that is long enough.
 RunPlan tuning_plan(RunPlan, const std::string& ref, const Config&, std::int64_t context);
 
-/// The plan of a run on the same data that begins with new weights.
+/// The plan of a run on the same data, learning the same of them, that begins with new weights.
 RunPlan untuned_plan(const RunPlan&);
+
+/// Does a run on these data judge whole rows, and so puts a head of its own on a model?
+bool judges_rows(OwnData, const TextOptions&);
 
 /// The weights of a model as a program of this config and shape has them: of learned positions
 /// those that a row reaches. Throws Error for a parameter that the model lacks or has in another
@@ -33,8 +37,13 @@ Config classifier_on(const Config&, const std::string& name, PoolKind pool);
 /// the others.
 PoolKind pool_on(const Config&);
 
-/// Its vocabulary, with [PAD] behind it where it has none, so that rows may differ in length.
-std::shared_ptr<const Vocabulary> padded_vocabulary(const Model&);
+/// The same of one that judges whether a sentence follows another: by [CLS], as BERT, where it hears
+/// the sentences; with segments.
+Config pair_judge_on(const Config&, const std::string& name, std::optional<PoolKind> pool = {});
+
+/// Its vocabulary, with [PAD] behind it where it has none, so that rows may differ in length; and
+/// with what else a run on such data reads.
+std::shared_ptr<const Vocabulary> vocabulary_on(const Model&, OwnData, const TextOptions&);
 
 /// What a classifier on a model begins with: the model's weights, and new ones, drawn as `init`
 /// says from the config's seed, for the head and for tokens that are new.

@@ -240,7 +240,7 @@ LoadedTask make_plan_task(const RunPlan& plan, const ProgressFunction& progress)
   TextOptions options = plan.text_options;
   if (!plan.settings.base.empty() && !options.known) {
     const std::shared_ptr<const Model> base = load_model(plan.settings.base);
-    options.known = plan.data == OwnData::kLabels ? padded_vocabulary(*base) : base->vocabulary;
+    options.known = vocabulary_on(*base, plan.data, options);
     options.cut = options.known->cut();
   }
   return load_own_task(plan.data, plan.text, options, progress);

@@ -30,7 +30,7 @@ std::shared_ptr<const Task> labels_for(const Model& model) {
   TextOptions options = default_options(OwnData::kLabels);
   options.context = 6;
   options.validation = 0;
-  options.known = padded_vocabulary(model);
+  options.known = vocabulary_on(model, OwnData::kLabels, {});
   return load_labelled_task(pasted("good fine\tup\nbad\tdown\nnice .\tup\nsad poor .\tdown\n"),
                             options)
       .task;

@@ -236,7 +236,7 @@ TEST_CASE("next sentence: a masked model becomes one that judges pairs, and then
   Config config = classifier_on(base->file.config, base->name, PoolKind::kFirst);
   config.segments = true;
   TextOptions options = pairs(12);
-  options.known = with_special(padded_vocabulary(*base), Special::kSeparator);
+  options.known = vocabulary_on(*base, OwnData::kText, options);
   const std::shared_ptr<const Task> task = as_read_by(config, loaded(numbered(12), options));
   const RunShape shape = shape_of(*task, config);
   CHECK(shape.separator == *task->vocabulary().id_of(Special::kSeparator));

@@ -63,13 +63,9 @@ void use_base(const Model& base, const CLI::App& sub, TrainOptions& o) {
 
 Config config_on(const Model& base, const TrainOptions& o) {
   if (o.labels.empty() && !o.next_sentence) return base.file.config;
-  const PoolKind own = pool_on(base.file.config);
-  const bool first = o.next_sentence && own != PoolKind::kLast;
-  Config config = classifier_on(
-      base.file.config, base.name,
-      from_word<PoolKind>(o.model.pool.value_or("")).value_or(first ? PoolKind::kFirst : own));
-  config.segments |= o.next_sentence;
-  return config;
+  const auto pool = from_word<PoolKind>(o.model.pool.value_or(""));
+  if (o.next_sentence) return pair_judge_on(base.file.config, base.name, pool);
+  return classifier_on(base.file.config, base.name, pool.value_or(pool_on(base.file.config)));
 }
 
 int frozen_layers(const TrainOptions& o) {

@@ -13,6 +13,19 @@
 #include "core/train/model_recipe.h"
 
 namespace headlight {
+namespace {
+
+// Who learns hidden tokens begins with a model that fills holes.
+void check_base(const RunPlan& plan, const std::string& ref, bool fills) {
+  const bool masked = plan.text_options.masked > 0 && !plan.text_options.next_sentence;
+  if (plan.data != OwnData::kText || !masked || fills) return;
+  const bool bundled = ref.starts_with(kBundledRef);
+  throw UsageError(Message{"train.base.not_masked",
+                           {{"name", bundled ? ref.substr(kBundledRef.size())
+                                             : std::filesystem::path(ref).filename().string()}}});
+}
+
+}  // namespace
 
 void TrainingController::on(const AskKeep& a) {
   const RunView& run = data_.run;
@@ -81,10 +94,12 @@ void TrainingController::on(const StartFrom& a) {
   try {
     if (a.ref.starts_with(kBundledRef)) {
       const ModelRecipe& recipe = bundled_recipe(a.ref.substr(kBundledRef.size()));
+      check_base(plan, a.ref, false);
       return on(PlanRun{tuning_plan(plan, a.ref, recipe.config, recipe.training.text->context)});
     }
     constexpr std::size_t kMost = 1u << 20;
     const ModelFile file = parse_model(read_file(a.ref + "/config.json", kMost));
+    check_base(plan, a.ref, file.kind == "masked");
     on(PlanRun{tuning_plan(plan, a.ref, file.config, file.context)});
   } catch (const Error& error) {
     notify(NoticeKind::kError, error.message());

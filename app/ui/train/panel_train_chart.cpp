@@ -9,6 +9,7 @@
 #include "app/ui/train/panel_train.h"
 #include "app/ui/train/train_settings.h"
 #include "core/base/number_text.h"
+#include "core/train/fine_tuning.h"
 
 namespace headlight {
 namespace {
@@ -125,8 +126,8 @@ Color earlier_color(const Theme& theme, std::size_t i) {
 // vocabulary is the task's. Bits per byte are of one kind whatever the tokens.
 bool counts_alike(const RunView& a, const RunView& b) {
   if (!a.plan || !b.plan || !a.plan->settings.task.empty()) return true;
-  if (a.plan->data == OwnData::kLabels && b.plan->data == OwnData::kLabels) return true;
   const TextOptions &x = a.plan->text_options, &y = b.plan->text_options;
+  if (judges_rows(a.plan->data, x) && judges_rows(b.plan->data, y)) return true;
   return a.plan->settings.base == b.plan->settings.base && x.cut == y.cut &&
          x.vocabulary == y.vocabulary && x.characters == y.characters &&
          x.validation == y.validation && x.known == y.known;
@@ -136,7 +137,9 @@ bool counts_alike(const RunView& a, const RunView& b) {
 bool learns_alike(const RunView& a, const RunView& b) {
   if (!a.plan || !b.plan || a.plan->settings.task != b.plan->settings.task) return !b.plan;
   const bool own = a.plan->settings.task.empty();
-  return !own || (a.plan->data == b.plan->data && a.plan->text.path == b.plan->text.path);
+  return !own || (a.plan->data == b.plan->data && a.plan->text.path == b.plan->text.path &&
+                  judges_rows(a.plan->data, a.plan->text_options) ==
+                      judges_rows(b.plan->data, b.plan->text_options));
 }
 
 std::vector<Line> lines_of(const AppState& state, const Ui& ui) {

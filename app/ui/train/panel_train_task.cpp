@@ -6,6 +6,7 @@
 #include "app/ui/train/train_settings.h"
 #include "core/base/number_text.h"
 #include "core/model/bundled.h"
+#include "core/train/fine_tuning.h"
 #include "core/train/model_recipe.h"
 
 namespace headlight {
@@ -95,7 +96,14 @@ struct Bases {
   std::vector<std::string> refs, labels, ids;  // new weights first
 };
 
-// New weights, a bundled model that has learned a text, and for labels also models that were kept.
+// Does it put a head of its own on the model that it begins with?
+bool judges(const RunPlan& plan) { return judges_rows(plan.data, plan.text_options); }
+
+// Kept models beside those that come with the program? Which of these have learned a text say what
+// comes next; who fills holes begins with a kept model that does so too.
+bool offers_kept(const RunPlan& plan) { return judges(plan) || plan.text_options.masked > 0; }
+
+// New weights, a bundled model that has learned a text, and models that were kept.
 Bases bases(const TrainSettings& s, const std::string& as_new) {
   Bases all{{""}, {as_new}, {"new"}};
   const auto add = [&](std::string ref, std::string label, std::string id) {
@@ -105,9 +113,11 @@ Bases bases(const TrainSettings& s, const std::string& as_new) {
   };
   for (const BundledModel& model : bundled_models()) {
     const std::string name(model.name);
-    if (bundled_recipe(model.name).training.text) add(std::string(kBundledRef) + name, name, name);
+    const bool fits = judges(s.plan) || s.plan.text_options.masked == 0;
+    if (fits && bundled_recipe(model.name).training.text)
+      add(std::string(kBundledRef) + name, name, name);
   }
-  if (s.plan.data != OwnData::kLabels) return all;
+  if (!offers_kept(s.plan)) return all;
   for (const std::string& folder : s.state.session.runs.kept)
     add(folder, std::filesystem::path(folder).filename().string(), folder);
   const std::string& now = s.plan.settings.base;  // may be kept no more
@@ -142,7 +152,7 @@ void choose_base(TrainSettings& s) {
   const int chosen = at == all.refs.end() ? 0 : static_cast<int>(at - all.refs.begin());
   s.column.y += ui.px(1);
   int pressed = -1;
-  if (s.plan.data == OwnData::kLabels) {  // names of folders may be long, and many
+  if (offers_kept(s.plan)) {  // names of folders may be long, and many
     s.column.name_above(ui.tr("train.base"));
     pressed = drop_down(ui, "train/set/base", all.labels, ids, chosen, s.column.row(30));
   } else {
@@ -153,10 +163,13 @@ void choose_base(TrainSettings& s) {
     ui.push(StartFrom{all.refs[static_cast<std::size_t>(pressed)]});
   const std::string base = base_name(s.plan);
   if (base.empty()) return;
-  const bool labels = s.plan.data == OwnData::kLabels;
-  s.column.note(ui.tr(labels ? "train.base.about.labels" : "train.base.about", {{"name", base}}),
+  s.column.note(ui.tr(s.plan.data == OwnData::kLabels        ? "train.base.about.labels"
+                      : judges(s.plan)                       ? "train.base.about.next_sentence"
+                      : s.plan.text_options.masked > 0       ? "train.base.about.masked"
+                                                             : "train.base.about",
+                      {{"name", base}}),
                 ui.theme.muted);
-  if (labels) choose_frozen(s);
+  if (judges(s.plan)) choose_frozen(s);
 }
 
 // What a new model is asked: the token that comes next, what stands where tokens are hidden, or
@@ -189,9 +202,9 @@ void choose_objective(TrainSettings& s) {
 
 // The longest context that there can be: of a model that has learned, its own.
 int longest_context(const RunPlan& plan) {
-  if (plan.data == OwnData::kLabels && !plan.settings.base.empty())
+  if (plan.settings.base.empty()) return 512;
+  if (judges(plan) || !plan.settings.base.starts_with(kBundledRef))
     return plan.text_options.context;
-  if (!plan.settings.base.starts_with(kBundledRef)) return 512;
   return bundled_recipe(base_name(plan)).training.text->context;
 }
 
