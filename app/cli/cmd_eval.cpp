@@ -117,14 +117,24 @@ void print_labels(const Task& task, const LabelFigures& f, bool json) {
     auto matrix = nlohmann::ordered_json::array();
     for (auto row = f.confusion.begin(); row != f.confusion.end(); row += f.classes)
       matrix.push_back(std::vector<std::int64_t>(row, row + f.classes));
-    const nlohmann::ordered_json out = {
+    nlohmann::ordered_json out = {
         {"rows", f.rows},   {"right", f.right},          {"accuracy", f.accuracy()},
         {"loss", f.loss()}, {"classes", task.classes()}, {"confusion", matrix}};
+    if (f.hidden > 0) {
+      out["hidden_tokens"] = f.hidden;
+      out["hidden_accuracy"] = f.hidden_accuracy();
+      out["hidden_loss"] = f.hidden_loss();
+    }
     std::printf("%s\n", out.dump(2).c_str());
     return;
   }
   std::printf("%s of %s rows right; loss %s nats per row\n", percent(f.accuracy()).c_str(),
               count_text(f.rows).c_str(), number_text(f.loss(), 6).c_str());
+  if (f.hidden > 0) {
+    std::printf("%s of %s hidden tokens right; loss %s nats per hidden token\n",
+                percent(f.hidden_accuracy()).c_str(), count_text(f.hidden).c_str(),
+                number_text(f.hidden_loss(), 6).c_str());
+  }
   print_confusion(task, f);
 }
 
@@ -209,6 +219,7 @@ int run_sentences(const EvalOptions& o, const std::shared_ptr<const Model>& mode
   options.known = model->vocabulary;
   options.validation = 0;
   options.next_sentence = true;
+  if (config.token_head) options.masked = kMaskedShare;
   options.context = static_cast<int>(model->file.context) - begins_with_class(config);
   LoadedTask loaded = load_own_task(OwnData::kText, {o.text, ""}, options);
   for (const Message& note : loaded.notes) tell(say(Language::kEnglish, note));

@@ -154,8 +154,8 @@ void train(Shell& shell, const PictureOptions& o) {
   RunPlan plan = own ? default_plan("", *own) : default_plan(o.train);
   if (own && o.train_file.empty()) throw UsageError("--train " + o.train + " needs --train-file");
   plan.text.path = o.train_file;
-  if (own) plan = with_masked(std::move(plan), o.train_masked);
-  if (own == OwnData::kText && o.train_next_sentence) plan = with_next_sentence(plan, true);
+  const bool pairs = own == OwnData::kText && o.train_next_sentence;
+  if (own) plan = with_objective(std::move(plan), {o.train_masked, pairs});
   ask(DoCommand{Command::kTrain});
   ask(PlanRun{plan});
   if (!o.train_from.empty()) {

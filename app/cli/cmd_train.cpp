@@ -13,6 +13,7 @@
 #include "app/cli/train/train_config.h"
 #include "app/cli/train/train_learner.h"
 #include "app/cli/train/train_progress.h"
+#include "app/cli/train/train_settings.h"
 #include "app/cli/train/train_source.h"
 #include "core/base/error.h"
 #include "core/base/number_text.h"
@@ -45,17 +46,6 @@ void interrupt(int) {
   if (::write(STDERR_FILENO, kWords.data(), kWords.size()) < 0) return;
 }
 
-// Rows of a table are put together by length, unless that is not wanted.
-bool rows_by_length(const TrainOptions& o) {
-  const bool table = !o.labels.empty() || !o.pairs.empty();
-  if (!o.by_length) return table;
-  if (*o.by_length != "on" && *o.by_length != "off")
-    throw UsageError("--by-length must be on or off; got '" + *o.by_length + "'");
-  if (*o.by_length == "on" && !table)
-    throw UsageError("--by-length goes with --labels or --pairs, whose rows differ in length");
-  return *o.by_length == "on";
-}
-
 // A run that has stopped early waits for more patience; without any it keeps its newest weights.
 void check_patience(const TrainOptions& o, RunSettings& settings, TrainState& state) {
   if (o.patience) settings.patience = *o.patience;
@@ -68,46 +58,6 @@ void check_patience(const TrainOptions& o, RunSettings& settings, TrainState& st
                            {{"step", count_text(state.step)},
                             {"patience", count_text(settings.patience)},
                             {"more", std::to_string(2 * settings.patience)}}});
-}
-
-RunSettings settings_of(const TrainOptions& o, const Config& config) {
-  RunSettings settings;
-  settings.task = o.task;
-  settings.task_options = o.task_options;
-  settings.batch = o.batch;
-  settings.accumulation = o.accumulate;
-  settings.seed = config.seed;
-  const auto kind = from_word<OptimizerKind>(o.optimizer);
-  if (!kind)
-    throw UsageError("--optimizer must be " + choice_list(OptimizerKind{}) + "; got '" +
-                     o.optimizer + "'");
-  settings.optimizer = default_options(*kind);
-  settings.optimizer.epsilon = o.epsilon;
-  settings.optimizer.momentum = o.momentum;
-  if (o.decay) settings.optimizer.weight_decay = *o.decay;
-  if (!o.betas.empty()) {
-    const int read = std::sscanf(o.betas.c_str(), "%lf,%lf", &settings.optimizer.beta1,
-                                 &settings.optimizer.beta2);
-    if (read != 2) throw UsageError("--betas are two numbers, as 0.9,0.99; got '" + o.betas + "'");
-  }
-  const auto schedule = from_word<ScheduleKind>(o.schedule);
-  if (!schedule)
-    throw UsageError("--schedule must be " + choice_list(ScheduleKind{}) + "; got '" + o.schedule +
-                     "'");
-  settings.schedule = {*schedule, o.rate, o.floor, o.warmup, o.steps.value_or(kUsualSteps)};
-  settings.clip = o.clip;
-  settings.dropout = o.dropout;
-  set_checkpointing(o, settings);
-  const auto storage = from_word<NumberFormat>(o.storage);
-  if (!storage)
-    throw UsageError("--storage must be " + choice_list(NumberFormat{}) + "; got '" + o.storage +
-                     "'");
-  settings.storage = *storage;
-  settings.patience = o.patience.value_or(0);
-  settings.by_length = rows_by_length(o);
-  settings.frozen = frozen_layers(o);
-  validate(settings);
-  return settings;
 }
 
 // A run that goes on is made with what it was begun with: what is given and would be ignored is
@@ -127,28 +77,6 @@ bool learns_numbers(const TrainOptions& o) {
     return task.id == o.task && task.kind == TaskKind::kNumbers;
   });
 }
-
-// What the model that the run began with writes by itself: how well it is still known.
-class OldText {
- public:
-  OldText(const std::shared_ptr<const Model>& base, Learner& learner, std::int64_t positions) {
-    if (!base) return;
-    name_ = base->name;
-    rows_ = written_rows(base, kOldTextRows, positions);
-    if (rows_.rows > 0) before_ = learner.evaluate(rows_).loss;
-  }
-  void tell(Learner& learner) const {
-    if (rows_.rows == 0) return;
-    std::fprintf(stderr, "text that %s writes by itself: loss %s before, %s now\n", name_.c_str(),
-                 number_text(before_, 4).c_str(),
-                 number_text(learner.evaluate(rows_).loss, 4).c_str());
-  }
-
- private:
-  std::string name_;
-  TokenBatch rows_;
-  double before_ = 0;
-};
 
 void check_goes_on(std::int64_t steps, const TrainState& state) {
   if (steps > state.step) return;
@@ -189,8 +117,7 @@ Ending train(const RunParts& run, Learner& learner, SafeRun& safe, TrainState& s
   std::vector<TokenBatch> batches(static_cast<std::size_t>(run.settings.accumulation));
   const auto began = Clock::now();
   double tokens = 0;
-  std::optional<TrainState::Score> validation;  // as it was measured last
-  const bool classes = run.config.form == ModelForm::kClasses;
+  std::optional<Evaluation> validation;  // as it was measured last
   const std::int64_t first = state.step;
   std::int64_t skipped = 0;
   while (state.step < run.steps() && !interrupted && !run.early.over()) {
@@ -213,17 +140,19 @@ Ending train(const RunParts& run, Learner& learner, SafeRun& safe, TrainState& s
     const double speed = tokens / std::max(seconds, 1e-9);
     const bool last = state.step == run.steps();
     if (!run.data.validation.empty() && (last || state.step % run.o.validate_every == 0)) {
-      state.score = validation = score_of(evaluate_all(learner, run.data.validation));
-      if (validation) run.early.measured(state.step, *validation, learner);
+      validation = evaluate_all(learner, run.data.validation);
+      if (validation->counted == 0) validation.reset();
+      state.score = validation ? score_of(*validation) : std::nullopt;
+      if (state.score) run.early.measured(state.step, *state.score, learner);
       run.early.tell(state);
-      log.add(step, speed, validation ? std::optional(validation->loss) : std::nullopt);
+      log.add(step, speed, validation ? &*validation : nullptr);
     } else {
-      log.add(step, speed, std::nullopt);
+      log.add(step, speed, nullptr);
     }
     safe.keep(state.step);
     const double left = seconds / static_cast<double>(state.step - first) *
                         static_cast<double>(run.steps() - state.step);
-    progress.tell_step(step, run.steps(), validation, classes, speed, left);
+    progress.tell_step(step, run.steps(), validation, run.config, speed, left);
   }
   progress.end_line();
   if (skipped > 0)
@@ -248,6 +177,7 @@ int run_train(TrainOptions o, const std::shared_ptr<const Model>& base) {
   if (o.next_sentence && !base) {  // config_on() says what a base becomes
     if (!o.model.pool) o.model.pool = word(PoolKind::kFirst);
     if (!o.model.segments) o.model.segments = "on";
+    if (!o.mask_tokens.empty() && !o.model.token_head) o.model.token_head = "on";
   }
   Config config = o.model.document().config;
   RunSettings settings = settings_of(o, config);
@@ -276,6 +206,7 @@ int run_train(TrainOptions o, const std::shared_ptr<const Model>& base) {
     settings.base = base->ref;
     TextOptions reads;
     reads.next_sentence = o.next_sentence;
+    reads.masked = o.mask_tokens.empty() ? 0 : kMaskedShare;  // whatever the share
     known = {vocabulary_on(*base, o.labels.empty() ? OwnData::kText : OwnData::kLabels, reads), {}};
   }
   if (from) {
@@ -305,6 +236,7 @@ int run_train(TrainOptions o, const std::shared_ptr<const Model>& base) {
       o.model.threads,    settings.dropout,  settings.seed, settings.checkpointing,
       settings.frozen,    settings.storage};
   check_memory(o, config, data.shape, settings, options);
+  if (base) tell_left_out(*base, config, data.shape);
   std::vector<Tensor> parameters =
       from ? std::move(from->weights) : start_parameters(o, base, config, data);
   const auto learner = learners(config, data.shape, std::move(parameters), options);
@@ -315,7 +247,7 @@ int run_train(TrainOptions o, const std::shared_ptr<const Model>& base) {
     data.batches->restore(state.data);
   }
   const OldText old_text(judges ? nullptr : base, *learner, data.shape.positions);
-  TrainLog log(o.log, state.step > 0);
+  TrainLog log(o.log, state.step > 0, config.token_head);
   std::signal(SIGINT, interrupt);
   tell_device(*learner, o);
   const ModelFile file = model_file(config, data.shape, data.task.get());

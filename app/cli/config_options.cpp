@@ -264,6 +264,7 @@ Config ModelOptions::config(const Document& doc) const {
   if (memory) c.memory = *memory;
   set_pooling(*this, c);
   set_switch("--segments", segments, c.segments);
+  set_switch("--token-head", token_head, c.token_head);
   set_switch("--bias", bias, c.bias);
   set_switch("--tied-head", tied_head, c.tied_head);
   set_attention(*this, c);

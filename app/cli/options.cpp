@@ -102,6 +102,8 @@ void ModelOptions::add_to(CLI::App& app) {
        "on or off: each token's embedding has a learned row added, by the sentence that it stands "
        "in; "
        "[SEP] ends the first one");
+  text("--token-head", token_head,
+       "--form classes: on or off: each token's row says which token stands there, too");
   number("--foci", foci, "--pool foci: how many");
   number("--pool-hidden", pool_hidden,
          "--pool foci: directions that the rows are projected into (0: d_model)");

@@ -25,7 +25,7 @@ struct ModelOptions {
   std::optional<std::string> sentence, sentence_file, session;
   std::optional<std::string> tokenizer, attention, scores, attention_scale, block, norm, activation,
       positions, rotary, mixer, form, pool;
-  std::optional<std::string> mask, mask_causal, bias, segments, numbers, tied_head,
+  std::optional<std::string> mask, mask_causal, bias, segments, token_head, numbers, tied_head,
       output_projection, residual, pad, forbid, allow, seed, bias_kv, zero_attention,
       average_weights, head_mask, mask_file;
   std::vector<std::string> forbid_head;

@@ -42,7 +42,8 @@ std::span<const std::string_view> axis_words() {
                                                                         "distance_source",
                                                                         "segment",
                                                                         "memory",
-                                                                        "d_value"});
+                                                                        "d_value",
+                                                                        "mean"});
   return kWords;
 }
 

@@ -195,13 +195,21 @@ Text also_used_by(const Subject& s) {
 
 // ---- targets ----
 
-bool classifies(const Subject& s) { return config(s).form == ModelForm::kClasses; }
+// Beside its class, is it hidden tokens that the page is about?
+bool of_hidden(const Subject& s) {
+  const Program& program = s.trace.program();
+  return program.tensors[static_cast<std::size_t>(s.step.tensor)].role == Role::kTokenLoss;
+}
+
+bool classifies(const Subject& s) { return config(s).form == ModelForm::kClasses && !of_hidden(s); }
 
 // Its cell in the targets and in the losses.
 std::int64_t counted_place(const Subject& s) { return classifies(s) ? 0 : place(s); }
 
 Text target(const Subject& s) {
-  const float right = s.trace.tensor(s.trace.program().targets).data[counted_place(s)];
+  const Program& program = s.trace.program();
+  const TensorId targets = of_hidden(s) ? program.token_targets : program.targets;
+  const float right = s.trace.tensor(targets).data[counted_place(s)];
   if (right < 0) return std::nullopt;
   return label(s, classifies(s) ? "class" : "vocab", static_cast<std::int64_t>(right));
 }
@@ -209,9 +217,15 @@ Text target(const Subject& s) {
 // Of the target alone: without what foci cost.
 double loss(const Subject& s) {
   const Program& program = s.trace.program();
-  TensorId own = program.find(Role::kClassLoss, program.loss);
+  TensorId own = of_hidden(s) ? program.token_loss : program.find(Role::kClassLoss, program.loss);
   if (own < 0) own = program.find(Role::kOwnLoss, program.loss);
   return s.trace.tensor(own < 0 ? program.loss : own).data[counted_place(s)];
+}
+
+// Of the row, a part of its loss.
+Text loss_of(const Subject& s, Role part) {
+  const Program& program = s.trace.program();
+  return number_text(s.trace.tensor(program.find(part, program.loss)).data[0], 4);
 }
 
 Text expert_work(const Subject& s, std::int64_t experts) {
@@ -454,6 +468,15 @@ constexpr Named kLookups[] = {
        const std::int64_t counted = counted_targets(s.trace);
        return counted == 0 ? std::nullopt : Text(std::to_string(counted));
      }},
+    // Of Config::token_head: how many tokens are asked for, and the two losses that are added.
+    {"hidden_tokens",
+     [](const Subject& s) {
+       const auto chosen = s.trace.tensor(s.trace.program().chosen).cells();
+       const auto count = std::ranges::count_if(chosen, [](float share) { return share > 0; });
+       return count == 0 ? std::nullopt : Text(tr_count(s.language, "count.tokens", count));
+     }},
+    {"hidden_loss", [](const Subject& s) { return loss_of(s, Role::kHiddenLoss); }},
+    {"class_loss", [](const Subject& s) { return loss_of(s, Role::kClassLoss); }},
     {"mean_loss", [](const Subject& s) { return Text(number_text(mean_loss(s.trace), 4)); }},
 };
 

@@ -334,7 +334,8 @@ void validate(const Config& c) {
   if (!(c.foci_penalty >= 0 && c.foci_penalty <= kHighestPenalty))
     throw UsageError(Message{"error.foci_penalty", {{"got", number_text(c.foci_penalty, 4)}}});
   validate_experts(c);
-  if (c.tied_head && classes) throw UsageError(Message{"error.tied_classes"});
+  if (c.token_head && !classes) throw UsageError(Message{"error.token_head_form"});
+  if (c.tied_head && classes && !c.token_head) throw UsageError(Message{"error.tied_classes"});
   validate_memory(c);
   validate_numbers(c);
   validate_segments(c);

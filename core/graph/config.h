@@ -127,6 +127,9 @@ struct Config {
   int foci = 3;                     // of PoolKind::kFoci
   int pool_hidden = 0;              // directions into which W₁ projects; 0: d_model
   double foci_penalty = 0;  // PoolKind::kFoci, in training: C of + C · ‖A Aᵀ − I‖²
+  // kClasses: beside the class, each token's row says which token stands there, as BERT learns of
+  // hidden tokens while it judges pairs (Devlin et al. 2019).
+  bool token_head = false;
   // Each token's embedding has one of kSegments learned rows added, by the sentence that it stands
   // in: up to the first [SEP], or behind it (Devlin et al. 2019).
   bool segments = false;

@@ -298,6 +298,7 @@ Json config_json(const Config& c) {
   if (c.numbers) json["numbers"] = true;
   if (c.components != 0) json["components"] = c.components;
   if (c.segments) json["segments"] = true;
+  if (c.token_head) json["token_head"] = true;
   if (c.pool != PoolKind::kMean) json["pool"] = word(c.pool);
   if (c.pool == PoolKind::kFoci) {
     json["foci"] = c.foci;
@@ -358,6 +359,7 @@ Config read_config(const Json& json, const std::string& where, const JsonFileWor
   }
   in.boolean("residual", c.residual);
   in.boolean("segments", c.segments);
+  in.boolean("token_head", c.token_head);
   in.choice("pool", c.pool);
   in.number("foci", c.foci, 1, kMaxFoci);
   in.number("pool_hidden", c.pool_hidden, 0, kMaxWidth);

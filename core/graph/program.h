@@ -150,6 +150,10 @@ struct Program {
   std::vector<TensorId> head_masks;
   TensorId logits = -1, probabilities = -1;
   TensorId targets = -1, loss = -1;  // only of a program that is for training
+  // Config::token_head (batch, position, vocab), and of training (batch, position): the tokens that
+  // stand at hidden places, -1 elsewhere, their losses, and the share (batch, head, mean, key) that
+  // each has in the mean.
+  TensorId token_logits = -1, token_targets = -1, token_loss = -1, chosen = -1;
   // With a backward pass (with_gradients()), by TensorId: "d.…" of it, or -1. Otherwise empty.
   std::vector<TensorId> gradients;
   std::vector<TensorId> dropout;  // inputs of 0 and 1 / (1 − p), of the shapes of what they drop
@@ -202,7 +206,8 @@ Program build_program(const Config&, const RunShape&);
 /// The same, and what training needs: the input "targets" (batch, position), for each position the
 /// id that should come next, or -1 where none is counted; and "loss" (batch, position), the
 /// cross-entropy of the logits, 0 where none is counted. Of kClasses both are (batch), and the
-/// target is the class. With `dropout`, the patterns and what joins the residual stream are
+/// target is the class; with Config::token_head the loss has the mean of the losses of hidden
+/// tokens added. With `dropout`, the patterns and what joins the residual stream are
 /// multiplied by the inputs Program::dropout. Throws UsageError (validate).
 Program build_training_program(const Config&, const RunShape&, bool dropout = false);
 

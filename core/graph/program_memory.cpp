@@ -184,6 +184,17 @@ void fill_pooling(const Program& program, std::int64_t row, std::int64_t tokens,
   for (std::int64_t i = 0; i < foci * tokens; ++i) mask[i] = counts(i % tokens) ? 0.0f : kForbidden;
 }
 
+void fill_chosen(const Program& program, double share, std::span<float* const> memory) {
+  const std::int64_t tokens = program.shape.positions, rows = program.shape.batch;
+  const float* targets = memory[place(program.token_targets)];
+  const float* classes = memory[place(program.targets)];
+  float* chosen = memory[place(program.chosen)];
+  for (std::int64_t i = 0; i < rows * tokens; ++i) {
+    const bool asked = targets[i] >= 0 && classes[i / tokens] >= 0;
+    chosen[i] = asked ? static_cast<float>(share) : 0.0f;
+  }
+}
+
 void fill_source_present(const Program& program, std::int64_t row, std::int64_t tokens,
                          const std::function<bool(std::int64_t)>& counts,
                          std::span<float* const> memory) {
@@ -231,6 +242,8 @@ void fill_inputs(const Program& program, std::span<const int> ids, std::span<con
   fill_source_present(program, 0, static_cast<std::int64_t>(source_ids.size()), source_counts,
                       memory);
   if (program.targets < 0) return;
+  fill_all(program.token_targets, -1.0f);
+  fill_all(program.chosen, 0.0f);
   if (program.config.form == ModelForm::kClasses) return fill_all(program.targets, 0.0f);
   fill_all(program.targets, -1.0f);
   if (program.config.numbers) return;  // the row says nothing of what belongs to its numbers

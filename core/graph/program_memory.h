@@ -47,6 +47,10 @@ void fill_segments(const Program&, std::span<float* const> memory);
 void fill_pooling(const Program&, std::int64_t row, std::int64_t tokens,
                   const std::function<bool(std::int64_t)>& counts, std::span<float* const> memory);
 
+/// Fills Program::chosen from the token targets that are there already: `share` for each token that
+/// is asked for, of the rows whose class is.
+void fill_chosen(const Program&, double share, std::span<float* const> memory);
+
 /// Which source tokens of row `row` are no padding, where the program asks for it.
 void fill_source_present(const Program&, std::int64_t row, std::int64_t tokens,
                          const std::function<bool(std::int64_t)>& counts,

@@ -19,7 +19,9 @@ enum class Role {
   kMemory,
   kAddedMask,
   kHeadMask,
-  kSegmentIds,  // of each token: which sentence it stands in
+  kSegmentIds,    // of each token: which sentence it stands in
+  kTokenTargets,  // what hidden tokens are, beside the class
+  kChosen,        // the share of each token in the mean of their losses
   // activations
   kEmbedding,
   kPosition,
@@ -93,10 +95,14 @@ enum class Role {
   kComponentScores,
   kComponentWeights,
   kLogSpreads,
+  kTokenLogits,  // of Config::token_head
+  kTokenProbabilities,
   kPooled,
   kLogits,
   kProbabilities,
-  kClassLoss,  // without the penalty
+  kClassLoss,  // without what is added to it
+  kTokenLoss,
+  kHiddenLoss,  // the mean of the token losses that count
   kLoss,
   // parameters
   kTokenTable,

@@ -145,7 +145,8 @@ RunInput Runner::read_input(const Document& doc, const Config& config, RunResult
   }
   if (before > 0 && !input.ids.empty()) input.ids.insert(input.ids.begin(), class_of(model));
   name_tokens(*model.vocabulary, input.ids, input.tokens);
-  for (std::size_t t = 0; fills_masks(model) && t < input.ids.size(); ++t) {
+  const bool fills = fills_masks(model) || model.file.config.token_head;
+  for (std::size_t t = 0; fills && t < input.ids.size(); ++t) {
     if (input.ids[t] == model.vocabulary->id_of(Special::kMask))
       input.masked.push_back(static_cast<int>(t));
   }

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "core/autodiff/backward.h"
+#include "core/graph/program_memory.h"
 #include "core/run/model_input.h"
 
 namespace headlight {
@@ -12,6 +13,28 @@ namespace {
 // Of each row of (batch, place, outcomes) the largest.
 std::int64_t likeliest(const float* row, std::int64_t outcomes) {
   return std::max_element(row, row + outcomes) - row;
+}
+
+// Beside a class: each [MASK] is to be what the model finds likeliest there; where there is none,
+// each token is to be what it is.
+void aim_tokens(const Program& p, const Model* model, const RunInput& input,
+                std::span<float* const> memory) {
+  float* right = memory[place(p.token_targets)];
+  const float* logits = memory[place(p.token_logits)];
+  const auto mask = model ? model->vocabulary->id_of(Special::kMask) : std::optional<int>();
+  const bool asks = mask && std::ranges::count(input.ids, *mask) > 0;
+  std::int64_t counted = 0;
+  for (std::size_t t = 0; t < input.ids.size(); ++t) {
+    const int id = input.ids[t];
+    const bool special = model && model->vocabulary->is_special(id);
+    right[t] = -1;
+    if (asks ? id != *mask : special) continue;
+    const std::int64_t vocab = p.shape.vocab;
+    const float* row = logits + static_cast<std::int64_t>(t) * vocab;
+    right[t] = asks ? static_cast<float>(likeliest(row, vocab)) : static_cast<float>(id);
+    ++counted;
+  }
+  fill_chosen(p, counted > 0 ? 1.0 / static_cast<double>(counted) : 0, memory);
 }
 
 }  // namespace
@@ -62,6 +85,7 @@ void aim(const Program& p, const Model* model, const RunInput& input,
       right[t] = own ? static_cast<float>(input.ids[t]) : -1.0f;
     }
   }
+  if (p.token_targets >= 0) aim_tokens(p, model, input, memory);
   const float* logits = memory[place(p.logits)];
   for (std::size_t i = 0; i < open.size(); ++i) {
     std::optional<std::int64_t> wanted;

@@ -17,6 +17,14 @@ namespace {
 constexpr std::int64_t kSteps = 300, kWarmup = 20, kBatch = 8;
 constexpr double kRateOfNew = 0.1;
 
+bool says_tokens(Role role) { return role == Role::kUnembedding || role == Role::kUnembeddingBias; }
+
+// Of a classifier: does it judge rows, so that another model's weights would mean nothing there?
+bool is_new_head(const TensorSpec& spec) {
+  const bool norm = spec.role == Role::kNormScale || spec.role == Role::kNormShift;
+  return spec.place.section == Section::kPrediction && !norm && !says_tokens(spec.role);
+}
+
 std::string name_of(const std::string& ref) {
   return ref.starts_with(kBundledRef) ? ref.substr(kBundledRef.size())
                                       : std::filesystem::path(ref).filename().string();
@@ -32,7 +40,7 @@ RunPlan tuning_plan(RunPlan plan, const std::string& ref, const Config& config,
   if (judges_rows(plan.data, plan.text_options)) {
     const bool labels = plan.data == OwnData::kLabels;
     plan.config = labels ? classifier_on(config, name_of(ref), pool_on(config))
-                         : pair_judge_on(config, name_of(ref));
+                         : pair_judge_on(config, name_of(ref), plan.text_options.masked > 0);
     plan.config.seed = seed;  // of the head
     plan.settings.schedule = fresh.settings.schedule;
     plan.settings.schedule.peak *= kRateOfNew;
@@ -40,6 +48,7 @@ RunPlan tuning_plan(RunPlan plan, const std::string& ref, const Config& config,
     options.context = static_cast<int>(context) - (begins_with_class(plan.config) ? 1 : 0);
     options.validation = plan.text_options.validation;
     options.next_sentence = plan.text_options.next_sentence;
+    options.masked = plan.text_options.masked;
     if (options.next_sentence && options.context < kShortestPair)
       throw UsageError(Message{"text.next_sentence.base",
                                {{"name", name_of(ref)},
@@ -54,7 +63,7 @@ RunPlan tuning_plan(RunPlan plan, const std::string& ref, const Config& config,
   plan.settings.schedule.peak *= kRateOfNew;
   plan.settings.schedule.warmup = kWarmup;
   plan.settings.schedule.steps = kSteps;
-  plan.config = config;
+  plan.config = without_classes(config);
   plan.config.seed = seed;  // of nothing here: a plan with new weights keeps its own
   const TextOptions& now = plan.text_options;
   TextOptions options = fresh.text_options;
@@ -71,8 +80,8 @@ RunPlan untuned_plan(const RunPlan& plan) {
   fresh.text = plan.text;
   if (plan.data == OwnData::kText) fresh.text_options.context = plan.text_options.context;
   fresh.text_options.validation = plan.text_options.validation;
-  return plan.text_options.next_sentence ? with_next_sentence(std::move(fresh), true)
-                                         : with_masked(std::move(fresh), plan.text_options.masked);
+  return with_objective(std::move(fresh),
+                        {plan.text_options.masked, plan.text_options.next_sentence});
 }
 
 bool judges_rows(OwnData data, const TextOptions& options) {
@@ -99,6 +108,7 @@ Config classifier_on(const Config& model, const std::string& name, PoolKind pool
   if (config.form == ModelForm::kTranslate || config.numbers)
     throw UsageError(Message{"train.from_no_classes", {{"name", name}}});
   config.form = ModelForm::kClasses;
+  config.token_head = false;
   config.pool = pool;
   config.tied_head = false;
   config.memory = 0;
@@ -109,11 +119,23 @@ PoolKind pool_on(const Config& config) {
   return config.mask.is_causal() ? PoolKind::kLast : PoolKind::kMean;
 }
 
-Config pair_judge_on(const Config& model, const std::string& name, std::optional<PoolKind> pool) {
+Config without_classes(const Config& model) {
+  Config config = model;
+  if (!config.token_head) return config;
+  config.form = ModelForm::kTokens;
+  config.token_head = false;
+  config.pool = PoolKind::kMean;
+  return config;
+}
+
+Config pair_judge_on(const Config& model, const std::string& name, bool hidden,
+                     std::optional<PoolKind> pool) {
   const PoolKind own = pool_on(model);
   const PoolKind usual = own == PoolKind::kLast ? own : PoolKind::kFirst;
   Config config = classifier_on(model, name, pool.value_or(usual));
   config.segments = true;
+  config.token_head = hidden;
+  config.tied_head = hidden && model.tied_head;
   return config;
 }
 
@@ -121,7 +143,8 @@ std::shared_ptr<const Vocabulary> vocabulary_on(const Model& model, OwnData data
                                                 const TextOptions& options) {
   if (!judges_rows(data, options)) return model.vocabulary;
   std::shared_ptr<const Vocabulary> all = with_special(model.vocabulary, Special::kPad);
-  return options.next_sentence ? with_special(std::move(all), Special::kSeparator) : all;
+  if (options.next_sentence) all = with_special(std::move(all), Special::kSeparator);
+  return options.masked > 0 ? with_special(std::move(all), Special::kMask) : all;
 }
 
 std::vector<Tensor> classifier_weights(const Model& model, const Config& config,
@@ -131,18 +154,36 @@ std::vector<Tensor> classifier_weights(const Model& model, const Config& config,
   for (Tensor& tensor : weights) {
     const TensorSpec& spec =
         program.tensors[static_cast<std::size_t>(program.require(tensor.name))];
-    const bool norm = spec.role == Role::kNormScale || spec.role == Role::kNormShift;
-    if (spec.place.section == Section::kPrediction && !norm) continue;  // the head
+    if (is_new_head(spec)) continue;
     const auto known = std::ranges::find(model.weights, tensor.name, &Tensor::name);
-    if (known == model.weights.end() && spec.role == Role::kSegmentTable)
-      continue;  // who read one sentence learns to tell two apart
+    // Who read one sentence learns to tell two apart, who said nothing of tokens to do so.
+    const bool may_lack = spec.role == Role::kSegmentTable || says_tokens(spec.role);
+    if (known == model.weights.end() && may_lack) continue;
     if (known == model.weights.end())
       throw Error(Message{"train.missing_parameter", {{"name", tensor.name}}});
-    // Tables may have more rows here (new tokens) or fewer (a shorter context).
-    const auto cells = std::min(tensor.data.size(), known->data.size());
-    std::copy_n(known->data.begin(), cells, tensor.data.begin());
+    // Tables may have more rows here (new tokens) or fewer (a shorter context); the head of tokens
+    // has more columns.
+    const bool columns = spec.role == Role::kUnembedding;
+    const auto rows = columns ? static_cast<std::size_t>(spec.axes[0].size) : 1;
+    const std::size_t own = tensor.data.size() / rows, theirs = known->data.size() / rows;
+    for (std::size_t r = 0; r < rows; ++r)
+      std::copy_n(known->data.begin() + static_cast<std::ptrdiff_t>(r * theirs),
+                  std::min(own, theirs),
+                  tensor.data.begin() + static_cast<std::ptrdiff_t>(r * own));
   }
   return weights;
+}
+
+std::vector<std::string> left_out(const Model& model, const Config& config, const RunShape& shape) {
+  const Program program = build_program(config, shape);
+  std::vector<std::string> names;
+  for (const Tensor& tensor : model.weights) {
+    const TensorId id = program.find(tensor.name);
+    const bool classes = config.form == ModelForm::kClasses;
+    if (id < 0 || (classes && is_new_head(program.tensors[static_cast<std::size_t>(id)])))
+      names.push_back(tensor.name);
+  }
+  return names;
 }
 
 TokenBatch written_rows(const std::shared_ptr<const Model>& model, std::int64_t rows,

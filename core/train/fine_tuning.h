@@ -37,17 +37,26 @@ Config classifier_on(const Config&, const std::string& name, PoolKind pool);
 /// the others.
 PoolKind pool_on(const Config&);
 
-/// The same of one that judges whether a sentence follows another: by [CLS], as BERT, where it hears
-/// the sentences; with segments.
-Config pair_judge_on(const Config&, const std::string& name, std::optional<PoolKind> pool = {});
+/// The same of one that judges whether a sentence follows another: by [CLS], as BERT, where it
+/// hears the sentences; with segments, and where tokens are `hidden` with a head of tokens.
+Config pair_judge_on(const Config&, const std::string& name, bool hidden,
+                     std::optional<PoolKind> pool = {});
+
+/// What fills holes of a model with both heads: without that of classes. Others stay as they are.
+Config without_classes(const Config&);
 
 /// Its vocabulary, with [PAD] behind it where it has none, so that rows may differ in length; and
 /// with what else a run on such data reads.
 std::shared_ptr<const Vocabulary> vocabulary_on(const Model&, OwnData, const TextOptions&);
 
 /// What a classifier on a model begins with: the model's weights, and new ones, drawn as `init`
-/// says from the config's seed, for the head and for tokens that are new.
+/// says from the config's seed, for the head and for tokens that are new. A head of tokens beside
+/// the head begins with the model's own, where it has one.
 std::vector<Tensor> classifier_weights(const Model&, const Config&, const RunShape&, Init init);
+
+/// The names of the weights of a model for which a program of this config and shape has no place,
+/// or which it draws anew, since they are of a head for something else.
+std::vector<std::string> left_out(const Model&, const Config&, const RunShape&);
 
 /// What a model has learned, in its own words: rows that it writes by itself at temperature 1
 /// behind beginnings that it knows. What it wrote is counted, the beginnings are not. A model's

@@ -131,10 +131,13 @@ std::int64_t Learner::parameter_count() const {
 Evaluation evaluate_all(Learner& learner, std::span<const TokenBatch> batches) {
   if (batches.size() == 1) return learner.evaluate(batches[0]);
   Evaluation all;
-  double nats = 0;
+  double nats = 0, hidden = 0;
   for (const TokenBatch& batch : batches) {
     const Evaluation part = learner.evaluate(batch);
-    nats += part.loss * static_cast<double>(part.counted);
+    nats += part.class_loss() * static_cast<double>(part.counted);
+    hidden += part.hidden.loss * static_cast<double>(part.hidden.counted);
+    all.hidden.counted += part.hidden.counted;
+    all.hidden.correct += part.hidden.correct;
     all.counted += part.counted;
     all.correct += part.correct;
     all.rows += part.rows;
@@ -142,6 +145,8 @@ Evaluation evaluate_all(Learner& learner, std::span<const TokenBatch> batches) {
     all.chosen.insert(all.chosen.end(), part.chosen.begin(), part.chosen.end());
   }
   all.loss = all.counted ? nats / static_cast<double>(all.counted) : 0;
+  if (all.hidden.counted > 0) all.hidden.loss = hidden / static_cast<double>(all.hidden.counted);
+  all.loss += all.hidden.loss;
   return all;
 }
 

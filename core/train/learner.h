@@ -33,6 +33,8 @@ struct TokenBatch {
   std::vector<int> source = {}, source_lengths = {};
   // Of a model with memory: each row goes on where that of the batch before ended.
   bool follows = false;
+  // Config::token_head (rows, positions): what stands at hidden places; −1: not counted.
+  std::vector<int> token_targets = {};
 };
 
 inline constexpr double kMaxDropout = 0.95;
@@ -72,6 +74,7 @@ struct TrainStep {
   double learning_rate = 0;
   std::int64_t counted = 0;  // targets
   double loss_scale = 0;     // of storage in float16; 0: there is none
+  double hidden_loss = 0;    // Config::token_head: the part of the loss that is of hidden tokens
   // The gradients were not finite, and the loss scale has fallen for it: nothing was updated.
   bool skipped = false;
   /// Did nothing change, because numbers were not finite and nothing is left to be done about it?
@@ -88,6 +91,20 @@ struct Evaluation {
   std::int64_t rows = 0;          // with a target that is counted
   std::int64_t rows_correct = 0;  // of them, where all of their targets have the largest logit
   std::vector<int> chosen = {};   // of classes, by row: the one with the largest logit
+  // Config::token_head: of hidden tokens, whose mean loss is a part of `loss`; what counts above is
+  // the classes alone.
+  struct Hidden {
+    double loss = 0;
+    std::int64_t counted = 0, correct = 0;
+    double accuracy() const {
+      return counted > 0 ? static_cast<double>(correct) / static_cast<double>(counted) : 0;
+    }
+  };
+  Hidden hidden = {};
+  double class_loss() const { return loss - hidden.loss; }
+  double accuracy() const {
+    return counted > 0 ? static_cast<double>(correct) / static_cast<double>(counted) : 0;
+  }
 };
 
 class Learner {

@@ -151,6 +151,7 @@ SetModel choose_sandbox(const Document& document) {
   if (document.config.form == ModelForm::kTokens) return edit;
   edit.config = document.config;
   edit.config->form = ModelForm::kTokens;
+  edit.config->token_head = false;
   return edit;
 }
 

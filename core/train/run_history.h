@@ -20,6 +20,9 @@ struct ValidationPoint {
   double accuracy = 0;  // share of them that have the largest logit
   // Of up to kMostConfusion classes: how often rows of one were taken for another (class, chosen).
   std::vector<std::int64_t> confusion = {};
+  // Config::token_head: the part of the loss that is of hidden tokens, and the share of them that
+  // is right; above stand the classes'.
+  double hidden_loss = 0, hidden_accuracy = 0;
 };
 inline constexpr std::size_t kMostConfusion = 20;
 

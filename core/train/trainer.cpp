@@ -268,6 +268,9 @@ BatchSum Trainer::run_shards(const TokenBatch& batch, bool backward, std::int64_
     sum.correct += part.correct;
     sum.rows += part.rows;
     sum.rows_correct += part.rows_correct;
+    sum.hidden.loss += part.hidden.loss;
+    sum.hidden.counted += part.hidden.counted;
+    sum.hidden.correct += part.hidden.correct;
     sum.chosen.insert(sum.chosen.end(), part.chosen.begin(), part.chosen.end());
   }
   return sum;
@@ -343,11 +346,15 @@ TrainStep Trainer::step(std::span<const TokenBatch> batches) {
   blocks_ = {};
   for (std::size_t b = 0; b < batches.size(); ++b) {
     meet_sizes(batches[b]);
-    result.loss += run_shards(batches[b], true, result.counted, b == 0).loss;
+    const BatchSum sum = run_shards(batches[b], true, result.counted, b == 0);
+    result.loss += sum.loss;
+    result.hidden_loss += mean_hidden(sum) * static_cast<double>(sum.counted);
     rows_before_ += batches[b].rows;
     for (const BlockCount& blocks : shard_blocks_) blocks_ += blocks;
   }
   result.loss /= static_cast<double>(result.counted);
+  result.hidden_loss /= static_cast<double>(result.counted);
+  result.loss += result.hidden_loss;
   const auto share = static_cast<float>(1 / scale());
   for (float& cell : gradient_.cells().subspan(0, share == 1 ? 0 : gradient_.size())) cell *= share;
   result.gradient_norm = clip_gradients(optimizer_->tensors(), options_.clip);
@@ -364,10 +371,7 @@ TrainStep Trainer::step(std::span<const TokenBatch> batches) {
 
 Evaluation Trainer::evaluate(const TokenBatch& batch) {
   check_batch(batch, config_, shape_);
-  BatchSum sum = run_shards(batch, false, 1, false);
-  const auto counted = static_cast<double>(std::max<std::int64_t>(sum.counted, 1));
-  return {sum.loss / counted, sum.counted,      sum.correct,
-          sum.rows,           sum.rows_correct, std::move(sum.chosen)};
+  return evaluation_of(run_shards(batch, false, 1, false));
 }
 
 // Weights, gradients and moments.

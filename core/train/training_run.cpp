@@ -46,6 +46,7 @@ void set_form(Config& config, TaskKind kind) {
   config.form = form_of(kind);
   if (config.form != ModelForm::kClasses) config.layers = std::max(config.layers, 1);
   if (config.form != ModelForm::kTokens) config.memory = 0;
+  if (config.form != ModelForm::kClasses) config.token_head = false;
   const bool next = kind == TaskKind::kNextToken || kind == TaskKind::kTranslate;
   config.mask.kind = next ? MaskKind::kCausal : MaskKind::kNone;
   config.numbers = kind == TaskKind::kNumbers;
@@ -121,24 +122,19 @@ RunPlan with_joined_pairs(RunPlan plan, bool joined) {
   return plan;
 }
 
-RunPlan with_masked(RunPlan plan, int masked) {
-  plan = with_next_sentence(std::move(plan), false);
-  plan.text_options.masked = masked;
-  set_form(plan.config, kind_of(plan.data, plan.text_options));
-  return plan;
-}
-
-RunPlan with_next_sentence(RunPlan plan, bool on) {
-  if (on == plan.text_options.next_sentence && on == plan.config.segments) return plan;
-  plan.text_options.next_sentence = on;
-  if (on) {
-    plan.text_options.masked = 0;
-    // Words say more of what a sentence is about than letters do.
-    if (plan.text_options.cut == TextCut::kCharacters) plan.text_options.cut = TextCut::kWordPiece;
+RunPlan with_objective(RunPlan plan, const Objective& to) {
+  TextOptions& options = plan.text_options;
+  const bool pairs = to.next_sentence;
+  // Words say more of what a sentence is about than letters do.
+  if (pairs && options.cut == TextCut::kCharacters) options.cut = TextCut::kWordPiece;
+  if (pairs != options.next_sentence || pairs != plan.config.segments) {
+    plan.config.segments = pairs;
+    plan.config.pool = pairs ? PoolKind::kFirst : PoolKind::kMean;
   }
-  plan.config.segments = on;
-  plan.config.pool = on ? PoolKind::kFirst : PoolKind::kMean;
-  set_form(plan.config, kind_of(plan.data, plan.text_options));
+  options.masked = to.masked;
+  options.next_sentence = pairs;
+  plan.config.token_head = pairs && to.masked > 0;
+  set_form(plan.config, kind_of(plan.data, options));
   return plan;
 }
 
@@ -199,7 +195,8 @@ RunPlan resume_plan(const std::filesystem::path& folder) {
     plan.text_options.joined = joined;
     plan.text_options.next_sentence = next_sentence;
     const int masked = settings.text ? settings.text->masked : kMaskedShare;
-    if (model.kind == "masked") plan.text_options.masked = masked > 0 ? masked : kMaskedShare;
+    if (model.kind == "masked" || model.config.token_head)
+      plan.text_options.masked = masked > 0 ? masked : kMaskedShare;
     plan.text_options.known =
         std::make_shared<Vocabulary>(Vocabulary::from_json(text("tokenizer.json")));
     plan.text_options.cut = plan.text_options.known->cut();
@@ -287,9 +284,9 @@ TrainingRun::TrainingRun(RunPlan plan, std::shared_ptr<const Task> task, int thr
 
 ValidationPoint TrainingRun::measured(std::span<const TokenBatch> batches) {
   const Evaluation found = evaluate_all(*learner_, batches);
-  const auto counted = static_cast<double>(found.counted);
-  ValidationPoint point{state_.step, found.loss,
-                        found.counted > 0 ? static_cast<double>(found.correct) / counted : 0};
+  ValidationPoint point{state_.step, found.loss, found.accuracy()};
+  point.hidden_loss = found.hidden.loss;
+  point.hidden_accuracy = found.hidden.accuracy();
   const std::size_t classes = task_->classes().size();
   if (!found.chosen.empty() && classes <= kMostConfusion)
     point.confusion = confusion_of(batches, found.chosen, classes);

@@ -57,11 +57,21 @@ RunPlan with_data(RunPlan, OwnData);
 
 /// The same plan for pairs, learned by an encoder-decoder or by a decoder alone (joined).
 RunPlan with_joined_pairs(RunPlan, bool joined);
-/// The same plan on running text with so many percent of its tokens hidden (TextOptions::masked).
-RunPlan with_masked(RunPlan, int masked);
-/// The same plan to learn which sentence follows another (TextOptions::next_sentence): a classifier
-/// of [CLS] with segments, as BERT; or not any more.
-RunPlan with_next_sentence(RunPlan, bool on);
+/// What a model learns of running text: TextOptions::masked and TextOptions::next_sentence.
+/// Neither: the next token.
+struct Objective {
+  int masked = 0;  // percent
+  bool next_sentence = false;
+};
+/// The same plan to learn this of running text. Next sentences are learned by a classifier of [CLS]
+/// with segments, as BERT; with hidden tokens beside them it has a head of tokens too.
+RunPlan with_objective(RunPlan, const Objective&);
+inline RunPlan with_masked(RunPlan plan, int masked) {
+  return with_objective(std::move(plan), {masked, false});
+}
+inline RunPlan with_next_sentence(RunPlan plan, bool on) {
+  return with_objective(std::move(plan), {0, on});
+}
 
 /// Would both start the same run? What can be changed on the way (rate, clipping, the end) does not
 /// count.

@@ -17,7 +17,7 @@ Outcome outcome_of(const Trace* trace, std::optional<std::int64_t> asked) {
   const std::int64_t width = probs.axes.back().size;
   out.position = probs.size() / width - 1;
   const std::vector<int>& masked = trace->input().masked;
-  out.hidden = !masked.empty();
+  out.hidden = !masked.empty() && !out.classes;
   if (out.hidden) {
     const bool found = asked && std::ranges::binary_search(masked, static_cast<int>(*asked));
     out.position = found ? *asked : masked.front();

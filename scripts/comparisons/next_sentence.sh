@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Learns whether one sentence follows another, from new weights and from a model that has learned hidden
 # tokens of the same text first, as a Markdown table: the validation loss after so many steps and how many of
-# 512 held-out pairs are judged right at the end, the mean over the seeds and how far apart they are.
+# 512 held-out pairs are judged right at the end, the mean over the seeds and how far apart they are. With --both
+# hidden tokens and pairs are learned at once instead (BERT's pretraining): both losses, and what is right of each.
 #
-#   scripts/comparisons/next_sentence.sh TEXT
+#   scripts/comparisons/next_sentence.sh [--both] TEXT
 #
 # TEXT is a text of stories with an empty line between two of them. Its first megabyte is read, the last
 # tenth of the sentences is held out. HEADLIGHT is the program (default: build/release/headlight), READ the
@@ -11,7 +12,9 @@
 # end with the last), SEEDS the seeds.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-text=${1:?usage: scripts/comparisons/next_sentence.sh TEXT}
+both=
+if [ "${1:-}" = --both ]; then both=yes; shift; fi
+text=${1:?usage: scripts/comparisons/next_sentence.sh [--both] TEXT}
 headlight=${HEADLIGHT:-build/release/headlight}
 read=${READ:-20000} steps=${STEPS:-500 1000 2000 4000} seeds=${SEEDS:-1 2 3}
 shape=(--cut wordpiece --vocabulary 2000 --layers 2 --heads 4 --d-model 64 --positions learned --context 64)
@@ -30,6 +33,31 @@ of() {
   awk -v format="$2" '{ s += $1; if (NR == 1 || $1 < a) a = $1; if (NR == 1 || $1 > b) b = $1 }
     END { printf " " format unit " (" format " to " format ") |", s / NR, a, b }' unit="${3:-}" "$1"
 }
+
+# column NUMBER STEP FACTOR: of the logs of all seeds
+column() {
+  for seed in $seeds; do
+    awk -F, -v c="$1" -v at="$2" -v k="$3" 'NR > 1 && $1 + 1 == at { print k * $c }' "$scratch/both-$seed.csv"
+  done > "$scratch/numbers"
+}
+
+if [ -n "$both" ]; then
+  for seed in $seeds; do
+    began=$SECONDS
+    train "both-$seed" --next-sentence --mask-tokens 15% "${shape[@]}" --lr 0.003 --steps 8000 \
+      --validate-every 1000 --seed "$seed"
+    echo "both, seed $seed: $((SECONDS - began)) s" >&2
+  done
+  echo '| steps | loss of pairs | loss of hidden tokens | pairs right | hidden tokens right |'
+  echo '|---|---|---|---|---|'
+  for count in 1000 2000 4000 6000 8000; do
+    printf '| %s |' "$count"
+    for number in 9 10; do column "$number" "$count" 1; of "$scratch/numbers" '%.3f'; done
+    for number in 11 12; do column "$number" "$count" 100; of "$scratch/numbers" '%.1f' ' %%'; done
+    echo
+  done
+  exit
+fi
 
 # row NAME OPTIONS...: of the table
 row() {

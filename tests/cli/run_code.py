@@ -49,6 +49,7 @@ MODELS = {
     "one token": SMALL + ["--sentence", "cat"],
     "characters": SMALL + ["--tokenizer", "characters"],
     "segments": SMALL + ["--segments", "on", "--sentence", "the cat sat [SEP] it slept"],
+    "token head": SMALL + ["--form", "classes", "--token-head", "on"],
     "dates": ["--model", "dates", "--sentence", "march 5 2021"],
     "sentiment": ["--model", "sentiment", "--sentence", "mary does not think that the book is not good ."],
 }

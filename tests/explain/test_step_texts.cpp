@@ -141,6 +141,9 @@ std::string all_said() {
   pair.config.mask.kind = MaskKind::kNone;
   pair.config.segments = true;
   write_trace(lines, *Runner().run(pair, *backend, nullptr, true).trace);
+  pair.config.segments = false;
+  pair.config.token_head = true;
+  write_trace(lines, *Runner().run(pair, *backend, nullptr, true).trace);
   for (const PositionKind positions : {PositionKind::kRelative, PositionKind::kT5,
                                        PositionKind::kAlibi, PositionKind::kTransformerXl}) {
     c = small(ModelForm::kTokens);

@@ -46,7 +46,12 @@ TEST_CASE(
       }
     }
   }
-  Config other = small_config();
+  Config other = small_config(ModelForm::kClasses);
+  other.token_head = true;
+  check(other, options_for(0.2), true);
+  other.tied_head = true;
+  check(other, options_for(), false);
+  other = small_config();
   other.block = BlockKind::kPostNorm;
   other.activation = Activation::kRelu;
   other.scores = ScoreKind::kAdditive;
@@ -99,9 +104,13 @@ TEST_CASE("gl trainer: updates of every optimizer, and which parameters decay") 
 
 TEST_CASE("gl trainer: an evaluation is the processor's, of any number of rows") {
   if (!compute_ready()) return;
-  for (const auto& form : choices(ModelForm{})) {
-    CAPTURE(form.word);
-    Pair pair(small_config(form.value), options_for(0.2));
+  std::vector<Config> configs = {small_config(ModelForm::kClasses)};
+  configs[0].token_head = true;
+  for (const auto& form : choices(ModelForm{})) configs.push_back(small_config(form.value));
+  for (const Config& config : configs) {
+    CAPTURE(word(config.form));
+    CAPTURE(config.token_head);
+    Pair pair(config, options_for(0.2));
     for (std::uint64_t step = 0; step < 30; ++step) pair.here->step(pair.batch(16, step));
     std::copy(pair.here->parameters().begin(), pair.here->parameters().end(),
               pair.there->parameters().begin());

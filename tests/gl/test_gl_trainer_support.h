@@ -73,7 +73,7 @@ struct Pair {
     there = std::make_unique<GlTrainer>(c, shape, std::move(start), options, std::move(backend));
   }
   TokenBatch batch(std::int64_t rows, std::uint64_t number) const {
-    return batch_for(shape, rows, number);
+    return batch_for(config, shape, rows, number);
   }
   Config config;
   RunShape shape;
@@ -129,12 +129,16 @@ inline void check_step(const TrainStep& got, const TrainStep& expected, double l
   CHECK(got.counted == expected.counted);
   CHECK(got.learning_rate == expected.learning_rate);
   CHECK(got.loss == doctest::Approx(expected.loss).epsilon(limit));
+  CHECK(got.hidden_loss == doctest::Approx(expected.hidden_loss).epsilon(limit));
   CHECK(got.gradient_norm == doctest::Approx(expected.gradient_norm).epsilon(limit));
 }
 
 inline void check_evaluation(const Evaluation& got, const Evaluation& expected) {
   CHECK(got.loss == doctest::Approx(expected.loss).epsilon(kRelative));
   CHECK(got.counted == expected.counted);
+  CHECK(got.hidden.loss == doctest::Approx(expected.hidden.loss).epsilon(kRelative));
+  CHECK(got.hidden.counted == expected.hidden.counted);
+  CHECK(got.hidden.correct == expected.hidden.correct);
   CHECK(got.correct == expected.correct);
   CHECK(got.rows == expected.rows);
   CHECK(got.rows_correct == expected.rows_correct);

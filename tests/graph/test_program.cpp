@@ -130,7 +130,8 @@ std::string trouble(const Program& p) {
     const TensorSpec& spec = p.tensors[id];
     const auto tensor = static_cast<TensorId>(id);
     if (!ready.contains(p.resolve(tensor))) return spec.name + " is never written";
-    if (spec.name != "probs" && spec.name != "loss" && !read.contains(p.resolve(tensor)))
+    const bool shown = spec.name == "probs" || spec.role == Role::kTokenProbabilities;
+    if (!shown && spec.name != "loss" && !read.contains(p.resolve(tensor)))
       return spec.name + " is not read";
   }
   return "";
@@ -168,6 +169,10 @@ std::optional<Section> section_of(const Program& p, const Step& step) {
     case Role::kFocusOverlap:
     case Role::kFociPenalty:
     case Role::kPooled:
+    case Role::kTokenLogits:
+    case Role::kTokenProbabilities:
+    case Role::kTokenLoss:
+    case Role::kHiddenLoss:
     case Role::kClassLoss:
     case Role::kOwnLoss:
     case Role::kLoadBalance:
@@ -549,6 +554,7 @@ TEST_CASE("program: classifiers and encoder-decoders, for every combination") {
     shape.padded = configs % 3 == 0;
     c.pool = choices(PoolKind{})[static_cast<std::size_t>(configs / 2) % 6].value;
     c.foci_penalty = configs / 34 % 2 == 1 ? 0.5 : 0;
+    c.token_head = configs % 5 < 2 && c.form == ModelForm::kClasses;
     const std::string what = std::string(word(c.form)) + " " + text(c);
     for (const Program& p :
          {build_program(c, shape), build_training_program(c, shape, configs % 4 != 0)}) {
@@ -609,6 +615,36 @@ TEST_CASE("program: each kind of pooling makes the row that the classes are scor
   CHECK(foci.find("class_loss") >= 0);
   c.foci_penalty = 0;
   CHECK(built(PoolKind::kFoci).find("class_loss") == -1);
+}
+
+TEST_CASE("program: a head of tokens beside that of classes, and the sum of both losses") {
+  Config c = one_layer();
+  c.form = ModelForm::kClasses;
+  RunShape shape{2, 6, 5};
+  shape.classes = 4;
+  CHECK(build_training_program(c, shape).token_logits == -1);
+  const auto shape_in = [](const Program& program, const char* name) {
+    return shape_text(program.look(program.require(name)).axes);
+  };
+  c.token_head = true;
+  const Program p = build_training_program(c, shape);
+  CHECK(shape_in(p, "token_logits") == "(batch 2, position 6, vocab 5)");
+  CHECK(shape_in(p, "token_targets") == "(batch 2, position 6)");
+  CHECK(shape_in(p, "chosen") == "(batch 2, head 1, mean 1, key 6)");
+  CHECK(shape_in(p, "hidden_loss") == "(batch 2)");
+  CHECK(shape_in(p, "loss") == "(batch 2)");
+  CHECK(shape_in(p, "unembed.W_U") == shape_in(build_program(one_layer(), shape), "unembed.W_U"));
+  CHECK(shape_in(p, "logits") == "(batch 2, class 4)");
+  const OpCall& sum = p.calls[static_cast<std::size_t>(p.producer(p.loss))];
+  CHECK(sum.in == std::vector<TensorId>{p.require("class_loss"), p.require("hidden_loss")});
+  c.tied_head = true;
+  CHECK(build_program(c, shape).find("unembed.W_U") == -1);
+  c.token_head = false;
+  CHECK_THROWS_AS(build_program(c, shape), UsageError);
+  c.tied_head = false;
+  c.token_head = true;
+  c.form = ModelForm::kTokens;
+  CHECK_THROWS_AS(build_program(c, shape), UsageError);
 }
 
 TEST_CASE("program: segments join the embedding before the position, and are absent without") {

@@ -62,6 +62,13 @@ CONFIGS = {
     "segments-cls": dict(segments="on", form="classes", classes=3, pool="cls", heads=2, d_model=4,
                          d_hidden=5, block="post-norm", positions="learned", mask="none", tokens=6,
                          batch=3, lengths=[6, 4, 5]),
+    "token-head": dict(token_head="on", segments="on", form="classes", classes=3, pool="cls",
+                       heads=2, d_model=4, d_hidden=5, positions="learned", mask="none", tokens=6,
+                       batch=3, lengths=[6, 4, 5]),
+    "token-head-foci-tied": dict(token_head="on", tied_head="on", form="classes", classes=3,
+                                 pool="foci", foci=2, pool_hidden=3, foci_penalty=0.3, heads=2,
+                                 d_model=4, d_hidden=5, mask="none", tokens=5, batch=2,
+                                 lengths=[5, 3]),
     "experts": dict(experts=3, heads=2, d_model=4, d_hidden=5, tokens=5, batch=2),
     "experts-best": dict(experts=4, top_experts=2, layers=2, heads=2, d_model=4, d_hidden=5,
                          block="post-norm", activation="gelu-tanh", tokens=5, batch=2),
@@ -198,6 +205,37 @@ def penalised(c, run, losses, targets):
     return losses[counted].sum() / counted.sum(), losses
 
 
+def with_hidden(c, run, tensors, losses, targets, generator):
+    """The sum of both means: over the rows whose class counts, and over their hidden tokens; and
+    each row's share of it."""
+    n = c["tokens"]
+    words = torch.randint(0, reference.VOCAB, (c["batch"], n), generator=generator)
+    hidden = torch.rand(words.shape, generator=generator) < 0.5
+    hidden[:, 0] = True
+    hidden &= torch.arange(n)[None] < torch.tensor(c["lengths"])[:, None]
+    words = words.masked_fill(~hidden, -1)
+    counted = targets >= 0
+    asked = hidden & counted[:, None]
+    shares = asked.double() * (counted.double().sum() / asked.double().sum())
+    tensors["token_targets"] = words.double()
+    tensors["chosen"] = shares[:, None, None]
+    of_class = losses
+    if "pool.penalty" in run.kept:
+        run.keep("class_cost", losses)
+    else:
+        run.keep("class_loss", losses)
+    logits = run.kept["token_logits"].transpose(1, 2)
+    by_token = run.keep("token_loss", F.cross_entropy(logits, words, ignore_index=-1,
+                                                      reduction="none"))
+    rows = run.keep("hidden_loss.sum", (shares * by_token).sum(1)[:, None, None, None])
+    losses = losses + rows.flatten()
+    # The same once more, as torch means it, of the rows that count.
+    plain = F.cross_entropy(logits.transpose(1, 2)[asked], words[asked])
+    total = losses[counted].mean()
+    assert abs(total - (of_class[counted].mean() + plain)) < 1e-12
+    return total, losses
+
+
 def balanced(c, run, inputs, losses, targets):
     """The mean over the targets that count, and each one's loss, with what an uneven load of the
     experts costs in its row: C · E · Σ f · P, for each layer."""
@@ -258,6 +296,8 @@ def make(name, changes, folder):
                             ignore_index=-1)
     if c["foci_penalty"]:
         total, losses = penalised(c, run, losses, targets)
+    if c["token_head"] == "on":
+        total, losses = with_hidden(c, run, tensors, losses, targets, generator)
     if c["balance"]:
         made = {}
         total, losses = balanced(c, run, made, losses, targets)

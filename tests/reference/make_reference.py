@@ -46,7 +46,8 @@ LATER = dict(norm="layer", kv_heads=0, rotary="half", rotary_base=10000.0, rotar
              relative_reach=16, t5_buckets=32, t5_reach=128,
              mixer="attention", kernel=3, dilation=1, experts=0, top_experts=0, balance=0.0,
              memory=0, numbers="off", components=0, output_projection="on", d_value=0, bias_kv="off",
-             zero_attention="off", average_weights="off", masked_heads="", added="", by_head=[], segments="off")
+             zero_attention="off", average_weights="off", masked_heads="", added="", by_head=[], segments="off",
+             token_head="off")
 DEFAULTS |= LATER
 
 BY_DISTANCE = ("relative", "t5", "alibi", "transformer-xl")
@@ -137,6 +138,12 @@ CONFIGS = {
     "segments-cls": dict(segments="on", form="classes", classes=2, pool="cls", heads=2, d_model=4,
                          d_hidden=5, block="post-norm", positions="learned", mask="none", batch=3,
                          tokens=6, lengths=[6, 4, 5]),
+    # A head of tokens beside that of classes, with a matrix of its own and with the embeddings.
+    "token-head": dict(token_head="on", segments="on", form="classes", classes=2, pool="cls",
+                       heads=2, d_model=6, d_hidden=5, positions="learned", mask="none", batch=2,
+                       tokens=6, lengths=[6, 4]),
+    "token-head-tied": dict(token_head="on", tied_head="on", form="classes", classes=3, heads=2,
+                            d_model=4, block="post-norm", mask="none", tokens=5),
     "segments-alone": dict(segments="on", heads=2, d_model=4, block="attention", positions="none",
                            tokens=5),
     # Experts in the feed-forward network's place: all of them, the best, the best one, a single one.
@@ -644,8 +651,13 @@ def make_parameters(c, generator):
             if bias:
                 draw("unembed.b_" + part, count, deviation=0.3)
         return made
-    if c["tied_head"] == "on":  # the head is the table of embeddings
+    tied = c["tied_head"] == "on"  # the head is the table of embeddings
+    if tied and c["form"] != "classes":
         return made
+    if c["token_head"] == "on" and not tied:
+        draw("unembed.W_U", d, VOCAB, deviation=1 / math.sqrt(d))
+        if bias:
+            draw("unembed.b_U", VOCAB, deviation=0.3)
     draw(f"{name}.W_{letter}", rows, outcomes, deviation=1 / math.sqrt(rows))
     if bias:
         draw(f"{name}.b_{letter}", outcomes, deviation=0.3)
@@ -695,10 +707,14 @@ class Run:
             logits = self.keep("logits", self.number_logits(x))
             return self.keep("probs", F.softmax(logits, dim=-1))
         name = "unembed.%s_U"
+        table = w["embed.W_E"] if c["tied_head"] == "on" else w.get("unembed.W_U", w["embed.W_E"].T).T
+        head = table if c["form"] != "classes" else w["classify.W_C"].T
         if c["form"] == "classes":
+            if c["token_head"] == "on":
+                words = self.keep("token_logits", F.linear(x, table, w.get("unembed.b_U")))
+                self.keep("token_probs", F.softmax(words, dim=-1))
             x = self.keep("pooled", self.pool(x))
             name = "classify.%s_C"
-        head = w["embed.W_E"] if c["tied_head"] == "on" else w[name % "W"].T
         logits = self.keep("logits", F.linear(x, head, w.get(name % "b")))
         self.keep("probs", F.softmax(logits, dim=-1))
 

@@ -80,7 +80,8 @@ void for_all_traces(F&& f) {
         c.activation = choices(Activation{})[static_cast<std::size_t>(number) % 6].value;
         c.mask.kind = number % 2 == 0 ? MaskKind::kNone : MaskKind::kCausal;
         c.bias = number % 5 != 0;
-        c.tied_head = number % 4 == 3 && form.value != ModelForm::kClasses;
+        c.token_head = number % 3 == 1 && form.value == ModelForm::kClasses;
+        c.tied_head = number % 4 == 3 && (c.token_head || form.value != ModelForm::kClasses);
         c.pool = choices(PoolKind{})[static_cast<std::size_t>(number) / 2 % 6].value;
         c.pool_hidden = 1 + number % 3;
         c.foci_penalty = number % 4 < 3 ? 0.5 : 0;
@@ -145,6 +146,11 @@ std::vector<Document> other_documents() {
     c.segments = true;
     c.form = ModelForm::kClasses;
     c.pool = PoolKind::kFirst;
+    c.mask.kind = MaskKind::kNone;
+  });
+  with([](Config& c) {
+    c.token_head = true;
+    c.form = ModelForm::kClasses;
     c.mask.kind = MaskKind::kNone;
   });
   std::vector<Document> documents;

@@ -101,6 +101,7 @@ Config config_of(const Reference& r) {
   if (words.contains("balance")) c.balance = std::stod(r.word("balance"));
   if (words.contains("numbers")) c.numbers = r.is_on("numbers");
   if (words.contains("components")) c.components = r.number("components");
+  if (words.contains("token_head")) c.token_head = r.is_on("token_head");
   if (words.contains("segments")) c.segments = r.is_on("segments");
   if (words.contains("memory")) c.memory = r.number("memory");
   c.bias = r.is_on("bias");

@@ -43,6 +43,20 @@ inline TokenBatch batch_for(const RunShape& shape, std::int64_t rows, std::uint6
   return b;
 }
 
+/// The same, with hidden tokens where the config has a head of them: another number in each row.
+inline TokenBatch batch_for(const Config& config, const RunShape& shape, std::int64_t rows,
+                            std::uint64_t number) {
+  TokenBatch b = batch_for(shape, rows, number);
+  for (std::size_t i = 0; config.token_head && i < b.tokens.size(); ++i) {
+    const auto width = static_cast<std::size_t>(b.positions);
+    const bool there = i % width < static_cast<std::size_t>(b.lengths[i / width]);
+    const bool asked = i % width == 0 || scatter(number + 31 * i) % 3 == 0;
+    b.token_targets.push_back(there && asked ? (b.tokens[i] + 2) % static_cast<int>(shape.vocab)
+                                             : -1);
+  }
+  return b;
+}
+
 inline bool same_bits(const Learner& a, const Learner& b) {
   for (std::size_t p = 0; p < a.parameters().size(); ++p) {
     if (a.parameters()[p].data != b.parameters()[p].data) return false;

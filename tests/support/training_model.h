@@ -112,6 +112,8 @@ class TrainingModel {
     const auto targets = cell_count(program->look(program->targets).axes);
     for (std::uint64_t t = 0; t < static_cast<std::uint64_t>(targets); ++t)
       b.targets.push_back(t % 4 == 2 ? -1 : draw(t + 99, outcomes));
+    for (std::uint64_t t = 0; program->token_targets >= 0 && t < b.tokens.size(); ++t)
+      b.token_targets.push_back(t % 3 == 1 ? draw(t + 7, vocab) : -1);
     for (std::int64_t r = 0; shape.padded && r < b.rows; ++r) {
       b.lengths.push_back(static_cast<int>(std::max<std::int64_t>(1, b.positions - 2 * r)));
       b.source_lengths.push_back(static_cast<int>(std::max<std::int64_t>(1, b.sources - r)));
@@ -192,7 +194,8 @@ void for_all_configs(F&& f) {
           own.form = form.value;
           // Without norms the numbers of two stacks would grow beyond what differences can follow.
           const bool bare = c.block == BlockKind::kAttention && form.value != ModelForm::kTokens;
-          own.tied_head = number % 4 == 1 && form.value != ModelForm::kClasses;
+          own.token_head = number % 3 == 1 && form.value == ModelForm::kClasses;
+          own.tied_head = number % 4 == 1 && (own.token_head || form.value != ModelForm::kClasses);
           if (form.value == ModelForm::kClasses) {
             own.pool = turn(PoolKind{}, number / 2);
             own.foci = 1 + number % 3;

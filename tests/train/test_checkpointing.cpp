@@ -27,7 +27,7 @@ double check_same(const Config& config, const RunShape& shape, double dropout, i
   const auto keeps = trainer_of(config, shape, dropout, false, threads);
   const auto again = trainer_of(config, shape, dropout, true, threads);
   for (std::uint64_t number = 1; number <= 2; ++number) {
-    const TokenBatch batch = batch_for(keeps->shape(), 11, number);
+    const TokenBatch batch = batch_for(config, keeps->shape(), 11, number);
     const TrainStep a = keeps->step(batch), b = again->step(batch);
     CHECK(a.loss == b.loss);
     CHECK(a.gradient_norm == b.gradient_norm);

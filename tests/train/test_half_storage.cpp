@@ -92,7 +92,7 @@ void check_as_apart(const Config& config, const RunShape& shape, NumberFormat st
   TrainerOptions options = options_of(storage, dropout);
   options.shards = 1;
   const auto trainer = trainer_of(config, shape, options);
-  const TokenBatch batch = batch_for(trainer->shape(), 5, 1);
+  const TokenBatch batch = batch_for(config, trainer->shape(), 5, 1);
   const auto expected = gradients_apart(*trainer, config, shape, batch, options);
   CHECK(std::isfinite(trainer->step(batch).gradient_norm));
   REQUIRE(trainer->parameters().size() == expected.size());
@@ -173,7 +173,7 @@ TEST_CASE("half storage: gradients are those of float32 to within the format's r
       const auto whole = trainer_of(c, shape, options_of(NumberFormat::kFloat32, 0.1));
       for (Tensor& weights : whole->parameters())
         round_to(kHalves[i], FloatBuffer(weights.data), weights.data.data());
-      const TokenBatch batch = batch_for(whole->shape(), 11, 1);
+      const TokenBatch batch = batch_for(c, whole->shape(), 11, 1);
       CHECK(half->step(batch).loss == whole->step(batch).loss);
       const double error = apart(*half, *whole) / unit;
       CAPTURE(number);

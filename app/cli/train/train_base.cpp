@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdio>
 
 #include "app/cli/cli.h"
 #include "core/base/error.h"
+#include "core/base/number_text.h"
 #include "core/graph/program_memory.h"
 #include "core/run/model_input.h"
 #include "core/train/fine_tuning.h"
@@ -16,7 +18,8 @@ namespace {
 const char* problem_of(const Model& base, const TrainOptions& o) {
   const bool masked = !o.mask_tokens.empty();
   if (!o.labels.empty() || o.next_sentence) return nullptr;  // classifier_on() says
-  if (fills_masks(base)) return masked ? nullptr : "train.from_masked";
+  if (fills_masks(base) || base.file.config.token_head)
+    return masked ? nullptr : "train.from_masked";
   if (!goes_on(base)) return "train.from_form";
   return masked ? "train.from_not_masked" : nullptr;
 }
@@ -62,9 +65,10 @@ void use_base(const Model& base, const CLI::App& sub, TrainOptions& o) {
 }
 
 Config config_on(const Model& base, const TrainOptions& o) {
-  if (o.labels.empty() && !o.next_sentence) return base.file.config;
+  if (o.labels.empty() && !o.next_sentence) return without_classes(base.file.config);
   const auto pool = from_word<PoolKind>(o.model.pool.value_or(""));
-  if (o.next_sentence) return pair_judge_on(base.file.config, base.name, pool);
+  if (o.next_sentence)
+    return pair_judge_on(base.file.config, base.name, !o.mask_tokens.empty(), pool);
   return classifier_on(base.file.config, base.name, pool.value_or(pool_on(base.file.config)));
 }
 
@@ -79,6 +83,30 @@ int frozen_layers(const TrainOptions& o) {
   if (error != std::errc() || end != o.freeze.data() + o.freeze.size() || layers < 0)
     throw UsageError(Message{"train.freeze_number", {{"got", o.freeze}}});
   return layers;
+}
+
+void tell_left_out(const Model& base, const Config& config, const RunShape& shape) {
+  std::string names;
+  for (const std::string& name : left_out(base, config, shape))
+    names += (names.empty() ? "" : ", ") + name;
+  if (!names.empty())
+    tell("the run has no use for these weights of " + base.name +
+         ", or begins with new ones in their place: " + names);
+}
+
+OldText::OldText(const std::shared_ptr<const Model>& base, Learner& learner,
+                 std::int64_t positions) {
+  if (!base) return;
+  name_ = base->name;
+  rows_ = written_rows(base, kOldTextRows, positions);
+  if (rows_.rows > 0) before_ = learner.evaluate(rows_).loss;
+}
+
+void OldText::tell(Learner& learner) const {
+  if (rows_.rows == 0) return;
+  std::fprintf(stderr, "text that %s writes by itself: loss %s before, %s now\n", name_.c_str(),
+               number_text(before_, 4).c_str(),
+               number_text(learner.evaluate(rows_).loss, 4).c_str());
 }
 
 }  // namespace headlight

@@ -21,6 +21,21 @@ void use_base(const Model& base, const CLI::App& sub, TrainOptions&);
 /// The config of the run: the model's, with --labels that of a classifier on it.
 Config config_on(const Model& base, const TrainOptions&);
 
+/// Says which weights of the model the run leaves out: those of a head.
+void tell_left_out(const Model&, const Config&, const RunShape&);
+
+/// What the model that the run began with writes by itself: how well it is still known.
+class OldText {
+ public:
+  OldText(const std::shared_ptr<const Model>& base, Learner&, std::int64_t positions);
+  void tell(Learner&) const;
+
+ private:
+  std::string name_;
+  TokenBatch rows_;
+  double before_ = 0;
+};
+
 /// TrainerOptions::frozen. Throws UsageError for what is neither a number nor "all", without
 /// --from, and on a graphics card.
 int frozen_layers(const TrainOptions&);

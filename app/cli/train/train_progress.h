@@ -25,12 +25,19 @@ namespace headlight {
 class TrainLog {
  public:
   /// No file where the path is empty. Throws Error where it cannot be written.
-  TrainLog(const std::string& path, bool goes_on) : path_(path) {
+  /// `both`: of a model that learns hidden tokens beside classes, the parts of the losses too.
+  TrainLog(const std::string& path, bool goes_on, bool both) : path_(path), both_(both) {
     if (path.empty()) return;
     file_ = std::fopen(path.c_str(), goes_on ? "ae" : "we");
     if (!file_) fail_to_save(path, errno, false);
     if (goes_on) return;
-    std::fputs("step,loss,gradient_norm,learning_rate,tokens_per_second,validation_loss\n", file_);
+    std::fputs("step,loss,gradient_norm,learning_rate,tokens_per_second,validation_loss", file_);
+    if (both_) {
+      for (const char* of : {"", "validation_"})
+        std::fprintf(file_, ",%sclass_loss,%shidden_loss", of, of);
+      std::fputs(",validation_class_accuracy,validation_hidden_accuracy", file_);
+    }
+    std::fputs("\n", file_);
     if (std::fflush(file_) != 0) fail(errno);
   }
   ~TrainLog() {
@@ -39,14 +46,20 @@ class TrainLog {
   TrainLog(const TrainLog&) = delete;
   TrainLog& operator=(const TrainLog&) = delete;
 
-  /// `validation`: with the weights after the step, where it was measured.
-  void add(const TrainStep& s, double speed, std::optional<double> validation) {
+  /// `validation`: with the weights after the step; null where it was not measured.
+  void add(const TrainStep& s, double speed, const Evaluation* validation) {
     if (!file_ || !problem_.empty()) return;
-    char measured[32] = "";
-    if (validation) std::snprintf(measured, sizeof measured, "%.9g", *validation);
-    const int written =
-        std::fprintf(file_, "%lld,%.9g,%.9g,%.9g,%.6g,%s\n", static_cast<long long>(s.step), s.loss,
-                     s.gradient_norm, s.learning_rate, speed, measured);
+    const auto measured = [&](double value) { return validation ? digits(value) : std::string(); };
+    const Evaluation v = validation ? *validation : Evaluation{};
+    std::string parts;
+    if (both_) {
+      parts = "," + digits(s.loss - s.hidden_loss) + "," + digits(s.hidden_loss) + "," +
+              measured(v.class_loss()) + "," + measured(v.hidden.loss) + "," +
+              measured(v.accuracy()) + "," + measured(v.hidden.accuracy());
+    }
+    const int written = std::fprintf(
+        file_, "%lld,%.9g,%.9g,%.9g,%.6g,%s%s\n", static_cast<long long>(s.step), s.loss,
+        s.gradient_norm, s.learning_rate, speed, measured(v.loss).c_str(), parts.c_str());
     // Someone may be watching it.
     if (written >= 0 && std::fflush(file_) == 0) return;
     try {
@@ -66,7 +79,14 @@ class TrainLog {
     fail_to_save(path_, error, false);
   }
 
+  static std::string digits(double value) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.9g", value);
+    return text;
+  }
+
   std::string path_, problem_;
+  bool both_ = false;
   std::FILE* file_ = nullptr;
 };
 
@@ -76,7 +96,7 @@ class TrainProgress {
  public:
   /// `validation`: as it was measured last, where it was; of classes with the share that is right.
   void tell_step(const TrainStep& s, std::int64_t steps,
-                 const std::optional<TrainState::Score>& validation, bool classes, double speed,
+                 const std::optional<Evaluation>& validation, const Config& config, double speed,
                  double left) {
     const auto now = Clock::now();
     const bool last = s.step + 1 == steps;
@@ -86,14 +106,21 @@ class TrainProgress {
     const auto seconds = static_cast<long long>(left);
     std::string measured;
     if (validation) measured = "  validation " + number_text(validation->loss, 4);
-    if (validation && classes)
-      measured += " (" + number_text(100 * validation->accuracy, 4) + " % right)";
+    if (validation && config.token_head) {
+      measured += parts_text(validation->class_loss(), validation->hidden.loss) + ", right " +
+                  number_text(100 * validation->accuracy(), 4) + " % and " +
+                  number_text(100 * validation->hidden.accuracy(), 4) + " %";
+    } else if (validation && config.form == ModelForm::kClasses) {
+      measured += " (" + number_text(100 * validation->accuracy(), 4) + " % right)";
+    }
     if (s.loss_scale > 0)
       measured += "  loss scale " + count_text(static_cast<long long>(s.loss_scale)) +
                   (s.skipped ? " (skipped)" : "");
-    std::fprintf(stderr, "%sstep %s/%s  loss %s%s  rate %s  %s tokens/s  %lld:%02lld left%s",
+    const std::string parts =
+        config.token_head ? parts_text(s.loss - s.hidden_loss, s.hidden_loss) : std::string();
+    std::fprintf(stderr, "%sstep %s/%s  loss %s%s%s  rate %s  %s tokens/s  %lld:%02lld left%s",
                  terminal_ ? "\r" : "", count_text(s.step + 1).c_str(), count_text(steps).c_str(),
-                 number_text(s.loss, 4).c_str(), measured.c_str(),
+                 number_text(s.loss, 4).c_str(), parts.c_str(), measured.c_str(),
                  rate_text(s.learning_rate).c_str(),
                  count_text(static_cast<long long>(speed)).c_str(), seconds / 60, seconds % 60,
                  terminal_ ? "   " : "\n");
@@ -101,6 +128,11 @@ class TrainProgress {
   /// Before anything else is said.
   void end_line() const {
     if (terminal_ && any_) std::fputc('\n', stderr);
+  }
+
+  /// " (class 0.6931, hidden tokens 6.214)"
+  static std::string parts_text(double classes, double hidden) {
+    return " (class " + number_text(classes, 4) + ", hidden tokens " + number_text(hidden, 4) + ")";
   }
 
   /// "1.0e-3": rates span many powers of ten.
@@ -125,8 +157,7 @@ class TrainProgress {
 /// As it is kept with the run: what "Runs and models" lists.
 inline std::optional<TrainState::Score> score_of(const Evaluation& found) {
   if (found.counted == 0) return std::nullopt;
-  return TrainState::Score{found.loss,
-                           static_cast<double>(found.correct) / static_cast<double>(found.counted)};
+  return TrainState::Score{found.loss, found.accuracy()};
 }
 
 inline std::string percent_text(std::int64_t part, std::int64_t of) {
@@ -140,6 +171,11 @@ inline void tell_score(const Evaluation& all, const Task* task,
                percent_text(all.correct, all.counted).c_str(), count_text(all.counted).c_str(),
                percent_text(all.rows_correct, all.rows).c_str(), count_text(all.rows).c_str(),
                number_text(all.loss, 4).c_str());
+  if (all.hidden.counted > 0)
+    std::fprintf(stderr, "hidden tokens: %s of %s right; loss %s of them, %s of the class\n",
+                 percent_text(all.hidden.correct, all.hidden.counted).c_str(),
+                 count_text(all.hidden.counted).c_str(), number_text(all.hidden.loss, 4).c_str(),
+                 number_text(all.class_loss(), 4).c_str());
   if (!task || all.chosen.empty() || task->classes().size() > kMostConfusion) return;
   const auto counts = confusion_of(batches, all.chosen, task->classes().size());
   std::fputs(confusion_text(task->classes(), counts).c_str(), stderr);

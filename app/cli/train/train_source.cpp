@@ -123,11 +123,6 @@ std::optional<RunText> run_text(const TrainOptions& o, const TextOptions& option
   return text.sha256.empty() ? std::nullopt : std::optional(std::move(text));
 }
 
-void check_next_sentence(const TrainOptions& o) {
-  if (o.text.empty()) throw UsageError(Message{"train.next_sentence.text"});
-  if (!o.mask_tokens.empty()) throw UsageError(Message{"train.next_sentence.masked"});
-}
-
 // Pairs in one row, for a decoder alone: asked for, or those of the run that goes on.
 bool joined_pairs(const TrainOptions& o, const Config& config) {
   if (!o.resume.empty()) return config.form == ModelForm::kTokens;
@@ -232,7 +227,7 @@ LearnedFrom open_data(const TrainOptions& o, RunSettings& settings, const KnownT
     throw UsageError("--bytes and --validation-bytes go with --text");
   if (o.text.empty() && !o.mask_tokens.empty())
     throw UsageError("--mask-tokens goes with --text; give a text, or leave it out");
-  if (o.next_sentence) check_next_sentence(o);
+  if (o.next_sentence && o.text.empty()) throw UsageError(Message{"train.next_sentence.text"});
   const int given = !o.text.empty() + !o.labels.empty() + !o.pairs.empty() + !o.data_ids.empty() +
                     !settings.task.empty();
   if (given != 1) {

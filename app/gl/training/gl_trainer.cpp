@@ -213,17 +213,26 @@ void GlTrainer::run_piece(GlTrainingProgram& s, const Piece& piece) {
   take_gradients(s);
 }
 
-// Of logits that are larger than a buffer the processor finds what the kernels would.
+// Of logits that are larger than a buffer the processor finds what the kernels would, and of a
+// model that says two things both.
 void GlTrainer::add_figures(GlTrainingProgram& s, const Piece& piece) {
   const Program& program = *s.program;
   const TensorId logits = program.logits, loss = told_loss(program);
   const unsigned figures = figures_on_.to_add(0, kNoFigures.data(), kFigureWords);
   const std::int64_t most = backend_->device().limits.block_bytes / 4;
-  if (std::max(cell_count(program.look(logits).axes), cell_count(program.look(loss).axes)) > most) {
+  const bool both = program.token_loss >= 0;
+  if (both ||
+      std::max(cell_count(program.look(logits).axes), cell_count(program.look(loss).axes)) > most) {
     backend_->fetch(program, logits, s.memory);
     backend_->fetch(program, loss, s.memory);
+    if (both) backend_->fetch(program, program.token_loss, s.memory);
+    if (both && !piece.backward) backend_->fetch(program, program.token_logits, s.memory);
     const BatchSum sum = sum_batch(program, s.memory, !piece.backward);
     elsewhere_.loss += sum.loss;
+    elsewhere_.counted += sum.counted;
+    elsewhere_.hidden.loss += sum.hidden.loss;
+    elsewhere_.hidden.counted += sum.hidden.counted;
+    elsewhere_.hidden.correct += sum.hidden.correct;
     elsewhere_.correct += sum.correct;
     elsewhere_.rows_correct += sum.rows_correct;
     elsewhere_.chosen.insert(elsewhere_.chosen.end(), sum.chosen.begin(), sum.chosen.end());
@@ -289,12 +298,17 @@ TrainStep GlTrainer::step(std::span<const TokenBatch> batches) {
   return guarded([&] {
     std::int64_t row = 0;
     for (const TokenBatch& batch : batches) {
+      elsewhere_.hidden = {};
+      elsewhere_.counted = 0;
       run_batch(batch, {batch, 0, result.counted, row, true, row > 0});
+      result.hidden_loss += mean_hidden(elsewhere_) * static_cast<double>(elsewhere_.counted);
       row += batch.rows;
     }
     measure_gradients();
     const GlFigures figures = read_figures();
-    result.loss = static_cast<double>(figures.loss) / static_cast<double>(result.counted);
+    result.hidden_loss /= static_cast<double>(result.counted);
+    result.loss = static_cast<double>(figures.loss) / static_cast<double>(result.counted) +
+                  result.hidden_loss;
     result.gradient_norm = figures.norm();
     if (std::isfinite(result.loss) && std::isfinite(result.gradient_norm)) update(result);
     return result;
@@ -353,7 +367,9 @@ Evaluation GlTrainer::evaluate(const TokenBatch& batch) {
     run_batch(batch, {batch});
     const GlFigures figures = read_figures();
     const auto counted = static_cast<double>(std::max<std::int64_t>(result.counted, 1));
-    result.loss = static_cast<double>(figures.loss) / counted;
+    result.hidden = elsewhere_.hidden;
+    result.hidden.loss = mean_hidden(elsewhere_);
+    result.loss = static_cast<double>(figures.loss) / counted + result.hidden.loss;
     result.correct = figures.correct;
     result.rows_correct = figures.rows_correct;
     result.chosen = std::move(elsewhere_.chosen);

@@ -201,7 +201,8 @@ void StepsController::pick_default() {
   }
   // What a model says at [MASK] is what it was trained for.
   const std::vector<int>& masked = trace.input().masked;
-  const bool predicts = step.section == Section::kPrediction && !masked.empty();
+  const bool predicts = step.section == Section::kPrediction && !masked.empty() &&
+                        trace.tensor(step.tensor).find_dim("position") >= 0;
   if (predicts && !(row && picked_by_hand_)) row = masked.front();
   const std::int64_t part = shown_part(state_);
   const StepPage page = step_page(trace, step, part);

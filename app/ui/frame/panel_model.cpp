@@ -166,12 +166,15 @@ void form_settings(const AppState& state, Ui& ui, Form& form, Config& c, bool& c
       c.mask.kind = classes ? MaskKind::kNone : MaskKind::kCausal;
       if (!classes) c.layers = std::max(c.layers, 1);
       if (classes) c.tied_head = false;
+      if (!classes) c.token_head = false;
       if (c.form == ModelForm::kTranslate) c.mixer = MixerKind::kAttention;
       if (c.form != ModelForm::kTokens) c.memory = 0;
     }
     changed |= other;
   }
   if (c.form != ModelForm::kClasses) return;
+  if (state.document().model.empty())
+    changed |= switch_field(form, "model/token_head", ui.tr("model.token_head"), c.token_head);
   changed |= choice_field(form, "model/pool", ui.tr("model.pool"), c.pool);
   if (c.pool != PoolKind::kFoci) return;
   changed |= number_field(form, "model/foci", ui.tr("model.foci"), c.foci, 1, kMaxFoci);

@@ -49,9 +49,12 @@ std::optional<CellPick> draw_ranking(const AppState& state, Ui& ui, const Rect& 
   const auto used = static_cast<float>(std::min(lines, count + (ranking.rest > 0)));
   const float spare = r.height() - title_height(ui) - used * line;
   const float y0 = r.y0 + (lists == 1 ? std::max(0.0f, spare * 0.4f) : 0);
-  const std::string title =
-      ui.tr(trace.program().shape.in_place ? "stage.ranking.in_place" : "stage.ranking",
-            {{"token", token_label(trace.name(p.pane.row_axis, cell.row))}});
+  const Program& program = trace.program();
+  const Role role = program.tensors[static_cast<std::size_t>(p.tensor)].role;
+  const bool beside_class = role == Role::kTokenLogits || role == Role::kTokenProbabilities;
+  const bool in_place = program.shape.in_place || beside_class;
+  const std::string title = ui.tr(in_place ? "stage.ranking.in_place" : "stage.ranking",
+                                  {{"token", token_label(trace.name(p.pane.row_axis, cell.row))}});
   ui.user_text(ui.fonts.strong, {r.x0, y0}, ui.theme.text, title, r.width());
 
   const bool weights = shows_weights(trace.program(), p.tensor);

@@ -47,8 +47,9 @@ std::span<const float> said_as_trained(const AppState& state, const Outcome& out
 bool has_room(const AppState& state) {
   const Trace* trace = state.derived.trace.get();
   if (!trace || state.derived.cut) return false;
-  if (!trace->input().masked.empty()) return true;  // a mask is filled, the row stays as long
-  if (trace->config().memory > 0) return true;      // a segment that is full is followed by another
+  // A mask is filled, and the row stays as long.
+  if (trace->program().asks_for_masked() && !trace->input().masked.empty()) return true;
+  if (trace->config().memory > 0) return true;  // a segment that is full is followed by another
   const auto& model = state.derived.model;
   const std::int64_t most = model && model->file.context > 0 ? model->file.context : INT64_MAX;
   return trace->length() < std::min<std::int64_t>(most, state.document().max_tokens);

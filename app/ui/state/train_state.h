@@ -74,7 +74,8 @@ struct RunView {
   std::uint64_t version = 0;  // of what was last taken
 };
 
-enum class Curve { kLoss, kBits, kAccuracy, kNorm, kRate };
+/// kPairs and kHidden: the two parts of the loss of a run that learns both.
+enum class Curve { kLoss, kBits, kPairs, kHidden, kAccuracy, kNorm, kRate };
 
 /// A point of a run: which one, after how many updates.
 struct RunPoint {

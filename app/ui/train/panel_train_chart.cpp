@@ -29,11 +29,15 @@ struct CurveName {
   Curve curve;
   std::string_view id;
 };
-constexpr CurveName kCurves[] = {{Curve::kLoss, "loss"},
-                                 {Curve::kBits, "bits"},
-                                 {Curve::kAccuracy, "accuracy"},
-                                 {Curve::kNorm, "norm"},
+constexpr CurveName kCurves[] = {{Curve::kLoss, "loss"},         {Curve::kBits, "bits"},
+                                 {Curve::kPairs, "pairs"},       {Curve::kHidden, "hidden"},
+                                 {Curve::kAccuracy, "accuracy"}, {Curve::kNorm, "norm"},
                                  {Curve::kRate, "rate"}};
+
+// Does the run learn hidden tokens beside the class, so that its loss has two parts?
+bool learns_both(const RunView& run) { return run.plan && run.plan->config.token_head; }
+
+bool is_part(Curve curve) { return curve == Curve::kPairs || curve == Curve::kHidden; }
 
 // Those that one of the runs has: bits per byte are of texts alone.
 std::vector<CurveName> curves_of(const TrainData& data) {
@@ -42,7 +46,10 @@ std::vector<CurveName> curves_of(const TrainData& data) {
                                            [](const auto& run) { return learns_text(*run); });
   std::vector<CurveName> curves;
   for (const CurveName& curve : kCurves) {
-    if (curve.curve != Curve::kBits || text) curves.push_back(curve);
+    const bool has = curve.curve == Curve::kBits ? text
+                     : is_part(curve.curve)      ? learns_both(data.run)
+                                                 : true;
+    if (has) curves.push_back(curve);
   }
   return curves;
 }
@@ -51,6 +58,7 @@ std::vector<CurveName> curves_of(const TrainData& data) {
 std::string_view unit_of(const Ui& ui, const RunView& run, const CurveName& curve) {
   const bool classifies = run.task && !run.task->classes().empty();
   const bool counts = curve.curve == Curve::kLoss || curve.curve == Curve::kAccuracy;
+  if (curve.curve == Curve::kLoss && learns_both(run)) return ui.tr("train.unit.loss.both");
   return ui.tr("train.unit." + std::string(curve.id) + (classifies && counts ? ".class" : ""));
 }
 
@@ -64,9 +72,11 @@ CurveName shown_curve(const AppState& state) {
 }
 
 StepValue value_of(Curve curve) {
-  return curve == Curve::kNorm   ? StepValue::kNorm
-         : curve == Curve::kRate ? StepValue::kRate
-                                 : StepValue::kLoss;
+  return curve == Curve::kNorm     ? StepValue::kNorm
+         : curve == Curve::kRate   ? StepValue::kRate
+         : curve == Curve::kPairs  ? StepValue::kClassLoss
+         : curve == Curve::kHidden ? StepValue::kHiddenLoss
+                                   : StepValue::kLoss;
 }
 
 // A run's number as the curve shows it.
@@ -98,11 +108,21 @@ std::vector<ChartPoint> measured_points(const RunView& run, Curve curve,
   if (curve == Curve::kNorm || curve == Curve::kRate) return points;
   if (curve == Curve::kBits && !learns_text(run)) return points;
   for (const ValidationPoint& point : measured) {
-    const double y = curve == Curve::kAccuracy
-                         ? point.accuracy
+    const double y = curve == Curve::kAccuracy ? point.accuracy
+                     : curve == Curve::kPairs  ? point.loss - point.hidden_loss
+                     : curve == Curve::kHidden
+                         ? point.hidden_loss
                          : in_curve(run, curve, Split::kValidation, point.loss);
     points.push_back({static_cast<double>(point.step), y});
   }
+  return points;
+}
+
+// What is right of the hidden tokens.
+std::vector<ChartPoint> hidden_points(const RunView& run) {
+  std::vector<ChartPoint> points;
+  for (const ValidationPoint& point : run.validation)
+    points.push_back({static_cast<double>(point.step), point.hidden_accuracy});
   return points;
 }
 
@@ -127,7 +147,8 @@ Color earlier_color(const Theme& theme, std::size_t i) {
 bool counts_alike(const RunView& a, const RunView& b) {
   if (!a.plan || !b.plan || !a.plan->settings.task.empty()) return true;
   const TextOptions &x = a.plan->text_options, &y = b.plan->text_options;
-  if (judges_rows(a.plan->data, x) && judges_rows(b.plan->data, y)) return true;
+  if (judges_rows(a.plan->data, x) && judges_rows(b.plan->data, y))
+    return learns_both(a) == learns_both(b);
   return a.plan->settings.base == b.plan->settings.base && x.cut == y.cut &&
          x.vocabulary == y.vocabulary && x.characters == y.characters &&
          x.validation == y.validation && x.known == y.known;
@@ -149,6 +170,7 @@ std::vector<Line> lines_of(const AppState& state, const Ui& ui) {
   for (std::size_t i = 0; i < earlier.size(); ++i) {
     if (!learns_alike(*earlier[i], state.train.run)) continue;
     if (curve == Curve::kBits && !learns_text(*earlier[i])) continue;
+    if (is_part(curve) && !learns_both(*earlier[i])) continue;
     const bool by_validation = curve == Curve::kAccuracy;
     Line line{ui.tr("train.run_n", {{"n", std::to_string(earlier[i]->status.run)}}),
               earlier_color(ui.theme, i),
@@ -171,8 +193,12 @@ std::vector<Line> lines_of(const AppState& state, const Ui& ui) {
                      training_points(run, curve), run.status.run, false, false, &run});
   }
   if (curve != Curve::kNorm && curve != Curve::kRate) {
-    lines.push_back({std::string(ui.tr("train.validation")), ui.theme.q,
-                     measured_points(run, curve, run.validation), run.status.run});
+    const bool both = curve == Curve::kAccuracy && learns_both(run);
+    lines.push_back({std::string(ui.tr(both ? "train.validation.pairs" : "train.validation")),
+                     ui.theme.q, measured_points(run, curve, run.validation), run.status.run});
+    if (both)
+      lines.push_back({std::string(ui.tr("train.validation.hidden")), ui.theme.v,
+                       hidden_points(run), run.status.run});
   }
   if (curve == Curve::kAccuracy) {
     std::vector<ChartPoint> alone = written_points(run);

@@ -22,10 +22,9 @@ void choose_task(TrainSettings& s, int pressed) {
   next.config.seed = s.plan.config.seed;
   next.text = s.plan.text;
   next.text_options = s.plan.text_options;
-  if (next.settings.task.empty() && next.text_options.next_sentence) {
-    next = with_next_sentence(std::move(next), true);
-  } else if (next.settings.task.empty()) {
-    next = with_masked(std::move(next), next.text_options.masked);
+  if (next.settings.task.empty()) {
+    const TextOptions& options = s.plan.text_options;
+    next = with_objective(std::move(next), {options.masked, options.next_sentence});
   }
   s.plan = std::move(next);
   s.changed = true;
@@ -155,6 +154,7 @@ void choose_base(TrainSettings& s) {
   if (offers_kept(s.plan)) {  // names of folders may be long, and many
     s.column.name_above(ui.tr("train.base"));
     pressed = drop_down(ui, "train/set/base", all.labels, ids, chosen, s.column.row(30));
+    s.column.y += ui.px(4);
   } else {
     pressed = choice_row(ui, {"train/set/base", ui.tr("train.base"), all.labels, ids, chosen, {}},
                          s.column.row(26));
@@ -163,31 +163,31 @@ void choose_base(TrainSettings& s) {
     ui.push(StartFrom{all.refs[static_cast<std::size_t>(pressed)]});
   const std::string base = base_name(s.plan);
   if (base.empty()) return;
-  s.column.note(ui.tr(s.plan.data == OwnData::kLabels        ? "train.base.about.labels"
-                      : judges(s.plan)                       ? "train.base.about.next_sentence"
-                      : s.plan.text_options.masked > 0       ? "train.base.about.masked"
-                                                             : "train.base.about",
+  s.column.note(ui.tr(s.plan.data == OwnData::kLabels  ? "train.base.about.labels"
+                      : judges(s.plan)                 ? "train.base.about.next_sentence"
+                      : s.plan.text_options.masked > 0 ? "train.base.about.masked"
+                                                       : "train.base.about",
                       {{"name", base}}),
                 ui.theme.muted);
   if (judges(s.plan)) choose_frozen(s);
 }
 
-// What a new model is asked: the token that comes next, what stands where tokens are hidden, or
-// whether a sentence follows another.
+// What a new model is asked: the token that comes next, what stands where tokens are hidden,
+// whether a sentence follows another, or the last two at once.
 void choose_objective(TrainSettings& s) {
   Ui& ui = s.ui();
-  const std::vector<std::string> labels{std::string(ui.tr("train.learns.next")),
-                                        std::string(ui.tr("train.learns.masked")),
-                                        std::string(ui.tr("train.learns.next_sentence"))};
-  constexpr std::string_view kIds[] = {"next", "masked", "next_sentence"};
+  const std::vector<std::string> labels{
+      std::string(ui.tr("train.learns.next")), std::string(ui.tr("train.learns.masked")),
+      std::string(ui.tr("train.learns.next_sentence")), std::string(ui.tr("train.learns.both"))};
+  constexpr std::string_view kIds[] = {"next", "masked", "next_sentence", "both"};
+  const auto hides = [](int choice) { return choice == 1 || choice == 3; };
   const TextOptions& options = s.plan.text_options;
-  const int chosen = options.next_sentence ? 2 : options.masked > 0 ? 1 : 0;
+  const int chosen = 2 * options.next_sentence + (options.masked > 0 ? 1 : 0);
   s.column.y += ui.px(1);
   const int pressed = choice_row(
       ui, {"train/set/learns", ui.tr("train.learns"), labels, kIds, chosen, {}}, s.column.row(26));
   if (pressed >= 0 && pressed != chosen) {
-    s.plan = pressed == 2 ? with_next_sentence(std::move(s.plan), true)
-                          : with_masked(std::move(s.plan), pressed == 1 ? kMaskedShare : 0);
+    s.plan = with_objective(std::move(s.plan), {hides(pressed) ? kMaskedShare : 0, pressed >= 2});
     s.changed = true;
   }
   int& share = s.plan.text_options.masked;
@@ -323,8 +323,9 @@ void task_settings(TrainSettings& s) {
   if (s.plan.settings.task.empty()) {
     const TextOptions& options = s.plan.text_options;
     const bool text = s.plan.data == OwnData::kText;
-    const std::string data(text && options.next_sentence ? "next_sentence"
-                           : text && options.masked > 0  ? "masked"
+    const bool hides = text && options.masked > 0;
+    const std::string data(text && options.next_sentence ? hides ? "both" : "next_sentence"
+                           : hides                       ? "masked"
                                                          : word(s.plan.data));
     s.column.note(ui.tr("train.data.about." + data), ui.theme.muted);
     own_settings(s);

@@ -9,14 +9,14 @@
 #include <vector>
 
 #include "core/graph/builder/expert_rows.h"
-#include "core/graph/builder/pooling_pieces.h"
+#include "core/graph/builder/token_head_pieces.h"
 
 namespace headlight {
 
-class ExpertPieces : protected PoolingPieces {
+class ExpertPieces : protected TokenHeadPieces {
  protected:
   ExpertPieces(const Config& config, const RunShape& shape, bool dropout)
-      : PoolingPieces(config, shape, dropout), expert_rows_(config) {}
+      : TokenHeadPieces(config, shape, dropout), expert_rows_(config) {}
 
   static Op activation(Activation kind) {
     switch (kind) {

@@ -32,10 +32,13 @@ class PoolingPieces : protected MixerPieces {
     return weighted(x);
   }
 
+  bool costs_foci() const {
+    return weights_ >= 0 && c.pool == PoolKind::kFoci && c.foci_penalty > 0;
+  }
+
   // The loss of the task, with what it costs that foci choose the same tokens.
   TensorId task_loss(const Named& all) {
-    const bool penalised = weights_ >= 0 && c.pool == PoolKind::kFoci && c.foci_penalty > 0;
-    if (!penalised) return call(rows_.loss(), Op::kCrossEntropy, {p.logits, p.targets}, all);
+    if (!costs_foci()) return call(rows_.loss(), Op::kCrossEntropy, {p.logits, p.targets}, all);
     const TensorId overlap = call(pool_rows_.focus_overlap(), Op::kScores, {weights_, weights_},
                                   {"pool.overlap", Role::kFocusOverlap});
     OpParams params;

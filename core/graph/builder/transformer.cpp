@@ -227,6 +227,7 @@ class Builder : NumberPieces {
     x = final_norm(x);
     prefix_.clear();
     if (c.form == ModelForm::kClasses) {
+      if (c.token_head) token_head(x, table_);
       x = pooled(x);
       const Axis pooled_axis = axes_of(x).back();
       const TensorId w_c = parameter(

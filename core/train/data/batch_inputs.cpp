@@ -58,6 +58,19 @@ void fill_key_padding(float* mask, const RunShape& shape, std::int64_t queries, 
   }
 }
 
+// What a hidden token adds to its row's loss for one nat of its own, so that the mean of all rows'
+// is the mean of the batch's hidden tokens. Rows without a class are not counted.
+double hidden_share(const TokenBatch& batch) {
+  std::int64_t rows = 0, hidden = 0;
+  for (std::int64_t r = 0; r < batch.rows; ++r) {
+    if (batch.targets[static_cast<std::size_t>(r)] < 0) continue;
+    ++rows;
+    const auto row = batch.token_targets.begin() + r * batch.positions;
+    hidden += std::count_if(row, row + batch.positions, [](int target) { return target >= 0; });
+  }
+  return hidden > 0 ? static_cast<double>(rows) / static_cast<double>(hidden) : 0;
+}
+
 void copy_ids(const std::vector<int>& from, std::int64_t first, std::int64_t count, float* to) {
   for (std::int64_t i = 0; i < count; ++i)
     to[i] = static_cast<float>(from[static_cast<std::size_t>(first + i)]);
@@ -81,7 +94,8 @@ void check_batch(const TokenBatch& batch, const Config& config, const RunShape& 
   const bool fits =
       batch.rows > 0 && batch.positions <= shape.positions &&
       (narrow || batch.positions == shape.positions) && batch.tokens.size() == cells &&
-      batch.targets.size() == (classes ? static_cast<std::size_t>(batch.rows) : cells);
+      batch.targets.size() == (classes ? static_cast<std::size_t>(batch.rows) : cells) &&
+      batch.token_targets.size() == (config.token_head ? cells : 0);
   if (!fits) {
     throw Error(Message{"train.batch_shape",
                         {{"positions", std::to_string(shape.positions)},
@@ -98,6 +112,7 @@ void check_batch(const TokenBatch& batch, const Config& config, const RunShape& 
   check_ids(batch.tokens, shape.vocab, 0);
   check_ids(batch.source, shape.vocab, 0);
   check_ids(batch.targets, classes ? shape.classes : shape.vocab, -1);
+  check_ids(batch.token_targets, shape.vocab, -1);
   const bool shorter = check_lengths(batch.lengths, batch.rows, batch.positions);
   const bool short_source = check_lengths(batch.source_lengths, batch.rows, batch.sources);
   const bool felt = short_source || (shorter && (classes || !config.mask.is_causal()));
@@ -114,6 +129,10 @@ void fill_batch(const Program& program, const TokenBatch& batch, std::int64_t fi
   fill_segments(program, memory);
   const std::int64_t targets = classes ? 1 : n;
   copy_ids(batch.targets, first * targets, rows * targets, at(program.targets));
+  if (program.token_targets >= 0) {
+    copy_ids(batch.token_targets, first * n, rows * n, at(program.token_targets));
+    fill_chosen(program, hidden_share(batch), memory);
+  }
   const int* lengths = lengths_from(batch.lengths, first);
   for (std::int64_t r = 0; r < rows; ++r) {
     const std::int64_t length = lengths ? lengths[r] : n;
@@ -152,6 +171,29 @@ TensorId told_loss(const Program& program) {
   return own >= 0 ? own : program.loss;
 }
 
+namespace {
+
+// What row r has of hidden tokens is added.
+Evaluation::Hidden with_row(const Program& p, std::span<float* const> memory, std::int64_t r,
+                            bool compare, Evaluation::Hidden sum) {
+  const std::int64_t tokens = p.shape.positions, vocab = p.shape.vocab;
+  const float* targets = memory[place(p.token_targets)];
+  const float* losses = memory[place(p.token_loss)];
+  if (memory[place(p.targets)][r] < 0) return sum;
+  for (std::int64_t i = r * tokens; i < (r + 1) * tokens; ++i) {
+    if (targets[i] < 0) continue;
+    sum.loss += losses[i];
+    ++sum.counted;
+    if (!compare) continue;
+    const float* row = memory[place(p.token_logits)] + i * vocab;
+    sum.correct +=
+        row + static_cast<std::int64_t>(targets[i]) == std::max_element(row, row + vocab);
+  }
+  return sum;
+}
+
+}  // namespace
+
 BatchSum sum_batch(const Program& program, std::span<float* const> memory, bool compare) {
   const float* loss = memory[static_cast<std::size_t>(told_loss(program))];
   const float* targets = memory[static_cast<std::size_t>(program.targets)];
@@ -163,6 +205,7 @@ BatchSum sum_batch(const Program& program, std::span<float* const> memory, bool 
   for (std::int64_t r = 0; r < rows; ++r) {
     if (compare && classes)
       sum.chosen.push_back(largest_of({logits + r * outcomes, static_cast<std::size_t>(outcomes)}));
+    if (program.token_loss >= 0) sum.hidden = with_row(program, memory, r, compare, sum.hidden);
     const auto before = std::pair(sum.counted, sum.correct);
     for (std::int64_t i = r * per_row; i < (r + 1) * per_row; ++i) {
       if (targets[i] < 0) continue;
@@ -178,6 +221,23 @@ BatchSum sum_batch(const Program& program, std::span<float* const> memory, bool 
     sum.rows_correct += counted > 0 && counted == sum.correct - before.second;
   }
   return sum;
+}
+
+double mean_hidden(const BatchSum& sum) {
+  const Evaluation::Hidden& hidden = sum.hidden;
+  return hidden.counted > 0 ? hidden.loss / static_cast<double>(hidden.counted) : 0;
+}
+
+Evaluation evaluation_of(BatchSum sum) {
+  const auto counted = static_cast<double>(std::max<std::int64_t>(sum.counted, 1));
+  const double hidden = mean_hidden(sum);
+  return {sum.loss / counted + hidden,
+          sum.counted,
+          sum.correct,
+          sum.rows,
+          sum.rows_correct,
+          std::move(sum.chosen),
+          {hidden, sum.hidden.counted, sum.hidden.correct}};
 }
 
 DropoutCells dropout_cells(const Program& program, TensorId id, const DropoutDraw& draw) {

@@ -40,13 +40,19 @@ struct BatchSum {
   double loss = 0;                        // told_loss()
   std::int64_t counted = 0, correct = 0;  // targets
   std::int64_t rows = 0, rows_correct = 0;
-  std::vector<int> chosen = {};  // of classes, by row: the one with the largest logit
+  std::vector<int> chosen = {};    // of classes, by row: the one with the largest logit
+  Evaluation::Hidden hidden = {};  // its loss a sum
 };
 
 /// Adds up the losses that are counted (told_loss()). With `compare`, also whether the target
 /// of each has the largest logit (the first of them, where several have it), and the classes that
 /// are chosen.
 BatchSum sum_batch(const Program&, std::span<float* const> memory, bool compare);
+
+/// The mean loss of its hidden tokens; 0 without any.
+double mean_hidden(const BatchSum&);
+/// The sums as means.
+Evaluation evaluation_of(BatchSum);
 
 /// What dropout leaves out: a number for every cell of every input Program::dropout, made of the
 /// seed, the step, the row of the step and the input's name alone.

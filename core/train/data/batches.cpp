@@ -48,6 +48,7 @@ void add_row(TokenBatch& batch, const Task& task, TaskExample& example, bool onl
       static_cast<std::size_t>(batch.sources));
   append(batch.tokens, example.tokens);
   append(batch.source, example.source);
+  if (task.hides_tokens()) append(batch.token_targets, example.targets);
   if (task.kind() == TaskKind::kClassify) return batch.targets.push_back(example.label);
   append(batch.targets, example.targets);
   if (!only_scored || example.scored.empty()) return;
@@ -71,8 +72,8 @@ TokenBatch batch_of(const Task& task, std::span<const TaskExample> examples, std
 }
 
 const TokenBatch& TaskBatches::next() {
-  for (std::vector<int>* list :
-       {&batch_.tokens, &batch_.targets, &batch_.lengths, &batch_.source, &batch_.source_lengths})
+  for (std::vector<int>* list : {&batch_.tokens, &batch_.targets, &batch_.lengths, &batch_.source,
+                                 &batch_.source_lengths, &batch_.token_targets})
     list->clear();
   examples_.clear();
   for (std::int64_t r = 0; r < batch_.rows; ++r) {
@@ -121,6 +122,8 @@ std::unique_ptr<BatchSource> training_batches(const Config& config,
   if (of_numbers != config.numbers)
     throw UsageError(
         Message{of_numbers ? "error.numbers_task" : "error.numbers_words", {{"task", task->id()}}});
+  if (task->hides_tokens() != config.token_head)
+    throw UsageError(Message{config.token_head ? "error.token_head_data" : "error.token_head_off"});
   if (config.memory > 0)
     return std::make_unique<StreamBatches>(std::move(task), batch, Split::kTraining);
   if (by_length) return std::make_unique<LengthBatches>(std::move(task), config, batch, seed);

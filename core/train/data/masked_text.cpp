@@ -48,7 +48,8 @@ class MaskedTextTask final : public Task {
 }  // namespace
 
 TaskExample hide_tokens(std::vector<int> tokens, int share, const Vocabulary& vocabulary,
-                        Random& random) {
+                        Random& random, int ids) {
+  const int last = (ids > 0 ? ids : vocabulary.size()) - 1;
   std::vector<std::size_t> places;
   for (std::size_t t = 0; t < tokens.size(); ++t) {
     if (!vocabulary.is_special(tokens[t])) places.push_back(t);
@@ -66,7 +67,7 @@ TaskExample hide_tokens(std::vector<int> tokens, int share, const Vocabulary& vo
       token = *vocabulary.id_of(Special::kMask);
     } else if (drawn < kHidden + kReplaced) {
       // The vocabulary has a token that is no special: the one that stands here.
-      do token = random.between(0, vocabulary.size() - 1);
+      do token = random.between(0, last);
       while (vocabulary.is_special(token));
     }
   }

@@ -5,6 +5,7 @@
 #include "core/base/error.h"
 #include "core/base/number_text.h"
 #include "core/text/sentences.h"
+#include "core/train/data/masked_text.h"
 
 namespace headlight {
 namespace {
@@ -74,14 +75,16 @@ struct Part {
 
 class NextSentenceTask final : public Task {
  public:
-  NextSentenceTask(Sentences all, Part training, Part validation, int context)
+  NextSentenceTask(Sentences all, Part training, Part validation, int context, int hidden)
       : Task({.id = std::string(kNextSentenceTask),
               .kind = TaskKind::kClassify,
               .vocabulary = all.vocabulary(),
               .context = context,
               .source_length = 0,
               .classes = {"next", "other"},
-              .options = {{"context", context}}}),
+              .options = {{"context", context}},
+              .hides = hidden > 0}),
+        hidden_(hidden),
         all_(std::move(all)),
         parts_{std::move(training), std::move(validation)} {}
 
@@ -118,10 +121,24 @@ class NextSentenceTask final : public Task {
     example.tokens.push_back(separator);
     all_.append(second, b, example.tokens);
     example.tokens.push_back(separator);
+    if (hidden_ > 0) {
+      TaskExample asked =
+          hide_tokens(std::move(example.tokens), hidden_, vocabulary(), random, own_ids());
+      asked.label = example.label;
+      return asked;
+    }
     example.targets.assign(example.tokens.size(), -1);
     return example;
   }
 
+  // Without the [CLS] that is put behind them for a model: a run that goes on has it already, and
+  // draws the same tokens.
+  int own_ids() const {
+    const int ids = vocabulary().size();
+    return vocabulary().id_of(Special::kClass) == ids - 1 ? ids - 1 : ids;
+  }
+
+  const int hidden_;  // percent of the tokens
   Sentences all_;
   Part parts_[2];
 };
@@ -133,6 +150,7 @@ Sentences read_sentences(const TextInput& input, const TextOptions& options,
   std::vector<Special> specials = {Special::kPad, Special::kSeparator};
   const bool open = options.cut == TextCut::kWords || options.cut == TextCut::kCharacters;
   if (open) specials.push_back(Special::kUnknown);
+  if (options.masked > 0) specials.push_back(Special::kMask);
   TextCutter cutter({options.cut, options.vocabulary, options.characters, options.most_tokens,
                      std::move(specials), options.known});
   const std::vector<SentenceRange> ranges = file.read([&](std::string_view text) {
@@ -181,8 +199,8 @@ LoadedTask load_next_sentence_task(const TextInput& input, const TextOptions& op
   if (!training.suffices())
     throw Error(Message{"text.no_neighbours", {input.name(), count_slot("n", n)}});
   note_cut(all, training, options.context, loaded.notes);
-  loaded.task = std::make_unique<NextSentenceTask>(std::move(all), std::move(training),
-                                                   std::move(validation), options.context);
+  loaded.task = std::make_unique<NextSentenceTask>(
+      std::move(all), std::move(training), std::move(validation), options.context, options.masked);
   return loaded;
 }
 

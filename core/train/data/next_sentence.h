@@ -12,8 +12,10 @@ inline constexpr int kShortestPair = 8;
 /// sentence follows the first one in the text. In half of them it does; in the others it is drawn
 /// from elsewhere: from another passage where the text has several (with an empty line between
 /// them), else any other sentence. Of rows longer than the context the longer sentence is cut.
-/// Validation has the last sentences, which training never reads; its rows are fixed. Throws as
-/// TextSource::load, and Error for a text of too few sentences.
+/// With TextOptions::masked so many percent of a row's tokens are hidden, as hide_tokens() does,
+/// and its targets say what stood there (Task::hides_tokens()). Validation has the last sentences,
+/// which training never reads; its rows are fixed. Throws as TextSource::load, and Error for a text
+/// of too few sentences.
 LoadedTask load_next_sentence_task(const TextInput&, const TextOptions&,
                                    const ProgressFunction& progress = {});
 

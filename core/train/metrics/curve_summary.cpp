@@ -22,6 +22,10 @@ double step_value(const TrainStep& step, StepValue value) {
       return step.gradient_norm;
     case StepValue::kRate:
       return step.learning_rate;
+    case StepValue::kClassLoss:
+      return step.loss - step.hidden_loss;
+    case StepValue::kHiddenLoss:
+      return step.hidden_loss;
     default:
       return step.loss;
   }

@@ -11,8 +11,9 @@
 
 namespace headlight {
 
-enum class StepValue { kLoss, kNorm, kRate };
-inline constexpr std::size_t kStepValues = 3;
+/// The last two of a run that learns both: their sum is the loss.
+enum class StepValue { kLoss, kNorm, kRate, kClassLoss, kHiddenLoss };
+inline constexpr std::size_t kStepValues = 5;
 double step_value(const TrainStep&, StepValue);
 
 /// A stretch of steps: the lowest and the highest of each value, and where they are. Values that

@@ -34,6 +34,11 @@ class RowRunner {
     return trace_->tensor(trace_->program().logits).cells();
   }
 
+  /// Of the last row, where the model has a head of tokens.
+  std::span<const float> token_logits() const {
+    return trace_->tensor(trace_->program().token_logits).cells();
+  }
+
   /// What the model writes by itself, without [BOS], `most` tokens at the most.
   std::vector<int> written(const std::vector<int>& source, std::size_t most) {
     RunInput input;
@@ -87,6 +92,16 @@ LabelFigures score_labels(std::shared_ptr<const Model> model, const Task& task, 
     figures.right += chosen == example.label;
     ++figures.confusion[static_cast<std::size_t>(example.label * figures.classes + chosen)];
     figures.nats += nats_of(logits, example.label);
+    if (!task.hides_tokens()) continue;
+    const std::span<const float> words = runner.token_logits();
+    const auto vocab = static_cast<std::size_t>(task.vocabulary().size());
+    for (std::size_t t = 0; t < example.targets.size(); ++t) {
+      if (example.targets[t] < 0) continue;
+      const std::span<const float> row = words.subspan(t * vocab, vocab);
+      ++figures.hidden;
+      figures.hidden_right += largest_of(row) == example.targets[t];
+      figures.hidden_nats += nats_of(row, example.targets[t]);
+    }
   }
   return figures;
 }

@@ -19,6 +19,11 @@ struct LabelFigures {
   std::vector<std::int64_t> confusion;
   std::int64_t classes = 0, rows = 0, right = 0;
   double nats = 0;  // −log p of the right class, summed
+  // Of a task that hides tokens: how many, how many are right, and −log p of them, summed.
+  std::int64_t hidden = 0, hidden_right = 0;
+  double hidden_nats = 0;
+  double hidden_accuracy() const { return hidden ? double(hidden_right) / double(hidden) : 0; }
+  double hidden_loss() const { return hidden ? hidden_nats / static_cast<double>(hidden) : 0; }
   double accuracy() const { return rows ? double(right) / double(rows) : 0; }
   double loss() const { return rows ? nats / static_cast<double>(rows) : 0; }
 };

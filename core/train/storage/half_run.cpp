@@ -7,6 +7,7 @@ namespace headlight {
 HalfStorage plan_half_storage(const Program& p, const Fusion& fusion, std::span<const OpCall> calls,
                               std::span<const BackwardCall> backward, const Checkpointing* shares) {
   std::vector<TensorId> at_end = {p.loss, told_loss(p), p.logits};
+  if (p.token_loss >= 0) at_end.insert(at_end.end(), {p.token_loss, p.token_logits});
   at_end.insert(at_end.end(), p.remembered.begin(), p.remembered.end());
   return HalfStorage(p, fusion, calls, backward, shares, at_end);
 }

@@ -12,7 +12,8 @@ class ClassTokenTask final : public Task {
               .context = own->context() + 1,
               .source_length = own->source_length(),
               .classes = own->classes(),
-              .options = own->options()}),
+              .options = own->options(),
+              .hides = own->hides_tokens()}),
         own_(std::move(own)) {}
 
   bool has(Split split) const override { return own_->has(split); }

@@ -51,6 +51,7 @@ struct TaskShape {
   int source_length = 0;             // kTranslate: the most source tokens
   std::vector<std::string> classes;  // kClassify: their names
   TaskOptions options;               // complete
+  bool hides = false;                // kClassify: see Task::hides_tokens()
 };
 
 class Task {
@@ -64,6 +65,8 @@ class Task {
   const std::vector<std::string>& classes() const { return shape_.classes; }
   /// The most tokens of an example. Where examples may be shorter, the vocabulary has [PAD].
   int context() const { return shape_.context; }
+  /// kClassify: are some tokens hidden, and `targets` says which? Config::token_head learns that.
+  bool hides_tokens() const { return shape_.hides; }
   /// The most source tokens of an example; 0 unless kTranslate.
   int source_length() const { return shape_.source_length; }
   /// All sizes by name, to write into a file; make_task(id, options) makes the task again.

@@ -25,12 +25,6 @@ std::string passages() {
   return text;
 }
 
-void paste(Gui& gui, const std::string& text) {
-  ImGui::SetClipboardText(text.c_str());
-  gui.click("train/set/text_paste");
-  settle(gui);
-}
-
 void choose(Gui& gui, const std::string& list, const std::string& what) {
   gui.click("train/set/" + list);
   gui.frame(2);

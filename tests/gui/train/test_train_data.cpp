@@ -30,12 +30,6 @@ std::string pair_rows() {
   return rows;
 }
 
-void paste(Gui& gui, const std::string& text) {
-  ImGui::SetClipboardText(text.c_str());
-  gui.click("train/set/text_paste");
-  settle(gui);
-}
-
 void type_file(Gui& gui, const std::string& path) {
   gui.click("train/set/text_file");
   gui.frame(3);

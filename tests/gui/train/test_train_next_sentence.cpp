@@ -1,4 +1,6 @@
 // Next sentences in the Train panel: chosen for a text of one's own, learned, and looked at.
+#include "app/ui/kit/number_row.h"
+#include "core/base/number_text.h"
 #include "tests/gui/train/train_gui.h"
 
 namespace headlight::test {
@@ -82,6 +84,75 @@ TEST_CASE("train next sentence: a run in the window learns pairs, and its model 
   gui.push(StartRun{});
   settle(gui);
   CHECK(gui.shows("at least 3"));
+}
+
+TEST_CASE("train next sentence: both at once, each loss and each share told apart") {
+  Gui gui({}, {1440, 1400});
+  open_panel(gui);
+  choose_own(gui, OwnData::kText);
+  gui.click("train/set/learns");
+  gui.frame(2);
+  gui.click("train/set/learns/both");
+  gui.frame(2);
+  const RunPlan& chosen = gui.state().session.train.plan;
+  CHECK(chosen.text_options.next_sentence);
+  CHECK(chosen.text_options.masked == kMaskedShare);
+  CHECK(chosen.config.token_head);
+  CHECK(gui.has("train/set/masked"));
+  CHECK(gui.shows("the sum of both"));
+  RunPlan plan = chosen;
+  plan.text.text = stories();
+  plan.text_options.cut = TextCut::kWords;
+  plan.text_options.context = 20;
+  gui.push(PlanRun{plan});
+  gui.push(StartRun{});
+  settle(gui);
+  REQUIRE(run_of(gui).status.start_problem.empty());
+  gui.push(PlayRun{true, 20});
+  settle(gui);
+  const RunView& run = run_of(gui);
+  REQUIRE(run.curve.size() == 20);
+  CHECK(run.curve[0].hidden_loss > 1);
+  CHECK(run.curve[0].loss - run.curve[0].hidden_loss == doctest::Approx(0.693).epsilon(0.05));
+  REQUIRE(run.validation.size() == 3);
+  CHECK(run.validation[2].hidden_loss < run.validation[0].hidden_loss);
+  const std::string sum = fine_number(run.curve.back().loss, 3);
+  const std::string pairs = fine_number(run.curve.back().loss - run.curve.back().hidden_loss, 3);
+  const std::string hidden = fine_number(run.curve.back().hidden_loss, 3);
+  for (const auto& [curve, value] :
+       {std::pair{"loss", sum}, {"pairs", pairs}, {"hidden", hidden}}) {
+    CAPTURE(curve);
+    gui.push(ChooseCurve{curve == std::string("loss")    ? Curve::kLoss
+                         : curve == std::string("pairs") ? Curve::kPairs
+                                                         : Curve::kHidden,
+                         false});
+    gui.frame(2);
+    CHECK(gui.shows(value));
+  }
+  gui.push(ChooseCurve{Curve::kAccuracy, false});
+  gui.frame(2);
+  CHECK(gui.shows("hidden tokens"));
+  CHECK(gui.shows("pairs"));
+  // Its model says both of a pair with [MASK] in it.
+  gui.push(DoEdit{SetSentence{"Tom has a [MASK]. [SEP] Tom plays with it."}, ""});
+  gui.push(DoCommand{Command::kTrain});
+  gui.push(ShowBackward{true});
+  settle(gui);
+  const Trace& trace = gui.trace();
+  CHECK(trace.find("token_probs").data != nullptr);
+  const auto chosen_tokens = trace.tensor("chosen").cells();
+  CHECK(std::ranges::count_if(chosen_tokens, [](float c) { return c > 0; }) == 1);
+  for (const Language language : {Language::kEnglish, Language::kChinese}) {
+    gui.push(ChooseLanguage{language});
+    for (const char* step : {"token_logits", "token_probs", "token_loss", "hidden_loss.sum", "loss",
+                             "d.hidden_loss.sum", "d.token_loss", "d.token_logits"}) {
+      CAPTURE(step);
+      gui.push(GoToStep{step});
+      gui.frame(2);
+      CHECK(gui.state().session.step == step);
+      CHECK(gui.drawn().cut_texts().empty());
+    }
+  }
 }
 
 }  // namespace headlight::test

@@ -49,6 +49,13 @@ inline void open_panel(Gui& gui, const RunPlan& plan = small_plan()) {
   settle(gui);
 }
 
+// A text of one's own, from the clipboard.
+inline void paste(Gui& gui, const std::string& text) {
+  ImGui::SetClipboardText(text.c_str());
+  gui.click("train/set/text_paste");
+  settle(gui);
+}
+
 inline const RunView& run_of(const Gui& gui) { return gui.state().train.run; }
 
 // Chooses "Your own text", and which kind of data it is.
