@@ -15,60 +15,22 @@ layout(std430, binding = 4) readonly buffer Dropout { float dropout[]; };
 layout(std430, binding = 5) writeonly buffer Statistics { float statistics[]; };
 layout(std430, binding = 6) writeonly buffer Y { float y[]; };
 #include "attention.glsl"
-
-shared float part[TILE][SIDE + 1];
-shared float most[TILE], total[TILE], shrink[TILE];  // of each row, as far as it is known
+#include "attention_rows.glsl"
 
 float query_cell(uint product, uint i, uint e) { return q[q_row(i) + e]; }  // cell
 float key_cell(uint product, uint j, uint e) { return k[k_row(j) + e]; }  // cell
 float side_cell(uint j, uint e) { return v[key_row(j, v_width) + e]; }  // cell
 
-// A NaN is larger than anything.
-float larger(float a, float b) {  // cell: all of it
-  if (is_nan(a)) return a;
-  return is_nan(b) || b > a ? b : a;
-}
-
-// The rows' maxima grow with this tile's scores; what was added up before shrinks with them.
-void grow_maxima(vec4 scores) {  // cell: all of it
-  uint me = gl_LocalInvocationIndex, x = gl_LocalInvocationID.x, row = gl_LocalInvocationID.y;
-  part[row][x] = larger(scores.x, scores.y);
-  part[row + uint(SIDE)][x] = larger(scores.z, scores.w);
-  sync_group();
-  if (me < uint(TILE)) {
-    float before = most[me], now = before;
-    for (int n = 0; n < SIDE; ++n) now = larger(now, part[me][n]);
-    shrink[me] = is_lowest(before) ? 0.0 : exp_of((before - now) / temperature);
-    most[me] = now;
-  }
-  sync_group();
-}
-
-void grow_totals() {  // cell: all of it
-  uint me = gl_LocalInvocationIndex;
-  sync_group();
-  if (me >= uint(TILE)) return;
-  float sum = 0.0;
-  for (int n = 0; n < SIDE; ++n) sum += part[me][n];
-  total[me] = total[me] * shrink[me] + sum;
-}
-
 void take_tile(uint first_query, uint first_key) {
   uint x = gl_LocalInvocationID.x;
-  vec4 scores = multiply(0u, first_query, first_key, width);  // cell
-  for (uint n = 0u; n < 4u; ++n) {
-    uint i = first_query + gl_LocalInvocationID.y + n / 2u * uint(SIDE);
-    uint j = first_key + x + n % 2u * uint(SIDE);
-    scores[n] = may_look(i, j) ? factor * scores[n] : lowest();  // cell
-  }
+  vec4 scores = scores_of(first_query, first_key);  // cell
   grow_maxima(scores);  // cell
   for (uint r = 0u; r < 2u; ++r) {
     uint row = gl_LocalInvocationID.y + r * uint(SIDE);
     float sum = 0.0;  // cell
     for (uint c = 0u; c < 2u; ++c) {
       uint i = first_query + row, column = x + c * uint(SIDE), j = first_key + column;
-      float score = scores[2u * r + c];  // cell
-      float weight = is_lowest(most[row]) ? 0.0 : exp_of((score - most[row]) / temperature);  // cell
+      float weight = weight_so_far(row, scores[2u * r + c]);  // cell
       sum += weight;  // cell
       set_weight(row, column, i < queries && j < keys ? weight * kept(i, j) : 0.0);  // cell
     }
@@ -87,12 +49,8 @@ float divided(float sum, uint row) {  // cell: all of it
 }
 
 void main() {
-  uint me = gl_LocalInvocationIndex;
-  uint first_query = gl_WorkGroupID.x * uint(TILE);
-  if (me < uint(TILE)) {
-    most[me] = lowest();  // cell
-    total[me] = 0.0;  // cell
-  }
+  uint first_query = gl_WorkGroupID.x * uint(TILE), me = gl_LocalInvocationIndex;
+  begin_rows();  // cell
   begin();  // cell
   take_tiles(first_query);  // cell
   sync_group();

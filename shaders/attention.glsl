@@ -1,5 +1,5 @@
-// What the fused kernels of attention share. Rows of q, k, v have the heads side by side, or, of q
-// and k with `by_head`, one after the other. Of keys and values there are kv_heads, each of which
+// What the fused kernels of attention share. Rows of q, k, v and the result have the heads side by
+// side, or one after the other: of q and k where `by_head` is 1, of all where it is more. Of keys and values there are kv_heads, each of which
 // heads / kv_heads of queries share. A group works for one head of one batch item and makes TILE
 // rows of its result. It goes over the rows of the other side, TILE at a time, so that of queries ×
 // keys there is never more than a tile: each of SIDE × SIDE invocations has four cells of it, those
@@ -9,6 +9,7 @@
 //   take_tile(first_query, first_key)                    what it does with a tile
 //   BY_KEY                                               its result has a row for each key, and a
 //                                                        group works for a head of keys
+//   NO_DROPOUT                                           it has no buffer of what is dropped
 layout(local_size_x = SIDE, local_size_y = SIDE) in;
 
 uniform uint heads, kv_heads, queries, keys, width, v_width, by_head, has_mask, has_dropout;
@@ -32,7 +33,7 @@ void take_tile(uint first_query, uint first_key);
 uint item, head, kv_head;
 
 // Before all else.
-void begin() {  // cell: all of it
+void begin() {
 #ifdef BY_KEY
   item = gl_WorkGroupID.z / kv_heads;
   kv_head = gl_WorkGroupID.z % kv_heads;
@@ -42,18 +43,23 @@ void begin() {  // cell: all of it
   head = gl_WorkGroupID.z % heads;
   kv_head = head / (heads / kv_heads);
 #endif
-  for (int b = 0; b < WIDTH_BLOCKS; ++b) sums[0][b] = sums[1][b] = 0.0;
+  for (int b = 0; b < WIDTH_BLOCKS; ++b) sums[0][b] = sums[1][b] = 0.0;  // cell
 }
 
 // Where the cells of row i of this head begin: side by side (batch, row, head · cells), or by head
 // (batch, head, row, cells).
-uint query_row(uint i, uint cells) { return ((item * queries + i) * heads + head) * cells; }  // cell
-uint key_row(uint j, uint cells) { return ((item * keys + j) * kv_heads + kv_head) * cells; }  // cell
 uint row_by_head(uint i, uint cells) { return ((item * heads + head) * queries + i) * cells; }  // cell
-uint q_row(uint i) { return by_head != 0u ? row_by_head(i, width) : query_row(i, width); }  // cell
-uint k_row(uint j) {  // cell: all of it
-  return by_head != 0u ? ((item * kv_heads + kv_head) * keys + j) * width : key_row(j, width);
+uint key_by_head(uint j, uint cells) { return ((item * kv_heads + kv_head) * keys + j) * cells; }  // cell
+uint query_row(uint i, uint cells) {  // cell: all of it
+  if (by_head > 1u) return row_by_head(i, cells);
+  return ((item * queries + i) * heads + head) * cells;
 }
+uint key_row(uint j, uint cells) {  // cell: all of it
+  if (by_head > 1u) return key_by_head(j, cells);
+  return ((item * keys + j) * kv_heads + kv_head) * cells;
+}
+uint q_row(uint i) { return by_head != 0u ? row_by_head(i, width) : query_row(i, width); }  // cell
+uint k_row(uint j) { return by_head != 0u ? key_by_head(j, width) : key_row(j, width); }  // cell
 
 bool may_look(uint i, uint j) {  // cell: all of it
   if (i >= queries || j >= keys) return false;
@@ -61,11 +67,12 @@ bool may_look(uint i, uint j) {  // cell: all of it
   return mask[(item * queries + i) * keys + j] == 0.0;
 }
 
+#ifndef NO_DROPOUT
 // What a weight of the pattern is multiplied by: 0 where it is dropped.
 float kept(uint i, uint j) {  // cell: all of it
-  if (has_dropout == 0u) return 1.0;
-  return dropout[row_by_head(i, keys) + j];
+  return has_dropout == 0u ? 1.0 : dropout[row_by_head(i, keys) + j];
 }
+#endif
 
 // May any query of the tile look at any key of it? The same answer for the whole group.
 bool anybody_looks(uint first_query, uint first_key) {
@@ -121,8 +128,8 @@ void add_weighted(uint first, uint rows, uint cells) {
   uint x = gl_LocalInvocationID.x, y = gl_LocalInvocationID.y;
   for (uint start = 0u; start < uint(TILE) && first + start < rows; start += uint(SIDE_ROWS)) {
     sync_group();
-    for (uint n = gl_LocalInvocationIndex; n < uint(SIDE_ROWS * SIDE * WIDTH_BLOCKS);
-         n += uint(SIDE * SIDE)) {
+    uint all = uint(SIDE_ROWS * SIDE * WIDTH_BLOCKS);
+    for (uint n = gl_LocalInvocationIndex; n < all; n += uint(SIDE * SIDE)) {
       uint row = n / uint(SIDE * WIDTH_BLOCKS), e = n % uint(SIDE * WIDTH_BLOCKS);
       bool inside = first + start + row < rows && e < cells;
       side_tile[row][e] = inside ? side_cell(first + start + row, e) : 0.0;  // cell
@@ -147,7 +154,7 @@ void take_tiles(uint first) {
   uint share = heads / kv_heads;
   for (uint n = 0u; n / share * uint(TILE) < queries; ++n) {
     uint other = n / share * uint(TILE);
-    head = kv_head * share + n % share;  // cell
+    head = kv_head * share + n % share;
     if (anybody_looks(other, first)) take_tile(other, first);  // cell
   }
 #else

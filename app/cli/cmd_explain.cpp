@@ -80,8 +80,8 @@ void print_text(const Trace& trace, const Explanation& e) {
       continue;
     }
     std::string factor = t.factor_cells.empty() ? "" : "  factor: ";
-    for (std::size_t f = 0; f < t.factor_cells.size(); ++f)
-      factor += (f ? ", " : "") + cell_text(trace, t.factor_cells[f]);
+    const std::vector<std::string> from = factor_texts(trace, t);
+    for (std::size_t f = 0; f < from.size(); ++f) factor += (f ? ", " : "") + from[f];
     std::printf("  %s × %s = %s   %s%s%s%s\n", number_text(t.value, 6).c_str(),
                 number_text(t.factor, 6).c_str(), signed_number(t.product(), 6).c_str(),
                 cell_text(trace, t.cell).c_str(), factor.c_str(), t.note.empty() ? "" : "  ",

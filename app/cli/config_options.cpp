@@ -120,15 +120,17 @@ void set_attention(const ModelOptions& o, Config& c) {
   set_switch("--bias-kv", o.bias_kv, c.bias_kv);
   set_switch("--zero-attention", o.zero_attention, c.zero_attention);
   set_switch("--average-weights", o.average_weights, c.average_weights);
+  set_switch("--fused-attention", o.fused_attention, c.fused_attention);
   if (o.d_value) c.d_value = *o.d_value;
   if (o.head_mask)
     c.masked_heads = *o.head_mask == "none" ? std::vector<MaskedHead>{} : read_heads(*o.head_mask);
-  const bool given = o.bias_kv || o.zero_attention || o.average_weights || o.d_value ||
-                     o.head_mask || o.mask_file || !o.forbid_head.empty();
+  const bool given = o.bias_kv || o.zero_attention || o.average_weights || o.fused_attention ||
+                     o.d_value || o.head_mask || o.mask_file || !o.forbid_head.empty();
   if (given && !c.attends())
     tell(
-        "--bias-kv, --zero-attention, --average-weights, --d-value, --head-mask, --mask-file and "
-        "--forbid-head change nothing without attention");
+        "--bias-kv, --zero-attention, --average-weights, --fused-attention, --d-value, "
+        "--head-mask, "
+        "--mask-file and --forbid-head change nothing without attention");
 }
 
 void set_mask(const ModelOptions& o, const Document& doc, MaskSpec& mask) {

@@ -132,6 +132,8 @@ void ModelOptions::add_to(CLI::App& app) {
   text("--zero-attention", zero_attention, "on or off: a key and a value of zeros behind them");
   text("--average-weights", average_weights,
        "on or off: the mean of the heads' weights beside them");
+  text("--fused-attention", fused_attention,
+       "on or off: scores, softmax and weighted sum as one operation that keeps no weights");
   text("--bias", bias, "on or off");
   text("--tied-head", tied_head, "on or off: the logits are made with W_E, transposed");
   text("--output-projection", output_projection, "on or off: without W_O, the heads side by side");
@@ -180,8 +182,8 @@ void check_shape(const Document& doc, const Config& trained, const ModelOptions&
   if (run_config(doc.config, trained) != doc.config || o.tokenizer || o.seed) {
     throw UsageError(
         "a trained model has a shape, a seed and tokens of its own: with --model only the mask, "
-        "--attention-scale, --temperature, --residual, --head-mask, --average-weights, --memory "
-        "and "
+        "--attention-scale, --temperature, --residual, --head-mask, --average-weights, "
+        "--fused-attention, --memory and "
         "--positions (learned, relative, t5 and transformer-xl where the model has learned them) "
         "can be changed. Leave the others "
         "out");

@@ -27,7 +27,7 @@ struct ModelOptions {
       positions, rotary, mixer, form, pool;
   std::optional<std::string> mask, mask_causal, bias, segments, token_head, numbers, tied_head,
       output_projection, residual, pad, forbid, allow, seed, bias_kv, zero_attention,
-      average_weights, head_mask, mask_file;
+      average_weights, fused_attention, head_mask, mask_file;
   std::vector<std::string> forbid_head;
   std::optional<int> layers, heads, kv_heads, d_model, d_head, d_value, d_hidden, window, stride,
       max_tokens, rotary_width, relative_reach, t5_buckets, t5_reach, kernel, dilation, experts,

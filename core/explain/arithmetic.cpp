@@ -98,7 +98,7 @@ std::string term_line(const Trace& trace, const Explanation& e, const Term& t) {
     text += all_digits(t.value) + " × " + all_digits(t.factor) + " = " + all_digits(t.product());
   }
   text += "   " + (t.cell.tensor < 0 ? e.operation : cell_text(trace, t.cell));
-  for (const CellRef& f : t.factor_cells) text += ", " + cell_text(trace, f);
+  for (const std::string& cell : factor_texts(trace, t)) text += ", " + cell;
   return text + "\n";
 }
 
@@ -146,9 +146,8 @@ std::string explanation_as_table(const Trace& trace, const Explanation& e) {
       text += table_number(*t.inner) + "\t" + table_number(*t.inner / total) + "\n";
       continue;
     }
-    for (std::size_t f = 0; f < t.factor_cells.size(); ++f) {
-      text += (f ? "; " : "") + cell_text(trace, t.factor_cells[f]);
-    }
+    const std::vector<std::string> from = factor_texts(trace, t);
+    for (std::size_t f = 0; f < from.size(); ++f) text += (f ? "; " : "") + from[f];
     text += "\t" + table_number(t.factor) + "\t" + table_number(t.product()) + "\n";
   }
   text += cell_text(trace, e.cell) + (row ? "\t\t\t" : "\t\t\t\t") + table_number(e.value) + "\n";

@@ -186,6 +186,7 @@ Explanation explain(const Trace& trace, TensorId tensor, const std::vector<std::
   result.quantities = made.quantities;
   result.written = made.written;
   result.divided_by = made.divided_by;
+  result.in_letters = made.in_letters;
   if (!made.why.empty()) result.notes.emplace_back(std::string(made.why));
   add_terms(result, program, call, made.terms);
   return result;
@@ -212,6 +213,29 @@ std::string cell_text(const Trace& trace, const CellRef& cell) {
     text += visible_label(shortened(trace.name(axis, cell.index[a]), 40));
   }
   return text + "]";
+}
+
+std::vector<std::string> factor_texts(const Trace& trace, const Term& term) {
+  const std::vector<CellRef>& cells = term.factor_cells;
+  const auto follows = [&](const CellRef& before, const CellRef& cell) {
+    CellRef next = before;
+    if (!next.index.empty()) ++next.index.back();
+    return next == cell;
+  };
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < cells.size();) {
+    std::size_t last = i;
+    while (last + 1 < cells.size() && follows(cells[last], cells[last + 1])) ++last;
+    std::string text = cell_text(trace, cells[i]);
+    if (last > i && text.ends_with(']')) {
+      const std::string end = cell_text(trace, cells[last]);
+      text.pop_back();
+      text += " … " + end.substr(end.rfind(' ') + 1);
+    }
+    texts.push_back(std::move(text));
+    i = last + 1;
+  }
+  return texts;
 }
 
 std::vector<std::int64_t> full_index(const Trace& trace, TensorId id,

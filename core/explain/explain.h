@@ -57,6 +57,10 @@ std::vector<std::size_t> by_size(const std::vector<Term>& terms);
 /// size is 1.
 std::string cell_text(const Trace&, const CellRef&);
 
+/// The cells that the factor is made of, each as cell_text(); of several that follow each other in
+/// a row one text: "q[head 0, it, 0 … 15]".
+std::vector<std::string> factor_texts(const Trace&, const Term&);
+
 /// An index as the person gives it, the batch axis left out when its size is 1, brought to the
 /// tensor's full index. Throws UsageError.
 std::vector<std::int64_t> full_index(const Trace&, TensorId, const std::vector<std::int64_t>&);

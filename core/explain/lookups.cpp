@@ -8,8 +8,10 @@
 #include "core/base/utf8.h"
 #include "core/explain/explain.h"
 #include "core/explain/steps.h"
+#include "core/graph/program_cost.h"
 #include "core/graph/reach.h"
 #include "core/ops/positions/distance.h"
+#include "core/run/runner.h"
 #include "core/run/targets.h"
 
 namespace headlight {
@@ -254,6 +256,13 @@ Text in_segment(const Subject& s, int segment) {
   return std::to_string(std::ranges::count(s.trace.input().segment_ids, segment));
 }
 
+// The keys that attention as one operation meets.
+std::int64_t met_keys(const Subject& s) {
+  const Program& program = s.trace.program();
+  const OpCall& call = program.calls[static_cast<std::size_t>(s.step.calls.front())];
+  return s.trace.tensor(call.in[1]).axes[2].size;
+}
+
 struct Named {
   std::string_view name;
   Lookup find;
@@ -457,6 +466,20 @@ constexpr Named kLookups[] = {
     {"length_of_change", [](const Subject& s) { return length(s, 1); }},
     {"angle", [](const Subject& s) { return quantity(s, "angle"); }},
     {"mean", [](const Subject& s) { return quantity(s, "mean"); }},
+    // Of attention as one operation: "4 · 12 · 12 = 576", and what all layers together save.
+    {"met", [](const Subject& s) { return Text(std::to_string(met_keys(s))); }},
+    {"row_max", [](const Subject& s) { return quantity(s, "row maximum"); }},
+    {"row_sum", [](const Subject& s) { return quantity(s, "row sum"); }},
+    {"unkept",
+     [](const Subject& s) {
+       const std::int64_t queries = tokens(s), keys = met_keys(s);
+       return Text(std::to_string(heads(s)) + " · " + std::to_string(queries) + " · " +
+                   std::to_string(keys) + " = " + count_text(heads(s) * queries * keys));
+     }},
+    {"unkept_bytes",
+     [](const Subject& s) {
+       return Text(bytes_text(fused_saving(config(s), s.trace.program().shape)));
+     }},
     {"rms", [](const Subject& s) { return quantity(s, "sqrt(mean(x²) + ε)"); }},
     {"sigma", [](const Subject& s) { return quantity(s, "sqrt(variance + ε)"); }},
     // Of the loss.

@@ -225,6 +225,19 @@ void validate_extra_keys(const Config& c) {
         {{"width", std::to_string(c.head_width())}, {"got", std::to_string(c.value_width())}}});
 }
 
+// One operation has no place between the scores and the weights, and keeps neither.
+void validate_fused(const Config& c) {
+  if (!c.fused_attention) return;
+  const auto refuse = [](const char* id) { throw UsageError(Message{id}); };
+  if (c.scores == ScoreKind::kAdditive) refuse("error.fused.additive");
+  if (c.is_relative())
+    throw UsageError(
+        Message{"error.fused.positions", {{"positions", std::string(word(c.positions))}}});
+  if (c.mask.adds()) refuse("error.fused.added_mask");
+  if (!c.masked_heads.empty()) refuse("error.fused.masked_heads");
+  if (c.average_weights) refuse("error.fused.average_weights");
+}
+
 // Without attention there are no queries and keys, no row of another text, and no keys to remember.
 void validate_mixer(const Config& c) {
   const auto refuse = [&](const char* id) {
@@ -325,6 +338,7 @@ void validate(const Config& c) {
     validate_output(c);
     validate_head_masks(c);
     validate_extra_keys(c);
+    validate_fused(c);
   }
   expect_range("quantity.relative_reach", c.relative_reach, 1, kMaxReach);
   expect_range("quantity.t5_buckets", c.t5_buckets, 2, kMaxReach);

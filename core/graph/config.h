@@ -142,6 +142,9 @@ struct Config {
   bool bias_kv = false, zero_attention = false;
   bool average_weights = false;          // the mean of the heads' weights is computed beside them
   std::vector<MaskedHead> masked_heads;  // ascending; their weights are set to 0
+  // Scores, mask, softmax and weighted sum are one operation, block by block: no weight of any
+  // query for any key is kept (Dao et al. 2022, "FlashAttention").
+  bool fused_attention = false;
   std::uint64_t seed = 1;
   ModelForm form = ModelForm::kTokens;
   bool operator==(const Config&) const = default;
@@ -165,6 +168,13 @@ struct Config {
   bool has_experts() const { return experts > 0; }
   bool attends() const { return mixer == MixerKind::kAttention; }
   bool mixes() const { return mixer != MixerKind::kNone; }
+  /// May scores to weighted sum be one operation? It computes nothing but softmax(Q Kᵀ + mask) V.
+  bool can_fuse_attention() const {
+    return attends() && scores == ScoreKind::kDot && !is_relative() && !mask.adds() &&
+           masked_heads.empty() && !average_weights;
+  }
+  /// Are the weights of queries for keys there to be looked at?
+  bool keeps_pattern() const { return attends() && !fused_attention; }
   bool has_norms() const { return norm != NormKind::kNone; }
   /// Are positions only distances between a query and a key?
   bool is_relative() const { return positions >= PositionKind::kRelative; }

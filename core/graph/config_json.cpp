@@ -273,6 +273,7 @@ Json config_json(const Config& c) {
   if (c.bias_kv) json["bias_kv"] = true;
   if (c.zero_attention) json["zero_attention"] = true;
   if (c.average_weights) json["average_weights"] = true;
+  if (c.fused_attention) json["fused_attention"] = true;
   if (!c.masked_heads.empty()) json["masked_heads"] = heads_text(c.masked_heads);
   if (c.has_rotary()) {
     json["rotary"] = word(c.rotary);
@@ -348,6 +349,7 @@ Config read_config(const Json& json, const std::string& where, const JsonFileWor
   in.boolean("bias_kv", c.bias_kv);
   in.boolean("zero_attention", c.zero_attention);
   in.boolean("average_weights", c.average_weights);
+  in.boolean("fused_attention", c.fused_attention);
   if (const Json* heads = in.find("masked_heads")) {
     std::string text;
     in.text("masked_heads", text);

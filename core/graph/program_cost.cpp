@@ -26,9 +26,14 @@ bool is_over_pairs(std::span<const Axis> axes) {
   return (query == "query" || query == "source_query") && (key == "key" || key == "source_key");
 }
 
-double multiply_adds_of(const Program& p, const OpCall& call, double flops) {
+std::span<const Axis> second_axes(const Program& p, const OpCall& call) {
+  if (call.in.size() < 2) return {};
+  return p.tensors[place(call.in[1])].axes;
+}
+
+double multiply_adds_of(const Program& p, const OpCall& call) {
   const OpInfo& info = op_info(call.op);
-  if (info.work.per != WorkPer::kTerm) return 0;
+  if (info.work.per != WorkPer::kTerm && info.work.per != WorkPer::kPair) return 0;
   const std::vector<Axis>& out = p.tensors[place(call.out)].axes;
   // Of a window each number of the result meets all places of its weights, not one row alone.
   for (const TensorId in : call.in) {
@@ -37,7 +42,7 @@ double multiply_adds_of(const Program& p, const OpCall& call, double flops) {
         spec.axes.back().name == out.back().name)
       return cells_of(out) / static_cast<double>(out.back().size) * cells_of(spec.axes);
   }
-  return flops / info.work.flops;
+  return call_multiply_adds(info, p.tensors[place(call.in[0])].axes, out, second_axes(p, call));
 }
 
 // Adds up one program.
@@ -102,8 +107,9 @@ class Tally {
     const std::vector<Axis>& out = p_.tensors[place(call.out)].axes;
     const OpInfo& info = op_info(call.op);
     const double cells = cells_of(out), bytes = arena_bytes_of(cells);
-    const double flops = call_flops(info, p_.tensors[place(call.in[0])].axes, out);
-    const double products = multiply_adds_of(p_, call, flops);
+    const double flops =
+        call_flops(info, p_.tensors[place(call.in[0])].axes, out, second_axes(p_, call));
+    const double products = multiply_adds_of(p_, call);
     StepCost& row = row_of(step);
     row.numbers += cells;
     row.bytes += bytes;
@@ -197,6 +203,14 @@ ProgramCost program_cost(const Config& config, const RunShape& shape, bool train
 
 double memory_needed(const Config& config, const RunShape& shape) {
   return program_cost(config, shape).run_bytes();
+}
+
+double fused_saving(const Config& config, const RunShape& shape) {
+  if (!config.can_fuse_attention()) return 0;
+  Config kept = config, fused = config;
+  kept.fused_attention = false;
+  fused.fused_attention = true;
+  return memory_needed(kept, shape) - memory_needed(fused, shape);
 }
 
 RunShape with_tokens(RunShape shape, std::int64_t tokens) {

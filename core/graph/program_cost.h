@@ -61,6 +61,10 @@ struct ProgramCost {
 /// valid config: a source or classes that the shape leaves at 0 count nothing.
 ProgramCost program_cost(const Config&, const RunShape&, bool training = false);
 
+/// Bytes less that a run of this shape keeps with fused attention than without, whichever it has; 0
+/// where its attention cannot be fused.
+double fused_saving(const Config&, const RunShape&);
+
 /// The program of a shape that may lack a source or classes, for reading sizes alone.
 Program sketch_program(const Config&, const RunShape&, bool training);
 

@@ -74,7 +74,9 @@ std::string pattern_of_layer(const Program& program, std::string_view name, int 
 std::string mixing_of_layer(const Program& program, std::string_view name, int layer) {
   std::string there = pattern_of_layer(program, name, layer);
   const std::string_view stack = split_name(name).stack;
-  for (const std::string_view mixing : {"mixer.state", "mixer.window"}) {
+  const bool crosses = split_name(name).rest.starts_with(kCross);
+  for (const std::string_view mixing :
+       {"mixer.state", "mixer.window", crosses ? "cross_attn.z" : "attn.z"}) {
     if (there.empty()) there = find_in_layer(program, stack, layer, mixing);
   }
   return there;
@@ -110,7 +112,7 @@ std::string scores_step(int layer) { return name_in_layer("", layer, "attn.score
 
 std::string mask_step(const Config& config, int layer) {
   return name_in_layer(config.form == ModelForm::kTranslate ? "decoder." : "", layer,
-                       "attn.scores_masked");
+                       config.fused_attention ? "attn.z" : "attn.scores_masked");
 }
 
 }  // namespace headlight

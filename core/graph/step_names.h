@@ -33,8 +33,8 @@ std::string_view without_gradient(std::string_view name);
 /// the step belongs to that.
 std::string pattern_of_layer(const Program&, std::string_view name, int layer);
 
-/// The same or, in a layer without attention, what stands in its place: the states of a recurrent
-/// layer, the sums of a convolution.
+/// The same or, in a layer that keeps none, what stands in its place: what fused attention gathers,
+/// the states of a recurrent layer, the sums of a convolution.
 std::string mixing_of_layer(const Program&, std::string_view name, int layer);
 
 /// The step to look at in this program after `name` of another one: the same, the same in another

@@ -134,6 +134,7 @@ Config run_config(const Config& document, Config model) {
   model.temperature = document.temperature;
   model.residual = document.residual;
   model.average_weights = document.average_weights;
+  model.fused_attention = document.fused_attention;
   model.masked_heads = document.masked_heads;
   return model;
 }

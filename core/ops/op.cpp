@@ -56,13 +56,14 @@ std::span<const OpInfo> all_ops() {
                                   mixture_logits_op(),
                                   append_row_op(),
                                   mask_heads_op(),
-                                  mean_heads_op()};
+                                  mean_heads_op(),
+                                  fused_attention_op()};
   return kOps;
 }
 
 const OpInfo& op_info(Op op) {
   static const std::vector<const OpInfo*> by_op = [] {
-    std::vector<const OpInfo*> table(static_cast<std::size_t>(Op::kMeanHeads) + 1);
+    std::vector<const OpInfo*> table(static_cast<std::size_t>(Op::kFusedAttention) + 1);
     for (const OpInfo& info : all_ops()) table[static_cast<std::size_t>(info.op)] = &info;
     return table;
   }();
@@ -85,13 +86,36 @@ TrialShapes trial_shapes(std::string_view trial, const TrialSizes& z) {
   return shapes;
 }
 
-double call_flops(const OpInfo& info, std::span<const Axis> first_input,
-                  std::span<const Axis> out) {
+namespace {
+
+// Rows of the result, by the rows of the second input that each of them meets.
+double pairs_of(std::span<const Axis> out, std::span<const Axis> second_input) {
+  const auto cells = static_cast<double>(cell_count(out.first(out.size() - 1)));
+  return cells * static_cast<double>(second_input[second_input.size() - 2].size);
+}
+
+}  // namespace
+
+double call_flops(const OpInfo& info, std::span<const Axis> first_input, std::span<const Axis> out,
+                  std::span<const Axis> second_input) {
+  if (info.work.per == WorkPer::kPair) {
+    const auto met = static_cast<double>(first_input.back().size + out.back().size);
+    return (info.work.flops * met + info.work.each) * pairs_of(out, second_input);
+  }
   const auto cells =
       static_cast<double>(cell_count(info.work.per == WorkPer::kInputCell ? first_input : out));
   const double terms =
       info.work.per == WorkPer::kTerm ? static_cast<double>(first_input.back().size) : 1;
   return info.work.flops * cells * terms;
+}
+
+double call_multiply_adds(const OpInfo& info, std::span<const Axis> first_input,
+                          std::span<const Axis> out, std::span<const Axis> second_input) {
+  if (info.work.per != WorkPer::kTerm && info.work.per != WorkPer::kPair) return 0;
+  const double flops = call_flops(info, first_input, out, second_input);
+  const double each =
+      info.work.per == WorkPer::kPair ? info.work.each * pairs_of(out, second_input) : 0;
+  return (flops - each) / info.work.flops;
 }
 
 double call_bytes(const OpInfo& info, std::span<const TensorView> in, const TensorView& out) {

@@ -70,6 +70,7 @@ enum class Op {
   kAppendRow,
   kMaskHeads,
   kMeanHeads,
+  kFusedAttention,
 };
 
 using TensorId = int;
@@ -77,9 +78,11 @@ using TensorId = int;
 constexpr std::size_t place(int id) { return static_cast<std::size_t>(id); }
 
 struct OpParams {
-  float factor = 1.0f;     // kScale, kFociPenalty; kMixtureLogits of one number: its spread
+  // kScale, kFociPenalty; of the scores of kFusedAttention; kMixtureLogits of one number: its
+  // spread
+  float factor = 1.0f;
   float epsilon = 1e-5f;   // kLayerNorm, kRmsNorm
-  double temperature = 1;  // kSoftmax: what the scores are divided by
+  double temperature = 1;  // kSoftmax, kFusedAttention: what the scores are divided by
   // kSinusoid: width of a row; kNumber, kMixtureLogits: numbers of the grid
   std::int64_t features = 0;
   std::int64_t turned = 0;   // kRotary: how many features of a head turn, from the first; 0: all
@@ -176,6 +179,7 @@ struct OpExplanation {
   MathLine written = {};        // the cell with its numbers; empty: the sum of its terms says it
   std::string_view why = {};    // id of the text that says why nothing adds up to it
   std::int64_t divided_by = 1;  // each term's factor is its factor cell's number over this
+  bool in_letters = true;       // do the symbols of its cells say what is multiplied?
 };
 
 /// One number for each cell of a row, on the way from the operand's row to the result's.
@@ -275,11 +279,13 @@ struct GradientReads {
 
 /// Floating-point operations of a call: so many for each cell of the result, for each cell of the
 /// first input, or for each term (a cell of the result has as many as the first input's rows have
-/// cells). A multiply-add is two; what is only moved counts as one.
-enum class WorkPer { kCell, kInputCell, kTerm };
+/// cells), or for each pair of a row of the result and a row of the second input, of the same head.
+/// A multiply-add is two; what is only moved counts as one.
+enum class WorkPer { kCell, kInputCell, kTerm, kPair };
 struct OpWork {
-  double flops = 1;
+  double flops = 1;  // kPair: for each cell of the first input's row and of the result's
   WorkPer per = WorkPer::kCell;
+  double each = 0;  // kPair: and so many for the pair itself
 };
 
 /// Sizes that an operation is tried with: b batch, h heads, t and s positions, n and m widths.
@@ -382,8 +388,13 @@ struct OpInfo {
 std::span<const OpInfo> all_ops();
 const OpInfo& op_info(Op op);
 
-/// Floating-point operations of a call whose first input and result have these axes.
-double call_flops(const OpInfo&, std::span<const Axis> first_input, std::span<const Axis> out);
+/// Floating-point operations of a call whose first input and result have these axes; of
+/// WorkPer::kPair also the second input.
+double call_flops(const OpInfo&, std::span<const Axis> first_input, std::span<const Axis> out,
+                  std::span<const Axis> second_input);
+/// Of these the multiply-adds in products of matrices.
+double call_multiply_adds(const OpInfo&, std::span<const Axis> first_input,
+                          std::span<const Axis> out, std::span<const Axis> second_input);
 /// Bytes that a call has to read and write: of a table the rows that are picked.
 double call_bytes(const OpInfo&, std::span<const TensorView> in, const TensorView& out);
 
@@ -462,6 +473,6 @@ const OpInfo &embed_op(), &sinusoid_op(), &learned_position_op(), &add_op(), &la
     &distance_sinusoid_op(), &relative_scores_op(), &relative_sum_op(), &shift_heads_op(),
     &expert_linear_op(), &top_experts_op(), &mix_op(), &load_balance_op(), &recurrence_op(),
     &gru_op(), &convolution_op(), &concat_rows_op(), &number_op(), &mixture_logits_op(),
-    &append_row_op(), &mask_heads_op(), &mean_heads_op();
+    &append_row_op(), &mask_heads_op(), &mean_heads_op(), &fused_attention_op();
 
 }  // namespace headlight

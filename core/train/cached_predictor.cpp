@@ -48,8 +48,11 @@ bool CachedPredictor::can_read(const Model& model, const Config& config) {
          context <= kMostPositions && looks_back_only(config.mask, static_cast<int>(context));
 }
 
-CachedPredictor::CachedPredictor(std::shared_ptr<const Model> model, const Config& config)
+CachedPredictor::CachedPredictor(std::shared_ptr<const Model> model, const Config& as)
     : model_(std::move(model)), backend_(make_cpu_backend(1)) {
+  // Of one query there is only a row of weights: the keys before it are what is kept.
+  Config config = as;
+  config.fused_attention = false;
   source_.use(model_);
   const std::int64_t context = model_->file.context;
   program_ = std::make_shared<const Program>(build_program(config, {1, 1, model_->file.vocab}));

@@ -36,7 +36,7 @@ TEST_CASE("model gradients: every configuration against central differences") {
   std::set<std::string> seen;
   int cells = 0, unsteady = 0;
   double worst = 0;
-  for_all_configs([&](Config c) {
+  const auto check = [&](Config c) {
     c.d_model = 6;
     c.d_hidden = 7;
     c.bias |= c.activation == Activation::kRelu;  // see below
@@ -83,7 +83,9 @@ TEST_CASE("model gradients: every configuration against central differences") {
         ++cells;
       }
     }
-  });
+  };
+  for_all_configs(check);
+  for_fused_configs(check);
   CHECK(seen.size() ==
         6 + 6 + 4 + 3 + 3 + 2 + 2 + 4 - 1);  // "none" is a mask and a kind of position
   CHECK(unsteady <= cells / 20);
@@ -94,7 +96,7 @@ TEST_CASE("model gradients: the cpu backend agrees with the reference, for every
   const auto cpu = make_cpu_backend(2), reference = make_reference_backend();
   double worst = 0;
   std::string where;
-  for_all_configs([&](Config c) {
+  const auto check = [&](Config c) {
     c.d_model = 22;
     c.d_hidden = 35;
     // Averages of averages are alike, and their scores' gradients nearly cancel.
@@ -120,7 +122,9 @@ TEST_CASE("model gradients: the cpu backend agrees with the reference, for every
       CHECK(error <= 1e-5);
       if (error > worst) worst = error, where = got.program->tensors[id].name;
     }
-  });
+  };
+  for_all_configs(check);
+  for_fused_configs(check);
   MESSAGE("largest normalised error " << worst << " of " << where);
 }
 

@@ -121,7 +121,7 @@ double program_flops(const Program& program) {
       return program.tensors[static_cast<std::size_t>(id)].axes;
     };
     const OpInfo& info = op_info(call.op);
-    if (info.is_product()) flops += call_flops(info, axes(call.in[0]), axes(call.out));
+    if (info.is_product()) flops += call_flops(info, axes(call.in[0]), axes(call.out), {});
   }
   return flops;
 }

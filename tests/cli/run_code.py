@@ -36,6 +36,12 @@ MODELS = {
     "further keys": SMALL + ["--bias-kv", "on", "--zero-attention", "on", "--average-weights", "on"],
     "masks of heads": SMALL + ["--head-mask", "0.1,1.0", "--forbid-head", "1:2,0;3,1"],
     "wider values": SMALL + ["--d-value", "6", "--kv-heads", "1", "--zero-attention", "on"],
+    "fused": SMALL + ["--fused-attention", "on"],
+    "fused, many tokens": ["--layers", "1", "--heads", "4", "--kv-heads", "2", "--d-model", "16", "--fused-attention",
+                           "on", "--attention-scale", "off", "--temperature", "0.6", "--positions", "rotary",
+                           "--sentence", "a cat or a dog " * 9],
+    "fused, masked": SMALL + ["--fused-attention", "on", "--mask", "free", "--forbid", "0,0;3,1", "--mask-causal",
+                              "on", "--zero-attention", "on", "--d-value", "3"],
     "relu": SMALL + ["--activation", "relu"],
     "gelu-tanh": SMALL + ["--activation", "gelu-tanh"],
     "learned": SMALL + ["--positions", "learned"],
@@ -93,6 +99,10 @@ def main():
         import torch  # noqa: F401
 
         libraries.append("torch")
+        if not hasattr(torch.nn.functional, "scaled_dot_product_attention"):  # its name in torch 1.13
+            private = torch.nn.functional._scaled_dot_product_attention
+            torch.nn.functional.scaled_dot_product_attention = (
+                lambda q, k, v, attn_mask=None: private(q, k, v, attn_mask)[0])
     except ImportError as error:
         print(f"skipped: the PyTorch code, because {sys.executable} has no torch ({error})")
     os.chdir(tempfile.mkdtemp())

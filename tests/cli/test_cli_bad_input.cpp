@@ -146,7 +146,7 @@ TEST_CASE("words that are not among the choices are answered with the choices") 
   }
   for (const char* option :
        {"--bias", "--residual", "--output-projection", "--mask-causal", "--attention-scale",
-        "--bias-kv", "--zero-attention", "--average-weights"}) {
+        "--bias-kv", "--zero-attention", "--average-weights", "--fused-attention"}) {
     CAPTURE(option);
     check_refused(list({option, "maybe"}), 2, {option, "on or off", "maybe"});
   }
@@ -170,6 +170,11 @@ TEST_CASE("masks of heads that are not there, and of other shapes than the sente
       {{"--bias-kv", "on", "--positions", "alibi"}, {"--bias-kv", "alibi"}},
       {{"--zero-attention", "on", "--positions", "t5"}, {"--zero-attention", "t5"}},
       {{"--d-value", "5", "--positions", "relative"}, {"relative", "--d-value"}},
+      {{"--fused-attention", "on", "--scores", "additive"}, {"additive", "--fused-attention off"}},
+      {{"--fused-attention", "on", "--positions", "alibi"}, {"alibi", "rotary"}},
+      {{"--fused-attention", "on", "--head-mask", "0.1"}, {"head mask", "--fused-attention off"}},
+      {{"--fused-attention", "on", "--forbid-head", "1:2,0"}, {"single heads"}},
+      {{"--fused-attention", "on", "--average-weights", "on"}, {"--average-weights off"}},
   };
   for (const auto& pair : refused) {  // Clang 14 cannot capture a structured binding
     CAPTURE(shown(pair.first));

@@ -58,7 +58,7 @@ TEST_CASE("document: what only some models have is written for those, and read a
   const std::string plain = session_text(Document{});
   for (const char* key :
        {"norm", "kv_heads", "rotary", "output_projection", "d_value", "bias_kv", "zero_attention",
-        "average_weights", "masked_heads", "added", "by_head"}) {
+        "average_weights", "fused_attention", "masked_heads", "added", "by_head"}) {
     CAPTURE(key);
     CHECK(plain.find("\"" + std::string(key)) == std::string::npos);
   }
@@ -71,6 +71,7 @@ TEST_CASE("document: what only some models have is written for those, and read a
   d.config.masked_heads = {{HeadsOf::kOwn, 0, 1}, {HeadsOf::kCross, 1, 0}};
   d.config.mask.by_head[2].insert(3, 1);
   d.config.mask.added = added_mask(parse_number_text("0.1 -inf\n-2.5e-7 3\n"));
+  d.config.fused_attention = true;
   d.config.positions = PositionKind::kRotary;
   d.config.activation = Activation::kSwiglu;
   CHECK(parse_session(session_text(d)).document == d);

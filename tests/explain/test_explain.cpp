@@ -112,7 +112,8 @@ void check_pane(const Computed& c, const Pane& p) {
 // other distances.
 bool shows_whole_rows(Op op) {
   return op == Op::kSoftmax || op == Op::kRotary || op == Op::kRmsNorm || op == Op::kConvolution ||
-         op == Op::kDistanceBias || op == Op::kRelativeScores || op == Op::kRelativeSum;
+         op == Op::kFusedAttention || op == Op::kDistanceBias || op == Op::kRelativeScores ||
+         op == Op::kRelativeSum;
 }
 
 // The cells that the panes light up against the cells that the explanation names.

@@ -171,6 +171,18 @@ std::string all_said() {
     document.config.mixer = MixerKind::kNone;
     write_trace(lines, *Runner().run(document, *backend, nullptr, true).trace);
   }
+  // Attention as one operation: heads that share keys, and a row that looks at nothing.
+  c = small(ModelForm::kTokens);
+  c.fused_attention = true;
+  c.kv_heads = 1;
+  c.mask.kind = MaskKind::kFree;
+  c.mask.forbidden = {{2, 0}, {2, 1}, {2, 2}, {2, 3}, {2, 4}, {2, 5}, {2, 6}};
+  check(c);
+  c.attention = AttentionKind::kBasic;
+  c.kv_heads = 0;
+  c.temperature = 2;
+  c.mask.kind = MaskKind::kCausal;
+  check(c);
   return lines.text();
 }
 

@@ -74,7 +74,7 @@ TEST_CASE("gl backend: whole models of every configuration, forward and backward
   const auto cpu = make_cpu_backend(1);
   double worst = 0, worst_gradient = 0;
   int loose = 0;
-  for_all_configs([&](Config c) {
+  const auto check = [&](Config c) {
     c.d_model = 22;
     c.d_hidden = 35;
     c.residual |= c.block == BlockKind::kAttention;
@@ -93,7 +93,9 @@ TEST_CASE("gl backend: whole models of every configuration, forward and backward
     got.run_backward(shared_backend());
     expected.run_backward(reference());
     worst_gradient = std::max(worst_gradient, check_gradients(got, expected));
-  });
+  };
+  for_all_configs(check);
+  for_fused_configs(check);
   CHECK(loose <= 2);
   CHECK(shared_backend().guards_hold());
   CHECK(test::only_waiting(shared_backend()));

@@ -27,6 +27,12 @@ std::string spoilt(const std::vector<std::string>& lines, std::size_t at,
   const std::string start = code.substr(first, code.find(' ', first) - first);
   if (start == "uint" || start == "int" || start == "bool" || start == "void") return "";
   if (start == "RowStatistics") return "";
+  if (start.starts_with("vec")) {
+    const std::size_t sign = code.find(" = ");
+    return sign == code.npos
+               ? ""
+               : code.substr(0, sign + 3) + start + "(" + number + ")" + code.substr(end);
+  }
   std::size_t back = code.find("return ");
   if (back != code.npos) {
     const bool plain = back == first || code.find("{ return ") + 2 == back;
@@ -35,7 +41,7 @@ std::string spoilt(const std::vector<std::string>& lines, std::size_t at,
     return code.substr(0, back) + number + code.substr(end);
   }
   std::size_t sign = std::string::npos;
-  for (const char* op : {" = ", " += ", " -= "}) {
+  for (const char* op : {" = ", " += ", " -= ", " *= "}) {
     const std::size_t found = code.rfind(op);
     if (found != code.npos && (sign == std::string::npos || found > sign)) sign = found;
   }

@@ -238,6 +238,7 @@ inline KernelDevice small_device() {
   device.limits.shared_bytes = 8192;
   device.limits.group_count = {7, 300, 6};
   device.table = KernelTable::of(device.limits);
+  device.table.attention.side = 2;  // several tiles of few rows
   return device;
 }
 

@@ -97,7 +97,8 @@ TEST_CASE("cost: what many layers take follows from two, and equals what their p
       }
       for (const OpCall& call : whole.calls)
         flops +=
-            call_flops(op_info(call.op), whole.look(call.in[0]).axes, whole.look(call.out).axes);
+            call_flops(op_info(call.op), whole.look(call.in[0]).axes, whole.look(call.out).axes,
+                       call.in.size() > 1 ? whole.look(call.in[1]).axes : std::span<const Axis>());
       for (const OpCost& op : cost.operations) counted += op.flops;
       CHECK(cost.parameter_count == parameters);
       CHECK(counted == flops);

@@ -38,10 +38,11 @@ TEST_CASE("ops: the trials are what the shape rules take, and no input is missed
       params.features = z.n;
       CHECK_FALSE(info.shape(views_of(in), params).empty());
       tried = std::max(tried, in.size());
-      // What it can do without is left out now and then; what chooses or forbids never is.
+      // What it can do without is left out now and then; what chooses never is, and what forbids
+      // only where there may be nothing to forbid.
       for (std::size_t i = in.size(); i < info.inputs.size(); ++i)
         CHECK((info.inputs[i] == InputKind::kNumbers || info.inputs[i] == InputKind::kHeadBias ||
-               info.inputs[i] == InputKind::kShares));
+               info.inputs[i] == InputKind::kShares || info.op == Op::kFusedAttention));
     }
     for (std::size_t i = tried; i < info.inputs.size(); ++i)
       CHECK((info.inputs[i] == InputKind::kNumbers || info.inputs[i] == InputKind::kHeadBias));
@@ -67,12 +68,19 @@ TEST_CASE("ops: some stand for each part that is timed, with shapes that they ta
 
 TEST_CASE("ops: work and bytes of a call by hand") {
   const auto flops = [&](Op op, std::vector<std::int64_t> first, std::vector<std::int64_t> out) {
-    return call_flops(op_info(op), axes(std::move(first)), axes(std::move(out)));
+    return call_flops(op_info(op), axes(std::move(first)), axes(std::move(out)), {});
   };
   CHECK(flops(Op::kLinear, {2, 3, 4}, {2, 3, 5}) == 2 * 6 * 4 * 5);
   CHECK(flops(Op::kProject, {2, 3, 4}, {2, 3, 6, 5}) == 2 * 6 * 4 * 30);
   CHECK(flops(Op::kScores, {1, 2, 3, 4}, {1, 2, 3, 7}) == 2 * 2 * 3 * 7 * 4);
   CHECK(flops(Op::kWeightedSum, {1, 2, 3, 7}, {1, 2, 3, 4}) == 2 * 2 * 3 * 7 * 4);
+  const std::vector<Axis> q = axes({2, 6, 5, 4}), k = axes({2, 3, 9, 4}), z = axes({2, 6, 5, 7});
+  const OpInfo& fused = op_info(Op::kFusedAttention);
+  CHECK(call_multiply_adds(fused, q, z, k) == 2 * 6 * 5 * 9 * (4 + 7));
+  CHECK(call_flops(fused, q, z, k) == 2 * 6 * 5 * 9 * (2 * (4 + 7) + 80));
+  CHECK(call_multiply_adds(op_info(Op::kLinear), axes({2, 3, 4}), axes({2, 3, 5}), {}) ==
+        6 * 4 * 5);
+  CHECK(call_multiply_adds(op_info(Op::kAdd), axes({2, 3}), axes({2, 3}), axes({2, 3})) == 0);
   CHECK(flops(Op::kAdd, {2, 3}, {2, 3}) == 6);
   CHECK(flops(Op::kMeanPool, {2, 3, 4}, {2, 4}) == 2 * 24);
   CHECK(flops(Op::kCrossEntropy, {2, 9}, {2}) == 80 * 18);

@@ -305,6 +305,30 @@ std::vector<ShapeCase> second_shape_cases() {
        "mask_heads expects A (batch, head, query, key) and mask (head)"},
       {Op::kMeanHeads, {pairs(2, 3, 5, 6)}, "(batch 2, query 5, key 6)", ""},
       {Op::kMeanHeads, {rows(2, 5, 7)}, "", "mean_heads expects A (batch, head, query, key)"},
+      {Op::kFusedAttention,
+       {heads(2, 6, 5, 4), heads(2, 3, 9, 4), heads(2, 3, 9, 7)},
+       "(batch 2, head 6, query 5, d_head 7)",
+       ""},
+      {Op::kFusedAttention,
+       {heads(2, 6, 5, 4), heads(2, 3, 9, 4), heads(2, 3, 9, 7), rows(2, 5, 9)},
+       "(batch 2, head 6, query 5, d_head 7)",
+       ""},
+      {Op::kFusedAttention,
+       {heads(2, 6, 5, 4), heads(2, 3, 9, 4), heads(2, 3, 9, 7), rows(2, 9, 5)},
+       "",
+       "whose heads divide q's, and mask (batch, query, key)"},
+      {Op::kFusedAttention,
+       {heads(2, 6, 5, 4), heads(2, 3, 9, 4), heads(2, 3, 8, 7)},
+       "",
+       "fused_attention expects q (batch, head, query, n)"},
+      {Op::kFusedAttention,
+       {heads(2, 6, 5, 4), heads(2, 4, 9, 4), heads(2, 4, 9, 7)},
+       "",
+       "fused_attention expects q (batch, head, query, n)"},
+      {Op::kFusedAttention,
+       {heads(2, 6, 5, 4), heads(2, 3, 9, 5), heads(2, 3, 9, 7)},
+       "",
+       "fused_attention expects q (batch, head, query, n)"},
       {Op::kFocusScores,
        {rows(2, 5, 7), matrix("direction", 7, "focus", 3)},
        "(batch 2, head 1, focus 3, key 5)",
@@ -677,6 +701,52 @@ TEST_CASE("ops: weighted sum by hand") {
   const Tensor a = tensor("A", pairs(1, 1, 2, 3), {0.5f, 0.25f, 0.25f, 0, 0, 0});
   const Tensor v = tensor("v", heads(1, 1, 3, 2), {4, 8, 1, 2, 3, -2});
   expect(Op::kWeightedSum, {a, v}, {3, 4, 0, 0});
+}
+
+TEST_CASE("ops: attention in one operation by hand") {
+  // Scores 0, ln 2, ln 3 of the first query, and twice as much of the second.
+  const float two = std::log(2.0f), three = std::log(3.0f);
+  const Tensor q = tensor("q", heads(1, 1, 2, 1), {1, 2});
+  const Tensor k = tensor("k", heads(1, 1, 3, 1), {0, two, three});
+  const Tensor v = tensor("v", heads(1, 1, 3, 2), {6, 1, 12, 1, 18, 1});
+  expect(Op::kFusedAttention, {q, k, v}, {14, 1, 216.0 / 14, 1});
+  OpParams half;  // of twice the scores is the first query's
+  half.factor = 0.5f;
+  expect(Op::kFusedAttention, {tensor("q", q.axes, {2, 4}), k, v}, {14, 1, 216.0 / 14, 1}, half);
+  OpParams warm;
+  warm.temperature = 2;
+  expect(Op::kFusedAttention, {tensor("q", q.axes, {2, 4}), k, v}, {14, 1, 216.0 / 14, 1}, warm);
+  // The first query may not look at the last key, the second at none.
+  const Tensor mask = tensor("mask", rows(1, 2, 3), {0, 0, -kInf, -kInf, -kInf, -kInf});
+  expect(Op::kFusedAttention, {q, k, v, mask}, {10, 1, 0, 0});
+}
+
+TEST_CASE("ops: attention in one operation is what its steps are, on every backend") {
+  // More keys than a block, the largest score in the last one or far above the others, shared
+  // heads.
+  for (const float loud : {1.0f, 300.0f}) {
+    CAPTURE(loud);
+    Tensor q = random_tensor("q", heads(2, 4, 21, 5), 3);
+    for (float& x : q.data) x *= loud;
+    const Tensor k = random_tensor("k", heads(2, 2, 37, 5), 4);
+    const Tensor v = random_tensor("v", heads(2, 2, 37, 3), 5);
+    Tensor mask = tensor("mask", rows(2, 21, 37), std::vector<float>(2 * 21 * 37, 0));
+    for (std::size_t i = 0; i < mask.data.size(); ++i)
+      if (bell(9, i) > 0.3 || i / 37 == 3 || (i % 37 < 16 && i / 37 == 5)) mask.data[i] = -kInf;
+    OpParams params;
+    params.factor = 0.3f;
+    const auto reference = make_reference_backend();
+    Tensor s = run_op(*reference, Op::kScores, {q, k});
+    s = run_op(*reference, Op::kScale, {s}, params);
+    s = run_op(*reference, Op::kMask, {s, mask});
+    s = run_op(*reference, Op::kSoftmax, {s});
+    const Tensor z = run_op(*reference, Op::kWeightedSum, {s, v});
+    for (const auto& backend : all_backends()) {
+      CAPTURE(backend->name());
+      const Tensor own = run_op(*backend, Op::kFusedAttention, {q, k, v, mask}, params);
+      CHECK(largest_difference(own.data, z.data) < 2e-5);
+    }
+  }
 }
 
 TEST_CASE("ops: activations at known places") {

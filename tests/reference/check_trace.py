@@ -25,7 +25,8 @@ def config_of(folder, tokens):
     c = dict(reference.DEFAULTS, tokens=tokens)
     c |= {key: value for key, value in model.items() if key in c and key not in ("mask", "form")}
     c |= {key: "on" if model[key] else "off"
-          for key in ("scale", "bias", "residual", "tied_head", "output_projection", "segments")
+          for key in ("scale", "bias", "residual", "tied_head", "output_projection", "segments",
+                      "fused_attention")
           if isinstance(model.get(key), bool)}
     return c | {"mask": model.get("mask", {}).get("kind", "causal")}
 

@@ -46,8 +46,8 @@ LATER = dict(norm="layer", kv_heads=0, rotary="half", rotary_base=10000.0, rotar
              relative_reach=16, t5_buckets=32, t5_reach=128,
              mixer="attention", kernel=3, dilation=1, experts=0, top_experts=0, balance=0.0,
              memory=0, numbers="off", components=0, output_projection="on", d_value=0, bias_kv="off",
-             zero_attention="off", average_weights="off", masked_heads="", added="", by_head=[], segments="off",
-             token_head="off")
+             zero_attention="off", average_weights="off", fused_attention="off", masked_heads="", added="",
+             by_head=[], segments="off", token_head="off")
 DEFAULTS |= LATER
 
 BY_DISTANCE = ("relative", "t5", "alibi", "transformer-xl")
@@ -256,6 +256,22 @@ CONFIGS = {
                           zero_attention="on"),
     "values-side-by-side": dict(d_value=3, d_head=2, heads=2, d_model=6, tokens=5,
                                 output_projection="off"),
+    # One operation from scores to weighted sum: only what it reads and makes.
+    "fused": dict(fused_attention="on", heads=2, d_model=6, layers=2, tokens=7, batch=2),
+    "fused-basic": dict(fused_attention="on", attention="basic", scale="off", d_model=5, tokens=6,
+                        mask="none", temperature=0.6),
+    "fused-single": dict(fused_attention="on", attention="single", d_head=3, d_value=4, d_model=6,
+                         mask="local", window=1, tokens=6),
+    "fused-grouped": dict(fused_attention="on", positions="rotary", heads=4, kv_heads=2, d_model=8,
+                          tokens=19, zero_attention="on", bias_kv="on", block="post-norm"),
+    "fused-free": dict(fused_attention="on", mask="free", heads=2, tokens=5, temperature=1.7,
+                       forbidden=[(0, 1), (2, 2), (4, 0)] + [(3, j) for j in range(5)]),
+    "fused-memory": dict(fused_attention="on", memory=4, positions="rotary", heads=2, d_model=8,
+                         tokens=5, batch=2),
+    "classes-fused": dict(form="classes", classes=3, fused_attention="on", heads=2, d_model=4,
+                          d_hidden=5, mask="none", batch=2, tokens=5, lengths=[5, 3]),
+    "translate-fused": dict(form="translate", fused_attention="on", heads=2, d_model=4, d_hidden=5,
+                            tokens=4, source=6, batch=2, source_lengths=[4, 6]),
     "multi-query": dict(attention="wide", heads=3, kv_heads=1, d_model=4, scores="additive",
                         block="attention", bias="off", tokens=5),
     "silu": dict(activation="silu", d_model=6, tokens=4),
@@ -1092,22 +1108,27 @@ class Run:
         k, v = (t.repeat_interleave(heads // t.shape[1], 1) for t in (k, v))
 
         own = name == "attn"
+        steps = c["fused_attention"] == "off"  # else nothing between is kept
         asks = self.content_queries(at, q) if own else q
         if c["scores"] == "additive":
             pairs = torch.tanh(asks[:, :, :, None, :] + k[:, :, None, :, :])
             scores = (pairs * w[at + "v"][:, None, None, :]).sum(-1)
         else:
             scores = asks @ k.transpose(-1, -2)
-        self.keep(at + "scores_raw", scores)
+        if steps:
+            self.keep(at + "scores_raw", scores)
         if own:
             scores = self.score_distances(at, q, scores)
         if c["scale"] == "on":
-            scores = self.keep(at + "scores_scaled", scores / math.sqrt(width))
+            scores = scores / math.sqrt(width)
+            if steps:
+                self.keep(at + "scores_scaled", scores)
         if own:
             scores = self.bias_distances(at, scores)
         if self.mask is not None:
             scores = scores.masked_fill(self.mask[:, None] != 0, -math.inf)
-            self.keep(at + "scores_masked", scores)
+            if steps:
+                self.keep(at + "scores_masked", scores)
         added = self.inputs.get("added_mask") if own and self.root != "encoder." else None
         if added is not None:
             scores = self.keep(at + "scores_added", scores + added)
@@ -1115,7 +1136,8 @@ class Run:
         # Zeros in place of a forbidden row, so that no NaN is made that a gradient would meet.
         safe = scores.masked_fill(forbidden_rows, 0.0) / c["temperature"]
         pattern = F.softmax(safe, dim=-1).masked_fill(forbidden_rows, 0.0)
-        self.keep(at + "pattern", pattern)
+        if steps:
+            self.keep(at + "pattern", pattern)
         if c["average_weights"] == "on" and heads > 1:
             self.keep(at + "pattern_mean", pattern.mean(1))
         used = self.drop(at + "pattern", pattern)

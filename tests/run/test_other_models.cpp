@@ -142,6 +142,13 @@ std::vector<Document> other_documents() {
     c.masked_heads = {{HeadsOf::kOwn, 0, 1}};
     c.mask.by_head[1].insert(3, 1);
   });
+  for (const double temperature : {1.0, 0.5}) {
+    with([&](Config& c) {
+      c.fused_attention = true;
+      c.kv_heads = 1;
+      c.temperature = temperature;
+    });
+  }
   with([](Config& c) {
     c.segments = true;
     c.form = ModelForm::kClasses;

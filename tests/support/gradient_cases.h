@@ -24,7 +24,7 @@ inline const std::vector<GradCase> kGradientTable = [] {
   std::vector<GradCase> table;
   for (const OpTrial& trial : op_trials()) {
     table.push_back({trial.op, trial.inputs});
-    if (trial.op != Op::kSoftmax) continue;
+    if (trial.op != Op::kSoftmax && trial.op != Op::kFusedAttention) continue;
     for (const double temperature : {0.4, 2.5})
       table.push_back({trial.op, trial.inputs, temperature});
   }

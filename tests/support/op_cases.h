@@ -161,6 +161,36 @@ inline void add_distance_cases(std::vector<Case>& cases) {
   cases.push_back({Op::kShiftHeads, {q, random_tensor("u", {kHead, kWidth})}, {}, 3});
 }
 
+// Masks with a row that allows no key, more than one block of keys, shared heads, values of another
+// width.
+inline void add_fused_cases(std::vector<Case>& cases) {
+  const Axis many{"position", 37}, wide{"d_value", 3};
+  const Tensor q = random_tensor("q", {kBatch, kHead, kPlace, kWidth});
+  const auto kv = [](const char* name, const Axis& heads, const Axis& keys, const Axis& width) {
+    return random_tensor(name, {kBatch, heads, keys, width});
+  };
+  Tensor some = mask();
+  std::fill(some.data.begin() + 6, some.data.begin() + 12, -kInf);  // the second query's row
+  OpParams usual, cool;
+  usual.factor = 0.5f;
+  cool.factor = 0.5f;
+  cool.temperature = 0.4;
+  const Axis six{"position", 6}, four{"head", 4}, two{"kv_head", 2};
+  cases.push_back({Op::kFusedAttention,
+                   {q, kv("k", kHead, six, kWidth), kv("v", kHead, six, wide), some},
+                   usual,
+                   3});
+  cases.push_back({Op::kFusedAttention,
+                   {q, kv("k", kHead, many, kWidth), kv("v", kHead, many, wide)},
+                   cool,
+                   3});
+  cases.push_back({Op::kFusedAttention,
+                   {random_tensor("q", {kBatch, four, kPlace, kWidth}), kv("k", two, six, kWidth),
+                    kv("v", two, six, kWidth), some},
+                   {},
+                   4});
+}
+
 inline std::vector<Case> all_cases() {
   const Tensor x = rows(), w = random_tensor("w", {kModel}), b = random_tensor("b", {kModel});
   const Tensor w3 = random_tensor("W_Q", {kHead, kModel, kWidth});
@@ -280,6 +310,7 @@ inline std::vector<Case> all_cases() {
   cases.push_back({Op::kAppendRow, {q}, {}, 3});
   cases.push_back({Op::kMaskHeads, {s, heard}, {}, 3});
   cases.push_back({Op::kMeanHeads, {s}, {}, 3});
+  add_fused_cases(cases);
   for (Op op : {Op::kRelu, Op::kGelu, Op::kGeluTanh, Op::kSilu, Op::kTanh})
     cases.push_back({op, {hidden}});
   return cases;

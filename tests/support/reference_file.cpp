@@ -88,6 +88,7 @@ Config config_of(const Reference& r) {
   if (words.contains("bias_kv")) c.bias_kv = r.is_on("bias_kv");
   if (words.contains("zero_attention")) c.zero_attention = r.is_on("zero_attention");
   if (words.contains("average_weights")) c.average_weights = r.is_on("average_weights");
+  if (words.contains("fused_attention")) c.fused_attention = r.is_on("fused_attention");
   if (words.contains("masked_heads")) c.masked_heads = read_heads(r.word("masked_heads"));
   if (words.contains("mixer")) c.mixer = r.choice<MixerKind>("mixer");
   if (words.contains("kernel")) c.kernel = r.number("kernel");

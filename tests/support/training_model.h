@@ -213,4 +213,14 @@ void for_all_configs(F&& f) {
   }
 }
 
+/// The same of those that can have fused attention, with it and without dropout.
+template <class F>
+void for_fused_configs(F&& f) {
+  for_all_configs([&](Config c) {
+    if (!c.can_fuse_attention() || drops(c)) return;
+    c.fused_attention = true;
+    f(c);
+  });
+}
+
 }  // namespace headlight

@@ -46,6 +46,7 @@ Config drawn_config(std::uint64_t seed) {
   c.mask.kind = one_of(
       seed, 12, {MaskKind::kCausal, MaskKind::kCausal, MaskKind::kLocal, MaskKind::kStrided});
   c.mask.window = 5;
+  c.fused_attention = one_of(seed, 13, {true, false});
   return c;
 }
 

@@ -66,6 +66,15 @@ TEST_CASE("checkpointing: every configuration learns bit for bit the same") {
   CHECK(number == 48);
 }
 
+TEST_CASE("checkpointing: fused attention learns bit for bit the same") {
+  int number = 0;
+  for_fused_configs([&](Config c) {
+    c.layers = 2 + number++ % 2;
+    check_same(c, shape_for(c.form, c.form != ModelForm::kTokens), 0);
+  });
+  CHECK(number == 7);
+}
+
 TEST_CASE("checkpointing: whatever mixes, chooses and counts, with dropout and on two threads") {
   for (const auto& mixer : choices(MixerKind{})) {
     CAPTURE(mixer.word);

@@ -128,6 +128,15 @@ TEST_CASE("half storage: in every configuration the backward pass reads what was
   CHECK(number == 48);
 }
 
+TEST_CASE("half storage: fused attention reads what was kept, rounded") {
+  int number = 0;
+  for_fused_configs([&](Config c) {
+    c.layers = 2;
+    check_as_apart(c, shape_for(c.form, c.form != ModelForm::kTokens), kHalves[number++ % 2], 0);
+  });
+  CHECK(number == 7);
+}
+
 TEST_CASE("half storage: whatever mixes, chooses and counts") {
   for (const auto& mixer : choices(MixerKind{})) {
     CAPTURE(mixer.word);

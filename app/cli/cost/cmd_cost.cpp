@@ -180,6 +180,7 @@ void print_json(const CostReport& r) {
               {"parameter_bytes", m.run.parameter_bytes()},
               {"arena_bytes", m.run.arena_bytes()},
               {"run_bytes", m.run.run_bytes()},
+              {"fused_saving_bytes", m.fused_saving},
               {"available_bytes", r.available},
               {"multiply_adds", m.run.multiply_adds},
               {"predicted_ms", r.run_ms},
@@ -265,6 +266,12 @@ void print_steps(const ModelCost& m) {
     std::printf("T²: %s scores; all steps for pairs of tokens keep %s numbers, %s of all\n",
                 big(m.run.scores).c_str(), big(m.run.pairs).c_str(),
                 percent(m.run.pairs, m.run.activations).c_str());
+  if (m.fused_saving > 0)
+    std::printf("%s %s\n",
+                m.config.fused_attention
+                    ? "Fused attention keeps no scores and no weights: it saves"
+                    : "With --fused-attention on a run would keep less, by",
+                bytes_text(m.fused_saving).c_str());
 }
 
 void print_run(const CostReport& r) {

@@ -11,16 +11,21 @@ const std::vector<Axis>& axes_of(const Program& program, TensorId id) {
 
 }  // namespace
 
-GlAttentionCall::GlAttentionCall(const Program& program, const FusedAttention& a) : group(a) {
+GlAttentionCall::GlAttentionCall(const Program& program, const FusedAttention& a)
+    : has_mask(a.mask >= 0),
+      has_dropout(a.dropout >= 0),
+      factor(a.factor),
+      temperature(static_cast<float>(a.temperature)) {
   const auto& pattern = axes_of(program, a.pattern);
   batch = pattern[0].size;
   heads = pattern[1].size;
   queries = pattern[2].size;
   keys = pattern[3].size;
   const auto &asks = axes_of(program, a.q), &answers = axes_of(program, a.k);
-  by_head = asks.size() == 4;
-  width = by_head ? asks[3].size : asks[2].size / heads;
-  kv_heads = by_head ? answers[1].size : answers[2].size / width;
+  const bool apart = asks.size() == 4;
+  by_head = apart ? GlByHead::kQueriesAndKeys : GlByHead::kNone;
+  width = apart ? asks[3].size : asks[2].size / heads;
+  kv_heads = apart ? answers[1].size : answers[2].size / width;
   v_width = axes_of(program, a.v).back().size / kv_heads;
 }
 
@@ -33,8 +38,8 @@ bool GlAttention::fits(const GlAttentionCall& c) const {
   const std::int64_t matrices = c.batch * c.heads, wide = std::max(c.width, c.v_width);
   const std::int64_t longest = std::max(c.queries, c.keys);
   std::int64_t cells = std::max(matrices * longest * wide, c.statistics_cells());
-  if (c.group.mask >= 0) cells = std::max(cells, c.batch * c.queries * c.keys);
-  if (c.group.dropout >= 0) cells = std::max(cells, matrices * c.queries * c.keys);
+  if (c.has_mask) cells = std::max(cells, c.batch * c.queries * c.keys);
+  if (c.has_dropout) cells = std::max(cells, matrices * c.queries * c.keys);
   const AttentionTiles& tiles = table_.attention;
   return cells > 0 && cells <= most && wide <= tiles.most_width && limits_.blocks >= 8 &&
          tiles.invocations() <= limits_.group_invocations &&
@@ -60,11 +65,11 @@ void GlAttention::run(Kernel kernel, const GlAttentionCall& c, std::int64_t widt
                      {"keys", c.keys},
                      {"width", c.width},
                      {"v_width", c.v_width},
-                     {"by_head", c.by_head},
+                     {"by_head", static_cast<std::int64_t>(c.by_head)},
                      {"has_mask", c.mask != 0},
                      {"has_dropout", c.dropout != 0},
-                     {"factor", c.group.factor},
-                     {"temperature", static_cast<float>(c.group.temperature)},
+                     {"factor", c.factor},
+                     {"temperature", c.temperature},
                      {"adds", adds}}});
 }
 
@@ -72,6 +77,11 @@ void GlAttention::forward(const GlAttentionCall& c) {
   // What is not there is not looked at, but something must be bound.
   const unsigned mask = c.mask != 0 ? c.mask : c.q, dropout = c.dropout != 0 ? c.dropout : c.q;
   run(Kernel::kAttention, c, c.v_width, false, {c.q, c.k, c.v, mask, dropout, c.statistics, c.out});
+}
+
+void GlAttention::find_statistics(const GlAttentionCall& c) {
+  const unsigned mask = c.mask != 0 ? c.mask : c.q;
+  run(Kernel::kAttentionStatistics, c, c.v_width, false, {c.q, c.k, mask, c.statistics});
 }
 
 void GlAttention::backward(const GlAttentionCall& c, const GlAttentionGradients& d) {

@@ -1,5 +1,5 @@
-// Attention as one kernel forward and a few backward, for training: of queries × keys nothing is
-// written. What may be fused says core/graph/fusion.h, as for the processor.
+// Attention as one kernel forward and a few backward: of queries × keys nothing is written. For
+// training, which may be fused as core/graph/fusion.h says, and for the operation fused_attention.
 #pragma once
 
 #include <array>
@@ -10,14 +10,19 @@
 
 namespace headlight {
 
-/// A group of calls with its tensors' buffers, of which `mask` and `dropout` may be 0. v may be
-/// the same buffer as q or k.
+/// Which rows stand head by head; those of the others have their heads side by side.
+enum class GlByHead { kNone, kQueriesAndKeys, kAll };
+
+/// An attention with its tensors' buffers, of which `mask` and `dropout` may be 0. v may be the
+/// same buffer as q or k.
 struct GlAttentionCall {
+  GlAttentionCall() = default;
   GlAttentionCall(const Program&, const FusedAttention&);
-  const FusedAttention& group;
   std::int64_t batch = 0, heads = 0, kv_heads = 0, queries = 0, keys = 0;
   std::int64_t width = 0, v_width = 0;  // of one head
-  bool by_head = false;                 // q and k: one head after the other, else side by side
+  GlByHead by_head = GlByHead::kNone;
+  bool has_mask = false, has_dropout = false;
+  float factor = 1, temperature = 1;  // of the scores
   unsigned q = 0, k = 0, v = 0, mask = 0, dropout = 0, out = 0;
   unsigned statistics = 0;  // of each row: what the kernels backward need of it
 
@@ -40,8 +45,10 @@ class GlAttention {
   bool fits(const GlAttentionCall&) const;
   /// Writes the result and the statistics.
   void forward(const GlAttentionCall&);
-  /// After forward(), which left the statistics. The gradients of v, q and k are made in this
-  /// order: they may be one buffer, of which the first writes.
+  /// Writes the statistics alone, where forward() has left none. Nothing is dropped.
+  void find_statistics(const GlAttentionCall&);
+  /// After forward() or find_statistics(), which left the statistics. The gradients of v, q and k
+  /// are made in this order: they may be one buffer, of which the first writes.
   void backward(const GlAttentionCall&, const GlAttentionGradients&);
 
  private:

@@ -110,6 +110,12 @@ constexpr std::array<KernelInfo, kKernels> kTable = {{
     {Kernel::kNumber, "shaders/number.comp", kCells},
     {Kernel::kMixtureLogits, "shaders/mixture_logits.comp", kCells},
     {Kernel::kMixtureLogitsBackward, "shaders/mixture_logits_backward.comp", kCells},
+    {Kernel::kAttention, "shaders/attention.comp", KernelShape::kAttention},
+    {Kernel::kAttentionStatistics, "shaders/attention_statistics.comp", KernelShape::kAttention},
+    {Kernel::kAttentionDots, "shaders/attention_dots.comp", KernelShape::kAttention},
+    {Kernel::kAttentionBackwardQ, "shaders/attention_backward_q.comp", KernelShape::kAttention},
+    {Kernel::kAttentionBackwardK, "shaders/attention_backward_k.comp", KernelShape::kAttention},
+    {Kernel::kAttentionBackwardV, "shaders/attention_backward_v.comp", KernelShape::kAttention},
     {Kernel::kDrawDropout, "shaders/draw_dropout.comp", kCells},
     {Kernel::kClip, "shaders/clip.comp", kCells},
     {Kernel::kSgd, "shaders/sgd.comp", kCells},
@@ -120,11 +126,6 @@ constexpr std::array<KernelInfo, kKernels> kTable = {{
     {Kernel::kLossSum, "shaders/loss_sum.comp", kRows},
     {Kernel::kSquares, "shaders/squares.comp", kRows},
     {Kernel::kSquaresSum, "shaders/squares_sum.comp", kRows},
-    {Kernel::kAttention, "shaders/attention.comp", KernelShape::kAttention},
-    {Kernel::kAttentionDots, "shaders/attention_dots.comp", KernelShape::kAttention},
-    {Kernel::kAttentionBackwardQ, "shaders/attention_backward_q.comp", KernelShape::kAttention},
-    {Kernel::kAttentionBackwardK, "shaders/attention_backward_k.comp", KernelShape::kAttention},
-    {Kernel::kAttentionBackwardV, "shaders/attention_backward_v.comp", KernelShape::kAttention},
 }};
 
 constexpr bool in_order() {

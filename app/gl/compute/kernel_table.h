@@ -35,11 +35,11 @@ enum class Kernel {
   kLoadBalance, kLoadBalanceBackward,
   kConvolution, kConvolutionBackwardX, kConvolutionBackwardW,
   kNumber, kMixtureLogits, kMixtureLogitsBackward,
+  kAttention, kAttentionStatistics, kAttentionDots, kAttentionBackwardQ, kAttentionBackwardK, kAttentionBackwardV,
   kDrawDropout, kClip, kSgd, kSgdMomentum, kAdam, kHits, kHitSum, kLossSum, kSquares, kSquaresSum,
-  kAttention, kAttentionDots, kAttentionBackwardQ, kAttentionBackwardK, kAttentionBackwardV,
 };
 // clang-format on
-inline constexpr int kKernels = static_cast<int>(Kernel::kAttentionBackwardV) + 1;
+inline constexpr int kKernels = static_cast<int>(Kernel::kSquaresSum) + 1;
 /// The first of them are those of operations; the others are of training alone.
 inline constexpr int kOperationKernels = static_cast<int>(Kernel::kDrawDropout);
 

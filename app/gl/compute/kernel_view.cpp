@@ -99,10 +99,15 @@ void find_group(KernelSite& site, const Launch& l, const KernelTable& table, std
       site.help = tiles.is_direct() ? KernelHelp::kNone : KernelHelp::kGroup;
       return;
     }
-    case KernelShape::kAttention:  // of no operation alone
-      site.group_size = {table.attention.side, table.attention.side, 1};
-      site.help = KernelHelp::kAll;
+    case KernelShape::kAttention: {
+      const AttentionTiles& tiles = table.attention;
+      const std::int64_t column = cell % l.columns, row = cell / l.columns % l.rows;
+      site.group_size = {tiles.side, tiles.side, 1};
+      site.group = {row / tiles.tile(), 0, cell / (l.rows * l.columns)};
+      site.invocation = {column % tiles.side, row % tiles.tile() % tiles.side, 0};
+      site.help = KernelHelp::kGroup;
       return;
+    }
   }
 }
 

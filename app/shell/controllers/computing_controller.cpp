@@ -173,12 +173,18 @@ std::vector<WayOn> ways_with_unknown(const Document& document, const RunResult& 
   return ways;
 }
 
-// A mask that does not fit the sentence or the model can go.
+// A mask that does not fit the sentence or the model can go, and fused attention what does not go
+// with it.
 void add_ways_with_masks(const Config& asked, std::string_view problem, std::vector<WayOn>& ways) {
   if (problem.starts_with("error.added_mask")) {
     MaskSpec mask = asked.mask;
     mask.added = {};
     ways.push_back({"remove_added", Message{"way.remove_added"}, DoEdit{SetMask{mask}, ""}});
+  }
+  if (problem.starts_with("error.fused.")) {
+    Config config = asked;
+    config.fused_attention = false;
+    ways.push_back({"unfuse", Message{"way.unfuse"}, DoEdit{SetConfig{config}, ""}});
   }
   const bool heads = problem == "error.no_such_head" || problem == "error.head_stack" ||
                      problem == "error.head_of_mask";

@@ -84,7 +84,7 @@ void HeadsController::lay_out_grid() {
 // what was begun is finished, for the next ones.
 void HeadsController::measure() {
   const Derived& d = state_.derived;
-  if (!session_.measured || !d.trace) {
+  if (!session_.measured || !d.trace || !shown_config(state_).keeps_pattern()) {
     if (derived_.means && !derived_.means->heads) derived_.means.reset();
     worker_.stop();
     return;
@@ -219,7 +219,8 @@ void HeadsController::on(const ChooseHeadsView& a) {
   session_.heads_view = a.view;
   if (a.view != HeadsView::kLines) return;
   session_.compare = false;
-  steps_.go_to(lines_tensor(state_));
+  const std::string pattern = lines_tensor(state_);
+  if (!pattern.empty()) steps_.go_to(pattern);
 }
 
 // None chosen means the head that is looked at; so the last one stays.

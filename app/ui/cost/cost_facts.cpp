@@ -135,6 +135,9 @@ void run_facts(const AppState& state, Facts& f) {
         f.ui.tr("cost.pairs", {{"scores", amount_text(f.ui.language, m.run.scores)},
                                {"kept", amount_text(f.ui.language, m.run.pairs)},
                                {"share", number_text(100 * m.run.pairs / m.run.activations, 3)}}));
+  if (m.fused_saving > 0)
+    f.note(f.ui.tr(m.config.fused_attention ? "cost.fused.saves" : "cost.fused.would",
+                   {{"bytes", bytes_text(m.fused_saving)}}));
 }
 
 void training_facts(const AppState& state, Facts& f) {

@@ -251,6 +251,7 @@ std::span<const SettingInfo> all_settings() {
       {"model/bias_kv/on", "model.bias_kv", "command.model/settings"},
       {"model/zero_attention/on", "model.zero_attention", "command.model/settings"},
       {"model/average_weights/on", "model.average_weights", "command.model/settings"},
+      {"model/fused_attention/on", "model.fused_attention", "command.model/settings"},
       {"model/tied_head/on", "model.tied_head", "command.model/settings"},
       {"model/segment_rows/on", "model.segment_rows", "command.model/settings"},
       {"model/residual/on", "model.residual", "command.model/settings"},

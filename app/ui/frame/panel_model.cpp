@@ -296,6 +296,8 @@ void attention_settings(Ui& ui, Form& form, Config& c, bool& changed) {
   changed |= switch_field(form, "model/scale", ui.tr("model.scale"), c.scale);
   changed |= switch_field(form, "model/average_weights", ui.tr("model.average_weights"),
                           c.average_weights);
+  changed |= switch_field(form, "model/fused_attention", ui.tr("model.fused_attention"),
+                          c.fused_attention);
   form.fixed = fixed;
   if (c.attention != AttentionKind::kBasic) {
     changed |= switch_field(form, "model/output_projection", ui.tr("model.output_projection"),

@@ -5,6 +5,7 @@
 #include "app/ui/frame/panels.h"
 #include "app/ui/heads/heads_grid.h"
 #include "app/ui/heads/heads_reach.h"
+#include "app/ui/heads/unkept_pattern.h"
 #include "app/ui/matrix/legend_view.h"
 #include "app/ui/matrix/pane_view.h"
 #include "app/ui/matrix/place_words.h"
@@ -133,8 +134,8 @@ float head_line_buttons(const AppState& state, Ui& ui, const Rect& r, float righ
   const std::string many(ui.tr("heads.many"));
   const float many_width = ui.measure(ui.fonts.control, many).x + ui.px(22);
   const Rect measured{x - ui.px(14) - many_width, top, x - ui.px(14), top + height};
-  if (ui.button("heads/measured", many, measured, state.session.measured, true,
-                many_tip(state, ui)))
+  if (ui.button("heads/measured", many, measured, state.session.measured,
+                is_enabled(Command::kToggleMeasured, state), many_tip(state, ui)))
     ui.push(DoCommand{Command::kToggleMeasured});
   return measured.x0;
 }
@@ -180,39 +181,48 @@ void panel_heads(const AppState& state, Ui& ui, const Rect& r, bool open) {
   if (open && !step && state.derived.trace && shown_config(state).layers == 0)
     ui.wrapped(ui.fonts.control, {r.x0 + ui.px(18), r.y0 + ui.px(40)}, r.width() - ui.px(36),
                ui.theme.muted, ui.tr("heads.no_layers"));
-  if (open && reaches && !step) {
+  const bool unkept = lacks_pattern(state);
+  if (open && reaches && !step && !unkept) {
     const float x = r.x0 + ui.px(18) + ui.measure(ui.fonts.strong, title).x + ui.px(14);
     const std::string_view hint = ui.tr("reach.hint");
     if (ui.measure(ui.fonts.note, hint).x < fold.x0 - x)
       ui.text(ui.fonts.note, {x, y + ui.px(2)}, ui.theme.muted, hint);
     draw_reach(state, ui, {r.x0 + ui.px(14), r.y0 + ui.px(38), r.x1 - ui.px(14), r.y1 - ui.px(5)});
   }
-  if (open && step) {
+  if (open && (step || unkept)) {
     maximize_button(state, ui, PanelId::kHeads, {fold.x0 - ui.px(22), fold.y0, fold.x0, fold.y1});
     const float buttons = head_line_buttons(state, ui, r, fold.x0 - ui.px(30));
     const float x = r.x0 + ui.px(18) + ui.measure(ui.fonts.strong, title).x + ui.px(14);
-    std::string what(step_title(ui.language, *step));
-    if (step->backward) {  // what is drawn is what came in, not what the step is called after
+    std::string what(step ? step_title(ui.language, *step) : "");
+    if (step &&
+        step->backward) {  // what is drawn is what came in, not what the step is called after
       const Trace& trace = *state.derived.trace;
       const auto drawn =
           static_cast<std::size_t>(step_page(trace, *step, 0).lines[0].back().tensor);
       what += " · " + trace.program().tensors[drawn].symbol;
     }
-    const std::string hint =
-        reaches ? std::string(ui.tr("reach.hint")) : heads_hint(state, ui, what);
+    const std::string hint = reaches  ? std::string(ui.tr("reach.hint"))
+                             : unkept ? std::string()
+                                      : heads_hint(state, ui, what);
     const float room = buttons - x - ui.px(10);
     const std::string& shown = ui.measure(ui.fonts.note, hint).x < room ? hint : what;
     if (ui.measure(ui.fonts.note, shown).x < room)
       ui.text(ui.fonts.note, {x, y + ui.px(2)}, ui.theme.muted, shown);
     const float top = r.y0 + ui.px(36);
     Rect strip{r.x0 + ui.px(14), top, r.x1 - ui.px(14), r.y1 - ui.px(5)};
-    const bool comparing = state.session.compare && !state.derived.difference.empty();
+    const bool comparing = state.session.compare && !state.derived.difference.empty() && step;
     const float card = strip.height() + ui.px(140);
     if (comparing && strip.width() > card * 2) {
       strip.x1 -= card + ui.px(10);
       difference_card(state, ui, *step, {strip.x1 + ui.px(10), top, r.x1 - ui.px(14), strip.y1});
     }
-    reaches ? draw_reach(state, ui, strip) : draw_heads_grid(state, ui, strip);
+    if (reaches) {
+      draw_reach(state, ui, strip);
+    } else if (unkept) {
+      draw_unkept_pattern(state, ui, strip);
+    } else {
+      draw_heads_grid(state, ui, strip);
+    }
   }
   ui.end_panel();
 }
@@ -220,6 +230,11 @@ void panel_heads(const AppState& state, Ui& ui, const Rect& r, bool open) {
 void panel_stage_heads(const AppState& state, Ui& ui, const Rect& r) {
   ui.begin_panel("stage", r);
   const Step* step = heads_step(state);
+  if (lacks_pattern(state)) {
+    draw_unkept_pattern(state, ui, {r.x0 + ui.px(18), r.y0 + ui.px(12), r.x1 - ui.px(18), r.y1});
+    ui.end_panel();
+    return;
+  }
   if (!step) {
     ui.text(ui.fonts.title, {r.x0 + ui.px(24), r.y0 + ui.px(16)}, ui.theme.text,
             ui.tr("heads.nothing"));

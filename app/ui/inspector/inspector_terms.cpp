@@ -172,9 +172,8 @@ void draw_term(InspectorColumn& c, const Explanation& e, const TermNames& names,
     std::string help = term.cell.tensor < 0 ? std::string(ui.tr("inspector.constant"))
                                             : to_field_text(cell_text(c.trace, term.cell));
     help += " = " + exact_number(static_cast<float>(term.value));
-    for (const CellRef& f : term.factor_cells)
-      help +=
-          "\n" + ui.tr("inspector.factor_from", {{"cell", to_field_text(cell_text(c.trace, f))}});
+    for (const std::string& cell : factor_texts(c.trace, term))
+      help += "\n" + ui.tr("inspector.factor_from", {{"cell", to_field_text(cell)}});
     if (!term.note.empty()) help += "\n" + term.note;
     ui.tooltip(help);
   }

@@ -46,8 +46,11 @@ namespace {
 
 bool is_mask_page(const AppState& state) {
   const Step* step = current_step(state);
-  return step && !step->backward &&
-         state.derived.trace->program().makes(*step, Role::kMaskedScores);
+  if (!step || step->backward) return false;
+  const Program& program = state.derived.trace->program();
+  return std::ranges::any_of(step->calls, [&](int call) {
+    return std::ranges::count(program.calls[place(call)].in, program.mask) > 0;
+  });
 }
 
 // The page where numbers of the person's own are added, and cells forbidden to single heads.
@@ -58,7 +61,8 @@ bool is_added_page(const AppState& state) {
 
 // Are cells forbidden to the chosen head alone?
 bool paints_one_head(const AppState& state) {
-  return is_added_page(state) || state.session.brush_one_head;
+  const bool apart = shown_config(state).keeps_pattern();
+  return is_added_page(state) || (state.session.brush_one_head && apart);
 }
 
 bool is_mask_pane(const AppState& state, const PlacedPane& p) {
@@ -324,14 +328,16 @@ float draw_mask_tools(const AppState& state, Ui& ui, const Rect& area) {
   ToolLine line(ui, area);
   brush_tools(state, ui, line);
   const std::string head = std::to_string(state.session.head);
-  const bool heads = state.derived.trace->config().head_count() > 1;
+  // What only single heads are forbidden, and numbers that are added, stand behind the scores.
+  const bool apart = state.derived.trace->config().keeps_pattern();
+  const bool heads = state.derived.trace->config().head_count() > 1 && apart;
   if (!added && heads &&
       line.button("brush/one_head", ui.tr("mask.one_head", {{"head", head}}),
                   state.session.brush_one_head, ui.tr("mask.one_head_help", {{"head", head}})))
     ui.push(BrushOneHead{!state.session.brush_one_head});
   if (!added && heads) line.gap();
   paints_one_head(state) ? head_tools(state, ui, line) : start_tools(state, ui, line);
-  file_tools(state, ui, line);
+  if (apart) file_tools(state, ui, line);
   float bottom = line.bottom() + ui.px(4);
   const std::string empty = added ? "" : empty_rows(state, ui);
   const bool roomy = area.y1 - bottom > ui.px(230);

@@ -22,6 +22,7 @@ Config as_attention(Config c) {
   c.scale = c.residual = false;
   c.block = BlockKind::kAttention;
   c.pool = PoolKind::kMean;
+  c.fused_attention = false;  // its scores are what is looked at
   return c;
 }
 

@@ -159,7 +159,8 @@ bool is_enabled(Command command, const AppState& state) {
     case Command::kRedo:
       return state.history.can_redo() && !state.preview;
     case Command::kToggleLines:
-      return shown_config(state).attends();
+    case Command::kToggleMeasured:
+      return shown_config(state).keeps_pattern();
     case Command::kNextHead:
     case Command::kPreviousHead:
     case Command::kToggleCompare:

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "app/ui/heads/head_names.h"
+#include "app/ui/heads/unkept_pattern.h"
 #include "app/ui/kit/chart.h"
 #include "app/ui/matrix/linked_hover.h"
 #include "app/ui/matrix/pane_view.h"
@@ -293,6 +294,8 @@ void panel_train_heads(const AppState& state, Ui& ui, const Rect& r) {
   const auto snapshot = nearest_snapshot(run.snapshots, step);
   if (curve) {
     draw_number_plot(state, ui, body);
+  } else if (lacks_pattern(state)) {
+    draw_unkept_pattern(state, ui, body);
   } else if (state.derived.trace && state.document().model == kRunRef && run.live) {
     head_grid({state, ui, snapshot.get(), step}, body);
   } else {

@@ -72,7 +72,9 @@ std::vector<OpTime> time_ops(const Config& like, const ProbeSize& size, Backend&
     const OpInfo& info = op_info(p.calls[i].op);
     OpTime& op = times[static_cast<std::size_t>(&info - all_ops().data())];
     op.calls += 1;
-    op.flops += call_flops(info, p.look(p.calls[i].in[0]).axes, p.look(p.calls[i].out).axes);
+    const std::vector<TensorId>& in = p.calls[i].in;
+    op.flops += call_flops(info, p.look(in[0]).axes, p.look(p.calls[i].out).axes,
+                           in.size() > 1 ? p.look(in[1]).axes : std::span<const Axis>());
     op.seconds += best[i];
   }
   return times;

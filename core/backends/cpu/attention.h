@@ -1,12 +1,11 @@
-// Attention in one piece, for training (see fusion.h): one matrix of scores after the other, on one
-// thread, block by block, without the blocks that the mask forbids (mask_blocks.h).
+// Attention in one piece, for training (see fusion.h): one head after the other, on one thread.
 #pragma once
 
 #include <array>
 #include <span>
 #include <vector>
 
-#include "core/backends/cpu/kernels.h"
+#include "core/backends/cpu/heads/head_attention.h"
 #include "core/backends/cpu/rotary.h"
 #include "core/graph/fusion.h"
 
@@ -31,7 +30,6 @@ class AttentionRunner {
     std::int64_t queries = 0, keys = 0;
     MaskBlocks blocks;
   };
-  struct Head;  // one matrix of scores, and what belongs to it
 
   const MaskBlocks& allowed(TensorId mask, std::int64_t queries, std::int64_t keys) const;
   template <class F>
@@ -39,23 +37,12 @@ class AttentionRunner {
   /// Rows of queries or keys of all heads, each head's part turned by its row's position.
   void turn(const Program&, const FusedAttention&, TensorId rows, const float* from, kernels::Into,
             bool back);
-  void run_head(const Head&);
-  void run_head_backward(const Head&);
-  void find_score_gradients(const Head&, const float* v_turned, float* d_scores,
-                            std::int64_t stride);
-  void multiply_rows(const kernels::Product&, const Head&, bool of_queries);
-  void sum_runs(const kernels::Product&, const BlockRow&);
-  void begin_part(kernels::Product&);
-  void end_part(kernels::Product&, const kernels::Product& all) const;
-  void multiply(const kernels::Product&);
-  float* scratch(std::int64_t cells);
 
   RotaryAngles& angles_;
   std::vector<Allowed> allowed_;
   BlockCount count_;
+  HeadAttention head_;
   FloatBuffer d_turned_;  // dL/d of turned queries, then of turned keys
-  FloatBuffer part_sum_;  // of a part of a sum with gaps
-  FloatBuffer scratch_, product_scratch_ = FloatBuffer(kernels::kScratchFloats);
 };
 
 }  // namespace headlight::cpu

@@ -164,6 +164,8 @@ void BackwardPass::run_call(const GradientCall& g) {
     case Op::kMaskHeads:
     case Op::kMeanHeads:
       return run_heads_backward(pieces_, g);
+    case Op::kFusedAttention:
+      return fused_.run_backward(g.c, g.d_out, g.d_in);
   }
 }
 

@@ -6,6 +6,7 @@
 #include "core/backends/backend.h"
 #include "core/backends/cpu/attention.h"
 #include "core/backends/cpu/distance/distances.h"
+#include "core/backends/cpu/heads/fused_calls.h"
 #include "core/backends/cpu/pieces.h"
 
 namespace headlight::cpu {
@@ -23,11 +24,12 @@ struct GradientCall {
 class BackwardPass {
  public:
   /// `fusion` may be null.
-  BackwardPass(Pieces& pieces, const Fusion* fusion, AttentionRunner& attention,
+  BackwardPass(Pieces& pieces, const Fusion* fusion, AttentionRunner& attention, FusedCalls& fused,
                RotaryAngles& angles, Distances& distances)
       : pieces_(pieces),
         fusion_(fusion),
         attention_(attention),
+        fused_(fused),
         angles_(angles),
         distances_(distances) {}
   /// See Backend::run_backward.
@@ -62,6 +64,7 @@ class BackwardPass {
   Pieces& pieces_;
   const Fusion* fusion_;
   AttentionRunner& attention_;
+  FusedCalls& fused_;
   RotaryAngles& angles_;
   Distances& distances_;
   FloatBuffer scratch_;  // grows to what the largest call asks for

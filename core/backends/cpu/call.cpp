@@ -169,8 +169,9 @@ std::int64_t source_row(const Call& c, std::int64_t row) {
 double work_of(const Call& c) {
   constexpr double kMove = 15;  // moving a number from memory to memory
   const OpInfo& info = op_info(c.call.op);
-  const double flops = call_flops(info, c.axes[0], c.out_axes);
-  return info.work.per == WorkPer::kTerm ? flops : flops * std::max(1.0, kMove / info.work.flops);
+  const double flops = call_flops(info, c.axes[0], c.out_axes, c.axes[1]);
+  const bool computes = info.work.per == WorkPer::kTerm || info.work.per == WorkPer::kPair;
+  return computes ? flops : flops * std::max(1.0, kMove / info.work.flops);
 }
 
 }  // namespace headlight::cpu

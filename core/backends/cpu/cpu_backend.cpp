@@ -8,6 +8,7 @@
 #include "core/backends/backend.h"
 #include "core/backends/cpu/backward_calls.h"
 #include "core/backends/cpu/experts/expert_calls.h"
+#include "core/backends/cpu/heads/fused_calls.h"
 #include "core/backends/cpu/heads/head_calls.h"
 #include "core/backends/cpu/mixers/mixers.h"
 #include "core/backends/cpu/numbers/number_calls.h"
@@ -26,7 +27,8 @@ class CpuBackend final : public Backend {
         pieces_(threads),
         attention_(angles_),
         distances_(pieces_),
-        backward_(pieces_, fusion_.get(), attention_, angles_, distances_) {}
+        fused_(pieces_),
+        backward_(pieces_, fusion_.get(), attention_, fused_, angles_, distances_) {}
 
   std::string_view name() const override { return "cpu"; }
   bool supports(const Program&, const OpCall&) const override { return true; }
@@ -34,6 +36,7 @@ class CpuBackend final : public Backend {
   void run(const Program& program, std::span<const OpCall> calls,
            std::span<float* const> memory) override {
     if (fusion_) attention_.begin_run(program, *fusion_, memory);
+    fused_.begin_run();
     run_more(program, calls, memory);
   }
 
@@ -57,7 +60,10 @@ class CpuBackend final : public Backend {
     backward_.run(program, calls, memory, gradients);
   }
 
-  BlockCount blocks() const override { return attention_.count(); }
+  BlockCount blocks() const override {
+    BlockCount all = attention_.count();
+    return all += fused_.count();
+  }
 
  private:
   // False for a call that stands alone.
@@ -155,6 +161,8 @@ class CpuBackend final : public Backend {
       case Op::kMaskHeads:
       case Op::kMeanHeads:
         return cpu::run_heads(pieces_, c);
+      case Op::kFusedAttention:
+        return fused_.run(c);
     }
   }
 
@@ -330,6 +338,7 @@ class CpuBackend final : public Backend {
   cpu::RotaryAngles angles_;
   cpu::AttentionRunner attention_;
   cpu::Distances distances_;
+  cpu::FusedCalls fused_;
   cpu::BackwardPass backward_;
   FloatBuffer mixing_;  // of recurrent layers and convolutions
   FloatBuffer joined_;  // the weights of heads side by side

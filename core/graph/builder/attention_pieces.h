@@ -1,11 +1,11 @@
 // Attention as operations: from the rows of queries, keys and values to the output projection.
 #pragma once
 
-#include <cmath>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "core/base/error.h"
 #include "core/graph/builder/option_pieces.h"
 #include "core/graph/builder/step_rows.h"
 
@@ -19,7 +19,7 @@ class AttentionPieces : protected OptionPieces {
   // Queries from the rows of x, keys and values from those of `from`: x itself, x with the memory
   // before it, or what an encoder made.
   TensorId attention(TensorId x, TensorId from, TensorId mask) {
-    const std::int64_t heads = c.head_count(), width = c.value_width();
+    const std::int64_t heads = c.head_count();
     const bool basic = c.attention == AttentionKind::kBasic;
     const bool crosses = section_ == Section::kCrossAttention;
     const Axis kv_axis = {c.kv_head_count() == heads ? "head" : "kv_head", c.kv_head_count()};
@@ -47,6 +47,10 @@ class AttentionPieces : protected OptionPieces {
       k = fused.turned_k = rotary(rows_.rotary_keys(), k, {"rot_k", Role::kTurnedKeys}, 0);
     }
     const auto [all_k, all_v] = with_extra_keys(attn_, {k, v});
+    if (c.fused_attention) {
+      if (drops_) throw UsageError(Message{"error.fused.dropout"});
+      return output(side_by_side(fused_attention(attn_, {q, all_k, all_v}, mask), x), x);
+    }
     const int scores = next_call();
     fused.first_call = first;
     fused.pattern = weights(q, all_k, mask, fused, crosses);
@@ -58,20 +62,31 @@ class AttentionPieces : protected OptionPieces {
                            ? sums_with_distances(attn_, pattern, all_v)
                            : call(rows_.weighted_sum(), Op::kWeightedSum, {pattern, all_v},
                                   {attn_ + ".z", Role::kHeadOutput});
-    const Axis& row = axes_of(x)[1];
-    const std::vector<Axis> concat_axes = {
-        batch(), {query_word(row.name), row.size}, {"feature", heads * width}};
-    const Named concat_name{attn_ + ".concat", Role::kConcat};
-    const TensorId concat = has_heads() ? call(rows_.concat(), Op::kConcatHeads, {z}, concat_name)
-                                        : alias(concat_name, z, concat_axes);
+    const TensorId concat = side_by_side(z, x);
     fused.out = p.resolve(concat);
     // Distances stand between the products: such an attention is no one call.
     if ((crosses || !c.is_relative()) && is_plain()) declare(fused, scores, sum);
     average(attn_, fused.pattern);
+    return output(concat, x);
+  }
+
+  // What the heads gathered, side by side in the rows of x.
+  TensorId side_by_side(TensorId z, TensorId x) {
+    const Named name{attn_ + ".concat", Role::kConcat};
+    if (has_heads()) return call(rows_.concat(), Op::kConcatHeads, {z}, name);
+    const Axis& row = axes_of(x)[1];
+    return alias(
+        name, z,
+        {batch(), {query_word(row.name), row.size}, {"feature", c.head_count() * c.value_width()}});
+  }
+
+  TensorId output(TensorId concat, TensorId x) {
     const Named out{attn_ + "_out", Role::kSublayerOutput};
-    if (basic || !c.output_projection) return alias(out, concat, axes_of(x));
-    const TensorId w_o = parameter(
-        prefix_ + attn_ + ".W_O", {{"head", heads}, value_width(), d_model()}, Role::kOutputWeight);
+    if (c.attention == AttentionKind::kBasic || !c.output_projection)
+      return alias(out, concat, axes_of(x));
+    const TensorId w_o =
+        parameter(prefix_ + attn_ + ".W_O", {{"head", c.head_count()}, value_width(), d_model()},
+                  Role::kOutputWeight);
     return linear(rows_.output(), concat, w_o, {prefix_ + attn_ + ".b_O", Role::kOutputBias}, out);
   }
 
@@ -108,8 +123,7 @@ class AttentionPieces : protected OptionPieces {
     if (!crosses) s = scores_by_distance(attn_, q, s);
     if (c.scale) {
       OpParams params;
-      params.factor = static_cast<float>(1.0 / std::sqrt(static_cast<double>(c.head_width())));
-      fused.factor = params.factor;
+      fused.factor = params.factor = scale_factor();
       s = call(rows_.scale(), Op::kScale, {s}, {attn_ + ".scores_scaled", Role::kScaledScores},
                params);
     }

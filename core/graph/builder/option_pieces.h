@@ -3,7 +3,10 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "core/graph/builder/distance_pieces.h"
 #include "core/graph/builder/option_rows.h"
@@ -56,6 +59,20 @@ class OptionPieces : protected DistancePieces {
     if (!c.average_weights || axes_of(pattern)[1].size < 2) return;
     call(option_rows_.mean_heads(), Op::kMeanHeads, {pattern},
          {attn + ".pattern_mean", Role::kMeanPattern});
+  }
+
+  // From scores to what each head gathers, as one operation.
+  TensorId fused_attention(const std::string& attn, std::vector<TensorId> in, TensorId mask) {
+    if (mask >= 0) in.push_back(mask);
+    OpParams params;
+    if (c.scale) params.factor = scale_factor();
+    params.temperature = c.temperature;
+    return call(option_rows_.fused_attention(c), Op::kFusedAttention, std::move(in),
+                {attn + ".z", Role::kHeadOutput}, params);
+  }
+
+  float scale_factor() const {
+    return static_cast<float>(1.0 / std::sqrt(static_cast<double>(c.head_width())));
   }
 
   // Is this attention nothing but softmax(Q Kᵀ + mask) V?

@@ -38,6 +38,32 @@ class OptionRows {
             {},
             {"words.mean_heads"}};
   }
+  // Scores to weighted sum.
+  StepRow fused_attention(const Config& c) const {
+    constexpr std::string_view kFormulas[] = {
+        "z_{i} = Σ_{j} softmax_{j}({q|[[x0]]}_{i} · {k|[[x1]]}_{j}) · {v|[[x2]]}_{j}",
+        "z_{i} = Σ_{j} softmax_{j}({q|[[x0]]}_{i} · {k|[[x1]]}_{j} / √d) · {v|[[x2]]}_{j}",
+        "z_{i} = Σ_{j} softmax_{j}({q|[[x0]]}_{i} · {k|[[x1]]}_{j} / τ) · {v|[[x2]]}_{j}",
+        "z_{i} = Σ_{j} softmax_{j}({q|[[x0]]}_{i} · {k|[[x1]]}_{j} / (√d · τ)) · {v|[[x2]]}_{j}"};
+    const bool basic = c.attention == AttentionKind::kBasic;  // all three are one
+    StepRow row{
+        "step.fused_attention",
+        {basic ? "[[x0]] → z" : "[[x0]] [[x1]] [[x2]] → z",
+         kFormulas[(c.scale ? 1 : 0) + (c.temperature != 1 ? 2 : 0)], "step.fused_attention.words"},
+        basic ? StepWords{"[[d0]]",
+                          "[[d0=]] dS · [[x0]] + dS^{T} · [[x0]] + P^{T} · [[out]],  dS_{ij} = "
+                          "p_{ij} ([[out]]_{i} · [[x0]]_{j} − [[out]]_{i} · z_{i})",
+                          "back.fused_attention"}
+              : StepWords{"[[d0]], [[d1]], [[d2]]",
+                          "d{v|[[x2]]}_{j} = Σ_{i} p_{ij} [[out]]_{i},  dS_{ij} = p_{ij} "
+                          "([[out]]_{i} · {v|[[x2]]}_{j} − [[out]]_{i} · z_{i})",
+                          "back.fused_attention"},
+        {"words.fused_attention", "words.fused_attention.blocks"}};
+    if (c.kv_head_count() != c.head_count()) row.paragraphs.push_back("words.shared_heads");
+    row.paragraphs.push_back("words.fused_attention.row");
+    row.paragraphs.push_back("words.fused_attention.unkept");
+    return row;
+  }
 };
 
 }  // namespace headlight

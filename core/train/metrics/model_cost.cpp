@@ -43,6 +43,7 @@ ModelCost model_cost(const Config& config, const RunShape& shape, const TrainerO
   cost.shape = shape;
   cost.run = program_cost(config, shape);
   cost.training = program_cost(config, shape, true);
+  cost.fused_saving = fused_saving(config, shape);
   cost.memory = training_memory(config, shape, options, shape.batch);
   TrainerOptions as = options;
   for (const NumberFormat storage : {NumberFormat::kFloat32, NumberFormat::kBfloat16}) {

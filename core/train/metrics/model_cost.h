@@ -41,6 +41,7 @@ struct ModelCost {
   ProgramCost training;                     // of one step, forward and backward
   TrainingMemory memory;                    // of that step
   double kept = 0, kept_in_half = 0;        // of it the activations: in float32, and in 16 bits
+  double fused_saving = 0;                  // bytes of a run: fused_saving()
   std::vector<CostPoint> curve;             // tokens doubled from 4 on, and the run itself
   std::optional<ProgramCost> narrow, wide;  // the same with these heads; of a model that has heads
 };

@@ -191,7 +191,7 @@ TEST_CASE("strict gl: whole models of every configuration, forward and backward,
   StrictGl gl;
   {
     GlBackend backend(strict_options(gl));
-    for_all_configs([&](Config c) {
+    const auto check = [&](Config c) {
       c.d_model = 22;
       c.d_hidden = 35;
       Model model(c, sized(c, 2, 7, 19), drops(c));
@@ -205,7 +205,9 @@ TEST_CASE("strict gl: whole models of every configuration, forward and backward,
       CHECK(gl.dispatches() > dispatches);
       model.run_backward(backend, ParameterGradients::kAdded);
       CHECK(gl.buffers() == buffers);
-    });
+    };
+    for_all_configs(check);
+    for_fused_configs(check);
     CHECK(backend.guards_hold());
     CHECK(backend.fallbacks().empty());
   }

@@ -27,6 +27,8 @@ GlOps::GlOps(const GlLimits& limits, const KernelTable& table, GlLauncher& launc
 bool GlOps::fits(const GlOpCall& c) const {
   // Steps that follow each other, each a small product, would keep the device waiting.
   if (op_info(c.call.op).is_sequential) return false;
+  if (c.call.op == Op::kFusedAttention)
+    return GlAttention(limits_, table_, launcher_).fits(attention_call(c));
   // Kernels count cells with 32 bits, and launch a few more invocations than there are cells.
   const std::int64_t most = std::min<std::int64_t>(limits_.block_bytes / 4, std::int64_t{1} << 31);
   std::int64_t cells = c.cells();
@@ -182,6 +184,8 @@ void GlOps::forward(const GlOpCall& c) {
     case Op::kMaskHeads:
     case Op::kMeanHeads:
       return forward_heads(c);
+    case Op::kFusedAttention:
+      return fused_attention(c);
   }
 }
 

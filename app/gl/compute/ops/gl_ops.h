@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <span>
 
-#include "app/gl/compute/launcher.h"
+#include "app/gl/compute/attention.h"
 #include "core/graph/program.h"
 #include "core/ops/op.h"
 
@@ -47,6 +47,9 @@ struct GlReads {
   bool out = false;
 };
 GlReads backward_reads(Op);
+
+/// Of Op::kFusedAttention.
+GlAttentionCall attention_call(const GlOpCall&);
 
 class GlOps {
  public:
@@ -92,6 +95,8 @@ class GlOps {
 
   void forward_numbers(const GlOpCall&);
   void forward_heads(const GlOpCall&);
+  void fused_attention(const GlOpCall&);
+  void backward_fused(const GlOpCall&, const GlOpGradients&);
   void backward_heads(const GlOpCall&, const GlOpGradients&);
   void backward_numbers(const GlOpCall&, const GlOpGradients&);
 

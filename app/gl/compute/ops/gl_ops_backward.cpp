@@ -66,6 +66,8 @@ GlReads backward_reads(Op op) {
       return {{true, true, true}, false};
     case Op::kMixtureLogits:
       return {{true, true, true}, true};
+    case Op::kFusedAttention:
+      return {{true, true, true, true}, false};
   }
   return {};
 }
@@ -143,6 +145,8 @@ void GlOps::backward(const GlOpCall& c, const GlOpGradients& d) {
     case Op::kMaskHeads:
     case Op::kMeanHeads:
       return backward_heads(c, d);
+    case Op::kFusedAttention:
+      return backward_fused(c, d);
   }
 }
 
