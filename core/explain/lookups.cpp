@@ -263,6 +263,17 @@ std::int64_t met_keys(const Subject& s) {
   return s.trace.tensor(call.in[1]).axes[2].size;
 }
 
+// How many of them its mask leaves the token that is looked at.
+std::int64_t seen_keys(const Subject& s) {
+  const Program& program = s.trace.program();
+  const OpCall& call = program.calls[static_cast<std::size_t>(s.step.calls.front())];
+  const std::int64_t keys = met_keys(s);
+  const auto at = static_cast<std::size_t>(op_info(call.op).input_of(InputKind::kMask));
+  if (call.in.size() <= at) return keys;
+  const float* mask = s.trace.tensor(call.in[at]).data + place(s) * keys;
+  return std::count(mask, mask + keys, 0.0f);
+}
+
 struct Named {
   std::string_view name;
   Lookup find;
@@ -466,7 +477,8 @@ constexpr Named kLookups[] = {
     {"length_of_change", [](const Subject& s) { return length(s, 1); }},
     {"angle", [](const Subject& s) { return quantity(s, "angle"); }},
     {"mean", [](const Subject& s) { return quantity(s, "mean"); }},
-    // Of attention as one operation: "4 · 12 · 12 = 576", and what all layers together save.
+    // Of attention as one operation; also "4 · 12 · 12 = 576", and what all layers together save.
+    {"may_see", [](const Subject& s) { return Text(std::to_string(seen_keys(s))); }},
     {"met", [](const Subject& s) { return Text(std::to_string(met_keys(s))); }},
     {"row_max", [](const Subject& s) { return quantity(s, "row maximum"); }},
     {"row_sum", [](const Subject& s) { return quantity(s, "row sum"); }},

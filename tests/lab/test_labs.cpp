@@ -263,6 +263,12 @@ TEST_CASE("labs: settings and models that cannot be are refused with what can") 
   CHECK(error_of([&] {
           run_lab(find_lab("dictionary"), {still, bench.runner, *bench.backend});
         }).find("random model") != std::string::npos);
+  Document fused;
+  fused.sentence = "a b";
+  fused.config.fused_attention = true;
+  CHECK(error_of([&] {
+          run_lab(find_lab("dictionary"), {fused, bench.runner, *bench.backend});
+        }).find("--fused-attention off") != std::string::npos);
   const LabResult cut = bench.run(
       "scale", std::string(3000, 'a') + [] {
         std::string words;

@@ -53,7 +53,10 @@ std::int64_t chosen(LabRun& run, std::string_view control, std::int64_t count) {
 LookUp look_up(LabRun& run) {
   const Trace& trace = run.trace();
   const std::vector<Attention> all = attentions_of(trace.program());
-  if (all.empty()) throw Error(Message{"lab.error.no_attention"});
+  if (all.empty())
+    throw Error(Message{trace.config().keeps_pattern() || !trace.config().attends()
+                            ? "lab.error.no_attention"
+                            : "lab.error.fused"});
   const Attention& one = all[static_cast<std::size_t>(chosen(run, "layer", std::ssize(all)))];
   const TensorView scores = trace.tensor(one.scores), values = trace.tensor(one.values);
   const std::int64_t heads = scores.axes[1].size, queries = scores.axes[2].size,

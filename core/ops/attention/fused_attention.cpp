@@ -370,6 +370,17 @@ std::string numpy(const CodeArgs& c) {
          " / np.where(total == 0, 1, total)  # a row with no allowed key is zero\n";
 }
 
+// Does the mask leave any query without a key?
+bool has_empty_row(const CodeArgs& c) {
+  if (c.in.size() < 4) return false;
+  const auto [rows, keys] = as_rows(c.args.in[3].axes);
+  for (std::int64_t r = 0; r < rows; ++r) {
+    const float* row = c.args.in[3].data + r * keys;
+    if (std::none_of(row, row + keys, [](float cell) { return cell == 0; })) return true;
+  }
+  return false;
+}
+
 // Its own function divides by the root of the width.
 std::string torch(const CodeArgs& c) {
   const OpParams& params = c.args.params;
@@ -380,10 +391,9 @@ std::string torch(const CodeArgs& c) {
     q += " * " +
          exact_number(static_cast<float>(params.factor / params.temperature * std::sqrt(width)));
   }
-  const bool masked = c.in.size() > 3;
   return c.out + " = F.scaled_dot_product_attention(" + q + ", " + shared_heads(c, 1, true) + ", " +
-         shared_heads(c, 2, true) + (masked ? ", attn_mask=" + c.in[3] : "") + ")" +
-         (masked ? ".nan_to_num(0.0)" : "") + "  # " + code_shape(c.args.out) + "\n";
+         shared_heads(c, 2, true) + (c.in.size() > 3 ? ", attn_mask=" + c.in[3] : "") + ")" +
+         (has_empty_row(c) ? ".nan_to_num(0.0)" : "") + "  # " + code_shape(c.args.out) + "\n";
 }
 
 }  // namespace
