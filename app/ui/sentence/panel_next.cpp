@@ -181,9 +181,8 @@ float buttons(const AppState& state, Ui& ui, const Outcome& outcome, const Rect&
              : can ? ui.tr("next.slides")
                    : why))
     ui.push(GenerateToken{});
-  if (state.derived.rows &&
-      button("next/forced", ui.tr("next.forced"), false, true,
-             command_help(ui.language, Command::kForced)))
+  if (state.derived.rows && button("next/forced", ui.tr("next.forced"), false, true,
+                                   command_help(ui.language, Command::kForced)))
     ui.push(DoCommand{Command::kForced});
   return x;
 }
