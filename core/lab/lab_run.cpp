@@ -144,6 +144,13 @@ Tensor lab_gradient(Op op, std::span<const Tensor* const> in, const Tensor& out,
   return gradient;
 }
 
+Config next_token_config(Config c) {
+  c.form = ModelForm::kTokens;
+  c.numbers = c.segments = c.token_head = false;
+  c.components = c.memory = 0;
+  return c;
+}
+
 Tensor lab_tensor(std::string name, std::vector<Axis> axes, std::vector<float> cells) {
   return {std::move(name), std::move(axes), FloatBuffer(cells.begin(), cells.end())};
 }

@@ -22,6 +22,8 @@ class LabRun {
 
   /// The sentence run with its own model and settings. Throws Error where it cannot be run.
   const Trace& trace();
+  /// From now on trace() and tokens() are of this document.
+  void read(const Document& document) { trace_ = run(document); }
   /// Another document, with its gradients or without. Throws as trace() does.
   std::shared_ptr<const Trace> run(const Document&, bool gradients = false);
   /// The sentence's model; null: the random one.
@@ -51,6 +53,9 @@ Tensor lab_op(Op, std::span<const Tensor* const> in, const OpParams& = {});
 /// dL/d(in[0]) for dL/d(out) = `d_out`.
 Tensor lab_gradient(Op, std::span<const Tensor* const> in, const Tensor& out,
                     std::span<const float> d_out, const OpParams& = {});
+
+/// The config as that of a model that says what comes next, and reads words alone.
+Config next_token_config(Config);
 
 Tensor lab_tensor(std::string name, std::vector<Axis> axes, std::vector<float> cells);
 /// A number as a lab's sentences have it: three digits.

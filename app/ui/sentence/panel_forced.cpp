@@ -172,20 +172,30 @@ std::string findings(const Ui& ui, const ForcedAndFree& rows, const Vocabulary& 
          ui.tr("forced.parts", {{"place", place}, {"own", label(rows.own[at])}, {"given", given}});
 }
 
+// What the shown trace reads. The sentence as it stands may be another one, which cannot be run.
+std::string read_source(const AppState& state) {
+  return state.derived.model->vocabulary->decode(state.derived.trace->input().source_ids);
+}
+
+// Its source as it was typed, where that is the one of the trace.
+std::string own_source(const AppState& state) {
+  if (!state.derived.problem.empty()) return read_source(state);
+  return std::string(split_pair(state.derived.asked.sentence).source);
+}
+
 // Below each other: what is read, the table, what is found in it.
 float body(const AppState& state, Ui& ui, const Rect& r) {
   const ForcedAndFree& rows = *state.derived.rows;
   const Vocabulary& vocabulary = *state.derived.model->vocabulary;
-  const SourceAndTarget pair = split_pair(state.derived.asked.sentence);
   const auto text = [&](float y, Color color, std::string_view words) {
     return y + ui.wrapped(ui.fonts.control, {r.x0, y}, r.width(), color, words);
   };
   float y = text(r.y0, ui.theme.muted, ui.tr("forced.help")) + ui.px(8);
-  const std::string source = to_line_text(std::string(pair.source));
-  const std::string read =
-      rows.forced ? ui.tr("forced.help.given",
-                          {{"source", source}, {"row", to_line_text(std::string(*pair.target))}})
-                  : ui.tr("forced.help.own", {{"source", source}});
+  const std::string source = to_line_text(read_source(state));
+  const std::string row = to_line_text(vocabulary.decode(std::span(rows.read).subspan(1)));
+  const std::string read = rows.forced
+                               ? ui.tr("forced.help.given", {{"source", source}, {"row", row}})
+                               : ui.tr("forced.help.own", {{"source", source}});
   y = text(y, ui.theme.text, read) + ui.px(18);
   y = Rows(state, ui, rows).draw({r.x0, y, r.x1, r.y1});
   if (rows.forced) y = text(y, ui.theme.text, findings(ui, rows, vocabulary)) + ui.px(10);
@@ -205,8 +215,7 @@ void button(const AppState& state, Ui& ui, const Rect& r) {
     ui.push(ChooseModel{std::string(kBundledRef) + "dates"});
     return;
   }
-  const SourceAndTarget pair = split_pair(state.derived.asked.sentence);
-  const std::string source(pair.source);
+  const std::string source = own_source(state);
   if (rows->forced) {
     if (pressed("forced/write", ui.tr("forced.write"), ui.tr("forced.write.help")))
       ui.push(DoEdit{SetSentence{source}, ""});

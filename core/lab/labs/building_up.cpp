@@ -165,10 +165,11 @@ void add_words(LabRun& run, const std::array<Built, kRungs.size()>& all) {
 
 void run_building_up(LabRun& run) {
   if (run.model()) throw Error(Message{"lab.error.random_recipe"});
-  const std::vector<std::string> names = run.tokens(kBuiltTokens);
   Document document = run.document();
-  document.max_tokens = std::min(document.max_tokens, static_cast<int>(kBuiltTokens));
   document.config = bare(document.config);
+  run.read(document);
+  const std::vector<std::string> names = run.tokens(kBuiltTokens);
+  document.max_tokens = std::min(document.max_tokens, static_cast<int>(kBuiltTokens));
   std::array<Built, kRungs.size()> all;
   LabSeries parameters{"parameters", {}, {}}, work{"multiply_adds", {}, {}},
       largest{"largest", {}, {}};

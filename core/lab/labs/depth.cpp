@@ -89,8 +89,7 @@ void run_depth(LabRun& run) {
   for (std::size_t b = 0; b < kBuilds.size(); ++b) {
     run.tell(static_cast<double>(b) / static_cast<double>(kBuilds.size()));
     Document document = run.document();
-    Config& c = document.config;
-    c.form = ModelForm::kTokens;
+    Config& c = document.config = next_token_config(document.config);
     c.block = BlockKind::kPreNorm;
     c.norm = NormKind::kLayer;
     c.residual = true;

@@ -51,7 +51,7 @@ Weight chosen_weight(const Trace& trace, std::int64_t which) {
 }
 
 struct Difference {
-  double h = 0, forward = 0, central = 0, loss_up = 0, loss_down = 0;
+  double h = 0, forward = 0, central = 0, loss_up = 0, loss_down = 0, rounding = 0;
 };
 
 std::vector<Difference> differences(LabRun& run, const Trace& trace, const Weight& w) {
@@ -60,7 +60,8 @@ std::vector<Difference> differences(LabRun& run, const Trace& trace, const Weigh
     run.tell(static_cast<double>(i) / kHalvings);
     try {
       const Nudge n = nudge(trace, w.tensor, w.index, std::ldexp(1.0, -i), run.backend());
-      all.push_back({n.step, (n.loss_up - n.loss) / n.step, n.slope(), n.loss_up, n.loss_down});
+      all.push_back({n.step, (n.loss_up - n.loss) / n.step, n.slope(), n.loss_up, n.loss_down,
+                     n.rounding_error()});
     } catch (const UsageError&) {
       break;  // a step so small that float32 does not move the weight
     }
@@ -99,7 +100,7 @@ void add_words(LabRun& run, double gradient, const std::vector<Difference>& all,
   if (central[c] < forward[f] / 2)
     run.notice("better",
                {{"central", lab_number(central[c])}, {"forward", lab_number(forward[f])}});
-  if (central[last] > 4 * central[c])
+  if (central[last] > 4 * central[c] && central[last] <= 10 * all[last].rounding)
     run.notice("rounding", {{"h", power_text(all[last].h)}, {"error", lab_number(central[last])}});
   LabQuestion ask{"smaller",
                   {{"h", power_text(all[c].h)}, {"last", power_text(all[last].h)}},

@@ -177,8 +177,9 @@ void add_words(LabRun& run, const All& all, std::size_t chosen) {
                         {"spread", lab_number(spread)},
                         {"root", lab_number(root)},
                         {"divided", lab_number(of(kDivided, chosen).spread)}});
-  const double additive = of(kAdditive, last).largest;
-  if (additive > 0.9) run.notice("additive", {{"last", lab_number(additive)}});
+  const Measured &thin = of(kAdditive, 0), &thick = of(kAdditive, last);
+  if (thick.spread > 2 * thin.spread && thick.largest > 0.9)
+    run.notice("additive", {{"last", lab_number(thick.largest)}});
 
   // From the chosen width to the widest, or from the narrowest where that is chosen.
   const std::size_t from = chosen == last ? 0 : chosen;

@@ -120,6 +120,10 @@ void add_words(LabRun& run, const std::vector<Case>& cases) {
 
 void run_shuffle(LabRun& run) {
   if (run.model()) throw Error(Message{"lab.error.random_model"});
+  Document own = run.document();
+  own.tokenizer = TokenizerKind::kWords;
+  own.config = next_token_config(own.config);
+  run.read(own);
   const std::vector<std::string> names = run.tokens(kShuffled);
   const std::vector<std::string>& all = run.trace().input().tokens;
   const std::vector<std::string> words(all.begin(), all.begin() + std::ssize(names));
@@ -128,8 +132,7 @@ void run_shuffle(LabRun& run) {
   const std::vector<std::size_t> order = new_order(run, words.size());
   std::vector<Case> cases;
   const auto add = [&](const std::string& name, PositionKind kind, MaskKind mask, ModelForm form) {
-    Document d = run.document();
-    d.tokenizer = TokenizerKind::kWords;
+    Document d = own;
     d.config.form = form;
     d.config.pool = PoolKind::kMean;
     d.config.positions = kind;

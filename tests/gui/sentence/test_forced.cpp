@@ -65,6 +65,22 @@ TEST_CASE("forced: the model writes by itself, is given its row, and gets one wr
   }
 }
 
+TEST_CASE("forced: a sentence that cannot be run leaves the row that was given there") {
+  Gui gui(dates("march 5 2021 → 2021-04"), {1280, 720});
+  gui.push(DoEdit{SetSentence{"MÄRZ"}, ""});
+  gui.frame();
+  REQUIRE(gui.state().derived.problem != "");
+  gui.push(DoCommand{Command::kForced});
+  gui.frame();
+  const Language language = gui.state().session.language;
+  std::string said(
+      tr(language, "forced.help.given", {{"source", "march 5 2021"}, {"row", "2021-04"}}));
+  CHECK(gui.shows(said));
+  gui.click("forced/write");
+  CHECK(gui.document().sentence == "march 5 2021");
+  CHECK(gui.state().derived.problem == "");
+}
+
 TEST_CASE("forced: a click on what is said shows where its probability comes from") {
   Gui gui(dates("march 5 2021 → 2021-04-05"), {1280, 720});
   gui.push(DoCommand{Command::kForced});
