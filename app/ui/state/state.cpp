@@ -21,7 +21,11 @@ bool is_as_trained(const AppState& state) {
   const auto& model = state.derived.model;
   if (!model || state.document().model != model->ref) return true;
   const Config& own = model->file.config;
-  return run_config(state.document().config, own) == own;
+  Config now = run_config(state.document().config, own);
+  // What is kept or averaged beside it changes nothing of what the model says.
+  now.fused_attention = own.fused_attention;
+  now.average_weights = own.average_weights;
+  return now == own;
 }
 
 bool can_have(const AppState& state, PositionKind kind) {

@@ -98,6 +98,27 @@ TEST_CASE("next: a click adds that token, Add draws one, one undo takes each bac
   }
 }
 
+TEST_CASE("next: what keeps no weights, or averages them, is as trained: the model says the same") {
+  Gui gui(short_grammar(), {1920, 1080});
+  const std::vector<float> before = expected_row(gui);
+  for (bool Config::*option : {&Config::fused_attention, &Config::average_weights}) {
+    Config config = gui.config();
+    config.*option = true;
+    gui.push(DoEdit{SetConfig{config}, ""});
+    gui.frame();
+    REQUIRE(gui.trace().config().*option);
+    CHECK_FALSE(gui.has("next/as_trained"));
+    const std::vector<float> now = expected_row(gui);
+    for (std::size_t i = 0; i < now.size(); ++i) CHECK(std::fabs(now[i] - before[i]) <= 1e-5);
+    gui.push(DoCommand{Command::kUndo});
+  }
+  Config config = gui.config();
+  config.temperature = 3;
+  gui.push(DoEdit{SetConfig{config}, ""});
+  gui.frame();
+  CHECK(gui.has("next/as_trained"));
+}
+
 TEST_CASE("next: at temperature 0 Add takes the most probable token") {
   Gui gui(short_grammar(), {1920, 1080});
   gui.push(SetSampling{SamplingOptions{0, 0, 1}, 1});
