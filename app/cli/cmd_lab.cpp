@@ -12,7 +12,7 @@ namespace {
 
 struct LabOptions {
   ModelOptions model;
-  std::string name, json, csv, tensors, language = "en";
+  std::string name, json, csv, tensors, code, kept, language = "en";
   std::vector<std::string> settings;
   bool list = false;
 };
@@ -70,8 +70,11 @@ int run_lab_command(const LabOptions& o) {
   for (const Message& note : r.notes) tell(say(language, note));
   if (!o.json.empty()) write_file_atomic(o.json, lab_json(lab, r, language));
   if (!o.csv.empty()) write_file_atomic(o.csv, lab_csv(r));
+  if (!o.code.empty()) write_file_atomic(o.code, lab_code(lab));
+  if (!o.kept.empty()) write_file_atomic(o.kept, lab_kept(r));
   if (!o.tensors.empty()) write_file_atomic(o.tensors, lab_safetensors(lab, r));
-  if (o.json.empty() && o.csv.empty() && o.tensors.empty()) print(lab, r, language);
+  if (o.json.empty() && o.csv.empty() && o.tensors.empty() && o.code.empty())
+    print(lab, r, language);
   return 0;
 }
 
@@ -86,6 +89,9 @@ void add_lab_command(CLI::App& app, Run& run) {
   sub->add_option("--json", o->json, "FILE.json for what was found");
   sub->add_option("--csv", o->csv, "FILE.csv for the series");
   sub->add_option("--tensors", o->tensors, "FILE.safetensors for what went in");
+  sub->add_option("--code", o->code, "FILE.py that computes the same from those tensors");
+  sub->add_option("--keep", o->kept, "FILE.safetensors for what its training found")
+      ->group("");  // for assets/labs
   sub->add_option("--lang", o->language, "Language of the sentences, en or zh")
       ->check(CLI::IsMember({"en", "zh"}))
       ->capture_default_str();

@@ -18,6 +18,7 @@
 #include "core/base/progress.h"
 #include "core/base/tensor.h"
 #include "core/document/document.h"
+#include "core/graph/roles.h"
 #include "core/run/runner.h"
 
 namespace headlight {
@@ -25,9 +26,11 @@ namespace headlight {
 /// What a person may set: one of some words, or a number.
 struct LabControl {
   std::string_view id;
-  std::vector<std::string_view> words{};  // the first is what it begins with; empty: a number
+  std::vector<std::string_view> words{};  // in their order on the screen; empty: a number
   double low = 0, high = 0, first = 0;
   bool whole = false;
+  bool by_factors = false;     // a slider goes from low to high by factors; low > 0
+  std::size_t first_word = 0;  // the place of the word that it begins with
 };
 
 /// By control. What is not there is as it begins.
@@ -40,20 +43,34 @@ struct LabValue {
 
 /// A line of a chart; where there is a band, from `low` to `high`.
 struct LabSeries {
-  std::string name;
+  std::string name;  // "<chart>.<line>", or "<chart>" where the chart has one line
   std::vector<double> x, y, low{}, high{};
+  std::vector<std::string> names{};  // of its points or bars: words, films
+};
+
+enum class LabChartForm { kLines, kPoints, kBars };
+
+/// How series are drawn: "lab.<lab>.chart.<id>" is its title, with ".x" and ".y" what its axes are.
+struct LabChart {
+  std::string_view id;
+  // The series "<id>.<line>", whose name is "lab.<lab>.line.<line>"; empty: the series "<id>".
+  std::vector<std::string_view> lines{};
+  bool log_x = false, log_y = false;
+  std::string_view at{};  // the control whose number is marked on the x axis
+  LabChartForm form = LabChartForm::kLines;
 };
 
 enum class LabColours { kWeights, kSigned };
 
-/// A matrix that is shown, with what stands beside and under it.
+/// A matrix that is shown, with what stands around it. Those of one name stand side by side:
+/// "lab.<lab>.picture.<name>" is their title, with ".axes" what rows and columns are.
 struct LabPicture {
   std::string name;
   std::vector<std::string> rows, columns;
   std::vector<float> cells;  // (rows, columns)
   LabColours colours = LabColours::kWeights;
-  double at = 0;  // its place on the axis of the series
-  std::string under{};
+  double at = 0;                // its place on the axis of the series
+  std::string under{}, over{};  // over: its own title beside others of its name
 };
 
 /// Predict, then see: "lab.<lab>.ask.<id>", its answers "lab.<lab>.ask.<id>.<answer>".
@@ -82,6 +99,7 @@ struct LabResult {
   std::vector<LabQuestion> questions;
   /// What went in: anyone can compute the rest from these again. Row-major.
   std::vector<Tensor> tensors;
+  std::vector<Tensor> trained{};  // LabRun::trained()
   /// The sentence and the settings with which Steps shows the same.
   Document in_steps;
   /// What was left out or taken in another's place: "only the first 32 tokens".
@@ -96,6 +114,8 @@ struct LabInput {
   Runner& runner;
   Backend& backend;
   ProgressFunction progress{};
+  /// Given what is there so far, by a lab that takes more than a moment.
+  std::function<void(const LabResult&)> show{};
 };
 
 class LabRun;
@@ -105,7 +125,17 @@ struct Lab {
   std::string_view source;  // where it comes from, the same in every language
   std::vector<LabControl> controls;
   void (*run)(LabRun&);
+  std::vector<LabChart> charts{};
+  /// The model that its refusals lead to: "random", or a bundled one's name. Empty: none.
+  std::string_view takes{};
+  /// What the pages of Steps that offer it make.
+  std::vector<Role> fits{};
+  std::string_view formula{};  // the same in every language, with the marks of rich text
 };
+
+/// The control of every lab that trains: "kept" shows the run that comes with the program, "live"
+/// trains now.
+inline LabControl training_control() { return {"run", {"kept", "live"}}; }
 
 /// In the order in which they are offered.
 std::span<const Lab> all_labs();

@@ -4,6 +4,7 @@
 
 #include "core/io/json_numbers.h"
 #include "core/io/safetensors.h"
+#include "core/lab/lab_assets.h"
 
 namespace headlight {
 namespace {
@@ -37,7 +38,8 @@ std::string branch_json(const LabBranch& b) {
 
 std::string question_json(Language language, const Lab& lab, const LabQuestion& question) {
   const AskedQuestion q = asked(language, lab, question);
-  return "{\"text\": " + quoted(q.text) + ", \"answers\": " + listed("[", q.answers, "]", quoted) +
+  return "{\"id\": " + quoted(question.id) + ", \"text\": " + quoted(q.text) +
+         ", \"answers\": " + listed("[", q.answers, "]", quoted) +
          ", \"right\": " + std::to_string(question.right) +
          ", \"because\": " + quoted(say(language, question.because)) + "}";
 }
@@ -86,16 +88,32 @@ std::string lab_csv(const LabResult& r) {
   return text;
 }
 
-std::string lab_safetensors(const Lab& lab, const LabResult& r) {
+std::string lab_code(const Lab& lab) {
+  const std::string_view own = lab_asset(std::string(lab.id) + ".py");
+  if (own.empty()) return {};
+  return std::string(lab_asset("read.py")) + std::string(own) + std::string(lab_asset("write.py"));
+}
+
+namespace {
+
+std::vector<NamedArray> arrays_of(const std::vector<Tensor>& tensors) {
   std::vector<NamedArray> arrays;
-  for (const Tensor& t : r.tensors) {
+  for (const Tensor& t : tensors) {
     std::vector<std::int64_t> shape;
     for (const Axis& a : t.axes) shape.push_back(a.size);
     arrays.push_back({t.name, std::move(shape), std::span<const float>(t.data)});
   }
+  return arrays;
+}
+
+}  // namespace
+
+std::string lab_kept(const LabResult& r) { return to_safetensors(arrays_of(r.trained)); }
+
+std::string lab_safetensors(const Lab& lab, const LabResult& r) {
   std::map<std::string, std::string> metadata(r.settings.begin(), r.settings.end());
   metadata["id"] = lab.id;
-  return to_safetensors(arrays, metadata);
+  return to_safetensors(arrays_of(r.tensors), metadata);
 }
 
 }  // namespace headlight

@@ -19,6 +19,13 @@ std::string lab_csv(const LabResult&);
 /// The tensors by name, and "id" with the controls as metadata.
 std::string lab_safetensors(const Lab&, const LabResult&);
 
+/// What its training found, for assets/labs.
+std::string lab_kept(const LabResult&);
+
+/// A program in Python that computes the same with NumPy from those tensors: it leaves `values`,
+/// `series` (their y) and `right` (places of answers, by question), and prints the first two.
+std::string lab_code(const Lab&);
+
 /// The text "lab.<lab>.<rest>": its "title", its "question".
 std::string_view lab_text(Language, const Lab&, std::string_view rest);
 

@@ -7,6 +7,8 @@
 #include "core/base/error.h"
 #include "core/base/number_text.h"
 #include "core/base/utf8.h"
+#include "core/io/safetensors.h"
+#include "core/lab/lab_assets.h"
 #include "core/run/trace.h"
 
 namespace headlight {
@@ -40,8 +42,9 @@ LabRun::LabRun(const Lab& lab, const LabInput& input, const LabSettings& setting
   for (const LabControl& control : lab.controls) {
     known += (known.empty() ? "" : ", ") + std::string(control.id);
     const auto found = settings.find(control.id);
-    const std::string first =
-        control.words.empty() ? text_of(control.first) : std::string(control.words[0]);
+    const std::string first = control.words.empty()
+                                  ? text_of(control.first)
+                                  : std::string(control.words[control.first_word]);
     std::string& value = result.settings[std::string(control.id)];
     value = found == settings.end() ? first : found->second;
     if (fits(control, value)) continue;
@@ -88,6 +91,28 @@ std::shared_ptr<const Trace> LabRun::run(const Document& document, bool gradient
 const Model* LabRun::model() {
   trace();
   return model_.get();
+}
+
+namespace {
+
+std::vector<Tensor> kept_run(std::string_view lab) {
+  const std::string_view bytes = lab_asset(std::string(lab) + ".safetensors");
+  if (bytes.empty()) throw Error(Message{"lab.error.nothing_kept", {{"lab", std::string(lab)}}});
+  const SafetensorsFile file = parse_safetensors(std::string(bytes));
+  std::vector<Tensor> all;
+  for (const auto& [name, entry] : file.entries) {
+    std::vector<Axis> axes;
+    for (const std::int64_t size : entry.shape) axes.push_back({"kept", size});
+    all.push_back(lab_tensor(name, std::move(axes), tensor_as_float(file, name)));
+  }
+  return all;
+}
+
+}  // namespace
+
+const std::vector<Tensor>& LabRun::trained(const std::function<std::vector<Tensor>()>& train) {
+  result.trained = word("run") == "kept" ? kept_run(lab_.id) : train();
+  return result.trained;
 }
 
 std::vector<std::string> LabRun::tokens(std::size_t most) {

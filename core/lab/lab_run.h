@@ -19,6 +19,13 @@ class LabRun {
   }
   const Document& document() const { return input_.document; }
   void tell(double share) const { headlight::tell(input_.progress, "lab.doing", share); }
+  /// What is in the result so far is worth looking at.
+  void show() const {
+    if (input_.show) input_.show(result);
+  }
+  /// What training finds, by name: with run=kept as `train` found it when it was kept in
+  /// assets/labs/<id>.safetensors, with run=live found now. The result keeps it, for `lab --keep`.
+  const std::vector<Tensor>& trained(const std::function<std::vector<Tensor>()>& train);
 
   /// The sentence run with its own model and settings. Throws Error where it cannot be run.
   const Trace& trace();

@@ -239,13 +239,23 @@ void run_scale(LabRun& run) {
 }  // namespace
 
 Lab scale_lab() {
+  const std::vector<std::string_view> kLines = {"undivided", "divided", "additive"};
   return {"scale",
           "what",
           "Vaswani et al. 2017, 3.2.1, https://arxiv.org/abs/1706.03762",
           {{"mask", {"causal", "none"}},
-           {"d_k", {"64", "4", "8", "16", "32", "128", "256", "512", "1024"}},
+           {.id = "d_k",
+            .words = {"4", "8", "16", "32", "64", "128", "256", "512", "1024"},
+            .first_word = 4},
            {"draw", {}, 1, 1e6, 1, true}},
-          run_scale};
+          run_scale,
+          {{"spread", kLines, true, true, "d_k"},
+           {"largest", kLines, true, false, "d_k"},
+           {"gradient", kLines, true, false, "d_k"},
+           {"entropy", kLines, true, false, "d_k"}},
+          "",
+          {Role::kScaledScores},
+          "A = softmax(QKᵀ ÷ √d_k)"};
 }
 
 }  // namespace headlight

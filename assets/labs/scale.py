@@ -1,0 +1,32 @@
+# Queries and keys of d_k numbers are the first d_k columns of q and k, and v of additive scores.
+widths = [4, 8, 16, 32, 64, 128, 256, 512, 1024]
+causal = controls["mask"] == "causal"
+
+
+def measures(scores):
+    """Spread of the scores; of their weights the largest, the entropy in bits, and how much comes
+    back through softmax. A row with one key has nothing to choose from."""
+    rows = [row[:i + 1] if causal else row for i, row in enumerate(scores)]
+    p = [softmax(row) for row in rows if len(row) > 1]
+    return {"spread": np.concatenate(rows).std(),
+            "largest": np.mean([row.max() for row in p]) if p else 0,
+            "entropy": np.mean([-(row * np.log2(np.where(row > 0, row, 1))).sum() for row in p]) if p else 0,
+            "gradient": np.mean([np.linalg.norm(np.diag(row) - np.outer(row, row)) for row in p]) if p else 0}
+
+
+for d_k in widths:
+    q, k, v = t["q"][:, :d_k], t["k"][:, :d_k], t["v"][:d_k]
+    forms = {"undivided": q @ k.T,
+             "divided": q @ k.T / np.sqrt(d_k),
+             "additive": np.tanh(q[:, None] + k[None]) @ v}
+    for form, scores in forms.items():
+        for name, number in measures(scores).items():
+            series.setdefault(f"{name}.{form}", []).append(number)
+            if d_k == int(controls["d_k"]):
+                values[f"{name}.{form}"] = number
+
+gradient = series["gradient.undivided"]
+start = 0 if controls["d_k"] == "1024" else widths.index(int(controls["d_k"]))
+if gradient[start] > 0:
+    ratio = gradient[-1] / gradient[start]
+    right["gradient"] = 2 if ratio < 0.5 else 1 if ratio > 2 else 0
