@@ -95,6 +95,8 @@ void Frontend::draw(float width, float height) {
         state.session.range);
   if (stage_only_ == StageOnly::kNo) {
     draw_window(state, ui, width, height);
+  } else if (stage_only_ == StageOnly::kLab) {
+    draw_lab_only(state, ui, width, height);
   } else {
     draw_stage_only(state, ui, width, height, stage_only_ == StageOnly::kAllHeads);
   }

@@ -114,6 +114,8 @@ struct LabInput {
   Runner& runner;
   Backend& backend;
   ProgressFunction progress{};
+  /// Of a document whose model is a run that is being trained.
+  std::shared_ptr<const Model> run_model{};
   /// Given what is there so far, by a lab that takes more than a moment.
   std::function<void(const LabResult&)> show{};
 };
@@ -130,8 +132,12 @@ struct Lab {
   std::string_view takes{};
   /// What the pages of Steps that offer it make.
   std::vector<Role> fits{};
-  std::string_view formula{};  // the same in every language, with the marks of rich text
+  std::string_view formula{};             // the same in every language, with the marks of rich text
+  std::vector<std::string_view> tasks{};  // of Train, whose settings offer it
 };
+
+/// What a control says before anybody has set it.
+std::string first_setting(const LabControl&);
 
 /// The control of every lab that trains: "kept" shows the run that comes with the program, "live"
 /// trains now.
