@@ -45,7 +45,7 @@ struct LabValue {
 struct LabSeries {
   std::string name;  // "<chart>.<line>", or "<chart>" where the chart has one line
   std::vector<double> x, y, low{}, high{};
-  std::vector<std::string> names{};  // of its points or bars: words, films
+  std::vector<std::string> names{};  // of its points or bars: words, or ids of texts (lab_name)
 };
 
 enum class LabChartForm { kLines, kPoints, kBars };
@@ -66,8 +66,8 @@ enum class LabColours { kWeights, kSigned };
 /// "lab.<lab>.picture.<name>" is their title, with ".axes" what rows and columns are.
 struct LabPicture {
   std::string name;
-  std::vector<std::string> rows, columns;
-  std::vector<float> cells;  // (rows, columns)
+  std::vector<std::string> rows, columns;  // words, or ids of texts, as `over` (lab_name)
+  std::vector<float> cells;                // (rows, columns)
   LabColours colours = LabColours::kWeights;
   double at = 0;                // its place on the axis of the series
   std::string under{}, over{};  // over: its own title beside others of its name

@@ -77,6 +77,15 @@ double LabRun::number(std::string_view control) const {
   return value;
 }
 
+std::int64_t LabRun::place(std::string_view control, std::int64_t count) const {
+  const std::int64_t at = whole(control);
+  if (at < count) return at;
+  throw UsageError(Message{"lab.error.setting",
+                           {{"control", std::string(control)},
+                            {"known", "0 … " + std::to_string(count - 1)},
+                            {"got", std::to_string(at)}}});
+}
+
 const Trace& LabRun::trace() {
   if (!trace_) trace_ = run(input_.document);
   return *trace_;

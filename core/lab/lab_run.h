@@ -17,6 +17,8 @@ class LabRun {
   std::int64_t whole(std::string_view control) const {
     return static_cast<std::int64_t>(number(control));
   }
+  /// A place among so many, from 0. Throws UsageError with the places that there are.
+  std::int64_t place(std::string_view control, std::int64_t count) const;
   const Document& document() const { return input_.document; }
   void tell(double share) const { headlight::tell(input_.progress, "lab.doing", share); }
   /// What is in the result so far is worth looking at.
