@@ -15,6 +15,9 @@ std::string joined(std::string_view prefix, std::string_view name) {
 
 void add_point(const TrainingRun& run, Tensor& curve) {
   const ValidationPoint& point = run.history().validation().back();
+  if (curve.axes[0].size > 0 &&
+      curve.data[curve.data.size() - kCurveColumns] == static_cast<float>(point.step))
+    return;
   for (const double x : {static_cast<double>(point.step), point.loss, point.accuracy})
     curve.data.push_back(static_cast<float>(x));
   curve.axes[0].size += 1;
