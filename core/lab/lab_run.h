@@ -68,5 +68,7 @@ Config next_token_config(Config);
 Tensor lab_tensor(std::string name, std::vector<Axis> axes, std::vector<float> cells);
 /// A number as a lab's sentences have it: three digits.
 std::string lab_number(double);
+/// A share in percent, without the sign.
+inline std::string lab_percent(double share) { return lab_number(100 * share); }
 
 }  // namespace headlight

@@ -90,6 +90,23 @@ std::shared_ptr<const Model> kept_model(const RunPlan& plan, std::shared_ptr<con
   return model;
 }
 
+std::vector<int> likeliest(Predictor& predictor, const std::vector<std::vector<int>>& rows,
+                           std::size_t first) {
+  std::vector<int> ids;
+  for (const auto& row : rows) ids.insert(ids.end(), row.begin(), row.end());
+  const std::size_t width = rows[0].size();
+  const auto logits = predictor.logits(ids, static_cast<std::int64_t>(width));
+  const std::size_t vocab = logits.size() / ids.size();
+  std::vector<int> said;
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    for (std::size_t i = first; i < width; ++i) {
+      const auto cells = logits.subspan((r * width + i) * vocab, vocab);
+      said.push_back(static_cast<int>(std::ranges::max_element(cells) - cells.begin()));
+    }
+  }
+  return said;
+}
+
 std::shared_ptr<const Trace> read_with(LabRun& run, std::shared_ptr<const Model> model,
                                        const std::string& sentence, const Config& config) {
   Document document;
