@@ -38,6 +38,7 @@ class LabRun {
   /// The sentence's model; null: the random one.
   const Model* model();
   Backend& backend() const { return input_.backend; }
+  Runner& runner() const { return input_.runner; }
   /// The names of its first tokens, at most so many; a note where there are more.
   std::vector<std::string> tokens(std::size_t most);
 
@@ -69,5 +70,7 @@ Config next_token_config(Config);
 Tensor lab_tensor(std::string name, std::vector<Axis> axes, std::vector<float> cells);
 /// A number as a lab's sentences have it: three digits.
 std::string lab_number(double);
+/// A share in percent, without the sign.
+inline std::string lab_percent(double share) { return lab_number(100 * share); }
 
 }  // namespace headlight

@@ -121,6 +121,9 @@ CASES = [
     ("sampling", None, {"temperature": 0}, SMALL),
     ("gradients", None, {}, SMALL),
     ("gradients", None, {"weight": 3}, STORIES),
+    ("masks", None, {}, SMALL),
+    ("masks", None, {"mask": "causal", "padding": 16}, STORIES),
+    ("masks", None, {"padding": 0}, SMALL),
 ]
 with tempfile.TemporaryDirectory() as scratch:
     for lab, check, settings, options in CASES:

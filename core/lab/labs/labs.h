@@ -17,6 +17,8 @@ Lab dictionary_lab();
 Lab scale_lab();
 /// Words in another order.
 Lab shuffle_lab();
+/// Leaks without the causal mask, [PAD] that is not masked, rows without a key.
+Lab masks_lab();
 /// Stream and gradients by layer, with norms and residuals and without.
 Lab depth_lab();
 /// Temperature, top-k, top-p, and how a sentence may go on.
