@@ -52,6 +52,32 @@ inline const LabSeries& series_of(const LabResult& r, std::string_view name) {
   return *found;
 }
 
+/// Trains live until the first curve has so many points, and stops it there: is it that of the run
+/// that is kept? Both are float32; another compiler rounds otherwise, and little of that grows in
+/// few steps.
+inline void check_first_points(LabBench& bench, const char* lab, std::size_t points) {
+  Document document;
+  document.sentence = kLabSentence;
+  std::vector<Tensor> live;
+  bool enough = false;
+  const LabInput input{document, bench.runner, *bench.backend,
+                       [&](const Progress&) { return !enough; },
+                       [&](const LabResult& r) {
+                         if (r.trained.empty()) return;
+                         live = r.trained;
+                         enough = live[0].axes[0].size >= static_cast<std::int64_t>(points);
+                       }};
+  CHECK_THROWS_AS(run_lab(find_lab(lab), input, {{"run", "live"}}), Cancelled);
+  REQUIRE_FALSE(live.empty());
+  REQUIRE(live.size() == 1);
+  const LabResult kept = run_lab(find_lab(lab), {document, bench.runner, *bench.backend});
+  const auto found = std::ranges::find(kept.trained, live[0].name, &Tensor::name);
+  REQUIRE(found != kept.trained.end());
+  REQUIRE(live[0].data.size() == 3 * points);
+  for (std::size_t i = 0; i < live[0].data.size(); ++i)
+    CHECK(live[0].data[i] == doctest::Approx(found->data[i]).epsilon(0.02));
+}
+
 /// Every series is drawn in one of the lab's charts.
 inline bool all_are_drawn(const Lab& lab, const LabResult& r) {
   return std::ranges::all_of(r.series, [&](const LabSeries& s) {
