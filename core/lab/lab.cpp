@@ -22,6 +22,9 @@ std::span<const Lab> all_labs() {
                                          scale_lab(),       shuffle_lab(),
                                          masks_lab(),       depth_lab(),
                                          sampling_lab(),    gradients_lab()};
+                                         depth_lab(),       reach_lab(),
+                                         pieces_lab(),      sampling_lab(),
+                                         gradients_lab()};
   return kLabs;
 }
 

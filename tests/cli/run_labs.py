@@ -124,6 +124,12 @@ CASES = [
     ("masks", None, {}, SMALL),
     ("masks", None, {"mask": "causal", "padding": 16}, STORIES),
     ("masks", None, {"padding": 0}, SMALL),
+    ("reach", None, {}, SMALL),
+    ("reach", None, {"layers": 8}, ["--sentence", "a b c d e f g h i j k l m n o p q r s"]),
+    ("reach", None, {"layers": 1}, ["--sentence", "two words"]),
+    ("pieces", None, {}, SMALL),
+    ("pieces", None, {"merges": 200, "learned": "both"}, STORIES),
+    ("pieces", None, {"merges": 0, "learned": "chinese"}, ["--sentence", "aaaaaaa 中文的句子没有空格。👨‍👩‍👧 ### 12 don't"]),
 ]
 with tempfile.TemporaryDirectory() as scratch:
     for lab, check, settings, options in CASES:

@@ -21,6 +21,10 @@ Lab shuffle_lab();
 Lab masks_lab();
 /// Stream and gradients by layer, with norms and residuals and without.
 Lab depth_lab();
+/// How far words hear of each other, by what stands in attention's place.
+Lab reach_lab();
+/// Words as byte pairs and WordPiece cut them.
+Lab pieces_lab();
 /// Temperature, top-k, top-p, and how a sentence may go on.
 Lab sampling_lab();
 /// A gradient beside differences.
