@@ -251,6 +251,8 @@ CASES = [
     ("depth", check_depth, {}, SMALL),
     ("depth", check_depth, {"build": "no-residual", "layers": 32}, SMALL),
     ("depth", check_depth, {"build": "post-norm", "layers": 1}, SMALL),
+    ("cost", None, {"tokens": 128}, SMALL),
+    ("cost", None, {"tokens": 64, "storage": "float16", "accumulate": 8, "checkpointing": "on"}, STORIES),
     ("shuffle", check_shuffle, {}, SMALL),
     ("shuffle", check_shuffle, {"what": "swap", "positions": "rotary", "mask": "causal", "draw": 5}, SMALL),
     ("sampling", check_sampling, {}, STORIES),

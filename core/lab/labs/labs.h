@@ -19,6 +19,8 @@ Lab scale_lab();
 Lab shuffle_lab();
 /// Stream and gradients by layer, with norms and residuals and without.
 Lab depth_lab();
+/// What attention takes as sentences grow, and what a training step does.
+Lab cost_lab();
 /// Temperature, top-k, top-p, and how a sentence may go on.
 Lab sampling_lab();
 /// A gradient beside differences.
