@@ -36,6 +36,7 @@ class LabRun {
   /// The sentence's model; null: the random one.
   const Model* model();
   Backend& backend() const { return input_.backend; }
+  Runner& runner() const { return input_.runner; }
   /// The names of its first tokens, at most so many; a note where there are more.
   std::vector<std::string> tokens(std::size_t most);
 
