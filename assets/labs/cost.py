@@ -56,11 +56,11 @@ parameters = 4 * (t["parameters"][0] * 1e6 + t["parameters"][1]) / 1e6
 names = ["plain", "float16", "accumulated", "checkpointed", "chosen"]
 for name, activations in zip(names, t["activations"]):
     half = name == "float16" or (name == "chosen" and controls["storage"] == "float16")
-    parts = [(2 if half else 1) * parameters, 2 * parameters, 2 * parameters]
-    values[f"training.{name}"] = sum(parts) + activations[chosen]
+    parts = [(2 if half else 1) * parameters, 2 * parameters, 2 * parameters, activations]
+    values[f"training.{name}"] = sum(parts)[chosen]
     if name in ("plain", "chosen"):
-        series[f"training.{name}"] = sum(parts) + activations
-        series[f"parts.{name}"] = parts + [activations[chosen]]
+        series[f"training.{name}"] = sum(parts)
+        series[f"parts.{name}"] = [part[chosen] for part in parts]
 
 right["twice"] = 0 if values["growth"] < 3 else 1 if values["growth"] < 6 else 2
 right["saves"] = int(np.argmin([values[f"training.{name}"] for name in names[1:4]]))

@@ -5,6 +5,7 @@
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <numeric>
 
 #include "core/graph/mask_blocks.h"
 #include "core/graph/program_cost.h"
@@ -66,10 +67,9 @@ struct Found {
   std::size_t chosen = 0;                       // of kLengths
   std::array<std::vector<float>, kWays> times;  // milliseconds, of the first lengths
   std::vector<double> full_bytes, fused_bytes;
-  std::array<std::vector<double>, 3> pairs;   // all, local, strided
-  std::array<std::vector<double>, 2> blocks;  // share that is computed: local, strided
+  std::array<std::vector<double>, 3> pairs;  // all, local, strided
+  std::array<double, 2> blocks{};            // share that is computed: local, strided
   std::vector<StepMemory> steps;
-  double parameters = 0;
 
   // The longest that was measured, up to the chosen one.
   std::size_t measured() const { return std::min(chosen, times[kFullWay].size() - 1); }
@@ -145,8 +145,8 @@ void add_cost_values(LabRun& run, const Found& f) {
   run.value("crossing.products", crossing(f.times[kFullWay], f.times[kProductsWay]));
   run.value("memory.full", f.full_bytes[f.chosen]);
   run.value("memory.fused", f.fused_bytes[f.chosen]);
-  run.value("blocks.local", f.blocks[0][f.chosen]);
-  run.value("blocks.strided", f.blocks[1][f.chosen]);
+  run.value("blocks.local", f.blocks[0]);
+  run.value("blocks.strided", f.blocks[1]);
   const auto& steps = f.steps[f.chosen].by_variant;
   for (std::size_t v = 0; v < kVariants; ++v)
     run.value(std::string("training.") +
@@ -169,8 +169,8 @@ void add_cost_words(LabRun& run, const Found& f) {
   run.notice("fused", {{"tokens", tokens(f.chosen)},
                        {"full", lab_number(f.full_bytes[f.chosen])},
                        {"fused", lab_number(f.fused_bytes[f.chosen])}});
-  const double allowed = f.pairs[2][at] / f.pairs[0][at], computed = f.blocks[1][at];
-  if (computed > 1.5 * allowed)
+  const double allowed = f.pairs[2][f.chosen] / f.pairs[0][f.chosen], computed = f.blocks[1];
+  if (at == f.chosen && computed > 1.5 * allowed)
     run.notice("blocks", {{"tokens", tokens(at)},
                           {"pairs", percent(allowed)},
                           {"blocks", percent(computed)},
@@ -208,26 +208,44 @@ void add_cost_words(LabRun& run, const Found& f) {
   run.result.questions.push_back(std::move(saves));
 }
 
-// A cell is a block of 16 queries by 16 keys, and how many of its pairs the mask allows.
-void add_masks(LabRun& run, std::size_t chosen) {
-  const std::int64_t tokens = std::min<std::int64_t>(kLengths[chosen], 1024);
-  const std::int64_t n = score_blocks(tokens);
+// By block of 16 queries and 16 keys, how many of its pairs the mask allows.
+struct AllowedPairs {
+  std::int64_t blocks = 0;      // of queries, and of keys
+  std::vector<float> in_block;  // (blocks, blocks)
+
+  double all() const { return std::accumulate(in_block.begin(), in_block.end(), 0.0); }
+  double computed() const {  // the share of blocks that have one
+    return 1 - static_cast<double>(std::ranges::count(in_block, 0.0f)) /
+                   static_cast<double>(in_block.size());
+  }
+};
+
+AllowedPairs allowed_pairs(const MaskSpec& mask, std::int64_t tokens) {
+  AllowedPairs found{score_blocks(tokens), {}};
+  found.in_block.assign(static_cast<std::size_t>(found.blocks * found.blocks), 0.0f);
+  for (int i = 0; i < tokens; ++i) {
+    float* row = found.in_block.data() + i / kScoreBlock * found.blocks;
+    int next = 0;  // the first key behind the last stretch that is forbidden
+    const auto allow = [&](int end) {
+      for (; next < end; ++next) row[next / kScoreBlock] += 1;
+    };
+    for (const Span& s : forbidden_keys(mask, i, static_cast<int>(tokens))) {
+      allow(s.first);
+      next = s.last + 1;
+    }
+    allow(static_cast<int>(tokens));
+  }
+  return found;
+}
+
+void add_mask_picture(LabRun& run, Way way, const AllowedPairs& pairs) {
   std::vector<std::string> names;
-  for (std::int64_t b = 0; b < n; ++b)
+  for (std::int64_t b = 0; b < pairs.blocks; ++b)
     names.push_back(std::to_string(b * kScoreBlock) + "–" +
                     std::to_string((b + 1) * kScoreBlock - 1));
-  for (const Way way : {kLocalWay, kStridedWay}) {
-    const MaskSpec mask = sparse_mask(way);
-    std::vector<float> cells(static_cast<std::size_t>(n * n), 0.0f);
-    for (int i = 0; i < tokens; ++i) {
-      for (int j = 0; j < tokens; ++j) {
-        if (mask.allows(i, j))
-          cells[static_cast<std::size_t>(i / kScoreBlock * n + j / kScoreBlock)] +=
-              1.0f / (kScoreBlock * kScoreBlock);
-      }
-    }
-    run.result.pictures.push_back({kWayNames[way], names, names, std::move(cells)});
-  }
+  std::vector<float> cells = pairs.in_block;
+  for (float& cell : cells) cell /= kScoreBlock * kScoreBlock;
+  run.result.pictures.push_back({kWayNames[way], names, names, std::move(cells)});
 }
 
 void add_cost_tensors(LabRun& run, const Found& f) {
@@ -239,6 +257,13 @@ void add_cost_tensors(LabRun& run, const Found& f) {
       activations.push_back(static_cast<float>(s.by_variant[v].activations / kMega));
   }
   const auto number = [](auto n) { return static_cast<float>(n); };
+  std::vector<float> parameters;  // millions and the rest: as one float32 they would be rounded
+  for (const bool rest : {false, true}) {
+    for (const StepMemory& s : f.steps) {
+      const double count = s.by_variant[kPlain].weights / sizeof(float);
+      parameters.push_back(number(rest ? std::fmod(count, kMega) : std::floor(count / kMega)));
+    }
+  }
   run.result.tensors = {
       lab_tensor("times", {{"head", kWays}, {"position", measured}}, times),
       lab_tensor("activations", {{"head", kVariants}, {"position", std::ssize(kLengths)}},
@@ -246,10 +271,7 @@ void add_cost_tensors(LabRun& run, const Found& f) {
       lab_tensor("layer", {{"feature", 4}},
                  {number(f.sizes.heads), number(f.sizes.width), number(f.sizes.d_model),
                   number(f.sizes.hidden)}),
-      // Exact as float32, which one number of many millions is not.
-      lab_tensor(
-          "parameters", {{"feature", 2}},
-          {number(std::floor(f.parameters / kMega)), number(std::fmod(f.parameters, kMega))})};
+      lab_tensor("parameters", {{"feature", 2}, {"position", std::ssize(kLengths)}}, parameters)};
 }
 
 void publish(LabRun& run, const Found& f) {
@@ -282,21 +304,16 @@ Found planned(LabRun& run, const Config& config, const RunShape& shape) {
     f.full_bytes.push_back(TimedPiece(f.sizes, kFullWay, tokens).bytes() / kMega);
     f.fused_bytes.push_back(TimedPiece(f.sizes, kFusedWay, tokens).bytes() / kMega);
     f.pairs[0].push_back(static_cast<double>(tokens * tokens));
-    for (std::size_t p = 0; p < 2; ++p) {
-      const MaskSpec mask = sparse_mask(p == 0 ? kLocalWay : kStridedWay);
-      double pairs = static_cast<double>(tokens * tokens);
-      for (int i = 0; i < tokens; ++i) {
-        for (const Span& s : forbidden_keys(mask, i, static_cast<int>(tokens)))
-          pairs -= static_cast<double>(s.last - s.first + 1);
-      }
-      f.pairs[p + 1].push_back(pairs);
-      const BlockCount blocks = count_blocks(mask, static_cast<int>(tokens));
-      f.blocks[p].push_back(static_cast<double>(blocks.computed) / static_cast<double>(blocks.all));
+    for (const Way way : {kLocalWay, kStridedWay}) {
+      const AllowedPairs pairs = allowed_pairs(sparse_mask(way), tokens);
+      f.pairs[way == kLocalWay ? 1 : 2].push_back(pairs.all());
+      if (tokens != kLengths[f.chosen]) continue;
+      f.blocks[way == kLocalWay ? 0 : 1] = pairs.computed();
+      add_mask_picture(run, way, pairs);
     }
     f.steps.push_back(
         step_memory(run, config, with_tokens(shape, tokens), tokens == kLengths[f.chosen]));
   }
-  f.parameters = f.steps[0].by_variant[kPlain].weights / sizeof(float);
   return f;
 }
 
@@ -319,7 +336,6 @@ void run_cost(LabRun& run) {
   const auto start = Clock::now();
   const auto seconds = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
   Found f = planned(run, trace.config(), trace.program().shape);
-  add_masks(run, f.chosen);
   double last = 0;
   for (std::size_t i = 0; i < kLengths.size(); ++i) {
     const double before = seconds();
