@@ -25,6 +25,7 @@ std::span<const Lab> all_labs() {
                                          depth_lab(),       reach_lab(),
                                          pieces_lab(),      sampling_lab(),
                                          gradients_lab()};
+                                         depth_lab(),       cost_lab(),
   return kLabs;
 }
 

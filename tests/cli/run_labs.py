@@ -130,6 +130,8 @@ CASES = [
     ("pieces", None, {}, SMALL),
     ("pieces", None, {"merges": 200, "learned": "both"}, STORIES),
     ("pieces", None, {"merges": 0, "learned": "chinese"}, ["--sentence", "aaaaaaa 中文的句子没有空格。👨‍👩‍👧 ### 12 don't"]),
+    ("cost", None, {"tokens": 128}, SMALL),
+    ("cost", None, {"tokens": 64, "storage": "float16", "accumulate": 8, "checkpointing": "on"}, STORIES),
 ]
 with tempfile.TemporaryDirectory() as scratch:
     for lab, check, settings, options in CASES:

@@ -25,6 +25,8 @@ Lab depth_lab();
 Lab reach_lab();
 /// Words as byte pairs and WordPiece cut them.
 Lab pieces_lab();
+/// What attention takes as sentences grow, and what a training step does.
+Lab cost_lab();
 /// Temperature, top-k, top-p, and how a sentence may go on.
 Lab sampling_lab();
 /// A gradient beside differences.
