@@ -11,6 +11,7 @@
 #include "core/explain/explain.h"
 #include "core/io/atomic_file.h"
 #include "core/io/png.h"
+#include "core/lab/lab.h"
 #include "core/model/bundled.h"
 
 namespace headlight {

@@ -21,11 +21,9 @@ std::span<const Lab> all_labs() {
                                          building_up_lab(), dictionary_lab(),
                                          scale_lab(),       shuffle_lab(),
                                          masks_lab(),       depth_lab(),
-                                         sampling_lab(),    gradients_lab()};
-                                         depth_lab(),       reach_lab(),
+                                         reach_lab(),       cost_lab(),
                                          pieces_lab(),      sampling_lab(),
                                          gradients_lab()};
-                                         depth_lab(),       cost_lab(),
   return kLabs;
 }
 

@@ -7,6 +7,7 @@
 #include "core/base/texts.h"
 #include "core/base/utf8.h"
 #include "core/explain/steps.h"
+#include "core/lab/lab.h"
 #include "core/model/bundled.h"
 #include "core/model/presets.h"
 #include "core/train/model_recipe.h"

@@ -7,6 +7,7 @@
 #include "app/ui/labs/labs_view.h"
 #include "app/ui/matrix/pane_view.h"
 #include "core/base/number_text.h"
+#include "core/lab/lab_files.h"
 
 namespace headlight {
 namespace {
@@ -284,7 +285,8 @@ Color lab_color(const Theme& theme, std::size_t line) {
 }
 
 std::string lab_name(const Ui& ui, const std::string& name) {
-  return name.starts_with("lab.") ? std::string(ui.tr(name)) : token_label(name);
+  const std::string said = lab_name(ui.language, name);
+  return said == name ? token_label(name) : said;
 }
 
 float lab_charts(const AppState& state, Ui& ui, const Lab& lab, const Rect& r) {

@@ -6,6 +6,7 @@
 
 #include "app/ui/kit/ui.h"
 #include "app/ui/state/state.h"
+#include "core/lab/lab.h"
 
 namespace headlight {
 

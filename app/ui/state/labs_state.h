@@ -7,9 +7,10 @@
 #include <string>
 
 #include "core/base/message.h"
-#include "core/lab/lab.h"
 
 namespace headlight {
+
+struct LabResult;
 
 /// What a person thinks will happen, and whether they have looked.
 struct LabAnswer {

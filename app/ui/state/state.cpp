@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/lab/lab.h"
 #include "core/run/model_input.h"
 
 namespace headlight {

@@ -178,6 +178,7 @@ inline const Config& shown_config(const AppState& state) {
   return state.derived.trace ? state.derived.trace->config() : state.document().config;
 }
 
+struct Lab;
 /// The lab that the document chooses; the first one where it names none.
 const Lab& shown_lab(const Document&);
 
