@@ -36,7 +36,7 @@ Shell::Shell(Document document, ShellOptions options)
                 state_.train),
       runs_(shared_, options_, document_, files_, state_.session.runs, state_.runs),
       dialogs_(shared_, options_, state_.session),
-      exports_(shared_, state_.session, options_.background),
+      exports_(shared_, state_.session, options_),
       cost_(shared_, options_, worker_, state_.session, state_.derived),
       labs_(shared_, options_, state_.session.labs, state_.labs),
       writer_(options_.background) {
