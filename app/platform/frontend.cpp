@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "app/ui/frame/panels.h"
+#include "app/ui/labs/labs_view.h"
 #include "core/base/utf8.h"
 
 namespace headlight {

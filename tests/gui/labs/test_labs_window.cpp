@@ -211,4 +211,53 @@ TEST_CASE("labs window: the step of a lab offers it, and so does the palette") {
   gui.frame(3);
   CHECK(gui.document().labs.lab == "shuffle");
 }
+
+TEST_CASE("labs window: nothing is cut off, whatever the size, the scale and the language") {
+  struct Size {
+    float w, h, scale;
+  };
+  constexpr Size kSizes[] = {
+      {1280, 720, 1}, {1920, 1080, 1}, {2560, 1440, 2}, {1440, 900, 3}, {600, 400, 1}};
+  for (const Lab& lab : all_labs()) {
+    CAPTURE(lab.id);
+    Gui gui(lab_document(lab), {1280, 720});
+    gui.push(ShowMode{Mode::kLabs});
+    for (const Size& size : kSizes) {
+      CAPTURE(size.w);
+      gui.set_size(size.w, size.h);
+      gui.set_scale(size.scale);
+      for (const Language language : {Language::kEnglish, Language::kChinese}) {
+        gui.push(ChooseLanguage{language});
+        gui.frame(3);
+        for (const CutText& cut : gui.drawn().cut_texts())
+          CHECK_MESSAGE(false, cut.text << " " << cut.width << " in " << cut.room);
+        REQUIRE(gui.has("panel/stage"));
+        CHECK(gui.rect("panel/stage").max.x <= gui.size().x + 1);
+      }
+    }
+  }
+}
+
+TEST_CASE("labs window: a lab is saved as its numbers, its inputs, its code and what it says") {
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / "headlight_labs_window";
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directories(folder);
+  Gui gui(lab_document(find_lab("scale")), {1440, 900});
+  gui.click("mode/labs");
+  gui.frame(2);
+  for (const char* ending : {"csv", "json", "safetensors", "py"}) {
+    const std::filesystem::path file = folder / (std::string("scale.") + ending);
+    gui.push(WriteExport{file.string()});
+    gui.frame(2);
+    CHECK(std::filesystem::file_size(file) > 200);
+  }
+  gui.push(WriteExport{(folder / "none" / "scale.csv").string()});
+  gui.frame(2);
+  CHECK_FALSE(gui.notices().empty());
+  gui.push(WriteExport{(folder / "scale.png").string()});  // there is no program that draws
+  gui.frame(2);
+  CHECK_FALSE(std::filesystem::exists(folder / "scale.png"));
+  std::filesystem::remove_all(folder);
+}
 }  // namespace headlight::test
