@@ -23,6 +23,8 @@ Lab masks_lab();
 Lab depth_lab();
 /// Temperature, top-k, top-p, and how a sentence may go on.
 Lab sampling_lab();
+/// A head that finds the token before and one that goes on with what was there, as they form.
+Lab induction_lab();
 /// A gradient beside differences.
 Lab gradients_lab();
 
