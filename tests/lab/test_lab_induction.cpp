@@ -54,6 +54,7 @@ TEST_CASE("labs: induction: before anything was learned nothing has formed") {
   const LabResult cut = forming_lab(many);
   CHECK(cut.notes.size() == 1);
   CHECK(cut.pictures[0].rows.size() == 30);
+  CHECK(cut.pictures[0].rows[29] == "w14");
   CHECK(error_of([] { forming_lab(""); }) != "");
 }
 

@@ -177,9 +177,11 @@ void show_sentence(LabRun& run, const std::shared_ptr<const Model>& model, std::
     if (at == known.end()) at = known.insert(known.end(), id);
     ids.push_back(static_cast<int>(at - known.begin()));
   }
-  ids.insert(ids.end(), ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(names.size()));
-  names.insert(names.end(), names.begin(),
-               names.begin() + static_cast<std::ptrdiff_t>(ids.size() / 2));
+  const auto twice = [](auto& all) {
+    const auto once = all;
+    all.insert(all.end(), once.begin(), once.end());
+  };
+  twice(ids), twice(names);
   const FormRow row = read_row(run, model, spaced(*model->vocabulary, ids), off);
   const std::int64_t n = std::ssize(ids);
   const double score = induction_score(row.weights[1], ids);
