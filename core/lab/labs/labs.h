@@ -15,6 +15,8 @@ Lab building_up_lab();
 Lab dictionary_lab();
 /// Why scores are divided by √d_k.
 Lab scale_lab();
+/// One head or several, narrow or wide, and what their mean hides.
+Lab heads_lab();
 /// Words in another order.
 Lab shuffle_lab();
 /// Leaks without the causal mask, [PAD] that is not masked, rows without a key.

@@ -5,7 +5,7 @@
 
 #include "core/lab/lab_training.h"
 #include "core/lab/labs/labs.h"
-#include "core/lab/labs/masks.h"
+#include "core/lab/parts/parts.h"
 #include "core/train/predictor.h"
 
 namespace headlight {
