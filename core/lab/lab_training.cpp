@@ -1,6 +1,7 @@
 #include "core/lab/lab_training.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/base/error.h"
 
@@ -105,6 +106,27 @@ std::vector<int> likeliest(Predictor& predictor, const std::vector<std::vector<i
     }
   }
   return said;
+}
+
+double mean_loss(std::span<const float> logits, std::span<const int> targets) {
+  const std::size_t vocab = logits.size() / targets.size();
+  double sum = 0, counted = 0;
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    if (targets[i] < 0) continue;
+    const auto row = logits.subspan(i * vocab, vocab);
+    const double most = static_cast<double>(*std::ranges::max_element(row));
+    double all = 0;
+    for (const float x : row) all += std::exp(static_cast<double>(x) - most);
+    sum += std::log(all) + most - static_cast<double>(row[static_cast<std::size_t>(targets[i])]);
+    ++counted;
+  }
+  return sum / counted;
+}
+
+std::string spaced(const Vocabulary& vocabulary, std::span<const int> ids) {
+  std::string text;
+  for (const int id : ids) text += (text.empty() ? "" : " ") + vocabulary.token(id);
+  return text;
 }
 
 std::shared_ptr<const Trace> read_with(LabRun& run, std::shared_ptr<const Model> model,

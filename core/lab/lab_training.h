@@ -47,6 +47,11 @@ std::shared_ptr<const Model> kept_model(const RunPlan&, std::shared_ptr<const Ta
 std::vector<int> likeliest(Predictor&, const std::vector<std::vector<int>>& rows,
                            std::size_t first);
 
+/// −log p of the targets that count (not −1), the mean; logits (targets, vocab).
+double mean_loss(std::span<const float> logits, std::span<const int> targets);
+/// The tokens with spaces between them.
+std::string spaced(const Vocabulary&, std::span<const int> ids);
+
 /// A sentence run with such a model, or with one that computes as `config` says. Throws as
 /// LabRun::run().
 std::shared_ptr<const Trace> read_with(LabRun&, std::shared_ptr<const Model>,

@@ -132,6 +132,12 @@ CASES = [
     ("pieces", None, {"merges": 0, "learned": "chinese"}, ["--sentence", "aaaaaaa 中文的句子没有空格。👨‍👩‍👧 ### 12 don't"]),
     ("cost", None, {"tokens": 128}, SMALL),
     ("cost", None, {"tokens": 64, "storage": "float16", "accumulate": 8, "checkpointing": "on"}, STORIES),
+    ("induction", None, {}, SMALL),
+    ("induction", None, {"step": 210, "off": "previous"}, STORIES),
+    ("induction", None, {"step": 0, "off": "induction"}, SMALL),
+    ("heads", None, {}, SMALL),
+    ("heads", None, {"heads": 8, "asked": "who"}, STORIES),
+    ("heads", None, {"heads": 1, "asked": "what"}, ["--layers", "1", "--heads", "1"]),
 ]
 with tempfile.TemporaryDirectory() as scratch:
     for lab, check, settings, options in CASES:

@@ -15,6 +15,8 @@ Lab building_up_lab();
 Lab dictionary_lab();
 /// Why scores are divided by √d_k.
 Lab scale_lab();
+/// One head or several, narrow or wide, and what their mean hides.
+Lab heads_lab();
 /// Words in another order.
 Lab shuffle_lab();
 /// Leaks without the causal mask, [PAD] that is not masked, rows without a key.
@@ -29,6 +31,8 @@ Lab pieces_lab();
 Lab cost_lab();
 /// Temperature, top-k, top-p, and how a sentence may go on.
 Lab sampling_lab();
+/// A head that finds the token before and one that goes on with what was there, as they form.
+Lab induction_lab();
 /// A gradient beside differences.
 Lab gradients_lab();
 

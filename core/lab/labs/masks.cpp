@@ -5,7 +5,7 @@
 
 #include "core/lab/lab_training.h"
 #include "core/lab/labs/labs.h"
-#include "core/lab/labs/masks.h"
+#include "core/lab/parts/parts.h"
 #include "core/train/predictor.h"
 
 namespace headlight {
@@ -107,13 +107,6 @@ Said say_sorted(const std::shared_ptr<const Model>& model, const SortRows& rows)
   return said;
 }
 
-std::string words_of(const Vocabulary& vocabulary, auto first, auto last) {
-  std::string text;
-  for (; first != last; ++first)
-    text += (text.empty() ? "" : " ") + vocabulary.token(static_cast<int>(*first));
-  return text;
-}
-
 // The heads of one model on the first row: pictures, and the head that looks most at the next
 // token, which is what the model is to say.
 struct NextHead {
@@ -122,8 +115,7 @@ struct NextHead {
 };
 
 NextHead show_heads(LabRun& run, const std::shared_ptr<const Model>& model, const SortRows& rows) {
-  const auto trace =
-      read_with(run, model, words_of(*model->vocabulary, rows.read[0].begin(), rows.read[0].end()));
+  const auto trace = read_with(run, model, spaced(*model->vocabulary, rows.read[0]));
   const Program& p = trace->program();
   const TensorView pattern = trace->tensor(p.find(Role::kPattern, p.logits));
   const auto n = static_cast<std::size_t>(pattern.axes[2].size);
@@ -208,7 +200,8 @@ void show_leak(LabRun& run) {
   if (next.weight > 0.5)
     run.notice("next", {{"head", std::to_string(next.head)}, {"weight", lab_number(next.weight)}});
   const auto row = [&](const std::vector<float>& ids) {
-    return words_of(task->vocabulary(), ids.begin(), ids.begin() + kSortLength);
+    const std::vector<int> first(ids.begin(), ids.begin() + kSortLength);
+    return spaced(task->vocabulary(), first);
   };
   if (row(open.alone) != row(rows.right))
     run.notice(

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "core/lab/lab_training.h"
-#include "core/lab/labs/masks.h"
+#include "core/lab/parts/parts.h"
 
 namespace headlight {
 namespace {
