@@ -17,10 +17,14 @@ Lab dictionary_lab();
 Lab scale_lab();
 /// Words in another order.
 Lab shuffle_lab();
+/// Positions as hands of clocks, by distance, and in longer rows.
+Lab positions_lab();
 /// Stream and gradients by layer, with norms and residuals and without.
 Lab depth_lab();
 /// How far words hear of each other, by what stands in attention's place.
 Lab reach_lab();
+/// A text longer than the context, with memory and without.
+Lab segments_lab();
 /// Words as byte pairs and WordPiece cut them.
 Lab pieces_lab();
 /// Temperature, top-k, top-p, and how a sentence may go on.
