@@ -21,10 +21,14 @@ Lab heads_lab();
 Lab shuffle_lab();
 /// Leaks without the causal mask, [PAD] that is not masked, rows without a key.
 Lab masks_lab();
+/// Positions as hands of clocks, by distance, and in longer rows.
+Lab positions_lab();
 /// Stream and gradients by layer, with norms and residuals and without.
 Lab depth_lab();
 /// How far words hear of each other, by what stands in attention's place.
 Lab reach_lab();
+/// A text longer than the context, with memory and without.
+Lab segments_lab();
 /// Words as byte pairs and WordPiece cut them.
 Lab pieces_lab();
 /// What attention takes as sentences grow, and what a training step does.

@@ -50,7 +50,7 @@ constexpr int kByteTokens = 256, kMostMerges = 200;
 constexpr std::size_t kMostSentence = 400, kShownPlaces = 48;
 
 // A count, as texts have it.
-std::string in_full(double n) { return std::to_string(std::llround(n)); }
+std::string count_of(double n) { return std::to_string(std::llround(n)); }
 
 double points_of(std::string_view text) { return static_cast<double>(to_code_points(text).size()); }
 
@@ -93,7 +93,7 @@ PiecesTexts pieces_texts(LabRun& run) {
   return t;
 }
 
-void export_text(LabRun& run, const std::string& name, std::string_view text) {
+void export_piece_text(LabRun& run, const std::string& name, std::string_view text) {
   std::vector<float> bytes, ends;
   for (const char c : text) bytes.push_back(static_cast<float>(static_cast<unsigned char>(c)));
   for (const std::size_t end : run_ends(text)) ends.push_back(static_cast<float>(end));
@@ -103,8 +103,8 @@ void export_text(LabRun& run, const std::string& name, std::string_view text) {
 }
 
 // Where words begin and end, which WordPiece cuts.
-void export_words(LabRun& run, const std::string& name, std::string_view text,
-                  LearnedPieces& learned) {
+void export_piece_words(LabRun& run, const std::string& name, std::string_view text,
+                        LearnedPieces& learned) {
   std::vector<float> places;
   for (const Token& word : learned.words().tokenize(text)) {
     places.push_back(static_cast<float>(word.begin));
@@ -126,7 +126,7 @@ std::vector<double> tokens_by_merges(LabRun& run, LearnedPieces& learned, std::s
   return all;
 }
 
-LabSeries line_of(std::string name, std::vector<double> tokens, double characters) {
+LabSeries piece_line(std::string name, std::vector<double> tokens, double characters) {
   LabSeries s{std::move(name), {}, std::move(tokens)};
   for (std::size_t m = 0; m < s.y.size(); ++m) {
     s.x.push_back(static_cast<double>(m));
@@ -136,8 +136,8 @@ LabSeries line_of(std::string name, std::vector<double> tokens, double character
 }
 
 // Vocabulary and length of each way to cut the sentence.
-void add_ways(LabRun& run, LearnedPieces& learned, const PiecesTexts& t,
-              const std::vector<double>& bpe, const std::vector<double>& word_pieces) {
+void add_piece_ways(LabRun& run, LearnedPieces& learned, const PiecesTexts& t,
+                    const std::vector<double>& bpe, const std::vector<double>& word_pieces) {
   const double characters = points_of(t.sentence);
   LabSeries by_bpe{"vocabulary.bpe", {}, {}}, by_pieces{"vocabulary.word_pieces", {}, {}};
   for (std::size_t m = 0; m < bpe.size(); m = m == 0 ? 1 : 2 * m) {
@@ -199,7 +199,7 @@ void add_merging(LabRun& run, const LearnedPieces& learned, const PiecesTexts& t
 
 // The pieces after the chosen number of merges; a cell says when the piece was learned, 0 of what
 // was there before and 1 of the last.
-void add_pieces(LabRun& run, LearnedPieces& learned, const PiecesTexts& t, int chosen) {
+void add_piece_rows(LabRun& run, LearnedPieces& learned, const PiecesTexts& t, int chosen) {
   LabPicture bpe{"bpe", {""}, {}, {}}, words{"word_pieces", {""}, {}, {}};
   const Bpe cut = learned.after(chosen);
   const auto when = [&](double made) {
@@ -222,7 +222,7 @@ void add_pieces(LabRun& run, LearnedPieces& learned, const PiecesTexts& t, int c
 }
 
 // Spaces, digits, emoji: characters, bytes, tokens.
-void add_samples(LabRun& run, const LearnedPieces& learned, int chosen) {
+void add_piece_samples(LabRun& run, const LearnedPieces& learned, int chosen) {
   LabSeries characters{"samples.characters", {}, {}}, bytes{"samples.bytes", {}, {}},
       tokens{"samples.tokens", {}, {}};
   const Bpe bpe = learned.after(chosen);
@@ -235,7 +235,7 @@ void add_samples(LabRun& run, const LearnedPieces& learned, int chosen) {
       s->x.push_back(static_cast<double>(i));
       s->names.push_back(visible_label(text) == "␣" ? "␣␣␣␣" : visible_label(text));
     }
-    export_text(run, "sample" + std::to_string(i), text);
+    export_piece_text(run, "sample" + std::to_string(i), text);
   }
   for (LabSeries* s : {&characters, &bytes, &tokens}) run.result.series.push_back(std::move(*s));
 }
@@ -256,9 +256,9 @@ void add_whole_word(LabRun& run, const LearnedPieces& learned, const PiecesTexts
   }
 }
 
-void add_words(LabRun& run, LearnedPieces& learned, const PiecesTexts& t, int chosen,
-               double unknown, const std::vector<double>& sentence,
-               const std::vector<double>& other) {
+void add_piece_words(LabRun& run, LearnedPieces& learned, const PiecesTexts& t, int chosen,
+                     double unknown, const std::vector<double>& sentence,
+                     const std::vector<double>& other) {
   const auto at = static_cast<std::size_t>(chosen);
   const double other_characters = points_of(t.other);
   const auto shown = [&](int id) {
@@ -274,35 +274,35 @@ void add_words(LabRun& run, LearnedPieces& learned, const PiecesTexts& t, int ch
   if (apart > 2 * own && chosen > 0)
     run.notice("apart",
                {{"other", t.other}, {"apart", lab_number(apart)}, {"own", lab_number(own)}});
-  if (unknown > 0) run.notice("unknown", {{"n", in_full(unknown)}});
+  if (unknown > 0) run.notice("unknown", {{"n", count_of(unknown)}});
   const std::string_view emoji = kSamples.back();
   if (learned.after(chosen).encode(emoji).size() == emoji.size())
     run.notice("emoji",
-               {{"points", in_full(points_of(emoji))}, {"bytes", std::to_string(emoji.size())}});
+               {{"points", count_of(points_of(emoji))}, {"bytes", std::to_string(emoji.size())}});
 
   const int half = std::min(chosen, learned.merges() / 2);
   if (half > 0) {
     const auto h = static_cast<std::size_t>(half);
     const double before = sentence[0] - sentence[h], after = sentence[h] - sentence[2 * h];
     LabQuestion ask{"more",
-                    {{"m", std::to_string(half)}, {"saved", in_full(before)}},
+                    {{"m", std::to_string(half)}, {"saved", count_of(before)}},
                     {"more", "same", "fewer"},
                     0,
                     {}};
     ask.right = after > before ? 0 : after == before ? 1 : 2;
-    ask.because = run.because("more", {{"before", in_full(before)}, {"after", in_full(after)}});
+    ask.because = run.because("more", {{"before", count_of(before)}, {"after", count_of(after)}});
     run.result.questions.push_back(std::move(ask));
   }
   LabQuestion ask{"other",
                   {{"other", t.other},
-                   {"characters", in_full(other_characters)},
+                   {"characters", count_of(other_characters)},
                    {"m", std::to_string(chosen)}},
                   {"fewer", "same", "more"},
                   0,
                   {}};
   ask.right = other[at] < other_characters ? 0 : other[at] == other_characters ? 1 : 2;
   ask.because = run.because(
-      "other", {{"tokens", in_full(other[at])}, {"bytes", std::to_string(t.other.size())}});
+      "other", {{"tokens", count_of(other[at])}, {"bytes", std::to_string(t.other.size())}});
   run.result.questions.push_back(std::move(ask));
 }
 
@@ -317,21 +317,21 @@ void run_pieces(LabRun& run) {
   if (run.whole("merges") > learned.merges())
     run.result.notes.emplace_back(
         "lab.note.merges", std::vector<MessageSlot>{{"n", std::to_string(learned.merges())}});
-  export_text(run, "text", t.learned);
-  export_words(run, "text", t.learned, learned);
-  export_text(run, "sentence", t.sentence);
-  export_words(run, "sentence", t.sentence, learned);
-  export_text(run, "other", t.other);
-  export_words(run, "other", t.other, learned);
+  export_piece_text(run, "text", t.learned);
+  export_piece_words(run, "text", t.learned, learned);
+  export_piece_text(run, "sentence", t.sentence);
+  export_piece_words(run, "sentence", t.sentence, learned);
+  export_piece_text(run, "other", t.other);
+  export_piece_words(run, "other", t.other, learned);
   add_merging(run, learned, t, chosen);
-  add_pieces(run, learned, t, chosen);
+  add_piece_rows(run, learned, t, chosen);
   const std::vector<double> sentence = tokens_by_merges(run, learned, t.sentence, false);
   const std::vector<double> pieces = tokens_by_merges(run, learned, t.sentence, true);
   const std::vector<double> other = tokens_by_merges(run, learned, t.other, false);
-  run.result.series.push_back(line_of("length.sentence", sentence, points_of(t.sentence)));
-  run.result.series.push_back(line_of("length.word_pieces", pieces, points_of(t.sentence)));
+  run.result.series.push_back(piece_line("length.sentence", sentence, points_of(t.sentence)));
+  run.result.series.push_back(piece_line("length.word_pieces", pieces, points_of(t.sentence)));
   run.result.series.push_back(
-      line_of("length." + std::string(t.other_name), other, points_of(t.other)));
+      piece_line("length." + std::string(t.other_name), other, points_of(t.other)));
   const std::vector<std::string> cut = learned.cut(t.other, chosen);
   const auto unknown = static_cast<double>(std::ranges::count(cut, "[UNK]"));
   run.value("vocabulary", kByteTokens + chosen);
@@ -339,9 +339,9 @@ void run_pieces(LabRun& run) {
   run.value("tokens.word_pieces", pieces[at]);
   run.value("tokens.other", other[at]);
   run.value("unknown.other", unknown);
-  add_ways(run, learned, t, sentence, pieces);
-  add_samples(run, learned, chosen);
-  add_words(run, learned, t, chosen, unknown, sentence, other);
+  add_piece_ways(run, learned, t, sentence, pieces);
+  add_piece_samples(run, learned, chosen);
+  add_piece_words(run, learned, t, chosen, unknown, sentence, other);
 }
 
 }  // namespace

@@ -28,7 +28,13 @@ constexpr std::array<ReachKind, 5> kReachKinds = {{
     {"strided", [](Config& c) { c.mask.kind = MaskKind::kStrided, c.mask.stride = kStrideOf; }},
     {"full", [](Config&) {}},
 }};
-enum Kind : std::size_t { kRecurrentKind, kConvolutionKind, kLocalKind, kStridedKind, kFullKind };
+enum ReachPlace : std::size_t {
+  kRecurrentKind,
+  kConvolutionKind,
+  kLocalKind,
+  kStridedKind,
+  kFullKind
+};
 
 Config reach_config(const ReachKind& kind, int layers) {
   Config c;
@@ -172,14 +178,14 @@ struct Reached {
   std::array<std::vector<double>, kReachKinds.size()> path;  // from the last one back, from 1
   std::array<std::vector<double>, kReachKinds.size()> recall;
 
-  double last(Kind kind, std::int64_t layers) const {
+  double last(ReachPlace kind, std::int64_t layers) const {
     return reach_last(influence[kind][static_cast<std::size_t>(layers - 1)], tokens);
   }
 };
 
 // Steps on the way to the last token: through a recurrent layer one for each token, else the first
 // layer behind which it has heard.
-std::vector<double> paths(const Reached& r, std::size_t kind) {
+std::vector<double> reach_paths(const Reached& r, std::size_t kind) {
   std::vector<double> all;
   const std::size_t last = r.tokens - 1;
   for (std::size_t back = 1; back <= last; ++back) {
@@ -202,7 +208,7 @@ std::vector<double> paths(const Reached& r, std::size_t kind) {
   return all;
 }
 
-LabSeries counted(std::string name, std::vector<double> y) {
+LabSeries reach_series(std::string name, std::vector<double> y) {
   LabSeries s{std::move(name), {}, std::move(y)};
   for (std::size_t i = 1; i <= s.y.size(); ++i) s.x.push_back(static_cast<double>(i));
   return s;
@@ -227,10 +233,10 @@ void add_reach(LabRun& run, Reached& r, const std::vector<std::string>& names) {
                       static_cast<double>(n * (n + 1) / 2)) +
                " %"});
     }
-    r.path[k] = paths(r, k);
+    r.path[k] = reach_paths(r, k);
     run.value("reached." + id, reached[static_cast<std::size_t>(layers - 1)]);
-    run.result.series.push_back(counted("reached." + id, std::move(reached)));
-    run.result.series.push_back(counted("path." + id, r.path[k]));
+    run.result.series.push_back(reach_series("reached." + id, std::move(reached)));
+    run.result.series.push_back(reach_series("path." + id, r.path[k]));
     LabSeries steps{"steps." + id, {}, {}};
     for (std::int64_t tokens = 1; tokens <= 1024; tokens *= 4) {
       steps.x.push_back(static_cast<double>(tokens));
@@ -251,7 +257,7 @@ void add_recall(LabRun& run, Reached& r, std::span<const Tensor> kept) {
     double right = 0;
     for (const float hit : hits.data) right += static_cast<double>(hit);
     run.value("recall." + id, right / static_cast<double>(hits.data.size()));
-    run.result.series.push_back(counted("recall." + id, r.recall[k]));
+    run.result.series.push_back(reach_series("recall." + id, r.recall[k]));
   }
 }
 
