@@ -17,6 +17,10 @@ Lab dictionary_lab();
 Lab scale_lab();
 /// Words in another order.
 Lab shuffle_lab();
+/// From the rows of all words to one: mean, last, [CLS], w, foci.
+Lab pooling_lab();
+/// A gate and its experts: on a curve of two parts, and on words.
+Lab experts_lab();
 /// Stream and gradients by layer, with norms and residuals and without.
 Lab depth_lab();
 /// What attention takes as sentences grow, and what a training step does.
