@@ -23,6 +23,10 @@ Lab shuffle_lab();
 Lab masks_lab();
 /// Positions as hands of clocks, by distance, and in longer rows.
 Lab positions_lab();
+/// From the rows of all words to one: mean, last, [CLS], w, foci.
+Lab pooling_lab();
+/// A gate and its experts: on a curve of two parts, and on words.
+Lab experts_lab();
 /// Stream and gradients by layer, with norms and residuals and without.
 Lab depth_lab();
 /// How far words hear of each other, by what stands in attention's place.

@@ -1,78 +1,20 @@
-// From the rows of all words to one row: mean, last, [CLS], one learned vector w, several foci. Ten
-// small classifiers learn to judge sentences, each way without a layer of attention and with one.
-// And the step from a learned w to the query of a word.
+// From the rows of all words to one row: mean, last, [CLS], one learned vector w, several foci.
+// Small classifiers learn to judge sentences, each way without a layer of attention and with one,
+// of sentences without "not" and with it. And the step from a learned w to the query of a word.
 #include <algorithm>
 #include <array>
 #include <cmath>
 
-#include "core/lab/lab_training.h"
+#include "core/lab/known_sentence.h"
 #include "core/lab/labs/labs.h"
-#include "core/model/bundled.h"
+#include "core/lab/pool_models.h"
 #include "core/run/trace.h"
-#include "core/train/data/batches.h"
 #include "core/train/model_recipe.h"
-#include "core/train/tasks/class_token.h"
 
 namespace headlight {
 namespace {
 
 constexpr std::size_t kMostPooledWords = 24;
-constexpr const char* kPoolTask = "sentiment";
-
-struct PoolWay {
-  const char* id;
-  PoolKind kind;
-};
-constexpr std::array<PoolWay, 5> kPoolWays = {{{"mean", PoolKind::kMean},
-                                               {"last", PoolKind::kLast},
-                                               {"first", PoolKind::kFirst},
-                                               {"vector", PoolKind::kVector},
-                                               {"foci", PoolKind::kFoci}}};
-constexpr int kPoolLayers = 2;  // none, and one
-
-RunPlan pool_plan(const PoolWay& way, int layers) {
-  RunPlan plan = default_plan(kPoolTask);
-  Config& c = plan.config;
-  c.layers = layers;
-  c.heads = 2;
-  c.d_model = 16;
-  c.d_hidden = 32;
-  c.positions = PositionKind::kRotary;
-  c.pool = way.kind;
-  c.foci = 3;
-  c.pool_hidden = 8;
-  c.foci_penalty = 0.1;
-  c.mask = {};
-  c.mask.kind = MaskKind::kNone;
-  plan.init = Init::kGlorot;
-  plan.stop.steps = 500;
-  plan.settings.schedule = {ScheduleKind::kCosine, 1e-2, 0, 20, plan.stop.steps};
-  return plan;
-}
-
-std::string pool_name(const PoolWay& way, int layers) {
-  return std::to_string(layers) + "." + way.id;
-}
-
-std::shared_ptr<const Task> pool_task(const RunPlan& plan) {
-  return as_read_by(plan.config, lab_task(plan));
-}
-
-std::vector<Tensor> train_pools(LabRun& run) {
-  std::vector<Tensor> kept;
-  int done = 0;
-  for (int layers = 0; layers < kPoolLayers; ++layers) {
-    for (const PoolWay& way : kPoolWays) {
-      const RunPlan plan = pool_plan(way, layers);
-      LabTraining training{pool_name(way, layers), plan, pool_task(plan)};
-      training.every = 50;
-      training.begin = done++ / 10.0;
-      training.end = done / 10.0;
-      keep_weights(*train(run, training, kept), training.name, kept);
-    }
-  }
-  return kept;
-}
 
 // What a way of pooling makes of the sentence.
 struct Pooled {
@@ -94,10 +36,9 @@ TensorId with_role(const Program& p, Role role) {
   return found == p.tensors.end() ? -1 : static_cast<TensorId>(found - p.tensors.begin());
 }
 
-Pooled pooled_by(LabRun& run, const PoolWay& way, int layers, const std::string& sentence,
-                 std::span<const Tensor> kept) {
-  const RunPlan plan = pool_plan(way, layers);
-  const auto model = kept_model(plan, pool_task(plan), pool_name(way, layers), kept);
+Pooled pooled_by(LabRun& run, const PoolWay& way, const PoolSetting& setting,
+                 const std::string& sentence, std::span<const Tensor> kept) {
+  const auto model = pool_model(way, setting, kept);
   Pooled result;
   result.trace = read_with(run, model, sentence);
   const Trace& t = *result.trace;
@@ -106,8 +47,8 @@ Pooled pooled_by(LabRun& run, const PoolWay& way, int layers, const std::string&
   for (std::size_t i = 0; i < length; ++i)
     result.tokens.push_back(t.name("position", static_cast<std::int64_t>(i)));
   const OpCall& call = p.calls[static_cast<std::size_t>(p.producer(with_role(p, Role::kPooled)))];
-  const bool weighs = plan.config.pools_by_weights();
-  result.width = plan.config.d_model;
+  const bool weighs = t.config().pools_by_weights();
+  result.width = t.config().d_model;
   result.rows = cells_of_tensor(t, call.in[weighs ? 1 : 0]);
   if (weighs) {
     const std::vector<float> weights = cells_of_tensor(t, call.in[0]);
@@ -123,44 +64,6 @@ Pooled pooled_by(LabRun& run, const PoolWay& way, int layers, const std::string&
   }
   result.positive = static_cast<double>(t.tensor(p.probabilities).cells()[1]);
   return result;
-}
-
-// The person's own sentence where the classifiers know its words, else an example of the task.
-std::string pooled_sentence(LabRun& run) {
-  const auto task = lab_task(pool_plan(kPoolWays[0], 0));
-  const Vocabulary& words = task->vocabulary();
-  const auto written = [&](std::span<const int> ids) {
-    std::string text;
-    for (const int id : ids) text += (text.empty() ? "" : " ") + words.token(id);
-    return text;
-  };
-  const std::int64_t example = run.whole("example");
-  if (example > 0) {
-    Random random(static_cast<std::uint64_t>(example));
-    return written(task->draw(random).tokens);
-  }
-  std::string own = run.document().sentence;
-  for (char& letter : own) {
-    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
-  }
-  std::vector<int> ids;
-  try {
-    ids = words.encode(own);
-  } catch (const Error&) {
-    ids.clear();
-  }
-  if (ids.empty()) {
-    run.result.notes.emplace_back("lab.pooling.note.example");
-    return bundled_recipe(kPoolTask).example;
-  }
-  if (ids.size() > kMostPooledWords) {
-    run.result.notes.emplace_back(
-        "lab.note.first_tokens",
-        std::vector<MessageSlot>{{"most", std::to_string(kMostPooledWords)},
-                                 {"all", std::to_string(ids.size())}});
-    ids.resize(kMostPooledWords);
-  }
-  return written(ids);
 }
 
 using AllPooled = std::array<Pooled, kPoolWays.size()>;
@@ -191,7 +94,9 @@ struct Queried {
   std::int64_t width = 0;
   std::vector<float> q, k;  // (token, width), turned by their places
   std::vector<std::vector<double>> rows;
-  double difference = 0;  // from the model's own weights
+  std::vector<float>
+      own;  // the model's own weights (token, token), and how far from them these are
+  double difference = 0;
 };
 
 Queried queried(const Trace& t) {
@@ -207,6 +112,7 @@ Queried queried(const Trace& t) {
   const auto length = static_cast<std::size_t>(t.length());
   const auto width = static_cast<std::size_t>(result.width);
   const float* own = t.tensor(with_role(p, Role::kPattern)).data;
+  result.own.assign(own, own + length * length);
   for (std::size_t i = 0; i < length; ++i) {
     std::vector<double> row(length, 0.0);
     for (std::size_t j = 0; j < length; ++j) {
@@ -243,14 +149,14 @@ void add_query_step(LabRun& run, const Pooled& one, const Queried& q) {
   std::vector<double> x;
   for (std::size_t i = 0; i < names.size(); ++i) x.push_back(static_cast<double>(i));
   run.result.series.push_back({"queries.w", x, one.foci[0], {}, {}, names});
-  run.result.series.push_back({"queries.first", x, q.rows.front(), {}, {}, names});
-  run.result.series.push_back({"queries.last", x, q.rows.back(), {}, {}, names});
+  run.result.series.push_back({"queries.q_first", x, q.rows.front(), {}, {}, names});
+  run.result.series.push_back({"queries.q_last", x, q.rows.back(), {}, {}, names});
   run.value("difference", q.difference);
 }
 
-void add_curves(LabRun& run, int layers, std::span<const Tensor> kept) {
+void add_curves(LabRun& run, const PoolSetting& setting, std::span<const Tensor> kept) {
   for (const PoolWay& way : kPoolWays) {
-    const std::string name = pool_name(way, layers);
+    const std::string name = pool_name(way, setting);
     std::vector<double> accuracy = kept_curve(kept, name, LabCurve::kAccuracy);
     run.value(std::string("accuracy.") + way.id, accuracy.back());
     run.result.series.push_back({std::string("accuracy.") + way.id,
@@ -268,8 +174,8 @@ void add_pool_tensors(LabRun& run, const AllPooled& all, const Queried& q) {
         all[w].rows));
     const Trace& t = *all[w].trace;
     for (const auto& [role, name] :
-         {std::pair{Role::kUnembedding, "classes"},
-          std::pair{Role::kUnembeddingBias, "classes_bias"}, std::pair{Role::kPoolWeight, "W_1"},
+         {std::pair{Role::kClassWeight, "classes"},
+          std::pair{Role::kClassBias, "classes_bias"}, std::pair{Role::kPoolWeight, "W_1"},
           std::pair{Role::kFocusWeight, "W_2"}}) {
       const TensorId id = with_role(t.program(), role);
       if (id < 0) continue;
@@ -281,6 +187,8 @@ void add_pool_tensors(LabRun& run, const AllPooled& all, const Queried& q) {
   const std::vector<Axis> axes = {{"position", std::ssize(q.q) / q.width}, {"d_head", q.width}};
   run.result.tensors.push_back(lab_tensor("q", axes, q.q));
   run.result.tensors.push_back(lab_tensor("k", axes, q.k));
+  run.result.tensors.push_back(
+      lab_tensor("pattern", {{"query", axes[0].size}, {"key", axes[0].size}}, q.own));
 }
 
 std::string hundred(double share) { return lab_number(100 * share); }
@@ -302,6 +210,13 @@ void add_pool_words(LabRun& run, const AllPooled& all, const Pooled& with_query,
                {{"one", names[tops[0]]}, {"two", names[tops[1]]}, {"three", names[tops[2]]}});
   const double alone = r.value("accuracy.first");
   if (alone < 0.65) run.notice("blind", {{"accuracy", hundred(alone)}});
+  // The mean of all sentences, by the classifiers of a layer less or more.
+  const auto mean_of = [&](int layers) {
+    return kept_curve(r.trained, pool_name(kPoolWays[0], {true, layers}), LabCurve::kAccuracy)
+        .back();
+  };
+  if (run.word("sentences") == "negated" && mean_of(0) < 0.65 && mean_of(1) > 0.9)
+    run.notice("added", {{"without", hundred(mean_of(0))}, {"with", hundred(mean_of(1))}});
   const std::size_t first = largest_at(q.rows.front()), last = largest_at(q.rows.back());
   if (first != last)
     run.notice("query", {{"first", with_query.tokens.front()},
@@ -309,41 +224,40 @@ void add_pool_words(LabRun& run, const AllPooled& all, const Pooled& with_query,
                          {"last", with_query.tokens.back()},
                          {"last_key", with_query.tokens[last]}});
 
-  LabQuestion class_token{"class_token",
-                          {},
-                          {"chance", "some", "most"},
-                          alone < 0.65  ? 0u
-                          : alone < 0.9 ? 1u
-                                        : 2u,
-                          run.because("class_token", {{"accuracy", hundred(alone)}})};
-  class_token.slots = {{"layers", run.word("layers")}};
-  run.result.questions.push_back(std::move(class_token));
-  LabQuestion best{"best", {}, {}, 0, {}};
-  std::vector<MessageSlot> slots;
-  double most = -1;
-  for (const PoolWay& way : kPoolWays) {
-    const double accuracy = r.value(std::string("accuracy.") + way.id);
-    if (accuracy > most) most = accuracy, best.right = best.answers.size();
-    best.answers.emplace_back(way.id);
-    slots.push_back({way.id, hundred(accuracy)});
+  for (const auto& [id, way] : {std::pair{"mean", "mean"}, std::pair{"class_token", "first"}}) {
+    const double accuracy = r.value(std::string("accuracy.") + way);
+    LabQuestion ask{id,
+                    {},
+                    {"chance", "some", "most"},
+                    accuracy < 0.65  ? 0u
+                    : accuracy < 0.9 ? 1u
+                                     : 2u,
+                    {}};
+    std::vector<MessageSlot> slots;
+    for (const PoolWay& each : kPoolWays)
+      slots.push_back({each.id, hundred(r.value(std::string("accuracy.") + each.id))});
+    ask.because = run.because(id, std::move(slots));
+    run.result.questions.push_back(std::move(ask));
   }
-  best.because = run.because("best", std::move(slots));
-  run.result.questions.push_back(std::move(best));
 }
 
 void run_pooling(LabRun& run) {
   const std::vector<Tensor>& kept = run.trained([&] { return train_pools(run); });
-  const auto layers = static_cast<int>(run.whole("layers"));
-  const std::string sentence = pooled_sentence(run);
+  const PoolSetting setting{run.word("sentences") == "negated",
+                            static_cast<int>(run.whole("layers"))};
+  const std::string sentence =
+      known_sentence(run, *opinions(setting.negated), kMostPooledWords,
+                     setting.negated ? bundled_recipe("sentiment").example
+                                     : "lucy thinks that the cake is very good .");
   AllPooled all;
   for (std::size_t w = 0; w < kPoolWays.size(); ++w) {
     run.tell(static_cast<double>(w) / kPoolWays.size());
-    all[w] = pooled_by(run, kPoolWays[w], layers, sentence, kept);
+    all[w] = pooled_by(run, kPoolWays[w], setting, sentence, kept);
   }
   // Of the classifier that has both, a vector w and attention.
-  const Pooled both = pooled_by(run, kPoolWays[3], 1, sentence, kept);
+  const Pooled both = pooled_by(run, kPoolWays[3], {setting.negated, 1}, sentence, kept);
   const Queried q = queried(*both.trace);
-  add_curves(run, layers, kept);
+  add_curves(run, setting, kept);
   LabSeries positive{"positive", {}, {}};
   for (std::size_t w = 0; w < kPoolWays.size(); ++w) {
     run.value(std::string("positive.") + kPoolWays[w].id, all[w].positive);
@@ -368,7 +282,7 @@ void run_pooling(LabRun& run) {
   add_pool_words(run, all, both, q);
   Document& steps = run.result.in_steps;
   steps = {};
-  steps.model = std::string(kBundledRef) + kPoolTask;
+  steps.model = std::string(kBundledRef) + "sentiment";
   steps.config = run.runner().load(steps.model)->file.config;
   steps.sentence = sentence;
 }
@@ -380,11 +294,14 @@ Lab pooling_lab() {
           "around",
           "Lin et al. 2017, https://arxiv.org/abs/1703.03130; [CLS]: Devlin et al. 2019, "
           "https://arxiv.org/abs/1810.04805",
-          {{"layers", {"0", "1"}}, {"example", {}, 0, 1000, 0, true}, training_control()},
+          {{"sentences", {"plain", "negated"}},
+           {"layers", {"0", "1"}},
+           {"example", {}, 0, 1000, 0, true},
+           training_control()},
           run_pooling,
           {{"accuracy", {"mean", "last", "first", "vector", "foci"}},
            {.id = "positive", .form = LabChartForm::kBars},
-           {.id = "queries", .lines = {"w", "first", "last"}, .form = LabChartForm::kBars}},
+           {.id = "queries", .lines = {"w", "q_first", "q_last"}, .form = LabChartForm::kBars}},
           "",
           {Role::kFocusScores, Role::kFocusWeights, Role::kPooled},
           "foci: A = softmax(tanh(X W₁) W₂)ᵀ, rows A X; attention: softmax(Q Kᵀ ÷ √d_k) V"};
