@@ -505,6 +505,28 @@ TEST_CASE(
   CHECK(done > 90);
 }
 
+TEST_CASE(
+    "labs: scale shows its first draw, whose numbers stay; gradients read so much of a text") {
+  Bench bench;
+  Document document;
+  document.sentence = kSentence;
+  std::vector<LabResult> shown;
+  LabInput input{document, bench.runner, *bench.backend};
+  input.show = [&](const LabResult& r) { shown.push_back(r); };
+  const LabResult last = run_lab(find_lab("scale"), input);
+  REQUIRE(shown.size() == 1);
+  REQUIRE(shown[0].series.size() == last.series.size());
+  for (std::size_t i = 0; i < last.series.size(); ++i) {
+    CHECK(shown[0].series[i].y == last.series[i].y);
+    CHECK(shown[0].series[i].low == last.series[i].y);  // one draw: no band yet
+  }
+  CHECK(shown[0].notice == last.notice);
+  CHECK(last.series[0].low != last.series[0].y);
+  for (int i = 0; i < 90; ++i) document.sentence += " and";
+  const LabResult cut = run_lab(find_lab("gradients"), input);
+  CHECK(say(Language::kEnglish, cut.notes[0]).find("first 64 of 100") != std::string::npos);
+}
+
 TEST_CASE("labs: a run that is cancelled stops") {
   Bench bench;
   int told = 0;
