@@ -358,7 +358,16 @@ TEST_CASE("labs: a gradient is the slope of the loss, until rounding wins") {
 TEST_CASE("labs: each rung adds one thing, and says so only where it shows") {
   Bench bench;
   const LabResult r = bench.run("building-up", kSentence);
-  for (const char* id : {".queries", ".mask", ".heads", ".residual"}) CHECK(notices(r, id));
+  for (const char* id : {".queries", ".mask", ".heads", ".residual", ".norm", ".alone"})
+    CHECK(notices(r, id));
+  // The order of the rungs: the norm before the network that needs it.
+  const std::vector<std::string_view>& rungs = find_lab("building-up").controls[0].words;
+  CHECK(rungs == std::vector<std::string_view>{"basic", "queries", "scale", "mask", "heads",
+                                               "output", "residual", "norm", "feed-forward",
+                                               "layers"});
+  const Config normed = bench.run("building-up", kSentence, {{"rung", "norm"}}).in_steps.config;
+  CHECK(normed.has_norms());
+  CHECK_FALSE(normed.has_feed_forward());
   CHECK(right(r) == "layers");
   CHECK(r.pictures.size() == 10);
   CHECK(r.pictures.size() == find_lab("building-up").controls[0].words.size());
