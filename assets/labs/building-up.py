@@ -1,6 +1,6 @@
 import math
 
-steps = ["basic", "queries", "scale", "mask", "heads", "output", "residual", "feed-forward", "norm", "layers"]
+steps = ["basic", "queries", "scale", "mask", "heads", "output", "residual", "norm", "feed-forward", "layers"]
 x0 = t["x"]
 T, d = x0.shape
 w = {}  # the parameters that there are so far

@@ -358,7 +358,16 @@ TEST_CASE("labs: a gradient is the slope of the loss, until rounding wins") {
 TEST_CASE("labs: each rung adds one thing, and says so only where it shows") {
   Bench bench;
   const LabResult r = bench.run("building-up", kSentence);
-  for (const char* id : {".queries", ".mask", ".heads", ".residual"}) CHECK(notices(r, id));
+  for (const char* id : {".queries", ".mask", ".heads", ".residual", ".norm", ".alone"})
+    CHECK(notices(r, id));
+  // The order of the rungs: the norm before the network that needs it.
+  const std::vector<std::string_view>& rungs = find_lab("building-up").controls[0].words;
+  CHECK(rungs == std::vector<std::string_view>{"basic", "queries", "scale", "mask", "heads",
+                                               "output", "residual", "norm", "feed-forward",
+                                               "layers"});
+  const Config normed = bench.run("building-up", kSentence, {{"rung", "norm"}}).in_steps.config;
+  CHECK(normed.has_norms());
+  CHECK_FALSE(normed.has_feed_forward());
   CHECK(right(r) == "layers");
   CHECK(r.pictures.size() == 10);
   CHECK(r.pictures.size() == find_lab("building-up").controls[0].words.size());
@@ -503,6 +512,28 @@ TEST_CASE(
     }
   }
   CHECK(done > 90);
+}
+
+TEST_CASE(
+    "labs: scale shows its first draw, whose numbers stay; gradients read so much of a text") {
+  Bench bench;
+  Document document;
+  document.sentence = kSentence;
+  std::vector<LabResult> shown;
+  LabInput input{document, bench.runner, *bench.backend};
+  input.show = [&](const LabResult& r) { shown.push_back(r); };
+  const LabResult last = run_lab(find_lab("scale"), input);
+  REQUIRE(shown.size() == 1);
+  REQUIRE(shown[0].series.size() == last.series.size());
+  for (std::size_t i = 0; i < last.series.size(); ++i) {
+    CHECK(shown[0].series[i].y == last.series[i].y);
+    CHECK(shown[0].series[i].low == last.series[i].y);  // one draw: no band yet
+  }
+  CHECK(shown[0].notice == last.notice);
+  CHECK(last.series[0].low != last.series[0].y);
+  for (int i = 0; i < 90; ++i) document.sentence += " and";
+  const LabResult cut = run_lab(find_lab("gradients"), input);
+  CHECK(say(Language::kEnglish, cut.notes[0]).find("first 64 of 100") != std::string::npos);
 }
 
 TEST_CASE("labs: a run that is cancelled stops") {

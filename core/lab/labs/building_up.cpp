@@ -21,7 +21,6 @@ struct Rung {
   void (*add)(Config&);  // to the rung before
 };
 
-// The recipe has no norm without a feed-forward network, so that the network comes first.
 constexpr std::array<Rung, 10> kRungs = {{
     {"basic", [](Config&) {}},
     {"queries", [](Config& c) { c.attention = AttentionKind::kSingle; }},
@@ -30,8 +29,8 @@ constexpr std::array<Rung, 10> kRungs = {{
     {"heads", [](Config& c) { c.attention = AttentionKind::kNarrow, c.heads = 4; }},
     {"output", [](Config& c) { c.output_projection = true; }},
     {"residual", [](Config& c) { c.residual = true; }},
+    {"norm", [](Config& c) { c.block = BlockKind::kNormedAttention, c.norm = NormKind::kLayer; }},
     {"feed-forward", [](Config& c) { c.block = BlockKind::kPreNorm; }},
-    {"norm", [](Config& c) { c.norm = NormKind::kLayer; }},
     {"layers", [](Config& c) { c.layers = 2; }},
 }};
 
@@ -140,7 +139,7 @@ void add_words(LabRun& run, const std::array<Built, kRungs.size()>& all) {
   };
   const Built &basic = of("basic"), &queries = of("queries"), &scaled = of("scale"),
               &masked = of("mask"), &heads = of("heads"), &output = of("output"),
-              &residual = of("residual");
+              &residual = of("residual"), &norm = of("norm"), &network = of("feed-forward");
   if (basic.asymmetry == 0 && queries.asymmetry > 0)
     run.notice("queries", {{"difference", lab_number(queries.asymmetry)}});
   if (scaled.largest < queries.largest)
@@ -152,6 +151,12 @@ void add_words(LabRun& run, const std::array<Built, kRungs.size()>& all) {
   if (residual.alike > output.alike)
     run.notice("residual",
                {{"before", lab_number(output.alike)}, {"after", lab_number(residual.alike)}});
+
+  if (std::fabs(norm.largest - residual.largest) > 0.01)
+    run.notice("norm",
+               {{"before", lab_number(residual.largest)}, {"after", lab_number(norm.largest)}});
+  if (network.weights == norm.weights && network.alike != norm.alike)
+    run.notice("alone", {{"before", lab_number(norm.alike)}, {"after", lab_number(network.alike)}});
 
   LabQuestion ask{"parameters", {}, {}, 0, {}};
   double most = -1;

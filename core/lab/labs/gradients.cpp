@@ -15,6 +15,7 @@ namespace {
 
 constexpr int kHalvings = 22;  // h from 1 to 2^−22
 constexpr std::int64_t kShownCells = 24;
+constexpr std::size_t kLongest = 64;
 
 struct Weight {
   TensorId tensor = -1;
@@ -141,7 +142,11 @@ LabPicture around(const Trace& trace, const Weight& w) {
 }
 
 void run_gradients(LabRun& run) {
-  const auto trace = run.run(run.document(), true);
+  // Every h runs the sentence again, twice.
+  Document document = run.document();
+  run.tokens(kLongest);
+  document.max_tokens = std::min(document.max_tokens, static_cast<int>(kLongest));
+  const auto trace = run.run(document, true);
   const Weight w = chosen_weight(run, *trace);
   const std::vector<Difference> all = differences(run, *trace, w);
   const TensorSpec& spec = trace->program().tensors[place(w.tensor)];

@@ -90,6 +90,15 @@ void add_words(LabRun& run, const All& all, std::size_t chosen) {
   run.result.questions.push_back(std::move(ask));
 }
 
+void add_all(LabRun& run, const All& all, std::size_t chosen) {
+  for (std::size_t form = 0; form < kForms; ++form) {
+    for (std::size_t f = 0; f < kFigures.size(); ++f)
+      run.value(std::string(kFigures[f]) + "." + kFormNames[form], figure(all[form][chosen][0], f));
+  }
+  add_series(run, all);
+  add_words(run, all, chosen);
+}
+
 void run_scale(LabRun& run) {
   const std::vector<std::string> names = run.tokens(kDrawnTokens);
   const auto tokens = static_cast<std::int64_t>(names.size());
@@ -99,9 +108,9 @@ void run_scale(LabRun& run) {
   const std::int64_t first = run.whole("draw");
   All all;
   for (std::int64_t draw = 0; draw < kDraws; ++draw) {
-    run.tell(static_cast<double>(draw) / static_cast<double>(kDraws));
     const ScoreDraw one = draw_of(first + draw, tokens);
     for (std::size_t w = 0; w < kHeadWidths.size(); ++w) {
+      run.tell((static_cast<double>(draw) + static_cast<double>(w) / kHeadWidths.size()) / kDraws);
       const std::array<Tensor, kForms> scores = scores_of(one, kHeadWidths[w]);
       for (std::size_t form = 0; form < kForms; ++form) {
         std::vector<float> picture;
@@ -120,14 +129,13 @@ void run_scale(LabRun& run) {
     run.result.tensors.push_back(lab_tensor("k", axes, one.k));
     run.result.tensors.push_back(lab_tensor("v", {{"d_head", kMostFeatures}}, one.v));
     if (run.word("vectors") == "model") add_own_head(run, one, causal);
+    // What the first draw shows; the bands come when all are there.
+    const LabResult before = run.result;
+    add_all(run, all, chosen);
     run.show();
+    run.result = before;
   }
-  for (std::size_t form = 0; form < kForms; ++form) {
-    for (std::size_t f = 0; f < kFigures.size(); ++f)
-      run.value(std::string(kFigures[f]) + "." + kFormNames[form], figure(all[form][chosen][0], f));
-  }
-  add_series(run, all);
-  add_words(run, all, chosen);
+  add_all(run, all, chosen);
   Document& steps = run.result.in_steps;
   if (steps.model.empty()) steps.config.d_head = static_cast<int>(kHeadWidths[chosen]);
 }

@@ -65,14 +65,20 @@ inline ScoreRow score_row(std::span<const float> scores) {
       lab_tensor("scores", {{"batch", 1}, {"key", n}}, {scores.begin(), scores.end()});
   const Tensor* in[] = {&row};
   ScoreRow result{lab_op(Op::kSoftmax, in), 0};
-  std::vector<float> d(scores.size(), 0.0f);
-  double sum = 0;
+  // All directions at once: as many copies of the row, each with a gradient of its own.
+  const std::vector<Axis> copies = {{"batch", n}, {"key", n}};
+  std::vector<float> rows, weights, d(scores.size() * scores.size(), 0.0f);
   for (std::size_t j = 0; j < scores.size(); ++j) {
-    d[j] = 1;
-    const Tensor back = lab_gradient(Op::kSoftmax, in, result.weights, d);
-    for (const float g : back.data) sum += static_cast<double>(g) * g;
-    d[j] = 0;
+    rows.insert(rows.end(), scores.begin(), scores.end());
+    weights.insert(weights.end(), result.weights.data.begin(), result.weights.data.end());
+    d[j * scores.size() + j] = 1;
   }
+  const Tensor all = lab_tensor("scores", copies, std::move(rows));
+  const Tensor* many[] = {&all};
+  const Tensor back =
+      lab_gradient(Op::kSoftmax, many, lab_tensor("weights", copies, std::move(weights)), d);
+  double sum = 0;
+  for (const float g : back.data) sum += static_cast<double>(g) * g;
   result.gradient = std::sqrt(sum);
   return result;
 }
