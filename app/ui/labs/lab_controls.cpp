@@ -28,13 +28,16 @@ bool is_number(std::string_view word) {
   return !word.empty() && std::ranges::all_of(word, [](char c) { return c >= '0' && c <= '9'; });
 }
 
-std::string word_text(const Ui& ui, std::string_view word) {
+// A lab may call a word otherwise than the others do.
+std::string word_text(const Ui& ui, const Lab& lab, std::string_view word) {
   if (is_number(word)) {
     long long number = 0;
     std::from_chars(word.data(), word.data() + word.size(), number);
     return count_text(number);
   }
-  return std::string(ui.tr("lab.word." + std::string(word)));
+  const std::string own = "lab." + std::string(lab.id) + ".word." + std::string(word);
+  const std::string_view said = tr_or(ui.language, own, "");
+  return std::string(said.empty() ? ui.tr("lab.word." + std::string(word)) : said);
 }
 
 std::string_view label_of(const Ui& ui, const LabControl& control) {
@@ -55,17 +58,17 @@ double number_of(const std::string& text) {
   return value;
 }
 
-std::vector<std::string> labels_of(const Ui& ui, const LabControl& control) {
+std::vector<std::string> labels_of(const Ui& ui, const Lab& lab, const LabControl& control) {
   std::vector<std::string> labels;
-  for (const std::string_view word : control.words) labels.push_back(word_text(ui, word));
+  for (const std::string_view word : control.words) labels.push_back(word_text(ui, lab, word));
   return labels;
 }
 
-float block_width(const Ui& ui, const LabControl& control) {
+float block_width(const Ui& ui, const Lab& lab, const LabControl& control) {
   const float label = ui.measure(ui.fonts.control, label_of(ui, control)).x + ui.px(10);
   if (is_stepped(control)) return label + ui.px(120);
   if (control.words.empty()) return label + ui.px(kSlider) * 0.62f;
-  const std::vector<std::string> labels = labels_of(ui, control);
+  const std::vector<std::string> labels = labels_of(ui, lab, control);
   if (labels.size() <= kMostSideBySide) return label + ui.segmented_width(labels);
   float widest = 0;
   for (const std::string& l : labels) widest = std::max(widest, ui.measure(ui.fonts.control, l).x);
@@ -73,9 +76,9 @@ float block_width(const Ui& ui, const LabControl& control) {
 }
 
 // The words of a control, side by side or in a list.
-void word_control(Ui& ui, const LabControl& control, const std::string& id,
+void word_control(Ui& ui, const Lab& lab, const LabControl& control, const std::string& id,
                   const std::string& setting, const Rect& r) {
-  const std::vector<std::string> labels = labels_of(ui, control);
+  const std::vector<std::string> labels = labels_of(ui, lab, control);
   const auto found = std::ranges::find(control.words, setting);
   const auto chosen = static_cast<int>(found - control.words.begin());
   const int pressed = labels.size() <= kMostSideBySide
@@ -118,7 +121,7 @@ void one_control(const AppState& state, Ui& ui, const Lab& lab, const LabControl
   const std::string id = "lab/set/" + std::string(control.id);
   const std::string setting = setting_of(state, lab, control);
   control.words.empty() ? number_control(ui, control, id, setting, rest)
-                        : word_control(ui, control, id, setting, rest);
+                        : word_control(ui, lab, control, id, setting, rest);
 }
 
 }  // namespace
@@ -127,7 +130,7 @@ std::string lab_setting_text(const Ui& ui, const Lab& lab, std::string_view cont
                              const std::string& value) {
   const auto found = std::ranges::find(lab.controls, control, &LabControl::id);
   const bool word = found != lab.controls.end() && !found->words.empty();
-  return word ? word_text(ui, value) : value;
+  return word ? word_text(ui, lab, value) : value;
 }
 
 float lab_controls(const AppState& state, Ui& ui, const Rect& r, bool draw) {
@@ -143,7 +146,7 @@ float lab_controls(const AppState& state, Ui& ui, const Rect& r, bool draw) {
     return block;
   };
   for (const LabControl& control : lab.controls) {
-    const Rect block = place(block_width(ui, control));
+    const Rect block = place(block_width(ui, lab, control));
     if (draw) one_control(state, ui, lab, control, block);
   }
   const std::string_view again = ui.tr("lab.start_again");
