@@ -25,8 +25,6 @@ Lab masks_lab();
 Lab positions_lab();
 /// From the rows of all words to one: mean, last, [CLS], w, foci.
 Lab pooling_lab();
-/// A gate and its experts: on a curve of two parts, and on words.
-Lab experts_lab();
 /// Stream and gradients by layer, with norms and residuals and without.
 Lab depth_lab();
 /// How far words hear of each other, by what stands in attention's place.
