@@ -93,11 +93,18 @@ void draw_line(Ui& ui, const Chart& chart, const LabLine& line) {
 void draw_points(Ui& ui, const Chart& chart, const LabLine& line) {
   const LabSeries& s = *line.series;
   ImDrawList* list = ImGui::GetWindowDrawList();
+  std::vector<ImVec2> named;
+  const auto crowded = [&](ImVec2 at) {
+    return std::ranges::any_of(named, [&](ImVec2 other) {
+      return std::fabs(other.y - at.y) < ui.px(12) && std::fabs(other.x - at.x) < ui.px(16);
+    });
+  };
   for (std::size_t i = 0; i < std::min(s.x.size(), s.y.size()); ++i) {
     if (!is_drawn(s.x[i], chart.x.logarithmic) || !is_drawn(s.y[i], chart.y.logarithmic)) continue;
     const ImVec2 at = chart.at({s.x[i], s.y[i]});
     list->AddCircleFilled(at, ui.px(3.2f), to_u32(line.color));
-    if (i >= s.names.size()) continue;
+    if (i >= s.names.size() || crowded(at)) continue;
+    named.push_back(at);
     const std::string name = lab_name(ui, s.names[i]);
     const float wide = ui.measure(ui.fonts.note, name).x;
     const bool left = at.x + ui.px(6) + wide > chart.area.x1 + ui.px(20);

@@ -6,6 +6,7 @@
 #include "app/ui/labs/labs_view.h"
 #include "app/ui/matrix/pane_view.h"
 #include "core/base/number_text.h"
+#include "core/lab/lab_files.h"
 
 namespace headlight {
 namespace {
@@ -77,7 +78,7 @@ void picture_tooltip(Ui& ui, const LabPicture& p, const Grid& g, const Rect& r) 
   const auto column = static_cast<std::size_t>((mouse.x - r.x0) / g.side);
   const std::size_t cell = row * p.columns.size() + column;
   if (row >= p.rows.size() || column >= p.columns.size() || cell >= p.cells.size()) return;
-  std::string words = p.over.empty() ? "" : lab_name(ui, p.over) + "\n";
+  std::string words = p.over.empty() ? "" : lab_name(ui.language, p.over) + "\n";
   const std::string a = lab_name(ui, p.rows[row]), b = lab_name(ui, p.columns[column]);
   words += a + (a.empty() || b.empty() ? "" : " → ") + b + "   " + exact_number(p.cells[cell]);
   ui.tooltip(words);
@@ -145,8 +146,9 @@ void beside_picture(Ui& ui, ImFont* font, const Rect& r, float y, Color color,
 }
 
 std::string over_text(const Ui& ui, const LabPicture& p, bool alone) {
-  if (!p.over.empty()) return lab_name(ui, p.over);
-  return alone ? "" : number_text(p.at, 4);
+  if (!p.over.empty()) return lab_name(ui.language, p.over);
+  if (alone) return "";
+  return p.at == std::floor(p.at) ? count_text(static_cast<long long>(p.at)) : number_text(p.at, 3);
 }
 
 float draw_pictures(const AppState& state, Ui& ui, const Lab& lab, const Pictures& all,
@@ -178,7 +180,7 @@ float draw_pictures(const AppState& state, Ui& ui, const Lab& lab, const Picture
       float end = cells.y1;
       if (!p.under.empty()) {
         beside_picture(ui, ui.fonts.mono_small, cells, end + ui.px(3), ui.theme.text,
-                       lab_name(ui, p.under), g.gap);
+                       lab_name(ui.language, p.under), g.gap);
         end += ui.px(18);
       }
       lowest = std::max(lowest, end);
@@ -197,15 +199,33 @@ float lab_pictures(const AppState& state, Ui& ui, const Lab& lab, const Rect& r)
   for (const LabPicture& p : pictures) {
     if (std::ranges::find(names, p.name) == names.end()) names.push_back(p.name);
   }
+  std::vector<Pictures> groups;
+  for (const std::string_view name : names) {
+    groups.emplace_back();
+    for (const LabPicture& p : pictures) {
+      if (p.name == name) groups.back().push_back(&p);
+    }
+  }
+  // Single ones two in a line, where there is room.
+  const auto beside = [&](std::size_t i) {
+    return r.width() > ui.px(620) && i + 1 < groups.size() && groups[i].size() == 1 &&
+           groups[i + 1].size() == 1;
+  };
   float y = r.y0;
   std::size_t place = 0;
-  for (const std::string_view name : names) {
-    Pictures all;
-    for (const LabPicture& p : pictures) {
-      if (p.name == name) all.push_back(&p);
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    const bool two = beside(i);
+    const float half = (r.width() - ui.px(26)) / 2;
+    float end =
+        draw_pictures(state, ui, lab, groups[i], {r.x0, y, two ? r.x0 + half : r.x1, r.y1}, place);
+    place += groups[i].size();
+    if (two) {
+      ++i;
+      end = std::max(end,
+                     draw_pictures(state, ui, lab, groups[i], {r.x1 - half, y, r.x1, r.y1}, place));
+      ++place;
     }
-    y = draw_pictures(state, ui, lab, all, {r.x0, y, r.x1, r.y1}, place);
-    place += all.size();
+    y = end;
   }
   return y;
 }

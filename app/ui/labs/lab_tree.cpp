@@ -41,11 +41,15 @@ float lab_tree(const AppState& state, Ui& ui, const Rect& r) {
   float lines = 0;
   place(tree, -1, 0, 1, lines, nodes);
   const int depth = std::ranges::max(nodes, {}, &Node::depth).depth + 1;
+  const float top = r.y0 + ui.px(22) +
+                    ui.wrapped(ui.fonts.note, {r.x0, r.y0 + ui.px(20)}, r.width(), ui.theme.muted,
+                               ui.tr("lab.tree.about"));
+  ui.text(ui.fonts.strong, r.min(), ui.theme.text, ui.tr("lab.tree"), r.width());
   const float high = ui.px(24);
   const float step = std::min(r.width() / static_cast<float>(depth), ui.px(240));
   const float wide = step - ui.px(34);
   const auto left = [&](std::size_t i) { return r.x0 + step * static_cast<float>(nodes[i].depth); };
-  const auto middle = [&](std::size_t i) { return r.y0 + (nodes[i].line + 0.5f) * high; };
+  const auto middle = [&](std::size_t i) { return top + (nodes[i].line + 0.5f) * high; };
   ImDrawList* list = ImGui::GetWindowDrawList();
   for (std::size_t i = 0; i < tree.size(); ++i) {
     if (tree[i].parent >= 0) {
@@ -74,7 +78,7 @@ float lab_tree(const AppState& state, Ui& ui, const Rect& r) {
                                          {"share", number_text(100 * tree[i].probability, 4)},
                                          {"all", number_text(100 * nodes[i].all, 4)}}));
   }
-  return r.y0 + lines * high + ui.px(12);
+  return top + lines * high + ui.px(16);
 }
 
 }  // namespace headlight

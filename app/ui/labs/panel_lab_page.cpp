@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "app/ui/frame/panels.h"
+#include "app/ui/kit/field_text.h"
 #include "app/ui/labs/labs_view.h"
 #include "core/base/number_text.h"
 #include "core/model/model.h"
@@ -104,7 +105,7 @@ float notes(const AppState& state, Ui& ui, const Lab& lab, const Rect& r) {
 float made_with(const AppState& state, Ui& ui, const Lab& lab, const Rect& r) {
   const Document& d = state.document();
   std::string words =
-      "“" + token_label(d.sentence) + "”   ·   " +
+      "“" + to_field_text(d.sentence) + "”   ·   " +
       (d.model.empty() ? std::string(ui.tr("model.sandbox"))
                        : token_label(state.derived.model ? state.derived.model->name : d.model));
   for (const auto& [control, value] : state.labs.result->settings)
@@ -121,10 +122,11 @@ void draw_lab_only(const AppState& state, Ui& ui, float width, float height) {
   ImGui::SetNextWindowPos({0, 0});
   ImGui::SetNextWindowSize({width, height});
   ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 0);
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0, 0));
   ImGui::Begin("lab", nullptr,
                ImGuiWindowFlags_NoDecoration | ImGuiWindowFlags_NoMove |
                    ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoBackground);
-  ImGui::PopStyleVar();
+  ImGui::PopStyleVar(2);
   ImGui::GetWindowDrawList()->AddRectFilled({0, 0}, {width, height}, to_u32(ui.theme.surface));
   const Lab& lab = shown_lab(state.document());
   const float x0 = ui.px(28), x1 = width - ui.px(28);

@@ -20,7 +20,7 @@ void right_mark(Ui& ui, ImVec2 middle) {
   const ImVec2 points[] = {{middle.x - ui.px(5), middle.y},
                            {middle.x - ui.px(1), middle.y + ui.px(4)},
                            {middle.x + ui.px(6), middle.y - ui.px(5)}};
-  ImGui::GetWindowDrawList()->AddPolyline(points, 3, to_u32(ui.theme.positive), 0, ui.px(2));
+  ImGui::GetWindowDrawList()->AddPolyline(points, 3, to_u32(ui.theme.v), 0, ui.px(2));
 }
 
 float one_answer(Ui& ui, const LabQuestion& q, const AskedQuestion& text, std::size_t i,
