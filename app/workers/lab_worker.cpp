@@ -32,8 +32,8 @@ LabWorker::LabWorker(bool background, RunLimits limits, int threads)
 LabWorker::Answer LabWorker::run(const LabRequest& request, const ProgressFunction& progress,
                                  std::function<void(const LabResult&)> show) {
   if (!backend_) backend_ = make_backend("cpu", threads_);
-  const LabInput input{request.document, runner_,           *backend_,
-                       progress,         request.run_model, std::move(show)};
+  const LabInput input{request.document, runner_,         *backend_,
+                       progress,         std::move(show), request.run_model};
   return std::make_shared<const LabResult>(run_lab(find_lab(request.lab), input, request.settings));
 }
 

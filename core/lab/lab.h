@@ -114,10 +114,10 @@ struct LabInput {
   Runner& runner;
   Backend& backend;
   ProgressFunction progress{};
-  /// Of a document whose model is a run that is being trained.
-  std::shared_ptr<const Model> run_model{};
   /// Given what is there so far, by a lab that takes more than a moment.
   std::function<void(const LabResult&)> show{};
+  /// Of a document whose model is a run that is being trained.
+  std::shared_ptr<const Model> run_model{};
 };
 
 class LabRun;
