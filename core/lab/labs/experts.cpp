@@ -1,0 +1,1 @@
+#include "core/lab/labs/labs.h"
