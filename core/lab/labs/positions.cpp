@@ -78,7 +78,7 @@ Tensor right_by_position(const std::shared_ptr<const Model>& model, PositionKind
     ids.insert(ids.end(), example.tokens.begin(), example.tokens.end());
     targets.insert(targets.end(), example.targets.begin(), example.targets.end());
   }
-  Predictor predictor(model, kLabThreads);
+  Predictor predictor(model, 1);
   const std::span<const float> logits = predictor.logits(ids, length);
   std::vector<float> right(static_cast<std::size_t>(length), 0.0f);
   for (std::size_t i = 0; i < ids.size(); ++i) {

@@ -120,7 +120,7 @@ RunPlan recall_plan(const ReachKind& kind) {
 // Fresh examples: over how many tokens, and whether the model is right.
 void add_hits(const Model& model, const Task& task, const std::string& name,
               std::vector<Tensor>& kept) {
-  Predictor predictor(std::make_shared<Model>(model), kLabThreads);
+  Predictor predictor(std::make_shared<Model>(model), 1);
   Random random(99);
   std::vector<float> distances, hits;
   std::vector<int> ids;
