@@ -55,7 +55,9 @@ std::string csv_number(const std::vector<double>& all, std::size_t i) {
 }  // namespace
 
 std::string_view lab_text(Language language, const Lab& lab, std::string_view rest) {
-  return tr(language, "lab." + std::string(lab.id) + "." + std::string(rest));
+  const std::string id = "lab." + std::string(lab.id) + "." + std::string(rest);
+  const std::string_view said = tr(language, id);
+  return said.data() == id.data() ? std::string_view() : said;  // missing: tr() gave the id
 }
 
 std::string lab_name(Language language, const std::string& name) {

@@ -4,6 +4,7 @@
 
 #include "app/ui/frame/panels.h"
 #include "app/ui/kit/chart.h"
+#include "app/ui/kit/field_text.h"
 #include "app/ui/labs/labs_view.h"
 #include "app/ui/matrix/pane_view.h"
 #include "core/base/number_text.h"
@@ -202,8 +203,6 @@ void draw_bars(Ui& ui, const Chart& chart, const std::vector<LabLine>& lines) {
   const float group = r.width() / static_cast<float>(std::max<std::size_t>(groups, 1));
   const float bar = std::max(group * 0.76f / static_cast<float>(lines.size()), 1.0f);
   const float zero = chart.at({0, 0}).y;
-  ImFont* font = ui.fonts.note;
-  const auto step = static_cast<std::size_t>(label_step(group, font->FontSize));
   for (std::size_t i = 0; i < groups; ++i) {
     const float x0 = r.x0 + group * static_cast<float>(i) + group * 0.12f;
     for (std::size_t l = 0; l < lines.size(); ++l) {
@@ -213,18 +212,41 @@ void draw_bars(Ui& ui, const Chart& chart, const std::vector<LabLine>& lines) {
       list->AddRectFilled({x, std::min(y, zero)}, {x + std::max(bar - 1, 1.0f), std::max(y, zero)},
                           to_u32(lines[l].color));
     }
-    const LabSeries& s = *lines[0].series;
-    const std::string name = i < s.names.size() ? lab_name(ui, s.names[i])
-                             : i < s.x.size()   ? number_text(s.x[i], 5)
-                                                : "";
-    if (i % step == 0 && ui.measure(font, name).x < group * static_cast<float>(step) - ui.px(3))
-      ui.text(font, {x0 + (group * 0.76f - ui.measure(font, name).x) / 2, r.y1 + ui.px(5)},
-              ui.theme.muted, name);
-    else if (i % step == 0)
-      ui.user_text(font, {x0, r.y1 + ui.px(5)}, ui.theme.muted, name,
-                   std::max(group * static_cast<float>(step) - ui.px(3), ui.px(10)));
   }
   list->AddLine({r.x0, zero}, {r.x1, zero}, to_u32(ui.theme.muted));
+}
+
+std::string bar_name(const Ui& ui, const LabSeries& s, std::size_t i) {
+  return i < s.names.size() ? lab_name(ui, s.names[i])
+         : i < s.x.size()   ? number_text(s.x[i], 5)
+                            : "";
+}
+
+// Level below their bars where all have room there, else slanted. Returns the height.
+float bar_names(Ui& ui, const Chart& chart, const LabSeries& s) {
+  const Rect& r = chart.area;
+  ImFont* font = ui.fonts.note;
+  const float group = r.width() / static_cast<float>(std::max<std::size_t>(s.y.size(), 1));
+  float widest = 0;
+  for (std::size_t i = 0; i < s.y.size(); ++i)
+    widest = std::max(widest, ui.measure(font, bar_name(ui, s, i)).x);
+  const bool level = widest < group - ui.px(4);
+  const float most = ui.px(110), length = std::min(widest, most) * 0.7072f;
+  const auto step = static_cast<std::size_t>(label_step(group, font->FontSize));
+  for (std::size_t i = 0; i < s.y.size(); i += step) {
+    const std::string name = shortened_label(ui, font, bar_name(ui, s, i), most);
+    const float wide = ui.measure(font, name).x,
+                middle = r.x0 + group * (static_cast<float>(i) + 0.5f);
+    if (level) {
+      ui.text(font, {middle - wide / 2, r.y1 + ui.px(5)}, ui.theme.muted, name);
+    } else {
+      // Ends below its bar.
+      slanted_text(ui, font,
+                   {middle - wide * 0.7072f + ui.px(2), r.y1 + ui.px(14) + wide * 0.7072f},
+                   ui.theme.muted, name);
+    }
+  }
+  return level ? ui.px(24) : length + ui.px(24);
 }
 
 void bar_tooltip(Ui& ui, const Chart& chart, const std::vector<LabLine>& lines) {
@@ -259,10 +281,14 @@ float draw_chart(const AppState& state, Ui& ui, const Lab& lab, const LabChart& 
   y += line_names(ui, {r.x0, y}, r.width(), lines) + ui.px(8);
   const bool bars = form.form == LabChartForm::kBars;
   Chart chart;
-  chart.area = {r.x0 + ui.px(44), y, r.x1 - ui.px(10), y + plot_height};
   chart.x = axis_of(lines, false, form.log_x, false);
   chart.y = axis_of(lines, true, form.log_y && !bars, bars);
-  if (form.log_x && !lines.empty() && lines[0].series->x.size() <= 12)
+  const float number =
+      ui.measure(ui.fonts.mono_small, count_text(static_cast<long long>(chart.y.high))).x;
+  chart.area = {r.x0 + std::clamp(number + ui.px(14), ui.px(44), ui.px(90)), y, r.x1 - ui.px(10),
+                y + plot_height};
+  if (form.log_x && form.form == LabChartForm::kLines && !lines.empty() &&
+      lines[0].series->x.size() <= 12)
     chart.x_ticks = lines[0].series->x;
   bars ? draw_chart_rows(ui, chart) : draw_chart_grid(ui, chart, false);  // bars have names below
   for (const LabLine& line : lines) {
@@ -277,7 +303,7 @@ float draw_chart(const AppState& state, Ui& ui, const Lab& lab, const LabChart& 
   bool over = false;
   ui.hot("lab/chart/" + std::string(form.id), chart.area, &over, true, FocusKind::kGridCell);
   if (over) bars ? bar_tooltip(ui, chart, lines) : chart_tooltip(ui, chart, lines);
-  y = chart.area.y1 + ui.px(24);
+  y = chart.area.y1 + (bars ? bar_names(ui, chart, *lines[0].series) : ui.px(24));
   y += ui.wrapped(ui.fonts.note, {chart.area.x0, y}, chart.area.width(), ui.theme.muted,
                   lab_words(ui, lab, id + ".x"));
   return y + ui.px(14);
@@ -291,9 +317,24 @@ Color lab_color(const Theme& theme, std::size_t line) {
   return head_color(theme, static_cast<int>(line - std::size(colors)), 8);
 }
 
+std::string shortened_label(const Ui& ui, ImFont* font, std::string name, float room) {
+  if (ui.measure(font, name).x <= room) return name;
+  while (!name.empty() && ui.measure(font, name + "…").x > room) {
+    name.pop_back();
+    // Whole characters only.
+    while (!name.empty() && (static_cast<unsigned char>(name.back()) & 0xC0) == 0x80)
+      name.pop_back();
+    if (!name.empty() && static_cast<unsigned char>(name.back()) >= 0xC0) name.pop_back();
+  }
+  return name + "…";
+}
+
 std::string lab_name(const Ui& ui, const std::string& name) {
   const std::string said = lab_name(ui.language, name);
-  return said == name ? token_label(name) : said;
+  if (said != name || name.empty()) return said;
+  // Words with a space between them are no token.
+  const bool words = name.size() > 2 && name.substr(1, name.size() - 2).find(' ') != name.npos;
+  return words ? to_field_text(name) : token_label(name);
 }
 
 float lab_charts(const AppState& state, Ui& ui, const Lab& lab, const Rect& r) {

@@ -98,16 +98,8 @@ void row_names(Ui& ui, const LabPicture& p, const Grid& g, const Rect& r) {
 void column_names(Ui& ui, const LabPicture& p, const Grid& g, const Rect& r) {
   const auto step = static_cast<std::size_t>(label_step(g.side, ui.fonts.note->FontSize * 0.9f));
   for (std::size_t i = 0; i < p.columns.size(); i += step) {
-    std::string name = lab_name(ui, p.columns[i]);
-    if (ui.measure(ui.fonts.note, name).x > ui.px(80)) {
-      while (ui.measure(ui.fonts.note, name + "…").x > ui.px(80) && !name.empty()) {
-        name.pop_back();
-        while (!name.empty() && (static_cast<unsigned char>(name.back()) & 0xC0) == 0x80)
-          name.pop_back();
-        if (!name.empty() && static_cast<unsigned char>(name.back()) >= 0xC0) name.pop_back();
-      }
-      name += "…";
-    }
+    const std::string name =
+        shortened_label(ui, ui.fonts.note, lab_name(ui, p.columns[i]), ui.px(80));
     const float x = r.x0 + (static_cast<float>(i) + 0.5f) * g.side;
     slanted_text(ui, ui.fonts.note, {x, r.y0 - ui.px(3)}, ui.theme.muted, name);
   }
@@ -164,12 +156,12 @@ float draw_pictures(const AppState& state, Ui& ui, const Lab& lab, const Picture
   axes += "  (" + std::string(weights ? "0 … " : "±") + number_text(limit, 3) + ")";
   y += ui.wrapped(ui.fonts.note, {r.x0, y}, r.width(), ui.theme.muted, axes) + ui.px(6);
   const Grid g = grid_of(ui, all, r.width());
-  y += g.slant;
   for (std::size_t i = 0; i < all.size();) {
     float x = r.x0 + g.label, lowest = y;
     for (int n = 0; n < g.in_line && i < all.size(); ++n, ++i) {
       const LabPicture& p = *all[i];
-      const Rect cells{x, y + g.over, x + g.width(p), y + g.over + g.height(p)};
+      const float top = y + g.over + g.slant;
+      const Rect cells{x, top, x + g.width(p), top + g.height(p)};
       if (n > 0 && cells.x1 > r.x1 + 1) break;
       if (g.over > 0)
         beside_picture(ui, ui.fonts.note, cells, y, ui.theme.text,

@@ -39,6 +39,8 @@ std::string lab_name(const Ui&, const std::string& name);
 /// What a control says, in the person's words.
 std::string lab_setting_text(const Ui&, const Lab&, std::string_view control,
                              const std::string& value);
+/// A label that has no more room than this.
+std::string shortened_label(const Ui&, ImFont*, std::string name, float room);
 /// A text of the shown lab: "lab.<id>.<rest>".
 std::string_view lab_words(const Ui&, const Lab&, std::string_view rest);
 /// The colour of a line among others.
