@@ -23,9 +23,9 @@ std::span<const Lab> all_labs() {
                                          shuffle_lab(),     positions_lab(),
                                          masks_lab(),       pooling_lab(),
                                          depth_lab(),       reach_lab(),
-                                         cost_lab(),        pieces_lab(),
-                                         sampling_lab(),    induction_lab(),
-                                         gradients_lab()};
+                                         cost_lab(),        segments_lab(),
+                                         pieces_lab(),      sampling_lab(),
+                                         induction_lab(),   gradients_lab()};
   return kLabs;
 }
 
