@@ -17,6 +17,9 @@ for kind, one in reads.items():
     # From the last token back: tokens on the way of a recurrence, else the first layer that has it.
     series["path." + kind] = [distance if kind == "recurrent" else 1 + np.argmax([row[-1 - distance] for row in reached])
                               for distance in range(1, n)]
+    if n > 1:
+        values["path." + kind] = series["path." + kind][-1]  # from the first word to the last
+    values["steps." + kind] = n if kind == "recurrent" else 1  # that must follow each other
     series["steps." + kind] = [tokens if kind == "recurrent" else 1 for tokens in (1, 4, 16, 64, 256, 1024)]
     hits = t["hits." + kind]
     values["recall." + kind] = hits.mean()

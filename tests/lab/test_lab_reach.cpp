@@ -18,6 +18,9 @@ TEST_CASE("labs: reach counts the words that changed the last row") {
   CHECK(right_answer(usual, "local") == "chance");
   CHECK(series_of(usual, "path.recurrent").y.back() == 9);
   CHECK(series_of(usual, "path.full").y.back() == 1);
+  CHECK(usual.value("path.recurrent") == 9);
+  CHECK(usual.value("path.full") == 1);
+  CHECK(usual.value("steps.recurrent") == 10);
   const LabResult deep = bench.run("reach", kLabSentence, {{"layers", "8"}});
   CHECK(right_answer(deep, "first") == "yes");
   CHECK_FALSE(has_notice(deep, "window"));

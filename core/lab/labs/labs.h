@@ -29,6 +29,8 @@ Lab pooling_lab();
 Lab depth_lab();
 /// How far words hear of each other, by what stands in attention's place.
 Lab reach_lab();
+/// A text longer than the context, with memory and without.
+Lab segments_lab();
 /// Words as byte pairs and WordPiece cut them.
 Lab pieces_lab();
 /// What attention takes as sentences grow, and what a training step does.

@@ -274,7 +274,7 @@ void add_piece_words(LabRun& run, LearnedPieces& learned, const PiecesTexts& t, 
   if (apart > 2 * own && chosen > 0)
     run.notice("apart",
                {{"other", t.other}, {"apart", lab_number(apart)}, {"own", lab_number(own)}});
-  if (unknown > 0) run.notice("unknown", {{"n", count_of(unknown)}});
+  if (unknown > 0) run.notice("unknown", {{"other", t.other}, {"n", count_of(unknown)}});
   const std::string_view emoji = kSamples.back();
   if (learned.after(chosen).encode(emoji).size() == emoji.size())
     run.notice("emoji",

@@ -236,6 +236,9 @@ void add_reach(LabRun& run, Reached& r, const std::vector<std::string>& names) {
     r.path[k] = reach_paths(r, k);
     run.value("reached." + id, reached[static_cast<std::size_t>(layers - 1)]);
     run.result.series.push_back(reach_series("reached." + id, std::move(reached)));
+    if (!r.path[k].empty()) run.value("path." + id, r.path[k].back());
+    run.value("steps." + id,
+              static_cast<double>(sequential_steps(reach_config(kReachKinds[k], 1), n)));
     run.result.series.push_back(reach_series("path." + id, r.path[k]));
     LabSeries steps{"steps." + id, {}, {}};
     for (std::int64_t tokens = 1; tokens <= 1024; tokens *= 4) {
@@ -342,7 +345,9 @@ Lab reach_lab() {
            {"steps", kLines, true, true},
            {"recall", kLines, false, false}},
           "",
-          {Role::kMask, Role::kPattern, Role::kStates, Role::kWindowSums}};
+          {Role::kMask, Role::kPattern, Role::kStates, Role::kWindowSums},
+          "",
+          {"recall"}};
 }
 
 }  // namespace headlight

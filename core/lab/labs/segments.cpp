@@ -71,13 +71,30 @@ RunPlan repeat_plan(int memory) {
   return plan;
 }
 
+void set_curve(LabRun& run, std::span<const Tensor> kept, const std::string& name) {
+  LabSeries curve{"training." + name, kept_curve(kept, name, LabCurve::kStep),
+                  kept_curve(kept, name, LabCurve::kLoss)};
+  const auto found = std::ranges::find(run.result.series, curve.name, &LabSeries::name);
+  if (found != run.result.series.end())
+    *found = std::move(curve);
+  else
+    run.result.series.push_back(std::move(curve));
+}
+
 std::vector<Tensor> train_repeats(LabRun& run, const std::shared_ptr<const Task>& task) {
   std::vector<Tensor> kept;
   double done = 0;
   for (const int memory : kMemories) {
-    LabTraining training{memory_name(memory),     repeat_plan(memory),          task, 20, {},
-                         done / kMemories.size(), (done + 1) / kMemories.size()};
-    keep_weights(*train(run, training, kept), training.name, kept);
+    const std::string name = memory_name(memory);
+    const auto seen = [&](const TrainingRun&) { set_curve(run, kept, name); };
+    const LabTraining training{name,
+                               repeat_plan(memory),
+                               task,
+                               20,
+                               seen,
+                               done / kMemories.size(),
+                               (done + 1) / kMemories.size()};
+    keep_weights(*train(run, training, kept), name, kept);
     ++done;
   }
   return kept;
@@ -150,12 +167,6 @@ SegmentLosses add_losses(LabRun& run, const std::string& name, const std::vector
   return found;
 }
 
-void add_curve(LabRun& run, std::span<const Tensor> kept, const std::string& name) {
-  run.result.series.push_back({"training." + name, kept_curve(kept, name, LabCurve::kStep),
-                               kept_curve(kept, name, LabCurve::kLoss)});
-  run.result.tensors.push_back(kept_tensor(kept, name + ".curve"));
-}
-
 // What a segment looks at, mean over the heads: the rows that are remembered of the one before it,
 // which is read first where there is a memory, and its own.
 void add_looked_at(LabRun& run, const std::shared_ptr<const Model>& model, const Task& task) {
@@ -219,7 +230,8 @@ void run_segments(LabRun& run) {
     const auto model = kept_model(repeat_plan(memory), task, name, kept);
     found[name] = add_losses(run, name, losses_of(run, model, *task, false));
     if (memory == 0) found["whole"] = add_losses(run, "whole", losses_of(run, model, *task, true));
-    add_curve(run, kept, name);
+    set_curve(run, kept, name);
+    run.result.tensors.push_back(kept_tensor(kept, name + ".curve"));
     if (memory == run.whole("memory")) add_looked_at(run, model, *task);
     run.show();
   }
