@@ -41,7 +41,5 @@ Lab sampling_lab();
 Lab induction_lab();
 /// A gradient beside differences.
 Lab gradients_lab();
-/// A text longer than the context, with memory and without.
-Lab segments_lab();
 
 }  // namespace headlight
