@@ -20,9 +20,9 @@ std::span<const Lab> all_labs() {
   static const std::vector<Lab> kLabs = {dot_product_lab(), without_parameters_lab(),
                                          building_up_lab(), dictionary_lab(),
                                          scale_lab(),       shuffle_lab(),
-                                         pooling_lab(),     depth_lab(),
-                                         cost_lab(),        sampling_lab(),
-                                         gradients_lab()};
+                                         pooling_lab(),     experts_lab(),
+                                         depth_lab(),       cost_lab(),
+                                         sampling_lab(),    gradients_lab()};
   return kLabs;
 }
 
