@@ -6,18 +6,19 @@
 
 namespace headlight {
 
-std::string known_sentence(LabRun& run, const Task& task, std::size_t most,
+std::string written(const Task& task, std::span<const int> ids) {
+  std::string text;
+  for (const int id : ids) text += (text.empty() ? "" : " ") + task.vocabulary().token(id);
+  return text;
+}
+
+std::string known_sentence(LabRun& run, const Task& task, std::size_t most, std::int64_t example,
                            const std::string& instead) {
-  const Vocabulary& words = task.vocabulary();
-  const auto written = [&](std::span<const int> ids) {
-    std::string text;
-    for (const int id : ids) text += (text.empty() ? "" : " ") + words.token(id);
-    return text;
-  };
-  if (const std::int64_t example = run.whole("example"); example > 0) {
+  if (example > 0) {
     Random random(static_cast<std::uint64_t>(example));
-    return written(task.draw(random).tokens);
+    return written(task, task.draw(random).tokens);
   }
+  const Vocabulary& words = task.vocabulary();
   std::string own = run.document().sentence;
   for (char& letter : own) {
     if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
@@ -39,7 +40,7 @@ std::string known_sentence(LabRun& run, const Task& task, std::size_t most,
                                                            {"all", std::to_string(ids.size())}});
     ids.resize(most);
   }
-  return written(ids);
+  return written(task, ids);
 }
 
 }  // namespace headlight

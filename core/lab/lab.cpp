@@ -22,10 +22,11 @@ std::span<const Lab> all_labs() {
                                          scale_lab(),       heads_lab(),
                                          shuffle_lab(),     positions_lab(),
                                          masks_lab(),       pooling_lab(),
-                                         depth_lab(),       reach_lab(),
-                                         cost_lab(),        segments_lab(),
-                                         pieces_lab(),      sampling_lab(),
-                                         induction_lab(),   gradients_lab()};
+                                         experts_lab(),     depth_lab(),
+                                         reach_lab(),       cost_lab(),
+                                         segments_lab(),    pieces_lab(),
+                                         sampling_lab(),    induction_lab(),
+                                         gradients_lab()};
   return kLabs;
 }
 

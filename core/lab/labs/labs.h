@@ -41,5 +41,7 @@ Lab sampling_lab();
 Lab induction_lab();
 /// A gradient beside differences.
 Lab gradients_lab();
+/// A gate that chooses among experts, on numbers and on words.
+Lab experts_lab();
 
 }  // namespace headlight

@@ -174,9 +174,8 @@ void add_pool_tensors(LabRun& run, const AllPooled& all, const Queried& q) {
         all[w].rows));
     const Trace& t = *all[w].trace;
     for (const auto& [role, name] :
-         {std::pair{Role::kClassWeight, "classes"},
-          std::pair{Role::kClassBias, "classes_bias"}, std::pair{Role::kPoolWeight, "W_1"},
-          std::pair{Role::kFocusWeight, "W_2"}}) {
+         {std::pair{Role::kClassWeight, "classes"}, std::pair{Role::kClassBias, "classes_bias"},
+          std::pair{Role::kPoolWeight, "W_1"}, std::pair{Role::kFocusWeight, "W_2"}}) {
       const TensorId id = with_role(t.program(), role);
       if (id < 0) continue;
       const TensorView cells = t.tensor(id);
@@ -246,7 +245,7 @@ void run_pooling(LabRun& run) {
   const PoolSetting setting{run.word("sentences") == "negated",
                             static_cast<int>(run.whole("layers"))};
   const std::string sentence =
-      known_sentence(run, *opinions(setting.negated), kMostPooledWords,
+      known_sentence(run, *opinions(setting.negated), kMostPooledWords, run.whole("example"),
                      setting.negated ? bundled_recipe("sentiment").example
                                      : "lucy thinks that the cake is very good .");
   AllPooled all;
