@@ -188,12 +188,21 @@ TEST_CASE("labs: scale sets the model's own scores beside random ones") {
     return std::ranges::find(r.series, name, &LabSeries::name)->y[0];
   };
   std::vector<std::string> answers;
+  LabResult first;
   for (int head = 0; head < 4; ++head) {
     const LabResult r = bench.run(
         "scale", kSentence, {{"vectors", "model"}, {"head", std::to_string(head)}}, "stories");
     CHECK(notices(r, ".model"));
     REQUIRE(r.questions.size() == 2);
     const double ratio = spread(r, "own_spread.model") / spread(r, "own_spread.random");
+    // Another head has other queries and keys.
+    for (const char* name : {"model_q", "model_k"}) {
+      const auto cells = [&](const LabResult& of) {
+        return std::ranges::find(of.tensors, name, &Tensor::name)->data;
+      };
+      if (head > 0) CHECK(cells(r) != cells(first));
+    }
+    if (head == 0) first = r;
     answers.push_back(r.questions[0].answers[r.questions[0].right]);
     CHECK((answers.back() == "more") == (ratio > 1.25));
     CHECK((answers.back() == "less") == (ratio < 0.8));
@@ -280,6 +289,15 @@ TEST_CASE("labs: a number of a key that is set by hand changes that key's score 
                               high = scores({{"key", "3"}, {"feature", "5"}, {"number", "10"}}),
                               middle = scores({{"key", "3"}, {"feature", "5"}, {"number", "0"}});
     CHECK(middle[2] == doctest::Approx((low[2] + high[2]) / 2));
+  }
+  // Another head has other keys and values.
+  const LabResult first = bench.run("dictionary", kSentence, {}, "stories"),
+                  second = bench.run("dictionary", kSentence, {{"head", "1"}}, "stories");
+  for (const char* name : {"query", "keys", "values", "scores"}) {
+    const auto cells = [&](const LabResult& r) {
+      return std::ranges::find(r.tensors, name, &Tensor::name)->data;
+    };
+    CHECK(cells(first) != cells(second));
   }
   CHECK(error_of([&] {
           bench.run("dictionary", "a b", {{"key", "1"}, {"feature", "999"}});
