@@ -260,7 +260,8 @@ Lab dot_product_lab() {
   words.assign(kWishers.begin(), kWishers.end());
   words.insert(words.end(), kFilmIds.begin(), kFilmIds.end());
   for (std::size_t i = 0; i < kFilmFeatures.size(); ++i)
-    lab.controls.push_back({kFilmFeatures[i], {}, -1, 1, static_cast<double>(kWishVectors[0][i])});
+    lab.controls.push_back(
+        {kFilmFeatures[i], {}, -1, 1, std::round(100.0 * kWishVectors[0][i]) / 100});
   return lab;
 }
 
