@@ -33,7 +33,8 @@ def read_tensors(path):
 
 def run(lab, settings, options, folder):
     found, inputs = os.path.join(folder, "lab.json"), os.path.join(folder, "lab.safetensors")
-    command = [sys.argv[1], "lab", lab, "--sentence", SENTENCE, *options, "--json", found, "--tensors", inputs,
+    sentence = [] if "--sentence" in options else ["--sentence", SENTENCE]
+    command = [sys.argv[1], "lab", lab, *sentence, *options, "--json", found, "--tensors", inputs,
                "--code", os.path.join(folder, "lab.py")]
     for name, value in settings.items():
         command += ["--set", f"{name}={value}"]
@@ -110,6 +111,9 @@ CASES = [
     ("dictionary", None, {"temperature": 0, "key": 10, "number": 10}, SMALL),
     ("building-up", None, {}, SMALL),
     ("building-up", None, {"rung": "scale"}, ["--d-model", "24", "--seed", "3"]),
+    ("experts", None, {}, SMALL),
+    ("experts", None, {"experts": 4, "loss": "blend", "draw": 5}, STORIES),
+    ("experts", None, {"experts": 1}, SMALL),
     ("pooling", None, {}, SMALL),
     ("pooling", None, {"sentences": "negated", "layers": 1}, STORIES),
     ("pooling", None, {"sentences": "negated", "example": 7}, SMALL),
