@@ -21,8 +21,9 @@ std::span<const Lab> all_labs() {
                                          building_up_lab(), dictionary_lab(),
                                          scale_lab(),       heads_lab(),
                                          shuffle_lab(),     masks_lab(),
-                                         depth_lab(),       sampling_lab(),
-                                         induction_lab(),   gradients_lab()};
+                                         depth_lab(),       forms_lab(),
+                                         sampling_lab(),    induction_lab(),
+                                         gradients_lab()};
   return kLabs;
 }
 

@@ -23,6 +23,8 @@ Lab shuffle_lab();
 Lab masks_lab();
 /// Stream and gradients by layer, with norms and residuals and without.
 Lab depth_lab();
+/// Encoder, decoder and both: who sees whom, gaps, teacher forcing.
+Lab forms_lab();
 /// Temperature, top-k, top-p, and how a sentence may go on.
 Lab sampling_lab();
 /// A head that finds the token before and one that goes on with what was there, as they form.
