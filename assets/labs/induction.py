@@ -32,8 +32,8 @@ previous, induction, loss = (np.array([[np.mean(one) for one in at] for at in ea
 series["loss"] = t["run.curve"][:, 1]
 series["score.previous"], series["score.induction"] = previous[:, 0], induction[:, 0]
 series["score.without"] = induction[:, 1]
-for i, head in enumerate(off):
-    series[f"off.{head}"] = loss[:, i]
+for i, line in enumerate(["none", "no_previous", "no_induction"]):
+    series[f"off.{line}"] = loss[:, i]
 
 step, now = steps.index(int(controls["step"])), off.index(controls["off"])
 values["loss"], values["previous"], values["induction"] = loss[step, now], previous[step, now], induction[step, now]

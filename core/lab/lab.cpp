@@ -24,9 +24,9 @@ std::span<const Lab> all_labs() {
                                          masks_lab(),       pooling_lab(),
                                          experts_lab(),     depth_lab(),
                                          reach_lab(),       cost_lab(),
-                                         segments_lab(),    pieces_lab(),
-                                         sampling_lab(),    induction_lab(),
-                                         gradients_lab()};
+                                         forms_lab(),       segments_lab(),
+                                         pieces_lab(),      sampling_lab(),
+                                         induction_lab(),   gradients_lab()};
   return kLabs;
 }
 

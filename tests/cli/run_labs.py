@@ -117,9 +117,6 @@ CASES = [
     ("pooling", None, {}, SMALL),
     ("pooling", None, {"sentences": "negated", "layers": 1}, STORIES),
     ("pooling", None, {"sentences": "negated", "example": 7}, SMALL),
-    ("experts", None, {}, SMALL),
-    ("experts", None, {"experts": 4, "loss": "blend", "draw": 5}, STORIES),
-    ("experts", None, {"experts": 1}, SMALL),
     ("depth", check_depth, {}, SMALL),
     ("depth", check_depth, {"build": "no-residual", "layers": 32}, SMALL),
     ("depth", check_depth, {"build": "post-norm", "layers": 1}, SMALL),
@@ -154,6 +151,9 @@ CASES = [
     ("heads", None, {}, SMALL),
     ("heads", None, {"heads": 8, "asked": "who"}, STORIES),
     ("heads", None, {"heads": 1, "asked": "what"}, ["--layers", "1", "--heads", "1"]),
+    ("forms", None, {}, SMALL),
+    ("forms", None, {"gap": 22, "step": 400}, STORIES),
+    ("forms", None, {"gap": 1, "step": 0}, SMALL),
 ]
 with tempfile.TemporaryDirectory() as scratch:
     for lab, check, settings, options in CASES:

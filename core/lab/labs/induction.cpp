@@ -22,6 +22,7 @@ constexpr std::array<std::string_view, 10> kFormWords = {"0",   "60",  "120", "1
 // Which head is off.
 constexpr std::size_t kNoneOff = 0, kPreviousOff = 1, kInductionOff = 2, kOffs = 3;
 constexpr std::array<const char*, kOffs> kOffNames = {"none", "previous", "induction"};
+constexpr std::array<const char*, kOffs> kOffLines = {"none", "no_previous", "no_induction"};
 
 RunPlan form_plan() {
   RunPlan plan = default_plan("induction");
@@ -164,7 +165,7 @@ void add_form_series(LabRun& run, const Formed& formed) {
   line("score.induction", formed.induction, kNoneOff);
   line("score.without", formed.induction, kPreviousOff);
   for (std::size_t off = 0; off < kOffs; ++off)
-    line(std::string("off.") + kOffNames[off], formed.loss, off);
+    line(std::string("off.") + kOffLines[off], formed.loss, off);
 }
 
 // The sentence twice: its words stand for symbols, which mean nothing to the model.
@@ -290,7 +291,7 @@ Lab induction_lab() {
           run_induction,
           {{"loss", {}, false, false, "step"},
            {"score", {"previous", "induction", "without"}, false, false, "step"},
-           {"off", {"none", "previous", "induction"}, false, false, "step"}},
+           {"off", {kOffLines.begin(), kOffLines.end()}, false, false, "step"}},
           "",
           {Role::kMaskedPattern},
           "… A B … A → B"};

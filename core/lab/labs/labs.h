@@ -35,6 +35,8 @@ Lab segments_lab();
 Lab pieces_lab();
 /// What attention takes as sentences grow, and what a training step does.
 Lab cost_lab();
+/// Encoder, decoder and both: who sees whom, gaps, teacher forcing.
+Lab forms_lab();
 /// Temperature, top-k, top-p, and how a sentence may go on.
 Lab sampling_lab();
 /// A head that finds the token before and one that goes on with what was there, as they form.

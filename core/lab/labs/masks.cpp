@@ -6,7 +6,7 @@
 #include "core/lab/lab_training.h"
 #include "core/lab/labs/labs.h"
 #include "core/lab/parts/parts.h"
-#include "core/train/predictor.h"
+#include "core/lab/parts/sort_rows.h"
 
 namespace headlight {
 namespace {
@@ -56,57 +56,6 @@ std::vector<Tensor> train_leaks(LabRun& run) {
   return kept;
 }
 
-// What a model says at each number that it has to write: with the right row before it, as in
-// training, and alone, behind what it wrote itself. (rows, kSortLength)
-struct Said {
-  std::vector<float> forced, alone;
-  double share_forced = 0, share_alone = 0;
-};
-
-struct SortRows {
-  std::vector<std::vector<int>> read;  // the numbers, [SEP], all but the last of the sorted ones
-  std::vector<float> given, right;     // (rows, kSortLength)
-};
-
-SortRows draw_sort_rows(const Task& task) {
-  SortRows rows;
-  Random random(99);
-  for (std::int64_t i = 0; i < kLeakRows; ++i) {
-    const TaskExample example = task.draw(random);
-    rows.read.push_back(example.tokens);
-    const auto add = [](auto first, auto last, std::vector<float>& to) {
-      for (; first != last; ++first) to.push_back(static_cast<float>(*first));
-    };
-    add(example.tokens.begin(), example.tokens.begin() + kSortLength, rows.given);
-    add(example.targets.end() - kSortLength, example.targets.end(), rows.right);
-  }
-  return rows;
-}
-
-double share_equal(const std::vector<float>& a, const std::vector<float>& b) {
-  double same = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) same += a[i] == b[i];
-  return same / static_cast<double>(a.size());
-}
-
-Said say_sorted(const std::shared_ptr<const Model>& model, const SortRows& rows) {
-  Predictor predictor(model, kLabThreads);
-  Said said;
-  const std::vector<int> forced = likeliest(predictor, rows.read, kSortLength);
-  said.forced.assign(forced.begin(), forced.end());
-  std::vector<std::vector<int>> own = rows.read;
-  for (auto& row : own) row.resize(kSortLength + 1);
-  for (int i = 0; i < kSortLength; ++i) {
-    const std::vector<int> next = likeliest(predictor, own, own[0].size() - 1);
-    for (std::size_t r = 0; r < own.size(); ++r) own[r].push_back(next[r]);
-  }
-  for (const auto& row : own)
-    said.alone.insert(said.alone.end(), row.end() - kSortLength, row.end());
-  said.share_forced = share_equal(said.forced, rows.right);
-  said.share_alone = share_equal(said.alone, rows.right);
-  return said;
-}
-
 // The heads of one model on the first row: pictures, and the head that looks most at the next
 // token, which is what the model is to say.
 struct NextHead {
@@ -144,11 +93,11 @@ NextHead show_heads(LabRun& run, const std::shared_ptr<const Model>& model, cons
   return most;
 }
 
-void add_bars(LabRun& run, const std::array<Said, kLeaks>& said) {
+void add_bars(LabRun& run, const std::array<SaidSorted, kLeaks>& said) {
   for (const bool alone : {false, true}) {
     LabSeries bars{alone ? "right.alone" : "right.training", {0, 1}, {}};
     for (std::size_t leak = 0; leak < kLeaks; ++leak) {
-      const Said& s = said[leak];
+      const SaidSorted& s = said[leak];
       bars.y.push_back(alone ? s.share_alone : s.share_forced);
       bars.names.push_back(kLeakNames[leak]);
       run.value(std::string(alone ? "alone." : "training.") + kLeakNames[leak], bars.y.back());
@@ -157,7 +106,7 @@ void add_bars(LabRun& run, const std::array<Said, kLeaks>& said) {
   }
 }
 
-void ask_alone(LabRun& run, const Said& said, std::size_t leak) {
+void ask_alone(LabRun& run, const SaidSorted& said, std::size_t leak) {
   LabQuestion ask{"alone",
                   {{"share", lab_percent(said.share_forced)}},
                   {"all", "most", "few"},
@@ -174,9 +123,9 @@ void show_leak(LabRun& run) {
   const std::vector<Tensor>& kept = run.trained([&] { return train_leaks(run); });
   const std::size_t chosen = run.word("mask") == "none" ? kOpen : kCausal;
   const std::shared_ptr<const Task> task = lab_task(leak_plan(chosen));
-  const SortRows rows = draw_sort_rows(*task);
+  const SortRows rows = draw_sort_rows(*task, kSortLength, kLeakRows);
   const std::vector<Axis> axes = {{"batch", kLeakRows}, {"position", kSortLength}};
-  std::array<Said, kLeaks> said;
+  std::array<SaidSorted, kLeaks> said;
   NextHead next;
   for (std::size_t leak = 0; leak < kLeaks; ++leak) {
     const char* name = kLeakNames[leak];
@@ -192,7 +141,7 @@ void show_leak(LabRun& run) {
   run.result.tensors.push_back(lab_tensor("right", axes, rows.right));
   add_bars(run, said);
   run.value("next", next.weight);
-  const Said &open = said[kOpen], &causal = said[kCausal];
+  const SaidSorted &open = said[kOpen], &causal = said[kCausal];
   if (open.share_forced > 0.9 && open.share_alone < 0.75 && causal.share_alone > 0.9)
     run.notice("leak", {{"training", lab_percent(open.share_forced)},
                         {"alone", lab_percent(open.share_alone)},
