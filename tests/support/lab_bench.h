@@ -35,6 +35,35 @@ struct LabBench {
   }
 };
 
+/// One lab, run on documents; and it can be stopped.
+struct OneLab : LabBench {
+  std::string lab;
+  explicit OneLab(std::string id) : lab(std::move(id)) {}
+
+  Document document(const std::string& model = "") {
+    Document d;
+    d.sentence = kLabSentence;
+    if (model.empty()) return d;
+    d.model = std::string(kBundledRef) + model;
+    d.config = runner.load(d.model)->file.config;
+    return d;
+  }
+  LabResult run(const Document& d, const LabSettings& settings = {}, ProgressFunction told = {}) {
+    return LabBench::run(lab.c_str(), d, settings, std::move(told));
+  }
+  LabResult with(const LabSettings& settings) { return run(document(), settings); }
+  /// It can be stopped when it has told so often of its progress.
+  void stops_after(int times, const Document& d, const LabSettings& settings = {}) {
+    int told = 0;
+    CHECK_THROWS_AS(run(d, settings, [&](const Progress&) { return ++told < times; }), Cancelled);
+    CHECK(told == times);
+  }
+};
+
+inline bool has_note(const LabResult& r, std::string_view id) {
+  return std::ranges::any_of(r.notes, [&](const Message& m) { return m.id == id; });
+}
+
 inline bool has_notice(const LabResult& r, std::string_view id) {
   return std::ranges::any_of(
       r.notice, [&](const Message& m) { return m.id.ends_with(".notice." + std::string(id)); });
