@@ -205,17 +205,6 @@ def check_building_up(result, t, settings):
     assert counts[7] - counts[6] == 8 * d * d + 5 * d, counts
 
 
-def check_depth(result, t, settings):
-    build = settings.get("build", "pre-norm")
-    for name, tensor in (("size", "stream"), ("gradient", "gradient")):
-        expected = np.sqrt((t[tensor] ** 2).mean(-1))
-        same(name, result["series"][f"{name}.{build}"]["y"], expected)
-    cut = result["series"]["gradient.no-residual"]["y"]
-    if len(cut) > 1:
-        ratio = cut[0] / cut[-1]
-        assert result["questions"][0]["right"] == (0 if ratio < 0.5 else 1 if ratio <= 2 else 2)
-
-
 def check_dot_product(result, t, settings):
     for film, features in enumerate(t["features"]):
         same("film", result["values"][f"film.{film}"], features @ t["wish"])
@@ -254,9 +243,9 @@ CASES = [
     ("experts", None, {}, SMALL),
     ("experts", None, {"experts": 4, "loss": "blend", "draw": 5}, STORIES),
     ("experts", None, {"experts": 1}, SMALL),
-    ("depth", check_depth, {}, SMALL),
-    ("depth", check_depth, {"build": "no-residual", "layers": 32}, SMALL),
-    ("depth", check_depth, {"build": "post-norm", "layers": 1}, SMALL),
+    ("depth", None, {}, SMALL),
+    ("depth", None, {"build": "no-residual", "layers": 32}, SMALL),
+    ("depth", None, {"build": "post-norm", "layers": 1}, SMALL),
     ("cost", None, {"tokens": 128}, SMALL),
     ("cost", None, {"tokens": 64, "storage": "float16", "accumulate": 8, "checkpointing": "on"}, STORIES),
     ("shuffle", check_shuffle, {}, SMALL),

@@ -214,21 +214,6 @@ TEST_CASE("labs: each rung adds one thing, and says so only where it shows") {
         std::string::npos);
 }
 
-TEST_CASE("labs: streams and gradients by layer, and nothing of depth where there is one layer") {
-  Bench bench;
-  const LabResult deep = bench.run("depth", kSentence, {{"layers", "24"}});
-  for (const char* id : {".grows", ".level", ".bare"}) CHECK(notices(deep, id));
-  CHECK(deep.series.size() == 8);
-  const LabResult one = bench.run("depth", kSentence, {{"layers", "1"}});
-  CHECK(one.notice.empty());
-  CHECK(one.questions.empty());
-  std::vector<std::string> answers;
-  for (int layers = 2; layers <= 32; layers += 6)
-    answers.push_back(right(bench.run("depth", kSentence, {{"layers", std::to_string(layers)}})));
-  CHECK(std::ranges::count(answers, "less") > 0);
-  CHECK(std::ranges::count(answers, "less") < std::ssize(answers));
-}
-
 TEST_CASE("labs: products rank films, are learned from ratings, and are the sentence's own") {
   Bench bench;
   const LabResult r = bench.run("dot-product", kSentence, {}, "stories");
