@@ -2,9 +2,11 @@
 #include <cstdio>
 
 #include "app/cli/cli.h"
+#include "app/platform/offscreen.h"
 #include "core/base/error.h"
 #include "core/base/number_text.h"
 #include "core/io/atomic_file.h"
+#include "core/io/png.h"
 #include "core/lab/lab_files.h"
 
 namespace headlight {
@@ -14,6 +16,8 @@ struct LabOptions {
   ModelOptions model;
   std::string name, json, csv, tensors, code, kept, language = "en";
   std::vector<std::string> settings;
+  std::string out, theme = "light";  // a print picture
+  int width = 1240;
   bool list = false;
 };
 
@@ -57,6 +61,30 @@ void print(const Lab& lab, const LabResult& r, Language language) {
   }
 }
 
+// The page of the window, as high as it needs to be.
+void print_picture(const LabOptions& o, const Lab& lab, Document document) {
+  document.labs.lab = lab.id;
+  document.labs.settings[document.labs.lab] = settings_of(o.settings);
+  ShellOptions options;
+  options.limits = o.model.limits();
+  options.threads = o.model.threads;
+  options.background = false;
+  Shell shell(std::move(document), options);
+  shell.set_look(o.theme == "dark", 1);
+  shell.set_language(*language_from_word(o.language));
+  shell.push(ShowMode{Mode::kLabs});
+  shell.apply();
+  if (!shell.state().labs.problem.empty()) throw Error(shell.state().labs.problem);
+  int height = 400;
+  for (const bool measured : {false, true}) {
+    Offscreen screen(shell, o.width, height);
+    screen.frontend().show_only_lab();
+    const std::vector<std::uint8_t> rgba = screen.picture();
+    if (measured) return write_file_atomic(o.out, encode_png(o.width, height, rgba));
+    height = static_cast<int>(screen.frontend().drawn().find("lab/end")->max.y);
+  }
+}
+
 int run_lab_command(const LabOptions& o) {
   const Language language = *language_from_word(o.language);
   if (o.list) return list_labs(language);
@@ -73,6 +101,8 @@ int run_lab_command(const LabOptions& o) {
   if (!o.code.empty()) write_file_atomic(o.code, lab_code(lab));
   if (!o.kept.empty()) write_file_atomic(o.kept, lab_kept(r));
   if (!o.tensors.empty()) write_file_atomic(o.tensors, lab_safetensors(lab, r));
+  if (!o.out.empty()) print_picture(o, lab, document);
+  if (!o.out.empty()) return 0;
   if (o.json.empty() && o.csv.empty() && o.tensors.empty() && o.code.empty())
     print(lab, r, language);
   return 0;
@@ -92,6 +122,13 @@ void add_lab_command(CLI::App& app, Run& run) {
   sub->add_option("--code", o->code, "FILE.py that computes the same from those tensors");
   sub->add_option("--keep", o->kept, "FILE.safetensors for what its training found")
       ->group("");  // for assets/labs
+  sub->add_option("--out", o->out, "FILE.png for a picture of its page, to be printed");
+  sub->add_option("--width", o->width, "--out: how wide, in pixels")
+      ->capture_default_str()
+      ->check(CLI::Range(480, 8192));
+  sub->add_option("--theme", o->theme, "--out: light or dark")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"light", "dark"}));
   sub->add_option("--lang", o->language, "Language of the sentences, en or zh")
       ->check(CLI::IsMember({"en", "zh"}))
       ->capture_default_str();

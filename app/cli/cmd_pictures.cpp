@@ -11,6 +11,7 @@
 #include "core/explain/explain.h"
 #include "core/io/atomic_file.h"
 #include "core/io/png.h"
+#include "core/lab/lab.h"
 #include "core/model/bundled.h"
 
 namespace headlight {
@@ -26,6 +27,10 @@ struct PictureOptions {
   bool nudge = false, backward = false;
   float scale = 1.0f;
   int zoom = 0;
+  std::string lab;  // its page is shown
+  std::vector<std::string> lab_set;
+  int lab_answer = -1;  // to its first question
+  bool lab_code = false;
   std::string train;       // a task, or OwnData: the Train panel is shown
   std::string train_file;  // the person's own data
   std::string train_from;  // the model that the run begins with
@@ -169,12 +174,30 @@ void train(Shell& shell, const PictureOptions& o) {
   if (o.mark) ask(MarkStep{*o.mark});
 }
 
+void show_lab(Shell& shell, const PictureOptions& o) {
+  shell.push(ShowLab{std::string(find_lab(o.lab).id)});
+  shell.apply();
+  for (const std::string& one : o.lab_set) {
+    const std::size_t equals = std::min(one.find('='), one.size());
+    shell.push(SetLabControl{one.substr(0, equals), one.substr(std::min(equals + 1, one.size()))});
+    shell.apply();
+  }
+  if (o.lab_code) shell.push(ShowLabCode{true});
+  const auto& result = shell.state().labs.result;
+  if (o.lab_answer >= 0 && result && !result->questions.empty()) {
+    shell.push(AnswerLab{result->questions[0].id, o.lab_answer});
+    shell.push(SeeLab{result->questions[0].id});
+  }
+  shell.apply();
+}
+
 int run_screenshot(const PictureOptions& o) {
   const auto [width, height] = parse_size(o.size);
   Shell shell(o.model.document(), shell_options(o.model));
   o.set_look(shell);
   if (!o.train.empty()) train(shell, o);
   look_at(shell, o, false);
+  if (!o.lab.empty()) show_lab(shell, o);
   if (o.open == "model") shell.push(DoCommand{Command::kToggleModel});
   if (o.open == "keys") shell.push(DoCommand{Command::kKeys});
   for (int i = 0; i < o.zoom; ++i) shell.push(DoCommand{Command::kZoomIn});
@@ -303,6 +326,10 @@ void add_screenshot_command(CLI::App& app, Run& run) {
   sub->add_option("--train-steps", o->train_steps, "--train: after so many updates")
       ->capture_default_str()
       ->check(CLI::Range(0, 1000000));
+  sub->add_option("--lab", o->lab, "A lab, as scale: its page");
+  sub->add_option("--lab-set", o->lab_set, "--lab: CONTROL=VALUE, again for others");
+  sub->add_option("--lab-answer", o->lab_answer, "--lab: which answer is given, from 0, and seen");
+  sub->add_flag("--lab-code", o->lab_code, "--lab: the same as code");
   sub->add_option("--mark", o->mark, "--train: the marked step");
   sub->add_option("--pin", o->pin, "--train: the step that it is compared with");
   sub->add_option("--out", o->out, "FILE.png")->required();

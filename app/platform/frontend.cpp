@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "app/ui/frame/panels.h"
+#include "app/ui/labs/labs_view.h"
 #include "core/base/utf8.h"
 
 namespace headlight {
@@ -95,6 +96,8 @@ void Frontend::draw(float width, float height) {
         state.session.range);
   if (stage_only_ == StageOnly::kNo) {
     draw_window(state, ui, width, height);
+  } else if (stage_only_ == StageOnly::kLab) {
+    draw_lab_only(state, ui, width, height);
   } else {
     draw_stage_only(state, ui, width, height, stage_only_ == StageOnly::kAllHeads);
   }

@@ -42,6 +42,8 @@ class Frontend {
   void show_only_stage(bool all_heads) {
     stage_only_ = all_heads ? StageOnly::kAllHeads : StageOnly::kOne;
   }
+  /// The same of the shown lab's page.
+  void show_only_lab() { stage_only_ = StageOnly::kLab; }
   /// Does anything move by itself, so that another frame is needed without input?
   bool wants_frame() const {
     const AppState& state = shell_.state();
@@ -56,7 +58,7 @@ class Frontend {
  private:
   void need_characters();
 
-  enum class StageOnly { kNo, kOne, kAllHeads };
+  enum class StageOnly { kNo, kOne, kAllHeads, kLab };
   Shell& shell_;
   HeatmapSink& sink_;
   Fonts fonts_;

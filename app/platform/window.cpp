@@ -118,6 +118,8 @@ ShellOptions shell_options(const WindowOptions& options) {
   shell.folders = options.folders;
   shell.first_language = language_of_machine();
   shell.dialogs = file_dialogs();
+  std::error_code unknown;  // on a system without /proc
+  shell.program = std::filesystem::read_symlink("/proc/self/exe", unknown).string();
   return shell;
 }
 

@@ -36,8 +36,9 @@ Shell::Shell(Document document, ShellOptions options)
                 state_.train),
       runs_(shared_, options_, document_, files_, state_.session.runs, state_.runs),
       dialogs_(shared_, options_, state_.session),
-      exports_(shared_, state_.session, options_.background),
+      exports_(shared_, state_.session, options_),
       cost_(shared_, options_, worker_, state_.session, state_.derived),
+      labs_(shared_, options_, state_.session.labs, state_.labs),
       writer_(options_.background) {
   state_.history = History(std::move(document));
   const std::string& path = options_.folders.settings;
@@ -106,6 +107,7 @@ void Shell::apply() {
   inspector_.update();
   training_.update_sample();
   training_.update_growth();
+  labs_.update();
   notices_.end_moment(state_.document());
 }
 
@@ -138,6 +140,7 @@ bool Shell::poll() {
   changed |= dialogs_.poll();
   changed |= exports_.poll();
   changed |= cost_.poll();
+  changed |= labs_.poll();
   if (state_.derived.trace != before) inspector_.update();
   return changed;
 }
@@ -149,6 +152,7 @@ void Shell::wait() {
   files_.wait_for_mask();
   runs_.wait();
   heads_.wait();
+  labs_.wait();
   poll();
   apply();
   training_.wait_rest();
@@ -164,8 +168,8 @@ bool Shell::is_working() const {
   return d.computing || d.writing || continuation_.is_working() || heads_.is_working() ||
          d.gpu.testing || d.sizes.measuring || d.rating || is_training() || files_.is_saving() ||
          files_.is_reading() || runs_.is_reading() || training_.is_leaving() ||
-         dialogs_.is_working() || exports_.is_working() || worker_.awaits(TraceTask::kNewest) ||
-         worker_.awaits(TraceTask::kPinned);
+         dialogs_.is_working() || exports_.is_working() || labs_.is_working() ||
+         worker_.awaits(TraceTask::kNewest) || worker_.awaits(TraceTask::kPinned);
 }
 
 void Shell::stop_gpu() {

@@ -20,6 +20,7 @@
 #include "app/shell/cost/cost_controller.h"
 #include "app/shell/dialogs/dialog_controller.h"
 #include "app/shell/exports/export_controller.h"
+#include "app/shell/labs/labs_controller.h"
 #include "app/shell/runs/runs_controller.h"
 #include "core/train/heads/head_claims.h"
 
@@ -82,7 +83,8 @@ class Shell {
  private:
   auto controllers() {
     return std::tie(document_, look_, notices_, computing_, steps_, heads_, inspector_, keyboard_,
-                    continuation_, files_, keeping_, training_, runs_, dialogs_, exports_, cost_);
+                    continuation_, files_, keeping_, training_, runs_, dialogs_, exports_, cost_,
+                    labs_);
   }
   void perform(const Action&);
   template <class Asked>
@@ -118,6 +120,7 @@ class Shell {
   DialogController dialogs_;
   ExportController exports_;
   CostController cost_;
+  LabsController labs_;
   BackgroundWriter writer_;  // last: ends first
 };
 

@@ -21,6 +21,7 @@ struct ShellOptions {
   GpuMaker make_gpu;                        // null: one without a window
   std::vector<std::string> dialogs;  // programs that ask for files (desktop_dialog.h), the first
                                      // that there is; none: a list of our own
+  std::string program;               // headlight itself, which draws pictures of labs; empty: none
   UserFolders folders;               // where settings and unsaved work are kept; empty: nowhere
 };
 

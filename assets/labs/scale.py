@@ -3,6 +3,12 @@ widths = [4, 8, 16, 32, 64, 128, 256, 512, 1024]
 causal = controls["mask"] == "causal"
 
 
+def scores_of(q, k):
+    return {"undivided": q @ k.T,
+            "divided": q @ k.T / np.sqrt(q.shape[1]),
+            "additive": np.tanh(q[:, None] + k[None]) @ t["v"][:q.shape[1]]}
+
+
 def measures(scores):
     """Spread of the scores; of their weights the largest, the entropy in bits, and how much comes
     back through softmax. A row with one key has nothing to choose from."""
@@ -15,11 +21,7 @@ def measures(scores):
 
 
 for d_k in widths:
-    q, k, v = t["q"][:, :d_k], t["k"][:, :d_k], t["v"][:d_k]
-    forms = {"undivided": q @ k.T,
-             "divided": q @ k.T / np.sqrt(d_k),
-             "additive": np.tanh(q[:, None] + k[None]) @ v}
-    for form, scores in forms.items():
+    for form, scores in scores_of(t["q"][:, :d_k], t["k"][:, :d_k]).items():
         for name, number in measures(scores).items():
             series.setdefault(f"{name}.{form}", []).append(number)
             if d_k == int(controls["d_k"]):
@@ -30,3 +32,14 @@ start = 0 if controls["d_k"] == "1024" else widths.index(int(controls["d_k"]))
 if gradient[start] > 0:
     ratio = gradient[-1] / gradient[start]
     right["gradient"] = 2 if ratio < 0.5 else 1 if ratio > 2 else 0
+
+# One head of the model, and random queries and keys of the same width for as many words.
+if "model_q" in t:
+    n, d = t["model_q"].shape
+    for name, q, k in (("model", t["model_q"], t["model_k"]), ("random", t["q"][:n, :d], t["k"][:n, :d])):
+        found = [measures(scores) for scores in scores_of(q, k).values()]
+        series[f"own_spread.{name}"] = [numbers["spread"] for numbers in found]
+        series[f"own_largest.{name}"] = [numbers["largest"] for numbers in found]
+    model, random = series["own_spread.model"][0], series["own_spread.random"][0]
+    if n > 1 and random > 0:
+        right["model"] = 0 if model < 0.8 * random else 2 if model > 1.25 * random else 1

@@ -87,6 +87,10 @@ struct Apply {
     if (e.sentence) doc.sentence = clean_utf8(*e.sentence).text;
     return std::move(doc);
   }
+  Document operator()(const SetLab& e) {
+    doc.labs = e.labs;
+    return std::move(doc);
+  }
   Document operator()(const SetDocument& e) {
     doc = e.document;
     doc.config.mask = tidy(std::move(doc.config.mask));
@@ -99,6 +103,13 @@ struct Apply {
 };
 
 }  // namespace
+
+bool same_run(const Document& a, const Document& b) {
+  // All members by name: another one does not compile until it is said here whether it counts.
+  const auto& [sentence, tokenizer, config, max_tokens, model, targets, labs] = a;
+  return sentence == b.sentence && tokenizer == b.tokenizer && config == b.config &&
+         max_tokens == b.max_tokens && model == b.model && targets == b.targets;
+}
 
 std::string_view whole_token(const Config& config) {
   return config.segments ? to_string(Special::kSeparator) : std::string_view();

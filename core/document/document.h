@@ -1,6 +1,7 @@
 // Document: what the person made. Undoable, saved, changed only by pure edits.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,6 +18,14 @@ inline constexpr int kMaxTargets = 4096;
 inline constexpr const char* kDefaultSentence =
     "The animal didn't cross the street because it was too tired";
 
+/// Which lab is shown and what was set in it (core/lab/lab.h): by lab, by control.
+struct LabChoice {
+  using Settings = std::map<std::string, std::string, std::less<>>;
+  std::string lab;  // empty: the first one
+  std::map<std::string, Settings, std::less<>> settings;
+  bool operator==(const LabChoice&) const = default;
+};
+
 struct Document {
   std::string sentence = kDefaultSentence;
   TokenizerKind tokenizer = TokenizerKind::kWords;
@@ -30,8 +39,12 @@ struct Document {
   /// each [MASK] in turn, by name. Missing, empty, or no name of this model: what it finds
   /// likeliest.
   std::vector<std::string> targets;
+  LabChoice labs;
   bool operator==(const Document&) const = default;
 };
+
+/// Would both give the same numbers in Steps?
+bool same_run(const Document&, const Document&);
 
 /// What the tokenizer keeps in one piece (Tokenizer::keep_whole()): [SEP], of a random model with
 /// segments.
@@ -73,12 +86,15 @@ struct SetModel {
   std::optional<TokenizerKind> tokenizer;
   std::optional<std::string> sentence;
 };
+struct SetLab {
+  LabChoice labs;
+};
 /// Everything at once: work that was recovered.
 struct SetDocument {
   Document document;
 };
 using Edit = std::variant<SetSentence, SetTokenizer, SetConfig, SetMask, MoveToken, SetMaxTokens,
-                          SetTarget, SetModel, SetDocument>;
+                          SetTarget, SetModel, SetLab, SetDocument>;
 
 /// The document with the edit applied. Invalid UTF-8 becomes U+FFFD, numbers are kept in range,
 /// lists sorted; nothing throws.

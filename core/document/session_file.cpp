@@ -25,6 +25,23 @@ void read_targets(const JsonReader& in, Document& document) {
     document = apply(document, SetTarget{static_cast<int>(i), (*targets)[i].get<std::string>()});
 }
 
+// By lab, by control; what a lab cannot take it says itself.
+void read_labs(const JsonReader& in, Document& document) {
+  LabChoice labs;
+  in.text("lab", labs.lab);
+  const Json none = Json::object(), *found = in.find("labs"), &all = found ? *found : none;
+  bool texts = all.is_object();
+  for (auto lab = all.begin(); texts && lab != all.end(); ++lab) {
+    texts = lab->is_object();
+    for (auto one = lab->begin(); texts && one != lab->end(); ++one) {
+      texts = one->is_string();
+      if (texts) labs.settings[lab.key()][one.key()] = one->get<std::string>();
+    }
+  }
+  if (!texts) in.fail("labs", Message{"session.labs"}, all);
+  document = apply(document, SetLab{labs});
+}
+
 // 64 bits do not fit JSON's numbers everywhere: written as text.
 SessionWeights read_weights(const JsonReader& in) {
   SessionWeights weights;
@@ -86,6 +103,9 @@ std::string session_text(const Document& d, const SessionWeights& weights,
   if (weights.own) json["own_weights"] = true;
   json["model"] = config_json(d.config);
   if (!d.targets.empty()) json["targets"] = d.targets;
+  if (!d.labs.lab.empty()) json["lab"] = d.labs.lab;
+  for (const auto& [lab, settings] : d.labs.settings)
+    for (const auto& [control, value] : settings) json["labs"][lab][control] = value;
   return json_text(json);
 }
 
@@ -121,6 +141,7 @@ SessionFile parse_session(std::string_view text) {
   file.document = apply(file.document, SetModel{trained, {}, {}, {}});
   file.weights = read_weights(in);
   read_targets(in, file.document);
+  read_labs(in, file.document);
   const Json* model = in.find("model");
   Config config = model ? read_config(*model, "model", kWords) : file.document.config;
   // Positions that are not said are the trained model's own (run_config()).

@@ -366,6 +366,7 @@ constexpr std::array kAttention = {Choice<AttentionKind>{AttentionKind::kBasic, 
 constexpr std::array kScores = {Choice<ScoreKind>{ScoreKind::kDot, "dot"},
                                 Choice<ScoreKind>{ScoreKind::kAdditive, "additive"}};
 constexpr std::array kBlock = {Choice<BlockKind>{BlockKind::kAttention, "attention"},
+                               Choice<BlockKind>{BlockKind::kNormedAttention, "attention-norm"},
                                Choice<BlockKind>{BlockKind::kPostNorm, "post-norm"},
                                Choice<BlockKind>{BlockKind::kPreNorm, "pre-norm"}};
 constexpr std::array kActivation = {Choice<Activation>{Activation::kRelu, "relu"},

@@ -23,7 +23,9 @@ namespace headlight {
 enum class ModelForm { kTokens, kClasses, kTranslate };
 enum class AttentionKind { kBasic, kSingle, kNarrow, kWide };
 enum class ScoreKind { kDot, kAdditive };
-enum class BlockKind { kAttention, kPostNorm, kPreNorm };
+/// kAttention is attention alone, kNormedAttention the same with a norm before it: no feed-forward
+/// network.
+enum class BlockKind { kAttention, kNormedAttention, kPostNorm, kPreNorm };
 /// kNone: a row stays as it is, whatever its size.
 enum class NormKind { kLayer, kRms, kNone };
 /// The last two are gated: a second product of the row multiplies what the function made of the
@@ -158,7 +160,13 @@ struct Config {
   int pool_width() const;    // pool_hidden as it will be used
   int focus_count() const;   // one, of PoolKind::kVector
   bool pools_by_weights() const { return pool == PoolKind::kVector || pool == PoolKind::kFoci; }
-  bool has_feed_forward() const { return block != BlockKind::kAttention; }
+  bool has_feed_forward() const {
+    return block == BlockKind::kPostNorm || block == BlockKind::kPreNorm;
+  }
+  /// Does each part of a block start from normed rows, and the model end with a norm?
+  bool norms_before() const {
+    return (block == BlockKind::kPreNorm || block == BlockKind::kNormedAttention) && has_norms();
+  }
   bool is_gated() const;
   /// Has it weights for places that it learned with, and none for those behind them?
   bool ends_at_context() const {

@@ -19,10 +19,14 @@ double LabResult::value(std::string_view name) const {
 std::span<const Lab> all_labs() {
   static const std::vector<Lab> kLabs = {dot_product_lab(), without_parameters_lab(),
                                          building_up_lab(), dictionary_lab(),
-                                         scale_lab(),       shuffle_lab(),
-                                         pooling_lab(),     experts_lab(),
-                                         depth_lab(),       cost_lab(),
-                                         sampling_lab(),    gradients_lab()};
+                                         scale_lab(),       heads_lab(),
+                                         shuffle_lab(),     positions_lab(),
+                                         masks_lab(),       pooling_lab(),
+                                         experts_lab(),     depth_lab(),
+                                         reach_lab(),       cost_lab(),
+                                         forms_lab(),       segments_lab(),
+                                         pieces_lab(),      sampling_lab(),
+                                         induction_lab(),   gradients_lab()};
   return kLabs;
 }
 

@@ -45,7 +45,7 @@ struct LabValue {
 struct LabSeries {
   std::string name;  // "<chart>.<line>", or "<chart>" where the chart has one line
   std::vector<double> x, y, low{}, high{};
-  std::vector<std::string> names{};  // of its points or bars: words, films
+  std::vector<std::string> names{};  // of its points or bars: words, or ids of texts (lab_name)
 };
 
 enum class LabChartForm { kLines, kPoints, kBars };
@@ -66,8 +66,8 @@ enum class LabColours { kWeights, kSigned };
 /// "lab.<lab>.picture.<name>" is their title, with ".axes" what rows and columns are.
 struct LabPicture {
   std::string name;
-  std::vector<std::string> rows, columns;
-  std::vector<float> cells;  // (rows, columns)
+  std::vector<std::string> rows, columns;  // words, or ids of texts, as `over` (lab_name)
+  std::vector<float> cells;                // (rows, columns)
   LabColours colours = LabColours::kWeights;
   double at = 0;                // its place on the axis of the series
   std::string under{}, over{};  // over: its own title beside others of its name
@@ -116,6 +116,8 @@ struct LabInput {
   ProgressFunction progress{};
   /// Given what is there so far, by a lab that takes more than a moment.
   std::function<void(const LabResult&)> show{};
+  /// Of a document whose model is a run that is being trained.
+  std::shared_ptr<const Model> run_model{};
 };
 
 class LabRun;
@@ -130,8 +132,12 @@ struct Lab {
   std::string_view takes{};
   /// What the pages of Steps that offer it make.
   std::vector<Role> fits{};
-  std::string_view formula{};  // the same in every language, with the marks of rich text
+  std::string_view formula{};             // the same in every language, with the marks of rich text
+  std::vector<std::string_view> tasks{};  // of Train, whose settings offer it
 };
+
+/// What a control says before anybody has set it.
+std::string first_setting(const LabControl&);
 
 /// The control of every lab that trains: "kept" shows the run that comes with the program, "live"
 /// trains now.

@@ -25,9 +25,13 @@ std::string numbers(const std::vector<double>& all) {
   return listed("[", all, "]", [](double x) { return json_number(x); });
 }
 
-std::string series_json(const LabSeries& s) {
+std::string series_json(Language language, const LabSeries& s) {
   std::string text = "{\"x\": " + numbers(s.x) + ", \"y\": " + numbers(s.y);
   if (!s.low.empty()) text += ", \"low\": " + numbers(s.low) + ", \"high\": " + numbers(s.high);
+  if (!s.names.empty())
+    text += ", \"names\": " + listed("[", s.names, "]", [&](const std::string& name) {
+              return quoted(lab_name(language, name));
+            });
   return quoted(s.name) + ": " + text + "}";
 }
 
@@ -51,7 +55,13 @@ std::string csv_number(const std::vector<double>& all, std::size_t i) {
 }  // namespace
 
 std::string_view lab_text(Language language, const Lab& lab, std::string_view rest) {
-  return tr(language, "lab." + std::string(lab.id) + "." + std::string(rest));
+  const std::string id = "lab." + std::string(lab.id) + "." + std::string(rest);
+  const std::string_view said = tr(language, id);
+  return said.data() == id.data() ? std::string_view() : said;  // missing: tr() gave the id
+}
+
+std::string lab_name(Language language, const std::string& name) {
+  return std::string(name.starts_with("lab.") ? tr_or(language, name, name) : name);
 }
 
 AskedQuestion asked(Language language, const Lab& lab, const LabQuestion& question) {
@@ -70,7 +80,8 @@ std::string lab_json(const Lab& lab, const LabResult& r, Language language) {
          ",\n \"values\": " +
          listed("{", r.values, "}",
                 [](const LabValue& v) { return quoted(v.name) + ": " + json_number(v.value); }) +
-         ",\n \"series\": " + listed("{", r.series, "}", series_json) +
+         ",\n \"series\": " +
+         listed("{", r.series, "}", [&](const LabSeries& s) { return series_json(language, s); }) +
          ",\n \"tree\": " + listed("[", r.tree, "]", branch_json) +
          ",\n \"notice\": " + listed("[", r.notice, "]", said) + ",\n \"questions\": " +
          listed("[", r.questions, "]",

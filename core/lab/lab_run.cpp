@@ -9,6 +9,7 @@
 #include "core/base/utf8.h"
 #include "core/io/safetensors.h"
 #include "core/lab/lab_assets.h"
+#include "core/model/model.h"
 #include "core/run/trace.h"
 
 namespace headlight {
@@ -36,15 +37,18 @@ bool fits(const LabControl& control, const std::string& text) {
 
 }  // namespace
 
+std::string first_setting(const LabControl& control) {
+  return control.words.empty() ? text_of(control.first)
+                               : std::string(control.words[control.first_word]);
+}
+
 LabRun::LabRun(const Lab& lab, const LabInput& input, const LabSettings& settings)
     : lab_(lab), input_(input) {
   std::string known;
   for (const LabControl& control : lab.controls) {
     known += (known.empty() ? "" : ", ") + std::string(control.id);
     const auto found = settings.find(control.id);
-    const std::string first = control.words.empty()
-                                  ? text_of(control.first)
-                                  : std::string(control.words[control.first_word]);
+    const std::string first = first_setting(control);
     std::string& value = result.settings[std::string(control.id)];
     value = found == settings.end() ? first : found->second;
     if (fits(control, value)) continue;
@@ -73,13 +77,23 @@ double LabRun::number(std::string_view control) const {
   return value;
 }
 
+std::int64_t LabRun::place(std::string_view control, std::int64_t count) const {
+  const std::int64_t at = whole(control);
+  if (at < count) return at;
+  throw UsageError(Message{"lab.error.setting",
+                           {{"control", std::string(control)},
+                            {"known", "0 … " + std::to_string(count - 1)},
+                            {"got", std::to_string(at)}}});
+}
+
 const Trace& LabRun::trace() {
   if (!trace_) trace_ = run(input_.document);
   return *trace_;
 }
 
 std::shared_ptr<const Trace> LabRun::run(const Document& document, bool gradients) {
-  RunResult done = input_.runner.run(document, input_.backend, nullptr, gradients);
+  RunResult done = input_.runner.run(
+      document, input_.backend, document.model == kRunRef ? input_.run_model : nullptr, gradients);
   if (done.trace) {
     model_ = done.model;
     return done.trace;

@@ -17,6 +17,8 @@ class LabRun {
   std::int64_t whole(std::string_view control) const {
     return static_cast<std::int64_t>(number(control));
   }
+  /// A place among so many, from 0. Throws UsageError with the places that there are.
+  std::int64_t place(std::string_view control, std::int64_t count) const;
   const Document& document() const { return input_.document; }
   void tell(double share) const { headlight::tell(input_.progress, "lab.doing", share); }
   /// What is in the result so far is worth looking at.
@@ -68,5 +70,7 @@ Config next_token_config(Config);
 Tensor lab_tensor(std::string name, std::vector<Axis> axes, std::vector<float> cells);
 /// A number as a lab's sentences have it: three digits.
 std::string lab_number(double);
+/// A share in percent, without the sign.
+inline std::string lab_percent(double share) { return lab_number(100 * share); }
 
 }  // namespace headlight

@@ -1,6 +1,7 @@
 #include "core/lab/lab_training.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/base/error.h"
 
@@ -88,6 +89,44 @@ std::shared_ptr<const Model> kept_model(const RunPlan& plan, std::shared_ptr<con
     model->weights.push_back({spec.name, spec.axes, weight.data});
   }
   return model;
+}
+
+std::vector<int> likeliest(Predictor& predictor, const std::vector<std::vector<int>>& rows,
+                           std::size_t first) {
+  std::vector<int> ids;
+  for (const auto& row : rows) ids.insert(ids.end(), row.begin(), row.end());
+  const std::size_t width = rows[0].size();
+  const auto logits = predictor.logits(ids, static_cast<std::int64_t>(width));
+  const std::size_t vocab = logits.size() / ids.size();
+  std::vector<int> said;
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    for (std::size_t i = first; i < width; ++i) {
+      const auto cells = logits.subspan((r * width + i) * vocab, vocab);
+      said.push_back(static_cast<int>(std::ranges::max_element(cells) - cells.begin()));
+    }
+  }
+  return said;
+}
+
+double mean_loss(std::span<const float> logits, std::span<const int> targets) {
+  const std::size_t vocab = logits.size() / targets.size();
+  double sum = 0, counted = 0;
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    if (targets[i] < 0) continue;
+    const auto row = logits.subspan(i * vocab, vocab);
+    const double most = static_cast<double>(*std::ranges::max_element(row));
+    double all = 0;
+    for (const float x : row) all += std::exp(static_cast<double>(x) - most);
+    sum += std::log(all) + most - static_cast<double>(row[static_cast<std::size_t>(targets[i])]);
+    ++counted;
+  }
+  return sum / counted;
+}
+
+std::string spaced(const Vocabulary& vocabulary, std::span<const int> ids) {
+  std::string text;
+  for (const int id : ids) text += (text.empty() ? "" : " ") + vocabulary.token(id);
+  return text;
 }
 
 std::shared_ptr<const Trace> read_with(LabRun& run, std::shared_ptr<const Model> model,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/lab/lab_run.h"
+#include "core/train/predictor.h"
 #include "core/train/training_run.h"
 
 namespace headlight {
@@ -41,6 +42,15 @@ void keep_weights(const Model&, std::string_view prefix, std::vector<Tensor>& ke
 /// size.
 std::shared_ptr<const Model> kept_model(const RunPlan&, std::shared_ptr<const Task>,
                                         std::string_view prefix, std::span<const Tensor> kept);
+
+/// The likeliest token at the places from `first` on of rows of one length, (rows, places).
+std::vector<int> likeliest(Predictor&, const std::vector<std::vector<int>>& rows,
+                           std::size_t first);
+
+/// −log p of the targets that count (not −1), the mean; logits (targets, vocab).
+double mean_loss(std::span<const float> logits, std::span<const int> targets);
+/// The tokens with spaces between them.
+std::string spaced(const Vocabulary&, std::span<const int> ids);
 
 /// A sentence run with such a model, or with one that computes as `config` says. Throws as
 /// LabRun::run().

@@ -193,6 +193,23 @@ TEST_CASE("session: what is written is read back, whole") {
   CHECK(parse_session(session_text(Document{})).document == Document{});
 }
 
+TEST_CASE("session: labs and their controls are kept; what is none is refused") {
+  Document document;
+  document.labs.lab = "scale";
+  document.labs.settings["scale"]["d_k"] = "16";
+  document.labs.settings["shuffle"]["draw"] = "7";
+  CHECK(parse_session(session_text(document)).document == document);
+  for (const char* labs : {R"("labs": [])", R"("labs": {"scale": 1})",
+                           R"("labs": {"scale": {"d_k": 16}})", R"("lab": 3)"})
+    CHECK_FALSE(problem_of(session_with(labs)).empty());
+  // Which lab is shown changes no number in Steps.
+  Document other = document;
+  other.labs = {};
+  CHECK(same_run(document, other));
+  other.sentence += " more";
+  CHECK_FALSE(same_run(document, other));
+}
+
 TEST_CASE("session: files of earlier versions load") {
   const Document d = parse_session(session_with(R"("model": {"mask": {"kind": "free",
       "forbidden": [[3, 1], [0, 5], [3, 2]]}})"))

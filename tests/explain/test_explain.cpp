@@ -325,7 +325,8 @@ namespace {
 
 std::vector<Document> documents() {
   std::vector<Document> all;
-  for (BlockKind block : {BlockKind::kAttention, BlockKind::kPostNorm, BlockKind::kPreNorm}) {
+  for (BlockKind block : {BlockKind::kAttention, BlockKind::kNormedAttention, BlockKind::kPostNorm,
+                          BlockKind::kPreNorm}) {
     for (AttentionKind attention : {AttentionKind::kBasic, AttentionKind::kSingle,
                                     AttentionKind::kNarrow, AttentionKind::kWide}) {
       Document d;

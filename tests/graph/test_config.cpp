@@ -78,7 +78,7 @@ TEST_CASE("config: each choice has one word") {
   check_words<ModelForm>(3);
   check_words<AttentionKind>(4);
   check_words<ScoreKind>(2);
-  check_words<BlockKind>(3);
+  check_words<BlockKind>(4);
   check_words<NormKind>(3);
   check_words<Activation>(6);
   check_words<PositionKind>(8);

@@ -330,6 +330,26 @@ TEST_CASE("program: steps of basic attention alone") {
   CHECK(p.mask == -1);
 }
 
+TEST_CASE(
+    "program: attention alone may start from normed rows, and then the model ends with a norm") {
+  Config c = one_layer();
+  c.attention = AttentionKind::kSingle;
+  c.block = BlockKind::kNormedAttention;
+  c.positions = PositionKind::kNone;
+  c.mask.kind = MaskKind::kNone;
+  c.scale = c.bias = false;
+  const Names expected = {"token_ids",   "embed",       "ln1.normalized",  "attn.q_proj",
+                          "attn.k_proj", "attn.v_proj", "attn.scores_raw", "attn.pattern",
+                          "attn.z",      "attn_out",    "resid_post",      "ln_final.normalized",
+                          "logits",      "probs"};
+  CHECK(step_names(build_program(c, kShape)) == expected);
+  // Without norms it is attention alone.
+  Config without = c, plain = c;
+  without.norm = plain.norm = NormKind::kNone;
+  plain.block = BlockKind::kAttention;
+  CHECK(step_names(build_program(without, kShape)) == step_names(build_program(plain, kShape)));
+}
+
 TEST_CASE("program: a step that is switched off is absent") {
   const auto has = [](const Config& c, const char* name) {
     return build_program(c, kShape).find(name) >= 0;
@@ -540,7 +560,7 @@ TEST_CASE("program: for every combination, what is read was written, shown once,
   });
   troubles.erase("");
   for (const auto& [what, where] : troubles) FAIL_CHECK(where << ": " << what);
-  CHECK(configs == 4 * 2 * 3 * 6 * 8 * 6 * 8);
+  CHECK(configs == 4 * 2 * 4 * 6 * 8 * 6 * 8);
 }
 
 TEST_CASE("program: classifiers and encoder-decoders, for every combination") {

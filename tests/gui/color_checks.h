@@ -18,12 +18,12 @@ inline float from_linear(float v) {
   return v <= 0.0031308f ? v * 12.92f : 1.055f * std::pow(v, 1 / 2.4f) - 0.055f;
 }
 
-struct Lab {
+struct LabColor {
   float l, a, b;
 };
 
 // CIE 1976 L*a*b* of an sRGB colour, white point D65.
-inline Lab lab_of(Color c) {
+inline LabColor lab_of(Color c) {
   const float r = to_linear(c.r), g = to_linear(c.g), b = to_linear(c.b);
   const auto f = [](float t) {
     return t > 216.0f / 24389 ? std::cbrt(t) : (24389.0f / 27 * t + 16) / 116;
@@ -48,7 +48,7 @@ inline Color seen_with(Vision vision, Color c) {
 /// How far two colours look apart: the distance in CIE L*a*b* (D65). 2 can just be told apart side
 /// by side, 100 is black against white.
 inline float color_difference(Color a, Color b) {
-  const Lab p = lab_of(a), q = lab_of(b);
+  const LabColor p = lab_of(a), q = lab_of(b);
   return std::hypot(p.l - q.l, p.a - q.a, p.b - q.b);
 }
 

@@ -196,7 +196,7 @@ TEST_CASE("controllers: a key is a command, or what the palette or the control i
   keyboard.press({kKeyRight}, false);
   keyboard.on(std::get<UseFocus>(asked()));
   CHECK(alone.state.requests.focus.nudge == 1);
-  alone.state.session.train.open = true;
+  alone.state.session.mode = Mode::kTrain;
   keyboard.on(FocusOn{"", FocusKind::kButton, false, false, ""});
   keyboard.press({kKeyLeft}, false);
   CHECK(std::get<MoveMark>(asked()).direction == -1);
@@ -239,7 +239,7 @@ TEST_CASE("controllers: files ask before work is lost, and tell what is dropped 
   write_text(folder.path("text.txt"), "some words");
   files.on(DropFiles{{folder.path("text.txt")}});
   CHECK(alone.state.document().sentence == "some words");
-  alone.state.session.train.open = true;
+  alone.state.session.mode = Mode::kTrain;
   files.on(DropFiles{{folder.path("text.txt")}});
   CHECK(alone.only<DropText>().path == folder.path("text.txt"));
 }

@@ -145,7 +145,8 @@ TEST_CASE("flow: positions; without them equal tokens have equal embeddings") {
 
 TEST_CASE("flow: the arrows go through every step in the program's order, and back") {
   Document document = small_document(2, 2, 8);
-  for (const BlockKind block : {BlockKind::kPreNorm, BlockKind::kPostNorm, BlockKind::kAttention}) {
+  for (const BlockKind block : {BlockKind::kPreNorm, BlockKind::kPostNorm, BlockKind::kAttention,
+                                BlockKind::kNormedAttention}) {
     document.config.block = block;
     Gui gui(document);
     const std::vector<std::string> names = step_names(gui.trace().program());

@@ -178,10 +178,10 @@ TEST_CASE("modes: a walk that plays ends when its page is left") {
   REQUIRE(gui.state().session.playback.playing);
   gui.click("mode/train");
   gui.frame(3);
-  CHECK(gui.state().session.train.open);
+  CHECK(gui.state().session.mode == Mode::kTrain);
   CHECK_FALSE(gui.state().session.playback.playing);
   gui.click("mode/steps");
-  CHECK_FALSE(gui.state().session.train.open);
+  CHECK(gui.state().session.mode != Mode::kTrain);
 }
 
 TEST_CASE("modes: looking into Train and leaving it again changes nothing") {
@@ -221,7 +221,7 @@ TEST_CASE("modes: a run in the background is seen in Steps: how far, pause, a wa
   CHECK(gui.state().train.run.status.step > 3);
   gui.click("top/training/play");
   gui.click("top/training");
-  CHECK(gui.state().session.train.open);
+  CHECK(gui.state().session.mode == Mode::kTrain);
 }
 
 TEST_CASE("model settings: the width steps by the heads, so that it always divides") {

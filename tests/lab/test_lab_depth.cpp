@@ -3,33 +3,33 @@
 #include <cmath>
 
 #include "core/lab/lab_training.h"
-#include "tests/lab/lab_bench_c.h"
+#include "tests/support/lab_bench.h"
 
 namespace headlight {
 
 TEST_CASE("labs: streams and gradients by layer, and nothing of depth where there is one layer") {
-  LabBench bench("depth");
+  OneLab bench("depth");
   const LabResult deep = bench.with({{"layers", "24"}});
-  for (const char* id : {"grows", "level", "bare"}) CHECK(lab_notices(deep, id));
+  for (const char* id : {"grows", "level", "bare"}) CHECK(has_notice(deep, id));
   const LabResult one = bench.with({{"layers", "1"}});
-  for (const char* id : {"grows", "level", "bare", "lost"}) CHECK_FALSE(lab_notices(one, id));
-  CHECK(lab_answer(one, "residual") == "");
+  for (const char* id : {"grows", "level", "bare", "lost"}) CHECK_FALSE(has_notice(one, id));
+  CHECK(right_answer(one, "residual") == "");
   std::vector<std::string> answers;
   for (int layers = 2; layers <= 32; layers += 6)
-    answers.push_back(lab_answer(bench.with({{"layers", std::to_string(layers)}}), "residual"));
+    answers.push_back(right_answer(bench.with({{"layers", std::to_string(layers)}}), "residual"));
   CHECK(std::ranges::count(answers, "less") > 0);
   CHECK(std::ranges::count(answers, "less") < std::ssize(answers));
 }
 
 TEST_CASE("labs: depth says which builds still start, and judges the chosen one") {
-  LabBench bench("depth");
+  OneLab bench("depth");
   const LabResult pre = bench.with({});
-  check_charts(pre, "depth");
-  CHECK(lab_answer(pre, "start") == "yes");
-  CHECK(lab_notices(pre, "starts"));
-  CHECK(lab_notices(pre, "explodes"));
-  CHECK(lab_answer(bench.with({{"build", "no-residual"}}), "start") == "no");
-  CHECK(lab_answer(bench.with({{"build", "post-norm"}}), "start") == "no");
+  CHECK(all_are_drawn(find_lab("depth"), pre));
+  CHECK(right_answer(pre, "start") == "yes");
+  CHECK(has_notice(pre, "starts"));
+  CHECK(has_notice(pre, "explodes"));
+  CHECK(right_answer(bench.with({{"build", "no-residual"}}), "start") == "no");
+  CHECK(right_answer(bench.with({{"build", "post-norm"}}), "start") == "no");
   CHECK(pre.value("deepest.pre-norm") == 32);
   CHECK(pre.value("deepest.no-residual") < 32);
   CHECK(pre.value("frequencies") > 3);
@@ -39,21 +39,21 @@ TEST_CASE("labs: depth says which builds still start, and judges the chosen one"
   // The pictures are of the chosen build: without the residual the first row's gradient is pale.
   const LabResult cut = bench.with({{"build", "no-residual"}, {"layers", "32"}});
   CHECK(cut.in_steps.config.residual == false);
-  CHECK(lab_line(cut, "size.pre-norm").y.size() == 32);
+  CHECK(series_of(cut, "size.pre-norm").y.size() == 32);
 }
 
 TEST_CASE("labs: depth takes the first words of a long sentence") {
-  LabBench bench("depth");
+  OneLab bench("depth");
   Document d = bench.document();
   for (int i = 0; i < 40; ++i) d.sentence += " w" + std::to_string(i);
   const LabResult r = bench.run(d, {{"layers", "2"}});
-  CHECK(lab_notes(r, "lab.note.first_tokens"));
+  CHECK(has_note(r, "lab.note.first_tokens"));
   CHECK(r.pictures[0].columns.size() == 32);
   CHECK(r.pictures[0].columns[1] == "little");
 }
 
 TEST_CASE("labs: depth trains now what is kept, and stops when asked") {
-  LabBench bench("depth");
+  OneLab bench("depth");
   const LabResult kept = bench.with({});
   int told = 0;
   std::vector<Tensor> so_far;

@@ -2,20 +2,20 @@
 #include <cmath>
 
 #include "core/lab/lab_training.h"
-#include "tests/lab/lab_bench_c.h"
+#include "tests/support/lab_bench.h"
 
 namespace headlight {
 
 TEST_CASE("labs: experts divide a curve where they compete, and cannot where there is one") {
-  LabBench bench("experts");
+  OneLab bench("experts");
   const LabResult two = bench.with({});
-  check_charts(two, "experts");
-  CHECK(lab_answer(two, "alone") == "less");
-  for (const char* id : {"regimes", "exact", "word"}) CHECK(lab_notices(two, id));
+  CHECK(all_are_drawn(find_lab("experts"), two));
+  CHECK(right_answer(two, "alone") == "less");
+  for (const char* id : {"regimes", "exact", "word"}) CHECK(has_notice(two, id));
   CHECK(two.value("error.mixture") < two.value("error.network"));
   const LabResult one = bench.with({{"experts", "1"}});
-  CHECK(lab_answer(one, "alone") == "same");
-  for (const char* id : {"regimes", "exact"}) CHECK_FALSE(lab_notices(one, id));
+  CHECK(right_answer(one, "alone") == "same");
+  for (const char* id : {"regimes", "exact"}) CHECK_FALSE(has_notice(one, id));
   CHECK(one.value("error.mixture") > one.value("error.network"));
   CHECK(one.value("left.1") == doctest::Approx(1));
   // Where the error of the mean is learned from, an expert alone may be far from the curve.
@@ -23,20 +23,20 @@ TEST_CASE("labs: experts divide a curve where they compete, and cannot where the
   for (int draw = 1; draw <= 20 && !larger; ++draw) {
     const LabResult r =
         bench.with({{"experts", "3"}, {"loss", "blend"}, {"draw", std::to_string(draw)}});
-    larger = lab_answer(r, "alone") == "more";
-    if (larger) CHECK_FALSE(lab_notices(r, "exact"));
+    larger = right_answer(r, "alone") == "more";
+    if (larger) CHECK_FALSE(has_notice(r, "exact"));
   }
   CHECK(larger);
 }
 
 TEST_CASE("labs: experts weigh the words of the sentence, and count who is heard") {
-  LabBench bench("experts");
+  OneLab bench("experts");
   Document d = bench.document();
-  CHECK(lab_notes(bench.run(d), "lab.note.example"));
-  CHECK(lab_answer(bench.run(d), "used") == "all");
+  CHECK(has_note(bench.run(d), "lab.note.example"));
+  CHECK(right_answer(bench.run(d), "used") == "all");
   d.sentence = "a";
   const LabResult one = bench.run(d);
-  CHECK(lab_answer(one, "used") == "one");
+  CHECK(right_answer(one, "used") == "one");
   CHECK(one.pictures[0].columns.size() == 1);
   CHECK(one.notes.empty());
   const LabResult r = bench.with({});
@@ -52,13 +52,13 @@ TEST_CASE("labs: experts weigh the words of the sentence, and count who is heard
   }
   for (const std::string line : {"load.sentence", "load.stories"}) {
     double sum = 0;
-    for (const double y : lab_line(r, line).y) sum += y;
+    for (const double y : series_of(r, line).y) sum += y;
     CHECK(sum == doctest::Approx(1).epsilon(1e-4));
   }
 }
 
 TEST_CASE("labs: experts learn now what is kept, and stop when asked") {
-  LabBench bench("experts");
+  OneLab bench("experts");
   const LabResult kept = bench.with({}), now = bench.with({{"run", "live"}});
   const Tensor &before = kept_tensor(kept.trained, "words.curve"),
                &curve = kept_tensor(now.trained, "words.curve");

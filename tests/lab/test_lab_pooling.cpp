@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "core/lab/lab_training.h"
-#include "tests/lab/lab_bench_c.h"
+#include "tests/support/lab_bench.h"
 
 namespace headlight {
 namespace {
@@ -14,21 +14,21 @@ LabSettings pooling(const char* sentences, const char* layers, const char* examp
 }  // namespace
 
 TEST_CASE("labs: pooling judges what adding up can say, and what attention has to bring") {
-  LabBench bench("pooling");
+  OneLab bench("pooling");
   const LabResult plain = bench.with(pooling("plain", "0"));
-  check_charts(plain, "pooling");
-  CHECK(lab_answer(plain, "mean") == "most");
-  CHECK(lab_answer(plain, "class_token") == "chance");
-  CHECK(lab_notices(plain, "blind"));
-  CHECK_FALSE(lab_notices(plain, "added"));
+  CHECK(all_are_drawn(find_lab("pooling"), plain));
+  CHECK(right_answer(plain, "mean") == "most");
+  CHECK(right_answer(plain, "class_token") == "chance");
+  CHECK(has_notice(plain, "blind"));
+  CHECK_FALSE(has_notice(plain, "added"));
   const LabResult attended = bench.with(pooling("plain", "1"));
-  CHECK(lab_answer(attended, "class_token") == "most");
-  CHECK_FALSE(lab_notices(attended, "blind"));
+  CHECK(right_answer(attended, "class_token") == "most");
+  CHECK_FALSE(has_notice(attended, "blind"));
   // "not" turns the meaning round, which no sum of rows says.
   const LabResult negated = bench.with(pooling("negated", "0"));
-  CHECK(lab_answer(negated, "mean") == "chance");
-  CHECK(lab_notices(negated, "added"));
-  CHECK(lab_answer(bench.with(pooling("negated", "1")), "mean") == "most");
+  CHECK(right_answer(negated, "mean") == "chance");
+  CHECK(has_notice(negated, "added"));
+  CHECK(right_answer(bench.with(pooling("negated", "1")), "mean") == "most");
   CHECK(attended.value("difference") < 1e-5);
   for (const LabPicture& p : plain.pictures) {
     for (std::size_t i = 0; i < p.rows.size(); ++i) {
@@ -40,9 +40,9 @@ TEST_CASE("labs: pooling judges what adding up can say, and what attention has t
 }
 
 TEST_CASE("labs: pooling reads the person's own words where it knows them") {
-  LabBench bench("pooling");
+  OneLab bench("pooling");
   Document d = bench.document();
-  CHECK(lab_notes(bench.run(d), "lab.note.example"));
+  CHECK(has_note(bench.run(d), "lab.note.example"));
   d.sentence = "Tom hates the cake .";
   const LabResult own = bench.run(d);
   CHECK(own.notes.empty());
@@ -50,17 +50,17 @@ TEST_CASE("labs: pooling reads the person's own words where it knows them") {
   CHECK(own.pictures[0].columns.size() == 6);  // [CLS] before them
   d.sentence = "tom";                          // one word: every way weighs it alone
   const LabResult one = bench.run(d);
-  CHECK_FALSE(lab_notices(one, "word"));
-  CHECK_FALSE(lab_notices(one, "query"));
-  CHECK_FALSE(lab_notices(one, "foci"));
+  CHECK_FALSE(has_notice(one, "word"));
+  CHECK_FALSE(has_notice(one, "query"));
+  CHECK_FALSE(has_notice(one, "foci"));
   for (int i = 0; i < 200; ++i) d.sentence += " tom hates the cake";
-  CHECK(lab_notes(bench.run(d), "lab.note.first_tokens"));
+  CHECK(has_note(bench.run(d), "lab.note.first_tokens"));
   d.sentence = "[PAD] tom";
-  CHECK(lab_notes(bench.run(d), "lab.note.example"));
+  CHECK(has_note(bench.run(d), "lab.note.example"));
 }
 
 TEST_CASE("labs: pooling learns now what is kept, and stops when asked") {
-  LabBench bench("pooling");
+  OneLab bench("pooling");
   LabSettings live = pooling("plain", "0");
   live["run"] = "live";
   const LabResult kept = bench.with(pooling("plain", "0"));
@@ -75,7 +75,7 @@ TEST_CASE("labs: pooling learns now what is kept, and stops when asked") {
     for (std::size_t i = 0; i < 3 * 3; ++i)
       CHECK(std::fabs(curve.data[i] - before.data[i]) < (i % 3 == 2 ? 0.1 : 0.02));
   }
-  CHECK(lab_answer(now, "mean") == "most");
+  CHECK(right_answer(now, "mean") == "most");
   bench.stops_after(700, bench.document(), live);  // in the middle of the second classifier
 }
 

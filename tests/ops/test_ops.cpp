@@ -925,7 +925,8 @@ TEST_CASE("ops: the items of a batch do not see each other") {
   const std::vector<std::vector<int>> items = {{0, 1, 2, 3, 4}, {4, 4, 1, 0, 2}, {2, 3, 3, 1, 0}};
   std::vector<int> all;
   for (const auto& item : items) all.insert(all.end(), item.begin(), item.end());
-  for (BlockKind block : {BlockKind::kAttention, BlockKind::kPostNorm, BlockKind::kPreNorm}) {
+  for (BlockKind block : {BlockKind::kAttention, BlockKind::kNormedAttention, BlockKind::kPostNorm,
+                          BlockKind::kPreNorm}) {
     Config c = small_config(MaskKind::kLocal, PositionKind::kLearned);
     c.block = block;
     c.scores = block == BlockKind::kPostNorm ? ScoreKind::kAdditive : ScoreKind::kDot;

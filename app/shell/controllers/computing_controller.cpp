@@ -60,7 +60,7 @@ std::string absolute_ref(const std::string& ref) {
 
 // While a model is trained its trace is made many times a second, and nobody looks at its steps.
 bool wants_gradients(const AppState& state) {
-  return state.session.backward && !state.session.train.open;
+  return state.session.backward && state.session.mode != Mode::kTrain;
 }
 
 bool asks_gpu(ComputeMode mode) { return mode != ComputeMode::kCpu; }

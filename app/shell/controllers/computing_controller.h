@@ -22,7 +22,7 @@ class ComputingController : public Controller {
   /// Has a run ended since this was last asked?
   bool take_news() { return std::exchange(news_, false); }
   /// Is the run that was begun last the one of the document as it stands?
-  bool is_current() const { return has_run_ && state_.document() == derived_.asked; }
+  bool is_current() const { return has_run_ && same_run(state_.document(), derived_.asked); }
   /// The weights of a document whose model is a run that is being trained; null: there are none.
   void set_run_model(std::shared_ptr<const Model> m) { derived_.run_model = std::move(m); }
   /// Is a run of it too large to be over within a frame?

@@ -99,17 +99,23 @@ std::optional<Edit> DocumentController::move_in_model(const Edit& edit) const {
   return SetDocument{move_model_token(state_.document(), *model, in_sentence)};
 }
 
-// Not behind what is shown.
-void DocumentController::on(Is<kUndo>) {
+// Not behind what is shown: what changes in a lab alone is shown there.
+void DocumentController::go_through(const std::function<void()>& change) {
   if (preview_) return;
-  history_.undo();
+  const Document before = history_.now();
+  change();
   ++session_.text_revision;
+  if (same_run(before, history_.now()) && !(before.labs == history_.now().labs) &&
+      state_.session.mode != Mode::kLabs)
+    perform(ShowMode{Mode::kLabs});
+}
+
+void DocumentController::on(Is<kUndo>) {
+  go_through([this] { history_.undo(); });
 }
 
 void DocumentController::on(Is<kRedo>) {
-  if (preview_) return;
-  history_.redo();
-  ++session_.text_revision;
+  go_through([this] { history_.redo(); });
 }
 
 // Off goes back to the mask that was there before.

@@ -27,6 +27,7 @@ class DocumentController : public Controller {
 
  private:
   void take_preview(const Edit&);
+  void go_through(const std::function<void()>& change);
   void begin_step_of_typing(const std::string& text);
   std::optional<Edit> move_in_model(const Edit&) const;
 

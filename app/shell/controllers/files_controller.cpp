@@ -428,7 +428,7 @@ void FilesController::on(const DropFiles& a) {
   if (std::filesystem::exists(std::filesystem::path(path) / "config.json", ignored)) {
     return perform(ChooseModel{path});
   }
-  if (state_.session.train.open) return perform(DropText{path});
+  if (state_.session.mode == Mode::kTrain) return perform(DropText{path});
   DroppedFile dropped = read_dropped(path);
   if (dropped.kind == DroppedFile::Kind::kSession) return on(OpenFile{path});
   if (dropped.kind == DroppedFile::Kind::kNothing) return say(NoticeKind::kError, dropped.problem);

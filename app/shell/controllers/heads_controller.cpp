@@ -92,6 +92,7 @@ void HeadsController::measure() {
   Document now = d.asked;
   now.sentence.clear();
   now.targets.clear();
+  now.labs = {};
   now.max_tokens = kDefaultMaxTokens;
   const std::optional<HeadsMeans>& means = derived_.means;
   const bool same = means && means->document == now;

@@ -155,7 +155,7 @@ bool KeyboardController::press_on_focus(const Shortcut& key) {
 
 // While the panel is open the keys of the steps are those of the run.
 bool KeyboardController::press_in_training(Command command) {
-  if (!state_.session.train.open) return false;
+  if (state_.session.mode != Mode::kTrain) return false;
   switch (command) {
     case Command::kPlay:
       push(DoCommand{Command::kTrainPlay});
@@ -215,8 +215,10 @@ void KeyboardController::on(const ChooseInPalette& a) {
 void KeyboardController::on(const ShowSetting& a) {
   if (a.frames == 3) {
     perform(Maximize{PanelId::kNone});
-    const bool training = a.control.starts_with("train/");
-    if (training != state_.session.train.open) perform(DoCommand{Command::kTrain});
+    const Mode mode = a.control.starts_with("train/") ? Mode::kTrain
+                      : a.control.starts_with("lab/") ? Mode::kLabs
+                                                      : Mode::kSteps;
+    if (mode != state_.session.mode) perform(ShowMode{mode});
     if (a.control.starts_with("model/")) requests_.open = Sheet::kModel;
   }
   on(FocusOn{a.control, FocusKind::kSlider, true, true, ""});

@@ -88,6 +88,15 @@ void LookController::on(Is<kToggleInspector>) {
   toggle(PanelId::kInspector, session_.inspector_open, session_.inspector_shown);
 }
 
+void LookController::on(const ShowMode& a) {
+  session_.mode = a.mode;
+  session_.maximized = PanelId::kNone;
+}
+
+void LookController::toggle(Mode mode) {
+  perform(ShowMode{session_.mode == mode ? Mode::kSteps : mode});
+}
+
 void LookController::on(Is<kMaximize>) {
   const bool none = session_.maximized == PanelId::kNone;
   session_.maximized = none ? panel_in_use(state_.session.focus) : PanelId::kNone;

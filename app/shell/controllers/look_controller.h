@@ -20,12 +20,15 @@ class LookController : public Controller {
   void on(const ChooseRange& a) { session_.range = a.range; }
   void on(const ChooseVision& a) { session_.vision = a.vision; }
   void on(const SizePanels& a) { session_.sizes = a.sizes; }
+  void on(const ShowMode&);
   void on(const Maximize& a) { session_.maximized = a.panel; }
   void on(const OpenInspector&) { session_.inspector_open = true; }
   void on(const Folded&);
   void on(const ShowHint&);
   void on(const ChooseLanguage& a) { session_.language = a.language; }
 
+  void on(Is<kTrain>) { toggle(Mode::kTrain); }
+  void on(Is<kLabs>) { toggle(Mode::kLabs); }
   void on(Is<kToggleTheme>) { session_.dark = !session_.dark; }
   void on(Is<kToggleLanguage>);
   void on(Is<kLarger>) { set_look(session_.dark, session_.scale * 1.1f); }
@@ -51,6 +54,7 @@ class LookController : public Controller {
   void on(Is<kAbout>) { requests_.open = Sheet::kAbout; }
 
  private:
+  void toggle(Mode);
   void toggle(PanelId, std::optional<bool>& wanted, bool& shown);
 
   LookSession& session_;

@@ -23,7 +23,7 @@ void StepsController::go_to(const std::string& tensor) {
   const TensorId id = program.find(tensor);
   // A step that the edit just made brings along, as the mask of a model that had none.
   const Derived& d = state_.derived;
-  const bool changes = d.computing || !(state_.document() == d.asked);
+  const bool changes = d.computing || !same_run(state_.document(), d.asked);
   awaited_step_ = id < 0 && changes ? tensor : "";
   if (id < 0) return;
   const Step& step = program.steps[static_cast<std::size_t>(program.step_of(id))];

@@ -50,7 +50,7 @@ void StepsController::on(Is<kSlower>) {
 void StepsController::on(const Tick& a) {
   Playback& p = session_.playback;
   if (!p.playing) return;
-  if (state_.session.train.open) return finish_motion();  // nobody sees it there
+  if (state_.session.mode != Mode::kSteps) return finish_motion();  // nobody sees it there
   const std::optional<MotionSize> size = shown_motion_size(state_);
   if (!size) return finish_motion();
   p.clock += std::clamp(a.seconds, 0.0, kLongestTick) * p.speed;

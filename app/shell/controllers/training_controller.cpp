@@ -30,22 +30,22 @@ TrainingController::TrainingController(const Shared& shared, const ShellOptions&
 
 void TrainingController::on(Is<kTrainPlay>) {
   const TrainPhase phase = data_.run.status.phase;
-  show(true);
+  perform(ShowMode{Mode::kTrain});
   on(PlayRun{phase != TrainPhase::kRunning});
 }
 
 void TrainingController::on(Is<kTrainStep>) {
-  show(true);
+  perform(ShowMode{Mode::kTrain});
   on(StepRun{});
 }
 
 void TrainingController::on(Is<kTrainSame>) {
-  show(true);
+  perform(ShowMode{Mode::kTrain});
   on(StartRun{false});
 }
 
 void TrainingController::on(Is<kTrainNew>) {
-  show(true);
+  perform(ShowMode{Mode::kTrain});
   on(StartRun{true});
 }
 
@@ -56,10 +56,9 @@ bool TrainingController::is_working() const {
 }
 
 // The first time, the run of the usual task is made, so that there is something to play.
-void TrainingController::show(bool open) {
+void TrainingController::on(const ShowMode& a) {
   TrainSession& train = session_;
-  train.open = open;
-  perform(Maximize{PanelId::kNone});
+  const bool open = a.mode == Mode::kTrain;
   if (!open) train.film = false;
   if (!open || trainer_) return;
   train.plan = default_plan("induction");
@@ -110,13 +109,16 @@ void TrainingController::on(const StartRun& a) {
   start(a, true);
 }
 
+void TrainingController::make_trainer() {
+  if (trainer_) return;
+  if (!options_.folders.runs.empty())
+    autosave_ = std::make_unique<RunAutosave>(options_.folders.runs);
+  trainer_ = std::make_unique<TrainWorker>(options_.train_threads, autosave_.get());
+}
+
 void TrainingController::start(const StartRun& a, bool by_hand) {
   TrainSession& train = session_;
-  if (!trainer_) {
-    if (!options_.folders.runs.empty())
-      autosave_ = std::make_unique<RunAutosave>(options_.folders.runs);
-    trainer_ = std::make_unique<TrainWorker>(options_.train_threads, autosave_.get());
-  }
+  make_trainer();
   if (a.new_weights) {
     // Of a run that begins with a model's weights only the windows of its text can be drawn anew.
     ++(train.plan.settings.base.empty() ? train.plan.config.seed : train.plan.settings.seed);

@@ -59,7 +59,7 @@ class TrainingController : public Controller {
   void on(const ChooseCurve&);
   void on(const ForgetRun&);
   void on(const SetSampling&);
-  void on(Is<kTrain>) { show(!session_.open); }
+  void on(const ShowMode&);
   void on(Is<kTrainPlay>);
   void on(Is<kTrainStep>);
   void on(Is<kTrainSame>);
@@ -77,7 +77,8 @@ class TrainingController : public Controller {
   void on(const AnswerNotKept&);
 
  private:
-  void show(bool open);
+  void make_trainer();
+  bool is_open() const { return state_.session.mode == Mode::kTrain; }
   void start(const StartRun&, bool by_hand);
   void begin_learning();
   void settle_start();

@@ -61,8 +61,8 @@ void TrainingController::tell_save(const SaveReport& save) {
 void TrainingController::on(const ResumeRun& a) {
   try {
     const RunPlan plan = resume_plan(a.folder);
-    session_.open = true;
-    perform(Maximize{PanelId::kNone});
+    make_trainer();  // the usual first run is not made
+    perform(ShowMode{Mode::kTrain});
     session_.plan = plan;
     session_.changed = true;
     if (plan.settings.task.empty()) return on(AskText{});

@@ -137,7 +137,7 @@ void TrainingController::update_preview() {
   const Document& own = state_.history.now();
   const bool fresh = run.live && run.status.step == 0 && run.status.run != adopted_;
   const bool waits = !run.live && replaced_;  // another one is about to come
-  if (!session_.open || own.model == kRunRef || !(fresh || waits)) {
+  if (!is_open() || own.model == kRunRef || !(fresh || waits)) {
     preview_of_.reset();
     return document_.preview(std::nullopt);
   }
@@ -167,7 +167,7 @@ void TrainingController::update_compared() {
   TrainData& data = data_;
   const TrainSession& train = session_;
   const Document& doc = state_.document();
-  const bool compares = train.open && doc.model == kRunRef && state_.derived.trace;
+  const bool compares = is_open() && doc.model == kRunRef && state_.derived.trace;
   if (compares && runs_.awaits(TraceTask::kShown)) return;
   const auto forget = [&](TraceTask task, std::shared_ptr<const Trace>& trace) {
     runs_.drop(task);
@@ -275,7 +275,7 @@ void add_sample(std::vector<FreeSample>& growth, FreeSample sample) {
 
 bool TrainingController::continues_text() const {
   const RunView& run = data_.run;
-  return session_.open && run.task && run.plan->settings.task.empty() &&
+  return is_open() && run.task && run.plan->settings.task.empty() &&
          run.task->kind() == TaskKind::kNextToken && !run.examples.empty();
 }
 

@@ -49,6 +49,13 @@ const Asked& asked_of(Sheet sheet) {
        "",
        {".csv", ".npy", ".npz"},
        {".csv", ".npy", ".npz"}},
+      {Sheet::kSaveLab,
+       "files.lab_where",
+       true,
+       false,
+       "",
+       {".csv", ".json", ".safetensors", ".py", ".png"},
+       {".csv", ".json", ".safetensors", ".py", ".png"}},
   };
   return *std::find_if(std::begin(kAll), std::end(kAll),
                        [&](const Asked& a) { return a.sheet == sheet; });

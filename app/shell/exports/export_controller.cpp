@@ -4,6 +4,7 @@
 #include <chrono>
 #include <filesystem>
 
+#include "app/shell/exports/lab_file.h"
 #include "app/shell/exports/matrix_file.h"
 #include "app/ui/experts/stage_experts.h"
 #include "app/ui/frame/panels.h"
@@ -33,11 +34,47 @@ std::optional<PagePane> pane_of(const AppState& state, const std::string& tensor
 
 }  // namespace
 
-ExportController::ExportController(const Shared& shared, DialogSession& session, bool background)
-    : Controller(shared), session_(session), background_(background) {}
+ExportController::ExportController(const Shared& shared, DialogSession& session,
+                                   const ShellOptions& options)
+    : Controller(shared), session_(session), options_(options) {}
+
+void ExportController::ask_lab(bool picture) {
+  perform(AskPath{Sheet::kSaveLab, state_.labs.lab + (picture ? ".png" : ".csv")});
+}
+
+// Of what is shown now, whatever is shown when the file is written.
+void ExportController::write_lab(const std::string& path) {
+  const LabsData& labs = state_.labs;
+  if (!labs.result || writing_.valid()) return;
+  const Language language = state_.session.language;
+  const Lab& lab = find_lab(labs.lab);
+  if (!path.ends_with(".png"))
+    return begin(path, [path, &lab, result = labs.result, language] {
+      write_lab_file(path, lab, *result, language);
+    });
+  Document document = state_.document();
+  document.labs.lab = labs.lab;
+  begin(path, [path, document = std::move(document), language, program = options_.program,
+               dark = state_.session.dark] { print_lab(program, path, document, language, dark); });
+}
+
+void ExportController::begin(const std::string& path, std::function<void()> write) {
+  const auto work = [write = std::move(write)] {
+    try {
+      write();
+      return Message{};
+    } catch (const Error& error) {
+      return error.message();
+    }
+  };
+  path_ = path;
+  if (!options_.background) return tell(work());
+  writing_ = std::async(std::launch::async, work);
+}
 
 // The name says what it is: "blocks.0.attn.pattern-head-1.csv".
 void ExportController::on(const AskExport& a) {
+  if (state_.session.mode == Mode::kLabs) return ask_lab(a.picture);
   const std::optional<PagePane> pane = pane_of(state_, a.tensor);
   if (!pane) return notify(NoticeKind::kInfo, Message{"export.no_matrix"});
   const Trace& trace = *state_.derived.trace;
@@ -53,23 +90,15 @@ void ExportController::on(const AskExport& a) {
 }
 
 void ExportController::on(const WriteExport& a) {
+  if (state_.session.mode == Mode::kLabs) return write_lab(a.path);
   const std::optional<PagePane> pane = pane_of(state_, session_.export_tensor);
   if (!pane || writing_.valid()) return;
   const Theme theme = Theme::make(state_.session.dark);
-  const auto write =
-      [path = a.path, trace = state_.derived.trace, pane = *pane,
-       scale = colors_of(theme, state_.session.range, *state_.derived.trace, *pane).scale,
-       line = theme.line] {
-        try {
-          write_file_atomic(path, matrix_file(path, *trace, pane, scale, line));
-          return Message{};
-        } catch (const Error& error) {
-          return error.message();
-        }
-      };
-  path_ = a.path;
-  if (!background_) return tell(write());
-  writing_ = std::async(std::launch::async, write);
+  begin(a.path, [path = a.path, trace = state_.derived.trace, pane = *pane,
+                 scale = colors_of(theme, state_.session.range, *state_.derived.trace, *pane).scale,
+                 line = theme.line] {
+    write_file_atomic(path, matrix_file(path, *trace, pane, scale, line));
+  });
 }
 
 bool ExportController::poll() {

@@ -42,7 +42,7 @@ float place_rows(const Measures& m, float width, const LayoutPreferences& wanted
         y = l.model.y1 = l.next.y1;
       }
       y += m.line_gap();
-      l.switches = {left, y, right, y + m.px(30)};
+      l.switches = {left, y, right, y + std::max(m.px(30), wanted.switches_height)};
       y = l.switches.y1 + m.line_gap();
     }
   }
@@ -123,6 +123,7 @@ WindowLayout window_layout(float width, float height, float scale,
   const float w = width / scale, h = height / scale;
   const Measures m{scale, w, h, h < 420 || w < 640};
   WindowLayout l;
+  l.compact = m.compact;
   const float top = place_rows(m, width, wanted, l);
   const Rect area{m.margin(), top, std::max(width - m.margin(), m.margin() + 1),
                   std::max(height - m.margin(), top + 1)};
@@ -145,6 +146,13 @@ WindowLayout window_layout(float width, float height, float scale,
   float heads = wanted.sizes.heads > 0 ? std::max(wanted.sizes.heads, kHeadsLeast)
                                        : std::clamp(h * (h < 800 ? 0.15f : 0.225f), 106.0f, 300.0f);
   heads = std::min(m.px(heads), area.height() - gap - m.px(kStageHigh));
+  if (!wanted.has_heads) {
+    l.heads_open = false;
+    l.stage = {left, area.y0, right, area.y1};
+    if (l.rail_open) l.split_rail = {l.rail.x1, area.y0, left, area.y1};
+    if (l.inspector_open) l.split_inspector = {right, area.y0, l.inspector.x0, area.y1};
+    return l;
+  }
   if (l.heads_open && heads < m.px(kHeadsLeast)) {
     const bool asked = wanted.heads.value_or(false) && wanted.last_opened == PanelId::kHeads;
     if (asked) return give_all(l, PanelId::kHeads, area), l;

@@ -16,12 +16,15 @@ struct LayoutPreferences {
   PanelId maximized = PanelId::kNone;
   PanelId last_opened = PanelId::kNone;  // has the room where there is room for one only
   bool next = false;                     // a line for the next token below the sentence
+  bool has_heads = true;                 // is there a row of heads at all?
+  float switches_height = 0;             // in screen pixels; 0: one line
   float notices_height = 0;              // in screen pixels, 0 when there are none
 };
 
 /// Rectangles without an area: not shown.
 struct WindowLayout {
   Rect menu, notices, sentence, next, model, switches, rail, stage, heads, inspector;
+  bool compact = false;  // the switches have no row of their own
   bool rail_open = true, heads_open = true, inspector_open = true;
   /// The gaps that can be dragged.
   Rect split_rail, split_inspector, split_heads;

@@ -7,6 +7,7 @@
 #include "core/base/texts.h"
 #include "core/base/utf8.h"
 #include "core/explain/steps.h"
+#include "core/lab/lab.h"
 #include "core/model/bundled.h"
 #include "core/model/presets.h"
 #include "core/train/model_recipe.h"
@@ -195,6 +196,17 @@ class Finder {
     }
   }
 
+  void offer_labs() {
+    const Language language = state_.session.language;
+    for (const Lab& lab : all_labs()) {
+      const std::string title = "lab." + std::string(lab.id) + ".title",
+                        question = "lab." + std::string(lab.id) + ".question";
+      offer({"lab/" + std::string(lab.id), std::string(tr(language, title)),
+             std::string(tr(language, "mode.labs")), ShowLab{std::string(lab.id)}},
+            {in_all(title), in_all(question), in_all("mode.labs")});
+    }
+  }
+
   std::vector<PaletteLine> best_first() {
     std::stable_sort(found_.begin(), found_.end(),
                      [](const Scored& a, const Scored& b) { return a.score > b.score; });
@@ -295,6 +307,7 @@ std::vector<PaletteLine> palette_lines(const AppState& state) {
   finder.offer_recent();
   finder.offer_steps();
   finder.offer_models();
+  finder.offer_labs();
   finder.offer_presets();
   finder.offer_settings();
   return finder.best_first();

@@ -1,6 +1,7 @@
 #include "app/ui/frame/panel_frame.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "app/ui/state/commands.h"
@@ -13,16 +14,20 @@ struct PanelName {
   Command toggle;
 };
 
-PanelName name_of(PanelId id, bool training) {
+// By mode.
+constexpr std::array<std::string_view, 3> kRailNames = {"panel.rail", "train.title", "mode.labs"},
+                                          kInspectorNames = {"panel.inspector", "train.samples",
+                                                             "lab.predict"};
+
+PanelName name_of(PanelId id, Mode mode) {
+  const auto m = static_cast<std::size_t>(mode);
   switch (id) {
     case PanelId::kRail:
-      return {"view/rail", "panel/rail", training ? "train.title" : "panel.rail",
-              Command::kToggleRail};
+      return {"view/rail", "panel/rail", kRailNames[m], Command::kToggleRail};
     case PanelId::kHeads:
       return {"view/heads", "panel/heads", "panel.heads", Command::kToggleHeads};
     default:
-      return {"view/inspector", "panel/inspector", training ? "train.samples" : "panel.inspector",
-              Command::kToggleInspector};
+      return {"view/inspector", "panel/inspector", kInspectorNames[m], Command::kToggleInspector};
   }
 }
 
@@ -36,8 +41,8 @@ void turn_right(ImDrawList* list, int first, ImVec2 from, ImVec2 to) {
 
 }  // namespace
 
-void panel_tab(Ui& ui, PanelId id, const Rect& r, bool training) {
-  const PanelName name = name_of(id, training);
+void panel_tab(Ui& ui, PanelId id, const Rect& r, Mode mode) {
+  const PanelName name = name_of(id, mode);
   ImDrawList* list = ImGui::GetWindowDrawList();
   bool over = false;
   if (ui.hot(name.id, r, &over)) ui.push(DoCommand{name.toggle});

@@ -8,7 +8,7 @@ namespace headlight {
 
 /// A folded panel: a tab that says what it is; pressed, it opens.
 /// `training`: the panels of training stand in the places of those of the steps.
-void panel_tab(Ui&, PanelId, const Rect&, bool training = false);
+void panel_tab(Ui&, PanelId, const Rect&, Mode = Mode::kSteps);
 /// The button that gives a panel the whole window, and back; to be drawn inside the panel.
 void maximize_button(const AppState&, Ui&, PanelId, const Rect&);
 /// Dragging the gaps sizes the panels, a double click gives a panel its usual size back.

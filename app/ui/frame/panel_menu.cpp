@@ -14,25 +14,28 @@ namespace {
 
 // ---- modes ----
 
-struct Mode {
+struct ModeTab {
   std::string_view id, text;
-  bool training = false;
+  Mode mode{};
+  Command hint{};  // whose help it has
 };
-constexpr std::array<Mode, 2> kModes = {
-    {{"mode/steps", "mode.steps", false}, {"mode/train", "mode.train", true}}};
+constexpr std::array<ModeTab, 3> kModes = {
+    {{"mode/steps", "mode.steps", Mode::kSteps, Command::kTrain},
+     {"mode/train", "mode.train", Mode::kTrain, Command::kTrain},
+     {"mode/labs", "mode.labs", Mode::kLabs, Command::kLabs}}};
 
-float mode_width(const Ui& ui, const Mode& mode) {
+float mode_width(const Ui& ui, const ModeTab& mode) {
   return ui.measure(ui.fonts.control, ui.tr(mode.text)).x + ui.px(22);
 }
 
 // All modes in a tray; where it is too wide the others than the shown one, where that is too wide
 // nothing. Moves `x` behind it.
 void mode_tabs(const AppState& state, Ui& ui, const Rect& r, float& x, float room) {
-  const bool training = state.session.train.open;
+  const Mode shown = state.session.mode;
   float all = ui.px(6), others = ui.px(6);
-  for (const Mode& mode : kModes) {
+  for (const ModeTab& mode : kModes) {
     all += mode_width(ui, mode);
-    if (mode.training != training) others += mode_width(ui, mode);
+    if (mode.mode != shown) others += mode_width(ui, mode);
   }
   const bool whole = all <= room;
   if (!whole && others > room) return;
@@ -41,20 +44,20 @@ void mode_tabs(const AppState& state, Ui& ui, const Rect& r, float& x, float roo
   ImGui::GetWindowDrawList()->AddRectFilled(tray.min(), tray.max(), to_u32(ui.theme.selection),
                                             ui.px(7));
   float at = x + ui.px(3);
-  for (const Mode& mode : kModes) {
-    const bool on = mode.training == training;
+  for (const ModeTab& mode : kModes) {
+    const bool on = mode.mode == shown;
     if (on && !whole) continue;
     const Rect tab{at, tray.y0 + ui.px(2), at + mode_width(ui, mode), tray.y1 - ui.px(2)};
     at = tab.x1;
     bool over = false;
-    if (ui.hot(mode.id, tab, &over) && !on) ui.push(DoCommand{Command::kTrain});
+    if (ui.hot(mode.id, tab, &over) && !on) ui.push(ShowMode{mode.mode});
     if (on)
       ImGui::GetWindowDrawList()->AddRectFilled(tab.min(), tab.max(), to_u32(ui.theme.text),
                                                 ui.px(5));
     const Color ink = on ? ui.theme.surface : over ? ui.theme.text : ui.theme.muted;
     const float y = middle - ui.px(8);
     ui.text(ui.fonts.control, {tab.x0 + ui.px(11), y}, ink, ui.tr(mode.text));
-    if (over) ui.tooltip(command_hint(ui.language, Command::kTrain));
+    if (over) ui.tooltip(command_hint(ui.language, mode.hint));
   }
   x = tray.x1 + ui.px(10);
 }
@@ -123,7 +126,7 @@ float training_chip(const AppState& state, Ui& ui, const Rect& r, float left, fl
   const TrainStatus& status = state.train.run.status;
   const bool running = status.phase == TrainPhase::kRunning;
   const bool paused = status.phase == TrainPhase::kPaused && status.step > 0;
-  if (state.session.train.open || !(running || paused)) return right;
+  if (state.session.mode == Mode::kTrain || !(running || paused)) return right;
   const std::string step = count_text(status.step);
   const float middle = std::round((r.y0 + r.y1) / 2), side = ui.px(22);
   std::string words = ui.tr(running ? "top.training" : "top.training_paused", {{"n", step}});

@@ -35,6 +35,8 @@ PathSheet path_sheet_of(Sheet sheet) {
       return {"mask_file", "mask.file_which"};
     case Sheet::kSaveNumbers:
       return {"save_numbers", "files.numbers_where", true};
+    case Sheet::kSaveLab:
+      return {"save_lab", "files.lab_where", true};
     default:
       return {"train_text", ""};
   }

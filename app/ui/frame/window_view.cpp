@@ -6,6 +6,7 @@
 #include "app/ui/frame/hints.h"
 #include "app/ui/frame/panel_frame.h"
 #include "app/ui/frame/panels.h"
+#include "app/ui/labs/labs_view.h"
 #include "app/ui/train/panel_train.h"
 
 namespace headlight {
@@ -53,15 +54,28 @@ void draw_on(const char* id, const Rect& r, auto draw) {
 // In the places of the steps: the run, its curves, its heads, what it says.
 void draw_training(const AppState& state, Ui& ui, const WindowLayout& l) {
   if (shown(l.rail))
-    l.rail_open ? panel_train(state, ui, l.rail) : panel_tab(ui, PanelId::kRail, l.rail, true);
+    l.rail_open ? panel_train(state, ui, l.rail)
+                : panel_tab(ui, PanelId::kRail, l.rail, Mode::kTrain);
   if (shown(l.stage)) panel_train_chart(state, ui, l.stage);
   if (shown(l.heads)) {
     l.heads_open ? panel_train_heads(state, ui, l.heads)
-                 : panel_tab(ui, PanelId::kHeads, l.heads, true);
+                 : panel_tab(ui, PanelId::kHeads, l.heads, Mode::kTrain);
   }
   if (!shown(l.inspector)) return;
   l.inspector_open ? panel_train_side(state, ui, l.inspector)
-                   : panel_tab(ui, PanelId::kInspector, l.inspector, true);
+                   : panel_tab(ui, PanelId::kInspector, l.inspector, Mode::kTrain);
+}
+
+// In the same places: all labs, the page of one, what it asks.
+void draw_labs(const AppState& state, Ui& ui, const WindowLayout& l) {
+  if (shown(l.rail))
+    l.rail_open ? panel_lab_list(state, ui, l.rail)
+                : panel_tab(ui, PanelId::kRail, l.rail, Mode::kLabs);
+  const bool beside = shown(l.switches) && !l.compact;
+  if (shown(l.stage)) panel_lab_page(state, ui, l.stage, !beside);
+  if (!shown(l.inspector)) return;
+  l.inspector_open ? panel_lab_side(state, ui, l.inspector)
+                   : panel_tab(ui, PanelId::kInspector, l.inspector, Mode::kLabs);
 }
 
 // The settings of a run need more room than a list of steps, its heads more than a row.
@@ -81,7 +95,8 @@ void request_for_heads(const AppState& state, float height, LayoutPreferences& w
 }
 
 void draw_panels(const AppState& state, Ui& ui, const WindowLayout& l) {
-  if (state.session.train.open) return draw_training(state, ui, l);
+  if (state.session.mode == Mode::kTrain) return draw_training(state, ui, l);
+  if (state.session.mode == Mode::kLabs) return draw_labs(state, ui, l);
   if (shown(l.rail))
     l.rail_open ? panel_rail(state, ui, l.rail) : panel_tab(ui, PanelId::kRail, l.rail);
   if (shown(l.stage)) {
@@ -140,17 +155,20 @@ void draw_window(const AppState& state, Ui& ui, float width, float height) {
   const Session& s = state.session;
   LayoutPreferences wanted{s.rail_open, s.heads_open, s.inspector_open,
                            s.sizes,     s.maximized,  s.last_opened};
-  if (s.train.open) {
-    request_for_training(s, height, ui.scale, wanted);
-  } else {
-    request_for_heads(state, height / ui.scale, wanted);
-  }
+  const bool labs = s.mode == Mode::kLabs;
+  if (s.mode == Mode::kTrain) request_for_training(s, height, ui.scale, wanted);
+  if (s.mode == Mode::kSteps) request_for_heads(state, height / ui.scale, wanted);
   const float vision = vision_height(state, ui, width);
-  wanted.next = !s.train.open;
+  wanted.next = s.mode == Mode::kSteps;
+  if (labs) {
+    wanted.has_heads = false;
+    wanted.switches_height = lab_controls(state, ui, {0, 0, width - ui.px(40), 0}, false);
+  }
   wanted.notices_height = vision + notices_height(state, ui, width - ui.px(40));
   const WindowLayout l = window_layout(width, height, ui.scale, wanted);
   begin_canvas(width, height);
-  const bool folded_else = l.rail_open != s.rail_shown || l.heads_open != s.heads_shown ||
+  const bool folded_else = l.rail_open != s.rail_shown ||
+                           (l.heads_open != s.heads_shown && !labs) ||
                            l.inspector_open != s.inspector_shown;
   if (folded_else) ui.push(Folded{l.rail_open, l.heads_open, l.inspector_open});
   if (state.requests.leave_field) leave(state, ui);
@@ -159,7 +177,8 @@ void draw_window(const AppState& state, Ui& ui, float width, float height) {
   if (shown(l.sentence)) {
     sentence_card(state, ui, l);
     panel_model(state, ui, l.model);
-    panel_switches(state, ui, l.switches);
+    if (!labs) panel_switches(state, ui, l.switches);
+    if (labs && !l.compact) lab_controls(state, ui, l.switches);
   }
   draw_panels(state, ui, l);
   panel_splits(state, ui, l);

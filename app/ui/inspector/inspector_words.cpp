@@ -3,6 +3,7 @@
 #include "app/ui/experts/stage_experts.h"
 #include "app/ui/frame/panels.h"
 #include "app/ui/inspector/inspector.h"
+#include "app/ui/labs/labs_view.h"
 #include "app/ui/matrix/pane_view.h"
 #include "app/ui/stage/stage_view.h"
 #include "core/base/utf8.h"
@@ -142,6 +143,11 @@ std::string inspector_words(InspectorColumn& c) {
     }
   }
   w.new_line();
+  for (const Lab* lab : labs_of_step(c.trace, *step)) {
+    c.y += ui.px(10);
+    lab_links(ui, {c.x, c.y}, c.right, {&lab, 1}, "words");
+    c.y += ui.px(22);
+  }
   c.y += ui.px(10);
   c.y += ui.wrapped(ui.fonts.note, {c.x, c.y}, c.width(), ui.theme.muted,
                     ui.tr("inspector.words_help"));

@@ -115,7 +115,7 @@ std::vector<double> x_ticks(const Chart& chart, int most) {
 
 }  // namespace
 
-void draw_chart_grid(Ui& ui, const Chart& chart, bool whole_x) {
+void draw_chart_rows(Ui& ui, const Chart& chart) {
   ImDrawList* list = ImGui::GetWindowDrawList();
   const Rect& r = chart.area;
   ImFont* font = ui.fonts.mono_small;
@@ -125,10 +125,16 @@ void draw_chart_grid(Ui& ui, const Chart& chart, bool whole_x) {
     list->AddLine({r.x0, y}, {r.x1, y}, to_u32(ui.theme.line));
     ui.text_right(font, r.x0 - ui.px(8), y - font->FontSize / 2, ui.theme.muted, tick_text(tick));
   }
+}
+
+void draw_chart_grid(Ui& ui, const Chart& chart, bool whole_x) {
+  draw_chart_rows(ui, chart);
+  const Rect& r = chart.area;
+  ImFont* font = ui.fonts.mono_small;
   const int columns = std::clamp(static_cast<int>(r.width() / ui.px(90)), 2, 8);
   for (const double tick : x_ticks(chart, columns)) {
     if (whole_x && tick != std::floor(tick)) continue;
-    const std::string text = count_text(static_cast<long long>(tick));
+    const std::string text = tick_text(tick);
     const float x = chart.at({tick, chart.y.low}).x, half = ui.measure(font, text).x / 2;
     ui.text(font, {std::clamp(x - half, r.x0 - ui.px(20), r.x1 - half), r.y1 + ui.px(5)},
             ui.theme.muted, text);

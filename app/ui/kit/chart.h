@@ -50,7 +50,9 @@ struct Chart {
   }
 };
 
-/// Lines across at the ticks, with their numbers at the left and below.
+/// Lines across at the ticks, with their numbers at the left.
+void draw_chart_rows(Ui&, const Chart&);
+/// The same, and numbers below.
 void draw_chart_grid(Ui&, const Chart&, bool whole_x);
 /// A polyline, clipped to the chart's area.
 void draw_chart_line(Ui&, const Chart&, const std::vector<ChartPoint>&, Color, float width);

@@ -14,9 +14,7 @@ std::int64_t label_step(float cell, float need) {
                                 static_cast<std::int64_t>(std::ceil(need / std::max(cell, 0.01f))));
 }
 
-namespace {
-
-// Text turned by 45° about its lower left corner: drawn level, then its vertices are turned.
+// Drawn level, then its vertices are turned.
 void slanted_text(Ui& ui, ImFont* font, ImVec2 at, Color color, std::string_view words) {
   ui.drawn.add_label(std::string(words), at);
   ImDrawList* list = ImGui::GetWindowDrawList();
@@ -32,6 +30,8 @@ void slanted_text(Ui& ui, ImFont* font, ImVec2 at, Color color, std::string_view
     p = {at.x + x * kCos - y * kSin, at.y + x * kSin + y * kCos};
   }
 }
+
+namespace {
 
 // Of a model that fills [MASK], of what it predicts: the rows where it was trained to say anything.
 std::span<const int> asked_rows(const Trace& trace, const PagePane& p) {

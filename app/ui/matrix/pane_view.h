@@ -61,6 +61,8 @@ void draw_pane_labels(Ui&, const Trace&, const PlacedPane&, const CellLink& lit)
 /// that all its numbers have the same decimals. Targets are written as the names they stand for.
 void draw_pane_numbers(Ui&, const Trace&, const PlacedPane&, const CellLink& lit, const ColorScale&,
                        const CellRange& range, const float* data);
+/// Text turned by 45°, up to the right, about its lower left corner.
+void slanted_text(Ui&, ImFont*, ImVec2 at, Color, std::string_view);
 /// Every how many-th row or column is named, so that names of this height can be read.
 std::int64_t label_step(float cell, float need);
 

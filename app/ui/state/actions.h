@@ -94,6 +94,37 @@ struct AskExport {
 struct WriteExport {
   std::string path;
 };
+struct ShowMode {
+  Mode mode{};
+};
+/// A lab by its id, in the mode that has them.
+struct ShowLab {
+  std::string lab;
+};
+/// What a control is to say; changes of one group are one step of undo.
+struct SetLabControl {
+  std::string control, value, group = {};
+};
+/// As the shown lab begins.
+struct ResetLab {};
+/// What a person thinks will happen.
+struct AnswerLab {
+  std::string question;
+  int answer = 0;
+};
+/// What did happen.
+struct SeeLab {
+  std::string question;
+};
+struct ShowLabCode {
+  bool on = false;
+};
+/// What is being computed is not wanted any more; again: it is.
+struct StopLab {
+  bool again = false;
+};
+/// The shown lab's model and sentence, in Steps.
+struct OpenLabInSteps {};
 /// A trained model by its ref (core/model/model.h), or the sandbox (empty), with all that goes with
 /// it. The document stays as it is when the model cannot be loaded.
 struct ChooseModel {
@@ -412,6 +443,7 @@ using Action = std::variant<
     GenerateToken, AddToken, Write, CancelRun, AskKeep, ShowKernel, ChooseCompute,
     ComputeAutomatically, ShowSizes, MeasureSizes, FindModel, LeaveWindow, EndWindow, AnswerNotKept,
     RemoveRun, Ask, AskRename, TypeRunName, RenameRun, AskRemove, RestoreRun, ResumeRun,
-    RememberModel, CountCost, TryCostSizes, UseCostSizes, ShowPresets, ChoosePreset>;
+    RememberModel, CountCost, TryCostSizes, UseCostSizes, ShowPresets, ChoosePreset, ShowMode,
+    ShowLab, SetLabControl, ResetLab, AnswerLab, SeeLab, ShowLabCode, StopLab, OpenLabInSteps>;
 
 }  // namespace headlight

@@ -103,7 +103,8 @@ enum class Command {
   kSwitchHead,
   kMaskFile,
   kForced,  // and free running
-  kCount    // none: how many there are
+  kLabs,
+  kCount  // none: how many there are
 };
 /// A command as a type of its own, so that each is handled by a function of its own.
 template <Command kCommand>

@@ -96,6 +96,7 @@ std::span<const CommandInfo> all_commands() {
       {Command::kSwitchHead, "heads/switch", {'X', false, false}, "Edit", false, 42},
       {Command::kMaskFile, "mask/load", {kKeyNone, false, false}, "Edit", true, 43},
       {Command::kForced, "forced/open", {kKeyNone, false, false}, "Edit", true, 34},
+      {Command::kLabs, "labs/open", {'W', false, false}, "Run", false, 11},
   });
   static_assert(kCommands.size() == static_cast<std::size_t>(Command::kCount));
   return kCommands;
@@ -191,14 +192,16 @@ bool is_enabled(Command command, const AppState& state) {
     case Command::kSlower:
       return state.session.playback.speed > *std::begin(kSpeeds);
     case Command::kShowBackward:
-      return !state.session.train.open;  // which has no steps to show
+      return state.session.mode == Mode::kSteps;  // the others have none to show
     case Command::kTrainFilm:
       return state.train.run.snapshots.size() > 1;
     case Command::kTrainKeep:
       return state.train.run.live != nullptr;
     case Command::kSavePicture:
     case Command::kSaveNumbers:
-      return state.derived.trace && !state.derived.empty && !state.session.train.open;
+      return state.session.mode == Mode::kLabs ? state.labs.result != nullptr
+                                               : state.derived.trace && !state.derived.empty &&
+                                                     state.session.mode == Mode::kSteps;
     case Command::kComputeGpu:
     case Command::kComputeBoth:
     case Command::kNextCompute:
@@ -265,7 +268,9 @@ std::optional<bool> is_on(Command command, const AppState& state) {
     case Command::kComputeBoth:
       return s.compute == ComputeMode::kBoth;
     case Command::kTrain:
-      return s.train.open;
+      return s.mode == Mode::kTrain;
+    case Command::kLabs:
+      return s.mode == Mode::kLabs;
     case Command::kTrainPlay:
       return state.train.run.status.phase == TrainPhase::kRunning;
     case Command::kTrainFilm:

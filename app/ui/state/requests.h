@@ -25,6 +25,7 @@ enum class Sheet {
   kFindModel,
   kSavePicture,
   kSaveNumbers,
+  kSaveLab,
   kMaskFile,
 };
 

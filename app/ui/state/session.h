@@ -8,6 +8,7 @@
 
 #include "app/ui/state/compute_state.h"
 #include "app/ui/state/cost_state.h"
+#include "app/ui/state/labs_state.h"
 #include "app/ui/state/requests.h"
 #include "app/ui/state/saved_runs.h"
 #include "app/ui/state/train_state.h"
@@ -35,6 +36,8 @@ struct Playback {
 };
 inline constexpr float kSpeeds[] = {0.25f, 0.5f, 1, 2, 4};
 
+/// What the window is for.
+enum class Mode { kSteps, kTrain, kLabs };
 enum class InspectorTab { kNumbers, kCode, kWords };
 enum class HeadsView { kPictures, kLines, kReach };
 /// What the mouse does to the mask on the stage while it is painted.
@@ -140,6 +143,7 @@ struct InspectorSession {
 
 /// How things look: colours, language, what is zoomed into, which panels are there.
 struct LookSession {
+  Mode mode = Mode::kSteps;
   bool dark = false;
   float scale = 1.0f;
   Language language = Language::kEnglish;
@@ -212,6 +216,7 @@ struct Session : StepsSession,
                  CostSession {
   TrainSession train;
   RunsSession runs;
+  LabsSession labs;
 };
 
 }  // namespace headlight

@@ -1,8 +1,17 @@
 #include "app/ui/state/state.h"
 
+#include <algorithm>
+
+#include "core/lab/lab.h"
 #include "core/run/model_input.h"
 
 namespace headlight {
+
+const Lab& shown_lab(const Document& document) {
+  const std::span<const Lab> labs = all_labs();
+  const auto found = std::ranges::find(labs, document.labs.lab, &Lab::id);
+  return found == labs.end() ? labs.front() : *found;
+}
 
 Outcome shown_outcome(const AppState& state) {
   const Trace* trace = state.derived.trace.get();

@@ -165,6 +165,7 @@ struct AppState {
   Derived derived;
   TrainData train;
   RunsData runs;
+  LabsData labs;
   std::vector<Notice> notices;  // the first is shown; the others wait until it has gone
   std::string session_path;     // where Ctrl+S saves; empty: not yet known
   /// What is shown; the person's own is history.now().
@@ -176,6 +177,10 @@ struct AppState {
 inline const Config& shown_config(const AppState& state) {
   return state.derived.trace ? state.derived.trace->config() : state.document().config;
 }
+
+struct Lab;
+/// The lab that the document chooses; the first one where it names none.
+const Lab& shown_lab(const Document&);
 
 /// What the shown model says of the sentence; of several [MASK]s what the chosen row's hides.
 Outcome shown_outcome(const AppState&);

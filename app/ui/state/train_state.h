@@ -86,7 +86,6 @@ struct RunPoint {
 
 /// How runs are looked at; part of the session.
 struct TrainSession {
-  bool open = false;
   RunPlan plan;                    // what the controls show: the next start's
   bool changed = false;            // it differs from the run's in what only a start can change
   std::optional<std::int64_t> at;  // the marked step; unset: the newest

@@ -131,7 +131,7 @@ class Builder : NumberPieces {
   }
 
   TensorId block(TensorId x, TensorId mask) {
-    const bool attends_only = c.block == BlockKind::kAttention;
+    const bool attends_only = !c.has_feed_forward();
     const bool crosses = stack_ == Stack::kDecoder;
     section_ = c.attends() ? Section::kAttention
                : c.mixes() ? Section::kMixer
@@ -165,7 +165,7 @@ class Builder : NumberPieces {
     TensorId memory =
         input(prefix_ + "memory", {batch(), {"memory", p.shape.memory}, d_model()}, Role::kMemory);
     p.memories.push_back(memory);
-    if (c.block == BlockKind::kPreNorm && c.has_norms())
+    if (c.norms_before())
       memory = called("mem′", norm(memory, "ln1", memory_rows_.norm(), "memory_normalized"));
     return call(memory_rows_.join(), Op::kConcatRows, {memory, in},
                 {attn_ + ".extended", Role::kExtended});
@@ -219,8 +219,7 @@ class Builder : NumberPieces {
   }
 
   TensorId final_norm(TensorId x) {
-    const bool normed = c.block == BlockKind::kPreNorm && c.has_norms();
-    return normed && c.layers > 0 ? norm(x, "ln_final", true) : x;
+    return c.norms_before() && c.layers > 0 ? norm(x, "ln_final", true) : x;
   }
 
   void prediction(TensorId x) {
@@ -292,9 +291,7 @@ class Builder : NumberPieces {
   }
 
   // What a sublayer starts from.
-  TensorId before(TensorId x, const std::string& ln) {
-    return c.block == BlockKind::kPreNorm && c.has_norms() ? norm(x, ln) : x;
-  }
+  TensorId before(TensorId x, const std::string& ln) { return c.norms_before() ? norm(x, ln) : x; }
 
   // What a sublayer ends with: its change joined to what it started from.
   struct Joined {

@@ -21,7 +21,6 @@ struct Rung {
   void (*add)(Config&);  // to the rung before
 };
 
-// The recipe has no norm without a feed-forward network, so that the network comes first.
 constexpr std::array<Rung, 10> kRungs = {{
     {"basic", [](Config&) {}},
     {"queries", [](Config& c) { c.attention = AttentionKind::kSingle; }},
@@ -30,8 +29,8 @@ constexpr std::array<Rung, 10> kRungs = {{
     {"heads", [](Config& c) { c.attention = AttentionKind::kNarrow, c.heads = 4; }},
     {"output", [](Config& c) { c.output_projection = true; }},
     {"residual", [](Config& c) { c.residual = true; }},
+    {"norm", [](Config& c) { c.block = BlockKind::kNormedAttention, c.norm = NormKind::kLayer; }},
     {"feed-forward", [](Config& c) { c.block = BlockKind::kPreNorm; }},
-    {"norm", [](Config& c) { c.norm = NormKind::kLayer; }},
     {"layers", [](Config& c) { c.layers = 2; }},
 }};
 
@@ -52,7 +51,8 @@ Config bare(const Config& own) {
 // What is seen at a rung. Weights: (heads, query, key) of the first layer.
 struct Built {
   std::vector<float> weights;
-  Tensor x;  // what comes in
+  Tensor x;                     // what comes in
+  std::vector<Tensor> learned;  // all parameters
   std::int64_t heads = 1, tokens = 0;
   double parameters = 0, multiply_adds = 0;
   double largest = 0;    // weight of a row, the mean
@@ -114,6 +114,12 @@ Built build(LabRun& run, const Document& document) {
   b.x = lab_tensor("x", {{"position", b.tokens}, {"feature", x.axes.back().size}},
                    {x.data, x.data + x.size()});
   b.alike = mean_cosine(trace->tensor(first), trace->tensor(last));
+  for (std::size_t id = 0; id < p.tensors.size(); ++id) {
+    if (p.tensors[id].kind != TensorKind::kParameter) continue;
+    const TensorView w = trace->tensor(static_cast<TensorId>(id));
+    b.learned.push_back(lab_tensor(p.tensors[id].name, {w.axes.begin(), w.axes.end()},
+                                   {w.data, w.data + w.size()}));
+  }
   return b;
 }
 
@@ -133,7 +139,7 @@ void add_words(LabRun& run, const std::array<Built, kRungs.size()>& all) {
   };
   const Built &basic = of("basic"), &queries = of("queries"), &scaled = of("scale"),
               &masked = of("mask"), &heads = of("heads"), &output = of("output"),
-              &residual = of("residual");
+              &residual = of("residual"), &norm = of("norm"), &network = of("feed-forward");
   if (basic.asymmetry == 0 && queries.asymmetry > 0)
     run.notice("queries", {{"difference", lab_number(queries.asymmetry)}});
   if (scaled.largest < queries.largest)
@@ -145,6 +151,12 @@ void add_words(LabRun& run, const std::array<Built, kRungs.size()>& all) {
   if (residual.alike > output.alike)
     run.notice("residual",
                {{"before", lab_number(output.alike)}, {"after", lab_number(residual.alike)}});
+
+  if (std::fabs(norm.largest - residual.largest) > 0.01)
+    run.notice("norm",
+               {{"before", lab_number(residual.largest)}, {"after", lab_number(norm.largest)}});
+  if (network.weights == norm.weights && network.alike != norm.alike)
+    run.notice("alone", {{"before", lab_number(norm.alike)}, {"after", lab_number(network.alike)}});
 
   LabQuestion ask{"parameters", {}, {}, 0, {}};
   double most = -1;
@@ -163,6 +175,19 @@ void add_words(LabRun& run, const std::array<Built, kRungs.size()>& all) {
   run.result.questions.push_back(std::move(ask));
 }
 
+// The parameters that this rung brought, or made anew: "<rung>.<name>".
+void add_tensors(LabRun& run, const char* rung, const Built& b, const Built* before) {
+  for (const Tensor& t : b.learned) {
+    // Several heads may have the very numbers that one head had.
+    const auto known = [&](const Tensor& old) {
+      return old.name == t.name && old.axes == t.axes && old.data == t.data;
+    };
+    if (before && std::ranges::any_of(before->learned, known)) continue;
+    run.result.tensors.push_back(t);
+    run.result.tensors.back().name = std::string(rung) + "." + t.name;
+  }
+}
+
 void run_building_up(LabRun& run) {
   if (run.model()) throw Error(Message{"lab.error.random_recipe"});
   Document document = run.document();
@@ -171,34 +196,32 @@ void run_building_up(LabRun& run) {
   const std::vector<std::string> names = run.tokens(kBuiltTokens);
   document.max_tokens = std::min(document.max_tokens, static_cast<int>(kBuiltTokens));
   std::array<Built, kRungs.size()> all;
-  LabSeries parameters{"parameters", {}, {}}, work{"multiply_adds", {}, {}},
-      largest{"largest", {}, {}};
+  std::array<LabSeries, 4> series = {
+      {{"parameters", {}, {}}, {"multiply_adds", {}, {}}, {"largest", {}, {}}, {"alike", {}, {}}}};
   for (std::size_t i = 0; i < kRungs.size(); ++i) {
     run.tell(static_cast<double>(i) / static_cast<double>(kRungs.size()));
+    const std::string id = kRungs[i].id, name = "lab.word." + id;
     kRungs[i].add(document.config);
     Built& b = all[i] = build(run, document);
-    for (LabSeries* s : {&parameters, &work, &largest}) s->x.push_back(static_cast<double>(i));
-    parameters.y.push_back(b.parameters);
-    work.y.push_back(b.multiply_adds);
-    largest.y.push_back(b.largest);
-    run.value(std::string("later.") + kRungs[i].id, b.later);
-    run.value(std::string("asymmetry.") + kRungs[i].id, b.asymmetry);
-    run.value(std::string("alike.") + kRungs[i].id, b.alike);
+    const std::array<double, 4> found = {b.parameters, b.multiply_adds, b.largest, b.alike};
+    for (std::size_t s = 0; s < series.size(); ++s) {
+      series[s].x.push_back(static_cast<double>(i));
+      series[s].y.push_back(found[s]);
+      series[s].names.push_back(name);
+    }
+    run.value("later." + id, b.later);
+    run.value("asymmetry." + id, b.asymmetry);
+    run.value("alike." + id, b.alike);
     const std::int64_t cells = b.tokens * b.tokens;
-    run.result.pictures.push_back({kRungs[i].id,
-                                   names,
-                                   names,
-                                   {b.weights.begin(), b.weights.begin() + cells},
-                                   LabColours::kWeights,
-                                   static_cast<double>(i),
-                                   lab_number(b.largest)});
-    run.result.tensors.push_back(lab_tensor(
-        kRungs[i].id, {{"head", b.heads}, {"query", b.tokens}, {"key", b.tokens}}, b.weights));
-    if (run.word("rung") == kRungs[i].id) run.result.in_steps = document;
+    LabPicture p{"weights", names, names, {b.weights.begin(), b.weights.begin() + cells}};
+    p.at = static_cast<double>(i), p.under = lab_number(b.largest), p.over = name;
+    run.result.pictures.push_back(std::move(p));
+    add_tensors(run, kRungs[i].id, b, i > 0 ? &all[i - 1] : nullptr);
+    if (run.word("rung") == id) run.result.in_steps = document;
   }
   run.result.tensors.push_back(std::move(all[0].x));
   run.value("heads_apart", apart(all[4]));
-  run.result.series = {parameters, work, largest};
+  run.result.series.assign(series.begin(), series.end());
   add_words(run, all);
 }
 
@@ -208,11 +231,17 @@ Lab building_up_lab() {
   Lab lab{"building-up",
           "what",
           "Vaswani et al. 2017, https://arxiv.org/abs/1706.03762",
-          {{"rung", {"layers"}}},
-          run_building_up};
-  for (const Rung& rung : kRungs) {
-    if (rung.id != lab.controls[0].words[0]) lab.controls[0].words.emplace_back(rung.id);
-  }
+          {{"rung", {}}},
+          run_building_up,
+          {{"parameters", {}, false, false, {}, LabChartForm::kBars},
+           {"multiply_adds", {}, false, false, {}, LabChartForm::kBars},
+           {"largest", {}, false, false, {}, LabChartForm::kBars},
+           {"alike", {}, false, false, {}, LabChartForm::kBars}},
+          "random",
+          {Role::kResidual},
+          "softmax(X Xᵀ) X → softmax(Q Kᵀ ÷ √d_k + mask) V → …"};
+  for (const Rung& rung : kRungs) lab.controls[0].words.emplace_back(rung.id);
+  lab.controls[0].first_word = kRungs.size() - 1;
   return lab;
 }
 

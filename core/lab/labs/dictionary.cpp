@@ -1,84 +1,20 @@
 // A soft dictionary: one query of the sentence looks up its keys. A hard look-up takes the value of
 // the best key, attention a little of all, and the temperature leads from one to the other and on
-// to the mean.
+// to the mean. A key can be edited, number by number.
 #include <algorithm>
+#include <array>
 #include <cmath>
 
-#include "core/base/error.h"
 #include "core/lab/lab_run.h"
 #include "core/lab/labs/labs.h"
-#include "core/run/trace.h"
+#include "core/lab/labs/look_up.h"
 
 namespace headlight {
 namespace {
 
 constexpr int kSteps = 25;                            // of the temperature,
 constexpr double kColdest = 1.0 / 64, kHottest = 64;  // each as many times the one before
-constexpr std::size_t kMostKeys = 64;
-
-// One head's look-up: a score and a value for each key that the query may look at.
-struct LookUp {
-  std::vector<std::string> names;
-  Tensor scores;  // (query 1, key)
-  Tensor values;  // (key, d_head)
-};
-
-struct Attention {
-  TensorId scores = -1, values = -1;
-};
-
-// What each softmax of the program weighs and what it weighs them for, in the order of the program.
-std::vector<Attention> attentions_of(const Program& program) {
-  std::vector<Attention> all;
-  for (const OpCall& call : program.calls) {
-    const TensorSpec& made = program.tensors[place(call.out)];
-    if (made.role != Role::kPattern) continue;
-    TensorId values = program.find(Role::kExtendedValues, call.out);
-    if (values < 0 || program.tensors[place(values)].place != made.place)
-      values = program.find(Role::kValues, call.out);
-    all.push_back({call.in[0], values});
-  }
-  return all;
-}
-
-std::int64_t chosen(LabRun& run, std::string_view control, std::int64_t count) {
-  const std::int64_t at = run.whole(control);
-  if (at < count) return at;
-  throw UsageError(Message{"lab.error.setting",
-                           {{"control", std::string(control)},
-                            {"known", "0 … " + std::to_string(count - 1)},
-                            {"got", std::to_string(at)}}});
-}
-
-LookUp look_up(LabRun& run) {
-  const Trace& trace = run.trace();
-  const std::vector<Attention> all = attentions_of(trace.program());
-  if (all.empty())
-    throw Error(Message{trace.config().keeps_pattern() || !trace.config().attends()
-                            ? "lab.error.no_attention"
-                            : "lab.error.fused"});
-  const Attention& one = all[static_cast<std::size_t>(chosen(run, "layer", std::ssize(all)))];
-  const TensorView scores = trace.tensor(one.scores), values = trace.tensor(one.values);
-  const std::int64_t heads = scores.axes[1].size, queries = scores.axes[2].size,
-                     keys = scores.axes[3].size, width = values.axes[3].size;
-  const std::int64_t head = chosen(run, "head", heads);
-  const std::int64_t query = queries - 1 - chosen(run, "back", queries);
-  const float* row = scores.data + (head * queries + query) * keys;
-  const float* table = values.data + head / (heads / values.axes[1].size) * keys * width;
-  LookUp found;
-  std::vector<float> s, v;
-  for (std::int64_t j = 0; j < keys && s.size() < kMostKeys; ++j) {
-    if (std::isinf(row[j])) continue;  // the mask forbids it
-    found.names.push_back(trace.name(scores.axes[3].name, j));
-    s.push_back(row[j]);
-    v.insert(v.end(), table + j * width, table + (j + 1) * width);
-  }
-  if (s.empty()) throw Error(Message{"lab.error.no_key"});
-  const auto n = static_cast<std::int64_t>(s.size());
-  found.scores = lab_tensor("scores", {{"query", 1}, {"key", n}}, s);
-  found.values = lab_tensor("values", {{"key", n}, {"d_head", width}}, v);
-  return found;
-}
+constexpr std::int64_t kShownNumbers = 32;
 
 struct Answer {
   Tensor weights;
@@ -95,11 +31,21 @@ std::vector<double> mixed(const Tensor& values, std::span<const double> weights)
   return sum;
 }
 
+// At 0 all is the best key's (the first of equal ones), at ∞ every key has as much.
 Answer soft(const LookUp& l, double temperature) {
-  OpParams params;
-  params.temperature = temperature;
-  const Tensor* in[] = {&l.scores};
-  Answer a{lab_op(Op::kSoftmax, in, params), {}};
+  Answer a;
+  const std::size_t n = l.scores.data.size();
+  if (temperature > 0 && !std::isinf(temperature)) {
+    OpParams params;
+    params.temperature = temperature;
+    const Tensor* in[] = {&l.scores};
+    a.weights = lab_op(Op::kSoftmax, in, params);
+  } else {
+    std::vector<float> weights(n, temperature > 0 ? 1.0f / static_cast<float>(n) : 0.0f);
+    const auto best = std::ranges::max_element(l.scores.data) - l.scores.data.begin();
+    if (temperature == 0) weights[static_cast<std::size_t>(best)] = 1;
+    a.weights = lab_tensor("weights", l.scores.axes, weights);
+  }
   const std::vector<double> weights(a.weights.data.begin(), a.weights.data.end());
   a.value = mixed(l.values, weights);
   return a;
@@ -135,13 +81,26 @@ Ends ends_of(const LookUp& l) {
   return e;
 }
 
-void add_words(LabRun& run, const LookUp& l, const Ends& ends, const Answer& cold,
-               const Answer& now, const Answer& hot) {
+void add_words(LabRun& run, const LookUp& l, const Ends& ends, const Answer& now,
+               const std::optional<EditedKey>& edited) {
   const std::string& best = l.names[ends.best];
+  const Answer cold = soft(l, kColdest), hot = soft(l, kHottest);
   const auto at_best = [&](const Answer& a) {
     return static_cast<double>(a.weights.data[ends.best]);
   };
+  const double temperature = run.number("temperature");
+  if (edited && edited->score_is != edited->score_was)
+    run.notice("edited", {{"key", l.names[edited->key]},
+                          {"feature", std::to_string(edited->feature)},
+                          {"was", lab_number(edited->was)},
+                          {"is", lab_number(edited->is)},
+                          {"before", lab_number(edited->score_was)},
+                          {"after", lab_number(edited->score_is)}});
   if (l.names.size() < 2) return;
+  if (temperature == 0) run.notice("hard", {{"key", best}});
+  if (std::isinf(temperature))
+    run.notice("mean",
+               {{"n", std::to_string(l.names.size())}, {"weight", lab_number(at_best(now))}});
   if (at_best(cold) > 0.99)
     run.notice("cold", {{"key", best}, {"weight", lab_number(at_best(cold))}});
   const auto [low, high] = std::ranges::minmax(hot.weights.data);
@@ -149,11 +108,11 @@ void add_words(LabRun& run, const LookUp& l, const Ends& ends, const Answer& col
     run.notice("hot", {{"low", lab_number(static_cast<double>(low))},
                        {"high", lab_number(static_cast<double>(high))},
                        {"n", std::to_string(l.names.size())}});
-  if (at_best(now) < 0.99)
+  if (at_best(now) < 0.99 && !std::isinf(temperature))
     run.notice("now", {{"key", best},
                        {"weight", lab_number(at_best(now))},
                        {"rest", lab_number(1 - at_best(now))},
-                       {"temperature", lab_number(run.number("temperature"))}});
+                       {"temperature", lab_number(temperature)}});
   LabQuestion ask{"cold", {}, {"best", "mean", "nothing"}, 0, {}};
   const std::vector<double> zero(cold.value.size(), 0.0);
   const double to_best = distance(cold.value, ends.hard), to_mean = distance(cold.value, ends.mean),
@@ -166,51 +125,92 @@ void add_words(LabRun& run, const LookUp& l, const Ends& ends, const Answer& col
   run.result.questions.push_back(std::move(ask));
 }
 
+// Keys and values as a table, and what three ways of looking up make of it.
+void add_pictures(LabRun& run, const LookUp& l, const Ends& ends, const Answer& now) {
+  const auto columns = [](std::int64_t width) {
+    std::vector<std::string> names;
+    for (std::int64_t f = 0; f < std::min(width, kShownNumbers); ++f)
+      names.push_back(std::to_string(f));
+    return names;
+  };
+  const auto table = [&](const char* over, const Tensor& rows) {
+    LabPicture p{"table", l.names, columns(rows.axes[1].size), {}, LabColours::kSigned};
+    p.over = "lab.dictionary.over." + std::string(over);
+    for (std::size_t j = 0; j < l.names.size(); ++j) {
+      for (std::size_t f = 0; f < p.columns.size(); ++f)
+        p.cells.push_back(rows.data[j * static_cast<std::size_t>(rows.axes[1].size) + f]);
+    }
+    run.result.pictures.push_back(std::move(p));
+  };
+  const std::size_t n = l.names.size();
+  LabPicture weights{"weights", {}, l.names, std::vector<float>(3 * n, 0.0f)};
+  LabPicture found{"found", {}, columns(l.values.axes[1].size), {}, LabColours::kSigned};
+  for (const char* row : {"hard", "soft", "mean"}) {
+    weights.rows.push_back("lab.dictionary.row." + std::string(row));
+    const std::vector<double>& value = *row == 'h'   ? ends.hard
+                                       : *row == 's' ? now.value
+                                                     : ends.mean;
+    for (std::size_t f = 0; f < found.columns.size(); ++f)
+      found.cells.push_back(static_cast<float>(value[f]));
+  }
+  found.rows = weights.rows;
+  weights.cells[ends.best] = 1;
+  for (std::size_t j = 0; j < n; ++j) {
+    weights.cells[n + j] = now.weights.data[j];
+    weights.cells[2 * n + j] = 1.0f / static_cast<float>(n);
+  }
+  weights.under = l.asks;
+  run.result.pictures.push_back(std::move(weights));
+  run.result.pictures.push_back(std::move(found));
+  if (!l.keys.data.empty()) table("keys", l.keys);
+  table("values", l.values);
+}
+
+// What is said of one look-up, in the order of the series.
+std::array<double, 4> figures(const Answer& a, const Ends& ends) {
+  return {static_cast<double>(*std::ranges::max_element(a.weights.data)), entropy(a.weights),
+          distance(a.value, ends.hard), distance(a.value, ends.mean)};
+}
+constexpr std::array<const char*, 4> kFound = {"largest", "entropy", "distance.hard",
+                                               "distance.mean"};
+
 void run_dictionary(LabRun& run) {
   LookUp l = look_up(run);
-  // A key that is edited by hand: so many times as long, its score is as many times as large.
-  const std::int64_t edited = run.whole("edit");
-  if (edited > 0) {
-    const auto at = static_cast<std::size_t>(edited) - 1;
-    if (at >= l.names.size()) chosen(run, "edit", std::ssize(l.names) + 1);
-    l.scores.data[at] *= static_cast<float>(run.number("by"));
+  run.result.tensors = {l.scores, l.values};
+  for (const Tensor& t : {l.query, l.keys}) {
+    if (!t.data.empty()) run.result.tensors.push_back(t);
   }
+  if (!l.score_vector.empty())
+    run.result.tensors.push_back(lab_tensor("v", l.query.axes, l.score_vector));
+  run.result.tensors.push_back(
+      lab_tensor("factor", {{"feature", 1}}, {static_cast<float>(l.factor)}));
+  const std::optional<EditedKey> edited = edit_key(run, l);
   const Ends ends = ends_of(l);
   const Answer now = soft(l, run.number("temperature"));
-  run.value("largest", *std::ranges::max_element(now.weights.data));
-  run.value("entropy", entropy(now.weights));
-  run.value("to_best", distance(now.value, ends.hard));
-  run.value("to_mean", distance(now.value, ends.mean));
-  LabSeries largest{"largest", {}, {}}, bits{"entropy", {}, {}}, to_best{"to_best", {}, {}},
-      to_mean{"to_mean", {}, {}};
-  std::optional<Answer> cold, hot;
+  for (std::size_t f = 0; f < kFound.size(); ++f) {
+    run.value(kFound[f], figures(now, ends)[f]);
+    run.result.series.push_back({kFound[f], {}, {}});
+  }
   for (int i = 0; i < kSteps; ++i) {
     const double t =
         kColdest * std::pow(kHottest / kColdest, static_cast<double>(i) / (kSteps - 1));
-    Answer a = soft(l, t);
-    for (LabSeries* s : {&largest, &bits, &to_best, &to_mean}) s->x.push_back(t);
-    largest.y.push_back(*std::ranges::max_element(a.weights.data));
-    bits.y.push_back(entropy(a.weights));
-    to_best.y.push_back(distance(a.value, ends.hard));
-    to_mean.y.push_back(distance(a.value, ends.mean));
-    if (i % 6 == 0)
-      run.result.pictures.push_back({"soft",
-                                     {""},
-                                     l.names,
-                                     {a.weights.data.begin(), a.weights.data.end()},
-                                     LabColours::kWeights,
-                                     t,
-                                     lab_number(largest.y.back())});
-    if (i == 0) cold = a;
-    hot = std::move(a);
+    const std::array<double, 4> found = figures(soft(l, t), ends);
+    for (std::size_t f = 0; f < kFound.size(); ++f) {
+      run.result.series[f].x.push_back(t);
+      run.result.series[f].y.push_back(found[f]);
+    }
   }
-  std::vector<float> one(l.names.size(), 0.0f);
-  one[ends.best] = 1;
-  run.result.pictures.push_back({"hard", {""}, l.names, std::move(one)});
-  run.result.series = {largest, bits, to_best, to_mean};
-  add_words(run, l, ends, *cold, now, *hot);
-  run.result.in_steps.config.temperature = run.number("temperature");
-  run.result.tensors = {std::move(l.scores), std::move(l.values)};
+  LabSeries scores{"scores", {}, {}};
+  for (std::size_t j = 0; j < l.names.size(); ++j) {
+    scores.x.push_back(static_cast<double>(j));
+    scores.y.push_back(l.scores.data[j]);
+  }
+  scores.names = l.names;
+  run.result.series.push_back(std::move(scores));
+  add_pictures(run, l, ends, now);
+  add_words(run, l, ends, now, edited);
+  run.result.in_steps.config.temperature =
+      std::clamp(run.number("temperature"), kLowestTemperature, kHighestTemperature);
 }
 
 }  // namespace
@@ -219,13 +219,23 @@ Lab dictionary_lab() {
   return {"dictionary",
           "what",
           "Graves et al. 2014, https://arxiv.org/abs/1410.5401",
-          {{"temperature", {}, 0.05, 10, 1},
+          {{.id = "temperature",
+            .words = {"0", "0.0625", "0.125", "0.25", "0.5", "1", "2", "4", "8", "16", "64",
+                      "infinity"},
+            .first_word = 5},
            {"layer", {}, 0, 1000, 0, true},
            {"head", {}, 0, 1000, 0, true},
-           {"back", {}, 0, 100000, 0, true},
-           {"edit", {}, 0, 64, 0, true},
-           {"by", {}, -4, 4, 2}},
-          run_dictionary};
+           {"key", {}, 0, 64, 0, true},
+           {"feature", {}, 0, 65535, 0, true},
+           {"number", {}, -10, 10, 2}},
+          run_dictionary,
+          {{"scores", {}, false, false, {}, LabChartForm::kBars},
+           {"largest", {}, true, false, "temperature"},
+           {"distance", {"hard", "mean"}, true, false, "temperature"},
+           {"entropy", {}, true, false, "temperature"}},
+          "random",
+          {Role::kPattern, Role::kHeadOutput},
+          "z = Σ softmax(q · k ÷ temperature) v"};
 }
 
 }  // namespace headlight

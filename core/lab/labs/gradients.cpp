@@ -14,6 +14,8 @@ namespace headlight {
 namespace {
 
 constexpr int kHalvings = 22;  // h from 1 to 2^−22
+constexpr std::int64_t kShownCells = 24;
+constexpr std::size_t kLongest = 64;
 
 struct Weight {
   TensorId tensor = -1;
@@ -23,7 +25,7 @@ struct Weight {
 
 // Of the weights whose gradient is not 0 everywhere, in the order of the program, the chosen one's
 // largest gradient.
-Weight chosen_weight(const Trace& trace, std::int64_t which) {
+Weight chosen_weight(const LabRun& run, const Trace& trace) {
   const Program& program = trace.program();
   std::vector<TensorId> with;
   for (std::size_t id = 0; id < program.tensors.size(); ++id) {
@@ -34,12 +36,7 @@ Weight chosen_weight(const Trace& trace, std::int64_t which) {
     if (std::ranges::any_of(d, [](float g) { return g != 0; })) with.push_back(tensor);
   }
   if (with.empty()) throw Error(Message{"lab.error.no_weight"});
-  if (which >= std::ssize(with))
-    throw UsageError(Message{"lab.error.setting",
-                             {{"control", "weight"},
-                              {"known", "0 … " + std::to_string(with.size() - 1)},
-                              {"got", std::to_string(which)}}});
-  Weight w{with[static_cast<std::size_t>(which)], {}, 0};
+  Weight w{with[static_cast<std::size_t>(run.place("weight", std::ssize(with)))], {}, 0};
   const TensorView d = trace.tensor(program.gradient(w.tensor));
   std::int64_t at = 0;
   for (std::int64_t i = 0; i < d.size(); ++i) {
@@ -102,6 +99,11 @@ void add_words(LabRun& run, double gradient, const std::vector<Difference>& all,
                {{"central", lab_number(central[c])}, {"forward", lab_number(forward[f])}});
   if (central[last] > 4 * central[c] && central[last] <= 10 * all[last].rounding)
     run.notice("rounding", {{"h", power_text(all[last].h)}, {"error", lab_number(central[last])}});
+  // From where on rounding alone may be more than the best central difference is off.
+  const auto wins = std::ranges::find_if(
+      all, [&](const Difference& d) { return d.rounding > std::max(central[c], 1e-12); });
+  if (wins != all.begin() && wins != all.end() && central[last] > 4 * central[c])
+    run.notice("wins", {{"h", power_text(std::prev(wins)->h)}});
   LabQuestion ask{"smaller",
                   {{"h", power_text(all[c].h)}, {"last", power_text(all[last].h)}},
                   {"nearer", "farther"},
@@ -113,27 +115,62 @@ void add_words(LabRun& run, double gradient, const std::vector<Difference>& all,
   run.result.questions.push_back(std::move(ask));
 }
 
+// The gradient of the weight's matrix, at most so many rows and columns of it around the weight.
+LabPicture around(const Trace& trace, const Weight& w) {
+  const TensorView d = trace.tensor(trace.program().gradient(w.tensor));
+  const std::size_t last = d.axes.size() - 1;
+  const auto part = [&](std::size_t axis) {
+    const std::int64_t size = std::min(kShownCells, d.axes[axis].size);
+    return std::pair(
+        std::clamp<std::int64_t>(w.index[axis] - size / 2, 0, d.axes[axis].size - size), size);
+  };
+  const auto [left, columns] = part(last);
+  const auto [top, rows] = last > 0 ? part(last - 1) : std::pair<std::int64_t, std::int64_t>(0, 1);
+  LabPicture p{"gradient", {}, {}, {}, LabColours::kSigned};
+  for (std::int64_t j = 0; j < columns; ++j) p.columns.push_back(std::to_string(left + j));
+  std::vector<std::int64_t> at = w.index;
+  for (std::int64_t i = 0; i < rows; ++i) {
+    p.rows.push_back(std::to_string(top + i));
+    if (last > 0) at[last - 1] = top + i;
+    for (std::int64_t j = 0; j < columns; ++j) {
+      at[last] = left + j;
+      p.cells.push_back(d.at(at));
+    }
+  }
+  p.under = lab_number(w.gradient);
+  return p;
+}
+
 void run_gradients(LabRun& run) {
-  const auto trace = run.run(run.document(), true);
-  const Weight w = chosen_weight(*trace, run.whole("weight"));
+  // Every h runs the sentence again, twice.
+  Document document = run.document();
+  run.tokens(kLongest);
+  document.max_tokens = std::min(document.max_tokens, static_cast<int>(kLongest));
+  const auto trace = run.run(document, true);
+  const Weight w = chosen_weight(run, *trace);
   const std::vector<Difference> all = differences(run, *trace, w);
   const TensorSpec& spec = trace->program().tensors[place(w.tensor)];
   std::string cell;
   for (const std::int64_t i : w.index) cell += (cell.empty() ? "" : ", ") + std::to_string(i);
   run.result.notes.emplace_back("lab.note.weight",
                                 std::vector<MessageSlot>{{"name", spec.name}, {"cell", cell}});
-  LabSeries forward{"forward", {}, {}}, central{"central", {}, {}}, far{"error.forward", {}, {}},
-      near{"error.central", {}, {}};
-  std::vector<float> table;
+  LabSeries forward{"slope.forward", {}, {}}, central{"slope.central", {}, {}},
+      line{"slope.gradient", {}, {}}, far{"error.forward", {}, {}}, near{"error.central", {}, {}},
+      rounding{"error.rounding", {}, {}};
+  std::vector<float> steps, rises, falls;
+  const double loss = mean_loss(*trace);
   for (const Difference& d : all) {
-    for (LabSeries* s : {&forward, &central, &far, &near}) s->x.push_back(d.h);
+    for (LabSeries* s : {&forward, &central, &line, &far, &near, &rounding}) s->x.push_back(d.h);
     forward.y.push_back(d.forward);
     central.y.push_back(d.central);
+    line.y.push_back(w.gradient);
     far.y.push_back(std::fabs(d.forward - w.gradient));
     near.y.push_back(std::fabs(d.central - w.gradient));
-    for (const double x : {d.h, d.loss_up, d.loss_down}) table.push_back(static_cast<float>(x));
+    rounding.y.push_back(d.rounding);
+    steps.push_back(static_cast<float>(d.h));
+    rises.push_back(static_cast<float>(d.loss_up - loss));
+    falls.push_back(static_cast<float>(loss - d.loss_down));
   }
-  const double loss = mean_loss(*trace);
   run.value("gradient", w.gradient);
   run.value("loss", loss);
   run.value("weight", trace->tensor(w.tensor).at(w.index));
@@ -142,9 +179,17 @@ void run_gradients(LabRun& run) {
   run.value("error.forward", far.y[nearest(far.y)]);
   run.value("error.central", near.y[nearest(near.y)]);
   add_words(run, w.gradient, all, far.y, near.y);
-  run.result.series = {forward, central, far, near};
-  run.result.tensors = {lab_tensor("losses", {{"query", std::ssize(all)}, {"feature", 3}}, table),
-                        lab_tensor("loss", {{"feature", 1}}, {static_cast<float>(loss)})};
+  run.result.series = {forward, central, line, far, near, rounding};
+  run.result.pictures.push_back(around(*trace, w));
+  // Differences of losses: the losses themselves would lose them to rounding.
+  const std::vector<Axis> axes = {{"query", std::ssize(all)}};
+  const auto number = [](const char* name, double x) {
+    return lab_tensor(name, {{"feature", 1}}, {static_cast<float>(x)});
+  };
+  run.result.tensors = {
+      lab_tensor("h", axes, steps),    lab_tensor("rise", axes, rises),
+      lab_tensor("fall", axes, falls), number("loss", loss),
+      number("gradient", w.gradient),  number("weight", trace->tensor(w.tensor).at(w.index))};
 }
 
 }  // namespace
@@ -154,7 +199,12 @@ Lab gradients_lab() {
           "training",
           "Griewank & Walther 2008, Evaluating Derivatives, chapter 1",
           {{"weight", {}, 0, 10000, 0, true}},
-          run_gradients};
+          run_gradients,
+          {{"error", {"forward", "central", "rounding"}, true, true},
+           {"slope", {"forward", "central", "gradient"}, true}},
+          "random",
+          {Role::kLoss},
+          "∂L/∂w ≈ (L(w + h) − L(w − h)) ÷ 2h"};
 }
 
 }  // namespace headlight

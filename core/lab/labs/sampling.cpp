@@ -1,5 +1,6 @@
 // Temperature and sampling: how what comes next is drawn, and how the sentence may go on.
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "core/base/error.h"
@@ -13,6 +14,8 @@ namespace headlight {
 namespace {
 
 constexpr int kHeats = 16;
+// Rows of the picture.
+constexpr std::array<double, 6> kShownHeats = {0, 0.25, 0.5, 1, 1.5, 2};
 constexpr std::size_t kShownTokens = 12, kBranches = 3;
 
 // Logits of what comes behind the last token.
@@ -76,10 +79,55 @@ void add_words(LabRun& run, std::span<const float> logits, std::span<const std::
                                {"plain", lab_number(plain)},
                                {"hot", lab_number(hot)}});
   if (all.size() < 2) return;
+  const std::size_t most = token_chances(logits, {1, 0, 0.9}).size();
+  if (most < all.size())
+    run.notice("nucleus", {{"n", std::to_string(most)}, {"all", std::to_string(all.size())}});
   LabQuestion ask{"first", {{"token", name(all[0].id)}}, {"more", "less", "same"}, 0, {}};
   ask.right = cold > plain ? 0 : cold < plain ? 1 : 2;
   ask.because = run.because("first", {{"plain", lab_number(plain)}, {"cold", lab_number(cold)}});
   run.result.questions.push_back(std::move(ask));
+}
+
+// The likeliest token and the entropy by temperature, and how many are kept by top-p.
+void add_series(LabRun& run, std::span<const float> logits) {
+  LabSeries largest{"largest", {}, {}}, entropy{"entropy", {}, {}}, nucleus{"nucleus", {}, {}};
+  for (int i = 1; i <= kHeats; ++i) {
+    const double t = 2.0 * i / kHeats;
+    const std::vector<TokenChance> chances = token_chances(logits, {t, 0, 1});
+    largest.x.push_back(t);
+    largest.y.push_back(chances[0].probability);
+    entropy.x.push_back(t);
+    entropy.y.push_back(bits_of(chances));
+    const double p = static_cast<double>(i) / kHeats;
+    nucleus.x.push_back(p);
+    nucleus.y.push_back(static_cast<double>(token_chances(logits, {1, 0, p}).size()));
+  }
+  run.result.series = {largest, entropy, nucleus};
+}
+
+// The likeliest tokens: before and behind temperature, top-k and top-p; and at some temperatures.
+void add_distribution(LabRun& run, std::span<const float> logits,
+                      std::span<const std::string> vocab, std::span<const TokenChance> all,
+                      std::span<const TokenChance> kept) {
+  const std::size_t count = std::min(kShownTokens, all.size());
+  LabSeries plain{"distribution.all", {}, {}}, drawn{"distribution.drawn", {}, {}};
+  for (std::size_t i = 0; i < count; ++i) {
+    for (LabSeries* s : {&plain, &drawn}) {
+      s->x.push_back(static_cast<double>(i));
+      s->names.push_back(vocab[static_cast<std::size_t>(all[i].id)]);
+    }
+    plain.y.push_back(all[i].probability);
+    drawn.y.push_back(chance_of(kept, all[i].id));
+  }
+  LabPicture heats{"temperatures", {}, plain.names, {}};
+  for (const double t : kShownHeats) {
+    const std::vector<TokenChance> chances = token_chances(logits, {t, 0, 1});
+    heats.rows.push_back(lab_number(t));
+    for (std::size_t i = 0; i < count; ++i)
+      heats.cells.push_back(static_cast<float>(chance_of(chances, all[i].id)));
+  }
+  run.result.series.insert(run.result.series.begin(), {plain, drawn});
+  run.result.pictures.push_back(std::move(heats));
 }
 
 void run_sampling(LabRun& run) {
@@ -94,29 +142,9 @@ void run_sampling(LabRun& run) {
   run.value("entropy", bits_of(kept));
   run.value("largest", kept[0].probability);
   run.value("kept", static_cast<double>(kept.size()));
-  LabSeries largest{"largest", {}, {}}, entropy{"entropy", {}, {}},
-      nucleus{"kept_by_top_p", {}, {}};
-  for (int i = 1; i <= kHeats; ++i) {
-    const double t = 2.0 * i / kHeats;
-    const std::vector<TokenChance> chances = token_chances(logits, {t, 0, 1});
-    largest.x.push_back(t);
-    largest.y.push_back(chances[0].probability);
-    entropy.x.push_back(t);
-    entropy.y.push_back(bits_of(chances));
-    const double p = static_cast<double>(i) / kHeats;
-    nucleus.x.push_back(p);
-    nucleus.y.push_back(static_cast<double>(token_chances(logits, {1, 0, p}).size()));
-  }
-  run.result.series = {largest, entropy, nucleus};
   const std::vector<std::string>& vocab = trace.input().vocab;
-  std::vector<std::string> names;
-  std::vector<float> plain, drawn;
-  for (std::size_t i = 0; i < std::min(kShownTokens, all.size()); ++i) {
-    names.push_back(vocab[static_cast<std::size_t>(all[i].id)]);
-    plain.push_back(static_cast<float>(all[i].probability));
-    drawn.push_back(static_cast<float>(chance_of(kept, all[i].id)));
-  }
-  run.result.pictures = {{"all", {""}, names, plain}, {"drawn", {""}, names, drawn}};
+  add_series(run, logits);
+  add_distribution(run, logits, vocab, all, kept);
   add_words(run, logits, vocab, all, kept);
   run.result.tensors.push_back(lab_tensor(program.tensors[place(program.logits)].name,
                                           {{"vocab", std::ssize(logits)}},
@@ -133,7 +161,14 @@ Lab sampling_lab() {
       "whole",
       "Holtzman et al. 2020, https://arxiv.org/abs/1904.09751",
       {{"temperature", {}, 0, 2, 1}, {"top_k", {}, 0, 1000, 0, true}, {"top_p", {}, 0.05, 1, 1}},
-      run_sampling};
+      run_sampling,
+      {{"distribution", {"all", "drawn"}, false, false, {}, LabChartForm::kBars},
+       {"largest", {}, false, false, "temperature"},
+       {"entropy", {}, false, false, "temperature"},
+       {"nucleus", {}, false, false, "top_p"}},
+      "stories",
+      {Role::kLogits, Role::kProbabilities},
+      "p = softmax(logits ÷ temperature)"};
 }
 
 }  // namespace headlight

@@ -15,10 +15,21 @@ namespace headlight {
 namespace {
 
 constexpr std::size_t kShuffled = 32;
-constexpr std::array<PositionKind, 7> kKinds = {PositionKind::kNone,     PositionKind::kSinusoidal,
-                                                PositionKind::kLearned,  PositionKind::kRotary,
-                                                PositionKind::kRelative, PositionKind::kT5,
-                                                PositionKind::kAlibi};
+constexpr std::array<PositionKind, 8> kKinds = {
+    PositionKind::kNone,   PositionKind::kSinusoidal,   PositionKind::kLearned,
+    PositionKind::kRotary, PositionKind::kRelative,     PositionKind::kT5,
+    PositionKind::kAlibi,  PositionKind::kTransformerXl};
+constexpr std::int64_t kShownFeatures = 24;
+
+// What tells the order beside positions, and what is said of the words: the columns of the matrix.
+struct Told {
+  const char* id;
+  MaskKind mask;
+  ModelForm form;
+};
+constexpr std::array<Told, 3> kTold = {{{"none", MaskKind::kNone, ModelForm::kTokens},
+                                        {"causal", MaskKind::kCausal, ModelForm::kTokens},
+                                        {"class", MaskKind::kNone, ModelForm::kClasses}}};
 
 std::string word_of(PositionKind kind) {
   const auto words = choices(kind);
@@ -62,60 +73,108 @@ Tensor rows_of(const Trace& trace) {
                     {rows.data, rows.data + rows.size()});
 }
 
-// The largest difference of a word's row, and the root of the mean square of all cells.
-struct Compared {
-  double difference = 0, size = 0;
+// What came out before and after, each word's row put back where the word was: of the class there
+// is one row, and nothing to put back.
+struct Case {
+  std::string kind;
+  std::size_t told = 0;
+  Tensor before, after, back;
+  double difference = 0, size = 0;  // the largest; the root of the mean square of all cells
+
+  std::string name() const { return kind + "." + kTold[told].id; }
+  // So small that float32's rounding explains it.
+  bool is_nothing() const { return difference <= 1e-4 * size; }
+  double relative() const { return size > 0 ? difference / size : 0; }
 };
 
-Compared compare(const Tensor& before, const Tensor& after, std::span<const std::size_t> order) {
-  const auto n = static_cast<std::size_t>(before.axes[0].size);
-  const auto width = static_cast<std::size_t>(before.axes[1].size);
-  Compared c;
+void compare(Case& c, std::span<const std::size_t> order) {
+  const auto n = static_cast<std::size_t>(c.before.axes[0].size);
+  const auto width = static_cast<std::size_t>(c.before.axes[1].size);
+  c.back = c.after;
   for (std::size_t t = 0; t < n; ++t) {
-    const std::size_t was = n == order.size() ? order[t] : t;
+    const std::size_t was = kTold[c.told].form == ModelForm::kTokens ? order[t] : t;
     for (std::size_t f = 0; f < width; ++f) {
-      const double a = before.data[was * width + f], b = after.data[t * width + f];
+      const double a = c.before.data[was * width + f], b = c.after.data[t * width + f];
+      c.back.data[was * width + f] = c.after.data[t * width + f];
       c.difference = std::max(c.difference, std::fabs(a - b));
       c.size += a * a;
     }
   }
   c.size = std::sqrt(c.size / static_cast<double>(std::max<std::size_t>(n * width, 1)));
-  return c;
 }
 
-struct Case {
-  std::string name;
-  Compared found;
-};
-
-// So small that float32's rounding explains it.
-bool is_nothing(const Compared& c) { return c.difference <= 1e-4 * c.size; }
+const Case& find_case(const std::vector<Case>& cases, const std::string& name) {
+  return *std::ranges::find(cases, name, &Case::name);
+}
 
 void add_words(LabRun& run, const std::vector<Case>& cases) {
-  const auto of = [&](std::string_view name) {
-    return std::ranges::find(cases, name, &Case::name)->found;
-  };
-  const Compared none = of("none.open"), causal = of("none.causal");
-  if (is_nothing(none)) run.notice("same", {{"difference", lab_number(none.difference)}});
-  if (!is_nothing(causal)) run.notice("causal", {{"difference", lab_number(causal.difference)}});
+  const Case &none = find_case(cases, "none.none"), &causal = find_case(cases, "none.causal");
+  if (none.is_nothing()) run.notice("same", {{"difference", lab_number(none.difference)}});
+  if (!causal.is_nothing()) run.notice("causal", {{"difference", lab_number(causal.difference)}});
   double low = INFINITY, high = 0;
+  bool all = true;
   for (const Case& c : cases) {
-    if (!c.name.ends_with(".open") || c.name.starts_with("none.") || c.name.starts_with("class"))
-      continue;
-    low = std::min(low, c.found.difference);
-    high = std::max(high, c.found.difference);
+    if (c.told != 0 || c.kind == "none") continue;
+    low = std::min(low, c.difference);
+    high = std::max(high, c.difference);
+    all = all && !c.is_nothing();
   }
-  if (low > 10 * none.difference && low > 0)
-    run.notice("positions", {{"low", lab_number(low)}, {"high", lab_number(high)}});
-  if (is_nothing(of("class.none")) && !is_nothing(of("class.sinusoidal")))
-    run.notice("classes", {{"none", lab_number(of("class.none").difference)},
-                           {"with", lab_number(of("class.sinusoidal").difference)}});
-  const std::string kind = run.word("positions"), mask = run.word("mask");
-  const Compared asked = of(kind + "." + mask);
-  LabQuestion ask{"asked", {}, {"nothing", "something"}, is_nothing(asked) ? 0u : 1u, {}};
+  if (all) run.notice("positions", {{"low", lab_number(low)}, {"high", lab_number(high)}});
+  const Case &lost = find_case(cases, "none.class"), &back = find_case(cases, "sinusoidal.class");
+  if (lost.is_nothing() && !back.is_nothing())
+    run.notice("classes",
+               {{"none", lab_number(lost.difference)}, {"with", lab_number(back.difference)}});
+  const Case& own = find_case(cases, run.word("positions") + "." + run.word("mask"));
+  LabQuestion ask{"asked", {}, {"nothing", "something"}, own.is_nothing() ? 0u : 1u, {}};
   ask.because = run.because(
-      "asked", {{"difference", lab_number(asked.difference)}, {"size", lab_number(asked.size)}});
+      "asked", {{"difference", lab_number(own.difference)}, {"size", lab_number(own.size)}});
   run.result.questions.push_back(std::move(ask));
+}
+
+// Every kind of positions with everything that tells: differences beside the size of the numbers.
+void add_table(LabRun& run, const std::vector<Case>& cases) {
+  LabPicture table{"differences", {}, {}, {}};
+  for (const Told& told : kTold) {
+    table.columns.push_back("lab.shuffle.line." + std::string(told.id));
+    run.result.series.push_back({"difference." + std::string(told.id), {}, {}});
+  }
+  for (const PositionKind kind : kKinds) {
+    const std::string name = "lab.word." + word_of(kind);
+    const auto at = static_cast<double>(table.rows.size());
+    table.rows.push_back(name);
+    for (std::size_t told = 0; told < kTold.size(); ++told) {
+      const Case& c = find_case(cases, word_of(kind) + "." + kTold[told].id);
+      table.cells.push_back(static_cast<float>(c.relative()));
+      LabSeries& s = run.result.series[told];
+      s.x.push_back(at);
+      s.y.push_back(c.relative());
+      s.names.push_back(name);
+    }
+  }
+  run.result.pictures.push_back(std::move(table));
+}
+
+// The rows of the chosen model: as they were, put back in order, and what is left between them.
+void add_outputs(LabRun& run, const Case& c, const std::vector<std::string>& names) {
+  const std::int64_t n = c.before.axes[0].size, width = c.before.axes[1].size;
+  const std::int64_t shown = std::min(width, kShownFeatures);
+  for (const char* over : {"before", "back", "left"}) {
+    LabPicture p{"outputs", names, {}, {}, LabColours::kSigned};
+    p.over = "lab.shuffle.over." + std::string(over);
+    double largest = 0;
+    for (std::int64_t f = 0; f < shown; ++f) p.columns.push_back(std::to_string(f));
+    for (std::int64_t t = 0; t < n; ++t) {
+      for (std::int64_t f = 0; f < shown; ++f) {
+        const auto at = static_cast<std::size_t>(t * width + f);
+        const float before = c.before.data[at], back = c.back.data[at];
+        const float cell = *over == 'l' ? back - before : p.over.ends_with("back") ? back : before;
+        largest = std::max(largest, std::fabs(static_cast<double>(cell)));
+        p.cells.push_back(cell);
+      }
+    }
+    p.under = lab_number(largest);
+    run.result.pictures.push_back(std::move(p));
+  }
 }
 
 void run_shuffle(LabRun& run) {
@@ -131,51 +190,59 @@ void run_shuffle(LabRun& run) {
   std::iota(as_it_was.begin(), as_it_was.end(), std::size_t{0});
   const std::vector<std::size_t> order = new_order(run, words.size());
   std::vector<Case> cases;
-  const auto add = [&](const std::string& name, PositionKind kind, MaskKind mask, ModelForm form) {
-    Document d = own;
-    d.config.form = form;
-    d.config.pool = PoolKind::kMean;
-    d.config.positions = kind;
-    d.config.mask = {};
-    d.config.mask.kind = mask;
-    d.sentence = joined(words, as_it_was);
-    const Tensor before = rows_of(*run.run(d));
-    d.sentence = joined(words, order);
-    const Tensor after = rows_of(*run.run(d));
-    if (before.axes != after.axes) throw Error(Message{"lab.error.words"});
-    cases.push_back({name, compare(before, after, order)});
-    if (name != run.word("positions") + "." + run.word("mask")) return;
-    run.result.in_steps = d;
-    run.result.tensors = {before, after};
-    run.result.tensors[0].name = "before";
-    run.result.tensors[1].name = "after";
-  };
   for (const PositionKind kind : kKinds) {
-    run.tell(static_cast<double>(cases.size()) / (2 * kKinds.size() + 2));
-    const std::string name = word_of(kind);
-    add(name + ".open", kind, MaskKind::kNone, ModelForm::kTokens);
-    add(name + ".causal", kind, MaskKind::kCausal, ModelForm::kTokens);
+    for (std::size_t told = 0; told < kTold.size(); ++told) {
+      run.tell(static_cast<double>(cases.size()) /
+               static_cast<double>(kKinds.size() * kTold.size()));
+      Document d = own;
+      d.config.form = kTold[told].form;
+      d.config.pool = PoolKind::kMean;
+      d.config.positions = kind;
+      d.config.mask = {};
+      d.config.mask.kind = kTold[told].mask;
+      Case c{word_of(kind), told, {}, {}, {}};
+      d.sentence = joined(words, as_it_was);
+      c.before = rows_of(*run.run(d));
+      d.sentence = joined(words, order);
+      c.after = rows_of(*run.run(d));
+      if (c.before.axes != c.after.axes) throw Error(Message{"lab.error.words"});
+      compare(c, order);
+      c.before.name = "before." + c.name();
+      c.after.name = "after." + c.name();
+      if (c.name() == run.word("positions") + "." + run.word("mask")) run.result.in_steps = d;
+      cases.push_back(std::move(c));
+    }
   }
-  for (const PositionKind kind : {PositionKind::kNone, PositionKind::kSinusoidal})
-    add("class." + word_of(kind), kind, MaskKind::kNone, ModelForm::kClasses);
-  for (const Case& c : cases) run.value("difference." + c.name, c.found.difference);
+  for (const Case& c : cases) {
+    run.value("difference." + c.name(), c.difference);
+    run.result.tensors.push_back(c.before);
+    run.result.tensors.push_back(c.after);
+  }
   std::vector<float> places;
   for (const std::size_t i : order) places.push_back(static_cast<float>(i));
   run.result.tensors.push_back(lab_tensor("order", {{"position", std::ssize(order)}}, places));
+  add_table(run, cases);
+  add_outputs(run, find_case(cases, run.word("positions") + "." + run.word("mask")), names);
   add_words(run, cases);
 }
 
 }  // namespace
 
 Lab shuffle_lab() {
-  return {"shuffle",
-          "order",
-          "Vaswani et al. 2017, 3.5, https://arxiv.org/abs/1706.03762",
-          {{"what", {"shuffle", "swap"}},
-           {"positions", {"none", "sinusoidal", "learned", "rotary", "relative", "t5", "alibi"}},
-           {"mask", {"open", "causal"}},
-           {"draw", {}, 1, 1e6, 1, true}},
-          run_shuffle};
+  return {
+      "shuffle",
+      "order",
+      "Vaswani et al. 2017, 3.5, https://arxiv.org/abs/1706.03762",
+      {{"what", {"shuffle", "swap"}},
+       {"positions",
+        {"none", "sinusoidal", "learned", "rotary", "relative", "t5", "alibi", "transformer-xl"}},
+       {"mask", {"none", "causal"}},
+       {"draw", {}, 1, 1e6, 1, true}},
+      run_shuffle,
+      {{"difference", {"none", "causal", "class"}, false, true, {}, LabChartForm::kBars}},
+      "random",
+      {Role::kPosition},
+      "f(P x) = P f(x)"};
 }
 
 }  // namespace headlight

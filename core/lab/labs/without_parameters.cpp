@@ -8,6 +8,7 @@
 #include "core/base/random.h"
 #include "core/lab/lab_run.h"
 #include "core/lab/labs/labs.h"
+#include "core/lab/labs/reach_along.h"
 #include "core/run/trace.h"
 
 namespace headlight {
@@ -98,24 +99,63 @@ double mean_own(const Attended& a) {
   return sum / static_cast<double>(all.size());
 }
 
-// On itself, as width and temperature change. Widths are those of random vectors: a model has one.
-void add_series(LabRun& run, const Tensor& x) {
-  const bool scaled = run.word("scale") == "on";
-  const std::int64_t tokens = x.axes[0].size;
-  LabSeries plain{"itself_by_width.undivided", {}, {}}, divided{"itself_by_width.divided", {}, {}};
-  for (const std::int64_t width : kVectorWidths) {
-    const Tensor rows = random_rows(run, tokens, width);
-    for (LabSeries* s : {&plain, &divided}) {
-      s->x.push_back(static_cast<double>(width));
-      s->y.push_back(mean_own(attend(rows, s == &divided, run.number("temperature"))));
+double mean_of(std::span<const double> all) {
+  double sum = 0;
+  for (const double v : all) sum += v;
+  return sum / static_cast<double>(all.size());
+}
+
+// Of different words: how far from a right angle they are, whatever the side.
+double mean_cosine_apart(const ReachAlong& r) {
+  const std::size_t n = r.lengths.size();
+  double sum = 0, count = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t j = 0; j < n; ++j) {
+      const double cosine = std::fabs(static_cast<double>(r.cosines[i * n + j]));
+      if (i == j || cosine > 1 - 1e-5) continue;  // equal words
+      sum += cosine, ++count;
     }
   }
-  LabSeries heat{"itself_by_temperature", {}, {}};
-  for (const double t : kTemperatures) {
-    heat.x.push_back(t);
-    heat.y.push_back(mean_own(attend(x, scaled, t)));
+  return count > 0 ? sum / count : 0;
+}
+
+// As width and temperature change. Widths are those of random vectors: a model has one.
+void add_series(LabRun& run, const Tensor& x, const std::vector<std::string>& names) {
+  const ReachAlong own = reach_along(x);
+  LabSeries length{"reach.own", {}, own.lengths}, other{"reach.other", {}, own.others};
+  for (LabSeries* s : {&length, &other}) {
+    for (std::size_t i = 0; i < names.size(); ++i) s->x.push_back(static_cast<double>(i));
+    s->names = names;
   }
-  run.result.series = {plain, divided, heat};
+  run.result.series = {length, other};
+  LabSeries plain{"width.undivided", {}, {}}, divided{"width.divided", {}, {}},
+      lengths{"geometry.length", {}, {}}, cosines{"geometry.cosine", {}, {}};
+  for (const std::int64_t width : kVectorWidths) {
+    run.tell(static_cast<double>(width) / 2048);
+    const Tensor rows = random_rows(run, x.axes[0].size, width);
+    const ReachAlong r = reach_along(rows);
+    for (LabSeries* s : {&plain, &divided, &lengths, &cosines})
+      s->x.push_back(static_cast<double>(width));
+    for (LabSeries* s : {&plain, &divided})
+      s->y.push_back(mean_own(attend(rows, s == &divided, run.number("temperature"))));
+    lengths.y.push_back(mean_of(r.lengths));
+    cosines.y.push_back(mean_cosine_apart(r));
+  }
+  for (LabSeries* s : {&plain, &divided, &lengths, &cosines})
+    run.result.series.push_back(std::move(*s));
+  for (const bool scaled : {false, true}) {
+    LabSeries heat{scaled ? "heat.divided" : "heat.undivided", {}, {}};
+    for (const double t : kTemperatures) {
+      run.tell(0.5);
+      heat.x.push_back(t);
+      heat.y.push_back(mean_own(attend(x, scaled, t)));
+    }
+    run.result.series.push_back(std::move(heat));
+  }
+}
+
+const LabSeries& series_of(const LabRun& run, std::string_view name) {
+  return *std::ranges::find(run.result.series, name, &LabSeries::name);
 }
 
 void add_words(LabRun& run, const std::vector<std::string>& names, const std::vector<Seen>& seen) {
@@ -135,7 +175,27 @@ void add_words(LabRun& run, const std::vector<std::string>& names, const std::ve
     run.notice("equal", {{"word", names[i]}, {"other", names[seen[i].which]}});
     break;
   }
-  const LabSeries &plain = run.result.series[0], &divided = run.result.series[1];
+  const LabSeries &reach = series_of(run, "reach.other"), &length = series_of(run, "reach.own");
+  std::size_t beaten = 0, by = seen.size();
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    if (!(seen[i].own_product < seen[i].other_product) || reach.y[i] <= length.y[i]) continue;
+    ++beaten;
+    if (by == seen.size()) by = i;
+  }
+  if (beaten > 0)
+    run.notice("beaten", {{"word", names[by]},
+                          {"other", names[seen[by].which]},
+                          {"reach", lab_number(reach.y[by])},
+                          {"length", lab_number(length.y[by])}});
+  const LabSeries &lengths = series_of(run, "geometry.length"),
+                  &cosines = series_of(run, "geometry.cosine");
+  if (cosines.y.back() < cosines.y.front() / 4 && lengths.y.back() > 8 * lengths.y.front())
+    run.notice("geometry", {{"short", lab_number(lengths.y.front())},
+                            {"long", lab_number(lengths.y.back())},
+                            {"before", lab_number(cosines.y.front())},
+                            {"after", lab_number(cosines.y.back())}});
+  const LabSeries &plain = series_of(run, "width.undivided"),
+                  &divided = series_of(run, "width.divided");
   if (plain.y.back() > plain.y.front() + 0.1)
     run.notice("width", {{"first", lab_number(plain.y.front())},
                          {"last", lab_number(plain.y.back())},
@@ -173,15 +233,20 @@ void run_without_parameters(LabRun& run) {
   run.value("itself", mean_own(a));
   run.value("length", length / static_cast<double>(tokens));
   run.value("cosine_of_y_and_x", turn / static_cast<double>(tokens));
-  run.result.pictures = {{"products",
-                          names,
-                          names,
-                          {a.products.data.begin(), a.products.data.end()},
-                          LabColours::kSigned},
-                         {"weights", names, names, {a.weights.data.begin(), a.weights.data.end()}}};
-  add_series(run, x);
+  const auto cells = [](const Tensor& t) {
+    return std::vector<float>(t.data.begin(), t.data.end());
+  };
+  run.result.pictures = {{"cosines", names, names, reach_along(x).cosines, LabColours::kSigned},
+                         {"products", names, names, cells(a.products), LabColours::kSigned},
+                         {"weights", names, names, cells(a.weights)}};
+  run.result.pictures[2].under = lab_number(mean_own(a));
+  run.show();
+  add_series(run, x, names);
   add_words(run, names, seen);
   run.result.tensors.push_back(x);
+  // The widest: a vector of d numbers has the first d of them.
+  run.result.tensors.push_back(random_rows(run, tokens, kVectorWidths.back()));
+  run.result.tensors.back().name = "random";
   Config& config = run.result.in_steps.config;
   run.result.in_steps.model.clear();  // basic attention has no weights to be learned
   config.attention = AttentionKind::kBasic;
@@ -204,10 +269,17 @@ Lab without_parameters_lab() {
           "Vaswani et al. 2017, 3.2.1, https://arxiv.org/abs/1706.03762",
           {{"vectors", {"model", "random"}},
            {"scale", {"off", "on"}},
-           {"temperature", {}, 0.05, 10, 1},
-           {"d", {}, 2, 1024, 64, true},
+           {"temperature", {}, 0.05, 10, 1, false, true},
+           {"d", {}, 2, 1024, 64, true, true},
            {"draw", {}, 1, 1e6, 1, true}},
-          run_without_parameters};
+          run_without_parameters,
+          {{"reach", {"own", "other"}, false, false, {}, LabChartForm::kBars},
+           {"width", {"undivided", "divided"}, true, false, "d"},
+           {"geometry", {"length", "cosine"}, true, true, "d"},
+           {"heat", {"undivided", "divided"}, true, false, "temperature"}},
+          "random",
+          {Role::kEmbedding},
+          "Y = softmax(X Xᵀ) X"};
 }
 
 }  // namespace headlight

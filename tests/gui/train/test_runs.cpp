@@ -91,7 +91,7 @@ TEST_CASE("runs: one is opened, and gone on with as if it had never stopped") {
   open_list(gui);
   gui.click(button(gui, "mine", "resume"));
   settle(gui);
-  CHECK(gui.state().session.train.open);
+  CHECK(gui.state().session.mode == Mode::kTrain);
   CHECK(run_of(gui).status.step == 10);
   CHECK(gui.document().model == kRunRef);
   gui.push(PlayRun{true, 15});
