@@ -294,7 +294,8 @@ Lab induction_lab() {
            {"off", {kOffLines.begin(), kOffLines.end()}, false, false, "step"}},
           "",
           {Role::kMaskedPattern},
-          "… A B … A → B"};
+          "… A B … A → B",
+          {"induction"}};
 }
 
 }  // namespace headlight
