@@ -148,7 +148,7 @@ Formed measure_forming(LabRun& run, const Task& task, const FormModels& models) 
   all.push_back(lab_tensor("targets", {batch, n}, std::move(targets)));
   all.push_back(lab_tensor("weights", {steps, offs, batch, {"head", 2}, n, n}, std::move(weights)));
   all.push_back(
-      lab_tensor("logits", {steps, offs, batch, n, {"vocab", kSymbols}}, std::move(logits)));
+      lab_tensor("said", {steps, offs, batch, n, {"vocab", kSymbols}}, std::move(logits)));
   return formed;
 }
 

@@ -66,7 +66,7 @@ struct GapAnswers {
   }
   void export_to(LabResult& result, const std::string& name) const {
     result.tensors.push_back(lab_tensor(
-        "logits." + name, {{"kept", kGapPlaces}, {"batch", kGapRows}, {"vocab", vocab}}, logits));
+        "said." + name, {{"kept", kGapPlaces}, {"batch", kGapRows}, {"vocab", vocab}}, logits));
     result.tensors.push_back(
         lab_tensor("right." + name, {{"kept", kGapPlaces}, {"batch", kGapRows}}, right));
   }
