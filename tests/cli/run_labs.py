@@ -143,6 +143,8 @@ CASES = [
     ("forms", None, {}, SMALL),
     ("forms", None, {"gap": 22, "step": 400}, STORIES),
     ("forms", None, {"gap": 1, "step": 0}, SMALL),
+]
+with tempfile.TemporaryDirectory() as scratch:
     for lab, check, settings, options in CASES:
         print(lab, settings, options, flush=True)  # which one it is, where one fails
         result, tensors = run(lab, settings, options, scratch)
