@@ -89,7 +89,7 @@ endforeach()
 # rest asks what it is like, so that a new operation is known everywhere.
 set(may_name_operations
     "^core/(ops|backends)/" "^core/graph/builder/" "^app/gl/(compute|training)/"
-    "^core/check/single_op(_attention)?\\.cpp$" "^core/lab/labs/")  # run single operations
+    "^core/check/single_op(_attention)?\\.cpp$" "^core/lab/(labs|parts)/")  # run single operations
 file(GLOB_RECURSE sources RELATIVE ${SOURCE} ${SOURCE}/core/*.h ${SOURCE}/core/*.cpp ${SOURCE}/app/*.h
      ${SOURCE}/app/*.cpp)
 set(naming "")

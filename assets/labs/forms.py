@@ -4,7 +4,7 @@ for form, attentions in {"encoder": 1, "decoder": 1, "both": 3}.items():
 
 # Hidden words: scores of all words by both sides and by the left one, (place, row, word).
 for side in ["both", "left"]:
-    p = softmax(t[f"logits.{side}"])
+    p = softmax(t[f"said.{side}"])
     of_right = np.take_along_axis(p, t[f"right.{side}"].astype(int)[..., None], -1)[..., 0]
     series[f"gap.{side}"] = of_right.mean(1)
     values[f"gap.{side}"] = series[f"gap.{side}"][int(controls["gap"]) - 1]

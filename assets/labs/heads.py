@@ -33,7 +33,7 @@ if "own" in t:
 # sentence, (sentence, head, token), and the scores of the answers.
 for name in ["one", "two"]:
     series[f"learning.{name}"] = t[f"{name}.curve"][:, 1]
-    p = softmax(t[f"logits.{name}"])
+    p = softmax(t[f"said.{name}"])
     values[f"loss.{name}"] = -np.log(p[np.arange(len(p)), t["targets"].astype(int)]).mean()
 one, (first, second) = t["weights.one"].mean(0)[0], t["weights.two"].mean(0)
 series["looks.one"], series["looks.first"], series["looks.second"] = one, first, second

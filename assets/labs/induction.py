@@ -1,4 +1,4 @@
-# weights (step, which head is off, row, head, query, key) and logits of eight repeated rows, with
+# weights (step, which head is off, row, head, query, key) and logits (said) of eight repeated rows, with
 # the model's weights at some steps; the curve of the whole run.
 steps = [0, 60, 120, 150, 180, 210, 240, 300, 420, 600]
 off = ["none", "previous", "induction"]
@@ -27,7 +27,7 @@ def loss_of(logits, target):
 previous, induction, loss = (np.array([[np.mean(one) for one in at] for at in each]) for each in (
     [[[previous_score(w[0]) for w in rows] for rows in step] for step in t["weights"]],
     [[[induction_score(w[1], row) for w, row in zip(rows, ids)] for rows in step] for step in t["weights"]],
-    [[[loss_of(x, y) for x, y in zip(rows, targets)] for rows in step] for step in t["logits"]]))
+    [[[loss_of(x, y) for x, y in zip(rows, targets)] for rows in step] for step in t["said"]]))
 
 series["loss"] = t["run.curve"][:, 1]
 series["score.previous"], series["score.induction"] = previous[:, 0], induction[:, 0]

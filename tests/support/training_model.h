@@ -160,55 +160,67 @@ void for_all_configs(F&& f) {
   c.mask.padding = {0, 3};
   for (int i = 0; i < 16; ++i) c.mask.forbidden.insert(2, i);  // a row with no key at all
   int number = 0;
-  for (const auto& attention : choices(AttentionKind{})) {
-    for (const auto& block : choices(BlockKind{})) {
-      for (const auto& scores : choices(ScoreKind{})) {
-        c.attention = attention.value;
-        c.block = block.value;
-        c.scores = scores.value;
-        // What does not change the program's branches takes turns.
-        ++number;
-        const auto turn = [](auto first, int place) {
-          const auto all = choices(first);
-          return all[static_cast<std::size_t>(place) % all.size()].value;
-        };
-        c.activation = turn(Activation{}, number);
-        c.mask.kind = turn(MaskKind{}, number);
-        c.positions = turn(PositionKind{}, number / 2);
-        // Not where a low temperature makes softmax bend more than differences can follow.
-        c.norm = number % 3 != 0 && number / 2 % 2 == 1 ? NormKind::kRms : NormKind::kLayer;
-        c.rotary = turn(RotaryPairs{}, number / 8);
-        c.kv_heads = number % 3 == 1 ? 1 : 0;
-        c.layers = 1 + number % 2;
-        c.scale = number % 2 == 0;
-        c.bias = number % 5 != 0;
-        c.residual = number % 7 != 0;
-        c.temperature = number % 3 == 0 ? 0.5 : 1;
-        c.d_head = number % 4 == 0 ? 3 : 0;
-        // Of heads that may have an odd width only a part turns.
-        c.rotary_width = c.attention == AttentionKind::kNarrow || c.d_head != 0 ? 2 : 0;
-        // Every configuration of tokens, and half of them for each of the other forms.
-        for (const auto& form : choices(ModelForm{})) {
-          if (form.value != ModelForm::kTokens && (number + (number > 12)) % 2 == 0) continue;
-          Config own = c;
-          own.form = form.value;
-          // Without norms the numbers of two stacks would grow beyond what differences can follow.
-          const bool bare = c.block == BlockKind::kAttention && form.value != ModelForm::kTokens;
-          own.token_head = number % 3 == 1 && form.value == ModelForm::kClasses;
-          own.tied_head = number % 4 == 1 && (own.token_head || form.value != ModelForm::kClasses);
-          if (form.value == ModelForm::kClasses) {
-            own.pool = turn(PoolKind{}, number / 2);
-            own.foci = 1 + number % 3;
-            own.pool_hidden = number % 4;
-            own.foci_penalty = number % 3 != 0 ? 0.25 : 0;
-          }
-          own.residual |= bare;
-          own.scale |= bare;
-          CAPTURE(number);
-          CAPTURE(form.word);
-          f(own);
-        }
+  struct Kinds {
+    AttentionKind attention;
+    BlockKind block;
+    ScoreKind scores;
+  };
+  // Attention alone with a norm comes last: the others keep the switches that go with their number.
+  std::vector<Kinds> kinds;
+  for (const bool normed : {false, true}) {
+    for (const auto& attention : choices(AttentionKind{})) {
+      for (const auto& block : choices(BlockKind{})) {
+        if ((block.value == BlockKind::kNormedAttention) != normed) continue;
+        for (const auto& scores : choices(ScoreKind{}))
+          kinds.push_back({attention.value, block.value, scores.value});
       }
+    }
+  }
+  for (const Kinds& kind : kinds) {
+    c.attention = kind.attention;
+    c.block = kind.block;
+    c.scores = kind.scores;
+    // What does not change the program's branches takes turns.
+    ++number;
+    const auto turn = [](auto first, int place) {
+      const auto all = choices(first);
+      return all[static_cast<std::size_t>(place) % all.size()].value;
+    };
+    c.activation = turn(Activation{}, number);
+    c.mask.kind = turn(MaskKind{}, number);
+    c.positions = turn(PositionKind{}, number / 2);
+    // Not where a low temperature makes softmax bend more than differences can follow.
+    c.norm = number % 3 != 0 && number / 2 % 2 == 1 ? NormKind::kRms : NormKind::kLayer;
+    c.rotary = turn(RotaryPairs{}, number / 8);
+    c.kv_heads = number % 3 == 1 ? 1 : 0;
+    c.layers = 1 + number % 2;
+    c.scale = number % 2 == 0;
+    c.bias = number % 5 != 0;
+    c.residual = number % 7 != 0;
+    c.temperature = number % 3 == 0 ? 0.5 : 1;
+    c.d_head = number % 4 == 0 ? 3 : 0;
+    // Of heads that may have an odd width only a part turns.
+    c.rotary_width = c.attention == AttentionKind::kNarrow || c.d_head != 0 ? 2 : 0;
+    // Every configuration of tokens, and half of them for each of the other forms.
+    for (const auto& form : choices(ModelForm{})) {
+      if (form.value != ModelForm::kTokens && (number + (number > 12)) % 2 == 0) continue;
+      Config own = c;
+      own.form = form.value;
+      // Without norms the numbers of two stacks would grow beyond what differences can follow.
+      const bool bare = c.block == BlockKind::kAttention && form.value != ModelForm::kTokens;
+      own.token_head = number % 3 == 1 && form.value == ModelForm::kClasses;
+      own.tied_head = number % 4 == 1 && (own.token_head || form.value != ModelForm::kClasses);
+      if (form.value == ModelForm::kClasses) {
+        own.pool = turn(PoolKind{}, number / 2);
+        own.foci = 1 + number % 3;
+        own.pool_hidden = number % 4;
+        own.foci_penalty = number % 3 != 0 ? 0.25 : 0;
+      }
+      own.residual |= bare;
+      own.scale |= bare;
+      CAPTURE(number);
+      CAPTURE(form.word);
+      f(own);
     }
   }
 }

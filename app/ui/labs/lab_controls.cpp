@@ -24,17 +24,18 @@ std::string setting_of(const AppState& state, const Lab& lab, const LabControl& 
   return first_setting(control);
 }
 
-bool is_number(std::string_view word) {
-  return !word.empty() && std::ranges::all_of(word, [](char c) { return c >= '0' && c <= '9'; });
+// A word that is a number, as people read it; empty: it is none.
+std::string number_word(std::string_view word) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+  if (error != std::errc() || end != word.data() + word.size()) return "";
+  const bool whole = number == std::floor(number) && std::fabs(number) < 1e9;
+  return whole ? count_text(static_cast<long long>(number)) : exact_double(number);
 }
 
 // A lab may call a word otherwise than the others do.
 std::string word_text(const Ui& ui, const Lab& lab, std::string_view word) {
-  if (is_number(word)) {
-    long long number = 0;
-    std::from_chars(word.data(), word.data() + word.size(), number);
-    return count_text(number);
-  }
+  if (std::string number = number_word(word); !number.empty()) return number;
   const std::string own = "lab." + std::string(lab.id) + ".word." + std::string(word);
   const std::string_view said = tr_or(ui.language, own, "");
   return std::string(said.empty() ? ui.tr("lab.word." + std::string(word)) : said);

@@ -12,6 +12,8 @@ std::vector<const Lab*> labs_of_step(const Trace& trace, const Step& step) {
         std::ranges::any_of(lab.fits, [&](Role role) { return trace.program().makes(step, role); });
     if (fits) labs.push_back(&lab);
   }
+  // What is about this step alone comes first.
+  std::ranges::stable_sort(labs, {}, [](const Lab* lab) { return lab->fits.size(); });
   return labs;
 }
 

@@ -301,7 +301,8 @@ Lab experts_lab() {
        {.id = "load", .lines = {"sentence", "stories"}, .form = LabChartForm::kBars}},
       "",
       {Role::kGateScores, Role::kGateWeights, Role::kExpertOutputs},
-      "y = Σ g_i(x) · f_i(x), g = softmax(x W_G + b_G)"};
+      "y = Σ g_i(x) · f_i(x), g = softmax(x W_G + b_G)",
+      {"curve"}};
 }
 
 }  // namespace headlight

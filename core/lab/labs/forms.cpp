@@ -2,6 +2,7 @@
 // (core/lab/parts/gap.cpp); and a row written with the right one before it, or alone.
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "core/lab/lab_training.h"
 #include "core/lab/labs/labs.h"
@@ -65,9 +66,12 @@ void show_forms(LabRun& run) {
   const Document both = three_words(run, ModelForm::kTranslate, MaskKind::kCausal);
   show_form(run, "both", both);
   run.result.in_steps = both;
-  run.notice("pairs", {{"encoder", lab_number(run.result.value("pairs.encoder"))},
-                       {"decoder", lab_number(run.result.value("pairs.decoder"))},
-                       {"both", lab_number(run.result.value("pairs.both"))}});
+  const auto pairs = [&](const char* form) {
+    return std::to_string(std::lround(run.result.value(std::string("pairs.") + form)));
+  };
+  run.notice(
+      "pairs",
+      {{"encoder", pairs("encoder")}, {"decoder", pairs("decoder")}, {"both", pairs("both")}});
 }
 
 // ---- with the right row before it, or alone ----

@@ -148,7 +148,7 @@ Formed measure_forming(LabRun& run, const Task& task, const FormModels& models) 
   all.push_back(lab_tensor("targets", {batch, n}, std::move(targets)));
   all.push_back(lab_tensor("weights", {steps, offs, batch, {"head", 2}, n, n}, std::move(weights)));
   all.push_back(
-      lab_tensor("logits", {steps, offs, batch, n, {"vocab", kSymbols}}, std::move(logits)));
+      lab_tensor("said", {steps, offs, batch, n, {"vocab", kSymbols}}, std::move(logits)));
   return formed;
 }
 
@@ -203,15 +203,11 @@ void show_sentence(LabRun& run, const std::shared_ptr<const Model>& model, std::
 }
 
 void add_form_words(LabRun& run, const Formed& f, std::size_t chosen) {
-  const std::size_t last = kFormWords.size() - 1;
+  const auto fall = [&](std::size_t s) { return f.loss[s - 1][0] - f.loss[s][0]; };
   std::size_t drop = 1;
-  for (std::size_t s = 2; s <= last; ++s) {
-    const auto fall = [&](std::size_t i) { return f.loss[i - 1][0] - f.loss[i][0]; };
-    if (fall(s) > fall(drop)) drop = s;
-  }
+  for (std::size_t s = 2; s < kFormWords.size(); ++s) drop = fall(s) > fall(drop) ? s : drop;
   const auto word = [](std::size_t s) { return std::string(kFormWords[s]); };
-  if (f.loss[drop - 1][0] - f.loss[drop][0] > 0.5 &&
-      f.induction[drop][0] > f.induction[drop - 1][0] + 0.1)
+  if (fall(drop) > 0.5 && f.induction[drop][0] > f.induction[drop - 1][0] + 0.1)
     run.notice("drop", {{"from", word(drop - 1)},
                         {"to", word(drop)},
                         {"before", lab_number(f.loss[drop - 1][0])},
@@ -248,7 +244,7 @@ void ask_off(LabRun& run, const Formed& f, std::size_t chosen, std::size_t off) 
 }
 
 void run_induction(LabRun& run) {
-  run.trace();  // of a sentence that cannot be read nothing is said
+  run.trace();  // a sentence that cannot be read is refused before anything is trained
   const std::vector<Tensor>& kept = run.trained([&] { return train_heads(run); });
   const RunPlan plan = form_plan();
   const std::shared_ptr<const Task> task = lab_task(plan);
@@ -294,7 +290,8 @@ Lab induction_lab() {
            {"off", {kOffLines.begin(), kOffLines.end()}, false, false, "step"}},
           "",
           {Role::kMaskedPattern},
-          "… A B … A → B"};
+          "… A B … A → B",
+          {"induction"}};
 }
 
 }  // namespace headlight

@@ -29,8 +29,7 @@ inline OwnHead own_head(LabRun& run, std::int64_t most) {
   OwnHead own;
   const auto part = [&](const TensorView& of, std::int64_t from, const char* name,
                         std::vector<std::string>& names) {
-    const std::int64_t n = std::min(of.axes[2].size, most),
-                       width = std::min(d, kMostFeatures);
+    const std::int64_t n = std::min(of.axes[2].size, most), width = std::min(d, kMostFeatures);
     std::vector<float> cells;
     for (std::int64_t t = 0; t < n; ++t) {
       const float* row = of.data + (from * of.axes[2].size + t) * d;

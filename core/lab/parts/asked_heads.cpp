@@ -150,7 +150,7 @@ AskedFound ask_all(LabRun& run, const std::shared_ptr<const Model>& model, int a
       "weights" + of, {{"batch", rows}, {"head", std::ssize(found.looks)}, {"key", kAskedTokens}},
       std::move(weights)));
   all.push_back(
-      lab_tensor("logits" + of, {{"batch", rows}, {"vocab", std::ssize(logits) / rows}}, logits));
+      lab_tensor("said" + of, {{"batch", rows}, {"vocab", std::ssize(logits) / rows}}, logits));
   if (name == std::string("one")) all.push_back(lab_tensor("targets", {{"batch", rows}}, targets));
   return found;
 }

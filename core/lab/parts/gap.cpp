@@ -66,7 +66,7 @@ struct GapAnswers {
   }
   void export_to(LabResult& result, const std::string& name) const {
     result.tensors.push_back(lab_tensor(
-        "logits." + name, {{"kept", kGapPlaces}, {"batch", kGapRows}, {"vocab", vocab}}, logits));
+        "said." + name, {{"kept", kGapPlaces}, {"batch", kGapRows}, {"vocab", vocab}}, logits));
     result.tensors.push_back(
         lab_tensor("right." + name, {{"kept", kGapPlaces}, {"batch", kGapRows}}, right));
   }
@@ -137,11 +137,17 @@ void show_gap(LabRun& run) {
   run.value("gap.left", l);
   both.export_to(run.result, "both");
   left.export_to(run.result, "left");
-  if (b > l)
-    run.notice("gap", {{"text", around(words[0], chosen + 1)},
-                       {"word", words[0][chosen + 1]},
-                       {"both", lab_percent(both.probability(chosen, 0))},
-                       {"left", lab_percent(left.probability(chosen, 0))}});
+  const auto apart = [&](std::size_t row) {
+    return both.probability(chosen, row) - left.probability(chosen, row);
+  };
+  std::size_t most = 0;
+  for (std::size_t row = 1; row < kGapRows; ++row) most = apart(row) > apart(most) ? row : most;
+  if (apart(most) > 0.1)
+    run.notice("gap", {{"rows", std::to_string(kGapRows)},
+                       {"text", around(words[most], chosen + 1)},
+                       {"word", words[most][chosen + 1]},
+                       {"both", lab_percent(both.probability(chosen, most))},
+                       {"left", lab_percent(left.probability(chosen, most))}});
   LabQuestion ask{"gap",
                   {{"gap", std::to_string(chosen + 1)}},
                   {"both", "left", "same"},

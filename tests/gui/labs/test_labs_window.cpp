@@ -5,6 +5,7 @@
 #include "core/document/session_file.h"
 #include "core/lab/lab_files.h"
 #include "core/model/model.h"
+#include "core/train/training_run.h"
 #include "tests/gui/harness.h"
 
 namespace headlight::test {
@@ -199,12 +200,20 @@ TEST_CASE("labs window: a model that a lab does not take leads to one that it ta
 
 TEST_CASE("labs window: the step of a lab offers it, and so does the palette") {
   Gui gui(small_document(1, 2, 16), {1920, 1080});
-  gui.push(GoToStep{"blocks.0.attn.scaled_scores"});
+  gui.push(GoToStep{"blocks.0.attn.scores_scaled"});
   gui.frame(2);
   gui.click("lab/link/stage/scale");
   gui.frame(2);
   CHECK(gui.state().session.mode == Mode::kLabs);
   CHECK(gui.state().labs.lab == "scale");
+  // Train offers what watches its task.
+  gui.push(ShowMode{Mode::kTrain});
+  gui.shell().wait();
+  gui.push(PlanRun{default_plan("induction")});
+  gui.frame(3);
+  gui.click("lab/link/train/induction");
+  gui.frame(2);
+  CHECK(gui.state().labs.lab == "induction");
   gui.ctrl('K');
   gui.type("shuffle the words");
   gui.edit_key({ImGuiKey_Enter});
