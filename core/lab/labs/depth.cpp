@@ -179,9 +179,9 @@ void add_start_words(LabRun& run) {
                cut = of("deepest", "no-residual");
   if (post < pre || cut < pre)
     run.notice("starts", {{"steps", std::to_string(kStartSteps)},
-                          {"pre", number_text(pre, 2)},
-                          {"post", number_text(post, 2)},
-                          {"cut", number_text(cut, 2)}});
+                          {"pre", count_text(static_cast<long long>(pre))},
+                          {"post", count_text(static_cast<long long>(post))},
+                          {"cut", count_text(static_cast<long long>(cut))}});
   if (of("before", "no-norm") > 10 * of("before", "pre-norm"))
     run.notice("explodes", {{"bare", lab_number(of("before", "no-norm"))},
                             {"pre", lab_number(of("before", "pre-norm"))}});
