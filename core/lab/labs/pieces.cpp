@@ -233,7 +233,7 @@ void add_piece_samples(LabRun& run, const LearnedPieces& learned, int chosen) {
     tokens.y.push_back(static_cast<double>(bpe.encode(text).size()));
     for (LabSeries* s : {&characters, &bytes, &tokens}) {
       s->x.push_back(static_cast<double>(i));
-      s->names.push_back(visible_label(text) == "␣" ? "␣␣␣␣" : visible_label(text));
+      s->names.push_back(i == 0 ? "lab.pieces.name.spaces" : std::string(text));
     }
     export_piece_text(run, "sample" + std::to_string(i), text);
   }

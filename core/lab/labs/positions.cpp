@@ -369,7 +369,7 @@ Lab positions_lab() {
            {"longer", kinds, false, false}},
           "",
           {Role::kPosition, Role::kPositionTable, Role::kTurnedQueries},
-          "PE[p, 2i] = sin(p ÷ 10000^{2i ÷ d}),  PE[p, 2i + 1] = cos(p ÷ 10000^{2i ÷ d})"};
+          "PE[p, 2i] = sin(p ω_i),  PE[p, 2i + 1] = cos(p ω_i),  ω_i = 10000^(−2i ÷ d)"};
 }
 
 }  // namespace headlight

@@ -14,7 +14,6 @@ namespace {
 
 constexpr std::size_t kReachTokens = 16;
 constexpr int kDeepest = 8, kLocalWindow = 2, kStrideOf = 4, kWindowOfThree = 3;
-constexpr std::array<std::int64_t, 4> kDepths = {1, 2, 4, 8};
 
 struct ReachKind {
   const char* id;
@@ -225,14 +224,11 @@ void add_reach(LabRun& run, Reached& r, const std::vector<std::string>& names) {
     std::vector<double> reached;
     for (const std::vector<float>& influence : r.influence[k])
       reached.push_back(reach_last(influence, r.tokens));
-    for (const std::int64_t depth : kDepths) {
-      const std::vector<float>& cells = r.influence[k][static_cast<std::size_t>(depth - 1)];
-      run.result.pictures.push_back(
-          {id, names, names, cells, LabColours::kWeights, static_cast<double>(depth),
-           lab_number(100 * static_cast<double>(std::ranges::count(cells, 1.0f)) /
-                      static_cast<double>(n * (n + 1) / 2)) +
-               " %"});
-    }
+    const std::vector<float>& cells = r.influence[k][static_cast<std::size_t>(layers - 1)];
+    const double dark = static_cast<double>(std::ranges::count(cells, 1.0f)),
+                 allowed = static_cast<double>(n * (n + 1) / 2);
+    run.result.pictures.push_back({"reach", names, names, cells, LabColours::kWeights, 0,
+                                   lab_percent(dark / allowed) + " %", "lab.reach.line." + id});
     r.path[k] = reach_paths(r, k);
     run.value("reached." + id, reached[static_cast<std::size_t>(layers - 1)]);
     run.result.series.push_back(reach_series("reached." + id, std::move(reached)));
