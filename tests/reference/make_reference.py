@@ -74,6 +74,9 @@ CONFIGS = {
     "narrow-pre-norm-relu": dict(heads=3, d_model=9, activation="relu", positions="learned"),
     "narrow-post-norm-gelu": dict(heads=3, d_model=6, block="post-norm", positions="none"),
     "narrow-attention": dict(heads=3, d_model=12, block="attention"),
+    "narrow-normed-attention": dict(heads=2, d_model=6, block="attention-norm", layers=2, norm="rms"),
+    "translate-normed-attention": dict(form="translate", heads=2, d_model=6, block="attention-norm",
+                                       tokens=3, source=4, batch=2),
     "narrow-attention-alone": dict(heads=2, block="attention", residual="off", layers=3,
                                    positions="learned", d_model=10),
     "narrow-width": dict(heads=3, d_head=5, d_model=8, activation="gelu-tanh", bias="off",
@@ -365,6 +368,11 @@ def focus_count(c):
     return c["foci"] if c["pool"] == "foci" else 1
 
 
+def norms_before(c):
+    """Does each part start from normed rows, and the model end with a norm?"""
+    return c["block"] in ("pre-norm", "attention-norm") and c["norm"] != "none"
+
+
 def is_gated(c):
     return c["activation"] in ("swiglu", "geglu")
 
@@ -618,7 +626,11 @@ def make_parameters(c, generator):
                 draw_mixer(at + "mixer.")
             if crosses:
                 draw_attention(at + "cross_attn.")
-            if c["block"] != "attention":
+            if c["block"] == "attention-norm":
+                draw_norm(at + "ln1")
+                if crosses:
+                    draw_norm(at + "ln2")
+            elif c["block"] != "attention":
                 if c["mixer"] != "none":
                     draw_norm(at + "ln1")
                 draw_norm(at + "ln2")
@@ -636,7 +648,7 @@ def make_parameters(c, generator):
                 if bias:
                     draw(at + "mlp.b_in", hidden, deviation=0.3)
                     draw(at + "mlp.b_out", d, deviation=0.3)
-        if c["block"] == "pre-norm" and c["layers"] > 0:
+        if norms_before(c) and c["layers"] > 0:
             draw_norm(root + "ln_final")
 
     if c["form"] == "translate":
@@ -782,7 +794,7 @@ class Run:
             self.keep(root + "dist_embed", rows.expand(len(ids), -1, -1).clone())
         for layer in range(c["layers"]):
             x = self.block(f"{root}blocks.{layer}.", x, encoded)
-        last = c["block"] == "pre-norm" and c["layers"] > 0
+        last = norms_before(c) and c["layers"] > 0
         return self.layer_norm(root + "ln_final", x) if last else x
 
     def pool(self, x):
@@ -948,6 +960,9 @@ class Run:
             self.keep(at + "attn.extended", joined)
         if c["block"] == "attention":
             return self.keep(at + "resid_post", self.attention(at, x, joined) + residual * x)
+        if c["block"] == "attention-norm" and joined is None:
+            normed = self.layer_norm(at + "ln1", x)
+            return self.keep(at + "resid_post", self.attention(at, normed, None) + residual * x)
         if c["block"] == "pre-norm":
             if c["mixer"] == "none":
                 return self.keep(at + "resid_post", self.feed_forward(
@@ -980,7 +995,7 @@ class Run:
         """Three sublayers: attention to the own row, attention to the encoder's, feed-forward."""
         c = self.c
         residual = 1.0 if c["residual"] == "on" else 0.0
-        alone = c["block"] == "attention"
+        alone = c["block"] in ("attention", "attention-norm")
         self.keep(at + "resid_pre", x)
         start = x
         own_mask, cross_mask = self.mask, self.inputs.get("cross_mask")
@@ -996,7 +1011,7 @@ class Run:
         if not alone:
             sublayers.append(("ln3", lambda rows: self.feed_forward(at, rows), "resid_post"))
         for norm, sublayer, name in sublayers:
-            if c["block"] == "pre-norm":
+            if norms_before(c):
                 x = sublayer(self.layer_norm(at + norm, x)) + residual * x
             else:
                 x = sublayer(x) + residual * x
@@ -1333,7 +1348,7 @@ class Run:
     def check_decoder_layer(self, at, x, encoded, post):
         c = self.c
         if not self.fits_torch_layers() or c["residual"] == "off" or self.drops() or \
-                c["block"] == "attention":
+                c["block"] in ("attention", "attention-norm"):
             return
         activation = {"relu": F.relu, "gelu": F.gelu,
                       "gelu-tanh": lambda x: F.gelu(x, approximate="tanh")}[c["activation"]]
