@@ -381,12 +381,16 @@ TEST_CASE("undo takes back each kind of edit, redo makes it again") {
   config.heads = 4;
   MaskSpec mask;
   mask.kind = MaskKind::kStrided;
-  const std::vector<Edit> edits = {
-      SetSentence{"other"}, SetTokenizer{TokenizerKind::kCharacters},
-      SetConfig{config},    SetMask{mask},
-      MoveToken{0, 2},      SetMaxTokens{3},
-      SetTarget{0, "cat"},  choose_model(small_document(), *load_model("bundled:sort")),
-      SetDocument{target}};
+  const std::vector<Edit> edits = {SetSentence{"other"},
+                                   SetTokenizer{TokenizerKind::kCharacters},
+                                   SetConfig{config},
+                                   SetMask{mask},
+                                   MoveToken{0, 2},
+                                   SetMaxTokens{3},
+                                   SetTarget{0, "cat"},
+                                   choose_model(small_document(), *load_model("bundled:sort")),
+                                   SetLab{{"scale", {{"scale", {{"d_k", "16"}}}}}},
+                                   SetDocument{target}};
   // A new kind of edit belongs into this list.
   REQUIRE(edits.size() == std::variant_size_v<Edit>);
   for (const Edit& edit : edits) {

@@ -366,6 +366,7 @@ void panel_train(const AppState& state, Ui& ui, const Rect& r) {
   learning_settings(s);
   column.heading("train.group.stop");
   stop_settings(s);
+  lab_rows(s);
   ImGui::SetCursorScreenPos({r.x0, column.y});
   ImGui::Dummy({1, ui.px(8)});
   ImGui::EndChild();

@@ -303,16 +303,6 @@ void problem_note(TrainSettings& s) {
   s.ui().drawn.add("label/train/problem", {s.column.x0, top}, {s.column.x1, s.column.y});
 }
 
-// Labs that watch a model learn this.
-void lab_rows(TrainSettings& s, const TaskInfo& info) {
-  for (const Lab& lab : all_labs()) {
-    if (std::ranges::find(lab.tasks, info.id) == lab.tasks.end()) continue;
-    const Lab* one[] = {&lab};
-    lab_links(s.ui(), {s.column.x0, s.column.y + s.ui().px(6)}, s.column.x1, one, "train");
-    s.column.y += s.ui().px(32);
-  }
-}
-
 }  // namespace
 
 void task_settings(TrainSettings& s) {
@@ -344,9 +334,17 @@ void task_settings(TrainSettings& s) {
   }
   const TaskInfo& info = task_info(s.plan.settings.task);
   s.column.note(two_sentences(ui.tr(info.about), ui.tr(info.look)), ui.theme.muted);
-  lab_rows(s, info);
   option_settings(s, info);
   problem_note(s);
+}
+
+void lab_rows(TrainSettings& s) {
+  for (const Lab& lab : all_labs()) {
+    if (std::ranges::find(lab.tasks, s.plan.settings.task) == lab.tasks.end()) continue;
+    const Lab* one[] = {&lab};
+    lab_links(s.ui(), {s.column.x0, s.column.y + s.ui().px(6)}, s.column.x1, one, "train");
+    s.column.y += s.ui().px(32);
+  }
 }
 
 }  // namespace headlight

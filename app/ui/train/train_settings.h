@@ -110,5 +110,7 @@ std::string base_name(const RunPlan&);
 
 /// Which task, or which data of the person's own (panel_train_task.cpp).
 void task_settings(TrainSettings&);
+/// Labs that watch a model learn the task.
+void lab_rows(TrainSettings&);
 
 }  // namespace headlight

@@ -44,7 +44,7 @@ constexpr std::string_view kChineseStory =
 constexpr std::string_view kEnglishSample = "The little dog lost its ball in the garden.";
 constexpr std::string_view kChineseSample = "小狗在花园里找不到红色的球。";
 constexpr std::array<std::string_view, 5> kSamples = {"    ", "2026", "dog", "狗",
-                                                      "👨‍👩‍👧"};
+                                                      "👨\u200D👩\u200D👧"};
 
 constexpr int kByteTokens = 256, kMostMerges = 200;
 constexpr std::size_t kMostSentence = 400, kShownPlaces = 48;

@@ -215,6 +215,7 @@ TEST_CASE("labs window: the step of a lab offers it, and so does the palette") {
   gui.frame(2);
   CHECK(gui.state().labs.lab == "induction");
   gui.ctrl('K');
+  gui.frame(2);
   gui.type("shuffle the words");
   gui.edit_key({ImGuiKey_Enter});
   gui.frame(3);
