@@ -48,7 +48,7 @@ for kind in ("full", "local", "strided"):
     series[f"pairs.{kind}"] = [mask(kind, n).sum() for n in T]
     if kind != "full":  # a block of 16 × 16 pairs is computed if one of them is allowed
         n = T[chosen] // 16
-        values[f"blocks.{kind}"] = mask(kind, T[chosen]).reshape(n, 16, n, 16).any((1, 3)).mean()
+        values[f"computed.{kind}"] = mask(kind, T[chosen]).reshape(n, 16, n, 16).any((1, 3)).mean()
 
 # A training step: weights (and, in 16 bits, those rounded to them), gradients (their sum and those
 # of one piece), two moments of AdamW, activations.

@@ -28,7 +28,7 @@ TEST_CASE("labs: cost counts pairs, blocks and bytes by the number of tokens") {
   CHECK(strided[2] == 64 * 65 / 2 + 64 * 64 + 64);      // 64 near, and from 64 on one more
   const double scores = 4.0 * 4 * 3 * 256 * 256 / 1e6;  // float32, four heads, three tensors
   CHECK(r.value("memory.full") - r.value("memory.fused") == doctest::Approx(scores));
-  CHECK(r.value("blocks.local") < 0.5);
+  CHECK(r.value("computed.local") < 0.5);
   CHECK(has_notice(r, "fused"));
   CHECK(series_of(r, "time.full").y.size() >= 3);
 }

@@ -11,7 +11,7 @@
 #include "core/graph/program_cost.h"
 #include "core/lab/lab_run.h"
 #include "core/lab/labs/labs.h"
-#include "core/lab/timed_piece.h"
+#include "core/lab/parts/timed_piece.h"
 #include "core/run/trace.h"
 #include "core/train/training_memory.h"
 
@@ -145,8 +145,8 @@ void add_cost_values(LabRun& run, const Found& f) {
   run.value("crossing.products", crossing(f.times[kFullWay], f.times[kProductsWay]));
   run.value("memory.full", f.full_bytes[f.chosen]);
   run.value("memory.fused", f.fused_bytes[f.chosen]);
-  run.value("blocks.local", f.blocks[0]);
-  run.value("blocks.strided", f.blocks[1]);
+  run.value("computed.local", f.blocks[0]);
+  run.value("computed.strided", f.blocks[1]);
   const auto& steps = f.steps[f.chosen].by_variant;
   for (std::size_t v = 0; v < kVariants; ++v)
     run.value(std::string("training.") +

@@ -1,4 +1,4 @@
-#include "core/lab/timed_piece.h"
+#include "core/lab/parts/timed_piece.h"
 
 #include <chrono>
 #include <cmath>
