@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kHistoryOfLab = 1u << 20, kCurveColumns = 3;
 
-std::string joined(std::string_view prefix, std::string_view name) {
+std::string joined_name(std::string_view prefix, std::string_view name) {
   return std::string(prefix) + "." + std::string(name);
 }
 
@@ -36,7 +36,7 @@ std::shared_ptr<const Model> train(LabRun& run, const LabTraining& training,
   TrainingRun one(training.plan, training.task, kLabThreads, kHistoryOfLab);
   const std::size_t at = kept.size();
   kept.push_back(
-      lab_tensor(joined(training.name, "curve"), {{"kept", 0}, {"kept", kCurveColumns}}, {}));
+      lab_tensor(joined_name(training.name, "curve"), {{"kept", 0}, {"kept", kCurveColumns}}, {}));
   const std::int64_t steps = training.plan.stop.steps;
   for (std::int64_t step = 0;; ++step) {
     if (step % training.every == 0 || step == steps) {
@@ -60,7 +60,7 @@ const Tensor& kept_tensor(std::span<const Tensor> kept, std::string_view name) {
 }
 
 std::vector<double> kept_curve(std::span<const Tensor> kept, std::string_view name, LabCurve of) {
-  const Tensor& curve = kept_tensor(kept, joined(name, "curve"));
+  const Tensor& curve = kept_tensor(kept, joined_name(name, "curve"));
   std::vector<double> column;
   for (std::size_t i = static_cast<std::size_t>(of); i < curve.data.size(); i += kCurveColumns)
     column.push_back(static_cast<double>(curve.data[i]));
@@ -69,7 +69,7 @@ std::vector<double> kept_curve(std::span<const Tensor> kept, std::string_view na
 
 void keep_weights(const Model& model, std::string_view prefix, std::vector<Tensor>& kept) {
   for (const Tensor& weight : model.weights)
-    kept.push_back({joined(prefix, weight.name), weight.axes, weight.data});
+    kept.push_back({joined_name(prefix, weight.name), weight.axes, weight.data});
 }
 
 std::shared_ptr<const Model> kept_model(const RunPlan& plan, std::shared_ptr<const Task> task,
@@ -83,7 +83,7 @@ std::shared_ptr<const Model> kept_model(const RunPlan& plan, std::shared_ptr<con
   const Program program = build_program(plan.config, shape);
   for (const TensorSpec& spec : program.tensors) {
     if (spec.kind != TensorKind::kParameter) continue;
-    const Tensor& weight = kept_tensor(kept, joined(prefix, spec.name));
+    const Tensor& weight = kept_tensor(kept, joined_name(prefix, spec.name));
     if (std::ssize(weight.data) != cell_count(spec.axes))
       throw Error(weight.name + " is not " + shape_text(spec.axes));
     model->weights.push_back({spec.name, spec.axes, weight.data});

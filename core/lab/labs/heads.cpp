@@ -30,7 +30,7 @@ struct SeenHeads {
   }
 };
 
-SeenHeads seen(const Trace& trace, TensorId pattern, std::string name) {
+SeenHeads seen_heads(const Trace& trace, TensorId pattern, std::string name) {
   const TensorView t = trace.tensor(pattern);
   SeenHeads s{std::move(name),
               t.axes[1].size,
@@ -44,14 +44,14 @@ SeenHeads seen(const Trace& trace, TensorId pattern, std::string name) {
   return s;
 }
 
-double row_entropy(std::span<const double> row) {
+double row_bits(std::span<const double> row) {
   double bits = 0;
   for (const double w : row) bits -= w > 0 ? w * std::log2(w) : 0;
   return bits;
 }
 
 // The entropy in bits of the mean of these heads, the mean of the rows.
-double entropy_of(const SeenHeads& s, std::span<const std::int64_t> heads) {
+double entropy_of_heads(const SeenHeads& s, std::span<const std::int64_t> heads) {
   double sum = 0;
   for (std::int64_t i = 0; i < s.rows; ++i) {
     std::vector<double> mean(static_cast<std::size_t>(s.keys), 0.0);
@@ -60,7 +60,7 @@ double entropy_of(const SeenHeads& s, std::span<const std::int64_t> heads) {
       for (std::size_t j = 0; j < row.size(); ++j)
         mean[j] += static_cast<double>(row[j]) / static_cast<double>(heads.size());
     }
-    sum += row_entropy(mean) / static_cast<double>(s.rows);
+    sum += row_bits(mean) / static_cast<double>(s.rows);
   }
   return sum;
 }
@@ -68,18 +68,18 @@ double entropy_of(const SeenHeads& s, std::span<const std::int64_t> heads) {
 double entropy_of_each(const SeenHeads& s) {
   double sum = 0;
   for (std::int64_t h = 0; h < s.heads; ++h)
-    sum += entropy_of(s, std::array{h}) / static_cast<double>(s.heads);
+    sum += entropy_of_heads(s, std::array{h}) / static_cast<double>(s.heads);
   return sum;
 }
 
 double entropy_of_mean(const SeenHeads& s) {
   std::vector<std::int64_t> all;
   for (std::int64_t h = 0; h < s.heads; ++h) all.push_back(h);
-  return entropy_of(s, all);
+  return entropy_of_heads(s, all);
 }
 
 // Half the sum of the differences of two heads' weights, the mean of the rows: 0 alike, 1 apart.
-double distance_of(const SeenHeads& s, std::int64_t a, std::int64_t b) {
+double distance_of_heads(const SeenHeads& s, std::int64_t a, std::int64_t b) {
   double sum = 0;
   for (std::int64_t i = 0; i < s.rows; ++i) {
     const auto x = s.row(a, i), y = s.row(b, i);
@@ -108,7 +108,7 @@ double attention_parameters(const Program& program) {
   return sum;
 }
 
-std::vector<std::string> names_along(const Trace& trace, const Axis& axis) {
+std::vector<std::string> head_names_along(const Trace& trace, const Axis& axis) {
   std::vector<std::string> names;
   for (std::int64_t i = 0; i < std::min<std::int64_t>(axis.size, kSeenTokens); ++i)
     names.push_back(trace.name(axis.name, i));
@@ -131,8 +131,8 @@ void show_random(LabRun& run) {
       const auto trace = run.run(d);
       const Program& p = trace->program();
       const TensorId pattern = p.find(Role::kPattern, p.logits);
-      const SeenHeads s =
-          seen(*trace, pattern, std::string(kBreadths[breadth]) + "." + std::to_string(heads));
+      const SeenHeads s = seen_heads(*trace, pattern,
+                                     std::string(kBreadths[breadth]) + "." + std::to_string(heads));
       parameters[breadth].x.push_back(heads);
       parameters[breadth].y.push_back(attention_parameters(p));
       entropy[breadth].x.push_back(heads);
@@ -141,7 +141,7 @@ void show_random(LabRun& run) {
       run.result.tensors.push_back(s.tensor());
       if (heads != chosen) continue;
       run.value(std::string("parameters.") + kBreadths[breadth], parameters[breadth].y.back());
-      const auto names = names_along(*trace, trace->tensor(pattern).axes[2]);
+      const auto names = head_names_along(*trace, trace->tensor(pattern).axes[2]);
       for (std::int64_t h = 0; h < std::min<std::int64_t>(heads, 4); ++h) {
         const float* cells = s.weights.data() + h * s.rows * s.keys;
         run.result.pictures.push_back({kBreadths[breadth],
@@ -165,24 +165,24 @@ void show_random(LabRun& run) {
   run.result.series.push_back(std::move(mean));
 }
 
-// ---- the two heads of the sentence's own model that are farthest apart, and their mean ----
+// ---- the two heads of the sentence's own model that are farthest_heads apart, and their mean ----
 
-struct Pair {
+struct HeadPair {
   SeenHeads heads;
   TensorId pattern = -1;
   std::int64_t a = 0, b = 0;
   double distance = -1;
 };
 
-Pair farthest(const Trace& trace) {
-  Pair best;
+HeadPair farthest_heads(const Trace& trace) {
+  HeadPair best;
   const Program& p = trace.program();
   for (std::size_t id = 0; id < p.tensors.size(); ++id) {
     if (p.tensors[id].role != Role::kPattern) continue;
-    const SeenHeads s = seen(trace, static_cast<TensorId>(id), "own");
+    const SeenHeads s = seen_heads(trace, static_cast<TensorId>(id), "own");
     for (std::int64_t a = 0; a < s.heads; ++a) {
       for (std::int64_t b = a + 1; b < s.heads; ++b) {
-        const double distance = distance_of(s, a, b);
+        const double distance = distance_of_heads(s, a, b);
         if (distance > best.distance) best = {s, static_cast<TensorId>(id), a, b, distance};
       }
     }
@@ -190,10 +190,11 @@ Pair farthest(const Trace& trace) {
   return best;
 }
 
-void add_pair_pictures(LabRun& run, const Pair& pair) {
+void add_pair_pictures(LabRun& run, const HeadPair& pair) {
   const Trace& trace = run.trace();
   const TensorView t = trace.tensor(pair.pattern);
-  const auto rows = names_along(trace, t.axes[2]), columns = names_along(trace, t.axes[3]);
+  const auto rows = head_names_along(trace, t.axes[2]),
+             columns = head_names_along(trace, t.axes[3]);
   std::array<LabPicture, 3> all;
   for (LabPicture& p : all) p.rows = rows, p.columns = columns, p.name = "pair";
   all[0].over = std::to_string(pair.a), all[1].over = std::to_string(pair.b);
@@ -210,14 +211,14 @@ void add_pair_pictures(LabRun& run, const Pair& pair) {
 }
 
 void show_mean(LabRun& run) {
-  const Pair pair = farthest(run.trace());
+  const HeadPair pair = farthest_heads(run.trace());
   if (pair.pattern < 0) {
     run.result.notes.emplace_back("lab.heads.note");
     return;
   }
-  const double a = entropy_of(pair.heads, std::array{pair.a}),
-               b = entropy_of(pair.heads, std::array{pair.b}),
-               mean = entropy_of(pair.heads, std::array{pair.a, pair.b});
+  const double a = entropy_of_heads(pair.heads, std::array{pair.a}),
+               b = entropy_of_heads(pair.heads, std::array{pair.b}),
+               mean = entropy_of_heads(pair.heads, std::array{pair.a, pair.b});
   run.value("own.distance", pair.distance);
   run.value("own.entropy_a", a);
   run.value("own.entropy_b", b);

@@ -66,8 +66,8 @@ struct FormRow {
   std::vector<float> logits;
 };
 
-FormRow read_row(LabRun& run, const std::shared_ptr<const Model>& model, const std::string& text,
-                 std::size_t off) {
+FormRow read_form_row(LabRun& run, const std::shared_ptr<const Model>& model,
+                      const std::string& text, std::size_t off) {
   Config config = model->file.config;
   if (off != kNoneOff) config.masked_heads = {{HeadsOf::kOwn, static_cast<int>(off) - 1, 0}};
   const auto trace = read_with(run, model, text, config);
@@ -126,7 +126,8 @@ Formed measure_forming(LabRun& run, const Task& task, const FormModels& models) 
     run.tell(static_cast<double>(s) / static_cast<double>(models.size()));
     for (std::size_t off = 0; off < kOffs; ++off) {
       for (const TaskExample& row : rows) {
-        const FormRow found = read_row(run, models[s], spaced(task.vocabulary(), row.tokens), off);
+        const FormRow found =
+            read_form_row(run, models[s], spaced(task.vocabulary(), row.tokens), off);
         constexpr double kShare = 1.0 / static_cast<double>(kFormRows);
         formed.loss[s][off] += kShare * mean_loss(found.logits, row.targets);
         formed.previous[s][off] += kShare * previous_score(found.weights[0], row.tokens.size());
@@ -169,7 +170,7 @@ void add_form_series(LabRun& run, const Formed& formed) {
 }
 
 // The sentence twice: its words stand for symbols, which mean nothing to the model.
-void show_sentence(LabRun& run, const std::shared_ptr<const Model>& model, std::size_t off) {
+void show_form_sentence(LabRun& run, const std::shared_ptr<const Model>& model, std::size_t off) {
   std::vector<std::string> names = run.tokens(kRepeatedTokens);
   std::vector<int> known, ids;
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -183,7 +184,7 @@ void show_sentence(LabRun& run, const std::shared_ptr<const Model>& model, std::
     all.insert(all.end(), once.begin(), once.end());
   };
   twice(ids), twice(names);
-  const FormRow row = read_row(run, model, spaced(*model->vocabulary, ids), off);
+  const FormRow row = read_form_row(run, model, spaced(*model->vocabulary, ids), off);
   const std::int64_t n = std::ssize(ids);
   const double score = induction_score(row.weights[1], ids);
   run.value("sentence.induction", score);
@@ -256,7 +257,7 @@ void run_induction(LabRun& run) {
   const auto off =
       static_cast<std::size_t>(std::ranges::find(kOffNames, run.word("off")) - kOffNames.begin());
   run.result.series.push_back(form_loss(kept));
-  show_sentence(run, models[chosen], off);
+  show_form_sentence(run, models[chosen], off);
   const Formed formed = measure_forming(run, *task, models);
   run.value("loss", formed.loss[chosen][off]);
   run.value("previous", formed.previous[chosen][off]);

@@ -15,7 +15,7 @@ constexpr std::int64_t kLeakRows = 64;
 constexpr int kSortLength = 6, kSortNumbers = 10;
 constexpr std::int64_t kLeakSteps = 400;
 
-constexpr std::size_t kOpen = 0, kCausal = 1, kLeaks = 2;
+constexpr std::size_t kLeakOpen = 0, kLeakCausal = 1, kLeaks = 2;
 constexpr std::array<const char*, kLeaks> kLeakNames = {"none", "causal"};
 
 // The same but for the mask.
@@ -25,7 +25,7 @@ RunPlan leak_plan(std::size_t leak) {
   plan.config.layers = 1;
   plan.config.heads = 2;
   plan.config.d_model = 32;
-  plan.config.mask.kind = leak == kOpen ? MaskKind::kNone : MaskKind::kCausal;
+  plan.config.mask.kind = leak == kLeakOpen ? MaskKind::kNone : MaskKind::kCausal;
   plan.stop.steps = kLeakSteps;
   plan.settings.schedule = {ScheduleKind::kCosine, 5e-3, 0, 20, kLeakSteps};
   return plan;
@@ -114,14 +114,14 @@ void ask_alone(LabRun& run, const SaidSorted& said, std::size_t leak) {
                   : said.share_alone >= 0.5 ? 1u
                                             : 2u,
                   {}};
-  ask.id = leak == kOpen ? "alone_open" : "alone_causal";
+  ask.id = leak == kLeakOpen ? "alone_open" : "alone_causal";
   ask.because = run.because("alone", {{"alone", lab_percent(said.share_alone)}});
   run.result.questions.push_back(std::move(ask));
 }
 
 void show_leak(LabRun& run) {
   const std::vector<Tensor>& kept = run.trained([&] { return train_leaks(run); });
-  const std::size_t chosen = run.word("mask") == "none" ? kOpen : kCausal;
+  const std::size_t chosen = run.word("mask") == "none" ? kLeakOpen : kLeakCausal;
   const std::shared_ptr<const Task> task = lab_task(leak_plan(chosen));
   const SortRows rows = draw_sort_rows(*task, kSortLength, kLeakRows);
   const std::vector<Axis> axes = {{"batch", kLeakRows}, {"position", kSortLength}};
@@ -141,7 +141,7 @@ void show_leak(LabRun& run) {
   run.result.tensors.push_back(lab_tensor("right", axes, rows.right));
   add_bars(run, said);
   run.value("next", next.weight);
-  const SaidSorted &open = said[kOpen], &causal = said[kCausal];
+  const SaidSorted &open = said[kLeakOpen], &causal = said[kLeakCausal];
   if (open.share_forced > 0.9 && open.share_alone < 0.75 && causal.share_alone > 0.9)
     run.notice("leak", {{"training", lab_percent(open.share_forced)},
                         {"alone", lab_percent(open.share_alone)},

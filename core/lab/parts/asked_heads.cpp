@@ -11,8 +11,8 @@
 namespace headlight {
 namespace {
 
-constexpr std::array<const char*, 8> kNames = {"mary", "john", "susan", "tom",
-                                               "anna", "paul", "lucy",  "peter"};
+constexpr std::array<const char*, 8> kPeople = {"mary", "john", "susan", "tom",
+                                                "anna", "paul", "lucy",  "peter"};
 constexpr std::array<const char*, 4> kThings = {"roses", "books", "cakes", "letters"};
 constexpr std::array<const char*, 4> kAsked = {"who", "whom", "what", "both"};
 constexpr int kGave = 0, kTo = 1, kFirstAsked = 2, kFirstThing = 6, kFirstName = 10,
@@ -25,9 +25,9 @@ std::vector<std::string> asked_words() {
   std::vector<std::string> words = {"gave", "to"};
   words.insert(words.end(), kAsked.begin(), kAsked.end());
   words.insert(words.end(), kThings.begin(), kThings.end());
-  words.insert(words.end(), kNames.begin(), kNames.end());
-  for (const std::string a : kNames) {
-    for (const std::string b : kNames) {
+  words.insert(words.end(), kPeople.begin(), kPeople.end());
+  for (const std::string a : kPeople) {
+    for (const std::string b : kPeople) {
       if (a != b) words.push_back(a + "→" + b);
     }
   }
@@ -78,25 +78,26 @@ RunPlan asked_plan(int heads) {
   return plan;
 }
 
-constexpr std::array<const char*, 2> kRuns = {"one", "two"};
+constexpr std::array<const char*, 2> kAskedRuns = {"one", "two"};
 
 LabSeries asked_loss(std::span<const Tensor> kept, std::size_t i) {
-  return {std::string("learning.") + kRuns[i], kept_curve(kept, kRuns[i], LabCurve::kStep),
-          kept_curve(kept, kRuns[i], LabCurve::kLoss)};
+  return {std::string("learning.") + kAskedRuns[i],
+          kept_curve(kept, kAskedRuns[i], LabCurve::kStep),
+          kept_curve(kept, kAskedRuns[i], LabCurve::kLoss)};
 }
 
 std::vector<Tensor> train_asked(LabRun& run, const std::shared_ptr<const Task>& task) {
   std::vector<Tensor> kept;
   const std::vector<LabSeries> before = run.result.series;
   for (std::size_t i = 0; i < 2; ++i) {
-    LabTraining one{kRuns[i], asked_plan(static_cast<int>(i) + 1), task, 20, {}, 0, 1};
+    LabTraining one{kAskedRuns[i], asked_plan(static_cast<int>(i) + 1), task, 20, {}, 0, 1};
     one.begin = static_cast<double>(i) / 2, one.end = one.begin + 0.5;
     one.seen = [&](const TrainingRun&) {
       run.result.series = before;
       for (std::size_t shown = 0; shown <= i; ++shown)
         run.result.series.push_back(asked_loss(kept, shown));
     };
-    keep_weights(*train(run, one, kept), kRuns[i], kept);
+    keep_weights(*train(run, one, kept), kAskedRuns[i], kept);
   }
   run.result.series = before;
   return kept;
@@ -218,12 +219,12 @@ void show_asked_heads(LabRun& run) {
   const int asked = static_cast<int>(std::ranges::find(kAsked, run.word("asked")) - kAsked.begin());
   std::array<AskedFound, 2> found;
   for (std::size_t i = 0; i < 2; ++i) {
-    const auto model = kept_model(asked_plan(static_cast<int>(i) + 1), task, kRuns[i], kept);
-    found[i] = ask_all(run, model, asked, kRuns[i]);
-    show_example(run, model, asked, kRuns[i]);
-    run.value(std::string("loss.") + kRuns[i], found[i].loss);
+    const auto model = kept_model(asked_plan(static_cast<int>(i) + 1), task, kAskedRuns[i], kept);
+    found[i] = ask_all(run, model, asked, kAskedRuns[i]);
+    show_example(run, model, asked, kAskedRuns[i]);
+    run.value(std::string("loss.") + kAskedRuns[i], found[i].loss);
     run.result.series.push_back(asked_loss(kept, i));
-    run.result.tensors.push_back(kept_tensor(kept, std::string(kRuns[i]) + ".curve"));
+    run.result.tensors.push_back(kept_tensor(kept, std::string(kAskedRuns[i]) + ".curve"));
   }
   const auto bars = [&](const char* name, const std::vector<double>& looks) {
     LabSeries s{std::string("looks.") + name, {0, 1, 2, 3, 4, 5}, looks};

@@ -29,8 +29,8 @@ GapRows draw_words() {
   return rows;
 }
 
-std::vector<std::vector<int>> ids_of(const GapRows& rows, const Vocabulary& vocabulary,
-                                     std::optional<Special> first) {
+std::vector<std::vector<int>> gap_ids_of(const GapRows& rows, const Vocabulary& vocabulary,
+                                         std::optional<Special> first) {
   std::vector<std::vector<int>> all;
   for (const auto& words : rows) {
     std::vector<int> ids;
@@ -72,7 +72,7 @@ struct GapAnswers {
   }
 };
 
-std::vector<int> flat(const std::vector<std::vector<int>>& rows) {
+std::vector<int> flat_gap_ids(const std::vector<std::vector<int>>& rows) {
   std::vector<int> all;
   for (const auto& row : rows) all.insert(all.end(), row.begin(), row.end());
   return all;
@@ -81,14 +81,14 @@ std::vector<int> flat(const std::vector<std::vector<int>>& rows) {
 GapAnswers by_both_sides(LabRun& run, const GapRows& words) {
   Predictor predictor(run.runner().load(std::string(kBundledRef) + "masked"), kLabThreads);
   const Vocabulary& vocabulary = *predictor.model().vocabulary;
-  const auto rows = ids_of(words, vocabulary, Special::kClass);
+  const auto rows = gap_ids_of(words, vocabulary, Special::kClass);
   const std::size_t width = rows[0].size();
   GapAnswers answers;
   for (std::size_t place = 1; place <= kGapPlaces; ++place) {
     run.tell(static_cast<double>(place) / kGapPlaces);
     auto hidden = rows;
     for (auto& row : hidden) row[place + 1] = vocabulary.id_of(Special::kMask).value();
-    const auto logits = predictor.logits(flat(hidden), static_cast<std::int64_t>(width));
+    const auto logits = predictor.logits(flat_gap_ids(hidden), static_cast<std::int64_t>(width));
     const std::size_t vocab = logits.size() / (kGapRows * width);
     for (std::size_t r = 0; r < kGapRows; ++r)
       answers.add(logits.subspan((r * width + place + 1) * vocab, vocab), rows[r][place + 1]);
@@ -98,9 +98,9 @@ GapAnswers by_both_sides(LabRun& run, const GapRows& words) {
 
 GapAnswers by_left_side(LabRun& run, const GapRows& words) {
   Predictor predictor(run.runner().load(std::string(kBundledRef) + "grammar"), kLabThreads);
-  const auto rows = ids_of(words, *predictor.model().vocabulary, std::nullopt);
+  const auto rows = gap_ids_of(words, *predictor.model().vocabulary, std::nullopt);
   const std::size_t width = rows[0].size();
-  const auto logits = predictor.logits(flat(rows), static_cast<std::int64_t>(width));
+  const auto logits = predictor.logits(flat_gap_ids(rows), static_cast<std::int64_t>(width));
   const std::size_t vocab = logits.size() / (kGapRows * width);
   GapAnswers answers;
   for (std::size_t place = 1; place <= kGapPlaces; ++place) {
@@ -111,7 +111,7 @@ GapAnswers by_left_side(LabRun& run, const GapRows& words) {
 }
 
 // "… mary gives ___ ball to …"
-std::string around(const std::vector<std::string>& words, std::size_t place) {
+std::string around_gap(const std::vector<std::string>& words, std::size_t place) {
   const std::size_t first = place > 5 ? place - 5 : 0, last = std::min(place + 6, words.size());
   std::string text = first > 0 ? "…" : "";
   for (std::size_t i = first; i < last; ++i)
@@ -144,7 +144,7 @@ void show_gap(LabRun& run) {
   for (std::size_t row = 1; row < kGapRows; ++row) most = apart(row) > apart(most) ? row : most;
   if (apart(most) > 0.1)
     run.notice("gap", {{"rows", std::to_string(kGapRows)},
-                       {"text", around(words[most], chosen + 1)},
+                       {"text", around_gap(words[most], chosen + 1)},
                        {"word", words[most][chosen + 1]},
                        {"both", lab_percent(both.probability(chosen, most))},
                        {"left", lab_percent(left.probability(chosen, most))}});

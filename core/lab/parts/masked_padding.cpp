@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::size_t kPaddedTokens = 32;
 
-Document padded(const Document& of, const std::string& sentence, std::size_t tokens,
-                std::int64_t pads, bool masked) {
+Document padded_document(const Document& of, const std::string& sentence, std::size_t tokens,
+                         std::int64_t pads, bool masked) {
   Document d;
   d.tokenizer = of.model.empty() ? of.tokenizer : TokenizerKind::kWords;
   d.config.layers = 1;
@@ -53,7 +53,7 @@ PaddedRun read_padded(LabRun& run, const Document& document, std::size_t n) {
   return found;
 }
 
-double change_of(const std::vector<float>& from, const std::vector<float>& to) {
+double change_of_padded(const std::vector<float>& from, const std::vector<float>& to) {
   double moved = 0, size = 0;
   for (std::size_t i = 0; i < from.size(); ++i) {
     const double d = static_cast<double>(to[i]) - static_cast<double>(from[i]);
@@ -101,7 +101,7 @@ void add_padded_picture(LabRun& run, const char* name, const PaddedRun& r,
 }
 
 void show_padding(LabRun& run) {
-  const Document whole = padded(run.document(), run.document().sentence, 0, 0, false);
+  const Document whole = padded_document(run.document(), run.document().sentence, 0, 0, false);
   run.read(whole);
   const std::vector<std::string> words = run.tokens(kPaddedTokens);
   const std::size_t n = words.size();
@@ -109,7 +109,7 @@ void show_padding(LabRun& run) {
   sentence.resize(Tokenizer(whole.tokenizer).tokenize(sentence, n).back().end);
   const std::int64_t pads = run.whole("padding");
   const auto document = [&](std::int64_t count, bool masked) {
-    return padded(run.document(), sentence, n, count, masked);
+    return padded_document(run.document(), sentence, n, count, masked);
   };
   LabSeries weight{"pads.weight", {}, {}}, change{"pads.change", {}, {}};
   PaddedRun alone, open;
@@ -119,19 +119,19 @@ void show_padding(LabRun& run) {
     if (count == 0) alone = one;
     weight.x.push_back(static_cast<double>(count)), weight.y.push_back(one.weight);
     change.x.push_back(static_cast<double>(count)),
-        change.y.push_back(change_of(alone.out, one.out));
+        change.y.push_back(change_of_padded(alone.out, one.out));
     if (count == pads) open = std::move(one);
   }
   const PaddedRun masked = read_padded(run, document(pads, true), n);
   const auto at = static_cast<std::size_t>(pads);
   run.value("pads.weight", weight.y[at]);
   run.value("pads.change", change.y[at]);
-  run.value("pads.masked", change_of(alone.out, masked.out));
+  run.value("pads.masked", change_of_padded(alone.out, masked.out));
   export_padded(run, document(static_cast<std::int64_t>(kMostPads), false), n);
   if (pads > 0) {
     add_padded_picture(run, "not_masked", open, words, pads);
     add_padded_picture(run, "masked", masked, words, pads);
-    if (weight.y[at] > 0.01 && change_of(alone.out, masked.out) < 1e-5)
+    if (weight.y[at] > 0.01 && change_of_padded(alone.out, masked.out) < 1e-5)
       run.notice("pads", {{"pads", std::to_string(pads)},
                           {"weight", lab_percent(weight.y[at])},
                           {"change", lab_percent(change.y[at])}});
