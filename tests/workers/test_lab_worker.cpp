@@ -4,7 +4,7 @@
 #include <chrono>
 #include <thread>
 
-#include "app/workers/lab_worker.h"
+#include "app/workers/labs/lab_worker.h"
 #include "core/lab/lab_files.h"
 
 namespace headlight {

@@ -5,7 +5,7 @@
 
 #include "app/shell/controllers/controller.h"
 #include "app/shell/shell_options.h"
-#include "app/workers/lab_worker.h"
+#include "app/workers/labs/lab_worker.h"
 
 namespace headlight {
 

@@ -1,4 +1,4 @@
-#include "app/workers/lab_worker.h"
+#include "app/workers/labs/lab_worker.h"
 
 #include <algorithm>
 #include <utility>
@@ -68,9 +68,12 @@ void LabWorker::stop() {
 
 std::optional<LabNews> LabWorker::poll() {
   if (!background_) return std::exchange(done_, std::nullopt);
-  if (auto reply = mailbox_.take({}))
-    return LabNews{std::move(reply->answer), true, 1, std::move(reply->problem)};
+  auto reply = mailbox_.take({});
   const std::lock_guard lock(mutex_);
+  if (reply) {
+    news_.reset();  // how far it was says nothing more
+    return LabNews{std::move(reply->answer), true, 1, std::move(reply->problem)};
+  }
   return std::exchange(news_, std::nullopt);
 }
 
