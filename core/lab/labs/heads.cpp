@@ -12,7 +12,7 @@
 namespace headlight {
 namespace {
 
-constexpr int kSeenTokens = 32;
+constexpr int kHeadTokens = 32;
 constexpr std::array<int, 4> kHeadCounts = {1, 2, 4, 8};
 constexpr std::array<const char*, 2> kBreadths = {"narrow", "wide"};
 
@@ -34,7 +34,7 @@ SeenHeads seen_heads(const Trace& trace, TensorId pattern, std::string name) {
   const TensorView t = trace.tensor(pattern);
   SeenHeads s{std::move(name),
               t.axes[1].size,
-              std::min<std::int64_t>(t.axes[2].size, kSeenTokens),
+              std::min<std::int64_t>(t.axes[2].size, kHeadTokens),
               t.axes[3].size,
               {}};
   for (std::int64_t h = 0; h < s.heads; ++h) {
@@ -110,7 +110,7 @@ double attention_parameters(const Program& program) {
 
 std::vector<std::string> head_names_along(const Trace& trace, const Axis& axis) {
   std::vector<std::string> names;
-  for (std::int64_t i = 0; i < std::min<std::int64_t>(axis.size, kSeenTokens); ++i)
+  for (std::int64_t i = 0; i < std::min<std::int64_t>(axis.size, kHeadTokens); ++i)
     names.push_back(trace.name(axis.name, i));
   return names;
 }
@@ -126,7 +126,7 @@ void show_random(LabRun& run) {
       Document d;
       d.sentence = run.document().sentence;
       if (run.document().model.empty()) d.tokenizer = run.document().tokenizer;
-      d.max_tokens = kSeenTokens;
+      d.max_tokens = kHeadTokens;
       d.config = one_attention(run.document(), heads, breadth);
       const auto trace = run.run(d);
       const Program& p = trace->program();
@@ -243,7 +243,7 @@ void show_mean(LabRun& run) {
 }
 
 void run_heads(LabRun& run) {
-  run.tokens(kSeenTokens);
+  run.tokens(kHeadTokens);
   show_mean(run);
   show_random(run);
   run.show();

@@ -11,7 +11,7 @@
 namespace headlight {
 namespace {
 
-constexpr std::array<const char*, 8> kPeople = {"mary", "john", "susan", "tom",
+constexpr std::array<const char*, 8> kGivers = {"mary", "john", "susan", "tom",
                                                 "anna", "paul", "lucy",  "peter"};
 constexpr std::array<const char*, 4> kThings = {"roses", "books", "cakes", "letters"};
 constexpr std::array<const char*, 4> kAsked = {"who", "whom", "what", "both"};
@@ -25,9 +25,9 @@ std::vector<std::string> asked_words() {
   std::vector<std::string> words = {"gave", "to"};
   words.insert(words.end(), kAsked.begin(), kAsked.end());
   words.insert(words.end(), kThings.begin(), kThings.end());
-  words.insert(words.end(), kPeople.begin(), kPeople.end());
-  for (const std::string a : kPeople) {
-    for (const std::string b : kPeople) {
+  words.insert(words.end(), kGivers.begin(), kGivers.end());
+  for (const std::string a : kGivers) {
+    for (const std::string b : kGivers) {
       if (a != b) words.push_back(a + "→" + b);
     }
   }
