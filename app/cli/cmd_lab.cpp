@@ -120,8 +120,7 @@ void add_lab_command(CLI::App& app, Run& run) {
   sub->add_option("--csv", o->csv, "FILE.csv for the series");
   sub->add_option("--tensors", o->tensors, "FILE.safetensors for what went in");
   sub->add_option("--code", o->code, "FILE.py that computes the same from those tensors");
-  sub->add_option("--keep", o->kept, "FILE.safetensors for what its training found")
-      ->group("");  // for assets/labs
+  sub->add_option("--keep", o->kept, "FILE.safetensors for what its training found");
   sub->add_option("--out", o->out, "FILE.png for a picture of its page, to be printed");
   sub->add_option("--width", o->width, "--out: how wide, in pixels")
       ->capture_default_str()
