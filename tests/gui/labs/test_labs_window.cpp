@@ -218,7 +218,7 @@ TEST_CASE("labs window: the step of a lab offers it, and so does the palette") {
   gui.ctrl('K');
   gui.frame(2);
   gui.type("shuffle the words");
-  gui.edit_key({ImGuiKey_Enter});
+  gui.key({kKeyEnter});
   gui.frame(3);
   CHECK(gui.document().labs.lab == "shuffle");
 }
