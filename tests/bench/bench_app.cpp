@@ -12,6 +12,7 @@
 #include "app/platform/frontend.h"
 #include "app/platform/offscreen.h"
 #include "core/base/error.h"
+#include "core/lab/lab.h"
 #include "core/model/bundled.h"
 #include "core/model/model.h"
 #include "tests/bench/median.h"
@@ -172,6 +173,27 @@ BenchRow frame_while_training(int threads) {
   shell.apply();
   return {"training on every core holds up a frame by (99th of 100)", longest - resting, "ms", 4.0,
           "at most"};
+}
+
+// The page of each lab in a window of 1280 × 720: the one whose frame takes longest to build.
+BenchRow frame_of_labs(int threads) {
+  double longest = 0;
+  for (const Lab& lab : all_labs()) {
+    Document document;
+    document.sentence = words(16);
+    if (!lab.takes.empty() && lab.takes != "random") {
+      const auto model = load_model(std::string(kBundledRef) + std::string(lab.takes));
+      document.model = model->ref;
+      document.config = model->file.config;
+    }
+    ShellOptions options;
+    options.limits = machine_limits();
+    options.threads = threads;
+    options.background = false;
+    Shell shell(document, options);
+    longest = std::max(longest, built_frame(shell, {ShowLab{std::string(lab.id)}}));
+  }
+  return {"building a frame of a lab's page, the slowest of all labs", longest, "ms", 6, "at most"};
 }
 
 // From the first token to a full context, the window built 60 times a second meanwhile.
@@ -353,6 +375,7 @@ std::vector<BenchRow> bench_app(int threads) {
   grid_of_heads(rows, threads);
   rows.push_back(writing(threads));
   rows.push_back(frame_while_training(threads));
+  rows.push_back(frame_of_labs(threads));
   return rows;
 }
 
