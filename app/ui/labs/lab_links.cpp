@@ -27,7 +27,7 @@ float lab_links(Ui& ui, ImVec2 at, float right, std::span<const Lab* const> labs
     if (x + size.x + ui.px(16) > right) break;
     const Rect r{x, at.y - ui.px(4), x + size.x + ui.px(16), at.y + size.y + ui.px(4)};
     bool over = false;
-    if (ui.hot("lab/link/" + std::string(place) + "/" + std::string(lab->id), r, &over))
+    if (ui.hot(std::string(place) + "/" + std::string(lab->id), r, &over))
       ui.push(ShowLab{std::string(lab->id)});
     if (over)
       ImGui::GetWindowDrawList()->AddRectFilled(r.min(), r.max(), to_u32(ui.theme.selection),

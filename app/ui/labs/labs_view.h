@@ -24,7 +24,7 @@ void draw_lab_only(const AppState&, Ui&, float width, float height);
 float lab_controls(const AppState&, Ui&, const Rect&, bool draw = true);
 
 /// Buttons that lead to labs, from `at` on to the right, as many as have room before `right`.
-/// Returns where they end. `place`: a part of their ids.
+/// Returns where they end. `place`: what their ids begin with.
 float lab_links(Ui&, ImVec2 at, float right, std::span<const Lab* const>, std::string_view place);
 /// The labs that fit what a step makes.
 std::vector<const Lab*> labs_of_step(const Trace&, const Step&);

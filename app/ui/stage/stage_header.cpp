@@ -188,7 +188,7 @@ float draw_stage_header(const AppState& state, Ui& ui, const Rect& r, const Step
   if (fx > left_end) ui.formula({fx, y + ui.px(2)}, text.formula);
   const bool said = random_words(state, ui, left_end, y + ui.px(9), fx > left_end ? fx : right);
   left_end = lab_links(ui, {left_end, y + ui.px(9)}, fx > left_end ? fx - ui.px(12) : right,
-                       labs_of_step(trace, step), "stage");
+                       labs_of_step(trace, step), "lab/link/stage");
   // On a narrow stage the shapes stand before the formula, where there is room.
   if (!wide && fx - ui.px(20) - shapes_width > left_end)
     draw_words(ui, ui.fonts.mono, {fx - ui.px(20) - shapes_width, y + ui.px(8)}, shapes);

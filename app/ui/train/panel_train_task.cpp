@@ -342,7 +342,7 @@ void lab_rows(TrainSettings& s) {
   for (const Lab& lab : all_labs()) {
     if (std::ranges::find(lab.tasks, s.plan.settings.task) == lab.tasks.end()) continue;
     const Lab* one[] = {&lab};
-    lab_links(s.ui(), {s.column.x0, s.column.y + s.ui().px(6)}, s.column.x1, one, "train");
+    lab_links(s.ui(), {s.column.x0, s.column.y + s.ui().px(6)}, s.column.x1, one, "train/set/lab");
     s.column.y += s.ui().px(32);
   }
 }

@@ -211,8 +211,8 @@ TEST_CASE("labs window: the step of a lab offers it, and so does the palette") {
   gui.shell().wait();
   gui.push(PlanRun{default_plan("induction")});
   gui.frame(3);
-  gui.reveal("lab/link/train/induction", "panel/train_settings");
-  gui.click("lab/link/train/induction");
+  gui.reveal("train/set/lab/induction", "panel/train_settings");
+  gui.click("train/set/lab/induction");
   gui.frame(2);
   CHECK(gui.state().labs.lab == "induction");
   gui.ctrl('K');
