@@ -145,7 +145,7 @@ std::string inspector_words(InspectorColumn& c) {
   w.new_line();
   for (const Lab* lab : labs_of_step(c.trace, *step)) {
     c.y += ui.px(10);
-    lab_links(ui, {c.x, c.y}, c.right, {&lab, 1}, "lab/link/words");
+    lab_links(ui, {c.x, c.y}, c.right, {&lab, 1}, "inspector/lab");
     c.y += ui.px(22);
   }
   c.y += ui.px(10);
