@@ -91,7 +91,7 @@ void Shell::perform(const Action& action) {
 
 void Shell::apply() {
   drawn_ = {state_.derived.trace, state_.train.newest, state_.train.pinned,
-            state_.train.differences};
+            state_.train.differences, state_.labs.result};
   std::vector<Action> actions;
   actions.swap(queue_);
   for (const Action& action : actions) {

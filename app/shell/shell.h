@@ -96,6 +96,7 @@ class Shell {
   struct Drawn {
     std::shared_ptr<const Trace> trace, newest, pinned;
     std::shared_ptr<const PatternDifferences> differences;
+    std::shared_ptr<const LabResult> lab;
   };
 
   const ShellOptions options_;

@@ -132,7 +132,7 @@ struct Lab {
   std::string_view takes{};
   /// What the pages of Steps that offer it make.
   std::vector<Role> fits{};
-  std::string_view formula{};             // the same in every language, with the marks of rich text
+  std::string_view formula{};             // plain text, the same in every language
   std::vector<std::string_view> tasks{};  // of Train, whose settings offer it
 };
 

@@ -215,9 +215,7 @@ void KeyboardController::on(const ChooseInPalette& a) {
 void KeyboardController::on(const ShowSetting& a) {
   if (a.frames == 3) {
     perform(Maximize{PanelId::kNone});
-    const Mode mode = a.control.starts_with("train/") ? Mode::kTrain
-                      : a.control.starts_with("lab/") ? Mode::kLabs
-                                                      : Mode::kSteps;
+    const Mode mode = a.control.starts_with("train/") ? Mode::kTrain : Mode::kSteps;
     if (mode != state_.session.mode) perform(ShowMode{mode});
     if (a.control.starts_with("model/")) requests_.open = Sheet::kModel;
   }

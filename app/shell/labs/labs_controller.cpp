@@ -150,7 +150,9 @@ void LabsController::on(const StopLab& a) {
   if (a.again) return asked_.reset();
   worker_.stop();
   data_.computing = false;
-  if (!data_.result) data_.problem = Message{"progress.cancelled"};
+  // What is there is half a result, or that of other settings.
+  data_.result.reset();
+  data_.problem = Message{"progress.cancelled"};
 }
 
 // What was set in labs stays.

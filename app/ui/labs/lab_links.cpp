@@ -21,8 +21,11 @@ float lab_links(Ui& ui, ImVec2 at, float right, std::span<const Lab* const> labs
                 std::string_view place) {
   float x = at.x;
   for (const Lab* lab : labs) {
-    const std::string words =
-        ui.tr("lab.link", {{"lab", std::string(lab_words(ui, *lab, "title"))}});
+    std::string words = ui.tr("lab.link", {{"lab", std::string(lab_words(ui, *lab, "title"))}});
+    const float room = right - x - ui.px(16);
+    // One alone is shortened rather than left out.
+    if (labs.size() == 1 && room > ui.px(100))
+      words = shortened_label(ui, ui.fonts.control, std::move(words), room);
     const ImVec2 size = ui.measure(ui.fonts.control, words);
     if (x + size.x + ui.px(16) > right) break;
     const Rect r{x, at.y - ui.px(4), x + size.x + ui.px(16), at.y + size.y + ui.px(4)};

@@ -198,6 +198,22 @@ TEST_CASE("labs window: a model that a lab does not take leads to one that it ta
   CHECK(gui.state().labs.result);
 }
 
+TEST_CASE("labs window: one that is cancelled shows no numbers, and runs again on request") {
+  Gui gui(lab_document(find_lab("scale")), {1440, 900});
+  gui.click("mode/labs");
+  gui.frame(2);
+  const auto before = gui.state().labs.result;
+  gui.push(StopLab{});
+  gui.frame();
+  CHECK_FALSE(gui.state().labs.result);
+  CHECK_FALSE(gui.has("lab/chart/spread"));
+  CHECK_FALSE(gui.rect("lab/open_in_steps").enabled);
+  gui.click("lab/again");
+  gui.frame(2);
+  CHECK(gui.state().labs.result == before);
+  CHECK(gui.has("lab/chart/spread"));
+}
+
 TEST_CASE("labs window: the step of a lab offers it, and so does the palette") {
   Gui gui(small_document(1, 2, 16), {1920, 1080});
   gui.push(GoToStep{"blocks.0.attn.scores_scaled"});
