@@ -26,6 +26,17 @@ void add_point(const TrainingRun& run, Tensor& curve) {
 
 }  // namespace
 
+RunPlan copying_plan(int d_model, std::int64_t steps) {
+  RunPlan plan = default_plan("copy");
+  plan.settings.schedule = {ScheduleKind::kCosine, 5e-3, 0, 40, steps};
+  plan.stop.steps = steps;
+  plan.init = Init::kGlorot;
+  plan.config = Config{};
+  plan.config.layers = 1;
+  plan.config.d_model = d_model;
+  return plan;
+}
+
 std::shared_ptr<const Task> lab_task(const RunPlan& plan) {
   return make_task(plan.settings.task, plan.settings.task_options);
 }

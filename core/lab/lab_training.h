@@ -21,6 +21,8 @@ struct LabTraining {
   double begin = 0, end = 1;  // of the work that the lab tells of, this is from where to where
 };
 
+/// A plan by which one small layer learns to go on with what it has read: the task copy.
+RunPlan copying_plan(int d_model, std::int64_t steps);
 /// The task of a plan without data of a person's own.
 std::shared_ptr<const Task> lab_task(const RunPlan&);
 

@@ -4,28 +4,16 @@
 #include "core/base/error.h"
 #include "core/lab/lab_training.h"
 #include "tests/support/error_text.h"
+#include "tests/support/lab_bench.h"
 
 namespace headlight {
 namespace {
 
 LabResult forms_of(const std::string& sentence, const LabSettings& settings = {},
                    const ProgressFunction& progress = {}) {
-  Runner runner;
-  const auto backend = make_backend("cpu", 1);
   Document document;
   document.sentence = sentence;
-  return run_lab(find_lab("forms"), {document, runner, *backend, progress}, settings);
-}
-
-bool noticed(const LabResult& r, std::string_view id) {
-  return std::ranges::any_of(r.notice, [&](const Message& m) { return m.id.ends_with(id); });
-}
-
-std::string said_to(const LabResult& r, std::string_view id) {
-  for (const LabQuestion& q : r.questions) {
-    if (q.id == id) return q.answers[q.right];
-  }
-  return {};
+  return LabBench().run("forms", document, settings, progress);
 }
 
 }  // namespace
@@ -36,16 +24,16 @@ TEST_CASE("labs: forms: an encoder sees all, a decoder what came before, both tw
   CHECK(three.value("pairs.decoder") == 6);
   CHECK(three.value("pairs.both") == 9 + 10 + 12);
   CHECK(three.pictures.size() == 5);
-  for (const char* id : {".pairs", ".gap", ".forcing"}) CHECK(noticed(three, id));
-  CHECK(said_to(three, "gap") == "both");
-  CHECK(said_to(three, "forcing") == "fewer");
+  for (const char* id : {"pairs", "gap", "forcing"}) CHECK(has_notice(three, id));
+  CHECK(right_answer(three, "gap") == "both");
+  CHECK(right_answer(three, "forcing") == "fewer");
   CHECK(three.in_steps.config.form == ModelForm::kTranslate);
   // The last word has nothing on its right, and at the end both ways of reading are right.
   const LabResult last = forms_of("cat", {{"gap", "22"}, {"step", "400"}});
   CHECK(last.value("pairs.encoder") == 1);
-  CHECK(said_to(last, "gap") == "same");
-  CHECK(said_to(last, "forcing") == "same");
-  CHECK_FALSE(noticed(last, ".forcing"));
+  CHECK(right_answer(last, "gap") == "same");
+  CHECK(right_answer(last, "forcing") == "same");
+  CHECK_FALSE(has_notice(last, "forcing"));
   CHECK(error_of([] { forms_of(""); }) != "");
 }
 

@@ -6,6 +6,7 @@
 #include "core/lab/lab_training.h"
 #include "core/model/bundled.h"
 #include "tests/support/error_text.h"
+#include "tests/support/lab_bench.h"
 
 namespace headlight {
 namespace {
@@ -18,20 +19,7 @@ Document sentence_of(const std::string& sentence) {
 
 LabResult heads_of(const Document& document, const LabSettings& settings = {},
                    const ProgressFunction& progress = {}) {
-  Runner runner;
-  const auto backend = make_backend("cpu", 1);
-  return run_lab(find_lab("heads"), {document, runner, *backend, progress}, settings);
-}
-
-bool has_notice(const LabResult& r, std::string_view id) {
-  return std::ranges::any_of(r.notice, [&](const Message& m) { return m.id.ends_with(id); });
-}
-
-std::string answered(const LabResult& r, std::string_view id) {
-  for (const LabQuestion& q : r.questions) {
-    if (q.id == id) return q.answers[q.right];
-  }
-  return {};
+  return LabBench().run("heads", document, settings, progress);
 }
 
 }  // namespace
@@ -39,14 +27,14 @@ std::string answered(const LabResult& r, std::string_view id) {
 TEST_CASE("labs: heads: one head looks at one word, and divides its weight between two") {
   const Document d = sentence_of("the cat sat on the mat");
   const LabResult both = heads_of(d);
-  for (const char* id : {".mean", ".cost", ".divided", ".loss"}) CHECK(has_notice(both, id));
-  CHECK(answered(both, "asked") == "divided");
+  for (const char* id : {"mean", "cost", "divided", "loss"}) CHECK(has_notice(both, id));
+  CHECK(right_answer(both, "asked") == "divided");
   CHECK(both.value("loss.two") < both.value("loss.one"));
   for (const auto& [asked, looked] :
        {std::pair{"who", "giver"}, {"whom", "receiver"}, {"what", "thing"}}) {
     const LabResult one = heads_of(d, {{"asked", asked}});
-    CHECK(answered(one, "asked") == looked);
-    CHECK_FALSE(has_notice(one, ".divided"));
+    CHECK(right_answer(one, "asked") == looked);
+    CHECK_FALSE(has_notice(one, "divided"));
   }
 }
 
@@ -55,19 +43,19 @@ TEST_CASE("labs: heads: narrow heads cost what one does, and the mean hides wher
   const LabResult eight = heads_of(d, {{"heads", "8"}});
   CHECK(eight.value("parameters.narrow") == 4 * (64 * 64 + 64));
   CHECK(eight.value("parameters.wide") > 7 * eight.value("parameters.narrow"));
-  CHECK(has_notice(heads_of(d, {{"heads", "1"}}), ".one"));
-  CHECK(answered(eight, "mean") == "more");
+  CHECK(has_notice(heads_of(d, {{"heads", "1"}}), "one"));
+  CHECK(right_answer(eight, "mean") == "more");
   // One word: both heads give it all their weight.
   const LabResult one = heads_of(sentence_of("cat"));
-  CHECK(answered(one, "mean").empty());
-  CHECK_FALSE(has_notice(one, ".mean"));
+  CHECK(right_answer(one, "mean").empty());
+  CHECK_FALSE(has_notice(one, "mean"));
   // A head that is sure beside one that looks everywhere: the mean is between them.
   std::vector<std::string> answers;
   for (int seed = 1; seed <= 12; ++seed) {
     Document random = sentence_of("a b c");
     random.config.seed = static_cast<std::uint64_t>(seed);
     random.config.heads = 2, random.config.layers = 1;
-    answers.push_back(answered(heads_of(random), "mean"));
+    answers.push_back(right_answer(heads_of(random), "mean"));
   }
   CHECK(std::ranges::count(answers, "more") > 0);
   CHECK(std::ranges::count(answers, "between") > 0);
@@ -75,7 +63,7 @@ TEST_CASE("labs: heads: narrow heads cost what one does, and the mean hides wher
   still.config.mixer = MixerKind::kRecurrent;
   const LabResult none = heads_of(still);
   CHECK(none.notes.size() == 1);
-  CHECK(answered(none, "mean").empty());
+  CHECK(right_answer(none, "mean").empty());
   CHECK(error_of([] { heads_of(sentence_of("")); }) != "");
 }
 

@@ -5,29 +5,24 @@
 #include "core/base/error.h"
 #include "core/lab/lab_training.h"
 #include "tests/support/error_text.h"
+#include "tests/support/lab_bench.h"
 
 namespace headlight {
 namespace {
 
 LabResult forming_lab(const std::string& sentence, const LabSettings& settings = {},
                       const ProgressFunction& progress = {}) {
-  Runner runner;
-  const auto backend = make_backend("cpu", 1);
   Document document;
   document.sentence = sentence;
-  return run_lab(find_lab("induction"), {document, runner, *backend, progress}, settings);
-}
-
-bool tells(const LabResult& r, std::string_view id) {
-  return std::ranges::any_of(r.notice, [&](const Message& m) { return m.id.ends_with(id); });
+  return LabBench().run("induction", document, settings, progress);
 }
 
 }  // namespace
 
 TEST_CASE("labs: induction: two heads form, and the second needs the first") {
   const LabResult last = forming_lab("the cat sat on the mat");
-  for (const char* id : {".drop", ".off", ".sentence"}) CHECK(tells(last, id));
-  CHECK_FALSE(tells(last, ".chance"));
+  for (const char* id : {"drop", "off", "sentence"}) CHECK(has_notice(last, id));
+  CHECK_FALSE(has_notice(last, "chance"));
   CHECK(last.value("induction") > 0.9);
   REQUIRE(last.questions.size() == 1);
   CHECK(last.questions[0].id == "first");
@@ -35,7 +30,7 @@ TEST_CASE("labs: induction: two heads form, and the second needs the first") {
   const LabResult first_off = forming_lab("the cat sat on the mat", {{"off", "previous"}});
   CHECK(first_off.value("previous") == 0);
   CHECK(first_off.value("induction") < 0.1);
-  CHECK_FALSE(tells(first_off, ".sentence"));
+  CHECK_FALSE(has_notice(first_off, "sentence"));
   const LabResult second_off = forming_lab("the cat sat on the mat", {{"off", "induction"}});
   REQUIRE(second_off.questions.size() == 1);
   CHECK(second_off.questions[0].right == 0);
@@ -44,11 +39,11 @@ TEST_CASE("labs: induction: two heads form, and the second needs the first") {
 
 TEST_CASE("labs: induction: before anything was learned nothing has formed") {
   const LabResult begin = forming_lab("the cat sat on the mat", {{"step", "0"}});
-  CHECK(tells(begin, ".chance"));
-  for (const char* id : {".off", ".sentence"}) CHECK_FALSE(tells(begin, id));
+  CHECK(has_notice(begin, "chance"));
+  for (const char* id : {"off", "sentence"}) CHECK_FALSE(has_notice(begin, id));
   CHECK(begin.questions.empty());
   // One word twice has nothing else to look at.
-  CHECK_FALSE(tells(forming_lab("cat"), ".sentence"));
+  CHECK_FALSE(has_notice(forming_lab("cat"), "sentence"));
   std::string many;
   for (int i = 0; i < 40; ++i) many += " w" + std::to_string(i);
   const LabResult cut = forming_lab(many);

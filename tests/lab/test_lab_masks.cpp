@@ -5,40 +5,28 @@
 #include "core/base/error.h"
 #include "core/lab/lab_training.h"
 #include "tests/support/error_text.h"
+#include "tests/support/lab_bench.h"
 
 namespace headlight {
 namespace {
 
 LabResult mask_lab(const std::string& sentence, const LabSettings& settings = {},
                    ProgressFunction progress = {}) {
-  Runner runner;
-  const auto backend = make_backend("cpu", 1);
   Document document;
   document.sentence = sentence;
-  return run_lab(find_lab("masks"), {document, runner, *backend, std::move(progress)}, settings);
-}
-
-bool says(const LabResult& r, std::string_view id) {
-  return std::ranges::any_of(r.notice, [&](const Message& m) { return m.id.ends_with(id); });
-}
-
-std::string answer(const LabResult& r, std::string_view id) {
-  for (const LabQuestion& q : r.questions) {
-    if (q.id == id) return q.answers[q.right];
-  }
-  return {};
+  return LabBench().run("masks", document, settings, std::move(progress));
 }
 
 }  // namespace
 
 TEST_CASE("labs: masks: without the causal mask the answer leaks, and with it nothing does") {
   const LabResult open = mask_lab("the cat sat on the mat");
-  for (const char* id : {".leak", ".next", ".writes", ".pads", ".empty"}) CHECK(says(open, id));
-  CHECK(answer(open, "alone_open") == "few");
+  for (const char* id : {"leak", "next", "writes", "pads", "empty"}) CHECK(has_notice(open, id));
+  CHECK(right_answer(open, "alone_open") == "few");
   CHECK(open.value("training.none") > 0.99);
   const LabResult causal = mask_lab("the cat sat on the mat", {{"mask", "causal"}});
-  CHECK(answer(causal, "alone_causal") == "all");
-  CHECK_FALSE(says(causal, ".next"));
+  CHECK(right_answer(causal, "alone_causal") == "all");
+  CHECK_FALSE(has_notice(causal, "next"));
   CHECK(causal.value("next") == 0);
 }
 
@@ -47,16 +35,16 @@ TEST_CASE("labs: masks: [PAD] takes weight unless it is masked, and none where t
   CHECK(some.value("pads.weight") > 0.3);
   CHECK(some.value("pads.change") > 0.1);
   CHECK(some.value("pads.masked") < 1e-6);
-  CHECK(answer(some, "pads") != "nothing");
+  CHECK(right_answer(some, "pads") != "nothing");
   CHECK(some.in_steps.config.mask.padding.size() == 16);
   // Many words, one [PAD]: hardly any weight.
   const LabResult none = mask_lab("the cat sat", {{"padding", "0"}});
-  CHECK_FALSE(says(none, ".pads"));
-  CHECK(answer(none, "pads").empty());
+  CHECK_FALSE(has_notice(none, "pads"));
+  CHECK(right_answer(none, "pads").empty());
   CHECK(none.value("pads.change") == 0);
   std::vector<std::string> answers;
   for (const char* sentence : {"a", "the cat sat", "b c d e f g h i j k l m n o p q"})
-    answers.push_back(answer(mask_lab(sentence, {{"padding", "1"}}), "pads"));
+    answers.push_back(right_answer(mask_lab(sentence, {{"padding", "1"}}), "pads"));
   CHECK(std::ranges::count(answers, answers[0]) < 3);
   CHECK(mask_lab("a", {{"padding", "1"}}).value("empty.large") == doctest::Approx(1));
   CHECK(error_of([] { mask_lab(""); }) != "");

@@ -55,13 +55,7 @@ std::string back_name(PositionKind kind, int back) {
 }
 
 RunPlan back_plan(PositionKind kind) {
-  RunPlan plan = default_plan("copy");
-  plan.settings.schedule = {ScheduleKind::kCosine, 5e-3, 0, 40, kBackSteps};
-  plan.stop.steps = kBackSteps;
-  plan.init = Init::kGlorot;
-  plan.config = Config{};
-  plan.config.layers = 1;
-  plan.config.d_model = kPositionWidth;
+  RunPlan plan = copying_plan(kPositionWidth, kBackSteps);
   plan.config.positions = kind;
   return plan;
 }

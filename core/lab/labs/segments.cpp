@@ -59,13 +59,7 @@ constexpr std::int64_t kRepeatSteps = 500;
 std::string memory_name(int memory) { return "memory_" + std::to_string(memory); }
 
 RunPlan repeat_plan(int memory) {
-  RunPlan plan = default_plan("copy");
-  plan.settings.schedule = {ScheduleKind::kCosine, 5e-3, 0, 40, kRepeatSteps};
-  plan.stop.steps = kRepeatSteps;
-  plan.init = Init::kGlorot;
-  plan.config = Config{};
-  plan.config.layers = 1;
-  plan.config.d_model = 32;
+  RunPlan plan = copying_plan(32, kRepeatSteps);
   plan.config.positions = PositionKind::kTransformerXl;
   plan.config.memory = memory;
   return plan;
