@@ -118,6 +118,8 @@ struct LabInput {
   std::function<void(const LabResult&)> show{};
   /// Of a document whose model is a run that is being trained.
   std::shared_ptr<const Model> run_model{};
+  /// Where there are any: read in the place of the kept run that comes with the program.
+  std::span<const Tensor> kept_run{};
 };
 
 class LabRun;

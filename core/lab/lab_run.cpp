@@ -109,7 +109,7 @@ const Model* LabRun::model() {
 
 namespace {
 
-std::vector<Tensor> kept_run(std::string_view lab) {
+std::vector<Tensor> read_kept_run(std::string_view lab) {
   const std::string_view bytes = lab_asset(std::string(lab) + ".safetensors");
   if (bytes.empty()) throw Error(Message{"lab.error.nothing_kept", {{"lab", std::string(lab)}}});
   const SafetensorsFile file = parse_safetensors(std::string(bytes));
@@ -125,7 +125,12 @@ std::vector<Tensor> kept_run(std::string_view lab) {
 }  // namespace
 
 const std::vector<Tensor>& LabRun::trained(const std::function<std::vector<Tensor>()>& train) {
-  result.trained = word("run") == "kept" ? kept_run(lab_.id) : train();
+  if (word("run") == "live")
+    result.trained = train();
+  else if (!input_.kept_run.empty())
+    result.trained.assign(input_.kept_run.begin(), input_.kept_run.end());
+  else
+    result.trained = read_kept_run(lab_.id);
   return result.trained;
 }
 

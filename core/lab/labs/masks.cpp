@@ -160,6 +160,7 @@ void show_leak(LabRun& run) {
 }
 
 void run_masks(LabRun& run) {
+  run.trace();  // a sentence that cannot be read is refused before anything is trained
   show_leak(run);
   run.show();
   show_masked_padding(run);

@@ -163,7 +163,8 @@ void show_empty_row(LabRun& run) {
   run.value("empty.here", here);
   run.value("empty.nan", naive);
   run.value("empty.large", large);
-  run.notice("empty", {{"keys", std::to_string(n)}, {"large", lab_number(large)}});
+  if (here == 0 && naive > 0)
+    run.notice("empty", {{"keys", std::to_string(n)}, {"large", lab_number(large)}});
 }
 
 }  // namespace
