@@ -1,4 +1,5 @@
 // headlight lab: the arguments why each part is there, each an experiment on a sentence.
+#include <charconv>
 #include <cstdio>
 
 #include "app/cli/cli.h"
@@ -21,6 +22,12 @@ struct LabOptions {
   bool list = false;
 };
 
+// As it is typed: "0.05", "1000000".
+std::string end_of(double value) {
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof text, value, std::chars_format::fixed).ptr};
+}
+
 int list_labs(Language language) {
   for (const Lab& lab : all_labs()) {
     std::printf("%-20s %s\n", std::string(lab.id).c_str(),
@@ -29,7 +36,7 @@ int list_labs(Language language) {
       std::string known;
       for (const std::string_view w : c.words)
         known += (known.empty() ? "" : ", ") + std::string(w);
-      if (c.words.empty()) known = number_text(c.low, 6) + " to " + number_text(c.high, 7);
+      if (c.words.empty()) known = end_of(c.low) + " to " + end_of(c.high);
       std::printf("  %-18s %s\n", std::string(c.id).c_str(), known.c_str());
     }
   }

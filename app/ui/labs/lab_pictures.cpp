@@ -38,8 +38,8 @@ Grid grid_of(const Ui& ui, const Pictures& all, float room) {
   const bool one = all.size() == 1;
   Grid g;
   g.gap = ui.px(14);
-  g.label = std::min(longest(ui, first.rows), ui.px(one ? 130 : 84)) + ui.px(8);
-  if (longest(ui, first.rows) == 0) g.label = 0;
+  const float names = longest(ui, first.rows);
+  g.label = names > 0 ? std::min(names, ui.px(130)) + ui.px(8) : 0;
   const float most = ui.px(one ? 26 : 18), least = ui.px(3);
   const float tall = ui.px(one ? 320 : 190);
   const float inside = room - g.label;
@@ -85,10 +85,10 @@ void picture_tooltip(Ui& ui, const LabPicture& p, const Grid& g, const Rect& r) 
 }
 
 void row_names(Ui& ui, const LabPicture& p, const Grid& g, const Rect& r) {
+  const float room = std::min(longest(ui, p.rows), ui.px(130));
   const auto step = static_cast<std::size_t>(label_step(g.side, ui.fonts.note->FontSize * 0.92f));
   for (std::size_t i = 0; i < p.rows.size(); i += step) {
     const std::string name = lab_name(ui, p.rows[i]);
-    const float room = g.label - ui.px(8);
     const float wide = std::min(room, ui.measure(ui.fonts.note, name).x);
     const float y = r.y0 + (static_cast<float>(i) + 0.5f) * g.side - ui.fonts.note->FontSize / 2;
     ui.user_text(ui.fonts.note, {r.x0 - ui.px(8) - wide, y}, ui.theme.muted, name, room);
@@ -161,12 +161,15 @@ float draw_pictures(const AppState& state, Ui& ui, const Lab& lab, const Picture
     for (int n = 0; n < g.in_line && i < all.size(); ++n, ++i) {
       const LabPicture& p = *all[i];
       const float top = y + g.over + g.slant;
+      // Those side by side share the names of their rows, unless they have rows of their own.
+      const bool named = n == 0 || p.rows != first.rows;
+      if (n > 0 && named) x += longest(ui, p.rows) + ui.px(8);
       const Rect cells{x, top, x + g.width(p), top + g.height(p)};
       if (n > 0 && cells.x1 > r.x1 + 1) break;
       if (g.over > 0)
         beside_picture(ui, ui.fonts.note, cells, y, ui.theme.text,
                        over_text(ui, p, all.size() == 1), g.gap);
-      if (n == 0 && g.label > 0) row_names(ui, p, g, cells);
+      if (named && g.label > 0) row_names(ui, p, g, cells);
       if (g.slant > 0) column_names(ui, p, g, cells);
       draw_picture(state, ui, p, g, cells.min(), limit, place + i);
       float end = cells.y1;

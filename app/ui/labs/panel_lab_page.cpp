@@ -39,7 +39,7 @@ float problem(const AppState& state, Ui& ui, const Lab& lab, const Rect& r) {
   const LabsData& d = state.labs;
   float y = r.y0 +
             ui.wrapped(ui.fonts.control, r.min(), r.width(), ui.theme.error,
-                       say(ui.language, d.problem)) +
+                       say(ui.language, Message{"lab.refused"}.with(d.problem))) +
             ui.px(12);
   float x = r.x0;
   const std::string taken =

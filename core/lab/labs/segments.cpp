@@ -218,13 +218,14 @@ void add_segment_words(LabRun& run, const std::map<std::string, SegmentLosses>& 
 void run_segments(LabRun& run) {
   const auto task = std::make_shared<const RepeatTask>();
   const std::vector<Tensor>& kept = run.trained([&] { return train_repeats(run, task); });
+  for (const int memory : kMemories) set_curve(run, kept, memory_name(memory));
+  run.show();
   std::map<std::string, SegmentLosses> found;
   for (const int memory : kMemories) {
     const std::string name = memory_name(memory);
     const auto model = kept_model(repeat_plan(memory), task, name, kept);
     found[name] = add_losses(run, name, losses_of(run, model, *task, false));
     if (memory == 0) found["whole"] = add_losses(run, "whole", losses_of(run, model, *task, true));
-    set_curve(run, kept, name);
     run.result.tensors.push_back(kept_tensor(kept, name + ".curve"));
     if (memory == run.whole("memory")) add_looked_at(run, model, *task);
     run.show();

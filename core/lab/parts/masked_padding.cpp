@@ -97,7 +97,7 @@ void add_padded_picture(LabRun& run, const char* name, const PaddedRun& r,
   std::vector<std::string> columns = words;
   columns.insert(columns.end(), static_cast<std::size_t>(pads), "[PAD]");
   run.result.pictures.push_back(
-      {name, words, columns, r.head, LabColours::kWeights, 0, {}, lab_number(r.weight)});
+      {name, words, columns, r.head, LabColours::kWeights, 0, lab_number(r.weight)});
 }
 
 void show_padding(LabRun& run) {
