@@ -21,11 +21,15 @@ extern char** environ;
 namespace headlight {
 namespace {
 
+constexpr std::uint64_t kLargestPicture = 1 << 30;
+
 // A file of a name that nobody else has; gone when this goes.
 class ShortFile {
  public:
-  ShortFile() : path_((std::filesystem::temp_directory_path() / "headlight-lab-XXXXXX").string()) {
-    const int file = mkstemp(path_.data());
+  explicit ShortFile(std::string_view suffix)
+      : path_((std::filesystem::temp_directory_path() / "headlight-lab-XXXXXX").string()) {
+    path_ += suffix;
+    const int file = mkstemps(path_.data(), static_cast<int>(suffix.size()));
     if (file < 0) throw Error(Message{"lab.print.failed"});
     close(file);
   }
@@ -74,7 +78,8 @@ void print_lab(const std::string& program, const std::string& path, const Docume
                Language language, bool dark) {
   if (program.empty()) throw Error(Message{"lab.print.none"});
   if (document.model == kRunRef) throw Error(Message{"lab.print.run"});
-  const ShortFile session;
+  // The picture is saved from here, which knows why it cannot be.
+  const ShortFile session(".json"), picture(".png");
   write_file_atomic(session.path(), session_text(document));
   std::vector<std::string> words = {program,
                                     "lab",
@@ -82,7 +87,7 @@ void print_lab(const std::string& program, const std::string& path, const Docume
                                     "--session",
                                     session.path(),
                                     "--out",
-                                    path,
+                                    picture.path(),
                                     "--theme",
                                     dark ? "dark" : "light",
                                     "--lang",
@@ -95,6 +100,7 @@ void print_lab(const std::string& program, const std::string& path, const Docume
     }
   }
   if (run(std::move(words)) != 0) throw Error(Message{"lab.print.failed"});
+  write_file_atomic(path, read_file(picture.path(), kLargestPicture));
 }
 
 }  // namespace headlight

@@ -52,7 +52,7 @@ Grid grid_of(const Ui& ui, const Pictures& all, float room) {
   if (g.side * columns > inside) g.side = inside / columns;
   const bool titled = std::ranges::any_of(all, [](auto* p) { return !p->over.empty(); });
   g.over = titled || !one ? ui.px(18) : 0;
-  if (one) g.slant = std::min(longest(ui, first.columns), ui.px(80)) * 0.71f + ui.px(6);
+  if (one) g.slant = std::min(longest(ui, first.columns), ui.px(120)) * 0.71f + ui.px(6);
   return g;
 }
 
@@ -99,7 +99,7 @@ void column_names(Ui& ui, const LabPicture& p, const Grid& g, const Rect& r) {
   const auto step = static_cast<std::size_t>(label_step(g.side, ui.fonts.note->FontSize * 0.9f));
   for (std::size_t i = 0; i < p.columns.size(); i += step) {
     const std::string name =
-        shortened_label(ui, ui.fonts.note, lab_name(ui, p.columns[i]), ui.px(80));
+        shortened_label(ui, ui.fonts.note, lab_name(ui, p.columns[i]), ui.px(120));
     const float x = r.x0 + (static_cast<float>(i) + 0.5f) * g.side;
     slanted_text(ui, ui.fonts.note, {x, r.y0 - ui.px(3)}, ui.theme.muted, name);
   }
