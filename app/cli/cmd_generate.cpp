@@ -16,6 +16,8 @@ namespace {
 
 struct GenerateOptions {
   std::string model, prompt;
+  std::optional<std::string> ids;
+  bool greedy = false, print_ids = false;
   std::int64_t tokens = 100;
   SamplingOptions sampling;
   std::uint64_t seed = 1;
@@ -33,13 +35,29 @@ std::string shown_text(const std::string& text) {
   return out;
 }
 
+// The ids alone, one line: those of the prompt, then the generated ones.
+int print_ids(Generator& generator, std::int64_t tokens) {
+  for (std::int64_t i = 0; i < tokens && generator.next(); ++i) {
+  }
+  std::string line;
+  for (const int id : generator.ids()) line += (line.empty() ? "" : ",") + std::to_string(id);
+  std::printf("%s\n", line.c_str());
+  return 0;
+}
+
 int run_generate(const GenerateOptions& o) {
   if (o.tokens < 0) throw UsageError("--tokens must be 0 or more; got " + std::to_string(o.tokens));
   validate(o.sampling);
+  if (o.ids && !o.prompt.empty()) throw UsageError("give --prompt or --ids, not both");
+  SamplingOptions sampling = o.sampling;
+  if (o.greedy) sampling.temperature = 0;
   const auto model = load_model(model_ref(o.model));
   const std::string prompt = clean_utf8(o.prompt).text;
-  Generator generator(model, prompt, o.sampling, o.seed, o.threads);
-  std::fputs(shown_text(prompt).c_str(), stdout);
+  Generator generator(model, o.ids ? id_list(*o.ids) : model->vocabulary->encode(prompt), sampling,
+                      o.seed, o.threads);
+  if (o.print_ids) return print_ids(generator, o.tokens);
+  std::fputs(shown_text(o.ids ? model->vocabulary->decode(generator.ids()) : prompt).c_str(),
+             stdout);
   bool said = false;
   for (std::int64_t i = 0; i < o.tokens; ++i) {
     if (generator.shifted() && !said) {
@@ -65,6 +83,10 @@ void add_generate_command(CLI::App& app, Run& run) {
   sub->add_option("--model", o->model, "A model's folder, or a name of `headlight models`")
       ->required();
   sub->add_option("--prompt", o->prompt, "The text to go on with");
+  sub->add_option("--ids", o->ids,
+                  "The same as ids, 1,2,3, of a model with or without a tokenizer");
+  sub->add_flag("--greedy", o->greedy, "Always the most probable token, as --temperature 0");
+  sub->add_flag("--print-ids", o->print_ids, "Prints ids alone: the prompt's, then the new ones");
   sub->add_option("--tokens", o->tokens, "Tokens to add, at most")->capture_default_str();
   sub->add_option("--temperature", o->sampling.temperature,
                   "Divides the logits; 0: always the most probable token")

@@ -42,6 +42,8 @@ void ModelOptions::add_to(CLI::App& app) {
   };
   text("--sentence", sentence, "The sentence, UTF-8");
   text("--sentence-file", sentence_file, "A text file that holds the sentence");
+  text("--ids", ids, "With --model: token ids in the sentence's place, 1,2,3");
+  text("--target-ids", target_ids, "With --ids: the ids of an encoder-decoder's own row");
   text("--session", session, "A .headlight.json file to start from");
   text("--tokenizer", tokenizer, "words, characters or bytes");
   number("--layers", layers, "Number of layers");
@@ -235,6 +237,24 @@ void check_targets(const std::vector<std::string>& targets, const Document& doc)
 
 }  // namespace
 
+std::vector<int> id_list(const std::string& text) {
+  std::vector<int> ids;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', at), text.size());
+    std::string_view word = std::string_view(text).substr(at, comma - at);
+    while (word.starts_with(' ')) word.remove_prefix(1);
+    while (word.ends_with(' ')) word.remove_suffix(1);
+    int id = 0;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), id);
+    if (error != std::errc() || end != word.data() + word.size() || id < 0)
+      throw UsageError("ids are whole numbers from 0 on with commas between them, 1,2,3; got '" +
+                       std::string(word) + "'");
+    ids.push_back(id);
+    at = comma + 1;
+  }
+  return ids;
+}
+
 Document ModelOptions::document() const {
   Document doc;
   std::optional<std::string> text = given_text(*this);
@@ -268,6 +288,12 @@ Document ModelOptions::document() const {
            " invalid UTF-8 sequence(s); each became U+FFFD");
     }
     doc = apply(doc, SetSentence{clean.text});
+  }
+  if (ids || target_ids) {
+    if (!ids || text)
+      throw UsageError("give --ids without --sentence, and --target-ids with --ids");
+    if (!trained) throw UsageError("--ids needs --model: ids are rows of a trained model's table");
+    doc = apply(doc, SetIds{id_list(*ids), target_ids ? id_list(*target_ids) : std::vector<int>{}});
   }
   if (tokenizer) {
     const auto kind = tokenizer_from_string(*tokenizer);

@@ -19,10 +19,13 @@ namespace headlight {
 /// The group of the options that say what a document holds.
 inline constexpr const char* kModelOptions = "Model and sentence";
 
+/// Token ids as they are typed: "1,2,3". Throws UsageError.
+std::vector<int> id_list(const std::string&);
+
 /// What the command line says about the document; what it does not say comes from --session or the
 /// defaults.
 struct ModelOptions {
-  std::optional<std::string> sentence, sentence_file, session;
+  std::optional<std::string> sentence, sentence_file, session, ids, target_ids;
   std::optional<std::string> tokenizer, attention, scores, attention_scale, block, norm, activation,
       positions, rotary, mixer, form, pool;
   std::optional<std::string> mask, mask_causal, bias, segments, token_head, numbers, tied_head,

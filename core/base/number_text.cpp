@@ -174,4 +174,17 @@ std::string count_text(long long count) {
   return (count < 0 ? kMinus : "") + text;
 }
 
+std::string bytes_text(double bytes) {
+  constexpr const char* kUnits[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
+  int unit = 0;
+  while (bytes >= 1000 && unit < 6) {
+    bytes /= 1000;
+    ++unit;
+  }
+  char text[64];
+  std::snprintf(text, sizeof text, unit == 0 || bytes >= 100 ? "%.0f %s" : "%.1f %s", bytes,
+                kUnits[unit]);
+  return text;
+}
+
 }  // namespace headlight

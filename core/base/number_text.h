@@ -45,4 +45,7 @@ std::string signed_number(double value, int significant = 4);
 /// "12,345"
 std::string count_text(long long count);
 
+/// "3.2 GB"
+std::string bytes_text(double bytes);
+
 }  // namespace headlight

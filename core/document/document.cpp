@@ -48,6 +48,8 @@ struct Apply {
   Document doc;
   Document operator()(const SetSentence& e) {
     doc.sentence = clean_utf8(e.text).text;
+    doc.ids.clear();
+    doc.target_ids.clear();
     return std::move(doc);
   }
   Document operator()(const SetTokenizer& e) {
@@ -79,12 +81,19 @@ struct Apply {
   Document operator()(const SetModel& e) {
     doc.model = clean_utf8(e.model).text;
     doc.targets.clear();
+    doc.ids.clear();  // of another table
+    doc.target_ids.clear();
     if (e.config) {
       doc.config = *e.config;
       doc.config.mask = tidy(std::move(doc.config.mask));
     }
     if (e.tokenizer) doc.tokenizer = *e.tokenizer;
-    if (e.sentence) doc.sentence = clean_utf8(*e.sentence).text;
+    if (e.sentence) doc = (*this)(SetSentence{*e.sentence});
+    return std::move(doc);
+  }
+  Document operator()(const SetIds& e) {
+    doc.ids = e.ids;
+    doc.target_ids = e.target_ids;
     return std::move(doc);
   }
   Document operator()(const SetLab& e) {
@@ -106,9 +115,10 @@ struct Apply {
 
 bool same_run(const Document& a, const Document& b) {
   // All members by name: another one does not compile until it is said here whether it counts.
-  const auto& [sentence, tokenizer, config, max_tokens, model, targets, labs] = a;
+  const auto& [sentence, tokenizer, config, max_tokens, model, targets, ids, target_ids, labs] = a;
   return sentence == b.sentence && tokenizer == b.tokenizer && config == b.config &&
-         max_tokens == b.max_tokens && model == b.model && targets == b.targets;
+         max_tokens == b.max_tokens && model == b.model && targets == b.targets && ids == b.ids &&
+         target_ids == b.target_ids;
 }
 
 std::string_view whole_token(const Config& config) {

@@ -39,6 +39,9 @@ struct Document {
   /// each [MASK] in turn, by name. Missing, empty, or no name of this model: what it finds
   /// likeliest.
   std::vector<std::string> targets;
+  /// Of a trained model: read in the sentence's place, and of an encoder-decoder the row that it is
+  /// given. Empty: the sentence counts.
+  std::vector<int> ids, target_ids;
   LabChoice labs;
   bool operator==(const Document&) const = default;
 };
@@ -54,6 +57,9 @@ std::string_view whole_token(const Config&);
 
 struct SetSentence {
   std::string text;
+};
+struct SetIds {
+  std::vector<int> ids, target_ids;
 };
 struct SetTokenizer {
   TokenizerKind kind{};
@@ -93,8 +99,8 @@ struct SetLab {
 struct SetDocument {
   Document document;
 };
-using Edit = std::variant<SetSentence, SetTokenizer, SetConfig, SetMask, MoveToken, SetMaxTokens,
-                          SetTarget, SetModel, SetLab, SetDocument>;
+using Edit = std::variant<SetSentence, SetIds, SetTokenizer, SetConfig, SetMask, MoveToken,
+                          SetMaxTokens, SetTarget, SetModel, SetLab, SetDocument>;
 
 /// The document with the edit applied. Invalid UTF-8 becomes U+FFFD, numbers are kept in range,
 /// lists sorted; nothing throws.

@@ -1,6 +1,7 @@
 #include "core/document/session_file.h"
 
 #include <charconv>
+#include <climits>
 #include <filesystem>
 
 #include "core/base/error.h"
@@ -14,6 +15,18 @@ using Json = OrderedJson;
 
 constexpr std::uint64_t kMaxSessionBytes = 64u << 20;
 constexpr JsonFileWords kWords = {"session.wrong_value", "session.not_json", "session.too_deep"};
+
+void read_ids(const JsonReader& in, const char* key, std::vector<int>& ids) {
+  const Json* list = in.find(key);
+  if (!list) return;
+  bool whole = list->is_array() && list->size() <= static_cast<std::size_t>(kLargestMaxTokens);
+  for (std::size_t i = 0; whole && i < list->size(); ++i) {
+    const Json& id = (*list)[i];
+    whole = id.is_number_unsigned() && id.get<std::uint64_t>() <= INT_MAX;
+  }
+  if (!whole) in.fail(key, Message{"session.ids"}, *list);
+  for (const Json& id : *list) ids.push_back(id.get<int>());
+}
 
 void read_targets(const JsonReader& in, Document& document) {
   const Json* targets = in.find("targets");
@@ -103,6 +116,8 @@ std::string session_text(const Document& d, const SessionWeights& weights,
   if (weights.own) json["own_weights"] = true;
   json["model"] = config_json(d.config);
   if (!d.targets.empty()) json["targets"] = d.targets;
+  if (!d.ids.empty()) json["ids"] = d.ids;
+  if (!d.target_ids.empty()) json["target_ids"] = d.target_ids;
   if (!d.labs.lab.empty()) json["lab"] = d.labs.lab;
   for (const auto& [lab, settings] : d.labs.settings)
     for (const auto& [control, value] : settings) json["labs"][lab][control] = value;
@@ -141,6 +156,8 @@ SessionFile parse_session(std::string_view text) {
   file.document = apply(file.document, SetModel{trained, {}, {}, {}});
   file.weights = read_weights(in);
   read_targets(in, file.document);
+  read_ids(in, "ids", file.document.ids);
+  read_ids(in, "target_ids", file.document.target_ids);
   read_labs(in, file.document);
   const Json* model = in.find("model");
   Config config = model ? read_config(*model, "model", kWords) : file.document.config;

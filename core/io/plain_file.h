@@ -20,6 +20,7 @@ class PlainFile {
 
   /// In bytes, as it was when it was opened.
   std::uint64_t size() const { return size_; }
+  int descriptor() const { return file_.get(); }
   /// Its first bytes, or all that there are. Throws Error.
   std::string head(std::size_t bytes) const;
   /// All of them. Throws Error when there are fewer by now.

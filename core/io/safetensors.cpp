@@ -318,12 +318,12 @@ SafetensorsFile checked_header(std::string_view begin, std::uint64_t size) {
   return file;
 }
 
-SafetensorsFile read_header(const PlainFile& file) {
+}  // namespace
+
+SafetensorsFile safetensors_header(const PlainFile& file) {
   const std::size_t start = data_start_of(file.head(kLengthBytes), file.size());
   return checked_header(file.head(start), file.size());
 }
-
-}  // namespace
 
 SafetensorsFile parse_safetensors(std::string bytes) {
   SafetensorsFile file = checked_header(bytes, bytes.size());
@@ -333,13 +333,13 @@ SafetensorsFile parse_safetensors(std::string bytes) {
 
 SafetensorsFile read_safetensors_header(const std::filesystem::path& path,
                                         std::uint64_t max_bytes) {
-  return read_header(PlainFile(path, max_bytes));
+  return safetensors_header(PlainFile(path, max_bytes));
 }
 
 // Between the two readings the file may change, so the whole is checked once more.
 SafetensorsFile read_safetensors(const std::filesystem::path& path, std::uint64_t max_bytes) {
   const PlainFile file(path, max_bytes);
-  (void)read_header(file);
+  (void)safetensors_header(file);
   return parse_safetensors(file.all());
 }
 

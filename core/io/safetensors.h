@@ -56,6 +56,9 @@ SafetensorsFile parse_safetensors(std::string bytes);
 /// where they are: `bytes` is then empty.
 SafetensorsFile read_safetensors(const std::filesystem::path&, std::uint64_t max_bytes);
 SafetensorsFile read_safetensors_header(const std::filesystem::path&, std::uint64_t max_bytes);
+/// The same of an open one.
+class PlainFile;
+SafetensorsFile safetensors_header(const PlainFile&);
 
 /// A tensor's numbers, row-major, as floats. F64 and large integers are rounded; BOOL is 0 or 1.
 /// Throws Error when there is no such tensor, its dtype is an 8-bit float, or an F64 is beyond the

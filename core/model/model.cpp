@@ -8,6 +8,7 @@
 #include "core/io/file_steps.h"
 #include "core/model/bundled.h"
 #include "core/model/checkpoint.h"
+#include "core/model/folders/folder.h"
 
 namespace headlight {
 namespace {
@@ -92,7 +93,9 @@ std::shared_ptr<const Model> load_model(const std::string& ref) {
   if (ref.starts_with(kBundledRef))
     return load_model(bundled_model(std::string_view(ref).substr(kBundledRef.size())));
   const fs::path folder(ref);
-  Model model = make_model(load_checkpoint(folder), folder / "tokenizer.json");
+  Model model = is_foreign_folder(folder)
+                    ? load_folder(folder)
+                    : make_model(load_checkpoint(folder), folder / "tokenizer.json");
   const fs::path whole = folder.lexically_normal();
   model.name = (whole.has_filename() ? whole : whole.parent_path()).filename().string();
   return finished(std::move(model), ref);
@@ -110,6 +113,16 @@ std::int64_t parameter_count(const Model& model) {
   std::int64_t count = 0;
   for (const Tensor& tensor : model.weights) count += cell_count(tensor.axes);
   return count;
+}
+
+void check_ids(const Model& model, std::span<const int> ids) {
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (ids[i] >= 0 && ids[i] < model.file.vocab) continue;
+    throw UsageError(Message{"model.no_id",
+                             {{"place", std::to_string(i)},
+                              {"got", std::to_string(ids[i])},
+                              {"last", std::to_string(model.file.vocab - 1)}}});
+  }
 }
 
 bool can_have(const Config& model, PositionKind kind) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,6 +24,12 @@ struct Model {
   std::string ref, name;
   ModelFile file;
   std::shared_ptr<const Vocabulary> vocabulary;
+  // What its tokenizer puts before and behind each sentence: [CLS] and [SEP], <s>.
+  std::vector<int> before, behind;  // of an encoder-decoder: around the source
+  // Of an encoder-decoder: what its own row begins with, where that is not [BOS], and what has to
+  // come next then: the mark of a language.
+  std::optional<int> begin;
+  std::vector<int> forced;
   std::vector<Tensor> weights;  // by the names and with the axes of the program's parameters
   std::uint64_t mark = 0;       // weights_mark() of a loaded model; 0 of a training run's
 };
@@ -43,6 +50,9 @@ struct BundledModel;
 std::shared_ptr<const Model> load_model(const BundledModel& files);
 
 std::int64_t parameter_count(const Model&);
+
+/// Throws Error for an id that is no row of the model's table, with its place.
+void check_ids(const Model&, std::span<const int> ids);
 
 /// RunShape::separator of a model with these tokens; only of one with segments are they looked at.
 int separator_of(const Config&, const Vocabulary*);

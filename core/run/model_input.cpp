@@ -54,6 +54,7 @@ bool pads_source(const Config& config) {
 }
 
 int begin_of(const Model& model) {
+  if (model.begin) return *model.begin;
   const std::optional<int> begin = model.vocabulary->id_of(Special::kBegin);
   if (!begin) throw Error(Message{"model.no_begin", {{"name", model.name}}});
   return *begin;
@@ -65,8 +66,19 @@ int class_of(const Model& model) {
   return *token;
 }
 
-int class_tokens(const Model* model, const Document& document) {
-  return begins_with_class(model ? model->file.config : document.config) ? 1 : 0;
+RowFrame row_frame(const Model* model, const Document& document) {
+  if (!model) return {begins_with_class(document.config) ? std::vector{0} : std::vector<int>{}, {}};
+  if (!document.ids.empty()) return {};
+  if (!model->before.empty() || !model->behind.empty()) return {model->before, model->behind};
+  if (begins_with_class(model->file.config))
+    return {{model->vocabulary->id_of(Special::kClass).value_or(-1)}, {}};
+  return {};
+}
+
+void put_around(const RowFrame& frame, std::vector<int>& ids) {
+  if (ids.empty()) return;
+  ids.insert(ids.begin(), frame.before.begin(), frame.before.end());
+  ids.insert(ids.end(), frame.behind.begin(), frame.behind.end());
 }
 
 int separator_of(const Model* model, const Config& config, const RunInput& input) {
@@ -110,6 +122,10 @@ std::vector<int> greedy_row(const Model& model, const Config& config, const RunI
   shape.padded = pads_source(config);
   std::vector<int> ids = {begin_of(model)};
   while (static_cast<std::int64_t>(ids.size()) < most) {
+    if (ids.size() <= model.forced.size()) {
+      ids.push_back(model.forced[ids.size() - 1]);
+      continue;
+    }
     shape.positions = static_cast<std::int64_t>(ids.size());
     RunInput so_far;
     so_far.ids = ids;

@@ -44,8 +44,16 @@ int begin_of(const Model&);
 /// vocabulary has none.
 int class_of(const Model&);
 
-/// Tokens of the row before those of the sentence: 1, where a classifier judges by [CLS].
-int class_tokens(const Model*, const Document&);
+/// Tokens of the row that nobody wrote, before those of the sentence and behind them: [CLS], where
+/// a classifier judges by it, and what the model's tokenizer puts there. None where ids are given;
+/// −1 where the model has no such token.
+struct RowFrame {
+  std::vector<int> before, behind;
+  int size() const { return static_cast<int>(before.size() + behind.size()); }
+};
+RowFrame row_frame(const Model*, const Document&);
+/// Puts them around the sentence's ids, if there are any.
+void put_around(const RowFrame&, std::vector<int>& ids);
 
 /// RunShape::separator; of the sandbox (null) that of the sentence's own tokens.
 int separator_of(const Model*, const Config&, const RunInput&);

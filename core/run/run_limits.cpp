@@ -1,25 +1,9 @@
 // What this machine allows, and what is said where a run needs more.
-#include <unistd.h>
-
-#include <cstdio>
-
 #include "core/graph/program_cost.h"
+#include "core/graph/program_memory.h"
 #include "core/run/runner.h"
 
 namespace headlight {
-
-std::string bytes_text(double bytes) {
-  constexpr const char* kUnits[] = {"B", "kB", "MB", "GB", "TB", "PB", "EB"};
-  int unit = 0;
-  while (bytes >= 1000 && unit < 6) {
-    bytes /= 1000;
-    ++unit;
-  }
-  char text[64];
-  std::snprintf(text, sizeof text, unit == 0 || bytes >= 100 ? "%.0f %s" : "%.1f %s", bytes,
-                kUnits[unit]);
-  return text;
-}
 
 Message memory_refusal(const Config& config, const RunShape& shape, double bytes, bool gradients,
                        bool layers_are_free) {
@@ -40,23 +24,6 @@ Message memory_refusal(const Config& config, const RunShape& shape, double bytes
                   {"most", std::to_string(tokens)}}};
 }
 
-RunLimits machine_limits() {
-  double available = 0;
-  if (std::FILE* file = std::fopen("/proc/meminfo", "r")) {
-    char line[256];
-    long long kilobytes = 0;
-    while (std::fgets(line, sizeof line, file)) {
-      if (std::sscanf(line, "MemAvailable: %lld kB", &kilobytes) == 1) {
-        available = static_cast<double>(kilobytes) * 1024;
-      }
-    }
-    std::fclose(file);
-  }
-  if (available == 0) {
-    available = 0.5 * static_cast<double>(sysconf(_SC_PHYS_PAGES)) *
-                static_cast<double>(sysconf(_SC_PAGE_SIZE));
-  }
-  return {0.8 * available};  // the rest of the machine lives on the other fifth
-}
+RunLimits machine_limits() { return {available_memory()}; }
 
 }  // namespace headlight

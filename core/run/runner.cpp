@@ -100,9 +100,9 @@ Tokenizer& Runner::tokenizer(TokenizerKind kind) {
 // The tokens of the sentence, as many as may be run; of a model all but the vocabulary, which is
 // laid into the trace's own memory.
 RunInput Runner::read_input(const Document& doc, const Config& config, RunResult& result) {
-  const int before = class_tokens(result.model.get(), doc);
+  const RowFrame frame = row_frame(result.model.get(), doc);
   // Segments have their own limit.
-  result.limit = config.memory > 0 ? kLargestMaxTokens : doc.max_tokens - before;
+  result.limit = config.memory > 0 ? kLargestMaxTokens : doc.max_tokens - frame.size();
   if (!result.model && doc.config.numbers) return read_numbers(doc, result);
   if (!result.model && doc.config.form == ModelForm::kTranslate)
     return read_sandbox_pair(doc, result);
@@ -114,15 +114,15 @@ RunInput Runner::read_input(const Document& doc, const Config& config, RunResult
     result.tokens_in_sentence = result.cut ? cutter.count(doc.sentence) : tokens.size();
     std::vector<std::string> texts;
     texts.reserve(tokens.size());
-    if (before > 0 && !tokens.empty()) texts.emplace_back(to_string(Special::kClass));
+    if (!frame.before.empty() && !tokens.empty()) texts.emplace_back(to_string(Special::kClass));
     for (Token& token : tokens) texts.push_back(std::move(token.text));
     return sandbox_input(std::move(texts), doc.config.form);
   }
   const Model& model = *result.model;
   const bool pair = model.file.config.form == ModelForm::kTranslate;
   const std::int64_t learned = pair ? model.file.source : model.file.context;
-  if (model.file.config.ends_at_context() && learned - before < result.limit) {
-    result.limit = static_cast<int>(learned) - before;
+  if (model.file.config.ends_at_context() && learned - frame.size() < result.limit) {
+    result.limit = static_cast<int>(learned) - frame.size();
     result.limit_of_model = true;
   }
   RunInput input;
@@ -132,8 +132,10 @@ RunInput Runner::read_input(const Document& doc, const Config& config, RunResult
     return input;
   }
   const auto limit = static_cast<std::size_t>(result.limit);
-  input.ids = read_words(*model.vocabulary, doc.sentence,
-                         &tokenizer(model.vocabulary->tokenizer_kind()), result);
+  check_ids(model, doc.ids);
+  input.ids = !doc.ids.empty() ? doc.ids
+                               : read_words(*model.vocabulary, doc.sentence,
+                                            &tokenizer(model.vocabulary->tokenizer_kind()), result);
   result.tokens_in_sentence = input.ids.size();
   result.cut = input.ids.size() > limit;
   if (result.cut && goes_on(model)) {
@@ -143,7 +145,8 @@ RunInput Runner::read_input(const Document& doc, const Config& config, RunResult
   } else if (result.cut) {
     input.ids.resize(limit);
   }
-  if (before > 0 && !input.ids.empty()) input.ids.insert(input.ids.begin(), class_of(model));
+  if (std::ranges::count(frame.before, -1) > 0) (void)class_of(model);  // says that there is none
+  put_around(frame, input.ids);
   name_tokens(*model.vocabulary, input.ids, input.tokens);
   const bool fills = fills_masks(model) || model.file.config.token_head;
   for (std::size_t t = 0; fills && t < input.ids.size(); ++t) {
@@ -202,14 +205,22 @@ void Runner::read_pair(const Document& doc, RunResult& result, RunInput& input) 
   const Model& model = *result.model;
   Tokenizer* cutter = &tokenizer(model.vocabulary->tokenizer_kind());
   const SourceAndTarget pair = split_pair(doc.sentence);
-  input.source_ids = read_words(*model.vocabulary, pair.source, cutter, result);
+  check_ids(model, doc.ids);
+  check_ids(model, doc.target_ids);
+  input.source_ids =
+      doc.ids.empty() ? read_words(*model.vocabulary, pair.source, cutter, result) : doc.ids;
   result.tokens_in_sentence = input.source_ids.size();
   result.cut = input.source_ids.size() > static_cast<std::size_t>(result.limit);
   if (result.cut) input.source_ids.resize(static_cast<std::size_t>(result.limit));
+  put_around(row_frame(&model, doc), input.source_ids);
   name_tokens(*model.vocabulary, input.source_ids, input.source_tokens);
-  if (!pair.target) return;
-  input.ids = read_words(*model.vocabulary, *pair.target, cutter, result);
-  input.ids.insert(input.ids.begin(), begin_of(model));
+  if (doc.target_ids.empty() && (!pair.target || !doc.ids.empty())) return;
+  if (!doc.target_ids.empty()) {
+    input.ids = doc.target_ids;
+  } else {
+    input.ids = read_words(*model.vocabulary, *pair.target, cutter, result);
+    input.ids.insert(input.ids.begin(), begin_of(model));
+  }
   const std::size_t most = longest_target(model, doc);
   if (input.ids.size() > most) {
     if (!result.cut) {
@@ -394,7 +405,7 @@ void Runner::try_run(const Document& doc, Backend& backend, RunResult& result, b
   if (config.memory > 0 && model && fills_masks(*model))
     throw UsageError(Message{"error.memory_form", {{"form", "[MASK]"}}});
   RunInput input = read_input(doc, config, result);
-  const auto most = static_cast<std::size_t>(result.limit + class_tokens(model, doc));
+  const auto most = static_cast<std::size_t>(result.limit + row_frame(model, doc).size());
   result.cut |= divide_row(config, separator_of(model, config, input), most, input);
   if (!result.unknown.empty())
     result.note = unknown_message("notice.read_as_unknown", *model->vocabulary, result.unknown);

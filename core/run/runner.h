@@ -7,6 +7,7 @@
 
 #include "core/backends/backend.h"
 #include "core/base/message.h"
+#include "core/base/number_text.h"
 #include "core/document/document.h"
 #include "core/model/model.h"
 #include "core/model/sandbox.h"
@@ -113,8 +114,5 @@ Message memory_refusal(const Config&, const RunShape&, double bytes, bool gradie
 
 /// Physical memory that a run may take on this machine: what is available now, less a reserve.
 RunLimits machine_limits();
-
-/// "3.2 GB"
-std::string bytes_text(double bytes);
 
 }  // namespace headlight

@@ -67,12 +67,28 @@ std::optional<std::string> text_behind(const Vocabulary& vocabulary, std::span<c
   return vocabulary.decode(pair).substr(before);
 }
 
+// Ids that are given stand nowhere in the sentence.
+SentenceTokens given(const Document& doc, bool of_pair) {
+  SentenceTokens found;
+  for (const int id : doc.ids) (of_pair ? found.source : found.tokens).push_back({id, 0, 0});
+  for (const int id : doc.target_ids) found.tokens.push_back({id, 0, 0});
+  return found;
+}
+
+void put_around(const RowFrame& frame, std::vector<PlacedToken>& tokens) {
+  if (tokens.empty()) return;
+  std::vector<PlacedToken> before;
+  for (const int id : frame.before) before.push_back({id, 0, 0});
+  tokens.insert(tokens.begin(), before.begin(), before.end());
+  for (const int id : frame.behind) tokens.push_back({id, 0, 0});
+}
+
 }  // namespace
 
 SentenceTokens sentence_tokens(const Document& doc, const Model* model,
                                std::optional<Tokenizer>& kept) {
   SentenceTokens found;
-  const int before = class_tokens(model, doc);
+  const RowFrame frame = row_frame(model, doc);
   if (!model && doc.config.numbers) {
     try {
       found.tokens = sandbox_numbers().encode_placed(doc.sentence);
@@ -96,9 +112,9 @@ SentenceTokens sentence_tokens(const Document& doc, const Model* model,
     return found;
   }
   if (!model) {
-    if (before > 0) found.tokens.push_back({0, 0, 0});
+    if (!frame.before.empty()) found.tokens.push_back({0, 0, 0});
     // With memory these are tokens of a segment, and all segments are read.
-    const int most = doc.config.memory > 0 ? kLargestMaxTokens : doc.max_tokens - before;
+    const int most = doc.config.memory > 0 ? kLargestMaxTokens : doc.max_tokens - frame.size();
     Tokenizer& tokenizer = cutter(doc.tokenizer, kept, whole_token(doc.config));
     for (const Token& token : tokenizer.tokenize(doc.sentence, static_cast<std::size_t>(most)))
       found.tokens.push_back({0, token.begin, token.end});
@@ -108,12 +124,15 @@ SentenceTokens sentence_tokens(const Document& doc, const Model* model,
   try {
     if (model->file.config.form != ModelForm::kTranslate) {
       found.tokens = placed(doc.sentence, doc.sentence, *model->vocabulary, kept);
-      if (before > 0) found.tokens.insert(found.tokens.begin(), {class_of(*model), 0, 0});
+      if (!doc.ids.empty()) return given(doc, false);
+      put_around(frame, found.tokens);
       close_pair(model->file.config, doc.sentence, found.tokens, doc.max_tokens);
       return found;
     }
     const SourceAndTarget pair = split_pair(doc.sentence);
+    if (!doc.ids.empty()) return given(doc, true);
     found.source = placed(pair.source, doc.sentence, *model->vocabulary, kept);
+    put_around(frame, found.source);
     if (!pair.target) return found;
     found.tokens = placed(*pair.target, doc.sentence, *model->vocabulary, kept);
     found.tokens.insert(found.tokens.begin(), PlacedToken{begin_of(*model), 0, 0});

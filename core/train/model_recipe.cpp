@@ -205,7 +205,8 @@ Document move_model_token(Document doc, const Model& model, const MoveToken& mov
     return doc;  // the model does not know all of it
   }
   // An encoder-decoder's own row begins with [BOS], which stays where it is, as [CLS] does.
-  const int first = of_pair && !move.source ? 1 : class_tokens(&model, doc);
+  const int first =
+      of_pair && !move.source ? 1 : static_cast<int>(row_frame(&model, doc).before.size());
   const auto count = static_cast<int>(tokens.size());
   const int from = move.from - first;
   if (from < 0 || from >= count) return doc;

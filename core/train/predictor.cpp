@@ -70,16 +70,20 @@ void Predictor::remember() {
 
 Generator::Generator(std::shared_ptr<const Model> model, const std::string& prompt,
                      const SamplingOptions& options, std::uint64_t seed, int threads)
-    : predictor_(std::move(model), threads), options_(options), seed_(seed) {
+    : Generator(model, model->vocabulary->encode(prompt), options, seed, threads) {}
+
+Generator::Generator(std::shared_ptr<const Model> model, std::vector<int> ids,
+                     const SamplingOptions& options, std::uint64_t seed, int threads)
+    : predictor_(std::move(model), threads), options_(options), seed_(seed), ids_(std::move(ids)) {
   validate(options);
   const Model& m = predictor_.model();
   if (!m.file.kind.empty() && m.file.kind != "next-token") {
     throw UsageError(Message{"model.not_next_token", {{"name", m.name}, {"kind", m.file.kind}}});
   }
-  ids_ = m.vocabulary->encode(prompt);
   const std::optional<int> begin = m.vocabulary->id_of(Special::kBegin);
   if (ids_.empty() && begin) ids_.push_back(*begin);
   if (ids_.empty()) throw UsageError(Message{"model.no_prompt"});
+  check_ids(m, ids_);
   if (CachedPredictor::can_read(m, m.file.config))
     cached_.emplace(predictor_.shared_model(), m.file.config);
 }

@@ -61,6 +61,9 @@ class Generator {
   /// [BOS] to begin with, and for a token that it does not know.
   Generator(std::shared_ptr<const Model>, const std::string& prompt, const SamplingOptions&,
             std::uint64_t seed, int threads);
+  /// The same of a prompt that is given as ids. Throws Error for an id that is not there.
+  Generator(std::shared_ptr<const Model>, std::vector<int> ids, const SamplingOptions&,
+            std::uint64_t seed, int threads);
 
   /// The text that the next token adds to what stands there; nothing after [EOS].
   std::optional<std::string> next();

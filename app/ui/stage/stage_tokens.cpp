@@ -53,7 +53,8 @@ TokenRow shown_row(const AppState& state) {
   const Step* step = current_step(state);
   const std::string_view name = trace.tensor(step->tensor).name;
   if (step->stack == Stack::kOnly) {
-    const int first = class_tokens(state.derived.model.get(), state.document());
+    const RowFrame frame = row_frame(state.derived.model.get(), state.document());
+    const int first = static_cast<int>(frame.before.size());
     const std::vector<PlacedToken>& placed = state.derived.tokens.tokens;
     const bool closed = std::ssize(placed) == std::ssize(input.tokens) &&
                         std::ssize(placed) > first && placed.back().begin == placed.back().end;
@@ -86,7 +87,8 @@ bool is_padding(const AppState& state, const TokenRow& row, std::int64_t t) {
 
 // [CLS] stands for all of the sentence.
 bool can_be_padding(const AppState& state, std::int64_t t) {
-  return t >= class_tokens(state.derived.model.get(), state.document());
+  const RowFrame frame = row_frame(state.derived.model.get(), state.document());
+  return t >= std::ssize(frame.before);
 }
 
 // Marks the token or takes its mark away; another mask becomes the padding mask first.

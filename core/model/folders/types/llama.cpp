@@ -1,0 +1,65 @@
+// Llama (Touvron et al. 2023), Mistral (Jiang et al. 2023) and Qwen 2 (Yang et al. 2024): RMS
+// norms, rotary positions, SwiGLU, and heads that share keys and values. They differ in biases and
+// in how far a token looks back.
+#include "core/model/folders/types/types.h"
+
+namespace headlight {
+namespace {
+
+ModelFile read_llama(const FolderConfig& in, const TensorShapes& shape_of_tensor) {
+  ModelFile file;
+  file.vocab = in.whole("vocab_size", 1, kLargestVocab);
+  file.context = in.whole_or("max_position_embeddings", 2048, 1, 1 << 30);
+  file.context = std::min(file.context, kLargestContext);
+  Config& c = file.config;
+  c.layers = in.whole("num_hidden_layers", 1, kMaxLayers);
+  c.heads = in.whole("num_attention_heads", 1, kMaxHeads);
+  c.kv_heads = in.whole_or("num_key_value_heads", c.heads, 1, kMaxHeads);
+  c.d_model = in.whole("hidden_size", 1, kMaxWidth);
+  c.d_head = in.whole_or("head_dim", c.d_model / c.heads, 1, kMaxWidth);
+  c.d_hidden = in.whole("intermediate_size", 1, kMaxWidth);
+  in.one_of("hidden_act", "silu", {"silu", "swish"});
+  c.activation = Activation::kSwiglu;
+  c.norm = NormKind::kRms;
+  c.positions = PositionKind::kRotary;
+  c.rotary_base = in.number_or("rope_theta", 10000, kLowestRotaryBase, kHighestRotaryBase);
+  c.bias = false;
+  c.tied_head = in.flag_or("tie_word_embeddings", false) || !shape_of_tensor("lm_head.weight");
+  return file;
+}
+
+std::vector<WeightRow> llama_rows(const FolderConfig&, const TensorShapes&) {
+  constexpr WeightLayout kProduct = WeightLayout::kLinear;
+  return {{Role::kTokenTable, "embed_tokens.weight"},
+          {Role::kNormScale, "layers.{l}.input_layernorm.weight", {}, 0, 1, Section::kAttention},
+          {Role::kQueryWeight, "layers.{l}.self_attn.q_proj.weight", kProduct},
+          {Role::kKeyWeight, "layers.{l}.self_attn.k_proj.weight", kProduct},
+          {Role::kValueWeight, "layers.{l}.self_attn.v_proj.weight", kProduct},
+          {Role::kQueryBias, "layers.{l}.self_attn.q_proj.bias", kProduct},
+          {Role::kKeyBias, "layers.{l}.self_attn.k_proj.bias", kProduct},
+          {Role::kValueBias, "layers.{l}.self_attn.v_proj.bias", kProduct},
+          {Role::kOutputWeight, "layers.{l}.self_attn.o_proj.weight", kProduct},
+          {Role::kOutputBias, "layers.{l}.self_attn.o_proj.bias"},
+          {Role::kNormScale,
+           "layers.{l}.post_attention_layernorm.weight",
+           {},
+           0,
+           1,
+           Section::kFeedForward},
+          {Role::kGateWeight, "layers.{l}.mlp.gate_proj.weight", kProduct},
+          {Role::kGateBias, "layers.{l}.mlp.gate_proj.bias"},
+          {Role::kHiddenWeight, "layers.{l}.mlp.up_proj.weight", kProduct},
+          {Role::kHiddenBias, "layers.{l}.mlp.up_proj.bias"},
+          {Role::kFeedForwardWeight, "layers.{l}.mlp.down_proj.weight", kProduct},
+          {Role::kFeedForwardBias, "layers.{l}.mlp.down_proj.bias"},
+          {Role::kNormScale, "norm.weight", {}, 0, 1, Section::kPrediction},
+          {Role::kUnembedding, "lm_head.weight", kProduct}};
+}
+
+}  // namespace
+
+FolderType llama_type() { return {"llama", read_llama, llama_rows, {"model."}}; }
+FolderType mistral_type() { return {"mistral", read_llama, llama_rows, {"model."}}; }
+FolderType qwen2_type() { return {"qwen2", read_llama, llama_rows, {"model."}}; }
+
+}  // namespace headlight
