@@ -9,6 +9,8 @@
 #include "core/base/similar.h"
 #include "core/base/utf8.h"
 #include "core/text/number_words.h"
+#include "core/text/pieces/piece_tokenizer.h"
+#include "core/text/pieces/piece_unicode.h"
 #include "core/text/unknown_words.h"
 #include "core/text/word_pieces.h"
 
@@ -18,25 +20,13 @@ namespace {
 constexpr std::pair<TextCut, std::string_view> kCuts[] = {
     {TextCut::kWords, "words"},     {TextCut::kCharacters, "characters"},
     {TextCut::kBytes, "bytes"},     {TextCut::kBpe, "bpe"},
-    {TextCut::kNumbers, "numbers"}, {TextCut::kWordPiece, "wordpiece"}};
+    {TextCut::kNumbers, "numbers"}, {TextCut::kWordPiece, "wordpiece"},
+    {TextCut::kPieces, "pieces"}};
 
 constexpr std::string_view kSpecialNames[kSpecials] = {"[PAD]", "[UNK]",  "[BOS]", "[EOS]",
                                                        "[CLS]", "[MASK]", "[SEP]"};
 
-std::string quoted(std::string_view token) { return "'" + visible_label(token) + "'"; }
-
-// A byte-pair token may end within a character; what is no character is written byte by byte.
-std::string readable(std::string_view bytes) {
-  std::string text;
-  for (std::size_t at = 0; at < bytes.size();) {
-    const CodePoint c = code_point_at(bytes, at);
-    for (std::size_t i = at; i < at + c.size; ++i) {
-      text += c.valid ? std::string(1, bytes[i]) : byte_text(bytes[i]);
-    }
-    at += c.size;
-  }
-  return text;
-}
+std::string in_quotes(std::string_view token) { return "'" + visible_label(token) + "'"; }
 
 void check_token(std::string_view token, std::size_t id) {
   const MessageSlot where{"id", std::to_string(id)};
@@ -95,6 +85,8 @@ std::optional<TextCut> text_cut_from_string(std::string_view name) {
   return std::nullopt;
 }
 
+bool is_learned(TextCut cut) { return cut != TextCut::kNumbers && cut != TextCut::kPieces; }
+
 bool is_ascii_word(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
@@ -141,9 +133,20 @@ Vocabulary Vocabulary::of_numbers(int count) { return {TextCut::kNumbers, grid_w
 
 Vocabulary Vocabulary::of_bpe(Bpe bpe, std::span<const Special> specials) {
   std::vector<std::string> names;
-  for (int id = 0; id < bpe.size(); ++id) names.push_back(readable(bpe.bytes(id)));
+  for (int id = 0; id < bpe.size(); ++id) names.push_back(readable_bytes(bpe.bytes(id)));
   for (const Special special : specials) names.emplace_back(to_string(special));
   return {TextCut::kBpe, std::move(names), std::make_shared<const Bpe>(std::move(bpe))};
+}
+
+Vocabulary::Vocabulary(std::shared_ptr<const PieceTokenizer> pieces)
+    : cut_(TextCut::kPieces), names_(pieces->pieces()), pieces_(std::move(pieces)) {
+  blanks_begin_words_ = std::ranges::any_of(*names_, begins_word);
+  for (std::size_t i = 0; i < kSpecials; ++i)
+    special_ids_[i] = pieces_->id_of(static_cast<Special>(i)).value_or(-1);
+}
+
+Vocabulary Vocabulary::of_pieces(std::shared_ptr<const PieceTokenizer> pieces) {
+  return Vocabulary(std::move(pieces));
 }
 
 // From `first` on; before it the tokens are bytes and merges, which are not looked up by name.
@@ -156,7 +159,7 @@ void Vocabulary::index_tokens(std::size_t first) {
     const auto [entry, is_new] = ids_.emplace(name, static_cast<int>(id));
     if (!is_new) {
       throw Error(Message{"vocabulary.token_twice",
-                          {{"token", quoted(name)},
+                          {{"token", in_quotes(name)},
                            {"first", std::to_string(entry->second)},
                            {"id", std::to_string(id)}}});
     }
@@ -167,6 +170,7 @@ void Vocabulary::index_tokens(std::size_t first) {
 }
 
 std::string_view Vocabulary::text_of(int id) const {
+  if (pieces_) return pieces_->bytes(id);
   if (goes_on(id)) return std::string_view(token(id)).substr(kGoesOn.size());
   return bpe_ && id < bpe_->size() ? std::string_view(bpe_->bytes(id)) : token(id);
 }
@@ -176,6 +180,7 @@ bool Vocabulary::goes_on(int id) const {
 }
 
 bool Vocabulary::knows(std::string_view word) const {
+  if (pieces_) return true;
   if (cut_ != TextCut::kWordPiece) return find(word).has_value();
   std::vector<PlacedPiece> pieces;
   const auto id_of_piece = [&](std::string_view piece) { return find(piece).value_or(-1); };
@@ -183,6 +188,7 @@ bool Vocabulary::knows(std::string_view word) const {
 }
 
 std::optional<int> Vocabulary::find(std::string_view token) const {
+  if (pieces_) return pieces_->find(token);
   const auto found = ids_.find(token);
   if (found == ids_.end()) return std::nullopt;
   return found->second;
@@ -195,6 +201,7 @@ std::optional<int> Vocabulary::id_of(Special special) const {
 }
 
 bool Vocabulary::is_special(int id) const {
+  if (pieces_) return pieces_->is_special(id);
   return id >= 0 && std::find(special_ids_.begin(), special_ids_.end(), id) != special_ids_.end();
 }
 
@@ -231,6 +238,10 @@ void Vocabulary::add_pieces(std::string_view word, std::size_t begin, bool insid
 }
 
 void Vocabulary::encode_word(std::string_view word, std::vector<int>& out) const try {
+  if (pieces_) {
+    for (const PlacedToken& token : pieces_->encode(word, false)) out.push_back(token.id);
+    return;
+  }
   std::vector<PlacedToken> placed;
   add_pieces(word, 0, false, placed);
   for (const PlacedToken& token : placed) out.push_back(token.id);
@@ -278,6 +289,7 @@ void Vocabulary::encode_plain(std::string_view text, std::size_t from, Tokenizer
 
 std::vector<PlacedToken> Vocabulary::encode_placed(std::string_view text, Tokenizer* kept) const
     try {
+  if (pieces_) return pieces_->encode(text, false);
   std::optional<Tokenizer> own;
   if (!bpe_ && !kept) kept = &own.emplace(tokenizer_kind());
   std::vector<PlacedToken> out;
@@ -310,6 +322,7 @@ std::vector<int> Vocabulary::encode(std::string_view text, Tokenizer* kept) cons
 }
 
 std::string Vocabulary::decode(std::span<const int> ids) const {
+  if (pieces_) return pieces_->decode(ids);
   std::string text;
   bool open = true;  // nothing before, or a bracket that the next word sticks to
   for (const int id : ids) {
@@ -332,6 +345,7 @@ bool operator==(const Vocabulary& a, const Vocabulary& b) {
   const auto merges = [](const Vocabulary& v) {
     return v.bpe_ ? v.bpe_->merges() : std::vector<BpeMerge>{};
   };
+  if (a.pieces_ || b.pieces_) return a.pieces_ && b.pieces_ && *a.pieces_ == *b.pieces_;
   return a.cut_ == b.cut_ && *a.names_ == *b.names_ && merges(a) == merges(b);
 }
 

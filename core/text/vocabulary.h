@@ -12,40 +12,31 @@
 #include <vector>
 
 #include "core/text/bpe.h"
+#include "core/text/special_tokens.h"
 #include "core/text/tokenizer.h"
 
 namespace headlight {
 
-/// How text is cut: as the tokenizers of the same names, by byte pairs or into pieces of words
-/// (word_pieces.h) learned from a text, or into numbers (number_words.h), which no text is learned
-/// from.
-enum class TextCut { kWords, kCharacters, kBytes, kBpe, kNumbers, kWordPiece };
+class PieceTokenizer;
 
-/// "words", "characters", "bytes", "bpe", "numbers", "wordpiece"; the name in files and on the
-/// command line.
+/// How text is cut: as the tokenizers of the same names, by byte pairs or into pieces of words
+/// (word_pieces.h) learned from a text, or into numbers (number_words.h) or by the tokenizer of a
+/// model from elsewhere (pieces/piece_tokenizer.h), which no text is learned from.
+enum class TextCut { kWords, kCharacters, kBytes, kBpe, kNumbers, kWordPiece, kPieces };
+
+/// "words", "characters", "bytes", "bpe", "numbers", "wordpiece", "pieces"; the name in files and
+/// on the command line.
 std::string_view to_string(TextCut);
 /// The inverse; nothing for any other text.
 std::optional<TextCut> text_cut_from_string(std::string_view name);
 
-/// Tokens that stand for no text. They have their fixed names, "[PAD]" …, also when typed.
-enum class Special { kPad, kUnknown, kBegin, kEnd, kClass, kMask, kSeparator };
-inline constexpr std::size_t kSpecials = 7;
-std::string_view to_string(Special);
-
-inline constexpr int kMaxVocabulary = 262144;
-inline constexpr std::size_t kMaxTokenBytes = 4096;
+/// Can tokens of this cut be learned from a text?
+bool is_learned(TextCut);
 
 /// A letter or a digit of ASCII.
 bool is_ascii_word(char);
 /// " dog": a blank and a letter or a digit.
 bool begins_word(std::string_view token);
-
-/// A token's id and its byte range [begin, end) in the text.
-struct PlacedToken {
-  int id = 0;
-  std::size_t begin = 0, end = 0;
-  bool operator==(const PlacedToken&) const = default;
-};
 
 /// Does not change once made, so threads may share it.
 class Vocabulary {
@@ -60,6 +51,8 @@ class Vocabulary {
   static Vocabulary of_numbers(int count);
   /// The tokens of `bpe`, then these specials.
   static Vocabulary of_bpe(Bpe bpe, std::span<const Special> specials = {});
+  /// Those of a model from elsewhere. Its special tokens have its own names.
+  static Vocabulary of_pieces(std::shared_ptr<const PieceTokenizer> pieces);
 
   TextCut cut() const { return cut_; }
   int size() const { return static_cast<int>(names_->size()); }
@@ -69,7 +62,7 @@ class Vocabulary {
   std::shared_ptr<const std::vector<std::string>> tokens() const { return names_; }
   /// The text that a token stands for: for a special its name, of "##ing" "ing".
   std::string_view text_of(int id) const;
-  /// The id of a word, a character or a special.
+  /// The id of a word, a character, a piece or a special.
   std::optional<int> find(std::string_view token) const;
   std::optional<int> id_of(Special special) const;
   /// Can this word or character be encoded without [UNK]? Not of kBytes, kBpe and kNumbers.
@@ -80,8 +73,10 @@ class Vocabulary {
   /// encode().
   void encode_word(std::string_view word, std::vector<int>& out) const;
   bool is_special(int id) const;
-  /// None unless the cut is kBpe.
+  /// None unless the cut is kBpe or kBytes.
   const Bpe* bpe() const { return bpe_.get(); }
+  /// None unless the cut is kPieces.
+  const PieceTokenizer* pieces() const { return pieces_.get(); }
 
   /// The ids of a text; specials may be written out in it, "[CLS] the [MASK] sat". A token that is
   /// not there becomes [UNK]; without [UNK], throws Error with its name and what to do. Opening a
@@ -90,7 +85,8 @@ class Vocabulary {
   std::vector<int> encode(std::string_view text, Tokenizer* kept = nullptr) const;
   /// The same with the place of each token.
   std::vector<PlacedToken> encode_placed(std::string_view text, Tokenizer* kept = nullptr) const;
-  /// The tokenizer that cuts as this does; none is needed for kBpe, and kBytes is returned.
+  /// The tokenizer that cuts as this does; none is needed for kBpe and kPieces, and kBytes is
+  /// returned.
   TokenizerKind tokenizer_kind() const;
   /// Has it tokens such as " dog", so that one without the blank goes on with a word?
   bool blanks_begin_words() const { return blanks_begin_words_; }
@@ -109,6 +105,7 @@ class Vocabulary {
 
  private:
   Vocabulary(TextCut cut, std::vector<std::string> names, std::shared_ptr<const Bpe> bpe);
+  explicit Vocabulary(std::shared_ptr<const PieceTokenizer> pieces);
   void index_tokens(std::size_t first);
   void add_id(std::string_view token, std::size_t begin, std::size_t end,
               std::vector<PlacedToken>& out) const;
@@ -122,6 +119,7 @@ class Vocabulary {
   bool blanks_begin_words_ = false;
   std::size_t longest_ = 0;                        // kWordPiece: bytes of the longest token
   std::shared_ptr<const Bpe> bpe_;                 // for kBpe, and for kBytes without merges
+  std::shared_ptr<const PieceTokenizer> pieces_;   // for kPieces
   std::unordered_map<std::string_view, int> ids_;  // into names_; the specials alone for bytes, bpe
   std::array<int, kSpecials> special_ids_{};       // -1: not there
 };

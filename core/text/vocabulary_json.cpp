@@ -5,6 +5,8 @@
 #include "core/base/error.h"
 #include "core/base/utf8.h"
 #include "core/io/json_numbers.h"
+#include "core/text/pieces/piece_json.h"
+#include "core/text/pieces/piece_tokenizer.h"
 #include "core/text/vocabulary.h"
 
 namespace headlight {
@@ -40,9 +42,9 @@ const Json& member(const Json& json, const char* key, const Message& expected) {
 }
 
 Json parse(std::string_view text) {
-  // nlohmann's parser is recursive; a vocabulary nests three deep.
+  // nlohmann's parser is recursive; a vocabulary nests three deep, a tokenizer of pieces more.
   const auto shallow = [](int level, Json::parse_event_t, Json&) {
-    if (level > 8) throw Error(Message{"vocabulary.too_deep"});
+    if (level > 64) throw Error(Message{"vocabulary.too_deep"});
     return true;
   };
   try {
@@ -127,9 +129,41 @@ void check_tokens(const std::vector<std::string>& written, const Vocabulary& mad
   }
 }
 
+// The words of the special tokens in files.
+constexpr std::string_view kSpecialKeys[kSpecials] = {"pad", "unk",  "bos", "eos",
+                                                      "cls", "mask", "sep"};
+
+// The tokenizer as it is in other programs' files, and what is not said there.
+std::string pieces_json(const PieceTokenizer& pieces) {
+  Json specials = Json::object();
+  const SpecialNames names = pieces.special_names();
+  for (std::size_t i = 0; i < kSpecials; ++i) {
+    if (!names[i].empty()) specials[std::string(kSpecialKeys[i])] = names[i];
+  }
+  return "{\n  \"format\": \"" + std::string(kFormat) +
+         "\",\n  \"version\": " + std::to_string(kVersion) +
+         ",\n  \"cut\": \"pieces\",\n  \"size\": " + std::to_string(pieces.size()) +
+         ",\n  \"special\": " + specials.dump() +
+         ",\n  \"tokenizer\": " + pieces.to_tokenizer_json() + "\n}\n";
+}
+
+Vocabulary read_pieces(const Json& json) {
+  const PieceJson in(json, "");
+  in.only({"format", "version", "cut", "size", "special", "tokenizer"});
+  SpecialNames names;
+  const PieceJson special = in.at("special");
+  special.only({"pad", "unk", "bos", "eos", "cls", "mask", "sep"});
+  for (std::size_t i = 0; i < kSpecials; ++i)
+    names[i] = special.text(std::string(kSpecialKeys[i]).c_str(), "");
+  const PieceTokenizer pieces = PieceTokenizer::from_json(in.at("tokenizer").json().dump(), names);
+  return Vocabulary::of_pieces(std::make_shared<const PieceTokenizer>(
+      pieces.with_size(in.at("size").integer(1, kMaxVocabulary))));
+}
+
 }  // namespace
 
 std::string Vocabulary::to_json() const {
+  if (pieces_) return pieces_json(*pieces_);
   const auto as_json = [](const std::string& text) {
     return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
   };
@@ -152,6 +186,7 @@ Vocabulary Vocabulary::from_json(std::string_view text) {
   const Json json = parse(text);
   check_frame(json);
   const TextCut cut = read_cut(json);
+  if (cut == TextCut::kPieces) return read_pieces(json);
   std::vector<std::string> tokens = read_tokens(json);
   if (cut != TextCut::kBytes && cut != TextCut::kBpe) return {cut, std::move(tokens)};
   Bpe bpe(cut == TextCut::kBpe ? read_merges(json) : std::vector<BpeMerge>{});

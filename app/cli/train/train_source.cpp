@@ -143,7 +143,7 @@ LearnedFrom text_data(const TrainOptions& o, RunSettings& settings, const KnownT
   if (o.next_sentence) options.cut = TextCut::kWordPiece;
   if (!o.cut.empty()) {
     const std::optional<TextCut> cut = text_cut_from_string(o.cut);
-    if (!cut || *cut == TextCut::kNumbers)
+    if (!cut || !is_learned(*cut))
       throw UsageError("--cut must be characters, words, wordpiece, bytes or bpe; got '" + o.cut +
                        "'");
     options.cut = *cut;

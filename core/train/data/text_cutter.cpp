@@ -48,6 +48,8 @@ void CompactIds::renumber(std::span<const std::uint32_t> to) {
 
 TextCutter::TextCutter(CutOptions options) : options_(std::move(options)) {
   if (options_.known) options_.cut = options_.known->cut();
+  if (options_.cut == TextCut::kPieces && !options_.known)
+    throw UsageError(Message{"pieces.cannot_learn"});
   if (options_.cut == TextCut::kWords || options_.cut == TextCut::kWordPiece)
     tokenizer_.emplace(TokenizerKind::kWords);
   if (options_.cut == TextCut::kCharacters) tokenizer_.emplace(TokenizerKind::kCharacters);
@@ -118,6 +120,14 @@ void TextCutter::add(std::string_view text, const ProgressFunction& progress, do
     if (passed) passed(at);
     tell(progress, "progress.cutting", std::min(1.0, share + per_byte * static_cast<double>(at)));
   };
+  // Where one of these may be cut only its tokenizer knows.
+  if (options_.cut == TextCut::kPieces) {
+    look(0);
+    for (const int id : options_.known->encode(text))
+      ids_.push_back(static_cast<std::uint32_t>(id));
+    ends_.push_back(ids_.size());
+    return;
+  }
   for (std::size_t at = 0; at < text.size();) {
     look(at);
     const bool bpe = options_.cut == TextCut::kBpe;
@@ -287,7 +297,7 @@ CutTexts TextCutter::finish(const ProgressFunction& progress) {
   if (options_.known) check_known();
   if (options_.cut == TextCut::kBpe || options_.cut == TextCut::kWordPiece)
     return finish_pieces(progress);
-  if (options_.cut != TextCut::kBytes) return finish_tokens();
+  if (options_.cut != TextCut::kBytes && options_.cut != TextCut::kPieces) return finish_tokens();
   CutTexts result{options_.known, std::move(ids_), std::move(ends_)};
   if (!result.vocabulary) {
     result.vocabulary = std::make_shared<const Vocabulary>(Vocabulary::of_bytes(options_.specials));

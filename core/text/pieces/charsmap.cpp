@@ -1,0 +1,161 @@
+// SentencePiece's precompiled table of replacements: 4 bytes, the length of a trie; the trie, a
+// double array of 32-bit units with the label in 8 bits, "has a value" in bit 8 and the offset in
+// the upper 22; then the replacements, each ended by a zero byte. All numbers are little-endian.
+#include <optional>
+
+#include "core/base/error.h"
+#include "core/text/pieces/normalizers.h"
+#include "core/text/pieces/piece_unicode.h"
+#include "core/text/tokenizer.h"
+
+namespace headlight {
+namespace {
+
+constexpr std::size_t kLongestCluster = 6;  // bytes; a longer cluster is looked up by code points
+
+std::string from_base64(const PieceJson& json) {
+  std::string bytes;
+  std::uint32_t bits = 0;
+  int count = 0;
+  for (const char c : json.text()) {
+    std::uint32_t six = 0;
+    if (c >= 'A' && c <= 'Z') {
+      six = static_cast<std::uint32_t>(c - 'A');
+    } else if (c >= 'a' && c <= 'z') {
+      six = static_cast<std::uint32_t>(c - 'a') + 26;
+    } else if (c >= '0' && c <= '9') {
+      six = static_cast<std::uint32_t>(c - '0') + 52;
+    } else if (c == '+' || c == '/') {
+      six = c == '+' ? 62 : 63;
+    } else if (c == '=') {
+      break;
+    } else {
+      json.fail(Message{"pieces.expected.charsmap"});
+    }
+    bits = (bits << 6) | six;
+    count += 6;
+    if (count < 8) continue;
+    count -= 8;
+    bytes += static_cast<char>((bits >> count) & 0xFF);
+  }
+  return bytes;
+}
+
+class Charsmap {
+ public:
+  explicit Charsmap(const PieceJson& json) {
+    const std::string bytes = from_base64(json);
+    const std::uint32_t size = bytes.size() < 4 ? 0 : number_at(bytes, 0);
+    if (bytes.size() < 4 || size % 4 != 0 || size > bytes.size() - 4)
+      json.fail(Message{"pieces.expected.charsmap"});
+    for (std::size_t at = 4; at < 4 + std::size_t{size}; at += 4)
+      units_.push_back(number_at(bytes, at));
+    texts_ = bytes.substr(4 + std::size_t{size});
+    // What is put in has to be text.
+    if (clean_utf8(texts_).replaced > 0) json.fail(Message{"pieces.expected.charsmap"});
+  }
+
+  // What stands for the shortest beginning of a text that is in the table.
+  std::optional<std::string_view> find(std::string_view text) const {
+    std::size_t node = 0;
+    if (units_.empty()) return std::nullopt;
+    node ^= offset(units_[0]);
+    for (const char c : text) {
+      const auto byte = static_cast<unsigned char>(c);
+      node ^= byte;
+      if (byte == 0 || node >= units_.size()) return std::nullopt;
+      const std::uint32_t unit = units_[node];
+      if ((unit & 0x800000FFu) != byte) return std::nullopt;
+      node ^= offset(unit);
+      if (((unit >> 8) & 1u) == 0) continue;
+      const std::size_t at = node < units_.size() ? units_[node] & 0x7FFFFFFFu : texts_.size();
+      if (at >= texts_.size()) return std::nullopt;
+      const std::string_view found = std::string_view(texts_).substr(at);
+      return found.substr(0, found.find('\0'));
+    }
+    return std::nullopt;
+  }
+
+  void operator()(AlignedText& text) const {
+    AlignedText changed;
+    changed.reserve(text.size());
+    const auto add = [&](std::size_t begin, std::size_t end) {
+      const std::string_view part = std::string_view(text.text()).substr(begin, end - begin);
+      const auto found = find(part);
+      if (found) {
+        changed.append(*found, text.place(begin, end));
+      } else {
+        changed.append(text, begin, end);
+      }
+      return found.has_value();
+    };
+    for_each_cluster(text.text(), [&](std::size_t begin, std::size_t end) {
+      if (end - begin < kLongestCluster) {
+        const std::string_view part = std::string_view(text.text()).substr(begin, end - begin);
+        if (find(part)) return void(add(begin, end));
+      }
+      for (std::size_t at = begin; at < end;) {
+        const std::size_t next = at + point_at(text.text(), at).size;
+        add(at, next);
+        at = next;
+      }
+    });
+    text = std::move(changed);
+  }
+
+ private:
+  static std::uint32_t number_at(const std::string& bytes, std::size_t at) {
+    std::uint32_t number = 0;
+    for (std::size_t i = 4; i-- > 0;)
+      number = (number << 8) | static_cast<unsigned char>(bytes[at + i]);
+    return number;
+  }
+  static std::size_t offset(std::uint32_t unit) {
+    return (unit >> 10) << ((unit & (1u << 9)) >> 6);
+  }
+
+  // What a person calls a character. In ASCII each is one, but for the two of a line end.
+  template <class Visit>
+  static void for_each_cluster(const std::string& text, Visit visit) {
+    std::optional<Tokenizer> clusters;
+    for (std::size_t at = 0; at < text.size();) {
+      std::size_t end = at;
+      while (end < text.size() && static_cast<unsigned char>(text[end]) < 0x80) ++end;
+      // The last one may belong to what stands behind it.
+      const std::size_t safe = end == text.size() || end == at ? end : end - 1;
+      for (; at < safe; ++at) {
+        const bool line = text[at] == '\r' && at + 1 < safe && text[at + 1] == '\n';
+        visit(at, at + (line ? 2 : 1));
+        if (line) ++at;
+      }
+      if (at == text.size()) return;
+      end = at + 1;  // to the next two bytes of ASCII, between which no cluster goes on
+      while (end < text.size() && !(static_cast<unsigned char>(text[end]) < 0x80 &&
+                                    static_cast<unsigned char>(text[end - 1]) < 0x80))
+        ++end;
+      if (!clusters) clusters.emplace(TokenizerKind::kCharacters);
+      const std::string_view part = std::string_view(text).substr(at, end - at);
+      clusters->for_each(part, [&](std::size_t from, std::size_t to) {
+        visit(at + from, at + to);
+        return true;
+      });
+      at = end;
+    }
+  }
+
+  std::vector<std::uint32_t> units_;
+  std::string texts_;
+};
+
+}  // namespace
+
+Normalizer read_charsmap(const PieceJson& json) {
+  json.only({"precompiled_charsmap"});
+  // None: some files have the component without a table.
+  if (!json.has("precompiled_charsmap")) return [](AlignedText&) {};
+  const PieceJson table = json.at("precompiled_charsmap");
+  if (table.text().empty()) return [](AlignedText&) {};
+  return [shared = std::make_shared<const Charsmap>(table)](AlignedText& text) { (*shared)(text); };
+}
+
+}  // namespace headlight

@@ -1,0 +1,129 @@
+// The files of a model's folder, as one tokenizer.json: that itself, or what the older ones say.
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "core/base/utf8.h"
+#include "core/io/atomic_file.h"
+#include "core/io/file_steps.h"
+#include "core/text/pieces/older_files.h"
+#include "core/text/pieces/piece_parts.h"
+
+namespace headlight {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+constexpr std::uint64_t kMaxFile = std::uint64_t{1} << 28;
+constexpr char kOwnFormat[] = "headlight vocabulary";
+
+bool is_file(const fs::path& path) {
+  std::error_code ignored;
+  return fs::is_regular_file(path, ignored);
+}
+
+// work(), whose errors name the file.
+template <class Work>
+auto in_piece_file(const fs::path& file, const Work& work) {
+  try {
+    return work();
+  } catch (const Error& error) {
+    throw Error(Message{"pieces.file", {{"file", file.string()}}}.with(error.message()));
+  }
+}
+
+Json read_json(const fs::path& file) {
+  const std::string text = read_file(file, kMaxFile);
+  return in_piece_file(file, [&] { return parse_piece_json(text); });
+}
+
+// A token as these files say it: its text, or an object that has it.
+std::string token_text(const Json& json) {
+  if (json.is_string()) return json.get<std::string>();
+  if (!json.is_object() || !json.contains("content") || !json["content"].is_string()) return "";
+  return json["content"].get<std::string>();
+}
+
+void read_names(const Json& json, SpecialNames& names) {
+  static constexpr std::pair<const char*, Special> kKeys[] = {
+      {"pad_token", Special::kPad},      {"unk_token", Special::kUnknown},
+      {"bos_token", Special::kBegin},    {"eos_token", Special::kEnd},
+      {"cls_token", Special::kClass},    {"mask_token", Special::kMask},
+      {"sep_token", Special::kSeparator}};
+  if (!json.is_object()) return;
+  for (const auto& [key, special] : kKeys) {
+    std::string& name = names[static_cast<std::size_t>(special)];
+    if (name.empty() && json.contains(key)) name = token_text(json[key]);
+  }
+}
+
+// The only NAME_pieces.json.
+fs::path pieces_list(const fs::path& folder) {
+  std::error_code error;
+  fs::path found;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (name.ends_with("_pieces.json") && (found.empty() || entry->path() < found))
+      found = entry->path();
+  }
+  return found;
+}
+
+// A vocabulary of this program goes by the same name. Only the beginning of it is looked at.
+bool is_own_vocabulary(const fs::path& file) {
+  try {
+    const std::string text = read_file(file, kMaxFile);
+    return text.substr(0, 256).find(kOwnFormat) != text.npos;
+  } catch (const Error&) {
+    return false;  // said when it is opened
+  }
+}
+
+OlderFiles older_files(const fs::path& folder, SpecialNames& names) {
+  OlderFiles files;
+  files.folder = folder;
+  for (const char* name : {"tokenizer_config.json", "special_tokens_map.json"}) {
+    if (!is_file(folder / name)) continue;
+    const Json json = read_json(folder / name);
+    read_names(json, names);
+    if (name == std::string_view("tokenizer_config.json")) files.settings = json;
+  }
+  return files;
+}
+
+}  // namespace
+
+std::filesystem::path piece_file(const std::filesystem::path& folder) {
+  const fs::path whole = folder / "tokenizer.json";
+  if (is_file(whole)) return is_own_vocabulary(whole) ? fs::path() : whole;
+  if (is_file(folder / "vocab.json") && is_file(folder / "merges.txt"))
+    return folder / "vocab.json";
+  if (is_file(folder / "vocab.txt")) return folder / "vocab.txt";
+  return pieces_list(folder);
+}
+
+PieceFiles read_piece_files(const std::filesystem::path& folder) {
+  PieceFiles files;
+  files.file = piece_file(folder);
+  if (files.file.empty()) throw Error(Message{"pieces.no_files", {{"folder", folder.string()}}});
+  OlderFiles older = older_files(folder, files.names);
+  const std::string name = files.file.filename().string();
+  if (name == "tokenizer.json") {
+    files.tokenizer = read_json(files.file);
+    return files;
+  }
+  if (is_file(folder / "added_tokens.json")) older.added = read_json(folder / "added_tokens.json");
+  if (is_file(folder / "config.json")) older.config = read_json(folder / "config.json");
+  const std::string text = read_file(files.file, kMaxFile);
+  const std::string merges =
+      name == "vocab.json" ? read_file(folder / "merges.txt", kMaxFile) : std::string();
+  files.tokenizer = in_piece_file(files.file, [&] {
+    if (name == "vocab.json") return of_vocab_and_merges(text, merges, older, files.names);
+    if (name == "vocab.txt") return of_vocab_txt(text, older, files.names);
+    return of_pieces_list(text, files.names);
+  });
+  return files;
+}
+
+}  // namespace headlight
