@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "app/cli/cli.h"
+#include "app/cli/recipe_options.h"
 #include "core/base/error.h"
 #include "core/base/number_text.h"
 #include "core/graph/masks/number_file.h"
@@ -270,6 +271,7 @@ Config ModelOptions::config(const Document& doc) const {
   set_switch("--bias", bias, c.bias);
   set_switch("--tied-head", tied_head, c.tied_head);
   set_attention(*this, c);
+  set_recipe_options(*this, c);
   set_switch("--residual", residual, c.residual);
   // Who judges a whole sentence looks both ways.
   const bool judges = c.form == ModelForm::kClasses && doc.config.form != ModelForm::kClasses;

@@ -60,7 +60,8 @@ void ModelOptions::add_to(CLI::App& app) {
   app.add_option("--temperature", temperature,
                  "Attention's softmax divides the scores by it (0.05 to 10; default 1)")
       ->group(kModelOptions);
-  text("--block", block, "attention, attention-norm, post-norm or pre-norm");
+  add_recipe_options(app);
+  text("--block", block, "attention, attention-norm, post-norm, pre-norm or parallel");
   text("--norm", norm, "layer, rms or none");
   text("--activation", activation, "relu, gelu, gelu-tanh or silu; gated: swiglu or geglu");
   text("--positions", positions,

@@ -27,15 +27,16 @@ std::vector<int> id_list(const std::string&);
 struct ModelOptions {
   std::optional<std::string> sentence, sentence_file, session, ids, target_ids;
   std::optional<std::string> tokenizer, attention, scores, attention_scale, block, norm, activation,
-      positions, rotary, mixer, form, pool;
+      positions, rotary, rotary_scaling, local_layers, mixer, form, pool;
   std::optional<std::string> mask, mask_causal, bias, segments, token_head, numbers, tied_head,
       output_projection, residual, pad, forbid, allow, seed, bias_kv, zero_attention,
       average_weights, fused_attention, head_mask, mask_file;
   std::vector<std::string> forbid_head;
   std::optional<int> layers, heads, kv_heads, d_model, d_head, d_value, d_hidden, window, stride,
       max_tokens, rotary_width, relative_reach, t5_buckets, t5_reach, kernel, dilation, experts,
-      top_experts, components, memory, foci, pool_hidden;
-  std::optional<double> temperature, rotary_base, balance, foci_penalty, memory_gb;
+      top_experts, components, memory, foci, pool_hidden, rotary_context, local_window;
+  std::optional<double> temperature, rotary_base, balance, foci_penalty, memory_gb, score_scale,
+      softcap, rotary_factor, rotary_low, rotary_high;
   std::vector<std::string> targets;   // what the gradients' loss takes for right, by name
   std::optional<std::string> model;   // a folder or the name of a bundled model
   std::optional<std::string> preset;  // of core/model/presets.h
@@ -45,6 +46,7 @@ struct ModelOptions {
   int threads = 2;
 
   void add_to(CLI::App&);
+  void add_recipe_options(CLI::App&);  // what only some published models have
   void add_model_to(CLI::App&);
   /// The document. Throws UsageError, and what loading a model throws; notes (invalid UTF-8, …) go
   /// to stderr.

@@ -45,11 +45,12 @@ Program trial_program(Op op, const TrialShapes& inputs, std::int64_t width, doub
   std::vector<TensorView> views;
   OpCall call{op, {}, static_cast<TensorId>(inputs.size()), {}};
   call.params.features = width;
-  call.params.factor = 0.375f;
+  call.params.factor = op_info(op).curve ? 1.5f : 0.375f;  // a curve that bends gently
   call.params.temperature = temperature;
   call.params.turned = width / 2 * 2;
   call.params.interleaved = width / 2 % 2 == 1;
   call.params.base = 5000;
+  if (width % 4 == 0) call.params.stretch = {RotaryScaling::kLlama3, 8, 1, 4, 50};
   call.params.offset = width % 3;
   call.params.reach = width / 2;
   call.params.causal = width / 2 % 2 == 0;

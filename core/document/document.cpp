@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/utf8.h"
+#include "core/graph/options/attention_options.h"
 #include "core/graph/program_memory.h"
 #include "core/text/reorder.h"
 #include "core/text/vocabulary.h"
@@ -59,6 +60,7 @@ struct Apply {
   Document operator()(const SetConfig& e) {
     doc.config = e.config;
     doc.config.mask = tidy(std::move(doc.config.mask));
+    drop_unfit_options(doc.config);
     return std::move(doc);
   }
   Document operator()(const SetMask& e) {

@@ -180,8 +180,9 @@ Explanation explain(const Trace& trace, TensorId tensor, const std::vector<std::
   const auto place = unravel(out.axes, flat_index(asked.axes, index));
   const OpInfo& info = op_info(call.op);
   const OpExplanation made = info.explain({in, out, call.params, nullptr}, place);
-  result.operation = info.id;
-  result.phrase = info.phrase;
+  const OpWords words = info.words_of(call.params);
+  result.operation = words.id;
+  result.phrase = words.phrase;
   result.formula = with_symbols(program, call, made.formula);
   result.quantities = made.quantities;
   result.written = made.written;

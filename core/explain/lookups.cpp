@@ -242,7 +242,7 @@ std::int64_t sharing(const Subject& s) { return heads(s) / config(s).kv_head_cou
 // How many tokens before the one that is looked at, or behind it, attention lets it see.
 Text seen(const Subject& s, bool before) {
   if (!config(s).attends()) return std::nullopt;
-  const TensorId id = s.trace.program().mask;
+  const TensorId id = s.trace.program().own_mask(s.step.layer);
   const std::int64_t n = s.trace.length(), row = place(s);
   const float* mask = id < 0 ? nullptr : s.trace.tensor(id).data + row * n;
   std::int64_t count = 0;
@@ -273,6 +273,9 @@ std::int64_t seen_keys(const Subject& s) {
   const float* mask = s.trace.tensor(call.in[at]).data + place(s) * keys;
   return std::count(mask, mask + keys, 0.0f);
 }
+
+// A number that a person chose, as it was chosen.
+std::string plain(double number) { return exact_number(static_cast<float>(number)); }
 
 struct Named {
   std::string_view name;
@@ -395,6 +398,13 @@ constexpr Named kLookups[] = {
      }},
     {"tau", [](const Subject& s) { return Text(number_text(config(s).temperature, 3)); }},
     {"window", [](const Subject& s) { return Text(std::to_string(config(s).mask.window)); }},
+    {"nearest", [](const Subject& s) { return Text(std::to_string(config(s).local_window)); }},
+    {"factor", [](const Subject& s) { return Text(plain(config(s).score_scale)); }},
+    {"cap", [](const Subject& s) { return Text(plain(config(s).softcap)); }},
+    {"slowed", [](const Subject& s) { return Text(plain(config(s).rotary_factor)); }},
+    {"slow_turns", [](const Subject& s) { return Text(plain(config(s).rotary_low)); }},
+    {"fast_turns", [](const Subject& s) { return Text(plain(config(s).rotary_high)); }},
+    {"first_context", [](const Subject& s) { return Text(count_text(config(s).rotary_context)); }},
     {"slope", [](const Subject& s) { return Text(number_text(alibi_slope(s.head, heads(s)), 4)); }},
     {"buckets", [](const Subject& s) { return Text(std::to_string(config(s).t5_buckets)); }},
     {"reach",

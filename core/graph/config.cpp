@@ -5,6 +5,7 @@
 
 #include "core/base/error.h"
 #include "core/base/number_text.h"
+#include "core/graph/options/attention_options.h"
 #include "core/graph/reach.h"
 
 namespace headlight {
@@ -17,6 +18,7 @@ bool MaskSpec::is_causal() const {
 
 bool MaskSpec::allows(int i, int j) const {
   if (is_causal() && j > i) return false;
+  if (nearest > 0 && i - j >= nearest) return false;
   const int distance = i > j ? i - j : j - i;
   switch (kind) {
     case MaskKind::kNone:
@@ -47,6 +49,7 @@ std::vector<Span> forbidden_keys(const MaskSpec& mask, int i, int tokens) {
     }
   };
   const bool causal = mask.is_causal();
+  if (mask.nearest > 0) add(0, i - mask.nearest);
   const int end = causal ? std::min(i + 1, tokens) : tokens;  // keys from here on are the future
   switch (mask.kind) {
     case MaskKind::kNone:
@@ -77,9 +80,10 @@ std::vector<Span> forbidden_keys(const MaskSpec& mask, int i, int tokens) {
 }
 
 MaskSpec as_free(const MaskSpec& mask, int tokens) {
-  if (mask.kind == MaskKind::kFree && !mask.is_causal()) return mask;
+  if (mask.kind == MaskKind::kFree && !mask.is_causal() && mask.nearest == 0) return mask;
   MaskSpec result = mask;
   result.kind = MaskKind::kFree;
+  result.nearest = 0;
   result.causal.reset();
   result.forbidden.clear();
   for (int i = 0; i < tokens; ++i) result.forbidden.set_row(i, forbidden_keys(mask, i, tokens));
@@ -89,6 +93,14 @@ MaskSpec as_free(const MaskSpec& mask, int tokens) {
 int Config::head_count() const {
   const bool one = attention == AttentionKind::kBasic || attention == AttentionKind::kSingle;
   return one || !attends() ? 1 : heads;  // another mixer has no heads to choose from
+}
+
+bool Config::is_local(int layer) const { return std::ranges::binary_search(local_layers, layer); }
+
+MaskSpec Config::mask_of(int layer) const {
+  MaskSpec own = mask;
+  if (is_local(layer)) own.nearest = local_window;
+  return own;
 }
 
 int Config::kv_head_count() const {
@@ -117,16 +129,6 @@ int Config::focus_count() const { return pool == PoolKind::kFoci ? foci : 1; }
 int Config::hidden_width() const { return d_hidden > 0 ? d_hidden : 4 * d_model; }
 
 namespace {
-
-// `what` is the text id of the number's name.
-void expect_range(std::string_view what, std::int64_t value, std::int64_t low, std::int64_t high) {
-  if (value >= low && value <= high) return;
-  throw UsageError(Message{value < low ? "error.too_small" : "error.too_large",
-                           {{"what", std::string(what), true},
-                            {"low", std::to_string(low)},
-                            {"high", std::to_string(high)},
-                            {"value", std::to_string(value)}}});
-}
 
 // Head counts that divide the width: the nearest below and above the one asked for.
 Message heads_message(int width, int heads) {
@@ -157,85 +159,6 @@ Message kv_heads_message(int heads, int kv_heads) {
                   {"kv_heads", std::to_string(kv_heads)},
                   {"below", std::to_string(below)},
                   {"above", std::to_string(above)}}};
-}
-
-void validate_rotary(const Config& c) {
-  if (!(c.rotary_base >= kLowestRotaryBase && c.rotary_base <= kHighestRotaryBase))
-    throw UsageError(Message{"error.rotary_base", {{"got", number_text(c.rotary_base, 4)}}});
-  const int width = c.head_width();
-  if (c.rotary_width == 0 && width % 2 != 0)
-    throw UsageError(Message{"error.rotary_odd_head", {{"width", std::to_string(width)}}});
-  if (c.rotary_width % 2 != 0 || c.rotary_width < 0 || c.rotary_width > width) {
-    throw UsageError(
-        Message{"error.rotary_width",
-                {{"got", std::to_string(c.rotary_width)}, {"width", std::to_string(width)}}});
-  }
-}
-
-// Without W_O nothing brings the heads' results to the width of the rows.
-void validate_output(const Config& c) {
-  if (c.output_projection || c.attention == AttentionKind::kBasic) return;
-  const int heads = c.head_count(), width = c.value_width();
-  const std::int64_t side_by_side = std::int64_t{heads} * width;
-  if (side_by_side == c.d_model) return;
-  throw UsageError(Message{"error.no_output_projection",
-                           {{"heads", std::to_string(heads)},
-                            {"width", std::to_string(width)},
-                            {"got", std::to_string(side_by_side)},
-                            {"d_model", std::to_string(c.d_model)}}});
-}
-
-// A head that is switched off, or has a mask of its own, must be there.
-void validate_head_masks(const Config& c) {
-  const bool two = c.form == ModelForm::kTranslate;
-  const int heads = c.head_count();
-  for (const MaskedHead& h : c.masked_heads) {
-    if (h.of != HeadsOf::kOwn && !two)
-      throw UsageError(Message{"error.head_stack", {{"got", head_text(h)}}});
-    if (h.layer >= c.layers || h.head >= heads || h.layer < 0 || h.head < 0)
-      throw UsageError(Message{"error.no_such_head",
-                               {{"got", head_text(h)},
-                                {"layers", std::to_string(c.layers)},
-                                {"last_layer", std::to_string(c.layers - 1)},
-                                {"heads", std::to_string(heads)},
-                                {"last_head", std::to_string(heads - 1)}}});
-  }
-  if (!c.mask.by_head.empty() &&
-      (c.mask.by_head.begin()->first < 0 || c.mask.by_head.rbegin()->first >= heads))
-    throw UsageError(Message{"error.head_of_mask",
-                             {{"got", std::to_string(c.mask.by_head.rbegin()->first)},
-                              {"last_head", std::to_string(heads - 1)}}});
-  const int own = c.mask.added.heads;
-  if (own != 0 && own != heads)
-    throw UsageError(Message{"error.added_mask_heads",
-                             {{"got", std::to_string(own)}, {"heads", std::to_string(heads)}}});
-}
-
-// What is said of a distance has no place for a key that stands nowhere.
-void validate_extra_keys(const Config& c) {
-  expect_range("quantity.d_value", c.d_value, 0, kMaxWidth);
-  if (c.extra_keys() > 0 && c.is_relative())
-    throw UsageError(Message{"error.extra_keys_positions",
-                             {{"option", c.bias_kv ? "--bias-kv" : "--zero-attention"},
-                              {"positions", std::string(word(c.positions))}}});
-  const bool gathers = c.positions == PositionKind::kRelative;
-  if (gathers && c.value_width() != c.head_width())
-    throw UsageError(Message{
-        "error.d_value_positions",
-        {{"width", std::to_string(c.head_width())}, {"got", std::to_string(c.value_width())}}});
-}
-
-// One operation has no place between the scores and the weights, and keeps neither.
-void validate_fused(const Config& c) {
-  if (!c.fused_attention) return;
-  const auto refuse = [](const char* id) { throw UsageError(Message{id}); };
-  if (c.scores == ScoreKind::kAdditive) refuse("error.fused.additive");
-  if (c.is_relative())
-    throw UsageError(
-        Message{"error.fused.positions", {{"positions", std::string(word(c.positions))}}});
-  if (c.mask.adds()) refuse("error.fused.added_mask");
-  if (!c.masked_heads.empty()) refuse("error.fused.masked_heads");
-  if (c.average_weights) refuse("error.fused.average_weights");
 }
 
 // Without attention there are no queries and keys, no row of another text, and no keys to remember.
@@ -333,13 +256,7 @@ void validate(const Config& c) {
   const int heads = c.head_count(), kv_heads = c.kv_head_count();
   if (c.layers > 0 && c.attends() && heads % kv_heads != 0)
     throw UsageError(kv_heads_message(heads, kv_heads));
-  if (c.layers > 0 && c.attends() && c.has_rotary()) validate_rotary(c);
-  if (c.layers > 0 && c.attends()) {
-    validate_output(c);
-    validate_head_masks(c);
-    validate_extra_keys(c);
-    validate_fused(c);
-  }
+  validate_attention(c);
   expect_range("quantity.relative_reach", c.relative_reach, 1, kMaxReach);
   expect_range("quantity.t5_buckets", c.t5_buckets, 2, kMaxReach);
   expect_range("quantity.t5_reach", c.t5_reach, 1, kMaxReach);
@@ -368,7 +285,8 @@ constexpr std::array kScores = {Choice<ScoreKind>{ScoreKind::kDot, "dot"},
 constexpr std::array kBlock = {Choice<BlockKind>{BlockKind::kAttention, "attention"},
                                Choice<BlockKind>{BlockKind::kNormedAttention, "attention-norm"},
                                Choice<BlockKind>{BlockKind::kPostNorm, "post-norm"},
-                               Choice<BlockKind>{BlockKind::kPreNorm, "pre-norm"}};
+                               Choice<BlockKind>{BlockKind::kPreNorm, "pre-norm"},
+                               Choice<BlockKind>{BlockKind::kParallel, "parallel"}};
 constexpr std::array kActivation = {Choice<Activation>{Activation::kRelu, "relu"},
                                     Choice<Activation>{Activation::kGelu, "gelu"},
                                     Choice<Activation>{Activation::kGeluTanh, "gelu-tanh"},
@@ -394,6 +312,9 @@ constexpr std::array kMixer = {Choice<MixerKind>{MixerKind::kAttention, "attenti
                                Choice<MixerKind>{MixerKind::kNone, "none"}};
 constexpr std::array kRotary = {Choice<RotaryPairs>{RotaryPairs::kHalf, "half"},
                                 Choice<RotaryPairs>{RotaryPairs::kInterleaved, "interleaved"}};
+constexpr std::array kRotaryScaling = {Choice<RotaryScaling>{RotaryScaling::kNone, "none"},
+                                       Choice<RotaryScaling>{RotaryScaling::kLinear, "linear"},
+                                       Choice<RotaryScaling>{RotaryScaling::kLlama3, "llama3"}};
 constexpr std::array kPool = {
     Choice<PoolKind>{PoolKind::kMean, "mean"},     Choice<PoolKind>{PoolKind::kLast, "last"},
     Choice<PoolKind>{PoolKind::kFirst, "cls"},     Choice<PoolKind>{PoolKind::kConcat, "concat"},
@@ -413,6 +334,7 @@ std::span<const Choice<Activation>> choices(Activation) { return kActivation; }
 std::span<const Choice<PositionKind>> choices(PositionKind) { return kPosition; }
 std::span<const Choice<MixerKind>> choices(MixerKind) { return kMixer; }
 std::span<const Choice<RotaryPairs>> choices(RotaryPairs) { return kRotary; }
+std::span<const Choice<RotaryScaling>> choices(RotaryScaling) { return kRotaryScaling; }
 std::span<const Choice<PoolKind>> choices(PoolKind) { return kPool; }
 std::span<const Choice<MaskKind>> choices(MaskKind) { return kMask; }
 

@@ -13,6 +13,7 @@
 #include "core/graph/cell_set.h"
 #include "core/graph/masks/added_mask.h"
 #include "core/graph/masks/masked_head.h"
+#include "core/ops/positions/rotary_scaling.h"
 
 namespace headlight {
 
@@ -24,8 +25,9 @@ enum class ModelForm { kTokens, kClasses, kTranslate };
 enum class AttentionKind { kBasic, kSingle, kNarrow, kWide };
 enum class ScoreKind { kDot, kAdditive };
 /// kAttention is attention alone, kNormedAttention the same with a norm before it: no feed-forward
-/// network.
-enum class BlockKind { kAttention, kNormedAttention, kPostNorm, kPreNorm };
+/// network. In kParallel attention and network both start from the block's input: x + attention(ln1
+/// x) + network(ln2 x) (GPT-NeoX).
+enum class BlockKind { kAttention, kNormedAttention, kPostNorm, kPreNorm, kParallel };
 /// kNone: a row stays as it is, whatever its size.
 enum class NormKind { kLayer, kRms, kNone };
 /// The last two are gated: a second product of the row multiplies what the function made of the
@@ -73,6 +75,7 @@ struct MaskSpec {
   // of the encoder or of cross-attention looks at them.
   std::vector<int> source_padding;
   CellSet forbidden;  // free: forbidden (query, key) cells
+  int nearest = 0;  // only of Config::mask_of(): keys with i − j < nearest; 0: however far behind
   // Whatever the kind is, added to the scores behind the mask: numbers of the person's own, and for
   // single heads further forbidden cells.
   AddedMask added;
@@ -100,6 +103,8 @@ struct Config {
   AttentionKind attention = AttentionKind::kNarrow;
   ScoreKind scores = ScoreKind::kDot;
   bool scale = true;       // ÷ √d_head
+  double score_scale = 0;  // what `scale` multiplies by in place of that; 0: ÷ √d_head
+  double softcap = 0;      // scores become softcap · tanh(score / softcap); 0: they stay
   double temperature = 1;  // attention's softmax divides the scores by it
   BlockKind block = BlockKind::kPreNorm;
   NormKind norm = NormKind::kLayer;
@@ -107,7 +112,11 @@ struct Config {
   PositionKind positions = PositionKind::kSinusoidal;
   RotaryPairs rotary = RotaryPairs::kHalf;  // and the next two: of PositionKind::kRotary
   double rotary_base = 10000;
-  int rotary_width = 0;     // of a head's features so many turn, from the first; 0: all
+  int rotary_width = 0;  // of a head's features so many turn, from the first; 0: all
+  RotaryScaling rotary_scaling = RotaryScaling::kNone;
+  double rotary_factor = 1;  // of rotary_scaling; and the next two: of RotaryScaling::kLlama3
+  double rotary_low = 1, rotary_high = 4;
+  int rotary_context = 8192;
   int relative_reach = 16;  // kRelative: distances beyond it count as it
   int t5_buckets = 32;      // kT5: how many, and the distance from which on all share the last one
   int t5_reach = 128;
@@ -136,6 +145,9 @@ struct Config {
   // in: up to the first [SEP], or behind it (Devlin et al. 2019).
   bool segments = false;
   MaskSpec mask;  // of kTranslate: the decoder's attention to its own row
+  // Layers, ascending, where that attention in addition allows only keys with i − j < local_window.
+  std::vector<int> local_layers;
+  int local_window = 0;
   // Off: the heads' results side by side are what attention adds, as they are: no W_O, no b_O.
   // Their width must then be d_model.
   bool output_projection = true;
@@ -161,11 +173,13 @@ struct Config {
   int focus_count() const;   // one, of PoolKind::kVector
   bool pools_by_weights() const { return pool == PoolKind::kVector || pool == PoolKind::kFoci; }
   bool has_feed_forward() const {
-    return block == BlockKind::kPostNorm || block == BlockKind::kPreNorm;
+    return block == BlockKind::kPostNorm || block == BlockKind::kPreNorm || is_parallel();
   }
+  bool is_parallel() const { return block == BlockKind::kParallel; }
   /// Does each part of a block start from normed rows, and the model end with a norm?
   bool norms_before() const {
-    return (block == BlockKind::kPreNorm || block == BlockKind::kNormedAttention) && has_norms();
+    const bool before = block == BlockKind::kPreNorm || block == BlockKind::kNormedAttention;
+    return (before || is_parallel()) && has_norms();
   }
   bool is_gated() const;
   /// Has it weights for places that it learned with, and none for those behind them?
@@ -179,7 +193,7 @@ struct Config {
   /// May scores to weighted sum be one operation? It computes nothing but softmax(Q Kᵀ + mask) V.
   bool can_fuse_attention() const {
     return attends() && scores == ScoreKind::kDot && !is_relative() && !mask.adds() &&
-           masked_heads.empty() && !average_weights;
+           masked_heads.empty() && !average_weights && softcap == 0;
   }
   /// Are the weights of queries for keys there to be looked at?
   bool keeps_pattern() const { return attends() && !fused_attention; }
@@ -190,7 +204,14 @@ struct Config {
   /// Is a row's attention to itself, of dot products, nothing but softmax(Q Kᵀ + mask) V?
   bool is_plain_attention() const {
     return scores == ScoreKind::kDot && !is_relative() && extra_keys() == 0 &&
-           value_width() == head_width() && masked_heads.empty() && !mask.adds();
+           value_width() == head_width() && masked_heads.empty() && !mask.adds() && softcap == 0;
+  }
+  /// Has this layer a window of keys of its own? And the mask that so comes about.
+  bool is_local(int layer) const;
+  MaskSpec mask_of(int layer) const;
+  /// What turns queries and keys of PositionKind::kRotary more slowly.
+  RotaryStretch rotary_stretch() const {
+    return {rotary_scaling, rotary_factor, rotary_low, rotary_high, rotary_context};
   }
 };
 
@@ -200,6 +221,10 @@ void validate(const Config&);
 
 inline constexpr double kLowestTemperature = 0.05, kHighestTemperature = 10;
 inline constexpr double kLowestRotaryBase = 1, kHighestRotaryBase = 1e9;
+inline constexpr double kHighestRotaryFactor = 1e6;
+inline constexpr double kLowestScoreScale = 1e-6, kHighestScoreScale = 1e6;  // besides 0: none
+inline constexpr double kLowestSoftcap = 1e-3, kHighestSoftcap = 1e6;        // besides 0: none
+inline constexpr int kMostRotaryContext = 1 << 24, kMostLocalWindow = 1 << 20;
 inline constexpr int kMaxFoci = 1024;
 inline constexpr int kSegments = 2;     // the first sentence, the second
 inline constexpr int kMaxReach = 4096;  // of distances
@@ -229,6 +254,7 @@ std::span<const Choice<Activation>> choices(Activation);
 std::span<const Choice<PositionKind>> choices(PositionKind);
 std::span<const Choice<MixerKind>> choices(MixerKind);
 std::span<const Choice<RotaryPairs>> choices(RotaryPairs);
+std::span<const Choice<RotaryScaling>> choices(RotaryScaling);
 std::span<const Choice<PoolKind>> choices(PoolKind);
 std::span<const Choice<MaskKind>> choices(MaskKind);
 

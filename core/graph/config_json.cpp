@@ -8,6 +8,7 @@
 #include "core/base/number_text.h"
 #include "core/base/utf8.h"
 #include "core/graph/masks/number_file.h"
+#include "core/graph/options/attention_options.h"
 #include "core/io/json_numbers.h"
 
 namespace headlight {
@@ -280,6 +281,7 @@ Json config_json(const Config& c) {
     json["rotary_base"] = c.rotary_base;
     if (c.rotary_width != 0) json["rotary_width"] = c.rotary_width;
   }
+  write_attention_options(c, json);
   if (c.positions == PositionKind::kRelative) json["relative_reach"] = c.relative_reach;
   if (c.positions == PositionKind::kT5) {
     json["t5_buckets"] = c.t5_buckets;
@@ -330,6 +332,7 @@ Config read_config(const Json& json, const std::string& where, const JsonFileWor
   in.choice("rotary", c.rotary);
   in.number("rotary_base", c.rotary_base, kLowestRotaryBase, kHighestRotaryBase);
   in.number("rotary_width", c.rotary_width, 0, kMaxWidth);
+  read_attention_options(in, c);
   in.number("relative_reach", c.relative_reach, 1, kMaxReach);
   in.number("t5_buckets", c.t5_buckets, 2, kMaxReach);
   in.number("t5_reach", c.t5_reach, 1, kMaxReach);

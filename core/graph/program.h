@@ -134,6 +134,7 @@ struct Program {
   std::vector<FusedAttention> attentions;  // in the order of their calls; of dot products only
   // The inputs; those that the model has no use for are -1.
   TensorId token_ids = -1, mask = -1;
+  TensorId local_mask = -1;   // that of Config::local_layers, in place of `mask`
   TensorId segment_ids = -1;  // (batch, position): which sentence of the row
   // kClasses, of some kinds of pooling (batch, position): 1 for a token, 0 for padding
   TensorId present = -1;
@@ -169,6 +170,13 @@ struct Program {
   bool makes(const Step& step, Role role) const { return tensors[step.tensor].role == role; }
   /// Follows aliases to the tensor that owns the memory.
   TensorId resolve(TensorId id) const;
+  /// The mask of a row's attention to itself in this layer; -1: it has none.
+  TensorId own_mask(int layer) const { return config.is_local(layer) ? local_mask : mask; }
+  /// What `local_mask` shows: the run's mask and the window together.
+  MaskSpec local_spec() const {
+    return config.local_layers.empty() ? config.mask : config.mask_of(config.local_layers.front());
+  }
+  bool is_own_mask(TensorId id) const { return id >= 0 && (id == mask || id == local_mask); }
   /// Is only what stands behind a [MASK] asked for?
   bool asks_for_masked() const { return shape.in_place && !config.numbers; }
   /// Which call made this tensor (through aliases); -1 for inputs and parameters.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/graph/options/attention_options.h"
+
 namespace headlight {
 namespace {
 
@@ -194,8 +196,9 @@ ProgramCost program_cost(const Config& config, const RunShape& shape, bool train
     c.layers = layers;
     return Tally(sketch_program(c, shape, training)).take();
   };
-  // Every layer has the same tensors: two programs tell what one more takes.
-  if (config.layers <= 2) return cost(config.layers);
+  // Every layer has the same tensors: two programs tell what one more takes. Where some have a
+  // window and some have none, there are more masks than such a small program has.
+  if (config.layers <= 2 || !config.local_layers.empty()) return cost(config.layers);
   ProgramCost two = cost(2);
   extend(two, cost(1), config.layers - 2);
   return two;
@@ -228,6 +231,7 @@ int most_layers(const Config& config, const RunShape& shape, double bytes) {
   return static_cast<int>(most_that_fit(config.layers, [&](std::int64_t layers) {
     Config c = config;
     c.layers = static_cast<int>(layers);
+    drop_unfit_options(c);
     return memory_needed(c, shape) <= bytes;
   }));
 }

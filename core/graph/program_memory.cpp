@@ -101,11 +101,14 @@ void fill_masks(const Program& program, std::span<float* const> memory) {
     for (std::int64_t r = 1; r < program.shape.batch; ++r)
       std::copy_n(first, cells, first + r * cells);
   };
-  if (program.mask >= 0) {
-    fill_mask(program.config.mask, static_cast<int>(tokens), memory[place(program.mask)],
+  const auto fill_own = [&](TensorId id, const MaskSpec& mask) {
+    if (id < 0) return;
+    fill_mask(mask, static_cast<int>(tokens), memory[place(id)],
               static_cast<int>(program.shape.memory), program.config.extra_keys());
-    repeat(program.mask);
-  }
+    repeat(id);
+  };
+  fill_own(program.mask, program.config.mask);
+  fill_own(program.local_mask, program.local_spec());
   if (program.added_mask >= 0) {
     check_added_mask(program.config, tokens);
     fill_added(program, tokens, memory[place(program.added_mask)]);

@@ -24,7 +24,9 @@ OpParams window_params(const Config& c, int layer) {
 template <class F>
 void for_rows_read(const Config& c, int layer, std::int64_t tokens, std::int64_t i, F&& f) {
   if (c.attends()) {
+    const bool local = c.is_local(layer);
     for (std::int64_t j = 0; j < tokens; ++j) {
+      if (local && i - j >= c.local_window) continue;
       if (c.mask.allows(static_cast<int>(i), static_cast<int>(j))) f(j);
     }
     return;

@@ -38,6 +38,7 @@ constexpr std::array kRoles = {
     RoleInfo{Role::kTurnedKeys, "turned_keys", "K′", 'k'},
     RoleInfo{Role::kScores, "scores", "S"},
     RoleInfo{Role::kScaledScores, "scaled_scores", "S′"},
+    RoleInfo{Role::kCappedScores, "capped_scores", "S_c"},
     RoleInfo{Role::kMaskedScores, "masked_scores", "S″"},
     RoleInfo{Role::kPattern, "pattern", "A", 'p'},
     RoleInfo{Role::kDroppedPattern, "dropped_pattern", "A′"},

@@ -40,6 +40,7 @@ enum class Role {
   kTurnedKeys,
   kScores,
   kScaledScores,
+  kCappedScores,
   kMaskedScores,
   kPattern,
   kDroppedPattern,

@@ -5,6 +5,7 @@
 
 #include "core/base/error.h"
 #include "core/base/number_text.h"
+#include "core/graph/options/attention_options.h"
 #include "core/io/file_steps.h"
 #include "core/model/bundled.h"
 #include "core/model/checkpoint.h"
@@ -149,6 +150,7 @@ Config run_config(const Config& document, Config model) {
   model.average_weights = document.average_weights;
   model.fused_attention = document.fused_attention;
   model.masked_heads = document.masked_heads;
+  drop_unfit_options(model);
   return model;
 }
 

@@ -1,5 +1,5 @@
-// Functions of single numbers: those of the feed-forward network, ReLU, GELU in both forms and SiLU
-// (Hendrycks, Gimpel 2016), and tanh.
+// Functions of single numbers in the feed-forward network: ReLU, GELU in both forms and SiLU
+// (Hendrycks, Gimpel 2016). That of pooling and of capped scores stands in tanh.cpp.
 #include <cmath>
 #include <numbers>
 
@@ -102,38 +102,16 @@ struct Silu {
   static std::string torch(const CodeArgs& c) { return c.out + " = F.silu(" + c.in[0] + ")\n"; }
 };
 
-// No gate of its own: that is tanh(x) / x, which nobody asks for.
-struct Tanh {
-  static double value(double x) { return std::tanh(x); }
-  static double gate(double x) { return x == 0 ? 1.0 : std::tanh(x) / x; }
-  static double slope(double x) { return 1.0 - std::tanh(x) * std::tanh(x); }
-  static constexpr const char *kFormula = "tanh(x)", *kGradient = "dy · (1 − tanh²(x))",
-                              *kSlope = "1 − tanh²(x)";
-  static MathLine written(double x, double) {
-    return {math("tanh(", "\\tanh("), math(x), math(")", ")")};
-  }
-  static std::string numpy(const CodeArgs& c) { return c.out + " = np.tanh(" + c.in[0] + ")\n"; }
-  static std::string torch(const CodeArgs& c) { return c.out + " = torch.tanh(" + c.in[0] + ")\n"; }
-};
-
 template <class A>
-constexpr bool has_gate() {
-  return !requires { A::value(0.0); };
-}
-
-template <class A>
-double value(double x) {
-  if constexpr (has_gate<A>()) {
-    return x * A::gate(x);
-  } else {
-    return A::value(x);
-  }
+double value(double x, const OpParams&) {
+  return x * A::gate(x);
 }
 
 template <class A>
 void forward(const OpArgs& args) {
   const auto x = args.in[0].cells();
-  for (std::size_t i = 0; i < x.size(); ++i) args.result[i] = static_cast<float>(value<A>(x[i]));
+  for (std::size_t i = 0; i < x.size(); ++i)
+    args.result[i] = static_cast<float>(value<A>(x[i], args.params));
 }
 
 // dx += dy · slope(x), cell by cell
@@ -149,13 +127,7 @@ template <class A>
 OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
   const std::vector<std::int64_t> cell(index.begin(), index.end());
   const double x = args.in[0].at(cell), gate = A::gate(x);
-  OpExplanation result{{{{0, cell}, x, gate, {}, "gate"}}, {}, A::kFormula, A::written(x, gate)};
-  if constexpr (has_gate<A>()) {
-    result.quantities = {{"gate", gate}};
-  } else {
-    result.terms[0].note = A::kFormula + std::string(" / x");
-  }
-  return result;
+  return {{{{0, cell}, x, gate, {}, "gate"}}, {{"gate", gate}}, A::kFormula, A::written(x, gate)};
 }
 
 // dy · (gate + x · gate'): what is behind the gate is the slope without it.
@@ -165,13 +137,12 @@ OpExplanation explain_gradient(const OpGradArgs& args, int, std::span<const std:
   const double x = args.in[0].at(cell), gate = A::gate(x), slope = A::slope(x);
   OpTerm term = gradient_term(args, cell, slope, {{0, cell}}, A::kSlope);
   const double rest = slope - gate;
-  OpExplanation result{{}, {{"slope", slope}}, A::kGradient};
-  if (!has_gate<A>() || rest == 0) {
+  OpExplanation result{{}, {{"gate", gate}, {"slope", slope}}, A::kGradient};
+  if (rest == 0) {
     term.written = {math(slope)};
   } else {
     term.written = {math("(", "("), math(gate), math(" + ", " + "), math(rest), math(")", ")")};
   }
-  if (has_gate<A>()) result.quantities.insert(result.quantities.begin(), {"gate", gate});
   result.written = {math(term.value), math(" × ", " \\times ")};
   result.written.insert(result.written.end(), term.written.begin(), term.written.end());
   result.terms.push_back(std::move(term));
@@ -185,11 +156,9 @@ OpRow open_row(const OpArgs& args, std::span<const std::int64_t> index) {
   const std::int64_t begin = flat_index(args.out.axes, index) - index.back();
   const float *x = args.in[0].data + begin, *y = args.out.data + begin;
   OpRow row{{}, {{"x", {x, x + n}}}};
-  if (has_gate<A>()) {
-    RowLine gates{"gate", {}};
-    for (std::int64_t i = 0; i < n; ++i) gates.values.push_back(A::gate(x[i]));
-    row.lines.push_back(std::move(gates));
-  }
+  RowLine gates{"gate", {}};
+  for (std::int64_t i = 0; i < n; ++i) gates.values.push_back(A::gate(x[i]));
+  row.lines.push_back(std::move(gates));
   row.lines.push_back({"activated", {y, y + n}});
   return row;
 }
@@ -245,15 +214,6 @@ const OpInfo& gelu_op() {
 const OpInfo& gelu_tanh_op() {
   static const OpInfo info = activation<GeluTanh>(
       Op::kGeluTanh, "gelu_tanh", "x times a tanh form of the normal distribution function");
-  return info;
-}
-
-const OpInfo& tanh_op() {
-  static const OpInfo info = [] {
-    OpInfo tanh = activation<Tanh>(Op::kTanh, "tanh", "a number pressed between −1 and 1");
-    tanh.keeps_slope = false;
-    return tanh;
-  }();
   return info;
 }
 

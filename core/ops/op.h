@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/base/tensor.h"
+#include "core/ops/positions/rotary_scaling.h"
 
 namespace headlight {
 
@@ -78,16 +79,18 @@ using TensorId = int;
 constexpr std::size_t place(int id) { return static_cast<std::size_t>(id); }
 
 struct OpParams {
-  // kScale, kFociPenalty; of the scores of kFusedAttention; kMixtureLogits of one number: its
-  // spread
+  // kScale, kFociPenalty; of the scores of kFusedAttention; kTanh: what comes out at most, f ·
+  // tanh(x / f); kMixtureLogits of one number: its spread
   float factor = 1.0f;
-  float epsilon = 1e-5f;   // kLayerNorm, kRmsNorm
-  double temperature = 1;  // kSoftmax, kFusedAttention: what the scores are divided by
+  float epsilon = 1e-5f;    // kLayerNorm, kRmsNorm
+  bool own_factor = false;  // kScale: the factor is no 1 / √d_head, but a number of its own
+  double temperature = 1;   // kSoftmax, kFusedAttention: what the scores are divided by
   // kSinusoid: width of a row; kNumber, kMixtureLogits: numbers of the grid
   std::int64_t features = 0;
   std::int64_t turned = 0;   // kRotary: how many features of a head turn, from the first; 0: all
   bool interleaved = false;  // kRotary: features 2i and 2i + 1 turn together, not i and i + half
   double base = 10000;       // kRotary: of the wavelengths
+  RotaryStretch stretch;     // kRotary
   // By distance i + offset − j of query i from key j, where `offset` keys stand before the first
   // query.
   std::int64_t offset = 0;
@@ -309,6 +312,12 @@ struct TimedShapes {
 /// Every input, then the result, each as the matrix of its last two axes.
 std::vector<Pane> matrix_panes(const OpArgs&, std::int64_t head);
 
+/// What a person reads of a call: the window's texts are "inspector.op.<id>", and of what keeps its
+/// place "inspector.next.<id>".
+struct OpWords {
+  std::string_view id, phrase;
+};
+
 /// All that is known of an operation, but how each backend runs it.
 struct OpInfo {
   Op op{};
@@ -338,7 +347,7 @@ struct OpInfo {
   Detail detail = Detail::kNothing;
   /// The row that holds the cell at `index`.
   OpRow (*open_row)(const OpArgs&, std::span<const std::int64_t> index) = nullptr;
-  double (*curve)(double) = nullptr;
+  double (*curve)(double, const OpParams&) = nullptr;
   /// Of kColumns: feature f of `width` at position t, and between positions.
   double (*column)(double t, std::int64_t f, std::int64_t width) = nullptr;
   /// The pairs of the row that holds the cell at `index`; what is in none of them stays as it is.
@@ -372,6 +381,12 @@ struct OpInfo {
   /// The less, the more of a run need not be kept for its backward pass.
   GradientReads gradient_reads = {};
 
+  /// Only where the parameters decide what is said of a call.
+  OpWords (*words)(const OpParams&) = nullptr;
+
+  OpWords words_of(const OpParams& params) const {
+    return words ? words(params) : OpWords{id, phrase};
+  }
   bool is_fixed(std::size_t input) const { return inputs[input] >= InputKind::kIds; }
   /// The first such input; −1: none.
   int input_of(InputKind kind) const {

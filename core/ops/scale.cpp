@@ -28,10 +28,10 @@ void backward(const OpGradArgs& args) {
   }
 }
 
-// The n of 1 / √n when the factor is one; else 0.
+// The n of 1 / √n when the factor is one; else 0, as where it is a number of its own.
 std::int64_t width_of(const OpParams& params) {
   const double f = params.factor;
-  if (!(f > 1e-6)) return 0;
+  if (!(f > 1e-6) || params.own_factor) return 0;
   const auto n = static_cast<std::int64_t>(std::llround(1.0 / (f * f)));
   return n > 0 && static_cast<float>(1.0 / std::sqrt(static_cast<double>(n))) == params.factor ? n
                                                                                                : 0;
@@ -45,6 +45,11 @@ MathLine written(double x, const OpParams& params) {
     line.push_back(math(" / √" + n + " = ", " / \\sqrt{" + n + "} = "));
     line.push_back(math(x));
   }
+  if (params.own_factor) {
+    line.push_back(math(" × ", " \\times "));
+    line.push_back(math(static_cast<double>(params.factor)));
+    return line;
+  }
   line.push_back(math(" / ", " / "));
   line.push_back(math(1.0 / static_cast<double>(params.factor)));
   return line;
@@ -53,20 +58,27 @@ MathLine written(double x, const OpParams& params) {
 OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
   const std::vector<std::int64_t> cell(index.begin(), index.end());
   const double x = args.in[0].at(cell), factor = args.params.factor;
-  return {{{{0, cell}, x, factor, {}, "1 / √d_head"}},
+  const bool own = args.params.own_factor;
+  return {{{{0, cell}, x, factor, {}, own ? "factor" : "1 / √d_head"}},
           {{"factor", factor}},
-          "S[i, j] / √d_k",
+          own ? "S[i, j] · s" : "S[i, j] / √d_k",
           written(x, args.params)};
 }
 
 OpExplanation explain_gradient(const OpGradArgs& args, int, std::span<const std::int64_t> index) {
   const double factor = args.params.factor;
-  const OpTerm term = gradient_term(args, {index.begin(), index.end()}, factor, {}, "1 / √d_head");
-  return {{term}, {{"factor", factor}}, "dy[i, j] / √d_k", written(term.value, args.params)};
+  const bool own = args.params.own_factor;
+  const OpTerm term =
+      gradient_term(args, {index.begin(), index.end()}, factor, {}, own ? "factor" : "1 / √d_head");
+  return {{term},
+          {{"factor", factor}},
+          own ? "dy[i, j] · s" : "dy[i, j] / √d_k",
+          written(term.value, args.params)};
 }
 
-// "÷ √16", "÷ 4"
+// "÷ √16", "÷ 4"; "× 0.1"
 std::vector<std::string> arrow(const OpArgs& args) {
+  if (args.params.own_factor) return {"× " + number_text(args.params.factor, 4)};
   const double divisor = 1.0 / static_cast<double>(args.params.factor);
   const double square = divisor * divisor, whole = std::round(square);
   std::vector<std::string> lines;
@@ -76,6 +88,11 @@ std::vector<std::string> arrow(const OpArgs& args) {
   lines.push_back("÷ " + (divisor == std::round(divisor) ? exact_number(static_cast<float>(divisor))
                                                          : number_text(divisor, 4)));
   return lines;
+}
+
+OpWords words(const OpParams& params) {
+  if (params.own_factor) return {"factor", "multiplied by one factor"};
+  return {"scale", "divided by √d_head"};
 }
 
 std::string code(const CodeArgs& c) {
@@ -106,6 +123,7 @@ const OpInfo& scale_op() {
       .trials = {"b h t s"},
       .keeps_place = true,
       .gradient_reads = {.inputs = {}, .result = false},
+      .words = words,
   };
   return info;
 }

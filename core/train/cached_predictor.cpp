@@ -65,10 +65,13 @@ CachedPredictor::CachedPredictor(std::shared_ptr<const Model> model, const Confi
     memory_[id] = const_cast<float*>(parameters_.back()->data.data());  // only read
   }
   share_aliases(*program_, memory_);
-  if (program_->mask >= 0) {
-    mask_.resize(static_cast<std::size_t>(context * context));
-    fill_mask(config.mask, static_cast<int>(context), mask_.data());
-  }
+  const auto fill = [&](TensorId id, const MaskSpec& spec, FloatBuffer& mask) {
+    if (id < 0) return;
+    mask.resize(static_cast<std::size_t>(context * context));
+    fill_mask(spec, static_cast<int>(context), mask.data());
+  };
+  fill(program_->mask, config.mask, mask_);
+  fill(program_->local_mask, program_->local_spec(), local_mask_);
   prepare_positions(config);
   const int last = program_->producer(program_->logits);
   stretches_.emplace_back();
@@ -114,8 +117,9 @@ void CachedPredictor::read(int id) {
   for (std::size_t s = 0; s < stretches_.size(); ++s) {
     backend_->run(*program_, stretches_[s], memory_);
     if (s == caches_.size()) break;
-    const float* mask = mask_.empty() ? nullptr : mask_.data() + at * model_->file.context;
-    caches_[s].run(memory_, at, mask);
+    const TensorId forbids = program_->attentions[s].mask;
+    const FloatBuffer& cells = forbids == program_->local_mask ? local_mask_ : mask_;
+    caches_[s].run(memory_, at, forbids < 0 ? nullptr : cells.data() + at * model_->file.context);
   }
   read_.push_back(id);
 }

@@ -45,7 +45,7 @@ class CachedPredictor {
   std::vector<std::vector<OpCall>> stretches_;  // an attention behind each but the last
   std::vector<cpu::AttentionCache> caches_;
   std::vector<Rows> rows_;
-  FloatBuffer mask_;  // (context, context)
+  FloatBuffer mask_, local_mask_;  // (context, context)
   FloatBuffer arena_;
   std::vector<float*> memory_;
   std::vector<std::shared_ptr<const Tensor>> parameters_;

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "core/base/error.h"
+#include "core/graph/options/attention_options.h"
 #include "core/graph/program_memory.h"
 #include "core/io/atomic_file.h"
 #include "core/train/fine_tuning.h"
@@ -64,6 +65,7 @@ void suit_numbers(RunPlan& plan) {
   c.positions = PositionKind::kNone;
   c.norm = NormKind::kNone;
   c.residual = false;
+  drop_unfit_options(c);
   c.experts = 2;
   if (plan.settings.task == "branches") {
     c.experts = 0;

@@ -87,7 +87,7 @@ TEST_CASE("model gradients: every configuration against central differences") {
   for_all_configs(check);
   for_fused_configs(check);
   CHECK(seen.size() ==
-        6 + 6 + 4 + 4 + 3 + 2 + 2 + 4 - 1);  // "none" is a mask and a kind of position
+        6 + 6 + 4 + 5 + 3 + 2 + 2 + 4 - 1);  // "none" is a mask and a kind of position
   CHECK(unsteady <= cells / 20);
   MESSAGE(cells << " cells, " << unsteady << " unsteady, largest difference " << worst);
 }

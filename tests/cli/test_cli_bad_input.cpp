@@ -98,6 +98,38 @@ TEST_CASE("models that cannot be") {
   check_refused(list({"--threads", "0"}), 2, {"--threads"});
 }
 
+TEST_CASE("recipes of published models that cannot be") {
+  const auto rotary = [](const Args& more) {
+    return list(joined({"--positions", "rotary"}, more));
+  };
+  for (const char* bad : {"-1", "nan", "1e9"}) {
+    check_refused(list({"--score-scale", bad}), 2, {"factor of the scores", "Choose 0"});
+    check_refused(list({"--softcap", bad}), 2, {"cap of the scores", "50 is common"});
+  }
+  check_refused(list({"--score-scale", "1", "--attention-scale", "off"}), 2,
+                {"--attention-scale on", "--score-scale 0"});
+  check_refused(list({"--softcap", "30", "--fused-attention", "on"}), 2, {"--softcap 0"});
+  check_refused(list({"--rotary-scaling", "linear", "--rotary-factor", "2"}), 2,
+                {"linear", "these positions are sinusoidal", "--positions rotary"});
+  check_refused(rotary({"--rotary-factor", "8"}), 2, {"--rotary-scaling linear or llama3"});
+  check_refused(rotary({"--rotary-scaling", "yarn"}), 2, {"none, linear, llama3", "'yarn'"});
+  check_refused(rotary({"--rotary-scaling", "linear", "--rotary-low", "2"}), 2,
+                {"--rotary-scaling llama3"});
+  check_refused(rotary({"--rotary-scaling", "llama3", "--rotary-factor", "0.5"}), 2,
+                {"between 1 and 1e6; got 0.5"});
+  check_refused(rotary({"--rotary-scaling", "llama3", "--rotary-factor", "8", "--rotary-low", "4"}),
+                2, {"lower bound above 0"});
+  check_refused(list({"--local-layers", "2", "--local-window", "4"}), 2,
+                {"no layer 2", "layers 0 to 1"});
+  check_refused(list({"--local-layers", "1"}), 2, {"window of at least 1", "--local-window"});
+  check_refused(list({"--local-window", "4"}), 2, {"needs layers that have it"});
+  check_refused(list({"--local-layers", "one", "--local-window", "4"}), 2, {"1,3,5", "'one'"});
+  CHECK(list({"--local-layers", "1", "--local-window", "4", "--softcap", "20", "--score-scale",
+              "0.1", "--block", "parallel"})
+            .status == 0);
+  CHECK(rotary({"--rotary-scaling", "llama3", "--rotary-factor", "8"}).status == 0);
+}
+
 TEST_CASE("shared heads and rotary positions that cannot be") {
   check_refused(list({"--kv-heads", "3"}), 2,
                 {"4 heads cannot share 3 heads of keys and values evenly", "choose 2 or 4"});

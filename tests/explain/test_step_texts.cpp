@@ -90,6 +90,27 @@ std::shared_ptr<const Trace> run(const Config& c, bool padded) {
                    std::move(input), model, *backend);
 }
 
+// Of recipes that only some published models have.
+template <class F>
+void write_recipes_of_attention(F&& check) {
+  Config c = small(ModelForm::kTokens);
+  c.block = BlockKind::kParallel;
+  c.score_scale = 0.3;
+  c.softcap = 2;
+  c.positions = PositionKind::kRotary;
+  c.rotary_scaling = RotaryScaling::kLlama3;
+  c.rotary_factor = 8;
+  c.local_layers = {0};
+  c.local_window = 2;
+  check(c);
+  c.softcap = 0;
+  c.rotary_scaling = RotaryScaling::kLinear;
+  c.mask.kind = MaskKind::kNone;
+  check(c);
+  c.fused_attention = true;
+  check(c);
+}
+
 std::string all_said() {
   Lines lines;
   const auto backend = make_reference_backend();
@@ -183,6 +204,7 @@ std::string all_said() {
   c.temperature = 2;
   c.mask.kind = MaskKind::kCausal;
   check(c);
+  write_recipes_of_attention(check);
   return lines.text();
 }
 

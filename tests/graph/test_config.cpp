@@ -78,11 +78,12 @@ TEST_CASE("config: each choice has one word") {
   check_words<ModelForm>(3);
   check_words<AttentionKind>(4);
   check_words<ScoreKind>(2);
-  check_words<BlockKind>(4);
+  check_words<BlockKind>(5);
   check_words<NormKind>(3);
   check_words<Activation>(6);
   check_words<PositionKind>(8);
   check_words<RotaryPairs>(2);
+  check_words<RotaryScaling>(3);
   check_words<MaskKind>(6);
   CHECK(choice_list(MaskKind{}) == "one of none, causal, padding, local, strided, free");
   CHECK(choice_list(Activation::kGelu) == "one of relu, gelu, gelu-tanh, silu, swiglu, geglu");

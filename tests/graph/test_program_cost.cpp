@@ -108,6 +108,22 @@ TEST_CASE("cost: what many layers take follows from two, and equals what their p
   }
 }
 
+TEST_CASE("cost: layers with a window have a mask of their own, and it is counted") {
+  Config c = small_model(7);
+  const RunShape shape{.batch = 2, .positions = 5, .vocab = 7};
+  const double plain = program_cost(c, shape).input_bytes, mask = 4 * 2 * 5 * 5;
+  c.local_window = 2;
+  c.local_layers = {1, 3, 5};
+  CHECK(program_cost(c, shape).input_bytes == plain + mask);
+  CHECK(memory_needed(c, shape) == program_cost(c, shape).run_bytes());
+  c.local_layers = {0, 1, 2, 3, 4, 5, 6};  // in place of the other one
+  const ProgramCost cost = program_cost(c, shape);
+  CHECK(cost.input_bytes == plain);
+  CHECK(cost.arena_bytes() ==
+        static_cast<double>(arena_cells(build_program(c, shape)) * sizeof(float)));
+  CHECK(most_layers(c, shape, cost.run_bytes() / 2) < 7);
+}
+
 TEST_CASE("cost: a convolution multiplies by all places of its window") {
   Config c = small_model(1);
   c.mixer = MixerKind::kConvolution;

@@ -76,12 +76,47 @@ void for_rotations(F&& f) {
         CAPTURE(width);
         CAPTURE(turned);
         f(Sizes{2, 3, 19, width + width % 3}, params);
+        OpParams slower = params;
+        slower.stretch = {interleaved ? RotaryScaling::kLinear : RotaryScaling::kLlama3, 8, 1, 4,
+                          40};
+        f(Sizes{2, 3, 19, width + width % 3}, slower);
       }
     }
   }
 }
 
 }  // namespace
+
+// Of Llama 3.1: heads of 128, base 500000, rope_scaling {factor 8, low 1, high 4, context 8192};
+// computed apart from this code, by wavelength.
+TEST_CASE("rotary: pairs are slowed down by how often they turn round") {
+  const RotaryStretch llama{RotaryScaling::kLlama3, 8, 1, 4, 8192};
+  const auto rate = [&](std::int64_t i) { return rotary_rate(500000, llama, i, 64); };
+  const auto is = [](double x) { return doctest::Approx(x).epsilon(1e-12); };
+  CHECK(rate(0) == 1);
+  CHECK(rate(20) == is(0.016560440080994446));  // stays
+  CHECK(rate(29) == is(0.002166570763503359));  // in part
+  CHECK(rate(30) == is(0.0013718935677611381));
+  CHECK(rate(33) == is(0.00031269375038406517));
+  CHECK(rate(35) == is(9.556212353964683e-05));  // in full
+  CHECK(rate(63) == is(3.068925988914511e-07));
+  const RotaryStretch linear{RotaryScaling::kLinear, 8};
+  for (const std::int64_t i : {0, 20, 63})
+    CHECK(rotary_rate(500000, linear, i, 64) == is(rotary_rate(500000, {}, i, 64) / 8));
+}
+
+TEST_CASE("rotary: rotations of different scaling do not share their angles") {
+  const auto cpu = make_cpu_backend(1), reference = make_reference_backend();
+  for (const RotaryScaling kind :
+       {RotaryScaling::kNone, RotaryScaling::kLinear, RotaryScaling::kLlama3}) {
+    OpParams params = way(false, 0, 100);
+    params.stretch = {kind, 4, 1, 4, 30};
+    Rotation got({1, 2, 9, 8}, params), expected({1, 2, 9, 8}, params);
+    got.run(*cpu);
+    expected.run(*reference);
+    CHECK(largest_difference(got.out, expected.out) < 2e-6);
+  }
+}
 
 TEST_CASE("rotary: the cpu backend turns as the reference does, and gradients turn back") {
   const auto cpu = make_cpu_backend(2), reference = make_reference_backend();

@@ -188,6 +188,30 @@ CONFIGS = {
                                  d_hidden=5, tokens=6, bias="off"),
 } | reference.mixes()
 
+CONFIGS |= {
+    "parallel": dict(block="parallel", heads=2, d_model=4, d_hidden=5, layers=2, tokens=5, batch=2),
+    "parallel-alone": dict(block="parallel", residual="off", norm="rms", heads=2, d_model=4,
+                           d_hidden=5, layers=2, tokens=4, batch=2),
+    "parallel-dropout": dict(block="parallel", heads=2, d_model=4, d_hidden=5, tokens=4, batch=2,
+                             dropout=0.4),
+    "translate-parallel": dict(form="translate", block="parallel", heads=2, d_model=4, d_hidden=5,
+                               tokens=4, source=5, batch=2, source_lengths=[3, 5]),
+    "rotary-llama3": dict(positions="rotary", rotary_scaling="llama3", rotary_factor=8.0,
+                          rotary_context=16, rotary_base=50.0, heads=2, d_model=16, d_hidden=5,
+                          tokens=5, batch=2),
+    "local-layers": dict(local_layers=[1], local_window=2, layers=2, heads=2, d_model=4, d_hidden=5,
+                         tokens=5, batch=2),
+    "local-layers-dropout": dict(local_layers=[0], local_window=2, heads=2, d_model=4, d_hidden=5,
+                                 tokens=5, batch=2, dropout=0.4),
+    "classes-local-layers": dict(form="classes", classes=3, local_layers=[0], local_window=2,
+                                 heads=2, d_model=4, d_hidden=5, mask="none", tokens=5, batch=3,
+                                 lengths=[5, 2, 4]),
+    "softcap": dict(softcap=1.2, heads=2, d_model=4, d_hidden=5, layers=2, tokens=5, batch=2),
+    "translate-softcap": dict(form="translate", softcap=0.9, heads=2, d_model=4, d_hidden=5,
+                              tokens=4, source=5, batch=2, source_lengths=[3, 5]),
+    "score-scale": dict(score_scale=0.3, heads=2, d_model=4, d_hidden=5, tokens=5, batch=2),
+}
+
 
 def dropout_factors(c, generator):
     """0 for what is left out, 1 / (1 - p) for the rest, of a model with narrow heads."""

@@ -48,6 +48,10 @@ LATER = dict(norm="layer", kv_heads=0, rotary="half", rotary_base=10000.0, rotar
              memory=0, numbers="off", components=0, output_projection="on", d_value=0, bias_kv="off",
              zero_attention="off", average_weights="off", fused_attention="off", masked_heads="", added="",
              by_head=[], segments="off", token_head="off")
+# Of recipes that only some published models have.
+LATER |= dict(score_scale=0.0, softcap=0.0, rotary_scaling="none", rotary_factor=1.0,
+              rotary_low=1.0, rotary_high=4.0, rotary_context=8192, local_layers=[],
+              local_window=0)
 DEFAULTS |= LATER
 
 BY_DISTANCE = ("relative", "t5", "alibi", "transformer-xl")
@@ -330,6 +334,79 @@ CONFIGS = {
 }
 
 
+CONFIGS |= {
+    # Attention and network both from the block's input, as in GPT-NeoX and GPT-J.
+    "parallel": dict(block="parallel", heads=2, d_model=6, d_hidden=5, layers=2, tokens=5, batch=2),
+    "parallel-alone": dict(block="parallel", residual="off", norm="rms", heads=3, d_model=6,
+                           d_hidden=5, layers=2, tokens=4),
+    "parallel-neox": dict(block="parallel", positions="rotary", rotary_width=2, heads=2, d_model=8,
+                          d_hidden=7, layers=2, activation="gelu", tokens=6),
+    "parallel-no-norm": dict(block="parallel", norm="none", heads=2, d_model=6, d_hidden=5,
+                             tokens=5),
+    "parallel-memory": dict(block="parallel", memory=4, positions="rotary", heads=2, d_model=8,
+                            d_hidden=5, layers=2, tokens=5, batch=2),
+    "parallel-mixer": dict(block="parallel", mixer="gru", d_model=5, d_hidden=4, layers=2, tokens=5),
+    "parallel-no-mixer": dict(block="parallel", mixer="none", d_model=5, d_hidden=4, layers=2,
+                              tokens=5),
+    "translate-parallel": dict(form="translate", block="parallel", heads=2, d_model=4, d_hidden=5,
+                               layers=2, tokens=4, source=6, batch=2, source_lengths=[4, 6]),
+    "translate-parallel-alone": dict(form="translate", block="parallel", residual="off", heads=2,
+                                     d_model=4, d_hidden=5, tokens=4, source=3),
+    "classes-parallel-experts": dict(form="classes", classes=3, block="parallel", experts=3,
+                                     top_experts=2, heads=2, d_model=4, d_hidden=5, mask="none",
+                                     batch=2, tokens=5, lengths=[5, 3]),
+    # A factor of the scores that is not 1 / sqrt(d_head).
+    "score-scale": dict(score_scale=0.3, heads=2, d_model=6, d_hidden=5, layers=2, tokens=5),
+    "score-scale-one": dict(score_scale=1.0, heads=3, d_model=9, block="attention", tokens=5,
+                            scores="additive"),
+    "score-scale-fused": dict(score_scale=0.2, fused_attention="on", temperature=1.4, heads=2,
+                              d_model=6, d_hidden=5, tokens=18),
+    # Rotary positions that turn more slowly: all pairs, and by wavelength; of the eight pairs of
+    # "llama3" some stay, some are slowed down in full, some in part.
+    "rotary-linear": dict(positions="rotary", rotary_scaling="linear", rotary_factor=2.5, heads=2,
+                          d_model=8, d_hidden=5, layers=2, tokens=7),
+    "rotary-llama3": dict(positions="rotary", rotary_scaling="llama3", rotary_factor=8.0,
+                          rotary_context=64, rotary_base=100.0, heads=2, d_model=32, d_hidden=5,
+                          norm="rms", activation="swiglu", bias="off", kv_heads=1, tokens=9),
+    "rotary-llama3-bounds": dict(positions="rotary", rotary="interleaved", rotary_width=12,
+                                 rotary_scaling="llama3", rotary_factor=4.0, rotary_low=0.5,
+                                 rotary_high=9.0, rotary_context=200, heads=2, d_head=14, d_model=6,
+                                 block="attention", memory=3, tokens=6),
+    "translate-rotary-linear": dict(form="translate", positions="rotary", rotary_scaling="linear",
+                                    rotary_factor=4.0, heads=2, d_model=8, d_hidden=5, tokens=4,
+                                    source=5, batch=2, source_lengths=[3, 5]),
+    # Layers with a window of their own, as every second one of GPT-Neo; and all of them.
+    "local-layers": dict(local_layers=[1], local_window=2, layers=2, heads=2, d_model=6, d_hidden=5,
+                         tokens=6, batch=2),
+    "local-layers-all": dict(local_layers=[0, 1], local_window=3, layers=2, heads=2, d_model=6,
+                             d_hidden=5, tokens=6),
+    "local-layers-open": dict(local_layers=[0], local_window=1, mask="none", layers=2, heads=2,
+                              d_model=6, d_hidden=5, tokens=5),
+    "local-layers-padding": dict(local_layers=[1], local_window=2, mask="padding", padding=[2, 4],
+                                 layers=2, heads=3, d_model=6, d_hidden=5, bias_kv="on", tokens=6),
+    "local-layers-fused": dict(local_layers=[0, 2], local_window=4, fused_attention="on", layers=3,
+                               heads=2, d_model=6, d_hidden=5, tokens=35),
+    "local-layers-memory": dict(local_layers=[1], local_window=3, memory=4, positions="rotary",
+                                layers=2, heads=2, d_model=8, d_hidden=5, tokens=5, batch=2),
+    "translate-local-layers": dict(form="translate", local_layers=[1], local_window=2, layers=2,
+                                   heads=2, d_model=4, d_hidden=5, tokens=5, source=6, batch=2,
+                                   source_lengths=[4, 6]),
+    "classes-local-layers": dict(form="classes", classes=3, local_layers=[0], local_window=2,
+                                 heads=2, d_model=4, d_hidden=5, mask="none", batch=2, tokens=5,
+                                 lengths=[5, 3]),
+    # Scores that cannot grow beyond a cap, as in Gemma 2.
+    "softcap": dict(softcap=1.5, heads=2, d_model=6, d_hidden=5, layers=2, tokens=5, batch=2),
+    "softcap-alibi": dict(softcap=0.8, positions="alibi", score_scale=0.9, heads=3, d_model=6,
+                          block="attention", mask="local", window=2, tokens=6),
+    "softcap-additive": dict(softcap=1.0, scores="additive", scale="off", attention="wide", heads=2,
+                             d_model=5, block="post-norm", temperature=0.7, tokens=5),
+    "translate-softcap": dict(form="translate", softcap=2.0, heads=2, d_model=4, d_hidden=5,
+                              tokens=4, source=5, batch=2, source_lengths=[3, 5]),
+    "translate-score-scale": dict(form="translate", score_scale=0.7, heads=2, d_model=4, d_hidden=5,
+                                  tokens=4, source=3),
+}
+
+
 def mixes():
     """Every combination of the four mechanisms, small."""
     made = {}
@@ -370,7 +447,7 @@ def focus_count(c):
 
 def norms_before(c):
     """Does each part start from normed rows, and the model end with a norm?"""
-    return c["block"] in ("pre-norm", "attention-norm") and c["norm"] != "none"
+    return c["block"] in ("pre-norm", "attention-norm", "parallel") and c["norm"] != "none"
 
 
 def is_gated(c):
@@ -488,8 +565,13 @@ def make_inputs(c):
     mixes = c["mixer"] not in ("attention", "none")
     if c["mixer"] == "none":
         return made
-    if not mixes and (c["mask"] != "none" or c["lengths"] or c["source_lengths"]):
-        made["mask"] = as_mask(torch.stack([allowed_keys(c, item) for item in range(batch)]))
+    allowed = [] if mixes else [allowed_keys(c, item) for item in range(batch)]
+    some = len(c["local_layers"]) < c["layers"] or c["layers"] == 0  # layers without a window
+    if not mixes and some and (c["mask"] != "none" or c["lengths"] or c["source_lengths"]):
+        made["mask"] = as_mask(torch.stack(allowed))
+    if c["local_layers"]:
+        behind = torch.arange(n)[:, None] - torch.arange(-remembered(c), n)[None, :]
+        made["local_mask"] = as_mask(torch.stack(allowed) & (behind < c["local_window"]))
     if not mixes:
         made |= added_mask(c)
     if c["form"] == "classes" or mixes:
@@ -506,7 +588,7 @@ def make_inputs(c):
         there = torch.arange(s)[None] < torch.tensor(c["source_lengths"])[:, None]
         made["source_mask"] = as_mask(there[:, None].expand(-1, s, -1))
         made["cross_mask"] = as_mask(there[:, None].expand(-1, n, -1))
-    for name in ("mask", "source_mask", "cross_mask"):  # keys of no token are never forbidden
+    for name in ("mask", "local_mask", "source_mask", "cross_mask"):  # keys of no token are never forbidden
         if name in made:
             made[name] = F.pad(made[name], (0, extra_keys(c)))
     return made
@@ -792,7 +874,10 @@ class Run:
             first = 0 if self.looks_back() else 1 - n
             rows = self.waves(torch.arange(first, remembered(c) + n, dtype=torch.float64))
             self.keep(root + "dist_embed", rows.expand(len(ids), -1, -1).clone())
+        mask = self.mask
         for layer in range(c["layers"]):
+            local = root != "encoder." and layer in c["local_layers"]
+            self.mask = self.inputs["local_mask"] if local else mask
             x = self.block(f"{root}blocks.{layer}.", x, encoded)
         last = norms_before(c) and c["layers"] > 0
         return self.layer_norm(root + "ln_final", x) if last else x
@@ -938,7 +1023,7 @@ class Run:
             pairs = x[..., :r].reshape(*x.shape[:-1], r // 2, 2)
         rates = self.c["rotary_base"] ** (-torch.arange(0, r, 2, dtype=torch.float64) / r)
         places = torch.arange(first, first + x.shape[-2], dtype=torch.float64)
-        angles = places[:, None] * rates
+        angles = places[:, None] * self.slowed(rates)
         turned = torch.view_as_real(torch.view_as_complex(pairs.contiguous()) *
                                     torch.polar(torch.ones_like(angles), angles))
         if self.c["rotary"] == "half":
@@ -946,6 +1031,26 @@ class Run:
         else:
             turned = turned.flatten(-2)
         return torch.cat([turned, x[..., r:]], -1)
+
+    def slowed(self, rates):
+        """As the `rope_scaling` of Llama's configs asks for, by wavelength."""
+        c, factor = self.c, self.c["rotary_factor"]
+        if c["rotary_scaling"] == "none":
+            return rates
+        if c["rotary_scaling"] == "linear":
+            return rates / factor
+        made = []
+        for rate in rates.tolist():
+            wavelength = 2 * math.pi / rate
+            if wavelength < c["rotary_context"] / c["rotary_high"]:
+                made.append(rate)
+            elif wavelength > c["rotary_context"] / c["rotary_low"]:
+                made.append(rate / factor)
+            else:
+                smooth = (c["rotary_context"] / wavelength - c["rotary_low"]) / \
+                    (c["rotary_high"] - c["rotary_low"])
+                made.append((1 - smooth) * rate / factor + smooth * rate)
+        return torch.tensor(made, dtype=torch.float64)
 
     def block(self, at, x, encoded=None):
         c = self.c
@@ -956,19 +1061,20 @@ class Run:
         # Dai et al.'s code joins the rows, then norms them: the same, row by row.
         memory = self.inputs.get(at + "memory")
         joined = None if memory is None else torch.cat([memory, x], 1)
-        if joined is not None and c["block"] != "pre-norm":
+        if joined is not None and not norms_before(c):
             self.keep(at + "attn.extended", joined)
         if c["block"] == "attention":
             return self.keep(at + "resid_post", self.attention(at, x, joined) + residual * x)
         if c["block"] == "attention-norm" and joined is None:
             normed = self.layer_norm(at + "ln1", x)
             return self.keep(at + "resid_post", self.attention(at, normed, None) + residual * x)
-        if c["block"] == "pre-norm":
+        parallel = c["block"] == "parallel"
+        if c["block"] == "pre-norm" or parallel:
             if c["mixer"] == "none":
                 return self.keep(at + "resid_post", self.feed_forward(
                     at, self.layer_norm(at + "ln2", x)) + residual * x)
             normed = self.layer_norm(at + "ln1", x)
-            if joined is not None:
+            if joined is not None and norms_before(c):
                 theirs = self.layer_norm(at + "ln1", joined, "joined")
                 del self.kept[at + "ln1.joined"]
                 before = self.layer_norm(at + "ln1", memory, "memory_normalized")
@@ -976,7 +1082,9 @@ class Run:
                 self.agree("the norm of joined rows", joined, theirs)
             mid = self.attention(at, normed, joined) + residual * x
             self.keep(at + "resid_mid", mid)
-            post = self.feed_forward(at, self.layer_norm(at + "ln2", mid)) + residual * mid
+            start = x if parallel else mid
+            kept = mid if parallel else residual * mid  # attention's part stays in any case
+            post = self.feed_forward(at, self.layer_norm(at + "ln2", start)) + kept
         elif c["norm"] == "none":
             mid = self.keep(at + "resid_mid", self.attention(at, x, joined) + residual * x)
             post = self.feed_forward(at, mid) + residual * mid
@@ -1011,7 +1119,10 @@ class Run:
         if not alone:
             sublayers.append(("ln3", lambda rows: self.feed_forward(at, rows), "resid_post"))
         for norm, sublayer, name in sublayers:
-            if norms_before(c):
+            if c["block"] == "parallel":
+                kept = residual * x if norm == "ln1" else x
+                x = sublayer(self.layer_norm(at + norm, start)) + kept
+            elif norms_before(c):
                 x = sublayer(self.layer_norm(at + norm, x)) + residual * x
             else:
                 x = sublayer(x) + residual * x
@@ -1135,9 +1246,12 @@ class Run:
         if own:
             scores = self.score_distances(at, q, scores)
         if c["scale"] == "on":
-            scores = scores / math.sqrt(width)
+            scores = scores * c["score_scale"] if c["score_scale"] else scores / math.sqrt(width)
             if steps:
                 self.keep(at + "scores_scaled", scores)
+        if c["softcap"]:
+            scores = self.keep(at + "scores_capped",
+                               c["softcap"] * torch.tanh(scores / c["softcap"]))
         if own:
             scores = self.bias_distances(at, scores)
         if self.mask is not None:
@@ -1246,11 +1360,13 @@ class Run:
         self.checks.add(what)
 
     def check_dot_product(self, q, k, v, z, forbidden_rows, added):
-        if self.c["scores"] == "additive":
+        if self.c["scores"] == "additive" or self.c["softcap"]:
             return
         q = q / self.c["temperature"]
         if self.c["scale"] == "off":
             q = q * math.sqrt(q.shape[-1])
+        elif self.c["score_scale"]:
+            q = q * math.sqrt(q.shape[-1]) * self.c["score_scale"]
         mask = None
         if self.mask is not None:
             mask = self.mask[:, None].expand(-1, q.shape[1], -1, -1)
@@ -1275,11 +1391,12 @@ class Run:
             mask = 0 if self.mask is None else self.mask[:, None]
             empty = torch.isinf(added + mask).all(-1).any()
         return (c["mixer"] == "attention" and c["attention"] == "narrow" and not c["d_head"] and c["scores"] == "dot" and
-                c["scale"] == "on" and c["temperature"] == 1 and c["bias"] == "on" and not empty and
+                c["scale"] == "on" and not c["score_scale"] and not c["softcap"] and c["temperature"] == 1 and c["bias"] == "on" and not empty and
                 value_width(c) == head_width(c) and c["positions"] not in ("rotary",) + BY_DISTANCE and kv_head_count(c) == head_count(c))
 
     def fits_torch_layers(self):
         return (self.fits_torch_modules() and self.c["norm"] == "layer" and
+                self.c["block"] != "parallel" and
                 not extra_keys(self.c) and not self.c["masked_heads"] and
                 not self.c["added"] and not self.c["by_head"] and
                 not self.c["experts"] and self.c["activation"] in ("relu", "gelu", "gelu-tanh"))
@@ -1389,6 +1506,8 @@ def metadata(c):
             value = ",".join(map(str, value)) if c["batch"] == 1 else ""
         elif key in ("forbidden", "by_head"):
             value = ",".join(":".join(map(str, cell)) for cell in value)
+        elif key == "local_layers":
+            value = ",".join(map(str, value))
         if not isinstance(value, list) and key != "second":  # lengths stand in the masks
             words[key] = str(value)
     padded = "on" if c["lengths"] or c["source_lengths"] else "off"

@@ -97,6 +97,20 @@ inline OpParams turning(std::int64_t features, bool interleaved) {
   return params;
 }
 
+inline OpParams turning_slowly(RotaryScaling kind) {
+  OpParams params;
+  params.base = 50;
+  params.stretch = {kind, 3, 0.5, 4, 20};
+  return params;
+}
+
+inline OpParams own_factor(float factor) {
+  OpParams params;
+  params.factor = factor;
+  params.own_factor = true;
+  return params;
+}
+
 // In attention's place; two texts, each with padding within and at its end.
 inline std::vector<Case> mixer_cases() {
   const Axis state{"state", 4}, next{"next_state", 4}, gate{"gate", 12}, tap{"tap", 3};
@@ -313,6 +327,10 @@ inline std::vector<Case> all_cases() {
   add_fused_cases(cases);
   for (Op op : {Op::kRelu, Op::kGelu, Op::kGeluTanh, Op::kSilu, Op::kTanh})
     cases.push_back({op, {hidden}});
+  cases.push_back({Op::kTanh, {hidden}, with(0.7f, 0)});
+  cases.push_back({Op::kScale, {s}, own_factor(0.3f), 3});
+  for (const RotaryScaling kind : {RotaryScaling::kLinear, RotaryScaling::kLlama3})
+    cases.push_back({Op::kRotary, {q}, turning_slowly(kind), 3});
   return cases;
 }
 

@@ -56,6 +56,24 @@ AddedMask added_of(const Reference& r, bool by_head) {
   return added_mask(array);
 }
 
+// Of recipes that only some published models have.
+void read_recipe_options(const Reference& r, Config& c) {
+  const auto& words = r.file.metadata;
+  const auto real = [&](const char* key, double& out) {
+    if (words.contains(key)) out = std::stod(r.word(key));
+  };
+  real("score_scale", c.score_scale);
+  real("softcap", c.softcap);
+  if (words.contains("rotary_scaling"))
+    c.rotary_scaling = r.choice<RotaryScaling>("rotary_scaling");
+  real("rotary_factor", c.rotary_factor);
+  real("rotary_low", c.rotary_low);
+  real("rotary_high", c.rotary_high);
+  if (words.contains("rotary_context")) c.rotary_context = r.number("rotary_context");
+  if (words.contains("local_layers")) c.local_layers = numbers_in(r.word("local_layers"));
+  if (words.contains("local_window")) c.local_window = r.number("local_window");
+}
+
 }  // namespace
 
 Config config_of(const Reference& r) {
@@ -79,6 +97,7 @@ Config config_of(const Reference& r) {
   if (words.contains("rotary")) c.rotary = r.choice<RotaryPairs>("rotary");
   if (words.contains("rotary_base")) c.rotary_base = std::stod(r.word("rotary_base"));
   if (words.contains("rotary_width")) c.rotary_width = r.number("rotary_width");
+  read_recipe_options(r, c);
   if (words.contains("relative_reach")) c.relative_reach = r.number("relative_reach");
   if (words.contains("t5_buckets")) c.t5_buckets = r.number("t5_buckets");
   if (words.contains("t5_reach")) c.t5_reach = r.number("t5_reach");

@@ -165,12 +165,15 @@ void for_all_configs(F&& f) {
     BlockKind block;
     ScoreKind scores;
   };
-  // Attention alone with a norm comes last: the others keep the switches that go with their number.
+  // Blocks that came later come last: the others keep the switches that go with their number.
   std::vector<Kinds> kinds;
-  for (const bool normed : {false, true}) {
+  const auto came = [](BlockKind b) {
+    return b == BlockKind::kParallel ? 2 : b == BlockKind::kNormedAttention ? 1 : 0;
+  };
+  for (const int later : {0, 1, 2}) {
     for (const auto& attention : choices(AttentionKind{})) {
       for (const auto& block : choices(BlockKind{})) {
-        if ((block.value == BlockKind::kNormedAttention) != normed) continue;
+        if (came(block.value) != later) continue;
         for (const auto& scores : choices(ScoreKind{}))
           kinds.push_back({attention.value, block.value, scores.value});
       }

@@ -47,6 +47,18 @@ Config drawn_config(std::uint64_t seed) {
       seed, 12, {MaskKind::kCausal, MaskKind::kCausal, MaskKind::kLocal, MaskKind::kStrided});
   c.mask.window = 5;
   c.fused_attention = one_of(seed, 13, {true, false});
+  if (one_of(seed, 14, {false, false, true})) c.block = BlockKind::kParallel;
+  if (one_of(seed, 15, {false, true})) {
+    c.local_window = 3;
+    for (int layer = c.layers == 2 ? 1 : 0; layer < c.layers; layer += 2)
+      c.local_layers.push_back(layer);
+  }
+  if (c.scale) c.score_scale = one_of(seed, 16, {0.0, 0.4});
+  if (c.has_rotary())
+    c.rotary_scaling =
+        one_of(seed, 17, {RotaryScaling::kNone, RotaryScaling::kLinear, RotaryScaling::kLlama3});
+  c.rotary_factor = 2;
+  c.rotary_context = 30;
   return c;
 }
 

@@ -63,7 +63,7 @@ TEST_CASE("checkpointing: every configuration learns bit for bit the same") {
     check_same(c, shape, number % 3 == 0 ? 0 : 0.2);
     ++number;
   });
-  CHECK(number == 64);
+  CHECK(number == 80);
 }
 
 TEST_CASE("checkpointing: fused attention learns bit for bit the same") {

@@ -125,7 +125,7 @@ TEST_CASE("half storage: in every configuration the backward pass reads what was
                    number % 3 == 0 ? 0 : 0.2);
     ++number;
   });
-  CHECK(number == 64);
+  CHECK(number == 80);
 }
 
 TEST_CASE("half storage: fused attention reads what was kept, rounded") {

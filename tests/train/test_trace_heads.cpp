@@ -66,6 +66,22 @@ TEST_CASE("trace heads: a row for each layer, whatever else the run has computed
   }
 }
 
+TEST_CASE("trace heads: layers with a window of their own are judged by what they may look at") {
+  Document document;
+  document.sentence = "the cat saw the dog and the dog saw the cat";
+  document.config.layers = 2;
+  document.config.heads = 2;
+  document.config.local_layers = {1};
+  document.config.local_window = 3;
+  const auto trace = run(document, nullptr, false);
+  const TraceHeads heads = score_heads(*trace);
+  for (int layer = 0; layer < 2; ++layer) {
+    const MaskSpec own = document.config.mask_of(layer);
+    check_attention(*trace, "blocks." + std::to_string(layer) + ".attn.pattern", trace->input().ids,
+                    &own, heads.scores[static_cast<std::size_t>(layer)]);
+  }
+}
+
 TEST_CASE("trace heads: classifiers and models that fill [MASK] look both ways") {
   for (const char* name : {"sentiment", "masked"}) {
     std::shared_ptr<const Model> model;

@@ -78,6 +78,26 @@ TEST_CASE("forms: what stands in the padding changes nothing") {
   }
 }
 
+TEST_CASE("forms: nor does it where layers have a window of their own") {
+  Config config = small_config(ModelForm::kClasses);
+  config.local_layers = {0};
+  config.local_window = 2;
+  const RunShape shape = shape_for(config.form, true);
+  const auto trainer = [&] {
+    return Trainer(config, shape,
+                   initial_parameters(build_program(config, shape), Init::kGlorot, 5),
+                   options_for(1));
+  };
+  TokenBatch batch = batch_for(config.form, 5, 1);
+  Trainer one = trainer(), other = trainer();
+  const TrainStep a = one.step(batch);
+  for (std::size_t r = 0; r < 5; ++r)
+    for (std::size_t t = static_cast<std::size_t>(batch.lengths[r]); t < 6; ++t)
+      batch.tokens[6 * r + t] = (batch.tokens[6 * r + t] + 1) % 9;
+  CHECK(other.step(batch).loss == a.loss);
+  CHECK(same_bits(one, other));
+}
+
 TEST_CASE("forms: a padded row costs what it costs alone") {
   for (const ModelForm form : kForms) {
     CAPTURE(word(form));

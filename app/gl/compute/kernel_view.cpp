@@ -40,7 +40,7 @@ class Notes final : public GlLauncher {
     launches.push_back({l.kernel, l.variant, l.rows, l.columns, l.groups, l.buffers, l.uniforms});
   }
   unsigned scratch(std::int64_t) override { return kScratch; }
-  unsigned turns(std::int64_t, double) override { return kTurns; }
+  unsigned turns(std::int64_t, double, const RotaryStretch&) override { return kTurns; }
   unsigned table(std::vector<std::uint32_t>) override { return kTableBuffer; }
 
   std::vector<Launch> launches;

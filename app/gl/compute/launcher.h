@@ -4,10 +4,11 @@
 
 #include <cstdint>
 #include <initializer_list>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 #include "app/gl/compute/queue.h"
+#include "core/ops/positions/rotary_scaling.h"
 
 namespace headlight {
 
@@ -33,8 +34,9 @@ class GlLauncher {
   /// A buffer for what one kernel leaves to the next, of `cells` words at least.
   virtual unsigned scratch(std::int64_t cells) = 0;
   /// A buffer that says for each pair of `width` features how far round the circle a position goes,
-  /// which takes base^(2 pair / width) · 2π of them: shaders/turns.glsl.
-  virtual unsigned turns(std::int64_t width, double base) = 0;
+  /// which takes base^(2 pair / width) · 2π of them, or more where turning is made slower:
+  /// shaders/turns.glsl.
+  virtual unsigned turns(std::int64_t width, double base, const RotaryStretch& = {}) = 0;
   /// A buffer that holds these words until the next time.
   virtual unsigned table(std::vector<std::uint32_t> words) = 0;
 };
@@ -49,7 +51,7 @@ class GlDeviceLauncher final : public GlLauncher {
 
   void launch(const GlLaunch&) override;
   unsigned scratch(std::int64_t cells) override;
-  unsigned turns(std::int64_t width, double base) override;
+  unsigned turns(std::int64_t width, double base, const RotaryStretch&) override;
   unsigned table(std::vector<std::uint32_t> words) override;
 
  private:
@@ -58,7 +60,8 @@ class GlDeviceLauncher final : public GlLauncher {
   GlQueue& queue_;
   unsigned scratch_ = 0, turns_ = 0, table_ = 0;
   std::int64_t scratch_cells_ = 0;
-  std::pair<std::int64_t, double> turns_of_ = {};  // the width and base that turns_ is for
+  // The width, base and scaling that turns_ is for.
+  std::tuple<std::int64_t, double, RotaryStretch> turns_of_ = {};
   std::vector<std::uint32_t> table_words_;
 };
 

@@ -24,6 +24,7 @@ Choices choices_of(const Ui& ui, ScoreKind kind) { return of(ui, "scores", kind)
 Choices choices_of(const Ui& ui, BlockKind kind) { return of(ui, "block", kind); }
 Choices choices_of(const Ui& ui, NormKind kind) { return of(ui, "norm", kind); }
 Choices choices_of(const Ui& ui, RotaryPairs kind) { return of(ui, "rotary", kind); }
+Choices choices_of(const Ui& ui, RotaryScaling kind) { return of(ui, "rotary_scaling", kind); }
 Choices choices_of(const Ui& ui, Activation kind) { return of(ui, "activation", kind); }
 Choices choices_of(const Ui& ui, MixerKind kind) { return of(ui, "mixer", kind); }
 Choices choices_of(const Ui& ui, PoolKind kind) { return of(ui, "pool", kind); }

@@ -22,6 +22,7 @@ Choices choices_of(const Ui&, ScoreKind);
 Choices choices_of(const Ui&, BlockKind);
 Choices choices_of(const Ui&, NormKind);
 Choices choices_of(const Ui&, RotaryPairs);
+Choices choices_of(const Ui&, RotaryScaling);
 Choices choices_of(const Ui&, Activation);
 Choices choices_of(const Ui&, MixerKind);
 Choices choices_of(const Ui&, PoolKind);

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "app/ui/cost/cost_view.h"
+#include "app/ui/frame/model/attention_form.h"
 #include "app/ui/frame/model/model_form.h"
 #include "app/ui/frame/panels.h"
 #include "app/ui/state/commands.h"
@@ -141,6 +142,7 @@ void rotary_settings(Ui& ui, Form& form, Config& c, bool& changed) {
     c.rotary_base = base;
     changed = true;
   }
+  changed |= rotary_scaling_fields(form, c);
 }
 
 // The same of positions by distance.
@@ -308,6 +310,7 @@ void attention_settings(Ui& ui, Form& form, Config& c, bool& changed) {
   changed |= switch_field(form, "model/bias_kv", ui.tr("model.bias_kv"), c.bias_kv);
   changed |=
       switch_field(form, "model/zero_attention", ui.tr("model.zero_attention"), c.zero_attention);
+  changed |= score_fields(form, c);
 }
 
 // What needs no other weights can be changed of a trained model too.

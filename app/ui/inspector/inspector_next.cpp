@@ -52,8 +52,10 @@ void draw_where_it_goes(InspectorColumn& c, const CellRef& cell) {
     head();
     const TensorView t = c.trace.tensor(call.out);
     const auto index = unravel(t.axes, flat_index(c.trace.tensor(cell.tensor).axes, cell.index));
-    const std::string words = ui.tr("inspector.next." + std::string(op_info(call.op).id),
-                                    {{"d", std::to_string(program.config.head_width())}});
+    const std::string id(op_info(call.op).words_of(call.params).id);
+    const std::string words =
+        ui.tr("inspector.next." + id, {{"d", std::to_string(program.config.head_width())},
+                                       {"f", exact_number(call.params.factor)}});
     if (link_line(c, "inspector/next/" + std::to_string(lines++), words,
                   number_text(t.at(index)))) {
       ui.push(PickCell{{std::string(t.name), index}, true});
@@ -81,7 +83,8 @@ void draw_where_it_goes(InspectorColumn& c, const CellRef& cell) {
 TensorId weights_of(const Program& program, TensorId id) {
   const Role role = program.tensors[static_cast<std::size_t>(id)].role;
   const bool scores = role == Role::kScores || role == Role::kScaledScores ||
-                      role == Role::kMaskedScores || role == Role::kAddedScores;
+                      role == Role::kCappedScores || role == Role::kMaskedScores ||
+                      role == Role::kAddedScores;
   if (program.is_gradient(id)) return -1;
   if (scores) id = program.find(Role::kPattern, id);
   if (role == Role::kLogits) id = program.probabilities;

@@ -31,7 +31,7 @@ void draw_special(InspectorColumn& c, const Inspected& now) {
   const double value = now.explanation.value;
   const std::string number = number_text(value);
   const bool here = from == now.explanation.cell;
-  const bool mask = from.tensor == c.trace.program().mask;
+  const bool mask = c.trace.program().is_own_mask(from.tensor);
   const std::string cell = to_field_text(cell_text(c.trace, from));
   const std::string words =
       here   ? ui.tr("inspector.special_here", {{"value", number}})

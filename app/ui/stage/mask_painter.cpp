@@ -49,7 +49,8 @@ bool is_mask_page(const AppState& state) {
   if (!step || step->backward) return false;
   const Program& program = state.derived.trace->program();
   return std::ranges::any_of(step->calls, [&](int call) {
-    return std::ranges::count(program.calls[place(call)].in, program.mask) > 0;
+    return std::ranges::any_of(program.calls[place(call)].in,
+                               [&](TensorId id) { return program.is_own_mask(id); });
   });
 }
 
@@ -67,7 +68,7 @@ bool paints_one_head(const AppState& state) {
 
 bool is_mask_pane(const AppState& state, const PlacedPane& p) {
   const Program& program = state.derived.trace->program();
-  return (is_mask_page(state) && p.pane->tensor == program.mask) ||
+  return (is_mask_page(state) && program.is_own_mask(p.pane->tensor)) ||
          (is_added_page(state) && p.pane->tensor == program.added_mask);
 }
 
@@ -92,6 +93,14 @@ int tokens_of(const AppState& state) { return static_cast<int>(state.derived.tra
 // Columns before the first token's own: what is remembered. A mask says nothing of them.
 int remembered(const AppState& state) {
   return static_cast<int>(state.derived.trace->program().shape.memory);
+}
+
+// The mask that is painted, as the layer shows it: some have a window of keys besides, which no
+// brush opens.
+MaskSpec in_layer(const AppState& state, MaskSpec painted) {
+  const Config& config = state.derived.trace->config();
+  painted.nearest = config.is_local(current_step(state)->layer) ? config.local_window : 0;
+  return painted;
 }
 
 struct Cell {
@@ -176,8 +185,8 @@ void draw_own_cells(const AppState& state, Ui& ui, const PlacedPane& p) {
 void draw_pending(const AppState& state, Ui& ui, const PlacedPane& p) {
   if (is_added_page(state)) return draw_own_cells(state, ui, p);
   draw_own_cells(state, ui, p);
-  const MaskSpec& painted = state.document().config.mask;
-  const MaskSpec& shown = state.derived.trace->config().mask;
+  const MaskSpec painted = in_layer(state, state.document().config.mask);
+  const MaskSpec shown = in_layer(state, state.derived.trace->config().mask);
   const bool same = painted.kind == shown.kind && painted.forbidden == shown.forbidden &&
                     painted.causal == shown.causal && painted.padding == shown.padding &&
                     painted.window == shown.window && painted.stride == shown.stride;
@@ -209,7 +218,7 @@ void push_mask(const AppState& state, Ui& ui, const MaskSpec& next) {
 // Rows without an allowed key, named while they are few. Empty when every query has a key.
 std::string empty_rows(const AppState& state, const Ui& ui) {
   const Trace& trace = *state.derived.trace;
-  const TensorView mask = trace.tensor(trace.program().mask);
+  const TensorView mask = trace.tensor(trace.program().own_mask(current_step(state)->layer));
   const std::int64_t n = trace.length(), keys = n + remembered(state);
   std::int64_t count = 0;
   std::string names;
@@ -341,8 +350,11 @@ float draw_mask_tools(const AppState& state, Ui& ui, const Rect& area) {
   float bottom = line.bottom() + ui.px(4);
   const std::string empty = added ? "" : empty_rows(state, ui);
   const bool roomy = area.y1 - bottom > ui.px(230);
+  const int nearest = added ? 0 : in_layer(state, {}).nearest;
   const std::string hint = paints_one_head(state) ? ui.tr("mask.hint_head", {{"head", head}})
-                                                  : std::string(ui.tr("mask.hint"));
+                           : nearest > 0
+                               ? ui.tr("mask.hint_nearest", {{"n", std::to_string(nearest)}})
+                               : std::string(ui.tr("mask.hint"));
   const std::string words = !empty.empty() ? empty : roomy ? hint : "";
   bottom += ui.wrapped(ui.fonts.note, {area.x0, bottom}, area.width(),
                        empty.empty() ? ui.theme.muted : ui.theme.text, words);

@@ -74,7 +74,7 @@ void draw_activation_curve(const AppState& state, Ui& ui, const Rect& r, const S
                            const RowDetail& detail) {
   const Trace& trace = *state.derived.trace;
   const OpCall& call = trace.program().calls[static_cast<std::size_t>(step.calls[0])];
-  const auto curve = op_info(call.op).curve;
+  const auto curve = [&](double x) { return op_info(call.op).curve(x, call.params); };
   const std::vector<double>&x = detail.row.lines.front().values,
         &y = detail.row.lines.back().values;
   double low = -3, high = 3;

@@ -23,6 +23,8 @@ Config as_attention(Config c) {
   c.block = BlockKind::kAttention;
   c.pool = PoolKind::kMean;
   c.fused_attention = false;  // its scores are what is looked at
+  c.softcap = 0;
+  c.local_layers.clear();
   return c;
 }
 

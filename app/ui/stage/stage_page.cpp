@@ -303,7 +303,7 @@ void draw_stage_page(const AppState& state, Ui& ui, const Rect& stage, const Ste
     const std::string id = "pane/" + std::to_string(i) + "/" + std::string(t.name);
     const PaneEvents events =
         draw_pane(ui, trace, p, link_to(trace, *p.pane, link), id, pane_caption(trace, *p.pane));
-    const bool paints = p.pane->tensor == trace.program().mask;
+    const bool paints = trace.program().is_own_mask(p.pane->tensor);
     view = view_after(placement, p, events, paints, view);
     paint_mask(state, ui, p, id);
     draw_mask_handles(state, ui, p);

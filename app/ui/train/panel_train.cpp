@@ -8,6 +8,7 @@
 #include "app/ui/train/panel_train.h"
 #include "app/ui/train/train_settings.h"
 #include "core/base/number_text.h"
+#include "core/graph/options/attention_options.h"
 
 namespace headlight {
 namespace {
@@ -152,6 +153,7 @@ void form_settings(TrainSettings& s) {
   expert_settings(s);
   component_settings(s);
   if (classes) pool_settings(s);
+  if (s.changed) drop_unfit_options(c);
 }
 
 void model_settings(TrainSettings& s) {

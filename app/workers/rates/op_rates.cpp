@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "app/workers/stopwatch.h"
+#include "core/graph/options/attention_options.h"
 #include "core/graph/program_memory.h"
 #include "core/model/presets.h"
 
@@ -32,6 +33,7 @@ Config probe_config(const Config& like, const ProbeSize& size) {
   c.mask.padding.clear();
   c.mask.source_padding.clear();
   c.mask.forbidden = {};
+  drop_unfit_options(c);
   return c;
 }
 

@@ -243,7 +243,7 @@ void BackwardPass::cell_by_cell(const GradientCall& g) {
       case Op::kSilu:
         return kernels::silu_backward(x, d, into, n);
       case Op::kTanh:
-        return kernels::tanh_backward(x, d, into, n);
+        return kernels::tanh_backward(x, g.c.call.params.factor, d, into, n);
       default:
         return kernels::gelu_tanh_backward(x, d, into, n);
     }

@@ -215,7 +215,7 @@ class CpuBackend final : public Backend {
         case Op::kSilu:
           return kernels::silu(x, y, n);
         case Op::kTanh:
-          return kernels::tanh(x, y, n);
+          return kernels::tanh(x, c.call.params.factor, y, n);
         default:
           return kernels::gelu_tanh(x, y, n);
       }

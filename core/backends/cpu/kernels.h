@@ -81,7 +81,7 @@ void relu(const float* x, float* y, std::int64_t n);
 void gelu(const float* x, float* y, std::int64_t n);
 void gelu_tanh(const float* x, float* y, std::int64_t n);
 void silu(const float* x, float* y, std::int64_t n);
-void tanh(const float* x, float* y, std::int64_t n);
+void tanh(const float* x, float limit, float* y, std::int64_t n);  // limit · tanh(x / limit)
 /// y = gelu(x), and the slope there takes the place of x.
 void gelu_with_slope(float* x, float* y, std::int64_t n);
 void gelu_tanh_with_slope(float* x, float* y, std::int64_t n);
@@ -153,7 +153,7 @@ void relu_backward(const float* x, const float* d, Into, std::int64_t n);
 void gelu_backward(const float* x, const float* d, Into, std::int64_t n);
 void gelu_tanh_backward(const float* x, const float* d, Into, std::int64_t n);
 void silu_backward(const float* x, const float* d, Into, std::int64_t n);
-void tanh_backward(const float* x, const float* d, Into, std::int64_t n);
+void tanh_backward(const float* x, float limit, const float* d, Into, std::int64_t n);
 
 // Row by row, n cells a row.
 

@@ -62,9 +62,9 @@ void gelu_tanh_backward(const float* x, const float* d, Into into, std::int64_t 
   });
 }
 
-void tanh_backward(const float* x, const float* d, Into into, std::int64_t n) {
+void tanh_backward(const float* x, float limit, const float* d, Into into, std::int64_t n) {
   send(into, n, [&](std::int64_t i, auto extent) {
-    const Packet y = whole_tanh(load(x + i, extent));
+    const Packet y = whole_tanh(pmul(load(x + i, extent), all(1 / limit)));
     return pmul(load(d + i, extent), pmadd(packet::pnegate(y), y, all(1.0f)));
   });
 }

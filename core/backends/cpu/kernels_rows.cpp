@@ -65,9 +65,10 @@ void gelu_tanh(const float* x, float* y, std::int64_t n) {
   });
 }
 
-void tanh(const float* x, float* y, std::int64_t n) {
+void tanh(const float* x, float limit, float* y, std::int64_t n) {
   for_packets(n, [&](std::int64_t i, auto extent) {
-    store(y + i, whole_tanh(load(x + i, extent)), extent);
+    const Packet cells = pmul(load(x + i, extent), all(1 / limit));
+    store(y + i, pmul(whole_tanh(cells), all(limit)), extent);
   });
 }
 

@@ -19,6 +19,7 @@ class RotaryAngles {
   struct Table {
     std::int64_t pairs = 0, positions = 0;
     double base = 0;
+    RotaryStretch stretch;
     FloatBuffer cosine, sine;  // (positions, pairs)
   };
   std::vector<Table> tables_;

@@ -122,14 +122,13 @@ class AttentionPieces : protected OptionPieces {
     }
     if (!crosses) s = scores_by_distance(attn_, q, s);
     if (c.scale) {
-      OpParams params;
-      fused.factor = params.factor = scale_factor();
-      s = call(rows_.scale(), Op::kScale, {s}, {attn_ + ".scores_scaled", Role::kScaledScores},
-               params);
+      fused.factor = scale_factor();
+      s = scaled(attn_, s);
     }
+    s = capped(attn_, s);
     if (!crosses) s = bias_by_distance(attn_, s);
     if (mask >= 0)
-      s = call(rows_.mask(mask == p.mask), Op::kMask, {s, mask},
+      s = call(rows_.mask(p.is_own_mask(mask), mask == p.local_mask), Op::kMask, {s, mask},
                {attn_ + ".scores_masked", Role::kMaskedScores});
     if (!crosses) s = with_added_mask(attn_, s);
     OpParams params;
@@ -191,6 +190,7 @@ class AttentionPieces : protected OptionPieces {
     params.turned = c.rotary_width;
     params.interleaved = c.rotary == RotaryPairs::kInterleaved;
     params.base = c.rotary_base;
+    params.stretch = c.rotary_stretch();
     return call(std::move(row), Op::kRotary, {x}, {attn_ + "." + named.name, named.role}, params);
   }
 

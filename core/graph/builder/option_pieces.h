@@ -71,7 +71,26 @@ class OptionPieces : protected DistancePieces {
                 {attn + ".z", Role::kHeadOutput}, params);
   }
 
+  // The scores times one factor: 1 / √d_head, or a number of the model's own.
+  TensorId scaled(const std::string& attn, TensorId s) {
+    OpParams params;
+    params.factor = scale_factor();
+    params.own_factor = c.score_scale != 0;
+    return call(option_rows_.scale(c), Op::kScale, {s},
+                {attn + ".scores_scaled", Role::kScaledScores}, params);
+  }
+
+  // The scores, none of them beyond the softcap.
+  TensorId capped(const std::string& attn, TensorId s) {
+    if (c.softcap == 0) return s;
+    OpParams params;
+    params.factor = static_cast<float>(c.softcap);
+    return call(option_rows_.softcap(), Op::kTanh, {s},
+                {attn + ".scores_capped", Role::kCappedScores}, params);
+  }
+
   float scale_factor() const {
+    if (c.score_scale != 0) return static_cast<float>(c.score_scale);
     return static_cast<float>(1.0 / std::sqrt(static_cast<double>(c.head_width())));
   }
 
@@ -79,7 +98,7 @@ class OptionPieces : protected DistancePieces {
   bool is_plain() const {
     const bool own = section_ != Section::kCrossAttention;
     return c.extra_keys() == 0 && c.value_width() == c.head_width() && !has_masked_heads() &&
-           !(own && stack_ != Stack::kEncoder && c.mask.adds());
+           c.softcap == 0 && !(own && stack_ != Stack::kEncoder && c.mask.adds());
   }
 
  private:

@@ -20,6 +20,23 @@ class OptionRows {
             {"dK, dV", "{k|[[d0]]} = {k|[[out]]}_{…T}", "back.zero_key"},
             {"words.zero_key", "words.extra_key.mask"}};
   }
+  StepRow scale(const Config& c) const {
+    if (c.score_scale != 0)
+      return {"step.scale",
+              {"[[x0]] · s", "[[out]] = [[x0]] · s", "step.scale.words.own"},
+              {"[[out]] · s", "[[d0]] = [[out]] · s", "back.scale.own"},
+              {"words.scale.own", "words.scale.row"}};
+    return {"step.scale",
+            {"÷ √d_k", "[[out]] = [[x0]] / √d_{k}", "step.scale.words"},
+            {"÷ √d_k", "[[d0]] = [[out]] / √d_{k}", "back.scale"},
+            {"words.scale", "words.scale.row"}};
+  }
+  StepRow softcap() const {
+    return {"step.softcap",
+            {"f tanh([[x0]]/f)", "[[out]] = f · tanh([[x0]] / f)", "step.softcap.words"},
+            {"[[out]] · (1 − tanh²)", "[[d0]] = [[out]] · (1 − tanh²([[x0]] / f))", "back.softcap"},
+            {"words.softcap", "words.scale.row"}};
+  }
   StepRow added_mask() const {
     return {"step.added_mask",
             {"[[x0]] + [[x1]]", "[[out]] = [[x0]] + [[x1]]", "step.added_mask.words"},
@@ -43,13 +60,16 @@ class OptionRows {
     constexpr std::string_view kFormulas[] = {
         "z_{i} = Σ_{j} softmax_{j}({q|[[x0]]}_{i} · {k|[[x1]]}_{j}) · {v|[[x2]]}_{j}",
         "z_{i} = Σ_{j} softmax_{j}({q|[[x0]]}_{i} · {k|[[x1]]}_{j} / √d) · {v|[[x2]]}_{j}",
+        "z_{i} = Σ_{j} softmax_{j}({q|[[x0]]}_{i} · {k|[[x1]]}_{j} · s) · {v|[[x2]]}_{j}",
         "z_{i} = Σ_{j} softmax_{j}({q|[[x0]]}_{i} · {k|[[x1]]}_{j} / τ) · {v|[[x2]]}_{j}",
-        "z_{i} = Σ_{j} softmax_{j}({q|[[x0]]}_{i} · {k|[[x1]]}_{j} / (√d · τ)) · {v|[[x2]]}_{j}"};
+        "z_{i} = Σ_{j} softmax_{j}({q|[[x0]]}_{i} · {k|[[x1]]}_{j} / (√d · τ)) · {v|[[x2]]}_{j}",
+        "z_{i} = Σ_{j} softmax_{j}({q|[[x0]]}_{i} · {k|[[x1]]}_{j} · s / τ) · {v|[[x2]]}_{j}"};
+    const int scales = !c.scale ? 0 : c.score_scale == 0 ? 1 : 2;
     const bool basic = c.attention == AttentionKind::kBasic;  // all three are one
     StepRow row{
         "step.fused_attention",
         {basic ? "[[x0]] → z" : "[[x0]] [[x1]] [[x2]] → z",
-         kFormulas[(c.scale ? 1 : 0) + (c.temperature != 1 ? 2 : 0)], "step.fused_attention.words"},
+         kFormulas[scales + (c.temperature != 1 ? 3 : 0)], "step.fused_attention.words"},
         basic ? StepWords{"[[d0]]",
                           "[[d0=]] dS · [[x0]] + dS^{T} · [[x0]] + P^{T} · [[out]],  dS_{ij} = "
                           "p_{ij} ([[out]]_{i} · [[x0]]_{j} − [[out]]_{i} · z_{i})",

@@ -135,13 +135,13 @@ class StepRows {
     return {"step.rotary.queries",
             {"R_t q", "{q|q′}_{t} = R_{t} · {q|q}_{t}", "step.rotary.words"},
             {"R_tᵀ dq", "d{q|q}_{t} = R_{t}^{T} · d{q|q′}_{t}", "back.rotary"},
-            {turns_part() ? "words.rotary.part" : "words.rotary", "words.rotary.row"}};
+            rotary_words()};
   }
   StepRow rotary_keys() const {
     return {"step.rotary.keys",
             {"R_t k", "{k|k′}_{t} = R_{t} · {k|k}_{t}", "step.rotary.words"},
             {"R_tᵀ dk", "d{k|k}_{t} = R_{t}^{T} · d{k|k′}_{t}", "back.rotary"},
-            {turns_part() ? "words.rotary.part" : "words.rotary", "words.rotary.row"}};
+            rotary_words()};
   }
   StepRow scores() const {
     if (basic())
@@ -171,14 +171,9 @@ class StepRows {
     return {"step.scores", forward, backward,
             with_sharing("words.scores.additive", "words.scores.row")};
   }
-  StepRow scale() const {
-    return {"step.scale",
-            {"÷ √d_k", "[[out]] = [[x0]] / √d_{k}", "step.scale.words"},
-            {"÷ √d_k", "[[d0]] = [[out]] / √d_{k}", "back.scale"},
-            {"words.scale", "words.scale.row"}};
-  }
-  // Every attention but a row's own has a mask for padding alone.
-  StepRow mask(bool own) const {
+  // Every attention but a row's own has a mask for padding alone. Of the row's own some layers have
+  // a window of keys besides.
+  StepRow mask(bool own, bool local = false) const {
     StepRow row{"step.mask",
                 {"−∞", "[[out]] = [[x0]] + mask", "step.mask.words"},
                 {"[[d0]]", "[[d0]] = [[out]] · [mask = 0]", "back.mask"},
@@ -187,9 +182,11 @@ class StepRows {
                                            "words.mask.padding", "words.mask.local",
                                            "words.mask.strided", "words.mask.free"};
     const MaskKind kind = own ? c.mask.kind : MaskKind::kNone;
-    row.paragraphs.push_back(kKinds[static_cast<std::size_t>(kind)]);
+    const bool window_alone = local && kind == MaskKind::kNone;
+    if (!window_alone) row.paragraphs.push_back(kKinds[static_cast<std::size_t>(kind)]);
     if (kind != MaskKind::kNone && kind != MaskKind::kCausal && c.mask.is_causal())
       row.paragraphs.push_back("words.mask.also_causal");
+    if (local) row.paragraphs.push_back("words.mask.nearest");
     row.paragraphs.push_back("words.mask.row");
     return row;
   }
@@ -246,8 +243,9 @@ class StepRows {
             {"[[x0]] + [[x1]]", "[[out]] = [[x0]] + [[x1]]", sentence},
             {"[[d0]], [[d1]]", "[[d0=]] [[out]],  [[d1=]] [[out]]",
              c.block == BlockKind::kPostNorm && c.has_norms() ? "back.residual.post_norm"
+             : c.is_parallel()                                ? "back.residual.parallel"
                                                               : "back.residual"},
-            {"words.residual", "words.residual.row"}};
+            {c.is_parallel() ? "words.residual.parallel" : "words.residual", "words.residual.row"}};
   }
 
   // ---- feed-forward ----
@@ -366,6 +364,13 @@ class StepRows {
  private:
   bool basic() const { return c.attention == AttentionKind::kBasic; }
   bool turns_part() const { return c.rotary_width > 0 && c.rotary_width < c.head_width(); }
+  std::vector<std::string_view> rotary_words() const {
+    std::vector<std::string_view> ids = {turns_part() ? "words.rotary.part" : "words.rotary"};
+    if (c.rotary_scaling == RotaryScaling::kLinear) ids.push_back("words.rotary.linear");
+    if (c.rotary_scaling == RotaryScaling::kLlama3) ids.push_back("words.rotary.llama3");
+    ids.push_back("words.rotary.row");
+    return ids;
+  }
   bool shares() const { return c.kv_head_count() != c.head_count(); }
   bool classes() const { return c.form == ModelForm::kClasses; }
   // Without the bias, which every formula has last.

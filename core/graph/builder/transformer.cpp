@@ -21,8 +21,8 @@ class Builder : NumberPieces {
       decoder();
     } else {
       p.token_ids = input("token_ids", {batch(), position()}, Role::kTokenIds);
-      p.mask = own_mask();
-      prediction(layers(p.token_ids, p.mask));
+      own_masks();
+      prediction(layers(p.token_ids));
     }
     return std::move(p);
   }
@@ -48,38 +48,48 @@ class Builder : NumberPieces {
           input("source_mask", {batch(), {"source_query", n}, {"source_key", n + c.extra_keys()}},
                 Role::kMask);
     }
-    encoded_ = called("e", final_norm(layers(p.source_ids, p.source_mask)));
+    encoded_ = called("e", final_norm(layers(p.source_ids)));
   }
 
   void decoder() {
     enter(Stack::kDecoder, "decoder.");
     p.token_ids = input("token_ids", {batch(), position()}, Role::kTokenIds);
-    p.mask = own_mask();
+    own_masks();
     if (p.shape.padded) {
       p.cross_mask = input(
           "cross_mask",
           {batch(), {"query", p.shape.positions}, {"source_key", p.shape.source + c.extra_keys()}},
           Role::kMask);
     }
-    const TensorId x = layers(p.token_ids, p.mask);
-    prediction(x);
+    prediction(layers(p.token_ids));
   }
 
-  // Of a row's attention to itself.
-  TensorId own_mask() {
-    if (c.mask.kind == MaskKind::kNone && !p.shape.padded) return -1;
-    if (!c.attends()) return -1;  // no scores to forbid
+  // Of a row's attention to itself: one mask for all layers, and one for those with a window of
+  // their own. What no layer has is not there.
+  void own_masks() {
+    if (!c.attends()) return;  // no scores to forbid
     const std::int64_t keys = p.shape.memory + p.shape.positions + c.extra_keys();
-    return input("mask", {batch(), {"query", p.shape.positions}, {"key", keys}}, Role::kMask);
+    const auto mask = [&](const char* name) {
+      return input(name, {batch(), {"query", p.shape.positions}, {"key", keys}}, Role::kMask);
+    };
+    const bool forbids = c.mask.kind != MaskKind::kNone || p.shape.padded;
+    const bool all_local = c.layers > 0 && std::ssize(c.local_layers) == c.layers;
+    if (forbids && !all_local) p.mask = mask("mask");
+    if (!c.local_layers.empty()) p.local_mask = mask("local_mask");
   }
 
-  TensorId layers(TensorId ids, TensorId mask) {
+  // The mask of the layer's attention to the row itself.
+  TensorId layer_mask() const {
+    return stack_ == Stack::kEncoder ? p.source_mask : p.own_mask(layer_);
+  }
+
+  TensorId layers(TensorId ids) {
     show(rows_.tokens(stack_), p.calls.size(), ids);
     TensorId x = embedding(ids);
     for (int layer = 0; layer < c.layers; ++layer) {
       layer_ = layer;
       prefix_ = root_ + "blocks." + std::to_string(layer) + ".";
-      x = block(x, mask);
+      x = block(x);
     }
     layer_ = -1;
     prefix_ = root_;
@@ -130,7 +140,7 @@ class Builder : NumberPieces {
     return call(rows_.embedding(), Op::kEmbed, {ids, table_}, {"embed", Role::kEmbedding});
   }
 
-  TensorId block(TensorId x, TensorId mask) {
+  TensorId block(TensorId x) {
     const bool attends_only = !c.has_feed_forward();
     const bool crosses = stack_ == Stack::kDecoder;
     section_ = c.attends() ? Section::kAttention
@@ -139,20 +149,27 @@ class Builder : NumberPieces {
     attn_ = "attn";
     const TensorId pre =
         called(stream("resid_pre"), alias({"resid_pre", Role::kResidual}, x, p.tensors[x].axes));
-    if (!c.mixes()) return feed_forward(pre, "ln2");
+    first_part_ = true;
+    if (!c.mixes()) return feed_forward(pre, pre, "ln2");
     TensorId in = before(pre, "ln1");
-    x = after_attention(pre, c.attends() ? attention(in, with_memory(pre, in), mask) : mixer(in),
+    x = after_attention(pre,
+                        c.attends() ? attention(in, with_memory(pre, in), layer_mask()) : mixer(in),
                         "ln1", attends_only && !crosses ? "resid_post" : "resid_mid");
     if (crosses) {
       section_ = Section::kCrossAttention;
       attn_ = "cross_attn";
-      in = before(x, "ln2");
+      in = before(part_input(pre, x), "ln2");
       x = after_attention(x, attention(in, encoded_, p.cross_mask), "ln2",
                           attends_only ? "resid_post" : "resid_mid_cross");
     }
     if (attends_only) return x;
     section_ = Section::kFeedForward;
-    return feed_forward(x, crosses ? "ln3" : "ln2");
+    return feed_forward(part_input(pre, x), x, crosses ? "ln3" : "ln2");
+  }
+
+  // What a part of a block starts from: the rows so far or, in a parallel block, the block's input.
+  TensorId part_input(TensorId pre, TensorId so_far) const {
+    return c.is_parallel() ? pre : so_far;
   }
 
   // What keys and values are made of: the rows of the segment before, without gradient, and behind
@@ -181,8 +198,8 @@ class Builder : NumberPieces {
                  {x, change}, ln, name);
   }
 
-  TensorId feed_forward(TensorId mid, const std::string& ln) {
-    const TensorId x = before(mid, ln);
+  TensorId feed_forward(TensorId from, TensorId mid, const std::string& ln) {
+    const TensorId x = before(from, ln);
     const TensorId change =
         drop(rows_.drop(), c.has_experts() ? experts(x) : one_network(x), Role::kSublayerOutput);
     return after("step.residual.words.feed_forward", {mid, change}, ln, "resid_post");
@@ -306,15 +323,19 @@ class Builder : NumberPieces {
     return called(stream(name), alias({name, Role::kResidual}, normed, axes_of(sum)));
   }
 
-  // x + y, or only y where the residual is switched off
+  // x + y, or only y where the residual is switched off. In a parallel block x then is what the
+  // parts before gave.
   TensorId join(std::string_view sentence, Joined in, const Named& named) {
-    if (c.residual) return call(rows_.residual(sentence), Op::kAdd, {in.x, in.change}, named);
+    const bool first = std::exchange(first_part_, false);
+    if (c.residual || (c.is_parallel() && !first))
+      return call(rows_.residual(sentence), Op::kAdd, {in.x, in.change}, named);
     return alias(named, in.change, axes_of(in.x));
   }
 
   const MemoryRows memory_rows_{c};
-  TensorId table_ = -1;    // W_E
-  TensorId encoded_ = -1;  // what the encoder ends with
+  bool first_part_ = true;  // of a block
+  TensorId table_ = -1;     // W_E
+  TensorId encoded_ = -1;   // what the encoder ends with
 };
 
 void check_shape(const Config& c, const RunShape& shape) {

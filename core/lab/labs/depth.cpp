@@ -8,6 +8,7 @@
 
 #include "core/base/error.h"
 #include "core/base/number_text.h"
+#include "core/graph/options/attention_options.h"
 #include "core/lab/lab_training.h"
 #include "core/lab/labs/labs.h"
 #include "core/run/trace.h"
@@ -269,6 +270,7 @@ void run_depth(LabRun& run) {
     c.layers = static_cast<int>(run.whole("layers"));
     c.masked_heads.clear();
     kBuilds[b].set(c);
+    drop_unfit_options(c);
     all[b] = streams_of(*run.run(document, true));
     add_streams(run, kBuilds[b], all[b], std::ssize(tokens));
     if (run.word("build") != kBuilds[b].id) continue;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/graph/options/attention_options.h"
 #include "core/graph/reach.h"
 #include "core/lab/lab_training.h"
 #include "core/lab/labs/labs.h"
@@ -324,6 +325,7 @@ void run_reach(LabRun& run) {
   steps.config.layers = static_cast<int>(run.whole("layers"));
   steps.config.mixer = MixerKind::kAttention;
   kReachKinds[kLocalKind].set(steps.config);
+  drop_unfit_options(steps.config);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <numbers>
 
 #include "core/ops/op.h"
 
@@ -29,11 +30,10 @@ std::vector<Axis> shape(std::span<const TensorView> in, const OpParams& params) 
 }
 
 // Pair i of r features at position p, of as many as stand before the first row and its own place:
-// θ = p · base^(−2i / r)
+// θ = p · rate, where rate = base^(−2i / r) unless it is made smaller
 OpPair pair_of(std::int64_t i, std::int64_t position, std::int64_t r, const OpParams& params) {
-  const double exponent = -2.0 * static_cast<double>(i) / static_cast<double>(r);
   const auto at = static_cast<double>(position + params.offset);
-  const double angle = at * std::pow(params.base, exponent);
+  const double angle = at * rotary_rate(params.base, params.stretch, i, r / 2);
   if (params.interleaved) return {2 * i, 2 * i + 1, angle};
   return {i, i + r / 2, angle};
 }
@@ -160,20 +160,40 @@ std::vector<Pane> panes(const OpArgs& args, std::int64_t head) {
   return {x, matrix_pane(args.out, -1, PaneRole::kResult, head)};
 }
 
+std::string exact(double number) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.17g", number);
+  return text;
+}
+
+// The lines that make the variable `rate` (r / 2) smaller.
+std::string stretch_code(const RotaryStretch& s, const std::string& library) {
+  const std::string slowed = "rate / float(" + exact(s.factor) + ")";
+  if (s.kind == RotaryScaling::kLinear) return "rate = " + slowed + "\n";
+  return "turns = " + std::to_string(s.context) + " * rate / (2 * " + library +
+         ".pi)  # in the texts that it first learned from\n" + "smooth = " + library +
+         ".clip((turns - float(" + exact(s.low) + ")) / (float(" + exact(s.high) + ") - float(" +
+         exact(s.low) + ")), 0, 1)\n" + "rate = (1 - smooth) * " + slowed +
+         " + smooth * rate  # slow pairs are slowed down\n";
+}
+
 // Angles (T, r / 2), the two features of each pair, and both turned.
 std::string code(const CodeArgs& c, bool torch) {
   const std::int64_t d_head = c.args.out.axes[3].size, r = turned(d_head, c.args.params);
   const std::string library = torch ? "torch" : "np", all = std::to_string(r);
   const std::string half = std::to_string(r / 2), axis = torch ? "dim=-1)" : "axis=-1)";
   const std::string &x = c.in[0], join = torch ? ".cat([" : ".concatenate([";
-  char base[32];
-  std::snprintf(base, sizeof base, "%.17g", c.args.params.base);
   const std::int64_t begin = c.args.params.offset, end = begin + c.args.out.axes[2].size;
   const std::string places = (begin > 0 ? std::to_string(begin) + ", " : "") + std::to_string(end);
-  std::string text = "angle = " + library + ".arange(" + places + ")[:, None] * " + "float(" +
-                     base + ") ** (-" + library + ".arange(0, " + all + ", 2) / " + all + ")  # (" +
-                     code_size(c.args.out, 2) + ", " + half + ")\n" + "cos, sin = " + library +
-                     ".cos(angle), " + library + ".sin(angle)\n";
+  const RotaryStretch& stretch = c.args.params.stretch;
+  const bool plain = stretch.kind == RotaryScaling::kNone;
+  const std::string rate = "float(" + exact(c.args.params.base) + ") ** (-" + library +
+                           ".arange(0, " + all + ", 2) / " + all + ")";
+  std::string text;
+  if (!plain) text = "rate = " + rate + "\n" + stretch_code(stretch, library);
+  text += "angle = " + library + ".arange(" + places + ")[:, None] * " + (plain ? rate : "rate") +
+          "  # (" + code_size(c.args.out, 2) + ", " + half + ")\n" + "cos, sin = " + library +
+          ".cos(angle), " + library + ".sin(angle)\n";
   const std::string first = c.args.params.interleaved ? "0:" + all + ":2" : ":" + half;
   const std::string second = c.args.params.interleaved ? "1:" + all + ":2" : half + ":" + all;
   text += "a, b = " + x + "[..., " + first + "], " + x + "[..., " + second + "]\n";
@@ -194,6 +214,18 @@ std::string numpy(const CodeArgs& c) { return code(c, false); }
 std::string torch(const CodeArgs& c) { return code(c, true); }
 
 }  // namespace
+
+double rotary_rate(double base, const RotaryStretch& stretch, std::int64_t i, std::int64_t pairs) {
+  const double rate = std::pow(base, -static_cast<double>(i) / static_cast<double>(pairs));
+  if (stretch.kind == RotaryScaling::kNone) return rate;
+  const double slowed = rate / stretch.factor;
+  if (stretch.kind == RotaryScaling::kLinear) return slowed;
+  // How often the pair turns round in the texts that the model first learned from: `low` times or
+  // less, and it is slowed down; `high` times or more, and it stays.
+  const double turns = static_cast<double>(stretch.context) * rate / (2 * std::numbers::pi);
+  const double smooth = std::clamp((turns - stretch.low) / (stretch.high - stretch.low), 0.0, 1.0);
+  return (1 - smooth) * slowed + smooth * rate;
+}
 
 const OpInfo& rotary_op() {
   static const OpInfo info{

@@ -47,12 +47,12 @@ const int* lengths_from(const std::vector<int>& lengths, std::int64_t first) {
 // belong to no token. `own` is what else is forbidden.
 void fill_key_padding(float* mask, const RunShape& shape, std::int64_t queries, std::int64_t keys,
                       std::int64_t behind, const int* lengths, const MaskSpec* own) {
+  const bool forbids = own && (own->kind != MaskKind::kNone || own->nearest > 0);
   for (std::int64_t r = 0; r < shape.batch; ++r) {
     const std::int64_t length = lengths ? lengths[r] : keys;
-    if (own && own->kind != MaskKind::kNone)
-      fill_mask(*own, static_cast<int>(keys), mask, 0, static_cast<int>(behind));
+    if (forbids) fill_mask(*own, static_cast<int>(keys), mask, 0, static_cast<int>(behind));
     for (std::int64_t q = 0; q < queries; ++q, mask += keys + behind) {
-      if (!own || own->kind == MaskKind::kNone) std::fill_n(mask, keys + behind, 0.0f);
+      if (!forbids) std::fill_n(mask, keys + behind, 0.0f);
       std::fill(mask + length, mask + keys, kForbidden);
     }
   }
@@ -143,6 +143,9 @@ void fill_batch(const Program& program, const TokenBatch& batch, std::int64_t fi
   const std::int64_t behind = program.config.extra_keys();
   if (shape.padded && program.mask >= 0 && !own.is_causal())
     fill_key_padding(at(program.mask), shape, n, n, behind, lengths, &own);
+  const MaskSpec local = program.local_spec();
+  if (shape.padded && program.local_mask >= 0 && !own.is_causal())
+    fill_key_padding(at(program.local_mask), shape, n, n, behind, lengths, &local);
   if (program.source_ids < 0) return;
   const std::int64_t s = batch.sources;
   copy_ids(batch.source, first * s, rows * s, at(program.source_ids));

@@ -13,7 +13,7 @@ Looks looks_of(const Trace& trace, const Step& step) {
   const Program& program = trace.program();
   if (step.section == Section::kCrossAttention) return {program.cross_mask, {}};
   if (step.stack == Stack::kEncoder) return {program.source_mask, trace.input().source_ids};
-  return {program.mask, trace.input().ids};
+  return {program.own_mask(step.layer), trace.input().ids};
 }
 
 // The first `wanted` columns of a matrix of so many, copied.

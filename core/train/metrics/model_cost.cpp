@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "core/base/number_text.h"
+#include "core/graph/options/attention_options.h"
 
 namespace headlight {
 namespace {
@@ -29,6 +30,7 @@ void set_sizes(const CostSizes& sizes, Config& c, RunShape& shape) {
   shape.batch = sizes.batch;
   if (shape.memory > 0) shape.memory = c.memory;
   c.layers = sizes.layers;
+  drop_unfit_options(c);
   if (c.head_count() != sizes.heads) c.heads = sizes.heads;
   if (c.kv_heads > 0) c.kv_heads = std::gcd(c.kv_heads, c.heads);
   const bool parts = c.attends() && c.d_head == 0;

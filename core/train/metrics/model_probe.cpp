@@ -81,9 +81,10 @@ HeadScores ModelProbe::score_head(TensorId pattern, std::int64_t head) const {
     for (std::int64_t i = 0; i < queries; ++i)
       weights.insert(weights.end(), cells + i * all_keys, cells + i * all_keys + keys);
     mask.clear();
-    if (own && program_->mask >= 0) {
+    const int layer = program_->tensors[static_cast<std::size_t>(pattern)].place.layer;
+    if (own && program_->own_mask(layer) >= 0) {
       mask.resize(weights.size());
-      fill_mask(program_->config.mask, static_cast<int>(queries), mask.data());
+      fill_mask(program_->config.mask_of(layer), static_cast<int>(queries), mask.data());
     }
     const std::span<const int> ids = crosses ? std::span<const int>() : std::span<const int>(rows);
     mean.add(head_scores(

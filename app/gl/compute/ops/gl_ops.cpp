@@ -210,7 +210,8 @@ void GlOps::forward_cells(const GlOpCall& c) {
     case Op::kSilu:
       return run_cells(Kernel::kSilu, cells, {c.in[0], c.out}, {count});
     case Op::kTanh:
-      return run_cells(Kernel::kTanh, cells, {c.in[0], c.out}, {count});
+      return run_cells(Kernel::kTanh, cells, {c.in[0], c.out},
+                       {count, {"limit", c.call.params.factor}});
     case Op::kMask:
       return run_cells(
           Kernel::kMask, cells, {c.in[0], c.in[1], c.out},
@@ -287,7 +288,8 @@ void GlOps::sinusoid(const GlOpCall& c) {
 void GlOps::rotary(const GlOpCall& c, unsigned from, unsigned into, bool is_back, bool adds) {
   const OpParams& params = c.call.params;
   const std::int64_t width = c.out_size(3), turned = params.turned == 0 ? width : params.turned;
-  run_cells(Kernel::kRotary, c.cells(), {launcher_.turns(turned, params.base), from, into},
+  run_cells(Kernel::kRotary, c.cells(),
+            {launcher_.turns(turned, params.base, params.stretch), from, into},
             {{"cells", c.cells()},
              {"positions", c.out_size(2)},
              {"width", width},

@@ -193,7 +193,8 @@ void GlOps::backward_cells(const GlOpCall& c, const GlOpGradients& d) {
     case Op::kSilu:
       return run_cells(Kernel::kSiluBackward, cells, {c.in[0], d.d_out, dx}, {count, adds});
     case Op::kTanh:
-      return run_cells(Kernel::kTanhBackward, cells, {c.in[0], d.d_out, dx}, {count, adds});
+      return run_cells(Kernel::kTanhBackward, cells, {c.in[0], d.d_out, dx},
+                       {count, adds, {"limit", c.call.params.factor}});
     case Op::kDropout:
       return run_cells(Kernel::kMultiplyBackward, cells, {c.in[1], d.d_out, dx}, {count, adds});
     default:
