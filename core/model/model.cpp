@@ -123,7 +123,7 @@ bool can_have(const Config& model, PositionKind kind) {
 }
 
 int separator_of(const Config& config, const Vocabulary* vocabulary) {
-  return config.segments ? vocabulary->id_of(Special::kSeparator).value_or(-1) : -1;
+  return config.tells_sentences() ? vocabulary->id_of(Special::kSeparator).value_or(-1) : -1;
 }
 
 Config run_config(const Config& document, Config model) {
@@ -136,7 +136,7 @@ Config run_config(const Config& document, Config model) {
   model.average_weights = document.average_weights;
   model.fused_attention = document.fused_attention;
   model.masked_heads = document.masked_heads;
-  return model;
+  return without_idle_options(std::move(model));
 }
 
 std::shared_ptr<const Tensor> ModelParameters::parameter(const TensorSpec& spec, const RunInput&) {

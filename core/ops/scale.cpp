@@ -1,4 +1,5 @@
-// One factor for every cell: ÷ √d_head keeps the scores' spread independent of the head's width.
+// One factor for every cell: ÷ √d_head keeps the scores' spread independent of the head's width,
+// × √d_model makes embeddings as large as positions are.
 #include <cmath>
 #include <cstdio>
 
@@ -37,9 +38,25 @@ std::int64_t width_of(const OpParams& params) {
                                                                                                : 0;
 }
 
-// x / √16 = x / 4
+// The n of √n when the factor is one above 1; else 0.
+std::int64_t square_of(const OpParams& params) {
+  const double f = params.factor;
+  if (!(f > 1) || f > 1e6) return 0;
+  const auto n = static_cast<std::int64_t>(std::llround(f * f));
+  return static_cast<float>(std::sqrt(static_cast<double>(n))) == params.factor ? n : 0;
+}
+
+// x / √16 = x / 4, x × √64 = x × 8
 MathLine written(double x, const OpParams& params) {
   MathLine line = {math(x)};
+  if (const std::int64_t square = square_of(params)) {
+    const std::string n = std::to_string(square);
+    line.push_back(math(" × √" + n + " = ", " \\times \\sqrt{" + n + "} = "));
+    line.push_back(math(x));
+    line.push_back(math(" × ", " \\times "));
+    line.push_back(math(static_cast<double>(params.factor)));
+    return line;
+  }
   if (const std::int64_t width = width_of(params)) {
     const std::string n = std::to_string(width);
     line.push_back(math(" / √" + n + " = ", " / \\sqrt{" + n + "} = "));
@@ -53,20 +70,28 @@ MathLine written(double x, const OpParams& params) {
 OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
   const std::vector<std::int64_t> cell(index.begin(), index.end());
   const double x = args.in[0].at(cell), factor = args.params.factor;
-  return {{{{0, cell}, x, factor, {}, "1 / √d_head"}},
+  const bool widens = square_of(args.params) > 0;
+  return {{{{0, cell}, x, factor, {}, widens ? "√d_model" : "1 / √d_head"}},
           {{"factor", factor}},
-          "S[i, j] / √d_k",
+          widens ? "√d · x[t, f]" : "S[i, j] / √d_k",
           written(x, args.params)};
 }
 
 OpExplanation explain_gradient(const OpGradArgs& args, int, std::span<const std::int64_t> index) {
   const double factor = args.params.factor;
-  const OpTerm term = gradient_term(args, {index.begin(), index.end()}, factor, {}, "1 / √d_head");
-  return {{term}, {{"factor", factor}}, "dy[i, j] / √d_k", written(term.value, args.params)};
+  const bool widens = square_of(args.params) > 0;
+  const OpTerm term = gradient_term(args, {index.begin(), index.end()}, factor, {},
+                                    widens ? "√d_model" : "1 / √d_head");
+  return {{term},
+          {{"factor", factor}},
+          widens ? "√d · dy[t, f]" : "dy[i, j] / √d_k",
+          written(term.value, args.params)};
 }
 
-// "÷ √16", "÷ 4"
+// "÷ √16", "÷ 4"; "× √64", "× 8"
 std::vector<std::string> arrow(const OpArgs& args) {
+  if (const std::int64_t n = square_of(args.params))
+    return {"× √" + count_text(n), "× " + number_text(static_cast<double>(args.params.factor), 4)};
   const double divisor = 1.0 / static_cast<double>(args.params.factor);
   const double square = divisor * divisor, whole = std::round(square);
   std::vector<std::string> lines;
@@ -79,7 +104,10 @@ std::vector<std::string> arrow(const OpArgs& args) {
 }
 
 std::string code(const CodeArgs& c) {
-  const std::int64_t width = width_of(c.args.params);
+  const std::int64_t width = width_of(c.args.params), square = square_of(c.args.params);
+  if (square > 0)
+    return c.out + " = " + c.in[0] + " * " + std::to_string(square) +
+           " ** 0.5  # times the root of d_model\n";
   char factor[32];
   std::snprintf(factor, sizeof factor, " * %.9g", static_cast<double>(c.args.params.factor));
   return c.out + " = " + c.in[0] +
