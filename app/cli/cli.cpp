@@ -131,6 +131,7 @@ int run_command_line(int argc, char** argv) {
   add_walk_command(app, run);
   add_train_command(app, run);
   add_cost_command(app, run);
+  add_info_command(app, run);
   add_models_command(app, run);
   add_presets_command(app, run);
   add_eval_command(app, run);

@@ -53,8 +53,8 @@ int run_generate(const GenerateOptions& o) {
   if (o.greedy) sampling.temperature = 0;
   const auto model = load_model(model_ref(o.model));
   const std::string prompt = clean_utf8(o.prompt).text;
-  Generator generator(model, o.ids ? id_list(*o.ids) : model->vocabulary->encode(prompt), sampling,
-                      o.seed, o.threads);
+  Generator generator(model, o.ids ? id_list(*o.ids) : prompt_ids(*model, prompt), sampling, o.seed,
+                      o.threads);
   if (o.print_ids) return print_ids(generator, o.tokens);
   std::fputs(shown_text(o.ids ? model->vocabulary->decode(generator.ids()) : prompt).c_str(),
              stdout);

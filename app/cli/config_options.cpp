@@ -241,6 +241,30 @@ void set_numbers(const ModelOptions& o, Config& c) {
   if (o.components) c.components = *o.components;
 }
 
+// What the other options leave no place for is left out, unless it is asked for here.
+void set_parts(const ModelOptions& o, Config& c) {
+  c = without_idle_options(std::move(c));
+  if (o.norm_epsilon) c.norm_epsilon = *o.norm_epsilon;
+  const auto set_bias = [](const char* option, const std::optional<std::string>& given,
+                           std::optional<bool>& bias) {
+    bool value = false;
+    set_switch(option, given, value);
+    if (given) bias = value;
+  };
+  set_bias("--qkv-bias", o.qkv_bias, c.qkv_bias);
+  set_bias("--output-bias", o.output_bias, c.output_bias);
+  set_bias("--mlp-bias", o.mlp_bias, c.mlp_bias);
+  set_bias("--head-bias", o.head_bias, c.head_bias);
+  set_switch("--embed-scale", o.embed_scale, c.embed_scale);
+  set_switch("--embed-norm", o.embed_norm, c.embed_norm);
+  set_choice("--sinusoid", o.sinusoid, c.sinusoid);
+  if (o.position_offset) c.position_offset = *o.position_offset;
+  if (o.segment_rows) c.segment_rows = *o.segment_rows;
+  set_switch("--head-transform", o.head_transform, c.head_transform);
+  set_choice("--pooler", o.pooler, c.pooler);
+  if (o.encoder_layers) c.encoder_layers = *o.encoder_layers;
+}
+
 }  // namespace
 
 Config ModelOptions::config(const Document& doc) const {
@@ -273,6 +297,7 @@ Config ModelOptions::config(const Document& doc) const {
   set_attention(*this, c);
   set_recipe_options(*this, c);
   set_switch("--residual", residual, c.residual);
+  set_parts(*this, c);
   // Who judges a whole sentence looks both ways.
   const bool judges = c.form == ModelForm::kClasses && doc.config.form != ModelForm::kClasses;
   if (judges && !mask_causal) c.mask.kind = MaskKind::kNone;

@@ -44,6 +44,7 @@ void ModelOptions::add_to(CLI::App& app) {
   text("--sentence-file", sentence_file, "A text file that holds the sentence");
   text("--ids", ids, "With --model: token ids in the sentence's place, 1,2,3");
   text("--target-ids", target_ids, "With --ids: the ids of an encoder-decoder's own row");
+  add_parts(app);
   text("--session", session, "A .headlight.json file to start from");
   text("--tokenizer", tokenizer, "words, characters or bytes");
   number("--layers", layers, "Number of layers");
@@ -152,6 +153,39 @@ void ModelOptions::add_to(CLI::App& app) {
   app.add_option("--threads", threads, "Threads of the cpu backend")
       ->capture_default_str()
       ->check(CLI::Range(1, 256));
+}
+
+// Options of single parts, which models of other programs have.
+void ModelOptions::add_parts(CLI::App& app) {
+  const auto text = [&](const char* name, std::optional<std::string>& value, const char* help) {
+    app.add_option(name, value, help)->group(kModelOptions);
+  };
+  const auto number = [&](const char* name, std::optional<int>& value, const char* help) {
+    app.add_option(name, value, help)->group(kModelOptions);
+  };
+  app.add_option("--norm-epsilon", norm_epsilon,
+                 "Norms: what is added to the variance (1e-12 to 1; default 1e-5)")
+      ->group(kModelOptions);
+  text("--qkv-bias", qkv_bias, "on or off: biases of queries, keys and values (default: --bias)");
+  text("--output-bias", output_bias, "on or off: the bias of W_O (default: --bias)");
+  text("--mlp-bias", mlp_bias, "on or off: biases of the feed-forward network (default: --bias)");
+  text("--head-bias", head_bias,
+       "on or off: the bias of the logits (default: --bias; of --tied-head on: off)");
+  text("--embed-scale", embed_scale, "on or off: embeddings times the root of d_model");
+  text("--embed-norm", embed_norm, "on or off: a norm behind the sum of the embeddings");
+  text("--sinusoid", sinusoid,
+       "--positions sinusoidal: interleaved (sines and cosines in turn), halves or halves-to-end "
+       "(all sines first)");
+  number("--position-offset", position_offset,
+         "--positions sinusoidal, learned: the position of the first token (default 0)");
+  number("--segment-rows", segment_rows,
+         "--segments on: 2, or 1 that every token has added, whatever its sentence");
+  text("--head-transform", head_transform,
+       "--form tokens: on or off: a layer and a norm before the logits, as BERT's");
+  text("--pooler", pooler,
+       "--form classes: none, tanh or relu: a layer between the pooled row and the classes");
+  number("--encoder-layers", encoder_layers,
+         "--form translate: layers of the encoder (0: --layers)");
 }
 
 void ModelOptions::add_model_to(CLI::App& app) {

@@ -31,12 +31,15 @@ struct ModelOptions {
   std::optional<std::string> mask, mask_causal, bias, segments, token_head, numbers, tied_head,
       output_projection, residual, pad, forbid, allow, seed, bias_kv, zero_attention,
       average_weights, fused_attention, head_mask, mask_file;
+  std::optional<std::string> qkv_bias, output_bias, mlp_bias, head_bias, embed_scale, embed_norm,
+      sinusoid, head_transform, pooler;
   std::vector<std::string> forbid_head;
   std::optional<int> layers, heads, kv_heads, d_model, d_head, d_value, d_hidden, window, stride,
       max_tokens, rotary_width, relative_reach, t5_buckets, t5_reach, kernel, dilation, experts,
-      top_experts, components, memory, foci, pool_hidden, rotary_context, local_window;
-  std::optional<double> temperature, rotary_base, balance, foci_penalty, memory_gb, score_scale,
-      softcap, rotary_factor, rotary_low, rotary_high;
+      top_experts, components, memory, foci, pool_hidden, rotary_context, local_window,
+      position_offset, segment_rows, encoder_layers;
+  std::optional<double> temperature, norm_epsilon, rotary_base, balance, foci_penalty, memory_gb,
+      score_scale, softcap, rotary_factor, rotary_low, rotary_high;
   std::vector<std::string> targets;   // what the gradients' loss takes for right, by name
   std::optional<std::string> model;   // a folder or the name of a bundled model
   std::optional<std::string> preset;  // of core/model/presets.h
@@ -47,6 +50,7 @@ struct ModelOptions {
 
   void add_to(CLI::App&);
   void add_recipe_options(CLI::App&);  // what only some published models have
+  void add_parts(CLI::App&);           // add_to() calls it
   void add_model_to(CLI::App&);
   /// The document. Throws UsageError, and what loading a model throws; notes (invalid UTF-8, …) go
   /// to stderr.

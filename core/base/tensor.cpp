@@ -8,46 +8,19 @@
 namespace headlight {
 
 std::span<const std::string_view> axis_words() {
-  static constexpr std::array kWords = std::to_array<std::string_view>({"batch",
-                                                                        "head",
-                                                                        "kv_head",
-                                                                        "query",
-                                                                        "key",
-                                                                        "position",
-                                                                        "source",
-                                                                        "source_query",
-                                                                        "source_key",
-                                                                        "d_head",
-                                                                        "d_model",
-                                                                        "hidden",
-                                                                        "vocab",
-                                                                        "class",
-                                                                        "feature",
-                                                                        "context",
-                                                                        "context_source",
-                                                                        "direction",
-                                                                        "focus",
-                                                                        "other_focus",
-                                                                        "place",
-                                                                        "distance",
-                                                                        "distance_both",
-                                                                        "bucket",
-                                                                        "state",
-                                                                        "next_state",
-                                                                        "gate",
-                                                                        "tap",
-                                                                        "expert",
-                                                                        "number",
-                                                                        "component",
-                                                                        "distance_source",
-                                                                        "segment",
-                                                                        "memory",
-                                                                        "d_value",
-                                                                        "mean"});
+  static constexpr std::array kWords = std::to_array<std::string_view>(
+      {"batch",     "head",         "kv_head",         "query",   "key",      "position",
+       "source",    "source_query", "source_key",      "d_head",  "d_model",  "hidden",
+       "vocab",     "source_vocab", "class",           "feature", "context",  "context_source",
+       "direction", "focus",        "other_focus",     "place",   "distance", "distance_both",
+       "bucket",    "state",        "next_state",      "gate",    "tap",      "expert",
+       "number",    "component",    "distance_source", "segment", "memory",   "d_value",
+       "mean"});
   return kWords;
 }
 
 bool counts_tokens(std::string_view axis) {
+  if (axis == "source_vocab") return false;
   return axis == "position" || axis == "query" || axis == "key" || axis == "memory" ||
          axis.starts_with("source");
 }

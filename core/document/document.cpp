@@ -124,7 +124,7 @@ bool same_run(const Document& a, const Document& b) {
 }
 
 std::string_view whole_token(const Config& config) {
-  return config.segments ? to_string(Special::kSeparator) : std::string_view();
+  return config.tells_sentences() ? to_string(Special::kSeparator) : std::string_view();
 }
 
 Document apply(Document doc, const Edit& edit) { return std::visit(Apply{std::move(doc)}, edit); }

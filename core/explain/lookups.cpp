@@ -443,6 +443,8 @@ constexpr Named kLookups[] = {
     {"id", token_id},
     // Of the result's row: what the largest number belongs to, that number, the same where it is a
     // weight, how many are allowed by the mask.
+    {"position_offset",
+     [](const Subject& s) { return Text(std::to_string(config(s).position_offset)); }},
     {"best", best},
     {"largest", largest},
     // The same among the keys that the mask allows, if any.

@@ -55,7 +55,7 @@ std::vector<NamedSize> axis_sizes(const Program& program, TensorId id, std::stri
   if (axis == "d_value") return {{SizeKind::kHeadWidth, "d_value", length}};
   if (axis == "head") return {{SizeKind::kHeads, "H", length}};
   if (axis == "kv_head") return {{SizeKind::kHeads, "H_kv", length}};
-  if (axis == "vocab") return {{SizeKind::kOther, "vocab", length}};
+  if (axis == "vocab" || axis == "source_vocab") return {{SizeKind::kOther, "vocab", length}};
   if (axis == "hidden") return {{SizeKind::kOther, "hidden", length}};
   if (axis == "focus" || axis == "other_focus") return {{SizeKind::kOther, "foci", length}};
   if (axis.starts_with("distance")) return {{SizeKind::kOther, "distances", length}};

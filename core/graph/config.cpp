@@ -270,6 +270,7 @@ void validate(const Config& c) {
   validate_memory(c);
   validate_numbers(c);
   validate_segments(c);
+  validate_options(c);
 }
 
 namespace {
@@ -310,6 +311,9 @@ constexpr std::array kMixer = {Choice<MixerKind>{MixerKind::kAttention, "attenti
                                Choice<MixerKind>{MixerKind::kGru, "gru"},
                                Choice<MixerKind>{MixerKind::kConvolution, "convolution"},
                                Choice<MixerKind>{MixerKind::kNone, "none"}};
+constexpr std::array kSinusoid = {Choice<Sinusoid>{Sinusoid::kInterleaved, "interleaved"},
+                                  Choice<Sinusoid>{Sinusoid::kHalves, "halves"},
+                                  Choice<Sinusoid>{Sinusoid::kHalvesToEnd, "halves-to-end"}};
 constexpr std::array kRotary = {Choice<RotaryPairs>{RotaryPairs::kHalf, "half"},
                                 Choice<RotaryPairs>{RotaryPairs::kInterleaved, "interleaved"}};
 constexpr std::array kRotaryScaling = {Choice<RotaryScaling>{RotaryScaling::kNone, "none"},
@@ -319,6 +323,9 @@ constexpr std::array kPool = {
     Choice<PoolKind>{PoolKind::kMean, "mean"},     Choice<PoolKind>{PoolKind::kLast, "last"},
     Choice<PoolKind>{PoolKind::kFirst, "cls"},     Choice<PoolKind>{PoolKind::kConcat, "concat"},
     Choice<PoolKind>{PoolKind::kVector, "vector"}, Choice<PoolKind>{PoolKind::kFoci, "foci"}};
+constexpr std::array kPooler = {Choice<Pooler>{Pooler::kNone, "none"},
+                                Choice<Pooler>{Pooler::kTanh, "tanh"},
+                                Choice<Pooler>{Pooler::kRelu, "relu"}};
 constexpr std::array kMask = {
     Choice<MaskKind>{MaskKind::kNone, "none"},       Choice<MaskKind>{MaskKind::kCausal, "causal"},
     Choice<MaskKind>{MaskKind::kPadding, "padding"}, Choice<MaskKind>{MaskKind::kLocal, "local"},
@@ -332,10 +339,12 @@ std::span<const Choice<BlockKind>> choices(BlockKind) { return kBlock; }
 std::span<const Choice<NormKind>> choices(NormKind) { return kNorm; }
 std::span<const Choice<Activation>> choices(Activation) { return kActivation; }
 std::span<const Choice<PositionKind>> choices(PositionKind) { return kPosition; }
+std::span<const Choice<Sinusoid>> choices(Sinusoid) { return kSinusoid; }
 std::span<const Choice<MixerKind>> choices(MixerKind) { return kMixer; }
 std::span<const Choice<RotaryPairs>> choices(RotaryPairs) { return kRotary; }
 std::span<const Choice<RotaryScaling>> choices(RotaryScaling) { return kRotaryScaling; }
 std::span<const Choice<PoolKind>> choices(PoolKind) { return kPool; }
+std::span<const Choice<Pooler>> choices(Pooler) { return kPooler; }
 std::span<const Choice<MaskKind>> choices(MaskKind) { return kMask; }
 
 }  // namespace headlight

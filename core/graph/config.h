@@ -53,6 +53,12 @@ enum class PositionKind {
 };
 /// Which features of a head turn together: i and i + half of them, or 2i and 2i + 1.
 enum class RotaryPairs { kHalf, kInterleaved };
+/// How the numbers of a sinusoid lie in its row, and how fast they turn: pair i of d / 2 by
+///   kInterleaved  10000^(−2i/d), sine and cosine side by side (Vaswani et al. 2017)
+///   kHalves       the same, all sines before all cosines, as Marian has them
+///   kHalvesToEnd  10000^(−i/(d/2 − 1)), all sines before all cosines: the last pair is exactly
+///                 10000 times slower than the first, as in tensor2tensor and fairseq
+enum class Sinusoid { kInterleaved, kHalves, kHalvesToEnd };
 /// How a classifier makes one vector of all its tokens':
 ///   kMean    their mean
 ///   kLast    that of the last token
@@ -62,6 +68,9 @@ enum class RotaryPairs { kHalf, kInterleaved };
 ///   kFoci    several such means side by side, weighted by softmax(tanh(x W₁) W₂): one for each
 ///            column of W₂ (Lin et al. 2017, "A structured self-attentive sentence embedding")
 enum class PoolKind { kMean, kLast, kFirst, kConcat, kVector, kFoci };
+/// What a classifier makes of that vector before it scores the classes: nothing, or f(x W + b),
+/// d_model numbers.
+enum class Pooler { kNone, kTanh, kRelu };
 enum class MaskKind { kNone, kCausal, kPadding, kLocal, kStrided, kFree };
 
 /// Which keys a query may look at.
@@ -93,8 +102,11 @@ std::vector<Span> forbidden_keys(const MaskSpec&, int i, int tokens);
 /// causal stays as it is.
 MaskSpec as_free(const MaskSpec&, int tokens);
 
+inline constexpr int kSegments = 2;  // the first sentence, the second
+
 struct Config {
   int layers = 2;
+  int encoder_layers = 0;  // of kTranslate; 0: layers
   int heads = 4;
   int d_model = 64;
   int kv_heads = 0;  // heads of keys and values, each shared by heads / kv_heads; 0: heads
@@ -108,8 +120,15 @@ struct Config {
   double temperature = 1;  // attention's softmax divides the scores by it
   BlockKind block = BlockKind::kPreNorm;
   NormKind norm = NormKind::kLayer;
+  double norm_epsilon = 1e-5;  // what is added to the variance, or the mean square
   Activation activation = Activation::kGelu;
   PositionKind positions = PositionKind::kSinusoidal;
+  Sinusoid sinusoid = Sinusoid::kInterleaved;
+  // Of kSinusoidal and kLearned: where the first token stands. Some models count from the id of
+  // padding on.
+  int position_offset = 0;
+  bool embed_scale = false;  // rows of W_E × √d_model, before anything is added to them
+  bool embed_norm = false;   // a norm behind the sum of all that is embedded
   RotaryPairs rotary = RotaryPairs::kHalf;  // and the next two: of PositionKind::kRotary
   double rotary_base = 10000;
   int rotary_width = 0;  // of a head's features so many turn, from the first; 0: all
@@ -132,19 +151,27 @@ struct Config {
   bool numbers = false;
   int components = 0;
   bool bias = true;
-  bool tied_head = false;  // the logits are made with W_E, transposed, and no bias: no W_U, no b_U
+  // Of Q, K and V; of W_O; of the feed-forward network; of the logits. Unset: as `bias`, but that a
+  // tied head has one only where it is asked for.
+  std::optional<bool> qkv_bias, output_bias, mlp_bias, head_bias;
+  bool tied_head = false;  // the logits are made with W_E, transposed: no W_U
+  // kTokens: before the logits each row becomes norm(f(x W + b)), f that of the feed-forward
+  // network, as BERT's does where it says hidden tokens (Devlin et al. 2019).
+  bool head_transform = false;
   bool residual = true;
   PoolKind pool = PoolKind::kMean;  // and the next three: of ModelForm::kClasses
   int foci = 3;                     // of PoolKind::kFoci
   int pool_hidden = 0;              // directions into which W₁ projects; 0: d_model
   double foci_penalty = 0;  // PoolKind::kFoci, in training: C of + C · ‖A Aᵀ − I‖²
+  Pooler pooler = Pooler::kNone;
   // kClasses: beside the class, each token's row says which token stands there, as BERT learns of
   // hidden tokens while it judges pairs (Devlin et al. 2019).
   bool token_head = false;
   // Each token's embedding has one of kSegments learned rows added, by the sentence that it stands
   // in: up to the first [SEP], or behind it (Devlin et al. 2019).
   bool segments = false;
-  MaskSpec mask;  // of kTranslate: the decoder's attention to its own row
+  int segment_rows = kSegments;  // with one, every token has that one added
+  MaskSpec mask;                 // of kTranslate: the decoder's attention to its own row
   // Layers, ascending, where that attention in addition allows only keys with i − j < local_window.
   std::vector<int> local_layers;
   int local_window = 0;
@@ -187,6 +214,19 @@ struct Config {
     const bool side_by_side = form == ModelForm::kClasses && pool == PoolKind::kConcat;
     return positions == PositionKind::kLearned || side_by_side;
   }
+  /// The biases as they will be used.
+  bool has_qkv_bias() const { return qkv_bias.value_or(bias); }
+  bool has_output_bias() const { return output_bias.value_or(bias); }
+  bool has_mlp_bias() const { return mlp_bias.value_or(bias); }
+  bool has_head_bias() const { return head_bias.value_or(bias); }
+  bool has_tied_bias() const { return head_bias.value_or(false); }
+  int encoder_layer_count() const { return encoder_layers > 0 ? encoder_layers : layers; }
+  /// Has each token a place of its own in the row, that joins what it is?
+  bool has_places() const {
+    return positions == PositionKind::kSinusoidal || positions == PositionKind::kLearned;
+  }
+  /// Does it matter which of two sentences a token stands in?
+  bool tells_sentences() const { return segments && segment_rows > 1; }
   bool has_experts() const { return experts > 0; }
   bool attends() const { return mixer == MixerKind::kAttention; }
   bool mixes() const { return mixer != MixerKind::kNone; }
@@ -215,9 +255,16 @@ struct Config {
   }
 };
 
+/// As if what has no place in this model had not been said: the place of the first token where
+/// tokens have none, a norm's number where there is no norm, and the like. validate() refuses those
+/// where a person says them.
+Config without_idle_options(Config);
+
 /// Throws UsageError that says what was expected, what came and what to do. The limits are there to
 /// catch slips of the finger; whether a model fits into memory is asked by memory_needed().
 void validate(const Config&);
+/// The part of it that is about single options, and those that without_idle_options() leaves out.
+void validate_options(const Config&);
 
 inline constexpr double kLowestTemperature = 0.05, kHighestTemperature = 10;
 inline constexpr double kLowestRotaryBase = 1, kHighestRotaryBase = 1e9;
@@ -225,8 +272,9 @@ inline constexpr double kHighestRotaryFactor = 1e6;
 inline constexpr double kLowestScoreScale = 1e-6, kHighestScoreScale = 1e6;  // besides 0: none
 inline constexpr double kLowestSoftcap = 1e-3, kHighestSoftcap = 1e6;        // besides 0: none
 inline constexpr int kMostRotaryContext = 1 << 24, kMostLocalWindow = 1 << 20;
+inline constexpr double kLowestEpsilon = 1e-12, kHighestEpsilon = 1;  // of norms
+inline constexpr int kMaxPositionOffset = 1024;
 inline constexpr int kMaxFoci = 1024;
-inline constexpr int kSegments = 2;     // the first sentence, the second
 inline constexpr int kMaxReach = 4096;  // of distances
 inline constexpr int kMaxKernel = 1024;
 inline constexpr int kMaxDilation = 64;
@@ -252,10 +300,12 @@ std::span<const Choice<BlockKind>> choices(BlockKind);
 std::span<const Choice<NormKind>> choices(NormKind);
 std::span<const Choice<Activation>> choices(Activation);
 std::span<const Choice<PositionKind>> choices(PositionKind);
+std::span<const Choice<Sinusoid>> choices(Sinusoid);
 std::span<const Choice<MixerKind>> choices(MixerKind);
 std::span<const Choice<RotaryPairs>> choices(RotaryPairs);
 std::span<const Choice<RotaryScaling>> choices(RotaryScaling);
 std::span<const Choice<PoolKind>> choices(PoolKind);
+std::span<const Choice<Pooler>> choices(Pooler);
 std::span<const Choice<MaskKind>> choices(MaskKind);
 
 template <class T>

@@ -247,6 +247,46 @@ Message JsonReader::one_of(const std::string& list) {
   return Message{"session.choice", {{"choices", list.substr(std::string_view("one of ").size())}}};
 }
 
+namespace {
+
+// Biases of single products, where they are not as `bias` says.
+void write_biases(const Config& c, Json& json) {
+  if (c.qkv_bias) json["qkv_bias"] = *c.qkv_bias;
+  if (c.output_bias) json["output_bias"] = *c.output_bias;
+  if (c.mlp_bias) json["mlp_bias"] = *c.mlp_bias;
+  if (c.head_bias) json["head_bias"] = *c.head_bias;
+}
+
+void write_embedding(const Config& c, Json& json) {
+  if (c.embed_scale) json["embed_scale"] = true;
+  if (c.embed_norm) json["embed_norm"] = true;
+  if (c.sinusoid != Sinusoid::kInterleaved) json["sinusoid"] = word(c.sinusoid);
+  if (c.position_offset != 0) json["position_offset"] = c.position_offset;
+  if (c.segment_rows != kSegments) json["segment_rows"] = c.segment_rows;
+}
+
+void read_biases(const JsonReader& in, Config& c) {
+  const auto read = [&](const char* key, std::optional<bool>& out) {
+    bool value = false;
+    in.boolean(key, value);
+    if (in.find(key)) out = value;
+  };
+  read("qkv_bias", c.qkv_bias);
+  read("output_bias", c.output_bias);
+  read("mlp_bias", c.mlp_bias);
+  read("head_bias", c.head_bias);
+}
+
+void read_embedding(const JsonReader& in, Config& c) {
+  in.boolean("embed_scale", c.embed_scale);
+  in.boolean("embed_norm", c.embed_norm);
+  in.choice("sinusoid", c.sinusoid);
+  in.number("position_offset", c.position_offset, 0, kMaxPositionOffset);
+  in.number("segment_rows", c.segment_rows, 1, kSegments);
+}
+
+}  // namespace
+
 // What only some models have is written for those alone: files of the others stay as they were.
 Json config_json(const Config& c) {
   Json json = {{"form", word(c.form)},
@@ -267,6 +307,12 @@ Json config_json(const Config& c) {
                {"seed", c.seed},
                {"mask", mask_json(c.mask)}};
   if (c.norm != NormKind::kLayer) json["norm"] = word(c.norm);
+  if (c.norm_epsilon != Config{}.norm_epsilon) json["norm_epsilon"] = c.norm_epsilon;
+  write_biases(c, json);
+  write_embedding(c, json);
+  if (c.head_transform) json["head_transform"] = true;
+  if (c.pooler != Pooler::kNone) json["pooler"] = word(c.pooler);
+  if (c.encoder_layers != 0) json["encoder_layers"] = c.encoder_layers;
   if (c.kv_heads != 0) json["kv_heads"] = c.kv_heads;
   if (c.tied_head) json["tied_head"] = true;
   if (!c.output_projection) json["output_projection"] = false;
@@ -327,6 +373,12 @@ Config read_config(const Json& json, const std::string& where, const JsonFileWor
   in.number("temperature", c.temperature, kLowestTemperature, kHighestTemperature);
   in.choice("block", c.block);
   in.choice("norm", c.norm);
+  in.number("norm_epsilon", c.norm_epsilon, kLowestEpsilon, kHighestEpsilon);
+  read_biases(in, c);
+  read_embedding(in, c);
+  in.boolean("head_transform", c.head_transform);
+  in.choice("pooler", c.pooler);
+  in.number("encoder_layers", c.encoder_layers, 0, kMaxLayers);
   in.choice("activation", c.activation);
   in.choice("positions", c.positions);
   in.choice("rotary", c.rotary);

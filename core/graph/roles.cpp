@@ -22,6 +22,7 @@ constexpr std::array kRoles = {
     RoleInfo{Role::kTokenTargets, "token_targets", "target"},
     RoleInfo{Role::kChosen, "chosen", "c"},
     RoleInfo{Role::kEmbedding, "embedding", "x"},
+    RoleInfo{Role::kScaledEmbedding, "scaled_embedding", "x′"},
     RoleInfo{Role::kPosition, "position", "p"},
     RoleInfo{Role::kSegment, "segment", "e"},
     RoleInfo{Role::kSegmentSum, "segment_sum", "x_s"},
@@ -92,6 +93,10 @@ constexpr std::array kRoles = {
     RoleInfo{Role::kTokenLogits, "token_logits", "l′"},
     RoleInfo{Role::kTokenProbabilities, "token_probabilities", "P′"},
     RoleInfo{Role::kPooled, "pooled", "x̄"},
+    RoleInfo{Role::kHeadInput, "head_input", "h"},
+    RoleInfo{Role::kHeadActivated, "head_activated", "h′"},
+    RoleInfo{Role::kPoolerInput, "pooler_input", "h"},
+    RoleInfo{Role::kPoolerActivated, "pooler_activated", "h′"},
     RoleInfo{Role::kLogits, "logits", "l"},
     RoleInfo{Role::kProbabilities, "probabilities", "P"},
     RoleInfo{Role::kClassLoss, "class_loss", "L′"},
@@ -152,8 +157,12 @@ constexpr std::array kRoles = {
     RoleInfo{Role::kSpreadBias, "spread_bias", "b_ρ", ' ', ParameterKind::kBias},
     RoleInfo{Role::kClassWeight, "class_weight", "W_C"},
     RoleInfo{Role::kClassBias, "class_bias", "b_C", ' ', ParameterKind::kBias},
+    RoleInfo{Role::kHeadWeight, "head_weight", "W_H"},
+    RoleInfo{Role::kHeadBias, "head_bias", "b_H", ' ', ParameterKind::kBias},
+    RoleInfo{Role::kPoolerWeight, "pooler_weight", "W_P"},
+    RoleInfo{Role::kPoolerBias, "pooler_bias", "b_P", ' ', ParameterKind::kBias},
 };
-static_assert(kRoles.size() == static_cast<std::size_t>(Role::kClassBias) + 1);
+static_assert(kRoles.size() == static_cast<std::size_t>(Role::kPoolerBias) + 1);
 static_assert(std::ranges::all_of(kRoles, [](const RoleInfo& r) {
   return &r - kRoles.data() == static_cast<std::ptrdiff_t>(r.role);
 }));

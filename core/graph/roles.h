@@ -24,6 +24,7 @@ enum class Role {
   kChosen,        // the share of each token in the mean of their losses
   // activations
   kEmbedding,
+  kScaledEmbedding,
   kPosition,
   kSegment,     // the row of a token's sentence
   kSegmentSum,  // embedding and segment
@@ -99,6 +100,10 @@ enum class Role {
   kTokenLogits,  // of Config::token_head
   kTokenProbabilities,
   kPooled,
+  kHeadInput,  // of Config::head_transform
+  kHeadActivated,
+  kPoolerInput,  // of Config::pooler
+  kPoolerActivated,
   kLogits,
   kProbabilities,
   kClassLoss,  // without what is added to it
@@ -160,6 +165,10 @@ enum class Role {
   kSpreadBias,
   kClassWeight,
   kClassBias,
+  kHeadWeight,
+  kHeadBias,
+  kPoolerWeight,
+  kPoolerBias,
 };
 
 /// How a parameter acts on what it meets: as a matrix (also a vector for each head), as the scale

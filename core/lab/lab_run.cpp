@@ -192,7 +192,7 @@ Config next_token_config(Config c) {
   c.form = ModelForm::kTokens;
   c.numbers = c.segments = c.token_head = false;
   c.components = c.memory = 0;
-  return c;
+  return without_idle_options(std::move(c));
 }
 
 Tensor lab_tensor(std::string name, std::vector<Axis> axes, std::vector<float> cells) {

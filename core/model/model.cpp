@@ -95,7 +95,7 @@ std::shared_ptr<const Model> load_model(const std::string& ref) {
     return load_model(bundled_model(std::string_view(ref).substr(kBundledRef.size())));
   const fs::path folder(ref);
   Model model = is_foreign_folder(folder)
-                    ? load_folder(folder)
+                    ? ModelFolder(folder).load()
                     : make_model(load_checkpoint(folder), folder / "tokenizer.json");
   const fs::path whole = folder.lexically_normal();
   model.name = (whole.has_filename() ? whole : whole.parent_path()).filename().string();
@@ -137,7 +137,7 @@ bool can_have(const Config& model, PositionKind kind) {
 }
 
 int separator_of(const Config& config, const Vocabulary* vocabulary) {
-  return config.segments ? vocabulary->id_of(Special::kSeparator).value_or(-1) : -1;
+  return config.tells_sentences() ? vocabulary->id_of(Special::kSeparator).value_or(-1) : -1;
 }
 
 Config run_config(const Config& document, Config model) {
@@ -151,7 +151,7 @@ Config run_config(const Config& document, Config model) {
   model.fused_attention = document.fused_attention;
   model.masked_heads = document.masked_heads;
   drop_unfit_options(model);
-  return model;
+  return without_idle_options(std::move(model));
 }
 
 std::shared_ptr<const Tensor> ModelParameters::parameter(const TensorSpec& spec, const RunInput&) {

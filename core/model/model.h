@@ -31,7 +31,8 @@ struct Model {
   std::optional<int> begin;
   std::vector<int> forced;
   std::vector<Tensor> weights;  // by the names and with the axes of the program's parameters
-  std::uint64_t mark = 0;       // weights_mark() of a loaded model; 0 of a training run's
+  std::vector<std::string> not_finite;  // of a folder: weights that hold NaN or infinity
+  std::uint64_t mark = 0;               // weights_mark() of a loaded model; 0 of a training run's
 };
 
 /// A mark of the numbers, by which a session knows its weights again; never 0.

@@ -16,7 +16,8 @@ RunShape shape_of(const ModelFile& m) {
           .positions = m.context,
           .vocab = m.vocab,
           .classes = static_cast<std::int64_t>(m.classes.size()),
-          .source = m.source};
+          .source = m.source,
+          .source_vocab = m.source_vocab};
 }
 
 std::string model_text(const ModelFile& m) {
@@ -28,6 +29,7 @@ std::string model_text(const ModelFile& m) {
                       {"context", m.context}};
   if (!m.classes.empty()) json["classes"] = m.classes;
   if (m.source > 0) json["source"] = m.source;
+  if (m.source_vocab > 0) json["source_vocab"] = m.source_vocab;
   json["model"] = config_json(m.config);
   return json_text(json);
 }
@@ -39,6 +41,7 @@ void read_form(const JsonReader& in, ModelFile& file) {
   if (file.config.form == ModelForm::kTranslate) {
     if (!in.find("source")) throw Error(Message{"checkpoint.no_key", {{"key", "source"}}});
     in.number("source", file.source, 1, kLargestContext);
+    in.number("source_vocab", file.source_vocab, 1, kLargestVocab);
   }
   if (file.config.form != ModelForm::kClasses) return;
   const OrderedJson* list = in.find("classes");

@@ -22,6 +22,8 @@ struct ModelFile {
   std::string task, kind;                 // words of whoever trained it; kept as they are
   std::vector<std::string> classes = {};  // ModelForm::kClasses: their names, at least 2
   std::int64_t source = 0;                // ModelForm::kTranslate: source positions
+  // kTranslate: rows of the table that the encoder has for itself; 0: it reads the decoder's.
+  std::int64_t source_vocab = 0;
   bool operator==(const ModelFile&) const = default;
 };
 

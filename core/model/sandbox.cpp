@@ -48,6 +48,8 @@ Spread spread_of(const TensorSpec& spec) {
       return over_root(1.5);
     case Role::kPoolWeight:
     case Role::kClassWeight:
+    case Role::kHeadWeight:
+    case Role::kPoolerWeight:
     case Role::kValueWeight:
     case Role::kOutputWeight:
     case Role::kMixerWeight:

@@ -92,7 +92,7 @@ struct OpParams {
   double base = 10000;       // kRotary: of the wavelengths
   RotaryStretch stretch;     // kRotary
   // By distance i + offset − j of query i from key j, where `offset` keys stand before the first
-  // query.
+  // query. kSinusoid, kLearnedPosition: the place of the first token.
   std::int64_t offset = 0;
   std::int64_t reach = 0;     // the farthest distance that has a place of its own
   std::int64_t buckets = 0;   // kDistanceBias: how many places distances share
@@ -100,6 +100,8 @@ struct OpParams {
   std::int64_t best = 0;      // kTopExperts: how many; 0: all
   std::int64_t dilation = 1;  // kConvolution: from one place of the window to the next
   bool reversed = false;      // kRecurrence, kGru: from the last row to the first
+  bool halves = false;        // kSinusoid: all sines before all cosines
+  bool to_end = false;        // kSinusoid: the last pair is 10000 times slower than the first
   bool operator==(const OpParams&) const = default;
 };
 
@@ -348,8 +350,8 @@ struct OpInfo {
   /// The row that holds the cell at `index`.
   OpRow (*open_row)(const OpArgs&, std::span<const std::int64_t> index) = nullptr;
   double (*curve)(double, const OpParams&) = nullptr;
-  /// Of kColumns: feature f of `width` at position t, and between positions.
-  double (*column)(double t, std::int64_t f, std::int64_t width) = nullptr;
+  /// Of kColumns: feature f at position t, and between positions.
+  double (*column)(double t, std::int64_t f, const OpParams&) = nullptr;
   /// The pairs of the row that holds the cell at `index`; what is in none of them stays as it is.
   std::vector<OpPair> (*pairs)(const OpArgs&, std::span<const std::int64_t> index) = nullptr;
   /// What stands over and under the arrow to the result: "÷ √16", "÷ 4".

@@ -1,4 +1,5 @@
-// One factor for every cell: ÷ √d_head keeps the scores' spread independent of the head's width.
+// One factor for every cell: ÷ √d_head keeps the scores' spread independent of the head's width,
+// × √d_model makes embeddings as large as positions are.
 #include <cmath>
 #include <cstdio>
 
@@ -37,9 +38,35 @@ std::int64_t width_of(const OpParams& params) {
                                                                                                : 0;
 }
 
-// x / √16 = x / 4
+// The n of √n when the factor is one above 1; else 0.
+std::int64_t square_of(const OpParams& params) {
+  const double f = params.factor;
+  if (!(f > 1) || f > 1e6 || params.own_factor) return 0;
+  const auto n = static_cast<std::int64_t>(std::llround(f * f));
+  return static_cast<float>(std::sqrt(static_cast<double>(n))) == params.factor ? n : 0;
+}
+
+// What is said of the factor.
+struct FactorWords {
+  const char *name, *forward, *backward;
+};
+FactorWords factor_words(const OpParams& params) {
+  if (params.own_factor) return {"factor", "S[i, j] · s", "dy[i, j] · s"};
+  if (square_of(params) > 0) return {"√d_model", "√d · x[t, f]", "√d · dy[t, f]"};
+  return {"1 / √d_head", "S[i, j] / √d_k", "dy[i, j] / √d_k"};
+}
+
+// x / √16 = x / 4, x × √64 = x × 8
 MathLine written(double x, const OpParams& params) {
   MathLine line = {math(x)};
+  if (const std::int64_t square = square_of(params)) {
+    const std::string n = std::to_string(square);
+    line.push_back(math(" × √" + n + " = ", " \\times \\sqrt{" + n + "} = "));
+    line.push_back(math(x));
+    line.push_back(math(" × ", " \\times "));
+    line.push_back(math(static_cast<double>(params.factor)));
+    return line;
+  }
   if (const std::int64_t width = width_of(params)) {
     const std::string n = std::to_string(width);
     line.push_back(math(" / √" + n + " = ", " / \\sqrt{" + n + "} = "));
@@ -58,27 +85,25 @@ MathLine written(double x, const OpParams& params) {
 OpExplanation explain(const OpArgs& args, std::span<const std::int64_t> index) {
   const std::vector<std::int64_t> cell(index.begin(), index.end());
   const double x = args.in[0].at(cell), factor = args.params.factor;
-  const bool own = args.params.own_factor;
-  return {{{{0, cell}, x, factor, {}, own ? "factor" : "1 / √d_head"}},
+  const FactorWords said = factor_words(args.params);
+  return {{{{0, cell}, x, factor, {}, said.name}},
           {{"factor", factor}},
-          own ? "S[i, j] · s" : "S[i, j] / √d_k",
+          said.forward,
           written(x, args.params)};
 }
 
 OpExplanation explain_gradient(const OpGradArgs& args, int, std::span<const std::int64_t> index) {
   const double factor = args.params.factor;
-  const bool own = args.params.own_factor;
-  const OpTerm term =
-      gradient_term(args, {index.begin(), index.end()}, factor, {}, own ? "factor" : "1 / √d_head");
-  return {{term},
-          {{"factor", factor}},
-          own ? "dy[i, j] · s" : "dy[i, j] / √d_k",
-          written(term.value, args.params)};
+  const FactorWords said = factor_words(args.params);
+  const OpTerm term = gradient_term(args, {index.begin(), index.end()}, factor, {}, said.name);
+  return {{term}, {{"factor", factor}}, said.backward, written(term.value, args.params)};
 }
 
-// "÷ √16", "÷ 4"; "× 0.1"
+// "÷ √16", "÷ 4"; "× 0.1"; "× √64", "× 8"
 std::vector<std::string> arrow(const OpArgs& args) {
   if (args.params.own_factor) return {"× " + number_text(args.params.factor, 4)};
+  if (const std::int64_t n = square_of(args.params))
+    return {"× √" + count_text(n), "× " + number_text(static_cast<double>(args.params.factor), 4)};
   const double divisor = 1.0 / static_cast<double>(args.params.factor);
   const double square = divisor * divisor, whole = std::round(square);
   std::vector<std::string> lines;
@@ -96,7 +121,10 @@ OpWords words(const OpParams& params) {
 }
 
 std::string code(const CodeArgs& c) {
-  const std::int64_t width = width_of(c.args.params);
+  const std::int64_t width = width_of(c.args.params), square = square_of(c.args.params);
+  if (square > 0)
+    return c.out + " = " + c.in[0] + " * " + std::to_string(square) +
+           " ** 0.5  # times the root of d_model\n";
   char factor[32];
   std::snprintf(factor, sizeof factor, " * %.9g", static_cast<double>(c.args.params.factor));
   return c.out + " = " + c.in[0] +

@@ -83,17 +83,21 @@ void put_around(const RowFrame& frame, std::vector<int>& ids) {
 
 int separator_of(const Model* model, const Config& config, const RunInput& input) {
   if (model) return separator_of(config, model->vocabulary.get());
-  if (!config.segments) return -1;
+  if (!config.tells_sentences()) return -1;
   const auto at = std::ranges::find(input.vocab, to_string(Special::kSeparator));
   return at == input.vocab.end() ? -1 : static_cast<int>(at - input.vocab.begin());
 }
 
 bool closes_pair(const Config& config, std::size_t separators, bool ends_with_one) {
-  return config.segments && begins_with_class(config) && separators == 1 && !ends_with_one;
+  return config.tells_sentences() && begins_with_class(config) && separators == 1 && !ends_with_one;
 }
 
 bool divide_row(const Config& config, int separator, std::size_t most, RunInput& input) {
   if (!config.segments || input.ids.empty()) return false;
+  if (!config.tells_sentences()) {
+    input.segment_ids.assign(input.ids.size(), 0);
+    return false;
+  }
   std::vector<int>& ids = input.ids;
   const auto separators = static_cast<std::size_t>(std::ranges::count(ids, separator));
   const bool ends = ids.back() == separator;

@@ -180,7 +180,7 @@ std::string Trace::tick(std::string_view axis, std::int64_t i) const {
   if (axis == "key") i -= std::ssize(input_.memory_ids);
   const auto place = static_cast<std::size_t>(i);
   const std::vector<std::string>* names = nullptr;
-  if (axis.starts_with("source")) {
+  if (counts_tokens(axis) && axis.starts_with("source")) {
     names = &input_.source_tokens;
   } else if (counts_tokens(axis)) {
     names = &input_.tokens;

@@ -112,7 +112,7 @@ Config classifier_on(const Config& model, const std::string& name, PoolKind pool
   config.pool = pool;
   config.tied_head = false;
   config.memory = 0;
-  return config;
+  return without_idle_options(std::move(config));
 }
 
 PoolKind pool_on(const Config& config) {
@@ -125,7 +125,7 @@ Config without_classes(const Config& model) {
   config.form = ModelForm::kTokens;
   config.token_head = false;
   config.pool = PoolKind::kMean;
-  return config;
+  return without_idle_options(std::move(config));
 }
 
 Config pair_judge_on(const Config& model, const std::string& name, bool hidden,
@@ -134,6 +134,7 @@ Config pair_judge_on(const Config& model, const std::string& name, bool hidden,
   const PoolKind usual = own == PoolKind::kLast ? own : PoolKind::kFirst;
   Config config = classifier_on(model, name, pool.value_or(usual));
   config.segments = true;
+  config.segment_rows = kSegments;
   config.token_head = hidden;
   config.tied_head = hidden && model.tied_head;
   return config;

@@ -68,9 +68,16 @@ void Predictor::remember() {
   std::swap(memory_, next_);
 }
 
+std::vector<int> prompt_ids(const Model& model, const std::string& prompt) {
+  std::vector<int> ids = model.before;
+  const std::vector<int> own = model.vocabulary->encode(prompt);
+  ids.insert(ids.end(), own.begin(), own.end());
+  return ids;
+}
+
 Generator::Generator(std::shared_ptr<const Model> model, const std::string& prompt,
                      const SamplingOptions& options, std::uint64_t seed, int threads)
-    : Generator(model, model->vocabulary->encode(prompt), options, seed, threads) {}
+    : Generator(model, prompt_ids(*model, prompt), options, seed, threads) {}
 
 Generator::Generator(std::shared_ptr<const Model> model, std::vector<int> ids,
                      const SamplingOptions& options, std::uint64_t seed, int threads)

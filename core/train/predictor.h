@@ -54,6 +54,10 @@ class Predictor {
   SegmentMemory memory_, next_;
 };
 
+/// What the model reads of a text that it goes on with: what its tokenizer puts before a text, and
+/// the text's own tokens.
+std::vector<int> prompt_ids(const Model&, const std::string& prompt);
+
 /// How a text goes on, token by token.
 class Generator {
  public:

@@ -57,6 +57,7 @@ ModelFile model_file(const Config& config, const RunShape& shape, const Task* ta
                  kind_word(task ? task->kind() : TaskKind::kNextToken)};
   if (task) file.classes = task->classes();
   file.source = shape.source;
+  file.source_vocab = shape.source_vocab;
   return file;
 }
 

@@ -53,6 +53,7 @@ void set_form(Config& config, TaskKind kind) {
   config.numbers = kind == TaskKind::kNumbers;
   if (config.numbers || config.form == ModelForm::kTranslate) config.segments = false;
   if (!config.numbers) config.components = 0;
+  config = without_idle_options(std::move(config));
 }
 
 // One number at a time: nothing to mix, no places, and experts whose curves can be drawn because
@@ -129,8 +130,9 @@ RunPlan with_objective(RunPlan plan, const Objective& to) {
   const bool pairs = to.next_sentence;
   // Words say more of what a sentence is about than letters do.
   if (pairs && options.cut == TextCut::kCharacters) options.cut = TextCut::kWordPiece;
-  if (pairs != options.next_sentence || pairs != plan.config.segments) {
+  if (pairs != options.next_sentence || pairs != plan.config.tells_sentences()) {
     plan.config.segments = pairs;
+    plan.config.segment_rows = kSegments;
     plan.config.pool = pairs ? PoolKind::kFirst : PoolKind::kMean;
   }
   options.masked = to.masked;

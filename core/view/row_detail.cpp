@@ -48,11 +48,10 @@ std::optional<RowDetail> open_row(const Trace& trace, const Step& step, std::int
 std::vector<double> open_column(const Trace& trace, const Step& step, std::int64_t column,
                                 std::int64_t rows, std::int64_t parts) {
   const OpCall& call = trace.program().calls[place(step.calls[0])];
-  const std::int64_t width = trace.tensor(call.out).axes.back().size;
   std::vector<double> values;
   for (std::int64_t i = 0; i <= (rows - 1) * parts; ++i) {
     const double t = static_cast<double>(i) / static_cast<double>(parts);
-    values.push_back(op_info(call.op).column(t, column, width));
+    values.push_back(op_info(call.op).column(t, column, call.params));
   }
   return values;
 }

@@ -143,6 +143,7 @@ std::optional<Section> section_of(const Program& p, const Step& step) {
   switch (p.tensors[static_cast<std::size_t>(step.tensor)].role) {
     case Role::kTokenIds:
     case Role::kEmbedding:
+    case Role::kScaledEmbedding:
     case Role::kPosition:
     case Role::kSegment:
     case Role::kSegmentSum:
@@ -169,6 +170,10 @@ std::optional<Section> section_of(const Program& p, const Step& step) {
     case Role::kFocusOverlap:
     case Role::kFociPenalty:
     case Role::kPooled:
+    case Role::kHeadInput:
+    case Role::kHeadActivated:
+    case Role::kPoolerInput:
+    case Role::kPoolerActivated:
     case Role::kTokenLogits:
     case Role::kTokenProbabilities:
     case Role::kTokenLoss:

@@ -555,6 +555,37 @@ TEST_CASE("ops: sinusoids") {
   expect(Op::kSinusoid, {two}, {0, 1, 0, 0.8414709848, 0.5403023059, 0.0021544330}, features(3));
 }
 
+TEST_CASE("ops: sinusoids in two halves, and from another place on") {
+  const Tensor ids = tensor("ids", matrix("batch", 1, "position", 2), {0, 0});
+  OpParams params = features(4);
+  params.offset = 1;
+  // Rows 1 and 2 of the table above.
+  expect(Op::kSinusoid, {ids},
+         {0.8414709848, 0.5403023059, 0.0099998333, 0.9999500004,  //
+          0.9092974268, -0.4161468365, 0.0199986667, 0.9998000067},
+         params);
+  params.halves = true;
+  expect(Op::kSinusoid, {ids},
+         {0.8414709848, 0.0099998333, 0.5403023059, 0.9999500004,  //
+          0.9092974268, 0.0199986667, -0.4161468365, 0.9998000067},
+         params);
+  // The last of two pairs is 10000 times slower: sin(2 / 10000), cos(2 / 10000).
+  params.to_end = true;
+  expect(Op::kSinusoid, {ids},
+         {0.8414709848, 0.0001, 0.5403023059, 0.999999995,  //
+          0.9092974268, 0.0002, -0.4161468365, 0.99999998},
+         params);
+}
+
+TEST_CASE("ops: learned positions from another row on; rows that no token stands at feel nothing") {
+  const Tensor ids = tensor("ids", matrix("batch", 1, "position", 2), {7, 7});
+  const Tensor table =
+      tensor("W_pos", matrix("position", 4, "d_model", 2), {1, 2, 3, 4, 5, 6, 7, 8});
+  OpParams params;
+  params.offset = 1;
+  expect(Op::kLearnedPosition, {ids, table}, {3, 4, 5, 6}, params);
+}
+
 TEST_CASE("ops: learned positions pick rows by place, for every batch item") {
   const Tensor ids = tensor("ids", matrix("batch", 2, "position", 2), {7, 7, 7, 7});
   const Tensor table = tensor("W_pos", matrix("position", 3, "d_model", 2), {1, 2, 3, 4, 5, 6});
@@ -627,6 +658,10 @@ TEST_CASE("ops: products by hand") {
   expect(Op::kLinearTransposed,
          {x, tensor("W_E", matrix("vocab", 3, "d_model", 2), {1, 2, 0, 5, -1, 1})},
          {5, 10, 1, 11, 20, 1});
+  expect(Op::kLinearTransposed,
+         {x, tensor("W_E", matrix("vocab", 3, "d_model", 2), {1, 2, 0, 5, -1, 1}),
+          tensor("b_U", {{"vocab", 3}}, {100, 200, 300})},
+         {105, 210, 301, 111, 220, 301});
   // Heads in order: the first two columns are head 0's.
   const Tensor w3 = tensor("W_Q", weight3(2, 2, 2), {1, 0, 0, 1, 10, 1, 20, -1});
   const Tensor b3 = tensor("b_Q", matrix("head", 2, "d_head", 2), {0.5f, 0, 0, 7});

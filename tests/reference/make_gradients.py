@@ -186,6 +186,30 @@ CONFIGS = {
                             batch=2),
     "numbers-mixture-bare": dict(numbers="on", components=2, mixer="none", norm="none", d_model=4,
                                  d_hidden=5, tokens=6, bias="off"),
+    "norm-epsilon": dict(norm_epsilon=0.3, heads=2, d_model=6, d_hidden=5, tokens=5, batch=2),
+    "norm-epsilon-rms": dict(norm_epsilon=0.07, norm="rms", qkv_bias="off", head_bias="off",
+                             heads=2, d_model=6, d_hidden=5, tokens=5),
+    "bias-of-few": dict(bias="off", qkv_bias="on", mlp_bias="on", heads=2, d_model=6, d_hidden=5,
+                        tokens=5, batch=2),
+    "tied-with-bias": dict(tied_head="on", head_bias="on", output_bias="off", heads=2, d_model=4,
+                           d_hidden=5, tokens=5, batch=2),
+    "embed-norm-offset": dict(embed_norm="on", embed_scale="on", positions="learned",
+                              position_offset=2, heads=2, d_model=4, d_hidden=5, tokens=5,
+                              batch=2),
+    "translate-bart": dict(form="translate", embed_scale="on", embed_norm="on",
+                           positions="learned", position_offset=2, block="post-norm",
+                           tied_head="on", head_bias="on", heads=2, d_model=4, d_hidden=5,
+                           encoder_layers=2, tokens=4, source=5, batch=2, source_lengths=[3, 5]),
+    "translate-two-tables": dict(form="translate", source_vocab=9, sinusoid="halves", heads=2,
+                                 d_model=4, d_hidden=5, tokens=4, source=5),
+    "bert": dict(embed_norm="on", segments="on", positions="learned", block="post-norm",
+                 head_transform="on", tied_head="on", head_bias="on", mask="none", heads=2,
+                 d_model=4, d_hidden=5, tokens=5, batch=2),
+    "roberta-classes": dict(form="classes", classes=3, pool="cls", pooler="tanh", segments="on",
+                            segment_rows=1, positions="learned", position_offset=2, mask="none",
+                            heads=2, d_model=4, d_hidden=5, tokens=5, batch=2, lengths=[5, 3]),
+    "pooler-relu": dict(form="classes", classes=3, pooler="relu", heads=2, d_model=4, d_hidden=5,
+                        mask="none", tokens=5, batch=2, lengths=[5, 3]),
 } | reference.mixes()
 
 CONFIGS |= {
@@ -314,8 +338,8 @@ def make(name, changes, folder):
         c["second"] = True
     inputs |= reference.make_inputs(c)
     if c["source"]:
-        inputs["source_ids"] = torch.randint(0, reference.VOCAB, (c["batch"], c["source"]),
-                                             generator=generator)
+        inputs["source_ids"] = torch.randint(0, c["source_vocab"] or reference.VOCAB,
+                                             (c["batch"], c["source"]), generator=generator)
     if c.get("dropout"):
         inputs |= dropout_factors(c, generator)
     reference.divide(c, ids, inputs)

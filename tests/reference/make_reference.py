@@ -47,7 +47,10 @@ LATER = dict(norm="layer", kv_heads=0, rotary="half", rotary_base=10000.0, rotar
              mixer="attention", kernel=3, dilation=1, experts=0, top_experts=0, balance=0.0,
              memory=0, numbers="off", components=0, output_projection="on", d_value=0, bias_kv="off",
              zero_attention="off", average_weights="off", fused_attention="off", masked_heads="", added="",
-             by_head=[], segments="off", token_head="off")
+             by_head=[], segments="off", token_head="off",
+             norm_epsilon=EPSILON, qkv_bias="", output_bias="", mlp_bias="", head_bias="",
+             embed_scale="off", embed_norm="off", sinusoid="interleaved", position_offset=0,
+             segment_rows=2, head_transform="off", pooler="none", encoder_layers=0, source_vocab=0)
 # Of recipes that only some published models have.
 LATER |= dict(score_scale=0.0, softcap=0.0, rotary_scaling="none", rotary_factor=1.0,
               rotary_low=1.0, rotary_high=4.0, rotary_context=8192, local_layers=[],
@@ -331,6 +334,70 @@ CONFIGS = {
                             d_hidden=5, tokens=6, batch=2, mask="none"),
     "numbers-one-component": dict(numbers="on", components=1, mixer="gru", d_model=5, bias="off",
                                   tokens=4),
+    # What models of other programs have: the number in norms, biases of single products.
+    "norm-epsilon": dict(norm_epsilon=0.3, heads=2, d_model=6, layers=2, tokens=5),
+    "norm-epsilon-rms": dict(norm_epsilon=0.07, norm="rms", heads=2, d_model=6, tokens=5, batch=2),
+    "bias-not-of-qkv": dict(qkv_bias="off", head_bias="off", heads=2, d_model=6, layers=2, tokens=5),
+    "bias-of-qkv-alone": dict(bias="off", qkv_bias="on", heads=2, kv_heads=1, d_model=6, norm="rms",
+                              activation="swiglu", tokens=5),
+    "bias-of-the-rest": dict(bias="off", output_bias="on", mlp_bias="on", head_bias="on", heads=2,
+                             d_model=6, tokens=5, batch=2),
+    "bias-of-experts": dict(mlp_bias="off", experts=3, heads=2, d_model=4, d_hidden=5, tokens=5),
+    "bias-of-numbers": dict(numbers="on", components=2, head_bias="off", output_bias="off",
+                            mixer="gru", d_model=5, tokens=4),
+    "tied-with-bias": dict(tied_head="on", head_bias="on", heads=2, d_model=6, tokens=5, batch=2),
+    "token-head-tied-with-bias": dict(token_head="on", tied_head="on", head_bias="on",
+                                      form="classes", classes=3, heads=2, d_model=4, mask="none",
+                                      tokens=5),
+    # What becomes of embeddings, and where the first token stands.
+    "embed-scale": dict(embed_scale="on", heads=2, d_model=6, tokens=5, batch=2),
+    "embed-norm": dict(embed_norm="on", positions="learned", position_offset=2, segments="on",
+                       heads=2, d_model=6, block="post-norm", mask="none", tokens=5),
+    "embed-norm-rotary": dict(embed_norm="on", embed_scale="on", norm="rms", positions="rotary",
+                              heads=2, d_model=8, tokens=5),
+    "embed-norm-alone": dict(embed_norm="on", form="classes", classes=3, layers=0, d_model=4,
+                             positions="learned", position_offset=1, mask="none", tokens=5),
+    "position-offset": dict(position_offset=3, heads=2, d_model=7, attention="wide", tokens=6),
+    "sinusoid-halves": dict(sinusoid="halves", heads=2, d_model=10, tokens=7, batch=2),
+    "sinusoid-to-end": dict(sinusoid="halves-to-end", position_offset=2, heads=3, d_model=12,
+                            tokens=6),
+    "translate-marian": dict(form="translate", embed_scale="on", sinusoid="halves",
+                             block="post-norm", activation="silu", tied_head="on", head_bias="on",
+                             heads=2, d_model=6, d_hidden=5, tokens=4, source=6, batch=2,
+                             source_lengths=[4, 6]),
+    "translate-bart": dict(form="translate", embed_scale="on", embed_norm="on",
+                           positions="learned", position_offset=2, block="post-norm",
+                           tied_head="on", head_bias="on", heads=2, d_model=6, d_hidden=5,
+                           layers=1, encoder_layers=2, tokens=4, source=5),
+    "translate-m2m": dict(form="translate", embed_scale="on", sinusoid="halves-to-end",
+                          position_offset=2, activation="relu", tied_head="on", heads=2, d_model=8,
+                          d_hidden=5, layers=2, encoder_layers=1, tokens=4, source=5),
+    "translate-two-tables": dict(form="translate", source_vocab=9, heads=2, d_model=4, d_hidden=5,
+                                 tokens=4, source=6, batch=2, source_lengths=[4, 6]),
+    "translate-two-tables-tied": dict(form="translate", source_vocab=5, tied_head="on", heads=2,
+                                      d_model=6, d_hidden=5, tokens=5, source=4),
+    # Between the last layer and the scores.
+    "bert": dict(embed_norm="on", segments="on", positions="learned", block="post-norm",
+                 norm_epsilon=1e-12, head_transform="on", tied_head="on", head_bias="on",
+                 mask="none", heads=2, d_model=6, d_hidden=5, layers=2, tokens=6, batch=2),
+    "head-transform-rms": dict(head_transform="on", norm="rms", activation="silu", heads=2,
+                               d_model=6, tokens=5),
+    "head-transform-plain": dict(head_transform="on", norm="none", activation="relu", bias="off",
+                                 heads=2, d_model=6, tokens=5),
+    "bert-classes": dict(form="classes", classes=3, pool="cls", pooler="tanh", embed_norm="on",
+                         segments="on", positions="learned", block="post-norm", mask="none",
+                         heads=2, d_model=4, d_hidden=5, tokens=6, batch=2, lengths=[6, 4]),
+    "roberta-classes": dict(form="classes", classes=2, pool="cls", pooler="tanh", embed_norm="on",
+                            segments="on", segment_rows=1, positions="learned", position_offset=2,
+                            block="post-norm", mask="none", heads=2, d_model=4, d_hidden=5,
+                            tokens=5),
+    "distilbert-classes": dict(form="classes", classes=3, pool="cls", pooler="relu",
+                               embed_norm="on", positions="learned", block="post-norm",
+                               mask="none", heads=2, d_model=4, d_hidden=5, tokens=5, batch=2,
+                               lengths=[5, 3]),
+    "pooler-foci": dict(form="classes", classes=3, pool="foci", foci=2, pool_hidden=3,
+                        pooler="relu", bias="off", head_bias="on", heads=2, d_model=6, d_hidden=5,
+                        mask="none", tokens=5),
 }
 
 
@@ -433,6 +500,17 @@ CONFIGS |= mixes()
 
 # ---- sizes and masks, by the formulas of the design ----
 
+def has_bias(c, of):
+    """Has this product a bias: of "qkv", "output", "mlp", "head" or a "tied" head?"""
+    if of == "tied":
+        return c["head_bias"] == "on"
+    return (c[of + "_bias"] or c["bias"]) == "on"
+
+
+def encoder_layers(c):
+    return c["encoder_layers"] or c["layers"]
+
+
 def head_count(c):
     return 1 if c["attention"] in ("basic", "single") else c["heads"]
 
@@ -489,7 +567,7 @@ def head_masks(c):
         if two else {"%d.attn": ""}
     made = {}
     for name, word in of.items():
-        for layer in range(c["layers"]):
+        for layer in range(encoder_layers(c) if word == "encoder" else c["layers"]):
             at = (name % layer).split(".")
             at = ".".join(at[:-2] + ["blocks"] + at[-2:])
             mask = masked_heads(c, word, layer)
@@ -599,6 +677,9 @@ def divide(c, ids, inputs):
     stands in."""
     if c["segments"] == "off":
         return
+    if c["segment_rows"] == 1:
+        inputs["segment_ids"] = torch.zeros_like(ids)
+        return
     ids[ids == SEPARATOR] = 0
     for item in range(max(1, c["batch"] - 1)):
         ids[item, 1 + item] = SEPARATOR
@@ -629,7 +710,9 @@ def make_parameters(c, generator):
     if c["numbers"] == "off":
         draw("embed.W_E", VOCAB, d)
     if c["segments"] == "on":
-        draw("segment_embed.W_seg", 2, d, deviation=0.5)
+        draw("segment_embed.W_seg", c["segment_rows"], d, deviation=0.5)
+    if c["source_vocab"]:
+        draw("encoder.embed.W_E", c["source_vocab"], d)
 
     def draw_norm(name):
         if c["norm"] == "none":
@@ -644,11 +727,11 @@ def make_parameters(c, generator):
                 own = heads if letter == "Q" else kv_head_count(c)
                 wide = values if letter == "V" else width
                 draw(at + "W_" + letter, own, d, wide, deviation=1.3 / math.sqrt(d))
-                if bias:
+                if has_bias(c, "qkv"):
                     draw(at + "b_" + letter, own, wide, deviation=0.3)
             if c["output_projection"] == "on":
                 draw(at + "W_O", heads, values, d, deviation=1 / math.sqrt(heads * values))
-                if bias:
+                if has_bias(c, "output"):
                     draw(at + "b_O", d, deviation=0.3)
         if c["scores"] == "additive":
             draw(at + "v", heads, width)
@@ -668,7 +751,7 @@ def make_parameters(c, generator):
         draw(at + "W_G", d, count, deviation=1.3 / math.sqrt(d))
         draw(at + "W_in", count, d, hidden, deviation=1 / math.sqrt(d))
         draw(at + "W_out", count, hidden, d, deviation=1 / math.sqrt(hidden))
-        if bias:
+        if has_bias(c, "mlp"):
             draw(at + "b_G", count, deviation=0.3)
             draw(at + "b_in", count, hidden, deviation=0.3)
             draw(at + "b_out", count, d, deviation=0.3)
@@ -676,7 +759,7 @@ def make_parameters(c, generator):
     def draw_mixer(at):
         kernel, wide = c["kernel"], 3 * d if c["mixer"] == "gru" else d
         draw(at + "W_O", d, d, deviation=1 / math.sqrt(d))
-        if bias:
+        if has_bias(c, "output"):
             draw(at + "b_O", d, deviation=0.3)
         if c["mixer"] == "convolution":
             draw(at + "W", kernel, d, d, deviation=1 / math.sqrt(kernel * d))
@@ -693,13 +776,15 @@ def make_parameters(c, generator):
 
     def draw_stack(root, places, crosses):
         if c["positions"] == "learned":
-            draw(root + "pos_embed.W_pos", places, d, deviation=0.5)
+            draw(root + "pos_embed.W_pos", c["position_offset"] + places, d, deviation=0.5)
+        if c["embed_norm"] == "on":
+            draw_norm(root + "ln_embed")
         if c["positions"] == "t5":
             draw(root + "rel_pos.b_D", heads, c["t5_buckets"])
         if c["positions"] == "transformer-xl":
             draw(root + "rel_pos.u", heads, width, deviation=0.5)
             draw(root + "rel_pos.v", heads, width, deviation=0.5)
-        for layer in range(c["layers"]):
+        for layer in range(encoder_layers(c) if root == "encoder." else c["layers"]):
             at = f"{root}blocks.{layer}."
             if c["mixer"] == "attention":
                 draw_attention(at + "attn.")
@@ -723,11 +808,11 @@ def make_parameters(c, generator):
                     continue
                 if is_gated(c):
                     draw(at + "mlp.W_gate", d, hidden, deviation=1 / math.sqrt(d))
-                    if bias:
+                    if has_bias(c, "mlp"):
                         draw(at + "mlp.b_gate", hidden, deviation=0.3)
                 draw(at + "mlp.W_in", d, hidden, deviation=1 / math.sqrt(d))
                 draw(at + "mlp.W_out", hidden, d, deviation=1 / math.sqrt(hidden))
-                if bias:
+                if has_bias(c, "mlp"):
                     draw(at + "mlp.b_in", hidden, deviation=0.3)
                     draw(at + "mlp.b_out", d, deviation=0.3)
         if norms_before(c) and c["layers"] > 0:
@@ -758,18 +843,31 @@ def make_parameters(c, generator):
         for part in parts:
             at, count = ("w_" if part == "y" else "W_") + part, c["components"] or 1
             draw("unembed." + at, d, count, deviation=1 / math.sqrt(d))
-            if bias:
+            if has_bias(c, "head"):
                 draw("unembed.b_" + part, count, deviation=0.3)
         return made
     tied = c["tied_head"] == "on"  # the head is the table of embeddings
+    if c["head_transform"] == "on":
+        draw("unembed.W_H", d, d, deviation=1.3 / math.sqrt(d))
+        if bias:
+            draw("unembed.b_H", d, deviation=0.3)
+        draw_norm("ln_head")
+    if c["pooler"] != "none":
+        draw("classify.W_P", rows, d, deviation=1.3 / math.sqrt(rows))
+        if bias:
+            draw("classify.b_P", d, deviation=0.3)
+        rows = d
+    words = c["form"] != "classes" or c["token_head"] == "on"
+    if tied and words and has_bias(c, "tied"):
+        draw("unembed.b_U", VOCAB, deviation=0.3)
     if tied and c["form"] != "classes":
         return made
     if c["token_head"] == "on" and not tied:
         draw("unembed.W_U", d, VOCAB, deviation=1 / math.sqrt(d))
-        if bias:
+        if has_bias(c, "head"):
             draw("unembed.b_U", VOCAB, deviation=0.3)
     draw(f"{name}.W_{letter}", rows, outcomes, deviation=1 / math.sqrt(rows))
-    if bias:
+    if has_bias(c, "head"):
         draw(f"{name}.b_{letter}", outcomes, deviation=0.3)
     return made
 
@@ -798,10 +896,11 @@ class Run:
     def layer_norm(self, name, x, made="normalized"):
         if self.c["norm"] == "none":
             return x
+        epsilon = self.c["norm_epsilon"]
         if self.c["norm"] == "rms":
-            y = x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + EPSILON) * self.w[name + ".w"]
+            y = x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + epsilon) * self.w[name + ".w"]
         else:
-            y = F.layer_norm(x, x.shape[-1:], self.w[name + ".w"], self.w.get(name + ".b"), EPSILON)
+            y = F.layer_norm(x, x.shape[-1:], self.w[name + ".w"], self.w.get(name + ".b"), epsilon)
         return self.keep(name + "." + made, y)
 
     def compute(self):
@@ -813,6 +912,10 @@ class Run:
             x = self.stack("decoder.", self.ids, encoded)
         else:
             x = self.stack("", self.ids)
+        if c["head_transform"] == "on":
+            x = self.keep("unembed.pre", F.linear(x, w["unembed.W_H"].T, w.get("unembed.b_H")))
+            x = self.keep("unembed.act", self.activation(x))
+            x = self.layer_norm("ln_head", x)
         if c["numbers"] == "on":
             logits = self.keep("logits", self.number_logits(x))
             return self.keep("probs", F.softmax(logits, dim=-1))
@@ -824,9 +927,17 @@ class Run:
                 words = self.keep("token_logits", F.linear(x, table, w.get("unembed.b_U")))
                 self.keep("token_probs", F.softmax(words, dim=-1))
             x = self.keep("pooled", self.pool(x))
+            if c["pooler"] != "none":
+                x = self.keep("classify.pre",
+                              F.linear(x, w["classify.W_P"].T, w.get("classify.b_P")))
+                x = self.keep("classify.hidden", x.tanh() if c["pooler"] == "tanh" else x.relu())
             name = "classify.%s_C"
         logits = self.keep("logits", F.linear(x, head, w.get(name % "b")))
         self.keep("probs", F.softmax(logits, dim=-1))
+
+    def activation(self, x):
+        return {"relu": F.relu, "gelu": F.gelu, "silu": F.silu,
+                "gelu-tanh": lambda x: F.gelu(x, approximate="tanh")}[self.c["activation"]](x)
 
     def number_logits(self, x):
         """How likely each number of the grid is: around one number, or by torch's own mixture."""
@@ -852,7 +963,12 @@ class Run:
 
     def embed(self, root, ids):
         if self.c["numbers"] == "off":
-            return self.keep(root + "embed", F.embedding(ids, self.w["embed.W_E"]))
+            own = root == "encoder." and self.c["source_vocab"]
+            table = self.w["encoder.embed.W_E" if own else "embed.W_E"]
+            x = self.keep(root + "embed", F.embedding(ids, table))
+            if self.c["embed_scale"] == "off":
+                return x
+            return self.keep(root + "embed_scaled", x * math.sqrt(self.c["d_model"]))
         number = self.keep("number", (-1 + 2 * ids.double() / (VOCAB - 1))[..., None])
         return self.keep("embed", F.linear(number, self.w["embed.W_x"].T, self.w.get("embed.b_x")))
 
@@ -863,11 +979,15 @@ class Run:
             rows = F.embedding(self.inputs["segment_ids"], w["segment_embed.W_seg"])
             x = self.keep("segment_sum", x + self.keep("segment_embed", rows))
         if c["positions"] in ("sinusoidal", "learned"):
-            rows = w[root + "pos_embed.W_pos"] if c["positions"] == "learned" else \
-                self.sinusoids(ids.shape[1])
+            rows = w[root + "pos_embed.W_pos"][c["position_offset"]:] \
+                if c["positions"] == "learned" else self.sinusoids(ids.shape[1])
             x = x + self.keep(root + "pos_embed", rows.expand_as(x).clone())
-            if c["layers"] == 0:
+            if c["embed_norm"] == "on":
+                self.keep(root + "ln_embed.input", x)
+            elif c["layers"] == 0:
                 self.keep(root + "resid_pre", x)
+        if c["embed_norm"] == "on":
+            x = self.layer_norm(root + "ln_embed", x)
         self.root = root
         if c["positions"] == "transformer-xl":
             n = ids.shape[1]
@@ -875,7 +995,7 @@ class Run:
             rows = self.waves(torch.arange(first, remembered(c) + n, dtype=torch.float64))
             self.keep(root + "dist_embed", rows.expand(len(ids), -1, -1).clone())
         mask = self.mask
-        for layer in range(c["layers"]):
+        for layer in range(encoder_layers(c) if root == "encoder." else c["layers"]):
             local = root != "encoder." and layer in c["local_layers"]
             self.mask = self.inputs["local_mask"] if local else mask
             x = self.block(f"{root}blocks.{layer}.", x, encoded)
@@ -908,9 +1028,22 @@ class Run:
     def sinusoids(self, tokens):
         d = self.c["d_model"]
         rows = torch.zeros(tokens, d, dtype=torch.float64)
+        first = self.c["position_offset"]
+        if self.c["sinusoid"] == "halves":  # as in Hugging Face's Marian
+            for t in range(tokens):
+                angles = [(t + first) / 10000 ** (2 * (j // 2) / d) for j in range(d)]
+                rows[t, :d // 2] = torch.tensor([math.sin(a) for a in angles[0::2]])
+                rows[t, d // 2:] = torch.tensor([math.cos(a) for a in angles[1::2]])
+            return rows
+        if self.c["sinusoid"] == "halves-to-end":  # as in fairseq and Hugging Face's M2M-100
+            half = d // 2
+            step = math.log(10000) / (half - 1)
+            rates = torch.exp(torch.arange(half, dtype=torch.float64) * -step)
+            angles = torch.arange(first, first + tokens, dtype=torch.float64)[:, None] * rates
+            return torch.cat([angles.sin(), angles.cos()], 1)
         for t in range(tokens):
             for even in range(0, d, 2):
-                angle = t / 10000 ** (even / d)
+                angle = (t + first) / 10000 ** (even / d)
                 rows[t, even] = math.sin(angle)
                 if even + 1 < d:
                     rows[t, even + 1] = math.cos(angle)
@@ -1391,12 +1524,14 @@ class Run:
             mask = 0 if self.mask is None else self.mask[:, None]
             empty = torch.isinf(added + mask).all(-1).any()
         return (c["mixer"] == "attention" and c["attention"] == "narrow" and not c["d_head"] and c["scores"] == "dot" and
-                c["scale"] == "on" and not c["score_scale"] and not c["softcap"] and c["temperature"] == 1 and c["bias"] == "on" and not empty and
+                c["scale"] == "on" and not c["score_scale"] and not c["softcap"] and c["temperature"] == 1 and
+                has_bias(c, "qkv") and has_bias(c, "output") and not empty and
                 value_width(c) == head_width(c) and c["positions"] not in ("rotary",) + BY_DISTANCE and kv_head_count(c) == head_count(c))
 
     def fits_torch_layers(self):
         return (self.fits_torch_modules() and self.c["norm"] == "layer" and
                 self.c["block"] != "parallel" and
+                has_bias(self.c, "mlp") and self.c["bias"] == "on" and
                 not extra_keys(self.c) and not self.c["masked_heads"] and
                 not self.c["added"] and not self.c["by_head"] and
                 not self.c["experts"] and self.c["activation"] in ("relu", "gelu", "gelu-tanh"))
@@ -1453,7 +1588,7 @@ class Run:
                       "gelu-tanh": lambda x: F.gelu(x, approximate="tanh")}[c["activation"]]
         module = torch.nn.TransformerEncoderLayer(
             c["d_model"], c["heads"], c["d_hidden"] or 4 * c["d_model"], dropout=0.0,
-            activation=activation, layer_norm_eps=EPSILON, batch_first=True,
+            activation=activation, layer_norm_eps=c["norm_epsilon"], batch_first=True,
             norm_first=c["block"] == "pre-norm", dtype=torch.float64)
         self.fill_multihead(module.self_attn, at + "attn.")
         self.fill_rest(module, at, ((module.norm1, "ln1"), (module.norm2, "ln2")))
@@ -1471,7 +1606,7 @@ class Run:
                       "gelu-tanh": lambda x: F.gelu(x, approximate="tanh")}[c["activation"]]
         module = torch.nn.TransformerDecoderLayer(
             c["d_model"], c["heads"], c["d_hidden"] or 4 * c["d_model"], dropout=0.0,
-            activation=activation, layer_norm_eps=EPSILON, batch_first=True,
+            activation=activation, layer_norm_eps=c["norm_epsilon"], batch_first=True,
             norm_first=c["block"] == "pre-norm", dtype=torch.float64)
         self.fill_multihead(module.self_attn, at + "attn.")
         self.fill_multihead(module.multihead_attn, at + "cross_attn.")
@@ -1558,8 +1693,8 @@ def make(name, changes, folder):
         c["second"] = True
     inputs |= make_inputs(c)
     if c["source"]:
-        inputs["source_ids"] = torch.randint(0, VOCAB, (c["batch"], c["source"]),
-                                             generator=generator)
+        inputs["source_ids"] = torch.randint(0, c["source_vocab"] or VOCAB,
+                                             (c["batch"], c["source"]), generator=generator)
     divide(c, ids, inputs)
     tensors = {"token_ids": ids.double()} | read_inputs(c, inputs)
     run = Run(c, parameters, ids, inputs)

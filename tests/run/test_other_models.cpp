@@ -113,6 +113,21 @@ std::vector<Document> other_documents() {
       });
     }
   }
+  with([](Config& c) {  // recipes of published models
+    c.block = BlockKind::kParallel;
+    c.score_scale = 0.3;
+    c.softcap = 2;
+    c.layers = 2;
+    c.local_layers = {1};
+    c.local_window = 2;
+  });
+  for (const RotaryScaling scaling : {RotaryScaling::kLinear, RotaryScaling::kLlama3}) {
+    with([&](Config& c) {
+      c.positions = PositionKind::kRotary;
+      c.rotary_scaling = scaling;
+      c.rotary_factor = 8;
+    });
+  }
   with([](Config& c) {  // no row has all of its window inside the sentence
     c.mixer = MixerKind::kConvolution;
     c.kernel = 7;

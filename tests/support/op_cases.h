@@ -205,6 +205,22 @@ inline void add_fused_cases(std::vector<Case>& cases) {
                    4});
 }
 
+// Where the first token stands.
+inline OpParams shifted(std::int64_t offset) {
+  OpParams params;
+  params.offset = offset;
+  return params;
+}
+
+// All sines first.
+inline OpParams waves(std::int64_t width, std::int64_t offset, bool to_end) {
+  OpParams params = shifted(offset);
+  params.features = width;
+  params.halves = true;
+  params.to_end = to_end;
+  return params;
+}
+
 inline std::vector<Case> all_cases() {
   const Tensor x = rows(), w = random_tensor("w", {kModel}), b = random_tensor("b", {kModel});
   const Tensor w3 = random_tensor("W_Q", {kHead, kModel, kWidth});
@@ -223,6 +239,11 @@ inline std::vector<Case> all_cases() {
       {Op::kEmbed, {ids(), random_tensor("W_E", {{"vocab", 9}, kModel})}},
       {Op::kSinusoid, {ids()}, with(1, 7)},
       {Op::kLearnedPosition, {ids(), random_tensor("W_pos", {{"position", 6}, kModel})}},
+      {Op::kSinusoid, {ids()}, waves(7, 3, false)},
+      {Op::kSinusoid, {ids()}, waves(6, 2, true)},
+      {Op::kLearnedPosition,
+       {ids(), random_tensor("W_pos", {{"position", 9}, kModel})},
+       shifted(2)},
       {Op::kAdd, {x, random_tensor("y", x.axes)}},
       {Op::kLayerNorm, {x, w}},
       {Op::kLayerNorm, {x, w, b}},
@@ -242,6 +263,8 @@ inline std::vector<Case> all_cases() {
       {Op::kLinear, {x, w_in, b_in}},
       {Op::kLinear, {concat, w_o, b}, {}, 3},
       {Op::kLinearTransposed, {x, random_tensor("W_E", {{"vocab", 9}, kModel})}},
+      {Op::kLinearTransposed,
+       {x, random_tensor("W_E", {{"vocab", 9}, kModel}), random_tensor("b_U", {{"vocab", 9}})}},
   };
   Tensor present{"present", {kBatch, kPlace}, {}};
   present.data = {1, 1, 0, 1, 0, 1, 1, 1, 1, 1};

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/largest_error.h"
 #include "tests/support/reference_file.h"
 #include "tests/support/training_model.h"
 
@@ -66,22 +67,6 @@ class ReferenceMemory {
   std::vector<FloatBuffer> owned_;
   std::vector<float*> cells_;
 };
-
-/// Largest difference over the largest finite magnitude; infinite where one side is not finite and
-/// the other is not the same.
-inline double largest_error(std::span<const float> ours, std::span<const float> theirs) {
-  double error = 0, magnitude = 0;
-  for (std::size_t i = 0; i < theirs.size(); ++i) {
-    if (std::isfinite(theirs[i])) magnitude = std::max(magnitude, std::fabs(double{theirs[i]}));
-  }
-  for (std::size_t i = 0; i < theirs.size(); ++i) {
-    if (ours[i] == theirs[i]) continue;  // the same infinity included
-    if (!std::isfinite(ours[i]) || !std::isfinite(theirs[i]))
-      return std::numeric_limits<double>::infinity();
-    error = std::max(error, std::fabs(double{ours[i]} - theirs[i]));
-  }
-  return magnitude > 0 ? error / magnitude : error;
-}
 
 /// The backend runs every call itself; the graphics card not yet those whose heads share keys, and
 /// none whose rows need the ones before them.

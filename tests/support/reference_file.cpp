@@ -74,6 +74,24 @@ void read_recipe_options(const Reference& r, Config& c) {
   if (words.contains("local_window")) c.local_window = r.number("local_window");
 }
 
+// What models of other programs have.
+void read_parts(const Reference& r, Config& c) {
+  const auto& words = r.file.metadata;
+  if (words.contains("norm_epsilon")) c.norm_epsilon = std::stod(r.word("norm_epsilon"));
+  if (words.contains("qkv_bias")) c.qkv_bias = r.is_on("qkv_bias");
+  if (words.contains("output_bias")) c.output_bias = r.is_on("output_bias");
+  if (words.contains("mlp_bias")) c.mlp_bias = r.is_on("mlp_bias");
+  if (words.contains("head_bias")) c.head_bias = r.is_on("head_bias");
+  if (words.contains("embed_scale")) c.embed_scale = r.is_on("embed_scale");
+  if (words.contains("embed_norm")) c.embed_norm = r.is_on("embed_norm");
+  if (words.contains("sinusoid")) c.sinusoid = r.choice<Sinusoid>("sinusoid");
+  if (words.contains("position_offset")) c.position_offset = r.number("position_offset");
+  if (words.contains("segment_rows")) c.segment_rows = r.number("segment_rows");
+  if (words.contains("head_transform")) c.head_transform = r.is_on("head_transform");
+  if (words.contains("pooler")) c.pooler = r.choice<Pooler>("pooler");
+  if (words.contains("encoder_layers")) c.encoder_layers = r.number("encoder_layers");
+}
+
 }  // namespace
 
 Config config_of(const Reference& r) {
@@ -124,6 +142,7 @@ Config config_of(const Reference& r) {
   if (words.contains("token_head")) c.token_head = r.is_on("token_head");
   if (words.contains("segments")) c.segments = r.is_on("segments");
   if (words.contains("memory")) c.memory = r.number("memory");
+  read_parts(r, c);
   c.bias = r.is_on("bias");
   c.residual = r.is_on("residual");
   c.mask.kind = r.choice<MaskKind>("mask");
@@ -151,6 +170,7 @@ RunShape shape_of(const Reference& r) {
   if (!r.file.metadata.contains("form")) return shape;
   shape.classes = r.number("classes");
   shape.source = r.number("source");
+  if (r.file.metadata.contains("source_vocab")) shape.source_vocab = r.number("source_vocab");
   shape.padded = r.is_on("padded");
   return shape;
 }

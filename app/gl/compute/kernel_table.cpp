@@ -70,6 +70,7 @@ constexpr std::array<KernelInfo, kKernels> kTable = {{
     {Kernel::kNormBackwardW, "shaders/norm_backward_w.comp", kColumns},
     {Kernel::kBiasBackward, "shaders/bias_backward.comp", kColumns},
     {Kernel::kLinear, "shaders/linear.comp", kProduct},
+    {Kernel::kLinearTransposed, "shaders/linear_transposed.comp", kProduct},
     {Kernel::kLinearBackwardX, "shaders/linear_backward_x.comp", kProduct},
     {Kernel::kLinearBackwardW, "shaders/linear_backward_w.comp", kProduct},
     {Kernel::kProject, "shaders/project.comp", kProduct},

@@ -24,7 +24,7 @@ enum class Kernel {
   kCopy, kMultiplyAdd,  // of no operation: what the device can do (gl_measure.h)
   kFociPenalty, kSoftmax, kSoftmaxBackward, kCrossEntropy, kCrossEntropyBackward,
   kNorm, kNormBackward, kNormStatistics, kAdditiveScoresBackwardV, kNormBackwardW, kBiasBackward,
-  kLinear, kLinearBackwardX, kLinearBackwardW, kProject, kProjectBackwardX, kProjectBackwardW,
+  kLinear, kLinearTransposed, kLinearBackwardX, kLinearBackwardW, kProject, kProjectBackwardX, kProjectBackwardW,
   kScores, kScoresBackwardQ, kScoresBackwardK,
   kWeightedSum, kWeightedSumBackwardA, kWeightedSumBackwardV,
   kFocusScores, kFocusScoresBackwardU, kFocusScoresBackwardW,

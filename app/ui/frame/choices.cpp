@@ -23,6 +23,8 @@ Choices choices_of(const Ui& ui, AttentionKind kind) { return of(ui, "attention"
 Choices choices_of(const Ui& ui, ScoreKind kind) { return of(ui, "scores", kind); }
 Choices choices_of(const Ui& ui, BlockKind kind) { return of(ui, "block", kind); }
 Choices choices_of(const Ui& ui, NormKind kind) { return of(ui, "norm", kind); }
+Choices choices_of(const Ui& ui, Sinusoid kind) { return of(ui, "sinusoid", kind); }
+Choices choices_of(const Ui& ui, Pooler kind) { return of(ui, "pooler", kind); }
 Choices choices_of(const Ui& ui, RotaryPairs kind) { return of(ui, "rotary", kind); }
 Choices choices_of(const Ui& ui, RotaryScaling kind) { return of(ui, "rotary_scaling", kind); }
 Choices choices_of(const Ui& ui, Activation kind) { return of(ui, "activation", kind); }
@@ -48,6 +50,12 @@ Choices on_off_choices(const Ui& ui) {
   Choices all;
   add(all, ui, "switch", "on");
   add(all, ui, "switch", "off");
+  return all;
+}
+
+Choices bias_choices(const Ui& ui) {
+  Choices all;
+  for (const char* word : {"as_all", "on", "off"}) add(all, ui, "bias", word);
   return all;
 }
 

@@ -21,6 +21,8 @@ Choices choices_of(const Ui&, AttentionKind);
 Choices choices_of(const Ui&, ScoreKind);
 Choices choices_of(const Ui&, BlockKind);
 Choices choices_of(const Ui&, NormKind);
+Choices choices_of(const Ui&, Sinusoid);
+Choices choices_of(const Ui&, Pooler);
 Choices choices_of(const Ui&, RotaryPairs);
 Choices choices_of(const Ui&, RotaryScaling);
 Choices choices_of(const Ui&, Activation);
@@ -31,6 +33,8 @@ Choices form_choices(const Ui&);
 /// A trained model can do without positions, or with those that are computed.
 Choices position_choices(const AppState&, const Ui&);
 Choices on_off_choices(const Ui&);
+/// As all biases, on, off.
+Choices bias_choices(const Ui&);
 /// In the order of TokenizerKind.
 Choices tokenizer_choices(const Ui&);
 

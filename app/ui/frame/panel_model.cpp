@@ -5,6 +5,7 @@
 #include "app/ui/cost/cost_view.h"
 #include "app/ui/frame/model/attention_form.h"
 #include "app/ui/frame/model/model_form.h"
+#include "app/ui/frame/model/part_settings.h"
 #include "app/ui/frame/panels.h"
 #include "app/ui/state/commands.h"
 #include "core/base/number_text.h"
@@ -113,6 +114,9 @@ void shape_settings(Ui& ui, Form& form, Config& c, bool& changed) {
   }
   const int least = c.form == ModelForm::kClasses ? 0 : 1;
   changed |= number_field(form, "model/layers", ui.tr("model.layers"), c.layers, least, kMaxLayers);
+  if (c.form == ModelForm::kTranslate)
+    changed |= number_field(form, "model/encoder_layers", ui.tr("model.encoder_layers"),
+                            c.encoder_layers, 0, kMaxLayers, c.layers);
   if (c.attends())
     changed |= number_field(form, "model/heads", ui.tr("model.heads"), c.heads, 1, kMaxHeads);
   // Rotary positions turn the features of a head in pairs.
@@ -272,7 +276,12 @@ void number_settings(const AppState& state, Ui& ui, Form& form, Config& c, bool&
 void segment_rows(const AppState& state, Ui& ui, Form& form, Config& c, bool& changed) {
   if (c.form == ModelForm::kTranslate || c.numbers || c.memory > 0) c.segments = false;
   if (c.form == ModelForm::kTranslate || c.numbers || c.memory > 0) return;
-  if (!switch_field(form, "model/segment_rows", ui.tr("model.segment_rows"), c.segments)) return;
+  const bool switched =
+      switch_field(form, "model/segment_rows", ui.tr("model.segment_rows"), c.segments);
+  if (c.segments)
+    changed |= number_field(form, "model/segment_count", ui.tr("model.segment_count"),
+                            c.segment_rows, 1, kSegments);
+  if (!switched) return;
   changed = true;
   const std::string mark(to_string(Special::kSeparator));
   const std::string& sentence = state.document().sentence;
@@ -334,9 +343,11 @@ void kind_settings(const AppState& state, Ui& ui, Form& form, Config& c, bool& c
   form.fixed = fixed;
   rotary_settings(ui, form, c, changed);
   distance_settings(ui, form, c, changed);
-  changed |= switch_field(form, "model/bias", ui.tr("model.bias"), c.bias);
+  embedding_settings(form, c, changed);
+  norm_and_bias_settings(form, c, changed);
   if (c.form != ModelForm::kClasses && !c.numbers)
     changed |= switch_field(form, "model/tied_head", ui.tr("model.tied_head"), c.tied_head);
+  head_settings(form, c, changed);
   form.fixed = {};
   changed |= switch_field(form, "model/residual", ui.tr("model.residual"), c.residual);
   form.fixed = fixed;
@@ -353,7 +364,7 @@ float settings(const AppState& state, Ui& ui, Form form) {
   shape_settings(ui, form, c, changed);
   form_settings(state, ui, form, c, changed);
   kind_settings(state, ui, form, c, changed);
-  if (changed) ui.push(DoEdit{SetConfig{c}, "model"});
+  if (changed) ui.push(DoEdit{SetConfig{without_idle_options(c)}, "model"});
 
   form.heading(ui.tr("model.text"));
   form.label(ui.tr("model.tokenizer"));

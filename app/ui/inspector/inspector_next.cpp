@@ -52,10 +52,10 @@ void draw_where_it_goes(InspectorColumn& c, const CellRef& cell) {
     head();
     const TensorView t = c.trace.tensor(call.out);
     const auto index = unravel(t.axes, flat_index(c.trace.tensor(cell.tensor).axes, cell.index));
-    const std::string id(op_info(call.op).words_of(call.params).id);
+    const std::string said(op_info(call.op).words_of(call.params).id);
     const std::string words =
-        ui.tr("inspector.next." + id, {{"d", std::to_string(program.config.head_width())},
-                                       {"f", exact_number(call.params.factor)}});
+        ui.tr("inspector.next." + said, {{"d", std::to_string(program.config.head_width())},
+                                         {"f", exact_number(call.params.factor)}});
     if (link_line(c, "inspector/next/" + std::to_string(lines++), words,
                   number_text(t.at(index)))) {
       ui.push(PickCell{{std::string(t.name), index}, true});

@@ -23,7 +23,8 @@ std::int64_t AxisWindow::end() const {
 }
 
 std::string_view axis_kind(std::string_view axis) {
-  if (axis.starts_with("source") || axis == "context_source") return "source token";
+  if ((counts_tokens(axis) && axis.starts_with("source")) || axis == "context_source")
+    return "source token";
   return counts_tokens(axis) || axis == "context" ? "token" : axis;  // row t of W_pos is token t's
 }
 

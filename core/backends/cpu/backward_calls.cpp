@@ -90,7 +90,7 @@ void BackwardPass::run_call(const GradientCall& g) {
     case Op::kLinear:
       return linear(g);
     case Op::kLinearTransposed:
-      return operands(g, linear_transposed_product(g.c));
+      return linear_transposed(g);
     case Op::kProject:
       return project(g);
     case Op::kScores:
@@ -351,11 +351,13 @@ void BackwardPass::learned_position(const GradientCall& g) {
   if (!into.cells) return;
   const std::int64_t batch = g.c.out_axes[0].size, width = g.c.out_axes[2].size;
   const std::int64_t used = g.c.out_axes[1].size * width, all = g.c.axes[1][0].size * width;
-  clear(into + used, all - used);  // rows past the last position
+  const std::int64_t first = g.c.call.params.offset * width;
+  clear(into, first);  // rows before the first position, and past the last one
+  clear(into + (first + used), all - first - used);
   pieces_.for_stretches(used, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t b = 0; b < batch; ++b) {
-      kernels::pass_gradient(g.d_out + b * used + begin, {into.cells + begin, into.adds || b > 0},
-                             end - begin);
+      kernels::pass_gradient(g.d_out + b * used + begin,
+                             {into.cells + first + begin, into.adds || b > 0}, end - begin);
     }
   });
 }

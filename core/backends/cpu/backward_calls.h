@@ -40,6 +40,7 @@ class BackwardPass {
   bool run_fused(const Program&, std::span<const BackwardCall>, std::span<float* const> memory,
                  std::span<float* const> gradients);
   void run_call(const GradientCall&);
+  void linear_transposed(const GradientCall&);
   void linear(const GradientCall&);
   void project(const GradientCall&);
   void project_weights(const GradientCall&, const kernels::Product& forward, std::int64_t heads);

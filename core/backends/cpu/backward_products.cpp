@@ -95,6 +95,12 @@ void BackwardPass::linear(const GradientCall& g) {
   bias(g.d_out, forward.first.rows, forward.first.columns, g.d_in[2]);
 }
 
+void BackwardPass::linear_transposed(const GradientCall& g) {
+  const ProductSeries forward = linear_transposed_product(g.c);
+  operands(g, forward);
+  bias(g.d_out, forward.first.rows, forward.first.columns, g.d_in[2]);
+}
+
 // dX = Σ_h dY_h · W_hᵀ, dW_h = Xᵀ · dY_h. The heads' columns of dY lie side by side, so with the
 // transposed weights one below the other the sum over heads is one product.
 void BackwardPass::project(const GradientCall& g) {

@@ -152,7 +152,7 @@ std::int64_t source_row(const Call& c, std::int64_t row) {
     case Op::kEmbed:
       return static_cast<std::int64_t>(c.in[0][row]);
     case Op::kLearnedPosition:
-      return row % positions;
+      return row % positions + c.call.params.offset;
     case Op::kSplitHeads: {  // row (batch, head, position) lies at (batch, position, head)
       const std::int64_t heads = c.out_axes[1].size, t = row % positions;
       const std::int64_t h = row / positions % heads, b = row / (positions * heads);

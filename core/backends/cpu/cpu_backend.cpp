@@ -324,12 +324,15 @@ class CpuBackend final : public Backend {
 
   void sinusoid(const Call& c) {
     const std::int64_t positions = c.out_axes[1].size, width = c.out_axes[2].size;
+    const OpParams& params = c.call.params;
+    const kernels::Waves waves{width, params.halves, params.to_end};
     constexpr std::int64_t kRows = 32;
     const std::int64_t row_parts = parts_of(positions, kRows);
     pieces_.for_pieces(c.out_axes[0].size * row_parts, [&](std::int64_t piece, float*) {
       const std::int64_t first = piece % row_parts * kRows;
       const std::int64_t row = piece / row_parts * positions + first;
-      kernels::sinusoid_rows(first, std::min(kRows, positions - first), width, c.out + row * width);
+      kernels::sinusoid_rows(params.offset + first, std::min(kRows, positions - first), waves,
+                             c.out + row * width);
     });
   }
 

@@ -102,8 +102,12 @@ void keep_present(const float* x, const float* present, std::int64_t rows, std::
                   float* y);
 /// The sum of the squares of g − identity over matrices (size, size), `cells` cells in all.
 double distance_from_identity(const float* g, std::int64_t size, std::int64_t cells);
-/// Sinusoids of positions first, first + 1, ... in `rows` rows of `width`.
-void sinusoid_rows(std::int64_t first, std::int64_t rows, std::int64_t width, float* y);
+struct Waves {
+  std::int64_t width = 0;
+  bool halves = false, to_end = false;  // as of OpParams
+};
+/// Sinusoids of positions first, first + 1, ... in `rows` rows of waves.width.
+void sinusoid_rows(std::int64_t first, std::int64_t rows, const Waves&, float* y);
 
 /// y = (x - mean) / sqrt(variance + epsilon) · weight + bias for each of `rows` rows of n cells.
 /// Not centred it is the RMS norm: the mean stays, and the variance is that about 0.

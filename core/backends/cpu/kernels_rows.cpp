@@ -150,14 +150,17 @@ float cross_entropy_row(const float* x, float target, std::int64_t n) {
 
 // The angle of a pair of features grows by the same step from position to position, so each row is
 // the row before it turned by that step. In double a turn loses about 1e-16.
-void sinusoid_rows(std::int64_t first, std::int64_t rows, std::int64_t width, float* y) {
+void sinusoid_rows(std::int64_t first, std::int64_t rows, const Waves& waves, float* y) {
   constexpr std::int64_t kPairs = 32;
   double sine[kPairs], cosine[kPairs], step_sine[kPairs], step_cosine[kPairs];
-  const std::int64_t pairs = (width + 1) / 2;
+  const std::int64_t width = waves.width, pairs = (width + 1) / 2;
+  const std::int64_t step = waves.halves ? 1 : 2, cosines = waves.halves ? pairs : 1;
+  const double slowest = static_cast<double>(std::max<std::int64_t>(1, pairs - 1));
   for (std::int64_t begin = 0; begin < pairs; begin += kPairs) {
     const std::int64_t count = std::min(kPairs, pairs - begin);
     for (std::int64_t i = 0; i < count; ++i) {
-      const double exponent = static_cast<double>(2 * (begin + i)) / static_cast<double>(width);
+      const auto pair = static_cast<double>(begin + i);
+      const double exponent = waves.to_end ? pair / slowest : 2 * pair / static_cast<double>(width);
       const double wavelength = std::pow(10000.0, exponent);
       const double angle = static_cast<double>(first) / wavelength;
       sine[i] = std::sin(angle);
@@ -166,10 +169,11 @@ void sinusoid_rows(std::int64_t first, std::int64_t rows, std::int64_t width, fl
       step_cosine[i] = std::cos(1.0 / wavelength);
     }
     for (std::int64_t row = 0; row < rows; ++row) {
-      float* out = y + row * width + 2 * begin;
+      float* out = y + row * width;
       for (std::int64_t i = 0; i < count; ++i) {
-        out[2 * i] = static_cast<float>(sine[i]);
-        if (2 * (begin + i) + 1 < width) out[2 * i + 1] = static_cast<float>(cosine[i]);
+        const std::int64_t at = step * (begin + i);
+        out[at] = static_cast<float>(sine[i]);
+        if (at + cosines < width) out[at + cosines] = static_cast<float>(cosine[i]);
       }
       for (std::int64_t i = 0; i < count; ++i) {
         const double turned = sine[i] * step_cosine[i] + cosine[i] * step_sine[i];

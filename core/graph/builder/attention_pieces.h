@@ -87,7 +87,8 @@ class AttentionPieces : protected OptionPieces {
     const TensorId w_o =
         parameter(prefix_ + attn_ + ".W_O", {{"head", c.head_count()}, value_width(), d_model()},
                   Role::kOutputWeight);
-    return linear(rows_.output(), concat, w_o, {prefix_ + attn_ + ".b_O", Role::kOutputBias}, out);
+    return linear(rows_.output(), concat, w_o, {prefix_ + attn_ + ".b_O", Role::kOutputBias}, out,
+                  c.has_output_bias());
   }
 
   // The calls that were made last are one attention, if its scores are products. Gradients leave it
@@ -169,7 +170,7 @@ class AttentionPieces : protected OptionPieces {
     const std::string at = prefix_ + attn_ + ".";
     std::vector<TensorId> in = {
         x, parameter(at + "W_" + letter, {head, d_model(), width}, roles.weight)};
-    if (c.bias) in.push_back(parameter(at + "b_" + letter, {head, width}, roles.bias));
+    if (c.has_qkv_bias()) in.push_back(parameter(at + "b_" + letter, {head, width}, roles.bias));
     return call(std::move(row), Op::kProject, std::move(in),
                 {attn_ + "." + named.name, named.role});
   }

@@ -84,7 +84,7 @@ class ExpertPieces : protected TokenHeadPieces {
     const TensorId w = parameter(at + "W_G", {d_model(), expert()}, Role::kExpertGate);
     const TensorId scores =
         linear(expert_rows_.gate_scores(), x, w, {at + "b_G", Role::kExpertGateBias},
-               {"mlp.gate_scores", Role::kGateScores});
+               {"mlp.gate_scores", Role::kGateScores}, c.has_mlp_bias());
     const TensorId weights =
         call(expert_rows_.gate_weights(), Op::kSoftmax, {scores}, {"mlp.gate", Role::kGateWeights});
     gates_.push_back({weights, prefix_, stack_});
@@ -104,7 +104,8 @@ class ExpertPieces : protected TokenHeadPieces {
     const std::string at = prefix_ + "mlp.";
     std::vector<TensorId> in = {
         x, parameter(at + "W_" + letters, {expert(), sizes[0], sizes[1]}, roles.weight)};
-    if (c.bias) in.push_back(parameter(at + "b_" + letters, {expert(), sizes[1]}, roles.bias));
+    if (c.has_mlp_bias())
+      in.push_back(parameter(at + "b_" + letters, {expert(), sizes[1]}, roles.bias));
     return call(std::move(row), Op::kExpertLinear, std::move(in), named);
   }
 

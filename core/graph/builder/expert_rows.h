@@ -82,11 +82,11 @@ class ExpertRows {
  private:
   // Without the bias, which every formula has last.
   std::string_view biased(std::string_view formula) const {
-    return c.bias ? formula : formula.substr(0, formula.rfind(" + b"));
+    return c.has_mlp_bias() ? formula : formula.substr(0, formula.rfind(" + b"));
   }
   std::vector<std::string_view> with_bias(std::string_view first) const {
     std::vector<std::string_view> ids = {first};
-    if (c.bias) ids.push_back("words.bias");
+    if (c.has_mlp_bias()) ids.push_back("words.bias");
     return ids;
   }
 

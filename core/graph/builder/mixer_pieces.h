@@ -37,7 +37,7 @@ class MixerPieces : protected AttentionPieces {
     const TensorId w_o =
         parameter(prefix_ + "mixer.W_O", {inner(), d_model()}, Role::kOutputWeight);
     return linear(mixer_rows_.output(), made, w_o, {prefix_ + "mixer.b_O", Role::kOutputBias},
-                  {"mixer_out", Role::kSublayerOutput});
+                  {"mixer_out", Role::kSublayerOutput}, c.has_output_bias());
   }
 
  private:

@@ -63,7 +63,8 @@ class MixerRows {
   }
   StepRow output() const {
     return {"step.mixer.output",
-            {"[[x0]] W_O", c.bias ? "[[out]] = [[x0]] · W_{O} + b_{O}" : "[[out]] = [[x0]] · W_{O}",
+            {"[[x0]] W_O",
+             c.has_output_bias() ? "[[out]] = [[x0]] · W_{O} + b_{O}" : "[[out]] = [[x0]] · W_{O}",
              "step.mixer.output.words"},
             {"[[d0]], dW_O", "[[d0=]] [[out]] · W_{O}^{T},  dW_{O} = [[x0]]^{T} · [[out]]",
              "back.mixer.output"},

@@ -33,10 +33,10 @@ class NumberPieces : protected ExpertPieces {
     if (c.components == 0) {
       const TensorId w = parameter("unembed.w_y", {d_model(), {"number", 1}}, Role::kMeanWeight);
       const TensorId y = linear(number_rows_.answer(), x, w, {"unembed.b_y", Role::kMeanBias},
-                                {"y", Role::kMeans});
+                                {"y", Role::kMeans}, c.has_head_bias());
       called("w_y", w);
       called("ŷ", y);
-      if (c.bias) called("b_y", p.find("unembed.b_y"));
+      if (c.has_head_bias()) called("b_y", p.find("unembed.b_y"));
       return call(number_rows_.logits(), Op::kMixtureLogits, {y}, logits, on_grid());
     }
     const TensorId means = part(number_rows_.means(), x, "mu", {Role::kMeanWeight, Role::kMeanBias},
@@ -66,7 +66,8 @@ class NumberPieces : protected ExpertPieces {
                 const Named& named) {
     const TensorId w =
         parameter("unembed.W_" + letters, {d_model(), {"component", c.components}}, roles.first);
-    return linear(std::move(row), x, w, {"unembed.b_" + letters, roles.second}, named);
+    return linear(std::move(row), x, w, {"unembed.b_" + letters, roles.second}, named,
+                  c.has_head_bias());
   }
 
   const NumberRows number_rows_;

@@ -22,34 +22,36 @@ class NumberRows {
             {"words.number"}};
   }
   StepRow embedding() const {
-    return {
-        "step.number_embedding",
-        {"[[x0]] W_x", biased("[[out]] = [[x0]] · W_{x} + b_{x}"), "step.number_embedding.words"},
-        {"[[d0]], dW_x", "[[d0=]] [[out]] · W_{x}^{T},  dW_{x} = [[x0]]^{T} · [[out]]",
-         "back.number_embedding"},
-        with_bias("words.number_embedding")};
+    return {"step.number_embedding",
+            {"[[x0]] W_x", biased(c.bias, "[[out]] = [[x0]] · W_{x} + b_{x}"),
+             "step.number_embedding.words"},
+            {"[[d0]], dW_x", "[[d0=]] [[out]] · W_{x}^{T},  dW_{x} = [[x0]]^{T} · [[out]]",
+             "back.number_embedding"},
+            with_bias(c.bias, "words.number_embedding")};
   }
   StepRow answer() const {
     return {"step.answer",
-            {"[[x0]] w_y", biased("[[out]] = [[x0]] · w_{y} + b_{y}"), "step.answer.words"},
+            {"[[x0]] w_y", biased(c.has_head_bias(), "[[out]] = [[x0]] · w_{y} + b_{y}"),
+             "step.answer.words"},
             {"[[d0]], dw_y", "[[d0=]] [[out]] · w_{y}^{T},  dw_{y} = [[x0]]^{T} · [[out]]",
              "back.answer"},
-            with_bias("words.answer", "words.answer.row")};
+            with_bias(c.has_head_bias(), "words.answer", "words.answer.row")};
   }
   StepRow means() const {
     return {"step.means",
-            {"[[x0]] W_μ", biased("[[out]] = [[x0]] · W_{μ} + b_{μ}"), "step.means.words"},
+            {"[[x0]] W_μ", biased(c.has_head_bias(), "[[out]] = [[x0]] · W_{μ} + b_{μ}"),
+             "step.means.words"},
             {"[[d0]], dW_μ", "[[d0=]] [[out]] · W_{μ}^{T},  dW_{μ} = [[x0]]^{T} · [[out]]",
              "back.answer"},
-            with_bias("words.means")};
+            with_bias(c.has_head_bias(), "words.means")};
   }
   StepRow component_scores() const {
-    return {
-        "step.component_scores",
-        {"[[x0]] W_π", biased("[[out]] = [[x0]] · W_{π} + b_{π}"), "step.component_scores.words"},
-        {"[[d0]], dW_π", "[[d0=]] [[out]] · W_{π}^{T},  dW_{π} = [[x0]]^{T} · [[out]]",
-         "back.answer"},
-        with_bias("words.component_scores")};
+    return {"step.component_scores",
+            {"[[x0]] W_π", biased(c.has_head_bias(), "[[out]] = [[x0]] · W_{π} + b_{π}"),
+             "step.component_scores.words"},
+            {"[[d0]], dW_π", "[[d0=]] [[out]] · W_{π}^{T},  dW_{π} = [[x0]]^{T} · [[out]]",
+             "back.answer"},
+            with_bias(c.has_head_bias(), "words.component_scores")};
   }
   StepRow component_weights() const {
     return {"step.component_weights",
@@ -59,10 +61,11 @@ class NumberRows {
   }
   StepRow log_spreads() const {
     return {"step.log_spreads",
-            {"[[x0]] W_ρ", biased("[[out]] = [[x0]] · W_{ρ} + b_{ρ}"), "step.log_spreads.words"},
+            {"[[x0]] W_ρ", biased(c.has_head_bias(), "[[out]] = [[x0]] · W_{ρ} + b_{ρ}"),
+             "step.log_spreads.words"},
             {"[[d0]], dW_ρ", "[[d0=]] [[out]] · W_{ρ}^{T},  dW_{ρ} = [[x0]]^{T} · [[out]]",
              "back.answer"},
-            with_bias("words.log_spreads")};
+            with_bias(c.has_head_bias(), "words.log_spreads")};
   }
   StepRow logits() const {
     if (c.components == 0)
@@ -97,13 +100,13 @@ class NumberRows {
 
  private:
   // Without the bias, which every formula has last.
-  std::string_view biased(std::string_view formula) const {
-    return c.bias ? formula : formula.substr(0, formula.rfind(" + b"));
+  static std::string_view biased(bool has, std::string_view formula) {
+    return has ? formula : formula.substr(0, formula.rfind(" + b"));
   }
-  std::vector<std::string_view> with_bias(std::string_view first,
-                                          std::string_view last = "") const {
+  static std::vector<std::string_view> with_bias(bool has, std::string_view first,
+                                                 std::string_view last = "") {
     std::vector<std::string_view> ids = {first};
-    if (c.bias) ids.push_back("words.bias");
+    if (has) ids.push_back("words.bias");
     if (!last.empty()) ids.push_back(last);
     return ids;
   }

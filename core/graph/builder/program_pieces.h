@@ -92,8 +92,12 @@ class ProgramPieces {
   }
 
   TensorId linear(StepRow row, TensorId x, TensorId w, const Named& bias, const Named& named) {
+    return linear(std::move(row), x, w, bias, named, c.bias);
+  }
+  TensorId linear(StepRow row, TensorId x, TensorId w, const Named& bias, const Named& named,
+                  bool has_bias) {
     std::vector<TensorId> in = {x, w};
-    if (c.bias) in.push_back(parameter(bias.name, {axes_of(w).back()}, bias.role));
+    if (has_bias) in.push_back(parameter(bias.name, {axes_of(w).back()}, bias.role));
     return call(std::move(row), Op::kLinear, std::move(in), named);
   }
 

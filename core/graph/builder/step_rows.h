@@ -28,44 +28,6 @@ class StepRows {
              : c.memory > 0             ? "words.tokens.segment"
                                         : "words.tokens"}};
   }
-  StepRow embedding() const {
-    return {"step.embedding",
-            {"W_E[id]", "[[out]]_{t} = W_{E}[id_{t}]", "step.embedding.words"},
-            {"dW_E", "dW_{E}[id][[=1]] Σ_{t} [[out]]_{t}", "back.embedding"},
-            {"words.embedding"}};
-  }
-  StepRow segment() const {
-    return {"step.segment",
-            {"W_seg[seg]", "[[out]]_{t} = W_{seg}[seg_{t}]", "step.segment.words"},
-            {"dW_seg", "dW_{seg}[s] = Σ_{t: seg_t = s} [[out]]_{t}", "back.segment"},
-            {"words.segment", "words.segment.row"}};
-  }
-  StepRow segment_sum() const {
-    return {"step.segment_sum",
-            {"[[x0]] + [[x1]]", "[[out]] = [[x0]] + [[x1]]", "step.segment_sum.words"},
-            {"[[d0]], [[d1]]", "[[d0=]] [[out]],  [[d1=]] [[out]]", "back.position_sum"},
-            {"words.segment_sum"}};
-  }
-  StepRow sinusoid() const {
-    return {"step.position",
-            {"sin, cos", "p_{t,2i} = sin(t / 10000^{2i/d}),  p_{t,2i+1} = cos(t / 10000^{2i/d})",
-             "step.position.words.sinusoidal"},
-            position_back(),
-            {"words.position.sinusoidal"}};
-  }
-  StepRow learned_position() const {
-    return {"step.position.learned",
-            {"W_pos[t]", "p_{t} = W_{pos}[t]", "step.position.words.learned"},
-            position_back(),
-            {"words.position.learned"}};
-  }
-  StepRow position_sum() const {
-    return {"step.position_sum",
-            {"[[x0]] + p", "[[out]] = [[x0]] + p",
-             c.segments ? "step.position_sum.words.segments" : "step.position_sum.words"},
-            {"[[d0]], dp", "[[d0=]] [[out]],  dp = [[out]]", "back.position_sum"},
-            {c.segments ? "words.position_sum.segments" : "words.position_sum"}};
-  }
 
   // ---- attention ----
 
@@ -78,7 +40,7 @@ class StepRows {
            "back.rms_norm"},
           {"words.rms_norm", "words.norm.scale", "words.rms_norm.row"}};
     return {last ? "step.final_norm" : "step.norm",
-            {"([[x0]]−μ)/σ·w", biased("[[out]] = ([[x0]] − μ)/σ · w + b"),
+            {"([[x0]]−μ)/σ·w", biased(c.bias, "[[out]] = ([[x0]] − μ)/σ · w + b"),
              c.bias ? "step.norm.words" : "step.norm.words.without_bias"},
             {"[[d0]], dw",
              "[[d0=]] (g − mean(g) − n · mean(g · n)) / σ,  g = w · [[out]],  n = ([[x0]] − μ)/σ",
@@ -87,37 +49,44 @@ class StepRows {
   }
   StepRow queries(bool crosses) const {
     return {"step.queries",
-            {"[[x0]] W_Q", biased("{q|Q} = [[x0]] · W_{Q} + b_{Q}"), "step.queries.words"},
+            {"[[x0]] W_Q", biased(c.has_qkv_bias(), "{q|Q} = [[x0]] · W_{Q} + b_{Q}"),
+             "step.queries.words"},
             {"[[d0]], dW_Q", "[[d0=]] d{q|Q} · W_{Q}^{T},  dW_{Q} = [[x0]]^{T} · d{q|Q}",
              "back.queries"},
-            with_bias(crosses ? "words.queries.cross" : "words.queries")};
+            with_bias(c.has_qkv_bias(), crosses ? "words.queries.cross" : "words.queries")};
   }
   // Keys and values of cross-attention are made of the encoder's rows.
   StepRow keys(bool crosses) const {
     if (crosses)
-      return {"step.keys",
-              {"[[x0]] W_K", biased("{k|K} = [[x0]] · W_{K} + b_{K}"), "step.keys.words.cross"},
-              {"[[d0]], dW_K", "[[d0=]] d{k|K} · W_{K}^{T},  dW_{K} = [[x0]]^{T} · d{k|K}",
-               "back.keys"},
-              with_bias(shares() ? "words.keys.cross.shared" : "words.keys.cross")};
+      return {
+          "step.keys",
+          {"[[x0]] W_K", biased(c.has_qkv_bias(), "{k|K} = [[x0]] · W_{K} + b_{K}"),
+           "step.keys.words.cross"},
+          {"[[d0]], dW_K", "[[d0=]] d{k|K} · W_{K}^{T},  dW_{K} = [[x0]]^{T} · d{k|K}",
+           "back.keys"},
+          with_bias(c.has_qkv_bias(), shares() ? "words.keys.cross.shared" : "words.keys.cross")};
     return {
         "step.keys",
-        {"[[x0]] W_K", biased("{k|K} = [[x0]] · W_{K} + b_{K}"), "step.keys.words"},
+        {"[[x0]] W_K", biased(c.has_qkv_bias(), "{k|K} = [[x0]] · W_{K} + b_{K}"),
+         "step.keys.words"},
         {"[[d0]], dW_K", "[[d0=]] d{k|K} · W_{K}^{T},  dW_{K} = [[x0]]^{T} · d{k|K}", "back.keys"},
-        with_bias(shares() ? "words.keys.shared" : "words.keys")};
+        with_bias(c.has_qkv_bias(), shares() ? "words.keys.shared" : "words.keys")};
   }
   StepRow values(bool crosses) const {
     if (crosses)
       return {"step.values",
-              {"[[x0]] W_V", biased("{v|V} = [[x0]] · W_{V} + b_{V}"), "step.values.words.cross"},
+              {"[[x0]] W_V", biased(c.has_qkv_bias(), "{v|V} = [[x0]] · W_{V} + b_{V}"),
+               "step.values.words.cross"},
               {"[[d0]], dW_V", "[[d0=]] d{v|V} · W_{V}^{T},  dW_{V} = [[x0]]^{T} · d{v|V}",
                "back.values"},
-              with_bias(shares() ? "words.values.cross.shared" : "words.values.cross")};
+              with_bias(c.has_qkv_bias(),
+                        shares() ? "words.values.cross.shared" : "words.values.cross")};
     return {"step.values",
-            {"[[x0]] W_V", biased("{v|V} = [[x0]] · W_{V} + b_{V}"), "step.values.words"},
+            {"[[x0]] W_V", biased(c.has_qkv_bias(), "{v|V} = [[x0]] · W_{V} + b_{V}"),
+             "step.values.words"},
             {"[[d0]], dW_V", "[[d0=]] d{v|V} · W_{V}^{T},  dW_{V} = [[x0]]^{T} · d{v|V}",
              "back.values"},
-            with_bias(shares() ? "words.values.shared" : "words.values")};
+            with_bias(c.has_qkv_bias(), shares() ? "words.values.shared" : "words.values")};
   }
   StepRow split() const {
     const bool apart = c.value_width() != c.head_width();
@@ -228,9 +197,9 @@ class StepRows {
   }
   StepRow output() const {
     return {"step.output",
-            {"z W_O", biased("y = z · W_{O} + b_{O}"), "step.output.words"},
+            {"z W_O", biased(c.has_output_bias(), "y = z · W_{O} + b_{O}"), "step.output.words"},
             {"dz, dW_O", "dz = dy · W_{O}^{T},  dW_{O} = z^{T} · dy", "back.output"},
-            with_bias("words.output")};
+            with_bias(c.has_output_bias(), "words.output")};
   }
   StepRow drop() const {
     return {"step.dropout",
@@ -251,19 +220,20 @@ class StepRows {
   // ---- feed-forward ----
 
   StepRow feed_forward_in() const {
-    return {
-        "step.feed_forward_in",
-        {"[[x0]] W_in", biased("[[out]] = [[x0]] · W_{in} + b_{in}"), "step.feed_forward_in.words"},
-        {"[[d0]], dW_in", "[[d0=]] [[out]] · W_{in}^{T},  dW_{in} = [[x0]]^{T} · [[out]]",
-         "back.feed_forward_in"},
-        with_bias("words.mlp_in")};
+    return {"step.feed_forward_in",
+            {"[[x0]] W_in", biased(c.has_mlp_bias(), "[[out]] = [[x0]] · W_{in} + b_{in}"),
+             "step.feed_forward_in.words"},
+            {"[[d0]], dW_in", "[[d0=]] [[out]] · W_{in}^{T},  dW_{in} = [[x0]]^{T} · [[out]]",
+             "back.feed_forward_in"},
+            with_bias(c.has_mlp_bias(), "words.mlp_in")};
   }
   StepRow gate_in() const {
     return {"step.gate_in",
-            {"[[x0]] W_gate", biased("g = [[x0]] · W_{gate} + b_{gate}"), "step.gate_in.words"},
+            {"[[x0]] W_gate", biased(c.has_mlp_bias(), "g = [[x0]] · W_{gate} + b_{gate}"),
+             "step.gate_in.words"},
             {"[[d0]], dW_gate", "[[d0=]] dg · W_{gate}^{T},  dW_{gate} = [[x0]]^{T} · dg",
              "back.gate_in"},
-            with_bias("words.gate_in")};
+            with_bias(c.has_mlp_bias(), "words.gate_in")};
   }
   StepRow gate() const {
     return {"step.gate",
@@ -296,35 +266,39 @@ class StepRows {
             {at_length, "words.activation.row"}};
   }
   StepRow feed_forward_out() const {
-    return {
-        "step.feed_forward_out",
-        {"[[x0]] W_out", biased("y = [[x0]] · W_{out} + b_{out}"), "step.feed_forward_out.words"},
-        {"[[d0]], dW_out", "[[d0]] = dy · W_{out}^{T},  dW_{out} = [[x0]]^{T} · dy",
-         "back.feed_forward_out"},
-        with_bias("words.mlp_out")};
+    return {"step.feed_forward_out",
+            {"[[x0]] W_out", biased(c.has_mlp_bias(), "y = [[x0]] · W_{out} + b_{out}"),
+             "step.feed_forward_out.words"},
+            {"[[d0]], dW_out", "[[d0]] = dy · W_{out}^{T},  dW_{out} = [[x0]]^{T} · dy",
+             "back.feed_forward_out"},
+            with_bias(c.has_mlp_bias(), "words.mlp_out")};
   }
 
   // ---- prediction ----
 
   StepRow logits() const {
-    return {
-        "step.logits",
-        {"[[x0]] W_U", biased("l = [[x0]] · W_{U} + b_{U}"), "step.logits.words"},
-        {"[[d0]], dW_U", "[[d0]] = dl · W_{U}^{T},  dW_{U} = [[x0]]^{T} · dl", "back.logits"},
-        with_bias("words.logits", in_place_ ? "words.logits.row.in_place" : "words.logits.row")};
+    return {"step.logits",
+            {"[[x0]] W_U", biased(c.has_head_bias(), "l = [[x0]] · W_{U} + b_{U}"),
+             "step.logits.words"},
+            {"[[d0]], dW_U", "[[d0]] = dl · W_{U}^{T},  dW_{U} = [[x0]]^{T} · dl", "back.logits"},
+            with_bias(c.has_head_bias(), "words.logits",
+                      in_place_ ? "words.logits.row.in_place" : "words.logits.row")};
   }
   // The head is the table of embeddings, which so gets gradients from both ends.
   StepRow tied_logits() const {
     return {"step.logits",
-            {"[[x0]] W_Eᵀ", "l = [[x0]] · W_{E}^{T}", "step.logits.words.tied"},
+            {"[[x0]] W_Eᵀ", biased(c.has_tied_bias(), "l = [[x0]] · W_{E}^{T} + b_{U}"),
+             "step.logits.words.tied"},
             {"[[d0]], dW_E", "[[d0=]] dl · W_{E},  dW_{E} += dl^{T} · [[x0]]", "back.logits.tied"},
-            {"words.logits.tied", in_place_ ? "words.logits.row.in_place" : "words.logits.row"}};
+            with_bias(c.has_tied_bias(), "words.logits.tied",
+                      in_place_ ? "words.logits.row.in_place" : "words.logits.row")};
   }
   StepRow class_logits() const {
     return {"step.logits",
-            {"[[x0]] W_C", biased("l = [[x0]] · W_{C} + b_{C}"), "step.class_logits.words"},
+            {"[[x0]] W_C", biased(c.has_head_bias(), "l = [[x0]] · W_{C} + b_{C}"),
+             "step.class_logits.words"},
             {"[[d0]], dW_C", "[[d0]] = dl · W_{C}^{T},  dW_{C} = [[x0]]^{T} · dl", "back.logits"},
-            with_bias("words.class_logits", "words.class_logits.row")};
+            with_bias(c.has_head_bias(), "words.class_logits", "words.class_logits.row")};
   }
   StepRow probabilities() const {
     if (classes())
@@ -374,13 +348,13 @@ class StepRows {
   bool shares() const { return c.kv_head_count() != c.head_count(); }
   bool classes() const { return c.form == ModelForm::kClasses; }
   // Without the bias, which every formula has last.
-  std::string_view biased(std::string_view formula) const {
-    return c.bias ? formula : formula.substr(0, formula.rfind(" + b"));
+  static std::string_view biased(bool has, std::string_view formula) {
+    return has ? formula : formula.substr(0, formula.rfind(" + b"));
   }
-  std::vector<std::string_view> with_bias(std::string_view first,
-                                          std::string_view last = "") const {
+  static std::vector<std::string_view> with_bias(bool has, std::string_view first,
+                                                 std::string_view last = "") {
     std::vector<std::string_view> ids = {first};
-    if (c.bias) ids.push_back("words.bias");
+    if (has) ids.push_back("words.bias");
     if (!last.empty()) ids.push_back(last);
     return ids;
   }
@@ -390,7 +364,6 @@ class StepRows {
     ids.push_back(last);
     return ids;
   }
-  static StepWords position_back() { return {"dW_pos", "dW_{pos}[t] = dp_{t}", "back.position"}; }
 
   const Config& c;
   const bool in_place_;  // RunShape::in_place

@@ -18,15 +18,23 @@ class TokenHeadPieces : protected PoolingPieces {
   void token_head(TensorId x, TensorId table) {
     const Named made{"token_logits", Role::kTokenLogits};
     if (c.tied_head) {
-      p.token_logits = call(token_rows_.logits(), Op::kLinearTransposed, {x, table}, made);
+      p.token_logits = tied_logits(token_rows_.logits(), x, table, made);
     } else {
       const TensorId w =
           parameter("unembed.W_U", {d_model(), {"vocab", p.shape.vocab}}, Role::kUnembedding);
-      p.token_logits =
-          linear(token_rows_.logits(), x, w, {"unembed.b_U", Role::kUnembeddingBias}, made);
+      p.token_logits = linear(token_rows_.logits(), x, w, {"unembed.b_U", Role::kUnembeddingBias},
+                              made, c.has_head_bias());
     }
     call(token_rows_.probabilities(), Op::kSoftmax, {p.token_logits},
          {"token_probs", Role::kTokenProbabilities});
+  }
+
+  // By the table of the embeddings. A bias is there where it is asked for.
+  TensorId tied_logits(StepRow row, TensorId x, TensorId table, const Named& made) {
+    std::vector<TensorId> in = {x, table};
+    if (c.has_tied_bias())
+      in.push_back(parameter("unembed.b_U", {{"vocab", p.shape.vocab}}, Role::kUnembeddingBias));
+    return call(std::move(row), Op::kLinearTransposed, std::move(in), made);
   }
 
   // The loss of the class (with that of the foci) and, with a head of tokens, the mean of the

@@ -12,14 +12,16 @@ class TokenHeadRows {
   StepRow logits() const {
     StepRow row{
         "step.token_logits",
-        {"[[x0]] W_U", c.bias ? "[[out]] = [[x0]] · W_{U} + b_{U}" : "[[out]] = [[x0]] · W_{U}",
+        {"[[x0]] W_U",
+         c.has_head_bias() ? "[[out]] = [[x0]] · W_{U} + b_{U}" : "[[out]] = [[x0]] · W_{U}",
          "step.token_logits.words"},
         {"[[d0]], dW_U", "[[d0=]] [[out]] · W_{U}^{T},  dW_{U} = [[x0]]^{T} · [[out]]",
          "back.token_logits"},
         {"words.token_logits", "words.token_logits.row"}};
     if (!c.tied_head) return row;
     row.forward.hint = "[[x0]] W_Eᵀ";
-    row.forward.formula = "[[out]] = [[x0]] · W_{E}^{T}";
+    row.forward.formula =
+        c.has_tied_bias() ? "[[out]] = [[x0]] · W_{E}^{T} + b_{U}" : "[[out]] = [[x0]] · W_{E}^{T}";
     row.backward.hint = "[[d0]], dW_E";
     row.backward.formula = "[[d0=]] [[out]] · W_{E},  dW_{E} += [[out]]^{T} · [[x0]]";
     return row;

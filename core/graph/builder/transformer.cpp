@@ -1,19 +1,17 @@
 // build_program: Config -> list of operations. The only place that knows the order of a
 // transformer.
-#include <algorithm>
-
 #include "core/base/error.h"
+#include "core/graph/builder/head_pieces.h"
 #include "core/graph/builder/memory_rows.h"
-#include "core/graph/builder/number_pieces.h"
 #include "core/graph/program_cost.h"
 
 namespace headlight {
 namespace {
 
-class Builder : NumberPieces {
+class Builder : HeadPieces {
  public:
   Builder(const Config& config, const RunShape& shape, bool dropout = false)
-      : NumberPieces(config, shape, dropout) {}
+      : HeadPieces(config, shape, dropout) {}
 
   Program build() {
     if (c.form == ModelForm::kTranslate) {
@@ -86,7 +84,7 @@ class Builder : NumberPieces {
   TensorId layers(TensorId ids) {
     show(rows_.tokens(stack_), p.calls.size(), ids);
     TensorId x = embedding(ids);
-    for (int layer = 0; layer < c.layers; ++layer) {
+    for (int layer = 0; layer < layer_count(); ++layer) {
       layer_ = layer;
       prefix_ = root_ + "blocks." + std::to_string(layer) + ".";
       x = block(x);
@@ -95,49 +93,6 @@ class Builder : NumberPieces {
     prefix_ = root_;
     section_ = Section::kPrediction;
     return x;
-  }
-
-  TensorId embedding(TensorId ids) {
-    TensorId x = c.numbers ? embedded_numbers(ids) : token_rows(ids);
-    if (c.segments) x = with_segments(x);
-    begin_distances(ids);
-    if (c.positions == PositionKind::kNone || c.has_rotary() || c.is_relative())
-      return called(stream("resid_pre"), x);
-    TensorId where = -1;
-    if (c.positions == PositionKind::kSinusoidal) {
-      OpParams params;
-      params.features = c.d_model;
-      where = call(rows_.sinusoid(), Op::kSinusoid, {ids}, {"pos_embed", Role::kPosition}, params);
-    } else {
-      const Axis places = axes_of(ids)[1];
-      const bool source = places.name == "source";
-      const std::int64_t known = source ? p.shape.context_source : p.shape.context;
-      const TensorId table = parameter(
-          root_ + "pos_embed.W_pos",
-          {{source ? "context_source" : "context", known > 0 ? known : places.size}, d_model()},
-          Role::kPositionTable);
-      where = call(rows_.learned_position(), Op::kLearnedPosition, {ids, table},
-                   {"pos_embed", Role::kPosition});
-    }
-    return call(rows_.position_sum(), Op::kAdd, {x, where},
-                {c.layers > 0 ? "blocks.0.resid_pre" : "resid_pre", Role::kResidual});
-  }
-
-  // Which sentence of the row each token stands in joins what it is.
-  TensorId with_segments(TensorId x) {
-    p.segment_ids = input("segment_ids", {batch(), position()}, Role::kSegmentIds);
-    const TensorId table =
-        parameter("segment_embed.W_seg", {{"segment", kSegments}, d_model()}, Role::kSegmentTable);
-    const TensorId rows = call(rows_.segment(), Op::kEmbed, {p.segment_ids, table},
-                               {"segment_embed", Role::kSegment});
-    return call(rows_.segment_sum(), Op::kAdd, {x, rows}, {"segment_sum", Role::kSegmentSum});
-  }
-
-  TensorId token_rows(TensorId ids) {
-    // Source and target share one table, since they share one vocabulary.
-    if (table_ < 0)
-      table_ = parameter("embed.W_E", {{"vocab", p.shape.vocab}, d_model()}, Role::kTokenTable);
-    return call(rows_.embedding(), Op::kEmbed, {ids, table_}, {"embed", Role::kEmbedding});
   }
 
   TensorId block(TensorId x) {
@@ -210,7 +165,8 @@ class Builder : NumberPieces {
     const auto product = [&](StepRow row, const std::string& letter, Role weight, Role bias,
                              const Named& named) {
       const TensorId w = parameter(prefix_ + "mlp.W_" + letter, {d_model(), hidden}, weight);
-      return linear(std::move(row), x, w, {prefix_ + "mlp.b_" + letter, bias}, named);
+      return linear(std::move(row), x, w, {prefix_ + "mlp.b_" + letter, bias}, named,
+                    c.has_mlp_bias());
     };
     const auto hidden_product = [&](const std::string& name) {
       return product(rows_.feed_forward_in(), "in", Role::kHiddenWeight, Role::kHiddenBias,
@@ -232,8 +188,11 @@ class Builder : NumberPieces {
         parameter(prefix_ + "mlp.W_out", {hidden, d_model()}, Role::kFeedForwardWeight);
     return linear(rows_.feed_forward_out(), x, w_out,
                   {prefix_ + "mlp.b_out", Role::kFeedForwardBias},
-                  {"mlp_out", Role::kSublayerOutput});
+                  {"mlp_out", Role::kSublayerOutput}, c.has_mlp_bias());
   }
+
+  // Of the stack that is being made.
+  int layer_count() const { return stack_ == Stack::kEncoder ? c.encoder_layer_count() : c.layers; }
 
   TensorId final_norm(TensorId x) {
     return c.norms_before() && c.layers > 0 ? norm(x, "ln_final", true) : x;
@@ -242,26 +201,26 @@ class Builder : NumberPieces {
   void prediction(TensorId x) {
     x = final_norm(x);
     prefix_.clear();
+    x = transformed(x);
     if (c.form == ModelForm::kClasses) {
       if (c.token_head) token_head(x, table_);
-      x = pooled(x);
+      x = after_pooling(pooled(x));
       const Axis pooled_axis = axes_of(x).back();
       const TensorId w_c = parameter(
           "classify.W_C",
           {pooled_axis.name == "place" ? pooled_axis : d_model(), {"class", p.shape.classes}},
           Role::kClassWeight);
       p.logits = linear(rows_.class_logits(), x, w_c, {"classify.b_C", Role::kClassBias},
-                        {"logits", Role::kLogits});
+                        {"logits", Role::kLogits}, c.has_head_bias());
     } else if (c.numbers) {
       p.logits = number_logits(x);
     } else if (c.tied_head) {
-      p.logits =
-          call(rows_.tied_logits(), Op::kLinearTransposed, {x, table_}, {"logits", Role::kLogits});
+      p.logits = tied_logits(rows_.tied_logits(), x, table_, {"logits", Role::kLogits});
     } else {
       const TensorId w_u =
           parameter("unembed.W_U", {d_model(), {"vocab", p.shape.vocab}}, Role::kUnembedding);
       p.logits = linear(rows_.logits(), x, w_u, {"unembed.b_U", Role::kUnembeddingBias},
-                        {"logits", Role::kLogits});
+                        {"logits", Role::kLogits}, c.has_head_bias());
     }
     p.probabilities =
         call(rows_.probabilities(), Op::kSoftmax, {p.logits}, {"probs", Role::kProbabilities});
@@ -273,38 +232,6 @@ class Builder : NumberPieces {
     stack_ = stack;
     section_ = Section::kInput;
     root_ = prefix_ = root;
-  }
-
-  TensorId norm(TensorId x, const std::string& name, bool last = false) {
-    return norm(x, name, rows_.norm(last), "normalized");
-  }
-
-  // Two norms may share their numbers.
-  TensorId norm(TensorId x, const std::string& name, StepRow row, const std::string& made) {
-    const auto number = [&](const std::string& letter, Role role) {
-      const TensorId known = p.find(prefix_ + name + letter);
-      return known >= 0 ? known : parameter(prefix_ + name + letter, {d_model()}, role);
-    };
-    std::vector<TensorId> in = {x, number(".w", Role::kNormScale)};
-    const bool layer = c.norm == NormKind::kLayer;
-    if (c.bias && layer) in.push_back(number(".b", Role::kNormShift));
-    return call(std::move(row), layer ? Op::kLayerNorm : Op::kRmsNorm, std::move(in),
-                {name + "." + made, Role::kNormalized});
-  }
-
-  // The symbol of the residual stream at this place of the layer: x⁽⁰⁾ before the first layer,
-  // x⁽⁰⁾′ after its attention, x⁽⁰⁾″ after its cross-attention, x⁽¹⁾ after the layer. In brackets,
-  // for x² is a square.
-  std::string stream(std::string_view name) const {
-    constexpr std::string_view kRaised[] = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
-    const int layer = std::max(layer_, 0) + (name == "resid_post" ? 1 : 0);
-    std::string symbol = "x⁽";
-    for (const char digit : std::to_string(layer))
-      symbol += kRaised[static_cast<std::size_t>(digit - '0')];
-    symbol += "⁾";
-    if (name == "resid_mid") symbol += "′";
-    if (name == "resid_mid_cross") symbol += "″";
-    return symbol;
   }
 
   // What a sublayer starts from.
@@ -334,7 +261,6 @@ class Builder : NumberPieces {
 
   const MemoryRows memory_rows_{c};
   bool first_part_ = true;  // of a block
-  TensorId table_ = -1;     // W_E
   TensorId encoded_ = -1;   // what the encoder ends with
 };
 

@@ -50,11 +50,12 @@ void validate_head_masks(const Config& c) {
   for (const MaskedHead& h : c.masked_heads) {
     if (h.of != HeadsOf::kOwn && !two)
       throw UsageError(Message{"error.head_stack", {{"got", head_text(h)}}});
-    if (h.layer >= c.layers || h.head >= heads || h.layer < 0 || h.head < 0)
+    const int layers = h.of == HeadsOf::kEncoder ? c.encoder_layer_count() : c.layers;
+    if (h.layer >= layers || h.head >= heads || h.layer < 0 || h.head < 0)
       throw UsageError(Message{"error.no_such_head",
                                {{"got", head_text(h)},
-                                {"layers", std::to_string(c.layers)},
-                                {"last_layer", std::to_string(c.layers - 1)},
+                                {"layers", std::to_string(layers)},
+                                {"last_layer", std::to_string(layers - 1)},
                                 {"heads", std::to_string(heads)},
                                 {"last_head", std::to_string(heads - 1)}}});
   }

@@ -3,11 +3,11 @@
 #pragma once
 
 #include <filesystem>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "core/graph/program_memory.h"
+#include "core/model/folders/folder_weights.h"
 #include "core/model/model.h"
 
 namespace headlight {
@@ -15,9 +15,35 @@ namespace headlight {
 /// Is there a config.json in it that is not one of this program's own?
 bool is_foreign_folder(const std::filesystem::path&);
 
-/// Reads it all. Throws Error that names the file and what is wrong: no weights, weights that can
-/// run code (.bin, .pt), an unknown type or value, a tensor that is missing or of another shape, a
-/// file that was changed meanwhile, more than `memory` bytes.
-Model load_folder(const std::filesystem::path&, double memory = available_memory());
+/// One that is open: what its config says, and its weights where they are.
+class ModelFolder {
+ public:
+  /// Reads the config and the headers of the weights. Throws Error that names the file and what is
+  /// wrong: no weights, weights that can run code (.bin, .pt), an unknown type or value.
+  explicit ModelFolder(const std::filesystem::path&);
+
+  const FolderType& type() const { return *type_; }
+  const ModelFile& file() const { return file_; }
+  std::span<const TensorSpec> parameters() const { return parameters_; }
+  const FolderWeights& weights() const { return weights_; }
+  std::vector<std::string> unused() const { return weights_.unused(parameters_, rows_); }
+  /// Bytes of the parameters as they are computed with.
+  double memory() const;
+
+  /// The model. Throws Error for a tensor that is missing or of another shape, a file that was
+  /// changed meanwhile, a tokenizer that does not go with it, and more than `memory` bytes.
+  Model load(double memory = available_memory()) const;
+
+ private:
+  void read_begin(Model&) const;
+
+  std::filesystem::path path_;
+  FolderConfig config_;
+  const FolderType* type_;
+  FolderWeights weights_;
+  std::vector<WeightRow> rows_;
+  ModelFile file_;
+  std::vector<TensorSpec> parameters_;
+};
 
 }  // namespace headlight

@@ -20,12 +20,16 @@ constexpr ActivationName kActivationNames[] = {
 
 }  // namespace
 
-FolderConfig::FolderConfig(std::string_view text) : json_(parse_json(text, kFolderWords)) {
+FolderConfig::FolderConfig(std::string_view text)
+    : FolderConfig(parse_json(text, kFolderWords), "") {}
+
+FolderConfig::FolderConfig(OrderedJson object, std::string where)
+    : json_(std::move(object)), where_(std::move(where)) {
   if (!json_.is_object()) throw Error(Message{"folder.no_object"});
   for (auto it = json_.begin(); it != json_.end();) it->is_null() ? it = json_.erase(it) : ++it;
 }
 
-JsonReader FolderConfig::reader() const { return {json_, "", kFolderWords}; }
+JsonReader FolderConfig::reader() const { return {json_, where_, kFolderWords}; }
 
 const OrderedJson& FolderConfig::at(const char* key) const {
   if (const OrderedJson* found = reader().find(key)) return *found;
@@ -58,7 +62,7 @@ std::string FolderConfig::text_or(const char* key, std::string other) const {
 }
 
 void FolderConfig::refuse(const char* key, const std::string& known) const {
-  reader().fail(key, JsonReader::one_of("one of " + known), at(key));
+  reader().fail(reader().name(key), JsonReader::one_of("one of " + known), at(key));
 }
 
 std::string FolderConfig::one_of(const char* key, std::string other,

@@ -14,12 +14,18 @@ class FolderConfig {
  public:
   /// Throws Error for a text that is no JSON object. A key whose value is null counts as absent.
   explicit FolderConfig(std::string_view text);
+  /// The object that stands under a key of another config, which is named in errors.
+  FolderConfig(OrderedJson object, std::string where);
 
   bool has(const char* key) const { return reader().find(key) != nullptr; }
   /// Throws Error where the key is missing, of another kind or out of range.
   int whole(const char* key, int low, int high) const;
   int whole_or(const char* key, int other, int low, int high) const;
   double number_or(const char* key, double other, double low, double high) const;
+  /// What a norm adds to the variance.
+  double epsilon_or(const char* key, double other) const {
+    return number_or(key, other, kLowestEpsilon, kHighestEpsilon);
+  }
   bool flag_or(const char* key, bool other) const;
   std::string text_or(const char* key, std::string other) const;
   /// Throws Error where the key has another value than these.
@@ -38,6 +44,7 @@ class FolderConfig {
 
  private:
   OrderedJson json_;
+  std::string where_;
 };
 
 }  // namespace headlight

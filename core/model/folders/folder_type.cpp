@@ -1,5 +1,6 @@
 #include "core/model/folders/folder_type.h"
 
+#include <algorithm>
 #include <array>
 
 #include "core/base/error.h"
@@ -8,7 +9,9 @@
 namespace headlight {
 
 std::span<const FolderType> folder_types() {
-  static const std::array all = {gpt2_type(), llama_type(), mistral_type(), qwen2_type()};
+  static const std::array all = {gpt2_type(),    gpt_neo_type(), gpt_neox_type(), llama_type(),
+                                 mistral_type(), qwen2_type(),   bert_type(),     distilbert_type(),
+                                 roberta_type(), marian_type(),  bart_type(),     m2m_100_type()};
   return all;
 }
 
@@ -22,15 +25,40 @@ const FolderType& folder_type(const FolderConfig& config) {
   throw Error(Message{"folder.unknown_type", {{"got", got}, {"known", known}}});
 }
 
-std::optional<WeightSource> source_of(std::span<const WeightRow> rows, const TensorSpec& spec) {
+namespace {
+
+std::string filled(std::string name, const Place& place) {
+  const auto put = [&](std::string_view slot, const std::string& text) {
+    const std::size_t at = name.find(slot);
+    if (at != std::string::npos) name.replace(at, slot.size(), text);
+  };
+  put("{l}", std::to_string(place.layer));
+  put("{s}", place.stack == Stack::kDecoder ? "decoder" : "encoder");
+  return name;
+}
+
+// The first of the names that is there, or else the first.
+std::string found_name(std::string_view names, const Place& place, const TensorShapes& shapes) {
+  std::string first;
+  while (!names.empty()) {
+    const std::size_t bar = std::min(names.find('|'), names.size());
+    std::string name = filled(std::string(names.substr(0, bar)), place);
+    if (shapes(name)) return name;
+    if (first.empty()) first = std::move(name);
+    names.remove_prefix(std::min(bar + 1, names.size()));
+  }
+  return first;
+}
+
+}  // namespace
+
+std::optional<WeightSource> source_of(std::span<const WeightRow> rows, const TensorSpec& spec,
+                                      const TensorShapes& shapes) {
   for (const WeightRow& row : rows) {
     if (row.role != spec.role) continue;
     if (row.section && *row.section != spec.place.section) continue;
     if (row.stack && *row.stack != spec.place.stack) continue;
-    WeightSource source{std::string(row.name), row.layout, row.part, row.parts};
-    const std::size_t layer = source.name.find("{l}");
-    if (layer != std::string::npos) source.name.replace(layer, 3, std::to_string(spec.place.layer));
-    return source;
+    return WeightSource{found_name(row.name, spec.place, shapes), row.layout, row.part, row.parts};
   }
   return std::nullopt;
 }

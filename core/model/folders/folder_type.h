@@ -17,7 +17,9 @@
 namespace headlight {
 
 /// A row of a type's table: the parameters with this role (and, where they are given, in this
-/// section and stack) are the file's tensor of this name, "{l}" in it being the layer.
+/// section and stack) are the file's tensor of this name, "{l}" in it being the layer and "{s}"
+/// "encoder" or "decoder". Where files differ, several names with "|" between them: the first that
+/// is there.
 struct WeightRow {
   Role role{};
   std::string_view name;
@@ -46,6 +48,7 @@ std::span<const FolderType> folder_types();
 const FolderType& folder_type(const FolderConfig&);
 
 /// Where a parameter stands; nothing where the table has no row for it.
-std::optional<WeightSource> source_of(std::span<const WeightRow>, const TensorSpec&);
+std::optional<WeightSource> source_of(std::span<const WeightRow>, const TensorSpec&,
+                                      const TensorShapes&);
 
 }  // namespace headlight

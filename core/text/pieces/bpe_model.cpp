@@ -197,17 +197,16 @@ class BpeModel final : public PieceModel {
 };
 
 // "a b" or ["a", "b"].
-std::pair<std::string, std::string> read_merge(const PieceJson& json) {
-  const nlohmann::json& value = json.json();
+std::optional<std::pair<std::string, std::string>> read_merge(const nlohmann::json& value) {
   if (value.is_array() && value.size() == 2 && value[0].is_string() && value[1].is_string())
-    return {value[0].get<std::string>(), value[1].get<std::string>()};
+    return std::pair{value[0].get<std::string>(), value[1].get<std::string>()};
   if (value.is_string()) {
     const auto& text = value.get_ref<const std::string&>();
     const std::size_t blank = text.find(' ');
     if (blank != text.npos && text.find(' ', blank + 1) == text.npos)
-      return {text.substr(0, blank), text.substr(blank + 1)};
+      return std::pair{text.substr(0, blank), text.substr(blank + 1)};
   }
-  json.fail(Message{"pieces.expected.merge"});
+  return std::nullopt;
 }
 
 PairTable read_piece_merges(const PieceJson& json, const PieceTable& pieces,
@@ -216,12 +215,12 @@ PairTable read_piece_merges(const PieceJson& json, const PieceTable& pieces,
   PairTable table(json.json().size());
   std::int32_t rank = 0;
   for (const nlohmann::json& value : json.json()) {
-    const PieceJson item(value, json.name());
     const auto named = [&] {
       return PieceJson(value, json.name() + "[" + std::to_string(rank) + "]");
     };
-    const bool well_formed = value.is_string() || value.is_array();
-    const auto [left, right] = read_merge(well_formed && rank > 0 ? item : named());
+    const auto merge = read_merge(value);
+    if (!merge) named().fail(Message{"pieces.expected.merge"});
+    const auto& [left, right] = *merge;
     // Of what goes on with a word, the mark at its beginning is no part of what is made.
     const std::string joined =
         left + (right.starts_with(prefix) ? right.substr(prefix.size()) : right);

@@ -139,6 +139,7 @@ std::vector<PlacedToken> encode_text(const Parts& parts, std::string_view text) 
                          {"got", count_text(static_cast<long long>(text.size()))}}});
   }
   std::vector<PlacedToken> out;
+  out.reserve(text.size() / 3 + 4);
   TextEncoder(parts, text.size(), out).encode(text);
   return out;
 }

@@ -69,6 +69,18 @@ void join_neighbours(std::vector<SplitPart>& parts) {
   parts = std::move(joined);
 }
 
+void add_isolated(const ByteSpan& word, const std::vector<ByteSpan>& matches,
+                  std::vector<ByteSpan>& words) {
+  std::size_t done = word.begin;
+  for (const ByteSpan& match : matches) {
+    const std::size_t begin = word.begin + match.begin, end = word.begin + match.end;
+    if (begin > done) words.push_back({done, begin});
+    if (end > begin) words.push_back({begin, end});
+    done = end;
+  }
+  if (done < word.end) words.push_back({done, word.end});
+}
+
 SplitBehaviour read_behaviour(const PieceJson& json) {
   const std::string word = json.text();
   if (word == "Removed") return SplitBehaviour::kRemoved;
@@ -211,6 +223,10 @@ void split_words(WordCut& cut, const PatternMatches& find, SplitBehaviour behavi
   for (const ByteSpan& word : cut.words) {
     matches.clear();
     find(std::string_view(cut.text.text()).substr(word.begin, word.size()), matches);
+    if (behaviour == SplitBehaviour::kIsolated) {  // whatever is a match
+      add_isolated(word, matches, words);
+      continue;
+    }
     std::vector<SplitPart> parts = parts_of(word.size(), matches, invert);
     if (behaviour == SplitBehaviour::kWithPrevious) join_with_previous(parts);
     if (behaviour == SplitBehaviour::kWithNext) join_with_next(parts);

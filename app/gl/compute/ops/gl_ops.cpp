@@ -261,7 +261,9 @@ void GlOps::forward_moves(const GlOpCall& c) {
                        {count, {"width", c.size(1, 1)}, {"vocab", c.size(1, 0)}});
     case Op::kLearnedPosition:
       return run_cells(Kernel::kLearnedPosition, cells, {c.in[1], c.out},
-                       {count, {"row", c.out_size(1) * c.out_size(2)}});
+                       {count,
+                        {"row", c.out_size(1) * c.out_size(2)},
+                        {"first", c.call.params.offset * c.out_size(2)}});
     case Op::kSplitHeads:
       return run_cells(Kernel::kSplitHeads, cells, {c.in[0], c.out},
                        {count,
@@ -280,9 +282,17 @@ void GlOps::forward_moves(const GlOpCall& c) {
 }
 
 void GlOps::sinusoid(const GlOpCall& c) {
-  const std::int64_t width = c.out_size(2);
-  run_cells(Kernel::kSinusoid, c.cells(), {launcher_.turns(width, 10000), c.out},
-            {{"cells", c.cells()}, {"positions", c.out_size(1)}, {"width", width}});
+  const OpParams& params = c.call.params;
+  const std::int64_t width = c.out_size(2), pairs = (width + 1) / 2;
+  // Wavelengths are base^(2i/width): with this base those that go to the end.
+  const double longer = static_cast<double>(width) / static_cast<double>(2 * (pairs - 1));
+  const double base = params.to_end && pairs > 1 ? std::pow(10000, longer) : 10000;
+  run_cells(Kernel::kSinusoid, c.cells(), {launcher_.turns(width, base), c.out},
+            {{"cells", c.cells()},
+             {"positions", c.out_size(1)},
+             {"width", width},
+             {"first", params.offset},
+             {"halves", params.halves}});
 }
 
 void GlOps::rotary(const GlOpCall& c, unsigned from, unsigned into, bool is_back, bool adds) {
@@ -328,8 +338,10 @@ void GlOps::forward_products(const GlOpCall& c) {
   const GlUniform has_bias("has_bias", c.has_bias());
   const auto [rows, inner] = as_rows(c.axes[0]);
   const std::int64_t columns = c.out_axes.back().size;
-  if (c.call.op == Op::kLinear) {
-    return run_product(Kernel::kLinear, 1, rows, columns, {c.in[0], c.in[1], bias, c.out},
+  if (c.call.op == Op::kLinear || c.call.op == Op::kLinearTransposed) {
+    const bool table = c.call.op == Op::kLinearTransposed;
+    return run_product(table ? Kernel::kLinearTransposed : Kernel::kLinear, 1, rows, columns,
+                       {c.in[0], c.in[1], bias, c.out},
                        {{"rows", rows}, {"columns", columns}, {"inner", inner}, has_bias});
   }
   if (c.call.op == Op::kProject) {
@@ -339,11 +351,6 @@ void GlOps::forward_products(const GlOpCall& c) {
                         {"width", c.size(1, 2)},
                         {"inner", inner},
                         has_bias});
-  }
-  // Rows of a table are met as keys are by queries: one matrix of scores.
-  if (c.call.op == Op::kLinearTransposed) {
-    return run_product(Kernel::kScores, 1, rows, columns, {c.in[0], c.in[1], c.out},
-                       {{"queries", rows}, {"keys", columns}, {"width", inner}});
   }
   const bool scores = c.call.op == Op::kScores;
   const std::int64_t keys = c.size(1, 2), width = c.size(1, 3), queries = c.kv_queries();

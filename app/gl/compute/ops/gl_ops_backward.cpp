@@ -212,9 +212,12 @@ void GlOps::backward_moves(const GlOpCall& c, const GlOpGradients& d) {
   const unsigned dx = d.d_in[input];
   switch (c.call.op) {
     case Op::kLearnedPosition:
-      return run_cells(
-          Kernel::kLearnedPositionBackward, cells, {d.d_out, dx},
-          {count, adds, {"batch", c.out_size(0)}, {"row", c.out_size(1) * c.out_size(2)}});
+      return run_cells(Kernel::kLearnedPositionBackward, cells, {d.d_out, dx},
+                       {count,
+                        adds,
+                        {"batch", c.out_size(0)},
+                        {"row", c.out_size(1) * c.out_size(2)},
+                        {"first", c.call.params.offset * c.out_size(2)}});
     case Op::kSplitHeads:
       return run_cells(Kernel::kSplitHeadsBackward, cells, {d.d_out, dx},
                        {count,
@@ -373,6 +376,7 @@ void GlOps::backward_attention(const GlOpCall& c, const GlOpGradients& d) {
                 width, {c.in[0], d.d_out, d.d_in[1]},
                 {query_count, key_count, wide, {"adds", d.adds[1]}});
   }
+  if (table) backward_bias(c, d);
 }
 
 void GlOps::backward_additive(const GlOpCall& c, const GlOpGradients& d) {

@@ -124,7 +124,7 @@ void Distances::sinusoid(const Call& c) {
   const std::int64_t parts = parts_of(rows, kRows);
   pieces_.for_pieces(c.out_axes[0].size * parts, [&](std::int64_t piece, float*) {
     const std::int64_t begin = piece % parts * kRows;
-    kernels::sinusoid_rows(first + begin, std::min(kRows, rows - begin), width,
+    kernels::sinusoid_rows(first + begin, std::min(kRows, rows - begin), {width},
                            c.out + (piece / parts * rows + begin) * width);
   });
 }

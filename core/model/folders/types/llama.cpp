@@ -1,10 +1,30 @@
 // Llama (Touvron et al. 2023), Mistral (Jiang et al. 2023) and Qwen 2 (Yang et al. 2024): RMS
 // norms, rotary positions, SwiGLU, and heads that share keys and values. They differ in biases and
 // in how far a token looks back.
+#include <algorithm>
+
 #include "core/model/folders/types/types.h"
 
 namespace headlight {
 namespace {
+
+// How rotary positions are slowed for rows longer than those first learned from.
+void read_rope_scaling(const FolderConfig& in, Config& c) {
+  const char* key = in.has("rope_parameters") ? "rope_parameters" : "rope_scaling";
+  if (!in.has(key)) return;
+  const FolderConfig rope(in.at(key), key);
+  const std::string kind = rope.one_of(rope.has("rope_type") ? "rope_type" : "type", "default",
+                                       {"default", "linear", "llama3"});
+  c.rotary_base =
+      rope.number_or("rope_theta", c.rotary_base, kLowestRotaryBase, kHighestRotaryBase);
+  if (kind == "default") return;
+  c.rotary_scaling = kind == "linear" ? RotaryScaling::kLinear : RotaryScaling::kLlama3;
+  c.rotary_factor = rope.number_or("factor", 1, 1, 1e6);
+  if (kind == "linear") return;
+  c.rotary_low = rope.number_or("low_freq_factor", 1, 1e-3, 1e6);
+  c.rotary_high = rope.number_or("high_freq_factor", 4, 1e-3, 1e6);
+  c.rotary_context = rope.whole_or("original_max_position_embeddings", 8192, 1, 1 << 30);
+}
 
 ModelFile read_llama(const FolderConfig& in, const TensorShapes& shape_of_tensor) {
   ModelFile file;
@@ -23,13 +43,37 @@ ModelFile read_llama(const FolderConfig& in, const TensorShapes& shape_of_tensor
   c.norm = NormKind::kRms;
   c.positions = PositionKind::kRotary;
   c.rotary_base = in.number_or("rope_theta", 10000, kLowestRotaryBase, kHighestRotaryBase);
+  read_rope_scaling(in, c);
+  c.norm_epsilon = in.epsilon_or("rms_norm_eps", 1e-6);
   c.bias = false;
+  c.qkv_bias = c.output_bias = in.flag_or("attention_bias", false);
+  c.mlp_bias = in.flag_or("mlp_bias", false);
   c.tied_head = in.flag_or("tie_word_embeddings", false) || !shape_of_tensor("lm_head.weight");
   return file;
 }
 
+// The layers from `first` on look back over so many tokens, the own one counted.
+void look_back(Config& c, int first, int window) {
+  c.local_window = window;
+  for (int layer = first; layer < c.layers; ++layer) c.local_layers.push_back(layer);
+}
+
+ModelFile read_mistral(const FolderConfig& in, const TensorShapes& shape_of_tensor) {
+  ModelFile file = read_llama(in, shape_of_tensor);
+  if (in.has("sliding_window")) look_back(file.config, 0, in.whole("sliding_window", 1, 1 << 30));
+  return file;
+}
+
+ModelFile read_qwen2(const FolderConfig& in, const TensorShapes& shape_of_tensor) {
+  ModelFile file = read_llama(in, shape_of_tensor);
+  file.config.qkv_bias = true;
+  if (in.flag_or("use_sliding_window", false) && in.has("sliding_window"))
+    look_back(file.config, in.whole_or("max_window_layers", 28, 0, kMaxLayers),
+              in.whole("sliding_window", 1, 1 << 30));
+  return file;
+}
+
 std::vector<WeightRow> llama_rows(const FolderConfig&, const TensorShapes&) {
-  constexpr WeightLayout kProduct = WeightLayout::kLinear;
   return {{Role::kTokenTable, "embed_tokens.weight"},
           {Role::kNormScale, "layers.{l}.input_layernorm.weight", {}, 0, 1, Section::kAttention},
           {Role::kQueryWeight, "layers.{l}.self_attn.q_proj.weight", kProduct},
@@ -59,7 +103,7 @@ std::vector<WeightRow> llama_rows(const FolderConfig&, const TensorShapes&) {
 }  // namespace
 
 FolderType llama_type() { return {"llama", read_llama, llama_rows, {"model."}}; }
-FolderType mistral_type() { return {"mistral", read_llama, llama_rows, {"model."}}; }
-FolderType qwen2_type() { return {"qwen2", read_llama, llama_rows, {"model."}}; }
+FolderType mistral_type() { return {"mistral", read_mistral, llama_rows, {"model."}}; }
+FolderType qwen2_type() { return {"qwen2", read_qwen2, llama_rows, {"model."}}; }
 
 }  // namespace headlight

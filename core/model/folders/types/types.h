@@ -5,9 +5,20 @@
 
 namespace headlight {
 
+/// Most products, as PyTorch keeps them.
+inline constexpr WeightLayout kProduct = WeightLayout::kLinear;
+
 FolderType gpt2_type();
+FolderType gpt_neo_type();
+FolderType gpt_neox_type();
 FolderType llama_type();
 FolderType mistral_type();
 FolderType qwen2_type();
+FolderType bert_type();
+FolderType distilbert_type();
+FolderType roberta_type();
+FolderType marian_type();
+FolderType bart_type();
+FolderType m2m_100_type();
 
 }  // namespace headlight
