@@ -138,6 +138,7 @@ int run_command_line(int argc, char** argv) {
   add_generate_command(app, run);
   add_compare_command(app, run);
   add_op_command(app, run);
+  add_tokenize_command(app, run);
   add_bench_command(app, run);
   add_tune_command(app, run);
   try {

@@ -32,6 +32,7 @@ void add_generate_command(CLI::App&, Run& run);
 void add_compare_command(CLI::App&, Run& run);
 void add_op_command(CLI::App&, Run& run);
 void add_presets_command(CLI::App&, Run& run);
+void add_tokenize_command(CLI::App&, Run& run);
 void add_bench_command(CLI::App&, Run& run);
 void add_tune_command(CLI::App&, Run& run);
 
