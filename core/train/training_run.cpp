@@ -1,6 +1,7 @@
 #include "core/train/training_run.h"
 
 #include <cmath>
+#include <utility>
 
 #include "core/base/error.h"
 #include "core/graph/program_memory.h"
