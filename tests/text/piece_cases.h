@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/text/pieces/piece_tokenizer.h"
+#include "core/text/pieces/piece_unicode.h"
 
 namespace headlight::test {
 
@@ -51,5 +52,17 @@ inline std::string cut_of(const PieceTokenizer& tokenizer, const std::string& te
     all += (all.empty() ? "" : " ") + tokenizer.written(token.id);
   return all;
 }
+
+/// The 256 bytes and some merges, as GPT-2's files have them.
+inline Json byte_level_vocab() {
+  std::vector<std::string> pieces;
+  for (int byte = 0; byte < 256; ++byte)
+    pieces.push_back(as_byte_characters(std::string(1, static_cast<char>(byte))));
+  for (const char* made : {"he", "ll", "hell", "hello", "\u0120w", "\u00C3\u00A9"})
+    pieces.emplace_back(made);
+  return vocab_of(pieces);
+}
+inline const std::vector<std::string> kByteMerges = {"h e",    "l l",      "he ll",
+                                                     "hell o", "\u0120 w", "\u00C3 \u00A9"};
 
 }  // namespace headlight::test

@@ -6,8 +6,8 @@
 #include "core/base/random.h"
 #include "core/base/utf8.h"
 #include "core/text/pieces/fast_patterns.h"
-#include "core/text/pieces/normalizers.h"
-#include "core/text/pieces/pre_tokenizers.h"
+#include "core/text/pieces/steps/normalizers.h"
+#include "core/text/pieces/steps/pre_tokenizers.h"
 #include "tests/support/error_text.h"
 #include "tests/text/piece_cases.h"
 

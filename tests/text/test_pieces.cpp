@@ -1,11 +1,7 @@
 // Whole tokenizers: tokens that were added, places, rows of one and two texts, the way back to
-// text, names on an axis, the older files, the program's vocabulary of pieces, what is refused.
+// text, names on an axis, the program's vocabulary of pieces.
 #include <doctest/doctest.h>
 
-#include <unistd.h>
-
-#include <filesystem>
-#include <fstream>
 #include <thread>
 
 #include "core/base/error.h"
@@ -19,20 +15,7 @@
 namespace headlight::test {
 namespace {
 
-namespace fs = std::filesystem;
 using Ids = std::vector<int>;
-
-// The 256 bytes and some merges, as GPT-2's files have them.
-Json byte_level_vocab() {
-  std::vector<std::string> pieces;
-  for (int byte = 0; byte < 256; ++byte)
-    pieces.push_back(as_byte_characters(std::string(1, static_cast<char>(byte))));
-  for (const char* made : {"he", "ll", "hell", "hello", "\u0120w", "\u00C3\u00A9"})
-    pieces.emplace_back(made);
-  return vocab_of(pieces);
-}
-const std::vector<std::string> kByteMerges = {"h e",    "l l",      "he ll",
-                                              "hell o", "\u0120 w", "\u00C3 \u00A9"};
 
 Json byte_level() {
   const Json component = {{"type", "ByteLevel"}, {"add_prefix_space", false}};
@@ -72,35 +55,6 @@ Json marked() {
                            {{"type", "Strip"}, {"content", " "}, {"start", 1}, {"stop", 0}}}}}},
                        {"added_tokens", {added(0, "<unk>"), added(1, "<s>"), added(2, "</s>")}}});
 }
-
-class FilesOfModel {
- public:
-  FilesOfModel() {
-    static int count = 0;
-    path_ = fs::temp_directory_path() /
-            ("headlight-pieces-" + std::to_string(::getpid()) + "-" + std::to_string(count++));
-    fs::create_directories(path_);
-  }
-  ~FilesOfModel() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  FilesOfModel(const FilesOfModel&) = delete;
-  FilesOfModel& operator=(const FilesOfModel&) = delete;
-
-  const FilesOfModel& write(const char* name, const std::string& text) const {
-    std::ofstream(path_ / name, std::ios::binary) << text;
-    return *this;
-  }
-  PieceTokenizer open() const { return PieceTokenizer::open(path_); }
-  std::string refused() const {
-    return error_of([&] { open(); });
-  }
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 std::string random_bytes(Random& random) {
   static const std::string kParts[] = {"hello", " w", "\u00E9", "\U0001F642", "\u4E2D", "  ",
@@ -283,97 +237,6 @@ TEST_CASE("pieces: decoders") {
   CHECK(decoded({{"type", "Metaspace"}, {"prepend_scheme", "never"}}, {"\u2581a", "b"}) == " ab");
   CHECK(decoded(nullptr, {"a", "b"}) == "a b");
   CHECK(has(error_of([&] { decoded({{"type", "CTC"}}, {"a"}); }), "CTC"));
-}
-
-TEST_CASE("pieces: vocab.json and merges.txt, as GPT-2, RoBERTa and Qwen 2 have them") {
-  Json vocab = byte_level_vocab();
-  vocab["<|endoftext|>"] = 262;
-  std::string merges = "#version: 0.2\n";
-  for (const std::string& merge : kByteMerges) merges += merge + "\r\n";
-  const FilesOfModel files;
-  files.write("vocab.json", vocab.dump()).write("merges.txt", merges);
-  CHECK(PieceTokenizer::is_in(files.path()));
-  const PieceTokenizer tokenizer = files.open();
-  CHECK(ids_of(tokenizer.encode("hello w<|endoftext|>")) == Ids{259, 260, 262});
-  CHECK(tokenizer.id_of(Special::kBegin) == 262);
-  CHECK(tokenizer.id_of(Special::kUnknown) == 262);
-  CHECK(PieceTokenizer::from_json(tokenizer.to_tokenizer_json(), tokenizer.special_names()) ==
-        tokenizer);
-  files.write("added_tokens.json", R"({"<extra>": 300})");
-  CHECK(ids_of(files.open().encode("he<extra>")) == Ids{256, 300});
-  files.write("tokenizer_config.json", R"({"tokenizer_class": "Qwen2Tokenizer"})");
-  CHECK(ids_of(files.open().encode("e\u0301")) == Ids{261});  // NFC
-  CHECK(ids_of(tokenizer.encode("e\u0301")) == Ids{'e', 0xCC, 0x81});
-  files.write("tokenizer_config.json", R"({"tokenizer_class": "CLIPTokenizer"})");
-  CHECK(has(files.refused(), "CLIPTokenizer"));
-  const std::vector<std::string> more = {"<s>", "</s>", "<unk>", "<pad>", "<mask>"};
-  for (std::size_t i = 0; i < more.size(); ++i) vocab[more[i]] = 263 + i;
-  files.write("vocab.json", vocab.dump())
-      .write("tokenizer_config.json", R"({"tokenizer_class": "RobertaTokenizerFast"})");
-  const PieceTokenizer roberta = files.open();
-  CHECK(ids_of(roberta.encode_pair("hello", "he").tokens) == Ids{263, 259, 264, 264, 256, 264});
-  CHECK(ids_of(roberta.encode("he <mask>", false)) == Ids{256, 267});  // it takes the blank
-  CHECK(roberta.id_of(Special::kMask) == 267);
-  CHECK(roberta.id_of(Special::kClass) == 263);
-}
-
-TEST_CASE("pieces: vocab.txt, as BERT has it") {
-  const FilesOfModel files;
-  files.write("vocab.txt",
-              "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nhello\n##ing\ncaf\u00E9\ncafe\n\n!\n");
-  const PieceTokenizer tokenizer = files.open();
-  CHECK(ids_of(tokenizer.encode("Helloing Caf\u00E9! [MASK]")) == Ids{2, 5, 6, 8, 10, 4, 3});
-  CHECK(tokenizer.encode_pair("hello", "!").segments == Ids{0, 0, 0, 1, 1});
-  CHECK(!tokenizer.has(9));
-  for (const auto& [special, id] : {std::pair{Special::kPad, 0},
-                                    {Special::kUnknown, 1},
-                                    {Special::kClass, 2},
-                                    {Special::kSeparator, 3},
-                                    {Special::kMask, 4}})
-    CHECK(tokenizer.id_of(special) == id);
-  files.write("tokenizer_config.json", R"({"do_lower_case": false})");
-  CHECK(ids_of(files.open().encode("Hello caf\u00E9", false)) == Ids{1, 7});
-  files.write("tokenizer_config.json", R"({"do_lower_case": true, "strip_accents": false})");
-  CHECK(ids_of(files.open().encode("Caf\u00E9", false)) == Ids{7});
-  files.write("tokenizer_config.json", R"({"do_lower_case": "yes"})");
-  CHECK(has(files.refused(), "do_lower_case"));
-}
-
-TEST_CASE("pieces: a list of SentencePiece's pieces") {
-  const FilesOfModel files;
-  Json pieces = {"<unk>", "<s>", "</s>"};
-  for (int byte = 0; byte < 256; ++byte)
-    pieces.push_back(byte_piece(static_cast<unsigned char>(byte)));
-  for (const char* piece : {"\u2581a", "ab", "\u2581ab", "\u2581", "a", "b"})
-    pieces.push_back(piece);
-  files.write("small_pieces.json", pieces.dump());
-  const PieceTokenizer tokenizer = files.open();
-  // "\u2581a" was learned before "ab".
-  CHECK(cut_of(tokenizer, "ab") == "\u2581ab");
-  CHECK(cut_of(tokenizer, "aab") == "\u2581a ab");
-  CHECK(ids_of(tokenizer.encode("ab")) == Ids{1, 261});
-  CHECK(tokenizer.decode(ids_of(tokenizer.encode("\u00E9 ab", false))) == "\u00E9 ab");
-}
-
-TEST_CASE("pieces: files that are wrong are named") {
-  const auto refused = [](const std::string& text, const char* name = "tokenizer.json") {
-    const FilesOfModel files;
-    return files.write(name, text).refused();
-  };
-  CHECK(has(FilesOfModel().refused(), "has no tokenizer"));
-  CHECK(has(refused(""), "tokenizer.json: this is no valid JSON"));
-  CHECK(has(refused(std::string(1000000, '[')), "nested more than 64"));
-  CHECK(has(refused(std::string(500000, '{')), "JSON"));
-  CHECK(has(refused("{\"model\": \"\xFF\"}"), "JSON"));
-  CHECK(has(refused("a\n\xFF\xFE\n", "vocab.txt"), "line 2 of vocab.txt is not UTF-8"));
-  CHECK(has(refused("", "vocab.txt"), "empty"));
-  const FilesOfModel two;
-  two.write("vocab.json", R"({"a": 0, "b": 1})").write("merges.txt", "a b\n");
-  CHECK(has(two.refused(), "the vocabulary has no \u201Cab\u201D"));
-  two.write("merges.txt", "#version\na b c\n");
-  CHECK(has(two.refused(), "line 2 of merges.txt"));
-  two.write("merges.txt", "").write("vocab.json", "[1]");
-  CHECK(has(two.refused(), "vocab.json"));
 }
 
 TEST_CASE("pieces: the program's vocabulary of pieces") {

@@ -4,7 +4,7 @@
 
 #include "core/base/random.h"
 #include "core/base/utf8.h"
-#include "core/text/pieces/tokenizer_export.h"
+#include "core/text/tokenizer_export.h"
 #include "tests/support/error_text.h"
 #include "tests/text/piece_cases.h"
 

@@ -8,9 +8,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/text/pieces/normalizers.h"
 #include "core/text/pieces/patterns.h"
 #include "core/text/pieces/piece_json.h"
+#include "core/text/pieces/steps/normalizers.h"
 
 namespace headlight {
 

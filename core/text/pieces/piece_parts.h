@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "core/text/pieces/added_tokens.h"
-#include "core/text/pieces/normalizers.h"
-#include "core/text/pieces/piece_decoders.h"
-#include "core/text/pieces/piece_models.h"
+#include "core/text/pieces/models/piece_models.h"
 #include "core/text/pieces/piece_tokenizer.h"
-#include "core/text/pieces/post_processors.h"
-#include "core/text/pieces/pre_tokenizers.h"
+#include "core/text/pieces/steps/normalizers.h"
+#include "core/text/pieces/steps/piece_decoders.h"
+#include "core/text/pieces/steps/post_processors.h"
+#include "core/text/pieces/steps/pre_tokenizers.h"
 
 namespace headlight {
 

@@ -4,8 +4,8 @@
 
 #include "core/base/error.h"
 #include "core/base/utf8.h"
-#include "core/text/pieces/pair_table.h"
-#include "core/text/pieces/piece_models.h"
+#include "core/text/pieces/models/pair_table.h"
+#include "core/text/pieces/models/piece_models.h"
 #include "core/text/pieces/piece_unicode.h"
 
 namespace headlight {

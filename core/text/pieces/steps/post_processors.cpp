@@ -1,4 +1,4 @@
-#include "core/text/pieces/post_processors.h"
+#include "core/text/pieces/steps/post_processors.h"
 
 #include <algorithm>
 #include <optional>

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "core/text/pieces/pre_tokenizers.h"
+#include "core/text/pieces/steps/pre_tokenizers.h"
 
 namespace headlight {
 

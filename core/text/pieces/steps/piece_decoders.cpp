@@ -1,11 +1,11 @@
-#include "core/text/pieces/piece_decoders.h"
+#include "core/text/pieces/steps/piece_decoders.h"
 
 #include <algorithm>
 
 #include "core/base/error.h"
-#include "core/text/pieces/metaspace.h"
 #include "core/text/pieces/patterns.h"
 #include "core/text/pieces/piece_unicode.h"
+#include "core/text/pieces/steps/metaspace.h"
 
 namespace headlight {
 namespace {

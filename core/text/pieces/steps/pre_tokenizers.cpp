@@ -1,9 +1,9 @@
-#include "core/text/pieces/pre_tokenizers.h"
+#include "core/text/pieces/steps/pre_tokenizers.h"
 
 #include <algorithm>
 
-#include "core/text/pieces/metaspace.h"
 #include "core/text/pieces/piece_unicode.h"
+#include "core/text/pieces/steps/metaspace.h"
 
 namespace headlight {
 namespace {

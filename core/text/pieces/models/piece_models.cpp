@@ -1,4 +1,4 @@
-#include "core/text/pieces/piece_models.h"
+#include "core/text/pieces/models/piece_models.h"
 
 #include <algorithm>
 

@@ -8,7 +8,7 @@
 #include "core/base/error.h"
 #include "core/base/number_text.h"
 #include "core/base/utf8.h"
-#include "core/text/pieces/piece_models.h"
+#include "core/text/pieces/models/piece_models.h"
 #include "core/text/pieces/piece_unicode.h"
 #include "core/text/special_tokens.h"
 

@@ -1,4 +1,4 @@
-#include "core/text/pieces/tokenizer_export.h"
+#include "core/text/tokenizer_export.h"
 
 #include <nlohmann/json.hpp>
 

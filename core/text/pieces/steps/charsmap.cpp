@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "core/base/error.h"
-#include "core/text/pieces/normalizers.h"
 #include "core/text/pieces/piece_unicode.h"
+#include "core/text/pieces/steps/normalizers.h"
 #include "core/text/tokenizer.h"
 
 namespace headlight {

@@ -1,4 +1,4 @@
-#include "core/text/pieces/normalizers.h"
+#include "core/text/pieces/steps/normalizers.h"
 
 #include <unicode/unorm2.h>
 

@@ -1,4 +1,4 @@
-#include "core/text/pieces/metaspace.h"
+#include "core/text/pieces/steps/metaspace.h"
 
 #include "core/base/error.h"
 #include "core/text/pieces/piece_unicode.h"

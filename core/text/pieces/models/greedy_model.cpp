@@ -2,7 +2,7 @@
 // are whole words.
 #include "core/base/error.h"
 #include "core/base/utf8.h"
-#include "core/text/pieces/piece_models.h"
+#include "core/text/pieces/models/piece_models.h"
 #include "core/text/pieces/piece_unicode.h"
 
 namespace headlight {
