@@ -45,11 +45,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (files.settings.is_discarded()) files.settings = nullptr;
   } catch (const nlohmann::json::exception&) {
   }
-  read(raw, [&](auto& names) { return of_vocab_txt(first, files, names); });
-  read(raw, [&](auto& names) { return of_vocab_and_merges(first, second, {}, names); });
+  read(raw, [&](auto& names) { return headlight::of_vocab_txt(first, files, names); });
+  read(raw, [&](auto& names) { return headlight::of_vocab_and_merges(first, second, {}, names); });
   read(raw, [&](auto& names) {
-    return of_vocab_and_merges(R"({"a": 0, "b": 1, "ab": 2, "<s>": 3, "</s>": 4})", first, files,
-                               names);
+    return headlight::of_vocab_and_merges(R"({"a": 0, "b": 1, "ab": 2, "<s>": 3, "</s>": 4})",
+                                          first, files, names);
   });
   read(raw, [&](auto& names) { return headlight::of_pieces_list(first, names); });
   return 0;
