@@ -88,8 +88,6 @@ struct RunShape {
   std::int64_t batch = 1, positions = 0, vocab = 0;
   std::int64_t classes = 0;  // ModelForm::kClasses: how many, at least 2
   std::int64_t source = 0;   // ModelForm::kTranslate: source tokens, at least 1
-  // kTranslate: rows of the table that the encoder has for itself; 0: it reads the decoder's.
-  std::int64_t source_vocab = 0;
   // Rows may end in padding: whatever the config's mask is, every attention whose queries would
   // look at padding has a mask as input.
   bool padded = false;
@@ -103,6 +101,8 @@ struct RunShape {
   // Places that learned positions have rows for, of the tokens and of the source; 0: as many as
   // there are tokens. A batch may be narrower than the rows that a model learns.
   std::int64_t context = 0, context_source = 0;
+  // kTranslate: rows of the table that the encoder has for itself; 0: it reads the decoder's.
+  std::int64_t source_vocab = 0;
   bool operator==(const RunShape&) const = default;
 };
 

@@ -188,7 +188,7 @@ TEST_CASE("folders: missing files and files that can run code are told of") {
 TEST_CASE("folders: ids that are no rows of the table are refused with their place") {
   const auto model = load_model(Copy::reference_folder("gpt2").string());
   const std::vector<int> ids = {1, 2, 40};
-  CHECK(has(error_of([&] { check_ids(*model, ids); }), "place 2"));
+  CHECK(has(error_of([&] { check_ids(*model, ids); }), "position 2"));
   CHECK(has(error_of([&] { check_ids(*model, ids); }), "from 0 to 39"));
   check_ids(*model, std::vector<int>{0, 39});
 }

@@ -26,7 +26,8 @@ class EmbeddingPieces : protected NumberPieces {
     begin_distances(ids);
     if (c.has_places()) x = with_places(x, ids);
     if (c.embed_norm) x = norm(x, "ln_embed");
-    return called(stream("resid_pre"), x);
+    // The sum with positions is called so by the first block, if there is one.
+    return c.has_places() && !c.embed_norm ? x : called(stream("resid_pre"), x);
   }
 
   TensorId norm(TensorId x, const std::string& name, bool last = false) {
