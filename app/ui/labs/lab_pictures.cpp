@@ -38,7 +38,8 @@ Grid grid_of(const Ui& ui, const Pictures& all, float room) {
   const bool one = all.size() == 1;
   Grid g;
   g.gap = ui.px(14);
-  const float names = longest(ui, first.rows);
+  float names = 0;
+  for (const LabPicture* p : all) names = std::max(names, longest(ui, p->rows));
   g.label = names > 0 ? std::min(names, ui.px(130)) + ui.px(8) : 0;
   const float most = ui.px(one ? 26 : 18), least = ui.px(3);
   const float tall = ui.px(one ? 320 : 190);
@@ -85,7 +86,7 @@ void picture_tooltip(Ui& ui, const LabPicture& p, const Grid& g, const Rect& r) 
 }
 
 void row_names(Ui& ui, const LabPicture& p, const Grid& g, const Rect& r) {
-  const float room = std::min(longest(ui, p.rows), ui.px(130));
+  const float room = g.label - ui.px(8);
   const auto step = static_cast<std::size_t>(label_step(g.side, ui.fonts.note->FontSize * 0.92f));
   for (std::size_t i = 0; i < p.rows.size(); i += step) {
     const std::string name = lab_name(ui, p.rows[i]);
@@ -163,7 +164,7 @@ float draw_pictures(const AppState& state, Ui& ui, const Lab& lab, const Picture
       const float top = y + g.over + g.slant;
       // Those side by side share the names of their rows, unless they have rows of their own.
       const bool named = n == 0 || p.rows != first.rows;
-      if (n > 0 && named) x += longest(ui, p.rows) + ui.px(8);
+      if (n > 0 && named) x += g.label;
       const Rect cells{x, top, x + g.width(p), top + g.height(p)};
       if (n > 0 && cells.x1 > r.x1 + 1) break;
       if (g.over > 0)
