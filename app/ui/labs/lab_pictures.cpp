@@ -15,7 +15,8 @@ using Pictures = std::vector<const LabPicture*>;
 
 // How pictures of one name are drawn.
 struct Grid {
-  float side = 0;  // a cell's
+  float side = 0;   // a cell's
+  float names = 0;  // the widest name of a row
   float label = 0, over = 0, slant = 0;
   int in_line = 1;
   float gap = 0;
@@ -38,8 +39,9 @@ Grid grid_of(const Ui& ui, const Pictures& all, float room) {
   const bool one = all.size() == 1;
   Grid g;
   g.gap = ui.px(14);
-  const float names = longest(ui, first.rows);
-  g.label = names > 0 ? std::min(names, ui.px(130)) + ui.px(8) : 0;
+  for (const LabPicture* p : all) g.names = std::max(g.names, longest(ui, p->rows));
+  g.names = std::min(g.names, ui.px(130));
+  g.label = g.names > 0 ? g.names + ui.px(8) : 0;
   const float most = ui.px(one ? 26 : 18), least = ui.px(3);
   const float tall = ui.px(one ? 320 : 190);
   const float inside = room - g.label;
@@ -85,13 +87,12 @@ void picture_tooltip(Ui& ui, const LabPicture& p, const Grid& g, const Rect& r) 
 }
 
 void row_names(Ui& ui, const LabPicture& p, const Grid& g, const Rect& r) {
-  const float room = std::min(longest(ui, p.rows), ui.px(130));
   const auto step = static_cast<std::size_t>(label_step(g.side, ui.fonts.note->FontSize * 0.92f));
   for (std::size_t i = 0; i < p.rows.size(); i += step) {
     const std::string name = lab_name(ui, p.rows[i]);
-    const float wide = std::min(room, ui.measure(ui.fonts.note, name).x);
+    const float wide = std::min(g.names, ui.measure(ui.fonts.note, name).x);
     const float y = r.y0 + (static_cast<float>(i) + 0.5f) * g.side - ui.fonts.note->FontSize / 2;
-    ui.user_text(ui.fonts.note, {r.x0 - ui.px(8) - wide, y}, ui.theme.muted, name, room);
+    ui.user_text(ui.fonts.note, {r.x0 - ui.px(8) - wide, y}, ui.theme.muted, name, g.names);
   }
 }
 
@@ -163,7 +164,7 @@ float draw_pictures(const AppState& state, Ui& ui, const Lab& lab, const Picture
       const float top = y + g.over + g.slant;
       // Those side by side share the names of their rows, unless they have rows of their own.
       const bool named = n == 0 || p.rows != first.rows;
-      if (n > 0 && named) x += longest(ui, p.rows) + ui.px(8);
+      if (n > 0 && named) x += g.label;
       const Rect cells{x, top, x + g.width(p), top + g.height(p)};
       if (n > 0 && cells.x1 > r.x1 + 1) break;
       if (g.over > 0)
