@@ -32,6 +32,9 @@ class Backend {
   /// Runs the calls in order. `memory[id]` is where tensor `id` lives (aliases share); every input
   /// of a call is written before the call. Allocates nothing when run again with the same shapes.
   virtual void run(const Program&, std::span<const OpCall>, std::span<float* const> memory) = 0;
+  /// May `memory` begin within tensors, and a program's calls come in several runs that another
+  /// program's calls lie between?
+  virtual bool runs_parts() const { return false; }
   /// More calls of the program that ran last, whose masks are as they were then.
   virtual void run_more(const Program& program, std::span<const OpCall> calls,
                         std::span<float* const> memory) {

@@ -184,6 +184,7 @@ OpInfo activation(Op op, std::string_view id, std::string_view phrase) {
       .trials = {"b t n"},
       .keeps_place = true,
       .keeps_slope = true,
+      .row_by_row = true,
       .gradient_reads = {.inputs = {true}, .result = false},
   };
 }

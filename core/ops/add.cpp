@@ -59,6 +59,7 @@ const OpInfo& add_op() {
       .trials = {"b t n, b t n"},
       .timed = {{TunePart::kCells, "b t n, b t n"}},
       .shares_gradient = true,
+      .row_by_row = true,
       .gradient_reads = {.inputs = {}, .result = false},
   };
   return info;

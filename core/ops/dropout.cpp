@@ -58,6 +58,7 @@ const OpInfo& dropout_op() {
       .torch = code,
       .inputs = {InputKind::kNumbers, InputKind::kDropout},
       .trials = {"b h t s, b h t s"},
+      .row_by_row = true,
       .gradient_reads = {.inputs = {false, true}, .result = false},
   };
   return info;

@@ -107,6 +107,7 @@ const OpInfo& embed_op() {
       .torch = code,
       .inputs = {InputKind::kIds},
       .trials = {"b t, m n"},
+      .row_by_row = true,
       .gradient_reads = {.inputs = {true}, .result = false},
   };
   return info;

@@ -284,6 +284,7 @@ const OpInfo& layer_norm_op() {
                 {TunePart::kShortRows, "b t s, s, s"},
                 {TunePart::kColumns, "b t n, n, n", 1},
                 {TunePart::kColumns, "b t n, n, n", 2}},
+      .row_by_row = true,
       .gradient_reads = {.inputs = {true, true}, .result = false},
   };
   return info;

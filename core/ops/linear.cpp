@@ -337,6 +337,7 @@ const OpInfo& linear_op() {
                 {TunePart::kProducts, "b t m, m m"},
                 {TunePart::kFewRows, "b t n, n 4n"},
                 {TunePart::kFewRows, "b t n, n n", 0}},
+      .row_by_row = true,
       .gradient_reads = {.inputs = {true, true}, .result = false},
   };
   return info;
@@ -361,6 +362,7 @@ const OpInfo& project_op() {
       .work = {.flops = 2, .per = WorkPer::kTerm},
       .trials = {"b t n, h n m, h m", "b t n, h n m"},
       .joins_heads = true,
+      .row_by_row = true,
       .gradient_reads = {.inputs = {true, true}, .result = false},
   };
   return info;

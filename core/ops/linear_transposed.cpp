@@ -130,6 +130,7 @@ const OpInfo& linear_transposed_op() {
       .errors = ErrorClass::kProducts,
       .work = {.flops = 2, .per = WorkPer::kTerm},
       .trials = {"b t n, m n", "b t n, m n, m"},
+      .row_by_row = true,
       .gradient_reads = {.inputs = {true, true, false}, .result = false},
   };
   return info;

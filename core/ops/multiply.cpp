@@ -82,6 +82,7 @@ const OpInfo& multiply_op() {
       .detail = Detail::kRow,
       .open_row = open_row,
       .trials = {"b t n, b t n"},
+      .row_by_row = true,
       .gradient_reads = {.inputs = {true, true}, .result = false},
   };
   return info;

@@ -217,6 +217,7 @@ const OpInfo& rms_norm_op() {
       .errors = ErrorClass::kRows,
       .work = {.flops = 50},
       .trials = {"b t n, n"},
+      .row_by_row = true,
       .gradient_reads = {.inputs = {true, true}, .result = false},
   };
   return info;

@@ -150,6 +150,7 @@ const OpInfo& scale_op() {
       .arrow = arrow,
       .trials = {"b h t s"},
       .keeps_place = true,
+      .row_by_row = true,
       .gradient_reads = {.inputs = {}, .result = false},
       .words = words,
   };

@@ -273,6 +273,7 @@ const OpInfo& softmax_op() {
                 {TunePart::kShortRows, "t s", 0}},
       .keeps_place = true,
       .is_distribution = true,
+      .row_by_row = true,
       .gradient_reads = {.inputs = {}, .result = true},
   };
   return info;

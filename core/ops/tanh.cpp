@@ -123,6 +123,7 @@ const OpInfo& tanh_op() {
       .work = {.flops = 50},
       .trials = {"b t n"},
       .keeps_place = true,
+      .row_by_row = true,
       .gradient_reads = {.inputs = {true}, .result = false},
       .words = words,
   };

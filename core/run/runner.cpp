@@ -8,6 +8,7 @@
 #include "core/base/error.h"
 #include "core/base/utf8.h"
 #include "core/graph/program_memory.h"
+#include "core/run/grown_run.h"
 #include "core/run/model_input.h"
 #include "core/text/unknown_words.h"
 
@@ -360,6 +361,22 @@ std::shared_ptr<Trace> Runner::blank_trace(const std::shared_ptr<const Program>&
   return trace;
 }
 
+// How many first tokens are those of the last run, whose rows are then the same. One at least is
+// computed.
+std::int64_t Runner::rows_to_take(const Program& program, const RunInput& input, const Model* model,
+                                  const Backend& backend) const {
+  if (!last_ || !model || last_model_.get() != model || !backend.runs_parts()) return 0;
+  const Program& before = last_->program();
+  RunShape shape = program.shape;
+  shape.positions = before.shape.positions;
+  const bool same = last_->backend() == backend.name() && before.config == program.config &&
+                    before.shape == shape && before.calls.size() == program.calls.size();
+  if (!same || !looks_back_only(program) || row_work(program) < limits_.grow_from) return 0;
+  const std::vector<int>& ids = last_->input().ids;
+  const auto shared = std::ranges::mismatch(input.ids, ids).in1 - input.ids.begin();
+  return std::min<std::int64_t>(shared, std::ssize(input.ids) - 1);
+}
+
 // From the loss of what the run should have said to every tensor that had a part in it.
 void Runner::backpropagate(Trace& trace, const Model* model, const RunInput& input,
                            const Document& doc, Backend& backend) {
@@ -456,7 +473,12 @@ void Runner::try_run(const Document& doc, Backend& backend, RunResult& result, b
   fill_inputs(*program, input.ids, input.source_ids, trace->memory_);
   if (memory) fill_memory(*program, *memory, 0, trace->memory_);
   backend.set_constants(trace->parameters_);
-  backend.run(*program, program->calls, trace->memory_);
+  if (!gradients) result.rows_taken = rows_to_take(*program, input, model, backend);
+  if (result.rows_taken > 0) {
+    run_grown(*program, trace->memory_, *last_, result.rows_taken, backend);
+  } else {
+    backend.run(*program, program->calls, trace->memory_);
+  }
   if (gradients) backpropagate(*trace, model, input, doc, backend);
   if (model) {  // the vocabulary's texts reuse the memory of the last run's
     input.vocab = std::move(trace->input_.vocab);
@@ -467,6 +489,8 @@ void Runner::try_run(const Document& doc, Backend& backend, RunResult& result, b
   trace->backend_ = backend.name();
   trace->serial_ = next_serial_++;
   result.trace = std::move(trace);
+  last_ = model && !gradients ? result.trace : nullptr;
+  last_model_ = last_ ? result.model : nullptr;
 }
 
 }  // namespace headlight

@@ -19,6 +19,9 @@ namespace headlight {
 /// What this machine and this person allow.
 struct RunLimits {
   double memory_bytes = 4e9;  // refuse runs that would need more
+  // Operations of tokens' rows (row_work()) from which on rows of the run before are taken over:
+  // smaller runs are made anew, and so have the same bits whatever was run before.
+  double grow_from = 3e8;
 };
 
 /// A run, or why there is none.
@@ -33,6 +36,8 @@ struct RunResult {
   // Of a model with memory: into how many the sentence is cut. The trace is of the last one; the
   // tokens of those before, `skipped` of them, were read and are remembered.
   std::size_t segments = 0;
+  // So many first rows were taken from the run before (core/run/grown_run.h).
+  std::int64_t rows_taken = 0;
   int limit = 0;  // the limit: the person's, or of a model's learned positions
   bool limit_of_model = false;
   std::shared_ptr<const Model> model;  // that the document asked for; null: the sandbox
@@ -80,6 +85,7 @@ class Runner {
   bool fits(const Config&, const RunShape&);
   void backpropagate(Trace&, const Model*, const RunInput&, const Document&, Backend&);
   std::shared_ptr<Trace> blank_trace(const std::shared_ptr<const Program>&);
+  std::int64_t rows_to_take(const Program&, const RunInput&, const Model*, const Backend&) const;
 
   RunLimits limits_;
   std::unique_ptr<Tokenizer> tokenizer_;
@@ -101,6 +107,9 @@ class Runner {
   Config memory_config_;  // what memory_for() was asked last; a run's shape is never empty
   RunShape memory_shape_;
   double memory_ = 0;
+  // What the next run may begin with; its model is kept so that no other has its place in memory.
+  std::shared_ptr<const Trace> last_;
+  std::shared_ptr<const Model> last_model_;
   struct TracePool;
   std::shared_ptr<TracePool> pool_;
   std::uint64_t next_serial_ = 1;

@@ -32,6 +32,7 @@ class CpuBackend final : public Backend {
 
   std::string_view name() const override { return "cpu"; }
   bool supports(const Program&, const OpCall&) const override { return true; }
+  bool runs_parts() const override { return !fusion_; }
 
   void run(const Program& program, std::span<const OpCall> calls,
            std::span<float* const> memory) override {

@@ -11,6 +11,7 @@ class ReferenceBackend final : public Backend {
  public:
   std::string_view name() const override { return "reference"; }
   bool supports(const Program&, const OpCall&) const override { return true; }
+  bool runs_parts() const override { return true; }
 
   void run(const Program& program, std::span<const OpCall> calls,
            std::span<float* const> memory) override {

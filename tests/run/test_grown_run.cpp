@@ -1,0 +1,144 @@
+// A run that takes the rows of the run before, against one that computes all of them.
+#include <doctest/doctest.h>
+
+#include "core/base/error.h"
+#include "core/run/grown_run.h"
+#include "core/run/runner.h"
+#include "tests/support/drawn_models.h"
+#include "tests/support/largest_error.h"
+
+namespace headlight {
+namespace {
+
+using namespace drawn;
+
+RunLimits growing() {
+  RunLimits limits;
+  limits.grow_from = 0;
+  return limits;
+}
+
+std::shared_ptr<const Model> readable(const Config& config, std::uint64_t seed) {
+  auto model = std::make_shared<Model>(*drawn_model(config, seed));
+  std::vector<std::string> words;
+  for (int i = 0; i < kVocab; ++i) words.push_back("w" + std::to_string(i));
+  model->vocabulary = std::make_shared<const Vocabulary>(TextCut::kWords, words);
+  model->ref = "drawn";
+  return model;
+}
+
+Document document_of(const Config& config, std::vector<int> ids) {
+  Document doc;
+  doc.config = config;
+  doc.model = "drawn";
+  doc.ids = std::move(ids);
+  return doc;
+}
+
+// The largest difference of any tensor, and its name.
+std::pair<double, std::string> difference(const Trace& one, const Trace& other) {
+  std::pair<double, std::string> worst{0, ""};
+  for (std::size_t id = 0; id < one.program().tensors.size(); ++id) {
+    const auto tensor = static_cast<TensorId>(id);
+    const double error = largest_error(one.tensor(tensor).cells(), other.tensor(tensor).cells());
+    if (error > worst.first) worst = {error, one.program().tensors[id].name};
+  }
+  return worst;
+}
+
+}  // namespace
+
+TEST_CASE("grown runs: every tensor of a row that goes on is that of the whole row") {
+  int tried = 0;
+  for (const bool fast : {false, true}) {
+    const auto backend = fast ? make_cpu_backend(2) : make_reference_backend();
+    const auto other = fast ? make_cpu_backend(1) : make_reference_backend();
+    for (std::uint64_t seed = 1; seed <= 120; ++seed) {
+      const Config config = drawn_config(seed);
+      if (!is_model(config)) continue;
+      CAPTURE(seed);
+      const auto model = readable(config, seed);
+      Runner grows(growing());
+      const std::vector<int> ids = drawn_ids(seed, kContext);
+      std::int64_t before = 0;
+      for (const std::int64_t n : {1, 2, 5, 6, 12, 22}) {
+        const Document doc = document_of(config, {ids.begin(), ids.begin() + n});
+        const RunResult grown = grows.run(doc, *backend, model);
+        REQUIRE_MESSAGE(grown.trace, grown.problem);
+        CHECK(grown.rows_taken == before);
+        before = n;
+        Runner whole;
+        const RunResult all = whole.run(doc, *other, model);
+        CHECK(all.rows_taken == 0);
+        const auto [error, name] = difference(*grown.trace, *all.trace);
+        CAPTURE(name);
+        CHECK(error < 1e-5);
+        ++tried;
+      }
+    }
+  }
+  CHECK(tried >= 600);
+}
+
+TEST_CASE("grown runs: what differs, and all behind it, is computed") {
+  const Config config = drawn_config(3);
+  const auto model = readable(config, 3);
+  const auto backend = make_reference_backend();
+  Runner grows(growing());
+  std::vector<int> ids = drawn_ids(7, 12);
+  const auto check = [&](std::int64_t taken) {
+    const Document doc = document_of(config, ids);
+    const RunResult grown = grows.run(doc, *backend, model);
+    REQUIRE(grown.trace);
+    CHECK(grown.rows_taken == taken);
+    Runner whole;
+    CHECK(difference(*grown.trace, *whole.run(doc, *backend, model).trace).first < 1e-5);
+  };
+  check(0);
+  ids[4] = (ids[4] + 1) % kVocab;  // changed in the middle
+  check(4);
+  ids.resize(9);  // taken away: the last row's logits are there, but one row is computed
+  check(8);
+  check(8);  // the same once more
+  ids[0] = (ids[0] + 1) % kVocab;
+  check(0);
+}
+
+TEST_CASE("grown runs: another model, config or backend, gradients, or little work: all is computed") {
+  Config config = drawn_config(3);
+  config.scale = true;
+  config.score_scale = 0;
+  const auto model = readable(config, 3), twin = readable(config, 4);
+  const auto backend = make_reference_backend(), other = make_cpu_backend(1);
+  const std::vector<int> ids = drawn_ids(7, 12), more = drawn_ids(7, 13);
+  const auto taken = [&](Runner& runner, Backend& b, const std::shared_ptr<const Model>& m,
+                         const Document& doc, bool gradients = false) {
+    const RunResult result = runner.run(doc, b, m, gradients);
+    REQUIRE_MESSAGE(result.trace, result.problem);
+    return result.rows_taken;
+  };
+  const Document first = document_of(config, ids), second = document_of(config, more);
+  Document changed = second;
+  changed.config.temperature = 0.5;
+  const auto after = [&](Backend& b, const std::shared_ptr<const Model>& m, const Document& doc,
+                         bool gradients = false) {
+    Runner runner(growing());
+    CHECK(taken(runner, *backend, model, first) == 0);
+    return taken(runner, b, m, doc, gradients);
+  };
+  CHECK(after(*backend, model, second) == 12);
+  CHECK(after(*backend, twin, second) == 0);
+  CHECK(after(*other, model, second) == 0);
+  CHECK(after(*backend, model, changed) == 0);
+  CHECK(after(*backend, model, second, true) == 0);
+  Runner usual;  // small runs have the same bits whatever was run before
+  CHECK(taken(usual, *backend, model, first) == 0);
+  CHECK(taken(usual, *backend, model, second) == 0);
+  CHECK_FALSE(looks_back_only(build_program([&] {
+    Config c = config;
+    c.mask.kind = MaskKind::kNone;
+    return c;
+  }(), {1, 12, kVocab})));
+}
+
+}  // namespace headlight
