@@ -69,9 +69,9 @@ double row_work(const Program& program) {
   for (const OpCall& call : program.calls) {
     if (!goes_row_by_row(program, call)) continue;
     const std::vector<Axis> none;
-    flops += call_flops(op_info(call.op), program.look(call.in[0]).axes,
-                        program.look(call.out).axes,
-                        call.in.size() > 1 ? program.look(call.in[1]).axes : none);
+    flops +=
+        call_flops(op_info(call.op), program.look(call.in[0]).axes, program.look(call.out).axes,
+                   call.in.size() > 1 ? program.look(call.in[1]).axes : none);
   }
   return flops;
 }
@@ -82,7 +82,8 @@ void run_grown(const Program& program, std::span<float* const> memory, const Tra
   const std::span<const OpCall> calls = program.calls;
   for (std::size_t begin = 0, end = 0; begin < calls.size(); begin = end) {
     const bool by_rows = goes_row_by_row(program, calls[begin]);
-    for (end = begin; end < calls.size() && goes_row_by_row(program, calls[end]) == by_rows; ++end) {
+    for (end = begin; end < calls.size() && goes_row_by_row(program, calls[end]) == by_rows;
+         ++end) {
       if (!by_rows) continue;
       const TensorId out = calls[end].out;
       std::copy_n(before.tensor(out).data, kept * row_cells(program.tensors[place(out)]),

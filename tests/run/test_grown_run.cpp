@@ -104,7 +104,8 @@ TEST_CASE("grown runs: what differs, and all behind it, is computed") {
   check(0);
 }
 
-TEST_CASE("grown runs: another model, config or backend, gradients, or little work: all is computed") {
+TEST_CASE(
+    "grown runs: another model, config or backend, gradients, or little work: all is computed") {
   Config config = drawn_config(3);
   config.scale = true;
   config.score_scale = 0;
@@ -134,11 +135,13 @@ TEST_CASE("grown runs: another model, config or backend, gradients, or little wo
   Runner usual;  // small runs have the same bits whatever was run before
   CHECK(taken(usual, *backend, model, first) == 0);
   CHECK(taken(usual, *backend, model, second) == 0);
-  CHECK_FALSE(looks_back_only(build_program([&] {
-    Config c = config;
-    c.mask.kind = MaskKind::kNone;
-    return c;
-  }(), {1, 12, kVocab})));
+  CHECK_FALSE(looks_back_only(build_program(
+      [&] {
+        Config c = config;
+        c.mask.kind = MaskKind::kNone;
+        return c;
+      }(),
+      {1, 12, kVocab})));
 }
 
 }  // namespace headlight

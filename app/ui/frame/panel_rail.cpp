@@ -1,5 +1,5 @@
 // The rail: every step of the computation, with a thumbnail of the real tensor. Layers that are not
-// looked at fold to one line per half.
+// looked at fold: to one line per half, and to one line each where they are many.
 #include <algorithm>
 #include <cmath>
 
@@ -12,23 +12,34 @@
 namespace headlight {
 namespace {
 
-// Steps that fold together: a section of one layer.
+// With more layers each folds to a line of its own.
+constexpr int kMostHalvedLayers = 8;
+
+// Steps that fold together: a section of one layer, or all of one where they are many.
 struct Group {
   Stack stack{};
   Section section{};
   int layer = -1;
+  bool whole_layer = false;
   std::size_t begin = 0, end = 0;
 };
 
+bool has_many_layers(const Program& program) {
+  return std::ranges::any_of(program.steps,
+                             [](const Step& s) { return s.layer >= kMostHalvedLayers; });
+}
+
 // Of the steps that go forwards, or of those that go back.
 std::vector<Group> groups_of(const Program& program, bool backward) {
+  const bool many = has_many_layers(program);
   std::vector<Group> groups;
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
     const Step& step = program.steps[i];
     if (step.backward != backward) continue;
-    if (groups.empty() || groups.back().section != step.section ||
-        groups.back().layer != step.layer || groups.back().stack != step.stack) {
-      groups.push_back({step.stack, step.section, step.layer, i, i});
+    const bool whole = many && step.layer >= 0;
+    if (groups.empty() || groups.back().layer != step.layer || groups.back().stack != step.stack ||
+        (!whole && groups.back().section != step.section)) {
+      groups.push_back({step.stack, step.section, step.layer, whole, i, i});
     }
     groups.back().end = i + 1;
   }
@@ -45,12 +56,13 @@ struct Cursor {
 };
 
 // What stands above the group: its layer, or what its steps are for, and the stack of the two that
-// they belong to.
-std::string heading_words(const Ui& ui, const Group& group) {
+// they belong to. Layers that are folded to a line each stand under one heading.
+std::string heading_words(const Ui& ui, const Group& group, bool folds) {
   std::string words;
   if (group.stack != Stack::kOnly)
     words = std::string(ui.tr(group.stack == Stack::kEncoder ? "rail.encoder" : "rail.decoder")) +
             " · ";
+  if (folds && group.whole_layer) return words + std::string(ui.tr("rail.layers"));
   if (group.layer >= 0) return words + ui.tr("rail.layer", {{"n", std::to_string(group.layer)}});
   const bool encodes = group.stack == Stack::kEncoder;
   return words + std::string(ui.tr(group.section == Section::kInput ? "rail.input"
@@ -59,24 +71,41 @@ std::string heading_words(const Ui& ui, const Group& group) {
 }
 
 struct FoldWords {
-  std::string id;
-  std::string_view title;  // an id of the table of texts
+  std::string id, title;
 };
 
-FoldWords fold_words(const Group& group) {
+FoldWords fold_words(const Ui& ui, const Group& group) {
   std::string id = "rail/fold/";
   if (group.stack != Stack::kOnly) id += group.stack == Stack::kEncoder ? "encoder/" : "decoder/";
   id += std::to_string(group.layer);
+  if (group.whole_layer)
+    return {id, ui.tr("rail.whole_layer", {{"n", std::to_string(group.layer)}})};
+  const auto section = [&](std::string_view end, std::string_view title) {
+    return FoldWords{id + std::string(end), std::string(ui.tr(title))};
+  };
   switch (group.section) {
     case Section::kAttention:
-      return {id + "/attention", "rail.attention"};
+      return section("/attention", "rail.attention");
     case Section::kMixer:
-      return {id + "/mixer", "rail.section.mixer"};
+      return section("/mixer", "rail.section.mixer");
     case Section::kCrossAttention:
-      return {id + "/cross_attention", "rail.cross_attention"};
+      return section("/cross_attention", "rail.cross_attention");
     default:
-      return {id + "/feed_forward", "rail.feed_forward"};
+      return section("/feed_forward", "rail.feed_forward");
   }
+}
+
+// The pictures of a folded group: the pattern for attention, the last tensor otherwise; of a whole
+// layer both.
+std::vector<const Step*> fold_pictures(const Program& program, const Group& group) {
+  const Step* last = &program.steps[group.end - 1];
+  const Step* pattern = nullptr;
+  for (std::size_t i = group.begin; i < group.end; ++i) {
+    if (program.makes(program.steps[i], Role::kPattern)) pattern = &program.steps[i];
+  }
+  if (!pattern) return {last};
+  if (!group.whole_layer) return {pattern};
+  return {pattern, last};
 }
 
 void heading(Cursor& c, const std::string& words) {
@@ -87,9 +116,28 @@ void heading(Cursor& c, const std::string& words) {
   c.y += c.ui.px(29);
 }
 
+// The picture of a step's tensor in small.
+void draw_thumb(const AppState& state, Ui& ui, const Step& step, const Rect& thumb, bool over) {
+  const Trace& trace = *state.derived.trace;
+  const StepPage page =
+      step_page(trace, step, std::min(state.session.head, trace.config().head_count() - 1));
+  PagePane picture{{}, step.tensor};
+  picture.pane.rows = 1;
+  picture.pane.columns = page.tokens;
+  if (!page.lines.empty()) picture = page.lines[0].back();
+  if (!state.derived.empty) {  // otherwise the pictures would be those of an older sentence
+    draw_heatmap(ui, trace, picture, thumb, 0);
+    if (over) hover_picture(state, ui, picture, thumb);
+    mark_hovered_cell(state, ui, picture, thumb);
+  }
+  ImGui::GetWindowDrawList()->AddRect(thumb.min(), thumb.max(),
+                                      to_u32(ui.theme.line));  // over pale cells
+}
+
 // One line of the rail; true when it was pressed.
-bool rail_line(Cursor& c, const AppState& state, std::string_view id, const Step& step,
-               std::string_view title, std::string_view hint, bool current) {
+bool rail_line(Cursor& c, const AppState& state, std::string_view id,
+               std::span<const Step* const> pictures, std::string_view title, std::string_view hint,
+               bool current) {
   Ui& ui = c.ui;
   const Rect line{c.panel.x0 + ui.px(8), c.y, c.panel.x1 - ui.px(8), c.y + c.row() - ui.px(1)};
   c.y += c.row();
@@ -110,22 +158,13 @@ bool rail_line(Cursor& c, const AppState& state, std::string_view id, const Step
   if (current)
     list->AddRectFilled({c.panel.x0, line.y0}, {c.panel.x0 + ui.px(3), line.y1},
                         to_u32(ui.theme.text));
-  const Trace& trace = *state.derived.trace;
   const float side = ui.px(24), top = (line.y0 + line.y1 - side) / 2;
-  const Rect thumb{line.x0 + ui.px(6), top, line.x0 + ui.px(6) + side, top + side};
-  const StepPage page =
-      step_page(trace, step, std::min(state.session.head, trace.config().head_count() - 1));
-  PagePane picture{{}, step.tensor};
-  picture.pane.rows = 1;
-  picture.pane.columns = page.tokens;
-  if (!page.lines.empty()) picture = page.lines[0].back();
-  if (!state.derived.empty) {  // otherwise the pictures would be those of an older sentence
-    draw_heatmap(ui, trace, picture, thumb, 0);
-    if (over) hover_picture(state, ui, picture, thumb);
-    mark_hovered_cell(state, ui, picture, thumb);
+  float x = line.x0 + ui.px(6);
+  for (const Step* picture : pictures) {
+    draw_thumb(state, ui, *picture, {x, top, x + side, top + side}, over);
+    x += side + ui.px(6);
   }
-  list->AddRect(thumb.min(), thumb.max(), to_u32(ui.theme.line));  // over pale cells
-  const float text_x = thumb.x1 + ui.px(10), text_y = (line.y0 + line.y1) / 2 - ui.px(8);
+  const float text_x = x + ui.px(4), text_y = (line.y0 + line.y1) / 2 - ui.px(8);
   ImFont* font = current ? ui.fonts.strong : ui.fonts.control;
   ui.text(font, {text_x, text_y}, ui.theme.text, title, line.x1 - text_x);
   const float hint_width = ui.measure(ui.fonts.mono_small, hint).x;
@@ -176,32 +215,29 @@ void draw_steps(const AppState& state, Ui& ui, const Rect& r, const Step& curren
   std::string headed;
   for (const Group& group : groups_of(program, current.backward)) {
     const Step& first = program.steps[group.begin];
-    const std::string words = heading_words(ui, group);
-    if (words != headed) heading(c, words);
-    headed = words;
     const bool folds =
         group.layer >= 0 && (current_index < group.begin || current_index >= group.end);
+    const std::string words = heading_words(ui, group, folds);
+    if (words != headed) heading(c, words);
+    headed = words;
     const auto go = [&](const Step& step) {
       ui.push(GoToStep{program.tensors[static_cast<std::size_t>(step.tensor)].name});
     };
     if (folds) {
-      // The picture of a folded half: the pattern for attention, the last tensor otherwise.
-      const Step* picture = &program.steps[group.end - 1];
-      for (std::size_t i = group.begin; i < group.end; ++i) {
-        if (program.makes(program.steps[i], Role::kPattern)) picture = &program.steps[i];
-      }
-      const FoldWords fold_line = fold_words(group);
+      const FoldWords fold = fold_words(ui, group);
       const std::string count =
           tr_count(ui.language, "count.steps", static_cast<long long>(group.end - group.begin));
-      if (rail_line(c, state, fold_line.id, *picture, ui.tr(fold_line.title), count, false))
-        go(first);
+      const std::vector<const Step*> pictures = fold_pictures(program, group);
+      if (rail_line(c, state, fold.id, pictures, fold.title, count, false)) go(first);
       continue;
     }
     for (std::size_t i = group.begin; i < group.end; ++i) {
       const Step& step = program.steps[i];
       const StepText text = step_text(ui.language, program, step);
       const std::string id = "rail/" + program.tensors[static_cast<std::size_t>(step.tensor)].name;
-      if (rail_line(c, state, id, step, text.title, text.hint, i == current_index)) go(step);
+      const Step* picture = &step;
+      if (rail_line(c, state, id, {&picture, 1}, text.title, text.hint, i == current_index))
+        go(step);
     }
   }
   ImGui::SetCursorScreenPos({r.x0, c.y + ui.px(8)});
