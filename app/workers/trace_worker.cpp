@@ -37,6 +37,7 @@ template <class Work>
 std::optional<std::invoke_result_t<Work>> TraceWorker::here_and_now(const Work& work) {
   const std::unique_lock lock(run_mutex_, std::try_to_lock);
   if (!lock) return std::nullopt;
+  runner_.set_progress({});
   return work();
 }
 
@@ -55,6 +56,11 @@ TraceWorker::Answer TraceWorker::carry_out(Box::Job& job) {
       break;
   }
   const std::lock_guard lock(run_mutex_);
+  runner_.set_progress([&](const Progress& progress) {
+    share_ = progress.share;
+    return !job.stop.stop_requested();
+  });
+  share_ = 0;
   if (const auto* ref = std::get_if<std::string>(&job.request)) return load(*ref);
   if (const auto* nudge = std::get_if<NudgeRequest>(&job.request)) return nudge_of(*nudge);
   FinishedRun done = run(std::get<RunRequest>(job.request), job.key);

@@ -1,6 +1,7 @@
 // Runs documents: small ones at once, large ones on a thread of their own, the newest first.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -121,6 +122,8 @@ class TraceWorker {
   std::optional<FinishedNudge> nudge_now(const NudgeRequest&);
   void request_nudge(const NudgeRequest& r) { mailbox_.post(TraceTask::kNudge, r); }
   std::optional<FinishedNudge> poll_nudge();
+  /// How far the run or load in the background is, 0 to 1.
+  double share() const { return share_; }
   /// It is not wanted any more.
   void drop(TraceTask task) { mailbox_.drop(task); }
   /// Was it asked for, and has not been taken yet?
@@ -149,6 +152,7 @@ class TraceWorker {
   void measure(const RunResult&);
 
   const RunLimits limits_;
+  std::atomic<double> share_{0};
   std::mutex run_mutex_;  // guards runner_ and backend_; the window's thread never waits for it
   Runner runner_;
   std::unique_ptr<Backend> backend_;

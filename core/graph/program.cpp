@@ -98,6 +98,14 @@ int Program::backward_step_of(TensorId id) const {
   return static_cast<int>(forward_steps());
 }
 
+double call_flops(const Program& program, const OpCall& call) {
+  const auto axes = [&](std::size_t i) -> std::span<const Axis> {
+    if (i >= call.in.size()) return {};
+    return program.tensors[place(call.in[i])].axes;
+  };
+  return call_flops(op_info(call.op), axes(0), program.tensors[place(call.out)].axes, axes(1));
+}
+
 std::vector<OpCall> calls_for(const Program& program, TensorId id) {
   std::vector<bool> needed(program.tensors.size(), false);
   needed[static_cast<std::size_t>(program.resolve(id))] = true;

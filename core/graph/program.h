@@ -221,6 +221,9 @@ Program build_program(const Config&, const RunShape&);
 /// multiplied by the inputs Program::dropout. Throws UsageError (validate).
 Program build_training_program(const Config&, const RunShape&, bool dropout = false);
 
+/// call_flops() of one of its calls.
+double call_flops(const Program&, const OpCall&);
+
 /// The calls that tensor `id` needs, in order. A run of just these makes it, and leaves what stands
 /// apart from it (the probabilities, where the loss is asked for) unwritten.
 std::vector<OpCall> calls_for(const Program&, TensorId id);

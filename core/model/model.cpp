@@ -92,13 +92,13 @@ std::shared_ptr<const Model> finished(Model model, std::string ref) {
 
 }  // namespace
 
-std::shared_ptr<const Model> load_model(const std::string& ref) {
+std::shared_ptr<const Model> load_model(const std::string& ref, const ProgressFunction& progress) {
   if (ref == kRunRef) throw Error(Message{"model.run_gone"});
   if (ref.starts_with(kBundledRef))
     return load_model(bundled_model(std::string_view(ref).substr(kBundledRef.size())));
   const fs::path folder(ref);
   Model model = is_foreign_folder(folder)
-                    ? ModelFolder(folder).load()
+                    ? ModelFolder(folder).load(available_memory(), progress)
                     : make_model(load_checkpoint(folder), folder / "tokenizer.json");
   const fs::path whole = folder.lexically_normal();
   model.name = (whole.has_filename() ? whole : whole.parent_path()).filename().string();
@@ -177,7 +177,8 @@ std::shared_ptr<const Tensor> ModelParameters::parameter(const TensorSpec& spec,
                       {{"name", spec.file_name}, {"shape", shape_text(spec.axes)}}});
 }
 
-std::shared_ptr<const Model> ModelCache::get(const std::string& ref) {
+std::shared_ptr<const Model> ModelCache::get(const std::string& ref,
+                                             const ProgressFunction& progress) {
   const auto found = std::find_if(kept_.begin(), kept_.end(),
                                   [&](const Kept& kept) { return kept.model->ref == ref; });
   const auto time = written(ref);
@@ -186,7 +187,7 @@ std::shared_ptr<const Model> ModelCache::get(const std::string& ref) {
     if (gone || found->written == time) return found->model;
     kept_.erase(found);
   }
-  kept_.push_back({time, load_model(ref)});
+  kept_.push_back({time, load_model(ref, progress)});
   if (kept_.size() > kMaxKept) kept_.erase(kept_.begin());
   return kept_.back().model;
 }

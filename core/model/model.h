@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/progress.h"
 #include "core/base/tensor.h"
 #include "core/model/model_file.h"
 #include "core/model/parameter_source.h"
@@ -43,8 +44,9 @@ inline constexpr std::string_view kRunRef = "run";
 
 /// Loads a model. Throws Error that names the file and what is wrong with it (as load_checkpoint()
 /// does, and for a tokenizer that does not go with the weights), and for "run", which is nowhere to
-/// be loaded from.
-std::shared_ptr<const Model> load_model(const std::string& ref);
+/// be loaded from; Cancelled where `progress` stops it.
+std::shared_ptr<const Model> load_model(const std::string& ref,
+                                        const ProgressFunction& progress = {});
 
 struct BundledModel;
 /// A bundled one, of these files. Throws Error that names the file and what is wrong with it.
@@ -83,7 +85,7 @@ class ModelParameters final : public ParameterSource {
 class ModelCache {
  public:
   /// Throws as load_model() does.
-  std::shared_ptr<const Model> get(const std::string& ref);
+  std::shared_ptr<const Model> get(const std::string& ref, const ProgressFunction& progress = {});
 
  private:
   struct Kept {

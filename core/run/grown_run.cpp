@@ -67,11 +67,7 @@ bool looks_back_only(const Program& program) {
 double row_work(const Program& program) {
   double flops = 0;
   for (const OpCall& call : program.calls) {
-    if (!goes_row_by_row(program, call)) continue;
-    const std::vector<Axis> none;
-    flops +=
-        call_flops(op_info(call.op), program.look(call.in[0]).axes, program.look(call.out).axes,
-                   call.in.size() > 1 ? program.look(call.in[1]).axes : none);
+    if (goes_row_by_row(program, call)) flops += call_flops(program, call);
   }
   return flops;
 }

@@ -361,6 +361,24 @@ std::shared_ptr<Trace> Runner::blank_trace(const std::shared_ptr<const Program>&
   return trace;
 }
 
+// Somebody who waits hears how far a long run is, and can stop it.
+void Runner::run_calls(const Program& program, std::span<float* const> memory,
+                       Backend& backend) const {
+  if (!progress_ || !backend.runs_parts()) return backend.run(program, program.calls, memory);
+  constexpr double kLeast = 3e8;  // operations from one word to the next: about a millisecond
+  const std::span<const OpCall> calls = program.calls;
+  double all = 0, done = 0, slice = 0;
+  for (const OpCall& call : calls) all += call_flops(program, call);
+  for (std::size_t begin = 0, end = 0; begin < calls.size(); begin = end) {
+    tell(progress_, "progress.run", done / std::max(all, 1.0));
+    for (slice = 0; end < calls.size() && slice < std::max(kLeast, all / 50); ++end)
+      slice += call_flops(program, calls[end]);
+    const std::span<const OpCall> part = calls.subspan(begin, end - begin);
+    begin == 0 ? backend.run(program, part, memory) : backend.run_more(program, part, memory);
+    done += slice;
+  }
+}
+
 // How many first tokens are those of the last run, whose rows are then the same. One at least is
 // computed.
 std::int64_t Runner::rows_to_take(const Program& program, const RunInput& input, const Model* model,
@@ -401,7 +419,7 @@ RunResult Runner::run(const Document& doc, Backend& backend, std::shared_ptr<con
   RunResult result;
   result.model = std::move(model);
   try {
-    if (!result.model && !doc.model.empty()) result.model = models_.get(doc.model);
+    if (!result.model && !doc.model.empty()) result.model = models_.get(doc.model, progress_);
     try_run(doc, backend, result, gradients);
   } catch (const UsageError& error) {
     result.message = error.message();
@@ -477,7 +495,7 @@ void Runner::try_run(const Document& doc, Backend& backend, RunResult& result, b
   if (result.rows_taken > 0) {
     run_grown(*program, trace->memory_, *last_, result.rows_taken, backend);
   } else {
-    backend.run(*program, program->calls, trace->memory_);
+    run_calls(*program, trace->memory_, backend);
   }
   if (gradients) backpropagate(*trace, model, input, doc, backend);
   if (model) {  // the vocabulary's texts reuse the memory of the last run's

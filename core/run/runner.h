@@ -8,6 +8,7 @@
 #include "core/backends/backend.h"
 #include "core/base/message.h"
 #include "core/base/number_text.h"
+#include "core/base/progress.h"
 #include "core/document/document.h"
 #include "core/model/model.h"
 #include "core/model/sandbox.h"
@@ -67,8 +68,10 @@ class Runner {
   RunResult run(const Document&, Backend&, std::shared_ptr<const Model> model = nullptr,
                 bool gradients = false);
   void set_limits(const RunLimits& limits) { limits_ = limits; }
+  /// Of runs and loads to come; work that it stops gives a RunResult without a trace.
+  void set_progress(ProgressFunction progress) { progress_ = std::move(progress); }
   /// The model with this ref, loaded unless it is kept. Throws as load_model() does.
-  std::shared_ptr<const Model> load(const std::string& ref) { return models_.get(ref); }
+  std::shared_ptr<const Model> load(const std::string& ref) { return models_.get(ref, progress_); }
 
  private:
   void try_run(const Document&, Backend&, RunResult&, bool gradients);
@@ -84,10 +87,12 @@ class Runner {
   double memory_for(const Config&, const RunShape&);
   bool fits(const Config&, const RunShape&);
   void backpropagate(Trace&, const Model*, const RunInput&, const Document&, Backend&);
+  void run_calls(const Program&, std::span<float* const> memory, Backend&) const;
   std::shared_ptr<Trace> blank_trace(const std::shared_ptr<const Program>&);
   std::int64_t rows_to_take(const Program&, const RunInput&, const Model*, const Backend&) const;
 
   RunLimits limits_;
+  ProgressFunction progress_;
   std::unique_ptr<Tokenizer> tokenizer_;
   TokenizerKind tokenizer_kind_{};
   std::unique_ptr<SandboxModel> sandbox_;

@@ -40,14 +40,20 @@ double estimated_bytes(const Document& doc) try {
 
 namespace fs = std::filesystem;
 
-// A folder's weights of this size are read within a frame.
+// The weights of a folder that are no larger are read within a frame.
 constexpr std::uintmax_t kLoadAtOnceBytes = 8u << 20;
 
 bool is_small(const std::string& ref) {
   if (ref.starts_with(kBundledRef)) return true;
   std::error_code error;
-  const std::uintmax_t size = fs::file_size(fs::path(ref) / "model.safetensors", error);
-  return error || size <= kLoadAtOnceBytes;
+  std::uintmax_t size = 0;  // of all parts
+  for (fs::directory_iterator at(ref, error), end; !error && at != end; at.increment(error)) {
+    if (at->path().extension() != ".safetensors") continue;
+    std::error_code unreadable;
+    const std::uintmax_t part = at->file_size(unreadable);
+    if (!unreadable) size += part;
+  }
+  return size <= kLoadAtOnceBytes;
 }
 
 // A session may be opened from another folder.
@@ -276,6 +282,46 @@ void ComputingController::on(const ChooseModel& a) {
   worker_.request_model(ref);
   model_sentence_ = a.sentence;
   derived_.computing = true;
+  derived_.opening = fs::path(ref).filename().string();
+  waits_since_.reset();
+}
+
+void ComputingController::wait(double seconds) {
+  if (!derived_.computing) {
+    waits_since_.reset();
+    derived_.waiting = 0;
+    return;
+  }
+  if (!waits_since_) waits_since_ = seconds;
+  derived_.waiting = seconds - *waits_since_;
+  derived_.share = worker_.share();
+  if (!worker_.awaits(TraceTask::kModel)) derived_.opening.clear();
+}
+
+// What is shown stays; of a run the document goes on without its numbers until they are asked for.
+void ComputingController::on(const StopWaiting& a) {
+  if (a.again) {
+    has_run_ = false;
+    return;
+  }
+  const bool opened = worker_.awaits(TraceTask::kModel);
+  const bool ran = worker_.awaits(TraceTask::kShown);
+  worker_.drop(TraceTask::kModel);
+  worker_.drop(TraceTask::kShown);
+  derived_.computing = false;
+  waits_since_.reset();
+  derived_.waiting = 0;
+  if (!ran) {
+    if (opened) notify(NoticeKind::kInfo, Message{"notice.opening_stopped"});
+    return;
+  }
+  derived_.message = Message{"progress.cancelled"};
+  derived_.problem = say(state_.session.language, derived_.message);
+  std::vector<WayOn> ways = {{"again", Message{"way.compute"}, StopWaiting{true}}};
+  if (state_.history.can_undo())
+    ways.push_back({"undo", Message{"way.undo"}, DoCommand{Command::kUndo}});
+  run_notice_ = Message{"notice.run_stopped"};
+  notify(NoticeKind::kInfo, run_notice_, std::move(ways), NoticeLife::kStays);
 }
 
 void ComputingController::take_model(LoadedModel loaded, const std::string& sentence) {

@@ -19,6 +19,8 @@ class ComputingController : public Controller {
   void update();
   /// Takes in what was finished in the background; true when something changed.
   bool poll();
+  /// Once in a while, with seconds of a steady clock: how long has what is computed been waited for?
+  void wait(double seconds);
   /// Has a run ended since this was last asked?
   bool take_news() { return std::exchange(news_, false); }
   /// Is the run that was begun last the one of the document as it stands?
@@ -33,6 +35,7 @@ class ComputingController : public Controller {
   void stop_gpu();
 
   void on(const ChooseModel&);
+  void on(const StopWaiting&);
   void on(const ChooseCompute&);
   void on(const ComputeAutomatically&);
   void on(const ShowSizes& a) { session_.compute_sizes = a.sizes; }
@@ -65,6 +68,7 @@ class ComputingController : public Controller {
   ComputeMode ran_mode_{};
   std::shared_ptr<const Model> ran_model_;
   bool news_ = false;
+  std::optional<double> waits_since_;
   std::string model_sentence_;  // to go with the model that is being loaded
   Message run_notice_;          // what was said about the last run
   Config sizes_config_;         // of which derived_.sizes are

@@ -13,6 +13,8 @@ namespace headlight {
 void panel_menu(const AppState&, Ui&, const Rect&);
 /// How tall all notices are in a window of this width; 0 when there are none.
 float notices_height(const AppState&, const Ui&, float width);
+/// A card over everything where something is waited for longer than a moment.
+void panel_waiting(const AppState&, Ui&, float width, float height);
 void panel_notices(const AppState&, Ui&, const Rect&);
 void panel_sentence(const AppState&, Ui&, const Rect&);
 /// What comes next; the lower floor of the sentence's card.

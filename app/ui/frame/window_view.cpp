@@ -193,6 +193,7 @@ void draw_window(const AppState& state, Ui& ui, float width, float height) {
   panel_forced(state, ui, width, height);
   panel_palette(state, ui, width, height);
   panel_hint(state, ui, width, height);
+  panel_waiting(state, ui, width, height);
   ui.settle_focus();
   if (ui.hovered_cell != state.session.hovered) ui.push(HoverCell{ui.hovered_cell});
   ImGui::End();

@@ -131,6 +131,10 @@ struct ChooseModel {
   std::string ref;
   std::string sentence = {};  // to go with it; empty: the one that is there, where it knows it
 };
+/// The run or the model that is waited for is not wanted any more; again: the run is.
+struct StopWaiting {
+  bool again = false;
+};
 struct ClosePalette {};
 /// What the window's size folds by itself.
 struct Folded {
@@ -444,6 +448,7 @@ using Action = std::variant<
     ComputeAutomatically, ShowSizes, MeasureSizes, FindModel, LeaveWindow, EndWindow, AnswerNotKept,
     RemoveRun, Ask, AskRename, TypeRunName, RenameRun, AskRemove, RestoreRun, ResumeRun,
     RememberModel, CountCost, TryCostSizes, UseCostSizes, ShowPresets, ChoosePreset, ShowMode,
-    ShowLab, SetLabControl, ResetLab, AnswerLab, SeeLab, ShowLabCode, StopLab, OpenLabInSteps>;
+    ShowLab, SetLabControl, ResetLab, AnswerLab, SeeLab, ShowLabCode, StopLab, OpenLabInSteps,
+    StopWaiting>;
 
 }  // namespace headlight

@@ -72,6 +72,10 @@ struct ComputingDerived {
   std::shared_ptr<const NumberCurve> curve;
   double run_ms = 0;
   bool computing = false;
+  // While it is: for how many seconds now, how far it is (0 to 1), and the name of the model that
+  // is being opened; empty: a run.
+  double waiting = 0, share = 0;
+  std::string opening;
   GpuState gpu;
   std::shared_ptr<const BothRun> both;              // of the trace, when both have run it
   std::shared_ptr<const DeviceCells> device_cells;  // of the trace, where the window can draw them

@@ -87,7 +87,7 @@ double ModelFolder::memory() const {
   return bytes;
 }
 
-Model ModelFolder::load(double most) const {
+Model ModelFolder::load(double most, const ProgressFunction& progress) const {
   if (memory() > most) {
     throw Error(Message{"folder.memory",
                         {{"path", shown(path_)},
@@ -96,7 +96,7 @@ Model ModelFolder::load(double most) const {
   }
   Model model;
   model.file = file_;
-  model.weights = weights_.take(parameters_, rows_, model.not_finite);
+  model.weights = weights_.take(parameters_, rows_, model.not_finite, progress);
   read_tokenizer(path_, model);
   naming_file(path_ / "config.json", [&] { read_begin(model); });
   return model;

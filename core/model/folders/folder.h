@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/progress.h"
 #include "core/graph/program_memory.h"
 #include "core/model/folders/folder_weights.h"
 #include "core/model/model.h"
@@ -31,8 +32,9 @@ class ModelFolder {
   double memory() const;
 
   /// The model. Throws Error for a tensor that is missing or of another shape, a file that was
-  /// changed meanwhile, a tokenizer that does not go with it, and more than `memory` bytes.
-  Model load(double memory = available_memory()) const;
+  /// changed meanwhile, a tokenizer that does not go with it, and more than `memory` bytes;
+  /// Cancelled where `progress` stops it, which any thread may call, one at a time.
+  Model load(double memory = available_memory(), const ProgressFunction& progress = {}) const;
 
  private:
   void read_begin(Model&) const;

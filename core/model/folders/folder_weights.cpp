@@ -1,6 +1,7 @@
 #include "core/model/folders/folder_weights.h"
 
 #include <algorithm>
+#include <mutex>
 #include <set>
 
 #include "core/base/thread_pool.h"
@@ -166,15 +167,27 @@ FolderWeights::Taken FolderWeights::check(const TensorSpec& spec,
 
 std::vector<Tensor> FolderWeights::take(std::span<const TensorSpec> specs,
                                         std::span<const WeightRow> rows,
-                                        std::vector<std::string>& not_finite) const {
+                                        std::vector<std::string>& not_finite,
+                                        const ProgressFunction& progress) const {
   std::vector<Taken> taken;
-  for (const TensorSpec& spec : specs) taken.push_back(check(spec, rows));
+  double all = 1, done = 0;
+  for (const TensorSpec& spec : specs) {
+    taken.push_back(check(spec, rows));
+    all += static_cast<double>(cell_count(spec.axes));
+  }
+  std::mutex telling;
+  const auto tell_of = [&](const TensorSpec& spec) {
+    const std::lock_guard lock(telling);
+    tell(progress, "progress.weights", done / all);
+    done += static_cast<double>(cell_count(spec.axes));
+  };
   std::vector<Tensor> weights(specs.size());
   std::vector<std::int64_t> odd(specs.size(), 0);
   ThreadPool pool(kFolderThreads);
   pool.parallel_for(static_cast<std::int64_t>(specs.size()), [&](std::int64_t i, int) {
     const auto at = static_cast<std::size_t>(i);
     const TensorSpec& spec = specs[at];
+    tell_of(spec);
     Tensor& tensor = weights[at];
     tensor.name = spec.name;
     tensor.axes = spec.axes;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/progress.h"
 #include "core/io/file_steps.h"
 #include "core/model/folders/folder_type.h"
 #include "core/model/folders/mapped_safetensors.h"
@@ -49,9 +50,10 @@ class FolderWeights {
   std::vector<std::string> unused(std::span<const TensorSpec>, std::span<const WeightRow>) const;
 
   /// The parameters, all checked first, each in its own axes. `not_finite`: names of those of them
-  /// that hold NaN or infinity. Throws Error.
+  /// that hold NaN or infinity. Throws Error, and as ModelFolder::load() does.
   std::vector<Tensor> take(std::span<const TensorSpec>, std::span<const WeightRow>,
-                           std::vector<std::string>& not_finite) const;
+                           std::vector<std::string>& not_finite,
+                           const ProgressFunction& progress = {}) const;
 
  private:
   struct Place {
