@@ -106,9 +106,10 @@ void RecordingSink::draw(ImDrawList* list, const HeatmapQuad& quad) {
 }
 
 Gui::Gui(Document document, ImVec2 size, float scale, RunLimits limits, UserFolders folders)
-    : shell_(std::move(document), at_once(limits, std::move(folders))),
-      frontend_(shell_, sink_),
-      size_(size) {
+    : Gui(std::move(document), at_once(limits, std::move(folders)), size, scale) {}
+
+Gui::Gui(Document document, ShellOptions options, ImVec2 size, float scale)
+    : shell_(std::move(document), std::move(options)), frontend_(shell_, sink_), size_(size) {
   prepare_keys(ImGui::GetIO());
   shell_.set_screen_scale(scale);
   move_to({-1, -1});

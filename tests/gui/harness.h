@@ -62,6 +62,8 @@ class Gui {
  public:
   explicit Gui(Document document = {}, ImVec2 size = {1440, 900}, float scale = 1,
                RunLimits limits = {}, UserFolders folders = {});
+  /// With a background, say, whose answers shell().poll() takes in.
+  Gui(Document document, ShellOptions options, ImVec2 size = {1440, 900}, float scale = 1);
 
   const AppState& state() const { return shell_.state(); }
   const Document& document() const { return state().document(); }

@@ -1,0 +1,118 @@
+// Models with more layers than the rail has room for, and runs that are waited for.
+#include <algorithm>
+
+#include "tests/gui/harness.h"
+
+namespace headlight::test {
+namespace {
+
+Document deep_document(int layers) {
+  Document document = small_document(layers, 12, 48);
+  document.sentence = "the keys to the old cabinet";
+  return document;
+}
+
+std::vector<std::string> folds(const Gui& gui) {
+  std::vector<std::string> all;
+  for (const auto& [id, r] : gui.drawn().all()) {
+    if (id.starts_with("rail/fold/")) all.push_back(id);
+  }
+  return all;
+}
+
+// The pictures in a line of the rail.
+int pictures_in(const Gui& gui, std::string_view id) {
+  const DrawnControl r = gui.rect(id);
+  return static_cast<int>(std::ranges::count_if(gui.heatmaps().drawn(), [&](const DrawnHeatmap& d) {
+    return d.quad.x0 >= r.min.x && d.quad.x1 <= r.max.x && d.quad.y0 >= r.min.y &&
+           d.quad.y1 <= r.max.y;
+  }));
+}
+
+}  // namespace
+
+TEST_CASE("many layers: the rail has one line per layer, and the current one is open") {
+  Gui gui(deep_document(12), {1920, 1080});
+  gui.push(GoToStep{"blocks.5.attn.pattern"});
+  gui.frame(20);  // the list comes to rest
+  CHECK(folds(gui).size() == 11);
+  CHECK_FALSE(gui.has("rail/fold/5"));
+  // All of the open layer, both halves.
+  for (const char* step : {"attn.q", "attn.pattern", "resid_mid", "mlp.pre", "resid_post"})
+    CHECK(gui.has(std::string("rail/blocks.5.") + step));
+  CHECK_FALSE(gui.has("rail/blocks.4.attn.q"));
+  gui.reveal("rail/fold/6", "panel/rail_steps");
+  CHECK(pictures_in(gui, "rail/fold/6") == 2);  // the pattern, and what the layer leaves
+  CHECK(gui.shows("Layer6"));
+  CHECK(gui.shows("LAYER5"));
+  gui.click("rail/fold/6");
+  CHECK(gui.state().session.layer == 6);
+  CHECK(gui.state().session.step.starts_with("blocks.6."));
+  gui.frame(20);
+  CHECK(gui.has("rail/fold/5"));
+  CHECK_FALSE(gui.has("rail/fold/6"));
+  gui.push(GoToStep{"embed"});
+  CHECK(folds(gui).size() == 12);
+  CHECK(gui.shows("LAYERS"));
+  gui.key({'B', false, false});  // the same on the way back
+  gui.push(GoToStep{"d.blocks.11.mlp.pre"});
+  CHECK(folds(gui).size() == 11);
+  CHECK(gui.has("rail/d.blocks.11.attn.q"));
+}
+
+TEST_CASE("many layers: up to eight fold to their halves, as ever") {
+  Gui gui(deep_document(8));
+  gui.push(GoToStep{"blocks.5.attn.pattern"});
+  CHECK(folds(gui).size() == 15);
+  CHECK(gui.has("rail/fold/5/feed_forward"));
+}
+
+TEST_CASE("many layers: layers and heads are chosen by steppers") {
+  Gui gui(deep_document(12));
+  gui.push(GoToStep{"blocks.5.attn.pattern"});
+  CHECK(gui.has("layer/more"));
+  gui.click("layer/more");
+  CHECK(gui.state().session.layer == 6);
+  CHECK(gui.state().session.step == "blocks.6.attn.pattern");
+  gui.click("head/more");
+  CHECK(gui.state().session.head == 1);
+}
+
+TEST_CASE("waiting: a long run tells how far it is, and can be stopped and asked for again") {
+  ShellOptions options = still_options(1);
+  options.background = true;
+  Gui gui(deep_document(2), options);
+  gui.shell().wait();
+  const std::uint64_t before = gui.trace().serial();
+  Document longer = deep_document(2);
+  longer.sentence.clear();
+  for (int i = 0; i < 900; ++i) longer.sentence += "word" + std::to_string(i % 7) + " ";
+  gui.push(DoEdit{SetDocument{longer}, ""});
+  REQUIRE(gui.state().derived.computing);
+  gui.shell().keep(10.0);
+  gui.frame();
+  CHECK_FALSE(gui.has("panel/waiting"));  // not for what is over at once
+  gui.shell().keep(10.5);
+  gui.frame();
+  REQUIRE(gui.has("panel/waiting"));
+  CHECK(gui.state().derived.waiting == 0.5);
+  CHECK(gui.shows("Computing"));
+  gui.click("waiting/stop");
+  CHECK_FALSE(gui.state().derived.computing);
+  CHECK_FALSE(gui.has("panel/waiting"));
+  gui.shell().wait();
+  gui.frame();
+  CHECK(gui.trace().serial() == before);
+  CHECK(gui.document().sentence == longer.sentence);  // nothing typed is lost
+  CHECK(gui.notices_say("Computing was stopped"));
+  CHECK_FALSE(gui.state().derived.problem.empty());
+  gui.click("notice/again");
+  CHECK(gui.state().derived.computing);
+  gui.shell().wait();
+  gui.frame();
+  CHECK(gui.trace().length() == 900);
+  CHECK(gui.state().derived.problem.empty());
+  CHECK_FALSE(gui.notices_say("Computing was stopped"));
+}
+
+}  // namespace headlight::test
