@@ -119,6 +119,18 @@ std::int64_t parameter_count(const Model& model) {
   return count;
 }
 
+Message not_finite_note(const Model& model) {
+  const std::vector<std::string>& names = model.not_finite;
+  if (names.empty()) return {};
+  constexpr std::size_t kNamed = 3;
+  std::string list;
+  for (std::size_t i = 0; i < std::min(names.size(), kNamed); ++i)
+    list += (i > 0 ? ", " : "") + names[i];
+  if (names.size() > kNamed) list += " …";
+  return Message{"notice.weights_not_finite",
+                 {{"n", count_text(std::ssize(names))}, {"names", list}}};
+}
+
 void check_ids(const Model& model, std::span<const int> ids) {
   for (std::size_t i = 0; i < ids.size(); ++i) {
     if (ids[i] >= 0 && ids[i] < model.file.vocab) continue;

@@ -54,6 +54,9 @@ std::shared_ptr<const Model> load_model(const BundledModel& files);
 
 std::int64_t parameter_count(const Model&);
 
+/// Which of its weights hold NaN or infinity; empty: none.
+Message not_finite_note(const Model&);
+
 /// Throws Error for an id that is no row of the model's table, with its place.
 void check_ids(const Model&, std::span<const int> ids);
 

@@ -444,6 +444,7 @@ void Runner::try_run(const Document& doc, Backend& backend, RunResult& result, b
   result.cut |= divide_row(config, separator_of(model, config, input), most, input);
   if (!result.unknown.empty())
     result.note = unknown_message("notice.read_as_unknown", *model->vocabulary, result.unknown);
+  if (model && !model->not_finite.empty()) result.note = not_finite_note(*model);
   const bool pair = config.form == ModelForm::kTranslate;
   if (pair ? input.source_ids.empty() : input.tokens.empty()) {
     result.is_usage = result.empty = true;
