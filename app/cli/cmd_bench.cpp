@@ -8,6 +8,7 @@
 #include "core/io/atomic_file.h"
 #include "tests/bench/bench_app.h"
 #include "tests/bench/bench_core.h"
+#include "tests/bench/bench_folder.h"
 #include "tests/bench/bench_gl.h"
 #include "tests/bench/bench_memory.h"
 #include "tests/bench/bench_sparse.h"
@@ -73,6 +74,31 @@ void add_memory(CLI::App& bench, Run& run) {
   sub->callback([chosen, &run] {
     run = [chosen] {
       print_rows(bench_memory(chosen->threads, chosen->rounds));
+      return 0;
+    };
+  });
+}
+
+void add_folder(CLI::App& bench, Run& run) {
+  struct Chosen {
+    std::string folder;
+    int tokens = 64, threads = 2, rounds = 11;
+  };
+  auto chosen = std::make_shared<Chosen>();
+  CLI::App* sub = bench.add_subcommand(
+      "folder", "A model's folder: opening it, a run with all numbers, one more token");
+  sub->add_option("folder", chosen->folder, "The model's folder")->required();
+  sub->add_option("--tokens", chosen->tokens, "Tokens of the run")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 4096));
+  add_threads(*sub, chosen->threads, "Threads of the cpu backend");
+  sub->add_option("--rounds", chosen->rounds, "Turns of each, of which the median is shown")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 10000));
+  sub->callback([chosen, &run] {
+    run = [chosen] {
+      print_rows(
+          bench_folder(model_ref(chosen->folder), chosen->tokens, chosen->threads, chosen->rounds));
       return 0;
     };
   });
@@ -159,6 +185,7 @@ void add_bench_command(CLI::App& app, Run& run) {
            BenchPass::kTrain, run);
   add_pass(*sub, "forward", "The same models forward only", BenchPass::kForward, run);
   add_memory(*sub, run);
+  add_folder(*sub, run);
   add_gl(*sub, run);
   add_switch(*sub, run);
   sub->callback([sub, threads, &run] {
