@@ -156,7 +156,7 @@ TEST_CASE("focus: in a sheet Tab stays in the sheet") {
   gui.frame(3);
   REQUIRE(gui.has("panel/model_settings"));
   std::set<std::string> seen;
-  for (int i = 0; i < 120; ++i) {
+  for (int i = 0; i < 240; ++i) {
     tab(gui);
     if (!seen.insert(focused(gui)).second) break;
     CAPTURE(focused(gui));

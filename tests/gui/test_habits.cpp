@@ -388,6 +388,7 @@ TEST_CASE("undo takes back each kind of edit, redo makes it again") {
                                    MoveToken{0, 2},
                                    SetMaxTokens{3},
                                    SetTarget{0, "cat"},
+                                   SetIds{{0, 1}, {}},
                                    choose_model(small_document(), *load_model("bundled:sort")),
                                    SetLab{{"scale", {{"scale", {{"d_k", "16"}}}}}},
                                    SetDocument{target}};

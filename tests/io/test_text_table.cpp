@@ -84,7 +84,8 @@ void add_choices(std::set<std::string>& ids, const std::string& group, T kind) {
 
 // The ids that are put together at run time, from the tables that they are put together from.
 std::set<std::string> computed_ids() {
-  std::set<std::string> ids = {"choice.switch.on", "choice.switch.off"};
+  std::set<std::string> ids = {"choice.switch.on", "choice.switch.off", "choice.bias.as_all",
+                               "choice.bias.on", "choice.bias.off"};
   add_choices(ids, "mask", MaskKind{});
   add_choices(ids, "positions", PositionKind{});
   add_choices(ids, "attention", AttentionKind{});
@@ -94,6 +95,9 @@ std::set<std::string> computed_ids() {
   add_choices(ids, "norm", NormKind{});
   add_choices(ids, "rotary", RotaryPairs{});
   add_choices(ids, "pool", PoolKind{});
+  add_choices(ids, "pooler", Pooler{});
+  add_choices(ids, "sinusoid", Sinusoid{});
+  add_choices(ids, "rotary_scaling", RotaryScaling{});
   add_choices(ids, "mixer", MixerKind{});
   ids.insert({"choice.form.tokens", "choice.form.classes", "choice.form.translate"});
   for (const auto kind : {TokenizerKind::kWords, TokenizerKind::kCharacters, TokenizerKind::kBytes})

@@ -121,6 +121,21 @@ std::vector<Document> other_documents() {
     c.local_layers = {1};
     c.local_window = 2;
   });
+  with([](Config& c) {
+    c.embed_scale = c.head_transform = true;
+    c.positions = PositionKind::kSinusoidal;
+    c.sinusoid = Sinusoid::kHalves;
+  });
+  for (const Pooler pooler : {Pooler::kTanh, Pooler::kRelu}) {
+    with([&](Config& c) {
+      c.form = ModelForm::kClasses;
+      c.pool = PoolKind::kFirst;
+      c.mask.kind = MaskKind::kNone;
+      c.pooler = pooler;
+      c.segments = true;
+      c.segment_rows = 1;
+    });
+  }
   for (const RotaryScaling scaling : {RotaryScaling::kLinear, RotaryScaling::kLlama3}) {
     with([&](Config& c) {
       c.positions = PositionKind::kRotary;

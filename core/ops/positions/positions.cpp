@@ -250,7 +250,7 @@ const OpInfo& learned_position_op() {
       .numpy = learned_code,
       .torch = learned_code,
       .inputs = {InputKind::kSizes},
-      .trials = {"b t, 2t n"},
+      .trials = {"b t, 4t n"},
       .gradient_reads = {.inputs = {}, .result = false},
   };
   return info;

@@ -79,7 +79,8 @@ std::int64_t GlOps::row_groups(const GlOpCall& c) {
 // Groups of the kernels that take a few columns each: gradients of biases and norms.
 std::int64_t GlOps::column_groups(const GlOpCall& c) const {
   const bool has_columns = is_norm(c.call.op) || c.call.op == Op::kLinear ||
-                           c.call.op == Op::kProject || c.call.op == Op::kConvolution;
+                           c.call.op == Op::kProject || c.call.op == Op::kConvolution ||
+                           (c.call.op == Op::kLinearTransposed && c.has_bias());
   return has_columns ? parts_of(c.out_axes.back().size, table_.column_group) : 0;
 }
 
