@@ -132,6 +132,7 @@ int run_command_line(int argc, char** argv) {
   add_train_command(app, run);
   add_cost_command(app, run);
   add_info_command(app, run);
+  add_convert_command(app, run);
   add_models_command(app, run);
   add_presets_command(app, run);
   add_eval_command(app, run);

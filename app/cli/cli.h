@@ -25,6 +25,7 @@ void add_screenshot_command(CLI::App&, Run& run);
 void add_walk_command(CLI::App&, Run& run);
 void add_train_command(CLI::App&, Run& run);
 void add_cost_command(CLI::App&, Run& run);
+void add_convert_command(CLI::App&, Run& run);
 void add_info_command(CLI::App&, Run& run);
 void add_models_command(CLI::App&, Run& run);
 void add_eval_command(CLI::App&, Run& run);

@@ -235,6 +235,43 @@ bool convert_integers(std::string_view bytes, std::string_view dtype, std::vecto
   return true;
 }
 
+// Put together piece by piece: looking up each key in one JSON object that keeps its order would
+// take quadratic time.
+class HeaderText {
+ public:
+  explicit HeaderText(const std::map<std::string, std::string>& metadata) {
+    if (!metadata.empty()) text_ += dump(Json(kMetadata)) + ":" + dump(Json(metadata));
+  }
+  void add(const std::string& name, std::string_view dtype, const std::vector<std::int64_t>& shape,
+           std::uint64_t begin, std::uint64_t end) {
+    const nlohmann::ordered_json entry = {
+        {"dtype", dtype}, {"shape", shape}, {"data_offsets", {begin, end}}};
+    if (text_.size() > 1) text_ += ',';
+    text_ += dump(Json(name)) + ":" + dump(entry);
+  }
+  std::size_t size() const { return text_.size(); }
+  void append_to(std::string& out) {
+    text_ += '}';
+    text_.append((8 - text_.size() % 8) % 8, ' ');
+    if (text_.size() > kMaxHeader) {
+      throw Error(
+          "The header of a .safetensors file may have up to 100 MB, but the names and notes of "
+          "this one take " +
+          std::to_string(text_.size()) + " bytes. Shorten them.");
+    }
+    const std::uint64_t length = text_.size();
+    out.append(reinterpret_cast<const char*>(&length), sizeof length);
+    out += text_;
+  }
+
+ private:
+  template <class T>
+  static std::string dump(const T& value) {
+    return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  }
+  std::string text_ = "{";
+};
+
 }  // namespace
 
 std::string to_safetensors(std::span<const NamedArray> arrays,
@@ -252,39 +289,39 @@ std::string to_safetensors(std::span<const NamedArray> arrays,
     const std::size_t size_a = element_size(*a, storage), size_b = element_size(*b, storage);
     return size_a != size_b ? size_a > size_b : a->name < b->name;
   });
-  // Put together piece by piece: looking up each key in one JSON object that keeps its order would
-  // take quadratic time.
-  const auto dump = [](const auto& value) {
-    return value.dump(-1, ' ', false, Json::error_handler_t::replace);
-  };
-  std::string json = "{";
-  if (!metadata.empty()) json += dump(Json(kMetadata)) + ":" + dump(Json(metadata));
+  HeaderText header(metadata);
   std::uint64_t at = 0;
   for (const NamedArray* array : order) {
     const std::size_t size = element_size(*array, storage);
     const std::uint64_t end = at + element_count(*array) * size;
     const char* dtype = size == 2 ? "F16" : size == 4 ? "F32" : "I64";
-    const nlohmann::ordered_json entry = {
-        {"dtype", dtype}, {"shape", array->shape}, {"data_offsets", {at, end}}};
-    if (json.size() > 1) json += ',';
-    json += dump(Json(array->name)) + ":" + dump(entry);
+    header.add(array->name, dtype, array->shape, at, end);
     at = end;
   }
-  json += '}';
-  json.append((8 - json.size() % 8) % 8, ' ');
-  if (json.size() > kMaxHeader) {
-    throw Error(
-        "The header of a .safetensors file may have up to 100 MB, but the names and notes of "
-        "this one take " +
-        std::to_string(json.size()) + " bytes. Shorten them.");
-  }
   std::string out;
-  out.reserve(kLengthBytes + json.size() + at);
-  const std::uint64_t length = json.size();
-  out.append(reinterpret_cast<const char*>(&length), sizeof length);
-  out += json;
+  out.reserve(header.size() + kLengthBytes + at);
+  header.append_to(out);
   for (const NamedArray* array : order) append_data(out, *array, storage);
   return out;
+}
+
+SafetensorsFile blank_safetensors(std::map<std::string, SafetensorsEntry> entries,
+                                  const std::map<std::string, std::string>& metadata) {
+  SafetensorsFile file;
+  file.entries = std::move(entries);
+  file.metadata = metadata;
+  HeaderText header(metadata);
+  std::size_t at = 0;
+  for (auto& [name, entry] : file.entries) {
+    entry.begin = at;
+    at += static_cast<std::size_t>(bytes_of_shape(entry, dtype_size(entry.dtype, name), name));
+    entry.end = at;
+    header.add(name, entry.dtype, entry.shape, entry.begin, entry.end);
+  }
+  header.append_to(file.bytes);
+  file.data_start = file.bytes.size();
+  file.bytes.resize(file.data_start + at, '\0');
+  return file;
 }
 
 namespace {

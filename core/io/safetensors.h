@@ -46,6 +46,11 @@ struct SafetensorsFile {
   }
 };
 
+/// The bytes of a file whose numbers are still to be written: zeros, at the places that `entries`
+/// then has. Of each entry `dtype` and `shape` are given. Throws Error as to_safetensors() does.
+SafetensorsFile blank_safetensors(std::map<std::string, SafetensorsEntry> entries,
+                                  const std::map<std::string, std::string>& metadata = {});
+
 /// Reads a file and checks all of it: header length, JSON, unique names, known dtypes, sizes that
 /// agree with shapes, and byte ranges that fill the data section without overlap or hole. Never
 /// trusts a number of the file. Throws Error with what was expected and what came.

@@ -11,6 +11,7 @@
 #include "core/model/bundled.h"
 #include "core/model/checkpoint.h"
 #include "core/model/folders/folder.h"
+#include "core/text/pieces/piece_tokenizer.h"
 
 namespace headlight {
 namespace {
@@ -45,12 +46,17 @@ Model make_model(Checkpoint checkpoint, const fs::path& where) {
   model.weights = std::move(checkpoint.weights);
   if ((model.vocabulary->cut() == TextCut::kNumbers) != model.file.config.numbers)
     throw Error(Message{"error.numbers_tokenizer", {{"path", shown(where)}}});
-  if (model.vocabulary->size() != model.file.vocab) {
+  // Of two tables the tokenizer from elsewhere is as long as the longer one.
+  const bool pieces = model.vocabulary->cut() == TextCut::kPieces;
+  const std::int64_t rows =
+      pieces ? std::max(model.file.vocab, model.file.source_vocab) : model.file.vocab;
+  if (model.vocabulary->size() != rows) {
     throw Error(Message{"model.vocabulary_size",
                         {{"path", shown(where)},
                          {"n", count_text(model.vocabulary->size())},
-                         {"vocab", count_text(model.file.vocab)}}});
+                         {"vocab", count_text(rows)}}});
   }
+  find_frame(model);
   return model;
 }
 
@@ -139,6 +145,29 @@ void check_ids(const Model& model, std::span<const int> ids) {
                               {"got", std::to_string(ids[i])},
                               {"last", std::to_string(model.file.vocab - 1)}}});
   }
+}
+
+void find_frame(Model& model) {
+  const PieceTokenizer* pieces = model.vocabulary->pieces();
+  if (!pieces) return;
+  model.before.clear();
+  model.behind.clear();
+  bool behind = false;
+  // What is put around a text stands nowhere in it.
+  for (const PlacedToken& token : pieces->encode("a")) {
+    if (token.end > 0)
+      behind = true;
+    else
+      (behind ? model.behind : model.before).push_back(token.id);
+  }
+}
+
+bool has_ids_alone(const Model& model) {
+  const Vocabulary& vocabulary = *model.vocabulary;
+  if (vocabulary.cut() != TextCut::kWords) return false;
+  for (int id = 0; id < vocabulary.size(); ++id)
+    if (vocabulary.token(id) != std::to_string(id)) return false;
+  return true;
 }
 
 bool can_have(const Config& model, PositionKind kind) {

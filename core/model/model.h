@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -27,11 +26,7 @@ struct Model {
   std::shared_ptr<const Vocabulary> vocabulary;
   // What its tokenizer puts before and behind each sentence: [CLS] and [SEP], <s>.
   std::vector<int> before, behind;  // of an encoder-decoder: around the source
-  // Of an encoder-decoder: what its own row begins with, where that is not [BOS], and what has to
-  // come next then: the mark of a language.
-  std::optional<int> begin;
-  std::vector<int> forced;
-  std::vector<Tensor> weights;  // by the names and with the axes of the program's parameters
+  std::vector<Tensor> weights;      // by the names and with the axes of the program's parameters
   std::vector<std::string> not_finite;  // of a folder: weights that hold NaN or infinity
   std::uint64_t mark = 0;               // weights_mark() of a loaded model; 0 of a training run's
 };
@@ -56,6 +51,12 @@ std::int64_t parameter_count(const Model&);
 
 /// Which of its weights hold NaN or infinity; empty: none.
 Message not_finite_note(const Model&);
+
+/// Sets `before` and `behind` to what a tokenizer from elsewhere puts around a text.
+void find_frame(Model&);
+
+/// Are its tokens nothing but ids? Then the numbers are their names.
+bool has_ids_alone(const Model&);
 
 /// Throws Error for an id that is no row of the model's table, with its place.
 void check_ids(const Model&, std::span<const int> ids);

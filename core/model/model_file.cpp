@@ -8,6 +8,7 @@ namespace {
 
 constexpr JsonFileWords kWords = {"checkpoint.wrong_value", "checkpoint.not_json",
                                   "checkpoint.too_deep"};
+constexpr std::size_t kMostForced = 1024;
 
 }  // namespace
 
@@ -30,11 +31,29 @@ std::string model_text(const ModelFile& m) {
   if (!m.classes.empty()) json["classes"] = m.classes;
   if (m.source > 0) json["source"] = m.source;
   if (m.source_vocab > 0) json["source_vocab"] = m.source_vocab;
+  if (m.begin) json["begin"] = *m.begin;
+  if (!m.forced.empty()) json["forced"] = m.forced;
   json["model"] = config_json(m.config);
   return json_text(json);
 }
 
 namespace {
+
+// What a row of an encoder-decoder begins with: rows of its table.
+void read_begin(const JsonReader& in, ModelFile& file) {
+  const int last = static_cast<int>(file.vocab) - 1;
+  int id = 0;
+  in.number("begin", id, 0, last);
+  if (in.find("begin")) file.begin = id;
+  const OrderedJson* list = in.find("forced");
+  if (!list) return;
+  for (const OrderedJson& one : *list) {
+    const bool row = one.is_number_unsigned() && one.get<std::uint64_t>() <= std::uint64_t(last);
+    if (!list->is_array() || !row || file.forced.size() >= kMostForced)
+      in.fail("forced", Message{"session.ids"}, *list);
+    file.forced.push_back(one.get<int>());
+  }
+}
 
 // What only some forms of model have, and must have.
 void read_form(const JsonReader& in, ModelFile& file) {
@@ -42,6 +61,7 @@ void read_form(const JsonReader& in, ModelFile& file) {
     if (!in.find("source")) throw Error(Message{"checkpoint.no_key", {{"key", "source"}}});
     in.number("source", file.source, 1, kLargestContext);
     in.number("source_vocab", file.source_vocab, 1, kLargestVocab);
+    read_begin(in, file);
   }
   if (file.config.form != ModelForm::kClasses) return;
   const OrderedJson* list = in.find("classes");

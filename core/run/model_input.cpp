@@ -54,7 +54,7 @@ bool pads_source(const Config& config) {
 }
 
 int begin_of(const Model& model) {
-  if (model.begin) return *model.begin;
+  if (model.file.begin) return *model.file.begin;
   const std::optional<int> begin = model.vocabulary->id_of(Special::kBegin);
   if (!begin) throw Error(Message{"model.no_begin", {{"name", model.name}}});
   return *begin;
@@ -126,8 +126,8 @@ std::vector<int> greedy_row(const Model& model, const Config& config, const RunI
   shape.padded = pads_source(config);
   std::vector<int> ids = {begin_of(model)};
   while (static_cast<std::int64_t>(ids.size()) < most) {
-    if (ids.size() <= model.forced.size()) {
-      ids.push_back(model.forced[ids.size() - 1]);
+    if (ids.size() <= model.file.forced.size()) {
+      ids.push_back(model.file.forced[ids.size() - 1]);
       continue;
     }
     shape.positions = static_cast<std::int64_t>(ids.size());

@@ -42,14 +42,7 @@ void read_tokenizer(const fs::path& folder, Model& model) {
   }
   const auto pieces = std::make_shared<const PieceTokenizer>(own.with_size(static_cast<int>(rows)));
   model.vocabulary = std::make_shared<const Vocabulary>(Vocabulary::of_pieces(pieces));
-  // What it puts around a text stands nowhere in it.
-  bool behind = false;
-  for (const PlacedToken& token : pieces->encode("a")) {
-    if (token.end > 0)
-      behind = true;
-    else
-      (behind ? model.behind : model.before).push_back(token.id);
-  }
+  find_frame(model);
 }
 
 }  // namespace
@@ -76,6 +69,7 @@ ModelFolder::ModelFolder(const fs::path& folder)
     const Config& c = file_.config;
     if (c.form == ModelForm::kTokens && c.mask.is_causal()) file_.kind = "next-token";
     file_.task = std::string(type_->model_type);
+    read_begin();
     parameters_ = program_parameters(file_);
   });
 }
@@ -98,21 +92,20 @@ Model ModelFolder::load(double most, const ProgressFunction& progress) const {
   model.file = file_;
   model.weights = weights_.take(parameters_, rows_, model.not_finite, progress);
   read_tokenizer(path_, model);
-  naming_file(path_ / "config.json", [&] { read_begin(model); });
   return model;
 }
 
 // What an encoder-decoder's own row begins with, and what is forced to follow.
-void ModelFolder::read_begin(Model& model) const {
-  if (model.file.config.form != ModelForm::kTranslate) return;
-  const int last = static_cast<int>(model.file.vocab) - 1;
+void ModelFolder::read_begin() {
+  if (file_.config.form != ModelForm::kTranslate) return;
+  const int last = static_cast<int>(file_.vocab) - 1;
   for (const char* key : {"decoder_start_token_id", "bos_token_id"}) {
     if (!config_.has(key)) continue;
-    model.begin = config_.whole(key, 0, last);
+    file_.begin = config_.whole(key, 0, last);
     break;
   }
   if (config_.has("forced_bos_token_id"))
-    model.forced = {config_.whole("forced_bos_token_id", 0, last)};
+    file_.forced = {config_.whole("forced_bos_token_id", 0, last)};
 }
 
 }  // namespace headlight

@@ -37,7 +37,7 @@ class ModelFolder {
   Model load(double memory = available_memory(), const ProgressFunction& progress = {}) const;
 
  private:
-  void read_begin(Model&) const;
+  void read_begin();
 
   std::filesystem::path path_;
   FolderConfig config_;

@@ -20,6 +20,15 @@ constexpr ActivationName kActivationNames[] = {
 
 }  // namespace
 
+std::string_view activation_name(Activation activation) {
+  if (activation == Activation::kSwiglu) activation = Activation::kSilu;
+  if (activation == Activation::kGeglu) activation = Activation::kGelu;
+  for (const ActivationName& known : kActivationNames) {
+    if (known.value == activation) return known.name;
+  }
+  return "";
+}
+
 FolderConfig::FolderConfig(std::string_view text)
     : FolderConfig(parse_json(text, kFolderWords), "") {}
 

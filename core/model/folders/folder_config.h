@@ -10,6 +10,9 @@
 
 namespace headlight {
 
+/// What configs call an activation; of a gated one, the function that makes the gate.
+std::string_view activation_name(Activation);
+
 class FolderConfig {
  public:
   /// Throws Error for a text that is no JSON object. A key whose value is null counts as absent.

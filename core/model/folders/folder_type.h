@@ -40,6 +40,11 @@ struct FolderType {
   std::vector<WeightRow> (*rows)(const FolderConfig&, const TensorShapes&);
   /// What may stand before every name: of a whole model's file, of a model without its head …
   std::vector<std::string_view> prefixes{};
+  /// The other way: config.json of this model, as far as the type can say it. Whoever writes one
+  /// reads it back and compares (core/model/convert). None: such folders are not written.
+  OrderedJson (*write)(const ModelFile&) = nullptr;
+  /// How the names begin that stand in a whole model's file without the first prefix.
+  std::vector<std::string_view> heads{};
 };
 
 std::span<const FolderType> folder_types();

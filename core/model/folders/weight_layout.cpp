@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <type_traits>
-
-#include "core/base/half.h"
 
 namespace headlight {
 namespace {
@@ -79,6 +78,18 @@ void copy_plane(const char* bytes, const Plane& p, float* to) {
   }
 }
 
+// As three axes, the first ones of size 1 where there are fewer.
+struct ThreeAxes {
+  std::array<std::int64_t, 3> size = {1, 1, 1}, stride = {0, 0, 0};
+};
+ThreeAxes three_axes(const StridedSource& from, std::span<const Axis> axes) {
+  ThreeAxes three;
+  const std::size_t missing = 3 - axes.size();
+  for (std::size_t a = 0; a < axes.size(); ++a)
+    three.size[missing + a] = axes[a].size, three.stride[missing + a] = from.strides[a];
+  return three;
+}
+
 template <class T>
 void copy_cells(std::string_view bytes, const StridedSource& from, std::span<const Axis> axes,
                 float* to) {
@@ -93,11 +104,7 @@ void copy_cells(std::string_view bytes, const StridedSource& from, std::span<con
                 static_cast<std::size_t>(step) * sizeof(T));
     return;
   }
-  // As three axes, the first ones of size 1 where there are fewer.
-  std::array<std::int64_t, 3> size = {1, 1, 1}, stride = {0, 0, 0};
-  const std::size_t missing = 3 - axes.size();
-  for (std::size_t a = 0; a < axes.size(); ++a)
-    size[missing + a] = axes[a].size, stride[missing + a] = from.strides[a];
+  const auto [size, stride] = three_axes(from, axes);
   for (std::int64_t outer = 0; outer < size[0]; ++outer) {
     const auto at = static_cast<std::size_t>(from.offset + outer * stride[0]) * sizeof(T);
     copy_plane<T>(bytes.data() + at, {size[1], size[2], stride[1], stride[2]},
@@ -162,6 +169,58 @@ std::int64_t copy_weights(std::string_view bytes, std::string_view dtype, const 
   for (std::int64_t i = 0; i < cells; ++i)
     odd += (std::bit_cast<std::uint32_t>(to[i]) & kExponent) == kExponent;
   return odd;
+}
+
+namespace {
+
+struct SixteenBits {
+  std::uint16_t (*round)(float);
+  std::uint16_t exponent;  // all of its bits set: infinite or no number
+};
+
+// Walked in squares, as copy_plane() does.
+template <class Put>
+void each_cell(const ThreeAxes& axes, std::int64_t offset, Put put) {
+  constexpr std::int64_t kSquare = 32;
+  const auto& [size, stride] = axes;
+  for (std::int64_t outer = 0; outer < size[0]; ++outer) {
+    for (std::int64_t r0 = 0; r0 < size[1]; r0 += kSquare) {
+      for (std::int64_t c0 = 0; c0 < size[2]; c0 += kSquare) {
+        const std::int64_t r1 = std::min(r0 + kSquare, size[1]),
+                           c1 = std::min(c0 + kSquare, size[2]);
+        for (std::int64_t r = r0; r < r1; ++r) {
+          for (std::int64_t c = c0; c < c1; ++c) {
+            put((outer * size[1] + r) * size[2] + c,
+                offset + outer * stride[0] + r * stride[1] + c * stride[2]);
+          }
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::optional<float> place_weights(const float* from, std::span<const Axis> axes,
+                                   const StridedSource& place, NumberFormat format, char* to) {
+  const ThreeAxes three = three_axes(place, axes);
+  const auto put = [&](std::int64_t at, const auto& number) {
+    std::memcpy(to + static_cast<std::size_t>(at) * sizeof number, &number, sizeof number);
+  };
+  if (format == NumberFormat::kFloat32) {
+    each_cell(three, place.offset, [&](std::int64_t i, std::int64_t at) { put(at, from[i]); });
+    return std::nullopt;
+  }
+  const SixteenBits bits = format == NumberFormat::kFloat16 ? SixteenBits{float_to_half, 0x7C00}
+                                                            : SixteenBits{float_to_bfloat, 0x7F80};
+  std::optional<float> beyond;
+  each_cell(three, place.offset, [&](std::int64_t i, std::int64_t at) {
+    const std::uint16_t rounded = bits.round(from[i]);
+    const bool finite = (rounded & bits.exponent) != bits.exponent;
+    if (!finite && std::isfinite(from[i]) && !beyond) beyond = from[i];
+    put(at, rounded);
+  });
+  return beyond;
 }
 
 }  // namespace headlight

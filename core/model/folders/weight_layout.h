@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/base/half.h"
 #include "core/base/tensor.h"
 #include "core/graph/roles.h"
 
@@ -45,5 +47,10 @@ StridedSource strided_source(const WeightSource&, std::span<const Axis> axes, Ro
 /// "BF16". Returns how many of them are not finite.
 std::int64_t copy_weights(std::string_view bytes, std::string_view dtype, const StridedSource&,
                           std::span<const Axis> axes, float* to);
+
+/// The other way: each cell of ours to its place among the numbers of the file's tensor. Returns
+/// the first finite one that is beyond what the format holds, if there is one.
+std::optional<float> place_weights(const float* from, std::span<const Axis> axes,
+                                   const StridedSource& place, NumberFormat, char* to);
 
 }  // namespace headlight

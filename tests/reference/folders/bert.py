@@ -104,8 +104,9 @@ def run_masked(c, w, ids, segments):
     of = "cls.predictions.transform."
     y = kept.keep("unembed.pre", linear(x, w[of + "dense.weight"], w[of + "dense.bias"]))
     y = kept.keep("unembed.act", ACTIVATIONS[c["hidden_act"]](y))
+    words = GAMMA if of + "LayerNorm.gamma" in w else WEIGHT
     y = kept.keep("ln_head.normalized", layer_norm(
-        y, w[of + "LayerNorm.gamma"], w[of + "LayerNorm.beta"], c["layer_norm_eps"]))
+        y, w[f"{of}LayerNorm.{words[0]}"], w[f"{of}LayerNorm.{words[1]}"], c["layer_norm_eps"]))
     finish(kept, linear(y, w["bert.embeddings.word_embeddings.weight"], w["cls.predictions.bias"]))
     return kept
 

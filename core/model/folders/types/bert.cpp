@@ -233,9 +233,43 @@ std::vector<WeightRow> distilbert_rows(const FolderConfig&, const TensorShapes&)
           {Role::kClassBias, "classifier.bias"}};
 }
 
+const char* bert_architecture(const Config& c) {
+  if (c.form == ModelForm::kClasses) return "BertForSequenceClassification";
+  return c.head_transform ? "BertForMaskedLM" : "BertModel";
+}
+
+// Others always have rows of segments; a model without them gets rows of zeros.
+OrderedJson write_bert(const ModelFile& file) {
+  const Config& c = file.config;
+  OrderedJson json = {{"architectures", OrderedJson::array({bert_architecture(c)})},
+                      {"model_type", "bert"},
+                      {"vocab_size", file.vocab},
+                      {"max_position_embeddings", file.context},
+                      {"type_vocab_size", c.segments ? c.segment_rows : kSegments},
+                      {"num_hidden_layers", c.layers},
+                      {"num_attention_heads", c.head_count()},
+                      {"hidden_size", c.d_model},
+                      {"intermediate_size", c.hidden_width()},
+                      {"hidden_act", activation_name(c.activation)},
+                      {"layer_norm_eps", c.norm_epsilon},
+                      {"position_embedding_type", "absolute"},
+                      {"tie_word_embeddings", true}};
+  if (c.form != ModelForm::kClasses) return json;
+  OrderedJson names = OrderedJson::object(), ids = names;
+  for (std::size_t i = 0; i < file.classes.size(); ++i) {
+    names[std::to_string(i)] = file.classes[i];
+    ids[file.classes[i]] = i;
+  }
+  json["id2label"] = std::move(names);
+  json["label2id"] = std::move(ids);
+  return json;
+}
+
 }  // namespace
 
-FolderType bert_type() { return {"bert", read_bert, bert_rows, {"bert."}}; }
+FolderType bert_type() {
+  return {"bert", read_bert, bert_rows, {"bert."}, write_bert, {"cls.", "classifier."}};
+}
 FolderType roberta_type() { return {"roberta", read_roberta, roberta_rows, {"roberta."}}; }
 FolderType distilbert_type() {
   return {"distilbert", read_distilbert, distilbert_rows, {"distilbert."}};

@@ -65,10 +65,31 @@ std::vector<WeightRow> gpt2_rows(const FolderConfig&, const TensorShapes& shape_
           {Role::kUnembedding, "lm_head.weight", WeightLayout::kLinear}};
 }
 
+// As Conv1D, and always with biases, which others expect.
+OrderedJson write_gpt2(const ModelFile& file) {
+  const Config& c = file.config;
+  return {{"architectures", OrderedJson::array({"GPT2LMHeadModel"})},
+          {"model_type", "gpt2"},
+          {"vocab_size", file.vocab},
+          {"n_positions", file.context},
+          {"n_ctx", file.context},
+          {"n_layer", c.layers},
+          {"n_head", c.head_count()},
+          {"n_embd", c.d_model},
+          {"n_inner", c.hidden_width()},
+          {"activation_function", activation_name(c.activation)},
+          {"layer_norm_epsilon", c.norm_epsilon},
+          {"scale_attn_weights", c.scale},
+          {"bias", true},
+          {"tie_word_embeddings", c.tied_head}};
+}
+
 }  // namespace
 
 FolderType gpt2_type() {
-  return {"gpt2", read_gpt2, gpt2_rows, {"transformer.", "_orig_mod.transformer.", "_orig_mod."}};
+  return {"gpt2",     read_gpt2,
+          gpt2_rows,  {"transformer.", "_orig_mod.transformer.", "_orig_mod."},
+          write_gpt2, {"lm_head."}};
 }
 
 }  // namespace headlight

@@ -100,10 +100,73 @@ std::vector<WeightRow> llama_rows(const FolderConfig&, const TensorShapes&) {
           {Role::kUnembedding, "lm_head.weight", kProduct}};
 }
 
+OrderedJson rope_scaling(const Config& c) {
+  if (c.rotary_scaling == RotaryScaling::kNone) return nullptr;
+  const bool linear = c.rotary_scaling == RotaryScaling::kLinear;
+  OrderedJson rope = {{"rope_type", linear ? "linear" : "llama3"}, {"factor", c.rotary_factor}};
+  if (linear) return rope;
+  rope["low_freq_factor"] = c.rotary_low;
+  rope["high_freq_factor"] = c.rotary_high;
+  rope["original_max_position_embeddings"] = c.rotary_context;
+  return rope;
+}
+
+OrderedJson write_decoder(const ModelFile& file, std::string_view type,
+                          std::string_view architecture) {
+  const Config& c = file.config;
+  OrderedJson json = {{"architectures", OrderedJson::array({architecture})},
+                      {"model_type", type},
+                      {"vocab_size", file.vocab},
+                      {"max_position_embeddings", file.context},
+                      {"num_hidden_layers", c.layers},
+                      {"num_attention_heads", c.head_count()},
+                      {"num_key_value_heads", c.kv_head_count()},
+                      {"hidden_size", c.d_model},
+                      {"head_dim", c.head_width()},
+                      {"intermediate_size", c.hidden_width()},
+                      {"hidden_act", "silu"},
+                      {"rms_norm_eps", c.norm_epsilon},
+                      {"rope_theta", c.rotary_base}};
+  if (OrderedJson rope = rope_scaling(c); !rope.is_null()) json["rope_scaling"] = std::move(rope);
+  json["tie_word_embeddings"] = c.tied_head;
+  return json;
+}
+
+OrderedJson write_llama(const ModelFile& file) {
+  OrderedJson json = write_decoder(file, "llama", "LlamaForCausalLM");
+  json["attention_bias"] = file.config.has_qkv_bias() && file.config.has_output_bias();
+  json["mlp_bias"] = file.config.has_mlp_bias();
+  return json;
+}
+
+// In all layers or in none.
+OrderedJson write_mistral(const ModelFile& file) {
+  OrderedJson json = write_decoder(file, "mistral", "MistralForCausalLM");
+  json["sliding_window"] = nullptr;
+  if (!file.config.local_layers.empty()) json["sliding_window"] = file.config.local_window;
+  return json;
+}
+
+// In the layers from one on.
+OrderedJson write_qwen2(const ModelFile& file) {
+  const Config& c = file.config;
+  OrderedJson json = write_decoder(file, "qwen2", "Qwen2ForCausalLM");
+  json["use_sliding_window"] = !c.local_layers.empty();
+  json["sliding_window"] = c.local_layers.empty() ? file.context : c.local_window;
+  json["max_window_layers"] = c.local_layers.empty() ? c.layers : c.local_layers.front();
+  return json;
+}
+
 }  // namespace
 
-FolderType llama_type() { return {"llama", read_llama, llama_rows, {"model."}}; }
-FolderType mistral_type() { return {"mistral", read_mistral, llama_rows, {"model."}}; }
-FolderType qwen2_type() { return {"qwen2", read_qwen2, llama_rows, {"model."}}; }
+FolderType llama_type() {
+  return {"llama", read_llama, llama_rows, {"model."}, write_llama, {"lm_head."}};
+}
+FolderType mistral_type() {
+  return {"mistral", read_mistral, llama_rows, {"model."}, write_mistral, {"lm_head."}};
+}
+FolderType qwen2_type() {
+  return {"qwen2", read_qwen2, llama_rows, {"model."}, write_qwen2, {"lm_head."}};
+}
 
 }  // namespace headlight
