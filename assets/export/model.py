@@ -352,7 +352,7 @@ class Distances(Weights):
     """What all layers of a stack know of how far a key is behind its query."""
 
     def __init__(self, c, causal):
-        xl, t5 = c.positions == "transformer-xl", c.positions == "t5"
+        xl, t5 = (c.positions == kind and c.layers > 0 for kind in ("transformer-xl", "t5"))
         rows = (c.heads, c.d_head) if xl else None
         super().__init__(b_D=(c.heads, c.t5_buckets) if t5 else None, u=rows, v=rows)
         self.c, self.causal = c, causal
