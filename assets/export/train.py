@@ -280,6 +280,9 @@ class Processes:
         self.device = torch.device(device)
         if self.count > 1:
             dist.init_process_group("nccl" if self.device.type == "cuda" else "gloo")
+        # One tensor for all sums, kept to the end: gloo's thread, were it the last to hold one, would
+        # wait for the interpreter while that waits for the thread.
+        self.told = torch.zeros((), device=self.device)
 
     def part(self, batch):
         """This process's rows, and how many stand before them."""
@@ -292,8 +295,9 @@ class Processes:
     def sum(self, number):
         if self.count == 1:
             return number.item()
-        dist.all_reduce(number)
-        return number.item()
+        self.told.copy_(number)
+        dist.all_reduce(self.told)
+        return self.told.item()
 
 
 class Training:
@@ -427,6 +431,7 @@ def main():
         if options.out and (run["step"] == steps or run["step"] % options.save_every == 0):
             training.save(options.out)
     if processes.count > 1:
+        dist.barrier()
         dist.destroy_process_group()
 
 

@@ -60,7 +60,7 @@ RECIPES = {
 
 def run(command, **more):
     done = subprocess.run([str(part) for part in command], stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True, **more)
+                          stderr=subprocess.STDOUT, text=True, timeout=200, **more)
     assert done.returncode == 0, (command, done.stdout)
     return done.stdout
 
