@@ -9,7 +9,11 @@ import json
 import pathlib
 import sys
 
-import torch
+try:
+    import torch
+except ImportError:
+    print("skipped: no python3 here has PyTorch (Debian: python3-torch)")
+    sys.exit(77)
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent.parent / "assets" / "export"))
