@@ -280,9 +280,6 @@ class Processes:
         self.device = torch.device(device)
         if self.count > 1:
             dist.init_process_group("nccl" if self.device.type == "cuda" else "gloo")
-        # One tensor for all sums, kept to the end: gloo's thread, were it the last to hold one, would
-        # wait for the interpreter while that waits for the thread.
-        self.told = torch.zeros((), device=self.device)
 
     def part(self, batch):
         """This process's rows, and how many stand before them."""
@@ -295,9 +292,8 @@ class Processes:
     def sum(self, number):
         if self.count == 1:
             return number.item()
-        self.told.copy_(number)
-        dist.all_reduce(self.told)
-        return self.told.item()
+        dist.all_reduce(number)
+        return number.item()
 
 
 class Training:
@@ -432,7 +428,10 @@ def main():
             training.save(options.out)
     if processes.count > 1:
         dist.barrier()
-        dist.destroy_process_group()
+        # Everything is written. To take the interpreter down with the group's threads may hang: gloo's
+        # let go of their last tensors when the interpreter lets them, and it waits for them.
+        sys.stdout.flush()
+        os._exit(0)
 
 
 if __name__ == "__main__":

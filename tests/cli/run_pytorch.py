@@ -10,6 +10,8 @@ converted once more. Needs PyTorch; HEADLIGHT_CONVERT is another program to conv
 import json
 import os
 import pathlib
+import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -50,10 +52,17 @@ RECIPES = {
     "task": (["--task", "reverse"], [*SMALL, *COSINE, "--block", "post-norm", "--positions", "alibi"]),
     "classes of a task": (["--task", "sentiment"],
                           [*SMALL, "--pool", "foci", "--foci-penalty", "0.2", "--experts", "3",
-                           "--top-experts", "2", "--balance", "0.1", "--dropout", "0.1"]),
+                           "--top-experts", "2", "--balance", "0.1", "--dropout", "0.1", "--init",
+                           "glorot"]),
     "classes of a table": (["--labels", "labels.tsv"], [*SMALL, "--pool", "cls", "--lr", "0.005"]),
     "pairs": (["--pairs", "pairs.tsv"], [*SMALL, *COSINE, "--scores", "additive", "--dropout", "0.1"]),
     "dates": (["--task", "dates"], [*SMALL, "--optimizer", "adam", "--positions", "learned"]),
+    "rows of ids": (["--data-ids", "rows.npy"], [*SMALL, "--positions", "t5", "--attention", "wide"]),
+    "best weights kept": (["--text", "text.txt", "--validation", "10%"],
+                          [*SMALL, "--lr", "0.01", "--patience", "50", "--validate-every", "4",
+                           "--context", "8"]),
+    "layers that stay": (["--text", "text.txt"],
+                         ["--from", "stories", "--freeze", "3", "--batch", "3", "--context", "8"]),
 }
 
 
@@ -87,9 +96,13 @@ def compare(what, own, theirs, steps):
 def python(folder, arguments, processes=1):
     start = [sys.executable]
     if processes > 1:
-        # With Python 3.11 PyTorch 1.13 has no word for neither redirecting nor copying what is said.
-        start += ["-m", "torch.distributed.run", "--standalone", "--redirects", 1, "--tee", 1,
-                  "--nproc_per_node", processes]
+        # A port of its own: --standalone of PyTorch 1.13 always takes the same. And with Python 3.11
+        # that has no word for neither redirecting nor copying what is said.
+        with socket.socket() as free:
+            free.bind(("localhost", 0))
+            port = free.getsockname()[1]
+        start += ["-m", "torch.distributed.run", "--rdzv_backend", "c10d", "--rdzv_endpoint",
+                  f"localhost:{port}", "--redirects", 1, "--tee", 1, "--nproc_per_node", processes]
     return run([*start, folder / "train.py", *arguments])
 
 
@@ -111,9 +124,11 @@ def begin(data, options, folder):
 
 def check_recipe(name, data, options, folder):
     begun, out, own = folder / "run", folder / "pytorch", folder / "own.csv"
-    data = [str(folder.parent / part) if part.endswith((".txt", ".tsv")) else part for part in data]
+    data = [str(folder.parent / part) if part.endswith((".txt", ".tsv", ".npy")) else part for part in data]
     begin(data, options, begun)
-    file = data[:2] if data[0] != "--task" else []  # which a run that goes on needs again
+    # What a run that goes on needs again.
+    file = [part for option, value in zip(data[::2], data[1::2]) for part in (option, value)
+            if option in ("--text", "--labels", "--pairs", "--data-ids", "--validation")]
     goes_on = [HEADLIGHT, "train", *file, "--threads", "2", "--steps", LAST]
     run([*goes_on, "--resume", begun, "--out", folder / "whole", "--log", own])
     run([CONVERT, "convert", begun, "--out", out, "--to", "pytorch", *file, "--steps", LAST - FEW])
@@ -133,6 +148,15 @@ def check_recipe(name, data, options, folder):
           flush=True)
 
 
+def write_rows(path, rows=23, width=9):
+    """Of int32, as NumPy saves them."""
+    header = f"{{'descr': '<i4', 'fortran_order': False, 'shape': ({rows}, {width}), }}"
+    header = header.ljust(117) + "\n"
+    ids = [(i * i + i // width) % 11 for i in range(rows * width)]
+    path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() +
+                     struct.pack(f"<{len(ids)}i", *ids))
+
+
 def main():
     try:
         import torch  # noqa: F401
@@ -143,6 +167,7 @@ def main():
         scratch = pathlib.Path(scratch)
         for name, text in (("text.txt", TEXT), ("labels.tsv", LABELS), ("pairs.tsv", PAIRS)):
             (scratch / name).write_text(text)
+        write_rows(scratch / "rows.npy")
         for i, (name, (data, options)) in enumerate(RECIPES.items()):
             if sys.argv[2:] and name not in sys.argv[2:]:
                 continue
