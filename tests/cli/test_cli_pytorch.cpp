@@ -98,8 +98,8 @@ TEST_CASE("PyTorch: every preset and every bundled model has its logits there, o
     CHECK_FALSE(std::filesystem::exists(to));
   }
   CHECK(refused == std::map<std::string, std::string>{{"transformer-xl", "--memory"}});
-  const std::string command = "bash " HEADLIGHT_TEST_DIR "cli/run_code.sh pytorch_logits.py " +
-                              (folder / "all");
+  const std::string command =
+      "bash " HEADLIGHT_TEST_DIR "cli/run_code.sh pytorch_logits.py " + (folder / "all");
   const int status = std::system(command.c_str());
   const bool skipped = WIFEXITED(status) && WEXITSTATUS(status) == 77;
   if (skipped) MESSAGE("logits are not compared: no PyTorch here");

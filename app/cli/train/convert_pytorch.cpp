@@ -19,8 +19,7 @@ LearnedFrom data_of(const RunCheckpoint& run, TrainOptions o, RunSettings& setti
   if (settings.text) use_text(*settings.text, o);
   KnownTokens known;
   if (o.data_ids.empty())
-    known = {std::make_shared<Vocabulary>(Vocabulary::from_json(run.tokenizer)),
-             run.model.classes};
+    known = {std::make_shared<Vocabulary>(Vocabulary::from_json(run.tokenizer)), run.model.classes};
   if (!o.labels.empty() && o.context == 0)
     o.context = static_cast<int>(run.model.context) - (begins_with_class(config) ? 1 : 0);
   LearnedFrom data = open_data(o, settings, known, config);

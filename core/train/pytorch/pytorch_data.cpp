@@ -108,10 +108,10 @@ PytorchData drawn_batches(const Task& task, BatchSource& source, std::int64_t co
     const TokenBatch& batch = source.next();
     rows = batch.rows;
     if (count * rows * (width + sources) > kMostCells)
-      throw UsageError(Message{
-          "pytorch.too_many",
-          {{"got", std::to_string(count)},
-           {"most", std::to_string(std::max<std::int64_t>(kMostCells / (rows * (width + sources)), 1))}}});
+      throw UsageError(Message{"pytorch.too_many",
+                               {{"got", std::to_string(count)},
+                                {"most", std::to_string(std::max<std::int64_t>(
+                                             kMostCells / (rows * (width + sources)), 1))}}});
     tokens.add(batch.tokens, rows);
     targets.add(batch.targets, rows);
     lengths.add(batch.lengths, rows);

@@ -22,7 +22,7 @@ RunCheckpoint exported_run(const std::string& ref);
 struct PytorchSource {
   std::shared_ptr<const Task> task;  // null: rows of ids
   BatchSource* batches = nullptr;    // null: there are no data, and train.py asks for some
-  std::int64_t steps = 1000;         // whose batches are written, where they are not drawn from text
+  std::int64_t steps = 1000;  // whose batches are written, where they are not drawn from text
 };
 
 /// Writes the folder. Throws UsageError that names what model.py or train.py do not have

@@ -28,8 +28,7 @@ constexpr Lack<Config> kOfModels[] = {
 };
 
 constexpr Lack<RunSettings> kOfRuns[] = {
-    {"--storage",
-     [](const RunSettings& r) { return r.storage != NumberFormat::kFloat32; }},
+    {"--storage", [](const RunSettings& r) { return r.storage != NumberFormat::kFloat32; }},
 };
 
 template <class T>
