@@ -99,9 +99,8 @@ class Config:
     fused_attention: bool = False
 
     def __post_init__(self):
-        for key, known in (("mixer", ("attention", "none")), ):
-            if getattr(self, key) not in known:
-                raise ValueError(f"model.py has no {key} '{getattr(self, key)}'")
+        if self.mixer not in ("attention", "none"):
+            raise ValueError(f"model.py has no mixer '{self.mixer}'")
         odd = {"added", "by_head", "source_padding"} & set(self.mask)
         if odd or self.mask["kind"] not in ("none", "causal", "local", "strided"):
             raise ValueError(f"model.py has no mask {self.mask}")
@@ -120,7 +119,8 @@ class Config:
     def read(cls, folder):
         folder = pathlib.Path(folder)
         file = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-        own = {key: file[key] for key in ("vocab", "context", "source", "source_vocab") if key in file}
+        sizes = ("vocab", "context", "source", "source_vocab")
+        own = {key: file[key] for key in sizes if key in file}
         export = pathlib.Path(__file__).parent / "pytorch.json"
         if export.exists():
             own["separator"] = json.loads(export.read_text(encoding="utf-8")).get("separator", -1)
@@ -380,8 +380,9 @@ class Distances(Weights):
             return scores - slope[:, None, None] * self.behind(n, scores.device).abs()
         if self.c.positions != "t5":
             return scores
-        buckets = torch.tensor([bucket(self.c, d, self.causal) for d in range(1 - n, n)])
-        return scores + self.b_D[:, buckets.to(scores.device)[self.behind(n, scores.device) + n - 1]]
+        buckets = torch.tensor([bucket(self.c, d, self.causal) for d in range(1 - n, n)],
+                               device=scores.device)
+        return scores + self.b_D[:, buckets[self.behind(n, scores.device) + n - 1]]
 
 
 # ---- attention ----

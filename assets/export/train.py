@@ -35,6 +35,8 @@ USUAL = {
     "schedule": {"kind": "constant", "peak": 1e-3, "floor": 0.0, "warmup": 0, "steps": 1000},
 }
 
+FROM_CONFIG = ("vocab", "context", "kind")  # what data are checked by
+
 
 # ---- batches ----
 
@@ -61,7 +63,7 @@ class Windows:
     """Stretches of a running text from anywhere, and the token after each; or hidden tokens."""
 
     def __init__(self, about, arrays, run):
-        self.about, self.text = about, arrays["text"].tolist()
+        self.about, self.text = about, arrays["text"]
         self.rows, self.random = run["batch"], Random(int(run["data"]))
         self.specials = set(about.get("specials", []))
         self.last = run["vocab"] - 1
@@ -75,7 +77,7 @@ class Windows:
         tokens, targets = [], []
         for _ in range(self.rows):
             begin = self.random.below(len(self.text) - width + (1 if hides else 0))
-            row = self.text[begin:begin + width + 1]
+            row = self.text[begin:begin + width + 1].tolist()
             read, wanted = self.hide(row[:width]) if hides else (row[:-1], row[1:])
             tokens.append(read)
             targets.append(wanted)
@@ -164,15 +166,27 @@ def read_npy(path):
                         dtype=torch.int64).reshape(header["shape"])
 
 
+def given_rows(path, run):
+    """Rows of a person's own: only of a model that says the next token are both halves known."""
+    if run["kind"] != "next-token":
+        sys.exit(f"--rows teaches the next token, and this model learns '{run['kind']}': export a "
+                 "run with its data")
+    rows = read_npy(path)
+    if rows.dim() != 2 or not 0 <= rows.min() <= rows.max() < run["vocab"]:
+        sys.exit(f"{path} must hold rows of ids below {run['vocab']}")
+    if rows.shape[1] - 1 > run["context"]:
+        sys.exit(f"the rows of {path} have {rows.shape[1] - 1} tokens to read; the model's context "
+                 f"is {run['context']}")
+    return Rows(rows, run)
+
+
 def open_data(options, export, run):
     if options.rows:
-        rows = read_npy(options.rows)
-        if rows.dim() != 2 or not 0 <= rows.min() <= rows.max() < run["vocab"]:
-            sys.exit(f"{options.rows} must hold rows of ids below {run['vocab']}")
-        return Rows(rows, run)
+        return given_rows(options.rows, run)
     if "data" not in export:
-        sys.exit("there are no data in this folder: give --rows FILE.npy, rows of context + 1 token "
-                 "ids, or export the run again with its --text, --labels, --pairs or --data-ids")
+        sys.exit("there are no data in this folder: give --rows FILE.npy, rows of context + 1 "
+                 "token ids, or export the run again with its --text, --labels, --pairs or "
+                 "--data-ids")
     arrays, kind = headlight.read_safetensors(HERE / "data.safetensors"), export["data"]["kind"]
     if kind == "windows":
         return Windows(export["data"], arrays, run)
@@ -302,10 +316,13 @@ class Training:
         self.export = json.loads((HERE / "pytorch.json").read_text(encoding="utf-8"))
         self.processes, self.source, file = Processes(options.device), source, source / "train.json"
         self.fresh = not file.exists()
-        self.run = USUAL if self.fresh else {**USUAL, **json.loads(file.read_text(encoding="utf-8"))}
+        self.run = dict(USUAL)
+        if not self.fresh:
+            self.run.update(json.loads(file.read_text(encoding="utf-8")))
         self.model = headlight.load(source)
         self.config = self.model.c
-        self.run["vocab"] = self.config.vocab
+        described = json.loads((source / "config.json").read_text(encoding="utf-8"))
+        self.run.update({key: described[key] for key in FROM_CONFIG})
         if self.fresh:
             self.run["batch"] = options.batch or self.run["batch"]
             self.run["schedule"]["peak"] = options.lr or self.run["schedule"]["peak"]
@@ -345,7 +362,8 @@ class Training:
         loss, before = torch.zeros((), device=processes.device), 0
         for i, batch in enumerate(batches):
             own, first = processes.part(batch)
-            dropout = headlight.Dropout(run["dropout"], int(run["seed"]), run["step"], before + first)
+            seed, rows_before = int(run["seed"]), before + first
+            dropout = headlight.Dropout(run["dropout"], seed, run["step"], rows_before)
             before += len(batch["tokens"])
             # The processes exchange gradients once, with the last batch.
             waits = processes.count > 1 and i + 1 < len(batches)
@@ -361,8 +379,8 @@ class Training:
         loss, trained = processes.sum(loss), list(self.trained.values())
         norm = torch.nn.utils.clip_grad_norm_(trained, run["clip"] or math.inf).item()
         if not (math.isfinite(loss) and math.isfinite(norm)):
-            sys.exit(f"the loss became {loss} (norm of the gradients {norm}) at step {run['step']}; "
-                     "nothing of it was saved")
+            sys.exit(f"the loss became {loss} (norm of the gradients {norm}) at step "
+                     f"{run['step']}; nothing of it was saved")
         self.optimizer.step()
         run["step"] += 1
         run["data"] = str(self.data.state)
@@ -372,12 +390,13 @@ class Training:
         """A checkpoint as Headlight writes it. What was measured belongs to other weights."""
         folder = pathlib.Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        gone = ("vocab", "validation", "best", "loss_scale")
+        gone = (*FROM_CONFIG, "validation", "best", "loss_scale")
         run = {key: value for key, value in self.run.items() if key not in gone}
         text = json.dumps(run, indent=2) + "\n"
         moments = stored_moments(self.optimizer, run["optimizer"], self.parameters,
                                  self.export["moments"])
-        files = {name: (self.source / name).read_bytes() for name in ("config.json", "tokenizer.json")}
+        files = {name: (self.source / name).read_bytes()
+                 for name in ("config.json", "tokenizer.json")}
         files["train.json"] = text.encode()
         # Written beside the old ones first: a full disk leaves those as they were.
         for name, data in files.items():
@@ -393,10 +412,12 @@ def main():
     parser.add_argument("--steps", type=int, help="updates in all (default: those of the run)")
     parser.add_argument("--out", help="folder of what comes out")
     parser.add_argument("--resume", help="a folder of --out, to go on from")
-    parser.add_argument("--save-every", type=int, default=1000, help="steps from one save to the next")
+    parser.add_argument("--save-every", type=int, default=1000,
+                        help="steps from one save to the next")
     parser.add_argument("--log", help="FILE.csv: a line for each step")
     parser.add_argument("--device", default="auto", help="cuda, cpu, or auto")
-    parser.add_argument("--rows", help="FILE.npy: rows of context + 1 ids, in place of the run's data")
+    parser.add_argument("--rows",
+                        help="FILE.npy: rows of context + 1 ids, in place of the run's data")
     parser.add_argument("--batch", type=int, help="rows of a batch, of a model without a run")
     parser.add_argument("--lr", type=float, help="learning rate, of a model without a run")
     options = parser.parse_args()
@@ -428,8 +449,8 @@ def main():
             training.save(options.out)
     if processes.count > 1:
         dist.barrier()
-        # Everything is written. To take the interpreter down with the group's threads may hang: gloo's
-        # let go of their last tensors when the interpreter lets them, and it waits for them.
+        # Everything is written. To take the interpreter down with the group's threads may hang:
+        # gloo's let go of their last tensors when the interpreter lets them, and it waits for them.
         sys.stdout.flush()
         os._exit(0)
 

@@ -34,7 +34,7 @@ def value_of(text, like):
     return type(like)(text)
 
 
-def config_of(words, tensors):
+def config_of(words):
     """Config of a file's words, or what of them the export refuses."""
     fields = {f.name: f for f in exported.dataclasses.fields(exported.Config)}
     usual = exported.Config(vocab=1, context=1)
@@ -55,12 +55,14 @@ def config_of(words, tensors):
         refused.append("mask " + words.get("mask", "causal"))
     if refused:
         return None, refused
-    mask = {"kind": words.get("mask", "causal"), "window": int(words.get("window", 2)), "stride": int(words.get("stride", 3))}
+    mask = {"kind": words.get("mask", "causal"), "window": int(words.get("window", 2)),
+            "stride": int(words.get("stride", 3))}
     if words.get("causal", "auto") != "auto":
         mask["causal"] = words["causal"] == "on"
     source = int(words.get("source", 0))
+    classes = int(words.get("classes", 0))
     return exported.Config(**{**made, "context": int(words["tokens"]), "source": source,
-                              "classes": int(words.get("classes", 0)), "mask": mask, "separator": 3}), []
+                              "classes": classes, "mask": mask, "separator": 3}), []
 
 
 def lengths_of(tensors, name, extra):
@@ -75,7 +77,7 @@ def check(path):
     header = path.read_bytes()
     words = json.loads(header[8:8 + int.from_bytes(header[:8], "little")])["__metadata__"]
     tensors = exported.read_safetensors(path)
-    config, refused = config_of(words, tensors)
+    config, refused = config_of(words)
     if refused:
         return None, refused
     weights = {name[6:]: tensor for name, tensor in tensors.items() if name.startswith("param:")}
@@ -100,7 +102,8 @@ def check(path):
         if name not in tensors:
             continue
         apart = (made[name] - tensors[name]).abs()
-        assert (apart <= 1e-4 + 1e-4 * tensors[name].abs()).all(), (path.stem, name, apart.max().item())
+        allowed = 1e-4 + 1e-4 * tensors[name].abs()
+        assert (apart <= allowed).all(), (path.stem, name, apart.max().item())
         worst = max(worst, apart.max().item())
     return worst, []
 

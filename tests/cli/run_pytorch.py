@@ -24,7 +24,8 @@ FEW, MORE, LAST = 20, 30, 32
 os.environ["OMP_NUM_THREADS"] = "1"
 
 TEXT = "".join(f"the {a} {b} saw the {c} and the {b} ran {d} .\n"
-               for a in ("little", "old", "red", "happy", "slow") for b in ("dog", "cat", "bird", "boy")
+               for a in ("little", "old", "red", "happy", "slow")
+               for b in ("dog", "cat", "bird", "boy")
                for c in ("ball", "house", "tree") for d in ("home", "away", "fast", "to the house"))
 LABELS = "text\tlabel\n" + "".join(
     f"the {a} {b} is {c}{' today' * n}\t{'good' if c in ('nice', 'fine') else 'bad'}\n"
