@@ -1,8 +1,8 @@
-# headlight_embed(OUT_VAR file...) makes one .cpp with each text file as a string constant,
-# found at run time by headlight::embedded_file("shaders/heatmap.frag").
-function(headlight_embed out_var)
-  set(out ${CMAKE_BINARY_DIR}/embedded_files.cpp)
-  set(body "// Made by cmake/embed.cmake.\n#include <string_view>\nnamespace headlight {\nstd::string_view embedded_file(std::string_view name) {\n")
+# headlight_embed(OUT_VAR FUNCTION file...) makes one .cpp with each text file as a string constant,
+# found at run time by headlight::FUNCTION("shaders/heatmap.frag").
+function(headlight_embed out_var function)
+  set(out ${CMAKE_BINARY_DIR}/${function}s.cpp)
+  set(body "// Made by cmake/embed.cmake.\n#include <string_view>\nnamespace headlight {\nstd::string_view ${function}(std::string_view name) {\n")
   foreach(file ${ARGN})
     file(READ ${CMAKE_SOURCE_DIR}/${file} text)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${file})

@@ -209,7 +209,7 @@ int run_train(TrainOptions o, const std::shared_ptr<const Model>& base) {
     reads.masked = o.mask_tokens.empty() ? 0 : kMaskedShare;  // whatever the share
     known = {vocabulary_on(*base, o.labels.empty() ? OwnData::kText : OwnData::kLabels, reads), {}};
   }
-  if (from) {
+  if (from && o.data_ids.empty()) {  // rows of ids have no tokenizer
     known = {std::make_shared<Vocabulary>(Vocabulary::from_json(from->tokenizer)),
              from->model.classes};
   }

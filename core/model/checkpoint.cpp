@@ -153,7 +153,10 @@ void save_checkpoint(const fs::path& folder, const CheckpointParts& parts) {
     files.push_back({kOptimizer, optimizer});
     files.push_back({kTrain, parts.training->json});
   }
-  write_folder_atomic(folder, files, kFiles);
+  std::vector<std::string_view> own(kFiles.begin(), kFiles.end());
+  for (const FolderFile& file : parts.beside) own.push_back(file.name);
+  files.insert(files.end(), parts.beside.begin(), parts.beside.end());
+  write_folder_atomic(folder, files, own);
 }
 
 std::vector<NamedArray> array_views(std::span<const StoredArray> arrays) {

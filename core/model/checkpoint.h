@@ -18,6 +18,7 @@
 
 #include "core/graph/program.h"
 #include "core/io/array.h"
+#include "core/io/atomic_folder.h"
 #include "core/model/model_file.h"
 
 namespace headlight {
@@ -33,6 +34,7 @@ struct CheckpointParts {
     std::vector<NamedArray> optimizer;  // Optimizer::state()
   };
   std::optional<Training> training;
+  std::vector<FolderFile> beside;  // what others than this program read
 };
 
 /// Writes the folder, in one step (core/io/atomic_folder.h): on any failure, a full disk included,

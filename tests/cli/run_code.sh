@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs a script of this folder with a Python that has NumPy, with PyTorch where there is one.
-#   run_code.sh SCRIPT.py HEADLIGHT
+#   run_code.sh SCRIPT.py ARGUMENT...
 here="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)"
 python=""
 for candidate in python3 /usr/bin/python3; do
@@ -16,4 +16,4 @@ if [ -z "$python" ]; then
   [ "${HEADLIGHT_REQUIRE_NUMPY:-0}" = 1 ] && exit 1
   exit 77
 fi
-exec "$python" "$here/$1" "$2"
+exec "$python" "$here/$1" "${@:2}"

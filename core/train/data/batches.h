@@ -105,6 +105,7 @@ class RowBatches final : public BatchSource {
   std::uint64_t state() const override { return next_row_; }
   void restore(std::uint64_t state) override { next_row_ = state; }
   std::int64_t context() const { return batch_.positions; }
+  const NpyIntegers& rows() const { return rows_; }
   /// The largest id and one: the least vocabulary that knows them all.
   std::int64_t vocab() const { return largest_ + 1; }
 

@@ -26,6 +26,7 @@ class MaskedTextTask final : public Task {
     Random fixed(hash_text("tokens hidden"), i);
     return hidden(source_->part(split).begin + i * width(), fixed);
   }
+  std::vector<int> running_text(Split split) const override { return source_->ids(split); }
 
  private:
   std::size_t width() const { return static_cast<std::size_t>(context()); }

@@ -71,6 +71,7 @@ class TextTask : public Task {
   TaskExample row(std::size_t i, Split split) const override {
     return window(source_->part(split).begin + i * width());
   }
+  std::vector<int> running_text(Split split) const override { return source_->ids(split); }
 
  private:
   std::size_t width() const { return static_cast<std::size_t>(context()); }

@@ -116,6 +116,11 @@ class TextSource {
   Part part(Split split) const;
   /// `length` ids from token `begin` on.
   std::vector<int> window(std::size_t begin, int length) const;
+  /// All ids of a part.
+  std::vector<int> ids(Split split) const {
+    const Part p = part(split);
+    return window(p.begin, static_cast<int>(p.end - p.begin));
+  }
   /// Bytes of text per token of a part. White space that a words tokenizer drops counts too.
   double bytes_per_token(Split split) const;
   /// What had to be changed, left out or replaced.

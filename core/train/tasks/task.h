@@ -79,6 +79,9 @@ class Task {
   virtual std::size_t rows(Split) const { return 0; }
   /// One of them. Throws Error where there are none.
   virtual TaskExample row(std::size_t i, Split) const;
+  /// All tokens of this split, of whose windows examples are made; empty where they are made of
+  /// something else.
+  virtual std::vector<int> running_text(Split) const { return {}; }
   /// What accuracies are told apart by: over how many tokens something has to be remembered.
   virtual std::optional<int> distance(const TaskExample&) const { return std::nullopt; }
   /// Bytes of text per token of this split, for bits per byte; 0 where tokens are not text.
