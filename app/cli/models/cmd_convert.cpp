@@ -2,6 +2,7 @@
 #include <cstdio>
 
 #include "app/cli/cli.h"
+#include "app/cli/train/convert_pytorch.h"
 #include "core/base/error.h"
 #include "core/base/number_text.h"
 #include "core/model/bundled.h"
@@ -13,6 +14,7 @@ namespace {
 struct ConvertArguments {
   std::string model, out, to, dtype = "f32";
   bool no_tokenizer = false;
+  PytorchOptions pytorch;
 };
 
 std::string target_list() {
@@ -24,6 +26,12 @@ std::string target_list() {
 
 int convert(const ConvertArguments& a) {
   const ConvertOptions options{a.to, number_format(a.dtype), !a.no_tokenizer};
+  if (a.to == kPytorchTarget) {
+    if (options.format != NumberFormat::kFloat32) throw UsageError(Message{"convert.pytorch_f32"});
+    if (a.no_tokenizer) throw UsageError(Message{"convert.own_tokenizer"});
+    convert_to_pytorch(model_ref(a.model), a.out, a.pytorch);
+    return 0;
+  }
   const auto model = load_model(model_ref(a.model));
   const ConvertedFolder made = convert_model(*model, a.out, options);
   std::printf("%s: a folder of type %s, %s parameters as %s\n", a.out.c_str(), made.type.c_str(),
@@ -58,6 +66,7 @@ void add_convert_command(CLI::App& app, Run& run) {
       ->capture_default_str();
   sub->add_flag("--no-tokenizer", a->no_tokenizer,
                 "Without tokenizer files, where no tokenizer.json can say what the model reads");
+  add_pytorch_options(*sub, a->pytorch);
   sub->callback([a, &run] { run = [a] { return convert(*a); }; });
 }
 

@@ -174,7 +174,8 @@ std::span<const ConvertTarget> convert_targets() {
        "Llama, or Mistral or Qwen 2 where windows or biases ask for it",
        {"llama", "mistral", "qwen2"}},
       {"bert", "BERT", {"bert"}},
-      {"headlight", "this program's own", {}, write_own}};
+      {"headlight", "this program's own", {}, write_own},
+      {kPytorchTarget, "PyTorch: the model, its run, and what goes on with it"}};
   return all;
 }
 

@@ -39,6 +39,10 @@ struct ConvertTarget {
 
 std::span<const ConvertTarget> convert_targets();
 
+/// The target that has a run with its data in it: who knows of those writes it
+/// (core/train/pytorch/pytorch_folder.h), and convert_model() does not.
+inline constexpr std::string_view kPytorchTarget = "pytorch";
+
 /// "f32", "f16", "bf16". Throws UsageError with the list for another.
 NumberFormat number_format(std::string_view word);
 std::string_view number_format_word(NumberFormat);
