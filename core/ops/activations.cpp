@@ -183,8 +183,8 @@ OpInfo activation(Op op, std::string_view id, std::string_view phrase) {
       .work = {.flops = 50},
       .trials = {"b t n"},
       .keeps_place = true,
-      .keeps_slope = true,
       .row_by_row = true,
+      .keeps_slope = true,
       .gradient_reads = {.inputs = {true}, .result = false},
   };
 }

@@ -100,7 +100,7 @@ ConvertedFolder write_own(const Model& model, const fs::path& folder,
     throw Error(Message{"convert.own_config", {{"name", model.name}}});
   const bool ids = has_ids_alone(model);
   const std::string tokenizer = ids ? std::string(kNoTokenizer) : model.vocabulary->to_json();
-  CheckpointParts parts{model.file, tokenizer, {}, FloatStorage::kFloat32, {}};
+  CheckpointParts parts{model.file, tokenizer, {}, FloatStorage::kFloat32, {}, {}};
   if (options.format == NumberFormat::kFloat16) parts.storage = FloatStorage::kFloat16;
   for (const Tensor& tensor : model.weights) {
     std::vector<std::int64_t> shape;
