@@ -5,9 +5,10 @@
 namespace headlight {
 namespace {
 
-void GLAPIENTRY take_message(GLenum, GLenum, GLuint, GLenum severity, GLsizei length,
+void GLAPIENTRY take_message(GLenum, GLenum type, GLuint, GLenum severity, GLsizei length,
                              const GLchar* text, const void* list) {
-  if (severity == GL_DEBUG_SEVERITY_NOTIFICATION) return;
+  // Where a buffer lies and how it could be faster is said of what is right as well.
+  if (severity == GL_DEBUG_SEVERITY_NOTIFICATION || type == GL_DEBUG_TYPE_PERFORMANCE) return;
   auto* messages = static_cast<std::vector<std::string>*>(const_cast<void*>(list));
   messages->push_back(length < 0 ? std::string(text)
                                  : std::string(text, static_cast<std::size_t>(length)));
