@@ -20,6 +20,13 @@ TEST_CASE("convert: GPT-2, with and without biases, with a head of its own") {
                               c.scale = false;
                             })),
              "gpt2", "gpt2");
+  // Others look for biases whatever the config says: zeros.
+  const OutFolder place;
+  convert_model(own_model(with(gpt2_config(), [](Config& c) { c.bias = false; })), place / "out",
+                {.to = "gpt2"});
+  const SafetensorsFile file = read_safetensors(place / "out" / "model.safetensors", 1u << 26);
+  for (const char* name : {"transformer.h.1.attn.c_attn.bias", "transformer.ln_f.bias"})
+    CHECK(std::ranges::count(tensor_as_float(file, name), 0.0f) > 0);
   // The training's options change no number.
   check_same(own_model(with(gpt2_config(),
                             [](Config& c) {
