@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/child.h"
+#include "tests/cli/shell.h"
 
 namespace headlight::test {
 
@@ -57,6 +58,25 @@ TEST_CASE("convert: what it refuses, in a sentence, and writes nothing") {
   check_refused(run({"convert", "bundled:stories", "--out", folder / "taken"}), 1,
                 {"did not write"});
   CHECK(read_bytes(folder / "taken/config.json") == "{}");
+}
+
+TEST_CASE("convert: a disk that is full leaves the folder as it was") {
+  const Folder folder;
+  const std::string line =
+      "ulimit -f 64; trap '' XFSZ; \"$HEADLIGHT\" convert bundled:stories --out ";
+  const Result none = run_shell(line + (folder / "out"));
+  CHECK(none.status == 1);
+  CHECK(contains(none.err, "out"));
+  CHECK(!std::filesystem::exists(folder / "out"));
+  run_well({"convert", "bundled:sort", "--to", "headlight", "--out", folder / "out"});
+  const std::string before = read_bytes(folder / "out/model.safetensors");
+  CHECK(run_shell(line + (folder / "out")).status == 1);
+  CHECK(read_bytes(folder / "out/model.safetensors") == before);
+  CHECK(contains(run_well({"info", folder / "out"}).out, "headlight"));
+  std::size_t files = 0;
+  for ([[maybe_unused]] const auto& one : std::filesystem::directory_iterator(folder / "."))
+    ++files;
+  CHECK(files == 1);  // no temporary one beside it
 }
 
 }  // namespace headlight::test

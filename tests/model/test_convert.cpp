@@ -1,5 +1,6 @@
 // Models written as folders: what is read again gives the same numbers, and what a type has no way
 // to say is refused by its name.
+#include "core/io/atomic_file.h"
 #include "core/text/pieces/piece_tokenizer.h"
 #include "tests/support/convert_models.h"
 
@@ -20,6 +21,13 @@ TEST_CASE("convert: GPT-2, with and without biases, with a head of its own") {
                               c.scale = false;
                             })),
              "gpt2", "gpt2");
+  // Others look for biases whatever the config says: zeros.
+  const OutFolder place;
+  convert_model(own_model(with(gpt2_config(), [](Config& c) { c.bias = false; })), place / "out",
+                {.to = "gpt2"});
+  const SafetensorsFile file = read_safetensors(place / "out" / "model.safetensors", 1u << 26);
+  for (const char* name : {"transformer.h.1.attn.c_attn.bias", "transformer.ln_f.bias"})
+    CHECK(std::ranges::count(tensor_as_float(file, name), 0.0f) > 0);
   // The training's options change no number.
   check_same(own_model(with(gpt2_config(),
                             [](Config& c) {
@@ -129,9 +137,10 @@ TEST_CASE("convert: what a type has no way to say is refused by the option's nam
   // Without a type, the reasons of all.
   const std::string none =
       refusal(own_model(with(gpt2_config(), [](Config& c) { c.mixer = MixerKind::kGru; })), {});
-  CHECK(has(none, "--mixer gru (gpt2: off)"));
-  CHECK(has(none, "(llama: off)"));
-  CHECK(has(none, "(bert: off)"));
+  CHECK(has(none, "(gpt2: "));
+  CHECK(has(none, "--mixer gru"));
+  CHECK(has(none, "; llama: "));
+  CHECK(has(none, "; bert: "));
 }
 
 TEST_CASE("convert: every folder from elsewhere becomes one of this program, and stays as it was") {
@@ -143,6 +152,7 @@ TEST_CASE("convert: every folder from elsewhere becomes one of this program, and
     const auto own = load_model((place / "own").string());
     CHECK(own->file == model->file);
     CHECK(has_ids_alone(*own));
+    CHECK(read_file(place / "own" / "tokenizer.json", 1 << 20) == kNoTokenizer);
     for (std::size_t i = 0; i < model->weights.size(); ++i)
       CHECK(own->weights[i].data == model->weights[i].data);
     const bool two = model->file.config.form == ModelForm::kTranslate;

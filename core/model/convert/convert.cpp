@@ -76,16 +76,46 @@ ConvertedFolder write_planned(const Model& model, FolderPlan plan, const fs::pat
   return made;
 }
 
-// The first of these types that can say the model; else Error with the reason of each.
-FolderPlan first_plan(const ModelFile& file, const std::vector<std::string_view>& types) {
+// The type of a target that can say the model, or else the one that comes nearest.
+struct Candidate {
+  FolderPlan plan;
+  std::vector<OptionDifference> unsaid;
+};
+Candidate best_of(const ModelFile& file, const ConvertTarget& target) {
+  std::vector<Candidate> all(target.types.size());
+  for (std::size_t i = 0; i < all.size(); ++i)
+    all[i].plan = plan_folder(file, type_named(target.types[i]), all[i].unsaid);
+  return *std::ranges::min_element(all, {}, [](const Candidate& c) { return c.unsaid.size(); });
+}
+
+// "--positions rotary (gpt2: learned), …"
+std::string list_of_options(const Candidate& candidate, bool theirs) {
+  std::string list;
+  for (const OptionDifference& one : candidate.unsaid) {
+    list += (list.empty() ? "" : ", ") + one.option + " " + one.own;
+    if (theirs)
+      list += " (" + std::string(candidate.plan.type->model_type) + ": " + one.other + ")";
+  }
+  return list;
+}
+
+FolderPlan plan_for(const ModelFile& file, const ConvertTarget& target) {
+  Candidate best = best_of(file, target);
+  if (best.unsaid.empty()) return std::move(best.plan);
+  throw Error(Message{"convert.cannot_say",
+                      {{"type", std::string(best.plan.type->model_type)},
+                       {"options", list_of_options(best, true)}}});
+}
+
+// The first target that can say the model; else Error with the reason of each.
+FolderPlan first_plan(const ModelFile& file) {
   std::string reasons;
-  for (const std::string_view name : types) {
-    try {
-      return plan_folder(file, type_named(name));
-    } catch (const Error& error) {
-      if (types.size() == 1) throw;
-      reasons += (reasons.empty() ? "" : "; ") + std::string(error.what());
-    }
+  for (const ConvertTarget& target : convert_targets()) {
+    if (target.types.empty()) continue;
+    Candidate best = best_of(file, target);
+    if (best.unsaid.empty()) return std::move(best.plan);
+    reasons += (reasons.empty() ? "" : "; ") + std::string(best.plan.type->model_type) + ": " +
+               list_of_options(best, false);
   }
   throw Error(Message{"convert.none_fits", {{"reasons", reasons}}});
 }
@@ -122,14 +152,6 @@ const ConvertTarget& target_named(const std::string& name) {
   throw UsageError(Message{
       "convert.unknown_target",
       {{"got", shown(fs::path(name))}, {"known", list}, {"near", did_you_mean(name, names)}}});
-}
-
-// Of a model of this program: all types there are, in the order of the targets.
-std::vector<std::string_view> all_types() {
-  std::vector<std::string_view> types;
-  for (const ConvertTarget& target : convert_targets())
-    types.insert(types.end(), target.types.begin(), target.types.end());
-  return types;
 }
 
 bool is_within(const fs::path& inner, const fs::path& outer) {
@@ -202,10 +224,10 @@ ConvertedFolder convert_model(const Model& model, const fs::path& folder,
   if (to.empty() && !model.ref.starts_with(kBundledRef) && is_foreign_folder(model.ref))
     to = "headlight";
   check_folder(model.ref, folder);
-  if (to.empty()) return write_planned(model, first_plan(model.file, all_types()), folder, options);
+  if (to.empty()) return write_planned(model, first_plan(model.file), folder, options);
   const ConvertTarget& target = target_named(to);
   if (target.write) return target.write(model, folder, options);
-  return write_planned(model, first_plan(model.file, target.types), folder, options);
+  return write_planned(model, plan_for(model.file, target), folder, options);
 }
 
 }  // namespace headlight

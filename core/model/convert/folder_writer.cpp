@@ -7,7 +7,6 @@
 #include "core/base/number_text.h"
 #include "core/io/safetensors.h"
 #include "core/model/checkpoint.h"
-#include "core/model/convert/type_difference.h"
 
 namespace headlight {
 namespace {
@@ -43,16 +42,6 @@ std::string name_in_file(const FolderType& type, const std::string& name) {
   return head || type.prefixes.empty() ? name : std::string(type.prefixes.front()) + name;
 }
 
-std::string list_of_options(const FolderType& type,
-                            const std::vector<OptionDifference>& differences) {
-  std::string list;
-  for (const OptionDifference& one : differences) {
-    list += (list.empty() ? "" : ", ") + one.option + " " + one.own + " (" +
-            std::string(type.model_type) + ": " + one.other + ")";
-  }
-  return list;
-}
-
 // Throws for a parameter that has no place in the file.
 WeightSource place_of(std::span<const WeightRow> rows, const TensorSpec& spec) {
   const ShapesByName none;
@@ -69,18 +58,12 @@ const char* number_type(NumberFormat format) {
 
 }  // namespace
 
-FolderPlan plan_folder(const ModelFile& file, const FolderType& type) {
+FolderPlan plan_folder(const ModelFile& file, const FolderType& type,
+                       std::vector<OptionDifference>& unsaid) {
   FolderPlan plan{&type, type.write(file), {}};
   const ShapesByName shapes = shapes_of(program_parameters(file), rows_of(plan));
   plan.file = type.read(FolderConfig(plan.config, ""), shapes_in(shapes));
-  const std::vector<OptionDifference> differences =
-      number_differences(with_zeros(file, plan.file), plan.file);
-  if (!differences.empty()) {
-    throw Error(Message{
-        "convert.cannot_say",
-        {{"type", std::string(type.model_type)}, {"options", list_of_options(type, differences)}}});
-  }
-  validate(plan.file.config);
+  unsaid = number_differences(with_zeros(file, plan.file), plan.file);
   return plan;
 }
 

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "core/base/half.h"
+#include "core/model/convert/type_difference.h"
 #include "core/model/folders/folder_type.h"
 #include "core/model/model.h"
 
@@ -16,9 +18,9 @@ struct FolderPlan {
   ModelFile file;
 };
 
-/// Throws Error that names the options that the type has no way to say: a model read from the
-/// folder would give other numbers.
-FolderPlan plan_folder(const ModelFile&, const FolderType&);
+/// `unsaid` is set to the options that the type has no way to say. Where there are any, a model
+/// read from such a folder would give other numbers.
+FolderPlan plan_folder(const ModelFile&, const FolderType&, std::vector<OptionDifference>& unsaid);
 
 /// model.safetensors of the plan. A bias that the type always has and the model lacks is zeros, and
 /// so are such rows of segments. Throws Error for a number that the format cannot hold.

@@ -119,6 +119,21 @@ std::string option_text(std::string key) {
   return "--" + key;
 }
 
+// Options that differ only because another one does.
+void drop_what_follows(std::vector<OptionDifference>& found) {
+  const auto differs = [&](std::string_view option) {
+    return std::ranges::count(found, option, &OptionDifference::option) > 0;
+  };
+  const bool positions = differs("--positions"), form = differs("--form");
+  std::erase_if(found, [&, more = found.size() > 1](const OptionDifference& one) {
+    const std::string& option = one.option;
+    const bool of_classes =
+        option.starts_with("--pool") || option.starts_with("--foci") || option == "--classes";
+    return (positions && option.starts_with("--rotary")) || (form && of_classes) ||
+           (more && option == "--bias");
+  });
+}
+
 }  // namespace
 
 std::vector<OptionDifference> number_differences(const ModelFile& own, const ModelFile& other) {
@@ -135,6 +150,7 @@ std::vector<OptionDifference> number_differences(const ModelFile& own, const Mod
   for (const auto& item : theirs.items()) {
     if (!ours.contains(item.key())) compare(item.key());
   }
+  drop_what_follows(found);
   if (!same && found.empty()) found.push_back({"--form", std::string(word(own.config.form)), "?"});
   return found;
 }
