@@ -2,8 +2,8 @@
 
 usage: run_pytorch.py HEADLIGHT
 
-Of each recipe: twenty steps by Headlight, then ten more of the same run by Headlight, by train.py in
-one process and by train.py in two (gloo): their losses and norms are the same to 1e-4, absolute and
+Of each recipe: twenty steps by Headlight, then ten more of the same run by Headlight, by train.py
+in one process and by train.py in two (gloo): their losses and norms are the same to 1e-4, absolute and
 relative. What came out goes on in Headlight for two more steps, as the run itself does, and is
 converted once more. Needs PyTorch; HEADLIGHT_CONVERT is another program to convert with.
 """
@@ -42,23 +42,26 @@ COSINE = ["--schedule", "cosine", "--warmup", "5", "--lr", "0.01", "--clip", "0.
 RECIPES = {
     "decoder of a text": (["--text", "text.txt", "--context", "12"], [*SMALL, *COSINE]),
     "llama": (["--text", "text.txt", "--context", "10"],
-              [*SMALL, "--norm", "rms", "--positions", "rotary", "--activation", "swiglu", "--kv-heads",
-               "1", "--bias", "off", "--tied-head", "on", "--dropout", "0.2", "--accumulate", "2",
+              [*SMALL, "--norm", "rms", "--positions", "rotary", "--activation", "swiglu",
+               "--kv-heads", "1", "--bias", "off", "--tied-head", "on", "--dropout", "0.2", "--accumulate", "2",
                "--optimizer", "adam", "--weight-decay", "0.1"]),
     "hidden tokens": (["--text", "text.txt", "--context", "12", "--mask-tokens", "15%"],
                       [*SMALL, "--optimizer", "sgd", "--momentum", "0.9", "--weight-decay", "0.01",
                        "--lr", "0.05", "--segments", "off"]),
     "both, as BERT": (["--text", "text.txt", "--context", "20", "--next-sentence", "--mask-tokens",
                        "15%"], [*SMALL, *COSINE]),
-    "task": (["--task", "reverse"], [*SMALL, *COSINE, "--block", "post-norm", "--positions", "alibi"]),
+    "task": (["--task", "reverse"],
+             [*SMALL, *COSINE, "--block", "post-norm", "--positions", "alibi"]),
     "classes of a task": (["--task", "sentiment"],
                           [*SMALL, "--pool", "foci", "--foci-penalty", "0.2", "--experts", "3",
                            "--top-experts", "2", "--balance", "0.1", "--dropout", "0.1", "--init",
                            "glorot"]),
     "classes of a table": (["--labels", "labels.tsv"], [*SMALL, "--pool", "cls", "--lr", "0.005"]),
-    "pairs": (["--pairs", "pairs.tsv"], [*SMALL, *COSINE, "--scores", "additive", "--dropout", "0.1"]),
+    "pairs": (["--pairs", "pairs.tsv"],
+              [*SMALL, *COSINE, "--scores", "additive", "--dropout", "0.1"]),
     "dates": (["--task", "dates"], [*SMALL, "--optimizer", "adam", "--positions", "learned"]),
-    "rows of ids": (["--data-ids", "rows.npy"], [*SMALL, "--positions", "t5", "--attention", "wide"]),
+    "rows of ids": (["--data-ids", "rows.npy"],
+                    [*SMALL, "--positions", "t5", "--attention", "wide"]),
     "best weights kept": (["--text", "text.txt", "--validation", "10%"],
                           [*SMALL, "--lr", "0.01", "--patience", "50", "--validate-every", "4",
                            "--context", "8"]),
@@ -97,8 +100,8 @@ def compare(what, own, theirs, steps):
 def python(folder, arguments, processes=1):
     start = [sys.executable]
     if processes > 1:
-        # A port of its own: --standalone of PyTorch 1.13 always takes the same. And with Python 3.11
-        # that has no word for neither redirecting nor copying what is said.
+        # A port of its own: --standalone of PyTorch 1.13 always takes the same. And with Python
+        # 3.11 that has no word for neither redirecting nor copying what is said.
         with socket.socket() as free:
             free.bind(("localhost", 0))
             port = free.getsockname()[1]
@@ -113,19 +116,21 @@ def file_of(data):
 
 
 def begin(data, options, folder):
-    """The first steps. Then the schedule is told that it is a longer one, so that rates still change
-    in those that are compared: first of the warmup, then of the cosine."""
+    """The first steps. Then the schedule is told that it is a longer one, so that rates still
+    change in those that are compared: first of the warmup, then of the cosine."""
     run([HEADLIGHT, "train", *data, *options, "--threads", "2", "--steps", FEW, "--out", folder])
     path = folder / "train.json"
     state = json.loads(path.read_text())
     if state["schedule"]["kind"] == "cosine":
-        state["schedule"].update(steps=2 * FEW, warmup=FEW + 4, floor=state["schedule"]["peak"] / 10)
+        floor = state["schedule"]["peak"] / 10
+        state["schedule"].update(steps=2 * FEW, warmup=FEW + 4, floor=floor)
         path.write_text(json.dumps(state, indent=2))
 
 
 def check_recipe(name, data, options, folder):
     begun, out, own = folder / "run", folder / "pytorch", folder / "own.csv"
-    data = [str(folder.parent / part) if part.endswith((".txt", ".tsv", ".npy")) else part for part in data]
+    data = [str(folder.parent / part) if part.endswith((".txt", ".tsv", ".npy")) else part
+            for part in data]
     begin(data, options, begun)
     # What a run that goes on needs again.
     file = [part for option, value in zip(data[::2], data[1::2]) for part in (option, value)
