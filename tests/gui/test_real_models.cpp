@@ -1,0 +1,83 @@
+// Model folders as other programs save them, in the window: dropped, looked into, gone on with.
+#include <filesystem>
+
+#include "core/base/number_text.h"
+#include "core/explain/explain.h"
+#include "core/model/convert/convert.h"
+#include "tests/gui/harness.h"
+
+namespace headlight::test {
+namespace {
+
+// A bundled model as another program would have it.
+std::string gpt2_folder(const TemporaryFolder& folder) {
+  const std::string path = folder.path("little-gpt2");
+  (void)convert_model(*load_model("bundled:stories"), path, {"gpt2"});
+  return path;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "real models: a dropped folder is stepped through, a cell asked, a token added and undone") {
+  const TemporaryFolder folder;
+  const std::string path = gpt2_folder(folder);
+  Gui gui(small_document(1, 2, 8));
+  gui.push(DropFiles{{path}});
+  gui.frame();
+  REQUIRE(gui.document().model == path);
+  CHECK(gui.shows("little-gpt2"));
+  gui.push(DoEdit{SetSentence{"The little dog was sad"}, ""});
+  // The numbers are those of the model that was written.
+  Document bundled = gui.document();
+  bundled.model = "bundled:stories";
+  const RunResult own = Runner().run(bundled, *make_cpu_backend(1));
+  REQUIRE(own.trace);
+  CHECK(gui.trace().input().ids == own.trace->input().ids);
+  const std::vector<float> ours(gui.tensor("logits").cells().begin(),
+                                gui.tensor("logits").cells().end());
+  CHECK(std::ranges::equal(ours, own.trace->tensor("logits").cells()));
+
+  const int middle = gui.config().layers / 2;
+  const std::string step = "blocks." + std::to_string(middle) + ".attn.pattern";
+  gui.push(GoToStep{step});
+  gui.push(PickCell{{step, {0, 1, 3, 2}}});
+  gui.frame(2);
+  const Explanation e = explain(gui.trace(), gui.trace().program().require(step),
+                                std::vector<std::int64_t>{0, 1, 3, 2});
+  CHECK(std::fabs(e.sum() - e.value) < 1e-5);
+  CHECK(gui.shows(number_text(e.value, 4)));
+  CHECK(std::ranges::count(gui.state().session.kept, path) == 1);  // offered again
+
+  const std::int64_t tokens = gui.trace().length();
+  const std::string before = gui.document().sentence;
+  gui.click("next/0");
+  CHECK(gui.trace().length() == tokens + 1);
+  CHECK(gui.document().sentence != before);
+  gui.key({'Z', true});
+  CHECK(gui.document().sentence == before);
+  CHECK(gui.trace().length() == tokens);
+  CHECK(inconsistency(gui.state()) == "");
+}
+
+TEST_CASE("real models: a folder that is not right changes nothing, and says what is wrong") {
+  const TemporaryFolder folder;
+  const std::string path = gpt2_folder(folder);
+  Gui gui(small_document(1, 2, 8));
+  const Document before = gui.document();
+  const auto drop = [&] {
+    gui.push(DropFiles{{path}});
+    gui.frame();
+    CHECK(gui.document() == before);
+  };
+  const std::string config = read_text(path + "/config.json");
+  write_text(path + "/config.json", R"({"model_type": "mamba"})");
+  drop();
+  CHECK(gui.notices_say("mamba"));
+  write_text(path + "/config.json", config);
+  std::filesystem::rename(path + "/model.safetensors", path + "/pytorch_model.bin");
+  drop();
+  CHECK(gui.notices_say("pytorch_model.bin"));
+}
+
+}  // namespace headlight::test
