@@ -9,6 +9,7 @@
 #include "core/base/printable.h"
 #include "core/base/utf8.h"
 #include "core/model/bundled.h"
+#include "core/run/model_input.h"
 #include "core/train/predictor.h"
 
 namespace headlight {
@@ -35,13 +36,48 @@ std::string shown_text(const std::string& text) {
   return out;
 }
 
+std::string ids_text(std::span<const int> ids) {
+  std::string line;
+  for (const int id : ids) line += (line.empty() ? "" : ",") + std::to_string(id);
+  return line;
+}
+
 // The ids alone, one line: those of the prompt, then the generated ones.
 int print_ids(Generator& generator, std::int64_t tokens) {
   for (std::int64_t i = 0; i < tokens && generator.next(); ++i) {
   }
-  std::string line;
-  for (const int id : generator.ids()) line += (line.empty() ? "" : ",") + std::to_string(id);
-  std::printf("%s\n", line.c_str());
+  std::printf("%s\n", ids_text(generator.ids()).c_str());
+  return 0;
+}
+
+// What an encoder-decoder writes for a source; [EOS] is among the ids where it has ended the row.
+int translate(const std::shared_ptr<const Model>& shared, const GenerateOptions& o,
+              const SamplingOptions& sampling) {
+  const Model& model = *shared;
+  RunInput input;
+  input.source_ids = o.ids ? id_list(*o.ids) : model.vocabulary->encode(clean_utf8(o.prompt).text);
+  if (input.source_ids.empty()) throw UsageError("give --prompt or --ids: the source to read");
+  check_ids(model, input.source_ids);
+  if (!o.ids) put_around(row_frame(&model, {}), input.source_ids);
+  const std::int64_t most = std::min(o.tokens + 1, model.file.context);
+  std::uint64_t drawn = 0;
+  bool ends = false;
+  const std::optional<int> end = end_of(model);
+  const auto choose = [&](std::span<const float> logits) {
+    const int id = sample_token(logits, sampling, o.seed, drawn++).id;
+    ends |= id == end;
+    return id;
+  };
+  ModelParameters weights;
+  weights.use(shared);
+  std::vector<int> row = written_row(model, model.file.config, input, most, choose, weights,
+                                     *make_cpu_backend(o.threads));
+  if (o.print_ids) {
+    if (ends) row.push_back(*end);
+    std::printf("%s\n", ids_text(row).c_str());
+  } else {
+    std::printf("%s\n", shown_text(model.vocabulary->decode(std::span(row).subspan(1))).c_str());
+  }
   return 0;
 }
 
@@ -52,6 +88,7 @@ int run_generate(const GenerateOptions& o) {
   SamplingOptions sampling = o.sampling;
   if (o.greedy) sampling.temperature = 0;
   const auto model = load_model(model_ref(o.model));
+  if (model->file.config.form == ModelForm::kTranslate) return translate(model, o, sampling);
   const std::string prompt = clean_utf8(o.prompt).text;
   Generator generator(model, o.ids ? id_list(*o.ids) : prompt_ids(*model, prompt), sampling, o.seed,
                       o.threads);
@@ -82,7 +119,8 @@ void add_generate_command(CLI::App& app, Run& run) {
   CLI::App* sub = app.add_subcommand("generate", "Goes on with a text, token by token");
   sub->add_option("--model", o->model, "A model's folder, or a name of `headlight models`")
       ->required();
-  sub->add_option("--prompt", o->prompt, "The text to go on with");
+  sub->add_option("--prompt", o->prompt,
+                  "The text to go on with; of an encoder-decoder the source");
   sub->add_option("--ids", o->ids,
                   "The same as ids, 1,2,3, of a model with or without a tokenizer");
   sub->add_flag("--greedy", o->greedy, "Always the most probable token, as --temperature 0");

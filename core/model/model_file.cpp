@@ -32,6 +32,7 @@ std::string model_text(const ModelFile& m) {
   if (m.source > 0) json["source"] = m.source;
   if (m.source_vocab > 0) json["source_vocab"] = m.source_vocab;
   if (m.begin) json["begin"] = *m.begin;
+  if (m.end) json["end"] = *m.end;
   if (!m.forced.empty()) json["forced"] = m.forced;
   json["model"] = config_json(m.config);
   return json_text(json);
@@ -39,12 +40,14 @@ std::string model_text(const ModelFile& m) {
 
 namespace {
 
-// What a row of an encoder-decoder begins with: rows of its table.
+// What a row of an encoder-decoder begins and ends with: rows of its table.
 void read_begin(const JsonReader& in, ModelFile& file) {
   const int last = static_cast<int>(file.vocab) - 1;
   int id = 0;
   in.number("begin", id, 0, last);
   if (in.find("begin")) file.begin = id;
+  in.number("end", id, 0, last);
+  if (in.find("end")) file.end = id;
   const OrderedJson* list = in.find("forced");
   if (!list) return;
   for (const OrderedJson& one : *list) {

@@ -25,9 +25,9 @@ struct ModelFile {
   std::int64_t source = 0;                // ModelForm::kTranslate: source positions
   // kTranslate: rows of the table that the encoder has for itself; 0: it reads the decoder's.
   std::int64_t source_vocab = 0;
-  // kTranslate: what its own row begins with, where that is not [BOS], and what has to come next
-  // then: the mark of a language.
-  std::optional<int> begin = {};
+  // kTranslate: what its own row begins and ends with, where that is not [BOS] and [EOS], and what
+  // has to come next at the beginning: the mark of a language.
+  std::optional<int> begin = {}, end = {};
   std::vector<int> forced = {};
   bool operator==(const ModelFile&) const = default;
 };

@@ -60,6 +60,10 @@ int begin_of(const Model& model) {
   return *begin;
 }
 
+std::optional<int> end_of(const Model& model) {
+  return model.file.end ? model.file.end : model.vocabulary->id_of(Special::kEnd);
+}
+
 int class_of(const Model& model) {
   const std::optional<int> token = model.vocabulary->id_of(Special::kClass);
   if (!token) throw Error(Message{"model.no_class_token", {{"name", model.name}}});
@@ -118,9 +122,11 @@ bool divide_row(const Config& config, int separator, std::size_t most, RunInput&
   return shortened;
 }
 
-std::vector<int> greedy_row(const Model& model, const Config& config, const RunInput& input,
-                            std::int64_t most, ParameterSource& weights, Backend& backend) {
-  const std::optional<int> end = model.vocabulary->id_of(Special::kEnd);
+std::vector<int> written_row(const Model& model, const Config& config, const RunInput& input,
+                             std::int64_t most,
+                             const std::function<int(std::span<const float>)>& choose,
+                             ParameterSource& weights, Backend& backend) {
+  const std::optional<int> end = end_of(model);
   RunShape shape = shape_of(model.file);
   shape.source = static_cast<std::int64_t>(input.source_ids.size());
   shape.padded = pads_source(config);
@@ -141,11 +147,19 @@ std::vector<int> greedy_row(const Model& model, const Config& config, const RunI
     const auto last = trace->tensor(trace->program().logits)
                           .cells()
                           .last(static_cast<std::size_t>(model.file.vocab));
-    const int id = static_cast<int>(std::max_element(last.begin(), last.end()) - last.begin());
+    const int id = choose(last);
     if (id == end) break;
     ids.push_back(id);
   }
   return ids;
+}
+
+std::vector<int> greedy_row(const Model& model, const Config& config, const RunInput& input,
+                            std::int64_t most, ParameterSource& weights, Backend& backend) {
+  const auto best = [](std::span<const float> logits) {
+    return static_cast<int>(std::ranges::max_element(logits) - logits.begin());
+  };
+  return written_row(model, config, input, most, best, weights, backend);
 }
 
 }  // namespace headlight

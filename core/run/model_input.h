@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -40,6 +41,9 @@ bool pads_source(const Config&);
 /// The [BOS] that a model's own row begins with. Throws Error where its vocabulary has none.
 int begin_of(const Model&);
 
+/// The [EOS] that ends an encoder-decoder's own row; unset: it has none.
+std::optional<int> end_of(const Model&);
+
 /// The [CLS] that stands before what a model reads that judges by its row. Throws Error where its
 /// vocabulary has none.
 int class_of(const Model&);
@@ -67,9 +71,13 @@ bool closes_pair(const Config&, std::size_t separators, bool ends_with_one);
 /// UsageError for a third sentence.
 bool divide_row(const Config&, int separator, std::size_t most, RunInput&);
 
-/// What an encoder-decoder writes for `input.source_ids`: [BOS], then always the token with the
-/// largest logit (the first of equal ones), up to and without [EOS], `most` ids at the most. The
-/// decoder is run once for each of them, on the row so far.
+/// What an encoder-decoder writes for `input.source_ids`: [BOS], what is forced to follow, then
+/// always the token that is chosen from the logits behind the row so far, up to and without [EOS],
+/// `most` ids at the most. The decoder is run once for each of them.
+std::vector<int> written_row(const Model&, const Config&, const RunInput& input, std::int64_t most,
+                             const std::function<int(std::span<const float> logits)>& choose,
+                             ParameterSource&, Backend&);
+/// The same, of the largest logit, the first of equal ones.
 std::vector<int> greedy_row(const Model&, const Config&, const RunInput& input, std::int64_t most,
                             ParameterSource&, Backend&);
 

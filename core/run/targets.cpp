@@ -77,7 +77,7 @@ void aim(const Program& p, const Model* model, const RunInput& input,
   float* right = memory[place(p.targets)];
   const std::vector<std::int64_t> open = open_targets(p, model, input);
   if (model && p.config.form == ModelForm::kTranslate) {
-    const std::optional<int> end = model->vocabulary->id_of(Special::kEnd);
+    const std::optional<int> end = end_of(*model);
     if (end) right[p.shape.positions - 1] = static_cast<float>(*end);
   } else if (model && fills_masks(*model)) {
     for (std::size_t t = 0; t < input.ids.size(); ++t) {

@@ -95,7 +95,7 @@ Model ModelFolder::load(double most, const ProgressFunction& progress) const {
   return model;
 }
 
-// What an encoder-decoder's own row begins with, and what is forced to follow.
+// What an encoder-decoder's own row begins and ends with, and what is forced to come first.
 void ModelFolder::read_begin() {
   if (file_.config.form != ModelForm::kTranslate) return;
   const int last = static_cast<int>(file_.vocab) - 1;
@@ -104,6 +104,7 @@ void ModelFolder::read_begin() {
     file_.begin = config_.whole(key, 0, last);
     break;
   }
+  if (config_.has("eos_token_id")) file_.end = config_.whole("eos_token_id", 0, last);
   if (config_.has("forced_bos_token_id"))
     file_.forced = {config_.whole("forced_bos_token_id", 0, last)};
 }
