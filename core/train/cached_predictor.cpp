@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <thread>
 
 #include "core/base/error.h"
 #include "core/graph/program_memory.h"
@@ -14,6 +15,14 @@ constexpr int kMostPositions = 4096;
 
 // Is it a row for each position, whatever stands there?
 bool is_of_position(const OpCall& call) { return op_info(call.op).inputs[0] == InputKind::kSizes; }
+
+// A token of a large model waits for its weights, which several cores read faster than one.
+int threads_for(const Model& model) {
+  constexpr std::int64_t kLarge = 20'000'000;
+  constexpr unsigned kMost = 4;
+  if (parameter_count(model) < kLarge) return 1;
+  return static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1u, kMost));
+}
 
 bool looks_back_only(const MaskSpec& mask, int context) {
   for (int i = 0; i + 1 < context; ++i) {
@@ -49,7 +58,7 @@ bool CachedPredictor::can_read(const Model& model, const Config& config) {
 }
 
 CachedPredictor::CachedPredictor(std::shared_ptr<const Model> model, const Config& as)
-    : model_(std::move(model)), backend_(make_cpu_backend(1)) {
+    : model_(std::move(model)), backend_(make_cpu_backend(threads_for(*model_))) {
   // Of one query there is only a row of weights: the keys before it are what is kept.
   Config config = as;
   config.fused_attention = false;
