@@ -6,15 +6,6 @@
 namespace headlight {
 namespace {
 
-bool hides_what_follows(const MaskSpec& mask, int tokens) {
-  for (int i = 0; i + 1 < tokens; ++i) {
-    const std::vector<Span> forbidden = forbidden_keys(mask, i, tokens);
-    if (forbidden.empty() || forbidden.back().first > i + 1 || forbidden.back().last != tokens - 1)
-      return false;
-  }
-  return true;
-}
-
 // (1, token, …): the rows of tokens follow each other.
 bool has_rows(const TensorSpec& spec) {
   return spec.kind != TensorKind::kParameter && spec.axes.size() >= 2 && spec.axes[0].size == 1 &&
@@ -57,11 +48,20 @@ struct LastRows {
 
 }  // namespace
 
+bool looks_back_only(const MaskSpec& mask, int tokens) {
+  for (int i = 0; i + 1 < tokens; ++i) {
+    const std::vector<Span> forbidden = forbidden_keys(mask, i, tokens);
+    if (forbidden.empty() || forbidden.back().first > i + 1 || forbidden.back().last != tokens - 1)
+      return false;
+  }
+  return true;
+}
+
 bool looks_back_only(const Program& program) {
   const Config& c = program.config;
   return c.form == ModelForm::kTokens && c.attends() && c.memory == 0 && !c.segments &&
          !c.numbers && !c.token_head && program.gradients.empty() && program.loss < 0 &&
-         hides_what_follows(c.mask, static_cast<int>(program.shape.positions));
+         looks_back_only(c.mask, static_cast<int>(program.shape.positions));
 }
 
 double row_work(const Program& program) {

@@ -10,6 +10,9 @@
 
 namespace headlight {
 
+/// Does this mask show no query of a text of so many tokens what stands behind it?
+bool looks_back_only(const MaskSpec&, int tokens);
+
 /// Do the rows of a token depend on it and on the tokens before it alone? True of programs that go
 /// on with a text, whose mask shows no query what stands behind it; not with memory or gradients.
 bool looks_back_only(const Program&);

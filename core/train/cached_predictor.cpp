@@ -6,6 +6,7 @@
 
 #include "core/base/error.h"
 #include "core/graph/program_memory.h"
+#include "core/run/grown_run.h"
 
 namespace headlight {
 namespace {
@@ -22,15 +23,6 @@ int threads_for(const Model& model) {
   constexpr unsigned kMost = 4;
   if (parameter_count(model) < kLarge) return 1;
   return static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1u, kMost));
-}
-
-bool looks_back_only(const MaskSpec& mask, int context) {
-  for (int i = 0; i + 1 < context; ++i) {
-    const std::vector<Span> forbidden = forbidden_keys(mask, i, context);
-    if (forbidden.empty() || forbidden.back().first > i + 1 || forbidden.back().last != context - 1)
-      return false;
-  }
-  return true;
 }
 
 void check_row(const Model& model, std::span<const int> ids) {
