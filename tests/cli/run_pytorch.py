@@ -3,8 +3,8 @@
 usage: run_pytorch.py HEADLIGHT
 
 Of each recipe: twenty steps by Headlight, then ten more of the same run by Headlight, by train.py
-in one process and by train.py in two (gloo): their losses and norms are the same to 1e-4, absolute and
-relative. What came out goes on in Headlight for two more steps, as the run itself does, and is
+in one process and by train.py in two (gloo): their losses and norms are the same to 1e-4, absolute
+and relative. What came out goes on in Headlight for two more steps, as the run itself does, and is
 converted once more. Needs PyTorch; HEADLIGHT_CONVERT is another program to convert with.
 """
 import json
@@ -43,8 +43,8 @@ RECIPES = {
     "decoder of a text": (["--text", "text.txt", "--context", "12"], [*SMALL, *COSINE]),
     "llama": (["--text", "text.txt", "--context", "10"],
               [*SMALL, "--norm", "rms", "--positions", "rotary", "--activation", "swiglu",
-               "--kv-heads", "1", "--bias", "off", "--tied-head", "on", "--dropout", "0.2", "--accumulate", "2",
-               "--optimizer", "adam", "--weight-decay", "0.1"]),
+               "--kv-heads", "1", "--bias", "off", "--tied-head", "on", "--dropout", "0.2",
+               "--accumulate", "2", "--optimizer", "adam", "--weight-decay", "0.1"]),
     "hidden tokens": (["--text", "text.txt", "--context", "12", "--mask-tokens", "15%"],
                       [*SMALL, "--optimizer", "sgd", "--momentum", "0.9", "--weight-decay", "0.01",
                        "--lr", "0.05", "--segments", "off"]),
