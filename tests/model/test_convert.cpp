@@ -176,7 +176,9 @@ TEST_CASE("convert: a folder written as its own type has the same tensors") {
                                                     1u << 26),
                           after = read_safetensors(place / "out" / "model.safetensors", 1u << 26);
     CHECK(after.metadata.at("format") == "pt");
-    for (const auto& [written, entry] : after.entries) {
+    for (const auto& one : after.entries) {
+      const std::string& written = one.first;
+      const SafetensorsEntry& entry = one.second;
       CAPTURE(written);
       auto old = before.entries.find(written);
       const std::string prefix = "transformer.";
