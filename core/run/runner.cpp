@@ -336,7 +336,10 @@ struct Runner::TracePool {
 
 Runner::Runner(RunLimits limits) : limits_(limits), pool_(std::make_shared<TracePool>()) {}
 
-std::shared_ptr<Trace> Runner::blank_trace(const std::shared_ptr<const Program>& program) {
+// A row that grows will soon need more: its memory has room for a quarter more, so that not every
+// token takes new memory from the system, which costs more than the token.
+std::shared_ptr<Trace> Runner::blank_trace(const std::shared_ptr<const Program>& program,
+                                           bool grows) {
   const std::size_t cells = arena_cells(*program);
   const auto hand_back = [pool = std::weak_ptr(pool_)](Trace* used) {
     std::unique_ptr<Trace> trace(used);
@@ -345,7 +348,7 @@ std::shared_ptr<Trace> Runner::blank_trace(const std::shared_ptr<const Program>&
   const std::shared_ptr<Trace> trace(pool_->take().release(), hand_back);
   if (trace->arena_.size() < cells || trace->arena_.size() > 4 * cells) {
     trace->arena_ = FloatBuffer();  // give the old memory back before asking for the new
-    trace->arena_.resize(cells);
+    trace->arena_.resize(cells + (grows ? cells / 4 : 0));
   }
   trace->program_ = program;
   trace->memory_.assign(program->tensors.size(), nullptr);
@@ -480,7 +483,8 @@ void Runner::try_run(const Document& doc, Backend& backend, RunResult& result, b
   if (memory) shape.memory = memory->rows;
   const auto program = program_for(config, shape, gradients);
   ParameterSource& source = model ? static_cast<ParameterSource&>(parameters_) : *sandbox_;
-  auto trace = blank_trace(program);
+  if (!gradients) result.rows_taken = rows_to_take(*program, input, model, backend);
+  auto trace = blank_trace(program, result.rows_taken > 0);
   for (std::size_t id = 0; id < program->tensors.size(); ++id) {
     const TensorSpec& spec = program->tensors[id];
     if (spec.kind != TensorKind::kParameter) continue;
@@ -492,7 +496,6 @@ void Runner::try_run(const Document& doc, Backend& backend, RunResult& result, b
   fill_inputs(*program, input.ids, input.source_ids, trace->memory_);
   if (memory) fill_memory(*program, *memory, 0, trace->memory_);
   backend.set_constants(trace->parameters_);
-  if (!gradients) result.rows_taken = rows_to_take(*program, input, model, backend);
   if (result.rows_taken > 0) {
     run_grown(*program, trace->memory_, *last_, result.rows_taken, backend);
   } else {

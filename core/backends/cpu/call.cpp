@@ -171,7 +171,9 @@ double work_of(const Call& c) {
   const OpInfo& info = op_info(c.call.op);
   const double flops = call_flops(info, c.axes[0], c.out_axes, c.axes[1]);
   const bool computes = info.work.per == WorkPer::kTerm || info.work.per == WorkPer::kPair;
-  return computes ? flops : flops * std::max(1.0, kMove / info.work.flops);
+  if (!computes) return flops * std::max(1.0, kMove / info.work.flops);
+  // Few rows wait for the matrix that they are multiplied with.
+  return std::max(flops, kMove * static_cast<double>(cell_count(c.axes[1])));
 }
 
 }  // namespace headlight::cpu
