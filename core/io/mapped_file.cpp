@@ -179,4 +179,40 @@ MappedFile::State MappedFile::state() const {
   return written && size == whole_ ? State::kWritten : State::kWhole;
 }
 
+namespace {
+
+// The whole pages that the range lies in.
+struct PageRange {
+  void* begin;
+  std::size_t size;
+};
+PageRange pages_of(const void* begin, std::size_t bytes) {
+  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto from = reinterpret_cast<std::uintptr_t>(begin) / page * page;
+  const auto to = (reinterpret_cast<std::uintptr_t>(begin) + bytes + page - 1) / page * page;
+  return {reinterpret_cast<void*>(from), to - from};
+}
+
+}  // namespace
+
+void will_read(std::string_view bytes) {
+  if (bytes.empty()) return;
+  const PageRange pages = pages_of(bytes.data(), bytes.size());
+#ifdef MADV_POPULATE_READ
+  if (::madvise(pages.begin, pages.size, MADV_POPULATE_READ) == 0) return;
+#endif
+  (void)::madvise(pages.begin, pages.size, MADV_WILLNEED);
+}
+
+void will_write(void* memory, std::size_t bytes) {
+#ifdef MADV_HUGEPAGE
+  constexpr std::size_t kWorthIt = std::size_t{4} << 20;
+  if (bytes < kWorthIt) return;
+  const PageRange pages = pages_of(memory, bytes);
+  (void)::madvise(pages.begin, pages.size, MADV_HUGEPAGE);
+#else
+  (void)memory, (void)bytes;
+#endif
+}
+
 }  // namespace headlight

@@ -49,4 +49,12 @@ class MappedFile {
   std::int64_t seconds_ = 0, nano_ = 0;  // when it was last written, then
 };
 
+/// These bytes of a mapped file will be read now, all of them: fewer interruptions than page by
+/// page. Only asks the system.
+void will_read(std::string_view bytes);
+
+/// This memory, which nobody has written yet, will be written, all of it: in large pages, where the
+/// system has them, it comes many times faster. Only asks the system.
+void will_write(void* memory, std::size_t bytes);
+
 }  // namespace headlight

@@ -106,10 +106,14 @@ void RecordingSink::draw(ImDrawList* list, const HeatmapQuad& quad) {
 }
 
 Gui::Gui(Document document, ImVec2 size, float scale, RunLimits limits, UserFolders folders)
-    : Gui(std::move(document), at_once(limits, std::move(folders)), size, scale) {}
+    // Until the end of this call, which copies it.
+    : Gui(std::move(document),
+          std::cref(static_cast<const ShellOptions&>(at_once(limits, std::move(folders)))), size,
+          scale) {}
 
-Gui::Gui(Document document, ShellOptions options, ImVec2 size, float scale)
-    : shell_(std::move(document), std::move(options)), frontend_(shell_, sink_), size_(size) {
+Gui::Gui(Document document, std::reference_wrapper<const ShellOptions> options, ImVec2 size,
+         float scale)
+    : shell_(std::move(document), options.get()), frontend_(shell_, sink_), size_(size) {
   prepare_keys(ImGui::GetIO());
   shell_.set_screen_scale(scale);
   move_to({-1, -1});

@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -63,7 +64,8 @@ class Gui {
   explicit Gui(Document document = {}, ImVec2 size = {1440, 900}, float scale = 1,
                RunLimits limits = {}, UserFolders folders = {});
   /// With a background, say, whose answers shell().poll() takes in.
-  Gui(Document document, ShellOptions options, ImVec2 size = {1440, 900}, float scale = 1);
+  Gui(Document document, std::reference_wrapper<const ShellOptions> options,
+      ImVec2 size = {1440, 900}, float scale = 1);
 
   const AppState& state() const { return shell_.state(); }
   const Document& document() const { return state().document(); }

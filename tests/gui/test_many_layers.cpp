@@ -81,7 +81,7 @@ TEST_CASE("many layers: layers and heads are chosen by steppers") {
 TEST_CASE("waiting: a long run tells how far it is, and can be stopped and asked for again") {
   ShellOptions options = still_options(1);
   options.background = true;
-  Gui gui(deep_document(2), options);
+  Gui gui(deep_document(2), std::cref(options));
   gui.shell().wait();
   const std::uint64_t before = gui.trace().serial();
   Document longer = deep_document(2);

@@ -192,8 +192,11 @@ std::vector<Tensor> FolderWeights::take(std::span<const TensorSpec> specs,
     tensor.name = spec.name;
     tensor.axes = spec.axes;
     tensor.data.resize(static_cast<std::size_t>(cell_count(spec.axes)));
-    odd[at] = copy_weights(taken[at].file->bytes(*taken[at].entry), taken[at].entry->dtype,
-                           taken[at].from, spec.axes, tensor.data.data());
+    const std::string_view bytes = taken[at].file->bytes(*taken[at].entry);
+    will_write(tensor.data.data(), tensor.data.size() * sizeof(float));
+    will_read(bytes);
+    odd[at] =
+        copy_weights(bytes, taken[at].entry->dtype, taken[at].from, spec.axes, tensor.data.data());
   });
   for (const auto& file : files_) file->check_unchanged();
   for (std::size_t i = 0; i < specs.size(); ++i) {
