@@ -204,6 +204,14 @@ void will_read(std::string_view bytes) {
   (void)::madvise(pages.begin, pages.size, MADV_WILLNEED);
 }
 
+void was_read(std::string_view bytes) {
+  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  // Others may still read what shares a page with these.
+  const auto from = (reinterpret_cast<std::uintptr_t>(bytes.data()) + page - 1) / page * page;
+  const auto to = reinterpret_cast<std::uintptr_t>(bytes.data() + bytes.size()) / page * page;
+  if (to > from) (void)::madvise(reinterpret_cast<void*>(from), to - from, MADV_DONTNEED);
+}
+
 void will_write(void* memory, std::size_t bytes) {
 #ifdef MADV_HUGEPAGE
   constexpr std::size_t kWorthIt = std::size_t{4} << 20;

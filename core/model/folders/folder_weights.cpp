@@ -197,6 +197,7 @@ std::vector<Tensor> FolderWeights::take(std::span<const TensorSpec> specs,
     will_read(bytes);
     odd[at] =
         copy_weights(bytes, taken[at].entry->dtype, taken[at].from, spec.axes, tensor.data.data());
+    was_read(bytes);
   });
   for (const auto& file : files_) file->check_unchanged();
   for (std::size_t i = 0; i < specs.size(); ++i) {
