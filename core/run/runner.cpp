@@ -377,7 +377,8 @@ void Runner::try_run(const Document& doc, Backend& backend, RunResult& result, b
   trace->backend_ = backend.name();
   trace->serial_ = next_serial_++;
   result.trace = std::move(trace);
-  last_ = model && !gradients ? result.trace : nullptr;
+  // A small run's memory goes to the next one.
+  last_ = model && !gradients && grows(*program) ? result.trace : nullptr;
   last_model_ = last_ ? result.model : nullptr;
 }
 

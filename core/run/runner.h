@@ -89,6 +89,7 @@ class Runner {
   void backpropagate(Trace&, const Model*, const RunInput&, const Document&, Backend&);
   void run_calls(const Program&, std::span<float* const> memory, Backend&) const;
   std::shared_ptr<Trace> blank_trace(const std::shared_ptr<const Program>&, bool grows);
+  bool grows(const Program&) const;
   std::int64_t rows_to_take(const Program&, const RunInput&, const Model*, const Backend&) const;
 
   RunLimits limits_;

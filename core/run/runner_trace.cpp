@@ -108,6 +108,11 @@ void Runner::run_calls(const Program& program, std::span<float* const> memory,
   }
 }
 
+// Is it a run whose rows the next one may take?
+bool Runner::grows(const Program& program) const {
+  return row_work(program) >= limits_.grow_from && looks_back_only(program);
+}
+
 // How many first tokens are those of the last run, whose rows are then the same. One at least is
 // computed.
 std::int64_t Runner::rows_to_take(const Program& program, const RunInput& input, const Model* model,
@@ -118,7 +123,7 @@ std::int64_t Runner::rows_to_take(const Program& program, const RunInput& input,
   shape.positions = before.shape.positions;
   const bool same = last_->backend() == backend.name() && before.config == program.config &&
                     before.shape == shape && before.calls.size() == program.calls.size();
-  if (!same || !looks_back_only(program) || row_work(program) < limits_.grow_from) return 0;
+  if (!same || !grows(program)) return 0;
   const std::vector<int>& ids = last_->input().ids;
   const auto shared = std::ranges::mismatch(input.ids, ids).in1 - input.ids.begin();
   return std::min<std::int64_t>(shared, std::ssize(input.ids) - 1);

@@ -4,7 +4,7 @@
 #include "core/base/error.h"
 #include "core/run/grown_run.h"
 #include "core/run/runner.h"
-#include "tests/support/drawn_models.h"
+#include "tests/run/drawn_models.h"
 #include "tests/support/largest_error.h"
 
 namespace headlight {

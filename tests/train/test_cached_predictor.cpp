@@ -5,7 +5,7 @@
 
 #include "core/train/cached_predictor.h"
 #include "core/train/predictor.h"
-#include "tests/support/drawn_models.h"
+#include "tests/run/drawn_models.h"
 #include "tests/support/normalised_error.h"
 
 namespace headlight {
