@@ -122,7 +122,7 @@ CASES = {
     "m2m_100": (m2m_100.config(), m2m_100.make_weights, translated(m2m_100.run, SOURCE, TARGET)),
 }
 
-# Written in two files, the second one's and the first one's kind of numbers.
+# Written in two files, each with its own kind of numbers.
 SHARDED = {"llama-bias": ("F16", "BF16")}
 
 
