@@ -47,7 +47,7 @@ TEST_CASE(
                                 std::vector<std::int64_t>{0, 1, 3, 2});
   CHECK(std::fabs(e.sum() - e.value) < 1e-5);
   CHECK(gui.shows(number_text(e.value, 4)));
-  CHECK(std::ranges::count(gui.state().session.kept, path) == 1);  // offered again
+  CHECK(std::ranges::count(gui.state().session.runs.kept, path) == 1);  // offered again
 
   const std::int64_t tokens = gui.trace().length();
   const std::string before = gui.document().sentence;
