@@ -10,7 +10,7 @@
 #include "core/run/run_trace.h"
 #include "core/train/pytorch/pytorch_folder.h"
 #include "core/train/pytorch/pytorch_lacks.h"
-#include "generated/test_paths.h"
+#include "test_paths.h"
 #include "tests/cli/child.h"
 
 using namespace headlight;
