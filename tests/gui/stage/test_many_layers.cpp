@@ -52,6 +52,7 @@ TEST_CASE("many layers: the rail has one line per layer, and the current one is 
   CHECK(gui.has("rail/fold/5"));
   CHECK_FALSE(gui.has("rail/fold/6"));
   gui.push(GoToStep{"embed"});
+  gui.frame(20);
   CHECK(folds(gui).size() == 12);
   CHECK(gui.shows("LAYERS"));
   gui.key({'B', false, false});  // the same on the way back
