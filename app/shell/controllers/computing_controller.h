@@ -19,7 +19,8 @@ class ComputingController : public Controller {
   void update();
   /// Takes in what was finished in the background; true when something changed.
   bool poll();
-  /// Once in a while, with seconds of a steady clock: how long has what is computed been waited for?
+  /// Once in a while, with seconds of a steady clock: how long has what is computed been waited
+  /// for?
   void wait(double seconds);
   /// Has a run ended since this was last asked?
   bool take_news() { return std::exchange(news_, false); }

@@ -1,8 +1,7 @@
 #include "app/gl/compute/ops/gl_ops.h"
 
-#include <cmath>
-
 #include <algorithm>
+#include <cmath>
 
 namespace headlight {
 namespace {
