@@ -8,7 +8,9 @@ namespace {
 void GLAPIENTRY take_message(GLenum, GLenum type, GLuint, GLenum severity, GLsizei length,
                              const GLchar* text, const void* list) {
   // Where a buffer lies and how it could be faster is said of what is right as well.
-  if (severity == GL_DEBUG_SEVERITY_NOTIFICATION || type == GL_DEBUG_TYPE_PERFORMANCE) return;
+  const bool advice = type == GL_DEBUG_TYPE_PERFORMANCE || type == GL_DEBUG_TYPE_OTHER;
+  if (severity == GL_DEBUG_SEVERITY_NOTIFICATION) return;
+  if (advice && severity != GL_DEBUG_SEVERITY_HIGH) return;
   auto* messages = static_cast<std::vector<std::string>*>(const_cast<void*>(list));
   messages->push_back(length < 0 ? std::string(text)
                                  : std::string(text, static_cast<std::size_t>(length)));
