@@ -201,9 +201,9 @@ std::set<std::string> options_of(Args command) {
 }
 
 const std::vector<std::string> kSubcommands = {
-    "trace",  "explain", "code",     "render",           "screenshot", "walk",  "train",
-    "models", "eval",    "generate", "compare-backends", "op",         "bench", "tune",
-    "cost",   "presets", "lab",      "convert"};
+    "trace",  "explain", "code",     "render",           "screenshot", "walk",    "train",
+    "models", "eval",    "generate", "compare-backends", "op",         "bench",   "tune",
+    "cost",   "presets", "lab",      "convert",          "info",       "tokenize"};
 
 std::set<std::string> options_of_all(const std::string& sub) {
   std::set<std::string> all = options_of({sub});
