@@ -190,7 +190,8 @@ TEST_CASE("attention options: files say what is not the default, and read it aga
       {R"({"local_layers": [1.5]})", "local_layers"},
       {R"({"local_window": -3})", "local_window"},
       {R"({"block": "sideways"})", "parallel"}};
-  for (const auto& [json, named] : kWrong) CHECK_MESSAGE(has(problem_in(json), named), json);
+  for (const auto& wrong : kWrong)
+    CHECK_MESSAGE(has(problem_in(wrong.first), wrong.second), wrong.first);
   CHECK(problem_in(R"({"score_scale": 0, "softcap": 0, "local_layers": []})").empty());
 }
 
