@@ -10,6 +10,7 @@ converted once more. Needs PyTorch; HEADLIGHT_CONVERT is another program to conv
 import json
 import os
 import pathlib
+import signal
 import socket
 import struct
 import subprocess
@@ -97,6 +98,22 @@ def compare(what, own, theirs, steps):
     return worst
 
 
+def launched(command):
+    """A launcher that does not end after its processes have (now and then PyTorch 1.13's) is ended:
+    what they have written is looked at all the same."""
+    text = [str(part) for part in command]
+    process = subprocess.Popen(text, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                               start_new_session=True)
+    try:
+        said, _ = process.communicate(timeout=100)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        print("torch.distributed.run did not end; it was ended", flush=True)
+        return
+    assert process.returncode == 0, f"{' '.join(text)}\n{said}"
+
+
 def python(folder, arguments, processes=1):
     start = [sys.executable]
     if processes > 1:
@@ -107,7 +124,8 @@ def python(folder, arguments, processes=1):
             port = free.getsockname()[1]
         start += ["-m", "torch.distributed.run", "--rdzv_backend", "c10d", "--rdzv_endpoint",
                   f"localhost:{port}", "--redirects", 1, "--tee", 1, "--nproc_per_node", processes]
-    return run([*start, folder / "train.py", *arguments])
+    work = launched if processes > 1 else run
+    return work([*start, folder / "train.py", *arguments])
 
 
 def file_of(data):
