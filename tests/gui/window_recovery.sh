@@ -75,11 +75,11 @@ xdotool key ctrl+s
 until_true 25 "the second window's text" has_key "$mine" sentence "the cat sat on mats x second"
 xdotool windowfocus --sync "$other_window"
 xdotool key ctrl+s
-sleep 0.8
+sleep 2
 has_key "$mine" sentence "the cat sat on mats x second" || fail "a newer file was overwritten"
 kill -0 "$other_pid" || fail "the first window is gone"
 xdotool key o                            # a letter alone is no answer
-sleep 0.3
+sleep 1
 has_key "$mine" sentence "the cat sat on mats x second" || fail "a letter overwrote a file"
 xdotool key ctrl+o                       # Overwrite
 until_true 25 "the first window's text" has_key "$mine" sentence "the cat sat on mats x first"
