@@ -72,7 +72,8 @@ int class_of(const Model& model) {
 
 RowFrame row_frame(const Model* model, const Document& document) {
   if (!model) return {begins_with_class(document.config) ? std::vector{0} : std::vector<int>{}, {}};
-  if (!document.ids.empty()) return {};
+  // Who writes ids writes all of them.
+  if (!document.ids.empty() || has_ids_alone(*model)) return {};
   if (!model->before.empty() || !model->behind.empty()) return {model->before, model->behind};
   if (begins_with_class(model->file.config))
     return {{model->vocabulary->id_of(Special::kClass).value_or(-1)}, {}};

@@ -11,6 +11,7 @@
 #include "core/io/atomic_file.h"
 #include "core/io/file_steps.h"
 #include "core/model/folders/folder.h"
+#include "core/run/runner.h"
 #include "core/train/predictor.h"
 #include "tests/support/error_text.h"
 #include "tests/support/folder_checks.h"
@@ -109,6 +110,15 @@ TEST_CASE("folders: decoders go on as the independent implementation does") {
     ++tried;
   }
   CHECK(tried >= 10);
+}
+
+TEST_CASE("folders: without a tokenizer the ids of a sentence are the whole row") {
+  Document doc;
+  doc.model = reference_folder("bert-classifier").string();
+  doc.sentence = "1 5 7 3";
+  const RunResult result = Runner().run(doc, *make_reference_backend());
+  REQUIRE_MESSAGE(result.trace, result.problem);
+  CHECK(result.trace->input().ids == std::vector{1, 5, 7, 3});
 }
 
 TEST_CASE("folders: an unknown type or value is refused by its name") {
