@@ -114,7 +114,7 @@ TEST_CASE("folders: decoders go on as the independent implementation does") {
 
 TEST_CASE("folders: without a tokenizer the ids of a sentence are the whole row") {
   Document doc;
-  doc.model = reference_folder("bert-classifier").string();
+  doc.model = Copy::reference_folder("bert-classifier").string();
   doc.sentence = "1 5 7 3";
   const RunResult result = Runner().run(doc, *make_reference_backend());
   REQUIRE_MESSAGE(result.trace, result.problem);
