@@ -73,6 +73,7 @@ TraceWorker::Answer TraceWorker::carry_out(Box::Job& job) {
 FinishedRun TraceWorker::run(const RunRequest& r, TraceTask task) {
   FinishedRun run;
   runner_.set_limits(limits_);
+  runner_.set_shown(r.shown);
   if (r.mode != ComputeMode::kCpu) run_on_gpu(r, run);
   if (r.mode == ComputeMode::kCpu || !run.gpu_problem.empty()) {
     run.milliseconds = milliseconds(
@@ -278,10 +279,11 @@ std::optional<FinishedNudge> TraceWorker::poll_nudge() {
   return std::get<FinishedNudge>(std::move(reply->answer));
 }
 
-// The ranges of the large tensors, so that the window finds them ready.
+// The ranges of the large tensors that are kept, so that the window finds them ready.
 void TraceWorker::measure(const RunResult& result) {
   if (!result.trace) return;
   for (const OpCall& call : result.trace->program().calls) {
+    if (!result.trace->is_there(call.out)) continue;
     result.trace->range(call.out);
     result.trace->anomalies(call.out);
     const TensorId d = result.trace->program().gradient(call.out);

@@ -40,6 +40,7 @@ struct RunRequest {
   std::shared_ptr<const Model> model = nullptr;  // as of Runner
   bool gradients = false;
   ComputeMode mode = ComputeMode::kCpu;
+  std::string shown = {};  // as of Runner::set_shown()
 };
 
 struct FinishedRun {

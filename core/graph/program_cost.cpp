@@ -227,18 +227,19 @@ RunShape with_tokens(RunShape shape, std::int64_t tokens) {
   return shape;
 }
 
-int most_layers(const Config& config, const RunShape& shape, double bytes) {
+int most_layers(const Config& config, const RunShape& shape, double bytes, MemoryNeeded& needed) {
   return static_cast<int>(most_that_fit(config.layers, [&](std::int64_t layers) {
     Config c = config;
     c.layers = static_cast<int>(layers);
     drop_unfit_options(c);
-    return memory_needed(c, shape) <= bytes;
+    return needed(c, shape) <= bytes;
   }));
 }
 
-std::int64_t most_tokens(const Config& config, const RunShape& shape, double bytes) {
+std::int64_t most_tokens(const Config& config, const RunShape& shape, double bytes,
+                         MemoryNeeded& needed) {
   return most_that_fit(shape.source > 0 ? shape.source : shape.positions, [&](std::int64_t tokens) {
-    return memory_needed(config, with_tokens(shape, tokens)) <= bytes;
+    return needed(config, with_tokens(shape, tokens)) <= bytes;
   });
 }
 

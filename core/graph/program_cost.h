@@ -71,10 +71,14 @@ Program sketch_program(const Config&, const RunShape&, bool training);
 /// The same run with so many tokens, of an encoder-decoder in the source; its row keeps its part.
 RunShape with_tokens(RunShape, std::int64_t tokens);
 
+/// What a run of a shape needs, in bytes: memory_needed(), or less where it does not keep all.
+using MemoryNeeded = double(const Config&, const RunShape&);
+
 /// The most layers with which a run of this shape takes at most so many bytes; 0: not even one.
-int most_layers(const Config&, const RunShape&, double bytes);
+int most_layers(const Config&, const RunShape&, double bytes, MemoryNeeded& = memory_needed);
 /// The same of its tokens.
-std::int64_t most_tokens(const Config&, const RunShape&, double bytes);
+std::int64_t most_tokens(const Config&, const RunShape&, double bytes,
+                         MemoryNeeded& = memory_needed);
 
 /// How long an operation takes on some machine: seconds for a call, and for each of its flops.
 struct OpRate {

@@ -13,20 +13,20 @@ namespace {
 
 constexpr std::size_t kFloatsPerLine = kTensorAlignment / sizeof(float);
 
-std::size_t padded(std::int64_t cells) {
-  return (static_cast<std::size_t>(cells) + kFloatsPerLine - 1) / kFloatsPerLine * kFloatsPerLine;
-}
-
 bool in_arena(TensorKind kind) {
   return kind == TensorKind::kInput || kind == TensorKind::kActivation;
 }
 
 }  // namespace
 
+std::size_t padded_cells(std::int64_t cells) {
+  return (static_cast<std::size_t>(cells) + kFloatsPerLine - 1) / kFloatsPerLine * kFloatsPerLine;
+}
+
 std::size_t arena_cells(const Program& program) {
   std::size_t cells = 0;
   for (const TensorSpec& spec : program.tensors) {
-    if (in_arena(spec.kind)) cells += padded(cell_count(spec.axes));
+    if (in_arena(spec.kind)) cells += padded_cells(cell_count(spec.axes));
   }
   return cells;
 }
@@ -36,7 +36,7 @@ void lay_out(const Program& program, float* arena, std::span<float*> memory) {
     const TensorSpec& spec = program.tensors[id];
     if (!in_arena(spec.kind)) continue;
     memory[id] = arena;
-    arena += padded(cell_count(spec.axes));
+    arena += padded_cells(cell_count(spec.axes));
   }
 }
 

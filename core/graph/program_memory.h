@@ -10,6 +10,9 @@
 
 namespace headlight {
 
+/// Floats that a tensor of so many cells takes: the next one begins on a 64-byte boundary again.
+std::size_t padded_cells(std::int64_t cells);
+
 /// Floats that the inputs and activations of the program take, each on a 64-byte boundary.
 std::size_t arena_cells(const Program&);
 

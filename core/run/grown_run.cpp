@@ -6,24 +6,10 @@
 namespace headlight {
 namespace {
 
-// (1, token, …): the rows of tokens follow each other.
-bool has_rows(const TensorSpec& spec) {
-  return spec.kind != TensorKind::kParameter && spec.axes.size() >= 2 && spec.axes[0].size == 1 &&
-         find_row_axis(spec.axes) == &spec.axes[1];
-}
-
 std::int64_t row_cells(const TensorSpec& spec) {
   std::int64_t cells = 1;
   for (std::size_t a = 2; a < spec.axes.size(); ++a) cells *= spec.axes[a].size;
   return cells;
-}
-
-bool goes_row_by_row(const Program& program, const OpCall& call) {
-  if (!op_info(call.op).row_by_row || !has_rows(program.tensors[place(call.out)])) return false;
-  return std::ranges::all_of(call.in, [&](TensorId id) {
-    const TensorSpec& spec = program.tensors[place(id)];
-    return spec.kind == TensorKind::kParameter || has_rows(spec);
-  });
 }
 
 // The same calls of the last rows alone: sizes of tensors, and where they lie.
@@ -73,15 +59,17 @@ double row_work(const Program& program) {
 }
 
 void run_grown(const Program& program, std::span<float* const> memory, const Trace& before,
-               std::int64_t kept, Backend& backend) {
+               std::int64_t kept, Backend& backend, const KeptTensors* stays) {
   const LastRows last(program, memory, kept);
   const std::span<const OpCall> calls = program.calls;
   for (std::size_t begin = 0, end = 0; begin < calls.size(); begin = end) {
     const bool by_rows = goes_row_by_row(program, calls[begin]);
     for (end = begin; end < calls.size() && goes_row_by_row(program, calls[end]) == by_rows;
          ++end) {
-      if (!by_rows) continue;
       const TensorId out = calls[end].out;
+      // Of what does not stay nobody reads the old rows.
+      if (!by_rows || (stays && stays->stretch_of(out) >= 0)) continue;
+      const auto held = before.hold(out);
       std::copy_n(before.tensor(out).data, kept * row_cells(program.tensors[place(out)]),
                   memory[place(out)]);
     }

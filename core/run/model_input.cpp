@@ -33,7 +33,11 @@ SourceAndTarget split_pair(std::string_view sentence) {
 
 bool fills_masks(const Model& model) {
   return model.file.config.form == ModelForm::kTokens &&
-         model.vocabulary->id_of(Special::kMask).has_value();
+         (model.file.kind == "masked" || knows_mask(model));
+}
+
+bool knows_mask(const Model& model) {
+  return model.vocabulary->id_of(Special::kMask).has_value();
 }
 
 bool answers_in_place(const Model& model) {

@@ -25,6 +25,8 @@ SourceAndTarget split_pair(std::string_view sentence);
 
 /// Is the model asked for the token behind each [MASK], and not for the next one?
 bool fills_masks(const Model&);
+/// Is there a [MASK] that can be typed? The vocabulary of a folder without a tokenizer has none.
+bool knows_mask(const Model&);
 
 /// Is a token asked for at each place, as behind a [MASK] or of numbers, and not the next one?
 bool answers_in_place(const Model&);

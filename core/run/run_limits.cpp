@@ -1,16 +1,19 @@
 // What this machine allows, and what is said where a run needs more.
 #include "core/graph/program_cost.h"
 #include "core/graph/program_memory.h"
+#include "core/run/kept_tensors.h"
 #include "core/run/runner.h"
 
 namespace headlight {
 
-Message memory_refusal(const Config& config, const RunShape& shape, double bytes, bool gradients,
+Message memory_refusal(const Config& config, const RunShape& shape, double bytes, RunKeeps keeps,
                        bool layers_are_free) {
-  const double times = gradients ? 2 : 1, needed = times * memory_needed(config, shape);
+  MemoryNeeded& need = keeps == RunKeeps::kLeast ? least_memory_needed : memory_needed;
+  // Each tensor has a gradient of its size.
+  const double times = keeps == RunKeeps::kGradients ? 2 : 1, needed = times * need(config, shape);
   if (needed <= bytes) return {};
-  const int layers = layers_are_free ? most_layers(config, shape, bytes / times) : 0;
-  const std::int64_t tokens = most_tokens(config, shape, bytes / times);
+  const int layers = layers_are_free ? most_layers(config, shape, bytes / times, need) : 0;
+  const std::int64_t tokens = most_tokens(config, shape, bytes / times, need);
   const std::string_view id = layers > 0 && tokens > 0 ? "error.needs_memory.both"
                               : layers > 0             ? "error.needs_memory.layers"
                               : tokens > 0             ? "error.needs_memory.tokens"

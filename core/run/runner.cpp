@@ -6,6 +6,7 @@
 #include "core/base/utf8.h"
 #include "core/graph/program_memory.h"
 #include "core/run/grown_run.h"
+#include "core/run/layers_again.h"
 #include "core/run/model_input.h"
 #include "core/text/unknown_words.h"
 
@@ -331,10 +332,7 @@ void Runner::try_run(const Document& doc, Backend& backend, RunResult& result, b
   RunShape largest = shape_for(model, input, row, config);
   if (row < input.ids.size())
     largest.memory = std::min<std::int64_t>(config.memory, std::ssize(input.ids));
-  // Each tensor has a gradient of its size.
-  const double available = limits_.memory_bytes / (gradients ? 2 : 1);
-  if (memory_for(config, largest) > available)
-    throw Error(memory_refusal(config, largest, limits_.memory_bytes, gradients, !model));
+  check_memory(config, largest, backend, gradients, !model);
   if (model) parameters_.use(result.model);
   if (own > 0) write_own_row(config, input, own, result, backend);
   if (writes) {
@@ -350,7 +348,8 @@ void Runner::try_run(const Document& doc, Backend& backend, RunResult& result, b
   const auto program = program_for(config, shape, gradients);
   ParameterSource& source = model ? static_cast<ParameterSource&>(parameters_) : *sandbox_;
   if (!gradients) result.rows_taken = rows_to_take(*program, input, model, backend);
-  auto trace = blank_trace(program, result.rows_taken > 0);
+  const bool drops = drops_layers(*program, backend, gradients);
+  auto trace = blank_trace(program, result.rows_taken > 0, drops ? &backend : nullptr);
   for (std::size_t id = 0; id < program->tensors.size(); ++id) {
     const TensorSpec& spec = program->tensors[id];
     if (spec.kind != TensorKind::kParameter) continue;
@@ -363,10 +362,12 @@ void Runner::try_run(const Document& doc, Backend& backend, RunResult& result, b
   if (memory) fill_memory(*program, *memory, 0, trace->memory_);
   backend.set_constants(trace->parameters_);
   if (result.rows_taken > 0) {
-    run_grown(*program, trace->memory_, *last_, result.rows_taken, backend);
+    run_grown(*program, trace->memory_, *last_, result.rows_taken, backend,
+              drops ? &trace->again_->kept() : nullptr);
   } else {
     run_calls(*program, trace->memory_, backend);
   }
+  if (drops) trace->again_->kept().drop(trace->memory_);
   if (gradients) backpropagate(*trace, model, input, doc, backend);
   if (model) {  // the vocabulary's texts reuse the memory of the last run's
     input.vocab = std::move(trace->input_.vocab);

@@ -17,12 +17,18 @@
 
 namespace headlight {
 
+class LayerRunner;
+
 /// What this machine and this person allow.
 struct RunLimits {
   double memory_bytes = 4e9;  // refuse runs that would need more
   // Operations of tokens' rows (row_work()) from which on rows of the run before are taken over:
   // smaller runs are made anew, and so have the same bits whatever was run before.
   double grow_from = 3e8;
+  // Of a run whose inputs and activations take more bytes, or more than there are, a layer's own
+  // tensors are not kept (core/run/kept_tensors.h): with gradients, or where a backend cannot run
+  // parts of a program, all are.
+  double keep_all_to = 64e6;
 };
 
 /// A run, or why there is none.
@@ -68,6 +74,8 @@ class Runner {
   RunResult run(const Document&, Backend&, std::shared_ptr<const Model> model = nullptr,
                 bool gradients = false);
   void set_limits(const RunLimits& limits) { limits_ = limits; }
+  /// The tensor on the screen, whose layer the runs to come keep whatever else they do not.
+  void set_shown(std::string tensor) { shown_ = std::move(tensor); }
   /// Of runs and loads to come; work that it stops gives a RunResult without a trace.
   void set_progress(ProgressFunction progress) { progress_ = std::move(progress); }
   /// The model with this ref, loaded unless it is kept. Throws as load_model() does.
@@ -88,12 +96,18 @@ class Runner {
   bool fits(const Config&, const RunShape&);
   void backpropagate(Trace&, const Model*, const RunInput&, const Document&, Backend&);
   void run_calls(const Program&, std::span<float* const> memory, Backend&) const;
-  std::shared_ptr<Trace> blank_trace(const std::shared_ptr<const Program>&, bool grows);
+  std::shared_ptr<Trace> blank_trace(const std::shared_ptr<const Program>&, bool grows,
+                                     const Backend* drops);
+  void check_memory(const Config&, const RunShape&, const Backend&, bool gradients,
+                    bool is_sandbox);
+  bool drops_layers(const Program&, const Backend&, bool gradients);
   bool grows(const Program&) const;
   std::int64_t rows_to_take(const Program&, const RunInput&, const Model*, const Backend&) const;
 
   RunLimits limits_;
   ProgressFunction progress_;
+  std::string shown_;
+  std::shared_ptr<LayerRunner> layer_runner_;
   std::unique_ptr<Tokenizer> tokenizer_;
   TokenizerKind tokenizer_kind_{};
   std::unique_ptr<SandboxModel> sandbox_;
@@ -121,10 +135,13 @@ class Runner {
   std::uint64_t next_serial_ = 1;
 };
 
-/// Why a run of this shape, with gradients or without, is refused where so many bytes are there:
-/// what it needs, and with how many layers (of a model whose layers can be chosen) or tokens it
-/// would fit. Empty: it fits.
-Message memory_refusal(const Config&, const RunShape&, double bytes, bool gradients = false,
+/// What a run keeps at least: what has no layer, and of layers what others go by
+/// (core/run/kept_tensors.h); all that it makes; and a gradient of each.
+enum class RunKeeps { kLeast, kAll, kGradients };
+
+/// Why a run of this shape is refused where so many bytes are there: what it needs, and with how
+/// many layers (of a model whose layers can be chosen) or tokens it would fit. Empty: it fits.
+Message memory_refusal(const Config&, const RunShape&, double bytes, RunKeeps = RunKeeps::kLeast,
                        bool layers_are_free = true);
 
 /// Physical memory that a run may take on this machine: what is available now, less a reserve.

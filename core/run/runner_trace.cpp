@@ -6,6 +6,7 @@
 #include "core/graph/program_memory.h"
 #include "core/io/mapped_file.h"
 #include "core/run/grown_run.h"
+#include "core/run/layers_again.h"
 #include "core/run/runner.h"
 #include "core/run/targets.h"
 
@@ -37,6 +38,24 @@ double Runner::memory_for(const Config& config, const RunShape& shape) {
   return memory_;
 }
 
+void Runner::check_memory(const Config& config, const RunShape& shape, const Backend& backend,
+                          bool gradients, bool is_sandbox) {
+  const RunKeeps keeps = gradients              ? RunKeeps::kGradients
+                         : backend.runs_parts() ? RunKeeps::kLeast
+                                                : RunKeeps::kAll;
+  if (memory_for(config, shape) * (gradients ? 2 : 1) <= limits_.memory_bytes) return;
+  const Message refused = memory_refusal(config, shape, limits_.memory_bytes, keeps, is_sandbox);
+  if (!refused.empty()) throw Error(refused);
+}
+
+// Is it a run that does not keep all of its layers?
+bool Runner::drops_layers(const Program& program, const Backend& backend, bool gradients) {
+  if (gradients || !backend.runs_parts()) return false;
+  const double bytes = sizeof(float) * static_cast<double>(arena_cells(program));
+  return bytes > limits_.keep_all_to ||
+         memory_for(program.config, program.shape) > limits_.memory_bytes;
+}
+
 // Traces that nobody looks at any more give their memory to the next runs. Whoever lets go of one
 // last, on whatever thread, hands it back: a count of owners that is read here would say nothing of
 // what another thread still does.
@@ -64,24 +83,37 @@ Runner::Runner(RunLimits limits) : limits_(limits), pool_(std::make_shared<Trace
 // A row that grows will soon need more: its memory has room for a quarter more, so that not every
 // token takes new memory from the system, which costs more than the token.
 std::shared_ptr<Trace> Runner::blank_trace(const std::shared_ptr<const Program>& program,
-                                           bool grows) {
-  const std::size_t cells = arena_cells(*program);
+                                           bool grows, const Backend* drops) {
+  std::optional<KeptTensors> kept;
+  if (drops) kept.emplace(*program, shown_.empty() ? -1 : program->find(shown_));
+  const std::size_t cells = kept ? kept->kept_cells() : arena_cells(*program);
   const auto hand_back = [pool = std::weak_ptr(pool_)](Trace* used) {
     std::unique_ptr<Trace> trace(used);
     if (const auto still_there = pool.lock()) still_there->give_back(std::move(trace));
   };
   const std::shared_ptr<Trace> trace(pool_->take().release(), hand_back);
-  if (trace->arena_.size() < cells || trace->arena_.size() > 4 * cells) {
-    trace->arena_ = FloatBuffer();  // give the old memory back before asking for the new
-    trace->arena_.resize(cells + (grows ? cells / 4 : 0));
-    will_write(trace->arena_.data(), trace->arena_.size() * sizeof(float));
-  }
+  const auto make_room = [&](FloatBuffer& buffer, std::size_t needed) {
+    if (buffer.size() >= needed && buffer.size() <= 4 * needed) return;
+    buffer = FloatBuffer();  // give the old memory back before asking for the new
+    buffer.resize(needed + (grows ? needed / 4 : 0));
+    will_write(buffer.data(), buffer.size() * sizeof(float));
+  };
+  make_room(trace->arena_, cells);
+  make_room(trace->shared_, kept ? kept->most_cells() : 0);
   trace->program_ = program;
   trace->memory_.assign(program->tensors.size(), nullptr);
   trace->ranges_ = {};
   trace->anomalies_.clear();
   trace->parameters_.assign(program->tensors.size(), nullptr);
-  lay_out(*program, trace->arena_.data(), trace->memory_);
+  trace->again_.reset();
+  if (kept) {
+    kept->lay_out(trace->arena_.data(), trace->shared_.data(), trace->memory_);
+    if (!layer_runner_ || layer_runner_->backend() != drops->name())
+      layer_runner_ = std::make_shared<LayerRunner>(std::string(drops->name()));
+    trace->again_ = std::make_shared<LayersAgain>(program, std::move(*kept), layer_runner_);
+  } else {
+    lay_out(*program, trace->arena_.data(), trace->memory_);
+  }
   if (!forward_) {
     trace->backward_.reset();
   } else if (!trace->backward_ || &trace->backward_->program() != forward_.get()) {

@@ -8,6 +8,7 @@
 
 #include "core/autodiff/backward.h"
 #include "core/base/utf8.h"
+#include "core/run/layers_again.h"
 #include "core/text/vocabulary.h"
 
 namespace headlight {
@@ -45,7 +46,18 @@ bool has_own_words(const RunInput& input) {
 TensorView Trace::tensor(TensorId id) const {
   TensorView t = program_->look(id);
   t.data = memory_[static_cast<std::size_t>(id)];
+  if (!t.data && again_ && again_->kept().stretch_of(id) >= 0) t.data = again_->cells(id, memory_);
   return t;
+}
+
+bool Trace::is_there(TensorId id) const { return !again_ || again_->is_there(id); }
+
+std::shared_ptr<const void> Trace::hold(TensorId id) const {
+  return again_ ? again_->hold(id, memory_) : nullptr;
+}
+
+void Trace::forget(TensorId shown, double bytes) const {
+  if (again_) again_->forget(shown, bytes);
 }
 
 TraceMemory Trace::memory() const {
@@ -57,11 +69,14 @@ TraceMemory Trace::memory() const {
   for (std::size_t id = 0; id < program_->tensors.size(); ++id) {
     const TensorSpec& spec = program_->tensors[id];
     if (spec.kind != TensorKind::kInput && spec.kind != TensorKind::kActivation) continue;
+    if (!memory_[id]) continue;
     end = std::max(end, static_cast<const float*>(memory_[id]) + cell_count(spec.axes));
   }
   const auto used = static_cast<std::size_t>(end - arena_.data());
   memory.arena = static_cast<double>(used * sizeof(float));
   memory.spare = static_cast<double>((arena_.size() - used) * sizeof(float));
+  memory.shared = static_cast<double>(shared_.size() * sizeof(float));
+  if (again_) memory.again = again_->bytes();
   if (backward_) memory.gradients = backward_->memory_bytes();
   return memory;
 }

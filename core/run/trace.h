@@ -1,4 +1,5 @@
-// Trace: one run of a program, every tensor of it kept and found by name. Immutable once made.
+// Trace: one run of a program, every tensor of it found by name. Immutable once made. Of a large
+// run not every tensor is kept: the others are computed again when they are asked for.
 #pragma once
 
 #include <array>
@@ -40,6 +41,8 @@ bool has_own_words(const RunInput&);
 
 class Backend;
 class Backward;
+class KeptTensors;
+class LayersAgain;
 class ParameterSource;
 
 /// Bytes that a trace has, counted where its tensors lie.
@@ -48,7 +51,10 @@ struct TraceMemory {
   double parameters = 0;  // of this run; a model that is loaded shares them with its file's
   double gradients = 0;   // of a backward pass, those of the parameters included
   double spare = 0;       // of the arena behind that, left by a larger run for the next one
-  double run() const { return arena + parameters; }
+  // Of a run that does not keep all: what its layers were computed in one after the other, and
+  // those that were computed again since.
+  double shared = 0, again = 0;
+  double run() const { return arena + parameters + shared + again; }
 };
 
 class Trace {
@@ -61,6 +67,9 @@ class Trace {
   std::uint64_t serial() const { return serial_; }
   std::string_view backend() const { return backend_; }
 
+  /// Of a run that does not keep all, this computes the tensor's layer again unless it is there.
+  /// The cells stay where they are until forget(); on other threads than the one that calls that,
+  /// as long as they hold() them.
   TensorView tensor(TensorId id) const;
   /// Throws UsageError with the nearest names.
   TensorView tensor(std::string_view name) const { return tensor(program_->require(name)); }
@@ -74,6 +83,16 @@ class Trace {
   /// The same where it stands alone: a token that the sentence has more than once gets its position
   /// as a subscript ("the₄"), so that no two cells have one name. Ask from one thread at a time.
   std::string name(std::string_view axis, std::int64_t i) const;
+
+  /// Is all that was computed kept?
+  bool keeps_all() const { return again_ == nullptr; }
+  /// Is the tensor in memory, so that tensor() has nothing to compute?
+  bool is_there(TensorId) const;
+  /// Keeps the tensor's cells where they are as long as it lives; null where they stay anyway.
+  std::shared_ptr<const void> hold(TensorId) const;
+  /// Lets go of the layers that were computed again, but for that of `shown` (-1: of all), where
+  /// together they take more than so many bytes.
+  void forget(TensorId shown, double bytes = 0) const;
 
   TraceMemory memory() const;
 
@@ -98,6 +117,8 @@ class Trace {
   std::vector<std::shared_ptr<const Tensor>> parameters_;  // by TensorId
   RunInput input_;
   FloatBuffer arena_;
+  FloatBuffer shared_;                  // where `again_`: what layers were computed in
+  std::shared_ptr<LayersAgain> again_;  // null: all is kept
   std::shared_ptr<Backward> backward_;  // where gradients lie; null without them
   std::vector<float*> memory_;
   std::uint64_t serial_ = 0;

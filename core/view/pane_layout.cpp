@@ -34,15 +34,16 @@ StepPage step_page(const Trace& trace, const Step& step, std::int64_t head) {
   StepPage page;
   const Program& program = trace.program();
   const std::int64_t heads = program.config.head_count();
-  if (step.calls.empty()) page.tokens = trace.tensor(step.tensor).size();
+  // Where panes lie follows from sizes alone: of a large run cells may have to be computed again.
+  if (step.calls.empty()) page.tokens = program.look(step.tensor).size();
   for (const int c : step.calls) {
     const OpCall& call = program.calls[static_cast<std::size_t>(c)];
     std::vector<TensorView> in;
-    for (const TensorId id : call.in) in.push_back(trace.tensor(id));
+    for (const TensorId id : call.in) in.push_back(program.look(id));
     const OpInfo& info = op_info(call.op);
     page.layout = info.layout;
     page.sign = info.sign;
-    const OpArgs args{in, trace.tensor(call.out), call.params, nullptr};
+    const OpArgs args{in, program.look(call.out), call.params, nullptr};
     page.backward = step.backward;
     if (info.arrow && !step.backward) page.arrow = info.arrow(args);
     std::vector<PagePane> line;

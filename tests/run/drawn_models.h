@@ -8,8 +8,11 @@
 
 #include "core/base/error.h"
 #include "core/base/random.h"
+#include "core/document/document.h"
 #include "core/model/init.h"
 #include "core/model/model.h"
+#include "core/run/trace.h"
+#include "tests/support/largest_error.h"
 
 namespace headlight::drawn {
 
@@ -89,6 +92,34 @@ inline bool is_model(const Config& config) {
   } catch (const UsageError&) {
     return false;
   }
+}
+
+inline std::shared_ptr<const Model> readable_model(const Config& config, std::uint64_t seed) {
+  auto model = std::make_shared<Model>(*drawn_model(config, seed));
+  std::vector<std::string> words;
+  for (int i = 0; i < kVocab; ++i) words.push_back("w" + std::to_string(i));
+  model->vocabulary = std::make_shared<const Vocabulary>(TextCut::kWords, words);
+  model->ref = "drawn";
+  return model;
+}
+
+inline Document document_of_ids(const Config& config, std::vector<int> ids) {
+  Document doc;
+  doc.config = config;
+  doc.model = "drawn";
+  doc.ids = std::move(ids);
+  return doc;
+}
+
+// The largest difference of any tensor, and its name.
+inline std::pair<double, std::string> largest_difference(const Trace& one, const Trace& other) {
+  std::pair<double, std::string> worst{0, ""};
+  for (std::size_t id = 0; id < one.program().tensors.size(); ++id) {
+    const auto tensor = static_cast<TensorId>(id);
+    const double error = largest_error(one.tensor(tensor).cells(), other.tensor(tensor).cells());
+    if (error > worst.first) worst = {error, one.program().tensors[id].name};
+  }
+  return worst;
 }
 
 }  // namespace headlight::drawn

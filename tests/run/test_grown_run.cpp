@@ -5,7 +5,6 @@
 #include "core/run/grown_run.h"
 #include "core/run/runner.h"
 #include "tests/run/drawn_models.h"
-#include "tests/support/largest_error.h"
 
 namespace headlight {
 namespace {
@@ -16,34 +15,6 @@ RunLimits growing() {
   RunLimits limits;
   limits.grow_from = 0;
   return limits;
-}
-
-std::shared_ptr<const Model> readable(const Config& config, std::uint64_t seed) {
-  auto model = std::make_shared<Model>(*drawn_model(config, seed));
-  std::vector<std::string> words;
-  for (int i = 0; i < kVocab; ++i) words.push_back("w" + std::to_string(i));
-  model->vocabulary = std::make_shared<const Vocabulary>(TextCut::kWords, words);
-  model->ref = "drawn";
-  return model;
-}
-
-Document document_of(const Config& config, std::vector<int> ids) {
-  Document doc;
-  doc.config = config;
-  doc.model = "drawn";
-  doc.ids = std::move(ids);
-  return doc;
-}
-
-// The largest difference of any tensor, and its name.
-std::pair<double, std::string> difference(const Trace& one, const Trace& other) {
-  std::pair<double, std::string> worst{0, ""};
-  for (std::size_t id = 0; id < one.program().tensors.size(); ++id) {
-    const auto tensor = static_cast<TensorId>(id);
-    const double error = largest_error(one.tensor(tensor).cells(), other.tensor(tensor).cells());
-    if (error > worst.first) worst = {error, one.program().tensors[id].name};
-  }
-  return worst;
 }
 
 }  // namespace
@@ -57,12 +28,12 @@ TEST_CASE("grown runs: every tensor of a row that goes on is that of the whole r
       const Config config = drawn_config(seed);
       if (!is_model(config)) continue;
       CAPTURE(seed);
-      const auto model = readable(config, seed);
+      const auto model = readable_model(config, seed);
       Runner grows(growing());
       const std::vector<int> ids = drawn_ids(seed, kContext);
       std::int64_t before = 0;
       for (const std::int64_t n : {1, 2, 5, 6, 12, 22}) {
-        const Document doc = document_of(config, {ids.begin(), ids.begin() + n});
+        const Document doc = document_of_ids(config, {ids.begin(), ids.begin() + n});
         const RunResult grown = grows.run(doc, *backend, model);
         REQUIRE_MESSAGE(grown.trace, grown.problem);
         CHECK(grown.rows_taken == before);
@@ -70,7 +41,7 @@ TEST_CASE("grown runs: every tensor of a row that goes on is that of the whole r
         Runner whole;
         const RunResult all = whole.run(doc, *other, model);
         CHECK(all.rows_taken == 0);
-        const auto worst = difference(*grown.trace, *all.trace);
+        const auto worst = largest_difference(*grown.trace, *all.trace);
         CAPTURE(worst.second);
         CHECK(worst.first < 1e-5);
         ++tried;
@@ -82,17 +53,17 @@ TEST_CASE("grown runs: every tensor of a row that goes on is that of the whole r
 
 TEST_CASE("grown runs: what differs, and all behind it, is computed") {
   const Config config = drawn_config(3);
-  const auto model = readable(config, 3);
+  const auto model = readable_model(config, 3);
   const auto backend = make_reference_backend();
   Runner grows(growing());
   std::vector<int> ids = drawn_ids(7, 12);
   const auto check = [&](std::int64_t taken) {
-    const Document doc = document_of(config, ids);
+    const Document doc = document_of_ids(config, ids);
     const RunResult grown = grows.run(doc, *backend, model);
     REQUIRE(grown.trace);
     CHECK(grown.rows_taken == taken);
     Runner whole;
-    CHECK(difference(*grown.trace, *whole.run(doc, *backend, model).trace).first < 1e-5);
+    CHECK(largest_difference(*grown.trace, *whole.run(doc, *backend, model).trace).first < 1e-5);
   };
   check(0);
   ids[4] = (ids[4] + 1) % kVocab;  // changed in the middle
@@ -109,7 +80,7 @@ TEST_CASE(
   Config config = drawn_config(3);
   config.scale = true;
   config.score_scale = 0;
-  const auto model = readable(config, 3), twin = readable(config, 4);
+  const auto model = readable_model(config, 3), twin = readable_model(config, 4);
   const auto backend = make_reference_backend(), other = make_cpu_backend(1);
   const std::vector<int> ids = drawn_ids(7, 12), more = drawn_ids(7, 13);
   const auto taken = [&](Runner& runner, Backend& b, const std::shared_ptr<const Model>& m,
@@ -118,7 +89,7 @@ TEST_CASE(
     REQUIRE_MESSAGE(result.trace, result.problem);
     return result.rows_taken;
   };
-  const Document first = document_of(config, ids), second = document_of(config, more);
+  const Document first = document_of_ids(config, ids), second = document_of_ids(config, more);
   Document changed = second;
   changed.config.temperature = 0.5;
   const auto after = [&](Backend& b, const std::shared_ptr<const Model>& m, const Document& doc,

@@ -6,52 +6,15 @@
 #include "core/model/presets.h"
 #include "core/run/runner.h"
 #include "core/train/metrics/model_cost.h"
-#include "core/train/model_recipe.h"
+#include "tests/run/kinds_of_models.h"
 
 namespace headlight {
 namespace {
 
-Document random_model(auto change) {
-  Document document;
-  document.sentence = "the cat sat on the mat and the dog lay under it all day";
-  document.config.seed = 3;
-  change(document.config);
-  return document;
-}
-
-Document trained(const char* name) {
-  Document document;
-  document.model = std::string("bundled:") + name;
-  document.sentence = bundled_recipe(name).example;
-  return document;
-}
-
 TEST_CASE("cost: twelve kinds of model take the memory that was said, to within 5 %") {
-  const std::pair<const char*, Document> kinds[] = {
-      {"decoder", random_model([](Config&) {})},
-      {"classifier", random_model([](Config& c) {
-         c.form = ModelForm::kClasses;
-         c.mask.kind = MaskKind::kNone;
-       })},
-      {"experts", random_model([](Config& c) { c.experts = 4; })},
-      {"recurrent", random_model([](Config& c) { c.mixer = MixerKind::kRecurrent; })},
-      {"memory", random_model([](Config& c) {
-         c.memory = 6;
-         c.positions = PositionKind::kTransformerXl;
-       })},
-      {"relative positions",
-       random_model([](Config& c) { c.positions = PositionKind::kRelative; })},
-      {"wide heads", random_model([](Config& c) { c.attention = AttentionKind::kWide; })},
-      {"random encoder-decoder",
-       random_model([](Config& c) { c = miniature(preset("transformer-base")); })},
-      {"bundled decoder", trained("stories")},
-      {"bundled classifier", trained("sentiment")},
-      {"masked", trained("masked")},
-      {"encoder-decoder", trained("dates")}};
-  for (const auto& kind : kinds) {
+  for (const auto& kind : kinds_of_models()) {
     const auto& name = kind.first;
-    Document document = kind.second;
-    if (document.config.memory > 0) document.max_tokens = 5;
+    const Document& document = kind.second;
     Runner runner;
     const auto backend = make_backend("cpu", 2);
     const auto result = runner.run(document, *backend);

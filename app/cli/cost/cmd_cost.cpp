@@ -79,7 +79,9 @@ CostReport measure(const CostOptions& o) {
   report.available = o.model.limits().memory_bytes;
   const NamedBackend named(o.model.backend, o.model.threads);
   Backend& backend = *named;
-  Runner runner(o.model.limits());
+  RunLimits limits = o.model.limits();
+  limits.keep_all_to = limits.memory_bytes;  // what is predicted is a run that keeps all
+  Runner runner(limits);
   const bool other = o.tokens || o.batch || o.vocab || is_whole_preset(o);
   RunResult result;
   if (other) {

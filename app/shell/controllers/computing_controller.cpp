@@ -108,7 +108,16 @@ void ComputingController::update() {
   const bool other_pass = wants_gradients(state_) != ran_backward_;
   const bool other_mode = session_.compute != ran_mode_;
   if (!is_current() || new_weights || other_pass || other_mode) run();
+  forget_layers();
   forget_sizes();
+}
+
+// Of a large run the layers that were looked at before are let go, for the next one to have room.
+void ComputingController::forget_layers() {
+  const Trace* trace = derived_.trace.get();
+  if (!trace || trace->keeps_all() || looked_at_ == state_.session.step) return;
+  looked_at_ = state_.session.step;
+  trace->forget(trace->program().find(looked_at_), options_.limits.keep_all_to);
 }
 
 // A backward pass is twice the work.
@@ -123,7 +132,8 @@ void ComputingController::run() {
   has_run_ = true;
   const bool on_gpu = session_.compute != ComputeMode::kCpu && start_gpu();
   ran_mode_ = session_.compute;
-  const RunRequest request{derived_.asked, ran_model_, ran_backward_, ran_mode_};
+  const RunRequest request{derived_.asked, ran_model_, ran_backward_, ran_mode_,
+                           state_.session.step};
   const bool large = is_large(derived_.asked, ran_backward_);
   if (!options_.background || !(on_gpu || large)) {
     if (std::optional<FinishedRun> done = worker_.run_now(request)) return take(std::move(*done));

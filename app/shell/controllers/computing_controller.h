@@ -57,6 +57,7 @@ class ComputingController : public Controller {
   void take_gpu_test(const GpuState&);
   void tell_gpu(const GpuState&);
   void forget_sizes();
+  void forget_layers();
 
   const ShellOptions& options_;
   TraceWorker& worker_;
@@ -74,6 +75,7 @@ class ComputingController : public Controller {
   Message run_notice_;          // what was said about the last run
   Config sizes_config_;         // of which derived_.sizes are
   std::string sizes_model_;
+  std::string looked_at_;  // the step whose layer the trace has been told to have room for
 };
 
 }  // namespace headlight

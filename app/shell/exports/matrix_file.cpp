@@ -131,6 +131,7 @@ std::string matrix_png(const Trace& trace, const PagePane& p, const ColorScale& 
 
 std::string matrix_file(const std::string& path, const Trace& trace, const PagePane& p,
                         const ColorScale& scale, Color line) {
+  const auto held = trace.hold(p.tensor);  // another thread may go on to another layer
   if (path.ends_with(".png")) return matrix_png(trace, p, scale, line);
   if (path.ends_with(".csv")) return matrix_csv(trace, p);
   if (path.ends_with(".npy")) return matrix_npy(trace, p);

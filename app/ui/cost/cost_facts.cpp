@@ -101,6 +101,12 @@ struct Facts {
   }
 };
 
+// The graphics card keeps all that a run makes, and so does a run that goes back.
+RunKeeps kept_by_run(const AppState& state) {
+  if (state.session.backward) return RunKeeps::kGradients;
+  return state.session.compute == ComputeMode::kCpu ? RunKeeps::kLeast : RunKeeps::kAll;
+}
+
 void run_facts(const AppState& state, Facts& f) {
   const Derived& d = state.derived;
   const ModelCost& m = *d.cost;
@@ -117,13 +123,19 @@ void run_facts(const AppState& state, Facts& f) {
          ms ? duration_text(f.ui.language, *ms) : std::string(f.ui.tr("cost.measuring")),
          timed ? duration_text(f.ui.language, d.run_ms) : "");
   f.line("cost.products", amount_text(f.ui.language, m.run.multiply_adds));
-  if (shown) f.note(f.ui.tr("cost.apart", {{"share", apart_text(real.run(), m.run.run_bytes())}}));
+  const bool drops = shown && !d.trace->keeps_all();
+  if (shown && !drops)
+    f.note(f.ui.tr("cost.apart", {{"share", apart_text(real.run(), m.run.run_bytes())}}));
+  if (drops)
+    f.note(f.ui.tr("cost.not_all", {{"kept", bytes_text(real.arena)},
+                                    {"shared", bytes_text(real.shared)},
+                                    {"again", bytes_text(real.again)}}));
   if (shown && real.gradients > 0)
     f.note(f.ui.tr("cost.with_gradients", {{"bytes", bytes_text(real.gradients)}}));
   if (shown && real.spare > 0.05 * real.run())
     f.note(f.ui.tr("cost.spare", {{"bytes", bytes_text(real.spare)}}));
-  if (m.run.run_bytes() > d.free_bytes) {
-    const Message refused = memory_refusal(m.config, m.shape, d.free_bytes);
+  const Message refused = memory_refusal(m.config, m.shape, d.free_bytes, kept_by_run(state));
+  if (!refused.empty()) {
     f.r.y0 += f.ui.wrapped(f.ui.fonts.note, f.r.min(), f.r.width(), f.ui.theme.error,
                            say(f.ui.language, Message{"notice.problem"}.with(refused))) +
               f.ui.px(4);

@@ -394,6 +394,10 @@ std::string learned_from(const AppState& state, const Ui& ui) {
   const auto& model = state.derived.model;
   const auto known = words_of_model(ref, model && model->ref == ref ? model->file.task : "");
   if (known) return ui.tr("model.learned", {{"task", std::string(ui.tr(known->name))}});
+  if (model && model->ref == ref) {
+    const auto count = static_cast<double>(parameter_count(*model));
+    return ui.tr("model.from_folder", {{"count", amount_text(ui.language, count)}});
+  }
   return std::string(ui.tr("model.trained"));
 }
 

@@ -7,6 +7,7 @@
 #include "app/ui/state/commands.h"
 #include "core/base/utf8.h"
 #include "core/graph/step_names.h"
+#include "core/run/model_input.h"
 
 namespace headlight {
 namespace {
@@ -203,6 +204,12 @@ void way_back(const AppState& state, Ui& ui, const Rect& r) {
   ui.push(DoEdit{edit, ""});
 }
 
+// The way to say it: a model that knows no [MASK] cannot be asked.
+std::string_view no_mask_text(const AppState& state) {
+  const auto& model = state.derived.model;
+  return !model || knows_mask(*model) ? "next.no_mask" : "next.no_mask_id";
+}
+
 }  // namespace
 
 void panel_next(const AppState& state, Ui& ui, const Rect& r) {
@@ -213,7 +220,7 @@ void panel_next(const AppState& state, Ui& ui, const Rect& r) {
       state.derived.trace && !outcome.hidden && state.derived.trace->program().asks_for_masked();
   if (outcome.probabilities.empty() || state.derived.empty || no_mask) {
     ui.text(ui.fonts.note, {line.x0, middle - ui.px(7)}, ui.theme.muted,
-            ui.tr(no_mask ? "next.no_mask" : "next.nothing"), line.width());
+            ui.tr(!no_mask ? "next.nothing" : no_mask_text(state)), line.width());
     return;
   }
   const float right = buttons(state, ui, outcome, line);

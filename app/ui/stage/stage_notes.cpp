@@ -6,6 +6,7 @@
 #include "app/ui/stage/stage_view.h"
 #include "core/base/number_text.h"
 #include "core/explain/explain.h"
+#include "core/run/model_input.h"
 #include "core/train/data/text_source.h"
 
 namespace headlight {
@@ -77,10 +78,13 @@ void note_mask(std::vector<Note>& notes, const Ui& ui, const Trace& trace, const
 }
 
 // A model that fills [MASK] has nothing to fill.
-void note_no_mask(std::vector<Note>& notes, const Ui& ui, const Trace& trace, const Step& step) {
+void note_no_mask(std::vector<Note>& notes, const AppState& state, const Ui& ui, const Step& step) {
+  const Trace& trace = *state.derived.trace;
   const bool predicts = step.section == Section::kPrediction || step.calls.empty();
   if (trace.program().asks_for_masked() && trace.input().masked.empty() && predicts)
-    notes.push_back({std::string(ui.tr("stage.note.no_mask"))});
+    notes.push_back({std::string(ui.tr(!state.derived.model || knows_mask(*state.derived.model)
+                                           ? "stage.note.no_mask"
+                                           : "next.no_mask_id"))});
 }
 
 // A model that judges pairs of sentences has only one.
@@ -142,7 +146,7 @@ std::vector<StageNote> stage_notes(const AppState& state, const Ui& ui, const St
       note_tensor(notes, ui, trace, p);
     }
   }
-  note_no_mask(notes, ui, trace, step);
+  note_no_mask(notes, state, ui, step);
   note_no_second(notes, state, ui, step);
   note_mask(notes, ui, trace, step);
   note_even_row(notes, state, ui, step, page);

@@ -67,7 +67,7 @@ ModelFolder::ModelFolder(const fs::path& folder)
     file_ = type_->read(config_, weights_.shapes());
     validate(file_.config);
     const Config& c = file_.config;
-    if (c.form == ModelForm::kTokens && c.mask.is_causal()) file_.kind = "next-token";
+    if (c.form == ModelForm::kTokens) file_.kind = c.mask.is_causal() ? "next-token" : "masked";
     file_.task = std::string(type_->model_type);
     read_begin();
     parameters_ = program_parameters(file_);

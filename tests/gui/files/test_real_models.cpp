@@ -1,10 +1,13 @@
 // Model folders as other programs save them, in the window: dropped, looked into, gone on with.
+#include <cstring>
 #include <filesystem>
+#include <limits>
 
 #include "core/base/number_text.h"
 #include "core/explain/explain.h"
 #include "core/model/convert/convert.h"
 #include "tests/gui/harness.h"
+#include "test_paths.h"
 
 namespace headlight::test {
 namespace {
@@ -27,6 +30,7 @@ TEST_CASE(
   gui.frame();
   REQUIRE(gui.document().model == path);
   CHECK(gui.shows("little-gpt2"));
+  CHECK(gui.shows("From a folder · "));
   gui.push(DoEdit{SetSentence{"The little dog was sad"}, ""});
   // The numbers are those of the model that was written.
   Document bundled = gui.document();
@@ -78,6 +82,39 @@ TEST_CASE("real models: a folder that is not right changes nothing, and says wha
   std::filesystem::rename(path + "/model.safetensors", path + "/pytorch_model.bin");
   drop();
   CHECK(gui.notices_say("pytorch_model.bin"));
+}
+
+TEST_CASE(
+    "real models: weights that are not numbers are named, and the folder is opened all the same") {
+  const TemporaryFolder folder;
+  const std::string path = gpt2_folder(folder);
+  const std::string file = path + "/model.safetensors";
+  std::string bytes = read_text(file);
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  std::memcpy(bytes.data() + bytes.size() - sizeof nan, &nan, sizeof nan);
+  write_text(file, bytes);
+  Gui gui(small_document(1, 2, 8));
+  gui.push(DropFiles{{path}});
+  gui.frame();
+  CHECK(gui.document().model == path);
+  CHECK(gui.notices_say("NaN"));
+  const auto& model = gui.state().derived.model;
+  REQUIRE(model);
+  REQUIRE(model->not_finite.size() == 1);
+  CHECK(gui.notices_say(model->not_finite.front()));
+}
+
+TEST_CASE(
+    "real models: a masked model whose folder has no tokenizer says nothing of what comes next") {
+  Gui gui(small_document(1, 2, 8));
+  gui.push(DropFiles{{std::string(HEADLIGHT_TEST_DIR) + "reference/folders/bert"}});
+  gui.frame();
+  gui.push(DoEdit{SetSentence{"1 5 7 3"}, ""});
+  gui.frame();
+  CHECK(gui.trace().input().ids == std::vector{1, 5, 7, 3});
+  CHECK(gui.shows("its folder has no tokenizer"));
+  CHECK_FALSE(gui.has("next/0"));
+  CHECK_FALSE(gui.has("next/write"));
 }
 
 }  // namespace headlight::test

@@ -29,7 +29,46 @@ int pictures_in(const Gui& gui, std::string_view id) {
   }));
 }
 
+// The layers of which the trace has a step on its way.
+std::vector<int> layers_there(const Gui& gui) {
+  std::vector<int> there;
+  for (int layer = 0; layer < gui.config().layers; ++layer) {
+    const std::string step = "blocks." + std::to_string(layer) + ".mlp.pre";
+    if (gui.trace().is_there(gui.trace().program().require(step))) there.push_back(layer);
+  }
+  return there;
+}
+
 }  // namespace
+
+TEST_CASE("many layers: of a large run one layer is in memory, that on the screen") {
+  RunLimits limits;
+  limits.keep_all_to = 0;
+  for (const int layers : {4, 12}) {
+    Gui gui(deep_document(layers), {1920, 1080}, 1, limits), whole(deep_document(layers));
+    REQUIRE_FALSE(gui.trace().keeps_all());
+    REQUIRE(whole.trace().keeps_all());
+    for (const int layer : {2, 0, 3}) {
+      const std::string step = "blocks." + std::to_string(layer) + ".mlp.post";
+      gui.push(GoToStep{step});
+      gui.frame(20);
+      CHECK(layers_there(gui) == std::vector{layer});
+      CHECK(std::ranges::equal(gui.tensor(step).cells(), whole.tensor(step).cells()));
+      gui.push(PickCell{{step, {0, 1, 5}}});  // the inspector reads what it was made of
+      gui.frame(2);
+      CHECK(layers_there(gui) == std::vector{layer});
+      CHECK(inconsistency(gui.state()) == "");
+    }
+    // The layer on the screen is kept by the next run, and needs no second one.
+    gui.push(DoEdit{SetSentence{"the keys to the cabinet"}, ""});
+    gui.frame(2);
+    CHECK(gui.trace().memory().again == 0);
+    CHECK(layers_there(gui) == std::vector{3});
+    gui.push(DoCommand{Command::kCost});
+    gui.frame(2);
+    CHECK(gui.shows("stay in memory"));
+  }
+}
 
 TEST_CASE("many layers: the rail has one line per layer, and the current one is open") {
   Gui gui(deep_document(12), {1920, 1080});

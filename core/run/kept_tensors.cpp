@@ -1,0 +1,143 @@
+#include "core/run/kept_tensors.h"
+
+#include <algorithm>
+
+#include "core/graph/program_cost.h"
+#include "core/graph/program_memory.h"
+#include "core/run/trace.h"
+
+namespace headlight {
+
+bool has_rows(const TensorSpec& spec) {
+  return spec.kind != TensorKind::kParameter && spec.axes.size() >= 2 && spec.axes[0].size == 1 &&
+         find_row_axis(spec.axes) == &spec.axes[1];
+}
+
+bool goes_row_by_row(const Program& program, const OpCall& call) {
+  if (!op_info(call.op).row_by_row || !has_rows(program.tensors[place(call.out)])) return false;
+  return std::ranges::all_of(call.in, [&](TensorId id) {
+    const TensorSpec& spec = program.tensors[place(id)];
+    return spec.kind == TensorKind::kParameter || has_rows(spec);
+  });
+}
+
+namespace {
+
+constexpr int kStays = -1;
+
+// Calls that follow each other in one layer of one stack.
+std::vector<KeptTensors::Stretch> find_stretches(const Program& p) {
+  std::vector<KeptTensors::Stretch> found;
+  const auto at = [&](std::size_t call) { return p.tensors[place(p.calls[call].out)].place; };
+  for (std::size_t begin = 0, end = 0; begin < p.calls.size(); begin = end) {
+    const Place here = at(begin);
+    for (end = begin + 1;
+         end < p.calls.size() && at(end).layer == here.layer && at(end).stack == here.stack;)
+      ++end;
+    if (here.layer >= 0) found.push_back({static_cast<int>(begin), static_cast<int>(end)});
+  }
+  return found;
+}
+
+}  // namespace
+
+KeptTensors::KeptTensors(const Program& p, TensorId shown)
+    : stretches_(find_stretches(p)),
+      stretch_of_(p.tensors.size(), kStays),
+      place_(p.tensors.size(), 0),
+      in_memory_(p.tensors.size(), false) {
+  for (std::size_t id = 0; id < p.tensors.size(); ++id)
+    source_.push_back(p.resolve(static_cast<TensorId>(id)));
+  const auto stay = [&](TensorId id) {
+    if (id >= 0) stretch_of_[place(source_[place(id)])] = kStays;
+  };
+  for (std::size_t s = 0; s < stretches_.size(); ++s) {
+    for (int c = stretches_[s].first; c < stretches_[s].last; ++c)
+      stretch_of_[place(source_[place(p.calls[place(c)].out)])] = static_cast<int>(s);
+  }
+  const int whole = shown < 0 ? kStays : stretch_of_[place(source_[place(shown)])];
+  std::vector<bool> by_rows(p.tensors.size(), false);  // by source: made row by row
+  std::size_t stretch = 0;
+  for (std::size_t c = 0; c < p.calls.size(); ++c) {
+    const OpCall& call = p.calls[c];
+    while (stretch < stretches_.size() && static_cast<int>(c) >= stretches_[stretch].last)
+      ++stretch;
+    const bool inside =
+        stretch < stretches_.size() && static_cast<int>(c) >= stretches_[stretch].first;
+    const bool goes_by_rows = goes_row_by_row(p, call);
+    by_rows[place(source_[place(call.out)])] = goes_by_rows;
+    for (const TensorId in : call.in) {
+      const std::size_t source = place(source_[place(in)]);
+      const bool same = inside && stretch_of_[source] == static_cast<int>(stretch);
+      if (!same || (by_rows[source] && !goes_by_rows)) stay(in);
+    }
+  }
+  for (std::size_t id = 0; id < p.tensors.size(); ++id) {
+    const bool is_whole = whole != kStays && stretch_of_[id] == whole;
+    const Role role = p.tensors[id].role;
+    const bool shown_everywhere =
+        role == Role::kPattern || role == Role::kResidual || role == Role::kSublayerOutput;
+    if (shown_everywhere || is_whole) stay(static_cast<TensorId>(id));
+  }
+  for (const TensorId id : p.remembered) stay(id);
+  for (const TensorId id : {p.logits, p.probabilities, p.token_logits, p.loss}) stay(id);
+  for (std::size_t id = 0; id < p.tensors.size(); ++id)
+    stretch_of_[id] = stretch_of_[place(source_[id])];
+
+  for (std::size_t id = 0; id < p.tensors.size(); ++id) {
+    const TensorSpec& spec = p.tensors[id];
+    in_memory_[id] = spec.kind == TensorKind::kInput || spec.kind == TensorKind::kActivation;
+    if (!in_memory_[id]) continue;
+    const int own = stretch_of_[id];
+    std::size_t& end = own == kStays ? kept_ : stretches_[place(own)].cells;
+    place_[id] = end;
+    end += padded_cells(cell_count(spec.axes));
+  }
+  for (const Stretch& s : stretches_) most_ = std::max(most_, s.cells);
+}
+
+void KeptTensors::lay_out(float* kept, float* shared, std::span<float*> memory) const {
+  for (std::size_t id = 0; id < place_.size(); ++id) {
+    if (in_memory_[id]) memory[id] = (stretch_of_[id] == kStays ? kept : shared) + place_[id];
+  }
+}
+
+void KeptTensors::lay_out(int stretch, float* own, std::span<float*> memory) const {
+  for (std::size_t id = 0; id < place_.size(); ++id) {
+    if (stretch_of_[id] == stretch) memory[id] = own + place_[place(source_[id])];
+  }
+}
+
+void KeptTensors::drop(std::span<float*> memory) const {
+  for (std::size_t id = 0; id < place_.size(); ++id) {
+    if (stretch_of_[id] != kStays) memory[id] = nullptr;
+  }
+}
+
+namespace {
+
+struct Floats {
+  double kept = 0, layer = 0;
+};
+
+Floats floats_of(Config config, const RunShape& shape, int layers) {
+  config.layers = layers;
+  const KeptTensors kept(sketch_program(config, shape, false));
+  return {static_cast<double>(kept.kept_cells()), static_cast<double>(kept.most_cells())};
+}
+
+}  // namespace
+
+double least_memory_needed(const Config& config, const RunShape& shape) {
+  const ProgramCost cost = program_cost(config, shape);
+  constexpr double kCountable = 1e15;  // more is no memory, and no number of cells
+  if (cost.run_bytes() > kCountable) return cost.run_bytes();
+  // Every layer is like the second, as in program_cost().
+  const bool alike = config.layers > 2 && config.local_layers.empty();
+  Floats all = floats_of(config, shape, alike ? 2 : config.layers);
+  if (alike) all.kept += (config.layers - 2) * (all.kept - floats_of(config, shape, 1).kept);
+  const double arena = sizeof(float) * (all.kept + 2 * all.layer);
+  return cost.parameter_bytes() + std::min(arena, cost.arena_bytes());
+}
+
+}  // namespace headlight

@@ -1,0 +1,64 @@
+// Which tensors of a run stay in memory where not all of them do. What a layer makes on its way is
+// computed again, from what stays, when somebody looks at it.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "core/graph/program.h"
+
+namespace headlight {
+
+/// A row of its own for each token, one behind the other: (1, token, …). False for parameters.
+bool has_rows(const TensorSpec&);
+/// Does each token's row of the result follow from the same row of what the call reads, and from
+/// parameters? Such a call can be run for the last rows alone.
+bool goes_row_by_row(const Program&, const OpCall&);
+
+/// What stays: whatever stands outside the layers; of each layer what other layers read, the
+/// residual stream and what is added to it, the patterns, and the rows that attention reads as a
+/// whole (queries, keys and values), so that a run may go on behind them.
+class KeptTensors {
+ public:
+  /// Of the layer of the tensor `shown`, too, everything stays; -1: of none. The program has no
+  /// backward pass.
+  explicit KeptTensors(const Program&, TensorId shown = -1);
+
+  /// The calls of one layer, from `first` up to before `last`, and the floats that the tensors take
+  /// which do not stay.
+  struct Stretch {
+    int first = 0, last = 0;
+    std::size_t cells = 0;
+  };
+  const std::vector<Stretch>& stretches() const { return stretches_; }
+  /// The stretch that makes a tensor which does not stay; -1: it stays. Aliases are as their
+  /// source.
+  int stretch_of(TensorId id) const { return stretch_of_[static_cast<std::size_t>(id)]; }
+  std::size_t kept_cells() const { return kept_; }
+  /// Of the largest stretch.
+  std::size_t most_cells() const { return most_; }
+
+  /// Gives the inputs and what stays their places in `kept` (kept_cells() floats, 64-byte aligned)
+  /// and the tensors of every stretch theirs in `shared` (most_cells() floats, 64-byte aligned),
+  /// where those of the next stretch lie over them.
+  void lay_out(float* kept, float* shared, std::span<float*> memory) const;
+  /// The tensors of one stretch alone, in `own` (Stretch::cells floats, 64-byte aligned).
+  void lay_out(int stretch, float* own, std::span<float*> memory) const;
+  /// Takes the places of the stretches' tensors away.
+  void drop(std::span<float*> memory) const;
+
+ private:
+  std::vector<Stretch> stretches_;
+  std::vector<int> stretch_of_;     // by TensorId
+  std::vector<std::size_t> place_;  // by TensorId: floats before it, in `kept` or in its stretch
+  std::vector<bool> in_memory_;     // by TensorId: has it a place of its own?
+  std::vector<TensorId> source_;    // by TensorId: whose memory it has
+  std::size_t kept_ = 0, most_ = 0;
+};
+
+/// Bytes that a run of this shape takes at least, without gradients: its parameters, what stays,
+/// and two layers whole, of which one is shown.
+double least_memory_needed(const Config&, const RunShape&);
+
+}  // namespace headlight
