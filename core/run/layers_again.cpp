@@ -76,7 +76,9 @@ void LayersAgain::forget(TensorId shown, double most) {
   const int stays = shown < 0 ? -1 : kept_.stretch_of(shown);
   const std::lock_guard lock(mutex_);
   for (std::size_t s = 0; s < layers_.size(); ++s) {
-    if (static_cast<int>(s) != stays) layers_[s] = {};
+    // Nobody comes to hold it meanwhile, for that takes the lock.
+    const bool held = layers_[s].buffer.use_count() > 1;
+    if (static_cast<int>(s) != stays && !held) layers_[s] = {};
   }
 }
 

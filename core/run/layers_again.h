@@ -42,8 +42,8 @@ class LayersAgain {
   /// stays lies.
   float* cells(TensorId, std::span<float* const> memory);
   Held hold(TensorId, std::span<float* const> memory);
-  /// Lets go of every layer but that of `shown` (-1: of all of them) where together they take more
-  /// than so many bytes.
+  /// Lets go of every layer that nobody holds but that of `shown` (-1: none) where together they
+  /// take more than so many bytes.
   void forget(TensorId shown, double bytes);
   double bytes() const;
 

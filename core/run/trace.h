@@ -90,8 +90,8 @@ class Trace {
   bool is_there(TensorId) const;
   /// Keeps the tensor's cells where they are as long as it lives; null where they stay anyway.
   std::shared_ptr<const void> hold(TensorId) const;
-  /// Lets go of the layers that were computed again, but for that of `shown` (-1: of all), where
-  /// together they take more than so many bytes.
+  /// Lets go of the layers that were computed again, but for that of `shown` (-1: none) and those
+  /// that are held, where together they take more than so many bytes.
   void forget(TensorId shown, double bytes = 0) const;
 
   TraceMemory memory() const;

@@ -2,9 +2,7 @@
 // same.
 #include <doctest/doctest.h>
 
-#include <atomic>
 #include <cmath>
-#include <thread>
 
 #include "core/graph/program_cost.h"
 #include "core/run/kept_tensors.h"
@@ -106,17 +104,18 @@ TEST_CASE("kept tensors: memory is less, what is looked at counts, and is let go
   CHECK(some->memory().again == 2 * one);
   some->forget(fifth, 2 * one);  // there is room for both
   CHECK(some->is_there(third));
-  const auto held = some->hold(third);
+  auto held = some->hold(third);
   const float* cells = some->tensor(third).data;
-  const float first = *cells;
+  some->forget(-1);
+  CHECK_FALSE(some->is_there(fifth));
+  CHECK(some->memory().again == one);
+  CHECK(some->tensor(third).data == cells);
+  held.reset();
+  (void)some->tensor(fifth);
   some->forget(fifth);
   CHECK(some->is_there(fifth));
   CHECK_FALSE(some->is_there(third));
   CHECK(some->memory().again == one);
-  CHECK(*cells == first);  // held
-  some->forget(-1);
-  CHECK(some->memory().again == 0);
-  CHECK(some->tensor(third).data != cells);
 }
 
 TEST_CASE("kept tensors: a row that goes on is that of a whole run") {
@@ -194,28 +193,6 @@ TEST_CASE("kept tensors: what a run needs at least is what it takes, whatever it
   huge.layers = 1000;
   huge.d_model = 1 << 20;
   CHECK(least_memory_needed(huge, {1, 1 << 30, 1 << 30}) > 1e15);
-}
-
-TEST_CASE("kept tensors: layers are looked at by several threads at once") {
-  Runner whole, little(keeps_little());
-  const auto backend = make_cpu_backend(2);
-  const Document doc = long_run(6);
-  const auto all = whole.run(doc, *backend).trace, some = little.run(doc, *backend).trace;
-  std::vector<std::thread> threads;
-  std::atomic<int> wrong = 0;
-  for (int t = 0; t < 3; ++t) {
-    threads.emplace_back([&, t] {
-      for (int round = 0; round < 20; ++round) {
-        const int layer = (round * (t + 1)) % 6;
-        const TensorId id = named(*all, "blocks." + std::to_string(layer) + ".mlp.pre");
-        const auto held = some->hold(id);
-        wrong += !same_bits(some->tensor(id), all->tensor(id));
-        if (t == 0) some->forget(-1);
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  CHECK(wrong == 0);
 }
 
 }  // namespace headlight
