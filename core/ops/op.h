@@ -379,7 +379,7 @@ struct OpInfo {
   /// Each row of the result needs the one before: only the processor runs it.
   bool is_sequential = false;
   /// A row of the result, the cells of one token, needs of its inputs that have such rows the same
-  /// one alone: rows that are known need not be computed again (core/run/grown_run.h).
+  /// one alone: rows that are known need not be computed again (core/run/large/grown_run.h).
   bool row_by_row = false;
   /// In training its slope takes the input's place where nothing else reads that (see fusion.h).
   bool keeps_slope = false;

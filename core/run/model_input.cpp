@@ -36,9 +36,7 @@ bool fills_masks(const Model& model) {
          (model.file.kind == "masked" || knows_mask(model));
 }
 
-bool knows_mask(const Model& model) {
-  return model.vocabulary->id_of(Special::kMask).has_value();
-}
+bool knows_mask(const Model& model) { return model.vocabulary->id_of(Special::kMask).has_value(); }
 
 bool answers_in_place(const Model& model) {
   return fills_masks(model) || model.file.config.numbers;

@@ -1,7 +1,7 @@
 // What this machine allows, and what is said where a run needs more.
 #include "core/graph/program_cost.h"
 #include "core/graph/program_memory.h"
-#include "core/run/kept_tensors.h"
+#include "core/run/large/kept_tensors.h"
 #include "core/run/runner.h"
 
 namespace headlight {

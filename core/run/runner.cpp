@@ -5,8 +5,8 @@
 #include "core/base/error.h"
 #include "core/base/utf8.h"
 #include "core/graph/program_memory.h"
-#include "core/run/grown_run.h"
-#include "core/run/layers_again.h"
+#include "core/run/large/grown_run.h"
+#include "core/run/large/layers_again.h"
 #include "core/run/model_input.h"
 #include "core/text/unknown_words.h"
 

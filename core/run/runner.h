@@ -26,7 +26,7 @@ struct RunLimits {
   // smaller runs are made anew, and so have the same bits whatever was run before.
   double grow_from = 3e8;
   // Of a run whose inputs and activations take more bytes, or more than there are, a layer's own
-  // tensors are not kept (core/run/kept_tensors.h): with gradients, or where a backend cannot run
+  // tensors are not kept (large/kept_tensors.h): with gradients, or where a backend cannot run
   // parts of a program, all are.
   double keep_all_to = 64e6;
 };
@@ -43,7 +43,7 @@ struct RunResult {
   // Of a model with memory: into how many the sentence is cut. The trace is of the last one; the
   // tokens of those before, `skipped` of them, were read and are remembered.
   std::size_t segments = 0;
-  // So many first rows were taken from the run before (core/run/grown_run.h).
+  // So many first rows were taken from the run before (core/run/large/grown_run.h).
   std::int64_t rows_taken = 0;
   int limit = 0;  // the limit: the person's, or of a model's learned positions
   bool limit_of_model = false;
@@ -136,7 +136,7 @@ class Runner {
 };
 
 /// What a run keeps at least: what has no layer, and of layers what others go by
-/// (core/run/kept_tensors.h); all that it makes; and a gradient of each.
+/// (core/run/large/kept_tensors.h); all that it makes; and a gradient of each.
 enum class RunKeeps { kLeast, kAll, kGradients };
 
 /// Why a run of this shape is refused where so many bytes are there: what it needs, and with how

@@ -5,8 +5,8 @@
 #include "core/autodiff/gradient_program.h"
 #include "core/graph/program_memory.h"
 #include "core/io/mapped_file.h"
-#include "core/run/grown_run.h"
-#include "core/run/layers_again.h"
+#include "core/run/large/grown_run.h"
+#include "core/run/large/layers_again.h"
 #include "core/run/runner.h"
 #include "core/run/targets.h"
 

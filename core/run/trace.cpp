@@ -8,7 +8,7 @@
 
 #include "core/autodiff/backward.h"
 #include "core/base/utf8.h"
-#include "core/run/layers_again.h"
+#include "core/run/large/layers_again.h"
 #include "core/text/vocabulary.h"
 
 namespace headlight {

@@ -6,7 +6,7 @@
 
 #include "core/base/error.h"
 #include "core/graph/program_memory.h"
-#include "core/run/grown_run.h"
+#include "core/run/large/grown_run.h"
 
 namespace headlight {
 namespace {

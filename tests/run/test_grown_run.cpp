@@ -2,7 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "core/base/error.h"
-#include "core/run/grown_run.h"
+#include "core/run/large/grown_run.h"
 #include "core/run/runner.h"
 #include "tests/run/drawn_models.h"
 

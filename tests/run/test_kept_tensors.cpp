@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "core/graph/program_cost.h"
-#include "core/run/kept_tensors.h"
+#include "core/run/large/kept_tensors.h"
 #include "core/run/runner.h"
 #include "tests/run/drawn_models.h"
 #include "tests/run/kinds_of_models.h"

@@ -6,8 +6,8 @@
 #include "core/base/number_text.h"
 #include "core/explain/explain.h"
 #include "core/model/convert/convert.h"
-#include "tests/gui/harness.h"
 #include "test_paths.h"
+#include "tests/gui/harness.h"
 
 namespace headlight::test {
 namespace {

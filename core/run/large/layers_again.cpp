@@ -1,4 +1,4 @@
-#include "core/run/layers_again.h"
+#include "core/run/large/layers_again.h"
 
 #include <algorithm>
 #include <thread>

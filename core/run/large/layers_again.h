@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/base/tensor.h"
-#include "core/run/kept_tensors.h"
+#include "core/run/large/kept_tensors.h"
 
 namespace headlight {
 

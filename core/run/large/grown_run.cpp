@@ -1,4 +1,4 @@
-#include "core/run/grown_run.h"
+#include "core/run/large/grown_run.h"
 
 #include <algorithm>
 #include <vector>

@@ -6,7 +6,7 @@
 #include <span>
 
 #include "core/backends/backend.h"
-#include "core/run/kept_tensors.h"
+#include "core/run/large/kept_tensors.h"
 #include "core/run/trace.h"
 
 namespace headlight {

@@ -1,4 +1,4 @@
-#include "core/run/kept_tensors.h"
+#include "core/run/large/kept_tensors.h"
 
 #include <algorithm>
 
