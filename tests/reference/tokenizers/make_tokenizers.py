@@ -20,7 +20,7 @@ from characters import (MARK, OF_BYTE, as_bytes, bert_normalized, bert_words, gp
                         llama3_words, words_at_marks)
 from models import (Bpe, Unigram, WordPiece, every_merge, joined, learned_merges, marked_words,
                     scored_pieces)
-from texts import PAIRS, TRAINING, all_texts
+from texts import LAID_OUT, PAIRS, TRAINING, all_texts
 from tokenizer import (Tokenizer, decode_bytes, decode_fallback, decode_marked,
                        decode_word_pieces)
 
@@ -88,7 +88,7 @@ def bracketed(first, last, *between, second=1):
 # ---- Byte-level ones
 
 def byte_vocab(count, before=(), behind=(), split=gpt2_words):
-    words = [as_bytes(word) for word in split(TRAINING)]
+    words = [as_bytes(word) for word in split(TRAINING + LAID_OUT)]
     merges = learned_merges(words, count)
     pieces = [*before, *OF_BYTE.values(), *(joined(pair) for pair in merges), *behind]
     return {piece: id for id, piece in enumerate(dict.fromkeys(pieces))}, merges
@@ -102,7 +102,7 @@ def byte_words(split, prefix=False):
 
 
 def gpt2():
-    vocab, merges = byte_vocab(240, behind=["<|endoftext|>"])
+    vocab, merges = byte_vocab(280, behind=["<|endoftext|>"])
     made = Tokenizer(Bpe(vocab, merges), {"<|endoftext|>": added_token(vocab["<|endoftext|>"])},
                      PLAIN_ROW, PLAIN_PAIR, decode_bytes, words=byte_words(gpt2_words))
     return made, vocab, [" ".join(pair) for pair in merges]
@@ -122,7 +122,7 @@ def gpt2_older():
 
 def roberta():
     """A blank before the first word; the mask takes the blanks before it."""
-    vocab, merges = byte_vocab(120, ["<s>", "<pad>", "</s>", "<unk>"], ["<mask>"])
+    vocab, merges = byte_vocab(200, ["<s>", "<pad>", "</s>", "<unk>"], ["<mask>"])
     names = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
     added = {name: added_token(vocab[name], lstrip=name == "<mask>") for name in names}
     row, pair = bracketed("<s>", "</s>", "</s>", second=0)
@@ -158,13 +158,13 @@ def llama3_like(digits, count, names, row, pair, normalizer=None, words_first=()
 
 def llama3():
     begin = "<|begin_of_text|>"
-    return llama3_like(3, 140, [begin, "<|end_of_text|>"], [(begin, 0), ("A", 0)],
+    return llama3_like(3, 220, [begin, "<|end_of_text|>"], [(begin, 0), ("A", 0)],
                        [(begin, 0), ("A", 0), (begin, 1), ("B", 1)],
                        words_first=[" worried", "unbelievably", " ferry's", "123", "\u6c34\u5c71"])
 
 
 def qwen2():
-    return llama3_like(1, 140, ["<|endoftext|>", "<|im_start|>"], PLAIN_ROW, PLAIN_PAIR, "NFC")
+    return llama3_like(1, 220, ["<|endoftext|>", "<|im_start|>"], PLAIN_ROW, PLAIN_PAIR, "NFC")
 
 
 # ---- BERT's
@@ -219,7 +219,7 @@ def unigram_json(scored, unknown, byte_fallback):
 def t5():
     """Compatible characters are one, and so are blanks in a row; the sentence's end is marked."""
     names = ["<pad>", "</s>", "<unk>"]
-    scored = [(name, 0.0) for name in names] + scored_pieces(marked_words(TRAINING), 350, 1)
+    scored = [(name, 0.0) for name in names] + scored_pieces(marked_words(TRAINING), 350, 0)
     added = {name: added_token(id) for id, name in enumerate(names)}
     end = len(scored)
     added["<extra_id_1>"], added["<extra_id_0>"] = added_token(end), added_token(end + 1, rstrip=True)
