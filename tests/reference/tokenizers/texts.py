@@ -42,6 +42,7 @@ WORDS = (
     "C++ & C# (2 of them) [sic] {x} <y> ~z", "a_b-c.d/e\\f|g", "...---...", "!!!???", "=>", "#1 @you",
     "e-mail: someone@example.org", "https://example.org/a?b=c&d=e#f", "`code` ``quoted''", "^^ a^b",
     "<0x41> <0x0A>", "ferrymen ferrymans Ferryman",
+    "ferryman\u200d \u200cferryman ferryman\u0301 ferryman_ ferryman\u2019s",
     "lowerUpperCamel snake_case kebab-case", "Mc'Donald's", "O\u2019Neill\u2014dash\u2013dash\u2026",
     "\u00abguillemets\u00bb \u201equotes\u201c \u00bfqu\u00e9? \u00a1s\u00ed!")
 BLANKS = (
