@@ -30,7 +30,8 @@ def is_other(c):
 
 def is_word(c):
     """\\w, as far as the texts here go; the two characters that join and part letters are of it."""
-    return is_letter(c) or c in "\u200C\u200D" or unicodedata.category(c) in ("Nd", "Nl", "Mn", "Mc", "Me", "Pc")
+    others = ("Nd", "Nl", "Mn", "Mc", "Me", "Pc")
+    return is_letter(c) or c in "\u200C\u200D" or unicodedata.category(c) in others
 
 
 def run_end(text, at, fits, most=None):
