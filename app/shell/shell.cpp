@@ -41,6 +41,7 @@ Shell::Shell(Document document, ShellOptions options)
       labs_(shared_, options_, state_.session.labs, state_.labs),
       writer_(options_.background) {
   state_.history = History(std::move(document));
+  steps_.await_layers([this](TensorId tensor) { return computing_.await_layer(tensor); });
   const std::string& path = options_.folders.settings;
   const SettingsRead read = path.empty() ? SettingsRead{} : read_settings(path);
   if (!path.empty()) {

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "app/shell/computing/computing_controller.h"
 #include "app/shell/continuation/continuation_controller.h"
-#include "app/shell/controllers/computing_controller.h"
 #include "app/shell/controllers/heads_controller.h"
 #include "app/shell/controllers/inspector_controller.h"
 #include "app/shell/controllers/keeping_controller.h"

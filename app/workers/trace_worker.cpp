@@ -52,6 +52,8 @@ TraceWorker::Answer TraceWorker::carry_out(Box::Job& job) {
       return measure_size(job);
     case TraceTask::kRates:
       return rates_for_all(std::get<RunRequest>(job.request).document.config, measurer_.backend());
+    case TraceTask::kLayer:
+      return layer_of(std::get<LayerRequest>(job.request));
     default:
       break;
   }
@@ -270,6 +272,18 @@ FinishedNudge TraceWorker::nudge_of(const NudgeRequest& request) {
     done.problem = caught_problem();
   }
   return done;
+}
+
+// By the trace's own backend, so that a run beside it goes on.
+FinishedLayer TraceWorker::layer_of(const LayerRequest& request) {
+  return {request, request.trace->hold(request.tensor)};
+}
+
+std::optional<FinishedLayer> TraceWorker::poll_layer() {
+  std::optional<Box::Reply> reply = mailbox_.take(TraceTask::kLayer);
+  if (!reply) return std::nullopt;
+  if (!reply->problem.empty()) return FinishedLayer{};
+  return std::get<FinishedLayer>(std::move(reply->answer));
 }
 
 std::optional<FinishedNudge> TraceWorker::poll_nudge() {

@@ -67,11 +67,22 @@ struct FinishedNudge {
   Message problem;  // empty when all went well
 };
 
+/// A layer of a run that does not keep all, to be computed again.
+struct LayerRequest {
+  std::shared_ptr<const Trace> trace;
+  TensorId tensor = -1;  // one of the layer's
+};
+struct FinishedLayer {
+  LayerRequest request;
+  std::shared_ptr<const void> held;  // keeps it where it is; null where it could not be computed
+};
+
 /// What the thread has to do; the first of them comes first. A request takes the place of the one
 /// before it of the same kind.
 enum class TraceTask {
   kStopGpu,
   kModel,
+  kLayer,
   kShown,   // the run that is shown,
   kNewest,  // and those beside it: with the newest weights, with the pinned ones
   kPinned,
@@ -123,6 +134,8 @@ class TraceWorker {
   std::optional<FinishedNudge> nudge_now(const NudgeRequest&);
   void request_nudge(const NudgeRequest& r) { mailbox_.post(TraceTask::kNudge, r); }
   std::optional<FinishedNudge> poll_nudge();
+  void request_layer(const LayerRequest& r) { mailbox_.post(TraceTask::kLayer, r); }
+  std::optional<FinishedLayer> poll_layer();
   /// How far the run or load in the background is, 0 to 1.
   double share() const { return share_; }
   /// It is not wanted any more.
@@ -135,9 +148,9 @@ class TraceWorker {
   void wait() { mailbox_.wait(); }
 
  private:
-  using Request = std::variant<std::monostate, RunRequest, std::string, NudgeRequest>;
-  using Answer = std::variant<std::monostate, FinishedRun, LoadedModel, FinishedNudge, GpuState,
-                              SizeChart, std::vector<OpRate>>;
+  using Request = std::variant<std::monostate, RunRequest, std::string, NudgeRequest, LayerRequest>;
+  using Answer = std::variant<std::monostate, FinishedRun, LoadedModel, FinishedNudge,
+                              FinishedLayer, GpuState, SizeChart, std::vector<OpRate>>;
   using Box = Mailbox<TraceTask, Request, Answer>;
 
   template <class Work>
@@ -148,6 +161,7 @@ class TraceWorker {
   void run_both(const RunRequest&, Backend& guarded, const TimedBackend& timed, FinishedRun&);
   LoadedModel load(const std::string& ref);
   FinishedNudge nudge_of(const NudgeRequest&);
+  static FinishedLayer layer_of(const LayerRequest&);
   Answer test_some(Box::Job&);
   Answer measure_size(Box::Job&);
   void measure(const RunResult&);

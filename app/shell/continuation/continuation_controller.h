@@ -1,7 +1,7 @@
 // How the sentence goes on: a token that was chosen, one that is drawn, or one after the other.
 #pragma once
 
-#include "app/shell/controllers/computing_controller.h"
+#include "app/shell/computing/computing_controller.h"
 #include "app/shell/controllers/document_controller.h"
 #include "app/workers/as_trained_worker.h"
 #include "app/workers/writing_worker.h"

@@ -27,6 +27,7 @@ void StepsController::go_to(const std::string& tensor) {
   awaited_step_ = id < 0 && changes ? tensor : "";
   if (id < 0) return;
   const Step& step = program.steps[static_cast<std::size_t>(program.step_of(id))];
+  if (await_layer_ && await_layer_(step.tensor)) return;
   const std::string before = session_.step;
   session_.step = program.tensors[static_cast<std::size_t>(step.tensor)].name;
   if (session_.step != before) start_step_motion();

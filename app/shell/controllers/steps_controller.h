@@ -2,6 +2,8 @@
 // clock of a step in the making.
 #pragma once
 
+#include <functional>
+
 #include "app/shell/controllers/controller.h"
 #include "app/shell/settings.h"
 
@@ -10,6 +12,11 @@ namespace headlight {
 class StepsController : public Controller {
  public:
   StepsController(const Shared&, StepsSession&);
+
+  /// Asked with each step that is gone to: are its numbers still to be computed, in the background?
+  /// go_to() comes again when they are there.
+  using AwaitLayer = std::function<bool(TensorId)>;
+  void await_layers(AwaitLayer await) { await_layer_ = std::move(await); }
 
   void restore(const Settings& stored) { session_.playback.speed = stored.speed; }
   /// A run has ended: stays as near as its trace allows to what was looked at.
@@ -54,6 +61,7 @@ class StepsController : public Controller {
   void on(Is<kSlower>);
 
  private:
+  AwaitLayer await_layer_;
   // What is looked at of the person's own document.
   struct Kept {
     std::string model, step;

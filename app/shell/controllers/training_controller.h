@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "app/shell/controllers/computing_controller.h"
+#include "app/shell/computing/computing_controller.h"
 #include "app/shell/controllers/keeping_controller.h"
 #include "app/workers/run_autosave.h"
 #include "app/workers/sample_worker.h"

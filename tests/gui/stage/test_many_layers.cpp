@@ -155,4 +155,46 @@ TEST_CASE("waiting: a long run tells how far it is, and can be stopped and asked
   CHECK_FALSE(gui.notices_say("Computing was stopped"));
 }
 
+TEST_CASE("waiting: a layer that takes longer than a frame is gone to when it has been computed") {
+  ShellOptions options = still_options(1);
+  options.background = true;
+  options.limits.keep_all_to = 0;
+  Document document = small_document(3, 2, 192);
+  for (int i = 0; i < 900; ++i) document.sentence += " word" + std::to_string(i % 7);
+  Gui gui(document, std::cref(options));
+  gui.shell().wait();
+  gui.frame();
+  REQUIRE(gui.trace().length() > 900);
+  const auto go_to = [&](const std::string& step) {
+    gui.push(GoToStep{step});
+    gui.frame();
+    return gui.state().session.step;
+  };
+  CHECK(go_to("blocks.0.resid_post") == "blocks.0.resid_post");  // it was kept
+  CHECK(go_to("blocks.2.mlp.post") == "blocks.0.resid_post");
+  CHECK(gui.state().derived.computing);
+  gui.shell().keep(10.0);
+  gui.shell().keep(10.5);
+  gui.frame();
+  CHECK(gui.has("panel/waiting"));
+  gui.shell().wait();
+  gui.frame();
+  CHECK(gui.state().session.step == "blocks.2.mlp.post");
+  CHECK(gui.state().session.layer == 2);
+  CHECK_FALSE(gui.state().derived.computing);
+  CHECK(inconsistency(gui.state()) == "");
+  // Whoever goes elsewhere meanwhile, or stops it, stays there.
+  CHECK(go_to("blocks.1.mlp.post") == "blocks.2.mlp.post");
+  CHECK(go_to("blocks.1.attn.pattern") == "blocks.1.attn.pattern");
+  gui.shell().wait();
+  gui.frame();
+  CHECK(gui.state().session.step == "blocks.1.attn.pattern");
+  CHECK(go_to("blocks.0.mlp.post") == "blocks.1.attn.pattern");
+  gui.push(StopWaiting{});
+  gui.shell().wait();
+  gui.frame();
+  CHECK(gui.state().session.step == "blocks.1.attn.pattern");
+  CHECK_FALSE(gui.state().derived.computing);
+}
+
 }  // namespace headlight::test

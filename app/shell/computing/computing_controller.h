@@ -22,6 +22,9 @@ class ComputingController : public Controller {
   /// Once in a while, with seconds of a steady clock: how long has what is computed been waited
   /// for?
   void wait(double seconds);
+  /// Of a large run the tensor's layer may have to be computed again, which takes longer than a
+  /// frame: is it? The step is gone to when it is there.
+  bool await_layer(TensorId);
   /// Has a run ended since this was last asked?
   bool take_news() { return std::exchange(news_, false); }
   /// Is the run that was begun last the one of the document as it stands?
@@ -58,6 +61,8 @@ class ComputingController : public Controller {
   void tell_gpu(const GpuState&);
   void forget_sizes();
   void forget_layers();
+  bool awaits_any() const;
+  void take_layer(const FinishedLayer&);
 
   const ShellOptions& options_;
   TraceWorker& worker_;

@@ -1,4 +1,4 @@
-#include "app/shell/controllers/computing_controller.h"
+#include "app/shell/computing/computing_controller.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -112,14 +112,6 @@ void ComputingController::update() {
   forget_sizes();
 }
 
-// Of a large run the layers that were looked at before are let go, for the next one to have room.
-void ComputingController::forget_layers() {
-  const Trace* trace = derived_.trace.get();
-  if (!trace || trace->keeps_all() || looked_at_ == state_.session.step) return;
-  looked_at_ = state_.session.step;
-  trace->forget(trace->program().find(looked_at_), options_.limits.keep_all_to);
-}
-
 // A backward pass is twice the work.
 bool ComputingController::is_large(const Document& doc, bool gradients) {
   return (gradients ? 3 : 1) * estimated_bytes(doc) > kRunAtOnceBytes;
@@ -153,13 +145,15 @@ void ComputingController::run() {
 bool ComputingController::poll() {
   std::optional<LoadedModel> loaded = worker_.poll_model();
   if (loaded) take_model(std::move(*loaded), model_sentence_);
+  std::optional<FinishedLayer> layer = worker_.poll_layer();
+  if (layer) take_layer(*layer);
   std::optional<FinishedRun> run = worker_.poll();
   if (run) take(std::move(*run));
   const std::optional<GpuState> tested = worker_.poll_gpu();
   if (tested) take_gpu_test(*tested);
   std::optional<SizeChart> sizes = worker_.poll_sizes();
   if (sizes) derived_.sizes = std::move(*sizes);
-  return loaded || run || tested || sizes;
+  return loaded || layer || run || tested || sizes;
 }
 
 namespace {
@@ -218,7 +212,7 @@ void ComputingController::take(FinishedRun run) {
   take_gpu(run);
   RunResult& result = run.result;
   ComputingDerived& d = derived_;
-  d.computing = worker_.awaits(TraceTask::kModel);
+  d.computing = awaits_any();
   d.message = result.message;
   d.problem = say(state_.session.language, d.message);
   d.empty = result.empty;
@@ -296,46 +290,8 @@ void ComputingController::on(const ChooseModel& a) {
   waits_since_.reset();
 }
 
-void ComputingController::wait(double seconds) {
-  if (!derived_.computing) {
-    waits_since_.reset();
-    derived_.waiting = 0;
-    return;
-  }
-  if (!waits_since_) waits_since_ = seconds;
-  derived_.waiting = seconds - *waits_since_;
-  derived_.share = worker_.share();
-  if (!worker_.awaits(TraceTask::kModel)) derived_.opening.clear();
-}
-
-// What is shown stays; of a run the document goes on without its numbers until they are asked for.
-void ComputingController::on(const StopWaiting& a) {
-  if (a.again) {
-    has_run_ = false;
-    return;
-  }
-  const bool opened = worker_.awaits(TraceTask::kModel);
-  const bool ran = worker_.awaits(TraceTask::kShown);
-  worker_.drop(TraceTask::kModel);
-  worker_.drop(TraceTask::kShown);
-  derived_.computing = false;
-  waits_since_.reset();
-  derived_.waiting = 0;
-  if (!ran) {
-    if (opened) notify(NoticeKind::kInfo, Message{"notice.opening_stopped"});
-    return;
-  }
-  derived_.message = Message{"progress.cancelled"};
-  derived_.problem = say(state_.session.language, derived_.message);
-  std::vector<WayOn> ways = {{"again", Message{"way.compute"}, StopWaiting{true}}};
-  if (state_.history.can_undo())
-    ways.push_back({"undo", Message{"way.undo"}, DoCommand{Command::kUndo}});
-  run_notice_ = Message{"notice.run_stopped"};
-  notify(NoticeKind::kInfo, run_notice_, std::move(ways), NoticeLife::kStays);
-}
-
 void ComputingController::take_model(LoadedModel loaded, const std::string& sentence) {
-  derived_.computing = worker_.awaits(TraceTask::kShown);
+  derived_.computing = awaits_any();
   if (!loaded.model) {
     notify(NoticeKind::kError, Message{"notice.problem"}.with(loaded.problem));
     return;
