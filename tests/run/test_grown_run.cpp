@@ -17,25 +17,26 @@ RunLimits growing() {
   return limits;
 }
 
-}  // namespace
-
-TEST_CASE("grown runs: every tensor of a row that goes on is that of the whole row") {
+// Rows of each recipe that go on, every tensor of them against that of a whole run.
+int check_rows_that_go_on(const RunLimits& limits, std::uint64_t recipes) {
   int tried = 0;
   for (const bool fast : {false, true}) {
     const auto backend = fast ? make_cpu_backend(2) : make_reference_backend();
     const auto other = fast ? make_cpu_backend(1) : make_reference_backend();
-    for (std::uint64_t seed = 1; seed <= 120; ++seed) {
+    for (std::uint64_t seed = 1; seed <= recipes; ++seed) {
       const Config config = drawn_config(seed);
       if (!is_model(config)) continue;
       CAPTURE(seed);
       const auto model = readable_model(config, seed);
-      Runner grows(growing());
+      Runner grows(limits);
       const std::vector<int> ids = drawn_ids(seed, kContext);
       std::int64_t before = 0;
       for (const std::int64_t n : {1, 2, 5, 6, 12, 22}) {
+        grows.set_shown(n % 2 == 0 ? "blocks.0.attn.pattern" : "");  // another layer each time
         const Document doc = document_of_ids(config, {ids.begin(), ids.begin() + n});
         const RunResult grown = grows.run(doc, *backend, model);
         REQUIRE_MESSAGE(grown.trace, grown.problem);
+        CHECK(grown.trace->keeps_all() == (limits.keep_all_to > 0));
         CHECK(grown.rows_taken == before);
         before = n;
         Runner whole;
@@ -48,7 +49,19 @@ TEST_CASE("grown runs: every tensor of a row that goes on is that of the whole r
       }
     }
   }
-  CHECK(tried >= 600);
+  return tried;
+}
+
+}  // namespace
+
+TEST_CASE("grown runs: every tensor of a row that goes on is that of the whole row") {
+  CHECK(check_rows_that_go_on(growing(), 120) >= 600);
+}
+
+TEST_CASE("grown runs: so it is where layers are not kept") {
+  RunLimits limits = growing();
+  limits.keep_all_to = 0;
+  CHECK(check_rows_that_go_on(limits, 60) >= 300);
 }
 
 TEST_CASE("grown runs: what differs, and all behind it, is computed") {

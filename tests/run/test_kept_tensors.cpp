@@ -7,7 +7,6 @@
 #include "core/graph/program_cost.h"
 #include "core/run/large/kept_tensors.h"
 #include "core/run/runner.h"
-#include "tests/run/drawn_models.h"
 #include "tests/run/kinds_of_models.h"
 
 namespace headlight {
@@ -117,41 +116,6 @@ TEST_CASE("kept tensors: memory is less, what is looked at counts, and is let go
   CHECK(some->is_there(fifth));
   CHECK_FALSE(some->is_there(third));
   CHECK(some->memory().again == one);
-}
-
-TEST_CASE("kept tensors: a row that goes on is that of a whole run") {
-  using namespace drawn;
-  int tried = 0;
-  for (const bool fast : {false, true}) {
-    const auto backend = fast ? make_cpu_backend(2) : make_reference_backend();
-    for (std::uint64_t seed = 1; seed <= 60; ++seed) {
-      const Config config = drawn_config(seed);
-      if (!is_model(config)) continue;
-      CAPTURE(seed);
-      const auto model = readable_model(config, seed);
-      RunLimits limits = keeps_little();
-      limits.grow_from = 0;
-      Runner grows(limits);
-      const std::vector<int> ids = drawn_ids(seed, kContext);
-      std::int64_t before = 0;
-      for (const std::int64_t n : {3, 4, 11, 22}) {
-        // Another layer is on the screen each time.
-        grows.set_shown(n % 2 == 0 ? "blocks.0.attn.pattern" : "");
-        const Document doc = document_of_ids(config, {ids.begin(), ids.begin() + n});
-        const RunResult grown = grows.run(doc, *backend, model);
-        REQUIRE_MESSAGE(grown.trace, grown.problem);
-        CHECK(grown.rows_taken == before);
-        before = n;
-        Runner whole;
-        const RunResult all = whole.run(doc, *backend, model);
-        const auto worst = largest_difference(*grown.trace, *all.trace);
-        CAPTURE(worst.second);
-        CHECK(worst.first < 1e-5);
-        ++tried;
-      }
-    }
-  }
-  CHECK(tried >= 200);
 }
 
 TEST_CASE("kept tensors: a run that would not fit whole fits in part, and else is refused") {
