@@ -290,6 +290,20 @@ std::vector<int> id_list(const std::string& text) {
   return ids;
 }
 
+namespace {
+
+// The field shows what is run: the ids as the text that they are, behind the arrow those of an
+// encoder-decoder's own row.
+std::string text_of_ids(const Model& model, const Document& doc) {
+  check_ids(model, doc.ids);
+  check_ids(model, doc.target_ids);
+  std::string text = model.vocabulary->decode(doc.ids);
+  if (!doc.target_ids.empty()) text += " → " + model.vocabulary->decode(doc.target_ids);
+  return text;
+}
+
+}  // namespace
+
 Document ModelOptions::document() const {
   Document doc;
   std::optional<std::string> text = given_text(*this);
@@ -329,6 +343,7 @@ Document ModelOptions::document() const {
       throw UsageError("give --ids without --sentence, and --target-ids with --ids");
     if (!trained) throw UsageError("--ids needs --model: ids are rows of a trained model's table");
     doc = apply(doc, SetIds{id_list(*ids), target_ids ? id_list(*target_ids) : std::vector<int>{}});
+    doc.sentence = text_of_ids(*trained, doc);
   }
   if (tokenizer) {
     const auto kind = tokenizer_from_string(*tokenizer);

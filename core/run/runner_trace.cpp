@@ -89,6 +89,7 @@ std::shared_ptr<Trace> Runner::blank_trace(const std::shared_ptr<const Program>&
   const std::size_t cells = kept ? kept->kept_cells() : arena_cells(*program);
   const auto hand_back = [pool = std::weak_ptr(pool_)](Trace* used) {
     std::unique_ptr<Trace> trace(used);
+    trace->again_.reset();  // nobody looks any more
     if (const auto still_there = pool.lock()) still_there->give_back(std::move(trace));
   };
   const std::shared_ptr<Trace> trace(pool_->take().release(), hand_back);
@@ -105,7 +106,6 @@ std::shared_ptr<Trace> Runner::blank_trace(const std::shared_ptr<const Program>&
   trace->ranges_ = {};
   trace->anomalies_.clear();
   trace->parameters_.assign(program->tensors.size(), nullptr);
-  trace->again_.reset();
   if (kept) {
     kept->lay_out(trace->arena_.data(), trace->shared_.data(), trace->memory_);
     if (!layer_runner_ || layer_runner_->backend() != drops->name())

@@ -111,7 +111,13 @@ CostReport measure(const CostOptions& o) {
   report.run_ms = 1000 * predicted_seconds(report.cost.run, rates);
   report.step_ms = 1000 * predicted_seconds(report.cost.training, rates, true);
   if (!known || other) return report;
-  report.run = {result.trace->memory(), 0, 0};
+  const TraceMemory memory = result.trace->memory();
+  if (!result.trace->keeps_all()) {
+    report.not_run = "all of it would not fit; a run keeps " + bytes_text(memory.run()) +
+                     " and computes the layers again that are looked at";
+    return report;
+  }
+  report.run = {memory, 0, 0};
   double all = 0;
   for (int i = 0; i < kMostRuns && (i < kLeastRuns || all < kRunsTime); ++i) {
     if (all > 4 * kRunsTime) break;
@@ -265,7 +271,7 @@ void print_steps(const ModelCost& m) {
   }
   print_table(lines);
   if (m.run.pairs > 0)
-    std::printf("T²: %s scores; all steps for pairs of tokens keep %s numbers, %s of all\n",
+    std::printf("T²: %s scores; all steps for pairs of tokens make %s numbers, %s of all\n",
                 big(m.run.scores).c_str(), big(m.run.pairs).c_str(),
                 percent(m.run.pairs, m.run.activations).c_str());
   if (m.fused_saving > 0)

@@ -81,14 +81,15 @@ void StepsController::on(const ShowBackward& a) {
 void StepsController::on(const ChooseLayer& a) {
   StepsSession& s = session_;
   const int layer = std::clamp(a.layer, 0, std::max(shown_config(state_).layers - 1, 0));
-  s.layer = layer;
   const StepName at = split_name(s.step);
-  if (at.layer >= 0 && at.layer != layer && state_.derived.trace) {
-    // The first layer has a step of its own (the sum with the positions) that the others lack.
-    const Program& program = state_.derived.trace->program();
-    const std::string there = find_in_layer(program, at.stack, layer, at.rest);
-    go_to(there.empty() ? mixing_of_layer(program, s.step, layer) : there);
+  if (at.layer < 0 || at.layer == layer || !state_.derived.trace) {
+    s.layer = layer;
+    return;
   }
+  // The first layer has a step of its own (the sum with the positions) that the others lack.
+  const Program& program = state_.derived.trace->program();
+  const std::string there = find_in_layer(program, at.stack, layer, at.rest);
+  go_to(there.empty() ? mixing_of_layer(program, s.step, layer) : there);
 }
 
 void StepsController::go_to_head(int head) {

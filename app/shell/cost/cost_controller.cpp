@@ -1,5 +1,6 @@
 #include "app/shell/cost/cost_controller.h"
 
+#include "app/ui/cost/cost_view.h"
 #include "app/workers/trace_worker.h"
 #include "core/base/error.h"
 #include "core/model/presets.h"
@@ -95,7 +96,8 @@ void CostController::on(const ChoosePreset& a) {
     RunShape shape = trace->program().shape;
     shape.memory = 0;
     shape.source = config.form == ModelForm::kTranslate ? shape.positions : 0;
-    if (const Message refused = memory_refusal(config, shape, options_.limits.memory_bytes);
+    if (const Message refused =
+            memory_refusal(config, shape, options_.limits.memory_bytes, kept_by_run(state_));
         !refused.empty())
       return notify(NoticeKind::kWarning, Message{"notice.problem"}.with(refused));
   }

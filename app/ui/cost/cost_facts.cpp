@@ -20,6 +20,11 @@ std::optional<double> predicted_ms(const AppState& state, const ProgramCost& cos
   return 1000 * predicted_seconds(cost, state.derived.rates, backward);
 }
 
+RunKeeps kept_by_run(const AppState& state) {
+  if (state.session.backward) return RunKeeps::kGradients;
+  return state.session.compute == ComputeMode::kCpu ? RunKeeps::kLeast : RunKeeps::kAll;
+}
+
 std::string amount_text(Language language, double number) {
   if (number < 1e6) return count_text(static_cast<long long>(number));
   const std::string_view id = number < 1e9 ? "cost.million" : "cost.billion";
@@ -100,12 +105,6 @@ struct Facts {
     r.y0 += ui.wrapped(ui.fonts.note, r.min(), r.width(), ui.theme.muted, words) + ui.px(4);
   }
 };
-
-// The graphics card keeps all that a run makes, and so does a run that goes back.
-RunKeeps kept_by_run(const AppState& state) {
-  if (state.session.backward) return RunKeeps::kGradients;
-  return state.session.compute == ComputeMode::kCpu ? RunKeeps::kLeast : RunKeeps::kAll;
-}
 
 void run_facts(const AppState& state, Facts& f) {
   const Derived& d = state.derived;

@@ -35,6 +35,10 @@ std::optional<double> predicted_ms(const AppState&, const ProgramCost&, bool bac
 float cost_line(Ui&, const Rect& r, std::span<const std::string> texts, std::span<const float> ends,
                 Color, bool strong = false);
 
+/// What a run of the document keeps at least: the graphics card keeps all that it makes, and a run
+/// that goes back a gradient of each.
+RunKeeps kept_by_run(const AppState&);
+
 /// "1,234", "12.3 million", "1.56 billion"
 std::string amount_text(Language, double);
 /// "12 ms", "1.4 s", "3 min"

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <limits>
 
+#include "app/ui/cost/cost_view.h"
 #include "core/base/number_text.h"
 #include "core/explain/explain.h"
 #include "core/model/convert/convert.h"
@@ -30,7 +31,8 @@ TEST_CASE(
   gui.frame();
   REQUIRE(gui.document().model == path);
   CHECK(gui.shows("little-gpt2"));
-  CHECK(gui.shows("From a folder · "));
+  const auto count = static_cast<double>(parameter_count(*gui.state().derived.model));
+  CHECK(gui.shows("From a folder · " + amount_text(Language::kEnglish, count) + " parameters"));
   gui.push(DoEdit{SetSentence{"The little dog was sad"}, ""});
   // The numbers are those of the model that was written.
   Document bundled = gui.document();

@@ -66,7 +66,9 @@ TEST_CASE("many layers: of a large run one layer is in memory, that on the scree
     CHECK(layers_there(gui) == std::vector{3});
     gui.push(DoCommand{Command::kCost});
     gui.frame(2);
-    CHECK(gui.shows("stay in memory"));
+    const TraceMemory memory = gui.trace().memory();
+    CHECK(gui.shows(bytes_text(memory.arena) + " stay in memory"));
+    CHECK(gui.shows(bytes_text(memory.shared) + " more is where"));
   }
 }
 
@@ -183,8 +185,18 @@ TEST_CASE("waiting: a layer that takes longer than a frame is gone to when it ha
   CHECK(gui.state().session.layer == 2);
   CHECK_FALSE(gui.state().derived.computing);
   CHECK(inconsistency(gui.state()) == "");
+  // The stepper says where the person is, and not where they want to be.
+  gui.push(ChooseLayer{1});
+  CHECK(gui.state().derived.computing);
+  CHECK(gui.state().session.layer == 2);
+  gui.push(StopWaiting{});
+  gui.frame();
+  CHECK(gui.state().session.layer == 2);
+  CHECK(inconsistency(gui.state()) == "");
+  gui.shell().wait();  // it may have been computed to its end
+  CHECK(go_to("blocks.0.resid_post") == "blocks.0.resid_post");
   // Whoever goes elsewhere meanwhile, or stops it, stays there.
-  CHECK(go_to("blocks.1.mlp.post") == "blocks.2.mlp.post");
+  CHECK(go_to("blocks.1.mlp.post") == "blocks.0.resid_post");
   CHECK(go_to("blocks.1.attn.pattern") == "blocks.1.attn.pattern");
   gui.shell().wait();
   gui.frame();
