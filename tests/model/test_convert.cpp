@@ -82,7 +82,7 @@ TEST_CASE("convert: BERT of hidden tokens and as a classifier, with and without 
   const auto read = load_model((place / "out").string());
   CHECK(read->file.classes == judge.file.classes);
   CHECK(read->before == std::vector{1});  // [CLS], which the program puts there by itself
-  const PairRow pair = read->vocabulary->pieces()->encode_pair("ab", "c");
+  const SegmentedTokens pair = read->vocabulary->pieces()->encode_pair("ab", "c");
   std::vector<int> ids;
   for (const PlacedToken& token : pair.tokens) ids.push_back(token.id);
   CHECK(ids == std::vector{1, 5, 6, 2, 7, 2});

@@ -22,7 +22,7 @@ Json expected_of(const fs::path& folder) {
 void check_text(const PieceTokenizer& tokenizer, const Json& expected) {
   const auto text = expected["text"].get<std::string>();
   CAPTURE(visible_label(text));
-  PairRow row;
+  SegmentedTokens row;
   if (expected.contains("second")) {
     row = tokenizer.encode_pair(text, expected["second"].get<std::string>());
     CHECK(row.segments == expected["segments"].get<Ids>());

@@ -179,7 +179,7 @@ TEST_CASE("pieces: what is put around one text and around two") {
                      {{"pre_tokenizer", {{"type", "Whitespace"}}}, {"post_processor", processor}}));
   };
   const Json bert = {{"type", "BertProcessing"}, {"sep", {"[SEP]", 4}}, {"cls", {"[CLS]", 3}}};
-  const PairRow pair = with(bert).encode_pair("a", "b b");
+  const SegmentedTokens pair = with(bert).encode_pair("a", "b b");
   CHECK(ids_of(pair.tokens) == Ids{3, 1, 4, 2, 2, 4});
   CHECK(pair.segments == Ids{0, 0, 0, 1, 1, 1});
   CHECK(pair.tokens[0] == PlacedToken{3, 0, 0});

@@ -122,7 +122,7 @@ TEST_CASE("real pieces: BERT's ids as they are published") {
        {"you\u2026\u00A0\u00A0", {101, 2017, 1529, 102}},
        {"weird \uFF5E edge \uFF5E case", {101, 6881, 1995, 3341, 1995, 2553, 102}},
        {" \t\n", {101, 102}}});
-  const PairRow pair = bert.encode_pair("hello", "world");
+  const SegmentedTokens pair = bert.encode_pair("hello", "world");
   CHECK(ids_of(pair.tokens) == Ids{101, 7592, 102, 2088, 102});
   CHECK(pair.segments == Ids{0, 0, 0, 1, 1});
 }

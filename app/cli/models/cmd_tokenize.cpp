@@ -51,12 +51,13 @@ Vocabulary open_tokens(const std::string& name) {
 }
 
 // Of the project's own vocabularies: the second text behind [SEP].
-PairRow own_pair(const Vocabulary& tokens, const std::string& first, const std::string& second) {
+SegmentedTokens own_pair(const Vocabulary& tokens, const std::string& first,
+                         const std::string& second) {
   const std::optional<int> separator = tokens.id_of(Special::kSeparator);
   if (!separator)
     throw UsageError(
         "--pair needs a model with a token [SEP]; this one has none. Leave --pair out");
-  PairRow row;
+  SegmentedTokens row;
   row.tokens = tokens.encode_placed(first);
   row.tokens.push_back({*separator, 0, 0});
   row.segments.assign(row.tokens.size(), 0);
@@ -65,11 +66,11 @@ PairRow own_pair(const Vocabulary& tokens, const std::string& first, const std::
   return row;
 }
 
-PairRow row_of(const Vocabulary& tokens, const std::string& text,
-               const std::optional<std::string>& pair) {
+SegmentedTokens row_of(const Vocabulary& tokens, const std::string& text,
+                       const std::optional<std::string>& pair) {
   const PieceTokenizer* pieces = tokens.pieces();
   if (pair) return pieces ? pieces->encode_pair(text, *pair) : own_pair(tokens, text, *pair);
-  PairRow row;
+  SegmentedTokens row;
   row.tokens = pieces ? pieces->encode(text) : tokens.encode_placed(text);
   row.segments.assign(row.tokens.size(), 0);
   return row;
@@ -77,7 +78,7 @@ PairRow row_of(const Vocabulary& tokens, const std::string& text,
 
 std::string cleaned(std::string_view text) { return clean_utf8(text).text; }
 
-void print_row(const Vocabulary& tokens, const PairRow& row, bool json, bool pair) {
+void print_row(const Vocabulary& tokens, const SegmentedTokens& row, bool json, bool pair) {
   auto ids = nlohmann::ordered_json::array(), names = ids, segments = ids;
   for (std::size_t i = 0; i < row.tokens.size(); ++i) {
     const int id = row.tokens[i].id;

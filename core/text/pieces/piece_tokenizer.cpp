@@ -144,9 +144,9 @@ std::vector<PlacedToken> encode_text(const Parts& parts, std::string_view text) 
   return out;
 }
 
-PairRow filled(const std::vector<TemplatePart>& row, bool add_special,
-               std::span<const PlacedToken> first, std::span<const PlacedToken> second) {
-  PairRow made;
+SegmentedTokens filled(const std::vector<TemplatePart>& row, bool add_special,
+                       std::span<const PlacedToken> first, std::span<const PlacedToken> second) {
+  SegmentedTokens made;
   for (const TemplatePart& part : row) {
     if (part.kind == TemplatePart::kSpecial) {
       for (const int id : part.ids) {
@@ -175,8 +175,8 @@ std::vector<PlacedToken> PieceTokenizer::encode(std::string_view text, bool add_
   return filled(parts_->rows.single, true, tokens, {}).tokens;
 }
 
-PairRow PieceTokenizer::encode_pair(std::string_view first, std::string_view second,
-                                    bool add_special) const {
+SegmentedTokens PieceTokenizer::encode_pair(std::string_view first, std::string_view second,
+                                            bool add_special) const {
   return filled(parts_->rows.pair, add_special, encode_text(*parts_, first),
                 encode_text(*parts_, second));
 }

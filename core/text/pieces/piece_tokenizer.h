@@ -18,8 +18,8 @@ namespace headlight {
 /// What files call the special tokens, by Special; empty: not said.
 using SpecialNames = std::array<std::string, kSpecials>;
 
-/// Two texts as one row.
-struct PairRow {
+/// A row of one or two texts.
+struct SegmentedTokens {
   std::vector<PlacedToken> tokens;
   std::vector<int> segments;  // of each token: 0 or 1
 };
@@ -44,8 +44,8 @@ class PieceTokenizer {
   /// has no pieces where there is no unknown token.
   std::vector<PlacedToken> encode(std::string_view text, bool add_special = true) const;
   /// Of a pair; the places of the second text's tokens are in that.
-  PairRow encode_pair(std::string_view first, std::string_view second,
-                      bool add_special = true) const;
+  SegmentedTokens encode_pair(std::string_view first, std::string_view second,
+                              bool add_special = true) const;
 
   /// The text again, special tokens by their names: for byte-level tokenizers exactly, also where
   /// that is no UTF-8. Throws Error for an id that is not there.
