@@ -9,8 +9,10 @@ build release headlight
 headlight="$root/build/release/headlight"
 
 case "${1:-}" in
-  trace | explain | code | op | compare-backends | tune | render | screenshot | walk | bench | train | models | eval | generate | cost | presets | lab | --help | -h | --version)
-    exec "$headlight" "$@" ;;  # these need no display
+  '' | *.json) ;;                                      # the window, or a session in it
+  --help | -h | --version) exec "$headlight" "$@" ;;
+  -*) ;;                                               # the window with options
+  *) exec "$headlight" "$@" ;;                         # subcommands need no display
 esac
 if [ -n "${DISPLAY:-}" ] || [ -n "${WAYLAND_DISPLAY:-}" ]; then
   exec "$headlight" "$@"

@@ -8,6 +8,7 @@
 #include <exception>
 #include <filesystem>
 
+#include "app/cli/man_page.h"
 #include "app/platform/window.h"
 #include "core/base/error.h"
 #include "core/base/number_text.h"
@@ -142,6 +143,12 @@ int run_command_line(int argc, char** argv) {
   add_tokenize_command(app, run);
   add_bench_command(app, run);
   add_tune_command(app, run);
+  app.add_subcommand("man", "Prints the manual page, for man(1)")->callback([&app, &run] {
+    run = [page = man_page(app, HEADLIGHT_VERSION)] {
+      std::fputs(page.c_str(), stdout);
+      return 0;
+    };
+  });
   try {
     app.parse(argc, argv);
     if (!run) run = [window] { return open_window(*window); };

@@ -147,6 +147,10 @@ void check_ids(const Model& model, std::span<const int> ids) {
   }
 }
 
+const Vocabulary& target_vocabulary(const Model& model) {
+  return model.target ? *model.target : *model.vocabulary;
+}
+
 void find_frame(Model& model) {
   const PieceTokenizer* pieces = model.vocabulary->pieces();
   if (!pieces) return;

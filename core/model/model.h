@@ -24,6 +24,8 @@ struct Model {
   std::string ref, name;
   ModelFile file;
   std::shared_ptr<const Vocabulary> vocabulary;
+  // Of a translator whose target is cut into the same pieces in another way; null: in the same.
+  std::shared_ptr<const Vocabulary> target;
   // What its tokenizer puts before and behind each sentence: [CLS] and [SEP], <s>.
   std::vector<int> before, behind;  // of an encoder-decoder: around the source
   std::vector<Tensor> weights;      // by the names and with the axes of the program's parameters
@@ -51,6 +53,9 @@ std::int64_t parameter_count(const Model&);
 
 /// Which of its weights hold NaN or infinity; empty: none.
 Message not_finite_note(const Model&);
+
+/// What reads a target that somebody wrote.
+const Vocabulary& target_vocabulary(const Model&);
 
 /// Sets `before` and `behind` to what a tokenizer from elsewhere puts around a text.
 void find_frame(Model&);

@@ -217,7 +217,7 @@ void Runner::read_pair(const Document& doc, RunResult& result, RunInput& input) 
   if (!doc.target_ids.empty()) {
     input.ids = doc.target_ids;
   } else {
-    input.ids = read_words(*model.vocabulary, *pair.target, cutter, result);
+    input.ids = read_words(target_vocabulary(model), *pair.target, cutter, result);
     input.ids.insert(input.ids.begin(), begin_of(model));
   }
   const std::size_t most = longest_target(model, doc);

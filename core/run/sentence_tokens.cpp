@@ -134,7 +134,7 @@ SentenceTokens sentence_tokens(const Document& doc, const Model* model,
     found.source = placed(pair.source, doc.sentence, *model->vocabulary, kept);
     put_around(frame, found.source);
     if (!pair.target) return found;
-    found.tokens = placed(*pair.target, doc.sentence, *model->vocabulary, kept);
+    found.tokens = placed(*pair.target, doc.sentence, target_vocabulary(*model), kept);
     found.tokens.insert(found.tokens.begin(), PlacedToken{begin_of(*model), 0, 0});
   } catch (const Error&) {
     return {};  // the model does not know all of it

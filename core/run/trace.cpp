@@ -52,6 +52,15 @@ TensorView Trace::tensor(TensorId id) const {
 
 bool Trace::is_there(TensorId id) const { return !again_ || again_->is_there(id); }
 
+bool Trace::keeps(Role role) const {
+  if (!again_) return true;
+  for (std::size_t id = 0; id < program_->tensors.size(); ++id) {
+    if (program_->tensors[id].role != role) continue;
+    if (again_->kept().stretch_of(static_cast<TensorId>(id)) >= 0) return false;
+  }
+  return true;
+}
+
 std::shared_ptr<const void> Trace::hold(TensorId id) const {
   return again_ ? again_->hold(id, memory_) : nullptr;
 }

@@ -88,6 +88,8 @@ class Trace {
   bool keeps_all() const { return again_ == nullptr; }
   /// Is the tensor in memory, so that tensor() has nothing to compute?
   bool is_there(TensorId) const;
+  /// Does what plays this role stay in every layer?
+  bool keeps(Role) const;
   /// Keeps the tensor's cells where they are as long as it lives; null where they stay anyway.
   std::shared_ptr<const void> hold(TensorId) const;
   /// Lets go of the layers that were computed again, but for that of `shown` (-1: none) and those

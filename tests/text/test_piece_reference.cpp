@@ -1,5 +1,6 @@
 // Small tokenizers of each kind against what a slow and plain program computes of the same texts:
-// tests/reference/tokenizers/make_tokenizers.py.
+// tests/reference/tokenizers/make_tokenizers.py; those of SentencePiece's files against that
+// library: make_sentencepiece.py.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -36,6 +37,17 @@ void check_text(const PieceTokenizer& tokenizer, const Json& expected) {
 
 }  // namespace
 
+TEST_CASE("reference pieces: a target is cut as its own SentencePiece file says") {
+  const fs::path folder = fs::path(HEADLIGHT_TEST_DIR) / "reference/tokenizers/marian";
+  const auto target = PieceTokenizer::open_target(folder);
+  REQUIRE(target);
+  const Json expected = Json::parse(read_file(folder / "expected_target.json", 1 << 20));
+  for (const Json& each : expected) check_text(*target, each);
+  CHECK(expected.size() >= 200);
+  CHECK(*target->pieces() == *PieceTokenizer::open(folder).pieces());
+  CHECK_FALSE(PieceTokenizer::open_target(folder.parent_path() / "gpt2"));
+}
+
 TEST_CASE("reference pieces: ids, segments and decoded texts of every kind of tokenizer") {
   int folders = 0, older = 0;
   for (const auto& entry :
@@ -55,8 +67,8 @@ TEST_CASE("reference pieces: ids, segments and decoded texts of every kind of to
     ++folders;
     older += !fs::exists(entry.path() / "tokenizer.json");
   }
-  CHECK(folders == 11);
-  CHECK(older == 2);
+  CHECK(folders == 15);
+  CHECK(older == 6);
 }
 
 }  // namespace headlight::test

@@ -24,8 +24,11 @@ const Step* heads_step(const AppState& state) {
   if (!step) return nullptr;
   const Trace& trace = *state.derived.trace;
   const Program& program = trace.program();
-  // Foci are no heads: those are in layers.
-  if (step->layer >= 0 && trace.tensor(step->tensor).find_dim("head") >= 0) return step;
+  // Foci are no heads: those are in layers. What a large run does not keep of each layer is not
+  // computed again in all of them to be beside each other.
+  const TensorSpec& shown = program.tensors[static_cast<std::size_t>(step->tensor)];
+  const bool of_heads = step->layer >= 0 && program.look(step->tensor).find_dim("head") >= 0;
+  if (of_heads && trace.keeps(shown.role)) return step;
   const TensorId id =
       program.find(pattern_of_layer(program, state.session.step, state.session.layer));
   return id < 0 ? nullptr : &program.steps[static_cast<std::size_t>(program.step_of(id))];

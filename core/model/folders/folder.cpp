@@ -34,14 +34,18 @@ void read_tokenizer(const fs::path& folder, Model& model) {
     model.vocabulary = id_vocabulary(model.file.vocab);
     return;
   }
-  const PieceTokenizer own = PieceTokenizer::open(folder);
-  if (own.size() > rows) {
-    throw Error(Message{
-        "folder.tokenizer_rows",
-        {{"path", shown(folder)}, {"pieces", count_text(own.size())}, {"rows", count_text(rows)}}});
-  }
-  const auto pieces = std::make_shared<const PieceTokenizer>(own.with_size(static_cast<int>(rows)));
-  model.vocabulary = std::make_shared<const Vocabulary>(Vocabulary::of_pieces(pieces));
+  const auto vocabulary = [&](const PieceTokenizer& own) {
+    if (own.size() > rows) {
+      throw Error(Message{"folder.tokenizer_rows",
+                          {{"path", shown(folder)},
+                           {"pieces", count_text(own.size())},
+                           {"rows", count_text(rows)}}});
+    }
+    return std::make_shared<const Vocabulary>(Vocabulary::of_pieces(
+        std::make_shared<const PieceTokenizer>(own.with_size(static_cast<int>(rows)))));
+  };
+  model.vocabulary = vocabulary(PieceTokenizer::open(folder));
+  if (const auto target = PieceTokenizer::open_target(folder)) model.target = vocabulary(*target);
   find_frame(model);
 }
 

@@ -35,11 +35,6 @@ void for_each_line(std::string_view text, const char* file, Visit visit) {
   }
 }
 
-Json added_token(int id, const std::string& content, bool special, bool left_blanks = false) {
-  return {{"id", id},        {"content", content},  {"single_word", false}, {"lstrip", left_blanks},
-          {"rstrip", false}, {"normalized", false}, {"special", special}};
-}
-
 bool flag(const Json& json, const char* key, bool otherwise) {
   const PieceJson read(json, "tokenizer_config.json");
   return read.boolean(key, otherwise);
@@ -61,13 +56,13 @@ Json added_tokens(const Json& vocab, const OlderFiles& files, const SpecialNames
   for (const std::string& name : names) {
     if (name.empty() || !vocab.contains(name)) continue;
     const int id = PieceJson(vocab[name], "vocab." + name).integer(0, kMaxVocabulary - 1);
-    by_id[id] = added_token(id, name, true, mask_takes_blank && name == "<mask>");
+    by_id[id] = added_token_json(id, name, true, mask_takes_blank && name == "<mask>");
   }
   if (files.added.is_object()) {
     for (auto entry = files.added.begin(); entry != files.added.end(); ++entry) {
       const PieceJson value(*entry, "added_tokens.json: " + visible_label(entry.key()));
       const int id = value.integer(0, kMaxVocabulary - 1);
-      by_id[id] = added_token(id, entry.key(), special(entry.key()));
+      by_id[id] = added_token_json(id, entry.key(), special(entry.key()));
     }
   }
   if (files.settings.is_object() && files.settings.contains("added_tokens_decoder")) {
@@ -133,6 +128,24 @@ Json roberta_rows(const Json& vocab, bool add_prefix_space) {
 }
 
 }  // namespace
+
+Json added_token_json(int id, const std::string& content, bool special, bool left_blanks) {
+  return {{"id", id},        {"content", content},  {"single_word", false}, {"lstrip", left_blanks},
+          {"rstrip", false}, {"normalized", false}, {"special", special}};
+}
+
+void append_merges(const std::string& piece, const Json& ids, Json& merges) {
+  std::vector<std::tuple<int, int, Json>> ways;
+  for (std::size_t at = 1; at < piece.size(); ++at) {
+    if ((static_cast<unsigned char>(piece[at]) & 0xC0) == 0x80) continue;
+    const std::string left = piece.substr(0, at), right = piece.substr(at);
+    const auto l = ids.find(left), r = ids.find(right);
+    if (l == ids.end() || r == ids.end()) continue;
+    ways.emplace_back(l->get<int>(), r->get<int>(), Json::array({left, right}));
+  }
+  std::sort(ways.begin(), ways.end());
+  for (auto& [l, r, merge] : ways) merges.push_back(std::move(merge));
+}
 
 Json of_vocab_and_merges(std::string_view vocab_text, std::string_view merges,
                          const OlderFiles& files, SpecialNames& names) {
@@ -244,22 +257,13 @@ Json of_vocab_txt(std::string_view text, const OlderFiles& files, SpecialNames& 
 
 namespace {
 
-// Every way to make a piece of two others, in the order in which the pieces were learned.
+// In the order in which the pieces were learned.
 Json merges_of_pieces(const std::vector<std::string>& pieces, const Json& vocab) {
   Json merges = Json::array();
   for (const std::string& piece : pieces) {
     if (byte_of_piece(piece) >= 0 || piece == "<unk>" || piece == "<s>" || piece == "</s>")
       continue;
-    std::vector<std::tuple<int, int, Json>> ways;
-    for (std::size_t at = 1; at < piece.size(); ++at) {
-      if ((static_cast<unsigned char>(piece[at]) & 0xC0) == 0x80) continue;
-      const std::string left = piece.substr(0, at), right = piece.substr(at);
-      const auto l = vocab.find(left), r = vocab.find(right);
-      if (l == vocab.end() || r == vocab.end()) continue;
-      ways.emplace_back(l->get<int>(), r->get<int>(), Json::array({left, right}));
-    }
-    std::sort(ways.begin(), ways.end());
-    for (auto& [l, r, merge] : ways) merges.push_back(std::move(merge));
+    append_merges(piece, vocab, merges);
   }
   return merges;
 }

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/text/pieces/piece_tokenizer.h"
 
@@ -14,7 +15,14 @@ namespace headlight {
 struct OlderFiles {
   std::filesystem::path folder;
   nlohmann::json settings, added, config;  // tokenizer_config.json, added_tokens.json, config.json
+  std::vector<std::string> more_special;   // special_tokens_map.json's additional_special_tokens
 };
+
+/// An entry of a tokenizer.json's added_tokens.
+nlohmann::json added_token_json(int id, const std::string& content, bool special,
+                                bool left_blanks = false);
+/// Appends every way to make `piece` of two others; `ids` by piece.
+void append_merges(const std::string& piece, const nlohmann::json& ids, nlohmann::json& merges);
 
 /// Each throws Error that says what is wrong, and fills names that nothing said.
 ///

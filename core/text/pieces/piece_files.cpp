@@ -7,6 +7,7 @@
 #include "core/io/file_steps.h"
 #include "core/text/pieces/older_files.h"
 #include "core/text/pieces/piece_parts.h"
+#include "core/text/pieces/sentencepiece.h"
 
 namespace headlight {
 namespace {
@@ -57,6 +58,45 @@ void read_names(const Json& json, SpecialNames& names) {
   }
 }
 
+void read_more_special(const Json& json, OlderFiles& files) {
+  if (!json.is_object() || !json.contains("additional_special_tokens")) return;
+  if (!json["additional_special_tokens"].is_array()) return;
+  files.more_special.clear();
+  for (const Json& each : json["additional_special_tokens"]) {
+    std::string text = token_text(each);
+    if (!text.empty()) files.more_special.push_back(std::move(text));
+  }
+}
+
+// SentencePiece's own files, by the names under which the models' makers save them.
+struct SentencePieceName {
+  const char* name;
+  SentencePieceRow row;
+  bool with_vocab;  // vocab.json says the ids
+};
+constexpr SentencePieceName kSentencePieceNames[] = {
+    {"source.spm", SentencePieceRow::kMarian, true},
+    {"target.spm", SentencePieceRow::kMarian, true},
+    {"sentencepiece.bpe.model", SentencePieceRow::kM2M, true},
+    {"tokenizer.model", SentencePieceRow::kLlama, false}};
+
+const SentencePieceName* sentencepiece_name(const fs::path& file) {
+  for (const SentencePieceName& each : kSentencePieceNames)
+    if (file.filename() == each.name) return &each;
+  return nullptr;
+}
+
+fs::path sentencepiece_file(const fs::path& folder) {
+  // Two vocabularies would need two tables of names.
+  if (is_file(folder / "target_vocab.json")) return {};
+  for (const SentencePieceName& each : kSentencePieceNames) {
+    if (each.name == std::string_view("target.spm")) continue;
+    if (!is_file(folder / each.name)) continue;
+    if (!each.with_vocab || is_file(folder / "vocab.json")) return folder / each.name;
+  }
+  return {};
+}
+
 // The only NAME_pieces.json.
 fs::path pieces_list(const fs::path& folder) {
   std::error_code error;
@@ -87,6 +127,7 @@ OlderFiles older_files(const fs::path& folder, SpecialNames& names) {
     if (!is_file(folder / name)) continue;
     const Json json = read_json(folder / name);
     read_names(json, names);
+    read_more_special(json, files);
     if (name == std::string_view("tokenizer_config.json")) files.settings = json;
   }
   return files;
@@ -100,12 +141,24 @@ std::filesystem::path piece_file(const std::filesystem::path& folder) {
   if (is_file(folder / "vocab.json") && is_file(folder / "merges.txt"))
     return folder / "vocab.json";
   if (is_file(folder / "vocab.txt")) return folder / "vocab.txt";
-  return pieces_list(folder);
+  const fs::path sentencepiece = sentencepiece_file(folder);
+  return sentencepiece.empty() ? pieces_list(folder) : sentencepiece;
+}
+
+std::filesystem::path target_piece_file(const std::filesystem::path& folder) {
+  const fs::path target = folder / "target.spm";
+  const bool beside = piece_file(folder).filename() == "source.spm";
+  return beside && is_file(target) ? target : fs::path();
 }
 
 PieceFiles read_piece_files(const std::filesystem::path& folder) {
+  return read_piece_files(folder, piece_file(folder));
+}
+
+PieceFiles read_piece_files(const std::filesystem::path& folder,
+                            const std::filesystem::path& file) {
   PieceFiles files;
-  files.file = piece_file(folder);
+  files.file = file;
   if (files.file.empty()) throw Error(Message{"pieces.no_files", {{"folder", folder.string()}}});
   OlderFiles older = older_files(folder, files.names);
   const std::string name = files.file.filename().string();
@@ -116,6 +169,13 @@ PieceFiles read_piece_files(const std::filesystem::path& folder) {
   if (is_file(folder / "added_tokens.json")) older.added = read_json(folder / "added_tokens.json");
   if (is_file(folder / "config.json")) older.config = read_json(folder / "config.json");
   const std::string text = read_file(files.file, kMaxFile);
+  if (const SentencePieceName* own = sentencepiece_name(files.file)) {
+    const Json vocab = own->with_vocab ? read_json(folder / "vocab.json") : Json();
+    files.tokenizer = in_piece_file(files.file, [&] {
+      return of_sentencepiece(read_sentencepiece(text), vocab, own->row, older, files.names);
+    });
+    return files;
+  }
   const std::string merges =
       name == "vocab.json" ? read_file(folder / "merges.txt", kMaxFile) : std::string();
   files.tokenizer = in_piece_file(files.file, [&] {

@@ -45,7 +45,10 @@ struct PieceFiles {
 };
 /// Throws Error that names the file.
 PieceFiles read_piece_files(const std::filesystem::path& folder);
+PieceFiles read_piece_files(const std::filesystem::path& folder, const std::filesystem::path& file);
 /// The file that says what the pieces are; empty for none.
 std::filesystem::path piece_file(const std::filesystem::path& folder);
+/// The one that says how a target is cut into the same pieces; empty where nothing says so.
+std::filesystem::path target_piece_file(const std::filesystem::path& folder);
 
 }  // namespace headlight

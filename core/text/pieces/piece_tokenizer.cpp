@@ -279,13 +279,22 @@ PieceTokenizer PieceTokenizer::from_json(std::string_view json, const SpecialNam
   return PieceTokenizer(read_piece_parts(parse_piece_json(json), names));
 }
 
-PieceTokenizer PieceTokenizer::open(const std::filesystem::path& folder) {
-  const PieceFiles files = read_piece_files(folder);
+PieceTokenizer PieceTokenizer::of_files(const PieceFiles& files) {
   try {
     return PieceTokenizer(read_piece_parts(files.tokenizer, files.names));
   } catch (const Error& error) {
     throw Error(Message{"pieces.file", {{"file", files.file.string()}}}.with(error.message()));
   }
+}
+
+PieceTokenizer PieceTokenizer::open(const std::filesystem::path& folder) {
+  return of_files(read_piece_files(folder));
+}
+
+std::optional<PieceTokenizer> PieceTokenizer::open_target(const std::filesystem::path& folder) {
+  const std::filesystem::path file = target_piece_file(folder);
+  if (file.empty()) return std::nullopt;
+  return of_files(read_piece_files(folder, file));
 }
 
 bool PieceTokenizer::is_in(const std::filesystem::path& folder) {

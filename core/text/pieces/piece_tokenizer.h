@@ -24,16 +24,22 @@ struct SegmentedTokens {
   std::vector<int> segments;  // of each token: 0 or 1
 };
 
+struct PieceFiles;
+
 /// Does not change once made, so threads may share it; a copy is one more view of the same.
 class PieceTokenizer {
  public:
   /// Of a tokenizer.json. Special tokens that `names` does not say are known by their usual names.
   /// Throws Error that says what is wrong, or which part is not known here.
   static PieceTokenizer from_json(std::string_view tokenizer_json, const SpecialNames& names = {});
-  /// Of a model's folder: tokenizer.json, or vocab.json and merges.txt, or vocab.txt, or a list of
-  /// pieces NAME_pieces.json; special_tokens_map.json, tokenizer_config.json and added_tokens.json
-  /// beside it. Throws Error that names the file.
+  /// Of a model's folder: tokenizer.json, or vocab.json and merges.txt, or vocab.txt, or one of
+  /// SentencePiece's files (source.spm and sentencepiece.bpe.model with vocab.json,
+  /// tokenizer.model), or a list of pieces NAME_pieces.json; special_tokens_map.json,
+  /// tokenizer_config.json and added_tokens.json beside it. Throws Error that names the file.
   static PieceTokenizer open(const std::filesystem::path& folder);
+  /// The same pieces, as they are found in what a translator writes: of target.spm beside
+  /// source.spm. Nothing where the folder has one tokenizer. Throws Error that names the file.
+  static std::optional<PieceTokenizer> open_target(const std::filesystem::path& folder);
   /// Has the folder such files? A vocabulary of this program is none.
   static bool is_in(const std::filesystem::path& folder);
 
@@ -83,6 +89,7 @@ class PieceTokenizer {
   struct Parts;  // how it is made
 
  private:
+  static PieceTokenizer of_files(const PieceFiles&);
   explicit PieceTokenizer(std::shared_ptr<const Parts> parts) : parts_(std::move(parts)) {}
   std::shared_ptr<const Parts> parts_;
 };

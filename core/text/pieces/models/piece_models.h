@@ -66,6 +66,10 @@ class PieceModel {
   virtual std::optional<int> unknown() const = 0;
 };
 
+/// The score in a Unigram model of a piece that no text is cut into: it only stands for what is
+/// unknown and written just so.
+inline constexpr double kOnlyWhole = -1e9;
+
 /// The model and its pieces.
 struct ReadModel {
   std::shared_ptr<PieceTable> pieces;

@@ -20,18 +20,22 @@ constexpr double kUnknownPenalty = 10;
 class UnigramModel final : public PieceModel {
  public:
   UnigramModel(std::shared_ptr<const PieceTable> pieces, std::vector<double> scores, int unknown,
-               bool byte_fallback)
-      : pieces_(std::move(pieces)),
+               bool byte_fallback, bool in_float)
+      : in_float_(in_float),
+        pieces_(std::move(pieces)),
         scores_(std::move(scores)),
         unknown_(unknown),
         byte_fallback_(byte_fallback) {
+    double least = std::numeric_limits<double>::infinity();
     for (std::size_t id = 0; id < scores_.size(); ++id) {
-      if (!pieces_->piece(static_cast<int>(id)).empty()) sorted_.push_back(static_cast<int>(id));
+      if (pieces_->piece(static_cast<int>(id)).empty() || scores_[id] <= kOnlyWhole) continue;
+      sorted_.push_back(static_cast<int>(id));
+      least = std::min(least, scores_[id]);
     }
     std::sort(sorted_.begin(), sorted_.end(), [&](int a, int b) {
       return std::string_view(pieces_->piece(a)) < std::string_view(pieces_->piece(b));
     });
-    unknown_score_ = *std::min_element(scores_.begin(), scores_.end()) - kUnknownPenalty;
+    unknown_score_ = (sorted_.empty() ? 0 : least) - kUnknownPenalty;
     std::size_t at = 0;
     for (std::size_t byte = 0; byte <= 256; ++byte) {
       while (at < sorted_.size() && first_byte(sorted_[at]) < byte) ++at;
@@ -52,9 +56,9 @@ class UnigramModel final : public PieceModel {
       bool single = false;
       for_each_prefix(word, at, [&](std::size_t end, int id) {
         single = single || end == next;
-        improve(best[end], score + scores_[static_cast<std::size_t>(id)], at, id);
+        improve(best[end], sum(score, scores_[static_cast<std::size_t>(id)]), at, id);
       });
-      if (!single) improve(best[next], score + unknown_score_, at, -1);
+      if (!single) improve(best[next], sum(score, unknown_score_), at, -1);
       at = next;
     }
     add_path(word, best, out);
@@ -67,6 +71,11 @@ class UnigramModel final : public PieceModel {
     int id = -1;  // -1: unknown
     bool reached = false;
   };
+
+  // Where two ways are equally good, rounding says which one is taken.
+  double sum(double a, double b) const {
+    return in_float_ ? static_cast<double>(static_cast<float>(a) + static_cast<float>(b)) : a + b;
+  }
 
   std::size_t first_byte(int id) const { return static_cast<unsigned char>(pieces_->piece(id)[0]); }
 
@@ -145,6 +154,7 @@ class UnigramModel final : public PieceModel {
     out.push_back({unknown_, piece.begin, piece.end});
   }
 
+  bool in_float_;
   std::shared_ptr<const PieceTable> pieces_;
   std::vector<double> scores_;
   int unknown_;
@@ -157,7 +167,11 @@ class UnigramModel final : public PieceModel {
 }  // namespace
 
 void read_unigram_model(const PieceJson& json, ReadModel& read) {
-  json.only({"unk_id", "vocab", "byte_fallback"});
+  // "sums": "float32" is our own: as SentencePiece itself adds the scores.
+  json.only({"unk_id", "vocab", "byte_fallback", "sums"});
+  const std::string sums = json.text("sums", "float64");
+  if (sums != "float32" && sums != "float64")
+    json.at("sums").fail_unknown(sums, "float32, float64");
   const PieceJson vocab = json.at("vocab");
   if (!vocab.json().is_array()) vocab.fail(Message{"pieces.expected.scored"});
   const std::size_t size = vocab.json().size();
@@ -186,8 +200,9 @@ void read_unigram_model(const PieceJson& json, ReadModel& read) {
   const int unknown =
       json.has("unk_id") ? json.at("unk_id").integer(0, static_cast<int>(size) - 1) : -1;
   read.pieces = std::make_shared<PieceTable>(std::move(pieces));
-  read.model = std::make_shared<UnigramModel>(read.pieces, std::move(scores), unknown,
-                                              json.boolean("byte_fallback", false));
+  read.model =
+      std::make_shared<UnigramModel>(read.pieces, std::move(scores), unknown,
+                                     json.boolean("byte_fallback", false), sums == "float32");
 }
 
 }  // namespace headlight

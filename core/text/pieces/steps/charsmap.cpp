@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "core/base/error.h"
+#include "core/text/pieces/base64.h"
 #include "core/text/pieces/piece_unicode.h"
 #include "core/text/pieces/steps/normalizers.h"
 #include "core/text/tokenizer.h"
@@ -13,38 +14,12 @@ namespace {
 
 constexpr std::size_t kLongestCluster = 6;  // bytes; a longer cluster is looked up by code points
 
-std::string from_base64(const PieceJson& json) {
-  std::string bytes;
-  std::uint32_t bits = 0;
-  int count = 0;
-  for (const char c : json.text()) {
-    std::uint32_t six = 0;
-    if (c >= 'A' && c <= 'Z') {
-      six = static_cast<std::uint32_t>(c - 'A');
-    } else if (c >= 'a' && c <= 'z') {
-      six = static_cast<std::uint32_t>(c - 'a') + 26;
-    } else if (c >= '0' && c <= '9') {
-      six = static_cast<std::uint32_t>(c - '0') + 52;
-    } else if (c == '+' || c == '/') {
-      six = c == '+' ? 62 : 63;
-    } else if (c == '=') {
-      break;
-    } else {
-      json.fail(Message{"pieces.expected.charsmap"});
-    }
-    bits = (bits << 6) | six;
-    count += 6;
-    if (count < 8) continue;
-    count -= 8;
-    bytes += static_cast<char>((bits >> count) & 0xFF);
-  }
-  return bytes;
-}
-
 class Charsmap {
  public:
-  explicit Charsmap(const PieceJson& json) {
-    const std::string bytes = from_base64(json);
+  Charsmap(const PieceJson& json, bool longest) : longest_(longest) {
+    const std::optional<std::string> read = from_base64(json.text());
+    if (!read) json.fail(Message{"pieces.expected.charsmap"});
+    const std::string& bytes = *read;
     const std::uint32_t size = bytes.size() < 4 ? 0 : number_at(bytes, 0);
     if (bytes.size() < 4 || size % 4 != 0 || size > bytes.size() - 4)
       json.fail(Message{"pieces.expected.charsmap"});
@@ -55,35 +30,64 @@ class Charsmap {
     if (clean_utf8(texts_).replaced > 0) json.fail(Message{"pieces.expected.charsmap"});
   }
 
-  // What stands for the shortest beginning of a text that is in the table.
-  std::optional<std::string_view> find(std::string_view text) const {
+  // A beginning of a text that is in the table, and what stands for it.
+  struct Found {
+    std::size_t size = 0;
+    std::string_view by;
+  };
+
+  // The shortest one, or the longest.
+  std::optional<Found> find(std::string_view text) const {
+    std::optional<Found> found;
     std::size_t node = 0;
-    if (units_.empty()) return std::nullopt;
+    if (units_.empty()) return found;
     node ^= offset(units_[0]);
-    for (const char c : text) {
-      const auto byte = static_cast<unsigned char>(c);
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      const auto byte = static_cast<unsigned char>(text[i]);
       node ^= byte;
-      if (byte == 0 || node >= units_.size()) return std::nullopt;
+      if (byte == 0 || node >= units_.size()) return found;
       const std::uint32_t unit = units_[node];
-      if ((unit & 0x800000FFu) != byte) return std::nullopt;
+      if ((unit & 0x800000FFu) != byte) return found;
       node ^= offset(unit);
       if (((unit >> 8) & 1u) == 0) continue;
       const std::size_t at = node < units_.size() ? units_[node] & 0x7FFFFFFFu : texts_.size();
-      if (at >= texts_.size()) return std::nullopt;
-      const std::string_view found = std::string_view(texts_).substr(at);
-      return found.substr(0, found.find('\0'));
+      if (at >= texts_.size()) return found;
+      const std::string_view by = std::string_view(texts_).substr(at);
+      found = Found{i + 1, by.substr(0, by.find('\0'))};
+      if (!longest_) return found;
     }
-    return std::nullopt;
+    return found;
   }
 
   void operator()(AlignedText& text) const {
     AlignedText changed;
     changed.reserve(text.size());
+    longest_ ? replace_longest(text, changed) : replace_clusters(text, changed);
+    text = std::move(changed);
+  }
+
+ private:
+  // As SentencePiece itself does it: at every place the longest of the table.
+  void replace_longest(const AlignedText& text, AlignedText& changed) const {
+    const std::string_view all = text.text();
+    for (std::size_t at = 0; at < all.size();) {
+      const std::optional<Found> found = find(all.substr(at));
+      const std::size_t end = at + (found ? found->size : point_at(all, at).size);
+      if (found)
+        changed.append(found->by, text.place(at, end));
+      else
+        changed.append(text, at, end);
+      at = end;
+    }
+  }
+
+  // As the library of tokenizer.json does it: what a person calls a character, else its parts.
+  void replace_clusters(const AlignedText& text, AlignedText& changed) const {
     const auto add = [&](std::size_t begin, std::size_t end) {
       const std::string_view part = std::string_view(text.text()).substr(begin, end - begin);
       const auto found = find(part);
       if (found) {
-        changed.append(*found, text.place(begin, end));
+        changed.append(found->by, text.place(begin, end));
       } else {
         changed.append(text, begin, end);
       }
@@ -100,10 +104,8 @@ class Charsmap {
         at = next;
       }
     });
-    text = std::move(changed);
   }
 
- private:
   static std::uint32_t number_at(const std::string& bytes, std::size_t at) {
     std::uint32_t number = 0;
     for (std::size_t i = 4; i-- > 0;)
@@ -143,6 +145,7 @@ class Charsmap {
     }
   }
 
+  bool longest_;
   std::vector<std::uint32_t> units_;
   std::string texts_;
 };
@@ -150,12 +153,18 @@ class Charsmap {
 }  // namespace
 
 Normalizer read_charsmap(const PieceJson& json) {
-  json.only({"precompiled_charsmap"});
+  json.only({"precompiled_charsmap", "match"});
   // None: some files have the component without a table.
   if (!json.has("precompiled_charsmap")) return [](AlignedText&) {};
   const PieceJson table = json.at("precompiled_charsmap");
   if (table.text().empty()) return [](AlignedText&) {};
-  return [shared = std::make_shared<const Charsmap>(table)](AlignedText& text) { (*shared)(text); };
+  const std::string match = json.text("match", "cluster");
+  if (match != "cluster" && match != "longest")
+    json.at("match").fail_unknown(match, "cluster, longest");
+  const bool longest = match == "longest";
+  return [shared = std::make_shared<const Charsmap>(table, longest)](AlignedText& text) {
+    (*shared)(text);
+  };
 }
 
 }  // namespace headlight

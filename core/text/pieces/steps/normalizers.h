@@ -15,7 +15,8 @@ using Normalizer = std::function<void(AlignedText&)>;
 /// Throws Error for what is not known, by name.
 Normalizer read_normalizer(const PieceJson&);
 
-/// "Precompiled": SentencePiece's table of replacements, in base64.
+/// "Precompiled": SentencePiece's table of replacements, in base64. A member
+/// "match": "longest" of our own: where the table is applied as SentencePiece itself does it.
 Normalizer read_charsmap(const PieceJson&);
 
 }  // namespace headlight

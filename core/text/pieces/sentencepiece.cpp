@@ -1,0 +1,256 @@
+#include "core/text/pieces/sentencepiece.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "core/base/error.h"
+#include "core/base/utf8.h"
+#include "core/text/pieces/base64.h"
+#include "core/text/pieces/models/piece_models.h"
+#include "core/text/pieces/piece_json.h"
+#include "core/text/pieces/piece_unicode.h"
+#include "core/text/special_tokens.h"
+
+namespace headlight {
+namespace {
+
+using Json = nlohmann::json;
+using Piece = SentencePieceFile::Piece;
+
+constexpr char kMark[] = "\xE2\x96\x81";
+
+Json replace(const char* kind, const char* what, const char* by) {
+  return {{"type", "Replace"}, {"pattern", Json::object({{kind, what}})}, {"content", by}};
+}
+
+// In the order in which SentencePiece does it.
+Json normalizer(const SentencePieceFile& file) {
+  Json all = Json::array();
+  if (!file.charsmap.empty())
+    all.push_back({{"type", "Precompiled"},
+                   {"precompiled_charsmap", to_base64(file.charsmap)},
+                   {"match", "longest"}});
+  if (file.removes_blanks) {
+    all.push_back(replace("Regex", "\\A +", ""));
+    all.push_back(replace("Regex", " {2,}", " "));
+  }
+  all.push_back(replace("String", " ", kMark));
+  if (file.removes_blanks) all.push_back(replace("Regex", "\xE2\x96\x81+\\z", ""));
+  if (file.adds_blank) all.push_back({{"type", "Prepend"}, {"prepend", kMark}});
+  return {{"type", "Sequence"}, {"normalizers", std::move(all)}};
+}
+
+// Where no piece goes on over a blank, words can be cut apart first, which is faster. Scores are
+// added up over all of a text: there rounding may say which of two equal ways is taken.
+Json pre_tokenizer(const SentencePieceFile& file) {
+  if (file.model == SentencePieceFile::kUnigram) return nullptr;
+  const bool over_blanks = std::any_of(file.pieces.begin(), file.pieces.end(), [](const Piece& p) {
+    return p.text.find(kMark, 1) != p.text.npos;
+  });
+  if (over_blanks) return nullptr;
+  return {
+      {"type", "Metaspace"}, {"replacement", kMark}, {"prepend_scheme", "never"}, {"split", true}};
+}
+
+Json decoder(const SentencePieceFile& file) {
+  Json all = Json::array(
+      {replace("String", kMark, " "), Json{{"type", "ByteFallback"}}, Json{{"type", "Fuse"}}});
+  if (file.adds_blank)
+    all.push_back({{"type", "Strip"}, {"content", " "}, {"start", 1}, {"stop", 0}});
+  return {{"type", "Sequence"}, {"decoders", std::move(all)}};
+}
+
+// The pieces by id: as vocab.json says, or as they stand.
+std::vector<std::string> pieces_by_id(const SentencePieceFile& file, const Json& vocab) {
+  std::vector<std::string> pieces;
+  if (vocab.is_null()) {
+    for (const Piece& piece : file.pieces) pieces.push_back(piece.text);
+    return pieces;
+  }
+  const PieceTable table = PieceTable::of_ids(PieceJson(vocab, "vocab"));
+  for (int id = 0; id < table.size(); ++id) {
+    if (!table.has(id)) throw Error(Message{"pieces.no_id", {{"id", std::to_string(id)}}});
+    pieces.push_back(table.piece(id));
+  }
+  return pieces;
+}
+
+// Only pieces of these types are found in a text.
+bool is_in_texts(const Piece& piece) {
+  return piece.type == SentencePieceFile::kNormal || piece.type == SentencePieceFile::kUserDefined;
+}
+
+Json unigram(const SentencePieceFile& file, const std::vector<std::string>& pieces, int unknown) {
+  std::map<std::string_view, double> scores;
+  for (const Piece& piece : file.pieces)
+    if (is_in_texts(piece)) scores.emplace(piece.text, piece.score);
+  Json vocab = Json::array();
+  for (const std::string& piece : pieces) {
+    const auto score = scores.find(piece);
+    vocab.push_back({piece, score == scores.end() ? kOnlyWhole : score->second});
+  }
+  Json model = {{"type", "Unigram"}, {"byte_fallback", file.byte_fallback}, {"sums", "float32"}};
+  model["unk_id"] = unknown < 0 ? Json() : Json(unknown);
+  model["vocab"] = std::move(vocab);
+  return model;
+}
+
+// Every way to make a piece of two others, those of the largest score first.
+Json merges_of(const SentencePieceFile& file, const Json& ids) {
+  std::vector<const Piece*> pieces;
+  for (const Piece& piece : file.pieces) {
+    if (piece.type == SentencePieceFile::kUnused) {
+      throw Error(Message{"pieces.unknown_type",
+                          {{"key", visible_label(shortened(piece.text, 40))},
+                           {"got", "UNUSED"},
+                           {"known", "NORMAL, UNKNOWN, CONTROL, USER_DEFINED, BYTE"}}});
+    }
+    if (piece.type == SentencePieceFile::kNormal) pieces.push_back(&piece);
+  }
+  std::stable_sort(pieces.begin(), pieces.end(),
+                   [](const Piece* a, const Piece* b) { return a->score > b->score; });
+  Json merges = Json::array();
+  for (const Piece* piece : pieces) append_merges(piece->text, ids, merges);
+  return merges;
+}
+
+Json bpe(const SentencePieceFile& file, const std::vector<std::string>& pieces,
+         const std::string& unknown) {
+  Json model = {{"type", "BPE"}, {"fuse_unk", true}, {"byte_fallback", file.byte_fallback}};
+  Json ids = Json::object();
+  for (std::size_t id = 0; id < pieces.size(); ++id) {
+    if (!ids.emplace(pieces[id], id).second) {
+      throw Error(Message{"pieces.piece_twice",
+                          {{"piece", visible_label(shortened(pieces[id], 40))},
+                           {"first", ids[pieces[id]].dump()},
+                           {"second", std::to_string(id)}}});
+    }
+  }
+  if (!unknown.empty()) model["unk_token"] = unknown;
+  model["merges"] = merges_of(file, ids);
+  model["vocab"] = std::move(ids);
+  return model;
+}
+
+struct Reader {
+  const SentencePieceFile& file;
+  const OlderFiles& files;
+  SpecialNames& names;
+  std::vector<std::string> pieces;
+  std::map<std::string, int> ids;
+  Json added = Json::array();
+
+  std::string& name(Special special) { return names[static_cast<std::size_t>(special)]; }
+  void add(int id, const std::string& text, bool special) {
+    ids.emplace(text, id);
+    added.push_back(added_token_json(id, text, special));
+  }
+  int id_of(const std::string& piece) const {
+    const auto found = ids.find(piece);
+    return found == ids.end() ? -1 : found->second;
+  }
+
+  // What the file keeps out of texts is special; what its user defined is found whole.
+  void list_added(SentencePieceRow row) {
+    std::set<std::string> special, whole;
+    for (const Piece& piece : file.pieces) {
+      if (piece.type == SentencePieceFile::kUserDefined) whole.insert(piece.text);
+      if (piece.type == SentencePieceFile::kControl || piece.type == SentencePieceFile::kUnknown)
+        special.insert(piece.text);
+    }
+    for (const std::string& each : names)
+      if (!each.empty()) special.insert(each);
+    for (std::size_t id = 0; id < pieces.size(); ++id) {
+      const std::string& piece = pieces[id];
+      const bool language = row == SentencePieceRow::kMarian && piece.size() > 4 &&
+                            piece.starts_with(">>") && piece.ends_with("<<");
+      const bool is_special = special.contains(piece);
+      if (is_special || language || whole.contains(piece))
+        added.push_back(added_token_json(static_cast<int>(id), piece, is_special));
+    }
+    if (files.added.is_object()) {
+      for (auto entry = files.added.begin(); entry != files.added.end(); ++entry) {
+        const PieceJson value(*entry, "added_tokens.json: " + visible_label(entry.key()));
+        const int id = value.integer(0, kMaxVocabulary - 1);
+        if (id_of(entry.key()) < 0) add(id, entry.key(), special.contains(entry.key()));
+      }
+    }
+    // M2M's languages stand behind the pieces, in the order of this list.
+    for (const std::string& language : files.more_special)
+      if (id_of(language) < 0) add(static_cast<int>(ids.size()), language, true);
+  }
+};
+
+Json row_json(const Reader& reader, const std::vector<std::string>& before,
+              const std::vector<std::string>& behind) {
+  Json single = Json::array(), pair = Json::array(), known = Json::object();
+  const auto add = [&](Json& row, const std::vector<std::string>& tokens, int segment) {
+    for (const std::string& token : tokens) {
+      row.push_back({{"SpecialToken", {{"id", token}, {"type_id", segment}}}});
+      known[token] = {{"id", token},
+                      {"ids", Json::array({reader.id_of(token)})},
+                      {"tokens", Json::array({token})}};
+    }
+  };
+  const auto text = [](const char* id, int segment) {
+    return Json{{"Sequence", {{"id", id}, {"type_id", segment}}}};
+  };
+  add(single, before, 0);
+  add(pair, before, 0);
+  single.push_back(text("A", 0));
+  pair.push_back(text("A", 0));
+  pair.push_back(text("B", 0));
+  add(single, behind, 0);
+  add(pair, behind, 0);
+  return {{"type", "TemplateProcessing"},
+          {"single", std::move(single)},
+          {"pair", std::move(pair)},
+          {"special_tokens", std::move(known)}};
+}
+
+Json rows_of(const Reader& reader, SentencePieceRow row, const std::string& end) {
+  const PieceJson settings(reader.files.settings, "tokenizer_config.json");
+  std::vector<std::string> before, behind;
+  const auto put = [&](std::vector<std::string>& where, const std::string& token) {
+    if (reader.id_of(token) >= 0) where.push_back(token);
+  };
+  if (row == SentencePieceRow::kLlama) {
+    if (settings.boolean("add_bos_token", true))
+      put(before, reader.names[static_cast<std::size_t>(Special::kBegin)]);
+    if (settings.boolean("add_eos_token", false)) put(behind, end);
+  } else {
+    if (row == SentencePieceRow::kM2M) put(before, "__" + settings.text("src_lang", "en") + "__");
+    put(behind, end);
+  }
+  return row_json(reader, before, behind);
+}
+
+}  // namespace
+
+Json of_sentencepiece(const SentencePieceFile& file, const Json& vocab, SentencePieceRow row,
+                      const OlderFiles& files, SpecialNames& names) {
+  Reader reader{file, files, names, pieces_by_id(file, vocab), {}};
+  for (std::size_t id = 0; id < reader.pieces.size(); ++id)
+    reader.ids.emplace(reader.pieces[id], static_cast<int>(id));
+  static constexpr std::pair<Special, const char*> kUsual[] = {{Special::kUnknown, "<unk>"},
+                                                               {Special::kBegin, "<s>"},
+                                                               {Special::kEnd, "</s>"},
+                                                               {Special::kPad, "<pad>"}};
+  for (const auto& [special, usual] : kUsual)
+    if (reader.name(special).empty() && reader.id_of(usual) >= 0) reader.name(special) = usual;
+  reader.list_added(row);
+  const std::string& unknown = reader.name(Special::kUnknown);
+  Json made = {{"version", "1.0"}, {"truncation", nullptr}, {"padding", nullptr}};
+  made["added_tokens"] = std::move(reader.added);
+  made["normalizer"] = normalizer(file);
+  made["pre_tokenizer"] = pre_tokenizer(file);
+  made["post_processor"] = rows_of(reader, row, reader.name(Special::kEnd));
+  made["decoder"] = decoder(file);
+  made["model"] = file.model == SentencePieceFile::kUnigram
+                      ? unigram(file, reader.pieces, reader.id_of(unknown))
+                      : bpe(file, reader.pieces, reader.id_of(unknown) < 0 ? "" : unknown);
+  return made;
+}
+
+}  // namespace headlight

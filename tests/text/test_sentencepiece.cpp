@@ -1,0 +1,185 @@
+// SentencePiece's files that are cut off, of another kind, or do not go with their vocab.json. What
+// whole ones say is compared with the library in test_piece_reference.cpp.
+#include <doctest/doctest.h>
+
+#include "core/base/error.h"
+#include "core/io/atomic_file.h"
+#include "core/text/pieces/base64.h"
+#include "core/text/pieces/sentencepiece.h"
+#include "test_paths.h"
+#include "tests/text/piece_cases.h"
+
+namespace headlight::test {
+namespace {
+
+namespace fs = std::filesystem;
+using Piece = SentencePieceFile::Piece;
+using Row = SentencePieceRow;
+
+// A field of Protocol Buffers' wire format, with a number below 16 and at most 127 bytes.
+std::string field(int number, std::string_view bytes) {
+  return std::string{static_cast<char>(number << 3 | 2), static_cast<char>(bytes.size())} +
+         std::string(bytes);
+}
+
+std::string flag(int number, int value) {
+  const auto key = static_cast<unsigned>(number << 3);
+  std::string bytes;
+  if (key >= 128) {
+    bytes = {static_cast<char>((key & 127u) | 128u), static_cast<char>(key >> 7)};
+  } else {
+    bytes = {static_cast<char>(key)};
+  }
+  return bytes + static_cast<char>(value);
+}
+
+// The piece without a score: 0.
+std::string piece(std::string_view text, int type = SentencePieceFile::kNormal) {
+  return field(1, field(1, text) + flag(3, type));
+}
+
+const std::string kPieces = piece("<unk>", SentencePieceFile::kUnknown) + piece("a") + piece("b");
+
+void refused(const std::string& bytes, const std::string& id) {
+  CAPTURE(visible_label(bytes));
+  try {
+    (void)read_sentencepiece(bytes);
+    FAIL_CHECK("read");
+  } catch (const Error& error) {
+    CHECK(error.message().id == id);
+  }
+}
+
+void refused(const SentencePieceFile& file, const Json& vocab, const std::string& id) {
+  try {
+    SpecialNames names;
+    (void)of_sentencepiece(file, vocab, Row::kMarian, {}, names);
+    FAIL_CHECK("read");
+  } catch (const Error& error) {
+    CHECK(error.message().id == id);
+  }
+}
+
+PieceTokenizer made(const SentencePieceFile& file, const Json& vocab, Row row,
+                    const OlderFiles& files = {}) {
+  SpecialNames names;
+  const Json json = of_sentencepiece(file, vocab, row, files, names);
+  return PieceTokenizer::from_json(json.dump(), names);
+}
+
+}  // namespace
+
+TEST_CASE("sentencepiece: what the file says") {
+  const SentencePieceFile plain = read_sentencepiece(kPieces);
+  REQUIRE(plain.pieces.size() == 3);
+  CHECK(plain.pieces[0].type == SentencePieceFile::kUnknown);
+  CHECK(plain.pieces[1].text == "a");
+  CHECK(plain.model == SentencePieceFile::kUnigram);
+  CHECK(plain.adds_blank);
+  CHECK(plain.removes_blanks);
+  CHECK_FALSE(plain.byte_fallback);
+  const SentencePieceFile other =
+      read_sentencepiece(kPieces + field(2, flag(3, 2) + flag(35, 1)) +
+                         field(3, flag(3, 0) + flag(4, 0)) + field(9, "what others add"));
+  CHECK(other.model == SentencePieceFile::kBpe);
+  CHECK(other.byte_fallback);
+  CHECK_FALSE(other.adds_blank);
+  CHECK_FALSE(other.removes_blanks);
+}
+
+TEST_CASE("sentencepiece: files that are none, and what is not known") {
+  refused("", "pieces.no_sentencepiece");
+  refused("\x0A", "pieces.no_sentencepiece");
+  refused("{\"version\": 1}", "pieces.no_sentencepiece");
+  refused(piece(""), "pieces.no_sentencepiece");
+  refused(piece("\xFF"), "pieces.no_sentencepiece");
+  refused(piece("a", 7), "pieces.no_sentencepiece");
+  refused(field(1, field(1, "a") + std::string("\x15\0\0\xC0\x7F", 5)), "pieces.no_sentencepiece");
+  refused(flag(1, 1), "pieces.no_sentencepiece");
+  refused(std::string(11, '\xFF'), "pieces.no_sentencepiece");
+  for (std::size_t size = 1; size < kPieces.size(); ++size) {
+    // Between two fields a file may end.
+    if (size == piece("<unk>").size() || size == piece("<unk>").size() + piece("a").size())
+      continue;
+    refused(kPieces.substr(0, size), "pieces.no_sentencepiece");
+  }
+  refused(kPieces + field(2, flag(3, 3)), "pieces.unknown_type");   // words
+  refused(kPieces + field(2, flag(24, 1)), "pieces.unknown_type");  // blanks behind
+  refused(kPieces + field(3, flag(5, 0)), "pieces.unknown_type");   // blanks as they are
+}
+
+TEST_CASE("sentencepiece: a vocab.json that does not go with it") {
+  SentencePieceFile file = read_sentencepiece(kPieces);
+  refused(file, {{"<unk>", 0}, {"a", 2}}, "pieces.no_id");
+  refused(file, {{"<unk>", 0}, {"a", 0}}, "pieces.id_twice");
+  refused(file, Json::array(), "pieces.wrong_value");
+  file.model = SentencePieceFile::kBpe;
+  file.pieces.push_back({"a", 0, SentencePieceFile::kNormal});
+  refused(file, nullptr, "pieces.piece_twice");
+  file.pieces.back() = {"ab", 0, SentencePieceFile::kUnused};
+  refused(file, nullptr, "pieces.unknown_type");
+}
+
+TEST_CASE("sentencepiece: what stands around a text") {
+  SentencePieceFile file;
+  file.pieces = {{"<unk>", 0, SentencePieceFile::kUnknown},
+                 {"<s>", 0, SentencePieceFile::kControl},
+                 {"</s>", 0, SentencePieceFile::kControl},
+                 {"\xE2\x96\x81"
+                  "a",
+                  -1, SentencePieceFile::kNormal}};
+  CHECK(ids_of(made(file, nullptr, Row::kMarian).encode("a")) == std::vector{3, 2});
+  CHECK(ids_of(made(file, nullptr, Row::kLlama).encode("a")) == std::vector{1, 3});
+  OlderFiles files;
+  files.settings = {{"add_bos_token", false}, {"add_eos_token", true}};
+  CHECK(ids_of(made(file, nullptr, Row::kLlama, files).encode("a")) == std::vector{3, 2});
+  files.settings = {{"src_lang", "fr"}};
+  files.more_special = {"__en__", "__fr__"};
+  const PieceTokenizer languages = made(file, nullptr, Row::kM2M, files);
+  CHECK(languages.size() == 6);
+  CHECK(ids_of(languages.encode("a")) == std::vector{5, 3, 2});
+  CHECK(ids_of(languages.encode("__en__ a")) == std::vector{5, 4, 3, 2});
+  files.settings = nullptr;  // without a word English
+  CHECK(ids_of(made(file, nullptr, Row::kM2M, files).encode("a")) == std::vector{4, 3, 2});
+}
+
+TEST_CASE("sentencepiece: which file of a folder it is") {
+  const fs::path from = fs::path(HEADLIGHT_TEST_DIR) / "reference/tokenizers/marian";
+  const fs::path folder = fs::temp_directory_path() / "headlight-sentencepiece";
+  fs::remove_all(folder);
+  fs::create_directories(folder);
+  fs::copy_file(from / "source.spm", folder / "source.spm");
+  CHECK_FALSE(PieceTokenizer::is_in(folder));  // the ids are vocab.json's
+  fs::copy_file(from / "vocab.json", folder / "vocab.json");
+  CHECK(PieceTokenizer::is_in(folder));
+  CHECK_FALSE(PieceTokenizer::open_target(folder));
+  fs::copy_file(from / "target.spm", folder / "target.spm");
+  CHECK(PieceTokenizer::open_target(folder));
+  write_file_atomic(folder / "target_vocab.json", "{}");  // two vocabularies
+  CHECK_FALSE(PieceTokenizer::is_in(folder));
+  fs::remove(folder / "target_vocab.json");
+  write_file_atomic(folder / "source.spm", "nothing");
+  try {
+    (void)PieceTokenizer::open(folder);
+    FAIL_CHECK("opened");
+  } catch (const Error& error) {
+    CHECK(std::string(error.what()).find("source.spm") != std::string::npos);
+  }
+  fs::remove_all(folder);
+}
+
+TEST_CASE("sentencepiece: base64 both ways") {
+  for (const auto& [bytes, text] :
+       std::initializer_list<std::pair<std::string, std::string>>{{"", ""},
+                                                                  {"f", "Zg=="},
+                                                                  {"fo", "Zm8="},
+                                                                  {"foo", "Zm9v"},
+                                                                  {"foob", "Zm9vYg=="},
+                                                                  {"\xFF\xFE\xFD", "//79"}}) {
+    CHECK(to_base64(bytes) == text);
+    CHECK(from_base64(text) == bytes);
+  }
+  CHECK_FALSE(from_base64("Zm*v"));
+}
+
+}  // namespace headlight::test
