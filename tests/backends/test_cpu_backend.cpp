@@ -8,28 +8,46 @@
 #include <limits>
 #include <set>
 
+#include "core/backends/cpu/choice/instruction_sets.h"
 #include "tests/support/allocations.h"
 #include "tests/support/forward_cases.h"
 
 namespace headlight {
 namespace {
 
+// On two threads, with each instruction set that this processor has.
+std::span<Backend* const> every_cpu() {
+  static const auto kAll = [] {
+    std::vector<std::unique_ptr<Backend>> made;
+    for (const CpuBackends* each : cpu_backends()) made.push_back(each->make(2));
+    return made;
+  }();
+  static const auto kPlain = [] {
+    std::vector<Backend*> plain;
+    for (const auto& each : kAll) plain.push_back(each.get());
+    return plain;
+  }();
+  return kPlain;
+}
+
 void check_case(const OpCase& row, const Sizes& sizes, float spread) {
   const Program program = single_call(row.op, row.inputs(sizes), sizes.n);
   CAPTURE(op_info(row.op).id);
   CAPTURE(shape_text(program.tensors.back().axes));
   CAPTURE(spread);
-  Memory got(program), expected(program);
-  fill_inputs(program, got, hash_text(op_info(row.op).id), spread);
-  copy_inputs(program, got, expected);
-  static const auto kCpu = make_cpu_backend(2);
+  Memory expected(program);
+  fill_inputs(program, expected, hash_text(op_info(row.op).id), spread);
   static const auto kReference = make_reference_backend();
-  CHECK(kCpu->supports(program, program.calls[0]));
-  got.run(*kCpu);
   expected.run(*kReference);
   const TensorId out = program.calls[0].out;
-  CHECK(normalised_error(got.cells(out), expected.cells(out)) <= row.limit);
-  CHECK(got.guards_hold());
+  for (Backend* cpu : every_cpu()) {
+    Memory got(program);
+    copy_inputs(program, expected, got);
+    CHECK(cpu->supports(program, program.calls[0]));
+    got.run(*cpu);
+    CHECK(normalised_error(got.cells(out), expected.cells(out)) <= row.limit);
+    CHECK(got.guards_hold());
+  }
 }
 
 TEST_CASE("cpu: every operation has a row in the table") {

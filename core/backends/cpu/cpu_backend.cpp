@@ -7,6 +7,7 @@
 
 #include "core/backends/backend.h"
 #include "core/backends/cpu/backward_calls.h"
+#include "core/backends/cpu/choice/instruction_sets.h"
 #include "core/backends/cpu/experts/expert_calls.h"
 #include "core/backends/cpu/heads/fused_calls.h"
 #include "core/backends/cpu/heads/head_calls.h"
@@ -350,12 +351,18 @@ class CpuBackend final : public Backend {
 
 }  // namespace
 
-std::unique_ptr<Backend> make_cpu_backend(int threads) {
-  return std::make_unique<CpuBackend>(threads);
-}
-
-std::unique_ptr<Backend> make_fusing_backend(std::shared_ptr<const Fusion> fusion) {
-  return std::make_unique<CpuBackend>(1, std::move(fusion));
-}
+// cmake/instruction_sets.cmake compiles this with other names, too.
+#ifndef HEADLIGHT_CPU_BACKENDS
+#define HEADLIGHT_CPU_BACKENDS kCpuBackends
+#endif
+#ifndef HEADLIGHT_INSTRUCTIONS
+#define HEADLIGHT_INSTRUCTIONS "native"
+#endif
+constexpr CpuBackends HEADLIGHT_CPU_BACKENDS = {
+    HEADLIGHT_INSTRUCTIONS,
+    [](int threads) -> std::unique_ptr<Backend> { return std::make_unique<CpuBackend>(threads); },
+    [](std::shared_ptr<const Fusion> fusion) -> std::unique_ptr<Backend> {
+      return std::make_unique<CpuBackend>(1, std::move(fusion));
+    }};
 
 }  // namespace headlight
