@@ -1,12 +1,11 @@
 # What is installed besides the program.
-set(HEADLIGHT_HOMEPAGE "https://headlight.example" CACHE STRING
-    "Where it says that Headlight comes from; whoever publishes a build sets it")
+set(HEADLIGHT_HOMEPAGE "" CACHE STRING
+    "Where Headlight comes from; whoever publishes a build sets it. Empty: no metadata for software centres")
 
 # SOURCE_DATE_EPOCH sets it, so that two builds have the same bytes.
 string(TIMESTAMP HEADLIGHT_DATE "%Y-%m-%d" UTC)
 
 set(made ${CMAKE_BINARY_DIR}/installed)
-configure_file(assets/desktop/headlight.metainfo.xml.in ${made}/headlight.metainfo.xml @ONLY)
 file(READ LICENSE licence)
 string(REGEX REPLACE "^MIT License\n\n[^\n]*\n\n" "" LICENSE_TEXT "${licence}")
 string(STRIP "${LICENSE_TEXT}" LICENSE_TEXT)
@@ -23,5 +22,8 @@ if(GZIP)
   add_custom_target(manual_page ALL DEPENDS ${made}/headlight.1.gz)
   install(FILES ${made}/headlight.1.gz DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 OPTIONAL)
 endif()
-install(FILES ${made}/headlight.metainfo.xml DESTINATION ${CMAKE_INSTALL_DATADIR}/metainfo)
+if(HEADLIGHT_HOMEPAGE)
+  configure_file(assets/desktop/headlight.metainfo.xml.in ${made}/headlight.metainfo.xml @ONLY)
+  install(FILES ${made}/headlight.metainfo.xml DESTINATION ${CMAKE_INSTALL_DATADIR}/metainfo)
+endif()
 install(FILES ${made}/copyright docs/dependencies.md DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -182,8 +182,9 @@ struct Reader {
   }
 };
 
+// `each`: of a pair both texts have them, and the second is another segment.
 Json row_json(const Reader& reader, const std::vector<std::string>& before,
-              const std::vector<std::string>& behind) {
+              const std::vector<std::string>& behind, bool each) {
   Json single = Json::array(), pair = Json::array(), known = Json::object();
   const auto add = [&](Json& row, const std::vector<std::string>& tokens, int segment) {
     for (const std::string& token : tokens) {
@@ -200,9 +201,11 @@ Json row_json(const Reader& reader, const std::vector<std::string>& before,
   add(pair, before, 0);
   single.push_back(text("A", 0));
   pair.push_back(text("A", 0));
-  pair.push_back(text("B", 0));
+  if (each) add(pair, behind, 0);
+  if (each) add(pair, before, 1);
+  pair.push_back(text("B", each ? 1 : 0));
   add(single, behind, 0);
-  add(pair, behind, 0);
+  add(pair, behind, each ? 1 : 0);
   return {{"type", "TemplateProcessing"},
           {"single", std::move(single)},
           {"pair", std::move(pair)},
@@ -223,7 +226,7 @@ Json rows_of(const Reader& reader, SentencePieceRow row, const std::string& end)
     if (row == SentencePieceRow::kM2M) put(before, "__" + settings.text("src_lang", "en") + "__");
     put(behind, end);
   }
-  return row_json(reader, before, behind);
+  return row_json(reader, before, behind, row == SentencePieceRow::kLlama);
 }
 
 }  // namespace

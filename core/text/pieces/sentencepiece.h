@@ -34,9 +34,9 @@ SentencePieceFile read_sentencepiece(std::string_view bytes);
 
 /// What stands around a text that such a tokenizer reads.
 enum class SentencePieceRow {
-  kMarian,  // A </s>
-  kM2M,     // __en__ A </s>, by the settings' src_lang
-  kLlama,   // <s> A, by the settings' add_bos_token and add_eos_token
+  kMarian,  // A B </s>
+  kM2M,     // __en__ A B </s>, by the settings' src_lang
+  kLlama,   // <s> A <s> B, by the settings' add_bos_token and add_eos_token
 };
 
 /// `vocab`: vocab.json beside it, ids by piece, which are the ids then; null: the file's own places

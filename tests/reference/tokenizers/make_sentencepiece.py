@@ -116,13 +116,16 @@ def written(ids, names, adds_blank):
     return text[1:] if adds_blank and text.startswith(" ") else text
 
 
-def expected(encode, seed, special, decode):
+def expected(encode, seed, special, decode, each=False):
+    """`each`: both texts of a pair have what stands around them, and the second is another segment."""
     lines = []
     for texts in [[text] for text in all_texts(seed, special)] + [list(pair) for pair in PAIRS]:
         ids = encode(texts)
         said = {"text": texts[0], "ids": ids}
         if len(texts) > 1:
-            said = {"text": texts[0], "second": texts[1], "ids": ids, "segments": [0] * len(ids)}
+            first = len(encode(texts[:1])) if each else len(ids)
+            segments = [0] * first + [1] * (len(ids) - first)
+            said = {"text": texts[0], "second": texts[1], "ids": ids, "segments": segments}
         decoded = decode(ids)
         if decoded != texts[0] or len(texts) > 1:
             said["decoded"] = decoded
@@ -198,8 +201,8 @@ def own_ids(folder, model, seed, adds_blank, begins=True):
     before = [special["<s>"]] if begins else []
     settings = {} if begins else {"add_bos_token": False}
     save(folder, {"tokenizer.model": model, "tokenizer_config.json": settings, "expected.json": expected(
-        lambda texts: before + [id for text in texts for id in side.encode(text)], seed,
-        list(special), lambda row: written(row, names, adds_blank))})
+        lambda texts: [id for text in texts for id in before + side.encode(text)], seed,
+        list(special), lambda row: written(row, names, adds_blank), True)})
 
 
 def llama_model(folder):
