@@ -32,6 +32,8 @@ struct Product {
 /// Every cell is summed in the same order whatever piece of C is asked for, so products may be cut
 /// anywhere. `scratch` has kScratchFloats cells and starts on a 64-byte boundary.
 void multiply(const Product&, float* scratch);
+/// The same for products of one row; multiply() calls it where it is faster.
+void multiply_row(const Product&, float* scratch);
 
 /// A sum of `inner` terms is made of so many parts, each summed on its own; where part i begins.
 std::int64_t sum_parts(std::int64_t inner);
@@ -56,8 +58,13 @@ extern const std::int64_t kTileColumns;
 inline constexpr std::int64_t kPieceRows = 128;
 /// Tiles side by side that multiply() packs at once.
 inline constexpr std::int64_t kPieceTiles = 4;
+/// How many side by side a piece should have, at least and at most: more where B is not packed.
+struct PieceTiles {
+  std::int64_t least = 1, most = kPieceTiles;
+};
+PieceTiles piece_tiles(const Product&);
 /// Cells of scratch memory that a kernel may ask for, whatever the machine.
-inline constexpr std::int64_t kScratchFloats = 192 * 192;
+inline constexpr std::int64_t kScratchFloats = 192 * 192 + 256 * 128;
 
 /// S[i, j] = Σ_e v[e] · tanh(q[i, e] + k[j, e])
 struct AdditiveScores {

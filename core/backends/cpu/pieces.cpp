@@ -13,8 +13,9 @@ void Pieces::products(const ProductSeries& series) {
   const std::int64_t rows = parts_of(m.rows, row_parts);
   // As many tiles side by side as leave pieces enough for some threads.
   const std::int64_t tiles = parts_of(m.columns, kernels::kTileColumns);
-  const std::int64_t together = std::clamp<std::int64_t>(
-      tiles * row_parts * series.count / kPiecesWanted, 1, kernels::kPieceTiles);
+  const kernels::PieceTiles range = kernels::piece_tiles(m);
+  const std::int64_t together =
+      std::clamp(tiles * row_parts * series.count / kPiecesWanted, range.least, range.most);
   const std::int64_t packets = parts_of(m.columns, kernels::kPacketColumns);
   const std::int64_t column_parts = parts_of(tiles, together);
   const std::int64_t columns = parts_of(packets, column_parts) * kernels::kPacketColumns;

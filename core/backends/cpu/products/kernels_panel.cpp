@@ -1,0 +1,166 @@
+#include <algorithm>
+
+#include "core/backends/cpu/products/panel.h"
+
+namespace headlight::kernels {
+namespace {
+
+using namespace simd;
+
+// The first row parts each fetch their share of the next block of B.
+constexpr int kFetchParts = 8;
+// A of so many floats is not in the second-level cache yet.
+constexpr std::int64_t kFarFloats = 1 << 18;
+
+// The tiles of some columns of C, and one block of the summed axis.
+class Panel {
+ public:
+  Panel(const Product& m, std::int64_t j, std::int64_t columns, float* scratch)
+      : m_(m), j_(j), columns_(columns), scratch_(scratch) {
+    const std::int64_t packets = parts_of(columns, kWidth);
+    tiles_ = parts_of(packets, kTilePackets);
+    for (std::int64_t t = 0; t <= tiles_; ++t) begin_[t] = part_begin(packets, tiles_, t) * kWidth;
+    row_parts_ = parts_of(m.rows, rows_of_tile(begin_[1] / kWidth));
+    fetches_a_ = !m.a_transposed && m.rows * m.a_stride >= kFarFloats;
+  }
+
+  void add_block(std::int64_t k, std::int64_t inner) {
+    prepare(k, inner);
+    const std::int64_t rows = parts_of(m_.rows, row_parts_);
+    // A tile's columns of B stay in the first-level cache for all row parts of a chunk, whose rows
+    // of A stay in the second-level cache for all tiles.
+    const std::int64_t chunk = std::max<std::int64_t>(1, kChunkRows / rows);
+    for (std::int64_t from = 0; from < row_parts_; from += chunk) {
+      const std::int64_t to = std::min(row_parts_, from + chunk);
+      for (std::int64_t t = 0; t < tiles_; ++t) {
+        for (std::int64_t part = from; part < to; ++part) multiply_rows(t, part, k, inner);
+      }
+    }
+  }
+
+ private:
+  // Where the tiles find their columns of B.
+  void prepare(std::int64_t k, std::int64_t inner) {
+    // They are read where they lie when that is as good: dense, or read only once.
+    const bool direct = !m_.b_transposed && columns_ % kWidth == 0 &&
+                        (row_parts_ == 1 || m_.b_stride <= kDenseStride);
+    copies_ = !direct;
+    for (std::int64_t t = 0; t < tiles_; ++t) {
+      const std::int64_t begin = begin_[t], width = begin_[t + 1] - begin;
+      const std::int64_t columns = std::min(width, columns_ - begin);
+      float* copy = scratch_ + begin * kBlock;
+      const float* b = m_.b + k * m_.b_stride + j_ + begin;
+      // Whole packets are copied by the first tile that reads them, which costs next to nothing.
+      packs_[t] = !direct && !m_.b_transposed && columns == width;
+      b_[t] = direct || packs_[t] ? b : copy;
+      b_stride_[t] = direct || packs_[t] ? m_.b_stride : width;
+      if (m_.b_transposed) {
+        pack_columns(m_, k, inner, j_ + begin, columns, width, copy);
+      } else if (b_[t] == copy) {
+        pack_rows(b, inner, columns, width, copy);
+      }
+    }
+  }
+
+  // Copies rows of B so that a tile's columns lie in rows of their own; columns past the end
+  // become 0.
+  void pack_rows(const float* b, std::int64_t inner, std::int64_t columns, std::int64_t width,
+                 float* out) const {
+    for (std::int64_t i = 0; i < inner; ++i, b += m_.b_stride, out += width) {
+      for_packets(columns, [&](std::int64_t c, auto extent) {
+        store(out + c, load(b + c, extent), Full{});
+      });
+    }
+  }
+
+  std::int64_t row_begin(std::int64_t part) const { return part_begin(m_.rows, row_parts_, part); }
+
+  void multiply_rows(std::int64_t t, std::int64_t part, std::int64_t k, std::int64_t inner) {
+    const std::int64_t begin = begin_[t], end = begin_[t + 1], j = j_ + begin;
+    const std::int64_t row = row_begin(part), rows = row_begin(part + 1) - row;
+    Tile tile;
+    tile.a_stride = m_.a_transposed ? 1 : m_.a_stride;
+    tile.a_step = m_.a_transposed ? m_.a_stride : 1;
+    tile.a = m_.a + row * tile.a_stride + k * tile.a_step;
+    tile.b = b_[t];
+    tile.b_stride = b_stride_[t];
+    tile.bias = m_.bias ? m_.bias + j : nullptr;
+    tile.c = m_.c + row * m_.c_stride + j;
+    tile.c_stride = m_.c_stride;
+    tile.inner = inner;
+    tile.ahead = ahead(t, part, k, inner, tile);
+    tile.continues = m_.continues;
+    tile.first = k == 0 && (!m_.adds || m_.continues);
+    tile.last_count = static_cast<int>(std::min(end, columns_) - end + kWidth);
+    const std::size_t size = tile_place(rows, (end - begin) / kWidth);
+    if (!packs_[t]) return kTiles[size](tile);
+    tile.packed = scratch_ + begin * kBlock;
+    kPackingTiles[size](tile);
+    b_[t] = tile.packed;
+    b_stride_[t] = end - begin;
+    packs_[t] = false;
+  }
+
+  // Copied B: the first row parts each bring their share of the next block into the cache. Else the
+  // first tiles of a row part bring the next part's rows of A. Without it one core waits for
+  // weights a tenth of the time.
+  Ahead ahead(std::int64_t t, std::int64_t part, std::int64_t k, std::int64_t inner,
+              const Tile& tile) const {
+    if (copies_ && !m_.b_transposed && part < kFetchParts) {
+      const std::int64_t share = inner / kFetchParts;
+      const std::int64_t next = k + inner + part * share;
+      if (next + share > m_.inner) return {};
+      return {.row = m_.b + next * m_.b_stride + j_ + begin_[t],
+              .stride = m_.b_stride,
+              .lines = static_cast<int>(parts_of(begin_[t + 1] - begin_[t], kLineFloats)),
+              .every = kFetchParts};
+    }
+    if (t > 0 || part + 1 == row_parts_ || !fetches_a_) return {};
+    const std::int64_t rows = row_begin(part + 1) - row_begin(part);
+    return {.row = tile.a + rows * m_.a_stride,
+            .stride = m_.a_stride,
+            .lines = static_cast<int>(parts_of(inner, kLineFloats)),
+            .every = static_cast<int>(parts_of(inner, rows))};
+  }
+
+  const Product& m_;
+  std::int64_t j_, columns_, tiles_ = 0, row_parts_ = 0;
+  float* scratch_;
+  std::int64_t begin_[kPieceTiles + 1] = {};  // the tiles' first columns
+  const float* b_[kPieceTiles] = {};
+  std::int64_t b_stride_[kPieceTiles] = {};
+  bool packs_[kPieceTiles] = {};  // the next tile copies its columns of B
+  bool copies_ = false;           // columns of B are copied
+  bool fetches_a_ = false;
+};
+
+}  // namespace
+
+void pack_columns(const Product& m, std::int64_t k, std::int64_t inner, std::int64_t j,
+                  std::int64_t columns, std::int64_t width, float* out) {
+  for (std::int64_t c = 0; c < columns; c += kWidth) {
+    for_packets(inner, [&](std::int64_t i, auto extent) {
+      Square square;
+      for (int s = 0; s < kWidth; ++s) {
+        const bool inside = c + s < columns;
+        square.packet[s] =
+            inside ? load(m.b + (j + c + s) * m.b_stride + k + i, extent) : all(0.0f);
+      }
+      packet::ptranspose(square);
+      const std::int64_t count = std::min<std::int64_t>(kWidth, inner - i);
+      for (int s = 0; s < count; ++s) store(out + (i + s) * width + c, square.packet[s], Full{});
+    });
+  }
+}
+
+void multiply_panels(const Product& m, float* scratch) {
+  for (std::int64_t j = 0; j < m.columns; j += kPanelColumns) {
+    Panel panel(m, j, std::min(kPanelColumns, m.columns - j), scratch);
+    for (std::int64_t i = 0; i < sum_parts(m.inner); ++i) {
+      const std::int64_t k = sum_part_begin(m.inner, i);
+      panel.add_block(k, sum_part_begin(m.inner, i + 1) - k);
+    }
+  }
+}
+
+}  // namespace headlight::kernels
