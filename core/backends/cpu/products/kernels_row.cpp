@@ -1,8 +1,10 @@
 // Products of one row, as one more token asks for: nothing of B is read twice, so that they take as
 // long as reading B does. Cells are summed in the order in which tiles sum them.
 #include <algorithm>
+#include <array>
 
 #include "core/backends/cpu/kernels.h"
+#include "core/backends/cpu/products/tile.h"
 #include "core/backends/cpu/simd.h"
 
 namespace headlight::kernels {
@@ -10,7 +12,8 @@ namespace {
 
 using namespace simd;
 
-constexpr int kTogether = 8;  // rows of B
+constexpr int kTogether = 8;           // rows of B
+constexpr std::int64_t kAhead = 6144;  // floats of B that are fetched before they are needed
 // Columns whose sums stay in the first-level cache.
 constexpr std::int64_t kStripe = 4096;
 static_assert(kStripe <= kScratchFloats);
@@ -38,6 +41,7 @@ template <int count>
 void add_rows(const Product& m, std::int64_t k, std::int64_t begin, std::int64_t columns,
               float* sums) {
   const float* b = m.b + k * m.b_stride + begin;
+  const std::int64_t ahead = parts_of(kAhead, count * columns) * count * m.b_stride;
   const std::int64_t step = m.a_transposed ? m.a_stride : 1;
   Packet x[count];
   for (int i = 0; i < count; ++i) x[i] = all(m.a[(k + i) * step]);
@@ -45,12 +49,37 @@ void add_rows(const Product& m, std::int64_t k, std::int64_t begin, std::int64_t
     Packet sum = load(sums + c, Full{});
     for (int i = 0; i < count; ++i) {
       const float* cells = b + i * m.b_stride + c;
-      __builtin_prefetch(cells + count * m.b_stride, 0, 2);
+      __builtin_prefetch(cells + ahead, 0, 2);
       sum = pmadd(x[i], load(cells, extent), sum);
     }
     store(sums + c, sum, Full{});
   });
 }
+
+// Few columns, in whole packets: their sums stay in registers.
+template <int packets>
+void multiply_few_columns_of(const Product& m, std::int64_t part) {
+  const std::int64_t step = m.a_transposed ? m.a_stride : 1;
+  std::int64_t k = sum_part_begin(m.inner, part);
+  const std::int64_t end = sum_part_begin(m.inner, part + 1);
+  const std::int64_t ahead = parts_of(kAhead, m.columns) * m.b_stride;
+  Packet sum[packets];
+  for (int p = 0; p < packets; ++p) sum[p] = start(m, p * kWidth, Full{});
+  for (const float* b = m.b + k * m.b_stride; k < end; ++k, b += m.b_stride) {
+    const Packet x = all(m.a[k * step]);
+    for (int p = 0; p < packets; ++p) {
+      __builtin_prefetch(b + ahead + p * kWidth, 0, 2);
+      sum[p] = pmadd(x, load(b + p * kWidth, Full{}), sum[p]);
+    }
+  }
+  for (int p = 0; p < packets; ++p) finish(m, part, p * kWidth, sum[p], Full{});
+}
+
+// At [packets - 1].
+constexpr std::array kFewColumns = {multiply_few_columns_of<1>, multiply_few_columns_of<2>,
+                                    multiply_few_columns_of<3>, multiply_few_columns_of<4>,
+                                    multiply_few_columns_of<5>, multiply_few_columns_of<6>,
+                                    multiply_few_columns_of<7>, multiply_few_columns_of<8>};
 
 void multiply_rows_of(const Product& m, std::int64_t part, float* sums) {
   const std::int64_t end = sum_part_begin(m.inner, part + 1);
@@ -95,7 +124,14 @@ void multiply_columns_of(const Product& m, std::int64_t j, std::int64_t part, Ex
 void multiply_row(const Product& m, float* scratch) {
   const std::int64_t parts = sum_parts(m.inner);
   if (!m.b_transposed) {
-    for (std::int64_t part = 0; part < parts; ++part) multiply_rows_of(m, part, scratch);
+    const bool few = m.columns % kWidth == 0 && m.columns <= std::ssize(kFewColumns) * kWidth;
+    for (std::int64_t part = 0; part < parts; ++part) {
+      if (few) {
+        kFewColumns[static_cast<std::size_t>(m.columns / kWidth - 1)](m, part);
+      } else {
+        multiply_rows_of(m, part, scratch);
+      }
+    }
     return;
   }
   for_packets(m.columns, [&](std::int64_t j, auto extent) {
