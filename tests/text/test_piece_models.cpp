@@ -122,6 +122,15 @@ TEST_CASE("pieces: WordPiece and whole words") {
   CHECK(has(error_of([&] { opened(tokenizer_of(model)).encode("zebra"); }), "zebra"));
 }
 
+TEST_CASE("pieces: an empty piece is called by its number") {
+  const PieceTokenizer tokenizer = opened(tokenizer_of({{"type", "WordPiece"},
+                                                        {"vocab", vocab_of({"a", "", "b"})},
+                                                        {"unk_token", "a"}}));
+  CHECK(tokenizer.piece(0) == "a");
+  CHECK(tokenizer.piece(1) == "1");
+  CHECK(tokenizer.bytes(1) == "");
+}
+
 TEST_CASE("pieces: Unigram finds the best of all cuts") {
   const std::map<std::string, double> scores = {{"<unk>", 0},  {"a", -2},     {"b", -2.5},
                                                 {"ab", -3.1},  {"ba", -3.3},  {"aba", -4.2},

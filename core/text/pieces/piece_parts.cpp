@@ -59,7 +59,7 @@ void list_added(Parts& p) {
 // What stands for a piece on an axis.
 std::string name_of_piece(const Parts& p, std::size_t id) {
   const std::string& written = p.written[id];
-  if (!p.has[id]) return std::to_string(id);
+  if (!p.has[id] || written.empty()) return std::to_string(id);
   const bool in_words = p.model.type == "WordPiece" || !p.model.suffix.empty();
   const bool as_it_is = p.special[id] || in_words || byte_of_piece(written) >= 0;
   const std::string name = as_it_is ? written : readable_bytes(p.bytes[id]);

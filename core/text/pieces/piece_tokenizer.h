@@ -61,7 +61,7 @@ class PieceTokenizer {
   int size() const;
   /// What a person reads on an axis: the text that the piece stands for, with a blank before a
   /// word and bytes that are no whole character as "<0xE4>"; of WordPiece the piece as it is,
-  /// "##ing". An id without a piece is its number.
+  /// "##ing". An id without a piece, or with an empty one, is its number.
   const std::string& piece(int id) const;
   std::shared_ptr<const std::vector<std::string>> pieces() const;
   /// The piece as it stands in the files: "Ġthe", "▁the".
