@@ -46,7 +46,9 @@ echo "== a clean $suite"
 if [ -n "${HEADLIGHT_CLEAN_ROOT:-}" ]; then  # one that debootstrap made before
   cp -a -- "$HEADLIGHT_CLEAN_ROOT/." "$root/"
 else
-  debootstrap --variant=minbase "$suite" "$root" "$mirror" >"$packages/debootstrap.log" ||
+  script=/usr/share/debootstrap/scripts/$suite
+  [ -e "$script" ] || script=/usr/share/debootstrap/scripts/gutsy  # what Ubuntu's newer ones go by
+  debootstrap --variant=minbase "$suite" "$root" "$mirror" "$script" >"$packages/debootstrap.log" ||
     fail "debootstrap: $(tail -n 5 "$packages/debootstrap.log")"
 fi
 if [ "$suite" = noble ]; then sed -i 's/ main$/ main universe/' "$root/etc/apt/sources.list"; fi
