@@ -28,7 +28,7 @@ file(WRITE ${debian}/changelog "headlight (${PROJECT_VERSION}) unstable; urgency
 if(GZIP)
   execute_process(COMMAND ${GZIP} -9nf ${debian}/changelog)
 endif()
-set(CPACK_INSTALLED_DIRECTORIES ${made}/debian .)
+set(CPACK_INSTALLED_DIRECTORIES ${made}/debian /usr)
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME headlight)

@@ -13,6 +13,7 @@ trap 'rm -rf -- "$stage"' EXIT
 name=$(basename -- "$archive" .tar.gz)
 share=$stage/$name/share
 umask 022
+export LC_ALL=C  # one order of names everywhere
 
 cmake --install "$build" --prefix "$stage/$name" >/dev/null
 install -s "$build/portable/headlight" "$stage/$name/bin/headlight"

@@ -61,9 +61,9 @@ for package in libc6 'libstdc\+\+6' 'libicu[0-9]+' libglfw3 libepoxy0 'libglib2\
   has depends "$package"
 done
 # Each stands in the list of libraries and licences.
-while read -r package; do
-  grep -qE "\| [^|]*\b$package\b" "$source/docs/dependencies.md" || fail "docs/dependencies.md lacks $package"
-done <"$folder/depends"
+grep '^|' "$source/docs/dependencies.md" | cut -d'|' -f3 | tr ',' '\n' | tr -d ' ' >"$folder/listed"
+listed() { grep -qxF "$1" "$folder/listed" || fail "docs/dependencies.md lacks $1"; }
+while read -r package; do listed "$package"; done <"$folder/depends"
 
 # ---- its files ----
 run dpkg-deb -x "$deb" "$folder/root"
@@ -117,6 +117,9 @@ done <"$folder/pictures"
 # ---- the archive, unpacked and started by run.sh from a copy of what it needs ----
 name=headlight-$version-$(uname -m)
 run "$source/scripts/archive.sh" "$build" "$folder/$name.tar.gz"
+tar --full-time --utc -tvf "$folder/$name.tar.gz" | awk '{ print $2, $4, $5 }' | sort -u >"$folder/dates"
+echo '0/0 2023-11-14 22:13:20' >"$folder/expected"
+same "owners and dates of the archive" "$folder/expected" "$folder/dates"
 mkdir "$folder/a copy"
 cp -r "$source/run.sh" "$source/scripts" "$folder/a copy/"
 start() { "$folder/a copy/run.sh" --package "$folder/$name.tar.gz" "$@"; }
@@ -127,12 +130,12 @@ grep -q 'not found' "$folder/libraries" && fail "a library is missing: $(cat "$f
 for library in icuuc icui18n icudata glfw epoxy stb; do
   grep -qE "lib$library\.so\S* => $folder/a copy/out/$name/.*" "$folder/libraries" || fail "lib$library is not its own"
 done
+papers="$(dirname "$program")/../share/doc/headlight"
+tail -n +2 "$papers/brought.tsv" >"$folder/brought"
 while read -r file package _; do
-  [ "$file" = file ] || [ -s "$(dirname "$program")/../share/doc/headlight/licences/$package" ] ||
-    fail "$file came without the licence of $package"
-  [ "$file" = file ] || grep -qE "\| [^|]*\b$package\b" "$source/docs/dependencies.md" ||
-    fail "docs/dependencies.md lacks $package"
-done <"$(dirname "$program")/../share/doc/headlight/brought.tsv"
+  [ -s "$papers/licences/$package" ] || fail "$file came without the licence of $package"
+  listed "$package"
+done <"$folder/brought"
 
 # Its fonts come before the system's: with another font in a name's place the picture is another one.
 fonts="$(dirname "$program")/../share/headlight/fonts"
