@@ -4,6 +4,8 @@
 #
 #   tests/hard/package.sh out/packages                  the .deb and the archive in Debian 12
 #   tests/hard/package.sh out/packages noble http://archive.ubuntu.com/ubuntu    the archive in another system
+#
+# Pictures of the window and lists of files stay in out/packages/clean-root-SUITE.
 set -euo pipefail
 
 packages=$(realpath -- "${1:?usage: package.sh folder-with-packages [suite mirror]}")
@@ -11,6 +13,8 @@ suite=${2:-bookworm}
 mirror=${3:-http://deb.debian.org/debian}
 source=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)
 root=$(mktemp -d)
+log=$packages/clean-root-$suite
+mkdir -p -- "$log"
 trap 'rm -rf --one-file-system -- "$root"' EXIT
 
 fail() { echo "FAILED: $*" >&2; exit 1; }
@@ -32,7 +36,7 @@ start() {  # PROGRAM
     fail "the window of $1: $out"
   printf '%s\n' "$out"
   as_user "$1" screenshot --sentence '猫 the cat 😀' --lang zh --out /home/visitor/window.png
-  cp -- "$root/home/visitor/window.png" "$packages/window-$suite-$(basename -- "$(dirname -- "$1")").png"
+  cp -- "$root/home/visitor/window.png" "$log/$(basename -- "$(dirname -- "$(dirname -- "$1")")").png"
 }
 # What lies in the root, with the contents of what may change; not what apt and dpkg keep for themselves.
 listing() {
@@ -48,8 +52,8 @@ if [ -n "${HEADLIGHT_CLEAN_ROOT:-}" ]; then  # one that debootstrap made before
 else
   script=/usr/share/debootstrap/scripts/$suite
   [ -e "$script" ] || script=/usr/share/debootstrap/scripts/gutsy  # what Ubuntu's newer ones go by
-  debootstrap --variant=minbase "$suite" "$root" "$mirror" "$script" >"$packages/debootstrap.log" ||
-    fail "debootstrap: $(tail -n 5 "$packages/debootstrap.log")"
+  debootstrap --variant=minbase "$suite" "$root" "$mirror" "$script" >"$log/debootstrap.log" ||
+    fail "debootstrap: $(tail -n 5 "$log/debootstrap.log")"
 fi
 if [ "$suite" = noble ]; then sed -i 's/ main$/ main universe/' "$root/etc/apt/sources.list"; fi
 inside apt-get update -qq
@@ -75,7 +79,7 @@ echo "== the .deb"
 depends=$(dpkg-deb -f "$packages/$deb" Depends)
 inside apt-get satisfy -qq -y --no-install-recommends "$depends" >/dev/null
 install shared-mime-info desktop-file-utils man-db appstream
-listing >"$packages/before"
+listing >"$log/before"
 inside sh -c "cd /home/visitor/packages && ./run.sh --package $deb --version"
 start /usr/bin/headlight
 inside man -w headlight
@@ -85,8 +89,8 @@ inside grep -q headlight.desktop /usr/share/applications/mimeinfo.cache || fail 
 
 echo "== removed and purged"
 inside apt-get remove -qq -y headlight >/dev/null
-inside apt-get purge -qq -y headlight >/dev/null
-listing >"$packages/after"
-diff "$packages/before" "$packages/after" >"$packages/left" || fail "left behind: $(cat "$packages/left")"
+inside dpkg --purge headlight  # apt knows none any more
+listing >"$log/after"
+diff "$log/before" "$log/after" >"$log/left" || fail "left behind: $(cat "$log/left")"
 inside find / -xdev -name '*headlight*' -not -path '/home/*' -not -path '/proc/*' | grep . && fail "left behind"
 echo "installed, started, removed, and nothing is left"
