@@ -40,7 +40,8 @@ version=$(sed -n 's/^project(headlight VERSION \([0-9.]*\) .*/\1/p' "$source/CMa
 # ---- the Debian package, twice: the same bytes ----
 make_deb() {  # FOLDER
   mkdir "$folder/$1"
-  (cd "$folder/$1" && run "$(dirname "$cmake")/cpack" --config "$build/CPackConfig.cmake" -B "$folder/$1")
+  run "$(dirname "$cmake")/cpack" --config "$build/CPackConfig.cmake" -B "$folder/$1" \
+    -D CPACK_DEBIAN_COMPRESSION_TYPE=gzip  # takes a tenth of xz's time
 }
 make_deb once
 make_deb again
@@ -88,7 +89,7 @@ same "files of the .deb" "$folder/expected" "$folder/files"
 dpkg-deb -c "$deb" | awk '{ print $1, $2 }' | sort -u >"$folder/modes"
 printf '%s\n' '-rw-r--r-- root/root' '-rwxr-xr-x root/root' 'drwxr-xr-x root/root' >"$folder/expected"
 same "owners and modes" "$folder/expected" "$folder/modes"
-(cd "$folder/root" && run md5sum --quiet -c "$folder/control/md5sums")
+run env -C "$folder/root" md5sum --quiet -c "$folder/control/md5sums"
 "$build/headlight" man >"$folder/expected"
 gzip -dc "$folder/root/usr/share/man/man1/headlight.1.gz" >"$folder/page"
 same "the manual page" "$folder/expected" "$folder/page"
