@@ -23,7 +23,7 @@ same() {  # WHAT EXPECTED GOT, both files
 has() {  # WHERE LINE: a regular expression for a whole line
   grep -qxE "$2" "$folder/$1" || fail "$1 lacks: $2"
 }
-for tool in dpkg-deb dpkg-shlibdeps readelf; do
+for tool in dpkg-deb dpkg-shlibdeps file gzip readelf; do
   command -v "$tool" >/dev/null && continue
   echo "$tool is not installed: packages cannot be made here"
   exit 77
