@@ -1,12 +1,21 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds Headlight and starts it with the arguments that follow.
 # Without a display it draws a walk through one sentence into out/ instead.
+# ./run.sh --package FILE … does the same with a package, without a compiler (docs/packages.md).
 set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/scripts/setup.sh"
 
-install_missing "$app_packages"
-build release headlight
-headlight="$root/build/release/headlight"
+if [ "${1:-}" = --package ]; then
+  source "$root/scripts/from_package.sh"
+  from_package "${2:-}"
+  shift 2
+else
+  command -v g++ >/dev/null ||
+    say "Without a compiler: ./run.sh --package FILE starts a package that was made elsewhere."
+  install_missing "$app_packages"
+  build release headlight
+  headlight="$root/build/release/headlight"
+fi
 
 case "${1:-}" in
   '' | *.json) ;;                                      # the window, or a session in it

@@ -4,7 +4,7 @@
 set -euo pipefail
 source "$(dirname -- "${BASH_SOURCE[0]}")/scripts/setup.sh"
 
-install_missing "$app_packages" "$test_packages"
+install_missing "$app_packages" "$test_packages" "$package_packages"
 build release
 # Tests that draw may not pass by being skipped. Those that need a window start their own Xvfb.
 export HEADLIGHT_REQUIRE_GL=1 HEADLIGHT_REQUIRE_WINDOW=1

@@ -1,6 +1,6 @@
 # What is installed besides the program.
 set(HEADLIGHT_HOMEPAGE "" CACHE STRING
-    "Where Headlight comes from; whoever publishes a build sets it. Empty: no metadata for software centres")
+    "Where Headlight comes from; whoever publishes a build sets it. Empty: no address is named, and no pictures")
 
 # SOURCE_DATE_EPOCH sets it, so that two builds have the same bytes.
 string(TIMESTAMP HEADLIGHT_DATE "%Y-%m-%d" UTC)
@@ -22,8 +22,17 @@ if(GZIP)
   add_custom_target(manual_page ALL DEPENDS ${made}/headlight.1.gz)
   install(FILES ${made}/headlight.1.gz DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 OPTIONAL)
 endif()
-if(HEADLIGHT_HOMEPAGE)
-  configure_file(assets/desktop/headlight.metainfo.xml.in ${made}/headlight.metainfo.xml @ONLY)
-  install(FILES ${made}/headlight.metainfo.xml DESTINATION ${CMAKE_INSTALL_DATADIR}/metainfo)
-endif()
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS assets/desktop/headlight.metainfo.xml.in)
+set(METAINFO_FOLDER ${made})
+include(cmake/metainfo.cmake)
+install(FILES ${METAINFO_FILE} DESTINATION ${CMAKE_INSTALL_DATADIR}/metainfo)
+
+# Licences that want their text to go with a program of which their code is a part.
+file(STRINGS docs/dependencies.md parts REGEX "\\| (linked|compiled) in")
+foreach(part ${parts})
+  string(REGEX REPLACE "^\\|[^|]*\\| *([a-z0-9-]+) .*" "\\1" part "${part}")
+  if(EXISTS /usr/share/doc/${part}/copyright)
+    install(FILES /usr/share/doc/${part}/copyright DESTINATION ${CMAKE_INSTALL_DOCDIR}/licences RENAME ${part})
+  endif()
+endforeach()
 install(FILES ${made}/copyright docs/dependencies.md DESTINATION ${CMAKE_INSTALL_DOCDIR})

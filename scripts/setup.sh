@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2034
-# Sourced by run.sh, test.sh and .ci/run: installs what is missing, configures and builds.
+# Sourced by run.sh, test.sh, .ci/run and the scripts beside it: installs what is missing, configures and builds.
 # Everything it says goes to stderr, so that `./run.sh trace --list | less` shows only the list.
 
 root="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)"
@@ -44,6 +44,11 @@ dbus-daemon|dbus-daemon|a bus for the tests of file dialogs
 python3|python3|reads what the window saved, in a test
 python3-numpy||runs the code that the inspector shows, in a test
 '
+package_packages='
+dpkg-dev|dpkg-shlibdeps|finds what a package depends on
+file|file|what cpack looks at files with
+gzip|gzip|packs the manual page
+'
 ci_packages='
 clang|clang++|builds with sanitizers and fuzzers
 libclang-rt-14-dev||the sanitizers and the fuzzer
@@ -77,29 +82,28 @@ install_missing() {
 
   say "Headlight needs packages that this system does not have yet:"
   printf '%s\n' "${lines[@]}" >&2
-  local as_root=()
+  apt_install "${missing[@]}"
+}
+
+# apt_install PACKAGE-OR-FILE...: as administrator.
+apt_install() {
+  local as_root=() command=(apt-get install --no-install-recommends "$@")
   if [ "$(id -u)" -ne 0 ]; then
     # sudo may ask for a password only where someone can type it.
     if command -v sudo >/dev/null && { [ -t 0 ] || sudo -n true 2>/dev/null; }; then
       as_root=(sudo)
     else
       say "Installing them takes an administrator. Ask one to run this, then start again:"
-      say "  apt-get install --no-install-recommends ${missing[*]}"
+      say "  ${command[*]}"
       return 1
     fi
   fi
-  say "Installing them: ${as_root[*]:+${as_root[*]} }apt-get install --no-install-recommends ${missing[*]}"
-  local log
-  log="$(mktemp)"
-  if ! { "${as_root[@]}" apt-get update &&
-         "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
-           apt-get install -y --no-install-recommends "${missing[@]}"; } >"$log" 2>&1; then
-    cat "$log" >&2
-    rm -f "$log"
+  say "Installing them: ${as_root[*]:+${as_root[*]} }${command[*]}"
+  if ! { quietly "${as_root[@]}" apt-get update &&
+         quietly "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive "${command[@]}" -y; }; then
     say "The packages could not be installed; the lines above say why. Is the network there?"
     return 1
   fi
-  rm -f "$log"
 }
 
 # quietly COMMAND...: its output is shown only when it fails.

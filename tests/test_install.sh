@@ -18,8 +18,9 @@ fail() {
 "$cmake" --install "$build" --prefix "$prefix" >"$folder/log" 2>&1 || fail "cmake --install"
 for file in bin/headlight share/applications/headlight.desktop share/mime/packages/headlight.xml \
   share/icons/hicolor/scalable/apps/headlight.svg share/icons/hicolor/256x256/apps/headlight.png \
-  share/doc/headlight/copyright share/doc/headlight/dependencies.md share/man/man1/headlight.1.gz; do
-  [ -s "$prefix/$file" ] || fail "$file was not installed"
+  share/doc/headlight/copyright share/doc/headlight/dependencies.md share/man/man1/headlight.1.gz \
+  share/metainfo/*.headlight.metainfo.xml; do
+  compgen -G "$prefix/$file" >/dev/null || fail "$file was not installed"
 done
 
 # It needs nothing from the build or the source folder.

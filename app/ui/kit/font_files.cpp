@@ -18,6 +18,18 @@ std::map<std::string, std::span<unsigned char>>& mapped_files() {
   return files;
 }
 
+// The fonts of an archive that brings its own: ../share/headlight/fonts/ from the program's place.
+const std::string& own_folder() {
+  static const std::string kFolder = [] {
+    std::error_code ignored;
+    const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", ignored);
+    const std::filesystem::path folder =
+        program.parent_path().parent_path() / "share/headlight/fonts";
+    return std::filesystem::is_directory(folder, ignored) ? folder.string() + "/" : std::string();
+  }();
+  return kFolder;
+}
+
 }  // namespace
 
 std::string first_font_file(std::initializer_list<const char*> names) {
@@ -34,8 +46,10 @@ std::string first_font_file(std::initializer_list<const char*> names) {
                                           "/System/Library/Fonts/"};
   if (std::getenv("HEADLIGHT_NO_FONTS")) return "";  // to see what a machine without fonts shows
   for (const char* name : names) {
+    std::error_code ignored;
+    const std::string own = own_folder() + name;
+    if (!own_folder().empty() && std::filesystem::is_regular_file(own, ignored)) return own;
     for (const char* folder : kFolders) {
-      std::error_code ignored;
       std::string path = std::string(folder) + name;
       if (std::filesystem::is_regular_file(path, ignored)) return path;
     }
