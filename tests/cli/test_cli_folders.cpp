@@ -1,5 +1,6 @@
 // Folders of other programs on the command line: what is printed of what they write, and what is
 // said of requests that make no sense.
+#include <set>
 #include <sstream>
 
 #include "tests/cli/child.h"
@@ -15,12 +16,12 @@ std::string worded(const Folder& folder, const char* name, std::map<int, std::st
   return folder / name;
 }
 
-// "2,36,4,4" without its first `count` ids, as words.
-std::string words_behind(const std::string& ids, int count) {
+// "2,36,4,4" as words, without the special tokens among them.
+std::string words_of(const std::string& ids, std::set<std::string> special) {
   std::string words, id;
   std::istringstream in(ids.substr(0, ids.find('\n')));
-  for (int at = 0; std::getline(in, id, ','); ++at)
-    if (at >= count) words += (words.empty() ? "w" : " w") + id;
+  while (std::getline(in, id, ','))
+    if (!special.contains(id)) words += (words.empty() ? "w" : " w") + id;
   return words + "\n";
 }
 
@@ -37,7 +38,7 @@ TEST_CASE("folders: a translation is printed without what stands around it") {
                        "11,24,7,30", "--greedy", "--tokens", "5"};
     const std::string ids = run_well(joined(base, {"--print-ids"})).out;
     CHECK(ids.starts_with(model == m2m ? "2,36," : "2,0,"));  // the begin, and what is forced
-    std::string expected = words_behind(ids, 2);
+    std::string expected = words_of(ids, {model == m2m ? "36" : "0", "2"});
     if (model == bare) std::erase(expected, 'w');
     CHECK(run_well(base).out == expected);
   }
@@ -50,7 +51,7 @@ TEST_CASE("folders: special tokens that are given as ids are not printed, and no
     const Args base = {"generate", "--model", llama, "--ids", given, "--greedy", "--tokens", "4"};
     const std::string ids = run_well(joined(base, {"--print-ids"})).out;
     const std::string text = run_well(base).out;
-    CHECK(text == words_behind(ids, 1));
+    CHECK(text == words_of(ids, {"1", "2"}));
     return text;
   };
   CHECK(words("1,5,7").starts_with("w5 w7 "));
@@ -82,12 +83,12 @@ TEST_CASE("folders: what a model cannot do is said with what it does") {
   CHECK(contains(spaces, "finds no token"));
   CHECK_FALSE(contains(spaces, "tokenizer"));
   // Both masks are hidden tokens; a word that only looks like one is a word.
-  check_refused(run({"trace", "--list", "--model", roberta, "--sentence", "w5 <mask> <mask>",
-                     "--target", "w5", "--target", "w5", "--target", "w5"}),
+  check_refused(run({"trace", "--list", "--gradients", "--model", roberta, "--sentence",
+                     "w5 <mask> <mask>", "--target", "w5", "--target", "w5", "--target", "w5"}),
                 2, {"3 times", "2 <mask>"});
-  check_refused(
-      run({"trace", "--list", "--model", roberta, "--sentence", "w5 [MASK]", "--target", "w5"}), 2,
-      {"hidden tokens"});
+  check_refused(run({"trace", "--list", "--gradients", "--model", roberta, "--sentence",
+                     "w5 [MASK]", "--target", "w5"}),
+                2, {"hidden tokens"});
 }
 
 }  // namespace headlight::test

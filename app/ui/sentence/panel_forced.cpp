@@ -87,7 +87,8 @@ class Rows {
     }
     if (rows_.forced) {
       if (i < rows_.own.size()) p.own = label(rows_.own[i]);
-      if (i == rows_.own.size() && rows_.own_ends) p.own = to_string(Special::kEnd);
+      const std::optional<int> end = end_of(*state_.derived.model);
+      if (i == rows_.own.size() && rows_.own_ends && end) p.own = label(*end);
       if (rows_.parts && i >= *rows_.parts && p.own != p.read) p.own_color = ui_.theme.error;
     }
     for (const std::string* text : {&p.read, &p.said, &p.own})
