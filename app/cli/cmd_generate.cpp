@@ -36,6 +36,20 @@ std::string shown_text(const std::string& text) {
   return out;
 }
 
+// Does a token of a model from elsewhere stand for no text? What is unknown is shown, and so are
+// the special tokens of this program's own vocabularies, which are words of their tasks.
+bool is_unseen(const Vocabulary& vocabulary, int id) {
+  return vocabulary.pieces() && vocabulary.is_special(id) &&
+         id != vocabulary.id_of(Special::kUnknown);
+}
+
+std::string seen_text(const Vocabulary& vocabulary, std::span<const int> ids) {
+  std::vector<int> seen;
+  for (const int id : ids)
+    if (!is_unseen(vocabulary, id)) seen.push_back(id);
+  return vocabulary.decode(seen);
+}
+
 std::string ids_text(std::span<const int> ids) {
   std::string line;
   for (const int id : ids) line += (line.empty() ? "" : ",") + std::to_string(id);
@@ -57,7 +71,7 @@ int translate(const std::shared_ptr<const Model>& shared, const GenerateOptions&
   RunInput input;
   input.source_ids = o.ids ? id_list(*o.ids) : model.vocabulary->encode(clean_utf8(o.prompt).text);
   if (input.source_ids.empty()) throw UsageError("give --prompt or --ids: the source to read");
-  check_ids(model, input.source_ids);
+  check_pair_ids(model, input.source_ids, {});
   if (!o.ids) put_around(row_frame(&model, {}), input.source_ids);
   const std::int64_t most = std::min(o.tokens + 1, model.file.context);
   std::uint64_t drawn = 0;
@@ -76,7 +90,9 @@ int translate(const std::shared_ptr<const Model>& shared, const GenerateOptions&
     if (ends) row.push_back(*end);
     std::printf("%s\n", ids_text(row).c_str());
   } else {
-    std::printf("%s\n", shown_text(model.vocabulary->decode(std::span(row).subspan(1))).c_str());
+    const std::size_t given = std::min(row.size(), 1 + model.file.forced.size());
+    const std::string text = seen_text(target_vocabulary(model), std::span(row).subspan(given));
+    std::printf("%s\n", shown_text(text).c_str());
   }
   return 0;
 }
@@ -93,9 +109,10 @@ int run_generate(const GenerateOptions& o) {
   Generator generator(model, o.ids ? id_list(*o.ids) : prompt_ids(*model, prompt), sampling, o.seed,
                       o.threads);
   if (o.print_ids) return print_ids(generator, o.tokens);
-  std::fputs(shown_text(o.ids ? model->vocabulary->decode(generator.ids()) : prompt).c_str(),
-             stdout);
-  bool said = false;
+  const Vocabulary& vocabulary = *model->vocabulary;
+  const std::string begin = o.ids ? seen_text(vocabulary, generator.ids()) : prompt;
+  std::fputs(shown_text(begin).c_str(), stdout);
+  bool said = false, written = !begin.empty();
   for (std::int64_t i = 0; i < o.tokens; ++i) {
     if (generator.shifted() && !said) {
       tell("from here on the model reads the last " + count_text(model->file.context) +
@@ -104,7 +121,11 @@ int run_generate(const GenerateOptions& o) {
     }
     const std::optional<std::string> next = generator.next();
     if (!next) break;
-    const std::string text = shown_text(*next);
+    if (is_unseen(vocabulary, generator.ids().back())) continue;
+    // The blank that would part it from words before it.
+    const bool alone = !written && vocabulary.pieces() && next->starts_with(' ');
+    const std::string text = shown_text(alone ? next->substr(1) : *next);
+    written = written || !text.empty();
     std::fwrite(text.data(), 1, text.size(), stdout);
     std::fflush(stdout);  // as it comes
   }

@@ -12,6 +12,7 @@
 #include "core/io/atomic_file.h"
 #include "core/model/bundled.h"
 #include "core/model/presets.h"
+#include "core/run/model_input.h"
 #include "core/train/model_recipe.h"
 
 namespace headlight {
@@ -254,12 +255,13 @@ void check_targets(const std::vector<std::string>& targets, const Document& doc)
   if (places == 0) {
     throw UsageError(
         "--target says what is right where the sentence does not tell, for a classifier and at "
-        "the [MASK]s of a masked model; here the sentence itself tells. Leave it out");
+        "the hidden tokens of a masked model; here the sentence itself tells. Leave it out");
   }
   if (targets.size() > places) {
     throw UsageError("--target was given " + std::to_string(targets.size()) + " times, but " +
                      (classes ? std::string("a sentence has one class")
-                              : "the sentence has " + std::to_string(places) + " [MASK]"));
+                              : "the sentence has " + std::to_string(places) + " " +
+                                    std::string(mask_name(model.get()))));
   }
   const std::span<const std::string> names =
       classes ? std::span<const std::string>(model->file.classes)
@@ -295,10 +297,9 @@ namespace {
 // The field shows what is run: the ids as the text that they are, behind the arrow those of an
 // encoder-decoder's own row.
 std::string text_of_ids(const Model& model, const Document& doc) {
-  check_ids(model, doc.ids);
-  check_ids(model, doc.target_ids);
+  check_pair_ids(model, doc.ids, doc.target_ids);
   std::string text = model.vocabulary->decode(doc.ids);
-  if (!doc.target_ids.empty()) text += " → " + model.vocabulary->decode(doc.target_ids);
+  if (!doc.target_ids.empty()) text += " → " + target_vocabulary(model).decode(doc.target_ids);
   return text;
 }
 
@@ -342,6 +343,10 @@ Document ModelOptions::document() const {
     if (!ids || text)
       throw UsageError("give --ids without --sentence, and --target-ids with --ids");
     if (!trained) throw UsageError("--ids needs --model: ids are rows of a trained model's table");
+    if (target_ids && trained->file.config.form != ModelForm::kTranslate) {
+      throw UsageError("--target-ids are the own row of an encoder-decoder, and " + trained->name +
+                       " reads one row alone, that of --ids. Leave --target-ids out");
+    }
     doc = apply(doc, SetIds{id_list(*ids), target_ids ? id_list(*target_ids) : std::vector<int>{}});
     doc.sentence = text_of_ids(*trained, doc);
   }

@@ -1,6 +1,6 @@
 #include "app/shell/dropped_file.h"
 
-#include <filesystem>
+#include <algorithm>
 #include <fstream>
 
 #include "core/base/error.h"
@@ -47,6 +47,18 @@ bool is_session(std::string_view bytes) {
 }
 
 }  // namespace
+
+std::filesystem::path dropped_model(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  const fs::path here(path);
+  if (fs::exists(here / "config.json", ignored)) return here;
+  constexpr std::string_view kParts[] = {".json", ".safetensors", ".bin", ".spm", ".model"};
+  const bool part = std::ranges::find(kParts, here.extension().string()) != std::end(kParts) &&
+                    by_outside(path).kind == DroppedFile::Kind::kText;
+  const fs::path around = here.parent_path();
+  return part && fs::exists(around / "config.json", ignored) ? around : fs::path();
+}
 
 DroppedFile look_at_dropped(const std::string& path) {
   DroppedFile found = by_outside(path);

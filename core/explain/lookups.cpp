@@ -13,6 +13,7 @@
 #include "core/ops/positions/distance.h"
 #include "core/run/runner.h"
 #include "core/run/targets.h"
+#include "core/text/pieces/usual_specials.h"
 
 namespace headlight {
 namespace {
@@ -78,6 +79,17 @@ Text token_id(const Subject& s) {
   const RunInput& input = s.trace.input();
   return std::to_string(
       (of_source(s) ? input.source_ids : input.ids)[static_cast<std::size_t>(place(s))]);
+}
+
+// What hides a token from a model that fills in hidden ones: the sentence's own, else the usual
+// name of it that the vocabulary has.
+Text mask_of(const Subject& s) {
+  const RunInput& input = s.trace.input();
+  if (!input.masked.empty())
+    return visible_label(input.tokens[static_cast<std::size_t>(input.masked.front())]);
+  for (const std::string& name : usual_names(Special::kMask, kAnyTokenizerJson))
+    if (std::ranges::find(input.vocab, name) != input.vocab.end()) return name;
+  return std::string(to_string(Special::kMask));
 }
 
 // ---- rows ----
@@ -441,6 +453,9 @@ constexpr Named kLookups[] = {
     {"seen_before", [](const Subject& s) { return seen(s, true); }},
     {"seen_behind", [](const Subject& s) { return seen(s, false); }},
     {"id", token_id},
+    {"mask", mask_of},
+    {"first_token",
+     [](const Subject& s) { return Text(visible_label(s.trace.input().tokens[0])); }},
     // Of the result's row: what the largest number belongs to, that number, the same where it is a
     // weight, how many are allowed by the mask.
     {"position_offset",

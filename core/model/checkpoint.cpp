@@ -19,10 +19,11 @@ namespace fs = std::filesystem;
 constexpr const char* kConfig = "config.json";
 constexpr const char* kWeights = "model.safetensors";
 constexpr const char* kTokenizer = "tokenizer.json";
+constexpr const char* kTargetTokenizer = "target_tokenizer.json";
 constexpr const char* kOptimizer = "optimizer.safetensors";
 constexpr const char* kTrain = "train.json";
-constexpr std::array<std::string_view, 5> kFiles = {kConfig, kWeights, kTokenizer, kOptimizer,
-                                                    kTrain};
+constexpr std::array<std::string_view, 6> kFiles = {kConfig,          kWeights,   kTokenizer,
+                                                    kTargetTokenizer, kOptimizer, kTrain};
 
 constexpr std::uint64_t kMaxText = std::uint64_t{1} << 28;     // bytes of a .json
 constexpr std::uint64_t kMaxNumbers = std::uint64_t{1} << 34;  // bytes of a .safetensors
@@ -147,6 +148,7 @@ void save_checkpoint(const fs::path& folder, const CheckpointParts& parts) {
                     model = to_safetensors(weights, metadata(), parts.storage);
   std::vector<FolderFile> files = {
       {kConfig, config}, {kWeights, model}, {kTokenizer, parts.tokenizer}};
+  if (!parts.target_tokenizer.empty()) files.push_back({kTargetTokenizer, parts.target_tokenizer});
   std::string optimizer;
   if (parts.training) {
     optimizer = to_safetensors(parts.training->optimizer, metadata());
@@ -193,6 +195,8 @@ Checkpoint load_checkpoint(const fs::path& folder, bool training, ParameterList 
     return weights_of(read_safetensors(weights, kMaxNumbers), expected);
   });
   checkpoint.tokenizer = read_text(folder / kTokenizer);
+  if (fs::exists(folder / kTargetTokenizer, ignored))
+    checkpoint.target_tokenizer = read_text(folder / kTargetTokenizer);
   const fs::path optimizer = folder / kOptimizer, train = folder / kTrain;
   if (!training || (!fs::exists(optimizer, ignored) && !fs::exists(train, ignored))) {
     return checkpoint;

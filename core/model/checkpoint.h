@@ -3,10 +3,11 @@
 //   config.json            which transformer (core/model/model_file.h)
 //   model.safetensors      its weights, float32 or float16, by the names of docs/names.md
 //   tokenizer.json         what makes ids of a text; only a text here
+//   target_tokenizer.json  the same of what a translator writes, where that is another one
 //   optimizer.safetensors  so that a run goes on where it stopped: the optimizer's moments,
 //   train.json             and what else the run keeps (step, random state); only a text here
 //
-// The last two come together or not at all.
+// These last two come together or not at all.
 #pragma once
 
 #include <filesystem>
@@ -34,7 +35,8 @@ struct CheckpointParts {
     std::vector<NamedArray> optimizer;  // Optimizer::state()
   };
   std::optional<Training> training;
-  std::vector<FolderFile> beside;  // what others than this program read
+  std::vector<FolderFile> beside;     // what others than this program read
+  std::string_view target_tokenizer;  // target_tokenizer.json as it stands; empty: none
 };
 
 /// Writes the folder, in one step (core/io/atomic_folder.h): on any failure, a full disk included,
@@ -51,7 +53,7 @@ std::vector<NamedArray> array_views(std::span<const StoredArray>);
 
 struct Checkpoint {
   ModelFile model;
-  std::string tokenizer;
+  std::string tokenizer, target_tokenizer;
   std::vector<Tensor> weights;  // in the order and with the axes of the expected parameters
   struct Training {
     std::string json;

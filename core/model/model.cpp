@@ -11,7 +11,9 @@
 #include "core/model/bundled.h"
 #include "core/model/checkpoint.h"
 #include "core/model/folders/folder.h"
+#include "core/model/row_ids.h"
 #include "core/text/pieces/piece_tokenizer.h"
+#include "core/text/unknown_words.h"
 
 namespace headlight {
 namespace {
@@ -20,25 +22,52 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kMaxKept = 4;
 
+using SharedVocabulary = std::shared_ptr<const Vocabulary>;
+
+// Rows of the table that a translator reads its source by.
+std::int64_t source_rows(const ModelFile& file) {
+  return file.source_vocab > 0 ? file.source_vocab : file.vocab;
+}
+
 // A model that learned rows of ids has no text; its tokens are the ids.
-std::shared_ptr<const Vocabulary> read_vocabulary(const Checkpoint& checkpoint) {
-  if (checkpoint.tokenizer == kNoTokenizer && checkpoint.model.config.numbers)
-    return std::make_shared<const Vocabulary>(
-        Vocabulary::of_numbers(static_cast<int>(checkpoint.model.vocab)));
-  if (checkpoint.tokenizer == kNoTokenizer) {
-    std::vector<std::string> numbers;
-    for (std::int64_t id = 0; id < checkpoint.model.vocab; ++id)
-      numbers.push_back(std::to_string(id));
-    return std::make_shared<const Vocabulary>(TextCut::kWords, std::move(numbers));
+SharedVocabulary ids_as_tokens(std::int64_t rows) {
+  std::vector<std::string> numbers;
+  for (std::int64_t id = 0; id < rows; ++id) numbers.push_back(std::to_string(id));
+  return std::make_shared<const Vocabulary>(TextCut::kWords, std::move(numbers));
+}
+
+SharedVocabulary vocabulary_of(const std::string& json) {
+  return std::make_shared<const Vocabulary>(Vocabulary::from_json(json));
+}
+
+void read_vocabularies(const Checkpoint& checkpoint, Model& model) {
+  const ModelFile& file = checkpoint.model;
+  if (checkpoint.tokenizer != kNoTokenizer) {
+    model.vocabulary = vocabulary_of(checkpoint.tokenizer);
+    if (!checkpoint.target_tokenizer.empty())
+      model.target = vocabulary_of(checkpoint.target_tokenizer);
+  } else if (file.config.numbers) {
+    model.vocabulary =
+        std::make_shared<const Vocabulary>(Vocabulary::of_numbers(static_cast<int>(file.vocab)));
+  } else {
+    model.vocabulary = ids_as_tokens(source_rows(file));
+    if (source_rows(file) != file.vocab) model.target = ids_as_tokens(file.vocab);
   }
-  return std::make_shared<const Vocabulary>(Vocabulary::from_json(checkpoint.tokenizer));
+}
+
+// Of a translator's two tokenizers each has the rows of its table. One alone, and two that cut into
+// the same pieces, are as long as the longer table.
+bool goes_with(const Vocabulary& vocabulary, std::int64_t rows, const Model& model) {
+  const bool pieces = vocabulary.cut() == TextCut::kPieces;
+  const bool longest = vocabulary.size() == std::max(model.file.vocab, source_rows(model.file));
+  return pieces && (longest || !model.target) ? longest : vocabulary.size() == rows;
 }
 
 // `where`: the tokenizer's place, for errors.
 Model make_model(Checkpoint checkpoint, const fs::path& where) {
   Model model;
   try {
-    model.vocabulary = read_vocabulary(checkpoint);
+    read_vocabularies(checkpoint, model);
   } catch (const Error& error) {
     throw Error(Message{"checkpoint.in_file", {{"path", shown(where)}}}.with(error.message()));
   }
@@ -46,16 +75,15 @@ Model make_model(Checkpoint checkpoint, const fs::path& where) {
   model.weights = std::move(checkpoint.weights);
   if ((model.vocabulary->cut() == TextCut::kNumbers) != model.file.config.numbers)
     throw Error(Message{"error.numbers_tokenizer", {{"path", shown(where)}}});
-  // Of two tables the tokenizer from elsewhere is as long as the longer one.
-  const bool pieces = model.vocabulary->cut() == TextCut::kPieces;
-  const std::int64_t rows =
-      pieces ? std::max(model.file.vocab, model.file.source_vocab) : model.file.vocab;
-  if (model.vocabulary->size() != rows) {
+  const auto check = [&](const Vocabulary& vocabulary, std::int64_t rows) {
+    if (goes_with(vocabulary, rows, model)) return;
     throw Error(Message{"model.vocabulary_size",
                         {{"path", shown(where)},
-                         {"n", count_text(model.vocabulary->size())},
+                         {"n", count_text(vocabulary.size())},
                          {"vocab", count_text(rows)}}});
-  }
+  };
+  check(*model.vocabulary, model.target ? source_rows(model.file) : model.file.vocab);
+  if (model.target) check(*model.target, model.file.vocab);
   find_frame(model);
   return model;
 }
@@ -64,7 +92,8 @@ Model make_model(Checkpoint checkpoint, const fs::path& where) {
 fs::file_time_type written(const std::string& ref) {
   auto latest = fs::file_time_type::min();
   if (ref.starts_with(kBundledRef)) return latest;
-  for (const char* file : {"config.json", "model.safetensors", "tokenizer.json"}) {
+  for (const char* file :
+       {"config.json", "model.safetensors", "tokenizer.json", "target_tokenizer.json"}) {
     std::error_code error;
     const auto time = fs::last_write_time(fs::path(ref) / file, error);
     if (!error) latest = std::max(latest, time);
@@ -137,14 +166,18 @@ Message not_finite_note(const Model& model) {
                  {{"n", count_text(std::ssize(names))}, {"names", list}}};
 }
 
-void check_ids(const Model& model, std::span<const int> ids) {
+void check_row_ids(std::span<const int> ids, std::int64_t rows) {
   for (std::size_t i = 0; i < ids.size(); ++i) {
-    if (ids[i] >= 0 && ids[i] < model.file.vocab) continue;
+    if (ids[i] >= 0 && ids[i] < rows) continue;
     throw UsageError(Message{"model.no_id",
                              {{"place", std::to_string(i)},
                               {"got", std::to_string(ids[i])},
-                              {"last", std::to_string(model.file.vocab - 1)}}});
+                              {"last", std::to_string(rows - 1)}}});
   }
+}
+
+void check_ids(const Model& model, std::span<const int> ids) {
+  check_row_ids(ids, model.file.vocab);
 }
 
 const Vocabulary& target_vocabulary(const Model& model) {
@@ -166,13 +199,7 @@ void find_frame(Model& model) {
   }
 }
 
-bool has_ids_alone(const Model& model) {
-  const Vocabulary& vocabulary = *model.vocabulary;
-  if (vocabulary.cut() != TextCut::kWords) return false;
-  for (int id = 0; id < vocabulary.size(); ++id)
-    if (vocabulary.token(id) != std::to_string(id)) return false;
-  return true;
-}
+bool has_ids_alone(const Model& model) { return holds_ids_alone(*model.vocabulary); }
 
 bool can_have(const Config& model, PositionKind kind) {
   // Pairs of features turn.

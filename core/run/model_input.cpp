@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/graph/program_memory.h"
+#include "core/model/row_ids.h"
 #include "core/run/run_trace.h"
 #include "core/text/number_words.h"
 
@@ -38,6 +39,21 @@ bool fills_masks(const Model& model) {
 
 bool knows_mask(const Model& model) { return model.vocabulary->id_of(Special::kMask).has_value(); }
 
+std::string_view mask_name(const Model* model) {
+  const auto mask = model ? model->vocabulary->id_of(Special::kMask) : std::optional<int>();
+  return mask ? std::string_view(model->vocabulary->token(*mask)) : to_string(Special::kMask);
+}
+
+Message not_next_token(const Model& model) {
+  const Config& c = model.file.config;
+  const char* does = c.numbers                         ? "model.does.numbers"
+                     : c.form == ModelForm::kClasses   ? "model.does.classes"
+                     : c.form == ModelForm::kTranslate ? "model.does.rows"
+                                                       : "model.does.masked";
+  Message what{does, {{"mask", std::string(mask_name(&model))}}};
+  return Message{"model.not_next_token", {{"name", model.name}}}.with(std::move(what));
+}
+
 bool answers_in_place(const Model& model) {
   return fills_masks(model) || model.file.config.numbers;
 }
@@ -51,19 +67,24 @@ bool goes_on(const Model& model) {
   return model.file.config.form == ModelForm::kTokens && !answers_in_place(model);
 }
 
+void check_pair_ids(const Model& model, std::span<const int> source, std::span<const int> own) {
+  check_row_ids(source, model.file.source_vocab ? model.file.source_vocab : model.file.vocab);
+  check_ids(model, own);
+}
+
 bool pads_source(const Config& config) {
   return config.form == ModelForm::kTranslate && !config.mask.source_padding.empty();
 }
 
 int begin_of(const Model& model) {
   if (model.file.begin) return *model.file.begin;
-  const std::optional<int> begin = model.vocabulary->id_of(Special::kBegin);
+  const std::optional<int> begin = target_vocabulary(model).id_of(Special::kBegin);
   if (!begin) throw Error(Message{"model.no_begin", {{"name", model.name}}});
   return *begin;
 }
 
 std::optional<int> end_of(const Model& model) {
-  return model.file.end ? model.file.end : model.vocabulary->id_of(Special::kEnd);
+  return model.file.end ? model.file.end : target_vocabulary(model).id_of(Special::kEnd);
 }
 
 int class_of(const Model& model) {

@@ -27,6 +27,11 @@ SourceAndTarget split_pair(std::string_view sentence);
 bool fills_masks(const Model&);
 /// Is there a [MASK] that can be typed? The vocabulary of a folder without a tokenizer has none.
 bool knows_mask(const Model&);
+/// What it is called: the model's own name, or [MASK].
+std::string_view mask_name(const Model*);
+
+/// Why it does not go on with a text, as an error; `model` does something else.
+Message not_next_token(const Model& model);
 
 /// Is a token asked for at each place, as behind a [MASK] or of numbers, and not the next one?
 bool answers_in_place(const Model&);
@@ -36,6 +41,9 @@ const Vocabulary& sandbox_numbers();
 
 /// Does it say what comes next, so that of a long text the last tokens are the ones to read?
 bool goes_on(const Model&);
+
+/// check_ids() of what an encoder-decoder reads and of its own row, each by its own table.
+void check_pair_ids(const Model&, std::span<const int> source, std::span<const int> own);
 
 /// Does the config mark source tokens of an encoder-decoder as padding?
 bool pads_source(const Config&);

@@ -204,8 +204,7 @@ void Runner::read_pair(const Document& doc, RunResult& result, RunInput& input) 
   const Model& model = *result.model;
   Tokenizer* cutter = &tokenizer(model.vocabulary->tokenizer_kind());
   const SourceAndTarget pair = split_pair(doc.sentence);
-  check_ids(model, doc.ids);
-  check_ids(model, doc.target_ids);
+  check_pair_ids(model, doc.ids, doc.target_ids);
   input.source_ids =
       doc.ids.empty() ? read_words(*model.vocabulary, pair.source, cutter, result) : doc.ids;
   result.tokens_in_sentence = input.source_ids.size();
@@ -230,7 +229,7 @@ void Runner::read_pair(const Document& doc, RunResult& result, RunInput& input) 
     }
     input.ids.resize(most);
   }
-  name_tokens(*model.vocabulary, input.ids, input.tokens);
+  name_tokens(target_vocabulary(model), input.ids, input.tokens);
 }
 
 // Can a row that nobody asked for be written, besides the one that is read?
@@ -320,6 +319,7 @@ void Runner::try_run(const Document& doc, Backend& backend, RunResult& result, b
     result.is_usage = result.empty = true;
     result.message.id = doc.sentence.empty() ? "error.empty_sentence"
                         : !input.ids.empty() ? "error.form_source"  // nothing before the arrow
+                        : result.model       ? "error.only_spaces.model"
                                              : "error.only_spaces";
     return;
   }
@@ -337,7 +337,7 @@ void Runner::try_run(const Document& doc, Backend& backend, RunResult& result, b
   if (own > 0) write_own_row(config, input, own, result, backend);
   if (writes) {
     input.ids = result.own_row;
-    name_tokens(*model->vocabulary, input.ids, input.tokens);
+    name_tokens(target_vocabulary(*model), input.ids, input.tokens);
   }
   if (!model && (!sandbox_ || sandbox_->seed() != config.seed)) {
     sandbox_ = std::make_unique<SandboxModel>(config.seed);
@@ -371,8 +371,9 @@ void Runner::try_run(const Document& doc, Backend& backend, RunResult& result, b
   if (gradients) backpropagate(*trace, model, input, doc, backend);
   if (model) {  // the vocabulary's texts reuse the memory of the last run's
     input.vocab = std::move(trace->input_.vocab);
-    input.vocab = *model->vocabulary->tokens();
-    input.has_pieces = model->vocabulary->blanks_begin_words();
+    const Vocabulary& vocabulary = target_vocabulary(*model);
+    input.vocab = *vocabulary.tokens();
+    input.has_pieces = vocabulary.blanks_begin_words();
   }
   trace->input_ = std::move(input);
   trace->backend_ = backend.name();

@@ -5,6 +5,7 @@
 #include "core/base/error.h"
 #include "core/base/utf8.h"
 #include "core/run/model_input.h"
+#include "core/text/word_pieces.h"
 
 namespace headlight {
 namespace {
@@ -65,6 +66,13 @@ std::optional<std::string> text_behind(const Vocabulary& vocabulary, std::span<c
   const int pair[] = {row.back(), id};
   const std::size_t before = vocabulary.decode({pair, 1}).size();
   return vocabulary.decode(pair).substr(before);
+}
+
+// Is it "##ing", which goes on with the word before it?
+bool goes_on(const Vocabulary& vocabulary, int id) {
+  if (!vocabulary.pieces()) return vocabulary.goes_on(id);
+  const std::string_view name = vocabulary.token(id);
+  return name.starts_with(kGoesOn) && name.substr(kGoesOn.size()) == vocabulary.text_of(id);
 }
 
 // Ids that are given stand nowhere in the sentence.
@@ -162,16 +170,17 @@ std::optional<std::string> sentence_with(const Document& doc, const Trace& trace
     const PlacedToken& place = tokens[static_cast<std::size_t>(*masked)];
     std::string text = doc.sentence;
     std::size_t begin = place.begin;  // "go [MASK]" and "##ing" are "going"
-    while (vocabulary.goes_on(id) && begin > 0 && text[begin - 1] == ' ') --begin;
+    while (goes_on(vocabulary, id) && begin > 0 && text[begin - 1] == ' ') --begin;
     text.replace(begin, place.end - begin, vocabulary.text_of(id));
     return text;
   }
   const std::vector<int>& row = trace.input().ids;
   if (model->file.config.form == ModelForm::kTranslate) {
     std::vector<int> longer(row.begin() + 1, row.end());  // without [BOS]
-    if (id == vocabulary.id_of(Special::kEnd)) return std::nullopt;
+    if (id == end_of(*model)) return std::nullopt;
     longer.push_back(id);
-    return std::string(split_pair(doc.sentence).source) + " → " + vocabulary.decode(longer);
+    return std::string(split_pair(doc.sentence).source) + " → " +
+           target_vocabulary(*model).decode(longer);
   }
   return sentence_with(doc.sentence, row, vocabulary, id);
 }

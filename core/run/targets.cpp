@@ -61,7 +61,7 @@ std::span<const std::string> target_names(const Program& p, const Model* model,
   if (p.config.form == ModelForm::kClasses) return input.classes;
   if (!model && p.config.numbers) return *sandbox_numbers().tokens();
   if (!model) return {};
-  return *model->vocabulary->tokens();
+  return *target_vocabulary(*model).tokens();
 }
 
 std::optional<std::int64_t> target_named(const Program& p, const Model* model,

@@ -90,9 +90,21 @@ Message off_grid(const Vocabulary& vocabulary, std::span<const std::string> unkn
 
 }  // namespace
 
+bool holds_ids_alone(const Vocabulary& vocabulary) {
+  if (vocabulary.cut() != TextCut::kWords) return false;
+  for (int id = 0; id < vocabulary.size(); ++id)
+    if (vocabulary.token(id) != std::to_string(id)) return false;
+  return true;
+}
+
 Message unknown_message(std::string id, const Vocabulary& vocabulary,
                         std::span<const std::string> unknown) {
   if (vocabulary.cut() == TextCut::kNumbers) return off_grid(vocabulary, unknown);
+  if (holds_ids_alone(vocabulary)) {
+    return Message{
+        "vocabulary.ids_alone",
+        {{"token", unknown_names(unknown)}, {"last", std::to_string(vocabulary.size() - 1)}}};
+  }
   constexpr int kMostOfOurs = 12, kMaxCompared = 10000;
   std::string some;
   for (int i = 0; i < std::min(vocabulary.size(), kMostOfOurs); ++i)

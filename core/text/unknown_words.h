@@ -18,6 +18,9 @@ inline constexpr std::size_t kMostUnknown = 64;
 std::vector<std::string> unknown_tokens(const Vocabulary&, std::string_view text,
                                         Tokenizer* kept = nullptr);
 
+/// Are its tokens nothing but ids, each the number of its row?
+bool holds_ids_alone(const Vocabulary&);
+
 /// The first few of them, as a text names them: 'zebra', 'gnu' …
 std::string unknown_names(std::span<const std::string> unknown);
 

@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/graph/program_memory.h"
+#include "core/run/model_input.h"
 #include "core/train/data/batch_inputs.h"
 
 namespace headlight {
@@ -11,8 +12,7 @@ namespace headlight {
 Predictor::Predictor(std::shared_ptr<const Model> model, int threads)
     : model_(std::move(model)), backend_(make_cpu_backend(threads)) {
   if (model_->file.config.form != ModelForm::kTokens) {
-    throw UsageError(
-        Message{"model.not_next_token", {{"name", model_->name}, {"kind", model_->file.kind}}});
+    throw UsageError(not_next_token(*model_));
   }
   source_.use(model_);
 }
@@ -85,7 +85,7 @@ Generator::Generator(std::shared_ptr<const Model> model, std::vector<int> ids,
   validate(options);
   const Model& m = predictor_.model();
   if (!m.file.kind.empty() && m.file.kind != "next-token") {
-    throw UsageError(Message{"model.not_next_token", {{"name", m.name}, {"kind", m.file.kind}}});
+    throw UsageError(not_next_token(m));
   }
   const std::optional<int> begin = m.vocabulary->id_of(Special::kBegin);
   if (ids_.empty() && begin) ids_.push_back(*begin);

@@ -2,6 +2,8 @@
 // whole ones say is compared with the library in test_piece_reference.cpp.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "core/base/error.h"
 #include "core/io/atomic_file.h"
 #include "core/text/pieces/base64.h"
@@ -155,9 +157,6 @@ TEST_CASE("sentencepiece: which file of a folder it is") {
   CHECK_FALSE(PieceTokenizer::open_target(folder));
   fs::copy_file(from / "target.spm", folder / "target.spm");
   CHECK(PieceTokenizer::open_target(folder));
-  write_file_atomic(folder / "target_vocab.json", "{}");  // two vocabularies
-  CHECK_FALSE(PieceTokenizer::is_in(folder));
-  fs::remove(folder / "target_vocab.json");
   write_file_atomic(folder / "source.spm", "nothing");
   try {
     (void)PieceTokenizer::open(folder);
@@ -165,6 +164,60 @@ TEST_CASE("sentencepiece: which file of a folder it is") {
   } catch (const Error& error) {
     CHECK(std::string(error.what()).find("source.spm") != std::string::npos);
   }
+  fs::remove_all(folder);
+}
+
+TEST_CASE("sentencepiece: a language's code is a token at the beginning of a text alone") {
+  const PieceTokenizer marian =
+      PieceTokenizer::open(fs::path(HEADLIGHT_TEST_DIR) / "reference/tokenizers/marian");
+  const int french = *marian.find(">>fra<<"), unknown = *marian.id_of(Special::kUnknown),
+            end = *marian.id_of(Special::kEnd);
+  const auto begins = [&](const std::string& text, const std::vector<int>& first) {
+    const std::vector<int> ids = ids_of(marian.encode(text, false));
+    CAPTURE(text);
+    REQUIRE(ids.size() >= first.size());
+    CHECK(std::equal(first.begin(), first.end(), ids.begin()));
+    return std::count(ids.begin(), ids.end(), french);
+  };
+  const int the = ids_of(marian.encode("the", false)).at(0);
+  CHECK(begins(">>fra<< the", {french, the}) == 1);
+  CHECK(begins(">>fra<<the", {french, the}) == 1);
+  CHECK(begins(">>fra<<>>fra<< the", {french}) == 1);
+  CHECK(begins(">>nowhere<< the", {unknown, the}) == 0);
+  CHECK(begins("the >>fra<< the", {the}) == 0);
+  CHECK(begins(" >>fra<< the", {}) == 0);
+  CHECK(begins(">>fra the", {}) == 0);
+  CHECK(begins("</s>>>fra<< the", {end, french, the}) == 1);  // a part begins there
+  const std::vector<PlacedToken> placed = marian.encode(">>fra<< the", false);
+  CHECK(placed[0] == PlacedToken{french, 0, 7});
+  CHECK(placed[1].end == 11);
+}
+
+TEST_CASE("sentencepiece: source and target have vocabularies of their own") {
+  const fs::path from = fs::path(HEADLIGHT_TEST_DIR) / "reference/tokenizers/marian";
+  const fs::path folder = fs::temp_directory_path() / "headlight-two-vocabularies";
+  fs::remove_all(folder);
+  fs::create_directories(folder);
+  for (const char* name : {"source.spm", "target.spm", "vocab.json"})
+    fs::copy_file(from / name, folder / name);
+  const Json ids = Json::parse(read_file(folder / "vocab.json", 1 << 20));
+  Json turned = Json::object();  // the last id first
+  for (auto entry = ids.begin(); entry != ids.end(); ++entry)
+    turned[entry.key()] = static_cast<int>(ids.size()) - 1 - entry->get<int>();
+  write_file_atomic(folder / "target_vocab.json", turned.dump());
+  const PieceTokenizer source = PieceTokenizer::open(folder),
+                       shared = *PieceTokenizer::open_target(from),
+                       own = *PieceTokenizer::open_target(folder);
+  const std::string text = "la vieille dame lit";
+  std::vector<int> expected = ids_of(shared.encode(text));
+  CHECK(ids_of(source.encode(text)) != expected);
+  for (int& id : expected) id = static_cast<int>(ids.size()) - 1 - id;
+  CHECK(ids_of(own.encode(text)) == expected);
+  CHECK(own.decode(expected) == text + "</s>");
+  CHECK(source == PieceTokenizer::open(from));
+  // The settings may say that there is one.
+  write_file_atomic(folder / "tokenizer_config.json", R"({"separate_vocabs": false})");
+  CHECK(ids_of(PieceTokenizer::open_target(folder)->encode(text)) == ids_of(shared.encode(text)));
   fs::remove_all(folder);
 }
 

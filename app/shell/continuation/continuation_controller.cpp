@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/run/model_input.h"
 #include "core/train/sentence_writer.h"
 
 namespace headlight {
@@ -105,8 +106,7 @@ std::optional<std::string> ContinuationController::drawn() const {
   };
   try {
     // A mask is not filled with what ends a row.
-    const auto end =
-        model && !masked ? model->vocabulary->id_of(Special::kEnd) : std::optional<int>();
+    const auto end = model && !masked ? end_of(*model) : std::optional<int>();
     return drawn_sentence({logits.data + row * width, width}, state_.session.train.sampling,
                           state_.session.train.sampling_seed,
                           static_cast<std::uint64_t>(trace->length() - 1), end, with);

@@ -424,10 +424,8 @@ void FilesController::on(const DropFiles& a) {
     return say(NoticeKind::kWarning, "drop.answer_first");
   }
   if (a.paths.size() > 1) say(NoticeKind::kWarning, "drop.only_first");
-  std::error_code ignored;
-  if (std::filesystem::exists(std::filesystem::path(path) / "config.json", ignored)) {
-    return perform(ChooseModel{path});
-  }
+  if (const std::filesystem::path model = dropped_model(path); !model.empty())
+    return perform(ChooseModel{model.string()});
   if (state_.session.mode == Mode::kTrain) return perform(DropText{path});
   DroppedFile dropped = read_dropped(path);
   if (dropped.kind == DroppedFile::Kind::kSession) return on(OpenFile{path});

@@ -247,6 +247,10 @@ void panel_model(const AppState& state, Ui& ui, const Rect& r) {
   ui.user_text(ui.fonts.strong, {r.x0 + ui.px(narrow ? 8 : 16), y}, ui.theme.text, name,
                r.width() - ui.px(narrow ? 12 : 46));
   std::string summary = tr_count(ui.language, "count.layers", c.layers);
+  if (c.encoder_layers > 0) {
+    summary = ui.tr("count.layers.both", {{"encoder", std::to_string(c.encoder_layers)},
+                                          {"decoder", std::to_string(c.layers)}});
+  }
   if (c.attends()) summary += " · " + tr_count(ui.language, "count.heads", c.head_count());
   summary += " · d " + std::to_string(c.d_model);
   const float name_width = ui.measure(ui.fonts.strong, name).x;

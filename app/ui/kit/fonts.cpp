@@ -43,8 +43,8 @@ constexpr std::array<ImWchar, 13> kBaseSingles = {0x1D40, 0x21B5, 0x21E5, 0x21E7
                                                   0x2248, 0x2260, 0x2264, 0x2265, 0x25B2,
                                                   0x25BE, 0x2713, 0xFFFD};
 
-// What stands for control characters; Inter and DejaVu have none.
-constexpr std::array<ImWchar, 3> kControlPictures = {0x2400, 0x2420, 0};
+// What stands for control characters. Inter and DejaVu have none, and JetBrains Mono has tiny ones.
+bool is_control_picture(ImWchar c) { return c >= 0x2400 && c <= 0x2420; }
 
 ImFont* add_face(ImFontAtlas& atlas, const std::string& path, float size, const ImWchar* ranges,
                  bool merge, int face = 0) {
@@ -89,19 +89,18 @@ void append(std::vector<ImWchar>& ranges, const std::set<ImWchar>& characters) {
 // What a role has to show: formulas and numbers only, our own words too, or anything typed.
 enum class Shows { kLatin, kInterface, kAnything };
 
-// The characters of an atlas, as ImGui's ranges (pairs, then 0), and those at lent places.
+// The characters of an atlas, as ImGui's ranges (pairs, then 0), and those that are drawn one by
+// one: at lent places, and the pictures of controls.
 struct Characters {
   std::vector<ImWchar> latin, interface, any;
-  std::vector<ImWchar> lent;
-  bool has_controls = false;
+  std::vector<ImWchar> single;
 
   void add(ImWchar c) {
-    if (is_lent(c)) {
-      lent.push_back(c);
+    if (is_lent(c) || is_control_picture(c)) {
+      single.push_back(c);
     } else {
       any.insert(any.end(), {c, c});
     }
-    has_controls |= c >= kControlPictures[0] && c <= kControlPictures[1];
   }
   void end() {
     for (std::vector<ImWchar>* ranges : {&latin, &interface, &any}) ranges->push_back(0);
@@ -160,8 +159,6 @@ class Roles {
     const std::string& fallback = is_mono ? files_.mono_fallback : files_.fallback;
     if (!fallback.empty() && fallback != path) add_face(atlas_, fallback, pixels, ranges, true);
     const bool any_text = shows == Shows::kAnything;
-    if (any_text && characters_.has_controls && !files_.mono.empty() && !is_mono)
-      add_face(atlas_, files_.mono, pixels, kControlPictures.data(), true);
     if (shows != Shows::kLatin && !files_.cjk.empty()) {
       // Its lines are taller than Inter's: asked for the same height, its characters would be
       // small.
@@ -169,8 +166,8 @@ class Roles {
       add_face(atlas_, bold ? files_.cjk_bold : files_.cjk, pixels * 1.2f, ranges, true,
                kSimplifiedChinese);
     }
-    for (const ImWchar c : characters_.lent) {
-      if (any_text) glyphs_.reserve(atlas_, font, pixels, c, picture_at(c));
+    for (const ImWchar c : characters_.single) {
+      if (any_text) glyphs_.reserve(atlas_, font, pixels, c, is_lent(c) ? picture_at(c) : c);
     }
     return font;
   }

@@ -27,7 +27,7 @@ struct Place {
 class Rows {
  public:
   Rows(const AppState& state, Ui& ui, const ForcedAndFree& rows)
-      : state_(state), ui_(ui), rows_(rows), vocabulary_(*state.derived.model->vocabulary) {
+      : state_(state), ui_(ui), rows_(rows), vocabulary_(target_vocabulary(*state.derived.model)) {
     const std::size_t own = rows.own.size() + (rows.own_ends ? 1 : 0);
     const std::size_t count = std::max(rows.read.size(), rows.forced ? own : std::size_t{0});
     for (std::size_t i = 0; i < count; ++i) places_.push_back(place(i));
@@ -87,7 +87,8 @@ class Rows {
     }
     if (rows_.forced) {
       if (i < rows_.own.size()) p.own = label(rows_.own[i]);
-      if (i == rows_.own.size() && rows_.own_ends) p.own = to_string(Special::kEnd);
+      const std::optional<int> end = end_of(*state_.derived.model);
+      if (i == rows_.own.size() && rows_.own_ends && end) p.own = label(*end);
       if (rows_.parts && i >= *rows_.parts && p.own != p.read) p.own_color = ui_.theme.error;
     }
     for (const std::string* text : {&p.read, &p.said, &p.own})
@@ -186,7 +187,7 @@ std::string own_source(const AppState& state) {
 // Below each other: what is read, the table, what is found in it.
 float body(const AppState& state, Ui& ui, const Rect& r) {
   const ForcedAndFree& rows = *state.derived.rows;
-  const Vocabulary& vocabulary = *state.derived.model->vocabulary;
+  const Vocabulary& vocabulary = target_vocabulary(*state.derived.model);
   const auto text = [&](float y, Color color, std::string_view words) {
     return y + ui.wrapped(ui.fonts.control, {r.x0, y}, r.width(), color, words);
   };
@@ -221,7 +222,8 @@ void button(const AppState& state, Ui& ui, const Rect& r) {
       ui.push(DoEdit{SetSentence{source}, ""});
     return;
   }
-  const std::string row = state.derived.model->vocabulary->decode(std::span(rows->own).subspan(1));
+  const std::string row =
+      target_vocabulary(*state.derived.model).decode(std::span(rows->own).subspan(1));
   if (pressed("forced/give", ui.tr("forced.give"), ui.tr("forced.give.help")))
     ui.push(DoEdit{SetSentence{source + " → " + row}, ""});
 }

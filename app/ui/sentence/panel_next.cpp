@@ -21,7 +21,7 @@ std::string written_so_far(const AppState& state, const Outcome& outcome) {
   const auto& model = state.derived.model;
   if (!model || input.source_ids.empty() || outcome.position < 1) return {};
   const auto count = static_cast<std::size_t>(outcome.position);
-  return to_line_text(model->vocabulary->decode(std::span(input.ids).subspan(1, count)));
+  return to_line_text(target_vocabulary(*model).decode(std::span(input.ids).subspan(1, count)));
 }
 
 // "Next after “…21-0”": as many last characters as have room, at least one.
@@ -204,10 +204,26 @@ void way_back(const AppState& state, Ui& ui, const Rect& r) {
   ui.push(DoEdit{edit, ""});
 }
 
-// The way to say it: a model that knows no [MASK] cannot be asked.
-std::string_view no_mask_text(const AppState& state) {
-  const auto& model = state.derived.model;
-  return !model || knows_mask(*model) ? "next.no_mask" : "next.no_mask_id";
+// Nothing is hidden: how to hide a token, by the model's own name of what hides it, and a button
+// that does. A model whose vocabulary has none cannot be asked.
+void nothing_hidden(const AppState& state, Ui& ui, const Rect& r) {
+  const Model* model = state.derived.model.get();
+  const std::string mask(mask_name(model));
+  const bool known = !model || knows_mask(*model);
+  float right = r.x1;
+  if (known) {
+    const std::string label = ui.tr("next.add_mask", {{"mask", mask}});
+    right -= ui.measure(ui.fonts.control, label).x + ui.px(22);
+    if (ui.button("next/mask", label, {right, r.y0, r.x1, r.y1}, false, true,
+                  ui.tr("next.add_mask.help", {{"mask", mask}}))) {
+      const std::string& text = state.document().sentence;
+      const bool open = text.empty() || text.back() == ' ';
+      ui.push(DoEdit{SetSentence{text + (open ? "" : " ") + mask}, ""});
+    }
+    right -= ui.px(10);
+  }
+  ui.text(ui.fonts.note, {r.x0, (r.y0 + r.y1) / 2 - ui.px(7)}, ui.theme.muted,
+          ui.tr(known ? "next.no_mask" : "next.no_mask_id", {{"mask", mask}}), right - r.x0);
 }
 
 }  // namespace
@@ -218,9 +234,10 @@ void panel_next(const AppState& state, Ui& ui, const Rect& r) {
   const Outcome outcome = shown_outcome(state);
   const bool no_mask =
       state.derived.trace && !outcome.hidden && state.derived.trace->program().asks_for_masked();
-  if (outcome.probabilities.empty() || state.derived.empty || no_mask) {
-    ui.text(ui.fonts.note, {line.x0, middle - ui.px(7)}, ui.theme.muted,
-            ui.tr(!no_mask ? "next.nothing" : no_mask_text(state)), line.width());
+  if (no_mask && !state.derived.empty) return nothing_hidden(state, ui, line);
+  if (outcome.probabilities.empty() || state.derived.empty) {
+    ui.text(ui.fonts.note, {line.x0, middle - ui.px(7)}, ui.theme.muted, ui.tr("next.nothing"),
+            line.width());
     return;
   }
   const float right = buttons(state, ui, outcome, line);

@@ -82,9 +82,10 @@ void note_no_mask(std::vector<Note>& notes, const AppState& state, const Ui& ui,
   const Trace& trace = *state.derived.trace;
   const bool predicts = step.section == Section::kPrediction || step.calls.empty();
   if (trace.program().asks_for_masked() && trace.input().masked.empty() && predicts)
-    notes.push_back({std::string(ui.tr(!state.derived.model || knows_mask(*state.derived.model)
-                                           ? "stage.note.no_mask"
-                                           : "next.no_mask_id"))});
+    notes.push_back(
+        {ui.tr(!state.derived.model || knows_mask(*state.derived.model) ? "stage.note.no_mask"
+                                                                        : "next.no_mask_id",
+               {{"mask", std::string(mask_name(state.derived.model.get()))}})});
 }
 
 // A model that judges pairs of sentences has only one.

@@ -9,6 +9,7 @@
 #include "app/ui/state/commands.h"
 #include "app/ui/train/panel_train.h"
 #include "core/base/number_text.h"
+#include "core/run/model_input.h"
 #include "core/view/outcome.h"
 
 namespace headlight {
@@ -50,7 +51,9 @@ float next_token(const AppState& state, Ui& ui, const Rect& r) {
   if (asks && !outcome.hidden) {
     y += ui.px(28);
     return y + ui.wrapped(ui.fonts.note, {r.x0 + ui.px(18), y}, r.width() - ui.px(36),
-                          ui.theme.muted, ui.tr("stage.note.no_mask"));
+                          ui.theme.muted,
+                          ui.tr("stage.note.no_mask",
+                                {{"mask", std::string(mask_name(state.derived.model.get()))}}));
   }
   const std::string after = after_words(ui, *shown, outcome);
   const float room = r.width() - ui.px(54) - ui.measure(ui.fonts.strong, title).x;

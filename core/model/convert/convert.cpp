@@ -20,8 +20,8 @@ namespace {
 namespace fs = std::filesystem;
 
 // What this program writes into such folders, now or before.
-constexpr std::array<std::string_view, 6> kWrittenFiles = {
-    "config.json",           "model.safetensors",     "tokenizer.json",
+constexpr std::array<std::string_view, 7> kWrittenFiles = {
+    "config.json",           "model.safetensors",     "tokenizer.json", "target_tokenizer.json",
     "tokenizer_config.json", "optimizer.safetensors", "train.json"};
 
 constexpr std::pair<NumberFormat, std::string_view> kFormatWords[] = {
@@ -130,7 +130,11 @@ ConvertedFolder write_own(const Model& model, const fs::path& folder,
     throw Error(Message{"convert.own_config", {{"name", model.name}}});
   const bool ids = has_ids_alone(model);
   const std::string tokenizer = ids ? std::string(kNoTokenizer) : model.vocabulary->to_json();
-  CheckpointParts parts{model.file, tokenizer, {}, FloatStorage::kFloat32, {}, {}};
+  const std::string target = ids || !model.target ? std::string() : model.target->to_json();
+  CheckpointParts parts;
+  parts.model = model.file;
+  parts.tokenizer = tokenizer;
+  parts.target_tokenizer = target;
   if (options.format == NumberFormat::kFloat16) parts.storage = FloatStorage::kFloat16;
   for (const Tensor& tensor : model.weights) {
     std::vector<std::int64_t> shape;

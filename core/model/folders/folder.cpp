@@ -20,32 +20,42 @@ FolderConfig read_folder_config(const fs::path& folder) {
   return naming_file(path, [&] { return FolderConfig(read_file(path, kLargestJson)); });
 }
 
-// Without a tokenizer the ids are the tokens.
+// The ids as tokens.
 std::shared_ptr<const Vocabulary> id_vocabulary(std::int64_t rows) {
   std::vector<std::string> numbers;
   for (std::int64_t id = 0; id < rows; ++id) numbers.push_back(std::to_string(id));
   return std::make_shared<const Vocabulary>(TextCut::kWords, std::move(numbers));
 }
 
-// The tokenizer's ids are rows of the table, which may have more.
+// Those of a tokenizer, with a name for each row of the table. Throws Error where the table has too
+// few.
+std::shared_ptr<const Vocabulary> piece_vocabulary(const fs::path& folder,
+                                                   const PieceTokenizer& own, std::int64_t rows) {
+  if (own.size() > rows) {
+    throw Error(Message{
+        "folder.tokenizer_rows",
+        {{"path", shown(folder)}, {"pieces", count_text(own.size())}, {"rows", count_text(rows)}}});
+  }
+  return std::make_shared<const Vocabulary>(Vocabulary::of_pieces(
+      std::make_shared<const PieceTokenizer>(own.with_size(static_cast<int>(rows)))));
+}
+
+// The tokenizer's ids are rows of the table, which may have more. Two tables may be read by one
+// tokenizer, which is then as long as the longer one.
 void read_tokenizer(const fs::path& folder, Model& model) {
-  const std::int64_t rows = std::max(model.file.vocab, model.file.source_vocab);
+  const std::int64_t target_rows = model.file.vocab,
+                     source_rows = model.file.source_vocab ? model.file.source_vocab : target_rows;
   if (!PieceTokenizer::is_in(folder)) {
-    model.vocabulary = id_vocabulary(model.file.vocab);
+    model.vocabulary = id_vocabulary(source_rows);
+    if (source_rows != target_rows) model.target = id_vocabulary(target_rows);
     return;
   }
-  const auto vocabulary = [&](const PieceTokenizer& own) {
-    if (own.size() > rows) {
-      throw Error(Message{"folder.tokenizer_rows",
-                          {{"path", shown(folder)},
-                           {"pieces", count_text(own.size())},
-                           {"rows", count_text(rows)}}});
-    }
-    return std::make_shared<const Vocabulary>(Vocabulary::of_pieces(
-        std::make_shared<const PieceTokenizer>(own.with_size(static_cast<int>(rows)))));
-  };
-  model.vocabulary = vocabulary(PieceTokenizer::open(folder));
-  if (const auto target = PieceTokenizer::open_target(folder)) model.target = vocabulary(*target);
+  const PieceTokenizer source = PieceTokenizer::open(folder);
+  const auto target = PieceTokenizer::open_target(folder);
+  const bool apart = target && *target->pieces() != *source.pieces();
+  const std::int64_t most = std::max(source_rows, target_rows);
+  model.vocabulary = piece_vocabulary(folder, source, apart ? source_rows : most);
+  if (target) model.target = piece_vocabulary(folder, *target, apart ? target_rows : most);
   find_frame(model);
 }
 

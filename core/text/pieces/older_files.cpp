@@ -8,6 +8,7 @@
 #include "core/text/pieces/patterns.h"
 #include "core/text/pieces/piece_json.h"
 #include "core/text/pieces/piece_unicode.h"
+#include "core/text/pieces/usual_specials.h"
 
 namespace headlight {
 namespace {
@@ -16,6 +17,11 @@ using Json = nlohmann::json;
 
 std::string& name_of(SpecialNames& names, Special special) {
   return names[static_cast<std::size_t>(special)];
+}
+
+// Is there such a piece?
+auto in(const Json& vocab) {
+  return [&vocab](const std::string& piece) { return vocab.contains(piece); };
 }
 
 // Visits the lines of a file of text, without their ends.
@@ -167,21 +173,7 @@ Json of_vocab_and_merges(std::string_view vocab_text, std::string_view merges,
                  {"known", "BartTokenizer, GPT2Tokenizer, Qwen2Tokenizer, RobertaTokenizer"}}});
   }
   const bool prefix = flag(files.settings, "add_prefix_space", false);
-  const auto take = [&](Special special, const char* usual) {
-    if (name_of(names, special).empty() && vocab.contains(usual)) name_of(names, special) = usual;
-  };
-  for (const Special special : {Special::kBegin, Special::kEnd, Special::kUnknown})
-    if (!roberta && !qwen) take(special, "<|endoftext|>");
-  if (qwen) take(Special::kEnd, "<|endoftext|>");
-  if (roberta) {
-    take(Special::kBegin, "<s>");
-    take(Special::kEnd, "</s>");
-    take(Special::kClass, "<s>");
-    take(Special::kSeparator, "</s>");
-    take(Special::kPad, "<pad>");
-    take(Special::kUnknown, "<unk>");
-    take(Special::kMask, "<mask>");
-  }
+  fill_usual_names(names, qwen ? kQwen2Files : roberta ? kRobertaFiles : kGpt2Files, in(vocab));
   Json split = byte_level(prefix, true);
   if (qwen) {
     const Json pattern = {{"type", "Split"},
@@ -217,13 +209,7 @@ Json of_vocab_txt(std::string_view text, const OlderFiles& files, SpecialNames& 
     if (!line.empty()) vocab[std::string(line)] = id;
     ++id;
   });
-  static constexpr std::pair<Special, const char*> kUsual[] = {{Special::kUnknown, "[UNK]"},
-                                                               {Special::kClass, "[CLS]"},
-                                                               {Special::kSeparator, "[SEP]"},
-                                                               {Special::kPad, "[PAD]"},
-                                                               {Special::kMask, "[MASK]"}};
-  for (const auto& [special, usual] : kUsual)
-    if (name_of(names, special).empty() && vocab.contains(usual)) name_of(names, special) = usual;
+  fill_usual_names(names, kBertFiles, in(vocab));
   const Json& settings = files.settings;
   if (!flag(settings, "do_basic_tokenize", true)) {
     PieceJson(settings["do_basic_tokenize"], "do_basic_tokenize").fail_unknown("false", "true");
@@ -258,29 +244,14 @@ Json of_vocab_txt(std::string_view text, const OlderFiles& files, SpecialNames& 
 namespace {
 
 // In the order in which the pieces were learned.
-Json merges_of_pieces(const std::vector<std::string>& pieces, const Json& vocab) {
+Json merges_of_pieces(const std::vector<std::string>& pieces, const Json& vocab,
+                      const SpecialNames& names) {
   Json merges = Json::array();
   for (const std::string& piece : pieces) {
-    if (byte_of_piece(piece) >= 0 || piece == "<unk>" || piece == "<s>" || piece == "</s>")
-      continue;
-    append_merges(piece, vocab, merges);
+    const bool special = std::find(names.begin(), names.end(), piece) != names.end();
+    if (byte_of_piece(piece) < 0 && !special) append_merges(piece, vocab, merges);
   }
   return merges;
-}
-
-Json begin_row(const std::string& begin, const Json& vocab) {
-  const auto text = [](const char* id, int segment) {
-    return Json{{"Sequence", {{"id", id}, {"type_id", segment}}}};
-  };
-  const auto special = [&](int segment) {
-    return Json{{"SpecialToken", {{"id", begin}, {"type_id", segment}}}};
-  };
-  Json rows = {{"type", "TemplateProcessing"}};
-  rows["single"] = Json::array({special(0), text("A", 0)});
-  rows["pair"] = Json::array({special(0), text("A", 0), special(1), text("B", 1)});
-  rows["special_tokens"][begin] = {
-      {"id", begin}, {"ids", Json::array({vocab[begin]})}, {"tokens", Json::array({begin})}};
-  return rows;
 }
 
 }  // namespace
@@ -301,12 +272,7 @@ Json of_pieces_list(std::string_view text, SpecialNames& names) {
   bool all_bytes = true;
   for (int byte = 0; byte < 256; ++byte)
     all_bytes = all_bytes && vocab.contains(byte_piece(static_cast<unsigned char>(byte)));
-  const auto take = [&](Special special, const char* usual) {
-    if (vocab.contains(usual)) name_of(names, special) = usual;
-  };
-  take(Special::kUnknown, "<unk>");
-  take(Special::kBegin, "<s>");
-  take(Special::kEnd, "</s>");
+  fill_usual_names(names, kSentencePieceFiles, in(vocab));
   const std::string mark = "\xE2\x96\x81";
   Json made = {{"version", "1.0"}, {"truncation", nullptr}, {"padding", nullptr}};
   made["added_tokens"] = added_tokens(vocab, {}, names, false);
@@ -316,7 +282,10 @@ Json of_pieces_list(std::string_view text, SpecialNames& names) {
       {"type", "Sequence"},
       {"normalizers", Json::array({Json{{"type", "Prepend"}, {"prepend", mark}}, to_mark})}};
   made["pre_tokenizer"] = nullptr;
-  if (vocab.contains("<s>")) made["post_processor"] = begin_row("<s>", vocab);
+  if (const std::string& begin = name_of(names, Special::kBegin); vocab.contains(begin)) {
+    made["post_processor"] = special_row_json(
+        {{begin}, {}, true}, [&](const std::string& t) { return vocab[t].get<int>(); });
+  }
   const Json to_blank = {
       {"type", "Replace"}, {"pattern", Json::object({{"String", mark}})}, {"content", " "}};
   made["decoder"] = {
@@ -325,8 +294,9 @@ Json of_pieces_list(std::string_view text, SpecialNames& names) {
        Json::array({to_blank, Json{{"type", "ByteFallback"}}, Json{{"type", "Fuse"}},
                     Json{{"type", "Strip"}, {"content", " "}, {"start", 1}, {"stop", 0}}})}};
   made["model"] = {{"type", "BPE"}, {"fuse_unk", true}, {"byte_fallback", all_bytes}};
-  if (vocab.contains("<unk>")) made["model"]["unk_token"] = "<unk>";
-  made["model"]["merges"] = merges_of_pieces(pieces, vocab);
+  if (const std::string& unknown = name_of(names, Special::kUnknown); vocab.contains(unknown))
+    made["model"]["unk_token"] = unknown;
+  made["model"]["merges"] = merges_of_pieces(pieces, vocab, names);
   made["model"]["vocab"] = std::move(vocab);
   return made;
 }

@@ -72,13 +72,14 @@ void read_more_special(const Json& json, OlderFiles& files) {
 struct SentencePieceName {
   const char* name;
   SentencePieceRow row;
-  bool with_vocab;  // vocab.json says the ids
+  bool with_vocab;  // a vocab.json says the ids
 };
 constexpr SentencePieceName kSentencePieceNames[] = {
     {"source.spm", SentencePieceRow::kMarian, true},
     {"target.spm", SentencePieceRow::kMarian, true},
     {"sentencepiece.bpe.model", SentencePieceRow::kM2M, true},
     {"tokenizer.model", SentencePieceRow::kLlama, false}};
+constexpr std::string_view kTargetPieces = "target.spm";
 
 const SentencePieceName* sentencepiece_name(const fs::path& file) {
   for (const SentencePieceName& each : kSentencePieceNames)
@@ -87,14 +88,21 @@ const SentencePieceName* sentencepiece_name(const fs::path& file) {
 }
 
 fs::path sentencepiece_file(const fs::path& folder) {
-  // Two vocabularies would need two tables of names.
-  if (is_file(folder / "target_vocab.json")) return {};
   for (const SentencePieceName& each : kSentencePieceNames) {
-    if (each.name == std::string_view("target.spm")) continue;
+    if (each.name == kTargetPieces) continue;
     if (!is_file(folder / each.name)) continue;
     if (!each.with_vocab || is_file(folder / "vocab.json")) return folder / each.name;
   }
   return {};
+}
+
+// The ids of its pieces. A target may have a vocabulary of its own.
+fs::path vocab_file(const fs::path& file, const OlderFiles& files) {
+  const fs::path own = files.folder / "target_vocab.json";
+  const bool apart =
+      PieceJson(files.settings, "tokenizer_config.json").boolean("separate_vocabs", true);
+  if (file.filename() == kTargetPieces && apart && is_file(own)) return own;
+  return files.folder / "vocab.json";
 }
 
 // The only NAME_pieces.json.
@@ -146,7 +154,7 @@ std::filesystem::path piece_file(const std::filesystem::path& folder) {
 }
 
 std::filesystem::path target_piece_file(const std::filesystem::path& folder) {
-  const fs::path target = folder / "target.spm";
+  const fs::path target = folder / kTargetPieces;
   const bool beside = piece_file(folder).filename() == "source.spm";
   return beside && is_file(target) ? target : fs::path();
 }
@@ -170,7 +178,7 @@ PieceFiles read_piece_files(const std::filesystem::path& folder,
   if (is_file(folder / "config.json")) older.config = read_json(folder / "config.json");
   const std::string text = read_file(files.file, kMaxFile);
   if (const SentencePieceName* own = sentencepiece_name(files.file)) {
-    const Json vocab = own->with_vocab ? read_json(folder / "vocab.json") : Json();
+    const Json vocab = own->with_vocab ? read_json(vocab_file(files.file, older)) : Json();
     files.tokenizer = in_piece_file(files.file, [&] {
       return of_sentencepiece(read_sentencepiece(text), vocab, own->row, older, files.names);
     });

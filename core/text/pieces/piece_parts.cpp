@@ -5,6 +5,7 @@
 #include "core/base/error.h"
 #include "core/base/utf8.h"
 #include "core/text/pieces/piece_unicode.h"
+#include "core/text/pieces/usual_specials.h"
 
 namespace headlight {
 namespace {
@@ -76,25 +77,13 @@ void name_pieces(Parts& p) {
   }
 }
 
-// The usual names of special tokens, the likeliest first.
-std::vector<std::string> usual_names(const Parts& p, Special special) {
-  switch (special) {
-    case Special::kPad:
-      return {"[PAD]", "<pad>", "<|pad|>"};
-    case Special::kUnknown:
-      return {"[UNK]", "<unk>"};
-    case Special::kBegin:
-      return {"[BOS]", "<s>", "<bos>", "<|begin_of_text|>", "<|startoftext|>", "<|endoftext|>"};
-    case Special::kEnd:
-      return {"[EOS]", "</s>", "<eos>", "<|end_of_text|>", "<|endoftext|>"};
-    case Special::kClass:
-      return {p.rows.start, "[CLS]", "<cls>"};
-    case Special::kMask:
-      return {"[MASK]", "<mask>"};
-    case Special::kSeparator:
-      return {p.rows.separator, "[SEP]", "<sep>"};
-  }
-  return {};
+// What a special token may be called where nothing says it, the likeliest first: what stands around
+// a text, then the usual names.
+std::vector<std::string> likely_names(const Parts& p, Special special) {
+  std::vector<std::string> names = usual_names(special, kAnyTokenizerJson);
+  if (special == Special::kClass) names.insert(names.begin(), p.rows.start);
+  if (special == Special::kSeparator) names.insert(names.begin(), p.rows.separator);
+  return names;
 }
 
 int find_written(const Parts& p, const std::string& name, bool only_special) {
@@ -110,7 +99,7 @@ void find_specials(Parts& p, const SpecialNames& names) {
     int id = find_written(p, names[i], false);
     if (id < 0 && static_cast<Special>(i) == Special::kUnknown)
       id = p.model.model->unknown().value_or(-1);
-    for (const std::string& usual : usual_names(p, static_cast<Special>(i))) {
+    for (const std::string& usual : likely_names(p, static_cast<Special>(i))) {
       if (id < 0) id = find_written(p, usual, true);
     }
     p.special_ids[i] = id;
@@ -137,6 +126,10 @@ void read_components(const PieceJson& json, Parts& p) {
     p.cut = read_pre_tokenizer(json.at("pre_tokenizer"));
     p.any_bytes = p.any_bytes || has_byte_level(json.at("pre_tokenizer"), "pretokenizers");
   }
+  if (json.has("language_code")) {
+    p.code_begin = json.at("language_code").at("begin").text();
+    p.code_end = json.at("language_code").at("end").text();
+  }
   if (json.has("decoder")) p.decoder = read_piece_decoder(json.at("decoder"));
   if (json.has("post_processor")) {
     p.rows = read_post_processor(json.at("post_processor"), static_cast<int>(p.written.size()));
@@ -150,7 +143,7 @@ std::shared_ptr<PieceTokenizer::Parts> read_piece_parts(const nlohmann::json& do
   const PieceJson json(document, "");
   // How many tokens a training's rows had is no matter here: a row is as long as its text.
   json.only({"version", "truncation", "padding", "added_tokens", "normalizer", "pre_tokenizer",
-             "post_processor", "decoder", "model"});
+             "post_processor", "decoder", "model", "language_code"});
   auto p = std::make_shared<Parts>();
   p->model = read_piece_model(json.at("model"));
   if (json.has("added_tokens")) p->added = read_added_tokens(json.at("added_tokens"));

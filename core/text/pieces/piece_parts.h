@@ -22,6 +22,9 @@ struct PieceTokenizer::Parts {
   AddedTokenFinder typed, normalized;  // found before a text is normalized, and after
   Normalizer normalize;                // none: an empty function; so too the next
   PreTokenizer cut;
+  // What begins a text that a language's code stands in front of, and what ends that code, which is
+  // a token: Marian's ">>" and "<<". Empty: such codes are text.
+  std::string code_begin, code_end;
   RowTemplate rows = RowTemplate::plain();
   PieceDecoder decoder = plain_piece_decoder();
   bool any_bytes = false;  // byte-level: what is no UTF-8 is kept

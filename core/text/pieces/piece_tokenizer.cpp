@@ -53,11 +53,12 @@ class TextEncoder {
 
   void encode(std::string_view text) {
     for (const AddedTokenFinder::Part& part : p_.typed.parts(text)) {
-      const ByteSpan span = part.span;
+      ByteSpan span = part.span;
       if (part.id) {
         out_.push_back({*part.id, span.begin, span.end});
         continue;
       }
+      span.begin += encode_code(text.substr(span.begin, span.size()), span.begin);
       AlignedText plain(text.substr(span.begin, span.size()), span.begin);
       if (!p_.any_bytes) clean(plain);
       if (p_.normalize) p_.normalize(plain);
@@ -66,6 +67,18 @@ class TextEncoder {
   }
 
  private:
+  // Of a text that begins with a language's code: the code, one token. Returns its bytes.
+  std::size_t encode_code(std::string_view text, std::size_t begin) {
+    if (p_.code_begin.empty() || !text.starts_with(p_.code_begin)) return 0;
+    const std::size_t end = text.find(p_.code_end, p_.code_begin.size());
+    if (end == text.npos) return 0;
+    const std::size_t size = end + p_.code_end.size();
+    int id = p_.model.pieces->find(text.substr(0, size));
+    if (id < 0) id = p_.special_ids[static_cast<std::size_t>(Special::kUnknown)];
+    if (id >= 0) out_.push_back({id, begin, begin + size});
+    return size;
+  }
+
   // What is no UTF-8 becomes U+FFFD.
   static void clean(AlignedText& text) {
     AlignedText changed;

@@ -37,8 +37,9 @@ class PieceTokenizer {
   /// tokenizer.model), or a list of pieces NAME_pieces.json; special_tokens_map.json,
   /// tokenizer_config.json and added_tokens.json beside it. Throws Error that names the file.
   static PieceTokenizer open(const std::filesystem::path& folder);
-  /// The same pieces, as they are found in what a translator writes: of target.spm beside
-  /// source.spm. Nothing where the folder has one tokenizer. Throws Error that names the file.
+  /// That of what a translator writes: target.spm beside source.spm, with ids of target_vocab.json
+  /// if that is there, else the same pieces. Nothing where the folder has one tokenizer. Throws
+  /// Error that names the file.
   static std::optional<PieceTokenizer> open_target(const std::filesystem::path& folder);
   /// Has the folder such files? A vocabulary of this program is none.
   static bool is_in(const std::filesystem::path& folder);

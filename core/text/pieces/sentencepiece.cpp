@@ -10,6 +10,7 @@
 #include "core/text/pieces/models/piece_models.h"
 #include "core/text/pieces/piece_json.h"
 #include "core/text/pieces/piece_unicode.h"
+#include "core/text/pieces/usual_specials.h"
 #include "core/text/special_tokens.h"
 
 namespace headlight {
@@ -152,7 +153,7 @@ struct Reader {
   }
 
   // What the file keeps out of texts is special; what its user defined is found whole.
-  void list_added(SentencePieceRow row) {
+  void list_added() {
     std::set<std::string> special, whole;
     for (const Piece& piece : file.pieces) {
       if (piece.type == SentencePieceFile::kUserDefined) whole.insert(piece.text);
@@ -163,10 +164,8 @@ struct Reader {
       if (!each.empty()) special.insert(each);
     for (std::size_t id = 0; id < pieces.size(); ++id) {
       const std::string& piece = pieces[id];
-      const bool language = row == SentencePieceRow::kMarian && piece.size() > 4 &&
-                            piece.starts_with(">>") && piece.ends_with("<<");
       const bool is_special = special.contains(piece);
-      if (is_special || language || whole.contains(piece))
+      if (is_special || whole.contains(piece))
         added.push_back(added_token_json(static_cast<int>(id), piece, is_special));
     }
     if (files.added.is_object()) {
@@ -182,51 +181,22 @@ struct Reader {
   }
 };
 
-// `each`: of a pair both texts have them, and the second is another segment.
-Json row_json(const Reader& reader, const std::vector<std::string>& before,
-              const std::vector<std::string>& behind, bool each) {
-  Json single = Json::array(), pair = Json::array(), known = Json::object();
-  const auto add = [&](Json& row, const std::vector<std::string>& tokens, int segment) {
-    for (const std::string& token : tokens) {
-      row.push_back({{"SpecialToken", {{"id", token}, {"type_id", segment}}}});
-      known[token] = {{"id", token},
-                      {"ids", Json::array({reader.id_of(token)})},
-                      {"tokens", Json::array({token})}};
-    }
-  };
-  const auto text = [](const char* id, int segment) {
-    return Json{{"Sequence", {{"id", id}, {"type_id", segment}}}};
-  };
-  add(single, before, 0);
-  add(pair, before, 0);
-  single.push_back(text("A", 0));
-  pair.push_back(text("A", 0));
-  if (each) add(pair, behind, 0);
-  if (each) add(pair, before, 1);
-  pair.push_back(text("B", each ? 1 : 0));
-  add(single, behind, 0);
-  add(pair, behind, each ? 1 : 0);
-  return {{"type", "TemplateProcessing"},
-          {"single", std::move(single)},
-          {"pair", std::move(pair)},
-          {"special_tokens", std::move(known)}};
-}
-
 Json rows_of(const Reader& reader, SentencePieceRow row, const std::string& end) {
   const PieceJson settings(reader.files.settings, "tokenizer_config.json");
-  std::vector<std::string> before, behind;
+  SpecialRow texts{{}, {}, row == SentencePieceRow::kLlama};
   const auto put = [&](std::vector<std::string>& where, const std::string& token) {
     if (reader.id_of(token) >= 0) where.push_back(token);
   };
   if (row == SentencePieceRow::kLlama) {
     if (settings.boolean("add_bos_token", true))
-      put(before, reader.names[static_cast<std::size_t>(Special::kBegin)]);
-    if (settings.boolean("add_eos_token", false)) put(behind, end);
+      put(texts.before, reader.names[static_cast<std::size_t>(Special::kBegin)]);
+    if (settings.boolean("add_eos_token", false)) put(texts.behind, end);
   } else {
-    if (row == SentencePieceRow::kM2M) put(before, "__" + settings.text("src_lang", "en") + "__");
-    put(behind, end);
+    if (row == SentencePieceRow::kM2M)
+      put(texts.before, "__" + settings.text("src_lang", "en") + "__");
+    put(texts.behind, end);
   }
-  return row_json(reader, before, behind, row == SentencePieceRow::kLlama);
+  return special_row_json(texts, [&](const std::string& token) { return reader.id_of(token); });
 }
 
 }  // namespace
@@ -236,16 +206,13 @@ Json of_sentencepiece(const SentencePieceFile& file, const Json& vocab, Sentence
   Reader reader{file, files, names, pieces_by_id(file, vocab), {}};
   for (std::size_t id = 0; id < reader.pieces.size(); ++id)
     reader.ids.emplace(reader.pieces[id], static_cast<int>(id));
-  static constexpr std::pair<Special, const char*> kUsual[] = {{Special::kUnknown, "<unk>"},
-                                                               {Special::kBegin, "<s>"},
-                                                               {Special::kEnd, "</s>"},
-                                                               {Special::kPad, "<pad>"}};
-  for (const auto& [special, usual] : kUsual)
-    if (reader.name(special).empty() && reader.id_of(usual) >= 0) reader.name(special) = usual;
-  reader.list_added(row);
+  fill_usual_names(names, kSentencePieceFiles,
+                   [&](const std::string& piece) { return reader.id_of(piece) >= 0; });
+  reader.list_added();
   const std::string& unknown = reader.name(Special::kUnknown);
   Json made = {{"version", "1.0"}, {"truncation", nullptr}, {"padding", nullptr}};
   made["added_tokens"] = std::move(reader.added);
+  if (row == SentencePieceRow::kMarian) made["language_code"] = {{"begin", ">>"}, {"end", "<<"}};
   made["normalizer"] = normalizer(file);
   made["pre_tokenizer"] = pre_tokenizer(file);
   made["post_processor"] = rows_of(reader, row, reader.name(Special::kEnd));

@@ -34,7 +34,7 @@ SentencePieceFile read_sentencepiece(std::string_view bytes);
 
 /// What stands around a text that such a tokenizer reads.
 enum class SentencePieceRow {
-  kMarian,  // A B </s>
+  kMarian,  // A B </s>; a text may begin with a language's code, ">>fra<<"
   kM2M,     // __en__ A B </s>, by the settings' src_lang
   kLlama,   // <s> A <s> B, by the settings' add_bos_token and add_eos_token
 };

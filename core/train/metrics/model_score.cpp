@@ -6,6 +6,7 @@
 #include "core/base/error.h"
 #include "core/base/random.h"
 #include "core/model/checkpoint.h"
+#include "core/run/model_input.h"
 #include "core/train/data/batches.h"
 #include "core/train/metrics/likelihood.h"
 #include "core/train/model_recipe.h"
@@ -196,8 +197,7 @@ TextFigures score_text(std::shared_ptr<const Model> model, std::string_view text
         "model.stride", {{"context", std::to_string(context)}, {"got", std::to_string(stride)}}});
   }
   if (!model->file.kind.empty() && model->file.kind != "next-token") {
-    throw UsageError(
-        Message{"model.not_next_token", {{"name", model->name}, {"kind", model->file.kind}}});
+    throw UsageError(not_next_token(*model));
   }
   const std::int64_t memory = model->file.config.memory;
   if (memory > 0 && stride != context)

@@ -9,6 +9,7 @@
 #include "core/model/convert/convert.h"
 #include "test_paths.h"
 #include "tests/gui/harness.h"
+#include "tests/model/worded_folder.h"
 
 namespace headlight::test {
 namespace {
@@ -64,6 +65,73 @@ TEST_CASE(
   CHECK(gui.document().sentence == before);
   CHECK(gui.trace().length() == tokens);
   CHECK(inconsistency(gui.state()) == "");
+}
+
+TEST_CASE(
+    "real models: a file of a folder opens it; one that is renamed meanwhile is still shown") {
+  const TemporaryFolder folder;
+  const std::string path = gpt2_folder(folder);
+  Gui gui(small_document(1, 2, 8));
+  const Document before = gui.document();
+  for (const char* file : {"/model.safetensors", "/config.json", "/tokenizer.json"}) {
+    gui.push(DropFiles{{path + file}});
+    gui.frame();
+    CHECK(gui.document().model == path);
+    gui.key({'Z', true});
+    REQUIRE(gui.document() == before);
+  }
+  // A text that lies there is a sentence.
+  write_text(path + "/note.txt", "a b c");
+  gui.push(DropFiles{{path + "/note.txt"}});
+  gui.frame();
+  CHECK(gui.document().sentence == "a b c");
+  gui.push(DropFiles{{path}});
+  gui.frame();
+  std::filesystem::rename(path, path + "-away");
+  gui.push(DoEdit{SetSentence{"One day the dog"}, ""});
+  CHECK(gui.state().derived.problem.empty());
+  CHECK(gui.trace().length() == 4);
+  // Another model, and back: it is not there any more, which is said with its name.
+  gui.push(DropFiles{{path + "/model.safetensors"}});
+  gui.frame();
+  CHECK(gui.notices_say("model.safetensors"));
+  CHECK(inconsistency(gui.state()) == "");
+}
+
+TEST_CASE("real models: what hides a word has the model's own name") {
+  const TemporaryFolder folder;
+  const std::string path = folder.path("roberta");
+  make_worded_folder("roberta", path, {{0, "<s>"}, {2, "</s>"}, {3, "<unk>"}, {38, "<mask>"}});
+  Document document = small_document(1, 2, 8);
+  document.model = path;
+  document.sentence = "w5 w7";
+  Gui gui(document, {1280, 720});
+  gui.push(GoToStep{"probs"});
+  gui.frame(2);
+  CHECK(gui.shows("This model fills in <mask>"));
+  CHECK(gui.shows("only at <mask> is it a prediction"));
+  CHECK(gui.shows("Put <mask> in the place of a word"));
+  gui.click("next/mask");
+  CHECK(gui.document().sentence == "w5 w7 <mask>");
+  CHECK(gui.trace().input().masked == std::vector{2});
+  CHECK(gui.shows("Hidden by <mask>"));
+  CHECK_FALSE(gui.has("next/mask"));
+  gui.key({'Z', true});
+  CHECK(gui.document().sentence == "w5 w7");
+  gui.push(DoEdit{SetSentence{"w5 [MASK]"}, ""});  // to this model a word like any other
+  CHECK(gui.trace().input().masked.empty());
+  CHECK(gui.shows("Add <mask>"));
+}
+
+TEST_CASE("real models: the card says the layers of both stacks; ids alone are told of") {
+  Document document = small_document(1, 2, 8);
+  document.model = reference_folder("marian-apart");
+  document.sentence = "5 7 9";
+  Gui gui(document, {1280, 720});
+  CHECK(gui.shows("2 + 1 layers"));
+  gui.push(DoEdit{SetSentence{"Hello"}, ""});
+  gui.frame();
+  CHECK(gui.state().derived.problem.find("from 0 to 39") != std::string::npos);
 }
 
 TEST_CASE("real models: a folder that is not right changes nothing, and says what is wrong") {

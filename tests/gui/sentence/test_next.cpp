@@ -293,6 +293,10 @@ TEST_CASE("next: a word goes where [MASK] stands; without one nothing is offered
   while (gui.document().sentence.find("[MASK]") != std::string::npos) gui.click("next/0");
   CHECK_FALSE(gui.has("next/0"));
   CHECK_FALSE(gui.has("next/add"));
+  const std::string all = gui.document().sentence;
+  gui.click("next/mask");
+  CHECK(gui.document().sentence == all + " [MASK]");
+  CHECK(gui.has("next/0"));
 }
 
 TEST_CASE("next: a translator's token stands behind the arrow; a class is only shown") {

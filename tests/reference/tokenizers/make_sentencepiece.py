@@ -73,18 +73,24 @@ def trained(text, **options):
 
 
 class Marked:
-    """Special tokens that are written out in a text, and SentencePiece between them."""
+    """Special tokens that are written out in a text, and SentencePiece between them. `codes`: a part
+    between them may begin with a language's code, >>...<<, which is one token."""
 
-    def __init__(self, model, special, ids=None):
+    def __init__(self, model, special, ids=None, codes=False):
         self.pieces = sentencepiece.SentencePieceProcessor(model_proto=model)
         self.special = special
         self.ids = ids
+        self.codes = codes
         names = sorted(special, key=len, reverse=True)
         self.pattern = re.compile("(" + "|".join(map(re.escape, names)) + ")")
 
     def encode(self, text):
         row = []
         for part in self.pattern.split(text):
+            end = part.find("<<", 2) + 2 if self.codes and part.startswith(">>") else 1
+            if end > 1:
+                row.append(self.ids.get(part[:end], self.ids["<unk>"]))
+                part = part[end:]
             if part in self.special:
                 row.append(self.special[part])
             elif self.ids is None:
@@ -148,7 +154,8 @@ def save(folder, files):
 
 
 def marian(folder):
-    """Two Unigram models of one vocabulary, whose ids are vocab.json's; languages before a text."""
+    """Two Unigram models of one vocabulary, whose ids are vocab.json's; a language's code may begin a
+    text, and is text elsewhere."""
     source = trained(TRAINING, model_type="unigram", vocab_size=220, bos_id=-1)
     target = trained(FRENCH, model_type="unigram", vocab_size=160, bos_id=-1)
     pieces = ["</s>", "<unk>"]
@@ -157,13 +164,14 @@ def marian(folder):
         pieces += [processor.id_to_piece(id) for id in range(len(processor))]
     pieces += [">>fra<<", ">>deu<<", "\u20ac", "\U0001f600\U0001f600", "<pad>"]
     ids = {piece: id for id, piece in enumerate(dict.fromkeys(pieces))}
-    special = {name: ids[name] for name in ("</s>", "<unk>", "<pad>", ">>fra<<", ">>deu<<")}
+    special = {name: ids[name] for name in ("</s>", "<unk>", "<pad>")}
+    written_out = [*special, ">>fra<<", ">>deu<<", ">>xyz<<"]
     files = {"source.spm": source, "target.spm": target, "vocab.json": ids}
     for name, model, seed in (("expected.json", source, 1), ("expected_target.json", target, 2)):
-        side = Marked(model, special, ids)
+        side = Marked(model, special, ids, codes=True)
         files[name] = expected(
             lambda texts: [id for text in texts for id in side.encode(text)] + [ids["</s>"]], seed,
-            list(special), lambda row: written(row, names_of(ids), True))
+            written_out, lambda row: written(row, names_of(ids), True))
     save(folder, files)
 
 

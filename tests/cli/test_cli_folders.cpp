@@ -1,0 +1,94 @@
+// Folders of other programs on the command line: what is printed of what they write, and what is
+// said of requests that make no sense.
+#include <set>
+#include <sstream>
+
+#include "tests/cli/child.h"
+#include "tests/model/worded_folder.h"
+
+namespace headlight::test {
+namespace {
+
+// A folder of this type, by its name in tests/reference/folders.
+std::string worded(const Folder& folder, const char* name, std::map<int, std::string> special) {
+  special.emplace(3, "<unk>");
+  make_worded_folder(name, folder / name, special);
+  return folder / name;
+}
+
+// "2,36,4,4" as words, without the special tokens among them.
+std::string words_of(const std::string& ids, std::set<std::string> special) {
+  std::string words, id;
+  std::istringstream in(ids.substr(0, ids.find('\n')));
+  while (std::getline(in, id, ','))
+    if (!special.contains(id)) words += (words.empty() ? "w" : " w") + id;
+  return words + "\n";
+}
+
+}  // namespace
+
+TEST_CASE("folders: a translation is printed without what stands around it") {
+  const Folder folder;
+  const std::string m2m = worded(folder, "m2m_100", {{2, "</s>"}, {36, "__fr__"}}),
+                    bart = worded(folder, "bart", {{0, "<s>"}, {2, "</s>"}});
+  const std::string bare = reference_folder("bart");
+  for (const std::string& model : {m2m, bart, bare}) {
+    CAPTURE(model);
+    const Args base = {"generate",   "--model",  model,      "--ids",
+                       "11,24,7,30", "--greedy", "--tokens", "5"};
+    const std::string ids = run_well(joined(base, {"--print-ids"})).out;
+    CHECK(ids.starts_with(model == m2m ? "2,36," : "2,0,"));  // the begin, and what is forced
+    std::string expected = words_of(ids, {model == m2m ? "36" : "0", "2"});
+    if (model == bare) std::erase(expected, 'w');
+    CHECK(run_well(base).out == expected);
+  }
+}
+
+TEST_CASE("folders: special tokens that are given as ids are not printed, and no blank for them") {
+  const Folder folder;
+  const std::string llama = worded(folder, "llama", {{1, "<s>"}, {2, "</s>"}});
+  const auto words = [&](const std::string& given) {
+    const Args base = {"generate", "--model", llama, "--ids", given, "--greedy", "--tokens", "4"};
+    const std::string ids = run_well(joined(base, {"--print-ids"})).out;
+    const std::string text = run_well(base).out;
+    CHECK(text == words_of(ids, {"1", "2"}));
+    return text;
+  };
+  CHECK(words("1,5,7").starts_with("w5 w7 "));
+  CHECK(words("1").starts_with("w"));
+}
+
+TEST_CASE("folders: source ids are rows of the source's own table") {
+  const std::string apart = reference_folder("marian-apart");  // 40 and 34 rows
+  const Args trace = {"trace", "--model", apart, "--list", "--ids"};
+  CHECK(contains(run_well(joined(trace, {"39,0", "--target-ids", "33,5"})).out, "probs"));
+  check_refused(run(joined(trace, {"40,0"})), 2, {"position 0 is 40", "from 0 to 39"});
+  check_refused(run(joined(trace, {"39,0", "--target-ids", "33,34"})), 2,
+                {"position 1 is 34", "from 0 to 33"});
+}
+
+TEST_CASE("folders: what a model cannot do is said with what it does") {
+  const Folder folder;
+  const std::string roberta = worded(folder, "roberta", {{0, "<s>"}, {2, "</s>"}, {38, "<mask>"}});
+  check_refused(run({"generate", "--model", roberta, "--prompt", "w5"}), 2,
+                {"roberta", "stands behind <mask>"});
+  check_refused(run({"generate", "--model", reference_folder("bert-classifier"), "--ids", "5"}), 2,
+                {"bert-classifier", "class of a sentence"});
+  const std::string gpt2 = reference_folder("gpt2");
+  check_refused(run({"generate", "--model", gpt2, "--prompt", "The cat"}), 2,
+                {"'The', 'cat'", "ids", "from 0 to 39", "tokenizer"});
+  check_refused(run({"trace", "--list", "--model", gpt2, "--ids", "1,2", "--target-ids", "3"}), 2,
+                {"--target-ids", "encoder-decoder", "gpt2"});
+  const std::string spaces = run({"trace", "--list", "--model", roberta, "--sentence", "   "}).err;
+  CHECK(contains(spaces, "finds no token"));
+  CHECK_FALSE(contains(spaces, "tokenizer"));
+  // Both masks are hidden tokens; a word that only looks like one is a word.
+  check_refused(run({"trace", "--list", "--gradients", "--model", roberta, "--sentence",
+                     "w5 <mask> <mask>", "--target", "w5", "--target", "w5", "--target", "w5"}),
+                2, {"3 times", "2 <mask>"});
+  check_refused(run({"trace", "--list", "--gradients", "--model", roberta, "--sentence",
+                     "w5 [MASK]", "--target", "w5"}),
+                2, {"hidden tokens"});
+}
+
+}  // namespace headlight::test
