@@ -127,7 +127,7 @@ TEST_CASE("real models: the card says the layers of both stacks; ids alone are t
   Document document = small_document(1, 2, 8);
   document.model = reference_folder("marian-apart");
   document.sentence = "5 7 9";
-  Gui gui(document, {1280, 720});
+  Gui gui(document, {1920, 1080});
   CHECK(gui.shows("2 + 1 layers"));
   gui.push(DoEdit{SetSentence{"Hello"}, ""});
   gui.frame();
