@@ -174,6 +174,7 @@ std::string all_said() {
     write_trace(lines, *run(c, true));
   }
   for (const auto& pool : choices(PoolKind{})) {
+    if (pool.value == PoolKind::kFirst) continue;  // above, where the row begins with [CLS]
     c = small(ModelForm::kClasses);
     c.layers = pool.value == PoolKind::kLast ? 1 : 0;
     c.pool = pool.value;

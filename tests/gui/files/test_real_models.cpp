@@ -124,10 +124,10 @@ TEST_CASE("real models: what hides a word has the model's own name") {
 }
 
 TEST_CASE("real models: the card says the layers of both stacks; ids alone are told of") {
-  Document document = small_document(1, 2, 8);
-  document.model = reference_folder("marian-apart");
-  document.sentence = "5 7 9";
-  Gui gui(document, {1280, 720});
+  Gui gui(small_document(1, 2, 8), {1920, 1080});
+  gui.push(ChooseModel{reference_folder("marian-apart")});
+  gui.push(DoEdit{SetSentence{"5 7 9"}, ""});
+  gui.frame();
   CHECK(gui.shows("2 + 1 layers"));
   gui.push(DoEdit{SetSentence{"Hello"}, ""});
   gui.frame();
