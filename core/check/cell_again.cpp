@@ -24,11 +24,27 @@ class Wanted {
   }
   // The row that a cell stands in, of each tensor that is laid out like the one it is of: sums and
   // slopes are made from it without a term for each.
-  void add_own_rows(std::span<const Axis> axes, std::int64_t cell) {
-    for (std::size_t t = 0; t < cells_.size(); ++t) {
+  void add_own_rows(std::span<const Axis> axes, std::int64_t cell, bool of_gradient) {
+    const std::size_t count = call_.in.size() + (of_gradient ? 2 : 1);
+    for (std::size_t t = 0; t < count; ++t) {
       const auto others = tensor_at(t).view().axes;
       const bool alike = std::ranges::equal(others, axes, {}, &Axis::size, &Axis::size);
       if (alike) add(t, cell, true);
+    }
+  }
+  // Where an explanation does not name all that it looks at (attention in one piece, means over the
+  // tokens that are there): everything that belongs to the same item of the batch.
+  void add_item(std::int64_t item) {
+    const OpInfo& info = op_info(call_.op);
+    if (info.work.per != WorkPer::kPair && info.input_of(InputKind::kPresence) < 0) return;
+    const auto axes = call_.out.view().axes;
+    if (axes.empty() || item >= axes[0].size) return;
+    for (std::size_t t = 0; t < cells_.size(); ++t) {
+      const TensorView& look = tensor_at(t).view();
+      const bool has_items =
+          look.axes.size() >= 2 && look.axes[0].size == axes[0].size;
+      const std::int64_t each = has_items ? look.size() / look.axes[0].size : 0;
+      if (!tensor_at(t).is_here()) add_range(t, item * each, each);
     }
   }
   std::size_t count() const { return count_; }
@@ -57,8 +73,12 @@ class Wanted {
     const std::int64_t first = cell / length * length;
     std::vector<std::int64_t>& cells = cells_[tensor];
     if (!cells.empty() && cells.back() == first + length - 1 && row) return;  // as the one before
-    for (std::int64_t i = 0; i < length; ++i) cells.push_back(first + i);
+    add_range(tensor, first, length);
+  }
+  void add_range(std::size_t tensor, std::int64_t first, std::int64_t length) {
     count_ += static_cast<std::size_t>(length);
+    for (std::int64_t i = 0; i < length && count_ <= kMostCellsAgain; ++i)
+      cells_[tensor].push_back(first + i);
   }
 
   const FarCall& call_;
@@ -142,12 +162,14 @@ CellAgain cell_again(FarCall& call, int input, std::span<const std::int64_t> ind
   for (int time = 0; time < kTimes; ++time) {
     const OpExplanation explanation = explained(call, input, index);
     Wanted wanted(call);
-    wanted.add_own_rows(axes, flat_index(axes, index));
+    wanted.add_own_rows(axes, flat_index(axes, index), input >= 0);
+    wanted.add_item(index[0]);
     for (const OpTerm& term : explanation.terms) {
       wanted.add(term.cell);
       for (const InputCell& cell : term.factor_cells) wanted.add(cell);
-      if (wanted.count() > kMostCellsAgain) return {};
+      if (wanted.count() > kMostCellsAgain) break;
     }
+    if (wanted.count() > kMostCellsAgain) return {};
     if (!wanted.bring(call)) return summed(explanation);
   }
   return {};

@@ -24,6 +24,7 @@ class FarTensor {
   FarTensor(std::span<const Axis> axes, BringCells bring);
 
   const TensorView& view() const { return look_; }
+  bool is_here() const { return is_here_; }
   /// Brings those of the cells that are not here yet; were there any?
   bool bring(std::vector<std::int64_t> cells);
   /// The row of the last axis that holds this cell.

@@ -49,8 +49,13 @@ struct Whole {
 
   FarCall far(std::size_t& brought) const {
     FarCall call{computed.info().op, computed.made().params, {}, {}, {}};
-    for (std::size_t i = 0; i < computed.made().in.size(); ++i)
-      call.in.push_back(far_away(computed.tensor(static_cast<int>(i)), brought));
+    // Ids, targets and masks are given, and known to whoever asks.
+    for (std::size_t i = 0; i < computed.made().in.size(); ++i) {
+      const TensorView there = computed.tensor(static_cast<int>(i));
+      const bool here =
+          computed.info().is_fixed(i) && computed.info().inputs[i] != InputKind::kDropout;
+      call.in.push_back(here ? FarTensor(there) : far_away(there, brought));
+    }
     const TensorView out = computed.out();
     call.out = far_away(out, brought);
     call.d_out = far_away({"d", out.axes, d_out.data()}, brought);
@@ -83,6 +88,7 @@ struct Whole {
 
 TEST_CASE("cell again: every cell of every operation, from what its explanation names") {
   for (const Computed& c : computed_cases()) {
+    if (c.info().is_sequential) continue;  // a cell needs all rows before it
     CAPTURE(c.info().id);
     const Whole whole(c);
     for (std::int64_t cell = 0; cell < c.out().size(); ++cell)
@@ -92,6 +98,7 @@ TEST_CASE("cell again: every cell of every operation, from what its explanation 
 
 TEST_CASE("cell again: every gradient of every operation") {
   for (const Computed& c : computed_cases()) {
+    if (c.info().is_sequential) continue;  // a cell needs all rows before it
     CAPTURE(c.info().id);
     const Whole whole(c);
     for (std::size_t i = 0; i < c.made().in.size(); ++i) {
