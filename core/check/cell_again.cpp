@@ -41,8 +41,7 @@ class Wanted {
     if (axes.empty() || item >= axes[0].size) return;
     for (std::size_t t = 0; t < cells_.size(); ++t) {
       const TensorView& look = tensor_at(t).view();
-      const bool has_items =
-          look.axes.size() >= 2 && look.axes[0].size == axes[0].size;
+      const bool has_items = look.axes.size() >= 2 && look.axes[0].size == axes[0].size;
       const std::int64_t each = has_items ? look.size() / look.axes[0].size : 0;
       if (!tensor_at(t).is_here()) add_range(t, item * each, each);
     }
@@ -96,14 +95,20 @@ OpExplanation explained(const FarCall& call, int input, std::span<const std::int
   return info.explain_gradient(args, input, index);
 }
 
-CellAgain summed(const OpExplanation& explanation) {
+// Well below the gradients that come in is what rounding leaves of larger numbers.
+constexpr double kLeastOfGradient = 0.03;
+
+CellAgain summed(const OpExplanation& explanation, bool of_gradient) {
   CellAgain cell{true, 0, 0};
+  double coming = 0;
   for (const OpTerm& term : explanation.terms) {
     const double product = term.value * term.factor;
     cell.value += product;
     if (std::isfinite(product)) cell.size += product * product;
+    if (std::isfinite(term.value)) coming += term.value * term.value;
   }
   cell.size = std::sqrt(cell.size);
+  if (of_gradient) cell.size = std::max(cell.size, kLeastOfGradient * std::sqrt(coming));
   return cell;
 }
 
@@ -170,7 +175,7 @@ CellAgain cell_again(FarCall& call, int input, std::span<const std::int64_t> ind
       if (wanted.count() > kMostCellsAgain) break;
     }
     if (wanted.count() > kMostCellsAgain) return {};
-    if (!wanted.bring(call)) return summed(explanation);
+    if (!wanted.bring(call)) return summed(explanation, input >= 0);
   }
   return {};
 }

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -61,7 +63,7 @@ inline const GlCalls& card_calls() {
 }
 inline constexpr long kNeverWrong = 1L << 60;
 
-inline GpuMaker maker(const GlBackendOptions& options) {
+inline std::function<std::unique_ptr<Gpu>()> maker(const GlBackendOptions& options) {
   return [options] { return std::make_unique<Gpu>(make_egl_compute_context(), options); };
 }
 

