@@ -40,6 +40,7 @@ test_packages='
 xvfb|Xvfb|a screen for the tests of the window
 xauth|xauth|a key to that screen
 xdotool|xdotool|types and clicks in the tests
+mesa-vulkan-drivers||a second implementation of OpenGL for the tests, in software: zink over Vulkan
 dbus-daemon|dbus-daemon|a bus for the tests of file dialogs
 python3|python3|reads what the window saved, in a test
 python3-numpy||runs the code that the inspector shows, in a test

@@ -269,7 +269,9 @@ int run_train(TrainOptions o, const std::shared_ptr<const Model>& base) {
     if (!o.out.empty()) end = checkpoint();
   } catch (const Error& error) {
     if (learner->device().empty()) throw;
-    safe.give_up(error.what(), state.step);
+    // What a card that computes wrongly has made last is not what is wanted.
+    const bool wrong = dynamic_cast<const WrongResult*>(&error) != nullptr;
+    safe.give_up(error.what(), state.step, !wrong);
   }
   note_fallbacks(learner->fallbacks());
   if (end) {

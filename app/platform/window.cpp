@@ -166,7 +166,7 @@ void App::offer_gpu() {
   gpu.problem = device.problem();
   if (!gpu.problem.empty()) gpu.phase = GpuPhase::kAbsent;
   const auto make = [window = window_] {
-    return std::make_unique<Gpu>(make_window_compute_context(window));
+    return std::make_unique<Gpu>(make_window_compute_context(window), watched_options());
   };
   shell_.offer_gpu(make, gpu);
 }

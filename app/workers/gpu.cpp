@@ -80,11 +80,13 @@ void Gpu::stop() {
   context_->release();
 }
 
+std::filesystem::path Gpu::test_folder() const {
+  return options_.program_folder.empty() ? "" : default_self_test_folder();
+}
+
 bool Gpu::test_some() {
   GlBackend& gl = backend();
-  const std::filesystem::path folder =
-      options_.program_folder.empty() ? "" : default_self_test_folder();
-  if (!test_) test_ = std::make_unique<GlSelfTestRun>(gl, folder);
+  if (!test_) test_ = std::make_unique<GlSelfTestRun>(gl, test_folder());
   test_->step();
   if (!test_->is_done()) return true;
   take_test(test_->result());
@@ -113,6 +115,8 @@ void Gpu::take_test(const GlSelfTest& result) {
 
 void Gpu::fail(const Message& problem) {
   const bool worked = state_.phase == GpuPhase::kReady;
+  if (backend_ && backend_->wrong())
+    take_test(keep_wrong(*backend_, *backend_->wrong(), test_folder()));
   stop();
   state_.phase = worked ? GpuPhase::kFailed : GpuPhase::kAbsent;
   state_.problem = problem;

@@ -14,6 +14,13 @@
 
 namespace headlight {
 
+/// For long use: results are checked now and then.
+inline GlBackendOptions watched_options() {
+  GlBackendOptions options;
+  options.spot_checks = kSpotCheckShare;
+  return options;
+}
+
 class Gpu {
  public:
   explicit Gpu(std::unique_ptr<ComputeContext>, GlBackendOptions options = {});
@@ -31,7 +38,8 @@ class Gpu {
   std::shared_ptr<const DeviceCells> device_cells(const Trace&);
   /// At the end; backend() starts anew.
   void stop();
-  /// The same after an error, which state() says from then on.
+  /// The same after an error, which state() says from then on. A driver that has computed wrongly
+  /// has not passed its test any more.
   void fail(const Message&);
   /// Runs every operation, and training, against the processor once for each driver; the result is
   /// kept. A part of it at a time, between which others may run: false when it is done.
@@ -40,6 +48,7 @@ class Gpu {
 
  private:
   void take_test(const GlSelfTest&);
+  std::filesystem::path test_folder() const;
 
   std::unique_ptr<ComputeContext> context_;
   GlBackendOptions options_;

@@ -24,6 +24,15 @@ class GuardedBackend final : public Backend {
                     std::span<float* const> memory, std::span<float* const> gradients) override {
     guard([&] { backend_.run_backward(program, calls, memory, gradients); });
   }
+  bool runs_parts() const override { return backend_.runs_parts(); }
+  void run_more(const Program& program, std::span<const OpCall> calls,
+                std::span<float* const> memory) override {
+    guard([&] { backend_.run_more(program, calls, memory); });
+  }
+  void set_constants(std::span<const std::shared_ptr<const Tensor>> tensors) override {
+    backend_.set_constants(tensors);
+  }
+  BlockCount blocks() const override { return backend_.blocks(); }
   /// Of the last call that failed; empty: none has.
   const Message& failure() const { return failure_; }
 

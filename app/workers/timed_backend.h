@@ -23,6 +23,10 @@ class TimedBackend final : public Backend {
   void run(const Program&, std::span<const OpCall>, std::span<float* const> memory) override;
   void run_backward(const Program&, std::span<const BackwardCall>, std::span<float* const> memory,
                     std::span<float* const> gradients) override;
+  void set_constants(std::span<const std::shared_ptr<const Tensor>> tensors) override {
+    backend_.set_constants(tensors);
+  }
+  BlockCount blocks() const override { return backend_.blocks(); }
   /// Of the last run of a whole program, and of what was run of it since.
   const CallTimes& times() const { return times_; }
 

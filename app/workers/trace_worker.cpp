@@ -91,6 +91,9 @@ void TraceWorker::run_on_gpu(const RunRequest& r, FinishedRun& run) {
     GlBackend& gl = gpu_->backend();
     gpu_->use_fresh_storage();
     const bool both = r.mode == ComputeMode::kBoth;
+    // Both are shown, whatever they are.
+    const double share = gl.spot_checks().share();
+    if (both) gl.spot_checks().set_share(0);
     TimedBackend timed(gl, both ? &gl.queue() : nullptr);
     GuardedBackend guarded(both ? static_cast<Backend&>(timed) : gl);
     if (both) {
@@ -99,6 +102,7 @@ void TraceWorker::run_on_gpu(const RunRequest& r, FinishedRun& run) {
       run.milliseconds = milliseconds(
           [&] { run.result = runner_.run(r.document, guarded, r.model, r.gradients); });
     }
+    gl.spot_checks().set_share(share);
     if (!guarded.failure().empty()) throw Error(guarded.failure());
     measure(run.result);
     if (run.result.trace) run.device_cells = gpu_->device_cells(*run.result.trace);

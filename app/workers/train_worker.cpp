@@ -253,6 +253,9 @@ void TrainWorker::make_step() {
   TrainStep step;
   try {
     step = run_->step();
+  } catch (const WrongResult& wrong) {
+    if (leave_gpu(wrong.message())) return stand_still();
+    return end(TrainPhase::kFailed, Message{"train.gpu_lost"}.with(wrong.message()));
   } catch (...) {
     if (run_->learner().device().empty()) throw;
     const Message problem = caught_problem();
@@ -286,6 +289,17 @@ void TrainWorker::make_step() {
   }
   if (autosave_ && seconds_now() - safe_at_ >= autosave_->every()) keep_safe();
   publish(false);
+}
+
+// Somebody has to say whether to go on with what may be wrong; it does not take the place of what
+// was kept safe before.
+void TrainWorker::stand_still() {
+  running_ = false;
+  safe_step_ = run_->steps_done();
+  safe_at_ = seconds_now();
+  const std::lock_guard lock(mutex_);
+  published_.status.phase = TrainPhase::kPaused;
+  publish_locked(true);
 }
 
 void TrainWorker::end(TrainPhase phase, const Message& problem) {

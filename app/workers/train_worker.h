@@ -82,6 +82,7 @@ class TrainWorker {
   bool is_wanted(std::uint64_t id);
   void keep_safe();
   void make_step();
+  void stand_still();
   void publish(bool live);
   void publish_plan();
   void publish_locked(bool live);

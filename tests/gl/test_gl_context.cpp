@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 #include <epoxy/gl.h>
 
+#include <cstdlib>
 #include <string>
 
 #include "app/gl/context/egl_context.h"
@@ -39,6 +40,13 @@ TEST_CASE("gl context: says what it is, and a second one leaves the first alive"
   framebuffer.clear({0, 1, 0, 1});
   CHECK(framebuffer.read_rgba()[1] == 255);
   CHECK(glGetError() == GL_NO_ERROR);
+}
+
+TEST_CASE("gl context: the driver is the one that was asked for") {
+  const char* expected = std::getenv("HEADLIGHT_EXPECT_RENDERER");
+  if (!expected || !gl_ready()) return;
+  INFO(gl_description());
+  CHECK(has(gl_description(), expected));
 }
 
 TEST_CASE("gl framebuffer: rows from the top, sizes checked") {

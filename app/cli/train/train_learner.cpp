@@ -23,8 +23,9 @@ constexpr std::chrono::seconds kKeepEvery{10}, kSaveEvery{60};
 LearnerFactory learners_for(const TrainOptions& o) {
   const std::string& name = o.model.backend;
   if (name == "gl") {
-    const auto named =
-        std::make_shared<NamedBackend>(name, o.model.threads, with_broken_shader(o.broken));
+    GlBackendOptions options = with_broken_shader(o.broken);
+    options.spot_checks = kSpotCheckShare;
+    const auto named = std::make_shared<NamedBackend>(name, o.model.threads, std::move(options));
     return gl_learners({named, named->gl()});
   }
   if (name != "cpu") throw UsageError("no backend named '" + name + "' trains; choose cpu or gl");
@@ -96,9 +97,9 @@ void SafeRun::keep(std::int64_t step) {
   if (is_due(step)) save(step);
 }
 
-void SafeRun::give_up(const std::string& reason, std::int64_t step) {
+void SafeRun::give_up(const std::string& reason, std::int64_t step, bool trusted) {
   try {
-    last_ = now_();
+    if (trusted) last_ = now_();
   } catch (const Error&) {
     // Then as it was when it was copied last.
   }

@@ -36,8 +36,9 @@ class SafeRun {
   /// After each step. A save that fails is said once; the run goes on.
   void keep(std::int64_t step);
   /// The run on a graphics card stopped at `step`, for this reason: saves the newest that is known
-  /// where the options say, and throws an Error that says so.
-  [[noreturn]] void give_up(const std::string& reason, std::int64_t step);
+  /// where the options say, or the last copy where the newest is not to be trusted, and throws an
+  /// Error that says so.
+  [[noreturn]] void give_up(const std::string& reason, std::int64_t step, bool trusted = true);
 
  private:
   using Clock = std::chrono::steady_clock;

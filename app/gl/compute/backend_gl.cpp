@@ -48,7 +48,8 @@ GlBackend::GlBackend(GlBackendOptions options)
       attention_(device_.limits, table_, launcher_),
       updates_(gl_, device_.limits, table_, programs_, queue_),
       own_(gl_, options.guard_cells),
-      elsewhere_(make_cpu_backend(options.threads)) {}
+      elsewhere_(make_cpu_backend(options.threads)),
+      spot_checks_(gl_, options.spot_checks) {}
 
 std::unique_ptr<GlBackend> make_gl_backend(GlBackendOptions options) {
   return std::make_unique<GlBackend>(std::move(options));
@@ -80,15 +81,18 @@ void GlBackend::set_constants(std::span<const std::shared_ptr<const Tensor>> ten
 void GlBackend::run(const Program& program, std::span<const OpCall> calls,
                     std::span<float* const> memory) {
   begin(program);
+  const int checked = spot_checks_.choose(calls.size());
   for (std::size_t i = 0; i < calls.size(); ++i) {
     queue_.set_tag(static_cast<int>(i));
-    if (run_fused(program, calls[i], memory)) continue;
     const GlOpCall c(program, calls[i]);
-    if (ops_.fits(c)) {
+    if (run_fused(program, calls[i], memory)) {
+    } else if (ops_.fits(c)) {
       run_call(program, c, memory);
     } else {
       run_elsewhere(program, calls[i], memory);
+      continue;
     }
+    if (static_cast<int>(i) == checked) check_forward(program, calls[i], memory);
   }
   if (fetching_) fetch_all(memory);
   gl_.use_program(0);
@@ -163,15 +167,20 @@ void GlBackend::run_backward(const Program& program, std::span<const BackwardCal
                              std::span<float* const> memory, std::span<float* const> gradients) {
   begin(program);
   begin_gradients(program, gradients);
+  const int checked = spot_checks_.choose(calls.size());
   for (std::size_t i = 0; i < calls.size(); ++i) {
     queue_.set_tag(static_cast<int>(i));
-    if (run_fused_backward(program, calls.subspan(i), memory, gradients)) continue;
+    const auto check = static_cast<int>(i) == checked
+                           ? begin_check(program, calls.subspan(i), memory, gradients)
+                           : nullptr;
     GlOpCall c(program, program.calls[static_cast<std::size_t>(calls[i].call)]);
-    if (ops_.fits(c)) {
+    if (run_fused_backward(program, calls.subspan(i), memory, gradients)) {
+    } else if (ops_.fits(c)) {
       run_call_backward(program, calls[i], c, memory, gradients);
     } else {
       run_elsewhere_backward(program, calls[i], memory, gradients);
     }
+    if (check) end_check(*check, gradients);
   }
   if (fetching_) fetch_all_gradients(gradients);
   gl_.use_program(0);

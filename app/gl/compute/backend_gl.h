@@ -9,6 +9,7 @@
 
 #include "app/gl/compute/attention.h"
 #include "app/gl/compute/ops/gl_ops.h"
+#include "app/gl/compute/spot_checks.h"
 #include "app/gl/compute/tensors.h"
 #include "app/gl/training/gl_updates.h"
 #include "app/gl/tuning/tuned.h"
@@ -27,6 +28,9 @@ struct GlBackendOptions {
   int threads = 1;
   /// Does training run attention as one kernel where it can? Without, step by step as a trace does.
   bool fuses = true;
+  /// The share of the time in which results are computed again by the processor (spot_checks.h); 0:
+  /// none is.
+  double spot_checks = 0;
 
   // ---- for tests ----
   const GlCalls* calls = nullptr;  // null: the driver's
@@ -39,6 +43,14 @@ struct GlBackendOptions {
 struct GlFallback {
   Op op{};
   std::string shape;  // of the result
+};
+
+/// How a tensor lies on the device beside its axes: (batch, head, row, cell), there with the heads
+/// of a row side by side, or as the axes say.
+struct GlLayout {
+  std::vector<Axis> axes;
+  bool side_by_side = false;
+  std::int64_t place_of(std::int64_t cell) const;
 };
 
 /// Where the tensors and the gradients of a program lie on the device.
@@ -94,6 +106,14 @@ class GlBackend final : public Backend {
   GlQueue& queue() { return queue_; }
   /// What training needs beside the operations.
   GlUpdates& updates() { return updates_; }
+  /// Runs throw WrongResult where one of them finds something.
+  GlSpotChecks& spot_checks() { return spot_checks_; }
+  /// What was found; none: nothing.
+  const std::optional<GlWrong>& wrong() const { return wrong_; }
+  /// Takes note of it and throws.
+  [[noreturn]] void tell_wrong(const GlWrong&);
+  /// How far results may be off here.
+  double limit_of(Op) const;
   /// What ran on the processor since this was made, each kind once.
   const std::vector<GlFallback>& fallbacks() const { return fallbacks_; }
 
@@ -130,6 +150,19 @@ class GlBackend final : public Backend {
   void run_elsewhere_backward(const Program&, const BackwardCall&, std::span<float* const> memory,
                               std::span<float* const> gradients);
   void remember(const Program&, const OpCall&);
+  // backend_gl_checks.cpp
+  struct Checked;
+  struct BackwardCheck;
+  FarTensor far_tensor(GlTensors&, std::size_t slot, const float* memory, const GlLayout&);
+  Checked checked(const Program&, const OpCall&, std::span<float* const> memory);
+  Checked checked(const Program&, const FusedAttention&, std::span<float* const> memory);
+  void check_cell(FarCall&, int input, std::int64_t cell, double got, double size);
+  void check_forward(const Program&, const OpCall&, std::span<float* const> memory);
+  std::shared_ptr<BackwardCheck> begin_check(const Program&, std::span<const BackwardCall> steps,
+                                             std::span<float* const> memory,
+                                             std::span<float* const> gradients);
+  void end_check(BackwardCheck&, std::span<float* const> gradients);
+  bool has_own_gradient(const Checked&, std::size_t input) const;
 
   const GlCalls gl_;
   const std::int64_t guard_cells_;
@@ -147,6 +180,8 @@ class GlBackend final : public Backend {
   GlStorage* at_ = &own_;
   std::unique_ptr<Backend> elsewhere_;
   std::vector<GlFallback> fallbacks_;
+  GlSpotChecks spot_checks_;
+  std::optional<GlWrong> wrong_;
   bool fetching_ = true;
   std::vector<std::weak_ptr<const Tensor>> constants_;  // by TensorId
 };

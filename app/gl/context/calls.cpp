@@ -32,6 +32,7 @@ void fill_buffers(GlCalls& gl) {
   gl.buffer_data = &call<epoxy_glBufferData>;
   gl.buffer_sub_data = &call<epoxy_glBufferSubData>;
   gl.get_buffer_sub_data = &call<epoxy_glGetBufferSubData>;
+  gl.copy_buffer_sub_data = &call<epoxy_glCopyBufferSubData>;
 }
 
 void fill_programs(GlCalls& gl) {

@@ -28,6 +28,8 @@ struct GlCalls {
                           const void* data) = nullptr;
   void (*get_buffer_sub_data)(GLenum target, GLintptr offset, GLsizeiptr bytes,
                               void* data) = nullptr;
+  void (*copy_buffer_sub_data)(GLenum from, GLenum to, GLintptr from_offset, GLintptr to_offset,
+                               GLsizeiptr bytes) = nullptr;
 
   // programs
   GLuint (*create_shader)(GLenum kind) = nullptr;

@@ -4,9 +4,11 @@
 #include <bit>
 #include <cmath>
 #include <iterator>
+#include <utility>
 
 #include "app/gl/context/egl_context.h"
 #include "core/base/error.h"
+#include "core/base/number_text.h"
 #include "core/train/data/batch_inputs.h"
 #include "core/train/data/length_batches.h"
 
@@ -33,6 +35,11 @@ class Borrowed {
  private:
   GlBackend& backend_;
 };
+
+// Some numbers of the steps since the last check that found nothing may be wrong, too.
+Message since_checked(const Message& what, std::int64_t step) {
+  return Message{"gpu.wrong_since", {{"step", count_text(step)}}}.with(what);
+}
 
 // A backend and what it needs to live.
 struct LoneBackend {
@@ -285,6 +292,8 @@ auto GlTrainer::guarded(F&& f) {
   elsewhere_ = {};
   try {
     return f();
+  } catch (const WrongResult& wrong) {
+    throw WrongResult(since_checked(wrong.message(), checked_step_), wrong.wrong);
   } catch (const Error& error) {
     lost_ |= error.message().id == "gpu.lost";
     throw;
@@ -296,6 +305,9 @@ auto GlTrainer::guarded(F&& f) {
 TrainStep GlTrainer::step(std::span<const TokenBatch> batches) {
   TrainStep result = begin(batches);
   return guarded([&] {
+    const std::int64_t cells = backend_->spot_checks().cells();
+    if (std::exchange(checked_cells_, cells) != cells) checked_step_ = optimizer_->steps();
+    if (wrong_update_) throw *std::exchange(wrong_update_, std::nullopt);
     std::int64_t row = 0;
     for (const TokenBatch& batch : batches) {
       elsewhere_.hidden = {};
@@ -323,8 +335,10 @@ void GlTrainer::measure_gradients() {
 
 void GlTrainer::update(const TrainStep& result) {
   lost_ = true;  // until all of it is done
+  const std::unique_ptr<UpdateSample> sample = sample_update();
   const double factor = options_.clip / (result.gradient_norm + 1e-6);
-  if (options_.clip > 0 && factor < 1) {
+  const bool clips = options_.clip > 0 && factor < 1;
+  if (clips) {
     for (const GlCells& gradient : measured_)
       backend_->updates().clip(gradient, static_cast<float>(factor));
   }
@@ -333,6 +347,7 @@ void GlTrainer::update(const TrainStep& result) {
     update_parameter(p, result.learning_rate, number);
   check_device(backend_->calls(), "glDispatchCompute");
   lost_ = false;
+  if (sample) check_update(*sample, clips ? factor : 1, result.learning_rate, number);
 }
 
 void GlTrainer::update_parameter(std::size_t p, double rate, std::int64_t number) {

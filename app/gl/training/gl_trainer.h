@@ -68,6 +68,11 @@ class GlTrainer final : public Learner {
   void measure_gradients();
   void update(const TrainStep&);
   void update_parameter(std::size_t parameter, double rate, std::int64_t number);
+  // gl_trainer_check.cpp
+  struct UpdateSample;
+  std::unique_ptr<UpdateSample> sample_update();
+  void check_update(const UpdateSample&, double factor, double rate, std::int64_t number);
+  void compare_update(const UpdateSample&, double factor, double rate, std::int64_t number);
   template <class F>
   auto guarded(F&&);
   void bring(GlTensors&, std::size_t slot, float* memory) const;
@@ -86,8 +91,11 @@ class GlTrainer final : public Learner {
   std::map<Size, std::unique_ptr<GlTrainingProgram>> programs_;
   std::map<Size, std::int64_t> pieces_;  // of a batch
   std::uint64_t uses_ = 0;
-  BatchSum elsewhere_;         // what the device could not add up
-  mutable bool lost_ = false;  // the numbers on the device are not to be used
+  // Of spot checks: the cells that were right when the step below began.
+  std::int64_t checked_cells_ = 0, checked_step_ = 0;
+  std::optional<WrongResult> wrong_update_;  // for the next step to throw: this one was made
+  BatchSum elsewhere_;                       // what the device could not add up
+  mutable bool lost_ = false;                // the numbers on the device are not to be used
 };
 
 /// A backend in an OpenGL context of its own, without a window, which becomes current on the thread

@@ -310,4 +310,19 @@ GlSelfTest known_self_test(GlBackend& gl, const fs::path& folder, bool again) {
   return run.result();
 }
 
+GlSelfTest keep_wrong(GlBackend& gl, const GlWrong& wrong, const fs::path& folder) {
+  GlSelfTest test;
+  const auto all = all_ops();
+  const auto info =
+      std::find_if(all.begin(), all.end(), [&](const OpInfo& op) { return op.id == wrong.name; });
+  if (info != all.end()) {
+    const bool backward = wrong.kind == GlWrong::Kind::kBackward;
+    test.failures.push_back({info->op, backward, wrong.shape, wrong.error, wrong.limit, {}});
+  } else if (const auto optimizer = from_word<OptimizerKind>(wrong.name)) {
+    test.training.push_back({*optimizer, wrong.error, wrong.limit, {}});
+  }
+  if (!folder.empty()) keep(folder / cache_name(identity_of(gl), kEnding), as_json(gl, test));
+  return test;
+}
+
 }  // namespace headlight

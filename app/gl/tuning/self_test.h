@@ -71,4 +71,8 @@ class GlSelfTestRun {
 /// The same without a pause.
 GlSelfTest known_self_test(GlBackend&, const std::filesystem::path& folder, bool again = false);
 
+/// Of a driver that has passed, and computes wrongly later: from now on the folder has it as
+/// failed, with what a check found. Nothing is kept in an empty folder.
+GlSelfTest keep_wrong(GlBackend&, const GlWrong&, const std::filesystem::path& folder);
+
 }  // namespace headlight

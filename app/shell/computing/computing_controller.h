@@ -36,6 +36,8 @@ class ComputingController : public Controller {
   /// Another one for another thread. Throws Error where there is none.
   std::unique_ptr<Gpu> new_gpu() const;
   void offer_gpu(GpuMaker, const GpuState&);
+  /// The graphics card computes wrongly, as has been told: the processor computes from now on.
+  void distrust(const Message& problem);
   void stop_gpu();
 
   void on(const ChooseModel&);
@@ -59,6 +61,8 @@ class ComputingController : public Controller {
   void take_gpu(FinishedRun&);
   void take_gpu_test(const GpuState&);
   void tell_gpu(const GpuState&);
+  bool test_first();
+  void tell_wrong(const GpuState&);
   void forget_sizes();
   void forget_layers();
   bool awaits_any() const;

@@ -1,5 +1,8 @@
 // Which of the two computes, and what becomes of the graphics card.
 #include "app/shell/computing/computing_controller.h"
+
+#include <utility>
+
 #include "app/workers/gpu.h"
 #include "core/base/error.h"
 
@@ -20,6 +23,8 @@ ComputeRequest request_of(ComputeMode mode) {
                                      : ComputeRequest::kCpu;
 }
 
+WayOn look_at_both() { return {"both", Message{"way.both"}, ChooseCompute{ComputeMode::kBoth}}; }
+
 }  // namespace
 
 void ComputingController::on(const ChooseCompute& a) {
@@ -28,8 +33,25 @@ void ComputingController::on(const ChooseCompute& a) {
   if (asks_gpu(a.mode) && gpu.phase == GpuPhase::kAbsent)
     return notify(NoticeKind::kWarning, Message{"compute.absent"}.with(gpu.problem), {},
                   NoticeLife::kOutlives);
+  // Of a card that computes wrongly nothing is shown but beside what is right.
+  if (a.mode == ComputeMode::kGpu && gpu.tested && !gpu.passed()) return tell_wrong(gpu);
   s.compute_request = request_of(a.mode);
+  if (a.mode == ComputeMode::kGpu && test_first()) return;
   s.compute = a.mode;
+}
+
+// A card that has not been tested is, before anything of it is shown; meanwhile the processor goes
+// on. False where there is nothing to wait for.
+bool ComputingController::test_first() {
+  GpuState& gpu = derived_.gpu;
+  if (!options_.background || gpu.tested || !start_gpu()) return false;
+  if (!std::exchange(gpu.testing, true)) worker_.request_gpu_test();
+  return true;
+}
+
+void ComputingController::tell_wrong(const GpuState& gpu) {
+  notify(NoticeKind::kWarning, Message{"compute.test_failed"}.with(gpu.failures.front()),
+         {look_at_both()}, NoticeLife::kOutlives);
 }
 
 void ComputingController::on(const ComputeAutomatically& a) {
@@ -57,13 +79,21 @@ void ComputingController::offer_gpu(GpuMaker maker, const GpuState& gpu) {
     s.compute = ComputeMode::kCpu;
     return;
   }
-  if (s.compute_request != ComputeRequest::kAutomatic && !asks_gpu(s.compute))
+  if (s.compute_request != ComputeRequest::kAutomatic && !asks_gpu(s.compute)) {
+    if (s.compute_request == ComputeRequest::kGpu && test_first()) return;
     s.compute = mode_of(s.compute_request);
+  }
   // A software renderer would only make the processor do the same work in a roundabout way.
   const bool may_choose = s.compute_request == ComputeRequest::kAutomatic && !gpu.software;
   if (!may_choose || !options_.background || !start_gpu()) return;
   derived_.gpu.testing = true;
   worker_.request_gpu_test();
+}
+
+void ComputingController::distrust(const Message& problem) {
+  derived_.gpu.tested = true;
+  derived_.gpu.failures = {problem};
+  if (session_.compute == ComputeMode::kGpu) session_.compute = ComputeMode::kCpu;
 }
 
 void ComputingController::stop_gpu() {
@@ -91,15 +121,19 @@ bool ComputingController::start_gpu() {
 }
 
 std::unique_ptr<Gpu> ComputingController::new_gpu() const {
-  return make_gpu_ ? make_gpu_() : std::make_unique<Gpu>(make_egl_compute_context());
+  return make_gpu_ ? make_gpu_()
+                   : std::make_unique<Gpu>(make_egl_compute_context(), watched_options());
 }
 
 // The same document goes on with the processor.
 void ComputingController::tell_gpu(const GpuState& gpu) {
   session_.compute = ran_mode_ = ComputeMode::kCpu;
   const bool failed = gpu.phase == GpuPhase::kFailed;
-  notify(failed ? NoticeKind::kError : NoticeKind::kWarning,
-         Message{failed ? "compute.failed" : "compute.absent"}.with(gpu.problem), {},
+  const bool wrong = failed && gpu.tested && !gpu.passed();
+  const char* id = wrong ? "compute.turned_wrong" : failed ? "compute.failed" : "compute.absent";
+  std::vector<WayOn> ways;
+  if (wrong) ways = {look_at_both()};
+  notify(failed ? NoticeKind::kError : NoticeKind::kWarning, Message{id}.with(gpu.problem), ways,
          NoticeLife::kOutlives);
 }
 
@@ -125,10 +159,9 @@ void ComputingController::take_gpu_test(const GpuState& gpu) {
   if (gpu.phase != GpuPhase::kReady) {
     if (asks_gpu(s.compute)) tell_gpu(gpu);
   } else if (!gpu.passed()) {
-    if (chosen) s.compute = ComputeMode::kCpu;
-    notify(NoticeKind::kWarning, Message{"compute.test_failed"}.with(gpu.failures.front()), {},
-           NoticeLife::kOutlives);
-  } else if (chosen && !gpu.software) {
+    if (s.compute != ComputeMode::kBoth) s.compute = ComputeMode::kCpu;
+    tell_wrong(gpu);
+  } else if ((chosen && !gpu.software) || s.compute_request == ComputeRequest::kGpu) {
     s.compute = ComputeMode::kGpu;
   }
 }

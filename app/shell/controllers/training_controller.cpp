@@ -320,12 +320,24 @@ bool TrainingController::update_run() {
   }
   if (new_phase && now.phase == TrainPhase::kDone && !now.stopped_early.empty())
     notify(NoticeKind::kInfo, now.stopped_early);
-  if (!(now.gpu_problem == gpu_problem) && !now.gpu_problem.empty())
-    notify(NoticeKind::kWarning, Message{"train.left_gpu"}.with(now.gpu_problem), {},
-           NoticeLife::kOutlives);
+  if (!(now.gpu_problem == gpu_problem) && !now.gpu_problem.empty()) tell_left_gpu(now);
   if (now.save.count != saves) tell_save(now.save);
   if (session_.at) update_compared();  // the newest weights are shown as well
   return true;
+}
+
+// A card that was lost has done nothing wrong, and the run goes on by itself; one that has computed
+// wrongly may have done so for a while.
+void TrainingController::tell_left_gpu(const TrainStatus& now) {
+  const bool wrong = now.gpu_problem.id == "gpu.wrong_since";
+  std::vector<WayOn> ways;
+  if (wrong) {
+    ways = {{"go_on", Message{"way.go_on"}, PlayRun{true}}};
+    computing_.distrust(now.gpu_problem);
+  }
+  notify(NoticeKind::kWarning,
+         Message{wrong ? "train.wrong_gpu" : "train.left_gpu"}.with(now.gpu_problem), ways,
+         NoticeLife::kOutlives);
 }
 
 }  // namespace headlight

@@ -88,6 +88,7 @@ class TrainingController : public Controller {
   bool give_gpu();
   void tell_save(const SaveReport&);
   bool update_run();
+  void tell_left_gpu(const TrainStatus&);
   void compare(TraceTask, const std::shared_ptr<const Model>&);
   void take_compared(TraceTask, FinishedRun);
   bool take_growth();

@@ -40,6 +40,9 @@ std::string status_words(const AppState& state, const Ui& ui, bool& loud) {
   loud = false;
   const bool waiting = d.computing && state.session.compute != ComputeMode::kCpu;
   if (waiting && d.gpu.phase == GpuPhase::kStarting) return std::string(ui.tr("compute.starting"));
+  const bool waits_for_test = d.gpu.testing && state.session.compute == ComputeMode::kCpu &&
+                              state.session.compute_request == ComputeRequest::kGpu;
+  if (waits_for_test) return std::string(ui.tr("compute.testing_brief"));
   if (d.computing) return std::string(ui.tr("top.computing"));
   if (!d.trace) return std::string(ui.tr("top.nothing_yet"));
   const bool gpu = d.trace->backend() == "gl";

@@ -135,10 +135,10 @@ struct StrictCalls {
       if (driver()) driver()->delete_buffers(count, ids);
     };
     gl.bind_buffer = [](GLenum target, GLuint id) {
-      if (target != GL_SHADER_STORAGE_BUFFER) {
+      if (target != GL_SHADER_STORAGE_BUFFER && target != GL_COPY_WRITE_BUFFER) {
         now().report("glBindBuffer: unknown target " + number(target));
       } else if (id == 0 || now().find(now().buffers_, id, "buffer", "glBindBuffer")) {
-        now().bound_ = id;
+        (target == GL_COPY_WRITE_BUFFER ? now().bound_copy_ : now().bound_) = id;
       }
       if (driver()) driver()->bind_buffer(target, id);
     };
@@ -157,6 +157,11 @@ struct StrictCalls {
     gl.get_buffer_sub_data = [](GLenum target, GLintptr offset, GLsizeiptr bytes, void* data) {
       now().download(target, offset, bytes, data);
       if (driver()) driver()->get_buffer_sub_data(target, offset, bytes, data);
+    };
+    gl.copy_buffer_sub_data = [](GLenum from, GLenum to, GLintptr from_offset, GLintptr to_offset,
+                                 GLsizeiptr bytes) {
+      now().copy(from, to, from_offset, to_offset, bytes);
+      if (driver()) driver()->copy_buffer_sub_data(from, to, from_offset, to_offset, bytes);
     };
   }
 

@@ -80,11 +80,11 @@ void StrictGl::check_nothing_left() {
 // ---- buffers ----
 
 StrictGl::Buffer* StrictGl::bound(GLenum target, const char* call) {
-  if (target != GL_SHADER_STORAGE_BUFFER) {
+  if (target != GL_SHADER_STORAGE_BUFFER && target != GL_COPY_WRITE_BUFFER) {
     report(std::string(call) + ": unknown target " + number(target));
     return nullptr;
   }
-  const auto found = buffers_.find(bound_);
+  const auto found = buffers_.find(target == GL_COPY_WRITE_BUFFER ? bound_copy_ : bound_);
   if (found != buffers_.end()) return &found->second;
   report(std::string(call) + ": no buffer is bound");
   return nullptr;
@@ -159,6 +159,24 @@ void StrictGl::download(GLenum target, GLintptr offset, GLsizeiptr bytes, void* 
     report("glGetBufferSubData: reads bytes of buffer " + number(bound_) + " that nobody wrote");
   }
   if (!has_driver_) std::memcpy(data, buffer->bytes.data() + begin, count);
+}
+
+void StrictGl::copy(GLenum from, GLenum to, GLintptr from_offset, GLintptr to_offset,
+                    GLsizeiptr bytes) {
+  constexpr const char* kCall = "glCopyBufferSubData";
+  Buffer *source = bound(from, kCall), *target = bound(to, kCall);
+  if (!source || !target || !in_range(*source, from_offset, bytes, kCall) ||
+      !in_range(*target, to_offset, bytes, kCall))
+    return;
+  need_copy_barrier(*source, kCall);
+  need_copy_barrier(*target, kCall);
+  if (source == target) report("glCopyBufferSubData: within one buffer");
+  const auto begin = static_cast<std::size_t>(from_offset),
+             at = static_cast<std::size_t>(to_offset), count = static_cast<std::size_t>(bytes);
+  if (!source->written.covers(begin, begin + count))
+    report("glCopyBufferSubData: copies bytes that nobody wrote");
+  target->written.add(at, at + count);
+  if (!has_driver_) std::memcpy(target->bytes.data() + at, source->bytes.data() + begin, count);
 }
 
 void StrictGl::barrier(GLbitfield what) {

@@ -122,6 +122,7 @@ class StrictGl {
   void allocate(GLenum target, GLsizeiptr bytes, const void* data, GLenum usage);
   void upload(GLenum target, GLintptr offset, GLsizeiptr bytes, const void* data);
   void download(GLenum target, GLintptr offset, GLsizeiptr bytes, void* data);
+  void copy(GLenum from, GLenum to, GLintptr from_offset, GLintptr to_offset, GLsizeiptr bytes);
   void compile(GLuint shader);
   void link(GLuint program);
   void become(Program&, StrictShader text, std::string source);
@@ -150,7 +151,7 @@ class StrictGl {
   std::map<GLuint, Query> queries_;
   std::set<std::string> kernels_;
   std::map<GLuint, GLuint> bindings_;  // given for the next dispatch
-  GLuint bound_ = 0, in_use_ = 0, open_query_ = 0, last_id_ = 100;
+  GLuint bound_ = 0, bound_copy_ = 0, in_use_ = 0, open_query_ = 0, last_id_ = 100;
   GLenum error_ = GL_NO_ERROR;
   std::int64_t dispatches_ = 0, uploads_ = 0;
   std::size_t memory_ = static_cast<std::size_t>(-1);

@@ -1,0 +1,37 @@
+// The backends that stand before another one pass on all that a runner says to it: without the
+// constants a graphics card would look at every weight again in each run.
+#include <doctest/doctest.h>
+
+#include "app/workers/guarded_backend.h"
+#include "app/workers/timed_backend.h"
+
+namespace headlight::test {
+namespace {
+
+class Listening final : public Backend {
+ public:
+  std::string_view name() const override { return "listening"; }
+  bool supports(const Program&, const OpCall&) const override { return true; }
+  void run(const Program&, std::span<const OpCall>, std::span<float* const>) override {}
+  void run_backward(const Program&, std::span<const BackwardCall>, std::span<float* const>,
+                    std::span<float* const>) override {}
+  void set_constants(std::span<const std::shared_ptr<const Tensor>> tensors) override {
+    constants.assign(tensors.begin(), tensors.end());
+  }
+  BlockCount blocks() const override { return {3, 4}; }
+  std::vector<std::shared_ptr<const Tensor>> constants;
+};
+
+}  // namespace
+
+TEST_CASE("workers: backends that guard and measure pass on which tensors are constant") {
+  const std::vector<std::shared_ptr<const Tensor>> weights = {std::make_shared<const Tensor>()};
+  Listening end;
+  TimedBackend timed(end);
+  GuardedBackend guarded(timed);
+  guarded.set_constants(weights);
+  CHECK(end.constants == weights);
+  CHECK(guarded.blocks().computed == 3);
+}
+
+}  // namespace headlight::test
