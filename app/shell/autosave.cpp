@@ -96,6 +96,11 @@ AutosavePlace::AutosavePlace(const std::string& folder) {
   throw Error("no file could be made in " + folder + ": " + std::generic_category().message(errno));
 }
 
+bool AutosavePlace::is_there() const {
+  std::error_code ignored;
+  return fs::exists(lock_path_, ignored);
+}
+
 void AutosavePlace::remove() {
   std::error_code ignored;
   fs::remove(path_, ignored);
