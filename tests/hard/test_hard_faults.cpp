@@ -138,16 +138,14 @@ class Trial {
 
 const Args kTrain = {"train", "--task", "copy", "--layers", "1", "--heads", "1", "--d-model", "8"};
 const Args kTrace = {"trace", "--layers", "1", "--heads", "1", "--d-model", "8"};
-const Args  = {"--layers", "1", "--heads", "1", "--d-model", "8"};
+const Args = {"--layers", "1", "--heads", "1", "--d-model", "8"};
 
 // `given`: a file with a tensor for `op`.
 std::vector<Writing> all_writings(const std::string& given) {
   const auto train = [](const Args& more) { return joined(kTrain, more); };
   const Args npz = {"--out", "OUT/run.npz", "--weights-out", "OUT/weights.safetensors"};
   const auto trace = [](const Args& more) { return joined(kTrace, more); };
-  const auto draw = [](const Args& more) {
-    return joined(joined(more, {"--size", "700x400"}), );
-  };
+  const auto draw = [](const Args& more) { return joined(joined(more, {"--size", "700x400"}), ); };
   const auto lab = [&](const std::string& sentence) {
     return Args{"lab",    "scale",        "--sentence", sentence,
                 "--json", "OUT/lab.json", "--csv",      "OUT/lab.csv",
@@ -189,7 +187,10 @@ std::vector<Writing> all_writings(const std::string& given) {
                  draw({"screenshot", "--theme", "dark", "--out", "OUT/a.png"})});
   all.push_back(
       {"render", {}, draw({"render", "--step", "blocks.0.attn.pattern", "--out", "OUT/a.png"})});
-  all.push_back({"walk", {}, draw({"walk", "--out", "OUT/walk"})});
+  all.push_back(
+      {"walk",
+       {},
+       draw({"walk", "--attention", "basic", "--block", "attention", "--out", "OUT/walk"})});
   all.push_back({"lab, its page", {}, {"lab", "scale", "--width", "800", "--out", "OUT/lab.png"}});
   return all;
 }
@@ -206,7 +207,7 @@ TEST_CASE("hard: what is written is whole or as it was, whichever call fails") {
     const Folder folder;
     Trial trial(writing, folder);
     REQUIRE(trial.calls() > 0);
-    const int n = trial.calls(), step = is_long() ? 1 : std::max(1, n / 5);
+    const int n = trial.calls(), step = is_long() ? 1 : std::max(1, n / 3);
     for (int at = 1; at <= n; at += step) {
       for (std::size_t e = 0; e < kFaults.size(); ++e) {
         const bool turn = e == static_cast<std::size_t>(at / step) % kFaults.size();

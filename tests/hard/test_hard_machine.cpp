@@ -1,9 +1,12 @@
 // Machines that are not as they should be: clocks that jump, another language's commas, more
 // threads than cores, hardly any memory, no home, variables that say nonsense. Files and numbers
 // stay the same, or it is said what is wrong. HEADLIGHT_HARD=long: smaller steps of memory.
+#include <sys/resource.h>
+
 #include <cerrno>
 #include <iostream>
 
+#include "core/base/mailbox.h"
 #include "hard_paths.h"
 #include "tests/cli/shell.h"
 #include "tests/hard/hard.h"
@@ -141,7 +144,7 @@ TEST_CASE("hard: with hardly any memory it works or says so, and is never ended 
     CAPTURE(line);
     int worked = 0, refused = 0;
     // From what the program cannot be loaded with to what is enough, in kilobytes.
-    const int step = is_long() ? 500 : 9000;
+    const int step = is_long() ? 500 : 20000;
     for (int limit = 40000; limit < 2000000; limit += std::max(step, limit * step / 100000)) {
       CAPTURE(limit);
       const Result result = run_shell("ulimit -c 0; ulimit -v " + std::to_string(limit) +
@@ -157,6 +160,27 @@ TEST_CASE("hard: with hardly any memory it works or says so, and is never ended 
               << " times, then worked" << std::endl;
     CHECK(worked > 0);
   }
+}
+
+TEST_CASE("hard: a worker that gets no thread says so, is not waited for, and works later") {
+  Mailbox<int, int, int> mailbox([](const auto& job) { return job.request + 1; });
+  rlimit before{};
+  REQUIRE(::getrlimit(RLIMIT_AS, &before) == 0);
+  const rlimit nothing{1, before.rlim_max};
+  REQUIRE(::setrlimit(RLIMIT_AS, &nothing) == 0);
+  bool refused = false;
+  try {
+    mailbox.post(1, 41);
+  } catch (const std::exception&) {
+    refused = true;
+  }
+  REQUIRE(::setrlimit(RLIMIT_AS, &before) == 0);
+  CHECK(refused);
+  REQUIRE_FALSE(mailbox.busy());
+  mailbox.wait();
+  mailbox.post(1, 41);
+  mailbox.wait();
+  CHECK(mailbox.take(1)->answer == 42);
 }
 
 TEST_CASE("hard: without a home, or one that cannot be written to, everything but it works") {

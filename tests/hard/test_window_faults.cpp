@@ -24,11 +24,6 @@ UserFolders folders_in(const TemporaryFolder& folder) {
           folder.path("data/runs")};
 }
 
-void settle(Gui& gui) {
-  gui.shell().wait();
-  gui.frame(2);
-}
-
 // What a person does in a while: every kind of file is written. The disk is as it was again before
 // the end, and so much later everything has been tried again.
 class Visit {
@@ -46,28 +41,30 @@ class Visit {
     keep();
     gui_.push(SaveFile{session_});
     saved_ = gui_.state().history.is_saved();
+    listen();
     gui_.push(DoEdit{SetSentence{"a b c d"}, ""});
     keep();
     for (const char* name : {"numbers.csv", "picture.png"}) {
       gui_.push(AskExport{std::string_view(name).ends_with("png"), ""});
       gui_.push(WriteExport{folder_.path(name)});
-      settle(gui_);
+      settle();
     }
     gui_.push(DoCommand{Command::kTrain});
     gui_.push(PlayRun{true, 3});
-    settle(gui_);
+    settle();
     gui_.push(KeepRun{folder_.path("kept"), gui_.state().train.run.status.run});
-    settle(gui_);
+    settle();
     gui_.push(PlayRun{true, 5});
-    settle(gui_);
+    settle();
     keep();
+    settle();  // what is tried again is written in the background
   }
 
   // Long after the disk has room again.
   void later() {
     for (int i = 0; i < 4; ++i) {
       keep(10);
-      settle(gui_);
+      settle();
     }
   }
 
@@ -80,6 +77,11 @@ class Visit {
   Gui& gui() { return gui_; }
 
  private:
+  void settle() {
+    gui_.shell().wait();
+    gui_.frame(2);
+    listen();
+  }
   void keep(double seconds = 3) {
     gui_.shell().keep(seconds_ += seconds);
     listen();

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # The real window on machines that are not as they should be: two windows in one home, a clock that is
 # set while it trains, a home that goes away while it runs, decimal commas, a settings file that is
-# damaged or of a newer version. Run as: window_odd.sh path/to/headlight path/to/clock/library
+# damaged or of a newer version. Run as: window_odd.sh path/to/headlight path/to/clock/library;
+# HEADLIGHT_HARD=long means more damaged files.
 set -u
 
 headlight=${1:?usage: window_odd.sh path/to/headlight path/to/clock/library}
@@ -107,7 +108,8 @@ until_true 25 "the autosave" autosaved "one apple"
 train_some
 until_true 30 "the run" a_run_at 1
 xdotool key p
-rm -rf "$folder/config" "$folder/state" "$folder/data"
+mkdir "$folder/gone"                       # at once, as a disk that is pulled out
+mv "$folder/config" "$folder/state" "$folder/data" "$folder/gone"
 xdotool key p ctrl+t
 until_true 25 "the settings again" has_key "$settings" theme dark
 until_true 25 "the run again" a_run_at 2
@@ -119,7 +121,9 @@ xdotool key Return
 quit
 
 # ---- settings that are damaged are copied, said and written anew ----
-for text in '{ "theme": ' '' '[]' '{"theme": 5, "width": "wide", "zoom": 1e999}' "$(printf '\001\002\377')"; do
+damaged=('{ "theme": ' '{"theme": 5, "width": "wide", "zoom": 1e999}')
+[ "${HEADLIGHT_HARD:-}" = long ] && damaged+=('' '[]' "$(printf '\001\002\377')")
+for text in "${damaged[@]}"; do
   rm -rf "$folder/state" "$folder/data"
   mkdir -p "$(dirname "$settings")"
   printf '%s' "$text" >"$settings"
@@ -142,7 +146,9 @@ has_key "$settings" of_tomorrow "{'a': [1, 2]}" || fail "a setting of a newer ve
 # ---- decimal commas: the session has points ----
 if mkdir "$folder/locales" && localedef -i de_DE -f UTF-8 "$folder/locales/de_DE.UTF-8" 2>/dev/null; then
   rm -rf "$folder/config" "$folder/state" "$folder/data"
-  LOCPATH=$folder/locales LC_ALL=de_DE.UTF-8 start --lang en --sentence "one" --temperature 0.5
+  printf '#!/bin/sh\nLOCPATH=%s LC_ALL=de_DE.UTF-8 exec %s "$@"\n' "$folder/locales" "$headlight" >"$folder/german"
+  chmod +x "$folder/german"
+  headlight=$folder/german start --lang en --sentence "one" --temperature 0.5
   xdotool key --delay 0 ctrl+shift+s
   sleep 0.5
   xdotool key ctrl+a
