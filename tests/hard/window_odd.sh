@@ -113,6 +113,7 @@ mv "$folder/config" "$folder/state" "$folder/data" "$folder/gone"
 xdotool key p ctrl+t
 until_true 25 "the settings again" has_key "$settings" theme dark
 until_true 25 "the run again" a_run_at 2
+rm -rf "$folder/gone"
 { kill -9 "$pid"; wait "$pid"; } 2>/dev/null
 start --lang en
 sleep 0.5
