@@ -16,6 +16,7 @@
 #include "core/base/error.h"
 #include "core/document/session_file.h"
 #include "core/io/atomic_file.h"
+#include "core/io/file_steps.h"
 
 namespace headlight {
 namespace {
@@ -82,9 +83,7 @@ AutosavePlace::AutosavePlace(const std::string& folder) {
   fs::create_directories(folder, error);
   // What a person types is nobody else's business.
   if (!error) fs::permissions(folder, fs::perms::owner_all, error);
-  if (error) {
-    throw Error("the folder " + folder + " could not be made: " + error.message());
-  }
+  if (error) fail_to_save(folder, error.value());
   for (int n = 0; n < 100; ++n) {
     path_ = (fs::path(folder) / (std::to_string(::getpid()) + "-" + std::to_string(n))).string() +
             std::string(kEnding);
@@ -93,7 +92,12 @@ AutosavePlace::AutosavePlace(const std::string& folder) {
     lock_ = std::make_unique<FileLock>(lock_path_, true);
     if (lock_->held()) return;
   }
-  throw Error("no file could be made in " + folder + ": " + std::generic_category().message(errno));
+  fail_to_save(path_, errno);
+}
+
+bool AutosavePlace::is_there() const {
+  std::error_code ignored;
+  return fs::exists(lock_path_, ignored);
 }
 
 void AutosavePlace::remove() {

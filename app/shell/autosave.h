@@ -42,6 +42,8 @@ class AutosavePlace {
  public:
   explicit AutosavePlace(const std::string& folder);
   const std::string& path() const { return path_; }
+  /// False where somebody has removed the folder: other windows do not know of this one any more.
+  bool is_there() const;
   void remove();
 
  private:

@@ -191,6 +191,7 @@ void Shell::set_screen_scale(float scale) {
 void Shell::keep(double seconds) {
   notices_.pass(seconds);
   computing_.wait(seconds);
+  training_.keep_safe(seconds);
   keeping_.keep(seconds, [this] { return training_.safe_folder(); });
 }
 

@@ -4,6 +4,7 @@
 #include <ctime>
 #include <filesystem>
 
+#include "app/workers/stopwatch.h"
 #include "core/base/error.h"
 
 namespace headlight {
@@ -55,14 +56,15 @@ void RunAutosave::carry_out(std::uint64_t run, const Job& job) {
     if (place != places_.end() && place->second.step <= job.step) remove(run);
     return;
   }
-  Place& to =
-      place != places_.end() ? place->second : (places_[run] = make_place(job.write->model.task));
+  Place& to = place_of(run, job.write->model.task);
+  const double began = seconds_now();
   try {
     job.write->save(to.folder);
   } catch (...) {
     note(run, nullptr, caught_problem());
     throw;
   }
+  took_ = seconds_now() - began;
   to.step = job.write->step;
   note(run, &to, {});
 }
@@ -102,6 +104,16 @@ bool RunAutosave::failed(std::uint64_t run) const {
   return known != known_.end() && !known->second.problem.empty();
 }
 
+// Where the run lies; another place where somebody has removed that one, or the folder of all of
+// them.
+RunAutosave::Place& RunAutosave::place_of(std::uint64_t run, const std::string& task) {
+  const auto known = places_.find(run);
+  std::error_code ignored;
+  const bool there =
+      known != places_.end() && fs::exists(known->second.folder + std::string(kLock), ignored);
+  return there ? known->second : (places_[run] = make_place(task));
+}
+
 // A folder that nobody has, with its lock.
 RunAutosave::Place RunAutosave::make_place(const std::string& task) const {
   constexpr int kMaxTries = 100;
@@ -113,7 +125,8 @@ RunAutosave::Place RunAutosave::make_place(const std::string& task) const {
     place.folder = n == 1 ? name : name + "-" + std::to_string(n);
     if (fs::exists(place.folder, ignored)) continue;
     place.lock = std::make_unique<FileLock>(place.folder + std::string(kLock), true);
-    if (place.lock->held()) break;
+    const bool taken = fs::exists(place.folder + std::string(kLock), ignored);
+    if (place.lock->held() || !taken) break;  // saving says what is wrong
   }
   return place;
 }

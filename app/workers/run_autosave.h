@@ -3,6 +3,7 @@
 // a folder whose lock nobody holds was left by a window that was killed.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -14,19 +15,21 @@
 #include "app/shell/autosave.h"
 #include "core/base/mailbox.h"
 #include "core/train/run_checkpoint.h"
+#include "core/train/save_pace.h"
 
 namespace headlight {
 
 class RunAutosave {
  public:
-  /// Folders are made in `folder`; a run that is trained is to be written `every` so many seconds.
-  explicit RunAutosave(std::string folder, double every = 60);
+  /// Folders are made in `folder`; a run that is trained is to be written `every` so many seconds,
+  /// less often where that takes long.
+  explicit RunAutosave(std::string folder, double every = kSaveEvery);
   /// Writes what still waits. What is there stays, and so do its locks: leave() was not called.
   ~RunAutosave() { wait(); }
   RunAutosave(const RunAutosave&) = delete;
   RunAutosave& operator=(const RunAutosave&) = delete;
 
-  double every() const { return every_; }
+  double every() const { return every_ > 0 ? seconds_to_next_save(took_, every_) : 0; }
   /// In the place of what was written of this run before. Returns at once; of several that wait the
   /// last is written.
   void write(std::uint64_t run, std::shared_ptr<const RunCheckpoint>);
@@ -64,6 +67,7 @@ class RunAutosave {
   };
   void carry_out(std::uint64_t run, const Job&);
   Place make_place(const std::string& task) const;
+  Place& place_of(std::uint64_t run, const std::string& task);
   void remove(std::uint64_t run);
 
   void note(std::uint64_t run, const Place*, const Message& problem);
@@ -76,6 +80,7 @@ class RunAutosave {
   };
   const std::string folder_;
   const double every_;
+  std::atomic<double> took_{0};  // the last write, in seconds
   mutable std::mutex mutex_;
   std::map<std::uint64_t, Known> known_;   // guarded by it
   std::map<std::uint64_t, Place> places_;  // of the thread, but for leave()

@@ -71,14 +71,20 @@ class Mailbox {
   Mailbox(const Mailbox&) = delete;
   Mailbox& operator=(const Mailbox&) = delete;
 
-  /// Asks for something. 0 once stop() was called: nothing will come of it.
+  /// Asks for something. 0 once stop() was called: nothing will come of it. Throws, and nothing is
+  /// waited for, where the system gives no thread.
   Id post(const Key& key, Request request, bool hurry = true) {
     const std::lock_guard lock(mutex_);
     if (stopping_) return 0;
     if (!options_.finishes) forget(key);
     waiting_.insert_or_assign(key, Waiting{++last_id_, std::move(request)});
     hurry_ = hurry;
-    if (!thread_.joinable()) thread_ = std::thread([this] { loop(); });
+    try {
+      if (!thread_.joinable()) thread_ = std::thread([this] { loop(); });
+    } catch (...) {
+      waiting_.erase(key);
+      throw;
+    }
     changed_.notify_all();
     return last_id_;
   }

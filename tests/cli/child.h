@@ -31,7 +31,8 @@ struct Result {
 Result run(const Args& args, const Environment& changes = {});
 
 /// Runs the program until there is enough of it, then kills it as nothing can be done against.
-void run_and_kill(const Args& args, const std::function<bool()>& enough);
+/// `may_end`: it may also come to its end before.
+void run_and_kill(const Args& args, const std::function<bool()>& enough, bool may_end = false);
 
 /// run() that must succeed; fails the test with what the program said otherwise.
 Result run_well(const Args& args, const Environment& changes = {});

@@ -1,6 +1,7 @@
 // Thousands of random clicks, keys and letters: nothing may crash, and what is shown must always be
 // the document's, or a problem must be said. HEADLIGHT_RANDOM_FRAMES says how many frames (a share
-// of them runs with the other tests), HEADLIGHT_RANDOM_SEED where to begin.
+// of them runs with the other tests), HEADLIGHT_RANDOM_SEED where to begin. Each seed begins in one
+// of the languages and modes, which the clicks and keys then leave again.
 #include <cstdlib>
 #include <filesystem>
 #include <random>
@@ -120,6 +121,14 @@ std::string do_something(Gui& gui, Dice& dice) {
   return "size " + std::to_string(static_cast<int>(size.x));
 }
 
+// Both languages; steps forward and in reverse, training and labs.
+void begin_in(Gui& gui, unsigned seed) {
+  constexpr Mode kModes[] = {Mode::kSteps, Mode::kTrain, Mode::kLabs};
+  gui.push(ChooseLanguage{seed % 2 ? Language::kEnglish : Language::kChinese});
+  gui.push(ShowMode{kModes[seed / 2 % 3]});
+  if (seed / 6 % 2) gui.push(ShowBackward{true});
+}
+
 // Empty when all went well, else what was wrong and what had been done.
 std::string play(unsigned seed, int frames, Document document) {
   const TemporaryFolder folder;
@@ -128,6 +137,7 @@ std::string play(unsigned seed, int frames, Document document) {
   limits.memory_bytes = 40e6;  // what is typed into the settings may ask for a huge model
   if (seed % 3 == 0) limits.keep_all_to = 0;  // layers come and go
   Gui gui(std::move(document), {1440, 900}, 1, limits);
+  begin_in(gui, seed);
   Dice dice(seed);
   std::vector<std::string> done;
   for (int i = 0; ImGui::GetFrameCount() < frames; ++i) {

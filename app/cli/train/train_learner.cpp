@@ -11,12 +11,17 @@
 #include "core/model/checkpoint.h"
 #include "core/model/init.h"
 #include "core/train/fine_tuning.h"
+#include "core/train/save_pace.h"
 #include "core/train/trainer.h"
 
 namespace headlight {
 namespace {
 
-constexpr std::chrono::seconds kKeepEvery{10}, kSaveEvery{60};
+constexpr std::chrono::seconds kKeepEvery{10};
+
+double seconds_since(std::chrono::steady_clock::time_point then) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - then).count();
+}
 
 }  // namespace
 
@@ -74,10 +79,12 @@ SafeRun::SafeRun(const Learner& learner, Checkpoint now, std::int64_t step, cons
 bool SafeRun::is_due(std::int64_t step) const {
   const std::int64_t every = options_.save_every;
   if (options_.out.empty()) return false;
-  return every > 0 ? step - saved_step_ >= every : Clock::now() - saved_at_ >= kSaveEvery;
+  return every > 0 ? step - saved_step_ >= every
+                   : seconds_since(saved_at_) >= seconds_to_next_save(took_);
 }
 
 void SafeRun::save(std::int64_t step) {
+  const Clock::time_point began = Clock::now();
   try {
     now_().save(options_.out);
   } catch (const Error& error) {
@@ -85,7 +92,8 @@ void SafeRun::save(std::int64_t step) {
       std::fprintf(stderr, "\nheadlight: the run goes on, but is not saved meanwhile: %s\n",
                    error.what());
   }
-  saved_at_ = Clock::now();  // writing may take longer than the minute
+  took_ = seconds_since(began);
+  saved_at_ = Clock::now();
   saved_step_ = step;
 }
 

@@ -50,6 +50,7 @@ class SafeRun {
   Checkpoint now_;
   std::optional<RunCheckpoint> last_;
   Clock::time_point kept_at_, saved_at_;
+  double took_ = 0;  // the last save, in seconds
   std::int64_t saved_step_;
   bool said_ = false;
 };

@@ -30,7 +30,7 @@ struct TrainOptions {
   std::int64_t validate_every = 100;
   std::optional<std::int64_t> patience;      // measurements; nothing: that of the run
   std::optional<std::string> by_length;      // on or off; nothing: on for tables
-  std::int64_t save_every = 0;               // steps; 0: a minute
+  std::int64_t save_every = 0;               // steps; 0: by time
   std::optional<std::string> checkpointing;  // on or off; nothing: that of the run
   std::string storage = "float32";
   double rate = 1e-3, floor = 0, epsilon = 1e-8, clip = 0, momentum = 0, dropout = 0;

@@ -1,5 +1,9 @@
 #include "app/shell/controllers/keeping_controller.h"
 
+#include <cstdio>
+#include <limits>
+#include <utility>
+
 #include "core/base/error.h"
 #include "core/base/utf8.h"
 
@@ -8,6 +12,7 @@ namespace {
 
 constexpr double kCheckEvery = 0.5;     // seconds
 constexpr double kAutosaveEvery = 2.0;  // seconds, at most
+constexpr double kAgainEvery = 2.0;     // seconds, what could not be written
 
 }  // namespace
 
@@ -62,19 +67,22 @@ Settings KeepingController::current_settings() const {
   return now;
 }
 
-void KeepingController::keep_settings() {
+void KeepingController::keep_settings(double seconds) {
   const std::string& path = options_.folders.settings;
   if (path.empty()) return;
   const std::string problem = writer_.take_problem(path);
-  if (!problem.empty() && !said_settings_) {
-    said_settings_ = true;
-    notify(NoticeKind::kWarning, Message{"settings.not_kept", {{"problem", problem}}}, {},
-           NoticeLife::kOutlives);
+  if (!problem.empty()) {
+    seen_ = kept_;  // so that it is tried again: the disk may have room by then
+    next_settings_ = seconds + kAgainEvery;
+    if (!std::exchange(said_settings_, true))
+      notify(NoticeKind::kWarning, Message{"settings.not_kept", {{"problem", problem}}}, {},
+             NoticeLife::kOutlives);
   }
   const Settings now = current_settings();
-  if (now == seen_) return;
+  if (now == seen_ || seconds < next_settings_) return;
   // Another window may have changed other settings meanwhile: only what changed here is new.
   if (writer_.idle()) {
+    kept_ = seen_;
     const SettingsRead read = read_settings(path);
     if (read.exists && read.problem.empty()) stored_ = read.settings;
   }
@@ -85,18 +93,24 @@ void KeepingController::keep_settings() {
 
 // ---- unsaved work ----
 
+bool KeepingController::is_autosaved(const Document& now) const {
+  return autosaved_ && *autosaved_ == now && !autosave_failed_;
+}
+
 void KeepingController::keep_autosave(double seconds, const RunFolder& run) {
   if (autosave_folder_.empty()) return;
-  if (place_) {
-    const std::string problem = writer_.take_problem(place_->path());
-    if (!problem.empty() && !said_autosave_) {
-      said_autosave_ = true;
+  const auto failed = [&](const std::string& problem) {
+    autosave_failed_ = true;  // tried again: the disk may have room by then
+    if (!std::exchange(said_autosave_, true))
       notify(NoticeKind::kWarning, Message{"autosave.not_kept", {{"problem", problem}}}, {},
              NoticeLife::kOutlives);
-    }
+  };
+  if (place_) {
+    const std::string problem = writer_.take_problem(place_->path());
+    if (!problem.empty()) failed(problem);
   }
   if (state_.history.is_saved()) {
-    if (autosaved_) writer_.remove(place_->path());
+    if (autosaved_ && place_) writer_.remove(place_->path());
     autosaved_.reset();
     return;
   }
@@ -105,16 +119,19 @@ void KeepingController::keep_autosave(double seconds, const RunFolder& run) {
     if (run.awaited) return;  // its weights are not on the disk yet
     if (!run.folder.empty()) now.model = run.folder;
   }
-  if (seconds < next_autosave_ || (autosaved_ && *autosaved_ == now)) return;
+  if (seconds < next_autosave_) return;
+  if (place_ && !place_->is_there()) {
+    place_.reset();
+    autosave_failed_ = true;
+  }
+  if (is_autosaved(now)) return;
   next_autosave_ = seconds + kAutosaveEvery;
   try {
     if (!place_) place_ = std::make_unique<AutosavePlace>(autosave_folder_);
   } catch (const Error& error) {
-    autosave_folder_.clear();  // it will not work the next time either
-    notify(NoticeKind::kWarning, Message{"autosave.not_kept", {{"problem", error.what()}}}, {},
-           NoticeLife::kOutlives);
-    return;
+    return failed(error.what());
   }
+  autosave_failed_ = false;
   autosaved_ = std::move(now);
   writer_.write(place_->path(), [document = *autosaved_,
                                  origin = AutosaveOrigin{state_.session_path, files_.file_mark()}] {
@@ -126,7 +143,7 @@ std::vector<std::string> KeepingController::start(std::int64_t wall_seconds) {
   started_ = true;
   wall_seconds_ = wall_seconds;
   kept_runs_ = stored_.kept_runs;
-  seen_ = current_settings();
+  seen_ = kept_ = current_settings();
   if (!autosave_folder_.empty()) {
     forget_discarded(autosave_folder_);
     recoverables_ = find_recoverable(autosave_folder_);
@@ -138,15 +155,18 @@ std::vector<std::string> KeepingController::start(std::int64_t wall_seconds) {
 void KeepingController::keep(double seconds, const std::function<RunFolder()>& run) {
   if (!started_ || seconds < next_check_) return;
   next_check_ = seconds + kCheckEvery;
-  keep_settings();
+  keep_settings(seconds);
   const bool of_run = !state_.history.is_saved() && state_.history.now().model == kRunRef;
   keep_autosave(seconds, of_run ? run() : RunFolder{});
 }
 
 void KeepingController::finish(std::vector<std::string> kept_runs) {
   kept_runs_.insert(kept_runs_.end(), kept_runs.begin(), kept_runs.end());
-  keep_settings();
+  keep_settings(std::numeric_limits<double>::max());
   writer_.wait();
+  const std::string problem = writer_.take_problem(options_.folders.settings);
+  if (!problem.empty() && !said_settings_)
+    std::fprintf(stderr, "headlight: the settings could not be kept: %s\n", problem.c_str());
   if (place_) place_->remove();
   place_.reset();
   autosaved_.reset();
@@ -190,7 +210,8 @@ void KeepingController::on(const AnswerRecovery& a) {
   next_autosave_ = 0;
   keep_autosave(0, {});
   writer_.wait();
-  const bool safe = autosaved_ && writer_.take_problem(place_->path()).empty();
+  const bool safe = place_ && autosaved_ && writer_.take_problem(place_->path()).empty();
+  autosave_failed_ = !safe;
   if (safe || state_.history.is_saved()) remove_recoverable(recoverable);
 }
 

@@ -45,20 +45,22 @@ class KeepingController : public Controller {
  private:
   void offer_next_recovery();
   Settings current_settings() const;
-  void keep_settings();
+  void keep_settings(double seconds);
   void keep_autosave(double seconds, const RunFolder&);
+  bool is_autosaved(const Document&) const;
 
   const ShellOptions& options_;
   DocumentController& document_;
   FilesController& files_;
   BackgroundWriter& writer_;
   std::string autosave_folder_;
-  Settings stored_, seen_;  // as remembered; as last compared with
+  Settings stored_, seen_, kept_;  // as remembered; as last compared with; as surely written
   float screen_scale_ = 1;
   int window_width_ = 0, window_height_ = 0;
   bool window_maximized_ = false;
   bool started_ = false, said_settings_ = false, said_autosave_ = false;
-  double next_check_ = 0, next_autosave_ = 0;
+  bool autosave_failed_ = false;
+  double next_check_ = 0, next_settings_ = 0, next_autosave_ = 0;
   std::int64_t wall_seconds_ = 0;
   std::vector<Recoverable> recoverables_;
   std::optional<Document> autosaved_;

@@ -280,6 +280,14 @@ void TrainingController::wait_rest() {
   if (autosave_) autosave_->wait();
 }
 
+// While it is trained it is written now and then anyway.
+void TrainingController::keep_safe(double seconds) {
+  constexpr double kAgainEvery = 4;
+  if (!trainer_ || !autosave_ || seconds < next_safe_) return;
+  next_safe_ = seconds + kAgainEvery;
+  if (!autosave_->busy() && autosave_->unsafe().run != 0) trainer_->keep_all();
+}
+
 void TrainingController::stop_gpu() {
   if (trainer_) trainer_->stop_gpu();
 }

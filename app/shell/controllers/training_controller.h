@@ -22,6 +22,8 @@ class TrainingController : public Controller {
   bool poll();
   void wait();       // for the run
   void wait_rest();  // for samples, and what is written
+  /// Once in a while, with seconds of any steady clock: tries to write again what could not be.
+  void keep_safe(double seconds);
   void stop_gpu();
 
   /// Where the run that is trained lies on the disk; asks for it to be written where it does not.
@@ -130,6 +132,7 @@ class TrainingController : public Controller {
   SampleRequest sample_request_;   // the last one
   std::uint64_t growing_run_ = 0;  // whose text grower_ writes
   bool said_autosave_ = false;
+  double next_safe_ = 0;
   std::unique_ptr<SampleWorker> sampler_, grower_;
   std::unique_ptr<RunAutosave> autosave_;
   std::unique_ptr<TrainWorker> trainer_;  // made with the first run; ends before the autosave

@@ -13,6 +13,7 @@
 #include "core/base/error.h"
 #include "core/document/session_file.h"
 #include "core/io/atomic_file.h"
+#include "core/io/file_steps.h"
 #include "core/lab/lab_files.h"
 #include "core/model/model.h"
 
@@ -30,7 +31,7 @@ class ShortFile {
       : path_((std::filesystem::temp_directory_path() / "headlight-lab-XXXXXX").string()) {
     path_ += suffix;
     const int file = mkstemps(path_.data(), static_cast<int>(suffix.size()));
-    if (file < 0) throw Error(Message{"lab.print.failed"});
+    if (file < 0) fail_to_save(path_, errno);
     close(file);
   }
   ~ShortFile() {
