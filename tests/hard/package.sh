@@ -78,7 +78,7 @@ start "/home/visitor/packages/out/${archive%.tar.gz}/bin/headlight"
 echo "== the .deb"
 depends=$(dpkg-deb -f "$packages/$deb" Depends)
 inside apt-get satisfy -qq -y --no-install-recommends "$depends" >/dev/null
-install shared-mime-info desktop-file-utils man-db appstream
+install shared-mime-info desktop-file-utils man-db
 listing >"$log/before"
 inside sh -c "cd /home/visitor/packages && ./run.sh --package $deb --version"
 start /usr/bin/headlight
