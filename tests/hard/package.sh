@@ -38,9 +38,9 @@ start() {  # PROGRAM
   as_user "$1" screenshot --sentence '猫 the cat 😀' --lang zh --out /home/visitor/window.png
   cp -- "$root/home/visitor/window.png" "$log/$(basename -- "$(dirname -- "$(dirname -- "$1")")").png"
 }
-# What lies in the root, with the contents of what may change; not what apt and dpkg keep for themselves.
+# What lies in the root, with the contents of what may change; not what apt, dpkg and man keep for themselves.
 listing() {
-  (cd -- "$root" && find . -xdev \( -path ./proc -o -path ./var/lib/apt -o -path ./var/cache/apt -o -path ./var/log \
+  (cd -- "$root" && find . -xdev \( -path ./proc -o -path ./var/lib/apt -o -path ./var/cache/apt -o -path ./var/cache/man -o -path ./var/log \
     -o -path ./home -o -path ./tmp -o -path './var/lib/dpkg/*-old' -o -path ./var/cache/ldconfig \) -prune \
     -o -type f -print0 | sort -z | xargs -0 sha256sum; find . -xdev -type d -not -path './proc/*' -not -path './tmp/*' \
     -not -path './home/*' | sort)
@@ -78,7 +78,7 @@ start "/home/visitor/packages/out/${archive%.tar.gz}/bin/headlight"
 echo "== the .deb"
 depends=$(dpkg-deb -f "$packages/$deb" Depends)
 inside apt-get satisfy -qq -y --no-install-recommends "$depends" >/dev/null
-install shared-mime-info desktop-file-utils man-db appstream
+install shared-mime-info desktop-file-utils man-db
 listing >"$log/before"
 inside sh -c "cd /home/visitor/packages && ./run.sh --package $deb --version"
 start /usr/bin/headlight
@@ -92,5 +92,6 @@ inside apt-get remove -qq -y headlight >/dev/null
 inside dpkg --purge headlight  # apt knows none any more
 listing >"$log/after"
 diff "$log/before" "$log/after" >"$log/left" || fail "left behind: $(cat "$log/left")"
+if inside man -w headlight; then fail "man still knows it"; fi
 inside find / -xdev -name '*headlight*' -not -path '/home/*' -not -path '/proc/*' | grep . && fail "left behind"
 echo "installed, started, removed, and nothing is left"
