@@ -125,9 +125,9 @@ RunAutosave::Place RunAutosave::make_place(const std::string& task) const {
     place.folder = n == 1 ? name : name + "-" + std::to_string(n);
     if (fs::exists(place.folder, ignored)) continue;
     place.lock = std::make_unique<FileLock>(place.folder + std::string(kLock), true);
-    const bool taken = fs::exists(place.folder + std::string(kLock), ignored);
-    if (place.lock->held() || !taken) break;  // saving says what is wrong
+    if (place.lock->held()) return place;
   }
+  place.folder = name;  // saving says what is wrong
   return place;
 }
 
