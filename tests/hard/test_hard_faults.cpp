@@ -138,14 +138,16 @@ class Trial {
 
 const Args kTrain = {"train", "--task", "copy", "--layers", "1", "--heads", "1", "--d-model", "8"};
 const Args kTrace = {"trace", "--layers", "1", "--heads", "1", "--d-model", "8"};
-const Args = {"--layers", "1", "--heads", "1", "--d-model", "8"};
+const Args kSmall = {"--layers", "1", "--heads", "1", "--d-model", "8"};
 
 // `given`: a file with a tensor for `op`.
 std::vector<Writing> all_writings(const std::string& given) {
   const auto train = [](const Args& more) { return joined(kTrain, more); };
   const Args npz = {"--out", "OUT/run.npz", "--weights-out", "OUT/weights.safetensors"};
   const auto trace = [](const Args& more) { return joined(kTrace, more); };
-  const auto draw = [](const Args& more) { return joined(joined(more, {"--size", "700x400"}), ); };
+  const auto draw = [](const Args& more) {
+    return joined(joined(more, {"--size", "700x400"}), kSmall);
+  };
   const auto lab = [&](const std::string& sentence) {
     return Args{"lab",    "scale",        "--sentence", sentence,
                 "--json", "OUT/lab.json", "--csv",      "OUT/lab.csv",
@@ -180,7 +182,7 @@ std::vector<Writing> all_writings(const std::string& given) {
   if (!can_draw()) return all;
   all.push_back({"compare-backends --json",
                  {},
-                 joined({"compare-backends", "--json", "OUT/apart.json"}, ),
+                 joined({"compare-backends", "--json", "OUT/apart.json"}, kSmall),
                  {"apart.json"}});
   all.push_back({"screenshot",
                  {draw({"screenshot", "--out", "OUT/a.png"})},
