@@ -85,6 +85,7 @@ std::filesystem::path Gpu::test_folder() const {
 }
 
 bool Gpu::test_some() {
+  if (state_.tested) return false;
   GlBackend& gl = backend();
   if (!test_) test_ = std::make_unique<GlSelfTestRun>(gl, test_folder());
   test_->step();

@@ -44,6 +44,8 @@ class Gpu {
   /// Runs every operation, and training, against the processor once for each driver; the result is
   /// kept. A part of it at a time, between which others may run: false when it is done.
   bool test_some();
+  /// It counts as tested, and right.
+  void trust() { state_.tested = true; }
   const GpuState& state();
 
  private:

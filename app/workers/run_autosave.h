@@ -15,7 +15,6 @@
 #include "app/shell/autosave.h"
 #include "core/base/mailbox.h"
 #include "core/train/run_checkpoint.h"
-#include "core/train/save_pace.h"
 
 namespace headlight {
 

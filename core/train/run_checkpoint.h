@@ -2,6 +2,7 @@
 // run goes on.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -43,5 +44,17 @@ RunCheckpoint checkpoint_of(ModelFile, std::string tokenizer, const Learner&, co
 /// The learner as it was, with its newest weights, when this state and these arrays of a checkpoint
 /// were kept. Throws Error for what does not fit its model.
 void restore_run(Learner&, const TrainState&, std::span<const StoredArray> arrays);
+
+// ---- how often a run that is being trained is saved by itself ----
+
+/// What is lost at most where the program is killed, in seconds, as long as saving is quick.
+inline constexpr double kSaveEvery = 4;
+
+/// Seconds from one save to the next, where the last one took so long: saving takes a twentieth of
+/// the time at most, but no more than a minute is lost.
+inline double seconds_to_next_save(double took, double every = kSaveEvery) {
+  constexpr double kShare = 20, kLongest = 60;
+  return std::max(every, std::min(kShare * took, kLongest));
+}
 
 }  // namespace headlight

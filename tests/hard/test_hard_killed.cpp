@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "core/base/random.h"
-#include "core/train/save_pace.h"
+#include "core/train/run_checkpoint.h"
 #include "tests/cli/child.h"
 #include "tests/hard/hard.h"
 

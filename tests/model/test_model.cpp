@@ -430,7 +430,8 @@ TEST_CASE("generate: the same seed gives the same text, and the most probable to
   CHECK(has(error_of([&] { (void)generated(small, "w", 1); }), "'w'"));
   Model masked = small_model({"x", "y"});
   masked.file.kind = "masked";
-  CHECK(has(error_of([&] { (void)generated(shared(std::move(masked)), "x", 1); }), "masked"));
+  CHECK(has(error_of([&] { (void)generated(shared(std::move(masked)), "x", 1); }),
+            "what stands behind [MASK]"));
 }
 
 TEST_CASE("generate: ends at [EOS], begins at [BOS]") {

@@ -123,9 +123,8 @@ TEST_CASE("pieces: WordPiece and whole words") {
 }
 
 TEST_CASE("pieces: an empty piece is called by its number") {
-  const PieceTokenizer tokenizer = opened(tokenizer_of({{"type", "WordPiece"},
-                                                        {"vocab", vocab_of({"a", "", "b"})},
-                                                        {"unk_token", "a"}}));
+  const PieceTokenizer tokenizer = opened(tokenizer_of(
+      {{"type", "WordPiece"}, {"vocab", vocab_of({"a", "", "b"})}, {"unk_token", "a"}}));
   CHECK(tokenizer.piece(0) == "a");
   CHECK(tokenizer.piece(1) == "1");
   CHECK(tokenizer.bytes(1) == "");

@@ -31,6 +31,13 @@ std::unique_ptr<Gpu> make_gpu(const GlBackendOptions& options) {
   return std::make_unique<Gpu>(std::make_unique<OneThreadContext>(), options);
 }
 
+// The card that stands for one computes nothing, and would not pass the test of a window.
+std::unique_ptr<Gpu> trusted_gpu(const GlBackendOptions& options) {
+  std::unique_ptr<Gpu> gpu = make_gpu(options);
+  gpu->trust();
+  return gpu;
+}
+
 // The calls of OpenGL have no room for anything of the test's own.
 std::atomic<bool> g_lost = false, g_throws = false;
 
@@ -121,7 +128,7 @@ TEST_CASE("trace worker: pictures keep their buffers, and hand them back whereve
     std::atomic<Fault> fault = Fault::kNone;
     ShellOptions window = slow_options(gate, fault);
     window.compute = ComputeMode::kGpu;
-    window.make_gpu = [&] { return make_gpu(strict_options(gl)); };
+    window.make_gpu = [&] { return trusted_gpu(strict_options(gl)); };
     Shell shell(long_document(5), window);
     const auto settled = [&] { return !shell.is_working(); };
     REQUIRE(frames_until(shell, settled));
@@ -166,7 +173,7 @@ TEST_CASE("trace worker: a card that is lost gives the run to the processor, who
   std::atomic<Fault> fault = Fault::kNone;
   ShellOptions window = slow_options(gate, fault);
   window.compute = ComputeMode::kGpu;
-  window.make_gpu = [&] { return make_gpu(options); };
+  window.make_gpu = [&] { return trusted_gpu(options); };
   Shell shell(long_document(5), window);
   const auto settled = [&] { return !shell.is_working(); };
   REQUIRE(frames_until(shell, settled));

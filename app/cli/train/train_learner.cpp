@@ -11,7 +11,7 @@
 #include "core/model/checkpoint.h"
 #include "core/model/init.h"
 #include "core/train/fine_tuning.h"
-#include "core/train/save_pace.h"
+#include "core/train/run_checkpoint.h"
 #include "core/train/trainer.h"
 
 namespace headlight {

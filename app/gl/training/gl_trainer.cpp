@@ -335,7 +335,7 @@ void GlTrainer::measure_gradients() {
 
 void GlTrainer::update(const TrainStep& result) {
   lost_ = true;  // until all of it is done
-  const std::unique_ptr<UpdateSample> sample = sample_update();
+  const std::optional<UpdateSample> sample = sample_update();
   const double factor = options_.clip / (result.gradient_norm + 1e-6);
   const bool clips = options_.clip > 0 && factor < 1;
   if (clips) {

@@ -5,6 +5,7 @@
 #include <array>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -69,8 +70,14 @@ class GlTrainer final : public Learner {
   void update(const TrainStep&);
   void update_parameter(std::size_t parameter, double rate, std::int64_t number);
   // gl_trainer_check.cpp
-  struct UpdateSample;
-  std::unique_ptr<UpdateSample> sample_update();
+  // Some cells of a parameter before its update, with what they are updated from.
+  struct UpdateSample {
+    std::size_t parameter = 0;
+    std::vector<std::int64_t> cells;
+    std::vector<float> value, gradient;
+    std::array<std::vector<float>, 2> moments;
+  };
+  std::optional<UpdateSample> sample_update();
   void check_update(const UpdateSample&, double factor, double rate, std::int64_t number);
   void compare_update(const UpdateSample&, double factor, double rate, std::int64_t number);
   template <class F>

@@ -23,36 +23,29 @@ double beyond_rounding(double off, double number) {
 
 }  // namespace
 
-struct GlTrainer::UpdateSample {
-  std::size_t parameter = 0;
-  std::vector<std::int64_t> cells;
-  std::vector<float> value, gradient;
-  std::array<std::vector<float>, 2> moments;
-};
-
-// Null where no check is due.
-std::unique_ptr<GlTrainer::UpdateSample> GlTrainer::sample_update() {
+// None where no check is due.
+std::optional<GlTrainer::UpdateSample> GlTrainer::sample_update() {
   GlSpotChecks& checks = backend_->spot_checks();
   const int chosen = checks.choose(parameters_.size());
-  if (chosen < 0) return nullptr;
-  auto sample = std::make_unique<UpdateSample>();
+  if (chosen < 0) return std::nullopt;
+  UpdateSample sample;
   const auto p = static_cast<std::size_t>(chosen);
-  sample->parameter = p;
+  sample.parameter = p;
   const std::int64_t size = cells_of(p), count = std::min(kUpdatedCells, size);
   const std::int64_t first = checks.draw(size - count + 1);
-  for (std::int64_t i = 0; i < count; ++i) sample->cells.push_back(first + i);
+  for (std::int64_t i = 0; i < count; ++i) sample.cells.push_back(first + i);
   checks.spend([&] {
     const auto bring = [&](unsigned buffer) {
-      const std::span<const float> cells = checks.bring(buffer, sample->cells);
+      const std::span<const float> cells = checks.bring(buffer, sample.cells);
       return std::vector<float>(cells.begin(), cells.end());
     };
     const auto bring_from = [&](GlTensors& tensors, const float* memory) {
       return bring(tensors.to_read(p, memory, size));
     };
-    sample->value = bring_from(weights_on_, parameters_[p].data.data());
-    sample->gradient = bring(measured_[p].buffer);
+    sample.value = bring_from(weights_on_, parameters_[p].data.data());
+    sample.gradient = bring(measured_[p].buffer);
     for (std::size_t m = 0; m < optimizer_->moment_count(); ++m)
-      sample->moments[m] = bring_from(moments_on_[m], optimizer_->moment(p, m).data());
+      sample.moments[m] = bring_from(moments_on_[m], optimizer_->moment(p, m).data());
   });
   return sample;
 }

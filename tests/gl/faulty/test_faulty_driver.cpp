@@ -69,7 +69,7 @@ TEST_CASE("window: a card that turns wrong while somebody types is not used any 
   CHECK(shell.state().session.compute == ComputeMode::kCpu);
   CHECK(shows_processor(shell));
   INFO(notices_of(shell));
-  CHECK(notices_of(shell).find("A check found that the graphics card now computes") !=
+  CHECK(notices_of(shell).find("a check found that the graphics card now computes") !=
         std::string::npos);
   CHECK(notices_of(shell).find("processor goes on") != std::string::npos);
   // It has not passed its test any more, so it is not started again; both beside each other are.
