@@ -108,11 +108,13 @@ until_true 25 "the autosave" autosaved "one apple"
 train_some
 until_true 30 "the run" a_run_at 1
 xdotool key p
-mkdir "$folder/gone"                       # at once, as a disk that is pulled out
+mkdir -p "$folder/config" "$folder/gone"   # the settings may not have been written yet
+# Moved, not removed: gone at once, as a disk that is pulled out.
 mv "$folder/config" "$folder/state" "$folder/data" "$folder/gone"
 xdotool key p ctrl+t
 until_true 25 "the settings again" has_key "$settings" theme dark
 until_true 25 "the run again" a_run_at 2
+until_true 25 "the text again" autosaved "one apple"
 rm -rf "$folder/gone"
 { kill -9 "$pid"; wait "$pid"; } 2>/dev/null
 start --lang en
