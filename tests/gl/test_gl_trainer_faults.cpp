@@ -46,6 +46,7 @@ TEST_CASE("gl trainer: batches that are too large run in pieces, and what never 
   options.limits = GlDevice::ask(real_gl()).limits;
   // Of one row the hidden layer (6 positions of 64) fits, of three it does not.
   options.limits->block_bytes = 4 * 1100;
+  options.table = KernelTable::of(*options.limits);  // a card's, wherever this runs
   {
     Pair pair(c, options_for(0.2), std::make_shared<GlBackend>(options));
     const std::vector<TokenBatch> batches = {pair.batch(7, 1), pair.batch(5, 2)};

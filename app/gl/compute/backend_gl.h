@@ -120,6 +120,12 @@ class GlBackend final : public Backend {
   /// With false, runs leave what they compute on the device: memory has it only after fetch(). To
   /// begin with they copy everything to memory.
   void set_fetching(bool on) { fetching_ = on; }
+  /// With true, results hold NaN wherever a kernel does not write them (GlTensors::set_spoiling),
+  /// of runs with the backend's own storage.
+  void set_spoiling(bool on) {
+    own_.tensors.set_spoiling(on);
+    own_.gradients.set_spoiling(on);
+  }
   /// Copies a tensor, or the gradient of one, from the device to memory where the device has a
   /// newer one. The program must be the one that ran last.
   void fetch(const Program&, TensorId, std::span<float* const> memory);

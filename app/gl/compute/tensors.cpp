@@ -103,6 +103,15 @@ unsigned GlTensors::to_read(std::size_t at, const float* memory, std::int64_t ce
 unsigned GlTensors::to_write(std::size_t at, std::int64_t cells, std::int64_t room) {
   Slot& slot = slots_[at];
   make_room(slot, cells, room);
+  if (spoils_) {
+    constexpr std::uint32_t kNaN = 0x7fc0dead;
+    gl_.clear_buffer_sub_data(GL_SHADER_STORAGE_BUFFER, GL_R32UI, 0, bytes_of(cells),
+                              GL_RED_INTEGER, GL_UNSIGNED_INT, &kNaN);
+  }
+  return mark_written(slot);
+}
+
+unsigned GlTensors::mark_written(Slot& slot) {
   slot.constant.reset();
   slot.known = false;
   slot.newer = true;
@@ -113,7 +122,8 @@ unsigned GlTensors::to_write(std::size_t at, std::int64_t cells, std::int64_t ro
 unsigned GlTensors::to_add(std::size_t at, const float* memory, std::int64_t cells,
                            std::int64_t room) {
   to_read(at, memory, cells, room);
-  return to_write(at, cells, room);
+  make_room(slots_[at], cells, room);
+  return mark_written(slots_[at]);
 }
 
 void GlTensors::borrow(std::size_t at, unsigned buffer, std::int64_t cells) {

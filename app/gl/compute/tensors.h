@@ -51,6 +51,10 @@ class GlTensors {
   /// Memory got numbers from elsewhere: the buffer's are old.
   void forget(std::size_t slot);
 
+  /// From now on what to_write() gives is full of NaN before the kernel writes it. What a kernel
+  /// leaves out would else be what lay there before, which may be the right numbers of another run.
+  void set_spoiling(bool on) { spoils_ = on; }
+
   /// Does its buffer hold the tensor's numbers?
   bool has(std::size_t slot) const {
     return slot < slots_.size() && slots_[slot].buffer != 0 &&
@@ -81,9 +85,11 @@ class GlTensors {
 
   void drop(Slot&);
   void make_room(Slot&, std::int64_t cells, std::int64_t room);
+  unsigned mark_written(Slot&);
 
   const GlCalls& gl_;
   std::int64_t guard_cells_;
+  bool spoils_ = false;
   std::vector<Slot> slots_;
   std::vector<std::size_t> newer_;
   std::uint64_t run_ = 0, signature_ = 0, writes_ = 0;

@@ -33,6 +33,7 @@ void fill_buffers(GlCalls& gl) {
   gl.buffer_sub_data = &call<epoxy_glBufferSubData>;
   gl.get_buffer_sub_data = &call<epoxy_glGetBufferSubData>;
   gl.copy_buffer_sub_data = &call<epoxy_glCopyBufferSubData>;
+  gl.clear_buffer_sub_data = &call<epoxy_glClearBufferSubData>;
 }
 
 void fill_programs(GlCalls& gl) {

@@ -30,6 +30,8 @@ struct GlCalls {
                               void* data) = nullptr;
   void (*copy_buffer_sub_data)(GLenum from, GLenum to, GLintptr from_offset, GLintptr to_offset,
                                GLsizeiptr bytes) = nullptr;
+  void (*clear_buffer_sub_data)(GLenum target, GLenum inside, GLintptr offset, GLsizeiptr bytes,
+                                GLenum format, GLenum type, const void* data) = nullptr;
 
   // programs
   GLuint (*create_shader)(GLenum kind) = nullptr;

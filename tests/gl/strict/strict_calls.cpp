@@ -163,6 +163,15 @@ struct StrictCalls {
       now().copy(from, to, from_offset, to_offset, bytes);
       if (driver()) driver()->copy_buffer_sub_data(from, to, from_offset, to_offset, bytes);
     };
+    // What is spoilt counts as not written.
+    gl.clear_buffer_sub_data = [](GLenum target, GLenum inside, GLintptr offset, GLsizeiptr bytes,
+                                  GLenum format, GLenum type, const void* data) {
+      now().spoil(target, offset, bytes);
+      if (inside != GL_R32UI || format != GL_RED_INTEGER || type != GL_UNSIGNED_INT)
+        now().report("glClearBufferSubData: not of whole numbers");
+      if (driver())
+        driver()->clear_buffer_sub_data(target, inside, offset, bytes, format, type, data);
+    };
   }
 
   static void fill_running(GlCalls& gl) {

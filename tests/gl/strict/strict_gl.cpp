@@ -51,6 +51,16 @@ void StrictGl::Extents::add(std::size_t begin, std::size_t end) {
   parts_[begin] = end;
 }
 
+void StrictGl::Extents::remove(std::size_t begin, std::size_t end) {
+  if (begin >= end) return;
+  add(begin, end);  // one part has all of it
+  const auto part = std::prev(parts_.upper_bound(begin));
+  const auto [first, last] = *part;
+  parts_.erase(part);
+  add(first, begin);
+  add(end, last);
+}
+
 bool StrictGl::Extents::covers(std::size_t begin, std::size_t end) const {
   if (begin >= end) return true;
   const auto after = parts_.upper_bound(begin);
@@ -147,6 +157,15 @@ void StrictGl::upload(GLenum target, GLintptr offset, GLsizeiptr bytes, const vo
   const auto begin = static_cast<std::size_t>(offset), count = static_cast<std::size_t>(bytes);
   buffer->written.add(begin, begin + count);
   if (!has_driver_) std::memcpy(buffer->bytes.data() + begin, data, count);
+}
+
+void StrictGl::spoil(GLenum target, GLintptr offset, GLsizeiptr bytes) {
+  constexpr const char* kCall = "glClearBufferSubData";
+  Buffer* buffer = bound(target, kCall);
+  if (!buffer || !in_range(*buffer, offset, bytes, kCall)) return;
+  need_copy_barrier(*buffer, kCall);
+  const auto begin = static_cast<std::size_t>(offset), count = static_cast<std::size_t>(bytes);
+  buffer->written.remove(begin, begin + count);
 }
 
 void StrictGl::download(GLenum target, GLintptr offset, GLsizeiptr bytes, void* data) {

@@ -63,6 +63,7 @@ class StrictGl {
    public:
     void clear() { parts_.clear(); }
     void add(std::size_t begin, std::size_t end);
+    void remove(std::size_t begin, std::size_t end);
     bool covers(std::size_t begin, std::size_t end) const;
 
    private:
@@ -121,6 +122,7 @@ class StrictGl {
   void bind_base(GLenum target, GLuint index, GLuint id);
   void allocate(GLenum target, GLsizeiptr bytes, const void* data, GLenum usage);
   void upload(GLenum target, GLintptr offset, GLsizeiptr bytes, const void* data);
+  void spoil(GLenum target, GLintptr offset, GLsizeiptr bytes);
   void download(GLenum target, GLintptr offset, GLsizeiptr bytes, void* data);
   void copy(GLenum from, GLenum to, GLintptr from_offset, GLintptr to_offset, GLsizeiptr bytes);
   void compile(GLuint shader);
