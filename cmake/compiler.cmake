@@ -37,4 +37,9 @@ if(HEADLIGHT_SANITIZE)
   target_compile_options(headlight_flags INTERFACE -fsanitize=${HEADLIGHT_SANITIZE}
                          -fno-omit-frame-pointer -fno-sanitize-recover=all)
   target_link_options(headlight_flags INTERFACE -fsanitize=${HEADLIGHT_SANITIZE})
+  if(HEADLIGHT_SANITIZE MATCHES address)
+    # What it could find, reads and writes outside of an object, AddressSanitizer finds too, and a
+    # build takes a sixth longer with both.
+    target_compile_options(headlight_flags INTERFACE -fno-sanitize=object-size)
+  endif()
 endif()

@@ -237,7 +237,7 @@ void check_shape(const Document& doc, const Config& trained, const ModelOptions&
     all += (i == 0 ? ": " : ", ") + names[i];
   throw UsageError("--target must be one of the model's " + std::to_string(names.size()) +
                    (classes ? " classes" : " tokens") + all + "; got '" + name + "'. " +
-                   did_you_mean(name, views));
+                   say(Language::kEnglish, did_you_mean(name, views)));
 }
 
 // Only where the sentence does not tell what is right can it be said here.

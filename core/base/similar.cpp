@@ -24,8 +24,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-std::string did_you_mean(std::string_view name, std::span<const std::string_view> candidates) {
-  if (name.size() > 200) return "";  // not a slip of the finger
+Message did_you_mean(std::string_view name, std::span<const std::string_view> candidates) {
+  if (name.size() > 200) return {};  // not a slip of the finger
   std::vector<std::pair<std::size_t, std::string_view>> near;
   for (std::string_view candidate : candidates) {
     const std::size_t distance = edit_distance(name, candidate);
@@ -34,10 +34,10 @@ std::string did_you_mean(std::string_view name, std::span<const std::string_view
   }
   std::stable_sort(near.begin(), near.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
-  if (near.empty()) return "";
-  std::string text = "did you mean '" + std::string(near[0].second) + "'";
-  if (near.size() > 1) text += " or '" + std::string(near[1].second) + "'";
-  return text + "? ";
+  if (near.empty()) return {};
+  const MessageSlot first{"name", std::string(near[0].second)};
+  if (near.size() == 1) return Message{"similar.name", {first}};
+  return Message{"similar.names", {first, {"other", std::string(near[1].second)}}};
 }
 
 }  // namespace headlight

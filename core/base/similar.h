@@ -2,12 +2,13 @@
 #pragma once
 
 #include <span>
-#include <string>
 #include <string_view>
+
+#include "core/base/message.h"
 
 namespace headlight {
 
-/// "did you mean 'a' or 'b'? ", or "" when nothing is near.
-std::string did_you_mean(std::string_view name, std::span<const std::string_view> candidates);
+/// "did you mean 'a' or 'b'? ", or nothing at all when none is near.
+Message did_you_mean(std::string_view name, std::span<const std::string_view> candidates);
 
 }  // namespace headlight

@@ -18,7 +18,8 @@ TensorId Program::require(std::string_view name) const {
   std::vector<std::string_view> names;
   for (const TensorSpec& spec : tensors) names.push_back(spec.name);
   throw UsageError("this model has no tensor named '" + std::string(name) + "'; " +
-                   did_you_mean(name, names) + "`headlight trace --list` names them all");
+                   say(Language::kEnglish, did_you_mean(name, names)) +
+                   "`headlight trace --list` names them all");
 }
 
 TensorId Program::find(Role role, TensorId near) const {

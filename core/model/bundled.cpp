@@ -24,10 +24,9 @@ const BundledModel* find(std::string_view name) {
     names.push_back(model.name);
     list += (list.empty() ? "" : ", ") + std::string(model.name);
   }
-  throw UsageError(Message{"model.unknown",
-                           {{"name", "'" + std::string(name.substr(0, 200)) + "'"},
-                            {"near", did_you_mean(name, names)},
-                            {"list", list}}});
+  const Message unknown{"model.unknown",
+                        {{"name", "'" + std::string(name.substr(0, 200)) + "'"}, {"list", list}}};
+  throw UsageError(unknown.with(did_you_mean(name, names)));
 }
 
 }  // namespace

@@ -169,7 +169,7 @@ const Preset& preset(std::string_view name) {
     list += (list.empty() ? "" : ", ") + std::string(one.name);
   }
   throw UsageError("--preset must be one of " + list + "; got '" + std::string(name) + "'. " +
-                   did_you_mean(name, names));
+                   say(Language::kEnglish, did_you_mean(name, names)));
 }
 
 Config miniature(const Preset& p) {

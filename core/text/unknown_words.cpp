@@ -8,6 +8,7 @@
 #include "core/base/similar.h"
 #include "core/base/utf8.h"
 #include "core/text/number_words.h"
+#include "core/text/pieces/piece_tokenizer.h"
 
 namespace headlight {
 namespace {
@@ -20,6 +21,22 @@ std::string_view special_at(const Vocabulary& vocabulary, std::string_view text)
       return to_string(special);
   }
   return {};
+}
+
+// What a model's own tokenizer has no pieces for, as it stands in the text.
+std::vector<std::string> without_pieces(const PieceTokenizer& pieces, std::string_view text) {
+  std::vector<std::string> unknown;
+  const std::optional<int> id = pieces.id_of(Special::kUnknown);
+  if (!id) return unknown;
+  for (const PlacedToken& token : pieces.encode(text, false)) {
+    if (token.id != *id || token.begin >= token.end) continue;
+    const std::string_view own = text.substr(token.begin, token.end - token.begin);
+    if (own == pieces.written(*id)) continue;  // that is what was written
+    const std::string clean = clean_utf8(own).text;
+    if (std::ranges::find(unknown, clean) == unknown.end()) unknown.push_back(clean);
+    if (unknown.size() == kMostUnknown) break;
+  }
+  return unknown;
 }
 
 }  // namespace
@@ -38,6 +55,7 @@ std::vector<std::string> unknown_tokens(const Vocabulary& vocabulary, std::strin
     });
     return unknown;
   }
+  if (vocabulary.pieces()) return without_pieces(*vocabulary.pieces(), text);
   const bool whole_texts = vocabulary.cut() == TextCut::kWords ||
                            vocabulary.cut() == TextCut::kCharacters ||
                            vocabulary.cut() == TextCut::kWordPiece;
@@ -105,6 +123,12 @@ Message unknown_message(std::string id, const Vocabulary& vocabulary,
         "vocabulary.ids_alone",
         {{"token", unknown_names(unknown)}, {"last", std::to_string(vocabulary.size() - 1)}}};
   }
+  if (const PieceTokenizer* pieces = vocabulary.pieces()) {
+    const std::optional<int> read_as = pieces->id_of(Special::kUnknown);
+    return Message{"vocabulary.no_pieces",
+                   {{"token", unknown_names(unknown)},
+                    {"unknown", read_as ? pieces->written(*read_as) : std::string()}}};
+  }
   constexpr int kMostOfOurs = 12, kMaxCompared = 10000;
   std::string some;
   for (int i = 0; i < std::min(vocabulary.size(), kMostOfOurs); ++i)
@@ -113,11 +137,10 @@ Message unknown_message(std::string id, const Vocabulary& vocabulary,
   std::vector<std::string_view> near;
   if (vocabulary.cut() == TextCut::kWords && vocabulary.size() <= kMaxCompared)
     near.assign(vocabulary.tokens()->begin(), vocabulary.tokens()->end());
-  return Message{std::move(id),
-                 {{"token", unknown_names(unknown)},
-                  {"near", unknown.size() == 1 ? did_you_mean(unknown[0], near) : ""},
-                  {"n", count_text(vocabulary.size())},
-                  {"some", some}}};
+  const Message message{
+      std::move(id),
+      {{"token", unknown_names(unknown)}, {"n", count_text(vocabulary.size())}, {"some", some}}};
+  return message.with(unknown.size() == 1 ? did_you_mean(unknown[0], near) : Message());
 }
 
 }  // namespace headlight

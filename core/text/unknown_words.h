@@ -13,8 +13,8 @@ namespace headlight {
 
 inline constexpr std::size_t kMostUnknown = 64;
 
-/// The tokens of a text that are not in the vocabulary, each once, the first kMostUnknown. `kept`
-/// as for Vocabulary::encode().
+/// The tokens of a text that are not in the vocabulary, or what the tokenizer of a model's folder
+/// has no pieces for, each once, the first kMostUnknown. `kept` as for Vocabulary::encode().
 std::vector<std::string> unknown_tokens(const Vocabulary&, std::string_view text,
                                         Tokenizer* kept = nullptr);
 

@@ -115,7 +115,8 @@ TEST_CASE("cell again: a product brings a row and a column, and what takes too m
   const Tensor w = random_tensor("w", {{"feature", 30}, {"hidden", 40}});
   const Computed product({Op::kLinear, {x, w}});
   std::size_t brought = 0;
-  FarCall call = Whole(product).far(brought);
+  const Whole whole(product);  // whose axes the call looks at
+  FarCall call = whole.far(brought);
   const std::int64_t index[] = {7, 11};
   CHECK(cell_again(call, -1, index).known);
   CHECK(brought <= 30 + 30 + 40);
@@ -125,7 +126,8 @@ TEST_CASE("cell again: a product brings a row and a column, and what takes too m
   const Computed tall({Op::kLinear,
                        {random_tensor("x", {{"position", rows}, {"feature", 1}}),
                         random_tensor("w", {{"feature", 1}, {"hidden", 1}})}});
-  FarCall large = Whole(tall).far(brought);
+  const Whole whole_tall(tall);
+  FarCall large = whole_tall.far(brought);
   const std::int64_t corner[] = {0, 0};
   CHECK(cell_again(large, -1, corner).known);
   CHECK_FALSE(cell_again(large, 1, corner).known);

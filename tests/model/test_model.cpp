@@ -193,7 +193,10 @@ TEST_CASE("model: one that is given is run whatever the document names; the run'
   CHECK(given.model == model);
   CHECK(has(run(with("x z y", "run")).problem, "training run that has ended"));
   CHECK(has(run(with("x", "/nowhere/at/all")).problem, "/nowhere/at/all"));
-  CHECK(has(run(with("x", "bundled:inducton")).problem, "did you mean 'induction'"));
+  const Message slip = run(with("x", "bundled:inducton")).problem;
+  CHECK(has(slip, "did you mean 'induction'"));
+  CHECK(say(Language::kChinese, slip).find("你是不是想输入“induction”？自带的有") !=
+        std::string::npos);
 }
 
 TEST_CASE("model: a folder is loaded, kept, and loaded again when it was written anew") {

@@ -5,7 +5,10 @@
 #include <map>
 
 #include "core/base/error.h"
+#include "core/base/message.h"
 #include "core/base/random.h"
+#include "core/text/unknown_words.h"
+#include "core/text/vocabulary.h"
 #include "tests/support/error_text.h"
 #include "tests/text/piece_cases.h"
 
@@ -110,7 +113,8 @@ TEST_CASE("pieces: WordPiece and whole words") {
                 {"continuing_subword_prefix", "##"}};
   const PieceTokenizer tokenizer =
       opened(tokenizer_of(model, {{"pre_tokenizer", {{"type", "BertPreTokenizer"}}},
-                                  {"decoder", {{"type", "WordPiece"}}}}));
+                                  {"decoder", {{"type", "WordPiece"}}},
+                                  {"added_tokens", {added(0, "[UNK]")}}}));
   CHECK(cut_of(tokenizer, "unaffable able xun a") == "un ##aff ##able able [UNK] a");
   CHECK(cut_of(tokenizer, "aaaaaaaaaaaa") ==
         "a" + std::string(" ##a ##a ##a ##a ##a ##a ##a ##a ##a ##a ##a"));
@@ -118,6 +122,11 @@ TEST_CASE("pieces: WordPiece and whole words") {
   CHECK(tokenizer.piece(2) == "##aff");
   CHECK(tokenizer.bytes(2) == "aff");
   CHECK(tokenizer.decode(ids_of(tokenizer.encode("unaffable able"))) == "unaffable able");
+  const auto vocabulary = Vocabulary::of_pieces(std::make_shared<const PieceTokenizer>(tokenizer));
+  const std::vector<std::string> unknown = unknown_tokens(vocabulary, "xun able [UNK] zu xun");
+  CHECK(unknown == std::vector<std::string>{"xun", "zu"});
+  CHECK(has(say(Language::kEnglish, unknown_message("any", vocabulary, unknown)),
+            "no pieces for 'xun', 'zu', so the model reads [UNK] in its place"));
   model.erase("unk_token");
   CHECK(has(error_of([&] { opened(tokenizer_of(model)).encode("zebra"); }), "zebra"));
 }

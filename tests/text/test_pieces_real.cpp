@@ -21,7 +21,7 @@ std::optional<std::filesystem::path> real_folder(const char* name) {
   const char* const folder = std::getenv("HEADLIGHT_MODELS");
   if (folder && std::filesystem::exists(std::filesystem::path(folder) / name))
     return std::filesystem::path(folder) / name;
-  MESSAGE("skipped: HEADLIGHT_MODELS names no folder with " << name);
+  MESSAGE("skipped: HEADLIGHT_MODELS names no folder with " << std::string(name));
   return std::nullopt;
 }
 

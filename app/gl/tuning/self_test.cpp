@@ -46,6 +46,33 @@ struct Cells {
   std::vector<float*> pointers;
 };
 
+// "2 × 3 × 5": what the axes of a trial are called says nothing.
+std::string sizes_text(std::span<const Axis> axes) {
+  std::string text;
+  for (const Axis& axis : axes) text += (text.empty() ? "" : " × ") + std::to_string(axis.size);
+  return text;
+}
+
+// While this lives results are spoilt, so that what a kernel leaves out shows, and the test alone
+// says what is wrong.
+class Tested {
+ public:
+  explicit Tested(GlBackend& gl) : gl_(gl), share_(gl.spot_checks().share()) {
+    gl_.set_spoiling(true);
+    gl_.spot_checks().set_share(0);
+  }
+  ~Tested() {
+    gl_.set_spoiling(false);
+    gl_.spot_checks().set_share(share_);
+  }
+  Tested(const Tested&) = delete;
+  Tested& operator=(const Tested&) = delete;
+
+ private:
+  GlBackend& gl_;
+  double share_;
+};
+
 void fill_with(FloatBuffer& cells, std::uint64_t key) {
   for (std::size_t i = 0; i < cells.size(); ++i) cells[i] = bell(key, i);
 }
@@ -112,7 +139,7 @@ class GlOperationsTest {
     }
     GlSelfTestFailure failure{op,
                               backward,
-                              shape_text(program.tensors.back().axes),
+                              sizes_text(program.tensors.back().axes),
                               0,
                               is_hardware_ ? ErrorLimits::of_hardware().of(op) : trial_limit(op),
                               {}};
@@ -127,17 +154,7 @@ class GlOperationsTest {
     failures_.push_back(std::move(failure));
   }
 
-  // Results are spoilt while this lives: what a kernel leaves out has to show.
-  struct Spoiling {
-    explicit Spoiling(GlBackend& backend) : gl(backend) { gl.set_spoiling(true); }
-    ~Spoiling() { gl.set_spoiling(false); }
-    Spoiling(const Spoiling&) = delete;
-    Spoiling& operator=(const Spoiling&) = delete;
-    GlBackend& gl;
-  };
-
   double forward_error(const Program& program, Cells& expected) {
-    const Spoiling spoiling(gl_);
     Cells got(program);
     const OpCall& call = program.calls[0];
     got.copy(expected);
@@ -149,7 +166,6 @@ class GlOperationsTest {
 
   // The largest of its gradients' errors.
   double backward_error(const Program& program, Cells& memory, bool adds) {
-    const Spoiling spoiling(gl_);
     const OpCall& call = program.calls[0];
     Cells got(program), expected(program);
     fill_with(expected[call.out], 99);
@@ -279,6 +295,7 @@ void keep(const fs::path& path, const Json& json) {
 }  // namespace
 
 GlSelfTest self_test(GlBackend& gl, std::span<const Op> only) {
+  const Tested tested(gl);
   GlOperationsTest test(gl, only);
   while (!test.is_done()) test.step();
   return test.result();
@@ -303,6 +320,7 @@ GlSelfTestRun::~GlSelfTestRun() = default;
 
 void GlSelfTestRun::step() {
   if (is_done_) return;
+  const Tested tested(gl_);
   gl_.use(nullptr);  // not over what others have on the device
   if (!operations_->is_done()) return operations_->step();
   if (training_ < training_trials()) return try_training(gl_, training_++, result_.training);

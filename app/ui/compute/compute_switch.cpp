@@ -46,9 +46,8 @@ std::string status_words(const AppState& state, const Ui& ui, bool& loud) {
   if (d.computing) return std::string(ui.tr("top.computing"));
   if (!d.trace) return std::string(ui.tr("top.nothing_yet"));
   const bool gpu = d.trace->backend() == "gl";
-  std::string words =
-      gpu ? "GPU · " + short_device(d.gpu.device)
-          : "CPU · " + std::string(d.trace->backend() == "cpu" ? "Eigen" : ui.tr("top.reference"));
+  std::string words = gpu ? "GPU · " + short_device(d.gpu.device) : "CPU";
+  if (!gpu && d.trace->backend() != "cpu") words += " · " + std::string(ui.tr("top.reference"));
   if (gpu && !d.gpu.fallbacks.empty()) {
     words += " · " + tr_count(ui.language, "compute.fallbacks",
                               static_cast<long long>(d.gpu.fallbacks.size()));

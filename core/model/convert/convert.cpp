@@ -153,9 +153,9 @@ const ConvertTarget& target_named(const std::string& name) {
     names.push_back(target.name);
     list += (list.empty() ? "" : ", ") + std::string(target.name);
   }
-  throw UsageError(Message{
-      "convert.unknown_target",
-      {{"got", shown(fs::path(name))}, {"known", list}, {"near", did_you_mean(name, names)}}});
+  const Message unknown{"convert.unknown_target",
+                        {{"got", shown(fs::path(name))}, {"known", list}}};
+  throw UsageError(unknown.with(did_you_mean(name, names)));
 }
 
 bool is_within(const fs::path& inner, const fs::path& outer) {

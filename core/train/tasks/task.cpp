@@ -25,10 +25,9 @@ const TaskEntry& entry_of(std::string_view id) {
   }
   std::string list;
   for (const std::string_view name : ids) list += (list.empty() ? "" : ", ") + std::string(name);
-  throw UsageError(Message{"task.unknown",
-                           {{"task", "'" + std::string(id.substr(0, 80)) + "'"},
-                            {"near", did_you_mean(id, ids)},
-                            {"list", list}}});
+  const Message unknown{"task.unknown",
+                        {{"task", "'" + std::string(id.substr(0, 80)) + "'"}, {"list", list}}};
+  throw UsageError(unknown.with(did_you_mean(id, ids)));
 }
 
 // The options with defaults for those that are not given.
@@ -47,11 +46,11 @@ TaskOptions complete(const TaskInfo& info, const TaskOptions& given) {
     const auto known = std::find_if(info.options.begin(), info.options.end(),
                                     [&](const TaskOption& o) { return o.name == name; });
     if (known == info.options.end()) {
-      throw UsageError(Message{list.empty() ? "task.no_options" : "task.unknown_option",
-                               {{"task", std::string(info.id)},
-                                {"option", "'" + name.substr(0, 80) + "'"},
-                                {"near", did_you_mean(name, names)},
-                                {"list", list}}});
+      const Message unknown{list.empty() ? "task.no_options" : "task.unknown_option",
+                            {{"task", std::string(info.id)},
+                             {"option", "'" + name.substr(0, 80) + "'"},
+                             {"list", list}}};
+      throw UsageError(unknown.with(did_you_mean(name, names)));
     }
     if (value < known->low || value > known->high) {
       throw UsageError(Message{"task.option_range",

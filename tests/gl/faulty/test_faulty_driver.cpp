@@ -47,6 +47,38 @@ bool is_known_faulty() {
 
 }  // namespace
 
+TEST_CASE("window: of a card that computes wrongly nothing is shown, chosen by itself or by hand") {
+  if (!can_compute()) return;
+  for (const bool by_hand : {false, true}) {
+    CAPTURE(by_hand);
+    GlBackendOptions options = checked_options(0);
+    g_right_uniforms = kNeverWrong;
+    options.calls = &card_calls();
+    options.texts =
+        texts_with("shaders/gelu.comp", "normal_cdf(x[i], bell)", "1.5 * normal_cdf(x[i], bell)");
+    Shell shell(short_document(), window_options());
+    shell.offer_gpu(maker(options), {});
+    if (by_hand) push(shell, ChooseCompute{ComputeMode::kGpu});
+    for (int i = 0; i < 3; ++i) {
+      shell.apply();
+      CHECK(shows_processor(shell));
+      shell.wait();
+    }
+    shell.apply();
+    CHECK(shows_processor(shell));
+    CHECK(shell.state().session.compute == ComputeMode::kCpu);
+    CHECK(shell.state().derived.gpu.tested);
+    CHECK_FALSE(shell.state().derived.gpu.passed());
+    CHECK(notices_of(shell).find("The graphics card computes wrongly, so the processor computes") !=
+          std::string::npos);
+    CHECK(notices_of(shell).find("gelu") != std::string::npos);
+    push(shell, ChooseCompute{ComputeMode::kGpu});
+    settle(shell);
+    CHECK(shows_processor(shell));
+    shell.stop_gpu();
+  }
+}
+
 TEST_CASE("window: a card that turns wrong while somebody types is not used any more") {
   if (!can_compute()) return;
   GlBackendOptions options = checked_options();

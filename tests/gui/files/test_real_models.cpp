@@ -123,6 +123,21 @@ TEST_CASE("real models: what hides a word has the model's own name") {
   CHECK(gui.shows("Add <mask>"));
 }
 
+TEST_CASE("real models: a notice names the words that the tokenizer has no pieces for") {
+  const TemporaryFolder folder;
+  const std::string path = folder.path("roberta");
+  make_worded_folder("roberta", path, {{0, "<s>"}, {2, "</s>"}, {3, "<unk>"}, {38, "<mask>"}});
+  Document document = small_document(1, 2, 8);
+  document.model = path;
+  document.sentence = "w5 zebra w7";
+  Gui gui(document, {1280, 720});
+  gui.frame(2);
+  CHECK(gui.notices_say("no pieces for 'zebra', so the model reads <unk> in its place"));
+  gui.push(DoEdit{SetSentence{"w5 <unk> w7"}, ""});  // asked for
+  gui.frame(2);
+  CHECK_FALSE(gui.notices_say("no pieces for"));
+}
+
 TEST_CASE("real models: the card says the layers of both stacks; ids alone are told of") {
   Gui gui(small_document(1, 2, 8), {1920, 1080});
   gui.push(ChooseModel{reference_folder("marian-apart")});
