@@ -34,13 +34,26 @@ std::string model_text(const ModelFile& m) {
   if (m.begin) json["begin"] = *m.begin;
   if (m.end) json["end"] = *m.end;
   if (!m.forced.empty()) json["forced"] = m.forced;
+  if (!m.never.empty()) json["never"] = m.never;
   json["model"] = config_json(m.config);
   return json_text(json);
 }
 
 namespace {
 
-// What a row of an encoder-decoder begins and ends with: rows of its table.
+// A few rows of the table.
+void read_rows(const JsonReader& in, const char* key, int last, std::vector<int>& rows) {
+  const OrderedJson* list = in.find(key);
+  if (!list) return;
+  for (const OrderedJson& one : *list) {
+    const bool row = one.is_number_unsigned() && one.get<std::uint64_t>() <= std::uint64_t(last);
+    if (!list->is_array() || !row || rows.size() >= kMostForced)
+      in.fail(key, Message{"session.ids"}, *list);
+    rows.push_back(one.get<int>());
+  }
+}
+
+// What a row of an encoder-decoder begins and ends with, and never has: rows of its table.
 void read_begin(const JsonReader& in, ModelFile& file) {
   const int last = static_cast<int>(file.vocab) - 1;
   int id = 0;
@@ -48,14 +61,8 @@ void read_begin(const JsonReader& in, ModelFile& file) {
   if (in.find("begin")) file.begin = id;
   in.number("end", id, 0, last);
   if (in.find("end")) file.end = id;
-  const OrderedJson* list = in.find("forced");
-  if (!list) return;
-  for (const OrderedJson& one : *list) {
-    const bool row = one.is_number_unsigned() && one.get<std::uint64_t>() <= std::uint64_t(last);
-    if (!list->is_array() || !row || file.forced.size() >= kMostForced)
-      in.fail("forced", Message{"session.ids"}, *list);
-    file.forced.push_back(one.get<int>());
-  }
+  read_rows(in, "forced", last, file.forced);
+  read_rows(in, "never", last, file.never);
 }
 
 // What only some forms of model have, and must have.

@@ -29,6 +29,7 @@ struct ModelFile {
   // has to come next at the beginning: the mark of a language.
   std::optional<int> begin = {}, end = {};
   std::vector<int> forced = {};
+  std::vector<int> never = {};  // kTranslate: what it does not write, however likely
   bool operator==(const ModelFile&) const = default;
 };
 

@@ -1,6 +1,7 @@
 #include "core/run/model_input.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "core/base/error.h"
 #include "core/graph/program_memory.h"
@@ -155,6 +156,7 @@ std::vector<int> written_row(const Model& model, const Config& config, const Run
   shape.source = static_cast<std::int64_t>(input.source_ids.size());
   shape.padded = pads_source(config);
   std::vector<int> ids = {begin_of(model)};
+  std::vector<float> allowed;  // logits, without what the model never writes
   while (static_cast<std::int64_t>(ids.size()) < most) {
     if (ids.size() <= model.file.forced.size()) {
       ids.push_back(model.file.forced[ids.size() - 1]);
@@ -171,7 +173,10 @@ std::vector<int> written_row(const Model& model, const Config& config, const Run
     const auto last = trace->tensor(trace->program().logits)
                           .cells()
                           .last(static_cast<std::size_t>(model.file.vocab));
-    const int id = choose(last);
+    allowed.assign(last.begin(), last.end());
+    for (const int never : model.file.never)
+      allowed[static_cast<std::size_t>(never)] = -std::numeric_limits<float>::infinity();
+    const int id = choose(allowed);
     if (id == end) break;
     ids.push_back(id);
   }

@@ -44,6 +44,29 @@ TEST_CASE("folders: a translation is printed without what stands around it") {
   }
 }
 
+TEST_CASE("folders: what a translator must not write it never does") {
+  const Folder folder;
+  std::filesystem::copy(reference_folder("bart"), folder / "bart");
+  const std::string path = folder / "bart/config.json", plain = read_bytes(path);
+  const std::string open = plain.substr(0, plain.rfind('\n', plain.rfind('}')));
+  const auto with_words = [&](const std::string& words) {
+    write_bytes(path, open + ",\n  \"bad_words_ids\": " + words + "\n}\n");
+  };
+  const Args base = {"generate", "--model", folder / "bart", "--ids", "11,24,7,30", "--greedy",
+                     "--tokens", "5",       "--print-ids"};
+  const std::string before = run_well(base).out;
+  const std::string likeliest = before.substr(4, before.find(',', 4) - 4);  // behind "2,0,"
+  with_words("[[" + likeliest + "], [1]]");
+  const std::string after = run_well(base).out;
+  CHECK(after.starts_with("2,0,"));
+  CHECK(("," + after + ",").find("," + likeliest + ",") == std::string::npos);
+  for (const char* wrong : {"[3]", "[[1, 2]]", "[[40]]", "[[-1]]", "7"}) {
+    CAPTURE(wrong);
+    with_words(wrong);
+    check_refused(run(base), 1, {"bad_words_ids", "one id each"});
+  }
+}
+
 TEST_CASE("folders: special tokens that are given as ids are not printed, and no blank for them") {
   const Folder folder;
   const std::string llama = worded(folder, "llama", {{1, "<s>"}, {2, "</s>"}});

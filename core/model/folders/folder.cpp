@@ -109,7 +109,8 @@ Model ModelFolder::load(double most, const ProgressFunction& progress) const {
   return model;
 }
 
-// What an encoder-decoder's own row begins and ends with, and what is forced to come first.
+// What an encoder-decoder's own row begins and ends with, what is forced to come first, and what is
+// never written.
 void ModelFolder::read_begin() {
   if (file_.config.form != ModelForm::kTranslate) return;
   const int last = static_cast<int>(file_.vocab) - 1;
@@ -121,6 +122,14 @@ void ModelFolder::read_begin() {
   if (config_.has("eos_token_id")) file_.end = config_.whole("eos_token_id", 0, last);
   if (config_.has("forced_bos_token_id"))
     file_.forced = {config_.whole("forced_bos_token_id", 0, last)};
+  if (!config_.has("bad_words_ids")) return;
+  const OrderedJson& words = config_.at("bad_words_ids");
+  for (const OrderedJson& word : words) {
+    const bool one = words.is_array() && word.is_array() && word.size() == 1 &&
+                     word[0].is_number_unsigned() && word[0] <= last;
+    if (!one) config_.reader().fail("bad_words_ids", Message{"folder.single_ids"}, words);
+    file_.never.push_back(word[0].get<int>());
+  }
 }
 
 }  // namespace headlight
