@@ -193,9 +193,9 @@ TEST_CASE("model: one that is given is run whatever the document names; the run'
   CHECK(given.model == model);
   CHECK(has(run(with("x z y", "run")).problem, "training run that has ended"));
   CHECK(has(run(with("x", "/nowhere/at/all")).problem, "/nowhere/at/all"));
-  const Message slip = run(with("x", "bundled:inducton")).problem;
-  CHECK(has(slip, "did you mean 'induction'"));
-  CHECK(say(Language::kChinese, slip).find("你是不是想输入“induction”？自带的有") !=
+  const RunResult slip = run(with("x", "bundled:inducton"));
+  CHECK(has(slip.problem, "did you mean 'induction'"));
+  CHECK(say(Language::kChinese, slip.message).find("你是不是想输入“induction”？自带的有") !=
         std::string::npos);
 }
 

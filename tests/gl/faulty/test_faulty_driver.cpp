@@ -153,14 +153,14 @@ TEST_CASE("window: a run whose card turns wrong stops, keeps its weights, and ca
   CHECK(view.status.phase == TrainPhase::kPaused);
 }
 
-TEST_CASE("faulty driver: the self-test refuses it, and names operations and training" *
-          doctest::skip()) {
+// It makes a program anew for each new value of a uniform, which takes long: of all operations only
+// those are tried here that it is known to get wrong.
+TEST_CASE("faulty driver: the self-test refuses it, and names operations" * doctest::skip()) {
   if (!is_known_faulty()) return;
   GlBackend gl(checked_options(0));
-  const GlSelfTest test = known_self_test(gl, {});
+  constexpr Op kKnown[] = {Op::kLayerNorm, Op::kScores, Op::kWeightedSum};
+  const GlSelfTest test = self_test(gl, kKnown);
   CHECK_FALSE(test.passed);
-  CHECK(test.failures.size() >= 3);
-  CHECK_FALSE(test.training.empty());
   for (const GlSelfTestFailure& failure : test.failures)
     MESSAGE(op_info(failure.op).id, failure.backward ? " backward " : " ", failure.shape, " ",
             failure.error);
