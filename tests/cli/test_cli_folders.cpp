@@ -1,5 +1,6 @@
 // Folders of other programs on the command line: what is printed of what they write, and what is
 // said of requests that make no sense.
+#include <fstream>
 #include <set>
 #include <sstream>
 
@@ -50,7 +51,7 @@ TEST_CASE("folders: what a translator must not write it never does") {
   const std::string path = folder / "bart/config.json", plain = read_bytes(path);
   const std::string open = plain.substr(0, plain.rfind('\n', plain.rfind('}')));
   const auto with_words = [&](const std::string& words) {
-    write_bytes(path, open + ",\n  \"bad_words_ids\": " + words + "\n}\n");
+    std::ofstream(path) << open << ",\n  \"bad_words_ids\": " << words << "\n}\n";
   };
   const Args base = {"generate", "--model", folder / "bart", "--ids", "11,24,7,30", "--greedy",
                      "--tokens", "5",       "--print-ids"};
