@@ -14,8 +14,8 @@
 namespace headlight {
 namespace {
 
-// Never touched, so that it takes addresses and no memory. The texts of the interface take 2 MB
-// while they are read, and the first problem that is said reads them.
+// Never touched, so that it takes addresses and no memory. Much more than a sentence needs: the
+// first problem that is said reads the texts of the interface.
 constexpr std::size_t kReserve = 4 << 20;
 
 std::atomic<void*> reserve{nullptr};

@@ -1,7 +1,6 @@
 // SpareMemory: what was freed goes back to the system while the window runs. Between small blocks
 // that are kept, those of the numbers of a day of training leave gaps that the C library holds on
-// to: 100 MB after seven hours, and rising, while what is in use stays the same
-// (tests/hard/RESULTS.md).
+// to: 100 MB after seven hours, while what is in use stays the same (tests/hard/RESULTS.md).
 #pragma once
 
 #include "app/workers/background_writer.h"
