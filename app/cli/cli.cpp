@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "app/cli/man_page.h"
+#include "app/cli/out_of_memory.h"
 #include "app/platform/window.h"
 #include "core/base/error.h"
 #include "core/base/number_text.h"
@@ -100,6 +101,7 @@ int finished(int status) {
 }  // namespace
 
 int run_command_line(int argc, char** argv) {
+  prepare_for_no_memory();
   occupy_standard_streams();
   // Numbers are read and written with a point, whatever the language of the machine.
   std::setlocale(LC_NUMERIC, "C");
@@ -162,7 +164,7 @@ int run_command_line(int argc, char** argv) {
     tell(error.what());
     return 2;
   } catch (const std::bad_alloc&) {
-    tell("not enough memory for this; choose a smaller model or a shorter sentence");
+    tell(kNoMemory);
     return 1;
   } catch (const std::exception& error) {
     tell(error.what());

@@ -39,6 +39,7 @@ Shell::Shell(Document document, ShellOptions options)
       exports_(shared_, state_.session, options_),
       cost_(shared_, options_, worker_, state_.session, state_.derived),
       labs_(shared_, options_, state_.session.labs, state_.labs),
+      memory_(writer_),
       writer_(options_.background) {
   state_.history = History(std::move(document));
   steps_.await_layers([this](TensorId tensor) { return computing_.await_layer(tensor); });
@@ -191,6 +192,7 @@ void Shell::set_screen_scale(float scale) {
 void Shell::keep(double seconds) {
   notices_.pass(seconds);
   computing_.wait(seconds);
+  memory_.pass(seconds);
   training_.keep_safe(seconds);
   keeping_.keep(seconds, [this] { return training_.safe_folder(); });
 }

@@ -22,6 +22,7 @@
 #include "app/shell/exports/export_controller.h"
 #include "app/shell/labs/labs_controller.h"
 #include "app/shell/runs/runs_controller.h"
+#include "app/shell/spare_memory.h"
 #include "core/train/heads/head_claims.h"
 
 namespace headlight {
@@ -122,6 +123,7 @@ class Shell {
   ExportController exports_;
   CostController cost_;
   LabsController labs_;
+  SpareMemory memory_;
   BackgroundWriter writer_;  // last: ends first
 };
 

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "core/io/atomic_file.h"
+#include "core/io/file_steps.h"
 
 namespace headlight {
 namespace {
@@ -13,7 +14,9 @@ void write_or_remove(const std::string& path, const std::function<std::string()>
     std::filesystem::remove(path, ignored);
     return;
   }
-  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
+  std::error_code error;
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);
+  if (error) fail_to_save(path, error.value());
   write_file_atomic(path, text());
 }
 

@@ -6,6 +6,7 @@
 
 #include "app/workers/stopwatch.h"
 #include "core/base/error.h"
+#include "core/io/file_steps.h"
 
 namespace headlight {
 namespace {
@@ -56,17 +57,17 @@ void RunAutosave::carry_out(std::uint64_t run, const Job& job) {
     if (place != places_.end() && place->second.step <= job.step) remove(run);
     return;
   }
-  Place& to = place_of(run, job.write->model.task);
-  const double began = seconds_now();
   try {
+    Place& to = place_of(run, job.write->model.task);
+    const double began = seconds_now();
     job.write->save(to.folder);
+    took_ = seconds_now() - began;
+    to.step = job.write->step;
+    note(run, &to, {});
   } catch (...) {
     note(run, nullptr, caught_problem());
     throw;
   }
-  took_ = seconds_now() - began;
-  to.step = job.write->step;
-  note(run, &to, {});
 }
 
 void RunAutosave::note(std::uint64_t run, const Place* place, const Message& problem) {
@@ -117,8 +118,9 @@ RunAutosave::Place& RunAutosave::place_of(std::uint64_t run, const std::string& 
 // A folder that nobody has, with its lock.
 RunAutosave::Place RunAutosave::make_place(const std::string& task) const {
   constexpr int kMaxTries = 100;
-  std::error_code ignored;  // saving says what is wrong
-  fs::create_directories(folder_, ignored);
+  std::error_code error, ignored;
+  fs::create_directories(folder_, error);
+  if (error) fail_to_save(folder_, error.value());
   const std::string name = (fs::path(folder_) / name_of(task)).string();
   Place place;
   for (int n = 1; n <= kMaxTries; ++n) {

@@ -133,7 +133,9 @@ for kill_number in $(seq 1 "$kills"); do
   word=$(awk -v killed="$killed" '$1 <= killed - 5000 { word = $2 } END { print word }' "$typed")
   exports=$(find "$folder/work" -name "numbers.csv" -o -name "picture.png" | wc -l)
   look "$word" || fail "kill $kill_number, while it should $what"
+  # A trained model may not know what was typed: that is said once everything has been read.
   "$headlight" trace --list --session "$session" >/dev/null 2>"$log" ||
+    grep -q "the model does not know" "$log" ||
     fail "kill $kill_number, while it should $what: the session cannot be opened"
   for run in "$runs_dir"/*/; do
     [ -d "$run" ] || continue
