@@ -1,5 +1,6 @@
 // What a person can get wrong: each time one sentence on stderr and an honest exit status.
 #include <cmath>
+#include <cstdlib>
 
 #include "tests/cli/child.h"
 
@@ -95,7 +96,23 @@ TEST_CASE("models that cannot be") {
   check_refused(list({"--window", "-1"}), 2, {"--window", "got -1"});
   check_refused(list({"--stride", "0"}), 2, {"--stride", "got 0"});
   check_refused(list({"--max-tokens", "0"}), 2, {"--max-tokens", "got 0"});
-  check_refused(list({"--threads", "0"}), 2, {"--threads"});
+  for (const char* threads : {"0", "-1", "10000", "many"})
+    check_refused(list({"--threads", threads}), 2, {"--threads"});
+}
+
+TEST_CASE("variables by which others are told of threads change nothing, whatever they say") {
+  const Args args = {"trace", "--sentence", "a b c", "--out"};
+  const Folder folder;
+  const auto numbers = [&] {
+    run_well(joined(args, {folder / "t.safetensors"}));
+    return read_bytes(folder / "t.safetensors");
+  };
+  const std::string before = numbers();
+  const char* const names[] = {"OMP_NUM_THREADS", "OMP_STACKSIZE",        "OMP_SCHEDULE",
+                               "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "GOMP_CPU_AFFINITY"};
+  for (const char* name : names) ::setenv(name, "-7 nonsense", 1);
+  CHECK(numbers() == before);
+  for (const char* name : names) ::unsetenv(name);
 }
 
 TEST_CASE("recipes of published models that cannot be") {
