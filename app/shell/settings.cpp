@@ -1,15 +1,22 @@
 #include "app/shell/settings.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <thread>
 
 #include "core/base/error.h"
 #include "core/io/atomic_file.h"
+#include "core/io/file_steps.h"
 
 namespace headlight {
 namespace {
@@ -216,6 +223,43 @@ Settings merge_changes(Settings stored, const Settings& before, const Settings& 
   merge(&Settings::kept_models);
   merge(&Settings::kept_runs);
   return stored;
+}
+
+namespace {
+
+// The lock of a folder, which leaves no file behind. Who holds it is done in milliseconds; where
+// there are no locks, or somebody keeps it, the settings are worth more than waiting for it.
+class FolderLock {
+ public:
+  explicit FolderLock(const std::filesystem::path& folder)
+      : fd_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+    using namespace std::chrono_literals;
+    for (int i = 0; i < 100 && fd_ >= 0 && ::flock(fd_, LOCK_EX | LOCK_NB) != 0; ++i)
+      std::this_thread::sleep_for(10ms);
+  }
+  ~FolderLock() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+
+ private:
+  const int fd_;
+};
+
+}  // namespace
+
+void keep_changes(const std::string& path, const Settings& otherwise, const Settings& before,
+                  const Settings& now) {
+  const auto folder = std::filesystem::path(path).parent_path();
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) fail_to_save(path, error.value());
+  const FolderLock lock(folder);
+  const SettingsRead read = read_settings(path);
+  const bool whole = read.exists && read.problem.empty();
+  write_file_atomic(path,
+                    settings_text(merge_changes(whole ? read.settings : otherwise, before, now)));
 }
 
 std::vector<std::string> with_recent(std::vector<std::string> recent, const std::string& path) {

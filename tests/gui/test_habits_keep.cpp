@@ -1,6 +1,8 @@
 // Settings and unsaved work: what outlives the window. Files lie in temporary folders.
 #include <algorithm>
 #include <cstdlib>
+#include <thread>
+#include <type_traits>
 
 #include "app/platform/icon.h"
 #include "app/shell/autosave.h"
@@ -96,6 +98,27 @@ TEST_CASE("settings: only what changed here is taken over") {
   CHECK(merged.dark);
   CHECK(merged.width == 900);
   CHECK(merged.language == Language::kChinese);
+}
+
+TEST_CASE("settings: windows that change something at the same moment take nothing back") {
+  const TemporaryFolder folder;
+  const std::string path = folder.path("config/headlight/settings.json");
+  int lost = 0;
+  const auto change = [&](auto Settings::*field, int& count) {
+    Settings now;
+    for (int i = 1; i <= 100; ++i) {
+      const Settings before = now;
+      now.*field = static_cast<std::remove_reference_t<decltype(now.*field)>>(1 + 0.01 * i);
+      keep_changes(path, now, before, now);
+      count += read_settings(path).settings.*field != now.*field;
+    }
+  };
+  int lost_there = 0;
+  std::thread other([&] { change(&Settings::speed, lost_there); });
+  change(&Settings::zoom, lost);
+  other.join();
+  CHECK(lost == 0);
+  CHECK(lost_there == 0);
 }
 
 TEST_CASE("settings: recent files without doubles, ten at most") {

@@ -88,7 +88,9 @@ void KeepingController::keep_settings(double seconds) {
   }
   stored_ = merge_changes(stored_, seen_, now);
   seen_ = now;
-  writer_.write(path, [text = settings_text(stored_)] { return text; });
+  writer_.carry_out(path, [path, stored = stored_, before = kept_, now] {
+    keep_changes(path, stored, before, now);
+  });
 }
 
 // ---- unsaved work ----
