@@ -51,9 +51,9 @@ SettingsRead read_settings(const std::string& path);
 /// command line set for one start alone is not remembered.
 Settings merge_changes(Settings stored, const Settings& before, const Settings& now);
 
-/// Writes the file as it is now with what differs between `before` and `now`; where it cannot be read,
-/// `otherwise` with that. Windows that do so at the same moment wait for one another, so that none
-/// takes back what another one changes. Throws Error.
+/// Writes the file as it is now with what differs between `before` and `now`; where it cannot be
+/// read, `otherwise` with that. Windows that do so at the same moment wait for one another, so that
+/// none takes back what another one changes. Throws Error.
 void keep_changes(const std::string& path, const Settings& otherwise, const Settings& before,
                   const Settings& now);
 
