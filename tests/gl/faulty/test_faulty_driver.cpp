@@ -166,36 +166,6 @@ TEST_CASE("faulty driver: the self-test refuses it, and names operations" * doct
             failure.error);
 }
 
-TEST_CASE("faulty driver: the window shows nothing of it, chosen by itself or by hand" *
-          doctest::skip()) {
-  if (!is_known_faulty()) return;
-  for (const bool by_hand : {false, true}) {
-    GlBackendOptions options = checked_options(0);
-    g_right_uniforms = kNeverWrong;
-    options.calls = &card_calls();
-    Shell shell(short_document(), window_options());
-    shell.offer_gpu(maker(options), {});
-    if (by_hand) push(shell, ChooseCompute{ComputeMode::kGpu});
-    for (int i = 0; i < 3; ++i) {
-      shell.apply();
-      CHECK(shows_processor(shell));
-      shell.wait();
-    }
-    shell.apply();
-    CHECK(shows_processor(shell));
-    CHECK(shell.state().session.compute == ComputeMode::kCpu);
-    CHECK(shell.state().derived.gpu.tested);
-    CHECK_FALSE(shell.state().derived.gpu.passed());
-    INFO(notices_of(shell));
-    CHECK(notices_of(shell).find("The graphics card computes wrongly, so the processor computes") !=
-          std::string::npos);
-    push(shell, ChooseCompute{ComputeMode::kGpu});
-    settle(shell);
-    CHECK(shows_processor(shell));
-    shell.stop_gpu();
-  }
-}
-
 TEST_CASE("faulty driver: checks of one per cent of the time find it while it trains" *
           doctest::skip()) {
   if (!is_known_faulty()) return;
