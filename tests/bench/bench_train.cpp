@@ -13,12 +13,6 @@
 namespace headlight {
 namespace {
 
-struct BenchModel {
-  const char* name;
-  int vocab, d_model, heads, layers, positions, batch;
-  double asked;
-};
-
 constexpr BenchModel kModels[] = {{"tiny", 32, 32, 2, 1, 16, 32, 0.50},
                                   {"toy", 64, 64, 4, 2, 64, 32, 0.75},
                                   {"small", 96, 128, 4, 4, 128, 16, 0.80}};
@@ -86,12 +80,12 @@ class Measured {
 
   TrainRate result() {
     TrainRate rate;
-    rate.name = model_.name;
+    rate.model = model_;
+    rate.parameters = trainer_->parameter_count();
     rate.tokens_per_second = quantile(tokens_, 0.5);
     rate.share = quantile(shares_, 0.5);
     rate.share_low = quantile(shares_, 0.25);
     rate.share_high = quantile(shares_, 0.75);
-    rate.asked = pass_ == BenchPass::kTrain ? model_.asked : 0;
     rate.product_gflops = quantile(products_, 0.5) * 1e-9;
     rate.peak_gflops = quantile(peaks_, 0.5) * 1e-9;
     rate.peak_share = quantile(peak_shares_, 0.5);
@@ -166,10 +160,12 @@ std::string as_table(BenchPass pass, int threads, const std::vector<TrainRate>& 
   char line[256];
   for (const TrainRate& r : rates) {
     std::snprintf(line, sizeof line, "%-6s %11.0f tokens/s  share %5.1f %% (%.1f to %.1f)",
-                  r.name.c_str(), r.tokens_per_second, 100 * r.share, 100 * r.share_low,
+                  r.model.name, r.tokens_per_second, 100 * r.share, 100 * r.share_low,
                   100 * r.share_high);
     text += line;
-    if (r.asked > 0) text += "  asked " + std::to_string(static_cast<int>(100 * r.asked)) + " %";
+    if (pass == BenchPass::kTrain) {
+      text += "  asked " + std::to_string(static_cast<int>(100 * r.model.asked)) + " %";
+    }
     std::snprintf(line, sizeof line,
                   "  product %.1f GFLOP/s\n       %5.1f %% of the peak, %.1f GFLOP/s\n",
                   r.product_gflops, 100 * r.peak_share, r.peak_gflops);
@@ -186,13 +182,23 @@ std::string as_table(BenchPass pass, int threads, const std::vector<TrainRate>& 
 std::string as_json(BenchPass pass, int threads, const std::vector<TrainRate>& rates) {
   nlohmann::ordered_json configs = nlohmann::ordered_json::array();
   for (const TrainRate& r : rates) {
-    nlohmann::ordered_json entry = {
-        {"config", r.name},           {"tokens_per_second", r.tokens_per_second},
-        {"share", r.share},           {"share_low", r.share_low},
-        {"share_high", r.share_high}, {"product_gflops", r.product_gflops},
-        {"peak_share", r.peak_share}, {"peak_gflops", r.peak_gflops}};
+    nlohmann::ordered_json entry = {{"config", r.model.name},
+                                    {"vocab", r.model.vocab},
+                                    {"d_model", r.model.d_model},
+                                    {"heads", r.model.heads},
+                                    {"layers", r.model.layers},
+                                    {"positions", r.model.positions},
+                                    {"batch", r.model.batch},
+                                    {"parameters", r.parameters},
+                                    {"share", r.share},
+                                    {"tokens_per_second", r.tokens_per_second},
+                                    {"share_low", r.share_low},
+                                    {"share_high", r.share_high},
+                                    {"peak_share", r.peak_share},
+                                    {"peak_gflops", r.peak_gflops},
+                                    {"product_gflops", r.product_gflops}};
     if (pass == BenchPass::kTrain) {
-      entry["asked"] = r.asked;
+      entry["asked"] = r.model.asked;
       entry["bytes_held"] = r.bytes_held;
       entry["bytes_needed"] = r.bytes_needed;
       entry["memory_ratio"] = r.bytes_held / r.bytes_needed;

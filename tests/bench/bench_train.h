@@ -1,6 +1,7 @@
 // Speed and memory of training, measured: printed by `headlight bench train` and `bench forward`.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,15 +10,22 @@ namespace headlight {
 
 enum class BenchPass { kTrain, kForward };
 
+/// A model that is measured, and the rows of a step.
+struct BenchModel {
+  const char* name;  // "tiny", "toy", "small"
+  int vocab, d_model, heads, layers, positions, batch;
+  double asked;  // the share aimed at
+};
+
 /// One model, measured. Rates are medians of all rounds.
 struct TrainRate {
-  std::string name;  // "tiny", "toy", "small"
+  BenchModel model;
+  std::int64_t parameters = 0;
   double tokens_per_second = 0;
   /// Floating-point operations that the products of the model need, over those that the large
   /// product beside it does in the same time: the median of all rounds, and the middle half of
   /// them.
   double share = 0, share_low = 0, share_high = 0;
-  double asked = 0;           // the share aimed at; 0: only for information
   double product_gflops = 0;  // the rate of the large product
   double peak_gflops = 0;     // the machine's multiply-add peak on the same threads
   double peak_share = 0;      // the same operations over those of the peak: the median
