@@ -25,6 +25,7 @@ class GuardedBackend final : public Backend {
     guard([&] { backend_.run_backward(program, calls, memory, gradients); });
   }
   bool runs_parts() const override { return backend_.runs_parts(); }
+  bool goes_on() const override { return backend_.goes_on(); }
   void run_more(const Program& program, std::span<const OpCall> calls,
                 std::span<float* const> memory) override {
     guard([&] { backend_.run_more(program, calls, memory); });

@@ -19,25 +19,35 @@ bool TimedBackend::supports(const Program& program, const OpCall& call) const {
   return backend_.supports(program, call);
 }
 
-void TimedBackend::run(const Program& program, std::span<const OpCall> calls,
-                       std::span<float* const> memory) {
-  if (calls.size() == program.calls.size()) times_ = {};
-  // A run may be of some of the program's calls.
+// `run` passes on some of the program's calls.
+template <class Run>
+void TimedBackend::measure(const Program& program, std::span<const OpCall> calls, const Run& run) {
   const auto place = [&](std::size_t i) {
     const auto found = std::find_if(program.calls.begin(), program.calls.end(),
                                     [&](const OpCall& c) { return c.out == calls[i].out; });
     return static_cast<int>(found - program.calls.begin());
   };
   if (!queue_) {
-    for (std::size_t i = 0; i < calls.size(); ++i) {
-      times_.forward[place(i)] =
-          milliseconds([&] { backend_.run(program, calls.subspan(i, 1), memory); });
-    }
+    for (std::size_t i = 0; i < calls.size(); ++i)
+      times_.forward[place(i)] = milliseconds([&] { run(calls.subspan(i, 1)); });
     return;
   }
-  backend_.run(program, calls, memory);
+  run(calls);
   for (const GlTiming& t : queue_->take_timings())
     times_.forward[place(static_cast<std::size_t>(t.tag))] += t.nanoseconds * 1e-6;
+}
+
+void TimedBackend::run(const Program& program, std::span<const OpCall> calls,
+                       std::span<float* const> memory) {
+  if (!calls.empty() && calls[0].out == program.calls[0].out) times_ = {};
+  measure(program, calls,
+          [&](std::span<const OpCall> some) { backend_.run(program, some, memory); });
+}
+
+void TimedBackend::run_more(const Program& program, std::span<const OpCall> calls,
+                            std::span<float* const> memory) {
+  measure(program, calls,
+          [&](std::span<const OpCall> some) { backend_.run_more(program, some, memory); });
 }
 
 void TimedBackend::run_backward(const Program& program, std::span<const BackwardCall> calls,

@@ -21,16 +21,21 @@ class TimedBackend final : public Backend {
   std::string_view name() const override { return backend_.name(); }
   bool supports(const Program&, const OpCall&) const override;
   void run(const Program&, std::span<const OpCall>, std::span<float* const> memory) override;
+  bool goes_on() const override { return backend_.goes_on(); }
+  void run_more(const Program&, std::span<const OpCall>, std::span<float* const> memory) override;
   void run_backward(const Program&, std::span<const BackwardCall>, std::span<float* const> memory,
                     std::span<float* const> gradients) override;
   void set_constants(std::span<const std::shared_ptr<const Tensor>> tensors) override {
     backend_.set_constants(tensors);
   }
   BlockCount blocks() const override { return backend_.blocks(); }
-  /// Of the last run of a whole program, and of what was run of it since.
+  /// Of the last run that began with the program's first call, and of what was run of it since.
   const CallTimes& times() const { return times_; }
 
  private:
+  template <class Run>
+  void measure(const Program&, std::span<const OpCall>, const Run&);
+
   Backend& backend_;
   GlQueue* queue_;
   CallTimes times_;

@@ -35,6 +35,9 @@ class Backend {
   /// May `memory` begin within tensors, and a program's calls come in several runs that another
   /// program's calls lie between?
   virtual bool runs_parts() const { return false; }
+  /// May a program's calls come one after the other in several runs, the first by run() and the
+  /// others by run_more(), so that who waits hears of it in between?
+  virtual bool goes_on() const { return runs_parts(); }
   /// More calls of the program that ran last, whose masks are as they were then.
   virtual void run_more(const Program& program, std::span<const OpCall> calls,
                         std::span<float* const> memory) {

@@ -125,7 +125,7 @@ std::shared_ptr<Trace> Runner::blank_trace(const std::shared_ptr<const Program>&
 // Somebody who waits hears how far a long run is, and can stop it.
 void Runner::run_calls(const Program& program, std::span<float* const> memory,
                        Backend& backend) const {
-  if (!progress_ || !backend.runs_parts()) return backend.run(program, program.calls, memory);
+  if (!progress_ || !backend.goes_on()) return backend.run(program, program.calls, memory);
   constexpr double kLeast = 3e8;  // operations from one word to the next: about a millisecond
   const std::span<const OpCall> calls = program.calls;
   double all = 0, done = 0, slice = 0;

@@ -182,6 +182,30 @@ TEST_CASE("gl backend: what is left on the device comes when it is fetched") {
   check_no_messages();
 }
 
+TEST_CASE("gl backend: a run that goes on in pieces is the whole one, bit for bit") {
+  if (!compute_ready()) return;
+  GlBackend& gl = shared_backend();
+  REQUIRE(gl.goes_on());
+  Model whole(uneven_config(), {1, 7, 19}), pieces(uneven_config(), {1, 7, 19});
+  whole.run(gl);
+  const Program& program = *pieces.program;
+  const std::span<const OpCall> calls = program.calls;
+  const test::CallCounts before = call_counts();
+  for (std::size_t begin = 0; begin < calls.size(); begin += 5) {
+    const std::span<const OpCall> some =
+        calls.subspan(begin, std::min<std::size_t>(5, calls.size() - begin));
+    begin == 0 ? gl.run(program, some, pieces.memory) : gl.run_more(program, some, pieces.memory);
+  }
+  for (std::size_t id = 0; id < program.tensors.size(); ++id) {
+    const auto tensor = static_cast<TensorId>(id);
+    CAPTURE(name_of(pieces, tensor));
+    CHECK(std::ranges::equal(pieces.cells(tensor), whole.cells(tensor)));
+  }
+  // What a piece has left on the device is not copied there again.
+  CHECK(call_counts().uploads - before.uploads == 0);
+  check_no_messages();
+}
+
 TEST_CASE("gl backend: what one program left on the device is not another's") {
   if (!compute_ready()) return;
   GlBackend& gl = shared_backend();

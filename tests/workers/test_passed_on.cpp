@@ -19,6 +19,11 @@ class Listening final : public Backend {
     constants.assign(tensors.begin(), tensors.end());
   }
   BlockCount blocks() const override { return {3, 4}; }
+  bool goes_on() const override { return true; }
+  void run_more(const Program&, std::span<const OpCall> calls, std::span<float* const>) override {
+    more += calls.size();
+  }
+  std::size_t more = 0;  // calls
   std::vector<std::shared_ptr<const Tensor>> constants;
 };
 
@@ -32,6 +37,23 @@ TEST_CASE("workers: backends that guard and measure pass on which tensors are co
   guarded.set_constants(weights);
   CHECK(end.constants == weights);
   CHECK(guarded.blocks().computed == 3);
+}
+
+TEST_CASE("workers: backends that guard and measure let a run go on in pieces") {
+  Listening end;
+  TimedBackend timed(end);
+  GuardedBackend guarded(timed);
+  Program program;
+  program.calls.resize(3);
+  for (int i = 0; i < 3; ++i) program.calls[static_cast<std::size_t>(i)].out = i;
+  const std::span<const OpCall> calls = program.calls;
+  CHECK(guarded.goes_on());
+  guarded.run(program, calls.first(1), {});
+  guarded.run_more(program, calls.subspan(1), {});
+  CHECK(end.more == 2);
+  CHECK(timed.times().forward.size() == 3);  // those of one run
+  guarded.run(program, calls.first(1), {});
+  CHECK(timed.times().forward.size() == 1);
 }
 
 }  // namespace headlight::test

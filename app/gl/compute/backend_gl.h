@@ -81,6 +81,8 @@ class GlBackend final : public Backend {
   std::string_view name() const override { return "gl"; }
   bool supports(const Program&, const OpCall&) const override;
   void run(const Program&, std::span<const OpCall>, std::span<float* const> memory) override;
+  bool goes_on() const override { return true; }
+  void run_more(const Program&, std::span<const OpCall>, std::span<float* const> memory) override;
   void run_backward(const Program&, std::span<const BackwardCall>, std::span<float* const> memory,
                     std::span<float* const> gradients) override;
   void set_constants(std::span<const std::shared_ptr<const Tensor>>) override;
