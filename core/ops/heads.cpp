@@ -184,6 +184,7 @@ const OpInfo& split_heads_op() {
       .torch = split_torch,
       .inputs = {InputKind::kNumbers, InputKind::kSizes},
       .trials = {"b t hm, h n m"},
+      .row_by_row = true,
       .gradient_reads = {.inputs = {}, .result = false},
   };
   return info;
@@ -204,6 +205,7 @@ const OpInfo& concat_heads_op() {
       .torch = concat_torch,
       .trials = {"b h t n"},
       .joins_heads = true,
+      .row_by_row = true,
       .gradient_reads = {.inputs = {}, .result = false},
   };
   return info;

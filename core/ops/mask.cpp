@@ -98,6 +98,7 @@ const OpInfo& mask_op() {
       .trials = {"b h t s, b t s"},
       .timed = {{TunePart::kCells, "b h s n, b s n"}},
       .keeps_place = true,
+      .row_by_row = true,
       .gradient_reads = {.inputs = {false, true}, .result = false},
   };
   return info;

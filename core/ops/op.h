@@ -378,9 +378,12 @@ struct OpInfo {
   bool shares_gradient = false;
   /// Each row of the result needs the one before: only the processor runs it.
   bool is_sequential = false;
-  /// A row of the result, the cells of one token, needs of its inputs that have such rows the same
-  /// one alone: rows that are known need not be computed again (core/run/large/grown_run.h).
+  /// A row of the result, the cells of one token (of one token in each head), needs of its inputs
+  /// that have such rows the same one alone: rows that are known need not be computed again
+  /// (core/run/large/grown_run.h).
   bool row_by_row = false;
+  /// But of these inputs all rows: those of the keys and values that a query looks at.
+  std::array<bool, 4> reads_all_rows = {};
   /// In training its slope takes the input's place where nothing else reads that (see fusion.h).
   bool keeps_slope = false;
   /// The less, the more of a run need not be kept for its backward pass.

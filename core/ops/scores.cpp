@@ -330,6 +330,8 @@ const OpInfo& scores_op() {
       .trials = {"b h t n, b h s n", "b 2h t n, b h s n"},  // the second with shared heads
       .timed = {{TunePart::kProducts, "b h s t, b h s t"},
                 {TunePart::kFewRows, "b h t m, b h t m"}},
+      .row_by_row = true,
+      .reads_all_rows = {false, true},
       .gradient_reads = {.inputs = {true, true}, .result = false},
   };
   return info;

@@ -135,6 +135,8 @@ const OpInfo& weighted_sum_op() {
       .work = {.flops = 2, .per = WorkPer::kTerm},
       .trials = {"b h t s, b h s n", "b 2h t s, b h s n"},  // the second with shared heads
       .joins_heads = true,
+      .row_by_row = true,
+      .reads_all_rows = {false, true},
       .gradient_reads = {.inputs = {true, true}, .result = false},
   };
   return info;

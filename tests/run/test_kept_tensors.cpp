@@ -81,6 +81,26 @@ TEST_CASE("kept tensors: the residual stream, patterns, and the layer on the scr
   CHECK_FALSE(trace->is_there(named(*trace, "blocks.0.mlp.pre")));
 }
 
+TEST_CASE("kept tensors: a plain decoder's calls go row by row, but for scores that are seen") {
+  Runner runner(keeps_little());
+  const auto backend = make_cpu_backend(1);
+  const auto trace = runner.run(long_run(2), *backend).trace;
+  REQUIRE(trace);
+  const Program& p = trace->program();
+  const auto whole = [&](const KeptTensors& kept) {
+    std::string names;
+    for (std::size_t c = 0; c < p.calls.size(); ++c) {
+      if (!kept.by_rows()[c]) names += p.tensors[place(p.calls[c].out)].name + " ";
+    }
+    return names;
+  };
+  CHECK(whole(KeptTensors(p)) == "pos_embed ");  // a table that reads nothing
+  const TensorId shown = p.require("blocks.1.attn.z");
+  CHECK(whole(KeptTensors(p, shown)) ==
+        "pos_embed blocks.1.attn.scores_raw blocks.1.attn.scores_scaled "
+        "blocks.1.attn.scores_masked ");
+}
+
 TEST_CASE("kept tensors: memory is less, what is looked at counts, and is let go") {
   Runner whole, little(keeps_little());
   const auto backend = make_cpu_backend(1);

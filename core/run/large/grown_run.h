@@ -23,9 +23,10 @@ double row_work(const Program&);
 
 /// Runs the program whose inputs lie in `memory`. It is that of `before` but for the number of
 /// positions, and its first `kept` ids are those of `before`: at least 1, and fewer than there are.
-/// What has a row for each token, as linear maps and norms have, is computed for the others alone;
-/// the rest as ever. Rows are as those of a whole run to a few units in the last place. Of tensors
-/// that do not stay (null: all do) the first rows are left as they were.
+/// What has a row for each token, as linear maps, norms and attention have, is computed for the
+/// others alone (calls_by_rows()); the rest as ever. Rows are as those of a whole run to a few
+/// units in the last place. Of tensors that do not stay (null: all do) the first rows are left as
+/// they were.
 void run_grown(const Program&, std::span<float* const> memory, const Trace& before,
                std::int64_t kept, Backend&, const KeptTensors* stays = nullptr);
 

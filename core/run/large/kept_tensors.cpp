@@ -8,17 +8,54 @@
 
 namespace headlight {
 
-bool has_rows(const TensorSpec& spec) {
-  return spec.kind != TensorKind::kParameter && spec.axes.size() >= 2 && spec.axes[0].size == 1 &&
-         find_row_axis(spec.axes) == &spec.axes[1];
+std::size_t row_axis(const TensorSpec& spec) {
+  if (spec.kind == TensorKind::kParameter || spec.axes.size() < 2 || spec.axes[0].size != 1)
+    return 0;
+  const Axis* rows = find_row_axis(spec.axes);
+  const auto axis = rows ? static_cast<std::size_t>(rows - spec.axes.data()) : 0;
+  return axis <= 2 ? axis : 0;
 }
 
 bool goes_row_by_row(const Program& program, const OpCall& call) {
-  if (!op_info(call.op).row_by_row || !has_rows(program.tensors[place(call.out)])) return false;
-  return std::ranges::all_of(call.in, [&](TensorId id) {
+  const OpInfo& info = op_info(call.op);
+  const auto has_rows = [&](TensorId id) {
     const TensorSpec& spec = program.tensors[place(id)];
-    return spec.kind == TensorKind::kParameter || has_rows(spec);
-  });
+    const std::size_t axis = row_axis(spec);
+    return axis > 0 && spec.axes[axis].size == program.shape.positions;
+  };
+  if (!info.row_by_row || !has_rows(call.out)) return false;
+  for (std::size_t i = 0; i < call.in.size(); ++i) {
+    const bool is_parameter = program.tensors[place(call.in[i])].kind == TensorKind::kParameter;
+    if (!is_parameter && !info.reads_all_rows[i] && !has_rows(call.in[i])) return false;
+  }
+  return true;
+}
+
+bool has_columns_of_tokens(const TensorSpec& spec) {
+  const std::size_t axis = row_axis(spec);
+  return axis > 0 &&
+         std::any_of(spec.axes.begin() + static_cast<std::ptrdiff_t>(axis) + 1, spec.axes.end(),
+                     [](const Axis& a) { return counts_tokens(a.name); });
+}
+
+std::vector<bool> calls_by_rows(const Program& p, const std::function<bool(TensorId)>& stays) {
+  std::vector<bool> by_rows(p.calls.size(), false);
+  std::vector<bool> read_whole(p.tensors.size(), false);  // by source, by the calls behind
+  for (std::size_t c = p.calls.size(); c-- > 0;) {
+    const OpCall& call = p.calls[c];
+    const TensorSpec& out = p.tensors[place(call.out)];
+    const std::size_t source = place(p.resolve(call.out));
+    const bool widens = has_columns_of_tokens(out);
+    const bool seen = stays(call.out) || read_whole[source];
+    // Columns that belong to no token would have others before them.
+    const bool is_pattern = out.role == Role::kPattern && out.axes.back().size == p.shape.positions;
+    by_rows[c] = goes_row_by_row(p, call) && (!widens || !seen || is_pattern);
+    for (std::size_t i = 0; i < call.in.size(); ++i) {
+      if (!by_rows[c] || op_info(call.op).reads_all_rows[i])
+        read_whole[place(p.resolve(call.in[i]))] = true;
+    }
+  }
+  return by_rows;
 }
 
 namespace {
@@ -56,22 +93,6 @@ KeptTensors::KeptTensors(const Program& p, TensorId shown)
       stretch_of_[place(source_[place(p.calls[place(c)].out)])] = static_cast<int>(s);
   }
   const int whole = shown < 0 ? kStays : stretch_of_[place(source_[place(shown)])];
-  std::vector<bool> by_rows(p.tensors.size(), false);  // by source: made row by row
-  std::size_t stretch = 0;
-  for (std::size_t c = 0; c < p.calls.size(); ++c) {
-    const OpCall& call = p.calls[c];
-    while (stretch < stretches_.size() && static_cast<int>(c) >= stretches_[stretch].last)
-      ++stretch;
-    const bool inside =
-        stretch < stretches_.size() && static_cast<int>(c) >= stretches_[stretch].first;
-    const bool goes_by_rows = goes_row_by_row(p, call);
-    by_rows[place(source_[place(call.out)])] = goes_by_rows;
-    for (const TensorId in : call.in) {
-      const std::size_t source = place(source_[place(in)]);
-      const bool same = inside && stretch_of_[source] == static_cast<int>(stretch);
-      if (!same || (by_rows[source] && !goes_by_rows)) stay(in);
-    }
-  }
   for (std::size_t id = 0; id < p.tensors.size(); ++id) {
     const bool is_whole = whole != kStays && stretch_of_[id] == whole;
     const Role role = p.tensors[id].role;
@@ -81,6 +102,31 @@ KeptTensors::KeptTensors(const Program& p, TensorId shown)
   }
   for (const TensorId id : p.remembered) stay(id);
   for (const TensorId id : {p.logits, p.probabilities, p.token_logits, p.loss}) stay(id);
+  // What other layers read.
+  std::size_t stretch = 0;
+  for (std::size_t c = 0; c < p.calls.size(); ++c) {
+    while (stretch < stretches_.size() && static_cast<int>(c) >= stretches_[stretch].last)
+      ++stretch;
+    const bool inside =
+        stretch < stretches_.size() && static_cast<int>(c) >= stretches_[stretch].first;
+    for (const TensorId in : p.calls[c].in) {
+      const bool same =
+          inside && stretch_of_[place(source_[place(in)])] == static_cast<int>(stretch);
+      if (!same) stay(in);
+    }
+  }
+  // What is made row by row, and read as a whole.
+  by_rows_ = calls_by_rows(
+      p, [&](TensorId id) { return stretch_of_[place(source_[place(id)])] == kStays; });
+  std::vector<bool> has_old_rows(p.tensors.size(), true);  // by source
+  for (std::size_t c = 0; c < p.calls.size(); ++c) {
+    const OpCall& call = p.calls[c];
+    has_old_rows[place(source_[place(call.out)])] = !by_rows_[c];
+    for (std::size_t i = 0; i < call.in.size(); ++i) {
+      const bool reads_all = !by_rows_[c] || op_info(call.op).reads_all_rows[i];
+      if (reads_all && !has_old_rows[place(source_[place(call.in[i])])]) stay(call.in[i]);
+    }
+  }
   for (std::size_t id = 0; id < p.tensors.size(); ++id)
     stretch_of_[id] = stretch_of_[place(source_[id])];
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -10,11 +11,21 @@
 
 namespace headlight {
 
-/// A row of its own for each token, one behind the other: (1, token, …). False for parameters.
-bool has_rows(const TensorSpec&);
-/// Does each token's row of the result follow from the same row of what the call reads, and from
-/// parameters? Such a call can be run for the last rows alone.
+/// The axis along which a tensor has a row of its own for each token: 1 of (1, token, …), 2 of
+/// (1, head, token, …); 0: it has none, or is a parameter.
+std::size_t row_axis(const TensorSpec&);
+/// Does each token's row of the result follow from the same row of what the call reads, from
+/// parameters, and from what it reads as a whole (OpInfo::reads_all_rows)? Such a call can be run
+/// for the last rows alone.
 bool goes_row_by_row(const Program&, const OpCall&);
+/// Does the tensor have a column for each token, as scores have? Its old rows then have a new one.
+bool has_columns_of_tokens(const TensorSpec&);
+
+/// By call: is it run for the last rows alone where a run goes on with another's rows? All that
+/// goes row by row, but for what gives old rows new columns that somebody sees, because they
+/// `stay` or are read by a call that needs all rows. Of the patterns alone it is known what stands
+/// there: nothing, for no token looks at those behind it.
+std::vector<bool> calls_by_rows(const Program&, const std::function<bool(TensorId)>& stays);
 
 /// What stays: whatever stands outside the layers; of each layer what other layers read, the
 /// residual stream and what is added to it, the patterns, and the rows that attention reads as a
@@ -35,6 +46,8 @@ class KeptTensors {
   /// The stretch that makes a tensor which does not stay; -1: it stays. Aliases are as their
   /// source.
   int stretch_of(TensorId id) const { return stretch_of_[static_cast<std::size_t>(id)]; }
+  /// As calls_by_rows().
+  const std::vector<bool>& by_rows() const { return by_rows_; }
   std::size_t kept_cells() const { return kept_; }
   /// Of the largest stretch.
   std::size_t most_cells() const { return most_; }
@@ -51,6 +64,7 @@ class KeptTensors {
  private:
   std::vector<Stretch> stretches_;
   std::vector<int> stretch_of_;     // by TensorId
+  std::vector<bool> by_rows_;       // by call
   std::vector<std::size_t> place_;  // by TensorId: floats before it, in `kept` or in its stretch
   std::vector<bool> in_memory_;     // by TensorId: has it a place of its own?
   std::vector<TensorId> source_;    // by TensorId: whose memory it has
