@@ -349,7 +349,7 @@ void Runner::try_run(const Document& doc, Backend& backend, RunResult& result, b
   ParameterSource& source = model ? static_cast<ParameterSource&>(parameters_) : *sandbox_;
   if (!gradients) result.rows_taken = rows_to_take(*program, input, model, backend);
   const bool drops = drops_layers(*program, backend, gradients);
-  auto trace = blank_trace(program, result.rows_taken > 0, drops ? &backend : nullptr);
+  auto trace = blank_trace(program, result.rows_taken, drops ? &backend : nullptr);
   for (std::size_t id = 0; id < program->tensors.size(); ++id) {
     const TensorSpec& spec = program->tensors[id];
     if (spec.kind != TensorKind::kParameter) continue;
@@ -367,7 +367,10 @@ void Runner::try_run(const Document& doc, Backend& backend, RunResult& result, b
   } else {
     run_calls(*program, trace->memory_, backend);
   }
-  if (drops) trace->again_->kept().drop(trace->memory_);
+  if (drops) {
+    trace->again_->kept().drop(trace->memory_);
+    trace->rows_->written = shape.positions;
+  }
   if (gradients) backpropagate(*trace, model, input, doc, backend);
   if (model) {  // the vocabulary's texts reuse the memory of the last run's
     input.vocab = std::move(trace->input_.vocab);

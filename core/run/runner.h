@@ -17,6 +17,7 @@
 
 namespace headlight {
 
+class KeptTensors;
 class LayerRunner;
 
 /// What this machine and this person allow.
@@ -96,8 +97,10 @@ class Runner {
   bool fits(const Config&, const RunShape&);
   void backpropagate(Trace&, const Model*, const RunInput&, const Document&, Backend&);
   void run_calls(const Program&, std::span<float* const> memory, Backend&) const;
-  std::shared_ptr<Trace> blank_trace(const std::shared_ptr<const Program>&, bool grows,
+  std::shared_ptr<Trace> blank_trace(const std::shared_ptr<const Program>&, std::int64_t taken,
                                      const Backend* drops);
+  std::shared_ptr<GrowingRows> rows_for(const KeptTensors&, std::int64_t positions,
+                                        std::int64_t taken);
   void check_memory(const Config&, const RunShape&, const Backend&, bool gradients,
                     bool is_sandbox);
   bool drops_layers(const Program&, const Backend&, bool gradients);

@@ -62,6 +62,27 @@ bool Runner::drops_layers(const Program& program, const Backend& backend, bool g
 struct Runner::TracePool {
   std::mutex mutex;
   std::vector<std::unique_ptr<Trace>> free;
+  std::vector<std::unique_ptr<GrowingRows>> free_rows;
+
+  // Some that have room for so many cells, which they do not need much more than; else none.
+  std::unique_ptr<GrowingRows> take_rows(std::size_t cells) {
+    const std::lock_guard lock(mutex);
+    for (std::unique_ptr<GrowingRows>& rows : free_rows) {
+      const std::size_t room = rows->cells.size();
+      if (room < cells || room > 4 * cells) continue;
+      rows.swap(free_rows.back());
+      std::unique_ptr<GrowingRows> found = std::move(free_rows.back());
+      free_rows.pop_back();
+      return found;
+    }
+    return nullptr;
+  }
+  void give_back(std::unique_ptr<GrowingRows> rows) {
+    constexpr std::size_t kMostFree = 2;
+    const std::lock_guard lock(mutex);
+    if (free_rows.size() == kMostFree) free_rows.front().swap(rows);
+    if (free_rows.size() < kMostFree) free_rows.push_back(std::move(rows));
+  }
 
   std::unique_ptr<Trace> take() {
     const std::lock_guard lock(mutex);
@@ -80,23 +101,47 @@ struct Runner::TracePool {
 
 Runner::Runner(RunLimits limits) : limits_(limits), pool_(std::make_shared<TracePool>()) {}
 
+// Where the rows behind `taken` may be written: behind those of the run before, as long as nobody
+// has others there. Who goes on once will go on again: there is room for twice as many, of which
+// the system gives what is written.
+std::shared_ptr<GrowingRows> Runner::rows_for(const KeptTensors& kept, std::int64_t positions,
+                                              std::int64_t taken) {
+  const std::shared_ptr<GrowingRows> last = last_ ? last_->rows_ : nullptr;
+  if (taken > 0 && last && last->written <= taken && last->capacity >= positions) return last;
+  const std::int64_t capacity = positions + (taken > 0 ? std::max<std::int64_t>(16, positions) : 0);
+  const std::size_t cells = kept.growing_cells() * static_cast<std::size_t>(capacity);
+  std::unique_ptr<GrowingRows> rows = pool_->take_rows(cells);
+  if (!rows) {
+    rows = std::make_unique<GrowingRows>();
+    rows->cells.resize(cells);
+    will_write(rows->cells.data(), cells * sizeof(float));
+  }
+  rows->capacity = capacity;
+  rows->written = 0;
+  return {rows.release(), [pool = std::weak_ptr(pool_)](GrowingRows* used) {
+            std::unique_ptr<GrowingRows> own(used);
+            if (const auto still_there = pool.lock()) still_there->give_back(std::move(own));
+          }};
+}
+
 // A row that grows will soon need more: its memory has room for a quarter more, so that not every
 // token takes new memory from the system, which costs more than the token.
 std::shared_ptr<Trace> Runner::blank_trace(const std::shared_ptr<const Program>& program,
-                                           bool grows, const Backend* drops) {
+                                           std::int64_t taken, const Backend* drops) {
   std::optional<KeptTensors> kept;
   if (drops) kept.emplace(*program, shown_.empty() ? -1 : program->find(shown_));
   const std::size_t cells = kept ? kept->kept_cells() : arena_cells(*program);
   const auto hand_back = [pool = std::weak_ptr(pool_)](Trace* used) {
     std::unique_ptr<Trace> trace(used);
     trace->again_.reset();  // nobody looks any more
+    trace->rows_.reset();
     if (const auto still_there = pool.lock()) still_there->give_back(std::move(trace));
   };
   const std::shared_ptr<Trace> trace(pool_->take().release(), hand_back);
   const auto make_room = [&](FloatBuffer& buffer, std::size_t needed) {
     if (buffer.size() >= needed && buffer.size() <= 4 * needed) return;
     buffer = FloatBuffer();  // give the old memory back before asking for the new
-    buffer.resize(needed + (grows ? needed / 4 : 0));
+    buffer.resize(needed + (taken > 0 ? needed / 4 : 0));
     will_write(buffer.data(), buffer.size() * sizeof(float));
   };
   make_room(trace->arena_, cells);
@@ -107,7 +152,8 @@ std::shared_ptr<Trace> Runner::blank_trace(const std::shared_ptr<const Program>&
   trace->anomalies_.clear();
   trace->parameters_.assign(program->tensors.size(), nullptr);
   if (kept) {
-    kept->lay_out(trace->arena_.data(), trace->shared_.data(), trace->memory_);
+    trace->rows_ = rows_for(*kept, program->shape.positions, taken);
+    kept->lay_out(trace->arena_.data(), *trace->rows_, trace->shared_.data(), trace->memory_);
     if (!layer_runner_ || layer_runner_->backend() != drops->name())
       layer_runner_ = std::make_shared<LayerRunner>(std::string(drops->name()));
     trace->again_ = std::make_shared<LayersAgain>(program, std::move(*kept), layer_runner_);

@@ -79,11 +79,16 @@ TraceMemory Trace::memory() const {
     const TensorSpec& spec = program_->tensors[id];
     if (spec.kind != TensorKind::kInput && spec.kind != TensorKind::kActivation) continue;
     if (!memory_[id]) continue;
+    if (again_ && again_->kept().grows(static_cast<TensorId>(id))) continue;
     end = std::max(end, static_cast<const float*>(memory_[id]) + cell_count(spec.axes));
   }
-  const auto used = static_cast<std::size_t>(end - arena_.data());
+  auto used = static_cast<std::size_t>(end - arena_.data()), all = arena_.size();
+  if (again_) {
+    used += again_->kept().growing_cells() * static_cast<std::size_t>(program_->shape.positions);
+    all += rows_->cells.size();
+  }
   memory.arena = static_cast<double>(used * sizeof(float));
-  memory.spare = static_cast<double>((arena_.size() - used) * sizeof(float));
+  memory.spare = static_cast<double>((all - used) * sizeof(float));
   memory.shared = static_cast<double>(shared_.size() * sizeof(float));
   if (again_) memory.again = again_->bytes();
   if (backward_) memory.gradients = backward_->memory_bytes();

@@ -43,6 +43,7 @@ class Backend;
 class Backward;
 class KeptTensors;
 class LayersAgain;
+struct GrowingRows;
 class ParameterSource;
 
 /// Bytes that a trace has, counted where its tensors lie.
@@ -119,6 +120,7 @@ class Trace {
   std::vector<std::shared_ptr<const Tensor>> parameters_;  // by TensorId
   RunInput input_;
   FloatBuffer arena_;
+  std::shared_ptr<GrowingRows> rows_;   // where `again_`: what other runs may go on behind
   FloatBuffer shared_;                  // where `again_`: what layers were computed in
   std::shared_ptr<LayersAgain> again_;  // null: all is kept
   std::shared_ptr<Backward> backward_;  // where gradients lie; null without them

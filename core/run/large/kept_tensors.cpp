@@ -82,6 +82,7 @@ KeptTensors::KeptTensors(const Program& p, TensorId shown)
     : stretches_(find_stretches(p)),
       stretch_of_(p.tensors.size(), kStays),
       place_(p.tensors.size(), 0),
+      grows_(p.tensors.size(), false),
       in_memory_(p.tensors.size(), false) {
   for (std::size_t id = 0; id < p.tensors.size(); ++id)
     source_.push_back(p.resolve(static_cast<TensorId>(id)));
@@ -92,6 +93,8 @@ KeptTensors::KeptTensors(const Program& p, TensorId shown)
     for (int c = stretches_[s].first; c < stretches_[s].last; ++c)
       stretch_of_[place(source_[place(p.calls[place(c)].out)])] = static_cast<int>(s);
   }
+  std::vector<bool> in_layer(p.tensors.size());
+  for (std::size_t id = 0; id < p.tensors.size(); ++id) in_layer[id] = stretch_of_[id] != kStays;
   const int whole = shown < 0 ? kStays : stretch_of_[place(source_[place(shown)])];
   for (std::size_t id = 0; id < p.tensors.size(); ++id) {
     const bool is_whole = whole != kStays && stretch_of_[id] == whole;
@@ -130,21 +133,33 @@ KeptTensors::KeptTensors(const Program& p, TensorId shown)
   for (std::size_t id = 0; id < p.tensors.size(); ++id)
     stretch_of_[id] = stretch_of_[place(source_[id])];
 
+  for (std::size_t c = 0; c < p.calls.size(); ++c) {
+    const TensorSpec& out = p.tensors[place(p.calls[c].out)];
+    const bool in_order = row_axis(out) == 1 && !has_columns_of_tokens(out);
+    grows_[place(p.calls[c].out)] = by_rows_[c] && in_order && !in_layer[place(p.calls[c].out)];
+  }
   for (std::size_t id = 0; id < p.tensors.size(); ++id) {
     const TensorSpec& spec = p.tensors[id];
     in_memory_[id] = spec.kind == TensorKind::kInput || spec.kind == TensorKind::kActivation;
     if (!in_memory_[id]) continue;
     const int own = stretch_of_[id];
-    std::size_t& end = own == kStays ? kept_ : stretches_[place(own)].cells;
+    const std::int64_t cells = cell_count(spec.axes);
+    std::size_t& end = grows_[id] ? growing_ : own == kStays ? kept_ : stretches_[place(own)].cells;
     place_[id] = end;
-    end += padded_cells(cell_count(spec.axes));
+    end += padded_cells(grows_[id] ? cells / p.shape.positions : cells);
   }
   for (const Stretch& s : stretches_) most_ = std::max(most_, s.cells);
 }
 
-void KeptTensors::lay_out(float* kept, float* shared, std::span<float*> memory) const {
+void KeptTensors::lay_out(float* kept, GrowingRows& rows, float* shared,
+                          std::span<float*> memory) const {
   for (std::size_t id = 0; id < place_.size(); ++id) {
-    if (in_memory_[id]) memory[id] = (stretch_of_[id] == kStays ? kept : shared) + place_[id];
+    if (!in_memory_[id]) continue;
+    if (grows_[id]) {
+      memory[id] = rows.cells.data() + place_[id] * static_cast<std::size_t>(rows.capacity);
+    } else {
+      memory[id] = (stretch_of_[id] == kStays ? kept : shared) + place_[id];
+    }
   }
 }
 
@@ -169,7 +184,9 @@ struct Floats {
 Floats floats_of(Config config, const RunShape& shape, int layers) {
   config.layers = layers;
   const KeptTensors kept(sketch_program(config, shape, false));
-  return {static_cast<double>(kept.kept_cells()), static_cast<double>(kept.most_cells())};
+  const double rows = static_cast<double>(shape.positions);
+  return {static_cast<double>(kept.kept_cells()) + rows * static_cast<double>(kept.growing_cells()),
+          static_cast<double>(kept.most_cells())};
 }
 
 }  // namespace

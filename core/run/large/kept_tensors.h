@@ -27,6 +27,14 @@ bool has_columns_of_tokens(const TensorSpec&);
 /// there: nothing, for no token looks at those behind it.
 std::vector<bool> calls_by_rows(const Program&, const std::function<bool(TensorId)>& stays);
 
+/// Memory in which a run goes on behind another one's rows, of tensors that no layer makes: each
+/// has room for `capacity` rows. Runs of which each goes on with the one before share it; whoever
+/// writes rows writes those behind `written`.
+struct GrowingRows {
+  FloatBuffer cells;
+  std::int64_t capacity = 0, written = 0;
+};
+
 /// What stays: whatever stands outside the layers; of each layer what other layers read, the
 /// residual stream and what is added to it, the patterns, and the rows that attention reads as a
 /// whole (queries, keys and values), so that a run may go on behind them.
@@ -48,14 +56,19 @@ class KeptTensors {
   int stretch_of(TensorId id) const { return stretch_of_[static_cast<std::size_t>(id)]; }
   /// As calls_by_rows().
   const std::vector<bool>& by_rows() const { return by_rows_; }
+  /// Of what stays, without the rows that grow.
   std::size_t kept_cells() const { return kept_; }
+  /// Of a row of all tensors together that grow in place.
+  std::size_t growing_cells() const { return growing_; }
+  bool grows(TensorId id) const { return grows_[static_cast<std::size_t>(id)]; }
   /// Of the largest stretch.
   std::size_t most_cells() const { return most_; }
 
   /// Gives the inputs and what stays their places in `kept` (kept_cells() floats, 64-byte aligned)
-  /// and the tensors of every stretch theirs in `shared` (most_cells() floats, 64-byte aligned),
-  /// where those of the next stretch lie over them.
-  void lay_out(float* kept, float* shared, std::span<float*> memory) const;
+  /// and in `rows` (growing_cells() floats for each row of its capacity), and the tensors of every
+  /// stretch theirs in `shared` (most_cells() floats, 64-byte aligned), where those of the next
+  /// stretch lie over them.
+  void lay_out(float* kept, GrowingRows& rows, float* shared, std::span<float*> memory) const;
   /// The tensors of one stretch alone, in `own` (Stretch::cells floats, 64-byte aligned).
   void lay_out(int stretch, float* own, std::span<float*> memory) const;
   /// Takes the places of the stretches' tensors away.
@@ -65,10 +78,12 @@ class KeptTensors {
   std::vector<Stretch> stretches_;
   std::vector<int> stretch_of_;     // by TensorId
   std::vector<bool> by_rows_;       // by call
-  std::vector<std::size_t> place_;  // by TensorId: floats before it, in `kept` or in its stretch
+  std::vector<std::size_t> place_;  // by TensorId: floats before it, in `kept` or in its stretch;
+                                    // of those that grow for each row of the capacity
+  std::vector<bool> grows_;         // by TensorId
   std::vector<bool> in_memory_;     // by TensorId: has it a place of its own?
   std::vector<TensorId> source_;    // by TensorId: whose memory it has
-  std::size_t kept_ = 0, most_ = 0;
+  std::size_t kept_ = 0, most_ = 0, growing_ = 0;
 };
 
 /// Bytes that a run of this shape takes at least, without gradients: its parameters, what stays,
