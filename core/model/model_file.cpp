@@ -41,13 +41,14 @@ std::string model_text(const ModelFile& m) {
 
 namespace {
 
-// A few rows of the table.
-void read_rows(const JsonReader& in, const char* key, int last, std::vector<int>& rows) {
+// Rows of the table, `most` of them.
+void read_rows(const JsonReader& in, const char* key, int last, std::size_t most,
+               std::vector<int>& rows) {
   const OrderedJson* list = in.find(key);
   if (!list) return;
   for (const OrderedJson& one : *list) {
     const bool row = one.is_number_unsigned() && one.get<std::uint64_t>() <= std::uint64_t(last);
-    if (!list->is_array() || !row || rows.size() >= kMostForced)
+    if (!list->is_array() || !row || rows.size() >= most)
       in.fail(key, Message{"session.ids"}, *list);
     rows.push_back(one.get<int>());
   }
@@ -61,8 +62,8 @@ void read_begin(const JsonReader& in, ModelFile& file) {
   if (in.find("begin")) file.begin = id;
   in.number("end", id, 0, last);
   if (in.find("end")) file.end = id;
-  read_rows(in, "forced", last, file.forced);
-  read_rows(in, "never", last, file.never);
+  read_rows(in, "forced", last, kMostForced, file.forced);
+  read_rows(in, "never", last, static_cast<std::size_t>(file.vocab), file.never);
 }
 
 // What only some forms of model have, and must have.

@@ -61,6 +61,17 @@ TEST_CASE("folders: what a translator must not write it never does") {
   const std::string after = run_well(base).out;
   CHECK(after.starts_with("2,0,"));
   CHECK(("," + after + ",").find("," + likeliest + ",") == std::string::npos);
+  // Many, some of them again and again: the folder that convert writes has each once.
+  std::string many = "[[1], [" + likeliest + "]";
+  for (int i = 0; i < 1500; ++i) many += ", [" + std::to_string(5 + i % 3) + "]";
+  with_words(many + "]");
+  const std::string others = run_well(base).out, copy = folder / "copy";
+  run_well({"convert", folder / "bart", "--out", copy, "--to", "headlight"});
+  Args of_copy = base;
+  of_copy[2] = copy;
+  CHECK(run_well(of_copy).out == others);
+  for (const char* never : {"5", "6", "7"})
+    CHECK(("," + others + ",").find("," + std::string(never) + ",") == std::string::npos);
   for (const char* wrong : {"[3]", "[[1, 2]]", "[[40]]", "[[-1]]", "7"}) {
     CAPTURE(wrong);
     with_words(wrong);

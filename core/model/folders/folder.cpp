@@ -130,6 +130,9 @@ void ModelFolder::read_begin() {
     if (!one) config_.reader().fail("bad_words_ids", Message{"folder.single_ids"}, words);
     file_.never.push_back(word[0].get<int>());
   }
+  std::ranges::sort(file_.never);
+  const auto again = std::ranges::unique(file_.never);
+  file_.never.erase(again.begin(), again.end());
 }
 
 }  // namespace headlight
