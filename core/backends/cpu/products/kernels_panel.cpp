@@ -21,20 +21,20 @@ class Panel {
     tiles_ = parts_of(packets, kTilePackets);
     for (std::int64_t t = 0; t <= tiles_; ++t) begin_[t] = part_begin(packets, tiles_, t) * kWidth;
     row_parts_ = parts_of(m.rows, rows_of_tile(begin_[1] / kWidth));
+    rows_of_part_ = m.rows / row_parts_;
+    longer_parts_ = m.rows % row_parts_;
     fetches_a_ = !m.a_transposed && m.rows * m.a_stride >= kFarFloats;
   }
 
   void add_block(std::int64_t k, std::int64_t inner) {
     prepare(k, inner);
-    const std::int64_t rows = parts_of(m_.rows, row_parts_);
     // A tile's columns of B stay in the first-level cache for all row parts of a chunk, whose rows
     // of A stay in the second-level cache for all tiles.
-    const std::int64_t chunk = std::max<std::int64_t>(1, kChunkRows / rows);
+    const std::int64_t chunk =
+        std::max<std::int64_t>(1, kChunkRows / parts_of(m_.rows, row_parts_));
     for (std::int64_t from = 0; from < row_parts_; from += chunk) {
       const std::int64_t to = std::min(row_parts_, from + chunk);
-      for (std::int64_t t = 0; t < tiles_; ++t) {
-        for (std::int64_t part = from; part < to; ++part) multiply_rows(t, part, k, inner);
-      }
+      for (std::int64_t t = 0; t < tiles_; ++t) multiply_rows(t, from, to, k, inner);
     }
   }
 
@@ -73,32 +73,41 @@ class Panel {
     }
   }
 
-  std::int64_t row_begin(std::int64_t part) const { return part_begin(m_.rows, row_parts_, part); }
+  std::int64_t row_begin(std::int64_t part) const {
+    return rows_of_part_ * part + std::min(part, longer_parts_);
+  }
 
-  void multiply_rows(std::int64_t t, std::int64_t part, std::int64_t k, std::int64_t inner) {
+  // Row parts [from, to) of one tile's columns.
+  void multiply_rows(std::int64_t t, std::int64_t from, std::int64_t to, std::int64_t k,
+                     std::int64_t inner) {
     const std::int64_t begin = begin_[t], end = begin_[t + 1], j = j_ + begin;
-    const std::int64_t row = row_begin(part), rows = row_begin(part + 1) - row;
     Tile tile;
     tile.a_stride = m_.a_transposed ? 1 : m_.a_stride;
     tile.a_step = m_.a_transposed ? m_.a_stride : 1;
-    tile.a = m_.a + row * tile.a_stride + k * tile.a_step;
-    tile.b = b_[t];
-    tile.b_stride = b_stride_[t];
     tile.bias = m_.bias ? m_.bias + j : nullptr;
-    tile.c = m_.c + row * m_.c_stride + j;
     tile.c_stride = m_.c_stride;
     tile.inner = inner;
-    tile.ahead = ahead(t, part, k, inner, tile);
     tile.continues = m_.continues;
     tile.first = k == 0 && (!m_.adds || m_.continues);
     tile.last_count = static_cast<int>(std::min(end, columns_) - end + kWidth);
-    const std::size_t size = tile_place(rows, (end - begin) / kWidth);
-    if (!packs_[t]) return kTiles[size](tile);
-    tile.packed = scratch_ + begin * kBlock;
-    kPackingTiles[size](tile);
-    b_[t] = tile.packed;
-    b_stride_[t] = end - begin;
-    packs_[t] = false;
+    for (std::int64_t part = from; part < to; ++part) {
+      const std::int64_t row = row_begin(part), rows = row_begin(part + 1) - row;
+      tile.a = m_.a + row * tile.a_stride + k * tile.a_step;
+      tile.b = b_[t];
+      tile.b_stride = b_stride_[t];
+      tile.c = m_.c + row * m_.c_stride + j;
+      tile.ahead = ahead(t, part, k, inner, tile);
+      const std::size_t size = tile_place(rows, (end - begin) / kWidth);
+      if (!packs_[t]) {
+        kTiles[size](tile);
+        continue;
+      }
+      tile.packed = scratch_ + begin * kBlock;
+      kPackingTiles[size](tile);
+      b_[t] = tile.packed;
+      b_stride_[t] = end - begin;
+      packs_[t] = false;
+    }
   }
 
   // Copied B: the first row parts each bring their share of the next block into the cache. Else the
@@ -124,7 +133,8 @@ class Panel {
   }
 
   const Product& m_;
-  std::int64_t j_, columns_, tiles_ = 0, row_parts_ = 0;
+  std::int64_t j_, columns_, tiles_ = 0;
+  std::int64_t row_parts_ = 0, rows_of_part_ = 0, longer_parts_ = 0;  // the first are a row longer
   float* scratch_;
   std::int64_t begin_[kPieceTiles + 1] = {};  // the tiles' first columns
   const float* b_[kPieceTiles] = {};
