@@ -19,8 +19,9 @@ function(headlight_instruction_set name kind variable)
   add_library(${target} OBJECT ${cpu_sources})
   target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR})
   target_link_libraries(${target} PRIVATE headlight_flags Eigen3::Eigen nlohmann_json::nlohmann_json)
-  # Also where nothing else is optimized: Eigen's own constants would have initializers (see below).
-  target_compile_options(${target} PRIVATE -march=${kind} $<$<CONFIG:Debug>:-O1>)
+  # Optimized in any build: Eigen's own constants would have initializers (see below). No unique
+  # symbols: those of inline variables would be seen.
+  target_compile_options(${target} PRIVATE -march=${kind} -fno-gnu-unique $<$<CONFIG:Debug>:-O1>)
   target_compile_definitions(${target} PRIVATE HEADLIGHT_CPU_BACKENDS=${variable}
                              HEADLIGHT_INSTRUCTIONS="${name}" HEADLIGHT_VERSION="${PROJECT_VERSION}")
   string(LENGTH ${variable} length)

@@ -1,5 +1,6 @@
 // What is waited for: how far it is, and a way to stop it. Small runs never show it.
 #include <algorithm>
+#include <cmath>
 
 #include "app/ui/frame/panels.h"
 
@@ -23,8 +24,9 @@ void panel_waiting(const AppState& state, Ui& ui, float width, float height) {
   const float button = ui.measure(ui.fonts.control, stop).x + ui.px(22);
   const float text = ui.measure(ui.fonts.control, words).x + ui.px(8);  // digits come and go
   const float wide = std::min(std::max(text, ui.px(180)) + button + 3 * pad, width - ui.px(24));
-  const Rect r{(width - wide) / 2, height - line - 2 * pad - ui.px(24), (width + wide) / 2,
-               height - ui.px(24)};
+  // On whole pixels, as windows are: the frame would be cut.
+  const float x0 = std::floor((width - wide) / 2), y1 = std::floor(height - ui.px(24));
+  const Rect r{x0, y1 - std::ceil(line + 2 * pad), x0 + std::ceil(wide), y1};
   ImGui::SetNextWindowPos(r.min());
   ImGui::SetNextWindowSize({r.width(), r.height()});
   ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 0);

@@ -1,5 +1,6 @@
 // Models with more layers than the rail has room for, and runs that are waited for.
 #include <algorithm>
+#include <cmath>
 
 #include "tests/gui/harness.h"
 
@@ -179,6 +180,29 @@ TEST_CASE("waiting: a long run tells how far it is, and can be stopped and asked
   CHECK(gui.trace().length() == 900);
   CHECK(gui.state().derived.problem.empty());
   CHECK_FALSE(gui.notices_say("Computing was stopped"));
+}
+
+TEST_CASE("waiting: before the first numbers are there nothing is said of them") {
+  ShellOptions options = still_options(1);
+  options.background = true;
+  Document document = deep_document(2);
+  document.sentence.clear();
+  for (int i = 0; i < 900; ++i) document.sentence += "word" + std::to_string(i % 7) + " ";
+  Gui gui(document, std::cref(options));
+  REQUIRE_FALSE(gui.state().derived.trace);
+  REQUIRE(gui.state().derived.computing);
+  CHECK_FALSE(gui.shows("0 tokens"));
+  CHECK_FALSE(gui.shows("Type a token"));
+  gui.shell().keep(10.0);
+  gui.shell().keep(10.5);
+  gui.frame();
+  // A window begins on a whole pixel, and cuts what it is not wide enough for.
+  const DrawnControl card = gui.rect("panel/waiting");
+  for (const float edge : {card.min.x, card.min.y, card.max.x, card.max.y})
+    CHECK(edge == std::floor(edge));
+  gui.shell().wait();
+  gui.frame();
+  CHECK(gui.shows("900 tokens"));
 }
 
 TEST_CASE("waiting: a layer that takes longer than a frame is gone to when it has been computed") {
