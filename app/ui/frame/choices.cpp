@@ -40,8 +40,10 @@ Choices form_choices(const Ui& ui) {
 
 Choices position_choices(const AppState& state, const Ui& ui) {
   Choices possible;
+  const PositionKind own = shown_config(state).positions;  // of a model that is being opened, too
   for (const auto& choice : choices(PositionKind{})) {
-    if (can_have(state, choice.value)) add(possible, ui, "positions", choice.word);
+    if (can_have(state, choice.value) || choice.value == own)
+      add(possible, ui, "positions", choice.word);
   }
   return possible;
 }

@@ -41,7 +41,8 @@ int drop_down(Ui& ui, std::string_view id, const Choices& choices, int chosen, R
   int result = -1;
   const Rect r{row.x, row.y, row.x + width, row.y + row.height};
   const std::string popup = "popup/" + std::string(id);
-  const std::string shown = (chosen >= 0 ? words[static_cast<std::size_t>(chosen)] : "?") + " ▾";
+  const bool known = chosen >= 0 && chosen < std::ssize(words);
+  const std::string shown = (known ? words[static_cast<std::size_t>(chosen)] : "?") + " ▾";
   if (ui.button(id, shown, r, false, fixed.empty(), fixed)) ImGui::OpenPopup(popup.c_str());
   ImGui::SetNextWindowPos({r.x0, r.y1 + ui.px(2)});
   if (ImGui::BeginPopup(popup.c_str())) {

@@ -98,6 +98,28 @@ TEST_CASE(
   CHECK(inconsistency(gui.state()) == "");
 }
 
+TEST_CASE("real models: while one is opened its switches stand, however narrow the window is") {
+  const TemporaryFolder folder;
+  Document document;
+  document.model = gpt2_folder(folder);
+  document.config = load_model(document.model)->file.config;
+  document.max_tokens = 2000;
+  for (int i = 0; i < 900; ++i) document.sentence += "The little dog was sad. ";  // a long run
+  ShellOptions options = still_options(1);
+  options.background = true;
+  for (const float scale : {1.0f, 1.5f, 2.0f, 3.0f}) {
+    CAPTURE(scale);
+    Gui gui(document, std::cref(options), {1280, 720}, scale);
+    REQUIRE_FALSE(gui.state().derived.model);
+    REQUIRE(gui.state().derived.computing);
+    gui.frame(2);
+    if (gui.has("positions")) CHECK(gui.shows("learned"));
+    for (int i = 0; i < 1000 && gui.state().derived.computing; ++i) gui.shell().wait();
+    gui.frame();
+    CHECK(gui.state().derived.model);
+  }
+}
+
 TEST_CASE("real models: what hides a word has the model's own name") {
   const TemporaryFolder folder;
   const std::string path = folder.path("roberta");
