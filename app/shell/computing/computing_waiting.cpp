@@ -83,7 +83,7 @@ void ComputingController::on(const StopWaiting& a) {
   std::vector<WayOn> ways = {{"again", Message{"way.compute"}, StopWaiting{true}}};
   if (state_.history.can_undo())
     ways.push_back({"undo", Message{"way.undo"}, DoCommand{Command::kUndo}});
-  run_notice_ = Message{"notice.run_stopped"};
+  run_notice_ = Message{derived_.trace ? "notice.run_stopped" : "notice.run_stopped_first"};
   notify(NoticeKind::kInfo, run_notice_, std::move(ways), NoticeLife::kStays);
 }
 

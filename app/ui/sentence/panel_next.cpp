@@ -235,7 +235,7 @@ void panel_next(const AppState& state, Ui& ui, const Rect& r) {
   const bool no_mask =
       state.derived.trace && !outcome.hidden && state.derived.trace->program().asks_for_masked();
   if (no_mask && !state.derived.empty) return nothing_hidden(state, ui, line);
-  if (!state.derived.trace && state.derived.computing) return;  // nobody knows yet
+  if (!state.derived.trace && !state.derived.empty) return;  // nobody knows yet
   if (outcome.probabilities.empty() || state.derived.empty) {
     ui.text(ui.fonts.note, {line.x0, middle - ui.px(7)}, ui.theme.muted, ui.tr("next.nothing"),
             line.width());

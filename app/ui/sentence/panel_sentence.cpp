@@ -95,7 +95,7 @@ void panel_sentence(const AppState& state, Ui& ui, const Rect& r) {
     const long long shown = state.derived.trace ? state.derived.trace->length() : 0;
     const auto all = static_cast<long long>(state.derived.tokens_in_sentence);
     count = ui.tr("sentence.cut", {{"shown", count_text(shown)}, {"all", count_text(all)}});
-  } else if (state.derived.trace || !state.derived.computing) {  // else nobody has counted yet
+  } else if (state.derived.trace || state.derived.empty) {  // else nobody has counted yet
     count = tr_count(ui.language, "count.tokens",
                      static_cast<long long>(state.derived.tokens_in_sentence));
   }

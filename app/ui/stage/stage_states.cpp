@@ -10,21 +10,31 @@ namespace headlight {
 void draw_stage_without_trace(const AppState& state, Ui& ui, const Rect& r) {
   const Derived& d = state.derived;
   const bool waiting = !d.trace && d.computing;
-  const bool failed = !d.empty && !waiting && !d.problem.empty();
-  const std::string_view kind = waiting ? "computing" : failed ? "failed" : "empty";
+  const bool stopped = !waiting && d.message.id == "progress.cancelled";
+  const bool failed = !d.empty && !waiting && !stopped && !d.problem.empty();
+  const bool empty = !failed && !waiting && !stopped;
+  const std::string_view kind = waiting   ? "computing"
+                                : stopped ? "stopped"
+                                : failed  ? "failed"
+                                          : "empty";
   const std::string id = "stage." + std::string(kind);
   const float width = std::min(r.width() - ui.px(48), ui.px(520));
   const std::string title = ui.tr(id + ".title", {});
   const std::string words = ui.tr(id + ".words", {{"why", d.problem}});
   const float words_height = ui.wrapped_height(ui.fonts.body, width, words);
-  const bool empty = !failed && !waiting;
-  const float height = ui.px(42) + words_height + (empty ? ui.px(46) : 0);
+  const float height = ui.px(42) + words_height + (empty || stopped ? ui.px(46) : 0);
   // A little above the middle, as a page of its own.
   const float x = r.x0 + (r.width() - width) / 2;
   float y = r.y0 + std::max(ui.px(16), (r.height() - height) * 0.42f);
   ui.text(ui.fonts.title, {x, y}, ui.theme.text, title, width);
   y += ui.px(42);
   y += ui.wrapped(ui.fonts.body, {x, y}, width, ui.theme.text, words);
+  if (stopped) {
+    const std::string_view again = ui.tr("way.compute");
+    const float room = ui.measure(ui.fonts.control, again).x + ui.px(24);
+    if (ui.button("stage/again", again, {x, y + ui.px(8), x + room, y + ui.px(36)}))
+      ui.push(StopWaiting{true});
+  }
   if (!empty) return;
   const std::string example = d.model && d.model->ref == state.document().model
                                   ? example_sentence(*d.model)

@@ -205,6 +205,31 @@ TEST_CASE("waiting: before the first numbers are there nothing is said of them")
   CHECK(gui.shows("900 tokens"));
 }
 
+TEST_CASE("waiting: the first run can be stopped, and asked for where its numbers will stand") {
+  ShellOptions options = still_options(1);
+  options.background = true;
+  Document document = deep_document(2);
+  for (int i = 0; i < 900; ++i) document.sentence += " word" + std::to_string(i % 7);
+  Gui gui(document, std::cref(options));
+  REQUIRE(gui.state().derived.computing);
+  gui.push(StopWaiting{});
+  gui.shell().wait();
+  gui.frame(2);
+  REQUIRE_FALSE(gui.state().derived.trace);
+  CHECK(gui.shows("Not computed yet"));
+  CHECK_FALSE(gui.shows("This cannot be run yet"));
+  CHECK_FALSE(gui.shows("0 tokens"));
+  CHECK_FALSE(gui.notices_say("the run before"));
+  CHECK(gui.notices_say("there are no numbers yet"));
+  CHECK(gui.document().sentence == document.sentence);
+  gui.click("stage/again");
+  CHECK(gui.state().derived.computing);
+  gui.shell().wait();
+  gui.frame();
+  CHECK(gui.trace().length() > 900);
+  CHECK(gui.notices().empty());
+}
+
 TEST_CASE("waiting: a layer that takes longer than a frame is gone to when it has been computed") {
   ShellOptions options = still_options(1);
   options.background = true;
