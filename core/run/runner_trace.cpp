@@ -102,13 +102,13 @@ struct Runner::TracePool {
 Runner::Runner(RunLimits limits) : limits_(limits), pool_(std::make_shared<TracePool>()) {}
 
 // Where the rows behind `taken` may be written: behind those of the run before, as long as nobody
-// has others there. Who goes on once will go on again: there is room for twice as many, of which
-// the system gives what is written.
+// has others there. Who goes on once will go on again: there is room for a quarter more.
 std::shared_ptr<GrowingRows> Runner::rows_for(const KeptTensors& kept, std::int64_t positions,
                                               std::int64_t taken) {
   const std::shared_ptr<GrowingRows> last = last_ ? last_->rows_ : nullptr;
   if (taken > 0 && last && last->written <= taken && last->capacity >= positions) return last;
-  const std::int64_t capacity = positions + (taken > 0 ? std::max<std::int64_t>(16, positions) : 0);
+  const std::int64_t room = taken > 0 ? std::max<std::int64_t>(64, positions / 4) : 0;
+  const std::int64_t capacity = positions + room;
   const std::size_t cells = kept.growing_cells() * static_cast<std::size_t>(capacity);
   std::unique_ptr<GrowingRows> rows = pool_->take_rows(cells);
   if (!rows) {

@@ -64,6 +64,46 @@ TEST_CASE("grown runs: so it is where layers are not kept") {
   CHECK(check_rows_that_go_on(limits, 60) >= 300);
 }
 
+TEST_CASE("grown runs: rows of logits lie in one place, and nobody's are written over") {
+  const Config config = drawn_config(3);
+  const auto model = readable_model(config, 3);
+  const auto backend = make_cpu_backend(1);
+  RunLimits limits = growing();
+  limits.keep_all_to = 0;
+  Runner grows(limits);
+  const auto run = [&](const std::vector<int>& ids) {
+    const auto trace = grows.run(document_of_ids(config, ids), *backend, model).trace;
+    REQUIRE(trace);
+    return trace;
+  };
+  const auto cells_of = [](const Trace& trace) {
+    const auto cells = trace.tensor("logits").cells();
+    return std::vector<float>(cells.begin(), cells.end());
+  };
+  std::vector<int> ids = drawn_ids(7, 6);
+  run(ids);
+  ids.push_back(1);
+  const auto first = run(ids);  // has room for more
+  const std::vector<float> of_first = cells_of(*first);
+  ids.push_back(2);
+  const auto second = run(ids);
+  const std::vector<float> of_second = cells_of(*second);
+  CHECK(second->tensor("logits").data == first->tensor("logits").data);
+  ids.back() = 3;  // other rows behind the first's
+  const auto other = run(ids);
+  CHECK(other->tensor("logits").data != first->tensor("logits").data);
+  ids.push_back(4);
+  const auto longer = run(ids);
+  CHECK(longer->tensor("logits").data == other->tensor("logits").data);
+  CHECK(cells_of(*first) == of_first);
+  CHECK(cells_of(*second) == of_second);
+  Runner whole;
+  for (const auto& trace : {first, second, other, longer}) {
+    const auto all = whole.run(document_of_ids(config, trace->input().ids), *backend, model).trace;
+    CHECK(largest_difference(*trace, *all).first < 1e-5);
+  }
+}
+
 TEST_CASE("grown runs: what differs, and all behind it, is computed") {
   const Config config = drawn_config(3);
   const auto model = readable_model(config, 3);
