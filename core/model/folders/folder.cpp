@@ -131,8 +131,7 @@ void ModelFolder::read_begin() {
     file_.never.push_back(word[0].get<int>());
   }
   std::ranges::sort(file_.never);
-  const auto again = std::ranges::unique(file_.never);
-  file_.never.erase(again.begin(), again.end());
+  file_.never.erase(std::unique(file_.never.begin(), file_.never.end()), file_.never.end());
 }
 
 }  // namespace headlight
