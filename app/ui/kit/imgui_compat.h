@@ -1,4 +1,4 @@
-// The only file that asks for Dear ImGui's version: 1.86 (Debian 12) up to today's.
+// The only file that asks for Dear ImGui's version: 1.86 (Debian 12) to 1.91.
 #pragma once
 
 #include <imgui.h>
