@@ -39,7 +39,9 @@ void TimedBackend::measure(const Program& program, std::span<const OpCall> calls
 
 void TimedBackend::run(const Program& program, std::span<const OpCall> calls,
                        std::span<float* const> memory) {
-  if (!calls.empty() && calls[0].out == program.calls[0].out) times_ = {};
+  const bool begins =
+      !calls.empty() && !program.calls.empty() && calls[0].out == program.calls[0].out;
+  if (begins) times_ = {};
   measure(program, calls,
           [&](std::span<const OpCall> some) { backend_.run(program, some, memory); });
 }

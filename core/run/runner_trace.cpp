@@ -64,12 +64,16 @@ struct Runner::TracePool {
   std::vector<std::unique_ptr<Trace>> free;
   std::vector<std::unique_ptr<GrowingRows>> free_rows;
 
-  // Some that have room for so many cells, which they do not need much more than; else none.
+  // Lets go of rows that have room for much more than so many cells.
+  void let_rows_go(std::size_t cells) {
+    const std::lock_guard lock(mutex);
+    std::erase_if(free_rows, [&](const auto& rows) { return rows->cells.size() > 4 * cells; });
+  }
+  // Some that have room for so many cells; none: there are none.
   std::unique_ptr<GrowingRows> take_rows(std::size_t cells) {
     const std::lock_guard lock(mutex);
     for (std::unique_ptr<GrowingRows>& rows : free_rows) {
-      const std::size_t room = rows->cells.size();
-      if (room < cells || room > 4 * cells) continue;
+      if (rows->cells.size() < cells) continue;
       rows.swap(free_rows.back());
       std::unique_ptr<GrowingRows> found = std::move(free_rows.back());
       free_rows.pop_back();
@@ -110,6 +114,7 @@ std::shared_ptr<GrowingRows> Runner::rows_for(const KeptTensors& kept, std::int6
   const std::int64_t room = taken > 0 ? std::max<std::int64_t>(64, positions / 4) : 0;
   const std::int64_t capacity = positions + room;
   const std::size_t cells = kept.growing_cells() * static_cast<std::size_t>(capacity);
+  pool_->let_rows_go(cells);
   std::unique_ptr<GrowingRows> rows = pool_->take_rows(cells);
   if (!rows) {
     rows = std::make_unique<GrowingRows>();
@@ -158,6 +163,7 @@ std::shared_ptr<Trace> Runner::blank_trace(const std::shared_ptr<const Program>&
       layer_runner_ = std::make_shared<LayerRunner>(std::string(drops->name()));
     trace->again_ = std::make_shared<LayersAgain>(program, std::move(*kept), layer_runner_);
   } else {
+    pool_->let_rows_go(0);
     lay_out(*program, trace->arena_.data(), trace->memory_);
   }
   if (!forward_) {

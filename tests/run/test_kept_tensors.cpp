@@ -101,6 +101,28 @@ TEST_CASE("kept tensors: a plain decoder's calls go row by row, but for scores t
         "blocks.1.attn.scores_masked ");
 }
 
+TEST_CASE("kept tensors: a layer that is computed again writes over nothing that stays") {
+  Runner runner(keeps_little());
+  const auto backend = make_cpu_backend(1);
+  const auto trace = runner.run(long_run(2), *backend).trace;
+  REQUIRE(trace);
+  const TensorView pattern = trace->tensor("blocks.1.attn.pattern");
+  // Others may be reading it: what is written would be seen.
+  const_cast<float*>(pattern.data)[0] = 7;
+  REQUIRE_FALSE(trace->is_there(named(*trace, "blocks.1.attn.scores_raw")));
+  (void)trace->tensor("blocks.1.attn.scores_raw");
+  CHECK(pattern.data[0] == 7);
+}
+
+TEST_CASE("kept tensors: what experts make on their way does not stay") {
+  Runner runner(keeps_little());
+  const auto backend = make_cpu_backend(1);
+  const auto trace = runner.run(random_model([](Config& c) { c.experts = 4; }), *backend).trace;
+  REQUIRE(trace);
+  for (const char* name : {"blocks.0.mlp.expert_pre", "blocks.0.mlp.expert_post"})
+    CHECK_FALSE(trace->is_there(named(*trace, name)));
+}
+
 TEST_CASE("kept tensors: memory is less, what is looked at counts, and is let go") {
   Runner whole, little(keeps_little());
   const auto backend = make_cpu_backend(1);

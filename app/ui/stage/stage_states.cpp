@@ -10,7 +10,7 @@ namespace headlight {
 void draw_stage_without_trace(const AppState& state, Ui& ui, const Rect& r) {
   const Derived& d = state.derived;
   const bool waiting = !d.trace && d.computing;
-  const bool stopped = !waiting && d.message.id == "progress.cancelled";
+  const bool stopped = !d.trace && !waiting && d.message.id == "progress.cancelled";
   const bool failed = !d.empty && !waiting && !stopped && !d.problem.empty();
   const bool empty = !failed && !waiting && !stopped;
   const std::string_view kind = waiting   ? "computing"

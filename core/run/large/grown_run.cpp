@@ -32,12 +32,16 @@ class GrownRun {
         by_rows_(stays ? stays->by_rows() : calls_by_rows(program, [](TensorId) { return true; })),
         read_(program.tensors.size(), Read::kNot),
         apart_(program.tensors.size()),
+        last_read_(program.tensors.size(), 0),
         side_(program.tensors.size(), nullptr),
         at_(memory.begin(), memory.end()) {
     last_.config = program.config;
     last_.shape = program.shape;
     last_.shape.positions -= kept;
     last_.tensors = program.tensors;
+    for (std::size_t c = 0; c < program.calls.size(); ++c) {
+      for (const TensorId in : program.calls[c].in) last_read_[source(in)] = c;
+    }
   }
 
   void run(Backend& backend) {
@@ -57,6 +61,7 @@ class GrownRun {
       for (const OpCall& call : some) place_rows(call);
       backend.run(last_, some, at_);
       for (const OpCall& call : some) keep(call.out);
+      let_go(end);
     }
   }
 
@@ -127,6 +132,13 @@ class GrownRun {
     return apart_[from].data();
   }
 
+  // What no call from `next` on reads: else those of all layers would lie there in the end.
+  void let_go(std::size_t next) {
+    for (std::size_t from = 0; from < apart_.size(); ++from) {
+      if (!apart_[from].empty() && last_read_[from] < next) apart_[from] = FloatBuffer();
+    }
+  }
+
   // Between the rows in their places and those side by side.
   void copy_last_rows(const Rows& rows, float* whole, float* side, bool back) const {
     const std::int64_t cells = (rows.count - kept_) * rows.cells;
@@ -174,11 +186,12 @@ class GrownRun {
   std::int64_t kept_;
   const KeptTensors* stays_;
   std::vector<bool> by_rows_;
-  std::vector<Read> read_;          // by source: by the calls that are run together
-  std::vector<FloatBuffer> apart_;  // by source: last rows side by side
-  std::vector<float*> side_;        // by source: where they are; null: in their places alone
-  Program last_;                    // the same calls of the last rows alone
-  std::vector<float*> at_;          // where its tensors lie
+  std::vector<Read> read_;              // by source: by the calls that are run together
+  std::vector<FloatBuffer> apart_;      // by source: last rows side by side
+  std::vector<std::size_t> last_read_;  // by source: by which call
+  std::vector<float*> side_;            // by source: where they are; null: in their places alone
+  Program last_;                        // the same calls of the last rows alone
+  std::vector<float*> at_;              // where its tensors lie
 };
 
 }  // namespace

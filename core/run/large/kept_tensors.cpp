@@ -13,7 +13,8 @@ std::size_t row_axis(const TensorSpec& spec) {
     return 0;
   const Axis* rows = find_row_axis(spec.axes);
   const auto axis = rows ? static_cast<std::size_t>(rows - spec.axes.data()) : 0;
-  return axis <= 2 ? axis : 0;
+  const bool of_heads = axis == 2 && counts_heads(spec.axes[1].name);
+  return axis == 1 || of_heads ? axis : 0;
 }
 
 bool goes_row_by_row(const Program& program, const OpCall& call) {

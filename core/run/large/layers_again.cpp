@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/backends/backend.h"
+#include "core/graph/program_memory.h"
 
 namespace headlight {
 
@@ -44,10 +45,34 @@ LayersAgain::Layer& LayersAgain::computed(int stretch, std::span<float* const> m
   kept_.lay_out(stretch, buffer->data(), layer.memory);
   const std::span<const OpCall> calls = program_->calls;
   const auto first = static_cast<std::size_t>(s.first);
-  runner_->run(*program_, calls.subspan(first, static_cast<std::size_t>(s.last) - first),
-               layer.memory);
+  const auto some = calls.subspan(first, static_cast<std::size_t>(s.last) - first);
+  FloatBuffer twins;
+  runner_->run(*program_, some, without_writing_over(some, layer.memory, twins));
   layer.buffer = std::move(buffer);
   return layer;
+}
+
+// What stays is made once more on the way, elsewhere: others may be reading it.
+std::vector<float*> LayersAgain::without_writing_over(std::span<const OpCall> calls,
+                                                      std::span<float* const> memory,
+                                                      FloatBuffer& twins) const {
+  std::vector<float*> at(memory.begin(), memory.end());
+  std::vector<std::size_t> places(at.size(), 0);  // by source: behind its own
+  std::size_t cells = 0;
+  for (const OpCall& call : calls) {
+    const auto source = place(program_->resolve(call.out));
+    if (kept_.stretch_of(call.out) >= 0 || places[source] > 0) continue;
+    cells += padded_cells(cell_count(program_->tensors[source].axes));
+    places[source] = cells;
+  }
+  twins.resize(cells);
+  for (std::size_t id = 0; id < at.size(); ++id) {
+    const auto source = place(program_->resolve(static_cast<TensorId>(id)));
+    if (places[source] == 0) continue;
+    at[id] =
+        twins.data() + places[source] - padded_cells(cell_count(program_->tensors[source].axes));
+  }
+  return at;
 }
 
 float* LayersAgain::cells(TensorId id, std::span<float* const> memory) {

@@ -53,6 +53,8 @@ class LayersAgain {
     std::vector<float*> memory;           // of all tensors, those of the layer in the buffer
   };
   Layer& computed(int stretch, std::span<float* const> memory);
+  std::vector<float*> without_writing_over(std::span<const OpCall>, std::span<float* const> memory,
+                                           FloatBuffer& twins) const;
 
   std::shared_ptr<const Program> program_;
   KeptTensors kept_;
