@@ -94,7 +94,6 @@ void ComputingController::update() {
   const bool other_pass = wants_gradients(state_) != ran_backward_;
   const bool other_mode = session_.compute != ran_mode_;
   if (!is_current() || new_weights || other_pass || other_mode) run();
-  forget_layers();
   forget_sizes();
 }
 
@@ -129,6 +128,7 @@ void ComputingController::run() {
 }
 
 bool ComputingController::poll() {
+  forget_layers();  // not before what was drawn of them is on the screen
   std::optional<LoadedModel> loaded = worker_.poll_model();
   if (loaded) take_model(std::move(*loaded), model_sentence_);
   std::optional<FinishedLayer> layer = worker_.poll_layer();

@@ -30,8 +30,9 @@ int pictures_in(const Gui& gui, std::string_view id) {
   }));
 }
 
-// The layers of which the trace has a step on its way.
-std::vector<int> layers_there(const Gui& gui) {
+// The layers of which the trace has a step on its way, when what was drawn is on the screen.
+std::vector<int> layers_there(Gui& gui) {
+  gui.shell().poll();  // as the window does then
   std::vector<int> there;
   for (int layer = 0; layer < gui.config().layers; ++layer) {
     const std::string step = "blocks." + std::to_string(layer) + ".mlp.pre";
@@ -70,6 +71,25 @@ TEST_CASE("many layers: of a large run one layer is in memory, that on the scree
     const TraceMemory memory = gui.trace().memory();
     CHECK(gui.shows(bytes_text(memory.arena) + " stay in memory"));
     CHECK(gui.shows(bytes_text(memory.shared) + " more is where"));
+  }
+}
+
+TEST_CASE("many layers: what was drawn is there until it is on the screen") {
+  RunLimits limits;
+  limits.keep_all_to = 0;
+  Document document = deep_document(4);
+  document.config.form = ModelForm::kClasses;
+  Gui gui(document, {1920, 1080}, 1, limits);
+  for (const int layer : {2, 0, 3, 1}) {
+    gui.push(GoToStep{"blocks." + std::to_string(layer) + ".mlp.post"});
+    gui.frame();
+    gui.shell().push(GoToStep{"blocks." + std::to_string((layer + 2) % 4) + ".mlp.pre"});
+    gui.frame();  // what it drew of the one layer is let go after it
+    const std::string step = "blocks." + std::to_string(layer) + ".mlp.post";
+    CHECK(gui.trace().is_there(gui.trace().program().require(step)));
+    gui.shell().poll();
+    gui.frame();
+    CHECK_FALSE(gui.trace().is_there(gui.trace().program().require(step)));
   }
 }
 
@@ -272,6 +292,7 @@ TEST_CASE("waiting: a layer that takes longer than a frame is gone to when it ha
   for (int i = 0; i < 1000 && (i == 0 || gui.trace().is_there(stopped)); ++i) {
     CHECK(go_to("blocks.0.attn.pattern") == "blocks.0.attn.pattern");
     CHECK(go_to("blocks.0.resid_post") == "blocks.0.resid_post");
+    gui.shell().poll();  // as the window does between two frames
   }
   CHECK_FALSE(gui.trace().is_there(stopped));
   // Whoever goes elsewhere meanwhile, or stops it, stays there.
