@@ -17,6 +17,17 @@ bool is_step_of(const Program& program, const std::string& name, int layer) {
   return program.steps[static_cast<std::size_t>(program.step_of(id))].layer == layer;
 }
 
+// The last step of a layer, in the stack named where the program has it.
+std::string end_of_layer(const Program& program, std::string_view stack, int layer) {
+  std::string there;
+  for (const Step& step : program.steps) {
+    const std::string& name = program.tensors[place(step.tensor)].name;
+    if (step.layer != layer || step.backward != stack.starts_with(kGradient)) continue;
+    if (name.starts_with(stack) || !there.starts_with(stack)) there = name;
+  }
+  return there;
+}
+
 }  // namespace
 
 StepName split_name(std::string_view name) {
@@ -79,7 +90,7 @@ std::string mixing_of_layer(const Program& program, std::string_view name, int l
        {"mixer.state", "mixer.window", crosses ? "cross_attn.z" : "attn.z"}) {
     if (there.empty()) there = find_in_layer(program, stack, layer, mixing);
   }
-  return there;
+  return there.empty() ? end_of_layer(program, stack, layer) : there;
 }
 
 std::string nearest_step(const Program& program, std::string_view name, int layer) {

@@ -343,6 +343,9 @@ TEST_CASE("gradient trace: names find the other way") {
   const auto plain = run(sandbox([](Config&) {}), false).trace;
   CHECK(nearest_step(plain->program(), "d.decoder.blocks.1.attn.z", 1) == "blocks.1.attn.z");
   CHECK(nearest_step(plain->program(), "d.loss", 0) == "embed");
+  const auto alone = run(sandbox([](Config& c) { c.mixer = MixerKind::kNone; })).trace;
+  CHECK(nearest_step(alone->program(), "blocks.1.attn.q", 1) == "blocks.1.resid_post");
+  CHECK(nearest_step(alone->program(), "d.blocks.1.attn.q", 1).starts_with("d.blocks.1."));
   const auto backward = run(sandbox([](Config& c) { c.block = BlockKind::kPostNorm; })).trace;
   const auto symbol = [&](std::string_view name) {
     const TensorId id = backward->program().require(name);

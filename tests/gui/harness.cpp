@@ -471,24 +471,30 @@ namespace {
 std::vector<std::string> expected_tokens(const AppState& state) {
   const Document& doc = state.document();
   auto limit = static_cast<std::size_t>(doc.max_tokens);
+  const std::string_view sentence = doc.config.form == ModelForm::kTranslate
+                                        ? split_pair(doc.sentence).source
+                                        : std::string_view(doc.sentence);
   std::vector<std::string> texts;
   if (const auto& model = state.derived.model) {
     if (model->file.config.positions == PositionKind::kLearned)
       limit = std::min(limit,
                        static_cast<std::size_t>(std::max(model->file.context, model->file.source)));
-    for (const int id : model->vocabulary->encode(doc.sentence)) {
-      if (texts.size() < limit) texts.push_back(model->vocabulary->token(id));
-    }
+    for (const int id : model->vocabulary->encode(sentence))
+      texts.push_back(model->vocabulary->token(id));
+    // What goes on with a text reads its end.
+    const std::size_t left_out = texts.size() - std::min(texts.size(), limit);
+    if (goes_on(*model)) texts.erase(texts.begin(), texts.begin() + std::ptrdiff_t(left_out));
+    texts.resize(std::min(texts.size(), limit));
     return texts;
   }
   if (doc.config.numbers) {  // as the tests write them: with blanks, and two decimals
-    std::istringstream words(doc.sentence);
+    std::istringstream words{std::string(sentence)};
     for (std::string word; words >> word;) texts.push_back(word);
     return texts;
   }
   Tokenizer tokenizer(doc.tokenizer);
   tokenizer.keep_whole(whole_token(doc.config));
-  for (const Token& token : tokenizer.tokenize(doc.sentence, limit)) texts.push_back(token.text);
+  for (const Token& token : tokenizer.tokenize(sentence, limit)) texts.push_back(token.text);
   return texts;
 }
 

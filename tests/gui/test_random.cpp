@@ -2,9 +2,11 @@
 // the document's, or a problem must be said. HEADLIGHT_RANDOM_FRAMES says how many frames (a share
 // of them runs with the other tests), HEADLIGHT_RANDOM_SEED where to begin. Each seed begins in one
 // of the languages and modes, which the clicks and keys then leave again.
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <random>
+#include <thread>
 
 #include "app/ui/state/commands.h"
 #include "core/base/error.h"
@@ -129,23 +131,48 @@ void begin_in(Gui& gui, unsigned seed) {
   if (seed / 6 % 2) gui.push(ShowBackward{true});
 }
 
+// As a window has it, or with all numbers at once.
+ShellOptions options_for(unsigned seed, bool beside) {
+  ShellOptions options = still_options(2);
+  options.background = beside;
+  // What is typed into the settings may ask for a huge model.
+  options.limits.memory_bytes = beside ? 200e6 : 40e6;
+  if (beside || seed % 3 == 0) options.limits.keep_all_to = 0;  // layers come and go
+  return options;
+}
+
+// Is what is shown the document's? What is still computed beside the window is asked for later.
+std::string wrong_in(const Gui& gui) {
+  if (!missing_text().empty()) return "no text for " + missing_text();
+  for (const DrawnHeatmap& d : gui.heatmaps().drawn()) {
+    if (!d.quad.data || d.quad.rows < 1 || d.quad.columns < 1) return "an empty heatmap";
+  }
+  return gui.state().derived.computing ? "" : inconsistency(gui.state());
+}
+
+// Now and then everything that is computed is waited for, else what has come by now is taken.
+void take_answers(Gui& gui, Dice& dice) {
+  for (int left = dice.below(6) == 0 ? 1000 : 1; left > 0; --left) {
+    gui.shell().poll();
+    gui.shell().apply();
+    if (!gui.state().derived.computing) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
 // Empty when all went well, else what was wrong and what had been done.
-std::string play(unsigned seed, int frames, Document document) {
+std::string play(unsigned seed, int frames, Document document, bool beside) {
   const TemporaryFolder folder;
   const InFolder here(folder.path(""));
-  RunLimits limits;
-  limits.memory_bytes = 40e6;  // what is typed into the settings may ask for a huge model
-  if (seed % 3 == 0) limits.keep_all_to = 0;  // layers come and go
-  Gui gui(std::move(document), {1440, 900}, 1, limits);
+  const ShellOptions options = options_for(seed, beside);
+  Gui gui(std::move(document), std::cref(options));
   begin_in(gui, seed);
   Dice dice(seed);
   std::vector<std::string> done;
   for (int i = 0; ImGui::GetFrameCount() < frames; ++i) {
     done.push_back(do_something(gui, dice));
-    std::string wrong = inconsistency(gui.state());
-    for (const DrawnHeatmap& d : gui.heatmaps().drawn()) {
-      if (!d.quad.data || d.quad.rows < 1 || d.quad.columns < 1) wrong = "an empty heatmap";
-    }
+    if (beside) take_answers(gui, dice);
+    const std::string wrong = wrong_in(gui);
     if (wrong.empty()) continue;
     std::string last;
     for (std::size_t k = done.size() - std::min<std::size_t>(done.size(), 6); k < done.size();
@@ -164,8 +191,12 @@ int number_from(const char* name, int otherwise) {
   return text ? std::max(1, std::atoi(text)) : otherwise;
 }
 
-// Models and sentences of every kind, in turn.
+// Models and sentences of every kind, in turn; the bundled ones read, mark, translate and fill in.
 Document random_document(unsigned seed) {
+  if (seed % 5 == 3) {
+    const std::vector<std::string> names = bundled_names();
+    return bundled_document(names[seed / 5 % names.size()]);
+  }
   Document document = small_document(2, 4, 8);
   if (seed % 3 == 1) {
     document = small_document(1, 3, 12);
@@ -185,6 +216,17 @@ Document random_document(unsigned seed) {
   return document;
 }
 
+// A decoder, a classifier and an encoder-decoder, whose runs take long enough to be computed
+// beside.
+Document long_document(unsigned seed) {
+  Document document = small_document(12, 4, 64);
+  if (seed % 3 == 1) document.config.form = ModelForm::kClasses;
+  if (seed % 3 == 2) document.config.form = ModelForm::kTranslate;
+  document.max_tokens = 400;
+  for (int i = 0; i < 60; ++i) document.sentence += " the cat sat on a mat";
+  return document;
+}
+
 }  // namespace
 
 TEST_CASE("random: thousands of frames of clicks, keys, letters, sizes and scales") {
@@ -192,7 +234,16 @@ TEST_CASE("random: thousands of frames of clicks, keys, letters, sizes and scale
   const int frames = number_from("HEADLIGHT_RANDOM_FRAMES", 6000);
   auto seed = static_cast<unsigned>(number_from("HEADLIGHT_RANDOM_SEED", 1));
   for (int left = frames; left > 0; left -= kFramesEach, ++seed) {
-    CHECK(play(seed, std::min(left, kFramesEach), random_document(seed)) == "");
+    CHECK(play(seed, std::min(left, kFramesEach), random_document(seed), false) == "");
+  }
+}
+
+TEST_CASE("random: the same while numbers are computed beside the window") {
+  constexpr int kFramesEach = 500;
+  const int frames = number_from("HEADLIGHT_RANDOM_FRAMES", 6000) / 6;
+  auto seed = static_cast<unsigned>(number_from("HEADLIGHT_RANDOM_SEED", 1));
+  for (int left = frames; left > 0; left -= kFramesEach, ++seed) {
+    CHECK(play(seed, std::min(left, kFramesEach), long_document(seed), true) == "");
   }
 }
 

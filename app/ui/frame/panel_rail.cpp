@@ -121,9 +121,7 @@ void draw_thumb(const AppState& state, Ui& ui, const Step& step, const Rect& thu
   const Trace& trace = *state.derived.trace;
   const StepPage page =
       step_page(trace, step, std::min(state.session.head, trace.config().head_count() - 1));
-  PagePane picture{{}, step.tensor};
-  picture.pane.rows = 1;
-  picture.pane.columns = page.tokens;
+  PagePane picture{vector_pane(trace.tensor(step.tensor), -1, PaneRole::kResult), step.tensor};
   if (!page.lines.empty()) picture = page.lines[0].back();
   if (!state.derived.empty) {  // otherwise the pictures would be those of an older sentence
     draw_heatmap(ui, trace, picture, thumb, 0);
