@@ -55,7 +55,8 @@ std::shared_ptr<const DeviceCells> Gpu::device_cells(const Trace& trace) {
   };
   for (const OpCall& call : program.calls) {
     const auto out = static_cast<std::size_t>(program.resolve(call.out));
-    if (at.tensors.has(out)) add(call.out, at.tensors.buffer(out));
+    const bool passed = !trace.stays(call.out);  // others lie in its buffer by now
+    if (!passed && at.tensors.has(out)) add(call.out, at.tensors.buffer(out));
     const TensorId d = program.gradient(call.out);
     if (d < 0 || out >= at.gradient_slots.size()) continue;
     const std::size_t slot = at.gradient_slots[out];

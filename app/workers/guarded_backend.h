@@ -25,6 +25,9 @@ class GuardedBackend final : public Backend {
     guard([&] { backend_.run_backward(program, calls, memory, gradients); });
   }
   bool runs_parts() const override { return backend_.runs_parts(); }
+  bool lets_pass() const override { return backend_.lets_pass(); }
+  void set_passing(const std::vector<bool>& tensors) override { backend_.set_passing(tensors); }
+  RunsAgain runs_again() override { return backend_.runs_again(); }
   bool goes_on() const override { return backend_.goes_on(); }
   void run_more(const Program& program, std::span<const OpCall> calls,
                 std::span<float* const> memory) override {

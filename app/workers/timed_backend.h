@@ -21,6 +21,9 @@ class TimedBackend final : public Backend {
   std::string_view name() const override { return backend_.name(); }
   bool supports(const Program&, const OpCall&) const override;
   void run(const Program&, std::span<const OpCall>, std::span<float* const> memory) override;
+  bool lets_pass() const override { return backend_.lets_pass(); }
+  void set_passing(const std::vector<bool>& tensors) override { backend_.set_passing(tensors); }
+  RunsAgain runs_again() override { return backend_.runs_again(); }
   bool goes_on() const override { return backend_.goes_on(); }
   void run_more(const Program&, std::span<const OpCall>, std::span<float* const> memory) override;
   void run_backward(const Program&, std::span<const BackwardCall>, std::span<float* const> memory,

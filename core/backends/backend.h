@@ -4,9 +4,11 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "core/graph/fusion.h"
 #include "core/graph/program.h"
@@ -23,6 +25,10 @@ struct BackwardCall {
   std::array<GradientUse, 4> uses = {};  // one for each input
 };
 
+/// Runs calls of a run that has ended once more, as Backend::run() does; false: it could not.
+using RunsAgain =
+    std::function<bool(const Program&, std::span<const OpCall>, std::span<float* const> memory)>;
+
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -35,6 +41,14 @@ class Backend {
   /// May `memory` begin within tensors, and a program's calls come in several runs that another
   /// program's calls lie between?
   virtual bool runs_parts() const { return false; }
+  /// Does it take set_passing()?
+  virtual bool lets_pass() const { return runs_parts(); }
+  /// Of the runs to come, by TensorId: tensors whose numbers nobody asks for when a run has ended.
+  /// Those that are not needed at the same time lie in the same memory. Empty: there are none.
+  virtual void set_passing(const std::vector<bool>&) {}
+  /// What runs calls again for whoever looks at tensors that have passed, as long as the backend
+  /// is there, and on its own thread; null: another backend of the same name will do as well.
+  virtual RunsAgain runs_again() { return nullptr; }
   /// May a program's calls come one after the other in several runs, the first by run() and the
   /// others by run_more(), so that who waits hears of it in between?
   virtual bool goes_on() const { return runs_parts(); }

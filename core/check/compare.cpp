@@ -127,6 +127,7 @@ Comparison compare_traces(const Trace& got, const Trace& expected, const ErrorLi
     d.call = static_cast<int>(c);
     d.limit = limits.of(program.calls[c].op);
     comparison.calls.push_back(std::move(d));
+    for (const Trace* trace : {&got, &expected}) trace->forget(program.calls[c].out, 0);
   }
   if (!program.gradients.empty()) add_gradients(got, expected, limits, comparison);
   for (std::size_t i = 0; i < comparison.calls.size() && !comparison.first_beyond; ++i) {

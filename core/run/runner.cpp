@@ -57,6 +57,22 @@ void check_padding(const Config& config, std::size_t tokens) {
   throw UsageError(Message{"error.all_is_padding"});
 }
 
+// While it lives the backend's runs are of a program of which only `kept` (null: all) stays.
+class Passing {
+ public:
+  Passing(Backend& backend, const KeptTensors* kept) : backend_(kept ? &backend : nullptr) {
+    if (kept) backend.set_passing(kept->passing());
+  }
+  ~Passing() {
+    if (backend_) backend_->set_passing({});
+  }
+  Passing(const Passing&) = delete;
+  Passing& operator=(const Passing&) = delete;
+
+ private:
+  Backend* backend_;
+};
+
 // Of a run whose shape has everything but the positions: `row` tokens.
 RunShape shape_for(const Model* model, const RunInput& input, std::size_t row,
                    const Config& config) {
@@ -361,11 +377,14 @@ void Runner::try_run(const Document& doc, Backend& backend, RunResult& result, b
   fill_inputs(*program, input.ids, input.source_ids, trace->memory_);
   if (memory) fill_memory(*program, *memory, 0, trace->memory_);
   backend.set_constants(trace->parameters_);
-  if (result.rows_taken > 0) {
-    run_grown(*program, trace->memory_, *last_, result.rows_taken, backend,
-              drops ? &trace->again_->kept() : nullptr);
-  } else {
-    run_calls(*program, trace->memory_, backend);
+  const KeptTensors* kept = drops ? &trace->again_->kept() : nullptr;
+  {
+    const Passing passing(backend, kept);
+    if (result.rows_taken > 0) {
+      run_grown(*program, trace->memory_, *last_, result.rows_taken, backend, kept);
+    } else {
+      run_calls(*program, trace->memory_, backend);
+    }
   }
   if (drops) {
     trace->again_->kept().drop(trace->memory_);

@@ -98,7 +98,7 @@ class Runner {
   void backpropagate(Trace&, const Model*, const RunInput&, const Document&, Backend&);
   void run_calls(const Program&, std::span<float* const> memory, Backend&) const;
   std::shared_ptr<Trace> blank_trace(const std::shared_ptr<const Program>&, std::int64_t taken,
-                                     const Backend* drops);
+                                     Backend* drops);
   std::shared_ptr<GrowingRows> rows_for(const KeptTensors&, std::int64_t positions,
                                         std::int64_t taken);
   void check_memory(const Config&, const RunShape&, const Backend&, bool gradients,

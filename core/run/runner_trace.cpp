@@ -40,9 +40,9 @@ double Runner::memory_for(const Config& config, const RunShape& shape) {
 
 void Runner::check_memory(const Config& config, const RunShape& shape, const Backend& backend,
                           bool gradients, bool is_sandbox) {
-  const RunKeeps keeps = gradients              ? RunKeeps::kGradients
-                         : backend.runs_parts() ? RunKeeps::kLeast
-                                                : RunKeeps::kAll;
+  const RunKeeps keeps = gradients             ? RunKeeps::kGradients
+                         : backend.lets_pass() ? RunKeeps::kLeast
+                                               : RunKeeps::kAll;
   if (memory_for(config, shape) * (gradients ? 2 : 1) <= limits_.memory_bytes) return;
   const Message refused = memory_refusal(config, shape, limits_.memory_bytes, keeps, is_sandbox);
   if (!refused.empty()) throw Error(refused);
@@ -50,7 +50,7 @@ void Runner::check_memory(const Config& config, const RunShape& shape, const Bac
 
 // Is it a run that does not keep all of its layers?
 bool Runner::drops_layers(const Program& program, const Backend& backend, bool gradients) {
-  if (gradients || !backend.runs_parts()) return false;
+  if (gradients || !backend.lets_pass()) return false;
   const double bytes = sizeof(float) * static_cast<double>(arena_cells(program));
   return bytes > limits_.keep_all_to ||
          memory_for(program.config, program.shape) > limits_.memory_bytes;
@@ -132,7 +132,7 @@ std::shared_ptr<GrowingRows> Runner::rows_for(const KeptTensors& kept, std::int6
 // A row that grows will soon need more: its memory has room for a quarter more, so that not every
 // token takes new memory from the system, which costs more than the token.
 std::shared_ptr<Trace> Runner::blank_trace(const std::shared_ptr<const Program>& program,
-                                           std::int64_t taken, const Backend* drops) {
+                                           std::int64_t taken, Backend* drops) {
   std::optional<KeptTensors> kept;
   if (drops) kept.emplace(*program, shown_.empty() ? -1 : program->find(shown_));
   const std::size_t cells = kept ? kept->kept_cells() : arena_cells(*program);
@@ -159,8 +159,9 @@ std::shared_ptr<Trace> Runner::blank_trace(const std::shared_ptr<const Program>&
   if (kept) {
     trace->rows_ = rows_for(*kept, program->shape.positions, taken);
     kept->lay_out(trace->arena_.data(), *trace->rows_, trace->shared_.data(), trace->memory_);
-    if (!layer_runner_ || layer_runner_->backend() != drops->name())
-      layer_runner_ = std::make_shared<LayerRunner>(std::string(drops->name()));
+    if (!layer_runner_ || layer_runner_->backend() != drops->name() || layer_runner_->on_device())
+      layer_runner_ =
+          std::make_shared<LayerRunner>(std::string(drops->name()), drops->runs_again());
     trace->again_ = std::make_shared<LayersAgain>(program, std::move(*kept), layer_runner_);
   } else {
     pool_->let_rows_go(0);

@@ -52,6 +52,10 @@ TensorView Trace::tensor(TensorId id) const {
 
 bool Trace::is_there(TensorId id) const { return !again_ || again_->is_there(id); }
 
+bool Trace::stays(TensorId id) const { return !again_ || again_->kept().stretch_of(id) < 0; }
+
+bool Trace::layers_on_device() const { return again_ && again_->on_device(); }
+
 bool Trace::keeps(Role role) const {
   if (!again_) return true;
   for (std::size_t id = 0; id < program_->tensors.size(); ++id) {

@@ -87,6 +87,11 @@ class Trace {
 
   /// Is all that was computed kept?
   bool keeps_all() const { return again_ == nullptr; }
+  /// Has it been kept since the run, and not computed again?
+  bool stays(TensorId) const;
+  /// Are the layers that do not stay computed by a device, on its own thread? On others the
+  /// processor computes them.
+  bool layers_on_device() const;
   /// Is the tensor in memory, so that tensor() has nothing to compute?
   bool is_there(TensorId) const;
   /// Does what plays this role stay in every layer?

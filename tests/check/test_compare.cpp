@@ -117,4 +117,26 @@ TEST_CASE("compare: runs of different tokens are refused") {
   CHECK_THROWS_AS(compare_traces(*one, *two), UsageError);
 }
 
+TEST_CASE("compare: of runs that keep little, one layer is there at a time") {
+  RunLimits limits;
+  limits.keep_all_to = 0;
+  Document d;
+  d.sentence = "a b c";
+  d.config.layers = 6;
+  Runner first(limits), second(limits), third;
+  const auto cpu = make_cpu_backend(1), reference = make_reference_backend();
+  const auto got = first.run(d, *cpu).trace, expected = second.run(d, *reference).trace;
+  const auto whole = third.run(d, *reference).trace;
+  REQUIRE(got);
+  REQUIRE(expected);
+  const Comparison comparison = compare_traces(*got, *expected);
+  CHECK(comparison.calls.size() == got->program().calls.size());
+  CHECK_FALSE(comparison.first_beyond);
+  CHECK(got->memory().again <= got->memory().shared);
+  CHECK(expected->memory().again <= expected->memory().shared);
+  const Comparison all = compare_traces(*got, *whole);
+  for (std::size_t i = 0; i < all.calls.size(); ++i)
+    CHECK(all.calls[i].cells.error == comparison.calls[i].cells.error);
+}
+
 }  // namespace headlight

@@ -1,10 +1,14 @@
 // The largest tensors that a device takes, really allocated and run; and one cell more, which runs
-// on the processor.
+// on the processor. Runs of which layers pass.
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <thread>
 
+#include "core/run/runner.h"
 #include "tests/gl/test_gl_backend_support.h"
+#include "tests/run/kinds_of_models.h"
 #include "tests/support/gradient_cases.h"
 
 namespace headlight {
@@ -92,7 +96,98 @@ void check_refused(Op op, const Shapes& inputs, double limit) {
   CHECK(normalised_error(got, expected) <= limit);
 }
 
+RunLimits keeps_little() {
+  RunLimits limits;
+  limits.keep_all_to = 0;
+  return limits;
+}
+
+bool same_bits(const TensorView& a, const TensorView& b) {
+  return std::ranges::equal(a.cells(), b.cells(), [](float x, float y) {
+    return x == y || (std::isnan(x) && std::isnan(y));
+  });
+}
+
+Document deep_run() {
+  return random_model([](Config& c) { c.layers = 8; });
+}
+
 }  // namespace
+
+TEST_CASE("gl backend: of every kind of model, layers computed again are those of a whole run") {
+  if (!compute_ready()) return;
+  GlBackend& gl = test::shared_backend();
+  for (const auto& kind : kinds_of_models()) {
+    CAPTURE(std::string(kind.first));
+    Runner whole, little(keeps_little());
+    const auto all = whole.run(kind.second, gl).trace, some = little.run(kind.second, gl).trace;
+    REQUIRE(all);
+    REQUIRE(some);
+    CHECK(all->keeps_all());
+    REQUIRE_FALSE(some->keeps_all());
+    CHECK(some->layers_on_device());
+    const Program& p = all->program();
+    std::size_t again = 0;
+    for (std::size_t id = p.tensors.size(); id-- > 0;) {
+      const auto tensor = static_cast<TensorId>(id);
+      again += !some->is_there(tensor);
+      CAPTURE(p.tensors[id].name);
+      REQUIRE(same_bits(some->tensor(tensor), all->tensor(tensor)));
+    }
+    CHECK(again > 0);
+  }
+  check_no_messages();
+}
+
+TEST_CASE("gl backend: layers that pass share the card's memory, whichever is shown") {
+  if (!compute_ready()) return;
+  GlBackend gl(counting_options());
+  GlStorage all(gl.calls()), some(gl.calls());
+  Runner whole, little(keeps_little());
+  gl.use(&all);
+  const auto kept = whole.run(deep_run(), gl).trace;
+  REQUIRE(kept);
+  const auto parameters = static_cast<std::size_t>(kept->memory().parameters);
+  gl.use(&some);
+  std::size_t most = 0;
+  for (const char* shown : {"blocks.0.attn.q", "blocks.7.mlp.pre", "blocks.3.attn.scores_raw"}) {
+    little.set_shown(shown);
+    const auto trace = little.run(deep_run(), gl).trace;
+    REQUIRE(trace);
+    CHECK(trace->stays(trace->program().require(shown)));
+    if (most == 0) most = some.tensors.bytes();
+    CHECK(some.tensors.bytes() == most);
+  }
+  gl.use(nullptr);
+  CHECK(most - parameters < (all.tensors.bytes() - parameters) * 6 / 10);
+  check_no_messages();
+}
+
+TEST_CASE(
+    "gl backend: a layer is computed again by the card on its thread, else by the processor") {
+  if (!compute_ready()) return;
+  auto gl = std::make_unique<GlBackend>(counting_options());
+  Runner whole, little(keeps_little());
+  const auto all = whole.run(deep_run(), *gl).trace, some = little.run(deep_run(), *gl).trace;
+  REQUIRE(all);
+  REQUIRE(some);
+  const auto named = [&](int layer) {
+    return some->program().require("blocks." + std::to_string(layer) + ".mlp.post");
+  };
+  const auto check_layer = [&](int layer) {
+    CHECK(normalised_error(some->tensor(named(layer)).cells(), all->tensor(named(layer)).cells()) <=
+          1e-12);
+  };
+  const std::int64_t before = gl->queue().dispatches();
+  check_layer(2);
+  const std::int64_t own = gl->queue().dispatches() - before;
+  CHECK(own > 0);
+  std::thread([&] { check_layer(4); }).join();
+  CHECK(gl->queue().dispatches() - before == own);
+  gl.reset();
+  check_layer(6);
+  check_no_messages();
+}
 
 TEST_CASE("gl backend: the largest tensors, and one cell more") {
   if (!compute_ready()) return;

@@ -20,10 +20,16 @@ class Listening final : public Backend {
   }
   BlockCount blocks() const override { return {3, 4}; }
   bool goes_on() const override { return true; }
+  bool lets_pass() const override { return true; }
+  void set_passing(const std::vector<bool>& tensors) override { passing = tensors; }
+  RunsAgain runs_again() override {
+    return [](const Program&, std::span<const OpCall>, std::span<float* const>) { return true; };
+  }
   void run_more(const Program&, std::span<const OpCall> calls, std::span<float* const>) override {
     more += calls.size();
   }
   std::size_t more = 0;  // calls
+  std::vector<bool> passing;
   std::vector<std::shared_ptr<const Tensor>> constants;
 };
 
@@ -37,6 +43,16 @@ TEST_CASE("workers: backends that guard and measure pass on which tensors are co
   guarded.set_constants(weights);
   CHECK(end.constants == weights);
   CHECK(guarded.blocks().computed == 3);
+}
+
+TEST_CASE("workers: backends that guard and measure pass on which tensors pass") {
+  Listening end;
+  TimedBackend timed(end);
+  GuardedBackend guarded(timed);
+  CHECK(guarded.lets_pass());
+  CHECK(guarded.runs_again()({}, {}, {}));
+  guarded.set_passing({false, true});
+  CHECK(end.passing == std::vector<bool>{false, true});
 }
 
 TEST_CASE("workers: backends that guard and measure let a run go on in pieces") {

@@ -1,6 +1,9 @@
 #include "app/gl/compute/backend_gl.h"
 
 #include <algorithm>
+#include <map>
+#include <thread>
+#include <utility>
 
 #include "app/gl/context/embedded.h"
 #include "core/base/error.h"
@@ -49,7 +52,8 @@ GlBackend::GlBackend(GlBackendOptions options)
       updates_(gl_, device_.limits, table_, programs_, queue_),
       own_(gl_, options.guard_cells),
       elsewhere_(make_cpu_backend(options.threads)),
-      spot_checks_(gl_, options.spot_checks) {}
+      spot_checks_(gl_, options.spot_checks),
+      here_(std::make_shared<GlBackend*>(this)) {}
 
 std::unique_ptr<GlBackend> make_gl_backend(GlBackendOptions options) {
   return std::make_unique<GlBackend>(std::move(options));
@@ -64,11 +68,28 @@ void GlBackend::begin(const Program& program) {
   if (at_->fusion) at_->statistics.begin(program.tensors.size(), signature_of(program));
 }
 
+// What passes and lies at the same place in memory shares a buffer, too.
+void GlBackend::share_slots(const Program& program, std::span<float* const> memory) {
+  std::vector<std::size_t>& slots = at_->passing_slots;
+  slots.clear();
+  if (passing_.empty()) return;
+  std::map<const float*, std::size_t> lowest;
+  for (std::size_t id = 0; id < program.tensors.size(); ++id) {
+    slots.push_back(passes(id) ? lowest.try_emplace(memory[id], id).first->second : id);
+    if (slots[id] != id) at_->tensors.release(id);
+  }
+}
+
+std::size_t GlBackend::slot_of(const Program& program, TensorId id) const {
+  const std::size_t source = place(program.resolve(id));
+  return source < at_->passing_slots.size() ? at_->passing_slots[source] : source;
+}
+
 unsigned GlBackend::read(const Program& program, TensorId id, std::span<float* const> memory) {
-  const std::size_t slot = place(program.resolve(id));
+  const std::size_t slot = slot_of(program, id);
   const auto constant = slot < constants_.size() ? constants_[slot].lock() : nullptr;
   const bool lies_there = constant && constant->data.data() == memory[slot];
-  return at_->tensors.to_read(slot, memory[slot], cells_of(program, static_cast<TensorId>(slot)), 0,
+  return at_->tensors.to_read(slot, memory[slot], cells_of(program, id), 0,
                               lies_there ? constant : nullptr);
 }
 
@@ -81,6 +102,7 @@ void GlBackend::set_constants(std::span<const std::shared_ptr<const Tensor>> ten
 void GlBackend::run(const Program& program, std::span<const OpCall> calls,
                     std::span<float* const> memory) {
   begin(program);
+  share_slots(program, memory);
   run_more(program, calls, memory);
 }
 
@@ -108,8 +130,7 @@ void GlBackend::run_call(const Program& program, const GlOpCall& shapes,
                          std::span<float* const> memory) {
   GlOpCall c = shapes;
   for (std::size_t i = 0; i < c.inputs; ++i) c.in[i] = read(program, c.call.in[i], memory);
-  const TensorId out = program.resolve(c.call.out);
-  c.out = at_->tensors.to_write(place(out), c.cells());
+  c.out = at_->tensors.to_write(slot_of(program, c.call.out), c.cells());
   ops_.forward(c);
 }
 
@@ -119,7 +140,7 @@ void GlBackend::run_elsewhere(const Program& program, const OpCall& call,
   remember(program, call);
   for (const TensorId id : call.in) fetch(program, id, memory);
   elsewhere_->run(program, {&call, 1}, memory);
-  at_->tensors.forget(place(program.resolve(call.out)));
+  at_->tensors.forget(slot_of(program, call.out));
 }
 
 void GlBackend::remember(const Program& program, const OpCall& call) {
@@ -131,16 +152,48 @@ void GlBackend::remember(const Program& program, const OpCall& call) {
 }
 
 void GlBackend::fetch(const Program& program, TensorId id, std::span<float* const> memory) {
-  const std::size_t slot = place(program.resolve(id));
+  const std::size_t slot = slot_of(program, id);
   if (at_->tensors.is_newer(slot)) at_->tensors.fetch(slot, memory[slot]);
 }
 
 void GlBackend::fetch_all(std::span<float* const> memory) {
-  for (const std::size_t slot : at_->tensors.newer_slots()) at_->tensors.fetch(slot, memory[slot]);
+  for (const std::size_t slot : at_->tensors.newer_slots()) {
+    if (!passes(slot)) at_->tensors.fetch(slot, memory[slot]);
+  }
 }
 
 unsigned GlBackend::buffer(const Program& program, TensorId id) const {
-  return at_->tensors.buffer(place(program.resolve(id)));
+  return at_->tensors.buffer(slot_of(program, id));
+}
+
+RunsAgain GlBackend::runs_again() {
+  return
+      [there = std::weak_ptr(here_), thread = std::this_thread::get_id()](
+          const Program& program, std::span<const OpCall> calls, std::span<float* const> memory) {
+        if (std::this_thread::get_id() != thread) return false;
+        const auto here = there.lock();  // which only this thread ends
+        return here && (*here)->run_again(program, calls, memory);
+      };
+}
+
+// In buffers of its own, for those of the run are being shown.
+bool GlBackend::run_again(const Program& program, std::span<const OpCall> calls,
+                          std::span<float* const> memory) {
+  GlStorage storage(gl_, guard_cells_);
+  const auto before = std::exchange(at_, &storage);
+  const bool fetching = std::exchange(fetching_, true);
+  const double share = spot_checks_.share();
+  spot_checks_.set_share(0);
+  bool ran = true;
+  try {
+    run(program, calls, memory);
+  } catch (const Error&) {
+    ran = false;
+  }
+  spot_checks_.set_share(share);
+  fetching_ = fetching;
+  at_ = before;
+  return ran;
 }
 
 // ---- backward ----

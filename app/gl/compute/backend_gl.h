@@ -57,7 +57,9 @@ struct GlLayout {
 struct GlStorage {
   explicit GlStorage(const GlCalls& gl, std::int64_t guard_cells = 0)
       : tensors(gl, guard_cells), gradients(gl, guard_cells), statistics(gl, guard_cells) {}
-  GlTensors tensors;    // slots are TensorIds, of the tensors that own memory
+  GlTensors tensors;  // slots are TensorIds, of the tensors that own memory, but for those that
+  std::vector<std::size_t> passing_slots;  // pass (Backend::set_passing): by TensorId, the lowest
+                                           // that lies at the same place; empty: none pass
   GlTensors gradients;  // slots are the lowest TensorIds whose gradients lie at the same place
   std::vector<std::size_t> gradient_slots;   // by TensorId
   std::vector<std::int64_t> gradient_rooms;  // by slot: the largest of those gradients
@@ -86,6 +88,9 @@ class GlBackend final : public Backend {
   void run_backward(const Program&, std::span<const BackwardCall>, std::span<float* const> memory,
                     std::span<float* const> gradients) override;
   void set_constants(std::span<const std::shared_ptr<const Tensor>>) override;
+  bool lets_pass() const override { return true; }
+  void set_passing(const std::vector<bool>& tensors) override { passing_ = tensors; }
+  RunsAgain runs_again() override;
 
   /// From now on runs use this storage, for who runs several programs in turns and wants to keep
   /// what is on the device of each; null: the backend's own.
@@ -142,6 +147,10 @@ class GlBackend final : public Backend {
 
  private:
   void begin(const Program&);
+  void share_slots(const Program&, std::span<float* const> memory);
+  std::size_t slot_of(const Program&, TensorId) const;
+  bool passes(std::size_t slot) const { return slot < passing_.size() && passing_[slot]; }
+  bool run_again(const Program&, std::span<const OpCall>, std::span<float* const> memory);
   void begin_gradients(const Program&, std::span<float* const> gradients);
   void fetch_all(std::span<float* const> memory);
   void fetch_all_gradients(std::span<float* const> gradients);
@@ -192,6 +201,8 @@ class GlBackend final : public Backend {
   std::optional<GlWrong> wrong_;
   bool fetching_ = true;
   std::vector<std::weak_ptr<const Tensor>> constants_;  // by TensorId
+  std::vector<bool> passing_;                           // by TensorId; empty: none
+  std::shared_ptr<GlBackend*> here_;                    // for whoever may outlive this
 };
 
 std::unique_ptr<GlBackend> make_gl_backend(GlBackendOptions options = {});

@@ -101,7 +101,7 @@ GlBackend::Checked GlBackend::checked(const Program& program, const OpCall& call
                                       std::span<float* const> memory) {
   Checked c{call.in, call.out, {}, {}, {}, {call.op, call.params, {}, {}, {}}};
   const auto far = [&](TensorId id, const GlLayout& layout) {
-    const std::size_t slot = place(program.resolve(id));
+    const std::size_t slot = slot_of(program, id);
     return far_tensor(at_->tensors, slot, memory[slot], layout);
   };
   for (const TensorId id : c.in) c.in_layout.push_back({program.tensors[place(id)].axes, false});
@@ -134,7 +134,7 @@ GlBackend::Checked GlBackend::checked(const Program& program, const FusedAttenti
   }
   all.far.in.clear();
   const auto far = [&](TensorId id, const GlLayout& layout) {
-    const std::size_t slot = place(program.resolve(id));
+    const std::size_t slot = slot_of(program, id);
     return far_tensor(at_->tensors, slot, memory[slot], layout);
   };
   for (std::size_t i = 0; i < all.in.size(); ++i)

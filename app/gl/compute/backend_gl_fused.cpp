@@ -36,7 +36,7 @@ bool GlBackend::run_fused(const Program& program, const OpCall& call,
   if (!a) return false;
   GlAttentionCall c = attention_call(program, *a, memory);
   c.statistics = at_->statistics.to_write(place(a->out), c.statistics_cells());
-  c.out = at_->tensors.to_write(place(program.resolve(a->out)), c.rows() * c.v_width);
+  c.out = at_->tensors.to_write(slot_of(program, a->out), c.rows() * c.v_width);
   attention_.forward(c);
   return true;
 }

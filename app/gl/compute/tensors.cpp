@@ -50,6 +50,10 @@ void GlTensors::drop(Slot& slot) {
   slot = Slot();
 }
 
+void GlTensors::release(std::size_t slot) {
+  if (slot < slots_.size()) drop(slots_[slot]);
+}
+
 void GlTensors::begin(std::size_t count, std::uint64_t signature) {
   ++run_;
   if (slots_.size() < count) slots_.resize(count);

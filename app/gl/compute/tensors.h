@@ -50,6 +50,8 @@ class GlTensors {
   const std::vector<std::size_t>& newer_slots();
   /// Memory got numbers from elsewhere: the buffer's are old.
   void forget(std::size_t slot);
+  /// Gives its buffer back.
+  void release(std::size_t slot);
 
   /// From now on what to_write() gives is full of NaN before the kernel writes it. What a kernel
   /// leaves out would else be what lay there before, which may be the right numbers of another run.

@@ -27,8 +27,9 @@ bool ComputingController::await_layer(TensorId tensor) {
   constexpr double kWithinFrame = 1e9;  // operations
   worker_.drop(TraceTask::kLayer);      // it is not gone to any more
   const auto& trace = derived_.trace;
-  const bool waits = options_.background && !trace->is_there(tensor) &&
-                     layer_work(trace->program(), tensor) > kWithinFrame;
+  const bool waits =
+      options_.background && !trace->is_there(tensor) &&
+      (trace->layers_on_device() || layer_work(trace->program(), tensor) > kWithinFrame);
   if (waits) worker_.request_layer({trace, tensor});
   derived_.computing = awaits_any();
   return waits;

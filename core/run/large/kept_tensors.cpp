@@ -170,6 +170,12 @@ void KeptTensors::lay_out(int stretch, float* own, std::span<float*> memory) con
   }
 }
 
+std::vector<bool> KeptTensors::passing() const {
+  std::vector<bool> passing(stretch_of_.size());
+  for (std::size_t id = 0; id < passing.size(); ++id) passing[id] = stretch_of_[id] >= 0;
+  return passing;
+}
+
 void KeptTensors::drop(std::span<float*> memory) const {
   for (std::size_t id = 0; id < place_.size(); ++id) {
     if (stretch_of_[id] != kStays) memory[id] = nullptr;

@@ -54,6 +54,8 @@ class KeptTensors {
   /// The stretch that makes a tensor which does not stay; -1: it stays. Aliases are as their
   /// source.
   int stretch_of(TensorId id) const { return stretch_of_[static_cast<std::size_t>(id)]; }
+  /// By TensorId: does it not stay?
+  std::vector<bool> passing() const;
   /// As calls_by_rows().
   const std::vector<bool>& by_rows() const { return by_rows_; }
   /// Of what stays, without the rows that grow.

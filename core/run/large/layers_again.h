@@ -7,23 +7,25 @@
 #include <string>
 #include <vector>
 
+#include "core/backends/backend.h"
 #include "core/base/tensor.h"
 #include "core/run/large/kept_tensors.h"
 
 namespace headlight {
 
-class Backend;
-
 /// Runs the calls of layers, whatever thread asks; of all runs of one Runner.
 class LayerRunner {
  public:
-  explicit LayerRunner(std::string backend);
+  /// `again`: as Backend::runs_again(). Where it cannot, the processor does.
+  explicit LayerRunner(std::string backend, RunsAgain again = nullptr);
   ~LayerRunner();
   const std::string& backend() const { return name_; }
+  bool on_device() const { return again_ != nullptr; }
   void run(const Program&, std::span<const OpCall>, std::span<float* const> memory);
 
  private:
   std::string name_;
+  RunsAgain again_;
   std::mutex mutex_;
   std::unique_ptr<Backend> backend_;  // made when it is first needed
 };
@@ -36,6 +38,8 @@ class LayersAgain {
   LayersAgain(std::shared_ptr<const Program>, KeptTensors, std::shared_ptr<LayerRunner>);
 
   const KeptTensors& kept() const { return kept_; }
+  /// Are layers computed by a device, on its own thread?
+  bool on_device() const { return runner_->on_device(); }
   /// Does the tensor stay, or has its layer been computed again?
   bool is_there(TensorId) const;
   /// Computes the layer of a tensor that does not stay, unless it is there. `memory`: where what
