@@ -3,11 +3,10 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <cmath>
 #include <thread>
 
-#include "core/run/runner.h"
 #include "tests/gl/test_gl_backend_support.h"
+#include "tests/run/keeps_little.h"
 #include "tests/run/kinds_of_models.h"
 #include "tests/support/gradient_cases.h"
 
@@ -94,18 +93,6 @@ void check_refused(Op op, const Shapes& inputs, double limit) {
   CHECK(gl.fallbacks().size() == 1);
   CHECK(gl.queue().dispatches() == 0);
   CHECK(normalised_error(got, expected) <= limit);
-}
-
-RunLimits keeps_little() {
-  RunLimits limits;
-  limits.keep_all_to = 0;
-  return limits;
-}
-
-bool same_bits(const TensorView& a, const TensorView& b) {
-  return std::ranges::equal(a.cells(), b.cells(), [](float x, float y) {
-    return x == y || (std::isnan(x) && std::isnan(y));
-  });
 }
 
 Document deep_run() {

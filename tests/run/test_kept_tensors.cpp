@@ -2,27 +2,13 @@
 // same.
 #include <doctest/doctest.h>
 
-#include <cmath>
-
 #include "core/graph/program_cost.h"
 #include "core/run/large/kept_tensors.h"
-#include "core/run/runner.h"
+#include "tests/run/keeps_little.h"
 #include "tests/run/kinds_of_models.h"
 
 namespace headlight {
 namespace {
-
-RunLimits keeps_little() {
-  RunLimits limits;
-  limits.keep_all_to = 0;
-  return limits;
-}
-
-bool same_bits(const TensorView& a, const TensorView& b) {
-  return std::ranges::equal(a.cells(), b.cells(), [](float x, float y) {
-    return x == y || (std::isnan(x) && std::isnan(y));
-  });
-}
 
 Document long_run(int layers) {
   return random_model([&](Config& c) { c.layers = layers; });
