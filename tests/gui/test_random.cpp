@@ -2,6 +2,7 @@
 // the document's, or a problem must be said. HEADLIGHT_RANDOM_FRAMES says how many frames (a share
 // of them runs with the other tests), HEADLIGHT_RANDOM_SEED where to begin. Each seed begins in one
 // of the languages and modes, which the clicks and keys then leave again.
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -11,6 +12,9 @@
 #include "app/ui/state/commands.h"
 #include "core/base/error.h"
 #include "core/base/utf8.h"
+#include "core/model/model.h"
+#include "core/train/model_recipe.h"
+#include "test_paths.h"
 #include "tests/gui/harness.h"
 
 namespace headlight::test {
@@ -191,8 +195,23 @@ int number_from(const char* name, int otherwise) {
   return text ? std::max(1, std::atoi(text)) : otherwise;
 }
 
+// A folder of another program, whose tokens are ids.
+Document folder_document(unsigned which) {
+  std::vector<std::string> folders;
+  for (const auto& entry : std::filesystem::directory_iterator(
+           std::filesystem::path(HEADLIGHT_TEST_DIR) / "reference/folders")) {
+    if (entry.is_directory()) folders.push_back(entry.path());
+  }
+  std::ranges::sort(folders);
+  const std::string folder = folders[which % folders.size()];
+  Document document = apply(Document{}, choose_model(Document{}, *load_model(folder)));
+  document.sentence = "5 7 9 11 5";
+  return document;
+}
+
 // Models and sentences of every kind, in turn; the bundled ones read, mark, translate and fill in.
 Document random_document(unsigned seed) {
+  if (seed % 5 == 4) return folder_document(seed / 5);
   if (seed % 5 == 3) {
     const std::vector<std::string> names = bundled_names();
     return bundled_document(names[seed / 5 % names.size()]);
