@@ -1,6 +1,7 @@
 #include "core/run/runner.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/base/error.h"
 #include "core/base/utf8.h"
@@ -55,6 +56,13 @@ void check_padding(const Config& config, std::size_t tokens) {
     if (!is_padding(t)) return;
   }
   throw UsageError(Message{"error.all_is_padding"});
+}
+
+// Are the logits of the last row finite?
+bool ends_in_numbers(const Trace& trace) {
+  const TensorView logits = trace.tensor(trace.program().logits);
+  const auto row = static_cast<std::size_t>(logits.axes.back().size);
+  return std::ranges::all_of(logits.cells().last(row), [](float x) { return std::isfinite(x); });
 }
 
 // While it lives the backend's runs are of a program of which only `kept` (null: all) stays.
@@ -301,6 +309,15 @@ const SegmentMemory* Runner::read_segments(const Document& doc, const Config& co
 
 RunResult Runner::run(const Document& doc, Backend& backend, std::shared_ptr<const Model> model,
                       bool gradients) {
+  RunResult result = run_once(doc, backend, model, gradients);
+  if (result.rows_taken == 0 || !result.trace || ends_in_numbers(*result.trace)) return result;
+  // What is no number reaches the rows before it, too: 0 times it is none either.
+  last_ = nullptr;
+  return run_once(doc, backend, std::move(model), gradients);
+}
+
+RunResult Runner::run_once(const Document& doc, Backend& backend,
+                           std::shared_ptr<const Model> model, bool gradients) {
   RunResult result;
   result.model = std::move(model);
   try {

@@ -83,6 +83,7 @@ class Runner {
   std::shared_ptr<const Model> load(const std::string& ref) { return models_.get(ref, progress_); }
 
  private:
+  RunResult run_once(const Document&, Backend&, std::shared_ptr<const Model>, bool gradients);
   void try_run(const Document&, Backend&, RunResult&, bool gradients);
   RunInput read_input(const Document&, const Config&, RunResult&);
   const SegmentMemory* read_segments(const Document&, const Config&, RunInput&, RunResult&,

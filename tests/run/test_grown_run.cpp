@@ -1,6 +1,9 @@
 // A run that takes the rows of the run before, against one that computes all of them.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "core/base/error.h"
 #include "core/run/large/grown_run.h"
 #include "core/run/runner.h"
@@ -101,6 +104,27 @@ TEST_CASE("grown runs: rows of logits lie in one place, and nobody's are written
   for (const auto& trace : {first, second, other, longer}) {
     const auto all = whole.run(document_of_ids(config, trace->input().ids), *backend, model).trace;
     CHECK(largest_difference(*trace, *all).first < 1e-5);
+  }
+}
+
+TEST_CASE("grown runs: a token that is no number reaches every row, as in a whole run") {
+  const Config config = drawn_config(3);
+  auto model = std::make_shared<Model>(*readable_model(config, 3));
+  Tensor& table = model->weights.front();
+  REQUIRE(table.axes.front().name == "vocab");
+  const std::int64_t width = table.axes.back().size;
+  table.data[static_cast<std::size_t>(5 * width)] = std::nanf("");
+  const auto backend = make_cpu_backend(1);
+  Runner grows(growing()), whole;
+  std::vector<int> ids = {1, 2, 3};
+  for (const int next : {4, 5, 6}) {
+    ids.push_back(next);
+    const RunResult grown = grows.run(document_of_ids(config, ids), *backend, model);
+    const RunResult all = whole.run(document_of_ids(config, ids), *backend, model);
+    REQUIRE(grown.trace);
+    const auto a = grown.trace->tensor("logits").cells(), b = all.trace->tensor("logits").cells();
+    CHECK(std::ranges::equal(
+        a, b, {}, [](float x) { return std::isnan(x); }, [](float x) { return std::isnan(x); }));
   }
 }
 

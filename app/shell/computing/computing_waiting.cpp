@@ -79,6 +79,7 @@ void ComputingController::on(const StopWaiting& a) {
     if (opened) notify(NoticeKind::kInfo, Message{"notice.opening_stopped"});
     return;
   }
+  derived_.empty = false;  // that was of a sentence before
   derived_.message = Message{"progress.cancelled"};
   derived_.problem = say(state_.session.language, derived_.message);
   std::vector<WayOn> ways = {{"again", Message{"way.compute"}, StopWaiting{true}}};

@@ -250,6 +250,30 @@ TEST_CASE("waiting: the first run can be stopped, and asked for where its number
   CHECK(gui.notices().empty());
 }
 
+TEST_CASE("waiting: a run behind an empty sentence that is stopped leaves what was shown before") {
+  ShellOptions options = still_options(1);
+  options.background = true;
+  Gui gui(deep_document(2), std::cref(options));
+  gui.shell().wait();
+  gui.frame();
+  const std::int64_t shown = gui.trace().length();
+  gui.push(DoEdit{SetSentence{""}, ""});
+  gui.shell().wait();
+  gui.frame();
+  REQUIRE(gui.state().derived.empty);
+  std::string text;
+  for (int i = 0; i < 900; ++i) text += " word" + std::to_string(i % 7);
+  gui.push(DoEdit{SetSentence{text}, ""});
+  REQUIRE(gui.state().derived.computing);
+  gui.push(StopWaiting{});
+  gui.shell().wait();
+  gui.frame(2);
+  CHECK_FALSE(gui.state().derived.empty);
+  CHECK(gui.trace().length() == shown);
+  CHECK(gui.document().sentence == text);
+  CHECK_FALSE(gui.shows("Type a sentence"));
+}
+
 TEST_CASE("waiting: a layer that takes longer than a frame is gone to when it has been computed") {
   ShellOptions options = still_options(1);
   options.background = true;
