@@ -126,7 +126,7 @@ TEST_CASE("pieces: WordPiece and whole words") {
   const std::vector<std::string> unknown = unknown_tokens(vocabulary, "xun able [UNK] zu xun");
   CHECK(unknown == std::vector<std::string>{"xun", "zu"});
   CHECK(has(say(Language::kEnglish, unknown_message("any", vocabulary, unknown)),
-            "no pieces for 'xun', 'zu', so the model reads [UNK] in its place"));
+            "no pieces for 'xun', 'zu', so the model reads [UNK] instead"));
   model.erase("unk_token");
   CHECK(has(error_of([&] { opened(tokenizer_of(model)).encode("zebra"); }), "zebra"));
 }

@@ -154,7 +154,7 @@ TEST_CASE("real models: a notice names the words that the tokenizer has no piece
   document.sentence = "w5 zebra w7";
   Gui gui(document, {1280, 720});
   gui.frame(2);
-  CHECK(gui.notices_say("no pieces for 'zebra', so the model reads <unk> in its place"));
+  CHECK(gui.notices_say("no pieces for 'zebra', so the model reads <unk> instead"));
   gui.push(DoEdit{SetSentence{"w5 <unk> w7"}, ""});  // asked for
   gui.frame(2);
   CHECK_FALSE(gui.notices_say("no pieces for"));
