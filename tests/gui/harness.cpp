@@ -507,7 +507,9 @@ std::string inconsistency(const AppState& state) {
   if (!d.problem.empty()) return "";
   if (!d.trace) return "neither a trace nor a problem";
   const Trace& trace = *d.trace;
-  if (!(trace.config() == doc.config)) return "the trace is of another config";
+  // The document keeps what a switch has made idle, for when it is switched back.
+  if (!(without_idle_options(trace.config()) == without_idle_options(doc.config)))
+    return "the trace is of another config";
   std::vector<std::string> tokens = expected_tokens(state);
   if (doc.model.empty() && begins_with_class(doc.config)) tokens.insert(tokens.begin(), "[CLS]");
   const auto separators = static_cast<std::size_t>(std::ranges::count(tokens, "[SEP]"));
