@@ -57,9 +57,10 @@ struct GlLayout {
 struct GlStorage {
   explicit GlStorage(const GlCalls& gl, std::int64_t guard_cells = 0)
       : tensors(gl, guard_cells), gradients(gl, guard_cells), statistics(gl, guard_cells) {}
-  GlTensors tensors;  // slots are TensorIds, of the tensors that own memory, but for those that
-  std::vector<std::size_t> passing_slots;  // pass (Backend::set_passing): by TensorId, the lowest
-                                           // that lies at the same place; empty: none pass
+  // Slots are TensorIds, of the tensors that own memory; of those that pass (Backend::set_passing)
+  // the lowest that lies at the same place.
+  GlTensors tensors;
+  std::vector<std::size_t> passing_slots;  // by TensorId; empty: none pass
   GlTensors gradients;  // slots are the lowest TensorIds whose gradients lie at the same place
   std::vector<std::size_t> gradient_slots;   // by TensorId
   std::vector<std::int64_t> gradient_rooms;  // by slot: the largest of those gradients
