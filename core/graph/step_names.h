@@ -34,8 +34,8 @@ std::string_view without_gradient(std::string_view name);
 std::string pattern_of_layer(const Program&, std::string_view name, int layer);
 
 /// The same or, in a layer that keeps none, what stands in its place: what fused attention gathers,
-/// the states of a recurrent layer, the sums of a convolution; where no position reads another, what
-/// leaves the layer. Empty when there is no such layer.
+/// the states of a recurrent layer, the sums of a convolution; where no position reads another,
+/// what leaves the layer. Empty when there is no such layer.
 std::string mixing_of_layer(const Program&, std::string_view name, int layer);
 
 /// The step to look at in this program after `name` of another one: the same, the same in another
