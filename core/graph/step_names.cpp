@@ -98,16 +98,17 @@ std::string nearest_step(const Program& program, std::string_view name, int laye
   if (name.starts_with(kGradient) && program.gradients.empty())
     return nearest_step(program, without_gradient(name), layer);
   const StepName parts = split_name(name);
-  if (parts.layer < 0) {
-    for (const std::string_view stack : kStacks) {
-      if (stack.starts_with(kGradient) != parts.stack.starts_with(kGradient)) continue;
-      std::string there = std::string(stack) + std::string(parts.rest);
-      if (program.find(there) >= 0) return there;
-    }
-    return program.find("embed") >= 0 ? "embed" : "decoder.embed";
+  if (parts.layer >= 0) {
+    std::string there = find_in_layer(program, parts.stack, layer, parts.rest);
+    if (there.empty()) there = mixing_of_layer(program, name, layer);
+    if (!there.empty()) return there;
   }
-  std::string same = find_in_layer(program, parts.stack, layer, parts.rest);
-  return same.empty() ? mixing_of_layer(program, name, layer) : same;
+  for (const std::string_view stack : kStacks) {
+    if (stack.starts_with(kGradient) != parts.stack.starts_with(kGradient)) continue;
+    std::string there = std::string(stack) + std::string(parts.rest);
+    if (program.find(there) >= 0) return there;
+  }
+  return program.find("embed") >= 0 ? "embed" : "decoder.embed";
 }
 
 std::string gradient_name(std::string_view name) {

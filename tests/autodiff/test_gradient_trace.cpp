@@ -343,6 +343,11 @@ TEST_CASE("gradient trace: names find the other way") {
   const auto plain = run(sandbox([](Config&) {}), false).trace;
   CHECK(nearest_step(plain->program(), "d.decoder.blocks.1.attn.z", 1) == "blocks.1.attn.z");
   CHECK(nearest_step(plain->program(), "d.loss", 0) == "embed");
+  const auto basic = run(sandbox([](Config& c) { c.attention = AttentionKind::kBasic; }), false);
+  const Program& one = basic.trace->program();
+  CHECK(one.find(nearest_step(one, "blocks.1.attn.q", 0)) >= 0);
+  CHECK(one.find(nearest_step(one, "d.blocks.1.attn.q", 0)) >= 0);
+  CHECK(nearest_step(one, "blocks.7.attn.q", 7) == "embed");  // there is no such layer
   const auto alone = run(sandbox([](Config& c) { c.mixer = MixerKind::kNone; })).trace;
   CHECK(nearest_step(alone->program(), "blocks.1.attn.q", 1) == "blocks.1.resid_post");
   CHECK(nearest_step(alone->program(), "d.blocks.1.attn.q", 1).starts_with("d.blocks.1."));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <stdexcept>
 
 #include "core/backends/backend.h"
 #include "core/base/random.h"
@@ -80,26 +81,29 @@ class Loaded {
 // The same product as Eigen's, by the backend: a layer's own, of 2048 tokens and as many features.
 class OwnProduct {
  public:
-  explicit OwnProduct(Backend& backend) : backend_(backend), model_(layer(), {1, kSize, 2}) {
-    for (const OpCall& call : model_.program().calls) {
-      if (product_flops(model_.program(), call) == EigenProduct::flops()) call_ = &call;
-    }
+  explicit OwnProduct(Backend& backend)
+      : backend_(backend), model_(layer(), {1, EigenProduct::kSize, 2}) {
+    const auto& calls = model_.program().calls;
+    const auto found = std::ranges::find_if(calls, [&](const OpCall& call) {
+      return product_flops(model_.program(), call) == EigenProduct::flops();
+    });
+    if (found == calls.end()) throw std::logic_error("no product of that size");
+    call_ = {found, found + 1};
   }
-  void run() { model_.run(backend_, std::span(call_, 1)); }
+  void run() { model_.run(backend_, call_); }
 
  private:
-  static constexpr int kSize = 2048;
   static Config layer() {
     Config config;
     config.layers = config.heads = 1;
-    config.d_model = config.d_hidden = kSize;
+    config.d_model = config.d_hidden = static_cast<int>(EigenProduct::kSize);
     config.mixer = MixerKind::kNone;
     return config;
   }
 
   Backend& backend_;
   Loaded model_;
-  const OpCall* call_ = nullptr;
+  std::span<const OpCall> call_;
 };
 
 // They take turns, so that whatever else the machine does slows all alike.

@@ -29,6 +29,7 @@ class EigenProduct {
     right_.setRandom(kSize, kSize);
     result_.setZero(kSize, kSize);
   }
+  static constexpr Eigen::Index kSize = 2048;
   static double flops() { return 2.0 * kSize * kSize * kSize; }
 
   void run() {
@@ -41,7 +42,6 @@ class EigenProduct {
   }
 
  private:
-  static constexpr Eigen::Index kSize = 2048;
   ThreadPool pool_;
   Eigen::MatrixXf left_, right_, result_;
 };

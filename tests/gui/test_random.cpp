@@ -200,7 +200,7 @@ Document folder_document(unsigned which) {
   std::vector<std::string> folders;
   for (const auto& entry : std::filesystem::directory_iterator(
            std::filesystem::path(HEADLIGHT_TEST_DIR) / "reference/folders")) {
-    if (entry.is_directory()) folders.push_back(entry.path());
+    if (std::filesystem::exists(entry.path() / "config.json")) folders.push_back(entry.path());
   }
   std::ranges::sort(folders);
   const std::string folder = folders[which % folders.size()];

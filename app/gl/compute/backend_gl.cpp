@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 #include <thread>
-#include <utility>
 
 #include "app/gl/context/embedded.h"
 #include "core/base/error.h"
@@ -180,20 +179,27 @@ RunsAgain GlBackend::runs_again() {
 bool GlBackend::run_again(const Program& program, std::span<const OpCall> calls,
                           std::span<float* const> memory) {
   GlStorage storage(gl_, guard_cells_);
-  const auto before = std::exchange(at_, &storage);
-  const bool fetching = std::exchange(fetching_, true);
-  const double share = spot_checks_.share();
+  // Whatever is thrown, the next run has the storage of before.
+  struct Restored {
+    GlBackend& gl;
+    GlStorage* at = gl.at_;
+    bool fetching = gl.fetching_;
+    double share = gl.spot_checks_.share();
+    ~Restored() {
+      gl.at_ = at;
+      gl.fetching_ = fetching;
+      gl.spot_checks_.set_share(share);
+    }
+  } restored{*this};
+  at_ = &storage;
+  fetching_ = true;
   spot_checks_.set_share(0);
-  bool ran = true;
   try {
     run(program, calls, memory);
+    return true;
   } catch (const Error&) {
-    ran = false;
+    return false;
   }
-  spot_checks_.set_share(share);
-  fetching_ = fetching;
-  at_ = before;
-  return ran;
 }
 
 // ---- backward ----

@@ -257,4 +257,28 @@ TEST_CASE(
   CHECK(trace()->backend() == "gl");
 }
 
+TEST_CASE("compute: a layer of a large run on the card is computed there, however small it is") {
+  ShellOptions window = still_options(1);
+  window.background = true;
+  window.compute = ComputeMode::kGpu;
+  window.limits.keep_all_to = 0;
+  window.make_gpu = maker();
+  Gui gui(small_document(3, 2, 8), std::cref(window));
+  gui.shell().wait();
+  gui.frame();
+  REQUIRE(gui.trace().backend() == "gl");
+  REQUIRE(gui.trace().layers_on_device());
+  const std::string far = "blocks.2.mlp.post", near = gui.state().session.step;
+  gui.push(GoToStep{far});
+  CHECK(gui.state().derived.computing);  // by the thread that has the card
+  CHECK(gui.state().session.step == near);
+  gui.shell().wait();
+  gui.frame();
+  CHECK(gui.state().session.step == far);
+  const auto whole = Runner().run(gui.document(), *make_cpu_backend(1)).trace;
+  const auto got = gui.tensor(far).cells(), expected = whole->tensor(far).cells();
+  CHECK(difference(got, expected).error < 1e-10);
+  CHECK(inconsistency(gui.state()) == "");
+}
+
 }  // namespace headlight::test
