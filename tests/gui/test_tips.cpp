@@ -68,4 +68,18 @@ TEST_CASE("tips: they cover nothing of what they explain") {
   }
 }
 
+TEST_CASE("tips: over the small picture of the ids in the rail stand place, token and id") {
+  Gui gui(small_document());
+  gui.wheel(gui.rect("rail/token_ids").center(), 50);
+  const DrawnControl line = gui.rect("rail/token_ids");
+  gui.move_to({line.min.x + 18, line.center().y});
+  gui.frame();
+  const auto& tokens = gui.trace().input().tokens;
+  bool named = false;
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    named |= gui.shows("position " + std::to_string(i) + "  " + tokens[i]);
+  }
+  CHECK(named);
+}
+
 }  // namespace headlight::test
