@@ -46,6 +46,9 @@ class Backend {
   /// Of the runs to come, by TensorId: tensors whose numbers nobody asks for when a run has ended.
   /// Those that are not needed at the same time lie in the same memory. Empty: there are none.
   virtual void set_passing(const std::vector<bool>&) {}
+  /// Does a backward pass follow the runs to come? Without one, nothing need be kept for it that
+  /// takes time. As long as nobody says anything: yes.
+  virtual void set_backward_follows(bool) {}
   /// What runs calls again for whoever looks at tensors that have passed, as long as the backend
   /// is there, and on its own thread; null: another backend of the same name will do as well.
   virtual RunsAgain runs_again() { return nullptr; }
@@ -78,9 +81,10 @@ std::unique_ptr<Backend> make_reference_backend();
 std::unique_ptr<Backend> make_cpu_backend(int threads);
 
 /// The same on one thread, for training: runs groups of calls as one. What Fusion::is_between() is
-/// neither written nor read, but for the patterns where their blocks of scores are computed; what
-/// makes a tensor of Fusion::keeps_slope() writes the slope over its input. A backward pass goes by
-/// the run before it, and must have been planned with the same fusion.
+/// neither written nor read, but for the patterns where their blocks of scores are computed; where
+/// a backward pass follows, what makes a tensor of Fusion::keeps_slope() writes the slope over its
+/// input. A backward pass goes by the run before it, and must have been planned with the same
+/// fusion.
 std::unique_ptr<Backend> make_fusing_backend(std::shared_ptr<const Fusion>);
 
 /// "reference" or "cpu"; throws UsageError for any other name.

@@ -43,6 +43,7 @@ class Trainer::Worker {
     const TrainerOptions& o = trainer_.options_;
     const DropoutDraw draw{backward ? o.dropout : 0, o.seed, trainer_.optimizer_->steps(),
                            trainer_.rows_before_ + first};
+    backend.set_backward_follows(backward);
     run_forward(s, backend, draw, backward);
     if (part.next) keep_memory(*s.program, s.memory, first, *part.next);
     const BatchSum sum = sum_batch(*s.program, s.memory, !backward);

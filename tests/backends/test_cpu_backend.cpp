@@ -148,6 +148,51 @@ TEST_CASE("cpu: each weight and each gate is right to a millionth of itself") {
   CHECK(largest_relative_error(run_cells(*cpu, Op::kGeluTanh, cells), expected) < 5e-6);
 }
 
+TEST_CASE("cpu: smooth activation functions are right to a millionth of themselves") {
+  // Near 0 a table is asked, far from it a formula; both sides of every seam.
+  std::vector<float> cells;
+  for (int i = -20000; i <= 20000; ++i) cells.push_back(5e-4f * static_cast<float>(i));
+  for (int i = 0; i < 200; ++i) cells.push_back(3.87f + 1e-4f * static_cast<float>(i));
+  const double steep = std::sqrt(8 / 3.141592653589793);
+  struct Form {
+    Op op;
+    double (*gate)(double x, double steep);
+    double limit;
+  };
+  const Form forms[] = {
+      {Op::kGelu, [](double x, double) { return 0.5 * std::erfc(-x * std::sqrt(0.5)); }, 4e-6},
+      {Op::kGeluTanh,
+       [](double x, double s) { return 1 / (1 + std::exp(-s * (x + 0.044715 * x * x * x))); },
+       2e-5},  // far from 0 its exponent is rounded: 70 at x = -10
+      {Op::kSilu, [](double x, double) { return 1 / (1 + std::exp(-x)); }, 1e-6}};
+  for (Backend* cpu : every_cpu()) {
+    for (const Form& form : forms) {
+      CAPTURE(op_info(form.op).id);
+      std::vector<double> expected;
+      for (const float x : cells) {
+        const double y = x * form.gate(x, steep);
+        expected.push_back(std::abs(y) > 1e-36 ? y : 0);
+      }
+      CHECK(largest_relative_error(run_cells(*cpu, form.op, cells), expected) < form.limit);
+    }
+  }
+}
+
+TEST_CASE("cpu: what an activation function gives depends on its own number alone") {
+  const std::vector<float> cells = {0.3f, -5.0f, 1.7f,  -0.1f, 3.9f, 17.0f, -3.8f, 0.0f,  -16.1f,
+                                    2.2f, -0.9f, 30.0f, -4.1f, 3.7f, -2.5f, 8.0f,  -7.9f, 1e-3f};
+  for (Backend* cpu : every_cpu()) {
+    for (const Op op : {Op::kGelu, Op::kGeluTanh, Op::kSilu}) {
+      CAPTURE(op_info(op).id);
+      const std::vector<float> together = run_cells(*cpu, op, cells);
+      for (std::size_t i = 0; i < cells.size(); ++i) {
+        CAPTURE(cells[i]);
+        CHECK(run_cells(*cpu, op, {cells[i]})[0] == together[i]);
+      }
+    }
+  }
+}
+
 TEST_CASE("cpu: infinite and undefined numbers come out as in the reference") {
   const auto cpu = make_cpu_backend(1), reference = make_reference_backend();
   constexpr float kNan = std::numeric_limits<float>::quiet_NaN();

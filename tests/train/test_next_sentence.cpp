@@ -184,8 +184,8 @@ TEST_CASE("next sentence: a run learns what follows, and its model reads two sen
   plan.text_options.context = 12;
   plan.config.layers = 1;
   plan.config.d_model = 32;
-  plan.stop.steps = 300;
-  plan.settings.schedule = {ScheduleKind::kConstant, 3e-3, 0, 10, 300};
+  plan.stop.steps = 600;
+  plan.settings.schedule = {ScheduleKind::kConstant, 3e-3, 0, 10, 600};
   const std::shared_ptr<const Task> task = as_read_by(plan.config, make_plan_task(plan).task);
   CHECK(task->context() == 13);
   TrainingRun run(plan, task, 1);
@@ -217,7 +217,7 @@ TEST_CASE("next sentence: a run learns what follows, and its model reads two sen
   again.text = plan.text;
   const std::shared_ptr<const Task> same = as_read_by(again.config, make_plan_task(again).task);
   TrainingRun on(again, same, 1, kHistoryBytes, {}, plan_start(again, *same));
-  CHECK(on.steps_done() == 300);
+  CHECK(on.steps_done() == 600);
   CHECK(on.step().loss == run.step().loss);
   std::filesystem::remove_all(folder);
 }

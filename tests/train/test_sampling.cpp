@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/random.h"
+#include "core/train/metrics/likelihood.h"
 #include "core/train/sampling.h"
 
 namespace headlight {
@@ -46,6 +48,18 @@ bool contains(const std::string& text, const std::string& part) {
 }
 
 }  // namespace
+
+TEST_CASE("likelihood: the largest of a row is one alone, of equal ones the first") {
+  for (std::uint64_t n = 1; n < 70; ++n) {
+    for (const std::uint64_t levels : {1, 2, 5, 1000}) {
+      std::vector<float> row;
+      for (std::uint64_t i = 0; i < n; ++i)
+        row.push_back(static_cast<float>(scatter(n * 1000 + i * 7 + levels) % levels) - 3.0f);
+      const auto largest = static_cast<std::size_t>(largest_of(row));
+      for (std::size_t i = 0; i < n; ++i) CHECK(is_largest(row, i) == (i == largest));
+    }
+  }
+}
 
 TEST_CASE("sampling: probabilities are softmax(logits / T), the most probable first") {
   const std::vector<float> logits = {1, 3, 2, -kInfinity, 3};

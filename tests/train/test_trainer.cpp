@@ -201,6 +201,18 @@ TEST_CASE("trainer: any number of threads gives the same bits, and the model lea
   CHECK(seen.loss < 0.1);
 }
 
+TEST_CASE("trainer: an evaluation between two steps changes neither") {
+  const auto measured = small_trainer(2), left = small_trainer(2);
+  for (int s = 0; s < 12; ++s) {
+    const TokenBatch batch = counting(13, 8, 11, s);
+    const Evaluation seen = measured->evaluate(batch);  // keeps no slopes; a step must again
+    const TrainStep step = measured->step(batch);
+    CHECK(seen.loss == doctest::Approx(step.loss).epsilon(1e-6));
+    CHECK(step.loss == left->step(batch).loss);
+  }
+  CHECK(same_bits(*measured, *left));
+}
+
 TEST_CASE("trainer: every mechanism learns, to the same bits on any number of threads") {
   std::vector<Config> configs(6, small_config());
   configs[0].norm = NormKind::kRms;

@@ -255,16 +255,18 @@ void BackwardPass::row_by_row(const GradientCall& g) {
   const RowShape shape = as_rows(g.c.axes[0]);
   const std::int64_t n = shape.columns;
   pieces_.for_stretches(shape.rows, n, [&](std::int64_t begin, std::int64_t end) {
+    if (g.c.call.op == Op::kCrossEntropy) {
+      return kernels::cross_entropy_backward(g.c.in[0] + begin * n, g.c.in[1] + begin,
+                                             g.d_out + begin, g.d_in[0] + begin * n, end - begin,
+                                             n);
+    }
     for (std::int64_t row = begin; row < end; ++row) {
       const Into into = g.d_in[0] + row * n;
       if (g.c.call.op == Op::kSoftmax) {
         kernels::softmax_backward_row(g.c.out + row * n, g.d_out + row * n,
                                       g.c.call.params.temperature, into, n);
-      } else if (g.c.call.op == Op::kMask) {
-        kernels::mask_backward(g.d_out + row * n, g.c.in[1] + mask_row(g.c, row) * n, into, n);
       } else {
-        kernels::cross_entropy_backward_row(g.c.in[0] + row * n, g.c.in[1][row], g.d_out[row], into,
-                                            n);
+        kernels::mask_backward(g.d_out + row * n, g.c.in[1] + mask_row(g.c, row) * n, into, n);
       }
     }
   });

@@ -34,6 +34,7 @@ class CpuBackend final : public Backend {
   std::string_view name() const override { return "cpu"; }
   bool supports(const Program&, const OpCall&) const override { return true; }
   bool runs_parts() const override { return !fusion_; }
+  void set_backward_follows(bool follows) override { keeps_slopes_ = follows; }
 
   void run(const Program& program, std::span<const OpCall> calls,
            std::span<float* const> memory) override {
@@ -75,7 +76,7 @@ class CpuBackend final : public Backend {
       attention_.run(program, *attention, memory);
       return true;
     }
-    if (!fusion_->keeps_slope(call.out)) return false;
+    if (!keeps_slopes_ || !fusion_->keeps_slope(call.out)) return false;
     const Call c(program, call, memory);
     float* x = memory[static_cast<std::size_t>(call.in[0])];
     if (call.op == Op::kGelu) {
@@ -269,9 +270,8 @@ class CpuBackend final : public Backend {
   void cross_entropy(const Call& c) {
     const std::int64_t vocab = c.axes[0].back().size;
     pieces_.for_stretches(c.cells(), vocab, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t row = begin; row < end; ++row) {
-        c.out[row] = kernels::cross_entropy_row(c.in[0] + row * vocab, c.in[1][row], vocab);
-      }
+      kernels::cross_entropy(c.in[0] + begin * vocab, c.in[1] + begin, c.out + begin, end - begin,
+                             vocab);
     });
   }
 
@@ -339,6 +339,7 @@ class CpuBackend final : public Backend {
   }
 
   std::shared_ptr<const Fusion> fusion_;
+  bool keeps_slopes_ = true;
   cpu::Pieces pieces_;
   cpu::RotaryAngles angles_;
   cpu::AttentionRunner attention_;

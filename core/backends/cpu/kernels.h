@@ -99,8 +99,9 @@ void silu_with_slope(float* x, float* y, std::int64_t n);
 /// Softmax of x / temperature. A row without a finite or positive number is all zeros, one with +∞
 /// or NaN is all NaN.
 void softmax_row(const float* x, double temperature, float* y, std::int64_t n);
-/// The cross-entropy of a row of n logits; 0 where `target` is no id below n.
-float cross_entropy_row(const float* x, float target, std::int64_t n);
+/// The cross-entropies of rows of n logits; 0 where a row's target is no id below n.
+void cross_entropy(const float* x, const float* targets, float* losses, std::int64_t rows,
+                   std::int64_t n);
 /// The mean of the rows of x (rows, width) whose `present` is not 0; zeros where there is none.
 void mean_pool(const float* x, const float* present, std::int64_t rows, std::int64_t width,
                float* y);
@@ -170,8 +171,9 @@ void tanh_backward(const float* x, float limit, const float* d, Into, std::int64
 
 /// `p` is the row that softmax_row() made. A weight of 0 passes nothing.
 void softmax_backward_row(const float* p, const float* d, double temperature, Into, std::int64_t n);
-/// Nothing where the target is not counted; `d` is the gradient of the row's loss.
-void cross_entropy_backward_row(const float* x, float target, float d, Into, std::int64_t n);
+/// Nothing where a row's target is not counted; `d` has the gradients of the rows' losses.
+void cross_entropy_backward(const float* x, const float* targets, const float* d, Into,
+                            std::int64_t rows, std::int64_t n);
 
 /// Pairs of a row's features turned by the angles of its position; the rest stays as it is.
 struct Rotary {

@@ -25,7 +25,7 @@ void weigh_block(const ScoreRows& m, std::int64_t rows) {
         store(cells, x, extent);
         return packet::pmax(row, x);
       },
-      [](Packet a, Packet b) { return packet::pmax(a, b); });
+      larger_of);
   // From 0 where nothing is allowed, so that the weights are 0; from +∞ they become NaN.
   const RowNumbers level(packet::pselect(packet::pcmp_eq(largest, none), all(0.0f), largest));
   const Packet sharpness = all(static_cast<float>(1 / m.temperature));

@@ -46,33 +46,10 @@ void mask_backward(const float* d, const float* mask, Into into, std::int64_t n)
   });
 }
 
-void gelu_backward(const float* x, const float* d, Into into, std::int64_t n) {
-  send(into, n, [&](std::int64_t i, auto extent) {
-    const Packet cells = load(x + i, extent);
-    Packet bell;
-    const Packet gate = normal_cdf(cells, bell);
-    return pmul(load(d + i, extent), gelu_slope(cells, gate, bell));
-  });
-}
-
-void gelu_tanh_backward(const float* x, const float* d, Into into, std::int64_t n) {
-  send(into, n, [&](std::int64_t i, auto extent) {
-    const Packet cells = load(x + i, extent);
-    return pmul(load(d + i, extent), gelu_tanh_slope(cells, gelu_tanh_gate(cells)));
-  });
-}
-
 void tanh_backward(const float* x, float limit, const float* d, Into into, std::int64_t n) {
   send(into, n, [&](std::int64_t i, auto extent) {
     const Packet y = whole_tanh(pmul(load(x + i, extent), all(1 / limit)));
     return pmul(load(d + i, extent), pmadd(packet::pnegate(y), y, all(1.0f)));
-  });
-}
-
-void silu_backward(const float* x, const float* d, Into into, std::int64_t n) {
-  send(into, n, [&](std::int64_t i, auto extent) {
-    const Packet cells = load(x + i, extent);
-    return pmul(load(d + i, extent), silu_slope(cells, silu_gate(cells)));
   });
 }
 
@@ -88,40 +65,6 @@ void softmax_backward_row(const float* p, const float* d, double temperature, In
     const Packet above = centre(load(d + i, extent), middle);
     return unless(packet::pcmp_eq(weight, all(0.0f)), pmul(pmul(weight, above), factor));
   });
-}
-
-void cross_entropy_backward_row(const float* x, float target, float d, Into into, std::int64_t n) {
-  if (!(target >= 0 && target < static_cast<float>(n))) {
-    if (!into.adds) std::fill_n(into.cells, n, 0.0f);
-    return;
-  }
-  const auto t = static_cast<std::int64_t>(target);
-  const float max = row_maximum(x, n);
-  const auto exponential = [&](std::int64_t i, auto extent) {
-    Packet low;
-    const Packet above = exact_difference(
-        load(x + i, extent, -std::numeric_limits<float>::infinity()), all(max), low);
-    return simd::exp(above, low);
-  };
-  const auto sum_of = [&](std::int64_t begin, std::int64_t end) {
-    return sum_row(end - begin, [&](std::int64_t i, auto extent) {
-      const Packet weight = exponential(begin + i, extent);
-      if (!into.adds) store(into.cells + begin + i, weight, extent);  // not made a second time
-      return weight;
-    });
-  };
-  float& own = into.cells[t];
-  const float before = into.adds ? own : 0.0f;
-  if (!into.adds) own = 0.0f;
-  const double others = sum_of(0, t) + sum_of(t + 1, n);
-  const double sum = others + std::exp(static_cast<double>(x[t]) - static_cast<double>(max));
-  const Packet factor = all(static_cast<float>(static_cast<double>(d) / sum));
-  send(into, n, [&](std::int64_t i, auto extent) {
-    const Packet weight = into.adds ? exponential(i, extent) : load(into.cells + i, extent);
-    return pmul(weight, factor);
-  });
-  // P − 1 is what all others have, less: of a target that is nearly certain nothing else is left.
-  own = before - static_cast<float>(static_cast<double>(d) * (others / sum));
 }
 
 // Four rows side by side: one sum alone would wait for each addition to end.

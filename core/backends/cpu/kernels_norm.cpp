@@ -15,52 +15,57 @@ class RowStatistics {
  public:
   RowStatistics(const float* x, std::int64_t rows, std::int64_t n, float epsilon, bool centred)
       : x_(x), n_(n) {
-    const Packet count = all(static_cast<float>(n));
+    const Packet share = all(1.0f / static_cast<float>(n));
     if (!centred) {
       const auto square = [&](std::int64_t r, std::int64_t i, auto extent) {
         const Packet cells = load(x + r * n + i, extent);
         return pmul(cells, cells);
       };
-      mean_ = rest_ = RowNumbers(all(0.0f));
-      set_inverse(packet::pdiv(sum_rows(rows, n, square), count), rows, epsilon, centred);
+      mean_ = RowNumbers(all(0.0f));
+      const Packet squares = pmul(sum_short_rows(rows, n, square), share);
+      set_scale(squares, all(0.0f), rows, epsilon, centred);
       return;
     }
-    mean_ = RowNumbers(packet::pdiv(sum_rows(rows, n,
-                                             [&](std::int64_t r, std::int64_t i, auto extent) {
-                                               return load(x + r * n + i, extent);
-                                             }),
-                                    count));
+    mean_ = RowNumbers(pmul(sum_short_rows(rows, n,
+                                           [&](std::int64_t r, std::int64_t i, auto extent) {
+                                             return load(x + r * n + i, extent);
+                                           }),
+                            share));
     // A row far from 0 lost the last bits of its mean: they are the mean of what is left.
-    const auto left = [&](std::int64_t r, std::int64_t i, auto extent) {
-      return psub(load(x + r * n + i, extent, mean_.at(r)), mean_[r]);  // 0 outside the row
+    Packet rest;
+    const auto square_left = [&](std::int64_t r, std::int64_t i, auto extent, Packet& left) {
+      left = psub(load(x + r * n + i, extent, mean_.at(r)), mean_[r]);  // 0 outside the row
+      return pmul(left, left);
     };
-    const Packet rest = packet::pdiv(sum_rows(rows, n, left), count);
-    const Packet squares = packet::pdiv(sum_rows(rows, n,
-                                                 [&](std::int64_t r, std::int64_t i, auto extent) {
-                                                   const Packet d = left(r, i, extent);
-                                                   return pmul(d, d);
-                                                 }),
-                                        count);
+    const Packet squares = pmul(sum_rows_twice(rows, n, square_left, rest), share);
+    rest = pmul(rest, share);
     // Where all are equal this could be a little below 0.
-    Packet variance = psub(squares, pmul(rest, rest));
-    variance = packet::pselect(packet::pcmp_lt(variance, all(0.0f)), all(0.0f), variance);
-    rest_ = RowNumbers(rest);
-    set_inverse(variance, rows, epsilon, centred);
+    const Packet variance = psub(squares, pmul(rest, rest));
+    set_scale(zero_below(variance, 0.0f, variance), rest, rows, epsilon, centred);
   }
 
-  /// (x − mean) / σ, cells [i, i + kWidth) of a row
+  // Cells [i, i + kWidth) of a row: x less the mean but for its last bits, and (x − mean) / σ.
+  template <class Extent>
+  Packet left(std::int64_t row, std::int64_t i, Extent extent) const {
+    return psub(load(x_ + row * n_ + i, extent), mean_[row]);
+  }
   template <class Extent>
   Packet normal(std::int64_t row, std::int64_t i, Extent extent) const {
-    const Packet d = psub(load(x_ + row * n_ + i, extent), mean_[row]);
-    return pmul(psub(d, rest_[row]), inverse_[row]);
+    return pmadd(left(row, i, extent), inverse_[row], shift_[row]);
   }
+  /// 1 / σ, and what is added to left / σ.
   Packet inverse(std::int64_t row) const { return inverse_[row]; }
+  Packet inverse() const { return inverse_.packet(); }
+  Packet shift() const { return shift_.packet(); }
 
  private:
-  void set_inverse(Packet variance, std::int64_t rows, float epsilon, bool centred) {
+  void set_scale(Packet variance, Packet rest, std::int64_t rows, float epsilon, bool centred) {
     constexpr float kTiny = 1e-30f, kHuge = 1e30f;
     const Packet square = padd(variance, all(epsilon));
-    inverse_ = RowNumbers(packet::pdiv(all(1.0f), packet::psqrt(square)));
+    const Packet inverse = packet::pdiv(all(1.0f), packet::psqrt(square));
+    inverse_ = RowNumbers(inverse);
+    shift_ = RowNumbers(pmul(packet::pnegate(rest), inverse));
+    if (packet::predux_min(square) > kTiny && packet::predux_max(square) < kHuge) return;
     const RowNumbers squares(square);
     for (std::int64_t r = 0; r < rows; ++r)
       if (!(squares.at(r) > kTiny && squares.at(r) < kHuge)) set_far(r, epsilon, centred);
@@ -74,67 +79,86 @@ class RowStatistics {
     for (std::int64_t i = 0; centred && i < n_; ++i) sum += x[i];
     const double mean = sum / count;
     for (std::int64_t i = 0; i < n_; ++i) squares += (x[i] - mean) * (x[i] - mean);
+    const double inverse = 1 / std::sqrt(squares / count + epsilon);
     mean_.set(row, static_cast<float>(mean));
-    rest_.set(row, static_cast<float>(mean - mean_.at(row)));
-    inverse_.set(row, static_cast<float>(1 / std::sqrt(squares / count + epsilon)));
+    inverse_.set(row, static_cast<float>(inverse));
+    shift_.set(row, static_cast<float>((mean_.at(row) - mean) * inverse));
   }
 
   const float* x_;
   std::int64_t n_;
-  RowNumbers mean_, rest_, inverse_;
+  RowNumbers mean_, inverse_, shift_;  // the mean's last bits are in `shift_`
 };
+
+// The sums over rows, for dL/d(weight) and dL/d(bias): of even rows and of odd ones, so that no sum
+// waits for the one before.
+void add_sums(const LayerNormBackward& m, const RowStatistics& statistics, std::int64_t rows) {
+  const std::int64_t n = m.n;
+  const float* gradient = m.d;
+  for_packets(n, [&](std::int64_t i, auto extent) {
+    Packet weight[2] = {load(m.sums + i, extent), all(0.0f)};
+    Packet bias[2] = {load(m.sums + n + i, extent), all(0.0f)};
+    const RowStatistics& of = anew(statistics);
+    for_rows(rows, [&](std::int64_t r) {
+      const Packet d = load(gradient + r * n + i, extent);
+      weight[r % 2] = pmadd(d, of.normal(r, i, extent), weight[r % 2]);
+      bias[r % 2] = padd(bias[r % 2], d);
+    });
+    store(m.sums + i, padd(weight[0], weight[1]), extent);
+    store(m.sums + n + i, padd(bias[0], bias[1]), extent);
+  });
+}
 
 void backward_block(const LayerNormBackward& m, std::int64_t rows) {
   const std::int64_t n = m.n;
   const RowStatistics statistics(m.x, rows, n, m.epsilon, m.centred);
-  if (m.sums) {
-    for_packets(n, [&](std::int64_t i, auto extent) {
-      Packet weight = load(m.sums + i, extent), bias = load(m.sums + n + i, extent);
-      for (std::int64_t r = 0; r < rows; ++r) {
-        const Packet d = load(m.d + r * n + i, extent);
-        weight = pmadd(d, statistics.normal(r, i, extent), weight);
-        bias = padd(bias, d);
-      }
-      store(m.sums + i, weight, extent);
-      store(m.sums + n + i, bias, extent);
-    });
-  }
+  if (m.sums) add_sums(m, statistics, rows);
   if (!m.d_x.cells) return;
+  const float *gradient = m.d, *weight = m.weight;
   const auto weighted = [&](std::int64_t r, std::int64_t i, auto extent) {
-    return pmul(load(m.d + r * n + i, extent), load(m.weight + i, extent));  // 0 outside the row
+    return pmul(load(gradient + r * n + i, extent), load(weight + i, extent));  // 0 outside the row
   };
-  const Packet count = all(static_cast<float>(n));
-  const auto slanted = [&](std::int64_t r, std::int64_t i, auto extent) {
-    return pmul(weighted(r, i, extent), statistics.normal(r, i, extent));
+  // Σ weighted · normal is made of Σ weighted · (x − mean) and Σ weighted.
+  const auto slanted = [&](std::int64_t r, std::int64_t i, auto extent, Packet& d) {
+    d = weighted(r, i, extent);
+    return pmul(d, statistics.left(r, i, extent));
   };
-  const RowNumbers mean(m.centred ? packet::pdiv(sum_rows(rows, n, weighted), count) : all(0.0f));
-  const RowNumbers slant(packet::pdiv(sum_rows(rows, n, slanted), count));
-  for (std::int64_t r = 0; r < rows; ++r) {
-    const Into into = m.d_x + r * n;
-    for_packets(n, [&](std::int64_t i, auto extent) {
-      const Packet above = psub(weighted(r, i, extent), mean[r]);
-      const Packet normal = packet::pnegate(statistics.normal(r, i, extent));
-      const Packet turned = pmadd(normal, slant[r], above);
-      Packet d = pmul(turned, statistics.inverse(r));
-      if (into.adds) d = padd(load(into.cells + i, extent), d);
-      store(into.cells + i, d, extent);
+  const Packet share = all(1.0f / static_cast<float>(n));
+  Packet sums;
+  const Packet of_left = pmul(sum_rows_twice(rows, n, slanted, sums), statistics.inverse());
+  const Packet slant = pmul(pmadd(sums, statistics.shift(), of_left), share);
+  const RowNumbers less_slant(packet::pnegate(slant)),
+      mean(m.centred ? pmul(sums, share) : all(0.0f));
+  const Into into = m.d_x;
+  for_packets(n, [&](std::int64_t i, auto extent) {
+    const RowStatistics& of = anew(statistics);
+    const RowNumbers &means = anew(mean), &slants = anew(less_slant);
+    for_rows(rows, [&](std::int64_t r) {
+      const Packet above = psub(weighted(r, i, extent), means[r]);
+      const Packet turned = pmadd(of.normal(r, i, extent), slants[r], above);
+      const Packet d = pmul(turned, of.inverse(r));
+      float* cells = into.cells + r * n + i;
+      store(cells, into.adds ? padd(load(cells, extent), d) : d, extent);
     });
-  }
+  });
 }
 
 }  // namespace
 
 void layer_norm(const LayerNorm& m) {
+  const std::int64_t n = m.n;
   for (std::int64_t first = 0; first < m.rows; first += kBlockRows) {
     const std::int64_t rows = std::min(kBlockRows, m.rows - first);
-    const RowStatistics statistics(m.x + first * m.n, rows, m.n, m.epsilon, m.centred);
-    for (std::int64_t r = 0; r < rows; ++r) {
-      float* y = m.y + (first + r) * m.n;
-      for_packets(m.n, [&](std::int64_t i, auto extent) {
-        const Packet normal = statistics.normal(r, i, extent), w = load(m.weight + i, extent);
-        store(y + i, m.bias ? pmadd(normal, w, load(m.bias + i, extent)) : pmul(normal, w), extent);
+    const RowStatistics statistics(m.x + first * n, rows, n, m.epsilon, m.centred);
+    float* y = m.y + first * n;
+    for_packets(n, [&](std::int64_t i, auto extent) {
+      const Packet weight = load(m.weight + i, extent);
+      const Packet bias = m.bias ? load(m.bias + i, extent) : all(0.0f);
+      const RowStatistics& of = anew(statistics);
+      for_rows(rows, [&](std::int64_t r) {
+        store(y + r * n + i, pmadd(of.normal(r, i, extent), weight, bias), extent);
       });
-    }
+    });
   }
 }
 

@@ -51,57 +51,10 @@ void relu(const float* x, float* y, std::int64_t n) {
   });
 }
 
-void gelu(const float* x, float* y, std::int64_t n) {
-  for_packets(n, [&](std::int64_t i, auto extent) {
-    const Packet cells = load(x + i, extent);
-    store(y + i, pmul(cells, normal_cdf(cells)), extent);
-  });
-}
-
-void gelu_tanh(const float* x, float* y, std::int64_t n) {
-  for_packets(n, [&](std::int64_t i, auto extent) {
-    const Packet cells = load(x + i, extent);
-    store(y + i, pmul(cells, gelu_tanh_gate(cells)), extent);
-  });
-}
-
 void tanh(const float* x, float limit, float* y, std::int64_t n) {
   for_packets(n, [&](std::int64_t i, auto extent) {
     const Packet cells = pmul(load(x + i, extent), all(1 / limit));
     store(y + i, pmul(whole_tanh(cells), all(limit)), extent);
-  });
-}
-
-void silu(const float* x, float* y, std::int64_t n) {
-  for_packets(n, [&](std::int64_t i, auto extent) {
-    const Packet cells = load(x + i, extent);
-    store(y + i, pmul(cells, silu_gate(cells)), extent);
-  });
-}
-
-void gelu_with_slope(float* x, float* y, std::int64_t n) {
-  for_packets(n, [&](std::int64_t i, auto extent) {
-    const Packet cells = load(x + i, extent);
-    Packet bell;
-    const Packet gate = normal_cdf(cells, bell);
-    store(y + i, pmul(cells, gate), extent);
-    store(x + i, gelu_slope(cells, gate, bell), extent);
-  });
-}
-
-void gelu_tanh_with_slope(float* x, float* y, std::int64_t n) {
-  for_packets(n, [&](std::int64_t i, auto extent) {
-    const Packet cells = load(x + i, extent), gate = gelu_tanh_gate(cells);
-    store(y + i, pmul(cells, gate), extent);
-    store(x + i, gelu_tanh_slope(cells, gate), extent);
-  });
-}
-
-void silu_with_slope(float* x, float* y, std::int64_t n) {
-  for_packets(n, [&](std::int64_t i, auto extent) {
-    const Packet cells = load(x + i, extent), gate = silu_gate(cells);
-    store(y + i, pmul(cells, gate), extent);
-    store(x + i, silu_slope(cells, gate), extent);
   });
 }
 
@@ -127,25 +80,6 @@ void softmax_row(const float* x, double temperature, float* y, std::int64_t n) {
     return;
   }
   scale(y, static_cast<float>(1.0 / sum), y, n);
-}
-
-float cross_entropy_row(const float* x, float target, std::int64_t n) {
-  if (!(target >= 0 && target < static_cast<float>(n))) return 0;
-  const auto t = static_cast<std::int64_t>(target);
-  const float max = row_maximum(x, n);
-  if (!std::isfinite(max)) return std::numeric_limits<float>::quiet_NaN();
-  const auto sum_of = [&](const float* part, std::int64_t count) {
-    return sum_row(count, [&](std::int64_t i, auto extent) {
-      Packet low;
-      const Packet d = exact_difference(load(part + i, extent, -kInfinity), all(max), low);
-      return simd::exp(d, low);
-    });
-  };
-  // Without the target, whose 1 would swallow the others where it is nearly certain.
-  const double others = sum_of(x, t) + sum_of(x + t + 1, n - t - 1);
-  if (x[t] == max) return static_cast<float>(std::log1p(others));
-  const double below = static_cast<double>(max) - static_cast<double>(x[t]);
-  return static_cast<float>(std::log(others + std::exp(-below)) + below);
 }
 
 // The angle of a pair of features grows by the same step from position to position, so each row is

@@ -142,16 +142,24 @@ inline Packet centre(Packet x, const TwoFloats& mean) {
 
 // ---- functions ----
 
-/// 2^n for whole n in [-126, 127].
-template <class P>
-inline P two_to(P n) {
-  if constexpr (std::is_same_v<P, float>) {
-    return std::bit_cast<float>((static_cast<std::int32_t>(n) + 127) << 23);
-  } else {
-    using Integers = typename packet::unpacket_traits<P>::integer_packet;
-    const Integers biased = packet::pcast<P, Integers>(packet::padd(n, all(127.0f)));
-    return packet::preinterpret<P>(packet::plogical_shift_left<23>(biased));
-  }
+/// y · 2^n for whole n in [-126, 127].
+inline Packet times_two_to(Packet y, Packet n) {
+#ifdef EIGEN_VECTORIZE_AVX512
+  return _mm512_scalef_ps(y, n);
+#else
+  using Integers = packet::unpacket_traits<Packet>::integer_packet;
+  const Integers biased = packet::pcast<Packet, Integers>(packet::padd(n, all(127.0f)));
+  return pmul(y, packet::preinterpret<Packet>(packet::plogical_shift_left<23>(biased)));
+#endif
+}
+
+/// y, but 0 where x is less than `least`.
+inline Packet zero_below(Packet x, float least, Packet y) {
+#ifdef EIGEN_VECTORIZE_AVX512
+  return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(x, all(least), _CMP_NLT_UQ), y);
+#else
+  return packet::pselect(packet::pcmp_lt(x, all(least)), all(0.0f), y);
+#endif
 }
 
 /// exp(x + low) to about one unit in the last place; `low`, far below x, is what x lost when it was
@@ -159,8 +167,8 @@ inline P two_to(P n) {
 /// weighs nothing. Above 88 it stays at exp(88). NaN stays NaN.
 inline Packet exp(Packet x, Packet low) {
   using namespace packet;
-  const Packet lowest = all(-87.3f);
-  const Packet clamped = pmin(pmax(x, lowest), all(88.0f));
+  constexpr float kLowest = -87.3f;
+  const Packet clamped = pmin(pmax(x, all(kLowest)), all(88.0f));
   // Adding 1.5 · 2^23 rounds to a whole number.
   const Packet rounder = all(12582912.0f);
   const Packet n = psub(padd(pmul(clamped, all(1.44269504f)), rounder), rounder);
@@ -174,7 +182,7 @@ inline Packet exp(Packet x, Packet low) {
   p = pmadd(p, r, all(0.1666652f));
   p = pmadd(p, r, all(0.499999934f));
   const Packet y = padd(pmadd(pmul(r, r), p, r), all(1.0f));
-  return pselect(pcmp_lt(x, lowest), all(0.0f), pmul(y, two_to(n)));
+  return zero_below(x, kLowest, times_two_to(y, n));
 }
 
 inline Packet exp(Packet x) { return exp(x, all(0.0f)); }
@@ -193,75 +201,11 @@ inline Packet tanh(Packet x) { return packet::ptanh(x); }
 /// NaN stays NaN, where tanh() may give an end of its range.
 inline Packet whole_tanh(Packet x) { return packet::pselect(packet::pcmp_eq(x, x), tanh(x), x); }
 
-/// Φ(x), the normal distribution function, to about 1e-7 of the smaller of Φ(x) and Φ(-x); `bell`
-/// is exp(-x²/2), which it is made of.
-inline Packet normal_cdf(Packet x, Packet& bell) {
-  using namespace packet;
-  const Packet z = pmin(pabs(x), all(14.0f));  // Φ(-14) is far below the smallest float
-  const Packet half = pmul(z, all(0.5f));
-  const Packet square = pmul(z, half);
-#ifdef EIGEN_VECTORIZE_FMA
-  const Packet low = pnegate(pmadd(z, half, pnegate(square)));  // what `square` lost
-#else
-  const Packet low = all(0.0f);
-#endif
-  // Φ(-z) = exp(-z²/2) · t · p(t) with t = 1 / (1 + 0.3 z): the factor beside the exponential is so
-  // smooth that ten coefficients fit it on [0, 14] to a relative error of 4e-9.
-  const Packet t = reciprocal(pmadd(z, all(0.3f), all(1.0f)));
-  Packet p = all(-0.0206130348f);
-  p = pmadd(p, t, all(0.112376891f));
-  p = pmadd(p, t, all(-0.228070119f));
-  p = pmadd(p, t, all(0.191585144f));
-  p = pmadd(p, t, all(-0.0792501807f));
-  p = pmadd(p, t, all(0.0960593338f));
-  p = pmadd(p, t, all(0.0784250688f));
-  p = pmadd(p, t, all(0.110227431f));
-  p = pmadd(p, t, all(0.119572829f));
-  p = pmadd(p, t, all(0.119686635f));
-  bell = exp(pnegate(square), low);
-  const Packet tail = pmul(pmul(t, p), bell);
-  return pselect(pcmp_lt(x, all(0.0f)), tail, psub(all(1.0f), tail));
-}
-
-inline Packet normal_cdf(Packet x) {
-  Packet bell;
-  return normal_cdf(x, bell);
-}
-
-/// ½ (1 + tanh(√(2/π) (x + 0.044715 x³))), as 1 / (1 + exp(-2u)): no cancellation for negative x.
-inline Packet gelu_tanh_gate(Packet x) {
-  using namespace packet;
-  const Packet cube = pmul(pmul(x, x), x);
-  const Packet u = pmadd(cube, all(0.044715f), x);
-  return pdiv(all(1.0f), padd(all(1.0f), exp(pmul(u, all(-1.59576912f)))));
-}
-
 /// The logistic function σ(x); 0 where it is below the smallest float, so that it beats any x.
 inline Packet silu_gate(Packet x) {
   using namespace packet;
   const Packet gate = pdiv(all(1.0f), padd(all(1.0f), exp(pnegate(x))));
-  return pselect(pcmp_lt(x, all(-87.0f)), all(0.0f), gate);
-}
-
-/// The slope of x · σ(x), from its gate: g + x g (1 − g).
-inline Packet silu_slope(Packet x, Packet gate) {
-  using namespace packet;
-  return pmadd(pmul(x, gate), psub(all(1.0f), gate), gate);
-}
-
-/// The slope of x · Φ(x), from what normal_cdf() gave: Φ(x) + x · φ(x).
-inline Packet gelu_slope(Packet x, Packet gate, Packet bell) {
-  return packet::pmadd(packet::pmul(x, all(0.398942280f)), bell, gate);
-}
-
-/// The slope of x · g with the gate g of gelu_tanh_gate(): g + 2 x g (1 − g) u' and
-/// u' = √(2/π) (1 + 3 · 0.044715 x²). Far out, where g (1 − g) is nothing, u' could be infinite.
-inline Packet gelu_tanh_slope(Packet x, Packet gate) {
-  using namespace packet;
-  const Packet far = pcmp_lt(all(20.0f), pabs(x));
-  const Packet u = pmadd(pmul(x, x), all(0.214071392f), all(1.59576912f));  // 2 u'
-  const Packet bend = pmul(pmul(pmul(x, u), gate), psub(all(1.0f), gate));
-  return padd(gate, pselect(far, all(0.0f), bend));
+  return zero_below(x, -87.0f, gate);
 }
 
 }  // namespace headlight::simd

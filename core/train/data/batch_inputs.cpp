@@ -190,7 +190,7 @@ Evaluation::Hidden with_row(const Program& p, std::span<float* const> memory, st
     if (!compare) continue;
     const float* row = memory[place(p.token_logits)] + i * vocab;
     sum.correct +=
-        row + static_cast<std::int64_t>(targets[i]) == std::max_element(row, row + vocab);
+        is_largest({row, static_cast<std::size_t>(vocab)}, static_cast<std::size_t>(targets[i]));
   }
   return sum;
 }
@@ -215,9 +215,8 @@ BatchSum sum_batch(const Program& program, std::span<float* const> memory, bool 
       sum.loss += loss[i];
       ++sum.counted;
       if (!compare) continue;
-      const float* row = logits + i * outcomes;
-      sum.correct +=
-          row + static_cast<std::int64_t>(targets[i]) == std::max_element(row, row + outcomes);
+      const std::span row(logits + i * outcomes, static_cast<std::size_t>(outcomes));
+      sum.correct += is_largest(row, static_cast<std::size_t>(targets[i]));
     }
     const std::int64_t counted = sum.counted - before.first;
     sum.rows += counted > 0;

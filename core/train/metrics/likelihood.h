@@ -20,4 +20,13 @@ inline int largest_of(std::span<const float> logits) {
   return static_cast<int>(std::max_element(logits.begin(), logits.end()) - logits.begin());
 }
 
+/// Is `id` what largest_of() gives? Looks at all of them, which goes by whole vectors, where
+/// leaving at the first that is larger does not.
+inline bool is_largest(std::span<const float> logits, std::size_t id) {
+  int larger = 0;
+  for (std::size_t i = 0; i < id; ++i) larger += !(logits[i] < logits[id]);
+  for (std::size_t i = id + 1; i < logits.size(); ++i) larger += logits[id] < logits[i];
+  return larger == 0;
+}
+
 }  // namespace headlight
