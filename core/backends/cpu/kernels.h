@@ -27,6 +27,9 @@ struct Product {
   float* c = nullptr;           // (rows, columns)
   std::int64_t c_stride = 0;
   std::int64_t rows = 0, columns = 0, inner = 0;
+  // Where the columns of B begin that the thread's next product will read, as long as these and as
+  // far apart; null: nobody knows.
+  const float* b_next = nullptr;
 };
 
 /// Every cell is summed in the same order whatever piece of C is asked for, so products may be cut

@@ -4,8 +4,11 @@ namespace headlight::cpu {
 
 void Pieces::products(const ProductSeries& series) {
   if (!share_call_) {  // B is prepared once for all rows
-    for (std::int64_t i = 0; i < series.count; ++i)
-      kernels::multiply(series.at(i), scratch_.data());
+    for (std::int64_t i = 0; i < series.count; ++i) {
+      kernels::Product one = series.at(i);
+      if (i + 1 < series.count) one.b_next = series.at(i + 1).b;
+      kernels::multiply(one, scratch_.data());
+    }
     return;
   }
   const kernels::Product& m = series.first;
@@ -29,6 +32,10 @@ void Pieces::products(const ProductSeries& series) {
     part.c += row * m.c_stride + column;
     part.rows = std::min(rows, m.rows - row);
     part.columns = std::min(columns, m.columns - column);
+    // Of the piece that this thread probably gets next.
+    const std::int64_t next = piece + threads();
+    if (row_parts == 1 && next < series.count * column_parts)
+      part.b_next = series.at(next / column_parts).b + next % column_parts * columns;
     if (part.rows > 0 && part.columns > 0) kernels::multiply(part, scratch);
   });
 }

@@ -15,7 +15,7 @@ using namespace simd;
 bool is_narrow(const Product& m) {
   return !m.b_transposed && m.columns % kWidth == 0 && m.columns <= kTilePackets * kWidth &&
          m.columns > 0 && m.inner <= kBlock && m.inner > 0 &&
-         (m.rows <= rows_of_tile(m.columns / kWidth) || m.b_stride <= kDenseStride);
+         (m.rows <= rows_of_tile(m.columns / kWidth) || m.inner * m.b_stride <= kDenseCells);
 }
 
 void multiply_narrow(const Product& m) {

@@ -12,9 +12,9 @@ inline constexpr std::int64_t kPanelColumns = kPieceTiles * kTilePackets * simd:
 // fit into a first-level cache of 48 kB. Each block's sum is added to C on its own, which also
 // keeps rounding errors small when thousands are summed. 128 and 256 measured 2 to 4 % slower.
 inline constexpr std::int64_t kBlock = 192;
-// Rows of B that lie no further apart are read where they are: the caches hold a tile's block of
-// them about as well as a copy.
-inline constexpr std::int64_t kDenseStride = 128;
+// A block of B of no more cells is read where it lies: a first-level cache holds it beside the rows
+// of A.
+inline constexpr std::int64_t kDenseCells = 8192;
 // Rows whose cells of a block stay in the second-level cache beside a panel of B.
 inline constexpr std::int64_t kChunkRows = 256;
 /// Floats of scratch memory that a panel takes.
