@@ -143,13 +143,14 @@ inline Packet centre(Packet x, const TwoFloats& mean) {
 // ---- functions ----
 
 /// y · 2^n for whole n in [-126, 127].
-inline Packet times_two_to(Packet y, Packet n) {
+template <class P>
+inline P times_two_to(P y, P n) {
 #ifdef EIGEN_VECTORIZE_AVX512
   return _mm512_scalef_ps(y, n);
 #else
-  using Integers = packet::unpacket_traits<Packet>::integer_packet;
-  const Integers biased = packet::pcast<Packet, Integers>(packet::padd(n, all(127.0f)));
-  return pmul(y, packet::preinterpret<Packet>(packet::plogical_shift_left<23>(biased)));
+  using Integers = typename packet::unpacket_traits<P>::integer_packet;
+  const Integers biased = packet::pcast<P, Integers>(packet::padd(n, all(127.0f)));
+  return packet::pmul(y, packet::preinterpret<P>(packet::plogical_shift_left<23>(biased)));
 #endif
 }
 

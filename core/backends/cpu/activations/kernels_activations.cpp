@@ -24,7 +24,7 @@ struct NormalGate {
   static double slope(double x) {
     return std::exp(-0.5 * x * x) * std::numbers::inv_sqrtpi / std::numbers::sqrt2;
   }
-  static constexpr int kPerUnit = 8;
+  [[maybe_unused]] static constexpr int kPerUnit = 8;
 };
 
 double logistic(double x) { return 1 / (1 + std::exp(-x)); }
@@ -42,7 +42,7 @@ struct TanhGate {
   static double slope(double x) {
     return logistic_slope(bent(x)) * kSteep * (1 + 3 * kBend * x * x);
   }
-  static constexpr int kPerUnit = 8;
+  [[maybe_unused]] static constexpr int kPerUnit = 8;
 };
 
 struct LogisticGate {
@@ -52,7 +52,7 @@ struct LogisticGate {
   }
   static double gate(double x) { return logistic(x); }
   static double slope(double x) { return logistic_slope(x); }
-  static constexpr int kPerUnit = 2;
+  [[maybe_unused]] static constexpr int kPerUnit = 2;
 };
 
 #ifdef EIGEN_VECTORIZE_AVX512
