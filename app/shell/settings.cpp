@@ -234,8 +234,12 @@ class FolderLock {
   explicit FolderLock(const std::filesystem::path& folder)
       : fd_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
     using namespace std::chrono_literals;
-    for (int i = 0; i < 100 && fd_ >= 0 && ::flock(fd_, LOCK_EX | LOCK_NB) != 0; ++i)
-      std::this_thread::sleep_for(10ms);
+    // Often, or somebody who takes it again at once would be met at its work each time.
+    const auto end = std::chrono::steady_clock::now() + 2s;
+    while (fd_ >= 0 && ::flock(fd_, LOCK_EX | LOCK_NB) != 0) {
+      if (std::chrono::steady_clock::now() > end) return;
+      std::this_thread::sleep_for(500us);
+    }
   }
   ~FolderLock() {
     if (fd_ >= 0) ::close(fd_);
