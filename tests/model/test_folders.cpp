@@ -53,6 +53,8 @@ class Copy {
       json[key] = std::move(value);
     write_file_atomic(path_ / "config.json", json.dump());
   }
+  ModelFile file() const { return ModelFolder(path_).file(); }
+  Config config() const { return file().config; }
   std::string problem_with(const char* key, Json value) const {
     const std::string before = read_file(path_ / "config.json", 1 << 20);
     set(key, std::move(value));
@@ -89,6 +91,177 @@ TEST_CASE("folders: every number of each type is that of an independent implemen
     const auto backend = make_backend(name, 2);
     for (const auto& folder : reference_folders()) check_folder(folder, *backend);
   }
+}
+
+TEST_CASE("folders: what config.json leaves out is what each type takes by itself") {
+  const auto without = [](const char* name, std::initializer_list<const char*> keys) {
+    const Copy copy(name);
+    for (const char* key : keys) copy.set(key, nullptr);
+    return copy.file();
+  };
+  CHECK(without("gpt2", {"layer_norm_epsilon"}).config.norm_epsilon == 1e-5);
+  const Config neo = without("gpt_neo", {"layer_norm_epsilon", "window_size"}).config;
+  CHECK(neo.norm_epsilon == 1e-5);
+  CHECK(neo.local_window == 256);
+  // A quarter of 8 features turns; attention and feed-forward stand side by side.
+  const Config neox =
+      without("gpt_neox", {"rotary_pct", "rotary_emb_base", "use_parallel_residual"}).config;
+  CHECK(neox.rotary_width == 2);
+  CHECK(neox.rotary_base == 10000);
+  CHECK(neox.block == BlockKind::kParallel);
+  const Config llama =
+      without("llama", {"rms_norm_eps", "rope_theta", "num_key_value_heads"}).config;
+  CHECK(llama.norm_epsilon == 1e-6);
+  CHECK(llama.rotary_base == 10000);
+  CHECK(llama.kv_heads == 4);
+  CHECK(without("bert", {"layer_norm_eps"}).config.norm_epsilon == 1e-12);
+  CHECK(without("roberta", {"pad_token_id"}).config.position_offset == 2);
+  const Config bart = without("bart", {"normalize_embedding", "scale_embedding"}).config;
+  CHECK(bart.embed_norm);
+  CHECK(!bart.embed_scale);
+  CHECK(!without("marian", {"scale_embedding"}).config.embed_scale);
+  CHECK(without("m2m_100", {"scale_embedding"}).config.embed_scale);
+  CHECK(without("m2m_100", {"pad_token_id"}).config.position_offset == 2);
+  for (const char* name : {"bart", "marian", "m2m_100"})
+    CHECK(without(name, {}).config.norm_epsilon == 1e-5);
+  const Copy scaled("llama-llama3");
+  scaled.set("rope_scaling", {{"rope_type", "llama3"}, {"factor", 8}});
+  CHECK(scaled.config().rotary_stretch() == RotaryStretch{RotaryScaling::kLlama3, 8, 1, 4, 8192});
+}
+
+TEST_CASE("folders: the same under another name, or in another place") {
+  const auto backend = make_reference_backend();
+  const auto rotary = [](const Copy& copy, double base, int width) {
+    CHECK(copy.config().rotary_base == base);
+    CHECK(copy.config().rotary_width == width);
+  };
+  const Copy neox("gpt_neox"), llama("llama"), linear("llama-linear"), gpt2("gpt2"),
+      apart("marian-apart");
+  for (const char* key : {"rotary_emb_base", "rotary_pct"}) neox.set(key, nullptr);
+  neox.set("rope_theta", 500);
+  neox.set("partial_rotary_factor", 0.5);
+  rotary(neox, 500, 4);
+  for (const char* key : {"rope_theta", "partial_rotary_factor"}) neox.set(key, nullptr);
+  const Json rope = {
+      {"rope_type", "default"}, {"rope_theta", 700}, {"partial_rotary_factor", 0.75}};
+  neox.set("rope_parameters", rope);
+  rotary(neox, 700, 6);
+  CHECK(has(neox.problem_with("rope_parameters", {{"rope_type", "linear"}, {"factor", 2}}),
+            "rope_parameters.rope_type"));
+  llama.set("rope_theta", nullptr);
+  llama.set("rope_parameters", {{"rope_type", "default"}, {"rope_theta", 700}});
+  rotary(llama, 700, 0);
+  linear.set("rope_theta", nullptr);
+  linear.set("rope_scaling", nullptr);
+  linear.set("rope_parameters", {{"rope_type", "linear"}, {"factor", 2.5}, {"rope_theta", 5000}});
+  check_folder(linear.path(), *backend);
+  gpt2.set("n_positions", nullptr);
+  CHECK(gpt2.file().context == 20);
+  gpt2.set("n_ctx", nullptr);
+  gpt2.set("block_size", 20);
+  CHECK(gpt2.file().context == 20);
+  apart.set("decoder_vocab_size", nullptr);
+  apart.set("tgt_vocab_size", 34);
+  check_folder(apart.path(), *backend);
+  for (const auto& [name, activation] :
+       {std::pair{"gelu", Activation::kGelu}, std::pair{"gelu_python", Activation::kGelu},
+        std::pair{"gelu_new", Activation::kGeluTanh}, std::pair{"gelu_fast", Activation::kGeluTanh},
+        std::pair{"gelu_pytorch_tanh", Activation::kGeluTanh}, std::pair{"relu", Activation::kRelu},
+        std::pair{"silu", Activation::kSilu}, std::pair{"swish", Activation::kSilu}}) {
+    gpt2.set("activation_function", name);
+    CHECK(gpt2.config().activation == activation);
+  }
+}
+
+TEST_CASE("folders: each key of a config is read by itself") {
+  // The first row of a table of positions is another one where padding has another id; not BART's.
+  const Copy roberta("roberta"), m2m("m2m_100"), bart("bart"), bias("llama-bias"), neo("gpt_neo");
+  for (const Copy* copy : {&roberta, &m2m, &bart}) copy->set("pad_token_id", 4);
+  CHECK(roberta.config().position_offset == 5);
+  CHECK(roberta.file().context == 9);
+  CHECK(m2m.config().position_offset == 5);
+  CHECK(bart.config().position_offset == 2);
+  bias.set("attention_bias", false);
+  CHECK(!bias.config().has_qkv_bias());
+  CHECK(bias.config().has_mlp_bias());
+  bias.set("attention_bias", true);
+  bias.set("mlp_bias", false);
+  CHECK(bias.config().has_output_bias());
+  CHECK(!bias.config().has_mlp_bias());
+  neo.set("layer_norm_epsilon", 1e-3);
+  CHECK(neo.config().norm_epsilon == 1e-3);
+  // Layers in two groups, counted on from one to the next.
+  neo.set("attention_types", Json::parse(R"([[["global"], 1], [["local"], 1]])"));
+  CHECK(neo.config().local_layers == std::vector{1});
+  neo.set("num_layers", 5);
+  neo.set("attention_types",
+          Json::parse(R"([[["local", "global"], 1], [["global", "local", "local"], 1]])"));
+  CHECK(neo.config().local_layers == std::vector{0, 3, 4});
+}
+
+TEST_CASE("folders: a head is tied as the config says, and where the file has none") {
+  const auto backend = make_reference_backend();
+  // Saved though it is tied: the numbers are not those of the head that is there.
+  for (const auto& [name, head, table] :
+       {std::tuple{"gpt2", "lm_head.weight", "wte.weight"},
+        std::tuple{"qwen2", "lm_head.weight", "model.embed_tokens.weight"}}) {
+    const Copy copy(name);
+    copy.change_weights([&](auto& all) {
+      all[head] = all.at(table);
+      for (float& number : all[head].second) number += 1;
+    });
+    CAPTURE(name);
+    CHECK(copy.config().tied_head);
+    check_folder(copy.path(), *backend);
+    copy.set("tie_word_embeddings", false);
+    CHECK(!copy.config().tied_head);
+  }
+  const Copy neox("gpt_neox"), gpt2("gpt2");
+  neox.set("tie_word_embeddings", true);
+  CHECK(neox.config().tied_head);
+  gpt2.set("tie_word_embeddings", false);  // but there is none
+  check_folder(gpt2.path(), *backend);
+}
+
+TEST_CASE("folders: what an encoder-decoder's row begins and ends with") {
+  const ModelFile marian = Copy("marian").file(), bart = Copy("bart").file(),
+                  m2m = Copy("m2m_100").file();
+  CHECK(marian.begin == 39);
+  CHECK(marian.end == 0);
+  CHECK(marian.forced.empty());
+  CHECK(marian.never == std::vector{39});
+  CHECK(bart.begin == 2);
+  CHECK(bart.end == 2);
+  CHECK(bart.forced == std::vector{0});
+  CHECK(m2m.forced == std::vector{36});
+  const Copy other("bart");  // begins with [BOS] where nothing else is said
+  other.set("decoder_start_token_id", nullptr);
+  CHECK(other.file().begin == 0);
+}
+
+TEST_CASE("folders: an encoder-decoder's tables and the bias of the logits by all their names") {
+  const auto backend = make_reference_backend();
+  const Copy bart("bart"), bert("bert"), roberta("roberta");
+  for (const auto& [copy, from, to] :
+       {std::tuple{&bart, "final_logits_bias", "lm_head.bias"},
+        std::tuple{&bert, "cls.predictions.bias", "cls.predictions.decoder.bias"},
+        std::tuple{&roberta, "lm_head.bias", "lm_head.decoder.bias"}}) {
+    copy->change_weights([from = from, to = to](auto& all) {
+      auto bias = all.extract(from);
+      REQUIRE(!bias.empty());
+      bias.key() = to;
+      all.insert(std::move(bias));
+    });
+    check_folder(copy->path(), *backend);
+  }
+  CHECK(bart.file().source_vocab == 0);
+  // Two tables of the same size, and no word of it in the config.
+  bart.change_weights([](auto& all) {
+    CHECK(all.erase("model.shared.weight") == 1);
+    CHECK(all.contains("model.encoder.embed_tokens.weight"));
+  });
+  CHECK(bart.file().source_vocab == 40);
+  check_folder(bart.path(), *backend);
 }
 
 TEST_CASE("folders: decoders go on as the independent implementation does") {

@@ -66,6 +66,8 @@ TEST_CASE("pieces: merges by rank, short words and long ones, as by the definiti
     pairs["model"]["merges"].push_back({merge.substr(0, blank), merge.substr(blank + 1)});
   }
   CHECK(cut_of(opened(pairs), "aabcabc") == slowly("aabcabc"));
+  // A pair that is there twice has the rank of the last.
+  CHECK(cut_of(opened(bpe({"a", "b", "c", "ab", "bc"}, {"a b", "b c", "a b"})), "abc") == "a bc");
 }
 
 TEST_CASE("pieces: a word of a megabyte ends") {
@@ -127,6 +129,12 @@ TEST_CASE("pieces: WordPiece and whole words") {
   CHECK(unknown == std::vector<std::string>{"xun", "zu"});
   CHECK(has(say(Language::kEnglish, unknown_message("any", vocabulary, unknown)),
             "no pieces for 'xun', 'zu', so the model reads [UNK] instead"));
+  for (const char* key : {"max_input_chars_per_word", "continuing_subword_prefix"})
+    model.erase(key);  // then 100 and ##
+  const PieceTokenizer hundred = opened(tokenizer_of(model));
+  CHECK(hundred.encode(std::string(100, 'a')).size() == 100);
+  CHECK(cut_of(hundred, "aa") == "a ##a");
+  CHECK(cut_of(hundred, std::string(101, 'a')) == "[UNK]");
   model.erase("unk_token");
   CHECK(has(error_of([&] { opened(tokenizer_of(model)).encode("zebra"); }), "zebra"));
 }
@@ -178,6 +186,10 @@ TEST_CASE("pieces: Unigram finds the best of all cuts") {
   }
   CHECK(cut_of(tokenizer, "xya") == "<unk> a");  // what is unknown goes together
   CHECK(tokenizer.encode("xya").front() == PlacedToken{0, 0, 2});
+  // What is unknown is worth 10 less than the least: "xa", "b" is -20, the other way -21.
+  const Json dear = Json::parse(R"([["<unk>", 0], ["xa", -10], ["b", -10], ["ab", -1]])");
+  CHECK(cut_of(opened(tokenizer_of({{"type", "Unigram"}, {"unk_id", 0}, {"vocab", dear}})),
+               "xab") == "xa b");
 }
 
 TEST_CASE("pieces: vocabularies and merges that are wrong are refused, and say where") {

@@ -101,6 +101,7 @@ TEST_CASE("pieces: pre-tokenizers") {
   };
   CHECK(split(byte_level(true, true), "a b\n\xC3\xA9") ==
         Words{"\u0120a", "\u0120b", "\u010A", "\u00C3\u00A9"});
+  CHECK(split({{"type", "ByteLevel"}}, "a b") == Words{"\u0120a", "\u0120b"});
   CHECK(split(byte_level(false, false), "a b") == Words{"a\u0120b"});
   const auto metaspace = [](const char* scheme, bool cut) {
     return Json{{"type", "Metaspace"},
@@ -198,6 +199,7 @@ TEST_CASE("pieces: SentencePiece's table of replacements") {
   CHECK(normal(map, "xA\u00E9 \u00E8\u4E2DA") == "xae \u00E8\u4E2Da");
   // A cluster of less than 6 bytes goes as a whole where its beginning is in the table.
   CHECK(normal(map, "A\u0301b") == "ab");
+  CHECK(normal(map, "A\u0301\u20D0b") == "a\u0301\u20D0b");  // one of 6 does not
   CHECK(has(error_of([&] {
               normal({{"type", "Precompiled"}, {"precompiled_charsmap", "AAAA!"}}, "a");
             }),

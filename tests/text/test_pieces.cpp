@@ -100,6 +100,10 @@ TEST_CASE("pieces: byte-level ids, places, names, and the way back to the byte")
     CHECK(tokenizer.decode(ids_of(tokenizer.encode(text))) == text);
   }
   CHECK(has(error_of([&] { (void)tokenizer.decode(Ids{263}); }), "there is no token 263"));
+  // In an added token that is not of bytes alone, those that could be bytes are themselves.
+  Json more = byte_level();
+  more["added_tokens"].push_back(added(263, "\u00E9\u4E2D"));
+  CHECK(opened(more).decode(Ids{263}) == "\u00E9\u4E2D");
   CHECK(has(error_of([&] { (void)tokenizer.decode(Ids{-1}); }), "there is no token -1"));
 }
 
@@ -156,6 +160,14 @@ TEST_CASE("pieces: tokens that were added, and their flags") {
   CHECK(places(with(added(5, "<M>", {{"lstrip", true}})), "a  <M> b") == "1@0-1 5@1-6 2@7-8 ");
   CHECK(places(with(added(5, "<M>", {{"rstrip", true}})), "a <M>\t b") == "1@0-1 5@2-7 2@7-8 ");
   CHECK(places(with(added(5, "ab", {{"single_word", true}})), "ab abb ab") == "5@0-2 0@3-6 5@7-9 ");
+  // What one of them took is not taken again by the next.
+  const Json both = {{"lstrip", true}, {"rstrip", true}};
+  CHECK(places(with(added(5, "<M>", both)), "<M>  <M> a") == "5@0-5 5@5-9 1@9-10 ");
+  // Without a word of it, those that are special are looked for as they are typed.
+  Json plain = {{"id", 5}, {"content", "<M>"}, {"special", false}};
+  CHECK(places(with(plain), "a <m>") == "1@0-1 5@2-5 ");
+  plain["special"] = true;
+  CHECK(places(with(plain), "a <m>") == "1@0-1 0@2-5 ");
   // Of tokens that begin at one place the longest one.
   Json two =
       tokenizer_of(whole_words({"[UNK]"}), {{"added_tokens", {added(1, "<x"), added(2, "<xy>")}}});
@@ -230,6 +242,9 @@ TEST_CASE("pieces: decoders") {
   };
   CHECK(decoded({{"type", "WordPiece"}}, {"do", "n", "'t", "go", "##ing", "."}) ==
         "do n 't going.");
+  CHECK(decoded({{"type", "WordPiece"}}, {"I", "'m", "he", "'s", "we", "'re", "you", "'ve", "n't",
+                                          "do not", "' x", ",", "?", "!"}) ==
+        "I'm he's we're you'ven't don't'x,?!");
   CHECK(decoded({{"type", "WordPiece"}, {"cleanup", false}}, {"go", "."}) == "go .");
   CHECK(decoded({{"type", "BPEDecoder"}, {"suffix", "</w>"}}, {"a", "b</w>", "c</w>"}) == "ab c");
   CHECK(decoded({{"type", "Metaspace"}, {"replacement", "\u2581"}}, {"\u2581a", "\u2581b", "c"}) ==

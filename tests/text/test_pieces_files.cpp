@@ -76,6 +76,31 @@ TEST_CASE("pieces: vocab.json and merges.txt, as GPT-2, RoBERTa and Qwen 2 have 
   CHECK(ids_of(roberta.encode("he <mask>", false)) == Ids{256, 267});  // it takes the blank
   CHECK(roberta.id_of(Special::kMask) == 267);
   CHECK(roberta.id_of(Special::kClass) == 263);
+  files.write("tokenizer_config.json", "{}");  // by the tokens that are there
+  CHECK(ids_of(files.open().encode("hello")) == Ids{263, 259, 264});
+}
+
+TEST_CASE("pieces: merges of number signs, settings and added tokens beside vocab.json") {
+  Json vocab = byte_level_vocab();
+  vocab["##"] = 262;
+  vocab["!\u010A"] = 263;
+  std::string merges = "#version: 0.2\n# #\n! \u010A\n";
+  for (const std::string& merge : kByteMerges) merges += merge + "\n";
+  const FilesOfModel files;
+  files.write("vocab.json", vocab.dump()).write("merges.txt", merges);
+  files.write("added_tokens.json", R"({"<extra>": 300})");
+  CHECK(ids_of(files.open().encode("##")) == Ids{262});  // no remark
+  CHECK(!files.open().is_special(300));
+  CHECK(ids_of(files.open().encode("w!\n")) == Ids{'w', '!', '\n'});
+  files.write("tokenizer_config.json", R"({"add_prefix_space": true})");
+  CHECK(ids_of(files.open().encode("w")) == Ids{260});
+  // What the settings say of a token counts more than its id alone.
+  files.write("tokenizer_config.json",
+              R"({"added_tokens_decoder": {"300": {"content": "<extra>", "lstrip": true}}})");
+  CHECK(ids_of(files.open().encode("he <extra>")) == Ids{256, 300});
+  // Qwen 2 keeps a line's end with the mark before it.
+  files.write("tokenizer_config.json", R"({"tokenizer_class": "Qwen2Tokenizer"})");
+  CHECK(ids_of(files.open().encode("!\n")) == Ids{263});
 }
 
 TEST_CASE("pieces: vocab.txt, as BERT has it") {
@@ -96,6 +121,11 @@ TEST_CASE("pieces: vocab.txt, as BERT has it") {
   CHECK(ids_of(files.open().encode("Hello caf\u00E9", false)) == Ids{1, 7});
   files.write("tokenizer_config.json", R"({"do_lower_case": true, "strip_accents": false})");
   CHECK(ids_of(files.open().encode("Caf\u00E9", false)) == Ids{7});
+  const FilesOfModel chinese;
+  chinese.write("vocab.txt", "[UNK]\n\u4E2D\u6587\n\u4E2D\n\u6587\n");
+  CHECK(ids_of(chinese.open().encode("\u4E2D\u6587")) == Ids{2, 3});
+  chinese.write("tokenizer_config.json", R"({"tokenize_chinese_chars": false})");
+  CHECK(ids_of(chinese.open().encode("\u4E2D\u6587")) == Ids{1});
   files.write("tokenizer_config.json", R"({"do_lower_case": "yes"})");
   CHECK(has(files.refused(), "do_lower_case"));
 }

@@ -145,6 +145,22 @@ TEST_CASE("sentencepiece: what stands around a text") {
   CHECK(ids_of(made(file, nullptr, Row::kM2M, files).encode("a")) == std::vector{4, 3, 2});
 }
 
+TEST_CASE("sentencepiece: what its user defined is one piece, whatever it is worth") {
+  SentencePieceFile file;
+  const std::string mark = "\u2581";
+  file.removes_blanks = false;
+  file.pieces = {{"<unk>", 0, SentencePieceFile::kUnknown},
+                 {mark + "a", -1, SentencePieceFile::kNormal},
+                 {mark, -5, SentencePieceFile::kNormal},
+                 {"a", -1, SentencePieceFile::kNormal},
+                 {"b", -1, SentencePieceFile::kNormal},
+                 {"ab", -90, SentencePieceFile::kUserDefined},
+                 {mark + mark, 0, SentencePieceFile::kUserDefined}};
+  const PieceTokenizer tokenizer = made(file, nullptr, Row::kMarian);
+  CHECK(ids_of(tokenizer.encode("aab")) == std::vector{1, 5});
+  CHECK(ids_of(tokenizer.encode("a  a")) == std::vector{1, 6, 3});
+}
+
 TEST_CASE("sentencepiece: which file of a folder it is") {
   const fs::path from = fs::path(HEADLIGHT_TEST_DIR) / "reference/tokenizers/marian";
   const fs::path folder = fs::temp_directory_path() / "headlight-sentencepiece";

@@ -7,6 +7,24 @@
 namespace headlight {
 namespace {
 
+// How many of a head's features turn, and how fast. Newer files keep both in "rope_parameters".
+void read_rotary(const FolderConfig& in, Config& c) {
+  if (in.has("rope_scaling")) in.refuse("rope_scaling", "null");
+  c.positions = PositionKind::kRotary;
+  c.rotary_base = in.number_or(in.has("rotary_emb_base") ? "rotary_emb_base" : "rope_theta", 10000,
+                               kLowestRotaryBase, kHighestRotaryBase);
+  double share =
+      in.number_or(in.has("rotary_pct") ? "rotary_pct" : "partial_rotary_factor", 0.25, 1e-6, 1);
+  if (in.has("rope_parameters")) {
+    const FolderConfig rope(in.at("rope_parameters"), "rope_parameters");
+    rope.one_of(rope.has("rope_type") ? "rope_type" : "type", "default", {"default"});
+    c.rotary_base =
+        rope.number_or("rope_theta", c.rotary_base, kLowestRotaryBase, kHighestRotaryBase);
+    share = rope.number_or("partial_rotary_factor", share, 1e-6, 1);
+  }
+  c.rotary_width = static_cast<int>((c.d_model / c.heads) * share);
+}
+
 ModelFile read_gpt_neox(const FolderConfig& in, const TensorShapes& shape_of_tensor) {
   ModelFile file;
   file.vocab = in.whole("vocab_size", 1, kLargestVocab);
@@ -18,13 +36,7 @@ ModelFile read_gpt_neox(const FolderConfig& in, const TensorShapes& shape_of_ten
   c.d_hidden = in.whole("intermediate_size", 1, kMaxWidth);
   c.activation = in.activation("hidden_act", "gelu");
   c.norm_epsilon = in.epsilon_or("layer_norm_eps", 1e-5);
-  c.positions = PositionKind::kRotary;
-  c.rotary_base = in.number_or(in.has("rotary_emb_base") ? "rotary_emb_base" : "rope_theta", 10000,
-                               kLowestRotaryBase, kHighestRotaryBase);
-  const double share =
-      in.number_or(in.has("rotary_pct") ? "rotary_pct" : "partial_rotary_factor", 0.25, 1e-6, 1);
-  if (in.has("rope_scaling")) in.refuse("rope_scaling", "null");
-  c.rotary_width = static_cast<int>((c.d_model / c.heads) * share);
+  read_rotary(in, c);
   if (in.flag_or("use_parallel_residual", true)) c.block = BlockKind::kParallel;
   c.qkv_bias = c.output_bias = in.flag_or("attention_bias", true);
   c.head_bias = false;

@@ -73,6 +73,7 @@ ModelFile read_m2m_100(const FolderConfig& in, const TensorShapes& shape_of_tens
   Config& c = file.config;
   c.block = BlockKind::kPreNorm;
   c.activation = in.activation("activation_function", "relu");
+  c.embed_scale = in.flag_or("scale_embedding", true);
   c.positions = PositionKind::kSinusoidal;
   c.sinusoid = Sinusoid::kHalvesToEnd;
   c.position_offset = in.whole_or("pad_token_id", 1, 0, kMaxPositionOffset - 1) + 1;
