@@ -53,6 +53,11 @@ class Copy {
       json[key] = std::move(value);
     write_file_atomic(path_ / "config.json", json.dump());
   }
+  void set_null(const char* key) const {
+    Json json = Json::parse(read_file(path_ / "config.json", 1 << 20));
+    json[key] = nullptr;
+    write_file_atomic(path_ / "config.json", json.dump());
+  }
   ModelFile file() const { return ModelFolder(path_).file(); }
   Config config() const { return file().config; }
   std::string problem_with(const char* key, Json value) const {
@@ -124,6 +129,17 @@ TEST_CASE("folders: what config.json leaves out is what each type takes by itsel
   CHECK(without("m2m_100", {"pad_token_id"}).config.position_offset == 2);
   for (const char* name : {"bart", "marian", "m2m_100"})
     CHECK(without(name, {}).config.norm_epsilon == 1e-5);
+  // Null is no window; a key that is missing is a long one.
+  const Copy mistral("mistral"), qwen("qwen2");
+  qwen.set("use_sliding_window", true);
+  qwen.set("max_window_layers", 1);
+  for (const Copy* each : {&mistral, &qwen}) {
+    each->set("sliding_window", nullptr);
+    CHECK(each->config().local_window == 4096);
+    CHECK(each->config().local_layers.size() == (each == &mistral ? 2 : 1));
+    each->set_null("sliding_window");
+    CHECK(each->config().local_layers.empty());
+  }
   const Copy scaled("llama-llama3");
   scaled.set("rope_scaling", {{"rope_type", "llama3"}, {"factor", 8}});
   CHECK(scaled.config().rotary_stretch() == RotaryStretch{RotaryScaling::kLlama3, 8, 1, 4, 8192});

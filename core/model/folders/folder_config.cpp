@@ -35,7 +35,10 @@ FolderConfig::FolderConfig(std::string_view text)
 FolderConfig::FolderConfig(OrderedJson object, std::string where)
     : json_(std::move(object)), where_(std::move(where)) {
   if (!json_.is_object()) throw Error(Message{"folder.no_object"});
-  for (auto it = json_.begin(); it != json_.end();) it->is_null() ? it = json_.erase(it) : ++it;
+  for (auto it = json_.begin(); it != json_.end();) {
+    if (it->is_null()) nulls_.insert(it.key());
+    it->is_null() ? it = json_.erase(it) : ++it;
+  }
 }
 
 JsonReader FolderConfig::reader() const { return {json_, where_, kFolderWords}; }

@@ -2,7 +2,9 @@
 // numbers and is not known here is refused by name, never ignored.
 #pragma once
 
+#include <functional>
 #include <initializer_list>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -21,6 +23,8 @@ class FolderConfig {
   FolderConfig(OrderedJson object, std::string where);
 
   bool has(const char* key) const { return reader().find(key) != nullptr; }
+  /// Does null stand there, which says "none" where a key that is absent has a value of its own?
+  bool is_null(std::string_view key) const { return nulls_.contains(key); }
   /// Throws Error where the key is missing, of another kind or out of range.
   int whole(const char* key, int low, int high) const;
   int whole_or(const char* key, int other, int low, int high) const;
@@ -48,6 +52,7 @@ class FolderConfig {
  private:
   OrderedJson json_;
   std::string where_;
+  std::set<std::string, std::less<>> nulls_;  // taken out of json_
 };
 
 }  // namespace headlight

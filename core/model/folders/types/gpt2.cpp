@@ -30,7 +30,7 @@ ModelFile read_gpt2(const FolderConfig& in, const TensorShapes& shape_of_tensor)
   c.scale = in.flag_or("scale_attn_weights", true);
   in.only("scale_attn_by_inverse_layer_idx", false);
   in.only("add_cross_attention", false);
-  // A file that has a head of its own has it whatever the config forgets to say.
+  // A head in the file counts only where the config says that it is not the table.
   c.tied_head = in.flag_or("tie_word_embeddings", true) || !shape_of_tensor("lm_head.weight");
   return file;
 }

@@ -58,18 +58,19 @@ void look_back(Config& c, int first, int window) {
   for (int layer = first; layer < c.layers; ++layer) c.local_layers.push_back(layer);
 }
 
+int window_of(const FolderConfig& in) { return in.whole_or("sliding_window", 4096, 1, 1 << 30); }
+
 ModelFile read_mistral(const FolderConfig& in, const TensorShapes& shape_of_tensor) {
   ModelFile file = read_llama(in, shape_of_tensor);
-  if (in.has("sliding_window")) look_back(file.config, 0, in.whole("sliding_window", 1, 1 << 30));
+  if (!in.is_null("sliding_window")) look_back(file.config, 0, window_of(in));
   return file;
 }
 
 ModelFile read_qwen2(const FolderConfig& in, const TensorShapes& shape_of_tensor) {
   ModelFile file = read_llama(in, shape_of_tensor);
   file.config.qkv_bias = true;
-  if (in.flag_or("use_sliding_window", false) && in.has("sliding_window"))
-    look_back(file.config, in.whole_or("max_window_layers", 28, 0, kMaxLayers),
-              in.whole("sliding_window", 1, 1 << 30));
+  if (in.flag_or("use_sliding_window", false) && !in.is_null("sliding_window"))
+    look_back(file.config, in.whole_or("max_window_layers", 28, 0, kMaxLayers), window_of(in));
   return file;
 }
 
