@@ -218,15 +218,17 @@ TEST_CASE("folders: each key of a config is read by itself") {
 TEST_CASE("folders: a head is tied as the config says, and where the file has none") {
   const auto backend = make_reference_backend();
   // Saved though it is tied: the numbers are not those of the head that is there.
-  for (const auto& [name, head, table] :
-       {std::tuple{"gpt2", "lm_head.weight", "wte.weight"},
-        std::tuple{"qwen2", "lm_head.weight", "model.embed_tokens.weight"}}) {
-    const Copy copy(name);
+  struct Head {
+    const char *name, *weight, *table;
+  };
+  for (const Head& head : {Head{"gpt2", "lm_head.weight", "wte.weight"},
+                           Head{"qwen2", "lm_head.weight", "model.embed_tokens.weight"}}) {
+    const Copy copy(head.name);
     copy.change_weights([&](auto& all) {
-      all[head] = all.at(table);
-      for (float& number : all[head].second) number += 1;
+      all[head.weight] = all.at(head.table);
+      for (float& number : all[head.weight].second) number += 1;
     });
-    CAPTURE(name);
+    CAPTURE(head.name);
     CHECK(copy.config().tied_head);
     check_folder(copy.path(), *backend);
     copy.set("tie_word_embeddings", false);
