@@ -65,7 +65,10 @@ class RowStatistics {
     const Packet inverse = packet::pdiv(all(1.0f), packet::psqrt(square));
     inverse_ = RowNumbers(inverse);
     shift_ = RowNumbers(pmul(packet::pnegate(rest), inverse));
-    if (packet::predux_min(square) > kTiny && packet::predux_max(square) < kHuge) return;
+    // One by one: of a NaN among them a least or a largest would know nothing.
+    const Packet inside =
+        packet::pand(packet::pcmp_lt(all(kTiny), square), packet::pcmp_lt(square, all(kHuge)));
+    if (packet::predux(packet::pselect(inside, all(0.0f), all(1.0f))) == 0) return;
     const RowNumbers squares(square);
     for (std::int64_t r = 0; r < rows; ++r)
       if (!(squares.at(r) > kTiny && squares.at(r) < kHuge)) set_far(r, epsilon, centred);

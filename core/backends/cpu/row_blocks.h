@@ -129,26 +129,17 @@ inline void for_rows(std::int64_t rows, F&& f) {
   }
 }
 
-template <class F, class G>
-inline Packet fold_short_rows(std::int64_t rows, std::int64_t n, Packet start, F&& f, G&& among) {
-  if (rows < kBlockRows) return fold_rows(rows, n, start, f, among);
-  Square folded;
-  for_each_row<kBlockRows>([&](auto r) { folded.packet[r] = start; });
-  for_packets(n, [&](std::int64_t i, auto extent) {
-    for_each_row<kBlockRows>(
-        [&](auto r) { folded.packet[r] = f(std::int64_t{r}, i, extent, folded.packet[r]); });
-  });
-  return fold_packets(folded, among);
-}
-
 template <class F>
 inline Packet sum_short_rows(std::int64_t rows, std::int64_t n, F&& term) {
-  return fold_short_rows(
-      rows, n, all(0.0f),
-      [&](std::int64_t r, std::int64_t i, auto extent, Packet sum) {
-        return packet::padd(sum, term(r, i, extent));
-      },
-      sum_of);
+  if (rows < kBlockRows) return sum_rows(rows, n, term);
+  Square sums;
+  for_each_row<kBlockRows>([&](auto r) { sums.packet[r] = all(0.0f); });
+  for_packets(n, [&](std::int64_t i, auto extent) {
+    for_each_row<kBlockRows>([&](auto r) {
+      sums.packet[r] = packet::padd(sums.packet[r], term(std::int64_t{r}, i, extent));
+    });
+  });
+  return fold_packets(sums, sum_of);
 }
 
 /// Two sums along each row: of the terms, and of what term(row, i, extent, other) puts into

@@ -113,8 +113,8 @@ class Panel {
 
   // The first row parts each bring their share of what the next tile will read of B into the cache:
   // only that tile's, as more would push itself out of the few places that rows far apart have.
-  // Else the first tiles of a row part bring the next part's rows of A. Without it a core waits for
-  // weights a fifth of the time.
+  // Else the first tiles of a row part bring the next part's rows of A. With the whole
+  // next block in place of the next tile's share, 12 layers take an eighth longer on one thread.
   Ahead ahead(std::int64_t t, std::int64_t part, std::int64_t k, std::int64_t inner,
               const Tile& tile) const {
     if (fetches_b_ && part < kFetchParts) {
