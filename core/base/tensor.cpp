@@ -2,10 +2,43 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "core/base/error.h"
 
 namespace headlight {
+
+namespace {
+
+constexpr std::size_t kLargePage = std::size_t{2} << 20;
+// Tensors that all began at the same place of a page would push each other out of the caches.
+constexpr std::size_t kStep = 5 * kTensorAlignment, kSteps = 12;
+static_assert(kStep * kSteps <= 4096);
+
+}  // namespace
+
+void* take_tensor_memory(std::size_t bytes) {
+  if (bytes < kLargePage) return ::operator new (bytes, std::align_val_t{kTensorAlignment});
+  static std::atomic<std::size_t> taken = 0;
+  const std::size_t before = taken.fetch_add(1, std::memory_order_relaxed) % kSteps * kStep;
+  auto* pages = static_cast<char*>(::operator new (before + bytes, std::align_val_t{kLargePage}));
+#ifdef MADV_HUGEPAGE
+  // The last page stays as it is: others may hold a part of it.
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  (void)::madvise(pages, (before + bytes) / page * page, MADV_HUGEPAGE);
+#endif
+  return pages + before;
+}
+
+void give_tensor_memory(void* memory, std::size_t bytes) noexcept {
+  if (bytes < kLargePage) return ::operator delete (memory, std::align_val_t{kTensorAlignment});
+  char* pages = static_cast<char*>(memory);
+  pages -= reinterpret_cast<std::uintptr_t>(memory) % kLargePage;
+  ::operator delete (pages, std::align_val_t{kLargePage});
+}
 
 std::span<const std::string_view> axis_words() {
   static constexpr std::array kWords = std::to_array<std::string_view>(

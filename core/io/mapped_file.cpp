@@ -212,15 +212,4 @@ void was_read(std::string_view bytes) {
   if (to > from) (void)::madvise(reinterpret_cast<void*>(from), to - from, MADV_DONTNEED);
 }
 
-void will_write(void* memory, std::size_t bytes) {
-#ifdef MADV_HUGEPAGE
-  constexpr std::size_t kWorthIt = std::size_t{4} << 20;
-  if (bytes < kWorthIt) return;
-  const PageRange pages = pages_of(memory, bytes);
-  (void)::madvise(pages.begin, pages.size, MADV_HUGEPAGE);
-#else
-  (void)memory, (void)bytes;
-#endif
-}
-
 }  // namespace headlight

@@ -56,8 +56,4 @@ void will_read(std::string_view bytes);
 /// They have been read: their memory may go. They can still be read, from the file again.
 void was_read(std::string_view bytes);
 
-/// This memory, which nobody has written yet, will be written, all of it: in large pages, where the
-/// system has them, it comes many times faster. Only asks the system.
-void will_write(void* memory, std::size_t bytes);
-
 }  // namespace headlight

@@ -4,7 +4,6 @@
 
 #include "core/autodiff/gradient_program.h"
 #include "core/graph/program_memory.h"
-#include "core/io/mapped_file.h"
 #include "core/run/large/grown_run.h"
 #include "core/run/large/layers_again.h"
 #include "core/run/runner.h"
@@ -119,7 +118,6 @@ std::shared_ptr<GrowingRows> Runner::rows_for(const KeptTensors& kept, std::int6
   if (!rows) {
     rows = std::make_unique<GrowingRows>();
     rows->cells.resize(cells);
-    will_write(rows->cells.data(), cells * sizeof(float));
   }
   rows->capacity = capacity;
   rows->written = 0;
@@ -147,7 +145,6 @@ std::shared_ptr<Trace> Runner::blank_trace(const std::shared_ptr<const Program>&
     if (buffer.size() >= needed && buffer.size() <= 4 * needed) return;
     buffer = FloatBuffer();  // give the old memory back before asking for the new
     buffer.resize(needed + (taken > 0 ? needed / 4 : 0));
-    will_write(buffer.data(), buffer.size() * sizeof(float));
   };
   make_room(trace->arena_, cells);
   make_room(trace->shared_, kept ? kept->most_cells() : 0);

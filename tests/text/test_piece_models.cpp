@@ -192,6 +192,23 @@ TEST_CASE("pieces: Unigram finds the best of all cuts") {
                "xab") == "xa b");
 }
 
+// As the files of some models have them ("<unk>" of the older CamemBERT).
+TEST_CASE("pieces: of a Unigram piece that is there twice the last one counts") {
+  const Json vocab =
+      Json::parse(R"([["u", 0], ["ab", -9], ["a", -1], ["b", -1], ["ab", -1.5], ["u", -3]])");
+  for (const int unknown : {0, 5}) {
+    CAPTURE(unknown);
+    const PieceTokenizer tokenizer =
+        opened(tokenizer_of({{"type", "Unigram"}, {"unk_id", unknown}, {"vocab", vocab}}));
+    CHECK(ids_of(tokenizer.encode("ab")) == std::vector<int>{4});
+    CHECK(ids_of(tokenizer.encode(std::string("ab\0\0b", 5))) == std::vector<int>{4, unknown, 3});
+    CHECK(tokenizer.find("ab") == 4);
+    CHECK(tokenizer.id_of(Special::kUnknown) == unknown);
+    CHECK(PieceTokenizer::from_json(tokenizer.to_tokenizer_json(), tokenizer.special_names()) ==
+          tokenizer);
+  }
+}
+
 TEST_CASE("pieces: vocabularies and merges that are wrong are refused, and say where") {
   const auto refused = [](const Json& json) { return error_of([&] { opened(json); }); };
   CHECK(has(refused(bpe({}, {})), "empty"));

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/base/random.h"
 #include "core/io/atomic_file.h"
 #include "core/text/pieces/base64.h"
 #include "core/text/pieces/sentencepiece.h"
@@ -159,6 +160,48 @@ TEST_CASE("sentencepiece: what its user defined is one piece, whatever it is wor
   const PieceTokenizer tokenizer = made(file, nullptr, Row::kMarian);
   CHECK(ids_of(tokenizer.encode("aab")) == std::vector{1, 5});
   CHECK(ids_of(tokenizer.encode("a  a")) == std::vector{1, 6, 3});
+}
+
+// Not only where the text has it as it is: "\uFF41\uFF42" becomes "ab" before it is cut.
+TEST_CASE("sentencepiece: what its user defined is worth more than what others add up to") {
+  SentencePieceFile file;
+  file.adds_blank = false;
+  file.pieces = {{"<unk>", 0, SentencePieceFile::kUnknown},
+                 {"a", -0.2, SentencePieceFile::kNormal},
+                 {"b", -0.2, SentencePieceFile::kNormal},
+                 {"ab", -90, SentencePieceFile::kUserDefined}};
+  SpecialNames names;
+  const Json vocab =
+      of_sentencepiece(file, nullptr, Row::kMarian, {}, names).at("model").at("vocab");
+  CHECK(vocab[3][1].get<double>() == doctest::Approx(-0.1).epsilon(1e-12));
+  file.pieces[1].score = 0.5;  // then SentencePiece's is for each byte
+  const Json more =
+      of_sentencepiece(file, nullptr, Row::kMarian, {}, names).at("model").at("vocab");
+  CHECK(more[3][1].get<double>() == doctest::Approx(0.9).epsilon(1e-12));
+}
+
+// "g" + "gg" and "gg" + "g" are worth the same. What was found first is kept in float32; the second
+// takes its place where that was rounded down.
+TEST_CASE("sentencepiece: of two ways that are worth the same rounding says which") {
+  SentencePieceFile file;
+  file.adds_blank = false;
+  Random random(4);
+  int first_ways = 0;
+  constexpr int kTries = 60;
+  for (int i = 0; i < kTries; ++i) {
+    const float one = -2 - static_cast<float>(random.uniform()), two = 1.3f * one, both = one + two;
+    file.pieces = {{"<unk>", 0, SentencePieceFile::kUnknown},
+                   {"g", one, SentencePieceFile::kNormal},
+                   {"gg", two, SentencePieceFile::kNormal}};
+    const double sum = static_cast<double>(one) + static_cast<double>(two);
+    const bool second_wins = sum > static_cast<double>(both);
+    first_ways += second_wins ? 0 : 1;
+    CAPTURE(one);
+    CHECK(ids_of(made(file, nullptr, Row::kMarian).encode("ggg", false)) ==
+          (second_wins ? std::vector{2, 1} : std::vector{1, 2}));
+  }
+  CHECK(first_ways > 5);
+  CHECK(first_ways < kTries - 5);
 }
 
 TEST_CASE("sentencepiece: which file of a folder it is") {

@@ -193,7 +193,6 @@ std::vector<Tensor> FolderWeights::take(std::span<const TensorSpec> specs,
     tensor.axes = spec.axes;
     tensor.data.resize(static_cast<std::size_t>(cell_count(spec.axes)));
     const std::string_view bytes = taken[at].file->bytes(*taken[at].entry);
-    will_write(tensor.data.data(), tensor.data.size() * sizeof(float));
     will_read(bytes);
     odd[at] =
         copy_weights(bytes, taken[at].entry->dtype, taken[at].from, spec.axes, tensor.data.data());

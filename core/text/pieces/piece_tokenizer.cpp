@@ -255,7 +255,9 @@ bool PieceTokenizer::is_special(int id) const {
 SpecialNames PieceTokenizer::special_names() const {
   SpecialNames names;
   for (std::size_t i = 0; i < kSpecials; ++i) {
-    if (parts_->special_ids[i] >= 0) names[i] = written(parts_->special_ids[i]);
+    const int id = parts_->special_ids[i];
+    // A name that another id has as well would say that one.
+    if (id >= 0 && find(written(id)) == id) names[i] = written(id);
   }
   return names;
 }

@@ -1,6 +1,7 @@
 #include "core/text/pieces/sentencepiece.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -82,10 +83,26 @@ bool is_in_texts(const Piece& piece) {
   return piece.type == SentencePieceFile::kNormal || piece.type == SentencePieceFile::kUserDefined;
 }
 
-Json unigram(const SentencePieceFile& file, const std::vector<std::string>& pieces, int unknown) {
+// What pieces are worth in a text. One that its user defined is worth more than what others would
+// add up to: SentencePiece takes the best score for each of its bytes, and 0.1 off.
+std::map<std::string_view, double> scores_in_texts(const SentencePieceFile& file) {
+  float best = std::numeric_limits<float>::min();
+  for (const Piece& piece : file.pieces) {
+    if (piece.type == SentencePieceFile::kNormal)
+      best = std::max(best, static_cast<float>(piece.score));
+  }
   std::map<std::string_view, double> scores;
-  for (const Piece& piece : file.pieces)
-    if (is_in_texts(piece)) scores.emplace(piece.text, piece.score);
+  for (const Piece& piece : file.pieces) {
+    if (!is_in_texts(piece)) continue;
+    const bool defined = piece.type == SentencePieceFile::kUserDefined;
+    const double whole = static_cast<double>(static_cast<float>(piece.text.size()) * best) - 0.1;
+    scores.emplace(piece.text, defined ? whole : piece.score);
+  }
+  return scores;
+}
+
+Json unigram(const SentencePieceFile& file, const std::vector<std::string>& pieces, int unknown) {
+  const std::map<std::string_view, double> scores = scores_in_texts(file);
   Json vocab = Json::array();
   for (const std::string& piece : pieces) {
     const auto score = scores.find(piece);

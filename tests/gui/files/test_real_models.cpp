@@ -114,9 +114,12 @@ TEST_CASE("real models: while one is opened its switches stand, however narrow t
     REQUIRE(gui.state().derived.computing);
     gui.frame(2);
     if (gui.has("positions")) CHECK(gui.shows("learned"));
+    CHECK_FALSE(gui.shows("Trained model"));
+    if (scale == 1) CHECK(gui.shows("Being opened…"));
     for (int i = 0; i < 1000 && gui.state().derived.computing; ++i) gui.shell().wait();
     gui.frame();
     CHECK(gui.state().derived.model);
+    CHECK_FALSE(gui.shows("Being opened"));
   }
 }
 

@@ -57,7 +57,7 @@ void PieceTable::index() {
   longest_ = 0;
   for (std::size_t id = 0; id < pieces_.size(); ++id) {
     if (!has_[id]) continue;
-    ids_.emplace(pieces_[id], static_cast<int>(id));
+    ids_[pieces_[id]] = static_cast<int>(id);  // of a piece that is there twice the last
     longest_ = std::max(longest_, pieces_[id].size());
   }
 }

@@ -27,15 +27,17 @@ class UnigramModel final : public PieceModel {
         unknown_(unknown),
         byte_fallback_(byte_fallback) {
     double least = std::numeric_limits<double>::infinity();
-    for (std::size_t id = 0; id < scores_.size(); ++id) {
-      if (pieces_->piece(static_cast<int>(id)).empty() || scores_[id] <= kOnlyWhole) continue;
-      sorted_.push_back(static_cast<int>(id));
-      least = std::min(least, scores_[id]);
+    for (int id = 0; id < pieces_->size(); ++id) {
+      const std::string& piece = pieces_->piece(id);
+      const double score = scores_[static_cast<std::size_t>(id)];
+      if (piece.empty() || score <= kOnlyWhole) continue;
+      least = std::min(least, score);
+      if (pieces_->find(piece) == id) sorted_.push_back(id);
     }
     std::sort(sorted_.begin(), sorted_.end(), [&](int a, int b) {
       return std::string_view(pieces_->piece(a)) < std::string_view(pieces_->piece(b));
     });
-    unknown_score_ = (sorted_.empty() ? 0 : least) - kUnknownPenalty;
+    unknown_score_ = kept((sorted_.empty() ? 0 : least) - kUnknownPenalty);
     std::size_t at = 0;
     for (std::size_t byte = 0; byte <= 256; ++byte) {
       while (at < sorted_.size() && first_byte(sorted_[at]) < byte) ++at;
@@ -56,9 +58,9 @@ class UnigramModel final : public PieceModel {
       bool single = false;
       for_each_prefix(word, at, [&](std::size_t end, int id) {
         single = single || end == next;
-        improve(best[end], sum(score, scores_[static_cast<std::size_t>(id)]), at, id);
+        improve(best[end], score + scores_[static_cast<std::size_t>(id)], at, id);
       });
-      if (!single) improve(best[next], sum(score, unknown_score_), at, -1);
+      if (!single) improve(best[next], kept(score + unknown_score_), at, -1);
       at = next;
     }
     add_path(word, best, out);
@@ -72,16 +74,17 @@ class UnigramModel final : public PieceModel {
     bool reached = false;
   };
 
-  // Where two ways are equally good, rounding says which one is taken.
-  double sum(double a, double b) const {
-    return in_float_ ? static_cast<double>(static_cast<float>(a) + static_cast<float>(b)) : a + b;
+  // Where two ways are equally good, rounding says which one is taken. SentencePiece keeps sums in
+  // float32, but compares a new one with a piece in it before it is rounded.
+  double kept(double sum) const {
+    return in_float_ ? static_cast<double>(static_cast<float>(sum)) : sum;
   }
 
   std::size_t first_byte(int id) const { return static_cast<unsigned char>(pieces_->piece(id)[0]); }
 
-  static void improve(Step& step, double score, std::size_t from, int id) {
+  void improve(Step& step, double score, std::size_t from, int id) const {
     if (step.reached && !(score > step.score)) return;
-    step = {score, from, id, true};
+    step = {kept(score), from, id, true};
   }
 
   // visit(end, id) for every piece that the word has at `at`, the shortest first.
