@@ -10,6 +10,7 @@
 #include "core/base/utf8.h"
 #include "core/model/bundled.h"
 #include "core/run/model_input.h"
+#include "core/run/written_row.h"
 #include "core/train/predictor.h"
 
 namespace headlight {

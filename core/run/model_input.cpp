@@ -1,12 +1,9 @@
 #include "core/run/model_input.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "core/base/error.h"
-#include "core/graph/program_memory.h"
 #include "core/model/row_ids.h"
-#include "core/run/run_trace.h"
 #include "core/text/number_words.h"
 
 namespace headlight {
@@ -145,50 +142,6 @@ bool divide_row(const Config& config, int separator, std::size_t most, RunInput&
   }
   input.segment_ids = segments_of(ids, separator);
   return shortened;
-}
-
-std::vector<int> written_row(const Model& model, const Config& config, const RunInput& input,
-                             std::int64_t most,
-                             const std::function<int(std::span<const float>)>& choose,
-                             ParameterSource& weights, Backend& backend) {
-  const std::optional<int> end = end_of(model);
-  RunShape shape = shape_of(model.file);
-  shape.source = static_cast<std::int64_t>(input.source_ids.size());
-  shape.padded = pads_source(config);
-  std::vector<int> ids = {begin_of(model)};
-  std::vector<float> allowed;  // logits, without what the model never writes
-  while (static_cast<std::int64_t>(ids.size()) < most) {
-    if (ids.size() <= model.file.forced.size()) {
-      ids.push_back(model.file.forced[ids.size() - 1]);
-      continue;
-    }
-    shape.positions = static_cast<std::int64_t>(ids.size());
-    RunInput so_far;
-    so_far.ids = ids;
-    so_far.tokens.resize(ids.size());  // nobody reads their names
-    so_far.source_ids = input.source_ids;
-    so_far.source_tokens.resize(input.source_ids.size());
-    const auto trace = run_trace(std::make_shared<const Program>(build_program(config, shape)),
-                                 std::move(so_far), weights, backend);
-    const auto last = trace->tensor(trace->program().logits)
-                          .cells()
-                          .last(static_cast<std::size_t>(model.file.vocab));
-    allowed.assign(last.begin(), last.end());
-    for (const int never : model.file.never)
-      allowed[static_cast<std::size_t>(never)] = -std::numeric_limits<float>::infinity();
-    const int id = choose(allowed);
-    if (id == end) break;
-    ids.push_back(id);
-  }
-  return ids;
-}
-
-std::vector<int> greedy_row(const Model& model, const Config& config, const RunInput& input,
-                            std::int64_t most, ParameterSource& weights, Backend& backend) {
-  const auto best = [](std::span<const float> logits) {
-    return static_cast<int>(std::ranges::max_element(logits) - logits.begin());
-  };
-  return written_row(model, config, input, most, best, weights, backend);
 }
 
 }  // namespace headlight

@@ -81,14 +81,4 @@ bool closes_pair(const Config&, std::size_t separators, bool ends_with_one);
 /// UsageError for a third sentence.
 bool divide_row(const Config&, int separator, std::size_t most, RunInput&);
 
-/// What an encoder-decoder writes for `input.source_ids`: [BOS], what is forced to follow, then
-/// always the token that is chosen from the logits behind the row so far, up to and without [EOS],
-/// `most` ids at the most. The decoder is run once for each of them.
-std::vector<int> written_row(const Model&, const Config&, const RunInput& input, std::int64_t most,
-                             const std::function<int(std::span<const float> logits)>& choose,
-                             ParameterSource&, Backend&);
-/// The same, of the largest logit, the first of equal ones.
-std::vector<int> greedy_row(const Model&, const Config&, const RunInput& input, std::int64_t most,
-                            ParameterSource&, Backend&);
-
 }  // namespace headlight

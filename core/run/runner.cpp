@@ -9,6 +9,7 @@
 #include "core/run/large/grown_run.h"
 #include "core/run/large/layers_again.h"
 #include "core/run/model_input.h"
+#include "core/run/written_row.h"
 #include "core/text/unknown_words.h"
 
 namespace headlight {
@@ -57,6 +58,9 @@ void check_padding(const Config& config, std::size_t tokens) {
   }
   throw UsageError(Message{"error.all_is_padding"});
 }
+
+// Of the work for a row that the model itself writes: the rest is one run over all of it.
+constexpr double kWritingShare = 0.9;
 
 // Are the logits of the last row finite?
 bool ends_in_numbers(const Trace& trace) {
@@ -276,8 +280,13 @@ void Runner::write_own_row(const Config& config, const RunInput& input, std::siz
     if (result.forced && !fits(config, shape_for(result.model.get(), input, most, config))) return;
     RunInput source;
     source.source_ids = input.source_ids;
-    std::vector<int> ids = greedy_row(*result.model, config, source,
-                                      static_cast<std::int64_t>(most), parameters_, backend);
+    const auto some = [&](const Progress& p) {
+      return progress_({p.doing, kWritingShare * p.share});
+    };
+    std::vector<int> ids =
+        greedy_row(*result.model, config, source, static_cast<std::int64_t>(most), parameters_,
+                   backend, progress_ ? ProgressFunction(some) : ProgressFunction());
+    done_share_ = kWritingShare;
     kept = {result.model,   config, input.source_ids,
             std::move(ids), most,   std::string(backend.name())};
   }
@@ -336,6 +345,7 @@ RunResult Runner::run_once(const Document& doc, Backend& backend,
 }
 
 void Runner::try_run(const Document& doc, Backend& backend, RunResult& result, bool gradients) {
+  done_share_ = 0;
   const Model* model = result.model.get();
   const Config config = model ? run_config(doc.config, model->file.config) : doc.config;
   validate(config);

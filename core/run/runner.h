@@ -110,6 +110,7 @@ class Runner {
 
   RunLimits limits_;
   ProgressFunction progress_;
+  double done_share_ = 0;  // of the work of this run, before its calls begin
   std::string shown_;
   std::shared_ptr<LayerRunner> layer_runner_;
   std::unique_ptr<Tokenizer> tokenizer_;

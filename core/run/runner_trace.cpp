@@ -181,7 +181,8 @@ void Runner::run_calls(const Program& program, std::span<float* const> memory,
   double all = 0, done = 0, slice = 0;
   for (const OpCall& call : calls) all += call_flops(program, call);
   for (std::size_t begin = 0, end = 0; begin < calls.size(); begin = end) {
-    tell(progress_, "progress.run", done / std::max(all, 1.0));
+    const double share = done / std::max(all, 1.0);
+    tell(progress_, "progress.run", done_share_ + (1 - done_share_) * share);
     for (slice = 0; end < calls.size() && slice < std::max(kLeast, all / 50); ++end)
       slice += call_flops(program, calls[end]);
     const std::span<const OpCall> part = calls.subspan(begin, end - begin);

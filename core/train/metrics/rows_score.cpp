@@ -10,6 +10,7 @@
 #include "core/base/utf8.h"
 #include "core/run/model_input.h"
 #include "core/run/run_trace.h"
+#include "core/run/written_row.h"
 #include "core/train/metrics/likelihood.h"
 
 namespace headlight {
