@@ -108,6 +108,12 @@ const ModelRecipe& bundled_recipe(std::string_view name) {
   return kRecipes.find(bundled_model(name).name)->second;
 }
 
+std::int64_t learned_context(const ModelRecipe& recipe) {
+  const RunSettings& learned = recipe.training;
+  if (learned.text) return learned.text->context;
+  return make_task(learned.task, learned.task_options)->context();
+}
+
 ModelWords bundled_words(std::string_view name) {
   const std::string& task = bundled_recipe(name).training.task;
   const std::string id = "model." + std::string(name);

@@ -36,6 +36,9 @@ ModelRecipe parse_recipe(std::string_view text);
 /// The recipe of a bundled model. Throws UsageError for another name.
 const ModelRecipe& bundled_recipe(std::string_view name);
 
+/// The most tokens of a row that it was trained on.
+std::int64_t learned_context(const ModelRecipe&);
+
 /// Text ids: what a bundled model is called and has learned, and what to look for in its heads. Of
 /// one that learned a task they are the task's, of another its own.
 struct ModelWords {

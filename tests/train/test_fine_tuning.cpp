@@ -48,6 +48,14 @@ const Tensor& weight(const Model& model, std::string_view name) {
 
 }  // namespace
 
+TEST_CASE("tuning: a bundled model's rows are as long as its recipe says, of a task as of a text") {
+  for (const BundledModel& each : bundled_models()) {
+    CAPTURE(each.name);
+    const auto model = load_model(std::string(kBundledRef) + std::string(each.name));
+    CHECK(learned_context(bundled_recipe(each.name)) == model->file.context);
+  }
+}
+
 TEST_CASE("tuning: a plan has the model's form and tokens, and goes back to new weights") {
   RunPlan plan = default_plan("", OwnData::kText);
   plan.text.text = "some text";

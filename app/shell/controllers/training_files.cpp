@@ -95,7 +95,7 @@ void TrainingController::on(const StartFrom& a) {
     if (a.ref.starts_with(kBundledRef)) {
       const ModelRecipe& recipe = bundled_recipe(a.ref.substr(kBundledRef.size()));
       check_base(plan, a.ref, false);
-      return on(PlanRun{tuning_plan(plan, a.ref, recipe.config, recipe.training.text->context)});
+      return on(PlanRun{tuning_plan(plan, a.ref, recipe.config, learned_context(recipe))});
     }
     constexpr std::size_t kMost = 1u << 20;
     const ModelFile file = parse_model(read_file(a.ref + "/config.json", kMost));
