@@ -14,7 +14,7 @@ namespace headlight {
 namespace {
 
 constexpr std::size_t kLargePage = std::size_t{2} << 20;
-// Tensors that all began at the same place of a page would push each other out of the caches.
+// Where all began at the same place of a page, 12 layers took longer on one thread (RESULTS.md).
 constexpr std::size_t kStep = 5 * kTensorAlignment, kSteps = 12;
 static_assert(kStep * kSteps <= 4096);
 

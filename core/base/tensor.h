@@ -44,9 +44,9 @@ std::vector<std::int64_t> unravel(std::span<const Axis> axes, std::int64_t flat)
 /// Every tensor starts on a 64-byte boundary: unaligned rows cost up to a quarter of the speed.
 inline constexpr std::size_t kTensorAlignment = 64;
 
-/// Memory for a tensor, and back with the same count of bytes. Large ones start on a page of 2 MB
-/// and ask the system for such pages: they come faster, and reading them misses fewer addresses.
-/// Throws std::bad_alloc.
+/// Memory for a tensor, and back with the same count of bytes. For large ones the system is asked
+/// for pages of 2 MB, which come faster; they begin at changing places of the first. Throws
+/// std::bad_alloc.
 void* take_tensor_memory(std::size_t bytes);
 void give_tensor_memory(void* memory, std::size_t bytes) noexcept;
 

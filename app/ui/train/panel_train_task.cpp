@@ -206,8 +206,7 @@ int longest_context(const RunPlan& plan) {
   if (plan.settings.base.empty()) return 512;
   if (judges(plan) || !plan.settings.base.starts_with(kBundledRef))
     return plan.text_options.context;
-  const std::optional<RunText>& text = bundled_recipe(base_name(plan)).training.text;
-  return text ? text->context : plan.text_options.context;
+  return static_cast<int>(learned_context(bundled_recipe(base_name(plan))));
 }
 
 // How the data are cut into tokens.

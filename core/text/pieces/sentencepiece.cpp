@@ -83,8 +83,8 @@ bool is_in_texts(const Piece& piece) {
   return piece.type == SentencePieceFile::kNormal || piece.type == SentencePieceFile::kUserDefined;
 }
 
-// What pieces are worth in a text. One that its user defined is worth more than what others would
-// add up to: SentencePiece takes the best score for each of its bytes, and 0.1 off.
+// What pieces are worth in a text. Of one that its user defined the file's score does not count:
+// SentencePiece takes the best score for each of its bytes, and 0.1 off.
 std::map<std::string_view, double> scores_in_texts(const SentencePieceFile& file) {
   float best = std::numeric_limits<float>::min();
   for (const Piece& piece : file.pieces) {
