@@ -193,7 +193,8 @@ void Runner::run_calls(const Program& program, std::span<float* const> memory,
 
 // Is it a run whose rows the next one may take?
 bool Runner::grows(const Program& program) const {
-  return row_work(program) >= limits_.grow_from && looks_back_only(program);
+  return program.config.form == ModelForm::kTokens && row_work(program) >= limits_.grow_from &&
+         looks_back_only(program);
 }
 
 // How many first tokens are those of the last run, whose rows are then the same. One at least is

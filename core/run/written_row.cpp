@@ -6,39 +6,54 @@
 #include <optional>
 
 #include "core/graph/program_memory.h"
+#include "core/run/large/grown_run.h"
 #include "core/run/model_input.h"
 #include "core/run/run_trace.h"
 
 namespace headlight {
 namespace {
 
-// Runs an encoder-decoder for rows that grow: what depends on the source alone is computed once.
+// Runs an encoder-decoder for a row that grows. After its first run only what is new is computed:
+// what depends on the source alone, and the keys and values of the row so far, are kept.
 class GrowingRow {
  public:
   GrowingRow(const Model& model, const Config& config, const RunInput& input,
              ParameterSource& weights, Backend& backend)
       : config_(config), input_(input), weights_(weights), backend_(backend) {
     shape_ = shape_of(model.file);
-    shape_.source = static_cast<std::int64_t>(input.source_ids.size());
+    shape_.source = std::ssize(input.source_ids);
     shape_.padded = pads_source(config);
   }
 
-  // The logits behind this row, valid until the next call.
+  // The logits behind this row, which goes on with that of the call before; valid until the next.
   std::span<const float> logits(const std::vector<int>& ids) {
-    shape_.positions = static_cast<std::int64_t>(ids.size());
+    const std::int64_t kept = shape_.positions;
+    shape_.positions = std::ssize(ids);
     auto program = std::make_shared<const Program>(build_program(config_, shape_));
-    const auto vocab = static_cast<std::size_t>(shape_.vocab);
+    const RunInput input = input_of(ids);
     if (!first_ || !backend_.runs_parts() || !is_like_first(*program)) {
-      first_ = run_trace(std::move(program), input_of(ids), weights_, backend_);
-      return first_->tensor(first_->program().logits).cells().last(vocab);
+      run_first(std::move(program), input);
+      return first_->tensor(before_->logits).cells().last(place(shape_.vocab));
     }
-    prepare(*program, ids);
-    backend_.run(*program, calls_, memory_);
-    const float* all = memory_[static_cast<std::size_t>(program->logits)];
-    return {all + (ids.size() - 1) * vocab, vocab};
+    choose_calls(*program);
+    std::vector<float*> memory = lay_out(*program, kept);
+    use_weights(*program, input, memory);
+    share_aliases(*program, memory);
+    fill_inputs(*program, ids, input.source_ids, memory);
+    backend_.set_constants(parameters_);
+    const auto from = [&](TensorId id) { return memory_[place(id)]; };
+    take_first_rows(*before_, from, kept, *program, memory, behind_);
+    run_grown(*program, memory, kept, backend_, behind_);
+    before_ = std::move(program);
+    memory_ = std::move(memory);
+    const auto made = place(before_->producer(before_->logits));
+    const std::int64_t last = rows_made(*before_, made, kept) - 1;
+    return {memory_[place(before_->logits)] + last * shape_.vocab, place(shape_.vocab)};
   }
 
  private:
+  using Makes = RowsBehind::Makes;
+
   RunInput input_of(const std::vector<int>& ids) const {
     RunInput input;
     input.ids = ids;
@@ -48,55 +63,97 @@ class GrowingRow {
     return input;
   }
 
+  void run_first(std::shared_ptr<const Program> program, const RunInput& input) {
+    before_ = program;
+    first_ = run_trace(std::move(program), input, weights_, backend_);
+    memory_.assign(before_->tensors.size(), nullptr);
+    for (const OpCall& call : before_->calls)
+      memory_[place(call.out)] = const_cast<float*>(first_->tensor(call.out).data);  // only read
+  }
+
   bool is_like_first(const Program& program) const {
     const Program& first = first_->program();
     return program.tensors.size() == first.tensors.size() &&
            program.calls.size() == first.calls.size();
   }
 
-  // Lays out the run's memory, of what the source alone makes that of the first run, and lists the
-  // calls that are left.
-  void prepare(const Program& program, const std::vector<int>& ids) {
-    const std::size_t cells = arena_cells(program);
-    if (arena_.size() < cells) {
-      arena_ = FloatBuffer();
-      arena_.resize(cells + cells / 4);
+  // Where a call reads nothing but weights, the source and what was made of them, and what it makes
+  // has a size that the row has no part in, it makes what it made in the first run. Behind the
+  // logits nothing is asked for.
+  void choose_calls(const Program& p) {
+    behind_ = RowsBehind::of_rows_read_whole(p);
+    known_.assign(p.tensors.size(), false);
+    for (std::size_t id = 0; id < p.tensors.size(); ++id)
+      known_[id] = p.tensors[id].kind == TensorKind::kParameter;
+    for (const TensorId id : {p.source_ids, p.source_mask})
+      if (id >= 0) known_[place(id)] = true;
+    const auto is_known = [&](TensorId id) { return known_[place(p.resolve(id))]; };
+    const std::size_t last = place(p.producer(p.logits));
+    for (std::size_t c = 0; c < p.calls.size(); ++c) {
+      const std::size_t out = place(p.calls[c].out);
+      known_[out] = std::ranges::all_of(p.calls[c].in, is_known) &&
+                    p.tensors[out].axes == first_->program().tensors[out].axes;
+      if (known_[out] || c > last) behind_.calls[c] = Makes::kNothing;
     }
-    memory_.assign(program.tensors.size(), nullptr);
-    parameters_.assign(program.tensors.size(), nullptr);
-    lay_out(program, arena_.data(), memory_);
-    known_.assign(program.tensors.size(), false);
-    for (const TensorId id : {program.source_ids, program.source_mask})
-      if (id >= 0) known_[static_cast<std::size_t>(id)] = true;
-    const RunInput input = input_of(ids);
-    for (std::size_t id = 0; id < program.tensors.size(); ++id) {
-      if (program.tensors[id].kind != TensorKind::kParameter) continue;
-      known_[id] = true;
-      parameters_[id] = weights_.parameter(program.tensors[id], input);
-      // Backends only write the outputs of calls, and no call writes a parameter.
-      memory_[id] = const_cast<float*>(parameters_[id]->data.data());
-    }
-    calls_.clear();
-    for (const OpCall& call : program.calls) {
-      if (take_from_first(program, call)) continue;
-      calls_.push_back(call);
-    }
-    share_aliases(program, memory_);
-    fill_inputs(program, ids, input.source_ids, memory_);
-    backend_.set_constants(parameters_);
   }
 
-  // Where a call reads nothing but weights, the source and what was made of them, and what it makes
-  // has a size that the row has no part in, it makes what it made in the first run.
-  bool take_from_first(const Program& program, const OpCall& call) {
-    const auto source = [&](TensorId id) { return static_cast<std::size_t>(program.resolve(id)); };
-    const std::size_t out = source(call.out);
-    const bool same = std::ranges::all_of(call.in, [&](TensorId id) { return known_[source(id)]; });
-    if (!same || program.tensors[out].axes != first_->program().tensors[out].axes) return false;
-    known_[out] = true;
-    const TensorView kept = first_->tensor(static_cast<TensorId>(out));
-    memory_[out] = const_cast<float*>(kept.data);  // no call that is left writes it
-    return true;
+  bool keeps(const Program& p, std::size_t call) const {
+    return behind_.calls[call] == Makes::kLast && behind_.keeps[place(p.calls[call].out)];
+  }
+  std::int64_t rows_made(const Program& p, std::size_t call, std::int64_t kept) const {
+    const bool all = behind_.calls[call] == Makes::kAll || keeps(p, call);
+    return all ? p.shape.positions : p.shape.positions - kept;
+  }
+
+  // What is known lies in the first run, rows that are kept beside those of the run before, and the
+  // rest where that of the run before lay.
+  std::vector<float*> lay_out(const Program& p, std::int64_t kept) {
+    std::vector<float*> memory(p.tensors.size(), nullptr);
+    std::swap(rows_, rows_before_);
+    struct Wanted {
+      std::size_t id, cells;
+    };
+    std::vector<Wanted> passing, rows;
+    for (std::size_t id = 0; id < p.tensors.size(); ++id) {
+      if (p.tensors[id].kind == TensorKind::kInput)
+        passing.push_back({id, padded_cells(cell_count(p.tensors[id].axes))});
+    }
+    for (std::size_t c = 0; c < p.calls.size(); ++c) {
+      const std::size_t out = place(p.calls[c].out);
+      if (known_[out])
+        memory[out] = const_cast<float*>(first_->tensor(p.calls[c].out).data);  // only read
+      if (behind_.calls[c] == Makes::kNothing) continue;
+      std::int64_t cells = cell_count(p.tensors[out].axes);
+      if (rows_made(p, c, kept) < p.shape.positions)
+        cells = cells / p.shape.positions * rows_made(p, c, kept);
+      (keeps(p, c) ? rows : passing).push_back({out, padded_cells(cells)});
+    }
+    const auto put = [&](const std::vector<Wanted>& tensors, FloatBuffer& buffer) {
+      std::size_t cells = 0;
+      for (const Wanted& each : tensors) cells += each.cells;
+      if (buffer.size() < cells) {
+        buffer = FloatBuffer();  // give the old memory back before asking for the new
+        buffer.resize(cells + cells / 4);
+      }
+      float* next = buffer.data();
+      for (const Wanted& each : tensors) {
+        memory[each.id] = next;
+        next += each.cells;
+      }
+    };
+    put(passing, passing_);
+    put(rows, rows_);
+    return memory;
+  }
+
+  void use_weights(const Program& p, const RunInput& input, std::span<float*> memory) {
+    parameters_.assign(p.tensors.size(), nullptr);
+    for (std::size_t id = 0; id < p.tensors.size(); ++id) {
+      if (p.tensors[id].kind != TensorKind::kParameter) continue;
+      parameters_[id] = weights_.parameter(p.tensors[id], input);
+      // Backends only write the outputs of calls, and no call writes a parameter.
+      memory[id] = const_cast<float*>(parameters_[id]->data.data());
+    }
   }
 
   const Config& config_;
@@ -105,11 +162,12 @@ class GrowingRow {
   Backend& backend_;
   RunShape shape_;
   std::shared_ptr<const Trace> first_;
-  FloatBuffer arena_;
-  std::vector<float*> memory_;
+  std::shared_ptr<const Program> before_;  // the last one that was run
+  std::vector<float*> memory_;             // where its tensors lie
   std::vector<std::shared_ptr<const Tensor>> parameters_;
+  RowsBehind behind_;
   std::vector<bool> known_;  // by source: of the weights and what the encoder reads alone
-  std::vector<OpCall> calls_;
+  FloatBuffer passing_, rows_, rows_before_;
 };
 
 }  // namespace

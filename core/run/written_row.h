@@ -16,8 +16,10 @@ namespace headlight {
 
 /// What is written for `input.source_ids`: [BOS], what is forced to follow, then always the token
 /// that is chosen from the logits behind the row so far, up to and without [EOS], `most` ids at the
-/// most. The decoder is run for each of them, the encoder once (each time by a backend that does
-/// not run parts); before each it tells how far the longest row would be. Throws Cancelled.
+/// most. For each of them its own row is computed where queries only look back, else all of them;
+/// the encoder is run once (all is run each time by a backend that does not run parts). Before each
+/// it tells how far the longest row would be. Logits are as those of a whole run to a few units in
+/// the last place. Throws Cancelled.
 std::vector<int> written_row(const Model&, const Config&, const RunInput& input, std::int64_t most,
                              const std::function<int(std::span<const float> logits)>& choose,
                              ParameterSource&, Backend&, const ProgressFunction& = {});

@@ -70,8 +70,9 @@ inline std::shared_ptr<const Model> drawn_model(const Config& config, std::uint6
   model->file.config = config;
   model->file.vocab = kVocab;
   model->file.context = kContext;
-  model->weights =
-      initial_parameters(build_program(config, {1, kContext, kVocab}), Init::kGlorot, seed);
+  RunShape shape{1, kContext, kVocab};
+  if (config.form == ModelForm::kTranslate) shape.source = model->file.source = kContext;
+  model->weights = initial_parameters(build_program(config, shape), Init::kGlorot, seed);
   std::uint64_t draw = 0;
   for (Tensor& t : model->weights)
     for (float& cell : t.data) cell += 0.1f * bell(seed, ++draw);

@@ -19,17 +19,37 @@ struct Rows {
   }
 };
 
+// An old row of a pattern that is NaN is NaN everywhere.
+void widen(const float* old, std::int64_t old_cells, float* row, std::int64_t cells) {
+  const std::int64_t both = std::min(old_cells, cells);
+  std::copy_n(old, both, row);
+  std::fill_n(row + both, cells - both, std::isnan(old[both - 1]) ? old[both - 1] : 0.0f);
+}
+
+void copy_first_rows(const TensorSpec& before, const float* from, const TensorSpec& now, float* to,
+                     std::int64_t kept) {
+  const Rows old(before), rows(now);
+  for (std::int64_t h = 0; h < rows.heads; ++h) {
+    const float* old_head = from + h * old.count * old.cells;
+    float* head = to + h * rows.count * rows.cells;
+    if (old.cells == rows.cells) {
+      std::copy_n(old_head, kept * rows.cells, head);
+      continue;
+    }
+    for (std::int64_t r = 0; r < kept; ++r)
+      widen(old_head + r * old.cells, old.cells, head + r * rows.cells, rows.cells);
+  }
+}
+
 // The last rows of heads lie apart: for calls they are laid side by side.
 class GrownRun {
  public:
-  GrownRun(const Program& program, std::span<float* const> memory, const Trace& before,
-           std::int64_t kept, const KeptTensors* stays)
+  GrownRun(const Program& program, std::span<float* const> memory, std::int64_t kept,
+           const RowsBehind& behind)
       : program_(program),
         memory_(memory),
-        before_(before),
         kept_(kept),
-        stays_(stays),
-        by_rows_(stays ? stays->by_rows() : calls_by_rows(program, [](TensorId) { return true; })),
+        behind_(behind),
         read_(program.tensors.size(), Read::kNot),
         apart_(program.tensors.size()),
         last_read_(program.tensors.size(), 0),
@@ -47,29 +67,30 @@ class GrownRun {
   void run(Backend& backend) {
     const std::span<const OpCall> calls = program_.calls;
     for (std::size_t begin = 0, end = 0; begin < calls.size(); begin = end) {
-      const bool by_rows = by_rows_[begin];
+      const Makes makes = behind_.calls[begin];
       std::ranges::fill(read_, Read::kNot);
-      for (end = begin; end < calls.size() && by_rows_[end] == by_rows; ++end) {
-        if (by_rows && !joins(calls[end])) break;
+      for (end = begin; end < calls.size() && behind_.calls[end] == makes; ++end) {
+        if (makes == Makes::kLast && !joins(calls[end])) break;
       }
       const std::span<const OpCall> some = calls.subspan(begin, end - begin);
-      if (!by_rows) {
+      if (makes == Makes::kAll) {
         backend.run(program_, some, memory_);
         for (const OpCall& call : some) side_[source(call.out)] = nullptr;
-        continue;
+      } else if (makes == Makes::kLast) {
+        for (const OpCall& call : some) place_rows(call);
+        backend.run(last_, some, at_);
+        for (const OpCall& call : some) put_back(call.out);
+        let_go(end);
       }
-      for (const OpCall& call : some) place_rows(call);
-      backend.run(last_, some, at_);
-      for (const OpCall& call : some) keep(call.out);
-      let_go(end);
     }
   }
 
  private:
+  using Makes = RowsBehind::Makes;
   enum class Read { kNot, kRows, kAll };
 
   std::size_t source(TensorId id) const { return place(program_.resolve(id)); }
-  bool stays(TensorId id) const { return !stays_ || stays_->stretch_of(id) < 0; }
+  bool keeps(TensorId id) const { return behind_.keeps[place(id)]; }
   bool is_parameter(TensorId id) const {
     return program_.tensors[place(id)].kind == TensorKind::kParameter;
   }
@@ -112,18 +133,14 @@ class GrownRun {
     const Rows rows(spec);
     const std::size_t from = source(id);
     last_.tensors[place(id)].axes[row_axis(spec)].size = rows.count - kept_;
-    if (rows.heads == 1) {
-      at_[place(id)] = memory_[place(id)] + kept_ * rows.cells;
-      return;
-    }
     if (!is_read) {
       // Of what does not stay nobody reads the old rows: there is room in its own memory.
-      side_[from] = stays(id) ? apart(from, rows) : memory_[place(id)];
-    } else if (!side_[from]) {
+      side_[from] = !keeps(id) ? memory_[place(id)] : rows.heads > 1 ? apart(from, rows) : nullptr;
+    } else if (!side_[from] && rows.heads > 1) {
       side_[from] = apart(from, rows);
       copy_last_rows(rows, memory_[place(id)], side_[from], false);
     }
-    at_[place(id)] = side_[from];
+    at_[place(id)] = side_[from] ? side_[from] : memory_[place(id)] + kept_ * rows.cells;
   }
 
   float* apart(std::size_t from, const Rows& rows) {
@@ -148,48 +165,20 @@ class GrownRun {
     }
   }
 
-  // Behind the rows of the run before, of what stays.
-  void keep(TensorId id) const {
-    if (!stays(id)) return;
+  // Behind the rows that were there, head by head.
+  void put_back(TensorId id) const {
     const Rows rows(program_.tensors[place(id)]);
-    float* whole = memory_[place(id)];
-    if (rows.heads > 1) copy_last_rows(rows, whole, at_[place(id)], true);
-    const auto held = before_.hold(id);
-    const Rows old(before_.program().tensors[place(id)]);
-    const float* from = before_.tensor(id).data;
-    if (from == whole) return;  // they are there (GrowingRows)
-    if (old.cells == rows.cells) {
-      for (std::int64_t h = 0; h < rows.heads; ++h) {
-        std::copy_n(from + h * old.count * old.cells, kept_ * old.cells,
-                    whole + h * rows.count * rows.cells);
-      }
-      return;
-    }
-    for (std::int64_t h = 0; h < rows.heads; ++h) {
-      for (std::int64_t r = 0; r < kept_; ++r)
-        widen(from + (h * old.count + r) * old.cells, old.cells,
-              whole + (h * rows.count + r) * rows.cells, rows.cells);
-    }
-  }
-
-  // An old row of a pattern looks at no new token, and at no token that is gone. One that is NaN is
-  // NaN everywhere.
-  static void widen(const float* old, std::int64_t old_cells, float* row, std::int64_t cells) {
-    const std::int64_t both = std::min(old_cells, cells);
-    std::copy_n(old, both, row);
-    std::fill_n(row + both, cells - both, std::isnan(old[both - 1]) ? old[both - 1] : 0.0f);
+    if (keeps(id) && rows.heads > 1) copy_last_rows(rows, memory_[place(id)], at_[place(id)], true);
   }
 
   const Program& program_;
   std::span<float* const> memory_;
-  const Trace& before_;
   std::int64_t kept_;
-  const KeptTensors* stays_;
-  std::vector<bool> by_rows_;
+  const RowsBehind& behind_;
   std::vector<Read> read_;              // by source: by the calls that are run together
   std::vector<FloatBuffer> apart_;      // by source: last rows side by side
   std::vector<std::size_t> last_read_;  // by source: by which call
-  std::vector<float*> side_;            // by source: where they are; null: in their places alone
+  std::vector<float*> side_;            // by source: where they lie; null: behind the others
   Program last_;                        // the same calls of the last rows alone
   std::vector<float*> at_;              // where its tensors lie
 };
@@ -207,8 +196,8 @@ bool looks_back_only(const MaskSpec& mask, int tokens) {
 
 bool looks_back_only(const Program& program) {
   const Config& c = program.config;
-  return c.form == ModelForm::kTokens && c.attends() && c.memory == 0 && !c.segments &&
-         !c.numbers && !c.token_head && program.gradients.empty() && program.loss < 0 &&
+  return c.attends() && c.memory == 0 && !c.segments && !c.numbers && !c.token_head &&
+         program.gradients.empty() && program.loss < 0 &&
          looks_back_only(c.mask, static_cast<int>(program.shape.positions));
 }
 
@@ -220,9 +209,57 @@ double row_work(const Program& program) {
   return flops;
 }
 
+RowsBehind::RowsBehind(const Program& program, const KeptTensors* stays)
+    : keeps(program.tensors.size(), true) {
+  const std::vector<bool> by_rows =
+      stays ? stays->by_rows() : calls_by_rows(program, [](TensorId) { return true; });
+  for (const bool last : by_rows) calls.push_back(last ? Makes::kLast : Makes::kAll);
+  for (std::size_t id = 0; stays && id < keeps.size(); ++id)
+    keeps[id] = stays->stretch_of(static_cast<TensorId>(id)) < 0;
+}
+
+RowsBehind RowsBehind::of_rows_read_whole(const Program& program) {
+  RowsBehind behind;
+  behind.calls.assign(program.calls.size(), Makes::kAll);
+  behind.keeps.assign(program.tensors.size(), true);
+  if (!looks_back_only(program)) return behind;
+  const std::vector<bool> by_rows = calls_by_rows(program, [](TensorId) { return false; });
+  const std::vector<bool> whole = rows_read_whole(program, by_rows);
+  for (std::size_t c = 0; c < by_rows.size(); ++c)
+    if (by_rows[c]) behind.calls[c] = Makes::kLast;
+  for (std::size_t id = 0; id < whole.size(); ++id)
+    behind.keeps[id] = whole[place(program.resolve(static_cast<TensorId>(id)))];
+  return behind;
+}
+
+void take_first_rows(const Program& before, const std::function<const float*(TensorId)>& from,
+                     std::int64_t kept, const Program& program, std::span<float* const> memory,
+                     const RowsBehind& behind) {
+  for (std::size_t c = 0; c < program.calls.size(); ++c) {
+    const TensorId id = program.calls[c].out;
+    if (behind.calls[c] != RowsBehind::Makes::kLast || !behind.keeps[place(id)]) continue;
+    const float* old = from(id);
+    if (old == memory[place(id)]) continue;  // they are there (GrowingRows)
+    copy_first_rows(before.tensors[place(id)], old, program.tensors[place(id)], memory[place(id)],
+                    kept);
+  }
+}
+
+void run_grown(const Program& program, std::span<float* const> memory, std::int64_t kept,
+               Backend& backend, const RowsBehind& behind) {
+  GrownRun(program, memory, kept, behind).run(backend);
+}
+
 void run_grown(const Program& program, std::span<float* const> memory, const Trace& before,
                std::int64_t kept, Backend& backend, const KeptTensors* stays) {
-  GrownRun(program, memory, before, kept, stays).run(backend);
+  const RowsBehind behind(program, stays);
+  std::shared_ptr<const void> held;
+  const auto from = [&](TensorId id) {
+    held = before.hold(id);
+    return before.tensor(id).data;
+  };
+  take_first_rows(before.program(), from, kept, program, memory, behind);
+  run_grown(program, memory, kept, backend, behind);
 }
 
 }  // namespace headlight

@@ -59,6 +59,21 @@ std::vector<bool> calls_by_rows(const Program& p, const std::function<bool(Tenso
   return by_rows;
 }
 
+std::vector<bool> rows_read_whole(const Program& p, const std::vector<bool>& by_rows) {
+  std::vector<bool> has_old_rows(p.tensors.size(), true);  // by source, as is what is read
+  std::vector<bool> read(p.tensors.size(), false);
+  for (std::size_t c = 0; c < p.calls.size(); ++c) {
+    const OpCall& call = p.calls[c];
+    has_old_rows[place(p.resolve(call.out))] = !by_rows[c];
+    for (std::size_t i = 0; i < call.in.size(); ++i) {
+      const std::size_t source = place(p.resolve(call.in[i]));
+      const bool reads_all = !by_rows[c] || op_info(call.op).reads_all_rows[i];
+      if (reads_all && !has_old_rows[source]) read[source] = true;
+    }
+  }
+  return read;
+}
+
 namespace {
 
 constexpr int kStays = -1;
@@ -122,15 +137,9 @@ KeptTensors::KeptTensors(const Program& p, TensorId shown)
   // What is made row by row, and read as a whole.
   by_rows_ = calls_by_rows(
       p, [&](TensorId id) { return stretch_of_[place(source_[place(id)])] == kStays; });
-  std::vector<bool> has_old_rows(p.tensors.size(), true);  // by source
-  for (std::size_t c = 0; c < p.calls.size(); ++c) {
-    const OpCall& call = p.calls[c];
-    has_old_rows[place(source_[place(call.out)])] = !by_rows_[c];
-    for (std::size_t i = 0; i < call.in.size(); ++i) {
-      const bool reads_all = !by_rows_[c] || op_info(call.op).reads_all_rows[i];
-      if (reads_all && !has_old_rows[place(source_[place(call.in[i])])]) stay(call.in[i]);
-    }
-  }
+  const std::vector<bool> read_whole = rows_read_whole(p, by_rows_);
+  for (std::size_t id = 0; id < p.tensors.size(); ++id)
+    if (read_whole[id]) stay(static_cast<TensorId>(id));
   for (std::size_t id = 0; id < p.tensors.size(); ++id)
     stretch_of_[id] = stretch_of_[place(source_[id])];
 

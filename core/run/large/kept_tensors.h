@@ -27,6 +27,9 @@ bool has_columns_of_tokens(const TensorSpec&);
 /// there: nothing, for no token looks at those behind it.
 std::vector<bool> calls_by_rows(const Program&, const std::function<bool(TensorId)>& stays);
 
+/// By TensorId of what calls make: is it made row by row, by such calls, and read as a whole?
+std::vector<bool> rows_read_whole(const Program&, const std::vector<bool>& by_rows);
+
 /// Memory in which a run goes on behind another one's rows, of tensors that no layer makes: each
 /// has room for `capacity` rows. Runs of which each goes on with the one before share it; whoever
 /// writes rows writes those behind `written`.
