@@ -13,10 +13,6 @@ if(NOT imgui_FOUND)  # vcpkg's has a CMake package in place of a .pc file
   find_package(imgui CONFIG REQUIRED)
   add_library(PkgConfig::imgui ALIAS imgui::imgui)
 endif()
-if(imgui_VERSION VERSION_GREATER_EQUAL 1.92)
-  message(FATAL_ERROR "Dear ImGui ${imgui_VERSION} was found; Headlight needs 1.86 to 1.91, whose fonts "
-                      "are made before they are drawn. Debian 12 and 13 have one of them")
-endif()
 # Dear ImGui's static library has FreeType inside, which its .pc file does not name.
 pkg_check_modules(freetype REQUIRED IMPORTED_TARGET freetype2)
 pkg_check_modules(epoxy REQUIRED IMPORTED_TARGET epoxy)

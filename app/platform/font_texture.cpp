@@ -8,15 +8,16 @@
 namespace headlight {
 namespace {
 
-void* as_id(unsigned texture) { return reinterpret_cast<void*>(std::uintptr_t{texture}); }
+// A pointer up to Dear ImGui 1.91.3, then a number.
+ImTextureID as_id(unsigned texture) { return (ImTextureID)std::uintptr_t{texture}; }
 
 // Rows of the atlas, which lie one behind the other in memory, into the bound texture.
 void upload_rows(const ImFontAtlas& atlas, Fonts::Rows rows) {
   glPixelStorei(GL_UNPACK_ROW_LENGTH, 0);
   glPixelStorei(GL_UNPACK_ALIGNMENT, 1);
-  glTexSubImage2D(GL_TEXTURE_2D, 0, 0, rows.first, atlas.TexWidth, rows.last - rows.first, GL_RED,
-                  GL_UNSIGNED_BYTE,
-                  atlas.TexPixelsAlpha8 + std::size_t(rows.first) * std::size_t(atlas.TexWidth));
+  const AtlasPixels all = pixels_in(atlas);
+  glTexSubImage2D(GL_TEXTURE_2D, 0, 0, rows.first, all.width, rows.last - rows.first, GL_RED,
+                  GL_UNSIGNED_BYTE, all.bytes + std::size_t(rows.first) * std::size_t(all.width));
 }
 
 // The bound texture becomes as large as the atlas. Where it is read, it is white, and what is kept
@@ -26,9 +27,10 @@ void make_texture(const ImFontAtlas& atlas) {
   glTexParameteriv(GL_TEXTURE_2D, GL_TEXTURE_SWIZZLE_RGBA, kWhite);
   glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MIN_FILTER, GL_LINEAR);
   glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MAG_FILTER, GL_LINEAR);
-  glTexImage2D(GL_TEXTURE_2D, 0, GL_R8, atlas.TexWidth, atlas.TexHeight, 0, GL_RED,
-               GL_UNSIGNED_BYTE, nullptr);
-  upload_rows(atlas, {0, atlas.TexHeight});
+  const AtlasPixels all = pixels_in(atlas);
+  glTexImage2D(GL_TEXTURE_2D, 0, GL_R8, all.width, all.height, 0, GL_RED, GL_UNSIGNED_BYTE,
+               nullptr);
+  upload_rows(atlas, {0, all.height});
 }
 
 }  // namespace
@@ -37,8 +39,11 @@ void make_texture(const ImFontAtlas& atlas) {
 // of none yet, so of ImGui's small one.
 void FontTexture::begin() {
   ImGui_ImplOpenGL3_CreateDeviceObjects();
+#if IMGUI_VERSION_NUM < 19200
   ImGui_ImplOpenGL3_DestroyFontsTexture();
+#endif
   ImGui::GetIO().Fonts->Clear();
+  keep_textures(ImGui::GetIO());
   glGenTextures(1, &texture_);
 }
 

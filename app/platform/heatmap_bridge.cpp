@@ -1,5 +1,6 @@
 #include "app/platform/heatmap_bridge.h"
 
+#include "app/ui/kit/font_compat.h"
 #include "core/base/random.h"
 
 #include <imgui_impl_opengl3.h>
@@ -95,6 +96,7 @@ void HeatmapBridge::render(ImDrawData* data, int width, int height) {
   if (filtered && !filter_) filter_ = std::make_unique<VisionFilter>();
   if (filtered) filter_->begin(width, height);
   renderer_.begin_frame(width, height);
+  keep_textures(*data);
   ImGui_ImplOpenGL3_RenderDrawData(data);
   renderer_.end_frame();
   if (filtered) filter_->end(vision_);

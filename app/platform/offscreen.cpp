@@ -8,16 +8,15 @@
 #include "app/gl/context/framebuffer.h"
 #include "app/platform/font_texture.h"
 #include "app/platform/heatmap_bridge.h"
-#include "core/base/error.h"
+#include "app/platform/imgui_renderer.h"
 
 namespace headlight {
 
 struct Offscreen::Parts {
   Parts(Shell& shell, int w, int h) : width(w), height(h), target(w, h), frontend(shell, bridge) {
-    if (!ImGui_ImplOpenGL3_Init("#version 330"))
-      throw Error("the window's OpenGL renderer did not start");
+    start_imgui_renderer();
   }
-  ~Parts() { ImGui_ImplOpenGL3_Shutdown(); }
+  ~Parts() { end_imgui_renderer(); }
   int width, height;
   EglContext context;
   Framebuffer target;

@@ -19,6 +19,7 @@
 #include "app/platform/frontend.h"
 #include "app/platform/heatmap_bridge.h"
 #include "app/platform/icon.h"
+#include "app/platform/imgui_renderer.h"
 #include "app/platform/size.h"
 #include "app/platform/window_context.h"
 #include "app/platform/window_input.h"
@@ -138,8 +139,7 @@ App::App(const Document& document, const WindowOptions& options)
   host_ = std::make_unique<ImGuiHost>();
   input_ = std::make_unique<WindowInput>(window_, shell_);
   ImGui_ImplGlfw_InitForOpenGL(window_, false);
-  if (!ImGui_ImplOpenGL3_Init("#version 330"))
-    throw Error("the window's OpenGL renderer did not start");
+  start_imgui_renderer();
   bridge_ = std::make_unique<HeatmapBridge>();
   frontend_ = std::make_unique<Frontend>(shell_, *bridge_);
   offer_gpu();
@@ -203,7 +203,7 @@ App::~App() {
   shell_.stop_gpu();
   frontend_.reset();
   bridge_.reset();
-  ImGui_ImplOpenGL3_Shutdown();
+  end_imgui_renderer();
   ImGui_ImplGlfw_Shutdown();
   host_.reset();
   glfwDestroyWindow(window_);

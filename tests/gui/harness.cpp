@@ -308,7 +308,7 @@ std::vector<DrawnText> Gui::texts() {
     constexpr int kStrong = 5;  // in the order of Fonts::build
     const ImVector<ImFont*>& fonts = ImGui::GetIO().Fonts->Fonts;
     for (int i = 0; i < fonts.Size; ++i) {
-      for (const ImFontGlyph& g : fonts[i]->Glyphs) {
+      for (const ImFontGlyph& g : glyphs_of(fonts[i])) {
         glyphs_[place_of({g.U0, g.V0}, {g.U1, g.V1})] = {g.Codepoint, i == kStrong};
       }
     }

@@ -88,6 +88,27 @@ TEST_CASE("flow: a number that is typed") {
   CHECK(inconsistency(gui.state()) == "");
 }
 
+TEST_CASE("flow: a fraction that is typed, with a point or a comma, counts with Enter") {
+  Gui gui(small_document(1, 2, 8));
+  open_settings(gui);
+  const auto typed = [&](const char* text, ImGuiKey end) {
+    set(gui, "model/softcap");
+    gui.edit_key({ImGuiKey_A, true});
+    gui.type(text);
+    gui.edit_key({end});
+    return gui.config().softcap;
+  };
+  CHECK(typed("2.5", ImGuiKey_Enter) == 2.5);
+  CHECK(typed("3,25", ImGuiKey_Enter) == 3.25);
+  CHECK(typed("7", ImGuiKey_Escape) == 3.25);
+  CHECK(typed("1e", ImGuiKey_Enter) == 3.25);  // no number
+  CHECK(typed("", ImGuiKey_Enter) == 3.25);
+  CHECK(typed("1e30", ImGuiKey_Enter) == kHighestSoftcap);
+  CHECK(typed("-5", ImGuiKey_Enter) == kLowestSoftcap);
+  CHECK(typed("0", ImGuiKey_Enter) == 0);  // off
+  CHECK(inconsistency(gui.state()) == "");
+}
+
 TEST_CASE("flow: heads that do not divide the width: said in words, the last run stays") {
   Gui gui(small_document(1, 2, 8));
   const std::vector<float> before = numbers(gui, "blocks.0.attn.pattern");

@@ -62,7 +62,7 @@ void draw_expert_buttons(const AppState& state, Ui& ui, const Rect& area, const 
   const std::int64_t shown = std::min(room, experts);
   const std::int64_t first = std::min(own / shown * shown, experts - shown);
   const float y = area.y0 + ui.px(4);
-  ui.text(ui.fonts.note, {area.x0, y + (side - ui.fonts.note->FontSize) / 2}, ui.theme.muted, name,
+  ui.text(ui.fonts.note, {area.x0, y + (side - font_size(ui.fonts.note)) / 2}, ui.theme.muted, name,
           words);
   float x = area.x0 + words;
   const TensorView made = trace.tensor(page.lines[0].back().tensor);

@@ -163,7 +163,7 @@ float training_chip(const AppState& state, Ui& ui, const Rect& r, float left, fl
 // "EN / 中": both are shown, so that whoever cannot read one finds the other.
 Rect language_switch(Ui& ui, const Rect& r) {
   ImFont* font = ui.fonts.control;
-  const bool chinese_drawn = font->FindGlyphNoFallback(0x4E2D) != nullptr;
+  const bool chinese_drawn = find_own_glyph(font, 0x4E2D) != nullptr;
   const std::string_view english = "EN", chinese = chinese_drawn ? "中" : "ZH", between = " / ";
   const float middle = (r.y0 + r.y1) / 2;
   const float english_width = ui.measure(font, english).x;

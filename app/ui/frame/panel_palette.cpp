@@ -74,7 +74,7 @@ void draw_field(const AppState& state, Ui& ui, const Rect& r) {
   ImGui::PushFont(ui.fonts.sentence);
   ImGui::PushStyleColor(ImGuiCol_FrameBg, ImVec4(0, 0, 0, 0));
   ImGui::PushStyleVar(ImGuiStyleVar_FrameBorderSize, 0);
-  const float pad = (r.height() - ui.fonts.sentence->FontSize) / 2;
+  const float pad = (r.height() - font_size(ui.fonts.sentence)) / 2;
   ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ImVec2(ui.px(18), pad));
   ImGui::SetCursorScreenPos(r.min());
   ImGui::SetNextItemWidth(r.width());

@@ -136,7 +136,7 @@ void draw_path_field(const AppState& state, Ui& ui, const Rect& r) {
   ImGui::SetNextItemWidth(r.width());
   ImGui::PushFont(ui.fonts.control);
   ImGui::PushStyleVar(ImGuiStyleVar_FramePadding,
-                      ImVec2(ui.px(10), (r.height() - ui.fonts.control->FontSize) / 2));
+                      ImVec2(ui.px(10), (r.height() - font_size(ui.fonts.control)) / 2));
   // To be corrected at once, when it was not taken.
   int& said = *ImGui::GetStateStorage()->GetIntRef(ImGui::GetID("##said"), 0);
   const int problem = state.session.path_problem.empty() ? 0 : 1;

@@ -194,7 +194,7 @@ void panel_playback(const AppState& state, Ui& ui, const Rect& r) {
   const auto fits = [&](float room) { return right - room - ui.px(18) - left >= least_track; };
   const auto place = [&](const std::string& words, float room, Color color) {
     if (!fits(room)) return;
-    ui.text(font, {right - room, middle - font->FontSize * 0.55f}, color, words);
+    ui.text(font, {right - room, middle - font_size(font) * 0.55f}, color, words);
     right -= room + ui.px(18);
   };
   const std::size_t forward = program.forward_steps();

@@ -29,8 +29,8 @@ struct Row {
 
 void label(Ui& ui, Row& row, std::string_view text) {
   ui.text(ui.fonts.control,
-          {row.x, row.y + (row.height - ui.fonts.control->FontSize) / 2 - ui.px(1)}, ui.theme.muted,
-          text);
+          {row.x, row.y + (row.height - font_size(ui.fonts.control)) / 2 - ui.px(1)},
+          ui.theme.muted, text);
   row.x += ui.measure(ui.fonts.control, text).x + ui.px(10);
 }
 

@@ -1,9 +1,9 @@
 #include "app/ui/frame/temperature_slider.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
+#include "app/ui/kit/number_row.h"
 #include "core/base/number_text.h"
 
 namespace headlight {
@@ -26,19 +26,13 @@ void draw_field(const AppState& state, Ui& ui) {
   ui.before_field("temperature/field");
   std::string typed = exact_number(static_cast<float>(state.document().config.temperature));
   ImGui::SetNextItemWidth(ui.px(120));
-  const bool done =
-      ImGui::InputText("##temperature", &typed,
-                       ImGuiInputTextFlags_EnterReturnsTrue | ImGuiInputTextFlags_CharsDecimal |
-                           ImGuiInputTextFlags_AutoSelectAll);
+  const bool done = number_text_field("##temperature", typed);
   ui.after_field("temperature/field");
-  std::replace(typed.begin(), typed.end(), ',', '.');
-  double value = 0;
-  const auto [end, error] = std::from_chars(typed.data(), typed.data() + typed.size(), value);
-  const bool is_number = error == std::errc() && end == typed.data() + typed.size();
-  const double nearest = std::clamp(value, kLowestTemperature, kHighestTemperature);
-  const bool fits = is_number && value == nearest;
+  const std::optional<double> value = typed_number(typed);
+  const double nearest = std::clamp(value.value_or(0), kLowestTemperature, kHighestTemperature);
+  const bool fits = value == nearest;
   // Out of range becomes the nearest that is in range, and the field stays open to say so.
-  if (done && is_number) set_temperature(state, ui, nearest, "");
+  if (done && value) set_temperature(state, ui, nearest, "");
   if (done && fits) ImGui::CloseCurrentPopup();
   if (done && !fits) ImGui::SetKeyboardFocusHere(-1);
   ImGui::PushStyleColor(ImGuiCol_Text, to_vec4(fits ? ui.theme.muted : ui.theme.error));
@@ -109,7 +103,7 @@ float temperature_width(const Ui& ui) {
 void draw_temperature(const AppState& state, Ui& ui, ImVec2 at, float height, float right) {
   const std::string number = exact_number(static_cast<float>(state.document().config.temperature));
   const float room = right - at.x;
-  const float text_y = at.y + (height - ui.fonts.control->FontSize) / 2 - ui.px(1);
+  const float text_y = at.y + (height - font_size(ui.fonts.control)) / 2 - ui.px(1);
   if (room < temperature_width(ui)) {
     const std::string label = "τ " + number;
     const float width = ui.measure(ui.fonts.control, label).x + ui.px(18);

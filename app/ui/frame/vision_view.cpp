@@ -52,7 +52,7 @@ void panel_vision(const AppState& state, Ui& ui, const Rect& menu, const Rect& n
   // Where both find no room the way back comes first.
   if (b.width() <= row.width()) {
     ui.text(ui.fonts.control,
-            {row.x0 + b.pad, row.y0 + (row.height() - ui.fonts.control->FontSize) / 2},
+            {row.x0 + b.pad, row.y0 + (row.height() - font_size(ui.fonts.control)) / 2},
             ui.theme.surface, b.words);
   }
   const float right = row.x1 - ui.px(4);

@@ -223,10 +223,12 @@ void draw_heads_grid(const AppState& state, Ui& ui, const Rect& r) {
   const float scroll = ImGui::GetScrollY();
   std::vector<HeadCell> cells = grid_cells(state, ui, area, shape);
   draw_heads(state, ui, cells);
-  ImGui::SetCursorScreenPos(
-      {area.x0 - ImGui::GetScrollX() + static_cast<float>(heads) * shape.cell_width - 1,
-       area.y0 - scroll + static_cast<float>(rows) * shape.row_height - 1});
-  if (across || down) ImGui::Dummy({1, 1});
+  if (across || down) {
+    ImGui::SetCursorScreenPos(
+        {area.x0 - ImGui::GetScrollX() + static_cast<float>(heads) * shape.cell_width - 1,
+         area.y0 - scroll + static_cast<float>(rows) * shape.row_height - 1});
+    ImGui::Dummy({1, 1});
+  }
   ImGui::EndChild();
   if (names > 0) draw_names(state, ui, {r.x0, r.y0, area.x0, r.y1}, shape, scroll);
 }

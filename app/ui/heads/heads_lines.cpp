@@ -194,7 +194,7 @@ void draw_token_column(const AppState& state, Ui& ui, const Columns& c, RowRange
     ImFont* own = lit == i ? ui.fonts.strong : font;
     const Color color = lit == i ? (queries ? ui.theme.q : ui.theme.k) : ui.theme.text;
     const float width = std::min(room, ui.measure(own, label).x);
-    const float y = c.y(i) - own->FontSize * 0.55f;
+    const float y = c.y(i) - font_size(own) * 0.55f;
     const float x = queries ? c.left - ui.px(10) - width : c.right + ui.px(10);
     ui.user_text(own, {x, y}, color, label, room);
     const Rect hit =
@@ -222,7 +222,7 @@ void draw_weights(Ui& ui, const Columns& c, const std::vector<AttentionLine>& li
     if (place >= columns) continue;
     const std::string number = number_text(line.weight, 2);
     const float offset = tokens + static_cast<float>(place) * column;
-    const float y = c.y(at.key ? line.query : line.key) - ui.fonts.mono_small->FontSize * 0.55f;
+    const float y = c.y(at.key ? line.query : line.key) - font_size(ui.fonts.mono_small) * 0.55f;
     const Color color = head_color(ui.theme, line.head, heads);
     if (at.key) {
       ui.text_right(ui.fonts.mono_small, c.left - offset, y, color, number);

@@ -10,7 +10,7 @@ namespace {
 void code_line(InspectorColumn& c, std::string_view line) {
   Ui& ui = c.ui;
   ImFont* font = ui.fonts.mono_small;
-  const float advance = std::round(font->FontSize * 1.5f);
+  const float advance = std::round(font_size(font) * 1.5f);
   if (line.empty()) {
     c.y += advance * 0.7f;
     return;
@@ -22,14 +22,14 @@ void code_line(InspectorColumn& c, std::string_view line) {
   const std::string_view note = mark == line.npos ? "" : line.substr(mark);
   float x = c.x;
   if (!comment_alone) {
-    c.y += ui.wrapped(font, {c.x, c.y}, c.width(), ui.theme.text, code) - font->FontSize * 1.35f;
+    c.y += ui.wrapped(font, {c.x, c.y}, c.width(), ui.theme.text, code) - font_size(font) * 1.35f;
     x += ui.measure(font, code).x + ui.px(10);
   }
   if (!note.empty()) {
     const bool fits = x + ui.measure(font, note).x <= c.right;
-    if (!fits && !comment_alone) c.y += std::round(font->FontSize * 1.35f);
+    if (!fits && !comment_alone) c.y += std::round(font_size(font) * 1.35f);
     if (!fits) x = c.x + (comment_alone ? 0 : ui.px(12));
-    c.y += ui.wrapped(font, {x, c.y}, c.right - x, ui.theme.muted, note) - font->FontSize * 1.35f;
+    c.y += ui.wrapped(font, {x, c.y}, c.right - x, ui.theme.muted, note) - font_size(font) * 1.35f;
   }
   c.y += advance;
 }

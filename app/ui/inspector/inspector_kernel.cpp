@@ -41,7 +41,7 @@ void source_line(InspectorColumn& c, int number, std::string_view line, bool lit
   const float x = c.x + gutter + ui.measure(font, " ").x * static_cast<float>(indent);
   const std::string_view text = line.substr(indent);
   const float room = c.right - x;
-  const float single = std::round(font->FontSize * 1.35f);
+  const float single = std::round(font_size(font) * 1.35f);
   const float height =
       text.empty() ? single * 0.8f : std::max(single, ui.wrapped_height(font, room, text));
   if (c.sees(height)) {

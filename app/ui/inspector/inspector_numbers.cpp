@@ -48,7 +48,7 @@ void draw_special(InspectorColumn& c, const Inspected& now) {
 // Breaks a line of arithmetic before "+" and "=" only, so that no product and no number is torn;
 // within one piece where that alone is too wide. Returns the height.
 float wrapped_arithmetic(Ui& ui, ImFont* font, ImVec2 at, float width, std::string_view line) {
-  const float advance = std::round(font->FontSize * 1.45f);
+  const float advance = std::round(font_size(font) * 1.45f);
   float x = at.x, y = at.y;
   while (!line.empty()) {
     const std::size_t next = std::min(line.find(" + ", 1), line.find(" = ", 1));

@@ -177,7 +177,7 @@ void draw_term(InspectorColumn& c, const Explanation& e, const TermNames& names,
     if (!term.note.empty()) help += "\n" + term.note;
     ui.tooltip(help);
   }
-  const float y = c.y + (height - t.font->FontSize) / 2;
+  const float y = c.y + (height - font_size(t.font)) / 2;
   const auto number = [&](double x) { return line_number(e, x); };
   const std::string value = number(term.value);
   ui.user_text(t.font, {c.x, y}, ui.theme.muted, term_name(c, names, term),

@@ -78,7 +78,7 @@ bool draw_link(RunningWords& w, const WordPiece& piece, int place) {
   const float width = std::min(ui.measure(w.font, piece.text).x, w.c.width());
   if (w.x + width > w.c.right && w.x > w.c.x) w.new_line();
   const Rect r{w.x - ui.px(2), w.c.y - ui.px(2), w.x + width + ui.px(2),
-               w.c.y + w.font->FontSize + ui.px(4)};
+               w.c.y + font_size(w.font) + ui.px(4)};
   bool over = false;
   if (ui.hot("words/" + std::to_string(place), r, &over)) {
     const Program& program = w.c.trace.program();
@@ -94,8 +94,8 @@ bool draw_link(RunningWords& w, const WordPiece& piece, int place) {
     ui.drawn.add("words/lit/" + name, r.min(), r.max());
   }
   ui.user_text(w.font, {w.x, w.c.y}, color, piece.text, w.c.width());
-  list->AddLine({w.x, w.c.y + w.font->FontSize + ui.px(2)},
-                {w.x + width, w.c.y + w.font->FontSize + ui.px(2)}, to_u32(color), ui.px(1));
+  list->AddLine({w.x, w.c.y + font_size(w.font) + ui.px(2)},
+                {w.x + width, w.c.y + font_size(w.font) + ui.px(2)}, to_u32(color), ui.px(1));
   if (over) ui.tooltip(name);
   w.x += width;
   return over;
@@ -128,7 +128,7 @@ std::string inspector_words(InspectorColumn& c) {
   ui.text(ui.fonts.sentence, {c.x, c.y}, ui.theme.text, step_title(ui.language, *step), c.width());
   c.y += ui.px(34);
   ImFont* font = ui.fonts.body;
-  RunningWords w{c, font, c.x, std::round(font->FontSize * 1.5f)};
+  RunningWords w{c, font, c.x, std::round(font_size(font) * 1.5f)};
   std::string lit;
   int place = 0;
   for (const WordPiece& piece : step_paragraphs(ui.language, c.trace, *step, shown_part(c.state),

@@ -123,7 +123,7 @@ void draw_chart_rows(Ui& ui, const Chart& chart) {
   for (const double tick : chart_ticks(chart.y, rows)) {
     const float y = std::round(chart.at({chart.x.low, tick}).y);
     list->AddLine({r.x0, y}, {r.x1, y}, to_u32(ui.theme.line));
-    ui.text_right(font, r.x0 - ui.px(8), y - font->FontSize / 2, ui.theme.muted, tick_text(tick));
+    ui.text_right(font, r.x0 - ui.px(8), y - font_size(font) / 2, ui.theme.muted, tick_text(tick));
   }
 }
 

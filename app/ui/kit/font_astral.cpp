@@ -9,9 +9,12 @@
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow"
 #pragma GCC diagnostic ignored "-Wunused-function"
+// Dear ImGui 1.92 declares a type of this name, too.
+#define stbrp_node stbrp_own_node
 #define STBTT_STATIC
 #define STB_TRUETYPE_IMPLEMENTATION
 #include <stb_truetype.h>
+#undef stbrp_node
 #pragma GCC diagnostic pop
 
 namespace headlight {
@@ -63,20 +66,18 @@ void AstralGlyphs::reserve(ImFontAtlas& atlas, ImFont* font, float pixels, ImWch
                               &x1, &y1);
   stbtt_GetCodepointHMetrics(&face->info, static_cast<int>(code_point), &advance, &bearing);
   const float baseline = std::round(pixels * 0.8f);
-  const int rect = atlas.AddCustomRectFontGlyph(
-      font, place, std::max(1, x1 - x0), std::max(1, y1 - y0), static_cast<float>(advance) * scale,
-      ImVec2(static_cast<float>(x0), baseline + static_cast<float>(y0)));
+  const int rect = add_glyph_place(atlas, font, place, std::max(1, x1 - x0), std::max(1, y1 - y0),
+                                   static_cast<float>(advance) * scale,
+                                   {static_cast<float>(x0), baseline + static_cast<float>(y0)});
   glyphs_.push_back({rect, code_point, scale, face});
 }
 
 void AstralGlyphs::paint(ImFontAtlas& atlas) {
-  unsigned char* pixels = nullptr;
-  int width = 0, height = 0;
-  atlas.GetTexDataAsAlpha8(&pixels, &width, &height);
+  const AtlasPixels all = pixels_in(atlas);
   for (const Glyph& glyph : glyphs_) {
-    const ImFontAtlasCustomRect* rect = atlas.GetCustomRectByIndex(glyph.rect);
-    stbtt_MakeCodepointBitmap(&glyph.face->info, pixels + rect->Y * width + rect->X, rect->Width,
-                              rect->Height, width, glyph.pixels, glyph.pixels,
+    const AtlasPlace at = place_in(atlas, glyph.rect);
+    stbtt_MakeCodepointBitmap(&glyph.face->info, all.bytes + at.y * all.width + at.x, at.width,
+                              at.height, all.width, glyph.pixels, glyph.pixels,
                               static_cast<int>(glyph.code_point));
   }
 }

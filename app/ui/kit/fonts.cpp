@@ -58,10 +58,10 @@ ImFont* add_face(ImFontAtlas& atlas, const std::string& path, float size, const 
   config.PixelSnapH = false;
   const std::span<unsigned char> bytes = font_bytes(path);
   if (bytes.empty()) return nullptr;
+  if (!merge) begin_font(atlas, bytes, size, config);
   ImFont* font = atlas.AddFontFromMemoryTTF(bytes.data(), static_cast<int>(bytes.size()), size,
                                             &config, ranges);
-  // Had we said so before, ImGui would have made a copy of the file for every size.
-  atlas.ConfigData.back().FontDataOwnedByAtlas = false;
+  keep_file(atlas);  // said before, ImGui would have made a copy of it for every size
   return font;
 }
 
@@ -116,9 +116,7 @@ class Roles {
  public:
   Roles(ImFontAtlas& atlas, const Characters& characters, float scale, Language language)
       : atlas_(atlas), characters_(characters), scale_(scale), language_(language) {
-    // Not FreeType: through ImGui 1.86 it rounds every letter's width up, which pulls words apart.
-    atlas.FontBuilderIO = ImFontAtlasGetBuilderForStbTruetype();
-    atlas.Flags |= ImFontAtlasFlags_NoPowerOfTwoHeight;
+    begin_atlas(atlas);
   }
 
   FontSet add_all() {
@@ -138,7 +136,7 @@ class Roles {
   }
 
   void draw() {
-    atlas_.Build();
+    headlight::build(atlas_);
     glyphs_.paint(atlas_);
     let_go_of_font_pages();
   }
@@ -186,24 +184,21 @@ constexpr int kRoomHeight = 192;  // rows at scale 1: some hundred Chinese chara
 
 int atlas_width(float scale) { return scale > 1.3f ? 4096 : 2048; }
 
-// The pixels of a glyph in its atlas.
-struct Pixels {
-  int x = 0, y = 0, width = 0, height = 0;
-};
-
-Pixels pixels_of(const ImFontAtlas& atlas, const ImFontGlyph& g) {
+AtlasPlace place_of(const ImFontAtlas& atlas, const ImFontGlyph& g) {
   const auto at = [](float share, int size) {
     return static_cast<int>(std::lround(share * static_cast<float>(size)));
   };
-  const int x = at(g.U0, atlas.TexWidth), y = at(g.V0, atlas.TexHeight);
-  return {x, y, at(g.U1, atlas.TexWidth) - x, at(g.V1, atlas.TexHeight) - y};
+  const AtlasPixels all = pixels_in(atlas);
+  const int x = at(g.U0, all.width), y = at(g.V0, all.height);
+  return {x, y, at(g.U1, all.width) - x, at(g.V1, all.height) - y};
 }
 
 // Copies a glyph to this place of another atlas.
-void copy_pixels(const ImFontAtlas& from, const Pixels& glyph, ImFontAtlas& to, int x, int y) {
+void copy_pixels(const AtlasPixels& from, const AtlasPlace& glyph, const AtlasPixels& to, int x,
+                 int y) {
   for (int row = 0; row < glyph.height; ++row) {
-    const unsigned char* source = from.TexPixelsAlpha8 + (glyph.y + row) * from.TexWidth + glyph.x;
-    std::copy_n(source, glyph.width, to.TexPixelsAlpha8 + (y + row) * to.TexWidth + x);
+    const unsigned char* source = from.bytes + (glyph.y + row) * from.width + glyph.x;
+    std::copy_n(source, glyph.width, to.bytes + (y + row) * to.width + x);
   }
 }
 
@@ -248,15 +243,14 @@ void Fonts::build(float scale, Language language) {
   }
   wanted.end();
 
-  atlas.TexDesiredWidth = atlas_width(scale);
+  set_width(atlas, atlas_width(scale));
   const auto rows = static_cast<int>(kRoomHeight * scale);
   Roles roles(atlas, wanted, scale, language);
-  const int rect = atlas.AddCustomRectRegular(atlas.TexDesiredWidth - 8, rows);
+  const int rect = add_place(atlas, atlas_width(scale) - 8, rows);
   set_ = roles.add_all();
   roles.draw();
-  const ImFontAtlasCustomRect* place = atlas.GetCustomRectByIndex(rect);
-  room_ = {place->X, place->Y, place->X + place->Width, place->Y + place->Height, place->X,
-           place->Y, 0};
+  const AtlasPlace kept = place_in(atlas, rect);
+  room_ = {kept.x, kept.y, kept.x + kept.width, kept.y + kept.height, kept.x, kept.y, 0};
   if (roles.files().regular.empty()) {
     problem_ = "fonts.none";
   } else if (wants_cjk && roles.files().cjk.empty()) {
@@ -283,13 +277,13 @@ bool Fonts::grow() {
   grown_ = {room_.y, room_.y};
   for (int f = 0; f < fresh.Fonts.Size; ++f) {
     ImFont& font = *atlas.Fonts[f];
-    const int before = font.Glyphs.Size;
-    for (const ImFontGlyph& glyph : fresh.Fonts[f]->Glyphs) {
+    const int before = glyphs_of(&font).Size;
+    for (const ImFontGlyph& glyph : glyphs_of(fresh.Fonts[f])) {
       const auto c = static_cast<ImWchar>(glyph.Codepoint);
-      if (c < 0x100 || font.FindGlyphNoFallback(c)) continue;
+      if (c < 0x100 || find_own_glyph(&font, c)) continue;
       if (!take_in(fresh, glyph, font)) return false;
     }
-    if (font.Glyphs.Size != before) font.BuildLookupTable();
+    if (glyphs_of(&font).Size != before) end_glyphs(font);
   }
   grown_.last = room_.y + room_.line;
   return true;
@@ -298,20 +292,23 @@ bool Fonts::grow() {
 bool Fonts::take_in(const ImFontAtlas& fresh, const ImFontGlyph& glyph, ImFont& font) {
   constexpr int kGap = 1;  // between glyphs, so that none bleeds into its neighbour
   ImFontAtlas& atlas = *ImGui::GetIO().Fonts;
-  const Pixels size = pixels_of(fresh, glyph);
+  const AtlasPlace size = place_of(fresh, glyph);
   if (room_.x + size.width > room_.right) {
     room_.x = room_.left;
     room_.y += room_.line;
     room_.line = 0;
   }
   if (room_.x + size.width > room_.right || room_.y + size.height > room_.bottom) return false;
-  copy_pixels(fresh, size, atlas, room_.x, room_.y);
+  copy_pixels(pixels_in(fresh), size, pixels_in(atlas), room_.x, room_.y);
   const ImVec2 pixel = atlas.TexUvScale;
   const auto x = static_cast<float>(room_.x), y = static_cast<float>(room_.y);
   const auto width = static_cast<float>(size.width), height = static_cast<float>(size.height);
-  font.AddGlyph(nullptr, static_cast<ImWchar>(glyph.Codepoint), glyph.X0, glyph.Y0, glyph.X1,
-                glyph.Y1, x * pixel.x, y * pixel.y, (x + width) * pixel.x, (y + height) * pixel.y,
-                glyph.AdvanceX);
+  ImFontGlyph here = glyph;
+  here.U0 = x * pixel.x;
+  here.V0 = y * pixel.y;
+  here.U1 = (x + width) * pixel.x;
+  here.V1 = (y + height) * pixel.y;
+  add_glyph(atlas, font, here);
   room_.x += size.width + kGap;
   room_.line = std::max(room_.line, size.height + kGap);
   return true;

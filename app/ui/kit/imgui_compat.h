@@ -1,4 +1,5 @@
-// The only file that asks for Dear ImGui's version: 1.86 (Debian 12) to 1.91.
+// What differs between versions of Dear ImGui, 1.86 (Debian 12) to 1.92; asked here and, of fonts,
+// in font_compat.h alone.
 #pragma once
 
 #include <imgui.h>
@@ -8,8 +9,7 @@
 
 #include <cstdint>
 
-// Declared by ImGui only for programs that compile it themselves.
-const ImFontBuilderIO* ImFontAtlasGetBuilderForStbTruetype();
+#include "app/ui/kit/font_compat.h"
 
 namespace headlight {
 
@@ -37,6 +37,16 @@ inline bool key_pressed(ImGuiKey key) {
 inline void leave_everything() {
   ImGui::ClearActiveID();
   if (ImGui::GetCurrentContext()->OpenPopupStack.Size > 0) ImGui::ClosePopupToLevel(0, true);
+}
+
+/// By how much a field's text is moved to the left.
+template <class InputState>
+float scrolled(const InputState& field) {
+  if constexpr (requires { field.Scroll; }) {
+    return field.Scroll.x;
+  } else {
+    return field.ScrollX;
+  }
 }
 
 /// Mouse input for tests; in 1.86 the arrays are written directly.

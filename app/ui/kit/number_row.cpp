@@ -34,6 +34,33 @@ std::string range_text(const Ui& ui, const NumberRow& row) {
   return ui.tr("row.range", {{"low", number(row.low)}, {"high", number(row.high)}});
 }
 
+}  // namespace
+
+bool number_text_field(const char* id, std::string& text, bool read_only) {
+  const auto filter = [](ImGuiInputTextCallbackData* data) {
+    if (data->EventFlag != ImGuiInputTextFlags_CallbackCharFilter) return 0;
+    if (data->EventChar == ',') data->EventChar = '.';
+    constexpr std::string_view kOfNumbers = "0123456789+-.eE";
+    const bool is_ascii = data->EventChar < 0x80;
+    const bool fits =
+        is_ascii && kOfNumbers.find(static_cast<char>(data->EventChar)) != std::string_view::npos;
+    return fits ? 0 : 1;  // 1: not taken
+  };
+  const int flags = ImGuiInputTextFlags_EnterReturnsTrue | ImGuiInputTextFlags_AutoSelectAll |
+                    ImGuiInputTextFlags_CallbackCharFilter |
+                    (read_only ? ImGuiInputTextFlags_ReadOnly : 0);
+  return ImGui::InputText(id, &text, flags, filter);
+}
+
+std::optional<double> typed_number(const std::string& text) {
+  double value = 0;
+  const char* end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(text.data(), end, value);
+  return error == std::errc() && at == end ? std::optional(value) : std::nullopt;
+}
+
+namespace {
+
 // The field to type in; open until a number that fits is entered, or something else is clicked.
 std::optional<double> field(Ui& ui, const NumberRow& row, const char* popup) {
   std::optional<double> entered;
@@ -46,16 +73,11 @@ std::optional<double> field(Ui& ui, const NumberRow& row, const char* popup) {
   std::snprintf(shown, sizeof shown, "%.6g", row.value);
   std::string typed = row.integer ? std::to_string(static_cast<long long>(row.value)) : shown;
   ImGui::SetNextItemWidth(ui.px(140));
-  const bool done =
-      ImGui::InputText("##number", &typed,
-                       ImGuiInputTextFlags_EnterReturnsTrue | ImGuiInputTextFlags_CharsScientific |
-                           ImGuiInputTextFlags_AutoSelectAll);
+  const bool done = number_text_field("##number", typed);
   ui.after_field(id);
-  std::replace(typed.begin(), typed.end(), ',', '.');
-  double value = 0;
-  const auto [end, error] = std::from_chars(typed.data(), typed.data() + typed.size(), value);
-  const bool fits = error == std::errc() && end == typed.data() + typed.size() &&
-                    value >= row.low && value <= row.high &&
+  const std::optional<double> number = typed_number(typed);
+  const double value = number.value_or(0);
+  const bool fits = number && value >= row.low && value <= row.high &&
                     (!row.integer || value == std::floor(value));
   if (done && fits) {
     entered = row.choices.empty() ? value : row_value(row, row_place(row, value));
@@ -145,7 +167,7 @@ double row_value(const NumberRow& row, double place) {
 float row_label_room(float width) { return std::round(width * 0.38f); }
 
 std::optional<double> number_row(Ui& ui, const NumberRow& row, const Rect& r) {
-  const float text_y = (r.y0 + r.y1 - ui.fonts.control->FontSize) / 2 - ui.px(1);
+  const float text_y = (r.y0 + r.y1 - font_size(ui.fonts.control)) / 2 - ui.px(1);
   const Rect number{r.x1 - ui.px(kNumberWidth), r.y0, r.x1, r.y1};
   const float label_room = row.label.empty() ? -ui.px(6) : row_label_room(r.width());
   if (!row.label.empty())
@@ -174,7 +196,7 @@ bool drop_box(Ui& ui, std::string_view id, std::string_view shown, const Rect& r
   list->AddRectFilled(r.min(), r.max(), to_u32(over ? ui.theme.selection : ui.theme.surface),
                       ui.px(6));
   list->AddRect(r.min(), r.max(), to_u32(ui.theme.line), ui.px(6));
-  const float y = (r.y0 + r.y1 - ui.fonts.control->FontSize) / 2 - ui.px(1);
+  const float y = (r.y0 + r.y1 - font_size(ui.fonts.control)) / 2 - ui.px(1);
   ui.user_text(ui.fonts.control, {r.x0 + ui.px(10), y}, ui.theme.text, shown,
                r.width() - ui.px(34));
   ui.text(ui.fonts.note, {r.x1 - ui.px(18), y + ui.px(1)}, ui.theme.muted, "▾");
@@ -198,7 +220,7 @@ int drop_down(Ui& ui, std::string_view id, std::span<const std::string> labels,
 }
 
 int choice_row(Ui& ui, const ChoiceRow& row, const Rect& r) {
-  const float text_y = (r.y0 + r.y1 - ui.fonts.control->FontSize) / 2 - ui.px(1);
+  const float text_y = (r.y0 + r.y1 - font_size(ui.fonts.control)) / 2 - ui.px(1);
   const float label_room = row.label.empty() ? -ui.px(10) : row_label_room(r.width());
   if (!row.label.empty())
     ui.text(ui.fonts.control, {r.x0, text_y}, ui.theme.muted, row.label, label_room);

@@ -27,6 +27,11 @@ struct NumberRow {
   double value = 0;
 };
 
+/// A field for one number, typed with a decimal point or comma. True when Enter is pressed.
+bool number_text_field(const char* id, std::string& text, bool read_only = false);
+/// What stands in it; none where it is no number.
+std::optional<double> typed_number(const std::string& text);
+
 /// How much of a row of this width its label has.
 float row_label_room(float width);
 

@@ -14,7 +14,7 @@ std::string token_label(std::string_view token) {
 }
 
 ImVec2 Ui::measure(ImFont* font, std::string_view text) const {
-  return font->CalcTextSizeA(font->FontSize, 1e9f, 0, text.data(), text.data() + text.size());
+  return font->CalcTextSizeA(drawn_size(font), 1e9f, 0, text.data(), text.data() + text.size());
 }
 
 void Ui::text(ImFont* font, ImVec2 at, Color color, std::string_view text, float room) {
@@ -23,7 +23,7 @@ void Ui::text(ImFont* font, ImVec2 at, Color color, std::string_view text, float
     if (width > room + 0.5f) drawn.add_cut_text(std::string(text), width, room);
   }
   drawn.note(text);
-  ImGui::GetWindowDrawList()->AddText(font, font->FontSize, {std::round(at.x), std::round(at.y)},
+  ImGui::GetWindowDrawList()->AddText(font, drawn_size(font), {std::round(at.x), std::round(at.y)},
                                       to_u32(color), text.data(), text.data() + text.size());
 }
 
@@ -37,7 +37,7 @@ void Ui::user_text(ImFont* font, ImVec2 at, Color color, std::string_view words,
       (measure(font, shortened(words, middle)).x > room ? too_long : fits) = middle;
     }
     shown = shortened(words, fits);
-    const ImVec2 end{at.x + room, at.y + font->FontSize};
+    const ImVec2 end{at.x + room, at.y + font_size(font)};
     drawn.add_shortened({std::string(words), shown, at, end});
     if (ImGui::IsMouseHoveringRect(at, end) && ImGui::IsWindowHovered()) tooltip(words);
   }
@@ -63,7 +63,7 @@ namespace {
 int for_each_line(const ImFont* font, float width, std::string_view words, auto draw) {
   int count = 0;
   while (!words.empty()) {
-    const auto advance = [&](char32_t c) { return font->GetCharAdvance(static_cast<ImWchar>(c)); };
+    const auto advance = [&](char32_t c) { return char_advance(font, static_cast<ImWchar>(c)); };
     const std::size_t stop = first_line(words, width, advance);
     draw(words.substr(0, stop), count++);
     words.remove_prefix(stop);
@@ -72,7 +72,7 @@ int for_each_line(const ImFont* font, float width, std::string_view words, auto 
   return count;
 }
 
-float line_advance(const ImFont* font) { return std::round(font->FontSize * 1.35f); }
+float line_advance(const ImFont* font) { return std::round(font_size(font) * 1.35f); }
 
 }  // namespace
 
@@ -140,13 +140,13 @@ float Ui::formula(ImVec2 at, std::string_view markup, bool draw) {
   ImFont* font = fonts.formula;
   for (const FormulaPiece& piece : parse_formula(markup)) {
     const bool shifted = piece.style == '^' || piece.style == '_';
-    const float size = font->FontSize * (shifted ? 0.66f : 1.0f);
+    const float size = drawn_size(font) * (shifted ? 0.66f : 1.0f);
     const float lift = piece.style == '^' ? -0.08f : piece.style == '_' ? 0.48f : 0.0f;
     const Color color = formula_color(theme, piece.style);
     const char* begin = piece.text.data();
     const char* end = begin + piece.text.size();
     if (draw) {
-      ImGui::GetWindowDrawList()->AddText(font, size, {at.x, at.y + lift * font->FontSize},
+      ImGui::GetWindowDrawList()->AddText(font, size, {at.x, at.y + lift * font_size(font)},
                                           to_u32(color), begin, end);
     }
     at.x += font->CalcTextSizeA(size, 1e9f, 0, begin, end).x + (shifted ? px(1) : 0);

@@ -232,7 +232,7 @@ float bar_names(Ui& ui, const Chart& chart, const LabSeries& s) {
     widest = std::max(widest, ui.measure(font, bar_name(ui, s, i)).x);
   const bool level = widest < group - ui.px(4);
   const float most = ui.px(110), length = std::min(widest, most) * 0.7072f;
-  const auto step = static_cast<std::size_t>(label_step(group, font->FontSize));
+  const auto step = static_cast<std::size_t>(label_step(group, font_size(font)));
   for (std::size_t i = 0; i < s.y.size(); i += step) {
     const std::string name = shortened_label(ui, font, bar_name(ui, s, i), most);
     const float wide = ui.measure(font, name).x,

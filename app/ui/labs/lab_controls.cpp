@@ -116,7 +116,7 @@ void one_control(const AppState& state, Ui& ui, const Lab& lab, const LabControl
                  const Rect& r) {
   const std::string_view label = label_of(ui, control);
   const float wide = ui.measure(ui.fonts.control, label).x;
-  ui.text(ui.fonts.control, {r.x0, (r.y0 + r.y1 - ui.fonts.control->FontSize) / 2 - ui.px(1)},
+  ui.text(ui.fonts.control, {r.x0, (r.y0 + r.y1 - font_size(ui.fonts.control)) / 2 - ui.px(1)},
           ui.theme.muted, label, r.width());
   const Rect rest{r.x0 + wide + ui.px(10), r.y0, r.x1, r.y1};
   const std::string id = "lab/set/" + std::string(control.id);

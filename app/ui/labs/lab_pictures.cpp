@@ -87,17 +87,17 @@ void picture_tooltip(Ui& ui, const LabPicture& p, const Grid& g, const Rect& r) 
 }
 
 void row_names(Ui& ui, const LabPicture& p, const Grid& g, const Rect& r) {
-  const auto step = static_cast<std::size_t>(label_step(g.side, ui.fonts.note->FontSize * 0.92f));
+  const auto step = static_cast<std::size_t>(label_step(g.side, font_size(ui.fonts.note) * 0.92f));
   for (std::size_t i = 0; i < p.rows.size(); i += step) {
     const std::string name = lab_name(ui, p.rows[i]);
     const float wide = std::min(g.names, ui.measure(ui.fonts.note, name).x);
-    const float y = r.y0 + (static_cast<float>(i) + 0.5f) * g.side - ui.fonts.note->FontSize / 2;
+    const float y = r.y0 + (static_cast<float>(i) + 0.5f) * g.side - font_size(ui.fonts.note) / 2;
     ui.user_text(ui.fonts.note, {r.x0 - ui.px(8) - wide, y}, ui.theme.muted, name, g.names);
   }
 }
 
 void column_names(Ui& ui, const LabPicture& p, const Grid& g, const Rect& r) {
-  const auto step = static_cast<std::size_t>(label_step(g.side, ui.fonts.note->FontSize * 0.9f));
+  const auto step = static_cast<std::size_t>(label_step(g.side, font_size(ui.fonts.note) * 0.9f));
   for (std::size_t i = 0; i < p.columns.size(); i += step) {
     const std::string name =
         shortened_label(ui, ui.fonts.note, lab_name(ui, p.columns[i]), ui.px(120));

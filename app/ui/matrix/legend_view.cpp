@@ -29,7 +29,7 @@ void end_number(Ui& ui, const char* id, ImVec2 at, const std::string& words) {
   ImFont* font = ui.fonts.mono_small;
   ui.text(font, at, ui.theme.muted, words);
   const ImVec2 size = ui.measure(font, words);
-  ui.drawn.add(id, at, {at.x + size.x, at.y + font->FontSize}, false);  // no control
+  ui.drawn.add(id, at, {at.x + size.x, at.y + font_size(font)}, false);  // no control
 }
 
 // A cell of this value as the pictures show it, and its name.
@@ -63,7 +63,7 @@ float draw_legend(Ui& ui, const Rect& column, float y, float bar_height, const P
   draw_bar(ui, bar, scale);
   ui.drawn.add("legend", bar.min(), bar.max(), false);
   const bool diverging = scale.map == ColorMap::kDiverging;
-  const float x = bar.x1 + ui.px(8), half = ui.fonts.mono_small->FontSize / 2;
+  const float x = bar.x1 + ui.px(8), half = font_size(ui.fonts.mono_small) / 2;
   const auto [low, high] = scale_ends(diverging ? -scale.limit : 0, scale.limit);
   end_number(ui, "legend/high", {x, bar.y0 - half + ui.px(4)},
              (range.clips_high() ? "≥ " : "") + high);

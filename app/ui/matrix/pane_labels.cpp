@@ -21,7 +21,7 @@ void slanted_text(Ui& ui, ImFont* font, ImVec2 at, Color color, std::string_view
   // ImGui leaves out letters beyond the clip rectangle before they are turned; so none is in force.
   list->PushClipRect({-1e5f, -1e5f}, {1e5f, 1e5f});
   const int begin = list->VtxBuffer.Size;
-  ui.text(font, {at.x, at.y - font->FontSize}, color, words);
+  ui.text(font, {at.x, at.y - font_size(font)}, color, words);
   list->PopClipRect();
   constexpr float kCos = 0.70710678f, kSin = -0.70710678f;
   for (int i = begin; i < list->VtxBuffer.Size; ++i) {
@@ -49,7 +49,7 @@ std::string row_name(const Ui& ui, const Trace& trace, std::string_view axis, st
 
 void draw_row_labels(Ui& ui, const Trace& trace, const PlacedPane& p, const CellLink& lit) {
   ImFont* font = p.cell_h >= ui.px(15) ? ui.fonts.control : ui.fonts.note;
-  const std::int64_t step = label_step(p.cell_h, font->FontSize * 0.92f);
+  const std::int64_t step = label_step(p.cell_h, font_size(font) * 0.92f);
   const std::span<const int> asked = asked_rows(trace, *p.pane);
   const auto is_asked = [&](std::int64_t r) {
     return std::ranges::binary_search(asked, static_cast<int>(r));
@@ -71,7 +71,7 @@ void draw_row_labels(Ui& ui, const Trace& trace, const PlacedPane& p, const Cell
     const float room = p.label_room;
     ImFont* own = on ? ui.fonts.strong : font;
     const float width = std::min(room, ui.measure(own, label).x);
-    ui.user_text(own, {p.rect.x0 - ui.px(8) - width, middle - font->FontSize * 0.55f},
+    ui.user_text(own, {p.rect.x0 - ui.px(8) - width, middle - font_size(font) * 0.55f},
                  on            ? ui.theme.q
                  : is_asked(r) ? ui.theme.text
                                : ui.theme.muted,
@@ -84,9 +84,9 @@ struct Ink {
   float top = 0, bottom = 0;
 };
 Ink ink_of(const ImFont* font, std::string_view words) {
-  Ink ink{font->FontSize, 0};
+  Ink ink{font_size(font), 0};
   for (const char32_t point : to_code_points(words)) {
-    const ImFontGlyph* glyph = font->FindGlyph(static_cast<ImWchar>(point));
+    const ImFontGlyph* glyph = find_glyph(font, static_cast<ImWchar>(point));
     ink = {std::min(ink.top, glyph->Y0), std::max(ink.bottom, glyph->Y1)};
   }
   return ink;
@@ -109,7 +109,7 @@ void draw_slanted_label(Ui& ui, ImFont* font, ImVec2 at, Color color, const std:
   const ImVec2 mouse = ImGui::GetIO().MousePos;
   const float across = at.x - mouse.x + at.y - mouse.y;
   if (ImGui::IsMouseHoveringRect(min, max, false) && ImGui::IsWindowHovered() &&
-      std::fabs(across - font->FontSize) < 1.2f * font->FontSize)
+      std::fabs(across - font_size(font)) < 1.2f * font_size(font))
     ui.tooltip(label);
 }
 
@@ -119,11 +119,11 @@ struct Upright {
   std::int64_t step = 1;
 };
 
-bool all_fit(const Ui& ui, const Trace& trace, const PlacedPane& p, const ImFont* lit, float gap) {
+bool all_fit(const Ui& ui, const Trace& trace, const PlacedPane& p, ImFont* lit, float gap) {
   float before = 0;
   for (std::int64_t c = p.columns.begin(); c < p.columns.end(); ++c) {
     const std::string label = place_label(ui, trace, p.pane->pane.column_axis, c);
-    const float width = lit->CalcTextSizeA(lit->FontSize, 1e9f, 0, label.c_str()).x;
+    const float width = ui.measure(lit, label).x;
     if ((before + width) / 2 + gap > p.cell_w) return false;
     before = width;
   }
@@ -138,7 +138,7 @@ std::optional<Upright> upright(const Ui& ui, const Trace& trace, const PlacedPan
   for (std::int64_t c = p.columns.begin(); c < p.columns.end(); ++c) {
     const std::string name = row_name(ui, trace, p.pane->pane.column_axis, c, true);
     widest = std::max(widest, ui.measure(ui.fonts.note, name).x);
-    if (widest > 2 * ui.fonts.note->FontSize) return std::nullopt;
+    if (widest > 2 * font_size(ui.fonts.note)) return std::nullopt;
   }
   return Upright{ui.fonts.note, label_step(p.cell_w, widest + ui.px(3))};
 }
@@ -156,14 +156,14 @@ void draw_upright_labels(Ui& ui, const Trace& trace, const PlacedPane& p, const 
     const std::string label = row_name(ui, trace, p.pane->pane.column_axis, c, how.step > 1);
     const float width = ui.measure(font, label).x;
     ui.drawn.add_label(label, {middle, p.rect.y0 - ui.px(5)});
-    ui.text(font, {std::round(middle - width / 2), p.rect.y0 - ui.px(5) - font->FontSize},
+    ui.text(font, {std::round(middle - width / 2), p.rect.y0 - ui.px(5) - font_size(font)},
             on ? ui.theme.k : ui.theme.muted, label);
   }
 }
 
 void draw_column_labels(Ui& ui, const Trace& trace, const PlacedPane& p, const CellLink& lit) {
   if (const auto how = upright(ui, trace, p)) return draw_upright_labels(ui, trace, p, lit, *how);
-  const std::int64_t step = label_step(p.cell_w, ui.fonts.note->FontSize * 1.05f);
+  const std::int64_t step = label_step(p.cell_w, font_size(ui.fonts.note) * 1.05f);
   constexpr std::size_t kMost = 9;  // letters
   const auto label_of = [&](std::int64_t c) {
     return row_name(ui, trace, p.pane->pane.column_axis, c, step > 1);

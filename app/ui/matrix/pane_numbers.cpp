@@ -43,7 +43,7 @@ struct CellFont {
 CellFont fitting_font(const Ui& ui, const PlacedPane& p, const CellRange& range, bool whole) {
   CellFont best;
   for (ImFont* font : {ui.fonts.mono_small, ui.fonts.cell}) {
-    if (p.cell_h < font->FontSize + ui.px(2)) continue;
+    if (p.cell_h < font_size(font) + ui.px(2)) continue;
     // Long numbers need more of a gap, or a row of them reads as one.
     constexpr int kShort = 5;
     const float letter = ui.measure(font, "0").x;
@@ -66,7 +66,7 @@ CellFont fitting_font(const Ui& ui, const PlacedPane& p, const CellRange& range,
 void draw_target_names(Ui& ui, const Trace& trace, const PlacedPane& p,
                        std::optional<std::int64_t> lit, const float* data) {
   ImFont* font = p.cell_h >= ui.px(15) ? ui.fonts.control : ui.fonts.note;
-  const std::int64_t step = label_step(p.cell_h, font->FontSize * 0.92f);
+  const std::int64_t step = label_step(p.cell_h, font_size(font) * 0.92f);
   const float room = p.cell_w - ui.px(4);
   for (std::int64_t r = p.rows.begin(); r < p.rows.end(); ++r) {
     const float middle = p.rows.center(r);
@@ -77,7 +77,7 @@ void draw_target_names(Ui& ui, const Trace& trace, const PlacedPane& p,
         id < 0 ? "\u2013"
                : place_label(ui, trace, trace.program().outcome_axis(), static_cast<int>(id));
     const float width = std::min(room, ui.measure(font, name).x);
-    ui.user_text(font, {p.columns.center(0) - width / 2, middle - font->FontSize * 0.55f},
+    ui.user_text(font, {p.columns.center(0) - width / 2, middle - font_size(font) * 0.55f},
                  ui.theme.text, name, room);
   }
 }
@@ -106,7 +106,7 @@ void draw_pane_numbers(Ui& ui, const Trace& trace, const PlacedPane& p, const Ce
       const ImVec2 size = ui.measure(font, words);
       const ImVec2 at = {p.columns.center(c) - size.x / 2, p.rows.center(r) - size.y / 2};
       const Color ink = std::isfinite(value) ? ink_on(color_at(scale, value)) : ui.theme.muted;
-      list->AddText(font, font->FontSize, {std::round(at.x), std::round(at.y)}, to_u32(ink),
+      list->AddText(font, drawn_size(font), {std::round(at.x), std::round(at.y)}, to_u32(ink),
                     words.data(), words.data() + words.size());
     }
   }

@@ -47,7 +47,7 @@ void draw_axes(Ui& ui, const Plot& plot) {
   for (const double mark : {-1.0, 0.0, 1.0}) {
     const std::string text = mark < 0 ? "−1" : mark > 0 ? "1" : "0";
     const ImVec2 at = plot.at(mark, mark);
-    ui.text_right(font, r.x0 - ui.px(5), at.y - font->FontSize / 2, ui.theme.muted, text);
+    ui.text_right(font, r.x0 - ui.px(5), at.y - font_size(font) / 2, ui.theme.muted, text);
     ui.text(font, {at.x - ui.measure(font, text).x / 2, r.y1 + ui.px(3)}, ui.theme.muted, text);
   }
 }
@@ -141,7 +141,7 @@ void draw_legend(Ui& ui, const Rect& r, const NumberCurve& curve) {
   const auto entry = [&](const std::string& words, const Color& color) {
     const float width = ui.measure(ui.fonts.note, words).x + ui.px(18);
     if (x + width > r.x1) return;
-    const float middle = r.y0 + ui.fonts.note->FontSize / 2;
+    const float middle = r.y0 + font_size(ui.fonts.note) / 2;
     list->AddRectFilled({x, middle - ui.px(2)}, {x + ui.px(10), middle + ui.px(2)}, to_u32(color));
     ui.text(ui.fonts.note, {x + ui.px(14), r.y0}, ui.theme.muted, words);
     x += width + ui.px(8);

@@ -108,7 +108,7 @@ class Rows {
 
   // What is said is what is read next: only where it writes by itself.
   void join(ImVec2 at, float next) {
-    const float half = ui_.px(4), read = ui_.fonts.mono->FontSize + ui_.px(3);
+    const float half = ui_.px(4), read = font_size(ui_.fonts.mono) + ui_.px(3);
     ImGui::GetWindowDrawList()->AddLine({at.x + half, at.y + line(1) - ui_.px(3)},
                                         {next + half, at.y + read}, to_u32(ui_.theme.muted),
                                         std::max(1.0f, ui_.px(1)));

@@ -67,7 +67,7 @@ void draw_mark(const Ui& ui, const Rect& bar, float share) {
 void draw_said(Ui& ui, const std::string& name, const std::string& label, const Rect& r,
                std::string_view why) {
   ui.drawn.add(name, r.min(), r.max(), false);
-  const float top = (r.y0 + r.y1 - ui.fonts.control->FontSize) / 2;
+  const float top = (r.y0 + r.y1 - font_size(ui.fonts.control)) / 2;
   ui.text(ui.fonts.control, {r.x0, top}, ui.theme.text, fitting(ui, label, r.width()), r.width());
   if (ImGui::IsMouseHoveringRect(r.min(), r.max()) && ImGui::IsWindowHovered()) ui.tooltip(why);
 }
@@ -119,7 +119,7 @@ void choice(const AppState& state, Ui& ui, const Outcome& outcome, std::size_t p
     ui.push(PickCell{{std::string(probs.name), cell}});
   }
   if (over) ui.tooltip(std::string(ui.tr("next.open")) + change);
-  ui.text(ui.fonts.mono, {number.x0, middle - ui.fonts.mono->FontSize / 2},
+  ui.text(ui.fonts.mono, {number.x0, middle - font_size(ui.fonts.mono) / 2},
           over ? ui.theme.text : ui.theme.muted, share_text(p));
 }
 

@@ -48,14 +48,14 @@ bool end_is_news(const std::string& sentence, bool active, bool writing) {
 }
 
 // The byte from which on the end of a sentence fits into `room`, at the beginning of a character.
-std::size_t fitting_end(const ImFont* font, const std::string& sentence, float room) {
+std::size_t fitting_end(ImFont* font, const std::string& sentence, float room) {
   std::size_t from = sentence.size();
   for (float width = 0; from > 0;) {
     std::size_t next = from - 1;
     while (next > 0 && (sentence[next] & 0xC0) == 0x80) --next;
     const std::string_view letter = std::string_view(sentence).substr(next, from - next);
     width +=
-        font->CalcTextSizeA(font->FontSize, 1e9f, 0, letter.data(), letter.data() + letter.size())
+        font->CalcTextSizeA(drawn_size(font), 1e9f, 0, letter.data(), letter.data() + letter.size())
             .x;
     if (width > room) break;
     from = next;
@@ -74,8 +74,8 @@ SeenText mark_cut(Ui& ui, ImVec2 at, float room, const std::string& sentence, bo
   ImFont* font = ui.fonts.sentence;
   const std::string begin = shortened(sentence, static_cast<std::size_t>(std::max(room, 1.0f)));
   if (ui.measure(font, begin).x <= room) return {at.x, at.x};
-  const ImVec2 corner{at.x + room + ui.px(16), at.y + font->FontSize * 1.3f};
-  ImGui::GetWindowDrawList()->AddRectFilled({at.x, at.y - font->FontSize * 0.2f}, corner,
+  const ImVec2 corner{at.x + room + ui.px(16), at.y + font_size(font) * 1.3f};
+  ImGui::GetWindowDrawList()->AddRectFilled({at.x, at.y - font_size(font) * 0.2f}, corner,
                                             to_u32(ui.theme.surface));
   if (!end) {
     ui.user_text(font, at, ui.theme.text, begin, room);
@@ -109,7 +109,7 @@ void panel_sentence(const AppState& state, Ui& ui, const Rect& r) {
   ImGui::PushFont(ui.fonts.sentence);
   ImGui::PushStyleColor(ImGuiCol_FrameBg, ImVec4(0, 0, 0, 0));
   ImGui::PushStyleVar(ImGuiStyleVar_FrameBorderSize, 0);
-  const float pad = (r.height() - ui.fonts.sentence->FontSize) / 2;
+  const float pad = (r.height() - font_size(ui.fonts.sentence)) / 2;
   ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ImVec2(ui.px(16), pad));
   ImGui::SetCursorScreenPos(r.min());
   ImGui::SetNextItemWidth(r.width() - count_width - ui.px(32));
@@ -141,7 +141,7 @@ void panel_sentence(const AppState& state, Ui& ui, const Rect& r) {
     ImGui::GetWindowDrawList()->AddRect(r.min(), r.max(), to_u32(ui.theme.text), ui.px(8), 0,
                                         ui.px(1.5f));
   const ImGuiInputTextState* typing = active ? ImGui::GetInputTextState(field) : nullptr;
-  draw_token_marks(state, ui, {seen.x - (typing ? typing->ScrollX : 0), r.y0 + pad}, seen.from,
+  draw_token_marks(state, ui, {seen.x - (typing ? scrolled(*typing) : 0), r.y0 + pad}, seen.from,
                    begin + room + ui.px(16), r.y1 - ui.px(7));
   ui.drawn.add("sentence", r.min(), {r.x1 - count_width - ui.px(32), r.y1});
   ui.kept_clear = {r.x0, r.y0, r.x1, r.y1};

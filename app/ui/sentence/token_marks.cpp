@@ -174,7 +174,7 @@ void draw_token_marks(const AppState& state, Ui& ui, ImVec2 at, float x0, float 
     }
     if (asks)
       list->AddRect({own - ui.px(3), at.y - ui.px(3)},
-                    {end + ui.px(3), at.y + font->FontSize + ui.px(2)}, to_u32(ui.theme.q),
+                    {end + ui.px(3), at.y + font_size(font) + ui.px(2)}, to_u32(ui.theme.q),
                     ui.px(4), 0, ui.px(1.5f));
     std::optional<float> weight;
     if (asked && i < asked->weights.size()) weight = asked->weights[i];

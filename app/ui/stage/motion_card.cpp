@@ -105,7 +105,7 @@ Card measured_card(const Told& told, ImFont* font) {
   const Ui& ui = told.ui;
   Card card;
   card.font = font;
-  card.line = std::round(font->FontSize * 1.5f);
+  card.line = std::round(font_size(font) * 1.5f);
   card.title = ui.px(26);
   card.pad = ui.px(8);
   card.between = ui.px(22);
@@ -222,7 +222,7 @@ void draw_line(const Told& told, const Card& card, std::size_t i, float x, float
                                               {x + card.width() + ui.px(4), y + card.line},
                                               to_u32(ui.theme.selection), ui.px(3));
   }
-  y += (card.line - card.font->FontSize) / 2;
+  y += (card.line - font_size(card.font)) / 2;
   ui.user_text(card.font, {x, y}, ui.theme.muted, line.name, card.name - ui.px(6));
   const float end = x + card.width();
   ui.text_right(card.font, end, y, ui.theme.text, line.amount);
@@ -294,7 +294,7 @@ void draw_lines(const Told& told, const Card& card, const Motion& m) {
   std::size_t slot = 0;
   if (first > 0) {
     const ImVec2 at = place(slot++);
-    const float y = at.y + (card.line - card.font->FontSize) / 2;
+    const float y = at.y + (card.line - font_size(card.font)) / 2;
     const double sum = told.telling.running(first);
     const std::string words = told.telling.exponentials ? number_text(sum) : signed_number(sum);
     ui.text_right(card.font, at.x + card.width(), y, ui.theme.muted, words);

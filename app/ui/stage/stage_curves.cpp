@@ -30,7 +30,7 @@ void draw_axes(Ui& ui, const Plot& plot) {
     list->AddLine(plot.at(plot.x0, 0), plot.at(plot.x1, 0), to_u32(ui.theme.muted));
   if (plot.x0 < 0 && plot.x1 > 0)
     list->AddLine(plot.at(0, plot.y0), plot.at(0, plot.y1), to_u32(ui.theme.muted));
-  const float half = ui.fonts.mono_small->FontSize / 2;
+  const float half = font_size(ui.fonts.mono_small) / 2;
   for (const double mark : {plot.low_mark, plot.high_mark}) {
     const float y = std::clamp(plot.at(0, mark).y, plot.r.y0 + ui.px(4), plot.r.y1 - ui.px(4));
     ui.text_right(ui.fonts.mono_small, plot.r.x0 - ui.px(5), y - half, ui.theme.muted,
@@ -166,9 +166,9 @@ void draw_column_curves(const AppState& state, Ui& ui, const Rect& r, const Step
                                                   8);
     }
     // Its name at its right end, where no other name stands.
-    const float y = points.back().y - ui.fonts.mono_small->FontSize / 2;
+    const float y = points.back().y - font_size(ui.fonts.mono_small) / 2;
     const bool free = std::none_of(taken.begin(), taken.end(), [&](float other) {
-      return std::fabs(other - y) < ui.fonts.mono_small->FontSize;
+      return std::fabs(other - y) < font_size(ui.fonts.mono_small);
     });
     if (!free) continue;
     taken.push_back(y);

@@ -147,8 +147,8 @@ void draw_picked_rows(Ui& ui, const Trace& trace, const StagePlacement& placemen
     const float bend = (right - left) * 0.5f;
     list->AddBezierCubic({left, y0}, {left + bend, y0}, {right - bend, y1}, {right, y1},
                          to_u32(color), ui.px(lit ? 2.0f : 1.0f), 24);
-    if (!lit && result.cell_h < ui.fonts.mono_small->FontSize) return;
-    ui.text_right(ui.fonts.mono_small, id_right, y1 - ui.fonts.mono_small->FontSize / 2,
+    if (!lit && result.cell_h < font_size(ui.fonts.mono_small)) return;
+    ui.text_right(ui.fonts.mono_small, id_right, y1 - font_size(ui.fonts.mono_small) / 2,
                   lit ? ui.theme.q : ui.theme.muted,
                   std::to_string(ids[static_cast<std::size_t>(t)]));
   };

@@ -103,7 +103,7 @@ void draw_shared_heads(const AppState& state, Ui& ui, const Rect& area, const St
   c.lower = c.at.y + c.side + between;
   ui.drawn.add("share", {x0, c.at.y}, {x0 + width, c.lower + c.side});
   const auto name = [&](float y, const std::string& words) {
-    ui.text(ui.fonts.note, {x0, y + (c.side - ui.fonts.note->FontSize) / 2}, ui.theme.muted, words,
+    ui.text(ui.fonts.note, {x0, y + (c.side - font_size(ui.fonts.note)) / 2}, ui.theme.muted, words,
             names);
   };
   name(c.at.y, upper);

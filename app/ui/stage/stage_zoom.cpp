@@ -125,10 +125,10 @@ void zoom_controls(Ui& ui, const StagePlacement& placement, const Rect& column, 
     if (now.count == 0 || now.sees_all()) return;
     if (y + ui.px(34) > column.y1) return;
     ui.text(ui.fonts.note, {at.x, y}, ui.theme.muted, ui.tr(id, {{"n", count_text(now.count)}}));
-    y += ui.fonts.note->FontSize + ui.px(3);
+    y += font_size(ui.fonts.note) + ui.px(3);
     ui.text(ui.fonts.mono_small, {at.x, y}, ui.theme.text,
             count_text(now.begin()) + "–" + count_text(now.end() - 1));
-    y += ui.fonts.mono_small->FontSize + ui.px(6);
+    y += font_size(ui.fonts.mono_small) + ui.px(6);
   };
   words(PageAxis::kRows, "zoom.rows");
   words(PageAxis::kColumns, "zoom.columns");

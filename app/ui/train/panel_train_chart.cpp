@@ -263,7 +263,7 @@ float entry_width(const Ui& ui, const Line& line) {
 
 void draw_entry(const AppState& state, Ui& ui, const Line& line, double step, const Rect& r) {
   const auto point = nearest_point(line, shown_curve(state).curve, step);
-  const float middle = (r.y0 + r.y1) / 2, y = middle - ui.fonts.control->FontSize / 2 - ui.px(1);
+  const float middle = (r.y0 + r.y1) / 2, y = middle - font_size(ui.fonts.control) / 2 - ui.px(1);
   if (!line.other_tokens)
     ImGui::GetWindowDrawList()->AddRectFilled({r.x0, middle - ui.px(1.5f)},
                                               {r.x0 + ui.px(14), middle + ui.px(1.5f)},

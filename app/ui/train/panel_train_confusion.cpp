@@ -80,7 +80,7 @@ float train_confusion(const AppState& state, Ui& ui, const Rect& r) {
                                                   {"step", count_text(point->step)}})) +
        ui.px(8);
   const float names = std::min(ui.px(96), (right - left) * 0.35f);
-  const float tall = std::max(ui.px(24), ui.fonts.control->FontSize + ui.px(6));
+  const float tall = std::max(ui.px(24), font_size(ui.fonts.control) + ui.px(6));
   const Rect cells{left + names, y + ui.px(20), right,
                    y + ui.px(20) + tall * static_cast<float>(m.size())};
   const float wide = cells.width() / static_cast<float>(m.size());

@@ -85,7 +85,7 @@ void join(Ui& ui, ImVec2 target, ImVec2 next_token) {
 // The places that fit, in three rows.
 void draw_places(Ui& ui, const std::vector<ShiftedPlace>& places, const Rect& r) {
   const float rows[] = {r.y0, r.y0 + ui.px(40), r.y0 + ui.px(62)};
-  const float half = ui.fonts.mono->FontSize + ui.px(2);
+  const float half = font_size(ui.fonts.mono) + ui.px(2);
   float x = r.x0, before = -1;
   for (const ShiftedPlace& place : places) {
     float wide = 0;

@@ -94,7 +94,7 @@ void train_transport(const AppState& state, Ui& ui, const Rect& r) {
                     ui.tr("train.newest.help")))
       ui.push(MarkStep{});
   }
-  const float text_y = middle - ui.fonts.control->FontSize / 2 - ui.px(1);
+  const float text_y = middle - font_size(ui.fonts.control) / 2 - ui.px(1);
   x += ui.px(8);
   const std::string step = step_words(state, ui), speed = speed_words(state, ui);
   const std::string memory = ui.tr(

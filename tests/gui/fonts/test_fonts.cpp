@@ -16,8 +16,8 @@ PixelRect pixels_of(const ImFontAtlas& atlas, const ImFontGlyph& g) {
   const auto at = [](float share, int size) {
     return static_cast<int>(std::lround(share * static_cast<float>(size)));
   };
-  return {at(g.U0, atlas.TexWidth), at(g.V0, atlas.TexHeight), at(g.U1, atlas.TexWidth),
-          at(g.V1, atlas.TexHeight)};
+  const AtlasPixels all = pixels_in(atlas);
+  return {at(g.U0, all.width), at(g.V0, all.height), at(g.U1, all.width), at(g.V1, all.height)};
 }
 
 // The picture of a glyph, row by row.
@@ -25,7 +25,8 @@ std::vector<unsigned char> picture(const ImFontAtlas& atlas, const ImFontGlyph& 
   const PixelRect at = pixels_of(atlas, g);
   std::vector<unsigned char> pixels;
   for (int y = at.y0; y < at.y1; ++y) {
-    const unsigned char* row = atlas.TexPixelsAlpha8 + y * atlas.TexWidth;
+    const AtlasPixels all = pixels_in(atlas);
+    const unsigned char* row = all.bytes + y * all.width;
     pixels.insert(pixels.end(), row + at.x0, row + at.x1);
   }
   return pixels;
@@ -46,7 +47,7 @@ std::vector<std::optional<GlyphLook>> looks() {
   std::vector<std::optional<GlyphLook>> found;
   for (const ImFont* font : atlas.Fonts) {
     for (const char32_t c : kLater) {
-      const ImFontGlyph* g = font->FindGlyphNoFallback(static_cast<ImWchar>(to_line_character(c)));
+      const ImFontGlyph* g = find_own_glyph(font, static_cast<ImWchar>(to_line_character(c)));
       found.emplace_back();
       if (g) found.back() = {g->X0, g->Y0, g->X1, g->Y1, g->AdvanceX, picture(atlas, *g)};
     }
@@ -95,20 +96,21 @@ TEST_CASE("fonts: where the room is used up it is said, and a new atlas has all"
   fonts.build(1, Language::kEnglish);
   CHECK_FALSE(fonts.is_lacking());
   for (char32_t there = 0x4E00; there < c; ++there)
-    CHECK(fonts.set().body->FindGlyphNoFallback(static_cast<ImWchar>(there)));
+    CHECK(find_own_glyph(fonts.set().body, static_cast<ImWchar>(there)));
   // No two glyphs share pixels.
   fonts.need("龙鹤");
   REQUIRE(fonts.grow());
   const ImFontAtlas& atlas = *ImGui::GetIO().Fonts;
-  std::vector<int> taken(static_cast<std::size_t>(atlas.TexWidth) * atlas.TexHeight);
+  std::vector<int> taken(static_cast<std::size_t>(pixels_in(atlas).width) *
+                         pixels_in(atlas).height);
   int shared = 0;
   for (const ImFont* font : atlas.Fonts) {
-    for (const ImFontGlyph& g : font->Glyphs) {
+    for (const ImFontGlyph& g : glyphs_of(font)) {
       if (!g.Visible || g.Codepoint < 0x2E80) continue;
       const PixelRect at = pixels_of(atlas, g);
       for (int y = at.y0; y < at.y1; ++y) {
         for (int x = at.x0; x < at.x1; ++x)
-          shared += std::exchange(taken[y * atlas.TexWidth + x], 1);
+          shared += std::exchange(taken[y * pixels_in(atlas).width + x], 1);
       }
     }
   }

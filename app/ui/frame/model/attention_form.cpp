@@ -1,7 +1,9 @@
 #include "app/ui/frame/model/attention_form.h"
 
+#include <charconv>
 #include <string>
 
+#include "app/ui/kit/number_row.h"
 #include "core/base/error.h"
 #include "core/graph/masks/layer_list.h"
 
@@ -32,20 +34,22 @@ bool real_field(Form& form, const std::string& id, std::string_view label, std::
   ImGui::SetNextItemWidth(r.width());
   ImGui::PushFont(ui.fonts.mono);
   ImGui::PushStyleVar(ImGuiStyleVar_FramePadding,
-                      ImVec2(ui.px(8), (r.height() - ui.fonts.mono->FontSize) / 2));
+                      ImVec2(ui.px(8), (r.height() - font_size(ui.fonts.mono)) / 2));
   ImGui::PushStyleColor(ImGuiCol_Text, to_u32(free ? ui.theme.text : ui.theme.muted));
-  double typed = value;
+  char shown[32];
+  char* end = std::to_chars(shown, std::end(shown), value, std::chars_format::general, 9).ptr;
+  std::string text(shown, end);
   ui.before_field(id);
-  const bool entered = ImGui::InputDouble(
-      ("##" + id).c_str(), &typed, 0, 0, "%.9g",
-      ImGuiInputTextFlags_EnterReturnsTrue | (free ? 0 : ImGuiInputTextFlags_ReadOnly));
+  const bool entered = number_text_field(("##" + id).c_str(), text, !free);
   ui.after_field(id);
   ImGui::PopStyleColor();
   ImGui::PopStyleVar();
   ImGui::PopFont();
   form.next();
-  if (!free || !entered) return false;
-  if (!(limits.zero && typed == 0)) typed = std::clamp(typed, limits.low, limits.high);
+  const std::optional<double> number = typed_number(text);
+  if (!free || !entered || !number) return false;
+  const bool off = limits.zero && *number == 0;
+  const double typed = off ? 0 : std::clamp(*number, limits.low, limits.high);
   const bool changed = typed != value;
   value = typed;
   return changed;

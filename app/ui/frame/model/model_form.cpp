@@ -21,7 +21,7 @@ bool number_field(Form& form, const char* id, std::string_view label, int& value
   ImGui::SetNextItemWidth(r.width() - 2 * side - ui.px(6));
   ImGui::PushFont(ui.fonts.mono);
   ImGui::PushStyleVar(ImGuiStyleVar_FramePadding,
-                      ImVec2(ui.px(8), (r.height() - ui.fonts.mono->FontSize) / 2));
+                      ImVec2(ui.px(8), (r.height() - font_size(ui.fonts.mono)) / 2));
   int typed = value;
   ImGui::PushStyleColor(ImGuiCol_Text, to_u32(free ? ui.theme.text : ui.theme.muted));
   ui.before_field(id);

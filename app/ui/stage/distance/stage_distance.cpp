@@ -105,7 +105,7 @@ void draw_lines(Ui& ui, const Chart& chart, const Lines& lines) {
   for (const auto& line : lines.heads)
     draw_chart_line(ui, chart, line, faded(ui.theme.muted, 0.6f), ui.px(1.25f));
   draw_chart_line(ui, chart, lines.heads[strong], ui.theme.text, ui.px(2));
-  const float height = ui.fonts.note->FontSize;
+  const float height = font_size(ui.fonts.note);
   const auto names = name_places(chart, lines, height);
   const bool all = names.empty() || names.front().second >= chart.area.y0 - height;
   for (const auto& [h, y] : names) {
