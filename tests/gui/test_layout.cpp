@@ -178,6 +178,30 @@ TEST_CASE("layout: no words lie over other words, and each shows its letters") {
   }
 }
 
+TEST_CASE("layout: a step's title, formula and links lie beside each other, pixel by pixel") {
+  Gui gui(small_document(2, 4, 16));
+  for (const Language language : {Language::kEnglish, Language::kChinese}) {
+    gui.push(ChooseLanguage{language});
+    for (const std::string step : {"blocks.0.ln2.normalized", "pos_embed"}) {
+      gui.push(GoToStep{step});
+      for (float width = 900; width < 1500; width += 1) {
+        gui.set_size(width, 720);
+        gui.frame();
+        INFO(step, " at width ", width);
+        const DrawnControl stage = gui.rect("panel/stage");
+        std::vector<Box> boxes;
+        for (const DrawnText& t : gui.texts()) {
+          const bool in_header = t.min.x >= stage.min.x && t.max.x <= stage.max.x &&
+                                 t.min.y >= stage.min.y && t.max.y <= stage.min.y + 70;
+          if (in_header) boxes.push_back({"'" + t.words + "'", t.min, t.max});
+        }
+        REQUIRE(boxes.size() >= 3);
+        CHECK(first_overlap(boxes) == "");
+      }
+    }
+  }
+}
+
 TEST_CASE("layout: very small windows still show the stage") {
   Gui gui(small_document());
   gui.push(ChooseLanguage{each_language()});

@@ -223,7 +223,7 @@ std::string learned_from(const AppState& state, const Ui& ui) {
     const auto count = static_cast<double>(parameter_count(*model));
     return ui.tr("model.from_folder", {{"count", amount_text(ui.language, count)}});
   }
-  return std::string(ui.tr(state.derived.computing ? "model.opening" : "model.trained"));
+  return std::string(ui.tr(state.derived.computing ? "model.opening" : "model.not_open"));
 }
 
 }  // namespace

@@ -111,6 +111,7 @@ inline void keep_textures(ImDrawData& data) { data.Textures = nullptr; }
 
 #else
 
+// 1.90 and 1.91 round it down.
 inline float font_size(const ImFont* font) { return font->FontSize; }
 inline float drawn_size(const ImFont* font) { return font->FontSize; }
 inline void begin_font(ImFontAtlas&, std::span<unsigned char>, float, ImFontConfig&) {}

@@ -185,16 +185,17 @@ float draw_stage_header(const AppState& state, Ui& ui, const Rect& r, const Step
   const float right = r.x1 - ui.px(34);  // beside the button for the whole window
   const float right_width = wide ? std::max(formula_width, shapes_width) : formula_width;
   const float fx = right - right_width;
-  if (fx > left_end) ui.formula({fx, y + ui.px(2)}, text.formula);
-  const bool said = random_words(state, ui, left_end, y + ui.px(9), fx > left_end ? fx : right);
-  left_end = lab_links(ui, {left_end, y + ui.px(9)}, fx > left_end ? fx - ui.px(12) : right,
+  const bool beside = fx > left_end;  // the formula stands behind the title
+  if (beside) ui.formula({fx, y + ui.px(2)}, text.formula);
+  const bool said = random_words(state, ui, left_end, y + ui.px(9), beside ? fx : right);
+  left_end = lab_links(ui, {left_end, y + ui.px(9)}, beside ? fx - ui.px(12) : right,
                        labs_of_step(trace, step), "lab/link/stage");
   // On a narrow stage the shapes stand before the formula, where there is room.
   if (!wide && fx - ui.px(20) - shapes_width > left_end)
     draw_words(ui, ui.fonts.mono, {fx - ui.px(20) - shapes_width, y + ui.px(8)}, shapes);
   y += ui.px(low ? 29 : 34);
   // A formula longer than what the title leaves has a line of its own.
-  const bool own_line = fx <= left_end && formula_width <= right - x && r.height() >= ui.px(400);
+  const bool own_line = !beside && formula_width <= right - x && r.height() >= ui.px(400);
   const float shapes_x = own_line ? right - shapes_width : fx;
   if (own_line) {
     ui.formula({x, y}, text.formula);

@@ -98,6 +98,16 @@ TEST_CASE(
   CHECK(inconsistency(gui.state()) == "");
 }
 
+TEST_CASE("real models: one that is not there any more is not called trained") {
+  Document document = small_document(1, 2, 8);
+  document.model = "/no/such/folder";
+  Gui gui(document, {1280, 720});
+  gui.frame(2);
+  REQUIRE_FALSE(gui.state().derived.problem.empty());
+  CHECK(gui.shows("Not open: nothing of it was run"));
+  CHECK_FALSE(gui.shows("Trained model"));
+}
+
 TEST_CASE("real models: while one is opened its switches stand, however narrow the window is") {
   const TemporaryFolder folder;
   Document document;
