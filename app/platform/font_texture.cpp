@@ -1,9 +1,8 @@
 #include "app/platform/font_texture.h"
 
-#include <epoxy/gl.h>
-#include <imgui_impl_opengl3.h>
-
 #include <cstdint>
+
+#include "app/platform/backend_compat.h"
 
 namespace headlight {
 namespace {
@@ -39,11 +38,8 @@ void make_texture(const ImFontAtlas& atlas) {
 // of none yet, so of ImGui's small one.
 void FontTexture::begin() {
   ImGui_ImplOpenGL3_CreateDeviceObjects();
-#if IMGUI_VERSION_NUM < 19200
-  ImGui_ImplOpenGL3_DestroyFontsTexture();
-#endif
-  ImGui::GetIO().Fonts->Clear();
   keep_textures(ImGui::GetIO());
+  ImGui::GetIO().Fonts->Clear();
   glGenTextures(1, &texture_);
 }
 

@@ -1,12 +1,10 @@
 #include "app/platform/heatmap_bridge.h"
 
-#include "app/ui/kit/font_compat.h"
-#include "core/base/random.h"
-
-#include <imgui_impl_opengl3.h>
-
 #include <algorithm>
 #include <cmath>
+
+#include "app/platform/backend_compat.h"
+#include "core/base/random.h"
 
 namespace headlight {
 namespace {

@@ -1,15 +1,10 @@
 #include "app/platform/window_input.h"
 
-#include <epoxy/gl.h>
-// GLFW after epoxy, which brings the OpenGL declarations.
-#define GLFW_INCLUDE_NONE
-#include <GLFW/glfw3.h>
-#include <imgui_impl_glfw.h>
-
 #include <algorithm>
 #include <set>
 #include <unordered_map>
 
+#include "app/platform/backend_compat.h"
 #include "app/ui/kit/fonts.h"
 
 namespace headlight {
@@ -50,18 +45,6 @@ void WindowInput::install_key_callbacks() {
     of(w).keys_.push_back({true, c, 0, 0, 0, 0});
   });
 }
-
-namespace {
-
-// Before 1.87 Dear ImGui asks for it itself.
-void tell_mouse_position([[maybe_unused]] GLFWwindow* window, [[maybe_unused]] double x,
-                         [[maybe_unused]] double y) {
-#if IMGUI_VERSION_NUM >= 18700
-  ImGui_ImplGlfw_CursorPosCallback(window, x, y);
-#endif
-}
-
-}  // namespace
 
 void WindowInput::install_other_callbacks() {
   glfwSetMouseButtonCallback(window_, [](GLFWwindow* w, int button, int action, int mods) {
@@ -139,50 +122,16 @@ bool moves_keyboard(int key, bool ctrl) {
 
 }  // namespace
 
-void WindowInput::pass_on(const Key& input) {
-#if IMGUI_VERSION_NUM >= 18900
-  // The backend asks which modifiers are held now; what counts is which were when the key came.
-  // That a modifier itself came, X11 does not count.
-  const auto tell = [&](ImGuiKey modifier, int bit, int left, int right) {
-    const bool itself = input.key == left || input.key == right;
-    const bool down = itself ? input.action != GLFW_RELEASE : (input.mods & bit) != 0;
-    ImGui::GetIO().AddKeyEvent(modifier, down);
-  };
-  tell(ImGuiMod_Ctrl, GLFW_MOD_CONTROL, GLFW_KEY_LEFT_CONTROL, GLFW_KEY_RIGHT_CONTROL);
-  tell(ImGuiMod_Shift, GLFW_MOD_SHIFT, GLFW_KEY_LEFT_SHIFT, GLFW_KEY_RIGHT_SHIFT);
-  tell(ImGuiMod_Alt, GLFW_MOD_ALT, GLFW_KEY_LEFT_ALT, GLFW_KEY_RIGHT_ALT);
-  tell(ImGuiMod_Super, GLFW_MOD_SUPER, GLFW_KEY_LEFT_SUPER, GLFW_KEY_RIGHT_SUPER);
-  ImVector<ImGuiInputEvent>& events = ImGui::GetCurrentContext()->InputEventsQueue;
-  const int before = events.Size;
-#endif
-  ImGui_ImplGlfw_KeyCallback(window_, input.key, input.scancode, input.action, input.mods);
-#if IMGUI_VERSION_NUM >= 18900
-  for (int i = events.Size - 1; i >= before; --i) {
-    const bool is_key = events[i].Type == ImGuiInputEventType_Key;
-    if (is_key && (events[i].Key.Key & ImGuiMod_Mask_) != 0) events.erase(&events[i]);
-  }
-#endif
-}
-
 // A field that is being left or entered still says the opposite: wait until it is done.
 bool WindowInput::waits() const {
   const Requests& next = shell_.state().requests;
   return hold_ > 0 || next.leave_field || next.focus_sentence || next.focus.move != 0;
 }
 
-// From 1.87 on Dear ImGui lays up what happens, and takes some of it in each frame.
-bool WindowInput::lays_up() {
-#if IMGUI_VERSION_NUM >= 18700
-  return ImGui::GetCurrentContext()->InputEventsQueue.Size > 0;
-#else
-  return false;
-#endif
-}
-
 // ImGui 1.86 sees only how the keys stand when a frame begins. So that nothing typed fast is lost
 // or changes its order, a frame takes input up to the first key that would hide an earlier one.
 void WindowInput::drain() {
-  if (lays_up()) return want_frames(3);
+  if (has_input_left()) return want_frames(3);
   if (waits()) {
     hold_ = std::max(0, hold_ - 1);
     return want_frames(3);
@@ -247,7 +196,7 @@ bool WindowInput::on_key(const Key& input) {
       return true;
     }
   }
-  pass_on(input);
+  tell_key(window_, input.key, input.scancode, input.action, input.mods);
   // Enter in a field may close its sheet; what is typed next is for what comes then.
   const bool enter = input.key == GLFW_KEY_ENTER || input.key == GLFW_KEY_KP_ENTER;
   if (enter && input.action == GLFW_PRESS) hold_ = kFramesToMoveKeyboard;

@@ -38,8 +38,6 @@ class WindowInput {
   void install_key_callbacks();
   void install_other_callbacks();
   bool waits() const;
-  static bool lays_up();
-  void pass_on(const Key&);
   bool is_composed(const Key&);
   bool on_key(const Key&);
   void on_character(unsigned c);

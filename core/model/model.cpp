@@ -166,16 +166,6 @@ Message not_finite_note(const Model& model) {
                  {{"n", count_text(std::ssize(names))}, {"names", list}}};
 }
 
-void check_row_ids(std::span<const int> ids, std::int64_t rows) {
-  for (std::size_t i = 0; i < ids.size(); ++i) {
-    if (ids[i] >= 0 && ids[i] < rows) continue;
-    throw UsageError(Message{"model.no_id",
-                             {{"place", std::to_string(i)},
-                              {"got", std::to_string(ids[i])},
-                              {"last", std::to_string(rows - 1)}}});
-  }
-}
-
 void check_ids(const Model& model, std::span<const int> ids) {
   check_row_ids(ids, model.file.vocab);
 }

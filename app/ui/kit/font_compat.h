@@ -103,12 +103,6 @@ inline void add_glyph(ImFontAtlas& atlas, ImFont& font, ImFontGlyph glyph) {
 }
 inline void end_glyphs(ImFont&) {}
 
-/// Before the first frame, and before each is drawn: the textures of fonts are the program's own.
-inline void keep_textures(ImGuiIO& io) {
-  io.BackendFlags &= ~ImGuiBackendFlags_RendererHasTextures;
-}
-inline void keep_textures(ImDrawData& data) { data.Textures = nullptr; }
-
 #else
 
 // 1.90 and 1.91 round it down.
@@ -150,9 +144,6 @@ inline void add_glyph(ImFontAtlas&, ImFont& font, const ImFontGlyph& g) {
                 g.U1, g.V1, g.AdvanceX);
 }
 inline void end_glyphs(ImFont& font) { font.BuildLookupTable(); }
-
-inline void keep_textures(ImGuiIO&) {}
-inline void keep_textures(ImDrawData&) {}
 
 #endif
 

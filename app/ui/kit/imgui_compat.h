@@ -1,5 +1,5 @@
-// What differs between versions of Dear ImGui, 1.86 (Debian 12) to 1.92; asked here and, of fonts,
-// in font_compat.h alone.
+// What differs between versions of Dear ImGui, 1.86 (Debian 12) to 1.92; of fonts in font_compat.h,
+// of its backends in platform/backend_compat.h.
 #pragma once
 
 #include <imgui.h>

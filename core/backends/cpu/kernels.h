@@ -35,8 +35,6 @@ struct Product {
 /// Every cell is summed in the same order whatever piece of C is asked for, so products may be cut
 /// anywhere. `scratch` has kScratchFloats cells and starts on a 64-byte boundary.
 void multiply(const Product&, float* scratch);
-/// The same for products of one row; multiply() calls it where it is faster.
-void multiply_row(const Product&, float* scratch);
 
 /// A sum of `inner` terms is made of so many parts, each summed on its own; where part i begins.
 std::int64_t sum_parts(std::int64_t inner);

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "core/backends/cpu/kernels.h"
-#include "core/backends/cpu/products/tile.h"
+#include "core/backends/cpu/products/panel.h"
 #include "core/backends/cpu/simd.h"
 
 namespace headlight::kernels {

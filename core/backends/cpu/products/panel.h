@@ -23,6 +23,8 @@ static_assert(kPanelScratch <= kScratchFloats);
 
 /// Any product, by panels.
 void multiply_panels(const Product&, float* scratch);
+/// Products of one row.
+void multiply_row(const Product&, float* scratch);
 
 /// Copies rows [k, k + inner) of columns [j, j + columns) of B, which is transposed, so that they
 /// lie in rows of `width`; columns past the end become 0. By squares of packets.
