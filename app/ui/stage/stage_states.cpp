@@ -6,6 +6,17 @@
 #include "core/train/model_recipe.h"
 
 namespace headlight {
+namespace {
+
+// A reason as a part of a sentence: some of them end as sentences do.
+std::string without_end(std::string reason) {
+  for (const std::string_view end : {".", "。"}) {
+    if (reason.ends_with(end)) reason.resize(reason.size() - end.size());
+  }
+  return reason;
+}
+
+}  // namespace
 
 void draw_stage_without_trace(const AppState& state, Ui& ui, const Rect& r) {
   const Derived& d = state.derived;
@@ -20,7 +31,7 @@ void draw_stage_without_trace(const AppState& state, Ui& ui, const Rect& r) {
   const std::string id = "stage." + std::string(kind);
   const float width = std::min(r.width() - ui.px(48), ui.px(520));
   const std::string title = ui.tr(id + ".title", {});
-  const std::string words = ui.tr(id + ".words", {{"why", d.problem}});
+  const std::string words = ui.tr(id + ".words", {{"why", without_end(d.problem)}});
   const float words_height = ui.wrapped_height(ui.fonts.body, width, words);
   const float height = ui.px(42) + words_height + (empty || stopped ? ui.px(46) : 0);
   // A little above the middle, as a page of its own.
@@ -51,7 +62,7 @@ void draw_stage_without_trace(const AppState& state, Ui& ui, const Rect& r) {
   y += ui.px(46);
   if (!d.problem.empty()) {
     ui.wrapped(ui.fonts.body, {x, y + ui.px(8)}, width, ui.theme.muted,
-               ui.tr("stage.empty.now", {{"why", d.problem}}));
+               ui.tr("stage.empty.now", {{"why", without_end(d.problem)}}));
   }
 }
 

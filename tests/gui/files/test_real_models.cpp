@@ -105,6 +105,7 @@ TEST_CASE("real models: one that is not there any more is not called trained") {
   gui.frame(2);
   REQUIRE_FALSE(gui.state().derived.problem.empty());
   CHECK(gui.shows("Not open: nothing of it was run"));
+  CHECK(gui.shows("again. Change the sentence"));
   CHECK_FALSE(gui.shows("Trained model"));
 }
 
