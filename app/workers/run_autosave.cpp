@@ -33,7 +33,8 @@ RunAutosave::RunAutosave(std::string folder, double every)
                {.finishes = true}) {}
 
 void RunAutosave::write(std::uint64_t run, std::shared_ptr<const RunCheckpoint> checkpoint) {
-  mailbox_.post({run, false}, {std::move(checkpoint), 0});
+  if (mailbox_.post({run, false}, {std::move(checkpoint), 0}) == 0)
+    note(run, nullptr, Message{"error.no_thread"});
 }
 
 void RunAutosave::discard(std::uint64_t run, std::int64_t step) {

@@ -1,5 +1,7 @@
 #include "app/workers/trace_worker.h"
 
+#include <new>
+
 #include "app/workers/gpu.h"
 #include "app/workers/guarded_backend.h"
 #include "app/workers/rates/op_rates.h"
@@ -7,6 +9,7 @@
 #include "app/workers/timed_backend.h"
 #include "core/autodiff/backward.h"
 #include "core/base/error.h"
+#include "core/io/file_steps.h"
 #include "core/run/targets.h"
 
 namespace headlight {
@@ -238,6 +241,8 @@ LoadedModel TraceWorker::load(const std::string& ref) {
   LoadedModel loaded{ref, nullptr, {}};
   try {
     loaded.model = runner_.load(ref);
+  } catch (const std::bad_alloc&) {
+    loaded.problem = Message{"folder.no_memory", {{"path", shown(ref)}}};
   } catch (...) {
     loaded.problem = caught_problem();
   }

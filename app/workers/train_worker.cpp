@@ -61,7 +61,14 @@ TrainWorker::TrainWorker(int threads, RunAutosave* autosave)
 
 TrainWorker::~TrainWorker() = default;
 
-void TrainWorker::push(Command command) { mailbox_.post(next_command_++, std::move(command)); }
+void TrainWorker::push(Command command) {
+  const std::uint64_t key = next_command_++;
+  if (mailbox_.post(key, std::move(command)) != 0) return;
+  const auto refused = mailbox_.take(key);
+  // There has been no thread yet, and so no run but the one that is to be prepared, if any.
+  const std::uint64_t wanted = wanted_run();
+  if (refused && wanted != 0) take_back(wanted, refused->problem);
+}
 
 void TrainWorker::use_gpu(std::unique_ptr<Gpu> gpu) { gpu_ = std::move(gpu); }
 

@@ -79,7 +79,7 @@ class TrainWorker {
   void load_task(const RunPlan&, const ProgressFunction&);
   std::uint64_t awaited_run();
   void put_aside();
-  bool is_wanted(std::uint64_t id);
+  std::uint64_t wanted_run();
   void keep_safe();
   void make_step();
   void stand_still();

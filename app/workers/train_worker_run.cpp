@@ -27,9 +27,9 @@ void TrainWorker::put_aside() {
   }
 }
 
-bool TrainWorker::is_wanted(std::uint64_t id) {
+std::uint64_t TrainWorker::wanted_run() {
   const std::lock_guard lock(mutex_);
-  return wanted_ == id;
+  return wanted_;
 }
 
 void TrainWorker::prepare(const RunPlan& plan, std::uint64_t id, bool on_gpu) {
@@ -114,7 +114,7 @@ void TrainWorker::make_run(const RunPlan& plan, std::uint64_t id, bool on_gpu) {
     options.storage = half ? NumberFormat::kBfloat16 : NumberFormat::kFloat32;
     kept[half] = kept_activation_bytes(plan.config, learner.shape(), options, plan.settings.batch);
   }
-  if (!is_wanted(id)) throw Cancelled();
+  if (wanted_run() != id) throw Cancelled();
   put_aside();
   run_ = std::move(made);
   ++run_id_;

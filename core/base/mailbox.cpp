@@ -2,6 +2,7 @@
 
 #include <exception>
 #include <new>
+#include <system_error>
 
 #include "core/base/error.h"
 
@@ -14,6 +15,10 @@ Message caught_problem() {
     return error.message();
   } catch (const std::bad_alloc&) {
     return Message{"error.no_memory"};
+  } catch (const std::system_error& error) {
+    if (error.code() == std::errc::resource_unavailable_try_again)
+      return Message{"error.no_thread"};
+    return Message{"error.unexpected", {{"what", error.what()}}};
   } catch (const std::exception& error) {
     return Message{"error.unexpected", {{"what", error.what()}}};
   } catch (...) {

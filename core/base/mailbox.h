@@ -71,20 +71,15 @@ class Mailbox {
   Mailbox(const Mailbox&) = delete;
   Mailbox& operator=(const Mailbox&) = delete;
 
-  /// Asks for something. 0 once stop() was called: nothing will come of it. Throws, and nothing is
-  /// waited for, where the system gives no thread.
+  /// Asks for something. 0: nothing will come of it, because stop() was called, or because the
+  /// system gives no thread, which is the answer then; the next request tries again.
   Id post(const Key& key, Request request, bool hurry = true) {
     const std::lock_guard lock(mutex_);
     if (stopping_) return 0;
     if (!options_.finishes) forget(key);
     waiting_.insert_or_assign(key, Waiting{++last_id_, std::move(request)});
     hurry_ = hurry;
-    try {
-      if (!thread_.joinable()) thread_ = std::thread([this] { loop(); });
-    } catch (...) {
-      waiting_.erase(key);
-      throw;
-    }
+    if (!has_thread(key)) return 0;
     changed_.notify_all();
     return last_id_;
   }
@@ -158,6 +153,16 @@ class Mailbox {
     Request request;
   };
 
+  bool has_thread(const Key& key) {
+    try {
+      if (!thread_.joinable()) thread_ = std::thread([this] { loop(); });
+      return true;
+    } catch (...) {
+      waiting_.erase(key);
+      replies_.insert_or_assign(key, Reply{last_id_, {}, caught_problem()});
+      return false;
+    }
+  }
   bool is_busy() const { return !waiting_.empty() || running_; }
   bool is_open(const Key& key) const { return waiting_.contains(key) || running_ == key; }
   void cancel() {

@@ -1,9 +1,6 @@
 #include "core/graph/program_memory.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstdio>
 #include <limits>
 
 #include "core/base/error.h"
@@ -254,25 +251,6 @@ void fill_inputs(const Program& program, std::span<const int> ids, std::span<con
   fill_all(program.targets, -1.0f);
   if (program.config.numbers) return;  // the row says nothing of what belongs to its numbers
   if (!ids.empty()) fill_ids(program.targets, ids.subspan(1));
-}
-
-double available_memory() {
-  double available = 0;
-  if (std::FILE* file = std::fopen("/proc/meminfo", "r")) {
-    char line[256];
-    long long kilobytes = 0;
-    while (std::fgets(line, sizeof line, file)) {
-      if (std::sscanf(line, "MemAvailable: %lld kB", &kilobytes) == 1) {
-        available = static_cast<double>(kilobytes) * 1024;
-      }
-    }
-    std::fclose(file);
-  }
-  if (available == 0) {
-    available = 0.5 * static_cast<double>(sysconf(_SC_PHYS_PAGES)) *
-                static_cast<double>(sysconf(_SC_PAGE_SIZE));
-  }
-  return 0.8 * available;  // the rest of the machine lives on the other fifth
 }
 
 }  // namespace headlight

@@ -65,7 +65,4 @@ void fill_source_present(const Program&, std::int64_t row, std::int64_t tokens,
 void fill_inputs(const Program&, std::span<const int> ids, std::span<const int> source_ids,
                  std::span<float* const> memory);
 
-/// Bytes that may be taken on this machine now: four fifths of what is available.
-double available_memory();
-
 }  // namespace headlight

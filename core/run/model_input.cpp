@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/error.h"
+#include "core/graph/program_memory.h"
 #include "core/model/row_ids.h"
 #include "core/text/number_words.h"
 

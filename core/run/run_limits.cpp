@@ -1,6 +1,6 @@
 // What this machine allows, and what is said where a run needs more.
 #include "core/graph/program_cost.h"
-#include "core/graph/program_memory.h"
+#include "core/model/available_memory.h"
 #include "core/run/large/kept_tensors.h"
 #include "core/run/runner.h"
 

@@ -1,8 +1,6 @@
 // Machines that are not as they should be: clocks that jump, another language's commas, more
 // threads than cores, hardly any memory, no home, variables that say nonsense. Files and numbers
 // stay the same, or it is said what is wrong. HEADLIGHT_HARD=long: smaller steps of memory.
-#include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -16,6 +14,7 @@
 #include "hard_paths.h"
 #include "tests/cli/shell.h"
 #include "tests/hard/hard.h"
+#include "tests/hard/small_process.h"
 
 namespace headlight::test {
 namespace {
@@ -85,34 +84,7 @@ void check_ended_well(const Result& result) {
     CHECK_FALSE(contains(result.err, crash));
 }
 
-// In a process of its own that may take hardly any more addresses than it has.
-Result in_small_process(const std::function<void()>& act) {
-  const Folder folder;
-  const std::string err = folder / "err";
-  const pid_t child = ::fork();
-  REQUIRE(child >= 0);
-  if (child == 0) {
-    std::freopen(err.c_str(), "w", stderr);
-    std::signal(SIGABRT, SIG_DFL);  // the test program has a handler of its own
-    prepare_for_no_memory();
-    const rlimit limit{std::uint64_t{256} << 20, std::uint64_t{256} << 20}, no_core{0, 0};
-    ::setrlimit(RLIMIT_AS, &limit);
-    ::setrlimit(RLIMIT_CORE, &no_core);
-    ::alarm(100);
-    try {
-      act();
-    } catch (...) {
-      ::_exit(99);  // or it would go on with the tests behind this one
-    }
-    ::_exit(0);
-  }
-  int status = 0;
-  REQUIRE(::waitpid(child, &status, 0) == child);
-  Result result;
-  result.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  result.err = read_bytes(err);
-  return result;
-}
+constexpr std::uint64_t kFew = std::uint64_t{64} << 20;
 
 // Takes what there is, in pieces of a size that fills the last gap, and keeps it. A compiler leaves
 // out memory that nobody looks at.
@@ -228,7 +200,8 @@ TEST_CASE("hard: with hardly any memory it works or says so, and is never ended 
 }
 
 TEST_CASE("hard: once memory has run out there is room to say so") {
-  const Result result = in_small_process([] {
+  const EndedProcess process = run_in_copy([] {
+    leave_addresses(kFew);
     try {
       take_all_memory();
     } catch (const std::bad_alloc&) {
@@ -236,36 +209,33 @@ TEST_CASE("hard: once memory has run out there is room to say so") {
       ::_exit(room.back());
     }
   });
-  INFO(result.err);
-  CHECK(result.status == 0);
+  INFO(process.err);
+  CHECK(process.status == 0);
 }
 
 TEST_CASE("hard: memory that runs out where nothing can be caught ends the program with a word") {
-  const Result none = in_small_process([]() noexcept { take_all_memory(); });
+  const EndedProcess none = run_in_copy([]() noexcept {
+    leave_addresses(kFew);
+    take_all_memory();
+  });
   CHECK(none.status == 1);
   CHECK(none.err == "headlight: " + std::string(kNoMemory) + "\n");
   // Any other mistake is not hidden.
-  const Result other = in_small_process([]() noexcept { (void)std::string().at(1); });
+  const EndedProcess other = run_in_copy([]() noexcept { (void)std::string().at(1); });
   CHECK(other.status == 128 + SIGABRT);
   CHECK_FALSE(contains(other.err, kNoMemory));
 }
 
 TEST_CASE("hard: a worker that gets no thread says so, is not waited for, and works later") {
   Mailbox<int, int, int> mailbox([](const auto& job) { return job.request + 1; });
-  rlimit before{};
-  REQUIRE(::getrlimit(RLIMIT_AS, &before) == 0);
-  const rlimit nothing{1, before.rlim_max};
-  REQUIRE(::setrlimit(RLIMIT_AS, &nothing) == 0);
-  bool refused = false;
-  try {
-    mailbox.post(1, 41);
-  } catch (const std::exception&) {
-    refused = true;
-  }
-  REQUIRE(::setrlimit(RLIMIT_AS, &before) == 0);
-  CHECK(refused);
-  REQUIRE_FALSE(mailbox.busy());
+  leave_addresses(0);
+  const auto id = mailbox.post(1, 41);
+  const bool busy = mailbox.busy();
   mailbox.wait();
+  leave_all_addresses();
+  CHECK(id == 0);
+  CHECK_FALSE(busy);
+  CHECK(mailbox.take(1)->problem.id == "error.no_thread");
   mailbox.post(1, 41);
   mailbox.wait();
   CHECK(mailbox.take(1)->answer == 42);

@@ -5,7 +5,7 @@
 #include "app/cli/cli.h"
 #include "core/base/error.h"
 #include "core/base/number_text.h"
-#include "core/graph/program_memory.h"
+#include "core/model/available_memory.h"
 #include "core/model/checkpoint.h"
 #include "core/model/folders/folder.h"
 #include "core/text/pieces/piece_tokenizer.h"

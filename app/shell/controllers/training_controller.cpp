@@ -323,8 +323,8 @@ bool TrainingController::update_run() {
     start_notice_ = {};
   }
   if (new_phase && (now.phase == TrainPhase::kBroken || now.phase == TrainPhase::kFailed)) {
-    notify(NoticeKind::kError, now.problem);
-    start_notice_ = now.problem;
+    start_notice_ = Message{"notice.problem"}.with(now.problem);
+    notify(NoticeKind::kError, start_notice_);
   }
   if (new_phase && now.phase == TrainPhase::kDone && !now.stopped_early.empty())
     notify(NoticeKind::kInfo, now.stopped_early);

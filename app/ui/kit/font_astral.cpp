@@ -11,6 +11,9 @@
 #pragma GCC diagnostic ignored "-Wunused-function"
 // Dear ImGui 1.92 declares a type of this name, too.
 #define stbrp_node stbrp_own_node
+// It uses what it asked for without a look, as Dear ImGui does, whose allocator throws.
+#define STBTT_malloc(bytes, user) ((void)(user), ImGui::MemAlloc(bytes))
+#define STBTT_free(memory, user) ((void)(user), ImGui::MemFree(memory))
 #define STBTT_STATIC
 #define STB_TRUETYPE_IMPLEMENTATION
 #include <stb_truetype.h>

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/base/progress.h"
-#include "core/graph/program_memory.h"
+#include "core/model/available_memory.h"
 #include "core/model/folders/folder_weights.h"
 #include "core/model/model.h"
 
