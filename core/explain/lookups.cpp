@@ -6,6 +6,7 @@
 
 #include "core/base/number_text.h"
 #include "core/base/utf8.h"
+#include "core/explain/config_lookups.h"
 #include "core/explain/explain.h"
 #include "core/explain/steps.h"
 #include "core/graph/program_cost.h"
@@ -248,9 +249,6 @@ Text expert_work(const Subject& s, std::int64_t experts) {
          " · " + std::to_string(hidden) + " = " + count_text(n * experts * 2 * d * hidden);
 }
 
-// How many heads of queries share one of keys and values.
-std::int64_t sharing(const Subject& s) { return heads(s) / config(s).kv_head_count(); }
-
 // How many tokens before the one that is looked at, or behind it, attention lets it see.
 Text seen(const Subject& s, bool before) {
   if (!config(s).attends()) return std::nullopt;
@@ -286,21 +284,18 @@ std::int64_t seen_keys(const Subject& s) {
   return std::count(mask, mask + keys, 0.0f);
 }
 
-// A number that a person chose, as it was chosen.
-std::string plain(double number) { return exact_number(static_cast<float>(number)); }
+template <auto kFind>
+Text whole(const Subject& s) {
+  return std::to_string(kFind(s));
+}
 
-struct Named {
-  std::string_view name;
-  Lookup find;
-};
-
-constexpr Named kLookups[] = {
-    {"T", [](const Subject& s) { return Text(std::to_string(tokens(s))); }},
-    {"keys", [](const Subject& s) { return Text(std::to_string(keys(s))); }},
+constexpr NamedLookup kLookups[] = {
+    {"T", whole<tokens>},
+    {"keys", whole<keys>},
     {"remembered",
      [](const Subject& s) { return Text(std::to_string(s.trace.program().shape.memory)); }},
     {"own", [](const Subject& s) { return Text(std::to_string(s.trace.length())); }},
-    {"extended", [](const Subject& s) { return Text(std::to_string(keys(s))); }},
+    {"extended", whole<keys>},
     {"vocab", [](const Subject& s) { return Text(std::to_string(s.trace.input().vocab.size())); }},
     {"distinct",
      [](const Subject& s) {
@@ -326,63 +321,26 @@ constexpr Named kLookups[] = {
      }},
     {"first_segment", [](const Subject& s) { return in_segment(s, 0); }},
     {"second_segment", [](const Subject& s) { return in_segment(s, 1); }},
-    {"d_model", [](const Subject& s) { return Text(std::to_string(config(s).d_model)); }},
-    {"foci",
-     [](const Subject& s) {
-       return Text(tr_count(s.language, "count.foci", config(s).focus_count()));
-     }},
     {"focus",
      [](const Subject& s) {
        return Text(std::to_string(std::min<std::int64_t>(s.query, config(s).focus_count() - 1)));
-     }},
-    {"components",
-     [](const Subject& s) {
-       return Text(tr_count(s.language, "count.components", config(s).components));
-     }},
-    {"experts",
-     [](const Subject& s) {
-       return Text(tr_count(s.language, "count.experts", config(s).experts));
      }},
     // The one whose page it is.
     {"expert",
      [](const Subject& s) {
        return Text(std::to_string(std::clamp<std::int64_t>(s.head, 0, config(s).experts - 1)));
      }},
-    {"best_experts",
-     [](const Subject& s) {
-       return Text(tr_count(s.language, "count.experts", config(s).top_experts));
-     }},
     // Multiply-adds of a layer's experts, of all of them and of the best:
     // "12 · 2 · 4 · 64 · 256 = 1,572,864"
     {"expert_work", [](const Subject& s) { return expert_work(s, config(s).experts); }},
     {"best_work", [](const Subject& s) { return expert_work(s, config(s).top_experts); }},
-    {"balance", [](const Subject& s) { return Text(number_text(config(s).balance, 3)); }},
-    {"directions", [](const Subject& s) { return Text(std::to_string(config(s).pool_width())); }},
-    // "64 · (64 + 3) = 4,288", "7 · 64 · 2 = 896".
-    {"foci_parameters",
-     [](const Subject& s) {
-       const std::int64_t k = config(s).pool_width(), d = config(s).d_model;
-       const std::int64_t p = config(s).focus_count();
-       return Text(std::to_string(k) + " · (" + std::to_string(d) + " + " + std::to_string(p) +
-                   ") = " + count_text(k * (d + p)));
-     }},
+    // "7 · 64 · 2 = 896"
     {"concat_parameters",
      [](const Subject& s) {
        const std::int64_t n = tokens(s), d = config(s).d_model;
        const std::int64_t classes = s.trace.program().outcomes();
        return Text(std::to_string(n) + " · " + std::to_string(d) + " · " + std::to_string(classes) +
                    " = " + count_text(n * d * classes));
-     }},
-    {"penalty", [](const Subject& s) { return Text(number_text(config(s).foci_penalty, 3)); }},
-    {"d_head", [](const Subject& s) { return Text(std::to_string(config(s).head_width())); }},
-    {"d_value", [](const Subject& s) { return Text(std::to_string(config(s).value_width())); }},
-    {"value_wide",
-     [](const Subject& s) {
-       return Text(std::to_string(config(s).head_count() * config(s).value_width()));
-     }},
-    {"value_kv_wide",
-     [](const Subject& s) {
-       return Text(std::to_string(config(s).kv_head_count() * config(s).value_width()));
      }},
     {"off",
      [](const Subject& s) {
@@ -391,41 +349,11 @@ constexpr Named kLookups[] = {
        const auto mask = s.trace.tensor(call.in.back()).cells();
        return Text(std::to_string(std::ranges::count(mask, 0.0f)));
      }},
-    {"H", [](const Subject& s) { return Text(std::to_string(config(s).head_count())); }},
-    {"wide",
+    {"kv_head",
      [](const Subject& s) {
-       return Text(std::to_string(config(s).head_count() * config(s).head_width()));
+       return Text(std::to_string(s.head * config(s).kv_head_count() / heads(s)));
      }},
-    {"kv_heads", [](const Subject& s) { return Text(std::to_string(config(s).kv_head_count())); }},
-    {"kv_wide",
-     [](const Subject& s) {
-       return Text(std::to_string(config(s).kv_head_count() * config(s).head_width()));
-     }},
-    {"sharing", [](const Subject& s) { return Text(std::to_string(sharing(s))); }},
-    {"kv_head", [](const Subject& s) { return Text(std::to_string(s.head / sharing(s))); }},
-    {"hidden", [](const Subject& s) { return Text(std::to_string(config(s).hidden_width())); }},
-    {"root",
-     [](const Subject& s) {
-       return Text(number_text(std::sqrt(static_cast<double>(config(s).head_width())), 4));
-     }},
-    {"tau", [](const Subject& s) { return Text(number_text(config(s).temperature, 3)); }},
-    {"window", [](const Subject& s) { return Text(std::to_string(config(s).mask.window)); }},
-    {"nearest", [](const Subject& s) { return Text(std::to_string(config(s).local_window)); }},
-    {"factor", [](const Subject& s) { return Text(plain(config(s).score_scale)); }},
-    {"cap", [](const Subject& s) { return Text(plain(config(s).softcap)); }},
-    {"slowed", [](const Subject& s) { return Text(plain(config(s).rotary_factor)); }},
-    {"slow_turns", [](const Subject& s) { return Text(plain(config(s).rotary_low)); }},
-    {"fast_turns", [](const Subject& s) { return Text(plain(config(s).rotary_high)); }},
-    {"first_context", [](const Subject& s) { return Text(count_text(config(s).rotary_context)); }},
     {"slope", [](const Subject& s) { return Text(number_text(alibi_slope(s.head, heads(s)), 4)); }},
-    {"buckets", [](const Subject& s) { return Text(std::to_string(config(s).t5_buckets)); }},
-    {"reach",
-     [](const Subject& s) {
-       const Config& c = config(s);
-       const bool shaw = c.positions == PositionKind::kRelative;
-       return Text(std::to_string(shaw ? c.relative_reach : c.t5_reach));
-     }},
-    {"kernel", [](const Subject& s) { return Text(std::to_string(config(s).kernel)); }},
     {"dilation",
      [](const Subject& s) {
        return Text(std::to_string(layer_dilation(config(s), s.step.layer)));
@@ -436,20 +364,15 @@ constexpr Named kLookups[] = {
        const auto heard = std::min<std::int64_t>(field.width(), tokens(s));
        return Text(tr_count(s.language, "count.receptive", heard));
      }},
-    {"stride", [](const Subject& s) { return Text(std::to_string(config(s).mask.stride)); }},
     {"tokens",
      [](const Subject& s) { return Text(tr_count(s.language, "count.tokens", tokens(s))); }},
-    {"heads",
-     [](const Subject& s) {
-       return Text(tr_count(s.language, "count.heads", config(s).head_count()));
-     }},
     {"head", [](const Subject& s) { return Text(std::to_string(s.head)); }},
     {"query",
      [](const Subject& s) {
        const char* axis = of_source(s) ? "source" : of_keys(s) ? "key" : "position";
        return Text(label(s, axis, place(s)));
      }},
-    {"place", [](const Subject& s) { return Text(std::to_string(position(s))); }},
+    {"place", whole<position>},
     {"seen_before", [](const Subject& s) { return seen(s, true); }},
     {"seen_behind", [](const Subject& s) { return seen(s, false); }},
     {"id", token_id},
@@ -458,8 +381,6 @@ constexpr Named kLookups[] = {
      [](const Subject& s) { return Text(visible_label(s.trace.input().tokens[0])); }},
     // Of the result's row: what the largest number belongs to, that number, the same where it is a
     // weight, how many are allowed by the mask.
-    {"position_offset",
-     [](const Subject& s) { return Text(std::to_string(config(s).position_offset)); }},
     {"best", best},
     {"largest", largest},
     // The same among the keys that the mask allows, if any.
@@ -505,8 +426,8 @@ constexpr Named kLookups[] = {
     {"angle", [](const Subject& s) { return quantity(s, "angle"); }},
     {"mean", [](const Subject& s) { return quantity(s, "mean"); }},
     // Of attention as one operation; also "4 · 12 · 12 = 576", and what all layers together save.
-    {"may_see", [](const Subject& s) { return Text(std::to_string(seen_keys(s))); }},
-    {"met", [](const Subject& s) { return Text(std::to_string(met_keys(s))); }},
+    {"may_see", whole<seen_keys>},
+    {"met", whole<met_keys>},
     {"row_max", [](const Subject& s) { return quantity(s, "row maximum"); }},
     {"row_sum", [](const Subject& s) { return quantity(s, "row sum"); }},
     {"unkept",
@@ -545,8 +466,12 @@ constexpr Named kLookups[] = {
 }  // namespace
 
 Lookup find_lookup(std::string_view name) {
-  const auto found = std::ranges::find(kLookups, name, &Named::name);
-  return found == std::end(kLookups) ? nullptr : found->find;
+  for (const std::span<const NamedLookup> table :
+       {std::span<const NamedLookup>(kLookups), config_lookups()}) {
+    const auto found = std::ranges::find(table, name, &NamedLookup::name);
+    if (found != table.end()) return found->find;
+  }
+  return nullptr;
 }
 
 }  // namespace headlight
