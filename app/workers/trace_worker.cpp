@@ -191,7 +191,14 @@ void TraceWorker::stop_gpu() {
 
 std::optional<GpuState> TraceWorker::poll_gpu() {
   std::optional<Box::Reply> reply = mailbox_.take(TraceTask::kTest);
-  GpuState* done = reply ? std::get_if<GpuState>(&reply->answer) : nullptr;
+  if (!reply) return std::nullopt;
+  if (!reply->problem.empty()) {  // the system gave the worker no thread
+    GpuState none;
+    none.phase = GpuPhase::kFailed;
+    none.problem = reply->problem;
+    return none;
+  }
+  GpuState* done = std::get_if<GpuState>(&reply->answer);
   return done ? std::optional(std::move(*done)) : std::nullopt;
 }
 

@@ -33,7 +33,11 @@ bool RunsController::poll() {
   auto reply = reader_.take({});
   if (!reply) return false;
   data_.reading = false;
-  data_.runs = std::move(reply->answer);
+  if (reply->problem.empty()) {
+    data_.runs = std::move(reply->answer);
+  } else {
+    notify(NoticeKind::kError, Message{"notice.problem"}.with(reply->problem));
+  }
   return true;
 }
 
